@@ -54,14 +54,20 @@ const leat_graph_t* leat_compiled_part(const leat_compiled_t* compiled, int inde
 
 // The number of a step that nobody has had.
 int64_t leat_master_new_step(void);
-// One run of a compiled signature.
+// Runs one step and waits for it; DEADLINE_EXCEEDED when |deadline_ns| passes first. The first
+// failure of a partition ends the step everywhere and is its status. |inter_op_threads| 0 means as
+// registered; |collector| is a struct leat_step_collector_s, or NULL. (Plain parameters, which go
+// by registers: this is the way of every step.)
+LEAT_MUST_USE leat_status_t leat_compiled_run(leat_compiled_t* compiled,
+                                              const leat_tensor_t* feeds, leat_tensor_t* fetches,
+                                              int64_t deadline_ns, int inter_op_threads,
+                                              void* collector);
+// A run that nobody waits for: a function that a kernel calls, a step in parts.
 typedef struct leat_compiled_call_s {
   const leat_tensor_t* feeds;
   leat_tensor_t* fetches;
   int64_t deadline_ns;
-  int inter_op_threads;       // 0 = as registered
   void* collector;            // struct leat_step_collector_s, or NULL
-  // What follows is for runs that are part of another step, and that nobody waits for.
   int64_t step_id;            // 0 = a new one
   int64_t container_step_id;
   bool leaves_cleanup;        // what the step leaves with the worker is the caller's to clean up
@@ -69,11 +75,6 @@ typedef struct leat_compiled_call_s {
   _Atomic(int64_t)* calls;    // see leat_run_request_t
   struct leat_cancellation_s* cancellation;  // of the caller; NULL = none
 } leat_compiled_call_t;
-// Runs one step and waits for it; DEADLINE_EXCEEDED when the deadline passes first. The first
-// failure of a partition ends the step everywhere and is its status.
-LEAT_MUST_USE leat_status_t leat_compiled_run(leat_compiled_t* compiled,
-                                              const leat_compiled_call_t* call);
-// A run that nobody waits for: a function called by a kernel, a step in parts.
 // |done| is called once with the run's status, perhaps before this returns.
 void leat_compiled_start(leat_compiled_t* compiled, const leat_compiled_call_t* call,
                          leat_worker_done_fn_t done, void* data);

@@ -203,14 +203,16 @@ static leat_status_t run_several(leat_compiled_t* compiled, const leat_run_reque
   return status;
 }
 
-leat_status_t leat_compiled_run(leat_compiled_t* compiled, const leat_compiled_call_t* call) {
+leat_status_t leat_compiled_run(leat_compiled_t* compiled, const leat_tensor_t* feeds,
+                                leat_tensor_t* fetches, int64_t deadline_ns, int inter_op_threads,
+                                void* collector) {
   leat_run_request_t request = {
       .step_id = leat_master_new_step(),
-      .feeds = call->feeds,
-      .fetches = call->fetches,
-      .deadline_ns = call->deadline_ns,
-      .inter_op_threads = call->inter_op_threads,
-      .collector = call->collector,
+      .feeds = feeds,
+      .fetches = fetches,
+      .deadline_ns = deadline_ns,
+      .inter_op_threads = inter_op_threads,
+      .collector = collector,
   };
   wait_t wait = {.waiter = {go_on},
                  .worker = compiled->worker,

@@ -446,15 +446,10 @@ leat_status_t leat_session_run_prepared(leat_session_t* session, leat_signature_
   }
   int64_t timeout_ms = run->timeout_ms;
   if (timeout_ms <= 0) timeout_ms = session->options.operation_timeout_ms;
-  leat_compiled_call_t call = {
-      .feeds = run->feed_values,
-      .fetches = run->fetch_values,
-      .deadline_ns =
-          timeout_ms <= 0 ? LEAT_DEADLINE_NEVER : leat_clock_deadline_after_ms(timeout_ms),
-      .inter_op_threads = run->inter_op_threads,
-      .collector = run->collector,
-  };
-  return leat_compiled_run(signature->compiled, &call);
+  int64_t deadline_ns =
+      timeout_ms <= 0 ? LEAT_DEADLINE_NEVER : leat_clock_deadline_after_ms(timeout_ms);
+  return leat_compiled_run(signature->compiled, run->feed_values, run->fetch_values, deadline_ns,
+                           run->inter_op_threads, run->collector);
 }
 
 leat_status_t leat_session_run(leat_session_t* session, const leat_run_t* run) {

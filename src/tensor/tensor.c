@@ -215,8 +215,7 @@ leat_status_t leat_tensor_copy_elements(int dtype, const void* source, void* tar
 
 // The bytes are collected a word at a time with OR: one pass at the speed of memory, and no branch
 // on the values.
-bool leat_tensor_bools_are_valid(const leat_tensor_t* tensor) {
-  if (tensor->dtype != LEAT_DTYPE_BOOL) return true;
+bool leat_tensor_bool_bytes_are_valid(const leat_tensor_t* tensor) {
   const uint8_t* bytes = tensor->data;
   size_t size = leat_tensor_size_bytes(tensor), i = 0;
   uint64_t seen = 0;

@@ -89,7 +89,10 @@ LEAT_MUST_USE leat_status_t leat_tensor_copy_elements(int dtype, const void* sou
 // Compilers take a bool to be the byte 0 or 1 and use it as an index or a factor, so any other byte
 // must be stopped where bytes of others become a tensor: feeds, files, raw decoding, memory that
 // nobody has written. These two functions are for those places; all other code relies on them.
-bool leat_tensor_bools_are_valid(const leat_tensor_t* tensor);  // true for every type but bool
+bool leat_tensor_bool_bytes_are_valid(const leat_tensor_t* tensor);  // of a tensor of bools
+static inline bool leat_tensor_bools_are_valid(const leat_tensor_t* tensor) {
+  return tensor->dtype != LEAT_DTYPE_BOOL || leat_tensor_bool_bytes_are_valid(tensor);
+}
 // Makes every byte of a bool tensor that is not 0 a 1, in place where |inout_tensor| alone owns
 // writable bytes, else in a copy from |source|. A valid tensor is only read; other types cost one
 // comparison. On failure (RESOURCE_EXHAUSTED) the tensor is as it was.

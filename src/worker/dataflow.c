@@ -142,8 +142,28 @@ static inline void release_input(leat_dataflow_t* d, leat_iteration_t* iteration
   }
 }
 
+// What a record reads and nobody else will, and what it made for nobody. Not of control flow.
+static inline void release_usual(leat_dataflow_t* d, leat_iteration_t* iteration,
+                                 const leat_record_t* record, uint32_t index) {
+  for (uint32_t k = 0; k < record->dataflow.input_count; ++k) {
+    release_input(d, iteration, record->input_slots[k]);
+  }
+  for (uint32_t k = 0; k < record->dataflow.output_count; ++k) {
+    uint32_t slot = record->first_output + k;
+    if (iteration->table->readers[slot] == 0) leat_slot_clear(&iteration->slots[slot]);
+  }
+  if (LEAT_LIKELY(!(record->flags & LEAT_RECORD_PREPARES))) return;
+  uint32_t read_count;
+  const leat_reference_read_t* reads = leat_plan_reads(d->plan, index, &read_count);
+  for (uint32_t i = 0; i < read_count; ++i) release_input(d, iteration, reads[i].source);
+}
+
 void leat_dataflow_release(leat_dataflow_t* d, leat_iteration_t* iteration, uint32_t index) {
   const leat_record_t* record = &d->plan->records[index];
+  if (!(record->flags & LEAT_RECORD_CONTROL_FLOW)) {
+    release_usual(d, iteration, record, index);
+    return;
+  }
   const leat_ready_t* entry = &iteration->entries[record->dataflow.place];
   uint32_t read_count;
   const leat_reference_read_t* reads = leat_plan_reads(d->plan, index, &read_count);
@@ -154,29 +174,28 @@ void leat_dataflow_release(leat_dataflow_t* d, leat_iteration_t* iteration, uint
       release_input(d, iteration, record->input_slots[k]);
     }
   }
-  if (!(record->flags & LEAT_RECORD_CONTROL_FLOW)) {
-    for (uint32_t k = 0; k < record->dataflow.output_count; ++k) {
-      uint32_t slot = record->first_output + k;
-      if (iteration->table->readers[slot] == 0) leat_slot_clear(&iteration->slots[slot]);
-    }
-  }
   for (uint32_t i = 0; i < read_count; ++i) release_input(d, iteration, reads[i].source);
 }
 
-static void complete(leat_dataflow_t* d, leat_iteration_t* iteration, uint32_t index, bool dead,
-                     leat_ready_list_t* ready) {
+static inline void complete(leat_dataflow_t* d, leat_iteration_t* iteration, uint32_t index,
+                            bool dead, leat_ready_list_t* ready) {
   const leat_record_t* record = &d->plan->records[index];
   if (LEAT_UNLIKELY(d->tables->framed)) {
     leat_status_t status = leat_frames_complete(d, iteration, index, dead, ready);
     if (status) fail(d, index, leat_kernel_annotate(record->kernel, status));
     return;
   }
-  leat_dataflow_release(d, iteration, index);
+  if (record->dataflow.input_count | record->dataflow.output_count) {
+    release_usual(d, iteration, record, index);
+  }
   const uint32_t* successors = d->tables->successors + record->dataflow.first_successor;
   for (uint32_t i = 0; i < record->dataflow.successor_count; ++i) {
     uint32_t place = d->plan->records[successors[i]].dataflow.place;
-    if (count_down(d, &iteration->pending[place])) {
+    if (!count_down(d, &iteration->pending[place])) continue;
+    if (d->thread_limit > 1) {
       leat_dataflow_dispatch(d, ready, iteration, successors[i], false);
+    } else {
+      push(ready, &iteration->entries[place]);  // where there is no control flow, none is dead
     }
   }
 }
@@ -247,36 +266,37 @@ static leat_status_t start_async(leat_dataflow_t* d, const leat_kernel_context_t
 }
 
 // Runs one record; |*out_completed| is false when an asynchronous kernel will complete it. A Switch
-// or a Merge of references has them read first, but is no kernel's call.
-static leat_status_t run_record(leat_dataflow_t* d, const leat_ready_t* entry,
-                                bool* out_completed) {
+// or a Merge of references has them read first, but is no kernel's call. |context| is the list's:
+// what is the same for all records is set already.
+static inline leat_status_t run_record(leat_dataflow_t* d, const leat_ready_t* entry,
+                                       leat_kernel_context_t* context, bool* out_completed) {
   const leat_record_t* record = &d->plan->records[entry->record];
   leat_execution_t* e = d->execution;
-  leat_slot_t* slots = entry->iteration->slots;
   if (LEAT_UNLIKELY(e->deadline_ns != LEAT_DEADLINE_NEVER ||
                     atomic_load_explicit(&e->stopped, memory_order_relaxed))) {
     LEAT_RETURN_IF_ERROR(leat_execution_check(e));
   }
-  leat_kernel_context_t context = {.kernel = record->kernel,
-                                   .slots = slots,
-                                   .input_slots = record->input_slots,
-                                   .outputs = slots + record->first_output,
-                                   .services = &e->services,
-                                   .last_readers = last_readers(entry->iteration, record),
-                                   .inputs_dead = entry->dead};
+  context->kernel = record->kernel;
+  context->slots = entry->iteration->slots;
+  context->input_slots = record->input_slots;
+  context->outputs = context->slots + record->first_output;
+  context->last_readers = last_readers(entry->iteration, record);
   bool prepares = !entry->dead && (record->flags & LEAT_RECORD_PREPARES);
   if (LEAT_UNLIKELY(prepares)) {
-    context.reads = leat_plan_reads(d->plan, entry->record, &context.read_count);
+    context->reads = leat_plan_reads(d->plan, entry->record, &context->read_count);
   }
   if (LEAT_UNLIKELY(d->tables->framed)) {
-    context.frame_iteration = leat_iteration_tag(entry->iteration);
+    context->inputs_dead = entry->dead;
+    context->frame_iteration = leat_iteration_tag(entry->iteration);
+    if (record->flags & LEAT_RECORD_CONTROL_FLOW) {
+      if (prepares) LEAT_RETURN_IF_ERROR(leat_kernel_prepare(context));
+      return leat_frames_run(entry->iteration, record);
+    }
   }
-  if (LEAT_UNLIKELY(record->flags & LEAT_RECORD_CONTROL_FLOW)) {
-    if (prepares) LEAT_RETURN_IF_ERROR(leat_kernel_prepare(&context));
-    return leat_frames_run(entry->iteration, record);
+  if (LEAT_UNLIKELY(record->flags & LEAT_RECORD_ASYNC)) {
+    return start_async(d, context, entry, out_completed);
   }
-  if (record->flags & LEAT_RECORD_ASYNC) return start_async(d, &context, entry, out_completed);
-  return leat_kernel_call(&context, record->compute, prepares, e->services.collector != NULL);
+  return leat_kernel_call(context, record->compute, prepares, e->services.collector != NULL);
 }
 
 static bool runs(const leat_dataflow_t* d, const leat_ready_t* entry) {
@@ -294,13 +314,14 @@ static void share(leat_dataflow_t* d, leat_ready_list_t* ready) {
 }
 
 static void run_list(leat_dataflow_t* d, leat_ready_list_t* ready) {
+  leat_kernel_context_t context = {.services = &d->execution->services};
   while (ready->first) {
     leat_ready_t entry = *ready->first;  // the entry may be reused by a later iteration
     ready->first = entry.next;
     if (LEAT_UNLIKELY(!is_wanted(d, entry.record))) continue;
     if (d->thread_limit > 1 && ready->first) share(d, ready);
     bool completed = true;
-    leat_status_t status = runs(d, &entry) ? run_record(d, &entry, &completed) : NULL;
+    leat_status_t status = runs(d, &entry) ? run_record(d, &entry, &context, &completed) : NULL;
     if (LEAT_UNLIKELY(status)) {
       fail(d, entry.record, leat_kernel_annotate(d->plan->records[entry.record].kernel, status));
     } else if (completed) {

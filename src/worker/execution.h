@@ -25,11 +25,13 @@ typedef struct leat_execution_s {
   leat_status_t stop_status;
   // The executor's.
   uint32_t next;           // sequence: the record to go on with
-  leat_async_call_t call;  // sequence: the asynchronous kernel that it waits for
   bool leaves_slots;       // dataflow does, of what was dead
   leat_status_t status;    // of all records, while the device still works
   leat_worker_done_fn_t done;
   void* done_data;
+  // Of a sequence that waits for an asynchronous kernel. Not set by the maker, who zeroes what is
+  // before it: most steps have none.
+  leat_async_call_t call;
 } leat_execution_t;
 
 // Runs the step and calls |done| once with its status; the fetches are filled when that is OK.

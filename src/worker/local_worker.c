@@ -6,6 +6,9 @@
 // then looks for an abort: one of the two finds the other.
 #include "worker/local_worker.h"
 
+#include <stddef.h>
+#include <string.h>
+
 #include "base/clock.h"
 #include "kernel/cancellation.h"
 #include "kernel/resource.h"
@@ -224,15 +227,16 @@ static void fill_run(leat_local_worker_t* worker, registered_t* registered,
   run->worker = worker;
   run->registered = registered;
   run->step_id = request->step_id;
-  run->execution = (leat_execution_t){.plan = registered->plan,
-                                      .feeds = request->feeds,
-                                      .fetches = request->fetches,
-                                      .deadline_ns = request->deadline_ns,
-                                      .inter_op_threads = request->inter_op_threads
-                                                              ? request->inter_op_threads
-                                                              : registered->inter_op_threads,
-                                      .waiter = request->waiter};
-  leat_step_services_t* services = &run->execution.services;
+  leat_execution_t* execution = &run->execution;
+  memset(execution, 0, offsetof(leat_execution_t, call));
+  execution->plan = registered->plan;
+  execution->feeds = request->feeds;
+  execution->fetches = request->fetches;
+  execution->deadline_ns = request->deadline_ns;
+  execution->inter_op_threads =
+      request->inter_op_threads ? request->inter_op_threads : registered->inter_op_threads;
+  execution->waiter = request->waiter;
+  leat_step_services_t* services = &execution->services;
   services->step_id = request->step_id;
   services->memory = device->memory;
   services->pool = device->pool;

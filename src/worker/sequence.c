@@ -1,7 +1,7 @@
 // Runs a sequence. Most records are kernels that always run: for them the loop loads the record,
 // fills the context, and makes the call (kernel/call.h), about two nanoseconds for an op that does
-// nothing. Whatever else a record may be is behind one test of its flags: a guard, control flow,
-// the border of a loop, an asynchronous kernel.
+// nothing. Whatever else a record may be is behind one test of its flags: references or a contract,
+// a guard, control flow, the border of a loop, an asynchronous kernel.
 //
 // Invariant: between two records, the filled slots are those that a later record, the next
 // iteration or a fetch still reads. A record that does not run, because its guard is not met, has
@@ -27,8 +27,8 @@ typedef struct sequence_run_s {
 
 // Records that are more than a kernel which always runs.
 #define SPECIAL                                                                            \
-  (LEAT_RECORD_GUARDED | LEAT_RECORD_ONLY_FLAG | LEAT_RECORD_LOOP | LEAT_RECORD_REPEAT |   \
-   LEAT_RECORD_CONTROL_FLOW | LEAT_RECORD_ASYNC)
+  (LEAT_RECORD_PREPARES | LEAT_RECORD_GUARDED | LEAT_RECORD_ONLY_FLAG | LEAT_RECORD_LOOP | \
+   LEAT_RECORD_REPEAT | LEAT_RECORD_CONTROL_FLOW | LEAT_RECORD_ASYNC)
 
 // ---- Control flow -------------------------------------------------------------------------------
 
@@ -142,10 +142,6 @@ static inline void fill_context(const sequence_run_t* s, const leat_record_t* re
   context->input_slots = record->input_slots;
   context->outputs = s->slots + record->first_output;
   context->last_readers = record->last_readers;
-  if (LEAT_UNLIKELY(record->flags & LEAT_RECORD_PREPARES)) {
-    context->reads = leat_plan_reads(s->plan, (uint32_t)(record - s->plan->records),
-                                     &context->read_count);
-  }
 }
 
 static void go_on(void* data);
@@ -170,64 +166,82 @@ static bool start_async(const sequence_run_t* s, const leat_record_t* record,
   return leat_async_call_start(call);
 }
 
-typedef enum outcome_e { ENDED, SUSPENDED } outcome_t;
+// What a record that is more than a kernel which always runs comes to.
+typedef enum outcome_e {
+  DONE,       // the record has run, or is passed over
+  GOES_ON,    // the run goes on with the record |execution->next|
+  SUSPENDED,  // an asynchronous kernel is under way: whoever it resumes has the execution now
+} outcome_t;
 
-// Runs the records from |execution->next| on. SUSPENDED: an asynchronous kernel is under way, and
-// whoever it resumes has the execution now.
-static outcome_t run_records(const sequence_run_t* s, leat_status_t* out_status) {
+static outcome_t run_special(const sequence_run_t* s, const leat_record_t* record, bool observed,
+                             leat_kernel_context_t* context, leat_status_t* out_status) {
+  leat_execution_t* e = s->execution;
+  const uint32_t flags = record->flags;
+  if (flags & (LEAT_RECORD_LOOP | LEAT_RECORD_REPEAT)) {
+    e->next = flags & LEAT_RECORD_LOOP ? begin_loop(s, record->sequence.loop)
+                                       : end_iteration(s, record->sequence.loop);
+    return GOES_ON;
+  }
+  if (flags & LEAT_RECORD_MOVES) {
+    run_move(s, record);
+    return DONE;
+  }
+  if (flags & LEAT_RECORD_CONTROL_FLOW) {
+    *out_status = flags & LEAT_RECORD_SWITCH ? run_switch(s, record) : run_merge(s, record);
+    return DONE;
+  }
+  if (flags & (LEAT_RECORD_GUARDED | LEAT_RECORD_ONLY_FLAG)) {
+    bool live = is_live(s, record);
+    if (record->sequence.flag != LEAT_FLAG_ALWAYS) s->flags[record->sequence.flag] = live;
+    if (!live || (flags & LEAT_RECORD_ONLY_FLAG)) return DONE;
+  }
+  fill_context(s, record, context);
+  if (flags & LEAT_RECORD_PREPARES) {
+    context->reads = leat_plan_reads(s->plan, (uint32_t)(record - s->plan->records),
+                                     &context->read_count);
+  }
+  if (flags & LEAT_RECORD_ASYNC) {
+    e->next = (uint32_t)(record - s->plan->records);
+    if (!start_async(s, record, context)) return SUSPENDED;
+    *out_status = e->call.status;
+  } else {
+    *out_status = leat_kernel_call(context, record->compute, flags & LEAT_RECORD_PREPARES,
+                                   observed);
+  }
+  return DONE;
+}
+
+// Runs the records from |execution->next| on. false: suspended.
+static bool run_records(const sequence_run_t* s, leat_status_t* out_status) {
   leat_execution_t* e = s->execution;
   const leat_record_t* records = s->plan->records;
+  const leat_record_t* end = records + s->plan->record_count;
   leat_kernel_context_t context = {.slots = s->slots, .services = &e->services};
   const bool timed = e->deadline_ns != LEAT_DEADLINE_NEVER;
   const bool observed = e->services.collector != NULL;
-  const leat_record_t* end = records + s->plan->record_count;
+  const uint32_t always = observed ? LEAT_RECORD_GUARDED : 0;  // no record is a usual one then
   leat_status_t status = leat_ok_status();
   for (const leat_record_t* record = records + e->next; record != end;) {
     if (LEAT_UNLIKELY(timed || atomic_load_explicit(&e->stopped, memory_order_relaxed))) {
       status = leat_execution_check(e);
       if (status) break;
     }
-    const uint32_t flags = record->flags;
-    if (LEAT_UNLIKELY(flags & SPECIAL)) {
-      if (flags & (LEAT_RECORD_LOOP | LEAT_RECORD_REPEAT)) {
-        record = records + (flags & LEAT_RECORD_LOOP ? begin_loop(s, record->sequence.loop)
-                                                     : end_iteration(s, record->sequence.loop));
-        continue;
-      }
-      bool runs = !(flags & (LEAT_RECORD_CONTROL_FLOW | LEAT_RECORD_ONLY_FLAG));
-      if (flags & LEAT_RECORD_SWITCH) {
-        status = run_switch(s, record);
-      } else if (flags & LEAT_RECORD_MERGE) {
-        status = run_merge(s, record);
-      } else if (flags & LEAT_RECORD_MOVES) {
-        run_move(s, record);
-      } else if (flags & (LEAT_RECORD_GUARDED | LEAT_RECORD_ONLY_FLAG)) {
-        bool live = is_live(s, record);
-        if (record->sequence.flag != LEAT_FLAG_ALWAYS) s->flags[record->sequence.flag] = live;
-        runs &= live;
-      }
-      if (LEAT_UNLIKELY(status)) break;
-      if (!runs) {
-        release_slots(s, record++);
-        continue;
-      }
-      if (flags & LEAT_RECORD_ASYNC) {
-        fill_context(s, record, &context);
-        e->next = (uint32_t)(record - records);
-        if (!start_async(s, record, &context)) return SUSPENDED;
-        status = e->call.status;
-        if (status) break;
-        release_slots(s, record++);
+    if (LEAT_LIKELY(!((record->flags | always) & SPECIAL))) {
+      fill_context(s, record, &context);
+      status = leat_kernel_call(&context, record->compute, false, false);
+    } else {
+      outcome_t outcome = run_special(s, record, observed, &context, &status);
+      if (outcome == SUSPENDED) return false;
+      if (outcome == GOES_ON) {
+        record = records + e->next;
         continue;
       }
     }
-    fill_context(s, record, &context);
-    status = leat_kernel_call(&context, record->compute, flags & LEAT_RECORD_PREPARES, observed);
     if (LEAT_UNLIKELY(status)) break;
     release_slots(s, record++);
   }
   *out_status = status;
-  return ENDED;
+  return true;
 }
 
 static sequence_run_t run_of(leat_execution_t* e) {
@@ -246,7 +260,7 @@ static void go_on(void* data) {
   leat_status_t status = e->call.status;
   if (!status) {
     release_slots(&s, &e->plan->records[e->next++]);
-    if (run_records(&s, &status) == SUSPENDED) return;
+    if (!run_records(&s, &status)) return;
   }
   leat_execution_finish(e, status);
 }
@@ -258,5 +272,5 @@ void leat_sequence_run(leat_execution_t* e) {
     memset(s.flags, 0, e->plan->sequence.flag_count);
     s.flags[LEAT_FLAG_ALWAYS] = true;
   }
-  if (run_records(&s, &status) == ENDED) leat_execution_finish(e, status);
+  if (run_records(&s, &status)) leat_execution_finish(e, status);
 }
