@@ -1,5 +1,7 @@
-// Shape, ShapeN, Rank, Size: what is known of a tensor without reading its values. They hand the
-// shape on as a value too, so that Reshape(x, Shape(y)) is inferred while the graph is built.
+// The ops Shape, ShapeN, Rank and Size: their shapes, values and registration. They read the shape
+// of a tensor and never its elements, which the flag LEAT_OP_ONLY_SHAPE tells the runtime. Their
+// value functions give the result to shape inference as far as it is known, so that the shape of
+// Reshape(x, Shape(y)) is inferred while the graph is built.
 #include "graph/gradient.h"
 #include "graph/inference.h"
 #include "ops/op_rows.h"

@@ -1,4 +1,4 @@
-// What shape functions of scattering by index tuples share.
+// What the shape functions of ops that scatter by index tuples share.
 #ifndef LEAT_OPS_INDEX_SCATTER_ND_H_
 #define LEAT_OPS_INDEX_SCATTER_ND_H_
 

@@ -1,4 +1,9 @@
-// Unique and its kin, ListDiff: equal elements found.
+// The ops Unique, UniqueV2, their variants with counts, and ListDiff: their shapes and
+// registration. How many different elements there are depends on the values, so that most sizes are
+// unknown; only idx has the size of the axis.
+//
+//   Unique    x [n] -> y [?], idx [n]           UniqueV2 does so with slices along an axis
+//   ListDiff  x [n], y [m] -> out [?], idx [?]
 #include "graph/gradient.h"
 #include "graph/inference_index.h"
 #include "ops/op_rows.h"
@@ -18,7 +23,7 @@ static leat_status_t unique_shape(leat_inference_t* c) {
   return leat_inference_with_rank(c, leat_inference_input(c, 0), 1, &unused);
 }
 
-// Of output "idx": the size of the axis.
+// Infers the shape of output idx, a vector as long as the axis.
 static leat_status_t index_shape(leat_inference_t* c, leat_partial_shape_t* out_shape) {
   leat_partial_shape_t input = leat_inference_input(c, 0), axis = leat_inference_input(c, 1);
   bool is_known;
