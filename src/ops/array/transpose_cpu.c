@@ -1,9 +1,9 @@
 // The CPU kernels of Transpose, ConjugateTranspose and InvertPermutation. A permutation that moves
 // only dimensions of size 1 leaves the elements in their order, so that the output shares the bytes
-// of the input; any other is a strided copy (strided_cpu.h), which does the transposition in
-// cache-sized blocks. ConjugateTranspose of complex numbers copies always, because it then changes
-// the signs of the imaginary parts in place. InvertPermutation writes y[x[i]] = i and checks on the
-// way that x names each place once.
+// of the input; any other is a strided copy (strided_cpu.h), which does the transposition in small
+// blocks. ConjugateTranspose of complex numbers copies always, because it then changes the signs of
+// the imaginary parts in place. InvertPermutation writes y[x[i]] = i and checks on the way that x
+// names each place once.
 #include "base/checked.h"
 #include "ops/array/index_cpu.h"
 #include "ops/array/strided_cpu.h"
