@@ -16,7 +16,7 @@
 #include "graph/inference_index.h"
 #include "ops/op_rows.h"
 
-// Inputs [first, first + count) are the values, input |axis_input| the axis.
+// Inputs [first, first + count) are the values, and input |axis_input| is the axis.
 typedef struct layout_s {
   int first, count, axis_input;
 } layout_t;
@@ -134,7 +134,7 @@ typedef struct way_back_s {
   leat_gradient_t* g;
   leat_builder_t* b;
   layout_t layout;
-  leat_output_t axis;     // int32, not negative
+  leat_output_t axis;     // an int32 scalar that is not negative
   int64_t known_axis;     // >= 0, or negative where it is not known while the graph is built
   const leat_output_t* values;
   int32_t shapes;         // a ShapeN node, whose output i is the shape of value i

@@ -1,10 +1,11 @@
-// The CPU kernels of Fill, ZerosLike, OnesLike and Empty, whose outputs are tensors of one value. A
-// value whose bytes are all zero is written by memset, on several threads where that pays; any
-// other value by a strided copy with a source stride of 0 (strided_cpu.h). ZerosLike and OnesLike
-// take the bytes of the input where nobody else needs them, because they read only its shape.
+// The CPU kernels of Fill, ZerosLike, OnesLike and Empty. The first three make tensors of one
+// value; Empty leaves the contents undefined unless the node asks for zeros. A value whose bytes
+// are all zero is written by memset, on several threads where that pays; any other value by a
+// strided copy with a source stride of 0 (strided_cpu.h). ZerosLike and OnesLike take the bytes of
+// the input where nobody else needs them, because they read only its shape.
 //
-// An output of objects (strings, variants) is allocated with empty objects, so that there is
-// nothing to zero; the zeros of variants depend on what the input's variants hold.
+// Objects (strings, variants) are never zeroed by bytes: an output of objects is allocated with
+// empty ones, and the zeros of variants depend on what the input's variants hold.
 #include "base/checked.h"
 #include "kernel/tensor_sum.h"
 #include "ops/array/index_cpu.h"
@@ -89,7 +90,7 @@ static leat_status_t zeros_like__cpu(leat_kernel_context_t* c) {
 static const void* one_of(int dtype) {
   static const float of_float = 1;
   static const double of_double = 1;
-  static const uint64_t of_integer = 1;  // little-endian: serves all widths
+  static const uint64_t of_integer = 1;  // little-endian: the first bytes are a 1 of any width
   static const uint16_t of_half = 0x3c00, of_bfloat16 = 0x3f80;
   static const leat_complex64_t of_complex64 = 1;
   static const leat_complex128_t of_complex128 = 1;

@@ -36,6 +36,7 @@ static leat_status_t identity_gradient(leat_gradient_t* g) {
   return leat_ok_status();
 }
 
+// Fails, with the reason that the node states.
 static leat_status_t prevent_gradient_gradient(leat_gradient_t* g) {
   leat_string_view_t message = leat_node_attr_string(leat_gradient_node(g), "message");
   return leat_make_status(LEAT_NOT_FOUND, "Gradient explicitly disabled. Reason: %.*s",

@@ -18,6 +18,7 @@ static leat_status_t create(leat_kernel_creation_t* creation, void* memory) {
   return leat_kernel_attr_int(creation, "axis", &state->axis);
 }
 
+// Resolves attribute "axis", which may be negative, for |rank| dimensions.
 static leat_status_t find_axis(const leat_kernel_context_t* c, int rank, int* out_axis) {
   const pack_state_t* state = leat_kernel_state(c);
   int64_t axis = state->axis;
@@ -73,6 +74,8 @@ static bool parts_share(const leat_tensor_t* whole, const leat_shape_t* part) {
          leat_parts_should_share((char*)whole->data + bytes, bytes);
 }
 
+// Makes all outputs, each of |shape|. |outer| is the product of the dimensions before the axis;
+// where it is 1 the slices are contiguous.
 static leat_status_t unpack_parts(leat_kernel_context_t* c, const leat_shape_t* shape,
                                   int64_t outer) {
   int count = c->kernel->output_count;

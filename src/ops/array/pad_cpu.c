@@ -7,7 +7,7 @@
 //                                           . . d e f .
 //
 // The dimensions before the row are walked, and shards are ranges of rows. The obvious way, to fill
-// the whole output and copy the input over it, would write most of the output twice.
+// the whole output and copy the input over it, would write the part that the input covers twice.
 #include "base/checked.h"
 #include "ops/array/index_cpu.h"
 #include "ops/array/paddings_cpu.h"
@@ -23,7 +23,7 @@ typedef struct pad_s {
   const void* value;   // one element of padding; NULL: zero bytes
   int row_axis;        // the last dimension that is padded
   int64_t width;       // bytes of an element
-  int64_t before, data, after;  // elements of a row
+  int64_t before, data, after;  // elements of a row: padding, input, padding
 } pad_t;
 
 // Writes |count| elements of padding.

@@ -21,7 +21,7 @@
 
 #define MAX_SPATIAL 3
 
-// A window of |count| spatial dimensions.
+// The attributes of an op with a window of |count| spatial dimensions.
 typedef struct window_s {
   int count;
   int64_t sizes[MAX_SPATIAL], strides[MAX_SPATIAL], rates[MAX_SPATIAL];

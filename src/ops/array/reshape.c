@@ -46,6 +46,7 @@ static leat_status_t reshape_shape(leat_inference_t* c) {
   return leat_ok_status();
 }
 
+// The position of the new dimension must be a constant, or the output is unknown.
 static leat_status_t expand_dims_shape(leat_inference_t* c) {
   leat_partial_shape_t in = leat_inference_input(c, 0), out;
   leat_partial_value_t value;
@@ -85,6 +86,8 @@ static leat_status_t read_squeezed(const leat_attr_value_t* list, int rank, bool
   return leat_ok_status();
 }
 
+// Drops the dimensions that the attribute names, or all of size 1 if it names none; which those are
+// is unknown where a size is.
 static leat_status_t squeeze_shape(leat_inference_t* c) {
   leat_partial_shape_t in = leat_inference_input(c, 0), out;
   const leat_attr_value_t* list = leat_node_attr(c->node, LEAT_SV("squeeze_dims"));

@@ -17,7 +17,7 @@
 typedef struct requested_s {
   int rank;
   int64_t dims[LEAT_SHAPE_MAX_RANK];
-  int missing;  // axis of the size to find, or -1
+  int missing;  // the axis whose size was given as -1, or -1
   int64_t product;  // of the sizes that are neither missing nor 0
   bool has_zero;
 } requested_t;

@@ -8,7 +8,8 @@
 //   Roll             shift and axis, scalars or [k]: what leaves at one end comes in at the other
 //
 // A reversal is its own inverse, so that its gradient is the same op; the gradient of Roll rolls by
-// the negative shifts. TensorFlow reverses at most 8 dimensions, and so do these ops.
+// the negative shifts. As in TensorFlow, Reverse and ReverseV2 take tensors of at most 8
+// dimensions.
 #include "graph/gradient.h"
 #include "graph/inference_index.h"
 #include "ops/op_rows.h"

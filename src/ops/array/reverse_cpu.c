@@ -8,7 +8,7 @@
 //                    rolled dimensions make 2^n boxes, each one copy:   | A | B |  ->  | B | A |
 //
 // Axes, lengths and shifts are inputs, so that the kernels check them each time they run. Where
-// nothing would move, the output shares the bytes of the input.
+// Reverse, ReverseV2 or Roll would move nothing, the output shares the bytes of the input.
 #include "base/checked.h"
 #include "ops/array/index_cpu.h"
 #include "ops/array/strided_cpu.h"

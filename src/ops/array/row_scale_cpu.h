@@ -9,6 +9,7 @@
 #include "base/cpu.h"
 #include "kernel/kernel.h"
 
+// The element types that may be scaled, as a constraint of kernel rows.
 #define LEAT_ROW_SCALE_TYPES "float, double"
 
 // What becomes of the products at |to|.
@@ -19,6 +20,7 @@ typedef enum leat_row_scale_end_e {
   LEAT_ROW_SCALE_END_COUNT,
 } leat_row_scale_end_t;
 
+// An open product. It is plain data: nothing has to be closed.
 typedef struct leat_row_scale_s {
   int dtype;
   const void *values, *numbers;  // borrowed

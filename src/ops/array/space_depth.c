@@ -10,7 +10,7 @@
 #include "graph/inference_index.h"
 #include "ops/op_rows.h"
 
-// Where an image format has its dimensions.
+// The rank of an image format, and which dimension is its height, width and depth.
 typedef struct format_s {
   int rank, height, width, depth;
 } format_t;

@@ -95,13 +95,13 @@ static void set_strides(const image_t* i, bool channels_first, int64_t* fine, in
   int64_t block = i->block, pixels = i->height * i->width;
   int64_t all = pixels * block * block * i->depth;
   fine[BATCH] = coarse[BATCH] = all;
-  int64_t pixel = channels_first ? 1 : i->depth;  // from one pixel of the fine image to the next
+  int64_t pixel = channels_first ? 1 : i->depth;  // the stride between pixels of the fine image
   fine[DEPTH] = channels_first ? pixels * block * block : 1;
   fine[BLOCK_COLUMN] = pixel;
   fine[WIDTH] = pixel * block;
   fine[BLOCK_ROW] = pixel * block * i->width;
   fine[HEIGHT] = pixel * block * i->width * block;
-  // From one channel of the coarse image to the next.
+  // The stride from one channel of the coarse image to the next.
   int64_t channel = channels_first ? pixels : 1;
   coarse[DEPTH] = channel;
   coarse[BLOCK_COLUMN] = channel * i->depth;

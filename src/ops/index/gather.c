@@ -7,8 +7,8 @@
 //
 // Along axis 0 the gradient of params is a gradient of rows (TensorFlow's IndexedSlices): the
 // indices and dC/dy, without the rows that were not taken. Otherwise it is dense: the axis of dC/dy
-// is moved to the front, UnsortedSegmentSum adds the slices up by index, and the axis is moved
-// back.
+// is moved to directly behind the batch dimensions, UnsortedSegmentSum adds the slices up by index,
+// and the axis is moved back.
 #include "graph/gradient.h"
 #include "graph/inference_index.h"
 #include "ops/op_rows.h"
@@ -153,8 +153,8 @@ typedef struct along_axis_s {
   leat_builder_t* b;
   int32_t batch_dims;
   leat_output_t axis;        // int32 scalar, not negative
-  leat_output_t shape;       // of params
-  leat_output_t row_count;   // params' size along the axis
+  leat_output_t shape;       // the shape of params
+  leat_output_t row_count;   // the size of params along the axis
   leat_output_t indices;
 } along_axis_t;
 

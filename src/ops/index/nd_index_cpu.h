@@ -11,6 +11,7 @@
 
 #include "ops/array/index_cpu.h"
 
+// The tuples of a tensor and the tensor shape that they index. It borrows |indices|.
 typedef struct leat_nd_index_s {
   const leat_tensor_t* indices;
   int depth;

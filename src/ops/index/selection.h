@@ -7,7 +7,8 @@
 
 #include "tensor/shape.h"
 
-#define LEAT_SELECTION_MAX_ITEMS 31  // the masks have 32 bits
+// The masks have 32 bits, and an ellipsis may be added.
+#define LEAT_SELECTION_MAX_ITEMS 31
 #define LEAT_SELECTION_NEW_AXIS (-1)
 #define LEAT_SELECTION_UNKNOWN INT64_MIN  // inference has the same number (LEAT_VALUE_UNKNOWN)
 
@@ -19,6 +20,7 @@ typedef struct leat_selection_masks_s {
   uint32_t shrink;      // the item is a single index, and its dimension is dropped
 } leat_selection_masks_t;
 
+// The items between the brackets: begin, end and stride of each.
 typedef struct leat_selection_items_s {
   int count;
   // LEAT_SELECTION_UNKNOWN where a number is not known; strides must be known.
@@ -27,6 +29,8 @@ typedef struct leat_selection_items_s {
   int64_t strides[LEAT_SELECTION_MAX_ITEMS + 1];
 } leat_selection_items_t;
 
+// What is selected: along dimension d of the input, the |sizes|[d] indices begin[d],
+// begin[d] + strides[d], and so on.
 typedef struct leat_selection_s {
   // For each dimension of the input: its first index, step and size.
   int rank;

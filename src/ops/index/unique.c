@@ -13,6 +13,7 @@ static leat_status_t unknown_vector(leat_inference_t* c, leat_partial_shape_t* o
   return leat_inference_make(c, 1, &unknown, out_shape);
 }
 
+// Sets the shapes of y, idx and, where the op has it, count.
 static leat_status_t unique_shape(leat_inference_t* c) {
   leat_partial_shape_t vector, unused;
   LEAT_RETURN_IF_ERROR(unknown_vector(c, &vector));

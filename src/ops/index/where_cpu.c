@@ -114,7 +114,7 @@ static void list_all(where_t* w, where_fns_t fns) {
 static leat_status_t where__cpu(leat_kernel_context_t* c) {
   where_t w = {.input = leat_kernel_input(c, 0)};
   const leat_shape_t* input = &w.input->shape;
-  if (input->rank == 0 || input->rank > 8) {  // TensorFlow's limits
+  if (input->rank == 0 || input->rank > 8) {  // as in TensorFlow
     return leat_kernel_invalid(c, "rank of input is %d, must be in [1, 8]", input->rank);
   }
   w.rank = input->rank;

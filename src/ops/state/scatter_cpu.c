@@ -141,8 +141,7 @@ static leat_status_t apply_scalar(const rows_t* r, uint8_t* to) {
   return leat_ok_status();
 }
 
-// Applies update |index| to the row at |to|. Of the _Scaled ops there are additions and subtractions
-// only.
+// Applies update |index| to the row at |to|. The _Scaled ops are additions and subtractions only.
 static leat_status_t apply_row(const rows_t* r, int64_t index, uint8_t* to) {
   const int64_t begin = index * r->row;
   if (r->updates->shape.rank == 0) return apply_scalar(r, to);

@@ -1,7 +1,8 @@
 // Updates of the cells of variables (update_cpu.h). A cell whose value somebody else holds is
 // copied first (leat_cell_make_exclusive), so that readers keep what they read. Cells are locked in
 // the order of their addresses, so that kernels with the same variables in any order cannot
-// deadlock.
+// deadlock. An assignment writes into the memory of the old value where that fits and nobody holds
+// it; otherwise it takes the bytes of the input, or a copy of them if somebody else may read those.
 #include <string.h>
 
 #include "device/cpu/combine.h"
@@ -64,7 +65,6 @@ leat_status_t leat_update_assign(leat_kernel_context_t* c, leat_cell_t* cell, in
   bool reuse = plain && own && leat_buffer_is_exclusive(own) &&
                cell->tensor.dtype == value->dtype &&
                leat_shape_equal(&cell->tensor.shape, &value->shape);
-  // Where the old value has the same shape and nobody else holds it, its memory is used again.
   if (reuse) {
     memcpy(cell->tensor.data, value->data, leat_tensor_size_bytes(value));
     return leat_ok_status();

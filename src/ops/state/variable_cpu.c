@@ -1,7 +1,9 @@
 // The CPU kernels of reference variables. The cell (kernel/resource.h) is found or made when the
 // kernel is made, and kept by the kernel's state: in a step the kernel only gives a reference to
 // it, without looking up any name. Nodes with the same container and name share one cell; without a
-// shared_name the name is the node's.
+// shared_name the name is the node's. The cell outlives the kernel, because the container holds it
+// too: so a variable keeps its value when a plan is made anew. Until the first assignment the cell
+// has no value.
 #include "kernel/resource.h"
 #include "ops/kernel_rows.h"
 

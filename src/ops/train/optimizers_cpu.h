@@ -46,6 +46,7 @@ typedef enum leat_optimizer_e {
       LEAT_OPTIMIZER_COUNT,
 } leat_optimizer_t;
 
+// The most variables and scalars that an op has.
 #define LEAT_OPTIMIZER_MAX_VARIABLES 4
 #define LEAT_OPTIMIZER_MAX_SCALARS 8
 
@@ -59,8 +60,10 @@ typedef struct leat_optimizer_arrays_s {
   const void* scalars;  // of the element type, in the op's order
   bool flag;            // use_nesterov, update_slots or multiply_linear_by_lr; no op has two
 } leat_optimizer_arrays_t;
+// Updates |count| elements of all arrays.
 typedef void (*leat_optimizer_fn_t)(const leat_optimizer_arrays_t* arrays, int64_t count);
 
+// The formulas of one instruction set.
 typedef struct leat_optimizer_table_s {
   leat_optimizer_fn_t f32[LEAT_OPTIMIZER_COUNT];
   leat_optimizer_fn_t f64[LEAT_OPTIMIZER_COUNT];
@@ -76,12 +79,12 @@ leat_optimizer_fn_t leat_optimizer_formula(leat_optimizer_t optimizer, int dtype
 typedef struct leat_optimizer_plan_s {
   leat_optimizer_t optimizer;
   int dtype;
-  int variable_count;  // inputs [0, variable_count)
-  int gradient;        // input
-  int indices;         // input, or -1
-  int scale;           // input, or -1
+  int variable_count;  // inputs [0, variable_count) are the variables
+  int gradient;        // the input that is the gradient
+  int indices;         // the input that names rows, or -1: all elements are updated
+  int scale;           // the input that multiplies the gradient, or -1
   int scalar_count;
-  int8_t scalars[LEAT_OPTIMIZER_MAX_SCALARS];  // inputs
+  int8_t scalars[LEAT_OPTIMIZER_MAX_SCALARS];  // the inputs that are scalars, in order
   bool flag;
 } leat_optimizer_plan_t;
 
