@@ -1,10 +1,14 @@
 // Reading a selection (selection.h) from the inputs of a kernel, and taking what it selects of a
-// tensor. A selection that is contiguous in memory and long enough shares the bytes of the input,
-// so that nothing is moved; one that is contiguous and short is one memcpy, because sharing would
-// keep the whole input alive for little; any other is a strided copy (strided_cpu.h). Slice,
-// StridedSlice and assignment to slices all use it.
+// tensor. Slice, StridedSlice and assignment to slices all use it. Of a selection that is taken
+// there are three kinds:
 //
-//   x [4, 5]   x[1:3]    rows 1 and 2: contiguous      x[:, 1:3]   a strided copy of 4 runs of 2
+//   contiguous and long    the output shares the bytes of the input, and nothing is moved
+//   contiguous and short   one copy, because sharing would keep the whole input alive for little
+//   any other              a strided copy (strided_cpu.h): x[:, 1:3] of [4, 5] has 4 runs of 2
+//
+// What is long is decided by leat_parts_should_share (ops/array/parts_cpu.h), as for Split and
+// Unpack. All of the input is always shared. Tensors are not changed while somebody else holds
+// them, so that sharing is safe.
 #include "ops/index/selection_cpu.h"
 
 #include "base/checked.h"

@@ -1,9 +1,12 @@
 // The ops Unique, UniqueV2, their variants with counts, and ListDiff: their shapes and
-// registration. How many different elements there are depends on the values, so that most sizes are
-// unknown; only idx has the size of the axis.
+// registration.
 //
 //   Unique    x [n] -> y [?], idx [n]           UniqueV2 does so with slices along an axis
 //   ListDiff  x [n], y [m] -> out [?], idx [?]
+//
+// How many different elements there are depends on the values, so that most sizes are unknown while
+// the graph is built. Only idx of the Unique ops has a known size, that of the axis. UniqueV2 takes
+// the axis as a vector of at most one number; without one x must be a vector. No op has a gradient.
 #include "graph/gradient.h"
 #include "graph/inference_index.h"
 #include "ops/op_rows.h"
