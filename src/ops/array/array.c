@@ -1,4 +1,5 @@
-// Constants and the arrangement of tensors: shapes, joins, parts, paddings, the order of elements.
+// The family of ops that make constants and arrange tensors: shapes, joins and splits, paddings,
+// the order of elements. This list registers each source's ops and kernels.
 #include "ops/family.h"
 
 #define LEAT_ARRAY_SOURCES(X) \

@@ -1,4 +1,10 @@
-// MatrixBandPart, Diag, DiagPart: parts of matrices about the diagonal.
+// The ops MatrixBandPart, Diag and DiagPart: their shapes, gradients and registration.
+//
+//   MatrixBandPart  input [..., m, n], num_lower, num_upper -> the same shape
+//   Diag            [d...] -> [d..., d...]         DiagPart  [d..., d...] -> [d...]
+//
+// MatrixBandPart keeps num_lower diagonals below the main one and num_upper above it; its gradient
+// is the same band of dC/dy. Diag and DiagPart are each the gradient of the other.
 #include "graph/gradient.h"
 #include "graph/inference_index.h"
 #include "ops/op_rows.h"

@@ -1,4 +1,10 @@
-// CPU kernels of MatrixBandPart, Diag and DiagPart.
+// The CPU kernels of MatrixBandPart, Diag and DiagPart.
+//
+// MatrixBandPart keeps a band of diagonals of each matrix and zeroes the rest: of row i the columns
+// [i - below, i + above]. It works in place where nobody else needs the input, and shards are
+// ranges of rows. Diag and DiagPart move the diagonal of a tensor whose shape is a shape twice,
+// [d..., d...]: its elements are count + 1 apart, where count is the product of d..., so that one
+// strided copy does it.
 #include "base/checked.h"
 #include "ops/array/index_cpu.h"
 #include "ops/array/strided_cpu.h"
@@ -15,7 +21,8 @@ typedef struct band_s {
   int64_t below, above;  // diagonals kept; at most rows and columns
 } band_t;
 
-// Items are rows of all matrices.
+// Writes rows [begin, end) of all matrices: zeros, the band, zeros. In place the band is there
+// already.
 static void keep_band(void* data, int64_t begin, int64_t end) {
   const band_t* b = data;
   for (int64_t i = begin; i < end; ++i) {
@@ -31,6 +38,8 @@ static void keep_band(void* data, int64_t begin, int64_t end) {
   }
 }
 
+// Reads how many diagonals are kept on one side, a scalar of at most |most|; a negative number
+// keeps all.
 static leat_status_t read_limit(const leat_kernel_context_t* c, int input, int64_t most,
                                 int64_t* out_limit) {
   const leat_tensor_t* limit = leat_kernel_input(c, input);

@@ -1,10 +1,22 @@
-// Concat, ConcatV2, ConcatOffset: tensors joined along an axis.
+// The ops Concat, ConcatV2 and ConcatOffset: their shapes, values, gradients and registration.
+// Concat and ConcatV2 join tensors along an axis; they differ in the order of the inputs only,
+// which layout_t hides from the rest of the file.
+//
+//   values N x [..., d_i, ...], axis -> [..., d_0 + ... + d_(N-1), ...]
+//
+// ConcatOffset computes from the shapes of the values where each begins in the whole.
+//
+// The gradient cuts dC/d(output) apart again. A dense gradient is cut by Slices at the offsets that
+// ConcatOffset computes, or by one SplitV where there are many values. A gradient of rows (indices
+// and values, TensorFlow's IndexedSlices) stays one where the axis is known: along axis 0 each
+// value takes the rows that fall into it, along another axis each takes its columns of all rows. A
+// graph where the axis is known only when it runs gets the dense form, which needs nothing else.
 #include "base/checked.h"
 #include "graph/gradient.h"
 #include "graph/inference_index.h"
 #include "ops/op_rows.h"
 
-// Inputs [first, first + count) are the values, input |axis_input| the axis.
+// Inputs [first, first + count) are the values, and input |axis_input| is the axis.
 typedef struct layout_s {
   int first, count, axis_input;
 } layout_t;
@@ -16,6 +28,7 @@ static layout_t layout_of(const leat_node_t* node) {
 
 // ---- Shapes -------------------------------------------------------------------------------------
 
+// Where the axis is unknown, the output has the rank of the values and unknown sizes.
 static leat_status_t shape_of_unknown_axis(leat_inference_t* c, layout_t l) {
   leat_partial_shape_t shape = leat_partial_shape_unknown(), unused;
   for (int i = 0; i < l.count && shape.rank < 0; ++i) shape = leat_inference_input(c, l.first + i);
@@ -33,12 +46,13 @@ static leat_status_t shape_of_unknown_axis(leat_inference_t* c, layout_t l) {
   return leat_ok_status();
 }
 
-// One input split at the axis.
+// The shape of one value, cut into the dimensions before the axis, the axis, and those after.
 typedef struct around_s {
   leat_partial_shape_t before, after;
   int64_t middle;
 } around_t;
 
+// Cuts |shape| at |axis|, which may be negative. Fails when the rank is too low.
 static leat_status_t look_around(leat_inference_t* c, leat_partial_shape_t shape, int64_t axis,
                                  around_t* a) {
   int64_t least = axis < 0 ? -axis : axis + 1;
@@ -90,7 +104,8 @@ static leat_status_t concat_offset_shape(leat_inference_t* c) {
 
 #define MAX_VALUE_ITEMS 512
 
-// Vectors of integers end to end, as far as they are known.
+// Joins vectors of integers, with the items that are unknown marked as such, so that shapes which a
+// program joins of pieces can be inferred.
 static leat_status_t concat_value(leat_inference_t* c) {
   layout_t l = layout_of(c->node);
   int64_t items[MAX_VALUE_ITEMS];
@@ -111,19 +126,22 @@ static leat_status_t concat_value(leat_inference_t* c) {
 
 // ---- The gradient -------------------------------------------------------------------------------
 
-// From so many values on the gradient is split instead of sliced.
+// With more values than this the gradient is cut by one SplitV instead of a Slice for each.
 #define MAX_SLICED 16
 
+// What the gradient functions below share.
 typedef struct way_back_s {
   leat_gradient_t* g;
   leat_builder_t* b;
   layout_t layout;
-  leat_output_t axis;     // int32, not negative
-  int64_t known_axis;     // or -1
+  leat_output_t axis;     // an int32 scalar that is not negative
+  int64_t known_axis;     // >= 0, or negative where it is not known while the graph is built
   const leat_output_t* values;
-  int32_t shapes;         // a node: their shapes
+  int32_t shapes;         // a ShapeN node, whose output i is the shape of value i
 } way_back_t;
 
+// Sets |axis| and |known_axis|. An axis that is not constant, or is negative where the rank is
+// unknown, is made non-negative by nodes of the graph.
 static leat_status_t find_axis(way_back_t* w) {
   leat_graph_t* graph = w->b->graph;
   leat_output_t axis = leat_gradient_input(w->g, w->layout.axis_input);
@@ -151,6 +169,7 @@ static void set_value_gradient(way_back_t* w, int index, leat_output_t gradient)
   leat_gradient_set_input(w->g, w->layout.first + index, gradient);
 }
 
+// Builds a Slice of the dense gradient for each value.
 static leat_status_t slice_dense(way_back_t* w, leat_output_t gradient) {
   int count = w->layout.count;
   leat_output_t inputs[MAX_SLICED + 1] = {w->axis};
@@ -167,7 +186,8 @@ static leat_status_t slice_dense(way_back_t* w, leat_output_t gradient) {
   return leat_ok_status();
 }
 
-// The sizes along the axis are a row of the shapes put side by side.
+// Builds one SplitV of the dense gradient. The sizes that it needs are row |axis| of the matrix
+// whose columns are the shapes of the values.
 static leat_status_t split_dense(way_back_t* w, leat_output_t gradient) {
   leat_builder_t* b = w->b;
   int count = w->layout.count;
@@ -187,7 +207,8 @@ static leat_status_t split_dense(way_back_t* w, leat_output_t gradient) {
   return leat_ok_status();
 }
 
-// Rows [-1, tail of |shape|] from |begin|.
+// Builds a Slice of |values| from |begin| on, with all the rows and, in the other dimensions, the
+// sizes that |shape| has.
 static leat_output_t slice_columns(leat_builder_t* b, leat_output_t values, leat_output_t begin,
                                    leat_output_t shape) {
   leat_output_t one = leat_build_int32_vector(b, (const int32_t[]){1}, 1);
@@ -198,7 +219,8 @@ static leat_output_t slice_columns(leat_builder_t* b, leat_output_t values, leat
   return leat_build(b, "Slice", LEAT_INPUTS(values, begin, size), LEAT_NO_ATTRS);
 }
 
-// Another axis than the rows': each value has all the rows, and its columns of them.
+// Cuts a gradient of rows where the axis is not 0: each value gets all the rows, and of them the
+// columns that are its own part of the output. For more than MAX_SLICED values it is made dense.
 static leat_status_t slice_rows(way_back_t* w, leat_gradient_value_t gradient) {
   leat_builder_t* b = w->b;
   int count = w->layout.count;
@@ -216,7 +238,8 @@ static leat_status_t slice_rows(way_back_t* w, leat_gradient_value_t gradient) {
   return leat_ok_status();
 }
 
-// Rows [start, end) of the whole are those of one value.
+// Gives value |index| those rows of the gradient whose indices lie in [start, end), which are the
+// rows of the output that came from it. Their indices are then counted from |start|.
 static void select_rows(way_back_t* w, int index, leat_gradient_value_t gradient,
                         leat_output_t start, leat_output_t end) {
   leat_builder_t* b = w->b;
@@ -236,6 +259,7 @@ static void select_rows(way_back_t* w, int index, leat_gradient_value_t gradient
                                leat_node_output(w->shapes, index));
 }
 
+// Cuts a gradient of rows where the axis is 0: each row goes to one value.
 static leat_status_t share_rows(way_back_t* w, leat_gradient_value_t gradient) {
   leat_builder_t* b = w->b;
   int dtype = leat_build_type_of(b, gradient.indices);
@@ -257,7 +281,8 @@ static leat_status_t share_rows(way_back_t* w, leat_gradient_value_t gradient) {
 static leat_status_t concat_gradient(leat_gradient_t* g) {
   way_back_t w = {.g = g, .b = &g->builder, .layout = layout_of(leat_gradient_node(g))};
   int count = w.layout.count;
-  // The node may move while others are added: its inputs are copied.
+  // The array of nodes may move while nodes are added to the graph, so that the inputs are copied
+  // before.
   void* memory = NULL;
   LEAT_RETURN_IF_ERROR(leat_arena_allocate_array(leat_graph_arena(w.b->graph), (size_t)count,
                                                  sizeof(leat_output_t), &memory));

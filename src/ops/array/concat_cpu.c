@@ -1,11 +1,20 @@
-// CPU kernels of Concat, ConcatV2, ConcatOffset.
+// The CPU kernels of Concat, ConcatV2 and ConcatOffset. The first two check that the values agree
+// in all dimensions but the axis, allocate the output, and leave the copying to leat_parts_join
+// (parts_cpu.h).
+//
+//   values [..., a, ...], [..., b, ...] -> [..., a + b, ...]
+//
+// ConcatOffset writes, for the shapes of such values, where each begins in the output: vectors that
+// are 0 but for the axis. The checks are made here although the shape functions make them too,
+// because shapes and axis may be known only when the step runs.
 #include "base/checked.h"
 #include "ops/array/index_cpu.h"
 #include "ops/array/parts_cpu.h"
 #include "ops/array/types.h"
 #include "ops/kernel_rows.h"
 
-// Checks that |shape| differs from the first value's along |axis| only; adds up the sizes there.
+// Checks that |shape| differs from the first value's along |axis| only, and adds its size there to
+// |inout_size|.
 static leat_status_t add_value(const leat_kernel_context_t* c, const leat_shape_t* first, int index,
                                const leat_shape_t* shape, int axis, int64_t* inout_size) {
   if (shape->rank != first->rank) {
@@ -26,6 +35,7 @@ static leat_status_t add_value(const leat_kernel_context_t* c, const leat_shape_
   return leat_ok_status();
 }
 
+// Joins |count| inputs from |first_input| on; the axis is input |axis_input|.
 static leat_status_t join(leat_kernel_context_t* c, int first_input, int count, int axis_input) {
   const leat_shape_t* first = &leat_kernel_input(c, first_input)->shape;
   int axis;
@@ -62,6 +72,7 @@ static leat_status_t concat_v2__cpu(leat_kernel_context_t* c) {
 
 // ---- ConcatOffset -------------------------------------------------------------------------------
 
+// Checks that shape |index| differs from the first one at |axis| only.
 static leat_status_t check_offset_input(const leat_kernel_context_t* c, int index, int axis) {
   const leat_tensor_t* first = leat_kernel_input(c, 1);
   const leat_tensor_t* shape = leat_kernel_input(c, index);

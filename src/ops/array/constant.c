@@ -1,10 +1,12 @@
-// Const: a tensor written into the graph. The runtime reads the attribute itself wherever it can
-// (the flag says so); the kernel serves those that wait for control inputs.
+// Const: a tensor written into the graph. The runtime reads attribute "value" itself wherever it
+// can, which the flag LEAT_OP_CONSTANT allows; the kernel serves the other nodes, such as those
+// that wait for control inputs.
 #include "graph/gradient.h"
 #include "graph/inference.h"
 #include "ops/op_rows.h"
 
-// Whoever reads the attribute relies on the node's type.
+// Checks the type of the value against the node's, because whoever reads the attribute relies on
+// it.
 static leat_status_t constant_shape(leat_inference_t* c) {
   const leat_attr_value_t* value = leat_node_attr(c->node, LEAT_SV("value"));
   if (!value || value->kind != LEAT_ATTR_TENSOR || value->is_list) return leat_ok_status();

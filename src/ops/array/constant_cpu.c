@@ -1,4 +1,4 @@
-// The kernel of Const: holds the tensor and shares it with every step.
+// The CPU kernel of Const: it holds the tensor, and the outputs of all steps share its bytes.
 #include "ops/kernel_rows.h"
 
 typedef struct constant_state_s {

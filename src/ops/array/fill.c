@@ -1,4 +1,11 @@
-// Fill, ZerosLike, OnesLike, Empty: tensors of one value.
+// The ops Fill, ZerosLike, OnesLike and Empty: their shapes, values, gradients and registration.
+// All of them make tensors of one value; the contents of an Empty without |init| are undefined, so
+// that it is stateful and never folded.
+//
+//   Fill  dims [rank], value [] -> [dims...]
+//
+// Small integer tensors are known while the graph is built, because programs compute shapes of
+// them. The gradient of Fill with respect to its value is the sum of dC/dy over all axes.
 #include "graph/gradient.h"
 #include "graph/inference_index.h"
 #include "ops/op_rows.h"
@@ -21,7 +28,7 @@ static leat_status_t fill_shape(leat_inference_t* c) {
 
 #define MAX_FILLED 256
 
-// Output 0 is |item| throughout, where it is a small vector or scalar of integers.
+// Sets the value of output 0, |item| throughout, where it is a small scalar or vector of integers.
 static leat_status_t set_filled(leat_inference_t* c, int64_t item) {
   leat_partial_shape_t shape = c->outputs[0];
   int dtype = c->node->output_types[0];
@@ -50,7 +57,7 @@ static leat_status_t empty_shape(leat_inference_t* c) {
   return leat_ok_status();
 }
 
-// The sum of the gradient over everything.
+// Sums the gradient over all axes, which a Range up to its rank names.
 static leat_status_t fill_gradient(leat_gradient_t* g) {
   leat_builder_t* b = &g->builder;
   leat_output_t gradient = leat_gradient_of_output(g, 0);

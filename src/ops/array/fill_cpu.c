@@ -1,4 +1,11 @@
-// CPU kernels of Fill and its kin.
+// The CPU kernels of Fill, ZerosLike, OnesLike and Empty. The first three make tensors of one
+// value; Empty leaves the contents undefined unless the node asks for zeros. A value whose bytes
+// are all zero is written by memset, on several threads where that pays; any other value by a
+// strided copy with a source stride of 0 (strided_cpu.h). ZerosLike and OnesLike take the bytes of
+// the input where nobody else needs them, because they read only its shape.
+//
+// Objects (strings, variants) are never zeroed by bytes: an output of objects is allocated with
+// empty ones, and the zeros of variants depend on what the input's variants hold.
 #include "base/checked.h"
 #include "kernel/tensor_sum.h"
 #include "ops/array/index_cpu.h"
@@ -6,7 +13,8 @@
 #include "ops/array/types.h"
 #include "ops/kernel_rows.h"
 
-// The shape that a vector of sizes (or a scalar, as old graphs have it) states.
+// Reads the shape that a vector of sizes states. Old graphs have a scalar, for a vector of that
+// size.
 static leat_status_t read_shape(const leat_kernel_context_t* c, const leat_tensor_t* sizes,
                                 leat_shape_t* out_shape) {
   int64_t dims[LEAT_SHAPE_MAX_RANK];
@@ -19,6 +27,7 @@ static leat_status_t read_shape(const leat_kernel_context_t* c, const leat_tenso
   return leat_shape_create((int)rank, dims, out_shape);
 }
 
+// Says whether all bytes of the scalar |value| are 0. A negative zero has a bit set, and is none.
 static bool is_zero(const leat_tensor_t* value) {
   const char* bytes = value->data;
   size_t size = leat_dtype_size(value->dtype);
@@ -63,7 +72,7 @@ static leat_status_t fill__cpu(leat_kernel_context_t* c) {
   return status;
 }
 
-// ---- Like another -------------------------------------------------------------------------------
+// ---- ZerosLike and OnesLike ---------------------------------------------------------------------
 
 static leat_status_t zeros_like__cpu(leat_kernel_context_t* c) {
   const leat_tensor_t* input = leat_kernel_input(c, 0);
@@ -77,11 +86,11 @@ static leat_status_t zeros_like__cpu(leat_kernel_context_t* c) {
   return leat_ok_status();
 }
 
-// One, in every type that OnesLike takes.
+// Returns the address of a one of |dtype|, which OnesLike takes.
 static const void* one_of(int dtype) {
   static const float of_float = 1;
   static const double of_double = 1;
-  static const uint64_t of_integer = 1;  // little-endian: serves all widths
+  static const uint64_t of_integer = 1;  // little-endian: the first bytes are a 1 of any width
   static const uint16_t of_half = 0x3c00, of_bfloat16 = 0x3f80;
   static const leat_complex64_t of_complex64 = 1;
   static const leat_complex128_t of_complex128 = 1;

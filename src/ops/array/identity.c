@@ -1,5 +1,8 @@
-// Identity and its kin: ops whose output is their input. They differ in what they say to the
-// gradient, to the optimizer and to people.
+// Identity and the ops like it, whose output is their input: their shapes, gradients and
+// registration. They differ in what they tell the gradient (StopGradient, PreventGradient), the
+// optimizer (an op with LEAT_OP_PASS_THROUGH gives its input in the same buffer) and the reader of
+// the graph. RefIdentity passes a reference to a variable, not its value. A gradient of rows
+// (IndexedSlices) passes as such, because a dense one would be far larger.
 #include "graph/gradient.h"
 #include "graph/inference.h"
 #include "ops/op_rows.h"
@@ -11,7 +14,8 @@ static leat_status_t identity_n_shape(leat_inference_t* c) {
   return leat_ok_status();
 }
 
-// Every input has a gradient as soon as one output has: zeros for the others.
+// As in TensorFlow, every input of a type that has gradients gets one as soon as one output has
+// one: zeros where its own output has none.
 static leat_status_t identity_n_gradient(leat_gradient_t* g) {
   const leat_dtype_set_t flows =
       LEAT_DTYPES_FLOATING | LEAT_DTYPES_COMPLEX | LEAT_DTYPE_BIT(RESOURCE);
@@ -32,6 +36,7 @@ static leat_status_t identity_gradient(leat_gradient_t* g) {
   return leat_ok_status();
 }
 
+// Fails, with the reason that the node states.
 static leat_status_t prevent_gradient_gradient(leat_gradient_t* g) {
   leat_string_view_t message = leat_node_attr_string(leat_gradient_node(g), "message");
   return leat_make_status(LEAT_NOT_FOUND, "Gradient explicitly disabled. Reason: %.*s",

@@ -1,4 +1,5 @@
-// CPU kernels of Identity and its kin: the output shares the input's bytes.
+// The CPU kernels of Identity and the ops like it: each output shares the bytes of the input at its
+// place.
 #include "ops/kernel_rows.h"
 
 static leat_status_t identity__cpu(leat_kernel_context_t* c) {

@@ -1,4 +1,4 @@
-// Axes and strides of kernels.
+// Reading the axes of kernels, and the strides of dense tensors (index_cpu.h).
 #include "ops/array/index_cpu.h"
 
 #include "base/checked.h"

@@ -1,10 +1,13 @@
-// Reading the small integer inputs of kernels that say where: axes, sizes, positions.
+// Reading the small integer inputs of kernels that say where something is: axes, sizes, positions.
+// Here too is the fetching of rows ahead, which kernels that go through a table by number share.
+// All functions run on the calling thread and take no locks.
 #ifndef LEAT_OPS_ARRAY_INDEX_CPU_H_
 #define LEAT_OPS_ARRAY_INDEX_CPU_H_
 
 #include "kernel/kernel.h"
 
-// Element |at| of a tensor of integers.
+// Returns element |at| of a tensor of integers: int8, int16, int32, int64, uint16, or any type
+// whose elements are uint8.
 static inline int64_t leat_index_read(const leat_tensor_t* tensor, int64_t at) {
   switch (tensor->dtype) {
     case LEAT_DTYPE_INT32: return leat_tensor_data(tensor, const int32_t)[at];
@@ -24,8 +27,9 @@ static inline void leat_index_write(leat_tensor_t* tensor, int64_t at, int64_t v
   }
 }
 
-// Asks for a row of a table that may be far larger than the caches, some rows before its turn.
-// Inline at all costs: a function that only fetches has no effect that GCC sees, and is left out.
+// Asks the processor to fetch a row of a table that may be far larger than the caches; a loop does
+// so LEAT_ROWS_AHEAD rows before it reads the row. The function is always inlined, because GCC sees
+// no effect in one that only fetches, and would leave out the call.
 #define LEAT_ROWS_AHEAD 8
 __attribute__((always_inline)) static inline void leat_row_fetch(const void* row, size_t bytes) {
   for (size_t at = 0; at < bytes && at < 8 * LEAT_CACHE_LINE_BYTES; at += LEAT_CACHE_LINE_BYTES) {
@@ -33,10 +37,12 @@ __attribute__((always_inline)) static inline void leat_row_fetch(const void* row
   }
 }
 
-// The axis that input |input| of a kernel names, one element; INVALID_ARGUMENT when it is none.
+// Reads the axis of a tensor of |rank| from input |input|, which has one element and may be
+// negative; |out_axis| is in [0, rank). INVALID_ARGUMENT when it is no axis.
 LEAT_MUST_USE leat_status_t leat_axis_read(const leat_kernel_context_t* c, int input,
                                            int64_t rank, int* out_axis);
-// Strides in elements of a dense tensor of |shape|; |out_strides| has its rank.
+// Computes the strides, in elements, of a dense tensor of |shape|, one for each dimension. A size
+// of 0 counts as 1, so that no stride is 0.
 void leat_shape_strides(const leat_shape_t* shape, int64_t* out_strides);
 
 #endif  // LEAT_OPS_ARRAY_INDEX_CPU_H_

@@ -1,6 +1,21 @@
-// MatrixDiag, MatrixDiagPart, MatrixSetDiag in their three versions, and the deprecated Batch ones:
-// bands of diagonals and the matrices that they lie in. A band [lower, upper] of the inner matrix
-// is kept as [diagonals, longest] (or [longest] when it is one), the uppermost first.
+// The ops MatrixDiag, MatrixDiagPart and MatrixSetDiag in their three versions, and the deprecated
+// Batch ones: their shapes, gradients and registration. They move bands of diagonals into matrices,
+// out of them, and into matrices in the place of what was there.
+//
+//   MatrixDiag      diagonal [..., diagonals, longest] -> [..., rows, columns]
+//   MatrixDiagPart  input [..., rows, columns]         -> [..., diagonals, longest]
+//   MatrixSetDiag   input [..., rows, columns], diagonal [..., diagonals, longest] -> like input
+//
+// Diagonal k holds the elements (i, i + k). A band is the diagonals |lower| to |upper|, the highest
+// first; a band of one diagonal is [..., longest], without the dimension of diagonals. The first
+// version knows the main diagonal only; the second takes k, one number or [lower, upper]; the third
+// also says how shorter diagonals are aligned in their row. |longest| is the length of the longest
+// diagonal of the band:
+//
+//   longest = min(rows + min(upper, 0), columns - max(lower, 0))
+//
+// The shape functions leave open what depends on a k that is not constant; the kernels
+// (matrix_diag_cpu.c) check it again.
 #include "base/checked.h"
 #include "graph/gradient.h"
 #include "graph/inference_index.h"
@@ -13,7 +28,7 @@ typedef struct band_s {
   int64_t lower, upper;
 } band_t;
 
-// Input |input| is k: one diagonal, or the lowest and the highest.
+// Reads k from input |input|: one diagonal, or the lowest and the highest.
 static leat_status_t read_band(leat_inference_t* c, int input, band_t* band) {
   leat_partial_value_t value;
   LEAT_RETURN_IF_ERROR(
@@ -33,7 +48,8 @@ static leat_status_t read_band(leat_inference_t* c, int input, band_t* band) {
                           "lower_diag_index is greater than upper_diag_index");
 }
 
-// Do the band's diagonals exist in a matrix of |rows| x |columns|?
+// Checks that the lowest and the highest diagonal exist in a matrix of |rows| x |columns|. The main
+// diagonal is allowed even where the matrix is empty.
 static leat_status_t check_bounds(const band_t* band, int64_t rows, int64_t columns) {
   if (rows == LEAT_DIM_UNKNOWN || columns == LEAT_DIM_UNKNOWN) return leat_ok_status();
   if (band->lower != 0 && (-rows >= band->lower || band->lower >= columns)) {
@@ -45,6 +61,7 @@ static leat_status_t check_bounds(const band_t* band, int64_t rows, int64_t colu
   return leat_ok_status();
 }
 
+// Sets the shape of a band of input 0, whose rank is known and at least 2.
 static leat_status_t part_shape(leat_inference_t* c, const band_t* band) {
   leat_partial_shape_t input = leat_inference_input(c, 0), shape;
   int64_t rows = leat_partial_shape_dim(input, -2), columns = leat_partial_shape_dim(input, -1);
@@ -78,6 +95,7 @@ static leat_status_t matrix_diag_part_v2_shape(leat_inference_t* c) {
   return input.rank < 0 || !band.is_known ? leat_ok_status() : part_shape(c, &band);
 }
 
+// The first version makes square matrices: [..., n] -> [..., n, n].
 static leat_status_t matrix_diag_shape(leat_inference_t* c) {
   leat_partial_shape_t input = leat_inference_input(c, 0), last, shape;
   LEAT_RETURN_IF_ERROR(leat_inference_with_rank_at_least(c, input, 1));
@@ -87,7 +105,9 @@ static leat_status_t matrix_diag_shape(leat_inference_t* c) {
   return leat_ok_status();
 }
 
-// The matrix around diagonals of length |longest|: the least one, where |rows| or |columns| is -1.
+// Finds the size of the matrix around diagonals of length |longest|. Where |rows| or |columns| is
+// -1 it becomes the least that holds them; where both are, the matrix is square. One of the two
+// must be the least, else the longest diagonal would be longer.
 static leat_status_t complete_matrix(const band_t* band, int64_t longest, int64_t* rows,
                                      int64_t* columns) {
   if (longest == LEAT_DIM_UNKNOWN) return leat_ok_status();
@@ -105,7 +125,8 @@ static leat_status_t complete_matrix(const band_t* band, int64_t longest, int64_
                           "upper_diag_index, and the length of the given diagonals.");
 }
 
-// -1 both where it is not known and where it says so.
+// Reads num_rows or num_cols. |out_size| is -1 both where the input is not constant, which also
+// clears |inout_is_known|, and where its value is -1, which asks for the least size.
 static leat_status_t read_size(leat_inference_t* c, int input, bool* inout_is_known,
                                int64_t* out_size) {
   bool is_known;
@@ -149,7 +170,8 @@ static leat_status_t matrix_diag_v2_shape(leat_inference_t* c) {
   return leat_ok_status();
 }
 
-// The input's shape, more of which may follow from the batch dimensions of the diagonals.
+// Sets the output to the shape of the input, whose unknown batch dimensions may follow from those
+// of the diagonals.
 static leat_status_t set_merged(leat_inference_t* c, leat_partial_shape_t input,
                                 leat_partial_shape_t diagonal, bool is_band) {
   leat_partial_shape_t batch, matrix, shape = input;
@@ -202,9 +224,10 @@ static leat_status_t matrix_set_diag_v2_shape(leat_inference_t* c) {
 }
 
 // ---- Gradients ----------------------------------------------------------------------------------
-// As TensorFlow's Python does, they are built of the third version, which aligns RIGHT_LEFT unless
-// the node says otherwise.
+// As in TensorFlow, gradients are built of ops of the third version. They align as the attribute of
+// the node says, and RIGHT_LEFT where the node has none.
 
+// What the gradient functions share: the builder, k and the alignment.
 typedef struct diagonals_s {
   leat_gradient_t* g;
   leat_builder_t* b;
@@ -212,7 +235,7 @@ typedef struct diagonals_s {
   leat_string_view_t align;
 } diagonals_t;
 
-// |k_input| is -1 for the first version.
+// |k_input| is the input that holds k, or -1 for the first version, where k is 0.
 static diagonals_t diagonals_of(leat_gradient_t* g, int k_input) {
   diagonals_t d = {.g = g, .b = &g->builder, .align = LEAT_SV("RIGHT_LEFT")};
   if (leat_node_attr(leat_gradient_node(g), LEAT_SV("align"))) {
@@ -254,6 +277,8 @@ static leat_status_t diag_gradient(leat_gradient_t* g, int k_input) {
 static leat_status_t matrix_diag_gradient(leat_gradient_t* g) { return diag_gradient(g, -1); }
 static leat_status_t matrix_diag_v2_gradient(leat_gradient_t* g) { return diag_gradient(g, 1); }
 
+// dC/d(input) has the gradient on the diagonals and zeros elsewhere. MatrixDiagV3 makes that in one
+// node where the sizes are known; else MatrixSetDiagV3 writes the diagonals over zeros.
 static leat_status_t part_gradient(leat_gradient_t* g, int k_input) {
   diagonals_t d = diagonals_of(g, k_input);
   leat_output_t input = leat_gradient_input(g, 0), gradient = leat_gradient_of_output(g, 0);
@@ -274,6 +299,8 @@ static leat_status_t matrix_diag_part_v2_gradient(leat_gradient_t* g) {
   return part_gradient(g, 1);
 }
 
+// dC/d(input) is the gradient with zeros on the diagonals that were replaced, and dC/d(diagonal) is
+// these diagonals of the gradient.
 static leat_status_t set_gradient(leat_gradient_t* g, int k_input) {
   diagonals_t d = diagonals_of(g, k_input);
   leat_output_t gradient = leat_gradient_of_output(g, 0);

@@ -1,13 +1,24 @@
-// CPU kernels of bands of diagonals. In a matrix of |columns| a diagonal goes in steps of columns +
-// 1; in a band its elements lie together. Each diagonal of all matrices is one strided copy.
+// The CPU kernels of MatrixDiag, MatrixDiagPart and MatrixSetDiag in their three versions, and of
+// the deprecated Batch ones, which share them. A band is the diagonals |lower| to |upper| of a
+// matrix; diagonal k holds the elements (i, i + k). In memory a band is [diagonals, longest], the
+// highest diagonal first; shorter diagonals are aligned to the left or to the right of their row:
+//
+//   matrix [3, 4]     band, k = [-1, 1], RIGHT_LEFT
+//   a b . .           b f i      diagonal  1
+//   d e f .           a e h      diagonal  0
+//   . g h i           d g 0      diagonal -1, aligned to the left, padded
+//
+// In a matrix the elements of a diagonal are |columns| + 1 elements apart, in the band they are
+// neighbours. So each diagonal, of all matrices of the batch at once, is one strided copy between
+// the two. The kernels check everything that the shape functions could not know.
 #include "base/checked.h"
 #include "ops/array/index_cpu.h"
 #include "ops/array/strided_cpu.h"
 #include "ops/array/types.h"
 #include "ops/kernel_rows.h"
 
+// How the shorter diagonals above and below the main one are aligned in the band.
 typedef struct diag_state_s {
-  // How diagonals above and below the main one are aligned in the band.
   bool left_above, left_below;
 } diag_state_t;
 
@@ -15,10 +26,12 @@ typedef struct diag_s {
   leat_kernel_context_t* c;
   int64_t lower, upper;
   int64_t rows, columns;
-  int64_t longest;  // diagonal
-  int64_t batch;
+  int64_t longest;  // length of a row of the band, in elements
+  int64_t batch;    // how many matrices there are
 } diag_t;
 
+// The first two versions of the ops have no attribute "align": all their diagonals are aligned to
+// the left.
 static leat_status_t create(leat_kernel_creation_t* creation, void* memory) {
   diag_state_t* state = memory;
   state->left_above = state->left_below = true;
@@ -30,6 +43,7 @@ static leat_status_t create(leat_kernel_creation_t* creation, void* memory) {
   return leat_ok_status();
 }
 
+// Reads the diagonals from input |input|, k: one number, or the lowest and the highest.
 static leat_status_t read_band(diag_t* d, int input) {
   const leat_tensor_t* k = leat_kernel_input(d->c, input);
   if (k->shape.rank > 1 || k->shape.element_count < 1 || k->shape.element_count > 2) {
@@ -63,7 +77,8 @@ static leat_status_t read_matrices(diag_t* d, const leat_shape_t* shape) {
 
 static int64_t band_size(const diag_t* d) { return (d->upper - d->lower + 1) * d->longest; }
 
-// Copies all diagonals between band and matrices.
+// Copies all diagonals from the band into the matrices, or back. Diagonals of the band that lie
+// outside the matrix are passed over.
 static leat_status_t copy_diagonals(const diag_t* d, int dtype, const void* from, void* to,
                                     bool into_matrices) {
   const diag_state_t* state = leat_kernel_state(d->c);
@@ -91,7 +106,7 @@ static leat_status_t copy_diagonals(const diag_t* d, int dtype, const void* from
   return leat_ok_status();
 }
 
-// |value| NULL: zero.
+// Fills |tensor| with |value|, a scalar; NULL stands for zero.
 static leat_status_t fill(const diag_t* d, leat_tensor_t* tensor, const leat_tensor_t* value) {
   if (!value) {
     leat_tensor_fill_zero(tensor);
@@ -105,6 +120,7 @@ static leat_status_t fill(const diag_t* d, leat_tensor_t* tensor, const leat_ten
 
 // ---- MatrixDiagPart -----------------------------------------------------------------------------
 
+// The shape of the band that belongs to matrices of that shape.
 static leat_status_t band_shape(const diag_t* d, const leat_shape_t* matrices,
                                 leat_shape_t* out_shape) {
   int64_t dims[LEAT_SHAPE_MAX_RANK];
@@ -140,6 +156,8 @@ static leat_status_t matrix_diag_part__cpu(leat_kernel_context_t* c) {
 
 // ---- MatrixDiag ---------------------------------------------------------------------------------
 
+// Reads num_rows and num_cols, where -1 asks for the least size. MatrixDiag, which has one input
+// only, asks for both.
 static leat_status_t read_sizes(diag_t* d) {
   d->rows = d->columns = -1;
   if (leat_kernel_input_count(d->c) == 1) return leat_ok_status();
@@ -154,7 +172,8 @@ static leat_status_t read_sizes(diag_t* d) {
   return leat_ok_status();
 }
 
-// The least matrix that holds the diagonals, where its sizes are not given.
+// Finds the sizes that were not given: the least that hold the diagonals, and a square matrix where
+// neither was given. Fails when the longest diagonal would not reach the border of the matrix.
 static leat_status_t complete_matrix(diag_t* d) {
   int64_t rows = d->longest - LEAT_MIN(d->upper, 0), columns = d->longest + LEAT_MAX(d->lower, 0);
   if ((d->rows != -1 && d->rows < rows) || (d->columns != -1 && d->columns < columns)) {
@@ -172,6 +191,8 @@ static leat_status_t complete_matrix(diag_t* d) {
                              (long long)d->rows, (long long)d->columns);
 }
 
+// Takes the length of the diagonals and the batch from the shape of the band, then finds the size
+// of the matrices.
 static leat_status_t read_diagonals(diag_t* d, const leat_shape_t* band) {
   bool is_band = d->upper > d->lower;
   if (band->rank < 1 + is_band) {
@@ -212,6 +233,7 @@ static leat_status_t matrix_diag__cpu(leat_kernel_context_t* c) {
 
 // ---- MatrixSetDiag ------------------------------------------------------------------------------
 
+// Checks that |diagonal| is the shape of the band in matrices of shape |input|.
 static leat_status_t check_set(const diag_t* d, const leat_shape_t* input,
                                const leat_shape_t* diagonal) {
   leat_shape_t wanted;
@@ -225,6 +247,8 @@ static leat_status_t check_set(const diag_t* d, const leat_shape_t* input,
   return status;
 }
 
+// The output takes the bytes of the input where nobody else needs them; else the matrices are
+// copied first, and then the diagonals over them.
 static leat_status_t matrix_set_diag__cpu(leat_kernel_context_t* c) {
   const leat_tensor_t* input = leat_kernel_input(c, 0);
   const leat_tensor_t* diagonal = leat_kernel_input(c, 1);

@@ -1,4 +1,5 @@
-// MirrorPad and MirrorPadGrad: a tensor with its mirror image around.
+// The ops MirrorPad and MirrorPadGrad: their shapes, gradients and registration. A tensor is padded
+// with its mirror image; each op is the gradient of the other (mirror_pad_cpu.c has a picture).
 #include "graph/gradient.h"
 #include "ops/array/paddings.h"
 #include "ops/op_rows.h"

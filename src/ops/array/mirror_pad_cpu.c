@@ -1,7 +1,16 @@
-// CPU kernels of MirrorPad and MirrorPadGrad. The input is put in the middle; then, from the
-// innermost dimension to the outermost, the two slabs beside it are copied in reverse from what is
-// there. The gradient goes the other way: from the outermost on, slabs are added to what they
-// mirror.
+// The CPU kernels of MirrorPad and MirrorPadGrad. MirrorPad puts the input into the middle of the
+// output; then, from the innermost dimension to the outermost, the two slabs beside the middle are
+// copied in reverse from what is already there:
+//
+//   paddings 2, 2            a b c d          the middle
+//   REFLECT              c b a b c d c b      the border itself is not repeated (offset 1)
+//   SYMMETRIC            b a a b c d d c      the border is repeated (offset 0)
+//
+// A slab of an outer dimension covers the inner dimensions with their padding, so that corners need
+// no case of their own. MirrorPadGrad goes the other way: from the outermost dimension to the
+// innermost, slabs are added to what they mirror, in a temporary copy of the input; its middle is
+// then the output. The additions run on the calling thread, in a fixed order, so that a sum of
+// floats has the same bits each time.
 #include "base/checked.h"
 #include "device/cpu/combine.h"
 #include "ops/array/index_cpu.h"
@@ -14,12 +23,13 @@ typedef struct mirror_state_s {
   int64_t offset;  // 1: the border is not repeated (REFLECT)
 } mirror_state_t;
 
+// One kernel run. Sizes are those of the tensor without padding, strides those of the padded one.
 typedef struct mirror_s {
   leat_kernel_context_t* c;
   leat_paddings_t paddings;
   int64_t offset;
-  int64_t sizes[LEAT_SHAPE_MAX_RANK];   // of what is padded
-  int64_t strides[LEAT_SHAPE_MAX_RANK]; // of the padded tensor
+  int64_t sizes[LEAT_SHAPE_MAX_RANK];
+  int64_t strides[LEAT_SHAPE_MAX_RANK];
 } mirror_t;
 
 static leat_status_t create(leat_kernel_creation_t* creation, void* memory) {
@@ -30,6 +40,7 @@ static leat_status_t create(leat_kernel_creation_t* creation, void* memory) {
   return leat_ok_status();
 }
 
+// Checks that each side has enough elements to mirror.
 static leat_status_t check_mirror(const mirror_t* m) {
   for (int d = 0; d < m->paddings.rank; ++d) {
     int64_t most = m->sizes[d] - m->offset;
@@ -42,14 +53,16 @@ static leat_status_t check_mirror(const mirror_t* m) {
   return leat_ok_status();
 }
 
-// Elements of the padded tensor where its dimensions before |axis| have the middle's first index.
+// Returns the offset in the padded tensor of the element whose index is the first of the middle in
+// the dimensions before |axis|, and 0 in the others.
 static int64_t middle_of(const mirror_t* m, int axis) {
   int64_t first = 0;
   for (int d = 0; d < axis; ++d) first += m->paddings.before[d] * m->strides[d];
   return first;
 }
 
-// Copies |count| slices of |axis| from |from| downwards or upwards to |to| on.
+// Copies |count| slices of |axis|, for every index of the middle in the dimensions before it: slice
+// |from| to |to|, |from| - 1 to |to| + 1, and so on.
 static leat_status_t copy_slab(const mirror_t* m, leat_tensor_t* tensor, int axis, int64_t count,
                                int64_t to, int64_t from) {
   if (count == 0) return leat_ok_status();
@@ -67,6 +80,7 @@ static leat_status_t copy_slab(const mirror_t* m, leat_tensor_t* tensor, int axi
       leat_element_at(tensor->data, tensor->dtype, first + to * m->strides[axis]));
 }
 
+// Copies all of |small| to the middle of |large|, or if not |inward| the other way.
 static leat_status_t copy_middle(const mirror_t* m, const leat_tensor_t* small,
                                  const leat_tensor_t* large, bool inward) {
   int64_t strides[LEAT_SHAPE_MAX_RANK];
@@ -113,8 +127,8 @@ static leat_status_t mirror_pad__cpu(leat_kernel_context_t* c) {
 
 // ---- The gradient -------------------------------------------------------------------------------
 
-// Adds |count| slices of |axis| from |from| on to those from |to| downwards, for every index of the
-// dimensions before it in the middle.
+// Adds |count| slices of |axis|, for every index of the middle in the dimensions before it: slice
+// |from| to slice |to|, |from| + 1 to |to| - 1, and so on.
 static void add_slab(const mirror_t* m, leat_tensor_t* tensor, leat_combine_fn_t add, int axis,
                      int64_t count, int64_t from, int64_t to) {
   int64_t index[LEAT_SHAPE_MAX_RANK] = {0}, at = middle_of(m, axis), run = m->strides[axis];
@@ -134,6 +148,7 @@ static void add_slab(const mirror_t* m, leat_tensor_t* tensor, leat_combine_fn_t
   }
 }
 
+// Adds all slabs of |sum| to what they mirror; its middle becomes the output.
 static leat_status_t fold_back(const mirror_t* m, leat_tensor_t* sum, leat_tensor_t* output) {
   leat_combine_fn_t add = leat_combine_find(LEAT_COMBINE_ADD, sum->dtype);
   for (int d = 0; d < m->paddings.rank; ++d) {
@@ -144,10 +159,11 @@ static leat_status_t fold_back(const mirror_t* m, leat_tensor_t* sum, leat_tenso
   return copy_middle(m, output, sum, false);
 }
 
+// Finds the sizes without the paddings, which must not be larger than what is there.
 static leat_status_t take_sizes(mirror_t* m, const leat_shape_t* padded) {
   for (int d = 0; d < m->paddings.rank; ++d) {
     m->sizes[d] = leat_shape_dim(padded, d) - m->paddings.before[d] - m->paddings.after[d];
-    // Paddings are not negative, but their sum may be too large.
+    // leat_paddings_read has refused negative paddings, but their sum may be too large.
     if (m->paddings.before[d] > leat_shape_dim(padded, d) ||
         m->paddings.after[d] > leat_shape_dim(padded, d) - m->paddings.before[d]) {
       return leat_kernel_invalid(m->c, "paddings[%d] must be less than dimension %d of shape %s", d,

@@ -1,9 +1,10 @@
-// CheckNumerics: the input, watched for infinities and NaN.
+// The ops CheckNumerics and CheckNumericsV2, which pass the input on and fail where it holds an
+// infinity or a NaN. They are stateful, so that the optimizer keeps the check.
 #include "graph/gradient.h"
 #include "graph/inference.h"
 #include "ops/op_rows.h"
 
-// The gradient is checked as the value was, under a message of its own.
+// The gradient is checked by the same op, with a message that says it was the gradient.
 static leat_status_t check_numerics_gradient(leat_gradient_t* g) {
   leat_string_view_t message = leat_node_attr_string(leat_gradient_node(g), "message");
   leat_string_view_t text;

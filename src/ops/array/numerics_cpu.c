@@ -1,6 +1,12 @@
-// CPU kernels of CheckNumerics: one fast pass over the magnitudes says whether all is finite; only
-// when it is not, a second pass finds out what is wrong. The shape of floating-point bits is data,
-// so that one code serves all widths.
+// The CPU kernels of CheckNumerics and CheckNumericsV2, which pass the input on unless it holds an
+// infinity or a NaN. Without its sign, a floating-point number's bits compare as an integer does,
+// and the finite numbers are those below infinity:
+//
+//   bits without sign      finite < infinity < NaN
+//
+// One fast pass, on several threads and with vectors, finds the largest of them in each shard
+// (numerics_isa.h). Only when that is not finite does a second pass find out what to say.
+// Infinity's bits are data, so that one code serves half and bfloat16.
 #include "base/sync.h"
 
 #include "ops/array/numerics_isa.h"
@@ -36,7 +42,7 @@ static void destroy(void* memory) {
 
 // ---- Bits ---------------------------------------------------------------------------------------
 
-// What remains of a value below the sign says which of the three it is.
+// Finds which of NaN, -infinity and +infinity are among |items|, as bits of the enum above.
 #define DEFINE_CLASSIFY(bits, type)                                                  \
   static int classify_##bits(const type* items, int64_t count, type infinity) {      \
     const type magnitude_mask = (type)~((type)1 << (bits - 1));                      \
@@ -89,6 +95,7 @@ static void scan_shard(void* data, int64_t begin, int64_t end) {
   if (is_bad) atomic_store_explicit(&scan->is_bad, true, memory_order_relaxed);
 }
 
+// CheckNumericsV2 (|tells_signs|) tells the two infinities apart, CheckNumerics does not.
 static const char* words(int found, bool tells_signs) {
   static const char* const plain[] = {"", "NaN", "Inf", "Inf and NaN"};
   static const char* const with_signs[] = {

@@ -1,5 +1,6 @@
-// The loops of CheckNumerics. Without the sign a number's bits compare like integers of the signed
-// kind, for which every instruction set has a maximum.
+// The loops of CheckNumerics (numerics_isa.h). Without the sign the bits of a number are not
+// negative as a signed integer, and signed integers are what every instruction set has a maximum
+// for.
 #include "ops/array/numerics_isa.h"
 
 #define DEFINE_LARGEST(bits, type, signed_type)                              \

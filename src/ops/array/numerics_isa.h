@@ -1,5 +1,6 @@
-// The loops of CheckNumerics: the largest of the numbers' bits without their signs, from which it
-// is seen whether all of them are finite.
+// The loops of CheckNumerics, compiled once per instruction set: each finds the largest of |count|
+// floating-point numbers' bits without their signs; 0 when there are none. All numbers are finite
+// just when that is less than the bits of infinity.
 #ifndef LEAT_OPS_ARRAY_NUMERICS_ISA_H_
 #define LEAT_OPS_ARRAY_NUMERICS_ISA_H_
 

@@ -1,9 +1,17 @@
-// Pack and Unpack: tensors of one shape stacked along a new axis, and taken apart.
+// The ops Pack and Unpack: their shapes, values, gradients and registration. Pack stacks N tensors
+// of one shape along a new axis, Unpack takes the slices along an axis apart, and each is the
+// gradient of the other.
+//
+//   Pack    N x [d_0, ...] -> [d_0, ..., N, ...]
+//   Unpack  [d_0, ..., N, ...] -> N x [d_0, ...]
+//
+// Both have a value function: programs build shapes as Pack of scalars and read them with Unpack,
+// and shape inference must see through that.
 #include "graph/gradient.h"
 #include "graph/inference_index.h"
 #include "ops/op_rows.h"
 
-// Attribute "axis" of |rank| dimensions.
+// Reads attribute "axis", which is one of |rank| dimensions, possibly negative.
 static leat_status_t read_axis(const leat_node_t* node, int rank, int64_t* out_axis) {
   int64_t given = *out_axis = leat_node_attr_int(node, "axis", 0);
   if (leat_axis_resolve(out_axis, rank)) return leat_ok_status();
@@ -31,7 +39,7 @@ static leat_status_t pack_shape(leat_inference_t* c) {
 
 #define MAX_VALUE_ITEMS 512
 
-// Scalars side by side, as far as they are known.
+// Makes a vector of scalars, where unknown items are marked as such.
 static leat_status_t pack_value(leat_inference_t* c) {
   int count = leat_inference_input_count(c);
   int64_t items[MAX_VALUE_ITEMS];
@@ -59,6 +67,7 @@ static leat_status_t unpack_shape(leat_inference_t* c) {
   return leat_ok_status();
 }
 
+// Gives each output the item of a known vector; outputs of unknown items stay unknown.
 static leat_status_t unpack_value(leat_inference_t* c) {
   leat_partial_value_t value;
   LEAT_RETURN_IF_ERROR(leat_inference_input_value(c, 0, &value));

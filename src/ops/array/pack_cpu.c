@@ -1,4 +1,8 @@
-// CPU kernels of Pack and Unpack.
+// The CPU kernels of Pack and Unpack. Pack is a join of pieces (parts_cpu.h) that have size 1 along
+// the new axis, Unpack takes them apart. A stack of one tensor is that tensor under another shape.
+// Along dimension 0 the pieces of Unpack are contiguous and share the bytes of the whole where they
+// are long enough to be worth keeping it alive; otherwise they are copied. The shapes of the inputs
+// are checked here too, because the shape function may not have known them.
 #include "ops/array/index_cpu.h"
 #include "ops/array/parts_cpu.h"
 #include "ops/array/strided_cpu.h"
@@ -14,6 +18,7 @@ static leat_status_t create(leat_kernel_creation_t* creation, void* memory) {
   return leat_kernel_attr_int(creation, "axis", &state->axis);
 }
 
+// Resolves attribute "axis", which may be negative, for |rank| dimensions.
 static leat_status_t find_axis(const leat_kernel_context_t* c, int rank, int* out_axis) {
   const pack_state_t* state = leat_kernel_state(c);
   int64_t axis = state->axis;
@@ -42,7 +47,6 @@ static leat_status_t pack__cpu(leat_kernel_context_t* c) {
   leat_shape_t shape;
   LEAT_RETURN_IF_ERROR(leat_shape_create(first->rank + 1, dims, &shape));
   leat_tensor_t* output;
-  // A stack of one is the tensor itself.
   leat_status_t status = count == 1 ? leat_kernel_pass_input_reshaped(c, 0, 0, &shape)
                                     : leat_kernel_allocate_output(c, 0, &shape, &output);
   if (!status && count > 1 && shape.element_count > 0) {
@@ -52,7 +56,7 @@ static leat_status_t pack__cpu(leat_kernel_context_t* c) {
   return status;
 }
 
-// Along dimension 0 the parts may share the whole's bytes.
+// Makes output |index| the slice of the whole at |index| of dimension 0, which shares its bytes.
 static leat_status_t share_part(leat_kernel_context_t* c, const leat_shape_t* shape, int index) {
   leat_tensor_t row;
   LEAT_RETURN_IF_ERROR(leat_tensor_slice(leat_kernel_input(c, 0), index, index + 1, &row));
@@ -63,12 +67,15 @@ static leat_status_t share_part(leat_kernel_context_t* c, const leat_shape_t* sh
   return status;
 }
 
+// All pieces have the same bytes, so that the alignment of the first two is that of all.
 static bool parts_share(const leat_tensor_t* whole, const leat_shape_t* part) {
   size_t bytes = (size_t)part->element_count * leat_dtype_size(whole->dtype);
   return leat_parts_should_share(whole->data, bytes) &&
          leat_parts_should_share((char*)whole->data + bytes, bytes);
 }
 
+// Makes all outputs, each of |shape|. |outer| is the product of the dimensions before the axis;
+// where it is 1 the slices are contiguous.
 static leat_status_t unpack_parts(leat_kernel_context_t* c, const leat_shape_t* shape,
                                   int64_t outer) {
   int count = c->kernel->output_count;

@@ -1,11 +1,18 @@
-// Pad and PadV2: elements added around a tensor.
+// The ops Pad and PadV2: their shapes, gradients and registration, and the shape function that all
+// padding ops share (paddings.h). paddings [rank, 2] says how many elements are added before and
+// after each dimension:
+//
+//   x [d_0, ...], paddings [[b_0, a_0], ...] -> [b_0 + d_0 + a_0, ...]
+//
+// The gradient is the Slice of dC/dy where the input was. The value that PadV2 pads with gets none,
+// as in TensorFlow.
 #include "graph/gradient.h"
 #include "graph/inference_index.h"
 #include "ops/array/paddings.h"
 #include "ops/op_rows.h"
 
-// Checks input |index| as [rank, 2] against the rank of what is padded; |out_rank| is -1 where
-// neither tells.
+// Checks that input |index| may be [rank, 2] for the rank of |input|, the tensor that is padded,
+// which becomes known if the paddings tell it. |out_rank| is -1 where neither does.
 static leat_status_t check_paddings(leat_inference_t* c, int index, leat_partial_shape_t* input,
                                     int64_t* out_rank) {
   leat_partial_shape_t paddings;
@@ -57,8 +64,7 @@ leat_status_t leat_shape_padded(leat_inference_t* c, int sign) {
 
 static leat_status_t pad_shape(leat_inference_t* c) { return leat_shape_padded(c, 1); }
 
-// The part of the gradient where the input was; what was padded with goes without, as in
-// TensorFlow.
+// Slices the gradient from column 0 of the paddings on, with the sizes of the input.
 static leat_status_t pad_gradient(leat_gradient_t* g) {
   leat_builder_t* b = &g->builder;
   leat_output_t input = leat_gradient_input(g, 0), paddings = leat_gradient_input(g, 1);

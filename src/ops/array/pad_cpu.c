@@ -1,6 +1,13 @@
-// CPU kernels of Pad and PadV2. A row reaches from the last dimension that is padded to the end:
-// what is before, the data, what is after, each written once. The dimensions before it are walked;
-// a row outside the input is padding throughout.
+// The CPU kernels of Pad and PadV2. A row reaches from the last dimension that is padded to the end
+// of the shape; it consists of the padding before, the data and the padding after, and each is
+// written once:
+//
+//   x [2, 3], paddings [[1, 0], [2, 1]]     . . . . . .      a row outside the input is padding
+//                                           . . a b c .      throughout
+//                                           . . d e f .
+//
+// The dimensions before the row are walked, and shards are ranges of rows. The obvious way, to fill
+// the whole output and copy the input over it, would write the part that the input covers twice.
 #include "base/checked.h"
 #include "ops/array/index_cpu.h"
 #include "ops/array/paddings_cpu.h"
@@ -13,12 +20,13 @@ typedef struct pad_s {
   const leat_tensor_t* input;
   leat_tensor_t* output;
   const leat_paddings_t* paddings;
-  const void* value;   // of the padding; NULL: zero
-  int row_axis;
+  const void* value;   // one element of padding; NULL: zero bytes
+  int row_axis;        // the last dimension that is padded
   int64_t width;       // bytes of an element
-  int64_t before, data, after;  // elements of a row
+  int64_t before, data, after;  // elements of a row: padding, input, padding
 } pad_t;
 
+// Writes |count| elements of padding.
 static void fill(const pad_t* p, char* to, int64_t count) {
   if (count == 0) return;
   if (!p->value) {
@@ -30,7 +38,7 @@ static void fill(const pad_t* p, char* to, int64_t count) {
       ->elements[__builtin_ctzll((uint64_t)p->width)](&plane, p->value, to);
 }
 
-// The row of the input that lies in row |index| of the output, or -1.
+// Returns the row of the input that lies in row |index| of the output, or -1 for padding.
 static int64_t source_row(const pad_t* p, int64_t index) {
   int64_t row = 0, stride = 1;
   for (int d = p->row_axis - 1; d >= 0; --d) {
@@ -45,6 +53,7 @@ static int64_t source_row(const pad_t* p, int64_t index) {
   return row;
 }
 
+// Writes rows [begin, end) of the output.
 static void pad_rows(void* data, int64_t begin, int64_t end) {
   const pad_t* p = data;
   int64_t length = p->before + p->data + p->after;
@@ -63,7 +72,8 @@ static void pad_rows(void* data, int64_t begin, int64_t end) {
   }
 }
 
-// Objects: empty ones are padding already.
+// Pads objects, by two strided copies. Pad gives no value: the output is allocated with empty
+// objects, which are the padding then.
 static leat_status_t pad_objects(const leat_kernel_context_t* c, const pad_t* p) {
   int dtype = p->input->dtype;
   leat_strided_t block;
@@ -92,6 +102,8 @@ static bool is_zero(const void* value, int64_t width) {
   return true;
 }
 
+// Writes output 0, which is allocated. Some dimension is padded: the search for the last one relies
+// on it.
 static leat_status_t fill_output(leat_kernel_context_t* c, const leat_paddings_t* paddings,
                                  const void* value) {
   pad_t p = {.input = leat_kernel_input(c, 0),
@@ -114,6 +126,7 @@ static leat_status_t fill_output(leat_kernel_context_t* c, const leat_paddings_t
   return leat_ok_status();
 }
 
+// Pads input 0 with |value|, or with zero if it is NULL. Without padding the input is the output.
 static leat_status_t pad(leat_kernel_context_t* c, const void* value) {
   const leat_tensor_t* input = leat_kernel_input(c, 0);
   leat_paddings_t paddings;

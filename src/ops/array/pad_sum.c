@@ -1,4 +1,6 @@
-// _SumOfPads: sums of padded tensors that were made one node by the optimizer (optimize/fuse.c).
+// The op _SumOfPads, a sum of padded tensors. The optimizer (optimize/fuse.c) makes it of the Pad
+// nodes that feed an AddN, so that no padded tensor is laid out in memory. It has no gradient,
+// because gradients are built before the optimizer runs.
 #include "ops/array/paddings.h"
 #include "ops/op_rows.h"
 

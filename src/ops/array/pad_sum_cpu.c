@@ -1,8 +1,18 @@
-// CPU kernel of _SumOfPads: the sum is written once, and no padded term lies in memory.
+// The CPU kernel of _SumOfPads, which adds tensors of one type after each was padded with zeros to
+// the same shape. The optimizer makes it of Pad nodes that feed an AddN, as the gradients of slices
+// do. The sum is written once, and no padded term is laid out in memory.
 //
 //   columns  0 ... 3 4 5 6 ... 9      A row reaches from the last dimension that any term pads to
-//   term 0   a a a a a . . . . .      the end. Where a block of the sum lies in one row a term is
-//   term 1   . . . . . b b b b b      often all there, or all zero: then nothing is moved.
+//   term 0   a a a a a . . . . .      the end of the shape.
+//   term 1   . . . . . b b b b b
+//
+// AddN's loop (ops/math/add_n_cpu.h) goes over the sum in blocks and asks for each term's elements
+// in the block. A block that lies in one row is often wholly inside a term or wholly in its
+// padding: then the answer is a pointer into the term, or NULL for zeros, and nothing is moved.
+// Only a block across a border is put together in a buffer.
+//
+// Errors must be those of the Pads and the AddN that the node stands for, so that the attribute
+// |names| keeps the names of the Pads.
 #include <string.h>
 
 #include "base/checked.h"
@@ -16,12 +26,12 @@ typedef struct pad_sum_s {
   leat_add_n_t add_n;
   leat_arena_t arena;
   int count;                        // of terms
-  const leat_string_view_t* names;  // of the nodes that padded them
+  const leat_string_view_t* names;  // of the Pad nodes that the terms come from
 } pad_sum_t;
 
 typedef struct term_s {
   const leat_tensor_t *input, *paddings;
-  int64_t before, length;  // in elements of a row
+  int64_t before, length;  // the padding before the data in a row, and the data, in elements
 } term_t;
 
 typedef struct job_s {
@@ -62,7 +72,8 @@ static void destroy(void* state) {
 
 // ---- Shapes -------------------------------------------------------------------------------------
 
-// The padded shape of term |i|; messages name its own node.
+// Finds the padded shape of term |i|, and raises |inout_row_axis| to the last dimension that the
+// term pads. A failure names the Pad node that the term comes from.
 static leat_status_t find_shape(const leat_kernel_context_t* c, int i, int* inout_row_axis,
                                 leat_shape_t* out_shape) {
   static const leat_op_t kPad = {.name = {"Pad", 3}};
@@ -81,7 +92,7 @@ static leat_status_t find_shape(const leat_kernel_context_t* c, int i, int* inou
   return leat_paddings_shape(&context, &paddings, input, out_shape);
 }
 
-// The sum's shape, which all terms have.
+// Finds the shape of the sum, which all padded terms must have.
 static leat_status_t find_common_shape(const leat_kernel_context_t* c, int* out_row_axis,
                                        leat_shape_t* out_shape) {
   const pad_sum_t* sum = leat_kernel_state(c);
@@ -103,7 +114,8 @@ static leat_status_t find_common_shape(const leat_kernel_context_t* c, int* out_
 
 // ---- The sum ------------------------------------------------------------------------------------
 
-// The row of a term's input that lies in row |index| of the sum, or -1.
+// Returns the row of the term's input that lies in row |index| of the sum; -1 where that row is
+// padding.
 static int64_t find_row(const job_t* job, const term_t* term, int64_t index) {
   int64_t row = 0, stride = 1;
   if (!job->pads_outside) return index;
@@ -119,11 +131,12 @@ static int64_t find_row(const job_t* job, const term_t* term, int64_t index) {
   return row;
 }
 
+// Returns the address of the element at |column| of row |row| of the term's input.
 static const char* find_element(const job_t* job, const term_t* term, int64_t row, int64_t column) {
   return (const char*)term->input->data + (row * term->length + column) * job->add_n->element_bytes;
 }
 
-// Elements [index, index + n) of the padded term, put together row by row.
+// Puts elements [index, index + n) of the padded term together at |to|, row by row.
 static void pad_block(const job_t* job, const term_t* term, int64_t index, int64_t n, char* to) {
   const int64_t width = job->add_n->element_bytes;
   int64_t row = index / job->row_length, column = index % job->row_length;
@@ -141,6 +154,8 @@ static void pad_block(const job_t* job, const term_t* term, int64_t index, int64
   }
 }
 
+// Gives AddN elements [index, index + n) of padded term |i|: a pointer into its input, NULL where
+// all are zero, or |room|, into which they were put.
 static const void* term_at(const void* data, int i, int64_t index, int64_t n, void* room) {
   const job_t* job = data;
   const term_t* term = &job->terms[i];
@@ -162,6 +177,8 @@ static void add_shard(void* data, int64_t begin, int64_t end) {
   leat_add_n_run(job->add_n, &job->sum, begin, end, job->output->data);
 }
 
+// Sets the length of a row of the sum and where each term's data lie in a row. In a sum of scalars,
+// which nothing pads, a row is one element.
 static void find_terms(const leat_kernel_context_t* c, job_t* job) {
   const leat_shape_t* shape = &job->output->shape;
   const int axis = job->row_axis, count = job->sum.count;

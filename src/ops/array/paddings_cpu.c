@@ -1,4 +1,4 @@
-// The paddings of a kernel.
+// Reads and checks the paddings of a kernel (paddings_cpu.h).
 #include "ops/array/paddings_cpu.h"
 
 #include "base/checked.h"

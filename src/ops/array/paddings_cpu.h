@@ -11,10 +11,12 @@ typedef struct leat_paddings_s {
   bool is_none;  // all are 0
 } leat_paddings_t;
 
-// Input |input| for a tensor of |rank|; INVALID_ARGUMENT for a wrong shape or a negative number.
+// Reads input |input| of a kernel as the paddings of a tensor of |rank|. INVALID_ARGUMENT for a
+// wrong shape or a negative number.
 LEAT_MUST_USE leat_status_t leat_paddings_read(const leat_kernel_context_t* c, int input, int rank,
                                                leat_paddings_t* out_paddings);
-// |shape| with the paddings added.
+// Makes |shape| with the paddings added; the caller releases it. INVALID_ARGUMENT where a size
+// would reach 2^63.
 LEAT_MUST_USE leat_status_t leat_paddings_shape(const leat_kernel_context_t* c,
                                                 const leat_paddings_t* paddings,
                                                 const leat_shape_t* shape,

@@ -1,5 +1,14 @@
-// Joining and taking apart. Plain rows go in bands that stay in the cache while every part has its
-// turn; a whole of one row is so many long copies.
+// Joining pieces into a whole and taking a whole apart (parts_cpu.h). Plain elements are copied in
+// one of three ways, which differ in what a thread gets:
+//
+//   many rows          bands of rows of about BAND_BYTES: in each band every piece has its turn, so
+//                      that the band of the whole stays in the cache while its pieces meet there
+//   one row            ranges of pieces, each one memcpy
+//   few long runs      one strided copy for each piece, which several threads share
+//
+// The obvious way, piece after piece over all rows, would read and write every cache line of the
+// whole once for each piece that it holds a part of. Objects go piece after piece, because copying
+// them may fail.
 #include "ops/array/parts_cpu.h"
 
 #include "base/checked.h"
@@ -7,16 +16,18 @@
 #include "ops/array/strided_isa.h"
 
 #define BAND_BYTES (1 << 17)
-#define COST_OF_BYTE 0.06
+#define COST_OF_BYTE 0.06  // nanoseconds
+// Pieces from these sizes on share the bytes of the whole.
 #define MIN_SHARED_BYTES 1024
 #define MIN_UNALIGNED_SHARED_BYTES (1 << 16)
 
+// One join or split. The pieces are inputs from |first| on for a join, and all outputs for a split.
 typedef struct parts_s {
   leat_kernel_context_t* c;
-  int first, count;  // inputs, or all outputs
+  int first, count;
   bool is_join;
   leat_tensor_t* whole;
-  int64_t outer;
+  int64_t outer;      // rows of the whole
   int64_t row_bytes;  // of the whole
   int64_t width;      // bytes of an element
 } parts_t;
@@ -26,12 +37,14 @@ static leat_tensor_t* part_at(const parts_t* p, int index) {
                     : leat_kernel_output(p->c, index);
 }
 
+// Returns the bytes that piece |index| has of each row.
 static int64_t run_bytes(const parts_t* p, int index) {
   return part_at(p, index)->shape.element_count / p->outer * p->width;
 }
 
 // ---- Rows ---------------------------------------------------------------------------------------
 
+// Copies rows [begin, end) of all pieces. |whole| moves along the first row of the band.
 static void copy_band(const parts_t* p, int64_t begin, int64_t end) {
   const leat_strided_loops_t* loops = LEAT_ISA_SELECT_AVX2(leat_strided_loops);
   char* whole = (char*)p->whole->data + begin * p->row_bytes;
@@ -57,7 +70,8 @@ static void copy_rows(void* data, int64_t begin, int64_t end) {
 
 // ---- One row ------------------------------------------------------------------------------------
 
-// Parts [begin, end); where they start follows from those before them.
+// Copies pieces [begin, end) of a whole of one row. Where they begin is found by adding up the
+// pieces before them.
 static void copy_parts(void* data, int64_t begin, int64_t end) {
   const parts_t* p = data;
   char* whole = p->whole->data;
@@ -71,7 +85,7 @@ static void copy_parts(void* data, int64_t begin, int64_t end) {
   }
 }
 
-// Element-wise through strided copies: objects, and few long runs.
+// Copies piece after piece with strided copies: for objects, and for few long runs.
 static leat_status_t copy_each(const parts_t* p) {
   int dtype = p->whole->dtype;
   int64_t at = 0, row = p->row_bytes / p->width;

@@ -1,18 +1,27 @@
-// One tensor and the parts of which it consists along an axis: what Concat and Pack join and Split
-// and Unpack take apart. Seen from the axis, the whole is |outer| rows; each part has a run of
-// every row.
+// A whole tensor and the pieces of which it consists along an axis: Concat and Pack join pieces,
+// Split and Unpack take a whole apart. Seen from the axis the whole is a matrix of |outer| rows,
+// where |outer| is the product of the dimensions before the axis, and each piece has a run of every
+// row:
+//
+//   row 0   | piece 0 | piece 1 ... | piece 2 |
+//   row 1   | piece 0 | piece 1 ... | piece 2 |
+//
+// The functions run on the calling thread and on the step's pool. They may fail only where objects
+// are copied.
 #ifndef LEAT_OPS_ARRAY_PARTS_CPU_H_
 #define LEAT_OPS_ARRAY_PARTS_CPU_H_
 
 #include "kernel/kernel.h"
 
-// Inputs [first, first + count) into output 0, which is allocated. |outer| divides their elements.
+// Joins inputs [first, first + count) of the kernel into output 0, which must be allocated. |outer|
+// must divide the element count of each input.
 LEAT_MUST_USE leat_status_t leat_parts_join(leat_kernel_context_t* c, int first, int count,
                                             int64_t outer);
-// Input |whole| into all outputs, which are allocated.
+// Takes input |whole| apart into all outputs of the kernel, which must be allocated.
 LEAT_MUST_USE leat_status_t leat_parts_split(leat_kernel_context_t* c, int whole, int64_t outer);
-// Is it better for a part of these bytes to share the whole's than to be copied? Small parts are
-// not worth keeping the whole alive.
+// Says whether a piece of these bytes should share the bytes of the whole rather than be copied. A
+// small piece is copied, because a piece that shares keeps the whole alive; one that is not aligned
+// as a buffer is must be larger to share.
 bool leat_parts_should_share(const void* data, size_t size_bytes);
 
 #endif  // LEAT_OPS_ARRAY_PARTS_CPU_H_

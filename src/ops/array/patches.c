@@ -1,4 +1,19 @@
-// ExtractImagePatches and ExtractVolumePatches: windows of images or volumes laid out as channels.
+// The ops ExtractImagePatches and ExtractVolumePatches: a window slides over images or volumes, and
+// the elements under it at each position are laid out as channels.
+//
+//   images  [batch, rows, columns, depth]
+//        -> [batch, out_rows, out_columns, window_rows * window_columns * depth]
+//   volumes [batch, planes, rows, columns, depth], likewise with three dimensions
+//
+// In a dimension of |size| elements, a window of |k| elements that are |rate| apart reaches over
+// reach = k + (k - 1) (rate - 1) elements, and moves by |stride|. Its positions are
+//
+//   SAME:  ceil(size / stride)      VALID:  floor((size - reach + stride) / stride)
+//
+// The gradient of an element of the input is the sum of the gradients of all patch elements that
+// were copied from it. The graph finds them without an op of its own: the positions of the input,
+// numbered from 1, are cut into patches too, so that each patch element knows where it came from (0
+// says: from the padding), and UnsortedSegmentSum adds the gradients up by these numbers.
 #include "base/checked.h"
 #include "graph/gradient.h"
 #include "graph/inference_index.h"
@@ -6,13 +21,15 @@
 
 #define MAX_SPATIAL 3
 
-// A window of |count| spatial dimensions.
+// The attributes of an op with a window of |count| spatial dimensions.
 typedef struct window_s {
   int count;
   int64_t sizes[MAX_SPATIAL], strides[MAX_SPATIAL], rates[MAX_SPATIAL];
   bool is_same;
 } window_t;
 
+// Reads the |count| spatial values of a list attribute, which has one value more at either end, for
+// batch and depth. They are 1 where the op has no such attribute.
 static leat_status_t read_list(const leat_node_t* node, const char* name, int count,
                                int64_t* out_values) {
   const leat_attr_value_t* list = leat_node_attr(node, leat_string_view_from(name));
@@ -44,6 +61,8 @@ static leat_status_t read_window(const leat_node_t* node, window_t* w) {
 
 static bool is_int32(int64_t value) { return value >= INT32_MIN && value <= INT32_MAX; }
 
+// Computes how many positions the window has in spatial dimension |d| of |size| elements; unknown
+// for an unknown size.
 static leat_status_t window_positions(const window_t* w, int d, int64_t size, int64_t* out_count) {
   *out_count = LEAT_DIM_UNKNOWN;
   if (w->strides[d] <= 0) {
@@ -93,16 +112,14 @@ static leat_status_t patches_shape(leat_inference_t* c) {
 }
 
 // ---- The gradient -------------------------------------------------------------------------------
-// The positions of the input, numbered from 1, are themselves cut into patches: so each element of
-// a patch knows where it came from (0: from the padding), and the gradients are summed there.
 
 typedef struct way_back_s {
   leat_builder_t* b;
   int count;                              // spatial dimensions
-  int32_t in;                             // a node: the input's sizes, one an output
-  int32_t out;                            // the patches'
+  int32_t in;                             // an Unpack node: output i is size i of the input
+  int32_t out;                            // the same of the patches
   leat_output_t sizes[MAX_SPATIAL];       // of the window
-  leat_output_t positions;                // how many the input has
+  leat_output_t positions;                // spatial positions that the input has
 } way_back_t;
 
 static leat_output_t dim(int32_t sizes, int d) { return leat_node_output(sizes, d); }
@@ -112,6 +129,8 @@ static int32_t split_shape(leat_builder_t* b, leat_output_t x, int rank) {
                          LEAT_ATTRS(LEAT_INT("num", rank)));
 }
 
+// Builds [1, in..., 1], an image of one channel whose element at each position is the number of the
+// position, from 1 on.
 static leat_output_t number_positions(const way_back_t* w, leat_output_t one) {
   leat_builder_t* b = w->b;
   leat_output_t end = leat_build_binary(b, "AddV2", w->positions, one);
@@ -124,8 +143,8 @@ static leat_output_t number_positions(const way_back_t* w, leat_output_t one) {
   return leat_build_binary(b, "Reshape", numbers, packed);
 }
 
-// [batch, out..., window..., depth] -> [out..., window..., batch, depth] -> [all patches' elements,
-// batch * depth]
+// Builds a matrix with a row for each element of the window at each of its positions:
+//   [batch, out..., window..., depth] -> [out..., window..., batch, depth] -> [rows, batch * depth]
 static leat_output_t flatten(const way_back_t* w, leat_output_t gradient) {
   leat_builder_t* b = w->b;
   int n = w->count, rank = 2 * n + 2;
@@ -151,7 +170,7 @@ static leat_output_t flatten(const way_back_t* w, leat_output_t gradient) {
   return leat_build_binary(b, "Reshape", turned, matrix);
 }
 
-// [positions, batch * depth] -> [batch, in..., depth]
+// Builds [positions, batch * depth] -> [batch, in..., depth].
 static leat_output_t unflatten(const way_back_t* w, leat_output_t sums) {
   leat_builder_t* b = w->b;
   int n = w->count;
@@ -181,7 +200,7 @@ static leat_status_t patches_gradient(leat_gradient_t* g) {
       LEAT_ATTRS(LEAT_COPY("ksizes", leat_node_attr(node, LEAT_SV("ksizes"))),
                  LEAT_COPY("strides", leat_node_attr(node, LEAT_SV("strides"))),
                  LEAT_COPY("padding", leat_node_attr(node, LEAT_SV("padding"))),
-                 // Volumes have no rates: the last is left out.
+                 // Volumes have no rates: the last attribute is dropped below.
                  LEAT_COPY("rates", leat_node_attr(node, w.count == 2 ? LEAT_SV("rates")
                                                                       : LEAT_SV("strides"))));
   if (w.count == 3) --attrs.count;

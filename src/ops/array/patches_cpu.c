@@ -1,11 +1,20 @@
-// CPU kernels of ExtractImagePatches and ExtractVolumePatches. Both are volumes here: an image is
-// one of a single plane. Rows of a window that lie together in the input are copied at once.
+// The CPU kernels of ExtractImagePatches and ExtractVolumePatches (patches.c has the formulas). An
+// image is treated as a volume of one plane, so that one code serves both. The output of a window
+// is its elements in the order plane, row, column, channel:
+//
+//   input   . . a b . .      window 2 x 2, rate 1      patch   a b c d
+//           . . c d . .                                        (each |depth| channels)
+//
+// A row of the window whose columns are neighbours in the input (rate 1, no padding) is copied at
+// once; otherwise pixel by pixel, and with zeros where it lies in the padding. Shards are ranges of
+// windows, and each window is written by one thread.
 #include "base/checked.h"
 #include "ops/array/types.h"
 #include "ops/kernel_rows.h"
 
 enum { PLANES, ROWS, COLUMNS, SPATIAL };
 
+// The attributes; sizes, strides and rates of dimensions that an image lacks are 1.
 typedef struct patches_state_s {
   int rank;  // of the input
   int64_t sizes[SPATIAL], strides[SPATIAL], rates[SPATIAL];
@@ -19,6 +28,8 @@ static LEAT_COLD leat_status_t refuse(const leat_kernel_creation_t* c, leat_stat
                           rule);
 }
 
+// Reads the spatial values of a list attribute into the last places of |out_values|. Batch and
+// depth must be 1, and every value positive.
 static leat_status_t read_list(const leat_kernel_creation_t* c, const char* name, int rank,
                                int64_t* out_values) {
   const int64_t* values;
@@ -62,6 +73,9 @@ typedef struct patches_s {
   int64_t row_bytes;  // a row of a window
 } patches_t;
 
+// Computes how many positions the window has in each dimension and how much padding is before the
+// input. SAME pads so that there are ceil(size / stride) positions; half of the padding, rounded
+// down, comes first.
 static leat_status_t place_windows(const leat_kernel_context_t* c, patches_t* p) {
   const patches_state_t* s = p->state;
   for (int d = 0; d < SPATIAL; ++d) {
@@ -83,7 +97,7 @@ static leat_status_t place_windows(const leat_kernel_context_t* c, patches_t* p)
   return leat_ok_status();
 }
 
-// A row of a window whose first pixel is at |column| of the input row |from|.
+// Copies a row of a window whose first pixel is at |column| of the input row |from|.
 static void copy_row(const patches_t* p, const char* from, int64_t column, char* to) {
   const patches_state_t* s = p->state;
   int64_t count = s->sizes[COLUMNS], rate = s->rates[COLUMNS], size = p->in[COLUMNS];
@@ -100,7 +114,7 @@ static void copy_row(const patches_t* p, const char* from, int64_t column, char*
   }
 }
 
-// The window at |position| of the volume |from|.
+// Copies the window at |position| of the volume |from|; returns the end of what it wrote.
 static char* copy_window(const patches_t* p, const char* from, const int64_t* position, char* to) {
   const patches_state_t* s = p->state;
   int64_t first[SPATIAL];
@@ -120,7 +134,7 @@ static char* copy_window(const patches_t* p, const char* from, const int64_t* po
   return to;
 }
 
-// Items are windows.
+// Copies windows [begin, end) of all volumes of the batch.
 static void copy_windows(void* data, int64_t begin, int64_t end) {
   const patches_t* p = data;
   const patches_state_t* s = p->state;

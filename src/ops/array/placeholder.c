@@ -1,9 +1,11 @@
-// Placeholders: places in the graph for values that the caller of a step gives.
+// The placeholders: nodes whose value the caller of a step feeds. A Placeholder must be fed; a
+// PlaceholderWithDefault gives its input where it is not, and is never folded, since a step may
+// feed another value.
 #include "graph/gradient.h"
 #include "graph/inference.h"
 #include "ops/op_rows.h"
 
-// Graphs up to this producer wrote a scalar shape where they knew none.
+// Up to this producer version, graphs wrote a scalar shape where they knew no shape.
 #define LAST_VERSION_OF_VAGUE_SCALARS 21
 
 static leat_status_t placeholder_shape(leat_inference_t* c) {

@@ -1,5 +1,6 @@
-// Kernels of the placeholders. A placeholder's runs only when nobody fed it, which is the caller's
-// mistake; with a default, the default passes.
+// The CPU kernels of the placeholders. The kernel of one that must be fed runs only when it was
+// not, and fails with the message that TensorFlow's users know; PlaceholderWithDefault gives its
+// input.
 #include <stdio.h>
 
 #include "ops/kernel_rows.h"

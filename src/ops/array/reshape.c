@@ -1,9 +1,17 @@
-// Reshape, ExpandDims, Squeeze, EnsureShape: the same elements under another shape.
+// The ops Reshape, ExpandDims, Squeeze and EnsureShape: their shapes, values, gradients and
+// registration. Their output has the elements of the input in the same order, under another shape.
+//
+// The shape function of Reshape works both ways: one unknown size of the requested shape follows
+// from the elements of the input, and where one size of the input is unknown it checks that the
+// request can be divided. Values pass through (leat_value_rearranged), so that shapes computed with
+// Reshape are inferred. The gradient is the gradient of the output under the input's shape.
 #include "graph/gradient.h"
 #include "graph/inference_index.h"
 #include "ops/op_rows.h"
 
-// What one side's elements say of the one unknown size of the other.
+// Where one size of the requested shape |inout_shape| is unknown (it may have been -1) and the
+// input's element count is known, the quotient of the counts is that size. Fails where the counts
+// cannot agree. A size of 0 makes the count 0 whatever the unknown sizes are.
 static leat_status_t complete_reshape(leat_inference_t* c, leat_partial_shape_t in,
                                       leat_partial_shape_t* inout_shape) {
   int64_t in_count, out_count, size;
@@ -38,6 +46,7 @@ static leat_status_t reshape_shape(leat_inference_t* c) {
   return leat_ok_status();
 }
 
+// The position of the new dimension must be a constant, or the output is unknown.
 static leat_status_t expand_dims_shape(leat_inference_t* c) {
   leat_partial_shape_t in = leat_inference_input(c, 0), out;
   leat_partial_value_t value;
@@ -77,6 +86,8 @@ static leat_status_t read_squeezed(const leat_attr_value_t* list, int rank, bool
   return leat_ok_status();
 }
 
+// Drops the dimensions that the attribute names, or all of size 1 if it names none; which those are
+// is unknown where a size is.
 static leat_status_t squeeze_shape(leat_inference_t* c) {
   leat_partial_shape_t in = leat_inference_input(c, 0), out;
   const leat_attr_value_t* list = leat_node_attr(c->node, LEAT_SV("squeeze_dims"));
@@ -100,6 +111,7 @@ static leat_status_t squeeze_shape(leat_inference_t* c) {
   return leat_ok_status();
 }
 
+// The output has what is known of the input and of the attribute.
 static leat_status_t ensure_shape_shape(leat_inference_t* c) {
   const leat_attr_value_t* wanted = leat_node_attr(c->node, LEAT_SV("shape"));
   leat_partial_shape_t shape = leat_inference_input(c, 0);

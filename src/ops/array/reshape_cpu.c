@@ -1,23 +1,35 @@
-// Kernels of Reshape and its kin: the output shares the input's bytes, only the shape is new.
+// The CPU kernels of Reshape, ExpandDims, Squeeze and EnsureShape. The output shares the bytes of
+// the input and only its shape is new, so that no element is moved: what the kernels do is to find
+// the shape and to check it.
+//
+//   Reshape [2, 6] to [3, -1]   ->  [3, 4]        the size -1 is elements / the other sizes
+//   ExpandDims [2, 6], dim 1    ->  [2, 1, 6]
+//   Squeeze [2, 1, 6]           ->  [2, 6]
+//
+// The invariant is that the element count does not change. The checks are made here although the
+// shape functions (reshape.c) made them already where shapes were known, because the requested
+// shape is an input that may become known only when the step runs.
 #include "base/checked.h"
 #include "ops/array/index_cpu.h"
 #include "ops/kernel_rows.h"
 
+// A shape as input 1 of Reshape requests it.
 typedef struct requested_s {
   int rank;
   int64_t dims[LEAT_SHAPE_MAX_RANK];
-  int missing;  // axis of the size to find, or -1
+  int missing;  // the axis whose size was given as -1, or -1
   int64_t product;  // of the sizes that are neither missing nor 0
   bool has_zero;
 } requested_t;
 
+// Reads the requested sizes and checks each of them.
 static leat_status_t read_requested(const leat_kernel_context_t* c, const leat_tensor_t* sizes,
                                     requested_t* r) {
   if (sizes->shape.rank > 1) {
     return leat_kernel_invalid(c, "shape has shape %s, must be a vector",
                                LEAT_SHAPE_TEXT(&sizes->shape));
   }
-  // One less than other ops allow, as in TensorFlow.
+  // TensorFlow allows a rank that is one less than that of other ops.
   if (sizes->shape.element_count >= LEAT_SHAPE_MAX_RANK) {
     return leat_kernel_invalid(c, "shape has %lld items, must have fewer than %d",
                                (long long)sizes->shape.element_count, LEAT_SHAPE_MAX_RANK);
@@ -42,7 +54,9 @@ static leat_status_t read_requested(const leat_kernel_context_t* c, const leat_t
   return leat_ok_status();
 }
 
-// A size of 0 in the input is left out of the count where the request has one too.
+// Finds the size that was given as -1, by dividing the elements of the input by the other sizes.
+// Where the request has a size of 0, sizes of 0 in the input are left out of its count, as
+// TensorFlow does: any size would then fit.
 static leat_status_t find_missing(const leat_kernel_context_t* c, const leat_shape_t* shape,
                                   requested_t* r) {
   int64_t count = 1;
@@ -83,6 +97,7 @@ static leat_status_t reshape__cpu(leat_kernel_context_t* c) {
   return status;
 }
 
+// Makes the output input 0 under another shape of as many elements.
 static leat_status_t pass_as(leat_kernel_context_t* c, int rank, const int64_t* dims) {
   leat_shape_t shape;
   LEAT_RETURN_IF_ERROR(leat_shape_create(rank, dims, &shape));
@@ -121,6 +136,7 @@ static leat_status_t create_squeeze(leat_kernel_creation_t* creation, void* memo
   }
   state->count = count;
   for (int i = 0; i < count; ++i) {
+    // An axis that is no int32 is out of range for every shape, and so is INT32_MAX.
     state->axes[i] = axes[i] > INT32_MAX || axes[i] < INT32_MIN ? INT32_MAX : (int32_t)axes[i];
   }
   return leat_ok_status();

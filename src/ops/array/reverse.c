@@ -1,4 +1,15 @@
-// Reverse, ReverseV2, ReverseSequence, Roll: elements in another order along dimensions.
+// The ops Reverse, ReverseV2, ReverseSequence and Roll: their shapes, gradients and registration.
+// They put the elements of a tensor into another order along dimensions and never change its shape,
+// so that the shape functions mostly check the other inputs.
+//
+//   Reverse          dims [rank] of bools says which dimensions are reversed
+//   ReverseV2        axis [k] names them
+//   ReverseSequence  seq_lengths [batch]: the first steps of each batch entry are reversed
+//   Roll             shift and axis, scalars or [k]: what leaves at one end comes in at the other
+//
+// A reversal is its own inverse, so that its gradient is the same op; the gradient of Roll rolls by
+// the negative shifts. As in TensorFlow, Reverse and ReverseV2 take tensors of at most 8
+// dimensions.
 #include "graph/gradient.h"
 #include "graph/inference_index.h"
 #include "ops/op_rows.h"
@@ -24,6 +35,7 @@ static leat_status_t reverse_shape(leat_inference_t* c) {
   return leat_ok_status();
 }
 
+// Checks that constant |axes| are in range and that none is named twice.
 static leat_status_t check_axes(leat_partial_value_t axes, int rank) {
   bool seen[MAX_RANK] = {0};
   for (int i = 0; i < axes.count; ++i) {
@@ -55,7 +67,7 @@ static leat_status_t reverse_v2_shape(leat_inference_t* c) {
 
 #define MAX_VALUE_ITEMS 256
 
-// A vector of integers back to front.
+// Reverses a vector of integers whose items are known, at least in part.
 static leat_status_t reverse_v2_value(leat_inference_t* c) {
   leat_partial_value_t value, axes;
   bool is_known;
@@ -100,7 +112,7 @@ static leat_status_t roll_shape(leat_inference_t* c) {
   return leat_shape_unchanged(c);
 }
 
-// ---- Gradients: the way back --------------------------------------------------------------------
+// ---- Gradients ----------------------------------------------------------------------------------
 
 static leat_status_t reverse_gradient(leat_gradient_t* g) {
   const char* op = leat_gradient_node(g)->op->row->name;

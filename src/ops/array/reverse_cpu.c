@@ -1,5 +1,14 @@
-// CPU kernels of Reverse, ReverseV2, ReverseSequence, Roll: strided copies, with negative strides
-// or in pieces.
+// The CPU kernels of Reverse, ReverseV2, ReverseSequence and Roll. All of them are strided copies
+// (strided_cpu.h):
+//
+//   Reverse          one copy; a reversed dimension begins at its last element and has a negative
+//                    stride in the source
+//   ReverseSequence  two copies for each batch entry: its first steps reversed, the rest as it is
+//   Roll             each rolled dimension is cut in two pieces, which change places, so that n
+//                    rolled dimensions make 2^n boxes, each one copy:   | A | B |  ->  | B | A |
+//
+// Axes, lengths and shifts are inputs, so that the kernels check them each time they run. Where
+// Reverse, ReverseV2 or Roll would move nothing, the output shares the bytes of the input.
 #include "base/checked.h"
 #include "ops/array/index_cpu.h"
 #include "ops/array/strided_cpu.h"
@@ -8,6 +17,7 @@
 
 // ---- Reverse ------------------------------------------------------------------------------------
 
+// Reverses the dimensions d for which |marks|[d] is true.
 static leat_status_t reverse_marked(leat_kernel_context_t* c, const bool* marks) {
   const leat_tensor_t* input = leat_kernel_input(c, 0);
   const leat_shape_t* shape = &input->shape;
@@ -36,7 +46,8 @@ static leat_status_t reverse_marked(leat_kernel_context_t* c, const bool* marks)
 static leat_status_t reverse__cpu(leat_kernel_context_t* c) {
   const leat_tensor_t* dims = leat_kernel_input(c, 1);
   int rank = leat_kernel_input(c, 0)->shape.rank;
-  // As in TensorFlow, where ReverseV2 takes such a tensor.
+  // TensorFlow's Reverse refuses a tensor without elements in dimension 0, and so does this one; in
+  // both, ReverseV2 takes it.
   if (rank > 0 && leat_shape_dim(&leat_kernel_input(c, 0)->shape, 0) == 0) {
     return leat_kernel_invalid(c, "first dimension of tensor is 0, must be at least 1");
   }
@@ -79,7 +90,7 @@ static leat_status_t create_sequence(leat_kernel_creation_t* creation, void* mem
   return leat_kernel_attr_int(creation, "batch_dim", &state->batch_dim);
 }
 
-// Steps [begin, end) of batch entry |entry|, as they are or back to front.
+// Copies steps [begin, end) of batch entry |entry|, as they are or, if |back_to_front|, reversed.
 static leat_status_t copy_steps(leat_kernel_context_t* c, int64_t entry, int64_t begin, int64_t end,
                                 bool back_to_front) {
   const sequence_state_t* state = leat_kernel_state(c);
@@ -101,6 +112,7 @@ static leat_status_t copy_steps(leat_kernel_context_t* c, int64_t entry, int64_t
                            leat_element_at(leat_kernel_output(c, 0)->data, input->dtype, to));
 }
 
+// Checks the attributes against the rank, and every length against the number of steps.
 static leat_status_t check_sequence(const leat_kernel_context_t* c) {
   const sequence_state_t* state = leat_kernel_state(c);
   const leat_shape_t* input = &leat_kernel_input(c, 0)->shape;
@@ -146,7 +158,8 @@ static leat_status_t reverse_sequence__cpu(leat_kernel_context_t* c) {
 
 // ---- Roll ---------------------------------------------------------------------------------------
 
-// By how much each dimension moves, in [0, size).
+// Reads by how much each dimension moves, reduced to [0, size). Shifts of an axis that is named
+// twice are added up.
 static leat_status_t read_shifts(const leat_kernel_context_t* c, const leat_shape_t* shape,
                                  int64_t* out_shifts) {
   const leat_tensor_t* shift = leat_kernel_input(c, 1);
@@ -170,8 +183,9 @@ static leat_status_t read_shifts(const leat_kernel_context_t* c, const leat_shap
   return leat_ok_status();
 }
 
-// Each dimension that moves is cut in two; |piece| has a bit for each of them. As many pieces as
-// there are, so many elements there are at least.
+// Copies one of the 2^n boxes. Bit i of |piece| says whether the box is the part of the i-th rolled
+// dimension that wraps to the front. Each rolled dimension has at least two elements, so that there
+// are never more boxes than elements.
 static leat_status_t roll_piece(leat_kernel_context_t* c, const int64_t* shifts, uint64_t piece) {
   const leat_tensor_t* input = leat_kernel_input(c, 0);
   int64_t strides[LEAT_SHAPE_MAX_RANK], from = 0, to = 0;

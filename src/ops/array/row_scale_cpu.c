@@ -1,4 +1,5 @@
-// Products of rows and numbers, run by run: a run is what has one number.
+// Products of rows and numbers (row_scale_cpu.h). Elements are taken run by run, where a run is the
+// elements that are multiplied by the same number.
 #include "ops/array/row_scale_cpu.h"
 
 #include "base/checked.h"

@@ -1,4 +1,5 @@
-// Products of a run of elements and a number, per instruction set.
+// The loops of products of a run of elements and a number (row_scale_cpu.h), compiled once per
+// instruction set.
 #include "ops/array/row_scale_cpu.h"
 #include "ops/math/loops_cpu.h"
 

@@ -1,5 +1,11 @@
-// Shape, ShapeN, Rank, Size: what is known of a tensor without reading its values. They hand the
-// shape on as a value too, so that Reshape(x, Shape(y)) is inferred while the graph is built.
+// The ops Shape, ShapeN, Rank and Size: their shapes, values and registration. They read the shape
+// of a tensor and never its elements, which the flag LEAT_OP_ONLY_SHAPE tells the runtime.
+//
+//   Shape  x [d_0, ..., d_n] -> [n + 1]: d_0, ..., d_n      Rank -> []: n + 1      Size -> []
+//
+// Their value functions give the result to shape inference as far as it is known, so that the shape
+// of Reshape(x, Shape(y)) is inferred while the graph is built. None has a gradient, because a
+// shape does not depend on the elements.
 #include "graph/gradient.h"
 #include "graph/inference.h"
 #include "ops/op_rows.h"
@@ -15,6 +21,7 @@ static leat_status_t shape_shape(leat_inference_t* c) {
   return leat_ok_status();
 }
 
+// Gives each input's sizes as the value of its output; sizes that are unknown are marked as such.
 static leat_status_t shape_value(leat_inference_t* c) {
   for (int i = 0; i < leat_inference_input_count(c); ++i) {
     leat_partial_shape_t input = leat_inference_input(c, i);

@@ -1,8 +1,9 @@
-// CPU kernels of Shape, ShapeN, Rank and Size.
+// The CPU kernels of Shape, ShapeN, Rank and Size, which write what is known of the input without
+// reading it.
 #include "ops/kernel_rows.h"
 
-// Writes |value| as element |index| of an int32 or int64 output; a value over INT32_MAX has no
-// int32 (TensorFlow's rule).
+// Writes |value| as element |index| of an int32 or int64 output. As in TensorFlow, a size that is
+// no int32 fails for an int32 output.
 static leat_status_t store_index(leat_kernel_context_t* c, leat_tensor_t* output, int64_t index,
                                  int64_t value) {
   if (output->dtype == LEAT_DTYPE_INT64) {

@@ -1,17 +1,26 @@
-// SpaceToBatch, BatchToSpace and their N-dimensional forms: blocks of positions moved into the
-// batch and back.
+// The ops SpaceToBatch, BatchToSpace and their N-dimensional forms: their shapes, gradients and
+// registration. SpaceToBatch pads the spatial dimensions, cuts them into blocks and moves the
+// position within a block into the batch; BatchToSpace moves it back and crops.
+//
+//   x [batch, size_0, size_1, ..., rest]
+//     -> [batch * block_0 * block_1 ..., (before_0 + size_0 + after_0) / block_0, ..., rest]
+//
+// Each is the gradient of the other, with the paddings as crops. The forms without "ND" are for
+// images [batch, rows, columns, depth] with one block size for both dimensions, an attribute; the
+// others take the block sizes as an input.
 #include "base/checked.h"
 #include "graph/gradient.h"
 #include "graph/inference_index.h"
 #include "ops/op_rows.h"
 
-// What is known of block sizes and margins (paddings or crops).
+// What is known of the block sizes and of the margins, which are the paddings or the crops.
 typedef struct blocks_s {
   int count;          // spatial dimensions
   const int64_t* sizes;    // NULL: unknown
   const leat_tensor_t* margins;  // NULL: unknown
 } blocks_t;
 
+// Checks that input |input| may be a matrix [count, 2].
 static leat_status_t check_margins(leat_inference_t* c, int input, int count) {
   int64_t dims[2] = {count, 2};
   leat_partial_shape_t unused;
@@ -19,6 +28,7 @@ static leat_status_t check_margins(leat_inference_t* c, int input, int count) {
                               &unused);
 }
 
+// Computes the size of the output's batch from |size|, the input's.
 static leat_status_t batch_size(const blocks_t* b, int64_t size, bool to_batch,
                                 int64_t* out_size) {
   *out_size = size;
@@ -36,6 +46,7 @@ static leat_status_t batch_size(const blocks_t* b, int64_t size, bool to_batch,
   return leat_ok_status();
 }
 
+// Computes size |d| of the output's spatial dimensions from |size|, the input's.
 static leat_status_t spatial_size(const blocks_t* b, int d, int64_t size, bool to_batch,
                                   int64_t* out_size) {
   *out_size = LEAT_DIM_UNKNOWN;
@@ -105,7 +116,7 @@ static leat_status_t image_shape(leat_inference_t* c, bool to_batch) {
 static leat_status_t space_to_batch_shape(leat_inference_t* c) { return image_shape(c, true); }
 static leat_status_t batch_to_space_shape(leat_inference_t* c) { return image_shape(c, false); }
 
-// ---- Gradients: the opposite op -----------------------------------------------------------------
+// ---- Gradients ----------------------------------------------------------------------------------
 
 static leat_status_t image_gradient(leat_gradient_t* g, const char* op) {
   int64_t block_size = leat_node_attr_int(leat_gradient_node(g), "block_size", 2);

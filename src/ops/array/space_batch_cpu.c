@@ -1,7 +1,14 @@
-// CPU kernels of SpaceToBatch, BatchToSpace and their kin. The small tensor has the batch of every
-// position within a block (its phase), one after the other; position p of it is position p * block
-// + phase - margin of the large tensor. So each phase is one strided copy of the positions that
-// exist in both.
+// The CPU kernels of SpaceToBatch, BatchToSpace and their N-dimensional forms. Both directions
+// relate a large tensor [batch, large..., rest] to a small one [batch * phases, small..., rest],
+// where the phase is the position within a block and phases = the product of the block sizes. In
+// each spatial dimension
+//
+//   position p of the small tensor, phase q  =  position p * block + q - before of the large tensor
+//
+// where |before| is the padding (or crop) before the data. The batch of each phase lies in the
+// small tensor as a whole, one phase after the other. So each phase is one strided copy of the
+// positions that exist in both tensors; what the copies leave out is padding, which is zeroed
+// before.
 #include "base/checked.h"
 #include "ops/array/index_cpu.h"
 #include "ops/array/strided_cpu.h"
@@ -9,7 +16,7 @@
 #include "ops/kernel_rows.h"
 
 typedef struct blocks_state_s {
-  int64_t block_size;  // 0: an input says
+  int64_t block_size;  // of an op on images; 0: input 1 gives a size for each dimension
   bool to_batch;
 } blocks_state_t;
 
@@ -17,7 +24,7 @@ typedef struct blocks_s {
   leat_kernel_context_t* c;
   bool to_batch;
   int count;  // spatial dimensions
-  int64_t phases;
+  int64_t phases;  // positions within a block
   int64_t sizes[LEAT_SHAPE_MAX_RANK];   // of blocks
   int64_t before[LEAT_SHAPE_MAX_RANK], after[LEAT_SHAPE_MAX_RANK];
   int64_t large[LEAT_SHAPE_MAX_RANK], small[LEAT_SHAPE_MAX_RANK];  // dimensions of the tensors
@@ -31,6 +38,7 @@ static leat_status_t create(leat_kernel_creation_t* creation, void* memory) {
   return leat_kernel_attr_int(creation, "block_size", &state->block_size);
 }
 
+// Reads the block sizes, which must be positive.
 static leat_status_t read_sizes(blocks_t* b, int64_t block_size) {
   b->phases = 1;
   b->count = 2;
@@ -53,6 +61,7 @@ static leat_status_t read_sizes(blocks_t* b, int64_t block_size) {
   return leat_ok_status();
 }
 
+// Reads the paddings or crops, [count, 2], which must not be negative.
 static leat_status_t read_margins(blocks_t* b, int input) {
   const leat_tensor_t* margins = leat_kernel_input(b->c, input);
   const leat_shape_t* shape = &margins->shape;
@@ -74,6 +83,7 @@ static leat_status_t read_margins(blocks_t* b, int input) {
 
 // ---- Shapes -------------------------------------------------------------------------------------
 
+// Computes the shape of the small tensor from the large one; every padded size must be a multiple.
 static leat_status_t to_small(blocks_t* b, int rank) {
   for (int d = 0; d < rank; ++d) b->small[d] = b->large[d];
   bool fits = leat_checked_multiply(b->large[0], b->phases, &b->small[0]);
@@ -87,6 +97,7 @@ static leat_status_t to_small(blocks_t* b, int rank) {
   return leat_kernel_invalid(b->c, "padded sizes must be divisible by those of the blocks");
 }
 
+// Computes the shape of the large tensor from the small one.
 static leat_status_t to_large(blocks_t* b, int rank) {
   for (int d = 0; d < rank; ++d) b->large[d] = b->small[d];
   bool fits = b->small[0] % b->phases == 0;
@@ -112,6 +123,7 @@ static void strides_of(const int64_t* dims, int rank, int64_t* out_strides) {
   }
 }
 
+// Copies all positions of one phase from input 0 to |output|, in the direction of the op.
 static leat_status_t copy_phase(const blocks_t* b, int rank, int64_t phase, leat_tensor_t* output) {
   const leat_tensor_t* input = leat_kernel_input(b->c, 0);
   int64_t large[LEAT_SHAPE_MAX_RANK], small[LEAT_SHAPE_MAX_RANK];
@@ -128,7 +140,7 @@ static leat_status_t copy_phase(const blocks_t* b, int rank, int64_t phase, leat
                    b->to_batch ? large[0] : small[0]);
   for (int d = 0; d < b->count; ++d) {
     int64_t size = b->sizes[d];
-    // Positions p with 0 <= p * size + offset < large.
+    // These are the positions p with 0 <= p * size + offset < large.
     int64_t first = offset[d] >= 0 ? 0 : (-offset[d] + size - 1) / size;
     int64_t room = b->large[d + 1] - offset[d];
     int64_t end = LEAT_MIN(room <= 0 ? 0 : (room - 1) / size + 1, b->small[d + 1]);

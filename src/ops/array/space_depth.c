@@ -1,9 +1,16 @@
-// SpaceToDepth and DepthToSpace: blocks of pixels moved into the channels and back.
+// The ops SpaceToDepth and DepthToSpace: their shapes, gradients and registration. SpaceToDepth
+// moves the pixels of each block into the channels, DepthToSpace moves them back, and each is the
+// gradient of the other.
+//
+//   NHWC  [n, h, w, c] -> [n, h / block, w / block, c * block * block]
+//
+// NCHW has the channels before the pixels. NCHW_VECT_C has a fifth dimension, also of channels,
+// which stays as it is; it has no gradient, as in TensorFlow.
 #include "graph/gradient.h"
 #include "graph/inference_index.h"
 #include "ops/op_rows.h"
 
-// Where an image format has its dimensions.
+// The rank of an image format, and which dimension is its height, width and depth.
 typedef struct format_s {
   int rank, height, width, depth;
 } format_t;

@@ -1,6 +1,17 @@
-// CPU kernels of SpaceToDepth and DepthToSpace: one strided copy of six dimensions. The fine image
-// is [batch, height, block, width, block, depth], the coarse one [batch, height, width, block,
-// block, depth] (or, channels first, with the last three before height and width).
+// The CPU kernels of SpaceToDepth and DepthToSpace: one strided copy (strided_cpu.h) of six
+// dimensions in each direction. The fine image has the pixels of a block as pixels, the coarse one
+// as channels:
+//
+//   fine    [batch, height, block, width, block, depth]        [batch, rows, columns, channels]
+//   coarse  [batch, height, width, block, block, depth]
+//
+// With NCHW the channels stand before the pixels:
+//
+//   fine    [batch, depth, height, block, width, block]
+//   coarse  [batch, block, block, depth, height, width]
+//
+// Both images have the same elements, so that a table of strides for each says all, and the order
+// in which the dimensions are added is that of the output.
 #include "base/checked.h"
 #include "ops/array/index_cpu.h"
 #include "ops/array/strided_cpu.h"
@@ -28,11 +39,13 @@ static leat_status_t create(leat_kernel_creation_t* creation, void* memory) {
                           LEAT_SV_ARG(creation->kernel->op->name), LEAT_SV_ARG(format));
 }
 
-// Sizes of the coarse image, whose depth is that of the fine one.
+// Height and width are those of the coarse image, and depth that of the fine one: the sizes of the
+// six dimensions.
 typedef struct image_s {
   int64_t batch, height, width, depth, block;
 } image_t;
 
+// Reads the sizes from the input; checks that blocks divide it and that no product overflows.
 static leat_status_t read_image(const leat_kernel_context_t* c, image_t* image) {
   const depth_state_t* state = leat_kernel_state(c);
   const leat_shape_t* shape = &leat_kernel_input(c, 0)->shape;
@@ -77,17 +90,18 @@ static leat_status_t make_output(leat_kernel_context_t* c, const image_t* image,
 
 enum { BATCH, HEIGHT, BLOCK_ROW, WIDTH, BLOCK_COLUMN, DEPTH, DIMS };
 
+// Sets the strides, in elements, of the six dimensions in both images.
 static void set_strides(const image_t* i, bool channels_first, int64_t* fine, int64_t* coarse) {
   int64_t block = i->block, pixels = i->height * i->width;
   int64_t all = pixels * block * block * i->depth;
   fine[BATCH] = coarse[BATCH] = all;
-  int64_t pixel = channels_first ? 1 : i->depth;  // from one pixel of the fine image to the next
+  int64_t pixel = channels_first ? 1 : i->depth;  // the stride between pixels of the fine image
   fine[DEPTH] = channels_first ? pixels * block * block : 1;
   fine[BLOCK_COLUMN] = pixel;
   fine[WIDTH] = pixel * block;
   fine[BLOCK_ROW] = pixel * block * i->width;
   fine[HEIGHT] = pixel * block * i->width * block;
-  // From one channel of the coarse image to the next.
+  // The stride from one channel of the coarse image to the next.
   int64_t channel = channels_first ? pixels : 1;
   coarse[DEPTH] = channel;
   coarse[BLOCK_COLUMN] = channel * i->depth;
@@ -108,7 +122,7 @@ static leat_status_t move_depth__cpu(leat_kernel_context_t* c) {
   int64_t sizes[DIMS] = {image.batch, image.height, image.block,
                          image.width, image.block,  image.depth};
   set_strides(&image, state->channels_first, fine, coarse);
-  // In the order in which the output lies.
+  // The dimensions of the output from the outermost to the innermost, by format and direction.
   static const int orders[2][2][DIMS] = {
       {{BATCH, HEIGHT, BLOCK_ROW, WIDTH, BLOCK_COLUMN, DEPTH},
        {BATCH, HEIGHT, WIDTH, BLOCK_ROW, BLOCK_COLUMN, DEPTH}},

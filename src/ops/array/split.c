@@ -1,4 +1,11 @@
-// Split and SplitV: a tensor taken apart along an axis.
+// The ops Split and SplitV: their shapes, gradients and registration. Both take a tensor apart
+// along an axis.
+//
+//   Split   split_dim, value [..., n, ...]                -> num_split x [..., n / num_split, ...]
+//   SplitV  value [..., n, ...], size_splits, split_dim   -> [..., size_splits[i], ...] for each i
+//
+// One size of SplitV may be -1 and stands for what the others leave. The gradient joins the
+// gradients of the outputs with ConcatV2.
 #include "graph/gradient.h"
 #include "graph/inference_index.h"
 #include "ops/op_rows.h"
@@ -32,7 +39,8 @@ static leat_status_t split_shape(leat_inference_t* c) {
   return leat_ok_status();
 }
 
-// Checks the sizes of the parts; finds the one that is -1.
+// Checks the constant sizes against |whole|, the size of the axis. |out_rest| is what a size of -1
+// stands for, unknown where the axis is.
 static leat_status_t complete_sizes(leat_partial_value_t value, int64_t whole, int count,
                                     int64_t* out_rest) {
   int64_t total = 0;
@@ -67,6 +75,7 @@ static leat_status_t complete_sizes(leat_partial_value_t value, int64_t whole, i
   return leat_ok_status();
 }
 
+// Sets the outputs' shapes where axis and sizes are constants.
 static leat_status_t shapes_of_known(leat_inference_t* c, leat_partial_shape_t input, int axis,
                                      leat_partial_value_t value) {
   int64_t rest;
@@ -100,6 +109,8 @@ static leat_status_t split_v_shape(leat_inference_t* c) {
   return leat_ok_status();
 }
 
+// The node may move while others are built, so that the number of outputs and the axis are read
+// before.
 static leat_status_t join_gradients(leat_gradient_t* g, int axis_input, int value_input) {
   int count = leat_gradient_node(g)->output_count;
   leat_output_t axis = leat_gradient_input(g, axis_input);

@@ -1,11 +1,15 @@
-// CPU kernels of Split and SplitV.
+// The CPU kernels of Split and SplitV. Along dimension 0 the pieces are contiguous, so that they
+// share the bytes of the whole where all of them are long enough to be worth keeping it alive
+// (leat_parts_should_share). Otherwise they are copied by leat_parts_split (parts_cpu.h). The only
+// output of a split into one is the whole itself. Sizes that must add up are checked here, since
+// they may be known only when the step runs.
 #include "base/checked.h"
 #include "ops/array/index_cpu.h"
 #include "ops/array/parts_cpu.h"
 #include "ops/array/types.h"
 #include "ops/kernel_rows.h"
 
-// How long part |index| is along the axis.
+// How long each piece is along the axis.
 typedef struct lengths_s {
   const leat_tensor_t* sizes;  // NULL: all are |equal|
   int64_t equal;
@@ -18,7 +22,7 @@ static int64_t length_at(const lengths_t* l, int index) {
   return size == -1 ? l->rest : size;
 }
 
-// Along dimension 0 long parts share the whole's bytes.
+// Makes the outputs slices of |whole| along dimension 0, which share its bytes.
 static leat_status_t share_parts(leat_kernel_context_t* c, const leat_tensor_t* whole,
                                  const lengths_t* l) {
   int64_t begin = 0;
@@ -32,6 +36,7 @@ static leat_status_t share_parts(leat_kernel_context_t* c, const leat_tensor_t* 
   return leat_ok_status();
 }
 
+// Says whether all pieces along dimension 0 should share the bytes of |whole|.
 static bool parts_share(const leat_kernel_context_t* c, const leat_tensor_t* whole,
                         const lengths_t* l) {
   int64_t rows = leat_shape_dim(&whole->shape, 0), begin = 0;
@@ -55,6 +60,7 @@ static leat_status_t allocate_part(leat_kernel_context_t* c, const leat_shape_t*
   return leat_kernel_allocate_sized(c, index, whole->rank, dims, &output);
 }
 
+// Takes input |value_input| apart; |l| adds up to its size along |axis|.
 static leat_status_t split(leat_kernel_context_t* c, int value_input, int axis,
                            const lengths_t* l) {
   const leat_tensor_t* whole = leat_kernel_input(c, value_input);
@@ -82,6 +88,7 @@ static leat_status_t split__cpu(leat_kernel_context_t* c) {
   return split(c, 1, axis, &(lengths_t){.equal = size / count});
 }
 
+// Checks the sizes of SplitV, which must add up to |whole|, and finds what -1 stands for.
 static leat_status_t read_lengths(const leat_kernel_context_t* c, int64_t whole, lengths_t* l) {
   int rests = 0, count = c->kernel->output_count;
   int64_t total = 0;

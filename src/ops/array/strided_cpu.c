@@ -1,10 +1,18 @@
-// Strided copies: chooses the planes (the two dimensions that an inner loop covers) and walks the
-// rest.
+// Strided copies (strided_cpu.h): this file chooses the plane, which is the two dimensions that an
+// inner loop of strided_isa_avx2.c covers, and walks the other dimensions.
 //
-// After merging, the innermost dimension is one of: together on both sides (runs of bytes);
-// together on the target's side, while another dimension is together on the source's side (a
-// transposition); anything else (element by element). Work is divided by elements of the target in
-// the order of the dimensions, so that one long run and many short ones are shared out alike.
+// After neighbouring dimensions were merged, the innermost one is of one of three kinds, and each
+// has its loop:
+//
+//   step 1 on both sides                           runs of bytes (memcpy)
+//   step 1 in the target, and another dimension    a transposition, done in square blocks; that
+//   has step 1 in the source                       dimension becomes the other one of the plane
+//   anything else                                  element by element
+//
+// The work is cut into items, which are pieces of planes, numbered in the order of the outer
+// dimensions. A plane is cut by its rows, or along its rows where they are long or transposed. One
+// long run and many short ones are therefore shared out alike among the threads. Every item writes
+// a part of the target that no other item writes, so that the threads need no locks.
 #include "ops/array/strided_cpu.h"
 
 #include "base/checked.h"
@@ -12,14 +20,17 @@
 #include "ops/array/index_cpu.h"
 #include "ops/array/strided_isa.h"
 
-// Nanoseconds a byte: what a core moves from and to memory.
+// Nanoseconds: the first for each byte that a core moves from and to memory, the second besides for
+// each element that is not moved as a part of a run.
 #define COST_OF_BYTE 0.06
 #define COST_OF_STRAY_ELEMENT 0.6
-// A transposed plane is divided by columns: so many elements, or fewer where there are not many.
+// A transposed plane is cut along its rows into pieces of TRANSPOSED_COLUMNS elements, and where a
+// row has fewer than FEW_COLUMNS into pieces of a quarter of that, so that all threads have work.
+// A transposition with a side shorter than MIN_TRANSPOSED_SIDE is done element by element.
 #define TRANSPOSED_COLUMNS 256
 #define FEW_COLUMNS 1024
 #define MIN_TRANSPOSED_SIDE 4
-// A row from so many bytes on is divided too, into pieces.
+// A row of at least LONG_ROW_BYTES is cut too, into pieces of PIECE_ELEMENTS.
 #define LONG_ROW_BYTES (1 << 18)
 #define PIECE_ELEMENTS (1 << 14)
 
@@ -33,6 +44,8 @@ leat_status_t leat_strided_begin_output(leat_strided_t* s, leat_kernel_context_t
   return leat_kernel_allocate_output(c, 0, shape, out_output);
 }
 
+// The dimension is merged with the one added before it where the two form one run of equal steps on
+// both sides. A dimension of size 1 moves nothing and is left out.
 void leat_strided_add(leat_strided_t* s, int64_t size, int64_t to_stride, int64_t from_stride) {
   if (size == 1) return;
   if (size == 0) s->is_empty = true;
@@ -51,7 +64,8 @@ void leat_strided_add(leat_strided_t* s, int64_t size, int64_t to_stride, int64_
   ++s->rank;
 }
 
-// To the next place of the first |rank| dimensions; false behind the last one.
+// Moves |index| to the next place of the first |rank| dimensions, and |from_at| and |to_at| to its
+// offsets. Returns false after the last place, where all three are back at the first one.
 static bool step_on(const leat_strided_t* s, int rank, int64_t* index, int64_t* from_at,
                     int64_t* to_at) {
   for (int d = rank - 1; d >= 0; --d) {
@@ -67,13 +81,15 @@ static bool step_on(const leat_strided_t* s, int rank, int64_t* index, int64_t* 
 
 // ---- Objects ------------------------------------------------------------------------------------
 
-// Objects are copied between two looks whether the step is to end.
+// So many objects are copied between two looks whether the step is to end.
 #define OBJECTS_A_CHECK 4096
 
+// Fails when the step was told to end, unless the copy must be completed.
 static leat_status_t check_step(const leat_kernel_context_t* c, const leat_strided_t* s) {
   return s->is_unbroken ? leat_ok_status() : leat_step_check(c->services, true);
 }
 
+// Copies the objects of the last dimension.
 static leat_status_t copy_object_row(const leat_kernel_context_t* c, const leat_strided_t* s,
                                      const char* from, char* to) {
   int last = s->rank - 1;
@@ -111,21 +127,23 @@ static leat_status_t copy_objects(const leat_kernel_context_t* c, const leat_str
 typedef void (*plane_fn_t)(const leat_strided_plane_t* plane, const char* from, char* to);
 
 typedef struct job_s {
-  const leat_strided_t* block;  // the outer dimensions
+  const leat_strided_t* block;  // its first |outer_rank| dimensions are walked
   int outer_rank;
   int64_t width;                // bytes of an element
   leat_strided_plane_t plane;
   plane_fn_t fn;
-  bool is_runs;                 // the plane's inner size and steps are bytes
+  bool is_runs;                 // |plane| counts bytes, not elements
   const char* from;
   char* to;
-  int64_t piece;   // an item is so much of the plane's inner size; 0: it is one of its rows
-  int64_t pieces;  // of a plane
+  int64_t piece;   // how much of the plane's inner size an item covers; 0: an item is one row
+  int64_t pieces;  // items of a plane
 } job_t;
 
 static int width_index(int64_t width) { return __builtin_ctzll((uint64_t)width); }
 
-// Elements grow while all strides allow it: fewer, longer moves. Returns their width in bytes.
+// Makes the last dimension one element of up to 16 bytes where the strides of all other dimensions
+// are multiples of it, so that the loops make fewer and longer moves. Returns the bytes of an
+// element.
 static int64_t widen(leat_strided_t* s, int64_t width) {
   int last = s->rank - 1;
   if (s->rank < 2 || s->to_strides[last] != 1 || s->from_strides[last] != 1) return width;
@@ -142,6 +160,7 @@ static int64_t widen(leat_strided_t* s, int64_t width) {
   return run;
 }
 
+// Moves dimension |d| inwards, so that it becomes the last but one.
 static void move_dim_before_last(leat_strided_t* s, int d) {
   int64_t size = s->sizes[d], to = s->to_strides[d], from = s->from_strides[d];
   for (; d < s->rank - 2; ++d) {
@@ -154,7 +173,8 @@ static void move_dim_before_last(leat_strided_t* s, int d) {
   s->from_strides[d] = from;
 }
 
-// A dimension that lies together in the source while the last one lies together in the target.
+// Returns a dimension whose elements are neighbours in the source, while those of the last
+// dimension are neighbours in the target; -1 if there is none, or a side is too short to pay.
 static int find_transposed(const leat_strided_t* s) {
   int last = s->rank - 1;
   if (s->to_strides[last] != 1 || s->from_strides[last] <= 1) return -1;
@@ -167,6 +187,8 @@ static int find_transposed(const leat_strided_t* s) {
   return -1;
 }
 
+// Makes the last dimension of |s| the rows of the plane, and dimension |before| the order of the
+// rows; -1 for |before| gives a plane of one row.
 static void set_plane(const leat_strided_t* s, int before, job_t* job) {
   int last = s->rank - 1;
   job->plane = (leat_strided_plane_t){.count = 1,
@@ -180,6 +202,8 @@ static void set_plane(const leat_strided_t* s, int before, job_t* job) {
   }
 }
 
+// Chooses the plane, its loop, and how it is cut into pieces. |s| has at least one dimension, and
+// is reordered where the copy is a transposition.
 static void choose_plane(leat_strided_t* s, job_t* job) {
   const leat_strided_loops_t* loops = LEAT_ISA_SELECT_AVX2(leat_strided_loops);
   int width = width_index(job->width);
@@ -204,7 +228,7 @@ static void choose_plane(leat_strided_t* s, job_t* job) {
   job->pieces = job->piece ? (p->inner + job->piece - 1) / job->piece : p->count;
 }
 
-// Pieces [begin, end) of the plane at |from|, |to|.
+// Copies pieces [begin, end) of the plane whose first element is at |from| and goes to |to|.
 static void run_plane(const job_t* job, int64_t begin, int64_t end, const char* from, char* to) {
   leat_strided_plane_t plane = job->plane;
   int64_t unit = job->is_runs ? 1 : job->width;
@@ -220,7 +244,7 @@ static void run_plane(const job_t* job, int64_t begin, int64_t end, const char* 
   job->fn(&plane, from, to);
 }
 
-// Items are pieces of planes, in the order of the outer dimensions.
+// Copies items [begin, end). Item i is piece i % |pieces| of plane i / |pieces|.
 static void run_items(void* data, int64_t begin, int64_t end) {
   const job_t* job = data;
   const leat_strided_t* s = job->block;
@@ -243,7 +267,7 @@ static void run_items(void* data, int64_t begin, int64_t end) {
   }
 }
 
-// One long run on several threads: its bytes are the items.
+// One long run that several threads copy: its bytes are the items.
 typedef struct run_s {
   const char* from;
   char* to;
@@ -253,6 +277,7 @@ static void copy_run(void* data, int64_t begin, int64_t end) {
   memcpy(run->to + begin, run->from + begin, (size_t)(end - begin));
 }
 
+// Runs |fn| over [0, total) on the step's pool; all of it where the copy must be completed.
 static void share_out(const leat_kernel_context_t* c, const leat_strided_t* s, int64_t total,
                       double cost_ns, leat_shard_fn_t fn, void* data) {
   if (s->is_unbroken) {

@@ -1,8 +1,15 @@
-// Inner loops of strided copies.
+// The inner loops of strided copies (strided_isa.h): runs of bytes, single elements, transposed
+// planes. The file is compiled for the base instruction set and for AVX2 only, because the loops
+// wait for memory and wider vectors would gain nothing.
 //
-// Transposition works on square blocks as wide as a cache line: every line that is read or written
-// is used whole at once, so that strides that fall on few cache sets do no harm. A block consists
-// of smaller ones that fit the registers and are turned by log2(n) rounds of interleaving.
+// A transposition works on square blocks as wide as a cache line, so that every line that is read
+// or written is used whole while it is in the cache. Element by element, a stride of a power of two
+// would let the lines of one column fall on few sets of the cache, and evict them before they are
+// used. A block consists of smaller ones that fit the registers, and these are transposed by
+// log2(n) rounds that interleave pairs of vectors:
+//
+//   a0 a1        a0 b0      One round of two 2-vectors: the low halves are interleaved into the
+//   b0 b1   ->   a1 b1      first result, the high halves into the second.
 #include "ops/array/strided_isa.h"
 
 #include <string.h>
@@ -11,6 +18,7 @@ typedef uint64_t wide_t __attribute__((vector_size(16)));
 
 // ---- Runs ---------------------------------------------------------------------------------------
 
+// One case of runs(): with a constant number of bytes the compiler makes a move or two of memcpy.
 #define COPY_FIXED(bytes)                                                      \
   case bytes:                                                                  \
     for (int64_t i = 0; i < p->count; ++i) {                                   \
@@ -18,7 +26,8 @@ typedef uint64_t wide_t __attribute__((vector_size(16)));
     }                                                                          \
     return
 
-// 16 < bytes <= 64 in two or four moves that overlap.
+// Copies a run of more than 16 and at most 64 bytes in two moves that may overlap. All is read
+// before anything is written.
 static inline void copy_medium(char* to, const char* from, int64_t bytes) {
   if (bytes <= 32) {
     char head[16], tail[16];
@@ -112,7 +121,8 @@ typedef uint64_t longs4_t __attribute__((vector_size(32)));
   })
 #define STORE(at, v) memcpy((at), &(v), sizeof(v))
 
-// |from| rows are |from_step| elements apart, |to| rows |to_step|.
+// Transposes 16 rows of 16 bytes: |from| rows are |from_step| elements apart, |to| rows |to_step|.
+// The functions turn_2 to turn_16 do the same for larger elements and fewer rows.
 static inline void turn_1(const char* from, int64_t from_step, char* to, int64_t to_step) {
   bytes16_t a[16], b[16];
   LEAT_UNROLL for (int i = 0; i < 16; ++i) a[i] = LOAD(bytes16_t, from + i * from_step);
@@ -141,7 +151,8 @@ static inline void turn_2(const char* from, int64_t from_step, char* to, int64_t
   LEAT_UNROLL for (int i = 0; i < 8; ++i) STORE(to + 2 * i * to_step, a[i]);
 }
 
-// Within the 128-bit halves first, then the halves change places.
+// Transposes 8 rows of 8 elements. AVX2 shuffles within 128-bit halves cheaply, so that the first
+// two rounds do that, and the last one lets the halves change places.
 static inline void turn_4(const char* from, int64_t from_step, char* to, int64_t to_step) {
   words8_t a[8], b[8];
   LEAT_UNROLL for (int i = 0; i < 8; ++i) a[i] = LOAD(words8_t, from + 4 * i * from_step);
@@ -186,12 +197,14 @@ static inline void turn_16(const char* from, int64_t from_step, char* to, int64_
 
 // ---- Transposition of a plane -------------------------------------------------------------------
 
-// Columns of the target that have their turn before the next rows are begun: the lines of the
-// source that they touch fit the cache, and rows of the target are written in long pieces.
+// How many columns of the target are done before its next rows are begun. The source lines that so
+// many columns touch fit the cache, and rows of the target are still written in long pieces.
 #define BAND_COLUMNS 256
 
-// |side|: of a block in registers; |line|: elements of a cache line. Rows of |to| are |count|,
-// their length |inner|.
+// Defines the transposition of a plane for elements of |width| bytes. |side| is the side of a block
+// in registers, |line| the elements of a cache line. The target has |count| rows of |inner|
+// elements. turn_edge copies what is left of a block beside the whole squares, turn_line one block
+// of up to |line| x |line| elements.
 #define DEFINE_TRANSPOSED(width, side, line)                                                \
   static void turn_edge_##width(const char* from, int64_t from_step, char* to,              \
                                 int64_t to_step, int64_t rows, int64_t columns) {           \

@@ -1,4 +1,12 @@
-// Tile and BroadcastTo: elements repeated along dimensions.
+// The ops Tile and BroadcastTo: their shapes, values, gradients and registration.
+//
+//   Tile         x [n_0, ...], multiples [m_0, ...] -> [m_0 n_0, ...]
+//   BroadcastTo  x, shape -> [shape], as NumPy broadcasts x
+//
+// The gradient sums dC/dy over the copies. For Tile dC/dy is seen as [m_0, n_0, m_1, n_1, ...] and
+// summed over the even axes; for BroadcastTo the axes are those that BroadcastGradientArgs finds.
+// Small vectors of known integers are repeated by the value function, since programs build shapes
+// so.
 #include "graph/gradient.h"
 #include "graph/inference_index.h"
 #include "ops/op_rows.h"
@@ -44,7 +52,7 @@ static leat_status_t broadcast_to_shape(leat_inference_t* c) {
 
 #define MAX_VALUE_ITEMS 256
 
-// A scalar or vector of integers, repeated.
+// Repeats a scalar or vector of known integers to the output's size, where that is a small vector.
 static leat_status_t repeated_value(leat_inference_t* c) {
   leat_partial_value_t value;
   LEAT_RETURN_IF_ERROR(leat_inference_input_value(c, 0, &value));
@@ -56,7 +64,8 @@ static leat_status_t repeated_value(leat_inference_t* c) {
   return leat_inference_set_output_value(c, 0, 1, (int)count, items);
 }
 
-// Seen as [multiple, size, multiple, size, ...] the gradient is summed over the multiples.
+// Sees the gradient as [multiple, size, multiple, size, ...] and sums it over the multiples, which
+// are the even axes.
 static leat_status_t tile_gradient(leat_gradient_t* g) {
   leat_builder_t* b = &g->builder;
   leat_output_t input = leat_gradient_input(g, 0), multiples = leat_gradient_input(g, 1);
@@ -73,7 +82,7 @@ static leat_status_t tile_gradient(leat_gradient_t* g) {
       b, "Range", LEAT_INPUTS(zero, leat_build_unary(b, "Size", split), two), LEAT_NO_ATTRS);
   leat_output_t parts = leat_build_binary(b, "Reshape", leat_gradient_of_output(g, 0), split);
   leat_output_t sum = leat_build_binary(b, "Sum", parts, axes);
-  // The sum has the input's shape; saying so lets inference know it.
+  // The sum has the input's shape. Where inference does not find even its rank, a Reshape tells it.
   if (!b->status && leat_graph_output_shape(b->graph, sum).rank < 0) {
     sum = leat_build_binary(b, "Reshape", sum, shape);
   }

@@ -1,4 +1,12 @@
-// CPU kernels of Tile, TileGrad and BroadcastTo: strided copies with source strides of 0, and sums.
+// The CPU kernels of Tile, TileGrad and BroadcastTo.
+//
+//   Tile         x [n], multiples [3]  ->  x x x        [3 n]
+//   BroadcastTo  x [1, n] to [3, n]    ->  rows x, x, x
+//
+// Both are strided copies (strided_cpu.h) in which a repeated dimension has a source stride of 0:
+// Tile adds two dimensions for each of the input, the copies and the elements. TileGrad adds the
+// tiles up, row by row on the calling thread, so that the sums have the same bits each time. Where
+// nothing is repeated the output shares the bytes of the input.
 #include "base/checked.h"
 #include "device/cpu/combine.h"
 #include "ops/array/index_cpu.h"
@@ -6,6 +14,7 @@
 #include "ops/array/types.h"
 #include "ops/kernel_rows.h"
 
+// Reads the multiples, which must not be negative, and computes the sizes of the output.
 static leat_status_t read_multiples(const leat_kernel_context_t* c, const leat_shape_t* input,
                                     int64_t* out_multiples, int64_t* out_dims) {
   const leat_tensor_t* multiples = leat_kernel_input(c, 1);
@@ -24,6 +33,7 @@ static leat_status_t read_multiples(const leat_kernel_context_t* c, const leat_s
   return leat_ok_status();
 }
 
+// Writes the output of Tile, which has |shape|.
 static leat_status_t repeat(leat_kernel_context_t* c, const leat_shape_t* shape,
                             const int64_t* multiples) {
   const leat_tensor_t* input = leat_kernel_input(c, 0);
@@ -60,6 +70,7 @@ static leat_status_t tile__cpu(leat_kernel_context_t* c) {
 
 // ---- TileGrad -----------------------------------------------------------------------------------
 
+// Reads the multiples, which must divide the input; |out_dims| is the size of a tile.
 static leat_status_t read_tiles(const leat_kernel_context_t* c, const leat_shape_t* input,
                                 int64_t* out_dims) {
   const leat_tensor_t* multiples = leat_kernel_input(c, 1);
@@ -78,7 +89,8 @@ static leat_status_t read_tiles(const leat_kernel_context_t* c, const leat_shape
   return leat_ok_status();
 }
 
-// Rows of the input's last dimension, tile by tile, are added to those of the output.
+// Adds each row of the input's last dimension, tile by tile, to the row of the output at the same
+// place within the tile. The input has elements, and the output is zeroed.
 static void add_tiles(const leat_tensor_t* input, const leat_tensor_t* output,
                       leat_combine_fn_t add) {
   int last = input->shape.rank - 1;
@@ -123,6 +135,8 @@ static leat_status_t tile_grad__cpu(leat_kernel_context_t* c) {
 
 // ---- BroadcastTo --------------------------------------------------------------------------------
 
+// Writes the output of BroadcastTo. Where the element counts are equal nothing is repeated: only
+// dimensions of size 1 are added.
 static leat_status_t broadcast(leat_kernel_context_t* c, const leat_shape_t* shape) {
   const leat_tensor_t* input = leat_kernel_input(c, 0);
   if (input->shape.element_count == shape->element_count) {
@@ -140,6 +154,7 @@ static leat_status_t broadcast(leat_kernel_context_t* c, const leat_shape_t* sha
   return leat_strided_copy(c, &block, input->data, output->data);
 }
 
+// Checks that each size of the input, aligned at the last dimension, is 1 or that of |shape|.
 static leat_status_t check_broadcast(const leat_kernel_context_t* c, const leat_shape_t* shape) {
   const leat_shape_t* input = &leat_kernel_input(c, 0)->shape;
   int extra = shape->rank - input->rank;

@@ -1,9 +1,14 @@
-// Transpose, ConjugateTranspose, InvertPermutation: dimensions in another order.
+// The ops Transpose, ConjugateTranspose and InvertPermutation: their shapes, values, gradients and
+// registration. Dimension d of the output is dimension perm[d] of the input:
+//
+//   x [d_0, ..., d_n], perm [n + 1] -> y [d_perm[0], ..., d_perm[n]]
+//
+// The gradient transposes by the inverse permutation, which a graph with a constant perm folds.
 #include "graph/gradient.h"
 #include "graph/inference_index.h"
 #include "ops/op_rows.h"
 
-// The rank, from whichever side knows it, or -1.
+// Returns the rank as the input or perm tells it, or -1.
 static int64_t rank_of(leat_partial_shape_t input, leat_partial_shape_t perm,
                        leat_partial_value_t value) {
   if (input.rank >= 0) return input.rank;
@@ -49,6 +54,7 @@ static leat_status_t invert_shape(leat_inference_t* c) {
   return leat_ok_status();
 }
 
+// Inverts a known permutation. What is none is left for the kernel to refuse.
 static leat_status_t invert_value(leat_inference_t* c) {
   leat_partial_value_t value;
   bool is_known;

@@ -1,11 +1,16 @@
-// CPU kernels of Transpose and its kin. A permutation that moves only dimensions of size 1 shares
-// the bytes; others are strided copies.
+// The CPU kernels of Transpose, ConjugateTranspose and InvertPermutation. A permutation that moves
+// only dimensions of size 1 leaves the elements in their order, so that the output shares the bytes
+// of the input; any other is a strided copy (strided_cpu.h), which does the transposition in small
+// blocks. ConjugateTranspose of complex numbers copies always, because it then changes the signs of
+// the imaginary parts in place. InvertPermutation writes y[x[i]] = i and checks on the way that x
+// names each place once.
 #include "base/checked.h"
 #include "ops/array/index_cpu.h"
 #include "ops/array/strided_cpu.h"
 #include "ops/array/types.h"
 #include "ops/kernel_rows.h"
 
+// Reads input 1 as a permutation of |rank| axes, which may be given as negative numbers.
 static leat_status_t read_perm(const leat_kernel_context_t* c, int rank, int* out_perm) {
   const leat_tensor_t* perm = leat_kernel_input(c, 1);
   bool seen[LEAT_SHAPE_MAX_RANK];
@@ -26,7 +31,7 @@ static leat_status_t read_perm(const leat_kernel_context_t* c, int rank, int* ou
   return leat_ok_status();
 }
 
-// Are the dimensions other than those of size 1 still in order?
+// Says whether the dimensions other than those of size 1 are still in their order.
 static bool keeps_order(const int64_t* dims, const int* perm, int rank) {
   int last = -1;
   for (int d = 0; d < rank; ++d) {
@@ -37,6 +42,7 @@ static bool keeps_order(const int64_t* dims, const int* perm, int rank) {
   return true;
 }
 
+// Writes the output, whose dimension d is dimension |perm|[d] of the input.
 static leat_status_t permute(leat_kernel_context_t* c, const leat_shape_t* shape,
                              const int* perm) {
   const leat_tensor_t* input = leat_kernel_input(c, 0);
@@ -50,6 +56,7 @@ static leat_status_t permute(leat_kernel_context_t* c, const leat_shape_t* shape
   return leat_strided_copy(c, &block, input->data, output->data);
 }
 
+// |may_share| allows the output to share the bytes of the input where the order stays.
 static leat_status_t transpose(leat_kernel_context_t* c, bool may_share) {
   const leat_shape_t* from = &leat_kernel_input(c, 0)->shape;
   int perm[LEAT_SHAPE_MAX_RANK];
@@ -89,6 +96,8 @@ static leat_status_t conjugate_transpose__cpu(leat_kernel_context_t* c) {
   return leat_ok_status();
 }
 
+// The output is filled with -1 first, which no position is, so that a place that is named twice
+// shows.
 static leat_status_t invert_permutation__cpu(leat_kernel_context_t* c) {
   const leat_tensor_t* input = leat_kernel_input(c, 0);
   int64_t count = input->shape.element_count;

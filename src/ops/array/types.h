@@ -1,4 +1,4 @@
-// Constraints of kernel rows, as TensorFlow's CPU kernels state them.
+// Lists of types for the constraints of kernel rows, as the CPU kernels of TensorFlow have them.
 #ifndef LEAT_OPS_ARRAY_TYPES_H_
 #define LEAT_OPS_ARRAY_TYPES_H_
 

@@ -1,4 +1,14 @@
-// Gather and GatherV2: rows by number, along an axis.
+// The ops Gather and GatherV2: their shapes, values, gradients and registration. They take slices
+// of params by number along an axis; GatherV2 does so for each index of |batch_dims| leading
+// dimensions that params and indices share.
+//
+//   params [batch..., outer..., n, inner...], indices [batch..., taken...], axis = batch + outer
+//     -> [batch..., outer..., taken..., inner...]
+//
+// Along axis 0 the gradient of params is a gradient of rows (TensorFlow's IndexedSlices): the
+// indices and dC/dy, without the rows that were not taken. Otherwise it is dense: the axis of dC/dy
+// is moved to directly behind the batch dimensions, UnsortedSegmentSum adds the slices up by index,
+// and the axis is moved back.
 #include "graph/gradient.h"
 #include "graph/inference_index.h"
 #include "ops/op_rows.h"
@@ -13,12 +23,13 @@ static leat_status_t gather_shape(leat_inference_t* c) {
   return leat_ok_status();
 }
 
+// Where the axis is unknown only the rank of the output may be known.
 static leat_status_t shape_of_unknown_axis(leat_inference_t* c, leat_partial_shape_t params,
                                            leat_partial_shape_t indices) {
   int64_t batch_dims = leat_node_attr_int(c->node, "batch_dims", 0);
   if (params.rank < 0 || indices.rank < 0) return leat_ok_status();
   if (batch_dims < -LEAT_SHAPE_MAX_RANK || batch_dims > LEAT_SHAPE_MAX_RANK) {
-    return leat_ok_status();  // the kernel says so
+    return leat_ok_status();  // the kernel reports it
   }
   if (batch_dims < 0) batch_dims += indices.rank;
   int64_t rank = params.rank + indices.rank - 1 - batch_dims;
@@ -29,7 +40,7 @@ static leat_status_t shape_of_unknown_axis(leat_inference_t* c, leat_partial_sha
   return leat_ok_status();
 }
 
-// Clamped to what a rank can be, so that int serves.
+// Clamps |value| to a little more than any rank, so that it fits an int and is still out of range.
 static int clamp_rank(int64_t value) {
   int64_t most = LEAT_SHAPE_MAX_RANK + 1;
   return (int)(value > most ? most : value < -most ? -most : value);
@@ -70,7 +81,7 @@ static leat_status_t gather_v2_shape(leat_inference_t* c) {
 
 #define MAX_VALUE_ITEMS 256
 
-// Items of a vector of integers.
+// Takes items of a vector of integers, where items that are unknown stay so.
 static leat_status_t gather_value(leat_inference_t* c) {
   leat_partial_value_t params, indices;
   bool is_known;
@@ -99,7 +110,8 @@ static leat_output_t scalar_of(leat_builder_t* b, int32_t value) {
 static leat_output_t as_vector(leat_builder_t* b, leat_output_t scalar) {
   return leat_build_binary(b, "Reshape", scalar, vector_of(b, 1));
 }
-// |vector|'s first |count| items / those from |begin| on; both scalars.
+// head() builds the first |count| items of |vector|, tail() those from |begin| on. |count| and
+// |begin| are scalars.
 static leat_output_t head(leat_builder_t* b, leat_output_t vector, leat_output_t count) {
   return leat_build(b, "Slice", LEAT_INPUTS(vector, vector_of(b, 0), as_vector(b, count)),
                     LEAT_NO_ATTRS);
@@ -118,7 +130,7 @@ static leat_output_t join(leat_builder_t* b, leat_outputs_t vectors) {
   return leat_build(b, "ConcatV2", (leat_outputs_t){inputs, vectors.count + 1}, LEAT_NO_ATTRS);
 }
 
-// Rows of params that were taken get the gradient's.
+// Sets a gradient of rows: the rows of params that were taken get the rows of dC/dy.
 static void set_rows(leat_gradient_t* g) {
   leat_builder_t* b = &g->builder;
   leat_output_t shape = leat_build_shape_of(b, leat_gradient_input(g, 0));
@@ -136,16 +148,19 @@ static leat_status_t gather_gradient(leat_gradient_t* g) {
   return leat_ok_status();
 }
 
+// What the functions of the dense gradient share.
 typedef struct along_axis_s {
   leat_builder_t* b;
   int32_t batch_dims;
   leat_output_t axis;        // int32 scalar, not negative
-  leat_output_t shape;       // of params
-  leat_output_t row_count;   // params' size along the axis
+  leat_output_t shape;       // the shape of params
+  leat_output_t row_count;   // the size of params along the axis
   leat_output_t indices;
 } along_axis_t;
 
-// Sums |values| [batch..., taken, rest...] into [batch..., row_count, rest...].
+// Builds the sum of |values| [batch..., taken, rest...] by index, [batch..., row_count, rest...].
+// With batch dimensions the rows of all batches are numbered in one sequence: row i of batch b is b
+// * row_count + i.
 static leat_output_t sum_rows(const along_axis_t* a, leat_output_t values) {
   leat_builder_t* b = a->b;
   leat_output_t minus_one = vector_of(b, -1), batch_dims = scalar_of(b, a->batch_dims);
@@ -158,7 +173,6 @@ static leat_output_t sum_rows(const along_axis_t* a, leat_output_t values) {
   leat_output_t outer = head(b, values_shape, batch_dims);
   leat_output_t inner = tail(b, values_shape, scalar_of(b, a->batch_dims + 1));
   leat_output_t batch = leat_build_binary(b, "Prod", outer, vector_of(b, 0));
-  // Rows of all batches are numbered through.
   leat_output_t firsts = leat_build_binary(
       b, "Mul", range(b, scalar_of(b, 0), batch), a->row_count);
   int dtype = leat_build_type_of(b, a->indices);
@@ -180,7 +194,8 @@ static leat_output_t sum_rows(const along_axis_t* a, leat_output_t values) {
   return leat_build_binary(b, "Reshape", sum, join(b, LEAT_INPUTS(outer, flat_shape)));
 }
 
-// The axis is brought to the front of what is not batch, and back after summing.
+// Builds the dense gradient. The axis is moved to directly behind the batch dimensions, and back
+// after the sum.
 static leat_output_t gradient_along_axis(const along_axis_t* a, leat_output_t gradient) {
   leat_builder_t* b = a->b;
   leat_output_t zero = scalar_of(b, 0), one = scalar_of(b, 1);
@@ -203,6 +218,7 @@ static leat_output_t gradient_along_axis(const along_axis_t* a, leat_output_t gr
   return leat_build_binary(b, "Reshape", params, a->shape);
 }
 
+// Makes |batch_dims| non-negative, for which the rank of the indices may be needed.
 static leat_status_t resolve_batch_dims(leat_gradient_t* g, along_axis_t* a) {
   int64_t batch_dims = leat_node_attr_int(leat_gradient_node(g), "batch_dims", 0);
   int rank = leat_graph_output_shape(g->builder.graph, a->indices).rank;

@@ -1,6 +1,17 @@
-// CPU kernels of Gather and GatherV2. params is seen as [batch, outer, rows, inner]; indices as
-// [batch, taken]; the result is [batch, outer, taken, inner]. Rows are copied in the order of the
-// result, the next ones fetched ahead.
+// The CPU kernels of Gather and GatherV2, and leat_gather_take for the kernels that gather from
+// variables. All see the tensors as
+//
+//   params [batch, outer, rows, inner], indices [batch, taken]
+//     -> output [batch, outer, taken, inner]
+//
+// where a row is |inner| contiguous elements. Shards are ranges of rows of the output, which are
+// written in order, while the rows of params are read at random: so the next ones are fetched
+// ahead, for the table is often far larger than the caches. Rows of a few fixed sizes have loops in
+// which the compiler makes one move of memcpy.
+//
+// An index is checked when its row is copied, not in a pass before, so that indices are read once.
+// A thread that finds a bad one notes where it is and stops; the kernel then fails and names one
+// bad index, which need not be the first.
 #include "base/sync.h"
 
 #include "base/checked.h"
@@ -14,13 +25,14 @@ typedef struct gather_state_s {
   int64_t batch_dims;
 } gather_state_t;
 
+// One call of leat_gather_take.
 typedef struct gather_s {
   const leat_tensor_t* params;
   const leat_tensor_t* indices;
   leat_tensor_t* output;
   int64_t batch, outer, rows, inner, taken;
   int64_t row_bytes;
-  _Atomic int64_t bad;  // where in indices a bad one was found, or -1
+  _Atomic int64_t bad;  // the position in |indices| of a bad one, or -1
 } gather_t;
 
 static leat_status_t create_v2(leat_kernel_creation_t* creation, void* memory) {
@@ -39,7 +51,8 @@ static leat_status_t create_v2(leat_kernel_creation_t* creation, void* memory) {
     }                                                                                     \
     return -1
 
-// Copies |count| rows; the position of a bad index, or -1.
+// Copies |count| rows and returns -1, or returns the position of the first bad index. A negative
+// index is out of range as an unsigned number.
 #define DEFINE_TAKE(name, type)                                                            \
   static int64_t take_##name(const type* indices, int64_t count, uint64_t rows,            \
                              int64_t row_bytes, const char* from, char* to) {              \
@@ -75,7 +88,7 @@ static int64_t take(const leat_tensor_t* indices, int64_t first, int64_t count, 
   }
 }
 
-// Items are rows of the result.
+// Copies rows [begin, end) of the output. A plane is the rows of one index of batch and outer.
 static void take_shard(void* data, int64_t begin, int64_t end) {
   gather_t* g = data;
   while (begin < end) {
@@ -93,6 +106,7 @@ static void take_shard(void* data, int64_t begin, int64_t end) {
   }
 }
 
+// Copies rows of objects one by one on the calling thread, because copying may fail.
 static leat_status_t take_objects(gather_t* g) {
   int dtype = g->params->dtype;
   for (int64_t i = 0; i < g->batch * g->outer * g->taken; ++i) {
@@ -111,6 +125,7 @@ static leat_status_t take_objects(gather_t* g) {
 
 // ---- The kernel ---------------------------------------------------------------------------------
 
+// Makes |batch_dims| non-negative and checks that so many leading dimensions of both tensors agree.
 static leat_status_t check_batch(const leat_kernel_context_t* c, const leat_shape_t* params,
                                  const leat_shape_t* indices, int axis, int64_t* batch_dims) {
   int64_t given = *batch_dims;

@@ -1,4 +1,5 @@
-// GatherNd: elements or slices by index tuples.
+// The op GatherNd, which takes elements or slices by tuples of indices: its shape, gradient and
+// registration. ResourceGatherNd shares both functions (gather_nd.h).
 #include "ops/index/gather_nd.h"
 
 #include "ops/op_rows.h"

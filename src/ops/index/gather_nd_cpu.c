@@ -1,4 +1,10 @@
-// The CPU kernel of GatherNd.
+// The CPU kernel of GatherNd, and leat_gather_nd_take for the kernels of variables. Tuple i of the
+// indices names the element or slice that becomes slice i of the output:
+//
+//   indices [..., depth], params [d_0, ...] -> [..., d_depth, ...]
+//
+// Shards are ranges of tuples. A tuple out of range gives zeros where the policy is to ignore it;
+// otherwise the thread that finds it notes its position and stops, and the kernel fails.
 #include "base/sync.h"
 
 #include "base/checked.h"
@@ -18,7 +24,7 @@ typedef struct gather_nd_s {
   leat_nd_index_t index;
   leat_bad_indices_t policy;
   int64_t slice_bytes;
-  _Atomic int64_t bad;
+  _Atomic int64_t bad;  // a tuple that is out of range, or -1
 } gather_nd_t;
 
 static leat_status_t create(leat_kernel_creation_t* creation, void* memory) {
@@ -45,6 +51,8 @@ static void take_shard(void* data, int64_t begin, int64_t end) {
   }
 }
 
+// Copies objects on the calling thread, because copying may fail. Ignored tuples leave the empty
+// objects with which the output was allocated.
 static leat_status_t take_objects(gather_nd_t* g) {
   int dtype = g->params->dtype;
   for (int64_t i = 0; i < g->index.count; ++i) {

@@ -1,5 +1,5 @@
-// Elements and slices of tensors by their places: they are taken, written, found, dealt out by
-// number and put together again.
+// The family of ops that take, write and find elements and slices of tensors by their positions.
+// This list registers each source's ops and kernels.
 #include "ops/family.h"
 
 #define LEAT_INDEX_SOURCES(X) \

@@ -1,12 +1,20 @@
-// Open addressing, at least twice as many slots as keys; the table grows with the different keys,
-// so that few of them stay in the cache. A slot's tag is the element itself where that has up to 4
-// bytes, else a part of the hash, so that keys are mostly compared without looking them up.
-// Elements of up to 8 bytes are brought to one word, in which equal numbers are equal; strings are
-// compared as they are. A NaN, equal to none, is put by its place, so that many of them do not pile
-// up.
+// The hash table of key_table_cpu.h: open addressing with linear probing. At most about half of the
+// slots are taken. The table begins small and grows with the different keys, not with all keys, so
+// that a long tensor of few different elements has a table that stays in the cache.
+//
+//   slot, 64 bits:   | tag, 32 bits | number of the key + 1, 32 bits |     all 0: free
+//
+// The tag is the element itself where that has up to 4 bytes, so that a slot tells all; otherwise
+// it is a part of the hash, and keys are looked up only where the tags agree. Elements of up to 8
+// bytes are brought to one word in which equal numbers have equal bits: -0 becomes 0. Strings and
+// slices are compared element by element.
+//
+// A NaN equals no key, so that each NaN is a new one. Its hash is made of its position: hashed by
+// their bits, many NaNs would pile up in one run of slots and make the loop quadratic. Loops over
+// single elements fetch the slots of later keys ahead.
 #include "ops/index/key_table_cpu.h"
 
-// So that the loops over frequent types know the type.
+// What is marked so is inlined into the loops, which then know the type as a constant.
 #define INLINE static inline __attribute__((always_inline))
 
 typedef struct word_s {
@@ -14,7 +22,8 @@ typedef struct word_s {
   bool is_nan;
 } word_t;
 
-// leat_dtype_size of those types, where the compiler sees it.
+// Returns the size of an element; leat_dtype_size does too, but the compiler does not see through
+// it.
 INLINE size_t width_of(int dtype) {
   switch (dtype) {
     case LEAT_DTYPE_DOUBLE:
@@ -30,6 +39,7 @@ INLINE size_t width_of(int dtype) {
   }
 }
 
+// Returns element |at| as a word in which equal numbers have equal bits.
 INLINE word_t word_of(int dtype, const void* elements, int64_t at) {
   word_t word = {0, false};
   uint64_t magnitude = 0, infinity = 0;
@@ -61,6 +71,7 @@ INLINE word_t word_of(int dtype, const void* elements, int64_t at) {
   return word;
 }
 
+// Spreads every bit of |x| over the result, because keys are often small consecutive integers.
 static inline uint64_t mix(uint64_t x) {
   x ^= x >> 32;
   x *= UINT64_C(0xd6e8feb86659fd93);
@@ -69,7 +80,7 @@ static inline uint64_t mix(uint64_t x) {
   return x ^ x >> 32;
 }
 
-// Index in the tensor of element |k| of the slices' elements, for slice |at|.
+// Returns the index in the tensor of element |k| of key |at|.
 static inline int64_t element_of(const leat_keys_t* keys, int64_t at, int64_t k) {
   return (k / keys->inner * keys->count + at) * keys->inner + k % keys->inner;
 }
@@ -114,14 +125,14 @@ static bool keys_equal(const leat_keys_t* a, int64_t at_a, const leat_keys_t* b,
 #define GROWTH 4
 #define AHEAD 8  // keys whose slots are fetched early
 
-// Is the tag the whole key?
+// Says whether the tag is the whole key.
 INLINE bool is_exact(int dtype) { return width_of(dtype) <= 4; }
 
 INLINE uint64_t tag_of(int dtype, uint64_t bits, uint64_t hash) {
   return is_exact(dtype) ? bits << 32 : hash & UINT64_C(0xffffffff00000000);
 }
 
-// The slot of the single element |word|, or the free one where it would be.
+// Returns the slot of a key of the single element |word|, or the free slot where it belongs.
 INLINE uint64_t find_word(const leat_key_table_t* table, int dtype, word_t word,
                           uint64_t hash) {
   const uint64_t* slots = table->slots.data;
@@ -139,7 +150,8 @@ INLINE uint64_t hash_word(word_t word, int64_t at) {
   return mix(word.is_nan ? (uint64_t)at : word.bits);
 }
 
-// The same for slices and strings.
+// Returns the slot of key |at| of |keys|, which are strings or slices, or the free slot where it
+// belongs.
 static uint64_t find_slice(const leat_key_table_t* table, const leat_keys_t* keys, int64_t at,
                            uint64_t hash) {
   const uint64_t* slots = table->slots.data;
@@ -152,6 +164,7 @@ static uint64_t find_slice(const leat_key_table_t* table, const leat_keys_t* key
   return slot;
 }
 
+// Says whether a key is a single element that word_of takes.
 static inline bool is_word(const leat_keys_t* keys) {
   return keys->outer * keys->inner == 1 && keys->tensor->dtype != LEAT_DTYPE_STRING;
 }
@@ -168,7 +181,8 @@ static leat_status_t allocate_slots(leat_kernel_context_t* c, uint64_t capacity,
   return leat_ok_status();
 }
 
-// The keys are different: each takes the first free slot from its own on.
+// Makes the table GROWTH times as large. The keys in it are different, so that each takes the first
+// free slot from its hash on and none is compared.
 static leat_status_t grow(leat_key_table_t* table, leat_kernel_context_t* c) {
   leat_tensor_t old = leat_tensor_move(&table->slots);
   leat_status_t status = allocate_slots(c, (table->mask + 1) * GROWTH, table);
@@ -207,7 +221,7 @@ void leat_key_table_deinitialize(leat_key_table_t* table) {
 
 // ---- Adding -------------------------------------------------------------------------------------
 
-// Key |at| in |slot|: its number, a new one where the slot is free.
+// Returns the number of key |at|, whose slot is |slot|. In a free slot it becomes a new key.
 INLINE int32_t take_slot(leat_key_table_t* table, uint64_t slot, uint64_t tag, int64_t at) {
   uint64_t* slots = table->slots.data;
   if (slots[slot]) return (int32_t)((uint32_t)slots[slot] - 1);
@@ -222,6 +236,7 @@ INLINE void set_number(leat_tensor_t* numbers, int64_t at, int32_t number) {
   else leat_tensor_data(numbers, int64_t)[at] = number;
 }
 
+// Adds all keys, which are single elements of |dtype|.
 INLINE leat_status_t add_words(leat_key_table_t* table, leat_kernel_context_t* c,
                                leat_tensor_t* numbers, int dtype) {
   const void* elements = table->keys.tensor->data;
@@ -255,6 +270,7 @@ leat_status_t leat_key_table_add_all(leat_key_table_t* table, leat_kernel_contex
                                      leat_tensor_t* out_numbers) {
   int dtype = table->keys.tensor->dtype;
   if (!is_word(&table->keys)) return add_slices(table, c, out_numbers);
+  // The constants give frequent types loops that are compiled for them.
   switch (dtype) {
     case LEAT_DTYPE_INT32: return add_words(table, c, out_numbers, LEAT_DTYPE_INT32);
     case LEAT_DTYPE_INT64: return add_words(table, c, out_numbers, LEAT_DTYPE_INT64);

@@ -1,4 +1,4 @@
-// Index tuples.
+// Index tuples (nd_index_cpu.h): the policy for bad ones, the strides, and the error.
 #include "ops/index/nd_index_cpu.h"
 
 #include <stdio.h>

@@ -1,6 +1,6 @@
-// InplaceUpdate, InplaceAdd, InplaceSub, DeepCopy, and ParallelConcat with the two ops that
-// TensorFlow makes of it: rows of a tensor written one by one. A value that others read is copied
-// first.
+// The ops InplaceUpdate, InplaceAdd, InplaceSub, DeepCopy and ParallelConcat, with the two ops into
+// which TensorFlow rewrites a ParallelConcat: they write rows of a tensor. An op never changes a
+// value that somebody else may read: its kernel copies it first then.
 #include "graph/inference.h"
 #include "ops/op_rows.h"
 

@@ -1,4 +1,12 @@
-// CPU kernels of updates by rows.
+// The CPU kernels of the ops that write rows of a tensor: InplaceUpdate, InplaceAdd, InplaceSub,
+// DeepCopy, ParallelConcat, _ParallelConcatStart and _ParallelConcatUpdate.
+//
+//   x [n, ...], i [m], v [m, ...]:   x[i[k]] = v[k], or += or -=, for k = 0, 1, ...
+//
+// Despite the names nothing that others read is changed: the output takes the bytes of x where
+// nobody else needs them, and is a copy otherwise. Rows may repeat, so that they are written in
+// their order on one thread. A row number is taken modulo n, so that negative ones count from the
+// end and no number is out of range.
 #include "base/checked.h"
 #include "device/cpu/combine.h"
 #include "ops/array/index_cpu.h"
@@ -7,7 +15,7 @@
 #include "ops/array/types.h"
 #include "ops/kernel_rows.h"
 
-// Output 0 holds input 0, its own bytes when nobody else needs them.
+// Makes output 0 hold input 0, in its own bytes when nobody else needs them.
 static leat_status_t own_copy(leat_kernel_context_t* c, leat_tensor_t** out_tensor) {
   const leat_tensor_t* input = leat_kernel_input(c, 0);
   LEAT_RETURN_IF_ERROR(leat_kernel_forward_or_allocate(c, 0, 0, &input->shape, out_tensor));
@@ -16,7 +24,7 @@ static leat_status_t own_copy(leat_kernel_context_t* c, leat_tensor_t** out_tens
                                 (*out_tensor)->data, 0);
 }
 
-// Do the shapes agree but for dimension 0?
+// Says whether the shapes agree in all dimensions but the first.
 static bool rows_alike(const leat_shape_t* a, const leat_shape_t* b) {
   if (a->rank != b->rank || a->rank < 1) return false;
   for (int d = 1; d < a->rank; ++d) {
@@ -40,6 +48,7 @@ static leat_status_t create_inplace(leat_kernel_creation_t* creation, void* memo
   return leat_ok_status();
 }
 
+// Writes the rows into |output|, which has elements.
 static leat_status_t combine_rows(const leat_kernel_context_t* c, leat_tensor_t* output) {
   const inplace_state_t* state = leat_kernel_state(c);
   const leat_tensor_t* rows = leat_kernel_input(c, 1);

@@ -1,4 +1,11 @@
-// ScatterNd, TensorScatter*, ScatterNdNonAliasingAdd: updates put where index tuples say.
+// The ops ScatterNd, TensorScatter* and ScatterNdNonAliasingAdd: their shapes, gradients and
+// registration. Updates go where index tuples say:
+//
+//   indices [..., depth], updates [..., d_depth, ..., d_n] into a tensor [d_0, ..., d_n]
+//
+// ScatterNd adds into zeros, the others assign, add, subtract or take the extremum in a copy of
+// input 0. Gradients with respect to the updates gather by the same indices. A minimum or maximum
+// shares its gradient among all that attain it.
 #include "graph/gradient.h"
 #include "graph/inference_index.h"
 #include "ops/index/scatter_nd.h"
@@ -14,7 +21,8 @@ static bool has_elements(leat_partial_shape_t shape) {
   return leat_partial_shape_is_full(shape) && !is_empty(shape);
 }
 
-// Dimensions of |indices| before the last are those of |updates|; the rest of |updates| is a slice.
+// The dimensions of |indices| before the last must be the first ones of |updates|; the rest of
+// |updates| must be a slice of |whole|.
 leat_status_t leat_scatter_nd_check_shapes(leat_inference_t* c, leat_partial_shape_t indices,
                                            leat_partial_shape_t updates,
                                            leat_partial_shape_t whole) {
@@ -78,6 +86,7 @@ static leat_status_t scatter_nd_gradient(leat_gradient_t* g) {
   return leat_ok_status();
 }
 
+// What was overwritten gets no gradient; the updates get the gradient where they were written.
 static leat_status_t update_gradient(leat_gradient_t* g) {
   leat_builder_t* b = &g->builder;
   leat_output_t indices = leat_gradient_input(g, 1), updates = leat_gradient_input(g, 2);
@@ -107,13 +116,14 @@ static leat_status_t sub_gradient(leat_gradient_t* g) {
   return leat_ok_status();
 }
 
-// 1 where |a| and |b| are equal, in the gradient's type.
+// Builds 1 where |x| and |y| are equal and 0 elsewhere, in |dtype|.
 static leat_output_t indicator(leat_builder_t* b, int dtype, leat_output_t x, leat_output_t y) {
   return leat_build(b, "Cast", LEAT_INPUTS(leat_build_binary(b, "Equal", x, y)),
                     LEAT_ATTRS(LEAT_TYPE("DstT", dtype)));
 }
 
-// Those that attain an extremum share its gradient.
+// The input's element and all updates that are equal to the output's element share its gradient:
+// each gets gradient / (how many they are).
 static leat_status_t extremum_gradient(leat_gradient_t* g) {
   leat_builder_t* b = &g->builder;
   leat_output_t x = leat_gradient_input(g, 0), indices = leat_gradient_input(g, 1);

@@ -1,4 +1,5 @@
-// What shape functions of scattering by index tuples share.
+// What the shape functions of ops that scatter by index tuples share: ScatterNd and TensorScatter*
+// here, ScatterNd* on variables in ops/state.
 #ifndef LEAT_OPS_INDEX_SCATTER_ND_H_
 #define LEAT_OPS_INDEX_SCATTER_ND_H_
 

@@ -1,5 +1,10 @@
-// CPU kernels of ScatterNd and its kin. Tuples may repeat, so that updates are applied in their
-// order, on one thread.
+// The CPU kernels of ScatterNd, TensorScatter* and ScatterNdNonAliasingAdd, and
+// leat_scatter_nd_apply for the kernels of variables. Tuples may repeat, so that updates are
+// applied in their order on one thread: a sum of floats then has the same bits each time, and the
+// last assignment wins.
+//
+// The name of the op says how an update is combined with what is there. ScatterNd begins with
+// zeros; the other ops begin with their input, in its own bytes where nobody else needs them.
 #include "base/checked.h"
 #include "device/cpu/combine.h"
 #include "ops/array/strided_cpu.h"
@@ -8,6 +13,7 @@
 #include "ops/index/scatter_nd_cpu.h"
 #include "ops/kernel_rows.h"
 
+// Finds how updates are combined from the last word of the op's name.
 static leat_combine_t how_of(leat_string_view_t op) {
   if (leat_string_view_ends_with(op, LEAT_SV("Update"))) return LEAT_COMBINE_ASSIGN;
   if (leat_string_view_ends_with(op, LEAT_SV("Sub"))) return LEAT_COMBINE_SUB;
@@ -49,6 +55,7 @@ static leat_status_t check_updates(const leat_kernel_context_t* c, const leat_sh
                              LEAT_SHAPE_TEXT(whole));
 }
 
+// Combines |count| elements. |combine| is NULL for strings, which are assigned or appended.
 static leat_status_t apply_one(leat_combine_t how, leat_combine_fn_t combine, int dtype, void* to,
                                const void* from, int64_t count) {
   if (LEAT_LIKELY(combine != NULL)) {

@@ -1,5 +1,6 @@
-// LowerBound, UpperBound, UnravelIndex: places found. BoostedTreesBucketize has a row and no kernel
-// here, as in TensorFlow 2.21: the graphs that name it can be read.
+// The ops LowerBound, UpperBound and UnravelIndex, which find places: their shapes and
+// registration. BoostedTreesBucketize has a row and no kernel here, as in TensorFlow 2.21, so that
+// the graphs which name it can be read.
 #include "graph/gradient.h"
 #include "graph/inference_index.h"
 #include "ops/op_rows.h"

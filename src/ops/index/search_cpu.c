@@ -1,4 +1,12 @@
-// CPU kernels of LowerBound, UpperBound and UnravelIndex.
+// The CPU kernels of LowerBound, UpperBound and UnravelIndex.
+//
+//   LowerBound, UpperBound  sorted [rows, items], values [rows, n] -> places [rows, n]
+//   UnravelIndex            indices [] or [n], dims [k] -> coordinates [k] or [k, n]
+//
+// The bounds are a binary search in the row of each value, and shards are ranges of values. That a
+// row is sorted is not checked: the answer is some place in [0, items] then. UnravelIndex divides
+// by the strides of |dims|; it checks only that an index is below the number of elements, as
+// TensorFlow does.
 #include "base/checked.h"
 #include "device/cpu/half.h"
 #include "ops/array/index_cpu.h"
@@ -7,7 +15,8 @@
 
 // ---- Bounds -------------------------------------------------------------------------------------
 
-// Steps right while items[middle] < value (lower) or !(value < items[middle]) (upper).
+// Defines the search in |count| sorted items. It goes right of the middle item where that is less
+// than the value (lower bound), or where the value is not less than it (upper bound).
 #define DEFINE_BOUND(NAME, type, number)                                                 \
   static int64_t bound_##NAME(const void* items_, int64_t count, const void* values,     \
                               int64_t at, bool is_upper) {                               \

@@ -1,6 +1,15 @@
-// Resolves a slice: first the items are laid over the input's dimensions (the ellipsis spread, one
-// at the end where there is none), then each range is cut to its dimension, then the result's
-// dimensions are listed.
+// Resolves a slice (selection.h) in three steps: the items are laid over the input's dimensions,
+// where the ellipsis stands for as many as are left, and one is added at the end where there is
+// none; then each range is cut to its dimension; then the dimensions of the result are listed.
+//
+//   x [4, 5, 6], x[1, ..., newaxis, ::2]
+//
+//   item       1        ...      newaxis   ::2
+//   dimension  0        1        -         2
+//   result     (gone)   [5]      [1]       [3]
+//
+// The rules and the messages are TensorFlow's. Where a begin, an end or a dimension is unknown the
+// size is, too, so that shape inference can use the same code as the kernels.
 #include "ops/index/selection.h"
 
 #include "base/checked.h"
@@ -14,12 +23,13 @@ typedef struct range_s {
   bool begin_masked, end_masked, shrinks;
 } range_t;
 
+// Counts a negative |x| from the end of the dimension, then cuts it to [low, high].
 static int64_t cut(int64_t x, int64_t dim, int64_t low, int64_t high) {
   if (x < 0) x += dim;
   return x < low ? low : x > high ? high : x;
 }
 
-// A single index.
+// Resolves a single index, whose dimension goes. An unknown one gives 0.
 static leat_status_t resolve_index(const range_t* r, int axis, int64_t dim, int64_t* out_begin) {
   if (r->stride <= 0) {
     return leat_make_status(LEAT_INVALID_ARGUMENT, "only stride 1 allowed on non-range indexing.");
@@ -33,6 +43,8 @@ static leat_status_t resolve_index(const range_t* r, int axis, int64_t dim, int6
                           axis);
 }
 
+// Resolves a range to its first index and its size. A range of a negative stride runs from the last
+// index down to, if its end is masked, index 0: -1 is then the end.
 static leat_status_t resolve_range(const range_t* r, int axis, int64_t dim, int64_t* out_begin,
                                    int64_t* out_size) {
   *out_begin = 0;
@@ -59,8 +71,9 @@ static leat_status_t resolve_range(const range_t* r, int axis, int64_t dim, int6
   return leat_ok_status();
 }
 
-// ---- All of them --------------------------------------------------------------------------------
+// ---- All dimensions -----------------------------------------------------------------------------
 
+// Resolves |r| for dimension |axis|, and adds it to the result unless it shrinks.
 static leat_status_t add_range(leat_selection_t* s, int axis, const range_t* r,
                                const int64_t* dims) {
   LEAT_RETURN_IF_ERROR(resolve_range(r, axis, dims[axis], &s->begin[axis], &s->sizes[axis]));
@@ -69,6 +82,7 @@ static leat_status_t add_range(leat_selection_t* s, int axis, const range_t* r,
   return leat_ok_status();
 }
 
+// Lays item |i| over the next dimension.
 static leat_status_t add_item(const leat_selection_items_t* items, leat_selection_masks_t masks,
                               int i, int rank, const int64_t* dims, int* inout_axis,
                               leat_selection_t* s) {

@@ -1,5 +1,14 @@
-// Takes what is selected. What lies together and is long enough shares the input's bytes; the rest
-// are strided copies.
+// Reading a selection (selection.h) from the inputs of a kernel, and taking what it selects of a
+// tensor. Slice, StridedSlice and assignment to slices all use it. Of a selection that is taken
+// there are three kinds:
+//
+//   contiguous and long    the output shares the bytes of the input, and nothing is moved
+//   contiguous and short   one copy, because sharing would keep the whole input alive for little
+//   any other              a strided copy (strided_cpu.h): x[:, 1:3] of [4, 5] has 4 runs of 2
+//
+// What is long is decided by leat_parts_should_share (ops/array/parts_cpu.h), as for Split and
+// Unpack. All of the input is always shared. Tensors are not changed while somebody else holds
+// them, so that sharing is safe.
 #include "ops/index/selection_cpu.h"
 
 #include "base/checked.h"
@@ -20,6 +29,8 @@ leat_status_t leat_selection_masks_read(const leat_kernel_creation_t* creation,
   return leat_ok_status();
 }
 
+// All numbers are known here, so that one which equals the mark of the unknown is moved by one: it
+// is as far out of range.
 leat_status_t leat_selection_read(const leat_kernel_context_t* c, int first,
                                   leat_selection_masks_t masks, const leat_shape_t* shape,
                                   leat_selection_t* out_selection) {
@@ -41,7 +52,6 @@ leat_status_t leat_selection_read(const leat_kernel_context_t* c, int first,
     items.begin[i] = leat_index_read(begin, i);
     items.end[i] = leat_index_read(end, i);
     items.strides[i] = leat_index_read(strides, i);
-    // The mark of the unknown is an index like any other here.
     if (items.begin[i] == LEAT_SELECTION_UNKNOWN) ++items.begin[i];
     if (items.end[i] == LEAT_SELECTION_UNKNOWN) ++items.end[i];
   }
@@ -58,7 +68,8 @@ int64_t leat_selection_steps(const leat_selection_t* s, const leat_shape_t* shap
   int64_t first = 0;
   for (int d = 0; d < s->rank; ++d) {
     first += s->begin[d] * out_steps[d];
-    // A step that is taken keeps within the tensor; one that is not may be of any size.
+    // A dimension of size 1 takes no step, and its stride may be so large that the product would
+    // overflow.
     out_steps[d] = s->sizes[d] > 1 ? out_steps[d] * s->strides[d] : 0;
   }
   return first;
@@ -68,7 +79,7 @@ bool leat_selection_is_contiguous(const leat_selection_t* s, const leat_shape_t*
                                   int64_t* out_first) {
   const int64_t* dims = leat_shape_dims(shape);
   int64_t first = 0;
-  bool is_partial = false;  // a dimension further in is not taken whole
+  bool is_partial = false;  // some dimension further in is not taken whole
   int64_t stride = 1;
   for (int d = s->rank - 1; d >= 0; --d) {
     if (s->sizes[d] == 0) return false;
@@ -83,7 +94,7 @@ bool leat_selection_is_contiguous(const leat_selection_t* s, const leat_shape_t*
 
 // ---- Taking ------------------------------------------------------------------------------------
 
-// |count| elements from |first| on as the output.
+// Makes the output the elements of |input| from |first| on, under |shape|, in the same bytes.
 static leat_status_t share(leat_kernel_context_t* c, const leat_tensor_t* input, int64_t first,
                            const leat_shape_t* shape) {
   leat_shape_t flat = leat_shape_vector(input->shape.element_count);
@@ -98,6 +109,7 @@ static leat_status_t share(leat_kernel_context_t* c, const leat_tensor_t* input,
   return status;
 }
 
+// Says whether |count| contiguous elements should share the bytes of the input.
 static bool is_shared(const leat_tensor_t* input, int64_t first, int64_t count) {
   size_t width = leat_dtype_size(input->dtype);
   return count == input->shape.element_count ||
@@ -105,6 +117,7 @@ static bool is_shared(const leat_tensor_t* input, int64_t first, int64_t count) 
                                  (size_t)count * width);
 }
 
+// Copies what is selected into |output|, which is dense.
 static leat_status_t copy_selected(leat_kernel_context_t* c, const leat_tensor_t* input,
                                    const leat_selection_t* s, const leat_tensor_t* output) {
   int64_t steps[LEAT_SHAPE_MAX_RANK];

@@ -1,9 +1,16 @@
-// Slice: a box of the input, by where it begins and its sizes.
+// The op Slice, which takes a box of the input: its shape, value, gradient and registration.
+//
+//   x [d_0, ...], begin [n], size [n] -> [size_0, ...]      size -1: d_i - begin_i
+//
+// Input |begin| is read as a shape, in which an unknown item is -1. The value function serves
+// vectors of known integers, since programs take shapes apart with Slice. The gradient pads dC/dy
+// with zeros.
 #include "graph/gradient.h"
 #include "graph/inference_index.h"
 #include "ops/op_rows.h"
 
-// A size of -1 reaches to the end; -1 of |begin| is not known.
+// Computes the sizes of the output. A size of -1 reaches to the end of the dimension; it is unknown
+// where |begin| (-1: unknown) or the input's size is.
 static leat_status_t sizes_to_dims(leat_inference_t* c, leat_partial_shape_t input,
                                    leat_partial_shape_t begin, leat_partial_value_t sizes,
                                    int64_t* out_dims) {
@@ -71,7 +78,8 @@ static leat_status_t slice_value(leat_inference_t* c) {
   return leat_inference_set_output_value(c, 0, 1, (int)size, value.items + begin);
 }
 
-// The gradient between zeros: as many before as |begin|, as many after as are left.
+// Pads the gradient with zeros: |begin| of them before it in each dimension, and after it as many
+// as the input's size leaves.
 static leat_status_t slice_gradient(leat_gradient_t* g) {
   leat_builder_t* b = &g->builder;
   leat_output_t input = leat_gradient_input(g, 0), begin = leat_gradient_input(g, 1);

@@ -1,4 +1,5 @@
-// The CPU kernel of Slice.
+// The CPU kernel of Slice: it checks the box and takes it as a selection of stride 1
+// (selection_cpu.h).
 #include "ops/array/index_cpu.h"
 #include "ops/array/types.h"
 #include "ops/index/selection_cpu.h"

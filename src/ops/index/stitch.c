@@ -1,11 +1,19 @@
-// DynamicPartition, DynamicStitch, ParallelDynamicStitch: slices dealt out by number, and put
-// together again.
+// The ops DynamicPartition, DynamicStitch and ParallelDynamicStitch: their shapes, values,
+// gradients and registration. DynamicPartition deals slices out to several outputs by number;
+// DynamicStitch puts slices together again by position:
+//
+//   data      a b c d e      partitions 0 1 1 0 1   ->  output 0: a d     output 1: b c e
+//   indices   [0, 3], [1, 2, 4], data [a d], [b c e]  ->  a b c d e
+//
+// Where several slices go to one position the last wins in DynamicStitch, and any may win in
+// ParallelDynamicStitch. The sizes depend on values, so that shape inference knows them only where
+// partitions or indices are constants.
 #include "base/checked.h"
 #include "graph/gradient.h"
 #include "graph/inference_index.h"
 #include "ops/op_rows.h"
 
-// |shape| must begin with |prefix|.
+// Checks that |shape| begins with |prefix|, as far as both are known.
 static leat_status_t check_prefix(leat_inference_t* c, leat_partial_shape_t shape,
                                   leat_partial_shape_t prefix) {
   if (shape.rank < 0 || prefix.rank < 0) return leat_ok_status();
@@ -30,7 +38,8 @@ static leat_status_t partition_shape(leat_inference_t* c) {
   return leat_ok_status();
 }
 
-// The highest index of constant input |input|; false when it is not constant.
+// Raises |inout_highest| to the highest index in constant input |input|; false when it is not
+// constant.
 static bool highest(leat_inference_t* c, int input, int64_t* inout_highest) {
   const leat_tensor_t* indices = leat_inference_input_tensor(c, input);
   if (!indices || indices->dtype != LEAT_DTYPE_INT32) return false;
@@ -63,7 +72,8 @@ static leat_status_t stitch_shape(leat_inference_t* c) {
 
 #define MAX_VALUE_ITEMS 256
 
-// Of known indices and integers: the sizes of a shape put together.
+// Puts integers together where all indices are known, because programs build shapes so: the sizes
+// of a tensor first, then ones at the reduced axes. Positions that no index names stay unknown.
 static leat_status_t stitch_value(leat_inference_t* c) {
   int count = leat_inference_input_count(c) / 2, size = 0;
   int64_t items[MAX_VALUE_ITEMS];
@@ -93,7 +103,8 @@ static leat_status_t allocate_outputs(leat_builder_t* b, int count, leat_output_
                                    sizeof(leat_output_t), (void**)out_outputs);
 }
 
-// The positions are dealt out as the data was; the gradients are put back by them.
+// The positions of the slices are dealt out by the same partitions, so that the gradients of the
+// outputs can be stitched together by them.
 static leat_status_t partition_gradient(leat_gradient_t* g) {
   leat_builder_t* b = &g->builder;
   int count = leat_gradient_node(g)->output_count;
@@ -121,6 +132,7 @@ static leat_status_t partition_gradient(leat_gradient_t* g) {
   return leat_ok_status();
 }
 
+// Each data input gets the slices of the gradient at its indices.
 static leat_status_t stitch_gradient(leat_gradient_t* g) {
   leat_builder_t* b = &g->builder;
   int count = leat_gradient_node(g)->input_count / 2;

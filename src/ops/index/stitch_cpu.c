@@ -1,4 +1,11 @@
-// CPU kernels of DynamicPartition and DynamicStitch.
+// The CPU kernels of DynamicPartition and DynamicStitch (ParallelDynamicStitch uses the second).
+// Both move slices of |run| contiguous elements.
+//
+// DynamicPartition counts the slices of each partition first, since the outputs must be allocated
+// before they are written, and then deals the slices out in order. DynamicStitch checks all pairs
+// of indices and data, then writes them in the order of the inputs on one thread, because of
+// several slices for one position the last must win. Positions that no index names are zero; the
+// output is zeroed before only if there may be such, since that would write it twice.
 #include "base/checked.h"
 #include "ops/array/index_cpu.h"
 #include "ops/array/strided_cpu.h"
@@ -13,7 +20,7 @@ static bool starts_with(const leat_shape_t* shape, const leat_shape_t* prefix) {
   return true;
 }
 
-// [size, rest of |shape| from |begin| on]
+// Makes the shape [size, the dimensions of |shape| from |begin| on].
 static leat_status_t make_shape(int64_t size, const leat_shape_t* shape, int begin,
                                 leat_shape_t* out_shape) {
   int64_t dims[LEAT_SHAPE_MAX_RANK + 1] = {size};
@@ -22,7 +29,7 @@ static leat_status_t make_shape(int64_t size, const leat_shape_t* shape, int beg
   return leat_shape_create(rank, dims, out_shape);
 }
 
-// |run| elements from |from| of |data| to |to| of |output|.
+// Copies |run| elements from element |from| of |data| to element |to| of |output|.
 static inline leat_status_t copy_slice(const leat_tensor_t* data, int64_t from,
                                        const leat_tensor_t* output, int64_t to, int64_t run) {
   if (run == 1 && leat_dtype_size(data->dtype) == 4) {
@@ -35,6 +42,7 @@ static inline leat_status_t copy_slice(const leat_tensor_t* data, int64_t from,
 
 // ---- DynamicPartition ---------------------------------------------------------------------------
 
+// Counts the slices of each partition, and checks the partition numbers.
 static leat_status_t count_partitions(const leat_kernel_context_t* c, int64_t* counts) {
   const leat_tensor_t* partitions = leat_kernel_input(c, 1);
   int count = c->kernel->output_count;
@@ -50,6 +58,8 @@ static leat_status_t count_partitions(const leat_kernel_context_t* c, int64_t* c
   return leat_ok_status();
 }
 
+// Allocates the outputs and deals the slices out. |counts| holds the slices of each partition, and
+// then counts those that were dealt.
 static leat_status_t deal(leat_kernel_context_t* c, int64_t* counts) {
   const leat_tensor_t* data = leat_kernel_input(c, 0);
   const leat_tensor_t* partitions = leat_kernel_input(c, 1);
@@ -60,7 +70,7 @@ static leat_status_t deal(leat_kernel_context_t* c, int64_t* counts) {
     leat_status_t status = leat_kernel_allocate_output(c, i, &shape, &output);
     leat_shape_release(&shape);
     if (status) return status;
-    counts[i] = 0;  // from here on: slices dealt so far
+    counts[i] = 0;  // from here on the slices that were dealt so far
   }
   int64_t count = partitions->shape.element_count;
   int64_t run = count ? data->shape.element_count / count : 0;
@@ -97,6 +107,8 @@ typedef struct stitch_s {
   int64_t elements;  // indices in all
 } stitch_t;
 
+// Checks pair |index| of indices and data against each other and against the first pair, and takes
+// its indices into |s|.
 static leat_status_t check_pair(const leat_kernel_context_t* c, int index, stitch_t* s) {
   const leat_tensor_t* indices = leat_kernel_input(c, index);
   const leat_shape_t* data = &leat_kernel_input(c, s->count + index)->shape;
@@ -126,7 +138,8 @@ static leat_status_t check_pair(const leat_kernel_context_t* c, int index, stitc
   return leat_ok_status();
 }
 
-// Places that no index names must be cleared.
+// Says whether every position of the output is named by an index. If there are not as many indices
+// as positions it says no: a position may then be missing, or one is named twice, which is rare.
 static leat_status_t names_every_place(leat_kernel_context_t* c, const stitch_t* s,
                                        bool* out_is_complete) {
   *out_is_complete = false;
@@ -146,6 +159,7 @@ static leat_status_t names_every_place(leat_kernel_context_t* c, const stitch_t*
   return leat_ok_status();
 }
 
+// Writes the slices of pair |index| into the output.
 static leat_status_t put_pair(leat_kernel_context_t* c, int index, const stitch_t* s) {
   const leat_tensor_t* indices = leat_kernel_input(c, index);
   const leat_tensor_t* data = leat_kernel_input(c, s->count + index);

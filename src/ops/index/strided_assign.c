@@ -1,12 +1,13 @@
-// Assignment to a strided slice: of a reference, of a resource variable, of a copy.
+// Assignment to a strided slice of a reference, of a resource variable, or of a copy of a tensor:
+// the ops' shapes, gradient and registration. Only the op on a copy has a gradient.
 #include "graph/gradient.h"
 #include "graph/inference_index.h"
 #include "ops/op_rows.h"
 
 #define MASK(name) LEAT_INT(name, leat_node_attr_int(leat_gradient_node(g), name, 0))
 
-// What is overwritten has no gradient; the value gets what of the gradient lies there, summed where
-// the value was broadcast.
+// The input gets the gradient with zeros where it was overwritten. The value gets the gradient of
+// the slice, summed over the dimensions in which it was broadcast.
 static leat_status_t update_gradient(leat_gradient_t* g) {
   leat_builder_t* b = &g->builder;
   leat_output_t begin = leat_gradient_input(g, 1), end = leat_gradient_input(g, 2);

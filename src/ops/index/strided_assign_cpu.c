@@ -1,5 +1,10 @@
-// CPU kernels of assignment to strided slices. A variable is changed under its lock, in place when
-// nobody else holds its value.
+// The CPU kernels of assignment to a strided slice: StridedSliceAssign of a reference,
+// ResourceStridedSliceAssign of a resource variable, and TensorStridedSliceUpdate of a copy. The
+// value is broadcast to the slice by a strided copy (strided_cpu.h) with source strides of 0.
+//
+// A variable is changed under its cell's mutex, in place when nobody else holds its value and in a
+// copy otherwise, so that a step which has read the variable keeps what it read. The copy is not
+// broken off when the step is told to end: the variable must not be left half assigned.
 #include "base/checked.h"
 #include "kernel/resource.h"
 #include "ops/array/index_cpu.h"
@@ -13,8 +18,8 @@ static leat_status_t create(leat_kernel_creation_t* creation, void* memory) {
   return leat_selection_masks_read(creation, memory);
 }
 
-// Steps in the value by dimension of the slice: 0 where it is broadcast. Its leading dimensions of
-// size 1 may be more than the slice has.
+// Computes the steps in the value for each dimension of the slice, 0 where it is broadcast. The
+// value may have more dimensions than the slice if the leading ones have size 1.
 static leat_status_t value_steps(const leat_kernel_context_t* c, const leat_selection_t* s,
                                  int64_t* out_steps) {
   const leat_shape_t* value = &leat_kernel_input(c, VALUE_INPUT)->shape;
@@ -38,6 +43,7 @@ static leat_status_t value_steps(const leat_kernel_context_t* c, const leat_sele
                              LEAT_SHAPE_TEXT(value), LEAT_PARTIAL_SHAPE_TEXT(wanted));
 }
 
+// Writes the value into the slice of |target|, whose bytes nobody else reads.
 static leat_status_t assign(const leat_kernel_context_t* c, leat_tensor_t* target) {
   const leat_selection_masks_t* masks = leat_kernel_state(c);
   leat_selection_t s;
@@ -60,6 +66,7 @@ static leat_status_t assign(const leat_kernel_context_t* c, leat_tensor_t* targe
                            leat_element_at(target->data, target->dtype, first));
 }
 
+// Assigns to |cell|, whose mutex the caller holds.
 static leat_status_t assign_locked(leat_kernel_context_t* c, leat_cell_t* cell) {
   if (cell->tensor.dtype == 0) {
     return leat_kernel_error(c, LEAT_FAILED_PRECONDITION,

@@ -1,4 +1,12 @@
-// StridedSlice and StridedSliceGrad: x[a:b:c, ...], and its way back.
+// The ops StridedSlice and StridedSliceGrad: their shapes, values, gradients and registration.
+// StridedSlice is Python's x[a:b:c, ...] with NumPy's meaning; what the items and the five masks
+// select is resolved in selection.c, for shape inference as for the kernels.
+//
+//   x [d...], begin [k], end [k], strides [k] -> the selected slice
+//   StridedSliceGrad: shape [n], begin, end, strides, dy -> zeros of the shape with dy in the slice
+//
+// Strides must be known before anything can be inferred; unknown begins and ends make unknown
+// sizes. The two ops are each the gradient of the other.
 #include "graph/gradient.h"
 #include "graph/inference_index.h"
 #include "ops/index/selection.h"
@@ -17,6 +25,8 @@ static leat_selection_masks_t masks_of(const leat_node_t* node) {
   };
 }
 
+// Checks that begin, end and strides may be vectors of one size; |out_count| is the size, if it is
+// known.
 static leat_status_t check_vectors(leat_inference_t* c, int64_t* out_count) {
   leat_partial_shape_t begin, end, strides;
   LEAT_RETURN_IF_ERROR(leat_inference_with_rank(c, leat_inference_input(c, 1), 1, &begin));
@@ -28,6 +38,7 @@ static leat_status_t check_vectors(leat_inference_t* c, int64_t* out_count) {
   return leat_ok_status();
 }
 
+// Reads |count| items of input |input|; LEAT_VALUE_UNKNOWN where they are not known.
 static leat_status_t read_item(leat_inference_t* c, int input, int count, int64_t* out_items) {
   leat_partial_value_t value;
   LEAT_RETURN_IF_ERROR(leat_inference_input_value(c, input, &value));
@@ -37,7 +48,7 @@ static leat_status_t read_item(leat_inference_t* c, int input, int count, int64_
   return leat_ok_status();
 }
 
-// What is known of begin, end and strides; the latter must be known for anything to follow.
+// Reads what is known of begin, end and strides. |out_is_known| says whether the strides are known.
 static leat_status_t read_items(leat_inference_t* c, bool* out_is_known,
                                 leat_selection_items_t* items) {
   leat_partial_value_t strides;
@@ -74,7 +85,7 @@ static leat_status_t strided_slice_shape(leat_inference_t* c) {
 
 #define MAX_VALUE_ITEMS 512
 
-// Of a vector of integers that is known, at least in part.
+// Slices a vector of integers whose items are known, at least in part.
 static leat_status_t strided_slice_value(leat_inference_t* c) {
   leat_partial_value_t value;
   LEAT_RETURN_IF_ERROR(leat_inference_input_value(c, 0, &value));
@@ -88,7 +99,7 @@ static leat_status_t strided_slice_value(leat_inference_t* c) {
   LEAT_RETURN_IF_ERROR(
       leat_selection_make(&items, masks_of(c->node), 1, &dim, &s));
   if (s.result_rank > 1 || s.sizes[0] < 0 || s.sizes[0] > MAX_VALUE_ITEMS) return leat_ok_status();
-  // A single index that is not known is resolved to the first.
+  // A single index that is unknown was resolved to 0, so that nothing may be concluded from it.
   for (int i = 0; i < items.count; ++i) {
     if (items.begin[i] == LEAT_VALUE_UNKNOWN || items.end[i] == LEAT_VALUE_UNKNOWN) {
       return leat_ok_status();

@@ -1,4 +1,8 @@
-// CPU kernels of StridedSlice and StridedSliceGrad.
+// The CPU kernels of StridedSlice and StridedSliceGrad. The selection is resolved from the inputs
+// (selection.h) and taken (selection_cpu.h). StridedSliceGrad does the opposite: it writes dy into
+// zeros of the given shape, at the places that StridedSlice would have taken. Where dy covers the
+// whole output in order, the output shares its bytes; where it covers it in another order nothing
+// is zeroed.
 #include "base/checked.h"
 #include "ops/array/index_cpu.h"
 #include "ops/array/types.h"
@@ -21,8 +25,9 @@ static leat_status_t strided_slice__cpu(leat_kernel_context_t* c) {
   return status;
 }
 
-// ---- The way back -------------------------------------------------------------------------------
+// ---- StridedSliceGrad ---------------------------------------------------------------------------
 
+// Reads the shape of the output from input 0; the caller releases it.
 static leat_status_t read_shape(const leat_kernel_context_t* c, leat_shape_t* out_shape) {
   const leat_tensor_t* sizes = leat_kernel_input(c, 0);
   int64_t dims[LEAT_SHAPE_MAX_RANK], rank = sizes->shape.element_count;
@@ -34,6 +39,7 @@ static leat_status_t read_shape(const leat_kernel_context_t* c, leat_shape_t* ou
   return leat_shape_create((int)rank, dims, out_shape);
 }
 
+// Checks that dy has the shape of what |s| selects.
 static leat_status_t check_dy(const leat_kernel_context_t* c, const leat_selection_t* s) {
   const leat_shape_t* dy = &leat_kernel_input(c, 4)->shape;
   bool fits = dy->rank == s->result_rank;
@@ -48,6 +54,7 @@ static void zero_shard(void* data, int64_t begin, int64_t end) {
   memset((char*)data + begin, 0, (size_t)(end - begin));
 }
 
+// Writes dy into the places that |s| selects of an output of |shape|.
 static leat_status_t scatter(leat_kernel_context_t* c, const leat_selection_t* s,
                              const leat_shape_t* shape) {
   const leat_tensor_t* dy = leat_kernel_input(c, 4);

@@ -1,4 +1,12 @@
-// Unique and its kin, ListDiff: equal elements found.
+// The ops Unique, UniqueV2, their variants with counts, and ListDiff: their shapes and
+// registration.
+//
+//   Unique    x [n] -> y [?], idx [n]           UniqueV2 does so with slices along an axis
+//   ListDiff  x [n], y [m] -> out [?], idx [?]
+//
+// How many different elements there are depends on the values, so that most sizes are unknown while
+// the graph is built. Only idx of the Unique ops has a known size, that of the axis. UniqueV2 takes
+// the axis as a vector of at most one number; without one x must be a vector. No op has a gradient.
 #include "graph/gradient.h"
 #include "graph/inference_index.h"
 #include "ops/op_rows.h"
@@ -8,6 +16,7 @@ static leat_status_t unknown_vector(leat_inference_t* c, leat_partial_shape_t* o
   return leat_inference_make(c, 1, &unknown, out_shape);
 }
 
+// Sets the shapes of y, idx and, where the op has it, count.
 static leat_status_t unique_shape(leat_inference_t* c) {
   leat_partial_shape_t vector, unused;
   LEAT_RETURN_IF_ERROR(unknown_vector(c, &vector));
@@ -18,7 +27,7 @@ static leat_status_t unique_shape(leat_inference_t* c) {
   return leat_inference_with_rank(c, leat_inference_input(c, 0), 1, &unused);
 }
 
-// Of output "idx": the size of the axis.
+// Infers the shape of output idx, a vector as long as the axis.
 static leat_status_t index_shape(leat_inference_t* c, leat_partial_shape_t* out_shape) {
   leat_partial_shape_t input = leat_inference_input(c, 0), axis = leat_inference_input(c, 1);
   bool is_known;

@@ -1,4 +1,12 @@
-// CPU kernels of Unique and its kin, and ListDiff.
+// The CPU kernels of Unique and its variants, and ListDiff. Both use the hash table of
+// key_table_cpu.h, whose keys are the slices along an axis, mostly single elements.
+//
+//   Unique    x 7 7 3  ->  y 7 3 (first appearances), idx 0 0 1, count 2 1
+//   ListDiff  x 7 3 9, y 3  ->  out 7 9, idx 0 2
+//
+// Unique numbers all keys, then copies each key from where it first appears; counts are made of the
+// numbers. ListDiff puts y into a table and asks it twice for each item of x: once to count what is
+// missing, since the outputs must be allocated, and once to write it.
 #include "base/checked.h"
 #include "ops/array/index_cpu.h"
 #include "ops/array/strided_cpu.h"
@@ -6,6 +14,7 @@
 #include "ops/index/key_table_cpu.h"
 #include "ops/kernel_rows.h"
 
+// Reads the axis; without one x must be a vector.
 static leat_status_t read_axis(const leat_kernel_context_t* c, int rank, int* out_axis) {
   *out_axis = 0;
   const leat_tensor_t* axis = leat_kernel_input_count(c) > 1 ? leat_kernel_input(c, 1) : NULL;
@@ -18,7 +27,7 @@ static leat_status_t read_axis(const leat_kernel_context_t* c, int rank, int* ou
   return leat_kernel_invalid(c, "rank of x is %d, must be 1", rank);
 }
 
-// Slices |firsts| of the keys as output 0.
+// Output 0 becomes the different keys, in the order in which they first appear.
 static leat_status_t take_unique(leat_kernel_context_t* c, const leat_key_table_t* table,
                                  int axis) {
   const leat_keys_t* keys = &table->keys;
@@ -44,6 +53,7 @@ static leat_status_t take_unique(leat_kernel_context_t* c, const leat_key_table_
   return status;
 }
 
+// Output 2, where the op has one, becomes how often each key appears.
 static leat_status_t count_unique(leat_kernel_context_t* c, int32_t size) {
   if (c->kernel->output_count < 3) return leat_ok_status();
   const leat_tensor_t* numbers = leat_kernel_output(c, 1);
@@ -93,6 +103,7 @@ static leat_keys_t keys_of(const leat_tensor_t* vector) {
   return (leat_keys_t){vector, 1, vector->shape.element_count, 1};
 }
 
+// Outputs the |keys| that are not in |table|, and their positions.
 static leat_status_t list_missing(leat_kernel_context_t* c, const leat_key_table_t* table,
                                   const leat_keys_t* keys) {
   const leat_tensor_t* x = keys->tensor;

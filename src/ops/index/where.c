@@ -1,4 +1,5 @@
-// Where and OneHot: from values to positions and from positions to values.
+// The ops Where, which lists the positions of elements that are not zero, and OneHot, which makes
+// tensors with one value at given positions: their shapes and registration.
 #include "graph/gradient.h"
 #include "graph/inference_index.h"
 #include "ops/op_rows.h"

@@ -1,5 +1,15 @@
-// CPU kernels of Where and OneHot. Where counts first, then writes rows. An element is not zero
-// when its bits, without the sign of a floating-point number, are not: so one code serves a width.
+// The CPU kernels of Where and OneHot.
+//
+// Where lists the positions of the elements that are not zero, a row for each, in the order of the
+// input. It counts them in a first pass, because the output must be allocated before it is written,
+// and writes the positions in a second one. An element is not zero when its bits are not; of
+// floating-point numbers the sign bit does not count, since -0 is zero. So the loops are defined by
+// the width of the elements, not by their type.
+//
+// OneHot fills its output with off_value and then writes on_value at one place for each index; an
+// index out of range writes nothing. For an output seen as [prefix, depth, suffix]:
+//
+//   output[p, indices[p, s], s] = on_value
 #include "base/checked.h"
 #include "ops/array/index_cpu.h"
 #include "ops/array/strided_cpu.h"
@@ -12,8 +22,8 @@ typedef struct where_s {
   const leat_tensor_t* input;
   int rank;
   int64_t row;      // size of the last dimension
-  int64_t* next;    // where the next position is written
-  int64_t position[LEAT_SHAPE_MAX_RANK];
+  int64_t* next;    // where in the output the next position is written
+  int64_t position[LEAT_SHAPE_MAX_RANK];  // of the row that is being looked at
 } where_t;
 
 static inline void write_position(where_t* w, int64_t column) {
@@ -28,7 +38,8 @@ static inline void write_position(where_t* w, int64_t column) {
   w->next += rank;
 }
 
-// |test| is of |item|.
+// Defines the two passes for elements of |type|. An |item| is not zero where |test| holds. One pass
+// counts such elements, the other writes the positions of those in a row.
 #define DEFINE_WHERE(name, type, test)                                          \
   static int64_t count_##name(const void* items_, int64_t count) {              \
     const type* items = items_;                                                 \
@@ -81,6 +92,7 @@ static where_fns_t where_fns(int dtype) {
   }
 }
 
+// Writes the positions in all rows. The input has at least one element.
 static void list_all(where_t* w, where_fns_t fns) {
   const leat_shape_t* shape = &w->input->shape;
   int outer = shape->rank - 1;
@@ -102,7 +114,7 @@ static void list_all(where_t* w, where_fns_t fns) {
 static leat_status_t where__cpu(leat_kernel_context_t* c) {
   where_t w = {.input = leat_kernel_input(c, 0)};
   const leat_shape_t* input = &w.input->shape;
-  if (input->rank == 0 || input->rank > 8) {  // TensorFlow's limits
+  if (input->rank == 0 || input->rank > 8) {  // as in TensorFlow
     return leat_kernel_invalid(c, "rank of input is %d, must be in [1, 8]", input->rank);
   }
   w.rank = input->rank;
@@ -128,7 +140,8 @@ static leat_status_t create_one_hot(leat_kernel_creation_t* creation, void* memo
   return leat_kernel_attr_int(creation, "axis", &state->axis);
 }
 
-// The output is [prefix, depth, suffix], the indices [prefix, suffix].
+// Writes on_value for each index. The output is [prefix, depth, suffix], the indices [prefix,
+// suffix].
 static leat_status_t set_on(leat_kernel_context_t* c, int64_t depth, int64_t suffix) {
   const leat_tensor_t* indices = leat_kernel_input(c, 0);
   const leat_tensor_t* on = leat_kernel_input(c, 2);

@@ -1,4 +1,5 @@
-// Assign, AssignAdd, AssignSub: a reference in, the same reference out.
+// The ops Assign, AssignAdd and AssignSub, which update a reference variable and give the reference
+// as their output: their shapes and registration.
 #include "graph/gradient.h"
 #include "graph/inference.h"
 #include "ops/op_rows.h"

@@ -1,4 +1,5 @@
-// CPU kernels of Assign, AssignAdd and AssignSub.
+// The CPU kernels of Assign, AssignAdd and AssignSub, which update a reference variable while the
+// mutex of its cell is held, and pass the reference on as their output.
 #include "ops/kernel_rows.h"
 #include "ops/state/update_cpu.h"
 
@@ -10,6 +11,8 @@ static leat_status_t assign_create(leat_kernel_creation_t* c, void* state) {
   return leat_kernel_attr_bool(c, "validate_shape", &((assign_t*)state)->validate_shape);
 }
 
+// Checks the value's shape against that of the variable's value, or before the first value against
+// the declared shape.
 static leat_status_t check_shape(leat_kernel_context_t* c, const leat_cell_t* cell) {
   const leat_shape_t* value = &leat_kernel_input(c, 1)->shape;
   const leat_shape_t* wanted = cell->tensor.dtype ? &cell->tensor.shape

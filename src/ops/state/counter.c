@@ -1,4 +1,5 @@
-// CountUpTo: hands out the numbers of a variable, one a step, up to a limit.
+// The ops CountUpTo and ResourceCountUpTo: each run gives the number that a variable holds and
+// raises it by one, until the limit is reached.
 #include "graph/gradient.h"
 #include "graph/inference.h"
 #include "ops/op_rows.h"

@@ -1,4 +1,5 @@
-// CPU kernels of CountUpTo.
+// The CPU kernels of CountUpTo and ResourceCountUpTo. The variable is locked while it is read and
+// raised, so that no number is given twice.
 #include "ops/kernel_rows.h"
 #include "ops/state/update_cpu.h"
 
@@ -10,6 +11,7 @@ static leat_status_t counter_create(leat_kernel_creation_t* c, void* state) {
   return leat_kernel_attr_int(c, "limit", &((counter_t*)state)->limit);
 }
 
+// Gives the value of |cell|, which is locked, and raises it. OUT_OF_RANGE at the limit.
 static leat_status_t count_locked(leat_kernel_context_t* c, leat_cell_t* cell) {
   const counter_t* counter = leat_kernel_state(c);
   leat_tensor_t* value = &cell->tensor;

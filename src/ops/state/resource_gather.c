@@ -1,8 +1,15 @@
-// ResourceGather and ResourceGatherNd: slices of a variable without a copy of the whole.
+// The ops ResourceGather and ResourceGatherNd: their shapes, gradients and registration. They take
+// slices of a resource variable, so that only the rows that a step needs are read, as in a look-up
+// in an embedding table.
+//
+//   params [batch..., n, inner...], indices [batch..., k...] -> [batch..., k..., inner...]
+//
+// The gradient of ResourceGather is a gradient of rows (IndexedSlices): the indices and dC/dy.
+// Where the handle's variable is unknown while the graph is built, so is the shape.
 #include "ops/index/gather_nd.h"
 #include "ops/op_rows.h"
 
-// UNIMPLEMENTED nowhere: what is not known of the handle leaves the output unknown.
+// Returns the variable's shape, unknown where nothing is known of the handle.
 static leat_partial_shape_t params_shape(leat_inference_t* c) {
   int dtype;
   leat_partial_shape_t shape;
@@ -10,7 +17,7 @@ static leat_partial_shape_t params_shape(leat_inference_t* c) {
   return leat_partial_shape_unknown();
 }
 
-// params[:batch_dims] + indices[batch_dims:] + params[batch_dims + 1:]
+// The shape is params[:batch_dims] + indices[batch_dims:] + params[batch_dims + 1:].
 static leat_status_t gather_shape(leat_inference_t* c) {
   int64_t batch_dims = leat_node_attr_int(c->node, "batch_dims", 0);
   leat_partial_shape_t params = params_shape(c), indices = leat_inference_input(c, 1);
@@ -38,14 +45,15 @@ static leat_status_t gather_nd_shape(leat_inference_t* c) {
 
 // ---- Gradients ----------------------------------------------------------------------------------
 
-// The variable's shape as a vector: a constant where it is known.
+// Builds the variable's shape as a vector of |dtype|.
 static leat_output_t variable_shape(leat_gradient_t* g, int dtype) {
   leat_builder_t* b = &g->builder;
   return leat_build(b, "VariableShape", LEAT_INPUTS(leat_gradient_input(g, 0)),
                     LEAT_ATTRS(LEAT_TYPE("out_type", dtype)));
 }
 
-// Rows that were taken get the gradient's.
+// The rows of the variable that were taken get the rows of dC/dy. As in TensorFlow, batch_dims is
+// not looked at: the indices name rows of dimension 0.
 static leat_status_t gather_gradient(leat_gradient_t* g) {
   leat_builder_t* b = &g->builder;
   leat_output_t shape = variable_shape(g, LEAT_DTYPE_INT32);

@@ -1,5 +1,6 @@
-// CPU kernels of ResourceGather and ResourceGatherNd. The variable is locked while slices are
-// taken, rather than shared: an update that finds its value shared copies all of it.
+// The CPU kernels of ResourceGather and ResourceGatherNd. The variable stays locked while slices
+// are taken of it. The other way, to share its value and unlock it, would be worse: an update that
+// finds the value shared copies all of it, and such variables are often huge tables.
 #include "ops/array/types.h"
 #include "ops/index/gather_cpu.h"
 #include "ops/kernel_rows.h"
@@ -19,6 +20,7 @@ static leat_status_t gather_create(leat_kernel_creation_t* c, void* state) {
                           LEAT_SV_ARG(c->kernel->node_name), (long long)gather->batch_dims);
 }
 
+// Checks that the variable has a value of the output's type and of at least |min_rank|.
 static leat_status_t check_params(leat_kernel_context_t* c, const leat_tensor_t* params,
                                   int64_t min_rank) {
   int wanted = c->kernel->output_types[0];

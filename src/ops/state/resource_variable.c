@@ -1,11 +1,18 @@
-// Variables by handle: the handle is a value that names a cell; reading and updating are ops.
+// The ops of resource variables: their shapes, gradients and registration. A handle is a value that
+// names a cell of a container; reading and updating the cell are ops of their own, ordered by
+// control edges. That is what sets them apart from reference variables (variable.c), where every
+// consumer of the reference reads whatever the value is when it runs.
+//
+// The shape of the value is known where the handle can be traced to its VarHandleOp. The gradient
+// with respect to a handle stands for the gradient with respect to the variable, so that
+// ReadVariableOp passes it through.
 #include "base/checked.h"
 #include "graph/gradient.h"
 #include "graph/inference.h"
 #include "ops/op_rows.h"
 
-// The variable's declared shape, where its handle comes from VarHandleOp; its type must then be the
-// op's.
+// Finds the variable's declared shape where its handle comes from a VarHandleOp, and checks that
+// the declared type is that of the node.
 static leat_status_t declared_shape(leat_inference_t* c, leat_partial_shape_t* out_shape) {
   int declared, dtype = c->node->attrs[c->node->op->dtype_attr].value.type;
   if (!leat_inference_input_handle(c, 0, &declared, out_shape) || declared == dtype) {
@@ -50,7 +57,7 @@ static leat_status_t read_gradient(leat_gradient_t* g) {
    .gradient = leat_gradient_none,                             \
    .doc = words}
 
-// The handle is a scalar; the shape of the variable must be one that a value can have.
+// The handle is a scalar. The shape of the variable must be one that a value can have.
 static leat_status_t var_handle_shape(leat_inference_t* c) {
   const leat_partial_shape_t shape = c->node->attrs[c->node->op->shape_attr].value.shape;
   int64_t count = 1;

@@ -1,11 +1,24 @@
-// CPU kernels of resource variables.
+// The CPU kernels of resource variables. A resource variable is a cell (kernel/resource.h) in a
+// container of the device, and its handle is a tensor that names it. VarHandleOp makes the handle
+// and not the cell: the first assignment makes the cell, so that a handle may be passed around
+// before the variable has a value.
+//
+//   VarHandleOp -> handle ─▶ AssignVariableOp   finds or makes the cell and sets its value
+//                          ─▶ ReadVariableOp    shares the value that the cell has now
+//                          ─▶ DestroyResourceOp removes the cell from its container
+//
+// A read shares the bytes of the value and copies nothing. An update works in place where nobody
+// holds the value and on a copy otherwise (update_cpu.h), so that what was read never changes. The
+// mutex of the cell is held for each read and each update, so that updates of several steps do not
+// mix. A cell that is destroyed lives until whoever uses it is done, because it is reference
+// counted.
 #include "ops/kernel_rows.h"
 #include "ops/state/update_cpu.h"
 
 // ---- The handle ---------------------------------------------------------------------------------
 
 typedef struct handle_s {
-  leat_tensor_t tensor;  // a scalar, handed out at every step
+  leat_tensor_t tensor;  // a scalar that the outputs of all steps share
 } handle_t;
 
 static leat_status_t handle_create(leat_kernel_creation_t* c, void* state) {
@@ -31,6 +44,8 @@ static leat_status_t var_handle__cpu(leat_kernel_context_t* c) {
 
 // ---- Reading ------------------------------------------------------------------------------------
 
+// Makes the error of a read that finds no cell, or a cell without a value. The message is
+// TensorFlow's.
 static leat_status_t no_value(leat_kernel_context_t* c) {
   const leat_tensor_t* tensor = leat_kernel_input(c, 0);
   const leat_resource_handle_t* handle = NULL;
@@ -42,10 +57,13 @@ static leat_status_t no_value(leat_kernel_context_t* c) {
                            LEAT_SV_ARG(name));
 }
 
+// Finds and retains the cell that input 0 names. NOT_FOUND when there is none.
 static leat_status_t find_cell(leat_kernel_context_t* c, leat_cell_t** out_cell) {
   return leat_cell_of_handle(c->services->resources, leat_kernel_input(c, 0), out_cell);
 }
 
+// To somebody who reads, a variable that is not there and one without a value are the same: both
+// give FAILED_PRECONDITION.
 static leat_status_t read_variable__cpu(leat_kernel_context_t* c) {
   leat_cell_t* cell;
   leat_status_t status = find_cell(c, &cell);
@@ -131,6 +149,7 @@ static leat_status_t assign_create(leat_kernel_creation_t* c, void* state) {
   return leat_kernel_attr_bool(c, "validate_shape", &((assign_t*)state)->validate_shape);
 }
 
+// Finds the cell that input 0 names, or makes it, and retains it.
 static leat_status_t find_or_make_cell(leat_kernel_context_t* c, leat_cell_t** out_cell) {
   leat_status_t status = find_cell(c, out_cell);
   if (!status || leat_status_code(status) != LEAT_NOT_FOUND) return status;
@@ -146,6 +165,7 @@ static leat_status_t find_or_make_cell(leat_kernel_context_t* c, leat_cell_t** o
   return leat_ok_status();
 }
 
+// Assigns input 1 to |cell|, whose mutex the caller holds.
 static leat_status_t assign_cell(leat_kernel_context_t* c, leat_cell_t* cell) {
   const assign_t* assign = leat_kernel_state(c);
   const leat_tensor_t* value = leat_kernel_input(c, 1);
@@ -168,6 +188,7 @@ static leat_status_t assign_variable__cpu(leat_kernel_context_t* c) {
   return status;
 }
 
+// Adds |sign| * input 1 to the variable.
 static leat_status_t add(leat_kernel_context_t* c, int sign) {
   leat_cell_t* cell;
   LEAT_RETURN_IF_ERROR(find_cell(c, &cell));
@@ -182,7 +203,7 @@ static leat_status_t assign_add_variable__cpu(leat_kernel_context_t* c) { return
 
 static leat_status_t assign_sub_variable__cpu(leat_kernel_context_t* c) { return add(c, -1); }
 
-// ---- Ending -------------------------------------------------------------------------------------
+// ---- Destroying ---------------------------------------------------------------------------------
 
 typedef struct destroy_s {
   bool ignores_lookup_error;
@@ -211,7 +232,9 @@ static leat_status_t destroy_resource__cpu(leat_kernel_context_t* c) {
   return status;
 }
 
-// Updates always work on bytes of their own when somebody reads: there is nothing to disable.
+// In TensorFlow a variable may be in a mode in which every read copies. Here no read ever copies,
+// because an update does not touch bytes that somebody holds; so there is nothing to disable, and
+// the kernel only checks the handle.
 static leat_status_t disable_copy_on_read__cpu(leat_kernel_context_t* c) {
   leat_cell_t* cell;
   LEAT_RETURN_IF_ERROR(find_cell(c, &cell));

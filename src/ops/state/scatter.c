@@ -1,10 +1,19 @@
-// Scatter*: rows of a variable, named by indices, replaced by updates or combined with them.
+// The ops Scatter*, which update rows of a variable named by indices, and ScatterNd*, which update
+// slices named by index tuples: their shapes and registration. Each comes for a reference
+// (Scatter*) and for a handle (ResourceScatter*). A list of macros makes the rows, because the ops
+// differ in a word of the name and in the types only.
+//
+//   var [n, row...], indices [k...], updates [k..., row...] or []
+//
+// The _Scaled* ops are Leat's own: the optimizer makes them of a Scatter* and the Mul that makes
+// its updates, so that the product needs no memory. They multiply each row of the updates by a
+// factor.
 #include "graph/gradient.h"
 #include "graph/inference.h"
 #include "ops/index/scatter_nd.h"
 #include "ops/op_rows.h"
 
-// The shape of the variable at input 0, by reference or by handle.
+// Returns the shape of the variable at input 0, given by reference or by handle.
 static leat_partial_shape_t variable_shape(leat_inference_t* c) {
   int dtype;
   leat_partial_shape_t shape;
@@ -13,7 +22,7 @@ static leat_partial_shape_t variable_shape(leat_inference_t* c) {
   return leat_partial_shape_unknown();
 }
 
-// updates are a scalar, or a row of the variable for each index.
+// Checks that the updates are a scalar, or one row of the variable for each index.
 static leat_status_t scatter_shape(leat_inference_t* c) {
   leat_partial_shape_t var = variable_shape(c), row, wanted, unused;
   leat_partial_shape_t updates = leat_inference_input(c, 2);
@@ -65,7 +74,8 @@ static leat_status_t scatter_nd_shape(leat_inference_t* c) {
 #define BOTH(how, types, words)                     \
   SCATTER("Scatter" how, types, "false", words),    \
       RESOURCE_SCATTER("ResourceScatter" how, NUMBER, words)
-// Both forms, and those that multiply the updates.
+// The macros below make the rows of an op for references and for handles together with the _Scaled
+// ops that multiply its updates.
 #define SCALED(op_name) .scaled = "_Scaled" op_name, .scales = 2, .scales_rows = true
 #define SCALED_WORDS(words) \
   .doc = words " The updates are multiplied by factor first, a scalar or a number for each row."

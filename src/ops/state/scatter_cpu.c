@@ -1,5 +1,14 @@
-// CPU kernels of Scatter* and ScatterNd* on variables. All indices are checked before the first row
-// changes; rows that are named twice are updated twice, in the order of the indices.
+// The CPU kernels of Scatter* and ScatterNd* on variables, by reference and by handle. The last
+// word of the op's name says how an update is combined with what is there.
+//
+//   Scatter*    var [n, row...], indices [k...], updates [k..., row...] or []
+//               var[indices[i]] = var[indices[i]] <how> updates[i]
+//   _Scaled*    the same with updates[i] * factor, or factor[i] of each row
+//
+// All indices are checked before the first row changes, so that a bad one leaves the variable as it
+// was (ScatterNd* checks each as it goes). A row that is named twice is updated twice, in the order
+// of the indices, on one thread: the result does not depend on the number of threads. The variable
+// is locked, and its value copied first if somebody else holds it.
 #include "base/checked.h"
 #include "device/cpu/combine.h"
 #include "ops/array/index_cpu.h"
@@ -9,11 +18,11 @@
 #include "ops/kernel_rows.h"
 #include "ops/state/update_cpu.h"
 
-#define FACTOR 3  // the input of those that multiply
+#define FACTOR 3  // the input by which the _Scaled ops multiply the updates
 
 typedef struct scatter_s {
   leat_combine_t how;
-  bool multiplies;
+  bool multiplies;  // the op is a _Scaled one
 } scatter_t;
 
 static leat_status_t scatter_create(leat_kernel_creation_t* c, void* state) {
@@ -37,6 +46,7 @@ static leat_status_t scatter_create(leat_kernel_creation_t* c, void* state) {
 
 // ---- Checks -------------------------------------------------------------------------------------
 
+// Checks that the variable has a value of the type of the updates.
 static leat_status_t check_variable(leat_kernel_context_t* c, const leat_tensor_t* var) {
   int wanted = leat_kernel_input(c, 2)->dtype;
   if (!var->dtype) {
@@ -50,6 +60,7 @@ static leat_status_t check_variable(leat_kernel_context_t* c, const leat_tensor_
   return leat_ok_status();
 }
 
+// Checks that the updates are a scalar or one row of the variable for each index.
 static leat_status_t check_shapes(leat_kernel_context_t* c, const leat_shape_t* var) {
   const leat_shape_t* indices = &leat_kernel_input(c, 1)->shape;
   const leat_shape_t* updates = &leat_kernel_input(c, 2)->shape;
@@ -81,7 +92,8 @@ static leat_status_t check_indices(leat_kernel_context_t* c, int64_t rows) {
   return leat_ok_status();
 }
 
-// Integers must not be divided by 0; a variable by handle refuses any 0, as in TensorFlow.
+// Refuses updates of 0 for a division: of integers always, and for a variable by handle of any
+// type, as in TensorFlow.
 static leat_status_t check_divisors(leat_kernel_context_t* c, leat_combine_t how) {
   static const uint8_t kZero[16];
   const leat_tensor_t* updates = leat_kernel_input(c, 2);
@@ -103,10 +115,10 @@ static leat_status_t check_divisors(leat_kernel_context_t* c, leat_combine_t how
 
 typedef struct rows_s {
   leat_combine_t how;
-  leat_combine_fn_t combine;       // NULL: elements are copied
+  leat_combine_fn_t combine;       // NULL: elements are assigned one by one (strings)
   const leat_tensor_t* updates;
-  const leat_row_scale_t* scale;   // multiplies them; NULL: nothing does
-  int64_t row;                     // elements
+  const leat_row_scale_t* scale;   // what multiplies the updates; NULL: nothing does
+  int64_t row;                     // elements of a row
 } rows_t;
 
 static leat_status_t apply_elements(const rows_t* r, void* to, const void* from, int64_t count) {
@@ -117,7 +129,7 @@ static leat_status_t apply_elements(const rows_t* r, void* to, const void* from,
   return leat_ok_status();
 }
 
-// One update for the whole row.
+// Applies an update that is a scalar to every element of the row at |to|.
 static leat_status_t apply_scalar(const rows_t* r, uint8_t* to) {
   _Alignas(16) uint8_t product[16];
   const size_t item = leat_dtype_size(r->updates->dtype);
@@ -129,6 +141,7 @@ static leat_status_t apply_scalar(const rows_t* r, uint8_t* to) {
   return leat_ok_status();
 }
 
+// Applies update |index| to the row at |to|. The _Scaled ops are additions and subtractions only.
 static leat_status_t apply_row(const rows_t* r, int64_t index, uint8_t* to) {
   const int64_t begin = index * r->row;
   if (r->updates->shape.rank == 0) return apply_scalar(r, to);
@@ -143,6 +156,8 @@ static leat_status_t apply_row(const rows_t* r, int64_t index, uint8_t* to) {
                         r->row);
 }
 
+// Applies all updates in order. The rows of later updates are fetched ahead, because the variable
+// is often a table far larger than the caches.
 static leat_status_t apply_rows(const rows_t* r, const leat_tensor_t* indices,
                                 leat_tensor_t* var) {
   const size_t row_bytes = (size_t)r->row * leat_dtype_size(var->dtype);
@@ -186,6 +201,7 @@ static leat_status_t scatter_nd_locked(leat_kernel_context_t* c, leat_cell_t* ce
 
 // ---- Kernels ------------------------------------------------------------------------------------
 
+// Runs |update| on the variable at input 0 while its cell is locked.
 static leat_status_t run(leat_kernel_context_t* c,
                          leat_status_t (*update)(leat_kernel_context_t* c, leat_cell_t* cell)) {
   leat_update_cells_t cells;

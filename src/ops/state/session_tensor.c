@@ -1,4 +1,5 @@
-// Tensors that a session keeps between steps, under handles.
+// The ops that keep tensors in a session between steps, find them by a handle and delete them:
+// their shapes and registration.
 #include "graph/gradient.h"
 #include "graph/inference.h"
 #include "ops/op_rows.h"

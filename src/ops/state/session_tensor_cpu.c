@@ -1,4 +1,8 @@
-// CPU kernels over the session's store of tensors (kernel/session_tensors.h).
+// The CPU kernels of GetSessionHandle, GetSessionTensor and DeleteSessionTensor. A session keeps
+// tensors between steps in a store (kernel/session_tensors.h), so that a client can pass the result
+// of one step to another without fetching it. The handle is the text under which the store keeps a
+// tensor; GetSessionHandleV2 gives it as the name of a resource handle. Without a session, as in a
+// kernel that is run by itself, there is no store and the kernels fail.
 #include "kernel/session_tensors.h"
 
 #include "ops/kernel_rows.h"
@@ -10,8 +14,9 @@ static leat_status_t find_store(const leat_kernel_context_t* c,
   return leat_kernel_error(c, LEAT_FAILED_PRECONDITION, "no session keeps tensors here");
 }
 
-// ---- Keeping ------------------------------------------------------------------------------------
+// ---- GetSessionHandle ---------------------------------------------------------------------------
 
+// Output 0 becomes the handle |text|, a string or the name of a resource handle.
 static leat_status_t set_handle(leat_kernel_context_t* c, leat_string_view_t text) {
   leat_shape_t scalar = leat_shape_scalar();
   leat_tensor_t* output;
@@ -37,8 +42,9 @@ static leat_status_t get_session_handle__cpu(leat_kernel_context_t* c) {
   return status;
 }
 
-// ---- Finding ------------------------------------------------------------------------------------
+// ---- GetSessionTensor and DeleteSessionTensor ---------------------------------------------------
 
+// Reads the handle at input 0 and finds the session's store.
 static leat_status_t read_handle(const leat_kernel_context_t* c,
                                  leat_session_tensors_t** out_store,
                                  leat_string_view_t* out_handle) {

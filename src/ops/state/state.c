@@ -1,4 +1,5 @@
-// Variables and what updates them (section 4.7): references and resources.
+// The family of ops of variables and what updates them (section 4.7 of the white paper): by
+// reference and by resource handle. This list registers each source's ops and kernels.
 #include "ops/family.h"
 
 #define LEAT_STATE_SOURCES(X) \

@@ -1,4 +1,5 @@
-// Variables that live within a step: made, updated by reference, and read once when they end.
+// The ops of temporary variables, which live within a step: TemporaryVariable makes one, ops that
+// take a reference update it, and DestroyTemporaryVariable reads it once and ends it.
 #include "graph/gradient.h"
 #include "graph/inference.h"
 #include "ops/op_rows.h"

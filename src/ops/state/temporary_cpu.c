@@ -1,12 +1,19 @@
-// CPU kernels of temporary variables: cells in the step's own container, or in the device's under a
-// name that carries the step, where a step has none.
+// The CPU kernels of TemporaryVariable and DestroyTemporaryVariable. A temporary variable is a cell
+// (kernel/resource.h) that lives within a step: TemporaryVariable makes it with undefined contents,
+// ops that take a reference update it, and DestroyTemporaryVariable gives its last value and
+// removes it.
+//
+// The cell is in the step's own container, so that it ends with the step even if the step fails.
+// Where the caller gives no such container (a kernel that is run by itself) it is in the device's.
+// Its name carries the step and the loop iteration, so that steps and iterations that run at the
+// same time do not meet in one cell.
 #include "kernel/resource.h"
 #include "ops/kernel_rows.h"
 
 typedef struct temporary_s {
-  char* name;  // the state's own
+  char* name;  // owned by the state
   leat_shape_t shape;
-  bool is_made;
+  bool is_made;  // |shape| must be released
 } temporary_t;
 
 static leat_status_t copy_name(leat_string_view_t name, char** out_name) {
@@ -31,12 +38,14 @@ static void temporary_destroy(void* state) {
   if (temporary->is_made) leat_shape_release(&temporary->shape);
 }
 
+// Returns the container of the step, or the device's where the step has none.
 static leat_resource_manager_t* container_of_step(const leat_kernel_context_t* c) {
   leat_resource_manager_t* own = c->services->step_resources;
   return own ? own : c->services->resources;
 }
 
-// A step, and an iteration of a loop in it, has variables of its own.
+// Writes the name of the variable in this iteration of this step to |out|, which the caller
+// deinitializes even after a failure.
 static leat_status_t unique_name(const leat_kernel_context_t* c, const char* name,
                                  leat_string_builder_t* out) {
   leat_string_builder_initialize(leat_allocator_system(), out);
@@ -75,7 +84,7 @@ static leat_status_t temporary_variable__cpu(leat_kernel_context_t* c) {
   return status;
 }
 
-// ---- The end ------------------------------------------------------------------------------------
+// ---- DestroyTemporaryVariable -------------------------------------------------------------------
 
 typedef struct destroy_s {
   char* name;

@@ -1,5 +1,8 @@
-// In-place updates on the CPU. A cell whose value somebody else holds is copied first
-// (leat_cell_make_exclusive), so that readers keep what they read.
+// Updates of the cells of variables (update_cpu.h). A cell whose value somebody else holds is
+// copied first (leat_cell_make_exclusive), so that readers keep what they read. Cells are locked in
+// the order of their addresses, so that kernels with the same variables in any order cannot
+// deadlock. An assignment writes into the memory of the old value where that fits and nobody holds
+// it; otherwise it takes the bytes of the input, or a copy of them if somebody else may read those.
 #include <string.h>
 
 #include "device/cpu/combine.h"
@@ -14,7 +17,8 @@ leat_status_t leat_update_find_cell(leat_kernel_context_t* c, int index, leat_ce
   return leat_cell_of_handle(c->services->resources, leat_kernel_input(c, index), out_cell);
 }
 
-// Insertion by address; a cell that is there already is not locked again.
+// Inserts |cell| into the list to be locked, which is in the order of addresses. A cell that is
+// there already is not inserted again, for its mutex cannot be locked twice.
 static void insert_ordered(leat_update_cells_t* cells, leat_cell_t* cell) {
   int at = 0;
   while (at < cells->locked_count && cells->locked[at] < cell) ++at;

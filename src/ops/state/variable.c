@@ -1,10 +1,10 @@
-// Variables by reference: the op's output names a cell of a container, which ops that take a
-// reference update in place.
+// The ops of reference variables. The output of a variable names a cell of a container; ops that
+// take a reference update the cell in place.
 #include "graph/gradient.h"
 #include "graph/inference.h"
 #include "ops/op_rows.h"
 
-// The old op wrote shape {} for "unknown".
+// The old op wrote a shape of rank 0 where it knew none, so that this is taken as unknown.
 static leat_status_t old_variable_shape(leat_inference_t* c) {
   const leat_attr_value_t* shape = leat_node_attr(c->node, LEAT_SV("shape"));
   bool known = shape && shape->shape.rank > 0;
@@ -12,7 +12,6 @@ static leat_status_t old_variable_shape(leat_inference_t* c) {
   return leat_ok_status();
 }
 
-// CountUpTo and its kin hand out a scalar of the reference's type.
 const leat_op_row_t leat_variable_ops[] = {
     {.name = "Variable",
      .outputs = "ref: Ref(dtype)",

@@ -1,5 +1,9 @@
-// CPU kernels of reference variables: the kernel finds its cell when it is made and names it at
-// every step.
+// The CPU kernels of reference variables. The cell (kernel/resource.h) is found or made when the
+// kernel is made, and kept by the kernel's state: in a step the kernel only gives a reference to
+// it, without looking up any name. Nodes with the same container and name share one cell; without a
+// shared_name the name is the node's. The cell outlives the kernel, because the container holds it
+// too: so a variable keeps its value when a plan is made anew. Until the first assignment the cell
+// has no value.
 #include "kernel/resource.h"
 #include "ops/kernel_rows.h"
 
@@ -7,6 +11,7 @@ typedef struct variable_s {
   leat_cell_t* cell;
 } variable_t;
 
+// What make_cell needs to know, passed through the resource manager.
 typedef struct cell_spec_s {
   leat_string_view_t name;
   leat_shape_t shape;
@@ -20,8 +25,8 @@ static leat_status_t make_cell(void* data, leat_resource_t** out_resource) {
   return leat_ok_status();
 }
 
-// What a first value that is validated must have. An unknown rank counts as a scalar, as in
-// TensorFlow, whose Python then asks for no validation.
+// Reads the shape that a first value must have if the assignment validates it. An unknown rank
+// counts as a scalar, as in TensorFlow, whose Python then asks for no validation.
 static leat_status_t declared_shape(leat_kernel_creation_t* c, leat_shape_t* out_shape) {
   leat_partial_shape_t shape;
   LEAT_RETURN_IF_ERROR(leat_kernel_attr_shape(c, "shape", &shape));
@@ -29,7 +34,8 @@ static leat_status_t declared_shape(leat_kernel_creation_t* c, leat_shape_t* out
   return shape.rank < 0 ? leat_ok_status() : leat_partial_shape_to_full(shape, out_shape);
 }
 
-// Nodes that share a cell agree on its type: kernels rely on their own.
+// Makes nodes that share a cell agree on its type, because each kernel relies on the type of its
+// own node. INTERNAL when they do not.
 static leat_status_t declare_dtype(leat_kernel_creation_t* c, leat_cell_t* cell) {
   int dtype;
   LEAT_RETURN_IF_ERROR(leat_kernel_attr_type(c, "dtype", &dtype));

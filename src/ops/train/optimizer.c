@@ -1,9 +1,22 @@
-// Rows of the optimizers' ops.
+// The ops of the optimizers: their shape function and registration. Each optimizer has one formula
+// (optimizer_formula.inc) and up to four ops:
+//
+//   Apply<X>                var by reference, all elements      -> the reference
+//   ResourceApply<X>        var by handle, all elements
+//   SparseApply<X>          var by reference, rows that |indices| names
+//   ResourceSparseApply<X>  var by handle, rows that |indices| names
+//
+// All have inputs in the same order: variables (the parameter and its slots, all of one shape),
+// scalars, the gradient, the indices if there are such, more scalars. So one shape function serves
+// all; it tells by its declaration what an input is, and names no op. The rows are made by macros,
+// since rows written out would hide how little they differ.
+// _ScaledApply<X> and _ScaledResourceApply<X> are Leat's own. The optimizer of graphs makes them
+// where the gradient is a product with a scalar, which saves a pass over the gradient.
 #include "graph/gradient.h"
 #include "graph/inference.h"
 #include "ops/op_rows.h"
 
-// The shape of a variable's value, by reference or by handle.
+// Returns the shape of the value of the variable at input |index|.
 static leat_partial_shape_t variable_shape(leat_inference_t* c, int index, bool is_handle) {
   if (!is_handle) return leat_inference_input(c, index);
   int dtype;
@@ -12,7 +25,8 @@ static leat_partial_shape_t variable_shape(leat_inference_t* c, int index, bool 
   return leat_partial_shape_unknown();
 }
 
-// Rows of |grad| go to the rows of the variable that |indices| names.
+// Checks that input |grad| has a row of the variable for each of |indices|, and merges what is
+// known of the rows into |inout_shape|, the variable's shape.
 static leat_status_t merge_rows(leat_inference_t* c, int grad, int indices,
                                 leat_partial_shape_t* inout_shape) {
   leat_partial_shape_t vector, values = leat_inference_input(c, grad), rows;
@@ -32,7 +46,8 @@ static leat_status_t merge_rows(leat_inference_t* c, int grad, int indices,
   return leat_inference_merge(c, *inout_shape, rows, inout_shape);
 }
 
-// What each input is follows from its declaration, for all optimizers.
+// Checks that all variables have one shape, that the gradient fits it, and that other inputs are
+// scalars.
 static leat_status_t optimizer_shape(leat_inference_t* c) {
   const leat_op_t* op = c->node->op;
   leat_partial_shape_t shape = leat_partial_shape_unknown();
@@ -100,7 +115,8 @@ static leat_status_t optimizer_shape(leat_inference_t* c) {
   DENSE_ROW("Apply" op, VARIABLES, before, grad, after, extra, ROW_TAIL(words))
 #define RESOURCE_DENSE(op, VARIABLES, before, grad, after, extra, words) \
   RESOURCE_DENSE_ROW("ResourceApply" op, VARIABLES, before, grad, after, extra, ROW_TAIL(words))
-// Both forms, and those that multiply the gradient, which is input |index|.
+// Makes the rows of an op and of the _Scaled op that multiplies the gradient, which is input
+// |index|. SCALED_PAIR does so for references and for handles.
 #define SCALED_ROWS(ROW, name, VARIABLES, before, grad, index, after, extra, words)              \
   ROW(name, VARIABLES, before, grad, after, extra, ROW_TAIL(words), .scaled = "_Scaled" name,    \
       .scales = index),                                                                          \

@@ -1,6 +1,18 @@
-// CPU kernels of the optimizers. A step locks its variables in the order of their addresses, reads
-// the old values and writes the new ones in one pass: in place, or into fresh memory where somebody
-// still holds the old value.
+// The CPU kernels of all optimizers. One kernel serves them: a plan, made once for each node from
+// the declaration of its op, says which inputs are variables, scalars, gradient and indices, and
+// the formula (optimizer_formula.inc) is a loop over arrays.
+//
+//   lock the variables -> check them -> read the scalars -> run the formula -> unlock
+//
+// A kernel locks its variables in the order of their addresses, so that two of them cannot
+// deadlock, and holds all locks until every variable is updated, so that two updates do not mix.
+// The formula reads the old values and writes the new ones in one pass: in place, or, where
+// somebody still holds the old value, into fresh memory that then becomes the value. That saves a
+// pass over the variable, which copying first and updating the copy would need. The loops are not
+// broken off when the step is told to end, because half an update is worse than a late one.
+//
+// half and bfloat16 are widened to float, computed, and narrowed again, in blocks that stay in the
+// cache.
 #include <string.h>
 
 #include "base/checked.h"
@@ -11,11 +23,13 @@
 
 // ---- The plan: from the op's declaration --------------------------------------------------------
 
+// Says whether an input is a variable, by reference or by handle.
 static bool is_variable(const leat_op_argument_t* input) {
   return input->is_ref ||
          (input->source == LEAT_TYPE_FIXED && input->dtype == LEAT_DTYPE_RESOURCE);
 }
 
+// Sorts the inputs into variables, gradient, indices, scale and scalars, by type and name.
 static void read_inputs(const leat_op_t* op, leat_optimizer_plan_t* plan) {
   plan->indices = plan->scale = -1;
   for (int i = 0; i < op->input_count; ++i) {
@@ -47,8 +61,9 @@ static leat_status_t optimizer_create(leat_kernel_creation_t* c, void* state,
   return leat_kernel_attr_type(c, "T", &plan->dtype);
 }
 
-// ---- Arrays of half and bfloat16, through float -------------------------------------------------
+// ---- Running a formula --------------------------------------------------------------------------
 
+// How many elements of half or bfloat16 are widened to float at a time.
 #define BLOCK 512
 
 typedef struct narrow_s {
@@ -56,6 +71,7 @@ typedef struct narrow_s {
   void (*narrow)(const float* x, uint16_t* y, int64_t n);
 } narrow_t;
 
+// Runs the formula over elements [begin, end) of half or bfloat16. These types are never scaled.
 static void run_narrow(const leat_optimizer_plan_t* plan, const leat_optimizer_arrays_t* arrays,
                        int64_t begin, int64_t end, narrow_t convert) {
   float values[LEAT_OPTIMIZER_MAX_VARIABLES][BLOCK], gradient[BLOCK];
@@ -116,7 +132,8 @@ typedef struct step_s {
   leat_optimizer_arrays_t arrays;
 } step_t;
 
-// An int64 among the scalars (the step's number) as one of the element type.
+// Writes an int64 among the scalars (AdagradDA's global_step) as a number of |dtype|. Ops with such
+// an input have kernels for float and double only.
 static void convert_integer(int64_t value, int dtype, void* target) {
   if (dtype == LEAT_DTYPE_DOUBLE) {
     *(double*)target = (double)value;
@@ -133,6 +150,7 @@ static leat_status_t check_scalar(leat_kernel_context_t* c, int index) {
                              LEAT_SHAPE_TEXT(shape));
 }
 
+// Reads the scalars, in the op's order, into an array of the element type.
 static leat_status_t read_scalars(leat_kernel_context_t* c, step_t* step) {
   const leat_optimizer_plan_t* plan = step->plan;
   size_t size = leat_dtype_size(plan->dtype);
@@ -153,7 +171,7 @@ static leat_status_t read_scalars(leat_kernel_context_t* c, step_t* step) {
   return leat_ok_status();
 }
 
-// The variables have values of the type, of one shape.
+// Checks that all variables have values of the element type and of one shape.
 static leat_status_t check_variables(leat_kernel_context_t* c, const step_t* step) {
   const leat_tensor_t* var = &step->cells.cells[0]->tensor;
   for (int v = 0; v < step->plan->variable_count; ++v) {
@@ -173,6 +191,9 @@ static leat_status_t check_variables(leat_kernel_context_t* c, const step_t* ste
   return leat_ok_status();
 }
 
+// Decides where the formula writes each variable. A value that somebody holds is replaced by a
+// fresh one, of which every element is written. Where only some rows are written, or one variable
+// is named twice, the value is copied and updated in place.
 static leat_status_t prepare_arrays(leat_kernel_context_t* c, step_t* step) {
   const leat_optimizer_plan_t* plan = step->plan;
   bool in_place = plan->indices >= 0 || step->cells.has_duplicates;
@@ -204,6 +225,7 @@ static void run_shard(void* data, int64_t begin, int64_t end) {
   leat_optimizer_run(step->plan, &step->arrays, begin, end);
 }
 
+// Updates all elements. Fresh arrays become the values of their cells at the end.
 static leat_status_t run_dense(leat_kernel_context_t* c, step_t* step) {
   const leat_shape_t* shape = &step->cells.cells[0]->tensor.shape;
   const leat_tensor_t* gradient = leat_kernel_input(c, step->plan->gradient);
@@ -223,6 +245,7 @@ static leat_status_t run_dense(leat_kernel_context_t* c, step_t* step) {
   return leat_ok_status();
 }
 
+// Updates the rows that the indices name.
 static leat_status_t run_sparse(leat_kernel_context_t* c, step_t* step) {
   LEAT_RETURN_IF_ERROR(prepare_arrays(c, step));
   return leat_optimizer_run_rows(c, step->plan, &step->arrays,
@@ -264,7 +287,7 @@ LEAT_OPTIMIZER_FORMULAS(CREATE)
                   .expensive = true)
 #define DENSE(op, formula, types) \
   KERNEL("Apply" op, formula, types), KERNEL("ResourceApply" op, formula, types)
-// Those that optimizer.c gives scaled too.
+// For the ops that optimizer.c also gives as _Scaled ones.
 #define SCALED_DENSE(op, formula, types)                                       \
   DENSE(op, formula, types), KERNEL("_ScaledApply" op, formula, WIDE),         \
       KERNEL("_ScaledResourceApply" op, formula, WIDE)

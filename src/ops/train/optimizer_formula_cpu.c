@@ -1,4 +1,7 @@
-// The optimizers' formulas for complex types, FTRL's for narrow floats, and the choice among all.
+// The formulas of the optimizers for complex types, FTRL's for half and bfloat16, and the function
+// that chooses the formula for a type. Complex loops gain little from wide vectors, and FTRL for
+// narrow floats rounds after every operation, so that both are compiled once, not per instruction
+// set.
 #include <complex.h>
 #include <math.h>
 

@@ -1,5 +1,6 @@
-// The optimizers' formulas for float and double, per instruction set: loops that the compiler
-// vectorises. They move more bytes than they compute.
+// The formulas of the optimizers for float and double, compiled for the base instruction set and
+// for AVX2: loops that the compiler vectorises. They wait for memory more than they compute, so
+// that AVX-512 would gain nothing.
 #include <math.h>
 #include <stdbool.h>
 

@@ -1,6 +1,14 @@
-// Optimizers on some rows of a variable. Rows that are named twice are updated twice, in the order
-// of the indices, whatever the number of threads: a thread takes a range of the variable's rows and
-// looks for them among all indices.
+// Optimizers on some rows of a variable, for the SparseApply ops. A row that is named twice is
+// updated twice, in the order of the indices, whatever the number of threads. For that the variable
+// is cut into PARTS ranges of rows; a thread takes some ranges and goes through all indices for
+// those that fall into them:
+//
+//   indices      7 1 7 4        ranges of rows [0, 4) and [4, 8)
+//   first range  row 1          second range  row 7, row 7 again, row 4
+//
+// To give each thread a range of the indices would be simpler, but two threads could then update
+// one row at the same time. Instead every range reads all indices, which is little beside the
+// updates. All indices are checked before the first row changes.
 #include "ops/train/optimizers_cpu.h"
 
 #define PARTS 8
@@ -13,7 +21,7 @@ typedef struct rows_s {
   int64_t row_size;
 } rows_t;
 
-// An int64 index of either type, as it is (TensorFlow reads nothing beyond the array either way).
+// Checks that every index names a row of the variable.
 static leat_status_t check_indices(leat_kernel_context_t* c, const rows_t* rows) {
   int64_t count = rows->indices->shape.element_count;
   for (int64_t i = 0; i < count; ++i) {
@@ -28,6 +36,7 @@ static leat_status_t check_indices(leat_kernel_context_t* c, const rows_t* rows)
   return leat_ok_status();
 }
 
+// Checks that the gradient has a row of the variable for each index.
 static leat_status_t check_shapes(leat_kernel_context_t* c, const leat_optimizer_plan_t* plan,
                                   const leat_shape_t* shape) {
   const leat_shape_t* grad = &leat_kernel_input(c, plan->gradient)->shape;
@@ -51,6 +60,7 @@ static leat_status_t check_shapes(leat_kernel_context_t* c, const leat_optimizer
   return leat_ok_status();
 }
 
+// Updates row |index| of the variables with row |i| of the gradient, in place.
 static void run_row(const rows_t* rows, int64_t index, int64_t i) {
   size_t size = (size_t)rows->row_size * leat_dtype_size(rows->plan->dtype);
   leat_optimizer_arrays_t row = *rows->arrays;
@@ -62,7 +72,7 @@ static void run_row(const rows_t* rows, int64_t index, int64_t i) {
   leat_optimizer_run(rows->plan, &row, 0, rows->row_size);
 }
 
-// Parts [begin, end) of PARTS.
+// Updates the rows in ranges [begin, end) of PARTS.
 static void run_parts(void* data, int64_t begin, int64_t end) {
   const rows_t* rows = data;
   int64_t part = (rows->row_count + PARTS - 1) / PARTS;

@@ -1,8 +1,13 @@
-// The optimizers: one list that gives rows, kernels and formulas. An optimizer's op comes in up to
-// four forms: Apply (references), ResourceApply (handles), and SparseApply of both, which update
-// the rows that |indices| names. In all of them the inputs are variables (the parameter first, then
-// its slots), scalars, the gradient and the indices; their order is the op definition's. Some come
-// scaled too: their last input is a scalar by which the gradient is multiplied first.
+// The optimizers: one list, from which the formulas, the kernels and this enum are made. An
+// optimizer's op comes in up to four forms: Apply (by reference), ResourceApply (by handle), and
+// SparseApply of both, which update the rows that |indices| names. The inputs of all are variables
+// (the parameter, then its slots), scalars, the gradient and the indices, in the order of the op's
+// definition. Some come as _Scaled ops too, whose last input is a scalar by which the gradient is
+// multiplied first.
+//
+// optimizer_cpu.c runs a step, optimizer_rows_cpu.c updates rows, and the formulas are in
+// optimizer_formula.inc. The functions run on the calling thread and on the step's pool, while the
+// kernel holds the locks of its variables.
 #ifndef LEAT_OPS_TRAIN_OPTIMIZERS_CPU_H_
 #define LEAT_OPS_TRAIN_OPTIMIZERS_CPU_H_
 
@@ -12,7 +17,7 @@
 #define LEAT_OPTIMIZER_FORMULAS(X)     \
   LEAT_OPTIMIZER_COMPLEX_FORMULAS(X)   \
   LEAT_OPTIMIZER_REAL_FORMULAS(X)
-// Those that serve complex types too, and those that do not.
+// The first list has the formulas that serve complex types too, the second those that do not.
 #define LEAT_OPTIMIZER_COMPLEX_FORMULAS(X)    \
   X(GRADIENT_DESCENT, gradient_descent)       \
   X(ADADELTA, adadelta)                       \
@@ -41,55 +46,60 @@ typedef enum leat_optimizer_e {
       LEAT_OPTIMIZER_COUNT,
 } leat_optimizer_t;
 
+// The most variables and scalars that an op has.
 #define LEAT_OPTIMIZER_MAX_VARIABLES 4
 #define LEAT_OPTIMIZER_MAX_SCALARS 8
 
-// What a formula reads and writes: arrays of one element type. An output is its input's array, or
-// another one where somebody still reads the old value.
+// What a formula reads and writes: arrays of one element type, which are borrowed. An output is the
+// array of its input, or another one where somebody else still holds the old value.
 typedef struct leat_optimizer_arrays_s {
   const void* in[LEAT_OPTIMIZER_MAX_VARIABLES];
   void* out[LEAT_OPTIMIZER_MAX_VARIABLES];
   const void* gradient;
-  const void* scale;    // of float and double: what multiplies the gradient first; NULL: 1
+  const void* scale;    // multiplies the gradient first (float and double only); NULL: 1
   const void* scalars;  // of the element type, in the op's order
-  bool flag;            // use_nesterov, update_slots, multiply_linear_by_lr
+  bool flag;            // use_nesterov, update_slots or multiply_linear_by_lr; no op has two
 } leat_optimizer_arrays_t;
+// Updates |count| elements of all arrays.
 typedef void (*leat_optimizer_fn_t)(const leat_optimizer_arrays_t* arrays, int64_t count);
 
+// The formulas of one instruction set.
 typedef struct leat_optimizer_table_s {
   leat_optimizer_fn_t f32[LEAT_OPTIMIZER_COUNT];
   leat_optimizer_fn_t f64[LEAT_OPTIMIZER_COUNT];
 } leat_optimizer_table_t;
 LEAT_ISA_DECLARE(leat_optimizer_table_t, leat_optimizer_table);
-// The formula for an element type (half and bfloat16: over floats); NULL: none.
+// Returns the formula for an element type; those for half and bfloat16 work on arrays of float.
+// NULL where there is none.
 leat_optimizer_fn_t leat_optimizer_formula(leat_optimizer_t optimizer, int dtype);
 
 // ---- Running one --------------------------------------------------------------------------------
 
-// Made once per node from its op's arguments.
+// What each input of a node is. It is made once per node from the declaration of its op.
 typedef struct leat_optimizer_plan_s {
   leat_optimizer_t optimizer;
   int dtype;
-  int variable_count;  // inputs [0, variable_count)
-  int gradient;        // input
-  int indices;         // input, or -1
-  int scale;           // input, or -1
+  int variable_count;  // inputs [0, variable_count) are the variables
+  int gradient;        // the input that is the gradient
+  int indices;         // the input that names rows, or -1: all elements are updated
+  int scale;           // the input that multiplies the gradient, or -1
   int scalar_count;
-  int8_t scalars[LEAT_OPTIMIZER_MAX_SCALARS];  // inputs
+  int8_t scalars[LEAT_OPTIMIZER_MAX_SCALARS];  // the inputs that are scalars, in order
   bool flag;
 } leat_optimizer_plan_t;
 
-// Elements [begin, end) of the arrays, whatever the plan's type (half and bfloat16 go through
-// float). |arrays| point at element 0.
+// Runs the formula over elements [begin, end) of |arrays|, which point at element 0 of arrays of
+// the plan's type. half and bfloat16 are converted to float and back here.
 void leat_optimizer_run(const leat_optimizer_plan_t* plan, const leat_optimizer_arrays_t* arrays,
                         int64_t begin, int64_t end);
-// Rows of |variables| (exclusive tensors of one shape) named by the indices input, in its order.
-// INVALID_ARGUMENT, with nothing changed, when an index is out of range.
+// Updates the rows of |arrays| that the indices input names, in its order and in place: |out| and
+// |in| must be the same arrays, of |shape|. INVALID_ARGUMENT, with nothing changed, when an index
+// is out of range or the shapes do not fit.
 LEAT_MUST_USE leat_status_t leat_optimizer_run_rows(leat_kernel_context_t* c,
                                                     const leat_optimizer_plan_t* plan,
                                                     const leat_optimizer_arrays_t* arrays,
                                                     const leat_shape_t* shape);
-// Estimated nanoseconds an element.
+// Estimates how many nanoseconds an element takes.
 double leat_optimizer_cost_ns(const leat_optimizer_plan_t* plan);
 
 #endif  // LEAT_OPS_TRAIN_OPTIMIZERS_CPU_H_

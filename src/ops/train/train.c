@@ -1,4 +1,5 @@
-// What moves variables along their gradients (the optimizers of section 7's training).
+// The family of ops that move variables along their gradients: the optimizers of training (section
+// 7 of the white paper). This list registers each source's ops and kernels.
 #include "ops/family.h"
 
 #define LEAT_TRAIN_SOURCES(X) X(optimizer)
