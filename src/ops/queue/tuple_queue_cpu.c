@@ -176,8 +176,7 @@ static leat_status_t enqueue_row(queue_attempt_t* a) {
   return status;
 }
 
-// Puts in as many of the remaining rows as there is room for. Rows that are in stay in when a later
-// one fails.
+// Puts in the rows for which there is room; they stay in when a later row fails.
 static leat_passage_t attempt_enqueue_many(leat_attempt_t* self) {
   queue_attempt_t* a = (queue_attempt_t*)self;
   tuple_queue_t* q = a->queue;
