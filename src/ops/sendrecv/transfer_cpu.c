@@ -4,10 +4,10 @@
 //   "send device;incarnation;receive device;edge name;" + "frame:iteration"
 //    made when the kernel is created                      appended in each run
 //
-// The incarnation is a random number of the device's process, so that a process that was started
-// again does not get the values of its former self. The iteration keeps apart the values that one
-// edge carries in a loop. A dead value is sent as well, because its receiver must learn that it is
-// dead.
+// The incarnation is a random number that a device draws when it is made, so that a device that was
+// restarted does not get the values of its former self. The iteration keeps apart the values that
+// one edge carries in a loop. A dead value is sent as well, because its receiver must learn that it
+// is dead.
 //
 // On a device with memory of its own, a send copies the value to the host and puts it into the
 // rendezvous when the copy has ended, and a receive copies it into the device. Neither kernel waits

@@ -1,11 +1,11 @@
 // Kernels of the simulated device: rows made from the CPU's rows of the ops listed below, under the
 // device type "SIM". There are four kinds:
 //
-//   enqueued     The kernel only enqueues its work (launch_kernel.h), and the executor does not wait
-//                for it. For ops whose output shapes follow from input shapes and host arguments by
-//                the shape function, and which touch nothing but their inputs, outputs and a random
-//                generator of the node. Where shapes cannot be told after all (a slice from
-//                INT64_MIN), the call waits for the stream.
+//   enqueued     The kernel only enqueues its work (launch_kernel.h), and the executor does not
+//                wait for it. For ops whose output shapes follow from input shapes and host
+//                arguments by the shape function, and which touch nothing but their inputs, outputs
+//                and a random generator of the node. Where shapes cannot be told after all (a slice
+//                from INT64_MIN), the call waits for the stream.
 //   to the end   The kernel is done when its work has run on a stream. For ops that update a
 //                variable, or read one by its handle: the twin looks up the variable and decides
 //                whether it may be overwritten, which nobody can know when the work is enqueued.
