@@ -1,3 +1,5 @@
+// Where the values of a node lie (memory_kind.h), by the row of the kernel that was chosen for the
+// node's device.
 #include "master/memory_kind.h"
 
 // Whether |name| is one of the names in |text|, such as "shape; axis".

@@ -21,8 +21,8 @@ typedef struct leat_refinement_move_s {
   int32_t before;  // its device
 } move_t;
 
-// The budget of moving units, and of each round of annealing, in simulated nodes. Together they take
-// about half a second.
+// The budget of moving units, and of each round of annealing, in simulated nodes. Together they
+// take about half a second.
 #define VISITED_NODES 3000000
 // A small graph has few placements, so its budget is this many nodes for each pair of its nodes.
 #define VISITED_EACH 64

@@ -6,9 +6,9 @@
 // before its call returns, takes no lock and wakes nobody: the atomic |state| of the wait tells
 // that it is done already. Only a thread that has to wait longer parks on a notification.
 //
-//   RUNNING ─▶ DONE                    the step ended while the thread did not wait yet
-//   RUNNING ─▶ PARKED ─▶ DONE          the thread waits, and is woken
-//   RUNNING or PARKED ─▶ ASKED ─▶ RUNNING   the thread runs a part of the step that it waits for
+//   RUNNING ─▶ DONE                        the step ended before the thread had to wait
+//   RUNNING ─▶ PARKED ─▶ DONE              the thread waits, and is woken
+//   RUNNING or PARKED ─▶ ASKED ─▶ RUNNING  the thread runs a part of the step that it waits for
 //
 // The first failure of a partition is the step's status; the worker is told to abort the step, so
 // that the other partitions, which may wait for a Recv from the failed one, end too. A step that
@@ -34,9 +34,7 @@ int64_t leat_master_new_step(void) {
 
 // ---- Waiting ------------------------------------------------------------------------------------
 
-// Counts down the partitions of a step; the first failure is kept. |state| lets the usual case, a
-// step that ends before its call returns, go without any lock. A step of one partition may ask the
-// waiting thread to go on with it.
+// The states of a wait; the picture at the top of the file shows their order.
 typedef enum { WAIT_RUNNING, WAIT_PARKED, WAIT_ASKED, WAIT_DONE } wait_state_t;
 // A step that a thread waits for: counts its partitions down and keeps the first failure.
 typedef struct wait_s {

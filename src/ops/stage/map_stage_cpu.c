@@ -6,11 +6,12 @@
 //   MapStage(key, all components)  ───────────────┴▶ complete ─▶ MapPeek, MapUnstage(key)
 //                                                             ─▶ MapUnstageNoKey: any (or smallest)
 //
-// Capacity counts complete tuples alone, so that a call which completes a tuple never waits for a
-// place that only completed tuples could free; the limit of memory counts all bytes. An unstage may
-// take some components and leave the others; the tuple is removed with its last component. An area
-// whose ops are OrderedMap... gives the smallest key first, any other the one that was completed
-// first. The calls wait in the wait queue of the area, whose lock also guards the maps.
+// Only calls that stage a whole tuple wait for the capacity, which counts complete tuples. Calls
+// with some components do not, since others may be waiting for the tuple that they complete. The
+// limit of memory holds for both. An unstage may take some components and leave the others; the
+// tuple is removed with its last component. An area whose ops are OrderedMap... gives the smallest
+// key first, any other the tuple that was completed first. The calls wait in the wait queue of the
+// area, whose lock also guards the maps.
 #include "kernel/handle.h"
 #include "kernel/tuple.h"
 #include "ops/kernel_rows.h"
