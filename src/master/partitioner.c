@@ -3,7 +3,7 @@
 // Recv of that (output, destination), which is made on first need together with its Send:
 //
 //   before   A: x ─┬─▶ y     (y, z on B)       after   A: x ─▶ _Send     B: _Recv ─┬─▶ y
-//                  └─▶ z                                                            └─▶ z
+//                  └─▶ z                                                           └─▶ z
 //
 // All readers on a device thus share one transfer. The worker's executors then synchronize by these
 // transfers alone, and the master need not take part in a step (3.2.2).

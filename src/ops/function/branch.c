@@ -1,7 +1,7 @@
-// If and Case, which call one function of several. Where the caller allows it, a call is lowered:
-// the bodies of all branches are put into the graph, and control flow (section 4.4) runs only one
-// of them. Every argument goes through a Switch to the branch that is taken, and a Merge takes what
-// comes back:
+// If and Case, which call one function of several. When the master compiles a graph it lowers such
+// a call where it can: the bodies of all branches are put into the graph, and control flow (section
+// 4.4) runs only one of them. Every argument goes through a Switch to the branch that is taken, and
+// a Merge takes what comes back:
 //
 //   argument ─▶ Switch ─▶ body of one branch ─┐
 //                  └────▶ body of another ────┴▶ Merge ─▶ output

@@ -1,6 +1,7 @@
 // While: a function of the loop variables decides whether the loop goes on, and another one makes
-// their next values. Where the caller allows it, the loop is lowered to the control flow of section
-// 4.4, with the bodies of both functions in the graph:
+// their next values. When the master compiles a graph it lowers such a loop where it can, to the
+// control flow of section 4.4 with the bodies of both functions in the graph; the LoopCond decides
+// at the Switch:
 //
 //   input ─▶ Enter ─▶ Merge ─▶ Switch ─▶ Exit ─▶ output
 //                       ▲  │     └▶ body ─▶ NextIteration ─┐
