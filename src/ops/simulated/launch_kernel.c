@@ -148,8 +148,8 @@ static void hold_inputs(const leat_kernel_context_t* c, launch_t* l) {
   }
 }
 
-// Allocates the outputs. The executor gets them by the host's addresses, and the twin writes to the
-// same memory by the stream's addresses.
+// Allocates the outputs. The executor gets them by the device's addresses, and the twin writes to
+// the same memory by the addresses that the stream sees.
 static leat_status_t give_outputs(leat_kernel_context_t* c, launch_t* l) {
   for (int i = 0; i < c->kernel->output_count; ++i) {
     leat_tensor_t tensor;
