@@ -1,10 +1,17 @@
-// Letters stand in one list in the order of posting until they have been delivered; the next one is
-// the earliest due of those that no order holds back. Few are under way at once, so that looking at
-// all costs nothing beside their delays.
+// The simulated network. Messages stand in one list, in the order of sending, until their receivers
+// have returned. Each has a time at which it is due; the next one is the earliest due among those
+// that may be delivered:
 //
-// A receiver may keep its thread (a step runs on it, or waits for an answer that another letter
-// brings). So a thread that takes a letter leaves another one waiting behind it, started if need
-// be.
+//   list:   m1 (due 7)   m2 (due 3)   m3 LAST of m1's step (due 1)   m4 BARRIER   m5 ...
+//   next:   m2 at 3, m1 at 7, m3 as soon as m1 has been delivered; m5 waits for m4
+//
+// A linear search finds it. Few messages are under way at once, so its cost vanishes beside the
+// delays, and a heap would only complicate the orders.
+//
+// A receiver may keep its thread for long: a step runs on it, or it waits for a reply that another
+// message brings. A thread that takes a message therefore leaves another thread waiting behind it,
+// which is started if there is none. So a message is never stuck behind the receiver of another
+// one.
 #include "cluster/delivery.h"
 
 #include "base/clock.h"
@@ -16,20 +23,20 @@ typedef struct item_s {
   struct item_s* next;
   leat_letter_t letter;
   int64_t due_ns;
-  bool is_open;  // a thread delivers it
+  bool is_open;  // a thread is delivering it
 } item_t;
 
 struct leat_delivery_s {
   leat_allocator_t* allocator;
   int64_t max_delay_ns;
-  leat_mutex_t mutex;  // all below
+  leat_mutex_t mutex;  // guards all below
   leat_condition_t changed;
   leat_philox_t random;
   item_t* first;
   item_t** end;
   leat_thread_t* threads;
   size_t thread_count, thread_capacity;
-  int waiting;  // threads
+  int waiting;  // threads that wait for a message
   bool closing;
 };
 
@@ -43,6 +50,8 @@ static int64_t draw_due(leat_delivery_t* d) {
   return leat_clock_now_ns() + (int64_t)(word % ((uint64_t)d->max_delay_ns + 1));
 }
 
+// Whether a LEAT_LETTER_LAST must wait, because an earlier message of its step is still in the
+// list.
 static bool waits_for_its_step(const leat_delivery_t* d, const item_t* item) {
   if (item->letter.order != LEAT_LETTER_LAST) return false;
   for (const item_t* earlier = d->first; earlier != item; earlier = earlier->next) {
@@ -51,6 +60,8 @@ static bool waits_for_its_step(const leat_delivery_t* d, const item_t* item) {
   return false;
 }
 
+// Returns the message that may be delivered first, which need not be due yet; NULL when there is
+// none.
 static item_t* find_next(const leat_delivery_t* d) {
   item_t* next = NULL;
   for (item_t* item = d->first; item; item = item->next) {
@@ -62,7 +73,7 @@ static item_t* find_next(const leat_delivery_t* d) {
 }
 
 static void remove_item(leat_delivery_t* d, item_t* item) {
-  // Only the thread that delivered it takes it out.
+  // Only the thread that delivered the message takes it out.
   LEAT_DCHECK(item->is_open);
   item_t** link = &d->first;
   while (*link != item) link = &(*link)->next;
@@ -83,6 +94,8 @@ static leat_status_t start_thread(leat_delivery_t* d) {
   return leat_ok_status();
 }
 
+// Sees that another thread waits for the next message. Where no thread can be started, messages
+// wait until this one comes back.
 static void leave_one_waiting(leat_delivery_t* d) {
   if (d->waiting > 0) {
     leat_condition_notify_one(&d->changed);
@@ -93,6 +106,7 @@ static void leave_one_waiting(leat_delivery_t* d) {
 
 // ---- Threads ------------------------------------------------------------------------------------
 
+// Delivers |item|; the mutex is free while the receiver runs.
 static void deliver(leat_delivery_t* d, item_t* item) {
   const leat_letter_t* letter = &item->letter;
   LEAT_DCHECK(!item->is_open);
@@ -105,6 +119,7 @@ static void deliver(leat_delivery_t* d, item_t* item) {
   if (d->closing && !d->first) leat_condition_notify_all(&d->changed);
 }
 
+// The body of each thread.
 static void deliver_letters(void* data) {
   leat_delivery_t* d = data;
   leat_mutex_lock(&d->mutex);
@@ -164,7 +179,7 @@ void leat_delivery_free(leat_delivery_t* d) {
   leat_mutex_lock(&d->mutex);
   d->closing = true;
   leat_condition_notify_all(&d->changed);
-  // A thread may start another one, but not after its own end.
+  // While one thread is joined, another may start more, which this loop then joins too.
   for (size_t i = 0; i < d->thread_count; ++i) {
     leat_thread_t thread = d->threads[i];
     leat_mutex_unlock(&d->mutex);

@@ -1,6 +1,8 @@
-// Letters that arrive late and in another order than they were posted in, as messages of a network
-// do: each after a delay that a seeded random source draws. Threads of its own deliver them; there
-// is always one that waits for the next letter, however long the others are kept by theirs.
+// A simulated network: messages arrive late and in another order than they were sent in, each after
+// a delay that a seeded random source draws. Tests send all traffic between master and worker
+// through it, so that code which relies on an order that a network does not keep fails. Threads of
+// the network deliver the messages; there is always one that waits for the next message, however
+// long the receivers of others keep their threads. All functions may be called from any thread.
 #ifndef LEAT_CLUSTER_DELIVERY_H_
 #define LEAT_CLUSTER_DELIVERY_H_
 
@@ -10,33 +12,35 @@
 
 typedef struct leat_delivery_s leat_delivery_t;
 
-// Takes the bytes.
+// Receives a message, on a thread of the network. It takes over the bytes and may block.
 typedef void (*leat_letter_fn_t)(void* receiver, uint64_t call, char* bytes, size_t size_bytes);
 
 typedef enum leat_letter_order_e {
-  LEAT_LETTER_FREE,
-  LEAT_LETTER_LAST,     // delivered when all earlier letters of its step have been
-  LEAT_LETTER_BARRIER,  // all later letters are delivered when it has been
+  LEAT_LETTER_FREE,     // no order
+  LEAT_LETTER_LAST,     // delivered after all earlier messages of its step
+  LEAT_LETTER_BARRIER,  // delivered before all later messages
 } leat_letter_order_t;
 
+// A message on its way.
 typedef struct leat_letter_s {
   leat_letter_fn_t deliver;
   void* receiver;
-  uint64_t call;  // that request and reply belong to; 0: no reply is wanted
-  char* bytes;    // of the delivery's allocator
+  uint64_t call;  // the number of the call whose request or reply it is; 0: no reply is wanted
+  char* bytes;    // of the network's allocator
   size_t size_bytes;
-  int64_t step_id;  // 0: of none
+  int64_t step_id;  // the step it belongs to, for LEAT_LETTER_LAST; 0: none
   leat_letter_order_t order;
 } leat_letter_t;
 
-// Delays are 0 to |max_delay_ns|.
+// Delays are drawn from 0 to |max_delay_ns|, evenly. RESOURCE_EXHAUSTED without memory or threads.
 LEAT_MUST_USE leat_status_t leat_delivery_create(uint64_t seed, int64_t max_delay_ns,
                                                  leat_allocator_t* allocator,
                                                  leat_delivery_t** out_delivery);
-// Never blocks. |letter->bytes| are taken on success.
+// Sends a message; never waits for its delivery. |letter->bytes| are taken over on success alone.
 LEAT_MUST_USE leat_status_t leat_delivery_post(leat_delivery_t* delivery,
                                                const leat_letter_t* letter);
-// Delivers what was posted first, and what is posted meanwhile. NULL is allowed.
+// Delivers all messages that were sent, and those that are sent meanwhile, and then frees the
+// network; blocks until then. NULL is allowed.
 void leat_delivery_free(leat_delivery_t* delivery);
 
 #endif  // LEAT_CLUSTER_DELIVERY_H_

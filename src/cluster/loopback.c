@@ -1,5 +1,8 @@
-//   master -> remote worker -> [ delivery ] -> service -> worker
-//                          <- [ delivery ] <-
+// The loopback transport joins the two ends of a transport, the remote worker and the service, by
+// one simulated network in one process:
+//
+//   master ─▶ remote worker ─▶ [ network ] ─▶ service ─▶ worker
+//                           ◀─ [ network ] ◀─
 #include "cluster/loopback.h"
 
 #include "cluster/remote_worker.h"
@@ -11,6 +14,7 @@ typedef struct loopback_s {
   leat_shelf_t shelf;
 } loopback_t;
 
+// Frees the network first, which delivers what is under way, and only then what the receivers use.
 static void destroy(leat_remote_worker_t* remote) {
   loopback_t* loopback = (loopback_t*)remote;
   LEAT_DCHECK(remote->shelf == &loopback->shelf);
@@ -22,6 +26,7 @@ static void destroy(leat_remote_worker_t* remote) {
   leat_allocator_free(remote->allocator, loopback);
 }
 
+// Reads "SEED,MAX_DELAY_US".
 static leat_status_t parse(leat_string_view_t rest, uint64_t* out_seed, int64_t* out_delay_ns) {
   int64_t seed = 0, delay_us = 0;
   const char* comma = rest.size ? memchr(rest.data, ',', rest.size) : NULL;

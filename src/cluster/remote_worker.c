@@ -1,18 +1,28 @@
-// A call waits on a shelf; its ticket is the number that request and reply bear. What was told
-// without a reply (an abort, a clean-up) must not be lost, so that without memory it goes by the
-// direct way.
+// The master's end of a transport. A call with a reply is put into the table of pending calls; its
+// ticket is the number that the request and the reply carry:
+//
+//   ask:      call ─▶ pending calls[n],  request n ─▶ network
+//   receive:  network ─▶ reply n,  pending calls[n] ─▶ its outputs are set, done(status)
+//
+// Calls without a reply (an abort, a clean-up) are sent and forgotten. They must not be lost, since
+// nobody would notice: where memory for their message is missing, the worker is called directly.
+// The orders that worker.h demands are stated with the messages: a clean-up comes after all other
+// messages of its step, and the clearing of a container before all later messages.
+//
+// A reply's fetches and a request's feeds are arrays without a length in the worker interface, so
+// the numbers of both are remembered for each registered graph.
 #include "cluster/remote_worker.h"
 
 #include "base/clock.h"
 #include "cluster/worker_message.h"
 #include "formats/decode.h"
 
-// Where the reply's content goes; NULL: nowhere.
+// A pending call, and where the content of its reply goes; pointers that are NULL want nothing.
 typedef struct call_s {
   leat_worker_done_fn_t done;
   void* data;
   uint64_t* out_handle;
-  uint64_t edge_counts;  // of the graph that gets the handle
+  uint64_t edge_counts;  // feeds << 32 | fetches of the graph that is registered
   leat_tensor_t* fetches;
   size_t fetch_count;
   leat_slot_t* out_value;
@@ -20,6 +30,7 @@ typedef struct call_s {
 
 // ---- Requests -----------------------------------------------------------------------------------
 
+// Encodes and sends |request| as |letter|.
 static leat_status_t post(leat_remote_worker_t* worker, const leat_pb_worker_request_t* request,
                           leat_letter_t letter) {
   letter.deliver = worker->receive_request;
@@ -33,7 +44,7 @@ static leat_status_t post(leat_remote_worker_t* worker, const leat_pb_worker_req
   return status;
 }
 
-// false: nothing was posted, for want of memory.
+// Sends a request without a reply; false when it was not sent, for want of memory.
 static bool tell(leat_remote_worker_t* worker, const leat_pb_worker_request_t* request,
                  int64_t step_id, leat_letter_order_t order) {
   leat_status_t status = post(worker, request, (leat_letter_t){.step_id = step_id, .order = order});
@@ -42,7 +53,8 @@ static bool tell(leat_remote_worker_t* worker, const leat_pb_worker_request_t* r
   return false;
 }
 
-// Posts |request| as |call|, which ends with |status| at once where that or the posting fails.
+// Sends |request| as |call|, and ends the call at once when |status| or the sending is a failure.
+// |call| and |request| are copied or encoded before the function returns.
 static void ask(leat_remote_worker_t* worker, const call_t* call, leat_status_t status,
                 const leat_pb_worker_request_t* request, int64_t step_id) {
   call_t* kept = NULL;
@@ -72,6 +84,7 @@ static leat_status_t remember_edge_counts(leat_remote_worker_t* worker, uint64_t
   return status;
 }
 
+// Sets the call's fetches, or its one received value, from the reply's values.
 static leat_status_t take_values(leat_remote_worker_t* worker, const call_t* call,
                                  const leat_pb_worker_value_list_t* values) {
   // A reply has a handle or values.
@@ -90,6 +103,8 @@ static leat_status_t take_values(leat_remote_worker_t* worker, const call_t* cal
   return leat_ok_status();
 }
 
+// Decodes a reply and returns the status in it. A registration whose counts cannot be remembered is
+// undone.
 static leat_status_t take_reply(leat_remote_worker_t* worker, const call_t* call,
                                 leat_string_view_t bytes, leat_arena_t* arena) {
   leat_pb_worker_reply_t reply;
@@ -176,13 +191,16 @@ static leat_status_t find_edge_counts(leat_remote_worker_t* worker, uint64_t han
                           (unsigned long long)handle);
 }
 
-// A deadline travels as the time that is left: clocks differ. 0 stands for none.
+// A deadline is sent as the time that is left, because clocks of machines differ: 0 stands for
+// none, and -1 for a deadline that has passed.
 static int64_t time_left(int64_t deadline_ns) {
   if (deadline_ns == LEAT_DEADLINE_NEVER) return 0;
   int64_t left = deadline_ns - leat_clock_now_ns();
   return left > 0 ? left : -1;
 }
 
+// Fills in the message of a RunGraph. The number of its fetches goes to |call|. The counter of
+// function calls and the collector are pointers, which stay in the table of the process.
 static leat_status_t run_to_message(leat_remote_worker_t* worker, const leat_run_request_t* run,
                                     leat_arena_t* arena, call_t* call,
                                     leat_pb_run_partition_t* out_message) {

@@ -1,6 +1,7 @@
-// A worker that is somewhere else: its calls become requests (WorkerRequest of
-// formats/proto/worker.proto), which letters take to a service (cluster/worker_service.h), and end
-// when a letter brings the reply.
+// The master's end of a transport: a worker whose calls are encoded as requests (WorkerRequest of
+// formats/proto/worker.proto) and sent to a service (worker_service.h). A call waits in a table of
+// pending calls, and ends when a message brings its reply. The functions of the worker may be
+// called from any thread, and do not block.
 #ifndef LEAT_CLUSTER_REMOTE_WORKER_H_
 #define LEAT_CLUSTER_REMOTE_WORKER_H_
 
@@ -11,27 +12,27 @@
 typedef struct leat_remote_worker_s leat_remote_worker_t;
 struct leat_remote_worker_s {
   leat_worker_t base;
-  // To be set by whoever makes it; borrowed.
+  // Set by the transport before leat_remote_worker_initialize; borrowed.
   leat_allocator_t* allocator;
-  leat_shelf_t* shelf;
-  leat_delivery_t* delivery;  // of requests, to |receive_request|(|requests|)
+  leat_shelf_t* shelf;  // values that cannot be encoded; the service has the same table
+  leat_delivery_t* delivery;  // brings requests to |receive_request|(|requests|, ...)
   leat_letter_fn_t receive_request;
   void* requests;
-  leat_worker_t* direct;  // is told what finds no memory for a letter, and has no reply to say so
-  void (*destroy)(leat_remote_worker_t* self);  // the vtable's
-  // Its own.
-  leat_shelf_t calls;  // that wait for their reply
+  leat_worker_t* direct;  // called directly when there is no memory for a message without reply
+  void (*destroy)(leat_remote_worker_t* self);  // what the worker's vtable calls
+  // Set by leat_remote_worker_initialize.
+  leat_shelf_t calls;  // pending calls, by the number that request and reply carry
   leat_mutex_t mutex;
   leat_word_map_t edge_counts;  // handle -> feeds << 32 | fetches; under |mutex|
 };
 
-// Of a worker whose fields above are set.
+// Initializes a worker whose upper fields are set.
 void leat_remote_worker_initialize(leat_remote_worker_t* worker);
-void leat_remote_worker_deinitialize(leat_remote_worker_t* worker);  // no call is under way
+void leat_remote_worker_deinitialize(leat_remote_worker_t* worker);  // no call may be pending
 
-// A leat_letter_fn_t of a remote worker, for replies.
+// A leat_letter_fn_t: takes the reply of |call| and ends the call.
 void leat_remote_worker_receive(void* worker, uint64_t call, char* bytes, size_t size_bytes);
-// Ends a call whose reply will not come. |status| is taken.
+// Ends a call whose reply will not come, with |status|, which is taken over.
 void leat_remote_worker_fail(void* worker, uint64_t call, leat_status_t status);
 
 #endif  // LEAT_CLUSTER_REMOTE_WORKER_H_

@@ -1,4 +1,5 @@
-// A map from tickets, which are never used twice, to entries.
+// The table of pending objects: a map from tickets to entries. A counter makes the tickets, so that
+// none is ever used twice and a late or repeated message cannot take the object of another one.
 #include "cluster/shelf.h"
 
 typedef struct entry_s {

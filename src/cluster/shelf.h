@@ -1,6 +1,8 @@
-// What stays behind while a message is under way: the message carries a ticket, whoever holds the
-// ticket takes the object. Between two processes only calls lie here, which wait for their reply;
-// within one also what has no form in bytes. Thread-safe.
+// A table of objects that stay behind while a message is under way. Putting an object in gives a
+// ticket, a number that the message carries; the one who receives the message takes the object out
+// by it. The remote worker keeps its pending calls in such a table, each until its reply comes. A
+// transport within one process also keeps values there that cannot be encoded as bytes. All
+// functions may be called from any thread; none blocks.
 #ifndef LEAT_CLUSTER_SHELF_H_
 #define LEAT_CLUSTER_SHELF_H_
 
@@ -9,19 +11,20 @@
 
 typedef struct leat_shelf_s {
   leat_allocator_t* allocator;
-  leat_mutex_t mutex;  // of what follows
+  leat_mutex_t mutex;  // guards what follows
   leat_word_map_t entries;
   uint64_t last_ticket;
 } leat_shelf_t;
 
 void leat_shelf_initialize(leat_allocator_t* allocator, leat_shelf_t* out_shelf);
-// Drops what nobody took, since memory lacked for its message.
+// Drops the objects that nobody took, because memory for their message was missing.
 void leat_shelf_deinitialize(leat_shelf_t* shelf);
-// |drop| may be NULL. The ticket is never 0, and 0 for |object| NULL.
+// Puts |object| in. |drop|, which may be NULL, is called for it when nobody takes it. Tickets are
+// never 0, except that a NULL |object| gets 0 and is not put in. RESOURCE_EXHAUSTED without memory.
 typedef void (*leat_shelf_drop_fn_t)(void* object);
 LEAT_MUST_USE leat_status_t leat_shelf_put(leat_shelf_t* shelf, void* object,
                                            leat_shelf_drop_fn_t drop, uint64_t* out_ticket);
-// NULL when nothing (more) lies there.
+// Takes the object of |ticket| out; NULL when there is none (any more).
 void* leat_shelf_take(leat_shelf_t* shelf, uint64_t ticket);
 
 #endif  // LEAT_CLUSTER_SHELF_H_

@@ -1,5 +1,6 @@
-// Ways to a worker. A session's target "scheme:rest" names one: src/init.c lists them, and opens
-// the target "" as a worker of this process that is called directly.
+// A transport is a way to a worker: it puts something, such as a network, between the master and
+// the worker. The target "scheme:rest" of a session names one. src/init.c lists the transports, and
+// opens the empty target as a worker of this process that is called directly.
 #ifndef LEAT_CLUSTER_TRANSPORT_H_
 #define LEAT_CLUSTER_TRANSPORT_H_
 
@@ -7,8 +8,8 @@
 
 typedef struct leat_transport_s {
   const char* scheme;
-  // Puts the transport before |worker| (taken over on success only). |rest| is what follows the
-  // colon; INVALID_ARGUMENT for what the transport cannot read.
+  // Puts the transport before |worker|, which is taken over on success alone. |rest| is the
+  // target's text behind the colon; INVALID_ARGUMENT when the transport cannot read it.
   leat_status_t (*join)(leat_string_view_t rest, leat_worker_t* worker, leat_op_registry_t* ops,
                         leat_allocator_t* allocator, leat_worker_t** out_worker);
 } leat_transport_t;

@@ -1,5 +1,11 @@
-// A graph travels whole, as GraphDef: shapes that the master had inferred are inferred anew, nodes
-// keep their names, and fetches are named by them.
+// Conversions between the worker interface and its messages. A graph is sent whole, as a GraphDef:
+// the nodes keep their names, by which the fetches are named ("node:0"), and the shapes that the
+// master has inferred are inferred again by the receiver, so that the format is TensorFlow's own.
+//
+// A tensor becomes a TensorProto unless its elements are objects of this process. Those, and
+// pointers such as the functions of a session, are put into a table and sent as a ticket, which
+// only a receiver in the same process can redeem; a transport between processes would have to
+// refuse them.
 #include "cluster/worker_message.h"
 
 #include "base/observer.h"
@@ -34,6 +40,7 @@ leat_status_t leat_worker_status_of(int32_t code, leat_string_view_t message) {
 
 // ---- Values -------------------------------------------------------------------------------------
 
+// Whether |tensor| can be encoded: not a variant, and no handle that owns its resource.
 static bool has_byte_form(const leat_tensor_t* tensor) {
   if (tensor->dtype == LEAT_DTYPE_VARIANT) return false;
   if (tensor->dtype != LEAT_DTYPE_RESOURCE) return true;
@@ -50,6 +57,7 @@ static void drop_tensor(void* object) {
   leat_allocator_free(leat_allocator_system(), tensor);
 }
 
+// Keeps a reference to |tensor| in the table and returns its ticket.
 static leat_status_t shelve_tensor(const leat_tensor_t* tensor, leat_shelf_t* shelf,
                                    uint64_t* out_ticket) {
   leat_tensor_t* kept;
@@ -140,6 +148,7 @@ leat_status_t leat_worker_partition_to_message(const leat_register_request_t* re
   return leat_shelf_put(shelf, request->functions, NULL, &out_message->functions_ticket);
 }
 
+// Imports the message's GraphDef into |graph|, and finds the outputs that the fetches name.
 static leat_status_t import_partition(const leat_pb_register_partition_t* message,
                                       leat_graph_t* graph, leat_import_results_t* out_imported) {
   leat_tensor_name_t* fetches;

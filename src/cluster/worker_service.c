@@ -1,5 +1,14 @@
-// A task is a request that is being served: it keeps the bytes, the message, which borrows from
-// them, and what the worker was lent, until the worker is done.
+// The worker's end of a transport. A request that wants a reply becomes a task, which owns
+// everything that the worker is lent during the call: the bytes of the request, the decoded message
+// that borrows from them, the feeds and the room for the fetches. The worker may finish on another
+// thread after this file's functions have returned; `finish` then encodes the reply, frees the
+// task, and sends the reply:
+//
+//   receive ─▶ task ─▶ register_graph / run_graph / receive_tensor / send_tensor ─▶ finish ─▶ reply
+//
+// The task is freed before the reply is sent, because the master may free the whole transport as
+// soon as it has the reply. Requests without a reply are served at once and need no task. A failure
+// of the decoding or of memory ends the call with its status; no call is left without an end.
 #include "cluster/worker_service.h"
 
 #include "base/clock.h"
@@ -12,7 +21,7 @@ typedef struct task_s {
   char* bytes;
   leat_arena_t arena;
   leat_pb_worker_request_t request;
-  // What the worker is lent, and what it gives.
+  // What the worker is lent for the call, and what it returns.
   leat_register_request_t registration;
   leat_import_results_t imported;
   leat_run_request_t run;
@@ -37,6 +46,7 @@ static void free_task(task_t* task) {
 
 // ---- Replies ------------------------------------------------------------------------------------
 
+// Encodes the reply into |letter|; |status| stays the caller's.
 static leat_status_t write_reply(task_t* task, leat_status_t status, leat_letter_t* letter) {
   leat_worker_service_t* service = task->service;
   leat_pb_worker_reply_t reply = {.code = leat_status_code(status),
@@ -50,7 +60,8 @@ static leat_status_t write_reply(task_t* task, leat_status_t status, leat_letter
                                     &letter->bytes, &letter->size_bytes);
 }
 
-// A leat_worker_done_fn_t. When the reply has been posted the other end may give all this up.
+// A leat_worker_done_fn_t: ends the task. The service is copied, since it may be gone once the
+// reply has been sent.
 static void finish(void* data, leat_status_t status) {
   task_t* task = data;
   leat_worker_service_t service = *task->service;
@@ -66,6 +77,7 @@ static void finish(void* data, leat_status_t status) {
   if (failure) service.fail_call(service.replies, letter.call, failure);
 }
 
+// A leat_worker_done_fn_t for ReceiveTensor: the value is sent as a fetch; a dead one has no dtype.
 static void finish_reception(void* data, leat_status_t status) {
   task_t* task = data;
   if (task->received.alive) *task->fetches = leat_tensor_move(&task->received.tensor);
@@ -74,6 +86,7 @@ static void finish_reception(void* data, leat_status_t status) {
 
 // ---- Calls with a reply -------------------------------------------------------------------------
 
+// Allocates the feeds, which are counted only once they are set, and the fetches.
 static leat_status_t make_room(task_t* task, size_t feed_count, int32_t fetch_count) {
   leat_arena_t* arena = &task->arena;
   if (fetch_count < 0) {
@@ -99,6 +112,7 @@ static leat_status_t register_graph(task_t* task) {
   return leat_ok_status();
 }
 
+// The deadline that is |timeout_ns| from now; 0, and what overflows, is no deadline.
 static int64_t deadline_after(int64_t timeout_ns) {
   int64_t deadline_ns;
   bool is_far =
@@ -152,7 +166,7 @@ static leat_status_t send_tensor(task_t* task) {
 
 // ---- Requests -----------------------------------------------------------------------------------
 
-// Those that want no reply.
+// Serves a request that wants no reply.
 static void heed(leat_worker_t* worker, const leat_pb_worker_request_t* request) {
   switch (request->method_case) {
     case LEAT_WORKER_DEREGISTER_GRAPH:
@@ -176,6 +190,8 @@ static void heed(leat_worker_t* worker, const leat_pb_worker_request_t* request)
   }
 }
 
+// Starts the call of a request that wants a reply. On success the worker calls `finish`; on failure
+// the caller must.
 static leat_status_t serve(task_t* task) {
   switch (task->request.method_case) {
     case LEAT_WORKER_REGISTER_GRAPH:
@@ -214,7 +230,7 @@ void leat_worker_service_receive(void* data, uint64_t call, char* bytes, size_t 
   if (status && call) {
     service->fail_call(service->replies, call, status);
   } else if (status) {
-    leat_status_free(status);  // nobody waits
+    leat_status_free(status);  // there is no call that could get the status
   } else {
     heed(service->worker, &request);
   }

@@ -1,4 +1,5 @@
-// Devices by node name: state belongs to the session, and a session's nodes keep their names.
+// The table of anchors: the device of each stateful node, by name. Names identify such nodes,
+// because state belongs to the session, and a session's nodes keep their names in every signature.
 #include "master/anchors.h"
 
 #include <string.h>
@@ -43,7 +44,7 @@ void leat_anchors_hold(const leat_anchors_t* anchors, leat_groups_t* groups) {
         !leat_string_map_get(&anchors->devices, node->name, &device)) {
       continue;
     }
-    // All placements of a session know the same devices.
+    // All placements of a session have the same list of devices, so an index stays valid.
     LEAT_DCHECK(device < (uint64_t)groups->options->device_count);
     leat_group_t* group = leat_groups_of(groups, (int32_t)i);
     if (!leat_group_allows(group, (int)device)) continue;

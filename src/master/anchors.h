@@ -1,5 +1,7 @@
-// What holds state (a variable, a queue, a table) stays on the device where a session first placed
-// it: signatures are placed one by one, perhaps by other costs.
+// Nodes that hold state (a variable, a queue, a table) stay on the device where the session first
+// placed them. Each signature of a session is compiled and placed by itself, perhaps with other
+// measured costs than the last, and must find the state where the earlier ones left it. There is
+// one such table for each session; its owner frees it.
 #ifndef LEAT_MASTER_ANCHORS_H_
 #define LEAT_MASTER_ANCHORS_H_
 
@@ -9,13 +11,15 @@ typedef struct leat_anchors_s leat_anchors_t;
 LEAT_MUST_USE leat_status_t leat_anchors_create(leat_allocator_t* allocator,
                                                 leat_anchors_t** out_anchors);
 void leat_anchors_free(leat_anchors_t* anchors);
-// Signatures may be compiled at the same time. Whoever places one holds the lock from the first of
-// the next two calls to the second, so that two threads never place one variable on two devices.
+// Signatures may be compiled by several threads at once. The one that places a graph holds the lock
+// from before leat_anchors_hold until after leat_anchors_drop, so that no two threads place one
+// variable on two devices.
 void leat_anchors_lock(leat_anchors_t* anchors);
 void leat_anchors_unlock(leat_anchors_t* anchors);
-// Leaves groups that hold a node placed before no other device, unless they ask for one.
+// Restricts each group with a node that was placed before to that node's device, unless the group
+// does not allow it, because it asks for another one.
 void leat_anchors_hold(const leat_anchors_t* anchors, leat_groups_t* groups);
-// Remembers where the nodes of |graph| were placed now.
+// Remembers where the stateful nodes of |graph| are placed now; what is known already stays.
 LEAT_MUST_USE leat_status_t leat_anchors_drop(leat_anchors_t* anchors, const leat_graph_t* graph);
 
 #endif  // LEAT_MASTER_ANCHORS_H_

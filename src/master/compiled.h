@@ -1,4 +1,5 @@
-// What the master keeps of a compiled signature: made by master.c, run by step.c.
+// A compiled signature, as master.c makes it and step.c runs it. It is immutable once it is made,
+// so that any number of steps may read it at once.
 #ifndef LEAT_MASTER_COMPILED_H_
 #define LEAT_MASTER_COMPILED_H_
 
@@ -7,11 +8,11 @@
 typedef struct leat_compiled_partition_s {
   uint64_t handle;
   bool registered;
-  int* feed_indices;  // NULL: all, in order
+  int* feed_indices;  // places in the signature's feeds; NULL: all of them, in order
   int feed_count;
-  int* fetch_indices;
+  int* fetch_indices;  // places in the signature's fetches; NULL: all of them, in order
   int fetch_count;
-  leat_rewrite_t kept;  // a copy of its graph, or none
+  leat_rewrite_t kept;  // a copy of the graph for those who look on; no graph: none was kept
   leat_string_view_t device;
 } leat_compiled_partition_t;
 
@@ -22,8 +23,9 @@ struct leat_compiled_s {
   int partition_count;
   int feed_count;
   int fetch_count;
-  bool has_flow;       // control flow: values may be dead
-  bool leaves_traces;  // in the step's container: every step is cleaned up after
+  bool has_flow;       // has control flow, so values may be dead
+  bool leaves_traces;  // has ops that put resources into the step's container, or calls, so the
+                       // worker must clean up after every step
 };
 
 #endif  // LEAT_MASTER_COMPILED_H_

@@ -1,5 +1,15 @@
-// A function is known by its name, its attributes and the device that it is called from. It is
-// compiled when it is first called: one that calls itself finds itself here.
+// The function runtime of a session. A function is identified by its name, its attributes and the
+// device that it is called from. It is compiled when it is first called rather than with its
+// caller, so that a function that calls itself, directly or not, finds itself in the list; the
+// calls of a recursion then run one compiled graph.
+//
+//   kernel ─▶ instantiate(name, attrs, device) ─▶ handle = runtime's number << 32 | index
+//   kernel ─▶ run(handle, arguments) ─▶ checks of depth, count and types ─▶ leat_compiled_start
+//
+// Compiling is slow, so it happens under |mutex|, which only instantiate takes. Runs look up the
+// list under |lock|, which is held for a few instructions; a function that is in the list is never
+// changed or removed while the runtime lives. The depth of nested calls is limited, and their
+// number in a step, so that runaway recursion ends with RESOURCE_EXHAUSTED.
 #include "master/function_runtime.h"
 
 #include <string.h>
@@ -14,7 +24,7 @@ typedef struct function_s {
   leat_compiled_t* compiled;
   uint8_t* argument_types;
   int argument_count, return_count;
-  int64_t call_count;  // of functions, in a run of this one: itself and what was expanded into it
+  int64_t call_count;  // calls that a run counts as: itself and those whose body is in its graph
 } function_t;
 
 typedef struct runtime_s {
@@ -22,8 +32,8 @@ typedef struct runtime_s {
   const leat_master_options_t* master;
   leat_op_registry_t* ops;
   leat_graph_t* names;    // keeps the names and attributes of functions
-  leat_mutex_t mutex;     // making a function
-  leat_spinlock_t lock;   // |functions|
+  leat_mutex_t mutex;     // held while a function is looked up or made
+  leat_spinlock_t lock;   // guards |functions|, |count| and |capacity|
   _Atomic(leat_function_library_t*) library;
   uint64_t number;  // of this runtime among all of the process: the upper half of its handles
   function_t** functions;  // by the lower half
@@ -39,7 +49,7 @@ static bool same_attrs(const leat_function_name_t* a, const leat_function_name_t
   return true;
 }
 
-// Called with the mutex held.
+// Finds a function that was made before. The mutex is held.
 static bool find(const runtime_t* r, const leat_function_name_t* function,
                  leat_string_view_t device, uint64_t* out_handle) {
   for (size_t i = 0; i < r->count; ++i) {
@@ -53,6 +63,7 @@ static bool find(const runtime_t* r, const leat_function_name_t* function,
   return false;
 }
 
+// Copies the name, the attributes and the device, which the caller lends only for the call.
 static leat_status_t copy_key(runtime_t* r, const leat_function_name_t* function,
                               leat_string_view_t device, function_t* f) {
   leat_attr_value_t value = {.kind = LEAT_ATTR_FUNCTION, .function = function}, copy;
@@ -61,6 +72,7 @@ static leat_status_t copy_key(runtime_t* r, const leat_function_name_t* function
   return leat_graph_storage_copy_text(r->names->storage, device, &f->device);
 }
 
+// Prunes the body to what its returns and side effects need; frees the body's graph in any case.
 static leat_status_t make_rewrite(const leat_body_graph_t* body, leat_rewrite_t* out_rewrite) {
   LEAT_DCHECK(body->done < 0 || (size_t)body->done < body->graph->node_count);
   leat_status_t status = leat_prune(body->graph, NULL, 0, body->returns, body->return_count,
@@ -69,6 +81,7 @@ static leat_status_t make_rewrite(const leat_body_graph_t* body, leat_rewrite_t*
   return status;
 }
 
+// Builds the function's body as a graph and compiles it.
 static leat_status_t compile(runtime_t* r, function_t* f) {
   leat_body_graph_t body;
   leat_rewrite_t rewrite;
@@ -81,7 +94,7 @@ static leat_status_t compile(runtime_t* r, function_t* f) {
     leat_graph_free(body.graph);
     return status;
   }
-  // Arguments are the first nodes.
+  // The arguments are the first nodes of the body's graph.
   for (int i = 0; i < body.argument_count; ++i) {
     LEAT_DCHECK(body.graph->nodes[i].op->flags & LEAT_OP_ARGUMENT);
     f->argument_types[i] = body.graph->nodes[i].output_types[0];
@@ -99,7 +112,7 @@ static void free_function(leat_allocator_t* allocator, function_t* f) {
   leat_allocator_free(allocator, f);
 }
 
-// Called with the mutex held.
+// Makes a function and adds it to the list. The mutex is held.
 static leat_status_t add(runtime_t* r, const leat_function_name_t* function,
                          leat_string_view_t device, uint64_t* out_handle) {
   function_t* f;
@@ -170,7 +183,8 @@ static leat_status_t check(const function_t* f, const leat_function_call_t* call
   return leat_ok_status();
 }
 
-// A value that outlives its session, such as a dataset, may bring a handle to another one.
+// Finds the function of a handle. The handle may come from another session's runtime, brought by a
+// value that outlives its session, such as a dataset.
 static leat_status_t read_handle(runtime_t* r, uint64_t handle, const function_t** out_function) {
   if (handle >> 32 != r->number) {
     return leat_make_status(LEAT_FAILED_PRECONDITION,

@@ -1,14 +1,20 @@
-// Nodes are taken from the start of the step, the longest way to the end first; each goes where it
-// would end first, transfers counted, and takes its group along. Nodes that do no work themselves
-// (a variable and its read, a constant, what only passes on) float: the first worker that reads
-// them draws them to its device, so that weights lie with what multiplies by them. A device without
-// room for what a node leaves there is passed over while another has room.
+// The greedy placer of section 3.2.1: a list scheduler over the cost model. It takes the nodes in
+// order of rank (the longest way to the end of the step first, so that a node comes after all that
+// it waits for) and puts each on the feasible device where it would end first:
 //
-// Such a choice does not see far. So it is made several times, each time with other nodes tied into
-// units that are placed as one (master/units.h), from colocation groups to a device's whole share
-// of the graph, and each time twice: by when a device is free, and by when it has done all that the
-// units begun on it have still to do. The simulated steps are compared, and those with everything
-// on one device too; the best is refined (master/refinement.h).
+//   end(n, d) = max(free(d), max over inputs i of arrival(i, d)) + time(n, d)
+//
+// Transfers are counted in the arrivals, and a node's colocation group goes with it. Nodes that
+// take no time on any device (a variable and its read, a constant, an identity) float: the first
+// working node that reads them draws them to its device, so that weights lie with what multiplies
+// by them. A device without room for what a node leaves there is passed over while another one has
+// room.
+//
+// Such a choice does not look ahead. It is therefore made many times, each time with other nodes
+// tied into units that are placed as one (units.h), from colocation groups to a device's whole
+// share of the graph; and each time in two ways: by when a device is free, and by when it will have
+// done all the work of the units begun on it. The simulated step of each placement is compared,
+// also of those with everything on one device, and the shortest is refined (refinement.h).
 #include "master/greedy.h"
 
 #include <string.h>
@@ -16,8 +22,8 @@
 #include "base/checked.h"
 #include "master/refinement.h"
 
-// A graph of millions of nodes is placed in fewer ways: so many nodes in all, but by each group and
-// each chain in any case.
+// A large graph is placed in fewer ways, so that no more than MOST_PLACED nodes are placed in all;
+// but the ways by groups and by chains are always taken.
 #define MOST_PLACED 8000000
 enum { LEAST_WAYS = 4 };
 
@@ -26,16 +32,16 @@ typedef struct greedy_s {
   leat_graph_t* graph;
   leat_groups_t* groups;
   int32_t* devices;       // node -> device or -1
-  bool* floats;           // node
-  int32_t* sequence;      // nodes by rank
-  int32_t* drawn;         // scratch
+  bool* floats;           // node: takes no time itself and goes where its readers are
+  int32_t* sequence;      // nodes by falling rank
+  int32_t* drawn;         // scratch: nodes whose inputs are to be drawn
   leat_units_t unit_sets[LEAT_UNITS_COUNT];
-  const int32_t* units;   // those in use: node -> unit
+  const int32_t* units;   // of the kind in use: node -> unit
   int* unit_devices;      // unit -> device or -1
-  int64_t* unit_times;    // [unit][device]
-  bool reserves;
-  int64_t* reserved;      // device -> what the units begun on it have still to do
-  leat_placement_note_t* notes;  // NULL: nobody asks
+  int64_t* unit_times;    // [unit][device]: ns of all its nodes
+  bool reserves;          // a device counts as taken by the units begun on it
+  int64_t* reserved;      // device -> ns that the units begun on it have still to do
+  leat_placement_note_t* notes;  // NULL: nobody asks for them
 } greedy_t;
 
 static const leat_node_t* node_of(const greedy_t* g, int32_t index) {
@@ -48,6 +54,8 @@ static int64_t time_on(const greedy_t* g, int32_t node, int device) {
   return g->sim.times[(size_t)node * (size_t)g->sim.device_count + (size_t)device];
 }
 
+// A node floats when it may run on several devices, takes no time on any of them, and all that it
+// waits for floats.
 static void find_floating(greedy_t* g) {
   for (size_t i = 0; i < g->graph->node_count; ++i) {
     int32_t index = g->sim.order[i];
@@ -67,13 +75,15 @@ static void find_floating(greedy_t* g) {
   }
 }
 
-// What a group or node would keep on the device.
+// The bytes that |node| leaves on its device: its outputs, and its value if it is a variable.
 static int64_t room_needed(const greedy_t* g, int32_t node) {
   int64_t bytes = 0;
   for (uint32_t v = g->sim.values[node]; v < g->sim.values[node + 1]; ++v) bytes += g->sim.bytes[v];
   return bytes;
 }
 
+// Whether |device| has memory for |node| and for those of its inputs that lie elsewhere. The host's
+// memory counts as unlimited.
 static bool has_room(const greedy_t* g, int32_t node, int device) {
   const leat_placement_device_t* d = &g->sim.options->devices[device];
   if (d->memory_limit_bytes <= 0 || !d->has_own_memory) return true;
@@ -86,7 +96,7 @@ static bool has_room(const greedy_t* g, int32_t node, int device) {
   return bytes <= d->memory_limit_bytes;
 }
 
-// Is |source| still free to come along to |device|?
+// Whether |source| floats, has no device yet, and may come to |device|.
 static bool can_draw(const greedy_t* g, int32_t source, int device) {
   const leat_group_t* group = leat_groups_of(g->groups, source);
   return g->floats[source] && g->devices[source] < 0 &&
@@ -97,6 +107,7 @@ static leat_status_t array(leat_arena_t* arena, size_t count, size_t item_bytes,
   return leat_arena_allocate_array(arena, count + 1, item_bytes, (void**)out);
 }
 
+// The time on a device that cannot run the node counts as 0.
 static int64_t own_time(const greedy_t* g, int32_t node, int device) {
   int64_t time = time_on(g, node, device);
   return time == INT64_MAX ? 0 : time;
@@ -107,6 +118,7 @@ static int64_t unit_time(const greedy_t* g, int32_t node, int device) {
   return g->unit_times[(size_t)g->units[node] * (size_t)g->sim.device_count + (size_t)device];
 }
 
+// Adds up the times of each unit's nodes.
 static void add_unit_times(greedy_t* g) {
   size_t count = g->graph->node_count, devices = (size_t)g->sim.device_count;
   memset(g->unit_times, 0, count * devices * sizeof *g->unit_times);
@@ -118,8 +130,8 @@ static void add_unit_times(greedy_t* g) {
 
 // ---- Choosing -----------------------------------------------------------------------------------
 
-// Where the node begins a unit, all of that follows; with |reserves|, after all that units begun on
-// the device have still to do there.
+// When |node| would end on |device|, together with the rest of its unit. With |reserves| it begins
+// after all that the units begun on the device have still to do there.
 static int64_t end_on(greedy_t* g, int32_t node, int device) {
   const leat_node_t* n = node_of(g, node);
   int64_t start = g->sim.free_at[device] + (g->reserves ? g->reserved[device] : 0);
@@ -134,6 +146,8 @@ static int64_t end_on(greedy_t* g, int32_t node, int device) {
   return start + unit_time(g, node, device);
 }
 
+// Returns the device for |node|: that of its group or of its unit if there is one with room, else
+// the one where it ends first. Devices without room count only in the second round.
 static int choose(greedy_t* g, int32_t node, const leat_group_t* group) {
   if (group->device >= 0) return group->device;
   int of_unit = g->unit_devices[g->units[node]];
@@ -157,6 +171,8 @@ static int choose(greedy_t* g, int32_t node, const leat_group_t* group) {
   return best;
 }
 
+// Places |node| and its group on |device|. The first node of a unit that takes time decides for the
+// unit; otherwise a placeholder, which only the CPU can run, would draw the whole unit there.
 static void settle(greedy_t* g, int32_t node, int device) {
   LEAT_DCHECK(device >= 0 && leat_group_allows(leat_groups_of(g->groups, node), device));
   int* of_unit = &g->unit_devices[g->units[node]];
@@ -171,7 +187,8 @@ static void settle(greedy_t* g, int32_t node, int device) {
   leat_groups_of(g->groups, node)->device = device;
 }
 
-// Floating inputs come along, and theirs; those that cannot take their first device.
+// Places the floating inputs of |node| on its device, and their floating inputs in turn; those that
+// may not be there get their first device.
 static void draw_inputs(greedy_t* g, int32_t node) {
   int32_t drawn = 0;
   g->drawn[drawn++] = node;
@@ -195,6 +212,7 @@ static void draw_inputs(greedy_t* g, int32_t node) {
   }
 }
 
+// Places one node and simulates its run, as far as the step is simulated by now.
 static void place_node(greedy_t* g, int32_t node) {
   int device = choose(g, node, leat_groups_of(g->groups, node));
   const leat_node_t* n = node_of(g, node);
@@ -216,7 +234,7 @@ static void place_node(greedy_t* g, int32_t node) {
   leat_simulator_release_inputs(&g->sim, node, g->devices);
 }
 
-// Sorts by rank: a node comes before all that wait for it.
+// Restores the heap below |root|; its smallest rank is on top.
 static void sift(greedy_t* g, int32_t root, int32_t end) {
   int32_t* s = g->sequence;
   for (int32_t child; (child = 2 * root + 1) < end; root = child) {
@@ -228,6 +246,7 @@ static void sift(greedy_t* g, int32_t root, int32_t end) {
   }
 }
 
+// Sorts |sequence| by falling rank with heapsort, which needs no memory.
 static void sort_by_rank(greedy_t* g) {
   int32_t count = (int32_t)g->graph->node_count;
   for (int32_t i = 0; i < count; ++i) g->sequence[i] = g->sim.order[i];
@@ -240,6 +259,7 @@ static void sort_by_rank(greedy_t* g) {
   }
 }
 
+// Places all nodes with the units of |kind|. Floating nodes that nobody drew are placed at the end.
 static void place_in_order(greedy_t* g, int kind, bool reserves) {
   LEAT_DCHECK(kind >= 0 && kind < LEAT_UNITS_COUNT);
   size_t count = g->graph->node_count;
@@ -264,7 +284,7 @@ static void place_in_order(greedy_t* g, int kind, bool reserves) {
   }
 }
 
-// Everything that may on |device|, the rest on its first.
+// Places everything that may be there on |device|, and the rest on its first device.
 static void place_on_one(greedy_t* g, int device) {
   for (size_t i = 0; i < g->graph->node_count; ++i) {
     const leat_group_t* group = leat_groups_of(g->groups, (int32_t)i);
@@ -273,6 +293,7 @@ static void place_on_one(greedy_t* g, int device) {
   }
 }
 
+// Notes why each node lies where it lies, for those who look on.
 static void note_nodes(greedy_t* g, const int32_t* devices) {
   leat_simulator_run(&g->sim, devices);
   for (size_t i = 0; i < g->graph->node_count; ++i) {
@@ -312,7 +333,7 @@ static leat_status_t place(greedy_t* g, leat_arena_t* arena) {
   for (size_t way = 0; way < 2 * LEAT_UNITS_COUNT; ++way) {
     if (way >= LEAST_WAYS && way * count > MOST_PLACED) break;
     place_in_order(g, (int)way / 2, way % 2);
-    if (way == 0) memcpy(best, g->devices, count * sizeof *best);  // fits or not
+    if (way == 0) memcpy(best, g->devices, count * sizeof *best);  // kept if no placement fits
     leat_refinement_consider(&refinement, g->devices);
   }
   for (int d = 0; d < g->sim.device_count; ++d) {

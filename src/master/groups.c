@@ -1,13 +1,21 @@
-// Groups, by TensorFlow's rules. Three ties, in this order:
-//   references and handles   the reader lives where the variable does; where the two ask for
-//                            different devices the variable's request stands
-//   "_class" = "loc:@name"   all that name one group, whether or not a node of that name is here
-// Each group keeps its members' requests merged and the devices whose kernels serve all of them; at
-// the end the request narrows the set (soft placement lets go of its type and number first).
+// Finds colocation groups by TensorFlow's rules. Nodes are tied together in this order:
+//
+//   references and handles   a node that takes a variable's reference or handle lies where the
+//                            variable lies; where the two ask for different devices, the variable's
+//                            request stands
+//   "_class" = "loc:@name"   all nodes that name one group lie together, whether or not a node of
+//                            that name is in the graph
+//
+// Each group keeps its members' merged request, and the set of devices whose kernels serve all of
+// them; uniting two groups merges the requests and intersects the sets. At the end the request
+// narrows the set; with soft placement, a request that leaves nothing loses its device type and
+// number first. The set of every group is then not empty, on which the placers rely. The groups are
+// found afresh for each graph, in nearly linear time.
 #include "master/groups.h"
 
 #include <string.h>
 
+// Whether two sets have a device in common; a set with itself: whether it has any.
 static bool has_any(const leat_groups_t* g, const leat_device_set_t* a,
                     const leat_device_set_t* b) {
   leat_device_set_t any = 0;
@@ -15,6 +23,7 @@ static bool has_any(const leat_groups_t* g, const leat_device_set_t* a,
   return any != 0;
 }
 
+// The root of the node's group, with path halving.
 static int32_t find_root(const leat_groups_t* g, int32_t node) {
   LEAT_DCHECK(node >= 0 && (size_t)node < g->graph->node_count);
   while (g->items[node].parent != node) {
@@ -36,7 +45,7 @@ int leat_groups_first_device(const leat_groups_t* groups, const leat_group_t* gr
   return 0;
 }
 
-// ---- Words --------------------------------------------------------------------------------------
+// ---- Messages -----------------------------------------------------------------------------------
 
 static LEAT_COLD leat_status_t cannot_place(const leat_groups_t* g, const leat_node_t* node,
                                             const char* reason) {
@@ -55,6 +64,7 @@ static LEAT_COLD leat_status_t cannot_place(const leat_groups_t* g, const leat_n
   return status;
 }
 
+// Adds to |status| the two nodes that cannot be together.
 static LEAT_COLD leat_status_t about(leat_status_t status, const leat_groups_t* g, int32_t a,
                                      int32_t b) {
   return leat_status_annotate(status, "Place failed for colocated nodes '%.*s' and '%.*s'",
@@ -82,7 +92,7 @@ leat_status_t leat_groups_initialize(const leat_graph_t* graph,
   LEAT_RETURN_IF_ERROR(leat_arena_allocate_array(arena, devices, sizeof(int), (void**)&g->order));
   LEAT_RETURN_IF_ERROR(leat_arena_allocate_array(arena, (size_t)g->set_words, sizeof *g->matching,
                                                  (void**)&g->matching));
-  // Later stages take device 0 for granted.
+  // Later stages rely on there being a device 0.
   LEAT_DCHECK(options->device_count > 0);
   int next = 0;
   for (int cpu = 0; cpu < 2; ++cpu) {
@@ -99,7 +109,8 @@ leat_status_t leat_groups_initialize(const leat_graph_t* graph,
   return leat_ok_status();
 }
 
-// The scratch set of the devices that |name| allows.
+// Returns the set of devices that |name| allows, in scratch memory: it is valid until the next
+// call.
 static const leat_device_set_t* devices_matching(const leat_groups_t* g,
                                                  const leat_device_name_t* name) {
   memset(g->matching, 0, (size_t)g->set_words * sizeof *g->matching);
@@ -110,13 +121,14 @@ static const leat_device_set_t* devices_matching(const leat_groups_t* g,
   return g->matching;
 }
 
+// What soft placement leaves of a request: the machine, but neither type nor number of the device.
 static leat_device_name_t softened(leat_device_name_t name) {
   name.type = LEAT_SV("");
   name.index = LEAT_DEVICE_ANY;
   return name;
 }
 
-// Sets in |feasible|, which is empty, the devices with a kernel for |node|.
+// Adds to |feasible|, which must be empty, the devices that have a kernel for |node|.
 static leat_status_t find_serving(const leat_groups_t* g, const leat_node_t* node,
                                   leat_device_set_t* feasible) {
   LEAT_DCHECK(!has_any(g, feasible, feasible));
@@ -149,7 +161,7 @@ leat_status_t leat_groups_check_node(const leat_groups_t* groups, const leat_nod
                                              : cannot_place(groups, node, "which matches none");
 }
 
-// Narrows a group to what its members ask for; |node| is the first of them.
+// Narrows a group to the devices that its request allows; |node| is its first member, for messages.
 static leat_status_t settle(const leat_groups_t* g, const leat_node_t* node, leat_group_t* group) {
   // Uniting groups refuses those that share no device.
   LEAT_DCHECK(has_any(g, group->feasible, group->feasible));
@@ -191,6 +203,8 @@ static leat_status_t start_group(leat_groups_t* g, int32_t index) {
   return leat_ok_status();
 }
 
+// Unites the groups of |a| and |b|. |asked| may lose its type and number where soft placement
+// allows; the request of variables may not.
 static leat_status_t unite(leat_groups_t* g, int32_t a, int32_t b) {
   int32_t x = find_root(g, a), y = find_root(g, b);
   if (x == y) return leat_ok_status();
@@ -214,7 +228,7 @@ static leat_status_t unite(leat_groups_t* g, int32_t a, int32_t b) {
   return leat_ok_status();
 }
 
-// |reader| takes a reference or handle that comes from |source|.
+// Unites |reader| with |source|, whose reference or handle it takes.
 static leat_status_t tie(leat_groups_t* g, int32_t source, int32_t reader) {
   leat_group_t* from = leat_groups_of(g, source);
   leat_group_t* to = leat_groups_of(g, reader);
@@ -232,6 +246,7 @@ static leat_status_t tie(leat_groups_t* g, int32_t source, int32_t reader) {
   return unite(g, source, reader);
 }
 
+// Ties a node to the makers of the references and handles that it takes.
 static leat_status_t tie_to_inputs(leat_groups_t* g, int32_t index) {
   const leat_node_t* node = &g->graph->nodes[index];
   for (int i = 0; i < node->input_count; ++i) {
@@ -244,7 +259,8 @@ static leat_status_t tie_to_inputs(leat_groups_t* g, int32_t index) {
   return leat_ok_status();
 }
 
-// |first|: group name -> 1 + the first node seen that names it.
+// Unites node |index| with the groups that its attribute "_class" names. |first| maps the name of a
+// group without a node of that name to the first node that names it.
 static leat_status_t unite_class(leat_groups_t* g, int32_t index, leat_string_map_t* first) {
   const leat_attr_value_t* classes = leat_node_attr(&g->graph->nodes[index], LEAT_SV("_class"));
   if (!classes || classes->kind != LEAT_ATTR_STRING || !classes->is_list) return leat_ok_status();
@@ -278,7 +294,7 @@ static leat_status_t unite_classes(leat_groups_t* g) {
 }
 
 leat_status_t leat_groups_find(leat_groups_t* groups, leat_arena_t* arena) {
-  // leat_groups_initialize has been there.
+  // leat_groups_initialize must have been called.
   LEAT_DCHECK(groups->names && groups->order && groups->set_words > 0);
   size_t count = groups->graph->node_count;
   leat_device_set_t* sets;

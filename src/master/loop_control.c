@@ -1,5 +1,14 @@
-// Frames come parents first, so that a control loop inside another finds the Merge that begins it
-// anew.
+// Adds the control loops of loops that lie on several devices (loop_control.h). The work has five
+// parts: nodes on a loop's border are moved to the device of their neighbour in the loop, so that
+// no edge which closes a loop is cut; the frames are found; for each frame, the devices that take
+// part in it are found; each of them gets a control loop; and nodes in the loop wait for its Merge.
+//
+//   control loop:  Const ─▶ Enter ─▶ Merge ─▶ Switch(LoopCond) ─▶ NextIteration ─▶ Merge
+//
+// A device also takes part in all frames around a frame that it takes part in, because the control
+// loop of an inner loop must begin anew in each iteration of the outer one: its Const waits for the
+// outer control loop's Merge. Frames are therefore handled parents first. A loop on a single device
+// with memory of its own needs a control loop too, since values are received there from the host.
 #include "master/loop_control.h"
 
 #include <string.h>
@@ -10,7 +19,7 @@ typedef struct adder_s {
   leat_arena_t* arena;
   leat_loop_control_t* control;
   int32_t* conditions;  // frame -> its LoopCond, or -1
-  bool* takes_part;     // frame * device_count + device
+  bool* takes_part;     // [frame * device_count + device]
 } adder_t;
 
 static leat_status_t allocate(const adder_t* a, size_t count, size_t item_bytes, void* out) {
@@ -34,11 +43,13 @@ static leat_status_t find_frames(adder_t* a) {
 
 // ---- Borders ------------------------------------------------------------------------------------
 
+// Whether |node| is the Enter of a loop invariant.
 static bool is_invariant(const leat_node_t* node) {
   return (node->op->flags & LEAT_OP_ENTER) && leat_node_attr_bool(node, "is_constant", false);
 }
 
-// A copy of the Enter of an invariant for the readers on |device|.
+// Copies the Enter of an invariant to |device| for the readers there. |*inout_copy| is 0 until
+// then; node 0 cannot be a copy.
 static leat_status_t copy_enter(adder_t* a, int32_t index, int device, int32_t* inout_copy) {
   LEAT_DCHECK(is_invariant(&a->graph->nodes[index]));
   if (*inout_copy) return leat_ok_status();
@@ -55,9 +66,10 @@ static leat_status_t copy_enter(adder_t* a, int32_t index, int device, int32_t* 
   return leat_ok_status();
 }
 
+// Lets each reader of an invariant read the copy on its own device.
 static leat_status_t settle_invariants(adder_t* a) {
   size_t count = a->graph->node_count, devices = (size_t)a->control->device_count;
-  int32_t** copies;  // of each such Enter, by device
+  int32_t** copies;  // [node][device] -> copy of that Enter, allocated on first need
   LEAT_RETURN_IF_ERROR(allocate(a, count, sizeof *copies, &copies));
   for (size_t i = 0; i < count; ++i) {
     for (int k = 0; k < a->graph->nodes[i].input_count; ++k) {
@@ -79,6 +91,7 @@ static leat_status_t settle_invariants(adder_t* a) {
   return leat_ok_status();
 }
 
+// Moves the nodes on the borders of loops.
 static leat_status_t settle_borders(adder_t* a) {
   for (size_t i = 0; i < a->graph->node_count; ++i) {
     leat_node_t* node = &a->graph->nodes[i];
@@ -96,7 +109,7 @@ static leat_status_t settle_borders(adder_t* a) {
   return settle_invariants(a);
 }
 
-// ---- Who takes part -----------------------------------------------------------------------------
+// ---- Devices of a frame ------------------------------------------------------------------------
 
 static bool* part(const adder_t* a, int32_t frame, int device) {
   LEAT_DCHECK(frame >= 0 && frame < a->control->frames.count);
@@ -104,6 +117,7 @@ static bool* part(const adder_t* a, int32_t frame, int device) {
   return &a->takes_part[frame * a->control->device_count + device];
 }
 
+// Finds the condition of each frame, and the devices that take part in it.
 static leat_status_t find_parts(adder_t* a) {
   const leat_frames_t* frames = &a->control->frames;
   LEAT_RETURN_IF_ERROR(allocate(a, (size_t)frames->count, sizeof(int32_t), &a->conditions));
@@ -123,7 +137,8 @@ static leat_status_t find_parts(adder_t* a) {
   return leat_ok_status();
 }
 
-// Values are received in the frame: it lies on several devices, or on one with memory of its own.
+// Whether values are received within the frame: it lies on several devices, or on one with memory
+// of its own.
 static bool is_spread(const adder_t* a, int32_t frame) {
   int count = 0;
   bool own_memory = false;
@@ -143,12 +158,13 @@ static leat_status_t no_condition(const leat_frame_t* frame) {
                           LEAT_SV_ARG(frame->name));
 }
 
+// Adds the control loop of frame |index| on |device|.
 static leat_status_t add_loop(adder_t* a, int32_t index, int device) {
-  // Frame 0 is what is in no loop.
+  // Frame 0 is the graph outside of all loops.
   LEAT_DCHECK(index > 0 && index < a->control->frames.count);
   leat_loop_control_t* control = a->control;
   const leat_frame_t* frame = &control->frames.items[index];
-  // The frame around it has its control loop already.
+  // The frame around it comes before it, so its control loop is there already.
   LEAT_DCHECK(frame->parent >= 0 && frame->parent < index);
   if (a->conditions[index] < 0) return no_condition(frame);
   leat_string_view_t scope;
@@ -191,7 +207,9 @@ static leat_status_t add_loops(adder_t* a) {
   return leat_ok_status();
 }
 
-// What may receive something in a loop comes behind the Merge that the Recv will wait for.
+// Lets the first |count| nodes, those that were there before the control loops, wait for the Merge
+// of their frame on their device. A node that receives a value thus comes after the Merge for which
+// the Recv will wait.
 static leat_status_t order_receivers(adder_t* a, size_t count) {
   for (size_t i = 0; i < count; ++i) {
     const leat_node_t* node = &a->graph->nodes[i];
@@ -204,14 +222,15 @@ static leat_status_t order_receivers(adder_t* a, size_t count) {
   return leat_ok_status();
 }
 
-// The frames of the graph as it is now: their numbers follow its order, which the loops changed.
+// Finds the frames of the graph as it is now. Their numbers follow the order of the nodes, which
+// the control loops have changed, so the Merges are entered again under the new numbers.
 static leat_status_t renumber(adder_t* a) {
   leat_loop_control_t* control = a->control;
   const int32_t* merges = control->merges;
   int32_t places = control->frames.count * control->device_count;
   LEAT_RETURN_IF_ERROR(find_frames(a));
   LEAT_RETURN_IF_ERROR(allocate(a, (size_t)places, sizeof(int32_t), &control->merges));
-  // Control loops are in the frames that were there.
+  // Control loops belong to the loops' frames, so there are no new ones.
   LEAT_DCHECK(places == control->frames.count * control->device_count);
   for (int32_t i = 0; i < places; ++i) control->merges[i] = -1;
   for (int32_t i = 0; i < places; ++i) {

@@ -1,6 +1,8 @@
+// Where the values of a node lie (memory_kind.h), by the row of the kernel that was chosen for the
+// node's device.
 #include "master/memory_kind.h"
 
-// Is |name| one of "shape; axis"?
+// Whether |name| is one of the names in |text|, such as "shape; axis".
 static bool lists(const char* text, leat_string_view_t name) {
   leat_string_view_t rest = leat_string_view_from(text);
   while (rest.size > 0) {
@@ -21,7 +23,7 @@ static bool is_host(const leat_placer_options_t* placement, const leat_node_t* n
   if (!device->has_own_memory) return true;
   if (leat_dtype_in(leat_dtype_base(type), LEAT_DTYPES_OBJECT)) return true;
   const leat_kernel_row_t* row;
-  // It was found when the node was placed: there is nothing to allocate.
+  // The kernel was found when the node was placed, so this cannot fail for want of one.
   leat_status_free(leat_kernel_registry_probe(placement->kernels, node->op, node->attrs,
                                               node->attr_count, device->type, &row));
   if (!row || !row->host_memory) return false;

@@ -1,5 +1,15 @@
-// The graph of the signature with its arguments and fetches replaced. Keys of both name the client
-// as the device at the other end.
+// Partial runs. The signature's graph is rebuilt so that a client can exchange values with a step
+// that is running: each argument becomes a Recv, and each fetch gets a Send, which is a target of
+// the step:
+//
+//   client ── send_tensor("feed_0") ─▶ rendezvous ─▶ _Recv ─▶ ... ─▶ _Send ─▶ rendezvous
+//   client ◀─ receive_tensor("fetch_0") ──────────────────────────────────────────┘
+//
+// The keys of both name the client as the device at the other end. The rebuilt graph has no feeds
+// and no fetches of its own, so it is compiled and started as any other; missing feeds hold up
+// exactly the nodes that depend on them, without a thread. Which fetch needs which feed is found
+// once, when the run begins, so that a fetch whose feeds are missing can be refused instead of
+// waiting forever.
 #include "master/partial_run.h"
 
 #include <stdio.h>
@@ -17,18 +27,19 @@ struct leat_partial_run_s {
   leat_compiled_t* compiled;
   int64_t step_id;
   int feed_count, fetch_count;
-  bool* needs;  // fetch * feed_count + feed
+  bool* needs;  // [fetch * feed_count + feed]
   leat_notification_t finished;
-  leat_status_t status;  // when finished
+  leat_status_t status;  // of the step, once |finished| is open
 };
 
 // ---- Which fetch needs which feed ---------------------------------------------------------------
 
+// Walks backwards from each fetch, over data and control edges, to the arguments that it reaches.
 static leat_status_t find_needs(leat_partial_run_t* run, const leat_rewrite_t* rewrite) {
   const leat_graph_t* graph = rewrite->graph;
   size_t cells = (size_t)run->fetch_count * (size_t)run->feed_count + 1;
   int32_t* stack;
-  int32_t* seen;  // fetch + 1 that came by
+  int32_t* seen;  // node -> 1 + the last fetch whose walk came to it
   LEAT_RETURN_IF_ERROR(
       leat_allocator_allocate_array(run->allocator, cells, 1, (void**)&run->needs));
   LEAT_RETURN_IF_ERROR(leat_allocator_allocate_array(
@@ -59,6 +70,7 @@ static leat_status_t find_needs(leat_partial_run_t* run, const leat_rewrite_t* r
 
 // ---- The graph ----------------------------------------------------------------------------------
 
+// Adds a Send of |input|, or a Recv where there is no |input|, for feed or fetch |index|.
 static leat_status_t add_transfer(leat_graph_t* graph, leat_string_view_t op, const char* what,
                                   int index, int dtype, leat_output_t input, int32_t* out_node) {
   leat_string_view_t key, name;
@@ -76,6 +88,7 @@ static leat_status_t add_transfer(leat_graph_t* graph, leat_string_view_t op, co
   return leat_graph_add_node(graph, &spec, out_node);
 }
 
+// Copies all nodes to |graph|, with a Recv in place of each argument.
 static leat_status_t copy_nodes(const leat_graph_t* old, leat_graph_t* graph,
                                 const leat_node_map_t* map) {
   for (size_t i = 0; i < old->node_count; ++i) {
@@ -93,7 +106,8 @@ static leat_status_t copy_nodes(const leat_graph_t* old, leat_graph_t* graph,
   return leat_ok_status();
 }
 
-// Nodes keep their numbers; the Sends come behind them and are targets.
+// Copies the nodes, which keep their numbers, and adds the Sends behind them. The Sends become
+// targets, and no fetch is left.
 static leat_status_t open_ends(leat_rewrite_t* rewrite, leat_graph_t* graph,
                                const leat_node_map_t* map) {
   int32_t* targets;
@@ -119,6 +133,8 @@ static leat_status_t open_ends(leat_rewrite_t* rewrite, leat_graph_t* graph,
   return leat_ok_status();
 }
 
+// Replaces the graph of |rewrite| by one that exchanges its feeds and fetches through the
+// rendezvous.
 static leat_status_t rebuild(leat_rewrite_t* rewrite) {
   leat_graph_t* graph;
   leat_node_map_t map = {0};
@@ -140,7 +156,8 @@ static leat_status_t rebuild(leat_rewrite_t* rewrite) {
 
 // ---- The step -----------------------------------------------------------------------------------
 
-// Who waits for a fetch hears why it will never come.
+// A leat_worker_done_fn_t. A failure aborts the step's rendezvous, so that a fetch that waits there
+// ends with the step's status.
 static void finish(void* data, leat_status_t status) {
   leat_partial_run_t* run = data;
   run->status = status;
@@ -197,6 +214,7 @@ bool leat_partial_run_needs(const leat_partial_run_t* run, int fetch, int feed) 
   return run->needs[fetch * run->feed_count + feed];
 }
 
+// The rendezvous key of a feed or fetch, as _Send and _Recv build it (ops/sendrecv/transfer_cpu.c).
 static leat_string_view_t key_of(char* text, size_t size, const char* what, int index) {
   int length = snprintf(text, size, CLIENT ";%016x;" CLIENT ";%s_%d;0:0", 0, what, index);
   return leat_string_view_make(text, (size_t)length);
@@ -234,7 +252,7 @@ leat_status_t leat_partial_run_fetch(leat_partial_run_t* run, int fetch, leat_te
 
 void leat_partial_run_end(leat_partial_run_t* run) {
   if (!run) return;
-  // A step that has come to its end does not hear of it.
+  // Has no effect on a step that has ended already.
   run->worker->vtable->abort_step(
       run->worker, run->step_id,
       leat_make_status(LEAT_CANCELLED, "Run failed: the partial run was given up"));

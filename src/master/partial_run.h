@@ -1,6 +1,6 @@
-// A step in parts: feeds come when the client has them, fetches are taken when they are wanted. The
-// step runs from the beginning; its feeds are Recvs and its fetches Sends of its own rendezvous, so
-// that it waits where a feed is missing.
+// A partial run: a step whose feeds come when the client has them, and whose fetches are taken when
+// they are wanted. The step runs from the beginning. Its feeds are Recvs and its fetches Sends of
+// the step's rendezvous, so that it waits where a feed is missing.
 #ifndef LEAT_MASTER_PARTIAL_RUN_H_
 #define LEAT_MASTER_PARTIAL_RUN_H_
 
@@ -8,19 +8,23 @@
 
 typedef struct leat_partial_run_s leat_partial_run_t;
 
-// |rewrite| is a signature's, pruned; taken over, even on failure.
+// Compiles the signature's pruned graph |rewrite|, which is taken over, also on failure, and starts
+// the step. Blocks until it has been compiled.
 LEAT_MUST_USE leat_status_t leat_partial_run_begin(const leat_master_options_t* options,
                                                    leat_rewrite_t* rewrite, int feed_count,
                                                    leat_partial_run_t** out_run);
-// Does fetch |fetch| need feed |feed|?
+// Whether fetch |fetch| depends on feed |feed|.
 bool leat_partial_run_needs(const leat_partial_run_t* run, int fetch, int feed);
-// Shares |value|. Each feed once. Fails with the step's status when that has failed.
+// Gives the step the value of a feed, which is shared. Each feed may be given once. Fails with the
+// step's status when the step has failed.
 LEAT_MUST_USE leat_status_t leat_partial_run_feed(leat_partial_run_t* run, int feed,
                                                   const leat_tensor_t* value);
-// Waits for the value, which the caller owns. Each fetch once.
+// Blocks until the value is there; the caller owns it. Each fetch may be taken once.
+// INVALID_ARGUMENT when the value is dead.
 LEAT_MUST_USE leat_status_t leat_partial_run_fetch(leat_partial_run_t* run, int fetch,
                                                    leat_tensor_t* out_value);
-// Ends the step, with CANCELLED where it still waits; NULL is allowed.
+// Ends the step, with CANCELLED where it still waits, blocks until it has ended, and frees |run|;
+// NULL is allowed.
 void leat_partial_run_end(leat_partial_run_t* run);
 
 #endif  // LEAT_MASTER_PARTIAL_RUN_H_

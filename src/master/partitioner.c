@@ -1,12 +1,18 @@
-// Cuts edges. Every node goes, in its old order, into the graph of its device; an input from
-// elsewhere is replaced by the Recv of that (output, destination), made on first need together with
-// its Send.
+// Cuts a placed graph at the edges between devices (section 3.2.2). Each node is copied into the
+// graph of its device, inputs first. An input that comes from another device is replaced by the
+// Recv of that (output, destination), which is made on first need together with its Send:
 //
-//   A: x ── y          A: x ── _Send          B: _Recv ── y
-//        (y on B)
+//   before   A: x ─┬─▶ y     (y, z on B)       after   A: x ─▶ _Send     B: _Recv ─┬─▶ y
+//                  └─▶ z                                                           └─▶ z
 //
-// A device with memory of its own is two places: an edge between its memory and the host's is cut
-// within its graph, and what is fetched from it is received on a device that the host can read.
+// All readers on a device thus share one transfer. The worker's executors then synchronize by these
+// transfers alone, and the master need not take part in a step (3.2.2).
+//
+// A device with memory of its own is two places. An edge between its memory and the host's is cut
+// inside its graph by a pair whose one end is a Host op, and what is fetched from it is received on
+// a device that the host can read. Edges that close a loop are set last, when both their ends have
+// been copied; they are never cut, because loop_control.c moves the nodes at both ends to one
+// device.
 #include "master/partitioner.h"
 
 #include <string.h>
@@ -21,13 +27,14 @@ typedef struct cut_s {
   const uint64_t* incarnations;
   leat_partition_t* by_device;  // [device_count]; graph NULL where nothing lies
   int32_t* place;               // node -> its index in its device's graph
-  int32_t* starts;              // device -> 1 + a node without inputs, for constants to follow
+  int32_t* starts;              // device -> 1 + a NoOp for constants to wait for, or 0
   uint64_t* first_edge;         // node -> the number of its control edge; its outputs follow
   leat_word_map_t receives;     // (output, destination) -> Recv in the destination's graph
   leat_loop_control_t loops;
   leat_arena_t arena;
 } cut_t;
 
+// The key in |receives|: the number of the edge's source, the destination, and which memory there.
 static uint64_t receive_key(const cut_t* c, leat_output_t source, int device, bool host) {
   // Keys of two edges differ because the numbers of a node's edges end where the next node's begin.
   LEAT_DCHECK(source.index >= LEAT_CONTROL_INDEX);
@@ -42,6 +49,7 @@ static bool has_own_memory(const cut_t* c, int device) {
   return c->placement->devices[device].has_own_memory;
 }
 
+// Whether the value lies in host memory; a control edge has none, and counts as if it did.
 static bool is_host(const cut_t* c, leat_output_t source) {
   return source.index == LEAT_CONTROL_INDEX ||
          leat_memory_output_is_host(c->placement, &c->graph->nodes[source.node], source.index);
@@ -59,7 +67,7 @@ static leat_status_t add(leat_graph_t* graph, leat_node_spec_t* spec, leat_strin
   return leat_graph_add_node(graph, spec, out_node);
 }
 
-// A control edge travels as an empty tensor that is made when its source has run.
+// Adds the value that a control edge sends: an empty constant that waits for node |source|.
 static leat_status_t add_dummy(cut_t* c, leat_graph_t* graph, int32_t source,
                                leat_string_view_t name, leat_output_t* out_value) {
   leat_tensor_t* empty;
@@ -74,7 +82,9 @@ static leat_status_t add_dummy(cut_t* c, leat_graph_t* graph, int32_t source,
   return status;
 }
 
-// Names begin with '_', which no client's node does. |host|: the value is wanted in host memory.
+// Adds the Send and the Recv of |source| for device |to|; |host|: the value is wanted in host
+// memory. Their names begin with '_', as no client's node's does. A Recv in a loop waits for its
+// control loop.
 static leat_status_t add_pair(cut_t* c, leat_output_t source, int to, bool host,
                               int32_t* out_receive) {
   const leat_node_t* node = &c->graph->nodes[source.node];
@@ -124,7 +134,8 @@ static leat_status_t add_pair(cut_t* c, leat_output_t source, int to, bool host,
              to_host ? LEAT_OP_NAME_HOST_RECV : LEAT_OP_NAME_RECV, out_receive);
 }
 
-// |source| as seen from device |to|, in the host's memory or the device's.
+// Finds |source| as device |to| sees it, in host memory or in the device's; adds a transfer where
+// there is none yet.
 static leat_status_t map_input(cut_t* c, leat_output_t source, int to, bool host,
                                leat_output_t* out) {
   LEAT_DCHECK(leat_output_exists(source) && (size_t)source.node < c->graph->node_count);
@@ -147,6 +158,7 @@ static leat_status_t map_input(cut_t* c, leat_output_t source, int to, bool host
   return leat_ok_status();
 }
 
+// Gives an argument the next number in its partition, and remembers which feed of the whole it is.
 static leat_status_t note_feed(leat_partition_t* partition, int32_t node) {
   LEAT_DCHECK(partition->graph->nodes[node].op->flags & LEAT_OP_ARGUMENT);
   leat_graph_t* graph = partition->graph;
@@ -161,7 +173,7 @@ static leat_status_t note_feed(leat_partition_t* partition, int32_t node) {
   return leat_ok_status();
 }
 
-// In host memory? A reference is handed over as it is.
+// Whether |node| wants its |input| in host memory. A reference is passed as it is, without a copy.
 static bool wants_host(const cut_t* c, const leat_node_t* node, int input) {
   if (input >= node->input_count) return true;
   bool takes_ref = node->op->has_ref_inputs && leat_dtype_is_ref(leat_node_input_type(node, input));
@@ -169,8 +181,8 @@ static bool wants_host(const cut_t* c, const leat_node_t* node, int input) {
                    : leat_memory_input_is_host(c->placement, c->graph, node, input);
 }
 
-// A plan keeps constants in host memory; one that shall lie in the device must run, behind a node
-// that does nothing.
+// Lets a constant that shall lie in the device wait for a NoOp. The executor's plan takes constants
+// without inputs from host memory without running them, but this one has to run.
 static leat_status_t follow_start(cut_t* c, int32_t index) {
   const leat_node_t* node = &c->graph->nodes[index];
   int device = node->assigned_device;
@@ -188,7 +200,7 @@ static leat_status_t follow_start(cut_t* c, int32_t index) {
   return leat_graph_add_control_input(graph, c->place[index], c->starts[device] - 1);
 }
 
-// The edge comes from a node that is copied later, on the same device.
+// Whether the edge comes from a node that is copied later, around a loop on the same device.
 static bool closes_loop(const cut_t* c, const leat_node_t* node, int input) {
   return input < node->input_count && leat_edge_closes_loop(c->graph, node, node->inputs[input]);
 }
@@ -208,6 +220,7 @@ static leat_status_t close_loops(cut_t* c) {
   return leat_ok_status();
 }
 
+// Copies node |index| into its device's graph, with its inputs as that device sees them.
 static leat_status_t copy_node(cut_t* c, int32_t index) {
   const leat_node_t* node = &c->graph->nodes[index];
   leat_partition_t* partition = &c->by_device[node->assigned_device];
@@ -227,7 +240,7 @@ static leat_status_t copy_node(cut_t* c, int32_t index) {
   return follow_start(c, index);
 }
 
-// Where a fetch is taken: at its node, or where the host can read it.
+// Finds where a fetch is taken: at its node, or on a device that the host can read.
 static leat_status_t map_fetch(cut_t* c, leat_output_t fetch, int* out_device,
                                leat_output_t* out) {
   *out_device = c->graph->nodes[fetch.node].assigned_device;
@@ -266,6 +279,7 @@ static leat_status_t note_fetches(cut_t* c, const leat_output_t* fetches, int fe
   return leat_ok_status();
 }
 
+// Cuts the whole graph. Every device that has nodes gets a graph before the first node is copied.
 static leat_status_t cut(cut_t* c, const leat_output_t* fetches, int fetch_count) {
   size_t count = c->graph->node_count;
   LEAT_RETURN_IF_ERROR(
@@ -298,7 +312,7 @@ static leat_status_t allocate_partitions(int count, leat_partitions_t* partition
   return leat_ok_status();
 }
 
-// All nodes on one device: the graph itself.
+// Makes the graph itself the only partition; all its nodes lie on |device|.
 static leat_status_t hand_through(leat_graph_t** inout_graph, const leat_output_t* fetches,
                                   int fetch_count, int device, leat_partitions_t* partitions) {
   LEAT_RETURN_IF_ERROR(allocate_partitions(1, partitions));
@@ -324,6 +338,7 @@ static int only_device(const leat_graph_t* graph) {
   return device;
 }
 
+// Drops the partitions of devices on which nothing lies.
 static void drop_empty(leat_partitions_t* partitions) {
   int kept = 0;
   for (int i = 0; i < partitions->count; ++i) {

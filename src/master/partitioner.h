@@ -1,5 +1,6 @@
-// Cuts a placed graph into one graph a device (section 3.2.2). An edge that crosses becomes a Send
-// and a Recv, one pair for each (tensor, destination device); a control edge sends a dummy.
+// Cuts a placed graph into one graph for each device (section 3.2.2). An edge that crosses devices
+// becomes a Send and a Recv, one pair for each tensor and destination device, however many nodes
+// read it there; a control edge sends an empty tensor.
 #ifndef LEAT_MASTER_PARTITIONER_H_
 #define LEAT_MASTER_PARTITIONER_H_
 
@@ -9,8 +10,8 @@
 typedef struct leat_partition_s {
   int device;               // index in the placement's device list
   leat_graph_t* graph;
-  leat_output_t* fetches;   // those of the whole that lie here, in |graph|
-  int* fetch_indices;       // their places in the whole's list
+  leat_output_t* fetches;   // the fetches that are taken here, as outputs of |graph|
+  int* fetch_indices;       // [fetch_count]: their places in the list of the whole graph
   int fetch_count;
   int* feed_indices;        // places in the whole's feeds of the ARGUMENT nodes here; the nodes'
   int feed_count;           // "index" attributes are renumbered 0, 1, ...
@@ -21,8 +22,10 @@ typedef struct leat_partitions_s {
   int count;
 } leat_partitions_t;
 
-// |incarnations| [device_count] go into the rendezvous keys. One device: the graph itself is handed
-// through (|*inout_graph| becomes NULL), with no Send.
+// |incarnations| [device_count] go into the rendezvous keys. Where all nodes lie on one device that
+// the host can read, the graph itself becomes the only partition (|*inout_graph| becomes NULL),
+// without any Send. Otherwise the graph stays the caller's, with the control loops of
+// loop_control.h added.
 LEAT_MUST_USE leat_status_t leat_partition(leat_graph_t** inout_graph, const leat_output_t* fetches,
                                            int fetch_count,
                                            const leat_placer_options_t* placement,

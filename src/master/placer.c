@@ -1,9 +1,15 @@
-// The simple placer: TensorFlow's rules. Each group gets the first of its feasible devices,
-// accelerators before the CPU, lower numbers first, but for three cases in which a copy is saved:
-//   a node that reads shapes only lies with its input;
-//   a node that hands its one input on to one reader lies with its input where both ask for the
-//   same device;
-//   a node that only generates a value lies with its readers when they are together.
+// The simple placer, which follows TensorFlow's rules, and the frame of both placers. Each
+// colocation group gets the first of its feasible devices, accelerators before the CPU and lower
+// numbers first. There are three exceptions, each of which saves a copy between devices:
+//
+//   - a node that reads only shapes lies with its input;
+//   - a node that passes its one input on to one reader lies with its input, where the nodes on
+//     both sides ask for the same device;
+//   - a node that only generates a value lies with its readers, when they are all on one device.
+//
+// Generators are therefore placed last, when the devices of their readers are known. Whichever
+// placer runs, groups are found first and stateful nodes are held at the devices of earlier
+// signatures (anchors.h); a graph without any request on a single device skips all of this.
 #include "master/placer.h"
 
 #include "base/log.h"
@@ -23,12 +29,13 @@ static void note(const simple_t* s, int32_t node, leat_placement_reason_t reason
   if (notes) notes[node] = (leat_placement_note_t){.reason = reason, .other = other};
 }
 
+// Whether |node| has no inputs and one output that is no reference.
 static bool is_generator(const leat_node_t* node) {
   return node->input_count + node->control_count == 0 && node->output_count == 1 &&
          !leat_dtype_is_ref(node->output_types[0]);
 }
 
-// The node whose device |index| should share, or -1.
+// Returns the input whose device node |index| should share by the first two exceptions, or -1.
 static int32_t wanted_input(const simple_t* s, int32_t index) {
   const leat_node_t* node = &s->graph->nodes[index];
   if (node->input_count != 1) return -1;
@@ -46,7 +53,7 @@ static int32_t wanted_input(const simple_t* s, int32_t index) {
   return alike ? input : -1;
 }
 
-// A reader with which all others lie, or -1.
+// Returns a reader of node |index| when all its readers lie on one device, or -1.
 static int32_t wanted_reader(const simple_t* s, int32_t index) {
   uint32_t begin = s->readers.begin[index], end = s->readers.begin[index + 1];
   if (begin == end) return -1;
@@ -67,6 +74,8 @@ static int count_feasible(const leat_groups_t* groups, const leat_group_t* group
   return count;
 }
 
+// Places node |index|: on the device of its group when that has one, else beside node |beside| (-1:
+// nowhere in particular), else on the group's first device.
 static void choose(simple_t* s, int32_t index, int32_t beside, leat_placement_reason_t reason) {
   LEAT_DCHECK(index >= 0 && (size_t)index < s->graph->node_count);
   leat_groups_t* groups = s->groups;
@@ -112,7 +121,8 @@ static leat_status_t place_simple(leat_graph_t* graph, leat_groups_t* groups) {
   return leat_ok_status();
 }
 
-// One device and no constraint: nothing to decide (a missing kernel shows when the plan is made).
+// Places everything on the only device, when no node asks for one and nobody wants notes. A kernel
+// that is missing is reported later, when the plan is made.
 static bool place_on_only_device(leat_graph_t* graph, const leat_placer_options_t* options) {
   if (options->device_count != 1 || options->notes) return false;
   for (size_t i = 0; i < graph->node_count; ++i) {

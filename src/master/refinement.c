@@ -1,5 +1,17 @@
-// What is tried lies in |devices|; a move notes what it changed, so that it can be taken back. Most
-// moves are bad ones: their simulation ends when the step is sure to be too long.
+// Local search over placements. The state is |devices|; a move puts all nodes of a unit (units.h)
+// on one device, draws the floating inputs along, and simulates the step. A move that is not kept
+// is taken back from the list of its changes, which is cheaper than copying the placement. Most
+// moves are bad, so the simulation gives up as soon as the step is sure to be longer than the
+// limit.
+//
+// First each unit of each kind is tried on each device, until a round improves nothing. This ends
+// in a local minimum, which annealing leaves: it draws random moves and also accepts steps that are
+// a little longer than the present one, by a slack that falls to zero:
+//
+//   slack = draw from [0, best / heat * (budget left / budget)^2]
+//
+// There are three rounds of annealing, each from the best placement so far and with less heat.
+// Random numbers come from fixed seeds, so that a graph is always placed in the same way.
 #include "master/refinement.h"
 
 #include <string.h>
@@ -9,15 +21,16 @@ typedef struct leat_refinement_move_s {
   int32_t before;  // its device
 } move_t;
 
-// Of moving units, and of each round of annealing; together about half a second.
+// The budget of moving units, and of each round of annealing, in simulated nodes. Together they
+// take about half a second.
 #define VISITED_NODES 3000000
-// A small graph has few ways to go: so many nodes for each pair of nodes.
+// A small graph has few placements, so its budget is this many nodes for each pair of its nodes.
 #define VISITED_EACH 64
-// By how much a move may lengthen the step at first, in each round of annealing: one part in so
-// many.
+// In each round of annealing, a move may lengthen the step at first by the best step's time divided
+// by this.
 static const int kHeat[] = {15, 25, 50};
 enum { ROUNDS = sizeof kHeat / sizeof kHeat[0] };
-// Something that more nodes read stays where it is.
+// A floating node with more readers than this is not drawn along.
 #define MOST_READERS 64
 
 leat_status_t leat_refinement_initialize(leat_refinement_t* r, leat_arena_t* arena) {
@@ -38,6 +51,7 @@ static const leat_group_t* group_of(const leat_refinement_t* r, int32_t node) {
   return &r->sim->groups->items[r->units[LEAT_UNITS_GROUPS].of[node]];
 }
 
+// Whether the step that was just simulated keeps the memory limits of all devices.
 static bool fits(const leat_simulator_t* s) {
   for (int d = 0; d < s->device_count; ++d) {
     const leat_placement_device_t* device = &s->options->devices[d];
@@ -57,6 +71,7 @@ void leat_refinement_consider(leat_refinement_t* r, const int32_t* devices) {
 
 // ---- Moves --------------------------------------------------------------------------------------
 
+// Moves the nodes of |unit| to |device|, as far as their groups allow it, and notes the changes.
 static void move_unit(leat_refinement_t* r, const leat_units_t* units, int32_t unit, int device) {
   for (uint32_t i = units->begin[unit]; i < units->begin[unit + 1]; ++i) {
     int32_t node = units->nodes[i];
@@ -79,7 +94,8 @@ static bool all_readers_on(leat_refinement_t* r, int32_t node, int device) {
   return true;
 }
 
-// What floats comes along with the last of its readers, with its group.
+// Moves each floating input of the moved nodes, with its group, when all its readers are on
+// |device|.
 static void draw_inputs(leat_refinement_t* r, int device) {
   const leat_simulator_t* s = r->sim;
   const leat_units_t* groups = &r->units[LEAT_UNITS_GROUPS];
@@ -102,7 +118,7 @@ static void take_back(leat_refinement_t* r) {
   }
 }
 
-// Keeps the move of a unit if the step then takes |limit_ns| at most.
+// Moves the unit of |node| and keeps that if the step then takes |limit_ns| at most.
 static bool try_move(leat_refinement_t* r, int kind, int32_t node, int device, int64_t limit_ns) {
   r->moved_count = 0;
   move_unit(r, &r->units[kind], r->units[kind].of[node], device);
@@ -118,7 +134,8 @@ static bool try_move(leat_refinement_t* r, int kind, int32_t node, int device, i
   return kept;
 }
 
-// Each unit of a kind to each device, the one on the longest way first.
+// Tries each unit of |kind| on each device, in the order of the units' first nodes by rank, so that
+// the longest ways come first. Returns whether anything got better.
 static bool improve(leat_refinement_t* r, int kind) {
   bool better = false;
   size_t count = r->sim->graph->node_count;
@@ -126,7 +143,7 @@ static bool improve(leat_refinement_t* r, int kind) {
   for (size_t i = 0; i < count && r->budget > 0; ++i) {
     int32_t node = r->sequence[i];
     bool* tried = &r->tried[r->units[kind].of[node]];
-    // A unit is tried when its first node's turn comes.
+    // Each unit is tried once, when the turn of its first node comes.
     if (*tried || r->floats[node]) continue;
     *tried = true;
     for (int d = 0; d < r->sim->device_count && r->budget > 0; ++d) {
@@ -139,7 +156,7 @@ static bool improve(leat_refinement_t* r, int kind) {
 
 // ---- Annealing ----------------------------------------------------------------------------------
 
-// With a fixed sequence of random numbers: the same graph is placed the same way.
+// A xorshift generator with a fixed seed, so that a graph is always placed in the same way.
 static uint64_t draw(uint64_t* seed, uint64_t below) {
   LEAT_DCHECK(below > 0 && *seed != 0);
   *seed ^= *seed << 13;
@@ -148,8 +165,8 @@ static uint64_t draw(uint64_t* seed, uint64_t below) {
   return *seed % below;
 }
 
-// A node and a device. Every other move is of a node that the step's end waits for, mostly to the
-// device of the one that it waits for.
+// Draws a node and a device. Half of the moves are of a node on the critical path, and half of
+// these go to the device of the node that it waited for, which removes a transfer from the path.
 static void draw_move(const leat_refinement_t* r, uint64_t* seed, uint64_t luck, int32_t* out_node,
                       int* out_device) {
   size_t at = luck & 128 ? draw(seed, r->path_count) : 0;
@@ -158,7 +175,8 @@ static void draw_move(const leat_refinement_t* r, uint64_t* seed, uint64_t luck,
   if ((luck & 192) == 192 && at + 1 < r->path_count) *out_device = r->devices[r->path[at + 1]];
 }
 
-// Moves that may make the step longer at first, less and less of them; of clusters first.
+// One round of annealing. In the first half of the first round only clusters move, which changes
+// much at once.
 static void anneal(leat_refinement_t* r, int64_t budget, int round) {
   uint64_t seed = UINT64_C(0x9e3779b97f4a7c15) + (uint64_t)round;
   copy(r->devices, r->best, r->sim->graph->node_count);

@@ -1,4 +1,8 @@
-// One pass by itself, between two looks at what it works on.
+// Runs one optimization pass by itself and shows the graph before and after it, for tools and
+// tests. A pass on whole graphs sees the signature's graph (placed, if it is a pass on placed
+// graphs); a pass on partitions sees what the partitioner cuts it into. The name "all" stands for
+// all passes that run by default on a whole graph, in the order in which the master runs them.
+// Nothing is registered or run.
 #include <string.h>
 
 #include "master/master.h"
@@ -12,7 +16,7 @@ typedef struct show_pass_s {
   void* data;
 } show_pass_t;
 
-// NULL: all.
+// Finds the pass |name|; "all" gives NULL.
 static leat_status_t find_pass(const char* name, const leat_pass_t** out_pass) {
   for (const leat_pass_t* const* pass = leat_passes; *pass; ++pass) {
     *out_pass = *pass;
@@ -33,7 +37,7 @@ static leat_status_t show_whole(const show_pass_t* s) {
   return s->show(s->data, true, s->rewrite->graph);
 }
 
-// All that run by default on the whole graph, in their order.
+// Runs all default passes on the whole graph, those on placed graphs after placing it.
 static leat_status_t show_default(const show_pass_t* s) {
   LEAT_RETURN_IF_ERROR(s->show(s->data, false, s->rewrite->graph));
   const leat_pass_options_t options = leat_master_pass_options(s->options);

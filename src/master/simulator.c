@@ -1,5 +1,18 @@
-// Events in order of time: the device that can start a node first does. A node waits in its
-// device's heap of arrivals (by time) and then in that of ready nodes (by rank).
+// A discrete-event simulation of one step. Events need no common queue: at each turn the device
+// that can start a node first does so. Each device has two heaps. A node whose inputs are all on
+// their way waits in the heap of arrivals, by the time when the last one comes; nodes whose inputs
+// have come wait in the heap of ready nodes, by rank:
+//
+//   last input is sent ─▶ arrivals (by time) ─▶ ready (by rank) ─▶ runs ─▶ its outputs are sent
+//
+//   rank(n)   = mean time(n) + max over readers r of (rank(r) + 1)
+//   finish(n) = max(free(device), arrival of the last input) + time(n, device)
+//
+// A placement is judged by many thousands of such steps, so all that does not depend on the
+// placement (times, sizes, edges, ranks) is computed once and laid out in arrays. A step that
+// cannot be good enough is given up early by two lower bounds: the way from the node that starts
+// now, and the work that is left for its device. Edges that close a loop are ignored: each loop is
+// simulated as one iteration.
 #include "master/simulator.h"
 
 #include <string.h>
@@ -67,7 +80,7 @@ static uint32_t value_of(const leat_simulator_t* s, leat_output_t output) {
   return s->values[output.node] + (uint32_t)(output.index - LEAT_CONTROL_INDEX);
 }
 
-// A variable's value stays on its device.
+// The bytes that a variable keeps on its device for the whole step; 0 for other nodes.
 static int64_t kept_bytes(const leat_node_t* node) {
   const leat_attr_value_t* shape = leat_node_attr(node, LEAT_SV("shape"));
   if (!(node->op->flags & LEAT_OP_VARIABLE) || !shape || shape->kind != LEAT_ATTR_SHAPE) return 0;
@@ -79,6 +92,7 @@ static int64_t kept_bytes(const leat_node_t* node) {
   return count;
 }
 
+// Fills in the node's times on all devices and the sizes of its values.
 static void measure_node(leat_simulator_t* s, int32_t index) {
   const leat_node_t* node = &s->graph->nodes[index];
   const leat_group_t* group = leat_groups_of(s->groups, index);
@@ -116,6 +130,7 @@ int64_t leat_simulator_least_time(const leat_simulator_t* s, int32_t node) {
   return least == INT64_MAX ? 0 : least;
 }
 
+// Computes the ranks from the end of the step backwards.
 static void rank_nodes(leat_simulator_t* s) {
   for (size_t i = s->graph->node_count; i-- > 0;) {
     int32_t node = s->order[i];
@@ -123,14 +138,15 @@ static void rank_nodes(leat_simulator_t* s) {
     s->least[node] += leat_simulator_least_time(s, node);
     for (uint32_t k = s->source_begin[node]; k < s->source_begin[node + 1]; ++k) {
       int32_t source = s->sources[k];
-      // A tie goes to the node nearer the start.
+      // One more, so that a node without time ranks above its readers.
       s->rank[source] = LEAT_MAX(s->rank[source], s->rank[node] + 1);
       s->least[source] = LEAT_MAX(s->least[source], s->least[node]);
     }
   }
 }
 
-// What waits for what, without the graph's nodes: a step is simulated often.
+// Lists the edges in arrays of their own: stepping through the graph's nodes would be slower, and a
+// step is simulated often.
 static void list_edges(leat_simulator_t* s) {
   uint32_t edges = 0, sources = 0;
   for (size_t i = 0; i < s->graph->node_count; ++i) {
@@ -241,6 +257,9 @@ void leat_simulator_reset(leat_simulator_t* s) {
   }
 }
 
+// When |value| of |source| is on device |to|. A value is sent once to each device, and |arrival|
+// keeps the time. The sender's channel is free again when the value has left it, a latency before
+// it arrives.
 static inline int64_t arrive(leat_simulator_t* s, int32_t source, uint32_t value, int from, int to,
                              bool commit) {
   LEAT_DCHECK(value >= s->values[source] && value < s->values[source + 1]);
@@ -270,6 +289,7 @@ static inline int64_t time_on(const leat_simulator_t* s, int32_t node, int devic
   return time == INT64_MAX ? 0 : time;  // asked for where it cannot run
 }
 
+// A node without time does not occupy the device.
 void leat_simulator_occupy(leat_simulator_t* s, int32_t node, int device, int64_t start_ns) {
   LEAT_DCHECK(device >= 0 && device < s->device_count && start_ns >= 0);
   int64_t time = time_on(s, node, device);
@@ -300,6 +320,7 @@ static inline void await(leat_simulator_t* s, int32_t node, int device) {
   push(heap_of(s, device, HEAP_ARRIVALS), (leat_simulator_item_t){s->ready[node], node});
 }
 
+// Sends the outputs of |node| and lets readers wait for their arrival.
 static void finish_node(leat_simulator_t* s, int32_t node, const int32_t* devices) {
   leat_simulator_release_inputs(s, node, devices);
   for (uint32_t e = s->edge_begin[node]; e < s->edge_begin[node + 1]; ++e) {
@@ -312,7 +333,7 @@ static void finish_node(leat_simulator_t* s, int32_t node, const int32_t* device
   }
 }
 
-// The device that can start something first, and when; -1: nothing is left.
+// Returns the device that can start a node first, and when; -1 when nothing is left.
 static inline int find_first(const leat_simulator_t* s, int64_t* out_start) {
   int first = -1;
   int64_t start = INT64_MAX;
@@ -331,7 +352,8 @@ static inline int find_first(const leat_simulator_t* s, int64_t* out_start) {
   return first;
 }
 
-// Shares out the heaps and the work.
+// Resets the state, and divides the memory of the heaps among the devices by their numbers of
+// nodes.
 static void begin_step(leat_simulator_t* s, const int32_t* devices) {
   size_t nodes = s->graph->node_count;
   leat_simulator_reset(s);
@@ -349,8 +371,8 @@ static void begin_step(leat_simulator_t* s, const int32_t* devices) {
   }
 }
 
-// When a device starts |node| at |start_ns|, the step lasts as long as the way from there at least,
-// and as long as the device's work that is left.
+// When a device starts |node| at |start|, the step cannot end before the way from that node to the
+// end, nor before the device's remaining work, is done.
 bool leat_simulator_run_within(leat_simulator_t* s, const int32_t* devices, int64_t limit_ns) {
   begin_step(s, devices);
   s->visited = s->graph->node_count / 4;
@@ -376,7 +398,8 @@ void leat_simulator_run(leat_simulator_t* s, const int32_t* devices) {
   (void)leat_simulator_run_within(s, devices, INT64_MAX);
 }
 
-// What |node| waited for: the device, or an input; -1 at the start of the step.
+// Returns what |node| waited for before it started: the node before it on its device, or an input;
+// -1 at the start of the step.
 static int32_t waited_for(const leat_simulator_t* s, const int32_t* devices, int32_t node) {
   int to = devices[node];
   int64_t start = s->finish[node] - time_on(s, node, to);

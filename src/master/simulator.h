@@ -1,17 +1,19 @@
-// A step simulated over the cost model (section 3.2.1): what a placement takes. Each device runs
-// one node at a time, of those whose inputs have come the one on the longest way to the end; each
-// pair of devices has a channel each way that carries one value at a time, once for each
-// destination.
+// Simulates a step over the cost model (section 3.2.1), to tell how long it takes with a given
+// placement. Each device runs one node at a time: of the nodes whose inputs have come, the one of
+// the highest rank. Each pair of devices has a channel each way, which carries one value at a time,
+// and each value once for each destination. A simulator belongs to one thread; all its arrays lie
+// in an arena.
 #ifndef LEAT_MASTER_SIMULATOR_H_
 #define LEAT_MASTER_SIMULATOR_H_
 
 #include "master/groups.h"
 
-// A value's way to one that waits for it.
+// A value, and a node that waits for it.
 typedef struct leat_simulator_edge_s {
   int32_t reader;
   uint32_t value;
 } leat_simulator_edge_t;
+// An item of a heap.
 typedef struct leat_simulator_item_s {
   int64_t key;
   int32_t node;
@@ -26,26 +28,26 @@ typedef struct leat_simulator_s {
   int32_t* order;      // inputs first; edges that close a loop count for nothing
   int32_t* position;   // in |order|
   bool acyclic;        // no edge closes a loop
-  uint32_t* values;    // node -> its control value; its outputs follow
-  int64_t* bytes;      // value -> size; what a variable keeps is at its control value
+  uint32_t* values;    // node -> the number of its control value; those of its outputs follow
+  int64_t* bytes;      // value -> size; at a control value: what the node, a variable, keeps
   int64_t* times;      // [node][device] ns; INT64_MAX where it cannot run
   int64_t* rank;       // node -> time from its start to the end of the step, on average
-  int64_t* least;      // node -> the same at least: on the fastest devices, nothing moved
-  int64_t* made_bytes;            // node -> all that it gives out
+  int64_t* least;      // node -> lower bound of that: on the fastest devices, without transfers
+  int64_t* made_bytes;            // node -> the bytes of all its outputs
   leat_link_t* links;             // [from][to]
-  uint32_t* edge_begin;           // node -> its edges
+  uint32_t* edge_begin;           // node -> its first edge to a reader
   leat_simulator_edge_t* edges;
-  uint32_t* source_begin;         // node -> what it waits for
+  uint32_t* source_begin;         // node -> the first of the nodes that it waits for
   int32_t* sources;
-  // Of the simulated step, by device.
+  // Results of the last step; arrays by device.
   int64_t makespan_ns;
   int64_t* busy_ns;
   int64_t* peak_bytes;
-  size_t visited;      // what the last one took: nodes run, and a quarter of all to begin
-  // Of the simulated step, inner.
-  int64_t* memory;     // in use
+  size_t visited;      // the cost of simulating it: nodes run, and a quarter of all for the start
+  // The state of the step.
+  int64_t* memory;     // device -> bytes in use
   int64_t* free_at;
-  int64_t* channel;    // [from][to] free at
+  int64_t* channel;    // [from][to]: when the channel is free
   int64_t* arrival;    // [value][device]; -1 = not sent there yet
   int64_t* finish;     // node
   int64_t* ready;      // node -> its last input's arrival
@@ -59,36 +61,39 @@ typedef struct leat_simulator_s {
   int32_t* heap_sizes;           // [2][device]
 } leat_simulator_t;
 
-// Ends with deinitialize, whatever it returns; arrays lie in |arena|.
+// Prepares for the graph of |groups|. leat_simulator_deinitialize must follow, whatever this
+// returns.
 LEAT_MUST_USE leat_status_t leat_simulator_initialize(leat_groups_t* groups, leat_arena_t* arena,
                                                       leat_simulator_t* out_simulator);
 void leat_simulator_deinitialize(leat_simulator_t* simulator);
-// A step with |devices| [node]. The result is in makespan_ns, busy_ns, peak_bytes, finish. A step
-// that is sure to last longer than |limit_ns| is given up: false.
+// Simulates a step with |devices| [node]; the results are in makespan_ns, busy_ns, peak_bytes and
+// finish. Returns false, without results, when the step is sure to take longer than |limit_ns|.
 bool leat_simulator_run_within(leat_simulator_t* simulator, const int32_t* devices,
                                int64_t limit_ns);
 void leat_simulator_run(leat_simulator_t* simulator, const int32_t* devices);
 
-// On the fastest device.
+// The time of |node| on the device that is fastest for it.
 int64_t leat_simulator_least_time(const leat_simulator_t* simulator, int32_t node);
-// The nodes whose end the step's end waited for, from the last back; |out_nodes| has room for all.
+// Lists the nodes of the critical path of the last step, from its last node back to the start.
+// |out_nodes| has room for all nodes.
 size_t leat_simulator_critical_path(const leat_simulator_t* simulator, const int32_t* devices,
                                     int32_t* out_nodes);
 
-// ---- Also of use to a placer that simulates as it goes ------------------------------------------
+// ---- For a placer that simulates while it places -----------------------------------------------
 
 void leat_simulator_reset(leat_simulator_t* simulator);
-// Is input |index| of |node| one that the step waits for?
+// Whether |node| waits for its input |index| in a step; not so for an edge that closes a loop.
 static inline bool leat_simulator_waits(const leat_simulator_t* s, int32_t node, int index) {
   return s->acyclic || s->position[s->graph->nodes[node].inputs[index].node] < s->position[node];
 }
-// When |source|'s value would be on |to|, |from| being where it is made; |commit| sends it.
+// When the value of |source|, which is made on |from|, would be on |to|. With |commit| it is sent,
+// so that the channel is taken.
 int64_t leat_simulator_arrival(leat_simulator_t* simulator, leat_output_t source, int from, int to,
                                bool commit);
 // Notes that |node| runs on |device| from |start_ns|.
 void leat_simulator_occupy(leat_simulator_t* simulator, int32_t node, int device,
                            int64_t start_ns);
-// Its inputs are read: what nobody reads any more is given back.
+// Notes that the inputs of |node| have been read: outputs that nobody will read any more are freed.
 void leat_simulator_release_inputs(leat_simulator_t* simulator, int32_t node,
                                    const int32_t* devices);
 

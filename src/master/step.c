@@ -1,13 +1,24 @@
-// Runs steps: one request to the worker for each partition, and one status for the caller. A step
-// that is waited for keeps its state on the stack of the waiting thread, and a step of one
-// partition that ends before its call returns takes no lock and wakes nobody. The first failure of
-// a partition is the step's status; it is told to the worker, which ends the other partitions.
+// Runs steps of compiled signatures: one request to the worker for each partition, and one status
+// for the caller. There are two kinds of runs: leat_compiled_run, in which a thread waits, and
+// leat_compiled_start, which reports by a callback.
+//
+// A waiting thread keeps the step's state on its stack. The usual step, of one partition that ends
+// before its call returns, takes no lock and wakes nobody: the atomic |state| of the wait tells
+// that it is done already. Only a thread that has to wait longer parks on a notification.
+//
+//   RUNNING ─▶ DONE                        the step ended before the thread had to wait
+//   RUNNING ─▶ PARKED ─▶ DONE              the thread waits, and is woken
+//   RUNNING or PARKED ─▶ ASKED ─▶ RUNNING  the thread runs a part of the step that it waits for
+//
+// The first failure of a partition is the step's status; the worker is told to abort the step, so
+// that the other partitions, which may wait for a Recv from the failed one, end too. A step that
+// may have left something with the worker is cleaned up when all partitions have ended.
 #include "base/clock.h"
 #include "base/sync.h"
 #include "kernel/cancellation.h"
 #include "master/compiled.h"
 
-// A thread takes several numbers at a time: concurrent steps share no counter.
+// A thread takes this many step numbers at a time, so that concurrent steps do not share a counter.
 #define IDS_OF_A_THREAD 256
 static _Atomic(int64_t) next_free_id = 1;
 static LEAT_THREAD_LOCAL int64_t next_id, ids_left;
@@ -23,27 +34,27 @@ int64_t leat_master_new_step(void) {
 
 // ---- Waiting ------------------------------------------------------------------------------------
 
-// Counts down the partitions of a step; the first failure is kept. |state| lets the usual case, a
-// step that ends before its call returns, go without any lock. A step of one partition may ask the
-// waiting thread to go on with it.
+// The states of a wait; the picture at the top of the file shows their order.
 typedef enum { WAIT_RUNNING, WAIT_PARKED, WAIT_ASKED, WAIT_DONE } wait_state_t;
+// A step that a thread waits for: counts its partitions down and keeps the first failure.
 typedef struct wait_s {
   leat_step_waiter_t waiter;
-  void (*rest)(void* data);  // of the step, when asked
+  void (*rest)(void* data);  // what the thread is asked to run, in state WAIT_ASKED
   void* rest_data;
   _Atomic(int) pending;
   _Atomic(int) state;
   leat_worker_t* worker;
   int64_t step_id;
-  bool several;  // partitions: a failure must reach the others
-  bool aborted;  // the worker remembers that
+  bool several;  // there are other partitions, which must learn of a failure
+  bool aborted;  // abort_step was called, so the worker remembers the step
   bool leaves_traces;
   leat_spinlock_t lock;
   leat_status_t status;
   leat_notification_t* notification;
 } wait_t;
 
-// Keeps the first failure (|status|, taken); where the step has other partitions they hear of it.
+// Joins |status| (taken) to |*inout_status|, under |lock|; with |several| partitions it aborts the
+// step.
 static void note_failure(leat_worker_t* worker, int64_t step_id, bool several,
                          leat_spinlock_t* lock, leat_status_t* inout_status,
                          leat_status_t status) {
@@ -54,12 +65,14 @@ static void note_failure(leat_worker_t* worker, int64_t step_id, bool several,
   if (cause) worker->vtable->abort_step(worker, step_id, cause);
 }
 
-// The wait is the waiting thread's again at once, unless that one is parked.
+// Changes the state, and wakes the waiting thread if it is parked. The thread may return at once,
+// and the wait with it, unless it was parked; |wait| must not be used afterwards.
 static void wake(wait_t* wait, wait_state_t state) {
   int before = atomic_exchange_explicit(&wait->state, state, memory_order_acq_rel);
   if (before == WAIT_PARKED) leat_notification_open(wait->notification);
 }
 
+// A leat_worker_done_fn_t of each partition's request.
 static void partition_done(void* data, leat_status_t status) {
   wait_t* wait = data;
   LEAT_DCHECK(atomic_load_explicit(&wait->pending, memory_order_relaxed) > 0);
@@ -71,6 +84,8 @@ static void partition_done(void* data, leat_status_t status) {
   }
 }
 
+// The waiter's function: asks the waiting thread to run |fn|. Only a step of one partition may ask,
+// so there is one request at a time.
 static void go_on(leat_step_waiter_t* self, void (*fn)(void* data), void* data) {
   wait_t* wait = (wait_t*)self;
   // Only a step of one partition may ask, so that one request is there at a time.
@@ -80,6 +95,8 @@ static void go_on(leat_step_waiter_t* self, void (*fn)(void* data), void* data) 
   wake(wait, WAIT_ASKED);
 }
 
+// Waits until the state changes. When the deadline passes first, the step is aborted, and this goes
+// on waiting for its end.
 static void park(wait_t* wait, int64_t deadline_ns) {
   leat_notification_t notification;
   leat_notification_initialize(&notification);
@@ -96,6 +113,8 @@ static void park(wait_t* wait, int64_t deadline_ns) {
   leat_notification_deinitialize(&notification);
 }
 
+// Waits for the end of the step, runs what the thread is asked to run meanwhile, and cleans up
+// after a step that may have left something with the worker.
 static leat_status_t wait_for(wait_t* wait, int64_t deadline_ns) {
   int state;
   while (LEAT_UNLIKELY((state = atomic_load_explicit(&wait->state, memory_order_acquire)) !=
@@ -125,8 +144,7 @@ static leat_status_t run_one(leat_compiled_t* compiled, leat_run_request_t* requ
   return wait_for(wait, request->deadline_ns);
 }
 
-// The requests of all partitions, and their tensors side by side: feeds copied in (borrowed),
-// fetches copied out.
+// The requests of all partitions, and one array with the feeds (borrowed) and the fetches of each.
 typedef struct deal_s {
   leat_run_request_t* requests;
   leat_tensor_t* tensors;
@@ -137,6 +155,7 @@ static void free_deal(const leat_compiled_t* compiled, deal_t* deal) {
   leat_allocator_free(compiled->allocator, deal->tensors);
 }
 
+// Makes the requests of the partitions from that of the whole step.
 static leat_status_t deal_out(const leat_compiled_t* compiled, const leat_run_request_t* whole,
                               deal_t* deal) {
   int count = compiled->partition_count;
@@ -173,6 +192,7 @@ static leat_status_t deal_out(const leat_compiled_t* compiled, const leat_run_re
   return leat_ok_status();
 }
 
+// Moves the partitions' fetches to those of the whole step, or releases them when the step failed.
 static void collect(const leat_compiled_t* compiled, const leat_run_request_t* whole,
                     leat_status_t status, deal_t* deal) {
   for (int i = 0; i < compiled->partition_count; ++i) {
@@ -225,6 +245,7 @@ leat_status_t leat_compiled_run(leat_compiled_t* compiled, const leat_tensor_t* 
 
 // ---- Runs that nobody waits for -----------------------------------------------------------------
 
+// A run that no thread waits for.
 typedef struct started_s {
   leat_compiled_t* compiled;
   leat_run_request_t whole;
@@ -240,6 +261,7 @@ typedef struct started_s {
   void* data;
 } started_t;
 
+// Called when the caller's step is cancelled.
 static void cancel_started(void* data) {
   started_t* s = data;
   leat_worker_t* worker = s->compiled->worker;
@@ -248,6 +270,8 @@ static void cancel_started(void* data) {
                                                               "cancelled"));
 }
 
+// Runs when the last partition has ended. Once the cancellation is deregistered, nobody else can
+// use |s|.
 static void end_started(started_t* s) {
   LEAT_DCHECK(atomic_load_explicit(&s->pending, memory_order_relaxed) == 0);
   leat_worker_t* worker = s->compiled->worker;

@@ -1,7 +1,13 @@
-// Union-find over nodes, groups first. Clusters are grown as a spanning forest is: over the edges
-// by falling size, and of those alike over the ones first that many do not share (what runs one
-// after the other belongs together, what could run at once does not); two clusters become one where
-// together they are no more than a share of the work.
+// Makes units by union-find over the nodes, beginning with colocation groups. Chains and weights
+// follow from simple rules. Clusters are grown as Kruskal's algorithm grows a spanning forest: over
+// the edges from the largest value to the smallest, two clusters are united where together they do
+// not exceed the limit, a share of the work of one device:
+//
+//   limit = share * (time of all nodes) / (number of devices, a slow one counting for less than 1)
+//
+// Edges that carry most thus end up inside clusters and cost no transfer. Among edges of equal
+// size, those come first whose source and reader have few other edges: nodes that run one after the
+// other belong together, while nodes that could run at once should stay apart.
 #include "master/units.h"
 
 #include <stdlib.h>
@@ -9,15 +15,15 @@
 
 #include "base/checked.h"
 
-// The sizes of clusters, as parts of what a device has to do if the work is divided evenly: its
-// whole part of the graph (a layer of a network) and more, then ever smaller ones.
+// The limits of clusters, as shares of the work of one device when it is divided evenly: first more
+// than one device's part of the graph, then ever smaller ones.
 static const double kLargestShare = 1.4, kNextShare = 0.7;
-// What is small (a shape, a scalar) ties nothing.
+// Constants and variables that are smaller (a shape, a scalar) are not tied to their readers.
 #define LEAST_TYING_BYTES 4096
 
 typedef struct edge_s {
   int64_t bytes;
-  uint32_t width;  // how many read what its source makes, times how many its reader waits for
+  uint32_t width;  // readers of the source, times nodes that the reader waits for
   int32_t source, reader;
 } edge_t;
 
@@ -28,9 +34,9 @@ typedef struct maker_s {
   edge_t* edges;
   size_t edge_count;
   int64_t* least_times;  // node
-  int64_t* times;        // root -> of the whole unit
-  double share_ns;       // of one device
-  int32_t* parents;      // of the units in the making
+  int64_t* times;        // root -> time of the whole unit
+  double share_ns;       // the work of one device
+  int32_t* parents;      // the union-find of the units that are being made
 } maker_t;
 
 static int32_t find(maker_t* m, int32_t node) {
@@ -42,7 +48,7 @@ static int32_t find(maker_t* m, int32_t node) {
 
 static void tie(maker_t* m, int32_t a, int32_t b) { m->parents[find(m, b)] = find(m, a); }
 
-// Ties |node| to its reader when that has no other input that works.
+// Ties |node| to its only reader, when that waits for no other node that takes time.
 static void tie_chain(maker_t* m, int32_t node) {
   const leat_simulator_t* s = m->sim;
   uint32_t begin = s->edge_begin[node];
@@ -56,7 +62,7 @@ static void tie_chain(maker_t* m, int32_t node) {
   if (working == 1) tie(m, node, reader);
 }
 
-// Ties what is not computed (a constant, the read of a variable) to all that read it.
+// Ties a node that waits for no computed value (a constant, a variable's read) to all its readers.
 static void tie_readers(maker_t* m, int32_t node) {
   const leat_simulator_t* s = m->sim;
   if (s->made_bytes[node] < LEAST_TYING_BYTES) return;
@@ -68,6 +74,7 @@ static void tie_readers(maker_t* m, int32_t node) {
   }
 }
 
+// Orders edges by falling size, then by rising width; the rest makes the order unique.
 static int more_bytes(const void* a, const void* b) {
   const edge_t *x = a, *y = b;
   if (x->bytes != y->bytes) return x->bytes < y->bytes ? 1 : -1;
@@ -76,6 +83,7 @@ static int more_bytes(const void* a, const void* b) {
                                 : (x->reader > y->reader) - (x->reader < y->reader);
 }
 
+// Lists the data edges in the order in which clusters grow over them; control edges carry nothing.
 static void list_edges(maker_t* m) {
   const leat_simulator_t* s = m->sim;
   for (size_t i = 0; i < m->count; ++i) {
@@ -93,7 +101,8 @@ static void list_edges(maker_t* m) {
   qsort(m->edges, m->edge_count, sizeof *m->edges, more_bytes);
 }
 
-// A slow device counts for as much of a device as it does of the work in the same time.
+// Computes the work of one device. A slow device counts as the fraction of a device whose work it
+// does in the same time.
 static void find_share(maker_t* m) {
   double all = 0, devices = 0;
   for (size_t i = 0; i < m->count; ++i) all += (double)m->least_times[i];
@@ -110,6 +119,7 @@ static void find_share(maker_t* m) {
   m->share_ns = devices > 0 ? all / devices : 0;
 }
 
+// Unites units along the edges up to |limit_ns|.
 static void grow_clusters(maker_t* m, int64_t limit_ns) {
   memset(m->times, 0, m->count * sizeof *m->times);
   for (size_t i = 0; i < m->count; ++i) m->times[find(m, (int32_t)i)] += m->least_times[i];

@@ -1,5 +1,6 @@
-// What a placer that does not see far places or moves as one: sets of whole colocation groups, of
-// different kinds and sizes.
+// Units: sets of whole colocation groups that a placer places or moves as one. Greedy and local
+// choices look only one step ahead, and larger units let them make larger steps. There are several
+// kinds.
 #ifndef LEAT_MASTER_UNITS_H_
 #define LEAT_MASTER_UNITS_H_
 
@@ -7,8 +8,8 @@
 
 typedef enum leat_units_kind_e {
   LEAT_UNITS_GROUPS,   // each colocation group by itself
-  LEAT_UNITS_CHAINS,   // each node the only reader of the one before
-  LEAT_UNITS_WEIGHTS,  // what is kept, with all that read it
+  LEAT_UNITS_CHAINS,   // chains in which each node is the only reader of the one before
+  LEAT_UNITS_WEIGHTS,  // constants and variables, with all nodes that read them
   LEAT_UNITS_CLUSTERS  // grown along the edges that carry most, of twelve sizes, the largest first
 } leat_units_kind_t;
 #define LEAT_UNITS_COUNT (LEAT_UNITS_CLUSTERS + 12)
@@ -19,7 +20,8 @@ typedef struct leat_units_s {
   int32_t* nodes;   // unit by unit
 } leat_units_t;
 
-// All kinds. |floats| [node]: that it does no work itself and lies with its readers.
+// Makes the units of all kinds, in |arena|. |floats| [node]: it takes no time and lies with its
+// readers.
 LEAT_MUST_USE leat_status_t leat_units_make(const leat_simulator_t* simulator, const bool* floats,
                                             leat_arena_t* arena,
                                             leat_units_t out_units[LEAT_UNITS_COUNT]);

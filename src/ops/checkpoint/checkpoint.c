@@ -1,4 +1,5 @@
-// Saving and restoring variables (section 3.3): checkpoints of both versions.
+// The ops that save and restore variables (section 3.3), for checkpoints of both versions of the
+// format.
 #include "ops/family.h"
 
 #define LEAT_CHECKPOINT_SOURCES(X) \

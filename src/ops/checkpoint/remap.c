@@ -1,5 +1,5 @@
-// Warm starts: a matrix of a checkpoint in another order of rows and columns, and the order itself
-// from two vocabularies.
+// The ops of warm starts: a vocabulary's remapping to an older vocabulary, and a checkpoint's
+// matrix with its rows and columns put in the order that such a remapping says.
 #include "graph/gradient.h"
 #include "graph/inference.h"
 #include "ops/op_rows.h"

@@ -1,4 +1,18 @@
-// CPU kernels of warm starts.
+// CPU kernels of warm starts, which begin training from a checkpoint whose vocabulary was another
+// one.
+//
+// GenerateVocabRemapping reads two text files with a word per line, and gives for each new word the
+// line of the same word in the old file, or -1:
+//
+//   remapping[i] = line in the old file of the new file's line new_vocab_offset + i
+//
+// LoadAndRemapMatrix reads a float matrix of a checkpoint in that order, and fills what has no old
+// row or column from initializing_values, row by row:
+//
+//   output[i, j] = old[row_remapping[i], column_remapping[j]], or the next initializing value
+//
+// The rows that are wanted are sorted by their old number, so that the file is read forwards in
+// pieces of at most max_rows_in_memory rows; a matrix need not fit into memory twice.
 #include <stdlib.h>
 #include <string.h>
 
@@ -7,6 +21,7 @@
 #include "ops/kernel_rows.h"
 #include "ops/lookup/key_rows_cpu.h"
 
+// Copies the single string of input |index| to |arena|, where it ends with NUL.
 static leat_status_t check_text(leat_kernel_context_t* c, int index, leat_arena_t* arena,
                                 leat_string_view_t* out_text) {
   const leat_tensor_t* input = leat_kernel_input(c, index);
@@ -31,7 +46,7 @@ static leat_status_t vocabularies_create(leat_kernel_creation_t* c, void* state)
   return leat_kernel_attr_int(c, "old_vocab_size", &own->old_size);
 }
 
-// All of the file that input |index| names; the caller frees the bytes.
+// Reads the whole file that input |index| names; the caller frees the text.
 static leat_status_t read_vocabulary(leat_kernel_context_t* c, int index,
                                      leat_string_view_t* out_text) {
   leat_arena_t arena;
@@ -50,7 +65,8 @@ static leat_status_t read_vocabulary(leat_kernel_context_t* c, int index,
   return status;
 }
 
-// The first |wanted| lines as keys (-1: all), each with its number as value.
+// Enters the first |wanted| lines (-1: all) as keys, each with its line number as value. As no line
+// may come twice, a key's row number equals its line number.
 static leat_status_t index_lines(leat_string_view_t text, int64_t wanted, leat_key_rows_t* rows) {
   leat_string_view_t line;
   int64_t number = 0, row;
@@ -74,6 +90,7 @@ static leat_status_t index_lines(leat_string_view_t text, int64_t wanted, leat_k
                           (long long)wanted, (long long)number);
 }
 
+// Sets output 0 to the remapping and output 1 to the number of new words that the old file has.
 static leat_status_t map_lines(leat_kernel_context_t* c, leat_string_view_t text,
                                const leat_key_rows_t* rows) {
   const vocabularies_t* own = leat_kernel_state(c);
@@ -91,7 +108,7 @@ static leat_status_t map_lines(leat_kernel_context_t* c, leat_string_view_t text
     TF_TString_Init(&key);
     TF_TString_AssignView(&key, line.data, line.size);
     int64_t row = leat_key_rows_find(rows, &key, 0);
-    ids[number - own->offset] = row;  // the number of its line: none was left out
+    ids[number - own->offset] = row;  // equals the line number, see index_lines
     found += row >= 0;
   }
   *leat_tensor_data(present, int32_t) = found;
@@ -128,7 +145,7 @@ static leat_status_t matrix_create(leat_kernel_creation_t* c, void* state) {
   return leat_kernel_attr_int(c, "max_rows_in_memory", &own->max_rows);
 }
 
-// Where an old row or column goes.
+// A row or column |from| of the old matrix becomes |to| of the new one.
 typedef struct move_s {
   int64_t from, to;
 } move_t;
@@ -138,7 +155,8 @@ static int compare_moves(const void* a, const void* b) {
   return (x->from > y->from) - (x->from < y->from);
 }
 
-// The moves of a remapping, by what they move; -1 moves nothing. In |arena|.
+// Returns the moves of the remapping at input |index|, sorted by |from|, in |arena|; entries of -1
+// are left out. UNIMPLEMENTED when an old row is wanted twice.
 static leat_status_t sort_moves(leat_kernel_context_t* c, int index, int64_t wanted,
                                 leat_arena_t* arena, move_t** out_moves, int64_t* out_count) {
   const leat_tensor_t* ids = leat_kernel_input(c, index);
@@ -168,17 +186,18 @@ static leat_status_t sort_moves(leat_kernel_context_t* c, int index, int64_t wan
   return leat_ok_status();
 }
 
+// One LoadAndRemapMatrix.
 typedef struct load_s {
   leat_kernel_context_t* c;
   leat_bundle_reader_t* reader;
   leat_string_view_t name;
   int64_t old_columns;
-  move_t *rows, *columns;
+  move_t *rows, *columns;  // sorted; |columns| NULL: all columns stay where they are
   int64_t row_count, column_count;
   float* output;
 } load_t;
 
-// That the tensor is a matrix of floats, |*out_columns| wide.
+// Checks that the checkpoint's tensor is a matrix of floats, and finds its number of columns.
 static leat_status_t check_stored(load_t* l, leat_arena_t* arena) {
   const matrix_t* own = leat_kernel_state(l->c);
   leat_pb_bundle_entry_proto_t entry;
@@ -200,6 +219,7 @@ static leat_status_t check_stored(load_t* l, leat_arena_t* arena) {
   return status;
 }
 
+// Copies one old row to its place; columns without an old one stay as they are.
 static void move_row(const load_t* l, const float* from, float* to) {
   if (!l->columns) {
     memcpy(to, from, (size_t)l->old_columns * sizeof *to);
@@ -210,7 +230,8 @@ static void move_row(const load_t* l, const float* from, float* to) {
   }
 }
 
-// Reads the rows of moves |begin| to |end|, and what lies between them, in one piece.
+// Reads the old rows from move |begin| to before move |end|, with those between them that are not
+// wanted, in one piece.
 static leat_status_t load_rows(const load_t* l, int64_t begin, int64_t end) {
   const matrix_t* own = leat_kernel_state(l->c);
   int64_t first = l->rows[begin].from;
@@ -229,6 +250,7 @@ static leat_status_t load_rows(const load_t* l, int64_t begin, int64_t end) {
   return leat_ok_status();
 }
 
+// Reads the rows in pieces that span at most max_rows_in_memory old rows (0 or less: all at once).
 static leat_status_t load_all(const load_t* l) {
   const matrix_t* own = leat_kernel_state(l->c);
   for (int64_t begin = 0, end; begin < l->row_count; begin = end) {
@@ -242,7 +264,8 @@ static leat_status_t load_all(const load_t* l) {
   return leat_ok_status();
 }
 
-// Cells of rows and columns that come from nowhere take the values given, one after the other.
+// Gives the initializing values, in order, to the cells whose row or column has no old one. There
+// must be exactly as many values as cells.
 static leat_status_t fill_missing(const load_t* l) {
   const matrix_t* own = leat_kernel_state(l->c);
   const leat_tensor_t* values = leat_kernel_input(l->c, 4);

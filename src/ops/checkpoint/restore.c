@@ -1,10 +1,13 @@
-// Ops that read tensors of a checkpoint by name, whole or a slice.
+// The ops that read tensors of a checkpoint by name, whole or as a slice. Where a constant input
+// states the slice, as "4 5 -:0,3" (the whole shape, then start and length for each dimension), the
+// output's shape is known before the checkpoint is opened.
 #include "formats/tensor_slice.h"
 #include "graph/gradient.h"
 #include "graph/inference.h"
 #include "ops/op_rows.h"
 
-// Output |output| is what |spec| ("4 5 -:0,3") says; unknown when it is empty.
+// Sets the shape of |output| to that of the slice which |spec| states; it is unknown when |spec| is
+// empty.
 static leat_status_t set_slice_output(leat_inference_t* c, int output, leat_string_view_t spec) {
   leat_shape_t full, slice_shape;
   leat_tensor_slice_t slice;

@@ -1,4 +1,10 @@
-// CPU kernels that read checkpoints.
+// CPU kernels that read checkpoints: Restore and RestoreSlice one tensor, RestoreV2 as many as it
+// has outputs. RestoreV2 reads either version of the format: a bundle when the prefix has an index
+// file, and otherwise a checkpoint of the first version. The tensors of a RestoreV2 are read in
+// parallel, a tensor to a task, as reading and checking them is slow compared with starting a task;
+// the readers may therefore be used by several threads. Before a tensor is read, its type and its
+// whole shape are compared with what the node wants, so that a wrong checkpoint fails before any
+// memory is spent on it.
 #include "base/sync.h"
 #include "formats/bundle.h"
 #include "formats/checkpoint_v1.h"
@@ -6,7 +12,7 @@
 #include "ops/checkpoint/slice_cpu.h"
 #include "ops/kernel_rows.h"
 
-// Either reader behind one function. Safe for several threads.
+// The reader of either version of the format; the other one is NULL. Several threads may read.
 typedef struct source_s {
   leat_bundle_reader_t* bundle;
   leat_checkpoint_v1_t* v1;
@@ -17,7 +23,7 @@ static void source_close(source_t* source) {
   leat_checkpoint_v1_free(source->v1);
 }
 
-// Type and whole shape (to be released) of a tensor.
+// Finds the type and the whole shape of a tensor; the caller releases the shape.
 static leat_status_t source_find(const source_t* source, leat_string_view_t name,
                                  leat_arena_t* arena, int* out_dtype, leat_shape_t* out_shape) {
   if (source->bundle) {
@@ -38,6 +44,7 @@ static leat_status_t source_find(const source_t* source, leat_string_view_t name
   return leat_ok_status();
 }
 
+// Reads the tensor, or the slice of it that |spec| gives.
 static leat_status_t source_read(const source_t* source, leat_string_view_t name,
                                  const leat_slice_spec_t* spec, leat_buffer_source_t* memory,
                                  leat_tensor_t* out_tensor) {
@@ -49,12 +56,14 @@ static leat_status_t source_read(const source_t* source, leat_string_view_t name
 
 // ---- One tensor ---------------------------------------------------------------------------------
 
+// A tensor to read: its name, its slice as text, and the output that it becomes.
 typedef struct request_s {
   leat_string_view_t name;
   leat_string_view_t slice;
   int output;
 } request_t;
 
+// Checks what the checkpoint holds under the name against the output's type and the stated shape.
 static leat_status_t check_stored(leat_kernel_context_t* c, const request_t* request, int dtype,
                                   const leat_shape_t* full_shape, const leat_slice_spec_t* spec) {
   int wanted = c->kernel->output_types[request->output];
@@ -109,7 +118,7 @@ typedef struct job_s {
   leat_kernel_context_t* c;
   source_t source;
   leat_mutex_t mutex;
-  leat_status_t status;  // the first that went wrong
+  leat_status_t status;  // under |mutex|: the failures of all tensors, joined
 } job_t;
 
 static void restore_shard(void* data, int64_t begin, int64_t end) {
@@ -126,7 +135,8 @@ static void restore_shard(void* data, int64_t begin, int64_t end) {
 }
 
 static leat_status_t restore_all(leat_kernel_context_t* c, source_t source) {
-  // Tensors are large as a rule: each is worth a thread.
+  // The cost of one tensor that the thread pool is told: as tensors are usually large, it is high
+  // enough for each to be worth a thread.
   const double kTensorNs = 50e3;
   job_t job = {.c = c, .source = source, .status = leat_ok_status()};
   leat_mutex_initialize(&job.mutex);
@@ -135,6 +145,7 @@ static leat_status_t restore_all(leat_kernel_context_t* c, source_t source) {
   return job.status;
 }
 
+// Opens the checkpoint at input 0. Unless |is_v1|, it may be a bundle or of the first version.
 static leat_status_t open_source(const leat_kernel_context_t* c, bool is_v1, source_t* source) {
   leat_file_system_t* fs = leat_file_system_default();
   leat_allocator_t* allocator = leat_allocator_system();

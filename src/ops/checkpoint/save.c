@@ -1,9 +1,11 @@
-// Ops that write tensors to a checkpoint, each under a name, whole or as a slice of a larger one.
+// The ops that write tensors to a checkpoint, each under a name, whole or as a slice of a larger
+// tensor.
 #include "graph/gradient.h"
 #include "graph/inference.h"
 #include "ops/op_rows.h"
 
-// Input 0 is a scalar; inputs [1, first) are vectors with an item for each input from |first| on.
+// Checks that input 0 is a scalar, and that inputs 1 to first - 1 are vectors with an item for each
+// of the tensors, which are the inputs from |first| on.
 static leat_status_t save_shape(leat_inference_t* c, int first) {
   leat_partial_shape_t vector;
   int64_t unused;

@@ -1,10 +1,15 @@
-// CPU kernels that write checkpoints.
+// CPU kernels that write checkpoints: Save and SaveSlices the first version of the format, SaveV2
+// the second (a bundle). The inputs of all are a path, a vector of names, a vector of slices (not
+// for Save), and then the tensors. The tensors are added to the writer one after the other, in the
+// order of the inputs, and a checkpoint counts as written only when finishing succeeds; on failure
+// the writer is freed without finishing. A slice is part of a larger variable, whose other parts
+// other nodes save.
 #include "formats/bundle.h"
 #include "formats/checkpoint_v1_writer.h"
 #include "ops/checkpoint/slice_cpu.h"
 #include "ops/kernel_rows.h"
 
-// Either writer behind one function.
+// The writer of either version of the format; the other one is NULL.
 typedef struct sink_s {
   leat_bundle_writer_t* bundle;
   leat_checkpoint_v1_writer_t* v1;
@@ -19,6 +24,7 @@ static leat_status_t add(sink_t* sink, leat_string_view_t name, const leat_slice
   return leat_bundle_writer_add_slice(sink->bundle, name, &spec->full_shape, &spec->slice, tensor);
 }
 
+// Checks the path, and that the vectors before input |first| have an item for each tensor.
 static leat_status_t check_inputs(const leat_kernel_context_t* c, int first) {
   const leat_tensor_t* path = leat_kernel_input(c, 0);
   const char* path_name = first == 3 ? "prefix" : "filename";
@@ -38,7 +44,8 @@ static leat_status_t check_inputs(const leat_kernel_context_t* c, int first) {
   return leat_ok_status();
 }
 
-// Tensor |index| under its name; its slice is item |index| of input 2, where there is one.
+// Adds tensor |index| under its name. Its slice is item |index| of input 2, where the op has it,
+// and must have the shape of the tensor.
 static leat_status_t add_tensor(const leat_kernel_context_t* c, sink_t* sink, int first, int index,
                                 leat_arena_t* arena) {
   const leat_tensor_t* tensor = leat_kernel_input(c, first + index);
@@ -78,6 +85,7 @@ static leat_status_t open_sink(const leat_kernel_context_t* c, bool is_v1, leat_
   return leat_bundle_writer_create(fs, path.data, allocator, &sink->bundle);
 }
 
+// The body of all three kernels; |first| is the input of the first tensor.
 static leat_status_t save(leat_kernel_context_t* c, int first, bool is_v1) {
   sink_t sink = {0};
   leat_arena_t arena;

@@ -1,4 +1,4 @@
-// Names of a checkpoint's shards, and making one checkpoint of several.
+// The ops that name the shards of a checkpoint, and that merge several checkpoints into one.
 #include "graph/gradient.h"
 #include "graph/inference.h"
 #include "ops/op_rows.h"

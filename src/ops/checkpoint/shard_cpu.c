@@ -1,4 +1,7 @@
-// CPU kernels of the names of shards and of merging.
+// CPU kernels that name the shards of a checkpoint, and that merge checkpoints. Each parameter
+// server saves its variables under a name such as "model-00003-of-00010"; MergeV2Checkpoints then
+// makes one checkpoint of these by writing a common index and moving the data files. Merging leaves
+// the shards' directories empty, which are deleted where the attribute asks for it.
 #include <string.h>
 
 #include "formats/bundle.h"
@@ -15,7 +18,8 @@ static leat_status_t set_text(leat_kernel_context_t* c, leat_string_builder_t* t
   return leat_tensor_set_string(output, 0, leat_string_builder_view(text));
 }
 
-// "base-00003-of-00010", or with question marks for the shard.
+// Makes "base-00003-of-00010" for ShardedFilename (base, shard, count), or "base-?????-of-00010"
+// for ShardedFilespec (base, count), a pattern that matches all shards.
 static leat_status_t sharded_name__cpu(leat_kernel_context_t* c) {
   int count = leat_kernel_input_count(c);
   for (int i = 0; i < count; ++i) {
@@ -56,7 +60,8 @@ static leat_status_t merge_create(leat_kernel_creation_t* c, void* state) {
   return leat_kernel_attr_bool(c, "allow_missing_files", &merge->allow_missing_files);
 }
 
-// The prefixes as paths; those without an index are left out where that is allowed.
+// Reads the prefixes of input 0 as paths; those without an index file are left out where missing
+// files are allowed.
 static leat_status_t read_prefixes(const leat_kernel_context_t* c, leat_arena_t* arena,
                                    const char*** out_prefixes, size_t* out_count) {
   const merge_t* merge = leat_kernel_state(c);
@@ -79,7 +84,8 @@ static leat_status_t read_prefixes(const leat_kernel_context_t* c, leat_arena_t*
   return leat_ok_status();
 }
 
-// Directories that the shards leave empty. One may be gone already: they often share it.
+// Deletes the directories that the shards left empty, except that of the target. Failures are
+// ignored, because shards often share a directory, which is then gone already.
 static leat_status_t delete_directories(const char* const* prefixes, size_t count,
                                         const char* target, leat_arena_t* arena) {
   leat_file_system_t* fs = leat_file_system_default();

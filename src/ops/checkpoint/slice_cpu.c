@@ -1,3 +1,5 @@
+// Parses the strings shape_and_slice (slice_cpu.h). The slice is kept as it was written; a resolved
+// copy of it, in which no length is open, gives the slice's shape.
 #include "ops/checkpoint/slice_cpu.h"
 
 static leat_status_t parse_whole(const leat_shape_t* whole, leat_arena_t* arena,

@@ -1,5 +1,5 @@
-// What a shape_and_slice string of SaveV2 and RestoreV2 says: "" is a whole tensor, "4 5 -:0,3" a
-// slice of one of shape [4, 5].
+// The strings shape_and_slice of the ops that save and restore: "" stands for a whole tensor, and
+// "4 5 -:0,3" for a slice of a tensor of shape [4, 5], here all rows and the columns 0 to 2.
 #ifndef LEAT_OPS_CHECKPOINT_SLICE_CPU_H_
 #define LEAT_OPS_CHECKPOINT_SLICE_CPU_H_
 
@@ -7,12 +7,13 @@
 #include "kernel/kernel.h"
 
 typedef struct leat_slice_spec_s {
-  bool is_given;
-  leat_shape_t full_shape;
-  leat_tensor_slice_t slice;  // as written
+  bool is_given;              // false: the text was empty, and the slice is the whole tensor
+  leat_shape_t full_shape;    // of the whole tensor
+  leat_tensor_slice_t slice;  // as written, in the arena
   leat_shape_t shape;         // of the slice
 } leat_slice_spec_t;
-// |whole| is the shape that the empty text stands for. Ends with release.
+// Parses |text|; |whole| is the shape that an empty text stands for. INVALID_ARGUMENT for text that
+// is malformed, or a slice that lies outside its shape. The caller releases the result.
 LEAT_MUST_USE leat_status_t leat_slice_spec_parse(leat_string_view_t text,
                                                   const leat_shape_t* whole, leat_arena_t* arena,
                                                   leat_slice_spec_t* out_spec);

@@ -1,4 +1,5 @@
-// The CPU kernel of Assert.
+// The CPU kernel of Assert. A false condition fails the step with INVALID_ARGUMENT and a message
+// that shows the first elements of the data inputs.
 #include "ops/control/summarize_cpu.h"
 #include "ops/kernel_rows.h"
 #include "tensor/tensor_print.h"

@@ -1,4 +1,5 @@
-// Ops that steer a step and compute nothing: control flow, places where others wait, assertions.
+// The ops that steer a step and compute nothing: control flow, nodes to wait for, assertions,
+// printing.
 #include "ops/family.h"
 
 #define LEAT_CONTROL_SOURCES(X) \

@@ -1,5 +1,9 @@
-// The five ops of section 4.4 and their forms for references; the executor runs them itself
-// (src/worker/frames.c). Exit is the paper's Leave.
+// The control flow ops of section 4.4 and their forms for references: Switch, Merge, Enter, Exit
+// (the paper's Leave) and NextIteration; LoopCond marks the condition of a loop. They have no
+// computation of their own: the executor sees them by their flags and moves their values itself
+// (src/worker/frames.c). This file has their rows and shape functions. A loop makes the graph
+// cyclic, so the shape functions must not rely on what comes around the back edge from
+// NextIteration to Merge: it is not known yet when the Merge is inferred.
 #include "graph/gradient.h"
 #include "graph/inference.h"
 #include "ops/op_rows.h"
@@ -19,7 +23,8 @@ static leat_status_t condition_shape(leat_inference_t* c) {
   return leat_ok_status();
 }
 
-// What all inputs agree on; the edge that closes a loop is not there yet and agrees on nothing.
+// The output has what all inputs agree on. An input that closes a loop is not there yet when the
+// Merge is added and has an unknown shape, so that such a Merge knows nothing.
 static leat_status_t merge_shape(leat_inference_t* c) {
   leat_partial_shape_t first = leat_inference_input(c, 0), merged;
   leat_inference_set_output(c, 1, leat_partial_shape_scalar());
@@ -38,7 +43,8 @@ static leat_status_t merge_shape(leat_inference_t* c) {
   return leat_ok_status();
 }
 
-// A loop's variable may change its shape, a constant of the loop does not.
+// A loop variable may change its shape from iteration to iteration, so nothing is known inside the
+// loop; a loop constant keeps its shape.
 static leat_status_t enter_shape(leat_inference_t* c) {
   bool constant = leat_node_attr_bool(c->node, "is_constant", false);
   leat_inference_set_output(

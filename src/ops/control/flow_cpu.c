@@ -1,5 +1,5 @@
-// Rows that let control flow be placed on the CPU. The executor moves the values itself; a kernel
-// runs only where somebody invokes one alone.
+// Kernel rows that let control flow nodes be placed on the CPU. The executor moves their values
+// itself, so their kernels run only when somebody invokes one outside a graph, which is an error.
 #include "ops/kernel_rows.h"
 
 static leat_status_t alone__cpu(leat_kernel_context_t* c) {

@@ -1,4 +1,4 @@
-// NoOp and ControlTrigger: places where control edges meet.
+// NoOp and ControlTrigger, nodes for which others can wait by control edges.
 #include "graph/gradient.h"
 #include "graph/inference.h"
 #include "ops/op_rows.h"

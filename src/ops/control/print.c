@@ -1,4 +1,4 @@
-// PrintV2, and Print before it: a line for whoever watches the process.
+// The ops that print: PrintV2 a string, the older Print tensors.
 #include "graph/gradient.h"
 #include "graph/inference.h"
 #include "ops/op_rows.h"

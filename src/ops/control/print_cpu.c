@@ -1,4 +1,9 @@
-// The CPU kernels of PrintV2 and Print.
+// CPU kernels of PrintV2 and Print. PrintV2 writes a string and the attribute |end| to the stream
+// that output_stream names: stdout, stderr, the log at a level, or a file, to which it appends. The
+// stream is looked up when the kernel is created, so that a wrong name fails before the step runs.
+// A listener of the process (leat_print_tell), where one is set, gets the text instead. Print
+// passes its first input through and writes the others to stderr, at most first_n times in the life
+// of the kernel.
 #include <stdio.h>
 
 #include "base/file_system.h"
@@ -10,12 +15,13 @@
 
 typedef struct print_s {
   leat_allocator_t* allocator;
-  char* text;  // the end, then the path of the file and NUL
+  char* text;  // the attribute end, then the path of the file and NUL
   size_t end_size;
-  FILE* stream;            // NULL: the log or the file
-  leat_log_level_t level;  // LEAT_LOG_OFF: the file
+  FILE* stream;            // NULL: the log or a file
+  leat_log_level_t level;  // of the log; LEAT_LOG_OFF: a file
 } print_t;
 
+// Sets the stream or the log level of |name|; |*out_path| is set for a file.
 static leat_status_t choose_stream(print_t* print, leat_string_view_t name,
                                    leat_string_view_t* out_path) {
   static const struct {
@@ -109,8 +115,8 @@ typedef struct print_data_s {
   char* message;
   size_t message_size;
   int64_t summarize;
-  int64_t first_n;          // how often it writes; always when negative
-  _Atomic int64_t written;  // counted only where that matters
+  int64_t first_n;          // how often the kernel writes at most; negative: no limit
+  _Atomic int64_t written;  // runs so far, counted only where |first_n| is a limit
 } print_data_t;
 
 static leat_status_t data_create(leat_kernel_creation_t* c, void* state) {

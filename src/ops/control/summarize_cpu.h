@@ -1,5 +1,6 @@
-// The attribute "summarize" of Assert, Print and StringFormat: how many elements of a tensor are
-// written. TensorFlow's kernels hold it in 32 bits and refuse what does not fit.
+// The attribute "summarize" of Assert, Print and StringFormat: how many elements of a tensor they
+// write. TensorFlow's kernels hold it in 32 bits and refuse larger values, and so does this
+// function.
 #ifndef LEAT_OPS_CONTROL_SUMMARIZE_CPU_H_
 #define LEAT_OPS_CONTROL_SUMMARIZE_CPU_H_
 

@@ -1,5 +1,5 @@
-// _Arg and _Retval: the executor fills the first from the feeds or the caller's arguments; the
-// second marks what the caller gets.
+// _Arg and _Retval, the ends of a function body. The executor fills _Arg from the feeds or from the
+// caller's arguments; _Retval marks what the caller gets.
 #include "graph/inference.h"
 #include "ops/op_rows.h"
 

@@ -1,5 +1,5 @@
-// Arguments and return values are the executor's: a kernel runs only where a graph holds them by
-// mistake.
+// Kernel rows that let _Arg and _Retval be placed on the CPU. The executor handles these nodes
+// itself, so the kernels run only where a graph holds such a node by mistake, which is an error.
 #include "ops/kernel_rows.h"
 
 static leat_status_t outside_function__cpu(leat_kernel_context_t* c) {

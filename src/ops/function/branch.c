@@ -1,8 +1,17 @@
-// If and Case: one function of several is called. Lowered, every argument goes through a Switch to
-// the branch that is taken, and a Merge takes what came back:
+// If and Case, which call one function of several. When the master compiles a graph it lowers such
+// a call where it can: the bodies of all branches are put into the graph, and control flow (section
+// 4.4) runs only one of them. Every argument goes through a Switch to the branch that is taken, and
+// a Merge takes what comes back:
 //
 //   argument ─▶ Switch ─▶ body of one branch ─┐
 //                  └────▶ body of another ────┴▶ Merge ─▶ output
+//
+// Lowered branches run without a call's overhead, can be placed on several devices, and are
+// optimized with the graph around them. Each branch also gets a pivot: an Identity of its side of
+// the predicate's Switch, which is alive only if the branch is taken. Nodes of a body that have no
+// arguments wait for the pivot by control edges, since they would otherwise run in every case.
+// Calls that are not lowered run as kernels (branch_cpu.c). The lowering is called through the op's
+// row.
 #include "graph/inference.h"
 #include "graph/lowering.h"
 #include "ops/function/branching.h"
@@ -12,7 +21,8 @@ typedef struct branches_s {
   leat_lowering_t* l;
   leat_outputs_t arguments;
   int count;
-  leat_output_t* sides;   // branch -> argument's copy on its side; then its pivot
+  leat_output_t* sides;   // [count, arguments.count + 1]: the arguments, then the pivot, on the
+                          // side of each branch
   leat_call_t* calls;
 } branches_t;
 
@@ -27,12 +37,13 @@ static leat_status_t prepare(branches_t* b) {
   return allocate(b, (size_t)b->count, sizeof(leat_call_t), &b->calls);
 }
 
+// The arguments and, behind them, the pivot of |branch|.
 static leat_output_t* side(const branches_t* b, int branch) {
   return b->sides + branch * (b->arguments.count + 1);
 }
 
-// Argument |index| (the last: |predicate| itself, the pivot) on the side where |predicate| is
-// |taken|.
+// Sends every argument, and |predicate| itself for the pivot, through a Switch by |predicate|. The
+// outputs become those of the branches |when_false| and |when_true| (-1: nobody uses that side).
 static void switch_arguments(branches_t* b, leat_output_t predicate, int when_false,
                              int when_true) {
   leat_builder_t* builder = &b->l->builder;
@@ -53,7 +64,7 @@ static void switch_arguments(branches_t* b, leat_output_t predicate, int when_fa
 static void call_branches(branches_t* b, const leat_function_name_t* const* functions) {
   leat_builder_t* builder = &b->l->builder;
   int waits = builder->control_count;
-  builder->control_count = 0;  // what goes in has waited
+  builder->control_count = 0;  // the Switches have waited for the call's control inputs already
   for (int k = 0; k < b->count && !builder->status; ++k) {
     leat_outputs_t arguments = {side(b, k), b->arguments.count};
     b->calls[k] = b->l->call(b->l, functions[k], arguments, side(b, k)[b->arguments.count].node);
@@ -73,7 +84,8 @@ static leat_status_t check_returns(const branches_t* b) {
   return leat_ok_status();
 }
 
-// A node that has run when the branch that was taken has.
+// Builds a node that runs when all side effects of the branch that was taken are done, if there are
+// any or if the call has no outputs by which one could wait for it.
 static leat_status_t join(branches_t* b, leat_output_t* parts) {
   leat_builder_t* builder = &b->l->builder;
   bool acts = b->l->node->output_count == 0;
@@ -121,7 +133,7 @@ static leat_status_t lower_if(leat_lowering_t* l) {
   return merge(&b);
 }
 
-// An index that is none takes the last branch.
+// Builds the test whether |index| selects |branch|. An index out of range selects the last branch.
 static leat_output_t is_branch(leat_builder_t* builder, leat_output_t index, int branch,
                                int count) {
   if (branch < count - 1) {
@@ -144,7 +156,7 @@ static leat_status_t lower_case(leat_lowering_t* l) {
   LEAT_RETURN_IF_ERROR(prepare(&b));
   LEAT_RETURN_IF_ERROR(allocate(&b, list->count, sizeof *functions, &functions));
   leat_builder_t* builder = &l->builder;
-  leat_builder_t gated = *builder;  // constants of the test wait where the call does
+  leat_builder_t gated = *builder;  // the test's constants have no inputs: they wait for the gate
   gated.control_inputs = &l->gate;
   gated.control_count = l->gate >= 0;
   for (int k = 0; k < b.count; ++k) {

@@ -1,10 +1,20 @@
-// If and Case as calls of the branch that is taken.
+// CPU kernels of If and Case where they were not lowered: each calls the function of the branch
+// that is taken, with the inputs behind the first, through the session's function runtime. The
+// kernel waits without a thread; the call's end sets its outputs (call_cpu.c). A condition need not
+// be a bool:
+//
+//   tensor of rank 0:   a number is true unless it is 0, a string unless it is empty
+//   any other tensor:   true unless it has no elements
+//
+// An index of Case that is out of range selects the last branch. The functions are looked up in the
+// runtime when they are first called, and the kernel's state keeps what was found. ToBool, which
+// the lowering of branches and loops uses, is here because it has the same rule for conditions.
 #include "ops/function/function_call_cpu.h"
 #include "ops/kernel_rows.h"
 
 typedef struct branches_s {
   leat_allocator_t* allocator;
-  leat_callee_t* items;
+  leat_callee_t* items;  // [count]; for If, the branch for false comes first
   int count;
 } branches_t;
 

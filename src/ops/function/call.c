@@ -1,4 +1,5 @@
-// Calls of one function. What they stand for is the body itself.
+// The ops that call one function: PartitionedCall, RemoteCall and SymbolicGradient. A lowered call
+// is replaced by the function's body, or by the body of its gradient.
 #include "graph/inference.h"
 #include "graph/lowering.h"
 #include "ops/op_rows.h"

@@ -1,16 +1,25 @@
-// Calls that were not expanded: recursion, and calls on another device. The kernel waits without a
-// thread.
+// CPU kernels of calls that were not replaced by the function's body: recursive ones, and
+// RemoteCall, whose input names the device to call on. The call runs as a step of its own, and this
+// kernel waits for it without a thread:
+//
+//   kernel ─▶ pending call ─▶ function runtime ─▶ ... ─▶ returned ─▶ outputs, done
+//
+// The pending call borrows the kernel's inputs, which stay valid until the kernel is done, and owns
+// the returns until they become outputs. Other kernels of this folder call functions through
+// leat_call_with_inputs.
 #include "device/device_name.h"
 #include "ops/function/function_call_cpu.h"
 #include "ops/kernel_rows.h"
 
+// A call under way.
 typedef struct pending_s {
   leat_kernel_context_t* context;
   leat_kernel_done_fn_t done;
   leat_function_call_t call;
-  leat_tensor_t tensors[];  // arguments (borrowed), returns
+  leat_tensor_t tensors[];  // the arguments (borrowed), then room for the returns
 } pending_t;
 
+// A leat_function_done_fn_t: ends the kernel.
 static void returned(void* data, leat_status_t status) {
   pending_t* pending = data;
   leat_kernel_context_t* context = pending->context;
@@ -62,7 +71,8 @@ static void call__cpu(leat_kernel_context_t* c, leat_kernel_done_fn_t done) {
   leat_call_with_inputs(c, leat_kernel_state(c), 0, done);
 }
 
-// The device that input 0 names; what it leaves out is the node's own. |buffer| holds the text.
+// Prints to |buffer| the device that input 0 names; the parts that it leaves out are those of the
+// node's own device.
 static leat_status_t read_target(const leat_kernel_context_t* c, char* buffer, size_t size) {
   const leat_tensor_t* target = leat_kernel_input(c, 0);
   leat_device_name_t name, own;
@@ -95,7 +105,7 @@ static leat_status_t find_remote(const leat_kernel_context_t* c, uint64_t* out_h
                                         leat_string_view_from(device), out_handle);
 }
 
-// Found anew each time: another step may name another device.
+// The function is looked up in each run, because another step may name another device.
 static void remote__cpu(leat_kernel_context_t* c, leat_kernel_done_fn_t done) {
   uint64_t handle;
   pending_t* pending;

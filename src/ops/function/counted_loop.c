@@ -1,4 +1,4 @@
-// For: a function is called on its own results once for each number of a range.
+// The op For: it calls a function on the function's own results, once for each number of a range.
 #include "graph/inference.h"
 #include "ops/op_rows.h"
 

@@ -1,10 +1,12 @@
-// For as calls of the body, one after the other.
+// The CPU kernel of For: calls of the body, one after the other, with the number of the iteration
+// as the first argument and the loop variables behind it.
 #include "ops/function/repeated_call_cpu.h"
 #include "ops/kernel_rows.h"
 
-enum { START, LIMIT, DELTA, FIRST };  // inputs
+enum { START, LIMIT, DELTA, FIRST };  // inputs; the loop variables begin at FIRST
 
-// The number of the iteration is the loop's own tensor.
+// The tensor |base.own| holds the number of the iteration, and lies right before the variables, so
+// that both together are the call's arguments.
 typedef struct for_s {
   leat_repeated_call_t base;
   int64_t next, limit, delta;
@@ -26,7 +28,7 @@ static leat_status_t for_next(leat_repeated_call_t* base, leat_callee_t** out_ca
     return leat_ok_status();
   }
   int32_t number = (int32_t)loop->next;
-  leat_tensor_release(base->own);  // the call before may have kept it
+  leat_tensor_release(base->own);  // made anew, as the last call may have kept the old tensor
   LEAT_RETURN_IF_ERROR(leat_tensor_scalar(LEAT_DTYPE_INT32, &number, base->own));
   base->call = (leat_function_call_t){.arguments = base->own,
                                       .argument_count = 1 + base->variable_count,

@@ -1,4 +1,5 @@
-// Where values enter and leave a function body, or a graph whose edges are fed.
+// The ops of functions (section 10): arguments and return values, calls, branches and loops of
+// calls.
 #include "ops/family.h"
 
 #define LEAT_FUNCTION_SOURCES(X) \

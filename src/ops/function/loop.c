@@ -1,9 +1,17 @@
-// While: a function of the loop's variables decides, another makes the next ones. Lowered, it is
-// the loop of section 4.4:
+// While: a function of the loop variables decides whether the loop goes on, and another one makes
+// their next values. When the master compiles a graph it lowers such a loop where it can, to the
+// control flow of section 4.4 with the bodies of both functions in the graph; the LoopCond decides
+// at the Switch:
 //
 //   input ─▶ Enter ─▶ Merge ─▶ Switch ─▶ Exit ─▶ output
-//                       ▲  └▶ cond ─▶ LoopCond
-//                       └──── NextIteration ◀── body
+//                       ▲  │     └▶ body ─▶ NextIteration ─┐
+//                       │  └▶ cond ─▶ LoopCond             │
+//                       └──────────────────────────────────┘
+//
+// Lowered loops can run several iterations at once (parallel_iterations), and on several devices.
+// Nodes of the bodies that have no arguments must run once in each iteration, so they wait for a
+// loop variable by control edges; a loop without variables gets a hidden one for that purpose. A
+// loop that is not lowered runs as a kernel (loop_cpu.c).
 #include "graph/inference.h"
 #include "graph/lowering.h"
 #include "ops/function/branching.h"
@@ -11,12 +19,13 @@
 
 typedef struct loop_s {
   leat_lowering_t* l;
-  int count;              // of variables; one that nobody sees where the loop has none
+  int count;              // of variables; 1, a hidden one, where the loop has none
   leat_output_t* inputs;
   leat_output_t* merges;
-  leat_output_t* bodies;  // the variables, where the loop goes on
+  leat_output_t* bodies;  // the variables as the body sees them: only when the loop goes on
 } loop_t;
 
+// Allocates the arrays. The hidden variable is a constant that waits for the call's gate.
 static leat_status_t prepare(loop_t* loop) {
   leat_arena_t* arena = leat_graph_arena(loop->l->builder.graph);
   loop->count = loop->l->node->input_count;
@@ -39,6 +48,8 @@ static leat_status_t prepare(loop_t* loop) {
   return loop->l->builder.status;
 }
 
+// Builds an Enter and a Merge for each variable. The Merge's second input is the Enter for now,
+// until the NextIteration is there to close the loop.
 static void enter(loop_t* loop) {
   leat_builder_t* b = &loop->l->builder;
   int64_t parallel = leat_node_attr_int(loop->l->node, "parallel_iterations", 10);
@@ -48,14 +59,15 @@ static void enter(loop_t* loop) {
         leat_build(b, "Enter", LEAT_INPUTS(loop->inputs[i]),
                    LEAT_ATTRS(LEAT_STRING("frame_name", frame),
                               LEAT_INT("parallel_iterations", parallel > 0 ? parallel : 10)));
-    leat_builder_t inside = *b;  // where what the call waits for has no place
+    leat_builder_t inside = *b;  // nodes in the loop cannot wait for nodes outside of it
     inside.control_count = 0;
     loop->merges[i] = leat_build_binary(&inside, "Merge", entered, entered);
     b->status = inside.status;
   }
 }
 
-// The condition's calls and constants are of every iteration: they wait for a variable of it.
+// Builds the condition. Its constants and calls belong to each iteration, so they wait for the
+// first variable of the iteration.
 static leat_output_t decide(loop_t* loop) {
   leat_builder_t* b = &loop->l->builder;
   leat_outputs_t variables = {loop->merges, loop->l->node->input_count};
@@ -77,6 +89,8 @@ static leat_output_t decide(loop_t* loop) {
   return leat_build_unary(b, "LoopCond", goes_on);
 }
 
+// Closes the loop: the body's returns go through NextIteration to the Merges, once the body's side
+// effects are done. |pivot| is a node of the body's side.
 static leat_status_t iterate(loop_t* loop, leat_call_t body, int32_t pivot) {
   leat_builder_t* b = &loop->l->builder;
   if (body.return_count != loop->l->node->input_count) {
@@ -106,7 +120,7 @@ static leat_status_t lower_while(leat_lowering_t* l) {
   loop_t loop = {.l = l};
   LEAT_RETURN_IF_ERROR(prepare(&loop));
   enter(&loop);
-  b->control_count = 0;  // what comes now is inside the loop
+  b->control_count = 0;  // from here on all nodes are inside the loop
   LEAT_RETURN_IF_ERROR(b->status);
   leat_output_t goes_on = decide(&loop);
   leat_output_t last = LEAT_OUTPUT_NONE;

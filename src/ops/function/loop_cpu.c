@@ -1,4 +1,5 @@
-// While as calls, one after the other: the condition, then the body, until the condition says no.
+// CPU kernels of While where it was not lowered: calls of the condition and of the body in turn,
+// until the condition is false.
 #include "ops/function/function_call_cpu.h"
 #include "ops/function/repeated_call_cpu.h"
 #include "ops/kernel_rows.h"
@@ -7,7 +8,7 @@ typedef struct functions_s {
   leat_callee_t cond, body;
 } functions_t;
 
-// The condition's return is the loop's own tensor.
+// The tensor |base.own| holds what the condition returned.
 typedef struct while_s {
   leat_repeated_call_t base;
   enum { IN_NEITHER, IN_CONDITION, IN_BODY } place;

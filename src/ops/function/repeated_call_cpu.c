@@ -1,5 +1,8 @@
-// A call that is done before it returns goes on in the loop that made it; one that is done later
-// starts a loop of its own, on a stack that holds nothing of the calls before.
+// The loop of calls (repeated_call_cpu.h). A call may be done before it returns or later, on
+// another thread. The atomic |state| decides who goes on: the loop that made the call and the
+// callback both exchange it, and the second of them continues. A call that is done early thus
+// continues in the loop's own frame, and one that is done late begins the loop anew on a fresh
+// stack, so that the stack never holds more than one call.
 #include "ops/function/repeated_call_cpu.h"
 
 #include "kernel/step_check.h"

@@ -1,5 +1,6 @@
-// What holds many tensors within a step: stacks and arrays (section 4.4's loops push and write what
-// their gradients need), lists, maps and optional values, which are variants.
+// The ops on containers of tensors within a step: stacks and TensorArrays, which are resources that
+// live as long as their step (loops of section 4.4 save in them what their gradients need), and
+// lists, maps and optionals, which are values held in variant tensors.
 #include "ops/family.h"
 
 #define LEAT_LIST_SOURCES(X) \

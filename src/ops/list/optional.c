@@ -1,4 +1,5 @@
-// Values that may not be there: what a branch that was not taken hands to its gradient.
+// Optionals: values that may not be there. A branch of a functional If that was not taken gives one
+// without a value to the gradient of the If.
 #include "graph/gradient.h"
 #include "ops/function/branching.h"
 #include "ops/op_rows.h"

@@ -1,7 +1,13 @@
-// CPU kernels of values that may not be there.
+// CPU kernels of optionals, which are variants that hold some tensors or nothing (boxed_tensors.h).
+// An optional is never changed once it is made, so copies share it, and getting its value shares
+// the tensors. OptionalGetValue checks each component against the node's output_types and
+// output_shapes, because an optional does not carry types that the graph could check when it is
+// built. Optionals without a value come from branches that were not taken; asking such an optional
+// for its value fails with INVALID_ARGUMENT.
 #include "kernel/boxed_tensors.h"
 #include "ops/kernel_rows.h"
 
+// Makes output 0 an optional with room for |count| tensors, which the caller fills in.
 static leat_status_t make_optional(leat_kernel_context_t* c, bool has_value, int count,
                                    leat_boxed_tensors_t** out_box) {
   leat_shape_t scalar = leat_shape_scalar();
@@ -25,6 +31,7 @@ static leat_status_t from_value__cpu(leat_kernel_context_t* c) {
   return leat_ok_status();
 }
 
+// Borrows the optional in input 0.
 static leat_status_t input_optional(const leat_kernel_context_t* c,
                                     const leat_boxed_tensors_t** out_box) {
   const leat_tensor_t* input = leat_kernel_input(c, 0);
@@ -45,6 +52,7 @@ static leat_status_t has_value__cpu(leat_kernel_context_t* c) {
   return leat_ok_status();
 }
 
+// The attribute output_shapes of OptionalGetValue, copied into |arena|.
 typedef struct shapes_s {
   leat_arena_t arena;
   leat_partial_shape_t* shapes;

@@ -1,4 +1,6 @@
-// Stacks: what a loop pushes, its gradient's loop pops. They live as long as their step.
+// Stacks, the way in which while loops of section 4.4 save intermediate results: an iteration of
+// the forward loop pushes, and the same iteration of the gradient's loop pops. A stack lives as
+// long as its step.
 #include "graph/gradient.h"
 #include "graph/handle_shape.h"
 #include "ops/op_rows.h"

@@ -1,12 +1,19 @@
-// CPU kernels of stacks.
+// CPU kernels of stacks. A stack is a resource of its step: it is made anew when the step runs the
+// Stack op, and released with the step even when nothing closes it. Its mutex makes a push or a pop
+// atomic; their order is the business of the graph, in which the gradient's loop counts down and
+// each pop depends on the former one. Both versions of each op share a kernel, because the lookup
+// reads either form of handle. A tensor is shared when it is pushed, and moved out when it is
+// popped, so that its memory is freed as soon as the gradient has used it. swap_memory has no
+// effect here.
 #include "kernel/handle.h"
 #include "ops/kernel_rows.h"
 
 typedef struct stack_s {
   leat_resource_t resource;
   int32_t dtype;
-  int64_t limit;
+  int64_t limit;  // of |count|
   leat_mutex_t mutex;
+  // Under the mutex.
   leat_tensor_t* items;
   size_t count, room;
   bool closed;
@@ -36,6 +43,7 @@ static leat_status_t stack_create(leat_kernel_creation_t* c, void* state) {
   return leat_kernel_attr_type(c, "elem_type", &((stack_type_t*)state)->dtype);
 }
 
+// Reads max_size, which only StackV2 has; a negative one means no limit.
 static leat_status_t read_limit(const leat_kernel_context_t* c, int64_t* out_limit) {
   *out_limit = INT64_MAX;
   if (c->kernel->input_count == 0) return leat_ok_status();
@@ -73,7 +81,7 @@ static leat_status_t check_open(const leat_kernel_context_t* c, const stack_t* s
   return leat_kernel_invalid(c, "Stack has already been closed.");
 }
 
-// With the lock held; |value| is moved on success.
+// Pushes |value|, with the mutex held; |value| is moved on success alone.
 static leat_status_t push(leat_kernel_context_t* c, stack_t* stack, leat_tensor_t* value) {
   LEAT_RETURN_IF_ERROR(check_open(c, stack));
   if ((int64_t)stack->count >= stack->limit) {
@@ -109,6 +117,7 @@ static leat_status_t push__cpu(leat_kernel_context_t* c) {
   return status;
 }
 
+// Pops into |*out_value|, with the mutex held.
 static leat_status_t pop(leat_kernel_context_t* c, stack_t* stack, leat_tensor_t* out_value) {
   LEAT_RETURN_IF_ERROR(check_open(c, stack));
   if (stack->count == 0) return leat_kernel_invalid(c, "Stack is empty when calling Pop().");

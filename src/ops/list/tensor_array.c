@@ -1,6 +1,16 @@
-// TensorArrays: arrays of tensors that live as long as a step, written once and read. Writes and
-// reads are put in order by a flow, a number that means nothing. The gradient of an array is an
-// array: reading's is written where writing's is read.
+// The ops of TensorArrays: arrays of tensors that live as long as a step and are written once.
+// While loops (section 4.4) collect in them what their iterations produce. Writes and reads are put
+// in order by the flow, a float without meaning that each write outputs and that reads take in.
+//
+// The gradient of an array is an array with as many slots, and gradients run through it backwards:
+//
+//   forward   Write(a, i, x) ─flow─▶ Read(a, i) ─▶ y
+//   backward  dx ◀─ Read(da, i) ◀─flow─ Write(da, i, dy)
+//
+// A gradient node must not make the gradient array before the forward writes are done, since the
+// gradient array takes over the length and the slots' shapes; identity nodes with control inputs,
+// which `after` builds, see to that. Each op exists in three versions (handle: reference, string,
+// resource).
 #include "ops/list/tensor_array.h"
 
 #include <stdio.h>
@@ -10,7 +20,8 @@
 
 // ---- What is in arrays --------------------------------------------------------------------------
 
-// Of elements that may differ nothing is known.
+// Tells inference the type and shape of the array's elements. A partial shape counts only where the
+// node says that all elements have the same shape; otherwise they may differ in the open sizes.
 static leat_status_t array_value(leat_inference_t* c) {
   leat_referent_t element = {.dtype = leat_node_attr_type(c->node, "dtype")};
   const leat_attr_value_t* shape = leat_node_attr(c->node, LEAT_SV("element_shape"));
@@ -72,8 +83,9 @@ static leat_status_t size_shape(leat_inference_t* c) {
 
 // ---- Gradients ----------------------------------------------------------------------------------
 
-// Gradients of the same array that different calls build must not mix: the call's name tells them
-// apart. The builder's scope is "<call>/<node>_grad/".
+// Returns the name of the call that builds gradients. Two calls that build gradients of one array
+// must not add to the same gradient array, so its key is this name. The builder's scope is
+// "<call>/<node>_grad/", of which the name is the beginning.
 static leat_string_view_t source_of(const leat_gradient_t* g) {
   leat_string_view_t scope = g->builder.scope, node = leat_gradient_node(g)->name;
   size_t tail = node.size + sizeof("/_grad/") - 1;
@@ -81,6 +93,7 @@ static leat_string_view_t source_of(const leat_gradient_t* g) {
   return scope;
 }
 
+// The version of the node's op, which its gradient's ops have too.
 static const char* version_of(const leat_gradient_t* g) {
   leat_string_view_t op = leat_gradient_node(g)->op->name;
   if (leat_string_view_ends_with(op, LEAT_SV("V3"))) return "V3";
@@ -94,7 +107,7 @@ leat_output_t leat_array_build(leat_gradient_t* g, const char* op, const char* v
   return leat_build(&g->builder, name, inputs, attrs);
 }
 
-// |x| when node |before| has run.
+// Builds an Identity of |x| that runs only after node |before|.
 static leat_output_t after(leat_gradient_t* g, leat_output_t x, int32_t before) {
   leat_builder_t* b = &g->builder;
   const int32_t* former = b->control_inputs;
@@ -118,7 +131,8 @@ leat_array_gradient_t leat_array_gradient(leat_gradient_t* g, leat_output_t flow
   return gradient;
 }
 
-// Else the gradient array might be made before the last write, and be too short.
+// Without this delay the gradient array might be made before the last forward write, and be too
+// short.
 leat_output_t leat_array_flow_after_write(leat_gradient_t* g) {
   leat_output_t written = leat_build_unary(&g->builder, "Identity", leat_gradient_output(g, 0));
   return after(g, leat_gradient_of_output(g, 0), written.node);

@@ -1,17 +1,22 @@
-// Many slots of a TensorArray at once: gathered and scattered along a new dimension, concatenated
-// and split along the first.
+// The TensorArray ops on many slots at once: Gather stacks slots along a new first dimension and
+// Scatter undoes it; Concat joins slots along their first dimension and Split undoes it. The
+// gradient of each is its counterpart on the gradient array (see tensor_array.c). The first two
+// versions of each op are deprecated forms with an older kind of handle.
 #include "graph/handle_shape.h"
 #include "ops/list/tensor_array.h"
 #include "ops/op_rows.h"
 
 // ---- Shapes -------------------------------------------------------------------------------------
 
+// Checks the handle, the vector of indices (returned) and the flow of a gather.
 static leat_status_t check_gather(leat_inference_t* c, leat_partial_shape_t* out_indices) {
   LEAT_RETURN_IF_ERROR(leat_array_check_handle(c));
   LEAT_RETURN_IF_ERROR(leat_inference_with_rank(c, leat_inference_input(c, 1), 1, out_indices));
   return leat_shape_check_scalar(c, 2);
 }
 
+// Output: [number of indices, shape of an element]. The array's own element shape is preferred to
+// the node's attribute.
 static leat_status_t gather_shape(leat_inference_t* c) {
   leat_partial_shape_t indices, element, output;
   LEAT_RETURN_IF_ERROR(check_gather(c, &indices));
@@ -109,7 +114,8 @@ static leat_status_t split_gradient(leat_gradient_t* g) {
 #define OLD LEAT_OP_STEP_RESOURCE
 #define NEW LEAT_OP_STATEFUL
 
-// |since1|, |instead1|: of the first version; |since2|, |instead2|: of the second.
+// The rows of an op's three versions. |since1| and |instead1| deprecate the first version, |since2|
+// and |instead2| the second.
 #define MANY_SLOTS(op_name, more_inputs, op_outputs, op_attrs, escaping, shape2, shape3,          \
                    op_gradient, since1, instead1, since2, instead2, words)                        \
   LEAT_ARRAY_ROW(op_name, "Ref(string)", more_inputs, op_outputs, op_attrs, OLD, escaping,        \

@@ -1,5 +1,13 @@
-// CPU kernels that read or write many slots of a TensorArray at once. What is written are parts of
-// the value's own memory; what is read is copied together.
+// CPU kernels that read or write many slots of a TensorArray at once:
+//
+//   Gather(indices), Pack    slots [shape] each    ─▶ value [count, shape]     copied together
+//   Scatter(indices), Unpack value [count, shape]  ─▶ slots                    rows are shared
+//   Concat                   slots [rows_i, rest]  ─▶ value [sum rows_i, rest], lengths [count]
+//
+// A write copies nothing: each slot gets a slice that shares the value's memory, which is therefore
+// freed only when the last of the slots is. A read copies each element once into the output. All
+// slots of one call are read or written under one locking of the array. Ops that write the whole
+// array mark its size, by which the gradient array knows how many slots its own whole read takes.
 #include <string.h>
 
 #include "base/checked.h"
@@ -9,6 +17,7 @@
 
 // ---- Reading ------------------------------------------------------------------------------------
 
+// The state of ops that read: the shape that the node states for the elements, copied into |arena|.
 typedef struct element_shape_s {
   leat_arena_t arena;
   leat_partial_shape_t shape;
@@ -35,7 +44,8 @@ static void element_shape_destroy(void* state) {
   if (shape->arena.allocator) leat_arena_deinitialize(&shape->arena);
 }
 
-// Indices and the tensors read from or written to them, in one temporary block.
+// The slots of one call: their indices, and the tensors read from them or written to them. |memory|
+// is one temporary block for both.
 typedef struct span_s {
   int64_t count;
   const int32_t* indices;
@@ -43,7 +53,7 @@ typedef struct span_s {
   void* memory;
 } span_t;
 
-// |indices| NULL: 0, 1, 2, ...
+// Where |indices| is NULL, the span is of the slots 0, 1, 2, ...
 static leat_status_t span_initialize(int64_t count, const int32_t* indices, span_t* out_span) {
   *out_span = (span_t){.count = count, .indices = indices};
   LEAT_RETURN_IF_ERROR(leat_allocator_allocate_array(
@@ -63,7 +73,7 @@ static void span_deinitialize(span_t* span) {
   leat_allocator_free(leat_allocator_system(), span->memory);
 }
 
-// A batch of nothing, where the elements' shape is known.
+// Outputs a batch of 0 elements, which is possible only where the elements' shape is known.
 static leat_status_t set_empty(leat_kernel_context_t* c, leat_partial_shape_t element_shape) {
   leat_shape_t element, batch;
   leat_tensor_t* output;
@@ -83,6 +93,7 @@ static leat_status_t set_empty(leat_kernel_context_t* c, leat_partial_shape_t el
   return status;
 }
 
+// Outputs the values stacked along a new first dimension; all must have the same shape.
 static leat_status_t stack_values(leat_kernel_context_t* c, leat_partial_shape_t element_shape,
                                   const span_t* span) {
   const leat_shape_t* first = &span->values[0].shape;
@@ -107,6 +118,7 @@ static leat_status_t stack_values(leat_kernel_context_t* c, leat_partial_shape_t
   return leat_ok_status();
 }
 
+// Reads |count| slots at |indices| and stacks them; a |count| of -1 means the whole array.
 static leat_status_t gather_from(leat_kernel_context_t* c, leat_slots_t* slots,
                                  const int32_t* indices, int64_t count) {
   leat_partial_shape_t shape = ((const element_shape_t*)leat_kernel_state(c))->shape;
@@ -148,7 +160,8 @@ static leat_status_t pack__cpu(leat_kernel_context_t* c) {
   return status;
 }
 
-// Sets output 1; |out_rows| is the sum of the values' first sizes.
+// Sets output 1 to the values' first sizes, whose sum is |*out_rows|, and checks that the other
+// sizes are the same for all.
 static leat_status_t set_lengths(leat_kernel_context_t* c, const span_t* span,
                                  leat_partial_shape_t except0, int64_t* out_rows) {
   leat_shape_t vector = leat_shape_vector(span->count), first = {0};
@@ -239,7 +252,8 @@ static leat_status_t concat__cpu(leat_kernel_context_t* c) {
 
 // ---- Writing ------------------------------------------------------------------------------------
 
-// Rows of the value at input |input|, shared: |lengths| of them each, or one without its dimension.
+// Cuts the value at |input| along its first dimension into pieces that share its memory:
+// |lengths[i]| rows for piece i, or, where |lengths| is NULL, one row each without that dimension.
 static leat_status_t split_value(leat_kernel_context_t* c, int input, const int64_t* lengths,
                                  span_t* span) {
   leat_tensor_t value;
@@ -265,7 +279,8 @@ static leat_status_t split_value(leat_kernel_context_t* c, int input, const int6
   return status;
 }
 
-// Writes the parts of the value at |input| to |indices| (NULL: to the first |count|).
+// Cuts the value at |input| as split_value does, and writes the pieces to |indices| (NULL: to the
+// slots 0 to count - 1).
 static leat_status_t write_parts(leat_kernel_context_t* c, leat_slots_t* slots, int input,
                                  const int32_t* indices, const int64_t* lengths, int64_t count) {
   span_t span;

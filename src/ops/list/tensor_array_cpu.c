@@ -1,4 +1,9 @@
-// CPU kernels of TensorArrays, the three ages of handles alike.
+// CPU kernels of TensorArrays that make an array or its gradient, or access one slot. TensorFlow
+// has three versions of each op, which differ in the form of the handle; leat_slots_find reads all
+// three, so that one kernel serves them. An array is a resource of its step: it is made anew in
+// each step and released at its end, even when nothing closes it. The flow, a float without
+// meaning, is an output of writes and an input of reads; the data dependence that it makes is what
+// orders them. The slots themselves are in tensor_slots_cpu.c.
 #include "kernel/handle.h"
 #include "kernel/wait_queue.h"
 #include "ops/kernel_rows.h"
@@ -43,7 +48,7 @@ static void array_destroy(void* state) {
   if (array->arena.allocator) leat_arena_deinitialize(&array->arena);
 }
 
-// The handle, and the flow where the op has one. |slots| is moved.
+// Outputs the handle of |slots| (moved), and a flow of 0 where the op has such an output.
 static leat_status_t set_handle(leat_kernel_context_t* c, leat_slots_t* slots) {
   LEAT_RETURN_IF_ERROR(leat_handle_make_of_step(c, 0, (leat_resource_t*)slots));
   if (c->kernel->output_count < 2) return leat_ok_status();
@@ -68,6 +73,7 @@ static leat_status_t array__cpu(leat_kernel_context_t* c) {
   return set_handle(c, slots);
 }
 
+// The attribute "source" of a gradient op: the name of the call that built the gradient.
 typedef struct source_s {
   char* text;
   size_t size;
@@ -86,7 +92,7 @@ static void gradient_destroy(void* state) {
   leat_allocator_free(leat_allocator_system(), ((source_t*)state)->text);
 }
 
-// The sizes that input 2 puts before the elements' own.
+// Reads the sizes of input 2, where the op has it, which go before the sizes of the elements.
 static leat_status_t read_prepended(const leat_kernel_context_t* c, leat_shape_t* out_shape) {
   *out_shape = leat_shape_scalar();
   if (c->kernel->input_count < 3) return leat_ok_status();
@@ -128,6 +134,7 @@ static leat_status_t read_index(const leat_kernel_context_t* c, int32_t* out_ind
   return leat_ok_status();
 }
 
+// Inputs: handle, index, value, flow. The flow passes through to output 0.
 static leat_status_t write__cpu(leat_kernel_context_t* c) {
   int32_t index;
   leat_slots_t* slots;
@@ -142,6 +149,7 @@ static leat_status_t write__cpu(leat_kernel_context_t* c) {
   return status;
 }
 
+// Inputs: handle, index, flow, which only orders the read after writes.
 static leat_status_t read__cpu(leat_kernel_context_t* c) {
   int32_t index;
   leat_slots_t* slots;

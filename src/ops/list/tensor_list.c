@@ -1,5 +1,17 @@
-// Lists of tensors: values that grow, shrink and are handed on like any other. The gradient of a
-// list is a list.
+// The ops of lists of tensors: values that grow, shrink, and flow along edges as any tensor does,
+// which is why functional while loops (unlike the older loops with their stacks) can save their
+// intermediate results in them. Shape inference follows the element type and shape of a list along
+// the edges.
+//
+// The gradient of a list is a list of the same length that holds the elements' gradients:
+//
+//   y = PushBack(x, e)     dx, de = PopBack(dy)
+//   y, e = PopBack(x)      dx = PushBack(dy, de)
+//   e = GetItem(x, i)      dx = SetItem(empty list, i, de)
+//   y = SetItem(x, i, e)   dx = SetItem(dy, i, 0), de = GetItem(dy, i)
+//
+// An empty list, or an element without a tensor, stands for zeros, so these gradients cost no
+// memory for the elements that they do not touch.
 #include "ops/list/tensor_list.h"
 
 #include "graph/handle_shape.h"
@@ -38,7 +50,8 @@ leat_status_t leat_list_merged_elements(leat_inference_t* c, int index,
   return leat_inference_merge(c, *out_shape, stated, out_shape);
 }
 
-// The list at output 0 is of |element_dtype|, and input |index| states its elements' shape.
+// Tells inference that output 0 is a list of |element_dtype|, whose elements have the shape that
+// input |index| states.
 static leat_status_t make_list(leat_inference_t* c, int index) {
   leat_referent_t element = {.dtype = leat_node_attr_type(c->node, "element_dtype")};
   LEAT_RETURN_IF_ERROR(leat_list_shape_of_input(c, index, &element.shape));
@@ -167,6 +180,8 @@ static leat_status_t push_gradient(leat_gradient_t* g) {
   return leat_ok_status();
 }
 
+// Either gradient may be missing, because the list or the element was not used; zeros take its
+// place.
 static leat_status_t pop_gradient(leat_gradient_t* g) {
   leat_builder_t* b = &g->builder;
   leat_output_t dlist, dy;
@@ -196,6 +211,8 @@ static leat_status_t get_item_gradient(leat_gradient_t* g) {
   return leat_ok_status();
 }
 
+// The element that was replaced gets zeros. A list that the op made longer is cut to its old
+// length.
 static leat_status_t set_item_gradient(leat_gradient_t* g) {
   leat_builder_t* b = &g->builder;
   leat_output_t dlist = leat_gradient_of_output(g, 0), index = leat_gradient_input(g, 1);

@@ -1,5 +1,12 @@
-// Between lists of tensors and tensors that hold them all: stacked along a new dimension or put one
-// behind the other.
+// The ops that convert between a list of tensors and one tensor that holds all of them, stacked
+// along a new first dimension or concatenated along the existing one. Their gradients are each
+// other:
+//
+//   Stack <-> FromTensor,  Concat <-> Split,  Gather <-> Scatter
+//
+// so that a gradient list has exactly the elements that the forward op used. Shape inference knows
+// the element shape of a list from the op that made it, and the number of rows from constants. The
+// kernels are in tensor_list_batch_cpu.c.
 #include "graph/handle_shape.h"
 #include "ops/list/tensor_list.h"
 #include "ops/op_rows.h"
@@ -25,7 +32,7 @@ static leat_status_t gather_shape(leat_inference_t* c) {
   return leat_ok_status();
 }
 
-// Output 0: |element| with its first size open.
+// Sets output 0 to the shape |element| with its first size open, and output 1 to an open vector.
 static leat_status_t set_joined(leat_inference_t* c, leat_partial_shape_t element) {
   leat_partial_shape_t rest, output, open;
   LEAT_RETURN_IF_ERROR(leat_inference_unknown_of_rank(c, 1, &open));
@@ -95,7 +102,8 @@ static int element_dtype(const leat_gradient_t* g) {
   return leat_node_attr_type(leat_gradient_node(g), "element_dtype");
 }
 
-// What is known of the rows of |tensor|, as a constant: sizes, or -1 for a rank that is not known.
+// Builds a constant of what is known of the shape of |tensor|'s rows: sizes, or the scalar -1 where
+// the rank is not known.
 static leat_output_t static_row_shape(leat_gradient_t* g, leat_output_t tensor) {
   leat_builder_t* b = &g->builder;
   if (b->status) return LEAT_OUTPUT_NONE;
@@ -126,6 +134,8 @@ static leat_status_t concat_gradient(leat_gradient_t* g) {
   return leat_ok_status();
 }
 
+// The list's element shape is the tensor's with an open first size; input 2 has the lengths for
+// elements of the gradient list that have no tensor.
 static leat_status_t split_gradient(leat_gradient_t* g) {
   leat_builder_t* b = &g->builder;
   leat_output_t open = leat_build_int32_vector(b, (const int32_t[]){-1}, 1);
@@ -169,7 +179,8 @@ static leat_status_t gather_gradient(leat_gradient_t* g) {
   return leat_ok_status();
 }
 
-// Rows of the gradient list that came from |tensor|.
+// Builds the rows of the gradient list that stand at |indices|, where the forward op put the rows
+// of |tensor|.
 static leat_output_t gather_rows(leat_gradient_t* g, leat_output_t dlist, leat_output_t tensor,
                                  leat_output_t indices) {
   return leat_build(&g->builder, "TensorListGather",

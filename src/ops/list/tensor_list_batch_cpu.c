@@ -1,4 +1,14 @@
-// CPU kernels between lists of tensors and tensors that hold them all.
+// CPU kernels that convert between lists of tensors and one tensor:
+//
+//   Stack, Gather(indices)              elements [shape]        ─▶ tensor [count, shape]
+//   Concat                              elements [rows_i, rest] ─▶ tensor [sum rows_i, rest]
+//   FromTensor, Scatter(indices)        tensor [count, shape]   ─▶ list of rows
+//   Split(lengths)                      tensor [rows, rest]     ─▶ list of row ranges
+//
+// Lists that are made of a tensor share its memory; a tensor that is made of a list is a copy.
+// Elements without a tensor become zeros, of a shape that is put together from three sources: the
+// kernel's shape input or attribute, the list's element shape, and the tensors that are there. The
+// kernels fail with INVALID_ARGUMENT where these contradict or leave a needed size open.
 #include <string.h>
 
 #include "base/checked.h"
@@ -8,9 +18,9 @@
 
 typedef struct batch_s {
   int dtype;
-  int64_t count;  // Stack: expected elements; -1: any
+  int64_t count;  // Stack: how many elements the list must have; -1: any number
   leat_arena_t arena;
-  leat_partial_shape_t shape;  // Concat
+  leat_partial_shape_t shape;  // Concat: the attribute element_shape, in |arena|
 } batch_t;
 
 static leat_status_t batch_create(leat_kernel_creation_t* c, void* state) {
@@ -39,8 +49,8 @@ static void concat_destroy(void* state) {
 
 // ---- Stacking -----------------------------------------------------------------------------------
 
-// Output 0: [count, shape...], row i the element |indices|[i] (NULL: i), zeros where it is not
-// there.
+// Sets output 0 to [count, shape...]: row i is the element |indices[i]| (NULL: i), or zeros where
+// that has no tensor.
 static leat_status_t output_stack(leat_kernel_context_t* c, const leat_tensor_list_t* list,
                                   const int32_t* indices, int64_t count,
                                   const leat_shape_t* shape) {
@@ -66,7 +76,8 @@ static leat_status_t output_stack(leat_kernel_context_t* c, const leat_tensor_li
   return status;
 }
 
-// The elements' shape: input |index|, the list's, and that of the elements named.
+// Finds the one shape of the elements at |indices| (NULL: 0 to count - 1) from input |index|, from
+// the list, and, where the list leaves sizes open, from the tensors.
 static leat_status_t common_shape(const leat_kernel_context_t* c, const leat_tensor_list_t* list,
                                   int index, const int32_t* indices, int64_t count,
                                   leat_shape_t* out_shape) {
@@ -125,13 +136,14 @@ static leat_status_t gather__cpu(leat_kernel_context_t* c) {
 
 // ---- Concatenating ------------------------------------------------------------------------------
 
-// What is known of the elements before they are put one behind the other.
+// What is known of a list's elements that are to be concatenated.
 typedef struct joint_s {
   const leat_tensor_list_t* list;
-  int64_t first;           // their first size; -1: differs or unknown
-  leat_list_shape_t rest;  // the other sizes
+  int64_t first;           // the first size of all; -1: unknown, or not the same for all
+  leat_list_shape_t rest;  // the other sizes, which must be the same for all
 } joint_t;
 
+// Fills |out_joint| from an element shape.
 static void split_first(leat_partial_shape_t shape, joint_t* out_joint) {
   out_joint->first = -1;
   out_joint->rest.shape = leat_partial_shape_unknown();
@@ -141,6 +153,8 @@ static void split_first(leat_partial_shape_t shape, joint_t* out_joint) {
   out_joint->rest.shape = (leat_partial_shape_t){shape.rank - 1, out_joint->rest.dims};
 }
 
+// Reads the stated shape: TensorListConcatV2 has it as input 1, TensorListConcat as an attribute,
+// whose first size does not count.
 static leat_status_t read_joint(leat_kernel_context_t* c, joint_t* joint) {
   const batch_t* batch = leat_kernel_state(c);
   leat_partial_shape_t stated = batch->shape;
@@ -163,7 +177,8 @@ static leat_status_t read_joint(leat_kernel_context_t* c, joint_t* joint) {
                              LEAT_PARTIAL_SHAPE_TEXT(joint->rest.shape));
 }
 
-// Narrows |joint| by the elements that are there.
+// Adds what the list's tensors tell: the other sizes, and the first size where all have the same
+// and none was stated.
 static leat_status_t look_at_items(leat_kernel_context_t* c, joint_t* joint) {
   int64_t stated = joint->first, common = stated;
   bool differs = stated != -1;
@@ -193,7 +208,8 @@ static leat_status_t look_at_items(leat_kernel_context_t* c, joint_t* joint) {
   return leat_ok_status();
 }
 
-// How many rows element |index| has, though it may not be there.
+// Finds how many rows element |index| has. Where it has no tensor, input 2 (leading_dims) tells, or
+// the first size that all elements have.
 static leat_status_t rows_of(leat_kernel_context_t* c, const joint_t* joint, size_t index,
                              int64_t* out_rows) {
   const leat_tensor_t* item = &joint->list->items[index];
@@ -215,6 +231,7 @@ static leat_status_t rows_of(leat_kernel_context_t* c, const joint_t* joint, siz
                              (long long)*out_rows, index);
 }
 
+// Sets output 1 to the elements' numbers of rows; |*out_rows| is their sum.
 static leat_status_t output_lengths(leat_kernel_context_t* c, const joint_t* joint,
                                     int64_t* out_rows) {
   leat_shape_t vector = leat_shape_vector((int64_t)joint->list->count);
@@ -231,6 +248,8 @@ static leat_status_t output_lengths(leat_kernel_context_t* c, const joint_t* joi
   return leat_ok_status();
 }
 
+// Sets output 0 to [rows, rest...]: the elements in order, zeros for those without a tensor. Output
+// 1 must have been set.
 static leat_status_t output_joined(leat_kernel_context_t* c, const joint_t* joint, int64_t rows,
                                    const leat_shape_t* rest) {
   const leat_tensor_list_t* list = joint->list;
@@ -279,8 +298,9 @@ static leat_status_t concat__cpu(leat_kernel_context_t* c) {
   return status;
 }
 
-// ---- Taking apart -------------------------------------------------------------------------------
+// ---- Splitting ----------------------------------------------------------------------------------
 
+// Checks that the rows of |input| have |row_shape|.
 static leat_status_t check_rows(const leat_kernel_context_t* c, int input,
                                 leat_partial_shape_t row_shape) {
   const leat_tensor_t* value = leat_kernel_input(c, input);
@@ -313,6 +333,7 @@ static leat_status_t from_tensor__cpu(leat_kernel_context_t* c) {
   return leat_tensor_list_set_output(c, list);
 }
 
+// Checks that the lengths are not negative and that their sum is |rows|.
 static leat_status_t check_lengths(const leat_kernel_context_t* c, const leat_tensor_t* lengths,
                                    int64_t rows) {
   int64_t end = 0;
@@ -360,7 +381,8 @@ static leat_status_t split__cpu(leat_kernel_context_t* c) {
 
 // ---- Scattering ---------------------------------------------------------------------------------
 
-// |limit| -1: any index. |out_size|: one more than the largest.
+// Checks that there is an index for each row of |value|, and that it is below |limit| (-1: any).
+// Returns the size that a list needs for them: the largest index + 1.
 static leat_status_t check_indices(const leat_kernel_context_t* c, const leat_tensor_t* indices,
                                    const leat_tensor_t* value, int64_t limit, int64_t* out_size) {
   int64_t count = indices->shape.element_count;
@@ -383,6 +405,8 @@ static leat_status_t check_indices(const leat_kernel_context_t* c, const leat_te
   return leat_ok_status();
 }
 
+// Puts row i of |input| at |indices[i]| of |list|, which is long enough. Where an index comes
+// twice, the later row stays.
 static leat_status_t scatter_rows(leat_kernel_context_t* c, int input,
                                   const leat_tensor_t* indices, leat_tensor_list_t* list) {
   int64_t count = indices->shape.element_count;
@@ -399,6 +423,7 @@ static leat_status_t scatter_rows(leat_kernel_context_t* c, int input,
   return status;
 }
 
+// Reads num_elements, which only TensorListScatterV2 has; -1 means that the indices decide.
 static leat_status_t read_size(const leat_kernel_context_t* c, int64_t* out_size) {
   *out_size = -1;
   if (c->kernel->input_count < 4) return leat_ok_status();

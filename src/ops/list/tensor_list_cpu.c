@@ -1,4 +1,9 @@
-// CPU kernels of lists of tensors: making, length, one element at a time.
+// CPU kernels of lists of tensors that make a list, ask for its length, or access its elements one
+// at a time. A list is a value in a variant tensor (tensor_list_cpu.h). Each kernel that changes a
+// list first checks its inputs, and only then asks for a list that it may change: the output is the
+// input's own list when nobody else holds it, and a copy otherwise. An element that was never set
+// has no tensor; reading it gives zeros of the element shape, since the gradient of a list that is
+// only partly used has such elements.
 #include "ops/list/tensor_list_cpu.h"
 
 #include "base/checked.h"
@@ -8,7 +13,7 @@
 
 typedef struct element_s {
   int dtype;
-  bool resizes;  // SetItem
+  bool resizes;  // SetItem: an index behind the end makes the list longer
 } element_t;
 
 static leat_status_t element_create(leat_kernel_creation_t* c, void* state) {
@@ -84,7 +89,7 @@ static leat_status_t element_shape__cpu(leat_kernel_context_t* c) {
 
 // ---- Changing -----------------------------------------------------------------------------------
 
-// The output's list, which may be changed.
+// Makes output 0 of the list at input 0 and returns its list, which may be changed.
 static leat_status_t change_list(leat_kernel_context_t* c, leat_tensor_list_t** out_list) {
   leat_tensor_t* output;
   LEAT_RETURN_IF_ERROR(leat_tensor_list_change_input(c, &output));
@@ -105,6 +110,7 @@ static leat_status_t resize__cpu(leat_kernel_context_t* c) {
   return leat_tensor_list_resize(list, size);
 }
 
+// Checks that |shape| is one that an element of the list may have.
 static leat_status_t check_item(const leat_kernel_context_t* c, const leat_tensor_list_t* list,
                                 const leat_shape_t* shape) {
   if (leat_partial_shape_admits(list->shape, shape)) return leat_ok_status();
@@ -135,7 +141,8 @@ static leat_status_t push_back__cpu(leat_kernel_context_t* c) {
   return status;
 }
 
-// Zeros where the list has no tensor, of the shape that input |shape_input| and the list say.
+// Sets |output| to the zeros that an element without a tensor stands for. Their shape comes from
+// input |shape_input|, from the list, and, where |look|, from the list's tensors.
 static leat_status_t output_zeros(leat_kernel_context_t* c, const leat_tensor_list_t* list,
                                   int shape_input, bool look, int output) {
   leat_shape_t shape;
@@ -147,6 +154,7 @@ static leat_status_t output_zeros(leat_kernel_context_t* c, const leat_tensor_li
   return status;
 }
 
+// The zeros are allocated before the list is changed, so that a failure leaves the list as it is.
 static leat_status_t pop_back__cpu(leat_kernel_context_t* c) {
   leat_tensor_list_t* list;
   LEAT_RETURN_IF_ERROR(leat_tensor_list_input(c, 0, dtype_of(c), &list));
@@ -208,7 +216,7 @@ static leat_status_t set_item__cpu(leat_kernel_context_t* c) {
 
 // ---- Several lists ------------------------------------------------------------------------------
 
-// Input |index|, each of whose elements must be a list of |dtype|.
+// Checks that each element of input |index| is a list of elements of |dtype|.
 static leat_status_t check_lists(const leat_kernel_context_t* c, int index, int dtype) {
   const leat_tensor_t* input = leat_kernel_input(c, index);
   for (int64_t i = 0; i < input->shape.element_count; ++i) {
@@ -227,6 +235,7 @@ static leat_status_t check_lists(const leat_kernel_context_t* c, int index, int 
   return leat_ok_status();
 }
 
+// Appends the elements of |from|, sharing their tensors.
 static leat_status_t append_list(leat_tensor_list_t* to, const leat_tensor_list_t* from) {
   size_t first = to->count, count = from->count;
   LEAT_RETURN_IF_ERROR(leat_tensor_list_resize(to, (int64_t)(first + count)));
@@ -260,7 +269,7 @@ static leat_status_t concat_lists__cpu(leat_kernel_context_t* c) {
   return leat_ok_status();
 }
 
-// Each list of input 0 gets a row of the tensor.
+// Appends rows[i] to the i-th list of input 0; the rows are moved.
 static leat_status_t push_rows(leat_kernel_context_t* c, leat_tensor_t* rows, int64_t count) {
   leat_tensor_t* output;
   LEAT_RETURN_IF_ERROR(leat_tensor_list_change_input(c, &output));

@@ -1,4 +1,12 @@
-// The value behind TensorList ops.
+// The list value behind TensorList ops: its life, what it does as a variant, and the helpers of its
+// kernels (tensor_list_cpu.h). A variant's vtable lets generic ops treat a list as they treat a
+// number: ZerosLike makes a list of zeros, and AddN adds two lists element by element, which is how
+// gradients of lists are summed. An element without a tensor stands for zeros of a shape that is
+// not known yet, so the sum of such an element and a tensor is the tensor. Lists cannot be encoded,
+// hence neither sent to another process nor saved.
+//
+//   variant ─▶ list: dtype, element shape, items ─▶ [tensor | none | tensor | ...]
+//   variant ─────┘  (references = 2: the next op that changes it copies it)
 #include <string.h>
 
 #include "base/checked.h"
@@ -41,12 +49,13 @@ leat_status_t leat_tensor_list_resize(leat_tensor_list_t* list, int64_t count) {
   LEAT_RETURN_IF_ERROR(leat_allocator_grow_array(leat_allocator_system(), (size_t)count,
                                                  sizeof(leat_tensor_t), (void**)&list->items,
                                                  &list->room));
-  // Places beyond the count may hold what was moved away.
+  // A pop moves its tensor out, so the places behind the count may hold stale bytes.
   for (size_t i = list->count; i < (size_t)count; ++i) list->items[i] = (leat_tensor_t){0};
   list->count = (size_t)count;
   return leat_ok_status();
 }
 
+// Makes a list with the same elements, which share the tensors.
 static leat_status_t copy_list(const leat_tensor_list_t* list, leat_tensor_list_t** out_copy) {
   LEAT_RETURN_IF_ERROR(
       leat_tensor_list_create(list->dtype, list->shape, (int64_t)list->count, out_copy));
@@ -67,12 +76,13 @@ static void list_retain(void* self) {
 
 static void list_release(void* self) { leat_tensor_list_release(self); }
 
-// An element that is not there has no zeros, and counts as zeros.
+// An element without a tensor stays without one.
 static leat_status_t zeros_item(const leat_tensor_t* item, leat_tensor_t* out_zeros) {
   *out_zeros = (leat_tensor_t){0};
   return item->dtype ? leat_tensor_zeros_like(item, out_zeros) : leat_ok_status();
 }
 
+// The sum of two elements, of which either may have no tensor.
 static leat_status_t add_items(const leat_tensor_t* a, const leat_tensor_t* b,
                                leat_tensor_t* out_sum) {
   *out_sum = (leat_tensor_t){0};
@@ -98,6 +108,7 @@ static leat_status_t list_zeros_like(void* self, leat_variant_t* out_variant) {
   return leat_ok_status();
 }
 
+// Whether some shape is described by both |a| and |b|.
 static bool shapes_agree(leat_partial_shape_t a, leat_partial_shape_t b) {
   if (a.rank < 0 || b.rank < 0) return true;
   if (a.rank != b.rank) return false;
@@ -107,6 +118,7 @@ static bool shapes_agree(leat_partial_shape_t a, leat_partial_shape_t b) {
   return true;
 }
 
+// The sum of two lists of equal length; its element shape has the sizes that either list knows.
 static leat_status_t list_add(void* a_self, void* b_self, leat_variant_t* out_variant) {
   const leat_tensor_list_t *a = a_self, *b = b_self;
   if (a->dtype != b->dtype || a->count != b->count || !shapes_agree(a->shape, b->shape)) {
@@ -182,6 +194,8 @@ leat_status_t leat_tensor_list_set_output(leat_kernel_context_t* c, leat_tensor_
   return leat_ok_status();
 }
 
+// A list is kept only when the output has taken over the input's buffer and nothing else refers to
+// the list; otherwise it is replaced by a copy.
 leat_status_t leat_tensor_list_change_input(leat_kernel_context_t* c, leat_tensor_t** out_lists) {
   const leat_tensor_t* input = leat_kernel_input(c, 0);
   LEAT_RETURN_IF_ERROR(leat_kernel_forward_or_allocate(c, 0, 0, &input->shape, out_lists));

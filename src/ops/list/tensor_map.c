@@ -1,5 +1,10 @@
-// Maps from tensors to tensors: values that grow and are handed on like any other. The gradient of
-// a map is a map from the same keys.
+// The ops of maps from tensors to tensors, which are values that grow and flow along edges as any
+// tensor does. The gradient of a map is a map that has gradients under the same keys; a key that it
+// does not have stands for a gradient of zeros:
+//
+//   v = Lookup(m, k)      dm = {k: dv}
+//   y = Insert(m, k, v)   dv = dy[k] or zeros,  dm = dy without k
+//   y = Erase(m, k)       dm = dy
 #include "graph/gradient.h"
 #include "graph/handle_shape.h"
 #include "ops/op_rows.h"
@@ -20,8 +25,8 @@ static leat_status_t lookup_gradient(leat_gradient_t* g) {
   return leat_ok_status();
 }
 
-// What the map's gradient has under the key is the value's, and the rest the former map's. Where it
-// has nothing, the value is given zeros: branches, since a look-up of nothing fails.
+// Builds Switch and Merge, because a lookup of a key that is not there would fail: the branch with
+// the key looks it up and erases it, the other passes the map on and makes zeros.
 static leat_status_t insert_gradient(leat_gradient_t* g) {
   leat_builder_t* b = &g->builder;
   leat_output_t map = leat_gradient_of_output(g, 0);

@@ -1,6 +1,14 @@
-// CPU kernels of maps from tensors to tensors. A map is a variant whose content is changed in place
-// by its only holder and copied (the tensors shared) by any other. A key is found by its type,
-// shape and bytes, written as one string.
+// CPU kernels of maps from tensors to tensors. A map is a value in a variant tensor. A kernel that
+// changes a map does so in place when nothing else holds it, and otherwise on a copy, which shares
+// the tensors. Keys are compared by type, shape and content, written as one string:
+//
+//   "1 [2] " + bytes        any type of numbers
+//   "7 [] 3 abc"            strings: each with its length, so that ["ab", "c"] is not ["a", "bc"]
+//
+// The strings stand in the hash table of the lookup tables (key_rows_cpu.h), which gives each key a
+// row number; the key and value tensors lie in arrays by that number. Removing a key moves the last
+// row to its place. ZerosLike of a map is the empty map, and the sum of two maps has the keys of
+// both, which is what the gradients in tensor_map.c need.
 #include <string.h>
 
 #include "kernel/tensor_sum.h"
@@ -9,8 +17,8 @@
 
 typedef struct tensor_map_s {
   leat_reference_count_t references;
-  leat_key_rows_t rows;  // strings of keys; their values are not used
-  leat_tensor_t* keys;   // by row
+  leat_key_rows_t rows;  // the keys as strings; the values of this table are not used
+  leat_tensor_t* keys;   // [rows.count]
   leat_tensor_t* values;
   size_t key_room, value_room;
 } tensor_map_t;
@@ -46,6 +54,7 @@ static void map_release(void* self) {
 
 // ---- Keys ---------------------------------------------------------------------------------------
 
+// Appends the string that stands for |key|. Only strings and numbers (and booleans) can be keys.
 static leat_status_t write_key(const leat_tensor_t* key, leat_string_builder_t* out) {
   int64_t count = key->shape.element_count;
   leat_string_builder_print(out, "%d %s ", key->dtype, LEAT_SHAPE_TEXT(&key->shape));
@@ -64,7 +73,8 @@ static leat_status_t write_key(const leat_tensor_t* key, leat_string_builder_t* 
   return leat_status_clone(out->status);
 }
 
-// The row of |key|, -1 where it is not there; with |add| it is made, without tensors.
+// Finds the row of |key|, or -1. With |add| a missing key gets a new row, and |out_added| says so;
+// the caller then sets the row's tensors.
 static leat_status_t find_row(tensor_map_t* map, const leat_tensor_t* key, bool add,
                               int64_t* out_row, bool* out_added) {
   leat_string_builder_t text;
@@ -84,7 +94,8 @@ static leat_status_t find_row(tensor_map_t* map, const leat_tensor_t* key, bool 
   return status;
 }
 
-// Puts |value| (moved, also on failure) under |key| (shared).
+// Stores |value| (moved, also on failure) under |key| (shared), in place of a former value. All
+// memory is allocated before the table is changed.
 static leat_status_t put(tensor_map_t* map, const leat_tensor_t* key, leat_tensor_t value) {
   int64_t row;
   bool added = false;
@@ -112,7 +123,7 @@ static leat_status_t put(tensor_map_t* map, const leat_tensor_t* key, leat_tenso
 static void take_out(tensor_map_t* map, int64_t row) {
   leat_tensor_release(&map->keys[row]);
   leat_tensor_release(&map->values[row]);
-  leat_key_rows_remove(&map->rows, row);  // the last takes its place
+  leat_key_rows_remove(&map->rows, row);  // the last row takes its place
   map->keys[row] = map->keys[map->rows.count];
   map->values[row] = map->values[map->rows.count];
 }
@@ -138,6 +149,7 @@ static leat_status_t map_zeros_like(void* self, leat_variant_t* out_variant) {
   return leat_ok_status();
 }
 
+// Adds the entries of |other| to |sum|; the values of a key that both have are added.
 static leat_status_t add_into(tensor_map_t* sum, const tensor_map_t* other) {
   for (size_t i = 0; i < other->rows.count; ++i) {
     int64_t row;
@@ -153,7 +165,7 @@ static leat_status_t add_into(tensor_map_t* sum, const tensor_map_t* other) {
   return leat_ok_status();
 }
 
-// The keys of both; values of keys that both have are added.
+// Adds two maps. A key that only one has keeps its value.
 static leat_status_t map_add(void* a, void* b, leat_variant_t* out_variant) {
   tensor_map_t* sum;
   LEAT_RETURN_IF_ERROR(copy_map(a, &sum));
@@ -193,7 +205,8 @@ static leat_status_t input_map(leat_kernel_context_t* c, tensor_map_t** out_map)
   return *out_map ? leat_ok_status() : leat_kernel_invalid(c, "Input handle is not a map.");
 }
 
-// The map at input 0 and the row of the key at input 1; |*out_row| is -1 where it is not there.
+// Finds the map at input 0 and the row of the key at input 1; |*out_row| is -1 where it has no such
+// key.
 static leat_status_t input_row(leat_kernel_context_t* c, tensor_map_t** out_map,
                                int64_t* out_row) {
   LEAT_RETURN_IF_ERROR(input_map(c, out_map));
@@ -204,7 +217,7 @@ static leat_status_t no_such_key(const leat_kernel_context_t* c) {
   return leat_kernel_invalid(c, "the key is none of the map's");
 }
 
-// Output 0 becomes input 0, a map that may be changed.
+// Makes output 0 of the map at input 0 and returns its map, which may be changed.
 static leat_status_t change_input(leat_kernel_context_t* c, tensor_map_t** out_map) {
   leat_tensor_t* output;
   tensor_map_t *map, *copy;
@@ -281,7 +294,7 @@ static leat_status_t erase__cpu(leat_kernel_context_t* c) {
   int64_t row;
   LEAT_RETURN_IF_ERROR(input_row(c, &map, &row));
   if (row < 0) return no_such_key(c);
-  LEAT_RETURN_IF_ERROR(change_input(c, &map));  // a copy has the same rows
+  LEAT_RETURN_IF_ERROR(change_input(c, &map));  // a copy has the same row numbers
   take_out(map, row);
   return leat_ok_status();
 }

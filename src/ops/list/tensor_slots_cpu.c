@@ -1,5 +1,16 @@
-// The slots of a TensorArray. A slot keeps its shape when its tensor is gone or was never there:
-// the gradient's zeros have it.
+// The slots of a TensorArray, under one mutex. Each slot goes through these states:
+//
+//   empty ─▶ written ─▶ read ─▶ cleared      cleared: the tensor was moved out (clear_after_read)
+//
+// A slot can be written only before it is read, and only once, so that the result of a loop does
+// not depend on the order in which its iterations run. In the gradient array a second write adds to
+// the first, because several reads of a slot each send a gradient back. When a gradient array is
+// made, its slots get the shapes of the slots that were written; a gradient slot that then gets no
+// gradient reads as zeros of that shape. This is why a slot keeps its shape apart from its tensor.
+//
+// Sums are made in place only where the slot owns its tensor: the first value of a slot is shared
+// with the kernel that wrote it, so the first sum goes into a new tensor. An array whose slots were
+// summed cannot have a gradient, since the single values are lost.
 #include "ops/list/tensor_slots_cpu.h"
 
 #include <string.h>
@@ -11,7 +22,7 @@ typedef struct entry_s {
   leat_tensor_t tensor;
   leat_shape_t shape;
   bool written, read, cleared;
-  bool own;  // |tensor| is nobody else's: sums may be made in place
+  bool own;  // no other holder of |tensor|'s memory: sums may be made in place
 } entry_t;
 
 typedef struct gradient_s {
@@ -32,11 +43,11 @@ struct leat_slots_s {
   leat_partial_shape_t element_shape;
   entry_t* entries;
   size_t count, room;
-  int64_t marked_size;
+  int64_t marked_size;  // see leat_slots_mark_size; -1: nothing was marked
   bool dynamic_size;
-  bool gradients_disallowed;
+  bool gradients_disallowed;  // a slot holds a sum
   bool closed;
-  gradient_t* gradients;
+  gradient_t* gradients;  // one for each source, in |arena|
 };
 
 static void clear_entries(leat_slots_t* slots) {
@@ -62,6 +73,7 @@ const leat_resource_kind_t leat_slots_kind = {.name = "TensorArray", .destroy = 
 
 int leat_slots_dtype(const leat_slots_t* slots) { return slots->dtype; }
 
+// Grows the array to |count| slots; the new ones are empty.
 static leat_status_t resize(leat_slots_t* slots, size_t count) {
   LEAT_RETURN_IF_ERROR(leat_allocator_grow_array(leat_allocator_system(), count, sizeof(entry_t),
                                                  (void**)&slots->entries, &slots->room));
@@ -102,6 +114,7 @@ static leat_status_t check_open(const leat_slots_t* slots) {
 
 // ---- Gradients ----------------------------------------------------------------------------------
 
+// Writes the sizes of |a| and then those of |b| to |dims|. INVALID_ARGUMENT when they are too many.
 static leat_status_t concatenate(const leat_shape_t* a, leat_partial_shape_t b, int64_t* dims,
                                  int* out_rank) {
   int rank = a->rank + b.rank;
@@ -115,7 +128,8 @@ static leat_status_t concatenate(const leat_shape_t* a, leat_partial_shape_t b, 
   return leat_ok_status();
 }
 
-// Slots of the gradient are as large as those that were written.
+// Gives the gradient's slots the shapes of those that were written, after the |prepended| sizes.
+// They count as written, so a read gives zeros, and a write adds.
 static leat_status_t copy_shapes(const leat_slots_t* from, const leat_shape_t* prepended,
                                  leat_slots_t* to) {
   for (size_t i = 0; i < from->count; ++i) {
@@ -156,6 +170,8 @@ static leat_status_t make_gradient(leat_slots_t* slots, const leat_shape_t* prep
   return leat_ok_status();
 }
 
+// Finds or makes the gradient for |source|, with the mutex held. The array may not grow from now
+// on, because its gradient has the same number of slots.
 static leat_status_t find_gradient(leat_slots_t* slots, leat_string_view_t source,
                                    const leat_shape_t* prepended, leat_slots_t** out_gradient) {
   LEAT_RETURN_IF_ERROR(check_open(slots));
@@ -218,6 +234,8 @@ static leat_status_t check_write(leat_slots_t* slots, int64_t index, const leat_
                           LEAT_PARTIAL_SHAPE_TEXT(slots->element_shape));
 }
 
+// Adds |value| to a slot of a gradient. Its first value becomes the slot's tensor; the others are
+// added.
 static leat_status_t add_to(leat_slots_t* slots, const leat_kernel_context_t* c, entry_t* entry,
                             leat_tensor_t* value) {
   if (!leat_shape_equal(&entry->shape, &value->shape)) {
@@ -253,6 +271,7 @@ static leat_status_t add_to(leat_slots_t* slots, const leat_kernel_context_t* c,
   return leat_ok_status();
 }
 
+// With identical_element_shapes, the first value's shape becomes that of all elements.
 static leat_status_t write_one(leat_slots_t* slots, const leat_kernel_context_t* c, int64_t index,
                                leat_tensor_t* value) {
   LEAT_RETURN_IF_ERROR(check_open(slots));
@@ -291,7 +310,9 @@ leat_status_t leat_slots_write(leat_slots_t* slots, const leat_kernel_context_t*
 
 // ---- Reading, with the mutex held ---------------------------------------------------------------
 
-// A slot that was never written reads as zeros where its shape is known.
+// Gives the slot at |index|, which was never written, a shape, so that it can be read as zeros: the
+// shape the slot has, or that of all elements where it is fully known. A gradient grows when the
+// index is behind its last slot.
 static leat_status_t assume_zeros(leat_slots_t* slots, int64_t index) {
   size_t place = (size_t)index;
   leat_shape_t shape;
@@ -323,6 +344,7 @@ static leat_status_t assume_zeros(leat_slots_t* slots, int64_t index) {
   return status;
 }
 
+// Allocates the tensor of a slot that has only a shape, filled with zeros.
 static leat_status_t make_zeros(leat_slots_t* slots, const leat_kernel_context_t* c,
                                 entry_t* entry) {
   bool can = leat_dtype_in(slots->dtype, LEAT_DTYPES_NUMBER | LEAT_DTYPE_BIT(BOOL));
@@ -338,6 +360,8 @@ static leat_status_t make_zeros(leat_slots_t* slots, const leat_kernel_context_t
   return leat_ok_status();
 }
 
+// Moves the tensor out where the array clears after reading, which frees it as early as possible;
+// shares it otherwise.
 static leat_status_t read_one(leat_slots_t* slots, const leat_kernel_context_t* c, int64_t index,
                               leat_tensor_t* out_value) {
   LEAT_RETURN_IF_ERROR(check_open(slots));

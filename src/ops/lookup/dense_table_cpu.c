@@ -1,6 +1,17 @@
-// Dense hash tables: keys and values in two tensors of buckets, which are what an export gives and
-// an import takes; so their layout is TensorFlow's: its hashes, quadratic probing, a key that marks
-// empty buckets and one that marks those whose key was removed.
+// Dense hash tables (MutableDenseHashTable): open addressing in two tensors, one of keys and one of
+// values, with a bucket in each row. An export shares these tensors and an import takes such
+// tensors over, also between TensorFlow and Leat; therefore the layout, hashes and probing are
+// TensorFlow's:
+//
+//   keys    [buckets, key size]       empty key | k1 | deleted key | k2 | ...
+//   values  [buckets, value size]         0     | v1 |      ?      | v2 | ...
+//   bucket of the i-th probe = (hash(key) + i * (i + 1) / 2) mod buckets,  i = 0, 1, 2, ...
+//
+// With a power of two of buckets, these triangular steps visit each bucket once. Two keys that the
+// user gives up mark the buckets that are empty and those whose key was removed; a search ends at
+// an empty bucket but goes on past a deleted one. The buckets double when entries exceed the load
+// factor; deleted buckets do not count as entries. Exported tensors must not change under their
+// holders, so a change first copies tensors that somebody else holds.
 #include <string.h>
 
 #include "ops/lookup/table_cpu.h"
@@ -9,18 +20,19 @@ typedef struct dense_table_s {
   leat_lookup_t base;
   leat_mutex_t mutex;
   leat_tensor_t empty_key;
-  leat_tensor_t deleted_key;  // "no tensor": nothing is removed
+  leat_tensor_t deleted_key;  // dtype 0: nothing can be removed
   float max_load_factor;
   // Under the mutex.
   leat_tensor_t keys;    // [bucket_count, key_size]
   leat_tensor_t values;  // [bucket_count, value_size]
   int64_t bucket_count;
-  int64_t entry_count;
+  int64_t entry_count;  // keys that are neither empty nor deleted
 } dense_table_t;
 
 static int64_t key_size(const dense_table_t* t) { return t->base.key_shape.element_count; }
 static int64_t value_size(const dense_table_t* t) { return t->base.value_shape.element_count; }
 
+// Key or value |index| in a tensor of keys or values, which may be the buckets or an input.
 static char* key_at(const dense_table_t* t, const leat_tensor_t* keys, int64_t index) {
   return (char*)keys->data +
          (size_t)(index * key_size(t)) * leat_dtype_size(t->base.key_dtype);
@@ -66,6 +78,8 @@ static uint64_t hash_scalar(int dtype, const void* keys, int64_t index) {
   return hash_bytes(view_of(&((const TF_TString*)keys)[index]));
 }
 
+// A key of one element hashes as it is; the hashes of several are combined as TensorFlow combines
+// them.
 static uint64_t hash_key(const dense_table_t* t, const char* key) {
   if (key_size(t) == 1) return hash_scalar(t->base.key_dtype, key, 0);
   uint64_t hash = 0;
@@ -97,6 +111,7 @@ static bool is_deleted(const dense_table_t* t, const char* key) {
   return t->deleted_key.dtype && same_key(t, key, t->deleted_key.data);
 }
 
+// The two marker keys cannot be keys of the table.
 static leat_status_t check_key(const dense_table_t* t, const char* key) {
   bool empty = is_empty(t, key);
   if (!empty && !is_deleted(t, key)) return leat_ok_status();
@@ -106,7 +121,9 @@ static leat_status_t check_key(const dense_table_t* t, const char* key) {
 
 // ---- Buckets, with the mutex held ---------------------------------------------------------------
 
-// The bucket of |key|; else, where |takes_free|, the first that is free on its way; else -1.
+// Returns the bucket of |key| (with |*out_found|), or the first free bucket on its way where
+// |takes_free|, or -1. With |takes_free| the search ends at a deleted bucket, as in TensorFlow,
+// even though the key may stand further on.
 static int64_t find_bucket(const dense_table_t* t, const char* key, bool takes_free,
                            bool* out_found) {
   int64_t mask = t->bucket_count - 1;
@@ -124,6 +141,7 @@ static int64_t find_bucket(const dense_table_t* t, const char* key, bool takes_f
   return -1;
 }
 
+// Allocates |count| empty buckets.
 static leat_status_t make_buckets(dense_table_t* t, int64_t count, leat_tensor_t* out_keys,
                                   leat_tensor_t* out_values) {
   leat_shape_t shape;
@@ -147,6 +165,7 @@ static leat_status_t make_buckets(dense_table_t* t, int64_t count, leat_tensor_t
   return status;
 }
 
+// Replaces the buckets; the tensors are moved.
 static void set_buckets(dense_table_t* t, leat_tensor_t keys, leat_tensor_t values,
                         int64_t count) {
   leat_tensor_release(&t->keys);
@@ -156,7 +175,7 @@ static void set_buckets(dense_table_t* t, leat_tensor_t keys, leat_tensor_t valu
   t->bucket_count = count;
 }
 
-// What was exported stays as it was.
+// Copies |tensor| when an export shares it, so that the exported tensor stays as it is.
 static leat_status_t make_exclusive(leat_tensor_t* tensor) {
   leat_tensor_t copy;
   if (!tensor->buffer || leat_buffer_is_exclusive(tensor->buffer)) return leat_ok_status();
@@ -166,6 +185,7 @@ static leat_status_t make_exclusive(leat_tensor_t* tensor) {
   return leat_ok_status();
 }
 
+// Adds or replaces one entry. The caller has made sure that a bucket is free.
 static leat_status_t put(dense_table_t* t, const char* key, const char* value) {
   bool found;
   int64_t bucket = find_bucket(t, key, true, &found);
@@ -179,6 +199,7 @@ static leat_status_t put(dense_table_t* t, const char* key, const char* value) {
                                    value_size(t));
 }
 
+// Moves all entries to |count| new buckets, which also drops the deleted ones.
 static leat_status_t rebucket(dense_table_t* t, int64_t count) {
   leat_tensor_t keys, values;
   LEAT_RETURN_IF_ERROR(make_buckets(t, count, &keys, &values));
@@ -248,7 +269,7 @@ static leat_status_t find_locked(dense_table_t* t, const leat_tensor_t* keys,
 
 // ---- The table ----------------------------------------------------------------------------------
 
-// Rows of |keys|: its shape must be [n, key shape...], or the key's own.
+// Returns the number of keys in |keys|, which must be [n, key shape...] or a single scalar key.
 static leat_status_t count_keys(const dense_table_t* t, const leat_tensor_t* keys,
                                 int64_t* out_count) {
   *out_count = keys->shape.rank == 0 ? 1 : leat_shape_dim(&keys->shape, 0);
@@ -290,7 +311,7 @@ static leat_status_t dense_remove(leat_lookup_t* self, const leat_tensor_t* keys
   return status;
 }
 
-// Copies |tensor| as buckets of |width| items.
+// Copies |tensor| as a matrix of |count| buckets of |width| elements.
 static leat_status_t copy_buckets(const leat_tensor_t* tensor, int64_t count, int64_t width,
                                   leat_tensor_t* out_buckets) {
   leat_shape_t shape;

@@ -1,5 +1,12 @@
-// Hash tables: one that is filled once and then read without a lock, and one that changes under a
-// lock and whose values may be vectors.
+// The two hash tables of the lookup ops, over the same rows (key_rows_cpu.h). The static one is
+// filled once, and from then on is read without a lock: the filler writes the rows under the mutex
+// and then sets |filled| with release order, and a reader that sees it with acquire order sees all
+// rows, which never change again. The mutable one takes the mutex for each call; its values may be
+// vectors.
+//
+// Filling a static table a second time is no error where the number of rows is the same, because
+// every session that shares the table runs the initializer; the content is not compared. A failed
+// filling leaves the table empty, so that it can be tried again.
 #include <string.h>
 
 #include "ops/lookup/key_rows_cpu.h"
@@ -8,7 +15,7 @@
 typedef struct hash_table_s {
   leat_lookup_t base;
   leat_mutex_t mutex;
-  _Atomic(bool) filled;  // of a static one: |rows| will not change any more
+  _Atomic(bool) filled;  // only of a static table: |rows| will not change any more
   leat_key_rows_t rows;
 } hash_table_t;
 
@@ -33,8 +40,11 @@ static leat_status_t table_create(const leat_lookup_vtable_t* vtable, int key_dt
   return leat_ok_status();
 }
 
-// ---- What both do -------------------------------------------------------------------------------
+// ---- Shared by both tables ----------------------------------------------------------------------
 
+// Copies each key's row to |out_values|. A key that is not there gets row i of |fallback| where
+// |one_each|, otherwise the only row of it. Rows of 4 or 8 bytes have copies of fixed size, which
+// the compiler turns into a single move.
 static leat_status_t find_rows(const leat_key_rows_t* rows, const leat_tensor_t* keys,
                                const leat_tensor_t* fallback, bool one_each,
                                leat_tensor_t* out_values) {
@@ -67,7 +77,7 @@ static leat_status_t export_row(const leat_key_rows_t* rows, int64_t row, void* 
                                    rows->value_count);
 }
 
-// The newest first, the order of TensorFlow's tables while they are small.
+// Exports the newest rows first, which is the order of TensorFlow's tables while they are small.
 static leat_status_t export_rows(const leat_lookup_t* table, const leat_key_rows_t* rows,
                                  leat_buffer_source_t* memory, leat_tensor_t* out_keys,
                                  leat_tensor_t* out_values) {
@@ -127,7 +137,7 @@ static bool same_value(int dtype, const void* a, const void* b) {
       leat_string_view_make(TF_TString_GetDataPointer(y), TF_TString_GetSize(y)));
 }
 
-// A key may come again with the same value.
+// Adds pair |index|. A key may come again only with the same value.
 static leat_status_t fill_one(leat_key_rows_t* rows, const void* keys, const void* values,
                               int64_t index) {
   int64_t row;
@@ -142,6 +152,7 @@ static leat_status_t fill_one(leat_key_rows_t* rows, const void* keys, const voi
                           (long long)index);
 }
 
+// |next| gives batches of pairs until it sets the end.
 static leat_status_t fill_locked(hash_table_t* table, int64_t total, leat_lookup_next_fn_t next,
                                  void* data) {
   leat_key_rows_t* rows = &table->rows;
@@ -181,7 +192,7 @@ typedef struct pair_s {
   const leat_tensor_t* values;
 } pair_t;
 
-// All rows at once, then the end.
+// Gives all pairs as one batch, and then the end.
 static leat_status_t next_pair(void* data, const leat_tensor_t** out_key,
                                const leat_tensor_t** out_value, bool* out_end) {
   pair_t* pair = data;
@@ -241,6 +252,7 @@ static leat_status_t mutable_find(leat_lookup_t* self, const leat_tensor_t* keys
   return status;
 }
 
+// Adds or replaces the rows of |keys|.
 static leat_status_t put_rows(leat_key_rows_t* rows, const leat_tensor_t* keys,
                               const leat_tensor_t* values) {
   size_t row_bytes = leat_key_rows_row_bytes(rows);

@@ -1,5 +1,14 @@
-// Keys and values in arrays of their own, found through a table of row numbers with linear probing.
-// A removal closes the gap in the table, so that there are no tombstones.
+// The hash table behind lookup tables and tensor maps. Keys and values lie densely in arrays of
+// their own, by row; a table of row numbers with linear probing finds them:
+//
+//   places  [ 0 | 3 | 1 | 0 | 0 | 2 | ... ]    row + 1; 0 is free; at most half of them are taken
+//                 │
+//                 └▶ row 2:  keys[2], values[2 * value_count ...]
+//
+// Dense arrays make an export a copy, and keep the probed memory small: four bytes a place. A
+// removal moves the entries behind the freed place up where their hash allows, as Knuth's algorithm
+// for deletion with linear probing does, so that there are no tombstones and a table that changes
+// for a long time does not get slower. The removed row's number goes to the last row.
 #include "ops/lookup/key_rows_cpu.h"
 
 #include <string.h>
@@ -55,7 +64,7 @@ static bool same_key(const leat_key_rows_t* rows, int64_t row, const void* keys,
   return leat_string_view_equal(string_at(rows->keys, row), string_at(keys, index));
 }
 
-// The place of the key, or the free one where it would stand.
+// Returns the place of the key, or the free place where it belongs. There is always a free one.
 static size_t find_place(const leat_key_rows_t* rows, const void* keys, int64_t index) {
   size_t mask = rows->place_count - 1;
   size_t place = (size_t)hash_of(rows->key_dtype, keys, index) & mask;
@@ -72,6 +81,7 @@ int64_t leat_key_rows_find(const leat_key_rows_t* rows, const void* keys, int64_
 
 // ---- Growing ------------------------------------------------------------------------------------
 
+// Makes the places twice as many as |count| at least, and enters all rows again.
 static leat_status_t grow_places(leat_key_rows_t* rows, size_t count) {
   size_t places = rows->place_count ? rows->place_count : 16;
   while (places < count * 2) places *= 2;
@@ -136,7 +146,8 @@ leat_status_t leat_key_rows_find_or_add(leat_key_rows_t* rows, const void* keys,
 
 // ---- Removing -----------------------------------------------------------------------------------
 
-// Frees a place; what stands behind it and hashes before it moves up.
+// Frees |place|. An entry behind it moves up unless its home (the place of its hash) lies behind
+// the gap, since a search that begins there would not find it any more.
 static void free_place(leat_key_rows_t* rows, size_t place) {
   size_t mask = rows->place_count - 1;
   for (size_t next = (place + 1) & mask; rows->places[next]; next = (next + 1) & mask) {

@@ -1,6 +1,7 @@
-// Rows of values by key, for tables: keys are int32, int64 or strings; a row is a fixed number of
-// values of any type. Rows stand in the order in which their keys came, until one is removed: the
-// last takes its place.
+// A hash table from keys (int32, int64 or strings) to rows, each of which has a fixed number of
+// values of any type. The rows are numbered from 0 in the order in which their keys were added;
+// removing one moves the last row to its number. The owner provides the lock: functions that take a
+// const table may run together, all others alone.
 #ifndef LEAT_OPS_LOOKUP_KEY_ROWS_CPU_H_
 #define LEAT_OPS_LOOKUP_KEY_ROWS_CPU_H_
 
@@ -9,11 +10,11 @@
 typedef struct leat_key_rows_s {
   int key_dtype;
   int value_dtype;
-  int64_t value_count;  // of a row
-  char* keys;
-  char* values;
+  int64_t value_count;  // in a row
+  char* keys;           // [count] of |key_dtype|
+  char* values;         // [count, value_count] of |value_dtype|
   size_t count, room;
-  uint32_t* places;  // row + 1 by hash; 0: free
+  uint32_t* places;  // [place_count]: row + 1, at or behind the place of its key's hash; 0: free
   size_t place_count;  // a power of two, or 0
 } leat_key_rows_t;
 
@@ -21,11 +22,11 @@ void leat_key_rows_initialize(int key_dtype, int value_dtype, int64_t value_coun
                               leat_key_rows_t* out_rows);
 void leat_key_rows_deinitialize(leat_key_rows_t* rows);
 void leat_key_rows_clear(leat_key_rows_t* rows);
-// Room for |count| rows in all.
+// Makes room for |count| rows in all. RESOURCE_EXHAUSTED without memory, or above 2^32 - 2 rows.
 LEAT_MUST_USE leat_status_t leat_key_rows_reserve(leat_key_rows_t* rows, size_t count);
-// The row of key |index| of an array of keys; -1 when there is none.
+// Returns the row of key |index| of an array of keys, or -1 when there is none.
 int64_t leat_key_rows_find(const leat_key_rows_t* rows, const void* keys, int64_t index);
-// The row of that key, made with empty values when there is none.
+// Finds the row of that key, or adds one whose values are zero bytes; |*out_added| tells which.
 LEAT_MUST_USE leat_status_t leat_key_rows_find_or_add(leat_key_rows_t* rows, const void* keys,
                                                       int64_t index, int64_t* out_row,
                                                       bool* out_added);

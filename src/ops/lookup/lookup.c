@@ -1,5 +1,5 @@
-// Tables from keys to values (section 4.7): hash tables that are filled once, that change, and
-// dense ones; filled from tensors or text files.
+// The ops of lookup tables, which map keys to values (section 4.7): hash tables that are filled
+// once, hash tables that change, and dense ones; and their filling from tensors or text files.
 #include "ops/family.h"
 
 #define LEAT_LOOKUP_SOURCES(X) \

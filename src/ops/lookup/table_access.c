@@ -1,4 +1,8 @@
-// What is done with tables.
+// The ops that find, insert, remove, count, export and import the entries of lookup tables. The
+// older form of each op takes a reference to two strings, the V2 form a resource handle. A table's
+// maker tells inference the types and shapes of its keys and values, which travel with the handle
+// along the edges; from these the shape of a find's result is known before the table exists.
+// Kernels: table_access_cpu.c.
 #include "graph/gradient.h"
 #include "graph/handle_shape.h"
 #include "graph/inference.h"
@@ -14,8 +18,8 @@ static leat_status_t check_type(const leat_inference_t* c, const char* attr, int
                           leat_dtype_name(own), leat_dtype_name(wanted));
 }
 
-// What the handle at input 0 tells of keys and values, whose types are the attributes'; NULL where
-// it tells nothing.
+// Returns what inference knows of the keys and values of the table at input 0, or NULL. Fails when
+// their types are not those of the attributes |key_attr| and |value_attr|.
 static leat_status_t look_into(leat_inference_t* c, const char* key_attr, const char* value_attr,
                                const leat_referent_t** out_key_and_value) {
   leat_partial_value_t handle;

@@ -1,8 +1,13 @@
-// CPU kernels of what is done with tables.
+// CPU kernels that find, insert, remove, count, export and import the entries of lookup tables.
+// Each one finds the table that input 0 names, checks the other inputs against the table's types
+// and shapes, and calls the function of the table's vtable. The checks are made here, once for all
+// kinds of tables, so that the tables can rely on them. The kernel holds a reference to the table
+// for the length of the call. One kernel serves both forms of an op, because the lookup reads
+// either form of handle.
 #include "ops/kernel_rows.h"
 #include "ops/lookup/table_cpu.h"
 
-// With the fallback's type and shape checked: one value or one for each key.
+// Checks the default value: one value for all keys, or one for each key.
 static leat_status_t check_fallback(const leat_kernel_context_t* c, const leat_lookup_t* table,
                                     const leat_shape_t* output) {
   const leat_tensor_t* fallback = leat_kernel_input(c, 2);
@@ -80,6 +85,7 @@ static leat_status_t import(leat_kernel_context_t* c, leat_lookup_t* table) {
   return table->vtable->import(table, keys, values);
 }
 
+// A kernel that runs |verb| on the table at input 0.
 #define KERNEL(verb)                                           \
   static leat_status_t verb##__cpu(leat_kernel_context_t* c) { \
     leat_lookup_t* table;                                       \

@@ -1,4 +1,7 @@
-// What all tables share: their resource and the checks of what comes in.
+// The base of all lookup tables: the resource kind, and the checks of the tensors that ops bring. A
+// table has a key shape and a value shape, each usually a scalar or a vector; a tensor
+// of keys has the shape [..., key shape], and the values for it are [..., value shape]. Tables
+// assume that these checks were made.
 #include "ops/lookup/table_cpu.h"
 
 static void table_destroy(leat_resource_t* resource) {
@@ -43,7 +46,7 @@ leat_status_t leat_lookup_check_keys(const leat_kernel_context_t* c, const leat_
                              LEAT_SHAPE_TEXT(&keys->shape), LEAT_SHAPE_TEXT(&table->key_shape));
 }
 
-// The shape of |keys| with |value|'s dims in place of the last |key_rank|.
+// Returns the shape of |keys| with its last |key_rank| dimensions replaced by those of |value|.
 static leat_status_t values_shape(const leat_shape_t* keys, int key_rank, const leat_shape_t* value,
                                   leat_shape_t* out_shape) {
   int64_t dims[LEAT_SHAPE_MAX_RANK];
@@ -62,7 +65,8 @@ leat_status_t leat_lookup_values_shape(const leat_lookup_t* table, const leat_sh
   return values_shape(keys, table->key_shape.rank, &table->value_shape, out_shape);
 }
 
-// Buckets have at least one dimension for keys and one for values.
+// The shape of the values that an import of a dense table takes: buckets always have one dimension
+// for the key and at least one for the value, even where these are scalars.
 static leat_status_t buckets_shape(const leat_lookup_t* table, const leat_shape_t* keys,
                                    leat_shape_t* out_shape) {
   leat_shape_t one = leat_shape_vector(1);

@@ -1,4 +1,7 @@
-// Tables as resources: one kind, whatever is inside.
+// The interface of lookup tables. All kinds of tables are one kind of resource, so that one set of
+// kernels (table_access_cpu.c) serves them: it finds a table, checks types and shapes against it,
+// and calls its vtable. A table is reference-counted; its functions may be called from any thread,
+// and wait only for the table's mutex.
 #ifndef LEAT_OPS_LOOKUP_TABLE_CPU_H_
 #define LEAT_OPS_LOOKUP_TABLE_CPU_H_
 
@@ -8,24 +11,24 @@
 
 typedef struct leat_lookup_s leat_lookup_t;
 
-// Types and shapes of keys and values were checked. All are thread-safe.
+// The functions of a kind of table. The caller has checked the types and shapes of keys and values.
 typedef struct leat_lookup_vtable_s {
   void (*destroy)(leat_lookup_t* self);
-  // |out_values| has a row for each key; |fallback| one row, or one for each key (only tables that
-  // change look at more than the first).
+  // |out_values| has a row for each key. |fallback| has one row, or one for each key; only mutable
+  // tables look at more than the first.
   leat_status_t (*find)(leat_lookup_t* self, const leat_tensor_t* keys,
                         const leat_tensor_t* fallback, leat_tensor_t* out_values);
   leat_status_t (*insert)(leat_lookup_t* self, const leat_tensor_t* keys,
                           const leat_tensor_t* values);
   leat_status_t (*remove)(leat_lookup_t* self, const leat_tensor_t* keys);
-  // The table becomes what was exported, or is filled for the first time.
+  // Replaces the content by what an export gave; fills a static table for the first time.
   leat_status_t (*import)(leat_lookup_t* self, const leat_tensor_t* keys,
                           const leat_tensor_t* values);
   leat_status_t (*export)(leat_lookup_t* self, leat_buffer_source_t* memory,
                           leat_tensor_t* out_keys, leat_tensor_t* out_values);
   int64_t (*size)(leat_lookup_t* self);
-  bool fills_once;      // InitializeTable takes it
-  bool imports_matrix;  // an import's keys and values have a dimension for key and value
+  bool fills_once;      // the ops InitializeTable... accept the table
+  bool imports_matrix;  // imported keys and values are matrices: [buckets, size of one]
 } leat_lookup_vtable_t;
 
 struct leat_lookup_s {
@@ -38,21 +41,24 @@ struct leat_lookup_s {
 };
 extern const leat_resource_kind_t leat_lookup_kind;
 
-// Initializes the base of a table, zeroed before; shapes are copied.
+// Initializes the base of a table, whose memory must be zero, with one reference. Shapes are
+// shared.
 void leat_lookup_initialize(const leat_lookup_vtable_t* vtable, int key_dtype, int value_dtype,
                            const leat_shape_t* key_shape, const leat_shape_t* value_shape,
                            leat_lookup_t* out_table);
-// The table that input 0 names, retained.
+// Finds the table that input 0 names; the result is retained.
 LEAT_MUST_USE leat_status_t leat_lookup_find(leat_kernel_context_t* c, leat_lookup_t** out_table);
-// INVALID_ARGUMENT unless keys have the table's type and end with its key shape.
+// INVALID_ARGUMENT unless |keys| have the table's type and their shape ends with its key shape.
 LEAT_MUST_USE leat_status_t leat_lookup_check_keys(const leat_kernel_context_t* c,
                                                   const leat_lookup_t* table,
                                                   const leat_tensor_t* keys);
-// The shape of a value for each of |keys|.
+// Returns the shape of the values for |keys|: the key shape at its end is replaced by the value
+// shape.
 LEAT_MUST_USE leat_status_t leat_lookup_values_shape(const leat_lookup_t* table,
                                                     const leat_shape_t* keys,
                                                     leat_shape_t* out_shape);
-// INVALID_ARGUMENT unless keys and values have the table's types and |values| a row for each key.
+// INVALID_ARGUMENT unless keys and values have the table's types and |values| has a row for each
+// key.
 LEAT_MUST_USE leat_status_t leat_lookup_check_rows(const leat_kernel_context_t* c,
                                                   const leat_lookup_t* table,
                                                   const leat_tensor_t* keys,
@@ -60,21 +66,24 @@ LEAT_MUST_USE leat_status_t leat_lookup_check_rows(const leat_kernel_context_t* 
 
 // ---- The tables ---------------------------------------------------------------------------------
 
-// Filled once, then read without a lock.
+// A table that is filled once and then read without a lock. Keys and values are scalars.
 LEAT_MUST_USE leat_status_t leat_static_table_create(int key_dtype, int value_dtype,
                                                      leat_lookup_t** out_table);
-// Fills a static table row by row: |next| sets one key and one value (scalars that it owns) or ends
-// with |*out_end|. |total| is how many there will be: a table that was filled before must have as
-// many (FAILED_PRECONDITION).
+// Fills a static table: |next| sets a batch of keys and as many values, which it owns and which
+// live until its next call, or ends with |*out_end|. |total| is the number of pairs that it is
+// going to give: a table that was filled before must have that many rows, otherwise
+// FAILED_PRECONDITION.
 typedef leat_status_t (*leat_lookup_next_fn_t)(void* data, const leat_tensor_t** out_key,
                                               const leat_tensor_t** out_value, bool* out_end);
 LEAT_MUST_USE leat_status_t leat_static_table_fill(leat_lookup_t* table, int64_t total,
                                                    leat_lookup_next_fn_t next, void* data);
 bool leat_static_table_is_filled(leat_lookup_t* table);
+// A table that can change; its values have |value_shape|.
 LEAT_MUST_USE leat_status_t leat_mutable_table_create(int key_dtype, int value_dtype,
                                                       const leat_shape_t* value_shape,
                                                       leat_lookup_t** out_table);
-// |deleted_key| may be NULL: nothing is ever removed.
+// Describes a dense table. The keys are copied; |deleted_key| may be NULL, and then nothing can be
+// removed. |bucket_count| is a power of two, at least 4.
 typedef struct leat_dense_options_s {
   const leat_tensor_t* empty_key;
   const leat_tensor_t* deleted_key;

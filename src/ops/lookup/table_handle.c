@@ -1,5 +1,6 @@
-// The ops that make tables. Each kind has three: a handle of two strings, a resource handle, and
-// one whose table has no name and lives with its handles.
+// The ops that make lookup tables. Each kind of table has three: one whose handle is a reference to
+// two strings, one with a resource handle, and an anonymous one, whose table has no name and lives
+// as long as its handles.
 #include "graph/gradient.h"
 #include "graph/handle_shape.h"
 #include "ops/op_rows.h"
@@ -9,7 +10,8 @@ static leat_status_t dense_shape(leat_inference_t* c) {
   return leat_shape_scalar_output(c);
 }
 
-// Tables that change say what is in them: a key as input 0 has it, or a scalar.
+// Tells inference the types and shapes of the table's keys and values. Where the op has an input,
+// it is the empty key, whose shape is that of all keys.
 static leat_status_t table_value(leat_inference_t* c) {
   const leat_attr_value_t* shape = leat_node_attr(c->node, LEAT_SV("value_shape"));
   leat_referent_t table[] = {{.dtype = leat_node_attr_type(c->node, "key_dtype")},

@@ -1,9 +1,15 @@
-// CPU kernels that make tables.
+// CPU kernels of the ops that make lookup tables. A named table is found by container and shared
+// name, or made by the first node that runs, so that several sessions or workers share one; the
+// types must then be the node's. An anonymous table is made anew by each run, and its handle owns
+// it: the table is freed with the last copy of the handle. The makers of the four kinds (static,
+// mutable, of vectors, dense) get the kernel's context as their data, because a dense table takes
+// its marker keys from the kernel's inputs. The rows at the end list the pairs of key and value
+// types that TensorFlow supports.
 #include "ops/kernel_rows.h"
 #include "ops/lookup/table_cpu.h"
 
 typedef struct table_maker_s {
-  leat_handle_t handle;  // unused by anonymous ones
+  leat_handle_t handle;  // unused by the ops of anonymous tables
   int key_dtype;
   int value_dtype;
   leat_shape_t value_shape;
@@ -33,6 +39,7 @@ static leat_status_t dense_create(leat_kernel_creation_t* c, void* state) {
   return leat_kernel_attr_float(c, "max_load_factor", &maker->max_load_factor);
 }
 
+// Finds out the table's name, which may be the node's.
 static leat_status_t name_table(leat_kernel_creation_t* c, table_maker_t* maker) {
   bool shares;
   LEAT_RETURN_IF_ERROR(leat_kernel_attr_bool(c, "use_node_name_sharing", &shares));
@@ -143,7 +150,7 @@ KERNELS(dense)
 #define PAIR(op_name, key, value, op_create, op_compute)                                        \
   LEAT_CPU_KERNEL(op_name, "key_dtype: " key "; value_dtype: " value, table_maker_t, op_create, \
                   op_compute, .destroy = maker_destroy)
-// Values by key: what TensorFlow has.
+// The value types for each key type that TensorFlow supports.
 #define STATIC_PAIRS(op, create, compute)                                                \
   PAIR(op, "int32", "double, float, int32, string", create, compute),                    \
       PAIR(op, "int64", "double, float, int32, int64, string", create, compute),         \

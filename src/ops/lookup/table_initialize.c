@@ -1,4 +1,4 @@
-// Filling tables, from tensors and from text files.
+// The ops that fill static lookup tables, from two tensors or from the lines of a text file.
 #include "graph/gradient.h"
 #include "graph/handle_shape.h"
 #include "graph/inference.h"

@@ -1,4 +1,13 @@
-// CPU kernels that fill tables. A text file is read whole; each line makes one key and one value.
+// CPU kernels that fill static lookup tables, from a pair of tensors or from a text file. The file
+// is read whole; each line makes one key and one value, which may be a field of the line, the whole
+// line, or the number of the line:
+//
+//   key_index = -2 (whole line), value_index = -1 (line number):   "cat\ndog\n"  ->  cat: 0, dog: 1
+//   key_index = 0, value_index = 1, delimiter ",":                 "cat,5\n"     ->  cat: 5
+//
+// The reader gives the table one pair at a time, so that no second copy of a large vocabulary is
+// held. Where vocab_size is given, the file must have that many lines at least, and more are
+// ignored. A table that another session has already filled is left as it is, without an error.
 #include <string.h>
 
 #include "base/file_system.h"
@@ -6,6 +15,7 @@
 #include "ops/lookup/table_cpu.h"
 #include "tensor/number_text.h"
 
+// Finds the table of input 0, which must be a static one.
 static leat_status_t find_table(leat_kernel_context_t* c, leat_lookup_t** out_table) {
   LEAT_RETURN_IF_ERROR(leat_lookup_find(c, out_table));
   if ((*out_table)->vtable->fills_once) return leat_ok_status();
@@ -42,11 +52,12 @@ static leat_status_t fill__cpu(leat_kernel_context_t* c) {
 
 enum { LINE_NUMBER = -1, WHOLE_LINE = -2 };
 
+// The attributes: where in a line the key and the value stand.
 typedef struct layout_s {
   int64_t key_index;
   int64_t value_index;
-  int64_t vocabulary_size;  // -1: as many as there are lines
-  int64_t offset;
+  int64_t vocabulary_size;  // lines to read; -1: all
+  int64_t offset;           // added to line numbers and to int32 fields
   char delimiter;
 } layout_t;
 
@@ -68,16 +79,16 @@ static leat_status_t layout_create(leat_kernel_creation_t* c, void* state) {
   return leat_ok_status();
 }
 
-// A file's text, of which lines are taken, and the key and value that the last of them made.
+// The text of a file that is read line by line, and the key and the value of the last line read.
 typedef struct line_reader_s {
   const layout_t* layout;
   const char* path;
   leat_string_view_t rest;
-  int64_t line_count;  // of those taken
+  int64_t line_count;  // lines read so far
   leat_tensor_t key, value;
 } line_reader_t;
 
-// Field |index| of |line|; false when there are fewer.
+// Finds field |index| of |line|; returns false when the line has fewer.
 static bool find_field(leat_string_view_t line, char delimiter, int64_t index,
                        leat_string_view_t* out_field) {
   for (;;) {
@@ -89,6 +100,8 @@ static bool find_field(leat_string_view_t line, char delimiter, int64_t index,
   }
 }
 
+// Sets |item|, the key or the value, from |line| as |index| says. TensorFlow adds the offset to
+// line numbers and to int32 fields alone.
 static leat_status_t set_item(const line_reader_t* r, leat_string_view_t line, int64_t index,
                               leat_tensor_t* item) {
   leat_string_view_t field = line;
@@ -117,6 +130,7 @@ static leat_status_t set_item(const line_reader_t* r, leat_string_view_t line, i
   return leat_ok_status();
 }
 
+// Reads the next line into the reader's key and value, for leat_static_table_fill.
 static leat_status_t next_line(void* data, const leat_tensor_t** out_key,
                                const leat_tensor_t** out_value, bool* out_end) {
   line_reader_t* r = data;
@@ -146,6 +160,7 @@ static leat_status_t next_line(void* data, const leat_tensor_t** out_key,
   return leat_ok_status();
 }
 
+// Whether a column |index| can give keys or values of |dtype|.
 static bool is_allowed(int64_t index, int dtype) {
   if (index == LINE_NUMBER) return dtype == LEAT_DTYPE_INT64;
   return index != WHOLE_LINE || dtype == LEAT_DTYPE_STRING ||

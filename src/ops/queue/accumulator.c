@@ -1,5 +1,8 @@
-// Accumulators gather gradients of many workers: stale ones are dropped, and the mean (or sum) can
-// be taken when enough are there (section 7, synchronous replicas).
+// The ops of accumulators, which gather the gradients of many workers: stale ones are dropped, and
+// the mean (or the sum) can be taken when enough are there. Synchronous training with replicas is
+// built from them (section 7). A gradient is dense, or a set of rows (sparse). The older ops name
+// their accumulator by a reference to two strings, the Resource ops by a resource handle; both have
+// the same kernels, in accumulator_cpu.c and sparse_accumulator_cpu.c.
 #include "graph/gradient.h"
 #include "graph/handle_shape.h"
 #include "ops/op_rows.h"

@@ -1,4 +1,16 @@
-// CPU kernels of accumulators: what both kinds share, and the dense one.
+// CPU kernels of accumulators of gradients, which make synchronous data-parallel training possible
+// (section 7 of the white paper): workers apply gradients, and the chief takes their mean when
+// enough have come. This file has what dense and sparse accumulators share, and the dense kind:
+//
+//   apply: local_step < global_step ?  drop the gradient (it is stale)
+//          otherwise                   sum += gradient, count += 1
+//   take:  waits until count >= required, then  global_step += 1, output sum / count, count = 0
+//
+// A worker reads the global step with the variables. A gradient with an older step was computed
+// from variables that have since been updated; dropping it keeps a slow worker from spoiling the
+// next update. A take waits in the accumulator's wait queue without a thread, and every apply lets
+// it try again. The queue's lock also guards the sum, so that additions are made one after the
+// other.
 #include "ops/queue/accumulator_cpu.h"
 
 #include "device/cpu/combine.h"
@@ -127,6 +139,8 @@ typedef struct application_s {
   leat_status_t status;
 } application_t;
 
+// Adds the gradient, with the wait queue's lock held. A stale gradient is dropped without an error,
+// as the worker that made it did nothing wrong.
 static void apply(void* data) {
   application_t* application = data;
   leat_accumulator_t* a = application->accumulator;
@@ -181,6 +195,8 @@ typedef struct taking_s {
   int64_t required;
 } taking_t;
 
+// Takes the sum when enough gradients are there, with the wait queue's lock held. |take| moves the
+// sum into the outputs, and |count| of 0 says that the next gradient begins a new one.
 static leat_passage_t attempt_take(leat_attempt_t* self) {
   taking_t* taking = (taking_t*)self;
   leat_accumulator_t* a = taking->accumulator;
@@ -196,6 +212,7 @@ static void finish_take(leat_attempt_t* self) {
   taking->done(taking->context, self->status);
 }
 
+// Checks num_required, and that the output with number |values_output| has the accumulator's type.
 static leat_status_t check_taking(const leat_kernel_context_t* c, const leat_accumulator_t* a,
                                   int values_output) {
   const leat_tensor_t* number = leat_kernel_input(c, 1);
@@ -212,6 +229,8 @@ static leat_status_t check_taking(const leat_kernel_context_t* c, const leat_acc
                              leat_dtype_name(a->dtype));
 }
 
+// A kernel with several outputs is the sparse one, whose values are output 1; the dense one has
+// output 0 alone.
 void leat_accumulator_take(leat_kernel_context_t* c, leat_kernel_done_fn_t done,
                            const leat_accumulator_vtable_t* vtable) {
   taking_t taking = {.base = leat_attempt_of(c, sizeof taking), .context = c, .done = done};
@@ -232,6 +251,7 @@ void leat_accumulator_take(leat_kernel_context_t* c, leat_kernel_done_fn_t done,
 
 // ---- Dense gradients ----------------------------------------------------------------------------
 
+// The dense accumulator: the sum of the gradients since the last take.
 typedef struct dense_s {
   leat_accumulator_t base;
   leat_tensor_t sum;
@@ -255,6 +275,7 @@ static leat_status_t check_gradient(leat_kernel_context_t* c, const dense_t* den
                              LEAT_SHAPE_TEXT(&gradient->shape));
 }
 
+// The first gradient is copied, because later ones are added to the sum in place.
 static leat_status_t dense_add(leat_accumulator_t* self, leat_kernel_context_t* c) {
   dense_t* dense = (dense_t*)self;
   const leat_tensor_t* gradient = leat_kernel_input(c, 2);

@@ -1,5 +1,7 @@
-// What dense and sparse accumulators share: counting, steps, and the line of those who wait for
-// enough gradients.
+// The base of dense and sparse gradient accumulators: the count of gradients, the global step, and
+// the wait queue of those that take when enough gradients have come. A subclass adds the sum itself
+// and the functions of the vtable. An accumulator is a reference-counted resource; every function
+// may be called from any thread, and none blocks.
 #ifndef LEAT_OPS_QUEUE_ACCUMULATOR_CPU_H_
 #define LEAT_OPS_QUEUE_ACCUMULATOR_CPU_H_
 
@@ -9,14 +11,17 @@
 
 typedef struct leat_accumulator_s leat_accumulator_t;
 
-// All with the lock held, in the name of the kernel that runs.
+// The functions of a subclass. |add| and |take| run with the wait queue's lock held, for the kernel
+// whose context is |c|.
 typedef struct leat_accumulator_vtable_s {
   const char* name;  // of the op that makes such accumulators, for messages
-  // Checks the kernel's gradient and adds it; the first since one was taken replaces what is there.
+  // Checks the gradient in the kernel's inputs and adds it to the sum. When |count| is 0 the
+  // gradient begins a new sum.
   leat_status_t (*add)(leat_accumulator_t* self, leat_kernel_context_t* c);
-  // Sets the outputs to the sum, divided by how often there was something to add where |mean|.
+  // Sets the kernel's outputs to the sum; where |mean|, each value is divided by the number of
+  // gradients that it got. |count| is at least 1.
   leat_status_t (*take)(leat_accumulator_t* self, leat_kernel_context_t* c);
-  void (*destroy)(leat_accumulator_t* self);  // what the subclass holds
+  void (*destroy)(leat_accumulator_t* self);  // releases what the subclass holds
 } leat_accumulator_vtable_t;
 
 struct leat_accumulator_s {
@@ -28,10 +33,11 @@ struct leat_accumulator_s {
   leat_partial_shape_t shape;
   bool mean;
   // Under the wait queue's lock.
-  int64_t count;
-  int64_t global_step;
+  int64_t count;        // gradients since the last take
+  int64_t global_step;  // a gradient of an earlier step is dropped
 };
 
+// The state of a kernel that makes accumulators: the attributes of its node.
 typedef struct leat_accumulator_handle_s {
   leat_handle_t handle;
   leat_arena_t arena;
@@ -42,21 +48,25 @@ typedef struct leat_accumulator_handle_s {
 
 LEAT_MUST_USE leat_status_t leat_accumulator_handle_create(leat_kernel_creation_t* c, void* state);
 void leat_accumulator_handle_destroy(void* state);
-// Makes the base over |size_bytes|, zeroed.
+// Allocates |size_bytes| of zeros, which the subclass's struct fills, and initializes the base in
+// it. RESOURCE_EXHAUSTED without memory.
 LEAT_MUST_USE leat_status_t leat_accumulator_create(const leat_accumulator_handle_t* handle,
                                                     const leat_accumulator_vtable_t* vtable,
                                                     size_t size_bytes,
                                                     leat_accumulator_t** out_accumulator);
+// The body of a kernel that makes accumulators: finds the node's accumulator or has |make| make it,
+// and outputs its handle.
 LEAT_MUST_USE leat_status_t leat_accumulator_output_handle(leat_kernel_context_t* c,
                                                            leat_resource_make_fn_t make);
-// The bodies of the kernels that apply and take gradients: inputs are 0 handle, 1 step or number.
-// INVALID_ARGUMENT when the handle names an accumulator with other functions than |vtable|.
+// The bodies of the kernels that apply and take gradients. Input 0 is the handle; input 1 is the
+// local step of a gradient, or the number of gradients that a take requires. INVALID_ARGUMENT when
+// the handle names an accumulator with other functions than |vtable|.
 LEAT_MUST_USE leat_status_t leat_accumulator_apply(leat_kernel_context_t* c,
                                                    const leat_accumulator_vtable_t* vtable);
 void leat_accumulator_take(leat_kernel_context_t* c, leat_kernel_done_fn_t done,
                            const leat_accumulator_vtable_t* vtable);
 
-// target[i] /= divisor: half, float, double.
+// target[i] /= divisor for |count| values of type half, float or double.
 void leat_accumulator_divide(int dtype, void* target, int64_t count, int64_t divisor);
 
 #endif  // LEAT_OPS_QUEUE_ACCUMULATOR_CPU_H_

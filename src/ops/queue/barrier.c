@@ -1,5 +1,6 @@
-// Barriers gather the components of tuples by key: what is complete can be taken, in the order in
-// which the keys came.
+// The ops of barriers. A barrier collects the components of tuples by key; complete tuples can be
+// taken in the order in which their keys came. Sparse, asynchronous producers that each make one
+// component are joined by it. The kernels are in barrier_cpu.c.
 #include "graph/gradient.h"
 #include "graph/handle_shape.h"
 #include "ops/op_rows.h"

@@ -1,5 +1,20 @@
-// CPU kernels of barriers. Incomplete tuples stand in a map by key; complete ones go to a priority
-// queue of (order of the key's first insertion, key, components), where takers wait.
+// CPU kernels of barriers. A barrier collects the components of tuples by key; a tuple whose
+// components have all been inserted can be taken. Incomplete tuples stand in a map by key
+// (tuple_map_cpu.h), under the barrier's mutex. Complete ones go to a priority queue, where the
+// takers wait:
+//
+//   BarrierInsertMany ─▶ incomplete: key -> components
+//                              │ the last component came
+//                              ▼
+//                        ready: (number of the insertion, key, components...) ─▶ BarrierTakeMany
+//
+// The priority is the number of the call that first inserted the key, so that tuples come out in
+// the order in which their keys came, not in that of their completion. Using the queue of the queue
+// ops for this saves a second implementation of waiting, batching and cancellation. The queue is
+// unbounded, so an insertion never waits. A closed barrier takes no new keys, but still accepts
+// components of keys that it knows; its queue is closed once no incomplete tuple is left, which
+// ends takers that wait for more than will come. The calls of the queue run with the mutex free,
+// except for its size.
 #include <string.h>
 
 #include "base/checked.h"
@@ -10,7 +25,7 @@
 #include "ops/queue/tuple_map_cpu.h"
 #include "ops/queue/tuple_queue_cpu.h"
 
-// Of the queue's components, the first two are the barrier's.
+// The first two components of the queue are the insertion's number and the key.
 #define OWN_COMPONENTS 2
 
 typedef struct barrier_s {
@@ -19,9 +34,9 @@ typedef struct barrier_s {
   leat_mutex_t mutex;
   // Under the mutex.
   leat_tuple_map_t incomplete;
-  int64_t insertion;
+  int64_t insertion;  // number of the next insertion that brings a new key
   bool closed;
-  bool cancelled;
+  bool cancelled;  // closed with cancel_pending_enqueues: incomplete tuples were dropped
 } barrier_t;
 
 static void barrier_destroy(leat_resource_t* resource) {
@@ -46,6 +61,8 @@ typedef struct barrier_handle_s {
   leat_queue_options_t options;  // of the queue
 } barrier_handle_t;
 
+// Fills in |h->options| for the queue of complete tuples: the components of the barrier behind the
+// two that it adds.
 static leat_status_t describe_queue(barrier_handle_t* h, const leat_attr_value_t* types,
                                     const leat_attr_value_t* shapes) {
   int count = (int)types->count + OWN_COMPONENTS;
@@ -140,6 +157,8 @@ static leat_status_t find_barrier(leat_kernel_context_t* c, barrier_t** out_barr
 
 // ---- Inserting ----------------------------------------------------------------------------------
 
+// The state of one BarrierInsertMany: |values| [n, ...] are the components number |component| of
+// the tuples of |keys| [n].
 typedef struct insertion_s {
   leat_kernel_context_t* context;
   barrier_t* barrier;
@@ -151,6 +170,7 @@ typedef struct insertion_s {
   size_t ready_count, ready_room;
 } insertion_t;
 
+// Finds the incomplete tuple of |key|, or adds it, unless the barrier is closed.
 static leat_status_t find_entry(insertion_t* in, leat_string_view_t key,
                                 leat_tuple_entry_t** out_entry) {
   barrier_t* barrier = in->barrier;
@@ -182,6 +202,8 @@ static leat_status_t make_ready(insertion_t* in, leat_tuple_entry_t* entry) {
   return leat_ok_status();
 }
 
+// Inserts row |index| of the values, with the mutex held. A tuple that is then complete moves to
+// |in->ready|.
 static leat_status_t insert_one(insertion_t* in, int64_t index) {
   leat_string_view_t key = leat_tensor_string_at(in->keys, index);
   leat_tuple_entry_t* entry;
@@ -198,6 +220,7 @@ static leat_status_t insert_one(insertion_t* in, int64_t index) {
   return make_ready(in, entry);
 }
 
+// Inserts all rows, with the mutex held. All new keys of one call get the same number.
 static leat_status_t insert_all(insertion_t* in) {
   barrier_t* barrier = in->barrier;
   int64_t count = in->keys->shape.element_count;
@@ -242,10 +265,10 @@ static leat_status_t check_insertion(const insertion_t* in) {
 
 static void nothing_done(const leat_queue_call_t* call, leat_status_t status,
                          leat_tensor_t* components) {
-  leat_status_free(status);  // closed before
+  leat_status_free(status);  // the queue may have been closed before, which is no fault
 }
 
-// Hands the ready tuples to the queue, as batches.
+// Stacks the tuples that became ready into one batch per component, which enqueue_many then takes.
 static leat_status_t make_batches(const insertion_t* in, leat_tuple_t* out_batches) {
   const leat_queue_t* ready = in->barrier->ready;
   int count = ready->component_count;
@@ -303,7 +326,8 @@ static void insert_many__cpu(leat_kernel_context_t* c, leat_kernel_done_fn_t don
   leat_queue_call_t call = leat_queue_call_of_kernel(c, done);
   leat_queue_call_t closing = {.context = c, .done = nothing_done};
   if (enqueues) {
-    // The queue is unbounded: it never keeps this waiting, so closing may follow at once.
+    // The queue is unbounded, so the enqueue ends within the call and the queue may be closed right
+    // after it. The enqueue's end makes |c| invalid; the closing therefore has its own context.
     leat_queue_t* ready = barrier->ready;
     leat_step_services_t services = {.memory = c->services->memory};
     leat_kernel_context_t own = {.kernel = c->kernel, .services = &services};
@@ -349,7 +373,9 @@ static leat_status_t check_taking(const leat_kernel_context_t* c, const barrier_
               : leat_kernel_invalid(c, "component_types differ, must be the barrier's");
 }
 
-// How many of |*inout_count| elements to ask the queue for.
+// Reduces |*inout_count| to what a closed barrier can still give where small batches are allowed.
+// Fails with OUT_OF_RANGE when a closed barrier will never have enough; an open barrier gives any
+// number, sooner or later.
 static leat_status_t plan_taking(const leat_kernel_context_t* c, barrier_t* barrier,
                                  bool allow_small_batch, int64_t* inout_count) {
   leat_status_t status = leat_ok_status();
@@ -409,7 +435,7 @@ static void close__cpu(leat_kernel_context_t* c, leat_kernel_done_fn_t done) {
   }
   bool closes_queue = false;
   leat_mutex_lock(&barrier->mutex);
-  // A second closing may only cancel what the first let be.
+  // A barrier may be closed twice only where the second call cancels and the first did not.
   if (barrier->closed && (barrier->cancelled || !cancel)) {
     status = leat_kernel_error(c, LEAT_CANCELLED, "Barrier is already closed.");
   } else {

@@ -1,4 +1,5 @@
-// Mutexes: a lock is a value; the mutex is free when its last holder is gone.
+// The ops of mutexes. MutexLock outputs a lock as a tensor value; the mutex is free again when the
+// last copy of that value is released, so that a step that fails frees it too.
 #include "graph/inference.h"
 #include "ops/op_rows.h"
 

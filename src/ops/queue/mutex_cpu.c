@@ -1,4 +1,11 @@
-// CPU kernels of mutexes. Who cannot have the lock stands in the wait queue.
+// CPU kernels of mutexes. A MutexLock that finds the mutex locked waits in its wait queue, without
+// a thread, and is served in the order of coming. The lock that it outputs is a variant value that
+// counts its holders: tensors that are copied share it, and releasing the last one unlocks the
+// mutex and lets the next call try. Tying the lock to a value rather than to an unlock op means
+// that no path through the graph, nor a failure of the step, can leave the mutex locked. The value
+// holds a reference to the mutex, which therefore outlives its locks. A lock cannot be encoded,
+// hence not sent to another process. ConsumeMutexLock checks that it sees the only holder, so that
+// the tensor's release right after it unlocks the mutex.
 #include "kernel/handle.h"
 #include "kernel/wait_queue.h"
 #include "ops/kernel_rows.h"
@@ -6,7 +13,7 @@
 typedef struct mutex_s {
   leat_resource_t resource;
   leat_wait_queue_t wait_queue;
-  bool locked;
+  bool locked;  // under the wait queue's lock
 } mutex_t;
 
 static void mutex_destroy(leat_resource_t* resource) {
@@ -42,6 +49,8 @@ static void lock_retain(void* self) {
 
 static void unlock(void* data) { ((mutex_t*)data)->locked = false; }
 
+// Releases one holder's reference; the last one unlocks the mutex, which lets the first waiting
+// call try again.
 static void lock_release(void* self) {
   lock_t* lock = self;
   if (!leat_reference_count_release(&lock->references)) return;
@@ -93,6 +102,7 @@ static leat_passage_t attempt_lock(leat_attempt_t* self) {
   return LEAT_PASSAGE_DONE;
 }
 
+// Outputs a lock value for |mutex|, which is locked in the name of this kernel.
 static leat_status_t set_lock(leat_kernel_context_t* c, mutex_t* mutex) {
   lock_t* lock;
   leat_tensor_t* output;
@@ -107,6 +117,8 @@ static leat_status_t set_lock(leat_kernel_context_t* c, mutex_t* mutex) {
   return leat_ok_status();
 }
 
+// Runs with the wait queue's lock free. Where the value cannot be made, nobody could ever unlock
+// the mutex, so that is done here.
 static void finish_lock(leat_attempt_t* self) {
   locking_t* a = (locking_t*)self;
   if (!self->status) {

@@ -1,5 +1,5 @@
-// What lies between steps and is filled and emptied by calls that may have to wait (section 4.6):
-// queues, barriers, accumulators of gradients, mutexes.
+// The ops whose resources lie between steps and are filled and emptied by calls that may have to
+// wait (section 4.6): queues, barriers, accumulators of gradients, mutexes.
 #include "ops/family.h"
 
 #define LEAT_QUEUE_SOURCES(X) \

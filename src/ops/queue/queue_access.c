@@ -1,8 +1,10 @@
-// Putting into queues and taking out of them.
+// The ops that put tuples into queues and take tuples out of them. Each op exists in two forms,
+// which differ in the type of the handle: a reference to two strings, or (V2) a resource handle.
 #include "graph/gradient.h"
 #include "graph/handle_shape.h"
 #include "ops/op_rows.h"
 
+// Rejects a constant negative |n|; the shapes of the batches are not known.
 static leat_status_t dequeue_many_shape(leat_inference_t* c) {
   const leat_tensor_t* n = leat_inference_input_tensor(c, 1);
   if (n && n->shape.rank == 0 && leat_tensor_index_at(n, 0) < 0) {
@@ -12,6 +14,8 @@ static leat_status_t dequeue_many_shape(leat_inference_t* c) {
   return leat_shape_unknown(c);
 }
 
+// The rows of an op and of its V2 form. |escaping| has a bit for each input that the kernel keeps
+// beyond its call.
 #define TWICE(op_name, more_inputs, op_outputs, op_attrs, old_shape, new_shape, escaping, words) \
   {.name = op_name,                                                                              \
    .inputs = "handle: Ref(string)" more_inputs,                                                  \

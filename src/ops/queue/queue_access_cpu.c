@@ -1,5 +1,10 @@
-// CPU kernels that put into queues and take out of them. All but size and is_closed may wait: the
-// queue keeps the context and calls back.
+// CPU kernels that put tuples into queues and take tuples out of them. Each kernel finds the queue
+// that its handle names, checks that the node's types are the queue's, and calls the queue's vtable
+// (kernel/queue.h). All of them but size and is_closed may have to wait, and are therefore
+// asynchronous: the queue keeps the context and the callback, and calls |done| when the call has
+// ended, on whatever thread ended it. A kernel holds a reference to the queue until the vtable's
+// function has returned; calls that wait keep the queue alive themselves. The kernels serve queues
+// of every implementation.
 #include "kernel/handle.h"
 #include "kernel/tuple.h"
 #include "kernel/wait_queue.h"
@@ -18,7 +23,7 @@ static leat_status_t access_create(leat_kernel_creation_t* c, void* state) {
   return leat_make_status(LEAT_INVALID_ARGUMENT, "Timeout not supported yet.");
 }
 
-// |types|: what the node has for the queue's components.
+// Checks the node's types for the components, |types| [count], against the queue's.
 static leat_status_t check_types(const leat_kernel_context_t* c, const leat_queue_t* queue,
                                  const uint8_t* types, int count) {
   if (count != queue->component_count) {
@@ -34,6 +39,8 @@ static leat_status_t check_types(const leat_kernel_context_t* c, const leat_queu
   return leat_ok_status();
 }
 
+// Input 0 is the handle, the others are the components. They are kept, not borrowed, because the
+// call may outlast the kernel's inputs.
 static void enqueue(leat_kernel_context_t* c, leat_kernel_done_fn_t done, bool many) {
   leat_queue_t* queue;
   leat_status_t status = find_queue(c, &queue);
@@ -77,6 +84,7 @@ static void dequeue__cpu(leat_kernel_context_t* c, leat_kernel_done_fn_t done) {
   leat_resource_release(queue ? &queue->resource : NULL);
 }
 
+// Reads how many tuples a dequeue is to take, from input 1.
 static leat_status_t read_count(const leat_kernel_context_t* c, int64_t* out_count) {
   const leat_tensor_t* n = leat_kernel_input(c, 1);
   if (n->shape.element_count < 1) return leat_kernel_invalid(c, "n is empty, must be a scalar");

@@ -1,5 +1,5 @@
-// The ops that make queues. The older form hands out a reference to two strings, the newer one a
-// resource handle.
+// The ops that make queues, each in two forms: the older one outputs a reference to two strings
+// (the container and the name of the queue), the V2 form a resource handle.
 #include "graph/gradient.h"
 #include "graph/handle_shape.h"
 #include "ops/op_rows.h"

@@ -1,4 +1,9 @@
-// CPU kernels of the ops that make queues.
+// CPU kernels of the ops that make queues. The kernel reads the node's attributes once, when it is
+// created, into options that live in an arena of its state. Each run finds the queue of the node's
+// container and shared name, or makes it, checks that a queue found there has the same options, and
+// outputs the handle. Nodes of several sessions, or of several workers that share a parameter
+// server, reach one queue in this way (section 4.6); the check turns a mismatch into an error
+// rather than letting tuples of one type be read as another.
 #include "base/checked.h"
 #include "kernel/handle.h"
 #include "kernel/queue.h"
@@ -11,12 +16,13 @@ typedef struct queue_handle_s {
   leat_queue_options_t options;
 } queue_handle_t;
 
-// Attributes component_types and shapes; a priority queue's first component goes without saying.
+// Reads the attributes component_types and shapes. A priority queue's first component, the int64
+// priority, is not in the attributes, and is added here.
 static leat_status_t read_components(leat_kernel_creation_t* c, queue_handle_t* h) {
   const leat_attr_value_t *types, *shapes;
   LEAT_RETURN_IF_ERROR(leat_kernel_attr(c, "component_types", &types));
   LEAT_RETURN_IF_ERROR(leat_kernel_attr(c, "shapes", &shapes));
-  uint32_t skipped = h->options.order == LEAT_QUEUE_PRIORITY;
+  uint32_t skipped = h->options.order == LEAT_QUEUE_PRIORITY;  // components before the attributes'
   int count = (int)(types->count + skipped);
   if (shapes->count && shapes->count != types->count) {
     return leat_make_status(LEAT_INVALID_ARGUMENT,
@@ -50,6 +56,7 @@ static leat_status_t read_components(leat_kernel_creation_t* c, queue_handle_t* 
                           types->count);
 }
 
+// Fills in the options that all kinds have. A negative capacity means that the queue is unbounded.
 static leat_status_t queue_create(leat_kernel_creation_t* c, queue_handle_t* h,
                                   leat_queue_order_t order) {
   h->options.order = order;
@@ -115,6 +122,7 @@ static leat_status_t queue__cpu(leat_kernel_context_t* c) {
   return status;
 }
 
+// Converts a resource handle to the older form, a reference to the container and the name.
 static leat_status_t fake_queue__cpu(leat_kernel_context_t* c) {
   const leat_tensor_t* tensor = leat_kernel_input(c, 0);
   const leat_resource_handle_t* handle =

@@ -1,5 +1,17 @@
-// CPU kernels of accumulators of gradients by rows: sorted row numbers, the rows' sums and how
-// often each came. Adding merges two sorted lists.
+// CPU kernels of accumulators of sparse gradients, in which only some rows of a variable have a
+// value, as an embedding's gradient is. The sum is a sorted list of row numbers with the rows'
+// values, and a count for each row:
+//
+//   sum       indices [2, 5]      counts [1, 3]     values [a, b]
+//   gradient  indices [2, 7]                        values [c, d]
+//   new sum   indices [2, 5, 7]   counts [2, 3, 1]  values [a + c, b, d]
+//
+// Adding merges two sorted lists into new tensors in O(rows); the gradient's indices must therefore
+// be in ascending order, which the kernel does not check. A hash table would accept any order but
+// would have to be sorted when the sum is taken. The mean divides each row by the row's own count,
+// not by the number of gradients, because a gradient without that row says nothing about it. What
+// is not specific to sparse gradients is in accumulator_cpu.c, whose lock is held while rows are
+// added and taken.
 #include <string.h>
 
 #include "device/cpu/combine.h"
@@ -8,8 +20,8 @@
 
 typedef struct sparse_s {
   leat_accumulator_t base;
-  leat_tensor_t indices;  // int64 [rows]
-  leat_tensor_t counts;   // int32 [rows]
+  leat_tensor_t indices;  // int64 [rows], ascending
+  leat_tensor_t counts;   // int32 [rows]: how many gradients had the row
   leat_tensor_t values;   // [rows, ...]
 } sparse_t;
 
@@ -19,7 +31,7 @@ typedef struct known_shape_s {
 
 // ---- Checks -------------------------------------------------------------------------------------
 
-// The shape that came with the gradient against the accumulator's.
+// Checks the dense shape that came with the gradient (input 4) against the accumulator's.
 static leat_status_t check_stated_shape(leat_kernel_context_t* c, leat_partial_shape_t shape) {
   const leat_tensor_t* stated = leat_kernel_input(c, 4);
   if (shape.rank > stated->shape.element_count) {
@@ -36,6 +48,8 @@ static leat_status_t check_stated_shape(leat_kernel_context_t* c, leat_partial_s
   return leat_ok_status();
 }
 
+// Checks the shape of the gradient's rows: against the sum's where there is one, otherwise against
+// the accumulator's attribute, which may leave sizes and trailing dimensions open.
 static leat_status_t check_rows(leat_kernel_context_t* c, const sparse_t* sparse) {
   const leat_shape_t* values = &leat_kernel_input(c, 3)->shape;
   leat_partial_shape_t shape = sparse->base.shape;
@@ -96,7 +110,7 @@ static void release(sparse_t* sparse) {
   leat_tensor_release(&sparse->values);
 }
 
-// Room for |rows| rows of the shape of |like|'s.
+// Allocates a sum of |rows| rows, each of the shape of a row of |like|.
 static leat_status_t allocate(leat_buffer_source_t* memory, int64_t rows, const leat_tensor_t* like,
                               sparse_t* out) {
   int64_t dims[LEAT_SHAPE_MAX_RANK];
@@ -112,6 +126,7 @@ static leat_status_t allocate(leat_buffer_source_t* memory, int64_t rows, const 
   return status;
 }
 
+// Returns how many different numbers two ascending lists have together.
 static int64_t count_union(const int64_t* a, int64_t a_count, const int64_t* b, int64_t b_count) {
   int64_t count = 0;
   for (int64_t i = 0, k = 0; i < a_count || k < b_count; ++count) {
@@ -122,6 +137,7 @@ static int64_t count_union(const int64_t* a, int64_t a_count, const int64_t* b, 
   return count;
 }
 
+// Replaces the sum by the sum plus the gradient in inputs 2 and 3. On failure the old sum stays.
 static leat_status_t merge(leat_kernel_context_t* c, sparse_t* sparse) {
   const leat_tensor_t* new_indices = leat_kernel_input(c, 2);
   const leat_tensor_t* new_values = leat_kernel_input(c, 3);
@@ -165,6 +181,8 @@ static leat_status_t sparse_add(leat_accumulator_t* self, leat_kernel_context_t*
 
 // ---- Taking -------------------------------------------------------------------------------------
 
+// Output 2 is the dense shape [rows of the variable, ...shape of a row]; the first size is -1 where
+// the accumulator does not know it.
 static leat_status_t set_shape(leat_kernel_context_t* c, const sparse_t* sparse) {
   const leat_shape_t* values = &sparse->values.shape;
   leat_shape_t vector = leat_shape_vector(values->rank);

@@ -1,4 +1,10 @@
-// A chained hash table whose entries also stand in a list and, by number, in a heap.
+// A hash table with chaining, whose entries also stand in a doubly linked list in the order of
+// their coming and, where the map is by number, in a binary heap. Each entry knows its place in the
+// heap, so that any entry, not only the smallest, can be removed in O(log n) steps. The list serves
+// leat_tuple_map_first of a map without numbers, clearing, and the filling of a larger table. The
+// table doubles when there is an entry per bucket; it never shrinks.
+//
+// An entry is one allocation: the struct, the tuple of |width| tensors, and the bytes of the key.
 #include "ops/queue/tuple_map_cpu.h"
 
 #include <string.h>
@@ -42,6 +48,7 @@ leat_tuple_entry_t* leat_tuple_map_find(const leat_tuple_map_t* map, leat_string
   return entry;
 }
 
+// Makes sure that there are more buckets than entries.
 static leat_status_t grow(leat_tuple_map_t* map) {
   if ((size_t)map->count < map->bucket_count) return leat_ok_status();
   size_t count = map->bucket_count ? map->bucket_count * 2 : 16;
@@ -66,7 +73,8 @@ static void set_place(leat_tuple_map_t* map, int64_t place, leat_tuple_entry_t* 
   entry->place = place;
 }
 
-// Puts |entry| where it belongs from the hole at |place| on, upwards or downwards.
+// Writes |entry| into the heap of |count| entries, of which the one at |place| is a hole. |entry|
+// goes up or down from there, until its number fits between those above and below it.
 static void settle(leat_tuple_map_t* map, int64_t place, leat_tuple_entry_t* entry, int64_t count) {
   while (place > 0 && map->heap[(place - 1) / 2]->number > entry->number) {
     set_place(map, place, map->heap[(place - 1) / 2]);

@@ -1,5 +1,7 @@
-// Tuples by key: what a barrier and a staging map hold. Entries are found by the bytes of their key
-// and listed in the order in which they came, or, where keys are numbers, by number.
+// A map from keys to tuples of tensors; barriers and staging maps keep their tuples in it. Entries
+// are found by the bytes of their key. leat_tuple_map_first returns the entry that was added first,
+// or, in a map |by_number|, the one with the smallest number. The map owns its entries and their
+// tensors. It has no lock: its owner calls it with the owner's lock held.
 #ifndef LEAT_OPS_QUEUE_TUPLE_MAP_CPU_H_
 #define LEAT_OPS_QUEUE_TUPLE_MAP_CPU_H_
 
@@ -11,10 +13,10 @@ typedef struct leat_tuple_entry_s {
   struct leat_tuple_entry_s* next;
   struct leat_tuple_entry_s* previous;
   uint64_t hash;
-  leat_string_view_t key;  // its bytes follow the tuple
-  int64_t number;          // of whoever uses the map
-  int64_t place;           // in a map by number
-  leat_tensor_t tuple[];   // "no tensor" where nothing was put
+  leat_string_view_t key;  // its bytes lie behind |tuple|, in the memory of the entry
+  int64_t number;          // a number of the map's user: the order in a map by number
+  int64_t place;           // in the heap; only in a map by number
+  leat_tensor_t tuple[];   // [width]; dtype 0 marks a component that is not there
 } leat_tuple_entry_t;
 
 typedef struct leat_tuple_map_s {
@@ -24,7 +26,7 @@ typedef struct leat_tuple_map_s {
   size_t bucket_count;  // a power of two, or 0
   leat_tuple_entry_t* first;
   leat_tuple_entry_t* last;
-  leat_tuple_entry_t** heap;  // by |number|, where |by_number|
+  leat_tuple_entry_t** heap;  // [count], the smallest |number| at 0; only where |by_number|
   size_t heap_room;
   int64_t count;
 } leat_tuple_map_t;
@@ -32,14 +34,14 @@ typedef struct leat_tuple_map_s {
 void leat_tuple_map_initialize(int width, bool by_number, leat_tuple_map_t* out_map);
 void leat_tuple_map_deinitialize(leat_tuple_map_t* map);
 void leat_tuple_map_clear(leat_tuple_map_t* map);
-// NULL when there is none.
+// Returns the entry of |key|, or NULL when there is none.
 leat_tuple_entry_t* leat_tuple_map_find(const leat_tuple_map_t* map, leat_string_view_t key);
-// A new entry; there must be none of that key.
+// Adds an entry with an empty tuple; the map must not have one of that key. Copies |key|.
 LEAT_MUST_USE leat_status_t leat_tuple_map_add(leat_tuple_map_t* map, leat_string_view_t key,
                                                int64_t number, leat_tuple_entry_t** out_entry);
-// Frees the entry and what is left of its tuple.
+// Frees the entry and the tensors that are left in its tuple.
 void leat_tuple_map_remove(leat_tuple_map_t* map, leat_tuple_entry_t* entry);
-// The oldest, or the one of the smallest number; NULL when the map is empty.
+// Returns the oldest entry, or the one of the smallest number; NULL when the map is empty.
 leat_tuple_entry_t* leat_tuple_map_first(const leat_tuple_map_t* map);
 
 #endif  // LEAT_OPS_QUEUE_TUPLE_MAP_CPU_H_

@@ -1,8 +1,18 @@
-// The machine of all queues. Calls stand in the wait queue's two lines: enqueues and the closing,
-// which takes effect when those before it have gone in, and dequeues. A call for many elements
-// takes what there is, piece by piece (so that a batch may exceed the capacity), and gives it back
-// when the queue is closed or the step is cancelled before the batch is full. A priority queue
-// gives a batch only at once, so that it is sorted.
+// The implementation of all queues: FIFOQueue, PaddingFIFOQueue, RandomShuffleQueue, PriorityQueue
+// (section 4.6). Tuples of tensors lie in a store (tuple_store_cpu.h) behind a wait queue
+// (kernel/wait_queue.h), in which calls that cannot be served yet wait without a thread:
+//
+//   enqueue, enqueue_many, close ─▶ line in ─▶ store ─▶ line out ─▶ dequeue, dequeue_many
+//
+// A close without cancelling waits in the line of the enqueues, so that it takes effect only when
+// the enqueues before it have put their tuples in. A call for many elements works piece by piece:
+// an enqueue_many puts in the rows for which there is room, a dequeue_many takes the rows that are
+// there, and both then go on waiting; if they waited until the whole batch fits, a batch larger
+// than the capacity would wait forever. Rows that an unfinished dequeue_many holds go back when the
+// queue is closed or the step is cancelled. A priority queue gives a batch only when all of it is
+// there, because rows that are taken one by one as they come would not be sorted.
+//
+// Kernels in queue_access_cpu.c and barrier_cpu.c call a queue through its vtable (kernel/queue.h).
 #include "ops/queue/tuple_queue_cpu.h"
 
 #include <string.h>
@@ -21,12 +31,12 @@ typedef struct tuple_queue_s {
   const leat_partial_shape_t* shapes;
   int64_t capacity;
   int64_t min_after_dequeue;
-  uint64_t seed, seed2;  // as asked for
+  uint64_t seed, seed2;  // as the options gave them; leat_tuple_queue_check compares them
   // Under the wait queue's lock.
   leat_tuple_store_t store;
   bool closed;
   leat_philox_t philox;
-  uint32_t words[4];
+  uint32_t words[4];  // random words of |philox|; the first |words_used| have been used
   int words_used;
 } tuple_queue_t;
 
@@ -36,10 +46,10 @@ typedef struct queue_attempt_s {
   leat_queue_call_t call;
   leat_tuple_t tuple;   // to put in (a tuple or batches), or taken out
   int64_t next;         // row of the batches to put in
-  // Of a call for many elements.
+  // Only for dequeue_many.
   int64_t left;         // still to take
   bool up_to;
-  leat_tensor_t* rows;  // taken, [row_count * width]
+  leat_tensor_t* rows;  // rows taken so far, [row_count * width]
   size_t row_count, row_room;
 } queue_attempt_t;
 
@@ -49,6 +59,7 @@ const char* leat_queue_order_name(leat_queue_order_t order) {
   return kNames[order];
 }
 
+// Moves |components| (NULL: there are none) into the kernel's outputs and reports it as done.
 static void set_outputs(const leat_queue_call_t* call, leat_status_t status,
                         leat_tensor_t* components) {
   leat_kernel_context_t* c = call->context;
@@ -74,7 +85,7 @@ static uint32_t next_word(tuple_queue_t* q) {
   return q->words[q->words_used++];
 }
 
-// Room was reserved.
+// Moves |tuple| into the store. The caller has reserved room for it, so this cannot fail.
 static void put(tuple_queue_t* q, leat_tensor_t* tuple) {
   if (q->order == LEAT_QUEUE_PRIORITY) {
     leat_tuple_store_push_key(&q->store, *leat_tensor_data(&tuple[0], int64_t), tuple);
@@ -83,6 +94,7 @@ static void put(tuple_queue_t* q, leat_tensor_t* tuple) {
   }
 }
 
+// Moves the tuple that is next in the queue's order out of the store, which must not be empty.
 static void take(tuple_queue_t* q, leat_tensor_t* out_tuple) {
   if (q->order == LEAT_QUEUE_PRIORITY) {
     leat_tuple_store_pop_key(&q->store, out_tuple);
@@ -93,7 +105,7 @@ static void take(tuple_queue_t* q, leat_tensor_t* out_tuple) {
   }
 }
 
-// The last row taken goes back first.
+// Puts the rows of a dequeue_many back, the last one first, which restores the order of a FIFO.
 static leat_status_t give_back(queue_attempt_t* a) {
   tuple_queue_t* q = a->queue;
   leat_status_t status = leat_ok_status();
@@ -144,7 +156,7 @@ static leat_passage_t attempt_enqueue(leat_attempt_t* self) {
   return LEAT_PASSAGE_DONE;
 }
 
-// Puts row |a->next| of the batches in.
+// Cuts row |a->next| out of each batch and puts them into the store as one tuple.
 static leat_status_t enqueue_row(queue_attempt_t* a) {
   tuple_queue_t* q = a->queue;
   int width = width_of(q);
@@ -164,6 +176,7 @@ static leat_status_t enqueue_row(queue_attempt_t* a) {
   return status;
 }
 
+// Puts in the rows for which there is room; they stay in when a later row fails.
 static leat_passage_t attempt_enqueue_many(leat_attempt_t* self) {
   queue_attempt_t* a = (queue_attempt_t*)self;
   tuple_queue_t* q = a->queue;
@@ -239,6 +252,7 @@ static queue_attempt_t make_attempt(tuple_queue_t* q, const leat_queue_call_t* c
   return a;
 }
 
+// Takes over |components|, also when it fails.
 static void queue_enqueue(leat_queue_t* self, bool many, leat_tensor_t* components,
                           const leat_queue_call_t* call) {
   tuple_queue_t* q = (tuple_queue_t*)self;
@@ -268,6 +282,7 @@ static leat_status_t insufficient(const tuple_queue_t* q, int64_t requested) {
                           (long long)requested, (long long)q->store.count);
 }
 
+// How many tuples may be taken now. An open shuffle queue keeps |min_after_dequeue| tuples back.
 static int64_t available(const tuple_queue_t* q) {
   return q->closed ? q->store.count : q->store.count - q->min_after_dequeue;
 }
@@ -311,7 +326,9 @@ static leat_status_t take_row(queue_attempt_t* a) {
   return leat_ok_status();
 }
 
-// Closed, and there is less than was asked for.
+// The queue is closed and will never hold as many tuples as were asked for. DequeueUpTo settles for
+// what there is, if there is anything; DequeueMany fails with OUT_OF_RANGE and leaves the tuples to
+// other calls.
 static leat_status_t settle_for_less(queue_attempt_t* a) {
   tuple_queue_t* q = a->queue;
   int64_t requested = a->left + (int64_t)a->row_count;
@@ -340,6 +357,8 @@ static leat_passage_t attempt_dequeue_many(leat_attempt_t* self) {
   return a->left == 0 ? LEAT_PASSAGE_DONE : passage;
 }
 
+// Stacks the rows into one batch per component, component i of shape [row_count, ...shapes[i]].
+// Sizes that |shapes| leave open are padded with zeros to the largest row.
 static leat_status_t make_batches(queue_attempt_t* a) {
   tuple_queue_t* q = a->queue;
   leat_buffer_source_t* memory = a->call.context->services->memory;
@@ -363,6 +382,7 @@ static leat_status_t make_batches(queue_attempt_t* a) {
   return leat_ok_status();
 }
 
+// Runs with the lock free, so that the copying of the rows into batches holds up no other call.
 static void finish_dequeue_many(leat_attempt_t* self) {
   queue_attempt_t* a = (queue_attempt_t*)self;
   int width = width_of(a->queue);
@@ -422,6 +442,8 @@ static void finish_close(leat_attempt_t* self) {
 
 static void set_closed(void* data) { ((tuple_queue_t*)data)->closed = true; }
 
+// Closes the queue: at once with |cancel_pending_enqueues|, and then the enqueues (and closes) that
+// wait end with CANCELLED; otherwise when its turn in the line of the enqueues has come.
 static void queue_close(leat_queue_t* self, bool cancel_pending_enqueues,
                         const leat_queue_call_t* call) {
   tuple_queue_t* q = (tuple_queue_t*)self;
@@ -511,7 +533,7 @@ leat_status_t leat_tuple_queue_create(const leat_queue_options_t* options,
                                       leat_queue_t** out_queue) {
   LEAT_RETURN_IF_ERROR(check_options(options));
   tuple_queue_t* q;
-  LEAT_RETURN_IF_ERROR(  // in lines of its own: threads write to it, and read what lies around it
+  LEAT_RETURN_IF_ERROR(  // aligned, since its writers would slow readers of the same cache line
       leat_allocator_allocate_aligned(leat_allocator_system(), 64, sizeof *q, (void**)&q));
   q->base = (leat_queue_t){.resource = {.kind = &leat_queue_kind},
                            .vtable = &kVtable,
@@ -538,6 +560,8 @@ leat_status_t leat_tuple_queue_create(const leat_queue_options_t* options,
   return leat_ok_status();
 }
 
+// Whether a shared queue's shapes are those of |o|. For a padding queue an unknown size matches
+// every size.
 static bool same_shapes(const tuple_queue_t* q, const leat_queue_options_t* o) {
   if (!q->shapes || !o->shapes) return !q->shapes && !o->shapes;
   for (int i = 0; i < o->count; ++i) {

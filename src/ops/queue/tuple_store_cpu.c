@@ -1,4 +1,14 @@
-// The ring and the heap. A heap's rows begin at place 0.
+// The store of a queue's tuples: a ring or a heap of rows, each of |width| tensors, in one array
+// whose size is a power of two. Row i of the ring is at place (first + i) mod room, so that tuples
+// can be added and taken at both ends without moving the others:
+//
+//   place    0    1    2    3    4    5    6    7          first = 6, count = 4, room = 8
+//   row     [2]  [3]   .    .    .    .   [0]  [1]
+//
+// A full array is replaced by one of twice the size, in which row 0 lies at place 0 again. A heap
+// never takes from the front, so its |first| stays 0 and places equal rows; its keys lie in a
+// second array, because sifting compares keys many times for each row that it moves. A row is moved
+// by copying the bytes of its tensors; what remains in the old place is not released.
 #include "ops/queue/tuple_store_cpu.h"
 
 #include <string.h>
@@ -55,6 +65,7 @@ leat_status_t leat_tuple_store_reserve(leat_tuple_store_t* store) {
   return leat_ok_status();
 }
 
+// Moves the tensors of |tuple| into row |index|; |tuple| is then empty.
 static void move_in(leat_tuple_store_t* store, int64_t index, leat_tensor_t* tuple) {
   memcpy(leat_tuple_store_row(store, index), tuple, row_bytes(store));
   memset((void*)tuple, 0, row_bytes(store));
@@ -90,15 +101,17 @@ void leat_tuple_store_pop_at(leat_tuple_store_t* store, int64_t index, leat_tens
 }
 
 // ---- The heap -----------------------------------------------------------------------------------
-// Equal keys come out as from the heap of the C++ library that TensorFlow is built with: a hole
-// goes down to a leaf, the right child where both are equal, and the last row rises from there.
+// Rows of equal keys come out in the order in which the C++ library's heap, with which TensorFlow
+// is built, gives them. A pop therefore works as that library does: a hole sinks to a leaf (to the
+// right child where both keys are equal), and the last row rises from there.
 
 static void move_row(leat_tuple_store_t* s, int64_t from, int64_t to) {
   memcpy(&s->tensors[to * s->width], &s->tensors[from * s->width], row_bytes(s));
   s->keys[to] = s->keys[from];
 }
 
-// Where a row of |key| rises to from the hole.
+// Moves ancestors with larger keys than |key| down until |hole| is where a row of |key| belongs,
+// and returns that place.
 static int64_t rise(leat_tuple_store_t* s, int64_t hole, int64_t key) {
   while (hole > 0 && s->keys[(hole - 1) / 2] > key) {
     move_row(s, (hole - 1) / 2, hole);

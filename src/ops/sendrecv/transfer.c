@@ -1,5 +1,7 @@
-// _Send and _Recv, which the partitioner puts on either side of a cut edge. The rendezvous holds
-// host memory: on a device with memory of its own they copy, and _HostSend and _HostRecv do not.
+// _Send and _Recv, which the partitioner puts in place of an edge that crosses devices, and
+// _HostSend and _HostRecv. The rendezvous holds values in host memory. On a device with memory of
+// its own, _Send and _Recv copy from and to that memory, while the two Host ops are for values that
+// lie in host memory.
 #include "graph/inference.h"
 #include "ops/op_rows.h"
 

@@ -1,6 +1,18 @@
-// Kernels of _Send and _Recv. The key's fixed part is made once; the iteration is appended at run
-// time: "src;incarnation;dst;name;frame:iteration". On a device with memory of its own a send first
-// copies to the host and goes when the copy has ended, a receive copies from it; neither waits.
+// Kernels of _Send and _Recv (section 3.2.2). A value waits in the step's rendezvous under a key
+// that both ends compute:
+//
+//   "send device;incarnation;receive device;edge name;" + "frame:iteration"
+//    made when the kernel is created                      appended in each run
+//
+// The incarnation is a random number that a device draws when it is made, so that a device that was
+// restarted does not get the values of its former self. The iteration keeps apart the values that
+// one edge carries in a loop. A dead value is sent as well, because its receiver must learn that it
+// is dead.
+//
+// On a device with memory of its own, a send copies the value to the host and puts it into the
+// rendezvous when the copy has ended, and a receive copies it into the device. Neither kernel waits
+// for a copy: the send's value is kept by a departure, which outlives the kernel, and readers of a
+// received value wait for its copy on the device's stream.
 #include <inttypes.h>
 #include <stdio.h>
 
@@ -10,7 +22,7 @@
 
 typedef struct transfer_s {
   leat_allocator_t* allocator;
-  char* key;  // the fixed part
+  char* key;  // the part that does not depend on the run
   size_t fixed_bytes;
 } transfer_t;
 
@@ -36,7 +48,7 @@ static void transfer_destroy(void* state) {
   leat_allocator_free(transfer->allocator, transfer->key);
 }
 
-// The whole key, in |storage|.
+// Builds the whole key in |storage|, which the caller deinitializes.
 static leat_status_t transfer_key(const leat_kernel_context_t* c, leat_string_builder_t* storage,
                                   leat_string_view_t* out_key) {
   const transfer_t* transfer = leat_kernel_state(c);
@@ -51,6 +63,7 @@ static leat_status_t transfer_key(const leat_kernel_context_t* c, leat_string_bu
   return status;
 }
 
+// Puts |value| (moved, also on failure) into the step's rendezvous.
 static leat_status_t leave(leat_kernel_context_t* c, leat_slot_t value) {
   leat_rendezvous_t* rendezvous = c->services->rendezvous;
   leat_string_builder_t storage;
@@ -73,7 +86,7 @@ static leat_status_t send__cpu(leat_kernel_context_t* c) {
   return leave(c, value);
 }
 
-// A receive under way: the context waits, so it is all that must be kept.
+// A receive under way. The kernel's context stays valid until |done|, so nothing else need be kept.
 typedef struct reception_s {
   leat_kernel_context_t* context;
   leat_kernel_done_fn_t done;
@@ -85,6 +98,7 @@ static reception_t take_reception(void* data) {
   return reception;
 }
 
+// A leat_rendezvous_receive_fn_t: the value, which may be dead, becomes the output.
 static void received(void* data, leat_status_t status, leat_slot_t value) {
   reception_t reception = take_reception(data);
   if (!status) reception.context->outputs[0] = value;
@@ -123,8 +137,8 @@ static void recv__cpu(leat_kernel_context_t* c, leat_kernel_done_fn_t done) {
 
 // ---- On devices with memory of their own --------------------------------------------------------
 
-// A value on its way out of the device. Its kernel has returned, perhaps its step has ended: what
-// sends it has all it needs.
+// A value that is being copied out of the device. By the time the copy ends the kernel has
+// returned, and even the step may be over; the departure therefore holds all that sending needs.
 typedef struct departure_s {
   leat_rendezvous_t* rendezvous;  // retained
   leat_string_builder_t storage;
@@ -139,7 +153,8 @@ static void free_departure(departure_t* departure) {
   leat_allocator_free(leat_allocator_system(), departure);
 }
 
-// Whoever waits for a value that does not come hears why.
+// Sends the value when its copy has ended. When that fails the rendezvous is aborted, as otherwise
+// the receiver would wait forever.
 static void copied_out(void* data, leat_status_t status) {
   departure_t* departure = data;
   leat_rendezvous_t* rendezvous = departure->rendezvous;
@@ -174,7 +189,8 @@ static leat_status_t send__device(leat_kernel_context_t* c) {
   return status;
 }
 
-// The value is there for kernels of the device as soon as its copy is enqueued.
+// Enqueues the copy into the device and ends the kernel: other kernels of the device may use the
+// output at once, since their stream waits for the copy.
 static void device_received(void* data, leat_status_t status, leat_slot_t value) {
   reception_t reception = take_reception(data);
   leat_kernel_context_t* c = reception.context;

@@ -1,5 +1,5 @@
-// Send and Recv for a device whose memory the host cannot read: rows to copy under its type's name.
-// They use its copies (device/device.h) alone.
+// The kernels of _Send and _Recv for devices whose memory the host cannot read. A device's library
+// copies these rows under its own device type; they use only the copies of device/device.h.
 #ifndef LEAT_OPS_SENDRECV_TRANSFER_KERNELS_H_
 #define LEAT_OPS_SENDRECV_TRANSFER_KERNELS_H_
 

@@ -1,11 +1,18 @@
-// A launch holds all that its work needs, since the executor goes on without it: the inputs as the
-// stream sees them, the places of the outputs, a copy of the step's services (what these point to
-// lives until the step has synchronized the device).
+// A launch is the work of one kernel on a stream of the simulated device. It holds all that the
+// work needs, since the executor goes on without it: the inputs at the addresses that the stream
+// sees, the places of the outputs, and a copy of the step's services. What the services point to
+// lives until the step has synchronized the device.
 //
-// Why readers may be enqueued at once: what they read is written by work with a number on a stream,
-// which the buffer remembers, and they wait for it. Why a buffer may be freed at once: its uses go
-// with its memory to the next owner, whose writer waits for them. Why a variable may be updated in
-// place: its buffer is lasting, so that work which still reads it is seen in its count.
+// Three questions, and why the answers are safe:
+//   - Why may readers be enqueued before the value is there? The buffer remembers which work, by
+//     stream and number, writes it, and its readers wait for that work.
+//   - Why may a buffer be freed while work still uses it? The uses are remembered with its memory,
+//     and the first work that writes to the memory for its next owner waits for them.
+//   - Why may a variable be updated in place? Its buffer is lasting, so that the reference count
+//     shows work which still reads it.
+//
+// A launch is made in one of three ways: enqueued (the usual one), run to the end for kernels that
+// are asynchronous, and waited for by the host when shapes are unknown.
 #include "ops/simulated/launch_kernel.h"
 
 #include <string.h>
@@ -15,21 +22,21 @@
 
 typedef struct launch_s {
   const leat_kernel_t* kernel;
-  leat_kernel_context_t inner;  // the twin's
+  leat_kernel_context_t inner;  // the twin's context
   leat_step_services_t services;
-  leat_slot_t* slots;  // as the stream sees them: inputs, outputs
+  leat_slot_t* slots;  // the inputs and then the outputs, at the stream's addresses
   uint32_t* numbers;
-  leat_simulated_writer_t** makers;  // of the inputs, NULL where they are there
-  // Of one that enqueues.
+  leat_simulated_writer_t** makers;  // the work that makes each input; NULL where it has ended
+  // Only of an enqueued launch.
   leat_simulated_writer_t* writer;  // of the outputs
   leat_actual_input_t* facts;
   leat_shape_t* shapes;
   leat_buffer_t* places;  // of the outputs' memory, for the twin to write to
   leat_buffer_t** planned;
-  // Of one that runs to the end.
+  // Only of a launch that runs to the end.
   leat_kernel_context_t* context;
   leat_kernel_done_fn_t done;
-  // Of one that the host waits for.
+  // Only of a launch that the host waits for.
   leat_notification_t ended;
   leat_status_t status;
 } launch_t;
@@ -38,9 +45,9 @@ static leat_simulated_memory_t* memory_of(const leat_kernel_t* kernel) {
   return leat_simulated_device_memory(kernel->device);
 }
 
-// ---- Making one ---------------------------------------------------------------------------------
+// ---- Making a launch ----------------------------------------------------------------------------
 
-// The arrays lie behind the launch, by falling alignment.
+// The launch's arrays lie behind it in the same block, those of the largest alignment first.
 static size_t size_of_launch(int inputs, int outputs) {
   const launch_t* l = NULL;
   size_t by_input = sizeof *l->slots + sizeof *l->makers + sizeof *l->facts + sizeof *l->numbers;
@@ -59,7 +66,8 @@ static void lay_out(launch_t* l, int inputs, int outputs) {
   l->numbers = (void*)(l->planned + outputs);
 }
 
-// One slot stays one slot: a kernel sees who reads twice.
+// Returns the first input that has the same slot as |input|. Inputs that share a slot must share
+// one in the launch too, because kernels use that to see that a value is read twice.
 static uint32_t first_of_slot(const leat_kernel_context_t* c, int input) {
   uint32_t first = 0;
   while (c->input_slots[first] != c->input_slots[input]) ++first;
@@ -106,7 +114,7 @@ static int64_t duration_of(const leat_kernel_context_t* c) {
   return leat_simulated_device_time_ns(c->kernel->device, bytes);
 }
 
-// Runs the twin, unless what it reads was not made.
+// Runs the twin, unless making one of its inputs failed: then it fails in the same way.
 static leat_status_t run_twin(launch_t* l) {
   for (int i = 0; i < l->kernel->input_count; ++i) {
     if (l->makers[i] && l->makers[i]->status) return leat_status_clone(l->makers[i]->status);
@@ -126,6 +134,8 @@ static void free_enqueued(launch_t* l) {
 static void forget_place(leat_buffer_t* place) {}
 static const leat_buffer_vtable_t kPlace = {forget_place};
 
+// Takes a reference to each input for the time of the launch. Shapes are known to the host at once;
+// values only where they lie in host memory.
 static void hold_inputs(const leat_kernel_context_t* c, launch_t* l) {
   for (int i = 0; i < c->kernel->input_count; ++i) {
     const leat_tensor_t* input = leat_kernel_input(c, i);
@@ -138,7 +148,8 @@ static void hold_inputs(const leat_kernel_context_t* c, launch_t* l) {
   }
 }
 
-// Memory for the outputs, the executor's and, by the stream's address, the twin's.
+// Allocates the outputs. The executor gets them by the device's addresses, and the twin writes to
+// the same memory by the addresses that the stream sees.
 static leat_status_t give_outputs(leat_kernel_context_t* c, launch_t* l) {
   for (int i = 0; i < c->kernel->output_count; ++i) {
     leat_tensor_t tensor;
@@ -153,12 +164,13 @@ static leat_status_t give_outputs(leat_kernel_context_t* c, launch_t* l) {
     l->planned[i] = &l->places[i];
   }
   l->inner.planned_outputs = l->planned;
-  l->inner.last_readers = 0;  // an output has a place of its own
-  l->services.memory = leat_buffer_source_host();  // of temporaries: of the twin, not of a device
+  l->inner.last_readers = 0;  // no output may take the memory of an input: it has its place
+  l->services.memory = leat_buffer_source_host();  // the twin's temporaries lie in host memory
   return leat_ok_status();
 }
 
-// Brings an output to its place that the twin has made elsewhere (it handed an input on).
+// Copies an output to its place when the twin has made it elsewhere, as a kernel does that passes
+// an input on.
 static leat_status_t settle(launch_t* l, int index) {
   const leat_tensor_t* made = &l->inner.outputs[index].tensor;
   void* place = l->places[index].data;
@@ -183,7 +195,7 @@ static leat_status_t run_enqueued(void* data, int64_t start_ns) {
   return leat_ok_status();
 }
 
-// What the buffers remember of |writer|, which may have ended meanwhile.
+// Tells the buffers which work reads and writes them. |writer| may have ended meanwhile.
 static void note(const leat_kernel_context_t* c, leat_simulated_writer_t* writer) {
   leat_simulated_memory_t* memory = memory_of(c->kernel);
   for (int i = 0; i < c->kernel->input_count; ++i) {
@@ -195,7 +207,8 @@ static void note(const leat_kernel_context_t* c, leat_simulated_writer_t* writer
   }
 }
 
-// Nodes with a state of their own draw from it in the order in which they are enqueued.
+// Stateful nodes, such as random generators, all run on stream 0, so that they use their state in
+// the order in which they were enqueued.
 static int stream_for(const leat_kernel_t* kernel) {
   return kernel->op->flags & LEAT_OP_STATEFUL ? 0
                                               : leat_simulated_device_next_stream(kernel->device);
@@ -207,7 +220,7 @@ static leat_status_t enqueue(leat_kernel_context_t* c, launch_t* l, leat_simulat
     leat_simulated_memory_await_uses(memory_of(c->kernel), &c->outputs[i].tensor, &task->after);
   }
   LEAT_RETURN_IF_ERROR(leat_simulated_writer_create(task->stream, &l->writer));
-  leat_simulated_writer_t* writer = l->writer;  // the launch may be gone when it is enqueued
+  leat_simulated_writer_t* writer = l->writer;  // once it is enqueued, the launch may end any time
   leat_reference_count_retain(&writer->references);
   leat_status_t status = leat_simulated_device_enqueue(c->kernel->device, task, &writer->number);
   if (!status) note(c, writer);
@@ -217,7 +230,8 @@ static leat_status_t enqueue(leat_kernel_context_t* c, launch_t* l, leat_simulat
 
 // ---- To the end ---------------------------------------------------------------------------------
 
-// Inputs by the stream's addresses. The twin may keep their buffers: a variable's value.
+// Sets the inputs by the stream's addresses. The twin may keep their buffers (as the value of a
+// variable), so these are made lasting.
 static void enter(launch_t* l) {
   const leat_kernel_context_t* c = l->context;
   leat_simulated_memory_t* memory = memory_of(c->kernel);
@@ -232,7 +246,8 @@ static void enter(launch_t* l) {
   l->services.memory = leat_simulated_memory_inner(memory);
 }
 
-// What the kernel took out of its inputs, or forwarded, is gone from the executor's slots too.
+// Moves the outputs to the executor's context. An input that the twin took over or forwarded is
+// taken out of the executor's slots as well.
 static void leave(launch_t* l) {
   leat_kernel_context_t* c = l->context;
   for (int i = 0; i < c->kernel->input_count; ++i) {
@@ -262,7 +277,8 @@ static void launch_done(void* data, leat_status_t status) {
   done(context, status);
 }
 
-// A launch of |c| that has the executor's inputs while it runs, behind all kernels enqueued so far.
+// Makes a launch that borrows the executor's inputs while it runs, and that runs after all kernels
+// which have been enqueued so far.
 static leat_status_t make_ending(leat_kernel_context_t* c, leat_simulated_task_t* task,
                                  launch_t** out_launch) {
   leat_device_t* device = c->kernel->device;
@@ -304,8 +320,8 @@ static leat_status_t run_waited(void* data, int64_t start_ns) {
   return leat_ok_status();
 }
 
-// The host cannot know the outputs' shapes before the twin has run, which needs nothing but its
-// stream to do so.
+// Blocks until the twin has run. This is safe, because the twin needs nothing but its stream; the
+// host cannot go on without the shapes of the outputs.
 static leat_status_t run_and_wait(leat_kernel_context_t* c) {
   leat_simulated_task_t task;
   launch_t* l;

@@ -1,6 +1,13 @@
-// A shape function sees a node in a graph. This one is made for a single question and lies in an
-// arena that ends with it: a source an input, of the input's shape, a constant where its value is
-// known, and the node behind them.
+// Finds output shapes by asking the op's shape function (output_shapes.h). A shape function expects
+// a node in a graph, so each question builds a small graph in an arena and drops it afterwards:
+//
+//   source 0 ─┐                    a source for each input, with the input's shape as its output's;
+//   source 1 ─┼▶ node ─▶ shapes?   a source whose value is known is a constant with that value
+//   ...      ─┘
+//
+// The graph is built by hand rather than by the graph's functions, as nothing of it needs names,
+// checks or a lookup. What does not change, the op and its attributes, is copied once when the
+// object is made; questions only read it, so that several threads may ask at once.
 #include "ops/simulated/output_shapes.h"
 
 #include "graph/inference.h"
@@ -64,6 +71,8 @@ typedef struct source_s {
   leat_partial_shape_t shape;
 } source_t;
 
+// Makes |node| a source with the shape of |input|, and with its value where that is known. The node
+// points into |source|.
 static void make_source(const leat_actual_input_t* input, source_t* source, leat_node_t* node) {
   const leat_shape_t* shape = input->shape;
   source->shape =
@@ -83,6 +92,7 @@ static bool is_known(leat_partial_shape_t shape) {
   return known;
 }
 
+// Builds the graph and runs inference on its last node.
 static leat_status_t ask(const leat_output_shapes_t* s, leat_graph_t* graph,
                          const leat_actual_input_t* inputs, int input_count, int output_count,
                          leat_shape_t* out_shapes, bool* out_known) {

@@ -1,16 +1,20 @@
-// Kernels of the simulated device: the CPU's rows of the ops below, under the device's type. Four
-// ways:
-//   enqueued      on a stream, which the executor does not wait for: the op's shape function says
-//                 from shapes and host arguments what the outputs are, and it touches nothing else
-//                 but a generator of the node's own. Where shapes cannot be told (a slice from
-//                 INT64_MIN) the call waits for the stream
-//   to the end    on a stream, done when it has run: the op updates a variable, or reads one by its
-//                 handle. The twin looks the variable up and decides itself whether it may be
-//                 overwritten, which no one can know when the work is enqueued
-//   at once       the op touches no element in device memory (it hands on, reads shapes, names)
-//   constants     are copied into the device by the first step that reads them
-// Text before ':' is the op, behind it stand the arguments that live in host memory; handles and
-// strings always do.
+// Kernels of the simulated device: rows made from the CPU's rows of the ops listed below, under the
+// device type "SIM". There are four kinds:
+//
+//   enqueued     The kernel only enqueues its work (launch_kernel.h), and the executor does not
+//                wait for it. For ops whose output shapes follow from input shapes and host
+//                arguments by the shape function, and which touch nothing but their inputs, outputs
+//                and a random generator of the node. Where shapes cannot be told after all (a slice
+//                from INT64_MIN), the call waits for the stream.
+//   to the end   The kernel is done when its work has run on a stream. For ops that update a
+//                variable, or read one by its handle: the twin looks up the variable and decides
+//                whether it may be overwritten, which nobody can know when the work is enqueued.
+//   at once      The kernel runs on the host. For ops that touch no element in device memory: they
+//                pass values on, or read shapes or names.
+//   constants    They are copied into the device by the first step that reads them.
+//
+// In the lists, the text before ':' is the op, and behind it stand the arguments that live in host
+// memory; handles and strings always do.
 #include "ops/simulated/simulated_kernels.h"
 
 #include <string.h>
@@ -71,7 +75,7 @@ static leat_kernel_row_t* rows;         // ended by one without an op; live as l
 static const leat_kernel_row_t** twins;  // of the CPU, beside |rows|
 static size_t row_count;
 
-// Work that is enqueued leaves nothing that the host reads.
+// Enqueued work cannot make values that the host reads (strings, handles), as nobody waits for it.
 static leat_status_t check_outputs(const leat_kernel_t* kernel) {
   for (int i = 0; i < kernel->output_count; ++i) {
     int dtype = leat_dtype_base(kernel->output_types[i]);
@@ -85,6 +89,8 @@ static leat_status_t check_outputs(const leat_kernel_t* kernel) {
   return leat_ok_status();
 }
 
+// Creates the CPU's kernel of the same node, and what finds its output shapes where the row
+// enqueues.
 static leat_status_t make_twin(leat_kernel_creation_t* c, void* memory) {
   leat_twin_t* twin = memory;
   const leat_kernel_t* kernel = c->kernel;
@@ -116,6 +122,7 @@ static void destroy_twin(void* memory) {
 
 // ---- At once ------------------------------------------------------------------------------------
 
+// Runs the twin on the calling thread, with host memory for its outputs.
 static leat_status_t run_at_once(leat_kernel_context_t* c) {
   const leat_twin_t* twin = leat_kernel_state(c);
   leat_kernel_context_t inner = *c;
@@ -139,7 +146,8 @@ typedef struct constant_s {
   _Atomic(uint32_t) value_state;
 } constant_t;
 
-// Readers wait for the copy as for any work. The first that comes is kept.
+// Outputs the copy in the device, which readers wait for as for any other work. Where several steps
+// come first at the same time, each makes a copy, and one of the copies is kept.
 static leat_status_t give_constant(leat_kernel_context_t* c) {
   constant_t* constant = leat_kernel_state(c);
   leat_device_t* device = c->kernel->device;
@@ -179,7 +187,8 @@ static const leat_kernel_row_t kConstant = {
     .state_bytes = sizeof(constant_t),
     .compute = give_constant};
 
-// Integers are sizes and indices mostly, which the host reads.
+// Constants of these types stay in host memory: integers are mostly sizes and indices, which the
+// host reads.
 #define HOST_CONSTANTS                                                                          \
   "dtype: int8, int16, int32, int64, uint8, uint16, uint32, uint64, bool, string, resource, variant"
 
@@ -193,6 +202,8 @@ typedef struct lister_s {
   way_t way;
 } lister_t;
 
+// Adds a row for the device; there is room, because the CPU's rows were counted. A row without an
+// op stays behind the last one.
 static leat_status_t append(const leat_kernel_row_t* row, const leat_kernel_row_t* twin) {
   // The last one is kept free; the room was counted.
   rows[row_count] = *row;
@@ -201,6 +212,7 @@ static leat_status_t append(const leat_kernel_row_t* row, const leat_kernel_row_
   return leat_ok_status();
 }
 
+// Makes a row from the CPU's row |cpu|, unless that is asynchronous.
 static leat_status_t list_row(void* data, const leat_kernel_row_t* cpu) {
   const lister_t* lister = data;
   if (strcmp(cpu->device_type, "CPU") != 0 || !cpu->compute) return leat_ok_status();

@@ -1,5 +1,17 @@
-// CPU kernels of staging areas by key. Tuples may come in parts: they stand among the incomplete
-// ones until all components are there.
+// CPU kernels of staging areas by key (MapStage, OrderedMapStage). A call may stage only some
+// components of a key's tuple. Such a tuple stands in the map of incomplete ones until all its
+// components are there, and then moves to the map of complete ones:
+//
+//   MapStage(key, some components) ─▶ incomplete ─┐ the last component came
+//   MapStage(key, all components)  ───────────────┴▶ complete ─▶ MapPeek, MapUnstage(key)
+//                                                             ─▶ MapUnstageNoKey: any (or smallest)
+//
+// Only calls that stage a whole tuple wait for the capacity, which counts complete tuples. Calls
+// with some components do not, since others may be waiting for the tuple that they complete. The
+// limit of memory holds for both. An unstage may take some components and leave the others; the
+// tuple is removed with its last component. An area whose ops are OrderedMap... gives the smallest
+// key first, any other the tuple that was completed first. The calls wait in the wait queue of the
+// area, whose lock also guards the maps.
 #include "kernel/handle.h"
 #include "kernel/tuple.h"
 #include "ops/kernel_rows.h"
@@ -70,7 +82,7 @@ typedef struct map_attempt_s {
   leat_kernel_done_fn_t done;
   call_t call;
   int64_t key;
-  const int32_t* indices;  // the context's
+  const int32_t* indices;  // of the components, ascending; borrowed from the kernel's input
   int count;               // of indices and of values
   leat_tuple_t values;     // put in or taken out, by place in |indices|
   int64_t bytes;
@@ -91,7 +103,7 @@ static leat_status_t check_index(const map_attempt_t* a, int index) {
                              (long long)a->key, a->area->base.width);
 }
 
-// Moves the values into |entry|'s tuple.
+// Moves the values into the tuple of |entry|, all or none: each place must be empty.
 static leat_status_t fill_entry(map_attempt_t* a, leat_tuple_entry_t* entry) {
   leat_tensor_t* values = leat_tuple_items(&a->values);
   for (int i = 0; i < a->count; ++i) {
@@ -108,10 +120,11 @@ static leat_status_t fill_entry(map_attempt_t* a, leat_tuple_entry_t* entry) {
   return leat_ok_status();
 }
 
+// Moves |tuple| into the map of complete tuples. As in TensorFlow, a key that is there already
+// keeps its tuple, without an error.
 static leat_status_t add_complete(map_attempt_t* a, leat_tensor_t* tuple) {
   area_t* area = a->area;
   leat_string_view_t key = key_view(&a->key);
-  // As a map's insert: a key that is there stays as it is.
   if (leat_tuple_map_find(&area->complete, key)) return leat_ok_status();
   leat_tuple_entry_t* entry;
   LEAT_RETURN_IF_ERROR(leat_tuple_map_add(&area->complete, key, a->key, &entry));
@@ -119,6 +132,7 @@ static leat_status_t add_complete(map_attempt_t* a, leat_tensor_t* tuple) {
   return leat_ok_status();
 }
 
+// Stages some components of a tuple, which moves to the complete ones when none is missing.
 static leat_status_t stage_part(map_attempt_t* a) {
   area_t* area = a->area;
   leat_tuple_entry_t* entry = leat_tuple_map_find(&area->incomplete, key_view(&a->key));
@@ -153,6 +167,7 @@ static leat_passage_t attempt_stage(leat_attempt_t* self) {
   return fail(a, status);
 }
 
+// Moves the components at |a->indices| out of |entry|, or shares them for a peek.
 static leat_status_t take_values(map_attempt_t* a, leat_tuple_entry_t* entry) {
   bool keeps = a->call == CALL_PEEK;
   leat_tensor_t* values = leat_tuple_items(&a->values);
@@ -229,6 +244,8 @@ static leat_status_t read_key(const leat_kernel_context_t* c, int64_t* out_key) 
   return leat_ok_status();
 }
 
+// Reads the indices of the components from |input|; they must be strictly ascending, which also
+// excludes duplicates.
 static leat_status_t read_indices(map_attempt_t* a, int input) {
   const leat_tensor_t* indices = leat_kernel_input(a->context, input);
   int64_t count = indices->shape.element_count;
@@ -244,6 +261,7 @@ static leat_status_t read_indices(map_attempt_t* a, int input) {
   return leat_ok_status();
 }
 
+// Keeps the values (inputs 2 and later), because the call may outlast the kernel's inputs.
 static leat_status_t read_values(map_attempt_t* a) {
   int given = a->context->kernel->input_count - 2;
   if (given != a->count) {
@@ -257,6 +275,7 @@ static leat_status_t read_values(map_attempt_t* a) {
   return status;
 }
 
+// Finds the area, reads the inputs that |call| has, and lets the call enter the wait queue.
 static void enter(leat_kernel_context_t* c, leat_kernel_done_fn_t done, call_t call) {
   map_attempt_t a = {.base = leat_attempt_of(c, sizeof(map_attempt_t)),
                      .context = c,

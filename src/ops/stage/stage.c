@@ -1,4 +1,5 @@
-// Staging areas, in which a step leaves tuples of tensors for the next one, in order or by key.
+// Staging areas, in which one step leaves tuples of tensors for a later one, in order or by key. A
+// pipeline uses them to copy the next batch to a device while the current one is computed.
 #include "ops/family.h"
 
 #define LEAT_STAGE_SOURCES(X) \

@@ -1,5 +1,5 @@
-// Staging areas: tuples kept aside between steps, in order (Stage) or by key (MapStage). An area is
-// found by the name that its ops share.
+// The ops of staging areas: tuples kept between steps, taken in order (Stage) or by key (MapStage).
+// An area has no handle; it is found by the container and the name that its ops share.
 #include "graph/gradient.h"
 #include "graph/handle_shape.h"
 #include "ops/op_rows.h"

@@ -1,5 +1,13 @@
-// CPU kernels of staging areas in order: a ring of tuples behind a wait queue. Peeks wait for a
-// place, unstages for a tuple, stages for room: any of them may go before another.
+// CPU kernels of staging areas in order, and what both kinds of areas share (staging_cpu.h). An
+// area is a ring of tuples behind a wait queue:
+//
+//   Stage ─▶ waits for room ─▶ [oldest ... newest] ─▶ waits for a tuple ─▶ Unstage
+//                                StagePeek(i) waits until tuple i exists, and leaves it there
+//
+// Waiting calls are served in any order, not first come first served as in a queue: a peek at a far
+// place must not hold up an unstage behind it, nor a large tuple a small one that still fits. The
+// area is found by name in each run, and made by whichever op runs first. Its tuples and |bytes|
+// are touched only with the wait queue's lock held.
 #include "kernel/handle.h"
 #include "kernel/tuple.h"
 #include "ops/kernel_rows.h"
@@ -75,6 +83,7 @@ static leat_status_t make_area(void* data, leat_resource_t** out_resource) {
   return leat_ok_status();
 }
 
+// Finds or makes the node's area and checks that its tuples are as wide as the node's.
 static leat_status_t find_area(leat_kernel_context_t* c, area_t** out_area) {
   leat_stage_name_t* name = leat_kernel_state(c);
   LEAT_RETURN_IF_ERROR(leat_resource_manager_find_or_make(
@@ -89,6 +98,7 @@ static leat_status_t find_area(leat_kernel_context_t* c, area_t** out_area) {
 
 // ---- Waiting ------------------------------------------------------------------------------------
 
+// One call of Stage, Unstage or StagePeek, while it is tried or waits.
 typedef struct stage_attempt_s {
   leat_attempt_t base;
   area_t* area;
@@ -152,6 +162,7 @@ static leat_passage_t attempt_peek(leat_attempt_t* self) {
   return LEAT_PASSAGE_DONE;
 }
 
+// Runs with the lock free. A Stage has no outputs; what is left in |tuple| is released.
 static void finish_stage(leat_attempt_t* self) {
   stage_attempt_t* a = (stage_attempt_t*)self;
   int width = a->area->base.width;
@@ -164,7 +175,7 @@ static void finish_stage(leat_attempt_t* self) {
   a->done(c, self->status);
 }
 
-// Enters with |attempt|; on failure the kernel is done.
+// Prepares a call and lets it enter |line| with |attempt|. When that fails, the kernel ends here.
 static void enter(leat_kernel_context_t* c, leat_kernel_done_fn_t done, leat_line_t line,
                   leat_passage_t (*attempt)(leat_attempt_t* self), int64_t index) {
   stage_attempt_t a = {.base = leat_attempt_of(c, sizeof(stage_attempt_t)),
@@ -232,6 +243,7 @@ static leat_status_t size__cpu(leat_kernel_context_t* c) {
   return leat_kernel_set_output_int32(c, 0, size);
 }
 
+// Runs with the lock held; calls that wait for room try again after it.
 static void clear(void* data) {
   area_t* area = data;
   int width = area->base.width;

@@ -1,4 +1,4 @@
-// Summaries of sound.
+// The ops that describe sound as Summary messages with a WAV file for each clip.
 #include "graph/gradient.h"
 #include "graph/inference.h"
 #include "ops/op_rows.h"

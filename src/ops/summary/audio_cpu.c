@@ -1,4 +1,8 @@
-// CPU kernels of AudioSummary: the rate is an attribute, or an input (V2).
+// CPU kernels of AudioSummary: tensor [batch, frames] or [batch, frames, channels] of float -> a
+// Summary with one WAV file for each of the first max_outputs clips. The sample rate is an
+// attribute of AudioSummary and an input of AudioSummaryV2; it is a float in the message, and
+// rounded to an integer (at least 1) in the file. The files lie in the arena of the call until the
+// message is encoded.
 #include <math.h>
 
 #include "base/checked.h"
@@ -8,7 +12,7 @@
 
 typedef struct sounds_s {
   int64_t max_count;
-  float rate;  // 0: input 2
+  float rate;  // the attribute sample_rate; unused where input 2 has the rate
 } sounds_t;
 
 static leat_status_t sounds_create(leat_kernel_creation_t* c, void* state) {
@@ -20,6 +24,7 @@ static leat_status_t old_sounds_create(leat_kernel_creation_t* c, void* state) {
   return sounds_create(c, state);
 }
 
+// Returns the sample rate in hertz, from input 2 where there is one.
 static leat_status_t read_rate(const leat_kernel_context_t* c, float* out_rate) {
   const sounds_t* sounds = leat_kernel_state(c);
   *out_rate = sounds->rate;
@@ -36,7 +41,7 @@ static leat_status_t read_rate(const leat_kernel_context_t* c, float* out_rate) 
                              (double)*out_rate);
 }
 
-// The file of sound |index|, in the arena.
+// Encodes clip |index| as a WAV file in |arena|, as |audio| describes it.
 static leat_status_t encode(leat_kernel_context_t* c, int64_t index, leat_arena_t* arena,
                             leat_pb_summary_audio_t* audio) {
   const leat_tensor_t* tensor = leat_kernel_input(c, 1);

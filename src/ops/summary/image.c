@@ -1,4 +1,4 @@
-// Summaries of images.
+// The op that describes images as a Summary message with a PNG file for each image.
 #include "graph/gradient.h"
 #include "graph/inference.h"
 #include "ops/op_rows.h"

@@ -1,6 +1,14 @@
-// CPU kernel of ImageSummary. Images of floats are scaled to 0..255: by the largest value or, where
-// there are negative ones, by the largest magnitude around 128. A pixel with a number that is not
-// finite gets a colour of its own.
+// The CPU kernel of ImageSummary: tensor [batch, height, width, channels] -> a Summary with one PNG
+// file for each of the first max_images images. Pixels of uint8 are written as they are. Others are
+// scaled to 0..255, for each image by its own range over the pixels that are finite:
+//
+//   no negative value:  x * 255 / max
+//   otherwise:          x * 127 / max(|min|, |max|) + 128
+//
+// A pixel with a value that is not finite gets the colour bad_color, which shows where training
+// went wrong. The arithmetic is done in the type of the values, as in TensorFlow, so that the files
+// are the same. Scaled pixels go through one scratch image in the arena, which all images of a call
+// use.
 #include <math.h>
 
 #include "base/checked.h"
@@ -11,7 +19,7 @@
 
 typedef struct images_s {
   int64_t max_count;
-  uint8_t* bad_color;  // the state's own
+  uint8_t* bad_color;  // [bad_color_size], owned
   int64_t bad_color_size;
 } images_t;
 
@@ -45,10 +53,11 @@ static void images_destroy(void* state) {
 
 // ---- Pixels -------------------------------------------------------------------------------------
 
+// One image within the tensor, and how its values are scaled.
 typedef struct pixels_s {
   const leat_tensor_t* tensor;
-  int64_t first;  // element
-  int64_t count;
+  int64_t first;  // element of the tensor at which the image begins
+  int64_t count;  // of pixels
   int channels;
   float scale, offset;
 } pixels_t;
@@ -69,6 +78,7 @@ static bool is_finite(const pixels_t* p, int64_t pixel) {
   return true;
 }
 
+// An image without a value above 1e-6 gets the scale 0, hence no division by zero.
 static void choose_scale(pixels_t* p) {
   const float kZero = 1e-6f;
   float least = INFINITY, most = -INFINITY;
@@ -88,7 +98,7 @@ static void choose_scale(pixels_t* p) {
 
 static float round_to_half(float value) { return leat_half_to_float(leat_half_from_float(value)); }
 
-// In the type of the values, as TensorFlow computes it.
+// Computes in the type of the tensor: half rounds after each operation.
 static uint8_t scale_value(const pixels_t* p, double value) {
   double scaled;
   switch (p->tensor->dtype) {
@@ -140,7 +150,7 @@ static leat_status_t check_tensor(const leat_kernel_context_t* c) {
   return leat_ok_status();
 }
 
-// The file of image |index|, in the arena.
+// Encodes image |index| as a PNG file in |arena|. |scratch| is NULL for images of uint8.
 static leat_status_t encode(leat_kernel_context_t* c, int64_t index, leat_arena_t* arena,
                             uint8_t* scratch, leat_string_view_t* out_file) {
   const leat_tensor_t* tensor = leat_kernel_input(c, 1);
@@ -167,6 +177,7 @@ static leat_status_t encode(leat_kernel_context_t* c, int64_t index, leat_arena_
   return status;
 }
 
+// Allocates room for the scaled pixels of one image, unless the pixels are uint8.
 static leat_status_t make_scratch(leat_kernel_context_t* c, leat_arena_t* arena,
                                   uint8_t** out_scratch) {
   const leat_tensor_t* tensor = leat_kernel_input(c, 1);

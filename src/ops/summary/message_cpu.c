@@ -1,4 +1,4 @@
-// Summary messages as the output of a kernel.
+// Summary messages as the output of a kernel (message_cpu.h).
 #include "ops/summary/message_cpu.h"
 
 #include "formats/encode.h"

@@ -1,4 +1,5 @@
-// Rows of the summary ops.
+// The ops that describe numbers, histograms and tensors as Summary messages, and that merge
+// messages.
 #include "graph/gradient.h"
 #include "graph/inference.h"
 #include "ops/op_rows.h"

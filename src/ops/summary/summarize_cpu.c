@@ -1,4 +1,14 @@
-// CPU kernels of the summaries of numbers and tensors, and of merging.
+// CPU kernels of the summaries of numbers, histograms and tensors, and of MergeSummary. Each of
+// them builds a Summary message in an arena, and outputs its encoding as a scalar string:
+//
+//   ScalarSummary     tags [n], values [n]  ->  a value {tag, simple_value} for each
+//   HistogramSummary  tag, values           ->  one value {tag, histo}; NaN and infinity are errors
+//   TensorSummary     tensor                ->  one value {node name, tensor}
+//   MergeSummary      messages              ->  one message with all values; tags must differ
+//
+// Merging does not decode and encode the values again: by the rules of protocol buffers, two
+// encoded messages one after the other are one message whose repeated fields have the items of
+// both. The messages are decoded only to check the tags.
 #include <math.h>
 
 #include "base/map.h"
@@ -11,6 +21,7 @@
 #include "ops/kernel_rows.h"
 #include "ops/summary/message_cpu.h"
 
+// Returns element |index| as a double, whatever its type.
 static double number_at(const leat_tensor_t* tensor, int64_t index) {
 #define AS(type) leat_tensor_data(tensor, const type)[index]
   switch (tensor->dtype) {
@@ -32,7 +43,8 @@ static double number_at(const leat_tensor_t* tensor, int64_t index) {
 
 // ---- Kernels ------------------------------------------------------------------------------------
 
-// Shapes must agree; a scalar and a vector of one do.
+// The shapes of tags and values must be equal, except that a scalar goes with a vector of one
+// element.
 static leat_status_t make_scalars(leat_kernel_context_t* c, leat_arena_t* arena) {
   const leat_tensor_t* tags = leat_kernel_input(c, 0);
   const leat_tensor_t* values = leat_kernel_input(c, 1);
@@ -82,7 +94,8 @@ static leat_status_t histogram_summary__cpu(leat_kernel_context_t* c) {
   return leat_summary_with_arena(c, make_histogram);
 }
 
-// Numbers as one run of bytes, whatever their count.
+// Numbers are written as raw bytes (tensor_content) even where there are few of them, as
+// TensorFlow's kernel does.
 static leat_status_t tensor_to_proto(const leat_tensor_t* tensor, leat_arena_t* arena,
                                      leat_pb_tensor_proto_t* out_proto) {
   if (leat_dtype_in(tensor->dtype, LEAT_DTYPES_OBJECT)) {
@@ -116,7 +129,7 @@ static leat_status_t make_tensor_v2(leat_kernel_context_t* c, leat_arena_t* aren
   LEAT_RETURN_IF_ERROR(leat_summary_read_tag(c, 0, &value.tag));
   LEAT_RETURN_IF_ERROR(leat_summary_read_tag(c, 2, &bytes));
   LEAT_RETURN_IF_ERROR(tensor_to_proto(leat_kernel_input(c, 1), arena, &proto));
-  // What cannot be read is left out, as in TensorFlow.
+  // As in TensorFlow, metadata that cannot be decoded are left out, without an error.
   leat_status_t status = leat_message_decode(&leat_pb_summary_metadata_descriptor, bytes, arena,
                                              NULL, &metadata);
   if (status) metadata = (leat_pb_summary_metadata_t){0};
@@ -130,6 +143,7 @@ static leat_status_t tensor_summary_v2__cpu(leat_kernel_context_t* c) {
 
 // ---- Merging ------------------------------------------------------------------------------------
 
+// Decodes one message and adds its tags to |tags|; a tag that is there already is an error.
 static leat_status_t check_tags(const leat_kernel_context_t* c, leat_string_view_t bytes,
                                 leat_arena_t* arena, leat_string_map_t* tags) {
   leat_pb_summary_t summary;
@@ -153,7 +167,7 @@ static leat_status_t check_tags(const leat_kernel_context_t* c, leat_string_view
   return leat_ok_status();
 }
 
-// Messages one behind the other are one message with the values of both.
+// Appends the encoded messages of all inputs, which makes one message, and outputs it.
 static leat_status_t append_summaries(leat_kernel_context_t* c, leat_arena_t* arena,
                                       leat_string_map_t* tags, leat_string_builder_t* out) {
   for (int i = 0; i < leat_kernel_input_count(c); ++i) {
