@@ -11,40 +11,16 @@ if(NOT sources)
   set(sources ${CMAKE_BINARY_DIR}/empty.c)
 endif()
 
-# The kernels that models spend their steps in, by family.
-set(hot
-  "array/(concat|fill|identity|pack|pad|reshape|row_scale|shape|split|strided|tile|transpose)"
-  "index/(gather|gather_nd|row_update|scatter_nd|slice|stitch|strided_slice)"
-  "math/(add_n|binary|broadcast|broadcast_plan|cast|compare|elementwise|fused|gamma_functions\
-|reducer|reduction|reduction_plan|scan|segment|select|sparse_segment|unary)"
-  "matrix/(matmul|product)"
-  "nn/(avg_pool|batch_norm|bias|channels|conv2d|convolution_cache|cross_entropy|l2_loss|lrn\
-|max_pool|pool|relu|softmax|widen)"
-  "random/(candidate|fill|generator)"
-  "state/[a-z_]*"
-  "train/(optimizer|optimizer_rows)")
-string(REPLACE ";" "|" hot "${hot}")
-# All other ops, what runs while graphs are built and files are read, and the C API but for steps
-# are kept small; what 36,000 nodes go through at import is not.
-set(small ${sources})
-set(cold
-  "(ops|capi|client|cluster|device/simulated|formats|function|gradient|optimize|trace)/"
-  "base/(cpu|file_pattern|file_system|file_system_faulty|log)\\.c"
-  "graph/(attr_text|builder|costs?|export|frames|function_library|function_op|gradient|graph_edit\
-|graph_functions|lowering|op_def)\\.c"
-  "kernel/registry_message\\.c"
-  "session/meta_graph\\.c"
-  "master/(anchors|function_runtime|greedy|groups|memory_kind|partitioner|placer|refinement\
-|units)\\.c"
-  "tensor/(number_text|tensor_print)\\.c"
-  "worker/(ordered_plan|step_order)\\.c")
-string(REPLACE ";" "|" cold "${cold}")
-list(FILTER small INCLUDE REGEX "/src/(${cold})")
-list(FILTER small EXCLUDE REGEX "/ops/(${hot})_cpu\\.c$")
-list(FILTER small EXCLUDE REGEX
-  "/(capi/(session|tensor|tensor_handle|callable)|formats/(decode|wire|message))\\.c$")
+# Kernels, and all that a step, an import or a call of the C API goes through, are compiled with the
+# build's own -O2. What runs only while a graph is being made or changed is compiled for size, and
+# its place says so: it lies in one of the folders below, or it is the source of an op family that
+# defines ops (<noun>.c), where kernels are <noun>_cpu.c. Elsewhere single functions are LEAT_COLD.
+set(cold ${sources})
+list(FILTER cold INCLUDE REGEX
+  "/src/(client|cluster|device/simulated|function|gradient|ops|optimize|trace)/")
+list(FILTER cold EXCLUDE REGEX "/src/ops/.*_(cpu|amx)\\.c$")
 if(NOT LEAT_SANITIZE)
-  set_source_files_properties(${small} PROPERTIES
+  set_source_files_properties(${cold} PROPERTIES
     COMPILE_OPTIONS "-Os;-Wno-maybe-uninitialized")
 endif()
 add_library(leat_objects OBJECT ${sources})

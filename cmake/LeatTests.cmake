@@ -45,8 +45,9 @@ endfunction()
 function(leat_loopback_tests)
   get_property(names DIRECTORY PROPERTY TESTS)
   list(FILTER names INCLUDE REGEX "^tests\\.(session|client|capi)\\.")
-  # Measures how much a device holds at once: more, where a step's parts begin at different times.
-  list(FILTER names EXCLUDE REGEX "session\\.memory_test")
+  # These measure memory: what a device holds at once, which is more where a step's parts begin at
+  # different times, and what a run allocates, to which messages would add.
+  list(FILTER names EXCLUDE REGEX "session\\.(memory|fused_shapes)_test")
   # No steps in these.
   list(FILTER names EXCLUDE REGEX
     "capi\\.(abi|api_def|attr|buffer|builder|eager|eager_experimental|environment|graph|import\
@@ -64,8 +65,8 @@ function(leat_label_thread_tests)
   get_property(names DIRECTORY PROPERTY TESTS)
   list(FILTER names INCLUDE REGEX "^(base\\.(sync|thread_pool|observer|log)|cluster\\.|worker\\.|\
 kernel\\.(cancellation|cell|resource)|session\\.session|tensor\\.buffer_pool|\
-tests\\.paper\\.section_4_[46]_|tests\\.session\\.(control_flow|enqueued|executors|queue|\
-random_flow|random_graph|simulated|table|transfer)|\
+tests\\.paper\\.section_4_[46]_|tests\\.session\\.(control_flow|enqueued|executors|fused_shapes|\
+queue|random_flow|random_graph|simulated|table|transfer)|\
 tests\\.capi\\.(call|cancellation|concurrency|eager|partial_run|session)_|\
 tests\\.client\\.(callable|deadline|input|queue_runners|saver)_)")
   add_custom_target(leat_thread_tests)

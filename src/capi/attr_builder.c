@@ -6,6 +6,7 @@
 // name once and never frees it.
 #include <string.h>
 
+#include "base/map.h"
 #include "capi/plugin.h"
 #include "tensorflow/c/c_api_experimental.h"
 
@@ -102,13 +103,10 @@ int TF_OpIsStateful(const char* op_type, TF_Status* status) {
 
 // ---- Names that stay for ever -------------------------------------------------------------------
 
-// A kept name. There are at most as many as ops declare, since only declared names are kept.
-typedef struct name_s {
-  struct name_s* next;
-  char text[];
-} name_t;
+// Names of ops and attributes with a NUL, which the C API hands out for as long as the process
+// lasts. There are at most as many as rows say. A key is the text that is its value.
 static leat_mutex_t names_mutex = {PTHREAD_MUTEX_INITIALIZER};
-static name_t* names;
+static leat_string_map_t names;
 
 leat_status_t leat_capi_allocate_with_texts(size_t size_bytes,
                                             const leat_string_builder_t* builders, int count,
@@ -126,17 +124,27 @@ leat_status_t leat_capi_allocate_with_texts(size_t size_bytes,
   return leat_ok_status();
 }
 
+// A copy of |text| with a NUL, in the map of names, or NULL without memory. The mutex is held.
+static const char* add_name(leat_string_view_t text) {
+  char* name = leat_capi_allocate(text.size + 1);
+  if (!name) return NULL;
+  if (text.size > 0) memcpy(name, text.data, text.size);
+  leat_status_t status = leat_string_map_set(&names, (leat_string_view_t){name, text.size},
+                                             (uint64_t)(uintptr_t)name);
+  if (!status) return name;
+  leat_status_free(status);
+  leat_allocator_free(leat_allocator_system(), name);
+  return NULL;
+}
+
 const char* leat_capi_keep_name(leat_string_view_t text) {
+  uint64_t found = 0;
   leat_mutex_lock(&names_mutex);
-  name_t* name = names;
-  while (name && !leat_string_view_equals(text, name->text)) name = name->next;
-  if (!name && (name = leat_capi_allocate(sizeof *name + text.size + 1))) {
-    memcpy(name->text, text.data, text.size);
-    name->next = names;
-    names = name;
-  }
+  if (!names.allocator) leat_string_map_initialize(leat_allocator_system(), &names);
+  const char* name = leat_string_map_get(&names, text, &found) ? (const char*)(uintptr_t)found
+                                                               : add_name(text);
   leat_mutex_unlock(&names_mutex);
-  return name ? name->text : NULL;
+  return name;
 }
 
 // Returns NULL for an input that is not a list with a number attribute.

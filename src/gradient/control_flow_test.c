@@ -311,6 +311,36 @@ static leat_output_t deciding_loop(fixture_t* f) {
   return leave(&loop, 1);
 }
 
+// 2^20, as a chain of twenty sums that begins with a constant: no node of it needs the gradient
+// that came, or anything else that may be dead.
+static leat_status_t constant_slope(leat_gradient_t* g) {
+  leat_output_t slope = leat_build_scalar(&g->builder, LEAT_DTYPE_FLOAT, 1);
+  for (int i = 0; i < 20; ++i) slope = leat_build_binary(&g->builder, "AddV2", slope, slope);
+  leat_gradient_set_input(g, 0, slope);
+  return leat_ok_status();
+}
+
+// A gradient that is made of constants alone must wait for the branch whose value it belongs to:
+// else it would be there, and be taken, when the other branch ran.
+static void a_constant_gradient_waits_for_its_branch(void** state) {
+  static const leat_op_row_t row = {.name = "ProbeConstantSlope",
+                                    .inputs = "x: float",
+                                    .outputs = "y: float",
+                                    .gradient = constant_slope};
+  fixture_t* f = *state;
+  leat_op_registry_t* ops = f->s.graph->ops;
+  if (!leat_op_registry_has(ops, LEAT_SV("ProbeConstantSlope"))) {
+    LEAT_EXPECT_OK(leat_op_registry_extend(ops, &row));
+  }
+  leat_output_t pred = is_positive(f);
+  leat_output_t a = scene_output(&f->s, "Identity", "", "", LEAT_INPUTS(side(f, f->x, pred, 1)),
+                                 LEAT_ATTRS(LEAT_STR("_gradient_op_type", "ProbeConstantSlope")));
+  leat_output_t b = unary(f, "Neg", side(f, f->x, pred, 0));
+  leat_output_t dy = gradient_of(f, merge(f, b, a), f->x);
+  assert_true(value_at(f, dy, 3, 1) == 1 << 20);
+  assert_true(value_at(f, dy, 3, -1) == -1);
+}
+
 static void conditional_in_a_loop(void** state) { check(*state, deciding_loop(*state)); }
 
 static void loop_in_a_conditional(void** state) {
@@ -527,6 +557,7 @@ int main(void) {
       TEST(conditionals),
       TEST(one_side_only),
       TEST(nested_conditionals),
+      TEST(a_constant_gradient_waits_for_its_branch),
       TEST(merges_without_a_predicate),
       TEST(conditional_in_a_loop),
       TEST(loop_in_a_conditional),

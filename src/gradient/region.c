@@ -34,36 +34,55 @@ static leat_status_t find_gradient(const leat_walk_t* w, int32_t index,
 
 // ---- Nodes --------------------------------------------------------------------------------------
 
-// Does |output| come from a node that is older than |first_new|?
-static bool comes_from_old(const leat_graph_t* graph, leat_output_t output, int32_t first_new,
-                           int depth) {
-  if (output.node < first_new) return true;
-  const leat_node_t* node = &graph->nodes[output.node];
-  for (int k = 0; k < node->input_count + node->control_count && depth > 0; ++k) {
-    if (comes_from_old(graph, node->inputs[k], first_new, depth - 1)) return true;
+// Marks which of the nodes from |first_new| on, those that a gradient function has just made, read
+// a value of an older node, directly or through others. Inputs come before their readers but where
+// a loop is closed, so that one pass over the nodes marks nearly all and a second finds no more.
+static leat_status_t mark_dependent(leat_walk_t* w, int32_t first_new, bool** out_marks) {
+  const leat_graph_t* graph = w->graph;
+  const int32_t count = (int32_t)graph->node_count;
+  LEAT_DCHECK(first_new <= count);
+  LEAT_RETURN_IF_ERROR(leat_arena_allocate_array(&w->arena, (size_t)(count - first_new) + 1,
+                                                 sizeof(bool), (void**)out_marks));
+  bool* marks = *out_marks;
+  for (bool changed = true; changed;) {
+    changed = false;
+    for (int32_t i = first_new; i < count; ++i) {
+      const leat_node_t* node = &graph->nodes[i];
+      for (int k = 0; k < node->input_count + node->control_count && !marks[i - first_new]; ++k) {
+        const int32_t source = node->inputs[k].node;
+        if (source >= first_new && !marks[source - first_new]) continue;
+        marks[i - first_new] = changed = true;
+      }
+    }
   }
-  return depth == 0;
+  return leat_ok_status();
 }
 
-// A gradient that needs nothing but constants would be there though its node did not run.
-static leat_output_t bind(leat_builder_t* b, leat_output_t value, int32_t to) {
+// A gradient that needs nothing but constants would be there though its node did not run, so it
+// waits for |alive|, a value that is dead then. The control edge comes from an Identity, because
+// |alive| may be one output of a Switch, and a Switch itself runs whichever of its outputs is dead.
+static leat_output_t bind(leat_builder_t* b, leat_output_t value, leat_output_t alive) {
+  const leat_output_t pivot = leat_build_unary(b, "Identity", alive);
   leat_builder_t bound = *b;
-  bound.control_inputs = &to;
+  bound.control_inputs = &pivot.node;
   bound.control_count = 1;
   value = leat_build_unary(&bound, "Identity", value);
   b->status = bound.status;
   return value;
 }
 
-static leat_status_t pass_on(leat_context_t* c, int32_t index, leat_builder_t* b, int32_t first_new,
-                             int32_t alive, leat_gradient_value_t* gradients) {
+static leat_status_t pass_on(leat_context_t* c, int32_t index, leat_builder_t* b,
+                             int32_t first_new, leat_output_t alive,
+                             leat_gradient_value_t* gradients) {
   leat_walk_t* w = c->walk;
   int32_t guard = w->guards ? w->places[index].guard : 0;
+  bool* depends = NULL;
+  if (guard > 0) LEAT_RETURN_IF_ERROR(mark_dependent(w, first_new, &depends));
   for (int k = 0; k < w->graph->nodes[index].input_count; ++k) {
     leat_gradient_value_t* g = &gradients[k];
     leat_output_t input = leat_walk_input(w, &w->graph->nodes[index], k);
     if ((size_t)input.node >= w->node_count || !leat_output_exists(g->dense)) continue;
-    if (guard > 0 && !comes_from_old(w->graph, g->dense, first_new, 8)) {
+    if (guard > 0 && g->dense.node >= first_new && !depends[g->dense.node - first_new]) {
       g->dense = bind(b, g->dense, alive);
     }
     if (b->place) {
@@ -97,7 +116,7 @@ static leat_status_t check_stacks(const leat_context_t* c, int32_t index) {
   return leat_ok_status();
 }
 
-static leat_status_t call_gradient(leat_context_t* c, int32_t index, int32_t alive,
+static leat_status_t call_gradient(leat_context_t* c, int32_t index, leat_output_t alive,
                                    const leat_gradient_value_t* output_gradients,
                                    leat_builder_t* builder) {
   leat_walk_t* w = c->walk;
@@ -127,13 +146,14 @@ static leat_status_t visit_plain(leat_context_t* c, int32_t index, leat_builder_
   leat_gradient_value_t* gradients;
   LEAT_RETURN_IF_ERROR(leat_arena_allocate_array(&w->arena, (size_t)outputs, sizeof *gradients,
                                                  (void**)&gradients));
-  int32_t alive = -1;
+  leat_output_t alive = LEAT_OUTPUT_NONE;
   for (int k = 0; k < outputs; ++k) {
     LEAT_RETURN_IF_ERROR(
         leat_walk_sum_parts(w, builder, (leat_output_t){index, k}, &gradients[k]));
-    if (leat_output_exists(gradients[k].dense)) alive = gradients[k].dense.node;
+    if (leat_output_exists(gradients[k].dense)) alive = gradients[k].dense;
   }
-  return alive >= 0 ? call_gradient(c, index, alive, gradients, builder) : leat_ok_status();
+  if (!leat_output_exists(alive)) return leat_ok_status();
+  return call_gradient(c, index, alive, gradients, builder);
 }
 
 // Within one iteration, what a variable was before is another matter.

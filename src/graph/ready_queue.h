@@ -5,12 +5,13 @@
 #define LEAT_GRAPH_READY_QUEUE_H_
 
 #include "base/allocator.h"
+#include "base/heap.h"
 
 typedef struct leat_ready_queue_s {
   leat_allocator_t* allocator;
   int32_t* pending;  // how many dependences of each are not done; the caller sets them first
-  int32_t* heap;
-  int32_t count, cursor, heap_count;
+  leat_heap_t ready;  // numbers behind the cursor
+  int32_t count, cursor;
 } leat_ready_queue_t;
 
 LEAT_MUST_USE leat_status_t leat_ready_queue_initialize(leat_allocator_t* allocator, int32_t count,

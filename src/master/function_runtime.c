@@ -14,6 +14,7 @@
 
 #include <string.h>
 
+#include "base/map.h"
 #include "base/sync.h"
 #include "function/body_graph.h"
 #include "graph/storage.h"
@@ -25,6 +26,7 @@ typedef struct function_s {
   uint8_t* argument_types;
   int argument_count, return_count;
   int64_t call_count;  // calls that a run counts as: itself and those whose body is in its graph
+  int64_t next;        // the index of an earlier function whose key has the same hash, or -1
 } function_t;
 
 typedef struct runtime_s {
@@ -38,6 +40,7 @@ typedef struct runtime_s {
   uint64_t number;  // of this runtime among all of the process: the upper half of its handles
   function_t** functions;  // by the lower half
   size_t count, capacity;
+  leat_word_map_t newest;  // hash of a key -> the function added last with it; under the mutex
 } runtime_t;
 
 static bool same_attrs(const leat_function_name_t* a, const leat_function_name_t* b) {
@@ -49,14 +52,27 @@ static bool same_attrs(const leat_function_name_t* a, const leat_function_name_t
   return true;
 }
 
+// The hash of what a function is known by. Attributes may come in any order.
+static uint64_t hash_key(const leat_function_name_t* function, leat_string_view_t device) {
+  const leat_attr_value_t value = {.kind = LEAT_ATTR_FUNCTION, .function = function};
+  return leat_hash_mix(leat_attr_value_hash(&value), leat_string_view_hash(device));
+}
+
+// The index of the function that was added last with a key of that hash, or -1 where there is none.
+static int64_t find_newest(const runtime_t* r, uint64_t hash) {
+  uint64_t index = 0;
+  return leat_word_map_get(&r->newest, hash, &index) ? (int64_t)index : -1;
+}
+
 // Finds a function that was made before. The mutex is held.
 static bool find(const runtime_t* r, const leat_function_name_t* function,
-                 leat_string_view_t device, uint64_t* out_handle) {
-  for (size_t i = 0; i < r->count; ++i) {
+                 leat_string_view_t device, uint64_t hash, uint64_t* out_handle) {
+  for (int64_t i = find_newest(r, hash); i >= 0; i = r->functions[i]->next) {
+    LEAT_DCHECK((size_t)i < r->count);
     const function_t* f = r->functions[i];
     if (leat_string_view_equal(f->function.name, function->name) &&
         leat_string_view_equal(f->device, device) && same_attrs(&f->function, function)) {
-      *out_handle = r->number << 32 | i;
+      *out_handle = r->number << 32 | (uint64_t)i;
       return true;
     }
   }
@@ -114,23 +130,27 @@ static void free_function(leat_allocator_t* allocator, function_t* f) {
 
 // Makes a function and adds it to the list. The mutex is held.
 static leat_status_t add(runtime_t* r, const leat_function_name_t* function,
-                         leat_string_view_t device, uint64_t* out_handle) {
+                         leat_string_view_t device, uint64_t hash, uint64_t* out_handle) {
   function_t* f;
   leat_allocator_t* allocator = r->master->allocator;
   LEAT_RETURN_IF_ERROR(leat_allocator_allocate(allocator, sizeof *f, (void**)&f));
   leat_status_t status = copy_key(r, function, device, f);
+  f->next = find_newest(r, hash);
   if (!status) status = compile(r, f);
   leat_spinlock_lock(&r->lock);
   if (!status) {
     status = leat_allocator_grow_array(allocator, r->count + 1, sizeof(function_t*),
                                        (void**)&r->functions, &r->capacity);
   }
+  leat_spinlock_unlock(&r->lock);
+  if (!status) status = leat_word_map_set(&r->newest, hash, r->count);
   if (!status) {
     *out_handle = r->number << 32 | r->count;
+    leat_spinlock_lock(&r->lock);
     r->functions[r->count++] = f;
+    leat_spinlock_unlock(&r->lock);
+    return status;
   }
-  leat_spinlock_unlock(&r->lock);
-  if (!status) return status;
   free_function(allocator, f);
   return leat_status_annotate(status, "Calling function '%.*s' failed",
                               LEAT_SV_ARG(function->name));
@@ -140,9 +160,12 @@ static leat_status_t instantiate(leat_function_runtime_t* self,
                                  const leat_function_name_t* function, leat_string_view_t device,
                                  uint64_t* out_handle) {
   runtime_t* r = (runtime_t*)self;
+  const uint64_t hash = hash_key(function, device);
   leat_mutex_lock(&r->mutex);
   leat_status_t status = leat_ok_status();
-  if (!find(r, function, device, out_handle)) status = add(r, function, device, out_handle);
+  if (!find(r, function, device, hash, out_handle)) {
+    status = add(r, function, device, hash, out_handle);
+  }
   leat_mutex_unlock(&r->mutex);
   return status;
 }
@@ -201,7 +224,7 @@ static leat_status_t read_handle(runtime_t* r, uint64_t handle, const function_t
 static void run(leat_function_runtime_t* self, uint64_t handle, const leat_function_call_t* call,
                 leat_function_done_fn_t done, void* data) {
   runtime_t* r = (runtime_t*)self;
-  const function_t* f;
+  const function_t* f = NULL;
   leat_status_t status = read_handle(r, handle, &f);
   if (!status) status = check(f, call);
   _Atomic(int64_t)* calls = call->calls ? call->calls : call->caller->calls;
@@ -244,6 +267,7 @@ leat_status_t leat_master_functions_create(const leat_master_options_t* master,
   r->master = master;
   r->ops = ops;
   leat_mutex_initialize(&r->mutex);
+  leat_word_map_initialize(master->allocator, &r->newest);
   *out_functions = &r->base;
   return leat_ok_status();
 }
@@ -262,6 +286,7 @@ void leat_master_functions_free(leat_function_runtime_t* functions) {
     free_function(allocator, r->functions[i]);
   }
   leat_allocator_free(allocator, r->functions);
+  leat_word_map_deinitialize(&r->newest);
   leat_graph_free(r->names);
   leat_mutex_deinitialize(&r->mutex);
   leat_allocator_free(allocator, r);

@@ -19,44 +19,6 @@
 
 #include "base/checked.h"
 
-typedef struct heap_s {
-  leat_simulator_item_t* items;
-  int32_t* size;
-} heap_t;
-enum { HEAP_READY, HEAP_ARRIVALS };
-
-static inline bool before(leat_simulator_item_t a, leat_simulator_item_t b) {
-  return a.key < b.key || (a.key == b.key && a.node < b.node);
-}
-
-static inline void push(heap_t h, leat_simulator_item_t item) {
-  int32_t i = (*h.size)++;
-  for (; i > 0 && before(item, h.items[(i - 1) / 2]); i = (i - 1) / 2) {
-    h.items[i] = h.items[(i - 1) / 2];
-  }
-  h.items[i] = item;
-}
-
-static inline int32_t pop(heap_t h) {
-  LEAT_DCHECK(*h.size > 0);
-  int32_t count = --*h.size, i = 0;
-  leat_simulator_item_t top = h.items[0], last = h.items[count];
-  for (int32_t child; (child = 2 * i + 1) < count; i = child) {
-    child += child + 1 < count && before(h.items[child + 1], h.items[child]);
-    if (!before(h.items[child], last)) break;
-    h.items[i] = h.items[child];
-  }
-  h.items[i] = last;
-  return top.node;
-}
-
-static inline heap_t heap_of(const leat_simulator_t* s, int device, int which) {
-  LEAT_DCHECK(device >= 0 && device < s->device_count);
-  size_t first = (size_t)which * s->graph->node_count + (size_t)s->heap_begin[device];
-  return (heap_t){.items = s->heaps + first,
-                  .size = &s->heap_sizes[which * s->device_count + device]};
-}
-
 // ---- Preparing ----------------------------------------------------------------------------------
 
 static leat_status_t array(leat_arena_t* arena, size_t count, size_t item_bytes, void* out) {
@@ -205,9 +167,9 @@ static leat_status_t allocate_step(leat_simulator_t* s, leat_arena_t* arena) {
   LEAT_RETURN_IF_ERROR(array(arena, devices, sizeof(int32_t), &s->last));
   LEAT_RETURN_IF_ERROR(array(arena, nodes, sizeof(int32_t), &s->pending));
   LEAT_RETURN_IF_ERROR(array(arena, nodes, sizeof(int32_t), &s->unread));
-  LEAT_RETURN_IF_ERROR(array(arena, nodes * 2, sizeof(leat_simulator_item_t), &s->heaps));
-  LEAT_RETURN_IF_ERROR(array(arena, devices, sizeof(int32_t), &s->heap_begin));
-  return array(arena, devices * 2, sizeof(int32_t), &s->heap_sizes);
+  LEAT_RETURN_IF_ERROR(array(arena, nodes * 2, sizeof(leat_heap_item_t), &s->heap_items));
+  LEAT_RETURN_IF_ERROR(array(arena, devices, sizeof(leat_heap_t), &s->arrivals));
+  return array(arena, devices, sizeof(leat_heap_t), &s->runnable);
 }
 
 leat_status_t leat_simulator_initialize(leat_groups_t* groups, leat_arena_t* arena,
@@ -317,7 +279,7 @@ void leat_simulator_release_inputs(leat_simulator_t* s, int32_t node, const int3
 }
 
 static inline void await(leat_simulator_t* s, int32_t node, int device) {
-  push(heap_of(s, device, HEAP_ARRIVALS), (leat_simulator_item_t){s->ready[node], node});
+  leat_heap_push(&s->arrivals[device], s->ready[node], node);
 }
 
 // Sends the outputs of |node| and lets readers wait for their arrival.
@@ -338,11 +300,10 @@ static inline int find_first(const leat_simulator_t* s, int64_t* out_start) {
   int first = -1;
   int64_t start = INT64_MAX;
   for (int d = 0; d < s->device_count; ++d) {
-    heap_t arrivals = heap_of(s, d, HEAP_ARRIVALS);
     int64_t at = s->free_at[d];
-    if (*heap_of(s, d, HEAP_READY).size == 0) {
-      if (*arrivals.size == 0) continue;
-      at = LEAT_MAX(at, arrivals.items[0].key);
+    if (s->runnable[d].count == 0) {
+      if (s->arrivals[d].count == 0) continue;
+      at = LEAT_MAX(at, s->arrivals[d].items[0].key);
     }
     if (at >= start) continue;
     start = at;
@@ -358,14 +319,20 @@ static void begin_step(leat_simulator_t* s, const int32_t* devices) {
   size_t nodes = s->graph->node_count;
   leat_simulator_reset(s);
   memset(s->to_do, 0, (size_t)s->device_count * sizeof *s->to_do);
-  memset(s->heap_begin, 0, ((size_t)s->device_count + 1) * sizeof *s->heap_begin);
-  memset(s->heap_sizes, 0, (size_t)s->device_count * 2 * sizeof *s->heap_sizes);
+  memset(s->arrivals, 0, (size_t)s->device_count * sizeof *s->arrivals);
+  memset(s->runnable, 0, (size_t)s->device_count * sizeof *s->runnable);
   for (size_t i = 0; i < nodes; ++i) {
     LEAT_DCHECK(devices[i] >= 0 && devices[i] < s->device_count);
     s->to_do[devices[i]] += time_on(s, (int32_t)i, devices[i]);
-    ++s->heap_begin[devices[i] + 1];
+    ++s->runnable[devices[i]].count;
   }
-  for (int d = 0; d < s->device_count; ++d) s->heap_begin[d + 1] += s->heap_begin[d];
+  leat_heap_item_t* share = s->heap_items;
+  for (int d = 0; d < s->device_count; ++d) {
+    s->arrivals[d].items = share;
+    s->runnable[d].items = share + nodes;
+    share += s->runnable[d].count;
+    s->runnable[d].count = 0;
+  }
   for (size_t i = 0; i < nodes; ++i) {
     if (s->pending[i] == 0) await(s, (int32_t)i, devices[i]);
   }
@@ -378,12 +345,12 @@ bool leat_simulator_run_within(leat_simulator_t* s, const int32_t* devices, int6
   s->visited = s->graph->node_count / 4;
   int64_t start;
   for (int device; (device = find_first(s, &start)) >= 0;) {
-    heap_t ready = heap_of(s, device, HEAP_READY), arrivals = heap_of(s, device, HEAP_ARRIVALS);
-    while (*arrivals.size > 0 && arrivals.items[0].key <= start) {
-      int32_t node = pop(arrivals);
-      push(ready, (leat_simulator_item_t){-s->rank[node], node});
+    leat_heap_t *runnable = &s->runnable[device], *arrivals = &s->arrivals[device];
+    while (arrivals->count > 0 && arrivals->items[0].key <= start) {
+      int32_t node = leat_heap_pop(arrivals);
+      leat_heap_push(runnable, -s->rank[node], node);
     }
-    int32_t node = pop(ready);
+    int32_t node = leat_heap_pop(runnable);
     if (start + LEAT_MAX(s->least[node], s->to_do[device]) > limit_ns) return false;
     LEAT_DCHECK(devices[node] == device && s->pending[node] == 0);
     s->to_do[device] -= time_on(s, node, device);

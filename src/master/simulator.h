@@ -6,6 +6,7 @@
 #ifndef LEAT_MASTER_SIMULATOR_H_
 #define LEAT_MASTER_SIMULATOR_H_
 
+#include "base/heap.h"
 #include "master/groups.h"
 
 // A value, and a node that waits for it.
@@ -13,11 +14,6 @@ typedef struct leat_simulator_edge_s {
   int32_t reader;
   uint32_t value;
 } leat_simulator_edge_t;
-// An item of a heap.
-typedef struct leat_simulator_item_s {
-  int64_t key;
-  int32_t node;
-} leat_simulator_item_t;
 
 typedef struct leat_simulator_s {
   leat_groups_t* groups;
@@ -56,9 +52,9 @@ typedef struct leat_simulator_s {
   int32_t* pending;    // node -> inputs to come
   int32_t* unread;     // node -> readers to come
   int64_t* to_do;      // device -> work not begun
-  leat_simulator_item_t* heaps;  // [2][node], by device
-  int32_t* heap_begin;           // device -> the first of its share
-  int32_t* heap_sizes;           // [2][device]
+  leat_heap_item_t* heap_items;  // [2][node]: the heaps' memory, shared out by device
+  leat_heap_t* arrivals;  // device -> nodes whose inputs are all made, by when the last one arrives
+  leat_heap_t* runnable;  // device -> nodes whose inputs are there, the highest rank first
 } leat_simulator_t;
 
 // Prepares for the graph of |groups|. leat_simulator_deinitialize must follow, whatever this

@@ -17,6 +17,7 @@
 #include <string.h>
 
 #include "base/checked.h"
+#include "base/heap.h"
 #include "graph/cost.h"
 #include "optimize/pass.h"
 
@@ -37,8 +38,8 @@ typedef struct schedule_s {
   int64_t* start;       // ASAP
   int32_t* order;       // as laid
   int32_t* place;       // node -> its place in |order|
-  int32_t* heap;        // ready nodes, longest tail first
-  int32_t count, heap_count;
+  leat_heap_t ready;    // the longest tail first
+  int32_t count;
   bool* conditional;    // may be dead, or in a loop
 } schedule_t;
 
@@ -110,7 +111,8 @@ static leat_status_t allocate(schedule_t* s, leat_arena_t* arena) {
     size_t bytes;
   } arrays[] = {{&s->graph_of, 4}, {&s->sender, 4}, {&s->begin, 4}, {&s->pending, 4},
                 {&s->cost, 8},     {&s->tail, 8},   {&s->start, 8}, {&s->order, 4},
-                {&s->place, 4},    {&s->heap, 4},   {&s->conditional, 1}};
+                {&s->place, 4},    {&s->conditional, 1},
+                {&s->ready.items, sizeof(leat_heap_item_t)}};
   for (size_t i = 0; i < LEAT_ARRAY_SIZE(arrays); ++i) {
     LEAT_RETURN_IF_ERROR(leat_arena_allocate_array(arena, count, arrays[i].bytes,
                                                    arrays[i].array));
@@ -144,29 +146,7 @@ static leat_status_t join_graphs(schedule_t* s, leat_arena_t* arena) {
 
 // ---- Laying nodes on devices --------------------------------------------------------------------
 
-static bool comes_first(const schedule_t* s, int32_t a, int32_t b) {
-  return s->tail[a] != s->tail[b] ? s->tail[a] > s->tail[b] : a < b;
-}
-
-static void push(schedule_t* s, int32_t node) {
-  int32_t at = s->heap_count++;
-  for (; at > 0 && comes_first(s, node, s->heap[(at - 1) / 2]); at = (at - 1) / 2) {
-    s->heap[at] = s->heap[(at - 1) / 2];
-  }
-  s->heap[at] = node;
-}
-
-static int32_t pop(schedule_t* s) {
-  int32_t top = s->heap[0], last = s->heap[--s->heap_count], at = 0;
-  LEAT_DCHECK(s->heap_count >= 0);
-  for (int32_t child; (child = 2 * at + 1) < s->heap_count; at = child) {
-    if (child + 1 < s->heap_count && comes_first(s, s->heap[child + 1], s->heap[child])) ++child;
-    if (!comes_first(s, s->heap[child], last)) break;
-    s->heap[at] = s->heap[child];
-  }
-  s->heap[at] = last;
-  return top;
-}
+static void push(schedule_t* s, int32_t node) { leat_heap_push(&s->ready, -s->tail[node], node); }
 
 static void settle(schedule_t* s, int32_t node, int32_t* pending) {
   for (int32_t k = s->begin[node]; k < s->begin[node + 1]; ++k) {
@@ -182,8 +162,8 @@ static bool sort(schedule_t* s, int32_t* pending) {
   for (int32_t i = 0; i < s->count; ++i) {
     if (!pending[i]) push(s, i);
   }
-  while (s->heap_count) {
-    int32_t node = pop(s);
+  while (s->ready.count) {
+    int32_t node = leat_heap_pop(&s->ready);
     s->order[done++] = node;
     settle(s, node, pending);
   }

@@ -85,6 +85,47 @@ static void gradient(void) {
   close_all(session, s, graph);
 }
 
+static void function(void) {
+  TF_Graph *graph = TF_NewGraph(), *body = TF_NewGraph();
+  leat_scope_t *s = leat_scope_create(graph), *t = leat_scope_create(body);
+  TF_Output x = leat_placeholder(t, "x", TF_FLOAT, 0, NULL), y = leat_multiply(t, x, x);
+  TF_Output three = leat_constant_float(s, 3);
+#include "c_api_function_1.inc"
+  CHECK_OK();
+  TF_AddInput(call, three);
+  TF_Output nine = {TF_FinishOperation(call, status), 0};
+  CHECK_OK();
+  TF_Session* session = open_session(graph);
+  CHECK(run_float(session, nine) == 9);
+  close_all(NULL, t, body);
+  close_all(session, s, graph);
+}
+
+static TF_Output binary(TF_Graph* graph, const char* op, TF_Output x, float y) {
+  leat_scope_t* s = leat_scope_create(graph);
+  TF_Output result = {
+      leat_operation(s, op, NULL, (TF_Output[]){x, leat_constant_float(s, y)}, 2, NULL, 0), 0};
+  leat_scope_free(s);
+  return result;
+}
+
+// The snippet says in comments what belongs into its two graphs, which exist only once it has
+// begun. These macros fill them at the places where it names the results.
+#define less binary(loop.cond_graph, "Less", loop.cond_inputs[0], 10)
+#define next binary(loop.body_graph, "AddV2", loop.body_inputs[0], 1)
+static void count(void) {
+  TF_Graph* graph = TF_NewGraph();
+  leat_scope_t* s = leat_scope_create(graph);
+  TF_Output start = leat_constant_float(s, 3.5f);
+#include "c_api_while_1.inc"
+  CHECK_OK();
+  TF_Session* session = open_session(graph);
+  CHECK(run_float(session, end) == 10.5f);
+  close_all(session, s, graph);
+}
+#undef less
+#undef next
+
 static void graph_and_import(void) {
   TF_Graph* graph = TF_NewGraph();
   leat_scope_t* s = leat_scope_create(graph);
@@ -285,6 +326,8 @@ int main(void) {
   c_api();
   builder();
   gradient();
+  function();
+  count();
   graph_and_import();
   strings();
   graph();

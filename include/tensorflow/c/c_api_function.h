@@ -4,11 +4,11 @@
 // A graph holds a library of functions. One whose name is F is called by an operation of op type F,
 // or through ops that take a function as an attribute (PartitionedCall, While, If, Case, ...).
 //
-//   TF_Function* f = TF_GraphToFunction(body, "Square", 0, -1, NULL, 1, &x, 1, &y, NULL, NULL,
-//                                       NULL, status);
+//   TF_Function* f = TF_GraphToFunction(body, "SquareOf", 0, -1, NULL, 1, &x, 1, &y, NULL,
+//                                       NULL, NULL, status);
 //   TF_GraphCopyFunction(graph, f, NULL, status);
 //   TF_DeleteFunction(f);
-//   TF_OperationDescription* call = TF_NewOperation(graph, "Square", "call");
+//   TF_OperationDescription* call = TF_NewOperation(graph, "SquareOf", "call");
 
 #ifndef TENSORFLOW_C_C_API_FUNCTION_H_
 #define TENSORFLOW_C_C_API_FUNCTION_H_

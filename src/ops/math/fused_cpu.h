@@ -5,6 +5,7 @@
 #ifndef LEAT_OPS_MATH_FUSED_CPU_H_
 #define LEAT_OPS_MATH_FUSED_CPU_H_
 
+#include "base/sync.h"
 #include "ops/math/elementwise_cpu.h"
 #include "ops/math/fused.h"
 #include "ops/math/reduction_cpu.h"
@@ -30,8 +31,19 @@ typedef struct leat_fused_step_s {
   uint64_t forwardable;
 } leat_fused_step_t;
 
+#define LEAT_FUSED_MAX_PLANS 4
+
+// What a kernel has planned for the last few shapes of its inputs (fused_plan_cpu.h), from the
+// first place on. It is the only part of the kernel that its runs change.
+typedef struct leat_fused_plans_s {
+  leat_spinlock_t lock;
+  struct leat_fused_plan_s* items[LEAT_FUSED_MAX_PLANS];
+  unsigned oldest;  // the place that is tried next for a new one, modulo their number
+} leat_fused_plans_t;
+
 typedef struct leat_fused_s {
   leat_arena_t arena;
+  leat_fused_plans_t plans;
   int input_count, step_count;
   int block_count;        // blocks of the work area that the steps need at once
   int64_t element_bytes;  // bytes of the largest element of any operand or result

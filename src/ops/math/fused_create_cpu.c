@@ -12,7 +12,7 @@
 
 #include "base/checked.h"
 #include "ops/family.h"
-#include "ops/math/fused_cpu.h"
+#include "ops/math/fused_plan_cpu.h"
 
 // The op families whose kernels are elementwise or reduce: only these can be steps.
 #define SOURCES(X)                                                                          \
@@ -293,6 +293,7 @@ leat_status_t leat_fused_create(leat_kernel_creation_t* c, void* state) {
 
 void leat_fused_destroy(void* state) {
   leat_fused_t* f = state;
+  leat_fused_plans_free(&f->plans);
   for (int s = 0; s < f->step_count; ++s) {
     const leat_kernel_t* kernel = &f->steps[s].kernel;
     if (kernel->state && kernel->row->destroy) kernel->row->destroy(kernel->state);

@@ -17,6 +17,7 @@
 #include "kernel/step_check.h"
 #include "ops/array/row_scale_cpu.h"
 #include "ops/kernel_rows.h"
+#include "ops/math/broadcast_plan_cpu.h"
 #include "ops/matrix/matmul_cpu.h"
 #include "ops/matrix/product_cpu.h"
 
@@ -134,32 +135,30 @@ void leat_matmul_add(const leat_kernel_context_t* c, const leat_gemm_shape_t* pr
   add_product(c, sum->dtype, product, a, b, addend, sum->data);
 }
 
-// The index of the element of a tensor of |shape| that broadcasting puts at element |index| of
-// |output|.
-static int64_t find_under(const leat_shape_t* shape, const leat_shape_t* output, int64_t index) {
-  int64_t offset = 0, stride = 1;
-  for (int own = shape->rank - 1, d = output->rank - 1; own >= 0; --own, --d) {
-    const int64_t dim = leat_shape_dim(shape, own);
-    if (dim != 1) offset += index % leat_shape_dim(output, d) * stride;
-    stride *= dim;
-    index /= leat_shape_dim(output, d);
-  }
-  return offset;
-}
-
-// sum = x + y, broadcast. Element by element is slow, but fused products hardly ever get here.
+// Adds |x| and |y|, each repeated to the shape of |sum|, which must not be empty. Within an
+// innermost row of the plan each operand has one stride, so that no element is found by division.
 static void add_broadcast(const leat_tensor_t* x, const leat_tensor_t* y, leat_tensor_t* sum) {
-  const bool is_double = sum->dtype == LEAT_DTYPE_DOUBLE;
-  for (int64_t i = 0; i < sum->shape.element_count; ++i) {
-    const int64_t j = find_under(&x->shape, &sum->shape, i);
-    const int64_t k = find_under(&y->shape, &sum->shape, i);
-    if (is_double) {
-      leat_tensor_data(sum, double)[i] =
-          leat_tensor_data(x, const double)[j] + leat_tensor_data(y, const double)[k];
+  const leat_shape_t* shapes[] = {&x->shape, &y->shape};
+  leat_broadcast_t plan;
+  leat_broadcast_place_t place;
+  leat_broadcast_plan(shapes, 2, &sum->shape, &plan);
+  leat_broadcast_seek(&plan, 0, &place);
+  const int inner = plan.rank - 1;
+  const int64_t row = plan.dims[inner];
+  const int64_t x_stride = plan.strides[0][inner], y_stride = plan.strides[1][inner];
+  for (int64_t begin = 0; begin < sum->shape.element_count; begin += row) {
+    if (sum->dtype == LEAT_DTYPE_DOUBLE) {
+      const double* from_x = leat_tensor_data(x, const double) + place.offsets[0];
+      const double* from_y = leat_tensor_data(y, const double) + place.offsets[1];
+      double* to = leat_tensor_data(sum, double) + begin;
+      for (int64_t i = 0; i < row; ++i) to[i] = from_x[i * x_stride] + from_y[i * y_stride];
     } else {
-      leat_tensor_data(sum, float)[i] =
-          leat_tensor_data(x, const float)[j] + leat_tensor_data(y, const float)[k];
+      const float* from_x = leat_tensor_data(x, const float) + place.offsets[0];
+      const float* from_y = leat_tensor_data(y, const float) + place.offsets[1];
+      float* to = leat_tensor_data(sum, float) + begin;
+      for (int64_t i = 0; i < row; ++i) to[i] = from_x[i * x_stride] + from_y[i * y_stride];
     }
+    leat_broadcast_advance(&plan, row, &place);
   }
 }
 
