@@ -3,7 +3,7 @@
 //
 //   file --cursor--> NodeDef --import_node.c--> node          until a node reads a later one;
 //        --rest----> import_order.c --> nodes                 then the rest is sorted first
-//   library, versions --> before the nodes (a file that was read) or after them (one that was opened)
+//   library, versions --> before the nodes (file read) or after them (file opened)
 //
 // Renaming must avoid names that stand later in the file, so it takes the second way for all nodes.
 // The graph is marked before and returned to the mark on failure, functions included. A large file
@@ -257,8 +257,8 @@ leat_status_t leat_importer_read_file(leat_importer_t* importer) {
 }
 
 // Adds the file's nodes one after the other until one reads a later node; the cursor then stands
-// before that node. Pages of the node array are mapped ahead in groups, since page faults would
-// cost a tenth of the time.
+// before that node. The pages of the node array are mapped ahead, many at a time, instead of one at
+// each page fault.
 static leat_status_t import_in_order(leat_importer_t* importer) {
   leat_node_cursor_t* cursor = &importer->file->nodes;
   size_t node_bytes =
@@ -382,8 +382,8 @@ static leat_status_t import_file(leat_graph_t* graph, leat_graph_file_t* file,
   if (!status && results) status = list_unused(&importer, results);
   if (!status) status = merge_bad_consumers(graph, &versions->bad_consumers);
   if (!status) {
-    // What the client built before the import may be unfinished (open Merges) or have cycles, so only
-    // a graph that is all imported is verified as a finished one.
+    // What the client built before the import may be unfinished (open Merges) or have cycles, so
+    // only a graph that is all imported is verified as a finished one.
     status = importer.first == 0 ? LEAT_VERIFY_GRAPH(graph, "import")
                                  : LEAT_VERIFY_UNFINISHED(graph, "import");
   }

@@ -3,7 +3,7 @@
 // "a/..." is the scope of the nodes that belong to "a". There are three cases:
 //
 //   no prefix, no renaming     names stay (direct_names), and the graph's index finds them
-//   prefix                     "x" -> "prefix/x"; the map |imported| finds nodes by the file's names
+//   prefix                     "x" -> "prefix/x"; the map |imported| has the file's names
 //   uniquify_names             "x" -> "x", or "x_1", "x_2", ... which neither graph nor file has
 //
 // Renamed nodes must still be found by the names that the file uses, in inputs and in "_class"

@@ -59,7 +59,8 @@ static leat_status_t decode(order_t* o, leat_node_cursor_t* cursor) {
   return leat_ok_status();
 }
 
-// Which node of |defs| an input waits for.
+// The node of the file for which |input| of node |reader| waits. INVALID_ARGUMENT when it is
+// nowhere.
 static leat_status_t find_source(const order_t* o, size_t reader, leat_string_view_t input,
                                  int32_t* out_source) {
   *out_source = NOT_IN_FILE;
