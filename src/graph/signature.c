@@ -346,7 +346,7 @@ LEAT_COLD static leat_status_t refuse_input(const resolver_t* r,
 
 static inline bool input_fits(const resolver_t* r, int64_t position, int expected) {
   leat_output_t input = r->spec->inputs[position];
-  if (!leat_output_exists(input)) return r->op->flags & LEAT_OP_MERGE;  // set when the loop is closed
+  if (!leat_output_exists(input)) return r->op->flags & LEAT_OP_MERGE;  // set later
   if ((size_t)input.node >= r->graph->node_count) return false;
   const leat_node_t* source = &r->graph->nodes[input.node];
   if ((uint32_t)input.index >= (uint32_t)source->output_count) return false;
