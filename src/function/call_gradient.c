@@ -1,8 +1,8 @@
 // Expands a call beside itself: the gradient reads the values of the expanded nodes, while whoever
-// asks for the call's own outputs still has the call. The forward
-// computation is therefore in the graph twice; the optimizer may merge nodes that are equal.
+// asks for the call's own outputs still has the call. The forward computation is therefore in the
+// graph twice; the optimizer may merge nodes that are equal.
 //
-//   x ─▶ call ─▶ y          (as before)
+//   x ─▶ call ─▶ y                   as before
 //   └──▶ body of the call ─▶ y'      the walk goes back from y' instead of y
 //
 // In a graph with control flow the copy waits for an Identity of the call's first input, so that it

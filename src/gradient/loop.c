@@ -111,7 +111,7 @@ static leat_status_t open_backward(backward_t* t) {
   LEAT_RETURN_IF_ERROR(count_iterations(t->loop, &count));
   *site = (leat_site_t){.walk = t->w, .frame = t->w->frame_count++,
                         .parent_frame = t->outer->site.frame,
-                        .name = t->w->graph->nodes[count.node].name,  // unique, since it is a node's
+                        .name = t->w->graph->nodes[count.node].name,  // unique: a node has it
                         .parallel_iterations = t->loop->site.parallel_iterations,
                         .pred = LEAT_OUTPUT_NONE, .scope = t->loop->site.scope};
   LEAT_RETURN_IF_ERROR(leat_context_resolve(t->outer, count, &t->count));
