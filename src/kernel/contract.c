@@ -1,8 +1,8 @@
 // Contracts: what an op's row says must hold of the shapes of its inputs. They are checked before
 // every run of every kernel, so that no path by which a value arrives (a feed, folding, another
 // machine) goes round them, and kernels may index by what the contract guarantees. Shape inference
-// checks the same when the graph is built, where the shapes are known; this is the check that
-// memory safety relies on.
+// refuses most violations when the graph is built, where shapes are known; this check is the one on
+// which memory safety relies.
 //
 // A rule about an input that this node does not have (a shorter list) holds. The shape of a
 // reference is that of the variable's value at this moment; a variable without a value passes, and

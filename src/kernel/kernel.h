@@ -257,8 +257,8 @@ LEAT_MUST_USE leat_status_t leat_kernel_pass_input_reshaped(leat_kernel_context_
 LEAT_MUST_USE leat_status_t leat_kernel_take_input(leat_kernel_context_t* c, int index,
                                                    leat_tensor_t* out_tensor);
 // The value of input |index| for something that outlives the step and only reads it (an element of
-// a queue): its own memory, shared, unless that belongs to the step or to a caller; else a copy.
-// The caller owns |out_tensor|.
+// a queue): its own memory, shared, unless that belongs to the step or to a caller, or is a small
+// part of a large buffer; else a copy. The caller owns |out_tensor|.
 LEAT_MUST_USE leat_status_t leat_kernel_keep_input(leat_kernel_context_t* c, int index,
                                                    leat_tensor_t* out_tensor);
 // Scratch memory of the device, which the kernel ends by leat_tensor_release.

@@ -2,11 +2,11 @@
 // containers of a device, because look-ups by handle happen in every step and from every thread,
 // while a container is hardly ever cleared.
 //
-// The table changes only with the mutex and all lanes held (a lane is one of several spinlocks, see
-// base/sync.h), so holding either the mutex or one lane is enough to read it: a look-up takes one
-// lane, which no other thread is likely to want. The table owns one reference of each resource.
-// Resources are released with all locks free, since ending one may end others, and an ending may
-// call the manager.
+// The table changes only with the mutex and all lanes held (a lane is one of eight spinlocks, see
+// base/sync.h), so holding either the mutex or one lane is enough to read it: a look-up takes the
+// lane of its thread, for which few other threads compete. The table owns one reference of each
+// resource. Resources are released with all locks free, since ending one may end others, and an
+// ending may call the manager.
 #include "kernel/resource.h"
 
 #include <stdio.h>
