@@ -29,7 +29,7 @@ typedef struct source_s {
   leat_output_t* outputs;
   int output_count;
   int32_t node;  // to wait for, for control edges; -1: there is nothing to wait for
-  int depth;  // loops of the body around it
+  int depth;     // loops of the body around it
   enum { WAITING, VISITING, ADDED } state;
 } source_t;
 
@@ -46,14 +46,14 @@ typedef struct body_s {
   leat_graph_t* graph;
   const leat_function_name_t* function;
   const leat_pb_function_def_t* def;
-  const leat_op_t* op;  // the function as an op
+  const leat_op_t* op;       // the function as an op
   const leat_attr_t* attrs;  // the call's, in the order of |op|
   const leat_body_options_t* options;
   leat_arena_t scratch;
   leat_string_map_t names;  // name -> index in |sources|
   source_t* sources;        // arguments, then nodes
   size_t argument_count;    // of the signature
-  leat_output_t* inputs;  // of the node that is being added
+  leat_output_t* inputs;    // of the node that is being added
   size_t input_count, input_capacity;
   int32_t* controls;
   size_t control_count, control_capacity;

@@ -11,6 +11,7 @@
 
 #define MOST_ARGUMENTS (1 << 16)  // tensors; a call's attributes decide how many
 
+// Adds the _Arg node of argument |index|.
 static leat_status_t add_argument(leat_graph_t* graph, const leat_op_t* op, int dtype, int index,
                                   leat_string_view_t device, int32_t* out_node) {
   leat_attr_t attrs[] = {LEAT_TYPE("T", dtype), LEAT_INT("index", index)};
@@ -57,6 +58,7 @@ static leat_status_t add_arguments(leat_body_graph_t* body, const leat_function_
   return leat_ok_status();
 }
 
+// Adds the arguments and the body to the empty graph of |body|.
 static leat_status_t fill(leat_body_graph_t* body, const leat_function_name_t* function,
                           leat_string_view_t device, const leat_argument_shapes_t* shapes) {
   leat_output_t* arguments;

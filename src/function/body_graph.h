@@ -13,8 +13,8 @@ typedef struct leat_body_graph_s {
   int argument_count;
   const leat_output_t* returns;  // [return_count]
   int return_count;
-  int32_t done;  // a node that must run for the body's effects; -1: it has none
-  int64_t call_count;  // function bodies in the graph, this one and those that it calls
+  int32_t done;         // a node that must run for the body's effects; -1: it has none
+  int64_t call_count;   // function bodies in the graph, this one and those that it calls
   bool lacks_function;  // creation failed because a function is not defined
 } leat_body_graph_t;
 

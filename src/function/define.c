@@ -27,7 +27,7 @@ typedef struct definer_s {
   const leat_function_spec_t* spec;
   leat_arena_t* arena;
   leat_pb_function_def_t* def;
-  leat_string_map_t taken;  // every name in the function -> the next suffix to try
+  leat_string_map_t taken;    // every name in the function -> the next suffix to try
   leat_string_view_t* names;  // [node] its name in the function; no data: not in it
   bool* in_body;
   leat_word_map_t inputs;  // output -> index of the argument that replaces it

@@ -16,7 +16,7 @@ typedef struct leat_function_spec_s {
   const leat_output_t* outputs;
   int output_count;
   const char* const* output_names;  // NULL: they are named after their nodes
-  const int32_t* control_outputs;  // nodes that every call must run
+  const int32_t* control_outputs;   // nodes that every call must run
   int control_output_count;
   const char* const* control_output_names;  // NULL: the names of the nodes
   leat_string_view_t description;

@@ -18,12 +18,12 @@ typedef struct leat_call_chain_s {
 } leat_call_chain_t;
 
 typedef struct leat_expander_s {
-  leat_graph_t* graph;  // receives the nodes; its library holds the functions
+  leat_graph_t* graph;             // receives the nodes; its library holds the functions
   const leat_call_chain_t* chain;  // NULL outside of bodies
-  bool lower_all;  // expand branches too, though the node does not ask for it
-  size_t most_nodes;  // in a graph with more, calls in bodies are not expanded
-  int64_t* call_count;  // incremented for each body that is added; may be NULL
-  bool* lacks_function;  // set when a function is not defined; may be NULL
+  bool lower_all;                  // expand branches too, though the node does not ask for it
+  size_t most_nodes;               // in a graph with more, calls in bodies are not expanded
+  int64_t* call_count;             // incremented for each body that is added; may be NULL
+  bool* lacks_function;            // set when a function is not defined; may be NULL
 } leat_expander_t;
 // An expander for a graph that has |node_count| nodes without those of bodies.
 static inline leat_expander_t leat_expander_make(leat_graph_t* graph, size_t node_count) {
@@ -55,7 +55,7 @@ LEAT_MUST_USE leat_status_t leat_expander_keep(const leat_expander_t* expander,
 typedef struct leat_body_options_s {
   leat_string_view_t scope;  // put before the names of the body: "call/"
   leat_string_view_t device;  // of nodes that ask for none
-  int32_t gate;  // see leat_call_fn_t
+  int32_t gate;               // see leat_call_fn_t
 } leat_body_options_t;
 
 // Adds the body of |function| with |arguments|. NOT_FOUND when the library does not have it;

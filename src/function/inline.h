@@ -7,8 +7,8 @@
 #include "graph/node_map.h"
 
 typedef struct leat_inlined_s {
-  leat_graph_t* graph;  // owned by the caller; NULL: there was no call
-  leat_node_map_t map;  // from the old graph; lies in the arena of the new one
+  leat_graph_t* graph;     // owned by the caller; NULL: there was no call
+  leat_node_map_t map;     // from the old graph; lies in the arena of the new one
   const int32_t* effects;  // nodes that must run if their calls had to
   int effect_count;
 } leat_inlined_t;

@@ -22,7 +22,7 @@ typedef struct backward_s {
   leat_loop_t* loop;
   leat_walk_t* w;
   leat_output_t count;  // the number of iterations, outside of the backward loop
-  leat_builder_t b;  // of nodes outside of it that run when the loop does
+  leat_builder_t b;     // of nodes outside of it that run when the loop does
 } backward_t;
 
 // ---- The counter --------------------------------------------------------------------------------

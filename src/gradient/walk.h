@@ -52,8 +52,8 @@ typedef struct leat_site_s {
   int32_t frame, parent_frame;
   leat_string_view_t name;
   int64_t parallel_iterations;
-  leat_output_t pred;  // the output of its LoopCond
-  int32_t exit_guard;  // the guard of what leaves it
+  leat_output_t pred;        // the output of its LoopCond
+  int32_t exit_guard;        // the guard of what leaves it
   leat_string_view_t scope;  // put before the names of nodes that are added
 } leat_site_t;
 
@@ -66,14 +66,14 @@ typedef struct leat_site_variable_s {
 // A variable of a forward loop, by its nodes.
 typedef struct leat_loop_variable_s {
   int32_t enter, merge, decide, next;  // |decide| is the Switch, -1 if there is none
-  leat_site_variable_t back;  // the variable of its gradient in the backward loop
+  leat_site_variable_t back;           // the variable of its gradient in the backward loop
 } leat_loop_variable_t;
 
 // A loop of the forward graph.
 typedef struct leat_loop_s {
   leat_site_t site;
   int32_t first_node;  // its nodes, linked by walk->next_in_loop; -1: none
-  int32_t guard;  // of the loop as a whole: when it runs
+  int32_t guard;       // of the loop as a whole: when it runs
   leat_loop_variable_t* variables;
   int variable_count;
   // Made when first needed: a node outside of the loop that runs when the loop does (-1: none is
@@ -87,21 +87,21 @@ typedef struct leat_walk_s {
   leat_arena_t arena;
   leat_string_view_t prefix;
   const leat_gradient_options_t* options;
-  size_t node_count;  // of the graph before the walk built gradients
+  size_t node_count;      // of the graph before the walk built gradients
   leat_output_t** calls;  // [node] what a call's outputs were expanded to; NULL: not a call
-  bool* reached;  // [node] a path leads from some x to it
-  bool* between;  // [node] it is reached, and a path leads from it to some y
-  bool* stops;  // [node] its inputs get no gradient
-  uint32_t* pending;  // [item] readers that are still to be visited; see count_pending
-  leat_part_t*** parts;  // [node][output] contributions so far
-  int32_t* ready;  // scratch: a stack of nodes
-  leat_output_t* xs;  // as asked for, but past calls; |ys| likewise
+  bool* reached;          // [node] a path leads from some x to it
+  bool* between;          // [node] it is reached, and a path leads from it to some y
+  bool* stops;            // [node] its inputs get no gradient
+  uint32_t* pending;      // [item] readers that are still to be visited; see count_pending
+  leat_part_t*** parts;   // [node][output] contributions so far
+  int32_t* ready;         // scratch: a stack of nodes
+  leat_output_t* xs;      // as asked for, but past calls; |ys| likewise
   leat_output_t* ys;
   int x_count, y_count;
   // Control flow; empty where the graph between xs and ys has none.
   leat_frames_t frames;
   int32_t frame_count;  // of |frames|, and of the backward loops behind them
-  leat_loop_t* loops;  // [forward frame]
+  leat_loop_t* loops;   // [forward frame]
   int32_t* next_in_loop;
   leat_node_place_t* places;
   size_t place_count, place_capacity;
@@ -193,17 +193,17 @@ LEAT_MUST_USE leat_status_t leat_guard_join(leat_walk_t* w, int32_t a, int32_t b
 typedef struct leat_context_s {
   leat_walk_t* walk;
   struct leat_context_s* outer;  // the context around the loop; NULL where the walk begins
-  leat_loop_t* loop;  // the forward loop; NULL where the walk begins
-  int depth;  // loops around
-  int32_t region;  // the forward frame that is being visited
-  int32_t came_from;  // the frame within it that was visited before; 0: none
+  leat_loop_t* loop;             // the forward loop; NULL where the walk begins
+  int depth;                     // loops around
+  int32_t region;                // the forward frame that is being visited
+  int32_t came_from;             // the frame within it that was visited before; 0: none
   leat_site_t site;              // the backward loop
-  leat_build_place_t place;  // the hook of its builders
-  int32_t pivot;  // a node that runs in every iteration; -1: none is needed
-  int32_t next_frame;  // the place of the node that is being built; |next_guard| too
+  leat_build_place_t place;      // the hook of its builders
+  int32_t pivot;                 // a node that runs in every iteration; -1: none is needed
+  int32_t next_frame;            // the place of the node that is being built; |next_guard| too
   int32_t next_guard;
   leat_output_t minus_one;  // a constant -1 here, once it is made
-  leat_word_map_t values;  // forward value -> the same value here
+  leat_word_map_t values;   // forward value -> the same value here
 } leat_context_t;
 
 // A builder whose nodes stand in |c|; their inputs are resolved there.

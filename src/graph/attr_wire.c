@@ -32,7 +32,7 @@ enum { TENSOR_DTYPE = 0x08, TENSOR_SHAPE = 0x12, TENSOR_CONTENT = 0x22, TENSOR_F
 #define NOT_PLAIN (-2)  // instead of a rank
 #define MAX_RANK LEAT_WIRE_SHAPES
 #define TEXTS_AHEAD_BYTES 512  // distance of the prefetch while strings are counted
-#define MAX_PACKED 16  // numbers in the typed fields of a tensor; more is not plain
+#define MAX_PACKED 16          // numbers in the typed fields of a tensor; more is not plain
 
 static const uint8_t* begin_of(leat_string_view_t bytes) { return (const uint8_t*)bytes.data; }
 static const uint8_t* end_of(leat_string_view_t bytes) { return begin_of(bytes) + bytes.size; }

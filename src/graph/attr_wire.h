@@ -14,7 +14,7 @@
 // nodes share. One thread at a time.
 typedef struct leat_attr_reader_s {
   leat_graph_storage_t* storage;
-  leat_arena_t* scratch;  // for what the general decoder makes
+  leat_arena_t* scratch;      // for what the general decoder makes
   leat_string_view_t* texts;  // the strings of the tensor that is being read
   size_t text_capacity;
   struct {

@@ -32,7 +32,7 @@ typedef struct leat_builder_s {
   const int32_t* control_inputs;  // [control_count] every node that is built waits for them
   int control_count;
   const leat_build_place_t* place;  // NULL: nodes are added as they are
-  leat_status_t status;  // the first error; owned by whoever ends the building
+  leat_status_t status;             // the first error; owned by whoever ends the building
 } leat_builder_t;
 
 typedef struct leat_outputs_s {

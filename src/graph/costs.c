@@ -36,9 +36,9 @@ typedef struct measure_s {
 struct leat_costs_s {
   leat_reference_count_t references;
   leat_allocator_t* allocator;
-  leat_costs_t* base;  // retained; may be NULL
-  leat_mutex_t mutex;  // guards all fields below
-  leat_arena_t arena;  // keys and dims
+  leat_costs_t* base;        // retained; may be NULL
+  leat_mutex_t mutex;        // guards all fields below
+  leat_arena_t arena;        // keys and dims
   leat_string_map_t places;  // key -> index in |measures|
   measure_t* measures;
   size_t count, capacity;

@@ -17,7 +17,7 @@
 #include "graph/function_library.h"
 
 #define NODES_PER_ARENA 256  // nodes whose messages are in memory at a time, at most
-#define NODE_FIELD 1  // the number of GraphDef.node
+#define NODE_FIELD 1         // the number of GraphDef.node
 
 // ---- nodes --------------------------------------------------------------------------------------
 

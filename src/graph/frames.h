@@ -18,7 +18,7 @@ typedef struct leat_frame_s {
 typedef struct leat_frames_s {
   leat_frame_t* items;
   int32_t count;
-  int32_t* runs_in;  // [node_count] the frame in which the node runs
+  int32_t* runs_in;     // [node_count] the frame in which the node runs
   int32_t* outputs_in;  // [node_count] differs from |runs_in| for Enter and Exit
 } leat_frames_t;
 

@@ -18,7 +18,7 @@
 typedef struct held_function_s {
   leat_pb_function_def_t message;
   leat_string_view_t bytes;  // the encoding, from which |message| borrows
-  leat_op_t* op;  // NULL until somebody asks; guarded by the mutex
+  leat_op_t* op;             // NULL until somebody asks; guarded by the mutex
 } held_function_t;
 
 struct leat_function_library_s {

@@ -21,16 +21,16 @@
 // where row i of |dense| belongs to row indices[i] of a tensor of shape |dense_shape| and repeated
 // indices add up; or none, when |dense| does not exist.
 typedef struct leat_gradient_value_s {
-  leat_output_t dense;  // the tensor, or the rows [count, ...]
-  leat_output_t indices;  // [count]
+  leat_output_t dense;        // the tensor, or the rows [count, ...]
+  leat_output_t indices;      // [count]
   leat_output_t dense_shape;  // vector, the shape of the whole tensor
 } leat_gradient_value_t;
 
 typedef struct leat_gradient_s {
   leat_builder_t builder;
-  int32_t node;  // the node of which this is the gradient
+  int32_t node;                                   // the node of which this is the gradient
   const leat_gradient_value_t* output_gradients;  // [outputs] dC/dy; none: C does not depend on y
-  leat_gradient_value_t* input_gradients;  // [inputs] dC/dx, to be filled; preset to none
+  leat_gradient_value_t* input_gradients;         // [inputs] dC/dx, to be filled; preset to none
 } leat_gradient_t;
 
 static inline const leat_node_t* leat_gradient_node(const leat_gradient_t* g) {

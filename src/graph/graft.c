@@ -11,7 +11,7 @@
 typedef struct grafter_s {
   leat_graph_t* graph;
   const leat_graft_t* graft;
-  int32_t* nodes;  // node of |from| -> its copy, -1 while there is none
+  int32_t* nodes;      // node of |from| -> its copy, -1 while there is none
   leat_arena_t arena;  // what describes nodes until they are added
 } grafter_t;
 

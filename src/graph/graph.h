@@ -49,9 +49,9 @@ typedef struct leat_node_s {
   // The data inputs, in the order of the op's arguments, then the control inputs. The list has room
   // for leat_edge_capacity of its length.
   leat_output_t* inputs;
-  const uint8_t* output_types;  // [output_count] leat_dtype_t, + 100 for references; shared
+  const uint8_t* output_types;          // [output_count] leat_dtype_t, + 100 for references; shared
   leat_partial_shape_t* output_shapes;  // [output_count] what is known of the shapes; shared
-  int32_t input_count;  // of data inputs
+  int32_t input_count;                  // of data inputs
   int32_t control_count;
   int32_t output_count;
   int32_t attr_count;
@@ -70,7 +70,7 @@ typedef struct leat_graph_s {
   leat_node_t* nodes;
   size_t node_count;
   size_t node_capacity;
-  leat_node_index_t names;  // node by name
+  leat_node_index_t names;   // node by name
   int32_t producer_version;  // GraphDef version of the imported file, else the current one
   int32_t min_consumer_version;
   const int32_t* bad_consumers;  // GraphDef versions that must not read this graph, sorted
@@ -129,11 +129,11 @@ typedef struct leat_node_spec_s {
   // caller's and is written.
   leat_attr_t* placed_attrs;
   int input_count, control_count, attr_count;
-  int32_t like;  // for leat_graph_add_like: the node to repeat
-  uint64_t name_hash;  // from leat_node_name_read, which has accepted the name; 0: not read yet
-  bool infer_attrs;  // take missing types and counts from the inputs
+  int32_t like;         // for leat_graph_add_like: the node to repeat
+  uint64_t name_hash;   // from leat_node_name_read, which has accepted the name; 0: not read yet
+  bool infer_attrs;     // take missing types and counts from the inputs
   bool borrow_storage;  // name, device and attributes lie in this graph's or its parent's storage
-  bool skip_shapes;  // leave the output shapes unknown; a later pass infers them
+  bool skip_shapes;     // leave the output shapes unknown; a later pass infers them
 } leat_node_spec_t;
 
 // Checks the node against its op (number and types of inputs, attributes, defaults), infers its

@@ -28,9 +28,9 @@ typedef struct leat_node_cursor_s {
 } leat_node_cursor_t;
 
 typedef struct leat_graph_file_s {
-  leat_node_cursor_t nodes;  // the nodes that have not been taken yet
-  size_t node_count;  // of the whole file; a guess while it is open
-  bool is_read;  // library and versions are known
+  leat_node_cursor_t nodes;          // the nodes that have not been taken yet
+  size_t node_count;                 // of the whole file; a guess while it is open
+  bool is_read;                      // library and versions are known
   leat_string_view_t last_versions;  // the guess with which the file was opened
   // The encoded fields. A file may have several of a kind: their concatenation encodes the merged
   // message.

@@ -26,7 +26,7 @@
 
 #define SCRATCH_BLOCK_BYTES 4096
 #define SCRATCH_LIMIT_BYTES (256 * 1024)  // of decoded messages, before they are dropped
-#define NODES_AT_ONCE 1024  // nodes whose memory pages are mapped together
+#define NODES_AT_ONCE 1024                // nodes whose memory pages are mapped together
 
 // Whether this runtime may read a GraphDef of these versions.
 static leat_status_t check_versions(const leat_pb_version_def_t* versions) {

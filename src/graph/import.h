@@ -27,8 +27,8 @@ typedef struct leat_import_mapping_s {
 // borrowed during the call.
 typedef struct leat_import_options_s {
   leat_string_view_t prefix;  // put before every name, with a '/' between
-  bool uniquify_names;  // rename nodes whose names are taken, instead of an error
-  bool uniquify_prefix;  // rename the prefix when it is taken
+  bool uniquify_names;        // rename nodes whose names are taken, instead of an error
+  bool uniquify_prefix;       // rename the prefix when it is taken
   const leat_import_mapping_t* input_map;
   int input_map_count;
   const int32_t* control_dependencies;  // every imported node runs after these nodes of the graph

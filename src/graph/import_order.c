@@ -20,8 +20,8 @@ typedef struct order_s {
   const leat_op_t** ops;
   size_t count;
   leat_string_map_t names;  // name -> index in |defs|
-  int32_t* sources;  // of every input of every node, in a row
-  uint32_t* begin;  // [count + 2] see fill_readers
+  int32_t* sources;         // of every input of every node, in a row
+  uint32_t* begin;          // [count + 2] see fill_readers
   int32_t* readers;
   leat_ready_queue_t queue;
 } order_t;

@@ -37,17 +37,17 @@ typedef struct leat_importer_s {
   const leat_import_options_t* options;
   leat_allocator_t* allocator;
   leat_arena_t scratch;  // decoded messages; emptied when it has grown
-  int32_t first;  // how many nodes the graph had before the import
+  int32_t first;         // how many nodes the graph had before the import
   leat_string_view_t prefix;  // "a/", or "" for none
   // Whether names stay as they are in the file. Then the graph's own index tells what has been
   // imported; otherwise the map |imported| does.
   bool direct_names;
-  bool renames;  // names that are taken get a suffix
+  bool renames;                // names that are taken get a suffix
   leat_string_map_t imported;  // name in the GraphDef -> node; unused if |direct_names|
   leat_string_map_t taken;  // "a", "a/b" for each node a/b/c that was there before
   leat_string_map_t file_names;  // the same for the GraphDef, and its names, if |renames|
-  leat_string_map_t mapped;  // node of a mapping's |from| -> its last mapping
-  int32_t* next_mapping;  // [mapping] an earlier one of the same node, or -1
+  leat_string_map_t mapped;      // node of a mapping's |from| -> its last mapping
+  int32_t* next_mapping;         // [mapping] an earlier one of the same node, or -1
   bool* mapping_used;
   leat_node_spec_t blank;  // the initial spec of every node; copying it is cheap
   // Caches that are indexed by few bytes of the name: nodes that were made or read last, and ops.

@@ -33,7 +33,7 @@ typedef struct leat_referent_s {
 // What is known of the value of an output: a scalar or vector of integers, some of them perhaps
 // unknown; or what a handle stands for.
 typedef struct leat_partial_value_s {
-  int32_t rank;  // 0 or 1; -1: nothing is known of the integers
+  int32_t rank;   // 0 or 1; -1: nothing is known of the integers
   int32_t count;  // of |items|
   const int64_t* items;
   const leat_referent_t* referents;  // [referent_count]; NULL: not known
@@ -44,11 +44,11 @@ typedef struct leat_inference_s {
   leat_graph_t* graph;
   leat_arena_t* arena;
   const leat_node_t* node;
-  leat_partial_shape_t* outputs;  // [outputs] preset to unknown
+  leat_partial_shape_t* outputs;        // [outputs] preset to unknown
   leat_partial_value_t* output_values;  // [outputs] while a value function runs; else NULL
-  int depth;  // of the walk for values; bounds recursion
-  bool saw_values;  // the function asked for more than shapes
-  leat_status_t status;  // an error of a function that returns no status
+  int depth;                            // of the walk for values; bounds recursion
+  bool saw_values;                      // the function asked for more than shapes
+  leat_status_t status;                 // an error of a function that returns no status
 } leat_inference_t;
 
 static inline int leat_inference_input_count(const leat_inference_t* c) {

@@ -15,7 +15,7 @@
 #include "graph/inference.h"
 #include "graph/storage.h"
 
-#define MAX_DEPTH 64  // of recursion
+#define MAX_DEPTH 64    // of recursion
 #define MAX_STEPS 1024  // outputs that one walk may look at
 #define MAX_ITEMS 4096  // items of a value that is followed
 

@@ -26,7 +26,7 @@ typedef struct leat_node_def_s {
   leat_node_writing_t writing;  // of a plain node: how its attributes are written
   leat_attr_def_t class_attr;  // of a plain node: "_class", if writing.has_class
   const leat_node_pattern_t* pattern;  // an earlier node with equal attributes, or NULL
-  uint32_t pattern_place;  // for leat_node_patterns_add
+  uint32_t pattern_place;              // for leat_node_patterns_add
 } leat_node_def_t;
 
 // A node with more attributes is not plain.

@@ -8,10 +8,10 @@
 
 #include "base/checked.h"
 
-#define MIN_NODES 32  // smaller files repeat themselves too little
+#define MIN_NODES 32       // smaller files repeat themselves too little
 #define MAX_PATTERNS 3072  // kept at most; a number must fit 16 bits
-#define PLACES 8192  // of the table by hash; a power of two
-#define MAX_BYTES 1024  // of attributes; longer ones seldom repeat
+#define PLACES 8192        // of the table by hash; a power of two
+#define MAX_BYTES 1024     // of attributes; longer ones seldom repeat
 
 leat_status_t leat_node_patterns_initialize(leat_allocator_t* allocator, size_t node_count,
                                             leat_node_patterns_t* out_patterns) {

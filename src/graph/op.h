@@ -41,34 +41,34 @@ typedef enum leat_op_flag_e {
   // Leat's own properties.
   LEAT_OP_RESHAPES = 1 << 5,  // output 0: the elements of input 0 under another shape
   LEAT_OP_CONSTANT = 1 << 8,  // output 0 is the tensor of attribute "value"
-  LEAT_OP_PLACEHOLDER = 1 << 9,  // has no value unless a step feeds it
-  LEAT_OP_NEVER_FOLD = 1 << 10,  // must not be computed at optimisation time
-  LEAT_OP_PASS_THROUGH = 1 << 11,  // output 0 is input 0, the same buffer (Identity)
+  LEAT_OP_PLACEHOLDER = 1 << 9,      // has no value unless a step feeds it
+  LEAT_OP_NEVER_FOLD = 1 << 10,      // must not be computed at optimisation time
+  LEAT_OP_PASS_THROUGH = 1 << 11,    // output 0 is input 0, the same buffer (Identity)
   LEAT_OP_STOPS_GRADIENT = 1 << 12,  // marks StopGradient; its gradient function does the work
-  LEAT_OP_SEND = 1 << 13,  // section 3.2.2: a value leaves for another device
-  LEAT_OP_RECV = 1 << 14,  // and arrives, perhaps dead
+  LEAT_OP_SEND = 1 << 13,            // section 3.2.2: a value leaves for another device
+  LEAT_OP_RECV = 1 << 14,            // and arrives, perhaps dead
   // The primitives of control flow, section 4.4.
   LEAT_OP_SWITCH = 1 << 15,
   LEAT_OP_MERGE = 1 << 16,
   LEAT_OP_ENTER = 1 << 17,
   LEAT_OP_EXIT = 1 << 18,
   LEAT_OP_NEXT_ITERATION = 1 << 19,
-  LEAT_OP_LOOP_CONDITION = 1 << 20,  // its input decides whether a loop goes on (LoopCond)
+  LEAT_OP_LOOP_CONDITION = 1 << 20,   // its input decides whether a loop goes on (LoopCond)
   LEAT_OP_CONTROL_TRIGGER = 1 << 21,  // runs even when the nodes that it waits for are dead
-  LEAT_OP_ARGUMENT = 1 << 22,  // _Arg: an argument of a function body
-  LEAT_OP_RETURN_VALUE = 1 << 23,  // _Retval: a result of a function body
-  LEAT_OP_ONLY_SHAPE = 1 << 24,  // reads the shapes of its inputs, never their values
-  LEAT_OP_VARIABLE = 1 << 25,  // makes the handle of a variable, or its reference
-  LEAT_OP_STEP_RESOURCE = 1 << 26,  // keeps state in the step's container until the step ends
-  LEAT_OP_CALLS = 1 << 27,  // calls functions (section 10); row.lower expands it
+  LEAT_OP_ARGUMENT = 1 << 22,         // _Arg: an argument of a function body
+  LEAT_OP_RETURN_VALUE = 1 << 23,     // _Retval: a result of a function body
+  LEAT_OP_ONLY_SHAPE = 1 << 24,       // reads the shapes of its inputs, never their values
+  LEAT_OP_VARIABLE = 1 << 25,         // makes the handle of a variable, or its reference
+  LEAT_OP_STEP_RESOURCE = 1 << 26,    // keeps state in the step's container until the step ends
+  LEAT_OP_CALLS = 1 << 27,            // calls functions (section 10); row.lower expands it
   // BRANCHES: a call is expanded whenever it can be, but a node that chooses between functions only
   // when its attribute "_lower_using_switch_merge" asks for it. DESCRIBES: where a loop must keep
   // something of each iteration for its gradient, it keeps the output of such a node rather than
   // its inputs. CHEAP: the backward pass may compute the value a second time instead of keeping it
   // in memory.
-  LEAT_OP_BRANCHES = 1 << 28,  // with CALLS: chooses which (If, While); see below
+  LEAT_OP_BRANCHES = 1 << 28,   // with CALLS: chooses which (If, While); see below
   LEAT_OP_DESCRIBES = 1 << 29,  // a few numbers about large inputs; see below
-  LEAT_OP_CHEAP = 1 << 30,  // few operations an element; see below
+  LEAT_OP_CHEAP = 1 << 30,      // few operations an element; see below
 } leat_op_flag_t;
 #define LEAT_OP_CONTROL_FLOW                                                      \
   (LEAT_OP_SWITCH | LEAT_OP_MERGE | LEAT_OP_ENTER | LEAT_OP_EXIT | LEAT_OP_NEXT_ITERATION)
@@ -103,8 +103,9 @@ typedef struct leat_rule_s {
 #define LEAT_RULE_DIM(a, x, size) {LEAT_RULE_DIM_, a, 0, x, size}
 #define LEAT_RULE_COUNT(a, n) {LEAT_RULE_COUNT_, a, 0, n, 0}
 #define LEAT_RULE_NOT_EMPTY(a) {LEAT_RULE_NOT_EMPTY_, a, 0, 0, 0}
-// The value of row.contract, for example LEAT_RULES(LEAT_RULE_MATRIX(0), LEAT_RULE_SAME_SHAPE(0,
-// 1)).
+// The value of row.contract:
+//
+//   LEAT_RULES(LEAT_RULE_MATRIX(0), LEAT_RULE_SAME_SHAPE(0, 1))
 #define LEAT_RULES(...) ((const leat_rule_t[]){__VA_ARGS__, {LEAT_RULE_END_, 0, 0, 0, 0}})
 
 // Exact identities, as bits of row.identities. Each says in which case an output equals a value
@@ -118,20 +119,20 @@ typedef enum leat_identity_e {
   // claim this only if the kernel then accepts all that the shape function accepts, because the
   // check goes with the node; AT_ORIGIN and NO_NEGATIVES narrow the claim for stricter kernels.
   LEAT_IDENTITY_SAME_SHAPE = 1 << 1,
-  LEAT_IDENTITY_NO_ITEMS = 1 << 2,  // = x, when input 1 is an empty list (Sum over no axes)
-  LEAT_IDENTITY_ONE_INPUT = 1 << 3,  // = x, when there is no other input (AddN)
-  LEAT_IDENTITY_INVOLUTION = 1 << 4,   // f(f(x)) = x (Neg)
-  LEAT_IDENTITY_IDEMPOTENT = 1 << 5,   // f(f(x)) = f(x) (Floor)
-  LEAT_IDENTITY_LAST_WINS = 1 << 6,    // f(f(x, a), e) = f(x, e) (Reshape: e is the shape)
-  LEAT_IDENTITY_PERMUTES = 1 << 7,     // f(f(x, e), g) = f(x, e[g]); f(x, 0 1 2...) = x (Transpose)
+  LEAT_IDENTITY_NO_ITEMS = 1 << 2,    // = x, when input 1 is an empty list (Sum over no axes)
+  LEAT_IDENTITY_ONE_INPUT = 1 << 3,   // = x, when there is no other input (AddN)
+  LEAT_IDENTITY_INVOLUTION = 1 << 4,  // f(f(x)) = x (Neg)
+  LEAT_IDENTITY_IDEMPOTENT = 1 << 5,  // f(f(x)) = f(x) (Floor)
+  LEAT_IDENTITY_LAST_WINS = 1 << 6,   // f(f(x, a), e) = f(x, e) (Reshape: e is the shape)
+  LEAT_IDENTITY_PERMUTES = 1 << 7,    // f(f(x, e), g) = f(x, e[g]); f(x, 0 1 2...) = x (Transpose)
   // f(x, e) = x, where every element of e is the neutral value that the bit names and broadcasting
   // with e leaves the shape of x as it is.
-  LEAT_IDENTITY_ZERO = 1 << 8,         // 0; of floats -0, since 0 + -0 is 0 and -0 + -0 is -0
-  LEAT_IDENTITY_PLUS_ZERO = 1 << 9,    // 0; of floats +0: -0 - 0 is -0
-  LEAT_IDENTITY_ONE = 1 << 10,         // 1; not of complex numbers, where infinities make NaNs
-  LEAT_IDENTITY_ALL_ONES = 1 << 11,    // every bit, or true
+  LEAT_IDENTITY_ZERO = 1 << 8,          // 0; of floats -0, since 0 + -0 is 0 and -0 + -0 is -0
+  LEAT_IDENTITY_PLUS_ZERO = 1 << 9,     // 0; of floats +0: -0 - 0 is -0
+  LEAT_IDENTITY_ONE = 1 << 10,          // 1; not of complex numbers, where infinities make NaNs
+  LEAT_IDENTITY_ALL_ONES = 1 << 11,     // every bit, or true
   LEAT_IDENTITY_EITHER_SIDE = 1 << 12,  // f(e, x) = x too
-  LEAT_IDENTITY_INTEGERS = 1 << 13,  // the neutral value holds for integers only (FloorDiv)
+  LEAT_IDENTITY_INTEGERS = 1 << 13,     // the neutral value holds for integers only (FloorDiv)
   // With SAME_SHAPE: only where every item of input 1 is 0 (Slice, which begins there).
   LEAT_IDENTITY_AT_ORIGIN = 1 << 14,
   // With SAME_SHAPE: only where no item of input 1 is negative (Tile).
@@ -173,9 +174,9 @@ typedef leat_status_t (*leat_lower_fn_t)(struct leat_lowering_s* lowering);
 
 // How the work of a node, in floating-point operations, follows from the shapes (graph/cost.c).
 typedef enum leat_cost_rule_e {
-  LEAT_COST_ELEMENTS,  // one for each element of the largest input or output
-  LEAT_COST_NONE,  // no work: no element is touched
-  LEAT_COST_FUNCTION,  // exp, tanh, ...: twelve for each element of the largest
+  LEAT_COST_ELEMENTS,     // one for each element of the largest input or output
+  LEAT_COST_NONE,         // no work: no element is touched
+  LEAT_COST_FUNCTION,     // exp, tanh, ...: twelve for each element of the largest
   LEAT_COST_CONTRACTION,  // the product of inputs 0 and 1: a multiply and an add a term
   LEAT_COST_CONVOLUTION,  // a multiply and an add for each output element and filter tap
 } leat_cost_rule_t;
@@ -188,7 +189,7 @@ typedef enum leat_sums_t {
   LEAT_SUMS_TO_ONE,
   // row.sum replaces an AddN of N >= 2 nodes of this op. Each input of this op becomes a list of N
   // inputs, first all inputs 0, then all inputs 1; to this op's attributes come N and "names", the
-  // names of the N nodes for messages: AddN(Pad(x, p), Pad(w, q)) becomes _SumOfPads(x, w, p, q).
+  // names of the N nodes: AddN(Pad(x, p), Pad(w, q)) becomes _SumOfPads(x, w, p, q).
   LEAT_SUMS_OF_MANY,
   // This op adds a product to its last input, and a loop that carries the sum from one iteration to
   // the next may defer the additions. Then three ops take turns, each named by the row.sum of the
@@ -202,7 +203,7 @@ typedef enum leat_sums_t {
 // on the pieces of a concatenation one by one where every reader takes pieces, and then the
 // concatenation is never made. The value is that of row.parting.
 typedef enum leat_parting_t {
-  LEAT_PARTING_NONE,  // the pass leaves the node alone
+  LEAT_PARTING_NONE,   // the pass leaves the node alone
   LEAT_PARTING_JOINS,  // the inputs side by side along the axis in the last one (ConcatV2)
   // The sum of the first N inputs, each padded as the corresponding one of the other N says
   // (_SumOfPads): where the pads do not overlap, this is a concatenation too.
@@ -247,13 +248,13 @@ typedef struct leat_op_row_s {
   // The GraphDef version that removed the op: a graph of this producer version or a newer one that
   // has such a node is refused with UNIMPLEMENTED. 0: never.
   int16_t deprecated_since;
-  uint8_t cost;             // leat_cost_rule_t; 0: LEAT_COST_ELEMENTS
-  uint8_t sums;             // leat_sums_t: how |sum| adds; 0: LEAT_SUMS_TO_ONE
+  uint8_t cost;  // leat_cost_rule_t; 0: LEAT_COST_ELEMENTS
+  uint8_t sums;  // leat_sums_t: how |sum| adds; 0: LEAT_SUMS_TO_ONE
   const char* deprecation;  // what the error says besides ("Use X instead"); NULL: nothing
-  uint16_t identities;      // of leat_identity_t
-  int8_t scales;            // what |scaled| multiplies; see there
-  uint8_t parting;          // leat_parting_t
-  bool scales_rows;         // whether |scaled| takes a factor for each row; see there
+  uint16_t identities;  // of leat_identity_t
+  int8_t scales;        // what |scaled| multiplies; see there
+  uint8_t parting;      // leat_parting_t
+  bool scales_rows;     // whether |scaled| takes a factor for each row; see there
   // Which flattened inputs the kernel may keep beyond its run, so that their buffers outlive it
   // (Assign, an enqueue, Send): bit i stands for input i, bit 63 for every input from 63 on. A
   // declaration for planners of memory; no part of the runtime reads it at present.
@@ -291,7 +292,7 @@ typedef struct leat_op_row_s {
 
 // Where the type of an argument comes from.
 typedef enum leat_type_source_e {
-  LEAT_TYPE_FIXED,  // the declaration names it: |dtype|
+  LEAT_TYPE_FIXED,      // the declaration names it: |dtype|
   LEAT_TYPE_FROM_ATTR,  // the node's attribute |type_attr| holds it
   LEAT_TYPE_FROM_LIST,  // list(type) attribute |type_attr|: one tensor for each item
 } leat_type_source_t;
@@ -315,10 +316,10 @@ typedef struct leat_op_attr_s {
   bool is_list;
   bool has_default;
   bool has_minimum;
-  int64_t minimum;  // of the int, or of the list's length
-  leat_attr_value_t default_value;          // borrows from the arena; see leat_op_release_defaults
-  leat_dtype_set_t allowed_types;           // 0: any
-  const uint8_t* allowed_type_list;         // the same types in the order of the declaration
+  int64_t minimum;                   // of the int, or of the list's length
+  leat_attr_value_t default_value;   // borrows from the arena; see leat_op_release_defaults
+  leat_dtype_set_t allowed_types;    // 0: any
+  const uint8_t* allowed_type_list;  // the same types in the order of the declaration
   int allowed_type_count;
   const leat_string_view_t* allowed_strings;  // NULL: any
   int allowed_string_count;

@@ -73,6 +73,7 @@ static leat_status_t attr_to_def(const leat_op_attr_t* attr, leat_arena_t* arena
   return leat_attr_value_to_proto(&attr->default_value, arena, memory);
 }
 
+// Without a deprecation the message has no such field.
 static leat_status_t deprecation_to_def(const leat_op_row_t* row, leat_arena_t* arena,
                                         leat_pb_op_def_t* def) {
   if (row->deprecated_since == 0 && !row->deprecation) return leat_ok_status();
@@ -125,6 +126,7 @@ static int compare_names(const void* a, const void* b) {
                                   ((const leat_pb_op_def_t*)b)->name);
 }
 
+// All ops as an OpList in |arena|, sorted and encoded to |out|.
 static leat_status_t export_all(leat_op_registry_t* registry, leat_arena_t* arena,
                                 leat_string_builder_t* out) {
   size_t count = (size_t)leat_op_registry_count(registry);

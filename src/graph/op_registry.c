@@ -14,8 +14,8 @@
 // searched only after the map.
 #include "graph/op.h"
 
-#define USUAL_COUNT 1500  // ops for which there is room at first; more make the tables grow
-#define NAMES_AHEAD 12  // rows whose names are prefetched while tables are added
+#define USUAL_COUNT 1500        // ops for which there is room at first; more make the tables grow
+#define NAMES_AHEAD 12          // rows whose names are prefetched while tables are added
 #define BLOCK_BYTES (8 * 1024)  // a few parsed ops, which is all that most programs use
 
 typedef struct registered_op_s {

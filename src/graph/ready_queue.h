@@ -12,7 +12,7 @@
 typedef struct leat_ready_queue_s {
   leat_allocator_t* allocator;
   int32_t* pending;  // [count] dependences not done; set by the caller before the first take
-  int32_t* heap;  // a binary min-heap of the ready numbers behind the cursor
+  int32_t* heap;     // a binary min-heap of the ready numbers behind the cursor
   int32_t count, cursor, heap_count;
 } leat_ready_queue_t;
 

@@ -19,7 +19,7 @@
 #include "graph/storage.h"
 
 #define MAX_OUTPUTS (1 << 20)  // of one node; a file decides the number
-#define SCRATCH_ATTRS 16  // attributes that are put together on the stack
+#define SCRATCH_ATTRS 16       // attributes that are put together on the stack
 
 // One node while it is resolved.
 typedef struct resolver_s {

@@ -32,6 +32,7 @@ leat_status_t leat_graph_storage_create(leat_allocator_t* allocator, leat_graph_
   return leat_ok_status();
 }
 
+// The last reference is gone: tensors and foreign memory first, the arena that lists them last.
 static void storage_free(leat_graph_storage_t* storage) {
   for (leat_kept_tensor_t* kept = storage->tensors; kept; kept = kept->next) {
     leat_tensor_release(&kept->tensor);

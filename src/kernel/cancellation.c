@@ -18,7 +18,7 @@ typedef enum place_state_e { PLACE_FREE = 0, PLACE_WAITING, PLACE_RUNNING } plac
 typedef struct place_s {
   leat_cancel_fn_t fn;
   void* data;
-  uint32_t uses;  // of this place before; part of the token
+  uint32_t uses;       // of this place before; part of the token
   uint32_t next_free;  // index + 1
   place_state_t state;
 } place_t;
@@ -31,10 +31,10 @@ struct leat_cancellation_s {
   leat_condition_t ended;  // notified when a running callback has returned
   place_t* places;
   size_t capacity;
-  size_t count;  // places that were ever used
-  size_t taken;  // places that are used now
-  uint32_t first_free;     // index + 1
-  const void* runner;  // the thread that runs callbacks, by &this_thread; NULL: none
+  size_t count;         // places that were ever used
+  size_t taken;         // places that are used now
+  uint32_t first_free;  // index + 1
+  const void* runner;   // the thread that runs callbacks, by &this_thread; NULL: none
 };
 
 // Every thread has another address of this variable, which serves as its identity.

@@ -14,7 +14,7 @@ typedef void (*leat_function_done_fn_t)(void* data, leat_status_t status);
 // One call. The struct and what it points to stay the caller's, and must live until |done|.
 typedef struct leat_function_call_s {
   const leat_step_services_t* caller;  // the step in which the call is made
-  const leat_tensor_t* arguments;  // [argument_count] shared
+  const leat_tensor_t* arguments;      // [argument_count] shared
   int argument_count;
   leat_tensor_t* returns;  // [return_count] set when the status is OK; then the caller's
   int return_count;
@@ -50,7 +50,7 @@ struct leat_function_runtime_s {
 // A function that a kernel calls. It is instantiated by the first call and then known.
 typedef struct leat_callee_s {
   const leat_function_name_t* function;  // borrowed from the graph
-  _Atomic(uint64_t) handle;  // + 1; 0: not instantiated yet
+  _Atomic(uint64_t) handle;              // + 1; 0: not instantiated yet
 } leat_callee_t;
 // The function that attribute |name| of the node names; item |index| of it when it is a list.
 LEAT_MUST_USE leat_status_t leat_callee_initialize(const leat_kernel_creation_t* creation,

@@ -3,7 +3,7 @@
 // name, because containers may be shared between sessions and every session has devices of its own:
 //
 //   shared_name given      container / shared_name                     any node with the same names
-//   variables              container / node name                       any session of the process
+//   variables              container / node name                       nodes of that name
 //   else                   container / _<incarnation>_<node name>      this session alone
 //
 // Finding takes either form of handle. A handle by value may own its resource, which is then in no

@@ -20,7 +20,7 @@ typedef struct leat_handle_s {
   leat_string_view_t container;
   leat_string_view_t name;
   leat_cell_t* reference;  // the form by reference: holds the two strings
-  leat_tensor_t value;  // the form by value
+  leat_tensor_t value;     // the form by value
 } leat_handle_t;
 
 // INVALID_ARGUMENT when the names are not allowed. To be deinitialized after a failure too.

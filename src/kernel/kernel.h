@@ -36,12 +36,12 @@ typedef void (*leat_kernel_done_fn_t)(leat_kernel_context_t* context, leat_statu
 typedef enum leat_elementwise_kind_e {
   LEAT_ELEMENTWISE_NO,
   LEAT_ELEMENTWISE_BROADCAST,  // the inputs are broadcast to the shape of the output
-  LEAT_ELEMENTWISE_SAME,  // all have as many elements as input 0; the output has its shape
-  LEAT_ELEMENTWISE_IF_SAME,  // so if all shapes are equal; otherwise the kernel does more
-  LEAT_ELEMENTWISE_SUM,  // AddV2 repeated, over any number of inputs of one shape
-  LEAT_ELEMENTWISE_BIAS,  // input 0 plus a vector along its last dimension
-  LEAT_ELEMENTWISE_REPEATED,  // input 0 broadcast to the output, where the shapes are known
-  LEAT_ELEMENTWISE_PRODUCT,  // a matrix product, elementwise where the inner size is 1
+  LEAT_ELEMENTWISE_SAME,       // all have as many elements as input 0; the output has its shape
+  LEAT_ELEMENTWISE_IF_SAME,    // so if all shapes are equal; otherwise the kernel does more
+  LEAT_ELEMENTWISE_SUM,        // AddV2 repeated, over any number of inputs of one shape
+  LEAT_ELEMENTWISE_BIAS,       // input 0 plus a vector along its last dimension
+  LEAT_ELEMENTWISE_REPEATED,   // input 0 broadcast to the output, where the shapes are known
+  LEAT_ELEMENTWISE_PRODUCT,    // a matrix product, elementwise where the inner size is 1
   LEAT_ELEMENTWISE_REDUCTION,  // not elementwise, but it may end a fusion by reducing its rows
 } leat_elementwise_kind_t;
 
@@ -62,9 +62,9 @@ typedef struct leat_kernel_row_s {
   leat_status_t (*create)(leat_kernel_creation_t* creation, void* state);
   void (*destroy)(void* state);  // NULL: there is nothing to end
   uint32_t state_bytes;
-  int16_t priority;  // of the rows that serve a node, the highest wins, then the first
-  bool expensive;  // long enough to be scheduled as a task of its own
-  uint8_t elementwise;      // leat_elementwise_kind_t
+  int16_t priority;     // of the rows that serve a node, the highest wins, then the first
+  bool expensive;       // long enough to be scheduled as a task of its own
+  uint8_t elementwise;  // leat_elementwise_kind_t
   // |compute| returns when the work has been enqueued on its device, and the step ends with the
   // device's |synchronize|. Kernels of the same device may take the outputs at once; how the work
   // ended is told to the step's listener.
@@ -91,7 +91,7 @@ struct leat_kernel_s {
   int32_t input_count;
   int32_t output_count;
   const leat_rule_t* contract;  // the op's; NULL: it has none
-  bool has_ref_inputs;  // some input is taken as a reference, not as a value
+  bool has_ref_inputs;          // some input is taken as a reference, not as a value
 };
 
 // ---- While a kernel is made ---------------------------------------------------------------------
@@ -141,7 +141,7 @@ struct leat_step_services_s;
 typedef struct leat_slot_s {
   leat_tensor_t tensor;
   struct leat_cell_s* ref;  // a reference: the variable's cell, retained; |tensor| is then unused
-  bool alive;  // false: a dead value (section 4.4)
+  bool alive;               // false: a dead value (section 4.4)
 } leat_slot_t;
 // Releases what the slot holds and leaves it empty and dead.
 void leat_slot_release(leat_slot_t* slot);
@@ -174,12 +174,12 @@ typedef struct leat_step_services_s {
   struct leat_cancellation_s* cancellation;
   struct leat_function_runtime_s* functions;
   leat_step_listener_t* listener;  // NULL: no kernel may enqueue, and nobody collects
-  int64_t deadline_ns;  // of leat_clock_now_ns; 0 or LEAT_DEADLINE_NEVER: none
-  const _Atomic(bool)* stopped;  // true once the step shall end; NULL: nobody can end it
-  int32_t function_depth;  // nested function calls around; 0 in the step itself
-  _Atomic(int64_t)* calls;  // function calls so far; see LEAT_MAX_FUNCTION_CALLS
-  int64_t container_step_id;  // the step that owns |step_resources|; the caller's in a call
-  void* collector;  // of step statistics, or NULL
+  int64_t deadline_ns;             // of leat_clock_now_ns; 0 or LEAT_DEADLINE_NEVER: none
+  const _Atomic(bool)* stopped;    // true once the step shall end; NULL: nobody can end it
+  int32_t function_depth;          // nested function calls around; 0 in the step itself
+  _Atomic(int64_t)* calls;         // function calls so far; see LEAT_MAX_FUNCTION_CALLS
+  int64_t container_step_id;       // the step that owns |step_resources|; the caller's in a call
+  void* collector;                 // of step statistics, or NULL
   bool deterministic;
 } leat_step_services_t;
 
@@ -201,8 +201,8 @@ struct leat_kernel_context_s {
   // overwrite that the plan foresaw.
   leat_buffer_t* const* planned_outputs;
   uint64_t frame_iteration;  // of loops, in rendezvous keys; 0 outside loops
-  bool inputs_dead;  // only seen by ops that take dead inputs: Merge, Send, ControlTrigger
-  void* owner;  // for whoever made the context
+  bool inputs_dead;          // only seen by ops that take dead inputs: Merge, Send, ControlTrigger
+  void* owner;               // for whoever made the context
 };
 
 static inline const leat_tensor_t* leat_kernel_input(const leat_kernel_context_t* c, int index) {

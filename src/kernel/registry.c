@@ -44,12 +44,12 @@ typedef struct leat_kernel_parser_s {
 
 struct leat_kernel_registry_s {
   leat_allocator_t* allocator;
-  leat_string_map_t lists;  // op -> leat_kernel_list_t*
+  leat_string_map_t lists;       // op -> leat_kernel_list_t*
   leat_kernel_entry_t** tables;  // in the order of registration; each ends without a row
   size_t table_count;
   size_t table_capacity;
   leat_kernel_parser_t* parser;
-  leat_kernel_fill_fn_t fill;  // NULL: no rows are deferred
+  leat_kernel_fill_fn_t fill;          // NULL: no rows are deferred
   _Atomic(leat_kernel_entry_t*) late;  // rows of plugins, of any op
 };
 

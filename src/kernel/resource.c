@@ -23,7 +23,7 @@ typedef struct resource_key_s {
 typedef struct resource_entry_s resource_entry_t;
 struct resource_entry_s {
   resource_entry_t* next;
-  resource_key_t key;  // its strings follow the entry
+  resource_key_t key;         // its strings follow the entry
   leat_resource_t* resource;  // one reference is the table's
 };
 
@@ -45,6 +45,7 @@ void leat_resource_release(leat_resource_t* resource) {
   }
 }
 
+// The key with its hash; the container "" is the default one.
 static resource_key_t make_key(leat_string_view_t container, leat_string_view_t name,
                                const leat_resource_kind_t* kind) {
   if (container.size == 0) container = LEAT_SV(LEAT_DEFAULT_CONTAINER);
@@ -138,6 +139,7 @@ static bool container_exists(const leat_resource_manager_t* manager,
   return false;
 }
 
+// The NOT_FOUND of a resource, which tells whether at least its container exists.
 static LEAT_COLD leat_status_t absent(const leat_resource_manager_t* manager,
                                       const resource_key_t* key) {
   if (!container_exists(manager, key->container)) {
@@ -198,6 +200,7 @@ static resource_entry_t* unlink_entries(leat_resource_manager_t* manager,
   return unlinked;
 }
 
+// Releases the entries' resources and frees the entries; called with the locks free.
 static void free_entries(leat_resource_manager_t* manager, resource_entry_t* entry) {
   while (entry) {
     resource_entry_t* next = entry->next;

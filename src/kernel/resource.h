@@ -76,9 +76,9 @@ typedef struct leat_cell_s {
   leat_resource_t resource;  // kind leat_cell_kind
   leat_mutex_t mutex;
   leat_tensor_t tensor;  // the value; "no tensor" until it is initialised
-  const char* name;  // of the node that made it, for messages; never NULL
-  int32_t dtype;  // of every value; 0 until a node or the first value sets it
-  leat_shape_t shape;        // what a first value must have, when |has_shape|
+  const char* name;    // of the node that made it, for messages; never NULL
+  int32_t dtype;       // of every value; 0 until a node or the first value sets it
+  leat_shape_t shape;  // what a first value must have, when |has_shape|
   bool has_shape;
 } leat_cell_t;
 extern const leat_resource_kind_t leat_cell_kind;

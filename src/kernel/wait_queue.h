@@ -27,7 +27,7 @@ typedef enum leat_line_e { LEAT_LINE_IN, LEAT_LINE_OUT, LEAT_LINE_COUNT } leat_l
 typedef enum leat_passage_e {
   LEAT_PASSAGE_WAITS,     // nothing changed
   LEAT_PASSAGE_ADVANCES,  // something changed, but the call must go on waiting
-  LEAT_PASSAGE_DONE,  // the call is over; |status| says how
+  LEAT_PASSAGE_DONE,      // the call is over; |status| says how
 } leat_passage_t;
 
 typedef struct leat_attempt_s leat_attempt_t;
@@ -45,7 +45,7 @@ struct leat_attempt_s {
   // Called once, with the lock free: reports |status| and releases everything but the memory.
   void (*finish)(leat_attempt_t* self);
   leat_cancellation_t* cancellation;  // NULL: the call cannot be cancelled
-  leat_thread_pool_t* pool;  // runs completions that nest too deeply; may be NULL
+  leat_thread_pool_t* pool;           // runs completions that nest too deeply; may be NULL
   leat_status_t status;
   // Used by the wait queue.
   leat_wait_queue_t* wait_queue;
@@ -58,7 +58,7 @@ struct leat_attempt_s {
 
 struct leat_wait_queue_s {
   leat_resource_t* owner;  // retained by each call that waits
-  bool any_order;  // later calls of a line may pass earlier ones
+  bool any_order;          // later calls of a line may pass earlier ones
   leat_mutex_t mutex;
   leat_attempt_t* first[LEAT_LINE_COUNT];
   leat_attempt_t* last[LEAT_LINE_COUNT];
