@@ -1,5 +1,6 @@
-// A placeholder takes the call's value whole; a function as a value is bound attribute by
-// attribute.
+// A placeholder is replaced by the call's value as a whole. A function as a value has attributes of
+// its own, each of which may be a placeholder, so it is copied with its attributes bound one by
+// one.
 #include "function/attr_binding.h"
 
 static leat_status_t bind_function(const leat_function_name_t* function, leat_arena_t* arena,

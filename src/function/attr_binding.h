@@ -1,17 +1,19 @@
-// Attributes of a body's nodes may name attributes of the function: those take the values that the
-// call gives.
+// Binding of attributes when a function is instantiated. A node in a function's body may have a
+// placeholder in the place of an attribute's value, the name of an attribute of the function; each
+// call gives the value.
 #ifndef LEAT_FUNCTION_ATTR_BINDING_H_
 #define LEAT_FUNCTION_ATTR_BINDING_H_
 
 #include "graph/op.h"
 
-// Replaces names in |value|, in functions within it too; what is new lies in |arena|.
-// INVALID_ARGUMENT when |function| has no attribute of that name.
+// Replaces the placeholders in |value|, and in functions within it, by the attributes of
+// |function|. What is new lies in |arena|. INVALID_ARGUMENT when |function| has no attribute of
+// that name.
 LEAT_MUST_USE leat_status_t leat_attr_bind(const leat_function_name_t* function,
                                            leat_arena_t* arena, leat_attr_value_t* value);
 
-// The attributes of |function| in the order of its op; they lie in |arena|. INVALID_ARGUMENT when
-// one is missing or is not what the op declares.
+// The attributes of |function| in the order in which |op|, the function as an op, declares them.
+// The array lies in |arena|. INVALID_ARGUMENT when one is missing or is not what the op declares.
 LEAT_MUST_USE leat_status_t leat_function_order_attrs(const leat_op_t* op,
                                                       const leat_function_name_t* function,
                                                       leat_arena_t* arena,

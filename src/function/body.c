@@ -1,7 +1,16 @@
-// The nodes of a FunctionDef as nodes of a graph. Its names ("x", "node:out:1", "^node") live in a
-// map of their own; each stands for outputs of the graph: an argument for the caller's tensor, a
-// node for its outputs, a call that was expanded for what it came to. Nodes are added inputs first;
-// the edge that closes a loop into a Merge is set at the end.
+// Adds the nodes of a FunctionDef to a graph. A FunctionDef has a name space of its own, in which
+// "x" is an argument, "node:out:1" an output of a node and "^node" a control input. A map leads
+// from these names to sources, and each source knows to which outputs of the graph it has come:
+//
+//   argument           the caller's tensors
+//   node               the outputs of the node that was added
+//   call, expanded     the outputs of the call's body
+//
+// Nodes may stand in any order. They are added inputs first by a depth-first search with a stack of
+// its own, since a file decides how deep it goes; the edge that closes a loop into a Merge is set
+// at the end. Nodes with effects are collected, because a caller must run them even if it reads no
+// return: one NoOp that waits for all of them is the call's |done|. Everything that a file can get
+// wrong is INVALID_ARGUMENT and names the function.
 #include <string.h>
 
 #include "base/map.h"
@@ -16,14 +25,15 @@
 typedef struct source_s {
   const leat_pb_node_def_t* def;  // NULL: an argument
   const leat_op_t* op;
-  const leat_attr_t* attrs;       // complete
+  const leat_attr_t* attrs;  // complete, once it is added
   leat_output_t* outputs;
   int output_count;
-  int32_t node;  // for control edges; -1: there is nothing to wait for
-  int depth;     // of loops that it is in
+  int32_t node;  // to wait for, for control edges; -1: there is nothing to wait for
+  int depth;     // loops of the body around it
   enum { WAITING, VISITING, ADDED } state;
 } source_t;
 
+// An open input of a Merge, which a node that is added later will give.
 typedef struct back_edge_s {
   struct back_edge_s* next;
   int32_t node;
@@ -36,19 +46,19 @@ typedef struct body_s {
   leat_graph_t* graph;
   const leat_function_name_t* function;
   const leat_pb_function_def_t* def;
-  const leat_op_t* op;       // the function as one
-  const leat_attr_t* attrs;  // of the call, in the op's order
+  const leat_op_t* op;       // the function as an op
+  const leat_attr_t* attrs;  // the call's, in the order of |op|
   const leat_body_options_t* options;
   leat_arena_t scratch;
-  leat_string_map_t names;  // -> index in |sources|
+  leat_string_map_t names;  // name -> index in |sources|
   source_t* sources;        // arguments, then nodes
   size_t argument_count;    // of the signature
-  leat_output_t* inputs;    // of the node at hand
+  leat_output_t* inputs;    // of the node that is being added
   size_t input_count, input_capacity;
   int32_t* controls;
   size_t control_count, control_capacity;
   back_edge_t* back_edges;
-  int32_t* effects;
+  int32_t* effects;  // nodes that every call must run
   size_t effect_count, effect_capacity;
 } body_t;
 
@@ -64,13 +74,14 @@ static leat_status_t malformed(const body_t* b, leat_string_view_t text, const c
 
 // ---- Names --------------------------------------------------------------------------------------
 
+// Gives |name| to source |index|; INVALID_ARGUMENT when it is taken.
 static leat_status_t name_source(body_t* b, leat_string_view_t name, size_t index) {
   bool inserted;
   LEAT_RETURN_IF_ERROR(leat_string_map_insert(&b->names, name, index, NULL, &inserted));
   return inserted ? leat_ok_status() : malformed(b, name, "is the name of two nodes");
 }
 
-// |count| tensors from |tensors| on are what the signature says of |argument|?
+// INVALID_ARGUMENT unless |tensors| [count] have the types that |argument| declares.
 static leat_status_t check_types(const body_t* b, const leat_op_argument_t* argument,
                                  const leat_output_t* tensors, int64_t count) {
   for (int64_t i = 0; i < count; ++i) {
@@ -122,7 +133,7 @@ static leat_status_t name_nodes(body_t* b) {
   return leat_ok_status();
 }
 
-// Splits "node:out:1"; |*out_rest| is "out:1", or empty.
+// The source that "node:out:1" names, or NULL; |*out_rest| becomes "out:1", or empty.
 static source_t* find_source(const body_t* b, leat_string_view_t text,
                              leat_string_view_t* out_rest) {
   size_t end = 0;
@@ -134,7 +145,7 @@ static source_t* find_source(const body_t* b, leat_string_view_t text,
   return &b->sources[index];
 }
 
-// "3" -> 3; -1 when it is no number.
+// The number that |text| is, or -1.
 static int64_t parse_index(leat_string_view_t text) {
   int64_t value = 0;
   if (text.size == 0 || text.size > 9) return -1;
@@ -145,7 +156,8 @@ static int64_t parse_index(leat_string_view_t text) {
   return value;
 }
 
-// The outputs [*out_begin, *out_begin + *out_count) that |rest| names: all of an argument, or one.
+// The range of outputs of |source| that |rest| names: "" is all tensors of an argument or output 0
+// of a node, "out" all tensors of an output argument, "out:1" or "1" a single one.
 static leat_status_t find_outputs(const body_t* b, const source_t* source, leat_string_view_t text,
                                   leat_string_view_t rest, int64_t* out_begin,
                                   int64_t* out_count) {
@@ -169,7 +181,7 @@ static leat_status_t find_outputs(const body_t* b, const source_t* source, leat_
     *out_begin += *out_count;
     *out_count = 0;
   }
-  if (last.data == rest.data) {  // a number alone counts all outputs
+  if (last.data == rest.data) {  // a number alone counts all outputs of the node
     *out_begin = 0;
     *out_count = source->output_count;
   }
@@ -213,7 +225,7 @@ static leat_status_t add_named_inputs(body_t* b, leat_string_view_t text) {
   return leat_ok_status();
 }
 
-// The edge that closes a loop comes from a node that is added later.
+// Leaves an input open, and remembers the name of its source.
 static leat_status_t add_back_edge(body_t* b, leat_string_view_t text) {
   back_edge_t* edge;
   LEAT_RETURN_IF_ERROR(allocate(b, 1, sizeof *edge, &edge));
@@ -222,6 +234,7 @@ static leat_status_t add_back_edge(body_t* b, leat_string_view_t text) {
   return add_input(b, LEAT_OUTPUT_NONE);
 }
 
+// Whether the input |text| of |reader| closes a loop.
 static bool closes_loop(const body_t* b, const source_t* reader, leat_string_view_t text) {
   leat_string_view_t rest;
   if (!(reader->op->flags & LEAT_OP_MERGE)) return false;
@@ -229,6 +242,7 @@ static bool closes_loop(const body_t* b, const source_t* reader, leat_string_vie
   return source && source->def && (source->op->flags & LEAT_OP_NEXT_ITERATION);
 }
 
+// Finds the edges of one node. A node that reads nothing waits for the gate.
 static leat_status_t resolve_inputs(body_t* b, const source_t* reader) {
   b->input_count = b->control_count = 0;
   bool controls = false;
@@ -263,7 +277,8 @@ static leat_status_t resolve_attrs(body_t* b, const leat_pb_node_def_t* def,
   *out_count = 0;
   for (size_t i = 0; i < def->attr.count; ++i) {
     const leat_pb_node_def_attr_entry_t* entry = &def->attr.items[i];
-    // Colocation is with nodes of the body, whose names change; shapes are inferred anew.
+    // "_class" names nodes of the body, whose names change, so it would be wrong; shapes are
+    // inferred anew from those of the arguments.
     if (leat_string_view_equals(entry->key, "_class")) continue;
     if (leat_string_view_equals(entry->key, "_output_shapes")) continue;
     leat_attr_t* attr = &attrs[(*out_count)++];
@@ -276,6 +291,8 @@ static leat_status_t resolve_attrs(body_t* b, const leat_pb_node_def_t* def,
   return leat_ok_status();
 }
 
+// Remembers that callers must run |source|. A node within a loop of the body runs with its loop and
+// cannot be waited for from outside.
 static leat_status_t note_effect(body_t* b, const source_t* source) {
   if (source->node < 0 || source->depth > 0) return leat_ok_status();
   LEAT_RETURN_IF_ERROR(leat_allocator_grow_array(b->graph->allocator, b->effect_count + 1,
@@ -285,7 +302,8 @@ static leat_status_t note_effect(body_t* b, const source_t* source) {
   return leat_ok_status();
 }
 
-// What runs in a loop of the body's own runs with the loop: nobody outside can wait for it.
+// The number of the body's loops in which |source| runs, from those of its inputs: Enter adds one,
+// Exit takes one.
 static void count_loops(const body_t* b, source_t* source) {
   for (size_t i = 0; i < source->def->input.count; ++i) {
     leat_string_view_t text = source->def->input.items[i], rest;
@@ -298,7 +316,8 @@ static void count_loops(const body_t* b, source_t* source) {
   if (source->op->flags & LEAT_OP_ENTER) ++source->depth;
 }
 
-// The outputs of a node that is in the graph.
+// |source| has become node |index|. A stateful node is an effect, but making the handle of a
+// variable is not.
 static leat_status_t take_node(body_t* b, source_t* source, int32_t index) {
   const leat_node_t* node = &b->graph->nodes[index];
   source->node = index;
@@ -312,6 +331,7 @@ static leat_status_t take_node(body_t* b, source_t* source, int32_t index) {
   return acts ? note_effect(b, source) : leat_ok_status();
 }
 
+// Expands a call in the body, or adds it as a node where the expander does not take it.
 static leat_status_t add_call(body_t* b, source_t* source, const leat_node_spec_t* spec) {
   leat_node_signature_t signature;
   LEAT_RETURN_IF_ERROR(leat_signature_resolve(b->graph, spec, &signature));
@@ -366,7 +386,8 @@ static leat_status_t add_node(body_t* b, source_t* source) {
   return take_node(b, source, node);
 }
 
-// The next node that |source| reads and that is not there yet, or NULL. |*inout_input| goes on.
+// The next source that |source| reads and that is not added yet, or NULL. |*inout_input| remembers
+// how far the inputs were searched.
 static leat_status_t next_missing(body_t* b, const source_t* source, size_t* inout_input,
                                   source_t** out_missing) {
   *out_missing = NULL;
@@ -384,6 +405,7 @@ static leat_status_t next_missing(body_t* b, const source_t* source, size_t* ino
   return leat_ok_status();
 }
 
+// A level of the depth-first search.
 typedef struct visit_s {
   source_t* source;
   size_t next_input;
@@ -404,7 +426,7 @@ static leat_status_t add_nodes(body_t* b) {
       LEAT_RETURN_IF_ERROR(next_missing(b, top->source, &top->next_input, &missing));
       if (missing) {
         missing->state = VISITING;
-        // A node is visited once at a time, so that the stack is as deep as the body at most.
+        // A node is on the stack once at most, so the stack is never deeper than the body is long.
         LEAT_DCHECK(depth < count);
         stack[depth++] = (visit_t){missing, 0};
         continue;
@@ -431,6 +453,7 @@ static leat_status_t close_loops(body_t* b) {
 
 // ---- The call -----------------------------------------------------------------------------------
 
+// What FunctionDef.ret says of return |key|; the same name where it says nothing.
 static leat_string_view_t entry_of(const leat_pb_function_def_ret_entry_list_t* entries,
                                    leat_string_view_t key) {
   for (size_t i = 0; i < entries->count; ++i) {
@@ -475,7 +498,8 @@ static leat_status_t note_control_returns(body_t* b) {
   return leat_ok_status();
 }
 
-// One node that waits for all effects.
+// A node that runs when all effects have happened: a NoOp that waits for them, if there are
+// several.
 static leat_status_t join_effects(body_t* b, leat_call_t* call) {
   call->done = b->effect_count ? b->effects[0] : -1;
   if (b->effect_count < 2) return leat_ok_status();

@@ -1,13 +1,17 @@
-// The types of the arguments follow from the signature and the call's attributes, as those of a
-// node whose op the function is.
+// Instantiates a function as a graph. The number and types of its arguments follow from the
+// signature and the call's attributes, as those of a node's inputs do; an _Arg node is made for
+// each tensor, and the expander adds the body with these as arguments, expanding the calls in it.
+// Known shapes of arguments are written to the _Arg nodes first, so that inference in the body uses
+// them.
 #include "function/body_graph.h"
 
 #include "function/attr_binding.h"
 #include "function/expander.h"
 #include "graph/signature.h"
 
-#define MOST_ARGUMENTS (1 << 16)
+#define MOST_ARGUMENTS (1 << 16)  // tensors; a call's attributes decide how many
 
+// Adds the _Arg node of argument |index|.
 static leat_status_t add_argument(leat_graph_t* graph, const leat_op_t* op, int dtype, int index,
                                   leat_string_view_t device, int32_t* out_node) {
   leat_attr_t attrs[] = {LEAT_TYPE("T", dtype), LEAT_INT("index", index)};
@@ -54,6 +58,7 @@ static leat_status_t add_arguments(leat_body_graph_t* body, const leat_function_
   return leat_ok_status();
 }
 
+// Adds the arguments and the body to the empty graph of |body|.
 static leat_status_t fill(leat_body_graph_t* body, const leat_function_name_t* function,
                           leat_string_view_t device, const leat_argument_shapes_t* shapes) {
   leat_output_t* arguments;

@@ -1,29 +1,33 @@
-// A function as a graph of its own, to be run alone: _Arg nodes for its arguments, its returns, and
-// what must run besides.
+// A function as a graph of its own, for running it apart from its caller (calls that are not
+// inlined) and for asking what its returns look like: _Arg nodes for the arguments, the expanded
+// body, and what must run.
 #ifndef LEAT_FUNCTION_BODY_GRAPH_H_
 #define LEAT_FUNCTION_BODY_GRAPH_H_
 
 #include "graph/function_library.h"
 #include "graph/lowering.h"
 
+// The body of one function. The pointers live as long as |graph|.
 typedef struct leat_body_graph_s {
-  leat_graph_t* graph;
+  leat_graph_t* graph;  // owned by the caller
   int argument_count;
-  const leat_output_t* returns;
+  const leat_output_t* returns;  // [return_count]
   int return_count;
-  int32_t done;         // must run; -1: nothing
-  int64_t call_count;   // functions whose bodies are in it: its own, and those that it calls
-  bool lacks_function;  // why there is no graph: it, or one that it calls, is not defined
+  int32_t done;         // a node that must run for the body's effects; -1: it has none
+  int64_t call_count;   // function bodies in the graph, this one and those that it calls
+  bool lacks_function;  // creation failed because a function is not defined
 } leat_body_graph_t;
 
-// What is known of the arguments; NULL: nothing.
+// What is known of the shapes of the arguments; a NULL pointer: nothing.
 typedef struct leat_argument_shapes_s {
   const leat_partial_shape_t* items;
   int count;
 } leat_argument_shapes_t;
 
-// |library| must outlive the graph. |device| is that of nodes that state none. NOT_FOUND when there
-// is no such function. The caller owns |out_body->graph|.
+// Instantiates |function| from |library|, which must outlive the graph. |device| is the device of
+// nodes that ask for none. NOT_FOUND when the function, or one that it calls, is not defined;
+// INVALID_ARGUMENT when its attributes do not fit or the body is malformed. After a failure there
+// is no graph.
 LEAT_MUST_USE leat_status_t leat_body_graph_create(leat_op_registry_t* ops,
                                                    leat_function_library_t* library,
                                                    const leat_function_name_t* function,

@@ -1,12 +1,19 @@
-// A call is expanded beside itself: the gradient reads values of the nodes that it stands for, who
-// asks for the call's value has the call. In a graph with control flow the copy waits for the
-// call's first input, so that it is where and when the call is. Calls that an expansion left
-// (recursion), and those whose function has a gradient of its own, stay calls: their gradient is
-// one, too.
+// Expands a call beside itself: the gradient reads the values of the expanded nodes, while whoever
+// asks for the call's own outputs still has the call. The forward computation is therefore in the
+// graph twice; the optimizer may merge nodes that are equal.
+//
+//   x ─▶ call ─▶ y                   as before
+//   └──▶ body of the call ─▶ y'      the walk goes back from y' instead of y
+//
+// In a graph with control flow the copy waits for an Identity of the call's first input, so that it
+// runs in the frame and under the conditions of the call. Three sorts of calls are not expanded and
+// have a call as their gradient: recursive ones, those that an expansion left, and those whose
+// function has a gradient of its own.
 #include "function/call_gradient.h"
 
 #include "graph/function_library.h"
 
+// Whether the graph has control flow. Nodes are searched once, as the graph grows.
 static bool has_flow(leat_call_gradient_t* state, const leat_graph_t* graph) {
   for (; !state->has_flow && state->looked_at < graph->node_count; ++state->looked_at) {
     state->has_flow = graph->nodes[state->looked_at].op->flags & LEAT_OP_CONTROL_FLOW;
@@ -14,7 +21,8 @@ static bool has_flow(leat_call_gradient_t* state, const leat_graph_t* graph) {
   return state->has_flow;
 }
 
-// Does the library say what the gradient of the function is, or the node that Python does?
+// Whether the gradient of the call is stated: by the library, or by the attribute with which Python
+// overrides gradients.
 static bool has_own_gradient(const leat_graph_t* graph, const leat_node_t* node) {
   const leat_attr_value_t* f = leat_node_attr(node, LEAT_SV("f"));
   bool named = f && f->kind == LEAT_ATTR_FUNCTION && !f->is_list;
@@ -24,7 +32,8 @@ static bool has_own_gradient(const leat_graph_t* graph, const leat_node_t* node)
          leat_function_library_gradient_of(graph->functions, name).size > 0;
 }
 
-// What the copy waits for: a node that runs in the call's frame when the call does.
+// The nodes for which the copy waits: those for which the call waits and, if there is control flow,
+// an Identity of its first input.
 static leat_status_t find_controls(leat_call_gradient_t* state, leat_graph_t* graph,
                                    leat_call_site_t* site) {
   const leat_node_t* node = site->node;
@@ -38,7 +47,8 @@ static leat_status_t find_controls(leat_call_gradient_t* state, leat_graph_t* gr
   }
   if (node->input_count == 0 || !has_flow(state, graph)) return leat_ok_status();
   leat_builder_t builder = {.graph = graph, .scope = site->name};
-  // (A Switch runs though the side that is read is dead.)
+  // The input itself would not do: if it is an output of a Switch, the Switch runs even when that
+  // output is dead.
   controls[site->control_count++] = leat_build_unary(&builder, "Identity", node->inputs[0]).node;
   return builder.status;
 }
@@ -46,7 +56,7 @@ static leat_status_t find_controls(leat_call_gradient_t* state, leat_graph_t* gr
 static leat_status_t expand(void* data, leat_graph_t* graph, int32_t index,
                             leat_string_view_t scope, leat_output_t* out_outputs) {
   leat_call_gradient_t* state = data;
-  const leat_node_t node = graph->nodes[index];  // the graph's may move
+  const leat_node_t node = graph->nodes[index];  // a copy, since the array may move
   int32_t done;
   out_outputs[0] = LEAT_OUTPUT_NONE;
   if ((size_t)index >= state->own_count || has_own_gradient(graph, &node) ||

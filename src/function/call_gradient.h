@@ -1,4 +1,6 @@
-// Calls in the backward walk (section 4.1): the walk sees the nodes that a call stands for.
+// Gradients through calls of functions (section 4.1). The backward walk differentiates nodes and
+// knows no functions, so a call on its way is expanded, and the walk sees the nodes for which the
+// call stands.
 #ifndef LEAT_FUNCTION_CALL_GRADIENT_H_
 #define LEAT_FUNCTION_CALL_GRADIENT_H_
 
@@ -7,13 +9,14 @@
 
 typedef struct leat_call_gradient_s {
   leat_expander_t expander;
-  size_t own_count;  // nodes that no expansion added
-  size_t looked_at;  // nodes, for
-  bool has_flow;     // whether there is a loop or a conditional that calls may be part of
+  size_t own_count;  // nodes that were in the graph before any expansion
+  size_t looked_at;  // nodes that were searched for control flow
+  bool has_flow;     // one of those is control flow, so a call may be in a loop or a branch
 } leat_call_gradient_t;
 
-// Options that expand the calls of |graph|; |chain|: of the bodies that are being added, or NULL.
-// |state| is the caller's, and must live as long as they are used.
+// Options for leat_add_gradients that expand the calls of |graph|. |chain| names the functions
+// whose bodies are being added, or is NULL. |state| is the caller's and must live as long as the
+// options are used.
 leat_gradient_options_t leat_call_gradient_options(leat_graph_t* graph,
                                                    const leat_call_chain_t* chain,
                                                    leat_call_gradient_t* state);

@@ -1,4 +1,5 @@
-// The body is made as a graph of its own, and thrown away.
+// Makes the function's body as a graph of its own, with the shapes of the call's inputs on its
+// arguments, copies the shapes of the returns and drops the graph.
 #include "function/call_shapes.h"
 
 #include <string.h>
@@ -31,7 +32,7 @@ static leat_status_t infer(leat_graph_t* graph, const leat_node_t* node,
   leat_status_t status = leat_body_graph_create(graph->ops, graph->functions, function,
                                                 LEAT_SV(""), graph->allocator, &known, &body);
   leat_allocator_free(graph->allocator, shapes);
-  if (status && body.lacks_function) {  // which may come later, or never be called
+  if (status && body.lacks_function) {  // it may be defined later, or never be called
     leat_status_free(status);
     return leat_ok_status();
   }

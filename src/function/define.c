@@ -1,6 +1,15 @@
-// Arguments and returns get names of their own, lower-case and unique ("Add_1" -> "add_1"); nodes
-// of the body keep theirs. An edge is written as what it is in the body: an argument's name, or
-// "node:output:index".
+// Writes a part of a graph as a FunctionDef. In a FunctionDef edges are texts: an argument's name,
+// or "node:output:index", where "output" is the name of the op's output argument:
+//
+//   graph      x:0 ─▶ Split ─▶ (0, 1)         edge {Split, 1}
+//   function   arg "x", node "Split"          text "Split:output:1"
+//
+// Arguments and returns get names of their own, made from the names of their nodes in lower case
+// and unique ("Add_1" becomes "add_1"), because TensorFlow names them so and callers rely on it.
+// Outputs are named before inputs and inputs before nodes, so that a clash renames in TensorFlow's
+// order. Nodes keep their names where they can. Attributes of nodes that wait for a value
+// (placeholders) become attributes of the function. What goes into a map is sorted, so that equal
+// functions have equal bytes, on which the hash in a name and the library's comparison rely.
 #include "function/define.h"
 
 #include <stdlib.h>
@@ -18,10 +27,10 @@ typedef struct definer_s {
   const leat_function_spec_t* spec;
   leat_arena_t* arena;
   leat_pb_function_def_t* def;
-  leat_string_map_t taken;   // names -> next suffix to try
-  leat_string_view_t* names;  // node -> its name in the function; no data: not there
+  leat_string_map_t taken;    // every name in the function -> the next suffix to try
+  leat_string_view_t* names;  // [node] its name in the function; no data: not in it
   bool* in_body;
-  leat_word_map_t inputs;    // output -> argument's place
+  leat_word_map_t inputs;  // output -> index of the argument that replaces it
   int32_t* body;
   size_t body_count;
 } definer_t;
@@ -43,7 +52,7 @@ static leat_status_t wrong(const definer_t* d, leat_output_t output, const char*
 
 // ---- Names --------------------------------------------------------------------------------------
 
-// |name|, or name_0, name_1, ...: taken from now on.
+// Takes |name|, or the first free one of name_0, name_1, ...
 static leat_status_t take_name(definer_t* d, leat_string_view_t name,
                                leat_string_view_t* out_name) {
   uint64_t* next;
@@ -61,7 +70,8 @@ static leat_status_t take_name(definer_t* d, leat_string_view_t name,
 
 static bool is_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); }
 
-// What an argument after a node is called: letters small, the rest '_', a letter first.
+// Takes the name of an argument or return after |node|: letters in lower case, '_' for what is
+// neither letter nor digit, and nothing before the first letter.
 static leat_status_t take_argument_name(definer_t* d, leat_string_view_t node,
                                         leat_string_view_t* out_name) {
   leat_string_view_t copy;
@@ -79,6 +89,7 @@ static leat_status_t take_argument_name(definer_t* d, leat_string_view_t node,
 
 // ---- The signature ------------------------------------------------------------------------------
 
+// INVALID_ARGUMENT when |output| is a reference, which no function takes or returns.
 static leat_status_t check_value(const definer_t* d, leat_output_t output) {
   if (!leat_dtype_is_ref(leat_graph_output_type(d->graph, output))) return leat_ok_status();
   return wrong(d, output, "has a reference type, must be a value");
@@ -118,7 +129,8 @@ static int compare_attrs(const void* a, const void* b) {
       ((const leat_pb_function_def_arg_attrs_attr_entry_t*)b)->key);
 }
 
-// What stays of an input's node: attributes that no op declares, and its shape as one of them.
+// Keeps of an input's node what TensorFlow keeps: its attributes that begin with '_', and its shape
+// as "_output_shapes".
 static leat_status_t keep_attrs(definer_t* d, const leat_node_t* node, int argument) {
   LEAT_DCHECK(node->output_count > 0 && d->def->arg_attr.items);
   leat_pb_function_def_arg_attr_entry_t* entry =
@@ -174,7 +186,7 @@ static leat_status_t add_inputs(definer_t* d) {
     list->items[i].type = leat_graph_output_type(d->graph, input);
     LEAT_RETURN_IF_ERROR(
         take_argument_name(d, d->graph->nodes[input.node].name, &list->items[i].name));
-    d->names[input.node] = list->items[i].name;  // what a control edge from it names
+    d->names[input.node] = list->items[i].name;  // for control edges from it
     LEAT_RETURN_IF_ERROR(keep_attrs(d, &d->graph->nodes[input.node], i));
   }
   return leat_ok_status();
@@ -182,6 +194,7 @@ static leat_status_t add_inputs(definer_t* d) {
 
 // ---- The body -----------------------------------------------------------------------------------
 
+// Lists the nodes of the body; without a list, all nodes but those of the inputs.
 static leat_status_t choose_body(definer_t* d) {
   bool* is_input;
   LEAT_RETURN_IF_ERROR(allocate(d, d->graph->node_count, 1, &is_input));
@@ -217,7 +230,7 @@ static leat_status_t name_body(definer_t* d) {
   return leat_ok_status();
 }
 
-// |edge| as the body says it; no data when it is not there.
+// The text of |edge| in the body; without data when the edge comes from outside the function.
 static leat_status_t edge_text(definer_t* d, leat_output_t edge, leat_string_view_t* out_text) {
   uint64_t argument;
   *out_text = (leat_string_view_t){NULL, 0};
@@ -264,7 +277,7 @@ static int compare_texts(const void* a, const void* b) {
   return leat_string_view_compare(*(const leat_string_view_t*)a, *(const leat_string_view_t*)b);
 }
 
-// Attributes of the node that wait for a value are the function's.
+// The attributes of |node| that wait for a value become attributes of the function, each once.
 static leat_status_t declare_attrs(definer_t* d, const leat_node_t* node) {
   leat_pb_op_def_attr_def_list_t* list = &d->def->signature->attr;
   for (int i = 0; i < node->attr_count; ++i) {
@@ -379,7 +392,8 @@ static leat_status_t add_control_returns(definer_t* d) {
 
 // ---- The function -------------------------------------------------------------------------------
 
-// Eleven letters of a hash over the encoded function.
+// Appends eleven letters to the function's name: the FNV-1a hash of its encoding, six bits a
+// letter.
 static leat_status_t append_hash(definer_t* d) {
   static const char kLetters[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789aA";
   leat_string_builder_t bytes;

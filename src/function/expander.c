@@ -1,13 +1,27 @@
-// Runs an op's `lower` over a call. The gradient of a function (SymbolicGradient) is its body, then
-// the backward walk from its returns to its arguments, in the same graph.
+// Expands one call by the `lower` function of its op, which asks this file for bodies and for
+// gradients of functions. The result of a lowering is a set of outputs and, if the body has
+// effects, a node that runs when they have happened.
+//
+// A call waits for control inputs, and its body must not run before them: a NoOp (the gate) waits
+// for all of them, nodes of the body that read nothing wait for the gate, and arguments go through
+// Identities that do.
+//
+// The gradient of a function (SymbolicGradient) is its body, and the backward walk from the body's
+// returns to its arguments, in the same graph; the arguments get Identities first, so that the walk
+// ends at them. If the library states a gradient function, that one is called instead.
+//
+// Recursion ends the expansion: a call of a function that is in the chain stays a call, and so does
+// every call below a depth of MAX_DEPTH or in a graph that has grown beyond bounds, since a library
+// of n functions can describe 2^n bodies.
 #include "function/expander.h"
 
 #include "function/call_gradient.h"
 #include "graph/graph_functions.h"
 #include "graph/signature.h"
 
-#define MAX_DEPTH 100
+#define MAX_DEPTH 100  // of calls within calls
 
+// |lowering| is first, so that a lowering leads back to its expander.
 typedef struct expansion_s {
   leat_lowering_t lowering;
   const leat_expander_t* expander;
@@ -15,6 +29,7 @@ typedef struct expansion_s {
 
 // ---- What is expanded ---------------------------------------------------------------------------
 
+// Whether the body of |function| is being added.
 static bool is_under_way(const leat_expander_t* expander, leat_string_view_t function) {
   for (const leat_call_chain_t* c = expander->chain; c; c = c->caller) {
     if (leat_string_view_equal(c->function, function)) return true;
@@ -22,6 +37,7 @@ static bool is_under_way(const leat_expander_t* expander, leat_string_view_t fun
   return false;
 }
 
+// Whether |node| calls a function whose body is being added, by its op or an attribute.
 static bool recurs(const leat_expander_t* expander, const leat_node_t* node) {
   if (is_under_way(expander, node->op->name)) return true;
   for (int i = 0; i < node->attr_count; ++i) {
@@ -51,8 +67,8 @@ bool leat_expander_takes(const leat_expander_t* expander, const leat_node_t* nod
 
 // ---- Calls --------------------------------------------------------------------------------------
 
-// As TensorFlow lowers a branch: the call is a node whose op is the function, so what the branch
-// does not say of the function's attributes follows from the arguments.
+// Completes the attributes of a branch's function. TensorFlow lowers a branch to a node whose op is
+// the function, so attributes that the branch does not give follow from the types of the arguments.
 static leat_status_t complete_branch(leat_graph_t* graph, leat_outputs_t arguments,
                                      leat_function_name_t* inout_function) {
   LEAT_DCHECK(inout_function->attrs || inout_function->attr_count == 0);
@@ -76,7 +92,7 @@ static leat_status_t complete_branch(leat_graph_t* graph, leat_outputs_t argumen
   return leat_ok_status();
 }
 
-// As TensorFlow instantiates what PartitionedCall names, for any number of devices.
+// UNIMPLEMENTED for a function that TensorFlow refuses to run through PartitionedCall.
 static leat_status_t check_called(leat_graph_t* graph, leat_string_view_t function) {
   const leat_pb_function_def_t* def = leat_function_library_find(graph->functions, function);
   for (size_t i = 0; def && i < def->attr.count; ++i) {
@@ -91,6 +107,7 @@ static leat_status_t check_called(leat_graph_t* graph, leat_string_view_t functi
   return leat_ok_status();
 }
 
+// lowering.call: adds a body for the call that is being expanded.
 static leat_call_t add_body(leat_lowering_t* l, const leat_function_name_t* function,
                             leat_outputs_t arguments, int32_t gate) {
   const expansion_t* expansion = (const expansion_t*)l;
@@ -109,7 +126,8 @@ static leat_call_t add_body(leat_lowering_t* l, const leat_function_name_t* func
   return call;
 }
 
-// What the backward walk added and reads nothing belongs to the call's frame too.
+// Nodes that the backward walk added and that read nothing must wait for the gate, like those of
+// the body.
 static leat_status_t gate_sources(leat_graph_t* graph, size_t first, int32_t gate) {
   LEAT_DCHECK(gate < (int32_t)first);
   for (size_t i = first; gate >= 0 && i < graph->node_count; ++i) {
@@ -120,6 +138,7 @@ static leat_status_t gate_sources(leat_graph_t* graph, size_t first, int32_t gat
   return leat_ok_status();
 }
 
+// Adds the gradients of |body| with respect to |xs|, given |grad_ys|; zeros where there is none.
 static leat_status_t differentiate(leat_lowering_t* l, leat_call_t body, leat_outputs_t xs,
                                    const leat_output_t* grad_ys, leat_call_t* call) {
   leat_graph_t* graph = l->builder.graph;
@@ -149,7 +168,8 @@ static leat_status_t differentiate(leat_lowering_t* l, leat_call_t body, leat_ou
   return l->builder.status;
 }
 
-// The arguments under names of their own, so that the walk ends at them.
+// Gives each argument an Identity, so that the walk ends there and an argument that is passed twice
+// has two gradients.
 static leat_status_t part_arguments(leat_lowering_t* l, const leat_output_t* arguments, int count,
                                     leat_output_t** out_parted) {
   void* memory;
@@ -174,7 +194,7 @@ static leat_status_t add_gradient_body(leat_lowering_t* l, const leat_function_n
     *call = add_body(l, &named, arguments, gate);
     return l->builder.status;
   }
-  // The node has an output for each argument that is the function's own.
+  // The node has an output for each argument of the function; dC/dy for its returns stand behind.
   int own = l->node->output_count;
   size_t first = graph->node_count;
   leat_call_t body = {NULL, 0, -1};
@@ -196,6 +216,7 @@ static leat_status_t add_gradient_body(leat_lowering_t* l, const leat_function_n
   return gate_sources(graph, first, gate);
 }
 
+// lowering.gradient: adds a gradient for the call that is being expanded.
 static leat_call_t add_gradient(leat_lowering_t* l, const leat_function_name_t* function,
                                 leat_outputs_t arguments, int32_t gate) {
   leat_call_t call = {NULL, 0, -1};
@@ -207,7 +228,8 @@ static leat_call_t add_gradient(leat_lowering_t* l, const leat_function_name_t* 
 
 // ---- Sites --------------------------------------------------------------------------------------
 
-// One node for all that the call waits for: control edges, and the gate of the body it stands in.
+// A NoOp that waits for all nodes for which the call waits. Without any, the gate of the
+// surrounding body serves.
 static leat_status_t make_gate(const leat_expander_t* expander, const leat_call_site_t* site,
                                leat_string_view_t scope, int32_t* out_gate) {
   *out_gate = site->gate;
@@ -256,6 +278,7 @@ leat_status_t leat_expander_expand(const leat_expander_t* expander, const leat_c
 
 // ---- Calls that stay ----------------------------------------------------------------------------
 
+// The types of the outputs, or of |inputs|, as a list attribute.
 static leat_status_t types_of(leat_graph_t* graph, const leat_node_t* node, bool of_outputs,
                               const leat_output_t* inputs, leat_attr_value_t* out_types) {
   int count = of_outputs ? node->output_count : node->input_count;

@@ -1,6 +1,9 @@
-// Copies a graph, inputs first, and expands calls on the way. Edges that close loops are set at the
-// end, when both sides are there. What a call "f" comes to is named "_f/...", which no node of a
-// client's can be.
+// Copies a graph in topological order and expands calls on the way; an edge that closes a loop is
+// set at the end, when both of its nodes are there. The nodes of call "f" are named "_f/...", which
+// no node of a client can be called, so inlining cannot clash. In a graph with control flow an
+// expanded body waits for the inputs of its call, because a body node without inputs would
+// otherwise run outside of the call's frame and branch. The master calls this before it optimizes a
+// signature.
 #include "function/inline.h"
 
 #include <string.h>
@@ -13,7 +16,7 @@ typedef struct inliner_s {
   leat_graph_t* graph;
   leat_arena_t scratch;
   leat_node_map_t map;
-  bool flows;        // the graph has control flow: what reads nothing must be told where it belongs
+  bool flows;  // the graph has control flow
   int32_t* effects;
   int effect_count;
   int32_t* order;
@@ -44,8 +47,8 @@ static leat_status_t prepare(inliner_t* n) {
   return leat_graph_sort(n->old, n->order);
 }
 
-// What the call reads and waits for, in the new graph. In control flow the body is live when what
-// the call reads is.
+// What the call reads and waits for, in the new graph. With control flow it waits for its data
+// inputs too, so that the body runs where and when they are there.
 static leat_status_t find_site(inliner_t* n, int32_t index, leat_call_site_t* site) {
   LEAT_DCHECK(n->old->nodes[index].op->flags & LEAT_OP_CALLS);
   const leat_node_t* node = &n->old->nodes[index];

@@ -1,11 +1,18 @@
-// Which nodes the walk visits: those on a path from some x to some y through tensors that can have
-// a gradient. A function call among them is expanded first: the walk then sees the nodes that it
-// stands for. Items are visited when all their readers have been.
+// Which nodes the backward walk visits, and how many readers each waits for. A node is "between"
+// when a path leads from some x to it and from it to some y, along tensors of types that can have a
+// gradient: the first is found by a search forward from the xs, the second by a search backward
+// from the ys among what the first one reached. All other nodes have gradient zero or are not asked
+// for, and nothing is built for them.
+//
+// If a function call is between, it is expanded (options->expand), and edges that read the call's
+// outputs are seen as reading the expanded nodes' outputs ("past calls"). Expansion adds nodes that
+// may be calls again, so marking and expanding repeat until nothing is expanded; a function that
+// calls itself is stopped by a limit.
 #include "gradient/walk.h"
 
 #include <string.h>
 
-// Types through which a gradient flows.
+// Whether a gradient can flow along tensors of the type; handles stand for their variables.
 static bool is_differentiable(int dtype) {
   const leat_dtype_set_t set = LEAT_DTYPES_FLOATING | LEAT_DTYPES_COMPLEX |
                                LEAT_DTYPES_QUANTIZED | LEAT_DTYPE_BIT(RESOURCE) |
@@ -13,18 +20,20 @@ static bool is_differentiable(int dtype) {
   return leat_dtype_in(leat_dtype_base(dtype), set);
 }
 
+// Whether a gradient can flow along an edge from |output|.
 static bool flows(const leat_walk_t* w, leat_output_t output) {
   return output.index >= 0 && is_differentiable(leat_graph_output_type(w->graph, output));
 }
 
 // ---- Reached and between ------------------------------------------------------------------------
 
-// Readers of each node, past calls: CSR.
+// The readers of each node, past calls, in compressed rows.
 typedef struct readers_s {
   uint32_t* begin;
   int32_t* nodes;
 } readers_t;
 
+// Fills |readers| in two passes: the first counts, the second fills the rows.
 static leat_status_t list_readers(leat_walk_t* w, leat_arena_t* arena, readers_t* readers) {
   const leat_graph_t* g = w->graph;
   LEAT_RETURN_IF_ERROR(leat_arena_allocate_array(arena, g->node_count + 2, sizeof(uint32_t),
@@ -51,6 +60,7 @@ static leat_status_t list_readers(leat_walk_t* w, leat_arena_t* arena, readers_t
   return leat_ok_status();
 }
 
+// Marks what the xs reach, by a depth-first search.
 static leat_status_t mark_reached(leat_walk_t* w) {
   leat_arena_t arena;
   leat_arena_initialize(w->graph->allocator, 0, &arena);
@@ -76,6 +86,7 @@ static leat_status_t mark_reached(leat_walk_t* w) {
   return status;
 }
 
+// Marks what leads to the ys, among what the xs reach.
 static void mark_between(leat_walk_t* w) {
   size_t depth = 0;
   for (int i = 0; i < w->y_count; ++i) {
@@ -95,6 +106,7 @@ static void mark_between(leat_walk_t* w) {
   }
 }
 
+// Marks are made anew in each round, because expansion has added nodes.
 static leat_status_t allocate_marks(leat_walk_t* w) {
   size_t count = w->graph->node_count + 1;
   w->node_count = w->graph->node_count;
@@ -103,7 +115,7 @@ static leat_status_t allocate_marks(leat_walk_t* w) {
   return leat_arena_allocate_array(&w->arena, count, 4, (void**)&w->ready);
 }
 
-// A function that calls itself expands without end.
+// Limits for a function that calls itself, whose expansion would not end.
 #define MOST_ROUNDS 50
 #define MOST_NODES ((size_t)1 << 18)
 
@@ -128,6 +140,7 @@ static leat_status_t expand(leat_walk_t* w, int32_t index, bool* out_any) {
   return leat_ok_status();
 }
 
+// Makes room for the nodes that were added since.
 static leat_status_t grow_calls(leat_walk_t* w) {
   leat_output_t** former = w->calls;
   LEAT_DCHECK(w->node_count <= w->graph->node_count);
@@ -137,7 +150,7 @@ static leat_status_t grow_calls(leat_walk_t* w) {
   return leat_ok_status();
 }
 
-// Expands the calls between that are not yet.
+// Expands the calls between xs and ys that have not been tried.
 static leat_status_t expand_calls(leat_walk_t* w, bool* out_any) {
   *out_any = false;
   if (!w->options || !w->options->expand) return leat_ok_status();
@@ -151,7 +164,7 @@ static leat_status_t expand_calls(leat_walk_t* w, bool* out_any) {
   return *out_any ? grow_calls(w) : leat_ok_status();
 }
 
-// |asked| past calls.
+// |out_seen| [count] become the outputs for which |asked| stand.
 static void see_past_calls(const leat_walk_t* w, const leat_output_t* asked, int count,
                            leat_output_t* out_seen) {
   for (int i = 0; i < count; ++i) out_seen[i] = leat_walk_past_calls(w, asked[i]);

@@ -1,9 +1,18 @@
-// Conditionals, backward. Merge took what came; its gradient goes back the way that was taken: a
-// Switch on the same predicate. Switch gave to one side; its gradient is the Merge of both sides',
-// and a side without gradient counts as zeros that are made on that side only.
+// Gradients of conditionals, which are Switch and Merge nodes (section 4.4). Each is the other
+// one's mirror image:
+//
+//   forward    x ─▶ Switch(p) ─▶ (f | g) ─▶ Merge ─▶ y
+//   backward   dx ◀─ Merge ◀─ (f' | g') ◀─ Switch(p) ◀─ dy
+//
+// A Merge took the value of the branch that ran, so its gradient goes into that branch only:
+// through Switches on the same predicates. A Switch gave its value to one side, so its gradient is
+// the Merge of the gradients of both sides. If one side has no gradient, zeros take its place; they
+// must be made on that side only, since a Merge waits for one live input, and the shape that they
+// need must be live there (leat_conditional_lift). Gradients that are rows get no rows instead of
+// zeros. A Merge whose inputs no Switch tells apart is asked which input it took (its output 1).
 #include "gradient/walk.h"
 
-// |value| on |side| of |pred|.
+// |value|, live only where |pred| is |side|.
 static leat_output_t on_side(leat_builder_t* b, leat_output_t value, leat_output_t pred,
                              int32_t side) {
   LEAT_DCHECK(side == 0 || side == 1);
@@ -11,13 +20,14 @@ static leat_output_t on_side(leat_builder_t* b, leat_output_t value, leat_output
                           side);
 }
 
+// |value|, live only where all |items| hold.
 static leat_output_t descend(leat_builder_t* b, leat_output_t value, const leat_guard_t* items,
                              int count) {
   for (int i = 0; i < count; ++i) value = on_side(b, value, items[i].pred, items[i].side);
   return value;
 }
 
-// |value| of a gradient where |items| hold: each of its parts.
+// The same for a gradient, which may be rows.
 static leat_gradient_value_t descend_value(leat_builder_t* b, leat_gradient_value_t value,
                                            const leat_guard_t* items, int count) {
   value.dense = descend(b, value.dense, items, count);
@@ -29,13 +39,13 @@ static leat_gradient_value_t descend_value(leat_builder_t* b, leat_gradient_valu
 
 // ---- Zeros --------------------------------------------------------------------------------------
 
-// What zeros on the sides that were not taken are made of: a shape, or the output itself.
+// What zeros are made of on the sides that were not taken.
 typedef struct zeros_source_s {
   leat_output_t source;
-  leat_output_t zero;  // none: ZerosLike of the source
+  leat_output_t zero;  // to fill the shape |source| with; none: ZerosLike of |source|
 } zeros_source_t;
 
-// The shape of |output|, there when the output is.
+// The shape of |output|, live when the output is.
 static leat_status_t find_shape(leat_context_t* c, leat_builder_t* b, leat_output_t output,
                                 leat_output_t* out_shape) {
   leat_guard_t* items;
@@ -47,7 +57,7 @@ static leat_status_t find_shape(leat_context_t* c, leat_builder_t* b, leat_outpu
   }
   *out_shape = leat_build_shape_of(b, output);
   LEAT_RETURN_IF_ERROR(leat_builder_take_status(b));
-  // A constant is there in any case.
+  // A constant is live in any case and must be restricted; a Shape is live when |output| is.
   bool is_constant = c->walk->graph->nodes[out_shape->node].op->flags & LEAT_OP_CONSTANT;
   LEAT_RETURN_IF_ERROR(leat_guard_difference(
       c->walk, is_constant ? leat_walk_guard_of(c->walk, output) : 0, 0, &items, &count));
@@ -55,6 +65,8 @@ static leat_status_t find_shape(leat_context_t* c, leat_builder_t* b, leat_outpu
   return leat_ok_status();
 }
 
+// Zeros are made from a shape where the value of |output| would have to be kept or is a handle, or
+// for rows; else by ZerosLike.
 static leat_status_t find_zeros_source(leat_context_t* c, leat_builder_t* b, leat_output_t output,
                                        leat_gradient_value_t gradient, zeros_source_t* out) {
   int dtype = leat_build_type_of(b, output);
@@ -74,13 +86,14 @@ static leat_output_t make_zeros(leat_builder_t* b, const zeros_source_t* from,
   return leat_build_binary(b, "Fill", source, from->zero);
 }
 
+// Elements [begin, begin + count) of a vector; count -1: to the end.
 static leat_output_t part_of(leat_builder_t* b, leat_output_t vector, int begin, int count) {
   leat_output_t first = leat_build_int32_vector(b, (const int32_t[]){begin}, 1);
   leat_output_t size = leat_build_int32_vector(b, (const int32_t[]){count}, 1);
   return leat_build(b, "Slice", LEAT_INPUTS(vector, first, size), LEAT_NO_ATTRS);
 }
 
-// No rows of a tensor of |shape|.
+// A gradient of zero rows of a tensor of |shape|, with indices of the type of |like|.
 static leat_gradient_value_t make_no_rows(leat_builder_t* b, const zeros_source_t* from,
                                           leat_output_t shape, leat_gradient_value_t like) {
   leat_output_t none = leat_build_int32_vector(b, (const int32_t[]){0}, 1);
@@ -98,7 +111,7 @@ static leat_output_t merge(leat_builder_t* b, leat_output_t x, leat_output_t y) 
   return leat_build(b, "Merge", LEAT_INPUTS(x, y), LEAT_NO_ATTRS);
 }
 
-// |value| where it is, else nothing, as zeros or no rows, made of |past|.
+// Merges |value| with zeros, or no rows, that are live where |past| is.
 static leat_gradient_value_t complete(leat_builder_t* b, const zeros_source_t* from,
                                       leat_output_t past, leat_gradient_value_t value) {
   if (!leat_gradient_is_rows(value)) {
@@ -137,7 +150,7 @@ leat_status_t leat_conditional_lift(leat_context_t* c, leat_builder_t* b, leat_o
 
 // ---- Switch -------------------------------------------------------------------------------------
 
-// Both sides have a gradient.
+// Merges the gradients of both sides of a Switch.
 static leat_gradient_value_t merge_sides(leat_builder_t* b, leat_gradient_value_t* sides) {
   if (leat_gradient_is_rows(sides[0]) && leat_gradient_is_rows(sides[1])) {
     return (leat_gradient_value_t){merge(b, sides[0].dense, sides[1].dense),
@@ -185,7 +198,7 @@ leat_status_t leat_conditional_visit_merge(leat_context_t* c, int32_t node, leat
     int count;
     LEAT_RETURN_IF_ERROR(leat_guard_difference(w, leat_walk_guard_of(w, input),
                                                w->places[node].guard, &items, &count));
-    if (count == 0) {  // nothing says which input it was but the Merge itself
+    if (count == 0) {  // only the Merge itself tells which input it took
       by_index.pred = leat_build_binary(b, "Equal", (leat_output_t){node, 1},
                                         leat_build_scalar(b, LEAT_DTYPE_INT32, k));
       items = &by_index;

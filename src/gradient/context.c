@@ -1,14 +1,17 @@
-// Where gradients are built: beside the forward graph, or in the backward loop of a forward one.
-// There a forward value is not at hand; resolving finds it:
+// Where gradients are built, and how they find forward values there. In the frame of the ys a
+// forward value is simply read. In the backward loop of a forward loop it is not at hand, because
+// it belongs to another frame and the iterations run in the opposite order, so it is resolved:
 //
-//     a constant, a number   a copy in the backward loop
-//     that inference knows
-//     an invariant           entered into the backward loop
-//     any other value        kept by the forward loop, in order (history.c)
-//     a value from outside   found outside, then entered
+//   a constant, a number that inference knows   a copy in the backward loop
+//   a loop invariant                            entered into the backward loop
+//   any other value of the loop                 kept by the forward loop (history.c)
+//   a value from outside                        resolved outside, then entered
 //
-// The builder's place does that with the inputs of every node that a gradient function builds. An
-// op that only describes forward values (Shape) stays in the forward loop: its output is kept.
+// A gradient function knows none of this: it calls the builder with forward values, and the
+// builder's hook (prepare) resolves the inputs of every node before it is added. Resolved values
+// are remembered, so each is kept once. An op that only describes forward values (Shape, or an op
+// that DESCRIBES) is built in the forward loop instead, so that its small output is kept and not
+// its large input.
 #include "gradient/walk.h"
 #include "graph/inference.h"
 
@@ -19,6 +22,7 @@ static uint64_t key_of(leat_output_t value) {
   return (uint64_t)(uint32_t)value.node << 32 | (uint32_t)value.index;
 }
 
+// Whether |value| has been resolved here, and to what.
 static bool is_known(const leat_context_t* c, leat_output_t value, leat_output_t* out_here) {
   uint64_t word;
   if (!leat_word_map_get(&c->values, key_of(value), &word)) return false;
@@ -28,6 +32,7 @@ static bool is_known(const leat_context_t* c, leat_output_t value, leat_output_t
 
 // ---- Resolving ----------------------------------------------------------------------------------
 
+// Resolves |value| in the context around, and enters it as an invariant.
 static leat_status_t enter_from_outside(leat_context_t* c, leat_output_t value,
                                         leat_output_t* out_here) {
   // Where the walk begins there is nothing to enter, unless that is in a loop.
@@ -54,6 +59,7 @@ static leat_status_t copy_constant(leat_context_t* c, const leat_node_t* node,
   return b.status;
 }
 
+// Whether |value| can be had in the backward loop without keeping it.
 static bool is_invariant(const leat_context_t* c, leat_output_t value) {
   const leat_node_t* node = &c->walk->graph->nodes[value.node];
   leat_output_t unused;
@@ -62,7 +68,8 @@ static bool is_invariant(const leat_context_t* c, leat_output_t value) {
   return (node->op->flags & LEAT_OP_ENTER) && leat_node_attr_bool(node, "is_constant", false);
 }
 
-// One side of a conditional's Switch of a value that costs nothing to have here.
+// An output of a conditional's Switch whose data costs nothing to have: the Switch is repeated
+// here.
 static leat_status_t decide_again(leat_context_t* c, const leat_node_t* node, int side,
                                   leat_output_t* out_here) {
   leat_output_t data = node->inputs[0], pred = node->inputs[1];
@@ -73,7 +80,8 @@ static leat_status_t decide_again(leat_context_t* c, const leat_node_t* node, in
   return b.status;
 }
 
-// A copy of small integers that inference knows (what the Shape of a known shape is).
+// A copy of small integers that inference knows, such as the Shape of a known shape; |*out_here|
+// stays as it is when they are not known.
 static leat_status_t copy_known(leat_context_t* c, leat_output_t value, leat_output_t* out_here) {
   leat_graph_t* graph = c->walk->graph;
   int dtype = leat_graph_output_type(graph, value);
@@ -95,7 +103,7 @@ static leat_status_t copy_known(leat_context_t* c, leat_output_t value, leat_out
   return b.status;
 }
 
-// A value of the forward loop itself.
+// Resolves a value of the forward loop itself.
 static leat_status_t resolve_own(leat_context_t* c, leat_output_t value, leat_output_t* out_here) {
   const leat_walk_t* w = c->walk;
   const leat_node_t* node = &w->graph->nodes[value.node];
@@ -115,7 +123,8 @@ static leat_status_t resolve_own(leat_context_t* c, leat_output_t value, leat_ou
   return leat_output_exists(*out_here) ? leat_ok_status() : leat_history_keep(c, value, out_here);
 }
 
-// The same value, where it first was.
+// Follows |value| back through Identities that run under the same condition, so that one value is
+// kept once.
 static leat_output_t past_identities(const leat_context_t* c, leat_output_t value) {
   leat_walk_t* w = c->walk;
   for (;;) {
@@ -149,7 +158,8 @@ leat_status_t leat_context_resolve(leat_context_t* c, leat_output_t value,
 
 // ---- The builder's place ------------------------------------------------------------------------
 
-// A node that describes forward values, of which some would have to be kept, is itself one.
+// Whether a node that is to be built belongs into the forward loop: it describes values of that
+// loop, at least one of which would have to be kept otherwise.
 static bool stays_forward(const leat_context_t* c, const leat_node_spec_t* spec) {
   if (!c->loop || !(spec->op->flags & (LEAT_OP_ONLY_SHAPE | LEAT_OP_DESCRIBES))) return false;
   bool any_kept = false;
@@ -160,6 +170,7 @@ static bool stays_forward(const leat_context_t* c, const leat_node_spec_t* spec)
   return any_kept;
 }
 
+// The node runs under all conditions under which its inputs are live.
 static leat_status_t prepare_forward(leat_context_t* c, leat_node_spec_t* spec) {
   int32_t guard = 0;
   for (int k = 0; k < spec->input_count; ++k) {
@@ -172,6 +183,8 @@ static leat_status_t prepare_forward(leat_context_t* c, leat_node_spec_t* spec) 
   return leat_ok_status();
 }
 
+// The builder's hook before a node: resolves its inputs. A node that reads nothing waits for
+// |pivot|, so that it is in the loop.
 static leat_status_t prepare(void* data, leat_node_spec_t* spec) {
   leat_context_t* c = data;
   if (stays_forward(c, spec)) return prepare_forward(c, spec);
@@ -191,12 +204,14 @@ static leat_status_t prepare(void* data, leat_node_spec_t* spec) {
   return leat_ok_status();
 }
 
+// The builder's hook behind a node: notes its place.
 static leat_status_t placed(void* data, int32_t node) {
   leat_context_t* c = data;
   LEAT_DCHECK((size_t)node + 1 == c->walk->graph->node_count);
   return leat_walk_set_place(c->walk, node, c->next_frame, c->next_guard);
 }
 
+// The hook is left out where every value is read as it is.
 leat_builder_t leat_context_builder(leat_context_t* c, leat_string_view_t scope) {
   leat_builder_t b = {.graph = c->walk->graph, .scope = scope};
   if (c->site.frame > 0 || c->walk->calls) b.place = &c->place;

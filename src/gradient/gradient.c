@@ -1,9 +1,18 @@
-// The backward walk (section 4.1). Nodes "between" lie on a path from some x to some y through
-// tensors that can have a gradient (between.c). They are visited when all readers between have been
-// (region.c): a node's output gradients are then complete, are summed (parts.c), and its op's
-// function adds what its inputs get. Control flow is recovered from its nodes alone: conditionals
-// by guards.c and conditional.c, loops by loop_form.c and loop.c; context.c and history.c bring
-// forward values to where the gradient is.
+// The backward walk (section 4.1): reverse-mode differentiation of a graph. For C = sum(ys),
+//
+//   dC/dx = sum over readers r of x, and outputs y of r, of  dC/dy * dy/dx
+//
+// so the gradient of an output is complete when all of its readers on paths to the ys have been
+// visited. The walk marks these nodes (between.c), counts for each how many readers it waits for,
+// starts with the gradients of the ys, and visits a node when its count is zero (region.c): the
+// contributions to its outputs are added (parts.c), and its op's gradient function builds what its
+// inputs get. Everything that is built is ordinary graph, so a gradient can be differentiated
+// again.
+//
+// Control flow is recognised from its nodes alone, since a GraphDef has nothing else: conditionals
+// by guards.c and conditional.c, loops by loop_form.c and loop.c. Frames are visited from the frame
+// of the ys outwards, and a loop within a frame is visited as one item of it. Failure leaves nodes
+// that nothing reads.
 #include "gradient/gradient.h"
 
 #include "gradient/walk.h"
@@ -23,7 +32,8 @@ leat_status_t leat_walk_error(const leat_walk_t* w, leat_status_code_t code, int
                           LEAT_SV_ARG(n->name), LEAT_SV_ARG(n->op->name), rule);
 }
 
-// An x none of whose own inputs leads to another x: behind it nothing is asked for.
+// The walk stops at an x unless a path leads from another x through it, and at the outputs that the
+// options name.
 static void mark_stops(leat_walk_t* w) {
   for (int i = 0; i < w->x_count; ++i) {
     const leat_node_t* node = &w->graph->nodes[w->xs[i].node];
@@ -47,7 +57,7 @@ static bool has_control_flow(const leat_walk_t* w) {
   return false;
 }
 
-// The nodes that the ys need, inputs first.
+// The nodes on which the ys depend, inputs first.
 static leat_status_t order_needed(leat_walk_t* w, int32_t** out_order, size_t* out_count) {
   bool* needed;
   int32_t* order;
@@ -63,7 +73,7 @@ static leat_status_t order_needed(leat_walk_t* w, int32_t** out_order, size_t* o
   while (depth) {
     const leat_node_t* node = &w->graph->nodes[w->ready[--depth]];
     for (int k = 0; k < 2 * (node->input_count + node->control_count); ++k) {
-      // A call, and what it was expanded to.
+      // Both a call and the nodes that it was expanded to are needed.
       int32_t source = k % 2 ? leat_walk_input(w, node, k / 2).node : node->inputs[k / 2].node;
       if (needed[source]) continue;
       needed[source] = true;
@@ -79,6 +89,7 @@ static leat_status_t order_needed(leat_walk_t* w, int32_t** out_order, size_t* o
   return leat_ok_status();
 }
 
+// Finds frames, loops, shapes in loops and guards, if there is control flow between xs and ys.
 static leat_status_t recover_control_flow(leat_walk_t* w) {
   int32_t* order;
   size_t count;
@@ -110,7 +121,7 @@ static leat_status_t prepare(leat_walk_t* w) {
   return leat_arena_allocate_array(&w->arena, count, sizeof(leat_part_t**), (void**)&w->parts);
 }
 
-// The frame that all ys are in: where the gradients are, too.
+// The frame of the ys, which must be one; their gradients are built there.
 static leat_status_t find_start(const leat_walk_t* w, int32_t* out_frame) {
   *out_frame = 0;
   for (int i = 0; i < w->y_count; ++i) {
@@ -124,6 +135,7 @@ static leat_status_t find_start(const leat_walk_t* w, int32_t* out_frame) {
   return leat_ok_status();
 }
 
+// Contributes the given gradients, or ones, to the ys.
 static leat_status_t start_gradients(leat_context_t* c, const leat_output_t* grad_ys) {
   LEAT_DCHECK(c->walk->parts && c->walk->stops);
   leat_walk_t* w = c->walk;
@@ -145,7 +157,7 @@ static leat_status_t start_gradients(leat_context_t* c, const leat_output_t* gra
   return leat_ok_status();
 }
 
-// Visits the frame of the ys and those around it.
+// Visits the frame of the ys, then the frames around it.
 static leat_status_t visit_all(leat_walk_t* w, const leat_output_t* grad_ys) {
   leat_context_t c;
   int32_t frame;
@@ -179,6 +191,7 @@ static leat_status_t check_outputs(const leat_graph_t* graph, const char* what,
   return leat_ok_status();
 }
 
+// The sums of what was contributed to the xs.
 static leat_status_t collect(leat_walk_t* w, leat_gradient_value_t* out_gradients) {
   for (int i = 0; i < w->x_count; ++i) {
     leat_builder_t builder = {.graph = w->graph};

@@ -1,17 +1,21 @@
-// Conditionals, recovered: what must have been decided for a node to run. A guard is a chain of
-// items "pred is side", outermost first:
+// Under which conditions a node runs: conditionals, recovered from Switch and Merge nodes. A
+// condition is a guard, a chain of items "pred is side" from the outermost to the innermost
+// conditional:
 //
-//     x ── Switch(p) ─ true ── f ──┐            f runs under (p is 1)
-//              └──── false ── g ───┴ Merge      Merge under what its inputs have in common: nothing
+//   x ── Switch(p) ─ true ── f ──┐            f runs under (p is 1)
+//            └──── false ── g ───┴ Merge      Merge under what all inputs share: nothing
 //
-// A node runs under all that its inputs run under, control inputs too. Within a loop guards begin
-// anew: the switches that LoopCond decides count for nothing.
+// A node runs when all of its inputs are live, so it runs under the union of their guards, control
+// inputs included; an output of a Switch has one item more than the Switch. Inside a loop guards
+// begin anew at its Enters, and Switches that LoopCond decides add nothing. Guards are interned in
+// a tree, which makes equal conditions equal numbers if they nest in the same order.
 #include "gradient/walk.h"
 
 #include <string.h>
 
-#define MAX_DEPTH 1000  // of conditionals within conditionals: guards are walked along
+#define MAX_DEPTH 1000  // conditionals within conditionals: chains are walked
 
+// The predicate without Identities before it, so that one predicate has one name.
 static leat_output_t see_through(const leat_walk_t* w, leat_output_t pred) {
   const leat_node_t* node = &w->graph->nodes[pred.node];
   while (node->op->flags & LEAT_OP_PASS_THROUGH) {
@@ -23,7 +27,7 @@ static leat_output_t see_through(const leat_walk_t* w, leat_output_t pred) {
   return pred;
 }
 
-// Guard |parent| with one item more.
+// The guard that says what |parent| says and that |pred| is |side|; made when it is new.
 static leat_status_t extend(leat_walk_t* w, int32_t parent, leat_output_t pred, int32_t side,
                             int32_t* out_guard) {
   for (int32_t g = w->guards[parent].first_child; g >= 0; g = w->guards[g].next) {
@@ -95,7 +99,7 @@ leat_status_t leat_guard_join(leat_walk_t* w, int32_t a, int32_t b, int32_t* out
   return leat_ok_status();
 }
 
-// What |a| says and |b| says too.
+// The guard that says what both |a| and |b| say, in the order of |a|.
 static leat_status_t meet(leat_walk_t* w, int32_t a, int32_t b, int32_t* out_guard) {
   leat_guard_t* items;
   int count;
@@ -110,13 +114,14 @@ static leat_status_t meet(leat_walk_t* w, int32_t a, int32_t b, int32_t* out_gua
 
 // ---- Nodes --------------------------------------------------------------------------------------
 
+// Whether the Switch |decide| belongs to a loop variable.
 static bool is_decided_by_loop(const leat_walk_t* w, const leat_node_t* decide) {
   LEAT_DCHECK(decide->input_count == 2);
   int32_t pred = decide->inputs[1].node;
   return w->graph->nodes[pred].op->flags & LEAT_OP_LOOP_CONDITION;
 }
 
-// Of an output; of a node that is a control input.
+// The guard under which |source| is live: an output, or a node as a control input.
 static leat_status_t guard_of_source(leat_walk_t* w, leat_output_t source, int32_t* out_guard) {
   const leat_node_t* node = &w->graph->nodes[source.node];
   *out_guard = 0;
@@ -131,11 +136,12 @@ static leat_status_t guard_of_source(leat_walk_t* w, leat_output_t source, int32
 int32_t leat_walk_guard_of(leat_walk_t* w, leat_output_t output) {
   if (!w->guards || (size_t)output.node >= w->place_count) return 0;
   int32_t guard;
-  leat_status_t status = guard_of_source(w, output, &guard);  // it was met before
+  leat_status_t status = guard_of_source(w, output, &guard);  // find_guard has made it
   leat_status_free(status);
   return guard;
 }
 
+// What the inputs have in common, the one that closes a loop aside.
 static leat_status_t guard_of_merge(leat_walk_t* w, const leat_node_t* node, int32_t* out_guard) {
   int32_t own;
   for (int k = 0; k < node->input_count; ++k) {
@@ -148,11 +154,12 @@ static leat_status_t guard_of_merge(leat_walk_t* w, const leat_node_t* node, int
   return leat_ok_status();
 }
 
+// Notes the guard of node |index|, whose inputs have theirs.
 static leat_status_t find_guard(leat_walk_t* w, int32_t index) {
   const leat_node_t* node = &w->graph->nodes[index];
   int32_t guard = 0, own;
   int first = 0;
-  if (node->op->flags & LEAT_OP_CONTROL_TRIGGER) return leat_ok_status();  // runs in any case
+  if (node->op->flags & LEAT_OP_CONTROL_TRIGGER) return leat_ok_status();  // runs always
   if (node->op->flags & LEAT_OP_EXIT) {
     w->places[index].guard = w->loops[w->frames.runs_in[index]].guard;
     return leat_ok_status();
@@ -171,7 +178,7 @@ static leat_status_t find_guard(leat_walk_t* w, int32_t index) {
     leat_loop_t* loop = &w->loops[w->frames.outputs_in[index]];
     return leat_guard_join(w, loop->guard, guard, &loop->guard);
   }
-  // Both sides, so that they need not be made when they are asked for.
+  // The guards of both sides are made now, so that leat_walk_guard_of cannot fail later.
   if (!(node->op->flags & LEAT_OP_SWITCH)) return leat_ok_status();
   LEAT_RETURN_IF_ERROR(guard_of_source(w, (leat_output_t){index, 0}, &own));
   return guard_of_source(w, (leat_output_t){index, 1}, &own);

@@ -1,15 +1,20 @@
-// Accumulators: what the forward loop computes in each iteration is pushed on a list, a variable
-// that the loop gets; the backward loop starts with that list and pops it, latest first.
+// Accumulators: how a backward loop gets the values of the forward iterations. The forward loop
+// gets a variable that is a list and pushes the value of each iteration; the backward loop starts
+// with the final list and pops it, so it sees the values in reverse order, as its iterations need
+// them.
 //
-//     forward     list ─▶ push(value) ─▶ next          backward    list ─▶ pop ─▶ next
-//                                                                           └─▶ value
+//   forward     list ─▶ push(value) ─▶ next          backward    list ─▶ pop ─▶ next
+//                                                                         └─▶ value
 //
-// All of it is plain dataflow, so that it can be differentiated again. A value that is there only
-// under a guard is pushed and popped under it; else the list goes past. For a loop within a loop
-// the list itself is a value of the outer iteration, and is kept in turn.
+// Both are plain dataflow on variants (TensorList ops), not side effects on a stack, so that the
+// result can be differentiated again and pruned like anything else. A value that is live only under
+// a guard is pushed and popped under that guard, and otherwise the list goes past by a Switch and a
+// Merge. For a loop within a loop the final list is itself a value of the outer iteration, and the
+// outer context keeps it in turn.
 #include "gradient/walk.h"
 
-// Something outside of the loop, in the forward graph, that runs when the loop does.
+// Finds or makes a node outside of the loop that runs when the loop does: an Identity of what the
+// most guarded Enter reads. None is needed for a loop that always runs.
 static leat_status_t find_outside(leat_loop_t* loop) {
   leat_walk_t* w = loop->site.walk;
   if (loop->outside >= 0 || (loop->site.parent_frame == 0 && loop->guard == 0)) {
@@ -38,6 +43,7 @@ leat_status_t leat_loop_outside_builder(leat_loop_t* loop, leat_builder_t* out_b
   return leat_ok_status();
 }
 
+// An empty list outside of |loop|, of elements of any shape.
 static leat_status_t empty_list(leat_loop_t* loop, int dtype, leat_output_t* out_list) {
   leat_builder_t b;
   LEAT_RETURN_IF_ERROR(leat_loop_outside_builder(loop, &b));
@@ -53,13 +59,15 @@ static leat_status_t empty_list(leat_loop_t* loop, int dtype, leat_output_t* out
 
 // ---- Past a guard -------------------------------------------------------------------------------
 
-// A list on its way to the place where a guard holds; |past| is what goes by, innermost last.
+// The way of a list to where a guard holds: through a Switch for each item. |past| are the other
+// outputs of the Switches, on which the list goes by, innermost last.
 typedef struct detour_s {
   leat_guard_t* items;
   leat_output_t* past;
   int count;
 } detour_t;
 
+// The list where the guard holds.
 static leat_output_t split(leat_context_t* c, leat_builder_t* b, int32_t frame,
                            detour_t* detour, leat_output_t list) {
   for (int i = 0; i < detour->count; ++i) {
@@ -73,6 +81,7 @@ static leat_output_t split(leat_context_t* c, leat_builder_t* b, int32_t frame,
   return list;
 }
 
+// The list from either way, by a Merge for each Switch.
 static leat_output_t rejoin(leat_context_t* c, leat_builder_t* b, int32_t frame,
                             const detour_t* detour, leat_output_t list) {
   for (int i = detour->count - 1; i >= 0; --i) {
@@ -84,6 +93,7 @@ static leat_output_t rejoin(leat_context_t* c, leat_builder_t* b, int32_t frame,
 
 // ---- Both loops ---------------------------------------------------------------------------------
 
+// Adds the list to the forward loop; |*out_list| becomes its last value, outside.
 static leat_status_t push(leat_context_t* c, leat_output_t value, int dtype, detour_t* detour,
                           leat_output_t* out_list) {
   const leat_site_t* site = &c->loop->site;
@@ -101,6 +111,7 @@ static leat_status_t push(leat_context_t* c, leat_output_t value, int dtype, det
   return b.status;
 }
 
+// Adds the list to the backward loop; |*out_value| becomes the value in each iteration.
 static leat_status_t pop(leat_context_t* c, leat_output_t list, int dtype, detour_t* detour,
                          leat_output_t* out_value) {
   const leat_site_t* site = &c->site;

@@ -1,30 +1,35 @@
-// Loops, backward. The forward loop gets a counter; the backward one runs as often:
+// Gradients of loops (section 4.4 describes the loops). The forward loop counts its iterations,
+// unless it does so already, and a backward loop runs as often:
 //
-//     forward:   v ─▶ Enter ─▶ Merge ─▶ Switch ─▶ body ─▶ NextIteration      Exit ─▶ y
-//     backward:  dv ◀─ Exit ◀─ Switch ◀─ Merge ◀─ body' ◀─ NextIteration     Enter ◀─ dy
+//   forward:   v ─▶ Enter ─▶ Merge ─▶ Switch ─▶ body ─▶ NextIteration      Exit ─▶ y
+//   backward:  dv ◀─ Exit ◀─ Switch ◀─ Merge ◀─ body' ◀─ NextIteration     Enter ◀─ dy
 //
-// A variable's gradient enters where the variable left, goes back through the body once an
-// iteration, and leaves where the variable entered. What the loop does not change (an Enter that
-// is_constant) gets the sum over the iterations, which an accumulator adds up; rows are gathered in
-// lists and joined when the loop is over.
+// The gradient of a loop variable enters where the variable leaves, goes back through the body once
+// in each iteration, and leaves where the variable enters. With v_n = f(v_{n-1}, c): dv_{n-1} =
+// df/dv * dv_n, and for an invariant c (an Enter that is_constant) dc = sum over n of df/dc * dv_n,
+// which an additional variable of the backward loop adds up. Gradients that are rows are pushed on
+// lists and joined behind the loop, since their number is not known before. The body's gradient is
+// built by region.c in a context of its own, which resolves forward values (context.c); a loop
+// within the body is visited from there, recursively.
 #include "gradient/walk.h"
 
-#define MAX_DEPTH 200  // of loops within loops: the walk is recursive there
+#define MAX_DEPTH 200  // loops within loops, since the walk is recursive there
 
+// One loop while its gradient is built.
 typedef struct backward_s {
   leat_context_t* outer;
-  leat_context_t inner;
+  leat_context_t inner;  // in the backward loop
   leat_loop_t* loop;
   leat_walk_t* w;
-  leat_output_t count;    // iterations, outside the backward loop
-  leat_builder_t b;       // outside; its nodes run when the loop does
+  leat_output_t count;  // the number of iterations, outside of the backward loop
+  leat_builder_t b;     // of nodes outside of it that run when the loop does
 } backward_t;
 
 // ---- The counter --------------------------------------------------------------------------------
 
-// A constant 1 that each iteration of |site| has.
+// A constant 1 in every iteration of |site|: it waits for node |beside|, which runs in each.
 static leat_output_t one_beside(const leat_site_t* site, leat_builder_t* b, int32_t beside) {
-  // The control inputs that the builder had are not put back.
+  // The builder's own control inputs are overwritten here, so it must have none.
   LEAT_DCHECK(b->control_count == 0);
   b->control_inputs = &beside;
   b->control_count = 1;
@@ -34,6 +39,7 @@ static leat_output_t one_beside(const leat_site_t* site, leat_builder_t* b, int3
   return one;
 }
 
+// Makes op(v, one) the next value of |v|.
 static leat_output_t step(const leat_site_t* site, leat_builder_t* b, const char* op,
                           leat_site_variable_t v, leat_output_t one) {
   leat_output_t next = leat_build_binary(b, op, v.body, one);
@@ -42,6 +48,7 @@ static leat_output_t step(const leat_site_t* site, leat_builder_t* b, const char
   return next;
 }
 
+// What |value| is before Identities and Enters.
 static leat_output_t see_through(const leat_graph_t* graph, leat_output_t value) {
   const leat_node_t* node = &graph->nodes[value.node];
   while (node->op->flags & (LEAT_OP_PASS_THROUGH | LEAT_OP_ENTER)) {
@@ -51,13 +58,15 @@ static leat_output_t see_through(const leat_graph_t* graph, leat_output_t value)
   return value;
 }
 
+// Whether |value| is the int32 constant |wanted|.
 static bool is_int32(const leat_graph_t* graph, leat_output_t value, int32_t wanted) {
   const leat_tensor_t* found = leat_node_constant(&graph->nodes[see_through(graph, value).node]);
   return found && found->dtype == LEAT_DTYPE_INT32 && found->shape.rank == 0 &&
          *leat_tensor_data(found, int32_t) == wanted;
 }
 
-// Many loops count already: a variable that starts with 0 and becomes one more.
+// Whether a variable counts iterations already, as many loops do: it starts with 0, and 1 is added
+// in each iteration.
 static bool counts(const leat_graph_t* graph, const leat_loop_variable_t* v) {
   const leat_node_t* add = &graph->nodes[graph->nodes[v->next].inputs[0].node];
   if (v->decide < 0 || !leat_string_view_starts_with(add->op->name, LEAT_SV("Add")) ||
@@ -74,6 +83,7 @@ static bool counts(const leat_graph_t* graph, const leat_loop_variable_t* v) {
   return false;
 }
 
+// The number of iterations of |loop|, outside of it. A counter is added when there is none.
 static leat_status_t count_iterations(leat_loop_t* loop, leat_output_t* out_count) {
   LEAT_DCHECK(loop->site.frame > 0);
   const leat_site_t* site = &loop->site;
@@ -94,14 +104,14 @@ static leat_status_t count_iterations(leat_loop_t* loop, leat_output_t* out_coun
   return b.status;
 }
 
-// The frame that goes on while the count is not down to 0.
+// Makes the frame of the backward loop, whose counter goes from the number of iterations down to 0.
 static leat_status_t open_backward(backward_t* t) {
   leat_site_t* site = &t->inner.site;
   leat_output_t count;
   LEAT_RETURN_IF_ERROR(count_iterations(t->loop, &count));
   *site = (leat_site_t){.walk = t->w, .frame = t->w->frame_count++,
                         .parent_frame = t->outer->site.frame,
-                        .name = t->w->graph->nodes[count.node].name,  // no other frame's
+                        .name = t->w->graph->nodes[count.node].name,  // unique: a node has it
                         .parallel_iterations = t->loop->site.parallel_iterations,
                         .pred = LEAT_OUTPUT_NONE, .scope = t->loop->site.scope};
   LEAT_RETURN_IF_ERROR(leat_context_resolve(t->outer, count, &t->count));
@@ -127,11 +137,13 @@ static leat_status_t open_backward(backward_t* t) {
 
 // ---- Variables ----------------------------------------------------------------------------------
 
+// Whether a gradient flows through the variable.
 static bool takes_part(const leat_walk_t* w, const leat_loop_variable_t* v) {
   return w->between[v->merge];
 }
 
-// Gradients of Exits become those of what the Exits read.
+// Moves the gradients of Exits to what the Exits read, which must be last values of variables.
+// |*out_any|: there is one.
 static leat_status_t take_exits(backward_t* t, bool* out_any) {
   leat_walk_t* w = t->w;
   leat_builder_t b = leat_context_builder(t->outer, t->loop->site.scope);
@@ -157,7 +169,8 @@ static leat_status_t take_exits(backward_t* t, bool* out_any) {
   return leat_ok_status();
 }
 
-// A variable that nothing reads behind the loop may still matter in it: it starts with zeros.
+// The initial gradient of a variable that nothing reads behind the loop. It may still matter in the
+// loop, so it starts with zeros, of the shape of its last value.
 static leat_output_t zeros_at_last(backward_t* t, leat_output_t last) {
   leat_builder_t plain = leat_site_builder(&t->loop->site);
   if (t->b.status) return LEAT_OUTPUT_NONE;
@@ -167,6 +180,8 @@ static leat_output_t zeros_at_last(backward_t* t, leat_output_t last) {
   return leat_build_zeros_of(&t->b, exit);
 }
 
+// Gives each variable that takes part a gradient variable in the backward loop, and contributes it
+// to what the variable's NextIteration reads.
 static leat_status_t open_variables(backward_t* t) {
   leat_walk_t* w = t->w;
   for (int i = 0; i < t->loop->variable_count; ++i) {
@@ -195,7 +210,7 @@ static leat_status_t open_variables(backward_t* t) {
   return leat_ok_status();
 }
 
-// What came out of the loop goes to the value that the loop was entered with.
+// Contributes what came out of the backward loop to the value that |enter| reads.
 static leat_status_t hand_out(backward_t* t, int32_t enter, leat_gradient_value_t value) {
   LEAT_DCHECK(enter >= 0 && (t->w->graph->nodes[enter].op->flags & LEAT_OP_ENTER));
   leat_walk_t* w = t->w;
@@ -207,6 +222,8 @@ static leat_status_t hand_out(backward_t* t, int32_t enter, leat_gradient_value_
   return leat_walk_add_part(w, entered, value);
 }
 
+// Behind the walk of the body: the gradient of a variable's value in an iteration is that of the
+// iteration before.
 static leat_status_t close_variables(backward_t* t) {
   leat_walk_t* w = t->w;
   for (int i = 0; i < t->loop->variable_count; ++i) {
@@ -217,7 +234,7 @@ static leat_status_t close_variables(backward_t* t) {
     LEAT_DCHECK(v->decide >= 0 && leat_output_exists(v->back.merge));
     leat_output_t merge = {v->merge, 0}, body = {v->decide, 1};
     leat_builder_t b = leat_context_builder(&t->inner, t->inner.site.scope);
-    // A reader of the Merge sees the same value.
+    // The Merge has the same value as the Switch's output, so their gradients are added.
     LEAT_RETURN_IF_ERROR(leat_walk_sum_parts(w, &b, merge, &sum));
     LEAT_RETURN_IF_ERROR(leat_walk_add_part(w, body, sum));
     LEAT_RETURN_IF_ERROR(leat_walk_sum_parts(w, &b, body, &sum));
@@ -235,7 +252,8 @@ static leat_status_t close_variables(backward_t* t) {
 
 // ---- Invariants ---------------------------------------------------------------------------------
 
-// An accumulator: |initial|, and op(what there is, |more|) in each iteration.
+// An additional variable of the backward loop: |initial|, then op(value, |more|) in each iteration;
+// its last value.
 static leat_output_t accumulate(backward_t* t, leat_builder_t* b, const char* op,
                                 leat_output_t initial, leat_output_t more) {
   const leat_site_t* site = &t->inner.site;
@@ -251,7 +269,7 @@ static leat_output_t accumulate(backward_t* t, leat_builder_t* b, const char* op
   return exit;
 }
 
-// The parts of all iterations, one behind the other; |row_shape|: [-1, ...].
+// |part| of all iterations, one behind the other; |row_shape| is [-1, ...], the shape of the rows.
 static leat_output_t gather(backward_t* t, leat_builder_t* b, leat_output_t part,
                             leat_output_t row_shape) {
   int dtype = leat_build_type_of(b, part);
@@ -271,6 +289,7 @@ static leat_output_t gather(backward_t* t, leat_builder_t* b, leat_output_t part
                     LEAT_ATTRS(LEAT_TYPE("element_dtype", dtype)));
 }
 
+// The rows of all iterations as one gradient of |entered|.
 static leat_gradient_value_t gather_rows(backward_t* t, leat_builder_t* b, leat_output_t entered,
                                          leat_gradient_value_t rows) {
   leat_builder_t* out = &t->b;
@@ -290,6 +309,7 @@ static leat_gradient_value_t gather_rows(backward_t* t, leat_builder_t* b, leat_
                                  gather(t, b, rows.indices, minus), shape};
 }
 
+// The gradient of an invariant: the sum over the iterations, contributed outside.
 static leat_status_t sum_invariant(backward_t* t, int32_t enter) {
   leat_walk_t* w = t->w;
   leat_gradient_value_t sum, total;

@@ -1,9 +1,14 @@
-// Loops, recovered from their nodes. A frame is a loop when each Merge that a NextIteration leads
-// to has one Enter beside it and one LoopCond decides the Switches:
+// Recognises loops from their nodes. A frame is a loop if each Merge to which a NextIteration leads
+// has exactly one Enter beside it, and one LoopCond decides the Switches:
 //
-//     Enter ─▶ Merge ─▶ Switch(LoopCond) ─┬ false ─▶ Exit
-//                ▲                        └ true ─▶ body ─▶ NextIteration ─┐
-//                └─────────────────────────────────────────────────────────┘
+//   Enter ─▶ Merge ─▶ Switch(LoopCond) ─┬ false ─▶ Exit
+//              ▲                        └ true ─▶ body ─▶ NextIteration ─┐
+//              └─────────────────────────────────────────────────────────┘
+//
+// Each such Merge is a loop variable. This is the form that TensorFlow's while_loop builds; the
+// executor runs other forms too, but they have no gradient here and are INVALID_ARGUMENT if a
+// gradient must pass. A Switch is assigned to its variable afterwards, because LoopCond may come
+// behind it in the order.
 #include "gradient/walk.h"
 
 static leat_status_t bad_merge(const leat_walk_t* w, int32_t node) {
@@ -11,6 +16,7 @@ static leat_status_t bad_merge(const leat_walk_t* w, int32_t node) {
                          "its inputs close a loop, must be one Enter and one NextIteration");
 }
 
+// Notes the variable of |merge|, which closes a loop; its Switch is found later.
 static leat_status_t add_variable(leat_walk_t* w, int32_t merge) {
   const leat_node_t* node = &w->graph->nodes[merge];
   leat_loop_variable_t v = {-1, merge, -1, -1, {{0, 0}, {0, 0}, {0, 0}}};
@@ -30,7 +36,7 @@ static leat_status_t add_variable(leat_walk_t* w, int32_t merge) {
   return leat_ok_status();
 }
 
-// Variables before their Switches; what LoopCond says.
+// Links the nodes of each loop, and finds its variables and its LoopCond.
 static leat_status_t find_parts(leat_walk_t* w, const int32_t* order, size_t count) {
   for (size_t i = 0; i < count; ++i) {
     const leat_node_t* node = &w->graph->nodes[order[i]];
@@ -58,8 +64,9 @@ static leat_loop_variable_t* find_variable(leat_loop_t* loop, int32_t merge) {
   return NULL;
 }
 
+// Finds the Switch of each variable, which LoopCond decides.
 static void find_switches(leat_walk_t* w, leat_loop_t* loop) {
-  // Loop 0 is what is in no loop.
+  // Loop 0 stands for what is outside of all loops.
   LEAT_DCHECK(loop != w->loops);
   for (int32_t n = loop->first_node; n >= 0; n = w->next_in_loop[n]) {
     const leat_node_t* node = &w->graph->nodes[n];
@@ -70,6 +77,7 @@ static void find_switches(leat_walk_t* w, leat_loop_t* loop) {
   }
 }
 
+// Prepares the record of the loop in |frame|, with room for its variables.
 static leat_status_t describe(leat_walk_t* w, int32_t frame, const int32_t* variable_counts) {
   LEAT_DCHECK(frame >= 0 && frame < w->frames.count && variable_counts[frame] >= 0);
   leat_loop_t* loop = &w->loops[frame];

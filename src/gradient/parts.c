@@ -1,4 +1,8 @@
-// Contributions to the gradient of each output, and their sums: one AddN, or rows joined.
+// Contributions to the gradient of each output, and their sums. A reader of an output contributes
+// one gradient; when all have, the sum is one AddN, or, where all contributions are rows, one
+// concatenation of the rows and of the indices (repeated indices add up by definition).
+// Contributions are kept in the order in which they come, so that sums of floats do not depend on
+// addresses. The sum takes the place of the contributions, because it may be asked for twice.
 #include "gradient/walk.h"
 
 leat_status_t leat_walk_add_part(leat_walk_t* w, leat_output_t output,
@@ -27,7 +31,7 @@ bool leat_walk_has_parts(const leat_walk_t* w, leat_output_t output) {
   return w->parts[output.node] && w->parts[output.node][output.index];
 }
 
-// Rows of several contributions, one behind the other.
+// The rows of all contributions, one behind the other.
 static leat_gradient_value_t join_rows(leat_builder_t* b, const leat_part_t* first,
                                        leat_output_t* scratch, int count) {
   leat_gradient_value_t sum = first->value;

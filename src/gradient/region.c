@@ -1,17 +1,22 @@
-// The backward walk of one frame: a node's function is called when all its readers have been, with
-// the sums of what they contributed; a loop within is one item among the nodes.
+// The backward walk of one frame. An item is a node of the frame, or a whole loop within it; it is
+// visited when all of its readers between xs and ys have been, which makes its gradient complete.
+// Ready items wait in a list and are taken in order. Visiting a node adds up the contributions to
+// its outputs, calls its op's gradient function, and contributes the results to its inputs; control
+// flow nodes have functions of their own (conditional.c, loop.c). A node that got no contribution
+// is passed over, but still counts as a reader of its inputs. If some item never becomes ready, the
+// frame has a cycle that is not a loop.
 #include "gradient/walk.h"
 
 typedef struct region_s {
   leat_context_t* c;
   leat_walk_t* w;
-  int32_t* ready;  // items
+  int32_t* ready;  // items in the order in which they became ready
   size_t ready_count;
-  bool* queued;
+  bool* queued;  // [item] it is in |ready|, or was
 } region_t;
 
-// The function that says how gradients go through |node|: its op's, unless the attribute that
-// Python's gradient_override_map sets names another op.
+// The gradient function of a node: its op's, unless attribute "_gradient_op_type", which Python's
+// gradient_override_map sets, names another op.
 static leat_status_t find_gradient(const leat_walk_t* w, int32_t index,
                                    leat_gradient_fn_t* out_fn) {
   const leat_node_t* node = &w->graph->nodes[index];
@@ -71,6 +76,9 @@ static leat_output_t bind(leat_builder_t* b, leat_output_t value, leat_output_t 
   return value;
 }
 
+// Contributes |gradients| to the inputs of node |index|, made live whenever the inputs are. |alive|
+// is a value that is there when the gradient is wanted; nodes from |first_new| on were added by the
+// gradient function.
 static leat_status_t pass_on(leat_context_t* c, int32_t index, leat_builder_t* b,
                              int32_t first_new, leat_output_t alive,
                              leat_gradient_value_t* gradients) {
@@ -99,7 +107,8 @@ static leat_status_t pass_on(leat_context_t* c, int32_t index, leat_builder_t* b
   return leat_ok_status();
 }
 
-// What a loop of another's gradient popped from a stack: nothing says where it was pushed.
+// UNIMPLEMENTED when a gradient must pass a stack: TensorFlow's older loop gradients pop values
+// from stacks, and nothing in the graph tells where a value was pushed.
 static leat_status_t check_stacks(const leat_context_t* c, int32_t index) {
   const leat_walk_t* w = c->walk;
   const leat_node_t* node = &w->graph->nodes[index];
@@ -116,6 +125,7 @@ static leat_status_t check_stacks(const leat_context_t* c, int32_t index) {
   return leat_ok_status();
 }
 
+// Calls the gradient function of node |index| and contributes what it set.
 static leat_status_t call_gradient(leat_context_t* c, int32_t index, leat_output_t alive,
                                    const leat_gradient_value_t* output_gradients,
                                    leat_builder_t* builder) {
@@ -131,7 +141,7 @@ static leat_status_t call_gradient(leat_context_t* c, int32_t index, leat_output
   int32_t first_new = (int32_t)w->graph->node_count;
   leat_gradient_t g = {*builder, index, output_gradients, gradients};
   leat_status_t status = fn(&g);
-  // Many return the builder's own.
+  // Many functions return the builder's status itself, which must not be joined with itself.
   if (status != g.builder.status) status = leat_status_join(status, g.builder.status);
   if (!status) status = pass_on(c, index, builder, first_new, alive, gradients);
   if (!status) return leat_ok_status();
@@ -140,6 +150,7 @@ static leat_status_t call_gradient(leat_context_t* c, int32_t index, leat_output
                               LEAT_SV_ARG(node->name), LEAT_SV_ARG(node->op->name));
 }
 
+// A node that is not control flow.
 static leat_status_t visit_plain(leat_context_t* c, int32_t index, leat_builder_t* builder) {
   leat_walk_t* w = c->walk;
   int outputs = w->graph->nodes[index].output_count;
@@ -156,7 +167,8 @@ static leat_status_t visit_plain(leat_context_t* c, int32_t index, leat_builder_
   return call_gradient(c, index, alive, gradients, builder);
 }
 
-// Within one iteration, what a variable was before is another matter.
+// Whether some x is outside of the region. Then a gradient from inside a loop would have to pass
+// the loop's earlier iterations.
 static bool asks_outside(const leat_context_t* c) {
   for (int i = 0; i < c->walk->x_count; ++i) {
     if (leat_walk_frame_of(c->walk, c->walk->xs[i].node) != c->region) return true;
@@ -164,7 +176,8 @@ static bool asks_outside(const leat_context_t* c) {
   return false;
 }
 
-// Control flow that is not the loop's own.
+// A control flow node. Those that make up a loop are the work of loop.c; others pass gradients here
+// or in conditional.c.
 static leat_status_t visit_flow(leat_context_t* c, int32_t index, leat_builder_t* b) {
   leat_walk_t* w = c->walk;
   const leat_node_t* node = &w->graph->nodes[index];
@@ -187,7 +200,7 @@ static leat_status_t visit_flow(leat_context_t* c, int32_t index, leat_builder_t
     LEAT_RETURN_IF_ERROR(leat_walk_sum_parts(w, b, (leat_output_t){index, 0}, &value));
     return leat_walk_add_part(w, leat_walk_input(w, &w->graph->nodes[index], 0), value);
   }
-  return leat_ok_status();  // Exit and Enter are the loop's
+  return leat_ok_status();  // loop.c takes Exits and Enters
 }
 
 static leat_status_t visit_node(leat_context_t* c, int32_t index) {
@@ -205,6 +218,7 @@ static leat_status_t visit_node(leat_context_t* c, int32_t index) {
 
 // ---- Items --------------------------------------------------------------------------------------
 
+// Makes |item| ready unless it waits for readers or was ready before.
 static void enqueue(region_t* r, int32_t item) {
   LEAT_DCHECK(item >= 0 && (size_t)item < r->w->node_count + (size_t)r->w->frames.count + 1);
   if (r->queued[item] || r->w->pending[item]) return;
@@ -213,6 +227,7 @@ static void enqueue(region_t* r, int32_t item) {
   r->ready[r->ready_count++] = item;
 }
 
+// The node has been visited: one reader of each of its inputs is done.
 static void settle_inputs(region_t* r, int32_t index) {
   const leat_walk_t* w = r->w;
   const leat_node_t* node = &w->graph->nodes[index];
@@ -222,13 +237,13 @@ static void settle_inputs(region_t* r, int32_t index) {
     if ((size_t)source.node >= w->node_count) continue;
     if (!leat_walk_edge_counts(w, node, source)) continue;
     int32_t item = leat_walk_item_of(w, source);
-    // Each reader counts once.
+    // leat_walk_count_pending has counted this edge.
     LEAT_DCHECK(w->pending[item] > 0);
     if (--w->pending[item] == 0) enqueue(r, item);
   }
 }
 
-// The Enters of a loop that is done read values of this region.
+// A loop has been visited: its Enters are readers of values of this region.
 static void settle_loop(region_t* r, const leat_loop_t* loop) {
   for (int32_t n = loop->first_node; n >= 0; n = r->w->next_in_loop[n]) {
     if (r->w->graph->nodes[n].op->flags & LEAT_OP_ENTER) settle_inputs(r, n);
@@ -246,12 +261,13 @@ static leat_status_t visit_items(region_t* r) {
       continue;
     }
     LEAT_RETURN_IF_ERROR(visit_node(r->c, item));
-    // What an Enter reads lies outside.
+    // The input of an Enter is outside; it is settled when the loop is done.
     if (!(w->graph->nodes[item].op->flags & LEAT_OP_ENTER)) settle_inputs(r, item);
   }
   return leat_ok_status();
 }
 
+// Makes ready what waits for no reader.
 static void enqueue_first(region_t* r) {
   leat_walk_t* w = r->w;
   if (!w->loops) {
@@ -279,7 +295,8 @@ static leat_status_t check_all_visited(const region_t* r) {
   return leat_ok_status();
 }
 
-// Gradients that were asked for of values in a loop can be summed only here.
+// Sums the gradients of xs that are in this loop: the nodes of the sum must stand in its frame, and
+// later the context is another one.
 static leat_status_t sum_asked(leat_context_t* c) {
   leat_walk_t* w = c->walk;
   leat_builder_t b = leat_context_builder(c, c->site.scope);

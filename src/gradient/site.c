@@ -1,8 +1,10 @@
-// Variables added to a loop:
+// Variables that the walk adds to a loop, forward (accumulators, counters) or backward (gradients):
 //
-//     initial ─ Enter ─ Merge ─ Switch(LoopCond) ─ true ─▶ body ... next ─ NextIteration ─┐
-//                         ▲                └ false ─▶ last ─ Exit                        │
-//                         └──────────────────────────────────────────────────────────────┘
+//   initial ─ Enter ─ Merge ─ Switch(LoopCond) ─ true ─▶ body ... next ─ NextIteration ─┐
+//                       ▲                └ false ─▶ last ─ Exit                        │
+//                       └──────────────────────────────────────────────────────────────┘
+//
+// The frame and the place of every node are noted, because context.c must know where a value is.
 #include "gradient/walk.h"
 
 leat_builder_t leat_site_builder(const leat_site_t* site) {
@@ -15,6 +17,7 @@ void leat_site_place(const leat_site_t* site, leat_builder_t* b, leat_output_t o
   b->status = leat_walk_set_place(site->walk, output.node, frame, 0);
 }
 
+// Adds a node whose outputs are in the loop.
 static leat_output_t build(const leat_site_t* site, leat_builder_t* b, const char* op,
                            leat_outputs_t inputs, leat_attrs_t attrs) {
   leat_output_t output = leat_build(b, op, inputs, attrs);
@@ -36,7 +39,7 @@ leat_site_variable_t leat_site_open(const leat_site_t* site, leat_builder_t* b,
                                     leat_output_t initial) {
   leat_site_variable_t v = {LEAT_OUTPUT_NONE, LEAT_OUTPUT_NONE, LEAT_OUTPUT_NONE};
   leat_output_t enter = leat_site_enter(site, b, initial, false);
-  // The second input is the next value, when that is known.
+  // The Enter stands for the second input until leat_site_close sets the next value.
   v.merge = build(site, b, "Merge", LEAT_INPUTS(enter, enter), LEAT_NO_ATTRS);
   if (!leat_output_exists(site->pred)) return v;
   v.last = build(site, b, "Switch", LEAT_INPUTS(v.merge, site->pred), LEAT_NO_ATTRS);

@@ -1,5 +1,19 @@
-// What the parts of the backward walk share: gradient.c is the walk, guards.c and conditional.c
-// conditionals, loop.c loops, context.c forward values in the backward loop.
+// The state of one backward walk, and the interface between the files of this folder. Only they
+// include it.
+//
+//   gradient.c      the entry: preparation, frames from the ys outwards, the results
+//   between.c       which nodes lie on paths from xs to ys; expansion of calls among them
+//   region.c        the walk over the nodes of one frame
+//   parts.c         contributions to a gradient, and their sums
+//   guards.c        under which conditions a node runs
+//   conditional.c   gradients of Switch and Merge
+//   loop_form.c     loops recognised in the forward graph
+//   loop.c          the backward loop of a forward loop
+//   site.c          loop variables added to a loop
+//   context.c       forward values where gradients are built
+//   history.c       accumulators: values of every iteration, kept in lists
+//
+// All state lies in the walk's arena and on the stack of leat_add_gradients; one thread.
 #ifndef LEAT_GRADIENT_WALK_H_
 #define LEAT_GRADIENT_WALK_H_
 
@@ -8,57 +22,62 @@
 
 struct leat_context_s;
 
-// One contribution to an output's gradient.
+// One contribution to the gradient of an output. The contributions are summed when all are there.
 typedef struct leat_part_s {
   struct leat_part_s* next;
   leat_gradient_value_t value;
 } leat_part_t;
 
-// "|pred| is |side|", and what |parent| says. Guard 0 says nothing.
+// A condition under which a node runs: "|pred| is |side|" and everything that guard |parent| says.
+// Guards form a tree, so that equal conditions have equal numbers; guard 0 is its root and says
+// nothing.
 typedef struct leat_guard_s {
   int32_t parent;
   int32_t depth;
-  int32_t first_child, next;  // -1: none
+  int32_t first_child, next;  // in the tree; -1: none
   leat_output_t pred;
   int32_t side;
 } leat_guard_t;
 
-// Where a node's outputs are: a frame of the forward graph, or one that a backward loop adds; and
-// when the node runs.
+// Where the outputs of a node are, in which frame of the forward graph or of the backward loops
+// that the walk adds, and under which condition the node runs.
 typedef struct leat_node_place_s {
   int32_t frame;
   int32_t guard;
 } leat_node_place_t;
 
-// A loop, forward or backward, that variables can be added to.
+// A loop, forward or backward, to which variables can be added (site.c).
 typedef struct leat_site_s {
   struct leat_walk_s* walk;
   int32_t frame, parent_frame;
   leat_string_view_t name;
   int64_t parallel_iterations;
-  leat_output_t pred;  // of LoopCond
-  int32_t exit_guard;  // of what leaves it
-  leat_string_view_t scope;  // of nodes that are added
+  leat_output_t pred;        // the output of its LoopCond
+  int32_t exit_guard;        // the guard of what leaves it
+  leat_string_view_t scope;  // put before the names of nodes that are added
 } leat_site_t;
 
-// A loop variable: Enter -> merge -> Switch -> |body| | |last|.
+// A loop variable: Enter -> |merge| -> Switch, whose output 1 is |body|, the value in an iteration,
+// and whose output 0 is |last|, the value after the loop.
 typedef struct leat_site_variable_s {
   leat_output_t merge, body, last;
 } leat_site_variable_t;
 
+// A variable of a forward loop, by its nodes.
 typedef struct leat_loop_variable_s {
-  int32_t enter, merge, decide, next;  // nodes; decide is the Switch, -1 when there is none
-  leat_site_variable_t back;           // in the backward loop
+  int32_t enter, merge, decide, next;  // |decide| is the Switch, -1 if there is none
+  leat_site_variable_t back;           // the variable of its gradient in the backward loop
 } leat_loop_variable_t;
 
 // A loop of the forward graph.
 typedef struct leat_loop_s {
   leat_site_t site;
-  int32_t first_node;  // of those in it, linked by walk->next_in_loop; -1
-  int32_t guard;       // of the loop as a whole
+  int32_t first_node;  // its nodes, linked by walk->next_in_loop; -1: none
+  int32_t guard;       // of the loop as a whole: when it runs
   leat_loop_variable_t* variables;
   int variable_count;
-  // Made when first needed: what runs with the loop, outside it; a constant -1 there.
+  // Made when first needed: a node outside of the loop that runs when the loop does (-1: none is
+  // needed, or not made yet), and a constant -1 that waits for it.
   int32_t outside;
   leat_output_t minus_one;
 } leat_loop_t;
@@ -68,21 +87,21 @@ typedef struct leat_walk_s {
   leat_arena_t arena;
   leat_string_view_t prefix;
   const leat_gradient_options_t* options;
-  size_t node_count;     // before the walk added any
-  leat_output_t** calls;  // node -> what its outputs were expanded to, or none; NULL: no call
-  bool* reached;         // from some x
-  bool* between;
-  bool* stops;           // nodes whose inputs get nothing
-  uint32_t* pending;     // item -> readers between that are still to visit
-  leat_part_t*** parts;  // node -> output -> contributions
-  int32_t* ready;
-  leat_output_t* xs;     // past calls, as ys
+  size_t node_count;      // of the graph before the walk built gradients
+  leat_output_t** calls;  // [node] what a call's outputs were expanded to; NULL: not a call
+  bool* reached;          // [node] a path leads from some x to it
+  bool* between;          // [node] it is reached, and a path leads from it to some y
+  bool* stops;            // [node] its inputs get no gradient
+  uint32_t* pending;      // [item] readers that are still to be visited; see count_pending
+  leat_part_t*** parts;   // [node][output] contributions so far
+  int32_t* ready;         // scratch: a stack of nodes
+  leat_output_t* xs;      // as asked for, but past calls; |ys| likewise
   leat_output_t* ys;
   int x_count, y_count;
-  // Control flow; empty without it.
+  // Control flow; empty where the graph between xs and ys has none.
   leat_frames_t frames;
-  int32_t frame_count;   // with those that were added
-  leat_loop_t* loops;    // by frame
+  int32_t frame_count;  // of |frames|, and of the backward loops behind them
+  leat_loop_t* loops;   // [forward frame]
   int32_t* next_in_loop;
   leat_node_place_t* places;
   size_t place_count, place_capacity;
@@ -100,16 +119,17 @@ static inline bool leat_gradient_is_rows(leat_gradient_value_t value) {
 }
 
 static inline bool leat_walk_has_loops(const leat_walk_t* w) { return w->frames.count > 1; }
+// The frame that the outputs of |node| are in.
 static inline int32_t leat_walk_frame_of(const leat_walk_t* w, int32_t node) {
   return (size_t)node < w->place_count ? w->places[node].frame : 0;
 }
-// The loop that |node| is part of: an Enter belongs to the one it leads to.
+// The loop to which |node| belongs; an Enter belongs to the loop that it leads into.
 static inline int32_t leat_walk_loop_of(const leat_walk_t* w, int32_t node) {
   if (!leat_walk_has_loops(w)) return 0;
   bool enters = w->graph->nodes[node].op->flags & LEAT_OP_ENTER;
   return enters ? w->frames.outputs_in[node] : w->frames.runs_in[node];
 }
-// What |output| was expanded to, if a call makes it.
+// The output that a call's |output| was expanded to; other outputs as they are.
 static inline leat_output_t leat_walk_past_calls(const leat_walk_t* w, leat_output_t output) {
   while (w->calls && output.index >= 0 && (size_t)output.node < w->node_count &&
          w->calls[output.node] && leat_output_exists(w->calls[output.node][0])) {
@@ -122,111 +142,132 @@ static inline leat_output_t leat_walk_input(const leat_walk_t* w, const leat_nod
 }
 LEAT_MUST_USE leat_status_t leat_walk_set_place(leat_walk_t* w, int32_t node, int32_t frame,
                                                 int32_t guard);
-// The builder's error, which it then forgets.
+// Takes the builder's error; the builder is then usable again.
 LEAT_MUST_USE leat_status_t leat_builder_take_status(leat_builder_t* builder);
-// An error at |node|; |rule| says what is wrong and what must be.
+// An error at |node|. |rule| says what is wrong and what must be.
 LEAT_MUST_USE leat_status_t leat_walk_error(const leat_walk_t* w, leat_status_code_t code,
                                             int32_t node, const char* rule);
 
 // ---- between.c: what is to be visited -----------------------------------------------------------
+// Fills |calls|, |reached|, |between|, |xs| and |ys|.
 LEAT_MUST_USE leat_status_t leat_walk_find_between(leat_walk_t* w, const leat_output_t* ys,
                                                    const leat_output_t* xs);
-// Readers that each item waits for. An item is a node, or (node_count + frame) a loop within the
-// one that is being visited.
+// Counts the readers for which each item waits. An item is what a frame's walk visits: a node, or
+// the loop of frame f as a whole within the frame around it, whose number is node_count + f.
 LEAT_MUST_USE leat_status_t leat_walk_count_pending(leat_walk_t* w);
-// The item that output |source| stands for where it is read.
+// The item that gives |source| to its readers: the loop, if |source| is an Exit.
 int32_t leat_walk_item_of(const leat_walk_t* w, leat_output_t source);
+// Whether the walk goes back along the edge: it closes no loop, and its source is between.
 bool leat_walk_edge_counts(const leat_walk_t* w, const leat_node_t* reader, leat_output_t source);
 
 // ---- parts.c: contributions and their sums ------------------------------------------------------
+// Adds a contribution to the gradient of |output|; nothing where |value| does not exist or |output|
+// is not part of the forward graph.
 LEAT_MUST_USE leat_status_t leat_walk_add_part(leat_walk_t* w, leat_output_t output,
                                                leat_gradient_value_t value);
 bool leat_walk_has_parts(const leat_walk_t* w, leat_output_t output);
-// The sum of an output's contributions (none when there are none). Takes the builder's error.
+// The sum of the contributions to |output|, none when there are none; the sum replaces them. Takes
+// the builder's error.
 LEAT_MUST_USE leat_status_t leat_walk_sum_parts(leat_walk_t* w, leat_builder_t* b,
                                                 leat_output_t output,
                                                 leat_gradient_value_t* out_sum);
 
 // ---- guards.c: when a node runs -----------------------------------------------------------------
-// |order|: nodes that matter, inputs first. Fills places' guards and loops' guards.
+// Fills the guards of nodes and of loops, for the nodes in |order|, inputs first.
 LEAT_MUST_USE leat_status_t leat_walk_find_guards(leat_walk_t* w, const int32_t* order,
                                                   size_t count);
+// The condition under which |output| has a live value.
 int32_t leat_walk_guard_of(leat_walk_t* w, leat_output_t output);
+// Whether |guard| implies that |pred| is |side|.
 bool leat_guard_says(const leat_walk_t* w, int32_t guard, leat_output_t pred, int32_t side);
-// The items of |guard| that |known| does not say, outermost first. |out_items| lies in the arena.
+// The items of |guard| that |known| does not say, outermost first; they lie in the arena.
 LEAT_MUST_USE leat_status_t leat_guard_difference(leat_walk_t* w, int32_t guard, int32_t known,
                                                   leat_guard_t** out_items, int* out_count);
+// The guard that says what |a| and |b| say together.
 LEAT_MUST_USE leat_status_t leat_guard_join(leat_walk_t* w, int32_t a, int32_t b,
                                             int32_t* out_guard);
 
 // ---- context.c: forward values where gradients are built ----------------------------------------
+// A place where gradients are built: beside the forward graph, or in the backward loop of a forward
+// loop.
 typedef struct leat_context_s {
   leat_walk_t* walk;
-  struct leat_context_s* outer;  // NULL where the walk begins
-  leat_loop_t* loop;             // that this is the backward loop of; NULL where the walk begins
+  struct leat_context_s* outer;  // the context around the loop; NULL where the walk begins
+  leat_loop_t* loop;             // the forward loop; NULL where the walk begins
   int depth;                     // loops around
-  int32_t region;                // forward frame that is being visited
-  int32_t came_from;             // the frame within that was visited before; 0: none
+  int32_t region;                // the forward frame that is being visited
+  int32_t came_from;             // the frame within it that was visited before; 0: none
   leat_site_t site;              // the backward loop
-  leat_build_place_t place;
-  int32_t pivot;                 // runs in every iteration; -1: none needed
-  int32_t next_frame;            // of the node that is being built
+  leat_build_place_t place;      // the hook of its builders
+  int32_t pivot;                 // a node that runs in every iteration; -1: none is needed
+  int32_t next_frame;            // the place of the node that is being built; |next_guard| too
   int32_t next_guard;
-  leat_output_t minus_one;
-  leat_word_map_t values;        // forward value -> the same here
+  leat_output_t minus_one;  // a constant -1 here, once it is made
+  leat_word_map_t values;   // forward value -> the same value here
 } leat_context_t;
 
-// A builder of nodes in |c|.
+// A builder whose nodes stand in |c|; their inputs are resolved there.
 leat_builder_t leat_context_builder(leat_context_t* c, leat_string_view_t scope);
+// Finds |value|, of the forward graph, in |c|; may add nodes to both graphs.
 LEAT_MUST_USE leat_status_t leat_context_resolve(leat_context_t* c, leat_output_t value,
                                                  leat_output_t* out_here);
 void leat_context_initialize(leat_walk_t* w, leat_context_t* outer, leat_context_t* out_context);
 void leat_context_deinitialize(leat_context_t* c);
 
 // ---- history.c: values of every iteration, kept in lists ----------------------------------------
-// |value| of the forward loop, in the matching iteration of the backward one.
+// Makes the forward loop of |c| keep |value| of each iteration, and gives the value of the matching
+// iteration of the backward loop.
 LEAT_MUST_USE leat_status_t leat_history_keep(leat_context_t* c, leat_output_t value,
                                               leat_output_t* out_here);
-// Where nodes of the forward graph are added around |loop|, such that they run when it does.
+// A builder of nodes around |loop| in the forward graph that run when the loop does.
 LEAT_MUST_USE leat_status_t leat_loop_outside_builder(leat_loop_t* loop,
                                                       leat_builder_t* out_builder);
 
 // ---- site.c: adding variables to a loop ---------------------------------------------------------
+// Add the nodes of a variable to the loop |site|. Enter gives |value| in the loop, and in every
+// iteration if |is_constant|. Open adds a variable that starts with |initial|; its next value is
+// missing until leat_site_close. All errors stay in |b|.
 leat_output_t leat_site_enter(const leat_site_t* site, leat_builder_t* b, leat_output_t value,
                               bool is_constant);
 leat_site_variable_t leat_site_open(const leat_site_t* site, leat_builder_t* b,
                                     leat_output_t initial);
-// It has that shape in every iteration.
+// States that the variable has |shape| in every iteration.
 LEAT_MUST_USE leat_status_t leat_site_shape(const leat_site_t* site,
                                             leat_site_variable_t variable,
                                             leat_partial_shape_t shape);
-// |next| is its value in the next iteration.
+// Sets the variable's value in the next iteration.
 void leat_site_close(const leat_site_t* site, leat_builder_t* b, leat_site_variable_t variable,
                      leat_output_t next);
+// The variable's last value, outside of the loop.
 leat_output_t leat_site_exit(const leat_site_t* site, leat_builder_t* b,
                              leat_site_variable_t variable);
-// A builder without a context; nodes are said to be in the site's frame.
+// A builder of nodes as they are, without a context. Their places must be stated.
 leat_builder_t leat_site_builder(const leat_site_t* site);
-// |output| is in |frame|; an output that does not exist is left alone.
+// States that |output| is in |frame|; an output that does not exist is passed over.
 void leat_site_place(const leat_site_t* site, leat_builder_t* b, leat_output_t output,
                      int32_t frame);
 
 // ---- conditional.c ------------------------------------------------------------------------------
+// The gradients of Switch and Merge nodes that no LoopCond decides.
 LEAT_MUST_USE leat_status_t leat_conditional_visit_switch(leat_context_t* c, int32_t node,
                                                           leat_builder_t* b);
 LEAT_MUST_USE leat_status_t leat_conditional_visit_merge(leat_context_t* c, int32_t node,
                                                          leat_builder_t* b);
-// |value|, which is there when |guard| holds, or zeros like |output| where only the output's does.
+// |inout_value| is a gradient of |output| that is live under |guard|. Makes it live whenever
+// |output| is, with zeros where |guard| does not hold.
 LEAT_MUST_USE leat_status_t leat_conditional_lift(leat_context_t* c, leat_builder_t* b,
                                                   leat_output_t output, int32_t guard,
                                                   leat_gradient_value_t* inout_value);
 
 // ---- loop_form.c, loop.c ------------------------------------------------------------------------
+// Recognises the loops of the forward graph, from the nodes in |order|.
 LEAT_MUST_USE leat_status_t leat_loops_find(leat_walk_t* w, const int32_t* order, size_t count);
+// Builds the backward loop of |loop|, if some of its Exits has a gradient.
 LEAT_MUST_USE leat_status_t leat_loop_visit(leat_context_t* c, leat_loop_t* loop);
 
 // ---- region.c -----------------------------------------------------------------------------------
-// Visits the nodes of the context's region; the contributions that start it are there.
+// Visits the nodes of the context's region, backward. The contributions from which it starts have
+// been added.
 LEAT_MUST_USE leat_status_t leat_region_visit(leat_context_t* c);
 
 #endif  // LEAT_GRADIENT_WALK_H_

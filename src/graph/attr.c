@@ -1,5 +1,10 @@
-// Comparing and hashing attribute values. A list is walked item by item through one function that
-// reads item |i| as if it were a single value.
+// Attribute values: finding one by name, comparing two, hashing one. Common subexpression
+// elimination and the sharing of attribute arrays rely on equality that means "the same in every
+// respect": floats are compared by their bits, so that 0.0 and -0.0 differ and a NaN equals itself,
+// and tensors by their bytes. Hash and equality walk the same fields; two orders do not count, that
+// of a function's attributes (they were a map in the file, so their hashes are added up) and none
+// else. A list is compared item by item through leat_attr_value_item, which gives item |i| as a
+// single value, so that each kind is written once.
 #include "graph/attr.h"
 
 const leat_attr_value_t* leat_attr_find(const leat_attr_t* attrs, int count,
@@ -62,7 +67,7 @@ size_t leat_attr_item_bytes(leat_attr_kind_t kind) {
   return bytes[kind];
 }
 
-// The bytes of element |index| as they count for equality.
+// The bytes of element |index| that equality compares: of a string, its characters.
 static leat_string_view_t element_bytes(const leat_tensor_t* tensor, int64_t index) {
   LEAT_DCHECK(index >= 0 && index < tensor->shape.element_count);
   if (tensor->dtype == LEAT_DTYPE_STRING) return leat_tensor_string_at(tensor, index);
@@ -83,7 +88,7 @@ static bool tensor_equal(const leat_tensor_t* a, const leat_tensor_t* b) {
   return true;
 }
 
-// By name: the order in which a map was written says nothing.
+// Attributes are matched by name, because the order in which a file lists a map means nothing.
 static bool function_equal(const leat_function_name_t* a, const leat_function_name_t* b) {
   if (!leat_string_view_equal(a->name, b->name) || a->attr_count != b->attr_count) return false;
   for (int i = 0; i < a->attr_count; ++i) {
@@ -104,7 +109,7 @@ static bool list_equal(const leat_attr_value_t* a, const leat_attr_value_t* b) {
 
 bool leat_attr_value_equal(const leat_attr_value_t* a, const leat_attr_value_t* b) {
   if (a->is_list != b->is_list) return false;
-  // Empty lists have no kind of their own.
+  // An empty list from a file has no kind, so the kinds of empty lists do not count.
   if (a->is_list && a->count == 0 && b->count == 0) return true;
   if (a->kind != b->kind) return false;
   if (a->is_list) return list_equal(a, b);
@@ -165,7 +170,7 @@ uint64_t leat_attr_value_hash(const leat_attr_value_t* value) {
       return mix_bytes(hash, value->shape.dims, (size_t)value->shape.rank * sizeof(int64_t));
     case LEAT_ATTR_TENSOR: return leat_hash_mix(hash, tensor_hash(value->tensor));
     case LEAT_ATTR_FUNCTION: {
-      // Attributes in any order give one hash.
+      // A sum does not depend on the order of the attributes.
       uint64_t sum = 0;
       for (int i = 0; i < value->function->attr_count; ++i) {
         const leat_attr_t* attr = &value->function->attrs[i];

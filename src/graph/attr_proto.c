@@ -1,11 +1,22 @@
-// Numbers of AttrValue's oneof are written out here once; lists are walked by kind.
+// AttrValue messages to attribute values and back. AttrValue is a oneof of ten cases, of which one
+// is a list that has a repeated field for each kind:
+//
+//   AttrValue { oneof: list = 1, s = 2, i, f, b, type, shape, tensor, placeholder, func = 10 }
+//   ListValue { s, i, f, b, type, shape, tensor, func: each repeated }
+//
+// A list value here has one kind, so a message whose list has items in two of the repeated fields
+// is refused. Strings, shapes and functions are copied into the graph's storage and tensors are
+// kept by it, because the message is dropped after the import. In the other direction the message
+// borrows: the encoder only reads it, and what cannot be borrowed (shapes and tensors as messages)
+// lies in the caller's arena. Numbers have the same layout in both forms and are copied as they
+// are.
 #include "graph/attr_proto.h"
 
 #include "formats/shape_proto.h"
 #include "formats/tensor_proto.h"
 #include "graph/storage.h"
 
-// Field numbers of AttrValue.
+// The field numbers of AttrValue's oneof, which is what |value_case| holds.
 enum { CASE_LIST = 1, CASE_S, CASE_I, CASE_F, CASE_B, CASE_TYPE, CASE_SHAPE, CASE_TENSOR,
        CASE_PLACEHOLDER, CASE_FUNC };
 
@@ -42,14 +53,15 @@ static leat_status_t function_from(const leat_pb_name_attr_list_t* proto,
   return leat_ok_status();
 }
 
-// What a list holds: the place of its items, and how many of which kind.
+// What a list message holds.
 typedef struct list_items_s {
   leat_attr_kind_t kind;
   const void* items;
   size_t count;
-  int kinds;  // how many kinds have items: over 1 is an error
+  int kinds;  // number of kinds that have items; more than 1 is an error
 } list_items_t;
 
+// Notes |items| as the items of the list unless there are none.
 static void consider(list_items_t* found, leat_attr_kind_t kind, const void* items, size_t count) {
   if (count == 0) return;
   found->kind = kind;
@@ -92,7 +104,7 @@ static leat_status_t copy_items(const list_items_t* from, leat_graph_storage_t* 
         status = function_from((const leat_pb_name_attr_list_t*)from->items + i, storage,
                                (leat_function_name_t*)target + i);
         break;
-      default:  // plain numbers have one form in both
+      default:  // numbers have the same layout in message and value
         memcpy(target, from->items, from->count * leat_attr_item_bytes(from->kind));
         return leat_ok_status();
     }
@@ -228,7 +240,8 @@ static leat_status_t functions_to(const leat_attr_value_t* list, leat_arena_t* a
   return leat_ok_status();
 }
 
-// The encoder only reads, so that borrowed items may lose their const.
+// The message's lists are not const, but the encoder only reads them, so they may point to the
+// value's items.
 #define BORROW(list, value) ((list)->items = (void*)(uintptr_t)(value)->items, \
                              (list)->count = (value)->count)
 
@@ -254,6 +267,7 @@ static leat_status_t list_to(const leat_attr_value_t* value, leat_arena_t* arena
   return leat_ok_status();
 }
 
+// The kinds that are messages within the message: shape, tensor and function.
 static leat_status_t message_to(const leat_attr_value_t* value, leat_arena_t* arena,
                                 leat_pb_attr_value_t* out_proto) {
   void* memory = NULL;

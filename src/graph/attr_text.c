@@ -1,12 +1,23 @@
-// A reader of the little text that op declarations hold. Each value reader leaves the position
-// after what it read; the caller of the outermost one checks that nothing is left.
+// Reads attribute values from text by recursive descent, for the defaults in op declarations. The
+// grammar is protobuf's text format for shapes, tensors and functions, and literals for the rest:
+//
+//   value    = list | item               list = '[' [ item { ',' item } ] ']'
+//   item     = 'string' | integer | real | bool | type | message
+//   message  = '{' { field [ ':' ] ( item | message ) [ ',' | ';' ] } '}'
+//
+// Each reader takes what it understands and leaves the position behind it; only the outermost
+// caller checks that nothing is left. Malformed text is INVALID_ARGUMENT and quotes the place,
+// because plugins and clients that define ops bring declarations from outside. Sizes are bounded
+// (MAX_ITEMS): a default is small, and fixed arrays keep the reader simple. A tensor's values are
+// gathered as doubles and converted when its type is known, since the type may stand behind the
+// values.
 #include "graph/attr_text.h"
 
 #include <ctype.h>
 #include <math.h>
 #include <stdlib.h>
 
-#define MAX_ITEMS 256
+#define MAX_ITEMS 256  // items of a list, values of a tensor
 
 void leat_attr_text_skip_space(leat_attr_text_t* text) {
   while (text->at < text->end && isspace((unsigned char)*text->at)) ++text->at;
@@ -32,6 +43,7 @@ leat_string_view_t leat_attr_text_word(leat_attr_text_t* text) {
   return word;
 }
 
+// Takes the characters of which a number can consist; whether it is one shows later.
 static leat_string_view_t number_word(leat_attr_text_t* text) {
   const char* begin = text->at;
   while (text->at < text->end && (is_word_char(*text->at) || strchr("+-.", *text->at))) ++text->at;
@@ -44,6 +56,7 @@ bool leat_attr_text_integer(leat_attr_text_t* text, int64_t* out_value) {
   return leat_string_view_to_int64(number_word(text), out_value);
 }
 
+// A float literal, "inf", "nan", or either with a sign; C's suffix 'f' is allowed.
 static bool read_real(leat_attr_text_t* text, double* out_value) {
   leat_string_view_t word = number_word(text);
   bool negative = word.size > 0 && word.data[0] == '-';
@@ -85,7 +98,7 @@ static int digit_value(char c) {
   return c >= 'a' && c <= 'f' ? c - 'a' + 10 : 99;
 }
 
-// Reads up to |max_digits| digits of |base| at |*inout_at|.
+// The character whose code is up to |max_digits| digits of |base| at |*inout_at|.
 static char read_code(const char** inout_at, const char* end, int base, int max_digits) {
   int code = 0;
   for (int i = 0; i < max_digits && *inout_at < end && digit_value(**inout_at) < base; ++i) {
@@ -94,7 +107,8 @@ static char read_code(const char** inout_at, const char* end, int base, int max_
   return (char)code;
 }
 
-// The character that the escape after a backslash stands for.
+// The character for the escape at |*inout_at|, behind the backslash. A character that is no escape
+// stands for itself.
 static char read_escape(const char** inout_at, const char* end) {
   static const char letters[] = "abfnrtv", values[] = "\a\b\f\n\r\t\v";
   char c = **inout_at;
@@ -134,7 +148,8 @@ leat_status_t leat_attr_text_string(leat_attr_text_t* text, bool* out_found,
 
 // ---- messages: { field: value field { ... } } ---------------------------------------------------
 
-// Takes "name:" or "name" before '{'; false at the closing brace.
+// Takes the name of the next field and a ':' behind it, if there is one; false at the closing
+// brace, which is taken.
 static bool next_field(leat_attr_text_t* text, leat_string_view_t* out_name) {
   if (!leat_attr_text_take(text, ",")) leat_attr_text_take(text, ";");
   if (leat_attr_text_take(text, "}")) return false;
@@ -179,6 +194,7 @@ static leat_status_t read_shape(leat_attr_text_t* text, leat_partial_shape_t* ou
   return leat_partial_shape_create(unknown_rank ? -1 : rank, dims, text->arena, out_shape);
 }
 
+// A function without attributes: { name: "f" }.
 static leat_status_t read_function(leat_attr_text_t* text, leat_function_name_t* out_function) {
   *out_function = (leat_function_name_t){0};
   if (!leat_attr_text_take(text, "{")) return malformed(text, "a function '{ name: \"f\" }'");
@@ -193,7 +209,7 @@ static leat_status_t read_function(leat_attr_text_t* text, leat_function_name_t*
   return leat_ok_status();
 }
 
-// What a tensor's text says, before the tensor exists.
+// The fields of a tensor's text, before the tensor exists.
 typedef struct tensor_text_s {
   int dtype;
   leat_partial_shape_t shape;
@@ -202,6 +218,8 @@ typedef struct tensor_text_s {
   int count;
 } tensor_text_t;
 
+// One value of a tensor: a string, a number or a truth value. The tensor's type decides later what
+// it becomes.
 static leat_status_t read_tensor_value(leat_attr_text_t* text, tensor_text_t* tensor) {
   if (tensor->count == MAX_ITEMS) return malformed(text, "the end of a tensor of 256 values");
   bool is_string = false, truth = false;
@@ -262,7 +280,7 @@ static leat_status_t make_tensor(const tensor_text_t* text, leat_tensor_t* out_t
   LEAT_RETURN_IF_ERROR(
       leat_tensor_allocate(leat_buffer_source_host(), text->dtype, &shape, out_tensor));
   for (int64_t i = 0; i < shape.element_count; ++i) {
-    // Fewer values than elements: the last repeats.
+    // As in TensorProto, the last value stands for all elements behind it.
     int64_t from = i < text->count ? i : text->count - 1;
     leat_status_t status =
         store_element(out_tensor, i, from < 0 ? 0 : text->values[from],
@@ -320,9 +338,10 @@ static leat_status_t read_item(leat_attr_text_t* text, leat_attr_kind_t kind,
   return ok ? leat_ok_status() : malformed(text, leat_attr_kind_name(kind, false));
 }
 
-// Puts |item| at the end of the list's array, which has room.
+// Appends |item| to the list's array, which has room. The members of a value's union begin at the
+// same address, so any of them names the bytes; a function is stored itself and not by pointer.
 static void store_item(leat_attr_value_t* list, void* items, const leat_attr_value_t* item) {
-  const void* source = &item->s;  // the union's members share an address
+  const void* source = &item->s;  // the union's members share this address
   if (list->kind == LEAT_ATTR_FUNCTION) source = item->function;
   size_t bytes = leat_attr_item_bytes((leat_attr_kind_t)list->kind);
   memcpy((char*)items + list->count++ * bytes, source, bytes);
@@ -359,7 +378,7 @@ leat_status_t leat_attr_text_value(leat_attr_text_t* text, leat_attr_kind_t kind
 void leat_attr_value_release_tensors(leat_attr_value_t* value) {
   if (value->kind != LEAT_ATTR_TENSOR) return;
   for (uint32_t i = 0; i < (value->is_list ? value->count : 1u); ++i) {
-    // Made by read_tensor, so writable.
+    // read_tensor allocated it, so it may be written although the value says const.
     leat_tensor_t* tensor = (leat_tensor_t*)(value->is_list ? value->tensors[i] : value->tensor);
     if (tensor) leat_tensor_release(tensor);
   }

@@ -1,6 +1,18 @@
-// One function for each plain form of a value: a single field, or a list whose items are all
-// written alike. Each gives up at the first thing that is not plain, and the general decoder has
-// the last word on it, so that nothing here is an error of the input.
+// The fast path of decoding attribute values. There is one function for each plain form of a value:
+// a single field that fills the message, or a list whose items are all written in the same way. A
+// form is plain if it is what every protobuf encoder writes: known fields, one byte tags, in order,
+// packed numbers.
+//
+//   AttrValue bytes --read_plain--> value          the usual case
+//           |  not plain
+//           '--leat_message_decode--> message --leat_attr_value_from_proto--> value
+//
+// Each function gives up at the first byte that is not plain (|*out_plain| false) and never reports
+// an error of the input: the general decoder then reads the same bytes and has the last word on
+// whether they are malformed and how the message sounds. What is accepted here must therefore be
+// accepted by the decoder too, with the same value. A status other than OK means that memory ran
+// out or that a tensor is invalid, which both paths report alike. Values that are short and equal
+// byte for byte are read once and shared (the last section).
 #include "graph/attr_wire.h"
 
 #include "formats/decode.h"
@@ -9,7 +21,7 @@
 #include "graph/attr_proto.h"
 #include "graph/storage.h"
 
-// Tags: field number << 3 | wire type.
+// Tags of the fields: field number << 3 | wire type. All of them fit one byte.
 enum { VALUE_LIST = 0x0a, VALUE_S = 0x12, VALUE_I = 0x18, VALUE_F = 0x25, VALUE_B = 0x28,
        VALUE_TYPE = 0x30, VALUE_SHAPE = 0x3a, VALUE_TENSOR = 0x42 };
 enum { LIST_S = 0x12, LIST_I = 0x1a, LIST_TYPE = 0x32, LIST_SHAPE = 0x3a };
@@ -17,17 +29,17 @@ enum { SHAPE_DIM = 0x12, SHAPE_UNKNOWN_RANK = 0x18, DIM_SIZE = 0x08 };
 enum { TENSOR_DTYPE = 0x08, TENSOR_SHAPE = 0x12, TENSOR_CONTENT = 0x22, TENSOR_FLOAT = 0x2a,
        TENSOR_INT = 0x3a, TENSOR_STRING = 0x42, TENSOR_INT64 = 0x52, TENSOR_BOOL = 0x5a };
 
-#define NOT_PLAIN (-2)
+#define NOT_PLAIN (-2)  // instead of a rank
 #define MAX_RANK LEAT_WIRE_SHAPES
-#define TEXTS_AHEAD_BYTES 512
-#define MAX_PACKED 16  // numbers of a tensor that are not its content
+#define TEXTS_AHEAD_BYTES 512  // distance of the prefetch while strings are counted
+#define MAX_PACKED 16          // numbers in the typed fields of a tensor; more is not plain
 
 static const uint8_t* begin_of(leat_string_view_t bytes) { return (const uint8_t*)bytes.data; }
 static const uint8_t* end_of(leat_string_view_t bytes) { return begin_of(bytes) + bytes.size; }
 
 // ---- shapes -------------------------------------------------------------------------------------
 
-// The rank of an encoded TensorShapeProto: -1 where it is unknown.
+// The rank of an encoded TensorShapeProto: -1 where it is unknown, or NOT_PLAIN.
 static int read_shape(leat_string_view_t bytes, int64_t dims[MAX_RANK]) {
   const uint8_t *next = begin_of(bytes), *end = end_of(bytes);
   if (bytes.size == 2 && next[0] == SHAPE_UNKNOWN_RANK && next[1] == 1) return -1;
@@ -80,7 +92,7 @@ static leat_status_t read_single_shape(leat_string_view_t bytes, leat_graph_stor
 
 // ---- tensors ------------------------------------------------------------------------------------
 
-// A TensorProto, and what it points to.
+// A TensorProto message on the stack, with everything that it points to.
 typedef struct plain_tensor_s {
   leat_pb_tensor_proto_t message;
   leat_pb_tensor_shape_proto_t shape;
@@ -98,7 +110,7 @@ static bool read_tensor_shape(leat_string_view_t bytes, plain_tensor_t* tensor) 
   return true;
 }
 
-// The numbers of the one list that the tensor has.
+// Reads the numbers of the one packed field that the tensor has.
 static bool read_packed(uint8_t tag, leat_string_view_t bytes, plain_tensor_t* tensor) {
   const uint8_t *next = begin_of(bytes), *end = end_of(bytes);
   size_t count = 0;
@@ -125,6 +137,7 @@ static bool read_packed(uint8_t tag, leat_string_view_t bytes, plain_tensor_t* t
   return next == end;
 }
 
+// Reads one field of values: raw content, or numbers in a typed field.
 static bool read_values(uint8_t tag, leat_string_view_t bytes, plain_tensor_t* tensor) {
   switch (tag) {
     case TENSOR_CONTENT: tensor->message.tensor_content = bytes; return true;
@@ -136,13 +149,14 @@ static bool read_values(uint8_t tag, leat_string_view_t bytes, plain_tensor_t* t
   }
 }
 
-// The strings that fill the rest of the tensor.
+// Reads strings from |begin| to |end|, which must be nothing but strings. They are counted first,
+// so that their array is allocated once.
 static leat_status_t read_texts(leat_attr_reader_t* reader, const uint8_t* begin,
                                 const uint8_t* end, plain_tensor_t* tensor, bool* out_plain) {
   leat_pb_string_list_t* list = &tensor->message.string_val;
   leat_string_view_t text;
   for (const uint8_t* next = begin; next != end; ++list->count) {
-    __builtin_prefetch(next + TEXTS_AHEAD_BYTES);  // else each would be waited for
+    __builtin_prefetch(next + TEXTS_AHEAD_BYTES);  // each string tells where the next one is
     next = *next == TENSOR_STRING ? leat_wire_read_bytes(next + 1, end, &text) : NULL;
     *out_plain = next != NULL;
     if (!next) return leat_ok_status();
@@ -158,7 +172,8 @@ static leat_status_t read_texts(leat_attr_reader_t* reader, const uint8_t* begin
   return leat_ok_status();
 }
 
-// A dtype, a shape, and the values: strings, or all of them in one field.
+// Reads a TensorProto of a type, a shape, and the values in one field or as strings at the end.
+// Fills |tensor|, whose strings lie in |reader|.
 static leat_status_t read_tensor(leat_attr_reader_t* reader, leat_string_view_t bytes,
                                  plain_tensor_t* tensor, bool* out_plain) {
   const uint8_t *next = begin_of(bytes), *end = end_of(bytes);
@@ -230,7 +245,8 @@ static leat_status_t read_strings(leat_string_view_t list, leat_graph_storage_t*
   return leat_ok_status();
 }
 
-// Numbers that are packed into one field.
+// Reads a list of numbers that are packed into one field. A varint ends at a byte below 0x80, so
+// counting those counts the numbers.
 static leat_status_t read_numbers(leat_string_view_t list, leat_attr_kind_t kind,
                                   leat_graph_storage_t* storage, leat_attr_value_t* value,
                                   bool* out_plain) {
@@ -270,7 +286,7 @@ static leat_status_t read_list(leat_string_view_t list, leat_graph_storage_t* st
 
 // ---- values -------------------------------------------------------------------------------------
 
-// A number that fills |bytes| behind its tag.
+// Reads a number, truth value or type that fills |bytes| behind its tag.
 static bool read_number(leat_string_view_t bytes, leat_attr_value_t* value) {
   const uint8_t *next = begin_of(bytes) + 1, *end = end_of(bytes);
   uint64_t number = 0;
@@ -301,6 +317,8 @@ static bool read_number(leat_string_view_t bytes, leat_attr_value_t* value) {
   }
 }
 
+// Reads |bytes| if they are plain. Only fields with a length can hold messages; the others are
+// numbers.
 static leat_status_t read_plain(leat_attr_reader_t* reader, leat_string_view_t bytes,
                                 leat_attr_value_t* value, bool* out_plain) {
   leat_graph_storage_t* storage = reader->storage;
@@ -338,9 +356,9 @@ leat_status_t leat_attr_reader_read_apart(leat_attr_reader_t* reader, leat_strin
   return leat_attr_value_from_proto(&message, reader->storage, out_value);
 }
 
-// ---- values that are written alike --------------------------------------------------------------
+// ---- equal values -------------------------------------------------------------------------------
 
-#define MAX_SHARED_BYTES 256  // what is longer is seldom there twice
+#define MAX_SHARED_BYTES 256  // longer values seldom repeat, and hashing them costs
 
 void leat_attr_reader_initialize(leat_graph_storage_t* storage, leat_arena_t* scratch,
                                  leat_attr_reader_t* out_reader) {
@@ -353,6 +371,8 @@ void leat_attr_reader_deinitialize(leat_attr_reader_t* reader) {
   leat_allocator_free(reader->scratch->allocator, reader->texts);
 }
 
+// Numbers are not looked up, because reading them again is faster than hashing them. The table is
+// direct mapped: a value that loses its slot is merely read again.
 leat_status_t leat_attr_reader_read(leat_attr_reader_t* reader, leat_string_view_t bytes,
                                     leat_attr_value_t* out_value) {
   bool is_number = bytes.size > 0 && (*begin_of(bytes) & 7) != LEAT_WIRE_LENGTH;

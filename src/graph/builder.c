@@ -1,12 +1,19 @@
-// Building in straight-line code: the first error stays in the builder and makes the rest of the
-// calls do nothing.
+// Building nodes in straight-line code (graph/builder.h). A builder adds three things to
+// leat_graph_add_node: a name from the scope and the op, the attribute "_class" where nodes are to
+// be colocated, and the sticky status. Attributes that follow from inputs are inferred, so that a
+// gradient function writes leat_build_binary(b, "Mul", x, y) and no types.
+//
+// The second half makes scalar constants of any numeric type from a double. The two 16-bit formats
+// are rounded here, to nearest with ties to even, because a graph is built without any device and
+// the conversions of device/cpu/ may not be included from this room.
 #include "graph/builder.h"
 
 #include <stdio.h>
 
 #define MAX_EXTRA_ATTRS 1  // "_class"
 
-// The scope and the op's name.
+// The scope and the op's name, made unique. Short names are put together on the stack, since the
+// unique name is copied into the arena anyway.
 static leat_status_t make_name(leat_builder_t* builder, leat_string_view_t op,
                                leat_string_view_t* out_name) {
   char text[256];
@@ -22,7 +29,7 @@ static leat_status_t make_name(leat_builder_t* builder, leat_string_view_t op,
   return leat_graph_unique_name(builder->graph, base, out_name);
 }
 
-// |attrs| and the colocation, which the builder adds.
+// The given attributes, and behind them the colocation if the builder has one.
 static leat_status_t make_attrs(leat_builder_t* builder, leat_attrs_t attrs,
                                 leat_node_spec_t* spec) {
   LEAT_DCHECK(attrs.count >= 0 && (attrs.items || attrs.count == 0));
@@ -84,7 +91,8 @@ leat_output_t leat_build_constant(leat_builder_t* builder, const leat_tensor_t* 
                     LEAT_ATTRS(LEAT_TENSOR("value", tensor), LEAT_TYPE("dtype", tensor->dtype)));
 }
 
-// Consumes |tensor| when it was made.
+// Adds the constant |tensor| and releases it; does neither when |status| says that making it
+// failed.
 static leat_output_t build_made_constant(leat_builder_t* builder, leat_status_t status,
                                          leat_tensor_t* tensor) {
   if (status) {
@@ -98,7 +106,8 @@ static leat_output_t build_made_constant(leat_builder_t* builder, leat_status_t 
 
 // ---- scalars ------------------------------------------------------------------------------------
 
-// The binary16 nearest to |value|, ties to even.
+// The binary16 number nearest to |value|, ties to even. Below 2^-14 the result is subnormal, and
+// the shift that drops mantissa bits grows with the distance.
 static leat_half_t half_from_float(float value) {
   uint32_t bits;
   memcpy(&bits, &value, sizeof(bits));
@@ -115,6 +124,8 @@ static leat_half_t half_from_float(float value) {
   return (leat_half_t)(sign | kept);
 }
 
+// The bfloat16 number nearest to |value|, ties to even: the upper half of the float's bits,
+// rounded. A NaN gets the quiet bit, so that rounding cannot make it an infinity.
 static leat_bfloat16_t bfloat16_from_float(float value) {
   uint32_t bits;
   memcpy(&bits, &value, sizeof(bits));
@@ -122,7 +133,7 @@ static leat_bfloat16_t bfloat16_from_float(float value) {
   return (leat_bfloat16_t)((bits + 0x7fff + (bits >> 16 & 1)) >> 16);
 }
 
-// |value| as an element of |dtype|; false for types that are no numbers.
+// Writes |value| as an element of |dtype|; false for types that are not numbers.
 static bool store_scalar(int dtype, double value, void* target) {
   switch (dtype) {
 #define STORE_CASE(NAME, type) \
@@ -175,7 +186,8 @@ leat_output_t leat_build_int32_vector(leat_builder_t* builder, const int32_t* va
       builder, leat_tensor_vector(LEAT_DTYPE_INT32, values, count, &tensor), &tensor);
 }
 
-// A constant where the shape is known, as TensorFlow's own builders do.
+// A known shape is a constant at once, as in TensorFlow's builders: the Shape node would only be
+// folded.
 leat_output_t leat_build_shape_of(leat_builder_t* builder, leat_output_t x) {
   if (builder->status || !leat_output_exists(x)) return LEAT_OUTPUT_NONE;
   leat_partial_shape_t shape = leat_graph_output_shape(builder->graph, x);

@@ -1,13 +1,23 @@
-// Adds nodes in straight-line code: each call returns the new output, the first error is kept in
-// |status| and every later call does nothing (returns LEAT_OUTPUT_NONE). Names are the op's under
-// |scope|, made unique. Type and number attributes are taken from the inputs.
+// Builds nodes in straight-line code, for gradient functions, lowerings and rewriting passes. Each
+// call adds one node and returns its output, which is the input of later calls:
+//
+//   leat_output_t s = leat_build_unary(&b, "Sigmoid", x);
+//   leat_output_t y = leat_build_binary(&b, "Mul", x, s);
+//   return b.status;
+//
+// The first error stays in |status|, and every later call does nothing and returns
+// LEAT_OUTPUT_NONE, so that a function checks once at its end. A node is named by its op under
+// |scope|, made unique. Type and count attributes follow from the inputs. A builder is a plain
+// struct on the stack of one thread; what it builds belongs to the graph, and nothing is undone on
+// failure.
 #ifndef LEAT_GRAPH_BUILDER_H_
 #define LEAT_GRAPH_BUILDER_H_
 
 #include "graph/graph.h"
 
-// Where nodes are built, when that is a place of its own (the loop of a gradient): |prepare| may
-// replace the inputs of a node to come (NULL: no), |placed| hears which node it became.
+// A hook into building, for a builder whose nodes must stand in a certain loop
+// (gradient/context.c). |prepare|, unless NULL, may replace the inputs of a node before it is
+// added; |placed| is told the node's index afterwards. Their errors are the builder's.
 typedef struct leat_build_place_s {
   void* data;
   leat_status_t (*prepare)(void* data, leat_node_spec_t* spec);
@@ -16,13 +26,13 @@ typedef struct leat_build_place_s {
 
 typedef struct leat_builder_s {
   leat_graph_t* graph;
-  leat_string_view_t scope;        // "gradients/": put before names
+  leat_string_view_t scope;  // put before names: "gradients/"
   leat_string_view_t device;
-  leat_string_view_t colocate_with;  // node name; "" = none: adds "_class" = ["loc:@name"]
-  const int32_t* control_inputs;   // given to every node built
+  leat_string_view_t colocate_with;  // a node's name: adds "_class" = ["loc:@name"]; "" = none
+  const int32_t* control_inputs;  // [control_count] every node that is built waits for them
   int control_count;
-  const leat_build_place_t* place;  // NULL: nowhere special
-  leat_status_t status;
+  const leat_build_place_t* place;  // NULL: nodes are added as they are
+  leat_status_t status;             // the first error; owned by whoever ends the building
 } leat_builder_t;
 
 typedef struct leat_outputs_s {
@@ -42,10 +52,10 @@ typedef struct leat_attrs_s {
                   sizeof((const leat_attr_t[]){__VA_ARGS__}) / sizeof(leat_attr_t)})
 #define LEAT_NO_ATTRS ((leat_attrs_t){0, 0})
 
-// The node's index (-1 on failure); its outputs are {node, 0}, {node, 1}...
+// Adds a node and returns its index, -1 on failure. Its outputs are {node, 0}, {node, 1}, ...
 int32_t leat_build_node(leat_builder_t* builder, const char* op, leat_outputs_t inputs,
                         leat_attrs_t attrs);
-// Its output 0.
+// Adds a node and returns its output 0.
 leat_output_t leat_build(leat_builder_t* builder, const char* op, leat_outputs_t inputs,
                          leat_attrs_t attrs);
 static inline leat_output_t leat_build_unary(leat_builder_t* b, const char* op, leat_output_t x) {
@@ -58,12 +68,13 @@ static inline leat_output_t leat_build_binary(leat_builder_t* b, const char* op,
 static inline leat_output_t leat_node_output(int32_t node, int index) {
   return node < 0 ? LEAT_OUTPUT_NONE : (leat_output_t){node, index};
 }
-// Const nodes. The scalar is converted to |dtype|.
+// Add Const nodes: of |tensor|, of |value| converted to |dtype|, of a vector.
 leat_output_t leat_build_constant(leat_builder_t* builder, const leat_tensor_t* tensor);
 leat_output_t leat_build_scalar(leat_builder_t* builder, int dtype, double value);
 leat_output_t leat_build_int32_vector(leat_builder_t* builder, const int32_t* values, int count);
-// Shape as int32.
+// The shape of |x| as a vector of int32: a constant where the shape is known, else a Shape node.
 leat_output_t leat_build_shape_of(leat_builder_t* builder, leat_output_t x);
-int leat_build_type_of(const leat_builder_t* builder, leat_output_t x);  // base type; 0 if none
+// The type of |x| without the mark of a reference; LEAT_DTYPE_INVALID after an error.
+int leat_build_type_of(const leat_builder_t* builder, leat_output_t x);
 
 #endif  // LEAT_GRAPH_BUILDER_H_

@@ -1,7 +1,17 @@
-// Estimates. An op that only hands on, chooses or names does no work; one that computes touches its
-// operands once and does an operation for each element of the largest, but for contractions, whose
-// work is that of the three operands' common index space:
-//   A [m, k], B [k, n], C [m, n]:   2 m k n = 2 sqrt(|A| |B| |C|)
+// Estimates of work, time and size. A node that only names, chooses or passes on a value does no
+// work. Any other one reads its inputs and writes its outputs once, and its operations follow from
+// the rule of its op:
+//
+//   elements      one for each element of its largest input or output (12 for exp, tanh, ...)
+//   contraction   A [b, m, k], B [b, k, n] -> C [b, m, n]:   2 b m k n = 2 sqrt(|A| |B| |C| / b)
+//   convolution   x, filter -> y:                            2 |y| |filter| / channels of y
+//
+// The square root gives the size of the index space of a matrix product without asking which
+// operand is transposed, since each of m, k and n is in two of the three element counts. Unknown
+// dimensions count as LEAT_COST_UNKNOWN_DIM. The time is the roofline: the start of the kernel,
+// plus the larger of operations over the device's rate and bytes over its bandwidth. Measurements
+// come before estimates; but nodes that do no work have no cost whatever was measured
+// (leat_cost_node_ns).
 #include "graph/cost.h"
 
 #include <math.h>
@@ -15,12 +25,14 @@ static double element_count(leat_partial_shape_t shape) {
   return count;
 }
 
+// The size of a value. Strings, handles and variants have none that shapes tell; 64 stands for it.
 static double value_bytes(const leat_graph_t* graph, leat_output_t output) {
   int dtype = leat_dtype_base(leat_graph_output_type(graph, output));
   if (leat_dtype_in(dtype, LEAT_DTYPES_OBJECT)) return 64;
   return element_count(leat_graph_output_shape(graph, output)) * (double)leat_dtype_size(dtype);
 }
 
+// 2 sqrt(|a| |b| |c| / batch), where the batch is all dimensions of |c| but the last two.
 static double contraction(leat_partial_shape_t a, leat_partial_shape_t b, leat_partial_shape_t c) {
   double batch = 1;
   for (int i = 0; i + 2 < c.rank; ++i) {
@@ -30,8 +42,9 @@ static double contraction(leat_partial_shape_t a, leat_partial_shape_t b, leat_p
   return 2 * sqrt(product / (batch > 0 ? batch : 1));
 }
 
-// 2 |y| |filter| / channels of y. Input 1 is the filter, or its gradient is what comes out; y comes
-// out, or its gradient is input 2.
+// 2 |y| |filter| / channels of y. The same holds for the gradients: input 1 is the filter, or the
+// output is the gradient of the filter; the output is y, or input 2 is the gradient of y. A vector
+// in one of these places gives sizes and is passed over.
 static double convolution(const leat_graph_t* graph, const leat_node_t* node) {
   LEAT_DCHECK(node->output_count > 0);
   leat_partial_shape_t out = node->output_shapes[0], filter = out, y = out;
@@ -48,6 +61,7 @@ static double convolution(const leat_graph_t* graph, const leat_node_t* node) {
   return 2 * element_count(y) * element_count(filter) / channels;
 }
 
+// Whether a node does no work by its nature.
 static bool does_nothing(const leat_node_t* node) {
   return (node->op->flags & (LEAT_OP_CONTROL_FLOW | LEAT_OP_CONSTANT | LEAT_OP_PLACEHOLDER |
                              LEAT_OP_PASS_THROUGH | LEAT_OP_SEND | LEAT_OP_RECV | LEAT_OP_ARGUMENT |
@@ -56,7 +70,7 @@ static bool does_nothing(const leat_node_t* node) {
 }
 
 leat_work_t leat_cost_work(const leat_graph_t* graph, const leat_node_t* node) {
-  // The node is named by its place in the graph.
+  // The index of the node follows from its address.
   LEAT_DCHECK(node >= graph->nodes && node < graph->nodes + graph->node_count);
   leat_work_t work = {0, 0};
   if (does_nothing(node)) return work;
@@ -82,6 +96,7 @@ leat_work_t leat_cost_work(const leat_graph_t* graph, const leat_node_t* node) {
   return work;
 }
 
+// Rounds down, and stops at 10^15 (eleven days in nanoseconds) before the cast could overflow.
 static int64_t to_integer(double x) { return x < 1e15 ? (int64_t)x : INT64_C(1000000000000000); }
 
 int64_t leat_cost_time_ns(leat_work_t work, const leat_speed_t* speed) {
@@ -92,6 +107,7 @@ int64_t leat_cost_time_ns(leat_work_t work, const leat_speed_t* speed) {
 }
 
 leat_link_t leat_cost_link(const leat_speed_t* from, const leat_speed_t* to) {
+  // A device that states no rate does not slow the link down.
   const double kUnknownRate = 1e9;
   double out = from->transfer_bytes_per_ns > 0 ? from->transfer_bytes_per_ns : kUnknownRate;
   double in = to->transfer_bytes_per_ns > 0 ? to->transfer_bytes_per_ns : kUnknownRate;
@@ -111,8 +127,8 @@ int64_t leat_cost_transfer_ns(int64_t bytes, const leat_speed_t* from, const lea
 
 // ---- Measured or estimated ----------------------------------------------------------------------
 
-// What does no work by its nature is not worth its measured microsecond: it would no longer go
-// along with what reads it.
+// A node that does no work keeps the cost 0 even where a microsecond was measured, because the
+// placer would otherwise see a reason to separate it from the node that reads it.
 int64_t leat_cost_node_ns(leat_costs_t* costs, const leat_graph_t* graph,
                           const leat_node_t* node, leat_string_view_t device_type,
                           const leat_speed_t* speed) {

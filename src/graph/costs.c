@@ -1,5 +1,15 @@
-// One table of measures, of times by "CPU\nnode" and of sizes by "2\nnode" (output 2). A step is
-// added in two walks: the first gathers what it took of each, the second lets that count.
+// The table of measurements: one array of measures and one map from keys to places in it. A time
+// has the key "CPU\nnode", because the same node is faster elsewhere; the size of output 2 has the
+// key "2\nnode". No device type is a number and no node name holds a newline, so the keys cannot
+// collide.
+//
+//   step_stats --gather--> measure.step (sum of times, largest size) --settle--> .kept, .most
+//
+// A step is added in two walks, because a node may run many times in it and be listed as often: the
+// first walk gathers what the step took of each thing, and the second lets that count once. Kept
+// values follow an exponential average with weight 1/4. A lookup walks the chain of base tables and
+// locks one at a time. A node whose key does not fit KEY_BYTES is
+// not measured.
 #include "graph/costs.h"
 
 #include <stdio.h>
@@ -10,23 +20,25 @@
 #include "base/sync.h"
 #include "formats/generated/step_stats.h"
 
-#define NOTHING (-1)
+#define NOTHING (-1)  // no value yet
 
+// One time in nanoseconds, or one size in bytes.
 typedef struct measure_s {
-  int64_t kept;
-  int64_t most;
-  int64_t step;  // of the step that is being added, or NOTHING
-  int dtype;     // of sizes: what was the largest
-  int rank, capacity;
+  int64_t kept;  // the average that placements use, or NOTHING
+  int64_t most;  // the largest of all steps, or NOTHING
+  int64_t step;  // what the step that is being added took so far, or NOTHING
+  // Of a size: type and shape of the largest value.
+  int dtype;
+  int rank, capacity;  // dimensions in |dims|, and room
   int64_t* dims;
 } measure_t;
 
 struct leat_costs_s {
   leat_reference_count_t references;
   leat_allocator_t* allocator;
-  leat_costs_t* base;
-  leat_mutex_t mutex;        // of all below
-  leat_arena_t arena;        // keys, dims
+  leat_costs_t* base;        // retained; may be NULL
+  leat_mutex_t mutex;        // guards all fields below
+  leat_arena_t arena;        // keys and dims
   leat_string_map_t places;  // key -> index in |measures|
   measure_t* measures;
   size_t count, capacity;
@@ -63,7 +75,7 @@ void leat_costs_release(leat_costs_t* costs) {
 
 // ---- Keys ---------------------------------------------------------------------------------------
 
-// Names that do not fit are not measured.
+// A longer key is replaced by the empty one, which is never measured.
 #define KEY_BYTES 512
 typedef struct cost_key_s { char text[KEY_BYTES]; } cost_key_t;
 
@@ -81,7 +93,7 @@ static leat_string_view_t size_key(int output, leat_string_view_t node, cost_key
   return view(key, snprintf(key->text, KEY_BYTES, "%d\n%.*s", output, LEAT_SV_ARG(node)));
 }
 
-// NULL: nothing is known. Called with the mutex held.
+// NULL: nothing was measured. Called with the mutex held.
 static measure_t* find(const leat_costs_t* costs, leat_string_view_t key) {
   uint64_t place;
   if (key.size == 0 || !leat_string_map_get(&costs->places, key, &place)) return NULL;
@@ -141,6 +153,8 @@ leat_status_t leat_costs_largest(leat_costs_t* costs, leat_string_view_t node, i
 
 // ---- Adding a step ------------------------------------------------------------------------------
 
+// |*out_measure| is NULL only for the empty key. Called with the mutex held; a measure moves when
+// another one is added.
 static leat_status_t find_or_add(leat_costs_t* costs, leat_string_view_t key,
                                  measure_t** out_measure) {
   *out_measure = find(costs, key);
@@ -155,6 +169,7 @@ static leat_status_t find_or_add(leat_costs_t* costs, leat_string_view_t key,
   return leat_ok_status();
 }
 
+// Remembers type and shape of the value that is the largest so far.
 static leat_status_t note_shape(leat_costs_t* costs, measure_t* measure,
                                 const leat_pb_tensor_description_t* tensor) {
   const leat_pb_tensor_shape_proto_t* shape = tensor->shape;
@@ -185,6 +200,7 @@ static leat_status_t gather_output(leat_costs_t* costs, leat_string_view_t node,
   return note_shape(costs, size, tensor);
 }
 
+// The time of one run; older RunMetadata has microseconds only.
 static int64_t time_of(const leat_pb_node_exec_stats_t* node) {
   int64_t time_ns = node->op_end_rel_nanos - node->op_start_rel_nanos;
   if (time_ns == 0) time_ns = 1000 * (node->op_end_rel_micros - node->op_start_rel_micros);
@@ -204,7 +220,7 @@ static leat_status_t gather_node(leat_costs_t* costs, leat_string_view_t device_
   return leat_ok_status();
 }
 
-// What the step took of one thing begins to count.
+// Lets what the step took of one thing count.
 static void settle(measure_t* measure) {
   LEAT_DCHECK(measure->step >= NOTHING);
   if (measure->step == NOTHING) return;
@@ -215,7 +231,7 @@ static void settle(measure_t* measure) {
   measure->step = NOTHING;
 }
 
-// "CPU" of ".../device:CPU:0".
+// The device type in a device's name: "CPU" of "/job:worker/device:CPU:0".
 static leat_string_view_t type_of(leat_string_view_t device) {
   const char kLabel[] = "device:";
   size_t length = sizeof kLabel - 1;

@@ -1,5 +1,7 @@
-// What earlier steps took, by node (section 3.2.1: a cost model "measured based on previous
-// executions"). Thread-safe: steps add while placements read.
+// Measurements of earlier steps, by node: the half of section 3.2.1's cost model that is measured
+// rather than estimated. A session adds the statistics of a step; later placements read them
+// through graph/cost.h. Thread-safe: one mutex guards a table, and nothing blocks for long. Nodes
+// are known by name, so measurements outlive the graph that made them.
 #ifndef LEAT_GRAPH_COSTS_H_
 #define LEAT_GRAPH_COSTS_H_
 
@@ -9,28 +11,32 @@
 struct leat_pb_step_stats_s;
 
 typedef struct leat_costs_s leat_costs_t;  // reference counted
-// What |base| (may be NULL; retained) knows counts until it is measured here.
+// An empty table with one reference. What it has not measured itself it takes from |base|, which is
+// retained and may be NULL (leat_costs_time and leat_costs_size only).
 LEAT_MUST_USE leat_status_t leat_costs_create(leat_allocator_t* allocator, leat_costs_t* base,
                                               leat_costs_t** out_costs);
 void leat_costs_retain(leat_costs_t* costs);   // NULL is allowed
 void leat_costs_release(leat_costs_t* costs);
-// All nodes of a step (RunMetadata.step_stats). A node's time is that of all its runs (of a loop's
-// body, each iteration), its outputs' size the largest. Each further step moves what is kept by a
-// quarter of the difference.
+// Adds all nodes of a step (RunMetadata.step_stats). The time of a node is the sum over its runs in
+// the step (a loop's body runs once an iteration), the size of an output the largest of them. The
+// first step sets what is kept; each later one moves it by a quarter of the difference, so that one
+// slow step does not decide.
 LEAT_MUST_USE leat_status_t leat_costs_add_step(leat_costs_t* costs,
                                                 const struct leat_pb_step_stats_s* stats);
 
-// False: not measured on that type of device. |costs| may be NULL.
+// The time of |node| on devices of |device_type|, and the size of its output |output|; false when
+// nobody measured it. |costs| may be NULL.
 bool leat_costs_time(leat_costs_t* costs, leat_string_view_t node,
                      leat_string_view_t device_type, int64_t* out_ns);
 bool leat_costs_size(leat_costs_t* costs, leat_string_view_t node, int output,
                      int64_t* out_bytes);
 
-// The most of all steps, as TensorFlow's cost model tells it; 0 where nothing was measured.
+// The largest value of an output and the longest time in any step, as TensorFlow's CostGraphDef
+// reports them; 0 and an unknown shape where nothing was measured. The base table is not asked.
 typedef struct leat_costs_value_s {
   int64_t bytes;
   int dtype;
-  leat_partial_shape_t shape;  // in the arena given
+  leat_partial_shape_t shape;  // lies in the arena that the caller gave
 } leat_costs_value_t;
 int64_t leat_costs_most_ns(leat_costs_t* costs, leat_string_view_t node,
                            leat_string_view_t device_type);

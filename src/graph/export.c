@@ -1,5 +1,13 @@
-// Nodes are encoded one at a time behind each other, so that a large graph needs no second copy of
-// itself as messages.
+// Writes graphs as GraphDefs. Building the whole GraphDef as messages first would need a second
+// copy of a graph that may have a million nodes, so nodes are converted and encoded one at a time,
+// each appended to the output as a field of GraphDef, and the arena that holds the messages is
+// emptied every NODES_PER_ARENA nodes. Library and versions follow as a GraphDef without nodes: in
+// protobuf's wire format the concatenation of two encoded messages is the encoding of the merged
+// message.
+//
+// Control inputs are written behind data inputs and sorted by name, as TensorFlow writes them, so
+// that equal graphs give equal bytes. A missing input (a Merge whose loop is not closed) is written
+// as "".
 #include "graph/export.h"
 
 #include <stdlib.h>
@@ -8,11 +16,12 @@
 #include "graph/attr_proto.h"
 #include "graph/function_library.h"
 
-#define NODES_PER_ARENA 256
-#define NODE_FIELD 1  // GraphDef.node
+#define NODES_PER_ARENA 256  // nodes whose messages are in memory at a time, at most
+#define NODE_FIELD 1         // the number of GraphDef.node
 
 // ---- nodes --------------------------------------------------------------------------------------
 
+// An edge as text: "x" for output 0, "x:1", or "^x" for a control edge.
 static leat_status_t input_text(const leat_graph_t* graph, leat_output_t input,
                                 leat_arena_t* arena, leat_string_view_t* out_text) {
   *out_text = LEAT_SV("");
@@ -36,7 +45,7 @@ static int compare_texts(const void* a, const void* b) {
   return leat_string_view_compare(*(const leat_string_view_t*)a, *(const leat_string_view_t*)b);
 }
 
-// Control inputs by name, as TensorFlow writes them.
+// The inputs as texts, the control inputs behind the others and sorted.
 static leat_status_t inputs_to_def(const leat_graph_t* graph, const leat_node_t* node,
                                    leat_arena_t* arena, leat_pb_string_list_t* out_list) {
   size_t count = (size_t)node->input_count + (size_t)node->control_count;
@@ -118,7 +127,7 @@ leat_status_t leat_graph_functions_to_def(const leat_graph_t* graph, leat_arena_
   return leat_ok_status();
 }
 
-// |encoded| is scratch.
+// Appends one node. |encoded| is a buffer that is used again for every node.
 static leat_status_t append_node(const leat_graph_t* graph, int32_t node, leat_arena_t* arena,
                                  leat_string_builder_t* encoded, leat_string_builder_t* out) {
   leat_pb_node_def_t def;
@@ -144,7 +153,7 @@ static leat_status_t append_nodes(const leat_graph_t* graph, leat_string_builder
   return status;
 }
 
-// Library and versions: a GraphDef without nodes.
+// The library and the versions, as a GraphDef without nodes.
 static leat_status_t append_rest(const leat_graph_t* graph, leat_string_builder_t* out) {
   leat_arena_t arena;
   leat_arena_initialize(graph->allocator, 0, &arena);

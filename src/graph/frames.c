@@ -1,5 +1,16 @@
-// A node runs in the frame that its inputs' values belong to; Enter hands its value to a frame
-// below, Exit to the one above. Nodes without inputs run outside all loops.
+// Finds the frame of every node in one walk in topological order. A node runs in the frame to which
+// its inputs' values belong, and all of its inputs must agree; a node without inputs runs outside
+// all loops. Enter gives its value to the frame below called "frame_name", which the first such
+// Enter makes, and Exit gives its value to the frame above; every other node gives its outputs to
+// the frame in which it runs.
+//
+//   frame 0:  x --> Enter ("loop") ..........                    Exit --> y
+//   "loop":                        Merge --> Switch --> body ... (runs in "loop")
+//                                    ^--------- NextIteration
+//
+// The edge that closes a loop is not known yet when its Merge is visited, so the walk passes over
+// it, and a second walk checks that such edges come from the frame to which they lead. Callers sort
+// the graph first; the executor (worker/compiler.c) lays out its frames by the result.
 #include "graph/frames.h"
 
 typedef struct finder_s {
@@ -8,11 +19,11 @@ typedef struct finder_s {
   leat_frames_t* frames;
   const char* verb;  // of messages: "<verb> failed for node"
   size_t capacity;
-  leat_word_map_t by_name;  // hash of a frame's name and parent -> frame
+  leat_word_map_t by_name;  // hash of a frame's name and parent -> frame; see look_up
 } finder_t;
 
-// The frame called |name| below |parent|, or -1. |*out_key| is its place in the map, or a free one:
-// where two frames have one hash, the later one took the next key that was free.
+// The frame called |name| below |parent|, or -1. |*out_key| becomes its key in the map, or the free
+// key that it would get: where two frames have the same hash, the later one has the next free key.
 static int32_t look_up(const finder_t* f, int32_t parent, leat_string_view_t name,
                        uint64_t* out_key) {
   uint64_t frame;
@@ -42,6 +53,8 @@ static leat_status_t add_frame(finder_t* f, int32_t parent, leat_string_view_t n
   return leat_ok_status();
 }
 
+// Finds or makes the frame that Enter |node|, which runs in |parent|, leads into. The first Enter
+// decides how many iterations may run at once.
 static leat_status_t enter_frame(finder_t* f, const leat_node_t* node, int32_t parent,
                                  int32_t* out_frame) {
   leat_string_view_t name = leat_node_attr_string(node, "frame_name");
@@ -73,10 +86,11 @@ static leat_status_t frames_differ(const finder_t* f, const leat_node_t* node,
                           LEAT_SV_ARG(source->name), (int)f->frames->count - 1);
 }
 
-// The frame of the inputs that are already known; the edge that closes a loop is not.
+// The frame to which all known inputs of |node| belong. The input that closes a loop is not known
+// yet.
 static leat_status_t find_own(finder_t* f, const leat_node_t* node, const bool* known,
                               int32_t* out_frame) {
-  // Frame 0 is there from the start.
+  // Frame 0 exists from the start.
   LEAT_DCHECK(f->frames->count > 0);
   int32_t own = -1;
   for (int i = 0; i < node->input_count + node->control_count; ++i) {
@@ -93,7 +107,7 @@ static leat_status_t find_own(finder_t* f, const leat_node_t* node, const bool* 
 }
 
 static leat_status_t find_node(finder_t* f, int32_t index, bool* known) {
-  // An order names each node once.
+  // The order names each node once.
   LEAT_DCHECK(!known[index]);
   const leat_node_t* node = &f->graph->nodes[index];
   int32_t own = 0;
@@ -117,7 +131,7 @@ static leat_status_t find_node(finder_t* f, int32_t index, bool* known) {
   return leat_ok_status();
 }
 
-// The edges that close loops come from the frame they lead to.
+// Checks the edges that the walk passed over: each must come from the frame to which it leads.
 static leat_status_t check_loops(const finder_t* f, const int32_t* order, size_t order_count) {
   for (size_t i = 0; i < order_count; ++i) {
     const leat_node_t* node = &f->graph->nodes[order[i]];

@@ -1,20 +1,29 @@
-// A function is copied by encoding it and decoding the bytes again into the library's arena. The
-// bytes are kept: equal functions encode to equal bytes, which is how a second one is compared.
+// A library copies a function by encoding the message and decoding the bytes into its own arena.
+// That is slower than a deep copy, but the decoder exists and the bytes have a second use: two
+// functions are equal if their encodings are, which decides whether a function may be added under a
+// name that is taken. Fields that this runtime does not know are not part of that comparison,
+// because the encoder does not write them.
+//
+// One mutex guards the two maps and the arena. What the maps point to is complete before it is
+// inserted and does not change, except for the op of a function, which is made under the mutex when
+// it is first asked for; readers need the lock only for the look-up. Maps keep the order of
+// insertion, which numbers the functions and makes undoing an import a truncation.
 #include "graph/function_library.h"
 
 #include "formats/decode.h"
 #include "formats/encode.h"
 #include "graph/function_op.h"
 
+// A function of the library, in its arena.
 typedef struct held_function_s {
   leat_pb_function_def_t message;
-  leat_string_view_t bytes;
-  leat_op_t* op;  // made on first need
+  leat_string_view_t bytes;  // the encoding, from which |message| borrows
+  leat_op_t* op;             // NULL until somebody asks; guarded by the mutex
 } held_function_t;
 
 struct leat_function_library_s {
   leat_allocator_t* allocator;
-  leat_mutex_t mutex;           // of the maps and the arena; what is held never changes
+  leat_mutex_t mutex;  // guards what follows, not what it points to
   leat_arena_t arena;
   leat_string_map_t names;      // -> held_function_t*
   leat_string_map_t gradients;  // -> leat_pb_gradient_def_t*
@@ -45,7 +54,8 @@ void leat_function_library_free(leat_function_library_t* library) {
   leat_allocator_free(library->allocator, library);
 }
 
-// Reading takes the lock of a library that the reader does not change.
+// Look-ups take a const library, because they do not change it for the caller; its mutex they do
+// change.
 static void lock(const leat_function_library_t* library) {
   leat_mutex_lock((leat_mutex_t*)&library->mutex);
 }
@@ -66,6 +76,7 @@ static held_function_t* held_at(const leat_function_library_t* library, size_t i
   return (held_function_t*)(uintptr_t)library->names.entries[index].value;
 }
 
+// Copies an encoded function into the library. Called with the mutex held.
 static leat_status_t hold(leat_function_library_t* library, leat_string_view_t bytes) {
   void* memory = NULL;
   LEAT_RETURN_IF_ERROR(leat_arena_allocate(&library->arena, sizeof(held_function_t), &memory));
@@ -77,6 +88,7 @@ static leat_status_t hold(leat_function_library_t* library, leat_string_view_t b
                              (uint64_t)(uintptr_t)held);
 }
 
+// Called with the mutex held. |bytes| encode the function called |name|.
 static leat_status_t add_encoded(leat_function_library_t* library, leat_string_view_t name,
                                  leat_string_view_t bytes) {
   uint64_t found = 0;

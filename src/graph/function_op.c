@@ -1,11 +1,15 @@
-// Arguments and attributes are printed as "x: T; xs: N * T; rest: Tlist" and parsed as those of any
-// op. A node of such an op is a call: its attributes are the function's.
+// Prints a function's signature as an op row: "x: T; xs: N * T; rest: Tlist". A node of such an op
+// is a call of the function, and its attributes are those for which the function is instantiated.
+// Defaults and allowed values of attributes are not printed, so a node must give every attribute
+// that its inputs do not tell. The op CALLS, is never folded, and is stateful if the signature says
+// so.
 #include "graph/function_op.h"
 
 #include "base/string_builder.h"
 #include "graph/inference.h"
 #include "graph/lowering.h"
 
+// A node of the function's op stands for the function's body.
 static leat_status_t lower(leat_lowering_t* l) {
   leat_function_name_t function = {l->node->op->name, l->node->attrs, l->node->attr_count};
   return leat_lower_call(l, &function);
@@ -28,7 +32,7 @@ static void print_arguments(leat_string_builder_t* out,
   }
 }
 
-// Takes what was printed; the next text begins.
+// Copies what was printed into |arena| and empties the builder for the next text.
 static leat_status_t take_text(leat_arena_t* arena, leat_string_builder_t* text,
                                const char** out_text) {
   leat_string_view_t copy;

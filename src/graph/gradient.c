@@ -1,4 +1,11 @@
-// What gradient functions of ops share: dense gradients, and the way back through broadcasting.
+// What the gradient functions of many ops share: dense gradients out of rows, zeros, and the
+// gradient of broadcasting. If y = f(x1, x2) repeats x1 along some axes to the shape of x2, then
+// x1's gradient is the gradient in the shape of y, summed over those axes and reshaped:
+//
+//   dC/dx1 [shape of x1] = Reshape(Sum(g [shape of y], axes, keep_dims), shape of x1)
+//
+// The axes are constants where the static shapes tell them, which is the usual case and costs
+// nothing at run time; else BroadcastGradientArgs computes them in the step.
 #include "graph/gradient.h"
 
 #include "base/checked.h"
@@ -20,7 +27,7 @@ leat_status_t leat_gradient_none(leat_gradient_t* g) {
 
 // ---- dense --------------------------------------------------------------------------------------
 
-// Element 0 of a vector.
+// Element 0 of |vector|, as a scalar.
 static leat_output_t first_of(leat_builder_t* b, leat_output_t vector) {
   leat_output_t begin = leat_build_int32_vector(b, (const int32_t[]){0}, 1);
   leat_output_t end = leat_build_int32_vector(b, (const int32_t[]){1}, 1);
@@ -36,7 +43,9 @@ leat_output_t leat_gradient_value_to_dense(leat_builder_t* builder, leat_gradien
                     LEAT_INPUTS(value.dense, value.indices, row_count), LEAT_NO_ATTRS);
 }
 
-// The type of the variable that a handle names, found through the ops that hand the handle on.
+// The type of the variable that |handle| names. The handle is followed back, through ops that pass
+// it on, to the op that makes it; float when that does not say. The steps are bounded, since loops
+// are cycles.
 static int type_of_variable(const leat_graph_t* graph, leat_output_t handle) {
   const leat_node_t* node = &graph->nodes[handle.node];
   for (size_t steps = 0; !(node->op->flags & LEAT_OP_VARIABLE) && steps < graph->node_count;
@@ -50,6 +59,8 @@ static int type_of_variable(const leat_graph_t* graph, leat_output_t handle) {
   return dtype == LEAT_DTYPE_INVALID ? LEAT_DTYPE_FLOAT : dtype;
 }
 
+// ZerosLike is the shortest. Inside a loop's gradient (|place|) a Fill of the shape is better,
+// because it needs the shape of |x| only and the loop then keeps no values.
 leat_output_t leat_build_zeros_of(leat_builder_t* b, leat_output_t x) {
   if (b->status) return LEAT_OUTPUT_NONE;
   int dtype = leat_build_type_of(b, x);
@@ -74,18 +85,21 @@ leat_output_t leat_gradient_of_output(leat_gradient_t* g, int index) {
 
 // ---- broadcasting -------------------------------------------------------------------------------
 
-// Along which axes each side was broadcast, where that follows from what is known of the shapes.
+// The axes along which each of the two sides was repeated, if the static shapes tell.
 typedef struct reduction_s {
   bool is_known;
   int32_t axes[2][LEAT_SHAPE_MAX_RANK];
   int count[2];
 } reduction_t;
 
+// Dimension |axis| of |shape| when shapes are aligned at their last dimensions to |rank|.
 static int64_t dim_at(leat_partial_shape_t shape, int rank, int axis) {
   int own = axis - (rank - shape.rank);
   return own < 0 ? 1 : shape.dims[own];
 }
 
+// Finds the axes of size 1 that stand beside another size, for each side. Not known when a
+// dimension may or may not have been repeated.
 static void find_axes(leat_partial_shape_t x, leat_partial_shape_t y, reduction_t* out_reduction) {
   out_reduction->is_known = false;
   out_reduction->count[0] = out_reduction->count[1] = 0;
@@ -94,7 +108,8 @@ static void find_axes(leat_partial_shape_t x, leat_partial_shape_t y, reduction_
   for (int axis = 0; axis < rank; ++axis) {
     int64_t in_x = dim_at(x, rank, axis), in_y = dim_at(y, rank, axis);
     if ((in_x == 1) != (in_y == 1)) {
-      // A size of 1 beside another, even an unknown one: summing over it does no harm.
+      // If the other size is unknown it may be 1 as well, and a sum over an axis of size 1 changes
+      // nothing.
       int side = in_x == 1 ? 0 : 1;
       out_reduction->axes[side][out_reduction->count[side]++] = axis;
     } else if (in_x == LEAT_DIM_UNKNOWN || in_y == LEAT_DIM_UNKNOWN) {
@@ -104,6 +119,7 @@ static void find_axes(leat_partial_shape_t x, leat_partial_shape_t y, reduction_
   out_reduction->is_known = true;
 }
 
+// Sums |gradient| over |axes| and gives it |shape|, which also drops leading axes.
 static leat_output_t sum_to(leat_builder_t* b, leat_output_t gradient, leat_output_t axes,
                             leat_output_t shape) {
   leat_output_t sum = leat_build(b, "Sum", LEAT_INPUTS(gradient, axes),

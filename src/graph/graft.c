@@ -1,5 +1,9 @@
-// Nodes are added inputs first. An edge that closes a loop is left open and set at the end, when
-// both its sides are there.
+// Nodes are added in topological order, so that the inputs of a copy exist before it. The exception
+// is an edge that closes a loop: its Merge is added with that input open, and the edge is set at
+// the end, when both of its nodes are there. The copies are added as any new node is, so shapes and
+// types are checked against what replaces the inputs. Names get the prefix, and so do the names in
+// "_class" attributes: a node that is colocated with a node of |from| must be colocated with the
+// copy of that node.
 #include "graph/graft.h"
 
 #include "graph/graph_functions.h"
@@ -7,10 +11,11 @@
 typedef struct grafter_s {
   leat_graph_t* graph;
   const leat_graft_t* graft;
-  int32_t* nodes;
-  leat_arena_t arena;
+  int32_t* nodes;      // node of |from| -> its copy, -1 while there is none
+  leat_arena_t arena;  // what describes nodes until they are added
 } grafter_t;
 
+// The index of the input of the graft that |node| gives, or -1.
 static int find_input(const leat_graft_t* graft, int32_t node) {
   for (int i = 0; i < graft->input_count; ++i) {
     if (graft->inputs[i].node == node) return i;
@@ -26,7 +31,7 @@ leat_output_t leat_graft_output(const leat_graft_t* graft, const int32_t* nodes,
   return output.index < 0 ? (leat_output_t){replacement.node, output.index} : replacement;
 }
 
-// Who is to stand beside a node of |from| stands beside its copy.
+// The attributes of |node|, with the prefix put before the names in "_class".
 static leat_status_t copy_attrs(grafter_t* g, const leat_node_t* node,
                                 const leat_attr_t** out_attrs) {
   static const char kLocation[] = "loc:@";
@@ -55,7 +60,9 @@ static leat_status_t copy_attrs(grafter_t* g, const leat_node_t* node,
   return leat_ok_status();
 }
 
-// Data inputs to |inputs|, the rest to |controls|, one more than the node has at most.
+// Writes the data inputs of the copy to |inputs| and its control inputs to |controls|, and returns
+// the number of the latter. |controls| has room for one more than |node| has, because a node that
+// follows no copy gets the graft's |control|.
 static int copy_edges(const grafter_t* g, const leat_node_t* node, leat_output_t* inputs,
                       int32_t* controls) {
   int control_count = 0;
@@ -94,6 +101,7 @@ static leat_status_t add_node(grafter_t* g, int32_t index) {
   return leat_graph_add_node(g->graph, &spec, &g->nodes[index]);
 }
 
+// Sets the inputs that were open when their nodes were added.
 static leat_status_t close_loops(grafter_t* g) {
   const leat_graph_t* from = g->graft->from;
   for (size_t i = 0; i < from->node_count; ++i) {

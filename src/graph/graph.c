@@ -1,5 +1,17 @@
-// Making graphs, finding and naming nodes, adding them. A node is checked and inferred completely
-// before the graph learns of it: what fails leaves at most unused bytes in the arena.
+// Creating graphs, naming nodes and adding them. The invariant is that every node of a graph is
+// complete: it fits its op, its name is unique and in the index, and its output shapes have been
+// inferred. So a node is built in the place behind the last one, which nobody can see, and the last
+// thing that can fail is the insertion of its name; only then does the count grow. What fails
+// before leaves unused bytes in the arena and nothing else, and there is nothing to undo.
+//
+//   leat_graph_add_node:  name -> op's version -> signature (attributes, input types) -> texts
+//                         -> inputs -> shapes -> index by name, count
+//
+// Two shortcuts serve import, which adds nodes by the hundred thousand: leat_graph_add_like repeats
+// a node whose attributes are known to be good, and |borrow_storage| says that texts need no copy.
+// Order matters for messages too: TensorFlow reports a duplicate name before anything else, but
+// looking names up twice would cost time, so the duplicate is looked for again when a node has
+// failed (explain).
 #include "graph/graph.h"
 
 #include <stdio.h>
@@ -10,7 +22,7 @@
 #include "graph/signature.h"
 #include "graph/storage.h"
 
-#define MIN_NODES 16  // room in the first array
+#define MIN_NODES 16  // room in a graph's first array
 
 static leat_status_t create_graph(leat_op_registry_t* ops, leat_allocator_t* allocator,
                                   leat_graph_storage_t* parent, leat_graph_t** out_graph) {
@@ -71,7 +83,8 @@ leat_status_t leat_graph_reserve(leat_graph_t* graph, size_t node_count) {
   size_t capacity = LEAT_MAX(node_count, LEAT_MAX(2 * graph->node_capacity, (size_t)MIN_NODES));
   capacity = LEAT_MIN(capacity, (size_t)INT32_MAX);
   LEAT_RETURN_IF_ERROR(leat_node_index_reserve(&graph->names, graph->nodes, capacity));
-  // Grown without zeroing, so that room for nodes to come costs no page before they come.
+  // The new room is not zeroed: a page that no node has reached yet stays untouched and costs no
+  // memory.
   void* nodes = graph->nodes;
   LEAT_RETURN_IF_ERROR(leat_allocator_reallocate(graph->allocator,
                                                  graph->node_capacity * sizeof(leat_node_t),
@@ -90,7 +103,8 @@ void leat_graph_expect(leat_graph_t* graph, size_t node_count) {
 
 // ---- names --------------------------------------------------------------------------------------
 
-// The counter of |base|'s suffixes, which goes on where it was: many nodes of one name are cheap.
+// The counter of suffixes that were given to |base|. It is kept, so that the thousandth node of a
+// name does not try the 999 suffixes before it.
 static leat_status_t suffix_of(leat_graph_t* graph, leat_string_view_t base,
                                uint64_t** out_suffix) {
   leat_string_map_t* suffixes = &graph->storage->suffixes;
@@ -117,6 +131,7 @@ leat_status_t leat_graph_unique_name(leat_graph_t* graph, leat_string_view_t bas
   return leat_ok_status();
 }
 
+// The hash of the name; INVALID_ARGUMENT for a name that no node may have.
 static leat_status_t read_name(const leat_node_spec_t* spec, uint64_t* out_hash) {
   *out_hash = spec->name_hash;
   if (*out_hash || leat_node_name_read(spec->name, true, out_hash)) return leat_ok_status();
@@ -142,7 +157,8 @@ static leat_status_t check_deprecation(const leat_graph_t* graph, const leat_op_
 
 // ---- adding -------------------------------------------------------------------------------------
 
-// Drops repeated sources, keeping the first of each: pairwise for a few, by a map for many.
+// Drops repeated control inputs and keeps the first of each. Up to 16 are compared in pairs; more
+// go through a map, so that a hostile list costs no quadratic time.
 static leat_status_t unique_controls(leat_graph_t* graph, leat_output_t* controls,
                                      int* inout_count) {
   int kept = 0;
@@ -206,6 +222,8 @@ static leat_status_t make_texts(leat_graph_t* graph, const leat_node_spec_t* spe
   return leat_graph_storage_copy_device(graph->storage, spec->device, &node->device);
 }
 
+// Infers the output shapes, or sets them unknown. A node without outputs is inferred too when it
+// has inputs, because its shape function may refuse them.
 static leat_status_t make_shapes(leat_graph_t* graph, bool infer, leat_node_t* node) {
   const leat_op_row_t* row = node->op->row;
   if (node->output_count == 0 && (node->input_count == 0 || !row->shape)) return leat_ok_status();
@@ -222,7 +240,7 @@ static leat_status_t make_shapes(leat_graph_t* graph, bool infer, leat_node_t* n
   return leat_ok_status();
 }
 
-// Room for one node more: it is made where it will stand.
+// The place behind the last node, with room for it. It belongs to the graph from append_node on.
 static inline leat_status_t next_node(leat_graph_t* graph, leat_node_t** out_node) {
   LEAT_DCHECK(graph->node_count <= graph->node_capacity && graph->names.count == graph->node_count);
   if (LEAT_UNLIKELY(graph->node_count >= graph->node_capacity)) {
@@ -232,7 +250,8 @@ static inline leat_status_t next_node(leat_graph_t* graph, leat_node_t** out_nod
   return leat_ok_status();
 }
 
-// The graph has the node that stands behind the last now, unless its name is taken.
+// Makes the node that next_node gave the last one of the graph; INVALID_ARGUMENT when its name is
+// taken.
 static inline leat_status_t append_node(leat_graph_t* graph, uint64_t name_hash,
                                         int32_t* out_node) {
   if (LEAT_UNLIKELY(!leat_node_index_add(&graph->names, graph->nodes, name_hash))) {
@@ -265,12 +284,15 @@ static leat_status_t add_checked(leat_graph_t* graph, const leat_node_spec_t* sp
   };
   LEAT_RETURN_IF_ERROR(make_texts(graph, spec, node));
   LEAT_RETURN_IF_ERROR(make_inputs(graph, spec, node));
+  // A node that waits for an attribute's value cannot be inferred: its shape function would read
+  // it.
   bool waits = graph->has_placeholders && leat_node_waits(node);
   LEAT_RETURN_IF_ERROR(make_shapes(graph, !spec->skip_shapes && !waits, node));
   return append_node(graph, name_hash, out_node);
 }
 
-// Has each input the type and, if |*out_alike|, the shape of that of |like|?
+// Whether every input has the same type as that of |like|; |*out_alike| becomes whether the shapes
+// are the same too. False also where an index is out of range, which the full check then reports.
 static bool inputs_fit_like(const leat_graph_t* graph, const leat_node_spec_t* spec,
                             const leat_node_t* like, bool* out_alike) {
   *out_alike = spec->input_count == like->input_count;
@@ -288,6 +310,7 @@ static bool inputs_fit_like(const leat_graph_t* graph, const leat_node_spec_t* s
   return true;
 }
 
+// Types equal to those of a node that was checked need no check; others are held against the op.
 static leat_status_t check_like(leat_graph_t* graph, const leat_node_spec_t* spec,
                                 const leat_node_t* node, bool* out_alike) {
   if (inputs_fit_like(graph, spec, &graph->nodes[spec->like], out_alike)) return leat_ok_status();
@@ -318,8 +341,8 @@ static leat_status_t add_like(leat_graph_t* graph, const leat_node_spec_t* spec,
   return append_node(graph, name_hash, out_node);
 }
 
-// A name is looked up once, when the node goes in; but a name that is taken is the first thing to
-// say of a node that fails.
+// Replaces |status| by the duplicate name, if that is also wrong with the node: TensorFlow reports
+// it first.
 LEAT_COLD static leat_status_t explain(const leat_graph_t* graph, leat_string_view_t name,
                                        leat_status_t status) {
   if (leat_graph_find_node(graph, name) < 0) return status;
@@ -345,7 +368,7 @@ leat_status_t leat_graph_copy_node(leat_graph_t* graph, const leat_node_t* node,
                                    const leat_output_t* inputs, int input_count,
                                    int control_count, int32_t* out_node) {
   *out_node = -1;
-  leat_node_t original = *node;  // which may be of this graph, and move
+  leat_node_t original = *node;  // |node| may be of this graph, whose array moves when it grows
   leat_node_t* copy = NULL;
   LEAT_RETURN_IF_ERROR(next_node(graph, &copy));
   *copy = original;

@@ -1,5 +1,10 @@
-// Changes to nodes that are in a graph already. Arrays that copies of a node may share (attributes,
-// shapes) are replaced, never written.
+// Changes to nodes that are in a graph already: edges, attributes, shapes. Copies of a node share
+// its arrays of attributes and shapes, in this graph and in its children, so these arrays are
+// replaced and never written; edge lists belong to one node and are written in place while they
+// have room. An edit that changes what is known of a value (an input, a shape) forgets the values
+// that inference remembers, because each of them may depend on the edited node. Shapes of readers
+// are not inferred again: a rewriting pass that wants them does so itself. Callers are the C API's
+// mutation functions, import, which closes loops, and the optimizer.
 #include "graph/signature.h"
 #include "graph/storage.h"
 
@@ -11,6 +16,7 @@ leat_status_t leat_graph_add_control_input(leat_graph_t* graph, int32_t node_ind
   for (size_t i = (size_t)node->input_count; i < count; ++i) {
     if (node->inputs[i].node == control_input) return leat_ok_status();
   }
+  // The list is full: its room is always the power of two that leat_edge_capacity gives.
   if (leat_edge_capacity(count) == count) {
     void* memory = NULL;
     LEAT_RETURN_IF_ERROR(leat_arena_allocate_array(&graph->storage->arena,
@@ -57,7 +63,7 @@ leat_status_t leat_graph_set_input(leat_graph_t* graph, int32_t node_index, int 
   return leat_ok_status();
 }
 
-// The node's outputs as its attributes want them, when they were fewer.
+// Appends the outputs that the attributes ask for and the node lacks, with unknown shapes.
 static leat_status_t grow_outputs(leat_graph_t* graph, leat_node_t* node) {
   int64_t count = 0;
   for (int i = 0; i < node->op->output_count; ++i) {
@@ -109,6 +115,7 @@ leat_status_t leat_graph_add_input(leat_graph_t* graph, int32_t node_index,
                                                  leat_edge_capacity(count + 1),
                                                  sizeof(leat_output_t), &memory));
   leat_output_t* inputs = memory;
+  // The new input goes between the data inputs and the control inputs.
   for (size_t i = 0; i < count; ++i) {
     inputs[i + (i >= (size_t)node->input_count)] = node->inputs[i];
   }
@@ -143,6 +150,7 @@ leat_status_t leat_graph_set_attr(leat_graph_t* graph, int32_t node_index,
   }
   LEAT_RETURN_IF_ERROR(
       leat_graph_storage_copy_value(graph->storage, &attr->value, &attrs[index].value));
+  // A list that came empty from a file has no kind; the declaration tells it.
   if (declared >= 0 && attrs[index].value.is_list) {
     attrs[index].value.kind = (uint8_t)node->op->attrs[declared].kind;
   }
@@ -151,7 +159,7 @@ leat_status_t leat_graph_set_attr(leat_graph_t* graph, int32_t node_index,
   return leat_ok_status();
 }
 
-// How many tensors |arguments| stand for, and the type of number |index| of them.
+// How many tensors |arguments| stand for in all; |*out_type| becomes the type of tensor |index|.
 static int64_t count_tensors(const leat_op_argument_t* arguments, int count,
                              const leat_attr_t* attrs, int64_t index, int* out_type) {
   int64_t total = 0;
@@ -198,7 +206,7 @@ leat_status_t leat_graph_check_attrs(const leat_graph_t* graph, int32_t node_ind
     return does_not_fit(node, "output", node->output_count, count);
   }
   for (int i = 0; i < node->input_count; ++i) {
-    if (!leat_output_exists(node->inputs[i])) continue;  // closes a loop later
+    if (!leat_output_exists(node->inputs[i])) continue;  // a Merge whose loop is not closed yet
     const int actual = leat_graph_output_type(graph, node->inputs[i]);
     wanted = leat_node_input_type(node, i);
     if (actual == wanted || actual == wanted + LEAT_DTYPE_REF_OFFSET) continue;
@@ -212,7 +220,7 @@ leat_status_t leat_graph_check_attrs(const leat_graph_t* graph, int32_t node_ind
   return leat_ok_status();
 }
 
-// Does |claimed| say nothing that |known| does not?
+// Whether |claimed| says nothing about the shape that |known| does not say.
 static bool is_no_news(leat_partial_shape_t known, leat_partial_shape_t claimed) {
   if (claimed.rank < 0) return true;
   if (claimed.rank != known.rank) return false;
@@ -240,7 +248,7 @@ leat_status_t leat_graph_refine_shape(leat_graph_t* graph, leat_output_t output,
   leat_partial_shape_t* shapes = memcpy(memory, node->output_shapes, bytes);
   shapes[output.index] = merged;
   node->output_shapes = shapes;
-  // What was known of values may be known better now.
+  // A value that follows from this shape may be known better now.
   leat_word_map_clear(&graph->storage->values);
   return leat_ok_status();
 }

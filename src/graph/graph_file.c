@@ -1,11 +1,16 @@
-// Reading checks the outer structure, counts the nodes and gathers what is no node. What a file is
-// opened with is a guess from few of its bytes, and no more than that until it is read.
+// Reading a file walks its fields once: it checks that each field lies within the bytes, counts the
+// nodes and gathers library and versions. Nodes are not looked into. Opening a file guesses the
+// same facts from a few of its bytes: the number of nodes from the size of the first SAMPLE_NODES,
+// and the versions from the last bytes, which must look like a versions field that ends the file.
+// A guess is used until the file
+// is read, and leat_graph_file_read compares it with the truth before the import can succeed. Files
+// come from outside, so room is reserved on a guess only up to a limit.
 #include "graph/graph_file.h"
 
-#define SCAN_AHEAD_BYTES 4096          // another page, mostly: its translation comes too
-#define SAMPLE_NODES 64                // whose size tells that of the others
-#define MAX_GUESSED_NODES (64 * 1024)  // of more the room is not taken before they are counted
-#define MAX_VERSIONS_BYTES 127         // their size is one byte, then
+#define SCAN_AHEAD_BYTES 4096  // the distance of the prefetch: another page, so its translation too
+#define SAMPLE_NODES 64  // nodes whose mean size is taken for that of all
+#define MAX_GUESSED_NODES (64 * 1024)  // above this no room is reserved on a guess
+#define MAX_VERSIONS_BYTES 127  // the largest length that is one byte on the wire
 
 void leat_graph_file_initialize(leat_allocator_t* allocator, leat_string_view_t bytes,
                                 leat_graph_file_t* out_file) {
@@ -26,7 +31,8 @@ static leat_string_view_t view_of(const uint8_t* data, size_t size) {
 
 // ---- opening ------------------------------------------------------------------------------------
 
-// How many nodes there are if all are like the first, which tend to be small; 0: there are too few.
+// The number of nodes if all have the mean size of the first ones, which tend to be small; 0 when
+// there are fewer than SAMPLE_NODES or something else stands among them.
 static size_t guess_count(const leat_node_cursor_t* nodes) {
   const uint8_t* next = nodes->next;
   leat_string_view_t node;
@@ -38,7 +44,7 @@ static size_t guess_count(const leat_node_cursor_t* nodes) {
   return bytes / (sample_bytes / SAMPLE_NODES);
 }
 
-// The field that ends the file, if it looks like its versions.
+// Finds the field that ends the file, if its tag and length say that it is a versions field.
 static bool guess_versions(const leat_node_cursor_t* nodes, leat_string_view_t* out_versions) {
   for (size_t size = 0; size <= MAX_VERSIONS_BYTES; ++size) {
     const uint8_t* field = nodes->end - size - 2;
@@ -62,6 +68,8 @@ leat_string_view_t leat_graph_file_versions(const leat_graph_file_t* file) {
 
 // ---- reading ------------------------------------------------------------------------------------
 
+// Walks the fields that are not taken yet, counts the nodes among them and appends the other
+// fields.
 static leat_status_t scan(leat_graph_file_t* file, size_t* out_node_count) {
   const uint8_t *next = file->nodes.next, *end = file->nodes.end;
   size_t node_count = 0;
@@ -69,7 +77,8 @@ static leat_status_t scan(leat_graph_file_t* file, size_t* out_node_count) {
     leat_string_view_t node;
     const uint8_t* after = leat_node_cursor_read(next, end, &node);
     if (LEAT_LIKELY(after)) {
-      // One node tells where the next one is: without this each would be waited for.
+      // The length of one node tells where the next one is, so without the prefetch the walk would
+      // wait for memory at every node.
       leat_node_cursor_fetch(after + SCAN_AHEAD_BYTES);
       ++node_count;
       next = after;
@@ -117,7 +126,7 @@ bool leat_node_cursor_take_behind_others(leat_node_cursor_t* cursor,
     next = !next     ? NULL
            : is_node ? leat_wire_read_bytes(next, cursor->end, out_node_def)
                      : leat_wire_skip(next, cursor->end, number, type);
-    if (!next) break;  // reading has seen that it is well formed
+    if (!next) break;  // cannot be: reading has seen that the fields are well formed
     cursor->next = next;
     if (is_node) return true;
   }

@@ -1,4 +1,5 @@
-// A child reads its parent's library until it changes it.
+// A child graph reads its parent's function library until it changes it, and then changes a copy of
+// its own: libraries are large, and most children (pruned, partitioned) never add a function.
 #include "graph/graph_functions.h"
 
 #include "graph/storage.h"

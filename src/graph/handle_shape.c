@@ -1,4 +1,5 @@
-// Shapes of handles.
+// Shape functions for the two forms of handles. The older one is a vector of two strings, so it is
+// checked as such; the newer one is a scalar.
 #include "graph/handle_shape.h"
 
 leat_status_t leat_shape_two_strings(leat_inference_t* c) {

@@ -1,7 +1,17 @@
-// A file whose nodes stand behind what they read, as nearly all do, is imported in one pass that
-// decodes a node, adds it and forgets the message. At the first node that reads a later one the
-// rest goes through import_order.c. What fails is undone; a large file, whose library and versions
-// are read behind its nodes, is then imported once more as others are.
+// The import of a GraphDef. Nearly all files list a node behind the nodes that it reads, so the
+// import is one pass that finds the parts of a NodeDef, adds the node and forgets them:
+//
+//   file --cursor--> NodeDef --import_node.c--> node          until a node reads a later one;
+//        --rest----> import_order.c --> nodes                 then the rest is sorted first
+//   library, versions --> before the nodes (file read) or after them (file opened)
+//
+// Renaming must avoid names that stand later in the file, so it takes the second way for all nodes.
+// The graph is marked before and returned to the mark on failure, functions included. A large file
+// is first opened without reading it through (graph/graph_file.h); when that import fails for any
+// reason but memory, the same file is read and imported again, and the second verdict counts. So
+// the fast way decides nothing about which files are valid, nor about messages. Names, types and
+// versions are checked as TensorFlow's importer checks them, in its order as far as messages depend
+// on it.
 #include "graph/import.h"
 
 #include <stdlib.h>
@@ -15,9 +25,10 @@
 #include "graph/verify.h"
 
 #define SCRATCH_BLOCK_BYTES 4096
-#define SCRATCH_LIMIT_BYTES (256 * 1024)
-#define NODES_AT_ONCE 1024  // whose pages are taken together
+#define SCRATCH_LIMIT_BYTES (256 * 1024)  // of decoded messages, before they are dropped
+#define NODES_AT_ONCE 1024                // nodes whose memory pages are mapped together
 
+// Whether this runtime may read a GraphDef of these versions.
 static leat_status_t check_versions(const leat_pb_version_def_t* versions) {
   if (versions->producer < 0) {
     return leat_make_status(LEAT_INVALID_ARGUMENT,
@@ -56,6 +67,7 @@ static int compare_versions(const void* a, const void* b) {
   return (x > y) - (x < y);
 }
 
+// Adds to the versions that must not read the graph, sorted and each once.
 static leat_status_t merge_bad_consumers(leat_graph_t* graph,
                                          const leat_pb_int32_list_t* consumers) {
   if (consumers->count == 0) return leat_ok_status();
@@ -79,6 +91,7 @@ static leat_status_t merge_bad_consumers(leat_graph_t* graph,
 
 // ---- before and after ---------------------------------------------------------------------------
 
+// Checks the input map and chains the mappings of each node, from the last to the first.
 static leat_status_t prepare_mappings(leat_importer_t* importer) {
   const leat_import_options_t* options = importer->options;
   if (options->input_map_count == 0) return leat_ok_status();
@@ -171,7 +184,8 @@ static leat_status_t return_all(leat_importer_t* importer, leat_import_results_t
   return leat_ok_status();
 }
 
-// Is the mapping's key nowhere in the GraphDef?
+// Whether the |from| of a mapping is nowhere in the GraphDef. A mapping that a later one of the
+// same |from| replaces is not reported.
 static bool is_missing(leat_importer_t* importer, int32_t mapping) {
   leat_tensor_name_t from = importer->options->input_map[mapping].from;
   if (importer->mapping_used[mapping] || leat_importer_mapping(importer, from) != mapping) {
@@ -186,7 +200,7 @@ static bool comes_before(const leat_import_mapping_t* map, int32_t a, int32_t b)
   return order < 0 || (order == 0 && map[a].from.index < map[b].from.index);
 }
 
-// Heapsort by name and index: a list may be long.
+// A step of heapsort, which the list gets because qsort passes no context to the comparison.
 static void sift_down(const leat_import_mapping_t* map, int32_t* items, int at, int count) {
   for (int child; (child = 2 * at + 1) < count; at = child) {
     if (child + 1 < count && comes_before(map, items[child], items[child + 1])) ++child;
@@ -197,6 +211,7 @@ static void sift_down(const leat_import_mapping_t* map, int32_t* items, int at, 
   }
 }
 
+// Lists the mappings that are missing, sorted by name and index.
 static leat_status_t list_unused(leat_importer_t* importer, leat_import_results_t* results) {
   const leat_import_mapping_t* map = importer->options->input_map;
   void* memory = NULL;
@@ -241,7 +256,9 @@ leat_status_t leat_importer_read_file(leat_importer_t* importer) {
   return import_library(importer->graph, leat_string_builder_view(&file->library));
 }
 
-// Adds the file's nodes as they come until one reads a later one.
+// Adds the file's nodes one after the other until one reads a later node; the cursor then stands
+// before that node. The pages of the node array are mapped ahead, many at a time, instead of one at
+// each page fault.
 static leat_status_t import_in_order(leat_importer_t* importer) {
   leat_node_cursor_t* cursor = &importer->file->nodes;
   size_t node_bytes =
@@ -280,7 +297,8 @@ static leat_status_t add_nodes(leat_importer_t* importer) {
     LEAT_RETURN_IF_ERROR(leat_node_patterns_initialize(importer->allocator, file->node_count,
                                                        &importer->patterns));
   }
-  // New names must avoid those that are still to come, so that all are read first.
+  // A new name must avoid those that stand later in the file, so with renaming every node goes
+  // through the second way, which reads all names first.
   if (!importer->renames) LEAT_RETURN_IF_ERROR(import_in_order(importer));
   LEAT_RETURN_IF_ERROR(leat_importer_read_file(importer));
   size_t left = leat_node_cursor_count(file->nodes);
@@ -288,8 +306,8 @@ static leat_status_t add_nodes(leat_importer_t* importer) {
   return leat_importer_finish_colocations(importer);
 }
 
-// TensorFlow reads all names before it looks up an op: a name that is none is what is wrong, even
-// behind an op that nobody knows.
+// TensorFlow reads all names before it looks up an op, so a malformed name anywhere in the file is
+// reported before an unknown op. |nodes| walks the file from its begin.
 static leat_status_t explain(leat_importer_t* importer, leat_node_cursor_t nodes,
                              leat_status_t status) {
   if (leat_status_code(status) != LEAT_NOT_FOUND) return status;
@@ -348,7 +366,8 @@ static void importer_deinitialize(leat_importer_t* importer) {
   leat_node_patterns_deinitialize(&importer->patterns);
 }
 
-// |versions| and the library count while nodes are added, and stay on success.
+// Imports the nodes of |file|. Versions and functions are set before the first node, because nodes
+// are checked against them, and the mark of the caller undoes them on failure.
 static leat_status_t import_file(leat_graph_t* graph, leat_graph_file_t* file,
                                  const leat_pb_version_def_t* versions,
                                  const leat_import_options_t* options,
@@ -363,7 +382,8 @@ static leat_status_t import_file(leat_graph_t* graph, leat_graph_file_t* file,
   if (!status && results) status = list_unused(&importer, results);
   if (!status) status = merge_bad_consumers(graph, &versions->bad_consumers);
   if (!status) {
-    // What a client had built before may have faults of its own, which only running it would tell.
+    // What the client built before the import may be unfinished (open Merges) or have cycles, so
+    // only a graph that is all imported is verified as a finished one.
     status = importer.first == 0 ? LEAT_VERIFY_GRAPH(graph, "import")
                                  : LEAT_VERIFY_UNFINISHED(graph, "import");
   }
@@ -381,6 +401,7 @@ static leat_status_t import_file(leat_graph_t* graph, leat_graph_file_t* file,
   return status;
 }
 
+// Checks the versions, imports, and returns the graph to its mark on failure.
 static leat_status_t import_checked(leat_graph_t* graph, leat_graph_file_t* file,
                                     const leat_import_options_t* options,
                                     leat_import_results_t* results) {
@@ -400,6 +421,8 @@ static leat_status_t import_checked(leat_graph_t* graph, leat_graph_file_t* file
   return status;
 }
 
+// Imports |bytes| once. |reads_last| asks to open the file and read it behind its nodes, if that is
+// possible.
 static leat_status_t import_bytes(leat_graph_t* graph, leat_string_view_t bytes, bool reads_last,
                                   const leat_import_options_t* options,
                                   leat_import_results_t* out_results) {
@@ -417,14 +440,14 @@ static leat_status_t import_bytes(leat_graph_t* graph, leat_string_view_t bytes,
 leat_status_t leat_graph_import(leat_graph_t* graph, leat_string_view_t graph_def,
                                 const leat_import_options_t* options,
                                 leat_import_results_t* out_results) {
-  // Clearing many pages drives from the processor's cache what is there: now that is nothing yet
-  // of the file, nor of the tables.
+  // The arena's pages are cleared now, while the processor's cache holds nothing of the file or of
+  // the tables that clearing would evict.
   leat_arena_expect(&graph->storage->arena, graph_def.size);
   bool renames = options && options->uniquify_names;
   if (graph_def.size >= LEAT_GRAPH_FILE_LARGE_BYTES && !renames) {
     leat_status_t status = import_bytes(graph, graph_def, true, options, out_results);
     if (!status || leat_status_code(status) == LEAT_RESOURCE_EXHAUSTED) return status;
-    leat_status_free(status);  // what is wrong with a file is what reading it first will say
+    leat_status_free(status);  // the import below says what is wrong, or that nothing is
   }
   return import_bytes(graph, graph_def, false, options, out_results);
 }

@@ -1,11 +1,19 @@
-// Names on their way from the file into the graph: prefix, uniqueness, colocation, the input map.
-// As in TensorFlow "a" is taken when a node "a" or a node "a/..." is in the graph.
+// Names on their way from the file into the graph: prefix, uniqueness, the input map, colocation.
+// As in TensorFlow a name "a" is taken when the graph has a node "a" or a node "a/...", because
+// "a/..." is the scope of the nodes that belong to "a". There are three cases:
+//
+//   no prefix, no renaming     names stay (direct_names), and the graph's index finds them
+//   prefix                     "x" -> "prefix/x"; the map |imported| has the file's names
+//   uniquify_names             "x" -> "x", or "x_1", "x_2", ... which neither graph nor file has
+//
+// Renamed nodes must still be found by the names that the file uses, in inputs and in "_class"
+// attributes, so the latter are rewritten at the end, when every node has its final name.
 #include <stdio.h>
 
 #include "graph/importer.h"
 #include "graph/storage.h"
 
-// Adds "a" and "a/b" of "a/b/c".
+// Adds the scopes of |name| to |prefixes|: "a" and "a/b" for "a/b/c".
 static leat_status_t add_prefixes(leat_string_map_t* prefixes, leat_string_view_t name) {
   for (size_t i = 0; i < name.size; ++i) {
     if (name.data[i] != '/') continue;
@@ -19,14 +27,14 @@ leat_status_t leat_importer_learn_names(leat_importer_t* importer, leat_string_v
   return add_prefixes(&importer->file_names, name);
 }
 
-// Was it taken before the import began?
+// Whether the graph had |name| as a node or a scope before the import began.
 static bool is_taken(const leat_importer_t* importer, leat_string_view_t name) {
   int32_t node = leat_graph_find_node(importer->graph, name);
   return (node >= 0 && node < importer->first) ||
          leat_string_map_get(&importer->taken, name, NULL);
 }
 
-// |name| or name_1, name_2, ...
+// |name|, or the first of name_1, name_2, ... that is taken neither in the graph nor in the file.
 static leat_status_t find_unique(leat_importer_t* importer, leat_string_view_t name,
                                  leat_string_view_t* out_name) {
   void* memory = NULL;
@@ -45,6 +53,7 @@ static leat_status_t find_unique(leat_importer_t* importer, leat_string_view_t n
   return leat_ok_status();
 }
 
+// Checks the prefix, makes it unique if asked, and appends the '/'.
 static leat_status_t prepare_prefix(leat_importer_t* importer) {
   leat_string_view_t prefix = importer->options->prefix;
   if (leat_string_view_ends_with(prefix, LEAT_SV("/"))) --prefix.size;
@@ -63,6 +72,7 @@ static leat_status_t prepare_prefix(leat_importer_t* importer) {
 
 leat_status_t leat_importer_prepare_names(leat_importer_t* importer) {
   const leat_import_options_t* options = importer->options;
+  // Scopes of older nodes matter only where an imported name can equal one of them.
   bool may_clash = options->prefix.size == 0 || options->uniquify_prefix || options->uniquify_names;
   for (int32_t i = 0; may_clash && i < importer->first; ++i) {
     LEAT_RETURN_IF_ERROR(add_prefixes(&importer->taken, importer->graph->nodes[i].name));
@@ -135,7 +145,8 @@ int32_t leat_importer_mapping(const leat_importer_t* importer, leat_tensor_name_
 
 // ---- colocation ---------------------------------------------------------------------------------
 
-// "loc:@old" becomes "loc:@<prefix><name>". The strings were made by this import.
+// Changes "loc:@target" in the node's "_class" to "loc:@<prefix><name>". The strings may be written
+// because they were read for this node alone (leat_attr_reader_read_apart).
 static leat_status_t rename_group(leat_importer_t* importer, const leat_colocation_t* colocation,
                                   leat_string_view_t prefix, leat_string_view_t name) {
   const leat_node_t* node = &importer->graph->nodes[colocation->node];

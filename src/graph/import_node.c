@@ -1,17 +1,26 @@
-// One NodeDef into one node: its inputs resolved, its attributes copied into the graph's storage,
-// then added as any node is. Where a node before it was written alike that one's attributes serve.
+// One NodeDef into one node. Its inputs are resolved to edges, its attributes are read into the
+// graph's storage in the op's order, and the node is added as any node is (leat_graph_add_node), so
+// that everything a file claims is checked where all nodes are checked.
+//
+// Most nodes of a file repeat an earlier one: the same op and, byte for byte, the same attributes
+// except for "_class". The reader recognises that (graph/node_pattern.h), and such a node is added
+// by leat_graph_add_like with the earlier node's attributes, which skips reading and resolving
+// them. The invariant is that a pattern is remembered only for a node whose shapes are exactly
+// those that its "_output_shapes" claims, so that the later node may take over the claim too.
+// Malformed parts of a node show where they are used; a node that fails is decoded as a whole once
+// more, because TensorFlow reports malformed bytes before anything else.
 #include "formats/utf8.h"
 #include "graph/attr_proto.h"
 #include "graph/graph_functions.h"
 #include "graph/importer.h"
 #include "graph/storage.h"
 
-// A node being put together.
+// A node that is being put together.
 typedef struct draft_s {
   const leat_node_def_t* def;
   leat_node_spec_t spec;
-  bool inherits_controls;  // reads something that was imported too
-  const leat_attr_def_t* output_shapes;
+  bool inherits_controls;  // reads an imported node, which waits for the control dependencies
+  const leat_attr_def_t* output_shapes;  // "_output_shapes", if the node has it; not an attribute
 } draft_t;
 
 static leat_status_t annotate(const draft_t* draft, leat_status_t status) {
@@ -46,7 +55,7 @@ static leat_status_t unknown_input(const draft_t* draft, leat_string_view_t inpu
                           LEAT_SV_ARG(draft->def->name), LEAT_SV_ARG(input));
 }
 
-// Room for what a node with |count| inputs can have.
+// Makes room for |count| inputs and as many control inputs.
 LEAT_COLD static leat_status_t grow_inputs(leat_importer_t* importer, size_t count) {
   void *controls = importer->controls, *inputs = importer->inputs;
   size_t capacity = importer->input_capacity;
@@ -68,7 +77,7 @@ static inline void add_data(leat_importer_t* importer, draft_t* draft, leat_outp
   importer->inputs[draft->spec.input_count++] = source;
 }
 
-// An input that is made later: only a Merge may have one.
+// Leaves an input open whose source is imported later, which only a Merge may have.
 static leat_status_t add_back_edge(leat_importer_t* importer, draft_t* draft,
                                    leat_string_view_t input, leat_tensor_name_t source) {
   bool may_wait = (draft->spec.op->flags & LEAT_OP_MERGE) && source.index >= 0;
@@ -103,13 +112,14 @@ static inline leat_status_t add_input(leat_importer_t* importer, draft_t* draft,
                           source->output_count);
 }
 
+// The input is replaced by the target of a mapping.
 static leat_status_t resolve_mapped(leat_importer_t* importer, draft_t* draft, int32_t mapping) {
   leat_output_t to = importer->options->input_map[mapping].to;
   importer->mapping_used[mapping] = true;
   return add_input(importer, draft, to.node, to.index);
 }
 
-// No control edge and no index: most are.
+// Whether an input is a node's name without '^' and ':k', as most are.
 static inline bool is_bare_name(leat_string_view_t input) {
   if (input.size == 0 || input.data[0] == '^') return false;
   size_t end = input.size;
@@ -145,6 +155,8 @@ static inline leat_status_t resolve_input(leat_importer_t* importer, draft_t* dr
   return may_defer ? leat_ok_status() : add_back_edge(importer, draft, input, name);
 }
 
+// Resolves all inputs. The control dependencies of the options are added to nodes that read no
+// imported node; all others wait for them through their inputs.
 static leat_status_t resolve_inputs(leat_importer_t* importer, draft_t* draft, bool may_defer,
                                     bool* out_deferred) {
   const leat_node_def_t* def = draft->def;
@@ -167,7 +179,8 @@ static leat_status_t resolve_inputs(leat_importer_t* importer, draft_t* draft, b
 
 // ---- attributes ---------------------------------------------------------------------------------
 
-// Remembers what "_class" names: it is checked and renamed when all nodes are there.
+// Remembers the nodes that "_class" names, which are checked and renamed when all nodes are there.
+// A target that is imported already under its own name needs neither.
 static leat_status_t note_colocations(leat_importer_t* importer, const leat_attr_value_t* value) {
   if (value->kind != LEAT_ATTR_STRING || !value->is_list) return leat_ok_status();
   for (uint32_t i = 0; i < value->count; ++i) {
@@ -194,8 +207,8 @@ static leat_status_t read_value(leat_importer_t* importer, const leat_attr_def_t
   return leat_attr_value_from_proto(def->message, importer->graph->storage, out_value);
 }
 
-// Nodes in a row are mostly colocated with one, and what the first of them has serves them all,
-// unless names change.
+// Reads "_class". Nodes in a row mostly have the same one, so the last value is kept; where names
+// change each node gets its own value, because it will be rewritten.
 static leat_status_t read_class(leat_importer_t* importer, const leat_attr_def_t* def,
                                 leat_attr_value_t* out_value) {
   if (def->message) {
@@ -214,7 +227,7 @@ static leat_status_t read_class(leat_importer_t* importer, const leat_attr_def_t
   return note_colocations(importer, out_value);
 }
 
-// One that the op does not declare goes behind those that it does.
+// Takes an attribute that the op does not declare; it goes behind those that the op does.
 static leat_status_t add_other(leat_importer_t* importer, draft_t* draft,
                                const leat_attr_def_t* def) {
   if (leat_string_view_equal(def->name, LEAT_SV("_output_shapes"))) {
@@ -234,7 +247,7 @@ static leat_status_t add_other(leat_importer_t* importer, draft_t* draft,
   return read_value(importer, def, &attr->value);
 }
 
-// Room for |count| attributes, none of them named.
+// Makes room for |count| attributes and marks all of them as not given.
 static leat_status_t clear_attrs(leat_importer_t* importer, size_t count) {
   void* attrs = importer->attrs;
   if (LEAT_UNLIKELY(count > importer->attr_capacity)) {
@@ -263,6 +276,7 @@ static leat_status_t resolve_attrs(leat_importer_t* importer, draft_t* draft) {
   return leat_ok_status();
 }
 
+// Narrows the node's output shapes by |shapes| [count].
 static leat_status_t refine_all(leat_importer_t* importer, const draft_t* draft, int32_t node,
                                 const leat_partial_shape_t* shapes, uint32_t count) {
   leat_graph_t* graph = importer->graph;
@@ -281,8 +295,8 @@ static leat_status_t refine_all(leat_importer_t* importer, const draft_t* draft,
   return leat_ok_status();
 }
 
-// "_output_shapes" tells what inference could not know; it does not stay as an attribute.
-// |*out_exact|: the node's shapes are now those that it tells.
+// "_output_shapes" tells what inference could not know; it is used and dropped. |*out_exact|
+// becomes whether the node's shapes are now exactly those that it claims.
 static leat_status_t refine_shapes(leat_importer_t* importer, const draft_t* draft, int32_t node,
                                    bool* out_exact) {
   leat_wire_shapes_t plain;
@@ -307,8 +321,9 @@ static leat_status_t refine_shapes(leat_importer_t* importer, const draft_t* dra
 
 // ---- patterns -----------------------------------------------------------------------------------
 
-// The attributes of the node it is like, with the node's own "_class". That one has it too, among
-// those that its op does not declare: what ops declare begins with a letter.
+// The attributes of the node that this one repeats, with its own "_class". The earlier node has a
+// "_class" too, among the attributes that its op does not declare, since no op declares a name that
+// begins with '_'.
 static leat_status_t replace_class(leat_importer_t* importer, draft_t* draft) {
   const leat_node_t* like = &importer->graph->nodes[draft->spec.like];
   leat_attr_value_t value;
@@ -326,6 +341,8 @@ static leat_status_t replace_class(leat_importer_t* importer, draft_t* draft) {
   return leat_ok_status();
 }
 
+// Applies what the file claims of the node's shapes, and remembers the node as a pattern if it can
+// serve as one.
 static leat_status_t finish_shapes(leat_importer_t* importer, const draft_t* draft, int32_t node) {
   const leat_node_def_t* def = draft->def;
   if (def->pattern) {
@@ -338,7 +355,7 @@ static leat_status_t finish_shapes(leat_importer_t* importer, const draft_t* dra
   if (draft->output_shapes) {
     LEAT_RETURN_IF_ERROR(refine_shapes(importer, draft, node, &is_exact));
   }
-  // The node's own shapes stand for those claimed: they are the same.
+  // Later nodes take the claimed shapes from this node's outputs, so the two must be the same.
   if (def->bytes.size && is_exact) {
     leat_node_patterns_add(&importer->patterns, &def->writing, def->pattern_place, draft->spec.op,
                            node, draft->output_shapes != NULL);
@@ -348,7 +365,8 @@ static leat_status_t finish_shapes(leat_importer_t* importer, const draft_t* dra
 
 // ---- the node -----------------------------------------------------------------------------------
 
-// Adding a node checks its name; of one that stays as it is only the beginning is left to ask.
+// The common case is a name that stays as it is in an empty graph: adding the node checks its
+// characters, so only the '_' of internal names is left to refuse here.
 static inline leat_status_t make_name(leat_importer_t* importer, leat_string_view_t name,
                                       leat_string_view_t* out_name) {
   bool stays = importer->direct_names && importer->first == 0;

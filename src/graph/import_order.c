@@ -1,7 +1,12 @@
-// Nodes that stand before what they read. The rest of the file is decoded, each node's inputs are
-// looked up once, and nodes are added as their inputs become ready, lowest first: the order in
-// which TensorFlow creates them. An edge from a NextIteration into a Merge closes a loop and is set
-// when both are there.
+// The rest of a file from the first node on that reads a later one. All nodes are decoded, each
+// input is looked up once, and nodes are added as their inputs become ready, lowest first, by
+// Kahn's algorithm (graph/ready_queue.h). This is the order in which TensorFlow's importer creates
+// them, so node numbers and error messages agree with it. An edge from a NextIteration into a Merge
+// closes a loop: it orders nothing, the Merge is added with that input open, and the edge is set
+// when all nodes are there.
+//
+//   sources [edge]  -> node of the file, or NOT_IN_FILE (mapped, imported before, closes a loop)
+//   begin, readers  -> for each node of the file, the nodes that wait for it (compressed rows)
 #include "formats/decode.h"
 #include "graph/importer.h"
 #include "graph/ready_queue.h"
@@ -10,17 +15,18 @@
 
 typedef struct order_s {
   leat_importer_t* importer;
-  leat_arena_t arena;
+  leat_arena_t arena;  // everything below; dropped at the end
   leat_node_def_t* defs;
   const leat_op_t** ops;
   size_t count;
-  leat_string_map_t names;  // -> index in |defs|
-  int32_t* sources;         // of every input, in order: index in |defs| or NOT_IN_FILE
-  uint32_t* begin;          // readers of each: CSR
+  leat_string_map_t names;  // name -> index in |defs|
+  int32_t* sources;         // of every input of every node, in a row
+  uint32_t* begin;          // [count + 2] see fill_readers
   int32_t* readers;
   leat_ready_queue_t queue;
 } order_t;
 
+// Decodes the nodes and finds their ops; a name may occur once.
 static leat_status_t decode(order_t* o, leat_node_cursor_t* cursor) {
   void* memory = NULL;
   LEAT_RETURN_IF_ERROR(
@@ -53,7 +59,8 @@ static leat_status_t decode(order_t* o, leat_node_cursor_t* cursor) {
   return leat_ok_status();
 }
 
-// Which node of |defs| an input waits for.
+// The node of the file for which |input| of node |reader| waits. INVALID_ARGUMENT when it is
+// nowhere.
 static leat_status_t find_source(const order_t* o, size_t reader, leat_string_view_t input,
                                  int32_t* out_source) {
   *out_source = NOT_IN_FILE;
@@ -100,6 +107,8 @@ static leat_status_t find_sources(order_t* o) {
   return leat_ok_status();
 }
 
+// Turns the counts in begin[n + 2] into compressed rows: begin[n + 1] is the cursor of node n while
+// its row is filled, and ends as the begin of row n + 1.
 static void fill_readers(order_t* o) {
   for (size_t i = 0; i < o->count; ++i) o->begin[i + 2] += o->begin[i + 1];
   size_t edge = 0;
@@ -132,6 +141,7 @@ static leat_status_t add_all(order_t* o) {
   return done == o->count ? leat_ok_status() : cycle(o, done);
 }
 
+// Sets the inputs of Merges that were left open. Their sources exist: find_source has seen them.
 static leat_status_t close_loops(leat_importer_t* importer) {
   leat_graph_t* graph = importer->graph;
   for (size_t i = 0; i < importer->back_edge_count; ++i) {

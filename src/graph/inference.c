@@ -1,12 +1,18 @@
-// The tools of shape functions. Shapes are values whose dims lie in the graph's arena; results
-// share the dims of their operands wherever nothing changed, so that inference of a large graph
-// allocates little. Rules and codes are those of TensorFlow's InferenceContext.
+// The tools of shape functions, and the one place that runs them. A dimension that is not known is
+// -1; a tool gives what is known for sure, so unknown operands make unknown results and never an
+// error. Results share the dimensions of their operands wherever nothing changed (merge and
+// broadcast look first whether the result is one of the two), so that inferring a large graph
+// allocates little. Rules and messages are those of TensorFlow's InferenceContext, on which
+// clients' tests match.
+//
+// A tool that looks at a value rather than a shape sets |saw_values|. That tells
+// leat_graph_add_like whether two nodes with equal input shapes must have equal output shapes.
 #include "graph/inference.h"
 
 #include "base/checked.h"
 #include "graph/storage.h"
 
-#define MAX_PASS_THROUGH 256
+#define MAX_PASS_THROUGH 256  // Identities in a row that are followed
 
 leat_partial_shape_t leat_inference_input(const leat_inference_t* c, int index) {
   LEAT_DCHECK(index >= 0 && index < c->node->input_count);
@@ -15,7 +21,7 @@ leat_partial_shape_t leat_inference_input(const leat_inference_t* c, int index) 
   return leat_graph_output_shape(c->graph, input);
 }
 
-// Back through Identity and its kin to the output that makes the value.
+// Follows |output| back through ops that pass a value on (Identity) to the one that makes it.
 static leat_output_t origin(const leat_graph_t* graph, leat_output_t output) {
   for (int i = 0; i < MAX_PASS_THROUGH && leat_output_exists(output); ++i) {
     const leat_node_t* node = &graph->nodes[output.node];
@@ -42,7 +48,8 @@ bool leat_inference_input_handle(leat_inference_t* c, int index, int* out_dtype,
   c->saw_values = true;
   *out_dtype = LEAT_DTYPE_INVALID;
   *out_shape = leat_partial_shape_unknown();
-  // Mostly it is a variable's own, of which nobody said more.
+  // The usual case is the handle of a variable, in a graph where nobody stated referents: it needs
+  // neither the walk nor the cache.
   if (leat_output_exists(source) && source.index == 0 &&
       c->graph->storage->referents.count == 0 &&
       (c->graph->nodes[source.node].op->flags & LEAT_OP_VARIABLE)) {
@@ -113,7 +120,9 @@ leat_status_t leat_inference_merge_dim(int64_t a, int64_t b, int64_t* out_dim) {
                           (long long)b);
 }
 
-// 1: |a| says as much as |b| and more or equal, 2: the other way, 0: neither, -1: contradiction.
+// Compares two shapes of one rank: 1 if |a| is known wherever |b| is, 2 if only the converse holds,
+// 0 if each lacks something that the other has, -1 if they contradict each other. |*out_dim|
+// becomes a dimension in which they differ.
 static int better(leat_partial_shape_t a, leat_partial_shape_t b, int* out_dim) {
   LEAT_DCHECK(a.rank >= 0 && a.rank == b.rank);
   bool a_lacks = false, b_lacks = false;
@@ -149,7 +158,8 @@ leat_status_t leat_inference_merge(leat_inference_t* c, leat_partial_shape_t a,
                           LEAT_PARTIAL_SHAPE_TEXT(a), LEAT_PARTIAL_SHAPE_TEXT(b));
 }
 
-// NumPy's rule for one dim. An unknown one may be 1, but not beside a known size above 1.
+// NumPy's rule for one dimension. Beside a known size above 1 an unknown one must be 1 or that
+// size, so the result is that size; beside 1 the result is the unknown one.
 static leat_status_t broadcast_dim(int64_t a, int64_t b, int64_t* out_dim) {
   if (a == LEAT_DIM_UNKNOWN || b == LEAT_DIM_UNKNOWN) {
     *out_dim = a > 1 ? a : b > 1 ? b : a == 1 ? b : b == 1 ? a : LEAT_DIM_UNKNOWN;
@@ -179,7 +189,7 @@ leat_status_t leat_inference_broadcast(leat_inference_t* c, leat_partial_shape_t
     }
   }
   *out_shape = (leat_partial_shape_t){rank, dims};
-  // Mostly the result is one of the two.
+  // Mostly the result equals one of the two, and then shares its dimensions.
   if (leat_partial_shape_equal(*out_shape, a)) *out_shape = a;
   else if (leat_partial_shape_equal(*out_shape, b)) *out_shape = b;
   else return leat_partial_shape_create(rank, dims, c->arena, out_shape);
@@ -215,7 +225,7 @@ leat_status_t leat_inference_subshape(leat_inference_t* c, leat_partial_shape_t 
                             "from start %d and end %d over shape with rank %d)",
                             from, to, begin, end, shape.rank);
   }
-  // A part of the same dims.
+  // The result points into the dimensions of |shape|.
   *out_shape = (leat_partial_shape_t){to - from, to > from ? shape.dims + from : NULL};
   return leat_ok_status();
 }

@@ -1,4 +1,8 @@
-// Small integers that say where.
+// Tools of shape functions for inputs that say where: axes, sizes, positions. Their values are
+// known when they are constants or follow from shapes (graph/inference_value.c). An input that is
+// not known is never an error: the result is then unknown, and the kernel checks when it runs. An
+// input that is known and cannot be right is INVALID_ARGUMENT while the graph is built, with
+// TensorFlow's message.
 #include "graph/inference_index.h"
 
 #include "base/checked.h"

@@ -1,14 +1,23 @@
-// What is known of integer values while the graph is built: constants, what passes through
-// Identity, and what ops' value functions derive (Shape, Pack, ...); and of handles, which pass
-// through control flow too: what they stand for. Results are remembered per
-// output, and one question may cost a bounded number of steps, so that a hostile graph of values
-// costs no more than another.
+// What is known of values while the graph is built. Shape functions need two sorts: small integers
+// that say shapes, axes and sizes, and what the handle of a resource stands for. Both are found by
+// walking back from the output:
+//
+//   Const                    its tensor, if it is a scalar or a short vector of int32 or int64
+//   Identity                 the value of its input
+//   a variable               what its attributes say
+//   Switch, Enter, Exit      of handles only: an integer may differ between iterations
+//   else                     the op's value function (Shape, Pack, ...), which asks for its inputs
+//
+// Results are remembered for each output, and forgotten when an edge or a shape changes. A file may
+// hold a graph whose values would take exponential time or deep recursion to find, so a walk has a
+// bounded depth and a bounded number of steps; a walk that runs out knows nothing, and what it
+// found on the way is not remembered, because another walk could find more.
 #include "graph/inference.h"
 #include "graph/storage.h"
 
-#define MAX_DEPTH 64
-#define MAX_STEPS 1024
-#define MAX_ITEMS 4096
+#define MAX_DEPTH 64    // of recursion
+#define MAX_STEPS 1024  // outputs that one walk may look at
+#define MAX_ITEMS 4096  // items of a value that is followed
 
 static const leat_partial_value_t nothing = {.rank = -1};
 
@@ -48,7 +57,8 @@ static leat_status_t value_of_tensor(leat_graph_t* graph, const leat_tensor_t* t
   return leat_ok_status();
 }
 
-// Runs the op's value function; the values of all its outputs are remembered.
+// Runs the op's value function. |*out_value| becomes what it set for |output|, and nothing if it
+// set nothing.
 static leat_status_t run_value_function(leat_graph_t* graph, leat_output_t output, int depth,
                                         leat_partial_value_t* out_value) {
   const leat_node_t* node = &graph->nodes[output.node];
@@ -71,7 +81,8 @@ static leat_status_t run_value_function(leat_graph_t* graph, leat_output_t outpu
   return leat_ok_status();
 }
 
-// Of |items| [count], in the arena; never NULL, so that none is told from not known.
+// A value of |items| [count], copied into |arena|. The pointer is never NULL, so that "no
+// referents" differs from "not known".
 static leat_status_t copy_referents(leat_arena_t* arena, const leat_referent_t* items, int count,
                                     leat_partial_value_t* out_value) {
   void* memory = NULL;
@@ -84,7 +95,8 @@ static leat_status_t copy_referents(leat_arena_t* arena, const leat_referent_t* 
   return leat_ok_status();
 }
 
-// The attribute at |index| of those that the op declares, when it is a single value of |kind|.
+// The value of the op's declared attribute |index| (-1: none) when it is a single value of |kind|,
+// else NULL.
 static const leat_attr_value_t* declared(const leat_node_t* node, int index,
                                          leat_attr_kind_t kind) {
   if (index < 0) return NULL;
@@ -107,6 +119,8 @@ static leat_status_t value_of_variable(leat_graph_t* graph, const leat_node_t* n
   return copy_referents(&graph->storage->arena, &referent, 1, out_value);
 }
 
+// Finds the value of |output| without asking the cache. What callers stated comes before what
+// follows.
 static leat_status_t compute(leat_graph_t* graph, leat_output_t output, int depth,
                              leat_partial_value_t* out_value) {
   const uint32_t hands_on = LEAT_OP_ENTER | LEAT_OP_EXIT | LEAT_OP_SWITCH;
@@ -122,6 +136,7 @@ static leat_status_t compute(leat_graph_t* graph, leat_output_t output, int dept
   if ((node->op->flags & LEAT_OP_VARIABLE) && output.index == 0) {
     return value_of_variable(graph, node, out_value);
   }
+  // The same handle in every iteration and branch, but perhaps other integers.
   if ((node->op->flags & hands_on) && node->input_count > 0) {
     leat_partial_value_t value;
     LEAT_RETURN_IF_ERROR(leat_inference_value_of(graph, node->inputs[0], depth + 1, &value));
@@ -139,7 +154,7 @@ leat_status_t leat_inference_value_of(leat_graph_t* graph, leat_output_t output,
   leat_graph_storage_t* storage = graph->storage;
   if (depth == 0) storage->value_budget = MAX_STEPS;
   if (!leat_output_exists(output) || depth > MAX_DEPTH || storage->value_budget <= 0) {
-    storage->value_budget = 0;  // what is found above here is incomplete: nobody remembers it
+    storage->value_budget = 0;  // nothing that follows from this gap is remembered
     return leat_ok_status();
   }
   if (recall(&storage->values, output, out_value)) return leat_ok_status();

@@ -1,6 +1,17 @@
-// A fixed point from above: each variable is first taken to keep the shape that it enters with;
-// what the body then makes of it takes back what does not hold, until nothing changes. Every
-// assumption that is left has been checked by the round that used it.
+// Shapes in loops, as a fixed point that is approached from the optimistic side. The first round
+// takes it that every loop variable keeps the shape with which it enters, and infers all nodes in
+// and behind loops from that. What the body then gives back to a Merge may contradict: the Merge
+// gets the join of all its inputs, which knows only what they agree in, and the next round infers
+// again.
+//
+//   round 0:  Merge := shape of the entering input
+//   round n:  infer the body;  Merge := join(Merge, all inputs);  until no Merge changes
+//
+// Starting from "unknown" instead would find nothing, since a Merge with an unknown input is
+// unknown. When no Merge changes, every assumption that is left has been confirmed by the round
+// that used it, so the result is sound. Each change loses knowledge, so rounds are few; after
+// MAX_ROUNDS all nodes get their former shapes back. Copies of nodes share shape arrays, so the
+// nodes that may change get arrays of their own first.
 #include "graph/loop_shapes.h"
 
 #include "graph/inference.h"
@@ -16,7 +27,7 @@ typedef struct shaper_s {
   leat_partial_shape_t** before;  // node -> its shapes as they were; NULL: not in or behind a loop
 } shaper_t;
 
-// What is true of a value that has one shape or the other.
+// What holds for a value that has shape |a| or shape |b|.
 static leat_status_t join(leat_partial_shape_t a, leat_partial_shape_t b, leat_arena_t* arena,
                           leat_partial_shape_t* out_shape) {
   *out_shape = a;
@@ -30,7 +41,8 @@ static leat_status_t join(leat_partial_shape_t a, leat_partial_shape_t b, leat_a
   return leat_partial_shape_create(a.rank, dims, arena, out_shape);
 }
 
-// Arrays of their own for the nodes that may change: copies of nodes may share the former ones.
+// Finds the nodes in and behind loops (everything that an Enter reaches) and gives them arrays of
+// their own. |before| keeps the old ones.
 static leat_status_t mark(shaper_t* s) {
   for (size_t i = 0; i < s->order_count; ++i) {
     leat_node_t* node = &s->graph->nodes[s->order[i]];
@@ -46,7 +58,7 @@ static leat_status_t mark(shaper_t* s) {
   return leat_ok_status();
 }
 
-// What was known and what follows now; where they contradict each other, what was known.
+// |known| and |found| merged; |known| where they contradict each other.
 static leat_status_t narrow(shaper_t* s, leat_partial_shape_t known, leat_partial_shape_t found,
                             leat_partial_shape_t* out_shape) {
   leat_status_t status =
@@ -57,6 +69,8 @@ static leat_status_t narrow(shaper_t* s, leat_partial_shape_t known, leat_partia
   return leat_ok_status();
 }
 
+// The output shapes of one node from the current shapes of its inputs. An Enter keeps the shape of
+// its input.
 static leat_status_t infer(shaper_t* s, const leat_node_t* node, leat_partial_shape_t* shapes) {
   leat_graph_t* g = s->graph;
   if (node->op->flags & LEAT_OP_ENTER) {
@@ -73,6 +87,8 @@ static leat_status_t infer(shaper_t* s, const leat_node_t* node, leat_partial_sh
   return status;
 }
 
+// One node in one round. A Merge that closes a loop gets its shape from the first round's
+// assumption and from |relax|; any other node is inferred and narrows what was known of it before.
 static leat_status_t shape_node(shaper_t* s, int32_t index, bool is_first) {
   LEAT_DCHECK(s->before[index]);
   leat_node_t* node = &s->graph->nodes[index];
@@ -93,8 +109,8 @@ static leat_status_t shape_node(shaper_t* s, int32_t index, bool is_first) {
   return leat_ok_status();
 }
 
-// Takes back what the last round has shown to be wrong: the value of a Merge has the shape of any
-// of its inputs. A loop's Merge mostly has two, but a client may give it more.
+// Gives each loop's Merge the join of its shape and of all its inputs; a client may have given it
+// more than two. |*out_changed| tells whether some assumption was wrong.
 static leat_status_t relax(shaper_t* s, bool* out_changed) {
   *out_changed = false;
   for (size_t i = 0; i < s->order_count; ++i) {
@@ -126,7 +142,7 @@ static leat_status_t iterate(shaper_t* s) {
   return leat_make_status(LEAT_OUT_OF_RANGE, "the shapes do not settle");
 }
 
-// What was known of a Merge before still holds.
+// What was known of a Merge before the first round still holds.
 static leat_status_t keep_known(shaper_t* s) {
   for (size_t i = 0; i < s->order_count; ++i) {
     leat_node_t* node = &s->graph->nodes[s->order[i]];

@@ -1,5 +1,6 @@
-// The plainest lowering: a call is its body. Where the node waits for others, so does every
-// argument: no part of the body runs before.
+// The plainest lowering: a call becomes the body of its function. Where the node waits for others,
+// every argument goes through an Identity that waits for them, so that no part of the body that
+// reads an argument runs earlier; nodes that read none wait for the gate.
 #include "graph/lowering.h"
 
 leat_status_t leat_lowering_finish(leat_lowering_t* l, leat_call_t call) {

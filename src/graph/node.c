@@ -1,4 +1,8 @@
-// Questions to a node: attributes by name, arguments and their types.
+// Questions to one node: its attributes by name, which inputs and outputs an argument of its op
+// stands for, and their types. Positions are flattened: an argument "xs: N * T" stands for N of
+// them. How many tensors an argument stands for follows from the node's attributes
+// (graph/signature.h), which are complete in every node of a graph. Each question walks a short
+// array; what asks often keeps the answer.
 #include "graph/signature.h"
 
 const leat_attr_value_t* leat_node_attr(const leat_node_t* node, leat_string_view_t name) {
@@ -12,15 +16,16 @@ const leat_tensor_t* leat_node_constant(const leat_node_t* node) {
 }
 
 bool leat_node_waits(const leat_node_t* node) {
-  // The op's own attributes come first and are all there.
+  // The attributes that the op declares come first and are complete.
   LEAT_DCHECK(node->attr_count >= node->op->attr_count);
+  // Only attributes that the op declares can be placeholders; others are never looked at.
   for (int i = 0; i < node->op->attr_count; ++i) {
     if (node->attrs[i].value.kind == LEAT_ATTR_PLACEHOLDER) return true;
   }
   return false;
 }
 
-// The attribute when it is a single value of |kind|.
+// The attribute called |name| if it is a single value of |kind|, else NULL.
 static const leat_attr_value_t* single(const leat_node_t* node, const char* name,
                                        leat_attr_kind_t kind) {
   for (int i = 0; i < node->attr_count; ++i) {
@@ -51,6 +56,7 @@ int leat_node_attr_type(const leat_node_t* node, const char* name) {
   return value ? value->type : LEAT_DTYPE_INVALID;
 }
 
+// The number of tensors of argument |argument|, and the position of the first.
 static int argument_range(const leat_op_argument_t* arguments, const leat_attr_t* attrs,
                           int argument, int* out_begin) {
   LEAT_DCHECK(argument >= 0);

@@ -1,5 +1,16 @@
-// The plain path gives up at the first thing that is not plain (an unknown field, an attribute
-// twice, an entry in another order) and leaves the verdict to the general decoder.
+// The fast reading of NodeDefs. A plain node has its fields in the order in which every encoder
+// writes them, name, op, inputs, device, attributes, and each attribute is an entry of key and
+// value:
+//
+//   name | op | input ... | device | attr attr "_class" attr ...
+//                                    '-- before ---'      '-- after --'     = its writing
+//
+// Reading stops early in the usual case. A glance at the last bytes of the attributes guesses which
+// earlier node has the same ones; if the bytes agree, nothing is looked for among them but
+// "_class". Otherwise the entries are found and looked up by their hash; only a node that repeats
+// none has its entries split into names and values. At the first thing that is not plain (an
+// unknown field, a name twice, another order) this reader gives up, and the general decoder reads
+// the bytes instead and decides whether they are malformed.
 #include "graph/node_def_reader.h"
 
 #include "formats/decode.h"
@@ -22,7 +33,8 @@ void leat_node_def_reader_deinitialize(leat_node_def_reader_t* reader) {
   leat_allocator_free(reader->arena->allocator, reader->inputs);
 }
 
-// A field of less than 128 bytes, as nearly all are, costs no call and few questions.
+// Takes the field at |next|, whose tag is one byte, and returns where it ends; NULL when it is cut
+// off. A field below 128 bytes, as nearly all are, has a length of one byte and needs no call.
 static inline const uint8_t* take_bytes(const uint8_t* next, const uint8_t* end,
                                         leat_string_view_t* out_bytes) {
   if (LEAT_UNLIKELY(end - next < 2 || next[1] >= 0x80)) {
@@ -35,7 +47,7 @@ static inline const uint8_t* take_bytes(const uint8_t* next, const uint8_t* end,
   return next + size;
 }
 
-// Key, then value, then nothing.
+// Splits an entry into key and value; false when anything else is in it.
 static bool read_entry(leat_string_view_t entry, leat_attr_def_t* out_attr) {
   const uint8_t* next = (const uint8_t*)entry.data;
   const uint8_t* end = next + entry.size;
@@ -53,13 +65,14 @@ static bool is_repeated(const leat_attr_def_t* attrs, size_t count) {
   return false;
 }
 
+// Whether an entry is "_class", from its first bytes.
 static inline bool is_class(leat_string_view_t entry) {
   static const char head[] = {ENTRY_KEY, 6, '_', 'c', 'l', 'a', 's', 's', ENTRY_VALUE};
   return entry.size >= sizeof(head) && memcmp(entry.data, head, sizeof(head)) == 0;
 }
 
-// Finds the entries of the attributes, which reader->attrs[i].bytes are then, and "_class" among
-// them; false when something else is there too.
+// Finds the entries of the attributes from |next| to |end|, into reader->attrs[i].bytes, and
+// "_class" among them; false when something else stands there.
 static bool split_attrs(leat_node_def_reader_t* reader, const uint8_t* next, const uint8_t* end,
                         leat_node_def_t* def) {
   const uint8_t *begin = next, *class_begin = end, *class_end = end;
@@ -84,8 +97,8 @@ static bool split_attrs(leat_node_def_reader_t* reader, const uint8_t* next, con
   return true;
 }
 
-// Are the attributes |next| to |end|, but for "_class", those of the nodes that look so? Then
-// nothing needs to be found among them.
+// Whether the attributes from |next| to |end| are, apart from "_class", those of the pattern that a
+// glance guesses. Then def->pattern is set, and nothing else needs to be found among them.
 static bool is_as_guessed(const leat_node_def_reader_t* reader, const uint8_t* next,
                           const uint8_t* end, leat_node_def_t* def) {
   const leat_node_pattern_t* guess =
@@ -109,7 +122,7 @@ static bool is_as_guessed(const leat_node_def_reader_t* reader, const uint8_t* n
   return def->pattern != NULL;
 }
 
-// False when they are not plain.
+// Splits the entries into names and values; false when one is not plain or a name repeats.
 static bool read_attrs(leat_node_def_reader_t* reader, leat_node_def_t* def) {
   for (size_t i = 0; i < def->attr_count; ++i) {
     if (!read_entry(reader->attrs[i].bytes, &reader->attrs[i])) return false;
@@ -129,7 +142,7 @@ LEAT_COLD static leat_status_t grow_inputs(leat_node_def_reader_t* reader) {
   return leat_ok_status();
 }
 
-// Takes a text off |*inout_next| when it has that tag; false when it is cut off.
+// Takes the text at |*inout_next| if it has |tag|; false when it is cut off.
 static inline bool take_text(uint8_t tag, const uint8_t** inout_next, const uint8_t* end,
                              leat_string_view_t* out_text) {
   *out_text = (leat_string_view_t){NULL, 0};
@@ -138,8 +151,7 @@ static inline bool take_text(uint8_t tag, const uint8_t** inout_next, const uint
   return *inout_next != NULL;
 }
 
-// What stands before the attributes, in the order in which everybody writes it. What is left over
-// must be attributes, then.
+// Reads what stands before the attributes, then recognises the attributes or finds their entries.
 static leat_status_t read_head(leat_node_def_reader_t* reader, leat_node_def_t* def,
                                bool* out_plain) {
   const uint8_t* next = (const uint8_t*)def->bytes.data;

@@ -1,6 +1,12 @@
-// Linear probing in a table that is at most five eighths full. Small slots keep it in the
-// processor's cache. A node's number takes as many bits of its slot as the capacity has; the others
-// are the upper ones of the name's hash, so that a probe that misses seldom touches a node.
+// Linear probing in a table of 32-bit slots that is at most five eighths full. With a capacity of
+// 2^c a slot holds the node's number plus 1 in its lower c bits and the upper bits of the hash's
+// upper half above them:
+//
+//   | 32 - c bits of the hash | node + 1, c bits |
+//
+// Small slots keep the table in the processor's cache, and the bits of the hash make a probe that
+// misses end in the slot: a node's name is compared almost only when it is the one that is sought.
+// Nodes are never removed one by one; undoing an import fills the table again.
 #include "graph/node_index.h"
 
 #include "base/checked.h"
@@ -8,7 +14,7 @@
 #include "graph/graph.h"
 
 #define MIN_CAPACITY 16
-#define PRESENT_BYTES ((size_t)1 << 20)  // a larger table may be the claim of a hostile file
+#define PRESENT_BYTES ((size_t)1 << 20)  // not above: a hostile file may claim any number of nodes
 
 void leat_node_index_initialize(leat_allocator_t* allocator, leat_node_index_t* out_index) {
   *out_index = (leat_node_index_t){.allocator = allocator};
@@ -23,9 +29,9 @@ static inline size_t node_of(const leat_node_index_t* index, uint32_t slot) {
   return (slot & (index->capacity - 1)) - 1;
 }
 
-// Adds all nodes again.
+// Adds all nodes to an empty table.
 static void fill(leat_node_index_t* index, const leat_node_t* nodes) {
-  // A search ends at a free slot, of which there are always some.
+  // A search ends at a free slot, and some are always left.
   LEAT_DCHECK(index->count <= index->capacity / 8 * 5);
   size_t mask = index->capacity - 1;
   for (size_t i = 0; i < index->count; ++i) {
@@ -44,7 +50,7 @@ leat_status_t leat_node_index_reserve(leat_node_index_t* index, const leat_node_
   void* slots = NULL;
   size_t bytes = capacity * sizeof(uint32_t);
   LEAT_RETURN_IF_ERROR(leat_allocator_allocate(index->allocator, bytes, &slots));
-  // Nodes fall all over the table.
+  // Nodes fall all over the table, so every page will be used: they are mapped in one call.
   if (bytes <= PRESENT_BYTES) leat_pages_advise(slots, bytes, LEAT_PAGES_PRESENT);
   leat_allocator_free(index->allocator, index->slots);
   index->slots = slots;
@@ -53,7 +59,7 @@ leat_status_t leat_node_index_reserve(leat_node_index_t* index, const leat_node_
   return leat_ok_status();
 }
 
-// Where |name| is, or the free slot where it belongs. The table must not be empty.
+// The slot of |name|, or the free slot where it belongs. The table must not be empty.
 static inline size_t find_slot(const leat_node_index_t* index, const leat_node_t* nodes,
                                leat_string_view_t name, uint64_t hash) {
   LEAT_DCHECK(index->capacity > 0 && (index->capacity & (index->capacity - 1)) == 0);

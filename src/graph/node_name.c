@@ -1,9 +1,16 @@
-// Names are long and alike: what import does with them it does sixteen characters at once.
+// Checks and hashes the names of nodes. Import does both for every node, and names are long and
+// alike ("tower_3/layer_17/Adam/update_kernel/ApplyAdam"), so both work on sixteen characters at
+// once, in one pass, with vector instructions that every compiler has for a vector of 16 bytes. The
+// last sixteen characters are taken as a whole and overlap those before them, which saves a loop
+// over the rest; the size goes into the hash, so the overlap confuses nothing. Names below sixteen
+// characters, and names with '>', take the plain way. A name is [A-Za-z0-9.][A-Za-z0-9_./-]*, or
+// several such texts joined by '>', as in TensorFlow; the runtime's own nodes may also begin with
+// '_'.
 #include "graph/node_name.h"
 
 #include "base/attributes.h"
 
-// What a character may do in a name: begin a part, be inside one.
+// Whether a character may begin a name, and whether it may stand inside one.
 enum { NAME_START = 1, NAME_INSIDE = 2 };
 static const uint8_t kNameCharacters[256] = {
     ['a' ... 'z'] = NAME_START | NAME_INSIDE,
@@ -18,14 +25,15 @@ static const uint8_t kNameCharacters[256] = {
 typedef uint8_t characters_t __attribute__((vector_size(16)));
 #define AT_ONCE sizeof(characters_t)
 
-// Those from |first| to |last|: moved to the upper end of the signed range, where one comparison
-// tells (processors compare no unsigned bytes).
+// All bits set in each character from |first| to |last|. The range is moved to the upper end of the
+// signed bytes, where one comparison decides, since processors compare only signed bytes.
 static inline characters_t are_between(characters_t c, uint8_t first, uint8_t last) {
   typedef int8_t signed_t __attribute__((vector_size(16)));
   return (characters_t)((signed_t)(c + (uint8_t)(127 - last)) > (int8_t)(126 - last + first));
 }
 
-// '-', '.', '/' and the digits stand in a row.
+// All bits set in each character that may stand inside a name. '-', '.', '/' and the digits are
+// neighbours in ASCII; setting bit 0x20 makes capital letters small.
 static inline characters_t are_inside(const uint8_t* text) {
   characters_t c;
   memcpy(&c, text, sizeof(c));
@@ -42,7 +50,7 @@ static inline uint64_t hash_end(uint64_t hash, size_t size) {
   return leat_hash_fold(hash ^ 0xa4093822299f31d0ull, size ^ 0x9e3779b97f4a7c15ull);
 }
 
-// The last sixteen characters overlap those before them.
+// Gives the same hash as read_long for long names.
 uint64_t leat_node_name_hash(leat_string_view_t name) {
   if (name.size < AT_ONCE) return leat_string_view_hash(name);
   const uint8_t* next = (const uint8_t*)name.data;
@@ -52,7 +60,7 @@ uint64_t leat_node_name_hash(leat_string_view_t name) {
   return hash_end(hash_step(hash, last), name.size);
 }
 
-// Is a name of sixteen characters or more without one that may not stand inside a name?
+// Whether all characters of a name of at least sixteen may stand inside a name, and the hash.
 static inline bool read_long(leat_string_view_t name, uint64_t* out_hash) {
   const uint8_t* next = (const uint8_t*)name.data;
   const uint8_t* last = next + name.size - AT_ONCE;
@@ -67,7 +75,7 @@ static inline bool read_long(leat_string_view_t name, uint64_t* out_hash) {
   return (halves[0] & halves[1]) == UINT64_MAX;
 }
 
-// Parts joined by '>', each [A-Za-z0-9.][A-Za-z0-9_.\-/]*; |next| is inside the first.
+// Whether the rest of a name, from inside its first text on, is well formed: texts joined by '>'.
 static bool are_parts(const uint8_t* next, const uint8_t* end) {
   for (;;) {
     while (next < end && (kNameCharacters[*next] & NAME_INSIDE)) ++next;

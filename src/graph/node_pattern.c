@@ -1,15 +1,17 @@
-// A direct-mapped table of small numbers leads to patterns that lie in the order in which they
-// came: both stay in the processor's cache, and so do those parts of the file that many nodes are
-// like. A pattern that is lost costs the time to resolve a node. Bytes decide; a glance at a few of
-// them, and then the hash of all, only say where to look.
+// A direct-mapped table of 16-bit numbers leads to patterns that lie in the order in which they
+// came. Both stay in the processor's cache during an import, and so do those bytes of the file that
+// many nodes repeat. There are two tables: one by a glance, for nodes whose attributes have not
+// even been split, and one by the hash of all bytes. A hit in either is only a hint; the bytes are
+// compared and decide. A pattern that loses its place to another costs no more than resolving the
+// next node like it.
 #include "graph/node_pattern.h"
 
 #include "base/checked.h"
 
-#define MIN_NODES 32  // fewer repeat themselves too little
-#define MAX_PATTERNS 3072
-#define PLACES 8192  // a power of two
-#define MAX_BYTES 1024
+#define MIN_NODES 32       // smaller files repeat themselves too little
+#define MAX_PATTERNS 3072  // kept at most; a number must fit 16 bits
+#define PLACES 8192        // of the table by hash; a power of two
+#define MAX_BYTES 1024     // of attributes; longer ones seldom repeat
 
 leat_status_t leat_node_patterns_initialize(leat_allocator_t* allocator, size_t node_count,
                                             leat_node_patterns_t* out_patterns) {
@@ -34,7 +36,6 @@ void leat_node_patterns_deinitialize(leat_node_patterns_t* patterns) {
   leat_allocator_free(patterns->allocator, patterns->places);
 }
 
-// What is longer is seldom there twice.
 static inline bool is_short(const leat_node_writing_t* writing) {
   return writing->before.size + writing->after.size <= MAX_BYTES;
 }

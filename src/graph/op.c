@@ -1,4 +1,10 @@
-// Questions to a parsed op: its attributes by name, what they allow, itself in words.
+// What can be asked of a parsed op: the place of an attribute, whether a value is allowed for it,
+// and the op's declaration as text. The checks are those that TensorFlow makes when it validates a
+// NodeDef, and the messages are TensorFlow's, because clients match on them. leat_op_attr_check is
+// called wherever a value reaches a node from outside: when a node is added (graph/signature.c),
+// when an attribute is set (graph/graph_edit.c), and when a default is parsed (graph/op_parse.c).
+// Texts of allowed values and of declarations are cut off where they outgrow their buffers, since
+// they only serve messages.
 #include "graph/op.h"
 
 #include <stdarg.h>
@@ -13,6 +19,8 @@ int leat_op_find_attr(const leat_op_t* op, leat_string_view_t name) {
 
 // ---- checks -------------------------------------------------------------------------------------
 
+// An empty list fits every list attribute, and so does a value of which nothing is set, because an
+// encoded AttrValue with an empty list does not say of which kind the list is.
 static leat_status_t check_kind(const leat_op_attr_t* attr, const leat_attr_value_t* value) {
   LEAT_DCHECK(attr->kind != LEAT_ATTR_NONE);
   if (attr->is_list && value->is_list && value->count == 0) return leat_ok_status();
@@ -93,7 +101,7 @@ leat_status_t leat_op_attr_check(const leat_op_attr_t* attr, const leat_attr_val
   return leat_ok_status();
 }
 
-// ---- in words -----------------------------------------------------------------------------------
+// ---- as text ------------------------------------------------------------------------------------
 
 typedef struct printer_s {
   char* buffer;
@@ -101,6 +109,7 @@ typedef struct printer_s {
 } printer_t;
 
 static void print(printer_t* p, const char* format, ...) LEAT_PRINTF(2, 3);
+// Appends to the buffer, and does nothing once it is full.
 static void print(printer_t* p, const char* format, ...) {
   if (p->used + 1 >= p->size) return;
   va_list arguments;

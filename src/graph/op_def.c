@@ -1,5 +1,8 @@
-// OpDefs from parsed ops. What the mini-language leaves in order (attributes, allowed values) comes
-// out in that order, since TensorFlow's tools compare OpDefs as bytes.
+// Makes OpDef messages from parsed ops, the inverse of parsing the mini-language. Attributes and
+// allowed values come out in the order in which the declaration lists them, because TensorFlow's
+// tools compare OpDefs byte by byte. This is why leat_op_attr_t keeps its allowed types as a list
+// besides the set. The message borrows its texts from the op, and the rest of it lies in an arena
+// that is freed when the bytes have been written. An OpList is sorted by name, as TensorFlow's is.
 #include "graph/op_def.h"
 
 #include <stdlib.h>
@@ -32,6 +35,7 @@ static leat_status_t arguments_to_def(const leat_op_t* op, const leat_op_argumen
   return leat_ok_status();
 }
 
+// The allowed types or strings become one list value; an attribute that allows everything has none.
 static leat_status_t allowed_to_def(const leat_op_attr_t* attr, leat_arena_t* arena,
                                     leat_pb_op_def_attr_def_t* def) {
   if (attr->allowed_type_count == 0 && attr->allowed_string_count == 0) return leat_ok_status();
@@ -69,6 +73,7 @@ static leat_status_t attr_to_def(const leat_op_attr_t* attr, leat_arena_t* arena
   return leat_attr_value_to_proto(&attr->default_value, arena, memory);
 }
 
+// Without a deprecation the message has no such field.
 static leat_status_t deprecation_to_def(const leat_op_row_t* row, leat_arena_t* arena,
                                         leat_pb_op_def_t* def) {
   if (row->deprecated_since == 0 && !row->deprecation) return leat_ok_status();
@@ -121,6 +126,7 @@ static int compare_names(const void* a, const void* b) {
                                   ((const leat_pb_op_def_t*)b)->name);
 }
 
+// All ops as an OpList in |arena|, sorted and encoded to |out|.
 static leat_status_t export_all(leat_op_registry_t* registry, leat_arena_t* arena,
                                 leat_string_builder_t* out) {
   size_t count = (size_t)leat_op_registry_count(registry);

@@ -1,26 +1,38 @@
-// The mini-language of op declarations, TensorFlow's own:
+// Parses the mini-language in which rows declare attributes, inputs and outputs. It is the language
+// of TensorFlow's REGISTER_OP, with ';' between the declarations of one text instead of one call
+// each:
 //
 //   attributes   N: int >= 1 = 2;  T: {float, int32};  l: list(int) >= 4 = [1, 2];  s: string = 'x'
 //   arguments    x: T;  x: N * T;  x: Tlist;  x: Ref(T);  x: float
 //
-// Declarations are separated by ';' outside quotes and braces. Attributes are read first, since
-// arguments refer to them; an attribute that repeats an argument gets the minimum 1 unless it has
-// one, and an argument of type resource makes the op stateful, as in TensorFlow.
+//   attribute = name ':' type [ '>=' minimum ] [ '=' default ]
+//   type      = kind | set | word | 'list(' type ')'      set = '{' value { ',' value } '}'
+//   argument  = name ':' [ 'Ref(' ] [ count '*' ] type [ ')' ]
+//
+// A text is first cut at every ';' outside quotes and braces, then each declaration is read by
+// recursive descent with the primitives of graph/attr_text.h. Attributes are read before arguments,
+// because arguments name them: a type, a list of types, or a count. Two things follow from
+// arguments, as in TensorFlow: an attribute that counts tensors has the minimum 1 unless it
+// declares another one, and an argument of type resource makes the op stateful. Errors are
+// INVALID_ARGUMENT and quote the declaration. Rows of the house are checked by tests; those of
+// plugins and of functions in a graph (which graph/function_op.c prints in this language) come from
+// outside, so nothing here trusts its input.
 #include <ctype.h>
 
 #include "graph/attr_text.h"
 #include "graph/op.h"
 
-#define MAX_ALLOWED 64
+#define MAX_ALLOWED 64  // values in one set; more is an error
 
 typedef struct op_reader_s {
   const leat_op_row_t* row;
   leat_arena_t* arena;
   leat_op_t* op;
-  leat_op_attr_t* attrs;  // op->attrs while it is made
+  leat_op_attr_t* attrs;  // op->attrs, writable while the op is made
 } op_reader_t;
 
-// The declaration that begins at |*inout_at|, without the ';' behind it.
+// The declaration that begins at |*inout_at|, trimmed and without its ';'. |*inout_at| moves behind
+// the ';'.
 static leat_string_view_t next_declaration(const char** inout_at) {
   const char* begin = *inout_at;
   const char* at = begin;
@@ -40,18 +52,21 @@ static leat_string_view_t next_declaration(const char** inout_at) {
   return leat_string_view_trim(leat_string_view_make(begin, (size_t)(at - begin)));
 }
 
-// How many there are at most: a ';' in quotes is rare.
+// An upper bound of the number of declarations in |text|. Counting every ';' is enough, since one
+// in quotes is rare and only costs room in the arena.
 static size_t most_declarations(const char* text) {
   size_t count = text != NULL;
   while (text && (text = strchr(text, ';'))) ++text, ++count;
   return count;
 }
 
-// Arguments of functions in old graphs are named after nodes: "layer/Mul_1".
+// A name may hold '/', '.' and '-' because old graphs name the arguments of functions after nodes:
+// "layer/Mul_1".
 static bool is_name_char(char c) {
   return isalnum((unsigned char)c) || c == '_' || c == '/' || c == '.' || c == '-';
 }
 
+// Reads "<name>:"; the name must begin with a letter.
 static leat_status_t read_name(leat_attr_text_t* text, leat_string_view_t* out_name) {
   const char* begin = text->at;
   while (text->at < text->end && is_name_char(*text->at)) ++text->at;
@@ -66,7 +81,8 @@ static leat_status_t read_name(leat_attr_text_t* text, leat_string_view_t* out_n
 
 // ---- attributes ---------------------------------------------------------------------------------
 
-// What a declaration may allow, gathered in the order in which it is written.
+// The values that one declaration allows, in the order in which they are written: types or strings,
+// not both.
 typedef struct allowed_s {
   uint8_t types[MAX_ALLOWED];
   leat_string_view_t strings[MAX_ALLOWED];
@@ -82,7 +98,8 @@ static bool add_types(allowed_t* allowed, leat_dtype_set_t set) {
   return true;
 }
 
-// "numbertype" and its kin, or the name of one type.
+// Adds the types that |word| stands for: one of TensorFlow's names for sets ("numbertype", ...) or
+// one type. False when |word| is neither, or the set is full.
 static bool add_type_word(allowed_t* allowed, leat_string_view_t word) {
   if (leat_string_view_equals(word, "numbertype") || leat_string_view_equals(word, "numerictype")) {
     return add_types(allowed, LEAT_DTYPES_NUMBER | LEAT_DTYPES_QUANTIZED);
@@ -116,7 +133,8 @@ static leat_status_t read_allowed_item(leat_attr_text_t* text, allowed_t* allowe
                           LEAT_SV_ARG(word));
 }
 
-// After '{'. A comma may stand before the '}'.
+// Reads the values of a set whose '{' has been taken, and its '}'. A comma may stand before the
+// '}'.
 static leat_status_t read_allowed(leat_attr_text_t* text, allowed_t* allowed) {
   do {
     if (leat_attr_text_take(text, "}")) return leat_ok_status();
@@ -146,6 +164,7 @@ static leat_status_t store_allowed(op_reader_t* r, const allowed_t* allowed, lea
   return leat_ok_status();
 }
 
+// The kind whose name |word| is ("int", "func", ...), or NONE.
 static leat_attr_kind_t kind_of_word(leat_string_view_t word) {
   for (int kind = LEAT_ATTR_STRING; kind <= LEAT_ATTR_FUNCTION; ++kind) {
     if (leat_string_view_equals(word, leat_attr_kind_name((leat_attr_kind_t)kind, false))) {
@@ -155,6 +174,8 @@ static leat_attr_kind_t kind_of_word(leat_string_view_t word) {
   return LEAT_ATTR_NONE;
 }
 
+// Reads the type of an attribute: a kind, a set of types or strings in braces, or a name for a set
+// of types; each perhaps in "list(...)".
 static leat_status_t read_attr_type(leat_attr_text_t* text, allowed_t* allowed,
                                     leat_op_attr_t* attr) {
   leat_attr_text_t before = *text;
@@ -183,6 +204,7 @@ static leat_status_t read_attr_type(leat_attr_text_t* text, allowed_t* allowed,
   return leat_ok_status();
 }
 
+// Reads one attribute. The default is checked against the limits that stand before it.
 static leat_status_t read_attr(op_reader_t* r, leat_attr_text_t* text, leat_op_attr_t* attr) {
   allowed_t allowed = {.type_count = 0};
   LEAT_RETURN_IF_ERROR(read_name(text, &attr->name));
@@ -208,13 +230,14 @@ static leat_status_t read_attr(op_reader_t* r, leat_attr_text_t* text, leat_op_a
 
 // ---- arguments ----------------------------------------------------------------------------------
 
-// Of an attribute that says how many tensors there are.
+// An attribute that counts tensors, or lists their types, has the minimum 1 unless it declares one.
 static void default_minimum(leat_op_attr_t* attr) {
   if (attr->has_minimum) return;
   attr->has_minimum = true;
   attr->minimum = 1;
 }
 
+// |word| is a type, or an attribute of type 'type' or 'list(type)'.
 static leat_status_t read_argument_type(op_reader_t* r, leat_string_view_t word,
                                         leat_op_argument_t* argument) {
   leat_dtype_t dtype = leat_dtype_from_name(word);

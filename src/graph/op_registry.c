@@ -1,17 +1,29 @@
-// Rows by name in a hash map; an op is parsed when it is first asked for and published by one
-// atomic store, so that later look-ups take no lock. Rows of plugins come while others look up:
-// they form a list that only grows, each published by one store when it is complete.
+// The registry of ops: a hash map from names to rows that is complete before the first look-up, and
+// a linked list of the rows that plugins add later.
+//
+//   names ("MatMul" -> 17)      ops[17] = {row, op}      op is NULL until the first look-up
+//   late -> late_op -> late_op -> NULL
+//
+// Look-ups run on any thread while graphs are built, so the usual one takes no lock: it reads the
+// map, which no longer changes, and one atomic pointer. The first look-up of an op takes the mutex,
+// parses the row into the arena and publishes the op by a store with release order; a second thread
+// that comes meanwhile finds the op parsed when it gets the mutex. Parsing all of more than a
+// thousand rows at start would cost milliseconds that a small program does not have. Rows of
+// plugins cannot go into the map, which other threads read; each is parsed first and then appended
+// to the list by one store, so that a reader sees either a complete element or none. The list is
+// searched only after the map.
 #include "graph/op.h"
 
-#define USUAL_COUNT 1500         // of ops: more make it grow
-#define NAMES_AHEAD 12
-#define BLOCK_BYTES (8 * 1024)  // of a few ops, which is what most programs use
+#define USUAL_COUNT 1500        // ops for which there is room at first; more make the tables grow
+#define NAMES_AHEAD 12          // rows whose names are prefetched while tables are added
+#define BLOCK_BYTES (8 * 1024)  // a few parsed ops, which is all that most programs use
 
 typedef struct registered_op_s {
   const leat_op_row_t* row;
   _Atomic(leat_op_t*) op;  // NULL until parsed
 } registered_op_t;
 
+// An op that a plugin added. Elements are never removed.
 typedef struct late_op_s {
   leat_op_t* op;
   _Atomic(struct late_op_s*) next;
@@ -19,12 +31,12 @@ typedef struct late_op_s {
 
 struct leat_op_registry_s {
   leat_allocator_t* allocator;
-  leat_mutex_t mutex;  // of parsing and extending: |arena|
+  leat_mutex_t mutex;  // held to parse and to extend; guards |arena|
   leat_arena_t arena;
-  leat_string_map_t names;  // -> index in |ops|
+  leat_string_map_t names;  // name -> index in |ops|; unchanged after start-up
   registered_op_t* ops;
   size_t capacity;
-  _Atomic(late_op_t*) late;
+  _Atomic(late_op_t*) late;  // the first of the plugins' ops
   _Atomic int late_count;
 };
 
@@ -87,18 +99,20 @@ static leat_status_t add_row(leat_op_registry_t* registry, const leat_op_row_t* 
   return leat_ok_status();
 }
 
-// The rows of tables, one after another.
+// Walks the rows of several tables as if they were one.
 typedef struct row_cursor_s {
   const leat_op_row_t* const* tables;
   const leat_op_row_t* next;
 } row_cursor_t;
 
+// The next row, or NULL after the last one of the last table.
 static inline const leat_op_row_t* take_row(row_cursor_t* cursor) {
   while (cursor->next && !cursor->next->name) cursor->next = *++cursor->tables;
   return cursor->next ? cursor->next++ : NULL;
 }
 
-// In a process that begins no name is in a cache, and each would be waited for.
+// Prefetches the name of a row that is added soon. At start no name is in the processor's cache,
+// and hashing each would wait for memory.
 static inline void fetch_name(row_cursor_t* cursor) {
   const leat_op_row_t* row = take_row(cursor);
   if (row) __builtin_prefetch(row->name);
@@ -121,7 +135,8 @@ leat_status_t leat_op_registry_add(leat_op_registry_t* registry, const leat_op_r
 
 // ---- rows of plugins ----------------------------------------------------------------------------
 
-// The one called |name|, or NULL; |out_end| may be NULL, else where the next one will hang.
+// The plugin's op called |name|, or NULL. Where |out_end| is not NULL and the op is not found,
+// |*out_end| becomes the link to which the next element must be appended.
 static const leat_op_t* find_late(const leat_op_registry_t* registry, leat_string_view_t name,
                                   _Atomic(late_op_t*)** out_end) {
   _Atomic(late_op_t*)* link = (_Atomic(late_op_t*)*)&registry->late;
@@ -134,6 +149,8 @@ static const leat_op_t* find_late(const leat_op_registry_t* registry, leat_strin
   return NULL;
 }
 
+// Called with the mutex held, so that nobody else appends. The element is complete before the store
+// that links it.
 static leat_status_t extend_locked(leat_op_registry_t* registry, const leat_op_row_t* row) {
   leat_string_view_t name = leat_string_view_from(row->name);
   _Atomic(late_op_t*)* end = NULL;
@@ -158,6 +175,8 @@ leat_status_t leat_op_registry_extend(leat_op_registry_t* registry, const leat_o
 
 // ---- looking up ---------------------------------------------------------------------------------
 
+// Parses the row of |registered| unless another thread has done so while this one waited for the
+// mutex.
 static leat_status_t parse_once(leat_op_registry_t* registry, registered_op_t* registered,
                                 const leat_op_t** out_op) {
   leat_mutex_lock(&registry->mutex);

@@ -1,11 +1,14 @@
-// Readers of each node in compressed rows: one pass counts, one fills.
+// The readers of each node in compressed rows, by counting sort: one pass over the edges counts the
+// readers of each node, a running sum turns counts into the begins of rows, and a second pass fills
+// the rows.
 #include "base/checked.h"
 #include "graph/graph.h"
 
 static int edge_count(const leat_node_t* node) { return node->input_count + node->control_count; }
 
 static void fill(const leat_graph_t* graph, leat_readers_t* readers) {
-  // begin[n + 1] serves as the cursor of node n and ends as the begin of n + 1.
+  // begin[n + 1] is the cursor of node n while its row is filled, and ends as the begin of row
+  // n + 1.
   for (size_t i = 0; i < graph->node_count; ++i) {
     const leat_node_t* node = &graph->nodes[i];
     for (int k = 0; k < edge_count(node); ++k) {
@@ -21,7 +24,8 @@ leat_status_t leat_readers_initialize(const leat_graph_t* graph, leat_readers_t*
   *out_readers = (leat_readers_t){.allocator = graph->allocator};
   void* memory = NULL;
   size_t node_count = graph->node_count;
-  // One spare place in front, so that counting, summing and filling shift by one.
+  // Counts go two places behind the node's, because summing and then filling shift them by one
+  // place each.
   LEAT_RETURN_IF_ERROR(leat_allocator_allocate_array(graph->allocator, node_count + 2,
                                                      sizeof(uint32_t), &memory));
   uint32_t* begin = out_readers->begin = memory;

@@ -1,5 +1,5 @@
-// The heap holds only numbers behind the cursor, so its top is always lower than what the cursor
-// would give next.
+// The heap holds only numbers that the cursor has passed, so its top is lower than whatever the
+// cursor would give next, and a non-empty heap is always served first.
 #include "graph/ready_queue.h"
 
 leat_status_t leat_ready_queue_initialize(leat_allocator_t* allocator, int32_t count,

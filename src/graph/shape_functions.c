@@ -1,4 +1,4 @@
-// Shape functions that many ops share.
+// The shape functions that many ops share; graph/inference.h says what each one does.
 #include "graph/inference.h"
 
 leat_status_t leat_shape_scalar_output(leat_inference_t* c) {
@@ -42,7 +42,8 @@ leat_status_t leat_shape_merge_inputs(leat_inference_t* c) {
   return leat_ok_status();
 }
 
-// The known sizes' product must be a count.
+// INVALID_ARGUMENT when the product of the known dimensions exceeds 2^63 - 1, so that no tensor can
+// have the shape.
 static leat_status_t check_count(leat_partial_shape_t shape) {
   int64_t count = 1;
   for (int d = 0; d < shape.rank; ++d) {

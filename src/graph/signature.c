@@ -1,13 +1,27 @@
-// Attributes come from three places, in this order: the spec, the inputs (types, and how many), the
-// op's defaults. Then the inputs are held against the arguments. With lists of unknown length in
-// the arguments the lengths follow from the number of inputs when one unknown is left.
+// Resolves a node against its op. An attribute gets its value from the first of three sources that
+// has one: the spec, the inputs (types, and how many there are), the op's default; an attribute
+// with none is an error. Then the inputs are held against the arguments, and the types of the
+// outputs follow.
+//
+//   MatMul(a: T, b: T) -> T  with inputs float, float:  T = float; the rest are defaults
+//
+// A count can be inferred when one count alone is unknown: with "x: N * T; y: float" and 5 inputs,
+// 5 = 1 + 1 * N. With two unknown counts nothing follows, and the attributes are reported as
+// missing.
+//
+// Nodes of one op mostly have equal attributes, so the finished array is compared with the last one
+// of that op and shared when the bytes are equal; likewise the types of nodes with one output come
+// from a table that all graphs share. In a graph of a million nodes this saves most of the memory.
+// Attributes whose value a call of the surrounding function will give (placeholders) are accepted
+// where no argument depends on them.
 #include "graph/signature.h"
 
 #include "graph/storage.h"
 
-#define MAX_OUTPUTS (1 << 20)
-#define SCRATCH_ATTRS 16
+#define MAX_OUTPUTS (1 << 20)  // of one node; a file decides the number
+#define SCRATCH_ATTRS 16       // attributes that are put together on the stack
 
+// One node while it is resolved.
 typedef struct resolver_s {
   leat_graph_t* graph;
   const leat_node_spec_t* spec;
@@ -15,6 +29,7 @@ typedef struct resolver_s {
   leat_attr_t* attrs;
 } resolver_t;
 
+// Whether an attribute has no value yet. An empty list of unknown kind has one.
 static bool is_missing(const leat_attr_t* attr) {
   return attr->value.kind == LEAT_ATTR_NONE && !attr->value.is_list;
 }
@@ -54,16 +69,17 @@ static leat_status_t annotate(const resolver_t* r, leat_status_t status) {
 
 // ---- attributes given ---------------------------------------------------------------------------
 
-// A list that came empty from a file learns its kind here.
+// An empty list from a file has no kind; the declaration tells it.
 static void learn_kind(const leat_op_attr_t* declared, leat_attr_value_t* value) {
   if (declared->is_list && value->kind == LEAT_ATTR_NONE) {
     *value = (leat_attr_value_t){.is_list = true};
   }
-  // leat_op_attr_check has refused everything else.
+  // leat_op_attr_check has refused a list for a single value and the converse.
   LEAT_DCHECK(declared->is_list == value->is_list);
   if (value->is_list) value->kind = (uint8_t)declared->kind;
 }
 
+// Copies a given attribute, the op's at |index| or, for -1, one that it does not declare.
 static leat_status_t store_attr(resolver_t* r, const leat_attr_t* attr, int index,
                                 leat_attr_t* target) {
   if (r->spec->borrow_storage) {
@@ -83,7 +99,8 @@ static leat_status_t store_attr(resolver_t* r, const leat_attr_t* attr, int inde
   return leat_graph_storage_copy_attr_name(r->graph->storage, attr->name, &target->name);
 }
 
-// An attribute that a function's call will give: of a number or text that no argument depends on.
+// Whether declared attribute |index| may be a placeholder, whose value each call of the function
+// gives: a number, truth value or text on which no argument depends.
 static bool may_wait(const leat_op_t* op, int index) {
   const leat_op_attr_t* attr = &op->attrs[index];
   if (attr->is_list) return false;
@@ -103,8 +120,8 @@ static leat_status_t check_given(const resolver_t* r, int index, const leat_attr
   return leat_ok_status();
 }
 
-// Attributes that the op does not declare are kept and mean nothing to it, as in TensorFlow (2.21
-// logs them; a graph from a newer producer may have some).
+// Takes the attributes of the spec. Those that the op does not declare are kept and mean nothing to
+// it, as in TensorFlow, because a newer producer may have written them.
 static leat_status_t take_given(resolver_t* r, int* out_count) {
   int count = r->op->attr_count;
   for (int i = 0; i < r->spec->attr_count; ++i) {
@@ -120,13 +137,15 @@ static leat_status_t take_given(resolver_t* r, int* out_count) {
 
 // ---- attributes from inputs ---------------------------------------------------------------------
 
-// The attribute that says how many tensors |argument| stands for, or -1 when it is one tensor.
+// The attribute that says how many tensors |argument| stands for; -1 when it is always one.
 static int length_attr(const leat_op_argument_t* argument) {
   if (argument->number_attr >= 0) return argument->number_attr;
   return argument->source == LEAT_TYPE_FROM_LIST ? argument->type_attr : -1;
 }
 
-// Finds the one length that is not known, and sets it: count = known + uses * length.
+// Solves count of inputs = known + uses * length for the one attribute whose length is not known. A
+// list of types gets its length through |*out_list_attr| and |*out_list_length|, since its items
+// come from the inputs.
 static leat_status_t infer_length(resolver_t* r, int* out_list_attr, int64_t* out_list_length) {
   int unknown = -1;
   int64_t known = 0, uses = 0;
@@ -159,12 +178,14 @@ static leat_status_t infer_length(resolver_t* r, int* out_list_attr, int64_t* ou
   return leat_op_attr_check(&r->op->attrs[unknown], &r->attrs[unknown].value);
 }
 
+// The type of input |index| without the mark of a reference; INVALID for an open input.
 static int input_base_type(const resolver_t* r, int64_t index) {
   leat_output_t input = r->spec->inputs[index];
   if (!leat_output_exists(input)) return LEAT_DTYPE_INVALID;
   return leat_dtype_base(leat_graph_output_type(r->graph, input));
 }
 
+// The types of inputs |begin| to |begin| + |length| become the list attribute |attr|.
 static leat_status_t infer_list(resolver_t* r, int attr, int64_t begin, int64_t length) {
   void* memory = NULL;
   LEAT_RETURN_IF_ERROR(leat_arena_allocate_array(&r->graph->storage->arena, (size_t)length,
@@ -176,6 +197,7 @@ static leat_status_t infer_list(resolver_t* r, int attr, int64_t begin, int64_t 
   return leat_op_attr_check(&r->op->attrs[attr], &r->attrs[attr].value);
 }
 
+// The first type among the inputs becomes the attribute |attr|; check_inputs compares the rest.
 static leat_status_t infer_type(resolver_t* r, int attr, int64_t begin, int64_t count) {
   for (int64_t i = 0; i < count; ++i) {
     int dtype = input_base_type(r, begin + i);
@@ -186,6 +208,8 @@ static leat_status_t infer_type(resolver_t* r, int attr, int64_t begin, int64_t 
   return leat_ok_status();
 }
 
+// Infers the missing types from the inputs. It stops where a count is missing, because the
+// positions of all later arguments depend on it.
 static leat_status_t infer_from_inputs(resolver_t* r) {
   int list_attr = -1;
   int64_t list_length = 0, begin = 0;
@@ -228,6 +252,7 @@ static leat_status_t take_defaults(resolver_t* r) {
   return leat_ok_status();
 }
 
+// Completes attributes that the importer put in their places: see |placed_attrs|.
 static leat_status_t check_placed(resolver_t* r) {
   for (int i = 0; i < r->op->attr_count; ++i) {
     leat_attr_t* attr = &r->attrs[i];
@@ -248,8 +273,9 @@ static leat_status_t complete_attrs(resolver_t* r, int* out_count) {
   return take_defaults(r);
 }
 
-// Nodes of one op often have the very same attributes: one array serves them all, since arrays of
-// attributes are never written. Equal bytes mean equal values.
+// Moves the finished attributes to the storage, or shares the last array of the op when its bytes
+// are equal. Arrays of attributes are never written, so sharing is safe; values that point to equal
+// contents at other addresses merely miss it.
 static leat_status_t keep_attrs(resolver_t* r, int count) {
   leat_graph_storage_t* storage = r->graph->storage;
   size_t slot = (uintptr_t)r->op / sizeof(leat_op_t) % LEAT_KEPT_ATTRS;
@@ -293,7 +319,7 @@ static leat_status_t resolve_listed(resolver_t* r, leat_node_signature_t* out_si
 
 // ---- inputs and outputs -------------------------------------------------------------------------
 
-// Says what is wrong with an input that does not fit.
+// The error for an input that does not fit.
 LEAT_COLD static leat_status_t refuse_input(const resolver_t* r,
                                             const leat_op_argument_t* argument, int64_t position,
                                             int expected) {
@@ -320,12 +346,12 @@ LEAT_COLD static leat_status_t refuse_input(const resolver_t* r,
 
 static inline bool input_fits(const resolver_t* r, int64_t position, int expected) {
   leat_output_t input = r->spec->inputs[position];
-  if (!leat_output_exists(input)) return r->op->flags & LEAT_OP_MERGE;  // closes a loop later
+  if (!leat_output_exists(input)) return r->op->flags & LEAT_OP_MERGE;  // set later
   if ((size_t)input.node >= r->graph->node_count) return false;
   const leat_node_t* source = &r->graph->nodes[input.node];
   if ((uint32_t)input.index >= (uint32_t)source->output_count) return false;
   int actual = source->output_types[input.index];
-  // A reference serves where a value is wanted.
+  // A reference may stand where a value is wanted, and is read then.
   return actual == expected || actual == expected + LEAT_DTYPE_REF_OFFSET;
 }
 
@@ -365,7 +391,8 @@ static leat_status_t count_outputs(const resolver_t* r, int* out_count) {
   return leat_ok_status();
 }
 
-// Every type as an array of one: most nodes have one output and need no array of their own.
+// Every type as an array of one element, so that a node with one output needs no array in the
+// arena.
 #define TYPES_8(n) n, n + 1, n + 2, n + 3, n + 4, n + 5, n + 6, n + 7
 #define TYPES_32(n) TYPES_8(n), TYPES_8(n + 8), TYPES_8(n + 16), TYPES_8(n + 24)
 static const uint8_t single_types[] = {TYPES_32(0), TYPES_32(32), TYPES_32(64), TYPES_32(96),
@@ -412,9 +439,10 @@ leat_status_t leat_signature_resolve(leat_graph_t* graph, const leat_node_spec_t
   return LEAT_UNLIKELY(status) ? annotate(&r, status) : leat_ok_status();
 }
 
+// The attributes are only read here, so they may lose their const.
 leat_status_t leat_signature_check_inputs(leat_graph_t* graph, const leat_node_spec_t* spec,
                                           const leat_attr_t* attrs) {
-  resolver_t r = {graph, spec, spec->op, (leat_attr_t*)(uintptr_t)attrs};  // which are only read
+  resolver_t r = {graph, spec, spec->op, (leat_attr_t*)(uintptr_t)attrs};
   leat_status_t status = check_inputs(&r);
   return LEAT_UNLIKELY(status) ? annotate(&r, status) : leat_ok_status();
 }

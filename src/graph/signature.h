@@ -1,30 +1,34 @@
-// What an op's declaration says about one node: its attributes complete, its outputs' types.
+// What an op's declaration says about one node: which attributes it has, what inputs it must get,
+// which types its outputs have. Adding a node resolves its signature; later questions read the
+// node's attributes.
 #ifndef LEAT_GRAPH_SIGNATURE_H_
 #define LEAT_GRAPH_SIGNATURE_H_
 
 #include "graph/graph.h"
 
+// The result, in the graph's storage and perhaps shared with other nodes.
 typedef struct leat_node_signature_s {
-  const leat_attr_t* attrs;  // the op's, in its order, then others
+  const leat_attr_t* attrs;  // the op's attributes in its order, then others
   int attr_count;
   const uint8_t* output_types;
   int output_count;
 } leat_node_signature_t;
 
-// Completes and checks |spec| against its op: attributes, arity and types of the inputs. Lies in
-// the graph's arena.
+// Completes the attributes of |spec| and checks number and types of its inputs. INVALID_ARGUMENT
+// when the spec does not fit its op; the graph is not changed, except that |has_placeholders| may
+// be set.
 LEAT_MUST_USE leat_status_t leat_signature_resolve(leat_graph_t* graph,
                                                    const leat_node_spec_t* spec,
                                                    leat_node_signature_t* out_signature);
 
-// Arity and types of the inputs only, under |attrs| (the op's, complete).
+// Checks only number and types of the inputs of |spec|, for attributes |attrs| that are complete.
 LEAT_MUST_USE leat_status_t leat_signature_check_inputs(leat_graph_t* graph,
                                                         const leat_node_spec_t* spec,
                                                         const leat_attr_t* attrs);
 
-// Tensors that |argument| stands for, under |attrs| (the op's, complete).
+// How many tensors |argument| stands for in a node with the complete attributes |attrs|.
 int64_t leat_signature_argument_count(const leat_op_argument_t* argument, const leat_attr_t* attrs);
-// Type of the |index|-th of them, + 100 for a reference.
+// The type of tensor |index| of |argument|, + 100 for a reference.
 int leat_signature_argument_type(const leat_op_argument_t* argument, const leat_attr_t* attrs,
                                  int64_t index);
 

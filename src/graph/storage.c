@@ -1,11 +1,18 @@
-// Storage owns an arena and the tensors that attribute values name; everything else of a node is
-// plain data in the arena, so ending a graph of a million nodes is a walk over its tensors only.
+// The storage of a graph. Nodes, names, edge lists and attribute values are plain data in one
+// arena, which is freed as a whole; only tensors own something outside it, so they hang in a list
+// and are released one by one when the storage ends. Freeing a graph of a million nodes is
+// therefore a walk over its tensors and over nothing else. The same list discipline serves memory
+// that somebody else allocated (leat_graph_storage_keep_bytes). References are counted across
+// threads, but a storage is changed only by the graph that made it.
+//
+// Copying an attribute's value is recursive, because a value may name a function whose attributes
+// are values. The depth is bounded, since a file decides it.
 #include "graph/storage.h"
 
 #include "graph/function_library.h"
 
-#define MAX_FUNCTION_DEPTH 32
-#define TEXT_CHUNK_BYTES 4096
+#define MAX_FUNCTION_DEPTH 32  // functions in attributes of functions
+#define TEXT_CHUNK_BYTES 4096  // texts of an eighth of this or more go into the arena by themselves
 
 leat_status_t leat_graph_storage_create(leat_allocator_t* allocator, leat_graph_storage_t* parent,
                                         leat_graph_storage_t** out_storage) {
@@ -25,6 +32,7 @@ leat_status_t leat_graph_storage_create(leat_allocator_t* allocator, leat_graph_
   return leat_ok_status();
 }
 
+// The last reference is gone: tensors and foreign memory first, the arena that lists them last.
 static void storage_free(leat_graph_storage_t* storage) {
   for (leat_kept_tensor_t* kept = storage->tensors; kept; kept = kept->next) {
     leat_tensor_release(&kept->tensor);
@@ -40,6 +48,7 @@ static void storage_free(leat_graph_storage_t* storage) {
   leat_allocator_free(storage->allocator, storage);
 }
 
+// A loop rather than recursion: a chain of children may be long.
 void leat_graph_storage_release(leat_graph_storage_t* storage) {
   while (storage && leat_reference_count_release(&storage->references)) {
     leat_graph_storage_t* parent = storage->parent;
@@ -103,6 +112,7 @@ leat_status_t leat_graph_storage_copy_text(leat_graph_storage_t* storage, leat_s
   return leat_graph_storage_take_text(storage, text, out_text);
 }
 
+// Gives |*inout_last| where |text| equals it, and else a copy that becomes |*inout_last|.
 static leat_status_t copy_unless_last(leat_graph_storage_t* storage, leat_string_view_t text,
                                       leat_string_view_t* inout_last,
                                       leat_string_view_t* out_text) {
@@ -155,7 +165,8 @@ static leat_status_t copy_function(leat_graph_storage_t* storage,
   return leat_ok_status();
 }
 
-// One item, from an item's place in a list's array (or the union of a single value) to another.
+// Copies one value: |source| and |target| are items of a list's array, or the unions of single
+// values.
 static leat_status_t copy_item(leat_graph_storage_t* storage, leat_attr_kind_t kind,
                                const void* source, int depth, void* target) {
   leat_arena_t* arena = &storage->arena;

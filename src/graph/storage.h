@@ -1,11 +1,19 @@
-// What the nodes of a graph point into, and what inference remembers. Reference counted: a child
-// graph keeps its parent's storage alive.
+// The storage of a graph: the arena that its nodes point into, the tensors that attributes share,
+// and the caches of building and inference. It is separate from leat_graph_t because it outlives
+// it: a graph that is made from another one (pruned, optimized, partitioned) points into the other
+// one's storage and retains it, and the first graph may be freed meanwhile.
+//
+//   graph --> storage <--parent-- storage <-- child graph
+//             (names, attributes, tensors: written only by the graph that made it)
+//
+// A storage has no lock; the graph that owns it serialises its changes.
 #ifndef LEAT_GRAPH_STORAGE_H_
 #define LEAT_GRAPH_STORAGE_H_
 
 #include "base/sync.h"
 #include "graph/graph.h"
 
+// A tensor that is released, or memory that is freed, with the storage.
 typedef struct leat_kept_tensor_s {
   struct leat_kept_tensor_s* next;
   leat_tensor_t tensor;
@@ -16,8 +24,11 @@ typedef struct leat_kept_bytes_s {
   void* data;
 } leat_kept_bytes_t;
 
+// The number of ops whose last attribute array is remembered.
 #define LEAT_KEPT_ATTRS 64
 
+// The attribute array of the node of an op that was added last. The next node of that op shares it
+// if its attributes are equal.
 typedef struct leat_kept_attrs_s {
   leat_attr_t* attrs;
   int count;
@@ -26,47 +37,52 @@ typedef struct leat_kept_attrs_s {
 struct leat_graph_storage_s {
   leat_reference_count_t references;
   leat_allocator_t* allocator;
-  leat_graph_storage_t* parent;  // retained
+  leat_graph_storage_t* parent;  // retained; NULL for a graph that was made from none
   leat_arena_t arena;
-  char* text_next;  // short texts lie close together: a part of the arena
+  // The rest of the current chunk of short texts: by themselves they would be padded to 16 bytes.
+  char* text_next;
   char* text_end;
-  leat_string_view_t last_device;
-  leat_string_view_t last_attr_name;  // of those that ops do not declare
-  leat_kept_attrs_t last_attrs[LEAT_KEPT_ATTRS];  // by op: of nodes added last, for those like them
+  leat_string_view_t last_device;     // the last one copied: nodes in a row share it
+  leat_string_view_t last_attr_name;  // the same for names of attributes that no op declares
+  leat_kept_attrs_t last_attrs[LEAT_KEPT_ATTRS];  // by a hash of the op
   leat_kept_tensor_t* tensors;
   leat_kept_bytes_t* bytes;
-  leat_string_map_t suffixes;    // base name -> last suffix tried
-  leat_word_map_t values;        // output -> leat_partial_value_t*, see inference_value.c
-  leat_word_map_t referents;     // output -> leat_partial_value_t*, as callers set them
-  int value_budget;              // steps left in the walk for values that is going on
-  struct leat_function_library_s* functions;  // owned here when made here
+  leat_string_map_t suffixes;    // base name -> last suffix that leat_graph_unique_name tried
+  leat_word_map_t values;        // output -> leat_partial_value_t*: cache of inference_value.c
+  leat_word_map_t referents;     // output -> leat_partial_value_t*: leat_graph_set_referents
+  int value_budget;              // steps that the current walk of inference_value.c may still take
+  struct leat_function_library_s* functions;  // the graph's, if it has one that is not its parent's
 };
 
+// Creates a storage with one reference. |parent| is retained and may be NULL.
 LEAT_MUST_USE leat_status_t leat_graph_storage_create(leat_allocator_t* allocator,
                                                       leat_graph_storage_t* parent,
                                                       leat_graph_storage_t** out_storage);
 void leat_graph_storage_release(leat_graph_storage_t* storage);  // NULL is allowed
 
-// Shares |tensor| for as long as the storage lives.
+// Shares |tensor| for as long as the storage lives; |*out_tensor| is borrowed from the storage.
 LEAT_MUST_USE leat_status_t leat_graph_storage_keep_tensor(leat_graph_storage_t* storage,
                                                            const leat_tensor_t* tensor,
                                                            const leat_tensor_t** out_tensor);
-// Takes |tensor| over; also on failure.
+// Does the same and consumes |tensor|, on failure too.
 LEAT_MUST_USE leat_status_t leat_graph_storage_keep_tensor_move(leat_graph_storage_t* storage,
                                                                 leat_tensor_t* tensor,
                                                                 const leat_tensor_t** out_tensor);
-// Frees |data| (of the storage's allocator) with the storage; also on failure.
+// Takes |data|, which is of the storage's allocator, and frees it with the storage; on failure at
+// once.
 LEAT_MUST_USE leat_status_t leat_graph_storage_keep_bytes(leat_graph_storage_t* storage,
                                                           void* data);
+// Copies an attribute's value with all that it points to; tensors are shared. INVALID_ARGUMENT when
+// functions in attributes of functions nest too deeply.
 LEAT_MUST_USE leat_status_t leat_graph_storage_copy_value(leat_graph_storage_t* storage,
                                                           const leat_attr_value_t* value,
                                                           leat_attr_value_t* out_value);
 
-// A copy of |text|, NUL-terminated, at any address.
+// Copies |text| with a final NUL. The copy has no alignment.
 LEAT_MUST_USE leat_status_t leat_graph_storage_copy_text(leat_graph_storage_t* storage,
                                                          leat_string_view_t text,
                                                          leat_string_view_t* out_text);
-// The same in hot code, without a call where there is room.
+// The same inline, for import: no call where the current chunk has room.
 LEAT_MUST_USE static inline leat_status_t leat_graph_storage_take_text(
     leat_graph_storage_t* storage, leat_string_view_t text, leat_string_view_t* out_text) {
   if (LEAT_UNLIKELY((size_t)(storage->text_end - storage->text_next) <= text.size)) {
@@ -74,20 +90,21 @@ LEAT_MUST_USE static inline leat_status_t leat_graph_storage_take_text(
   }
   *out_text = leat_string_view_make(storage->text_next, text.size);
   memcpy(storage->text_next, text.data, text.size);
-  storage->text_next += text.size + 1;  // the NUL is there already
+  storage->text_next += text.size + 1;  // arenas are zeroed: the NUL is there already
   return leat_ok_status();
 }
-// The same for devices, of which one copy serves the nodes that follow each other.
+// Copies a device name, or gives the last copy if that is equal.
 LEAT_MUST_USE leat_status_t leat_graph_storage_copy_device(leat_graph_storage_t* storage,
                                                            leat_string_view_t device,
                                                            leat_string_view_t* out_device);
 
-// The same for names of attributes that ops do not declare.
+// The same for names of attributes that no op declares.
 LEAT_MUST_USE leat_status_t leat_graph_storage_copy_attr_name(leat_graph_storage_t* storage,
                                                               leat_string_view_t name,
                                                               leat_string_view_t* out_name);
 
-// A power of two >= |count|: the room that an edge list of |count| has.
+// The room that an edge list of |count| edges has: 0, or the smallest power of two that is not
+// below |count|. The capacity need not be stored, because it follows from the count.
 static inline size_t leat_edge_capacity(size_t count) {
   return count < 2 ? count : (size_t)1 << (64 - __builtin_clzll(count - 1));
 }

@@ -1,4 +1,5 @@
-// "node", "node:1", "^node", as GraphDefs and feeds name what travels on an edge.
+// Names of tensors as text: "node" (output 0), "node:1", and "^node" for a control edge, as
+// GraphDefs write inputs and clients name feeds and fetches.
 #include "graph/graph.h"
 
 static leat_status_t malformed(leat_string_view_t text) {
@@ -17,7 +18,8 @@ leat_status_t leat_tensor_name_parse(leat_string_view_t text, leat_string_view_t
     *out_index = LEAT_CONTROL_INDEX;
     return out_node->size > 0 ? leat_ok_status() : malformed(text);
   }
-  // Digits from the end, up to a colon; anything else makes the whole text the node's name.
+  // The index is a run of digits at the end, behind a colon. Without one the whole text is the name
+  // of the node, whatever it contains.
   size_t digits = 0;
   while (digits < text.size && text.data[text.size - 1 - digits] >= '0' &&
          text.data[text.size - 1 - digits] <= '9') {

@@ -1,4 +1,5 @@
-// Boxes of tensors: made once, then only read. Zeros and sums go through to what lies inside.
+// Boxes of tensors. A box does not change once it is filled, so variants share it. Zeros and sums
+// are made tensor by tensor, which may be variants again (kernel/tensor_sum.h).
 #include "kernel/boxed_tensors.h"
 
 #include "kernel/tensor_sum.h"
@@ -30,7 +31,7 @@ leat_status_t leat_boxed_tensors_create(const leat_variant_vtable_t* vtable, boo
   return leat_ok_status();
 }
 
-// The sums of |a| and |b|; zeros like |a| where |b| is NULL.
+// |a| + |b|, tensor by tensor; zeros like |a| where |b| is NULL.
 static leat_status_t box_combine(const leat_boxed_tensors_t* a, const leat_boxed_tensors_t* b,
                                  leat_variant_t* out_variant) {
   leat_boxed_tensors_t* box;

@@ -1,4 +1,5 @@
-// Tensors inside a variant: an optional value, or a tensor as an element of another.
+// Tensors inside of a variant, as ops for optional values and for tensors as elements of others use
+// them. A box is reference counted and, once it is filled, only read.
 #ifndef LEAT_KERNEL_BOXED_TENSORS_H_
 #define LEAT_KERNEL_BOXED_TENSORS_H_
 
@@ -6,23 +7,24 @@
 
 typedef struct leat_boxed_tensors_s {
   leat_reference_count_t references;
-  const leat_variant_vtable_t* vtable;  // of the variants that hold it
+  const leat_variant_vtable_t* vtable;  // of the variants that hold it: one of the two kinds
   bool has_value;
   int32_t count;
   leat_tensor_t items[];
 } leat_boxed_tensors_t;
 
-// Perhaps a value: 0 tensors and no value, or some.
+// An optional value: several tensors, or no value and no tensors.
 extern const leat_variant_vtable_t leat_optional_vtable;
 // One tensor.
 extern const leat_variant_vtable_t leat_tensor_box_vtable;
 
-// |out_variant| (empty before) holds a box with room for |count| tensors, each "no tensor".
+// Makes |out_variant|, which must be empty, hold a new box with |count| tensors, each "no tensor";
+// the caller fills them through |out_box|.
 LEAT_MUST_USE leat_status_t leat_boxed_tensors_create(const leat_variant_vtable_t* vtable,
                                                       bool has_value, int count,
                                                       leat_variant_t* out_variant,
                                                       leat_boxed_tensors_t** out_box);
-// NULL where |variant| holds something else.
+// The box in |variant|; NULL where it holds something else.
 static inline leat_boxed_tensors_t* leat_boxed_tensors_of(const leat_variant_t* variant,
                                                           const leat_variant_vtable_t* vtable) {
   return variant->vtable == vtable ? variant->self : NULL;

@@ -1,9 +1,14 @@
-// Cancellation of a step. Callbacks stand in an array of places; a token is the place and how
-// often it was used before, so that registering and deregistering cost no search and an old token
-// never names a new callback.
+// Cancellation of a step. Callbacks stand in an array of places that are used again through a free
+// list. A token is the index of a place and the number of times that the place was used before, so
+// registering and deregistering search nothing, and an old token never names a newer callback.
 //
-// Invariant: a callback is called with the lock free, by one thread, in state RUNNING. Whoever
-// deregisters it meanwhile waits for its end, unless that is the very thread which runs it.
+//   place:  FREE --register--> WAITING --cancel--> RUNNING --returned--> FREE
+//                                 '---deregister----------------------->'
+//
+// A callback runs without the lock, because it completes waits, and these may end the step and take
+// other locks. Whoever deregisters a running callback waits until it has returned, since its data
+// may go away afterwards; the exception is the thread that runs it, which would wait for itself.
+// Only the first cancel runs callbacks.
 #include "kernel/cancellation.h"
 
 #include "base/sync.h"
@@ -13,7 +18,7 @@ typedef enum place_state_e { PLACE_FREE = 0, PLACE_WAITING, PLACE_RUNNING } plac
 typedef struct place_s {
   leat_cancel_fn_t fn;
   void* data;
-  uint32_t uses;       // of this place so far; part of the token
+  uint32_t uses;       // of this place before; part of the token
   uint32_t next_free;  // index + 1
   place_state_t state;
 } place_t;
@@ -23,16 +28,16 @@ struct leat_cancellation_s {
   leat_reference_count_t references;
   _Atomic bool cancelled;
   leat_mutex_t mutex;
-  leat_condition_t ended;  // a running callback ended
+  leat_condition_t ended;  // notified when a running callback has returned
   place_t* places;
   size_t capacity;
-  size_t count;            // places ever used
-  size_t taken;            // of them now
-  uint32_t first_free;     // index + 1
-  const void* runner;      // the thread that runs callbacks
+  size_t count;         // places that were ever used
+  size_t taken;         // places that are used now
+  uint32_t first_free;  // index + 1
+  const void* runner;   // the thread that runs callbacks, by &this_thread; NULL: none
 };
 
-// Its address tells threads apart.
+// Every thread has another address of this variable, which serves as its identity.
 static _Thread_local char this_thread;
 
 leat_status_t leat_cancellation_create(leat_allocator_t* allocator,
@@ -65,7 +70,7 @@ bool leat_cancellation_is_cancelled(const leat_cancellation_t* cancellation) {
   return atomic_load_explicit(&cancellation->cancelled, memory_order_acquire);
 }
 
-// With one owner nobody registers meanwhile.
+// Reads |taken| without the lock: with a single owner nobody can register meanwhile.
 bool leat_cancellation_is_unused(const leat_cancellation_t* cancellation) {
   return !leat_cancellation_is_cancelled(cancellation) &&
          atomic_load_explicit(&cancellation->references, memory_order_acquire) == 1 &&
@@ -74,7 +79,7 @@ bool leat_cancellation_is_unused(const leat_cancellation_t* cancellation) {
 
 // ---- Places, under the lock ---------------------------------------------------------------------
 
-// NULL when memory is gone.
+// A place for a new callback; NULL when memory ran out.
 static place_t* take_place(leat_cancellation_t* cancellation) {
   if (cancellation->first_free) {
     place_t* place = &cancellation->places[cancellation->first_free - 1];
@@ -158,7 +163,7 @@ void leat_cancellation_cancel(leat_cancellation_t* cancellation) {
     leat_mutex_unlock(&cancellation->mutex);
     return;
   }
-  // A callback may end the step, and with it the caller's reference.
+  // A callback may end the step, which releases the reference that the caller relies on.
   leat_cancellation_retain(cancellation);
   atomic_store_explicit(&cancellation->cancelled, true, memory_order_release);
   // Only the first who cancels runs callbacks.

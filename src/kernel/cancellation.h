@@ -1,4 +1,5 @@
-// Cancelling a step: whoever waits registers a callback; cancel calls each once.
+// Cancellation of a step. Whatever waits in a step registers a callback that ends the wait;
+// cancelling calls each callback once. Reference counted; every function is thread-safe.
 #ifndef LEAT_KERNEL_CANCELLATION_H_
 #define LEAT_KERNEL_CANCELLATION_H_
 
@@ -13,16 +14,18 @@ LEAT_MUST_USE leat_status_t leat_cancellation_create(leat_allocator_t* allocator
 void leat_cancellation_retain(leat_cancellation_t* cancellation);
 void leat_cancellation_release(leat_cancellation_t* cancellation);
 bool leat_cancellation_is_cancelled(const leat_cancellation_t* cancellation);
-// true when it was never cancelled, holds no callback and only the caller holds it: it can serve
-// another step.
+// Whether it was never cancelled, holds no callback and has the caller as its only owner, so that
+// it can serve another step.
 bool leat_cancellation_is_unused(const leat_cancellation_t* cancellation);
-// false when already cancelled, or when memory is gone (|fn| is then not called). |out_token|
-// identifies it.
+// Registers |fn|, which |out_token| identifies. False, and |fn| will not be called, when the step
+// is cancelled already or memory ran out.
 bool leat_cancellation_register(leat_cancellation_t* cancellation, leat_cancel_fn_t fn, void* data,
                                 uint64_t* out_token);
-// After it returns |fn| is not running and will not run. false: it ran or is unknown.
+// Removes a callback. When it returns, |fn| is not running on another thread and will not run; it
+// may block until a running |fn| ends. False: |fn| ran, is this very call's caller, or the token is
+// unknown.
 bool leat_cancellation_deregister(leat_cancellation_t* cancellation, uint64_t token);
-// Calls every registered callback, once.
+// Calls every registered callback once, on this thread. Later calls do nothing.
 void leat_cancellation_cancel(leat_cancellation_t* cancellation);
 
 #endif  // LEAT_KERNEL_CANCELLATION_H_

@@ -1,5 +1,8 @@
-// The cell: a variable's value under its lock. A value that somebody read stays what it was: an
-// update of a shared buffer goes to a copy.
+// The cell: a variable's value under its lock. The invariant is that a value which somebody read
+// never changes: readers share the buffer, and an update of a shared buffer goes to a copy
+// (leat_cell_make_exclusive). So a step may read a variable without a copy while another step
+// updates it, and sees the value of one moment. Planned buffers of a step never become values of
+// cells, because the plan uses their memory again.
 #include <stdio.h>
 #include <string.h>
 
@@ -37,7 +40,7 @@ leat_status_t leat_cell_create(leat_string_view_t name, const leat_shape_t* shap
   LEAT_RETURN_IF_ERROR(leat_allocator_allocate(
       leat_allocator_system(), sizeof(leat_cell_t) + name.size + 1, &memory));
   leat_cell_t* cell = memory;
-  // The name lies behind the cell, in the same block; the allocator has zeroed its end.
+  // The name lies behind the cell in the same block, which the allocator has zeroed.
   char* text = (char*)(cell + 1);
   if (name.size) memcpy(text, name.data, name.size);
   cell->name = text;

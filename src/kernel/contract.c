@@ -1,18 +1,23 @@
-// Contracts: what an op's row says must hold of its inputs' shapes, checked before every run, so
-// that no path by which a value arrives (feed, folding, another machine) goes round it.
+// Contracts: what an op's row says must hold of the shapes of its inputs. They are checked before
+// every run of every kernel, so that no path by which a value arrives (a feed, folding, another
+// machine) goes round them, and kernels may index by what the contract guarantees. Shape inference
+// refuses most violations when the graph is built, where shapes are known; this check is the one on
+// which memory safety relies.
 //
 // A rule about an input that this node does not have (a shorter list) holds. The shape of a
-// reference is that of its cell's value now; a cell without a value fails later, in the kernel.
+// reference is that of the variable's value at this moment; a variable without a value passes, and
+// fails later where it is read. The cost is one comparison a rule; messages are built only for a
+// violation.
 #include <stdio.h>
 
 #include "kernel/kernel.h"
 #include "kernel/resource.h"
 
-// A shape as a rule sees it: borrowed from a tensor, or shared from a cell.
+// The shape that a rule judges: borrowed from a tensor, or of a value shared from a cell.
 typedef struct subject_s {
-  const leat_shape_t* shape;  // NULL: nothing to judge
+  const leat_shape_t* shape;  // NULL: there is nothing to judge
   bool is_shared;
-  leat_tensor_t shared;       // where |is_shared|; not set otherwise
+  leat_tensor_t shared;  // set only if |is_shared|
 } subject_t;
 
 static inline void find_subject(const leat_kernel_context_t* c, int input, subject_t* out_subject) {
@@ -32,7 +37,7 @@ static inline void release_subject(subject_t* subject) {
   if (LEAT_UNLIKELY(subject->is_shared)) leat_tensor_release(&subject->shared);
 }
 
-// Dimension |index| (negative: from the end); -1 when there is none.
+// Dimension |index| of |shape|, from the end when negative; -1 when there is none.
 static int64_t dim_of(const leat_shape_t* shape, int index) {
   LEAT_DCHECK(shape->rank >= 0 && shape->rank <= LEAT_SHAPE_MAX_RANK);
   if (index < 0) index += shape->rank;
@@ -65,8 +70,9 @@ static bool holds(const leat_rule_t* rule, const leat_shape_t* a, const leat_sha
 
 // ---- Words --------------------------------------------------------------------------------------
 
-// The name of flattened input |index|: "a", or "values[2]" of an argument that repeats. At most
-// one argument can be told apart by counting; behind two that repeat only the number is known.
+// The name of flattened input |index|: "a", or "values[2]" of an argument that repeats. With one
+// argument that repeats its count follows from the others; with two it does not, and the input has
+// only a number.
 static const char* input_name(const leat_kernel_t* kernel, int index, char* buffer, size_t size) {
   const leat_op_t* op = kernel->op;
   int repeating = 0;
@@ -95,6 +101,7 @@ static const char* input_name(const leat_kernel_t* kernel, int index, char* buff
 
 #define INPUT_NAME(kernel, index) input_name((kernel), (index), (char[80]){0}, 80)
 
+// What |rule| demands, in words that follow "must be".
 static const char* rule_words(const leat_kernel_t* kernel, const leat_rule_t* rule,
                               const leat_shape_t* b, char* buffer, size_t size) {
   switch ((leat_rule_kind_t)rule->kind) {

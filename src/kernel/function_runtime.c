@@ -1,4 +1,5 @@
-// The kernels' side of calls.
+// The kernels' side of function calls: finds a function by the first call of a kernel, and
+// remembers its handle.
 #include "kernel/function_runtime.h"
 
 leat_status_t leat_callee_initialize(const leat_kernel_creation_t* creation, const char* name,

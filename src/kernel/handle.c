@@ -1,5 +1,16 @@
-// Naming resources. A private resource has a name with the device's incarnation in it: containers
-// may be shared between sessions, and every session has devices of its own.
+// Naming and finding resources. A kernel that makes a resource chooses its name once, from the
+// attributes "container" and "shared_name". A private resource has the device's incarnation in its
+// name, because containers may be shared between sessions and every session has devices of its own:
+//
+//   shared_name given      container / shared_name                     any node with the same names
+//   variables              container / node name                       nodes of that name
+//   else                   container / _<incarnation>_<node name>      this session alone
+//
+// Finding takes either form of handle. A handle by value may own its resource, which is then in no
+// container; otherwise both forms lead to the device's resource manager. A handle says its kind and
+// device, and both are checked, because a handle may be fed or come from another device. Resources
+// of a step (stacks, tensor arrays) have names with a number that the process counts, in the step's
+// own manager.
 #include "kernel/handle.h"
 
 #include <inttypes.h>
@@ -12,7 +23,7 @@ static bool is_alphanumeric(char c) {
   return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
 }
 
-// [A-Za-z0-9.][A-Za-z0-9_.\-/]*, as TensorFlow wants containers.
+// Whether |name| is [A-Za-z0-9.][A-Za-z0-9_./-]*, as TensorFlow demands of containers; or empty.
 static bool is_container_name(leat_string_view_t name) {
   for (size_t i = 0; i < name.size; ++i) {
     char c = name.data[i];
@@ -41,7 +52,7 @@ static leat_status_t check_names(const leat_kernel_creation_t* c, leat_string_vi
   return leat_ok_status();
 }
 
-// Sets container and name, in one block of memory.
+// Sets container and name of |handle|, which lie in one block of memory.
 static leat_status_t choose_names(const leat_kernel_creation_t* c, bool node_name_is_shared,
                                   leat_handle_t* handle) {
   LEAT_DCHECK(!handle->allocator);
@@ -233,7 +244,7 @@ leat_status_t leat_handle_find(const leat_kernel_context_t* c, int index,
                                     out_resource);
 }
 
-// ---- Of a step ----------------------------------------------------------------------------------
+// ---- Resources of a step ------------------------------------------------------------------------
 
 static leat_status_t step_resources(const leat_kernel_context_t* c,
                                     leat_resource_manager_t** out_manager) {
@@ -242,7 +253,7 @@ static leat_status_t step_resources(const leat_kernel_context_t* c,
   return leat_kernel_error(c, LEAT_INTERNAL, "the step has no container");
 }
 
-// Sets an output of type string or Ref(string).
+// Makes output |output|, of type string or Ref(string), the two strings.
 static leat_status_t set_strings(leat_kernel_context_t* c, int output, leat_string_view_t container,
                                  leat_string_view_t name) {
   leat_cell_t* cell;

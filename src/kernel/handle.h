@@ -1,64 +1,67 @@
 // Handles of resources: how the op that makes a resource (a queue, a table, a reader) names it for
-// the ops that use it. Two forms, of TensorFlow's two ages:
+// the ops that use it. TensorFlow has two forms, an older and a newer one:
+//
 //   by reference   a Ref(string) output that names the vector [container, name]
-//   by value       a scalar resource handle; one without a name owns its resource
+//   by value       a scalar of type resource; one without a container owns its resource
+//
+// The functions here serve both, so that one kernel implements both versions of an op.
 #ifndef LEAT_KERNEL_HANDLE_H_
 #define LEAT_KERNEL_HANDLE_H_
 
 #include "kernel/kernel.h"
 #include "kernel/resource.h"
 
-// What a kernel that makes a resource keeps: the name, from the attributes container and
-// shared_name, and the handle in the form of its output 0. Without a shared_name the resource is
-// the node's own: its name is the node's (|node_name_is_shared|, as variables do it) or one that no
-// other session has.
+// What a kernel that makes a named resource keeps: the name, from the attributes "container" and
+// "shared_name", and the handle in the form of its output 0. Without a shared_name the resource is
+// the node's own: then the name is the node's, as for variables (|node_name_is_shared|), or one
+// that no other session can have.
 typedef struct leat_handle_s {
   leat_allocator_t* allocator;
   leat_string_view_t container;
   leat_string_view_t name;
-  leat_cell_t* reference;  // by reference: holds the two strings
-  leat_tensor_t value;     // by value
+  leat_cell_t* reference;  // the form by reference: holds the two strings
+  leat_tensor_t value;     // the form by value
 } leat_handle_t;
 
-// INVALID_ARGUMENT when the names are not as they must be. Deinitialize also after a failure.
+// INVALID_ARGUMENT when the names are not allowed. To be deinitialized after a failure too.
 LEAT_MUST_USE leat_status_t leat_handle_initialize(leat_kernel_creation_t* c,
                                                    const leat_resource_kind_t* kind,
                                                    bool node_name_is_shared,
                                                    leat_handle_t* out_handle);
 void leat_handle_deinitialize(leat_handle_t* handle);
-// Output 0 becomes the handle.
+// Makes the handle output 0.
 void leat_handle_set_output(leat_kernel_context_t* c, const leat_handle_t* handle);
-// Finds the resource that |handle| names or makes it (leat_resource_manager_find_or_make);
-// retained.
+// Finds the resource that |handle| names, or makes it; retained.
 LEAT_MUST_USE leat_status_t leat_handle_find_or_make(leat_kernel_context_t* c,
                                                      const leat_handle_t* handle,
                                                      const leat_resource_kind_t* kind,
                                                      leat_resource_make_fn_t make, void* data,
                                                      leat_resource_t** out_resource);
-// Output |output| becomes a handle that owns |resource| (moved, also on failure).
+// Makes output |output| a handle by value that owns |resource|, which is taken, on failure too. It
+// ends with the last copy of the handle.
 LEAT_MUST_USE leat_status_t leat_handle_own_resource(leat_kernel_context_t* c, int output,
                                                      leat_resource_t* resource);
-// Output |output| becomes a handle of a resource of this step (moved, also on failure). By value it
-// owns it; as two strings it names it in the step's container.
+// Makes output |output| a handle of a resource of this step, which is taken, on failure too. A
+// handle by value owns it; two strings name it in the step's container.
 LEAT_MUST_USE leat_status_t leat_handle_make_of_step(leat_kernel_context_t* c, int output,
                                                      leat_resource_t* resource);
-// What such a handle at input |index| names, retained.
+// The resource that such a handle at input |index| names, retained.
 LEAT_MUST_USE leat_status_t leat_handle_find_of_step(const leat_kernel_context_t* c, int index,
                                                      const leat_resource_kind_t* kind,
                                                      leat_resource_t** out_resource);
 
-// The resource that input |index| names in either form, retained. NOT_FOUND when there is none,
-// INVALID_ARGUMENT when the input is no handle of that kind or of another device.
+// The resource that input |index| names in either form, retained. NOT_FOUND when there is none;
+// INVALID_ARGUMENT when the input is not a handle of that kind, or is one of another device.
 LEAT_MUST_USE leat_status_t leat_handle_find(const leat_kernel_context_t* c, int index,
                                              const leat_resource_kind_t* kind,
                                              leat_resource_t** out_resource);
-// The two strings of input |index| by reference (or a plain string tensor of two elements). Shares
-// |out_strings|, into which the views point.
+// The two strings of input |index|, a reference or a plain tensor of two strings. |out_strings|
+// shares the tensor into which the views point; the caller releases it.
 LEAT_MUST_USE leat_status_t leat_handle_strings(const leat_kernel_context_t* c, int index,
                                                 leat_tensor_t* out_strings,
                                                 leat_string_view_t* out_container,
                                                 leat_string_view_t* out_name);
-// A reference to the strings [container, name], for an output of type Ref(string).
+// A cell that holds [container, name], for an output of type Ref(string).
 LEAT_MUST_USE leat_status_t leat_handle_make_reference(leat_string_view_t container,
                                                        leat_string_view_t name,
                                                        leat_cell_t** out_cell);

@@ -1,11 +1,14 @@
-// Runs one kernel outside a plan: constant folding, eager calls, tests. It makes a context over the
-// caller's values and calls the kernel as every executor does (kernel/call.h), so that contracts,
-// references and error messages are the same. Nothing may be overwritten, since the caller keeps
-// its inputs: no input has a last reader here.
+// Runs one kernel outside of a plan: for constant folding, eager execution and tests. A context is
+// made over the caller's values, and the kernel is called as every executor calls it
+// (kernel/call.h), so that contracts, references and messages are the same. The caller keeps its
+// inputs, so nothing may be overwritten: no input has this kernel as its last reader.
 //
 //   slots:  [ the caller's inputs | values read from references ]
 //
-// A kernel that is asynchronous, or whose work goes on behind it on a device, is waited for.
+// A reference that feeds an input of the plain type gets a second slot, into which its value is
+// read. A kernel that is asynchronous, or whose work continues on a device after it has returned,
+// is waited for: the calling thread blocks, so no executor may use this. On failure the outputs are
+// empty.
 #include <stddef.h>
 
 #include "base/clock.h"
@@ -15,13 +18,13 @@
 
 #define INLINE_INPUTS 16
 
-// The arrays of a context, on the stack unless the kernel has many inputs.
+// The arrays of a context, on the stack unless the kernel has more than INLINE_INPUTS inputs.
 typedef struct invocation_s {
-  leat_slot_t* slots;  // two an input
+  leat_slot_t* slots;  // [2 * inputs]
   uint32_t* input_slots;
   leat_reference_read_t* reads;
   uint32_t read_count;
-  void* memory;  // NULL: the inline arrays serve
+  void* memory;  // the heap block of the arrays; NULL: the inline ones serve
   leat_slot_t inline_slots[2 * INLINE_INPUTS];
   uint32_t inline_input_slots[INLINE_INPUTS];
   leat_reference_read_t inline_reads[INLINE_INPUTS];
@@ -50,7 +53,7 @@ static leat_status_t initialize_invocation(int input_count, invocation_t* out_in
 
 // ---- The run ------------------------------------------------------------------------------------
 
-// The step that a kernel needs when it ends later than its call returns.
+// What stands for the step of a kernel that ends later than its call returns.
 typedef struct waiter_s {
   leat_step_listener_t listener;
   leat_async_call_t call;
@@ -81,7 +84,7 @@ static void on_resume(leat_async_call_t* call) {
   leat_notification_open(&waiter->ended);
 }
 
-// Runs |context| and waits until the kernel and all of its work on the device have ended.
+// Runs the kernel and blocks until it and all of its work on the device have ended.
 static leat_status_t call_and_wait(leat_kernel_context_t* context, bool prepares) {
   LEAT_DCHECK(context->services && !context->owner);
   const leat_kernel_t* kernel = context->kernel;
@@ -130,7 +133,7 @@ static leat_status_t run(const leat_kernel_t* kernel, const leat_step_services_t
   };
   leat_status_t status =
       call(&context, leat_kernel_needs_preparing(kernel, invocation->read_count));
-  if (!status) status = leat_step_check(services, true);  // it may have left work undone
+  if (!status) status = leat_step_check(services, true);  // a long loop may have been cut short
   if (status) {
     for (int i = 0; i < kernel->output_count; ++i) leat_slot_release(&outputs[i]);
   }
@@ -163,6 +166,7 @@ leat_status_t leat_kernel_invoke_slots(const leat_kernel_t* kernel,
 
 // ---- Over plain tensors -------------------------------------------------------------------------
 
+// Moves an output out of its slot; for a reference, shares the variable's value if it has one.
 static void take_output(leat_slot_t* slot, leat_tensor_t* out_tensor) {
   LEAT_DCHECK(!slot->ref || slot->tensor.dtype == 0);
   *out_tensor = (leat_tensor_t){0};

@@ -1,10 +1,14 @@
 // What a kernel asks of its context: outputs, forwarding, temporaries, references, errors.
 //
-// Invariant of forwarding: the bytes of an input become an output's only where nobody can tell.
-// Its slot is read by this input alone and never again (|last_readers|), the slot holds the only
-// reference, the memory may be written, and the element size and count agree. A buffer of the
-// step's memory plan stays where the plan put it: the plan has given its bytes a last reader, and
-// only the plan can prolong that.
+// Forwarding lets an output take the memory of an input. The invariant is that nobody can tell: the
+// input's slot is read by this input alone and never again (|last_readers|), the slot holds the
+// only reference, the memory may be written, and element size and count agree. An input in a buffer
+// of the memory plan is forwarded only where the plan names the same buffer for the output, because
+// the plan has given these bytes a last reader and only the plan can prolong that.
+//
+// An output takes the buffer that the plan set aside for it if that is free and large enough, and
+// else memory of the step's source. Values that outlive the step never lie in planned memory
+// (take_input and keep_input copy then), since the plan uses it again.
 #include "kernel/kernel.h"
 
 #include "base/checked.h"
@@ -27,7 +31,7 @@ static inline bool is_free(leat_buffer_t* buffer) {
   return atomic_load_explicit(&buffer->references, memory_order_acquire) == 0;
 }
 
-// true when |buffer|, free, has room; objects never lie in planned memory.
+// Whether |buffer| is free and has room. Strings and other objects never lie in planned memory.
 static inline bool planned_serves(leat_buffer_t* buffer, int dtype, const leat_shape_t* shape) {
   size_t bytes = 0;
   return is_free(buffer) && !leat_dtype_in(dtype, LEAT_DTYPES_OBJECT) &&
@@ -35,7 +39,7 @@ static inline bool planned_serves(leat_buffer_t* buffer, int dtype, const leat_s
          bytes <= buffer->size_bytes;
 }
 
-// The slot ready for a new value: a kernel may set an output twice.
+// The slot of output |index|, ready for a new value: a kernel may set an output twice.
 static inline leat_slot_t* renewed_output(leat_kernel_context_t* c, int index) {
   LEAT_DCHECK(index >= 0 && index < c->kernel->output_count);
   leat_slot_t* slot = &c->outputs[index];
@@ -52,7 +56,7 @@ leat_status_t leat_kernel_allocate_output(leat_kernel_context_t* c, int index,
   leat_buffer_t* planned = planned_buffer(c, index);
   *out_tensor = &slot->tensor;
   if (planned && LEAT_LIKELY(planned_serves(planned, dtype, shape))) {
-    // Free until here, so nobody else counts: a plain store makes it ours.
+    // The buffer was free, so nobody else counts references to it, and a plain store takes it.
     atomic_store_explicit(&planned->references, 1, memory_order_relaxed);
     slot->tensor.buffer = planned;
     slot->tensor.data = planned->data;
@@ -72,6 +76,7 @@ leat_status_t leat_kernel_allocate_sized(leat_kernel_context_t* c, int index, in
   return status;
 }
 
+// Whether no other input of the kernel has the same slot.
 static bool is_read_once(const leat_kernel_context_t* c, int input) {
   uint32_t slot = c->input_slots[input];
   for (int i = 0; i < c->kernel->input_count; ++i) {
@@ -98,13 +103,13 @@ static bool can_forward(const leat_kernel_context_t* c, int input, int output,
     return false;
   }
   if (buffer->planned && planned_buffer(c, output) != buffer) return false;
-  // A slice may start anywhere; outputs start aligned.
+  // A slice may begin at any address, but outputs must begin aligned.
   if ((uintptr_t)slot->tensor.data % LEAT_BUFFER_ALIGNMENT != 0) return false;
   return is_read_once(c, input);
 }
 
-// The buffer moves to the output; the input keeps its address, type and shape to be read by, which
-// spares both counts.
+// Moves the input's buffer to the output. The input keeps its address, type and shape to be read
+// by. A move changes no reference count.
 static leat_tensor_t* forward(leat_kernel_context_t* c, int input, int output,
                               const leat_shape_t* shape) {
   leat_tensor_t* from = &c->slots[c->input_slots[input]].tensor;

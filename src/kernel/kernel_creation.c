@@ -1,12 +1,20 @@
-// Making a kernel for a node: one block of memory holds the instance and its state. The attribute
-// getters trust the graph, which checked and filled every declared attribute; what they refuse is a
-// mistake of the op's row.
+// Making a kernel for a node. One block of memory holds the instance and, aligned to a cache line
+// behind it, its state:
+//
+//   | leat_kernel_t | allocator | padding | state (row->state_bytes, zeroed) |
+//
+// The attribute getters trust the graph, which has checked every declared attribute and filled in
+// defaults; what they refuse is a mistake of the op's row, so it is INTERNAL. If a row's |create|
+// fails, its |destroy| is called on the state as far as it was made, so |create| needs no cleaning
+// up. Stateful kernels get a wrapper around |compute| that checks the types of their outputs, since
+// a queue or another device may hold something else than the node declares; the decision is made
+// here once and costs other kernels nothing.
 #include <string.h>
 
 #include "base/checked.h"
 #include "kernel/call.h"
 
-// The instance as it is allocated; |state| follows it.
+// An instance as it is allocated. The state follows at STATE_OFFSET.
 typedef struct leat_kernel_block_s {
   leat_kernel_t kernel;
   leat_allocator_t* allocator;
@@ -28,6 +36,7 @@ leat_status_t leat_kernel_attr(const leat_kernel_creation_t* c, const char* name
                           LEAT_SV_ARG(c->kernel->node_name), c->kernel->row->op, name);
 }
 
+// The attribute |name|, which must be of |kind|; an empty list may be of any kind.
 static leat_status_t find_of_kind(const leat_kernel_creation_t* c, const char* name,
                                   leat_attr_kind_t kind, bool is_list,
                                   const leat_attr_value_t** out_value) {
@@ -126,6 +135,7 @@ static leat_status_t allocate_block(leat_allocator_t* allocator, size_t state_by
   return leat_ok_status();
 }
 
+// The compute function of stateful kernels.
 static leat_status_t compute_verified(leat_kernel_context_t* context) {
   LEAT_RETURN_IF_ERROR(context->kernel->row->compute(context));
   return leat_kernel_verify_outputs(context);
@@ -169,7 +179,7 @@ leat_status_t leat_kernel_create(const leat_kernel_spec_t* spec, leat_kernel_t**
   leat_status_t status = row->create ? row->create(&creation, block->kernel.state)
                                      : leat_ok_status();
   if (status) {
-    // What |create| made before it failed ends here: the state began zeroed.
+    // The state began zeroed, so |destroy| can end what |create| made before it failed.
     leat_kernel_free(&block->kernel);
     return status;
   }

@@ -1,7 +1,7 @@
-// Queues (section 4.6): resources that hand tuples of tensors from step to step. Every call is
-// asynchronous: one that cannot go on yet waits in the queue's own lines and holds no thread; it is
-// completed by whoever makes that possible, or by the cancellation of its step. The interface; the
-// ops of the queue family implement it, and readers take their work from it.
+// Queues (section 4.6): resources through which steps pass tuples of tensors to other steps. Every
+// call is asynchronous: one that cannot go on yet waits in a line of the queue and holds no thread;
+// it is completed by the call that makes this possible, or by the cancellation of its step. This is
+// the interface; the ops of the queue family implement it, and readers take their work from it.
 #ifndef LEAT_KERNEL_QUEUE_H_
 #define LEAT_KERNEL_QUEUE_H_
 
@@ -10,27 +10,29 @@
 
 typedef struct leat_queue_s leat_queue_t;
 
-// A call in the name of a kernel, whose context stays until |done|: its services give memory, pool
-// and cancellation. |done| is called once, on any thread, with the queue's lock free. |components|:
-// what was dequeued (the callee moves them out; what it leaves is released), NULL for other calls
-// and failures.
+// A call in the name of a kernel, whose context must live until |done|: its services give memory,
+// pool and cancellation. |done| is called once, on any thread, with the queue's lock free.
+// |components| are the dequeued tensors, which the callee moves out (what it leaves is released);
+// NULL for other calls and for failures.
 typedef struct leat_queue_call_s {
   leat_kernel_context_t* context;
   void (*done)(const struct leat_queue_call_s* call, leat_status_t status,
                leat_tensor_t* components);
-  // The caller's own.
+  // For the caller's use.
   leat_kernel_done_fn_t kernel_done;
   void* data;
 } leat_queue_call_t;
 
-// Codes: CANCELLED (enqueue on a closed queue; a call whose step was cancelled), OUT_OF_RANGE
-// (closed and too few elements), INVALID_ARGUMENT (types, shapes).
+// Codes of the calls: CANCELLED for an enqueue on a closed queue and for a call whose step was
+// cancelled, OUT_OF_RANGE for a dequeue when the queue is closed and has too few elements,
+// INVALID_ARGUMENT for wrong types and shapes.
 typedef struct leat_queue_vtable_s {
-  // |components| are moved, also on failure. |many|: each holds a batch along dimension 0.
+  // Takes |components|, on failure too. |many|: each is a batch of elements along dimension 0.
   void (*enqueue)(leat_queue_t* self, bool many, leat_tensor_t* components,
                   const leat_queue_call_t* call);
   void (*dequeue)(leat_queue_t* self, const leat_queue_call_t* call);
-  // |count| >= 0 elements as batches; |up_to|: fewer when the queue is closed, but at least one.
+  // Dequeues |count| >= 0 elements as batches. |up_to|: fewer will do when the queue is closed, but
+  // at least one.
   void (*dequeue_many)(leat_queue_t* self, int64_t count, bool up_to,
                        const leat_queue_call_t* call);
   void (*close)(leat_queue_t* self, bool cancel_pending_enqueues, const leat_queue_call_t* call);

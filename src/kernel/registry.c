@@ -1,10 +1,20 @@
-// Rows of kernels by op. Adding costs one hash per op; the text of an op's constraints is parsed
-// when the op is first looked up, under the lock, and never changes afterwards. Rows of plugins
-// come while others look up: they form one list that only grows, each parsed before it is seen.
+// Rows of kernels by op. There are thousands of rows, and a program uses a few dozen, so everything
+// is done late: adding a row costs one hash for each op, and a row's constraints are parsed when
+// its op is first looked up.
+//
+//   lists: op -> entry -> entry -> NULL          tables added before the first look-up
+//   late:  entry -> entry -> NULL                rows of plugins, of any op, added at any time
+//   parser->filled: another registry             rows that were deferred until somebody looked
+//
+// Look-ups run on many threads without a lock: a list is published as parsed by one atomic flag and
+// never changes afterwards, late entries are parsed before the store that links them, and a
+// deferred registry is complete before it is seen. A look-up asks all three and takes the row of
+// the highest priority, the first among equals.
 #include "kernel/registry.h"
 
 #include "kernel/registry_message.h"
 
+// "T: float, double": the types that attribute |attr| may have.
 typedef struct leat_kernel_constraint_s {
   leat_string_view_t attr;
   leat_dtype_set_t types;
@@ -18,13 +28,14 @@ struct leat_kernel_entry_s {
   int constraint_count;
 };
 
+// The rows of one op, in the order of registration.
 typedef struct leat_kernel_list_s {
   leat_kernel_entry_t* first;
   leat_kernel_entry_t* last;
   _Atomic bool is_parsed;
 } leat_kernel_list_t;
 
-// What look-ups may change.
+// The part of a registry that look-ups change; they see the registry itself as const.
 typedef struct leat_kernel_parser_s {
   leat_mutex_t mutex;
   leat_arena_t arena;
@@ -33,13 +44,13 @@ typedef struct leat_kernel_parser_s {
 
 struct leat_kernel_registry_s {
   leat_allocator_t* allocator;
-  leat_string_map_t lists;  // op -> leat_kernel_list_t*
-  leat_kernel_entry_t** tables;  // in the order of registration, each ended by one without a row
+  leat_string_map_t lists;       // op -> leat_kernel_list_t*
+  leat_kernel_entry_t** tables;  // in the order of registration; each ends without a row
   size_t table_count;
   size_t table_capacity;
   leat_kernel_parser_t* parser;
-  leat_kernel_fill_fn_t fill;  // NULL: no rows are deferred
-  _Atomic(leat_kernel_entry_t*) late;  // of plugins, of any op
+  leat_kernel_fill_fn_t fill;          // NULL: no rows are deferred
+  _Atomic(leat_kernel_entry_t*) late;  // rows of plugins, of any op
 };
 
 leat_status_t leat_kernel_registry_create(leat_allocator_t* allocator,
@@ -89,7 +100,7 @@ static leat_status_t list_of(leat_kernel_registry_t* registry, const char* op,
 
 static void append_entry(leat_kernel_list_t* list, leat_kernel_entry_t* entry) {
   LEAT_DCHECK(!list->first == !list->last);
-  // A list does not grow any more once it has been looked up: its rows would not be parsed.
+  // A list that has been looked up may not grow, because the new row would never be parsed.
   LEAT_DCHECK(!atomic_load_explicit(&list->is_parsed, memory_order_relaxed));
   if (list->last) {
     list->last->next = entry;
@@ -120,7 +131,7 @@ leat_status_t leat_kernel_registry_add(leat_kernel_registry_t* registry,
   LEAT_RETURN_IF_ERROR(add_table(registry, table));
   leat_kernel_list_t* list = NULL;
   for (size_t i = 0; i < count; ++i) {
-    // A source writes the rows of an op one after another.
+    // A source file lists the rows of an op one after another, so the last list is usually right.
     if (!list || strcmp(rows[i].op, rows[i - 1].op) != 0) {
       LEAT_RETURN_IF_ERROR(list_of(registry, rows[i].op, &list));
     }
@@ -136,7 +147,8 @@ void leat_kernel_registry_defer(leat_kernel_registry_t* registry, leat_kernel_fi
   registry->fill = fill;
 }
 
-// A registry of its own is filled, and seen when it is complete.
+// Fills a registry with the deferred rows, and publishes it when it is complete. Called with the
+// mutex held.
 static leat_status_t fill_locked(const leat_kernel_registry_t* registry,
                                  leat_kernel_registry_t** out_filled) {
   LEAT_DCHECK(registry->fill);
@@ -154,7 +166,7 @@ static leat_status_t fill_locked(const leat_kernel_registry_t* registry,
   return status;
 }
 
-// What has the rows that were deferred; NULL: none were.
+// The registry of the deferred rows; NULL when none were deferred.
 static leat_status_t filled_of(const leat_kernel_registry_t* registry,
                                leat_kernel_registry_t** out_filled) {
   *out_filled = atomic_load_explicit(&registry->parser->filled, memory_order_acquire);
@@ -174,7 +186,7 @@ static leat_status_t malformed(const leat_kernel_row_t* row, leat_string_view_t 
                           row->op, row->device_type, LEAT_SV_ARG(where));
 }
 
-// Cuts what stands before |separator| off |inout_text|.
+// Cuts the text before |separator|, trimmed, off |inout_text|.
 static leat_string_view_t next_part(leat_string_view_t* inout_text, char separator) {
   size_t end = leat_string_view_find(*inout_text, separator);
   leat_string_view_t part = *inout_text;
@@ -279,7 +291,8 @@ static bool type_is_allowed(const leat_attr_value_t* value, leat_dtype_set_t typ
   return value->kind == LEAT_ATTR_TYPE && leat_dtype_in(leat_dtype_base(value->type), types);
 }
 
-// |out_missing|: an attribute that the row constrains and the node has not.
+// Whether the node's attributes meet the row's constraints. |*out_missing| is set to an attribute
+// that the row constrains and the node lacks.
 static bool entry_serves(const leat_kernel_entry_t* entry, const leat_attr_t* attrs,
                          int attr_count, leat_string_view_t* out_missing) {
   for (int i = 0; i < entry->constraint_count; ++i) {
@@ -303,7 +316,7 @@ typedef struct search_s {
   leat_string_view_t missing;
 } search_t;
 
-// Nodes and rows without a label belong together; nearly all are.
+// Whether the node's "_kernel" is the row's label; nearly always neither has one.
 static bool label_agrees(const search_t* s, const leat_kernel_row_t* row) {
   const leat_attr_value_t* value = leat_attr_find(s->attrs, s->attr_count, LEAT_SV("_kernel"));
   bool is_text = value && value->kind == LEAT_ATTR_STRING && !value->is_list;

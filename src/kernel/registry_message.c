@@ -1,10 +1,13 @@
-// The words for a node that no kernel serves: its attributes as TensorFlow summarises them, and
-// the rows of its op.
+// Messages for a node that no kernel serves: its attributes, as TensorFlow summarises them, and the
+// rows that its op has. The texts follow TensorFlow's, because clients and tests match on them.
+// They are built only on failure, and their length is bounded: lists are cut after MOST_ITEMS items
+// and strings after 80 bytes. Attributes that begin with '_' are left out, since the runtime adds
+// them.
 #include "kernel/registry_message.h"
 
 #include "base/string_builder.h"
 
-#define MOST_ITEMS 10  // of a list that are printed
+#define MOST_ITEMS 10  // items of a list that are printed
 
 static void append_type(leat_string_builder_t* b, int dtype) {
   leat_string_builder_append(b, LEAT_SV("DT_"));
@@ -24,7 +27,7 @@ static void append_tensor(leat_string_builder_t* b, const leat_tensor_t* tensor)
                             LEAT_SHAPE_TEXT(&tensor->shape));
 }
 
-// Item |i| of |value|, which is a list or has one.
+// Appends item |i| of a list, or the single value.
 static void append_item(leat_string_builder_t* b, const leat_attr_value_t* value, uint32_t i) {
   bool many = value->is_list;
   switch ((leat_attr_kind_t)value->kind) {
@@ -75,7 +78,7 @@ static void append_value(leat_string_builder_t* b, const leat_attr_value_t* valu
   leat_string_builder_append_char(b, ']');
 }
 
-// "reduction=\"sum\", T=DT_FLOAT", without the attributes that the system adds ("_class").
+// Appends "reduction=\"sum\", T=DT_FLOAT".
 static void append_attrs(leat_string_builder_t* b, const leat_attr_t* attrs, int attr_count) {
   bool first = true;
   for (int i = 0; i < attr_count; ++i) {
@@ -88,7 +91,8 @@ static void append_attrs(leat_string_builder_t* b, const leat_attr_t* attrs, int
   }
 }
 
-// "T: float, double; Tidx: int32" as "; T in [DT_FLOAT, DT_DOUBLE]; Tidx in [DT_INT32]".
+// Appends the constraints "T: float, double; Tidx: int32" as "; T in [DT_FLOAT, DT_DOUBLE]; Tidx in
+// [DT_INT32]".
 static void append_constraints(leat_string_builder_t* b, const char* text) {
   bool in_types = false;
   leat_string_builder_append(b, LEAT_SV("; "));
@@ -131,7 +135,7 @@ static void append_rows(leat_string_builder_t* b, const leat_kernel_registry_t* 
   if (b->size == before) leat_string_builder_append(b, LEAT_SV("  <no registered kernels>\n"));
 }
 
-// A status of |code| with what |b| holds; |b| ends.
+// Gives a status of |code| with the text of |b|, and ends |b|.
 static leat_status_t finish(leat_string_builder_t* b, leat_status_code_t code) {
   char* text = NULL;
   size_t size = 0;

@@ -1,4 +1,4 @@
-// What the kernel registry says when no row serves, in TensorFlow's words.
+// The message of the kernel registry when no row serves a node, in TensorFlow's words.
 #ifndef LEAT_KERNEL_REGISTRY_MESSAGE_H_
 #define LEAT_KERNEL_REGISTRY_MESSAGE_H_
 

@@ -1,23 +1,26 @@
-// Where a Send meets its Recv (section 3.2.2): values under keys. Send never blocks; a receive is
-// asynchronous; an abort reaches every waiter. The interface; worker and cluster implement it.
-// Key: "srcdevice;%016x incarnation;dstdevice;tensor name;frame:iteration".
+// The rendezvous, where a Send meets its Recv (section 3.2.2): a table of values under keys. A send
+// never blocks; a receive is asynchronous and completes when the value is there; an abort completes
+// every waiting receive with an error. This is the interface; the worker implements it within a
+// process and the cluster between processes. A key is the text "srcdevice;%016x
+// incarnation;dstdevice;tensor name;frame:iteration", so the same edge has another key in each
+// iteration of a loop. All functions are thread-safe.
 #ifndef LEAT_KERNEL_RENDEZVOUS_H_
 #define LEAT_KERNEL_RENDEZVOUS_H_
 
 #include "kernel/kernel.h"
 
 typedef struct leat_rendezvous_s leat_rendezvous_t;
-// Called once; |value| is the callee's (moved) when |status| is OK.
+// Called once, on any thread. The callee takes |value| when |status| is OK.
 typedef void (*leat_rendezvous_receive_fn_t)(void* data, leat_status_t status, leat_slot_t value);
 
 typedef struct leat_rendezvous_vtable_s {
   void (*destroy)(leat_rendezvous_t* self);
-  // Takes |value| in every case. Fails with the cause once the rendezvous is aborted.
+  // Takes |value| in every case. Fails with the cause when the rendezvous is aborted.
   leat_status_t (*send)(leat_rendezvous_t* self, leat_string_view_t key, leat_slot_t value);
   void (*receive)(leat_rendezvous_t* self, leat_string_view_t key, leat_rendezvous_receive_fn_t fn,
                   void* data);
-  // Every waiting and later call fails with a clone of |status|, which stays the caller's.
-  // Idempotent; the first wins.
+  // Every waiting and later call fails with a copy of |status|, which stays the caller's. Only the
+  // first abort counts.
   void (*abort)(leat_rendezvous_t* self, leat_status_t status);
 } leat_rendezvous_vtable_t;
 

@@ -1,9 +1,12 @@
-// Containers of named resources. One hash table over (container, kind, name) serves all containers
-// of a device: look-ups by handle happen in every step, clearing a container hardly ever.
+// Containers of named resources. One hash table with the key (container, kind, name) serves all
+// containers of a device, because look-ups by handle happen in every step and from every thread,
+// while a container is hardly ever cleared.
 //
-// Invariant: the table owns one reference of each resource. It changes with the mutex and all lanes
-// held, so that either is enough to read it. Resources are released with the locks free, since
-// ending one may end others.
+// The table changes only with the mutex and all lanes held (a lane is one of eight spinlocks, see
+// base/sync.h), so holding either the mutex or one lane is enough to read it: a look-up takes the
+// lane of its thread, for which few other threads compete. The table owns one reference of each
+// resource. Resources are released with all locks free, since ending one may end others, and an
+// ending may call the manager.
 #include "kernel/resource.h"
 
 #include <stdio.h>
@@ -16,11 +19,12 @@ typedef struct resource_key_s {
   uint64_t hash;
 } resource_key_t;
 
+// An entry of a bucket's list.
 typedef struct resource_entry_s resource_entry_t;
 struct resource_entry_s {
   resource_entry_t* next;
-  resource_key_t key;  // its strings follow the entry
-  leat_resource_t* resource;
+  resource_key_t key;         // its strings follow the entry
+  leat_resource_t* resource;  // one reference is the table's
 };
 
 struct leat_resource_manager_s {
@@ -30,7 +34,7 @@ struct leat_resource_manager_s {
   resource_entry_t** buckets;
   size_t bucket_count;  // a power of two
   size_t count;
-  leat_resource_manager_t* shared;  // holds the named containers; NULL: this one does
+  leat_resource_manager_t* shared;  // has the named containers; NULL: this manager has them
 };
 
 #define FIRST_BUCKETS 16
@@ -41,6 +45,7 @@ void leat_resource_release(leat_resource_t* resource) {
   }
 }
 
+// The key with its hash; the container "" is the default one.
 static resource_key_t make_key(leat_string_view_t container, leat_string_view_t name,
                                const leat_resource_kind_t* kind) {
   if (container.size == 0) container = LEAT_SV(LEAT_DEFAULT_CONTAINER);
@@ -61,7 +66,7 @@ static resource_entry_t** bucket_of(const leat_resource_manager_t* manager, uint
   return &manager->buckets[hash & (manager->bucket_count - 1)];
 }
 
-// Where the entry of |key| hangs; a place that holds NULL when there is none.
+// The link that leads to the entry of |key|, or the NULL link at the end of its bucket.
 static resource_entry_t** find_place(const leat_resource_manager_t* manager,
                                      const resource_key_t* key) {
   resource_entry_t** place = bucket_of(manager, key->hash);
@@ -69,7 +74,7 @@ static resource_entry_t** find_place(const leat_resource_manager_t* manager,
   return place;
 }
 
-// From here on with the mutex held.
+// Doubles the table. This function and the following ones are called with the mutex held.
 static leat_status_t grow(leat_resource_manager_t* manager) {
   void* memory = NULL;
   size_t former_count = manager->bucket_count;
@@ -93,7 +98,7 @@ static leat_status_t grow(leat_resource_manager_t* manager) {
   return leat_ok_status();
 }
 
-// An entry for |key|, not yet in the table, without a resource.
+// An entry for |key| that is not in the table yet and has no resource.
 static leat_status_t make_entry(leat_resource_manager_t* manager, const resource_key_t* key,
                                 resource_entry_t** out_entry) {
   void* memory = NULL;
@@ -134,6 +139,7 @@ static bool container_exists(const leat_resource_manager_t* manager,
   return false;
 }
 
+// The NOT_FOUND of a resource, which tells whether at least its container exists.
 static LEAT_COLD leat_status_t absent(const leat_resource_manager_t* manager,
                                       const resource_key_t* key) {
   if (!container_exists(manager, key->container)) {
@@ -170,7 +176,7 @@ leat_status_t leat_resource_manager_create(leat_allocator_t* allocator,
   return leat_ok_status();
 }
 
-// Unlinks the entries of |container| (all when its data is NULL).
+// Takes the entries of |container| out of the table; all entries when its data is NULL.
 static resource_entry_t* unlink_entries(leat_resource_manager_t* manager,
                                         leat_string_view_t container) {
   resource_entry_t* unlinked = NULL;
@@ -194,6 +200,7 @@ static resource_entry_t* unlink_entries(leat_resource_manager_t* manager,
   return unlinked;
 }
 
+// Releases the entries' resources and frees the entries; called with the locks free.
 static void free_entries(leat_resource_manager_t* manager, resource_entry_t* entry) {
   while (entry) {
     resource_entry_t* next = entry->next;
@@ -210,7 +217,7 @@ void leat_resource_manager_share_named(leat_resource_manager_t* manager,
   manager->shared = shared;
 }
 
-// Who holds |container|.
+// The manager that has |container|: this one, or the shared one for named containers.
 static leat_resource_manager_t* holder_of(leat_resource_manager_t* manager,
                                           leat_string_view_t container) {
   bool named = container.size && !leat_string_view_equals(container, LEAT_DEFAULT_CONTAINER);
@@ -234,7 +241,7 @@ void leat_resource_manager_clear(leat_resource_manager_t* manager, leat_string_v
   free_entries(manager, entries);
 }
 
-// Retained; NULL when there is none. Takes no lock that others take.
+// The resource, retained, or NULL. Takes one lane, never the mutex.
 static leat_resource_t* look_up(leat_resource_manager_t* manager, const resource_key_t* key) {
   leat_spinlock_t* lane = leat_lanes_lock_one(&manager->lanes);
   const resource_entry_t* entry = *find_place(manager, key);
@@ -343,7 +350,7 @@ leat_status_t leat_resource_manager_remove(leat_resource_manager_t* manager,
   return status;
 }
 
-// The kind of a resource there is of that name, or NULL.
+// The kind called |kind_name| of a resource that exists under that name, or NULL.
 static const leat_resource_kind_t* find_kind(leat_resource_manager_t* manager,
                                              leat_string_view_t container, leat_string_view_t name,
                                              leat_string_view_t kind_name) {

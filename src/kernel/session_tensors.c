@@ -1,4 +1,6 @@
-// A table of entries by id; the id stands in the handle, whose whole text must then agree.
+// A table of tensors by id. A handle is a text that a client may make up, so its id only finds the
+// entry, and the whole text must then equal the handle that was given out. One mutex guards the
+// table; tensors are released with the mutex free.
 #include "kernel/session_tensors.h"
 
 #include "base/map.h"
@@ -89,7 +91,7 @@ leat_status_t leat_session_tensors_add(leat_session_tensors_t* tensors, leat_str
 
 // ---- Finding ------------------------------------------------------------------------------------
 
-// The number between the last two semicolons: names of nodes may hold any.
+// The number between the last two semicolons of |handle|, since a node's name may hold semicolons.
 static bool parse_id(leat_string_view_t handle, int64_t* out_id) {
   size_t end = leat_string_view_find_last(handle, ';');
   if (end == SIZE_MAX) return false;
@@ -99,7 +101,7 @@ static bool parse_id(leat_string_view_t handle, int64_t* out_id) {
          leat_string_view_to_int64(leat_string_view_from_index(front, begin + 1), out_id);
 }
 
-// With the lock held; NULL when it is not there.
+// The entry of |handle|, or NULL. Called with the mutex held.
 static entry_t* find(const leat_session_tensors_t* tensors, leat_string_view_t handle,
                      int64_t* out_id) {
   uint64_t value;

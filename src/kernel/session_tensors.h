@@ -1,6 +1,7 @@
-// Tensors that a session keeps from one step to a later one, under handles: "<node>;<id>;<device>".
-// The worker makes one store and lends it to its kernels (leat_step_services_t.session_tensors);
-// ids count from 0 and are never used again. Thread-safe.
+// Tensors that a session keeps from one step to a later one, under handles (GetSessionHandle): the
+// text "<node>;<id>;<device>". The worker makes one store and lends it to its kernels
+// (leat_step_services_t.session_tensors). Ids count from 0 and are never used again. Thread-safe;
+// nothing blocks for long.
 #ifndef LEAT_KERNEL_SESSION_TENSORS_H_
 #define LEAT_KERNEL_SESSION_TENSORS_H_
 
@@ -11,18 +12,18 @@ LEAT_MUST_USE leat_status_t leat_session_tensors_create(leat_allocator_t* alloca
                                                         leat_session_tensors_t** out_tensors);
 void leat_session_tensors_free(leat_session_tensors_t* tensors);  // NULL is allowed
 
-// Keeps |tensor| (shared; its bytes must outlive the step). The handle's text is appended to
-// |out_handle|.
+// Keeps |tensor|, which is shared, so its memory must not be the step's. Appends the text of its
+// handle to |out_handle|.
 LEAT_MUST_USE leat_status_t leat_session_tensors_add(leat_session_tensors_t* tensors,
                                                      leat_string_view_t node,
                                                      leat_string_view_t device,
                                                      const leat_tensor_t* tensor,
                                                      leat_string_builder_t* out_handle);
-// What |handle| names, shared; INVALID_ARGUMENT when it is not there.
+// Shares the tensor that |handle| names; INVALID_ARGUMENT when there is none.
 LEAT_MUST_USE leat_status_t leat_session_tensors_get(leat_session_tensors_t* tensors,
                                                      leat_string_view_t handle,
                                                      leat_tensor_t* out_tensor);
-// Forgets it; INVALID_ARGUMENT when it is not there.
+// Forgets a tensor; INVALID_ARGUMENT when there is none.
 LEAT_MUST_USE leat_status_t leat_session_tensors_remove(leat_session_tensors_t* tensors,
                                                         leat_string_view_t handle);
 

@@ -1,4 +1,7 @@
-// Cancellation is looked at first, since it costs less and is what a person asked for.
+// Cancellation is checked before the deadline, because it costs less and says more. A checked loop
+// is cut into blocks of about LEAT_STEP_CHECK_NS, and the check is made before each block; a thread
+// variable tells code below the loop which step it works for. Loops nest, so the variable is put
+// back behind each.
 #include "kernel/step_check.h"
 
 #include "base/checked.h"
@@ -33,10 +36,10 @@ typedef struct checked_loop_s {
   const leat_step_services_t* services;
   leat_shard_fn_t fn;
   void* data;
-  int64_t block;  // items between two looks
+  int64_t block;  // items between two checks
 } checked_loop_t;
 
-// Of the innermost checked loop that this thread runs; NULL without one.
+// The step of the innermost checked loop that this thread runs; NULL: there is none.
 static LEAT_THREAD_LOCAL const leat_step_services_t* running;
 
 bool leat_step_loop_is_over(void) { return running && leat_step_is_over(running, true); }

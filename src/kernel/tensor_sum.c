@@ -1,10 +1,12 @@
-// Numbers are added at once, variants one by one, by what they are.
+// Numbers are added by one loop of the CPU device. A variant is added, or made zero, by the
+// functions of its vtable, which come back here for the tensors that it holds. The depth of this
+// recursion is decided by the graph, so it is limited.
 #include "kernel/tensor_sum.h"
 
 #include "device/cpu/combine.h"
 
-// Zeros and sums of variants hold zeros and sums of what lies inside, by a recursion that a graph
-// may make as deep as it likes: a tower of lists. It ends here, far above what any program needs.
+// How deep variants may hold each other, far above what a program needs: without a limit a graph
+// that nests lists in lists could exhaust the stack.
 enum { kMostNested = 1000 };
 static _Thread_local int nested;
 

@@ -1,13 +1,15 @@
-// Sums and zeros of the tensors that variants hold, which may be tensors of variants themselves.
+// Sums and zeros of tensors in host memory, tensors of variants included: a variant may hold
+// tensors, which may be tensors of variants again. Gradients of lists need both.
 #ifndef LEAT_KERNEL_TENSOR_SUM_H_
 #define LEAT_KERNEL_TENSOR_SUM_H_
 
 #include "tensor/tensor.h"
 
-// INVALID_ARGUMENT for tensors of different types or shapes, or of what cannot be added.
+// |a| + |b|. INVALID_ARGUMENT when types or shapes differ or the type cannot be added.
 LEAT_MUST_USE leat_status_t leat_tensor_sum(const leat_tensor_t* a, const leat_tensor_t* b,
                                             leat_tensor_t* out_sum);
-// Strings and handles are empty. INVALID_ARGUMENT for variants that have no zeros.
+// Zeros of the type and shape of |like|. Strings and handles are empty. INVALID_ARGUMENT for
+// variants that have no zeros.
 LEAT_MUST_USE leat_status_t leat_tensor_zeros_like(const leat_tensor_t* like,
                                                    leat_tensor_t* out_zeros);
 // The same into |zeros|, which was just allocated with the type and the shape of |like|.

@@ -1,4 +1,13 @@
-// Tuples, rows and batches.
+// Tuples, and copies between rows and batches. A batch of |count| elements of |shape| is one tensor
+// [count, shape...] in row-major order, so row i begins at element i * elements(shape). Padding
+// copies each element into the corner of a zeroed one, run by run along the last dimension:
+//
+//   row [2, 3] in an element of [3, 4]:   x x x 0
+//                                         x x x 0
+//                                         0 0 0 0
+//
+// Strings and variants are copied as objects (leat_tensor_copy_elements). Callers have checked that
+// rows have the batch's type and rank and fit the known dimensions.
 #include "kernel/tuple.h"
 
 #include <string.h>
@@ -85,6 +94,7 @@ leat_status_t leat_tuple_batch(leat_buffer_source_t* memory, int dtype, const le
 
 // ---- Padding ------------------------------------------------------------------------------------
 
+// |shape| with the largest size of any row in the place of each unknown dimension.
 static leat_status_t padded_shape(leat_partial_shape_t shape, const leat_tensor_t* rows,
                                   int64_t count, int stride, leat_shape_t* out_shape) {
   int64_t dims[LEAT_SHAPE_MAX_RANK];

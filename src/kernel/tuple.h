@@ -1,15 +1,16 @@
-// Tuples of tensors, which are what queues, stages and barriers hold, and their way into and out of
-// batches.
+// Tuples of tensors, which queues, stages and barriers hold as their elements, and the way of
+// tuples into and out of batches. All memory is the host's or of the source that is given.
 #ifndef LEAT_KERNEL_TUPLE_H_
 #define LEAT_KERNEL_TUPLE_H_
 
 #include "kernel/kernel.h"
 #include "tensor/tensor.h"
 
-// A tuple that may be moved in memory; up to LEAT_TUPLE_FEW components lie inside.
+// Up to so many components lie inside of a tuple, which costs no allocation.
 #define LEAT_TUPLE_FEW 3
+// A tuple. It may be moved in memory. Its number of components is known to its owner.
 typedef struct leat_tuple_s {
-  leat_tensor_t* many;  // of the system's allocator
+  leat_tensor_t* many;  // all components, if there are more than |few| holds; else NULL
   leat_tensor_t few[LEAT_TUPLE_FEW];
 } leat_tuple_t;
 
@@ -22,19 +23,19 @@ static inline leat_tensor_t* leat_tuple_items(leat_tuple_t* tuple) {
 static inline void leat_tensors_release(leat_tensor_t* tensors, int64_t count) {
   for (int64_t i = 0; i < count; ++i) leat_tensor_release(&tensors[i]);
 }
-// Kernel inputs [first, first + count) as values that are kept (leat_kernel_keep_input).
+// Keeps kernel inputs [first, first + count) as a tuple (leat_kernel_keep_input).
 LEAT_MUST_USE leat_status_t leat_tuple_keep_inputs(leat_kernel_context_t* c, int first, int count,
                                                    leat_tuple_t* out_tuple);
 
-// Row |index| of |batch| as a tensor of its own.
+// Row |index| of |batch| [n, shape...] as a tensor of its own, copied.
 LEAT_MUST_USE leat_status_t leat_tuple_row(leat_buffer_source_t* memory, const leat_tensor_t* batch,
                                            int64_t index, leat_tensor_t* out_row);
-// [count, shape...]: |rows| (|stride| tensors apart), all of |shape|.
+// Copies |count| tensors of |shape|, |stride| apart in |rows|, into one: [count, shape...].
 LEAT_MUST_USE leat_status_t leat_tuple_batch(leat_buffer_source_t* memory, int dtype,
                                              const leat_shape_t* shape, const leat_tensor_t* rows,
                                              int64_t count, int stride, leat_tensor_t* out_batch);
-// The same for rows that differ where |shape| is unknown: padded with zeros at the end to the
-// largest.
+// The same for tensors whose dimensions differ where |shape| is unknown: each is padded with zeros
+// at its ends to the largest.
 LEAT_MUST_USE leat_status_t leat_tuple_padded_batch(leat_buffer_source_t* memory, int dtype,
                                                     leat_partial_shape_t shape,
                                                     const leat_tensor_t* rows, int64_t count,

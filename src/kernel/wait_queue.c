@@ -1,16 +1,20 @@
-// Waiting without threads. An attempt is completed by whoever takes it out of its line under the
-// lock: the flush that let it through or its cancellation; |waits| decides between the two. The
-// completer deregisters it from the cancellation before its memory goes, so that a callback that
-// runs meanwhile finds it alive and not waiting, and goes away.
+// Waiting without threads. A call in a line ends once: either a flush lets it through, or its
+// step's cancellation ends it. Both take it out of its line under the lock, and |waits| tells the
+// second one that it came too late. The one who took it out deregisters it from the cancellation
+// before its memory goes, so that a cancellation callback that runs at that moment still finds it,
+// sees that it waits no longer, and leaves.
 //
-// A wait queue is not touched after its lock was let go: a call that completes may release the last
-// reference of its owner.
+// A flush tries both lines in turn until neither changes, because what one call puts in may let
+// another one take out. Completed calls are collected under the lock and finished after it is free:
+// finishing runs the rest of a step, which may enter this very wait queue. After the lock is free
+// the wait queue itself is not touched, since a completion may release the last reference of its
+// owner.
 #include "kernel/wait_queue.h"
 
 #include <string.h>
 
-// A completion runs the rest of another step, which may complete others: from this depth on they
-// go to the pool, so that no chain of steps exhausts the stack.
+// A completion runs the rest of another step on this thread, which may complete further calls. From
+// this depth on completions go to the pool, so that no chain of steps exhausts the stack.
 #define MAX_NESTING 16
 static LEAT_THREAD_LOCAL int nesting;
 
@@ -63,7 +67,7 @@ static void unlink_attempt(leat_wait_queue_t* t, leat_attempt_t* attempt) {
   attempt->waits = false;
 }
 
-// Completed attempts, in order.
+// A list of completed calls, in order.
 typedef struct completed_s {
   leat_attempt_t* first;
   leat_attempt_t** end;
@@ -76,6 +80,7 @@ static void complete(leat_wait_queue_t* t, leat_attempt_t* attempt, completed_t*
   completed->end = &attempt->next;
 }
 
+// Lets the calls of a line try, up to the first that must wait. True: something changed.
 static bool try_line(leat_wait_queue_t* t, leat_line_t line, completed_t* completed) {
   bool changed = false;
   for (leat_attempt_t *attempt = t->first[line], *next; attempt; attempt = next) {
@@ -109,6 +114,7 @@ static void end_attempt(void* data) {
   leat_resource_release(owner);
 }
 
+// Finishes completed calls, with the lock free.
 static void settle(leat_attempt_t* completed) {
   while (completed) {
     leat_attempt_t* attempt = completed;
@@ -124,6 +130,7 @@ static void settle(leat_attempt_t* completed) {
   }
 }
 
+// The cancellation callback of a call that waits.
 static void on_cancel(void* data) {
   leat_attempt_t* attempt = data;
   leat_wait_queue_t* t = attempt->wait_queue;
@@ -144,7 +151,8 @@ static void on_cancel(void* data) {
 
 // ---- Entering -----------------------------------------------------------------------------------
 
-// Stands in line from now on. On failure the attempt's status is set.
+// Copies the call to the heap and appends it to its line. False, with the attempt's status set,
+// when it was cancelled meanwhile or memory ran out.
 static bool stand_in_line(leat_wait_queue_t* t, leat_attempt_t* attempt) {
   leat_attempt_t* waiting = NULL;
   leat_status_t status = leat_allocator_allocate(leat_allocator_system(), attempt->size_bytes,
