@@ -95,7 +95,8 @@ static leat_status_t fail_with_a_waiter(void* data, const leat_run_t* run, leat_
   return leat_make_status(LEAT_DATA_LOSS, "this signature fails");
 }
 
-// Who waits for a compilation hears at once that it has failed, and why; the next one compiles anew.
+// Who waits for a compilation hears at once that it has failed, and why; the next one compiles
+// anew.
 static void waiters_hear_of_a_failure(void** state) {
   waiter_t waiter = {0};
   leat_signature_t* found;
