@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/checked.h"
+#include "base/thread.h"
 #include "gradient/gradient.h"
 #include "session/memory.h"
 
@@ -264,6 +265,36 @@ static void a_failure_elsewhere_leaves_nothing(void** state) {
   scene_close(&s);
 }
 
+static void open_when_waited(void* data) {
+  while (!probe_waiting(1)) leat_cpu_relax();
+  probe_open(1);
+}
+
+// An asynchronous kernel suspends its step. When it has ended, its inputs go as those of any other
+// kernel do, although another thread may go on with the step.
+static void a_suspended_step_leaves_nothing(void** state) {
+  for (int way = 0; way < 2; ++way) {
+    scene_t s;
+    scene_open(&s);
+    memory_open(&s);
+    s.options.executor = way ? LEAT_EXECUTOR_DATAFLOW : LEAT_EXECUTOR_SEQUENCE;
+    leat_output_t x = scene_matrix(&s, "x", -1, -1);
+    leat_output_t waits = scene_wait(&s, 1, -1, scene_unary(&s, "Neg", -1, x));
+    leat_output_t y = scene_unary(&s, "Shape", -1, waits);
+    for (int step = 0; step < 3; ++step) {
+      leat_tensor_t fed = weights_tensor(7), got;
+      leat_thread_t thread;
+      probe_reset();
+      LEAT_EXPECT_OK(leat_thread_start("opener", open_when_waited, NULL, &thread));
+      LEAT_EXPECT_OK(scene_run(&s, LEAT_INPUTS(x), &fed, LEAT_INPUTS(y), &got, NULL, 0));
+      leat_thread_join(thread);
+      leat_tensor_release(&got);
+      assert_int_equal(memory_used(0), 0);
+    }
+    scene_close(&s);
+  }
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(less_memory_same_bits),
@@ -271,6 +302,7 @@ int main(void) {
       cmocka_unit_test(fits_an_accelerator),
       cmocka_unit_test(failed_fetches_leave_nothing),
       cmocka_unit_test(a_failure_elsewhere_leaves_nothing),
+      cmocka_unit_test(a_suspended_step_leaves_nothing),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
