@@ -127,6 +127,33 @@ static void the_simulator_adds_up(void** state) {
   scene_close(&f.scene);
 }
 
+// Two values cross the same way: the second one is on its way while the first one arrives, so that
+// the channel is busy for the bytes and not for the latency.
+static void transfers_follow_each_other(void** state) {
+  fixture_t f;
+  open_fixture(&f, 1);
+  leat_output_t x = source(&f, 1000), y = source(&f, 1000);
+  leat_output_t a = square(&f, "", x), b = square(&f, "", y);
+  leat_arena_t arena;
+  leat_groups_t groups;
+  leat_simulator_t sim;
+  leat_arena_initialize(leat_allocator_system(), 0, &arena);
+  LEAT_EXPECT_OK(leat_groups_initialize(f.scene.graph, &f.options, &arena, &groups));
+  LEAT_EXPECT_OK(leat_groups_find(&groups, &arena));
+  LEAT_EXPECT_OK(leat_simulator_initialize(&groups, &arena, &sim));
+  int32_t devices[8] = {0};
+  devices[a.node] = devices[b.node] = 1;
+  leat_simulator_run(&sim, devices);
+  // The product is there long before the next value.
+  const int64_t latency = 10000, bytes = 4000000 / 10;
+  const int64_t work = sim.busy_ns[1] / 2;
+  assert_true(work < bytes);
+  assert_int_equal(sim.makespan_ns, latency + 2 * bytes + work);
+  leat_simulator_deinitialize(&sim);
+  leat_arena_deinitialize(&arena);
+  scene_close(&f.scene);
+}
+
 // bench/placement.c in short.
 static void near_the_best_found(void** state) {
   for (int i = 0; i < MODEL_COUNT; ++i) {
@@ -160,6 +187,7 @@ int main(void) {
       cmocka_unit_test(constraints_and_groups_hold),
       cmocka_unit_test(memory_limits),
       cmocka_unit_test(the_simulator_adds_up),
+      cmocka_unit_test(transfers_follow_each_other),
       cmocka_unit_test(near_the_best_found),
       cmocka_unit_test(refinement_comes_near_the_best_known),
       cmocka_unit_test(the_same_each_time),
