@@ -11,7 +11,7 @@ typedef uint64_t leat_device_set_t;
 typedef struct leat_group_s {
   int32_t parent;
   int device;  // chosen, or -1
-  bool constrained, tied;         // somebody asked for a device; united by a reference or handle
+  bool constrained;               // somebody asked for a device
   leat_device_name_t asked;       // what the members ask for, merged
   leat_device_name_t variable;    // what those ask for that make references and handles
   leat_device_set_t* feasible;
