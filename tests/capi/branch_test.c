@@ -300,6 +300,8 @@ static void test_recursion_without_end(void** state) {
   static const char* const names[] = {"never", "ping", "fact"};
   for (int i = 0; i < 3; ++i) {
     assert_int_equal(functions_try(&f, names[i], kit_int32(100000000), 0), TF_RESOURCE_EXHAUSTED);
+    // The first call beyond the limit is refused, not a later one.
+    assert_non_null(strstr(TF_Message(f.status), "nested 501 deep, must be at most 500"));
     assert_int_equal(functions_int(&f, "neg", 1), -1);
     assert_int_equal(functions_int(&f, "fact", 6), 720);
   }
