@@ -249,6 +249,16 @@ static void the_executor_is_chosen_by_what_it_gains(void** state) {
   }
 }
 
+// What a function hands through is an argument that is fetched: it has been fed, so it is there.
+static void an_argument_may_be_fetched(void** state) {
+  partition_t* f = *state;
+  leat_output_t x = partition_argument(f, 0);
+  leat_output_t fetches[] = {x, scene_unary(&f->scene, "Neg", -1, x)};
+  LEAT_EXPECT_OK(partition_compile(f, fetches, 2, 1, &f->plan));
+  assert_int_equal(f->plan->fetch_slots[0], f->plan->feed_slots[0]);
+  LEAT_EXPECT_OK(leat_plan_verify(f->plan));
+}
+
 static void arguments_must_be_in_range(void** state) {
   partition_t* f = *state;
   leat_output_t y = scene_unary(&f->scene, "Neg", -1, partition_argument(f, 1));
@@ -298,6 +308,7 @@ int main(void) {
       TEST(a_sequence_waits_last),
       TEST(two_that_wait_side_by_side_are_no_sequence),
       TEST(the_executor_is_chosen_by_what_it_gains),
+      TEST(an_argument_may_be_fetched),
       TEST(arguments_must_be_in_range),
       TEST(no_kernel),
       TEST(memory_may_end),
