@@ -105,6 +105,15 @@ static void values_cost_little(void** state) {
   for (int i = 0; i < 2000; ++i) x = leat_build_unary(&b, "Identity", x);
   toy_ok(leat_inference_value_of(toy.graph, x, 0, &value));
   assert_int_equal(value.rank, -1);  // too far to look
+  // Nothing is remembered of those on the way to an answer that was given up: from nearer by there
+  // is one.
+  leat_output_t chain[101] = {leat_build_scalar(&b, LEAT_DTYPE_INT32, 7)};
+  for (int i = 1; i <= 100; ++i) chain[i] = leat_build_unary(&b, "Identity", chain[i - 1]);
+  toy_ok(b.status);
+  toy_ok(leat_inference_value_of(toy.graph, chain[100], 0, &value));
+  assert_int_equal(value.rank, -1);
+  toy_ok(leat_inference_value_of(toy.graph, chain[50], 0, &value));
+  assert_true(value.rank == 0 && value.items[0] == 7);
   toy_close(&toy);
 }
 

@@ -223,7 +223,6 @@ static leat_status_t unite(leat_groups_t* g, int32_t a, int32_t b) {
   }
   for (int i = 0; i < g->set_words; ++i) into->feasible[i] &= from->feasible[i];
   into->constrained |= from->constrained;
-  into->tied |= from->tied;
   g->items[y].parent = x;
   return leat_ok_status();
 }
@@ -242,7 +241,6 @@ static leat_status_t tie(leat_groups_t* g, int32_t source, int32_t reader) {
     leat_status_free(status);
     to->asked = from->asked;  // the reader's own request gives way
   }
-  from->tied = true;
   return unite(g, source, reader);
 }
 

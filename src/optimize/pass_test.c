@@ -76,6 +76,27 @@ static void shapes_are_constants(void** state) {
   assert_false(pass_scene_fetched(f, 1)->op->flags & LEAT_OP_CONSTANT);
 }
 
+// A size that its type cannot hold is no constant: the op says so when it runs.
+static void sizes_that_overflow_stay(void** state) {
+  pass_scene_t* f = *state;
+  const int64_t wide[] = {INT64_C(1) << 31, 1}, square[] = {1 << 16, 1 << 16};
+  const int64_t* dims[] = {wide, square};
+  leat_output_t fetches[4];
+  for (int i = 0; i < 2; ++i) {
+    leat_output_t x = scene_output(
+        &f->s, "Placeholder", i ? "square" : "wide", "", LEAT_NO_INPUTS,
+        LEAT_ATTRS(LEAT_TYPE("dtype", LEAT_DTYPE_FLOAT),
+                   LEAT_SHAPE("shape", ((leat_partial_shape_t){2, dims[i]}))));
+    fetches[i] = scene_unary(&f->s, i ? "Size" : "Shape", -1, x);
+    fetches[2 + i] = scene_output(&f->s, i ? "Size" : "Shape", "", "", LEAT_INPUTS(x),
+                                  LEAT_ATTRS(LEAT_TYPE("out_type", LEAT_DTYPE_INT64)));
+  }
+  fold(f, (leat_outputs_t){fetches, 4});
+  for (int i = 0; i < 2; ++i) assert_false(pass_scene_fetched(f, i)->op->flags & LEAT_OP_CONSTANT);
+  assert_true(leat_tensor_data(constant_of(f, 2), const int64_t)[0] == wide[0]);
+  assert_true(leat_tensor_data(constant_of(f, 3), const int64_t)[0] == INT64_C(1) << 32);
+}
+
 static void what_must_run_stays(void** state) {
   pass_scene_t* f = *state;
   leat_output_t c = scene_float(&f->s, 1);
@@ -249,6 +270,28 @@ static void edges_that_say_nothing_go(void** state) {
   assert_int_equal(clean(f, y.node, 4)->control_count, 1);
 }
 
+// A constant is there from the start only if it waits for nothing: who waits for one that waits is
+// still behind whatever that one waits for.
+static void a_constant_that_waits_is_waited_for(void** state) {
+  pass_scene_t* f = *state;
+  int32_t earlier = scene_mark(&f->s, 1, -1), later = scene_mark(&f->s, 2, -1);
+  leat_output_t constant = scene_float(&f->s, 1), reader = scene_pass(&f->s, 3, -1, constant);
+  scene_after(&f->s, constant.node, earlier);
+  scene_after(&f->s, later, constant.node);
+  int32_t both = after(f, later);
+  scene_after(&f->s, both, reader.node);
+  const leat_node_t* last = clean(f, both, 5);
+  const leat_node_t* nodes = f->rewrite.graph->nodes;
+  assert_int_equal(last->control_count, 2);
+  for (int i = 0; i < 2; ++i) {
+    const leat_node_t* waits = &nodes[last->inputs[i].node];
+    assert_int_equal(waits->input_count + waits->control_count, 1);
+    const leat_node_t* waited_for = &nodes[waits->inputs[0].node];
+    assert_true(waited_for->op->flags & LEAT_OP_CONSTANT);
+    assert_int_equal(waited_for->control_count, 1);
+  }
+}
+
 static void work_that_is_only_waited_for_goes(void** state) {
   pass_scene_t* f = *state;
   leat_output_t x = scene_pass(&f->s, 1, -1, scene_float(&f->s, 1)), y = x;
@@ -318,6 +361,7 @@ int main(void) {
       TEST(constants_are_computed),
       TEST(every_output_is_kept),
       TEST(shapes_are_constants),
+      TEST(sizes_that_overflow_stay),
       TEST(what_must_run_stays),
       TEST(large_results_stay),
       TEST(what_waits_is_a_constant_that_waits),
@@ -328,6 +372,7 @@ int main(void) {
       TEST(different_nodes_are_not_merged),
       TEST(many_nodes),
       TEST(edges_that_say_nothing_go),
+      TEST(a_constant_that_waits_is_waited_for),
       TEST(work_that_is_only_waited_for_goes),
       TEST(a_wrong_pass_is_named),
   };

@@ -105,11 +105,35 @@ static void one_of_several_outputs_is_fed(void** state) {
   scene_close(&s);
 }
 
+// What stands for a fed output has that output's shape, and not another one's of the same node.
+static void a_fed_output_keeps_its_shape(void** state) {
+  scene_t s;
+  scene_open(&s);
+  leat_output_t x = scene_matrix(&s, "x", 3, 5);
+  const int32_t sizes[] = {1, 4};
+  leat_output_t axis = leat_build_scalar(&s.b, LEAT_DTYPE_INT32, 1);
+  int32_t split = scene_node(&s, "SplitV", "split", "",
+                             LEAT_INPUTS(x, leat_build_int32_vector(&s.b, sizes, 2), axis),
+                             LEAT_ATTRS(LEAT_INT("num_split", 2)));
+  leat_output_t second = leat_node_output(split, 1);
+  leat_output_t y = unary(&s, "y", second);
+  leat_rewrite_t rewrite;
+  prune(&s, LEAT_INPUTS(second), LEAT_INPUTS(y), -1, &rewrite);
+  expect_nodes(&rewrite, "ARG y");
+  leat_partial_shape_t shape = leat_graph_output_shape(rewrite.graph, (leat_output_t){0, 0});
+  assert_int_equal(shape.rank, 2);
+  assert_int_equal(shape.dims[0], 3);
+  assert_int_equal(shape.dims[1], 4);
+  leat_rewrite_deinitialize(&rewrite);
+  scene_close(&s);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(parts_of_a_graph),
       cmocka_unit_test(control_edges_are_needs),
       cmocka_unit_test(one_of_several_outputs_is_fed),
+      cmocka_unit_test(a_fed_output_keeps_its_shape),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -197,6 +197,68 @@ static void two_that_wait_side_by_side_are_no_sequence(void** state) {
   assert_int_equal(f->plan->executor, LEAT_EXECUTOR_DATAFLOW);
 }
 
+// ---- The choice ---------------------------------------------------------------------------------
+
+// Eight Exps of |size| elements, side by side or one after the other.
+static leat_output_t exponentials(partition_t* f, int64_t size, bool side_by_side) {
+  leat_attr_t attrs[] = {LEAT_TYPE("dtype", LEAT_DTYPE_FLOAT),
+                         LEAT_SHAPE("shape", ((leat_partial_shape_t){1, &size}))};
+  leat_output_t ends[8], x = scene_output(&f->scene, "Placeholder", "", "", LEAT_NO_INPUTS,
+                                          (leat_attrs_t){attrs, 2});
+  for (int i = 0; i < 8; ++i) {
+    ends[i] = scene_unary(&f->scene, "Exp", -1, i && !side_by_side ? ends[i - 1] : x);
+  }
+  return scene_output(&f->scene, "AddN", "", "", (leat_outputs_t){ends, 8}, LEAT_NO_ATTRS);
+}
+
+// The dataflow executor is chosen for what several threads shorten, where there are threads, and
+// where the order in which nodes run may differ from step to step.
+static void the_executor_is_chosen_by_what_it_gains(void** state) {
+  enum { kLarge = 1000000 };
+  static const struct {
+    int64_t size;
+    bool side_by_side, deterministic;
+    int pool_threads, inter_op_threads;
+    leat_executor_kind_t chosen;
+  } kCases[] = {
+      {kLarge, true, false, 4, 0, LEAT_EXECUTOR_DATAFLOW},
+      {kLarge, true, false, 4, 2, LEAT_EXECUTOR_DATAFLOW},
+      {kLarge, true, false, 4, 1, LEAT_EXECUTOR_SEQUENCE},
+      {kLarge, true, false, 4, -1, LEAT_EXECUTOR_SEQUENCE},
+      {kLarge, true, false, 1, 0, LEAT_EXECUTOR_SEQUENCE},
+      {kLarge, true, true, 4, 0, LEAT_EXECUTOR_SEQUENCE},
+      {kLarge, false, false, 4, 0, LEAT_EXECUTOR_SEQUENCE},
+      {10, true, false, 4, 0, LEAT_EXECUTOR_SEQUENCE},
+  };
+  for (size_t i = 0; i < LEAT_ARRAY_SIZE(kCases); ++i) {
+    if (i) partition_tear_down(state);
+    if (i) partition_set_up(state);
+    partition_t* f = *state;
+    leat_thread_pool_t* pool;
+    leat_device_release(f->device);
+    LEAT_EXPECT_OK(
+        leat_thread_pool_create(kCases[i].pool_threads, leat_allocator_system(), &pool));
+    LEAT_EXPECT_OK(leat_cpu_device_create(LEAT_SV("/job:localhost/replica:0/task:0/device:CPU:0"),
+                                          pool, leat_allocator_system(), &f->device));
+    leat_thread_pool_release(pool);
+    f->deterministic = kCases[i].deterministic;
+    f->inter_op_threads = kCases[i].inter_op_threads;
+    leat_output_t y = exponentials(f, kCases[i].size, kCases[i].side_by_side);
+    LEAT_EXPECT_OK(partition_compile(f, &y, 1, 0, &f->plan));
+    if (f->plan->executor != kCases[i].chosen) fail_msg("case %zu takes the other executor", i);
+  }
+}
+
+// What a function hands through is an argument that is fetched: it has been fed, so it is there.
+static void an_argument_may_be_fetched(void** state) {
+  partition_t* f = *state;
+  leat_output_t x = partition_argument(f, 0);
+  leat_output_t fetches[] = {x, scene_unary(&f->scene, "Neg", -1, x)};
+  LEAT_EXPECT_OK(partition_compile(f, fetches, 2, 1, &f->plan));
+  assert_int_equal(f->plan->fetch_slots[0], f->plan->feed_slots[0]);
+  LEAT_EXPECT_OK(leat_plan_verify(f->plan));
+}
+
 static void arguments_must_be_in_range(void** state) {
   partition_t* f = *state;
   leat_output_t y = scene_unary(&f->scene, "Neg", -1, partition_argument(f, 1));
@@ -245,6 +307,8 @@ int main(void) {
       TEST(successors_and_roots),
       TEST(a_sequence_waits_last),
       TEST(two_that_wait_side_by_side_are_no_sequence),
+      TEST(the_executor_is_chosen_by_what_it_gains),
+      TEST(an_argument_may_be_fetched),
       TEST(arguments_must_be_in_range),
       TEST(no_kernel),
       TEST(memory_may_end),

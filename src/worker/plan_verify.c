@@ -170,15 +170,16 @@ static leat_status_t verify_sequence(verifier_t* v) {
     LEAT_RETURN_IF_ERROR(verify_values(v, record, filled));
   }
   LEAT_RETURN_IF_ERROR(verify_loops(v));
-  // The step empties what was fed and what is fetched; nothing else may be left.
   if (plan->sequence.flag_count) return leat_ok_status();
-  for (int i = 0; i < plan->feed_count; ++i) {
-    if (plan->feed_slots[i] != UINT32_MAX) filled[plan->feed_slots[i]] = false;
-  }
+  // A fetch may be what was fed: fetches are taken before the step empties the feeds.
   for (int i = 0; i < plan->fetch_count; ++i) {
     uint32_t slot = plan->fetch_slots[i];
     REQUIRE(slot < plan->constant_count || filled[slot] || !plan->fetch_moves[i],
             "a fetched value must be there at the end");
+  }
+  // The step empties what was fed and what is fetched; nothing else may be left.
+  for (int i = 0; i < plan->feed_count; ++i) {
+    if (plan->feed_slots[i] != UINT32_MAX) filled[plan->feed_slots[i]] = false;
   }
   for (int i = 0; i < plan->fetch_count; ++i) filled[plan->fetch_slots[i]] = false;
   for (uint32_t slot = plan->constant_count; slot < plan->slot_count; ++slot) {

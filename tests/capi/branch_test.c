@@ -108,6 +108,26 @@ static void test_ifs_in_ifs(void** state) {
   check_sign(functions_open(LIBRARY SIGN(LOWER) END X("INT32") NODE("sign", "Sign2", IN("x"), )));
 }
 
+// A conditional waits for its control inputs, whether it stays a call or not.
+static void test_control_inputs_of_an_if(void** state) {
+#define GET_IF(name, lower)                                                             \
+  NODE(name, "If", IN("x") IN("v") IN("^add"), TYPE("Tcond", "INT32")                   \
+       TYPES("Tin", "DT_RESOURCE") TYPES("Tout", "DT_INT32") FUNC("then_branch", "Get") \
+       FUNC("else_branch", "Get") lower)
+  functions_t f = functions_open(
+      LIBRARY FUNCTION("Get", ARG("h", "RESOURCE") OUT("r", "INT32") " is_stateful: true",
+                       DEF("g", "ReadVariableOp", IN("h"), TYPE("dtype", "INT32"))
+                       RET("r", "g:value:0")) END COUNTER X("INT32")
+      NODE("five", "Const", , INT32("5"))
+      NODE("add", "AssignAddVariableOp", IN("v") IN("five") IN("^reset"), TYPE("dtype", "INT32"))
+      GET_IF("native", ) GET_IF("lowered", LOWER));
+  for (int i = 0; i < 2; ++i) {
+    functions_target(&f, "reset");
+    assert_int_equal(functions_int(&f, i ? "lowered" : "native", i), 5);
+  }
+  functions_close(&f);
+}
+
 // ---- While --------------------------------------------------------------------------------------
 
 #define STATE ARG("a", "INT32") ARG("s", "INT32") ARG("h", "RESOURCE")
@@ -300,6 +320,8 @@ static void test_recursion_without_end(void** state) {
   static const char* const names[] = {"never", "ping", "fact"};
   for (int i = 0; i < 3; ++i) {
     assert_int_equal(functions_try(&f, names[i], kit_int32(100000000), 0), TF_RESOURCE_EXHAUSTED);
+    // The first call beyond the limit is refused, not a later one.
+    assert_non_null(strstr(TF_Message(f.status), "nested 501 deep, must be at most 500"));
     assert_int_equal(functions_int(&f, "neg", 1), -1);
     assert_int_equal(functions_int(&f, "fact", 6), 720);
   }
@@ -456,6 +478,7 @@ int main(void) {
       TEST(if),
       TEST(case),
       TEST(ifs_in_ifs),
+      TEST(control_inputs_of_an_if),
       TEST(while),
       TEST(whiles_in_whiles),
       TEST(shapes_that_grow),

@@ -154,6 +154,22 @@ static void test_control_inputs_keep_the_order(void** state) {
   functions_close(&f);
 }
 
+// A call of a function that gives nothing and has no effect is still between what it waits for and
+// who waits for it: what it waits for runs, and first.
+static void test_a_call_that_does_nothing_is_waited_for(void** state) {
+  functions_t f = functions_open(
+      LIBRARY FUNCTION("Nothing", ARG("a", "FLOAT"), DEF("n", "Neg", IN("a"), TYPE("T", "FLOAT")))
+      END COUNTER NODE("five", "Const", , FLOAT("5"))
+      NODE("add", "AssignAddVariableOp", IN("v") IN("five") IN("^reset"), TYPE("dtype", "FLOAT"))
+      NODE("nothing", "Nothing", IN("five") IN("^add"), )
+      NODE("last", "ReadVariableOp", IN("v") IN("^nothing"), TYPE("dtype", "FLOAT")));
+  assert_true(functions_fetch(&f, "last") == 5);
+  functions_target(&f, "reset");
+  functions_target(&f, "nothing");
+  assert_true(functions_fetch(&f, "read") == 5);
+  functions_close(&f);
+}
+
 // ---- Dead calls, calls in loops -----------------------------------------------------------------
 
 // switch ? count(1), 10 + x : count(100), 20 + x. Constants of the bodies must know their branch.
@@ -423,6 +439,7 @@ int main(void) {
       TEST(lists_of_types),
       TEST(effects_run),
       TEST(control_inputs_keep_the_order),
+      TEST(a_call_that_does_nothing_is_waited_for),
       TEST(calls_in_a_cond),
       TEST(calls_in_a_loop),
       TEST(a_loop_in_a_body),

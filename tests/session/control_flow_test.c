@@ -91,6 +91,22 @@ static void the_index_of_a_branch(scene_t* s) {
   assert_true(scene_get_fed(s, x, 2, both) == 2 && scene_get_fed(s, x, -2, both) == 102);
 }
 
+// A constant that waits for two branches is live when both are taken, not when one of them is.
+static void a_constant_waits_for_two_branches(scene_t* s) {
+  leat_output_t x = float_placeholder(s), seven = scene_float(s, 7);
+  leat_output_t preds[] = {below_zero(s, x),
+                           scene_binary(s, "Less", -1, scene_float(s, -5), x)};
+  for (int i = 0; i < 2; ++i) {
+    leat_output_t taken = scene_unary(s, "Identity", -1, flow_switch(s, x, preds[i], 1));
+    scene_after(s, seven.node, taken.node);
+  }
+  leat_output_t y = scene_unary(s, "Neg", -1, seven);
+  leat_tensor_t got;
+  scene_expect(fetch_fed(s, x, -9, y, &got), LEAT_INVALID_ARGUMENT, "dead tensor");
+  scene_expect(fetch_fed(s, x, 3, y, &got), LEAT_INVALID_ARGUMENT, "dead tensor");
+  assert_true(scene_get_fed(s, x, -3, y) == -7);
+}
+
 static void a_dead_fetch_is_refused(scene_t* s) {
   leat_output_t x = float_placeholder(s), side = flow_switch(s, x, below_zero(s, x), 0);
   leat_output_t other = leat_node_output(side.node, 1);
@@ -538,6 +554,7 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       ALL_WAYS(both_branches_give_the_input), ALL_WAYS(one_branch_overwrites_its_input),
       ALL_WAYS(controls_meet_in_a_branch),    ALL_WAYS(the_index_of_a_branch),
+      ALL_WAYS(a_constant_waits_for_two_branches),
       ALL_WAYS(a_dead_fetch_is_refused),      ALL_WAYS(variables_swap),
       ALL_WAYS(fibonacci),                    ALL_WAYS(a_variable_that_stays),
       ALL_WAYS(invariants_in_nested_loops),   ALL_WAYS(a_dead_loop_with_live_invariants),

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/checked.h"
+#include "base/thread.h"
 #include "gradient/gradient.h"
 #include "session/memory.h"
 
@@ -21,7 +22,7 @@ static leat_output_t sum_of(scene_t* s, leat_output_t x) {
   return scene_binary(s, "Sum", -1, x, leat_build_int32_vector(&s->b, axes, 2));
 }
 
-static leat_output_t weights(scene_t* s, uint32_t seed) {
+static leat_tensor_t weights_tensor(uint32_t seed) {
   leat_tensor_t tensor;
   leat_shape_t shape;
   LEAT_EXPECT_OK(leat_shape_create(2, (int64_t[]){kSize, kSize}, &shape));
@@ -31,6 +32,11 @@ static leat_output_t weights(scene_t* s, uint32_t seed) {
     seed = seed * 1664525 + 1013904223;
     leat_tensor_data(&tensor, float)[i] = ((float)(seed >> 8) / (1 << 24) - 0.5f) / 8;
   }
+  return tensor;
+}
+
+static leat_output_t weights(scene_t* s, uint32_t seed) {
+  leat_tensor_t tensor = weights_tensor(seed);
   leat_output_t output = leat_build_constant(&s->b, &tensor);
   leat_tensor_release(&tensor);
   return output;
@@ -239,12 +245,64 @@ static void failed_fetches_leave_nothing(void** state) {
   }
 }
 
+// A step on two devices of which one fails: what the other one had already made for a fetch goes
+// back to its device.
+static void a_failure_elsewhere_leaves_nothing(void** state) {
+  scene_t s;
+  scene_open(&s);
+  memory_open(&s);
+  s.options.cpu_device_count = 2;
+  leat_output_t x = scene_matrix(&s, "x", -1, -1);
+  leat_output_t made = scene_unary(&s, "Neg", 0, x);
+  leat_output_t fails = scene_fail(&s, LEAT_DATA_LOSS, 1, x);
+  for (int step = 0; step < 3; ++step) {
+    leat_tensor_t fed = weights_tensor(7), got[2];
+    scene_expect(
+        scene_run(&s, LEAT_INPUTS(x), &fed, LEAT_INPUTS(made, fails), got, NULL, 0),
+        LEAT_DATA_LOSS, "the probe fails");
+    assert_int_equal(memory_used(0), 0);
+  }
+  scene_close(&s);
+}
+
+static void open_when_waited(void* data) {
+  while (!probe_waiting(1)) leat_cpu_relax();
+  probe_open(1);
+}
+
+// An asynchronous kernel suspends its step. When it has ended, its inputs go as those of any other
+// kernel do, although another thread may go on with the step.
+static void a_suspended_step_leaves_nothing(void** state) {
+  for (int way = 0; way < 2; ++way) {
+    scene_t s;
+    scene_open(&s);
+    memory_open(&s);
+    s.options.executor = way ? LEAT_EXECUTOR_DATAFLOW : LEAT_EXECUTOR_SEQUENCE;
+    leat_output_t x = scene_matrix(&s, "x", -1, -1);
+    leat_output_t waits = scene_wait(&s, 1, -1, scene_unary(&s, "Neg", -1, x));
+    leat_output_t y = scene_unary(&s, "Shape", -1, waits);
+    for (int step = 0; step < 3; ++step) {
+      leat_tensor_t fed = weights_tensor(7), got;
+      leat_thread_t thread;
+      probe_reset();
+      LEAT_EXPECT_OK(leat_thread_start("opener", open_when_waited, NULL, &thread));
+      LEAT_EXPECT_OK(scene_run(&s, LEAT_INPUTS(x), &fed, LEAT_INPUTS(y), &got, NULL, 0));
+      leat_thread_join(thread);
+      leat_tensor_release(&got);
+      assert_int_equal(memory_used(0), 0);
+    }
+    scene_close(&s);
+  }
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(less_memory_same_bits),
       cmocka_unit_test(fits_only_with_passes),
       cmocka_unit_test(fits_an_accelerator),
       cmocka_unit_test(failed_fetches_leave_nothing),
+      cmocka_unit_test(a_failure_elsewhere_leaves_nothing),
+      cmocka_unit_test(a_suspended_step_leaves_nothing),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -38,7 +38,9 @@ leat_status_t partition_compile(partition_t* p, const leat_output_t* fetches, in
   leat_status_t status = copy_graph(p->scene.graph, child);
   leat_register_request_t request = {.graph = child, .fetches = fetches,
                                      .fetch_count = fetch_count, .feed_count = feed_count,
-                                     .executor = p->executor};
+                                     .executor = p->executor,
+                                     .deterministic = p->deterministic,
+                                     .inter_op_threads = p->inter_op_threads};
   leat_plan_options_t options = {p->scene.runtime->kernels, p->resources, p->device,
                                  leat_allocator_system()};
   if (!status) status = leat_plan_compile(&request, &options, out_plan);

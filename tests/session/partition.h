@@ -11,6 +11,8 @@ typedef struct partition_s {
   leat_resource_manager_t* resources;
   leat_plan_t* plan;
   leat_executor_kind_t executor;  // for which it is compiled; AUTOMATIC unless the test says so
+  bool deterministic;             // as the session's option
+  int inter_op_threads;
 } partition_t;
 
 // For cmocka: |*state| is a partition_t*; its plan is freed.

@@ -77,6 +77,33 @@ static void host_arguments(void** state) {
   scene_close(&s);
 }
 
+// A value of the host's that one device wants twice, as an argument in the host's memory and as a
+// value in its own: it is sent once for each memory, whichever reader comes first.
+static void a_value_wanted_in_both_memories(void** state) {
+  for (int way = 0; way < 2; ++way) {
+    scene_t s;
+    open_devices(&s, 1);
+    const float values[] = {1, 2, 3, 4, 5, 6};
+    const int32_t minus_dims[] = {-2, -3};
+    leat_output_t x = on(&s, sim(0), "Neg", scene_floats(&s, 6, values));
+    leat_output_t dims = on(&s, "/cpu:0", "Neg", leat_build_int32_vector(&s.b, minus_dims, 2));
+    leat_output_t fetches[2];
+    for (int i = 0; i < 2; ++i) {
+      bool as_argument = i == way;
+      fetches[as_argument] = as_argument ? both(&s, sim(0), "Reshape", x, dims)
+                                         : both(&s, sim(0), "Maximum", dims, dims);
+    }
+    leat_tensor_t got[2];
+    LEAT_EXPECT_OK(scene_run(&s, LEAT_NO_INPUTS, NULL, (leat_outputs_t){fetches, 2}, got, NULL, 0));
+    assert_int_equal(leat_tensor_data(&got[0], const int32_t)[0], 2);
+    assert_int_equal(leat_tensor_data(&got[0], const int32_t)[1], 3);
+    assert_int_equal(leat_shape_dim(&got[1].shape, 1), 3);
+    assert_true(leat_tensor_data(&got[1], const float)[5] == -6);
+    for (int i = 0; i < 2; ++i) leat_tensor_release(&got[i]);
+    scene_close(&s);
+  }
+}
+
 static void variables_live_there(void** state) {
   scene_t s;
   open_devices(&s, 1);
@@ -286,6 +313,7 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(there_and_back),
       cmocka_unit_test(host_arguments),
+      cmocka_unit_test(a_value_wanted_in_both_memories),
       cmocka_unit_test(variables_live_there),
       cmocka_unit_test(memory_limit),
       cmocka_unit_test(an_op_without_kernel_runs_beside),
