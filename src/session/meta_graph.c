@@ -35,7 +35,7 @@ static field_t fields_of(leat_string_view_t bytes) {
 // The next field; false at the end and, with |next| NULL, where the bytes make no sense.
 static bool field_advance(field_t* f) {
   uint32_t type;
-  size_t size;
+  size_t size = 0;
   f->begin = f->next;
   if (f->next == f->end) return false;
   f->value = LEAT_SV("");

@@ -246,7 +246,7 @@ static leat_status_t sample_some(leat_kernel_context_t* c, leat_tensor_t** outpu
   const sampler_t* s = leat_kernel_state(c);
   const leat_tensor_t* classes = leat_kernel_input(c, 0);
   const int64_t* true_classes = classes->data;
-  int64_t true_count = classes->shape.element_count, tries;
+  int64_t true_count = classes->shape.element_count, tries = 0;
   // As TensorFlow reserves: 2048 words a sample.
   leat_word_stream_t stream = {
       .philox = leat_generator_reserve(s->generator, (uint64_t)s->sampled_count * 512)};
