@@ -215,7 +215,7 @@ static bool has_effects(const leat_graph_t* graph) {
 static leat_status_t build_loop(loop_t* loop) {
   const TF_WhileParams* p = loop->params;
   leat_builder_t* b = &loop->b;
-  leat_output_t goes_on;
+  leat_output_t goes_on = LEAT_OUTPUT_NONE;
   LEAT_RETURN_IF_ERROR(enter(loop));
   LEAT_RETURN_IF_ERROR(decide(loop, &goes_on));
   for (int i = 0; i < loop->count; ++i) {

@@ -80,7 +80,7 @@ static uint32_t number_at(leat_string_view_t bytes, size_t at, size_t size) {
 // A chunk begins with its name and its size.
 static leat_status_t take_chunk_head(leat_string_view_t* rest, leat_string_view_t* out_name,
                                      uint32_t* out_size) {
-  leat_string_view_t head;
+  leat_string_view_t head = {0};
   LEAT_RETURN_IF_ERROR(take(rest, 8, &head));
   *out_name = (leat_string_view_t){head.data, 4};
   *out_size = number_at(head, 4, 4);
@@ -88,7 +88,7 @@ static leat_status_t take_chunk_head(leat_string_view_t* rest, leat_string_view_
 }
 
 static leat_status_t take_riff(leat_string_view_t* rest) {
-  leat_string_view_t head;
+  leat_string_view_t head = {0};
   LEAT_RETURN_IF_ERROR(take(rest, 12, &head));
   if (!memcmp(head.data, "RIFF", 4) && !memcmp(head.data + 8, "WAVE", 4)) return leat_ok_status();
   return leat_make_status(LEAT_INVALID_ARGUMENT, "Header mismatch: Expected RIFF and WAVE");
@@ -141,7 +141,7 @@ static leat_status_t read_format(leat_string_view_t format, leat_wav_t* wav) {
 }
 
 leat_status_t leat_wav_decode(leat_string_view_t file, leat_wav_t* out_wav) {
-  leat_string_view_t format, name, data;
+  leat_string_view_t format = {0}, name, data = {0};
   uint32_t size;
   *out_wav = (leat_wav_t){0};
   LEAT_RETURN_IF_ERROR(take_riff(&file));

@@ -43,7 +43,7 @@ static field_t fields_of(leat_string_view_t bytes) {
 // NULL then.
 static bool field_advance(field_t* f) {
   uint32_t type;
-  size_t size;
+  size_t size = 0;
   f->begin = f->next;
   if (f->next == f->end) return false;
   f->value = LEAT_SV("");

@@ -191,7 +191,7 @@ leat_status_t leat_dataset_create_over(const leat_dataset_kind_t* kind, leat_ele
 leat_status_t leat_dataset_create_over_input(leat_kernel_context_t* c,
                                              const leat_dataset_kind_t* kind,
                                              leat_dataset_t** out_dataset) {
-  leat_dataset_t* input;
+  leat_dataset_t* input = NULL;
   LEAT_RETURN_IF_ERROR(leat_dataset_of(leat_kernel_input(c, 0), &input));
   return leat_dataset_create_over(kind, leat_element_spec_retain(input->spec), input, 0,
                                   out_dataset);
@@ -201,7 +201,7 @@ leat_status_t leat_dataset_create_over_all(leat_kernel_context_t* c,
                                            const leat_dataset_kind_t* kind,
                                            leat_element_spec_t* spec,
                                            leat_dataset_t** out_dataset) {
-  leat_dataset_t *dataset, *input;
+  leat_dataset_t *dataset, *input = NULL;
   int count = leat_kernel_input_count(c);
   LEAT_RETURN_IF_ERROR(leat_dataset_create(kind, spec, count, 0, &dataset));
   leat_status_t status = leat_ok_status();
@@ -257,7 +257,7 @@ leat_status_t leat_dataset_create_calling(leat_kernel_context_t* c, const leat_d
                                           leat_element_spec_t* spec, int captured_count,
                                           leat_dataset_t** out_dataset) {
   leat_dataset_function_t* function = leat_kernel_state(c);
-  leat_dataset_t *input, *dataset;
+  leat_dataset_t *input = NULL, *dataset;
   LEAT_RETURN_IF_ERROR(leat_dataset_of(leat_kernel_input(c, 0), &input));
   if (!spec) spec = input->spec;
   LEAT_RETURN_IF_ERROR(leat_dataset_create_over(kind, leat_element_spec_retain(spec), input,

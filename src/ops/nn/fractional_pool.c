@@ -9,6 +9,7 @@
 // fractional_pool_cpu.c.
 #include "graph/gradient.h"
 #include "graph/inference.h"
+#include "ops/nn/fractional_pool.h"
 #include "ops/nn/pool_shape.h"
 #include "ops/nn/window_op.h"
 #include "ops/op_rows.h"

@@ -21,7 +21,7 @@
 #include "base/checked.h"
 #include "base/random.h"
 #include "ops/kernel_rows.h"
-#include "ops/nn/pool_shape.h"
+#include "ops/nn/fractional_pool.h"
 
 typedef struct plane_s {
   int64_t batch, channels;

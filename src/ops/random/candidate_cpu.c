@@ -269,7 +269,7 @@ static leat_status_t sample_some(leat_kernel_context_t* c, leat_tensor_t** outpu
   const sampler_t* s = leat_kernel_state(c);
   const leat_tensor_t* classes = leat_kernel_input(c, 0);
   const int64_t* true_classes = classes->data;
-  int64_t true_count = classes->shape.element_count, tries;
+  int64_t true_count = classes->shape.element_count, tries = 0;
   // TensorFlow's kernel reserves 2048 words, that is 512 groups, for each sample.
   leat_word_stream_t stream = {
       .philox = leat_generator_reserve(s->generator, (uint64_t)s->sampled_count * 512)};
