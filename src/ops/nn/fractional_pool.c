@@ -7,8 +7,6 @@
 // Outputs 1 and 2 say where the windows begin. The gradient ops take them as inputs, because
 // windows are drawn anew in each step. The kernels, and the meaning of a sequence, are in
 // fractional_pool_cpu.c.
-#include <math.h>
-
 #include "graph/gradient.h"
 #include "graph/inference.h"
 #include "ops/nn/window_op.h"
@@ -30,7 +28,7 @@ static leat_status_t pool_shape(leat_inference_t* c) {
                               "pooling_ratio cannot be smaller than 1, got: %g", (double)ratio);
     }
     const int64_t dim = leat_partial_shape_dim(input, d);
-    dims[d] = dim < 0 ? dim : (int64_t)floorf((float)dim / ratio);
+    dims[d] = dim < 0 ? dim : leat_window_count_fractional(dim, ratio);
   }
   LEAT_RETURN_IF_ERROR(leat_inference_make(c, 4, dims, &output));
   leat_inference_set_output(c, 0, output);

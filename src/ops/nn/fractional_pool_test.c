@@ -1,5 +1,6 @@
 // Cases of the fractional pools; the random sequences are checked by recorded cases.
 #include "op_harness/op_harness.h"
+#include "session/scene.h"
 
 #define X(...) LEAT_RANDOM(FLOAT, LEAT_DIMS(__VA_ARGS__), -2, 2)
 #define SEQUENCE(...) LEAT_ITEMS(INT64, LEAT_DIMS(3), __VA_ARGS__)
@@ -114,4 +115,61 @@ static const leat_op_case_t kCases[] = {
      .code = LEAT_INVALID_ARGUMENT},
 };
 
-LEAT_OP_TEST_MAIN(kCases)
+// ---- Sizes --------------------------------------------------------------------------------------
+
+// Pools a tensor of sevens and checks the output's size in dimension |d|, as the shape function
+// promises it and as the kernel makes it, and the last of its items. The ratios and sizes of the
+// other dimensions are 1.
+static void check_size(const char* op, int d, int64_t size, float ratio, int64_t wanted) {
+  scene_t s;
+  int32_t dims[] = {1, 1, 1, 1}, seven = 7;
+  float ratios[] = {1, 1, 1, 1};
+  leat_tensor_t tensor, value;
+  scene_open(&s);
+  dims[d] = (int32_t)size;
+  ratios[d] = ratio;
+  LEAT_EXPECT_OK(leat_tensor_vector(LEAT_DTYPE_INT32, dims, 4, &tensor));
+  const leat_output_t shape = leat_build_constant(&s.b, &tensor);
+  leat_tensor_release(&tensor);
+  LEAT_EXPECT_OK(leat_tensor_scalar(LEAT_DTYPE_INT32, &seven, &tensor));
+  const leat_output_t item = leat_build_constant(&s.b, &tensor);
+  leat_tensor_release(&tensor);
+  const leat_output_t input =
+      scene_output(&s, "Fill", "input", "", LEAT_INPUTS(shape, item), LEAT_NO_ATTRS);
+  const leat_attr_t attr = {LEAT_SV("pooling_ratio"),
+                            {.kind = LEAT_ATTR_FLOAT, .is_list = true, .count = 4,
+                             .floats = ratios}};
+  const leat_output_t pool =
+      scene_output(&s, op, "pool", "", LEAT_INPUTS(input), (leat_attrs_t){&attr, 1});
+  assert_int_equal(leat_graph_output_shape(s.graph, pool).dims[d], wanted);
+  LEAT_EXPECT_OK(scene_fetch(&s, pool, &value));
+  assert_int_equal(leat_shape_dim(&value.shape, d), wanted);
+  assert_int_equal(value.shape.element_count, wanted);
+  assert_int_equal(leat_tensor_data(&value, const int32_t)[wanted - 1], 7);
+  leat_tensor_release(&value);
+  scene_close(&s);
+}
+
+// A float cannot hold 2^24 + 1 or 2^24 + 3. One image too few in the output would be written beyond
+// its end, and one row too many would be the mean of an empty window.
+static void a_ratio_of_1_keeps_the_size(void** state) {
+  check_size("FractionalMaxPool", 0, (1 << 24) + 1, 1, (1 << 24) + 1);
+  check_size("FractionalAvgPool", 1, (1 << 24) + 3, 1, (1 << 24) + 3);
+}
+
+// TensorFlow divides in float: 11 / 1.1f is 9.9999998, which as a float is 10. These sizes are
+// TensorFlow's.
+static void other_ratios_divide_in_float(void** state) {
+  check_size("FractionalMaxPool", 1, 11, 1.1f, 10);
+  check_size("FractionalMaxPool", 1, 22, 1.1f, 20);
+  check_size("FractionalAvgPool", 2, 144, 1.44f, 99);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(a_ratio_of_1_keeps_the_size),
+      cmocka_unit_test(other_ratios_divide_in_float),
+  };
+  int failed = cmocka_run_group_tests(tests, NULL, NULL);
+  return leat_op_cases_main(__FILE__, kCases, sizeof kCases / sizeof *kCases) || failed;
+}
