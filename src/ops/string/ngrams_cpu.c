@@ -73,7 +73,10 @@ static int64_t width_of_short(const ngrams_t* n, int64_t length, int64_t count) 
   return n->preserve_short && length > 0 && count == 0 ? length + 2 * n->pad_width : 0;
 }
 
-// |length| is the number of all strings.
+// Checks that every ngram has fewer than 2^31 strings, so that the counts below cannot overflow.
+// That holds for the ngram of a whole row too: where there are widths, a row becomes one only if
+// the pad is less than a width allows, and then the pad has been checked with that width; where
+// there are none, the pad is checked by itself. |length| is the number of all strings.
 static leat_status_t check_widths(const leat_kernel_context_t* c, const ngrams_t* n,
                                   int64_t length) {
   for (int i = 0; i < n->width_count; ++i) {
@@ -86,10 +89,16 @@ static leat_status_t check_widths(const leat_kernel_context_t* c, const ngrams_t
                                  (long long)pad_of(n, n->widths[i]));
     }
   }
-  if (n->width_count == 0 && n->preserve_short && n->pad_width < 0) {
+  if (n->width_count > 0 || !n->preserve_short) return leat_ok_status();
+  if (n->pad_width < 0) {
     return leat_kernel_invalid(c,
                                "Pad width should be >= 0 when preserve_short_sequences is True "
                                "and ngram_widths are not provided, got %lld",
+                               (long long)n->pad_width);
+  }
+  if (n->pad_width > INT32_MAX / 2 - length) {
+    return leat_kernel_invalid(c,
+                               "Pad width could lead to integer overflow, got pad_width = %lld",
                                (long long)n->pad_width);
   }
   return leat_ok_status();
@@ -191,21 +200,40 @@ static int64_t count_row(const ngrams_t* n, int64_t length) {
   return count + (width_of_short(n, length, count) > 0);
 }
 
+// Writes to |places| where the ngrams of each row begin, and the number of all of them to
+// |*out_total|. INVALID_ARGUMENT where the type of the splits cannot hold that number: the places
+// are read back as positions of the output, so none of them may be cut to the type's size.
+static leat_status_t count_all(const leat_kernel_context_t* c, leat_tensor_t* places,
+                               int64_t* out_total) {
+  const ngrams_t* n = leat_kernel_state(c);
+  const leat_tensor_t* splits = leat_kernel_input(c, 1);
+  const bool has_rows = leat_kernel_input(c, 0)->shape.element_count > 0;
+  const int64_t most = splits->dtype == LEAT_DTYPE_INT32 ? INT32_MAX : INT64_MAX;
+  int64_t total = 0;
+  for (int64_t i = 0; i < splits->shape.element_count; ++i) {
+    if (i > 0 && has_rows) {
+      const int64_t length = leat_index_read(splits, i) - leat_index_read(splits, i - 1);
+      const bool fits = leat_checked_add(total, count_row(n, length), &total);
+      if (!fits || total > most) {
+        return leat_kernel_invalid(c, "ngrams_splits is %lld, must be at most %lld",
+                                   (long long)(fits ? total : INT64_MAX), (long long)most);
+      }
+    }
+    leat_index_write(places, i, total);
+  }
+  *out_total = total;
+  return leat_ok_status();
+}
+
 static leat_status_t ngrams__cpu(leat_kernel_context_t* c) {
   const ngrams_t* n = leat_kernel_state(c);
   const leat_tensor_t *data = leat_kernel_input(c, 0), *splits = leat_kernel_input(c, 1);
-  bool has_rows = data->shape.element_count > 0;
-  int64_t total = 0;
+  int64_t total;
   leat_tensor_t *places, *output;
   LEAT_RETURN_IF_ERROR(check_widths(c, n, data->shape.element_count));
   LEAT_RETURN_IF_ERROR(check_splits(c));
   LEAT_RETURN_IF_ERROR(leat_kernel_allocate_output(c, 1, &splits->shape, &places));
-  for (int64_t i = 0; i < splits->shape.element_count; ++i) {
-    if (i > 0 && has_rows) {
-      total += count_row(n, leat_index_read(splits, i) - leat_index_read(splits, i - 1));
-    }
-    leat_index_write(places, i, total);
-  }
+  LEAT_RETURN_IF_ERROR(count_all(c, places, &total));
   leat_shape_t shape = leat_shape_vector(total);
   LEAT_RETURN_IF_ERROR(leat_kernel_allocate_output(c, 0, &shape, &output));
   return total ? write_all(c, output, places) : leat_ok_status();

@@ -13,6 +13,7 @@
                                   LEAT_CASE_INT("pad_width", pad),                   \
                                   LEAT_CASE_BOOL("preserve_short_sequences", short), \
                                   LEAT_CASE_INTS("ngram_widths", __VA_ARGS__)}
+#define LONG_WIDTH 1073741822
 #define SPLITS(...) LEAT_ITEMS(INT64, LEAT_DIMS(3), __VA_ARGS__)
 #define WORDS LEAT_TEXTS(LEAT_DIMS(4), "a", "b", "c", "d")
 
@@ -55,6 +56,14 @@ static const leat_op_case_t kCases[] = {
      .code = LEAT_INVALID_ARGUMENT},
     {NGRAMS(0, false, 2), .name = "splits beyond the data", .inputs = {WORDS, SPLITS(0, 5, 4)},
      .code = LEAT_INVALID_ARGUMENT},
+    // The one string is in w ngrams of width w = 2^30 - 2, at each place once; that three times.
+    {NGRAMS(-1, false, LONG_WIDTH, LONG_WIDTH, LONG_WIDTH), .name = "more than int32 counts",
+     .inputs = {LEAT_TEXTS(LEAT_DIMS(1), "a"), LEAT_ITEMS(INT32, LEAT_DIMS(2), 0, 1)},
+     .code = LEAT_INVALID_ARGUMENT, .message = "ngrams_splits is 3221225466"},
+    {NGRAMS(1, true, ), .name = "short rows and no width", .inputs = {WORDS, SPLITS(0, 3, 4)},
+     .expected = {PARTS(2, "<|a|b|c|>", "<|d|>"), SPLITS(0, 1, 2)}},
+    {NGRAMS(INT64_MAX / 2 + 1, true, ), .name = "short rows and pads beyond all numbers",
+     .inputs = {WORDS, SPLITS(0, 3, 4)}, .code = LEAT_INVALID_ARGUMENT, .message = "Pad width"},
 };
 
 LEAT_OP_TEST_MAIN(kCases)
