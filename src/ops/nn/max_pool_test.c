@@ -1,4 +1,7 @@
 // Cases of the max pools and their gradients.
+#include <float.h>
+#include <math.h>
+
 #include "op_harness/op_harness.h"
 
 #define X(...) LEAT_RANDOM(FLOAT, LEAT_DIMS(__VA_ARGS__), -4, 4)
@@ -12,6 +15,14 @@
 #define PLANE_WINDOW(planes, s, p)                                                     \
   LEAT_CASE_INTS("ksize", 1, 1, 2, 2, 1), LEAT_CASE_INTS("strides", 1, planes, s, s, 1), \
       LEAT_CASE_STR("padding", p)
+// A window of four positions in a row, which has no loops of its own.
+#define ROW_WINDOW                                                                      \
+  LEAT_CASE_INTS("ksize", 1, 1, 4, 1), LEAT_CASE_INTS("strides", 1, 1, 4, 1),           \
+      LEAT_CASE_STR("padding", "VALID")
+// Four images of four positions, with a NaN at each position in turn.
+#define NANS(...) \
+  LEAT_ITEMS(FLOAT, LEAT_DIMS(__VA_ARGS__), NAN, 1, 2, 5, 1, NAN, 2, 5, 1, 2, NAN, 5, 1, 5, 2, NAN)
+#define FOUR(...) LEAT_ITEMS(FLOAT, LEAT_DIMS(4, 1, 1, 1), __VA_ARGS__)
 #define POOLED LEAT_DTYPES_FLOATING | LEAT_DTYPES_SIGNED
 
 // Where in the input the greatest item of window |i| of an output of shape |out| lies: the
@@ -124,6 +135,51 @@ static const leat_op_case_t kCases[] = {
                 LEAT_ITEMS(FLOAT, LEAT_DIMS(1, 1, 1, 1), 3),
                 LEAT_ITEMS(FLOAT, LEAT_DIMS(1, 1, 1, 1), 7)},
      .expected = {LEAT_ITEMS(FLOAT, LEAT_DIMS(1, 2, 2, 1), 7, 0, 0, 0)}},
+    // TensorFlow's MaxPool looks past a NaN wherever it is. Its other ops take a NaN at the first
+    // position of a window for the maximum, and look past all others.
+    {.op = "MaxPool",
+     .name = "NaN at each position",
+     .attrs = {WINDOW(2, 2, "VALID")},
+     .inputs = {NANS(4, 2, 2, 1)},
+     .types = LEAT_DTYPES_FLOATING,
+     .expected = {FOUR(5, 5, 5, 5)}},
+    {.op = "MaxPool",
+     .name = "NaN at each position of a row",
+     .attrs = {ROW_WINDOW},
+     .inputs = {NANS(4, 1, 4, 1)},
+     .types = LEAT_DTYPES_FLOATING,
+     .expected = {FOUR(5, 5, 5, 5)}},
+    {.op = "MaxPool",
+     .name = "nothing but NaN and -infinity",
+     .attrs = {WINDOW(2, 2, "VALID")},
+     .inputs = {LEAT_ITEMS(FLOAT, LEAT_DIMS(1, 2, 2, 2), NAN, -INFINITY, NAN, -INFINITY, NAN,
+                           -INFINITY, NAN, -INFINITY)},
+     .expected = {LEAT_ITEMS(FLOAT, LEAT_DIMS(1, 1, 1, 2), -FLT_MAX, -FLT_MAX)}},
+    {.op = "MaxPool",
+     .name = "nothing but NaN and -infinity in a row",
+     .attrs = {ROW_WINDOW},
+     .inputs = {LEAT_ITEMS(FLOAT, LEAT_DIMS(1, 1, 4, 2), NAN, -INFINITY, NAN, -INFINITY, NAN,
+                           -INFINITY, NAN, -INFINITY)},
+     .expected = {LEAT_ITEMS(FLOAT, LEAT_DIMS(1, 1, 1, 2), -FLT_MAX, -FLT_MAX)}},
+    {.op = "MaxPoolGrad",
+     .name = "NaN at each position",
+     .attrs = {WINDOW(2, 2, "VALID")},
+     .inputs = {NANS(4, 2, 2, 1), FOUR(5, 5, 5, 5), FOUR(10, 20, 30, 40)},
+     .types = LEAT_DTYPES_FLOATING,
+     .expected = {LEAT_ITEMS(FLOAT, LEAT_DIMS(4, 2, 2, 1), 10, 0, 0, 0, 0, 0, 0, 20, 0, 0, 0, 30,
+                             0, 40, 0, 0)}},
+    {.op = "MaxPoolGrad",
+     .name = "NaN at each position of a row",
+     .attrs = {ROW_WINDOW},
+     .inputs = {NANS(4, 1, 4, 1), FOUR(5, 5, 5, 5), FOUR(10, 20, 30, 40)},
+     .types = LEAT_DTYPES_FLOATING,
+     .expected = {LEAT_ITEMS(FLOAT, LEAT_DIMS(4, 1, 4, 1), 10, 0, 0, 0, 0, 0, 0, 20, 0, 0, 0, 30,
+                             0, 40, 0, 0)}},
+    {.op = "MaxPoolWithArgmax",
+     .name = "NaN at each position",
+     .attrs = {WINDOW(2, 2, "VALID")},
+     .inputs = {NANS(4, 2, 2, 1)},
+     .expected = {FOUR(NAN, 5, 5, 5), LEAT_ITEMS(INT64, LEAT_DIMS(4, 1, 1, 1), 0, 3, 3, 1)}},
     {.op = "MaxPoolGrad",
      .name = "of a shape that is not the output's",
      .attrs = {WINDOW(2, 2, "VALID")},
