@@ -76,7 +76,10 @@ static void save(copy_t* c) {
 
 static bool read_all(copy_t* c, const char* target) {
   c->values[0] = TF_AllocateTensor(TF_STRING, NULL, 0, sizeof(TF_TString));
-  if (!c->values[0]) return false;
+  if (!c->values[0]) {
+    TF_SetStatus(c->status, TF_RESOURCE_EXHAUSTED, "no memory for the checkpoint's name");
+    return false;
+  }
   TF_TString_Copy(TF_TensorData(c->values[0]), target, strlen(target));
   for (size_t i = 0; i < c->count; ++i) {
     c->values[1 + i] =

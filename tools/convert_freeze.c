@@ -329,7 +329,7 @@ static void append_node(freeze_t* f, wire_t node, change_t change) {
 
 // Appends the fields of the GraphDef (node 1, and others, which are copied).
 static void append_graph(freeze_t* f) {
-  char name[MAX_NAME];
+  bytes_t name = {0};  // of a node, NUL-terminated: names may have any length
   wire_t field = wire_of(f->graph_def->data, f->graph_def->length);
   while (wire_next(&field)) {
     if (field.number != 1) {
@@ -337,8 +337,14 @@ static void append_graph(freeze_t* f) {
       continue;
     }
     wire_t text = wire_find(wire_of(field.value, field.size), 1);
-    snprintf(name, sizeof name, "%.*s", (int)(text.end - text.next), (const char*)text.next);
-    const node_t* node = find_node(f, TF_GraphOperationByName(f->graph, name));
+    name.size = 0;
+    bytes_append(&name, text.next, (size_t)(text.end - text.next));
+    bytes_append(&name, "", 1);
+    if (name.failed) {
+      f->out.failed = true;
+      break;
+    }
+    const node_t* node = find_node(f, TF_GraphOperationByName(f->graph, (const char*)name.data));
     if (!node || node->change == GONE) continue;
     if (node->change == CONSTANT) {
       append_constant(f, node);
@@ -346,6 +352,7 @@ static void append_graph(freeze_t* f) {
       append_node(f, wire_of(field.value, field.size), node->change);
     }
   }
+  free(name.data);
 }
 
 static int write_frozen(freeze_t* f, const char* target) {

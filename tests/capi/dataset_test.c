@@ -120,6 +120,17 @@ static void test_functions_choose_and_make(void** state) {
   functions_close(&f);
 }
 
+static void test_a_parallel_filter_needs_a_call(void** state) {
+  functions_t f = functions_open(LIBRARY IS_ODD END NUMBERS RANGE NODE(
+      "odd", "ParallelFilterDataset", IN("range") IN("zero"),
+      ELEMENT("output_types") NO_ARGUMENTS FUNC("predicate", "IsOdd")) ITERATOR("odd"));
+  TF_Operation* make = TF_GraphOperationByName(f.graph, "make");
+  const TF_Operation* targets[] = {make};
+  TF_SessionRun(f.session, NULL, NULL, NULL, 0, NULL, NULL, 0, targets, 1, NULL, f.status);
+  kit_expect_text(f.status, TF_INVALID_ARGUMENT, "num_parallel_calls must be greater than zero");
+  functions_close(&f);
+}
+
 static void test_a_reduction_reads_to_the_end(void** state) {
   functions_t f = functions_open(
       LIBRARY FUNCTION("AddTo", ARG("a", "INT64") ARG("b", "INT64") OUT("r", "INT64"),
@@ -283,6 +294,7 @@ int main(void) {
       cmocka_unit_test(test_elements_must_be_what_the_iterator_says),
       cmocka_unit_test(test_a_one_shot_iterator_makes_its_dataset),
       cmocka_unit_test(test_functions_choose_and_make),
+      cmocka_unit_test(test_a_parallel_filter_needs_a_call),
       cmocka_unit_test(test_a_reduction_reads_to_the_end),
       cmocka_unit_test(test_a_state_goes_from_element_to_element),
       cmocka_unit_test(test_windows_are_datasets),

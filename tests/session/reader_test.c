@@ -1,5 +1,6 @@
 // Readers as resources of a session: they take names of files from a queue; a read that waits for
-// work holds no thread; files may be compressed; the state of some can be kept.
+// work holds no thread; files may be compressed; the state of some can be kept. What TensorFlow's
+// readers accept is accepted here too, be it of little use.
 #include <dirent.h>
 #include <stdio.h>
 
@@ -245,6 +246,56 @@ static void a_reader_goes_on_from_its_state(void** state) {
   scene_close(&s);
 }
 
+// TensorFlow's readers accept a record size of 0, which its datasets refuse: every record is empty.
+static void records_may_be_empty(void** state) {
+  scene_t s;
+  scene_open(&s);
+  test_write_file("ten", "0123456789", 10);
+  leat_output_t work = make_work(&s);
+  leat_output_t reader =
+      scene_output(&s, "FixedLengthRecordReaderV2", "reader", "", LEAT_NO_INPUTS,
+                   LEAT_ATTRS(LEAT_INT("record_bytes", 0)));
+  int32_t read = scene_node(&s, "ReaderReadV2", "", "", LEAT_INPUTS(reader, work), LEAT_NO_ATTRS);
+  put_work(&s, work, "ten");
+  for (int i = 0; i < 3; ++i) expect_text(&s, (leat_output_t){read, 1}, "");
+  scene_close(&s);
+}
+
+static void expect_number(scene_t* s, leat_output_t fetch, int64_t wanted) {
+  leat_tensor_t value;
+  LEAT_EXPECT_OK(scene_fetch(s, fetch, &value));
+  assert_int_equal(*leat_tensor_data(&value, const int64_t), wanted);
+  leat_tensor_release(&value);
+}
+
+// A state with more work units finished than begun is restored, as TensorFlow does, and the next
+// work unit puts the numbers right: both are then the number begun. A state in the middle of a work
+// unit is refused. The states are ReaderBaseState messages: field 1 is the number begun, field 2
+// the number finished, field 4 the work unit.
+static void a_state_may_have_more_finished_than_begun(void** state) {
+  scene_t s;
+  scene_open(&s);
+  test_write_file("one", "1", 1);
+  leat_output_t work = make_work(&s);
+  leat_output_t reader =
+      scene_output(&s, "WholeFileReaderV2", "reader", "", LEAT_NO_INPUTS, LEAT_NO_ATTRS);
+  int32_t read = scene_node(&s, "ReaderReadV2", "", "", LEAT_INPUTS(reader, work), LEAT_NO_ATTRS);
+  leat_output_t finished = scene_output(&s, "ReaderNumWorkUnitsCompletedV2", "", "",
+                                        LEAT_INPUTS(reader), LEAT_NO_ATTRS);
+  int32_t ahead = scene_node(&s, "ReaderRestoreStateV2", "", "",
+                             LEAT_INPUTS(reader, text(&s, "\x10\x03\x22\x01x")), LEAT_NO_ATTRS);
+  int32_t inside =
+      scene_node(&s, "ReaderRestoreStateV2", "", "",
+                 LEAT_INPUTS(reader, text(&s, "\x08\x02\x10\x01\x22\x01x")), LEAT_NO_ATTRS);
+  LEAT_EXPECT_OK(scene_target(&s, ahead));
+  expect_number(&s, finished, 3);
+  put_work(&s, work, "one");
+  expect_text(&s, (leat_output_t){read, 1}, "1");
+  expect_number(&s, finished, 1);
+  scene_expect(scene_target(&s, inside), LEAT_INVALID_ARGUMENT, "Inconsistent");
+  scene_close(&s);
+}
+
 int main(void) {
 #define FILE_TEST(name) \
   cmocka_unit_test_setup_teardown(name, test_directory_make, test_directory_remove)
@@ -254,6 +305,8 @@ int main(void) {
       FILE_TEST(records_are_read_compressed_or_not),
       FILE_TEST(long_records_are_read),
       FILE_TEST(a_reader_goes_on_from_its_state),
+      FILE_TEST(records_may_be_empty),
+      FILE_TEST(a_state_may_have_more_finished_than_begun),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -143,6 +143,21 @@ static void test_freeze_calls(void** state) {
   tool_expect_part(0, " 0 functions, ", "inspect graph frozen.pbtxt");
 }
 
+// x -> a node with a name of 600 letters -> y.
+static void test_freeze_keeps_long_names(void** state) {
+  char name[601], graph[2048];
+  memset(name, 'n', 600);
+  name[600] = 0;
+  snprintf(graph, sizeof graph,
+           "node { name: 'x' op: 'Placeholder' attr { key: 'dtype' value { type: DT_FLOAT } } }\n"
+           "node { name: '%s' op: 'Neg' input: 'x' attr { key: 'T' value { type: DT_FLOAT } } }\n"
+           "node { name: 'y' op: 'Neg' input: '%s' attr { key: 'T' value { type: DT_FLOAT } } }\n"
+           "versions { producer: 27 }\n", name, name);
+  scratch_write_text("long.pbtxt", graph);
+  tool_expect(0, "", "convert freeze long.pbtxt frozen.pbtxt --output y");
+  tool_expect(0, "y float ()\n3.0\n", "run frozen.pbtxt --feed x=3 --fetch y");
+}
+
 static void test_convert_graph(void** state) {
   tool_expect(0, "", "convert graph model.ckpt-1.meta m.meta.pbtxt");
   tool_expect(0, "", "convert graph m.meta.pbtxt m.meta");
@@ -273,7 +288,7 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_run),           cmocka_unit_test(test_inspect),
       cmocka_unit_test(test_freeze),        cmocka_unit_test(test_freeze_calls),
-      cmocka_unit_test(test_convert_graph),
+      cmocka_unit_test(test_freeze_keeps_long_names), cmocka_unit_test(test_convert_graph),
       cmocka_unit_test(test_convert_checkpoint), cmocka_unit_test(test_objects),
       cmocka_unit_test(test_several_graphs), cmocka_unit_test(test_real_models),
   };

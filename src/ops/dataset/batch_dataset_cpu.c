@@ -287,7 +287,8 @@ static leat_status_t create_batch(leat_kernel_context_t* c, leat_dataset_t* inpu
 }
 
 // Serves BatchDataset, BatchDatasetV2 and ParallelBatchDataset. Where the op has drop_remainder, it
-// is the last input.
+// is the last input, and where it has num_parallel_calls, that comes before it; the number is
+// checked and not used. TensorFlow does not check it here, and with 0 it waits forever for a batch.
 static leat_status_t batch__cpu(leat_kernel_context_t* c) {
   int64_t size;
   bool drop_remainder = false;
@@ -295,6 +296,13 @@ static leat_status_t batch__cpu(leat_kernel_context_t* c) {
   int last = leat_kernel_input_count(c) - 1;
   LEAT_RETURN_IF_ERROR(leat_dataset_of(leat_kernel_input(c, 0), &input));
   LEAT_RETURN_IF_ERROR(leat_dataset_int_input(c, 1, "batch_size", &size));
+  if (last > 2) {
+    int64_t calls;
+    LEAT_RETURN_IF_ERROR(leat_dataset_int_input(c, 2, "num_parallel_calls", &calls));
+    if (calls <= 0 && calls != LEAT_DATASET_AUTOTUNE) {
+      return leat_kernel_invalid(c, "num_parallel_calls must be greater than zero.");
+    }
+  }
   if (last > 1) {
     LEAT_RETURN_IF_ERROR(leat_dataset_bool_input(c, last, "drop_remainder", &drop_remainder));
   }

@@ -11,6 +11,12 @@ static leat_output_t batch(pipeline_t* p, leat_output_t input, int64_t size, boo
       LEAT_INPUTS(input, pipeline_number(p, size), pipeline_bool(p, drop_remainder)));
 }
 
+static leat_output_t parallel_batch(pipeline_t* p, leat_output_t input, int64_t calls) {
+  return pipeline_dataset(p, "ParallelBatchDataset",
+                          LEAT_INPUTS(input, pipeline_number(p, 3), pipeline_number(p, calls),
+                                      pipeline_bool(p, true)));
+}
+
 static leat_output_t unbatch(pipeline_t* p, leat_output_t input) {
   return pipeline_dataset(p, "UnbatchDataset", LEAT_INPUTS(input));
 }
@@ -29,6 +35,18 @@ static void batches_come_apart_again(void** state) {
                                LEAT_INVALID_ARGUMENT);
   pipeline_expect_failure(&p, batch(&p, seven, 0, false), LEAT_INVALID_ARGUMENT);
   pipeline_expect_bad_elements(&p, unbatch(&p, seven), LEAT_DTYPE_INT64, LEAT_INVALID_ARGUMENT);
+  pipeline_close(&p);
+}
+
+// A batch that no call may make would never come; -1 lets the library choose.
+static void parallel_batches_need_a_call(void** state) {
+  pipeline_t p;
+  pipeline_open(&p);
+  leat_output_t seven = pipeline_range(&p, 0, 7);
+  PIPELINE_EXPECT(&p, parallel_batch(&p, seven, 1), 0, 1, 2, 3, 4, 5);
+  PIPELINE_EXPECT(&p, parallel_batch(&p, seven, -1), 0, 1, 2, 3, 4, 5);
+  pipeline_expect_failure(&p, parallel_batch(&p, seven, 0), LEAT_INVALID_ARGUMENT);
+  pipeline_expect_failure(&p, parallel_batch(&p, seven, -2), LEAT_INVALID_ARGUMENT);
   pipeline_close(&p);
 }
 
@@ -71,6 +89,7 @@ static void what_is_shorter_is_padded(void** state) {
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(batches_come_apart_again),
+      cmocka_unit_test(parallel_batches_need_a_call),
       cmocka_unit_test(what_is_shorter_is_padded),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

@@ -139,7 +139,11 @@ static leat_status_t reduce(groups_iterator_t* it, size_t index, leat_pull_t* pu
   leat_element_move(group->tensors, window->tensors, window->tensor_count);
   group->count = 0;
   LEAT_RETURN_IF_ERROR(leat_dataset_to_tensor(window, &arguments[1]));
-  LEAT_RETURN_IF_ERROR(leat_tensor_scalar(LEAT_DTYPE_INT64, &group->key, &arguments[0]));
+  leat_status_t status = leat_tensor_scalar(LEAT_DTYPE_INT64, &group->key, &arguments[0]);
+  if (status) {
+    leat_tensor_release(&arguments[1]);
+    return status;
+  }
   start_call(it, REDUCE, pull, out_poll);
   return leat_ok_status();
 }

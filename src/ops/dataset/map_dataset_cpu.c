@@ -102,15 +102,18 @@ static leat_status_t map__cpu(leat_kernel_context_t* c) {
   return make_map(c, leat_kernel_input_count(c) - 1);
 }
 
-// num_parallel_calls, the last input, is checked as TensorFlow does and not used.
-static leat_status_t parallel_map__cpu(leat_kernel_context_t* c) {
-  int last = leat_kernel_input_count(c) - 1;
+// Checks num_parallel_calls, the last input of the parallel ops. The number is not used.
+static leat_status_t check_calls(const leat_kernel_context_t* c) {
   int64_t calls;
-  LEAT_RETURN_IF_ERROR(leat_dataset_int_input(c, last, "num_parallel_calls", &calls));
-  if (calls <= 0 && calls != LEAT_DATASET_AUTOTUNE) {
-    return leat_kernel_invalid(c, "num_parallel_calls must be greater than zero.");
-  }
-  return make_map(c, last - 1);
+  LEAT_RETURN_IF_ERROR(leat_dataset_int_input(c, leat_kernel_input_count(c) - 1,
+                                              "num_parallel_calls", &calls));
+  if (calls > 0 || calls == LEAT_DATASET_AUTOTUNE) return leat_ok_status();
+  return leat_kernel_invalid(c, "num_parallel_calls must be greater than zero.");
+}
+
+static leat_status_t parallel_map__cpu(leat_kernel_context_t* c) {
+  LEAT_RETURN_IF_ERROR(check_calls(c));
+  return make_map(c, leat_kernel_input_count(c) - 2);
 }
 
 // ---- Filter -------------------------------------------------------------------------------------
@@ -198,6 +201,7 @@ static leat_status_t filter__cpu(leat_kernel_context_t* c) {
 }
 
 static leat_status_t parallel_filter__cpu(leat_kernel_context_t* c) {
+  LEAT_RETURN_IF_ERROR(check_calls(c));
   return make_filter(c, &kFilter, leat_kernel_input_count(c) - 2);
 }
 

@@ -3,7 +3,8 @@
 // it has finished. The state that is saved is TensorFlow's ReaderBaseState message (work units
 // begun and finished, records produced, and the current work unit), so that either library reads
 // the other's. A state can only be saved between the records of kinds whose work units have a
-// single record, and only a state between two work units can be restored.
+// single record, and only a state between two work units can be restored. As in TensorFlow, such a
+// state may claim more work units finished than begun.
 #include "formats/encode.h"
 #include "formats/wire.h"
 #include "ops/input/reader_cpu.h"
@@ -46,6 +47,10 @@ leat_status_t leat_reader_begin_work(leat_reader_resource_t* reader, leat_string
   LEAT_RETURN_IF_ERROR(set_work(reader, work));
   if (reader->vtable->begin) LEAT_RETURN_IF_ERROR(reader->vtable->begin(reader));
   ++reader->work_started;
+  // A restored state may have more work units finished than begun; the reader is in this one now.
+  if (reader->work_finished >= reader->work_started) {
+    reader->work_finished = reader->work_started - 1;
+  }
   return leat_ok_status();
 }
 

@@ -9,8 +9,6 @@
 // fractional_pool_cpu.c.
 #include "graph/gradient.h"
 #include "graph/inference.h"
-#include "ops/nn/fractional_pool.h"
-#include "ops/nn/pool_shape.h"
 #include "ops/nn/window_op.h"
 #include "ops/op_rows.h"
 
@@ -30,7 +28,7 @@ static leat_status_t pool_shape(leat_inference_t* c) {
                               "pooling_ratio cannot be smaller than 1, got: %g", (double)ratio);
     }
     const int64_t dim = leat_partial_shape_dim(input, d);
-    dims[d] = dim < 0 ? dim : leat_fractional_pool_size(dim, ratio);
+    dims[d] = dim < 0 ? dim : leat_window_count_fractional(dim, ratio);
   }
   LEAT_RETURN_IF_ERROR(leat_inference_make(c, 4, dims, &output));
   leat_inference_set_output(c, 0, output);

@@ -21,7 +21,7 @@
 #include "base/checked.h"
 #include "base/random.h"
 #include "ops/kernel_rows.h"
-#include "ops/nn/fractional_pool.h"
+#include "ops/nn/window.h"
 
 typedef struct plane_s {
   int64_t batch, channels;
@@ -220,7 +220,7 @@ static leat_status_t run_pool(leat_kernel_context_t* c, leat_shard_fn_t loop) {
   const int64_t* dims = leat_shape_dims(&input->shape);
   int64_t sizes[4];
   for (int d = 0; d < 4; ++d) {
-    sizes[d] = leat_fractional_pool_size(dims[d], kernel->ratios[d]);
+    sizes[d] = leat_window_count_fractional(dims[d], kernel->ratios[d]);
     if (sizes[d] > 0) continue;
     return leat_kernel_invalid(c, "Pooling ratio is higher than input dimension size for dimension "
                                "%d. Input dim size: %lld pooling ratio: %g", d, (long long)dims[d],

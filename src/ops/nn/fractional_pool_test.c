@@ -118,8 +118,8 @@ static const leat_op_case_t kCases[] = {
 // ---- Sizes --------------------------------------------------------------------------------------
 
 // Pools a tensor of sevens and checks the output's size in dimension |d|, as the shape function
-// promises it and as the kernel makes it, and the last of its items. All ratios but |ratio|, that
-// of dimension |d|, are 1, and all sizes but |size| too.
+// promises it and as the kernel makes it, and the last of its items. The ratios and sizes of the
+// other dimensions are 1.
 static void check_size(const char* op, int d, int64_t size, float ratio, int64_t wanted) {
   scene_t s;
   int32_t dims[] = {1, 1, 1, 1}, seven = 7;

@@ -2,8 +2,6 @@
 // inputs; unless they are constants, the output's shape stays unknown.
 #include "ops/nn/pool_shape.h"
 
-#include <math.h>
-
 #include "ops/nn/window_op.h"
 
 // Reads sizes and strides from the last two inputs into |window|. |out_known| is false when they
@@ -53,13 +51,4 @@ leat_status_t leat_pool_shape(leat_inference_t* c, int spatial, bool over_channe
                                            window.channels.size, &channels));
   }
   return leat_window_set_output(c, &window, 0, input, sizes, channels);
-}
-
-// The least ratio above 1 is 1 + 2^-23, which takes more from a size than rounding it to a float
-// can add (a part of 2^-24).
-int64_t leat_fractional_pool_size(int64_t size, float ratio) {
-  LEAT_DCHECK(ratio >= 1);
-  const int64_t count = ratio == 1 ? size : (int64_t)floorf((float)size / ratio);
-  LEAT_DCHECK(count <= size);
-  return count;
 }

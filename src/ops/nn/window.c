@@ -13,6 +13,8 @@
 // overflow is checked; attributes are limited to 32 bits, as in TensorFlow.
 #include "ops/nn/window.h"
 
+#include <math.h>
+
 #include "base/checked.h"
 
 // ---- Attributes ---------------------------------------------------------------------------------
@@ -200,4 +202,13 @@ leat_status_t leat_window_infer(const leat_window_axis_t* axis, leat_padding_t p
   return leat_make_status(LEAT_INVALID_ARGUMENT,
                           "Negative dimension size caused by subtracting %lld from %lld",
                           (long long)reach, (long long)padded);
+}
+
+// The least ratio above 1 is 1 + 2^-23, which takes more from a size than rounding it to a float
+// can add (a part of 2^-24).
+int64_t leat_window_count_fractional(int64_t size, float ratio) {
+  LEAT_DCHECK(ratio >= 1);
+  const int64_t count = ratio == 1 ? size : (int64_t)floorf((float)size / ratio);
+  LEAT_DCHECK(count <= size);
+  return count;
 }

@@ -70,4 +70,9 @@ LEAT_MUST_USE leat_status_t leat_window_infer(const leat_window_axis_t* axis,
                                               leat_padding_t padding, int64_t input, int64_t size,
                                               int64_t* out_count);
 
+// The number of windows of a fractional pool over |size| positions; |ratio| must be at least 1. The
+// result is never above |size|, so that every window has a position. A ratio of 1 keeps the size,
+// though TensorFlow rounds it to a float even then. Any other ratio divides in float, as there.
+int64_t leat_window_count_fractional(int64_t size, float ratio);
+
 #endif  // LEAT_OPS_NN_WINDOW_H_
