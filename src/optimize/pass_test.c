@@ -193,6 +193,10 @@ static void commutative_inputs(void** state) {
                                       scene_binary(&f->s, "Mul", -1, y, x))), 1);
   assert_int_equal(cse(f, LEAT_INPUTS(scene_binary(&f->s, "Sub", -1, x, y),
                                       scene_binary(&f->s, "Sub", -1, y, x))), 0);
+  // Inputs that are merged themselves are one, in either order.
+  leat_output_t a = scene_unary(&f->s, "Neg", -1, x), b = scene_unary(&f->s, "Neg", -1, x);
+  assert_int_equal(cse(f, LEAT_INPUTS(scene_binary(&f->s, "Mul", -1, a, y),
+                                      scene_binary(&f->s, "Mul", -1, y, b))), 2);
 }
 
 static void different_nodes_are_not_merged(void** state) {
