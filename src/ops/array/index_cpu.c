@@ -21,9 +21,11 @@ leat_status_t leat_axis_read(const leat_kernel_context_t* c, int input, int64_t 
 
 void leat_shape_strides(const leat_shape_t* shape, int64_t* out_strides) {
   const int64_t* dims = leat_shape_dims(shape);
+  // Beside a size of 0 the others may be so large that a product of some of them has no number.
+  const bool is_empty = shape->element_count == 0;
   int64_t stride = 1;
   for (int d = shape->rank - 1; d >= 0; --d) {
     out_strides[d] = stride;
-    stride *= LEAT_MAX(dims[d], 1);
+    if (!is_empty) stride *= dims[d];
   }
 }

@@ -41,8 +41,8 @@ __attribute__((always_inline)) static inline void leat_row_fetch(const void* row
 // negative; |out_axis| is in [0, rank). INVALID_ARGUMENT when it is no axis.
 LEAT_MUST_USE leat_status_t leat_axis_read(const leat_kernel_context_t* c, int input,
                                            int64_t rank, int* out_axis);
-// Computes the strides, in elements, of a dense tensor of |shape|, one for each dimension. A size
-// of 0 counts as 1, so that no stride is 0.
+// Computes the strides, in elements, of a dense tensor of |shape|, one for each dimension. All are
+// 1 where the tensor has no elements: its sizes other than 0 may have a product that overflows.
 void leat_shape_strides(const leat_shape_t* shape, int64_t* out_strides);
 
 #endif  // LEAT_OPS_ARRAY_INDEX_CPU_H_

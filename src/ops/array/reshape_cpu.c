@@ -63,8 +63,12 @@ static leat_status_t find_missing(const leat_kernel_context_t* c, const leat_sha
   bool is_loose = false;
   for (int d = 0; d < shape->rank; ++d) {
     int64_t size = leat_shape_dim(shape, d);
-    if (size > 0 || !r->has_zero) count *= size;
-    else is_loose = true;
+    if (size == 0 && r->has_zero) {
+      is_loose = true;
+    } else if (!leat_checked_multiply(count, size, &count)) {
+      return leat_kernel_invalid(c, "input has shape %s, whose sizes other than 0 must multiply to "
+                                    "a number of 64 bits", LEAT_SHAPE_TEXT(shape));
+    }
   }
   int64_t missing = count / r->product;
   if (!is_loose && missing * r->product != count) {
