@@ -245,12 +245,13 @@ static bool run_records(const sequence_run_t* s, leat_status_t* out_status) {
 }
 
 static sequence_run_t run_of(leat_execution_t* e) {
+  uint8_t* flags = e->instance->flags;  // NULL in a plan without control flow
   return (sequence_run_t){.execution = e,
                           .plan = e->plan,
                           .tables = &e->plan->sequence,
                           .slots = e->instance->slots,
-                          .flags = e->instance->flags,
-                          .goes_on = e->instance->flags + e->plan->sequence.flag_count};
+                          .flags = flags,
+                          .goes_on = flags ? flags + e->plan->sequence.flag_count : NULL};
 }
 
 // The asynchronous record at |next| has ended.
