@@ -1,9 +1,9 @@
 // Checkpoints whose index is a sound table of arbitrary entries, over arbitrary data. The input is
 // the number of entries, for each u8 key size, u8 value size, key, value, then the data file. The
 // table and the input as a whole are also read as checkpoints of the first version.
-#include "formats/bundle.h"
-#include "formats/checkpoint_v1.h"
-#include "formats/table.h"
+#include "formats/checkpoint/bundle.h"
+#include "formats/checkpoint/checkpoint_v1.h"
+#include "formats/checkpoint/table.h"
 #include "memory_file.h"
 
 typedef struct growing_file_s {

@@ -1,7 +1,7 @@
 // Event files: the bytes as they are, and as the contents of records whose sizes and checksums are
 // right (u8 size, bytes, again).
 #include "base/crc32c.h"
-#include "formats/event.h"
+#include "formats/record/event.h"
 #include "memory_file.h"
 
 static void append_number(leat_string_builder_t* out, uint64_t number, int bytes) {

@@ -5,10 +5,10 @@
 #include <string.h>
 
 #include "base/observer.h"
-#include "formats/decode.h"
-#include "formats/encode.h"
 #include "formats/generated/graph.h"
-#include "formats/text.h"
+#include "formats/wire/decode.h"
+#include "formats/wire/encode.h"
+#include "formats/wire/text.h"
 #include "tensorflow/c/c_api.h"
 
 enum { kMostBytes = 1 << 26, kMostArguments = 8 };

@@ -4,9 +4,9 @@
 #include <string.h>
 
 #include "base/observer.h"
-#include "formats/encode.h"
 #include "formats/generated/graph.h"
-#include "formats/text.h"
+#include "formats/wire/encode.h"
+#include "formats/wire/text.h"
 #include "tensorflow/c/c_api.h"
 
 enum { kMostRuns = 6, kMostBytes = 1 << 26 };

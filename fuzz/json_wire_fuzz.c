@@ -1,9 +1,9 @@
 // JSON as a message: what comes out must be one that the decoder takes.
 #include <stdlib.h>
 
-#include "formats/decode.h"
 #include "formats/generated/graph.h"
-#include "formats/json_wire.h"
+#include "formats/wire/decode.h"
+#include "formats/wire/json_wire.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   leat_string_builder_t bytes;

@@ -1,5 +1,5 @@
 // Records on arbitrary bytes.
-#include "formats/record.h"
+#include "formats/record/record.h"
 #include "memory_file.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {

@@ -1,6 +1,6 @@
 // Tables on arbitrary bytes: as a file, and as a block whose checksum would be right; and Snappy.
-#include "formats/snappy_block.h"
-#include "formats/table.h"
+#include "formats/checkpoint/table.h"
+#include "formats/record/snappy_block.h"
 #include "memory_file.h"
 
 static leat_status_t walk_table(leat_table_t* table) {

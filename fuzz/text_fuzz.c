@@ -1,6 +1,6 @@
 // The text format on arbitrary bytes. What is parsed must print, and parse again.
 #include "formats/generated/meta_graph.h"
-#include "formats/text.h"
+#include "formats/wire/text.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   leat_arena_t arena;

@@ -2,14 +2,14 @@
 // decodes must encode, and decode again to the same bytes.
 #include <stdlib.h>
 
-#include "formats/decode.h"
-#include "formats/encode.h"
 #include "formats/generated/checkpoint.h"
 #include "formats/generated/event.h"
 #include "formats/generated/example.h"
 #include "formats/generated/meta_graph.h"
 #include "formats/generated/run_metadata.h"
-#include "formats/tensor_proto.h"
+#include "formats/wire/decode.h"
+#include "formats/wire/encode.h"
+#include "formats/wire/tensor_proto.h"
 
 static const leat_message_descriptor_t* const descriptors[] = {
     &leat_pb_graph_def_descriptor,        &leat_pb_saved_model_descriptor,

@@ -11,11 +11,11 @@
 #include <string.h>
 
 #include "capi/plugin.h"
-#include "formats/decode.h"
-#include "formats/encode.h"
 #include "formats/generated/api_def.h"
 #include "formats/generated/op_def.h"
-#include "formats/text.h"
+#include "formats/wire/decode.h"
+#include "formats/wire/encode.h"
+#include "formats/wire/text.h"
 
 struct TF_ApiDefMap {
   leat_mutex_t mutex;

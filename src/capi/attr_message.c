@@ -5,9 +5,9 @@
 // buffers made so far are deleted.
 #include "capi/attr_message.h"
 
-#include "formats/decode.h"
-#include "formats/encode.h"
-#include "formats/shape_proto.h"
+#include "formats/wire/decode.h"
+#include "formats/wire/encode.h"
+#include "formats/wire/shape_proto.h"
 #include "graph/attr_proto.h"
 
 leat_status_t leat_capi_attr_decode(leat_string_view_t bytes, leat_graph_storage_t* storage,

@@ -8,9 +8,9 @@
 #include <string.h>
 
 #include "capi/handles.h"
-#include "formats/bundle.h"
-#include "formats/checkpoint_v1.h"
-#include "formats/shape_proto.h"
+#include "formats/checkpoint/bundle.h"
+#include "formats/checkpoint/checkpoint_v1.h"
+#include "formats/wire/shape_proto.h"
 #include "leat/files.h"
 
 typedef struct entry_s {

@@ -15,8 +15,8 @@
 
 #include "base/file_pattern.h"
 #include "capi/handles.h"
-#include "formats/bundle.h"
-#include "formats/text.h"
+#include "formats/checkpoint/bundle.h"
+#include "formats/wire/text.h"
 #include "leat/files.h"
 
 #define STATE_FILE "checkpoint"

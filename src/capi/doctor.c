@@ -8,8 +8,8 @@
 #include "capi/doctor.h"
 #include "capi/handles.h"
 #include "device/cpu/module.h"
-#include "formats/compression.h"
-#include "formats/json.h"
+#include "formats/record/compression.h"
+#include "formats/wire/json.h"
 #include "kernel/registry.h"
 #include "leat/inspect.h"
 

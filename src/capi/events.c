@@ -1,14 +1,14 @@
 // The event writer of leat/files.h, which writes the files that TensorBoard reads
-// (formats/event.h). A handle is the writer itself. Writing to a handle that is NULL, because
-// opening the file failed, is an error and not a crash, so that a program may go on without its
-// log. Histograms are made of the values here; summaries that a graph computed are passed on as
+// (formats/record/event.h). A handle is the writer itself. Writing to a handle that is NULL,
+// because opening the file failed, is an error and not a crash, so that a program may go on without
+// its log. Histograms are made of the values here; summaries that a graph computed are passed on as
 // they are.
 #include <math.h>
 
 #include "capi/handles.h"
-#include "formats/decode.h"
-#include "formats/event.h"
-#include "formats/histogram.h"
+#include "formats/record/event.h"
+#include "formats/record/histogram.h"
+#include "formats/wire/decode.h"
 #include "graph/export.h"
 #include "leat/files.h"
 

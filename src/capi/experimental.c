@@ -10,8 +10,8 @@
 #include <string.h>
 
 #include "capi/plugin.h"
-#include "formats/encode.h"
 #include "formats/generated/config.h"
+#include "formats/wire/encode.h"
 #include "leat/inspect.h"
 
 // ---- Messages -----------------------------------------------------------------------------------

@@ -7,7 +7,7 @@
 #include "graph/export.h"
 
 #include "capi/handles.h"
-#include "formats/encode.h"
+#include "formats/wire/encode.h"
 #include "graph/function_library.h"
 #include "graph/op_def.h"
 

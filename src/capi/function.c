@@ -4,9 +4,9 @@
 // decoded into an arena of its own, so that it stays valid when the graph or the caller's bytes go.
 // The calls below take the lock of the graph that they read or change, and nothing else.
 #include "capi/handles.h"
-#include "formats/decode.h"
-#include "formats/encode.h"
 #include "formats/generated/graph.h"
+#include "formats/wire/decode.h"
+#include "formats/wire/encode.h"
 #include "function/define.h"
 #include "graph/function_library.h"
 #include "graph/graph_functions.h"

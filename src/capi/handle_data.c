@@ -5,9 +5,9 @@
 // graph's arena, because the full types in them stay in use.
 #include "formats/generated/handle_data.h"
 #include "capi/handles.h"
-#include "formats/decode.h"
-#include "formats/encode.h"
-#include "formats/shape_proto.h"
+#include "formats/wire/decode.h"
+#include "formats/wire/encode.h"
+#include "formats/wire/shape_proto.h"
 #include "graph/inference.h"
 #include "graph/storage.h"
 

@@ -11,7 +11,7 @@
 #include "graph/import.h"
 
 #include "capi/handles.h"
-#include "formats/wire.h"
+#include "formats/wire/wire.h"
 
 // ---- Options ------------------------------------------------------------------------------------
 

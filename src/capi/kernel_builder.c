@@ -12,8 +12,8 @@
 
 #include "base/checked.h"
 #include "capi/plugin.h"
-#include "formats/decode.h"
 #include "formats/generated/op_def.h"
+#include "formats/wire/decode.h"
 #include "graph/signature.h"
 
 enum { OP, DEVICE, CONSTRAINTS, LABEL, HOST_MEMORY, TEXTS };

@@ -7,7 +7,7 @@
 
 #include "base/checked.h"
 #include "capi/plugin.h"
-#include "formats/encode.h"
+#include "formats/wire/encode.h"
 #include "graph/attr_proto.h"
 #include "graph/export.h"
 #include "tensorflow/c/kernels_experimental.h"

@@ -8,9 +8,9 @@
 // output may reuse the buffer of an input that nobody reads any more; since the plugin may still
 // ask for that input, both then own the buffer (share_back).
 #include "capi/plugin.h"
-#include "formats/encode.h"
 #include "formats/generated/tensor.h"
-#include "formats/tensor_proto.h"
+#include "formats/wire/encode.h"
+#include "formats/wire/tensor_proto.h"
 #include "kernel/resource.h"
 #include "tensorflow/c/kernels_experimental.h"
 

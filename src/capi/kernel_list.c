@@ -2,8 +2,8 @@
 // constraints and host arguments as short texts ("T: float, double; Tidx: int32"); these are parsed
 // here into the fields of the message. The message is built in an arena, encoded and freed.
 #include "capi/handles.h"
-#include "formats/encode.h"
 #include "formats/generated/op_def.h"
+#include "formats/wire/encode.h"
 #include "kernel/registry.h"
 
 typedef struct lister_s {

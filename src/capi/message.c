@@ -8,8 +8,6 @@
 // is closed. A field that is absent, or a name that does not exist, reads as empty, which lets
 // callers follow long paths without a check at each step.
 #include "capi/handles.h"
-#include "formats/decode.h"
-#include "formats/encode.h"
 #include "formats/generated/checkpoint.h"
 #include "formats/generated/config.h"
 #include "formats/generated/device_attributes.h"
@@ -22,7 +20,9 @@
 #include "formats/generated/run_metadata.h"
 #include "formats/generated/server.h"
 #include "formats/generated/variable.h"
-#include "formats/text.h"
+#include "formats/wire/decode.h"
+#include "formats/wire/encode.h"
+#include "formats/wire/text.h"
 #include "leat/inspect.h"
 
 // The messages that files and buffers consist of; all others are inside these.

@@ -15,8 +15,8 @@
 #include <string.h>
 
 #include "capi/plugin.h"
-#include "formats/encode.h"
 #include "formats/generated/summary.h"
+#include "formats/wire/encode.h"
 
 typedef struct buckets_s {
   size_t count;

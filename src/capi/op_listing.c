@@ -6,7 +6,7 @@
 #include <stdlib.h>
 
 #include "capi/handles.h"
-#include "formats/json.h"
+#include "formats/wire/json.h"
 #include "graph/gradient.h"
 #include "kernel/registry.h"
 #include "leat/inspect.h"

@@ -5,7 +5,7 @@
 // opened for its devices, but nothing runs. If a step is named, only what it needs is placed, as a
 // session would do; otherwise everything is.
 #include "capi/handles.h"
-#include "formats/json.h"
+#include "formats/wire/json.h"
 #include "leat/inspect.h"
 #include "master/simulator.h"
 #include "optimize/pass.h"

@@ -14,7 +14,7 @@
 
 #include "base/library.h"
 #include "base/log.h"
-#include "formats/encode.h"
+#include "formats/wire/encode.h"
 #include "graph/op_def.h"
 #include "tensorflow/c/c_api_experimental.h"
 

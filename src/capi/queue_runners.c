@@ -3,8 +3,8 @@
 // graph into which the MetaGraphDef was imported, and the caller's function gets the operations.
 // The client library (src/client/queue_runner.c) makes runners of them.
 #include "capi/handles.h"
-#include "formats/decode.h"
 #include "formats/generated/queue_runner.h"
+#include "formats/wire/decode.h"
 #include "leat/saved_model.h"
 #include "session/meta_graph.h"
 

@@ -6,10 +6,10 @@
 #include "capi/run_options.h"
 
 #include "capi/cost_graph.h"
-#include "formats/decode.h"
-#include "formats/encode.h"
 #include "formats/generated/config.h"
 #include "formats/generated/step_stats.h"
+#include "formats/wire/decode.h"
+#include "formats/wire/encode.h"
 #include "graph/export.h"
 #include "trace/run_metadata.h"
 

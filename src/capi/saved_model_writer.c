@@ -9,10 +9,10 @@
 // refused, because one would overwrite the other.
 #include "base/file_system.h"
 #include "capi/handles.h"
-#include "formats/encode.h"
 #include "formats/generated/meta_graph.h"
-#include "formats/shape_proto.h"
-#include "formats/wire.h"
+#include "formats/wire/encode.h"
+#include "formats/wire/shape_proto.h"
+#include "formats/wire/wire.h"
 #include "graph/export.h"
 #include "leat/saved_model.h"
 

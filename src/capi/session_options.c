@@ -8,9 +8,9 @@
 #include <string.h>
 
 #include "capi/handles.h"
-#include "formats/decode.h"
 #include "formats/generated/config.h"
 #include "formats/generated/run_metadata.h"
+#include "formats/wire/decode.h"
 #include "leat/inspect.h"
 
 #define MAX_CPU_DEVICES 4096

@@ -1,8 +1,8 @@
 // Tensors that arrive as serialized messages: TensorProto, and resource handles, which a caller
 // feeds as a ResourceHandleProto in the block of a scalar.
 #include "capi/handles.h"
-#include "formats/decode.h"
-#include "formats/tensor_proto.h"
+#include "formats/wire/decode.h"
+#include "formats/wire/tensor_proto.h"
 
 // Makes a resource tensor of the serialized handle |bytes|.
 static leat_status_t decode_handle(leat_string_view_t bytes, leat_tensor_t* out_tensor) {

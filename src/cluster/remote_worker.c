@@ -15,7 +15,7 @@
 
 #include "base/clock.h"
 #include "cluster/worker_message.h"
-#include "formats/decode.h"
+#include "formats/wire/decode.h"
 
 // A pending call, and where the content of its reply goes; pointers that are NULL want nothing.
 typedef struct call_s {

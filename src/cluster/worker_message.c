@@ -9,8 +9,8 @@
 #include "cluster/worker_message.h"
 
 #include "base/observer.h"
-#include "formats/encode.h"
-#include "formats/tensor_proto.h"
+#include "formats/wire/encode.h"
+#include "formats/wire/tensor_proto.h"
 #include "graph/export.h"
 #include "tensor/object.h"
 

@@ -13,7 +13,7 @@
 
 #include "base/clock.h"
 #include "cluster/worker_message.h"
-#include "formats/decode.h"
+#include "formats/wire/decode.h"
 
 typedef struct task_s {
   leat_worker_service_t* service;

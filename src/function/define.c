@@ -17,7 +17,7 @@
 
 #include "base/map.h"
 #include "base/string_builder.h"
-#include "formats/encode.h"
+#include "formats/wire/encode.h"
 #include "graph/attr_proto.h"
 #include "graph/export.h"
 #include "graph/signature.h"

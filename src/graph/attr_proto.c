@@ -12,8 +12,8 @@
 // are.
 #include "graph/attr_proto.h"
 
-#include "formats/shape_proto.h"
-#include "formats/tensor_proto.h"
+#include "formats/wire/shape_proto.h"
+#include "formats/wire/tensor_proto.h"
 #include "graph/storage.h"
 
 // The field numbers of AttrValue's oneof, which is what |value_case| holds.

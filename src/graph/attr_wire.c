@@ -15,9 +15,9 @@
 // byte for byte are read once and shared (the last section).
 #include "graph/attr_wire.h"
 
-#include "formats/decode.h"
-#include "formats/tensor_proto.h"
-#include "formats/wire.h"
+#include "formats/wire/decode.h"
+#include "formats/wire/tensor_proto.h"
+#include "formats/wire/wire.h"
 #include "graph/attr_proto.h"
 #include "graph/storage.h"
 

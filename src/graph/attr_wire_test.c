@@ -3,9 +3,9 @@
 #include "graph/attr_wire.h"
 
 #include "base/test.h"
-#include "formats/decode.h"
-#include "formats/encode.h"
-#include "formats/text.h"
+#include "formats/wire/decode.h"
+#include "formats/wire/encode.h"
+#include "formats/wire/text.h"
 #include "graph/attr_proto.h"
 #include "graph/storage.h"
 

@@ -12,7 +12,7 @@
 
 #include <stdlib.h>
 
-#include "formats/encode.h"
+#include "formats/wire/encode.h"
 #include "graph/attr_proto.h"
 #include "graph/function_library.h"
 

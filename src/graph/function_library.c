@@ -10,8 +10,8 @@
 // insertion, which numbers the functions and makes undoing an import a truncation.
 #include "graph/function_library.h"
 
-#include "formats/decode.h"
-#include "formats/encode.h"
+#include "formats/wire/decode.h"
+#include "formats/wire/encode.h"
 #include "graph/function_op.h"
 
 // A function of the library, in its arena.

@@ -14,7 +14,7 @@
 #define LEAT_GRAPH_GRAPH_FILE_H_
 
 #include "base/string_builder.h"
-#include "formats/wire.h"
+#include "formats/wire/wire.h"
 
 // Smaller files are always read first.
 #define LEAT_GRAPH_FILE_LARGE_BYTES (128 * 1024)

@@ -17,7 +17,7 @@
 #include <stdlib.h>
 
 #include "base/checked.h"
-#include "formats/decode.h"
+#include "formats/wire/decode.h"
 #include "graph/function_library.h"
 #include "graph/graph_functions.h"
 #include "graph/importer.h"

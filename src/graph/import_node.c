@@ -9,7 +9,7 @@
 // those that its "_output_shapes" claims, so that the later node may take over the claim too.
 // Malformed parts of a node show where they are used; a node that fails is decoded as a whole once
 // more, because TensorFlow reports malformed bytes before anything else.
-#include "formats/utf8.h"
+#include "formats/wire/utf8.h"
 #include "graph/attr_proto.h"
 #include "graph/graph_functions.h"
 #include "graph/importer.h"

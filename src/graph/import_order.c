@@ -7,7 +7,7 @@
 //
 //   sources [edge]  -> node of the file, or NOT_IN_FILE (mapped, imported before, closes a loop)
 //   begin, readers  -> for each node of the file, the nodes that wait for it (compressed rows)
-#include "formats/decode.h"
+#include "formats/wire/decode.h"
 #include "graph/importer.h"
 #include "graph/ready_queue.h"
 

@@ -13,9 +13,9 @@
 // the bytes instead and decides whether they are malformed.
 #include "graph/node_def_reader.h"
 
-#include "formats/decode.h"
-#include "formats/utf8.h"
-#include "formats/wire.h"
+#include "formats/wire/decode.h"
+#include "formats/wire/utf8.h"
+#include "formats/wire/wire.h"
 
 // Tags: field number << 3 | wire type.
 enum { NODE_NAME = 0x0a, NODE_OP = 0x12, NODE_INPUT = 0x1a, NODE_DEVICE = 0x22, NODE_ATTR = 0x2a };

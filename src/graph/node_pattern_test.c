@@ -1,9 +1,9 @@
 // Nodes of a file that are written alike: what they share, and what they must not.
 #include "graph/node_pattern.h"
 
-#include "formats/encode.h"
 #include "formats/generated/graph.h"
-#include "formats/text.h"
+#include "formats/wire/encode.h"
+#include "formats/wire/text.h"
 #include "graph/import.h"
 #include "toy_graph/toy_ops.h"
 

@@ -7,7 +7,7 @@
 
 #include <stdlib.h>
 
-#include "formats/encode.h"
+#include "formats/wire/encode.h"
 #include "graph/attr_proto.h"
 
 static leat_status_t arguments_to_def(const leat_op_t* op, const leat_op_argument_t* arguments,

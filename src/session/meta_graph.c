@@ -16,10 +16,10 @@
 // has nothing to be refused for. That keeps the large graph from being decoded twice.
 #include "session/meta_graph.h"
 
-#include "formats/decode.h"
-#include "formats/encode.h"
-#include "formats/text.h"
-#include "formats/wire.h"
+#include "formats/wire/decode.h"
+#include "formats/wire/encode.h"
+#include "formats/wire/text.h"
+#include "formats/wire/wire.h"
 #include "graph/import.h"
 
 // ---- Reading ------------------------------------------------------------------------------------

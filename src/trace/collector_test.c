@@ -3,9 +3,9 @@
 
 #include "base/fault.h"
 #include "base/thread.h"
-#include "formats/decode.h"
 #include "formats/generated/run_metadata.h"
 #include "formats/generated/step_stats.h"
+#include "formats/wire/decode.h"
 #include "session/scene.h"
 #include "trace/run_metadata.h"
 

@@ -7,9 +7,9 @@
 // in the collector's arena and borrows its texts.
 #include "trace/run_metadata.h"
 
-#include "formats/encode.h"
 #include "formats/generated/run_metadata.h"
 #include "formats/generated/step_stats.h"
+#include "formats/wire/encode.h"
 
 typedef struct labels_s {
   leat_trace_inputs_fn_t inputs_of;

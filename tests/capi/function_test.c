@@ -1,8 +1,8 @@
 // TF_Function: parts of graphs as functions, their messages and attributes, functions of a graph.
 // What is expected is what TensorFlow answers.
 #include "capi/function_kit.h"
-#include "formats/decode.h"
 #include "formats/generated/graph.h"
+#include "formats/wire/decode.h"
 
 static TF_Graph* graph;
 static TF_Status* status;

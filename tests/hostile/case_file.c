@@ -3,9 +3,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "formats/encode.h"
 #include "formats/generated/graph.h"
-#include "formats/text.h"
+#include "formats/wire/encode.h"
+#include "formats/wire/text.h"
 
 void case_file_open(const char* name, case_file_t* out_file) {
   char path[1000];

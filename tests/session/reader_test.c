@@ -6,7 +6,7 @@
 
 #include "base/clock.h"
 #include "base/thread.h"
-#include "formats/compression.h"
+#include "formats/record/compression.h"
 #include "formats/test_directory.h"
 #include "session/scene.h"
 

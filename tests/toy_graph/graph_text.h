@@ -2,9 +2,9 @@
 #ifndef LEAT_TESTS_TOY_GRAPH_GRAPH_TEXT_H_
 #define LEAT_TESTS_TOY_GRAPH_GRAPH_TEXT_H_
 
-#include "formats/encode.h"
 #include "formats/generated/graph.h"
-#include "formats/text.h"
+#include "formats/wire/encode.h"
+#include "formats/wire/text.h"
 #include "toy_graph/toy_ops.h"
 
 // Appends the encoded bytes of |text|: messages that stand in a row are one.

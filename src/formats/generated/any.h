@@ -3,7 +3,7 @@
 #ifndef LEAT_FORMATS_GENERATED_ANY_H_
 #define LEAT_FORMATS_GENERATED_ANY_H_
 
-#include "formats/message.h"
+#include "formats/wire/message.h"
 
 typedef struct leat_pb_any_s leat_pb_any_t;
 typedef struct leat_pb_bool_value_s leat_pb_bool_value_t;

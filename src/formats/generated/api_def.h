@@ -4,7 +4,7 @@
 #define LEAT_FORMATS_GENERATED_API_DEF_H_
 
 #include "formats/generated/attr_value.h"
-#include "formats/message.h"
+#include "formats/wire/message.h"
 
 enum leat_pb_api_def_visibility_e {
   LEAT_PB_API_DEF_VISIBILITY_DEFAULT_VISIBILITY = 0,

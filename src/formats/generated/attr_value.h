@@ -5,7 +5,7 @@
 
 #include "formats/generated/tensor.h"
 #include "formats/generated/types.h"
-#include "formats/message.h"
+#include "formats/wire/message.h"
 
 typedef struct leat_pb_attr_value_list_value_s leat_pb_attr_value_list_value_t;
 typedef struct leat_pb_attr_value_s leat_pb_attr_value_t;

@@ -6,7 +6,7 @@
 #include "formats/generated/graph.h"
 #include "formats/generated/tensor.h"
 #include "formats/generated/types.h"
-#include "formats/message.h"
+#include "formats/wire/message.h"
 
 enum leat_pb_bundle_header_proto_endianness_e {
   LEAT_PB_BUNDLE_HEADER_PROTO_ENDIANNESS_LITTLE = 0,

@@ -3,7 +3,7 @@
 #ifndef LEAT_FORMATS_GENERATED_CLUSTER_H_
 #define LEAT_FORMATS_GENERATED_CLUSTER_H_
 
-#include "formats/message.h"
+#include "formats/wire/message.h"
 
 typedef struct leat_pb_job_def_s leat_pb_job_def_t;
 typedef struct leat_pb_cluster_def_s leat_pb_cluster_def_t;

@@ -6,7 +6,7 @@
 #include "formats/generated/cluster.h"
 #include "formats/generated/gpu_options.h"
 #include "formats/generated/rewriter_config.h"
-#include "formats/message.h"
+#include "formats/wire/message.h"
 
 enum leat_pb_optimizer_options_level_e {
   LEAT_PB_OPTIMIZER_OPTIONS_LEVEL_L1 = 0,

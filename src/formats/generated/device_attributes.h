@@ -3,7 +3,7 @@
 #ifndef LEAT_FORMATS_GENERATED_DEVICE_ATTRIBUTES_H_
 #define LEAT_FORMATS_GENERATED_DEVICE_ATTRIBUTES_H_
 
-#include "formats/message.h"
+#include "formats/wire/message.h"
 
 typedef struct leat_pb_interconnect_link_s leat_pb_interconnect_link_t;
 typedef struct leat_pb_local_links_s leat_pb_local_links_t;

@@ -4,7 +4,7 @@
 #define LEAT_FORMATS_GENERATED_EVENT_H_
 
 #include "formats/generated/summary.h"
-#include "formats/message.h"
+#include "formats/wire/message.h"
 
 enum leat_pb_log_message_level_e {
   LEAT_PB_LOG_MESSAGE_LEVEL_UNKNOWN = 0,

@@ -3,7 +3,7 @@
 #ifndef LEAT_FORMATS_GENERATED_EXAMPLE_H_
 #define LEAT_FORMATS_GENERATED_EXAMPLE_H_
 
-#include "formats/message.h"
+#include "formats/wire/message.h"
 
 typedef struct leat_pb_bytes_list_s leat_pb_bytes_list_t;
 typedef struct leat_pb_float_list_message_s leat_pb_float_list_message_t;

@@ -3,7 +3,7 @@
 #ifndef LEAT_FORMATS_GENERATED_GPU_OPTIONS_H_
 #define LEAT_FORMATS_GENERATED_GPU_OPTIONS_H_
 
-#include "formats/message.h"
+#include "formats/wire/message.h"
 
 typedef struct leat_pb_gpu_options_experimental_virtual_devices_s
     leat_pb_gpu_options_experimental_virtual_devices_t;

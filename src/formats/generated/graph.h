@@ -6,7 +6,7 @@
 #include "formats/generated/attr_value.h"
 #include "formats/generated/op_def.h"
 #include "formats/generated/types.h"
-#include "formats/message.h"
+#include "formats/wire/message.h"
 
 typedef struct leat_pb_version_def_s leat_pb_version_def_t;
 typedef struct leat_pb_node_def_experimental_debug_info_s

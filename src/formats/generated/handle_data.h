@@ -5,7 +5,7 @@
 
 #include "formats/generated/tensor.h"
 #include "formats/generated/types.h"
-#include "formats/message.h"
+#include "formats/wire/message.h"
 
 typedef struct leat_pb_handle_shape_and_type_s leat_pb_handle_shape_and_type_t;
 typedef struct leat_pb_handle_data_s leat_pb_handle_data_t;

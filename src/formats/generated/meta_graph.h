@@ -10,7 +10,7 @@
 #include "formats/generated/structured_value.h"
 #include "formats/generated/tensor.h"
 #include "formats/generated/types.h"
-#include "formats/message.h"
+#include "formats/wire/message.h"
 
 enum leat_pb_saver_def_checkpoint_format_version_e {
   LEAT_PB_SAVER_DEF_CHECKPOINT_FORMAT_VERSION_LEGACY = 0,

@@ -9,7 +9,7 @@
 #include "formats/generated/tensor.h"
 #include "formats/generated/types.h"
 #include "formats/generated/variable.h"
-#include "formats/message.h"
+#include "formats/wire/message.h"
 
 enum leat_pb_function_spec_jit_compile_e {
   LEAT_PB_FUNCTION_SPEC_JIT_COMPILE_DEFAULT = 0,

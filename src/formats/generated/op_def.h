@@ -6,7 +6,7 @@
 #include "formats/generated/attr_value.h"
 #include "formats/generated/tensor.h"
 #include "formats/generated/types.h"
-#include "formats/message.h"
+#include "formats/wire/message.h"
 
 typedef struct leat_pb_op_def_arg_def_s leat_pb_op_def_arg_def_t;
 typedef struct leat_pb_op_def_attr_def_s leat_pb_op_def_attr_def_t;

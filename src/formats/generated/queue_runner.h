@@ -3,7 +3,7 @@
 #ifndef LEAT_FORMATS_GENERATED_QUEUE_RUNNER_H_
 #define LEAT_FORMATS_GENERATED_QUEUE_RUNNER_H_
 
-#include "formats/message.h"
+#include "formats/wire/message.h"
 
 typedef struct leat_pb_queue_runner_def_s leat_pb_queue_runner_def_t;
 

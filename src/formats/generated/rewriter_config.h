@@ -4,7 +4,7 @@
 #define LEAT_FORMATS_GENERATED_REWRITER_CONFIG_H_
 
 #include "formats/generated/attr_value.h"
-#include "formats/message.h"
+#include "formats/wire/message.h"
 
 enum leat_pb_verifier_config_toggle_e {
   LEAT_PB_VERIFIER_CONFIG_TOGGLE_DEFAULT = 0,

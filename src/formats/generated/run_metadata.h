@@ -6,7 +6,7 @@
 #include "formats/generated/config.h"
 #include "formats/generated/graph.h"
 #include "formats/generated/step_stats.h"
-#include "formats/message.h"
+#include "formats/wire/message.h"
 
 typedef struct leat_pb_run_metadata_function_graphs_s leat_pb_run_metadata_function_graphs_t;
 typedef struct leat_pb_run_metadata_s leat_pb_run_metadata_t;

@@ -5,7 +5,7 @@
 
 #include "formats/generated/cluster.h"
 #include "formats/generated/config.h"
-#include "formats/message.h"
+#include "formats/wire/message.h"
 
 typedef struct leat_pb_server_def_s leat_pb_server_def_t;
 

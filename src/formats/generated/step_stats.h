@@ -5,7 +5,7 @@
 
 #include "formats/generated/tensor.h"
 #include "formats/generated/types.h"
-#include "formats/message.h"
+#include "formats/wire/message.h"
 
 typedef struct leat_pb_allocation_description_s leat_pb_allocation_description_t;
 typedef struct leat_pb_tensor_description_s leat_pb_tensor_description_t;

@@ -5,7 +5,7 @@
 
 #include "formats/generated/tensor.h"
 #include "formats/generated/types.h"
-#include "formats/message.h"
+#include "formats/wire/message.h"
 
 enum leat_pb_type_spec_proto_type_spec_class_e {
   LEAT_PB_TYPE_SPEC_PROTO_TYPE_SPEC_CLASS_UNKNOWN = 0,

@@ -4,7 +4,7 @@
 #define LEAT_FORMATS_GENERATED_SUMMARY_H_
 
 #include "formats/generated/tensor.h"
-#include "formats/message.h"
+#include "formats/wire/message.h"
 
 enum leat_pb_data_class_e {
   LEAT_PB_DATA_CLASS_DATA_CLASS_UNKNOWN = 0,

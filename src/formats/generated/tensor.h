@@ -4,7 +4,7 @@
 #define LEAT_FORMATS_GENERATED_TENSOR_H_
 
 #include "formats/generated/types.h"
-#include "formats/message.h"
+#include "formats/wire/message.h"
 
 typedef struct leat_pb_tensor_shape_proto_dim_s leat_pb_tensor_shape_proto_dim_t;
 typedef struct leat_pb_tensor_shape_proto_s leat_pb_tensor_shape_proto_t;

@@ -3,7 +3,7 @@
 #ifndef LEAT_FORMATS_GENERATED_TYPES_H_
 #define LEAT_FORMATS_GENERATED_TYPES_H_
 
-#include "formats/message.h"
+#include "formats/wire/message.h"
 
 enum leat_pb_data_type_e {
   LEAT_PB_DATA_TYPE_DT_INVALID = 0,

@@ -3,7 +3,7 @@
 #ifndef LEAT_FORMATS_GENERATED_VARIABLE_H_
 #define LEAT_FORMATS_GENERATED_VARIABLE_H_
 
-#include "formats/message.h"
+#include "formats/wire/message.h"
 
 enum leat_pb_variable_synchronization_e {
   LEAT_PB_VARIABLE_SYNCHRONIZATION_VARIABLE_SYNCHRONIZATION_AUTO = 0,

@@ -4,7 +4,7 @@
 #define LEAT_FORMATS_GENERATED_WORKER_H_
 
 #include "formats/generated/tensor.h"
-#include "formats/message.h"
+#include "formats/wire/message.h"
 
 typedef struct leat_pb_worker_value_s leat_pb_worker_value_t;
 typedef struct leat_pb_register_partition_s leat_pb_register_partition_t;

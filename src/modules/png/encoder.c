@@ -5,7 +5,7 @@
 #include <setjmp.h>
 #include <zlib.h>
 
-#include "formats/png_module.h"
+#include "formats/media/png_module.h"
 
 typedef struct sink_s {
   leat_png_write_fn_t write;

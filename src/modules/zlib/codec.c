@@ -1,6 +1,6 @@
 // The zlib module's table of functions: zlib's deflate and inflate as codecs
-// (formats/compression.h), for the formats ZLIB and GZIP. Compression level, memory level and
-// window are TensorFlow's, so that the bytes are those that TensorFlow writes. A codec is a
+// (formats/record/compression.h), for the formats ZLIB and GZIP. Compression level, memory level
+// and window are TensorFlow's, so that the bytes are those that TensorFlow writes. A codec is a
 // z_stream; each step gives it the caller's buffers and takes back how far it came, so that no data
 // are copied here. A gzip file may consist of several members one after the other: at the end of
 // one the stream is reset for the next, so that the end of the data is where the caller's bytes
@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <zlib.h>
 
-#include "formats/zlib_module.h"
+#include "formats/record/zlib_module.h"
 
 // adding 16 to the window's bits selects the gzip format
 enum { MEMORY_LEVEL = 9, GZIP_WINDOW = MAX_WBITS + 16 };

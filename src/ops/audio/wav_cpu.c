@@ -1,7 +1,7 @@
-// CPU kernels of DecodeWav and EncodeWav. The file format is read and written by formats/wav.h; the
-// kernels fit the samples to the shape that the node asks for.
+// CPU kernels of DecodeWav and EncodeWav. The file format is read and written by
+// formats/media/wav.h; the kernels fit the samples to the shape that the node asks for.
 #include "base/checked.h"
-#include "formats/wav.h"
+#include "formats/media/wav.h"
 #include "ops/kernel_rows.h"
 
 typedef struct wanted_s {

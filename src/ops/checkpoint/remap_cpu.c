@@ -16,8 +16,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "formats/bundle.h"
-#include "formats/shape_proto.h"
+#include "formats/checkpoint/bundle.h"
+#include "formats/wire/shape_proto.h"
 #include "ops/kernel_rows.h"
 #include "ops/lookup/key_rows_cpu.h"
 

@@ -1,7 +1,7 @@
 // The ops that read tensors of a checkpoint by name, whole or as a slice. Where a constant input
 // states the slice, as "4 5 -:0,3" (the whole shape, then start and length for each dimension), the
 // output's shape is known before the checkpoint is opened.
-#include "formats/tensor_slice.h"
+#include "formats/checkpoint/tensor_slice.h"
 #include "graph/gradient.h"
 #include "graph/inference.h"
 #include "ops/op_rows.h"

@@ -6,9 +6,9 @@
 // whole shape are compared with what the node wants, so that a wrong checkpoint fails before any
 // memory is spent on it.
 #include "base/sync.h"
-#include "formats/bundle.h"
-#include "formats/checkpoint_v1.h"
-#include "formats/shape_proto.h"
+#include "formats/checkpoint/bundle.h"
+#include "formats/checkpoint/checkpoint_v1.h"
+#include "formats/wire/shape_proto.h"
 #include "ops/checkpoint/slice_cpu.h"
 #include "ops/kernel_rows.h"
 

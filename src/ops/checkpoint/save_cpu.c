@@ -4,8 +4,8 @@
 // order of the inputs, and a checkpoint counts as written only when finishing succeeds; on failure
 // the writer is freed without finishing. A slice is part of a larger variable, whose other parts
 // other nodes save.
-#include "formats/bundle.h"
-#include "formats/checkpoint_v1_writer.h"
+#include "formats/checkpoint/bundle.h"
+#include "formats/checkpoint/checkpoint_v1_writer.h"
 #include "ops/checkpoint/slice_cpu.h"
 #include "ops/kernel_rows.h"
 

@@ -4,7 +4,7 @@
 // the shards' directories empty, which are deleted where the attribute asks for it.
 #include <string.h>
 
-#include "formats/bundle.h"
+#include "formats/checkpoint/bundle.h"
 #include "formats/path.h"
 #include "ops/kernel_rows.h"
 

@@ -3,7 +3,7 @@
 #ifndef LEAT_OPS_CHECKPOINT_SLICE_CPU_H_
 #define LEAT_OPS_CHECKPOINT_SLICE_CPU_H_
 
-#include "formats/tensor_slice.h"
+#include "formats/checkpoint/tensor_slice.h"
 #include "kernel/kernel.h"
 
 typedef struct leat_slice_spec_s {

@@ -1,7 +1,7 @@
 // Kernels of the datasets whose elements are scalar strings read from files: the lines of text
-// files, the records of TFRecord files (formats/record.h), and records of a fixed length. The files
-// are read one after the other, as a stream through the library's file system; each may be
-// compressed with ZLIB or GZIP.
+// files, the records of TFRecord files (formats/record/record.h), and records of a fixed length.
+// The files are read one after the other, as a stream through the library's file system; each may
+// be compressed with ZLIB or GZIP.
 //
 // The kinds differ in one function, read_t: it opens the file when none is open and gives the next
 // record. files_next does the rest. At the end of a file it closes it and goes to the next one.
@@ -9,9 +9,9 @@
 // failure are reported once, and the next call goes on with the next file; any other failure, such
 // as a file that does not exist, is reported again by every call.
 #include "base/string_builder.h"
-#include "formats/byte_reader.h"
-#include "formats/compression.h"
-#include "formats/file_stream.h"
+#include "formats/record/byte_reader.h"
+#include "formats/record/compression.h"
+#include "formats/record/file_stream.h"
 #include "ops/dataset/dataset_cpu.h"
 #include "ops/kernel_rows.h"
 

@@ -1,6 +1,6 @@
 // What files hold, one after the other, and what happens where they are not as they must be.
 #include "dataset/pipeline.h"
-#include "formats/record.h"
+#include "formats/record/record.h"
 #include "formats/test_directory.h"
 
 static leat_output_t write_file(pipeline_t* p, const char* name, leat_string_view_t bytes) {

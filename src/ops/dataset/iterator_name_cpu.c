@@ -5,9 +5,9 @@
 // handle of it looks the iterator up and fails when it does not exist, is on another device, or has
 // other types than the node declares. Whoever has the string can reach the iterator, so that
 // nothing in it is trusted but the name.
-#include "formats/decode.h"
-#include "formats/encode.h"
 #include "formats/generated/tensor.h"
+#include "formats/wire/decode.h"
+#include "formats/wire/encode.h"
 #include "ops/dataset/iterator_cpu.h"
 #include "ops/kernel_rows.h"
 

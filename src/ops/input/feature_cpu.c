@@ -11,7 +11,7 @@
 
 #include <string.h>
 
-#include "formats/wire.h"
+#include "formats/wire/wire.h"
 #include "tensor/dtype.h"
 #include "tensor/tensor.h"
 

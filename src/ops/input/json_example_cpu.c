@@ -1,7 +1,7 @@
 // The kernel of DecodeJSONExample: each string is an Example in protocol buffers' JSON mapping, and
 // becomes the same message in wire format.
 #include "formats/generated/example.h"
-#include "formats/json_wire.h"
+#include "formats/wire/json_wire.h"
 #include "ops/kernel_rows.h"
 
 static leat_status_t decode_all(const leat_tensor_t* input, leat_tensor_t* output,

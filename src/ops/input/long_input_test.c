@@ -9,7 +9,7 @@
 
 #include "base/string_builder.h"
 #include "dataset/pipeline.h"
-#include "formats/record.h"
+#include "formats/record/record.h"
 #include "formats/test_directory.h"
 
 enum { kLongest = (1 << 20) + 3 };

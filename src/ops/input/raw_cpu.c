@@ -9,7 +9,7 @@
 // LEAT_COMPRESSION_MAX_BYTES bytes, so that a small input cannot use up the memory.
 #include <string.h>
 
-#include "formats/compression.h"
+#include "formats/record/compression.h"
 #include "ops/kernel_rows.h"
 
 typedef struct order_s {

@@ -15,9 +15,9 @@
 
 #include <inttypes.h>
 
-#include "formats/byte_reader.h"
-#include "formats/compression.h"
-#include "formats/file_stream.h"
+#include "formats/record/byte_reader.h"
+#include "formats/record/compression.h"
+#include "formats/record/file_stream.h"
 #include "ops/kernel_rows.h"
 
 // The state of a kernel that makes readers: the name of the reader, and its options.

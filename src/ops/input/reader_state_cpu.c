@@ -5,8 +5,8 @@
 // the other's. A state can only be saved between the records of kinds whose work units have a
 // single record, and only a state between two work units can be restored. As in TensorFlow, such a
 // state may claim more work units finished than begun.
-#include "formats/encode.h"
-#include "formats/wire.h"
+#include "formats/wire/encode.h"
+#include "formats/wire/wire.h"
 #include "ops/input/reader_cpu.h"
 
 static void end_work(leat_reader_resource_t* reader) {

@@ -3,10 +3,10 @@
 // bytes of the tensor (tensor_content), which is the smallest and fastest form. Strings are written
 // as a list, or packed into tensor_content where the caller wants TensorFlow's packed form.
 // Resources and variants have no bytes of their own and go through leat_tensor_to_proto.
-#include "formats/decode.h"
-#include "formats/encode.h"
-#include "formats/shape_proto.h"
-#include "formats/tensor_proto.h"
+#include "formats/wire/decode.h"
+#include "formats/wire/encode.h"
+#include "formats/wire/shape_proto.h"
+#include "formats/wire/tensor_proto.h"
 #include "ops/input/serialized_tensor_cpu.h"
 #include "ops/kernel_rows.h"
 

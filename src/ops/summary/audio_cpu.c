@@ -6,7 +6,7 @@
 #include <math.h>
 
 #include "base/checked.h"
-#include "formats/wav.h"
+#include "formats/media/wav.h"
 #include "ops/kernel_rows.h"
 #include "ops/summary/message_cpu.h"
 

@@ -13,7 +13,7 @@
 
 #include "base/checked.h"
 #include "device/cpu/half.h"
-#include "formats/png.h"
+#include "formats/media/png.h"
 #include "ops/kernel_rows.h"
 #include "ops/summary/message_cpu.h"
 

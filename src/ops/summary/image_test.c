@@ -1,4 +1,5 @@
-// Summaries of images and sound. (What the files hold: formats/png_test.c, formats/wav_test.c.)
+// Summaries of images and sound. (What the files hold: formats/media/png_test.c,
+// formats/media/wav_test.c.)
 #include "op_harness/op_harness.h"
 
 #define TAG LEAT_TEXTS(LEAT_SCALAR_DIMS, "i")

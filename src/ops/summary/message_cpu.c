@@ -1,7 +1,7 @@
 // Summary messages as the output of a kernel (message_cpu.h).
 #include "ops/summary/message_cpu.h"
 
-#include "formats/encode.h"
+#include "formats/wire/encode.h"
 
 leat_status_t leat_summary_set_text(leat_kernel_context_t* c, leat_string_builder_t* text) {
   leat_shape_t scalar = leat_shape_scalar();

@@ -13,11 +13,11 @@
 
 #include "base/map.h"
 #include "device/cpu/half.h"
-#include "formats/decode.h"
 #include "formats/generated/summary.h"
-#include "formats/histogram.h"
-#include "formats/shape_proto.h"
-#include "formats/tensor_proto.h"
+#include "formats/record/histogram.h"
+#include "formats/wire/decode.h"
+#include "formats/wire/shape_proto.h"
+#include "formats/wire/tensor_proto.h"
 #include "ops/kernel_rows.h"
 #include "ops/summary/message_cpu.h"
 

@@ -1,0 +1,34 @@
+// The index of a bundle that is being made: entries by key, and writing them.
+#ifndef LEAT_FORMATS_CHECKPOINT_BUNDLE_INDEX_H_
+#define LEAT_FORMATS_CHECKPOINT_BUNDLE_INDEX_H_
+
+#include "base/map.h"
+#include "formats/checkpoint/bundle.h"
+
+typedef struct leat_bundle_index_item_s {
+  leat_string_view_t key;
+  leat_pb_bundle_entry_proto_t entry;
+} leat_bundle_index_item_t;
+
+typedef struct leat_bundle_index_s {
+  leat_arena_t arena;  // of keys and of what entries point at
+  leat_string_map_t index_by_key;
+  leat_bundle_index_item_t* items;
+  size_t count;
+  size_t capacity;
+} leat_bundle_index_t;
+
+void leat_bundle_index_initialize(leat_allocator_t* allocator, leat_bundle_index_t* out_index);
+void leat_bundle_index_deinitialize(leat_bundle_index_t* index);
+// The entry of |key|, added when there is none (|*out_added|). Valid until the next one is added.
+LEAT_MUST_USE leat_status_t leat_bundle_index_get(leat_bundle_index_t* index,
+                                                  leat_string_view_t key,
+                                                  leat_pb_bundle_entry_proto_t** out_entry,
+                                                  bool* out_added);
+// Writes the table of the index to |path| and syncs it. The header states |shard_count|; the shards
+// that entries name are counted from |first_shard| on.
+LEAT_MUST_USE leat_status_t leat_bundle_index_write(leat_bundle_index_t* index,
+                                                    leat_file_system_t* fs, const char* path,
+                                                    int first_shard, int shard_count);
+
+#endif  // LEAT_FORMATS_CHECKPOINT_BUNDLE_INDEX_H_

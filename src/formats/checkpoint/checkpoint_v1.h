@@ -1,0 +1,35 @@
+// Checkpoints of the first version, read only: one table a shard. The empty key holds the names,
+// dtypes, whole shapes and slices of the shard's tensors; each slice has a key of its own.
+#ifndef LEAT_FORMATS_CHECKPOINT_CHECKPOINT_V1_H_
+#define LEAT_FORMATS_CHECKPOINT_CHECKPOINT_V1_H_
+
+#include "base/file_system.h"
+#include "formats/checkpoint/tensor_slice.h"
+#include "tensor/tensor.h"
+
+// A reader that was opened may be used by several threads.
+typedef struct leat_checkpoint_v1_s leat_checkpoint_v1_t;
+
+// |pattern| matches the shards' files (a path without wildcards is one). NOT_FOUND when none does,
+// DATA_LOSS when they are not sound tables or contradict each other.
+LEAT_MUST_USE leat_status_t leat_checkpoint_v1_open(leat_file_system_t* fs, const char* pattern,
+                                                    leat_allocator_t* allocator,
+                                                    leat_checkpoint_v1_t** out_checkpoint);
+void leat_checkpoint_v1_free(leat_checkpoint_v1_t* checkpoint);  // NULL is allowed
+
+size_t leat_checkpoint_v1_count(const leat_checkpoint_v1_t* checkpoint);
+// Tensor |index|, in the order of the files. Borrowed.
+void leat_checkpoint_v1_get(const leat_checkpoint_v1_t* checkpoint, size_t index,
+                            leat_string_view_t* out_name, int* out_dtype,
+                            const leat_shape_t** out_shape);
+bool leat_checkpoint_v1_find(const leat_checkpoint_v1_t* checkpoint, leat_string_view_t name,
+                             size_t* out_index);
+// |slice| of the tensor |name| (NULL: all of it). NOT_FOUND when there is none, INVALID_ARGUMENT
+// when what is stored does not cover the slice.
+LEAT_MUST_USE leat_status_t leat_checkpoint_v1_read(const leat_checkpoint_v1_t* checkpoint,
+                                                    leat_string_view_t name,
+                                                    const leat_tensor_slice_t* slice,
+                                                    leat_buffer_source_t* source,
+                                                    leat_tensor_t* out_tensor);
+
+#endif  // LEAT_FORMATS_CHECKPOINT_CHECKPOINT_V1_H_

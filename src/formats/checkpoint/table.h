@@ -1,0 +1,71 @@
+// Sorted tables of byte strings in a file, in LevelDB's format: checkpoints and their indexes.
+//
+//   data block*, metaindex block, index block, footer
+//   block      bytes, u8 how they are compressed (0: not, 1: Snappy), u32 masked crc32c of both
+//   index      key >= the last of a data block -> handle of it (varint offset, varint size)
+//   footer     handles of metaindex and index, zeros up to 40 bytes, u64 magic
+//
+// A table that was opened does not change and may be read by several threads, each with a cursor of
+// its own. What is read of a file is checked: DATA_LOSS, never a crash.
+#ifndef LEAT_FORMATS_CHECKPOINT_TABLE_H_
+#define LEAT_FORMATS_CHECKPOINT_TABLE_H_
+
+#include "base/arena.h"
+#include "base/file_system.h"
+#include "formats/checkpoint/table_block.h"
+
+typedef struct leat_table_s leat_table_t;
+
+// Reads the index; the file stays open until the table is freed.
+LEAT_MUST_USE leat_status_t leat_table_open(leat_file_system_t* fs, const char* path,
+                                            leat_allocator_t* allocator, leat_table_t** out_table);
+void leat_table_free(leat_table_t* table);  // NULL is allowed
+
+// Key and value are valid until the cursor moves.
+typedef struct leat_table_cursor_s {
+  const leat_table_t* table;
+  bool is_valid;
+  leat_string_view_t key;
+  leat_string_view_t value;
+  leat_table_block_cursor_t index;
+  leat_table_block_cursor_t entries;
+  char* block;  // of |entries|
+} leat_table_cursor_t;
+
+LEAT_MUST_USE leat_status_t leat_table_cursor_initialize(const leat_table_t* table,
+                                                         leat_table_cursor_t* out_cursor);
+void leat_table_cursor_deinitialize(leat_table_cursor_t* cursor);
+// To the first entry whose key is >= |key| (the empty key: to the first entry); none: not valid.
+LEAT_MUST_USE leat_status_t leat_table_cursor_seek(leat_table_cursor_t* cursor,
+                                                   leat_string_view_t key);
+LEAT_MUST_USE leat_status_t leat_table_cursor_next(leat_table_cursor_t* cursor);
+
+// The value of |key|, copied into |arena|; NOT_FOUND when there is none.
+LEAT_MUST_USE leat_status_t leat_table_find(const leat_table_t* table, leat_string_view_t key,
+                                            leat_arena_t* arena, leat_string_view_t* out_value);
+
+// Writes a table at the end of |file| (borrowed), uncompressed.
+typedef struct leat_table_writer_s {
+  leat_file_t* file;
+  uint64_t offset;
+  size_t block_size;
+  leat_table_block_builder_t entries;
+  leat_table_block_builder_t index;
+  leat_string_builder_t last_key;
+  bool has_key;
+} leat_table_writer_t;
+
+#define LEAT_TABLE_BLOCK_SIZE (256 * 1024)  // TensorFlow's
+
+// |file| is empty; |block_size| 0 takes LEAT_TABLE_BLOCK_SIZE.
+void leat_table_writer_initialize(leat_file_t* file, size_t block_size,
+                                  leat_allocator_t* allocator, leat_table_writer_t* out_writer);
+void leat_table_writer_deinitialize(leat_table_writer_t* writer);
+// Keys must come in byte order, each once (INVALID_ARGUMENT).
+LEAT_MUST_USE leat_status_t leat_table_writer_add(leat_table_writer_t* writer,
+                                                  leat_string_view_t key,
+                                                  leat_string_view_t value);
+// Writes what is left, index and footer. Nothing may be added after.
+LEAT_MUST_USE leat_status_t leat_table_writer_finish(leat_table_writer_t* writer);
+
+#endif  // LEAT_FORMATS_CHECKPOINT_TABLE_H_

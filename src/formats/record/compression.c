@@ -1,0 +1,196 @@
+// Streams over the codecs of the module zlib. A codec keeps no bytes of ours: each stream has one
+// buffer of compressed bytes between its codec and the source or file below.
+#include "formats/record/compression.h"
+
+#include "base/module.h"
+
+enum { BUFFER_BYTES = 64 * 1024 };
+
+static leat_module_t zlib = {
+    .name = "zlib", .struct_size = sizeof(leat_zlib_module_t), .package = "zlib1g"};
+
+const leat_zlib_module_t* leat_compression_module(void) {
+  const void* table;
+  leat_status_free(leat_module_load(&zlib, &table));
+  return table;
+}
+
+bool leat_compression_from_name(leat_string_view_t name, leat_compression_t* out_compression) {
+  *out_compression = LEAT_COMPRESSION_NONE;
+  if (leat_string_view_equals(name, "ZLIB")) *out_compression = LEAT_COMPRESSION_ZLIB;
+  if (leat_string_view_equals(name, "GZIP")) *out_compression = LEAT_COMPRESSION_GZIP;
+  return name.size == 0 || *out_compression != LEAT_COMPRESSION_NONE;
+}
+
+static leat_status_t fail(int code, const char* verb) {
+  return leat_make_status((leat_status_code_t)code, "%s failed: %s", verb,
+                          code == LEAT_DATA_LOSS ? "the compressed bytes are damaged"
+                                                 : "zlib has too little memory");
+}
+
+// ---- Reading ------------------------------------------------------------------------------------
+
+struct leat_decompressor_s {
+  leat_record_source_t base;  // first, so that it can be cast back
+  leat_allocator_t* allocator;
+  leat_record_source_t* compressed;
+  const leat_zlib_module_t* module;
+  leat_codec_t* codec;
+  uint64_t left;  // how many bytes may yet come out
+  size_t begin, end;  // what is left in |buffer|
+  bool source_ended, ended;
+  char buffer[BUFFER_BYTES];
+};
+
+static leat_status_t refill(leat_decompressor_t* d) {
+  if (d->begin < d->end || d->source_ended) return leat_ok_status();
+  d->begin = d->end = 0;
+  LEAT_RETURN_IF_ERROR(d->compressed->read(d->compressed, d->buffer, sizeof d->buffer, &d->end));
+  d->source_ended = d->end == 0;
+  return leat_ok_status();
+}
+
+static leat_status_t decompress(leat_record_source_t* self, void* data, size_t size,
+                                size_t* out_read) {
+  leat_decompressor_t* d = (leat_decompressor_t*)self;
+  for (*out_read = 0; *out_read < size && !d->ended;) {
+    LEAT_RETURN_IF_ERROR(refill(d));
+    leat_codec_buffers_t b = {d->buffer + d->begin, d->end - d->begin, (char*)data + *out_read,
+                              size - *out_read};
+    size_t took = b.from_size, gave = b.to_size;
+    int code = d->module->step(d->codec, LEAT_CODEC_RUN, &b, &d->ended);
+    if (code) return fail(code, "Decompressing");
+    took -= b.from_size;
+    gave -= b.to_size;
+    d->begin += took;
+    *out_read += gave;
+    if (gave > d->left) {
+      return leat_make_status(LEAT_RESOURCE_EXHAUSTED,
+                              "Decompressing failed: the bytes stand for more than the limit");
+    }
+    d->left -= gave;
+    if (took + gave == 0 && d->source_ended) break;  // cut short
+  }
+  return leat_ok_status();
+}
+
+leat_status_t leat_decompressor_create(leat_record_source_t* compressed,
+                                       leat_compression_t format, uint64_t max_bytes,
+                                       leat_allocator_t* allocator,
+                                       leat_decompressor_t** out_decompressor) {
+  leat_decompressor_t* d;
+  const void* table;
+  LEAT_RETURN_IF_ERROR(leat_module_load(&zlib, &table));
+  LEAT_RETURN_IF_ERROR(
+      leat_allocator_allocate_uninitialized(allocator, 16, sizeof *d, (void**)&d));
+  d->base.read = decompress;
+  d->allocator = allocator;
+  d->compressed = compressed;
+  d->module = table;
+  d->left = max_bytes ? max_bytes : UINT64_MAX;
+  d->begin = d->end = 0;
+  d->source_ended = d->ended = false;
+  int code = d->module->decompressor_create(format, &d->codec);
+  if (code) {
+    leat_allocator_free(allocator, d);
+    return fail(code, "Decompressing");
+  }
+  *out_decompressor = d;
+  return leat_ok_status();
+}
+
+void leat_decompressor_free(leat_decompressor_t* d) {
+  if (!d) return;
+  d->module->destroy(d->codec);
+  leat_allocator_free(d->allocator, d);
+}
+
+leat_record_source_t* leat_decompressor_source(leat_decompressor_t* d) { return &d->base; }
+
+// ---- Writing ------------------------------------------------------------------------------------
+
+typedef struct compressed_file_s {
+  leat_file_t base;
+  leat_allocator_t* allocator;
+  leat_file_t* file;
+  const leat_zlib_module_t* module;
+  leat_codec_t* codec;
+  char buffer[BUFFER_BYTES];
+} compressed_file_t;
+
+static leat_status_t compress(compressed_file_t* f, leat_codec_mode_t mode, const void* data,
+                              size_t size) {
+  leat_codec_buffers_t b = {.from = data, .from_size = size};
+  for (bool end = false; mode == LEAT_CODEC_RUN ? b.from_size > 0 : !end;) {
+    b.to = f->buffer;
+    b.to_size = sizeof f->buffer;
+    int code = f->module->step(f->codec, mode, &b, &end);
+    if (code) return fail(code, "Compressing");
+    size_t made = sizeof f->buffer - b.to_size;
+    if (made) LEAT_RETURN_IF_ERROR(f->file->vtable->write(f->file, f->buffer, made));
+  }
+  return leat_ok_status();
+}
+
+static leat_status_t compressed_read_at(leat_file_t* self, uint64_t offset, void* data, size_t size,
+                                        size_t* out_read) {
+  return leat_make_status(LEAT_UNIMPLEMENTED, "%s is open for writing", self->path);
+}
+
+static leat_status_t compressed_write(leat_file_t* self, const void* data, size_t size) {
+  return compress((compressed_file_t*)self, LEAT_CODEC_RUN, data, size);
+}
+
+static leat_status_t compressed_sync(leat_file_t* self) {
+  compressed_file_t* f = (compressed_file_t*)self;
+  LEAT_RETURN_IF_ERROR(compress(f, LEAT_CODEC_FLUSH, NULL, 0));
+  return f->file->vtable->sync(f->file);
+}
+
+static leat_status_t compressed_size(leat_file_t* self, uint64_t* out_size) {
+  leat_file_t* file = ((compressed_file_t*)self)->file;
+  return file->vtable->size(file, out_size);
+}
+
+static leat_status_t compressed_close(leat_file_t* self) {
+  compressed_file_t* f = (compressed_file_t*)self;
+  leat_status_t status = compress(f, LEAT_CODEC_FINISH, NULL, 0);
+  f->module->destroy(f->codec);
+  status = leat_status_join(status, leat_file_close(f->file));
+  leat_allocator_free(f->allocator, f);
+  return status;
+}
+
+static const leat_file_vtable_t kCompressedFile = {
+    .read_at = compressed_read_at,
+    .write = compressed_write,
+    .sync = compressed_sync,
+    .size = compressed_size,
+    .close = compressed_close,
+};
+
+static leat_status_t create_compressed(leat_file_t* file, leat_compression_t format,
+                                       leat_allocator_t* allocator, leat_file_t** out_file) {
+  compressed_file_t* f;
+  const void* table;
+  LEAT_RETURN_IF_ERROR(leat_module_load(&zlib, &table));
+  LEAT_RETURN_IF_ERROR(
+      leat_allocator_allocate_uninitialized(allocator, 16, sizeof *f, (void**)&f));
+  f->base = (leat_file_t){&kCompressedFile, file->path};
+  f->allocator = allocator;
+  f->file = file;
+  f->module = table;
+  int code = f->module->compressor_create(format, &f->codec);
+  if (code) {
+    leat_allocator_free(allocator, f);
+    return fail(code, "Compressing");
+  }
+  *out_file = &f->base;
+  return leat_ok_status();
+}
+
+leat_status_t leat_compressed_file_create(leat_file_t* file, leat_compression_t format,
+                                          leat_allocator_t* allocator, leat_file_t** out_file) {
+  leat_status_t status = create_compressed(file, format, allocator, out_file);
+  return status ? leat_status_join(status, leat_file_close(file)) : status;
+}

@@ -1,0 +1,39 @@
+// Compressed bytes, read and written as they go by. The work is the module zlib's; where it cannot
+// be had, create functions return UNIMPLEMENTED with a message that names the package to install.
+#ifndef LEAT_FORMATS_RECORD_COMPRESSION_H_
+#define LEAT_FORMATS_RECORD_COMPRESSION_H_
+
+#include "base/file_system.h"
+#include "formats/record/record.h"
+#include "formats/record/zlib_module.h"
+
+// What may come out of a compressed string or file in one piece (a string, a record): no message
+// may be larger either. A few kilobytes can stand for more.
+#define LEAT_COMPRESSION_MAX_BYTES ((uint64_t)INT32_MAX)
+
+// The module's table; NULL when it cannot be loaded.
+const leat_zlib_module_t* leat_compression_module(void);
+
+// "ZLIB", "GZIP" and "" for none. false for other names.
+bool leat_compression_from_name(leat_string_view_t name, leat_compression_t* out_compression);
+
+typedef struct leat_decompressor_s leat_decompressor_t;
+
+// A source of bytes over another, which is borrowed. Reading returns DATA_LOSS where the compressed
+// bytes break a rule or a checksum; compressed bytes that end early end the bytes that come out, as
+// TensorFlow has it. More than |max_bytes| in all (0: no limit) are RESOURCE_EXHAUSTED.
+LEAT_MUST_USE leat_status_t leat_decompressor_create(leat_record_source_t* compressed,
+                                                     leat_compression_t format, uint64_t max_bytes,
+                                                     leat_allocator_t* allocator,
+                                                     leat_decompressor_t** out_decompressor);
+void leat_decompressor_free(leat_decompressor_t* decompressor);  // NULL is allowed
+leat_record_source_t* leat_decompressor_source(leat_decompressor_t* decompressor);
+
+// A file for writing whose bytes arrive compressed in |file|, which it owns from then on, also
+// where this fails. sync makes all that was written readable; close ends the stream.
+LEAT_MUST_USE leat_status_t leat_compressed_file_create(leat_file_t* file,
+                                                        leat_compression_t format,
+                                                        leat_allocator_t* allocator,
+                                                        leat_file_t** out_file);
+
+#endif  // LEAT_FORMATS_RECORD_COMPRESSION_H_

@@ -1,0 +1,52 @@
+// The interface of leat_module_zlib.so: what the zlib library does for us, as plain C functions, so
+// that the library links none of it. A codec is used by one thread at a time and holds at most 300
+// KB, whatever it is fed.
+#ifndef LEAT_FORMATS_RECORD_ZLIB_MODULE_H_
+#define LEAT_FORMATS_RECORD_ZLIB_MODULE_H_
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "base/status.h"
+
+typedef enum leat_compression_e {
+  LEAT_COMPRESSION_NONE,
+  LEAT_COMPRESSION_ZLIB,  // RFC 1950: one stream; what follows it is not read
+  LEAT_COMPRESSION_GZIP,  // RFC 1952: members one after the other
+} leat_compression_t;
+
+typedef enum leat_codec_mode_e {
+  LEAT_CODEC_RUN,     // more will follow
+  LEAT_CODEC_FLUSH,   // compressing: all that came in goes out
+  LEAT_CODEC_FINISH,  // compressing: and the stream ends
+} leat_codec_mode_t;
+
+// What a step takes from and puts into; it moves both on.
+typedef struct leat_codec_buffers_s {
+  const char* from;
+  size_t from_size;
+  char* to;
+  size_t to_size;
+} leat_codec_buffers_t;
+
+typedef struct leat_codec_s leat_codec_t;
+
+// Functions return one of leat_status_code_t.
+typedef struct leat_zlib_module_s {
+  size_t struct_size;   // of the module's struct: a field past it is absent
+  const char* version;  // "1.2.13"
+  // One of the two formats. RESOURCE_EXHAUSTED without memory.
+  int (*decompressor_create)(leat_compression_t format, leat_codec_t** out_codec);
+  int (*compressor_create)(leat_compression_t format, leat_codec_t** out_codec);
+  void (*destroy)(leat_codec_t* codec);  // NULL is allowed
+  // Goes on as far as the buffers allow. |*out_end|: the stream is at its end (a compressor's:
+  // nothing of the flush or finish is left to put out; a decompressor of GZIP never is, and takes
+  // the next member). DATA_LOSS where the bytes break a rule or a checksum.
+  int (*step)(leat_codec_t* codec, leat_codec_mode_t mode, leat_codec_buffers_t* inout_buffers,
+              bool* out_end);
+} leat_zlib_module_t;
+
+// The module's only exported symbol, `leat_module_zlib`, has this type.
+const leat_zlib_module_t* leat_module_zlib(void);
+
+#endif  // LEAT_FORMATS_RECORD_ZLIB_MODULE_H_

@@ -1,0 +1,439 @@
+// One pass over the text. A message inside a message is written behind a place kept for its size,
+// which moves it by the bytes that the size takes.
+#include "formats/wire/json_wire.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "formats/wire/utf8.h"
+#include "formats/wire/wire.h"
+
+enum { MAX_DEPTH = 100 };
+
+typedef struct parser_s {
+  const char* begin;
+  const char* next;
+  const char* end;
+  int depth;
+  leat_string_builder_t* out;
+  leat_string_builder_t text;  // of the last string
+} parser_t;
+
+static leat_status_t broken(const parser_t* p, const char* what) {
+  return leat_make_status(LEAT_INVALID_ARGUMENT, "Error while parsing JSON: %s at byte %zu", what,
+                          (size_t)(p->next - p->begin));
+}
+
+// ---- Tokens -------------------------------------------------------------------------------------
+
+static char peek(parser_t* p) {
+  while (p->next < p->end && strchr(" \t\r\n", *p->next) && *p->next) ++p->next;
+  return p->next < p->end ? *p->next : 0;
+}
+
+static bool take(parser_t* p, char c) {
+  if (peek(p) != c || p->next == p->end) return false;
+  ++p->next;
+  return true;
+}
+
+static bool take_word(parser_t* p, const char* word) {
+  size_t size = strlen(word);
+  peek(p);
+  if ((size_t)(p->end - p->next) < size || memcmp(p->next, word, size)) return false;
+  p->next += size;
+  return true;
+}
+
+static bool take_hex(parser_t* p, uint32_t* out_unit) {
+  uint32_t unit = 0;
+  if (p->end - p->next < 4) return false;
+  for (int i = 0; i < 4; ++i) {
+    char c = *p->next++;
+    uint32_t digit = c >= '0' && c <= '9'   ? (uint32_t)(c - '0')
+                     : c >= 'a' && c <= 'f' ? (uint32_t)(c - 'a' + 10)
+                     : c >= 'A' && c <= 'F' ? (uint32_t)(c - 'A' + 10)
+                                            : 16;
+    if (digit > 15) return false;
+    unit = unit << 4 | digit;
+  }
+  *out_unit = unit;
+  return true;
+}
+
+// After "\u".
+static leat_status_t take_code_point(parser_t* p) {
+  uint32_t unit, low;
+  char bytes[4];
+  if (!take_hex(p, &unit)) return broken(p, "a broken \\u");
+  if (unit >= 0xd800 && unit < 0xdc00) {
+    bool pair = p->end - p->next >= 2 && p->next[0] == '\\' && p->next[1] == 'u';
+    if (pair) p->next += 2;
+    if (!pair || !take_hex(p, &low) || low < 0xdc00 || low > 0xdfff) {
+      return broken(p, "half a surrogate pair");
+    }
+    unit = 0x10000 + ((unit - 0xd800) << 10) + (low - 0xdc00);
+  }
+  size_t size = leat_utf8_encode(unit, bytes);
+  if (size == 0) return broken(p, "an invalid code point");
+  leat_string_builder_append(&p->text, leat_string_view_make(bytes, size));
+  return leat_ok_status();
+}
+
+static leat_status_t take_escape(parser_t* p) {
+  static const char kFrom[] = "\"\\/bfnrt", kTo[] = "\"\\/\b\f\n\r\t";
+  char c = p->next < p->end ? *p->next++ : 0;
+  if (c == 'u') return take_code_point(p);
+  const char* found = c ? strchr(kFrom, c) : NULL;
+  if (!found) return broken(p, "an invalid escape");
+  leat_string_builder_append_char(&p->text, kTo[found - kFrom]);
+  return leat_ok_status();
+}
+
+// A string into |p->text|.
+static leat_status_t take_string(parser_t* p) {
+  p->text.size = 0;
+  if (!take(p, '"')) return broken(p, "a string is expected");
+  for (;;) {
+    const char* from = p->next;
+    while (p->next < p->end && *p->next != '"' && *p->next != '\\' &&
+           (unsigned char)*p->next >= 0x20) {
+      ++p->next;
+    }
+    leat_string_builder_append(&p->text, leat_string_view_make(from, (size_t)(p->next - from)));
+    if (p->next == p->end || (unsigned char)*p->next < 0x20) {
+      return broken(p, "a string does not end");
+    }
+    if (*p->next++ == '"') break;
+    LEAT_RETURN_IF_ERROR(take_escape(p));
+  }
+  LEAT_RETURN_IF_ERROR(leat_status_clone(p->text.status));
+  bool valid = leat_utf8_is_valid(leat_string_builder_view(&p->text));
+  return valid ? leat_ok_status() : broken(p, "a string is not UTF-8");
+}
+
+static size_t skip_digits(parser_t* p) {
+  const char* from = p->next;
+  while (p->next < p->end && *p->next >= '0' && *p->next <= '9') ++p->next;
+  return (size_t)(p->next - from);
+}
+
+// The text of a number, as JSON has them; also of one in a string.
+static leat_status_t take_number(parser_t* p, leat_string_view_t* out_text) {
+  if (peek(p) == '"') {
+    LEAT_RETURN_IF_ERROR(take_string(p));
+    *out_text = leat_string_builder_view(&p->text);
+    return leat_ok_status();
+  }
+  const char* from = p->next;
+  if (p->next < p->end && *p->next == '-') ++p->next;
+  bool leading_zero = p->next < p->end && *p->next == '0';
+  size_t digits = skip_digits(p);
+  bool valid = digits && !(leading_zero && digits > 1);
+  if (valid && p->next < p->end && *p->next == '.') {
+    ++p->next;
+    valid = skip_digits(p) > 0;
+  }
+  if (valid && p->next < p->end && (*p->next == 'e' || *p->next == 'E')) {
+    ++p->next;
+    if (p->next < p->end && (*p->next == '-' || *p->next == '+')) ++p->next;
+    valid = skip_digits(p) > 0;
+  }
+  *out_text = leat_string_view_make(from, (size_t)(p->next - from));
+  return valid ? leat_ok_status() : broken(p, "a number is expected");
+}
+
+// ---- Scalars ------------------------------------------------------------------------------------
+
+static void put_varint(parser_t* p, uint64_t value) {
+  uint8_t bytes[LEAT_WIRE_MAX_VARINT_BYTES];
+  size_t size = (size_t)(leat_wire_write_varint(bytes, value) - bytes);
+  leat_string_builder_append(p->out, leat_string_view_make((const char*)bytes, size));
+}
+
+static void put_fixed(parser_t* p, uint64_t value, size_t size) {
+  char bytes[8];
+  leat_wire_store64(bytes, value);
+  leat_string_builder_append(p->out, leat_string_view_make(bytes, size));
+}
+
+static bool parse_fraction(leat_string_view_t text, double* out_value) {
+  if (leat_string_view_equals(text, "NaN")) {
+    *out_value = NAN;
+    return true;
+  }
+  bool negative = leat_string_view_equals(text, "-Infinity");
+  if (negative || leat_string_view_equals(text, "Infinity")) {
+    *out_value = negative ? -INFINITY : INFINITY;
+    return true;
+  }
+  return leat_string_view_to_double(text, out_value) && isfinite(*out_value);
+}
+
+static leat_status_t put_fraction(parser_t* p, bool is_float) {
+  leat_string_view_t text;
+  double value;
+  LEAT_RETURN_IF_ERROR(take_number(p, &text));
+  if (!parse_fraction(text, &value)) return broken(p, "an invalid number");
+  if (!is_float) {
+    uint64_t bits;
+    memcpy(&bits, &value, sizeof bits);
+    put_fixed(p, bits, 8);
+    return leat_ok_status();
+  }
+  float narrow = (float)value;
+  uint32_t bits;
+  if (isinf(narrow) && !isinf(value)) return broken(p, "a number does not fit a float");
+  memcpy(&bits, &narrow, sizeof bits);
+  put_fixed(p, bits, 4);
+  return leat_ok_status();
+}
+
+// Also "1.0" and "1e3", which are whole.
+static bool parse_whole(leat_string_view_t text, bool is_signed, uint64_t* out_bits) {
+  int64_t value;
+  double fraction;
+  char* end;
+  char buffer[24];
+  if (leat_string_view_to_int64(text, &value)) {
+    *out_bits = (uint64_t)value;
+    return is_signed || value >= 0;
+  }
+  if (!is_signed && text.size && text.size < sizeof buffer && text.data[0] >= '0' &&
+      text.data[0] <= '9') {
+    memcpy(buffer, text.data, text.size);
+    buffer[text.size] = 0;
+    unsigned long long wide = strtoull(buffer, &end, 10);
+    *out_bits = wide;
+    if (*end == 0 && (wide != UINT64_MAX || !strcmp(buffer, "18446744073709551615"))) return true;
+  }
+  bool fits = leat_string_view_to_double(text, &fraction) && fraction == floor(fraction) &&
+              fraction >= (is_signed ? -0x1p63 : 0) && fraction < (is_signed ? 0x1p63 : 0x1p64);
+  if (fits) *out_bits = is_signed ? (uint64_t)(int64_t)fraction : (uint64_t)fraction;
+  return fits;
+}
+
+static leat_status_t put_whole(parser_t* p, const leat_message_field_t* field) {
+  leat_field_kind_t kind = field->kind;
+  bool is_unsigned = kind == LEAT_FIELD_UINT32 || kind == LEAT_FIELD_UINT64 ||
+                     kind == LEAT_FIELD_FIXED32 || kind == LEAT_FIELD_FIXED64;
+  bool is_narrow = kind == LEAT_FIELD_INT32 || kind == LEAT_FIELD_UINT32 ||
+                   kind == LEAT_FIELD_SINT32 || kind == LEAT_FIELD_FIXED32 ||
+                   kind == LEAT_FIELD_SFIXED32;
+  leat_string_view_t text;
+  uint64_t bits;
+  LEAT_RETURN_IF_ERROR(take_number(p, &text));
+  if (!parse_whole(text, !is_unsigned, &bits)) return broken(p, "an invalid whole number");
+  bool fits = !is_narrow || (is_unsigned ? bits <= UINT32_MAX : (int64_t)bits == (int32_t)bits);
+  if (!fits) return broken(p, "a number does not fit 32 bits");
+  if (kind == LEAT_FIELD_SINT32 || kind == LEAT_FIELD_SINT64) {
+    bits = bits << 1 ^ (uint64_t)((int64_t)bits >> 63);
+  }
+  if (field->wire_type == LEAT_WIRE_VARINT) {
+    put_varint(p, bits);
+  } else {
+    put_fixed(p, bits, field->wire_type == LEAT_WIRE_FIXED32 ? 4 : 8);
+  }
+  return leat_ok_status();
+}
+
+static leat_status_t put_enum(parser_t* p, const leat_message_field_t* field) {
+  int32_t number;
+  if (peek(p) != '"') return put_whole(p, field);
+  LEAT_RETURN_IF_ERROR(take_string(p));
+  if (!leat_enum_number(field->enumeration, leat_string_builder_view(&p->text), &number)) {
+    return broken(p, "an unknown enum value");
+  }
+  put_varint(p, (uint64_t)(int64_t)number);
+  return leat_ok_status();
+}
+
+static int base64_digit(char c) {
+  if (c >= 'A' && c <= 'Z') return c - 'A';
+  if (c >= 'a' && c <= 'z') return c - 'a' + 26;
+  if (c >= '0' && c <= '9') return c - '0' + 52;
+  return c == '+' || c == '-' ? 62 : c == '/' || c == '_' ? 63 : -1;
+}
+
+// In place: the bytes are fewer than the digits.
+static leat_status_t decode_base64(parser_t* p) {
+  char* text = p->text.data;
+  size_t size = p->text.size, used = 0;
+  uint32_t bits = 0;
+  int bit_count = 0;
+  while (size && text[size - 1] == '=') --size;
+  for (size_t i = 0; i < size; ++i) {
+    int digit = base64_digit(text[i]);
+    if (digit < 0) return broken(p, "invalid base64");
+    bits = bits << 6 | (uint32_t)digit;
+    bit_count += 6;
+    if (bit_count >= 8) {
+      bit_count -= 8;
+      text[used++] = (char)(bits >> bit_count);
+    }
+  }
+  if (size % 4 == 1) return broken(p, "invalid base64");
+  p->text.size = used;
+  return leat_ok_status();
+}
+
+static leat_status_t put_text(parser_t* p, bool is_bytes) {
+  LEAT_RETURN_IF_ERROR(take_string(p));
+  if (is_bytes) LEAT_RETURN_IF_ERROR(decode_base64(p));
+  put_varint(p, p->text.size);
+  leat_string_builder_append(p->out, leat_string_builder_view(&p->text));
+  return leat_ok_status();
+}
+
+static leat_status_t put_bool(parser_t* p) {
+  bool yes = take_word(p, "true");
+  if (!yes && !take_word(p, "false")) return broken(p, "true or false is expected");
+  put_varint(p, yes);
+  return leat_ok_status();
+}
+
+// ---- Messages -----------------------------------------------------------------------------------
+
+static leat_status_t put_fields(parser_t* p, const leat_message_descriptor_t* descriptor);
+
+// Puts the size of what was written from |begin| on before it.
+static void close_message(parser_t* p, size_t begin) {
+  size_t size = p->out->size - begin, head = leat_wire_varint_size(size);
+  if (!leat_string_builder_reserve(p->out, head)) return;
+  memmove(p->out->data + begin + head, p->out->data + begin, size);
+  leat_wire_write_varint((uint8_t*)p->out->data + begin, size);
+}
+
+static leat_status_t put_value(parser_t* p, const leat_message_field_t* field) {
+  switch (field->kind) {
+    case LEAT_FIELD_FLOAT:
+    case LEAT_FIELD_DOUBLE: return put_fraction(p, field->kind == LEAT_FIELD_FLOAT);
+    case LEAT_FIELD_STRING:
+    case LEAT_FIELD_BYTES: return put_text(p, field->kind == LEAT_FIELD_BYTES);
+    case LEAT_FIELD_BOOL: return put_bool(p);
+    case LEAT_FIELD_ENUM: return put_enum(p, field);
+    case LEAT_FIELD_MESSAGE: {
+      size_t begin = p->out->size;
+      LEAT_RETURN_IF_ERROR(put_fields(p, field->message));
+      close_message(p, begin);
+      return leat_ok_status();
+    }
+    default: return put_whole(p, field);
+  }
+}
+
+static leat_status_t put_tagged(parser_t* p, const leat_message_field_t* field) {
+  put_varint(p, (uint64_t)field->number << 3 | field->wire_type);
+  return put_value(p, field);
+}
+
+static leat_status_t put_list(parser_t* p, const leat_message_field_t* field) {
+  if (!take(p, '[')) return broken(p, "'[' is expected");
+  if (take(p, ']')) return leat_ok_status();
+  do {
+    LEAT_RETURN_IF_ERROR(put_tagged(p, field));
+  } while (take(p, ','));
+  return take(p, ']') ? leat_ok_status() : broken(p, "']' is expected");
+}
+
+// A map's entry, its key in quotes whatever its type.
+static leat_status_t put_entry(parser_t* p, const leat_message_field_t* field) {
+  const leat_message_field_t *key = leat_message_find_field(field->message, 1),
+                             *value = leat_message_find_field(field->message, 2);
+  put_varint(p, (uint64_t)field->number << 3 | field->wire_type);
+  size_t begin = p->out->size;
+  if (key->kind == LEAT_FIELD_BOOL) return broken(p, "keys that are bools are not supported");
+  LEAT_RETURN_IF_ERROR(put_tagged(p, key));
+  if (!take(p, ':')) return broken(p, "':' is expected");
+  LEAT_RETURN_IF_ERROR(put_tagged(p, value));
+  close_message(p, begin);
+  return leat_ok_status();
+}
+
+static leat_status_t put_map(parser_t* p, const leat_message_field_t* field) {
+  if (!take(p, '{')) return broken(p, "'{' is expected");
+  if (take(p, '}')) return leat_ok_status();
+  do {
+    if (peek(p) != '"') return broken(p, "a key is expected");
+    LEAT_RETURN_IF_ERROR(put_entry(p, field));
+  } while (take(p, ','));
+  return take(p, '}') ? leat_ok_status() : broken(p, "'}' is expected");
+}
+
+// "float_list" is also "floatList".
+static bool is_camel_case_of(const char* name, leat_string_view_t text) {
+  size_t i = 0;
+  for (; *name; ++name) {
+    char c = *name;
+    if (c == '_' && name[1]) {
+      c = *++name;
+      if (c >= 'a' && c <= 'z') c = (char)(c - 'a' + 'A');
+    }
+    if (i == text.size || text.data[i++] != c) return false;
+  }
+  return i == text.size;
+}
+
+static const leat_message_field_t* find_field(const leat_message_descriptor_t* descriptor,
+                                              leat_string_view_t name) {
+  for (int i = 0; i < descriptor->field_count; ++i) {
+    const leat_message_field_t* field = &descriptor->fields[i];
+    if (leat_string_view_equals(name, field->name) || is_camel_case_of(field->name, name)) {
+      return field;
+    }
+  }
+  return NULL;
+}
+
+// A field may come once, and one of a oneof's.
+static bool is_repeated(const leat_message_descriptor_t* descriptor,
+                        const leat_message_field_t* field, uint64_t seen) {
+  for (int i = 0; i < descriptor->field_count; ++i) {
+    const leat_message_field_t* other = &descriptor->fields[i];
+    bool same = other == field ||
+                (field->case_offset >= 0 && other->case_offset == field->case_offset);
+    if (same && seen >> i & 1) return true;
+  }
+  return false;
+}
+
+static leat_status_t put_field(parser_t* p, const leat_message_descriptor_t* descriptor,
+                               uint64_t* seen) {
+  LEAT_RETURN_IF_ERROR(take_string(p));
+  const leat_message_field_t* field = find_field(descriptor, leat_string_builder_view(&p->text));
+  if (!field) return broken(p, "an unknown field");
+  if (!take(p, ':')) return broken(p, "':' is expected");
+  if (take_word(p, "null")) return leat_ok_status();
+  if (is_repeated(descriptor, field, *seen)) return broken(p, "a field comes twice");
+  *seen |= UINT64_C(1) << (field - descriptor->fields);
+  if (field->label == LEAT_FIELD_MAP) return put_map(p, field);
+  return field->label == LEAT_FIELD_SINGULAR ? put_tagged(p, field) : put_list(p, field);
+}
+
+static leat_status_t put_fields(parser_t* p, const leat_message_descriptor_t* descriptor) {
+  uint64_t seen = 0;
+  if (++p->depth > MAX_DEPTH) return broken(p, "messages are nested too deep");
+  if (!take(p, '{')) return broken(p, "'{' is expected");
+  if (!take(p, '}')) {
+    do {
+      LEAT_RETURN_IF_ERROR(put_field(p, descriptor, &seen));
+    } while (take(p, ','));
+    if (!take(p, '}')) return broken(p, "'}' is expected");
+  }
+  --p->depth;
+  return leat_ok_status();
+}
+
+leat_status_t leat_json_to_wire(const leat_message_descriptor_t* descriptor,
+                                leat_string_view_t json, leat_string_builder_t* out) {
+  const char* data = json.data ? json.data : "";
+  parser_t p = {.begin = data, .next = data, .end = data + json.size, .out = out};
+  leat_string_builder_initialize(out->allocator, &p.text);
+  leat_status_t status = put_fields(&p, descriptor);
+  peek(&p);
+  if (!status && p.next != p.end) status = broken(&p, "more text");
+  if (!status) status = leat_status_clone(out->status);
+  leat_string_builder_deinitialize(&p.text);
+  return status;
+}

@@ -1,0 +1,60 @@
+// JSON as protocol buffers.
+#include "formats/wire/json_wire.h"
+
+#include <stdlib.h>
+
+#include "base/test.h"
+#include "formats/generated/example.h"
+
+static void expect_bytes(const char* json, leat_string_view_t wanted) {
+  leat_string_builder_t out;
+  leat_string_builder_initialize(leat_allocator_system(), &out);
+  LEAT_EXPECT_OK(
+      leat_json_to_wire(&leat_pb_example_descriptor, leat_string_view_from(json), &out));
+  assert_int_equal(out.size, wanted.size);
+  if (wanted.size) assert_memory_equal(out.data, wanted.data, wanted.size);
+  leat_string_builder_deinitialize(&out);
+}
+
+static void expect_refusal(const char* json) {
+  leat_string_builder_t out;
+  leat_string_builder_initialize(leat_allocator_system(), &out);
+  LEAT_EXPECT_CODE(
+      LEAT_INVALID_ARGUMENT,
+      leat_json_to_wire(&leat_pb_example_descriptor, leat_string_view_from(json), &out));
+  leat_string_builder_deinitialize(&out);
+}
+
+static void messages_come_out(void** state) {
+  expect_bytes("{}", LEAT_SV(""));
+  expect_bytes(" { \"features\" : null } ", LEAT_SV(""));
+  expect_bytes("{\"features\":{\"feature\":{\"a\":{\"int64List\":{\"value\":[5,\"-1\",1e2]}}}}}",
+               LEAT_SV("\n\30\n\26\n\1a\22\21\32\17\10\5\10\377\377\377\377\377\377\377\377\377\1"
+                       "\10d"));
+  expect_bytes("{\"features\":{\"feature\":{\"\\u00e9\":{\"bytes_list\":{\"value\":[\"YWI=\"]}}}}}",
+               LEAT_SV("\n\16\n\14\n\2\303\251\22\6\n\4\n\2ab"));
+  expect_bytes("{\"features\":{\"feature\":{\"a\":{\"floatList\":{\"value\":[1.0]}}}}}",
+               LEAT_SV("\n\16\n\14\n\1a\22\7\22\5\15\0\0\200?"));
+}
+
+static void broken_texts_are_refused(void** state) {
+  static const char* const kTexts[] = {
+      "", "[]", "{", "{\"features\"}", "{\"features\":{}", "{\"features\":{}}x", "{\"what\":{}}",
+      "{\"features\":{},\"features\":{}}", "{\"features\":{\"feature\":[]}}",
+      "{\"features\":{\"feature\":{\"a\":{\"int64List\":{\"value\":[1.5]}}}}}",
+      "{\"features\":{\"feature\":{\"a\":{\"int64List\":{\"value\":[01]}}}}}",
+      "{\"features\":{\"feature\":{\"a\":{\"int64List\":{\"value\":[1,]}}}}}",
+      "{\"features\":{\"feature\":{\"a\":{\"int64List\":{},\"floatList\":{}}}}}",
+      "{\"features\":{\"feature\":{\"a\":{\"floatList\":{\"value\":[1e39]}}}}}",
+      "{\"features\":{\"feature\":{\"a\":{\"bytesList\":{\"value\":[\"!\"]}}}}}",
+      "{\"features\":{\"feature\":{\"\\ud800\":{}}}}", "{\"features\":{\"feature\":{\"a"};
+  for (size_t i = 0; i < LEAT_ARRAY_SIZE(kTexts); ++i) expect_refusal(kTexts[i]);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(messages_come_out),
+      cmocka_unit_test(broken_texts_are_refused),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}

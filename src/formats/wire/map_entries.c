@@ -1,0 +1,94 @@
+// Maps travel as lists, in which a writer may repeat a key: the last one counts. Short lists are
+// compared pairwise, long ones through a hash map.
+#include "formats/wire/map_entries.h"
+
+#include "base/map.h"
+
+#define PAIRWISE_MAX 16
+
+static uint64_t key_word(const leat_message_field_t* key, const char* entry) {
+  uint64_t word = 0;
+  memcpy(&word, entry + key->offset, leat_message_field_size(key));
+  return word;
+}
+
+static bool keys_equal(const leat_message_field_t* key, const char* a, const char* b) {
+  if (key->kind != LEAT_FIELD_STRING) return key_word(key, a) == key_word(key, b);
+  return leat_string_view_equal(*(const leat_string_view_t*)(a + key->offset),
+                                *(const leat_string_view_t*)(b + key->offset));
+}
+
+static void drop_pairwise(const leat_message_descriptor_t* entry, leat_pb_list_t* list) {
+  char* items = (char*)list->items;
+  size_t size = entry->size_bytes, kept = 0;
+  for (size_t i = 0; i < list->count; ++i) {
+    bool repeated = false;
+    for (size_t j = i + 1; j < list->count && !repeated; ++j) {
+      repeated = keys_equal(&entry->fields[0], items + i * size, items + j * size);
+    }
+    if (repeated) continue;
+    if (kept != i) memcpy(items + kept * size, items + i * size, size);
+    ++kept;
+  }
+  list->count = kept;
+}
+
+// The map holds for each key the index of its last entry; only entries that it names are kept.
+static leat_status_t drop_by_string(leat_allocator_t* allocator,
+                                    const leat_message_descriptor_t* entry, leat_pb_list_t* list) {
+  leat_string_map_t last;
+  char* items = (char*)list->items;
+  size_t size = entry->size_bytes, kept = 0;
+  int32_t offset = entry->fields[0].offset;
+  leat_status_t status = leat_ok_status();
+  leat_string_map_initialize(allocator, &last);
+  for (size_t i = 0; i < list->count; ++i) {
+    leat_string_view_t key = *(leat_string_view_t*)(items + i * size + offset);
+    LEAT_GOTO_IF_ERROR(status, leat_string_map_set(&last, key, i));
+  }
+  for (size_t i = 0; i < list->count; ++i) {
+    leat_string_view_t key = *(leat_string_view_t*)(items + i * size + offset);
+    uint64_t index;
+    if (!leat_string_map_get(&last, key, &index) || index != i) continue;
+    if (kept != i) memcpy(items + kept * size, items + i * size, size);
+    ++kept;
+  }
+  list->count = kept;
+cleanup:
+  leat_string_map_deinitialize(&last);
+  return status;
+}
+
+static leat_status_t drop_by_word(leat_allocator_t* allocator,
+                                  const leat_message_descriptor_t* entry, leat_pb_list_t* list) {
+  leat_word_map_t last;
+  char* items = (char*)list->items;
+  size_t size = entry->size_bytes, kept = 0;
+  leat_status_t status = leat_ok_status();
+  leat_word_map_initialize(allocator, &last);
+  for (size_t i = 0; i < list->count; ++i) {
+    uint64_t key = key_word(&entry->fields[0], items + i * size);
+    LEAT_GOTO_IF_ERROR(status, leat_word_map_set(&last, key, i));
+  }
+  for (size_t i = 0; i < list->count; ++i) {
+    uint64_t key = key_word(&entry->fields[0], items + i * size), index;
+    if (!leat_word_map_get(&last, key, &index) || index != i) continue;
+    if (kept != i) memcpy(items + kept * size, items + i * size, size);
+    ++kept;
+  }
+  list->count = kept;
+cleanup:
+  leat_word_map_deinitialize(&last);
+  return status;
+}
+
+leat_status_t leat_map_entries_drop_repeated(leat_allocator_t* allocator,
+                                             const leat_message_descriptor_t* entry,
+                                             leat_pb_list_t* list) {
+  if (list->count <= PAIRWISE_MAX) {
+    drop_pairwise(entry, list);
+    return leat_ok_status();
+  }
+  return entry->fields[0].kind == LEAT_FIELD_STRING ? drop_by_string(allocator, entry, list)
+                                                    : drop_by_word(allocator, entry, list);
+}

@@ -1,0 +1,129 @@
+// The primitives of the protocol buffer wire format. Readers take [next, end) and return where the
+// next thing begins, or NULL when the bytes end early or break a rule.
+#ifndef LEAT_FORMATS_WIRE_WIRE_H_
+#define LEAT_FORMATS_WIRE_WIRE_H_
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include "base/attributes.h"
+#include "base/string_view.h"
+
+typedef enum leat_wire_type_e {
+  LEAT_WIRE_VARINT = 0,
+  LEAT_WIRE_FIXED64 = 1,
+  LEAT_WIRE_LENGTH = 2,
+  LEAT_WIRE_GROUP_BEGIN = 3,
+  LEAT_WIRE_GROUP_END = 4,
+  LEAT_WIRE_FIXED32 = 5,
+} leat_wire_type_t;
+
+#define LEAT_WIRE_MAX_VARINT_BYTES 10
+#define LEAT_WIRE_MAX_FIELD_NUMBER ((1u << 29) - 1)
+#define LEAT_WIRE_MAX_GROUP_DEPTH 100
+
+const uint8_t* leat_wire_read_long_varint(const uint8_t* next, const uint8_t* end,
+                                          uint64_t* out_value);
+static inline const uint8_t* leat_wire_read_varint(const uint8_t* next, const uint8_t* end,
+                                                   uint64_t* out_value) {
+  if (LEAT_LIKELY(next < end && *next < 0x80)) {
+    *out_value = *next;
+    return next + 1;
+  }
+  return leat_wire_read_long_varint(next, end, out_value);
+}
+
+// A tag of field number 1 .. 2^29-1 and wire type 0 .. 5.
+static inline const uint8_t* leat_wire_read_tag(const uint8_t* next, const uint8_t* end,
+                                                uint32_t* out_number, uint32_t* out_type) {
+  uint64_t tag;
+  next = leat_wire_read_varint(next, end, &tag);
+  *out_number = (uint32_t)(tag >> 3);
+  *out_type = (uint32_t)(tag & 7);
+  bool valid = next && tag >> 3 != 0 && tag <= UINT32_MAX && (tag & 7) <= LEAT_WIRE_FIXED32;
+  return LEAT_LIKELY(valid) ? next : NULL;
+}
+
+// A length that fits in what is left. Two bytes are for whole nodes and long texts.
+static inline const uint8_t* leat_wire_read_length(const uint8_t* next, const uint8_t* end,
+                                                   size_t* out_size) {
+  uint64_t size;
+  if (LEAT_LIKELY(next < end && *next < 0x80)) {
+    size = *next++;
+  } else if (end - next >= 2 && next[1] < 0x80) {
+    size = (next[0] & 0x7f) | (uint64_t)next[1] << 7;
+    next += 2;
+  } else {
+    next = leat_wire_read_long_varint(next, end, &size);
+    if (LEAT_UNLIKELY(!next)) return NULL;
+  }
+  if (LEAT_UNLIKELY(size > (uint64_t)(end - next))) return NULL;
+  *out_size = (size_t)size;
+  return next;
+}
+
+// A length and as many bytes.
+static inline const uint8_t* leat_wire_read_bytes(const uint8_t* next, const uint8_t* end,
+                                                  leat_string_view_t* out_bytes) {
+  size_t size = 0;
+  next = leat_wire_read_length(next, end, &size);
+  if (LEAT_UNLIKELY(!next)) return NULL;
+  *out_bytes = leat_string_view_make((const char*)next, size);
+  return next + size;
+}
+
+static inline uint32_t leat_wire_load32(const void* data) {
+  const uint8_t* b = (const uint8_t*)data;
+  return (uint32_t)b[0] | (uint32_t)b[1] << 8 | (uint32_t)b[2] << 16 | (uint32_t)b[3] << 24;
+}
+static inline uint64_t leat_wire_load64(const void* data) {
+  return leat_wire_load32(data) | (uint64_t)leat_wire_load32((const uint8_t*)data + 4) << 32;
+}
+static inline void leat_wire_store32(void* data, uint32_t value) {
+  uint8_t* b = (uint8_t*)data;
+  for (int i = 0; i < 4; ++i) b[i] = (uint8_t)(value >> 8 * i);
+}
+static inline void leat_wire_store64(void* data, uint64_t value) {
+  leat_wire_store32(data, (uint32_t)value);
+  leat_wire_store32((uint8_t*)data + 4, (uint32_t)(value >> 32));
+}
+
+// Skips a value whose tag (|number|, |type|) was just read; groups with all they hold.
+const uint8_t* leat_wire_skip_group(const uint8_t* next, const uint8_t* end, uint32_t number);
+static inline const uint8_t* leat_wire_skip(const uint8_t* next, const uint8_t* end,
+                                            uint32_t number, uint32_t type) {
+  uint64_t value;
+  size_t size;
+  switch (type) {
+    case LEAT_WIRE_VARINT:
+      return leat_wire_read_varint(next, end, &value);
+    case LEAT_WIRE_FIXED64:
+      return end - next >= 8 ? next + 8 : NULL;
+    case LEAT_WIRE_LENGTH:
+      next = leat_wire_read_length(next, end, &size);
+      return next ? next + size : NULL;
+    case LEAT_WIRE_GROUP_BEGIN:
+      return leat_wire_skip_group(next, end, number);
+    case LEAT_WIRE_FIXED32:
+      return end - next >= 4 ? next + 4 : NULL;
+    default:
+      return NULL;
+  }
+}
+
+static inline size_t leat_wire_varint_size(uint64_t value) {
+  int bits = 64 - __builtin_clzll(value | 1);
+  return (size_t)(bits + 6) / 7;
+}
+static inline uint8_t* leat_wire_write_varint(uint8_t* out, uint64_t value) {
+  while (value >= 0x80) {
+    *out++ = (uint8_t)(value | 0x80);
+    value >>= 7;
+  }
+  *out++ = (uint8_t)value;
+  return out;
+}
+
+#endif  // LEAT_FORMATS_WIRE_WIRE_H_
