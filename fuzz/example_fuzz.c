@@ -1,6 +1,6 @@
 // Example and SequenceExample messages. The first byte says which, and how many bytes the first of
 // two messages has.
-#include "graph/inference.h"
+#include "graph/inference/inference.h"
 #include "ops/input/example_parse_cpu.h"
 
 #define KEY(text) {"" text, sizeof(text) - 1}

@@ -1,5 +1,5 @@
 // What may be expected of a device: its work in a nanosecond, and what it takes to begin. For the
-// cost model (graph/cost.h); devices state it.
+// cost model (graph/cost/cost.h); devices state it.
 #ifndef LEAT_BASE_SPEED_H_
 #define LEAT_BASE_SPEED_H_
 

@@ -8,7 +8,7 @@
 #include "formats/wire/decode.h"
 #include "formats/wire/encode.h"
 #include "formats/wire/shape_proto.h"
-#include "graph/attr_proto.h"
+#include "graph/op/attr_proto.h"
 
 leat_status_t leat_capi_attr_decode(leat_string_view_t bytes, leat_graph_storage_t* storage,
                                     leat_attr_value_t* out_value) {

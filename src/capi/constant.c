@@ -5,7 +5,7 @@
 // known. The step runs without the graph's lock, because a session takes that lock itself. Not
 // knowing a value is no error: the result is then NULL.
 #include "capi/handles.h"
-#include "graph/inference.h"
+#include "graph/inference/inference.h"
 #include "kernel/registry.h"
 
 // Flags of ops whose outputs are not a function of their inputs alone, or not outside a step.

@@ -9,7 +9,7 @@
 #include "formats/record/event.h"
 #include "formats/record/histogram.h"
 #include "formats/wire/decode.h"
-#include "graph/export.h"
+#include "graph/import/export.h"
 #include "leat/files.h"
 
 // The writer, under the name that leat/files.h gives it.

@@ -2,14 +2,14 @@
 // under the graph's lock into a builder that belongs to the call, and move into the caller's buffer
 // after the lock was released; so other threads wait only while the graph is read. The caller's
 // buffer must be empty and stays so after an error. The messages are TensorFlow's GraphDef,
-// NodeDef, VersionDef, OpDef and OpList; how each is made from the graph is in graph/export.c and
-// graph/op_def.c.
-#include "graph/export.h"
+// NodeDef, VersionDef, OpDef and OpList; how each is made from the graph is in
+// graph/import/export.c and graph/op/op_def.c.
+#include "graph/import/export.h"
 
 #include "capi/handles.h"
 #include "formats/wire/encode.h"
-#include "graph/function_library.h"
-#include "graph/op_def.h"
+#include "graph/function/function_library.h"
+#include "graph/op/op_def.h"
 
 // Moves the bytes into |out_buffer|, unless |status|, which is taken, is an error. |bytes| is used
 // up.

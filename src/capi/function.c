@@ -8,8 +8,8 @@
 #include "formats/wire/decode.h"
 #include "formats/wire/encode.h"
 #include "function/define.h"
-#include "graph/function_library.h"
-#include "graph/graph_functions.h"
+#include "graph/function/function_library.h"
+#include "graph/function/graph_functions.h"
 
 struct TF_Function {
   leat_arena_t arena;  // holds |def| and what it points to

@@ -8,7 +8,7 @@
 #include "formats/wire/decode.h"
 #include "formats/wire/encode.h"
 #include "formats/wire/shape_proto.h"
-#include "graph/inference.h"
+#include "graph/inference/inference.h"
 #include "graph/storage.h"
 
 // ---- Reading ------------------------------------------------------------------------------------

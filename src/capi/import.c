@@ -1,6 +1,6 @@
 // TF_GraphImportGraphDef: adds the nodes of a serialized GraphDef to a graph. The import itself is
-// in graph/import.h; here are the options, as the caller sets them one by one, and the results,
-// with handles of operations.
+// in graph/import/import.h; here are the options, as the caller sets them one by one, and the
+// results, with handles of operations.
 //
 // The options cannot return an error from their setters, so that the first one is kept and reported
 // by the import. The results are allocated before the graph changes, and so are the handles of the
@@ -8,7 +8,7 @@
 // because the caller could not tell what was imported.
 //
 //     options ──translate──▶ leat_import_options_t ──leat_graph_import──▶ results, with handles
-#include "graph/import.h"
+#include "graph/import/import.h"
 
 #include "capi/handles.h"
 #include "formats/wire/wire.h"

@@ -8,7 +8,7 @@
 
 #include "capi/handles.h"
 #include "graph/builder.h"
-#include "graph/export.h"
+#include "graph/import/export.h"
 #include "leat/inspect.h"
 #include "optimize/pass.h"
 

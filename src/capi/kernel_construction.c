@@ -8,8 +8,8 @@
 #include "base/checked.h"
 #include "capi/plugin.h"
 #include "formats/wire/encode.h"
-#include "graph/attr_proto.h"
-#include "graph/export.h"
+#include "graph/import/export.h"
+#include "graph/op/attr_proto.h"
 #include "tensorflow/c/kernels_experimental.h"
 
 leat_status_t leat_capi_attr_find(const leat_attr_t* attrs, int attr_count,

@@ -8,7 +8,7 @@
 
 #include <string.h>
 
-#include "graph/inference.h"
+#include "graph/inference/inference.h"
 #include "tensorflow/c/ops.h"
 
 typedef void (*shape_function_t)(TF_ShapeInferenceContext* ctx, TF_Status* status);

@@ -14,7 +14,7 @@
 #include <string.h>
 
 #include "capi/description.h"
-#include "graph/graph_functions.h"
+#include "graph/function/graph_functions.h"
 #include "graph/storage.h"
 
 // ---- Collecting ---------------------------------------------------------------------------------

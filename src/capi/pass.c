@@ -1,6 +1,6 @@
 // Names and shows the passes of the optimizer (leat/inspect.h).
 #include "capi/handles.h"
-#include "graph/export.h"
+#include "graph/import/export.h"
 #include "leat/inspect.h"
 #include "optimize/pass.h"
 

@@ -15,7 +15,7 @@
 #include "base/library.h"
 #include "base/log.h"
 #include "formats/wire/encode.h"
-#include "graph/op_def.h"
+#include "graph/op/op_def.h"
 #include "tensorflow/c/c_api_experimental.h"
 
 struct TF_Library {

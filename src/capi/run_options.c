@@ -10,7 +10,7 @@
 #include "formats/generated/step_stats.h"
 #include "formats/wire/decode.h"
 #include "formats/wire/encode.h"
-#include "graph/export.h"
+#include "graph/import/export.h"
 #include "trace/run_metadata.h"
 
 static leat_status_t read_options(leat_string_view_t bytes, leat_capi_run_options_t* out_options,

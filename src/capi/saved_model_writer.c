@@ -13,7 +13,7 @@
 #include "formats/wire/encode.h"
 #include "formats/wire/shape_proto.h"
 #include "formats/wire/wire.h"
-#include "graph/export.h"
+#include "graph/import/export.h"
 #include "leat/saved_model.h"
 
 // ---- Saving and restoring -----------------------------------------------------------------------

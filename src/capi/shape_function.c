@@ -1,9 +1,9 @@
-// What the shape functions of plugins ask (ops.h), over graph/inference.h. The opaque context is
-// the leat_inference_t itself. A shape handle holds a partial shape by value, whose sizes lie in
-// the graph's arena and are not freed with the handle; a dimension handle holds one size. Ranks are
-// checked here, because a plugin may pass any number. A result is written only when the function
-// succeeds.
-#include "graph/inference.h"
+// What the shape functions of plugins ask (ops.h), over graph/inference/inference.h. The opaque
+// context is the leat_inference_t itself. A shape handle holds a partial shape by value, whose
+// sizes lie in the graph's arena and are not freed with the handle; a dimension handle holds one
+// size. Ranks are checked here, because a plugin may pass any number. A result is written only when
+// the function succeeds.
+#include "graph/inference/inference.h"
 
 #include "base/checked.h"
 #include "capi/plugin.h"

@@ -1,7 +1,7 @@
 // While loops built from two graphs, one that decides whether to go on and one that computes the
 // next values (TF_NewWhile, TF_FinishWhile). When the loop is finished, both graphs are grafted
-// into the parent graph (graph/graft.h) as one frame of section 4.4 of the white paper; for each
-// loop variable:
+// into the parent graph (graph/function/graft.h) as one frame of section 4.4 of the white paper;
+// for each loop variable:
 //
 //   input ─▶ Enter ─▶ Merge ─▶ Switch ─▶ Exit ─▶ output
 //                       ▲  └▶ cond ─▶ LoopCond
@@ -16,8 +16,8 @@
 // outputs (TensorFlow leaves those out) they wait for the first variable instead: effects must not.
 #include "capi/handles.h"
 #include "graph/builder.h"
-#include "graph/graft.h"
-#include "graph/graph_functions.h"
+#include "graph/function/graft.h"
+#include "graph/function/graph_functions.h"
 
 // ---- The two graphs -----------------------------------------------------------------------------
 

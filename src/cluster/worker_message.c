@@ -11,7 +11,7 @@
 #include "base/observer.h"
 #include "formats/wire/encode.h"
 #include "formats/wire/tensor_proto.h"
-#include "graph/export.h"
+#include "graph/import/export.h"
 #include "tensor/object.h"
 
 leat_status_t leat_worker_message_encode(const leat_message_descriptor_t* descriptor,

@@ -6,7 +6,7 @@
 
 #include "cluster/shelf.h"
 #include "formats/generated/worker.h"
-#include "graph/import.h"
+#include "graph/import/import.h"
 #include "tensor/tensor.h"
 #include "worker/worker.h"
 

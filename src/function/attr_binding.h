@@ -4,7 +4,7 @@
 #ifndef LEAT_FUNCTION_ATTR_BINDING_H_
 #define LEAT_FUNCTION_ATTR_BINDING_H_
 
-#include "graph/op.h"
+#include "graph/op/op.h"
 
 // Replaces the placeholders in |value|, and in functions within it, by the attributes of
 // |function|. What is new lies in |arena|. INVALID_ARGUMENT when |function| has no attribute of

@@ -16,8 +16,8 @@
 #include "base/map.h"
 #include "function/attr_binding.h"
 #include "function/expander.h"
-#include "graph/attr_proto.h"
-#include "graph/graph_functions.h"
+#include "graph/function/graph_functions.h"
+#include "graph/op/attr_proto.h"
 #include "graph/signature.h"
 #include "graph/storage.h"
 

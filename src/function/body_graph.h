@@ -4,8 +4,8 @@
 #ifndef LEAT_FUNCTION_BODY_GRAPH_H_
 #define LEAT_FUNCTION_BODY_GRAPH_H_
 
-#include "graph/function_library.h"
-#include "graph/lowering.h"
+#include "graph/function/function_library.h"
+#include "graph/function/lowering.h"
 
 // The body of one function. The pointers live as long as |graph|.
 typedef struct leat_body_graph_s {

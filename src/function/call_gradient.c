@@ -11,7 +11,7 @@
 // function has a gradient of its own.
 #include "function/call_gradient.h"
 
-#include "graph/function_library.h"
+#include "graph/function/function_library.h"
 
 // Whether the graph has control flow. Nodes are searched once, as the graph grows.
 static bool has_flow(leat_call_gradient_t* state, const leat_graph_t* graph) {

@@ -18,8 +18,8 @@
 #include "base/map.h"
 #include "base/string_builder.h"
 #include "formats/wire/encode.h"
-#include "graph/attr_proto.h"
-#include "graph/export.h"
+#include "graph/import/export.h"
+#include "graph/op/attr_proto.h"
 #include "graph/signature.h"
 
 typedef struct definer_s {

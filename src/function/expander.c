@@ -16,7 +16,7 @@
 #include "function/expander.h"
 
 #include "function/call_gradient.h"
-#include "graph/graph_functions.h"
+#include "graph/function/graph_functions.h"
 #include "graph/signature.h"
 
 #define MAX_DEPTH 100  // of calls within calls

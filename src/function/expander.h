@@ -7,7 +7,7 @@
 #ifndef LEAT_FUNCTION_EXPANDER_H_
 #define LEAT_FUNCTION_EXPANDER_H_
 
-#include "graph/lowering.h"
+#include "graph/function/lowering.h"
 
 // The functions whose bodies are being added, from the innermost to the outermost: a call of one of
 // them is recursive.

@@ -13,7 +13,7 @@
 // that DESCRIBES) is built in the forward loop instead, so that its small output is kept and not
 // its large input.
 #include "gradient/walk.h"
-#include "graph/inference.h"
+#include "graph/inference/inference.h"
 
 #include <string.h>
 

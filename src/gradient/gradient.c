@@ -16,7 +16,7 @@
 #include "gradient/gradient.h"
 
 #include "gradient/walk.h"
-#include "graph/loop_shapes.h"
+#include "graph/inference/loop_shapes.h"
 #include "graph/verify.h"
 
 leat_status_t leat_builder_take_status(leat_builder_t* b) {

@@ -18,7 +18,7 @@
 
 #include "base/checked.h"
 #include "base/pages.h"
-#include "graph/inference.h"
+#include "graph/inference/inference.h"
 #include "graph/signature.h"
 #include "graph/storage.h"
 

@@ -21,9 +21,9 @@
 #define LEAT_GRAPH_GRAPH_H_
 
 #include "base/map.h"
-#include "graph/attr.h"
 #include "graph/node_index.h"
-#include "graph/op.h"
+#include "graph/op/attr.h"
+#include "graph/op/op.h"
 
 // The output index of a control edge, which orders two nodes and carries no value.
 #define LEAT_CONTROL_INDEX (-1)

@@ -1,8 +1,8 @@
 // Memory that gives out: every allocation of a build, an import and an export fails in turn. Each
 // time the status says so, and what was there before is still whole.
 #include "base/observer.h"
-#include "graph/export.h"
-#include "graph/import.h"
+#include "graph/import/export.h"
+#include "graph/import/import.h"
 #include "toy_graph/toy_ops.h"
 
 typedef struct failing_s {

@@ -9,7 +9,7 @@
 // are values. The depth is bounded, since a file decides it.
 #include "graph/storage.h"
 
-#include "graph/function_library.h"
+#include "graph/function/function_library.h"
 
 #define MAX_FUNCTION_DEPTH 32  // functions in attributes of functions
 #define TEXT_CHUNK_BYTES 4096  // texts of an eighth of this or more go into the arena by themselves

@@ -48,9 +48,9 @@ struct leat_graph_storage_s {
   leat_kept_tensor_t* tensors;
   leat_kept_bytes_t* bytes;
   leat_string_map_t suffixes;    // base name -> last suffix that leat_graph_unique_name tried
-  leat_word_map_t values;        // output -> leat_partial_value_t*: cache of inference_value.c
+  leat_word_map_t values;        // output -> leat_partial_value_t*: cache of graph/inference/
   leat_word_map_t referents;     // output -> leat_partial_value_t*: leat_graph_set_referents
-  int value_budget;              // steps that the current walk of inference_value.c may still take
+  int value_budget;              // steps that the current walk of graph/inference/ may still take
   struct leat_function_library_s* functions;  // the graph's, if it has one that is not its parent's
 };
 

@@ -17,7 +17,7 @@
 
 #include "base/thread_pool.h"
 #include "device/device.h"
-#include "graph/op.h"
+#include "graph/op/op.h"
 #include "tensor/tensor.h"
 
 typedef struct leat_kernel_s leat_kernel_t;

@@ -5,7 +5,7 @@
 #ifndef LEAT_MASTER_FUNCTION_RUNTIME_H_
 #define LEAT_MASTER_FUNCTION_RUNTIME_H_
 
-#include "graph/function_library.h"
+#include "graph/function/function_library.h"
 #include "kernel/function_runtime.h"
 #include "master/master.h"
 

@@ -6,7 +6,7 @@
 #define LEAT_MASTER_PLACER_H_
 
 #include "device/device_name.h"
-#include "graph/cost.h"
+#include "graph/cost/cost.h"
 #include "graph/graph.h"
 #include "kernel/registry.h"
 

@@ -4,7 +4,7 @@
 #ifndef LEAT_OPS_OP_ROWS_H_
 #define LEAT_OPS_OP_ROWS_H_
 
-#include "graph/op.h"
+#include "graph/op/op.h"
 
 // Ends a table of op rows.
 #define LEAT_OP_ROWS_END {.name = 0}

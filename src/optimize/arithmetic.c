@@ -9,7 +9,7 @@
 // untaken branch they are dead, and what they would be replaced by may not be.
 #include <string.h>
 
-#include "graph/inference.h"
+#include "graph/inference/inference.h"
 #include "optimize/pass.h"
 
 #define MAX_COMPARED_ITEMS (1 << 16)  // of a constant, to see that all are neutral

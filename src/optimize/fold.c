@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "base/clock.h"
-#include "graph/inference.h"
+#include "graph/inference/inference.h"
 #include "optimize/pass.h"
 
 #define DEFAULT_LIMIT_BYTES (INT64_C(10) << 20)

@@ -9,7 +9,7 @@
 // Nodes that feed each other are one group, which starts when its first reader's other inputs are
 // there: what is late depends on the group, if at all, through later readers, so that no cycle
 // closes. A group that would keep more than it gives up stays as it is.
-#include "graph/cost.h"
+#include "graph/cost/cost.h"
 #include "optimize/backward.h"
 
 typedef struct group_s {

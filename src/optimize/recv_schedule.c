@@ -18,7 +18,7 @@
 
 #include "base/checked.h"
 #include "base/heap.h"
-#include "graph/cost.h"
+#include "graph/cost/cost.h"
 #include "optimize/pass.h"
 
 #define NODES_AHEAD 2  // a Recv starts so many nodes before its reader, at least

@@ -6,7 +6,7 @@
 //   device: x ─▶ forward                         x ─▶ forward       ┌▶ _Recv ─▶ backward ◀─ dy
 //           └──────────▶ backward ◀─ dy          └▶ _Send ┐  _Send ┄│┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┘
 //   host:                                                 └▶ Identity ─▶ _Send
-#include "graph/cost.h"
+#include "graph/cost/cost.h"
 #include "optimize/backward.h"
 
 #define DEFAULT_LIMIT_BYTES (INT64_C(1) << 20)

@@ -20,7 +20,7 @@
 #include "formats/wire/encode.h"
 #include "formats/wire/text.h"
 #include "formats/wire/wire.h"
-#include "graph/import.h"
+#include "graph/import/import.h"
 
 // ---- Reading ------------------------------------------------------------------------------------
 

@@ -13,7 +13,7 @@
 #include <string.h>
 
 #include "base/checked.h"
-#include "graph/cost.h"
+#include "graph/cost/cost.h"
 
 // A step with less work than this has ended before another thread has come to help.
 #define PARALLEL_MINIMUM_WORK_NS INT64_C(200000)

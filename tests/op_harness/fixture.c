@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "device/simulated/simulated_device.h"
-#include "graph/inference.h"
+#include "graph/inference/inference.h"
 #include "kernel/cancellation.h"
 #include "kernel/rendezvous.h"
 #include "ops/family.h"

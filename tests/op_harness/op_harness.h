@@ -80,7 +80,7 @@ typedef struct leat_case_value_s {
    .items = (const double[]){__VA_ARGS__},                              \
    .item_count = (int64_t)(sizeof((const double[]){__VA_ARGS__}) / sizeof(double))}
 
-// Attributes as static data (the literals of graph/attr.h are for code):
+// Attributes as static data (the literals of graph/op/attr.h are for code):
 //   .attrs = {LEAT_CASE_BOOL("transpose_b", true), LEAT_CASE_INTS("strides", 1, 2, 2, 1)}
 #define LEAT_CASE_ATTR_(attr, ...) {.name = {"" attr, sizeof(attr) - 1}, .value = {__VA_ARGS__}}
 #define LEAT_CASE_STR(attr, literal) \

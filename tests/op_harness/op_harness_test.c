@@ -6,7 +6,7 @@
 
 #include "base/test.h"
 #include "graph/gradient.h"
-#include "graph/inference.h"
+#include "graph/inference/inference.h"
 #include "op_harness/checks.h"
 #include "op_harness/value.h"
 

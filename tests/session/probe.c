@@ -1,7 +1,7 @@
 #include "session/probe.h"
 
 #include "base/sync.h"
-#include "graph/inference.h"
+#include "graph/inference/inference.h"
 #include "init.h"
 #include "kernel/cancellation.h"
 

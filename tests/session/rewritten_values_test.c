@@ -6,7 +6,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "graph/op.h"
+#include "graph/op/op.h"
 #include "session/flow.h"
 
 enum { ROWS = 2, COLUMNS = 3 };

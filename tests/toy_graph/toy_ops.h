@@ -11,7 +11,7 @@
 #include <cmocka.h>
 
 #include "graph/builder.h"
-#include "graph/inference.h"
+#include "graph/inference/inference.h"
 
 static leat_status_t toy_const_shape(leat_inference_t* c) {
   const leat_attr_value_t* value = leat_node_attr(c->node, LEAT_SV("value"));

@@ -6,7 +6,7 @@
 // MatrixBandPart keeps num_lower diagonals below the main one and num_upper above it; its gradient
 // is the same band of dC/dy. Diag and DiagPart are each the gradient of the other.
 #include "graph/gradient.h"
-#include "graph/inference_index.h"
+#include "graph/inference/inference_index.h"
 #include "ops/op_rows.h"
 
 static leat_status_t diag_shape(leat_inference_t* c) {

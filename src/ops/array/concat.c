@@ -13,7 +13,7 @@
 // graph where the axis is known only when it runs gets the dense form, which needs nothing else.
 #include "base/checked.h"
 #include "graph/gradient.h"
-#include "graph/inference_index.h"
+#include "graph/inference/inference_index.h"
 #include "ops/op_rows.h"
 
 // Inputs [first, first + count) are the values, and input |axis_input| is the axis.

@@ -2,7 +2,7 @@
 // can, which the flag LEAT_OP_CONSTANT allows; the kernel serves the other nodes, such as those
 // that wait for control inputs.
 #include "graph/gradient.h"
-#include "graph/inference.h"
+#include "graph/inference/inference.h"
 #include "ops/op_rows.h"
 
 // Checks the type of the value against the node's, because whoever reads the attribute relies on

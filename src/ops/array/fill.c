@@ -7,7 +7,7 @@
 // Small integer tensors are known while the graph is built, because programs compute shapes of
 // them. The gradient of Fill with respect to its value is the sum of dC/dy over all axes.
 #include "graph/gradient.h"
-#include "graph/inference_index.h"
+#include "graph/inference/inference_index.h"
 #include "ops/op_rows.h"
 
 static leat_status_t fill_shape(leat_inference_t* c) {

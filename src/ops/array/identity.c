@@ -4,7 +4,7 @@
 // the graph. RefIdentity passes a reference to a variable, not its value. A gradient of rows
 // (IndexedSlices) passes as such, because a dense one would be far larger.
 #include "graph/gradient.h"
-#include "graph/inference.h"
+#include "graph/inference/inference.h"
 #include "ops/op_rows.h"
 
 static leat_status_t identity_n_shape(leat_inference_t* c) {

@@ -18,7 +18,7 @@
 // (matrix_diag_cpu.c) check it again.
 #include "base/checked.h"
 #include "graph/gradient.h"
-#include "graph/inference_index.h"
+#include "graph/inference/inference_index.h"
 #include "ops/op_rows.h"
 
 // ---- Shapes -------------------------------------------------------------------------------------

@@ -1,7 +1,7 @@
 // The ops CheckNumerics and CheckNumericsV2, which pass the input on and fail where it holds an
 // infinity or a NaN. They are stateful, so that the optimizer keeps the check.
 #include "graph/gradient.h"
-#include "graph/inference.h"
+#include "graph/inference/inference.h"
 #include "ops/op_rows.h"
 
 // The gradient is checked by the same op, with a message that says it was the gradient.

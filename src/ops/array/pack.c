@@ -8,7 +8,7 @@
 // Both have a value function: programs build shapes as Pack of scalars and read them with Unpack,
 // and shape inference must see through that.
 #include "graph/gradient.h"
-#include "graph/inference_index.h"
+#include "graph/inference/inference_index.h"
 #include "ops/op_rows.h"
 
 // Reads attribute "axis", which is one of |rank| dimensions, possibly negative.

@@ -7,7 +7,7 @@
 // The gradient is the Slice of dC/dy where the input was. The value that PadV2 pads with gets none,
 // as in TensorFlow.
 #include "graph/gradient.h"
-#include "graph/inference_index.h"
+#include "graph/inference/inference_index.h"
 #include "ops/array/paddings.h"
 #include "ops/op_rows.h"
 

@@ -3,7 +3,7 @@
 #ifndef LEAT_OPS_ARRAY_PADDINGS_H_
 #define LEAT_OPS_ARRAY_PADDINGS_H_
 
-#include "graph/inference.h"
+#include "graph/inference/inference.h"
 
 // Infers the shape of input |input| padded by input |paddings| [rank, 2]. INVALID_ARGUMENT for
 // paddings of another shape, and for negative ones that are constant.

@@ -16,7 +16,7 @@
 // says: from the padding), and UnsortedSegmentSum adds the gradients up by these numbers.
 #include "base/checked.h"
 #include "graph/gradient.h"
-#include "graph/inference_index.h"
+#include "graph/inference/inference_index.h"
 #include "ops/op_rows.h"
 
 #define MAX_SPATIAL 3

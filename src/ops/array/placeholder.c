@@ -2,7 +2,7 @@
 // PlaceholderWithDefault gives its input where it is not, and is never folded, since a step may
 // feed another value.
 #include "graph/gradient.h"
-#include "graph/inference.h"
+#include "graph/inference/inference.h"
 #include "ops/op_rows.h"
 
 // Up to this producer version, graphs wrote a scalar shape where they knew no shape.

@@ -6,7 +6,7 @@
 // request can be divided. Values pass through (leat_value_rearranged), so that shapes computed with
 // Reshape are inferred. The gradient is the gradient of the output under the input's shape.
 #include "graph/gradient.h"
-#include "graph/inference_index.h"
+#include "graph/inference/inference_index.h"
 #include "ops/op_rows.h"
 
 // Where one size of the requested shape |inout_shape| is unknown (it may have been -1) and the

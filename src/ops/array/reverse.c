@@ -11,7 +11,7 @@
 // the negative shifts. As in TensorFlow, Reverse and ReverseV2 take tensors of at most 8
 // dimensions.
 #include "graph/gradient.h"
-#include "graph/inference_index.h"
+#include "graph/inference/inference_index.h"
 #include "ops/op_rows.h"
 
 #define MAX_RANK 8

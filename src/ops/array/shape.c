@@ -7,7 +7,7 @@
 // of Reshape(x, Shape(y)) is inferred while the graph is built. None has a gradient, because a
 // shape does not depend on the elements.
 #include "graph/gradient.h"
-#include "graph/inference.h"
+#include "graph/inference/inference.h"
 #include "ops/op_rows.h"
 
 static leat_status_t shape_shape(leat_inference_t* c) {

@@ -10,7 +10,7 @@
 // others take the block sizes as an input.
 #include "base/checked.h"
 #include "graph/gradient.h"
-#include "graph/inference_index.h"
+#include "graph/inference/inference_index.h"
 #include "ops/op_rows.h"
 
 // What is known of the block sizes and of the margins, which are the paddings or the crops.

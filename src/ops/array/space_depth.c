@@ -7,7 +7,7 @@
 // NCHW has the channels before the pixels. NCHW_VECT_C has a fifth dimension, also of channels,
 // which stays as it is; it has no gradient, as in TensorFlow.
 #include "graph/gradient.h"
-#include "graph/inference_index.h"
+#include "graph/inference/inference_index.h"
 #include "ops/op_rows.h"
 
 // The rank of an image format, and which dimension is its height, width and depth.

@@ -7,7 +7,7 @@
 // One size of SplitV may be -1 and stands for what the others leave. The gradient joins the
 // gradients of the outputs with ConcatV2.
 #include "graph/gradient.h"
-#include "graph/inference_index.h"
+#include "graph/inference/inference_index.h"
 #include "ops/op_rows.h"
 
 static void set_all(leat_inference_t* c, leat_partial_shape_t shape) {

@@ -8,7 +8,7 @@
 // Small vectors of known integers are repeated by the value function, since programs build shapes
 // so.
 #include "graph/gradient.h"
-#include "graph/inference_index.h"
+#include "graph/inference/inference_index.h"
 #include "ops/op_rows.h"
 
 static leat_status_t tile_shape(leat_inference_t* c) {

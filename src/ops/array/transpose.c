@@ -5,7 +5,7 @@
 //
 // The gradient transposes by the inverse permutation, which a graph with a constant perm folds.
 #include "graph/gradient.h"
-#include "graph/inference_index.h"
+#include "graph/inference/inference_index.h"
 #include "ops/op_rows.h"
 
 // Returns the rank as the input or perm tells it, or -1.

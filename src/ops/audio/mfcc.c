@@ -1,7 +1,7 @@
 // Definition of Mfcc: mel-frequency cepstral coefficients of spectrograms, [channels, times,
 // frequencies] -> [channels, times, coefficients]. They describe what a voice says more than whose
 // voice it is.
-#include "graph/inference.h"
+#include "graph/inference/inference.h"
 #include "ops/op_rows.h"
 
 static leat_status_t mfcc_shape(leat_inference_t* c) {

@@ -3,7 +3,7 @@
 //   input [frames, channels] -> [channels, windows, 1 + transform size / 2]
 #include "ops/audio/spectrogram.h"
 
-#include "graph/inference.h"
+#include "graph/inference/inference.h"
 #include "ops/op_rows.h"
 
 static leat_status_t check_attr(const char* name, int64_t value, int64_t least) {

@@ -1,7 +1,7 @@
 // Definitions of DecodeWav and EncodeWav: contents of a WAV file <-> audio [frames, channels],
 // sample rate. Decoding may be asked for a fixed number of frames or channels, which makes the
 // shape known.
-#include "graph/inference.h"
+#include "graph/inference/inference.h"
 #include "ops/op_rows.h"
 
 // Gives a dimension that an attribute fixes, or -1 (unknown), which leaves it to the file.

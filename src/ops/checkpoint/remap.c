@@ -1,7 +1,7 @@
 // The ops of warm starts: a vocabulary's remapping to an older vocabulary, and a checkpoint's
 // matrix with its rows and columns put in the order that such a remapping says.
 #include "graph/gradient.h"
-#include "graph/inference.h"
+#include "graph/inference/inference.h"
 #include "ops/op_rows.h"
 
 static leat_status_t vocabulary_shape(leat_inference_t* c) {

@@ -3,7 +3,7 @@
 // output's shape is known before the checkpoint is opened.
 #include "formats/checkpoint/tensor_slice.h"
 #include "graph/gradient.h"
-#include "graph/inference.h"
+#include "graph/inference/inference.h"
 #include "ops/op_rows.h"
 
 // Sets the shape of |output| to that of the slice which |spec| states; it is unknown when |spec| is

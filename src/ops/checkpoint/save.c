@@ -1,7 +1,7 @@
 // The ops that write tensors to a checkpoint, each under a name, whole or as a slice of a larger
 // tensor.
 #include "graph/gradient.h"
-#include "graph/inference.h"
+#include "graph/inference/inference.h"
 #include "ops/op_rows.h"
 
 // Checks that input 0 is a scalar, and that inputs 1 to first - 1 are vectors with an item for each

@@ -1,6 +1,6 @@
 // The ops that name the shards of a checkpoint, and that merge several checkpoints into one.
 #include "graph/gradient.h"
-#include "graph/inference.h"
+#include "graph/inference/inference.h"
 #include "ops/op_rows.h"
 
 static leat_status_t scalars_shape(leat_inference_t* c) {

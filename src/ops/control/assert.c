@@ -1,6 +1,6 @@
 // Assert: ends the step when a condition does not hold.
 #include "graph/gradient.h"
-#include "graph/inference.h"
+#include "graph/inference/inference.h"
 #include "ops/op_rows.h"
 
 const leat_op_row_t leat_assert_ops[] = {

@@ -5,7 +5,7 @@
 // cyclic, so the shape functions must not rely on what comes around the back edge from
 // NextIteration to Merge: it is not known yet when the Merge is inferred.
 #include "graph/gradient.h"
-#include "graph/inference.h"
+#include "graph/inference/inference.h"
 #include "ops/op_rows.h"
 
 static leat_status_t switch_shape(leat_inference_t* c) {

@@ -1,6 +1,6 @@
 // NoOp and ControlTrigger, nodes for which others can wait by control edges.
 #include "graph/gradient.h"
-#include "graph/inference.h"
+#include "graph/inference/inference.h"
 #include "ops/op_rows.h"
 
 const leat_op_row_t leat_no_op_ops[] = {

@@ -1,6 +1,6 @@
 // The ops that print: PrintV2 a string, the older Print tensors.
 #include "graph/gradient.h"
-#include "graph/inference.h"
+#include "graph/inference/inference.h"
 #include "ops/op_rows.h"
 
 static leat_status_t print_shape(leat_inference_t* c) {

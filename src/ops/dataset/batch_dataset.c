@@ -1,6 +1,6 @@
 // Definitions of the ops that batch a dataset: consecutive elements become one element whose
 // components have a new first dimension. The kernels are in batch_dataset_cpu.c.
-#include "graph/handle_shape.h"
+#include "graph/inference/handle_shape.h"
 #include "ops/dataset/dataset_shape.h"
 #include "ops/op_rows.h"
 

@@ -2,7 +2,7 @@
 #ifndef LEAT_OPS_DATASET_DATASET_SHAPE_H_
 #define LEAT_OPS_DATASET_DATASET_SHAPE_H_
 
-#include "graph/inference.h"
+#include "graph/inference/inference.h"
 
 #define LEAT_ELEMENT_ATTRS "output_types: list(type) >= 1; output_shapes: list(shape) >= 1"
 #define LEAT_METADATA_ATTR "; metadata: string = ''"

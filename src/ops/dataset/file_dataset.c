@@ -1,5 +1,5 @@
 // Definitions of the datasets that read files: lines, TFRecords and records of a fixed length.
-#include "graph/handle_shape.h"
+#include "graph/inference/handle_shape.h"
 #include "ops/dataset/dataset_shape.h"
 #include "ops/op_rows.h"
 

@@ -1,6 +1,6 @@
 // _Arg and _Retval, the ends of a function body. The executor fills _Arg from the feeds or from the
 // caller's arguments; _Retval marks what the caller gets.
-#include "graph/inference.h"
+#include "graph/inference/inference.h"
 #include "ops/op_rows.h"
 
 const leat_op_row_t leat_argument_ops[] = {

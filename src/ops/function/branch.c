@@ -12,8 +12,8 @@
 // arguments wait for the pivot by control edges, since they would otherwise run in every case.
 // Calls that are not lowered run as kernels (branch_cpu.c). The lowering is called through the op's
 // row.
-#include "graph/inference.h"
-#include "graph/lowering.h"
+#include "graph/function/lowering.h"
+#include "graph/inference/inference.h"
 #include "ops/function/branching.h"
 #include "ops/op_rows.h"
 

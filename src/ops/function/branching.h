@@ -3,7 +3,7 @@
 #define LEAT_OPS_FUNCTION_BRANCHING_H_
 
 #include "graph/builder.h"
-#include "graph/inference.h"
+#include "graph/inference/inference.h"
 
 // A shape function: the attribute output_shapes, where it is given, says what is known of the
 // outputs.

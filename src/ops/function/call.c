@@ -1,7 +1,7 @@
 // The ops that call one function: PartitionedCall, RemoteCall and SymbolicGradient. A lowered call
 // is replaced by the function's body, or by the body of its gradient.
-#include "graph/inference.h"
-#include "graph/lowering.h"
+#include "graph/function/lowering.h"
+#include "graph/inference/inference.h"
 #include "ops/op_rows.h"
 
 static leat_status_t lower_call(leat_lowering_t* l) {

@@ -1,5 +1,5 @@
 // The op For: it calls a function on the function's own results, once for each number of a range.
-#include "graph/inference.h"
+#include "graph/inference/inference.h"
 #include "ops/op_rows.h"
 
 const leat_op_row_t leat_counted_loop_ops[] = {

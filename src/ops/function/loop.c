@@ -12,8 +12,8 @@
 // Nodes of the bodies that have no arguments must run once in each iteration, so they wait for a
 // loop variable by control edges; a loop without variables gets a hidden one for that purpose. A
 // loop that is not lowered runs as a kernel (loop_cpu.c).
-#include "graph/inference.h"
-#include "graph/lowering.h"
+#include "graph/function/lowering.h"
+#include "graph/inference/inference.h"
 #include "ops/function/branching.h"
 #include "ops/op_rows.h"
 

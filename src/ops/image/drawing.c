@@ -1,7 +1,7 @@
 // Definitions of the ops that draw the outlines of boxes into images: images [batch, height, width,
 // depth], boxes [batch, boxes, 4] -> images. Colours are fixed in the first version and an input in
 // the second.
-#include "graph/inference.h"
+#include "graph/inference/inference.h"
 #include "ops/op_rows.h"
 
 // Images have one channel (grey), three (RGB) or four (RGBA).

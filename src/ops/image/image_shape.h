@@ -2,7 +2,7 @@
 #ifndef LEAT_OPS_IMAGE_IMAGE_SHAPE_H_
 #define LEAT_OPS_IMAGE_IMAGE_SHAPE_H_
 
-#include "graph/inference.h"
+#include "graph/inference/inference.h"
 
 // Sets output 0 to [batch, height, width, channels], where height and width are the two numbers of
 // input |size|, unknown unless it is a constant.

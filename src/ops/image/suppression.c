@@ -5,7 +5,7 @@
 //
 // The versions add, one after the other, the threshold as an input, a least score, padding to a
 // fixed size with the number of valid outputs, and soft suppression with the scores that it leaves.
-#include "graph/inference.h"
+#include "graph/inference/inference.h"
 #include "ops/op_rows.h"
 
 // Sets the outputs. The number of selected boxes is known only where the output is padded and

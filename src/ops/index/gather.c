@@ -10,7 +10,7 @@
 // is moved to directly behind the batch dimensions, UnsortedSegmentSum adds the slices up by index,
 // and the axis is moved back.
 #include "graph/gradient.h"
-#include "graph/inference_index.h"
+#include "graph/inference/inference_index.h"
 #include "ops/op_rows.h"
 
 static leat_status_t gather_shape(leat_inference_t* c) {

@@ -6,7 +6,7 @@
 #define LEAT_OPS_INDEX_GATHER_ND_H_
 
 #include "graph/gradient.h"
-#include "graph/inference.h"
+#include "graph/inference/inference.h"
 
 // Sets output 0 to the shape of what input 1 takes of |params|.
 LEAT_MUST_USE leat_status_t leat_shape_gather_nd(leat_inference_t* c, leat_partial_shape_t params);

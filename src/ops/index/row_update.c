@@ -1,7 +1,7 @@
 // The ops InplaceUpdate, InplaceAdd, InplaceSub, DeepCopy and ParallelConcat, with the two ops into
 // which TensorFlow rewrites a ParallelConcat: they write rows of a tensor. An op never changes a
 // value that somebody else may read: its kernel copies it first then.
-#include "graph/inference.h"
+#include "graph/inference/inference.h"
 #include "ops/op_rows.h"
 
 static leat_status_t parallel_concat_shape(leat_inference_t* c) {

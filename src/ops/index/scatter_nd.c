@@ -7,7 +7,7 @@
 // input 0. Gradients with respect to the updates gather by the same indices. A minimum or maximum
 // shares its gradient among all that attain it.
 #include "graph/gradient.h"
-#include "graph/inference_index.h"
+#include "graph/inference/inference_index.h"
 #include "ops/index/scatter_nd.h"
 #include "ops/op_rows.h"
 

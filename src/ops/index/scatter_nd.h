@@ -3,7 +3,7 @@
 #ifndef LEAT_OPS_INDEX_SCATTER_ND_H_
 #define LEAT_OPS_INDEX_SCATTER_ND_H_
 
-#include "graph/inference.h"
+#include "graph/inference/inference.h"
 
 // INVALID_ARGUMENT unless |updates| are slices of |whole|, one for each tuple of |indices|.
 LEAT_MUST_USE leat_status_t leat_scatter_nd_check_shapes(leat_inference_t* c,

@@ -2,7 +2,7 @@
 // registration. BoostedTreesBucketize has a row and no kernel here, as in TensorFlow 2.21, so that
 // the graphs which name it can be read.
 #include "graph/gradient.h"
-#include "graph/inference_index.h"
+#include "graph/inference/inference_index.h"
 #include "ops/op_rows.h"
 
 static leat_status_t bound_shape(leat_inference_t* c) {

@@ -13,7 +13,7 @@
 #include "ops/index/selection.h"
 
 #include "base/checked.h"
-#include "graph/inference_index.h"
+#include "graph/inference/inference_index.h"
 
 // ---- One dimension ------------------------------------------------------------------------------
 

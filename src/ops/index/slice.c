@@ -6,7 +6,7 @@
 // vectors of known integers, since programs take shapes apart with Slice. The gradient pads dC/dy
 // with zeros.
 #include "graph/gradient.h"
-#include "graph/inference_index.h"
+#include "graph/inference/inference_index.h"
 #include "ops/op_rows.h"
 
 // Computes the sizes of the output. A size of -1 reaches to the end of the dimension; it is unknown

@@ -10,7 +10,7 @@
 // partitions or indices are constants.
 #include "base/checked.h"
 #include "graph/gradient.h"
-#include "graph/inference_index.h"
+#include "graph/inference/inference_index.h"
 #include "ops/op_rows.h"
 
 // Checks that |shape| begins with |prefix|, as far as both are known.

@@ -1,7 +1,7 @@
 // Assignment to a strided slice of a reference, of a resource variable, or of a copy of a tensor:
 // the ops' shapes, gradient and registration. Only the op on a copy has a gradient.
 #include "graph/gradient.h"
-#include "graph/inference_index.h"
+#include "graph/inference/inference_index.h"
 #include "ops/op_rows.h"
 
 #define MASK(name) LEAT_INT(name, leat_node_attr_int(leat_gradient_node(g), name, 0))

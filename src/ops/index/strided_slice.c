@@ -8,7 +8,7 @@
 // Strides must be known before anything can be inferred; unknown begins and ends make unknown
 // sizes. The two ops are each the gradient of the other.
 #include "graph/gradient.h"
-#include "graph/inference_index.h"
+#include "graph/inference/inference_index.h"
 #include "ops/index/selection.h"
 #include "ops/op_rows.h"
 

@@ -8,7 +8,7 @@
 // the graph is built. Only idx of the Unique ops has a known size, that of the axis. UniqueV2 takes
 // the axis as a vector of at most one number; without one x must be a vector. No op has a gradient.
 #include "graph/gradient.h"
-#include "graph/inference_index.h"
+#include "graph/inference/inference_index.h"
 #include "ops/op_rows.h"
 
 static leat_status_t unknown_vector(leat_inference_t* c, leat_partial_shape_t* out_shape) {

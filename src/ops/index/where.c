@@ -1,7 +1,7 @@
 // The ops Where, which lists the positions of elements that are not zero, and OneHot, which makes
 // tensors with one value at given positions: their shapes and registration.
 #include "graph/gradient.h"
-#include "graph/inference_index.h"
+#include "graph/inference/inference_index.h"
 #include "ops/op_rows.h"
 
 static leat_status_t where_shape(leat_inference_t* c) {

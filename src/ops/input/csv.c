@@ -1,7 +1,7 @@
 // Definition of DecodeCSV, which splits lines of comma-separated values into one tensor for each
 // column.
 #include "graph/gradient.h"
-#include "graph/inference.h"
+#include "graph/inference/inference.h"
 #include "ops/op_rows.h"
 
 static leat_status_t decode_csv_shape(leat_inference_t* c) {

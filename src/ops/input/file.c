@@ -1,6 +1,6 @@
 // Definitions of the ops that read and write whole files and find files by patterns.
 #include "graph/gradient.h"
-#include "graph/handle_shape.h"
+#include "graph/inference/handle_shape.h"
 #include "ops/op_rows.h"
 
 static leat_status_t read_shape(leat_inference_t* c) {

@@ -1,6 +1,6 @@
 // Definition of DecodeJSONExample, which turns Example messages in JSON into serialized ones.
 #include "graph/gradient.h"
-#include "graph/inference.h"
+#include "graph/inference/inference.h"
 #include "ops/op_rows.h"
 
 const leat_op_row_t leat_json_example_ops[] = {

@@ -1,7 +1,7 @@
 // Definition of EncodeProto, which serializes messages of any type. The op has no kernel: a kernel
 // would need the descriptors of the message types, which TensorFlow has linked in. A graph that
 // names the op can be read, and fails when it runs it.
-#include "graph/inference.h"
+#include "graph/inference/inference.h"
 #include "ops/op_rows.h"
 
 // All values have the shape [places..., values of the field]; one message is made for each place.

@@ -1,6 +1,6 @@
 // Definitions of the ops that reinterpret or decompress bytes in strings.
 #include "graph/gradient.h"
-#include "graph/inference.h"
+#include "graph/inference/inference.h"
 #include "ops/op_rows.h"
 
 // The output has the shape of input 0 and one more dimension, |dim|.

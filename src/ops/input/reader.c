@@ -2,7 +2,7 @@
 // from a queue, into records, each a key and a value. An op without V2 gives its reader as a
 // reference to two strings, the way TensorFlow did before it had resource handles.
 #include "graph/gradient.h"
-#include "graph/handle_shape.h"
+#include "graph/inference/handle_shape.h"
 #include "ops/op_rows.h"
 
 #define NAMES "container: string = ''; shared_name: string = ''"

@@ -1,7 +1,7 @@
 // Definitions of the ops that use a reader: reading one or several records, asking how far it is,
 // and saving, restoring and resetting it.
 #include "graph/gradient.h"
-#include "graph/handle_shape.h"
+#include "graph/inference/handle_shape.h"
 #include "ops/op_rows.h"
 
 static leat_status_t scalars_shape(leat_inference_t* c) {

@@ -1,6 +1,6 @@
 // Definitions of the ops that turn a tensor into a serialized TensorProto and back.
 #include "graph/gradient.h"
-#include "graph/inference.h"
+#include "graph/inference/inference.h"
 #include "ops/op_rows.h"
 
 const leat_op_row_t leat_serialized_tensor_ops[] = {

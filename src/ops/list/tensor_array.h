@@ -3,7 +3,7 @@
 #define LEAT_OPS_LIST_TENSOR_ARRAY_H_
 
 #include "graph/gradient.h"
-#include "graph/inference.h"
+#include "graph/inference/inference.h"
 
 // Returns what inference knows of the elements of the array at input 0; false where it knows
 // nothing.

@@ -2,7 +2,7 @@
 // Scatter undoes it; Concat joins slots along their first dimension and Split undoes it. The
 // gradient of each is its counterpart on the gradient array (see tensor_array.c). The first two
 // versions of each op are deprecated forms with an older kind of handle.
-#include "graph/handle_shape.h"
+#include "graph/inference/handle_shape.h"
 #include "ops/list/tensor_array.h"
 #include "ops/op_rows.h"
 

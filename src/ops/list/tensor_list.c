@@ -14,7 +14,7 @@
 // memory for the elements that they do not touch.
 #include "ops/list/tensor_list.h"
 
-#include "graph/handle_shape.h"
+#include "graph/inference/handle_shape.h"
 #include "ops/op_rows.h"
 
 leat_status_t leat_list_shape_of_input(leat_inference_t* c, int index,

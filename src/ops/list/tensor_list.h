@@ -3,7 +3,7 @@
 #define LEAT_OPS_LIST_TENSOR_LIST_H_
 
 #include "graph/gradient.h"
-#include "graph/inference.h"
+#include "graph/inference/inference.h"
 
 // Returns what inference knows of the shape that input |index| states: its sizes where it is a
 // vector of known values, its rank where only the vector's length is known, and otherwise nothing.

@@ -1,7 +1,7 @@
 // The ops that fill static lookup tables, from two tensors or from the lines of a text file.
 #include "graph/gradient.h"
-#include "graph/handle_shape.h"
-#include "graph/inference.h"
+#include "graph/inference/handle_shape.h"
+#include "graph/inference/inference.h"
 #include "ops/op_rows.h"
 
 static leat_status_t check_handle(leat_inference_t* c) {

@@ -1,6 +1,6 @@
 // AddN and AccumulateNV2: the sum of a list of tensors of one shape.
 #include "graph/gradient.h"
-#include "graph/inference.h"
+#include "graph/inference/inference.h"
 #include "ops/op_rows.h"
 
 static leat_status_t add_n_gradient(leat_gradient_t* g) {

@@ -2,7 +2,7 @@
 // the input's shape without the axis. The ops have no gradient, because an index does not change
 // with small changes of the input.
 #include "graph/gradient.h"
-#include "graph/inference.h"
+#include "graph/inference/inference.h"
 #include "ops/op_rows.h"
 
 static int64_t axis_of(const leat_tensor_t* tensor) {

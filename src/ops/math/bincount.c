@@ -7,7 +7,7 @@
 //
 // Weights are empty or as many as the values. The ops have no gradient. The last dimension of the
 // output is the value of the scalar |size|, so that the shape functions look for a constant there.
-#include "graph/inference.h"
+#include "graph/inference/inference.h"
 #include "ops/op_rows.h"
 
 // The value of scalar input |index|, which must not be negative; LEAT_DIM_UNKNOWN when it is no

@@ -1,7 +1,7 @@
 // Ops on the bits of integers, elementwise. They have no gradient. Bits of a shift count outside of
 // the type's width are not defined in C, so that the kernels clamp it.
 #include "graph/gradient.h"
-#include "graph/inference.h"
+#include "graph/inference/inference.h"
 #include "ops/op_rows.h"
 
 #define INTEGERS "T: {int8, int16, int32, int64, uint8, uint16, uint32, uint64}"

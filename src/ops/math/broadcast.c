@@ -3,7 +3,7 @@
 // broadcast. Shape inference sees through BroadcastArgs where its inputs are known.
 #include "base/checked.h"
 #include "graph/gradient.h"
-#include "graph/inference.h"
+#include "graph/inference/inference.h"
 #include "ops/op_rows.h"
 
 static leat_status_t args_shape(leat_inference_t* c) {

@@ -5,7 +5,7 @@
 // sizes between int32 and int64. Its gradient casts back, between floating and complex types only;
 // other casts have no gradient. A Bitcast to a smaller type appends a dimension, one to a larger
 // type consumes the last dimension, which must be the ratio of the sizes.
-#include "graph/inference.h"
+#include "graph/inference/inference.h"
 #include "ops/math/arithmetic.h"
 #include "ops/math/integer_value.h"
 #include "ops/op_rows.h"

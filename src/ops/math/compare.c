@@ -8,7 +8,7 @@
 #include "ops/op_rows.h"
 
 #include "graph/gradient.h"
-#include "graph/inference.h"
+#include "graph/inference/inference.h"
 
 // The shape of a comparison for which shapes that do not fit are no error: unknown unless both
 // operands' shapes are fully known, and a scalar where they do not broadcast.

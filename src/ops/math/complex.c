@@ -8,7 +8,7 @@
 //    Real: dy + 0i      Imag: 0 + dy i      ComplexAbs: dy z / |z|      Angle: -dy / (im + i re)
 //
 // complex_cpu.c has the kernels.
-#include "graph/inference.h"
+#include "graph/inference/inference.h"
 #include "ops/math/arithmetic.h"
 #include "ops/op_rows.h"
 

@@ -1,7 +1,7 @@
 // The op Cross: the cross product of vectors of three numbers along the last dimension; a and b
 // have one shape [..., 3], which is the output's too.
 #include "graph/gradient.h"
-#include "graph/inference.h"
+#include "graph/inference/inference.h"
 #include "ops/op_rows.h"
 
 static leat_status_t cross_shape(leat_inference_t* c) {

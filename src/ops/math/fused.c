@@ -9,7 +9,7 @@
 // are checked when the kernel is created, sizes when it runs.
 #include "ops/math/fused.h"
 
-#include "graph/inference.h"
+#include "graph/inference/inference.h"
 #include "ops/op_rows.h"
 
 extern const leat_op_row_t leat_reduction_ops[];

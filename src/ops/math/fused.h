@@ -12,7 +12,7 @@
 #ifndef LEAT_OPS_MATH_FUSED_H_
 #define LEAT_OPS_MATH_FUSED_H_
 
-#include "graph/op.h"
+#include "graph/op/op.h"
 
 typedef struct leat_fused_program_s {
   int input_count, step_count, operand_count, output_count, shape_count, reduction_count;

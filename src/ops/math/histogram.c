@@ -1,6 +1,6 @@
 // The ops HistogramFixedWidth (how many values lie in each of nbins equal intervals) and Bucketize
 // (in which of several intervals each number lies). Neither has a gradient.
-#include "graph/inference.h"
+#include "graph/inference/inference.h"
 #include "ops/op_rows.h"
 
 static leat_status_t histogram_shape(leat_inference_t* c) {

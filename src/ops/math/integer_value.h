@@ -5,7 +5,7 @@
 #ifndef LEAT_OPS_MATH_INTEGER_VALUE_H_
 #define LEAT_OPS_MATH_INTEGER_VALUE_H_
 
-#include "graph/inference.h"
+#include "graph/inference/inference.h"
 
 // Computes |*out_z|; false when the value cannot be known (overflow, division by zero).
 typedef bool (*leat_integer_pair_fn_t)(int64_t x, int64_t y, int64_t* out_z);

@@ -11,7 +11,7 @@
 
 #include "base/checked.h"
 #include "graph/gradient.h"
-#include "graph/inference.h"
+#include "graph/inference/inference.h"
 #include "ops/op_rows.h"
 
 // Reads the scalar |tensor| as an integer or a real number; false for types of the other kind.

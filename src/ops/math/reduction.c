@@ -7,7 +7,7 @@
 // for the reduced axes is a constant of the gradient graph; otherwise nodes compute it when the
 // graph runs. The values of Prod and Sum over a small known vector are inferred too, because
 // programs compute sizes as Prod(Shape(x)) and shape inference must see through that.
-#include "graph/inference.h"
+#include "graph/inference/inference.h"
 #include "ops/math/arithmetic.h"
 #include "ops/math/reduction.h"
 #include "ops/op_rows.h"

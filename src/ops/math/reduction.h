@@ -4,7 +4,7 @@
 #define LEAT_OPS_MATH_REDUCTION_H_
 
 #include "graph/gradient.h"
-#include "graph/inference.h"
+#include "graph/inference/inference.h"
 
 // Infers the shape of an op with inputs (x, axes) and attribute keep_dims.
 LEAT_MUST_USE leat_status_t leat_reduction_infer(leat_inference_t* c);

@@ -9,7 +9,7 @@
 //
 //    Cumsum:   dx = reverse_cumsum(dy)
 //    Cumprod:  dx = reverse_cumsum(y dy) / x      (0 where x is 0, as in TensorFlow)
-#include "graph/inference.h"
+#include "graph/inference/inference.h"
 #include "ops/math/arithmetic.h"
 #include "ops/op_rows.h"
 

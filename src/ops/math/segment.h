@@ -3,7 +3,7 @@
 #define LEAT_OPS_MATH_SEGMENT_H_
 
 #include "graph/gradient.h"
-#include "graph/inference.h"
+#include "graph/inference/inference.h"
 
 // Sets the shape of output 0 to [dim0] followed by the dims of |data| from dimension |skipped| on.
 LEAT_MUST_USE leat_status_t leat_segment_set_output(leat_inference_t* c, int64_t dim0,

@@ -8,7 +8,7 @@
 // A gradient goes to the operand from which the element was taken and is 0 for the other ones;
 // where an operand was broadcast, it is summed down to the operand's shape. select_cpu.c has the
 // kernels.
-#include "graph/inference.h"
+#include "graph/inference/inference.h"
 #include "ops/math/arithmetic.h"
 #include "ops/op_rows.h"
 

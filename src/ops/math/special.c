@@ -9,7 +9,7 @@
 // A gradient is a formula of other special functions, built as nodes: dC/dx = dC/dy times the
 // derivative. Where a formula divides by x, a Select replaces the value at 0. Derivatives that have
 // no closed form (by the order of a function, say) are not set, as in TensorFlow.
-#include "graph/inference.h"
+#include "graph/inference/inference.h"
 #include "ops/math/arithmetic.h"
 #include "ops/op_rows.h"
 

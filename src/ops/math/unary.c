@@ -8,7 +8,7 @@
 // A gradient is built as nodes. For complex numbers it follows TensorFlow's rule: dC/dx = dC/dy
 // times the conjugate of the derivative, which is why the macros X and Y conjugate (for real
 // numbers that adds no node). The gradient ops are differentiable too, for second derivatives.
-#include "graph/inference.h"
+#include "graph/inference/inference.h"
 #include "ops/math/arithmetic.h"
 #include "ops/math/integer_value.h"
 #include "ops/op_rows.h"

@@ -11,7 +11,7 @@
 #include <stdio.h>
 
 #include "graph/gradient.h"
-#include "graph/inference.h"
+#include "graph/inference/inference.h"
 #include "ops/matrix/equation.h"
 #include "ops/nn/subgraph.h"
 #include "ops/op_rows.h"

@@ -5,7 +5,7 @@
 #define LEAT_OPS_MATRIX_MATRIX_SHAPE_H_
 
 #include "graph/gradient.h"
-#include "graph/inference.h"
+#include "graph/inference/inference.h"
 
 // Sets output |index| to |batch| followed by the first |rank| (0 to 2) of |rows| and |columns|.
 LEAT_MUST_USE leat_status_t leat_matrix_set_output(leat_inference_t* c, int index,

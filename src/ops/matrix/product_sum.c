@@ -2,7 +2,7 @@
 // a weight that every iteration uses. The optimizer's pass "defer" rewrites such a sum to these
 // ops, which delay the products so that many small ones become one deep one; product_sum_cpu.c says
 // how.
-#include "graph/inference.h"
+#include "graph/inference/inference.h"
 #include "ops/op_rows.h"
 
 static leat_status_t finish_shape(leat_inference_t* c) {

@@ -11,7 +11,7 @@
 //
 // The gradient ops are differentiable too: batch_norm_second.c builds that.
 #include "graph/gradient.h"
-#include "graph/inference.h"
+#include "graph/inference/inference.h"
 #include "ops/nn/batch_norm_second.h"
 #include "ops/nn/subgraph.h"
 #include "ops/op_rows.h"

@@ -6,7 +6,7 @@
 // channels. BiasAddV1 is the form of the first release, with the channels always last; its gradient
 // is a plain Sum.
 #include "graph/gradient.h"
-#include "graph/inference.h"
+#include "graph/inference/inference.h"
 #include "ops/nn/subgraph.h"
 #include "ops/op_rows.h"
 

@@ -12,7 +12,7 @@
 // nodes by one of them (|scaled| in the table below). They have no gradient, since they appear only
 // after gradients have been built.
 #include "graph/gradient.h"
-#include "graph/inference.h"
+#include "graph/inference/inference.h"
 #include "ops/nn/subgraph.h"
 #include "ops/op_rows.h"
 

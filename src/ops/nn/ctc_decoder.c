@@ -2,7 +2,7 @@
 // classes at each time into sequences of labels, which are sparse matrices because their lengths
 // differ.
 #include "graph/gradient.h"
-#include "graph/inference.h"
+#include "graph/inference/inference.h"
 #include "ops/op_rows.h"
 
 // Sets the outputs of |count| paths: first the indices of all paths, then the values of all, then

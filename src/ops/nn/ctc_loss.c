@@ -1,7 +1,7 @@
 // Definition of CTCLoss, connectionist temporal classification (Graves et al., 2006): the loss of a
 // sequence of labels whose positions in time are not known.
 #include "graph/gradient.h"
-#include "graph/inference.h"
+#include "graph/inference/inference.h"
 #include "ops/nn/subgraph.h"
 #include "ops/op_rows.h"
 

@@ -1,7 +1,7 @@
 // Definitions of DataFormatDimMap and DataFormatVecPermute, which translate numbers and sizes of
 // dimensions from one data format to another.
 #include "graph/gradient.h"
-#include "graph/inference.h"
+#include "graph/inference/inference.h"
 #include "ops/op_rows.h"
 
 #define ATTRS \

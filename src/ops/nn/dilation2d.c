@@ -5,7 +5,7 @@
 // Each output element is the largest sum of input and filter in its window. The gradient ops take
 // the same two tensors and the gradient of the output, and give the gradient of one of the two.
 #include "graph/gradient.h"
-#include "graph/inference.h"
+#include "graph/inference/inference.h"
 #include "ops/nn/window.h"
 #include "ops/op_rows.h"
 

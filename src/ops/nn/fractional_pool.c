@@ -8,7 +8,7 @@
 // windows are drawn anew in each step. The kernels, and the meaning of a sequence, are in
 // fractional_pool_cpu.c.
 #include "graph/gradient.h"
-#include "graph/inference.h"
+#include "graph/inference/inference.h"
 #include "ops/nn/window_op.h"
 #include "ops/op_rows.h"
 

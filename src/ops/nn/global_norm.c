@@ -6,7 +6,7 @@
 //
 // The gradient op gives the gradients of all five inputs at once, in their order.
 #include "graph/gradient.h"
-#include "graph/inference.h"
+#include "graph/inference/inference.h"
 #include "ops/op_rows.h"
 
 // Merges the channels of |shape| with the lengths of the vectors at inputs [1, end).

@@ -1,6 +1,6 @@
 // Definition of L2Loss, half the sum of squares of a tensor; its gradient is t dloss.
 #include "graph/gradient.h"
-#include "graph/inference.h"
+#include "graph/inference/inference.h"
 #include "ops/op_rows.h"
 
 static leat_status_t l2_loss_gradient(leat_gradient_t* g) {

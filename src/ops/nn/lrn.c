@@ -2,7 +2,7 @@
 //
 //   input [batch, height, width, channels] -> output of the same shape
 #include "graph/gradient.h"
-#include "graph/inference.h"
+#include "graph/inference/inference.h"
 #include "ops/op_rows.h"
 
 // All inputs have one shape, of rank 4.

@@ -2,7 +2,7 @@
 #ifndef LEAT_OPS_NN_POOL_SHAPE_H_
 #define LEAT_OPS_NN_POOL_SHAPE_H_
 
-#include "graph/inference.h"
+#include "graph/inference/inference.h"
 
 // Sets output 0 to the shape of a pool over input 0, with |spatial| (2 or 3) spatial dimensions.
 // |over_channels| says that the op's window may extend over channels, so that these become fewer.

@@ -9,7 +9,7 @@
 // of Relu, Relu6, Elu and Selu need y alone. Training then does not keep x, and the activation can
 // overwrite it. The gradient ops have gradients in turn, except SoftsignGrad.
 #include "graph/gradient.h"
-#include "graph/inference.h"
+#include "graph/inference/inference.h"
 #include "ops/op_rows.h"
 
 // dx = <op>(dy, y), where y is the output of the activation.

@@ -2,7 +2,7 @@
 // classes], with their gradients. Both gradients use the output, so that the logits need not be
 // kept.
 #include "graph/gradient.h"
-#include "graph/inference.h"
+#include "graph/inference/inference.h"
 #include "ops/nn/subgraph.h"
 #include "ops/op_rows.h"
 

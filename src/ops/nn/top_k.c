@@ -8,7 +8,7 @@
 // k is an attribute in the first version of an op and an input in the second. Where it is an input,
 // it is known to the shape functions only if it is a constant.
 #include "graph/gradient.h"
-#include "graph/inference.h"
+#include "graph/inference/inference.h"
 #include "ops/nn/subgraph.h"
 #include "ops/op_rows.h"
 

@@ -11,7 +11,7 @@
 #ifndef LEAT_OPS_NN_WINDOW_H_
 #define LEAT_OPS_NN_WINDOW_H_
 
-#include "graph/attr.h"
+#include "graph/op/attr.h"
 
 #define LEAT_WINDOW_MAX_SPATIAL 3
 

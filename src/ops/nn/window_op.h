@@ -4,7 +4,7 @@
 #define LEAT_OPS_NN_WINDOW_OP_H_
 
 #include "graph/gradient.h"
-#include "graph/inference.h"
+#include "graph/inference/inference.h"
 #include "ops/nn/window.h"
 
 // Sets output 0 to one element for each window of |sizes| over |input|, with |channels| channels.

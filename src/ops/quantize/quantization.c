@@ -7,7 +7,7 @@
 #include "ops/quantize/quantization.h"
 
 #include "graph/gradient.h"
-#include "graph/inference_index.h"
+#include "graph/inference/inference_index.h"
 #include "ops/op_rows.h"
 
 leat_status_t leat_quantization_check_range(leat_inference_t* c, int first,

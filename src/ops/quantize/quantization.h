@@ -2,7 +2,7 @@
 #ifndef LEAT_OPS_QUANTIZE_QUANTIZATION_H_
 #define LEAT_OPS_QUANTIZE_QUANTIZATION_H_
 
-#include "graph/inference.h"
+#include "graph/inference/inference.h"
 
 // Checks the range at inputs |first| and |first| + 1: scalars, or with the attribute "axis" vectors
 // as long as that dimension of input 0. Gives their merged shape. INVALID_ARGUMENT for a wrong axis

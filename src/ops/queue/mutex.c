@@ -1,6 +1,6 @@
 // The ops of mutexes. MutexLock outputs a lock as a tensor value; the mutex is free again when the
 // last copy of that value is released, so that a step that fails frees it too.
-#include "graph/inference.h"
+#include "graph/inference/inference.h"
 #include "ops/op_rows.h"
 
 const leat_op_row_t leat_mutex_ops[] = {

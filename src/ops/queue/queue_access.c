@@ -1,7 +1,7 @@
 // The ops that put tuples into queues and take tuples out of them. Each op exists in two forms,
 // which differ in the type of the handle: a reference to two strings, or (V2) a resource handle.
 #include "graph/gradient.h"
-#include "graph/handle_shape.h"
+#include "graph/inference/handle_shape.h"
 #include "ops/op_rows.h"
 
 // Rejects a constant negative |n|; the shapes of the batches are not known.

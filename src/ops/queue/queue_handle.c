@@ -1,7 +1,7 @@
 // The ops that make queues, each in two forms: the older one outputs a reference to two strings
 // (the container and the name of the queue), the V2 form a resource handle.
 #include "graph/gradient.h"
-#include "graph/handle_shape.h"
+#include "graph/inference/handle_shape.h"
 #include "ops/op_rows.h"
 
 #define QUEUE(op_name, queue_attrs, words)                                            \

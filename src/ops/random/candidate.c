@@ -7,7 +7,7 @@
 // The distributions differ from op to op, their inputs and outputs do not. ComputeAccidentalHits
 // finds true classes among the sampled ones, which a loss should not count as wrong.
 #include "graph/gradient.h"
-#include "graph/inference.h"
+#include "graph/inference/inference.h"
 #include "ops/op_rows.h"
 
 // An integer attribute, LEAT_DIM_UNKNOWN when the node has none.

@@ -1,7 +1,7 @@
 // Definitions of Multinomial and its stateless form: they draw classes from unnormalised log
 // probabilities, logits [batch, classes], num_samples -> [batch, num_samples].
 #include "graph/gradient.h"
-#include "graph/inference.h"
+#include "graph/inference/inference.h"
 #include "ops/op_rows.h"
 #include "ops/random/stated_shape.h"
 

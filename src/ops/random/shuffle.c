@@ -1,6 +1,6 @@
 // Definitions of the ops that shuffle: the rows of a tensor, or numbers one by one without a table.
 #include "graph/gradient.h"
-#include "graph/inference.h"
+#include "graph/inference/inference.h"
 #include "ops/op_rows.h"
 
 // RandomIndexShuffle takes one item or n of each input; merges |count| of one of them into

@@ -3,7 +3,7 @@
 #ifndef LEAT_OPS_RANDOM_STATED_SHAPE_H_
 #define LEAT_OPS_RANDOM_STATED_SHAPE_H_
 
-#include "graph/inference.h"
+#include "graph/inference/inference.h"
 
 // Sets output 0 to the shape that input 0 states.
 LEAT_MUST_USE leat_status_t leat_shape_stated(leat_inference_t* c);

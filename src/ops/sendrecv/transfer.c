@@ -2,7 +2,7 @@
 // _HostSend and _HostRecv. The rendezvous holds values in host memory. On a device with memory of
 // its own, _Send and _Recv copy from and to that memory, while the two Host ops are for values that
 // lie in host memory.
-#include "graph/inference.h"
+#include "graph/inference/inference.h"
 #include "ops/op_rows.h"
 
 #define SEND(op, text)                                                                        \

@@ -10,7 +10,7 @@
 // object is made; questions only read it, so that several threads may ask at once.
 #include "ops/simulated/output_shapes.h"
 
-#include "graph/inference.h"
+#include "graph/inference/inference.h"
 #include "graph/storage.h"
 
 struct leat_output_shapes_s {

@@ -5,7 +5,7 @@
 #ifndef LEAT_OPS_SIMULATED_OUTPUT_SHAPES_H_
 #define LEAT_OPS_SIMULATED_OUTPUT_SHAPES_H_
 
-#include "graph/op.h"
+#include "graph/op/op.h"
 #include "tensor/tensor.h"
 
 typedef struct leat_output_shapes_s leat_output_shapes_t;

@@ -2,7 +2,7 @@
 // hypothesis and truth [..., length] -> [...].
 #include "base/checked.h"
 #include "graph/gradient.h"
-#include "graph/inference.h"
+#include "graph/inference/inference.h"
 #include "ops/op_rows.h"
 #include "ops/sparse/sparse_shape.h"
 

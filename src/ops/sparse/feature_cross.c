@@ -1,7 +1,7 @@
 // Definitions of SparseCross in its versions: every combination of one feature from each column,
 // row by row.
 #include "graph/gradient.h"
-#include "graph/inference.h"
+#include "graph/inference/inference.h"
 #include "ops/op_rows.h"
 
 static leat_status_t cross_shape(leat_inference_t* c) {

@@ -1,5 +1,5 @@
 // Definition of RaggedRange: ranges of different lengths, one for each row.
-#include "graph/inference.h"
+#include "graph/inference/inference.h"
 #include "ops/op_rows.h"
 
 static leat_status_t range_shape(leat_inference_t* c) {

@@ -1,6 +1,6 @@
 // Definition of SparseReorder: the entries of a sparse tensor in the order of their indices.
 #include "graph/gradient.h"
-#include "graph/inference.h"
+#include "graph/inference/inference.h"
 #include "ops/op_rows.h"
 
 static leat_status_t reorder_shape(leat_inference_t* c) {

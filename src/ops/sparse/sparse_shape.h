@@ -2,7 +2,7 @@
 #ifndef LEAT_OPS_SPARSE_SPARSE_SHAPE_H_
 #define LEAT_OPS_SPARSE_SPARSE_SHAPE_H_
 
-#include "graph/inference.h"
+#include "graph/inference/inference.h"
 
 // INVALID_ARGUMENT unless inputs [first, first + 3) have the ranks of a sparse tensor: 2, 1 and 1.
 LEAT_MUST_USE leat_status_t leat_shape_check_sparse(leat_inference_t* c, int first);

@@ -6,7 +6,7 @@
 // The number of entries of a + b depends on which indices they share, so it is known only at run
 // time. A gradient has one number for each entry of an operand: indices and shapes get none.
 #include "graph/gradient.h"
-#include "graph/inference_index.h"
+#include "graph/inference/inference_index.h"
 #include "ops/op_rows.h"
 #include "ops/sparse/sparse_shape.h"
 

@@ -1,6 +1,6 @@
 // Definition of SparseToDense: entries at indices of a dense tensor, and a default value elsewhere.
 #include "graph/gradient.h"
-#include "graph/inference.h"
+#include "graph/inference/inference.h"
 #include "ops/op_rows.h"
 
 static leat_status_t to_dense_shape(leat_inference_t* c) {

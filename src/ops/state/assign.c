@@ -1,7 +1,7 @@
 // The ops Assign, AssignAdd and AssignSub, which update a reference variable and give the reference
 // as their output: their shapes and registration.
 #include "graph/gradient.h"
-#include "graph/inference.h"
+#include "graph/inference/inference.h"
 #include "ops/op_rows.h"
 
 static leat_status_t assign_shape(leat_inference_t* c) {

@@ -1,7 +1,7 @@
 // The ops CountUpTo and ResourceCountUpTo: each run gives the number that a variable holds and
 // raises it by one, until the limit is reached.
 #include "graph/gradient.h"
-#include "graph/inference.h"
+#include "graph/inference/inference.h"
 #include "ops/op_rows.h"
 
 static leat_status_t count_shape(leat_inference_t* c) {

@@ -8,7 +8,7 @@
 // ReadVariableOp passes it through.
 #include "base/checked.h"
 #include "graph/gradient.h"
-#include "graph/inference.h"
+#include "graph/inference/inference.h"
 #include "ops/op_rows.h"
 
 // Finds the variable's declared shape where its handle comes from a VarHandleOp, and checks that

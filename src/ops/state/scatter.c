@@ -9,7 +9,7 @@
 // its updates, so that the product needs no memory. They multiply each row of the updates by a
 // factor.
 #include "graph/gradient.h"
-#include "graph/inference.h"
+#include "graph/inference/inference.h"
 #include "ops/index/scatter_nd.h"
 #include "ops/op_rows.h"
 

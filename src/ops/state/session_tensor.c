@@ -1,7 +1,7 @@
 // The ops that keep tensors in a session between steps, find them by a handle and delete them:
 // their shapes and registration.
 #include "graph/gradient.h"
-#include "graph/inference.h"
+#include "graph/inference/inference.h"
 #include "ops/op_rows.h"
 
 static leat_status_t tensor_shape(leat_inference_t* c) {

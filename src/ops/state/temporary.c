@@ -1,7 +1,7 @@
 // The ops of temporary variables, which live within a step: TemporaryVariable makes one, ops that
 // take a reference update it, and DestroyTemporaryVariable reads it once and ends it.
 #include "graph/gradient.h"
-#include "graph/inference.h"
+#include "graph/inference/inference.h"
 #include "ops/op_rows.h"
 
 const leat_op_row_t leat_temporary_ops[] = {

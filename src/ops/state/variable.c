@@ -1,7 +1,7 @@
 // The ops of reference variables. The output of a variable names a cell of a container; ops that
 // take a reference update the cell in place.
 #include "graph/gradient.h"
-#include "graph/inference.h"
+#include "graph/inference/inference.h"
 #include "ops/op_rows.h"
 
 // The old op wrote a shape of rank 0 where it knew none, so that this is taken as unknown.

@@ -1,7 +1,7 @@
 // Definition of StringFormat: tensors as text, put into a template.
 #include "ops/string/format.h"
 
-#include "graph/inference.h"
+#include "graph/inference/inference.h"
 #include "ops/op_rows.h"
 
 static leat_status_t format_shape(leat_inference_t* c) {

@@ -3,7 +3,7 @@
 //   StringToHashBucket*  strings -> int64 in [0, num_buckets), of the same shape
 //   Fingerprint          data [rows, ...], method [] -> [rows, 8] uint8
 #include "graph/gradient.h"
-#include "graph/inference.h"
+#include "graph/inference/inference.h"
 #include "ops/op_rows.h"
 
 // The only method has eight bytes; the output's width is known once the method is.

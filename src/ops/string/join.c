@@ -1,6 +1,6 @@
 // Definitions of StringJoin and ReduceJoin, which make one string of several.
 #include "graph/gradient.h"
-#include "graph/inference.h"
+#include "graph/inference/inference.h"
 #include "ops/math/reduction.h"
 #include "ops/op_rows.h"
 

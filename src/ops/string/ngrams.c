@@ -1,5 +1,5 @@
 // Definition of StringNGrams: runs of neighbouring strings of each row of a ragged tensor, joined.
-#include "graph/inference.h"
+#include "graph/inference/inference.h"
 #include "ops/op_rows.h"
 
 static leat_status_t ngrams_shape(leat_inference_t* c) {

@@ -1,6 +1,6 @@
 // Definitions of AsString and StringToNumber.
 #include "graph/gradient.h"
-#include "graph/inference.h"
+#include "graph/inference/inference.h"
 #include "ops/op_rows.h"
 
 const leat_op_row_t leat_number_ops[] = {

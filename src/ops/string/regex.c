@@ -1,6 +1,6 @@
 // Definitions of the ops that match strings against a regular expression: RegexFullMatch takes the
 // pattern as an input, StaticRegexFullMatch as an attribute.
-#include "graph/inference.h"
+#include "graph/inference/inference.h"
 #include "ops/op_rows.h"
 
 static leat_status_t match_shape(leat_inference_t* c) {

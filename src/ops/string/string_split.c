@@ -1,6 +1,6 @@
 // Definitions of StringSplit and StringSplitV2: strings [n] are cut into parts, which become a
 // sparse matrix with a row for each string.
-#include "graph/inference.h"
+#include "graph/inference/inference.h"
 #include "ops/op_rows.h"
 
 static leat_status_t split_shape(leat_inference_t* c) {

@@ -1,7 +1,7 @@
 // Definitions of the ops on parts, lengths and letters of strings. Except for Substr, which
 // broadcasts, they work element by element.
 #include "graph/gradient.h"
-#include "graph/inference.h"
+#include "graph/inference/inference.h"
 #include "ops/op_rows.h"
 
 // pos and len must have the same shape, against which the strings are broadcast.

@@ -1,6 +1,6 @@
 // The ops that describe sound as Summary messages with a WAV file for each clip.
 #include "graph/gradient.h"
-#include "graph/inference.h"
+#include "graph/inference/inference.h"
 #include "ops/op_rows.h"
 
 const leat_op_row_t leat_audio_ops[] = {

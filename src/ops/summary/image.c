@@ -1,6 +1,6 @@
 // The op that describes images as a Summary message with a PNG file for each image.
 #include "graph/gradient.h"
-#include "graph/inference.h"
+#include "graph/inference/inference.h"
 #include "ops/op_rows.h"
 
 const leat_op_row_t leat_image_ops[] = {

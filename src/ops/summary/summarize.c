@@ -1,7 +1,7 @@
 // The ops that describe numbers, histograms and tensors as Summary messages, and that merge
 // messages.
 #include "graph/gradient.h"
-#include "graph/inference.h"
+#include "graph/inference/inference.h"
 #include "ops/op_rows.h"
 
 #define REAL                                                                                    \

@@ -13,7 +13,7 @@
 // _ScaledApply<X> and _ScaledResourceApply<X> are Leat's own. The optimizer of graphs makes them
 // where the gradient is a product with a scalar, which saves a pass over the gradient.
 #include "graph/gradient.h"
-#include "graph/inference.h"
+#include "graph/inference/inference.h"
 #include "ops/op_rows.h"
 
 // Returns the shape of the value of the variable at input |index|.

@@ -1,0 +1,29 @@
+// Graphs and nodes as GraphDef and NodeDef messages, for the C API, checkpoints' meta graphs and
+// the wire to other workers. Attributes that have their default value are written too. Reading
+// only; the caller keeps the graph from changing.
+#ifndef LEAT_GRAPH_IMPORT_EXPORT_H_
+#define LEAT_GRAPH_IMPORT_EXPORT_H_
+
+#include "base/string_builder.h"
+#include "formats/generated/graph.h"
+#include "graph/graph.h"
+
+// Appends the encoded GraphDef to |out|: the nodes in the graph's order, the versions, the library.
+LEAT_MUST_USE leat_status_t leat_graph_export(const leat_graph_t* graph,
+                                              leat_string_builder_t* out);
+// Fills |out_def|, which borrows texts from the graph; what it needs besides lies in |arena|.
+LEAT_MUST_USE leat_status_t leat_node_to_def(const leat_graph_t* graph, int32_t node,
+                                             leat_arena_t* arena, leat_pb_node_def_t* out_def);
+// The same for a list of attributes.
+LEAT_MUST_USE leat_status_t leat_attrs_to_def(const leat_attr_t* attrs, int attr_count,
+                                              leat_arena_t* arena,
+                                              leat_pb_node_def_attr_entry_list_t* out_list);
+// Appends the encoded NodeDef of |node| to |out|.
+LEAT_MUST_USE leat_status_t leat_node_export(const leat_graph_t* graph, int32_t node,
+                                             leat_string_builder_t* out);
+// The graph's function library as a message, which borrows from the library.
+LEAT_MUST_USE leat_status_t leat_graph_functions_to_def(
+    const leat_graph_t* graph, leat_arena_t* arena,
+    leat_pb_function_def_library_t* out_library);
+
+#endif  // LEAT_GRAPH_IMPORT_EXPORT_H_

@@ -1,0 +1,67 @@
+// The shape functions that many ops share; graph/inference/inference.h says what each one does.
+#include "graph/inference/inference.h"
+
+leat_status_t leat_shape_scalar_output(leat_inference_t* c) {
+  for (int i = 0; i < c->node->output_count; ++i) {
+    leat_inference_set_output(c, i, leat_partial_shape_scalar());
+  }
+  return leat_ok_status();
+}
+
+leat_status_t leat_shape_unchanged(leat_inference_t* c) {
+  leat_inference_set_output(c, 0, leat_inference_input(c, 0));
+  return leat_ok_status();
+}
+
+leat_status_t leat_shape_unknown(leat_inference_t* c) {
+  for (int i = 0; i < c->node->output_count; ++i) {
+    leat_inference_set_output(c, i, leat_partial_shape_unknown());
+  }
+  return leat_ok_status();
+}
+
+leat_status_t leat_shape_none(leat_inference_t* c) {
+  (void)c;
+  return leat_ok_status();
+}
+
+leat_status_t leat_shape_broadcast_binary(leat_inference_t* c) {
+  leat_partial_shape_t shape;
+  LEAT_RETURN_IF_ERROR(leat_inference_broadcast(c, leat_inference_input(c, 0),
+                                                leat_inference_input(c, 1), &shape));
+  leat_inference_set_output(c, 0, shape);
+  return leat_ok_status();
+}
+
+leat_status_t leat_shape_merge_inputs(leat_inference_t* c) {
+  leat_partial_shape_t shape = leat_partial_shape_unknown();
+  for (int i = 0; i < leat_inference_input_count(c); ++i) {
+    LEAT_RETURN_IF_ERROR(leat_inference_merge(c, shape, leat_inference_input(c, i), &shape));
+  }
+  leat_inference_set_output(c, 0, shape);
+  return leat_ok_status();
+}
+
+// INVALID_ARGUMENT when the product of the known dimensions exceeds 2^63 - 1, so that no tensor can
+// have the shape.
+static leat_status_t check_count(leat_partial_shape_t shape) {
+  int64_t count = 1;
+  for (int d = 0; d < shape.rank; ++d) {
+    if (shape.dims[d] == 0) return leat_ok_status();
+  }
+  for (int d = 0; d < shape.rank; ++d) {
+    if (shape.dims[d] < 0 || !__builtin_mul_overflow(count, shape.dims[d], &count)) continue;
+    return leat_make_status(LEAT_INVALID_ARGUMENT,
+                            "shape has more than 2^63 - 1 elements, must have at most so many");
+  }
+  return leat_ok_status();
+}
+
+leat_status_t leat_shape_from_attr(leat_inference_t* c) {
+  const leat_attr_value_t* shape = leat_node_attr(c->node, LEAT_SV("shape"));
+  if (shape && shape->kind == LEAT_ATTR_SHAPE && !shape->is_list) {
+    LEAT_RETURN_IF_ERROR(check_count(shape->shape));
+    leat_inference_set_output(c, 0, shape->shape);
+  }
+  return leat_ok_status();
+}
