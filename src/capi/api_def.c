@@ -10,7 +10,7 @@
 // arena and live as long as the map. A mutex makes Put and Get thread-safe, as in TensorFlow.
 #include <string.h>
 
-#include "capi/plugin.h"
+#include "capi/plugin/plugin.h"
 #include "formats/generated/api_def.h"
 #include "formats/generated/op_def.h"
 #include "formats/wire/decode.h"

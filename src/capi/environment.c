@@ -15,7 +15,7 @@
 #include "base/library.h"
 #include "base/random.h"
 #include "base/thread.h"
-#include "capi/plugin.h"
+#include "capi/plugin/plugin.h"
 
 struct TF_StringStream {
   leat_string_builder_t names;  // the names, each followed by its NUL

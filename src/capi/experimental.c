@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "capi/plugin.h"
+#include "capi/plugin/plugin.h"
 #include "formats/generated/config.h"
 #include "formats/wire/encode.h"
 #include "leat/inspect.h"

@@ -1,4 +1,4 @@
-// What is behind the opaque types of the C API, for the sources of this folder only. A handle is a
+// What is behind the opaque types of the C API, for the sources of src/capi/ only. A handle is a
 // thin shell: it owns a reference to an object of the library below (graph, session, tensor) and
 // adds none of its own behaviour.
 //
@@ -99,7 +99,7 @@ struct TF_Operation {
 #define LEAT_CAPI_CHUNKS (32 - LEAT_CAPI_CHUNK_SHIFT)
 
 // The handles of operations lie in chunks that double in size and never move; a chunk is made when
-// the first handle in it is asked for (graph.c).
+// the first handle in it is asked for (graph/graph.c).
 struct TF_Graph {
   leat_reference_count_t references;  // the caller's, and one for each session
   leat_shared_graph_t* shared;
@@ -111,8 +111,8 @@ struct TF_Graph {
   uint64_t readers_edits;
   uint64_t edits;  // changes of edges between existing nodes so far
   leat_session_t* evaluator;  // runs steps for TF_TryEvaluateConstant; made when it is first needed
-  // Only of the condition and body of a loop under construction (while.c): the graph that the loop
-  // is built in, which is kept alive, and the loop's initial values there.
+  // Only of the condition and body of a loop under construction (graph/while.c): the graph that the
+  // loop is built in, which is kept alive, and the loop's initial values there.
   TF_Graph* parent;
   const TF_Output* parent_inputs;
 };

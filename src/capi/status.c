@@ -5,7 +5,7 @@
 #include <errno.h>
 #include <string.h>
 
-#include "capi/plugin.h"
+#include "capi/plugin/plugin.h"
 
 struct leat_capi_payload_s {
   leat_capi_payload_t* next;

@@ -5,9 +5,9 @@
 //               └─▶ RestoreV2(names) ──▶ Assign for each variable ──▶ restore_all
 //
 // Saving writes the checkpoint "<directory>/model.ckpt-<step>" and then publishes it in the state
-// file (src/capi/checkpoint_state.c), which also removes old checkpoints. A save that fails leaves
-// nothing behind: what it wrote is removed, unless it was overwriting a checkpoint of the same
-// step.
+// file (src/capi/leat/checkpoint_state.c), which also removes old checkpoints. A save that fails
+// leaves nothing behind: what it wrote is removed, unless it was overwriting a checkpoint of the
+// same step.
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,5 +1,5 @@
 // Grafting copies the nodes of one graph into another one, under a prefix. The C API builds the
-// condition and the body of a while loop in graphs of their own (capi/while.c), and they are
+// condition and the body of a while loop in graphs of their own (capi/graph/while.c), and they are
 // grafted into the loop when it is finished.
 #ifndef LEAT_GRAPH_FUNCTION_GRAFT_H_
 #define LEAT_GRAPH_FUNCTION_GRAFT_H_

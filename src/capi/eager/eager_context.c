@@ -1,0 +1,254 @@
+// Contexts and tensor handles of eager/c_api.h. A context owns a session on an empty graph, which
+// gives it a device and a thread pool, and its own resource managers. A tensor handle is a
+// reference-counted tensor. Everything runs synchronously on the one CPU device, so that the
+// functions for asynchronous execution, placement and copies between devices have nothing to do: a
+// copy to a device shares the tensor.
+#include "capi/eager/eager.h"
+
+#include <string.h>
+
+#include "tensorflow/c/c_api_experimental.h"
+
+#define DEVICE_NAME "/job:localhost/replica:0/task:0/device:CPU:0"
+
+// ---- Options ------------------------------------------------------------------------------------
+
+struct TFE_ContextOptions {
+  TF_SessionOptions* session;
+  TFE_ContextDevicePlacementPolicy policy;
+};
+
+TFE_ContextOptions* TFE_NewContextOptions(void) {
+  TFE_ContextOptions* options = leat_capi_allocate(sizeof *options);
+  if (!options) return NULL;
+  options->policy = TFE_DEVICE_PLACEMENT_SILENT;
+  options->session = TF_NewSessionOptions();
+  if (options->session) return options;
+  TFE_DeleteContextOptions(options);
+  return NULL;
+}
+
+void TFE_DeleteContextOptions(TFE_ContextOptions* options) {
+  if (options) TF_DeleteSessionOptions(options->session);
+  leat_allocator_free(leat_allocator_system(), options);
+}
+
+void TFE_ContextOptionsSetConfig(TFE_ContextOptions* options, const void* proto, size_t proto_len,
+                                 TF_Status* status) {
+  TF_SetConfig(options->session, proto, proto_len, status);
+}
+
+// Does nothing: execution is always synchronous.
+void TFE_ContextOptionsSetAsync(TFE_ContextOptions* options, unsigned char enable) {}
+
+void TFE_ContextOptionsSetDevicePlacementPolicy(TFE_ContextOptions* options,
+                                                TFE_ContextDevicePlacementPolicy policy) {
+  options->policy = policy;
+}
+
+// ---- Contexts -----------------------------------------------------------------------------------
+
+// Fills what depends on the session. After a failure TFE_DeleteContext frees the rest.
+static leat_status_t open_context(TFE_Context* context) {
+  leat_allocator_t* allocator = leat_allocator_system();
+  context->device = (leat_device_t*)(uintptr_t)leat_session_device(context->session->session, 0);
+  LEAT_RETURN_IF_ERROR(leat_resource_manager_create(allocator, &context->resources));
+  LEAT_RETURN_IF_ERROR(leat_resource_manager_create(allocator, &context->step_resources));
+  return leat_cancellation_create(allocator, &context->cancellation);
+}
+
+TFE_Context* TFE_NewContext(const TFE_ContextOptions* opts, TF_Status* status) {
+  TFE_Context* context = leat_capi_allocate(sizeof *context);
+  leat_status_t result = leat_ok_status();
+  if (!context || !opts) {
+    result = leat_make_status(context ? LEAT_INVALID_ARGUMENT : LEAT_RESOURCE_EXHAUSTED,
+                              "Making an eager context failed: no %s",
+                              context ? "options" : "memory");
+    leat_allocator_free(leat_allocator_system(), context);
+    leat_capi_status_set(status, result);
+    return NULL;
+  }
+  leat_mutex_initialize(&context->mutex);
+  static _Atomic uint64_t ids;
+  context->policy = opts->policy;
+  context->id = atomic_fetch_add(&ids, 1) + 1;
+  context->graph = TF_NewGraph();
+  context->session = TF_NewSession(context->graph, opts->session, status);
+  if (context->session) {
+    result = open_context(context);
+    leat_capi_status_set(status, result);
+  }
+  if (context->session && !result) return context;
+  TFE_DeleteContext(context);
+  return NULL;
+}
+
+// Frees the kept kernels, and with them the resources that belong to them. The list is taken under
+// the mutex and freed without it, since destroying a kernel may take long.
+void TFE_ContextClearCaches(TFE_Context* ctx) {
+  leat_mutex_lock(&ctx->mutex);
+  leat_eager_kernel_t* kept = ctx->kept;
+  ctx->kept = NULL;
+  leat_mutex_unlock(&ctx->mutex);
+  while (kept) {
+    leat_eager_kernel_t* next = kept->next;
+    leat_kernel_free(kept->kernel);
+    leat_graph_free(kept->graph);
+    leat_allocator_free(leat_allocator_system(), kept);
+    kept = next;
+  }
+}
+
+void TFE_DeleteContext(TFE_Context* ctx) {
+  if (!ctx) return;
+  TF_Status* status = TF_NewStatus();
+  TFE_ContextClearCaches(ctx);
+  if (ctx->cancellation) leat_cancellation_release(ctx->cancellation);
+  leat_resource_manager_free(ctx->step_resources);
+  leat_resource_manager_free(ctx->resources);
+  if (ctx->session) TF_DeleteSession(ctx->session, status);
+  TF_DeleteGraph(ctx->graph);
+  leat_mutex_deinitialize(&ctx->mutex);
+  leat_allocator_free(leat_allocator_system(), ctx);
+  TF_DeleteStatus(status);
+}
+
+TF_DeviceList* TFE_ContextListDevices(TFE_Context* ctx, TF_Status* status) {
+  return TF_SessionListDevices(ctx->session, status);
+}
+
+// There is one device, so that the policy is kept only to be read back.
+void TFE_ContextSetThreadLocalDevicePlacementPolicy(TFE_Context* ctx,
+                                                    TFE_ContextDevicePlacementPolicy policy) {
+  ctx->policy = policy;
+}
+
+TFE_ContextDevicePlacementPolicy TFE_ContextGetDevicePlacementPolicy(TFE_Context* ctx) {
+  return ctx->policy;
+}
+
+// Steps have no meaning for synchronous execution.
+void TFE_ContextStartStep(TFE_Context* ctx) {}
+void TFE_ContextEndStep(TFE_Context* ctx) {}
+
+// ---- Tensor handles -----------------------------------------------------------------------------
+
+static leat_status_t missing(void) {
+  return leat_make_status(LEAT_INVALID_ARGUMENT, "Invalid handle");
+}
+
+// Returns |h|, or NULL with an error in |status|.
+static const TFE_TensorHandle* check(const TFE_TensorHandle* h, TF_Status* status) {
+  leat_capi_status_set(status, h ? leat_ok_status() : missing());
+  return h;
+}
+
+// Makes a handle of |tensor|, which is taken in any case.
+static TFE_TensorHandle* wrap(leat_status_t result, leat_tensor_t* tensor, TF_Status* status) {
+  TFE_TensorHandle* handle = result ? NULL : leat_capi_allocate(sizeof *handle);
+  if (handle) {
+    handle->references = 1;
+    handle->tensor = *tensor;
+  } else {
+    leat_tensor_release(tensor);
+    if (!result) result = leat_make_status(LEAT_RESOURCE_EXHAUSTED, "Memory for a handle ran out");
+  }
+  leat_capi_status_set(status, result);
+  return handle;
+}
+
+TFE_TensorHandle* TFE_NewTensorHandle(const TF_Tensor* t, TF_Status* status) {
+  leat_tensor_t tensor = {0};
+  leat_status_t result = leat_capi_tensor_value(t, &tensor);
+  return wrap(result, &tensor, status);
+}
+
+void TFE_DeleteTensorHandle(TFE_TensorHandle* h) {
+  if (!h || !leat_reference_count_release(&h->references)) return;
+  leat_tensor_release(&h->tensor);
+  leat_allocator_free(leat_allocator_system(), h);
+}
+
+TFE_TensorHandle* TFE_TensorHandleCopySharingTensor(TFE_TensorHandle* h, TF_Status* status) {
+  leat_tensor_t tensor = {0};
+  if (h) tensor = leat_tensor_share(&h->tensor);
+  return wrap(h ? leat_ok_status() : missing(), &tensor, status);
+}
+
+// The one device has the tensor already.
+TFE_TensorHandle* TFE_TensorHandleCopyToDevice(TFE_TensorHandle* h, TFE_Context* ctx,
+                                               const char* device_name, TF_Status* status) {
+  return TFE_TensorHandleCopySharingTensor(h, status);
+}
+
+// Strings are refused, because |data| would be a TF_TString whose owner is not known.
+TFE_TensorHandle* TFE_NewTensorHandleFromScalar(TF_DataType data_type, void* data, size_t len,
+                                                TF_Status* status) {
+  TF_Tensor* scalar = TF_AllocateTensor(data_type, NULL, 0, len);
+  if (scalar && len > 0 && data_type != TF_STRING) memcpy(TF_TensorData(scalar), data, len);
+  TFE_TensorHandle* handle = TFE_NewTensorHandle(data_type == TF_STRING ? NULL : scalar, status);
+  TF_DeleteTensor(scalar);
+  return handle;
+}
+
+TF_Tensor* TFE_TensorHandleResolve(TFE_TensorHandle* h, TF_Status* status) {
+  TF_Tensor* tensor = NULL;
+  leat_tensor_t value = {0};
+  leat_status_t result = missing();
+  if (h) {
+    leat_status_free(result);
+    value = leat_tensor_share(&h->tensor);
+    result = leat_capi_tensor_wrap(&value, &tensor);
+  }
+  leat_capi_status_set(status, result);
+  return tensor;
+}
+
+TF_DataType TFE_TensorHandleDataType(TFE_TensorHandle* h) {
+  return (TF_DataType)(h ? h->tensor.dtype : 0);
+}
+
+int TFE_TensorHandleNumDims(TFE_TensorHandle* h, TF_Status* status) {
+  return check(h, status) ? h->tensor.shape.rank : -1;
+}
+
+int64_t TFE_TensorHandleNumElements(TFE_TensorHandle* h, TF_Status* status) {
+  return check(h, status) ? h->tensor.shape.element_count : -1;
+}
+
+int64_t TFE_TensorHandleDim(TFE_TensorHandle* h, int dim_index, TF_Status* status) {
+  if (!check(h, status)) return -1;
+  if (dim_index >= 0 && dim_index < h->tensor.shape.rank) {
+    return leat_shape_dim(&h->tensor.shape, dim_index);
+  }
+  leat_capi_status_set(status, leat_make_status(LEAT_INVALID_ARGUMENT,
+                                                "Dimension is %d, must be in [0, %d)", dim_index,
+                                                h->tensor.shape.rank));
+  return -1;
+}
+
+const char* TFE_TensorHandleDeviceName(TFE_TensorHandle* h, TF_Status* status) {
+  return check(h, status) ? DEVICE_NAME : NULL;
+}
+
+const char* TFE_TensorHandleBackingDeviceName(TFE_TensorHandle* h, TF_Status* status) {
+  return TFE_TensorHandleDeviceName(h, status);
+}
+
+// The debug information of a tensor is another handle of it.
+TFE_TensorDebugInfo* TFE_TensorHandleTensorDebugInfo(TFE_TensorHandle* h, TF_Status* status) {
+  return (TFE_TensorDebugInfo*)TFE_TensorHandleCopySharingTensor(h, status);
+}
+
+void TFE_DeleteTensorDebugInfo(TFE_TensorDebugInfo* debug_info) {
+  TFE_DeleteTensorHandle((TFE_TensorHandle*)debug_info);
+}
+
+int TFE_TensorDebugInfoOnDeviceNumDims(TFE_TensorDebugInfo* debug_info) {
+  return ((TFE_TensorHandle*)debug_info)->tensor.shape.rank;
+}
+
+int64_t TFE_TensorDebugInfoOnDeviceDim(TFE_TensorDebugInfo* debug_info, int dim_index) {
+  const leat_shape_t* shape = &((TFE_TensorHandle*)debug_info)->tensor.shape;
+  return dim_index >= 0 && dim_index < shape->rank ? leat_shape_dim(shape, dim_index) : -1;
+}

@@ -1,0 +1,35 @@
+// What the caller of a step asks for beside its values (RunOptions), and what it is told of the
+// step (RunMetadata).
+#ifndef LEAT_CAPI_SESSION_RUN_OPTIONS_H_
+#define LEAT_CAPI_SESSION_RUN_OPTIONS_H_
+
+#include "capi/handles.h"
+#include "trace/collector.h"
+
+typedef struct leat_capi_run_options_s {
+  int64_t timeout_ms;  // 0: that of the session
+  int inter_op_pool;   // of those that the configuration lists; -1: the calling thread
+  leat_step_collector_t* collector;  // NULL: no statistics are collected; else |storage|
+  leat_step_collector_t storage;
+  bool shows_partitions;
+  // the signature whose costs the step adds to; NULL: the step is not measured
+  leat_signature_t* measured;
+} leat_capi_run_options_t;
+
+// Reads |run_options|, which may be NULL, and checks that |run_metadata|, which may be NULL, is
+// empty.
+LEAT_MUST_USE leat_status_t leat_capi_run_options_begin(const TF_Buffer* run_options,
+                                                        const TF_Buffer* run_metadata,
+                                                        leat_capi_run_options_t* out_options);
+// Called before a step of |signature| runs: prepares for collecting if |session| measures it.
+void leat_capi_run_options_measure(leat_capi_run_options_t* options, TF_Session* session,
+                                   leat_signature_t* signature);
+// Called after the step |run| of |session|, which ended with |status| (taken and returned, perhaps
+// with another error): adds what was collected to the costs and writes |run_metadata|, which may be
+// NULL.
+LEAT_MUST_USE leat_status_t leat_capi_run_options_end(leat_capi_run_options_t* options,
+                                                      TF_Session* session, const leat_run_t* run,
+                                                      leat_status_t status,
+                                                      TF_Buffer* run_metadata);
+
+#endif  // LEAT_CAPI_SESSION_RUN_OPTIONS_H_
