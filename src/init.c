@@ -120,9 +120,7 @@ static leat_status_t open_devices(const leat_device_type_t* type, int count,
                                   leat_thread_pool_t* pool, leat_allocator_t* allocator,
                                   leat_target_t* target) {
   size_t room = (size_t)target->device_count;
-  LEAT_RETURN_IF_ERROR(leat_allocator_grow_array(allocator, room + (size_t)count,
-                                                 sizeof(leat_device_t*), (void**)&target->devices,
-                                                 &room));
+  LEAT_RETURN_IF_ERROR(LEAT_GROW(allocator, room + (size_t)count, &target->devices, &room));
   for (int i = 0; i < count; ++i) {
     char name[80];
     snprintf(name, sizeof name, "/job:localhost/replica:0/task:0/device:%s:%d", type->name, i);

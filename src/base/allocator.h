@@ -59,4 +59,30 @@ LEAT_MUST_USE leat_status_t leat_allocator_grow_array(leat_allocator_t* allocato
                                                       size_t* inout_capacity);
 void leat_allocator_free(leat_allocator_t* allocator, void* pointer);  // NULL is allowed
 
+// The same functions for memory of a known type, which is that of the pointer that receives it:
+//
+//   leat_costs_t* costs = NULL;
+//   LEAT_RETURN_IF_ERROR(LEAT_ALLOCATE(allocator, 1, &costs));
+//
+// |out_items| is the address of a pointer to what is allocated. The size of an item comes from that
+// pointer, so it cannot disagree with it, and an address of anything else (an array, a number, a
+// void*, a constant pointer) does not compile, nor does the pointer itself, unless it is one to
+// pointers: then it is the address of a pointer too, as an out-parameter is. Each argument is
+// evaluated once.
+#define LEAT_ALLOCATE(allocator, count, out_items)                                \
+  leat_allocator_allocate_array((allocator), (count), LEAT_ITEM_BYTES(out_items), \
+                                LEAT_ITEMS_ADDRESS(out_items))
+// leat_allocator_grow_array for |*inout_items|, which has room for |*inout_capacity| items.
+#define LEAT_GROW(allocator, needed, inout_items, inout_capacity)                \
+  leat_allocator_grow_array((allocator), (needed), LEAT_ITEM_BYTES(inout_items), \
+                            LEAT_ITEMS_ADDRESS(inout_items), (inout_capacity))
+
+// An array of one item: the compiler refuses it where the item is void or a function, of which
+// sizeof would be 1.
+#define LEAT_ITEM_BYTES(items_address) sizeof(__typeof__(**(items_address))[1])
+// No other type than that of the address of a pointer matches the only association. An array, of
+// which ** would also be an item, is not such a pointer.
+#define LEAT_ITEMS_ADDRESS(items_address) \
+  _Generic((items_address), __typeof__(&**(items_address))*: (void**)(items_address))
+
 #endif  // LEAT_BASE_ALLOCATOR_H_

@@ -46,6 +46,30 @@ static void too_much_is_an_error(void** state) {
   assert_null(p);
 }
 
+typedef struct triple_s { int64_t a, b, c; } triple_t;
+
+static void typed_memory_has_its_pointers_item_size(void** state) {
+  leat_allocator_t* allocator = leat_allocator_system();
+  triple_t* triples = NULL;
+  LEAT_EXPECT_OK(LEAT_ALLOCATE(allocator, 1 + 2, &triples));  // no precedence is lost
+  assert_true(is_zero(triples, 3 * sizeof *triples));
+  memset(triples, 0xff, 3 * sizeof *triples);  // ASan sees what is too small
+  size_t capacity = 3;
+  LEAT_EXPECT_OK(LEAT_GROW(allocator, capacity + 1, &triples, &capacity));
+  assert_true(capacity >= 4);
+  assert_int_equal(triples[2].c, -1);
+  assert_true(is_zero(triples + 3, (capacity - 3) * sizeof *triples));
+  leat_allocator_free(allocator, triples);
+  // So many of them have 24 bytes modulo 2^64.
+  triples = (void*)&capacity;
+  size_t count = SIZE_MAX / sizeof *triples + 2;
+  LEAT_EXPECT_CODE(LEAT_RESOURCE_EXHAUSTED, LEAT_ALLOCATE(allocator, count, &triples));
+  assert_null(triples);
+  capacity = 0;
+  LEAT_EXPECT_CODE(LEAT_RESOURCE_EXHAUSTED, LEAT_GROW(allocator, count, &triples, &capacity));
+  assert_null(triples);
+}
+
 static void strings_are_cloned(void** state) {
   char* copy = NULL;
   LEAT_EXPECT_OK(leat_allocator_clone_string(leat_allocator_system(), "abcdef", 3, &copy));
@@ -155,6 +179,7 @@ static void observer_sees_sizes(void** state) {
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(memory_is_zeroed_and_aligned), cmocka_unit_test(too_much_is_an_error),
+      cmocka_unit_test(typed_memory_has_its_pointers_item_size),
       cmocka_unit_test(strings_are_cloned),           cmocka_unit_test(arrays_grow),
       cmocka_unit_test(memory_is_resized_by_all_allocators),
       cmocka_unit_test(observer_makes_it_fail),       cmocka_unit_test(observer_sees_sizes),

@@ -32,7 +32,12 @@ LEAT_MUST_USE leat_status_t leat_arena_allocate(leat_arena_t* arena, size_t size
                                                 void** out_pointer);
 LEAT_MUST_USE leat_status_t leat_arena_allocate_array(leat_arena_t* arena, size_t count,
                                                       size_t item_bytes, void** out_pointer);
-// The same for few bytes in hot code, without a call where the block has room.
+// The same for items of the type that |out_items| is the address of a pointer to; LEAT_ALLOCATE
+// (base/allocator.h) says what it accepts.
+#define LEAT_NEW(arena, count, out_items)                                 \
+  leat_arena_allocate_array((arena), (count), LEAT_ITEM_BYTES(out_items), \
+                            LEAT_ITEMS_ADDRESS(out_items))
+// leat_arena_allocate for few bytes in hot code, without a call where the block has room.
 LEAT_MUST_USE static inline leat_status_t leat_arena_take(leat_arena_t* arena, size_t size_bytes,
                                                           void** out_pointer) {
   // What is left is a multiple of 16; nothing wraps to more than that.

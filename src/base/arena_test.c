@@ -78,6 +78,20 @@ static void what_is_expected_comes_as_one_block(void** state) {
   expect_one_block(3 << 20);    // a huge page
 }
 
+static void typed_memory_has_its_pointers_item_size(void** state) {
+  leat_arena_t arena;
+  leat_arena_initialize(leat_allocator_system(), 0, &arena);
+  struct { int64_t a, b, c; }* triples = NULL;
+  LEAT_EXPECT_OK(LEAT_NEW(&arena, 1 + 2, &triples));
+  assert_true(arena.used_bytes >= 3 * sizeof *triples);
+  memset(triples, 0xff, 3 * sizeof *triples);  // ASan sees what is too small
+  size_t used_bytes = arena.used_bytes, count = SIZE_MAX / sizeof *triples + 2;
+  LEAT_EXPECT_CODE(LEAT_RESOURCE_EXHAUSTED, LEAT_NEW(&arena, count, &triples));
+  assert_null(triples);
+  assert_int_equal(arena.used_bytes, used_bytes);
+  leat_arena_deinitialize(&arena);
+}
+
 static void strings_are_copied_and_printed(void** state) {
   leat_arena_t arena;
   leat_arena_initialize(leat_allocator_system(), 0, &arena);
@@ -117,6 +131,7 @@ int main(void) {
       cmocka_unit_test(an_empty_arena_takes_no_memory),
       cmocka_unit_test(large_pieces_do_not_end_the_block),
       cmocka_unit_test(what_is_expected_comes_as_one_block),
+      cmocka_unit_test(typed_memory_has_its_pointers_item_size),
       cmocka_unit_test(strings_are_copied_and_printed),
       cmocka_unit_test(failure_leaves_it_usable),
   };

@@ -87,7 +87,7 @@ leat_status_t leat_file_pattern_escape(leat_arena_t* arena, leat_string_view_t p
                                        leat_string_view_t* out_pattern) {
   char* text;
   size_t size = 0;
-  LEAT_RETURN_IF_ERROR(leat_arena_allocate(arena, 2 * path.size + 1, (void**)&text));
+  LEAT_RETURN_IF_ERROR(LEAT_NEW(arena, 2 * path.size + 1, &text));
   for (size_t i = 0; i < path.size; ++i) {
     if (path.data[i] && strchr("*?[]\\", path.data[i])) text[size++] = '\\';
     text[size++] = path.data[i];

@@ -115,9 +115,8 @@ static leat_status_t note_if_dead(void* data, const char* name) {
     is_dead = !leat_host_process_is_alive((int64_t)writer.process);
   }
   if (!is_dead) return leat_ok_status();
-  LEAT_RETURN_IF_ERROR(leat_allocator_grow_array(leat_allocator_system(), sweep->count + 1,
-                                                 sizeof(char*), (void**)&sweep->paths,
-                                                 &sweep->capacity));
+  LEAT_RETURN_IF_ERROR(
+      LEAT_GROW(leat_allocator_system(), sweep->count + 1, &sweep->paths, &sweep->capacity));
   sweep->paths[sweep->count++] = path.data;
   return leat_ok_status();
 }

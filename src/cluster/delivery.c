@@ -85,9 +85,8 @@ static void remove_item(leat_delivery_t* d, item_t* item) {
 static void deliver_letters(void* data);
 
 static leat_status_t start_thread(leat_delivery_t* d) {
-  LEAT_RETURN_IF_ERROR(leat_allocator_grow_array(d->allocator, d->thread_count + 1,
-                                                 sizeof(leat_thread_t), (void**)&d->threads,
-                                                 &d->thread_capacity));
+  LEAT_RETURN_IF_ERROR(
+      LEAT_GROW(d->allocator, d->thread_count + 1, &d->threads, &d->thread_capacity));
   LEAT_RETURN_IF_ERROR(
       leat_thread_start("leat-delivery", deliver_letters, d, &d->threads[d->thread_count]));
   ++d->thread_count;
@@ -142,7 +141,7 @@ static void deliver_letters(void* data) {
 leat_status_t leat_delivery_create(uint64_t seed, int64_t max_delay_ns, leat_allocator_t* allocator,
                                    leat_delivery_t** out_delivery) {
   leat_delivery_t* d;
-  LEAT_RETURN_IF_ERROR(leat_allocator_allocate(allocator, sizeof *d, (void**)&d));
+  LEAT_RETURN_IF_ERROR(LEAT_ALLOCATE(allocator, 1, &d));
   d->allocator = allocator;
   d->max_delay_ns = max_delay_ns;
   d->random = leat_philox_make(seed, 0);
@@ -162,7 +161,7 @@ leat_status_t leat_delivery_create(uint64_t seed, int64_t max_delay_ns, leat_all
 
 leat_status_t leat_delivery_post(leat_delivery_t* d, const leat_letter_t* letter) {
   item_t* item;
-  LEAT_RETURN_IF_ERROR(leat_allocator_allocate(d->allocator, sizeof *item, (void**)&item));
+  LEAT_RETURN_IF_ERROR(LEAT_ALLOCATE(d->allocator, 1, &item));
   item->letter = *letter;
   leat_mutex_lock(&d->mutex);
   LEAT_DCHECK(d->end && !*d->end);

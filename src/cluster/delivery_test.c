@@ -70,7 +70,7 @@ static void post(box_t* box, leat_letter_fn_t deliver, uint64_t call, int64_t st
                           .size_bytes = 1,
                           .step_id = step_id,
                           .order = order};
-  LEAT_EXPECT_OK(leat_allocator_allocate(leat_allocator_system(), 1, (void**)&letter.bytes));
+  LEAT_EXPECT_OK(LEAT_ALLOCATE(leat_allocator_system(), 1, &letter.bytes));
   letter.bytes[0] = (char)call;
   LEAT_EXPECT_OK(leat_delivery_post(box->delivery, &letter));
 }

@@ -52,7 +52,7 @@ static leat_status_t join(leat_string_view_t rest, leat_worker_t* worker, leat_o
   loopback_t* loopback;
   leat_delivery_t* delivery;
   LEAT_RETURN_IF_ERROR(parse(rest, &seed, &delay_ns));
-  LEAT_RETURN_IF_ERROR(leat_allocator_allocate(allocator, sizeof *loopback, (void**)&loopback));
+  LEAT_RETURN_IF_ERROR(LEAT_ALLOCATE(allocator, 1, &loopback));
   leat_status_t status = leat_delivery_create(seed, delay_ns, allocator, &delivery);
   if (status) {
     leat_allocator_free(allocator, loopback);

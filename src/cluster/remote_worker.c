@@ -59,7 +59,7 @@ static void ask(leat_remote_worker_t* worker, const call_t* call, leat_status_t 
                 const leat_pb_worker_request_t* request, int64_t step_id) {
   call_t* kept = NULL;
   leat_letter_t letter = {.step_id = step_id};
-  if (!status) status = leat_allocator_allocate(worker->allocator, sizeof *kept, (void**)&kept);
+  if (!status) status = LEAT_ALLOCATE(worker->allocator, 1, &kept);
   if (!status) {
     *kept = *call;
     status = leat_shelf_put(&worker->calls, kept, NULL, &letter.call);

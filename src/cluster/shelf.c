@@ -31,8 +31,7 @@ leat_status_t leat_shelf_put(leat_shelf_t* shelf, void* object, leat_shelf_drop_
   entry_t* entry;
   *out_ticket = 0;
   if (!object) return leat_ok_status();
-  LEAT_RETURN_IF_ERROR(
-      leat_allocator_allocate(shelf->allocator, sizeof *entry, (void**)&entry));
+  LEAT_RETURN_IF_ERROR(LEAT_ALLOCATE(shelf->allocator, 1, &entry));
   *entry = (entry_t){object, drop};
   leat_mutex_lock(&shelf->mutex);
   // A ticket is never used twice.

@@ -61,8 +61,7 @@ static void drop_tensor(void* object) {
 static leat_status_t shelve_tensor(const leat_tensor_t* tensor, leat_shelf_t* shelf,
                                    uint64_t* out_ticket) {
   leat_tensor_t* kept;
-  LEAT_RETURN_IF_ERROR(
-      leat_allocator_allocate(leat_allocator_system(), sizeof *kept, (void**)&kept));
+  LEAT_RETURN_IF_ERROR(LEAT_ALLOCATE(leat_allocator_system(), 1, &kept));
   *kept = leat_tensor_share(tensor);
   leat_status_t status = leat_shelf_put(shelf, kept, drop_tensor, out_ticket);
   if (status) drop_tensor(kept);
@@ -74,8 +73,7 @@ leat_status_t leat_worker_value_to_message(const leat_tensor_t* tensor, leat_she
                                            leat_pb_worker_value_t* out_message) {
   if (!tensor->dtype) return leat_ok_status();
   if (!has_byte_form(tensor)) return shelve_tensor(tensor, shelf, &out_message->ticket);
-  LEAT_RETURN_IF_ERROR(
-      leat_arena_allocate(arena, sizeof *out_message->tensor, (void**)&out_message->tensor));
+  LEAT_RETURN_IF_ERROR(LEAT_NEW(arena, 1, &out_message->tensor));
   return leat_tensor_to_proto(tensor, arena, out_message->tensor);
 }
 
@@ -100,8 +98,7 @@ leat_status_t leat_worker_value_of(const leat_pb_worker_value_t* message, leat_s
 leat_status_t leat_worker_values_to_message(const leat_tensor_t* tensors, int count,
                                             leat_shelf_t* shelf, leat_arena_t* arena,
                                             leat_pb_worker_value_list_t* out_list) {
-  LEAT_RETURN_IF_ERROR(leat_arena_allocate_array(arena, (size_t)count, sizeof *out_list->items,
-                                                 (void**)&out_list->items));
+  LEAT_RETURN_IF_ERROR(LEAT_NEW(arena, (size_t)count, &out_list->items));
   out_list->count = (size_t)count;
   for (int i = 0; i < count; ++i) {
     LEAT_RETURN_IF_ERROR(
@@ -137,8 +134,7 @@ leat_status_t leat_worker_partition_to_message(const leat_register_request_t* re
   out_message->graph = leat_string_builder_view(graph_bytes);
   leat_pb_string_list_t* fetches = &out_message->fetches;
   fetches->count = (size_t)request->fetch_count;
-  LEAT_RETURN_IF_ERROR(leat_arena_allocate_array(arena, fetches->count, sizeof *fetches->items,
-                                                 (void**)&fetches->items));
+  LEAT_RETURN_IF_ERROR(LEAT_NEW(arena, fetches->count, &fetches->items));
   for (int i = 0; i < request->fetch_count; ++i) {
     leat_output_t fetch = request->fetches[i];
     leat_string_view_t node = request->graph->nodes[fetch.node].name;
@@ -153,8 +149,7 @@ static leat_status_t import_partition(const leat_pb_register_partition_t* messag
                                       leat_graph_t* graph, leat_import_results_t* out_imported) {
   leat_tensor_name_t* fetches;
   size_t count = message->fetches.count;
-  LEAT_RETURN_IF_ERROR(leat_allocator_allocate_array(graph->allocator, count + 1, sizeof *fetches,
-                                                     (void**)&fetches));
+  LEAT_RETURN_IF_ERROR(LEAT_ALLOCATE(graph->allocator, count + 1, &fetches));
   leat_status_t status = leat_ok_status();
   for (size_t i = 0; i < count && !status; ++i) {
     status = leat_tensor_name_parse(message->fetches.items[i], &fetches[i].node, &fetches[i].index);

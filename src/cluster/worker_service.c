@@ -94,10 +94,8 @@ static leat_status_t make_room(task_t* task, size_t feed_count, int32_t fetch_co
                             "RunGraph failed: fetch_count is %d, must not be negative",
                             fetch_count);
   }
-  LEAT_RETURN_IF_ERROR(leat_arena_allocate_array(arena, feed_count + 1, sizeof(leat_tensor_t),
-                                                 (void**)&task->feeds));
-  LEAT_RETURN_IF_ERROR(leat_arena_allocate_array(arena, (size_t)fetch_count + 1,
-                                                 sizeof(leat_tensor_t), (void**)&task->fetches));
+  LEAT_RETURN_IF_ERROR(LEAT_NEW(arena, feed_count + 1, &task->feeds));
+  LEAT_RETURN_IF_ERROR(LEAT_NEW(arena, (size_t)fetch_count + 1, &task->fetches));
   task->fetch_count = fetch_count;
   return leat_ok_status();
 }
@@ -219,7 +217,7 @@ void leat_worker_service_receive(void* data, uint64_t call, char* bytes, size_t 
   leat_status_t status =
       leat_message_decode(&leat_pb_worker_request_descriptor,
                           leat_string_view_make(bytes, size_bytes), &arena, NULL, &request);
-  if (!status && call) status = leat_allocator_allocate(allocator, sizeof *task, (void**)&task);
+  if (!status && call) status = LEAT_ALLOCATE(allocator, 1, &task);
   if (task) {
     *task = (task_t){
         .service = service, .call = call, .bytes = bytes, .arena = arena, .request = request};

@@ -51,8 +51,7 @@ leat_status_t leat_attr_bind(const leat_function_name_t* function, leat_arena_t*
 
 leat_status_t leat_function_order_attrs(const leat_op_t* op, const leat_function_name_t* function,
                                         leat_arena_t* arena, leat_attr_t** out_attrs) {
-  LEAT_RETURN_IF_ERROR(leat_arena_allocate_array(arena, (size_t)op->attr_count + 1,
-                                                 sizeof(leat_attr_t), (void**)out_attrs));
+  LEAT_RETURN_IF_ERROR(LEAT_NEW(arena, (size_t)op->attr_count + 1, out_attrs));
   for (int i = 0; i < op->attr_count; ++i) {
     const leat_attr_value_t* value =
         leat_attr_find(function->attrs, function->attr_count, op->attrs[i].name);

@@ -62,10 +62,6 @@ typedef struct body_s {
   size_t effect_count, effect_capacity;
 } body_t;
 
-static leat_status_t allocate(body_t* b, size_t count, size_t item_bytes, void* out) {
-  return leat_arena_allocate_array(&b->scratch, count + 1, item_bytes, (void**)out);
-}
-
 static leat_status_t malformed(const body_t* b, leat_string_view_t text, const char* rule) {
   return leat_make_status(LEAT_INVALID_ARGUMENT,
                           "Calling function '%.*s' failed: '%.*s' %s",
@@ -195,9 +191,8 @@ static leat_status_t find_outputs(const body_t* b, const source_t* source, leat_
 // ---- Inputs -------------------------------------------------------------------------------------
 
 static leat_status_t add_input(body_t* b, leat_output_t input) {
-  LEAT_RETURN_IF_ERROR(leat_allocator_grow_array(b->graph->allocator, b->input_count + 1,
-                                                 sizeof(leat_output_t), (void**)&b->inputs,
-                                                 &b->input_capacity));
+  LEAT_RETURN_IF_ERROR(
+      LEAT_GROW(b->graph->allocator, b->input_count + 1, &b->inputs, &b->input_capacity));
   b->inputs[b->input_count++] = input;
   return leat_ok_status();
 }
@@ -205,9 +200,8 @@ static leat_status_t add_input(body_t* b, leat_output_t input) {
 static leat_status_t add_control(body_t* b, int32_t node) {
   LEAT_DCHECK(node < (int32_t)b->graph->node_count);
   if (node < 0) return leat_ok_status();
-  LEAT_RETURN_IF_ERROR(leat_allocator_grow_array(b->graph->allocator, b->control_count + 1,
-                                                 sizeof(int32_t), (void**)&b->controls,
-                                                 &b->control_capacity));
+  LEAT_RETURN_IF_ERROR(
+      LEAT_GROW(b->graph->allocator, b->control_count + 1, &b->controls, &b->control_capacity));
   b->controls[b->control_count++] = node;
   return leat_ok_status();
 }
@@ -228,7 +222,7 @@ static leat_status_t add_named_inputs(body_t* b, leat_string_view_t text) {
 // Leaves an input open, and remembers the name of its source.
 static leat_status_t add_back_edge(body_t* b, leat_string_view_t text) {
   back_edge_t* edge;
-  LEAT_RETURN_IF_ERROR(allocate(b, 1, sizeof *edge, &edge));
+  LEAT_RETURN_IF_ERROR(LEAT_NEW(&b->scratch, 1, &edge));
   *edge = (back_edge_t){b->back_edges, (int32_t)b->graph->node_count, (int)b->input_count, text};
   b->back_edges = edge;
   return add_input(b, LEAT_OUTPUT_NONE);
@@ -273,7 +267,7 @@ static leat_status_t resolve_attrs(body_t* b, const leat_pb_node_def_t* def,
   static const leat_pb_attr_value_t nothing = {0};
   leat_graph_storage_t* storage = b->graph->storage;
   leat_attr_t* attrs;
-  LEAT_RETURN_IF_ERROR(allocate(b, def->attr.count, sizeof *attrs, &attrs));
+  LEAT_RETURN_IF_ERROR(LEAT_NEW(&b->scratch, def->attr.count + 1, &attrs));
   *out_count = 0;
   for (size_t i = 0; i < def->attr.count; ++i) {
     const leat_pb_node_def_attr_entry_t* entry = &def->attr.items[i];
@@ -295,9 +289,8 @@ static leat_status_t resolve_attrs(body_t* b, const leat_pb_node_def_t* def,
 // cannot be waited for from outside.
 static leat_status_t note_effect(body_t* b, const source_t* source) {
   if (source->node < 0 || source->depth > 0) return leat_ok_status();
-  LEAT_RETURN_IF_ERROR(leat_allocator_grow_array(b->graph->allocator, b->effect_count + 1,
-                                                 sizeof(int32_t), (void**)&b->effects,
-                                                 &b->effect_capacity));
+  LEAT_RETURN_IF_ERROR(
+      LEAT_GROW(b->graph->allocator, b->effect_count + 1, &b->effects, &b->effect_capacity));
   b->effects[b->effect_count++] = source->node;
   return leat_ok_status();
 }
@@ -323,8 +316,7 @@ static leat_status_t take_node(body_t* b, source_t* source, int32_t index) {
   source->node = index;
   source->attrs = node->attrs;
   source->output_count = node->output_count;
-  LEAT_RETURN_IF_ERROR(
-      allocate(b, (size_t)node->output_count, sizeof(leat_output_t), &source->outputs));
+  LEAT_RETURN_IF_ERROR(LEAT_NEW(&b->scratch, (size_t)node->output_count + 1, &source->outputs));
   LEAT_DCHECK(index >= 0 && (size_t)index < b->graph->node_count);
   for (int k = 0; k < node->output_count; ++k) source->outputs[k] = (leat_output_t){index, k};
   bool acts = (node->op->flags & LEAT_OP_STATEFUL) && !(node->op->flags & LEAT_OP_VARIABLE);
@@ -354,8 +346,7 @@ static leat_status_t add_call(body_t* b, source_t* source, const leat_node_spec_
   }
   source->attrs = node.attrs;
   source->output_count = node.output_count;
-  LEAT_RETURN_IF_ERROR(
-      allocate(b, (size_t)node.output_count, sizeof(leat_output_t), &source->outputs));
+  LEAT_RETURN_IF_ERROR(LEAT_NEW(&b->scratch, (size_t)node.output_count + 1, &source->outputs));
   LEAT_RETURN_IF_ERROR(
       leat_expander_expand(b->expander, &site, source->outputs, &source->node));
   LEAT_RETURN_IF_ERROR(note_effect(b, source));
@@ -414,7 +405,7 @@ typedef struct visit_s {
 static leat_status_t add_nodes(body_t* b) {
   size_t count = b->def->node_def.count, depth = 0;
   visit_t* stack;
-  LEAT_RETURN_IF_ERROR(allocate(b, count, sizeof *stack, &stack));
+  LEAT_RETURN_IF_ERROR(LEAT_NEW(&b->scratch, count + 1, &stack));
   for (size_t i = 0; i < count; ++i) {
     source_t* root = &b->sources[b->argument_count + i];
     if (root->state == ADDED) continue;
@@ -519,8 +510,8 @@ static leat_status_t add_body(body_t* b, leat_outputs_t arguments, leat_call_t* 
   LEAT_RETURN_IF_ERROR(leat_function_order_attrs(b->op, b->function, &b->scratch, &attrs));
   b->attrs = attrs;
   b->argument_count = (size_t)b->op->input_count;
-  LEAT_RETURN_IF_ERROR(allocate(b, b->argument_count + b->def->node_def.count, sizeof(source_t),
-                                &b->sources));
+  LEAT_RETURN_IF_ERROR(
+      LEAT_NEW(&b->scratch, b->argument_count + b->def->node_def.count + 1, &b->sources));
   LEAT_RETURN_IF_ERROR(name_arguments(b, arguments));
   LEAT_RETURN_IF_ERROR(name_nodes(b));
   LEAT_RETURN_IF_ERROR(add_nodes(b));

@@ -43,8 +43,7 @@ static leat_status_t add_arguments(leat_body_graph_t* body, const leat_function_
     }
     total += count;
   }
-  LEAT_RETURN_IF_ERROR(leat_arena_allocate_array(arena, (size_t)total + 1, sizeof(leat_output_t),
-                                                 (void**)out_arguments));
+  LEAT_RETURN_IF_ERROR(LEAT_NEW(arena, (size_t)total + 1, out_arguments));
   for (int i = 0; i < op->input_count; ++i) {
     int64_t count = leat_signature_argument_count(&op->inputs[i], attrs);
     for (int64_t k = 0; k < count; ++k) {

@@ -38,9 +38,8 @@ static leat_status_t find_controls(leat_call_gradient_t* state, leat_graph_t* gr
                                    leat_call_site_t* site) {
   const leat_node_t* node = site->node;
   int32_t* controls;
-  LEAT_RETURN_IF_ERROR(leat_arena_allocate_array(leat_graph_arena(graph),
-                                                 (size_t)node->control_count + 1,
-                                                 sizeof *controls, (void**)&controls));
+  LEAT_RETURN_IF_ERROR(
+      LEAT_NEW(leat_graph_arena(graph), (size_t)node->control_count + 1, &controls));
   site->control_inputs = controls;
   for (int i = 0; i < node->control_count; ++i) {
     controls[site->control_count++] = node->inputs[node->input_count + i].node;

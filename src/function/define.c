@@ -35,10 +35,6 @@ typedef struct definer_s {
   size_t body_count;
 } definer_t;
 
-static leat_status_t allocate(definer_t* d, size_t count, size_t item_bytes, void* out) {
-  return leat_arena_allocate_array(d->arena, count + 1, item_bytes, (void**)out);
-}
-
 static uint64_t key_of(leat_output_t output) {
   return (uint64_t)output.node << 32 | (uint32_t)output.index;
 }
@@ -97,8 +93,7 @@ static leat_status_t check_value(const definer_t* d, leat_output_t output) {
 
 static leat_status_t add_outputs(definer_t* d) {
   leat_pb_op_def_arg_def_list_t* list = &d->def->signature->output_arg;
-  LEAT_RETURN_IF_ERROR(
-      allocate(d, (size_t)d->spec->output_count, sizeof *list->items, &list->items));
+  LEAT_RETURN_IF_ERROR(LEAT_NEW(d->arena, (size_t)d->spec->output_count + 1, &list->items));
   list->count = (size_t)d->spec->output_count;
   for (int i = 0; i < d->spec->output_count; ++i) {
     leat_output_t output = d->spec->outputs[i];
@@ -136,10 +131,9 @@ static leat_status_t keep_attrs(definer_t* d, const leat_node_t* node, int argum
   leat_pb_function_def_arg_attr_entry_t* entry =
       &d->def->arg_attr.items[d->def->arg_attr.count];
   entry->key = argument;
-  LEAT_RETURN_IF_ERROR(allocate(d, 1, sizeof *entry->value, &entry->value));
+  LEAT_RETURN_IF_ERROR(LEAT_NEW(d->arena, 1, &entry->value));
   leat_pb_function_def_arg_attrs_attr_entry_list_t* list = &entry->value->attr;
-  LEAT_RETURN_IF_ERROR(
-      allocate(d, (size_t)node->attr_count, sizeof *list->items, &list->items));
+  LEAT_RETURN_IF_ERROR(LEAT_NEW(d->arena, (size_t)node->attr_count + 1, &list->items));
   for (int i = 0; i < node->attr_count; ++i) {
     const leat_attr_t* attr = &node->attrs[i];
     leat_attr_value_t value = {.kind = LEAT_ATTR_SHAPE, .is_list = true, .count = 1};
@@ -159,7 +153,7 @@ static leat_status_t keep_attrs(definer_t* d, const leat_node_t* node, int argum
                !leat_string_view_equals(node->op->name, "Const")) {
       continue;
     }
-    LEAT_RETURN_IF_ERROR(allocate(d, 1, sizeof *kept->value, &kept->value));
+    LEAT_RETURN_IF_ERROR(LEAT_NEW(d->arena, 1, &kept->value));
     LEAT_RETURN_IF_ERROR(leat_attr_value_to_proto(&value, d->arena, kept->value));
     ++list->count;
   }
@@ -170,11 +164,9 @@ static leat_status_t keep_attrs(definer_t* d, const leat_node_t* node, int argum
 
 static leat_status_t add_inputs(definer_t* d) {
   leat_pb_op_def_arg_def_list_t* list = &d->def->signature->input_arg;
-  LEAT_RETURN_IF_ERROR(
-      allocate(d, (size_t)d->spec->input_count, sizeof *list->items, &list->items));
+  LEAT_RETURN_IF_ERROR(LEAT_NEW(d->arena, (size_t)d->spec->input_count + 1, &list->items));
   list->count = (size_t)d->spec->input_count;
-  LEAT_RETURN_IF_ERROR(
-      allocate(d, list->count, sizeof *d->def->arg_attr.items, &d->def->arg_attr.items));
+  LEAT_RETURN_IF_ERROR(LEAT_NEW(d->arena, list->count + 1, &d->def->arg_attr.items));
   for (int i = 0; i < d->spec->input_count; ++i) {
     leat_output_t input = d->spec->inputs[i];
     uint64_t before;
@@ -197,9 +189,9 @@ static leat_status_t add_inputs(definer_t* d) {
 // Lists the nodes of the body; without a list, all nodes but those of the inputs.
 static leat_status_t choose_body(definer_t* d) {
   bool* is_input;
-  LEAT_RETURN_IF_ERROR(allocate(d, d->graph->node_count, 1, &is_input));
-  LEAT_RETURN_IF_ERROR(allocate(d, d->graph->node_count + (size_t)d->spec->node_count,
-                                sizeof(int32_t), &d->body));
+  LEAT_RETURN_IF_ERROR(LEAT_NEW(d->arena, d->graph->node_count + 1, &is_input));
+  LEAT_RETURN_IF_ERROR(
+      LEAT_NEW(d->arena, d->graph->node_count + (size_t)d->spec->node_count + 1, &d->body));
   if (d->spec->nodes) {
     for (int i = 0; i < d->spec->node_count; ++i) d->body[d->body_count++] = d->spec->nodes[i];
     return leat_ok_status();
@@ -289,7 +281,7 @@ static leat_status_t declare_attrs(definer_t* d, const leat_node_t* node) {
     }
     if (is_known) continue;
     leat_pb_op_def_attr_def_t* grown;
-    LEAT_RETURN_IF_ERROR(allocate(d, list->count + 1, sizeof *grown, &grown));
+    LEAT_RETURN_IF_ERROR(LEAT_NEW(d->arena, list->count + 2, &grown));
     if (list->count) memcpy(grown, list->items, list->count * sizeof *grown);
     const leat_op_attr_t* attr = &node->op->attrs[i];
     grown[list->count] = (leat_pb_op_def_attr_def_t){
@@ -321,7 +313,7 @@ static leat_status_t add_node(definer_t* d, int32_t index, leat_pb_node_def_t* d
 
 static leat_status_t add_nodes(definer_t* d) {
   leat_pb_node_def_list_t* list = &d->def->node_def;
-  LEAT_RETURN_IF_ERROR(allocate(d, d->body_count, sizeof *list->items, &list->items));
+  LEAT_RETURN_IF_ERROR(LEAT_NEW(d->arena, d->body_count + 1, &list->items));
   for (size_t i = 0; i < d->body_count; ++i) {
     LEAT_RETURN_IF_ERROR(add_node(d, d->body[i], &list->items[list->count++]));
   }
@@ -337,8 +329,7 @@ static int compare_returns(const void* a, const void* b) {
 
 static leat_status_t add_returns(definer_t* d) {
   leat_pb_function_def_ret_entry_list_t* list = &d->def->ret;
-  LEAT_RETURN_IF_ERROR(
-      allocate(d, (size_t)d->spec->output_count, sizeof *list->items, &list->items));
+  LEAT_RETURN_IF_ERROR(LEAT_NEW(d->arena, (size_t)d->spec->output_count + 1, &list->items));
   list->count = (size_t)d->spec->output_count;
   for (size_t i = 0; i < list->count; ++i) {
     leat_pb_function_def_ret_entry_t* entry = &list->items[i];
@@ -368,8 +359,8 @@ static leat_status_t add_control_returns(definer_t* d) {
   leat_pb_function_def_control_ret_entry_list_t* list = &d->def->control_ret;
   leat_pb_string_list_t* names = &d->def->signature->control_output;
   size_t count = (size_t)d->spec->control_output_count;
-  LEAT_RETURN_IF_ERROR(allocate(d, count, sizeof *list->items, &list->items));
-  LEAT_RETURN_IF_ERROR(allocate(d, count, sizeof *names->items, &names->items));
+  LEAT_RETURN_IF_ERROR(LEAT_NEW(d->arena, count + 1, &list->items));
+  LEAT_RETURN_IF_ERROR(LEAT_NEW(d->arena, count + 1, &names->items));
   for (size_t i = 0; i < count; ++i) {
     int32_t node = d->spec->control_outputs[i];
     leat_pb_function_def_control_ret_entry_t* entry = &list->items[list->count++];
@@ -412,10 +403,9 @@ static leat_status_t append_hash(definer_t* d) {
 }
 
 static leat_status_t define(definer_t* d) {
-  LEAT_RETURN_IF_ERROR(allocate(d, 1, sizeof(leat_pb_op_def_t), &d->def->signature));
-  LEAT_RETURN_IF_ERROR(
-      allocate(d, d->graph->node_count, sizeof(leat_string_view_t), &d->names));
-  LEAT_RETURN_IF_ERROR(allocate(d, d->graph->node_count, 1, &d->in_body));
+  LEAT_RETURN_IF_ERROR(LEAT_NEW(d->arena, 1, &d->def->signature));
+  LEAT_RETURN_IF_ERROR(LEAT_NEW(d->arena, d->graph->node_count + 1, &d->names));
+  LEAT_RETURN_IF_ERROR(LEAT_NEW(d->arena, d->graph->node_count + 1, &d->in_body));
   d->def->signature->name = d->spec->name;
   d->def->signature->description = d->spec->description;
   LEAT_RETURN_IF_ERROR(choose_body(d));

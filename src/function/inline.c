@@ -32,14 +32,10 @@ static bool calls(const leat_graph_t* graph) {
 static leat_status_t prepare(inliner_t* n) {
   leat_arena_t* arena = leat_graph_arena(n->graph);
   size_t count = n->old->node_count + 1;
-  LEAT_RETURN_IF_ERROR(
-      leat_arena_allocate_array(arena, count, sizeof(int32_t), (void**)&n->map.nodes));
-  LEAT_RETURN_IF_ERROR(
-      leat_arena_allocate_array(arena, count, sizeof(void*), (void**)&n->map.outputs));
-  LEAT_RETURN_IF_ERROR(
-      leat_arena_allocate_array(arena, count, sizeof(int32_t), (void**)&n->effects));
-  LEAT_RETURN_IF_ERROR(
-      leat_arena_allocate_array(&n->scratch, count, sizeof(int32_t), (void**)&n->order));
+  LEAT_RETURN_IF_ERROR(LEAT_NEW(arena, count, &n->map.nodes));
+  LEAT_RETURN_IF_ERROR(LEAT_NEW(arena, count, &n->map.outputs));
+  LEAT_RETURN_IF_ERROR(LEAT_NEW(arena, count, &n->effects));
+  LEAT_RETURN_IF_ERROR(LEAT_NEW(&n->scratch, count, &n->order));
   for (size_t i = 0; i < n->old->node_count; ++i) {
     n->map.nodes[i] = -1;
     n->flows |= (n->old->nodes[i].op->flags & LEAT_OP_CONTROL_FLOW) != 0;
@@ -55,10 +51,8 @@ static leat_status_t find_site(inliner_t* n, int32_t index, leat_call_site_t* si
   size_t count = (size_t)(node->input_count + node->control_count);
   leat_output_t* inputs;
   int32_t* controls;
-  LEAT_RETURN_IF_ERROR(
-      leat_arena_allocate_array(&n->scratch, count + 1, sizeof *inputs, (void**)&inputs));
-  LEAT_RETURN_IF_ERROR(
-      leat_arena_allocate_array(&n->scratch, count + 1, sizeof *controls, (void**)&controls));
+  LEAT_RETURN_IF_ERROR(LEAT_NEW(&n->scratch, count + 1, &inputs));
+  LEAT_RETURN_IF_ERROR(LEAT_NEW(&n->scratch, count + 1, &controls));
   *site = (leat_call_site_t){
       .node = node, .inputs = inputs, .control_inputs = controls, .gate = -1};
   LEAT_RETURN_IF_ERROR(leat_arena_print(&n->scratch, &site->name, "_%.*s",
@@ -84,9 +78,8 @@ static leat_status_t expand(inliner_t* n, int32_t index) {
   }
   int32_t done;
   leat_output_t* outputs;
-  LEAT_RETURN_IF_ERROR(leat_arena_allocate_array(leat_graph_arena(n->graph),
-                                                 (size_t)node->output_count + 1, sizeof *outputs,
-                                                 (void**)&outputs));
+  LEAT_RETURN_IF_ERROR(
+      LEAT_NEW(leat_graph_arena(n->graph), (size_t)node->output_count + 1, &outputs));
   LEAT_RETURN_IF_ERROR(leat_expander_expand(&expander, &site, outputs, &done));
   n->map.outputs[index] = outputs;
   n->map.nodes[index] = done >= 0 || node->output_count == 0 ? done : outputs[0].node;

@@ -36,8 +36,7 @@ typedef struct readers_s {
 // Fills |readers| in two passes: the first counts, the second fills the rows.
 static leat_status_t list_readers(leat_walk_t* w, leat_arena_t* arena, readers_t* readers) {
   const leat_graph_t* g = w->graph;
-  LEAT_RETURN_IF_ERROR(leat_arena_allocate_array(arena, g->node_count + 2, sizeof(uint32_t),
-                                                 (void**)&readers->begin));
+  LEAT_RETURN_IF_ERROR(LEAT_NEW(arena, g->node_count + 2, &readers->begin));
   for (int filling = 0; filling < 2; ++filling) {
     for (size_t i = 0; i < g->node_count; ++i) {
       const leat_node_t* node = &g->nodes[i];
@@ -53,9 +52,8 @@ static leat_status_t list_readers(leat_walk_t* w, leat_arena_t* arena, readers_t
     }
     if (filling) break;
     for (size_t i = 0; i <= g->node_count; ++i) readers->begin[i + 1] += readers->begin[i];
-    LEAT_RETURN_IF_ERROR(leat_arena_allocate_array(
-        arena, (size_t)readers->begin[g->node_count + 1] + 1, sizeof(int32_t),
-        (void**)&readers->nodes));
+    LEAT_RETURN_IF_ERROR(
+        LEAT_NEW(arena, (size_t)readers->begin[g->node_count + 1] + 1, &readers->nodes));
   }
   return leat_ok_status();
 }
@@ -110,9 +108,9 @@ static void mark_between(leat_walk_t* w) {
 static leat_status_t allocate_marks(leat_walk_t* w) {
   size_t count = w->graph->node_count + 1;
   w->node_count = w->graph->node_count;
-  LEAT_RETURN_IF_ERROR(leat_arena_allocate_array(&w->arena, count, 1, (void**)&w->reached));
-  LEAT_RETURN_IF_ERROR(leat_arena_allocate_array(&w->arena, count, 1, (void**)&w->between));
-  return leat_arena_allocate_array(&w->arena, count, 4, (void**)&w->ready);
+  LEAT_RETURN_IF_ERROR(LEAT_NEW(&w->arena, count, &w->reached));
+  LEAT_RETURN_IF_ERROR(LEAT_NEW(&w->arena, count, &w->between));
+  return LEAT_NEW(&w->arena, count, &w->ready);
 }
 
 // Limits for a function that calls itself, whose expansion would not end.
@@ -128,8 +126,7 @@ static leat_status_t expand(leat_walk_t* w, int32_t index, bool* out_any) {
                                         LEAT_SV_ARG(node->name)));
   leat_output_t* outputs;
   int output_count = node->output_count;  // the array may move
-  LEAT_RETURN_IF_ERROR(leat_arena_allocate_array(&w->arena, (size_t)output_count + 1,
-                                                 sizeof *outputs, (void**)&outputs));
+  LEAT_RETURN_IF_ERROR(LEAT_NEW(&w->arena, (size_t)output_count + 1, &outputs));
   LEAT_RETURN_IF_ERROR(
       w->options->expand(w->options->data, w->graph, index, scope, outputs));
   bool is_left = output_count > 0 && !leat_output_exists(outputs[0]);
@@ -144,8 +141,7 @@ static leat_status_t expand(leat_walk_t* w, int32_t index, bool* out_any) {
 static leat_status_t grow_calls(leat_walk_t* w) {
   leat_output_t** former = w->calls;
   LEAT_DCHECK(w->node_count <= w->graph->node_count);
-  LEAT_RETURN_IF_ERROR(leat_arena_allocate_array(&w->arena, w->graph->node_count + 1,
-                                                 sizeof *w->calls, (void**)&w->calls));
+  LEAT_RETURN_IF_ERROR(LEAT_NEW(&w->arena, w->graph->node_count + 1, &w->calls));
   if (former) memcpy(w->calls, former, w->node_count * sizeof *former);
   return leat_ok_status();
 }
@@ -172,10 +168,8 @@ static void see_past_calls(const leat_walk_t* w, const leat_output_t* asked, int
 
 leat_status_t leat_walk_find_between(leat_walk_t* w, const leat_output_t* ys,
                                      const leat_output_t* xs) {
-  LEAT_RETURN_IF_ERROR(leat_arena_allocate_array(&w->arena, (size_t)w->y_count + 1,
-                                                 sizeof *w->ys, (void**)&w->ys));
-  LEAT_RETURN_IF_ERROR(leat_arena_allocate_array(&w->arena, (size_t)w->x_count + 1,
-                                                 sizeof *w->xs, (void**)&w->xs));
+  LEAT_RETURN_IF_ERROR(LEAT_NEW(&w->arena, (size_t)w->y_count + 1, &w->ys));
+  LEAT_RETURN_IF_ERROR(LEAT_NEW(&w->arena, (size_t)w->x_count + 1, &w->xs));
   size_t before = w->graph->node_count;
   int rounds = 0;
   for (bool again = true; again; ++rounds) {
@@ -210,8 +204,7 @@ int32_t leat_walk_item_of(const leat_walk_t* w, leat_output_t source) {
 
 leat_status_t leat_walk_count_pending(leat_walk_t* w) {
   size_t items = w->node_count + (size_t)w->frames.count + 1;
-  LEAT_RETURN_IF_ERROR(
-      leat_arena_allocate_array(&w->arena, items, sizeof(uint32_t), (void**)&w->pending));
+  LEAT_RETURN_IF_ERROR(LEAT_NEW(&w->arena, items, &w->pending));
   for (size_t i = 0; i < w->node_count; ++i) {
     const leat_node_t* node = &w->graph->nodes[i];
     if (!w->between[i]) continue;

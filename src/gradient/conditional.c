@@ -134,8 +134,7 @@ leat_status_t leat_conditional_lift(leat_context_t* c, leat_builder_t* b, leat_o
   if (count == 0) return leat_ok_status();
   zeros_source_t from;
   leat_output_t* past;
-  LEAT_RETURN_IF_ERROR(leat_arena_allocate_array(&w->arena, (size_t)count, sizeof *past,
-                                                 (void**)&past));
+  LEAT_RETURN_IF_ERROR(LEAT_NEW(&w->arena, (size_t)count, &past));
   LEAT_RETURN_IF_ERROR(find_zeros_source(c, b, output, *inout_value, &from));
   leat_output_t source = from.source;
   for (int i = 0; i < count; ++i) {

@@ -189,8 +189,7 @@ static leat_status_t prepare(void* data, leat_node_spec_t* spec) {
   leat_context_t* c = data;
   if (stays_forward(c, spec)) return prepare_forward(c, spec);
   leat_output_t* inputs;
-  LEAT_RETURN_IF_ERROR(leat_arena_allocate_array(&c->walk->arena, (size_t)spec->input_count + 1,
-                                                 sizeof *inputs, (void**)&inputs));
+  LEAT_RETURN_IF_ERROR(LEAT_NEW(&c->walk->arena, (size_t)spec->input_count + 1, &inputs));
   for (int k = 0; k < spec->input_count; ++k) {
     LEAT_RETURN_IF_ERROR(leat_context_resolve(c, spec->inputs[k], &inputs[k]));
   }
@@ -234,8 +233,7 @@ leat_status_t leat_walk_set_place(leat_walk_t* w, int32_t node, int32_t frame, i
   if ((size_t)node >= w->place_capacity) {
     size_t capacity = 2 * (size_t)node + 16;
     leat_node_place_t* places;
-    LEAT_RETURN_IF_ERROR(leat_arena_allocate_array(&w->arena, capacity, sizeof *places,
-                                                   (void**)&places));
+    LEAT_RETURN_IF_ERROR(LEAT_NEW(&w->arena, capacity, &places));
     if (w->place_count) memcpy(places, w->places, w->place_count * sizeof *places);
     w->places = places;
     w->place_capacity = capacity;

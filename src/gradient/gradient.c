@@ -62,10 +62,8 @@ static leat_status_t order_needed(leat_walk_t* w, int32_t** out_order, size_t* o
   bool* needed;
   int32_t* order;
   size_t depth = 0, count = 0;
-  LEAT_RETURN_IF_ERROR(
-      leat_arena_allocate_array(&w->arena, w->node_count + 1, 1, (void**)&needed));
-  LEAT_RETURN_IF_ERROR(leat_arena_allocate_array(&w->arena, w->node_count + 1, sizeof *order,
-                                                 (void**)&order));
+  LEAT_RETURN_IF_ERROR(LEAT_NEW(&w->arena, w->node_count + 1, &needed));
+  LEAT_RETURN_IF_ERROR(LEAT_NEW(&w->arena, w->node_count + 1, &order));
   for (int i = 0; i < w->y_count; ++i) {
     if (!needed[w->ys[i].node]) w->ready[depth++] = w->ys[i].node;
     needed[w->ys[i].node] = true;
@@ -117,8 +115,8 @@ static leat_status_t recover_control_flow(leat_walk_t* w) {
 
 static leat_status_t prepare(leat_walk_t* w) {
   size_t count = w->node_count + 1;
-  LEAT_RETURN_IF_ERROR(leat_arena_allocate_array(&w->arena, count, 1, (void**)&w->stops));
-  return leat_arena_allocate_array(&w->arena, count, sizeof(leat_part_t**), (void**)&w->parts);
+  LEAT_RETURN_IF_ERROR(LEAT_NEW(&w->arena, count, &w->stops));
+  return LEAT_NEW(&w->arena, count, &w->parts);
 }
 
 // The frame of the ys, which must be one; their gradients are built there.

@@ -43,8 +43,7 @@ static leat_status_t extend(leat_walk_t* w, int32_t parent, leat_output_t pred, 
   }
   if (w->guard_count == w->guard_capacity) {
     leat_guard_t* items;
-    LEAT_RETURN_IF_ERROR(leat_arena_allocate_array(&w->arena, 2 * (size_t)w->guard_capacity,
-                                                   sizeof *items, (void**)&items));
+    LEAT_RETURN_IF_ERROR(LEAT_NEW(&w->arena, 2 * (size_t)w->guard_capacity, &items));
     memcpy(items, w->guards, (size_t)w->guard_count * sizeof *items);
     w->guards = items;
     w->guard_capacity *= 2;
@@ -74,8 +73,7 @@ leat_status_t leat_guard_difference(leat_walk_t* w, int32_t guard, int32_t known
   const int depth = guard > 0 ? w->guards[guard].depth : 0;
   int first = depth;
   if (depth > 0) {
-    LEAT_RETURN_IF_ERROR(leat_arena_allocate_array(&w->arena, (size_t)depth, sizeof *items,
-                                                   (void**)&items));
+    LEAT_RETURN_IF_ERROR(LEAT_NEW(&w->arena, (size_t)depth, &items));
   }
   for (; guard > 0 && guard != known; guard = w->guards[guard].parent) {
     const leat_guard_t* g = &w->guards[guard];
@@ -186,8 +184,7 @@ static leat_status_t find_guard(leat_walk_t* w, int32_t index) {
 
 leat_status_t leat_walk_find_guards(leat_walk_t* w, const int32_t* order, size_t count) {
   w->guard_capacity = 16;
-  LEAT_RETURN_IF_ERROR(leat_arena_allocate_array(&w->arena, 16, sizeof *w->guards,
-                                                 (void**)&w->guards));
+  LEAT_RETURN_IF_ERROR(LEAT_NEW(&w->arena, 16, &w->guards));
   w->guards[0] = (leat_guard_t){.parent = -1, .first_child = -1, .next = -1};
   w->guard_count = 1;
   for (size_t i = 0; i < count; ++i) LEAT_RETURN_IF_ERROR(find_guard(w, order[i]));

@@ -138,8 +138,7 @@ leat_status_t leat_history_keep(leat_context_t* c, leat_output_t value, leat_out
   leat_output_t list;
   LEAT_RETURN_IF_ERROR(leat_guard_difference(w, leat_walk_guard_of(w, value), 0, &detour.items,
                                              &detour.count));
-  LEAT_RETURN_IF_ERROR(leat_arena_allocate_array(&w->arena, (size_t)detour.count + 1,
-                                                 sizeof *detour.past, (void**)&detour.past));
+  LEAT_RETURN_IF_ERROR(LEAT_NEW(&w->arena, (size_t)detour.count + 1, &detour.past));
   LEAT_RETURN_IF_ERROR(push(c, value, dtype, &detour, &list));
   LEAT_RETURN_IF_ERROR(leat_context_resolve(c->outer, list, &list));
   LEAT_RETURN_IF_ERROR(pop(c, list, dtype, &detour, out_here));

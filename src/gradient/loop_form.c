@@ -87,9 +87,7 @@ static leat_status_t describe(leat_walk_t* w, int32_t frame, const int32_t* vari
                              .name = from->name,
                              .parallel_iterations = from->parallel_iterations,
                              .pred = LEAT_OUTPUT_NONE};
-  LEAT_RETURN_IF_ERROR(leat_arena_allocate_array(
-      &w->arena, (size_t)variable_counts[frame] + 1, sizeof *loop->variables,
-      (void**)&loop->variables));
+  LEAT_RETURN_IF_ERROR(LEAT_NEW(&w->arena, (size_t)variable_counts[frame] + 1, &loop->variables));
   return leat_arena_print(&w->arena, &loop->site.scope, "%.*s/%.*s/", LEAT_SV_ARG(w->prefix),
                           LEAT_SV_ARG(from->name));
 }
@@ -97,12 +95,9 @@ static leat_status_t describe(leat_walk_t* w, int32_t frame, const int32_t* vari
 leat_status_t leat_loops_find(leat_walk_t* w, const int32_t* order, size_t count) {
   size_t frames = (size_t)w->frames.count;
   int32_t* variables;
-  LEAT_RETURN_IF_ERROR(
-      leat_arena_allocate_array(&w->arena, frames, sizeof *variables, (void**)&variables));
-  LEAT_RETURN_IF_ERROR(
-      leat_arena_allocate_array(&w->arena, frames, sizeof *w->loops, (void**)&w->loops));
-  LEAT_RETURN_IF_ERROR(leat_arena_allocate_array(&w->arena, w->node_count + 1, sizeof(int32_t),
-                                                 (void**)&w->next_in_loop));
+  LEAT_RETURN_IF_ERROR(LEAT_NEW(&w->arena, frames, &variables));
+  LEAT_RETURN_IF_ERROR(LEAT_NEW(&w->arena, frames, &w->loops));
+  LEAT_RETURN_IF_ERROR(LEAT_NEW(&w->arena, w->node_count + 1, &w->next_in_loop));
   for (size_t i = 0; i < count; ++i) {
     const leat_node_t* node = &w->graph->nodes[order[i]];
     variables[w->frames.runs_in[order[i]]] += leat_node_closing_input(w->graph, node) >= 0;

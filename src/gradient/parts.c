@@ -13,11 +13,10 @@ leat_status_t leat_walk_add_part(leat_walk_t* w, leat_output_t output,
   leat_part_t*** list = &w->parts[output.node];
   if (!*list) {
     size_t outputs = (size_t)w->graph->nodes[output.node].output_count;
-    LEAT_RETURN_IF_ERROR(
-        leat_arena_allocate_array(&w->arena, outputs, sizeof(leat_part_t*), (void**)list));
+    LEAT_RETURN_IF_ERROR(LEAT_NEW(&w->arena, outputs, list));
   }
   leat_part_t* part;
-  LEAT_RETURN_IF_ERROR(leat_arena_allocate(&w->arena, sizeof *part, (void**)&part));
+  LEAT_RETURN_IF_ERROR(LEAT_NEW(&w->arena, 1, &part));
   part->value = value;
   LEAT_DCHECK(output.index >= 0 && output.index < w->graph->nodes[output.node].output_count);
   leat_part_t** end = &(*list)[output.index];
@@ -69,8 +68,7 @@ leat_status_t leat_walk_sum_parts(leat_walk_t* w, leat_builder_t* b, leat_output
     return leat_ok_status();
   }
   leat_output_t* items;
-  LEAT_RETURN_IF_ERROR(leat_arena_allocate_array(&w->arena, (size_t)count + 1, sizeof *items,
-                                                 (void**)&items));
+  LEAT_RETURN_IF_ERROR(LEAT_NEW(&w->arena, (size_t)count + 1, &items));
   if (all_rows) {
     *out_sum = join_rows(b, first, items, count);
   } else {

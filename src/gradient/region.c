@@ -46,8 +46,7 @@ static leat_status_t mark_dependent(leat_walk_t* w, int32_t first_new, bool** ou
   const leat_graph_t* graph = w->graph;
   const int32_t count = (int32_t)graph->node_count;
   LEAT_DCHECK(first_new <= count);
-  LEAT_RETURN_IF_ERROR(leat_arena_allocate_array(&w->arena, (size_t)(count - first_new) + 1,
-                                                 sizeof(bool), (void**)out_marks));
+  LEAT_RETURN_IF_ERROR(LEAT_NEW(&w->arena, (size_t)(count - first_new) + 1, out_marks));
   bool* marks = *out_marks;
   for (bool changed = true; changed;) {
     changed = false;
@@ -135,8 +134,7 @@ static leat_status_t call_gradient(leat_context_t* c, int32_t index, leat_output
   LEAT_RETURN_IF_ERROR(check_stacks(c, index));
   int inputs = w->graph->nodes[index].input_count;
   leat_gradient_value_t* gradients;
-  LEAT_RETURN_IF_ERROR(leat_arena_allocate_array(&w->arena, (size_t)inputs + 1, sizeof *gradients,
-                                                 (void**)&gradients));
+  LEAT_RETURN_IF_ERROR(LEAT_NEW(&w->arena, (size_t)inputs + 1, &gradients));
   for (int k = 0; k < inputs; ++k) gradients[k] = LEAT_GRADIENT_NONE;
   int32_t first_new = (int32_t)w->graph->node_count;
   leat_gradient_t g = {*builder, index, output_gradients, gradients};
@@ -155,8 +153,7 @@ static leat_status_t visit_plain(leat_context_t* c, int32_t index, leat_builder_
   leat_walk_t* w = c->walk;
   int outputs = w->graph->nodes[index].output_count;
   leat_gradient_value_t* gradients;
-  LEAT_RETURN_IF_ERROR(leat_arena_allocate_array(&w->arena, (size_t)outputs, sizeof *gradients,
-                                                 (void**)&gradients));
+  LEAT_RETURN_IF_ERROR(LEAT_NEW(&w->arena, (size_t)outputs, &gradients));
   leat_output_t alive = LEAT_OUTPUT_NONE;
   for (int k = 0; k < outputs; ++k) {
     LEAT_RETURN_IF_ERROR(
@@ -314,9 +311,8 @@ leat_status_t leat_region_visit(leat_context_t* c) {
   region_t r = {.c = c, .w = w};
   leat_arena_t arena;
   leat_arena_initialize(w->graph->allocator, 0, &arena);
-  leat_status_t status =
-      leat_arena_allocate_array(&arena, items, sizeof *r.ready, (void**)&r.ready);
-  if (!status) status = leat_arena_allocate_array(&arena, items, 1, (void**)&r.queued);
+  leat_status_t status = LEAT_NEW(&arena, items, &r.ready);
+  if (!status) status = LEAT_NEW(&arena, items, &r.queued);
   if (!status) {
     if (c->came_from > 0) {
       r.queued[w->node_count + (size_t)c->came_from] = true;

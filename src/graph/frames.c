@@ -41,8 +41,7 @@ static leat_status_t add_frame(finder_t* f, int32_t parent, leat_string_view_t n
   if ((size_t)frames->count == f->capacity) {
     size_t capacity = f->capacity ? 2 * f->capacity : 4;
     leat_frame_t* items;
-    LEAT_RETURN_IF_ERROR(
-        leat_arena_allocate_array(f->arena, capacity, sizeof *items, (void**)&items));
+    LEAT_RETURN_IF_ERROR(LEAT_NEW(f->arena, capacity, &items));
     for (int32_t i = 0; i < frames->count; ++i) items[i] = frames->items[i];
     frames->items = items;
     f->capacity = capacity;
@@ -150,11 +149,9 @@ static leat_status_t find_all(finder_t* f, const int32_t* order, size_t order_co
   size_t count = f->graph->node_count + 1;
   bool* known;
   int32_t root;
-  LEAT_RETURN_IF_ERROR(leat_arena_allocate_array(f->arena, count, 1, (void**)&known));
-  LEAT_RETURN_IF_ERROR(leat_arena_allocate_array(f->arena, count, sizeof(int32_t),
-                                                 (void**)&f->frames->runs_in));
-  LEAT_RETURN_IF_ERROR(leat_arena_allocate_array(f->arena, count, sizeof(int32_t),
-                                                 (void**)&f->frames->outputs_in));
+  LEAT_RETURN_IF_ERROR(LEAT_NEW(f->arena, count, &known));
+  LEAT_RETURN_IF_ERROR(LEAT_NEW(f->arena, count, &f->frames->runs_in));
+  LEAT_RETURN_IF_ERROR(LEAT_NEW(f->arena, count, &f->frames->outputs_in));
   LEAT_RETURN_IF_ERROR(add_frame(f, -1, LEAT_SV(""), 1, &root));
   for (size_t i = 0; i < order_count; ++i) {
     LEAT_RETURN_IF_ERROR(find_node(f, order[i], known));

@@ -16,8 +16,7 @@ leat_status_t leat_node_map_copy_node(leat_graph_t* graph, const leat_node_t* no
   leat_output_t* inputs = few;
   int total = node->input_count + node->control_count;
   if (total > 16) {
-    LEAT_RETURN_IF_ERROR(leat_allocator_allocate_array(graph->allocator, (size_t)total,
-                                                       sizeof *inputs, (void**)&inputs));
+    LEAT_RETURN_IF_ERROR(LEAT_ALLOCATE(graph->allocator, (size_t)total, &inputs));
   }
   for (int i = 0; i < node->input_count; ++i) {
     inputs[i] = leat_node_map_output(map, node->inputs[i]);

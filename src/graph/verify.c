@@ -235,8 +235,7 @@ static leat_status_t verify_node(const verifier_t* v) {
 
 static leat_status_t verify_acyclic(const verifier_t* v) {
   int32_t* order;
-  LEAT_RETURN_IF_ERROR(leat_allocator_allocate_array(
-      v->graph->allocator, v->graph->node_count + 1, sizeof *order, (void**)&order));
+  LEAT_RETURN_IF_ERROR(LEAT_ALLOCATE(v->graph->allocator, v->graph->node_count + 1, &order));
   leat_status_t status = leat_graph_sort(v->graph, order);
   leat_allocator_free(v->graph->allocator, order);
   return leat_status_annotate(status, "Verifying failed after %s", v->stage);

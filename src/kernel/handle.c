@@ -70,8 +70,8 @@ static leat_status_t choose_names(const leat_kernel_creation_t* c, bool node_nam
   }
   size_t prefix_bytes = strlen(prefix);
   char* text;
-  LEAT_RETURN_IF_ERROR(leat_allocator_allocate(
-      c->allocator, container.size + prefix_bytes + name.size + 1, (void**)&text));
+  LEAT_RETURN_IF_ERROR(
+      LEAT_ALLOCATE(c->allocator, container.size + prefix_bytes + name.size + 1, &text));
   memcpy(text, container.data, container.size);
   memcpy(text + container.size, prefix, prefix_bytes);
   if (name.size) memcpy(text + container.size + prefix_bytes, name.data, name.size);

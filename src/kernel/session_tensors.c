@@ -22,7 +22,7 @@ struct leat_session_tensors_s {
 leat_status_t leat_session_tensors_create(leat_allocator_t* allocator,
                                           leat_session_tensors_t** out_tensors) {
   leat_session_tensors_t* tensors;
-  LEAT_RETURN_IF_ERROR(leat_allocator_allocate(allocator, sizeof *tensors, (void**)&tensors));
+  LEAT_RETURN_IF_ERROR(LEAT_ALLOCATE(allocator, 1, &tensors));
   tensors->allocator = allocator;
   leat_mutex_initialize(&tensors->mutex);
   leat_word_map_initialize(allocator, &tensors->entries);
@@ -53,7 +53,7 @@ void leat_session_tensors_free(leat_session_tensors_t* tensors) {
 static leat_status_t make_entry(leat_session_tensors_t* tensors, leat_string_view_t handle,
                                 const leat_tensor_t* tensor, entry_t** out_entry) {
   entry_t* entry;
-  LEAT_RETURN_IF_ERROR(leat_allocator_allocate(tensors->allocator, sizeof *entry, (void**)&entry));
+  LEAT_RETURN_IF_ERROR(LEAT_ALLOCATE(tensors->allocator, 1, &entry));
   leat_status_t status = leat_allocator_clone_string(tensors->allocator, handle.data, handle.size,
                                                      &entry->handle);
   if (status) {

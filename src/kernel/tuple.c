@@ -17,8 +17,7 @@
 leat_status_t leat_tuple_initialize(int count, leat_tuple_t* out_tuple) {
   *out_tuple = (leat_tuple_t){0};
   if (count <= LEAT_TUPLE_FEW) return leat_ok_status();
-  return leat_allocator_allocate_array(leat_allocator_system(), (size_t)count,
-                                       sizeof(leat_tensor_t), (void**)&out_tuple->many);
+  return LEAT_ALLOCATE(leat_allocator_system(), (size_t)count, &out_tuple->many);
 }
 
 void leat_tuple_deinitialize(leat_tuple_t* tuple, int count) {

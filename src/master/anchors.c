@@ -16,7 +16,7 @@ struct leat_anchors_s {
 
 leat_status_t leat_anchors_create(leat_allocator_t* allocator, leat_anchors_t** out_anchors) {
   leat_anchors_t* anchors;
-  LEAT_RETURN_IF_ERROR(leat_allocator_allocate(allocator, sizeof *anchors, (void**)&anchors));
+  LEAT_RETURN_IF_ERROR(LEAT_ALLOCATE(allocator, 1, &anchors));
   anchors->allocator = allocator;
   leat_mutex_initialize(&anchors->mutex);
   leat_arena_initialize(allocator, 0, &anchors->arena);

@@ -104,8 +104,8 @@ static leat_status_t compile(runtime_t* r, function_t* f) {
   leat_function_library_t* library = atomic_load_explicit(&r->library, memory_order_acquire);
   LEAT_RETURN_IF_ERROR(leat_body_graph_create(r->ops, library, &f->function, f->device,
                                               r->master->allocator, NULL, &body));
-  leat_status_t status = leat_allocator_allocate(
-      r->master->allocator, (size_t)body.argument_count + 1, (void**)&f->argument_types);
+  leat_status_t status =
+      LEAT_ALLOCATE(r->master->allocator, (size_t)body.argument_count + 1, &f->argument_types);
   if (status) {
     leat_graph_free(body.graph);
     return status;
@@ -133,14 +133,13 @@ static leat_status_t add(runtime_t* r, const leat_function_name_t* function,
                          leat_string_view_t device, uint64_t hash, uint64_t* out_handle) {
   function_t* f;
   leat_allocator_t* allocator = r->master->allocator;
-  LEAT_RETURN_IF_ERROR(leat_allocator_allocate(allocator, sizeof *f, (void**)&f));
+  LEAT_RETURN_IF_ERROR(LEAT_ALLOCATE(allocator, 1, &f));
   leat_status_t status = copy_key(r, function, device, f);
   f->next = find_newest(r, hash);
   if (!status) status = compile(r, f);
   leat_spinlock_lock(&r->lock);
   if (!status) {
-    status = leat_allocator_grow_array(allocator, r->count + 1, sizeof(function_t*),
-                                       (void**)&r->functions, &r->capacity);
+    status = LEAT_GROW(allocator, r->count + 1, &r->functions, &r->capacity);
   }
   leat_spinlock_unlock(&r->lock);
   if (!status) status = leat_word_map_set(&r->newest, hash, r->count);
@@ -255,7 +254,7 @@ leat_status_t leat_master_functions_create(const leat_master_options_t* master,
                                            leat_op_registry_t* ops,
                                            leat_function_runtime_t** out_functions) {
   runtime_t* r;
-  LEAT_RETURN_IF_ERROR(leat_allocator_allocate(master->allocator, sizeof *r, (void**)&r));
+  LEAT_RETURN_IF_ERROR(LEAT_ALLOCATE(master->allocator, 1, &r));
   leat_status_t status = leat_graph_create(ops, master->allocator, &r->names);
   if (status) {
     leat_allocator_free(master->allocator, r);

@@ -103,10 +103,6 @@ static bool can_draw(const greedy_t* g, int32_t source, int device) {
          (group->device < 0 ? leat_group_allows(group, device) : group->device == device);
 }
 
-static leat_status_t array(leat_arena_t* arena, size_t count, size_t item_bytes, void* out) {
-  return leat_arena_allocate_array(arena, count + 1, item_bytes, (void**)out);
-}
-
 // The time on a device that cannot run the node counts as 0.
 static int64_t own_time(const greedy_t* g, int32_t node, int device) {
   int64_t time = time_on(g, node, device);
@@ -314,16 +310,14 @@ static leat_status_t place(greedy_t* g, leat_arena_t* arena) {
   size_t count = g->graph->node_count;
   int32_t* best;
   LEAT_RETURN_IF_ERROR(leat_simulator_initialize(g->groups, arena, &g->sim));
-  LEAT_RETURN_IF_ERROR(array(arena, count, sizeof(int32_t), &g->devices));
-  LEAT_RETURN_IF_ERROR(array(arena, count, sizeof(int32_t), &best));
-  LEAT_RETURN_IF_ERROR(array(arena, count, sizeof(int32_t), &g->sequence));
-  LEAT_RETURN_IF_ERROR(array(arena, count, sizeof(int32_t), &g->drawn));
-  LEAT_RETURN_IF_ERROR(array(arena, count, sizeof(bool), &g->floats));
-  LEAT_RETURN_IF_ERROR(array(arena, count, sizeof(int), &g->unit_devices));
-  LEAT_RETURN_IF_ERROR(array(arena, count * (size_t)g->sim.device_count, sizeof(int64_t),
-                             &g->unit_times));
-  LEAT_RETURN_IF_ERROR(
-      array(arena, (size_t)g->sim.device_count, sizeof(int64_t), &g->reserved));
+  LEAT_RETURN_IF_ERROR(LEAT_NEW(arena, count + 1, &g->devices));
+  LEAT_RETURN_IF_ERROR(LEAT_NEW(arena, count + 1, &best));
+  LEAT_RETURN_IF_ERROR(LEAT_NEW(arena, count + 1, &g->sequence));
+  LEAT_RETURN_IF_ERROR(LEAT_NEW(arena, count + 1, &g->drawn));
+  LEAT_RETURN_IF_ERROR(LEAT_NEW(arena, count + 1, &g->floats));
+  LEAT_RETURN_IF_ERROR(LEAT_NEW(arena, count + 1, &g->unit_devices));
+  LEAT_RETURN_IF_ERROR(LEAT_NEW(arena, count * (size_t)g->sim.device_count + 1, &g->unit_times));
+  LEAT_RETURN_IF_ERROR(LEAT_NEW(arena, (size_t)g->sim.device_count + 1, &g->reserved));
   find_floating(g);
   sort_by_rank(g);
   LEAT_RETURN_IF_ERROR(leat_units_make(&g->sim, g->floats, arena, g->unit_sets));

@@ -87,11 +87,9 @@ leat_status_t leat_groups_initialize(const leat_graph_t* graph,
   leat_groups_t* g = out_groups;
   size_t devices = (size_t)options->device_count;
   *g = (leat_groups_t){.graph = graph, .options = options, .set_words = (int)(devices + 63) / 64};
-  LEAT_RETURN_IF_ERROR(
-      leat_arena_allocate_array(arena, devices, sizeof *g->names, (void**)&g->names));
-  LEAT_RETURN_IF_ERROR(leat_arena_allocate_array(arena, devices, sizeof(int), (void**)&g->order));
-  LEAT_RETURN_IF_ERROR(leat_arena_allocate_array(arena, (size_t)g->set_words, sizeof *g->matching,
-                                                 (void**)&g->matching));
+  LEAT_RETURN_IF_ERROR(LEAT_NEW(arena, devices, &g->names));
+  LEAT_RETURN_IF_ERROR(LEAT_NEW(arena, devices, &g->order));
+  LEAT_RETURN_IF_ERROR(LEAT_NEW(arena, (size_t)g->set_words, &g->matching));
   // Later stages rely on there being a device 0.
   LEAT_DCHECK(options->device_count > 0);
   int next = 0;
@@ -296,10 +294,8 @@ leat_status_t leat_groups_find(leat_groups_t* groups, leat_arena_t* arena) {
   LEAT_DCHECK(groups->names && groups->order && groups->set_words > 0);
   size_t count = groups->graph->node_count;
   leat_device_set_t* sets;
-  LEAT_RETURN_IF_ERROR(leat_arena_allocate_array(arena, count + 1, sizeof(leat_group_t),
-                                                 (void**)&groups->items));
-  LEAT_RETURN_IF_ERROR(leat_arena_allocate_array(arena, (count + 1) * (size_t)groups->set_words,
-                                                 sizeof *sets, (void**)&sets));
+  LEAT_RETURN_IF_ERROR(LEAT_NEW(arena, count + 1, &groups->items));
+  LEAT_RETURN_IF_ERROR(LEAT_NEW(arena, (count + 1) * (size_t)groups->set_words, &sets));
   for (size_t i = 0; i < count; ++i) {
     groups->items[i].feasible = sets + i * (size_t)groups->set_words;
     LEAT_RETURN_IF_ERROR(start_group(groups, (int32_t)i));
@@ -307,8 +303,7 @@ leat_status_t leat_groups_find(leat_groups_t* groups, leat_arena_t* arena) {
   for (size_t i = 0; i < count; ++i) LEAT_RETURN_IF_ERROR(tie_to_inputs(groups, (int32_t)i));
   LEAT_RETURN_IF_ERROR(unite_classes(groups));
   bool* settled;
-  LEAT_RETURN_IF_ERROR(
-      leat_arena_allocate_array(arena, count + 1, sizeof(bool), (void**)&settled));
+  LEAT_RETURN_IF_ERROR(LEAT_NEW(arena, count + 1, &settled));
   for (size_t i = 0; i < count; ++i) {
     int32_t root = find_root(groups, (int32_t)i);
     if (settled[root]) continue;

@@ -22,10 +22,6 @@ typedef struct adder_s {
   bool* takes_part;     // [frame * device_count + device]
 } adder_t;
 
-static leat_status_t allocate(const adder_t* a, size_t count, size_t item_bytes, void* out) {
-  return leat_arena_allocate_array(a->arena, count + 1, item_bytes, (void**)out);
-}
-
 static bool has_loops(const leat_graph_t* graph) {
   for (size_t i = 0; i < graph->node_count; ++i) {
     if (graph->nodes[i].op->flags & LEAT_OP_ENTER) return true;
@@ -35,7 +31,7 @@ static bool has_loops(const leat_graph_t* graph) {
 
 static leat_status_t find_frames(adder_t* a) {
   int32_t* order;
-  LEAT_RETURN_IF_ERROR(allocate(a, a->graph->node_count, sizeof *order, &order));
+  LEAT_RETURN_IF_ERROR(LEAT_NEW(a->arena, a->graph->node_count + 1, &order));
   LEAT_RETURN_IF_ERROR(leat_graph_sort(a->graph, order));
   return leat_frames_find(a->graph, order, a->graph->node_count, "Partition", a->arena,
                           &a->control->frames);
@@ -70,7 +66,7 @@ static leat_status_t copy_enter(adder_t* a, int32_t index, int device, int32_t* 
 static leat_status_t settle_invariants(adder_t* a) {
   size_t count = a->graph->node_count, devices = (size_t)a->control->device_count;
   int32_t** copies;  // [node][device] -> copy of that Enter, allocated on first need
-  LEAT_RETURN_IF_ERROR(allocate(a, count, sizeof *copies, &copies));
+  LEAT_RETURN_IF_ERROR(LEAT_NEW(a->arena, count + 1, &copies));
   for (size_t i = 0; i < count; ++i) {
     for (int k = 0; k < a->graph->nodes[i].input_count; ++k) {
       const leat_node_t* node = &a->graph->nodes[i];
@@ -82,7 +78,7 @@ static leat_status_t settle_invariants(adder_t* a) {
         continue;
       }
       int32_t** copy = &copies[source.node];
-      if (!*copy) LEAT_RETURN_IF_ERROR(allocate(a, devices, sizeof **copy, copy));
+      if (!*copy) LEAT_RETURN_IF_ERROR(LEAT_NEW(a->arena, devices + 1, copy));
       LEAT_RETURN_IF_ERROR(copy_enter(a, source.node, device, &(*copy)[device]));
       LEAT_RETURN_IF_ERROR(leat_graph_set_input(a->graph, (int32_t)i, k,
                                                 (leat_output_t){(*copy)[device], 0}));
@@ -120,9 +116,9 @@ static bool* part(const adder_t* a, int32_t frame, int device) {
 // Finds the condition of each frame, and the devices that take part in it.
 static leat_status_t find_parts(adder_t* a) {
   const leat_frames_t* frames = &a->control->frames;
-  LEAT_RETURN_IF_ERROR(allocate(a, (size_t)frames->count, sizeof(int32_t), &a->conditions));
+  LEAT_RETURN_IF_ERROR(LEAT_NEW(a->arena, (size_t)frames->count + 1, &a->conditions));
   LEAT_RETURN_IF_ERROR(
-      allocate(a, (size_t)(frames->count * a->control->device_count), 1, &a->takes_part));
+      LEAT_NEW(a->arena, (size_t)(frames->count * a->control->device_count) + 1, &a->takes_part));
   for (int32_t f = 0; f < frames->count; ++f) a->conditions[f] = -1;
   for (size_t i = 0; i < a->graph->node_count; ++i) {
     const leat_node_t* node = &a->graph->nodes[i];
@@ -197,7 +193,7 @@ static leat_status_t add_loop(adder_t* a, int32_t index, int device) {
 static leat_status_t add_loops(adder_t* a) {
   leat_loop_control_t* control = a->control;
   size_t places = (size_t)(control->frames.count * control->device_count);
-  LEAT_RETURN_IF_ERROR(allocate(a, places, sizeof(int32_t), &control->merges));
+  LEAT_RETURN_IF_ERROR(LEAT_NEW(a->arena, places + 1, &control->merges));
   for (size_t i = 0; i < places; ++i) control->merges[i] = -1;
   for (int32_t f = 1; f < control->frames.count; ++f) {
     for (int d = 0; is_spread(a, f) && d < control->device_count; ++d) {
@@ -229,7 +225,7 @@ static leat_status_t renumber(adder_t* a) {
   const int32_t* merges = control->merges;
   int32_t places = control->frames.count * control->device_count;
   LEAT_RETURN_IF_ERROR(find_frames(a));
-  LEAT_RETURN_IF_ERROR(allocate(a, (size_t)places, sizeof(int32_t), &control->merges));
+  LEAT_RETURN_IF_ERROR(LEAT_NEW(a->arena, (size_t)places + 1, &control->merges));
   // Control loops belong to the loops' frames, so there are no new ones.
   LEAT_DCHECK(places == control->frames.count * control->device_count);
   for (int32_t i = 0; i < places; ++i) control->merges[i] = -1;

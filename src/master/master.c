@@ -24,8 +24,7 @@ leat_status_t leat_master_prune(const leat_graph_t* graph, const leat_step_signa
 static leat_status_t keep_copy(const leat_partition_t* partition, leat_rewrite_t* out_kept) {
   size_t count = partition->graph->node_count;
   int32_t* all;
-  LEAT_RETURN_IF_ERROR(leat_allocator_allocate_array(partition->graph->allocator, count + 1,
-                                                     sizeof *all, (void**)&all));
+  LEAT_RETURN_IF_ERROR(LEAT_ALLOCATE(partition->graph->allocator, count + 1, &all));
   for (size_t i = 0; i < count; ++i) all[i] = (int32_t)i;
   leat_status_t status =
       leat_prune(partition->graph, NULL, 0, NULL, 0, all, (int)count, out_kept);
@@ -66,17 +65,15 @@ static leat_status_t register_partition(const leat_master_options_t* options,
 
 static leat_status_t copy_indices(leat_allocator_t* allocator, const int* indices, int count,
                                   int** out_indices) {
-  LEAT_RETURN_IF_ERROR(leat_allocator_allocate_array(allocator, (size_t)(count ? count : 1),
-                                                     sizeof(int), (void**)out_indices));
+  LEAT_RETURN_IF_ERROR(LEAT_ALLOCATE(allocator, (size_t)(count ? count : 1), out_indices));
   for (int i = 0; i < count; ++i) (*out_indices)[i] = indices[i];
   return leat_ok_status();
 }
 
 static leat_status_t register_partitions(const leat_master_options_t* options,
                                          leat_partitions_t* partitions, leat_compiled_t* compiled) {
-  LEAT_RETURN_IF_ERROR(leat_allocator_allocate_array(
-      options->allocator, (size_t)partitions->count, sizeof(leat_compiled_partition_t),
-      (void**)&compiled->partitions));
+  LEAT_RETURN_IF_ERROR(
+      LEAT_ALLOCATE(options->allocator, (size_t)partitions->count, &compiled->partitions));
   compiled->partition_count = partitions->count;
   bool several = partitions->count > 1;
   for (int i = 0; i < partitions->count; ++i) {
@@ -136,8 +133,7 @@ static leat_status_t inline_calls(leat_rewrite_t* rewrite) {
   leat_allocator_t* allocator = leat_allocator_system();
   size_t count = (size_t)(rewrite->target_count + inlined.effect_count);
   int32_t* targets;
-  leat_status_t status =
-      leat_allocator_allocate_array(allocator, count + 1, sizeof *targets, (void**)&targets);
+  leat_status_t status = LEAT_ALLOCATE(allocator, count + 1, &targets);
   int kept = 0;
   for (int i = 0; !status && i < rewrite->target_count; ++i) {
     int32_t target = inlined.map.nodes[rewrite->targets[i]];
@@ -167,8 +163,7 @@ static leat_status_t optimize_partitions(const leat_master_options_t* options,
   if (partitions->count < 2) return leat_ok_status();
   leat_graph_t** graphs;
   leat_status_t status = leat_ok_status();
-  LEAT_RETURN_IF_ERROR(leat_allocator_allocate_array(
-      options->allocator, (size_t)partitions->count, sizeof *graphs, (void**)&graphs));
+  LEAT_RETURN_IF_ERROR(LEAT_ALLOCATE(options->allocator, (size_t)partitions->count, &graphs));
   for (int i = 0; i < partitions->count; ++i) graphs[i] = partitions->items[i].graph;
   for (const leat_pass_t* const* pass = leat_passes; *pass && !status; ++pass) {
     if (!(*pass)->run_partitions || !is_on(options, *pass)) continue;
@@ -223,8 +218,7 @@ leat_status_t leat_master_show_partitions(const leat_master_options_t* options,
 leat_status_t leat_master_compile(const leat_master_options_t* options, leat_rewrite_t* rewrite,
                                   int feed_count, leat_compiled_t** out_compiled) {
   leat_compiled_t* compiled;
-  leat_status_t status =
-      leat_allocator_allocate(options->allocator, sizeof *compiled, (void**)&compiled);
+  leat_status_t status = LEAT_ALLOCATE(options->allocator, 1, &compiled);
   if (!status) {
     compiled->allocator = options->allocator;
     compiled->worker = options->worker;

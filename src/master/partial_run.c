@@ -40,10 +40,8 @@ static leat_status_t find_needs(leat_partial_run_t* run, const leat_rewrite_t* r
   size_t cells = (size_t)run->fetch_count * (size_t)run->feed_count + 1;
   int32_t* stack;
   int32_t* seen;  // node -> 1 + the last fetch whose walk came to it
-  LEAT_RETURN_IF_ERROR(
-      leat_allocator_allocate_array(run->allocator, cells, 1, (void**)&run->needs));
-  LEAT_RETURN_IF_ERROR(leat_allocator_allocate_array(
-      run->allocator, 2 * graph->node_count + 1, sizeof *stack, (void**)&stack));
+  LEAT_RETURN_IF_ERROR(LEAT_ALLOCATE(run->allocator, cells, &run->needs));
+  LEAT_RETURN_IF_ERROR(LEAT_ALLOCATE(run->allocator, 2 * graph->node_count + 1, &stack));
   seen = stack + graph->node_count;
   for (int f = 0; f < run->fetch_count; ++f) {
     size_t depth = 0;
@@ -113,8 +111,7 @@ static leat_status_t open_ends(leat_rewrite_t* rewrite, leat_graph_t* graph,
   int32_t* targets;
   size_t room = (size_t)(rewrite->target_count + rewrite->fetch_count) + 1;
   LEAT_RETURN_IF_ERROR(copy_nodes(rewrite->graph, graph, map));
-  LEAT_RETURN_IF_ERROR(leat_allocator_allocate_array(leat_allocator_system(), room,
-                                                     sizeof *targets, (void**)&targets));
+  LEAT_RETURN_IF_ERROR(LEAT_ALLOCATE(leat_allocator_system(), room, &targets));
   leat_status_t status = leat_ok_status();
   for (int i = 0; i < rewrite->target_count; ++i) targets[i] = rewrite->targets[i];
   for (int i = 0; i < rewrite->fetch_count && !status; ++i) {
@@ -140,8 +137,7 @@ static leat_status_t rebuild(leat_rewrite_t* rewrite) {
   leat_node_map_t map = {0};
   size_t count = rewrite->graph->node_count;
   LEAT_RETURN_IF_ERROR(leat_graph_create_child(rewrite->graph, &graph));
-  leat_status_t status = leat_allocator_allocate_array(
-      leat_allocator_system(), count + 1, sizeof(int32_t), (void**)&map.nodes);
+  leat_status_t status = LEAT_ALLOCATE(leat_allocator_system(), count + 1, &map.nodes);
   for (size_t i = 0; !status && i < count; ++i) map.nodes[i] = (int32_t)i;
   if (!status) status = open_ends(rewrite, graph, &map);
   leat_allocator_free(leat_allocator_system(), map.nodes);
@@ -178,8 +174,7 @@ static void free_run(leat_partial_run_t* run) {
 leat_status_t leat_partial_run_begin(const leat_master_options_t* options, leat_rewrite_t* rewrite,
                                      int feed_count, leat_partial_run_t** out_run) {
   leat_partial_run_t* run;
-  leat_status_t status =
-      leat_allocator_allocate(options->allocator, sizeof *run, (void**)&run);
+  leat_status_t status = LEAT_ALLOCATE(options->allocator, 1, &run);
   if (status) {
     leat_rewrite_deinitialize(rewrite);
     return status;

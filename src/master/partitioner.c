@@ -71,7 +71,7 @@ static leat_status_t add(leat_graph_t* graph, leat_node_spec_t* spec, leat_strin
 static leat_status_t add_dummy(cut_t* c, leat_graph_t* graph, int32_t source,
                                leat_string_view_t name, leat_output_t* out_value) {
   leat_tensor_t* empty;
-  LEAT_RETURN_IF_ERROR(leat_arena_allocate(&c->arena, sizeof *empty, (void**)&empty));
+  LEAT_RETURN_IF_ERROR(LEAT_NEW(&c->arena, 1, &empty));
   LEAT_RETURN_IF_ERROR(leat_tensor_vector(LEAT_DTYPE_FLOAT, "", 0, empty));
   leat_attr_t attrs[] = {LEAT_TENSOR("value", empty), LEAT_TYPE("dtype", LEAT_DTYPE_FLOAT)};
   leat_node_spec_t spec = {.name = name, .attrs = attrs, .attr_count = 2,
@@ -166,9 +166,8 @@ static leat_status_t note_feed(leat_partition_t* partition, int32_t node) {
   leat_attr_t local = LEAT_INT("index", partition->feed_count);
   LEAT_RETURN_IF_ERROR(leat_graph_set_attr(graph, node, &local));
   size_t capacity = (size_t)partition->feed_count;
-  LEAT_RETURN_IF_ERROR(leat_allocator_grow_array(graph->allocator,
-                                                 (size_t)partition->feed_count + 1, sizeof(int),
-                                                 (void**)&partition->feed_indices, &capacity));
+  LEAT_RETURN_IF_ERROR(LEAT_GROW(graph->allocator, (size_t)partition->feed_count + 1,
+                                 &partition->feed_indices, &capacity));
   partition->feed_indices[partition->feed_count++] = index;
   return leat_ok_status();
 }
@@ -226,8 +225,7 @@ static leat_status_t copy_node(cut_t* c, int32_t index) {
   leat_partition_t* partition = &c->by_device[node->assigned_device];
   int total = node->input_count + node->control_count;
   leat_output_t* inputs;
-  LEAT_RETURN_IF_ERROR(leat_arena_allocate_array(&c->arena, (size_t)total + 1, sizeof *inputs,
-                                                 (void**)&inputs));
+  LEAT_RETURN_IF_ERROR(LEAT_NEW(&c->arena, (size_t)total + 1, &inputs));
   for (int i = 0; i < total; ++i) {
     inputs[i] = LEAT_OUTPUT_NONE;
     if (closes_loop(c, node, i)) continue;
@@ -253,10 +251,8 @@ static leat_status_t map_fetch(cut_t* c, leat_output_t fetch, int* out_device,
 static leat_status_t note_fetches(cut_t* c, const leat_output_t* fetches, int fetch_count) {
   int* devices;
   leat_output_t* outputs;
-  LEAT_RETURN_IF_ERROR(leat_arena_allocate_array(&c->arena, (size_t)fetch_count + 1, sizeof(int),
-                                                 (void**)&devices));
-  LEAT_RETURN_IF_ERROR(leat_arena_allocate_array(&c->arena, (size_t)fetch_count + 1,
-                                                 sizeof *outputs, (void**)&outputs));
+  LEAT_RETURN_IF_ERROR(LEAT_NEW(&c->arena, (size_t)fetch_count + 1, &devices));
+  LEAT_RETURN_IF_ERROR(LEAT_NEW(&c->arena, (size_t)fetch_count + 1, &outputs));
   for (int i = 0; i < fetch_count; ++i) {
     LEAT_RETURN_IF_ERROR(map_fetch(c, fetches[i], &devices[i], &outputs[i]));
   }
@@ -265,10 +261,8 @@ static leat_status_t note_fetches(cut_t* c, const leat_output_t* fetches, int fe
     if (!partition->graph) continue;
     leat_allocator_t* allocator = partition->graph->allocator;
     size_t room = (size_t)fetch_count + 1;
-    LEAT_RETURN_IF_ERROR(leat_allocator_allocate_array(allocator, room, sizeof(leat_output_t),
-                                                       (void**)&partition->fetches));
-    LEAT_RETURN_IF_ERROR(leat_allocator_allocate_array(allocator, room, sizeof(int),
-                                                       (void**)&partition->fetch_indices));
+    LEAT_RETURN_IF_ERROR(LEAT_ALLOCATE(allocator, room, &partition->fetches));
+    LEAT_RETURN_IF_ERROR(LEAT_ALLOCATE(allocator, room, &partition->fetch_indices));
   }
   for (int i = 0; i < fetch_count; ++i) {
     leat_partition_t* partition = &c->by_device[devices[i]];
@@ -282,18 +276,14 @@ static leat_status_t note_fetches(cut_t* c, const leat_output_t* fetches, int fe
 // Cuts the whole graph. Every device that has nodes gets a graph before the first node is copied.
 static leat_status_t cut(cut_t* c, const leat_output_t* fetches, int fetch_count) {
   size_t count = c->graph->node_count;
-  LEAT_RETURN_IF_ERROR(
-      leat_arena_allocate_array(&c->arena, count + 1, sizeof(int32_t), (void**)&c->place));
+  LEAT_RETURN_IF_ERROR(LEAT_NEW(&c->arena, count + 1, &c->place));
   int32_t* order;
-  LEAT_RETURN_IF_ERROR(leat_arena_allocate_array(&c->arena, count + 1, sizeof(int32_t),
-                                                 (void**)&order));
-  LEAT_RETURN_IF_ERROR(leat_arena_allocate_array(&c->arena, count + 1, sizeof(uint64_t),
-                                                 (void**)&c->first_edge));
+  LEAT_RETURN_IF_ERROR(LEAT_NEW(&c->arena, count + 1, &order));
+  LEAT_RETURN_IF_ERROR(LEAT_NEW(&c->arena, count + 1, &c->first_edge));
   for (size_t i = 0; i < count; ++i) {
     c->first_edge[i + 1] = c->first_edge[i] + 1 + (uint64_t)c->graph->nodes[i].output_count;
   }
-  LEAT_RETURN_IF_ERROR(leat_arena_allocate_array(&c->arena, (size_t)c->placement->device_count,
-                                                 sizeof(int32_t), (void**)&c->starts));
+  LEAT_RETURN_IF_ERROR(LEAT_NEW(&c->arena, (size_t)c->placement->device_count, &c->starts));
   LEAT_RETURN_IF_ERROR(leat_graph_sort(c->graph, order));
   for (size_t i = 0; i < count; ++i) {
     LEAT_RETURN_IF_ERROR(ensure_graph(c, c->graph->nodes[i].assigned_device));
@@ -304,9 +294,7 @@ static leat_status_t cut(cut_t* c, const leat_output_t* fetches, int fetch_count
 }
 
 static leat_status_t allocate_partitions(int count, leat_partitions_t* partitions) {
-  LEAT_RETURN_IF_ERROR(leat_allocator_allocate_array(leat_allocator_system(), (size_t)count,
-                                                     sizeof(leat_partition_t),
-                                                     (void**)&partitions->items));
+  LEAT_RETURN_IF_ERROR(LEAT_ALLOCATE(leat_allocator_system(), (size_t)count, &partitions->items));
   for (int i = 0; i < count; ++i) partitions->items[i].device = i;
   partitions->count = count;
   return leat_ok_status();
@@ -318,9 +306,8 @@ static leat_status_t hand_through(leat_graph_t** inout_graph, const leat_output_
   LEAT_RETURN_IF_ERROR(allocate_partitions(1, partitions));
   leat_partition_t* partition = &partitions->items[0];
   partition->device = device;
-  LEAT_RETURN_IF_ERROR(leat_allocator_allocate_array(
-      (*inout_graph)->allocator, (size_t)fetch_count + 1, sizeof(leat_output_t),
-      (void**)&partition->fetches));
+  LEAT_RETURN_IF_ERROR(
+      LEAT_ALLOCATE((*inout_graph)->allocator, (size_t)fetch_count + 1, &partition->fetches));
   if (fetch_count) memcpy(partition->fetches, fetches, (size_t)fetch_count * sizeof *fetches);
   partition->fetch_count = fetch_count;
   LEAT_DCHECK(device >= 0);

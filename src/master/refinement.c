@@ -35,12 +35,10 @@ enum { ROUNDS = sizeof kHeat / sizeof kHeat[0] };
 
 leat_status_t leat_refinement_initialize(leat_refinement_t* r, leat_arena_t* arena) {
   size_t count = r->sim->graph->node_count + 1;
-  LEAT_RETURN_IF_ERROR(
-      leat_arena_allocate_array(arena, count, sizeof(int32_t), (void**)&r->devices));
-  LEAT_RETURN_IF_ERROR(
-      leat_arena_allocate_array(arena, count, sizeof *r->moved, (void**)&r->moved));
-  LEAT_RETURN_IF_ERROR(leat_arena_allocate_array(arena, count, sizeof(bool), (void**)&r->tried));
-  return leat_arena_allocate_array(arena, count, sizeof(int32_t), (void**)&r->path);
+  LEAT_RETURN_IF_ERROR(LEAT_NEW(arena, count, &r->devices));
+  LEAT_RETURN_IF_ERROR(LEAT_NEW(arena, count, &r->moved));
+  LEAT_RETURN_IF_ERROR(LEAT_NEW(arena, count, &r->tried));
+  return LEAT_NEW(arena, count, &r->path);
 }
 
 static void copy(int32_t* to, const int32_t* from, size_t count) {

@@ -70,8 +70,8 @@ leat_status_t leat_show_parts(const leat_master_options_t* options,
 
 static leat_status_t run_partitions(const show_pass_t* s, const leat_partitions_t* partitions) {
   leat_graph_t** graphs;
-  LEAT_RETURN_IF_ERROR(leat_allocator_allocate_array(
-      s->options->allocator, (size_t)partitions->count + 1, sizeof *graphs, (void**)&graphs));
+  LEAT_RETURN_IF_ERROR(
+      LEAT_ALLOCATE(s->options->allocator, (size_t)partitions->count + 1, &graphs));
   for (int i = 0; i < partitions->count; ++i) graphs[i] = partitions->items[i].graph;
   leat_status_t status =
       leat_pass_run_partitions(s->pass, graphs, partitions->count, &s->options->passes);

@@ -21,10 +21,6 @@
 
 // ---- Preparing ----------------------------------------------------------------------------------
 
-static leat_status_t array(leat_arena_t* arena, size_t count, size_t item_bytes, void* out) {
-  return leat_arena_allocate_array(arena, count + 1, item_bytes, (void**)out);
-}
-
 static void find_loops(leat_simulator_t* s) {
   bool acyclic = true;
   for (size_t i = 0; i < s->graph->node_count; ++i) {
@@ -140,36 +136,36 @@ static void link_devices(leat_simulator_t* s) {
 static leat_status_t allocate_fixed(leat_simulator_t* s, leat_arena_t* arena) {
   size_t nodes = s->graph->node_count, devices = (size_t)s->device_count;
   size_t edges = s->readers.begin[nodes];
-  LEAT_RETURN_IF_ERROR(array(arena, s->values[nodes], sizeof(int64_t), &s->bytes));
-  LEAT_RETURN_IF_ERROR(array(arena, nodes * devices, sizeof(int64_t), &s->times));
-  LEAT_RETURN_IF_ERROR(array(arena, nodes, sizeof(int64_t), &s->rank));
-  LEAT_RETURN_IF_ERROR(array(arena, nodes, sizeof(int64_t), &s->least));
-  LEAT_RETURN_IF_ERROR(array(arena, nodes, sizeof(int64_t), &s->made_bytes));
-  LEAT_RETURN_IF_ERROR(array(arena, devices * devices, sizeof(leat_link_t), &s->links));
-  LEAT_RETURN_IF_ERROR(array(arena, nodes, sizeof(uint32_t), &s->edge_begin));
-  LEAT_RETURN_IF_ERROR(array(arena, edges, sizeof(leat_simulator_edge_t), &s->edges));
-  LEAT_RETURN_IF_ERROR(array(arena, nodes, sizeof(uint32_t), &s->source_begin));
-  return array(arena, edges, sizeof(int32_t), &s->sources);
+  LEAT_RETURN_IF_ERROR(LEAT_NEW(arena, s->values[nodes] + 1, &s->bytes));
+  LEAT_RETURN_IF_ERROR(LEAT_NEW(arena, nodes * devices + 1, &s->times));
+  LEAT_RETURN_IF_ERROR(LEAT_NEW(arena, nodes + 1, &s->rank));
+  LEAT_RETURN_IF_ERROR(LEAT_NEW(arena, nodes + 1, &s->least));
+  LEAT_RETURN_IF_ERROR(LEAT_NEW(arena, nodes + 1, &s->made_bytes));
+  LEAT_RETURN_IF_ERROR(LEAT_NEW(arena, devices * devices + 1, &s->links));
+  LEAT_RETURN_IF_ERROR(LEAT_NEW(arena, nodes + 1, &s->edge_begin));
+  LEAT_RETURN_IF_ERROR(LEAT_NEW(arena, edges + 1, &s->edges));
+  LEAT_RETURN_IF_ERROR(LEAT_NEW(arena, nodes + 1, &s->source_begin));
+  return LEAT_NEW(arena, edges + 1, &s->sources);
 }
 
 static leat_status_t allocate_step(leat_simulator_t* s, leat_arena_t* arena) {
   size_t nodes = s->graph->node_count, devices = (size_t)s->device_count;
-  LEAT_RETURN_IF_ERROR(array(arena, devices, sizeof(int64_t), &s->busy_ns));
-  LEAT_RETURN_IF_ERROR(array(arena, devices, sizeof(int64_t), &s->peak_bytes));
-  LEAT_RETURN_IF_ERROR(array(arena, devices, sizeof(int64_t), &s->memory));
-  LEAT_RETURN_IF_ERROR(array(arena, devices, sizeof(int64_t), &s->free_at));
-  LEAT_RETURN_IF_ERROR(array(arena, devices, sizeof(int64_t), &s->to_do));
-  LEAT_RETURN_IF_ERROR(array(arena, devices * devices, sizeof(int64_t), &s->channel));
-  LEAT_RETURN_IF_ERROR(array(arena, s->values[nodes] * devices, sizeof(int64_t), &s->arrival));
-  LEAT_RETURN_IF_ERROR(array(arena, nodes, sizeof(int64_t), &s->finish));
-  LEAT_RETURN_IF_ERROR(array(arena, nodes, sizeof(int64_t), &s->ready));
-  LEAT_RETURN_IF_ERROR(array(arena, nodes, sizeof(int32_t), &s->previous));
-  LEAT_RETURN_IF_ERROR(array(arena, devices, sizeof(int32_t), &s->last));
-  LEAT_RETURN_IF_ERROR(array(arena, nodes, sizeof(int32_t), &s->pending));
-  LEAT_RETURN_IF_ERROR(array(arena, nodes, sizeof(int32_t), &s->unread));
-  LEAT_RETURN_IF_ERROR(array(arena, nodes * 2, sizeof(leat_heap_item_t), &s->heap_items));
-  LEAT_RETURN_IF_ERROR(array(arena, devices, sizeof(leat_heap_t), &s->arrivals));
-  return array(arena, devices, sizeof(leat_heap_t), &s->runnable);
+  LEAT_RETURN_IF_ERROR(LEAT_NEW(arena, devices + 1, &s->busy_ns));
+  LEAT_RETURN_IF_ERROR(LEAT_NEW(arena, devices + 1, &s->peak_bytes));
+  LEAT_RETURN_IF_ERROR(LEAT_NEW(arena, devices + 1, &s->memory));
+  LEAT_RETURN_IF_ERROR(LEAT_NEW(arena, devices + 1, &s->free_at));
+  LEAT_RETURN_IF_ERROR(LEAT_NEW(arena, devices + 1, &s->to_do));
+  LEAT_RETURN_IF_ERROR(LEAT_NEW(arena, devices * devices + 1, &s->channel));
+  LEAT_RETURN_IF_ERROR(LEAT_NEW(arena, s->values[nodes] * devices + 1, &s->arrival));
+  LEAT_RETURN_IF_ERROR(LEAT_NEW(arena, nodes + 1, &s->finish));
+  LEAT_RETURN_IF_ERROR(LEAT_NEW(arena, nodes + 1, &s->ready));
+  LEAT_RETURN_IF_ERROR(LEAT_NEW(arena, nodes + 1, &s->previous));
+  LEAT_RETURN_IF_ERROR(LEAT_NEW(arena, devices + 1, &s->last));
+  LEAT_RETURN_IF_ERROR(LEAT_NEW(arena, nodes + 1, &s->pending));
+  LEAT_RETURN_IF_ERROR(LEAT_NEW(arena, nodes + 1, &s->unread));
+  LEAT_RETURN_IF_ERROR(LEAT_NEW(arena, nodes * 2 + 1, &s->heap_items));
+  LEAT_RETURN_IF_ERROR(LEAT_NEW(arena, devices + 1, &s->arrivals));
+  return LEAT_NEW(arena, devices + 1, &s->runnable);
 }
 
 leat_status_t leat_simulator_initialize(leat_groups_t* groups, leat_arena_t* arena,
@@ -180,9 +176,9 @@ leat_status_t leat_simulator_initialize(leat_groups_t* groups, leat_arena_t* are
   *s = (leat_simulator_t){.groups = groups, .graph = graph, .options = groups->options,
                           .device_count = groups->options->device_count};
   LEAT_RETURN_IF_ERROR(leat_readers_initialize(graph, &s->readers));
-  LEAT_RETURN_IF_ERROR(array(arena, nodes, sizeof(int32_t), &s->order));
-  LEAT_RETURN_IF_ERROR(array(arena, nodes, sizeof(int32_t), &s->position));
-  LEAT_RETURN_IF_ERROR(array(arena, nodes, sizeof(uint32_t), &s->values));
+  LEAT_RETURN_IF_ERROR(LEAT_NEW(arena, nodes + 1, &s->order));
+  LEAT_RETURN_IF_ERROR(LEAT_NEW(arena, nodes + 1, &s->position));
+  LEAT_RETURN_IF_ERROR(LEAT_NEW(arena, nodes + 1, &s->values));
   LEAT_RETURN_IF_ERROR(leat_graph_sort(graph, s->order));
   for (size_t i = 0; i < nodes; ++i) s->position[s->order[i]] = (int32_t)i;
   find_loops(s);

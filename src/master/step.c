@@ -165,11 +165,8 @@ static leat_status_t deal_out(const leat_compiled_t* compiled, const leat_run_re
     tensors += (size_t)compiled->partitions[i].fetch_count;
   }
   *deal = (deal_t){0};
-  LEAT_RETURN_IF_ERROR(leat_allocator_allocate_array(
-      compiled->allocator, tensors + 1, sizeof(leat_tensor_t), (void**)&deal->tensors));
-  leat_status_t status =
-      leat_allocator_allocate_array(compiled->allocator, (size_t)count,
-                                    sizeof(leat_run_request_t), (void**)&deal->requests);
+  LEAT_RETURN_IF_ERROR(LEAT_ALLOCATE(compiled->allocator, tensors + 1, &deal->tensors));
+  leat_status_t status = LEAT_ALLOCATE(compiled->allocator, (size_t)count, &deal->requests);
   if (status) {
     free_deal(compiled, deal);
     return status;
@@ -304,7 +301,7 @@ void leat_compiled_start(leat_compiled_t* compiled, const leat_compiled_call_t* 
   started_t* s;
   leat_status_t status = leat_ok_status();
   if (compiled->partition_count) {
-    status = leat_allocator_allocate(compiled->allocator, sizeof *s, (void**)&s);
+    status = LEAT_ALLOCATE(compiled->allocator, 1, &s);
   }
   if (status || compiled->partition_count == 0) {
     done(data, status);

@@ -133,14 +133,10 @@ static void grow_clusters(maker_t* m, int64_t limit_ns) {
   }
 }
 
-static leat_status_t array(leat_arena_t* arena, size_t count, size_t item_bytes, void* out) {
-  return leat_arena_allocate_array(arena, count + 1, item_bytes, (void**)out);
-}
-
 // Lists the nodes of each unit; |units->of| is the union-find that becomes a plain map.
 static leat_status_t list_nodes(maker_t* m, leat_arena_t* arena, leat_units_t* units) {
-  LEAT_RETURN_IF_ERROR(array(arena, m->count + 1, sizeof(uint32_t), &units->begin));
-  LEAT_RETURN_IF_ERROR(array(arena, m->count, sizeof(int32_t), &units->nodes));
+  LEAT_RETURN_IF_ERROR(LEAT_NEW(arena, m->count + 2, &units->begin));
+  LEAT_RETURN_IF_ERROR(LEAT_NEW(arena, m->count + 1, &units->nodes));
   for (size_t i = 0; i < m->count; ++i) units->of[i] = find(m, (int32_t)i);
   for (size_t i = 0; i < m->count; ++i) ++units->begin[units->of[i] + 2];
   for (size_t i = 0; i < m->count; ++i) units->begin[i + 1] += units->begin[i];
@@ -155,7 +151,7 @@ static leat_status_t make(maker_t* m, int kind, double share, leat_arena_t* aren
                           leat_units_t* units) {
   leat_groups_t* groups = m->sim->groups;
   LEAT_DCHECK(kind >= 0 && kind < LEAT_UNITS_COUNT && share > 0);
-  LEAT_RETURN_IF_ERROR(array(arena, m->count, sizeof(int32_t), &units->of));
+  LEAT_RETURN_IF_ERROR(LEAT_NEW(arena, m->count + 1, &units->of));
   m->parents = units->of;
   for (size_t i = 0; i < m->count; ++i) {
     m->parents[i] = (int32_t)(leat_groups_of(groups, (int32_t)i) - groups->items);
@@ -173,9 +169,9 @@ leat_status_t leat_units_make(const leat_simulator_t* simulator, const bool* flo
   LEAT_DCHECK(simulator->order && simulator->edge_begin);
   maker_t m = {.sim = simulator, .floats = floats, .count = simulator->graph->node_count};
   size_t edges = simulator->edge_begin[m.count];
-  LEAT_RETURN_IF_ERROR(array(arena, edges, sizeof *m.edges, &m.edges));
-  LEAT_RETURN_IF_ERROR(array(arena, m.count, sizeof(int64_t), &m.least_times));
-  LEAT_RETURN_IF_ERROR(array(arena, m.count, sizeof(int64_t), &m.times));
+  LEAT_RETURN_IF_ERROR(LEAT_NEW(arena, edges + 1, &m.edges));
+  LEAT_RETURN_IF_ERROR(LEAT_NEW(arena, m.count + 1, &m.least_times));
+  LEAT_RETURN_IF_ERROR(LEAT_NEW(arena, m.count + 1, &m.times));
   for (size_t i = 0; i < m.count; ++i) {
     m.least_times[i] = leat_simulator_least_time(simulator, (int32_t)i);
   }

@@ -15,8 +15,7 @@ leat_status_t leat_evaluator_run(void* data, const leat_graph_t* graph, int32_t 
   LEAT_RETURN_IF_ERROR(leat_kernel_registry_find(evaluator->kernels, node->op, node->attrs,
                                                  node->attr_count, evaluator->device->type, &row));
   uint8_t* types;
-  LEAT_RETURN_IF_ERROR(leat_allocator_allocate(
-      evaluator->allocator, (size_t)node->input_count + 1, (void**)&types));
+  LEAT_RETURN_IF_ERROR(LEAT_ALLOCATE(evaluator->allocator, (size_t)node->input_count + 1, &types));
   for (int i = 0; i < node->input_count; ++i) {
     types[i] = (uint8_t)leat_graph_output_type(graph, node->inputs[i]);
   }

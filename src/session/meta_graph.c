@@ -380,10 +380,8 @@ static leat_status_t add_assets(restore_t* r, const char* directory) {
   leat_string_view_t path;
   LEAT_RETURN_IF_ERROR(read_old_assets(m));
   size_t count = m->message.asset_file_def.count;
-  LEAT_RETURN_IF_ERROR(leat_arena_allocate_array(&m->arena, count + 1, sizeof(leat_output_t),
-                                                 (void**)&r->feeds));
-  LEAT_RETURN_IF_ERROR(leat_arena_allocate_array(&m->arena, count + 1, sizeof(leat_tensor_t),
-                                                 (void**)&r->feed_values));
+  LEAT_RETURN_IF_ERROR(LEAT_NEW(&m->arena, count + 1, &r->feeds));
+  LEAT_RETURN_IF_ERROR(LEAT_NEW(&m->arena, count + 1, &r->feed_values));
   for (size_t i = 0; i < count; ++i) {
     const leat_pb_asset_file_def_t* asset = &m->message.asset_file_def.items[i];
     LEAT_RETURN_IF_ERROR(leat_arena_print(&m->arena, &path, "%s/assets/%.*s", directory,

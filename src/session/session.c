@@ -40,8 +40,7 @@ struct leat_session_s {
 leat_status_t leat_shared_graph_create(const leat_runtime_t* runtime,
                                        leat_shared_graph_t** out_graph) {
   leat_shared_graph_t* shared;
-  LEAT_RETURN_IF_ERROR(
-      leat_allocator_allocate(runtime->allocator, sizeof *shared, (void**)&shared));
+  LEAT_RETURN_IF_ERROR(LEAT_ALLOCATE(runtime->allocator, 1, &shared));
   leat_status_t status = leat_graph_create(runtime->ops, runtime->allocator, &shared->graph);
   if (status) {
     leat_allocator_free(runtime->allocator, shared);
@@ -88,12 +87,8 @@ leat_session_options_t leat_session_options_default(void) {
 // with memory of its own to the host, unless the options name a device.
 static leat_status_t describe_to_passes(leat_session_t* session) {
   int count = session->target.device_count, host = -1;
-  LEAT_RETURN_IF_ERROR(leat_allocator_allocate_array(session->allocator, (size_t)count,
-                                                     sizeof(int32_t),
-                                                     (void**)&session->swap_devices));
-  LEAT_RETURN_IF_ERROR(leat_allocator_allocate_array(session->allocator, (size_t)count,
-                                                     sizeof(leat_speed_t),
-                                                     (void**)&session->speeds));
+  LEAT_RETURN_IF_ERROR(LEAT_ALLOCATE(session->allocator, (size_t)count, &session->swap_devices));
+  LEAT_RETURN_IF_ERROR(LEAT_ALLOCATE(session->allocator, (size_t)count, &session->speeds));
   for (int i = count; i-- > 0;) {
     if (session->target.devices[i]->shares_host_memory) host = i;
   }
@@ -116,11 +111,8 @@ leat_placement_device_t leat_session_describe_device(const leat_device_t* device
 
 static leat_status_t describe_devices(leat_session_t* session, const leat_runtime_t* runtime) {
   size_t count = (size_t)session->target.device_count;
-  LEAT_RETURN_IF_ERROR(leat_allocator_allocate_array(session->allocator, count,
-                                                     sizeof(leat_placement_device_t),
-                                                     (void**)&session->placement_devices));
-  LEAT_RETURN_IF_ERROR(leat_allocator_allocate_array(session->allocator, count, sizeof(uint64_t),
-                                                     (void**)&session->incarnations));
+  LEAT_RETURN_IF_ERROR(LEAT_ALLOCATE(session->allocator, count, &session->placement_devices));
+  LEAT_RETURN_IF_ERROR(LEAT_ALLOCATE(session->allocator, count, &session->incarnations));
   for (size_t i = 0; i < count; ++i) {
     const leat_device_t* device = session->target.devices[i];
     session->placement_devices[i] = leat_session_describe_device(device);
@@ -174,8 +166,7 @@ leat_status_t leat_session_create(const leat_runtime_t* runtime, leat_shared_gra
                                   const leat_session_options_t* options,
                                   leat_session_t** out_session) {
   leat_session_t* session;
-  LEAT_RETURN_IF_ERROR(
-      leat_allocator_allocate(runtime->allocator, sizeof *session, (void**)&session));
+  LEAT_RETURN_IF_ERROR(LEAT_ALLOCATE(runtime->allocator, 1, &session));
   session->allocator = runtime->allocator;
   session->options = *options;
   session->options.costs = NULL;

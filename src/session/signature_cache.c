@@ -90,8 +90,7 @@ static leat_status_t copy_key(leat_allocator_t* a, const leat_run_t* run, leat_s
       clone_items(a, run->fetches, run->fetch_count, sizeof(leat_output_t), &s->fetches));
   LEAT_RETURN_IF_ERROR(
       clone_items(a, run->targets, run->target_count, sizeof(int32_t), &s->targets));
-  return leat_allocator_allocate_array(a, (size_t)run->feed_count + 1, sizeof(int),
-                                       (void**)&s->feed_types);
+  return LEAT_ALLOCATE(a, (size_t)run->feed_count + 1, &s->feed_types);
 }
 
 // ---- The table, under the mutex -----------------------------------------------------------------
@@ -112,10 +111,9 @@ static leat_signature_t* look_up(const leat_signature_cache_t* cache, const leat
 static leat_status_t enter(leat_signature_cache_t* cache, const leat_run_t* run, uint64_t hash,
                            leat_signature_t** out_signature) {
   leat_signature_t* s;
-  LEAT_RETURN_IF_ERROR(leat_allocator_grow_array(cache->allocator, cache->count + 1,
-                                                 sizeof(leat_signature_t*),
-                                                 (void**)&cache->items, &cache->capacity));
-  LEAT_RETURN_IF_ERROR(leat_allocator_allocate(cache->allocator, sizeof *s, (void**)&s));
+  LEAT_RETURN_IF_ERROR(
+      LEAT_GROW(cache->allocator, cache->count + 1, &cache->items, &cache->capacity));
+  LEAT_RETURN_IF_ERROR(LEAT_ALLOCATE(cache->allocator, 1, &s));
   s->hash = hash;
   leat_status_t status = copy_key(cache->allocator, run, s);
   if (!status) status = leat_word_map_set(&cache->by_hash, hash, cache->count);

@@ -26,8 +26,7 @@ static void release(void* self) {
 
 static leat_status_t create(const leat_variant_vtable_t* vtable, leat_variant_t* out_variant) {
   number_t* number;
-  LEAT_RETURN_IF_ERROR(
-      leat_allocator_allocate(leat_allocator_system(), sizeof *number, (void**)&number));
+  LEAT_RETURN_IF_ERROR(LEAT_ALLOCATE(leat_allocator_system(), 1, &number));
   atomic_init(&number->references, 1);
   *out_variant = (leat_variant_t){vtable, number};
   return leat_ok_status();

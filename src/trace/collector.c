@@ -38,7 +38,7 @@ static leat_status_t find_device(leat_step_collector_t* collector, leat_string_v
     }
   }
   leat_device_events_t* device;
-  LEAT_RETURN_IF_ERROR(leat_arena_allocate(&collector->arena, sizeof *device, (void**)&device));
+  LEAT_RETURN_IF_ERROR(LEAT_NEW(&collector->arena, 1, &device));
   LEAT_RETURN_IF_ERROR(leat_arena_copy_string(&collector->arena, name, &device->device));
   device->next = collector->devices;
   collector->devices = device;
@@ -50,9 +50,7 @@ static leat_status_t find_device(leat_step_collector_t* collector, leat_string_v
 // type is one that the node did not produce.
 static leat_status_t note_outputs(leat_step_collector_t* collector, const leat_tensor_t* outputs,
                                   int count, size_t stride_bytes, leat_node_event_t* event) {
-  LEAT_RETURN_IF_ERROR(leat_arena_allocate_array(&collector->arena, (size_t)count + 1,
-                                                 sizeof *event->outputs,
-                                                 (void**)&event->outputs));
+  LEAT_RETURN_IF_ERROR(LEAT_NEW(&collector->arena, (size_t)count + 1, &event->outputs));
   event->output_count = count;
   for (int i = 0; i < count; ++i) {
     const leat_tensor_t* tensor =
@@ -73,7 +71,7 @@ static leat_status_t add(leat_step_collector_t* collector, leat_string_view_t de
   leat_device_events_t* events;
   LEAT_RETURN_IF_ERROR(find_device(collector, device, &events));
   leat_node_event_t* event;
-  LEAT_RETURN_IF_ERROR(leat_arena_allocate(&collector->arena, sizeof *event, (void**)&event));
+  LEAT_RETURN_IF_ERROR(LEAT_NEW(&collector->arena, 1, &event));
   LEAT_RETURN_IF_ERROR(leat_arena_copy_string(&collector->arena, node, &event->node));
   LEAT_RETURN_IF_ERROR(leat_arena_copy_string(&collector->arena, op, &event->op));
   LEAT_RETURN_IF_ERROR(note_outputs(collector, outputs, output_count, stride_bytes, event));

@@ -35,14 +35,10 @@ static leat_status_t fill_output(leat_arena_t* arena, const leat_node_event_t* e
   if (!event->outputs[index].dtype) return leat_ok_status();
   leat_partial_shape_t shape = event->outputs[index].shape;
   leat_pb_tensor_description_t* tensor;
-  LEAT_RETURN_IF_ERROR(leat_arena_allocate(arena, sizeof *tensor, (void**)&tensor));
-  LEAT_RETURN_IF_ERROR(
-      leat_arena_allocate(arena, sizeof *tensor->shape, (void**)&tensor->shape));
-  LEAT_RETURN_IF_ERROR(leat_arena_allocate(arena, sizeof *tensor->allocation_description,
-                                           (void**)&tensor->allocation_description));
-  LEAT_RETURN_IF_ERROR(leat_arena_allocate_array(arena, (size_t)shape.rank + 1,
-                                                 sizeof *tensor->shape->dim.items,
-                                                 (void**)&tensor->shape->dim.items));
+  LEAT_RETURN_IF_ERROR(LEAT_NEW(arena, 1, &tensor));
+  LEAT_RETURN_IF_ERROR(LEAT_NEW(arena, 1, &tensor->shape));
+  LEAT_RETURN_IF_ERROR(LEAT_NEW(arena, 1, &tensor->allocation_description));
+  LEAT_RETURN_IF_ERROR(LEAT_NEW(arena, (size_t)shape.rank + 1, &tensor->shape->dim.items));
   tensor->dtype = event->outputs[index].dtype;
   tensor->shape->dim.count = (size_t)shape.rank;
   for (int d = 0; d < shape.rank; ++d) tensor->shape->dim.items[d].size = shape.dims[d];
@@ -69,9 +65,7 @@ static leat_status_t fill_node(leat_arena_t* arena, labels_t* labels,
   if (labels->inputs_of) {
     LEAT_RETURN_IF_ERROR(make_label(arena, labels, event, &out->timeline_label));
   }
-  LEAT_RETURN_IF_ERROR(leat_arena_allocate_array(arena, (size_t)event->output_count + 1,
-                                                 sizeof *out->output.items,
-                                                 (void**)&out->output.items));
+  LEAT_RETURN_IF_ERROR(LEAT_NEW(arena, (size_t)event->output_count + 1, &out->output.items));
   out->output.count = (size_t)event->output_count;
   for (int i = 0; i < event->output_count; ++i) {
     LEAT_RETURN_IF_ERROR(fill_output(arena, event, i, &out->output.items[i]));
@@ -85,8 +79,7 @@ static leat_status_t fill_device(leat_arena_t* arena, labels_t* labels,
   size_t count = 0;
   for (const leat_node_event_t* e = events->first; e; e = e->next) ++count;
   out->device = events->device;
-  LEAT_RETURN_IF_ERROR(leat_arena_allocate_array(arena, count + 1, sizeof *out->node_stats.items,
-                                                 (void**)&out->node_stats.items));
+  LEAT_RETURN_IF_ERROR(LEAT_NEW(arena, count + 1, &out->node_stats.items));
   for (const leat_node_event_t* e = events->first; e; e = e->next) {
     leat_pb_node_exec_stats_t* stats = &out->node_stats.items[out->node_stats.count++];
     LEAT_RETURN_IF_ERROR(fill_node(arena, labels, e, stats));
@@ -98,9 +91,7 @@ static leat_status_t fill_stats(leat_step_collector_t* collector, labels_t* labe
                                 leat_pb_step_stats_t* stats) {
   size_t count = 0;
   for (const leat_device_events_t* d = collector->devices; d; d = d->next) ++count;
-  LEAT_RETURN_IF_ERROR(leat_arena_allocate_array(&collector->arena, count + 1,
-                                                 sizeof *stats->dev_stats.items,
-                                                 (void**)&stats->dev_stats.items));
+  LEAT_RETURN_IF_ERROR(LEAT_NEW(&collector->arena, count + 1, &stats->dev_stats.items));
   for (const leat_device_events_t* d = collector->devices; d; d = d->next) {
     leat_pb_device_step_stats_t* device = &stats->dev_stats.items[stats->dev_stats.count++];
     LEAT_RETURN_IF_ERROR(fill_device(&collector->arena, labels, d, device));

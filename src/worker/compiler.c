@@ -22,21 +22,6 @@
 // A record that takes longer is worth being handed to another thread.
 #define EXPENSIVE_NS INT64_C(20000)
 
-leat_status_t leat_plan_compiler_allocate(leat_arena_t* arena, size_t count, size_t item_bytes,
-                                          void* out_array) {
-  return leat_arena_allocate_array(arena, count + 1, item_bytes, (void**)out_array);
-}
-
-static leat_status_t keep(leat_plan_compiler_t* c, size_t count, size_t item_bytes,
-                          void* out_array) {
-  return leat_plan_compiler_allocate(&c->plan->arena, count, item_bytes, out_array);
-}
-
-static leat_status_t borrow(leat_plan_compiler_t* c, size_t count, size_t item_bytes,
-                            void* out_array) {
-  return leat_plan_compiler_allocate(&c->scratch, count, item_bytes, out_array);
-}
-
 static bool is_constant(const leat_node_t* node) {
   return (node->op->flags & LEAT_OP_CONSTANT) && node->control_count == 0;
 }
@@ -91,8 +76,7 @@ static leat_status_t number_constants(leat_plan_compiler_t* c) {
     const leat_node_t* node = &c->graph->nodes[i];
     if (is_constant(node)) c->first_slot[i] = plan->constant_count++;
   }
-  LEAT_RETURN_IF_ERROR(
-      keep(c, plan->constant_count, sizeof(leat_tensor_t*), &plan->constants));
+  LEAT_RETURN_IF_ERROR(LEAT_NEW(&c->plan->arena, plan->constant_count + 1, &plan->constants));
   for (size_t i = 0; i < c->graph->node_count; ++i) {
     const leat_node_t* node = &c->graph->nodes[i];
     if (!is_constant(node)) continue;
@@ -129,16 +113,16 @@ static leat_status_t number_records(leat_plan_compiler_t* c) {
   LEAT_RETURN_IF_ERROR(leat_allocator_allocate_aligned(
       plan->allocator, 64, (plan->record_count + 1) * sizeof(leat_record_t),
       (void**)&plan->records));
-  LEAT_RETURN_IF_ERROR(keep(c, plan->record_count, sizeof(int32_t), &plan->record_nodes));
+  LEAT_RETURN_IF_ERROR(LEAT_NEW(&c->plan->arena, plan->record_count + 1, &plan->record_nodes));
   if (read_count == 0) return leat_ok_status();
-  LEAT_RETURN_IF_ERROR(keep(c, read_count, sizeof(leat_reference_read_t), &plan->reads));
-  return keep(c, plan->record_count + 1, sizeof(uint32_t), &plan->first_read);
+  LEAT_RETURN_IF_ERROR(LEAT_NEW(&c->plan->arena, read_count + 1, &plan->reads));
+  return LEAT_NEW(&c->plan->arena, plan->record_count + 2, &plan->first_read);
 }
 
 static leat_status_t number_feeds(leat_plan_compiler_t* c) {
   leat_plan_t* plan = c->plan;
   plan->feed_count = c->request->feed_count;
-  LEAT_RETURN_IF_ERROR(keep(c, (size_t)plan->feed_count, sizeof(uint32_t), &plan->feed_slots));
+  LEAT_RETURN_IF_ERROR(LEAT_NEW(&c->plan->arena, (size_t)plan->feed_count + 1, &plan->feed_slots));
   for (int i = 0; i < plan->feed_count; ++i) plan->feed_slots[i] = UINT32_MAX;
   for (size_t i = 0; i < c->graph->node_count; ++i) {
     const leat_node_t* node = &c->graph->nodes[i];
@@ -186,7 +170,7 @@ static leat_status_t wire_record(leat_plan_compiler_t* c, uint32_t index, const 
   leat_record_t* record = &plan->records[index];
   uint32_t* frame_slots = &c->frame_slots[leat_plan_compiler_frame(c, index)];
   uint32_t* inputs;
-  LEAT_RETURN_IF_ERROR(keep(c, (size_t)node->input_count, sizeof(uint32_t), &inputs));
+  LEAT_RETURN_IF_ERROR(LEAT_NEW(&c->plan->arena, (size_t)node->input_count + 1, &inputs));
   if (plan->first_read) plan->first_read[index] = *inout_read;
   for (int k = 0; k < node->input_count; ++k) {
     leat_output_t reference = reference_behind(c->graph, node, k);
@@ -258,7 +242,7 @@ static leat_status_t make_records(leat_plan_compiler_t* c) {
     plan->record_nodes[number] = index;
     uint8_t* input_types;
     uint32_t first_read = read;
-    LEAT_RETURN_IF_ERROR(keep(c, (size_t)node->input_count, 1, &input_types));
+    LEAT_RETURN_IF_ERROR(LEAT_NEW(&c->plan->arena, (size_t)node->input_count + 1, &input_types));
     LEAT_RETURN_IF_ERROR(wire_record(c, number, node, &read, input_types));
     LEAT_RETURN_IF_ERROR(make_kernel(c, record, node, input_types));
     if (leat_kernel_needs_preparing(record->kernel, read - first_read)) {
@@ -272,10 +256,12 @@ static leat_status_t make_records(leat_plan_compiler_t* c) {
 static leat_status_t number_fetches(leat_plan_compiler_t* c) {
   leat_plan_t* plan = c->plan;
   plan->fetch_count = c->request->fetch_count;
-  LEAT_RETURN_IF_ERROR(keep(c, (size_t)plan->fetch_count, sizeof(uint32_t), &plan->fetch_slots));
-  LEAT_RETURN_IF_ERROR(keep(c, (size_t)plan->fetch_count, sizeof(bool), &plan->fetch_moves));
+  LEAT_RETURN_IF_ERROR(
+      LEAT_NEW(&c->plan->arena, (size_t)plan->fetch_count + 1, &plan->fetch_slots));
+  LEAT_RETURN_IF_ERROR(
+      LEAT_NEW(&c->plan->arena, (size_t)plan->fetch_count + 1, &plan->fetch_moves));
   uint32_t* last_fetch;  // slot -> 1 + the last fetch of it
-  LEAT_RETURN_IF_ERROR(borrow(c, c->frame_slots[0], sizeof(uint32_t), &last_fetch));
+  LEAT_RETURN_IF_ERROR(LEAT_NEW(&c->scratch, c->frame_slots[0] + 1, &last_fetch));
   for (int i = 0; i < plan->fetch_count; ++i) {
     leat_output_t fetch = c->request->fetches[i];
     const leat_node_t* node = &c->graph->nodes[fetch.node];
@@ -303,7 +289,7 @@ static leat_status_t weigh(leat_plan_compiler_t* c, bool* out_gains) {
   const leat_device_t* device = c->options->device;
   int64_t work_ns = 0, critical_ns = 0;
   int64_t* ends;  // record -> when it ends at the earliest
-  LEAT_RETURN_IF_ERROR(borrow(c, plan->record_count, sizeof(int64_t), &ends));
+  LEAT_RETURN_IF_ERROR(LEAT_NEW(&c->scratch, plan->record_count + 1, &ends));
   for (uint32_t r = 0; r < plan->record_count; ++r) {
     const leat_node_t* node = leat_plan_compiler_node(c, r);
     int64_t cost_ns = leat_cost_node_ns(NULL, c->graph, node, device->type, &device->speed);
@@ -370,14 +356,13 @@ static leat_status_t compile_for_executor(leat_plan_compiler_t* c) {
 
 static leat_status_t compile(leat_plan_compiler_t* c) {
   size_t nodes = c->graph->node_count;
-  LEAT_RETURN_IF_ERROR(borrow(c, nodes, sizeof(int32_t), &c->order));
-  LEAT_RETURN_IF_ERROR(borrow(c, nodes, sizeof(uint32_t), &c->first_slot));
-  LEAT_RETURN_IF_ERROR(borrow(c, nodes, sizeof(int64_t), &c->record_of));
+  LEAT_RETURN_IF_ERROR(LEAT_NEW(&c->scratch, nodes + 1, &c->order));
+  LEAT_RETURN_IF_ERROR(LEAT_NEW(&c->scratch, nodes + 1, &c->first_slot));
+  LEAT_RETURN_IF_ERROR(LEAT_NEW(&c->scratch, nodes + 1, &c->record_of));
   LEAT_RETURN_IF_ERROR(leat_graph_sort(c->graph, c->order));
   LEAT_RETURN_IF_ERROR(
       leat_frames_find(c->graph, c->order, nodes, "Compile", &c->plan->arena, &c->frames));
-  LEAT_RETURN_IF_ERROR(
-      borrow(c, (size_t)c->frames.count, sizeof(uint32_t), &c->frame_slots));
+  LEAT_RETURN_IF_ERROR(LEAT_NEW(&c->scratch, (size_t)c->frames.count + 1, &c->frame_slots));
   LEAT_RETURN_IF_ERROR(number_constants(c));
   LEAT_RETURN_IF_ERROR(number_records(c));
   LEAT_RETURN_IF_ERROR(number_feeds(c));
@@ -389,7 +374,7 @@ static leat_status_t compile(leat_plan_compiler_t* c) {
 leat_status_t leat_plan_compile(const leat_register_request_t* request,
                                 const leat_plan_options_t* options, leat_plan_t** out_plan) {
   leat_plan_t* plan;
-  LEAT_RETURN_IF_ERROR(leat_allocator_allocate(options->allocator, sizeof *plan, (void**)&plan));
+  LEAT_RETURN_IF_ERROR(LEAT_ALLOCATE(options->allocator, 1, &plan));
   plan->allocator = options->allocator;
   plan->device = options->device;
   leat_device_retain(plan->device);

@@ -45,9 +45,6 @@ typedef struct leat_plan_compiler_s {
   const char* obstacle_rule;
 } leat_plan_compiler_t;
 
-// Zeroed; never NULL, also for a count of 0.
-LEAT_MUST_USE leat_status_t leat_plan_compiler_allocate(leat_arena_t* arena, size_t count,
-                                                        size_t item_bytes, void* out_array);
 static inline const leat_node_t* leat_plan_compiler_node(const leat_plan_compiler_t* c,
                                                          uint32_t record) {
   return &c->graph->nodes[c->plan->record_nodes[record]];

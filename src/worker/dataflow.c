@@ -98,7 +98,7 @@ static bool hand_over(leat_dataflow_t* d, leat_ready_t* entry) {
     atomic_fetch_sub_explicit(&d->threads, 1, memory_order_relaxed);
     return false;
   }
-  leat_status_t status = leat_allocator_allocate(d->plan->allocator, sizeof *task, (void**)&task);
+  leat_status_t status = LEAT_ALLOCATE(d->plan->allocator, 1, &task);
   if (status) {
     leat_status_free(status);
     atomic_fetch_sub_explicit(&d->threads, 1, memory_order_relaxed);
@@ -245,8 +245,7 @@ static void on_resume(leat_async_call_t* call) {
 static leat_status_t start_async(leat_dataflow_t* d, const leat_kernel_context_t* context,
                                  const leat_ready_t* entry, bool* out_completed) {
   async_record_t* async;
-  LEAT_RETURN_IF_ERROR(
-      leat_allocator_allocate(d->plan->allocator, sizeof *async, (void**)&async));
+  LEAT_RETURN_IF_ERROR(LEAT_ALLOCATE(d->plan->allocator, 1, &async));
   async->call.context = *context;
   async->call.prepares = !entry->dead && (d->plan->records[entry->record].flags &
                                           LEAT_RECORD_PREPARES);
@@ -337,9 +336,8 @@ static leat_status_t prepare_instance(const leat_plan_t* plan, leat_plan_instanc
     LEAT_RETURN_IF_ERROR(leat_iteration_create(plan, instance, 0, &instance->root));
   }
   if (plan->dataflow.framed && !instance->free_iterations) {
-    LEAT_RETURN_IF_ERROR(leat_allocator_allocate_array(
-        plan->allocator, (size_t)plan->dataflow.frames.count, sizeof(void*),
-        (void**)&instance->free_iterations));
+    LEAT_RETURN_IF_ERROR(LEAT_ALLOCATE(plan->allocator, (size_t)plan->dataflow.frames.count,
+                                       &instance->free_iterations));
   }
   leat_iteration_reset(plan, instance->root);
   return leat_ok_status();
@@ -355,7 +353,7 @@ void leat_dataflow_run(leat_execution_t* e) {
   leat_plan_t* plan = e->plan;
   leat_status_t status = prepare_instance(plan, e->instance);
   leat_dataflow_t* d = NULL;
-  if (!status) status = leat_allocator_allocate(plan->allocator, sizeof *d, (void**)&d);
+  if (!status) status = LEAT_ALLOCATE(plan->allocator, 1, &d);
   if (status) {
     leat_execution_finish(e, status);
     return;

@@ -42,11 +42,9 @@ static leat_status_t set_successors(leat_plan_compiler_t* c, leat_arena_t* arena
     memset(&plan->records[r].dataflow, 0, sizeof plan->records[r].dataflow);
   }
   size_t edges = list_edges(c, tables, NULL);
-  LEAT_RETURN_IF_ERROR(
-      leat_plan_compiler_allocate(arena, edges, sizeof(uint32_t), &tables->successors));
+  LEAT_RETURN_IF_ERROR(LEAT_NEW(arena, edges + 1, &tables->successors));
   if (c->framed) {
-    LEAT_RETURN_IF_ERROR(
-        leat_plan_compiler_allocate(arena, edges, sizeof(int32_t), &tables->successor_outputs));
+    LEAT_RETURN_IF_ERROR(LEAT_NEW(arena, edges + 1, &tables->successor_outputs));
   }
   uint32_t next = 0;
   for (uint32_t r = 0; r < plan->record_count; ++r) {
@@ -72,8 +70,7 @@ static uint32_t merge_pending(const leat_plan_compiler_t* c, const leat_node_t* 
 static leat_status_t allocate_frames(leat_plan_compiler_t* c, leat_arena_t* arena,
                                      leat_dataflow_tables_t* tables) {
   size_t count = (size_t)c->frames.count;
-  LEAT_RETURN_IF_ERROR(leat_plan_compiler_allocate(arena, count, sizeof(leat_dataflow_frame_t),
-                                                   &tables->frame_tables));
+  LEAT_RETURN_IF_ERROR(LEAT_NEW(arena, count + 1, &tables->frame_tables));
   for (uint32_t r = 0; r < c->plan->record_count; ++r) {
     leat_dataflow_frame_t* frame = &tables->frame_tables[leat_plan_compiler_frame(c, r)];
     c->plan->records[r].dataflow.place = frame->record_count++;
@@ -81,12 +78,9 @@ static leat_status_t allocate_frames(leat_plan_compiler_t* c, leat_arena_t* aren
   for (size_t f = 0; f < count; ++f) {
     leat_dataflow_frame_t* frame = &tables->frame_tables[f];
     frame->slot_count = c->frame_slots[f];
-    LEAT_RETURN_IF_ERROR(leat_plan_compiler_allocate(arena, frame->slot_count, sizeof(uint32_t),
-                                                     &frame->readers));
-    LEAT_RETURN_IF_ERROR(leat_plan_compiler_allocate(arena, frame->record_count,
-                                                     sizeof(uint32_t), &frame->pending));
-    LEAT_RETURN_IF_ERROR(leat_plan_compiler_allocate(arena, frame->record_count,
-                                                     sizeof(uint32_t), &frame->records));
+    LEAT_RETURN_IF_ERROR(LEAT_NEW(arena, frame->slot_count + 1, &frame->readers));
+    LEAT_RETURN_IF_ERROR(LEAT_NEW(arena, frame->record_count + 1, &frame->pending));
+    LEAT_RETURN_IF_ERROR(LEAT_NEW(arena, frame->record_count + 1, &frame->records));
   }
   return leat_ok_status();
 }
@@ -120,13 +114,11 @@ leat_status_t leat_dataflow_compile(leat_plan_compiler_t* c, leat_arena_t* arena
   const leat_plan_t* plan = c->plan;
   uint32_t* pending;  // record -> edges that lead to it
   leat_dataflow_tables_t tables = {.framed = c->framed, .frames = c->frames};
-  LEAT_RETURN_IF_ERROR(leat_plan_compiler_allocate(&c->scratch, plan->record_count,
-                                                   sizeof(uint32_t), &pending));
+  LEAT_RETURN_IF_ERROR(LEAT_NEW(&c->scratch, plan->record_count + 1, &pending));
   LEAT_RETURN_IF_ERROR(set_successors(c, arena, &tables, pending));
   LEAT_RETURN_IF_ERROR(allocate_frames(c, arena, &tables));
   count_readers(c, &tables, pending);
-  LEAT_RETURN_IF_ERROR(
-      leat_plan_compiler_allocate(arena, plan->record_count, sizeof(uint32_t), &tables.roots));
+  LEAT_RETURN_IF_ERROR(LEAT_NEW(arena, plan->record_count + 1, &tables.roots));
   for (uint32_t r = 0; r < plan->record_count; ++r) {
     uint32_t place = plan->records[r].dataflow.place;
     const leat_dataflow_frame_t* frame = &tables.frame_tables[leat_plan_compiler_frame(c, r)];

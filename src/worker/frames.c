@@ -184,8 +184,7 @@ static void activate_with(leat_dataflow_t* d, leat_iteration_t* target, uint32_t
 static leat_status_t keep(leat_dataflow_t* d, waiting_t** list, uint32_t record,
                           leat_slot_t* value) {
   waiting_t* waiting;
-  leat_status_t status =
-      leat_allocator_allocate(d->plan->allocator, sizeof *waiting, (void**)&waiting);
+  leat_status_t status = LEAT_ALLOCATE(d->plan->allocator, 1, &waiting);
   if (status) {
     leat_slot_clear(value);
     return status;
@@ -258,8 +257,7 @@ static leat_status_t begin_frame(leat_dataflow_t* d, leat_iteration_t* parent, i
                                  leat_frame_run_t** out_frame) {
   const leat_frame_t* plan = &d->tables->frames.items[index];
   leat_frame_run_t* frame;
-  LEAT_RETURN_IF_ERROR(
-      leat_allocator_allocate(d->plan->allocator, sizeof *frame, (void**)&frame));
+  LEAT_RETURN_IF_ERROR(LEAT_ALLOCATE(d->plan->allocator, 1, &frame));
   frame->parent = parent;
   frame->index = index;
   frame->tag = frame_tag(parent, d->tables->frames.items[index].name);
@@ -268,9 +266,7 @@ static leat_status_t begin_frame(leat_dataflow_t* d, leat_iteration_t* parent, i
                         ? plan->parallel_iterations + 1
                         : MAX_PARALLEL_ITERATIONS + 1;
   leat_iteration_t* first;
-  leat_status_t status =
-      leat_allocator_allocate_array(d->plan->allocator, (size_t)frame->capacity,
-                                    sizeof(leat_iteration_t*), (void**)&frame->ring);
+  leat_status_t status = LEAT_ALLOCATE(d->plan->allocator, (size_t)frame->capacity, &frame->ring);
   if (!status) status = take_iteration(d, frame, &first);
   if (status) {
     free_frame(d, frame);
@@ -347,9 +343,8 @@ static leat_status_t complete_exit(leat_dataflow_t* d, leat_iteration_t* iterati
     return leat_ok_status();
   }
   if (iteration->number != frame->iteration_count) return leat_ok_status();
-  LEAT_RETURN_IF_ERROR(leat_allocator_grow_array(
-      d->plan->allocator, frame->dead_exit_count + 1, sizeof(uint32_t),
-      (void**)&frame->dead_exits, &frame->dead_exit_capacity));
+  LEAT_RETURN_IF_ERROR(LEAT_GROW(d->plan->allocator, frame->dead_exit_count + 1, &frame->dead_exits,
+                                 &frame->dead_exit_capacity));
   frame->dead_exits[frame->dead_exit_count++] = index;
   return leat_ok_status();
 }

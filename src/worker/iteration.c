@@ -9,15 +9,11 @@ static leat_status_t allocate_arrays(const leat_plan_t* plan, bool own_slots,
   const leat_dataflow_frame_t* table = iteration->table;
   size_t records = table->record_count + 1, slots = table->slot_count + 1;
   leat_allocator_t* a = plan->allocator;
-  LEAT_RETURN_IF_ERROR(
-      leat_allocator_allocate_array(a, records, sizeof(uint32_t), (void**)&iteration->pending));
-  LEAT_RETURN_IF_ERROR(
-      leat_allocator_allocate_array(a, slots, sizeof(uint32_t), (void**)&iteration->readers));
-  LEAT_RETURN_IF_ERROR(leat_allocator_allocate_array(a, records, sizeof(leat_ready_t),
-                                                     (void**)&iteration->entries));
+  LEAT_RETURN_IF_ERROR(LEAT_ALLOCATE(a, records, &iteration->pending));
+  LEAT_RETURN_IF_ERROR(LEAT_ALLOCATE(a, slots, &iteration->readers));
+  LEAT_RETURN_IF_ERROR(LEAT_ALLOCATE(a, records, &iteration->entries));
   if (plan->dataflow.framed) {
-    LEAT_RETURN_IF_ERROR(leat_allocator_allocate_array(a, records, sizeof(uint32_t),
-                                                       (void**)&iteration->dead_inputs));
+    LEAT_RETURN_IF_ERROR(LEAT_ALLOCATE(a, records, &iteration->dead_inputs));
   }
   if (!own_slots) return leat_ok_status();
   return leat_allocator_allocate_aligned(a, 64, slots * sizeof(leat_slot_t),
@@ -37,8 +33,7 @@ static void iteration_free(const leat_plan_t* plan, leat_iteration_t* iteration,
 leat_status_t leat_iteration_create(const leat_plan_t* plan, leat_plan_instance_t* instance,
                                     int32_t index, leat_iteration_t** out_iteration) {
   leat_iteration_t* iteration;
-  LEAT_RETURN_IF_ERROR(
-      leat_allocator_allocate(plan->allocator, sizeof *iteration, (void**)&iteration));
+  LEAT_RETURN_IF_ERROR(LEAT_ALLOCATE(plan->allocator, 1, &iteration));
   iteration->table = &plan->dataflow.frame_tables[index];
   leat_status_t status = allocate_arrays(plan, index != 0, iteration);
   if (status) {

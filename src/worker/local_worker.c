@@ -265,7 +265,7 @@ static leat_status_t join_step(leat_local_worker_t* worker, run_t* run) {
 static leat_status_t make_run(leat_local_worker_t* worker, const leat_plan_t* plan,
                               run_t** out_run) {
   run_t* run;
-  LEAT_RETURN_IF_ERROR(leat_allocator_allocate(worker->allocator, sizeof *run, (void**)&run));
+  LEAT_RETURN_IF_ERROR(LEAT_ALLOCATE(worker->allocator, 1, &run));
   leat_status_t status = leat_ok_status();
   if (plan->waits) status = leat_cancellation_create(worker->allocator, &run->cancellation);
   if (status) {
@@ -474,7 +474,7 @@ static void worker_receive_tensor(leat_worker_t* self, int64_t step_id, leat_str
   reception_t* reception = NULL;
   leat_status_t status = leat_step_table_rendezvous(&worker->steps, step_id, &rendezvous);
   if (!status) {
-    status = leat_allocator_allocate(worker->allocator, sizeof *reception, (void**)&reception);
+    status = LEAT_ALLOCATE(worker->allocator, 1, &reception);
   }
   if (status) {
     done(data, status);
@@ -537,10 +537,8 @@ static const leat_worker_vtable_t kVtable = {
 static leat_status_t take_devices(leat_local_worker_t* worker,
                                   const leat_local_worker_options_t* options) {
   size_t count = (size_t)options->device_count;
-  LEAT_RETURN_IF_ERROR(leat_allocator_allocate_array(
-      worker->allocator, count, sizeof(leat_device_t*), (void**)&worker->devices));
-  LEAT_RETURN_IF_ERROR(leat_allocator_allocate_array(
-      worker->allocator, count, sizeof(void*), (void**)&worker->resources));
+  LEAT_RETURN_IF_ERROR(LEAT_ALLOCATE(worker->allocator, count, &worker->devices));
+  LEAT_RETURN_IF_ERROR(LEAT_ALLOCATE(worker->allocator, count, &worker->resources));
   for (int i = 0; i < options->device_count; ++i) {
     LEAT_RETURN_IF_ERROR(
         leat_resource_manager_create(worker->allocator, &worker->resources[i]));
@@ -556,8 +554,7 @@ static leat_status_t take_devices(leat_local_worker_t* worker,
 leat_status_t leat_local_worker_create(const leat_local_worker_options_t* options,
                                        leat_worker_t** out_worker) {
   leat_local_worker_t* worker;
-  LEAT_RETURN_IF_ERROR(
-      leat_allocator_allocate(options->allocator, sizeof *worker, (void**)&worker));
+  LEAT_RETURN_IF_ERROR(LEAT_ALLOCATE(options->allocator, 1, &worker));
   worker->base.vtable = &kVtable;
   worker->allocator = options->allocator;
   worker->device_count = options->device_count;

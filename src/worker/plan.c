@@ -44,15 +44,13 @@ static leat_status_t allocate_instance(const leat_plan_t* plan, leat_plan_instan
   if (plan->executor != LEAT_EXECUTOR_SEQUENCE || plan->sequence.flag_count == 0) {
     return leat_ok_status();
   }
-  return leat_allocator_allocate_array(plan->allocator,
-                                       plan->sequence.flag_count + plan->sequence.loop_count, 1,
-                                       (void**)&instance->flags);
+  return LEAT_ALLOCATE(plan->allocator, plan->sequence.flag_count + plan->sequence.loop_count,
+                       &instance->flags);
 }
 
 leat_status_t leat_plan_make_instance(leat_plan_t* plan, leat_plan_instance_t** out_instance) {
   leat_plan_instance_t* instance;
-  LEAT_RETURN_IF_ERROR(
-      leat_allocator_allocate(plan->allocator, sizeof *instance, (void**)&instance));
+  LEAT_RETURN_IF_ERROR(LEAT_ALLOCATE(plan->allocator, 1, &instance));
   leat_status_t status = allocate_instance(plan, instance);
   if (status) {
     leat_plan_free_instance(plan, instance);

@@ -28,10 +28,6 @@ static leat_status_t broken(const verifier_t* v, const char* rule) {
     if (!(condition)) return broken(v, rule); \
   } while (0)
 
-static leat_status_t allocate(verifier_t* v, size_t count, size_t item_bytes, void* out) {
-  return leat_arena_allocate_array(&v->scratch, count + 1, item_bytes, (void**)out);
-}
-
 // ---- What both executors rely on ----------------------------------------------------------------
 
 static leat_status_t verify_edges_of_step(verifier_t* v) {
@@ -154,7 +150,7 @@ static leat_status_t verify_values(verifier_t* v, const leat_record_t* record, u
 static leat_status_t verify_sequence(verifier_t* v) {
   const leat_plan_t* plan = v->plan;
   uint8_t* filled;
-  LEAT_RETURN_IF_ERROR(allocate(v, plan->slot_count, 1, &filled));
+  LEAT_RETURN_IF_ERROR(LEAT_NEW(&v->scratch, plan->slot_count + 1, &filled));
   memset(filled, true, plan->constant_count);
   for (int i = 0; i < plan->feed_count; ++i) {
     if (plan->feed_slots[i] != UINT32_MAX) filled[plan->feed_slots[i]] = true;
@@ -225,7 +221,7 @@ static leat_status_t verify_dataflow(verifier_t* v) {
   const leat_plan_t* plan = v->plan;
   const leat_dataflow_tables_t* t = &plan->dataflow;
   uint32_t *pending, roots = 0;
-  LEAT_RETURN_IF_ERROR(allocate(v, plan->record_count, sizeof(uint32_t), &pending));
+  LEAT_RETURN_IF_ERROR(LEAT_NEW(&v->scratch, plan->record_count + 1, &pending));
   REQUIRE(t->frame_tables[0].slot_count == plan->slot_count,
           "an instance must have the slots of frame 0");
   for (v->record = 0; v->record < plan->record_count; ++v->record) {

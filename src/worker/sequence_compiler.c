@@ -12,10 +12,6 @@
 #include "base/checked.h"
 #include "worker/compiler.h"
 
-static leat_status_t borrow(leat_plan_compiler_t* c, size_t count, size_t item_bytes, void* out) {
-  return leat_plan_compiler_allocate(&c->scratch, count, item_bytes, out);
-}
-
 // ---- The order around asynchronous kernels ------------------------------------------------------
 
 // levels[r]: the number of asynchronous records on the way to |r|, itself included.
@@ -54,12 +50,10 @@ static leat_status_t permute(leat_plan_compiler_t* c, const uint32_t* order) {
   int32_t* nodes;
   uint32_t* first_read = NULL;
   leat_reference_read_t* reads = NULL;
-  LEAT_RETURN_IF_ERROR(leat_plan_compiler_allocate(&plan->arena, count, sizeof *nodes, &nodes));
+  LEAT_RETURN_IF_ERROR(LEAT_NEW(&plan->arena, count + 1, &nodes));
   if (plan->first_read) {
-    LEAT_RETURN_IF_ERROR(
-        leat_plan_compiler_allocate(&plan->arena, count, sizeof *first_read, &first_read));
-    LEAT_RETURN_IF_ERROR(leat_plan_compiler_allocate(&plan->arena, plan->first_read[count],
-                                                     sizeof *reads, &reads));
+    LEAT_RETURN_IF_ERROR(LEAT_NEW(&plan->arena, count + 1, &first_read));
+    LEAT_RETURN_IF_ERROR(LEAT_NEW(&plan->arena, plan->first_read[count] + 1, &reads));
   }
   LEAT_RETURN_IF_ERROR(leat_allocator_allocate_aligned(
       plan->allocator, 64, (count + 1) * sizeof *records, (void**)&records));
@@ -86,12 +80,12 @@ static leat_status_t order_around_async(leat_plan_compiler_t* c, bool* out_possi
   uint32_t count = c->plan->record_count, level_count;
   uint32_t *levels, *begin, *order;
   bool* level_has_async;
-  LEAT_RETURN_IF_ERROR(borrow(c, count, sizeof *levels, &levels));
-  LEAT_RETURN_IF_ERROR(borrow(c, count + 1, sizeof *level_has_async, &level_has_async));
+  LEAT_RETURN_IF_ERROR(LEAT_NEW(&c->scratch, count + 1, &levels));
+  LEAT_RETURN_IF_ERROR(LEAT_NEW(&c->scratch, count + 2, &level_has_async));
   *out_possible = find_levels(c, levels, level_has_async, &level_count);
   if (!*out_possible) return leat_ok_status();
-  LEAT_RETURN_IF_ERROR(borrow(c, level_count, sizeof *begin, &begin));
-  LEAT_RETURN_IF_ERROR(borrow(c, count, sizeof *order, &order));
+  LEAT_RETURN_IF_ERROR(LEAT_NEW(&c->scratch, level_count + 1, &begin));
+  LEAT_RETURN_IF_ERROR(LEAT_NEW(&c->scratch, count + 1, &order));
   // A counting sort that keeps the order within a level; there the asynchronous record is the first
   // one, because all others of its level follow from it.
   for (uint32_t r = 0; r < count; ++r) ++begin[levels[r] + 1];
@@ -174,9 +168,8 @@ static void release_outputs(releaser_t* s, uint32_t r) {
 leat_status_t leat_sequence_set_releases(leat_plan_compiler_t* c, const bool* stays) {
   leat_plan_t* plan = c->plan;
   releaser_t s = {.plan = plan};
-  LEAT_RETURN_IF_ERROR(borrow(c, plan->slot_count, sizeof(uint32_t), &s.last));
-  LEAT_RETURN_IF_ERROR(leat_plan_compiler_allocate(&plan->arena, plan->slot_count,
-                                                   sizeof(uint32_t), &plan->sequence.releases));
+  LEAT_RETURN_IF_ERROR(LEAT_NEW(&c->scratch, plan->slot_count + 1, &s.last));
+  LEAT_RETURN_IF_ERROR(LEAT_NEW(&plan->arena, plan->slot_count + 1, &plan->sequence.releases));
   for (uint32_t i = 0; stays && i < plan->slot_count; ++i) s.last[i] = stays[i] ? STAYS : 0;
   for (uint32_t i = 0; i < plan->constant_count; ++i) s.last[i] = STAYS;
   for (int i = 0; i < plan->fetch_count; ++i) s.last[plan->fetch_slots[i]] = STAYS;

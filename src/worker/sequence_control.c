@@ -53,14 +53,6 @@ typedef struct sequencer_s {
   const leat_tensor_t** late_constants;
 } sequencer_t;
 
-static leat_status_t borrow(sequencer_t* s, size_t count, size_t item_bytes, void* out) {
-  return leat_plan_compiler_allocate(&s->c->scratch, count, item_bytes, out);
-}
-
-static leat_status_t keep(sequencer_t* s, size_t count, size_t item_bytes, void* out) {
-  return leat_plan_compiler_allocate(&s->plan->arena, count, item_bytes, out);
-}
-
 // ---- What the plan says of a record -------------------------------------------------------------
 
 static int32_t frame_of(const sequencer_t* s, uint32_t record) {
@@ -150,7 +142,7 @@ static uint32_t new_flag(sequencer_t* s) { return s->tables.flag_count++; }
 
 static leat_status_t find_variables(sequencer_t* s) {
   uint32_t count = s->plan->record_count;
-  LEAT_RETURN_IF_ERROR(borrow(s, count, sizeof(uint32_t), &s->variables));
+  LEAT_RETURN_IF_ERROR(LEAT_NEW(&s->c->scratch, count + 1, &s->variables));
   for (uint32_t r = 0; r < count; ++r) s->variables[r] = NOBODY;
   for (uint32_t r = 0; r < count; ++r) {
     if (!is_loop_merge(s, r) || reads_value_index(s, r) || takes_other_variable(s, r)) continue;
@@ -237,7 +229,7 @@ static leat_status_t add_step(sequencer_t* s, uint32_t record, uint32_t guard,
   uint32_t base = s->frame_base[frame_of(s, record)], read_count;
   const leat_reference_read_t* reads = leat_plan_reads(s->plan, record, &read_count);
   uint32_t* inputs;
-  LEAT_RETURN_IF_ERROR(keep(s, input_count(s, record), sizeof(uint32_t), &inputs));
+  LEAT_RETURN_IF_ERROR(LEAT_NEW(&s->plan->arena, input_count(s, record) + 1, &inputs));
   for (uint32_t k = 0; k < input_count(s, record); ++k) {
     inputs[k] = s->slot_of[input_slot(s, record, k)];
   }
@@ -410,10 +402,10 @@ static leat_status_t find_borders(sequencer_t* s) {
     }
     for (uint32_t i = 0; !fill && i < s->tables.loop_count; ++i) {
       leat_sequence_loop_t* loop = &s->tables.loops[i];
-      LEAT_RETURN_IF_ERROR(keep(s, loop->entry_count, sizeof(uint32_t), &loop->entries));
-      LEAT_RETURN_IF_ERROR(keep(s, loop->invariant_count, sizeof(uint32_t), &loop->invariants));
-      LEAT_RETURN_IF_ERROR(keep(s, loop->exit_count, sizeof(uint32_t), &loop->exits));
-      LEAT_RETURN_IF_ERROR(keep(s, loop->first_count, sizeof(uint32_t), &loop->firsts));
+      LEAT_RETURN_IF_ERROR(LEAT_NEW(&s->plan->arena, loop->entry_count + 1, &loop->entries));
+      LEAT_RETURN_IF_ERROR(LEAT_NEW(&s->plan->arena, loop->invariant_count + 1, &loop->invariants));
+      LEAT_RETURN_IF_ERROR(LEAT_NEW(&s->plan->arena, loop->exit_count + 1, &loop->exits));
+      LEAT_RETURN_IF_ERROR(LEAT_NEW(&s->plan->arena, loop->first_count + 1, &loop->firsts));
       loop->entry_count = loop->invariant_count = loop->exit_count = loop->first_count = 0;
     }
   }
@@ -423,7 +415,7 @@ static leat_status_t find_borders(sequencer_t* s) {
 // What no record empties, besides constants and fetches: late constants, feeds, and what all
 // iterations of a loop read.
 static leat_status_t find_lasting(sequencer_t* s, bool** out_stays) {
-  LEAT_RETURN_IF_ERROR(borrow(s, s->slot_count, sizeof(bool), out_stays));
+  LEAT_RETURN_IF_ERROR(LEAT_NEW(&s->c->scratch, s->slot_count + 1, out_stays));
   bool* stays = *out_stays;
   for (uint32_t i = 0; i < s->late_count; ++i) stays[s->late_slots[i]] = true;
   for (int i = 0; i < s->plan->feed_count; ++i) {
@@ -475,7 +467,7 @@ static bool is_plain(sequencer_t* s) {
 static leat_status_t list_controls(sequencer_t* s) {
   const leat_plan_t* plan = s->plan;
   uint32_t total = 0, *begin;
-  LEAT_RETURN_IF_ERROR(borrow(s, plan->record_count + 1, sizeof(uint32_t), &begin));
+  LEAT_RETURN_IF_ERROR(LEAT_NEW(&s->c->scratch, plan->record_count + 2, &begin));
   for (int fill = 0; fill < 2; ++fill) {
     for (uint32_t r = 0; r < plan->record_count; ++r) {
       const leat_record_t* record = &s->records[r];
@@ -491,7 +483,7 @@ static leat_status_t list_controls(sequencer_t* s) {
     }
     if (fill) break;
     for (uint32_t r = 0; r <= plan->record_count; ++r) begin[r] = total += begin[r];
-    LEAT_RETURN_IF_ERROR(borrow(s, total, sizeof(uint32_t), &s->control_sources));
+    LEAT_RETURN_IF_ERROR(LEAT_NEW(&s->c->scratch, total + 1, &s->control_sources));
   }
   s->control_begin = begin;
   return leat_ok_status();
@@ -500,16 +492,16 @@ static leat_status_t list_controls(sequencer_t* s) {
 static leat_status_t prepare(sequencer_t* s) {
   const leat_plan_t* plan = s->plan;
   size_t frames = (size_t)s->c->frames.count;
-  LEAT_RETURN_IF_ERROR(borrow(s, frames, sizeof(uint32_t), &s->frame_base));
+  LEAT_RETURN_IF_ERROR(LEAT_NEW(&s->c->scratch, frames + 1, &s->frame_base));
   for (size_t f = 0; f < frames; ++f) {
     s->frame_base[f] = s->slot_count;
     s->slot_count += s->c->frame_slots[f];
   }
-  LEAT_RETURN_IF_ERROR(borrow(s, s->slot_count, sizeof(uint32_t), &s->slot_of));
-  LEAT_RETURN_IF_ERROR(borrow(s, s->slot_count, sizeof(uint32_t), &s->slot_flags));
-  LEAT_RETURN_IF_ERROR(borrow(s, s->slot_count, sizeof(uint32_t), &s->writers));
-  LEAT_RETURN_IF_ERROR(borrow(s, s->slot_count, sizeof(bool), &s->is_fetched));
-  LEAT_RETURN_IF_ERROR(borrow(s, plan->record_count, sizeof(uint32_t), &s->record_flags));
+  LEAT_RETURN_IF_ERROR(LEAT_NEW(&s->c->scratch, s->slot_count + 1, &s->slot_of));
+  LEAT_RETURN_IF_ERROR(LEAT_NEW(&s->c->scratch, s->slot_count + 1, &s->slot_flags));
+  LEAT_RETURN_IF_ERROR(LEAT_NEW(&s->c->scratch, s->slot_count + 1, &s->writers));
+  LEAT_RETURN_IF_ERROR(LEAT_NEW(&s->c->scratch, s->slot_count + 1, &s->is_fetched));
+  LEAT_RETURN_IF_ERROR(LEAT_NEW(&s->c->scratch, plan->record_count + 1, &s->record_flags));
   for (uint32_t i = 0; i < s->slot_count; ++i) {
     s->slot_of[i] = i;
     s->writers[i] = NOBODY;
@@ -534,15 +526,14 @@ static leat_status_t allocate_steps(sequencer_t* s) {
     edges += s->records[r].dataflow.input_count;
   }
   if (plan->first_read) reads = plan->first_read[plan->record_count];
-  LEAT_RETURN_IF_ERROR(keep(s, loops, sizeof(leat_sequence_loop_t), &s->tables.loops));
-  LEAT_RETURN_IF_ERROR(keep(s, edges + steps, sizeof(uint32_t), &s->tables.guards));
-  LEAT_RETURN_IF_ERROR(keep(s, steps, sizeof(int32_t), &s->step_nodes));
-  LEAT_RETURN_IF_ERROR(keep(s, plan->record_count, sizeof(uint32_t), &s->late_slots));
-  LEAT_RETURN_IF_ERROR(
-      keep(s, plan->record_count, sizeof(leat_tensor_t*), &s->late_constants));
+  LEAT_RETURN_IF_ERROR(LEAT_NEW(&s->plan->arena, loops + 1, &s->tables.loops));
+  LEAT_RETURN_IF_ERROR(LEAT_NEW(&s->plan->arena, edges + steps + 1, &s->tables.guards));
+  LEAT_RETURN_IF_ERROR(LEAT_NEW(&s->plan->arena, steps + 1, &s->step_nodes));
+  LEAT_RETURN_IF_ERROR(LEAT_NEW(&s->plan->arena, plan->record_count + 1, &s->late_slots));
+  LEAT_RETURN_IF_ERROR(LEAT_NEW(&s->plan->arena, plan->record_count + 1, &s->late_constants));
   if (reads) {
-    LEAT_RETURN_IF_ERROR(keep(s, steps, sizeof(uint32_t), &s->first_read));
-    LEAT_RETURN_IF_ERROR(keep(s, reads, sizeof(leat_reference_read_t), &s->reads));
+    LEAT_RETURN_IF_ERROR(LEAT_NEW(&s->plan->arena, steps + 1, &s->first_read));
+    LEAT_RETURN_IF_ERROR(LEAT_NEW(&s->plan->arena, reads + 1, &s->reads));
   }
   return leat_allocator_allocate_aligned(plan->allocator, 64, (steps + 1) * sizeof(leat_record_t),
                                          (void**)&s->steps);

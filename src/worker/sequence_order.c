@@ -127,8 +127,7 @@ leat_status_t leat_sequence_order_find(leat_plan_compiler_t* c,
       {&out_order->items, records + 2 * frames}, {&s.pending, records + frames},
       {&s.ready, records + 2 * frames}, {&s.late, records}, {&s.late_begin, frames}};
   for (size_t i = 0; i < LEAT_ARRAY_SIZE(arrays); ++i) {
-    LEAT_RETURN_IF_ERROR(leat_plan_compiler_allocate(&c->scratch, arrays[i].count,
-                                                     sizeof(uint32_t), arrays[i].array));
+    LEAT_RETURN_IF_ERROR(LEAT_NEW(&c->scratch, arrays[i].count + 1, arrays[i].array));
   }
   count_inputs(&s);
   begin_frame(&s, 0);

@@ -45,7 +45,7 @@ static leat_status_t find_or_make_step(leat_step_table_t* table, int64_t step_id
   *out_step = find_step(table, step_id);
   if (*out_step) return leat_ok_status();
   step_t* step;
-  LEAT_RETURN_IF_ERROR(leat_allocator_allocate(table->allocator, sizeof *step, (void**)&step));
+  LEAT_RETURN_IF_ERROR(LEAT_ALLOCATE(table->allocator, 1, &step));
   leat_status_t status =
       leat_word_map_set(&table->steps, (uint64_t)step_id, (uint64_t)(uintptr_t)step);
   if (status) {

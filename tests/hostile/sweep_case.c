@@ -73,7 +73,7 @@ static leat_status_t draw_tensor(sweep_case_t* c, int dtype, int rank, const int
 static leat_partial_shape_t draw_partial_shape(sweep_case_t* c) {
   int64_t* dims;
   int rank;
-  leat_status_t status = leat_arena_allocate(&c->arena, 9 * sizeof *dims, (void**)&dims);
+  leat_status_t status = LEAT_NEW(&c->arena, 9, &dims);
   if (status) leat_status_free(status);
   if (status || draw(c, 8) == 0) return leat_partial_shape_unknown();
   draw_dims(c, &rank, dims);
@@ -105,7 +105,7 @@ static bool draw_item(sweep_case_t* c, const leat_op_attr_t* attr, leat_attr_val
     case LEAT_ATTR_SHAPE: out->shape = draw_partial_shape(c); return true;
     case LEAT_ATTR_TENSOR:
       draw_dims(c, &rank, dims);
-      leat_status_free(leat_arena_allocate(&c->arena, sizeof *tensor, (void**)&tensor));
+      leat_status_free(LEAT_NEW(&c->arena, 1, &tensor));
       leat_status_free(draw_tensor(c, draw_type(c, attr), rank, dims, tensor));
       out->tensor = tensor;
       return tensor->dtype != 0;

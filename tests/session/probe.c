@@ -95,8 +95,7 @@ static void cancelled(void* data) {
 static void wait_for_gate(leat_kernel_context_t* c, leat_kernel_done_fn_t done) {
   int id = id_of(c);
   waiter_t* waiter;
-  leat_status_t status =
-      leat_allocator_allocate(leat_allocator_system(), sizeof *waiter, (void**)&waiter);
+  leat_status_t status = LEAT_ALLOCATE(leat_allocator_system(), 1, &waiter);
   if (status) {
     done(c, status);
     return;

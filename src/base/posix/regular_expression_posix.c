@@ -21,7 +21,7 @@ leat_status_t leat_regular_expression_create(const char* pattern,
                                              leat_regular_expression_t** out_expression) {
   leat_regular_expression_t* e;
   *out_expression = NULL;
-  LEAT_RETURN_IF_ERROR(leat_allocator_allocate(leat_allocator_system(), sizeof *e, (void**)&e));
+  LEAT_RETURN_IF_ERROR(LEAT_ALLOCATE(leat_allocator_system(), 1, &e));
   e->bytes = newlocale(LC_ALL_MASK, "C", (locale_t)0);
   locale_t before = uselocale(e->bytes);
   int code = regcomp(&e->regex, pattern, REG_EXTENDED | REG_NOSUB);

@@ -88,9 +88,8 @@ const char* TFE_OpGetDevice(const TFE_Op* op, TF_Status* status) {
 
 static leat_status_t add_input(TFE_Op* op, TFE_TensorHandle* input) {
   if (!input) return leat_make_status(LEAT_INVALID_ARGUMENT, "Invalid handle");
-  LEAT_RETURN_IF_ERROR(leat_allocator_grow_array(leat_allocator_system(), op->input_count + 1,
-                                                 sizeof(input), (void**)&op->inputs,
-                                                 &op->input_capacity));
+  LEAT_RETURN_IF_ERROR(
+      LEAT_GROW(leat_allocator_system(), op->input_count + 1, &op->inputs, &op->input_capacity));
   leat_reference_count_retain(&input->references);
   op->inputs[op->input_count++] = input;
   return leat_ok_status();

@@ -21,8 +21,7 @@ struct TF_Function {
 // message points into them.
 static leat_status_t decode(leat_string_view_t bytes, TF_Function** out_function) {
   TF_Function* function;
-  LEAT_RETURN_IF_ERROR(
-      leat_allocator_allocate(leat_allocator_system(), sizeof *function, (void**)&function));
+  LEAT_RETURN_IF_ERROR(LEAT_ALLOCATE(leat_allocator_system(), 1, &function));
   leat_arena_initialize(leat_allocator_system(), 4096, &function->arena);
   leat_string_view_t copy;
   leat_status_t status = leat_arena_copy_string(&function->arena, bytes, &copy);
@@ -226,7 +225,7 @@ static leat_status_t set_attr(TF_Function* func, leat_string_view_t name,
   leat_pb_attr_value_t* value;
   leat_string_view_t copy;
   LEAT_RETURN_IF_ERROR(leat_arena_copy_string(&func->arena, bytes, &copy));
-  LEAT_RETURN_IF_ERROR(leat_arena_allocate(&func->arena, sizeof *value, (void**)&value));
+  LEAT_RETURN_IF_ERROR(LEAT_NEW(&func->arena, 1, &value));
   leat_status_t status =
       leat_message_decode(&leat_pb_attr_value_descriptor, copy, &func->arena, NULL, value);
   if (status) {

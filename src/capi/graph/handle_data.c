@@ -17,9 +17,7 @@ static leat_status_t write_value(const leat_partial_value_t* value, leat_arena_t
                                  leat_string_builder_t* out_bytes) {
   leat_pb_handle_data_t data = {.is_set = true};
   data.shape_and_type.count = (size_t)value->referent_count;
-  LEAT_RETURN_IF_ERROR(leat_arena_allocate_array(arena, data.shape_and_type.count + 1,
-                                                 sizeof *data.shape_and_type.items,
-                                                 (void**)&data.shape_and_type.items));
+  LEAT_RETURN_IF_ERROR(LEAT_NEW(arena, data.shape_and_type.count + 1, &data.shape_and_type.items));
   for (int i = 0; i < value->referent_count; ++i) {
     const leat_referent_t* referent = &value->referents[i];
     leat_pb_handle_shape_and_type_t* item = &data.shape_and_type.items[i];
@@ -80,8 +78,7 @@ static leat_status_t set_data(leat_graph_t* graph, leat_output_t output, leat_st
     return leat_make_status(LEAT_INVALID_ARGUMENT, "Couldn't deserialize HandleData proto");
   }
   size_t count = data.shape_and_type.count;
-  LEAT_RETURN_IF_ERROR(
-      leat_arena_allocate_array(arena, count, sizeof *referents, (void**)&referents));
+  LEAT_RETURN_IF_ERROR(LEAT_NEW(arena, count, &referents));
   for (size_t i = 0; i < count; ++i) {
     const leat_pb_handle_shape_and_type_t* item = &data.shape_and_type.items[i];
     referents[i] = (leat_referent_t){.dtype = item->dtype, .type = item->type};

@@ -73,10 +73,9 @@ static bool keep_text(TF_ImportGraphDefOptions* opts, const char* text,
 }
 
 // Makes room for one more item in one of the arrays of the options.
-#define MAKE_ROOM(opts, items, count, capacity)                                                 \
-  note((opts), leat_allocator_grow_array(leat_allocator_system(), (opts)->count + 1,            \
-                                         sizeof(*(opts)->items), (void**)&(opts)->items,        \
-                                         &(opts)->capacity))
+#define MAKE_ROOM(opts, items, count, capacity) \
+  note((opts),                                  \
+       LEAT_GROW(leat_allocator_system(), (opts)->count + 1, &(opts)->items, &(opts)->capacity))
 
 void TF_ImportGraphDefOptionsSetPrefix(TF_ImportGraphDefOptions* opts, const char* prefix) {
   keep_text(opts, prefix, &opts->prefix);

@@ -62,12 +62,9 @@ static leat_status_t prepare(TF_Session* session, const request_t* request, leat
                              leat_signature_t** out_signature) {
   leat_output_t *feeds, *fetches;
   int32_t* targets;
-  LEAT_RETURN_IF_ERROR(leat_arena_allocate_array(arena, (size_t)request->feed_count + 1,
-                                                 sizeof *feeds, (void**)&feeds));
-  LEAT_RETURN_IF_ERROR(leat_arena_allocate_array(arena, (size_t)request->fetch_count + 1,
-                                                 sizeof *fetches, (void**)&fetches));
-  LEAT_RETURN_IF_ERROR(leat_arena_allocate_array(arena, (size_t)request->target_count + 1,
-                                                 sizeof *targets, (void**)&targets));
+  LEAT_RETURN_IF_ERROR(LEAT_NEW(arena, (size_t)request->feed_count + 1, &feeds));
+  LEAT_RETURN_IF_ERROR(LEAT_NEW(arena, (size_t)request->fetch_count + 1, &fetches));
+  LEAT_RETURN_IF_ERROR(LEAT_NEW(arena, (size_t)request->target_count + 1, &targets));
   leat_capi_lock(session->graph);
   leat_status_t status = resolve_outputs(session->graph, request->feeds, request->feed_count,
                                          "a feed", feeds);
@@ -91,8 +88,7 @@ static leat_status_t create(TF_Session* session, const request_t* request,
                             leat_callable_t** out_callable) {
   leat_allocator_t* allocator = leat_allocator_system();
   leat_callable_t* callable;
-  LEAT_RETURN_IF_ERROR(
-      leat_allocator_allocate(allocator, sizeof *callable, (void**)&callable));
+  LEAT_RETURN_IF_ERROR(LEAT_ALLOCATE(allocator, 1, &callable));
   callable->session = session;
   callable->feed_count = request->feed_count;
   callable->fetch_count = request->fetch_count;
@@ -141,9 +137,7 @@ static leat_status_t begin_call(const leat_callable_t* callable, int64_t timeout
   call->tensors = call->few;
   if (callable->feed_count > FEW || callable->fetch_count > FEW) {
     size_t count = (size_t)callable->feed_count + (size_t)callable->fetch_count;
-    LEAT_RETURN_IF_ERROR(leat_allocator_allocate_array(leat_allocator_system(), count,
-                                                       sizeof(leat_tensor_t),
-                                                       (void**)&call->tensors));
+    LEAT_RETURN_IF_ERROR(LEAT_ALLOCATE(leat_allocator_system(), count, &call->tensors));
   } else {
     memset(call->few, 0, sizeof(leat_tensor_t) * (size_t)callable->feed_count);
   }

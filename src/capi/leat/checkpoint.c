@@ -31,9 +31,8 @@ struct leat_checkpoint_t {
 // Appends an entry with the shape of a scalar; the caller may set another shape.
 static leat_status_t add_entry(leat_checkpoint_t* checkpoint, leat_string_view_t name,
                                int32_t dtype, entry_t** out_entry) {
-  LEAT_RETURN_IF_ERROR(leat_allocator_grow_array(leat_allocator_system(), checkpoint->count + 1,
-                                                 sizeof(entry_t), (void**)&checkpoint->entries,
-                                                 &checkpoint->capacity));
+  LEAT_RETURN_IF_ERROR(LEAT_GROW(leat_allocator_system(), checkpoint->count + 1,
+                                 &checkpoint->entries, &checkpoint->capacity));
   leat_string_view_t copy;
   LEAT_RETURN_IF_ERROR(leat_arena_copy_string(&checkpoint->arena, name, &copy));
   entry_t* entry = &checkpoint->entries[checkpoint->count++];
@@ -92,8 +91,7 @@ static leat_status_t open_checkpoint(const char* prefix, leat_checkpoint_t* chec
 
 leat_checkpoint_t* leat_checkpoint_open(const char* prefix, TF_Status* status) {
   leat_checkpoint_t* checkpoint = NULL;
-  leat_status_t result = leat_allocator_allocate(leat_allocator_system(), sizeof *checkpoint,
-                                                 (void**)&checkpoint);
+  leat_status_t result = LEAT_ALLOCATE(leat_allocator_system(), 1, &checkpoint);
   if (!result) {
     leat_arena_initialize(leat_allocator_system(), 0, &checkpoint->arena);
     result = open_checkpoint(prefix, checkpoint);

@@ -115,8 +115,7 @@ static leat_status_t advance(state_t* state, leat_string_view_t newest, int keep
                              leat_pb_string_list_t* out_removed) {
   leat_pb_string_list_t* all = &state->proto.all_model_checkpoint_paths;
   leat_string_view_t* items;
-  LEAT_RETURN_IF_ERROR(leat_arena_allocate_array(&state->arena, all->count + 1, sizeof *items,
-                                                 (void**)&items));
+  LEAT_RETURN_IF_ERROR(LEAT_NEW(&state->arena, all->count + 1, &items));
   size_t count = 0;
   for (size_t i = 0; i < all->count; ++i) {
     if (!leat_string_view_equal(all->items[i], newest)) items[count++] = all->items[i];

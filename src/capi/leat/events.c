@@ -95,8 +95,7 @@ static leat_status_t add_summary(leat_events_t* events, int64_t step, const void
                                  size_t size, leat_arena_t* arena) {
   // the field summary of the Event's oneof is 5
   leat_pb_event_t event = {.step = step, .what_case = 5};
-  LEAT_RETURN_IF_ERROR(
-      leat_arena_allocate(arena, sizeof *event.summary, (void**)&event.summary));
+  LEAT_RETURN_IF_ERROR(LEAT_NEW(arena, 1, &event.summary));
   LEAT_RETURN_IF_ERROR(leat_message_decode(&leat_pb_summary_descriptor,
                                            leat_string_view_make(summary, size), arena, NULL,
                                            event.summary));

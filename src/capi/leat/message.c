@@ -151,8 +151,7 @@ static leat_status_t open_message(const char* type, leat_string_view_t bytes,
 
 leat_message_t* leat_message_open(const char* type, const TF_Buffer* bytes, TF_Status* status) {
   leat_message_t* message = NULL;
-  leat_status_t result =
-      leat_allocator_allocate(leat_allocator_system(), sizeof *message, (void**)&message);
+  leat_status_t result = LEAT_ALLOCATE(leat_allocator_system(), 1, &message);
   if (!result) {
     leat_arena_initialize(leat_allocator_system(), 0, &message->arena);
     result = open_message(type, leat_capi_buffer_bytes(bytes), message);

@@ -130,8 +130,7 @@ static leat_status_t append_ops(leat_string_builder_t* out, const leat_runtime_t
                                 leat_arena_t* arena) {
   size_t count = (size_t)leat_op_registry_count(runtime->ops);
   const leat_op_row_t** rows;
-  LEAT_RETURN_IF_ERROR(
-      leat_arena_allocate_array(arena, count + 1, sizeof *rows, (void**)&rows));
+  LEAT_RETURN_IF_ERROR(LEAT_NEW(arena, count + 1, &rows));
   for (size_t i = 0; i < count; ++i) rows[i] = leat_op_registry_row(runtime->ops, (int)i);
   qsort(rows, count, sizeof *rows, compare_rows);
   leat_string_builder_append(out, LEAT_SV("[\n"));

@@ -28,10 +28,8 @@ static leat_status_t resolve(const TF_Session* session, const TF_Output* fetches
                              leat_run_t* run) {
   leat_output_t* outputs;
   int32_t* nodes;
-  LEAT_RETURN_IF_ERROR(leat_arena_allocate_array(arena, (size_t)run->fetch_count + 1,
-                                                 sizeof *outputs, (void**)&outputs));
-  LEAT_RETURN_IF_ERROR(leat_arena_allocate_array(arena, (size_t)run->target_count + 1,
-                                                 sizeof *nodes, (void**)&nodes));
+  LEAT_RETURN_IF_ERROR(LEAT_NEW(arena, (size_t)run->fetch_count + 1, &outputs));
+  LEAT_RETURN_IF_ERROR(LEAT_NEW(arena, (size_t)run->target_count + 1, &nodes));
   for (int i = 0; i < run->fetch_count; ++i) {
     LEAT_RETURN_IF_ERROR(
         leat_capi_output_resolve(session->graph, fetches[i], "a fetch", &outputs[i]));

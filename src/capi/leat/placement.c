@@ -86,9 +86,8 @@ static leat_status_t simulate(explanation_t* e) {
   leat_groups_t* groups;
   int32_t* devices;
   size_t count = e->graph->node_count;
-  LEAT_RETURN_IF_ERROR(leat_arena_allocate(&e->arena, sizeof *groups, (void**)&groups));
-  LEAT_RETURN_IF_ERROR(leat_arena_allocate_array(&e->arena, count + 1, sizeof *devices,
-                                                 (void**)&devices));
+  LEAT_RETURN_IF_ERROR(LEAT_NEW(&e->arena, 1, &groups));
+  LEAT_RETURN_IF_ERROR(LEAT_NEW(&e->arena, count + 1, &devices));
   LEAT_RETURN_IF_ERROR(leat_groups_initialize(e->graph, &e->options, &e->arena, groups));
   LEAT_RETURN_IF_ERROR(leat_groups_find(groups, &e->arena));
   LEAT_RETURN_IF_ERROR(leat_simulator_initialize(groups, &e->arena, &e->sim));
@@ -102,8 +101,7 @@ static leat_status_t describe(explanation_t* e, const leat_runtime_t* runtime,
                               const leat_session_options_t* options,
                               const leat_target_t* target) {
   leat_placement_device_t* devices;
-  LEAT_RETURN_IF_ERROR(leat_arena_allocate_array(&e->arena, (size_t)target->device_count,
-                                                 sizeof *devices, (void**)&devices));
+  LEAT_RETURN_IF_ERROR(LEAT_NEW(&e->arena, (size_t)target->device_count, &devices));
   for (int i = 0; i < target->device_count; ++i) {
     devices[i] = leat_session_describe_device(target->devices[i]);
   }
@@ -113,9 +111,7 @@ static leat_status_t describe(explanation_t* e, const leat_runtime_t* runtime,
                                        .allow_soft_placement = options->allow_soft_placement,
                                        .placer = options->placer,
                                        .costs = options->costs};
-  LEAT_RETURN_IF_ERROR(leat_arena_allocate_array(&e->arena, e->graph->node_count + 1,
-                                                 sizeof *e->options.notes,
-                                                 (void**)&e->options.notes));
+  LEAT_RETURN_IF_ERROR(LEAT_NEW(&e->arena, e->graph->node_count + 1, &e->options.notes));
   LEAT_RETURN_IF_ERROR(leat_place(e->graph, &e->options));
   LEAT_RETURN_IF_ERROR(simulate(e));
   leat_string_builder_append(&e->out, LEAT_SV("{"));
@@ -137,10 +133,8 @@ static leat_status_t copy_graph(TF_Graph* graph, const TF_Output* fetches, int f
   int count = all ? (int)whole->node_count : target_count;
   leat_output_t* outputs;
   int32_t* nodes;
-  LEAT_RETURN_IF_ERROR(leat_arena_allocate_array(arena, (size_t)fetch_count + 1, sizeof *outputs,
-                                                 (void**)&outputs));
-  LEAT_RETURN_IF_ERROR(
-      leat_arena_allocate_array(arena, (size_t)count + 1, sizeof *nodes, (void**)&nodes));
+  LEAT_RETURN_IF_ERROR(LEAT_NEW(arena, (size_t)fetch_count + 1, &outputs));
+  LEAT_RETURN_IF_ERROR(LEAT_NEW(arena, (size_t)count + 1, &nodes));
   for (int i = 0; i < fetch_count; ++i) {
     LEAT_RETURN_IF_ERROR(leat_capi_output_resolve(graph, fetches[i], "fetch", &outputs[i]));
   }

@@ -36,10 +36,8 @@ static leat_status_t read_runner(reading_t* r, leat_string_view_t bytes) {
       leat_message_decode(&leat_pb_queue_runner_def_descriptor, bytes, &r->m.arena, NULL, &def));
   size_t count = def.enqueue_op_name.count, end_count = def.queue_closed_exception_types.count;
   LEAT_RETURN_IF_ERROR(leat_arena_copy_string(&r->m.arena, def.queue_name, &queue));
-  LEAT_RETURN_IF_ERROR(
-      leat_arena_allocate_array(&r->m.arena, count, sizeof *enqueues, (void**)&enqueues));
-  LEAT_RETURN_IF_ERROR(
-      leat_arena_allocate_array(&r->m.arena, end_count, sizeof *ends, (void**)&ends));
+  LEAT_RETURN_IF_ERROR(LEAT_NEW(&r->m.arena, count, &enqueues));
+  LEAT_RETURN_IF_ERROR(LEAT_NEW(&r->m.arena, end_count, &ends));
   for (size_t i = 0; i < count; ++i) {
     LEAT_RETURN_IF_ERROR(find_operation(r, def.enqueue_op_name.items[i], &enqueues[i]));
   }

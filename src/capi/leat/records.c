@@ -18,7 +18,7 @@ static leat_status_t open_records(const char* path, leat_string_view_t compressi
                                   leat_records_t** out_records) {
   leat_allocator_t* allocator = leat_allocator_system();
   leat_records_t* records;
-  LEAT_RETURN_IF_ERROR(leat_allocator_allocate(allocator, sizeof *records, (void**)&records));
+  LEAT_RETURN_IF_ERROR(LEAT_ALLOCATE(allocator, 1, &records));
   leat_status_t status = leat_file_stream_open(leat_file_system_default(), path, compression,
                                                allocator, &records->stream);
   if (status) {
@@ -97,8 +97,7 @@ static leat_status_t open_file(const char* path, leat_string_view_t name,
 static leat_status_t create_records(const char* path, leat_string_view_t compression,
                                     leat_records_writer_t** out_writer) {
   leat_records_writer_t* writer;
-  LEAT_RETURN_IF_ERROR(
-      leat_allocator_allocate(leat_allocator_system(), sizeof *writer, (void**)&writer));
+  LEAT_RETURN_IF_ERROR(LEAT_ALLOCATE(leat_allocator_system(), 1, &writer));
   leat_status_t status = open_file(path, compression, &writer->file);
   if (status) {
     leat_allocator_free(leat_allocator_system(), writer);

@@ -81,8 +81,7 @@ static leat_status_t print_output(writer_t* w, TF_Output output, const char* wha
 static leat_status_t describe_tensor(writer_t* w, TF_Output output,
                                      leat_pb_tensor_info_t** out_info) {
   const leat_node_t* node;
-  LEAT_RETURN_IF_ERROR(
-      leat_arena_allocate(&w->arena, sizeof **out_info, (void**)out_info));
+  LEAT_RETURN_IF_ERROR(LEAT_NEW(&w->arena, 1, out_info));
   leat_pb_tensor_info_t* info = *out_info;
   info->encoding_case = TENSOR_INFO_NAME;
   LEAT_RETURN_IF_ERROR(print_output(w, output, "Writing a signature", &node, &info->name));
@@ -111,8 +110,7 @@ static leat_status_t describe_tensors(writer_t* w, const leat_model_tensor_t* te
 static leat_status_t add_signature(writer_t* w, const char* name,
                                    leat_pb_signature_def_t** out_signature) {
   void* entry;
-  LEAT_RETURN_IF_ERROR(
-      leat_arena_allocate(&w->arena, sizeof **out_signature, (void**)out_signature));
+  LEAT_RETURN_IF_ERROR(LEAT_NEW(&w->arena, 1, out_signature));
   LEAT_RETURN_IF_ERROR(leat_message_list_append(
       &w->arena, &w->meta.signature_def, sizeof w->meta.signature_def.items[0], &entry));
   *(leat_pb_meta_graph_def_signature_def_entry_t*)entry =
@@ -157,7 +155,7 @@ static leat_status_t describe_initializer(writer_t* w) {
   LEAT_RETURN_IF_ERROR(add_signature(w, kKey, &signature));
   LEAT_RETURN_IF_ERROR(leat_message_list_append(
       &w->arena, &signature->outputs, sizeof signature->outputs.items[0], &entry));
-  LEAT_RETURN_IF_ERROR(leat_arena_allocate(&w->arena, sizeof *info, (void**)&info));
+  LEAT_RETURN_IF_ERROR(LEAT_NEW(&w->arena, 1, &info));
   *(leat_pb_signature_def_outputs_entry_t*)entry =
       (leat_pb_signature_def_outputs_entry_t){LEAT_SV("__saved_model_init_op"), info};
   info->encoding_case = TENSOR_INFO_NAME;
@@ -172,7 +170,7 @@ static leat_status_t describe_saver(writer_t* w) {
   const leat_node_t* node;
   leat_pb_saver_def_t* saver;
   if (!from->restore) return leat_ok_status();
-  LEAT_RETURN_IF_ERROR(leat_arena_allocate(&w->arena, sizeof *saver, (void**)&saver));
+  LEAT_RETURN_IF_ERROR(LEAT_NEW(&w->arena, 1, &saver));
   w->meta.saver_def = saver;
   saver->max_to_keep = 5;
   saver->version = LEAT_PB_SAVER_DEF_CHECKPOINT_FORMAT_VERSION_V2;
@@ -217,9 +215,8 @@ static leat_status_t describe_model(writer_t* w) {
   leat_pb_meta_graph_def_meta_info_def_t* info;
   leat_string_view_t* tags;
   int count = w->model->tag_count;
-  LEAT_RETURN_IF_ERROR(leat_arena_allocate(&w->arena, sizeof *info, (void**)&info));
-  LEAT_RETURN_IF_ERROR(
-      leat_arena_allocate_array(&w->arena, (size_t)count + 1, sizeof *tags, (void**)&tags));
+  LEAT_RETURN_IF_ERROR(LEAT_NEW(&w->arena, 1, &info));
+  LEAT_RETURN_IF_ERROR(LEAT_NEW(&w->arena, (size_t)count + 1, &tags));
   tags[0] = LEAT_SV("serve");
   for (int i = 0; i < count; ++i) tags[i] = leat_string_view_from(w->model->tags[i]);
   info->tags = (leat_pb_string_list_t){tags, count ? (size_t)count : 1};

@@ -40,9 +40,8 @@ void TF_DeleteAttrBuilder(TF_AttrBuilder* builder) {
 static leat_status_t add(TF_AttrBuilder* builder, const char* name, bool is_list,
                          const TF_DataType* values, int count) {
   void* memory = NULL;
-  LEAT_RETURN_IF_ERROR(leat_allocator_grow_array(leat_allocator_system(), builder->count + 1,
-                                                 sizeof(leat_attr_t), (void**)&builder->attrs,
-                                                 &builder->capacity));
+  LEAT_RETURN_IF_ERROR(
+      LEAT_GROW(leat_allocator_system(), builder->count + 1, &builder->attrs, &builder->capacity));
   leat_attr_t attr = {.value = {.kind = LEAT_ATTR_TYPE, .is_list = is_list}};
   LEAT_RETURN_IF_ERROR(leat_arena_copy_string(
       &builder->arena, leat_string_view_from(name ? name : ""), &attr.name));

@@ -121,7 +121,7 @@ static leat_status_t register_scheme(const TF_FilesystemPluginInfo* info,
     return leat_make_status(LEAT_INVALID_ARGUMENT,
                             "Attempted to register filesystem with `nullptr` URI scheme");
   }
-  LEAT_RETURN_IF_ERROR(leat_allocator_allocate(leat_allocator_system(), sizeof *fs, (void**)&fs));
+  LEAT_RETURN_IF_ERROR(LEAT_ALLOCATE(leat_allocator_system(), 1, &fs));
   fs->base.vtable = &leat_plugin_file_system_vtable;
   fs->free = info->plugin_memory_free;
   leat_status_t status = copy_tables(p, fs);

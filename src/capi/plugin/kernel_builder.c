@@ -42,9 +42,8 @@ static leat_status_t create(leat_kernel_creation_t* creation, void* state_memory
   leat_plugin_state_t* state = state_memory;
   const leat_op_t* op = creation->kernel->op;
   state->kernel = (const leat_plugin_kernel_t*)creation->kernel->row;
-  LEAT_RETURN_IF_ERROR(leat_allocator_allocate_array(
-      leat_allocator_system(), (size_t)(op->input_count + op->output_count) + 2, sizeof(int32_t),
-      (void**)&state->starts));
+  LEAT_RETURN_IF_ERROR(LEAT_ALLOCATE(
+      leat_allocator_system(), (size_t)(op->input_count + op->output_count) + 2, &state->starts));
   LEAT_RETURN_IF_ERROR(
       count_arguments(op->inputs, op->input_count, creation->attrs, state->starts));
   LEAT_RETURN_IF_ERROR(count_arguments(op->outputs, op->output_count, creation->attrs,

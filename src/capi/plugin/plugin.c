@@ -48,8 +48,7 @@ leat_status_t leat_capi_loading_note(const char* name, leat_status_t status) {
   loading_t* l = loading;
   if (!l) return status;
   if (!status) {
-    leat_status_t grown = leat_allocator_grow_array(leat_allocator_system(), l->count + 1,
-                                                    sizeof(char*), (void**)&l->ops, &l->capacity);
+    leat_status_t grown = LEAT_GROW(leat_allocator_system(), l->count + 1, &l->ops, &l->capacity);
     if (!grown) l->ops[l->count++] = name;
     l->failure = leat_status_join(l->failure, grown);
   } else if (leat_status_code(status) == LEAT_ALREADY_EXISTS && !brought(l, name)) {

@@ -44,7 +44,7 @@ static leat_status_t translate(plugin_t* fs, const char* path, char** out_name) 
   }
   size_t root_size = leat_file_root_size(path), size = strlen(path);
   if (root_size && path[root_size - 1] == '/') --root_size;
-  LEAT_RETURN_IF_ERROR(leat_allocator_allocate(allocator, size - root_size + 2, (void**)out_name));
+  LEAT_RETURN_IF_ERROR(LEAT_ALLOCATE(allocator, size - root_size + 2, out_name));
   memcpy(*out_name, path + root_size, size - root_size);
   leat_path_clean(*out_name);
   return leat_ok_status();

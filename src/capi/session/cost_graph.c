@@ -21,12 +21,10 @@ typedef struct writer_s {
 static leat_status_t write_shape(const writer_t* w, leat_partial_shape_t shape,
                                  leat_pb_tensor_shape_proto_t** out_shape) {
   leat_pb_tensor_shape_proto_t* out;
-  LEAT_RETURN_IF_ERROR(leat_arena_allocate(w->arena, sizeof *out, (void**)&out));
+  LEAT_RETURN_IF_ERROR(LEAT_NEW(w->arena, 1, &out));
   out->unknown_rank = shape.rank < 0;
   out->dim.count = shape.rank > 0 ? (size_t)shape.rank : 0;
-  LEAT_RETURN_IF_ERROR(leat_arena_allocate_array(w->arena, out->dim.count + 1,
-                                                 sizeof *out->dim.items,
-                                                 (void**)&out->dim.items));
+  LEAT_RETURN_IF_ERROR(LEAT_NEW(w->arena, out->dim.count + 1, &out->dim.items));
   for (size_t d = 0; d < out->dim.count; ++d) out->dim.items[d].size = shape.dims[d];
   *out_shape = out;
   return leat_ok_status();
@@ -35,9 +33,7 @@ static leat_status_t write_shape(const writer_t* w, leat_partial_shape_t shape,
 static leat_status_t write_outputs(const writer_t* w, const leat_node_t* node,
                                    leat_pb_cost_graph_def_node_t* out) {
   out->output_info.count = (size_t)node->output_count;
-  LEAT_RETURN_IF_ERROR(leat_arena_allocate_array(w->arena, out->output_info.count + 1,
-                                                 sizeof *out->output_info.items,
-                                                 (void**)&out->output_info.items));
+  LEAT_RETURN_IF_ERROR(LEAT_NEW(w->arena, out->output_info.count + 1, &out->output_info.items));
   for (int i = 0; i < node->output_count; ++i) {
     leat_pb_cost_graph_def_node_output_info_t* info = &out->output_info.items[i];
     leat_costs_value_t value;
@@ -53,12 +49,8 @@ static leat_status_t write_outputs(const writer_t* w, const leat_node_t* node,
 static leat_status_t write_inputs(const writer_t* w, const leat_node_t* node,
                                   leat_pb_cost_graph_def_node_t* out) {
   int count = node->input_count + node->control_count;
-  LEAT_RETURN_IF_ERROR(leat_arena_allocate_array(w->arena, (size_t)count + 1,
-                                                 sizeof *out->input_info.items,
-                                                 (void**)&out->input_info.items));
-  LEAT_RETURN_IF_ERROR(leat_arena_allocate_array(w->arena, (size_t)count + 1,
-                                                 sizeof *out->control_input.items,
-                                                 (void**)&out->control_input.items));
+  LEAT_RETURN_IF_ERROR(LEAT_NEW(w->arena, (size_t)count + 1, &out->input_info.items));
+  LEAT_RETURN_IF_ERROR(LEAT_NEW(w->arena, (size_t)count + 1, &out->control_input.items));
   for (int i = 0; i < count; ++i) {
     leat_output_t input = node->inputs[i];
     if (!leat_output_exists(input)) continue;
@@ -93,8 +85,7 @@ leat_status_t leat_capi_cost_graph(leat_costs_t* costs, const leat_signature_t* 
   for (int p = 0; p < parts; ++p) {
     count += leat_signature_part(signature, p, &w.device)->node_count;
   }
-  LEAT_RETURN_IF_ERROR(leat_arena_allocate_array(arena, count + 1, sizeof *out_graph->node.items,
-                                                 (void**)&out_graph->node.items));
+  LEAT_RETURN_IF_ERROR(LEAT_NEW(arena, count + 1, &out_graph->node.items));
   for (int p = 0; p < parts; ++p) {
     leat_device_name_t name;
     w.graph = leat_signature_part(signature, p, &w.device);

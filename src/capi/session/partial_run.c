@@ -51,9 +51,8 @@ static leat_status_t begin(TF_Session* session, const TF_Output* inputs, const T
                            leat_capi_partial_t* partial) {
   leat_allocator_t* allocator = leat_allocator_system();
   size_t edges = (size_t)(partial->feed_count + partial->fetch_count) + 1;
-  LEAT_RETURN_IF_ERROR(leat_allocator_allocate_array(allocator, edges, sizeof(leat_output_t),
-                                                     (void**)&partial->feeds));
-  LEAT_RETURN_IF_ERROR(leat_allocator_allocate_array(allocator, edges, 1, (void**)&partial->done));
+  LEAT_RETURN_IF_ERROR(LEAT_ALLOCATE(allocator, edges, &partial->feeds));
+  LEAT_RETURN_IF_ERROR(LEAT_ALLOCATE(allocator, edges, &partial->done));
   partial->fetches = partial->feeds + partial->feed_count;
   leat_capi_lock(session->graph);
   leat_status_t status = resolve(session, inputs, partial->feed_count, partial->feeds);
@@ -61,8 +60,7 @@ static leat_status_t begin(TF_Session* session, const TF_Output* inputs, const T
   leat_capi_unlock(session->graph);
   if (status) return status;
   int32_t* nodes;
-  LEAT_RETURN_IF_ERROR(leat_allocator_allocate_array(allocator, (size_t)target_count + 1,
-                                                     sizeof *nodes, (void**)&nodes));
+  LEAT_RETURN_IF_ERROR(LEAT_ALLOCATE(allocator, (size_t)target_count + 1, &nodes));
   for (int i = 0; i < target_count && !status; ++i) {
     if (targets[i] && targets[i]->graph == session->graph) {
       nodes[i] = targets[i]->node;
@@ -92,15 +90,13 @@ static leat_status_t make(TF_Session* session, const TF_Output* inputs, int ninp
                             noutputs, ntargets);
   }
   leat_capi_partial_t* partial;
-  LEAT_RETURN_IF_ERROR(
-      leat_allocator_allocate(leat_allocator_system(), sizeof *partial, (void**)&partial));
+  LEAT_RETURN_IF_ERROR(LEAT_ALLOCATE(leat_allocator_system(), 1, &partial));
   partial->feed_count = ninputs;
   partial->fetch_count = noutputs;
   snprintf(partial->name, sizeof partial->name, "partial_%llu",
            (unsigned long long)atomic_fetch_add(&next_name, 1));
   char* handle = NULL;
-  leat_status_t status = leat_allocator_allocate(leat_allocator_system(), sizeof partial->name,
-                                                 (void**)&handle);
+  leat_status_t status = LEAT_ALLOCATE(leat_allocator_system(), sizeof partial->name, &handle);
   if (!status) status = begin(session, inputs, outputs, targets, ntargets, partial);
   if (status) {
     leat_allocator_free(leat_allocator_system(), handle);
@@ -268,9 +264,8 @@ static leat_status_t go_on(TF_Session* session, const char* handle, const TF_Out
                             "Must run 'setup' before performing partial runs!");
   }
   part_t part = {partial, input_values, output_values, NULL, NULL, ninputs, noutputs};
-  leat_status_t status = leat_allocator_allocate_array(
-      leat_allocator_system(), (size_t)(ninputs + noutputs) + 1, sizeof(int),
-      (void**)&part.feeds);
+  leat_status_t status =
+      LEAT_ALLOCATE(leat_allocator_system(), (size_t)(ninputs + noutputs) + 1, &part.feeds);
   bool is_over = false;
   if (!status) {
     part.fetches = part.feeds + ninputs;

@@ -130,8 +130,7 @@ leat_status_t leat_simulated_device_enqueue(leat_device_t* device,
   simulated_t* s = (simulated_t*)device;
   stream_t* stream = &s->streams[task->stream];
   entry_t* entry;
-  LEAT_RETURN_IF_ERROR(
-      leat_allocator_allocate(leat_allocator_system(), sizeof *entry, (void**)&entry));
+  LEAT_RETURN_IF_ERROR(LEAT_ALLOCATE(leat_allocator_system(), 1, &entry));
   entry->task = *task;
   leat_mutex_lock(&s->mutex);
   if (stream->last) {
@@ -280,8 +279,7 @@ static leat_status_t start_copy(leat_device_t* self, int direction, const leat_t
   copy_t* copy;
   LEAT_RETURN_IF_ERROR(
       prepare_target(from, direction ? self->host_memory : self->memory, to));
-  leat_status_t status =
-      leat_allocator_allocate(leat_allocator_system(), sizeof *copy, (void**)&copy);
+  leat_status_t status = LEAT_ALLOCATE(leat_allocator_system(), 1, &copy);
   if (!status) {
     *copy = (copy_t){.device = s, .done = done, .done_data = data};
     status = enqueue_copy(s, leat_simulated_device_copy_in_stream(self) + direction, copy, from,

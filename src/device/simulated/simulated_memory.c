@@ -82,8 +82,7 @@ void leat_simulated_memory_advance(leat_simulated_memory_t* memory, int stream, 
 
 leat_status_t leat_simulated_writer_create(int stream, leat_simulated_writer_t** out_writer) {
   leat_simulated_writer_t* writer;
-  LEAT_RETURN_IF_ERROR(
-      leat_allocator_allocate(leat_allocator_system(), sizeof *writer, (void**)&writer));
+  LEAT_RETURN_IF_ERROR(LEAT_ALLOCATE(leat_allocator_system(), 1, &writer));
   writer->references = 1;
   writer->stream = stream;
   *out_writer = writer;
@@ -184,9 +183,8 @@ static bool take_first(leat_simulated_memory_t* m, size_t size, bool unused, ran
 static leat_status_t take(leat_simulated_memory_t* m, size_t size, bool unused,
                           range_t* out_range) {
   grow_together(m, true);
-  LEAT_RETURN_IF_ERROR(leat_allocator_grow_array(m->allocator, m->free_count + m->block_count + 1,
-                                                 sizeof(range_t), (void**)&m->free,
-                                                 &m->free_capacity));
+  LEAT_RETURN_IF_ERROR(
+      LEAT_GROW(m->allocator, m->free_count + m->block_count + 1, &m->free, &m->free_capacity));
   if (take_first(m, size, unused, out_range)) return leat_ok_status();
   if (!unused) grow_together(m, false);
   if (!unused && take_first(m, size, false, out_range)) return leat_ok_status();
@@ -203,7 +201,7 @@ static leat_status_t allocate(leat_buffer_source_t* self, size_t size_bytes,
   leat_simulated_memory_t* m = source->memory;
   block_t* block;
   if (size_bytes > m->limit) size_bytes = m->limit + 1;
-  LEAT_RETURN_IF_ERROR(leat_allocator_allocate(m->allocator, sizeof *block, (void**)&block));
+  LEAT_RETURN_IF_ERROR(LEAT_ALLOCATE(m->allocator, 1, &block));
   leat_mutex_lock(&m->mutex);
   block->lasting = source == &m->inner;
   leat_status_t status =
@@ -231,12 +229,11 @@ leat_status_t leat_simulated_memory_create(size_t limit_bytes, leat_allocator_t*
   leat_simulated_memory_t* m;
   void *outer = NULL, *inner = NULL;
   limit_bytes = leat_align_up(limit_bytes, 4096);
-  LEAT_RETURN_IF_ERROR(leat_allocator_allocate(allocator, sizeof *m, (void**)&m));
+  LEAT_RETURN_IF_ERROR(LEAT_ALLOCATE(allocator, 1, &m));
   leat_status_t status = leat_pages_allocate(limit_bytes, 4096, &outer);
   if (!status) status = leat_pages_allocate(limit_bytes, 4096, &inner);
   if (!status) {
-    status = leat_allocator_grow_array(allocator, 64, sizeof(range_t), (void**)&m->free,
-                                       &m->free_capacity);
+    status = LEAT_GROW(allocator, 64, &m->free, &m->free_capacity);
   }
   if (status) {
     leat_pages_free(outer, limit_bytes);

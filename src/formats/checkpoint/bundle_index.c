@@ -46,9 +46,8 @@ leat_status_t leat_bundle_index_get(leat_bundle_index_t* index, leat_string_view
     *out_entry = &index->items[found].entry;
     return leat_ok_status();
   }
-  LEAT_RETURN_IF_ERROR(leat_allocator_grow_array(index->arena.allocator, index->count + 1,
-                                                 sizeof(index->items[0]), (void**)&index->items,
-                                                 &index->capacity));
+  LEAT_RETURN_IF_ERROR(
+      LEAT_GROW(index->arena.allocator, index->count + 1, &index->items, &index->capacity));
   leat_bundle_index_item_t* item = &index->items[index->count];
   *item = (leat_bundle_index_item_t){0};
   LEAT_RETURN_IF_ERROR(leat_arena_copy_string(&index->arena, key, &item->key));

@@ -29,9 +29,7 @@ static leat_status_t get_shard(merge_t* merge, const char* prefix, int shard, in
   LEAT_RETURN_IF_ERROR(
       leat_bundle_data_path(prefix, shard, shard_count, &merge->index.arena, &path));
   size_t next = merge->numbers.count;
-  LEAT_RETURN_IF_ERROR(leat_allocator_grow_array(merge->allocator, next + 1,
-                                                 sizeof(merge->shards[0]), (void**)&merge->shards,
-                                                 &merge->capacity));
+  LEAT_RETURN_IF_ERROR(LEAT_GROW(merge->allocator, next + 1, &merge->shards, &merge->capacity));
   LEAT_RETURN_IF_ERROR(leat_string_map_insert(&merge->numbers, leat_string_view_from(path), next,
                                               &number, &added));
   *out_shard = (int32_t)*number;
@@ -61,8 +59,7 @@ static leat_status_t add_entry(merge_t* merge, const char* prefix, int shard_cou
                             prefix, LEAT_SV_ARG(key));
   }
   leat_pb_tensor_slice_proto_list_t all = {.count = known->slices.count + entry.slices.count};
-  LEAT_RETURN_IF_ERROR(leat_arena_allocate_array(arena, all.count, sizeof(all.items[0]),
-                                                 (void**)&all.items));
+  LEAT_RETURN_IF_ERROR(LEAT_NEW(arena, all.count, &all.items));
   memcpy(all.items, known->slices.items, known->slices.count * sizeof(all.items[0]));
   memcpy(all.items + known->slices.count, entry.slices.items,
          entry.slices.count * sizeof(all.items[0]));

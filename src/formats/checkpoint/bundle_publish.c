@@ -75,8 +75,7 @@ static leat_status_t find_any_target(publish_t* p, bool* out_found) {
 static leat_status_t choose_names(publish_t* p) {
   const char* index_path;
   bool replaces, is_taken;
-  LEAT_RETURN_IF_ERROR(leat_arena_allocate_array(p->arena, p->count, sizeof(char*),
-                                                 (void**)&p->targets));
+  LEAT_RETURN_IF_ERROR(LEAT_NEW(p->arena, p->count, &p->targets));
   LEAT_RETURN_IF_ERROR(leat_bundle_index_path(p->prefix, p->arena, &index_path));
   LEAT_RETURN_IF_ERROR(find(p->fs, index_path, &replaces));
   for (p->first = 0; p->first + (int)p->count <= MAX_SHARD; ++p->first) {
@@ -224,7 +223,7 @@ leat_status_t leat_bundle_publish(leat_file_system_t* fs, leat_bundle_index_t* i
 // |path| without "//" and "."; a relative one begins with a slash then, too.
 static leat_status_t clean(const char* path, leat_arena_t* arena, char** out_path) {
   size_t size = strlen(path);
-  LEAT_RETURN_IF_ERROR(leat_arena_allocate(arena, size + 2, (void**)out_path));
+  LEAT_RETURN_IF_ERROR(LEAT_NEW(arena, size + 2, out_path));
   **out_path = '/';
   memcpy(*out_path + 1, path, size + 1);
   leat_path_clean(*out_path);

@@ -67,7 +67,7 @@ leat_status_t leat_bundle_reader_open(leat_file_system_t* fs, const char* prefix
                                       leat_bundle_reader_t** out_reader) {
   leat_bundle_reader_t* reader;
   *out_reader = NULL;
-  LEAT_RETURN_IF_ERROR(leat_allocator_allocate(allocator, sizeof(*reader), (void**)&reader));
+  LEAT_RETURN_IF_ERROR(LEAT_ALLOCATE(allocator, 1, &reader));
   reader->allocator = allocator;
   reader->fs = fs;
   leat_arena_initialize(allocator, 4096, &reader->arena);
@@ -335,8 +335,7 @@ static leat_status_t find_parts(leat_bundle_reader_t* reader, leat_string_view_t
   uint64_t stored_bytes = 0;
   int64_t covered = 0;
   *out_count = 0;
-  LEAT_RETURN_IF_ERROR(leat_arena_allocate_array(arena, entry->slices.count, sizeof(part_t),
-                                                 (void**)out_parts));
+  LEAT_RETURN_IF_ERROR(LEAT_NEW(arena, entry->slices.count, out_parts));
   for (size_t i = 0; i < entry->slices.count; ++i) {
     leat_tensor_slice_t slice;
     part_t* part = &(*out_parts)[*out_count];

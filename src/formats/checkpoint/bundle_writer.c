@@ -44,7 +44,7 @@ leat_status_t leat_bundle_writer_create(leat_file_system_t* fs, const char* pref
                                         leat_bundle_writer_t** out_writer) {
   leat_bundle_writer_t* writer;
   *out_writer = NULL;
-  LEAT_RETURN_IF_ERROR(leat_allocator_allocate(allocator, sizeof(*writer), (void**)&writer));
+  LEAT_RETURN_IF_ERROR(LEAT_ALLOCATE(allocator, 1, &writer));
   writer->allocator = allocator;
   writer->fs = fs;
   leat_bundle_index_initialize(allocator, &writer->index);

@@ -58,9 +58,8 @@ static leat_status_t get_tensor(leat_checkpoint_v1_t* checkpoint,
     leat_shape_release(&shape);
     return same ? leat_ok_status() : corrupt(meta->name, "shards disagree about its type");
   }
-  leat_status_t status = leat_allocator_grow_array(
-      checkpoint->allocator, checkpoint->count + 1, sizeof(stored_tensor_t),
-      (void**)&checkpoint->tensors, &checkpoint->capacity);
+  leat_status_t status = LEAT_GROW(checkpoint->allocator, checkpoint->count + 1,
+                                   &checkpoint->tensors, &checkpoint->capacity);
   if (!status) {
     status = leat_string_map_insert(&checkpoint->index_by_name, meta->name, checkpoint->count,
                                     &place, &added);
@@ -112,9 +111,8 @@ static leat_status_t read_meta(leat_checkpoint_v1_t* checkpoint, const leat_tabl
 
 static leat_status_t add_shard(void* data, const char* path) {
   leat_checkpoint_v1_t* checkpoint = (leat_checkpoint_v1_t*)data;
-  LEAT_RETURN_IF_ERROR(leat_allocator_grow_array(
-      checkpoint->allocator, checkpoint->table_count + 1, sizeof(checkpoint->tables[0]),
-      (void**)&checkpoint->tables, &checkpoint->table_capacity));
+  LEAT_RETURN_IF_ERROR(LEAT_GROW(checkpoint->allocator, checkpoint->table_count + 1,
+                                 &checkpoint->tables, &checkpoint->table_capacity));
   leat_table_t** table = &checkpoint->tables[checkpoint->table_count];
   LEAT_RETURN_IF_ERROR(leat_table_open(checkpoint->fs, path, checkpoint->allocator, table));
   ++checkpoint->table_count;
@@ -135,8 +133,7 @@ leat_status_t leat_checkpoint_v1_open(leat_file_system_t* fs, const char* patter
                                       leat_checkpoint_v1_t** out_checkpoint) {
   leat_checkpoint_v1_t* checkpoint;
   *out_checkpoint = NULL;
-  LEAT_RETURN_IF_ERROR(
-      leat_allocator_allocate(allocator, sizeof(*checkpoint), (void**)&checkpoint));
+  LEAT_RETURN_IF_ERROR(LEAT_ALLOCATE(allocator, 1, &checkpoint));
   checkpoint->allocator = allocator;
   checkpoint->fs = fs;
   leat_arena_initialize(allocator, 0, &checkpoint->arena);

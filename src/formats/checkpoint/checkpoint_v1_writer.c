@@ -38,7 +38,7 @@ leat_status_t leat_checkpoint_v1_writer_create(leat_file_system_t* fs, const cha
                                                leat_checkpoint_v1_writer_t** out_writer) {
   leat_checkpoint_v1_writer_t* writer;
   *out_writer = NULL;
-  LEAT_RETURN_IF_ERROR(leat_allocator_allocate(allocator, sizeof(*writer), (void**)&writer));
+  LEAT_RETURN_IF_ERROR(LEAT_ALLOCATE(allocator, 1, &writer));
   writer->allocator = allocator;
   writer->fs = fs;
   leat_arena_initialize(allocator, 0, &writer->arena);
@@ -156,9 +156,8 @@ leat_status_t leat_checkpoint_v1_writer_add(leat_checkpoint_v1_writer_t* writer,
   LEAT_RETURN_IF_ERROR(leat_message_list_append(&writer->arena, &meta->slice,
                                                 sizeof(leat_pb_tensor_slice_proto_t), &item));
   LEAT_RETURN_IF_ERROR(leat_tensor_slice_to_proto(slice, &writer->arena, item));
-  LEAT_RETURN_IF_ERROR(leat_allocator_grow_array(writer->allocator, writer->count + 1,
-                                                 sizeof(entry_t), (void**)&writer->entries,
-                                                 &writer->capacity));
+  LEAT_RETURN_IF_ERROR(
+      LEAT_GROW(writer->allocator, writer->count + 1, &writer->entries, &writer->capacity));
   entry_t* entry = &writer->entries[writer->count++];
   leat_string_builder_initialize(writer->allocator, &entry->key);
   leat_string_builder_initialize(writer->allocator, &entry->value);

@@ -96,7 +96,7 @@ leat_status_t leat_table_open(leat_file_system_t* fs, const char* path,
   leat_table_t* table;
   leat_status_t status = leat_ok_status();
   *out_table = NULL;
-  LEAT_RETURN_IF_ERROR(leat_allocator_allocate(allocator, sizeof(*table), (void**)&table));
+  LEAT_RETURN_IF_ERROR(LEAT_ALLOCATE(allocator, 1, &table));
   table->allocator = allocator;
   LEAT_GOTO_IF_ERROR(status,
                      leat_file_open(fs, path, LEAT_FILE_READ, allocator, &table->file));

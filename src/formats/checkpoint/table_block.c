@@ -123,9 +123,8 @@ void leat_table_block_builder_deinitialize(leat_table_block_builder_t* builder) 
 }
 
 static leat_status_t add_restart(leat_table_block_builder_t* builder) {
-  LEAT_RETURN_IF_ERROR(leat_allocator_grow_array(
-      builder->bytes.allocator, builder->restart_count + 1, sizeof(uint32_t),
-      (void**)&builder->restarts, &builder->restart_capacity));
+  LEAT_RETURN_IF_ERROR(LEAT_GROW(builder->bytes.allocator, builder->restart_count + 1,
+                                 &builder->restarts, &builder->restart_capacity));
   builder->restarts[builder->restart_count++] = (uint32_t)builder->bytes.size;
   builder->entries_since_restart = 0;
   builder->last_key.size = 0;

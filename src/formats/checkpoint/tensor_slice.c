@@ -106,9 +106,7 @@ leat_status_t leat_tensor_slice_from_proto(const leat_pb_tensor_slice_proto_t* p
 leat_status_t leat_tensor_slice_to_proto(const leat_tensor_slice_t* slice, leat_arena_t* arena,
                                          leat_pb_tensor_slice_proto_t* out_proto) {
   *out_proto = (leat_pb_tensor_slice_proto_t){0};
-  LEAT_RETURN_IF_ERROR(leat_arena_allocate_array(arena, (size_t)slice->rank,
-                                                 sizeof(out_proto->extent.items[0]),
-                                                 (void**)&out_proto->extent.items));
+  LEAT_RETURN_IF_ERROR(LEAT_NEW(arena, (size_t)slice->rank, &out_proto->extent.items));
   out_proto->extent.count = (size_t)slice->rank;
   for (int i = 0; i < slice->rank; ++i) {
     if (slice->lengths[i] == LEAT_TENSOR_SLICE_ALL) continue;

@@ -72,7 +72,7 @@ leat_status_t leat_event_writer_create(leat_file_system_t* fs, const char* prefi
                                        leat_event_writer_t** out_writer) {
   leat_event_writer_t* writer;
   *out_writer = NULL;
-  LEAT_RETURN_IF_ERROR(leat_allocator_allocate(allocator, sizeof(*writer), (void**)&writer));
+  LEAT_RETURN_IF_ERROR(LEAT_ALLOCATE(allocator, 1, &writer));
   writer->allocator = allocator;
   leat_arena_initialize(allocator, 1024, &writer->arena);
   leat_mutex_initialize(&writer->mutex);

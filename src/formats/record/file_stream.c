@@ -33,8 +33,7 @@ static leat_status_t read_block(leat_file_stream_t* s) {
     return leat_make_status(LEAT_DATA_LOSS, "%s: a block of %zu bytes, more than the file has",
                             s->file->path, wanted);
   }
-  LEAT_RETURN_IF_ERROR(
-      leat_allocator_allocate(s->allocator, wanted, (void**)&compressed));
+  LEAT_RETURN_IF_ERROR(LEAT_ALLOCATE(s->allocator, wanted, &compressed));
   leat_status_t status = bytes->read(bytes, compressed, wanted, &size);
   if (!status && size < wanted) {
     status = leat_make_status(LEAT_DATA_LOSS, "%s ends in a block", s->file->path);
@@ -90,7 +89,7 @@ leat_status_t leat_file_stream_open(leat_file_system_t* fs, const char* path,
                                     leat_string_view_t compression, leat_allocator_t* allocator,
                                     leat_file_stream_t** out_stream) {
   leat_file_stream_t* s;
-  LEAT_RETURN_IF_ERROR(leat_allocator_allocate(allocator, sizeof *s, (void**)&s));
+  LEAT_RETURN_IF_ERROR(LEAT_ALLOCATE(allocator, 1, &s));
   s->allocator = allocator;
   leat_status_t status = leat_file_open(fs, path, LEAT_FILE_READ, allocator, &s->file);
   if (!status) status = set_source(s, compression);

@@ -12,10 +12,8 @@ leat_status_t leat_histogram_create(leat_arena_t* arena, leat_histogram_t* out_h
   double *limits, *buckets;
   for (double v = SMALLEST; v < LARGEST; v *= GROWTH) ++half;
   size_t count = 2 * half + 1;
-  LEAT_RETURN_IF_ERROR(
-      leat_arena_allocate_array(arena, count, sizeof(double), (void**)&limits));
-  LEAT_RETURN_IF_ERROR(
-      leat_arena_allocate_array(arena, count, sizeof(double), (void**)&buckets));
+  LEAT_RETURN_IF_ERROR(LEAT_NEW(arena, count, &limits));
+  LEAT_RETURN_IF_ERROR(LEAT_NEW(arena, count, &buckets));
   double v = SMALLEST;
   for (size_t i = 1; i < half; ++i, v *= GROWTH) {
     limits[half + i] = v;
@@ -51,10 +49,8 @@ leat_status_t leat_histogram_to_proto(const leat_histogram_t* histogram, leat_ar
                                       leat_pb_histogram_proto_t* out_proto) {
   double *limits, *buckets;
   size_t written = 0;
-  LEAT_RETURN_IF_ERROR(leat_arena_allocate_array(arena, histogram->bucket_count, sizeof(double),
-                                                 (void**)&limits));
-  LEAT_RETURN_IF_ERROR(leat_arena_allocate_array(arena, histogram->bucket_count, sizeof(double),
-                                                 (void**)&buckets));
+  LEAT_RETURN_IF_ERROR(LEAT_NEW(arena, histogram->bucket_count, &limits));
+  LEAT_RETURN_IF_ERROR(LEAT_NEW(arena, histogram->bucket_count, &buckets));
   for (size_t i = 0; i < histogram->bucket_count; ++i) {
     bool is_empty = histogram->buckets[i] <= 0;
     // The next empty bucket stands for this one too.

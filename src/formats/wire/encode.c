@@ -20,9 +20,8 @@ typedef struct encoder_s {
 static leat_status_t add_words(encoder_t* encoder, size_t count, size_t* out_index) {
   size_t needed = encoder->word_count + count;
   if (needed > encoder->word_capacity) {
-    LEAT_RETURN_IF_ERROR(leat_allocator_grow_array(encoder->allocator, needed, sizeof(size_t),
-                                                   (void**)&encoder->words,
-                                                   &encoder->word_capacity));
+    LEAT_RETURN_IF_ERROR(
+        LEAT_GROW(encoder->allocator, needed, &encoder->words, &encoder->word_capacity));
   }
   *out_index = encoder->word_count;
   encoder->word_count = needed;

@@ -44,13 +44,11 @@ leat_status_t leat_partial_shape_from_proto(const leat_pb_tensor_shape_proto_t* 
 leat_status_t leat_partial_shape_to_proto(leat_partial_shape_t shape, leat_arena_t* arena,
                                           leat_pb_tensor_shape_proto_t** out_proto) {
   leat_pb_tensor_shape_proto_t* proto;
-  LEAT_RETURN_IF_ERROR(leat_arena_allocate(arena, sizeof(*proto), (void**)&proto));
+  LEAT_RETURN_IF_ERROR(LEAT_NEW(arena, 1, &proto));
   *out_proto = proto;
   proto->unknown_rank = shape.rank < 0;
   if (shape.rank <= 0) return leat_ok_status();
-  LEAT_RETURN_IF_ERROR(leat_arena_allocate_array(arena, (size_t)shape.rank,
-                                                 sizeof(proto->dim.items[0]),
-                                                 (void**)&proto->dim.items));
+  LEAT_RETURN_IF_ERROR(LEAT_NEW(arena, (size_t)shape.rank, &proto->dim.items));
   proto->dim.count = (size_t)shape.rank;
   for (int i = 0; i < shape.rank; ++i) proto->dim.items[i].size = shape.dims[i];
   return leat_ok_status();

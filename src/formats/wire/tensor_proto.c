@@ -299,8 +299,7 @@ static leat_status_t write_values(const leat_tensor_t* tensor, leat_arena_t* are
 static leat_status_t write_strings(const leat_tensor_t* tensor, leat_arena_t* arena,
                                    leat_pb_tensor_proto_t* proto) {
   size_t count = (size_t)tensor->shape.element_count;
-  LEAT_RETURN_IF_ERROR(leat_arena_allocate_array(arena, count, sizeof(leat_string_view_t),
-                                                 (void**)&proto->string_val.items));
+  LEAT_RETURN_IF_ERROR(LEAT_NEW(arena, count, &proto->string_val.items));
   proto->string_val.count = count;
   for (size_t i = 0; i < count; ++i) {
     proto->string_val.items[i] = leat_tensor_string_at(tensor, (int64_t)i);
@@ -314,8 +313,7 @@ static leat_status_t write_handles(const leat_tensor_t* tensor, leat_arena_t* ar
       leat_tensor_data(tensor, leat_resource_handle_t* const);
   size_t count = (size_t)tensor->shape.element_count;
   leat_pb_resource_handle_proto_list_t* list = &proto->resource_handle_val;
-  LEAT_RETURN_IF_ERROR(
-      leat_arena_allocate_array(arena, count, sizeof(list->items[0]), (void**)&list->items));
+  LEAT_RETURN_IF_ERROR(LEAT_NEW(arena, count, &list->items));
   list->count = count;
   for (size_t i = 0; i < count; ++i) {
     if (!handles[i]) continue;
@@ -369,9 +367,7 @@ static leat_status_t write_variant(const leat_variant_t* variant, leat_arena_t* 
   LEAT_GOTO_IF_ERROR(status, leat_arena_copy_string(
                                  arena, leat_string_view_make(metadata, metadata_size),
                                  &proto->metadata));
-  LEAT_GOTO_IF_ERROR(status, leat_arena_allocate_array(arena, tensor_count,
-                                                       sizeof(proto->tensors.items[0]),
-                                                       (void**)&proto->tensors.items));
+  LEAT_GOTO_IF_ERROR(status, LEAT_NEW(arena, tensor_count, &proto->tensors.items));
   proto->tensors.count = tensor_count;
   for (size_t i = 0; i < tensor_count; ++i) {
     leat_pb_tensor_proto_t* item = &proto->tensors.items[i];
@@ -390,8 +386,7 @@ static leat_status_t write_variants(const leat_tensor_t* tensor, leat_arena_t* a
   const leat_variant_t* variants = leat_tensor_data(tensor, const leat_variant_t);
   size_t count = (size_t)tensor->shape.element_count;
   leat_pb_variant_tensor_data_proto_list_t* list = &proto->variant_val;
-  LEAT_RETURN_IF_ERROR(
-      leat_arena_allocate_array(arena, count, sizeof(list->items[0]), (void**)&list->items));
+  LEAT_RETURN_IF_ERROR(LEAT_NEW(arena, count, &list->items));
   list->count = count;
   for (size_t i = 0; i < count; ++i) {
     LEAT_RETURN_IF_ERROR(write_variant(&variants[i], arena, depth, &list->items[i]));

@@ -156,8 +156,7 @@ static leat_status_t print_list(printer_t* printer, const leat_message_field_t* 
   size_t* order = NULL;
   leat_status_t status = leat_ok_status();
   if (field->label == LEAT_FIELD_MAP && list->count > 1) {
-    LEAT_RETURN_IF_ERROR(leat_allocator_allocate_array(printer->out->allocator, list->count,
-                                                       sizeof(size_t), (void**)&order));
+    LEAT_RETURN_IF_ERROR(LEAT_ALLOCATE(printer->out->allocator, list->count, &order));
     leat_map_order(field->message, list, order);
   }
   for (size_t i = 0; i < list->count; ++i) {

@@ -47,7 +47,7 @@ struct leat_costs_s {
 leat_status_t leat_costs_create(leat_allocator_t* allocator, leat_costs_t* base,
                                 leat_costs_t** out_costs) {
   leat_costs_t* costs;
-  LEAT_RETURN_IF_ERROR(leat_allocator_allocate(allocator, sizeof *costs, (void**)&costs));
+  LEAT_RETURN_IF_ERROR(LEAT_ALLOCATE(allocator, 1, &costs));
   costs->references = 1;
   costs->allocator = allocator;
   costs->base = base;
@@ -159,9 +159,8 @@ static leat_status_t find_or_add(leat_costs_t* costs, leat_string_view_t key,
                                  measure_t** out_measure) {
   *out_measure = find(costs, key);
   if (*out_measure || key.size == 0) return leat_ok_status();
-  LEAT_RETURN_IF_ERROR(leat_allocator_grow_array(costs->allocator, costs->count + 1,
-                                                 sizeof *costs->measures,
-                                                 (void**)&costs->measures, &costs->capacity));
+  LEAT_RETURN_IF_ERROR(
+      LEAT_GROW(costs->allocator, costs->count + 1, &costs->measures, &costs->capacity));
   LEAT_RETURN_IF_ERROR(leat_arena_copy_string(&costs->arena, key, &key));
   LEAT_RETURN_IF_ERROR(leat_string_map_set(&costs->places, key, costs->count));
   *out_measure = &costs->measures[costs->count++];
@@ -175,8 +174,7 @@ static leat_status_t note_shape(leat_costs_t* costs, measure_t* measure,
   const leat_pb_tensor_shape_proto_t* shape = tensor->shape;
   int rank = shape ? (int)shape->dim.count : 0;
   if (rank > measure->capacity) {
-    LEAT_RETURN_IF_ERROR(leat_arena_allocate_array(
-        &costs->arena, (size_t)rank, sizeof *measure->dims, (void**)&measure->dims));
+    LEAT_RETURN_IF_ERROR(LEAT_NEW(&costs->arena, (size_t)rank, &measure->dims));
     measure->capacity = rank;
   }
   measure->rank = rank;

@@ -52,8 +52,8 @@ leat_status_t leat_gradient_of_call(leat_gradient_t* g) {
   leat_output_t* inputs;
   int32_t* types;
   size_t count = (size_t)own + (size_t)outputs;
-  LEAT_RETURN_IF_ERROR(leat_arena_allocate_array(arena, count, sizeof *inputs, (void**)&inputs));
-  LEAT_RETURN_IF_ERROR(leat_arena_allocate_array(arena, count, sizeof *types, (void**)&types));
+  LEAT_RETURN_IF_ERROR(LEAT_NEW(arena, count, &inputs));
+  LEAT_RETURN_IF_ERROR(LEAT_NEW(arena, count, &types));
   for (int i = 0; i < own; ++i) inputs[i] = node->inputs[i];
   for (int i = 0; i < outputs; ++i) inputs[own + i] = leat_gradient_of_output(g, i);
   for (size_t i = 0; i < count; ++i) types[i] = leat_build_type_of(&g->builder, inputs[i]);

@@ -40,8 +40,7 @@ static leat_status_t decode(order_t* o, leat_node_cursor_t* cursor) {
     leat_string_view_t bytes;
     if (!leat_node_cursor_take(cursor, &bytes)) break;
     leat_pb_node_def_t* message = NULL;
-    LEAT_RETURN_IF_ERROR(
-        leat_arena_allocate(&o->arena, sizeof(leat_pb_node_def_t), (void**)&message));
+    LEAT_RETURN_IF_ERROR(LEAT_NEW(&o->arena, 1, &message));
     LEAT_RETURN_IF_ERROR(
         leat_message_decode(&leat_pb_node_def_descriptor, bytes, &o->arena, NULL, message));
     LEAT_RETURN_IF_ERROR(leat_node_def_of_message(message, &o->arena, &o->defs[i]));

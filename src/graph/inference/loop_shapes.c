@@ -99,8 +99,7 @@ static leat_status_t shape_node(shaper_t* s, int32_t index, bool is_first) {
     return leat_ok_status();
   }
   leat_partial_shape_t* shapes;
-  LEAT_RETURN_IF_ERROR(leat_arena_allocate_array(&s->arena, (size_t)node->output_count,
-                                                 sizeof *shapes, (void**)&shapes));
+  LEAT_RETURN_IF_ERROR(LEAT_NEW(&s->arena, (size_t)node->output_count, &shapes));
   LEAT_RETURN_IF_ERROR(infer(s, node, shapes));
   for (int k = 0; k < node->output_count; ++k) {
     LEAT_RETURN_IF_ERROR(
@@ -157,8 +156,7 @@ leat_status_t leat_graph_infer_loop_shapes(leat_graph_t* graph, const int32_t* o
                                            size_t order_count) {
   shaper_t s = {.graph = graph, .order = order, .order_count = order_count};
   leat_arena_initialize(graph->allocator, 0, &s.arena);
-  leat_status_t status = leat_arena_allocate_array(&s.arena, graph->node_count + 1,
-                                                   sizeof *s.before, (void**)&s.before);
+  leat_status_t status = LEAT_NEW(&s.arena, graph->node_count + 1, &s.before);
   if (!status) status = mark(&s);
   if (!status) status = iterate(&s);
   if (!status) status = keep_known(&s);

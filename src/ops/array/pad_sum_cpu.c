@@ -56,8 +56,7 @@ static leat_status_t create(leat_kernel_creation_t* c, void* state) {
     return leat_make_status(LEAT_INVALID_ARGUMENT, "attribute names has %d items, must have %d",
                             (int)names->count, sum->count);
   }
-  LEAT_RETURN_IF_ERROR(
-      leat_arena_allocate_array(&sum->arena, (size_t)sum->count, sizeof *copies, (void**)&copies));
+  LEAT_RETURN_IF_ERROR(LEAT_NEW(&sum->arena, (size_t)sum->count, &copies));
   for (int i = 0; i < sum->count; ++i) {
     LEAT_RETURN_IF_ERROR(leat_arena_copy_string(&sum->arena, names->strings[i], &copies[i]));
   }
@@ -200,8 +199,7 @@ static leat_status_t run(leat_kernel_context_t* c, int row_axis, leat_tensor_t* 
   const pad_sum_t* sum = leat_kernel_state(c);
   job_t job = {.add_n = &sum->add_n, .output = output, .row_axis = row_axis, .row_length = 1};
   job.sum = (leat_add_n_terms_t){.count = sum->count, .at = term_at, .data = &job};
-  LEAT_RETURN_IF_ERROR(leat_allocator_allocate_array(leat_allocator_system(), (size_t)sum->count,
-                                                     sizeof *job.terms, (void**)&job.terms));
+  LEAT_RETURN_IF_ERROR(LEAT_ALLOCATE(leat_allocator_system(), (size_t)sum->count, &job.terms));
   find_terms(c, &job);
   leat_kernel_parallel_for(c, output->shape.element_count, 0.3, add_shard, &job);
   leat_allocator_free(leat_allocator_system(), job.terms);

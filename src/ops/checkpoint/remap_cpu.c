@@ -167,8 +167,7 @@ static leat_status_t sort_moves(leat_kernel_context_t* c, int index, int64_t wan
                                LEAT_SHAPE_TEXT(&ids->shape), (long long)wanted);
   }
   move_t* moves;
-  LEAT_RETURN_IF_ERROR(
-      leat_arena_allocate(arena, (size_t)(wanted + 1) * sizeof *moves, (void**)&moves));
+  LEAT_RETURN_IF_ERROR(LEAT_NEW(arena, (size_t)(wanted + 1), &moves));
   for (int64_t i = 0; i < wanted; ++i) {
     int64_t from = leat_tensor_data(ids, const int64_t)[i];
     if (from >= 0) moves[(*out_count)++] = (move_t){from, i};

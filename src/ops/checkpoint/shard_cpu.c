@@ -68,8 +68,7 @@ static leat_status_t read_prefixes(const leat_kernel_context_t* c, leat_arena_t*
   const leat_tensor_t* input = leat_kernel_input(c, 0);
   size_t total = (size_t)input->shape.element_count;
   *out_count = 0;
-  LEAT_RETURN_IF_ERROR(
-      leat_arena_allocate_array(arena, total, sizeof(char*), (void**)out_prefixes));
+  LEAT_RETURN_IF_ERROR(LEAT_NEW(arena, total, out_prefixes));
   for (size_t i = 0; i < total; ++i) {
     leat_string_view_t prefix;
     const char* index_path;

@@ -19,8 +19,8 @@ leat_status_t leat_slice_spec_parse(leat_string_view_t text, const leat_shape_t*
       leat_tensor_slice_parse_spec(text, arena, &spec.full_shape, &spec.slice));
   leat_tensor_slice_t resolved = {.rank = spec.slice.rank};
   size_t bytes = (size_t)resolved.rank * sizeof(int64_t);
-  leat_status_t status = leat_arena_allocate(arena, bytes, (void**)&resolved.starts);
-  if (!status) status = leat_arena_allocate(arena, bytes, (void**)&resolved.lengths);
+  leat_status_t status = LEAT_NEW(arena, (size_t)resolved.rank, &resolved.starts);
+  if (!status) status = LEAT_NEW(arena, (size_t)resolved.rank, &resolved.lengths);
   if (!status) {
     memcpy(resolved.starts, spec.slice.starts, bytes);
     memcpy(resolved.lengths, spec.slice.lengths, bytes);

@@ -57,8 +57,7 @@ static leat_status_t print_create(leat_kernel_creation_t* c, void* state) {
   LEAT_RETURN_IF_ERROR(choose_stream(print, name, &path));
   print->allocator = c->allocator;
   print->end_size = end.size;
-  LEAT_RETURN_IF_ERROR(
-      leat_allocator_allocate(c->allocator, end.size + path.size + 1, (void**)&print->text));
+  LEAT_RETURN_IF_ERROR(LEAT_ALLOCATE(c->allocator, end.size + path.size + 1, &print->text));
   if (end.size) memcpy(print->text, end.data, end.size);
   if (path.size) memcpy(print->text + end.size, path.data, path.size);
   print->text[end.size + path.size] = '\0';
@@ -127,8 +126,7 @@ static leat_status_t data_create(leat_kernel_creation_t* c, void* state) {
   LEAT_RETURN_IF_ERROR(leat_kernel_attr_string(c, "message", &message));
   print->allocator = c->allocator;
   print->message_size = message.size;
-  LEAT_RETURN_IF_ERROR(
-      leat_allocator_allocate(c->allocator, message.size + 1, (void**)&print->message));
+  LEAT_RETURN_IF_ERROR(LEAT_ALLOCATE(c->allocator, message.size + 1, &print->message));
   if (message.size) memcpy(print->message, message.data, message.size);
   return leat_ok_status();
 }

@@ -206,9 +206,8 @@ static leat_status_t collect(batch_iterator_t* it, leat_pull_t* pull, leat_poll_
   size_t components = (size_t)component_count(it);
   *out_poll = LEAT_POLL_ELEMENT;
   while (it->count < batch->size && *out_poll == LEAT_POLL_ELEMENT) {
-    LEAT_RETURN_IF_ERROR(
-        leat_allocator_grow_array(leat_allocator_system(), ((size_t)it->count + 1) * components,
-                                  sizeof *it->elements, (void**)&it->elements, &it->capacity));
+    LEAT_RETURN_IF_ERROR(LEAT_GROW(leat_allocator_system(), ((size_t)it->count + 1) * components,
+                                   &it->elements, &it->capacity));
     LEAT_RETURN_IF_ERROR(leat_iterator_next(
         it->base.input, pull, it->elements + (size_t)it->count * components, out_poll));
     it->count += *out_poll == LEAT_POLL_ELEMENT;

@@ -41,8 +41,7 @@ static const leat_resource_kind_t kMemoryCache = {.name = "MemoryCache",
 
 static leat_status_t memory_cache_create(memory_cache_t** out_cache) {
   memory_cache_t* cache;
-  LEAT_RETURN_IF_ERROR(
-      leat_allocator_allocate(leat_allocator_system(), sizeof *cache, (void**)&cache));
+  LEAT_RETURN_IF_ERROR(LEAT_ALLOCATE(leat_allocator_system(), 1, &cache));
   cache->resource.kind = &kMemoryCache;
   cache->resource.references = 1;
   leat_mutex_initialize(&cache->mutex);
@@ -105,9 +104,8 @@ static void complete(cache_iterator_t* it) {
 
 // Keeps a share of |element| for the cache.
 static leat_status_t keep(cache_iterator_t* it, const leat_tensor_t* element, size_t components) {
-  LEAT_RETURN_IF_ERROR(leat_allocator_grow_array(leat_allocator_system(),
-                                                 it->tensor_count + components, sizeof *it->tensors,
-                                                 (void**)&it->tensors, &it->capacity));
+  LEAT_RETURN_IF_ERROR(LEAT_GROW(leat_allocator_system(), it->tensor_count + components,
+                                 &it->tensors, &it->capacity));
   leat_element_share(element, it->tensors + it->tensor_count, (int)components);
   it->tensor_count += components;
   return leat_ok_status();

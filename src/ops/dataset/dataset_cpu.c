@@ -338,9 +338,8 @@ leat_status_t leat_iterator_open_input(leat_iterator_t* iterator, leat_dataset_t
 
 leat_status_t leat_iterator_create_all(leat_iterator_t* iterator, leat_iterator_t*** out_inputs) {
   const leat_dataset_t* dataset = iterator->dataset;
-  LEAT_RETURN_IF_ERROR(leat_allocator_allocate_array(leat_allocator_system(),
-                                                     (size_t)dataset->input_count,
-                                                     sizeof **out_inputs, (void**)out_inputs));
+  LEAT_RETURN_IF_ERROR(
+      LEAT_ALLOCATE(leat_allocator_system(), (size_t)dataset->input_count, out_inputs));
   for (int i = 0; i < dataset->input_count; ++i) {
     LEAT_RETURN_IF_ERROR(
         leat_iterator_create(dataset->inputs[i], iterator->depth, &(*out_inputs)[i]));

@@ -10,14 +10,14 @@
 // addresses too.
 leat_status_t leat_element_spec_create(int count, leat_element_spec_t** out_spec) {
   leat_element_spec_t* s;
-  LEAT_RETURN_IF_ERROR(leat_allocator_allocate(leat_allocator_system(), sizeof *s, (void**)&s));
+  LEAT_RETURN_IF_ERROR(LEAT_ALLOCATE(leat_allocator_system(), 1, &s));
   s->references = 1;
   s->count = count;
   leat_arena_initialize(leat_allocator_system(), 256, &s->arena);
   size_t room = (size_t)count + 1;
-  leat_status_t status = leat_arena_allocate(&s->arena, room, (void**)&s->types);
+  leat_status_t status = LEAT_NEW(&s->arena, room, &s->types);
   if (!status) {
-    status = leat_arena_allocate_array(&s->arena, room, sizeof *s->shapes, (void**)&s->shapes);
+    status = LEAT_NEW(&s->arena, room, &s->shapes);
   }
   if (status) {
     leat_element_spec_release(s);

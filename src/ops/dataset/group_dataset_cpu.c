@@ -118,9 +118,8 @@ static leat_status_t find_group(groups_iterator_t* it, int64_t key) {
   }
   it->at = low;
   if (low < it->group_count && it->groups[low].key == key) return leat_ok_status();
-  LEAT_RETURN_IF_ERROR(leat_allocator_grow_array(leat_allocator_system(), it->group_count + 1,
-                                                 sizeof *it->groups, (void**)&it->groups,
-                                                 &it->group_capacity));
+  LEAT_RETURN_IF_ERROR(
+      LEAT_GROW(leat_allocator_system(), it->group_count + 1, &it->groups, &it->group_capacity));
   memmove(it->groups + low + 1, it->groups + low, (it->group_count - low) * sizeof *it->groups);
   it->groups[low] = (group_t){.key = key};
   ++it->group_count;
@@ -153,9 +152,9 @@ static leat_status_t reduce(groups_iterator_t* it, size_t index, leat_pull_t* pu
 static leat_status_t add_element(groups_iterator_t* it, leat_pull_t* pull, leat_poll_t* out_poll) {
   group_t* group = &it->groups[it->at];
   int components = component_count(it);
-  LEAT_RETURN_IF_ERROR(leat_allocator_grow_array(
-      leat_allocator_system(), ((size_t)group->count + 1) * (size_t)components,
-      sizeof *group->tensors, (void**)&group->tensors, &group->capacity));
+  LEAT_RETURN_IF_ERROR(LEAT_GROW(leat_allocator_system(),
+                                 ((size_t)group->count + 1) * (size_t)components, &group->tensors,
+                                 &group->capacity));
   leat_element_move(it->calls[KEY].arguments, group->tensors + group->count++ * components,
                     components);
   *out_poll = LEAT_POLL_END;

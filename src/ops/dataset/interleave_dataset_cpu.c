@@ -33,9 +33,8 @@ typedef struct interleave_iterator_s {
 static leat_status_t interleave_start(leat_iterator_t* self) {
   interleave_iterator_t* it = (interleave_iterator_t*)self;
   const interleave_t* interleave = (const interleave_t*)self->dataset;
-  LEAT_RETURN_IF_ERROR(leat_allocator_allocate_array(leat_allocator_system(),
-                                                     (size_t)interleave->cycle_length,
-                                                     sizeof *it->cycle, (void**)&it->cycle));
+  LEAT_RETURN_IF_ERROR(
+      LEAT_ALLOCATE(leat_allocator_system(), (size_t)interleave->cycle_length, &it->cycle));
   return leat_iterator_prepare_calls(self, self->input->dataset->spec->count, 1, &it->application);
 }
 

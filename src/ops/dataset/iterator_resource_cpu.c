@@ -15,8 +15,7 @@ const leat_resource_kind_t leat_iterator_kind = {.name = "Iterator", .destroy = 
 
 leat_status_t leat_iterator_resource_create(void* data, leat_resource_t** out_resource) {
   leat_iterator_resource_t* resource;
-  LEAT_RETURN_IF_ERROR(
-      leat_allocator_allocate(leat_allocator_system(), sizeof *resource, (void**)&resource));
+  LEAT_RETURN_IF_ERROR(LEAT_ALLOCATE(leat_allocator_system(), 1, &resource));
   resource->resource.kind = &leat_iterator_kind;
   resource->resource.references = 1;
   resource->spec = leat_element_spec_retain(data);

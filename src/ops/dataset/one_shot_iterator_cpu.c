@@ -100,8 +100,7 @@ static void make_finish(leat_pull_t* pull, leat_status_t status) {
 static leat_status_t begin_making(leat_kernel_context_t* c, leat_kernel_done_fn_t done,
                                   leat_iterator_resource_t* resource, making_t** out_making) {
   making_t* making;
-  LEAT_RETURN_IF_ERROR(
-      leat_allocator_allocate(leat_allocator_system(), sizeof *making, (void**)&making));
+  LEAT_RETURN_IF_ERROR(LEAT_ALLOCATE(leat_allocator_system(), 1, &making));
   leat_status_t status = leat_application_initialize(0, 0, 1, &making->application);
   if (status) {
     leat_allocator_free(leat_allocator_system(), making);

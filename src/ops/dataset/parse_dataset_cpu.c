@@ -33,11 +33,9 @@ typedef struct parse_iterator_s {
 static leat_status_t parse_start(leat_iterator_t* self) {
   parse_iterator_t* it = (parse_iterator_t*)self;
   leat_allocator_t* allocator = leat_allocator_system();
-  LEAT_RETURN_IF_ERROR(leat_allocator_allocate_array(allocator,
-                                                     (size_t)self->input->dataset->spec->count,
-                                                     sizeof *it->messages, (void**)&it->messages));
-  return leat_allocator_allocate_array(allocator, (size_t)self->dataset->spec->count,
-                                       sizeof *it->features, (void**)&it->features);
+  LEAT_RETURN_IF_ERROR(
+      LEAT_ALLOCATE(allocator, (size_t)self->input->dataset->spec->count, &it->messages));
+  return LEAT_ALLOCATE(allocator, (size_t)self->dataset->spec->count, &it->features);
 }
 
 static void parse_stop(leat_iterator_t* self) {
@@ -223,9 +221,7 @@ static leat_status_t set_features(leat_kernel_context_t* c, parse_dataset_t* dat
   LEAT_RETURN_IF_ERROR(leat_dataset_keep_inputs(c, parser->layout.defaults_input, 0,
                                                 dataset->base.tensor_count, &dataset->base));
   LEAT_RETURN_IF_ERROR(leat_example_layout_read(c, &parser->layout, &dataset->arena, &wanted));
-  LEAT_RETURN_IF_ERROR(leat_arena_allocate_array(&dataset->arena, (size_t)wanted.feature_count,
-                                                 sizeof *dataset->places,
-                                                 (void**)&dataset->places));
+  LEAT_RETURN_IF_ERROR(LEAT_NEW(&dataset->arena, (size_t)wanted.feature_count, &dataset->places));
   dataset->features = wanted.features;
   for (int i = 0; i < wanted.feature_count; ++i) {
     leat_feature_spec_t* feature = &dataset->features[i];

@@ -57,9 +57,9 @@ leat_status_t leat_application_initialize(int element_count, int captured_count,
                                           leat_application_t* out_application) {
   *out_application = (leat_application_t){.element_count = element_count};
   int arguments = element_count + captured_count;
-  LEAT_RETURN_IF_ERROR(leat_allocator_allocate_array(
-      leat_allocator_system(), (size_t)arguments + (size_t)return_count + 1, sizeof(leat_tensor_t),
-      (void**)&out_application->arguments));
+  LEAT_RETURN_IF_ERROR(LEAT_ALLOCATE(leat_allocator_system(),
+                                     (size_t)arguments + (size_t)return_count + 1,
+                                     &out_application->arguments));
   out_application->returns = out_application->arguments + arguments;
   out_application->call = (leat_function_call_t){.arguments = out_application->arguments,
                                                  .argument_count = arguments,

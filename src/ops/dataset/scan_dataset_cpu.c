@@ -32,8 +32,7 @@ static leat_status_t scan_start(leat_iterator_t* self) {
   for (int i = 0; i < captured; ++i) {
     it->application.arguments[element + i] = dataset->tensors[state + i];
   }
-  return leat_allocator_allocate_array(leat_allocator_system(), (size_t)returns,
-                                       sizeof *it->returns, (void**)&it->returns);
+  return LEAT_ALLOCATE(leat_allocator_system(), (size_t)returns, &it->returns);
 }
 
 static void scan_stop(leat_iterator_t* self) {

@@ -44,8 +44,7 @@ const leat_resource_kind_t leat_seed_generator_kind = {.name = "SeedGenerator", 
 leat_status_t leat_seed_generator_create(int64_t seed, int64_t seed2, bool reshuffle,
                                          leat_seed_generator_t** out_generator) {
   leat_seed_generator_t* generator;
-  LEAT_RETURN_IF_ERROR(
-      leat_allocator_allocate(leat_allocator_system(), sizeof *generator, (void**)&generator));
+  LEAT_RETURN_IF_ERROR(LEAT_ALLOCATE(leat_allocator_system(), 1, &generator));
   if (seed == 0 && seed2 == 0) {
     seed = (int64_t)leat_random_seed();
     seed2 = (int64_t)leat_random_seed();

@@ -242,9 +242,8 @@ typedef struct zip_iterator_s {
 
 static leat_status_t zip_start(leat_iterator_t* self) {
   zip_iterator_t* it = (zip_iterator_t*)self;
-  LEAT_RETURN_IF_ERROR(leat_allocator_allocate_array(leat_allocator_system(),
-                                                     (size_t)self->dataset->spec->count + 1,
-                                                     sizeof *it->element, (void**)&it->element));
+  LEAT_RETURN_IF_ERROR(
+      LEAT_ALLOCATE(leat_allocator_system(), (size_t)self->dataset->spec->count + 1, &it->element));
   return leat_iterator_create_all(self, &it->inputs);
 }
 

@@ -74,9 +74,9 @@ static leat_tensor_t* element_at(shuffle_iterator_t* it, int64_t place) {
 // Allocates the ring up to |place|. Memory grows as places are used, so that a buffer size much
 // larger than the input costs nothing.
 static leat_status_t reach(shuffle_iterator_t* it, int64_t place) {
-  return leat_allocator_grow_array(leat_allocator_system(),
-                                   ((size_t)place + 1) * (size_t)it->base.dataset->spec->count,
-                                   sizeof *it->buffer, (void**)&it->buffer, &it->capacity);
+  return LEAT_GROW(leat_allocator_system(),
+                   ((size_t)place + 1) * (size_t)it->base.dataset->spec->count, &it->buffer,
+                   &it->capacity);
 }
 
 static void shuffle_stop(leat_iterator_t* self) {

@@ -111,12 +111,10 @@ static void windows_stop(leat_iterator_t* self) {
 static leat_status_t read_element(windows_iterator_t* it, leat_pull_t* pull,
                                   leat_poll_t* out_poll) {
   size_t wanted = (size_t)it->count + 1;
+  LEAT_RETURN_IF_ERROR(LEAT_GROW(leat_allocator_system(), wanted * (size_t)input_spec(it)->count,
+                                 &it->elements, &it->tensor_room));
   LEAT_RETURN_IF_ERROR(
-      leat_allocator_grow_array(leat_allocator_system(), wanted * (size_t)input_spec(it)->count,
-                                sizeof *it->elements, (void**)&it->elements, &it->tensor_room));
-  LEAT_RETURN_IF_ERROR(leat_allocator_grow_array(leat_allocator_system(), wanted,
-                                                 sizeof *it->failures, (void**)&it->failures,
-                                                 &it->failure_room));
+      LEAT_GROW(leat_allocator_system(), wanted, &it->failures, &it->failure_room));
   leat_status_t status =
       leat_iterator_next(it->base.input, pull, element_at(it, it->count), out_poll);
   if (leat_pull_was_stopped(status)) return status;
@@ -269,9 +267,8 @@ typedef struct rows_iterator_s {
 
 static leat_status_t rows_start(leat_iterator_t* self) {
   rows_iterator_t* it = (rows_iterator_t*)self;
-  return leat_allocator_allocate_array(leat_allocator_system(),
-                                       (size_t)self->dataset->spec->count + 1, sizeof *it->element,
-                                       (void**)&it->element);
+  return LEAT_ALLOCATE(leat_allocator_system(), (size_t)self->dataset->spec->count + 1,
+                       &it->element);
 }
 
 static void rows_stop(leat_iterator_t* self) {

@@ -26,15 +26,12 @@ typedef struct branches_s {
   leat_call_t* calls;
 } branches_t;
 
-static leat_status_t allocate(branches_t* b, size_t count, size_t item_bytes, void* out) {
-  return leat_arena_allocate_array(leat_graph_arena(b->l->builder.graph), count + 1, item_bytes,
-                                   (void**)out);
-}
+static leat_arena_t* arena_of(const branches_t* b) { return leat_graph_arena(b->l->builder.graph); }
 
 static leat_status_t prepare(branches_t* b) {
   size_t sides = (size_t)b->count * (size_t)(b->arguments.count + 1);
-  LEAT_RETURN_IF_ERROR(allocate(b, sides, sizeof(leat_output_t), &b->sides));
-  return allocate(b, (size_t)b->count, sizeof(leat_call_t), &b->calls);
+  LEAT_RETURN_IF_ERROR(LEAT_NEW(arena_of(b), sides + 1, &b->sides));
+  return LEAT_NEW(arena_of(b), (size_t)b->count + 1, &b->calls);
 }
 
 // The arguments and, behind them, the pivot of |branch|.
@@ -105,7 +102,7 @@ static leat_status_t join(branches_t* b, leat_output_t* parts) {
 static leat_status_t merge(branches_t* b) {
   LEAT_RETURN_IF_ERROR(check_returns(b));
   leat_output_t* parts;
-  LEAT_RETURN_IF_ERROR(allocate(b, (size_t)b->count, sizeof *parts, &parts));
+  LEAT_RETURN_IF_ERROR(LEAT_NEW(arena_of(b), (size_t)b->count + 1, &parts));
   leat_builder_t* builder = &b->l->builder;
   for (int i = 0; i < b->l->node->output_count; ++i) {
     for (int k = 0; k < b->count; ++k) parts[k] = b->calls[k].returns[i];
@@ -154,7 +151,7 @@ static leat_status_t lower_case(leat_lowering_t* l) {
                   .arguments = {l->inputs + 1, l->node->input_count - 1}};
   const leat_function_name_t** functions;
   LEAT_RETURN_IF_ERROR(prepare(&b));
-  LEAT_RETURN_IF_ERROR(allocate(&b, list->count, sizeof *functions, &functions));
+  LEAT_RETURN_IF_ERROR(LEAT_NEW(arena_of(&b), list->count + 1, &functions));
   leat_builder_t* builder = &l->builder;
   leat_builder_t gated = *builder;  // the test's constants have no inputs: they wait for the gate
   gated.control_inputs = &l->gate;

@@ -49,9 +49,7 @@ leat_status_t leat_condition_value(const leat_kernel_context_t* c, const leat_te
 
 static leat_status_t create(leat_kernel_creation_t* c, branches_t* state, int count) {
   state->allocator = c->allocator;
-  LEAT_RETURN_IF_ERROR(leat_allocator_allocate_array(c->allocator, (size_t)count,
-                                                     sizeof(leat_callee_t),
-                                                     (void**)&state->items));
+  LEAT_RETURN_IF_ERROR(LEAT_ALLOCATE(c->allocator, (size_t)count, &state->items));
   state->count = count;
   return leat_ok_status();
 }

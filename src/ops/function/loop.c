@@ -30,12 +30,9 @@ static leat_status_t prepare(loop_t* loop) {
   leat_arena_t* arena = leat_graph_arena(loop->l->builder.graph);
   loop->count = loop->l->node->input_count;
   size_t count = (size_t)loop->count + 1;
-  LEAT_RETURN_IF_ERROR(leat_arena_allocate_array(arena, count, sizeof(leat_output_t),
-                                                 (void**)&loop->inputs));
-  LEAT_RETURN_IF_ERROR(leat_arena_allocate_array(arena, count, sizeof(leat_output_t),
-                                                 (void**)&loop->merges));
-  LEAT_RETURN_IF_ERROR(leat_arena_allocate_array(arena, count, sizeof(leat_output_t),
-                                                 (void**)&loop->bodies));
+  LEAT_RETURN_IF_ERROR(LEAT_NEW(arena, count, &loop->inputs));
+  LEAT_RETURN_IF_ERROR(LEAT_NEW(arena, count, &loop->merges));
+  LEAT_RETURN_IF_ERROR(LEAT_NEW(arena, count, &loop->bodies));
   for (int i = 0; i < loop->count; ++i) loop->inputs[i] = loop->l->inputs[i];
   if (loop->count == 0) {
     leat_builder_t* b = &loop->l->builder;

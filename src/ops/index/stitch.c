@@ -99,8 +99,7 @@ static leat_status_t stitch_value(leat_inference_t* c) {
 // ---- Gradients ----------------------------------------------------------------------------------
 
 static leat_status_t allocate_outputs(leat_builder_t* b, int count, leat_output_t** out_outputs) {
-  return leat_arena_allocate_array(leat_graph_arena(b->graph), (size_t)count,
-                                   sizeof(leat_output_t), (void**)out_outputs);
+  return LEAT_NEW(leat_graph_arena(b->graph), (size_t)count, out_outputs);
 }
 
 // The positions of the slices are dealt out by the same partitions, so that the gradients of the

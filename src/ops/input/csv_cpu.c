@@ -53,14 +53,13 @@ static leat_status_t layout_create(leat_kernel_creation_t* c, void* state) {
     return leat_make_status(LEAT_INVALID_ARGUMENT, "field_delim should be only 1 char");
   }
   layout->delimiter = delimiter.data[0];
-  LEAT_RETURN_IF_ERROR(
-      leat_allocator_allocate(c->allocator, missing.size + 1, (void**)&layout->missing));
+  LEAT_RETURN_IF_ERROR(LEAT_ALLOCATE(c->allocator, missing.size + 1, &layout->missing));
   if (missing.size) memcpy(layout->missing, missing.data, missing.size);
   layout->missing_size = missing.size;
   if (layout->column_count == 0) return leat_ok_status();
-  size_t bytes = (size_t)layout->column_count * sizeof *columns;
-  LEAT_RETURN_IF_ERROR(leat_allocator_allocate(c->allocator, bytes, (void**)&layout->columns));
-  memcpy(layout->columns, columns, bytes);
+  size_t count = (size_t)layout->column_count;
+  LEAT_RETURN_IF_ERROR(LEAT_ALLOCATE(c->allocator, count, &layout->columns));
+  memcpy(layout->columns, columns, count * sizeof *columns);
   return leat_ok_status();
 }
 

@@ -19,23 +19,16 @@
 
 // ---- Layouts ------------------------------------------------------------------------------------
 
-// Finds the list attribute |name| and allocates room in the layout for a copy of its items.
-// Attributes are borrowed from the graph and may not be used after the kernel was made.
-static leat_status_t begin_copy(const leat_kernel_creation_t* c, leat_example_layout_t* layout,
-                                const char* name, size_t item_bytes,
-                                const leat_attr_value_t** out_value, void** out_items,
-                                int* out_count) {
-  LEAT_RETURN_IF_ERROR(leat_kernel_attr(c, name, out_value));
-  *out_count = (int)(*out_value)->count;
-  return leat_arena_allocate_array(&layout->arena, (*out_value)->count + 1, item_bytes, out_items);
-}
+// The functions below copy a list attribute into the layout: attributes are borrowed from the graph
+// and may not be used after the kernel was made.
 
 static leat_status_t copy_types(const leat_kernel_creation_t* c, leat_example_layout_t* layout,
                                 const char* name, const int32_t** out_types, int* out_count) {
   const leat_attr_value_t* value;
   int32_t* types;
-  LEAT_RETURN_IF_ERROR(
-      begin_copy(c, layout, name, sizeof *types, &value, (void**)&types, out_count));
+  LEAT_RETURN_IF_ERROR(leat_kernel_attr(c, name, &value));
+  LEAT_RETURN_IF_ERROR(LEAT_NEW(&layout->arena, value->count + 1, &types));
+  *out_count = (int)value->count;
   for (uint32_t i = 0; i < value->count; ++i) types[i] = value->types[i];
   *out_types = types;
   return leat_ok_status();
@@ -46,8 +39,9 @@ static leat_status_t copy_strings(const leat_kernel_creation_t* c, leat_example_
                                   int* out_count) {
   const leat_attr_value_t* value;
   leat_string_view_t* strings;
-  LEAT_RETURN_IF_ERROR(
-      begin_copy(c, layout, name, sizeof *strings, &value, (void**)&strings, out_count));
+  LEAT_RETURN_IF_ERROR(leat_kernel_attr(c, name, &value));
+  LEAT_RETURN_IF_ERROR(LEAT_NEW(&layout->arena, value->count + 1, &strings));
+  *out_count = (int)value->count;
   for (uint32_t i = 0; i < value->count; ++i) {
     LEAT_RETURN_IF_ERROR(leat_arena_copy_string(&layout->arena, value->strings[i], &strings[i]));
   }
@@ -71,8 +65,9 @@ static leat_status_t copy_shapes(const leat_kernel_creation_t* c, leat_example_l
                                  int* out_count) {
   const leat_attr_value_t* value;
   leat_partial_shape_t* shapes;
-  LEAT_RETURN_IF_ERROR(
-      begin_copy(c, layout, name, sizeof *shapes, &value, (void**)&shapes, out_count));
+  LEAT_RETURN_IF_ERROR(leat_kernel_attr(c, name, &value));
+  LEAT_RETURN_IF_ERROR(LEAT_NEW(&layout->arena, value->count + 1, &shapes));
+  *out_count = (int)value->count;
   for (uint32_t i = 0; i < value->count; ++i) {
     leat_partial_shape_t shape = value->shapes[i];
     LEAT_RETURN_IF_ERROR(check_size(shape));
@@ -337,9 +332,7 @@ leat_status_t leat_example_layout_read(const leat_kernel_context_t* c,
                                        leat_example_parse_t* parse) {
   int total = 0;
   for (int i = 0; i < layout->group_count; ++i) total += layout->groups[i].count;
-  LEAT_RETURN_IF_ERROR(leat_arena_allocate_array(arena, (size_t)total + 1,
-                                                 sizeof *parse->features,
-                                                 (void**)&parse->features));
+  LEAT_RETURN_IF_ERROR(LEAT_NEW(arena, (size_t)total + 1, &parse->features));
   int next = 0;
   for (int g = 0; g < layout->group_count; ++g) {
     const leat_example_group_t* group = &layout->groups[g];

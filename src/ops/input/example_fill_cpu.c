@@ -291,8 +291,7 @@ leat_status_t leat_example_parse(leat_example_parse_t* parse) {
   if (!leat_checked_multiply(s.example_count, s.width, &count)) {
     return leat_make_status(LEAT_RESOURCE_EXHAUSTED, "Too many features in one call");
   }
-  LEAT_RETURN_IF_ERROR(leat_allocator_allocate_array(leat_allocator_system(), (size_t)count + 1,
-                                                     sizeof *s.slots, (void**)&s.slots));
+  LEAT_RETURN_IF_ERROR(LEAT_ALLOCATE(leat_allocator_system(), (size_t)count + 1, &s.slots));
   leat_mutex_initialize(&s.mutex);
   leat_status_t status = run(&s);
   leat_mutex_deinitialize(&s.mutex);

@@ -78,9 +78,8 @@ typedef struct names_s {
 
 static leat_status_t add_name(void* data, const char* name) {
   names_t* names = data;
-  LEAT_RETURN_IF_ERROR(leat_allocator_grow_array(leat_allocator_system(), names->count + 1,
-                                                 sizeof *names->items, (void**)&names->items,
-                                                 &names->room));
+  LEAT_RETURN_IF_ERROR(
+      LEAT_GROW(leat_allocator_system(), names->count + 1, &names->items, &names->room));
   LEAT_RETURN_IF_ERROR(leat_arena_copy_string(names->arena, leat_string_view_from(name),
                                               &names->items[names->count]));
   ++names->count;

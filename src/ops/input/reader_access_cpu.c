@@ -93,11 +93,9 @@ typedef struct read_s {
 // Appends a record with the key |r->key| and the value |value|.
 static leat_status_t add_record(read_t* r, leat_string_view_t value) {
   LEAT_RETURN_IF_ERROR(leat_status_clone(r->key.status));
-  LEAT_RETURN_IF_ERROR(leat_allocator_grow_array(leat_allocator_system(), r->count + 1,
-                                                 sizeof *r->keys, (void**)&r->keys, &r->key_room));
-  LEAT_RETURN_IF_ERROR(leat_allocator_grow_array(leat_allocator_system(), r->count + 1,
-                                                 sizeof *r->values, (void**)&r->values,
-                                                 &r->value_room));
+  LEAT_RETURN_IF_ERROR(LEAT_GROW(leat_allocator_system(), r->count + 1, &r->keys, &r->key_room));
+  LEAT_RETURN_IF_ERROR(
+      LEAT_GROW(leat_allocator_system(), r->count + 1, &r->values, &r->value_room));
   TF_TString_Init(&r->keys[r->count]);
   TF_TString_Init(&r->values[r->count]);
   size_t place = r->count++;
@@ -220,8 +218,7 @@ static leat_status_t prepare(turn_t* turn, read_t* r) {
 
 static void run_read(turn_t* turn) {
   read_t* r;
-  leat_status_t status =
-      leat_allocator_allocate(leat_allocator_system(), sizeof *r, (void**)&r);
+  leat_status_t status = LEAT_ALLOCATE(leat_allocator_system(), 1, &r);
   if (!status) {
     status = prepare(turn, r);
     if (!status) {

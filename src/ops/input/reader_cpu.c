@@ -278,7 +278,7 @@ typedef struct making_s {
 static leat_status_t make_reader(void* data, leat_resource_t** out_resource) {
   const making_t* making = data;
   file_reader_t* r;
-  LEAT_RETURN_IF_ERROR(leat_allocator_allocate(leat_allocator_system(), sizeof *r, (void**)&r));
+  LEAT_RETURN_IF_ERROR(LEAT_ALLOCATE(leat_allocator_system(), 1, &r));
   leat_reader_initialize(making->vtable, &r->base);
   r->options = *making->maker;
   r->options.handle = (leat_handle_t){0};

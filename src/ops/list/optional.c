@@ -10,10 +10,8 @@ static leat_status_t from_value_gradient(leat_gradient_t* g) {
   int count = node->input_count;
   int32_t* types;
   leat_partial_shape_t* shapes;
-  LEAT_RETURN_IF_ERROR(leat_arena_allocate_array(leat_graph_arena(graph), (size_t)count + 1,
-                                                 sizeof *types, (void**)&types));
-  LEAT_RETURN_IF_ERROR(leat_arena_allocate_array(leat_graph_arena(graph), (size_t)count + 1,
-                                                 sizeof *shapes, (void**)&shapes));
+  LEAT_RETURN_IF_ERROR(LEAT_NEW(leat_graph_arena(graph), (size_t)count + 1, &types));
+  LEAT_RETURN_IF_ERROR(LEAT_NEW(leat_graph_arena(graph), (size_t)count + 1, &shapes));
   for (int i = 0; i < count; ++i) {
     types[i] = leat_build_type_of(&g->builder, leat_gradient_input(g, i));
     shapes[i] = leat_graph_output_shape(graph, leat_gradient_input(g, i));
@@ -33,9 +31,7 @@ static leat_status_t from_value_gradient(leat_gradient_t* g) {
 static leat_status_t get_value_gradient(leat_gradient_t* g) {
   int count = leat_gradient_node(g)->output_count;
   leat_output_t* gradients;
-  LEAT_RETURN_IF_ERROR(leat_arena_allocate_array(leat_graph_arena(g->builder.graph),
-                                                 (size_t)count + 1, sizeof *gradients,
-                                                 (void**)&gradients));
+  LEAT_RETURN_IF_ERROR(LEAT_NEW(leat_graph_arena(g->builder.graph), (size_t)count + 1, &gradients));
   for (int i = 0; i < count; ++i) gradients[i] = leat_gradient_of_output(g, i);
   leat_gradient_set_input(g, 0,
                           leat_build(&g->builder, "OptionalFromValue",

@@ -69,8 +69,7 @@ static leat_status_t get_value_create(leat_kernel_creation_t* c, void* state) {
                             "output_types: %d\noutput_shapes: %u",
                             c->kernel->output_count, shapes->count);
   }
-  LEAT_RETURN_IF_ERROR(leat_arena_allocate_array(&kept->arena, shapes->count + 1,
-                                                 sizeof *kept->shapes, (void**)&kept->shapes));
+  LEAT_RETURN_IF_ERROR(LEAT_NEW(&kept->arena, shapes->count + 1, &kept->shapes));
   for (uint32_t i = 0; i < shapes->count; ++i) {
     LEAT_RETURN_IF_ERROR(leat_partial_shape_create(shapes->shapes[i].rank,
                                                    shapes->shapes[i].dims, &kept->arena,

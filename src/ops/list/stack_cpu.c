@@ -62,8 +62,7 @@ static leat_status_t stack__cpu(leat_kernel_context_t* c) {
   int64_t limit;
   stack_t* stack;
   LEAT_RETURN_IF_ERROR(read_limit(c, &limit));
-  LEAT_RETURN_IF_ERROR(
-      leat_allocator_allocate(leat_allocator_system(), sizeof *stack, (void**)&stack));
+  LEAT_RETURN_IF_ERROR(LEAT_ALLOCATE(leat_allocator_system(), 1, &stack));
   stack->resource.kind = &kStackKind;
   stack->resource.references = 1;
   stack->dtype = type->dtype;
@@ -88,9 +87,8 @@ static leat_status_t push(leat_kernel_context_t* c, stack_t* stack, leat_tensor_
     return leat_kernel_invalid(c, "Stack overflowed its max_size (%lld)",
                                (long long)stack->limit);
   }
-  LEAT_RETURN_IF_ERROR(leat_allocator_grow_array(leat_allocator_system(), stack->count + 1,
-                                                 sizeof(leat_tensor_t), (void**)&stack->items,
-                                                 &stack->room));
+  LEAT_RETURN_IF_ERROR(
+      LEAT_GROW(leat_allocator_system(), stack->count + 1, &stack->items, &stack->room));
   stack->items[stack->count++] = leat_tensor_move(value);
   return leat_ok_status();
 }

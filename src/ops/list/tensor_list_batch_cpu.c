@@ -411,8 +411,7 @@ static leat_status_t scatter_rows(leat_kernel_context_t* c, int input,
                                   const leat_tensor_t* indices, leat_tensor_list_t* list) {
   int64_t count = indices->shape.element_count;
   leat_tensor_t* rows;
-  LEAT_RETURN_IF_ERROR(leat_allocator_allocate_array(leat_allocator_system(), (size_t)count + 1,
-                                                     sizeof *rows, (void**)&rows));
+  LEAT_RETURN_IF_ERROR(LEAT_ALLOCATE(leat_allocator_system(), (size_t)count + 1, &rows));
   leat_status_t status = leat_list_split_input(c, input, NULL, count, rows);
   for (int64_t i = 0; i < count && !status; ++i) {
     leat_tensor_t* item = &list->items[leat_tensor_data(indices, const int32_t)[i]];

@@ -303,8 +303,7 @@ static leat_status_t push_back_batch__cpu(leat_kernel_context_t* c) {
   leat_shape_release(&row);
   if (status) return status;
   leat_tensor_t* rows;
-  LEAT_RETURN_IF_ERROR(leat_allocator_allocate_array(leat_allocator_system(), (size_t)count + 1,
-                                                     sizeof *rows, (void**)&rows));
+  LEAT_RETURN_IF_ERROR(LEAT_ALLOCATE(leat_allocator_system(), (size_t)count + 1, &rows));
   status = leat_list_split_input(c, 1, NULL, count, rows);
   if (!status) {
     status = push_rows(c, rows, count);

@@ -46,9 +46,8 @@ void leat_tensor_list_release(leat_tensor_list_t* list) {
 
 leat_status_t leat_tensor_list_resize(leat_tensor_list_t* list, int64_t count) {
   while ((int64_t)list->count > count) leat_tensor_release(&list->items[--list->count]);
-  LEAT_RETURN_IF_ERROR(leat_allocator_grow_array(leat_allocator_system(), (size_t)count,
-                                                 sizeof(leat_tensor_t), (void**)&list->items,
-                                                 &list->room));
+  LEAT_RETURN_IF_ERROR(
+      LEAT_GROW(leat_allocator_system(), (size_t)count, &list->items, &list->room));
   // A pop moves its tensor out, so the places behind the count may hold stale bytes.
   for (size_t i = list->count; i < (size_t)count; ++i) list->items[i] = (leat_tensor_t){0};
   list->count = (size_t)count;

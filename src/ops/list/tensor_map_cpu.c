@@ -28,8 +28,7 @@ static const leat_variant_vtable_t kMapVtable;
 // ---- Life ---------------------------------------------------------------------------------------
 
 static leat_status_t create_map(tensor_map_t** out_map) {
-  LEAT_RETURN_IF_ERROR(
-      leat_allocator_allocate(leat_allocator_system(), sizeof **out_map, (void**)out_map));
+  LEAT_RETURN_IF_ERROR(LEAT_ALLOCATE(leat_allocator_system(), 1, out_map));
   (*out_map)->references = 1;
   leat_key_rows_initialize(LEAT_DTYPE_STRING, LEAT_DTYPE_BOOL, 1, &(*out_map)->rows);
   return leat_ok_status();
@@ -100,11 +99,9 @@ static leat_status_t put(tensor_map_t* map, const leat_tensor_t* key, leat_tenso
   int64_t row;
   bool added = false;
   leat_allocator_t* allocator = leat_allocator_system();
-  leat_status_t status = leat_allocator_grow_array(
-      allocator, map->rows.count + 1, sizeof(leat_tensor_t), (void**)&map->keys, &map->key_room);
+  leat_status_t status = LEAT_GROW(allocator, map->rows.count + 1, &map->keys, &map->key_room);
   if (!status) {
-    status = leat_allocator_grow_array(allocator, map->rows.count + 1, sizeof(leat_tensor_t),
-                                       (void**)&map->values, &map->value_room);
+    status = LEAT_GROW(allocator, map->rows.count + 1, &map->values, &map->value_room);
   }
   if (!status) status = find_row(map, key, true, &row, &added);
   if (status) {

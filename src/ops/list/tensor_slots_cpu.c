@@ -75,8 +75,7 @@ int leat_slots_dtype(const leat_slots_t* slots) { return slots->dtype; }
 
 // Grows the array to |count| slots; the new ones are empty.
 static leat_status_t resize(leat_slots_t* slots, size_t count) {
-  LEAT_RETURN_IF_ERROR(leat_allocator_grow_array(leat_allocator_system(), count, sizeof(entry_t),
-                                                 (void**)&slots->entries, &slots->room));
+  LEAT_RETURN_IF_ERROR(LEAT_GROW(leat_allocator_system(), count, &slots->entries, &slots->room));
   slots->count = count;
   return leat_ok_status();
 }
@@ -84,8 +83,7 @@ static leat_status_t resize(leat_slots_t* slots, size_t count) {
 leat_status_t leat_slots_create(const leat_slots_options_t* options, int64_t size,
                                 leat_slots_t** out_slots) {
   leat_slots_t* slots;
-  LEAT_RETURN_IF_ERROR(
-      leat_allocator_allocate(leat_allocator_system(), sizeof *slots, (void**)&slots));
+  LEAT_RETURN_IF_ERROR(LEAT_ALLOCATE(leat_allocator_system(), 1, &slots));
   slots->resource.kind = &leat_slots_kind;
   slots->resource.references = 1;
   slots->dtype = options->dtype;
@@ -191,7 +189,7 @@ static leat_status_t find_gradient(leat_slots_t* slots, leat_string_view_t sourc
     return leat_ok_status();
   }
   gradient_t* gradient;
-  LEAT_RETURN_IF_ERROR(leat_arena_allocate(&slots->arena, sizeof *gradient, (void**)&gradient));
+  LEAT_RETURN_IF_ERROR(LEAT_NEW(&slots->arena, 1, &gradient));
   LEAT_RETURN_IF_ERROR(leat_arena_copy_string(&slots->arena, source, &gradient->source));
   LEAT_RETURN_IF_ERROR(make_gradient(slots, prepended, &gradient->slots));
   gradient->next = slots->gradients;

@@ -432,7 +432,7 @@ leat_status_t leat_dense_table_create(const leat_dense_options_t* options,
                                       leat_lookup_t** out_table) {
   dense_table_t* t;
   LEAT_RETURN_IF_ERROR(check_options(options));
-  LEAT_RETURN_IF_ERROR(leat_allocator_allocate(leat_allocator_system(), sizeof *t, (void**)&t));
+  LEAT_RETURN_IF_ERROR(LEAT_ALLOCATE(leat_allocator_system(), 1, &t));
   leat_lookup_initialize(&kDenseVtable, options->empty_key->dtype, options->value_dtype,
                         &options->empty_key->shape, &options->value_shape, &t->base);
   leat_mutex_initialize(&t->mutex);

@@ -31,8 +31,7 @@ static leat_status_t table_create(const leat_lookup_vtable_t* vtable, int key_dt
                                   leat_lookup_t** out_table) {
   hash_table_t* table;
   leat_shape_t scalar = leat_shape_scalar();
-  LEAT_RETURN_IF_ERROR(
-      leat_allocator_allocate(leat_allocator_system(), sizeof *table, (void**)&table));
+  LEAT_RETURN_IF_ERROR(LEAT_ALLOCATE(leat_allocator_system(), 1, &table));
   leat_lookup_initialize(vtable, key_dtype, value_dtype, &scalar, value_shape, &table->base);
   leat_mutex_initialize(&table->mutex);
   leat_key_rows_initialize(key_dtype, value_dtype, value_shape->element_count, &table->rows);

@@ -87,8 +87,7 @@ static leat_status_t grow_places(leat_key_rows_t* rows, size_t count) {
   while (places < count * 2) places *= 2;
   if (places == rows->place_count) return leat_ok_status();
   uint32_t* fresh;
-  LEAT_RETURN_IF_ERROR(leat_allocator_allocate_array(leat_allocator_system(), places,
-                                                     sizeof *fresh, (void**)&fresh));
+  LEAT_RETURN_IF_ERROR(LEAT_ALLOCATE(leat_allocator_system(), places, &fresh));
   leat_allocator_free(leat_allocator_system(), rows->places);
   rows->places = fresh;
   rows->place_count = places;

@@ -85,8 +85,7 @@ static leat_status_t create_kernel(const leat_kernel_creation_t* c, const uint8_
   const leat_op_t* op = step->kernel.op;
   leat_kernel_creation_t creation = *c;
   leat_attr_t* attrs;
-  LEAT_RETURN_IF_ERROR(leat_arena_allocate_array(arena, (size_t)op->attr_count + 1, sizeof *attrs,
-                                                 (void**)&attrs));
+  LEAT_RETURN_IF_ERROR(LEAT_NEW(arena, (size_t)op->attr_count + 1, &attrs));
   for (int i = 0; i < op->attr_count; ++i) {
     attrs[i] = (leat_attr_t){op->attrs[i].name, op->attrs[i].default_value};
     if (op->attrs[i].kind == LEAT_ATTR_TYPE) {
@@ -167,8 +166,7 @@ static leat_status_t create_repeat(leat_kernel_creation_t* c, const leat_fused_p
   if (leat_dtype_in(step->output_type, LEAT_DTYPES_OBJECT)) {
     return unfit(c, p->ops[s], "given objects");
   }
-  LEAT_RETURN_IF_ERROR(
-      leat_arena_allocate(&f->arena, sizeof *elementwise, (void**)&elementwise));
+  LEAT_RETURN_IF_ERROR(LEAT_NEW(&f->arena, 1, &elementwise));
   const uint8_t size = (uint8_t)leat_dtype_size(step->output_type);
   *elementwise = (leat_elementwise_t){
       .cost_ns = 0.2f, .input_count = 1, .input_size = {size}, .output_size = size};
@@ -245,8 +243,7 @@ static leat_status_t create_steps(leat_kernel_creation_t* c, leat_fused_t* f) {
                             p.output_count, c->kernel->output_count);
   }
   f->input_count = p.input_count;
-  LEAT_RETURN_IF_ERROR(leat_arena_allocate_array(&f->arena, (size_t)p.step_count,
-                                                 sizeof *f->steps, (void**)&f->steps));
+  LEAT_RETURN_IF_ERROR(LEAT_NEW(&f->arena, (size_t)p.step_count, &f->steps));
   memset(f->steps, 0, (size_t)p.step_count * sizeof *f->steps);
   f->step_count = p.step_count;
   const int64_t* operands = p.operands;
@@ -283,8 +280,7 @@ leat_status_t leat_fused_create(leat_kernel_creation_t* c, void* state) {
   int16_t* last;
   leat_arena_initialize(c->allocator, 0, &f->arena);
   LEAT_RETURN_IF_ERROR(create_steps(c, f));
-  LEAT_RETURN_IF_ERROR(leat_arena_allocate_array(
-      &f->arena, (size_t)(f->input_count + f->step_count), sizeof *last, (void**)&last));
+  LEAT_RETURN_IF_ERROR(LEAT_NEW(&f->arena, (size_t)(f->input_count + f->step_count), &last));
   find_last_readers(f, last);
   assign_blocks(f, last + f->input_count);
   find_forwardable(f, last);

@@ -122,8 +122,7 @@ static leat_status_t plan_gather(making_t* m, int s) {
   leat_fused_plan_step_t* planned = &m->plan->steps[s];
   const leat_shape_t* shapes[LEAT_ELEMENTWISE_MAX_INPUTS];
   const int count = step->kernel.input_count;
-  LEAT_RETURN_IF_ERROR(leat_arena_allocate(&m->plan->arena, sizeof *planned->gather,
-                                           (void**)&planned->gather));
+  LEAT_RETURN_IF_ERROR(LEAT_NEW(&m->plan->arena, 1, &planned->gather));
   for (int k = 0; k < count; ++k) shapes[k] = &tensor_of(m, step->operands[k])->shape;
   leat_broadcast_plan(shapes, count, &planned->result.shape, planned->gather);
   return leat_ok_status();
@@ -229,14 +228,12 @@ static leat_status_t fill_plan(making_t* m) {
   const leat_fused_t* f = m->fused;
   leat_fused_plan_t* plan = m->plan;
   leat_shape_t* inputs;
-  LEAT_RETURN_IF_ERROR(leat_arena_allocate_array(&plan->arena, (size_t)f->input_count + 1,
-                                                 sizeof *inputs, (void**)&inputs));
+  LEAT_RETURN_IF_ERROR(LEAT_NEW(&plan->arena, (size_t)f->input_count + 1, &inputs));
   for (int i = 0; i < f->input_count; ++i) {
     inputs[i] = leat_shape_retain(&leat_kernel_input(m->context, i)->shape);
   }
   plan->inputs = inputs;
-  LEAT_RETURN_IF_ERROR(leat_arena_allocate_array(&plan->arena, (size_t)f->step_count,
-                                                 sizeof *plan->steps, (void**)&plan->steps));
+  LEAT_RETURN_IF_ERROR(LEAT_NEW(&plan->arena, (size_t)f->step_count, &plan->steps));
   LEAT_RETURN_IF_ERROR(find_shapes(m));
   if (!plan->any_tiled) return leat_ok_status();
   LEAT_RETURN_IF_ERROR(plan_tiles(m));
@@ -249,7 +246,7 @@ static leat_status_t make_plan(leat_kernel_context_t* c, leat_fused_plan_t** out
   const leat_fused_t* f = leat_kernel_state(c);
   leat_allocator_t* allocator = f->arena.allocator;
   making_t m = {.context = c, .fused = f};
-  LEAT_RETURN_IF_ERROR(leat_allocator_allocate(allocator, sizeof *m.plan, (void**)&m.plan));
+  LEAT_RETURN_IF_ERROR(LEAT_ALLOCATE(allocator, 1, &m.plan));
   leat_arena_initialize(allocator, 4096, &m.plan->arena);
   m.plan->fused = f;
   m.plan->reduced_row = 1;

@@ -73,8 +73,7 @@ static leat_status_t create_bucketize(leat_kernel_creation_t* c, void* state) {
   }
   s->allocator = c->allocator;
   s->count = list->count;
-  LEAT_RETURN_IF_ERROR(leat_allocator_allocate_array(c->allocator, (size_t)list->count + 1,
-                                                     sizeof(float), (void**)&s->boundaries));
+  LEAT_RETURN_IF_ERROR(LEAT_ALLOCATE(c->allocator, (size_t)list->count + 1, &s->boundaries));
   if (list->count) memcpy(s->boundaries, list->floats, list->count * sizeof(float));
   return leat_ok_status();
 }

@@ -17,7 +17,7 @@ static bool fits(const leat_inference_t* c, int64_t value) {
 }
 
 static leat_status_t allocate_items(leat_inference_t* c, int count, int64_t** out_items) {
-  return leat_arena_allocate(c->arena, (size_t)count * sizeof(int64_t) + 1, (void**)out_items);
+  return LEAT_NEW(c->arena, (size_t)count + 1, out_items);
 }
 
 leat_status_t leat_integer_value_binary(leat_inference_t* c, leat_integer_pair_fn_t function) {

@@ -55,8 +55,7 @@ static const leat_variant_vtable_t kVtable = {.type_name = "leat::ProductSum",
 
 // Makes a sum of |value|, which is moved even when that fails.
 static leat_status_t create_sum(leat_tensor_t* value, product_sum_t** out_sum) {
-  leat_status_t status =
-      leat_allocator_allocate(leat_allocator_system(), sizeof **out_sum, (void**)out_sum);
+  leat_status_t status = LEAT_ALLOCATE(leat_allocator_system(), 1, out_sum);
   if (status) {
     leat_tensor_release(value);
     return status;

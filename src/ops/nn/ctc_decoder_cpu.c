@@ -135,8 +135,7 @@ static leat_status_t decode(leat_kernel_context_t* c, leat_arena_t* arena,
   LEAT_RETURN_IF_ERROR(leat_shape_create(2, dims, &shape));
   LEAT_RETURN_IF_ERROR(
       leat_kernel_allocate_output(c, 3 * (int)state->path_count, &shape, &d.scores));
-  LEAT_RETURN_IF_ERROR(leat_arena_allocate_array(arena, (size_t)shape.element_count,
-                                                 sizeof(labels_t), (void**)&d.labels));
+  LEAT_RETURN_IF_ERROR(LEAT_NEW(arena, (size_t)shape.element_count, &d.labels));
   for (int64_t b = 0; b < d.batch; ++b) LEAT_RETURN_IF_ERROR(decode_sequence(c, &d, b));
   for (int64_t p = 0; p < state->path_count; ++p) LEAT_RETURN_IF_ERROR(set_path(c, &d, p));
   return leat_ok_status();
@@ -144,8 +143,7 @@ static leat_status_t decode(leat_kernel_context_t* c, leat_arena_t* arena,
 
 static leat_status_t allocate_labels(leat_arena_t* arena, int64_t most, labels_t* out_labels) {
   *out_labels = (labels_t){0};
-  return leat_arena_allocate_array(arena, (size_t)LEAT_MAX(most, 1), sizeof(int32_t),
-                                   (void**)&out_labels->items);
+  return LEAT_NEW(arena, (size_t)LEAT_MAX(most, 1), &out_labels->items);
 }
 
 // ---- The likeliest class at each time -----------------------------------------------------------
@@ -257,7 +255,7 @@ static leaf_t* find_child(const leaf_t* parent, int32_t label) {
 
 static leat_status_t add_child(leat_arena_t* arena, leaf_t* parent, int32_t label,
                                leaf_t** out_child) {
-  LEAT_RETURN_IF_ERROR(leat_arena_allocate(arena, sizeof(leaf_t), (void**)out_child));
+  LEAT_RETURN_IF_ERROR(LEAT_NEW(arena, 1, out_child));
   **out_child = (leaf_t){.parent = parent,
                          .sibling = parent->first_child,
                          .label = label,
@@ -329,12 +327,9 @@ static leat_status_t search(leat_kernel_context_t* c, decoder_t* d, leat_arena_t
   beam_t beam = {.width = d->state->width, .count = 1};
   leaf_t root = {.label = -1, .before = kNoOdds, .now = {0, 0, -INFINITY}};
   size_t width = (size_t)beam.width;
-  LEAT_RETURN_IF_ERROR(
-      leat_arena_allocate_array(arena, width, sizeof(leaf_t*), (void**)&beam.leaves));
-  LEAT_RETURN_IF_ERROR(
-      leat_arena_allocate_array(arena, width, sizeof(leaf_t*), (void**)&beam.branches));
-  LEAT_RETURN_IF_ERROR(
-      leat_arena_allocate_array(arena, (size_t)d->classes, sizeof(double), (void**)&beam.inputs));
+  LEAT_RETURN_IF_ERROR(LEAT_NEW(arena, width, &beam.leaves));
+  LEAT_RETURN_IF_ERROR(LEAT_NEW(arena, width, &beam.branches));
+  LEAT_RETURN_IF_ERROR(LEAT_NEW(arena, (size_t)d->classes, &beam.inputs));
   beam.leaves[0] = &root;
   for (int64_t t = 0; t < d->lengths[b]; ++t) {
     LEAT_RETURN_IF_ERROR(step(d, arena, &beam, t, b));

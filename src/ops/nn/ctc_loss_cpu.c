@@ -145,8 +145,7 @@ static leat_status_t pad_sequence(const leat_kernel_context_t* c, leat_arena_t* 
                                "ignore_longer_outputs_than_inputs leaves it out",
                                (long long)count, ctc->lengths[b], (long long)b);
   }
-  LEAT_RETURN_IF_ERROR(leat_arena_allocate_array(arena, 2 * (size_t)count + 1, sizeof(int32_t),
-                                                 (void**)&ctc->padded[b]));
+  LEAT_RETURN_IF_ERROR(LEAT_NEW(arena, 2 * (size_t)count + 1, &ctc->padded[b]));
   return pad_labels(c, ctc, b);
 }
 
@@ -291,12 +290,9 @@ static void run_sequences(void* data, int64_t begin, int64_t end) {
 // Checks the labels and finds how much memory a sequence needs at most.
 static leat_status_t prepare(leat_kernel_context_t* c, leat_arena_t* arena, ctc_t* ctc) {
   size_t batch = (size_t)ctc->batch;
-  LEAT_RETURN_IF_ERROR(
-      leat_arena_allocate_array(arena, batch + 1, sizeof(int64_t), (void**)&ctc->first_labels));
-  LEAT_RETURN_IF_ERROR(
-      leat_arena_allocate_array(arena, batch, sizeof(int32_t*), (void**)&ctc->padded));
-  LEAT_RETURN_IF_ERROR(
-      leat_arena_allocate_array(arena, batch, sizeof(int64_t), (void**)&ctc->padded_counts));
+  LEAT_RETURN_IF_ERROR(LEAT_NEW(arena, batch + 1, &ctc->first_labels));
+  LEAT_RETURN_IF_ERROR(LEAT_NEW(arena, batch, &ctc->padded));
+  LEAT_RETURN_IF_ERROR(LEAT_NEW(arena, batch, &ctc->padded_counts));
   LEAT_RETURN_IF_ERROR(check_lengths(c, ctc));
   LEAT_RETURN_IF_ERROR(group_labels(c, ctc));
   int64_t most = 0;

@@ -68,10 +68,8 @@ static leat_status_t describe_queue(barrier_handle_t* h, const leat_attr_value_t
   int count = (int)types->count + OWN_COMPONENTS;
   int32_t* all_types;
   leat_partial_shape_t* all_shapes;
-  LEAT_RETURN_IF_ERROR(leat_arena_allocate_array(&h->arena, (size_t)count, sizeof *all_types,
-                                                 (void**)&all_types));
-  LEAT_RETURN_IF_ERROR(leat_arena_allocate_array(&h->arena, (size_t)count, sizeof *all_shapes,
-                                                 (void**)&all_shapes));
+  LEAT_RETURN_IF_ERROR(LEAT_NEW(&h->arena, (size_t)count, &all_types));
+  LEAT_RETURN_IF_ERROR(LEAT_NEW(&h->arena, (size_t)count, &all_shapes));
   all_types[0] = LEAT_DTYPE_INT64;
   all_types[1] = LEAT_DTYPE_STRING;
   all_shapes[0] = all_shapes[1] = leat_partial_shape_scalar();
@@ -124,8 +122,7 @@ static leat_status_t make_barrier(void* data, leat_resource_t** out_resource) {
   barrier_t* barrier;
   leat_queue_t* ready;
   LEAT_RETURN_IF_ERROR(leat_tuple_queue_create(&h->options, &ready));
-  leat_status_t status =
-      leat_allocator_allocate(leat_allocator_system(), sizeof *barrier, (void**)&barrier);
+  leat_status_t status = LEAT_ALLOCATE(leat_allocator_system(), 1, &barrier);
   if (status) {
     leat_resource_release(&ready->resource);
     return status;

@@ -27,8 +27,7 @@ static const leat_resource_kind_t kMutexKind = {.name = "Mutex", .destroy = mute
 static leat_status_t make_mutex(void* data, leat_resource_t** out_resource) {
   (void)data;
   mutex_t* mutex;
-  LEAT_RETURN_IF_ERROR(
-      leat_allocator_allocate(leat_allocator_system(), sizeof *mutex, (void**)&mutex));
+  LEAT_RETURN_IF_ERROR(LEAT_ALLOCATE(leat_allocator_system(), 1, &mutex));
   mutex->resource.kind = &kMutexKind;
   mutex->resource.references = 1;
   leat_wait_queue_initialize(&mutex->resource, &mutex->wait_queue);
@@ -108,8 +107,7 @@ static leat_status_t set_lock(leat_kernel_context_t* c, mutex_t* mutex) {
   leat_tensor_t* output;
   leat_shape_t scalar = leat_shape_scalar();
   LEAT_RETURN_IF_ERROR(leat_kernel_allocate_output(c, 0, &scalar, &output));
-  LEAT_RETURN_IF_ERROR(
-      leat_allocator_allocate(leat_allocator_system(), sizeof *lock, (void**)&lock));
+  LEAT_RETURN_IF_ERROR(LEAT_ALLOCATE(leat_allocator_system(), 1, &lock));
   lock->references = 1;
   lock->mutex = mutex;
   leat_resource_retain(&mutex->resource);

@@ -31,10 +31,8 @@ static leat_status_t read_components(leat_kernel_creation_t* c, queue_handle_t* 
   }
   int32_t* own_types;
   leat_partial_shape_t* own_shapes;
-  LEAT_RETURN_IF_ERROR(leat_arena_allocate_array(&h->arena, (size_t)count + 1, sizeof(int32_t),
-                                                 (void**)&own_types));
-  LEAT_RETURN_IF_ERROR(leat_arena_allocate_array(&h->arena, (size_t)count + 1, sizeof *own_shapes,
-                                                 (void**)&own_shapes));
+  LEAT_RETURN_IF_ERROR(LEAT_NEW(&h->arena, (size_t)count + 1, &own_types));
+  LEAT_RETURN_IF_ERROR(LEAT_NEW(&h->arena, (size_t)count + 1, &own_shapes));
   own_types[0] = LEAT_DTYPE_INT64;
   own_shapes[0] = leat_partial_shape_scalar();
   for (uint32_t i = 0; i < types->count; ++i) own_types[i + skipped] = types->types[i];

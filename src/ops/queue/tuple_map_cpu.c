@@ -53,8 +53,7 @@ static leat_status_t grow(leat_tuple_map_t* map) {
   if ((size_t)map->count < map->bucket_count) return leat_ok_status();
   size_t count = map->bucket_count ? map->bucket_count * 2 : 16;
   leat_tuple_entry_t** buckets;
-  LEAT_RETURN_IF_ERROR(leat_allocator_allocate_array(leat_allocator_system(), count,
-                                                     sizeof *buckets, (void**)&buckets));
+  LEAT_RETURN_IF_ERROR(LEAT_ALLOCATE(leat_allocator_system(), count, &buckets));
   leat_allocator_free(leat_allocator_system(), map->buckets);
   map->buckets = buckets;
   map->bucket_count = count;
@@ -96,9 +95,7 @@ leat_status_t leat_tuple_map_add(leat_tuple_map_t* map, leat_string_view_t key, 
   leat_tuple_entry_t* entry;
   LEAT_RETURN_IF_ERROR(grow(map));
   if (map->by_number) {
-    LEAT_RETURN_IF_ERROR(leat_allocator_grow_array(allocator, (size_t)map->count + 1,
-                                                   sizeof *map->heap, (void**)&map->heap,
-                                                   &map->heap_room));
+    LEAT_RETURN_IF_ERROR(LEAT_GROW(allocator, (size_t)map->count + 1, &map->heap, &map->heap_room));
   }
   size_t tuple_bytes = (size_t)map->width * sizeof(leat_tensor_t);
   LEAT_RETURN_IF_ERROR(

@@ -512,15 +512,13 @@ static leat_status_t check_options(const leat_queue_options_t* o) {
 static leat_status_t copy_options(const leat_queue_options_t* o, tuple_queue_t* q) {
   int32_t* types;
   LEAT_RETURN_IF_ERROR(leat_arena_copy_string(&q->arena, o->name, &q->name));
-  LEAT_RETURN_IF_ERROR(leat_arena_allocate_array(&q->arena, (size_t)o->count, sizeof(int32_t),
-                                                 (void**)&types));
+  LEAT_RETURN_IF_ERROR(LEAT_NEW(&q->arena, (size_t)o->count, &types));
   memcpy(types, o->types, (size_t)o->count * sizeof(int32_t));
   q->base.component_types = types;
   q->base.component_count = o->count;
   if (!o->shapes) return leat_ok_status();
   leat_partial_shape_t* shapes;
-  LEAT_RETURN_IF_ERROR(leat_arena_allocate_array(&q->arena, (size_t)o->count, sizeof *shapes,
-                                                 (void**)&shapes));
+  LEAT_RETURN_IF_ERROR(LEAT_NEW(&q->arena, (size_t)o->count, &shapes));
   q->shapes = shapes;
   for (int i = 0; i < o->count; ++i) {
     LEAT_RETURN_IF_ERROR(leat_partial_shape_create(o->shapes[i].rank, o->shapes[i].dims,

@@ -45,8 +45,7 @@ leat_status_t leat_tuple_store_reserve(leat_tuple_store_t* store) {
   LEAT_RETURN_IF_ERROR(leat_allocator_allocate_array(allocator, (size_t)room, row_bytes(store),
                                                      (void**)&tensors));
   if (store->has_keys) {
-    leat_status_t status = leat_allocator_allocate_array(allocator, (size_t)room,
-                                                         sizeof(int64_t), (void**)&keys);
+    leat_status_t status = LEAT_ALLOCATE(allocator, (size_t)room, &keys);
     if (status) {
       leat_allocator_free(allocator, tensors);
       return status;

@@ -168,13 +168,12 @@ static leat_status_t make_columns(leat_fixed_unigrams_t* u) {
   size_t count = (size_t)u->count;
   double* parts = NULL;
   int32_t* lists = NULL;
-  leat_status_t status =
-      leat_allocator_allocate_array(allocator, count, sizeof(column_t), (void**)&u->columns);
+  leat_status_t status = LEAT_ALLOCATE(allocator, count, &u->columns);
   if (!status) {
-    status = leat_allocator_allocate_array(allocator, count, sizeof *parts, (void**)&parts);
+    status = LEAT_ALLOCATE(allocator, count, &parts);
   }
   if (!status) {
-    status = leat_allocator_allocate_array(allocator, count, 2 * sizeof *lists, (void**)&lists);
+    status = LEAT_ALLOCATE(allocator, 2 * count, &lists);
   }
   if (!status) pair_columns(u, parts, lists, lists + count);
   leat_allocator_free(allocator, lists);
@@ -187,11 +186,10 @@ leat_status_t leat_fixed_unigrams_create(leat_kernel_creation_t* c, int64_t rang
                                          leat_fixed_unigrams_t** out_unigrams) {
   leat_allocator_t* allocator = leat_allocator_system();
   leat_fixed_unigrams_t* u;
-  LEAT_RETURN_IF_ERROR(leat_allocator_allocate(allocator, sizeof *u, (void**)&u));
+  LEAT_RETURN_IF_ERROR(LEAT_ALLOCATE(allocator, 1, &u));
   *out_unigrams = u;
   if (range > INT32_MAX) return check_count(range, 0);
-  LEAT_RETURN_IF_ERROR(
-      leat_allocator_allocate_array(allocator, (size_t)range, sizeof(float), (void**)&u->weights));
+  LEAT_RETURN_IF_ERROR(LEAT_ALLOCATE(allocator, (size_t)range, &u->weights));
   weight_reader_t reader = {.unigrams = u, .capacity = range};
   LEAT_RETURN_IF_ERROR(read_weights(c, &reader));
   LEAT_RETURN_IF_ERROR(check_count(range, u->count));

@@ -35,7 +35,7 @@ static leat_status_t transfer_create(leat_kernel_creation_t* c, void* state) {
   LEAT_RETURN_IF_ERROR(leat_kernel_attr_string(c, "tensor_name", &name));
   LEAT_RETURN_IF_ERROR(leat_kernel_attr_int(c, "send_device_incarnation", &incarnation));
   size_t room = sender.size + receiver.size + name.size + 24;
-  LEAT_RETURN_IF_ERROR(leat_allocator_allocate(c->allocator, room, (void**)&transfer->key));
+  LEAT_RETURN_IF_ERROR(LEAT_ALLOCATE(c->allocator, room, &transfer->key));
   transfer->allocator = c->allocator;
   transfer->fixed_bytes = (size_t)snprintf(
       transfer->key, room, "%.*s;%016" PRIx64 ";%.*s;%.*s;", LEAT_SV_ARG(sender),
@@ -110,8 +110,7 @@ static leat_status_t start_receive(leat_kernel_context_t* c, leat_kernel_done_fn
   leat_rendezvous_t* rendezvous = c->services->rendezvous;
   if (!rendezvous) return leat_kernel_error(c, LEAT_INTERNAL, "the step has no rendezvous");
   reception_t* reception;
-  LEAT_RETURN_IF_ERROR(
-      leat_allocator_allocate(leat_allocator_system(), sizeof *reception, (void**)&reception));
+  LEAT_RETURN_IF_ERROR(LEAT_ALLOCATE(leat_allocator_system(), 1, &reception));
   *reception = (reception_t){c, done};
   leat_string_builder_t storage;
   leat_string_view_t key;
@@ -175,8 +174,7 @@ static leat_status_t send__device(leat_kernel_context_t* c) {
   leat_rendezvous_t* rendezvous = c->services->rendezvous;
   if (c->inputs_dead || !rendezvous) return leave(c, (leat_slot_t){.alive = false});
   departure_t* departure;
-  LEAT_RETURN_IF_ERROR(
-      leat_allocator_allocate(leat_allocator_system(), sizeof *departure, (void**)&departure));
+  LEAT_RETURN_IF_ERROR(LEAT_ALLOCATE(leat_allocator_system(), 1, &departure));
   departure->rendezvous = rendezvous;
   departure->value.alive = true;
   leat_rendezvous_retain(rendezvous);

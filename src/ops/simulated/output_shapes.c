@@ -33,8 +33,7 @@ void leat_output_shapes_free(leat_output_shapes_t* shapes) {
 }
 
 static leat_status_t copy_attrs(leat_output_shapes_t* s, const leat_attr_t* attrs) {
-  LEAT_RETURN_IF_ERROR(leat_arena_allocate_array(&s->storage->arena, (size_t)s->attr_count,
-                                                 sizeof *attrs, (void**)&s->attrs));
+  LEAT_RETURN_IF_ERROR(LEAT_NEW(&s->storage->arena, (size_t)s->attr_count, &s->attrs));
   for (int i = 0; i < s->attr_count; ++i) {
     LEAT_RETURN_IF_ERROR(
         leat_graph_storage_copy_text(s->storage, attrs[i].name, &s->attrs[i].name));
@@ -49,7 +48,7 @@ leat_status_t leat_output_shapes_create(const leat_op_t* op, leat_string_view_t 
                                         leat_allocator_t* allocator,
                                         leat_output_shapes_t** out_shapes) {
   leat_output_shapes_t* s;
-  LEAT_RETURN_IF_ERROR(leat_allocator_allocate(allocator, sizeof *s, (void**)&s));
+  LEAT_RETURN_IF_ERROR(LEAT_ALLOCATE(allocator, 1, &s));
   *s = (leat_output_shapes_t){
       .allocator = allocator, .op = op, .name = name, .attr_count = attr_count};
   leat_status_t status = leat_graph_storage_create(allocator, NULL, &s->storage);
@@ -101,12 +100,10 @@ static leat_status_t ask(const leat_output_shapes_t* s, leat_graph_t* graph,
   leat_output_t* edges;
   leat_partial_shape_t* shapes;
   size_t count = (size_t)input_count;
-  LEAT_RETURN_IF_ERROR(
-      leat_arena_allocate_array(arena, count + 1, sizeof(leat_node_t), (void**)&graph->nodes));
-  LEAT_RETURN_IF_ERROR(leat_arena_allocate_array(arena, count, sizeof *sources, (void**)&sources));
-  LEAT_RETURN_IF_ERROR(leat_arena_allocate_array(arena, count, sizeof *edges, (void**)&edges));
-  LEAT_RETURN_IF_ERROR(leat_arena_allocate_array(arena, (size_t)output_count, sizeof *shapes,
-                                                 (void**)&shapes));
+  LEAT_RETURN_IF_ERROR(LEAT_NEW(arena, count + 1, &graph->nodes));
+  LEAT_RETURN_IF_ERROR(LEAT_NEW(arena, count, &sources));
+  LEAT_RETURN_IF_ERROR(LEAT_NEW(arena, count, &edges));
+  LEAT_RETURN_IF_ERROR(LEAT_NEW(arena, (size_t)output_count, &shapes));
   for (int32_t i = 0; i < input_count; ++i) {
     make_source(&inputs[i], &sources[i], &graph->nodes[i]);
     edges[i] = (leat_output_t){i, 0};

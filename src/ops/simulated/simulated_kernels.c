@@ -256,10 +256,8 @@ static leat_status_t count_row(void* data, const leat_kernel_row_t* row) {
 static leat_status_t make_rows(leat_kernel_registry_t* registry) {
   size_t room = 16;
   LEAT_RETURN_IF_ERROR(leat_kernel_registry_each(registry, LEAT_SV(""), count_row, &room));
-  LEAT_RETURN_IF_ERROR(leat_allocator_allocate_array(leat_allocator_system(), room,
-                                                     sizeof *rows, (void**)&rows));
-  LEAT_RETURN_IF_ERROR(leat_allocator_allocate_array(leat_allocator_system(), room,
-                                                     sizeof *twins, (void**)&twins));
+  LEAT_RETURN_IF_ERROR(LEAT_ALLOCATE(leat_allocator_system(), room, &rows));
+  LEAT_RETURN_IF_ERROR(LEAT_ALLOCATE(leat_allocator_system(), room, &twins));
   for (const leat_kernel_row_t* row = leat_transfer_kernels_device; row->op; ++row) {
     LEAT_RETURN_IF_ERROR(append(row, NULL));
   }

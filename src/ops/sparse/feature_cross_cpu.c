@@ -353,8 +353,7 @@ static leat_status_t read_inputs(const leat_kernel_context_t* c, leat_arena_t* a
                      .row = -1,
                      .bucket_count = state->bucket_count,
                      .separator = LEAT_SV("_X_")};
-  LEAT_RETURN_IF_ERROR(leat_arena_allocate_array(arena, (size_t)cross->column_count + 1,
-                                                 sizeof(column_t), (void**)&cross->columns));
+  LEAT_RETURN_IF_ERROR(LEAT_NEW(arena, (size_t)cross->column_count + 1, &cross->columns));
   if (state->kind == KIND_TEXT) LEAT_RETURN_IF_ERROR(read_separator(c, first, cross));
   if (state->kind == KIND_HASHED) LEAT_RETURN_IF_ERROR(read_hash_inputs(c, first, cross));
   return read_columns(c, cross);

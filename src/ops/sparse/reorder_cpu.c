@@ -63,9 +63,7 @@ static leat_status_t reorder__cpu(leat_kernel_context_t* c) {
   int64_t count = leat_shape_dim(&indices->shape, 0), rank = leat_shape_dim(&indices->shape, 1);
   bool sorted = true;
   entry_t* entries;
-  LEAT_RETURN_IF_ERROR(leat_allocator_allocate(leat_allocator_system(),
-                                               (size_t)(count + 1) * sizeof *entries,
-                                               (void**)&entries));
+  LEAT_RETURN_IF_ERROR(LEAT_ALLOCATE(leat_allocator_system(), (size_t)(count + 1), &entries));
   for (int64_t i = 0; i < count; ++i) {
     entries[i] = (entry_t){leat_tensor_data(indices, const int64_t) + i * rank, rank};
     if (i && rank) sorted &= compare_entries(&entries[i - 1], &entries[i]) < 0;

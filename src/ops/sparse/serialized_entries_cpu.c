@@ -139,8 +139,7 @@ static leat_status_t deserialize__cpu(leat_kernel_context_t* c) {
                                "has a zero dimension %s",
                                LEAT_SHAPE_TEXT(shape));
   }
-  LEAT_RETURN_IF_ERROR(leat_allocator_allocate(leat_allocator_system(),
-                                               (size_t)count * sizeof *rows, (void**)&rows));
+  LEAT_RETURN_IF_ERROR(LEAT_ALLOCATE(leat_allocator_system(), (size_t)count, &rows));
   leat_status_t status = leat_ok_status();
   for (int64_t i = 0; i < count && !status; ++i) status = read_entries(c, i, &rows[i]);
   if (!status) status = leat_entries_join(c, rows, count, lead, leat_shape_dims(shape));

@@ -36,8 +36,7 @@ static const leat_resource_kind_t kMapKind = {.name = "SparseTensorsMap", .destr
 static leat_status_t make_map(void* data, leat_resource_t** out_resource) {
   (void)data;
   tensors_map_t* map;
-  LEAT_RETURN_IF_ERROR(
-      leat_allocator_allocate(leat_allocator_system(), sizeof *map, (void**)&map));
+  LEAT_RETURN_IF_ERROR(LEAT_ALLOCATE(leat_allocator_system(), 1, &map));
   map->resource.kind = &kMapKind;
   map->resource.references = 1;
   leat_mutex_initialize(&map->mutex);
@@ -65,11 +64,8 @@ static leat_status_t find_map(leat_kernel_context_t* c, tensors_map_t** out_map)
 // first, so that taking a tensor out can never fail for want of memory.
 static leat_status_t put(tensors_map_t* map, leat_entries_t* entries, int64_t* out_number) {
   leat_allocator_t* allocator = leat_allocator_system();
-  LEAT_RETURN_IF_ERROR(leat_allocator_grow_array(allocator, map->count + 1, sizeof *map->items,
-                                                 (void**)&map->items, &map->room));
-  LEAT_RETURN_IF_ERROR(leat_allocator_grow_array(allocator, map->count + 1,
-                                                 sizeof *map->free_slots,
-                                                 (void**)&map->free_slots, &map->free_room));
+  LEAT_RETURN_IF_ERROR(LEAT_GROW(allocator, map->count + 1, &map->items, &map->room));
+  LEAT_RETURN_IF_ERROR(LEAT_GROW(allocator, map->count + 1, &map->free_slots, &map->free_room));
   bool is_new = map->free_count == 0;
   uint64_t slot = is_new ? map->count : map->free_slots[map->free_count - 1];
   LEAT_RETURN_IF_ERROR(leat_word_map_set(&map->slots, (uint64_t)map->next, slot));
@@ -202,8 +198,7 @@ static leat_status_t take_many__cpu(leat_kernel_context_t* c) {
     return leat_kernel_invalid(c, "Must have at least 1 serialized SparseTensor, but input matrix "
                                "has 0 rows");
   }
-  LEAT_RETURN_IF_ERROR(leat_allocator_allocate(leat_allocator_system(),
-                                               (size_t)count * sizeof *rows, (void**)&rows));
+  LEAT_RETURN_IF_ERROR(LEAT_ALLOCATE(leat_allocator_system(), (size_t)count, &rows));
   leat_status_t status = find_map(c, &map);
   if (!status) {
     status = take_rows(c, map, count, rows);

@@ -29,8 +29,7 @@ static leat_status_t format_create(leat_kernel_creation_t* c, void* state) {
   f->allocator = c->allocator;
   f->size = text.size;
   f->placeholder_size = placeholder.size;
-  LEAT_RETURN_IF_ERROR(leat_allocator_allocate(c->allocator, text.size + placeholder.size + 1,
-                                               (void**)&f->text));
+  LEAT_RETURN_IF_ERROR(LEAT_ALLOCATE(c->allocator, text.size + placeholder.size + 1, &f->text));
   if (text.size) memcpy(f->text, text.data, text.size);
   if (placeholder.size) memcpy(f->text + text.size, placeholder.data, placeholder.size);
   return leat_ok_status();

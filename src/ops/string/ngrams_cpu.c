@@ -43,8 +43,7 @@ static leat_status_t create(leat_kernel_creation_t* c, void* memory) {
   LEAT_RETURN_IF_ERROR(leat_kernel_attr_int(c, "pad_width", &n->pad_width));
   LEAT_RETURN_IF_ERROR(leat_kernel_attr_bool(c, "preserve_short_sequences", &n->preserve_short));
   LEAT_RETURN_IF_ERROR(leat_kernel_attr_ints(c, "ngram_widths", &widths, &n->width_count));
-  LEAT_RETURN_IF_ERROR(leat_allocator_allocate_array(allocator, (size_t)n->width_count + 1,
-                                                     sizeof(int64_t), (void**)&n->widths));
+  LEAT_RETURN_IF_ERROR(LEAT_ALLOCATE(allocator, (size_t)n->width_count + 1, &n->widths));
   for (int i = 0; i < n->width_count; ++i) n->widths[i] = widths[i];
   return leat_ok_status();
 }

@@ -74,10 +74,8 @@ static leat_status_t make_sounds(leat_kernel_context_t* c, leat_arena_t* arena) 
   int64_t count = LEAT_MIN(sounds->max_count, leat_shape_dim(shape, 0));
   leat_pb_summary_value_t* values;
   leat_pb_summary_audio_t* items;
-  LEAT_RETURN_IF_ERROR(
-      leat_arena_allocate_array(arena, (size_t)count, sizeof *values, (void**)&values));
-  LEAT_RETURN_IF_ERROR(
-      leat_arena_allocate_array(arena, (size_t)count, sizeof *items, (void**)&items));
+  LEAT_RETURN_IF_ERROR(LEAT_NEW(arena, (size_t)count, &values));
+  LEAT_RETURN_IF_ERROR(LEAT_NEW(arena, (size_t)count, &items));
   for (int64_t i = 0; i < count; ++i) {
     items[i] = (leat_pb_summary_audio_t){
         .sample_rate = rate,

@@ -38,9 +38,8 @@ static leat_status_t images_create(leat_kernel_creation_t* c, void* state) {
                             LEAT_SHAPE_TEXT(&color->shape), leat_dtype_name(color->dtype));
   }
   images->bad_color_size = color->shape.element_count;
-  LEAT_RETURN_IF_ERROR(leat_allocator_allocate(leat_allocator_system(),
-                                               (size_t)images->bad_color_size + 1,
-                                               (void**)&images->bad_color));
+  LEAT_RETURN_IF_ERROR(LEAT_ALLOCATE(leat_allocator_system(), (size_t)images->bad_color_size + 1,
+                                     &images->bad_color));
   if (images->bad_color_size) {
     memcpy(images->bad_color, color->data, (size_t)images->bad_color_size);
   }
@@ -184,7 +183,7 @@ static leat_status_t make_scratch(leat_kernel_context_t* c, leat_arena_t* arena,
   *out_scratch = NULL;
   if (tensor->dtype == LEAT_DTYPE_UINT8) return leat_ok_status();
   int64_t bytes = leat_shape_product(&tensor->shape, 1, 4);
-  return leat_arena_allocate(arena, (size_t)bytes, (void**)out_scratch);
+  return LEAT_NEW(arena, (size_t)bytes, out_scratch);
 }
 
 static leat_status_t make_images(leat_kernel_context_t* c, leat_arena_t* arena) {
@@ -197,10 +196,8 @@ static leat_status_t make_images(leat_kernel_context_t* c, leat_arena_t* arena) 
   int64_t count = LEAT_MIN(images->max_count, leat_shape_dim(shape, 0));
   leat_pb_summary_value_t* values;
   leat_pb_summary_image_t* items;
-  LEAT_RETURN_IF_ERROR(
-      leat_arena_allocate_array(arena, (size_t)count, sizeof *values, (void**)&values));
-  LEAT_RETURN_IF_ERROR(
-      leat_arena_allocate_array(arena, (size_t)count, sizeof *items, (void**)&items));
+  LEAT_RETURN_IF_ERROR(LEAT_NEW(arena, (size_t)count, &values));
+  LEAT_RETURN_IF_ERROR(LEAT_NEW(arena, (size_t)count, &items));
   LEAT_RETURN_IF_ERROR(make_scratch(c, arena, &scratch));
   for (int64_t i = 0; i < count; ++i) {
     items[i] = (leat_pb_summary_image_t){.height = (int32_t)leat_shape_dim(shape, 1),

@@ -56,7 +56,7 @@ static leat_status_t make_scalars(leat_kernel_context_t* c, leat_arena_t* arena)
   }
   size_t count = (size_t)tags->shape.element_count;
   leat_pb_summary_value_t* items;
-  LEAT_RETURN_IF_ERROR(leat_arena_allocate_array(arena, count, sizeof *items, (void**)&items));
+  LEAT_RETURN_IF_ERROR(LEAT_NEW(arena, count, &items));
   for (size_t i = 0; i < count; ++i) {
     items[i] = (leat_pb_summary_value_t){
         .tag = leat_tensor_string_at(tags, (int64_t)i),
