@@ -93,10 +93,6 @@ static leat_status_t register_partitions(const leat_master_options_t* options,
   return leat_ok_status();
 }
 
-static bool is_on(const leat_master_options_t* options, const leat_pass_t* pass) {
-  return options->optimize && (options->passes.passes & pass->bit);
-}
-
 static const leat_kernel_row_t* find_kernel(const void* data, const leat_op_t* op,
                                             const leat_attr_t* attrs, int attr_count,
                                             int32_t device) {
@@ -115,13 +111,9 @@ leat_pass_options_t leat_master_pass_options(const leat_master_options_t* option
 }
 
 static leat_status_t optimize(const leat_master_options_t* options, leat_rewrite_t* rewrite,
-                              bool placed) {
+                              leat_pass_stage_t stage) {
   const leat_pass_options_t passes = leat_master_pass_options(options);
-  for (const leat_pass_t* const* pass = leat_passes; *pass; ++pass) {
-    if (!is_on(options, *pass)) continue;
-    LEAT_RETURN_IF_ERROR(leat_pass_run(*pass, rewrite, &passes, placed));
-  }
-  return leat_ok_status();
+  return options->optimize ? leat_passes_run(rewrite, &passes, stage) : leat_ok_status();
 }
 
 // Calls become the bodies of what they call; what these do besides is a target, as the call was
@@ -160,15 +152,12 @@ static leat_status_t inline_calls(leat_rewrite_t* rewrite) {
 
 static leat_status_t optimize_partitions(const leat_master_options_t* options,
                                          leat_partitions_t* partitions) {
-  if (partitions->count < 2) return leat_ok_status();
+  if (partitions->count < 2 || !options->optimize) return leat_ok_status();
   leat_graph_t** graphs;
-  leat_status_t status = leat_ok_status();
   LEAT_RETURN_IF_ERROR(LEAT_ALLOCATE(options->allocator, (size_t)partitions->count, &graphs));
   for (int i = 0; i < partitions->count; ++i) graphs[i] = partitions->items[i].graph;
-  for (const leat_pass_t* const* pass = leat_passes; *pass && !status; ++pass) {
-    if (!(*pass)->run_partitions || !is_on(options, *pass)) continue;
-    status = leat_pass_run_partitions(*pass, graphs, partitions->count, &options->passes);
-  }
+  leat_status_t status =
+      leat_passes_run_partitions(graphs, partitions->count, &options->passes, NULL);
   leat_allocator_free(options->allocator, graphs);
   return status;
 }
@@ -178,14 +167,14 @@ static leat_status_t cut(const leat_master_options_t* options, leat_rewrite_t* r
                          leat_compiled_t* compiled, leat_partitions_t* out_partitions) {
   const uint32_t traces = LEAT_OP_STEP_RESOURCE | LEAT_OP_CALLS;
   LEAT_RETURN_IF_ERROR(inline_calls(rewrite));
-  LEAT_RETURN_IF_ERROR(optimize(options, rewrite, false));
+  LEAT_RETURN_IF_ERROR(optimize(options, rewrite, LEAT_PASS_WHOLE));
   for (size_t i = 0; compiled && i < rewrite->graph->node_count; ++i) {
     uint32_t flags = rewrite->graph->nodes[i].op->flags;
     if (flags & traces) compiled->leaves_traces = true;
     if (flags & LEAT_OP_CONTROL_FLOW) compiled->has_flow = true;
   }
   LEAT_RETURN_IF_ERROR(leat_place(rewrite->graph, &options->placement));
-  LEAT_RETURN_IF_ERROR(optimize(options, rewrite, true));
+  LEAT_RETURN_IF_ERROR(optimize(options, rewrite, LEAT_PASS_PLACED));
   LEAT_RETURN_IF_ERROR(leat_partition(&rewrite->graph, rewrite->fetches, rewrite->fetch_count,
                                       &options->placement, options->incarnations,
                                       out_partitions));

@@ -29,27 +29,22 @@ static leat_status_t find_pass(const char* name, const leat_pass_t** out_pass) {
 
 static leat_status_t show_whole(const show_pass_t* s) {
   const leat_pass_options_t options = leat_master_pass_options(s->options);
-  if (s->pass->run_placed) {
+  if (s->pass->stage == LEAT_PASS_PLACED) {
     LEAT_RETURN_IF_ERROR(leat_place(s->rewrite->graph, &s->options->placement));
   }
   LEAT_RETURN_IF_ERROR(s->show(s->data, false, s->rewrite->graph));
-  LEAT_RETURN_IF_ERROR(leat_pass_run(s->pass, s->rewrite, &options, !s->pass->run));
+  LEAT_RETURN_IF_ERROR(leat_pass_run(s->pass, s->rewrite, &options));
   return s->show(s->data, true, s->rewrite->graph);
 }
 
 // Runs all default passes on the whole graph, those on placed graphs after placing it.
 static leat_status_t show_default(const show_pass_t* s) {
   LEAT_RETURN_IF_ERROR(s->show(s->data, false, s->rewrite->graph));
-  const leat_pass_options_t options = leat_master_pass_options(s->options);
-  for (const leat_pass_t* const* pass = leat_passes; *pass; ++pass) {
-    if (!((*pass)->bit & LEAT_PASSES_DEFAULT)) continue;
-    LEAT_RETURN_IF_ERROR(leat_pass_run(*pass, s->rewrite, &options, false));
-  }
+  leat_pass_options_t options = leat_master_pass_options(s->options);
+  options.passes = LEAT_PASSES_DEFAULT;
+  LEAT_RETURN_IF_ERROR(leat_passes_run(s->rewrite, &options, LEAT_PASS_WHOLE));
   LEAT_RETURN_IF_ERROR(leat_place(s->rewrite->graph, &s->options->placement));
-  for (const leat_pass_t* const* pass = leat_passes; *pass; ++pass) {
-    if (!((*pass)->bit & LEAT_PASSES_DEFAULT)) continue;
-    LEAT_RETURN_IF_ERROR(leat_pass_run(*pass, s->rewrite, &options, true));
-  }
+  LEAT_RETURN_IF_ERROR(leat_passes_run(s->rewrite, &options, LEAT_PASS_PLACED));
   return s->show(s->data, true, s->rewrite->graph);
 }
 
@@ -74,7 +69,7 @@ static leat_status_t run_partitions(const show_pass_t* s, const leat_partitions_
       LEAT_ALLOCATE(s->options->allocator, (size_t)partitions->count + 1, &graphs));
   for (int i = 0; i < partitions->count; ++i) graphs[i] = partitions->items[i].graph;
   leat_status_t status =
-      leat_pass_run_partitions(s->pass, graphs, partitions->count, &s->options->passes);
+      leat_passes_run_partitions(graphs, partitions->count, &s->options->passes, s->pass);
   leat_allocator_free(s->options->allocator, graphs);
   return status;
 }
@@ -98,8 +93,8 @@ leat_status_t leat_master_show_pass(const leat_master_options_t* options, leat_r
   leat_status_t status = find_pass(name, &s.pass);
   if (!status) {
     status = !s.pass                 ? show_default(&s)
-             : s.pass->run_partitions ? show_partitioned(&s)
-                                      : show_whole(&s);
+             : s.pass->stage == LEAT_PASS_PARTITIONS ? show_partitioned(&s)
+                                                     : show_whole(&s);
   }
   leat_rewrite_deinitialize(rewrite);
   return status;

@@ -10,48 +10,20 @@
 #include <string.h>
 
 #include "graph/inference/inference.h"
-#include "optimize/pass.h"
+#include "optimize/edit.h"
 
 #define MAX_COMPARED_ITEMS (1 << 16)  // of a constant, to see that all are neutral
 
-typedef struct arithmetic_s {
-  leat_graph_t* graph;
-  leat_output_t* became;  // node -> what its output 0 is; node -1: itself
-  size_t count;           // of nodes that were there at first
-  size_t changed;
-} arithmetic_t;
-
-static bool is_bypassed(const arithmetic_t* a, leat_output_t output) {
-  LEAT_DCHECK(output.node >= 0);
-  return output.index == 0 && (size_t)output.node < a->count &&
-         leat_output_exists(a->became[output.node]);
-}
-
-// Halves the path that it walks.
-static leat_output_t resolve(const arithmetic_t* a, leat_output_t output) {
-  while (is_bypassed(a, output)) {
-    leat_output_t* next = &a->became[output.node];
-    if (is_bypassed(a, *next)) *next = a->became[next->node];
-    output = *next;
-  }
-  return output;
-}
-
-static leat_output_t input_of(const arithmetic_t* a, const leat_node_t* node, int index) {
-  LEAT_DCHECK(index >= 0 && index < node->input_count);
-  return resolve(a, node->inputs[index]);
-}
-
 // The constant at input |index| if it always is there, else NULL.
-static const leat_tensor_t* constant_input(const arithmetic_t* a, const leat_node_t* node,
+static const leat_tensor_t* constant_input(const leat_edit_t* a, const leat_node_t* node,
                                            int index) {
-  const leat_node_t* source = &a->graph->nodes[input_of(a, node, index).node];
+  const leat_node_t* source = &a->graph->nodes[node->inputs[index].node];
   return source->control_count ? NULL : leat_node_constant(source);
 }
 
 // The node of the same op, free of control edges, whose output 0 is the first input; or NULL.
-static const leat_node_t* same_op_before(const arithmetic_t* a, const leat_node_t* node) {
-  leat_output_t input = input_of(a, node, 0);
+static const leat_node_t* same_op_before(const leat_edit_t* a, const leat_node_t* node) {
+  leat_output_t input = node->inputs[0];
   const leat_node_t* before = &a->graph->nodes[input.node];
   bool same = before->op == node->op && input.index == 0 && !before->control_count &&
               before->attr_count == node->attr_count &&
@@ -102,7 +74,7 @@ static bool is_understood(const leat_tensor_t* constant) {
 }
 
 // Is dim |dim| of the output the one that is written as -1 in the shape at input 1?
-static bool is_free(const arithmetic_t* a, const leat_node_t* node, int dim) {
+static bool is_free(const leat_edit_t* a, const leat_node_t* node, int dim) {
   LEAT_DCHECK(dim >= 0);
   const leat_tensor_t* shape = constant_input(a, node, 1);
   return shape && shape->shape.rank == 1 && dim < shape->shape.element_count &&
@@ -111,9 +83,9 @@ static bool is_free(const arithmetic_t* a, const leat_node_t* node, int dim) {
 
 // Whether |node|, an op that is an identity where its shape stays, gives its input and cannot
 // refuse it. A shape with one unknown size stays when the op takes that size from the rest.
-static bool keeps_shape(const arithmetic_t* a, const leat_node_t* node) {
+static bool keeps_shape(const leat_edit_t* a, const leat_node_t* node) {
   const unsigned identities = node->op->row->identities;
-  leat_partial_shape_t from = leat_graph_output_shape(a->graph, input_of(a, node, 0));
+  leat_partial_shape_t from = leat_graph_output_shape(a->graph, node->inputs[0]);
   leat_partial_shape_t to = node->output_shapes[0];
   int unknown;
   for (int i = 1; i < node->input_count; ++i) {
@@ -136,8 +108,8 @@ static bool keeps_shape(const arithmetic_t* a, const leat_node_t* node) {
 }
 
 // Whether |node|, of the kind whose last one wins, always finds as many elements as it wants.
-static bool cannot_fail(const arithmetic_t* a, const leat_node_t* node) {
-  leat_partial_shape_t from = leat_graph_output_shape(a->graph, input_of(a, node, 0));
+static bool cannot_fail(const leat_edit_t* a, const leat_node_t* node) {
+  leat_partial_shape_t from = leat_graph_output_shape(a->graph, node->inputs[0]);
   int from_unknown, to_unknown;
   if (!is_understood(constant_input(a, node, 1))) return false;
   if (leat_partial_shape_is_full(from)) return leat_partial_shape_is_full(node->output_shapes[0]);
@@ -199,13 +171,13 @@ bool leat_tensor_is_neutral(const leat_tensor_t* tensor, unsigned identities) {
   return true;
 }
 
-static leat_output_t without_neutral(const arithmetic_t* a, const leat_node_t* node,
+static leat_output_t without_neutral(const leat_edit_t* a, const leat_node_t* node,
                                      unsigned identities) {
   int sides = identities & LEAT_IDENTITY_EITHER_SIDE ? 2 : 1;
   for (int x = 0; x < sides; ++x) {
     const leat_tensor_t* e = constant_input(a, node, 1 - x);
     if (!e || !leat_tensor_is_neutral(e, identities)) continue;
-    leat_output_t rest = input_of(a, node, x);
+    leat_output_t rest = node->inputs[x];
     if (e->shape.rank == 0 ||
         shapes_agree(leat_graph_output_shape(a->graph, rest), node->output_shapes[0])) {
       return rest;
@@ -217,7 +189,7 @@ static leat_output_t without_neutral(const arithmetic_t* a, const leat_node_t* n
 // ---- Permutations -------------------------------------------------------------------------------
 
 // The permutation at input 1; its length, or -1 when it is none that is known.
-static int read_permutation(const arithmetic_t* a, const leat_node_t* node,
+static int read_permutation(const leat_edit_t* a, const leat_node_t* node,
                             uint8_t out_axes[LEAT_SHAPE_MAX_RANK]) {
   const leat_tensor_t* tensor = constant_input(a, node, 1);
   bool seen[LEAT_SHAPE_MAX_RANK] = {false};
@@ -235,7 +207,7 @@ static int read_permutation(const arithmetic_t* a, const leat_node_t* node,
   return rank;
 }
 
-static leat_status_t add_permutation(arithmetic_t* a, int32_t like, int rank, const uint8_t* axes,
+static leat_status_t add_permutation(leat_edit_t* a, int32_t like, int rank, const uint8_t* axes,
                                      leat_output_t* out_constant) {
   const leat_node_t* node = &a->graph->nodes[like];
   int dtype = leat_graph_output_type(a->graph, node->inputs[1]);
@@ -244,10 +216,6 @@ static leat_status_t add_permutation(arithmetic_t* a, int32_t like, int rank, co
   LEAT_DCHECK(dtype == LEAT_DTYPE_INT32 || dtype == LEAT_DTYPE_INT64);
   leat_shape_t shape = leat_shape_vector(rank);
   leat_tensor_t tensor;
-  leat_string_view_t name;
-  LEAT_RETURN_IF_ERROR(leat_arena_print(leat_graph_arena(a->graph), &name, "%.*s/_permutation",
-                                        LEAT_SV_ARG(node->name)));
-  LEAT_RETURN_IF_ERROR(leat_graph_unique_name(a->graph, name, &name));
   LEAT_RETURN_IF_ERROR(leat_tensor_allocate(leat_buffer_source_host(), dtype, &shape, &tensor));
   for (int d = 0; d < rank; ++d) {
     if (dtype == LEAT_DTYPE_INT64) {
@@ -257,27 +225,27 @@ static leat_status_t add_permutation(arithmetic_t* a, int32_t like, int rank, co
     }
   }
   leat_attr_t attrs[] = {LEAT_TENSOR("value", &tensor), LEAT_TYPE("dtype", dtype)};
-  leat_node_spec_t spec = {.name = name, .device = node->device, .attrs = attrs, .attr_count = 2};
+  leat_node_spec_t spec = {.attrs = attrs, .attr_count = 2};
   leat_status_t status =
       leat_op_registry_find(a->graph->ops, LEAT_OP_NAME_CONSTANT, &spec.op);
-  if (!status) status = leat_graph_add_node(a->graph, &spec, &out_constant->node);
+  if (!status) status = leat_edit_add(a, like, "/_permutation", &spec, &out_constant->node);
   out_constant->index = 0;
   leat_tensor_release(&tensor);
   return status;
 }
 
 // Dim i of the whole is dim second[i] of the middle, which is dim first[second[i]] of x.
-static leat_status_t join_permutations(arithmetic_t* a, int32_t index, leat_output_t* out_same) {
+static leat_status_t join_permutations(leat_edit_t* a, int32_t index, leat_output_t* out_same) {
   LEAT_DCHECK(a->graph->nodes[index].input_count == 2);
   uint8_t first[LEAT_SHAPE_MAX_RANK], second[LEAT_SHAPE_MAX_RANK];
   const leat_node_t* node = &a->graph->nodes[index];
   const leat_node_t* before = same_op_before(a, node);
   int rank = read_permutation(a, node, second);
   if (rank < 0) return leat_ok_status();
-  leat_output_t x = input_of(a, node, 0);
+  leat_output_t x = node->inputs[0];
   bool joined = before && read_permutation(a, before, first) == rank;
   if (joined) {
-    x = input_of(a, before, 0);
+    x = before->inputs[0];
     for (int d = 0; d < rank; ++d) second[d] = first[second[d]];
   }
   bool is_identity = leat_graph_output_shape(a->graph, x).rank == rank;
@@ -286,16 +254,14 @@ static leat_status_t join_permutations(arithmetic_t* a, int32_t index, leat_outp
   if (is_identity || !joined) return leat_ok_status();
   leat_output_t axes;
   LEAT_RETURN_IF_ERROR(add_permutation(a, index, rank, second, &axes));
-  LEAT_RETURN_IF_ERROR(leat_graph_set_input(a->graph, index, 0, x));
-  LEAT_RETURN_IF_ERROR(leat_graph_set_input(a->graph, index, 1, axes));
-  ++a->changed;
-  return leat_ok_status();
+  LEAT_RETURN_IF_ERROR(leat_edit_set_input(a, index, 0, x));
+  return leat_edit_set_input(a, index, 1, axes);
 }
 
 // ---- Rules --------------------------------------------------------------------------------------
 
 // An Identity that somebody put on a device of its own stays there.
-static bool is_elsewhere(const arithmetic_t* a, const leat_node_t* node, leat_output_t x) {
+static bool is_elsewhere(const leat_edit_t* a, const leat_node_t* node, leat_output_t x) {
   LEAT_DCHECK(leat_output_exists(x));
   return node->device.size > 0 &&
          !leat_string_view_equal(node->device, a->graph->nodes[x.node].device);
@@ -304,23 +270,22 @@ static bool is_elsewhere(const arithmetic_t* a, const leat_node_t* node, leat_ou
 // Where the node before it is of the same op, the node reads what that one reads. Not where one
 // of the sizes that it asks for is 0 and another is to be found: the kernel then takes the size
 // from the sizes other than 0 of its input, so that its input's own shape matters.
-static leat_status_t skip_overruled(arithmetic_t* a, int32_t index) {
+static leat_status_t skip_overruled(leat_edit_t* a, int32_t index) {
   const leat_node_t* node = &a->graph->nodes[index];
   const leat_node_t* before = same_op_before(a, node);
   const leat_tensor_t* sizes = constant_input(a, node, 1);
   if (!before || !is_understood(sizes) || !cannot_fail(a, before)) return leat_ok_status();
   if (has_item_in(sizes, 0, 0) && has_item_in(sizes, -1, -1)) return leat_ok_status();
-  ++a->changed;
-  return leat_graph_set_input(a->graph, index, 0, input_of(a, before, 0));
+  return leat_edit_set_input(a, index, 0, before->inputs[0]);
 }
 
 // What output 0 of node |index| is, if it is something else's output already.
-static leat_status_t find_same(arithmetic_t* a, int32_t index, leat_output_t* out_same) {
+static leat_status_t find_same(leat_edit_t* a, int32_t index, leat_output_t* out_same) {
   const leat_node_t* node = &a->graph->nodes[index];
   unsigned identities = node->op->row->identities;
   const unsigned neutral = LEAT_IDENTITY_ZERO | LEAT_IDENTITY_PLUS_ZERO | LEAT_IDENTITY_ONE |
                            LEAT_IDENTITY_ALL_ONES;
-  leat_output_t x = input_of(a, node, 0);
+  leat_output_t x = node->inputs[0];
   if (node->op->flags & LEAT_OP_PASS_THROUGH) {
     *out_same = x;
   } else if (identities & neutral) {
@@ -334,17 +299,17 @@ static leat_status_t find_same(arithmetic_t* a, int32_t index, leat_output_t* ou
     if (items && items->shape.element_count == 0) *out_same = x;
   } else if (identities & (LEAT_IDENTITY_INVOLUTION | LEAT_IDENTITY_IDEMPOTENT)) {
     const leat_node_t* before = same_op_before(a, node);
-    if (before) *out_same = identities & LEAT_IDENTITY_IDEMPOTENT ? x : input_of(a, before, 0);
+    if (before) *out_same = identities & LEAT_IDENTITY_IDEMPOTENT ? x : before->inputs[0];
   } else if (identities & LEAT_IDENTITY_PERMUTES) {
     return join_permutations(a, index, out_same);
   } else {
     if (identities & LEAT_IDENTITY_LAST_WINS) LEAT_RETURN_IF_ERROR(skip_overruled(a, index));
-    if (keeps_shape(a, node)) *out_same = input_of(a, node, 0);
+    if (keeps_shape(a, node)) *out_same = node->inputs[0];
   }
   return leat_ok_status();
 }
 
-static leat_status_t try_node(arithmetic_t* a, int32_t index) {
+static leat_status_t try_node(leat_edit_t* a, int32_t index) {
   const leat_node_t* node = &a->graph->nodes[index];
   if (!(node->op->flags & LEAT_OP_PASS_THROUGH) && !node->op->row->identities) {
     return leat_ok_status();
@@ -357,41 +322,11 @@ static leat_status_t try_node(arithmetic_t* a, int32_t index) {
   if (!leat_output_exists(same) || is_elsewhere(a, &a->graph->nodes[index], same)) {
     return leat_ok_status();
   }
-  a->became[index] = same;
-  ++a->changed;
-  return leat_ok_status();
-}
-
-// A control edge from a node that was bypassed comes from what stands for it; but from one output
-// of a Switch it could not be told whether that is alive.
-static leat_output_t redirect(const arithmetic_t* a, leat_output_t input) {
-  if (input.index != LEAT_CONTROL_INDEX) return resolve(a, input);
-  leat_output_t same = resolve(a, (leat_output_t){input.node, 0});
-  if (a->graph->nodes[same.node].op->flags & LEAT_OP_SWITCH) return input;
-  return (leat_output_t){same.node, LEAT_CONTROL_INDEX};
-}
-
-static void redirect_all(const arithmetic_t* a, leat_rewrite_t* rewrite) {
-  for (size_t i = 0; i < a->graph->node_count; ++i) {
-    leat_node_t* node = &a->graph->nodes[i];
-    for (int k = 0; k < node->input_count + node->control_count; ++k) {
-      node->inputs[k] = redirect(a, node->inputs[k]);
-    }
-  }
-  for (int i = 0; i < rewrite->fetch_count; ++i) {
-    rewrite->fetches[i] = resolve(a, rewrite->fetches[i]);
-  }
-}
-
-static leat_status_t run(leat_rewrite_t* rewrite, leat_arena_t* arena) {
-  arithmetic_t a = {.graph = rewrite->graph, .count = rewrite->graph->node_count};
-  LEAT_RETURN_IF_ERROR(
-      leat_arena_allocate_array(arena, a.count + 1, sizeof *a.became, (void**)&a.became));
-  for (size_t i = 0; i < a.count; ++i) a.became[i] = LEAT_OUTPUT_NONE;
-  for (size_t i = 0; i < a.count; ++i) LEAT_RETURN_IF_ERROR(try_node(&a, (int32_t)i));
-  if (!a.changed) return leat_ok_status();
-  redirect_all(&a, rewrite);
-  return leat_rewrite_sweep(rewrite);
+  // Who waits for the node waits for what stands for it; but from one output of a Switch it could
+  // not be told whether that is alive.
+  return a->graph->nodes[same.node].op->flags & LEAT_OP_SWITCH
+             ? leat_edit_redirect(a, (leat_output_t){index, 0}, same)
+             : leat_edit_replace_by_output(a, index, same);
 }
 
 static bool has_candidates(const leat_graph_t* graph) {
@@ -402,18 +337,14 @@ static bool has_candidates(const leat_graph_t* graph) {
   return false;
 }
 
-static leat_status_t arithmetic(leat_rewrite_t* rewrite, const leat_pass_options_t* options) {
-  (void)options;
-  if (!has_candidates(rewrite->graph)) return leat_ok_status();
-  leat_arena_t arena;
-  leat_arena_initialize(rewrite->graph->allocator, 0, &arena);
-  leat_status_t status = run(rewrite, &arena);
-  leat_arena_deinitialize(&arena);
-  return status;
+static leat_status_t arithmetic(leat_edit_t* edit) {
+  return has_candidates(edit->graph) ? leat_edit_visit(edit, try_node) : leat_ok_status();
 }
 
 const leat_pass_t leat_pass_arithmetic = {
     .name = "arithmetic",
     .doc = "nodes whose value is there already are bypassed",
+    .after = "fold",
+    .stage = LEAT_PASS_WHOLE,
     .bit = LEAT_PASS_BIT_ARITHMETIC,
     .run = arithmetic};

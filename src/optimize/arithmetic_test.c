@@ -181,7 +181,7 @@ static void every_claim_is_exact(void** state) {
 static size_t left(pass_scene_t* f, leat_output_t fetch) {
   if (f->rewrite.graph) leat_rewrite_deinitialize(&f->rewrite);
   LEAT_EXPECT_OK(leat_prune(f->s.graph, NULL, 0, &fetch, 1, NULL, 0, &f->rewrite));
-  LEAT_EXPECT_OK(leat_pass_run(&leat_pass_arithmetic, &f->rewrite, &f->options, false));
+  LEAT_EXPECT_OK(leat_pass_run(&leat_pass_arithmetic, &f->rewrite, &f->options));
   return f->rewrite.graph->node_count;
 }
 

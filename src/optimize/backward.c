@@ -35,9 +35,8 @@ static void mark(leat_backward_t* b, int32_t index, leat_string_view_t scope) {
 }
 
 static void find_first_readers(leat_backward_t* b) {
-  size_t count = b->graph->node_count;
-  for (size_t i = 0; i < count; ++i) b->first_reader[i] = -1;
-  for (size_t i = count; i-- > 0;) {
+  for (int32_t i = 0; i < b->node_count; ++i) b->first_reader[i] = -1;
+  for (size_t i = b->order_count; i-- > 0;) {
     const leat_node_t* node = &b->graph->nodes[b->order[i]];
     if (!b->late[b->order[i]]) continue;
     for (int k = 0; k < node->input_count; ++k) {
@@ -46,43 +45,46 @@ static void find_first_readers(leat_backward_t* b) {
   }
 }
 
-static leat_status_t find(const leat_rewrite_t* rewrite, leat_string_view_t scope,
-                          leat_arena_t* arena, leat_backward_t* b) {
-  size_t count = b->graph->node_count;
+static leat_status_t allocate(leat_backward_t* b) {
+  const struct {
+    void** array;
+    size_t item_bytes;
+  } arrays[] = {{(void**)&b->late, 1},
+                {(void**)&b->conditional, 1},
+                {(void**)&b->kept, 1},
+                {(void**)&b->place, sizeof *b->place},
+                {(void**)&b->order, sizeof *b->order},
+                {(void**)&b->first_reader, sizeof *b->first_reader}};
+  for (size_t i = 0; i < LEAT_ARRAY_SIZE(arrays); ++i) {
+    LEAT_RETURN_IF_ERROR(leat_arena_allocate_array(b->edit->scratch, (size_t)b->node_count + 1,
+                                                   arrays[i].item_bytes, arrays[i].array));
+  }
+  return leat_ok_status();
+}
+
+leat_status_t leat_backward_find(leat_edit_t* edit, leat_backward_t* b) {
+  leat_string_view_t scope = leat_string_view_from(edit->options->memory_scope);
   int32_t* sorted;
-  LEAT_RETURN_IF_ERROR(leat_arena_allocate_array(arena, count + 1, 1, (void**)&b->late));
-  LEAT_RETURN_IF_ERROR(leat_arena_allocate_array(arena, count + 1, 1, (void**)&b->conditional));
-  LEAT_RETURN_IF_ERROR(leat_arena_allocate_array(arena, count + 1, 1, (void**)&b->kept));
-  LEAT_RETURN_IF_ERROR(leat_arena_allocate_array(arena, count + 1, 4, (void**)&b->place));
-  LEAT_RETURN_IF_ERROR(leat_arena_allocate_array(arena, count + 1, 4, (void**)&b->order));
-  LEAT_RETURN_IF_ERROR(leat_arena_allocate_array(arena, count + 1, 4, (void**)&b->first_reader));
-  LEAT_RETURN_IF_ERROR(leat_arena_allocate_array(arena, count + 1, 4, (void**)&sorted));
-  LEAT_RETURN_IF_ERROR(leat_graph_sort(b->graph, sorted));
-  for (size_t i = 0; i < count; ++i) mark(b, sorted[i], scope);
-  for (int i = 0; i < rewrite->fetch_count; ++i) b->kept[rewrite->fetches[i].node] = true;
+  *b = (leat_backward_t){
+      .edit = edit, .graph = edit->graph, .node_count = (int32_t)edit->graph->node_count};
+  if (!scope.size) scope = LEAT_SV("gradients/");
+  LEAT_RETURN_IF_ERROR(allocate(b));
+  LEAT_RETURN_IF_ERROR(leat_edit_sort(edit, &sorted, &b->order_count));
+  for (size_t i = 0; i < b->order_count; ++i) mark(b, sorted[i], scope);
+  for (int i = 0; i < edit->rewrite->fetch_count; ++i) {
+    b->kept[edit->rewrite->fetches[i].node] = true;
+  }
   size_t next = 0;
   for (int late = 0; late < 2; ++late) {
-    for (size_t i = 0; i < count; ++i) {
+    for (size_t i = 0; i < b->order_count; ++i) {
       if (b->late[sorted[i]] != (bool)late) continue;
       b->place[sorted[i]] = (int32_t)next;
       b->order[next++] = sorted[i];
     }
   }
-  LEAT_DCHECK(next == count);
+  LEAT_DCHECK(next == b->order_count);
   find_first_readers(b);
-  return leat_readers_initialize(b->graph, &b->readers);
-}
-
-leat_status_t leat_backward_find(const leat_rewrite_t* rewrite, const leat_pass_options_t* options,
-                                 leat_arena_t* arena, leat_backward_t* out_backward) {
-  leat_string_view_t scope = leat_string_view_from(options->memory_scope);
-  *out_backward = (leat_backward_t){
-      .graph = rewrite->graph, .node_count = (int32_t)rewrite->graph->node_count};
-  return find(rewrite, scope.size ? scope : LEAT_SV("gradients/"), arena, out_backward);
-}
-
-void leat_backward_release(leat_backward_t* backward) {
-  leat_readers_deinitialize(&backward->readers);
+  return leat_ok_status();
 }
 
 int leat_backward_signals(const leat_backward_t* b, int32_t reader, leat_output_t* out_signals) {

@@ -31,7 +31,6 @@
 #include <stdlib.h>
 
 #include "base/checked.h"
-#include "optimize/conditions.h"
 
 typedef struct cluster_s {
   int32_t became;        // the cluster that it was merged into; itself
@@ -45,12 +44,10 @@ typedef struct cluster_s {
 
 typedef struct finder_s {
   leat_clusters_t c;
-  leat_arena_t* arena;
-  size_t count;     // of nodes that were there at first
   int64_t limit;    // elements of a step's output
   int32_t* order;   // nodes, inputs first
+  size_t order_count;
   int32_t* levels;  // node
-  leat_condition_set_t* conditions;  // node
   cluster_t* items;
   int32_t item_count;
 } finder_t;
@@ -156,12 +153,12 @@ static leat_cluster_role_t possible_role(const finder_t* f, const leat_node_t* n
 static bool find_roles(finder_t* f) {
   const leat_clusters_t* c = &f->c;
   bool any_reads_another = false;
-  for (size_t i = 0; i < f->count; ++i) {
-    c->roles[i] = (uint8_t)possible_role(f, &c->graph->nodes[i]);
+  for (size_t i = 0; i < f->order_count; ++i) {
+    c->roles[f->order[i]] = (uint8_t)possible_role(f, &c->graph->nodes[f->order[i]]);
   }
-  for (size_t i = 0; i < f->count && !any_reads_another; ++i) {
-    const leat_node_t* node = &c->graph->nodes[i];
-    if (!leat_cluster_steps(c, (int32_t)i)) continue;
+  for (size_t i = 0; i < f->order_count && !any_reads_another; ++i) {
+    const leat_node_t* node = &c->graph->nodes[f->order[i]];
+    if (!leat_cluster_steps(c, f->order[i])) continue;
     for (int k = 0; k < node->input_count; ++k) {
       any_reads_another |= c->roles[node->inputs[k].node] != LEAT_CLUSTER_STRANGER;
     }
@@ -177,7 +174,7 @@ static int32_t find_level(const finder_t* f, int32_t index) {
   for (int i = 0; i < node->input_count + node->control_count; ++i) {
     const int32_t source = node->inputs[i].node;
     if (leat_edge_closes_loop(f->c.graph, node, node->inputs[i])) continue;
-    LEAT_DCHECK((size_t)source < f->count);
+    LEAT_DCHECK((size_t)source < f->c.count);
     const bool crosses = !f->c.roles[source] != !f->c.roles[index];
     const bool reads_rest = i < node->input_count && f->c.roles[source] == LEAT_CLUSTER_REDUCTION;
     level = LEAT_MAX(level, f->levels[source] + (crosses || reads_rest));
@@ -188,7 +185,7 @@ static int32_t find_level(const finder_t* f, int32_t index) {
 // ---- Clusters -----------------------------------------------------------------------------------
 
 static int32_t find_cluster(const finder_t* f, int32_t node) {
-  LEAT_DCHECK(node >= 0 && (size_t)node < f->count);
+  LEAT_DCHECK(node >= 0 && (size_t)node < f->c.count);
   int32_t cluster = f->c.cluster_of[node];
   while (cluster != LEAT_CLUSTER_NONE && f->items[cluster].became != cluster) {
     cluster = f->items[cluster].became;
@@ -222,7 +219,7 @@ static bool is_beside(const finder_t* f, int32_t source, int32_t reader) {
 
 static bool comes_with(const finder_t* f, int32_t a, int32_t b) {
   return f->c.graph->nodes[a].assigned_device == f->c.graph->nodes[b].assigned_device &&
-         leat_condition_set_equal(f->conditions[a], f->conditions[b]);
+         leat_edit_comes_with(f->c.edit, a, b);
 }
 
 // Merges |from| into |to|, of a higher number, where no edge would then lead to a lower one.
@@ -304,7 +301,7 @@ static void join(finder_t* f, int32_t index) {
   }
   if (cluster == LEAT_CLUSTER_NONE) {
     cluster = f->item_count++;
-    LEAT_DCHECK((size_t)cluster < f->count);
+    LEAT_DCHECK((size_t)cluster < f->c.count);
     f->items[cluster] = (cluster_t){
         .became = cluster, .first_reader = INT32_MAX, .level = f->levels[index],
         .elements = UNKNOWN};
@@ -319,18 +316,14 @@ static void join(finder_t* f, int32_t index) {
   merge_sources(f, index, cluster);
 }
 
-static leat_status_t find_clusters(finder_t* f) {
-  LEAT_RETURN_IF_ERROR(leat_graph_sort(f->c.graph, f->order));
-  LEAT_RETURN_IF_ERROR(leat_conditions_find(f->c.graph, f->c.options, f->order, f->arena,
-                                            &f->conditions));
-  for (size_t i = 0; i < f->count; ++i) {
+static void find_clusters(finder_t* f) {
+  for (size_t i = 0; i < f->c.count; ++i) f->c.cluster_of[i] = LEAT_CLUSTER_NONE;
+  for (size_t i = 0; i < f->order_count; ++i) {
     const int32_t node = f->order[i];
-    f->c.cluster_of[node] = LEAT_CLUSTER_NONE;
     f->levels[node] = find_level(f, node);
     if (f->c.roles[node]) join(f, node);
   }
-  for (size_t i = 0; i < f->count; ++i) f->c.cluster_of[i] = find_cluster(f, (int32_t)i);
-  return leat_ok_status();
+  for (size_t i = 0; i < f->c.count; ++i) f->c.cluster_of[i] = find_cluster(f, (int32_t)i);
 }
 
 // ---- The pass -----------------------------------------------------------------------------------
@@ -343,9 +336,8 @@ static leat_status_t list_members(finder_t* f, int32_t** out_members) {
     if (f->items[k].became != k) f->items[k].member_count = f->items[k].step_count = 0;
     total += f->items[k].member_count;
   }
-  LEAT_RETURN_IF_ERROR(leat_arena_allocate_array(f->arena, (size_t)total + 1, sizeof **out_members,
-                                                 (void**)out_members));
-  for (size_t i = 0; i < f->count; ++i) {
+  LEAT_RETURN_IF_ERROR(LEAT_NEW(f->c.edit->scratch, (size_t)total + 1, out_members));
+  for (size_t i = 0; i < f->order_count; ++i) {
     const int32_t cluster = f->c.cluster_of[f->order[i]];
     if (cluster != LEAT_CLUSTER_NONE) (*out_members)[f->items[cluster].begin++] = f->order[i];
   }
@@ -362,18 +354,15 @@ static int comes_later(const void* a, const void* b) {
 // Those that are read come first, so that who reads one reads the node that it became.
 static leat_status_t fuse_clusters(finder_t* f) {
   int32_t* members;
-  bool any_fused = false;
   LEAT_RETURN_IF_ERROR(list_members(f, &members));
   qsort(f->items, (size_t)f->item_count, sizeof *f->items, comes_later);
   for (int32_t k = 0; k < f->item_count; ++k) {
     const cluster_t* item = &f->items[k];
-    bool is_fused = false;
     if (item->step_count < 2) continue;
     LEAT_RETURN_IF_ERROR(leat_cluster_fuse(&f->c, members + item->begin - item->member_count,
-                                           item->member_count, &is_fused));
-    any_fused |= is_fused;
+                                           item->member_count));
   }
-  return any_fused ? leat_rewrite_sweep(f->c.rewrite) : leat_ok_status();
+  return leat_ok_status();
 }
 
 static leat_status_t allocate(finder_t* f) {
@@ -382,46 +371,41 @@ static leat_status_t allocate(finder_t* f) {
     size_t item_bytes;
   } arrays[] = {{(void**)&f->c.roles, sizeof *f->c.roles},
                 {(void**)&f->c.cluster_of, sizeof *f->c.cluster_of},
-                {(void**)&f->c.kept, sizeof *f->c.kept},
-                {(void**)&f->order, sizeof *f->order},
                 {(void**)&f->levels, sizeof *f->levels},
                 {(void**)&f->items, sizeof *f->items}};
   for (size_t i = 0; i < LEAT_ARRAY_SIZE(arrays); ++i) {
-    LEAT_RETURN_IF_ERROR(leat_arena_allocate_array(f->arena, f->count + 1, arrays[i].item_bytes,
-                                                   arrays[i].array));
+    LEAT_RETURN_IF_ERROR(leat_arena_allocate_array(f->c.edit->scratch, f->c.count + 1,
+                                                   arrays[i].item_bytes, arrays[i].array));
   }
   return leat_ok_status();
 }
 
 static leat_status_t run(finder_t* f) {
   LEAT_RETURN_IF_ERROR(allocate(f));
+  LEAT_RETURN_IF_ERROR(leat_edit_sort(f->c.edit, &f->order, &f->order_count));
   if (!find_roles(f)) return leat_ok_status();
-  leat_rewrite_mark_kept(f->c.rewrite, f->c.kept);
-  LEAT_RETURN_IF_ERROR(find_clusters(f));
-  LEAT_RETURN_IF_ERROR(leat_readers_initialize(f->c.graph, &f->c.readers));
-  leat_status_t status = fuse_clusters(f);
-  leat_readers_deinitialize(&f->c.readers);
-  return status;
+  LEAT_RETURN_IF_ERROR(leat_edit_find_conditions(f->c.edit));
+  find_clusters(f);
+  return fuse_clusters(f);
 }
 
-static leat_status_t cluster(leat_rewrite_t* rewrite, const leat_pass_options_t* options) {
-  leat_arena_t arena;
-  leat_graph_t* graph = rewrite->graph;
-  finder_t f = {.c = {.rewrite = rewrite, .graph = graph, .options = options},
-                .arena = &arena,
-                .count = graph->node_count,
-                .limit = options->cluster_limit_elements ? options->cluster_limit_elements : 1024};
-  if (!options->find_kernel) return leat_ok_status();
+static leat_status_t cluster(leat_edit_t* edit) {
+  const int64_t limit = edit->options->cluster_limit_elements;
+  finder_t f = {.c = {.edit = edit,
+                      .graph = edit->graph,
+                      .options = edit->options,
+                      .count = edit->graph->node_count},
+                .limit = limit ? limit : 1024};
+  if (!edit->options->find_kernel) return leat_ok_status();
   LEAT_RETURN_IF_ERROR(
-      leat_op_registry_find(graph->ops, LEAT_OP_NAME_FUSED_ELEMENTWISE, &f.c.op));
-  leat_arena_initialize(graph->allocator, 0, &arena);
-  leat_status_t status = run(&f);
-  leat_arena_deinitialize(&arena);
-  return status;
+      leat_op_registry_find(edit->graph->ops, LEAT_OP_NAME_FUSED_ELEMENTWISE, &f.c.op));
+  return run(&f);
 }
 
 const leat_pass_t leat_pass_cluster = {
     .name = "cluster",
     .doc = "elementwise nodes that read each other, and what reduces their rows, become one",
+    .after = "fuse,defer,parts,scale",
+    .stage = LEAT_PASS_PLACED,
     .bit = LEAT_PASS_BIT_CLUSTER,
-    .run_placed = cluster};
+    .run = cluster};

@@ -4,7 +4,7 @@
 #ifndef LEAT_OPTIMIZE_CLUSTER_H_
 #define LEAT_OPTIMIZE_CLUSTER_H_
 
-#include "optimize/pass.h"
+#include "optimize/edit.h"
 
 #define LEAT_CLUSTER_MAX_MEMBERS 160
 #define LEAT_CLUSTER_NONE (-1)
@@ -25,14 +25,13 @@ typedef enum leat_cluster_role_e {
 } leat_cluster_role_t;
 
 typedef struct leat_clusters_s {
-  leat_rewrite_t* rewrite;
-  leat_graph_t* graph;
+  leat_edit_t* edit;
+  leat_graph_t* graph;  // the edit's
   const leat_pass_options_t* options;
-  const leat_op_t* op;               // _FusedElementwise
-  uint8_t* roles;                    // node -> leat_cluster_role_t
-  int32_t* cluster_of;               // node
-  bool* kept;                        // node: fetched, or a target
-  leat_readers_t readers;
+  const leat_op_t* op;  // _FusedElementwise
+  size_t count;         // of the nodes that were there when the pass began: the others have no role
+  uint8_t* roles;       // node -> leat_cluster_role_t
+  int32_t* cluster_of;  // node
 } leat_clusters_t;
 
 // How many steps that compute the node is.
@@ -59,7 +58,7 @@ static inline int leat_cluster_places(const leat_clusters_t* clusters, int32_t n
 
 // |members| of one cluster, inputs first. They stay where one node cannot stand for them.
 LEAT_MUST_USE leat_status_t leat_cluster_fuse(const leat_clusters_t* clusters,
-                                              const int32_t* members, int count, bool* out_fused);
+                                              const int32_t* members, int count);
 
 // ---- Reductions ---------------------------------------------------------------------------------
 

@@ -69,11 +69,13 @@ static bool stays(const fusion_t* f, int m) {
 static bool is_shown(const fusion_t* f, int m) {
   const leat_clusters_t* c = f->clusters;
   const int32_t node = f->members[m];
-  if (c->kept[node] || c->roles[node] == LEAT_CLUSTER_REDUCTION) return true;
-  for (uint32_t r = c->readers.begin[node]; r < c->readers.begin[node + 1]; ++r) {
-    const leat_reader_t reader = c->readers.readers[r];
-    if (reader.position >= c->graph->nodes[reader.node].input_count) continue;  // only waits
-    if (c->cluster_of[reader.node] != c->cluster_of[node]) return true;
+  if (leat_edit_is_kept(c->edit, node) || c->roles[node] == LEAT_CLUSTER_REDUCTION) return true;
+  LEAT_EDIT_FOR_EACH_USE(c->edit, node, use) {
+    const leat_reader_t reader = leat_edit_reader(c->edit, use);
+    if (leat_edit_is_wait(c->edit, reader)) continue;
+    if ((size_t)reader.node >= c->count || c->cluster_of[reader.node] != c->cluster_of[node]) {
+      return true;
+    }
     const int k = find_member(f, f->member_count, reader.node);
     if (f->shown[k] && stays(f, k)) return true;
   }
@@ -481,7 +483,7 @@ static leat_status_t copy_constant(fusion_t* f, int index, int32_t anchor) {
                                             f->parts[index] == LEAT_CLUSTER_ZERO,
                            .attrs = attrs,
                            .attr_count = LEAT_ARRAY_SIZE(attrs)};
-  leat_status_t status = leat_rewrite_add_beside(f->clusters->rewrite, node, "/_cluster", &spec,
+  leat_status_t status = leat_edit_add(f->clusters->edit, node, "/_cluster", &spec,
                                                  &f->inputs[index].node);
   leat_tensor_release(&part);
   return status;
@@ -516,11 +518,11 @@ static leat_status_t add_node(const fusion_t* f, int32_t* out_node) {
                            .control_count = f->control_count,
                            .attrs = attrs,
                            .attr_count = LEAT_ARRAY_SIZE(attrs)};
-  return leat_rewrite_add_beside(f->clusters->rewrite, f->last, "/_cluster", &spec, out_node);
+  return leat_edit_add(f->clusters->edit, f->last, "/_cluster", &spec, out_node);
 }
 
-leat_status_t leat_cluster_fuse(const leat_clusters_t* clusters, const int32_t* members, int count,
-                                bool* out_fused) {
+leat_status_t leat_cluster_fuse(const leat_clusters_t* clusters, const int32_t* members,
+                                int count) {
   leat_graph_t* graph = clusters->graph;
   fusion_t f;
   int32_t node;
@@ -530,8 +532,7 @@ leat_status_t leat_cluster_fuse(const leat_clusters_t* clusters, const int32_t* 
   f.input_count = f.control_count = f.step_count = f.operand_count = f.result_count = 0;
   f.shape_count = f.reduction_count = 0;
   f.reshaping = 0;
-  *out_fused = describe(&f);
-  if (!*out_fused) return leat_ok_status();
+  if (!describe(&f)) return leat_ok_status();
   LEAT_RETURN_IF_ERROR(copy_constants(&f));
   LEAT_RETURN_IF_ERROR(add_node(&f, &node));
   for (int m = 0; m < count; ++m) {
@@ -542,7 +543,7 @@ leat_status_t leat_cluster_fuse(const leat_clusters_t* clusters, const int32_t* 
       LEAT_RETURN_IF_ERROR(leat_graph_refine_shape(
           graph, output, graph->nodes[members[m]].output_shapes[0]));
     }
-    leat_rewrite_redirect(clusters->rewrite, &clusters->readers, members[m], output);
+    LEAT_RETURN_IF_ERROR(leat_edit_replace_by_output(clusters->edit, members[m], output));
   }
   return leat_ok_status();
 }

@@ -21,7 +21,7 @@ static int cluster_pruned(pass_scene_t* f, int64_t limit) {
     graph->nodes[i].assigned_device =
         leat_string_view_starts_with(graph->nodes[i].name, LEAT_SV("other"));
   }
-  LEAT_EXPECT_OK(leat_pass_run(&leat_pass_cluster, &f->rewrite, &options, true));
+  LEAT_EXPECT_OK(leat_pass_run(&leat_pass_cluster, &f->rewrite, &options));
   int count = 0;
   graph = f->rewrite.graph;
   int32_t order[64];
@@ -405,7 +405,7 @@ static void a_product_with_one_number_is_scaled_before_it_is_repeated(void** sta
     leat_output_t y = BINARY("Mul", product(f, column, repeated(f, (float)value, 80), "b"), x);
     LEAT_EXPECT_OK(f->s.b.status);
     pass_scene_prune(f, LEAT_INPUTS(y));
-    LEAT_EXPECT_OK(leat_pass_fold.run(&f->rewrite, &(leat_pass_options_t){
+    LEAT_EXPECT_OK(leat_pass_run(&leat_pass_fold, &f->rewrite, &(leat_pass_options_t){
         .evaluate = leat_evaluator_run, .evaluate_data = &f->evaluator}));
     cluster_pruned(f, 0);
     const leat_node_t* node = pass_scene_fetched(f, 0);

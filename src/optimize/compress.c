@@ -5,7 +5,7 @@
 //   x ─▶ _Send      _Recv ─▶ y        x ─▶ Cast ─▶ _Send      _Recv ─▶ Cast ─▶ y
 //
 // Small values and those that are no floats travel as they are.
-#include "optimize/pass.h"
+#include "optimize/edit.h"
 
 #define DEFAULT_LIMIT_BYTES 1024
 
@@ -16,40 +16,36 @@ static bool is_large(const leat_graph_t* graph, leat_output_t value, int64_t lim
 }
 
 // A Cast of |x| between the two types; in the place of |node|, a Send or Recv.
-static leat_status_t add_cast(leat_graph_t* graph, const leat_node_t* node, leat_output_t x,
-                              int from, int to, leat_output_t* out_cast) {
+static leat_status_t add_cast(leat_edit_t* edit, int32_t node, leat_output_t x, int from, int to,
+                              leat_output_t* out_cast) {
   leat_attr_t attrs[] = {LEAT_TYPE("SrcT", from), LEAT_TYPE("DstT", to),
                          LEAT_BOOL("Truncate", true)};
-  leat_node_spec_t spec = {.device = node->device, .inputs = &x, .input_count = 1, .attrs = attrs,
-                           .attr_count = 3};
-  LEAT_RETURN_IF_ERROR(leat_arena_print(leat_graph_arena(graph), &spec.name, "%.*s/_cast",
-                                        LEAT_SV_ARG(node->name)));
-  LEAT_RETURN_IF_ERROR(leat_op_registry_find(graph->ops, LEAT_OP_NAME_CAST, &spec.op));
+  leat_node_spec_t spec = {.inputs = &x, .input_count = 1, .attrs = attrs, .attr_count = 3};
+  LEAT_RETURN_IF_ERROR(leat_op_registry_find(edit->graph->ops, LEAT_OP_NAME_CAST, &spec.op));
   out_cast->index = 0;
-  return leat_graph_add_node(graph, &spec, &out_cast->node);
+  return leat_edit_add(edit, node, "/_cast", &spec, &out_cast->node);
 }
 
-static leat_status_t narrow_send(leat_graph_t* graph, int32_t send) {
-  LEAT_DCHECK(graph->nodes[send].op->flags & LEAT_OP_SEND);
-  leat_attr_t type = LEAT_TYPE("T", LEAT_DTYPE_BFLOAT16);
+static leat_status_t narrow_send(leat_edit_t* edit, int32_t send) {
+  const leat_node_t* node = leat_edit_node(edit, send);
   leat_output_t cast;
-  LEAT_RETURN_IF_ERROR(add_cast(graph, &graph->nodes[send], graph->nodes[send].inputs[0],
-                                LEAT_DTYPE_FLOAT, LEAT_DTYPE_BFLOAT16, &cast));
-  LEAT_RETURN_IF_ERROR(leat_graph_set_attr(graph, send, &type));
-  return leat_graph_set_input(graph, send, 0, cast);
+  LEAT_DCHECK(node->op->flags & LEAT_OP_SEND);
+  LEAT_RETURN_IF_ERROR(add_cast(edit, send, node->inputs[0], LEAT_DTYPE_FLOAT,
+                                LEAT_DTYPE_BFLOAT16, &cast));
+  LEAT_RETURN_IF_ERROR(leat_edit_set_type(edit, send, "T", LEAT_DTYPE_BFLOAT16, NULL));
+  return leat_edit_set_input(edit, send, 0, cast);
 }
 
-// The Cast, whose input is still to be told what it is: readers were |*out_cast|'s.
-static leat_status_t widen_recv(leat_graph_t* graph, int32_t recv, leat_output_t* out_cast) {
-  LEAT_DCHECK(graph->nodes[recv].op->flags & LEAT_OP_RECV);
+static leat_status_t widen_recv(leat_edit_t* edit, int32_t recv) {
+  leat_output_t cast;
+  LEAT_DCHECK(leat_edit_node(edit, recv)->op->flags & LEAT_OP_RECV);
   // Both ends of a transfer have one type, and narrow_sends takes floats only.
-  LEAT_DCHECK(graph->nodes[recv].output_types[0] == LEAT_DTYPE_FLOAT);
-  static const uint8_t kType[] = {LEAT_DTYPE_BFLOAT16};
-  leat_attr_t type = LEAT_TYPE("tensor_type", LEAT_DTYPE_BFLOAT16);
-  LEAT_RETURN_IF_ERROR(leat_graph_set_attr(graph, recv, &type));
-  graph->nodes[recv].output_types = kType;
-  return add_cast(graph, &graph->nodes[recv], (leat_output_t){recv, 0}, LEAT_DTYPE_BFLOAT16,
-                  LEAT_DTYPE_FLOAT, out_cast);
+  LEAT_DCHECK(leat_edit_node(edit, recv)->output_types[0] == LEAT_DTYPE_FLOAT);
+  LEAT_RETURN_IF_ERROR(
+      leat_edit_set_type(edit, recv, "tensor_type", LEAT_DTYPE_BFLOAT16, NULL));
+  LEAT_RETURN_IF_ERROR(add_cast(edit, recv, (leat_output_t){recv, 0}, LEAT_DTYPE_BFLOAT16,
+                                LEAT_DTYPE_FLOAT, &cast));
+  return leat_edit_redirect(edit, (leat_output_t){recv, 0}, cast);
 }
 
 // Both ends must be of the kind that takes its value where the device's values lie.
@@ -69,77 +65,55 @@ static leat_status_t list_recvs(const leat_graph_t* graph, leat_arena_t* arena,
   return leat_ok_status();
 }
 
-static leat_status_t narrow_sends(leat_graph_t* graph, int64_t limit_bytes, leat_arena_t* arena,
-                                  leat_string_map_t* transfers) {
-  size_t count = graph->node_count;
+static leat_status_t narrow_sends(leat_edit_t* edit, leat_string_map_t* transfers) {
+  const int64_t given = edit->options->compress_limit_bytes;
+  const int64_t limit_bytes = given ? given : DEFAULT_LIMIT_BYTES;
+  const size_t count = edit->graph->node_count;
   for (size_t i = 0; i < count; ++i) {
-    const leat_node_t* node = &graph->nodes[i];
+    const leat_node_t* node = &edit->graph->nodes[i];
     leat_string_view_t name;
     if (!is_end(node, LEAT_OP_SEND, LEAT_OP_NAME_SEND) ||
-        leat_graph_output_type(graph, node->inputs[0]) != LEAT_DTYPE_FLOAT ||
-        !is_large(graph, node->inputs[0], limit_bytes)) {
+        leat_graph_output_type(edit->graph, node->inputs[0]) != LEAT_DTYPE_FLOAT ||
+        !is_large(edit->graph, node->inputs[0], limit_bytes)) {
       continue;
     }
-    LEAT_RETURN_IF_ERROR(leat_transfer_name(node, arena, &name));
+    LEAT_RETURN_IF_ERROR(leat_transfer_name(node, edit->scratch, &name));
     if (!leat_string_map_get(transfers, name, NULL)) continue;
     LEAT_RETURN_IF_ERROR(leat_string_map_set(transfers, name, 1));
-    LEAT_RETURN_IF_ERROR(narrow_send(graph, (int32_t)i));
+    LEAT_RETURN_IF_ERROR(narrow_send(edit, (int32_t)i));
   }
   return leat_ok_status();
 }
 
-static leat_status_t widen_recvs(leat_graph_t* graph, leat_arena_t* arena,
-                                 const leat_string_map_t* transfers) {
-  size_t count = graph->node_count;
-  leat_output_t* casts;  // by Recv
-  LEAT_RETURN_IF_ERROR(
-      leat_arena_allocate_array(arena, count + 1, sizeof *casts, (void**)&casts));
+static leat_status_t widen_recvs(leat_edit_t* edit, const leat_string_map_t* transfers) {
+  const size_t count = edit->graph->node_count;
   for (size_t i = 0; i < count; ++i) {
     leat_string_view_t name;
-    casts[i] = LEAT_OUTPUT_NONE;
     uint64_t narrowed = 0;
-    if (!is_end(&graph->nodes[i], LEAT_OP_RECV, LEAT_OP_NAME_RECV)) continue;
-    LEAT_RETURN_IF_ERROR(leat_transfer_name(&graph->nodes[i], arena, &name));
+    if (!is_end(&edit->graph->nodes[i], LEAT_OP_RECV, LEAT_OP_NAME_RECV)) continue;
+    LEAT_RETURN_IF_ERROR(leat_transfer_name(&edit->graph->nodes[i], edit->scratch, &name));
     if (!leat_string_map_get(transfers, name, &narrowed) || !narrowed) continue;
-    LEAT_RETURN_IF_ERROR(widen_recv(graph, (int32_t)i, &casts[i]));
-  }
-  for (size_t i = 0; i < count; ++i) {
-    leat_node_t* node = &graph->nodes[i];
-    for (int k = 0; k < node->input_count; ++k) {
-      leat_output_t cast = casts[node->inputs[k].node];
-      LEAT_DCHECK(!leat_output_exists(cast) || (size_t)cast.node < graph->node_count);
-      if (leat_output_exists(cast)) node->inputs[k] = cast;
-    }
+    LEAT_RETURN_IF_ERROR(widen_recv(edit, (int32_t)i));
   }
   return leat_ok_status();
 }
 
-static leat_status_t compress(leat_graph_t* const* graphs, int graph_count,
-                              const leat_pass_options_t* options) {
-  if (graph_count < 2) return leat_ok_status();
-  int64_t limit = options->compress_limit_bytes ? options->compress_limit_bytes
-                                                : DEFAULT_LIMIT_BYTES;
-  leat_arena_t arena;
+static leat_status_t compress(leat_edit_t* edits, int count) {
   leat_string_map_t transfers;
-  leat_arena_initialize(graphs[0]->allocator, 0, &arena);
-  leat_string_map_initialize(graphs[0]->allocator, &transfers);
+  leat_string_map_initialize(edits[0].graph->allocator, &transfers);
   leat_status_t status = leat_ok_status();
-  for (int g = 0; g < graph_count && !status; ++g) {
-    status = list_recvs(graphs[g], &arena, &transfers);
+  for (int g = 0; g < count && !status; ++g) {
+    status = list_recvs(edits[g].graph, edits[0].scratch, &transfers);
   }
-  for (int g = 0; g < graph_count && !status; ++g) {
-    status = narrow_sends(graphs[g], limit, &arena, &transfers);
-  }
-  for (int g = 0; g < graph_count && !status; ++g) {
-    status = widen_recvs(graphs[g], &arena, &transfers);
-  }
+  for (int g = 0; g < count && !status; ++g) status = narrow_sends(&edits[g], &transfers);
+  for (int g = 0; g < count && !status; ++g) status = widen_recvs(&edits[g], &transfers);
   leat_string_map_deinitialize(&transfers);
-  leat_arena_deinitialize(&arena);
   return status;
 }
 
 const leat_pass_t leat_pass_compress = {
     .name = "compress",
     .doc = "floats cross devices as their upper 16 bits (§5.5)",
+    .stage = LEAT_PASS_PARTITIONS,
     .bit = LEAT_PASS_BIT_COMPRESS,
     .run_partitions = compress};

@@ -7,7 +7,7 @@
 typedef struct found_s {
   pass_scene_t* f;
   leat_arena_t arena;
-  leat_condition_set_t* sets;
+  leat_conditions_t conditions;
 } found_t;
 
 static void find(pass_scene_t* f, leat_outputs_t fetches, found_t* out) {
@@ -19,11 +19,11 @@ static void find(pass_scene_t* f, leat_outputs_t fetches, found_t* out) {
   assert_true(graph->node_count <= LEAT_ARRAY_SIZE(order));
   for (size_t i = 0; i < graph->node_count; ++i) graph->nodes[i].assigned_device = 0;
   LEAT_EXPECT_OK(leat_graph_sort(graph, order));
-  LEAT_EXPECT_OK(leat_conditions_find(graph, &f->options, order, &out->arena, &out->sets));
+  LEAT_EXPECT_OK(leat_conditions_find(graph, &f->options, order, &out->arena, &out->conditions));
 }
 
 static leat_condition_set_t set_of(const found_t* found, int fetch) {
-  return found->sets[found->f->rewrite.fetches[fetch].node];
+  return found->conditions.sets[found->f->rewrite.fetches[fetch].node];
 }
 
 static leat_output_t behind(scene_t* s, leat_output_t x, leat_output_t pred, int side) {

@@ -9,7 +9,7 @@
 // makes such sums of products and additions.
 #include <string.h>
 
-#include "optimize/placed.h"
+#include "optimize/edit.h"
 
 // The nodes through which the sum goes round; all but |add| stay, with another type.
 typedef enum role_e { ENTER, MERGE, SWITCH, ADD, NEXT, EXIT, ROLE_COUNT } role_t;
@@ -18,7 +18,7 @@ typedef struct round_s {
   const leat_op_t *start, *add, *finish;
 } round_t;
 
-static const leat_node_t* node_of(const leat_placed_t* d, const round_t* round, role_t role) {
+static const leat_node_t* node_of(const leat_edit_t* d, const round_t* round, role_t role) {
   LEAT_DCHECK(role < ROLE_COUNT && round->nodes[role] >= 0);
   return &d->graph->nodes[round->nodes[role]];
 }
@@ -26,21 +26,18 @@ static const leat_node_t* node_of(const leat_placed_t* d, const round_t* round, 
 // ---- Finding ------------------------------------------------------------------------------------
 
 // Does |reader| alone read |node|, its output |index|, and nobody wait for it?
-static bool is_read_by(const leat_placed_t* d, int32_t node, int32_t reader) {
-  // Readers are known of nodes that were there at first.
-  LEAT_DCHECK((size_t)node < d->count);
-  return !d->kept[node] && d->readers.begin[node + 1] - d->readers.begin[node] == 1 &&
-         d->readers.readers[d->readers.begin[node]].node == reader;
+static bool is_read_by(const leat_edit_t* d, int32_t node, int32_t reader) {
+  return !leat_edit_is_kept(d, node) && leat_edit_use_count(d, node) == 1 &&
+         leat_edit_reader(d, d->nodes[node].first_use).node == reader;
 }
 
 // The node that reads output |index| of |node| alone, with nobody else reading the node but one
 // that reads its other output; -1: there is none.
-static int32_t find_reader(const leat_placed_t* d, int32_t node, int index) {
+static int32_t find_reader(const leat_edit_t* d, int32_t node, int index) {
   int32_t found = -1;
-  const uint32_t begin = d->readers.begin[node], end = d->readers.begin[node + 1];
-  if (d->kept[node] || end - begin != 2) return -1;
-  for (uint32_t r = begin; r < end; ++r) {
-    const leat_reader_t reader = d->readers.readers[r];
+  if (leat_edit_is_kept(d, node) || leat_edit_use_count(d, node) != 2) return -1;
+  LEAT_EDIT_FOR_EACH_USE(d, node, use) {
+    const leat_reader_t reader = leat_edit_reader(d, use);
     const leat_node_t* reading = &d->graph->nodes[reader.node];
     if (reader.position >= reading->input_count) return -1;
     if (reading->inputs[reader.position].index != index) continue;
@@ -50,13 +47,13 @@ static int32_t find_reader(const leat_placed_t* d, int32_t node, int index) {
   return found;
 }
 
-static bool has_flag(const leat_placed_t* d, int32_t node, uint32_t flag) {
+static bool has_flag(const leat_edit_t* d, int32_t node, uint32_t flag) {
   const leat_node_t* n = &d->graph->nodes[node];
   return n->op->flags & flag && !n->op->has_ref_inputs && !n->op->has_ref_outputs;
 }
 
 // The nodes of the round that closes at |next|.
-static bool find_round(const leat_placed_t* d, int32_t next, round_t* out_round) {
+static bool find_round(const leat_edit_t* d, int32_t next, round_t* out_round) {
   const leat_node_t* nodes = d->graph->nodes;
   int32_t* found = out_round->nodes;
   found[NEXT] = next;
@@ -78,7 +75,7 @@ static bool find_round(const leat_placed_t* d, int32_t next, round_t* out_round)
          has_flag(d, found[EXIT], LEAT_OP_EXIT);
 }
 
-static bool is_closed(const leat_placed_t* d, const round_t* round) {
+static bool is_closed(const leat_edit_t* d, const round_t* round) {
   const int32_t* n = round->nodes;
   const leat_node_t* first = &d->graph->nodes[n[ENTER]];
   for (int role = 0; role < ROLE_COUNT; ++role) {
@@ -92,7 +89,7 @@ static bool is_closed(const leat_placed_t* d, const round_t* round) {
 // ---- The ops and kernels that it takes ----------------------------------------------------------
 
 // The op |sum| of |op|, where it is served as the sum |add| is; else NULL.
-static const leat_op_t* find_op(const leat_placed_t* d, const leat_node_t* add,
+static const leat_op_t* find_op(const leat_edit_t* d, const leat_node_t* add,
                                 const leat_op_t* op) {
   const char* name = op ? op->row->sum : NULL;
   return name ? leat_node_served_as(d->graph, add, name, d->options) : NULL;
@@ -102,7 +99,7 @@ static const leat_op_t* find_op(const leat_placed_t* d, const leat_node_t* add,
 #define TYPE_ATTRS(t) \
   (leat_attr_t[]) { LEAT_TYPE("T", t) }
 
-static bool find_ops(const leat_placed_t* d, round_t* round) {
+static bool find_ops(const leat_edit_t* d, round_t* round) {
   const leat_node_t* add = node_of(d, round, ADD);
   round->add = find_op(d, add, add->op);
   round->finish = find_op(d, add, round->add);
@@ -122,41 +119,20 @@ static bool find_ops(const leat_placed_t* d, round_t* round) {
 // ---- Rewriting ----------------------------------------------------------------------------------
 
 // What goes round is a variant from now on.
-static leat_status_t retype(leat_placed_t* d, int32_t index) {
-  LEAT_DCHECK(d->graph->nodes[index].output_count > 0);
-  leat_node_t* node = &d->graph->nodes[index];
-  leat_arena_t* arena = leat_graph_arena(d->graph);
-  const size_t attr_count = (size_t)node->attr_count, outputs = (size_t)node->output_count;
-  leat_attr_t* attrs;
-  uint8_t* types;
-  leat_partial_shape_t* shapes;
-  LEAT_RETURN_IF_ERROR(leat_arena_allocate_array(arena, attr_count, sizeof *attrs, (void**)&attrs));
-  LEAT_RETURN_IF_ERROR(leat_arena_allocate_array(arena, outputs, sizeof *types, (void**)&types));
-  LEAT_RETURN_IF_ERROR(leat_arena_allocate_array(arena, outputs, sizeof *shapes, (void**)&shapes));
-  memcpy(attrs, node->attrs, attr_count * sizeof *attrs);
-  memcpy(types, node->output_types, outputs);
-  for (size_t i = 0; i < attr_count; ++i) {
-    if (leat_string_view_equals(attrs[i].name, "T")) attrs[i].value.type = LEAT_DTYPE_VARIANT;
-  }
-  for (size_t i = 0; i < outputs; ++i) {
-    if (types[i] == node->output_types[0]) types[i] = LEAT_DTYPE_VARIANT;
-    shapes[i] = leat_partial_shape_scalar();
-  }
-  node->attrs = attrs;
-  node->output_types = types;
-  node->output_shapes = shapes;
-  return leat_ok_status();
+static leat_status_t retype(leat_edit_t* d, int32_t index) {
+  const leat_partial_shape_t scalar = leat_partial_shape_scalar();
+  return leat_edit_set_type(d, index, "T", LEAT_DTYPE_VARIANT, &scalar);
 }
 
-static leat_status_t add_conversion(leat_placed_t* d, const leat_op_t* op, int32_t beside,
+static leat_status_t add_conversion(leat_edit_t* d, const leat_op_t* op, int32_t beside,
                                     const char* suffix, leat_output_t input, int type,
                                     int32_t* out_node) {
   leat_node_spec_t spec = {
       .op = op, .inputs = &input, .input_count = 1, .attrs = TYPE_ATTRS(type), .attr_count = 1};
-  return leat_rewrite_add_beside(d->rewrite, beside, suffix, &spec, out_node);
+  return leat_edit_add(d, beside, suffix, &spec, out_node);
 }
 
-static leat_status_t replace_add(leat_placed_t* d, const round_t* round) {
+static leat_status_t replace_add(leat_edit_t* d, const round_t* round) {
   const leat_node_t* add = node_of(d, round, ADD);
   leat_waits_t waits = {0};
   int32_t added;
@@ -169,37 +145,34 @@ static leat_status_t replace_add(leat_placed_t* d, const round_t* round) {
                            .attrs = add->attrs,
                            .attr_count = add->attr_count};
   LEAT_RETURN_IF_ERROR(
-      leat_rewrite_add_beside(d->rewrite, round->nodes[ADD], "/_deferred", &spec, &added));
-  leat_rewrite_redirect(d->rewrite, &d->readers, round->nodes[ADD], (leat_output_t){added, 0});
-  return leat_ok_status();
+      leat_edit_add(d, round->nodes[ADD], "/_deferred", &spec, &added));
+  return leat_edit_replace_by_output(d, round->nodes[ADD], (leat_output_t){added, 0});
 }
 
-static leat_status_t rewrite_round(leat_placed_t* d, const round_t* round) {
+static leat_status_t rewrite_round(leat_edit_t* d, const round_t* round) {
   const int type = node_of(d, round, ADD)->output_types[0];
   const int32_t enter = round->nodes[ENTER], leaves = round->nodes[EXIT];
   int32_t start, finish;
   LEAT_RETURN_IF_ERROR(add_conversion(d, round->start, enter, "/_start",
                                       d->graph->nodes[enter].inputs[0], type, &start));
   LEAT_DCHECK(leat_graph_output_type(d->graph, (leat_output_t){start, 0}) == LEAT_DTYPE_VARIANT);
-  d->graph->nodes[enter].inputs[0] = (leat_output_t){start, 0};
+  LEAT_RETURN_IF_ERROR(leat_edit_set_input(d, enter, 0, (leat_output_t){start, 0}));
   for (int role = 0; role < ROLE_COUNT; ++role) {
     if (role != ADD) LEAT_RETURN_IF_ERROR(retype(d, round->nodes[role]));
   }
   LEAT_RETURN_IF_ERROR(replace_add(d, round));
   LEAT_RETURN_IF_ERROR(add_conversion(d, round->finish, leaves, "/_finish",
                                       (leat_output_t){leaves, 0}, type, &finish));
-  leat_rewrite_redirect(d->rewrite, &d->readers, leaves, (leat_output_t){finish, 0});
-  return leat_ok_status();
+  return leat_edit_replace_by_output(d, leaves, (leat_output_t){finish, 0});
 }
 
 // ---- The pass -----------------------------------------------------------------------------------
 
-static leat_status_t try_node(leat_placed_t* d, int32_t index) {
+static leat_status_t try_node(leat_edit_t* d, int32_t index) {
   round_t round;
   if (!find_round(d, index, &round) || !is_closed(d, &round) || !find_ops(d, &round)) {
     return leat_ok_status();
   }
-  d->any_changed = true;
   return rewrite_round(d, &round);
 }
 
@@ -212,13 +185,15 @@ static bool has_sums_in_loops(const leat_graph_t* graph) {
   return sums && turns;
 }
 
-static leat_status_t defer(leat_rewrite_t* rewrite, const leat_pass_options_t* options) {
-  if (!options->find_kernel || !has_sums_in_loops(rewrite->graph)) return leat_ok_status();
-  return leat_placed_rewrite(rewrite, options, try_node);
+static leat_status_t defer(leat_edit_t* edit) {
+  if (!edit->options->find_kernel || !has_sums_in_loops(edit->graph)) return leat_ok_status();
+  return leat_edit_visit(edit, try_node);
 }
 
 const leat_pass_t leat_pass_defer = {
     .name = "defer",
     .doc = "products that a loop sums are kept and multiplied many turns at a time",
+    .after = "fuse",
+    .stage = LEAT_PASS_PLACED,
     .bit = LEAT_PASS_BIT_DEFER,
-    .run_placed = defer};
+    .run = defer};

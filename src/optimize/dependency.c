@@ -10,128 +10,63 @@
 //    or for a node whose value he reads.
 #include <string.h>
 
-#include "optimize/pass.h"
+#include "optimize/edit.h"
 
 #define NOTHING (-2)  // in |alias|: there from the start
 
 typedef struct dependency_s {
-  leat_graph_t* graph;
+  leat_edit_t* edit;
   const leat_op_t* no_op;
-  int32_t* order;
-  uint32_t* data_readers;  // fetches and targets count
-  bool* dropped;
-  size_t dropped_count;
-  int32_t* alias;  // node -> whom to wait for instead; -1: itself
-  int32_t* seen;   // source -> 1 + the node last found to wait for it
-  size_t changed;
+  int32_t* nodes;  // inputs first
+  size_t count;
+  int32_t* alias;    // node -> whom to wait for instead; -1: itself
+  int32_t* seen;     // source -> 1 + the node last found to wait for it
+  int32_t* sources;  // of one node
 } dependency_t;
 
 // ---- 1: work that is only waited for ------------------------------------------------------------
 
-static void count_readers(dependency_t* d, const leat_rewrite_t* rewrite) {
-  for (size_t i = 0; i < d->graph->node_count; ++i) {
-    const leat_node_t* node = &d->graph->nodes[i];
-    for (int k = 0; k < node->input_count; ++k) ++d->data_readers[node->inputs[k].node];
+static bool is_only_waited_for(const leat_edit_t* edit, int32_t index) {
+  const leat_node_t* node = leat_edit_node(edit, index);
+  if (leat_edit_is_kept(edit, index) || !leat_node_is_pure(edit->graph, node) ||
+      leat_node_reads_switch(edit->graph, node)) {
+    return false;
   }
-  for (int i = 0; i < rewrite->fetch_count; ++i) ++d->data_readers[rewrite->fetches[i].node];
-  for (int i = 0; i < rewrite->target_count; ++i) ++d->data_readers[rewrite->targets[i]];
-}
-
-static bool may_drop(const dependency_t* d, int32_t index) {
-  const leat_node_t* node = &d->graph->nodes[index];
-  return !d->data_readers[index] && leat_node_is_pure(d->graph, node) &&
-         !leat_node_reads_switch(d->graph, node);
+  LEAT_EDIT_FOR_EACH_USE(edit, index, use) {
+    if (!leat_edit_is_wait(edit, leat_edit_reader(edit, use))) return false;
+  }
+  return true;
 }
 
 // Readers come before what they read, so that chains fall as a whole.
-static void find_dropped(dependency_t* d) {
-  for (size_t i = d->graph->node_count; i-- > 0;) {
-    int32_t index = d->order[i];
-    const leat_node_t* node = &d->graph->nodes[index];
-    if (!may_drop(d, index)) continue;
-    LEAT_DCHECK(!d->dropped[index]);
-    d->dropped[index] = true;
-    ++d->dropped_count;
-    LEAT_DCHECK(d->data_readers[index] == 0);
-    for (int k = 0; k < node->input_count; ++k) --d->data_readers[node->inputs[k].node];
+static leat_status_t drop_work(dependency_t* d) {
+  LEAT_RETURN_IF_ERROR(leat_edit_sort(d->edit, &d->nodes, &d->count));
+  for (size_t i = d->count; i-- > 0;) {
+    if (leat_edit_is_gone(d->edit, d->nodes[i]) || !is_only_waited_for(d->edit, d->nodes[i])) {
+      continue;
+    }
+    LEAT_RETURN_IF_ERROR(leat_edit_pass_waiters(d->edit, d->nodes[i]));
   }
-}
-
-// In the place of |node|: waits for what it read and what it waited for.
-static leat_status_t add_waiter(const dependency_t* d, leat_graph_t* child,
-                                const leat_node_t* node, const leat_node_map_t* map,
-                                leat_arena_t* arena) {
-  leat_node_spec_t spec = {.name = node->name, .device = node->device, .op = d->no_op};
-  int total = node->input_count + node->control_count;
-  int32_t* controls;
-  LEAT_RETURN_IF_ERROR(
-      leat_arena_allocate_array(arena, (size_t)total + 1, sizeof *controls, (void**)&controls));
-  for (int i = 0; i < total; ++i) controls[i] = map->nodes[node->inputs[i].node];
-  spec.control_count = total;  // the graph drops those that are named twice
-  spec.control_inputs = controls;
-  int32_t added;
-  return leat_graph_add_node(child, &spec, &added);
-}
-
-// Nodes in an order in which inputs come first, so that a waiter names only nodes that are there.
-static leat_status_t rebuild(const dependency_t* d, leat_rewrite_t* rewrite, leat_arena_t* arena) {
-  size_t count = d->graph->node_count;
-  leat_node_map_t map = {0};
-  LEAT_RETURN_IF_ERROR(
-      leat_arena_allocate_array(arena, count + 1, sizeof(int32_t), (void**)&map.nodes));
-  for (size_t i = 0; i < count; ++i) map.nodes[d->order[i]] = (int32_t)i;
-  leat_graph_t* child;
-  LEAT_RETURN_IF_ERROR(leat_graph_create_child(d->graph, &child));
-  leat_status_t status = leat_ok_status();
-  for (size_t i = 0; i < count && !status; ++i) {
-    const leat_node_t* node = &d->graph->nodes[d->order[i]];
-    int32_t copy;
-    status = d->dropped[d->order[i]] ? add_waiter(d, child, node, &map, arena)
-                                     : leat_node_map_copy_node(child, node, &map, &copy);
-  }
-  if (status) {
-    leat_graph_free(child);
-    return status;
-  }
-  leat_rewrite_replace(rewrite, child, &map);
-  return leat_ok_status();
-}
-
-static leat_status_t drop_work(dependency_t* d, leat_rewrite_t* rewrite, leat_arena_t* arena) {
-  size_t count = d->graph->node_count, unread = 0;
-  LEAT_RETURN_IF_ERROR(leat_arena_allocate_array(arena, count + 1, 4, (void**)&d->data_readers));
-  count_readers(d, rewrite);
-  while (unread < count && !may_drop(d, (int32_t)unread)) ++unread;
-  if (unread == count) return leat_ok_status();
-  LEAT_RETURN_IF_ERROR(leat_arena_allocate_array(arena, count + 1, 4, (void**)&d->order));
-  LEAT_RETURN_IF_ERROR(leat_arena_allocate_array(arena, count + 1, 1, (void**)&d->dropped));
-  LEAT_RETURN_IF_ERROR(leat_graph_sort(d->graph, d->order));
-  find_dropped(d);
-  LEAT_RETURN_IF_ERROR(rebuild(d, rewrite, arena));
-  d->graph = rewrite->graph;
   return leat_ok_status();
 }
 
 // ---- 2, 3: edges that say nothing ---------------------------------------------------------------
 
-static void find_aliases(dependency_t* d) {
-  for (size_t i = 0; i < d->graph->node_count; ++i) {
-    const leat_node_t* node = &d->graph->nodes[i];
-    int inputs = node->input_count + node->control_count;
-    bool does_nothing = node->op == d->no_op;
-    d->alias[i] = -1;
-    if (inputs == 0 && (does_nothing || (node->op->flags &
-                                         (LEAT_OP_CONSTANT | LEAT_OP_ARGUMENT)))) {
-      d->alias[i] = NOTHING;
-    } else if (does_nothing && inputs == 1) {
-      d->alias[i] = node->inputs[0].node;
-    }
+static void find_alias(dependency_t* d, int32_t index) {
+  const leat_node_t* node = leat_edit_node(d->edit, index);
+  const int inputs = node->input_count + node->control_count;
+  const bool does_nothing = node->op == d->no_op;
+  d->alias[index] = -1;
+  if (inputs == 0 &&
+      (does_nothing || (node->op->flags & (LEAT_OP_CONSTANT | LEAT_OP_ARGUMENT)))) {
+    d->alias[index] = NOTHING;
+  } else if (does_nothing && inputs == 1) {
+    d->alias[index] = node->inputs[0].node;
   }
 }
 
 // Halves the path that it walks.
 static int32_t resolve(dependency_t* d, int32_t node) {
-  LEAT_DCHECK(node < (int32_t)d->graph->node_count);
   while (node >= 0 && d->alias[node] != -1) {
     int32_t* next = &d->alias[node];
     if (*next >= 0 && d->alias[*next] != -1) *next = d->alias[*next];
@@ -140,52 +75,58 @@ static int32_t resolve(dependency_t* d, int32_t node) {
   return node;
 }
 
-static void clean_node(dependency_t* d, int32_t index) {
-  LEAT_DCHECK(d->alias && d->seen);
-  leat_node_t* node = &d->graph->nodes[index];
-  leat_output_t* controls = node->inputs + node->input_count;
+static leat_status_t clean_node(dependency_t* d, int32_t index) {
+  const leat_node_t* node = leat_edit_node(d->edit, index);
+  const leat_output_t* controls = node->inputs + node->input_count;
   int kept = 0;
+  bool changes = false;
   for (int k = 0; k < node->input_count; ++k) d->seen[node->inputs[k].node] = index + 1;
   for (int k = 0; k < node->control_count; ++k) {
-    int32_t source = resolve(d, controls[k].node);
-    d->changed += source != controls[k].node;
+    const int32_t source = resolve(d, controls[k].node);
+    changes |= source != controls[k].node;
     if (source < 0 || d->seen[source] == index + 1) continue;
     d->seen[source] = index + 1;
-    controls[kept++] = (leat_output_t){source, LEAT_CONTROL_INDEX};
+    d->sources[kept++] = source;
   }
-  d->changed += kept != node->control_count;
-  node->control_count = kept;
+  return changes || kept != node->control_count
+             ? leat_edit_set_waits(d->edit, index, d->sources, kept)
+             : leat_ok_status();
 }
 
-static leat_status_t clean_edges(dependency_t* d, leat_rewrite_t* rewrite, leat_arena_t* arena) {
-  size_t count = d->graph->node_count;
-  bool waits = false;
-  for (size_t i = 0; i < count && !waits; ++i) waits = d->graph->nodes[i].control_count;
-  if (!waits) return leat_ok_status();
-  LEAT_RETURN_IF_ERROR(leat_arena_allocate_array(arena, count + 1, 4, (void**)&d->alias));
-  LEAT_RETURN_IF_ERROR(leat_arena_allocate_array(arena, count + 1, 4, (void**)&d->seen));
-  find_aliases(d);
-  for (size_t i = 0; i < count; ++i) {
-    if (d->graph->nodes[i].control_count) clean_node(d, (int32_t)i);
+static leat_status_t clean_edges(dependency_t* d) {
+  const size_t nodes = d->edit->graph->node_count + 1;
+  leat_arena_t* arena = d->edit->scratch;
+  LEAT_RETURN_IF_ERROR(LEAT_NEW(arena, nodes, &d->alias));
+  LEAT_RETURN_IF_ERROR(LEAT_NEW(arena, nodes, &d->seen));
+  LEAT_RETURN_IF_ERROR(LEAT_NEW(arena, nodes, &d->sources));
+  LEAT_RETURN_IF_ERROR(leat_edit_sort(d->edit, &d->nodes, &d->count));
+  for (size_t i = 0; i < d->count; ++i) find_alias(d, d->nodes[i]);
+  for (size_t i = 0; i < d->count; ++i) {
+    if (leat_edit_is_gone(d->edit, d->nodes[i])) continue;
+    LEAT_RETURN_IF_ERROR(clean_node(d, d->nodes[i]));
   }
-  return d->changed ? leat_rewrite_sweep(rewrite) : leat_ok_status();
+  return leat_ok_status();
 }
 
-static leat_status_t dependency(leat_rewrite_t* rewrite, const leat_pass_options_t* options) {
-  (void)options;
-  leat_arena_t arena;
-  dependency_t d = {.graph = rewrite->graph};
-  leat_arena_initialize(rewrite->graph->allocator, 0, &arena);
-  leat_status_t status =
-      leat_op_registry_find(rewrite->graph->ops, LEAT_OP_NAME_NO_OP, &d.no_op);
-  if (!status) status = drop_work(&d, rewrite, &arena);
-  if (!status) status = clean_edges(&d, rewrite, &arena);
-  leat_arena_deinitialize(&arena);
-  return status;
+static bool has_waits(const leat_graph_t* graph) {
+  for (size_t i = 0; i < graph->node_count; ++i) {
+    if (graph->nodes[i].control_count) return true;
+  }
+  return false;
+}
+
+static leat_status_t dependency(leat_edit_t* edit) {
+  dependency_t d = {.edit = edit};
+  if (!has_waits(edit->graph)) return leat_ok_status();
+  LEAT_RETURN_IF_ERROR(leat_op_registry_find(edit->graph->ops, LEAT_OP_NAME_NO_OP, &d.no_op));
+  LEAT_RETURN_IF_ERROR(drop_work(&d));
+  return clean_edges(&d);
 }
 
 const leat_pass_t leat_pass_dependency = {
     .name = "dependency",
     .doc = "nobody waits for what need not be waited for",
+    .after = "fold,arithmetic",
+    .stage = LEAT_PASS_WHOLE,
     .bit = LEAT_PASS_BIT_DEPENDENCY,
     .run = dependency};

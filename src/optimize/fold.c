@@ -9,19 +9,19 @@
 
 #include "base/clock.h"
 #include "graph/inference/inference.h"
-#include "optimize/pass.h"
+#include "optimize/edit.h"
 
 #define DEFAULT_LIMIT_BYTES (INT64_C(10) << 20)
 #define DEFAULT_LIMIT_NS INT64_C(2000000000)
 
 typedef struct fold_s {
+  leat_edit_t* edit;
   const leat_pass_options_t* options;
-  leat_rewrite_t* rewrite;
-  leat_graph_t* graph;
+  leat_graph_t* graph;  // the edit's
   leat_arena_t* arena;
   int32_t* order;
+  size_t count;
   leat_tensor_t** values;  // node -> its outputs' values, or NULL
-  bool* needed;            // by readers that stay
   bool* harmless;          // nothing on the way to the node can fail or be seen from outside
   bool* controlled;        // behind a Switch or Enter: may be dead, or of many iterations
   bool* waits;             // the value comes when something else is done, though it may be known
@@ -73,8 +73,7 @@ static void release_all(leat_tensor_t* tensors, int count) {
 }
 
 static leat_status_t allocate_values(const fold_t* f, int count, leat_tensor_t** out_values) {
-  return leat_arena_allocate_array(f->arena, (size_t)count + 1, sizeof **out_values,
-                                   (void**)out_values);
+  return LEAT_NEW(f->arena, (size_t)count + 1, out_values);
 }
 
 static bool is_late(fold_t* f) {
@@ -204,162 +203,103 @@ static leat_status_t try_node(fold_t* f, int32_t index) {
   return evaluate(f, index);
 }
 
-static leat_status_t add_constant(leat_graph_t* child, const leat_node_t* node, int output,
-                                  const leat_tensor_t* value) {
-  LEAT_DCHECK(output >= 0 && output < node->output_count &&
-              value->dtype == node->output_types[output]);
-  const leat_op_t* op;
-  LEAT_RETURN_IF_ERROR(leat_op_registry_find(child->ops, LEAT_OP_NAME_CONSTANT, &op));
-  leat_string_view_t name = node->name;
-  if (output > 0) {
-    LEAT_RETURN_IF_ERROR(leat_arena_print(leat_graph_arena(child), &name, "%.*s/_folded_%d",
-                                          LEAT_SV_ARG(node->name), output));
-  }
-  leat_attr_t attrs[] = {LEAT_TENSOR("value", value), LEAT_TYPE("dtype", value->dtype)};
-  leat_node_spec_t spec = {.name = name, .op = op, .device = node->device, .attrs = attrs,
-                           .attr_count = 2};
-  int32_t added;
-  return leat_graph_add_node(child, &spec, &added);
-}
+// ---- Constants in the place of nodes ------------------------------------------------------------
 
 static bool is_folded(const fold_t* f, int32_t index) {
-  LEAT_DCHECK(index >= 0 && (size_t)index < f->graph->node_count);
   const uint32_t flags = f->graph->nodes[index].op->flags;
   return f->values[index] && !(flags & LEAT_OP_CONSTANT) &&
          !(f->waits[index] && flags & LEAT_OP_PASS_THROUGH);
 }
 
-// Kept nodes keep their order; a folded one becomes a constant for each output, side by side.
-static leat_status_t number_nodes(fold_t* f, leat_node_map_t* map) {
-  int32_t next = 0;
-  for (size_t i = 0; i < f->graph->node_count; ++i) {
-    map->nodes[i] = f->needed[i] ? next : -1;
-    if (!f->needed[i]) continue;
-    if (!is_folded(f, (int32_t)i)) {
-      ++next;
-      continue;
-    }
-    int outputs = f->graph->nodes[i].output_count;
-    LEAT_RETURN_IF_ERROR(leat_arena_allocate_array(f->arena, (size_t)outputs,
-                                                   sizeof(leat_output_t),
-                                                   (void**)&map->outputs[i]));
-    // A folded node is pure, and what is pure has outputs.
-    LEAT_DCHECK(outputs > 0);
-    for (int k = 0; k < outputs; ++k) map->outputs[i][k] = (leat_output_t){next++, 0};
+// What a constant in the place of the node waits for: what the node waited for, and those of its
+// inputs that waited in turn.
+static leat_status_t list_waits(const fold_t* f, int32_t index, leat_waits_t* out_waits) {
+  *out_waits = (leat_waits_t){0};
+  if (!f->waits[index]) return leat_ok_status();
+  const leat_node_t* node = &f->graph->nodes[index];
+  for (int i = 0; i < node->input_count; ++i) {
+    if (!f->waits[node->inputs[i].node]) continue;
+    LEAT_RETURN_IF_ERROR(leat_waits_add(f->edit, node->inputs[i].node, out_waits));
+  }
+  return leat_waits_add_controls(f->edit, index, out_waits);
+}
+
+static leat_status_t add_constant(fold_t* f, int32_t index, int output, leat_output_t* out_added) {
+  const leat_tensor_t* value = &f->values[index][output];
+  LEAT_DCHECK(value->dtype == f->graph->nodes[index].output_types[output]);
+  const leat_attr_t attrs[] = {LEAT_TENSOR("value", value), LEAT_TYPE("dtype", value->dtype)};
+  leat_node_spec_t spec = {.attrs = attrs, .attr_count = 2};
+  leat_waits_t waits;
+  LEAT_RETURN_IF_ERROR(leat_op_registry_find(f->graph->ops, LEAT_OP_NAME_CONSTANT, &spec.op));
+  LEAT_RETURN_IF_ERROR(list_waits(f, index, &waits));
+  spec.control_inputs = waits.nodes;
+  spec.control_count = waits.count;
+  out_added->index = 0;
+  return leat_edit_add(f->edit, index, "/_folded", &spec, &out_added->node);
+}
+
+// Where a shape was asked of something that reads state, that still runs: an uninitialised variable
+// must be reported, though its shape is known.
+static leat_status_t keep_readers_of_state(fold_t* f, int32_t index) {
+  const leat_node_t* node = &f->graph->nodes[index];
+  if (!(node->op->flags & LEAT_OP_ONLY_SHAPE) || f->harmless[index]) return leat_ok_status();
+  for (int i = 0; i < node->input_count; ++i) {
+    const int32_t source = f->graph->nodes[index].inputs[i].node;
+    if (!f->harmless[source]) LEAT_RETURN_IF_ERROR(leat_edit_keep(f->edit, source));
   }
   return leat_ok_status();
 }
 
-static leat_status_t copy_nodes(fold_t* f, leat_graph_t* child, const leat_node_map_t* map) {
-  for (size_t i = 0; i < f->graph->node_count; ++i) {
-    const leat_node_t* node = &f->graph->nodes[i];
-    if (!f->needed[i]) continue;
-    int32_t copy;
-    if (!is_folded(f, (int32_t)i)) {
-      LEAT_RETURN_IF_ERROR(leat_node_map_copy_node(child, node, map, &copy));
-      continue;
-    }
-    for (int k = 0; k < node->output_count; ++k) {
-      LEAT_RETURN_IF_ERROR(add_constant(child, node, k, &f->values[i][k]));
-    }
+static leat_status_t replace(fold_t* f, int32_t index) {
+  const int outputs = f->graph->nodes[index].output_count;
+  leat_output_t first = LEAT_OUTPUT_NONE;
+  LEAT_RETURN_IF_ERROR(keep_readers_of_state(f, index));
+  for (int k = 0; k < outputs; ++k) {
+    leat_output_t constant;
+    LEAT_RETURN_IF_ERROR(add_constant(f, index, k, &constant));
+    if (k == 0) first = constant;
+    LEAT_RETURN_IF_ERROR(leat_edit_redirect(f->edit, (leat_output_t){index, k}, constant));
   }
-  return leat_ok_status();
-}
-
-// Of a folded node's edges those are left that it waits along.
-static void drop_inputs(const fold_t* f, leat_node_t* node) {
-  const int total = node->input_count + node->control_count;
-  int count = 0;
-  for (int i = 0; i < total; ++i) {
-    const int32_t source = node->inputs[i].node;
-    if (i < node->input_count && !f->waits[source]) continue;
-    node->inputs[count++] = (leat_output_t){source, LEAT_CONTROL_INDEX};
-  }
-  node->input_count = 0;
-  node->control_count = count;
-}
-
-static leat_status_t add_waits(const fold_t* f, leat_graph_t* child, const leat_node_map_t* map) {
-  for (size_t i = 0; i < f->graph->node_count; ++i) {
-    const leat_node_t* node = &f->graph->nodes[i];
-    if (!f->needed[i] || !is_folded(f, (int32_t)i) || !f->waits[i]) continue;
-    for (int k = 0; k < node->output_count; ++k) {
-      for (int w = 0; w < node->control_count; ++w) {
-        LEAT_RETURN_IF_ERROR(leat_graph_add_control_input(child, map->outputs[i][k].node,
-                                                          map->nodes[node->inputs[w].node]));
-      }
-    }
-  }
-  return leat_ok_status();
-}
-
-// What stays: fetches, targets and what they read, not looking behind folded nodes. But where a
-// shape was asked of something that reads state, that still runs: an uninitialised variable must be
-// reported, though its shape is known.
-static leat_status_t mark_needed(fold_t* f) {
-  for (size_t i = 0; i < f->graph->node_count; ++i) {
-    leat_node_t* node = &f->graph->nodes[i];  // the old graph goes away
-    bool asks_state = (node->op->flags & LEAT_OP_ONLY_SHAPE) && !f->harmless[i];
-    if (is_folded(f, (int32_t)i) && !asks_state) drop_inputs(f, node);
-  }
-  return leat_rewrite_mark_needed(f->rewrite, f->needed);
-}
-
-static leat_status_t rebuild(fold_t* f) {
-  size_t count = f->graph->node_count;
-  leat_node_map_t map = {0};
-  LEAT_RETURN_IF_ERROR(
-      leat_arena_allocate_array(f->arena, count + 1, sizeof(int32_t), (void**)&map.nodes));
-  LEAT_RETURN_IF_ERROR(
-      leat_arena_allocate_array(f->arena, count + 1, sizeof(void*), (void**)&map.outputs));
-  LEAT_RETURN_IF_ERROR(mark_needed(f));
-  LEAT_RETURN_IF_ERROR(number_nodes(f, &map));
-  leat_graph_t* child;
-  LEAT_RETURN_IF_ERROR(leat_graph_create_child(f->graph, &child));
-  leat_status_t status = copy_nodes(f, child, &map);
-  if (!status) status = add_waits(f, child, &map);
-  if (status) {
-    leat_graph_free(child);
-    return status;
-  }
-  leat_rewrite_replace(f->rewrite, child, &map);
-  return leat_ok_status();
+  // A folded node is pure, and what is pure has outputs. Who waits for it waits for the first.
+  LEAT_DCHECK(outputs > 0);
+  return leat_edit_replace_by_output(f->edit, index, first);
 }
 
 static leat_status_t run(fold_t* f) {
-  size_t count = f->graph->node_count;
-  LEAT_RETURN_IF_ERROR(leat_arena_allocate_array(f->arena, count + 1, 4, (void**)&f->order));
-  LEAT_RETURN_IF_ERROR(
-      leat_arena_allocate_array(f->arena, count + 1, sizeof(void*), (void**)&f->values));
-  LEAT_RETURN_IF_ERROR(leat_arena_allocate_array(f->arena, count + 1, 1, (void**)&f->needed));
-  LEAT_RETURN_IF_ERROR(leat_arena_allocate_array(f->arena, count + 1, 1, (void**)&f->harmless));
-  LEAT_RETURN_IF_ERROR(leat_arena_allocate_array(f->arena, count + 1, 1, (void**)&f->controlled));
-  LEAT_RETURN_IF_ERROR(leat_arena_allocate_array(f->arena, count + 1, 1, (void**)&f->waits));
-  LEAT_RETURN_IF_ERROR(leat_graph_sort(f->graph, f->order));
-  for (size_t i = 0; i < count; ++i) LEAT_RETURN_IF_ERROR(try_node(f, f->order[i]));
-  return f->folded ? rebuild(f) : leat_ok_status();
+  const size_t nodes = f->graph->node_count + 1;
+  LEAT_RETURN_IF_ERROR(LEAT_NEW(f->arena, nodes, &f->values));
+  LEAT_RETURN_IF_ERROR(LEAT_NEW(f->arena, nodes, &f->harmless));
+  LEAT_RETURN_IF_ERROR(LEAT_NEW(f->arena, nodes, &f->controlled));
+  LEAT_RETURN_IF_ERROR(LEAT_NEW(f->arena, nodes, &f->waits));
+  for (size_t i = 0; i < f->count; ++i) LEAT_RETURN_IF_ERROR(try_node(f, f->order[i]));
+  // Readers first: a node that only folded ones read is gone before its turn comes.
+  for (size_t i = f->count; f->folded && i-- > 0;) {
+    const int32_t index = f->order[i];
+    if (!leat_edit_is_gone(f->edit, index) && is_folded(f, index)) {
+      LEAT_RETURN_IF_ERROR(replace(f, index));
+    }
+  }
+  return leat_ok_status();
 }
 
-static leat_status_t fold(leat_rewrite_t* rewrite, const leat_pass_options_t* options) {
-  if (!options->evaluate) return leat_ok_status();
-  leat_arena_t arena;
-  leat_arena_initialize(rewrite->graph->allocator, 0, &arena);
-  fold_t f = {.options = options, .rewrite = rewrite, .graph = rewrite->graph, .arena = &arena};
-  size_t count = f.graph->node_count;
-  int* output_counts = NULL;
-  leat_status_t status = leat_arena_allocate_array(&arena, count + 1, sizeof(int),
-                                                   (void**)&output_counts);
-  for (size_t i = 0; !status && i < count; ++i) output_counts[i] = f.graph->nodes[i].output_count;
-  if (!status) status = run(&f);
-  for (size_t i = 0; f.values && i < count; ++i) {
-    if (f.values[i]) release_all(f.values[i], output_counts[i]);
+static leat_status_t fold(leat_edit_t* edit) {
+  fold_t f = {.edit = edit,
+              .options = edit->options,
+              .graph = edit->graph,
+              .arena = edit->scratch};
+  if (!edit->options->evaluate) return leat_ok_status();
+  LEAT_RETURN_IF_ERROR(leat_edit_sort(edit, &f.order, &f.count));
+  leat_status_t status = run(&f);
+  for (size_t i = 0; f.values && i < f.count; ++i) {
+    const int32_t node = f.order[i];
+    if (f.values[node]) release_all(f.values[node], f.graph->nodes[node].output_count);
   }
-  leat_arena_deinitialize(&arena);
   return status;
 }
 
 const leat_pass_t leat_pass_fold = {
     .name = "fold",
     .doc = "computes what is constant before the first step",
+    .stage = LEAT_PASS_WHOLE,
     .bit = LEAT_PASS_BIT_FOLD,
     .run = fold};

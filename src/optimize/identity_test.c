@@ -241,7 +241,7 @@ static void compare(case_t* c, leat_output_t fetch, counts_t* counts) {
   leat_rewrite_t* rewrite = &c->f->rewrite;
   leat_status_t before = evaluate(c, rewrite->graph, rewrite->fetches[0], &plain);
   const size_t nodes = rewrite->graph->node_count;
-  LEAT_EXPECT_OK(leat_pass_arithmetic.run(rewrite, &c->f->options));
+  LEAT_EXPECT_OK(leat_pass_run(&leat_pass_arithmetic, rewrite, &c->f->options));
   const bool bypassed = rewrite->graph->node_count < nodes;
   leat_status_t after = evaluate(c, rewrite->graph, rewrite->fetches[0], &rewritten);
   const leat_status_code_t want = leat_status_code(before), got = leat_status_code(after);

@@ -30,17 +30,17 @@
 #define MAX_VISITS (1 << 20)
 
 static const leat_node_t* node_at(const leat_parts_t* p, int32_t index) {
-  return &p->placed->graph->nodes[index];
+  return &p->edit->graph->nodes[index];
 }
 
 static leat_partial_shape_t shape_of(const leat_parts_t* p, leat_output_t output) {
-  return leat_graph_output_shape(p->placed->graph, output);
+  return leat_graph_output_shape(p->edit->graph, output);
 }
 
 const leat_tensor_t* leat_parts_constant(const leat_parts_t* p, int32_t index, bool* out_waits) {
   const leat_node_t* node = node_at(p, index);
   int waits = node->control_count;
-  while (leat_node_hands_on(node)) {
+  while (leat_node_forwards(node)) {
     node = node_at(p, node->inputs[0].node);
     waits += node->control_count;
   }
@@ -55,7 +55,7 @@ static const leat_tensor_t* constant_at(const leat_parts_t* p, const leat_node_t
 // ---- Groups -------------------------------------------------------------------------------------
 
 int32_t leat_parts_group(const leat_parts_t* p, int32_t node) {
-  LEAT_DCHECK(node >= 0 && (size_t)node < p->placed->count);
+  LEAT_DCHECK(node >= 0 && (size_t)node < p->count);
   while (p->values[node].group != node) node = p->values[node].group;
   return node;
 }
@@ -68,11 +68,9 @@ static void unite(leat_parts_t* p, int32_t a, int32_t b) {
 
 static leat_status_t allocate_division(leat_parts_t* p, int count, leat_parted_t* value,
                                        int64_t** out_lengths) {
-  leat_arena_t* arena = p->placed->arena;
-  LEAT_RETURN_IF_ERROR(leat_arena_allocate_array(arena, (size_t)count, sizeof *value->parts,
-                                                 (void**)&value->parts));
-  LEAT_RETURN_IF_ERROR(leat_arena_allocate_array(arena, (size_t)count, sizeof **out_lengths,
-                                                 (void**)out_lengths));
+  leat_arena_t* arena = p->edit->scratch;
+  LEAT_RETURN_IF_ERROR(LEAT_NEW(arena, (size_t)count, &value->parts));
+  LEAT_RETURN_IF_ERROR(LEAT_NEW(arena, (size_t)count, out_lengths));
   LEAT_DCHECK(count > 0 && count <= MAX_PARTS);
   value->division = (leat_division_t){count, *out_lengths};
   return leat_ok_status();
@@ -81,9 +79,8 @@ static leat_status_t allocate_division(leat_parts_t* p, int count, leat_parted_t
 // Each part must come when the whole does, and be something.
 static bool may_be_part(const leat_parts_t* p, int32_t whole, leat_output_t part, int axis) {
   const leat_partial_shape_t shape = shape_of(p, part);
-  const leat_condition_set_t* conditions = p->placed->conditions;
   return shape.rank > axis && shape.dims[axis] > 0 &&
-         leat_condition_set_equal(conditions[whole], conditions[part.node]);
+         leat_edit_comes_with(p->edit, whole, part.node);
 }
 
 // The axis that a constant names of an array of |rank|; -1: it names none.
@@ -217,7 +214,7 @@ static bool works_on_elements(const leat_parts_t* p, const leat_node_t* node,
     case LEAT_ELEMENTWISE_BIAS:
     case LEAT_ELEMENTWISE_SAME: return true;
     case LEAT_ELEMENTWISE_IF_SAME:
-    case LEAT_ELEMENTWISE_SUM: return leat_node_has_one_shape(p->placed->graph, node);
+    case LEAT_ELEMENTWISE_SUM: return leat_node_has_one_shape(p->edit->graph, node);
     default: return false;
   }
 }
@@ -226,13 +223,13 @@ static bool works_on_elements(const leat_parts_t* p, const leat_node_t* node,
 static bool works_on_parts(const leat_parts_t* p, const leat_node_t* node, int first,
                            leat_parted_t* inout_value) {
   const leat_elementwise_kind_t kind =
-      leat_node_elementwise(p->placed->graph, node, p->placed->options);
+      leat_node_elementwise(p->edit->graph, node, p->edit->options);
   const leat_parted_t* operand = value_at(p, node, first);
   // The caller has seen that this input is in parts.
   LEAT_DCHECK(operand);
   const int from_end = shape_of(p, node->inputs[first]).rank - operand->axis;
   if (node->output_count != 1 || node->output_shapes[0].rank < from_end ||
-      !leat_node_is_pure(p->placed->graph, node) || !works_on_elements(p, node, kind)) {
+      !leat_node_is_pure(p->edit->graph, node) || !works_on_elements(p, node, kind)) {
     return false;
   }
   inout_value->division = operand->division;
@@ -303,19 +300,19 @@ static bool takes_part(const leat_parts_t* p, const leat_node_t* node, leat_part
 }
 
 static bool sums_parts(const leat_parts_t* p, const leat_node_t* node, leat_parted_t* inout_value) {
-  const leat_placed_t* placed = p->placed;
+  const leat_edit_t* edit = p->edit;
   const leat_parted_t* value = value_at(p, node, 0);
   leat_cluster_reduction_t reduction;
-  if (!value || !leat_node_is_pure(placed->graph, node) ||
-      !leat_cluster_find_reduction(placed->graph, node, placed->options, &reduction) ||
+  if (!value || !leat_node_is_pure(edit->graph, node) ||
+      !leat_cluster_find_reduction(edit->graph, node, edit->options, &reduction) ||
       !leat_string_view_equal(reduction.op, LEAT_OP_NAME_SUM) ||
       shape_of(p, node->inputs[0]).rank - value->axis > reduction.axes ||
-      !leat_node_served_as(placed->graph, node, "AddV2", placed->options)) {
+      !leat_node_served_as(edit->graph, node, "AddV2", edit->options)) {
     return false;
   }
   inout_value->division = value->division;
   inout_value->in_parts = 1 << 0;
-  if (leat_node_sums_rows(placed->graph, node, placed->options)) {  // a product with a column
+  if (leat_node_sums_rows(edit->graph, node, edit->options)) {  // a product with a column
     inout_value->constants = 1 << 1;
     inout_value->from_end = 2;
   }
@@ -377,7 +374,7 @@ static leat_status_t look_at(leat_parts_t* p, int32_t index) {
     look_at_reader(p, index);
     return leat_ok_status();
   }
-  if (!leat_node_is_pure(p->placed->graph, node)) return leat_ok_status();
+  if (!leat_node_is_pure(p->edit->graph, node)) return leat_ok_status();
   return parting == LEAT_PARTING_JOINS ? look_at_concatenation(p, index)
                                        : look_at_pads(p, index);
 }
@@ -390,10 +387,9 @@ static bool wants_whole(const leat_parts_t* p, leat_reader_t reader) {
 }
 
 static bool is_wanted_whole(const leat_parts_t* p, int32_t index) {
-  const leat_readers_t* readers = &p->placed->readers;
-  if (p->placed->kept[index]) return true;
-  for (uint32_t r = readers->begin[index]; r < readers->begin[index + 1]; ++r) {
-    if (wants_whole(p, readers->readers[r])) return true;
+  if (leat_edit_is_kept(p->edit, index)) return true;
+  LEAT_EDIT_FOR_EACH_USE(p->edit, index, use) {
+    if (wants_whole(p, leat_edit_reader(p->edit, use))) return true;
   }
   return false;
 }
@@ -421,8 +417,8 @@ static void weigh(leat_parts_t* p, int32_t index) {
 }
 
 static bool is_refused(const leat_parts_t* p, int32_t index) {
-  const leat_placed_t* placed = p->placed;
-  const int64_t limit = placed->options->cluster_limit_elements;
+  const leat_edit_t* edit = p->edit;
+  const int64_t limit = edit->options->cluster_limit_elements;
   const leat_parted_t* group = &p->values[leat_parts_group(p, index)];
   return group->is_refused || group->spared < group->added * (limit ? limit : ELEMENTS_A_NODE);
 }
@@ -442,34 +438,30 @@ typedef struct walk_s {
 } walk_t;
 
 static leat_status_t allocate_walk(const leat_parts_t* p, walk_t* out_walk) {
-  leat_arena_t* arena = p->placed->arena;
-  const size_t count = p->placed->count + 1;
-  LEAT_RETURN_IF_ERROR(leat_arena_allocate_array(arena, count, sizeof *out_walk->found,
-                                                 (void**)&out_walk->found));
-  LEAT_RETURN_IF_ERROR(leat_arena_allocate_array(arena, count, sizeof *out_walk->followers,
-                                                 (void**)&out_walk->followers));
-  return leat_arena_allocate_array(arena, count, 1, (void**)&out_walk->seen);
+  leat_arena_t* arena = p->edit->scratch;
+  const size_t count = p->count + 1;
+  LEAT_RETURN_IF_ERROR(LEAT_NEW(arena, count, &out_walk->found));
+  LEAT_RETURN_IF_ERROR(LEAT_NEW(arena, count, &out_walk->followers));
+  return LEAT_NEW(arena, count, &out_walk->seen);
 }
 
 static void go_to_readers(const leat_parts_t* p, int32_t index, walk_t* w) {
-  const leat_readers_t* readers = &p->placed->readers;
-  for (uint32_t r = readers->begin[index]; r < readers->begin[index + 1]; ++r) {
-    const int32_t reader = readers->readers[r].node;
+  LEAT_EDIT_FOR_EACH_USE(p->edit, index, use) {
+    const int32_t reader = leat_edit_reader(p->edit, use).node;
     if (w->seen[reader]) continue;
     w->seen[reader] = true;
     // Each node is found once.
-    LEAT_DCHECK((size_t)w->count < p->placed->count);
+    LEAT_DCHECK((size_t)w->count < p->count);
     w->found[w->count++] = reader;
   }
 }
 
 // Begins at the slices of the value.
 static void begin_walk(const leat_parts_t* p, int32_t index, walk_t* w) {
-  const leat_readers_t* readers = &p->placed->readers;
   for (int i = 0; i < w->count; ++i) w->seen[w->found[i]] = false;
   w->count = w->follower_count = 0;
-  for (uint32_t r = readers->begin[index]; r < readers->begin[index + 1]; ++r) {
-    const int32_t reader = readers->readers[r].node;
+  LEAT_EDIT_FOR_EACH_USE(p->edit, index, use) {
+    const int32_t reader = leat_edit_reader(p->edit, use).node;
     if (p->values[reader].role == LEAT_PARTS_TAKEN) go_to_readers(p, reader, w);
   }
 }
@@ -481,7 +473,7 @@ static bool walk(const leat_parts_t* p, walk_t* w) {
     const leat_node_t* node = node_at(p, w->found[i]);
     const bool is_no_op = leat_string_view_equal(node->op->name, LEAT_OP_NAME_NO_OP);
     if (node->op->flags & LEAT_OP_CONTROL_FLOW) return false;
-    if (is_no_op || leat_node_is_pure(p->placed->graph, node)) {
+    if (is_no_op || leat_node_is_pure(p->edit->graph, node)) {
       go_to_readers(p, w->found[i], w);
     } else {
       w->followers[w->follower_count++] = w->found[i];
@@ -495,9 +487,8 @@ static leat_status_t find_followers(leat_parts_t* p, int32_t index, walk_t* w) {
   begin_walk(p, index, w);
   if (!walk(p, w)) p->values[leat_parts_group(p, index)].is_refused = true;
   value->follower_count = w->follower_count;
-  LEAT_RETURN_IF_ERROR(leat_arena_allocate_array(
-      p->placed->arena, (size_t)w->follower_count + 1, sizeof *value->followers,
-      (void**)&value->followers));
+  LEAT_RETURN_IF_ERROR(
+      LEAT_NEW(p->edit->scratch, (size_t)w->follower_count + 1, &value->followers));
   memcpy(value->followers, w->followers, (size_t)w->follower_count * sizeof *w->followers);
   return leat_ok_status();
 }
@@ -505,17 +496,14 @@ static leat_status_t find_followers(leat_parts_t* p, int32_t index, walk_t* w) {
 // ---- The pass -----------------------------------------------------------------------------------
 
 static leat_status_t find_groups(leat_parts_t* p) {
-  const leat_placed_t* placed = p->placed;
-  for (size_t i = 0; i < placed->count; ++i) {
+  for (size_t i = 0; i < p->count; ++i) {
     p->values[i] = (leat_parted_t){.group = (int32_t)i, .gate = -1};
   }
-  for (size_t i = 0; i < placed->count; ++i) {
-    LEAT_RETURN_IF_ERROR(look_at(p, placed->order[i]));
-  }
-  for (size_t i = 0; i < placed->count; ++i) weigh(p, (int32_t)i);
+  for (size_t i = 0; i < p->order_count; ++i) LEAT_RETURN_IF_ERROR(look_at(p, p->order[i]));
+  for (size_t i = 0; i < p->count; ++i) weigh(p, (int32_t)i);
   walk_t w = {0};
   LEAT_RETURN_IF_ERROR(allocate_walk(p, &w));
-  for (size_t i = 0; i < placed->count; ++i) {
+  for (size_t i = 0; i < p->count; ++i) {
     const int32_t index = (int32_t)i;
     if (!leat_parts_gives(p, index) || is_refused(p, index)) continue;
     LEAT_RETURN_IF_ERROR(find_followers(p, index, &w));
@@ -523,17 +511,19 @@ static leat_status_t find_groups(leat_parts_t* p) {
   return leat_ok_status();
 }
 
-static leat_status_t rewrite_graph(leat_placed_t* placed) {
-  leat_parts_t p = {.placed = placed};
-  LEAT_RETURN_IF_ERROR(leat_arena_allocate_array(placed->arena, placed->count + 1,
-                                                 sizeof *p.values, (void**)&p.values));
+static leat_status_t rewrite_graph(leat_edit_t* edit) {
+  leat_parts_t p = {.edit = edit, .count = edit->graph->node_count};
+  bool any_changes = false;
+  LEAT_RETURN_IF_ERROR(leat_edit_find_conditions(edit));
+  LEAT_RETURN_IF_ERROR(leat_edit_sort(edit, &p.order, &p.order_count));
+  LEAT_RETURN_IF_ERROR(LEAT_NEW(edit->scratch, p.count + 1, &p.values));
   LEAT_RETURN_IF_ERROR(find_groups(&p));
-  for (size_t i = 0; i < placed->count; ++i) {
+  for (size_t i = 0; i < p.count; ++i) {
     if (is_refused(&p, (int32_t)i)) p.values[i].role = LEAT_PARTS_STRANGER;
     if (p.values[i].role == LEAT_PARTS_STRANGER) p.values[i].parts = NULL;
-    placed->any_changed |= p.values[i].role != LEAT_PARTS_STRANGER;
+    any_changes |= p.values[i].role != LEAT_PARTS_STRANGER;
   }
-  return placed->any_changed ? leat_parts_rewrite(&p) : leat_ok_status();
+  return any_changes ? leat_parts_rewrite(&p) : leat_ok_status();
 }
 
 static bool joins(const leat_graph_t* graph) {
@@ -544,13 +534,14 @@ static bool joins(const leat_graph_t* graph) {
   return false;
 }
 
-static leat_status_t parts(leat_rewrite_t* rewrite, const leat_pass_options_t* options) {
-  if (!options->find_kernel || !joins(rewrite->graph)) return leat_ok_status();
-  return leat_placed_rewrite_graph(rewrite, options, rewrite_graph);
+static leat_status_t parts(leat_edit_t* edit) {
+  return edit->options->find_kernel && joins(edit->graph) ? rewrite_graph(edit) : leat_ok_status();
 }
 
 const leat_pass_t leat_pass_parts = {
     .name = "parts",
     .doc = "what is joined and taken apart again is worked on in parts",
+    .after = "fuse,defer",
+    .stage = LEAT_PASS_PLACED,
     .bit = LEAT_PASS_BIT_PARTS,
-    .run_placed = parts};
+    .run = parts};

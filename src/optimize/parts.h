@@ -3,7 +3,7 @@
 #ifndef LEAT_OPTIMIZE_PARTS_H_
 #define LEAT_OPTIMIZE_PARTS_H_
 
-#include "optimize/placed.h"
+#include "optimize/edit.h"
 
 // What becomes of a node. The first three give a value that is in parts.
 typedef enum leat_parts_role_e {
@@ -48,8 +48,11 @@ typedef struct leat_parted_s {
 } leat_parted_t;
 
 typedef struct leat_parts_s {
-  leat_placed_t* placed;
-  leat_parted_t* values;  // node
+  leat_edit_t* edit;
+  leat_parted_t* values;  // node; of those that were there when the pass began
+  size_t count;
+  int32_t* order;  // the same nodes, inputs first
+  size_t order_count;
 } leat_parts_t;
 
 static inline bool leat_parts_gives(const leat_parts_t* p, int32_t node) {

@@ -12,24 +12,24 @@
 #define ALL_PARTS (-1)
 
 static const leat_node_t* node_at(const leat_parts_t* p, int32_t index) {
-  LEAT_DCHECK(index >= 0 && (size_t)index < p->placed->graph->node_count);
-  return &p->placed->graph->nodes[index];
+  LEAT_DCHECK(index >= 0 && (size_t)index < p->edit->graph->node_count);
+  return &p->edit->graph->nodes[index];
 }
 
 static leat_status_t allocate(const leat_parts_t* p, int count, size_t item_bytes,
                               void** out_items) {
-  return leat_arena_allocate_array(p->placed->arena, (size_t)count + 1, item_bytes, out_items);
+  return leat_arena_allocate_array(p->edit->scratch, (size_t)count + 1, item_bytes, out_items);
 }
 
 static leat_status_t find_op(const leat_parts_t* p, leat_string_view_t name,
                              const leat_op_t** out_op) {
-  return leat_op_registry_find(p->placed->graph->ops, name, out_op);
+  return leat_op_registry_find(p->edit->graph->ops, name, out_op);
 }
 
 static leat_status_t add_beside(const leat_parts_t* p, int32_t index, const char* suffix,
                                 leat_node_spec_t* spec, leat_output_t* out_output) {
   out_output->index = 0;
-  return leat_rewrite_add_beside(p->placed->rewrite, index, suffix, spec, &out_output->node);
+  return leat_edit_add(p->edit, index, suffix, spec, &out_output->node);
 }
 
 // ---- What nodes wait for ------------------------------------------------------------------------
@@ -49,7 +49,7 @@ static leat_status_t find_gate(const leat_parts_t* p, int32_t index, int32_t* ou
     leat_output_t gate;
     leat_waits_t waits = {0};
     for (int i = 0; i < value->division.count; ++i) {
-      LEAT_RETURN_IF_ERROR(leat_waits_add(p->placed, value->parts[i].node, &waits));
+      LEAT_RETURN_IF_ERROR(leat_waits_add(p->edit, value->parts[i].node, &waits));
     }
     LEAT_RETURN_IF_ERROR(add_no_op(p, index, "/_parts", &waits, &gate));
     value->gate = gate.node;
@@ -59,7 +59,7 @@ static leat_status_t find_gate(const leat_parts_t* p, int32_t index, int32_t* ou
 }
 
 static bool is_old(const leat_parts_t* p, int32_t node) {
-  return (size_t)node < p->placed->count;
+  return (size_t)node < p->count;
 }
 
 // Is there something for each part of |group| in the place of |node|?
@@ -82,7 +82,7 @@ static leat_status_t add_awaited(const leat_parts_t* p, int32_t source, int32_t 
                                  leat_waits_t* inout_waits) {
   if (part != ALL_PARTS && has_parts(p, source, group)) {
     LEAT_DCHECK(part < p->values[source].division.count);
-    return leat_waits_add(p->placed, p->values[source].parts[part].node, inout_waits);
+    return leat_waits_add(p->edit, p->values[source].parts[part].node, inout_waits);
   }
   if (part != ALL_PARTS && leat_parts_constant(p, source, NULL)) {
     return add_waits_of(p, source, group, part, inout_waits);
@@ -90,7 +90,7 @@ static leat_status_t add_awaited(const leat_parts_t* p, int32_t source, int32_t 
   if (is_old(p, source) && leat_parts_gives(p, source)) {
     LEAT_RETURN_IF_ERROR(find_gate(p, source, &source));
   }
-  return leat_waits_add(p->placed, source, inout_waits);
+  return leat_waits_add(p->edit, source, inout_waits);
 }
 
 static leat_status_t add_waits(const leat_parts_t* p, int32_t index, int32_t group, int part,
@@ -151,22 +151,22 @@ static leat_status_t make_followers_wait(const leat_parts_t* p, int32_t index) {
   for (int i = 0; i < value->follower_count; ++i) {
     int32_t gate;
     LEAT_RETURN_IF_ERROR(find_gate(p, index, &gate));
-    LEAT_RETURN_IF_ERROR(
-        leat_graph_add_control_input(p->placed->graph, value->followers[i], gate));
+    LEAT_RETURN_IF_ERROR(leat_edit_add_wait(p->edit, value->followers[i], gate));
   }
   return leat_ok_status();
 }
 
 static leat_status_t make_others_wait(const leat_parts_t* p, int32_t index) {
-  const leat_readers_t* readers = &p->placed->readers;
-  for (uint32_t r = readers->begin[index]; r < readers->begin[index + 1]; ++r) {
-    const leat_reader_t reader = readers->readers[r];
+  LEAT_EDIT_FOR_EACH_USE(p->edit, index, use) {
+    const leat_reader_t reader = leat_edit_reader(p->edit, use);
     int32_t gate;
-    if (p->values[reader.node].role || reader.position < node_at(p, reader.node)->input_count) {
+    if (!is_old(p, reader.node) || p->values[reader.node].role ||
+        !leat_edit_is_wait(p->edit, reader)) {
       continue;
     }
     LEAT_RETURN_IF_ERROR(find_gate(p, index, &gate));
-    p->placed->graph->nodes[reader.node].inputs[reader.position].node = gate;
+    LEAT_RETURN_IF_ERROR(leat_edit_set_input(p->edit, reader.node, reader.position,
+                                             (leat_output_t){gate, LEAT_CONTROL_INDEX}));
   }
   return leat_ok_status();
 }
@@ -317,7 +317,6 @@ static leat_status_t add_each(const leat_parts_t* p, int32_t index) {
 }
 
 static leat_status_t add_sum(const leat_parts_t* p, int32_t index) {
-  const leat_placed_t* placed = p->placed;
   const leat_parted_t* value = &p->values[index];
   leat_output_t sum;
   leat_node_spec_t spec = {.input_count = 2, .infer_attrs = true};
@@ -330,8 +329,7 @@ static leat_status_t add_sum(const leat_parts_t* p, int32_t index) {
     spec.inputs = terms;
     LEAT_RETURN_IF_ERROR(add_beside(p, index, "/_parts", &spec, &sum));
   }
-  leat_rewrite_redirect(placed->rewrite, &placed->readers, index, sum);
-  return leat_ok_status();
+  return leat_edit_replace_by_output(p->edit, index, sum);
 }
 
 // The first update waits for all that the whole waited for: what it reads, and every other part.
@@ -343,7 +341,7 @@ static leat_status_t add_first_waits(const leat_parts_t* p, int32_t index,
   for (int k = 0; k < node_at(p, index)->input_count; ++k) {
     for (int i = 1; i < value->division.count && value->in_parts >> k & 1; ++i) {
       const int32_t part = p->values[inputs[k].node].parts[i].node;
-      LEAT_RETURN_IF_ERROR(leat_waits_add(p->placed, part, inout_waits));
+      LEAT_RETURN_IF_ERROR(leat_waits_add(p->edit, part, inout_waits));
     }
   }
   return leat_ok_status();
@@ -351,7 +349,6 @@ static leat_status_t add_first_waits(const leat_parts_t* p, int32_t index,
 
 // One after the other: by reference the second has what the first gives, else it waits for it.
 static leat_status_t add_updates(const leat_parts_t* p, int32_t index) {
-  const leat_placed_t* placed = p->placed;
   leat_output_t *inputs, last = {0};
   for (int i = 0; i < p->values[index].division.count; ++i) {
     leat_waits_t waits = {0};
@@ -361,20 +358,18 @@ static leat_status_t add_updates(const leat_parts_t* p, int32_t index) {
     } else if (node_at(p, index)->output_count) {
       inputs[0] = last;
     } else {
-      LEAT_RETURN_IF_ERROR(leat_waits_add(p->placed, last.node, &waits));
+      LEAT_RETURN_IF_ERROR(leat_waits_add(p->edit, last.node, &waits));
     }
     LEAT_RETURN_IF_ERROR(add_node(p, index, inputs, &waits, &last));
   }
-  leat_rewrite_redirect(placed->rewrite, &placed->readers, index, last);
-  return leat_ok_status();
+  // The updates stand for the node; where it gives nothing, others wait for the last of them.
+  return leat_edit_replace(p->edit, index, last.node);
 }
 
 static leat_status_t take(const leat_parts_t* p, int32_t index) {
   const leat_parted_t* whole = &p->values[node_at(p, index)->inputs[0].node];
   LEAT_DCHECK(whole->parts && p->values[index].taken < whole->division.count);
-  leat_rewrite_redirect(p->placed->rewrite, &p->placed->readers, index,
-                        whole->parts[p->values[index].taken]);
-  return leat_ok_status();
+  return leat_edit_replace_by_output(p->edit, index, whole->parts[p->values[index].taken]);
 }
 
 static leat_status_t rewrite_node(const leat_parts_t* p, int32_t index) {
@@ -396,11 +391,10 @@ static leat_status_t rewrite_node(const leat_parts_t* p, int32_t index) {
 }
 
 leat_status_t leat_parts_rewrite(leat_parts_t* parts) {
-  const leat_placed_t* placed = parts->placed;
-  for (size_t i = 0; i < placed->count; ++i) {
-    LEAT_RETURN_IF_ERROR(rewrite_node(parts, placed->order[i]));
+  for (size_t i = 0; i < parts->order_count; ++i) {
+    LEAT_RETURN_IF_ERROR(rewrite_node(parts, parts->order[i]));
   }
-  for (size_t i = 0; i < placed->count; ++i) {
+  for (size_t i = 0; i < parts->count; ++i) {
     if (!leat_parts_gives(parts, (int32_t)i)) continue;
     LEAT_RETURN_IF_ERROR(make_others_wait(parts, (int32_t)i));
   }

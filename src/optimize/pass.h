@@ -1,6 +1,7 @@
-// Rewriting passes over a pruned graph (section 5). A pass reads one graph and writes a new one (a
-// child that shares the old one's storage); |fetches| are carried along. Passes name no op: they
-// ask flags and hooks of the op's row.
+// The passes that rewrite a pruned graph before it runs (section 5): which there are, in which
+// stage and order they run, what they are told, and what they may ask of nodes. A pass changes the
+// graph through an edit alone (optimize/edit.h). Passes name no op: they ask what the op's row and
+// the kernel's row say.
 #ifndef LEAT_OPTIMIZE_PASS_H_
 #define LEAT_OPTIMIZE_PASS_H_
 
@@ -56,7 +57,8 @@ typedef struct leat_pass_options_s {
   const void* find_kernel_data;
 } leat_pass_options_t;
 
-// What is rewritten: |graph| is replaced (the old one freed), outputs follow.
+// What is rewritten, and what of it a step needs. Compaction replaces |graph|, and the outputs
+// follow.
 typedef struct leat_rewrite_s {
   leat_graph_t* graph;
   leat_output_t* fetches;  // in |graph|
@@ -65,27 +67,46 @@ typedef struct leat_rewrite_s {
   int target_count;
 } leat_rewrite_t;
 
+// When a pass runs: over the whole graph before it is placed; over the whole graph when every node
+// has its device; over the graphs into which the placed one was cut, one for each device.
+typedef enum leat_pass_stage_e {
+  LEAT_PASS_WHOLE,
+  LEAT_PASS_PLACED,
+  LEAT_PASS_PARTITIONS,
+} leat_pass_stage_t;
+
+struct leat_edit_s;
+
 typedef struct leat_pass_s {
-  const char* name;  // "fold"
-  const char* doc;
-  uint32_t bit;      // leat_pass_bit_t
-  // One of these: over the whole graph before it is placed; after that, where it is; over the
-  // graphs into which it was cut, where they are.
-  leat_status_t (*run)(leat_rewrite_t* rewrite, const leat_pass_options_t* options);
-  leat_status_t (*run_placed)(leat_rewrite_t* rewrite, const leat_pass_options_t* options);
-  leat_status_t (*run_partitions)(leat_graph_t* const* graphs, int graph_count,
-                                  const leat_pass_options_t* options);
+  const char* name;   // "fold"
+  const char* doc;    // one line for listings
+  const char* after;  // the names of passes that must run before it where they run, "fold,cse"
+  leat_pass_stage_t stage;
+  uint32_t bit;  // leat_pass_bit_t
+  leat_status_t (*run)(struct leat_edit_s* edit);
+  // Of a pass over partitions, instead: edits of all their graphs.
+  leat_status_t (*run_partitions)(struct leat_edit_s* edits, int count);
 } leat_pass_t;
 
-// Runs a pass over a whole graph, its `run_placed` where |placed| and its `run` otherwise; OK where
-// it has none. Errors name the pass. Debug builds verify what it made: INTERNAL when the graph is
-// not well formed (graph/verify.h), or fetches and targets are not in it.
+// All passes, in the order in which they run; ends with a NULL. Options, tools and documents take
+// what they say of passes from here.
+extern const leat_pass_t* const leat_passes[];
+
+// Runs the passes of |stage|, WHOLE or PLACED, of which |options| have the bits, and drops the
+// nodes that are not needed any more. Errors name the pass. Debug builds verify what each pass
+// made: INTERNAL when the graph is not well formed (graph/verify.h), or fetches and targets are not
+// in it.
+LEAT_MUST_USE leat_status_t leat_passes_run(leat_rewrite_t* rewrite,
+                                            const leat_pass_options_t* options,
+                                            leat_pass_stage_t stage);
+// The same of one pass, whatever the options' bits say.
 LEAT_MUST_USE leat_status_t leat_pass_run(const leat_pass_t* pass, leat_rewrite_t* rewrite,
-                                          const leat_pass_options_t* options, bool placed);
-// The same of a pass that has a `run_partitions`, over all that a graph was cut into.
-LEAT_MUST_USE leat_status_t leat_pass_run_partitions(const leat_pass_t* pass,
-                                                     leat_graph_t* const* graphs, int graph_count,
-                                                     const leat_pass_options_t* options);
+                                          const leat_pass_options_t* options);
+// Runs the passes over partitions of which |options| have the bits, and |only| that one unless it
+// is NULL, over all graphs that a graph was cut into.
+LEAT_MUST_USE leat_status_t leat_passes_run_partitions(leat_graph_t* const* graphs, int graph_count,
+                                                       const leat_pass_options_t* options,
+                                                       const leat_pass_t* only);
 
 // Prune (§4.2): the child of |graph| with what |fetches| and |targets| need; a fed output becomes
 // an ARGUMENT node ("_Arg", attribute index = its place in |feeds|). |rewrite| is initialised with
@@ -99,25 +120,6 @@ void leat_rewrite_deinitialize(leat_rewrite_t* rewrite);
 
 // ---- For passes ---------------------------------------------------------------------------------
 
-// Puts |graph| in the place of rewrite->graph and maps fetches and targets.
-void leat_rewrite_replace(leat_rewrite_t* rewrite, leat_graph_t* graph, const leat_node_map_t* map);
-// |out_needed| [node_count]: nodes that fetches and targets depend on.
-LEAT_MUST_USE leat_status_t leat_rewrite_mark_needed(const leat_rewrite_t* rewrite,
-                                                     bool* out_needed);
-// Drops the nodes that neither a fetch nor a target needs.
-LEAT_MUST_USE leat_status_t leat_rewrite_sweep(leat_rewrite_t* rewrite);
-// Marks in |inout_kept| [node_count] what is fetched or a target.
-void leat_rewrite_mark_kept(const leat_rewrite_t* rewrite, bool* inout_kept);
-// Adds the node that |spec|, which has neither name nor device, says: |beside|'s, with |suffix|.
-LEAT_MUST_USE leat_status_t leat_rewrite_add_beside(leat_rewrite_t* rewrite, int32_t beside,
-                                                    const char* suffix, leat_node_spec_t* spec,
-                                                    int32_t* out_node);
-// Who read |node|, as |readers| say, has |output| instead; who waited for it waits for that.
-void leat_rewrite_redirect(leat_rewrite_t* rewrite, const leat_readers_t* readers, int32_t node,
-                           leat_output_t output);
-// The same of |by| in the place of |node|, output for output.
-void leat_rewrite_replace_node(leat_rewrite_t* rewrite, const leat_readers_t* readers, int32_t node,
-                               int32_t by);
 // Are all numbers (few enough to look at) what |identities| (leat_identity_e) says is neutral?
 bool leat_tensor_is_neutral(const leat_tensor_t* tensor, unsigned identities);
 // Is the node a product with a column of ones? That is the sum of each row of its first input, but
@@ -130,6 +132,10 @@ LEAT_MUST_USE leat_status_t leat_transfer_name(const leat_node_t* node, leat_are
 // Pure: same inputs, same outputs, nothing else happens; so nothing that reads a variable through
 // its reference. What passes may compute early, merge or leave out.
 bool leat_node_is_pure(const leat_graph_t* graph, const leat_node_t* node);
+// Does the node give what it reads, and nothing else?
+static inline bool leat_node_forwards(const leat_node_t* node) {
+  return node->op->flags & LEAT_OP_PASS_THROUGH && node->output_count == 1;
+}
 // A Switch kills one of its outputs: who waits for such a node cannot wait for its inputs instead,
 // as a control edge does not tell which output it is.
 bool leat_node_reads_switch(const leat_graph_t* graph, const leat_node_t* node);
@@ -164,7 +170,5 @@ extern const leat_pass_t leat_pass_recompute;
 extern const leat_pass_t leat_pass_swap;
 extern const leat_pass_t leat_pass_compress;
 extern const leat_pass_t leat_pass_recv_schedule;
-// The passes in the order in which they run by default; ends with a NULL.
-extern const leat_pass_t* const leat_passes[];
 
 #endif  // LEAT_OPTIMIZE_PASS_H_

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "graph/verify.h"
+#include "optimize/edit.h"
 #include "session/pass_scene.h"
 
 static int set_up(void** state) {
@@ -15,13 +16,13 @@ static int set_up(void** state) {
 
 static void fold(pass_scene_t* f, leat_outputs_t fetches) {
   pass_scene_prune(f, fetches);
-  LEAT_EXPECT_OK(leat_pass_run(&leat_pass_fold, &f->rewrite, &f->options, false));
+  LEAT_EXPECT_OK(leat_pass_run(&leat_pass_fold, &f->rewrite, &f->options));
 }
 
 static size_t cse(pass_scene_t* f, leat_outputs_t fetches) {
   pass_scene_prune(f, fetches);
   size_t before = f->rewrite.graph->node_count;
-  LEAT_EXPECT_OK(leat_pass_run(&leat_pass_cse, &f->rewrite, &f->options, false));
+  LEAT_EXPECT_OK(leat_pass_run(&leat_pass_cse, &f->rewrite, &f->options));
   return before - f->rewrite.graph->node_count;
 }
 
@@ -236,7 +237,7 @@ static void many_nodes(void** state) {
 static const leat_node_t* clean(pass_scene_t* f, int32_t target, size_t expected_nodes) {
   if (f->rewrite.graph) leat_rewrite_deinitialize(&f->rewrite);
   LEAT_EXPECT_OK(leat_prune(f->s.graph, NULL, 0, NULL, 0, &target, 1, &f->rewrite));
-  LEAT_EXPECT_OK(leat_pass_run(&leat_pass_dependency, &f->rewrite, &f->options, false));
+  LEAT_EXPECT_OK(leat_pass_run(&leat_pass_dependency, &f->rewrite, &f->options));
   assert_int_equal(f->rewrite.graph->node_count, expected_nodes);
   return &f->rewrite.graph->nodes[f->rewrite.targets[0]];
 }
@@ -310,21 +311,27 @@ static void work_that_is_only_waited_for_goes(void** state) {
 // ---- Passes that are wrong ----------------------------------------------------------------------
 
 // Three passes with a bug each, as a later change might plant one.
-static leat_status_t leave_dangling_input(leat_rewrite_t* rewrite,
-                                          const leat_pass_options_t* options) {
-  const int32_t sum = rewrite->fetches[0].node;
-  rewrite->graph->nodes[sum].inputs[1].node = (int32_t)rewrite->graph->node_count;
+static leat_status_t leave_dangling_input(leat_edit_t* edit) {
+  const int32_t sum = edit->rewrite->fetches[0].node;
+  edit->graph->nodes[sum].inputs[1].node = (int32_t)edit->graph->node_count;
   return leat_ok_status();
 }
 
-static leat_status_t lose_fetch(leat_rewrite_t* rewrite, const leat_pass_options_t* options) {
-  rewrite->fetches[0].node = -1;
+static leat_status_t lose_fetch(leat_edit_t* edit) {
+  edit->rewrite->fetches[0].node = -1;
   return leat_ok_status();
 }
 
-static leat_status_t forget_device(leat_rewrite_t* rewrite, const leat_pass_options_t* options) {
-  leat_graph_t* graph = rewrite->graph;
+static leat_status_t forget_device(leat_edit_t* edit) {
+  leat_graph_t* graph = edit->graph;
   for (size_t i = 0; i < graph->node_count; ++i) graph->nodes[i].assigned_device = i ? 0 : -1;
+  return leat_ok_status();
+}
+
+// Changes an edge and does not tell the edit.
+static leat_status_t go_behind_the_edit(leat_edit_t* edit) {
+  const int32_t sum = edit->rewrite->fetches[0].node;
+  edit->graph->nodes[sum].inputs[1] = edit->graph->nodes[sum].inputs[0];
   return leat_ok_status();
 }
 
@@ -333,30 +340,57 @@ static leat_status_t forget_device(leat_rewrite_t* rewrite, const leat_pass_opti
 static void a_wrong_pass_is_named(void** state) {
   static const leat_pass_t kDangling = {.name = "dangling", .run = leave_dangling_input};
   static const leat_pass_t kLost = {.name = "lost", .run = lose_fetch};
-  static const leat_pass_t kForgetful = {.name = "forgetful", .run_placed = forget_device};
+  static const leat_pass_t kForgetful = {
+      .name = "forgetful", .stage = LEAT_PASS_PLACED, .run = forget_device};
+  static const leat_pass_t kSecret = {.name = "secret", .run = go_behind_the_edit};
   static const struct {
     const leat_pass_t* pass;
     const char* message;
   } kCases[] = {
-      {&kDangling, "Verifying failed after pass dangling for node 'AddV2' (AddV2): input 1 is node "
-                   "2, must be one of the graph's 2"},
+      {&kDangling, "Verifying failed after pass dangling: edge 1 of node 'AddV2' comes from node 3,"
+                   " must be one of the graph's 3"},
       {&kLost, "Verifying failed after pass lost: fetch 0 is output 0 of node -1"},
       {&kForgetful, "Verifying failed after pass forgetful for node 'Const' (Const): the device is "
                     "-1"},
+      {&kSecret, "Verifying failed after pass secret: 'AddV2' must read node 'Const_1' at position "
+                 "1, as the edit has it"},
   };
   pass_scene_t* f = *state;
-  leat_output_t a = scene_float(&f->s, 2);
-  leat_output_t sum = scene_binary(&f->s, "AddV2", -1, a, a);
+  leat_output_t a = scene_float(&f->s, 2), b = scene_float(&f->s, 3);
+  leat_output_t sum = scene_binary(&f->s, "AddV2", -1, a, b);
   for (size_t i = 0; i < LEAT_ARRAY_SIZE(kCases); ++i) {
-    const leat_pass_t* pass = kCases[i].pass;
     pass_scene_prune(f, LEAT_INPUTS(sum));
-    leat_status_t status = leat_pass_run(pass, &f->rewrite, &f->options, pass->run_placed != NULL);
+    leat_status_t status = leat_pass_run(kCases[i].pass, &f->rewrite, &f->options);
     if (LEAT_VERIFIES) {
       scene_expect(status, LEAT_INTERNAL, kCases[i].message);
     } else {
       LEAT_EXPECT_OK(status);
     }
   }
+}
+
+// The list keeps to what each pass says of those that it comes after, and each has its own bit.
+static void the_list_of_passes_is_in_order(void** state) {
+  uint32_t bits = 0;
+  int stage = LEAT_PASS_WHOLE;
+  (void)state;
+  for (const leat_pass_t* const* pass = leat_passes; *pass; ++pass) {
+    assert_true((int)(*pass)->stage >= stage);
+    stage = (*pass)->stage;
+    assert_false(bits & (*pass)->bit);
+    bits |= (*pass)->bit;
+    for (const char* name = (*pass)->after; name && *name; name += strspn(name, ",")) {
+      const size_t size = strcspn(name, ",");
+      const leat_pass_t* const* before = leat_passes;
+      while (before < pass && !(strlen((*before)->name) == size &&
+                                !strncmp((*before)->name, name, size))) {
+        ++before;
+      }
+      if (before == pass) fail_msg("%s does not come after %s", (*pass)->name, name);
+      name += size;
+    }
+  }
+  assert_int_equal(bits & LEAT_PASSES_DEFAULT, LEAT_PASSES_DEFAULT);
 }
 
 int main(void) {
@@ -379,6 +413,7 @@ int main(void) {
       TEST(a_constant_that_waits_is_waited_for),
       TEST(work_that_is_only_waited_for_goes),
       TEST(a_wrong_pass_is_named),
+      TEST(the_list_of_passes_is_in_order),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

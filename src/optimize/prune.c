@@ -63,8 +63,7 @@ static leat_status_t note_feeds(prune_t* p) {
     const leat_node_t* node = &p->graph->nodes[feed.node];
     leat_output_t** list = &p->map.outputs[feed.node];
     if (!*list) {
-      LEAT_RETURN_IF_ERROR(leat_arena_allocate_array(&p->arena, (size_t)node->output_count,
-                                                     sizeof **list, (void**)list));
+      LEAT_RETURN_IF_ERROR(LEAT_NEW(&p->arena, (size_t)node->output_count, list));
       for (int k = 0; k < node->output_count; ++k) (*list)[k] = (leat_output_t){-1, -1};
     }
     (*list)[feed.index].index = i;
@@ -159,20 +158,16 @@ static bool is_in_order(const leat_graph_t* graph) {
 static leat_status_t check_acyclic(prune_t* p, const leat_graph_t* child) {
   if (is_in_order(child)) return leat_ok_status();
   int32_t* order;
-  LEAT_RETURN_IF_ERROR(leat_arena_allocate_array(&p->arena, child->node_count + 1, sizeof *order,
-                                                 (void**)&order));
+  LEAT_RETURN_IF_ERROR(LEAT_NEW(&p->arena, child->node_count + 1, &order));
   return leat_graph_sort(child, order);
 }
 
 static leat_status_t prepare(prune_t* p) {
   size_t count = p->graph->node_count + 1;
-  LEAT_RETURN_IF_ERROR(leat_arena_allocate_array(&p->arena, count, 1, (void**)&p->needed));
-  LEAT_RETURN_IF_ERROR(
-      leat_arena_allocate_array(&p->arena, count, sizeof(int32_t), (void**)&p->stack));
-  LEAT_RETURN_IF_ERROR(
-      leat_arena_allocate_array(&p->arena, count, sizeof(int32_t), (void**)&p->map.nodes));
-  LEAT_RETURN_IF_ERROR(
-      leat_arena_allocate_array(&p->arena, count, sizeof(void*), (void**)&p->map.outputs));
+  LEAT_RETURN_IF_ERROR(LEAT_NEW(&p->arena, count, &p->needed));
+  LEAT_RETURN_IF_ERROR(LEAT_NEW(&p->arena, count, &p->stack));
+  LEAT_RETURN_IF_ERROR(LEAT_NEW(&p->arena, count, &p->map.nodes));
+  LEAT_RETURN_IF_ERROR(LEAT_NEW(&p->arena, count, &p->map.outputs));
   return note_feeds(p);
 }
 

@@ -20,15 +20,14 @@ typedef struct group_s {
 
 typedef struct recompute_s {
   leat_backward_t b;
-  leat_rewrite_t* rewrite;
+  leat_edit_t* edit;
   const leat_pass_options_t* options;
-  leat_arena_t* arena;
   int32_t* group;   // node -> parent of a union-find; -1: not computed again
   group_t* groups;  // by root
   int32_t* counted_by;   // node -> 1 + the group that holds it
   int32_t* members_of;   // late node -> the first of those that are copied for it, or -1
   int32_t* next_member;  // and the next
-  leat_node_map_t originals, copies;  // to the new graph, as early and as late nodes see it
+  int32_t* copies;       // node -> its copy; -1: it is not copied
 } recompute_t;
 
 static bool is_candidate(const recompute_t* r, int32_t index) {
@@ -55,14 +54,13 @@ static int32_t root_of(recompute_t* r, int32_t node) {
 // Readers come before what they read, so that what a copy needs is copied with it.
 static void find_members(recompute_t* r) {
   const leat_graph_t* graph = r->b.graph;
-  for (size_t i = graph->node_count; i-- > 0;) {
+  for (size_t i = r->b.order_count; i-- > 0;) {
     int32_t index = r->b.order[i];
-    r->group[index] = -1;
     if (!is_candidate(r, index)) continue;
     bool wanted = r->b.first_reader[index] >= 0;
-    for (uint32_t k = r->b.readers.begin[index]; k < r->b.readers.begin[index + 1]; ++k) {
-      wanted |= r->group[r->b.readers.readers[k].node] >= 0 &&
-                !r->b.late[r->b.readers.readers[k].node];
+    LEAT_EDIT_FOR_EACH_USE(r->edit, index, use) {
+      const int32_t reader = leat_edit_reader(r->edit, use).node;
+      wanted |= r->group[reader] >= 0 && !r->b.late[reader];
     }
     if (wanted) r->group[index] = index;
   }
@@ -117,9 +115,8 @@ static leat_status_t list_members(recompute_t* r, size_t* out_count) {
     size_t inputs = (size_t)node->input_count + (size_t)node->control_count;
     if (inputs > most) most = inputs;
   }
-  LEAT_RETURN_IF_ERROR(
-      leat_arena_allocate_array(r->arena, most, sizeof *scratch, (void**)&scratch));
-  for (size_t i = count; i-- > 0;) {
+  LEAT_RETURN_IF_ERROR(LEAT_NEW(r->edit->scratch, most, &scratch));
+  for (size_t i = r->b.order_count; i-- > 0;) {
     int32_t index = r->b.order[i];
     if (r->group[index] < 0) continue;
     int32_t root = root_of(r, index), reader = r->groups[root].first_reader;
@@ -132,104 +129,106 @@ static leat_status_t list_members(recompute_t* r, size_t* out_count) {
   return leat_ok_status();
 }
 
-// Nodes keep their order, which the executors follow where they may; copies stand before their
-// first reader.
-static void number_nodes(recompute_t* r) {
-  int32_t next = 0;
-  for (size_t i = 0; i < r->b.graph->node_count; ++i) {
-    for (int32_t m = r->members_of[i]; m >= 0; m = r->next_member[m]) r->copies.nodes[m] = next++;
-    r->originals.nodes[i] = next++;
-  }
-  for (size_t i = 0; i < r->b.graph->node_count; ++i) {
-    if (r->copies.nodes[i] < 0) r->copies.nodes[i] = r->originals.nodes[i];
-  }
-}
-
-// A copy that reads no other waits for the backward pass.
-static leat_status_t add_copy(recompute_t* r, leat_graph_t* child, int32_t index, int32_t reader) {
-  leat_node_t node = r->b.graph->nodes[index];
-  const leat_node_t* late = &r->b.graph->nodes[reader];
-  size_t room = (size_t)node.input_count + (size_t)late->input_count + (size_t)late->control_count;
-  leat_output_t* inputs;
-  bool starts = true;
-  LEAT_RETURN_IF_ERROR(
-      leat_arena_allocate_array(r->arena, room, sizeof *inputs, (void**)&inputs));
-  for (int i = 0; i < node.input_count; ++i) {
-    int32_t source = node.inputs[i].node;
-    inputs[i] = node.inputs[i];
-    starts = starts && r->copies.nodes[source] == r->originals.nodes[source];
-  }
-  // What waits for others is no candidate, and there is no room for its control inputs.
-  LEAT_DCHECK(node.control_count == 0);
-  if (starts) {
-    node.control_count = leat_backward_signals(&r->b, reader, inputs + node.input_count);
-  }
-  LEAT_RETURN_IF_ERROR(leat_arena_print(leat_graph_arena(child), &node.name,
-                                        "_recomputed/%.*s", LEAT_SV_ARG(node.name)));
-  node.inputs = inputs;
-  int32_t copy;
-  return leat_node_map_copy_node(child, &node, &r->copies, &copy);
-}
-
-static leat_status_t add_nodes(recompute_t* r, leat_graph_t* child) {
-  for (size_t i = 0; i < r->b.graph->node_count; ++i) {
-    for (int32_t m = r->members_of[i]; m >= 0; m = r->next_member[m]) {
-      LEAT_RETURN_IF_ERROR(add_copy(r, child, m, (int32_t)i));
-    }
-    int32_t copy;
-    LEAT_RETURN_IF_ERROR(leat_node_map_copy_node(child, &r->b.graph->nodes[i],
-                                                r->b.late[i] ? &r->copies : &r->originals, &copy));
+// What a copy reads: copies, where there are.
+static leat_status_t list_inputs(const recompute_t* r, int32_t index, leat_output_t** out_inputs,
+                                 bool* out_starts) {
+  const leat_node_t* node = leat_edit_node(r->edit, index);
+  LEAT_RETURN_IF_ERROR(LEAT_NEW(r->edit->scratch, (size_t)node->input_count + 1, out_inputs));
+  *out_starts = true;
+  for (int i = 0; i < node->input_count; ++i) {
+    leat_output_t input = node->inputs[i];
+    const int32_t copy = r->copies[input.node];
+    if (copy >= 0) input.node = copy;
+    *out_starts &= copy < 0;
+    (*out_inputs)[i] = input;
   }
   return leat_ok_status();
 }
 
-static leat_status_t rebuild(recompute_t* r) {
-  leat_graph_t* child;
-  number_nodes(r);
-  LEAT_RETURN_IF_ERROR(leat_graph_create_child(r->b.graph, &child));
-  leat_status_t status = add_nodes(r, child);
-  if (status) {
-    leat_graph_free(child);
-    return status;
+// A copy that reads no other waits for the backward pass.
+static leat_status_t add_copy(recompute_t* r, int32_t index, int32_t reader) {
+  const leat_node_t* node = leat_edit_node(r->edit, index);
+  const leat_node_t* late = leat_edit_node(r->edit, reader);
+  const size_t room = (size_t)late->input_count + (size_t)late->control_count + 1;
+  leat_output_t *inputs, *signals;
+  leat_waits_t waits = {0};
+  bool starts;
+  LEAT_RETURN_IF_ERROR(list_inputs(r, index, &inputs, &starts));
+  LEAT_RETURN_IF_ERROR(LEAT_NEW(r->edit->scratch, room, &signals));
+  const int signal_count = starts ? leat_backward_signals(&r->b, reader, signals) : 0;
+  for (int i = 0; i < signal_count; ++i) {
+    LEAT_RETURN_IF_ERROR(leat_waits_add(r->edit, signals[i].node, &waits));
   }
-  leat_rewrite_replace(r->rewrite, child, &r->originals);
-  return leat_rewrite_sweep(r->rewrite);
+  // What waits for others is no candidate.
+  LEAT_DCHECK(node->control_count == 0);
+  leat_node_spec_t spec = {.op = node->op,
+                           .attrs = node->attrs,
+                           .attr_count = node->attr_count,
+                           .inputs = inputs,
+                           .input_count = node->input_count,
+                           .control_inputs = waits.nodes,
+                           .control_count = waits.count};
+  LEAT_RETURN_IF_ERROR(leat_arena_print(leat_graph_arena(r->edit->graph), &spec.name,
+                                        "_recomputed/%.*s", LEAT_SV_ARG(node->name)));
+  LEAT_RETURN_IF_ERROR(leat_edit_add(r->edit, index, "", &spec, &r->copies[index]));
+  node = leat_edit_node(r->edit, index);
+  for (int i = 0; i < node->output_count; ++i) {
+    LEAT_RETURN_IF_ERROR(leat_graph_refine_shape(
+        r->edit->graph, (leat_output_t){r->copies[index], i}, node->output_shapes[i]));
+  }
+  return leat_ok_status();
+}
+
+// Copies the members of each group that pays, and lets the backward pass read the copies. What
+// only waits for a member goes on waiting for the member itself.
+static leat_status_t copy_members(recompute_t* r) {
+  const int32_t count = r->b.node_count;
+  for (int32_t i = 0; i < count; ++i) {
+    for (int32_t m = r->members_of[i]; m >= 0; m = r->next_member[m]) {
+      LEAT_RETURN_IF_ERROR(add_copy(r, m, i));
+    }
+  }
+  for (int32_t i = 0; i < count; ++i) {
+    if (!r->b.late[i] || leat_edit_is_gone(r->edit, i)) continue;
+    for (int k = 0; k < leat_edit_node(r->edit, i)->input_count; ++k) {
+      const leat_output_t input = leat_edit_node(r->edit, i)->inputs[k];
+      if (input.node >= count || r->copies[input.node] < 0) continue;
+      LEAT_RETURN_IF_ERROR(leat_edit_set_input(
+          r->edit, i, k, (leat_output_t){r->copies[input.node], input.index}));
+    }
+  }
+  return leat_ok_status();
 }
 
 static leat_status_t run(recompute_t* r) {
-  size_t count = r->rewrite->graph->node_count, copies = 0;
-  int32_t** arrays[] = {&r->group,      &r->counted_by,    &r->next_member,
-                        &r->members_of, &r->copies.nodes, &r->originals.nodes};
-  LEAT_RETURN_IF_ERROR(leat_backward_find(r->rewrite, r->options, r->arena, &r->b));
+  const size_t count = r->edit->graph->node_count;
+  size_t copies = 0;
+  int32_t** arrays[] = {&r->group, &r->counted_by, &r->next_member, &r->members_of, &r->copies};
+  LEAT_RETURN_IF_ERROR(leat_backward_find(r->edit, &r->b));
   for (size_t i = 0; i < LEAT_ARRAY_SIZE(arrays); ++i) {
-    LEAT_RETURN_IF_ERROR(
-        leat_arena_allocate_array(r->arena, count + 1, sizeof(int32_t), (void**)arrays[i]));
+    LEAT_RETURN_IF_ERROR(LEAT_NEW(r->edit->scratch, count + 1, arrays[i]));
   }
-  LEAT_RETURN_IF_ERROR(
-      leat_arena_allocate_array(r->arena, count + 1, sizeof *r->groups, (void**)&r->groups));
-  find_members(r);
+  LEAT_RETURN_IF_ERROR(LEAT_NEW(r->edit->scratch, count + 1, &r->groups));
   for (size_t i = 0; i < count; ++i) {
-    r->members_of[i] = r->copies.nodes[i] = r->groups[i].first_reader = -1;
+    r->group[i] = r->members_of[i] = r->copies[i] = r->groups[i].first_reader = -1;
   }
+  find_members(r);
   for (size_t i = 0; i < count; ++i) {
     if (r->group[i] >= 0) weigh_node(r, (int32_t)i);
   }
   LEAT_RETURN_IF_ERROR(list_members(r, &copies));
-  return copies ? rebuild(r) : leat_ok_status();
+  return copies ? copy_members(r) : leat_ok_status();
 }
 
-static leat_status_t recompute(leat_rewrite_t* rewrite, const leat_pass_options_t* options) {
-  leat_arena_t arena;
-  leat_arena_initialize(rewrite->graph->allocator, 0, &arena);
-  recompute_t r = {.rewrite = rewrite, .options = options, .arena = &arena};
-  leat_status_t status = run(&r);
-  leat_backward_release(&r.b);
-  leat_arena_deinitialize(&arena);
-  return status;
+static leat_status_t recompute(leat_edit_t* edit) {
+  recompute_t r = {.edit = edit, .options = edit->options};
+  return run(&r);
 }
 
 const leat_pass_t leat_pass_recompute = {
     .name = "recompute",
     .doc = "cheap values are computed again for the backward pass, not kept (§5.2)",
+    .after = "fold,arithmetic,dependency,cse",
+    .stage = LEAT_PASS_WHOLE,
     .bit = LEAT_PASS_BIT_RECOMPUTE,
     .run = recompute};

@@ -19,12 +19,12 @@
 #include "base/checked.h"
 #include "base/heap.h"
 #include "graph/cost/cost.h"
-#include "optimize/pass.h"
+#include "optimize/edit.h"
 
 #define NODES_AHEAD 2  // a Recv starts so many nodes before its reader, at least
 
 typedef struct schedule_s {
-  leat_graph_t* const* graphs;
+  leat_edit_t* edits;  // of the graphs
   const leat_pass_options_t* options;
   int graph_count;
   int32_t* first;       // graph -> the number of its first node; [graph_count + 1]
@@ -46,7 +46,7 @@ typedef struct schedule_s {
 static const leat_node_t* node_of(const schedule_t* s, int32_t index) {
   LEAT_DCHECK(index >= 0 && index < s->count);
   int graph = s->graph_of[index];
-  return &s->graphs[graph]->nodes[index - s->first[graph]];
+  return &s->edits[graph].graph->nodes[index - s->first[graph]];
 }
 
 static bool is(const schedule_t* s, int32_t index, uint32_t flags) {
@@ -55,7 +55,7 @@ static bool is(const schedule_t* s, int32_t index, uint32_t flags) {
 
 // Of the device that has the graph.
 static leat_speed_t speed_of(const schedule_t* s, int graph) {
-  const leat_graph_t* g = s->graphs[graph];
+  const leat_graph_t* g = s->edits[graph].graph;
   for (size_t i = 0; s->options->speeds && i < g->node_count; ++i) {
     if (g->nodes[i].assigned_device >= 0) return s->options->speeds[g->nodes[i].assigned_device];
   }
@@ -121,10 +121,9 @@ static leat_status_t allocate(schedule_t* s, leat_arena_t* arena) {
 }
 
 static leat_status_t join_graphs(schedule_t* s, leat_arena_t* arena) {
-  LEAT_RETURN_IF_ERROR(leat_arena_allocate_array(arena, (size_t)s->graph_count + 1, 4,
-                                                 (void**)&s->first));
+  LEAT_RETURN_IF_ERROR(LEAT_NEW(arena, (size_t)s->graph_count + 1, &s->first));
   for (int g = 0; g < s->graph_count; ++g) {
-    s->first[g + 1] = s->first[g] + (int32_t)s->graphs[g]->node_count;
+    s->first[g + 1] = s->first[g] + (int32_t)s->edits[g].graph->node_count;
   }
   s->count = s->first[s->graph_count];
   LEAT_RETURN_IF_ERROR(allocate(s, arena));
@@ -132,14 +131,13 @@ static leat_status_t join_graphs(schedule_t* s, leat_arena_t* arena) {
     for (int32_t i = s->first[g]; i < s->first[g + 1]; ++i) s->graph_of[i] = g;
   }
   leat_string_map_t sends;
-  leat_string_map_initialize(s->graphs[0]->allocator, &sends);
+  leat_string_map_initialize(s->edits[0].graph->allocator, &sends);
   leat_status_t status = find_senders(s, &sends, arena);
   leat_string_map_deinitialize(&sends);
   if (status) return status;
   visit_edges(s, false);
   for (int32_t i = 0; i < s->count; ++i) s->begin[i + 2] += s->begin[i + 1];
-  LEAT_RETURN_IF_ERROR(leat_arena_allocate_array(arena, (size_t)s->begin[s->count + 1] + 1, 4,
-                                                 (void**)&s->successors));
+  LEAT_RETURN_IF_ERROR(LEAT_NEW(arena, (size_t)s->begin[s->count + 1] + 1, &s->successors));
   visit_edges(s, true);
   return leat_ok_status();
 }
@@ -173,11 +171,11 @@ static bool sort(schedule_t* s, int32_t* pending) {
 static void find_costs(schedule_t* s, leat_speed_t* speeds) {
   for (int g = 0; g < s->graph_count; ++g) speeds[g] = speed_of(s, g);
   for (int32_t i = 0; i < s->count; ++i) {
-    const leat_graph_t* graph = s->graphs[s->graph_of[i]];
+    const leat_graph_t* graph = s->edits[s->graph_of[i]].graph;
     int64_t time_ns = 0;
     if (s->sender[i] >= 0) {
       int from = s->graph_of[s->sender[i]];
-      int64_t bytes = leat_cost_output_bytes(NULL, s->graphs[from],
+      int64_t bytes = leat_cost_output_bytes(NULL, s->edits[from].graph,
                                              node_of(s, s->sender[i])->inputs[0]);
       time_ns = leat_cost_transfer_ns(bytes, &speeds[from], &speeds[s->graph_of[i]]);
     } else if (!is(s, i, LEAT_OP_SEND | LEAT_OP_CONSTANT | LEAT_OP_ARGUMENT)) {
@@ -233,10 +231,8 @@ typedef struct lane_s {
 static leat_status_t make_lanes(const schedule_t* s, leat_arena_t* arena, lane_t** out_lanes) {
   int32_t* storage;
   lane_t* lanes;
-  LEAT_RETURN_IF_ERROR(leat_arena_allocate_array(arena, (size_t)s->count + 1, 4,
-                                                 (void**)&storage));
-  LEAT_RETURN_IF_ERROR(leat_arena_allocate_array(arena, (size_t)s->graph_count, sizeof *lanes,
-                                                 (void**)&lanes));
+  LEAT_RETURN_IF_ERROR(LEAT_NEW(arena, (size_t)s->count + 1, &storage));
+  LEAT_RETURN_IF_ERROR(LEAT_NEW(arena, (size_t)s->graph_count, &lanes));
   for (int g = 0; g < s->graph_count; ++g) lanes[g].nodes = storage + s->first[g];
   for (int32_t i = 0; i < s->count; ++i) {
     int32_t node = s->order[i];
@@ -282,8 +278,8 @@ static leat_status_t delay(const schedule_t* s, const lane_t* lane, int32_t rece
   int graph = s->graph_of[receive];
   // Laid before the first reader, so that the new edge closes no cycle.
   LEAT_DCHECK(s->graph_of[earlier] == graph && s->place[earlier] < place);
-  return leat_graph_add_control_input(s->graphs[graph], receive - s->first[graph],
-                                      earlier - s->first[graph]);
+  return leat_edit_add_wait(&s->edits[graph], receive - s->first[graph],
+                            earlier - s->first[graph]);
 }
 
 static leat_status_t run(schedule_t* s, leat_arena_t* arena) {
@@ -292,12 +288,9 @@ static leat_status_t run(schedule_t* s, leat_arena_t* arena) {
   int64_t* free_ns;
   leat_speed_t* speeds;
   LEAT_RETURN_IF_ERROR(join_graphs(s, arena));
-  LEAT_RETURN_IF_ERROR(leat_arena_allocate_array(arena, (size_t)s->count + 1, 4,
-                                                 (void**)&pending));
-  LEAT_RETURN_IF_ERROR(leat_arena_allocate_array(arena, (size_t)s->graph_count, 8,
-                                                 (void**)&free_ns));
-  LEAT_RETURN_IF_ERROR(leat_arena_allocate_array(arena, (size_t)s->graph_count, sizeof *speeds,
-                                                 (void**)&speeds));
+  LEAT_RETURN_IF_ERROR(LEAT_NEW(arena, (size_t)s->count + 1, &pending));
+  LEAT_RETURN_IF_ERROR(LEAT_NEW(arena, (size_t)s->graph_count, &free_ns));
+  LEAT_RETURN_IF_ERROR(LEAT_NEW(arena, (size_t)s->graph_count, &speeds));
   find_costs(s, speeds);
   if (!sort(s, pending)) return leat_ok_status();  // the worker will say so
   find_tails(s);
@@ -311,19 +304,15 @@ static leat_status_t run(schedule_t* s, leat_arena_t* arena) {
   return leat_ok_status();
 }
 
-static leat_status_t recv_schedule(leat_graph_t* const* graphs, int graph_count,
-                                   const leat_pass_options_t* options) {
-  if (graph_count < 2) return leat_ok_status();
-  leat_arena_t arena;
-  leat_arena_initialize(graphs[0]->allocator, 0, &arena);
-  schedule_t s = {.graphs = graphs, .graph_count = graph_count, .options = options};
-  leat_status_t status = run(&s, &arena);
-  leat_arena_deinitialize(&arena);
-  return status;
+static leat_status_t recv_schedule(leat_edit_t* edits, int count) {
+  schedule_t s = {.edits = edits, .graph_count = count, .options = edits[0].options};
+  return run(&s, edits[0].scratch);
 }
 
 const leat_pass_t leat_pass_recv_schedule = {
     .name = "recv_schedule",
     .doc = "values come from other devices just before they are needed (§5.2)",
+    .after = "compress",
+    .stage = LEAT_PASS_PARTITIONS,
     .bit = LEAT_PASS_BIT_RECV_SCHEDULE,
     .run_partitions = recv_schedule};

@@ -15,38 +15,18 @@
 
 #include "optimize/scale.h"
 
-static const leat_node_t* node_at(const leat_placed_t* s, int32_t index) {
+static const leat_node_t* node_at(const leat_edit_t* s, int32_t index) {
   return &s->graph->nodes[index];
 }
 
-bool leat_scaling_is_product(const leat_placed_t* s, int32_t index, const leat_node_t* beside) {
+bool leat_scaling_is_product(const leat_edit_t* s, int32_t index, const leat_node_t* beside) {
   LEAT_DCHECK(index >= 0 && (size_t)index < s->graph->node_count);
   const leat_node_t* node = node_at(s, index);
-  return (size_t)index < s->count && leat_string_view_equal(node->op->name, LEAT_OP_NAME_MUL) &&
+  return leat_string_view_equal(node->op->name, LEAT_OP_NAME_MUL) &&
          node->assigned_device == beside->assigned_device && leat_node_is_pure(s->graph, node);
 }
 
 // ---- Products of what a node gives --------------------------------------------------------------
-
-// The one place where |output| is read; false: there are more or none, or it is fetched.
-static bool find_reader(const leat_placed_t* s, leat_output_t output, leat_reader_t* out_reader) {
-  int count = 0;
-  for (int i = 0; i < s->rewrite->fetch_count; ++i) {
-    LEAT_DCHECK((size_t)output.node < s->count);
-    if (leat_output_equal(s->rewrite->fetches[i], output)) return false;
-  }
-  for (uint32_t r = s->readers.begin[output.node]; r < s->readers.begin[output.node + 1]; ++r) {
-    const leat_reader_t reader = s->readers.readers[r];
-    const leat_node_t* node = node_at(s, reader.node);
-    if (reader.position >= node->input_count ||
-        node->inputs[reader.position].index != output.index) {
-      continue;
-    }
-    *out_reader = reader;
-    ++count;
-  }
-  return count == 1;
-}
 
 // Is there a number for each row of the last dimension, known to leave the product's shape alone?
 static bool is_column(leat_partial_shape_t factor, leat_partial_shape_t shape) {
@@ -58,54 +38,41 @@ static bool is_column(leat_partial_shape_t factor, leat_partial_shape_t shape) {
   return true;
 }
 
-// Does what the product reads and waits for besides come from the node?
-static leat_status_t find_cycle(const leat_placed_t* s, const leat_scaling_t* g, bool* out_found) {
+// Does what the product reads and waits for besides come from the node? The new node will have to
+// read it.
+static bool depends_otherwise(leat_edit_t* s, const leat_scaling_t* g) {
   const leat_node_t* product = node_at(s, g->product);
-  leat_output_t* roots;
-  bool* needed;
-  LEAT_RETURN_IF_ERROR(leat_arena_allocate_array(s->arena, (size_t)product->control_count + 1,
-                                                 sizeof *roots, (void**)&roots));
-  LEAT_RETURN_IF_ERROR(
-      leat_arena_allocate_array(s->arena, s->graph->node_count, 1, (void**)&needed));
-  roots[0] = g->factor;
-  memcpy(roots + 1, product->inputs + product->input_count,
-         (size_t)product->control_count * sizeof *roots);
-  const leat_rewrite_t wanted = {
-      .graph = s->graph, .fetches = roots, .fetch_count = product->control_count + 1};
-  LEAT_RETURN_IF_ERROR(leat_rewrite_mark_needed(&wanted, needed));
-  *out_found = needed[g->node];
-  return leat_ok_status();
+  bool depends = leat_edit_reaches(s, g->node, g->factor.node);
+  for (int i = 0; i < product->control_count && !depends; ++i) {
+    depends = leat_edit_reaches(s, g->node, product->inputs[product->input_count + i].node);
+  }
+  return depends;
 }
 
-// |out_found| stays false where the node gives nothing that is to be multiplied.
-static leat_status_t find_product_of_output(const leat_placed_t* s, leat_scaling_t* g,
-                                            bool* out_found) {
+// False where the node gives nothing that is to be multiplied.
+static bool find_product_of_output(leat_edit_t* s, leat_scaling_t* g) {
   const leat_node_t* node = node_at(s, g->node);
   const leat_output_t output = {g->node, LEAT_SCALES_OUTPUT(node->op->row->scales)};
   LEAT_DCHECK(output.index >= 0 && output.index < node->output_count);
   leat_reader_t reader;
-  bool is_cycle;
-  if (!leat_node_is_pure(s->graph, node) || !find_reader(s, output, &reader) ||
+  if (!leat_node_is_pure(s->graph, node) || !leat_edit_find_only_reader(s, output, &reader) ||
       !leat_scaling_is_product(s, reader.node, node) ||
-      !leat_condition_set_equal(s->conditions[g->node], s->conditions[reader.node])) {
-    return leat_ok_status();
+      !leat_edit_comes_with(s, g->node, reader.node)) {
+    return false;
   }
   LEAT_DCHECK(reader.position == 0 || reader.position == 1);
   g->product = reader.node;
   g->factor = node_at(s, reader.node)->inputs[1 - reader.position];
   g->passed[g->passed_count++] = reader.node;
-  if (!is_column(leat_graph_output_shape(s->graph, g->factor), node->output_shapes[output.index])) {
-    return leat_ok_status();
-  }
-  LEAT_RETURN_IF_ERROR(find_cycle(s, g, &is_cycle));
-  *out_found = !is_cycle;
-  return leat_ok_status();
+  return is_column(leat_graph_output_shape(s->graph, g->factor),
+                   node->output_shapes[output.index]) &&
+         !depends_otherwise(s, g);
 }
 
 // ---- The node that stands for both --------------------------------------------------------------
 
 // Adds what those that are passed from place |begin| on wait for.
-static leat_status_t add_waits(const leat_placed_t* s, const leat_scaling_t* g, int begin,
+static leat_status_t add_waits(leat_edit_t* s, const leat_scaling_t* g, int begin,
                                leat_waits_t* inout_waits) {
   LEAT_DCHECK(begin >= 0 && g->passed_count <= LEAT_SCALING_MAX_PASSED);
   for (int i = begin; i < g->passed_count; ++i) {
@@ -115,14 +82,13 @@ static leat_status_t add_waits(const leat_placed_t* s, const leat_scaling_t* g, 
 }
 
 // What the node reads, the factor, and what both wait for.
-static leat_status_t describe(const leat_placed_t* s, const leat_scaling_t* g,
+static leat_status_t describe(leat_edit_t* s, const leat_scaling_t* g,
                               leat_node_spec_t* out_spec) {
   const leat_node_t* node = node_at(s, g->node);
   const int count = node->input_count, scales = node->op->row->scales;
   leat_waits_t waits = {0};
   leat_output_t* inputs;
-  LEAT_RETURN_IF_ERROR(
-      leat_arena_allocate_array(s->arena, (size_t)count + 1, sizeof *inputs, (void**)&inputs));
+  LEAT_RETURN_IF_ERROR(LEAT_NEW(s->scratch, (size_t)count + 1, &inputs));
   LEAT_DCHECK(scales < count);
   memcpy(inputs, node->inputs, (size_t)count * sizeof *inputs);
   if (scales >= 0) inputs[scales] = g->value;
@@ -140,20 +106,20 @@ static leat_status_t describe(const leat_placed_t* s, const leat_scaling_t* g,
 }
 
 // Who waited for the product, or for what repeated its factor, waits for what is still there.
-static leat_status_t move_waiters(leat_placed_t* s, const leat_scaling_t* g) {
+static leat_status_t move_waiters(leat_edit_t* s, const leat_scaling_t* g) {
   leat_waits_t sources = {0};
   LEAT_RETURN_IF_ERROR(leat_waits_add(s, g->value.node, &sources));
   LEAT_RETURN_IF_ERROR(leat_waits_add(s, g->factor.node, &sources));
   LEAT_RETURN_IF_ERROR(add_waits(s, g, g->behind, &sources));
-  LEAT_RETURN_IF_ERROR(leat_placed_move_waiters(s, g->product, &sources));
-  return g->repeats < 0 ? leat_ok_status() : leat_placed_pass_waiters(s, g->repeats);
+  LEAT_RETURN_IF_ERROR(leat_edit_move_waiters(s, g->product, &sources));
+  return g->repeats < 0 ? leat_ok_status() : leat_edit_pass_waiters(s, g->repeats);
 }
 
-static leat_status_t replace(leat_placed_t* s, const leat_scaling_t* g) {
+static leat_status_t replace(leat_edit_t* s, const leat_scaling_t* g) {
   leat_node_spec_t spec;
   int32_t scaled;
   LEAT_RETURN_IF_ERROR(describe(s, g, &spec));
-  LEAT_RETURN_IF_ERROR(leat_rewrite_add_beside(s->rewrite, g->node, "/_scaled", &spec, &scaled));
+  LEAT_RETURN_IF_ERROR(leat_edit_add(s, g->node, "/_scaled", &spec, &scaled));
   const leat_node_t* node = node_at(s, g->node);
   for (int i = 0; i < node->output_count; ++i) {
     LEAT_RETURN_IF_ERROR(
@@ -161,28 +127,22 @@ static leat_status_t replace(leat_placed_t* s, const leat_scaling_t* g) {
   }
   const int scales = node->op->row->scales;
   if (scales < 0) {
-    leat_rewrite_redirect(s->rewrite, &s->readers, g->product,
-                          (leat_output_t){scaled, LEAT_SCALES_OUTPUT(scales)});
+    LEAT_RETURN_IF_ERROR(leat_edit_replace_by_output(
+        s, g->product, (leat_output_t){scaled, LEAT_SCALES_OUTPUT(scales)}));
   } else {
     LEAT_RETURN_IF_ERROR(move_waiters(s, g));
   }
-  leat_rewrite_replace_node(s->rewrite, &s->readers, g->node, scaled);
-  s->any_changed = true;
-  return leat_ok_status();
+  return leat_edit_replace(s, g->node, scaled);
 }
 
-static leat_status_t try_node(leat_placed_t* s, int32_t index) {
+static leat_status_t try_node(leat_edit_t* s, int32_t index) {
   const leat_node_t* node = node_at(s, index);
   const leat_op_row_t* row = node->op->row;
   leat_scaling_t scaling = {.node = index, .repeats = LEAT_SCALING_NONE};
-  bool found = false;
-  if (!row->scaled) return leat_ok_status();
-  if (row->scales < 0) {
-    LEAT_RETURN_IF_ERROR(find_product_of_output(s, &scaling, &found));
-  } else {
-    found = leat_scaling_find_at_input(s, &scaling);
+  if (!row->scaled || !(row->scales < 0 ? find_product_of_output(s, &scaling)
+                                        : leat_scaling_find_at_input(s, &scaling))) {
+    return leat_ok_status();
   }
-  if (!found) return leat_ok_status();
   scaling.op = leat_node_served_as(s->graph, node, row->scaled, s->options);
   return scaling.op ? replace(s, &scaling) : leat_ok_status();
 }
@@ -196,13 +156,16 @@ static bool has_scaled(const leat_graph_t* graph) {
   return false;
 }
 
-static leat_status_t scale(leat_rewrite_t* rewrite, const leat_pass_options_t* options) {
-  if (!options->find_kernel || !has_scaled(rewrite->graph)) return leat_ok_status();
-  return leat_placed_rewrite(rewrite, options, try_node);
+static leat_status_t scale(leat_edit_t* edit) {
+  if (!edit->options->find_kernel || !has_scaled(edit->graph)) return leat_ok_status();
+  LEAT_RETURN_IF_ERROR(leat_edit_find_conditions(edit));
+  return leat_edit_visit(edit, try_node);
 }
 
 const leat_pass_t leat_pass_scale = {
     .name = "scale",
     .doc = "a product with few numbers is made where the many are made or read",
+    .after = "fuse,defer,parts",
+    .stage = LEAT_PASS_PLACED,
     .bit = LEAT_PASS_BIT_SCALE,
-    .run_placed = scale};
+    .run = scale};

@@ -3,7 +3,7 @@
 #ifndef LEAT_OPTIMIZE_SCALE_H_
 #define LEAT_OPTIMIZE_SCALE_H_
 
-#include "optimize/placed.h"
+#include "optimize/edit.h"
 
 #define LEAT_SCALING_MAX_PASSED 32
 #define LEAT_SCALING_NONE (-1)
@@ -22,9 +22,9 @@ typedef struct leat_scaling_s {
 } leat_scaling_t;
 
 // Is node |index| a product that is made where |beside| is?
-bool leat_scaling_is_product(const leat_placed_t* placed, int32_t index,
+bool leat_scaling_is_product(const leat_edit_t* edit, int32_t index,
                              const leat_node_t* beside);
 // Finds the product that |inout_scaling|'s node reads; false: there is none to be taken.
-bool leat_scaling_find_at_input(const leat_placed_t* placed, leat_scaling_t* inout_scaling);
+bool leat_scaling_find_at_input(const leat_edit_t* edit, leat_scaling_t* inout_scaling);
 
 #endif  // LEAT_OPTIMIZE_SCALE_H_

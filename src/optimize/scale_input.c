@@ -15,11 +15,11 @@
 // numbers by row.
 #include "optimize/scale.h"
 
-static const leat_node_t* node_at(const leat_placed_t* s, int32_t index) {
+static const leat_node_t* node_at(const leat_edit_t* s, int32_t index) {
   return &s->graph->nodes[index];
 }
 
-static leat_output_t read_output(const leat_placed_t* s, const leat_scaling_t* g) {
+static leat_output_t read_output(const leat_edit_t* s, const leat_scaling_t* g) {
   const leat_node_t* node = node_at(s, g->node);
   LEAT_DCHECK(node->op->row->scales >= 0 && node->op->row->scales < node->input_count);
   return node->inputs[node->op->row->scales];
@@ -38,7 +38,7 @@ static bool add_passed(leat_scaling_t* g, int32_t node) {
 }
 
 // Sees through node |index| to its input 0; false: it cannot be left out on the way.
-static bool pass(const leat_placed_t* s, leat_scaling_t* g, int32_t index) {
+static bool pass(const leat_edit_t* s, leat_scaling_t* g, int32_t index) {
   const leat_node_t* node = node_at(s, index);
   if (node->assigned_device != node_at(s, g->node)->assigned_device || node->output_count != 1 ||
       !leat_node_is_pure(s->graph, node) || leat_node_reads_switch(s->graph, node) ||
@@ -52,20 +52,14 @@ static bool pass(const leat_placed_t* s, leat_scaling_t* g, int32_t index) {
   return true;
 }
 
-static bool has_no_waiters(const leat_placed_t* s, int32_t node) {
-  LEAT_DCHECK((size_t)node < s->count);
-  return s->readers.begin[node + 1] - s->readers.begin[node] == 1;
-}
-
 // What is left out between the product and the node: it must not put the product off.
-static bool may_go(const leat_placed_t* s, int32_t index) {
+static bool may_go(const leat_edit_t* s, int32_t index) {
   const leat_node_t* node = node_at(s, index);
-  return keeps_elements(node) && leat_placed_has_one_reader(s, index) && has_no_waiters(s, index) &&
-         (size_t)node->inputs[0].node < s->count &&
-         leat_condition_set_equal(s->conditions[index], s->conditions[node->inputs[0].node]);
+  return keeps_elements(node) && leat_edit_may_vanish(s, index) &&
+         leat_edit_use_count(s, index) == 1 && leat_edit_comes_with(s, index, node->inputs[0].node);
 }
 
-static bool find_product(const leat_placed_t* s, leat_scaling_t* g) {
+static bool find_product(const leat_edit_t* s, leat_scaling_t* g) {
   int32_t index = read_output(s, g).node;
   while (!leat_scaling_is_product(s, index, node_at(s, g->node))) {
     if (!may_go(s, index) || !pass(s, g, index)) return false;
@@ -73,12 +67,12 @@ static bool find_product(const leat_placed_t* s, leat_scaling_t* g) {
   }
   g->product = index;
   g->behind = g->passed_count;
-  return leat_placed_has_one_reader(s, index) && add_passed(g, index);
+  return leat_edit_may_vanish(s, index) && add_passed(g, index);
 }
 
 // ---- What is multiplied -------------------------------------------------------------------------
 
-static bool is_reshaped(const leat_placed_t* s, const leat_scaling_t* g) {
+static bool is_reshaped(const leat_edit_t* s, const leat_scaling_t* g) {
   LEAT_DCHECK(g->behind <= g->passed_count);
   for (int i = 0; i < g->behind; ++i) {
     if (node_at(s, g->passed[i])->op->flags & LEAT_OP_RESHAPES) return true;
@@ -87,7 +81,7 @@ static bool is_reshaped(const leat_placed_t* s, const leat_scaling_t* g) {
 }
 
 // The elements of |side| in the shape that the node reads.
-static bool find_value(const leat_placed_t* s, leat_scaling_t* g, leat_output_t side) {
+static bool find_value(const leat_edit_t* s, leat_scaling_t* g, leat_output_t side) {
   const leat_partial_shape_t wanted = leat_graph_output_shape(s->graph, read_output(s, g));
   if (is_reshaped(s, g)) {
     if (!leat_partial_shape_is_full(wanted)) return false;
@@ -111,7 +105,7 @@ static bool is_column(leat_partial_shape_t shape, int64_t rows) {
 }
 
 // Does the node give each of the |rows| numbers of the column that it reads as a row of them?
-static bool repeats_column(const leat_placed_t* s, const leat_node_t* node, int64_t rows) {
+static bool repeats_column(const leat_edit_t* s, const leat_node_t* node, int64_t rows) {
   const leat_elementwise_kind_t kind = leat_node_elementwise(s->graph, node, s->options);
   if (kind == LEAT_ELEMENTWISE_PRODUCT) {
     const leat_tensor_t* ones = leat_node_constant(node_at(s, node->inputs[1].node));
@@ -126,7 +120,7 @@ static bool repeats_column(const leat_placed_t* s, const leat_node_t* node, int6
 }
 
 // A column that |side| is, or repeats.
-static bool find_column(const leat_placed_t* s, leat_scaling_t* g, leat_output_t side,
+static bool find_column(const leat_edit_t* s, leat_scaling_t* g, leat_output_t side,
                         int64_t rows) {
   while (!is_column(leat_graph_output_shape(s->graph, side), rows)) {
     const leat_node_t* node = node_at(s, side.node);
@@ -147,7 +141,7 @@ static bool has_rows(leat_partial_shape_t shape, int64_t rows) {
 }
 
 // Is input |side| of the product a number for each row of the other?
-static bool find_rows(const leat_placed_t* s, leat_scaling_t* g, int side) {
+static bool find_rows(const leat_edit_t* s, leat_scaling_t* g, int side) {
   LEAT_DCHECK(side == 0 || side == 1);
   const leat_node_t* product = node_at(s, g->product);
   const leat_output_t factor = product->inputs[side], value = product->inputs[1 - side];
@@ -162,7 +156,7 @@ static bool find_rows(const leat_placed_t* s, leat_scaling_t* g, int side) {
 }
 
 // A product with a scalar has the shape of what the scalar multiplies.
-static bool find_scalar(const leat_placed_t* s, leat_scaling_t* g, int side) {
+static bool find_scalar(const leat_edit_t* s, leat_scaling_t* g, int side) {
   const leat_node_t* product = node_at(s, g->product);
   LEAT_DCHECK(product->input_count == 2);
   g->factor = product->inputs[side];
@@ -170,7 +164,7 @@ static bool find_scalar(const leat_placed_t* s, leat_scaling_t* g, int side) {
          find_value(s, g, product->inputs[1 - side]);
 }
 
-bool leat_scaling_find_at_input(const leat_placed_t* s, leat_scaling_t* inout_scaling) {
+bool leat_scaling_find_at_input(const leat_edit_t* s, leat_scaling_t* inout_scaling) {
   const bool takes_rows = node_at(s, inout_scaling->node)->op->row->scales_rows;
   if (!find_product(s, inout_scaling)) return false;
   const leat_scaling_t found = *inout_scaling;

@@ -13,9 +13,9 @@
 
 typedef struct swap_s {
   leat_backward_t b;
-  leat_graph_t* graph;
+  leat_edit_t* edit;
+  leat_graph_t* graph;  // the edit's
   const leat_pass_options_t* options;
-  leat_arena_t* arena;
 } swap_t;
 
 // The node has that input among those it was told to swap ("_swap_to_host").
@@ -29,8 +29,8 @@ static bool is_asked_for(const leat_node_t* node, int position) {
 }
 
 static bool is_asked_for_anywhere(const swap_t* s, leat_output_t value) {
-  for (uint32_t r = s->b.readers.begin[value.node]; r < s->b.readers.begin[value.node + 1]; ++r) {
-    leat_reader_t reader = s->b.readers.readers[r];
+  LEAT_EDIT_FOR_EACH_USE(s->edit, value.node, use) {
+    const leat_reader_t reader = leat_edit_reader(s->edit, use);
     const leat_node_t* node = &s->graph->nodes[reader.node];
     if (is_asked_for(node, reader.position) &&
         leat_output_equal(node->inputs[reader.position], value)) {
@@ -54,8 +54,9 @@ static int32_t find_reader(const swap_t* s, leat_output_t value) {
   bool wanted = s->options->memory_by_hand ? is_asked_for_anywhere(s, value)
                                            : leat_cost_output_bytes(NULL, s->graph, value) >= limit;
   if (!wanted) return -1;
-  for (uint32_t r = s->b.readers.begin[value.node]; r < s->b.readers.begin[value.node + 1]; ++r) {
-    leat_reader_t reader = s->b.readers.readers[r];
+  LEAT_EDIT_FOR_EACH_USE(s->edit, value.node, use) {
+    const leat_reader_t reader = leat_edit_reader(s->edit, use);
+    if (reader.node >= s->b.node_count) continue;  // it waits on the host for another value
     const leat_node_t* other = &s->graph->nodes[reader.node];
     bool reads = s->b.late[reader.node] && reader.position < other->input_count &&
                  leat_output_equal(other->inputs[reader.position], value);
@@ -73,10 +74,8 @@ static leat_status_t add_stay(swap_t* s, leat_output_t value, int32_t reader, in
   const leat_node_t* late = &s->graph->nodes[reader];
   size_t room = (size_t)late->input_count + (size_t)late->control_count + 1;
   *out_stay = LEAT_OUTPUT_NONE;
-  LEAT_RETURN_IF_ERROR(
-      leat_arena_allocate_array(s->arena, room, sizeof *signals, (void**)&signals));
-  LEAT_RETURN_IF_ERROR(
-      leat_arena_allocate_array(s->arena, room, sizeof *controls, (void**)&controls));
+  LEAT_RETURN_IF_ERROR(LEAT_NEW(s->edit->scratch, room, &signals));
+  LEAT_RETURN_IF_ERROR(LEAT_NEW(s->edit->scratch, room, &controls));
   LEAT_DCHECK(s->b.late[reader]);
   int count = leat_backward_signals(&s->b, reader, signals);
   if (!count) return leat_ok_status();
@@ -89,7 +88,7 @@ static leat_status_t add_stay(swap_t* s, leat_output_t value, int32_t reader, in
                                         "_swapped/%.*s_%d",
                                         LEAT_SV_ARG(s->graph->nodes[value.node].name),
                                         value.index));
-  LEAT_RETURN_IF_ERROR(leat_graph_add_node(s->graph, &spec, &out_stay->node));
+  LEAT_RETURN_IF_ERROR(leat_edit_add(s->edit, value.node, "", &spec, &out_stay->node));
   s->graph->nodes[out_stay->node].assigned_device = host;
   return leat_ok_status();
 }
@@ -104,42 +103,37 @@ static leat_status_t try_value(swap_t* s, leat_output_t value) {
   if (reader < 0) return leat_ok_status();
   LEAT_RETURN_IF_ERROR(add_stay(s, value, reader, host, &stay));
   if (!leat_output_exists(stay)) return leat_ok_status();
-  for (uint32_t r = s->b.readers.begin[value.node]; r < s->b.readers.begin[value.node + 1]; ++r) {
-    leat_reader_t other = s->b.readers.readers[r];
-    leat_node_t* node = &s->graph->nodes[other.node];
-    if (s->b.late[other.node] && other.position < node->input_count &&
+  LEAT_EDIT_FOR_EACH_USE(s->edit, value.node, use) {
+    const leat_reader_t other = leat_edit_reader(s->edit, use);
+    const leat_node_t* node = &s->graph->nodes[other.node];
+    if (other.node < s->b.node_count && s->b.late[other.node] &&
+        !leat_edit_is_wait(s->edit, other) &&
         leat_output_equal(node->inputs[other.position], value)) {
       LEAT_DCHECK(node->assigned_device >= 0);
-      node->inputs[other.position] = stay;
+      LEAT_RETURN_IF_ERROR(leat_edit_set_input(s->edit, other.node, other.position, stay));
     }
   }
   return leat_ok_status();
 }
 
-static leat_status_t run(swap_t* s, const leat_rewrite_t* rewrite) {
-  size_t count = s->graph->node_count;
-  LEAT_RETURN_IF_ERROR(leat_backward_find(rewrite, s->options, s->arena, &s->b));
+static leat_status_t swap(leat_edit_t* edit) {
+  swap_t s = {.edit = edit, .graph = edit->graph, .options = edit->options};
+  const size_t count = edit->graph->node_count;
+  if (!edit->options->swap_devices) return leat_ok_status();
+  LEAT_RETURN_IF_ERROR(leat_backward_find(edit, &s.b));
   for (size_t i = 0; i < count; ++i) {
-    for (int k = 0; k < s->graph->nodes[i].output_count; ++k) {
-      LEAT_RETURN_IF_ERROR(try_value(s, (leat_output_t){(int32_t)i, k}));
+    for (int k = 0; !leat_edit_is_gone(edit, (int32_t)i) && k < s.graph->nodes[i].output_count;
+         ++k) {
+      LEAT_RETURN_IF_ERROR(try_value(&s, (leat_output_t){(int32_t)i, k}));
     }
   }
   return leat_ok_status();
-}
-
-static leat_status_t swap(leat_rewrite_t* rewrite, const leat_pass_options_t* options) {
-  if (!options->swap_devices) return leat_ok_status();
-  leat_arena_t arena;
-  leat_arena_initialize(rewrite->graph->allocator, 0, &arena);
-  swap_t s = {.graph = rewrite->graph, .options = options, .arena = &arena};
-  leat_status_t status = run(&s, rewrite);
-  leat_backward_release(&s.b);
-  leat_arena_deinitialize(&arena);
-  return status;
 }
 
 const leat_pass_t leat_pass_swap = {
     .name = "swap",
     .doc = "large values wait for the backward pass in the host's memory (§5.2)",
+    .after = "cluster",
+    .stage = LEAT_PASS_PLACED,
     .bit = LEAT_PASS_BIT_SWAP,
-    .run_placed = swap};
+    .run = swap};

@@ -50,7 +50,7 @@ int pass_scene_shrink(pass_scene_t* f, const leat_pass_t* pass, leat_outputs_t f
   int32_t order[64];
   for (size_t i = 0; i < before; ++i) graph->nodes[i].assigned_device = 0;
   if (other >= 0) graph->nodes[f->rewrite.fetches[other].node].assigned_device = 1;
-  LEAT_EXPECT_OK(leat_pass_run(pass, &f->rewrite, &f->options, true));
+  LEAT_EXPECT_OK(leat_pass_run(pass, &f->rewrite, &f->options));
   graph = f->rewrite.graph;
   for (size_t i = 0; i < graph->node_count; ++i) assert_true(graph->nodes[i].assigned_device >= 0);
   assert_true(graph->node_count <= LEAT_ARRAY_SIZE(order));

@@ -1,0 +1,244 @@
+// The list of passes, the functions that run them, and what every pass may ask of a node.
+//
+// The passes of a stage share one edit, so that readers and ranks are found once and nodes that are
+// gone are dropped once. Debug builds verify the graph and the edit after each pass: a pass that
+// leaves an edge to a node that is gone is named at once, and not the executor that trips over it.
+#include "optimize/pass.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "graph/verify.h"
+#include "optimize/edit.h"
+
+const leat_pass_t* const leat_passes[] = {
+    &leat_pass_fold,    &leat_pass_arithmetic, &leat_pass_dependency,    &leat_pass_cse,
+    &leat_pass_recompute, &leat_pass_fuse,     &leat_pass_defer,         &leat_pass_parts,
+    &leat_pass_scale,   &leat_pass_cluster,    &leat_pass_swap,          &leat_pass_compress,
+    &leat_pass_recv_schedule, NULL};
+
+// ---- Running passes -----------------------------------------------------------------------------
+
+#define MAX_STAGE 64  // of "pass <name>"
+
+static leat_status_t run(const leat_pass_t* pass, leat_edit_t* edit) {
+  char stage[MAX_STAGE];
+  leat_edit_begin_pass(edit);
+  leat_status_t status = pass->run(edit);
+  leat_edit_end_pass(edit);
+  if (status) return leat_status_annotate(status, "pass %s", pass->name);
+  if (!LEAT_VERIFIES) return leat_ok_status();
+  snprintf(stage, sizeof stage, "pass %s", pass->name);
+  return leat_edit_verify(edit, pass->stage == LEAT_PASS_PLACED, stage);
+}
+
+// The passes of |stage| that are on, or |only| that one.
+static leat_status_t run_all(leat_rewrite_t* rewrite, const leat_pass_options_t* options,
+                             leat_pass_stage_t stage, const leat_pass_t* only) {
+  leat_edit_t edit;
+  LEAT_RETURN_IF_ERROR(leat_edit_initialize(rewrite, options, &edit));
+  leat_status_t status = leat_ok_status();
+  for (const leat_pass_t* const* pass = leat_passes; *pass && !only && !status; ++pass) {
+    if ((*pass)->stage == stage && options->passes & (*pass)->bit) status = run(*pass, &edit);
+  }
+  if (only) status = run(only, &edit);
+  if (!status) status = leat_edit_compact(&edit);
+  leat_edit_deinitialize(&edit);
+  return status;
+}
+
+leat_status_t leat_passes_run(leat_rewrite_t* rewrite, const leat_pass_options_t* options,
+                              leat_pass_stage_t stage) {
+  bool any_is_on = false;
+  for (const leat_pass_t* const* pass = leat_passes; *pass; ++pass) {
+    any_is_on |= (*pass)->stage == stage && options->passes & (*pass)->bit;
+  }
+  return any_is_on ? run_all(rewrite, options, stage, NULL) : leat_ok_status();
+}
+
+leat_status_t leat_pass_run(const leat_pass_t* pass, leat_rewrite_t* rewrite,
+                            const leat_pass_options_t* options) {
+  return run_all(rewrite, options, pass->stage, pass);
+}
+
+// ---- Passes over partitions ---------------------------------------------------------------------
+
+static leat_status_t run_on(const leat_pass_t* pass, leat_edit_t* edits, int count) {
+  char stage[MAX_STAGE];
+  for (int i = 0; i < count; ++i) leat_edit_begin_pass(&edits[i]);
+  leat_status_t status = pass->run_partitions(edits, count);
+  if (status) return leat_status_annotate(status, "pass %s", pass->name);
+  if (!LEAT_VERIFIES) return leat_ok_status();
+  snprintf(stage, sizeof stage, "pass %s", pass->name);
+  for (int i = 0; i < count && !status; ++i) status = leat_graph_verify(edits[i].graph, stage);
+  return status;
+}
+
+static leat_status_t run_all_on(leat_edit_t* edits, int count, const leat_pass_options_t* options,
+                                const leat_pass_t* only) {
+  leat_status_t status = leat_ok_status();
+  for (const leat_pass_t* const* pass = leat_passes; *pass && !only && !status; ++pass) {
+    const bool is_on = options->passes & (*pass)->bit;
+    if (is_on && (*pass)->stage == LEAT_PASS_PARTITIONS) status = run_on(*pass, edits, count);
+  }
+  return only ? run_on(only, edits, count) : status;
+}
+
+// Nothing of a partition is dropped: what no other node of it reads is sent, or returned.
+leat_status_t leat_passes_run_partitions(leat_graph_t* const* graphs, int count,
+                                         const leat_pass_options_t* options,
+                                         const leat_pass_t* only) {
+  leat_arena_t arena;
+  leat_rewrite_t* rewrites;
+  leat_edit_t* edits = NULL;
+  bool any_is_on = only != NULL;
+  for (const leat_pass_t* const* pass = leat_passes; *pass; ++pass) {
+    any_is_on |= (*pass)->stage == LEAT_PASS_PARTITIONS && options->passes & (*pass)->bit;
+  }
+  if (!any_is_on || count < 2) return leat_ok_status();
+  leat_arena_initialize(graphs[0]->allocator, 0, &arena);
+  leat_status_t status;
+  int opened = 0;
+  LEAT_GOTO_IF_ERROR(status, LEAT_NEW(&arena, (size_t)count, &rewrites));
+  LEAT_GOTO_IF_ERROR(status, LEAT_NEW(&arena, (size_t)count, &edits));
+  for (; opened < count; ++opened) {
+    rewrites[opened].graph = graphs[opened];
+    LEAT_GOTO_IF_ERROR(status, leat_edit_initialize(&rewrites[opened], options, &edits[opened]));
+  }
+  status = run_all_on(edits, count, options, only);
+cleanup:
+  for (int i = 0; i < opened; ++i) leat_edit_deinitialize(&edits[i]);
+  leat_arena_deinitialize(&arena);
+  return status;
+}
+
+// ---- What passes ask ---------------------------------------------------------------------------
+
+leat_status_t leat_transfer_name(const leat_node_t* node, leat_arena_t* arena,
+                                 leat_string_view_t* out_name) {
+  leat_string_view_t tensor = leat_node_attr_string(node, "tensor_name");
+  leat_string_view_t from = leat_node_attr_string(node, "send_device");
+  leat_string_view_t to = leat_node_attr_string(node, "recv_device");
+  return leat_arena_print(arena, out_name, "%.*s;%.*s;%.*s", LEAT_SV_ARG(from), LEAT_SV_ARG(to),
+                          LEAT_SV_ARG(tensor));
+}
+
+void leat_rewrite_deinitialize(leat_rewrite_t* rewrite) {
+  leat_graph_t* graph = rewrite->graph;
+  leat_allocator_free(leat_allocator_system(), rewrite->fetches);
+  leat_allocator_free(leat_allocator_system(), rewrite->targets);
+  leat_graph_free(graph);
+  memset(rewrite, 0, sizeof *rewrite);
+}
+
+int64_t leat_shape_count_known(leat_partial_shape_t shape) {
+  int64_t count = 1;
+  if (!leat_partial_shape_is_full(shape)) return -1;
+  for (int d = 0; d < shape.rank; ++d) {
+    if (__builtin_mul_overflow(count, shape.dims[d], &count)) return INT64_MAX;
+  }
+  return count;
+}
+
+bool leat_shape_may_reach(leat_partial_shape_t shape, int64_t element_count) {
+  const int64_t count = leat_shape_count_known(shape);
+  return count < 0 || (count > 0 && count >= element_count);
+}
+
+bool leat_node_has_one_shape(const leat_graph_t* graph, const leat_node_t* node) {
+  const leat_partial_shape_t first = leat_graph_output_shape(graph, node->inputs[0]);
+  if (!leat_partial_shape_is_full(first)) return false;
+  for (int i = 1; i < node->input_count; ++i) {
+    const leat_partial_shape_t shape = leat_graph_output_shape(graph, node->inputs[i]);
+    if (!leat_partial_shape_equal(first, shape)) return false;
+  }
+  return true;
+}
+
+static bool adds_bias(const leat_graph_t* graph, const leat_node_t* node) {
+  const leat_partial_shape_t value = leat_graph_output_shape(graph, node->inputs[0]);
+  const leat_partial_shape_t bias = leat_graph_output_shape(graph, node->inputs[1]);
+  return value.rank > 0 && bias.rank == 1 && bias.dims[0] >= 0 &&
+         bias.dims[0] == value.dims[value.rank - 1];
+}
+
+// Types and the number of inputs apart: those a step says.
+static bool has_default_attrs(const leat_node_t* node) {
+  for (int i = 0; i < node->op->attr_count; ++i) {
+    const leat_op_attr_t* attr = &node->op->attrs[i];
+    if (attr->kind == LEAT_ATTR_TYPE || i == node->op->inputs[0].number_attr) continue;
+    if (!attr->has_default ||
+        !leat_attr_value_equal(&node->attrs[i].value, &attr->default_value)) {
+      return false;
+    }
+  }
+  return true;
+}
+
+const leat_kernel_row_t* leat_node_kernel(const leat_node_t* node,
+                                          const leat_pass_options_t* options) {
+  return options->find_kernel(options->find_kernel_data, node->op, node->attrs, node->attr_count,
+                              node->assigned_device);
+}
+
+const leat_op_t* leat_node_served_as(const leat_graph_t* graph, const leat_node_t* node,
+                                     const char* name, const leat_pass_options_t* options) {
+  const leat_op_t* op;
+  leat_status_t status = leat_op_registry_find(graph->ops, leat_string_view_from(name), &op);
+  const leat_kernel_row_t* kernel =
+      status ? NULL
+             : options->find_kernel(options->find_kernel_data, op, node->attrs, node->attr_count,
+                                    node->assigned_device);
+  leat_status_free(status);
+  return kernel ? op : NULL;
+}
+
+leat_elementwise_kind_t leat_node_elementwise(const leat_graph_t* graph, const leat_node_t* node,
+                                              const leat_pass_options_t* options) {
+  const leat_kernel_row_t* kernel = leat_node_kernel(node, options);
+  const int kind = kernel ? kernel->elementwise : LEAT_ELEMENTWISE_NO;
+  const bool has_attrs = kind == LEAT_ELEMENTWISE_PRODUCT || kind == LEAT_ELEMENTWISE_REDUCTION;
+  if (kind == LEAT_ELEMENTWISE_NO || (!has_attrs && !has_default_attrs(node)) ||
+      (kind == LEAT_ELEMENTWISE_BIAS && !adds_bias(graph, node))) {
+    return LEAT_ELEMENTWISE_NO;
+  }
+  return (leat_elementwise_kind_t)kind;
+}
+
+bool leat_node_sums_rows(const leat_graph_t* graph, const leat_node_t* node,
+                         const leat_pass_options_t* options) {
+  if (leat_node_elementwise(graph, node, options) != LEAT_ELEMENTWISE_PRODUCT ||
+      !has_default_attrs(node)) {
+    return false;
+  }
+  const leat_tensor_t* column = leat_node_constant(&graph->nodes[node->inputs[1].node]);
+  if (!column) return false;
+  const leat_shape_t* shape = &column->shape;
+  const leat_partial_shape_t x = leat_graph_output_shape(graph, node->inputs[0]);
+  return shape->rank == 2 && leat_shape_dim(shape, 0) > 1 && leat_shape_dim(shape, 1) == 1 &&
+         x.rank == 2 && x.dims[1] == leat_shape_dim(shape, 0) &&
+         leat_tensor_is_neutral(column, LEAT_IDENTITY_ONE);
+}
+
+static bool reads_reference(const leat_graph_t* graph, const leat_node_t* node) {
+  for (int i = 0; i < node->input_count; ++i) {
+    if (leat_dtype_is_ref(leat_graph_output_type(graph, node->inputs[i]))) return true;
+  }
+  return false;
+}
+
+bool leat_node_reads_switch(const leat_graph_t* graph, const leat_node_t* node) {
+  for (int k = 0; k < node->input_count; ++k) {
+    if (graph->nodes[node->inputs[k].node].op->flags & LEAT_OP_SWITCH) return true;
+  }
+  return false;
+}
+
+bool leat_node_is_pure(const leat_graph_t* graph, const leat_node_t* node) {
+  const uint32_t impure = LEAT_OP_STATEFUL | LEAT_OP_PLACEHOLDER | LEAT_OP_ARGUMENT |
+                          LEAT_OP_SEND | LEAT_OP_RECV | LEAT_OP_CONTROL_FLOW |
+                          LEAT_OP_LOOP_CONDITION | LEAT_OP_RETURN_VALUE | LEAT_OP_VARIABLE |
+                          LEAT_OP_STEP_RESOURCE;
+  return node->output_count > 0 && !(node->op->flags & impure) && !node->op->has_ref_inputs &&
+         !node->op->has_ref_outputs && !reads_reference(graph, node);
+}
