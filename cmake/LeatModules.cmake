@@ -19,6 +19,7 @@ function(leat_module name header library package)
   target_include_directories(leat_module_${name} PRIVATE
     ${CMAKE_SOURCE_DIR}/include ${CMAKE_SOURCE_DIR}/src)
   target_include_directories(leat_module_${name} SYSTEM PRIVATE ${LEAT_${name}_INCLUDE})
+  target_compile_definitions(leat_module_${name} PRIVATE LEAT_MODULE=1)
   set_target_properties(leat_module_${name} PROPERTIES PREFIX "")
   if(NOT LEAT_SANITIZE)
     target_link_options(leat_module_${name} PRIVATE -Wl,-z,defs)

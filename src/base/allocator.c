@@ -8,6 +8,7 @@
 
 #include "base/checked.h"
 #include "base/observer.h"
+#include "base/sync.h"
 
 #define MALLOC_ALIGNMENT_BYTES 16
 
@@ -81,6 +82,7 @@ leat_status_t leat_allocator_allocate(leat_allocator_t* allocator, size_t size_b
 
 leat_status_t leat_allocator_allocate_aligned(leat_allocator_t* allocator, size_t alignment,
                                               size_t size_bytes, void** out_pointer) {
+  LEAT_DCHECK(!leat_spinlock_is_held());
   if (size_bytes == 0) size_bytes = 1;
   if (allocator->vtable == &system_vtable && alignment <= MALLOC_ALIGNMENT_BYTES) {
     return system_allocate_zeroed(size_bytes, out_pointer);
@@ -105,12 +107,14 @@ leat_status_t leat_allocator_allocate_array(leat_allocator_t* allocator, size_t 
 
 leat_status_t leat_allocator_allocate_uninitialized(leat_allocator_t* allocator, size_t alignment,
                                                     size_t size_bytes, void** out_pointer) {
+  LEAT_DCHECK(!leat_spinlock_is_held());
   if (size_bytes == 0) size_bytes = 1;
   return allocator->vtable->allocate(allocator, alignment, size_bytes, out_pointer);
 }
 
 leat_status_t leat_allocator_reallocate(leat_allocator_t* allocator, size_t old_size_bytes,
                                         size_t new_size_bytes, void** inout_pointer) {
+  LEAT_DCHECK(!leat_spinlock_is_held());
   if (new_size_bytes == 0) new_size_bytes = 1;
   if (allocator->vtable->reallocate && *inout_pointer) {
     return allocator->vtable->reallocate(allocator, old_size_bytes, new_size_bytes,
@@ -155,5 +159,6 @@ leat_status_t leat_allocator_grow_array(leat_allocator_t* allocator, size_t need
 }
 
 void leat_allocator_free(leat_allocator_t* allocator, void* pointer) {
+  LEAT_DCHECK(!leat_spinlock_is_held());
   if (pointer) allocator->vtable->free(allocator, pointer);
 }

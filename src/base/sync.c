@@ -121,6 +121,10 @@ bool leat_notification_wait(leat_notification_t* notification, int64_t deadline_
   return park(notification, deadline_ns);
 }
 
+#if defined(LEAT_DEBUG)
+LEAT_THREAD_LOCAL uint32_t leat_spinlocks_of_thread;
+#endif
+
 // ---- Lanes --------------------------------------------------------------------------------------
 
 LEAT_THREAD_LOCAL uint32_t leat_lane_of_thread;

@@ -10,12 +10,37 @@
 
 #include "base/status.h"
 
+// A small variable of each thread, read without a call. glibc keeps room for libraries loaded late;
+// elsewhere the compiler's default model is the safe one.
+#if defined(__GLIBC__)
+#define LEAT_THREAD_LOCAL __thread __attribute__((tls_model("initial-exec")))
+#else
+#define LEAT_THREAD_LOCAL __thread
+#endif
+
+// The spinlocks that the calling thread holds, which only debug builds count. While it holds one it
+// may not wait or do what may take long (lock a mutex, allocate, free, destroy a tensor): others
+// that want the lock burn their time meanwhile, and what is called back may want it too. The
+// functions that do such things check it. A module links nothing of the library, so its locks are
+// not counted.
+#if defined(LEAT_DEBUG) && !defined(LEAT_MODULE)
+extern LEAT_THREAD_LOCAL uint32_t leat_spinlocks_of_thread;
+#define LEAT_SPINLOCKS_COUNT_(operation) (operation leat_spinlocks_of_thread)
+static inline bool leat_spinlock_is_held(void) { return leat_spinlocks_of_thread != 0; }
+#else
+#define LEAT_SPINLOCKS_COUNT_(operation) ((void)0)
+static inline bool leat_spinlock_is_held(void) { return false; }
+#endif
+
 typedef struct leat_mutex_s { pthread_mutex_t handle; } leat_mutex_t;
 typedef struct leat_condition_s { pthread_cond_t handle; } leat_condition_t;
 
 void leat_mutex_initialize(leat_mutex_t* out_mutex);
 void leat_mutex_deinitialize(leat_mutex_t* mutex);
-static inline void leat_mutex_lock(leat_mutex_t* mutex) { pthread_mutex_lock(&mutex->handle); }
+static inline void leat_mutex_lock(leat_mutex_t* mutex) {
+  LEAT_DCHECK(!leat_spinlock_is_held());
+  pthread_mutex_lock(&mutex->handle);
+}
 static inline void leat_mutex_unlock(leat_mutex_t* mutex) { pthread_mutex_unlock(&mutex->handle); }
 
 void leat_condition_initialize(leat_condition_t* out_condition);
@@ -70,23 +95,26 @@ static inline bool leat_thread_key_set(leat_thread_key_t key, void* pointer) {
   return pthread_setspecific(key.handle, pointer) == 0;
 }
 
-// A small variable of each thread, read without a call. glibc keeps room for libraries loaded late;
-// elsewhere the compiler's default model is the safe one.
-#if defined(__GLIBC__)
-#define LEAT_THREAD_LOCAL __thread __attribute__((tls_model("initial-exec")))
-#else
-#define LEAT_THREAD_LOCAL __thread
-#endif
-
-// A tiny lock for a few instructions' work.
+// A tiny lock for a few instructions' work, which leat_spinlock_is_held's comment bounds.
 typedef _Atomic uint32_t leat_spinlock_t;
 static inline void leat_spinlock_lock(leat_spinlock_t* lock) {
   while (atomic_exchange_explicit(lock, 1, memory_order_acquire)) {
     while (atomic_load_explicit(lock, memory_order_relaxed)) leat_cpu_relax();
   }
+  LEAT_SPINLOCKS_COUNT_(++);
 }
 static inline void leat_spinlock_unlock(leat_spinlock_t* lock) {
+  LEAT_SPINLOCKS_COUNT_(--);
   atomic_store_explicit(lock, 0, memory_order_release);
+}
+// leat_status_join into what |lock| guards, which frees a later failure when it has let go of it.
+static inline void leat_spinlock_join_status(leat_spinlock_t* lock, leat_status_t* inout_status,
+                                             leat_status_t status) {
+  leat_spinlock_lock(lock);
+  const bool is_first = !*inout_status;
+  if (is_first) *inout_status = status;
+  leat_spinlock_unlock(lock);
+  if (!is_first) leat_status_free(status);
 }
 
 // Guards what every step reads and hardly anything changes. A reader takes the lane of its thread,

@@ -1,7 +1,11 @@
 #include "base/sync.h"
 
+#include <signal.h>
 #include <stdlib.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
+#include "base/allocator.h"
 #include "base/clock.h"
 #include "base/test.h"
 #include "base/thread.h"
@@ -134,6 +138,77 @@ static void lanes_exclude_writers(void** state) {
   assert_int_equal(pair.first, THREADS * ((20000 + 63) / 64));
 }
 
+static void a_later_failure_is_dropped(void** state) {
+  leat_spinlock_t lock = 0;
+  leat_status_t status = leat_ok_status();
+  leat_spinlock_join_status(&lock, &status, leat_ok_status());
+  assert_null(status);
+  leat_spinlock_join_status(&lock, &status, leat_make_status(LEAT_ABORTED, "first"));
+  leat_spinlock_join_status(&lock, &status, leat_make_status(LEAT_INTERNAL, "second"));
+  leat_spinlock_join_status(&lock, &status, leat_ok_status());
+  LEAT_EXPECT_CODE(LEAT_ABORTED, status);
+  assert_int_equal(lock, 0);
+}
+
+#if defined(LEAT_DEBUG)
+// What a thread must not do while it holds a spinlock. |pointer| is an allocation.
+static void lock_mutex(void* pointer) {
+  leat_mutex_t mutex;
+  leat_mutex_initialize(&mutex);
+  leat_mutex_lock(&mutex);
+}
+
+static void allocate(void* pointer) {
+  leat_status_free(leat_allocator_allocate(leat_allocator_system(), 8, &pointer));
+}
+
+static void allocate_uninitialized(void* pointer) {
+  leat_status_free(
+      leat_allocator_allocate_uninitialized(leat_allocator_system(), 16, 8, &pointer));
+}
+
+static void reallocate(void* pointer) {
+  leat_status_free(leat_allocator_reallocate(leat_allocator_system(), 8, 16, &pointer));
+}
+
+static void free_it(void* pointer) { leat_allocator_free(leat_allocator_system(), pointer); }
+
+// true when |fn| ends a child that calls it under a spinlock and, if |lanes|, one under all lanes.
+static bool ends_process(void (*fn)(void*), bool holds, bool lanes) {
+  static leat_lanes_t all;
+  leat_spinlock_t lock = 0;
+  void* pointer = NULL;
+  LEAT_EXPECT_OK(leat_allocator_allocate(leat_allocator_system(), 8, &pointer));
+  pid_t child = fork();
+  if (child == 0) {
+    signal(SIGTRAP, SIG_DFL);
+    signal(SIGILL, SIG_DFL);
+    if (lanes) leat_lanes_lock_all(&all);
+    leat_spinlock_lock(&lock);
+    if (!holds) leat_spinlock_unlock(&lock);
+    if (!holds && lanes) leat_lanes_unlock_all(&all);
+    fn(pointer);
+    _exit(0);
+  }
+  int how = 0;
+  waitpid(child, &how, 0);
+  leat_allocator_free(leat_allocator_system(), pointer);
+  return !WIFEXITED(how) || WEXITSTATUS(how) != 0;
+}
+
+static void debug_builds_refuse_long_work_under_a_spinlock(void** state) {
+  void (*const fns[])(void*) = {lock_mutex, allocate, allocate_uninitialized, reallocate, free_it};
+  for (size_t i = 0; i < LEAT_ARRAY_SIZE(fns); ++i) {
+    for (int lanes = 0; lanes < 2; ++lanes) {
+      assert_true(ends_process(fns[i], true, lanes));
+      assert_false(ends_process(fns[i], false, lanes));
+    }
+  }
+}
+#else
+static void debug_builds_refuse_long_work_under_a_spinlock(void** state) { skip(); }
+#endif
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(conditions_time_out),
@@ -141,6 +216,8 @@ int main(void) {
       cmocka_unit_test(notification_wait_times_out),
       cmocka_unit_test(locks_exclude_and_one_is_last),
       cmocka_unit_test(lanes_exclude_writers),
+      cmocka_unit_test(a_later_failure_is_dropped),
+      cmocka_unit_test(debug_builds_refuse_long_work_under_a_spinlock),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

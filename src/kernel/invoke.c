@@ -63,9 +63,7 @@ typedef struct waiter_s {
 } waiter_t;
 
 static void note_status(waiter_t* waiter, leat_status_t status) {
-  leat_spinlock_lock(&waiter->lock);
-  waiter->status = leat_status_join(waiter->status, status);
-  leat_spinlock_unlock(&waiter->lock);
+  leat_spinlock_join_status(&waiter->lock, &waiter->status, status);
 }
 
 static void on_work_ended(leat_step_listener_t* self, const leat_kernel_t* kernel,

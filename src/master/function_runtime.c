@@ -35,11 +35,12 @@ typedef struct runtime_s {
   leat_op_registry_t* ops;
   leat_graph_t* names;    // keeps the names and attributes of functions
   leat_mutex_t mutex;     // held while a function is looked up or made
-  leat_spinlock_t lock;   // guards |functions|, |count| and |capacity|
+  leat_spinlock_t lock;   // guards |functions| and |count|
   _Atomic(leat_function_library_t*) library;
   uint64_t number;  // of this runtime among all of the process: the upper half of its handles
   function_t** functions;  // by the lower half
-  size_t count, capacity;
+  size_t count;
+  size_t capacity;         // under the mutex
   leat_word_map_t newest;  // hash of a key -> the function added last with it; under the mutex
 } runtime_t;
 
@@ -128,6 +129,24 @@ static void free_function(leat_allocator_t* allocator, function_t* f) {
   leat_allocator_free(allocator, f);
 }
 
+// Makes room for one more function. The mutex is held, so that only this thread changes the array;
+// the spinlock is taken for the exchange alone, as nothing may be allocated or freed under one.
+static leat_status_t make_room(runtime_t* r) {
+  if (r->count < r->capacity) return leat_ok_status();
+  leat_allocator_t* allocator = r->master->allocator;
+  size_t capacity = r->capacity ? 2 * r->capacity : 8;
+  function_t** functions;
+  LEAT_RETURN_IF_ERROR(LEAT_ALLOCATE(allocator, capacity, &functions));
+  if (r->count) memcpy(functions, r->functions, r->count * sizeof *functions);
+  function_t** former = r->functions;
+  leat_spinlock_lock(&r->lock);
+  r->functions = functions;
+  leat_spinlock_unlock(&r->lock);
+  r->capacity = capacity;
+  leat_allocator_free(allocator, former);
+  return leat_ok_status();
+}
+
 // Makes a function and adds it to the list. The mutex is held.
 static leat_status_t add(runtime_t* r, const leat_function_name_t* function,
                          leat_string_view_t device, uint64_t hash, uint64_t* out_handle) {
@@ -137,11 +156,7 @@ static leat_status_t add(runtime_t* r, const leat_function_name_t* function,
   leat_status_t status = copy_key(r, function, device, f);
   f->next = find_newest(r, hash);
   if (!status) status = compile(r, f);
-  leat_spinlock_lock(&r->lock);
-  if (!status) {
-    status = LEAT_GROW(allocator, r->count + 1, &r->functions, &r->capacity);
-  }
-  leat_spinlock_unlock(&r->lock);
+  if (!status) status = make_room(r);
   if (!status) status = leat_word_map_set(&r->newest, hash, r->count);
   if (!status) {
     *out_handle = r->number << 32 | r->count;

@@ -59,9 +59,7 @@ static void note_failure(leat_worker_t* worker, int64_t step_id, bool several,
                          leat_spinlock_t* lock, leat_status_t* inout_status,
                          leat_status_t status) {
   leat_status_t cause = several ? leat_status_clone(status) : NULL;
-  leat_spinlock_lock(lock);
-  *inout_status = leat_status_join(*inout_status, status);
-  leat_spinlock_unlock(lock);
+  leat_spinlock_join_status(lock, inout_status, status);
   if (cause) worker->vtable->abort_step(worker, step_id, cause);
 }
 

@@ -64,6 +64,7 @@ static void destroy_nested(leat_buffer_t* buffer) {
 }
 
 void leat_buffer_destroy(leat_buffer_t* buffer) {
+  LEAT_DCHECK(!leat_spinlock_is_held());
   if (LEAT_LIKELY(!buffer->object_dtype)) {
     buffer->vtable->destroy(buffer);
   } else if (buffer->object_dtype == LEAT_DTYPE_STRING) {
