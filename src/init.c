@@ -54,6 +54,180 @@ static leat_status_t (*const kKernelLibraries[])(leat_kernel_registry_t* registr
 // What a session's target may name besides this process.
 static const leat_transport_t* const kTransports[] = {&leat_loopback_transport};
 
+// ---- State that outlives sessions ---------------------------------------------------------------
+// Every variable of the library that is not constant and lives as long as the process or a thread.
+// All else belongs to an object that somebody creates and frees. The process's end leaves them as
+// they are: none needs to write a file or to talk to anybody then, and other threads may still run.
+// The environment is read and never changed. dev/check (law `state`) finds a variable that is not
+// in this list, and a row whose variable is gone.
+//
+//   file: variables
+//     what they are
+//     made when | guarded by (thread: each thread has its own) | ends with
+//
+//   init.c: runtime_mutex, runtime_storage, runtime_ready
+//     the registries of ops and kernels, and what else is the same for all sessions
+//     the first leat_runtime_get | runtime_mutex; readers load runtime_ready | process
+//   init.c: pools_mutex, pools
+//     thread pools that sessions share, one for each number of threads
+//     the first session with that number | pools_mutex | process; sessions hold references
+//   init.c: containers_mutex, containers
+//     resources of named containers, one manager for each CPU device
+//     the first session with such a device | containers_mutex | process; TF_Reset empties them
+//   capi/session_reset.c: sessions_mutex, sessions
+//     the open sessions, for TF_Reset to close
+//     TF_NewSession | sessions_mutex | each leaves the list when it is deleted
+//   capi/plugin.c: libraries_mutex, libraries
+//     libraries of ops and kernels that were loaded, never unloaded
+//     TF_LoadLibrary | libraries_mutex | process
+//   capi/plugin.c: loading
+//     the load that runs on this thread
+//     TF_LoadLibrary | thread | that call's end
+//   capi/monitoring.c: metrics_mutex, metrics
+//     counters, gauges and samplers by name
+//     TFE_Monitoring*New* | metrics_mutex | each when it is deleted
+//   capi/attr_builder.c: names_mutex, names
+//     names of ops and attributes as C strings that callers keep
+//     the first question for each | names_mutex | process; at most one for each name of an op's row
+//   capi/tensor_handle.c: cache
+//     deleted TF_Tensors, kept for the next
+//     the first TF_DeleteTensor of a thread | thread | thread, by cache_key
+//   capi/tensor_handle.c: cache_key, cache_key_state, cache_key_lock
+//     what frees a thread's |cache| at its end
+//     the first TF_DeleteTensor | cache_key_lock | process
+//   capi/partial_run.c: next_name
+//     numbers partial runs
+//     at start | atomic | process
+//   capi/eager_context.c: ids
+//     numbers eager contexts
+//     at start | atomic | process
+//   capi/doctor_measure.c: sink
+//     keeps the compiler from dropping a measured read
+//     the first measurement | atomic | process
+//   base/log.c: current_sink, cached_threshold, listeners
+//     where messages go, from which level on; who hears what graphs print
+//     setting them; the first message (LEAT_LOG) | atomic | process; listeners are never removed
+//   base/observer.c: leat_observer_current
+//     hooks of tests and tools: each allocation, file call, message
+//     leat_observer_install | atomic | leat_observer_install(NULL)
+//   base/file_scheme.c: schemes, registration
+//     file systems by the scheme of their paths
+//     registering one | registration; readers follow the list by atomic loads | process
+//   base/file_temporary.c: drawn, next
+//     what makes names of temporary files unique: a random number, a counter
+//     the first name | atomic | process
+//   base/cpu.c: cached
+//     instruction sets that may be used (twice: vectors, matrices)
+//     the first question | atomic | process
+//   base/posix/cpu_posix.c: cached
+//     cores, and the sizes of two caches
+//     the first question | atomic | process
+//   base/string_view.c: cached
+//     the "C" locale, for reading numbers
+//     the first number | atomic | process
+//   base/crc32c.c: tables, state
+//     tables of the checksum
+//     the first checksum | state, by which late comers wait | process
+//   base/sync.c: leat_lane_of_thread
+//     the lane of leat_lanes_t that this thread locks for reading
+//     the first such lock | thread | thread
+//   base/sync.c: threads
+//     hands lanes out in turn
+//     at start | atomic | process
+//   base/sync.c: leat_spinlocks_of_thread
+//     spinlocks that this thread holds (debug builds)
+//     at the thread's start | thread | thread
+//   base/thread_pool.c: current_pool
+//     the pool whose worker this thread is
+//     the worker's start | thread | thread
+//   tensor/buffer_pool.c: pool
+//     memory of tensors: free blocks by size, the list of all thread caches, counts
+//     at start | a spinlock a list; atomic counts | process; the pool gives memory back by itself
+//   tensor/buffer_pool.c: thread_cache, thread_ended
+//     free blocks of this thread
+//     the first tensor of a thread | thread; its counts are atomic | thread, by pool.key
+//   tensor/buffer_heap.c: used_bytes
+//     bytes in buffers of the plain heap
+//     at start | atomic | process
+//   tensor/buffer.c: graveyard
+//     buffers that die within the destruction of others
+//     the first nested destruction | thread | the outermost destruction empties it
+//   device/cpu/gemm.c: cache_lock, cache_first
+//     packing buffers of matrix products, as many as ever ran at once
+//     the first product | cache_lock | process
+//   device/cpu/module.c: onednn, found_onednn, knows_onednn
+//     the loaded module with oneDNN, or that there is none
+//     the first product or convolution | atomic | process; modules are never closed
+//   modules/onednn/onednn.c: made, version, module
+//     oneDNN's engine, and the table of functions that the library calls
+//     loading the module; the first use | atomic; all who load write the same | process
+//   formats/png.c: png
+//     the loaded module with libpng
+//     the first PNG | atomic | process
+//   formats/compression.c: zlib
+//     the loaded module with zlib
+//     the first compressed file | atomic | process
+//   formats/bundle_publish.c: locks
+//     excludes saves of checkpoints under one prefix, by a hash of it
+//     at start | themselves | process
+//   master/step.c: next_free_id
+//     numbers steps, 256 a time for each thread
+//     at start | atomic | process
+//   master/step.c: next_id, ids_left
+//     the numbers that this thread has taken
+//     the first step of a thread | thread | thread
+//   master/function_runtime.c: next_number
+//     numbers runtimes of functions, for their handles
+//     at start | atomic | process
+//   kernel/handle.c: next_number
+//     numbers resources of a step
+//     at start | atomic | process
+//   kernel/cancellation.c: this_thread
+//     its address is the thread's identity
+//     at the thread's start | thread | thread
+//   kernel/step_check.c: running
+//     the step of the innermost loop that checks for its end
+//     entering such a loop | thread | leaving it
+//   kernel/tensor_sum.c: nested
+//     how deep sums of variants are nested
+//     entering such a sum | thread | leaving it
+//   kernel/wait_queue.c: nesting
+//     how deep completions run within completions
+//     entering one | thread | leaving it
+//   worker/execution.c: nested
+//     how deep ends of asynchronous kernels run within each other
+//     entering one | thread | leaving it
+//   trace/collector.c: next
+//     numbers threads in traces
+//     at start | atomic | process
+//   trace/collector.c: number
+//     this thread's number
+//     the first traced kernel of a thread | thread | thread
+//   ops/simulated/simulated_kernels.c: rows, twins, row_count
+//     kernels of the simulated device, made from those of the CPU
+//     registering kernels | the lock of the registry's deferred registration | process
+//   base/allocator.c: allocator
+//     never written; a plain pointer to it is handed out
+//     at start | constant | process
+//   base/file_scheme.c: file_system
+//     the file system that chooses by scheme: never written
+//     at start | constant | process
+//   base/posix/file_posix.c: file_system
+//     the operating system's files: never written
+//     at start | constant | process
+//   base/status.c: no_memory
+//     the status of failing to make one: never written
+//     at start | constant | process
+//   tensor/buffer_heap.c: source
+//     the source of plain heap buffers: never written
+//     at start | constant | process
+//   tensor/tensor.c: no_elements
+//     where tensors without elements point: never written
+//     at start | constant | process
+//   capi/tensor.c: no_elements
+//     the same for TF_Tensors
+//     at start | constant | process
+
 // ---- Targets ------------------------------------------------------------------------------------
 
 // Sessions that ask for the same number of threads share a pool, which lives as long as the

@@ -23,7 +23,7 @@
 #define BLOCK 1024
 #define MAX_ELEMENT_BYTES 16
 
-static _Alignas(64) char zeros[BLOCK * MAX_ELEMENT_BYTES];  // read only
+static _Alignas(64) const char zeros[BLOCK * MAX_ELEMENT_BYTES];
 
 leat_status_t leat_add_n_create(leat_kernel_creation_t* c, void* state) {
   leat_add_n_t* add_n = state;
