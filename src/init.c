@@ -74,19 +74,19 @@ static const leat_transport_t* const kTransports[] = {&leat_loopback_transport};
 //   init.c: containers_mutex, containers
 //     resources of named containers, one manager for each CPU device
 //     the first session with such a device | containers_mutex | process; TF_Reset empties them
-//   capi/session_reset.c: sessions_mutex, sessions
+//   capi/session/session_reset.c: sessions_mutex, sessions
 //     the open sessions, for TF_Reset to close
 //     TF_NewSession | sessions_mutex | each leaves the list when it is deleted
-//   capi/plugin.c: libraries_mutex, libraries
+//   capi/plugin/plugin.c: libraries_mutex, libraries
 //     libraries of ops and kernels that were loaded, never unloaded
 //     TF_LoadLibrary | libraries_mutex | process
-//   capi/plugin.c: loading
+//   capi/plugin/plugin.c: loading
 //     the load that runs on this thread
 //     TF_LoadLibrary | thread | that call's end
-//   capi/monitoring.c: metrics_mutex, metrics
+//   capi/eager/monitoring.c: metrics_mutex, metrics
 //     counters, gauges and samplers by name
 //     TFE_Monitoring*New* | metrics_mutex | each when it is deleted
-//   capi/attr_builder.c: names_mutex, names
+//   capi/plugin/attr_builder.c: names_mutex, names
 //     names of ops and attributes as C strings that callers keep
 //     the first question for each | names_mutex | process; at most one for each name of an op's row
 //   capi/tensor_handle.c: cache
@@ -95,13 +95,13 @@ static const leat_transport_t* const kTransports[] = {&leat_loopback_transport};
 //   capi/tensor_handle.c: cache_key, cache_key_state, cache_key_lock
 //     what frees a thread's |cache| at its end
 //     the first TF_DeleteTensor | cache_key_lock | process
-//   capi/partial_run.c: next_name
+//   capi/session/partial_run.c: next_name
 //     numbers partial runs
 //     at start | atomic | process
-//   capi/eager_context.c: ids
+//   capi/eager/eager_context.c: ids
 //     numbers eager contexts
 //     at start | atomic | process
-//   capi/doctor_measure.c: sink
+//   capi/leat/doctor_measure.c: sink
 //     keeps the compiler from dropping a measured read
 //     the first measurement | atomic | process
 //   base/log.c: current_sink, cached_threshold, listeners
@@ -161,13 +161,13 @@ static const leat_transport_t* const kTransports[] = {&leat_loopback_transport};
 //   modules/onednn/onednn.c: made, version, module
 //     oneDNN's engine, and the table of functions that the library calls
 //     loading the module; the first use | atomic; all who load write the same | process
-//   formats/png.c: png
+//   formats/media/png.c: png
 //     the loaded module with libpng
 //     the first PNG | atomic | process
-//   formats/compression.c: zlib
+//   formats/record/compression.c: zlib
 //     the loaded module with zlib
 //     the first compressed file | atomic | process
-//   formats/bundle_publish.c: locks
+//   formats/checkpoint/bundle_publish.c: locks
 //     excludes saves of checkpoints under one prefix, by a hash of it
 //     at start | themselves | process
 //   master/step.c: next_free_id
