@@ -164,6 +164,7 @@ static void finish(void* data, leat_status_t status) {
 }
 
 static void free_run(leat_partial_run_t* run) {
+  if (!run) return;
   leat_compiled_free(run->compiled);
   leat_status_free(run->status);
   leat_notification_deinitialize(&run->finished);
@@ -173,28 +174,17 @@ static void free_run(leat_partial_run_t* run) {
 
 leat_status_t leat_partial_run_begin(const leat_master_options_t* options, leat_rewrite_t* rewrite,
                                      int feed_count, leat_partial_run_t** out_run) {
-  leat_partial_run_t* run;
-  leat_status_t status = LEAT_ALLOCATE(options->allocator, 1, &run);
-  if (status) {
-    leat_rewrite_deinitialize(rewrite);
-    return status;
-  }
+  leat_partial_run_t* run = NULL;
+  leat_status_t status;
+  LEAT_GOTO_IF_ERROR(status, LEAT_ALLOCATE(options->allocator, 1, &run));
   run->allocator = options->allocator;
   run->worker = options->worker;
   run->feed_count = feed_count;
   run->fetch_count = rewrite->fetch_count;
   leat_notification_initialize(&run->finished);
-  status = find_needs(run, rewrite);
-  if (!status) status = rebuild(rewrite);
-  if (status) {
-    leat_rewrite_deinitialize(rewrite);
-  } else {
-    status = leat_master_compile(options, rewrite, 0, &run->compiled);
-  }
-  if (status) {
-    free_run(run);
-    return status;
-  }
+  LEAT_GOTO_IF_ERROR(status, find_needs(run, rewrite));
+  LEAT_GOTO_IF_ERROR(status, rebuild(rewrite));
+  LEAT_GOTO_IF_ERROR(status, leat_master_compile(options, rewrite, 0, &run->compiled));
   run->step_id = leat_master_new_step();
   leat_compiled_call_t call = {.deadline_ns = LEAT_DEADLINE_NEVER,
                                .step_id = run->step_id,
@@ -202,6 +192,11 @@ leat_status_t leat_partial_run_begin(const leat_master_options_t* options, leat_
   leat_compiled_start(run->compiled, &call, finish, run);
   *out_run = run;
   return leat_ok_status();
+
+cleanup:
+  leat_rewrite_deinitialize(rewrite);  // nothing is left of it where the compiler took it
+  free_run(run);
+  return status;
 }
 
 bool leat_partial_run_needs(const leat_partial_run_t* run, int fetch, int feed) {

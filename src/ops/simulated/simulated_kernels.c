@@ -253,21 +253,36 @@ static leat_status_t count_row(void* data, const leat_kernel_row_t* row) {
   return leat_ok_status();
 }
 
+// Makes all rows or, on failure, none: a part of them would pass for the whole at the next attempt.
 static leat_status_t make_rows(leat_kernel_registry_t* registry) {
   size_t room = 16;
-  LEAT_RETURN_IF_ERROR(leat_kernel_registry_each(registry, LEAT_SV(""), count_row, &room));
-  LEAT_RETURN_IF_ERROR(LEAT_ALLOCATE(leat_allocator_system(), room, &rows));
-  LEAT_RETURN_IF_ERROR(LEAT_ALLOCATE(leat_allocator_system(), room, &twins));
-  for (const leat_kernel_row_t* row = leat_transfer_kernels_device; row->op; ++row) {
-    LEAT_RETURN_IF_ERROR(append(row, NULL));
-  }
-  LEAT_RETURN_IF_ERROR(append(&kConstant, NULL));
   lister_t constants = {"output", HOST_CONSTANTS, AT_ONCE};
-  LEAT_RETURN_IF_ERROR(
-      leat_kernel_registry_each(registry, LEAT_OP_NAME_CONSTANT, list_row, &constants));
-  LEAT_RETURN_IF_ERROR(list_ops(registry, kEnqueued, LEAT_ARRAY_SIZE(kEnqueued), ENQUEUED));
-  LEAT_RETURN_IF_ERROR(list_ops(registry, kToTheEnd, LEAT_ARRAY_SIZE(kToTheEnd), TO_THE_END));
-  return list_ops(registry, kAtOnce, LEAT_ARRAY_SIZE(kAtOnce), AT_ONCE);
+  leat_status_t status;
+  LEAT_DCHECK(!rows && !twins && row_count == 0);
+  LEAT_GOTO_IF_ERROR(status,
+                     leat_kernel_registry_each(registry, LEAT_SV(""), count_row, &room));
+  LEAT_GOTO_IF_ERROR(status, LEAT_ALLOCATE(leat_allocator_system(), room, &rows));
+  LEAT_GOTO_IF_ERROR(status, LEAT_ALLOCATE(leat_allocator_system(), room, &twins));
+  for (const leat_kernel_row_t* row = leat_transfer_kernels_device; row->op; ++row) {
+    LEAT_GOTO_IF_ERROR(status, append(row, NULL));
+  }
+  LEAT_GOTO_IF_ERROR(status, append(&kConstant, NULL));
+  LEAT_GOTO_IF_ERROR(status, leat_kernel_registry_each(registry, LEAT_OP_NAME_CONSTANT, list_row,
+                                                       &constants));
+  LEAT_GOTO_IF_ERROR(status,
+                     list_ops(registry, kEnqueued, LEAT_ARRAY_SIZE(kEnqueued), ENQUEUED));
+  LEAT_GOTO_IF_ERROR(status,
+                     list_ops(registry, kToTheEnd, LEAT_ARRAY_SIZE(kToTheEnd), TO_THE_END));
+  LEAT_GOTO_IF_ERROR(status, list_ops(registry, kAtOnce, LEAT_ARRAY_SIZE(kAtOnce), AT_ONCE));
+  return leat_ok_status();
+
+cleanup:
+  leat_allocator_free(leat_allocator_system(), rows);
+  leat_allocator_free(leat_allocator_system(), twins);
+  rows = NULL;
+  twins = NULL;
+  row_count = 0;
+  return status;
 }
 
 leat_status_t leat_simulated_kernels_register(leat_kernel_registry_t* registry) {
