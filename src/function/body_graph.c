@@ -80,6 +80,7 @@ static leat_status_t fill(leat_body_graph_t* body, const leat_function_name_t* f
 }
 
 leat_status_t leat_body_graph_create(leat_op_registry_t* ops, leat_function_library_t* library,
+                                     int32_t producer_version,
                                      const leat_function_name_t* function,
                                      leat_string_view_t device, leat_allocator_t* allocator,
                                      const leat_argument_shapes_t* shapes,
@@ -92,6 +93,7 @@ leat_status_t leat_body_graph_create(leat_op_registry_t* ops, leat_function_libr
   }
   LEAT_RETURN_IF_ERROR(leat_graph_create(ops, allocator, &out_body->graph));
   out_body->graph->functions = library;
+  out_body->graph->producer_version = producer_version;
   leat_status_t status = fill(out_body, function, device, shapes);
   if (status) {
     leat_graph_free(out_body->graph);

@@ -24,12 +24,13 @@ typedef struct leat_argument_shapes_s {
   int count;
 } leat_argument_shapes_t;
 
-// Instantiates |function| from |library|, which must outlive the graph. |device| is the device of
-// nodes that ask for none. NOT_FOUND when the function, or one that it calls, is not defined;
-// INVALID_ARGUMENT when its attributes do not fit or the body is malformed. After a failure there
-// is no graph.
+// Instantiates |function| from |library|, which must outlive the graph. |producer_version| is that
+// of the graph that calls it, by which ops are judged. |device| is the device of nodes that ask for
+// none. NOT_FOUND when the function, or one that it calls, is not defined; INVALID_ARGUMENT when
+// its attributes do not fit or the body is malformed. After a failure there is no graph.
 LEAT_MUST_USE leat_status_t leat_body_graph_create(leat_op_registry_t* ops,
                                                    leat_function_library_t* library,
+                                                   int32_t producer_version,
                                                    const leat_function_name_t* function,
                                                    leat_string_view_t device,
                                                    leat_allocator_t* allocator,

@@ -29,8 +29,9 @@ static leat_status_t infer(leat_graph_t* graph, const leat_node_t* node,
     shapes[i] = leat_graph_output_shape(graph, node->inputs[i]);
   }
   leat_argument_shapes_t known = {shapes, node->input_count};
-  leat_status_t status = leat_body_graph_create(graph->ops, graph->functions, function,
-                                                LEAT_SV(""), graph->allocator, &known, &body);
+  leat_status_t status =
+      leat_body_graph_create(graph->ops, graph->functions, graph->producer_version, function,
+                             LEAT_SV(""), graph->allocator, &known, &body);
   leat_allocator_free(graph->allocator, shapes);
   if (status && body.lacks_function) {  // it may be defined later, or never be called
     leat_status_free(status);

@@ -37,6 +37,7 @@ typedef struct runtime_s {
   leat_mutex_t mutex;     // held while a function is looked up or made
   leat_spinlock_t lock;   // guards |functions| and |count|
   _Atomic(leat_function_library_t*) library;
+  _Atomic(int32_t) producer_version;  // of the graph that calls the functions
   uint64_t number;  // of this runtime among all of the process: the upper half of its handles
   function_t** functions;  // by the lower half
   size_t count;
@@ -103,7 +104,8 @@ static leat_status_t compile(runtime_t* r, function_t* f) {
   leat_body_graph_t body;
   leat_rewrite_t rewrite;
   leat_function_library_t* library = atomic_load_explicit(&r->library, memory_order_acquire);
-  LEAT_RETURN_IF_ERROR(leat_body_graph_create(r->ops, library, &f->function, f->device,
+  int32_t version = atomic_load_explicit(&r->producer_version, memory_order_relaxed);
+  LEAT_RETURN_IF_ERROR(leat_body_graph_create(r->ops, library, version, &f->function, f->device,
                                               r->master->allocator, NULL, &body));
   leat_status_t status =
       LEAT_ALLOCATE(r->master->allocator, (size_t)body.argument_count + 1, &f->argument_types);
@@ -287,8 +289,10 @@ leat_status_t leat_master_functions_create(const leat_master_options_t* master,
 }
 
 void leat_master_functions_set_library(leat_function_runtime_t* functions,
-                                       leat_function_library_t* library) {
+                                       leat_function_library_t* library,
+                                       int32_t producer_version) {
   runtime_t* r = (runtime_t*)functions;
+  atomic_store_explicit(&r->producer_version, producer_version, memory_order_relaxed);
   atomic_store_explicit(&r->library, library, memory_order_release);
 }
 

@@ -13,9 +13,11 @@
 LEAT_MUST_USE leat_status_t leat_master_functions_create(const leat_master_options_t* master,
                                                          leat_op_registry_t* ops,
                                                          leat_function_runtime_t** out_functions);
-// Sets where functions are looked up from now on; the library must outlive the runtime.
+// Sets where functions are looked up from now on, and the GraphDef version of the graph that calls
+// them; the library must outlive the runtime.
 void leat_master_functions_set_library(leat_function_runtime_t* functions,
-                                       leat_function_library_t* library);
+                                       leat_function_library_t* library,
+                                       int32_t producer_version);
 void leat_master_functions_free(leat_function_runtime_t* functions);  // NULL is allowed
 
 #endif  // LEAT_MASTER_FUNCTION_RUNTIME_H_

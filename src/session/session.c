@@ -324,7 +324,7 @@ static leat_status_t compile_signature(void* data, const leat_run_t* run, leat_s
     s->feed_types[i] = leat_dtype_base(leat_graph_output_type(graph, run->feeds[i]));
   }
   if (!status) status = leat_master_prune(graph, &step, &rewrite);
-  leat_master_functions_set_library(session->functions, graph->functions);
+  leat_master_functions_set_library(session->functions, graph->functions, graph->producer_version);
   leat_mutex_unlock(&session->graph->mutex);
   if (status) return status;
   return leat_master_compile(&session->master, &rewrite, run->feed_count, &s->compiled);
@@ -340,7 +340,7 @@ static leat_status_t prune_run(leat_session_t* session, const leat_run_t* run,
   const leat_graph_t* graph = session->graph->graph;
   leat_status_t status = check_run(graph, run, &echoes);
   if (!status) status = leat_master_prune(graph, &step, out_rewrite);
-  leat_master_functions_set_library(session->functions, graph->functions);
+  leat_master_functions_set_library(session->functions, graph->functions, graph->producer_version);
   leat_mutex_unlock(&session->graph->mutex);
   return status;
 }

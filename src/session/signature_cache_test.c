@@ -124,7 +124,8 @@ static void others_go_on_meanwhile(void** state) {
   compiler_close(&quick);
 }
 
-// Whoever waited gets the failure too, and the next one compiles anew. Nothing is left behind.
+// Whoever waited gets the failure too, at once, and the next one compiles anew. Nothing is left
+// behind.
 static void failures_are_forgotten(void** state) {
   leat_signature_cache_t cache;
   compiler_t failing, working;
@@ -133,15 +134,19 @@ static void failures_are_forgotten(void** state) {
   compiler_open(&working, false, false);
   request_t a = request_for(&cache, &failing, 1), b = request_for(&cache, &failing, 1),
             c = request_for(&cache, &working, 2), d = request_for(&cache, &working, 1);
+  b.deadline_ns = leat_clock_deadline_after_ms(20000);
   start(&a);
   leat_notification_wait(&failing.begun, LEAT_DEADLINE_NEVER);
   start(&b);
   await_waiters(&cache, 1);
   ask(&c);  // behind the failing one in the table
   LEAT_EXPECT_OK(c.status);
+  int64_t failed_ns = leat_clock_now_ns();
   leat_notification_open(&failing.gate);
   leat_thread_join(a.thread);
   leat_thread_join(b.thread);
+  // The second thread was woken, and did not sleep until its own deadline.
+  assert_true(leat_clock_now_ns() - failed_ns < INT64_C(10000000000));
   LEAT_EXPECT_CODE(LEAT_UNAVAILABLE, a.status);
   LEAT_EXPECT_CODE(LEAT_UNAVAILABLE, b.status);
   assert_int_equal(failing.calls, 1);
@@ -150,9 +155,61 @@ static void failures_are_forgotten(void** state) {
   ask(&again);
   LEAT_EXPECT_OK(again.status);
   assert_ptr_equal(again.signature, c.signature);
+  assert_int_equal(working.calls, 1);
   ask(&d);
   LEAT_EXPECT_OK(d.status);
+  assert_int_equal(working.calls, 2);
   assert_int_equal(cache.count, 2);
+  leat_signature_cache_deinitialize(&cache);
+  compiler_close(&failing);
+  compiler_close(&working);
+}
+
+// A compile function is called without a lock, so it may itself ask the cache for another
+// signature, as another thread would do meanwhile: while this one is compiled and fails, target 2
+// is entered behind it.
+typedef struct nested_s {
+  leat_signature_cache_t* cache;
+  compiler_t* compiler;
+  leat_signature_t* behind;
+} nested_t;
+
+static leat_status_t fail_behind_another(void* data, const leat_run_t* run, leat_signature_t* s) {
+  nested_t* nested = data;
+  request_t request = request_for(nested->cache, nested->compiler, 2);
+  ask(&request);
+  LEAT_EXPECT_OK(request.status);
+  nested->behind = request.signature;
+  return leat_make_status(LEAT_DATA_LOSS, "this signature fails");
+}
+
+// The signature behind one that fails takes its place in the table, and is still found there: its
+// former place belongs to whatever comes next, and must not be looked at for it.
+static void a_signature_is_found_after_one_before_it_failed(void** state) {
+  leat_signature_cache_t cache;
+  compiler_t failing, working;
+  leat_signature_cache_initialize(leat_allocator_system(), &cache);
+  compiler_open(&failing, false, true);
+  compiler_open(&working, false, false);
+  nested_t nested = {.cache = &cache, .compiler = &working};
+  const int32_t fails = 1;
+  leat_run_t run = {.targets = &fails, .target_count = 1};
+  leat_signature_t* found;
+  LEAT_EXPECT_CODE(LEAT_DATA_LOSS,
+                   leat_signature_cache_make(&cache, &run, LEAT_DEADLINE_NEVER,
+                                             fail_behind_another, &nested, &found));
+  assert_int_equal(cache.count, 1);
+  // Another one takes the former place for a moment.
+  request_t later = request_for(&cache, &failing, 3), good = request_for(&cache, &working, 2);
+  ask(&later);
+  LEAT_EXPECT_CODE(LEAT_UNAVAILABLE, later.status);
+  uint64_t place;
+  assert_true(leat_word_map_get(&cache.by_hash, nested.behind->hash, &place));
+  assert_int_equal(place, 0);
+  ask(&good);
+  LEAT_EXPECT_OK(good.status);
+  assert_ptr_equal(good.signature, nested.behind);
+  assert_int_equal(working.calls, 1);
   leat_signature_cache_deinitialize(&cache);
   compiler_close(&failing);
   compiler_close(&working);
@@ -185,6 +242,7 @@ int main(void) {
       cmocka_unit_test(each_is_compiled_once),
       cmocka_unit_test(others_go_on_meanwhile),
       cmocka_unit_test(failures_are_forgotten),
+      cmocka_unit_test(a_signature_is_found_after_one_before_it_failed),
       cmocka_unit_test(memory_may_end),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

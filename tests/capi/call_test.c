@@ -411,6 +411,43 @@ static void test_unknown_ops(void** state) {
                 TF_OK, "");
 }
 
+#define LARGEST                                                                              \
+  FUNCTION("Largest", ARG("a", "FLOAT") OUT("r", "FLOAT"),                                   \
+           DEF("zero", "Const", , INT32("0"))                                                \
+           DEF("row", "ExpandDims", IN("a") IN("zero:output:0"), TYPE("T", "FLOAT"))         \
+           DEF("top", "TopK", IN("row:output:0"), TYPE("T", "FLOAT") INT("k", "1"))          \
+           RET("r", "top:values:0"))
+#define VERSION(producer) "versions { producer: " producer " }\n"
+
+// TopK was removed in version 7. A function may use it where the graph that calls it is older,
+// whether its body is inlined or runs as a call.
+static void test_functions_are_of_their_graph_s_version(void** state) {
+  functions_t f = functions_open(
+      LIBRARY LARGEST FUNCTION("Indirect", ARG("a", "FLOAT") OUT("r", "FLOAT"),
+                               DEF("c", "PartitionedCall", IN("a"), TYPES("Tin", "DT_FLOAT")
+                                   TYPES("Tout", "DT_FLOAT") FUNC("f", "Largest"))
+                               RET("r", "c:output:0"))
+      END VERSION("6") X("FLOAT")
+      CALL("call", "PartitionedCall", "Largest", IN("x"), "DT_FLOAT", "DT_FLOAT")
+      NODE("if", "If", IN("x") IN("x"), TYPE("Tcond", "FLOAT") TYPES("Tin", "DT_FLOAT")
+           TYPES("Tout", "DT_FLOAT") FUNC("then_branch", "Indirect")
+           FUNC("else_branch", "Largest")));
+  assert_true(functions_float(&f, "call", 3) == 3);
+  assert_true(functions_float(&f, "if", 4) == 4);
+  assert_true(functions_float(&f, "if", 0) == 0);
+  functions_close(&f);
+  expect_import(LIBRARY LARGEST END VERSION("7") X("FLOAT")
+                CALL("call", "PartitionedCall", "Largest", IN("x"), "DT_FLOAT", "DT_FLOAT"),
+                TF_UNIMPLEMENTED, "removed in version 7");
+  f = functions_open(
+      LIBRARY LARGEST END VERSION("7") X("FLOAT")
+      NODE("if", "If", IN("x") IN("x"), TYPE("Tcond", "FLOAT") TYPES("Tin", "DT_FLOAT")
+           TYPES("Tout", "DT_FLOAT") FUNC("then_branch", "Largest")
+           FUNC("else_branch", "Largest")));
+  assert_int_equal(functions_try(&f, "if", kit_float(3), 0), TF_UNIMPLEMENTED);
+  functions_close(&f);
+}
+
 // The statistics of a step name the nodes of the bodies that it ran.
 static void test_traces(void** state) {
   functions_t f = functions_open(
@@ -450,6 +487,7 @@ int main(void) {
       TEST(shapes),
       TEST(wrong_shapes),
       TEST(unknown_ops),
+      TEST(functions_are_of_their_graph_s_version),
       TEST(traces),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

@@ -526,8 +526,9 @@ static void a_trace_has_every_iteration(scene_t* s) {
   }
 }
 
-// The ordered executor keeps constants in their slots; the dataflow one, which runs traced steps
-// with the same instance, must not take a dead one for live.
+// The sequence executor keeps a constant in its slot between steps, also one that waits for a
+// control edge: the edge's flag, not the slot, tells whether it is live. A traced step runs on the
+// same executor as any other, and must not take a dead constant for a live one either.
 static void a_trace_sees_no_constant_of_a_dead_branch(scene_t* s) {
   leat_output_t x = float_placeholder(s), side = flow_switch(s, x, below_zero(s, x), 0);
   leat_output_t seven = scene_float(s, 7);

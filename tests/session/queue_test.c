@@ -287,6 +287,69 @@ static void a_long_chain_in_a_step(void** state) {
   scene_close(&s);
 }
 
+// ---- Barriers -----------------------------------------------------------------------------------
+
+static int32_t insert(scene_t* s, leat_output_t barrier, int component, leat_output_t keys,
+                      leat_output_t values) {
+  return scene_node(s, "BarrierInsertMany", "", "", LEAT_INPUTS(barrier, keys, values),
+                    LEAT_ATTRS(LEAT_INT("component_index", component)));
+}
+
+static leat_output_t make_key(scene_t* s, const char* key) {
+  leat_tensor_t scalar;
+  LEAT_EXPECT_OK(leat_tensor_scalar_string(leat_string_view_from(key), &scalar));
+  leat_output_t output = leat_build_constant(&s->b, &scalar);
+  leat_tensor_release(&scalar);
+  return output;
+}
+
+static leat_output_t make_rows(scene_t* s, int64_t rows, int64_t columns) {
+  return scene_output(s, "Fill", "", "",
+                      LEAT_INPUTS(leat_build_int32_vector(
+                                      &s->b, (const int32_t[]){(int32_t)rows, (int32_t)columns}, 2),
+                                  scene_float(s, 1)),
+                      LEAT_NO_ATTRS);
+}
+
+// The last tuples of a closed barrier have unlike shapes: their insertion fails, and who waits for
+// them must hear that they will never come.
+static void takers_hear_of_tuples_that_cannot_be_batched(void** state) {
+  static const int32_t kTypes[] = {LEAT_DTYPE_FLOAT, LEAT_DTYPE_FLOAT};
+  static const leat_partial_shape_t kShapes[] = {{0, NULL}, {0, NULL}};
+  const leat_attr_t types = {
+      LEAT_SV("component_types"),
+      {.kind = LEAT_ATTR_TYPE, .is_list = true, .count = 2, .types = kTypes}};
+  const leat_attr_t attrs[] = {
+      types,
+      {LEAT_SV("shapes"),
+       {.kind = LEAT_ATTR_SHAPE, .is_list = true, .count = 2, .shapes = kShapes}}};
+  scene_t s;
+  scene_open(&s);
+  leat_output_t barrier =
+      scene_output(&s, "Barrier", "b", "", LEAT_NO_INPUTS, (leat_attrs_t){attrs, 2});
+  leat_output_t key_a = make_key(&s, "a"), key_b = make_key(&s, "b");
+  leat_output_t a = leat_build(&s.b, "Pack", LEAT_INPUTS(key_a), LEAT_NO_ATTRS);
+  leat_output_t b = leat_build(&s.b, "Pack", LEAT_INPUTS(key_b), LEAT_NO_ATTRS);
+  leat_output_t both = leat_build(&s.b, "Pack", LEAT_INPUTS(key_a, key_b), LEAT_NO_ATTRS);
+  LEAT_EXPECT_OK(scene_target(&s, insert(&s, barrier, 0, a, make_rows(&s, 1, 2))));
+  LEAT_EXPECT_OK(scene_target(&s, insert(&s, barrier, 0, b, make_rows(&s, 1, 3))));
+  LEAT_EXPECT_OK(scene_target(&s, scene_node(&s, "BarrierClose", "", "", LEAT_INPUTS(barrier),
+                                             LEAT_NO_ATTRS)));
+  leat_output_t two = leat_build_scalar(&s.b, LEAT_DTYPE_INT32, 2);
+  step_t step = {.scene = &s,
+                 .fetch = scene_output(&s, "BarrierTakeMany", "", "", LEAT_INPUTS(barrier, two),
+                                       (leat_attrs_t){&types, 1}),
+                 .timeout_ms = 20000};
+  int32_t last = insert(&s, barrier, 1, both, make_rows(&s, 2, 1));
+  start_step(&step);
+  sleep_ms(20);
+  assert_false(step.ended);
+  scene_expect(scene_target(&s, last), LEAT_INVALID_ARGUMENT, "Shape mismatch");
+  leat_thread_join(step.thread);
+  scene_expect(step.status, LEAT_OUT_OF_RANGE, "insufficient elements");
+  scene_close(&s);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(batches_may_exceed_the_capacity),
@@ -298,6 +361,7 @@ int main(void) {
       cmocka_unit_test(a_long_chain_of_steps),
       cmocka_unit_test(the_rest_of_a_step_runs_where_it_is_waited_for),
       cmocka_unit_test(a_long_chain_in_a_step),
+      cmocka_unit_test(takers_hear_of_tuples_that_cannot_be_batched),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -204,7 +204,8 @@ static void free_copy(copy_t* copy) {
   leat_allocator_free(leat_allocator_system(), copy);
 }
 
-// Copies the bytes, on the copy stream's thread; fails as the work that made them failed.
+// Copies the bytes, on the copy stream's thread; fails as the work that made them failed. Nobody
+// waits for a copy into the device, so its failure is kept where the readers of |to| look for it.
 static leat_status_t run_copy(void* data, int64_t start_ns) {
   copy_t* copy = data;
   leat_status_t status = copy->maker ? leat_status_clone(copy->maker->status) : leat_ok_status();
@@ -215,7 +216,10 @@ static leat_status_t run_copy(void* data, int64_t start_ns) {
     status =
         leat_tensor_copy_elements(from.dtype, from.data, to.data, from.shape.element_count);
   }
-  if (!copy->done) free_copy(copy);
+  if (!copy->done) {
+    copy->writer->status = leat_status_clone(status);
+    free_copy(copy);
+  }
   return status;
 }
 

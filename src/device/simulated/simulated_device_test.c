@@ -302,6 +302,51 @@ static void a_missing_event_is_seen(void** state) {
   leat_device_release(device);
 }
 
+static void keep_status(void* data, leat_status_t status) {
+  record_t* record = data;
+  leat_mutex_lock(&record->mutex);
+  record->order[record->count++] = (int)leat_status_code(status);
+  leat_condition_notify_all(&record->condition);
+  leat_mutex_unlock(&record->mutex);
+  leat_status_free(status);
+}
+
+// Bytes whose maker failed are copied on, into another tensor and from there to the host. Whoever
+// reads the copy hears of the failure, and whoever fills the copy again hears no more of it.
+static void readers_hear_of_a_failed_copy(void** state) {
+  leat_device_t* device = open_device(1 << 20, true);
+  record_t record;
+  open_record(&record);
+  touch_t touch = {.value = 1};
+  leat_tensor_t made = scalar_of(device, &touch), copy = {0}, host = {0};
+  leat_simulated_task_t task = {.stream = 0, .work = write_behind_gate, .work_data = &touch};
+  leat_simulated_writer_t* writer;
+  LEAT_EXPECT_OK(leat_simulated_writer_create(0, &writer));
+  writer->status = leat_make_status(LEAT_DATA_LOSS, "its maker failed");
+  LEAT_EXPECT_OK(leat_simulated_device_enqueue(device, &task, &writer->number));
+  leat_simulated_memory_note_write(leat_simulated_device_memory(device), &made, writer);
+  leat_simulated_writer_release(writer);
+  LEAT_EXPECT_OK(device->vtable->copy_from_host(device, &made, &copy));
+  LEAT_EXPECT_OK(device->vtable->copy_to_host(device, &copy, &host, keep_status, &record));
+  await(&record, 1);
+  assert_int_equal(record.order[0], LEAT_DATA_LOSS);
+
+  float seven = 7;
+  leat_tensor_t good;
+  LEAT_EXPECT_OK(leat_tensor_scalar(LEAT_DTYPE_FLOAT, &seven, &good));
+  LEAT_EXPECT_OK(device->vtable->copy_from_host(device, &good, &copy));
+  LEAT_EXPECT_OK(device->vtable->copy_to_host(device, &copy, &host, keep_status, &record));
+  await(&record, 2);
+  assert_int_equal(record.order[1], LEAT_OK);
+  assert_true(leat_tensor_data(&host, const float)[0] == 7);
+  leat_tensor_release(&good);
+  leat_tensor_release(&host);
+  leat_tensor_release(&copy);
+  leat_tensor_release(&made);
+  close_record(&record);
+  leat_device_release(device);
+}
+
 // A buffer is freed while its work is still enqueued: its memory has a new owner at once, whose
 // writer waits for that work.
 static void freeing_is_ordered_by_the_streams(void** state) {
@@ -393,6 +438,7 @@ int main(void) {
       cmocka_unit_test(an_event_holds_back),
       cmocka_unit_test(virtual_time_does_not_wait),
       cmocka_unit_test(a_missing_event_is_seen),
+      cmocka_unit_test(readers_hear_of_a_failed_copy),
       cmocka_unit_test(freeing_is_ordered_by_the_streams),
       cmocka_unit_test(a_lasting_buffer_is_held),
       cmocka_unit_test(nothing_is_lost_at_the_end),

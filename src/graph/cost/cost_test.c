@@ -111,6 +111,22 @@ static void measured(void** state) {
   assert_int_equal(leat_cost_node_ns(own, s.graph, node, LEAT_SV("SIM"), &kSpeed), 27000);
   assert_int_equal(leat_costs_most_ns(own, LEAT_SV("y"), LEAT_SV("SIM")), 27000);
   assert_int_equal(leat_cost_output_bytes(own, s.graph, y), 77);
+  // A negative size says nothing, and leaves what the base table says.
+  leat_costs_t* client;
+  LEAT_EXPECT_OK(leat_costs_create(leat_allocator_system(), own, &client));
+  allocation.requested_bytes = -5;
+  LEAT_EXPECT_OK(leat_costs_add_step(client, &step));
+  int64_t bytes = 0;
+  assert_true(leat_costs_size(client, LEAT_SV("y"), 0, &bytes));
+  assert_int_equal(bytes, 77);
+  allocation.requested_bytes = 77;
+  runs[0].node_name = LEAT_SV("odd");  // a time that no number can hold
+  runs[0].op_start_rel_nanos = INT64_MIN;
+  LEAT_EXPECT_OK(leat_costs_add_step(client, &step));
+  assert_true(leat_costs_time(client, LEAT_SV("odd"), LEAT_SV("SIM"), &bytes));
+  assert_int_equal(bytes, 0);
+  runs[0].op_start_rel_nanos = 0;
+  leat_costs_release(client);
   // What passes on stays free.
   const leat_node_t* same = &s.graph->nodes[scene_unary(&s, "Identity", -1, y).node];
   runs[0].node_name = same->name;

@@ -190,18 +190,27 @@ static leat_status_t gather_output(leat_costs_t* costs, leat_string_view_t node,
   measure_t* size;
   if (!tensor || !tensor->allocation_description) return leat_ok_status();
   int64_t bytes = tensor->allocation_description->requested_bytes;
+  // Sizes come from clients too. A negative one is none, and an entry without a value would hide
+  // what the base tables know.
+  if (bytes < 0) return leat_ok_status();
   LEAT_RETURN_IF_ERROR(find_or_add(costs, size_key(output->slot, node, &key), &size));
-  if (!size || bytes < 0) return leat_ok_status();
+  if (!size) return leat_ok_status();
   size->step = LEAT_MAX(size->step, bytes);
   if (bytes <= size->most) return leat_ok_status();
   size->most = bytes;
   return note_shape(costs, size, tensor);
 }
 
-// The time of one run; older RunMetadata has microseconds only.
+// The time of one run; older RunMetadata has microseconds only. Numbers of a client that make no
+// time count as 0.
 static int64_t time_of(const leat_pb_node_exec_stats_t* node) {
-  int64_t time_ns = node->op_end_rel_nanos - node->op_start_rel_nanos;
-  if (time_ns == 0) time_ns = 1000 * (node->op_end_rel_micros - node->op_start_rel_micros);
+  int64_t time_ns, time_us;
+  if (__builtin_sub_overflow(node->op_end_rel_nanos, node->op_start_rel_nanos, &time_ns)) return 0;
+  if (time_ns) return LEAT_MAX(time_ns, 0);
+  if (__builtin_sub_overflow(node->op_end_rel_micros, node->op_start_rel_micros, &time_us) ||
+      !leat_checked_multiply(time_us, INT64_C(1000), &time_ns)) {
+    return 0;
+  }
   return LEAT_MAX(time_ns, 0);
 }
 

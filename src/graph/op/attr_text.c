@@ -9,8 +9,8 @@
 // caller checks that nothing is left. Malformed text is INVALID_ARGUMENT and quotes the place,
 // because plugins and clients that define ops bring declarations from outside. Sizes are bounded
 // (MAX_ITEMS): a default is small, and fixed arrays keep the reader simple. A tensor's values are
-// gathered as doubles and converted when its type is known, since the type may stand behind the
-// values.
+// gathered as numbers of both kinds and converted when its type is known, since the type may stand
+// behind the values.
 #include "graph/op/attr_text.h"
 
 #include <ctype.h>
@@ -209,28 +209,48 @@ static leat_status_t read_function(leat_attr_text_t* text, leat_function_name_t*
   return leat_ok_status();
 }
 
+// A value of a tensor that is no string. Integers are kept exactly: a double has only 53 bits.
+typedef struct number_text_s {
+  double real;
+  int64_t integer;
+  bool is_integer;
+} number_text_t;
+
 // The fields of a tensor's text, before the tensor exists.
 typedef struct tensor_text_s {
   int dtype;
   leat_partial_shape_t shape;
-  double values[MAX_ITEMS];
+  number_text_t values[MAX_ITEMS];
   leat_string_view_t strings[MAX_ITEMS];
   int count;
 } tensor_text_t;
+
+// Takes a number or a truth value.
+static leat_status_t read_number(leat_attr_text_t* text, number_text_t* out_number) {
+  leat_attr_text_t before = *text;
+  bool truth = false;
+  *out_number = (number_text_t){0};
+  if (leat_attr_text_integer(text, &out_number->integer)) {
+    out_number->is_integer = true;
+    out_number->real = (double)out_number->integer;
+    return leat_ok_status();
+  }
+  *text = before;
+  if (read_real(text, &out_number->real)) return leat_ok_status();
+  *text = before;
+  if (!read_bool(text, &truth)) return malformed(text, "a value of a tensor");
+  *out_number = (number_text_t){.real = truth, .integer = truth, .is_integer = true};
+  return leat_ok_status();
+}
 
 // One value of a tensor: a string, a number or a truth value. The tensor's type decides later what
 // it becomes.
 static leat_status_t read_tensor_value(leat_attr_text_t* text, tensor_text_t* tensor) {
   if (tensor->count == MAX_ITEMS) return malformed(text, "the end of a tensor of 256 values");
-  bool is_string = false, truth = false;
+  bool is_string = false;
   LEAT_RETURN_IF_ERROR(
       leat_attr_text_string(text, &is_string, &tensor->strings[tensor->count]));
-  leat_attr_text_t before = *text;
-  if (!is_string && !read_real(text, &tensor->values[tensor->count])) {
-    *text = before;
-    if (!read_bool(text, &truth)) return malformed(text, "a value of a tensor");
-    tensor->values[tensor->count] = truth;
-  }
+  if (!is_string) LEAT_RETURN_IF_ERROR(read_number(text, &tensor->values[tensor->count]));
   ++tensor->count;
   return leat_ok_status();
 }
@@ -252,18 +272,43 @@ static leat_status_t read_tensor_fields(leat_attr_text_t* text, tensor_text_t* t
   return leat_ok_status();
 }
 
-static leat_status_t store_element(leat_tensor_t* tensor, int64_t index, double value,
+// Checks that |number| is one which an element of |dtype| can have in a TensorProto. There the
+// narrow types share a field of 32 bits, of which they keep the lowest.
+static leat_status_t check_number(int dtype, number_text_t number) {
+  if (leat_dtype_in(dtype, LEAT_DTYPES_FLOATING) || dtype == LEAT_DTYPE_BOOL ||
+      dtype == LEAT_DTYPE_STRING) {
+    return leat_ok_status();
+  }
+  if (!number.is_integer) {
+    return leat_make_status(LEAT_INVALID_ARGUMENT,
+                            "Parsing failed: a value of a tensor is %g, must be an integer of 64 "
+                            "bits, because dtype is %s",
+                            number.real, leat_dtype_name(dtype));
+  }
+  if (dtype == LEAT_DTYPE_INT64 ||
+      (number.integer >= INT32_MIN && number.integer <= INT32_MAX)) {
+    return leat_ok_status();
+  }
+  return leat_make_status(LEAT_INVALID_ARGUMENT,
+                          "Parsing failed: a value of a tensor is %lld, must be in [-2^31, 2^31), "
+                          "because dtype is %s",
+                          (long long)number.integer, leat_dtype_name(dtype));
+}
+
+static leat_status_t store_element(leat_tensor_t* tensor, int64_t index, number_text_t number,
                                    leat_string_view_t string) {
+  int64_t value = number.integer;
+  LEAT_RETURN_IF_ERROR(check_number(tensor->dtype, number));
   switch (tensor->dtype) {
-    case LEAT_DTYPE_FLOAT: leat_tensor_data(tensor, float)[index] = (float)value; break;
-    case LEAT_DTYPE_DOUBLE: leat_tensor_data(tensor, double)[index] = value; break;
-    case LEAT_DTYPE_INT64: leat_tensor_data(tensor, int64_t)[index] = (int64_t)value; break;
+    case LEAT_DTYPE_FLOAT: leat_tensor_data(tensor, float)[index] = (float)number.real; break;
+    case LEAT_DTYPE_DOUBLE: leat_tensor_data(tensor, double)[index] = number.real; break;
+    case LEAT_DTYPE_INT64: leat_tensor_data(tensor, int64_t)[index] = value; break;
     case LEAT_DTYPE_INT32: leat_tensor_data(tensor, int32_t)[index] = (int32_t)value; break;
     case LEAT_DTYPE_INT16:
-    case LEAT_DTYPE_UINT16: leat_tensor_data(tensor, int16_t)[index] = (int16_t)value; break;
-    case LEAT_DTYPE_INT8: leat_tensor_data(tensor, int8_t)[index] = (int8_t)value; break;
+    case LEAT_DTYPE_UINT16: leat_tensor_data(tensor, uint16_t)[index] = (uint16_t)value; break;
+    case LEAT_DTYPE_INT8:
     case LEAT_DTYPE_UINT8: leat_tensor_data(tensor, uint8_t)[index] = (uint8_t)value; break;
-    case LEAT_DTYPE_BOOL: leat_tensor_data(tensor, bool)[index] = value != 0; break;
+    case LEAT_DTYPE_BOOL: leat_tensor_data(tensor, bool)[index] = number.real != 0; break;
     case LEAT_DTYPE_STRING: return leat_tensor_set_string(tensor, index, string);
     default:
       return leat_make_status(LEAT_UNIMPLEMENTED,
@@ -275,6 +320,7 @@ static leat_status_t store_element(leat_tensor_t* tensor, int64_t index, double 
 }
 
 static leat_status_t make_tensor(const tensor_text_t* text, leat_tensor_t* out_tensor) {
+  static const number_text_t kZero = {.is_integer = true};
   leat_shape_t shape;
   LEAT_RETURN_IF_ERROR(leat_partial_shape_to_full(text->shape, &shape));
   LEAT_RETURN_IF_ERROR(
@@ -283,7 +329,7 @@ static leat_status_t make_tensor(const tensor_text_t* text, leat_tensor_t* out_t
     // As in TensorProto, the last value stands for all elements behind it.
     int64_t from = i < text->count ? i : text->count - 1;
     leat_status_t status =
-        store_element(out_tensor, i, from < 0 ? 0 : text->values[from],
+        store_element(out_tensor, i, from < 0 ? kZero : text->values[from],
                       from < 0 ? LEAT_SV("") : text->strings[from]);
     if (status) leat_tensor_release(out_tensor);
     LEAT_RETURN_IF_ERROR(status);

@@ -116,6 +116,55 @@ static void malformed_rows_are_refused(void** state) {
   refuses("T: type", "a: T b", "left at the end");
 }
 
+#define TENSOR(dtype, value) \
+  "t: tensor = { dtype: DT_" dtype " tensor_shape { } int_val: " value " }"
+
+// As in a TensorProto: whole numbers in the range of the field, of which narrow types keep the
+// lowest bits; 64 bits are kept exactly.
+static void numbers_of_tensors_keep_to_their_range(void** state) {
+  (void)state;
+  static const struct {
+    const char* text;
+    int64_t value;
+  } kKept[] = {{TENSOR("INT32", "-2147483648"), INT32_MIN},
+               {TENSOR("INT32", "2147483647"), INT32_MAX},
+               {TENSOR("INT64", "9007199254740993"), INT64_C(9007199254740993)},
+               {TENSOR("INT64", "-9223372036854775808"), INT64_MIN},
+               {TENSOR("UINT16", "65535"), 65535},
+               {TENSOR("UINT8", "300"), 44},
+               {TENSOR("INT8", "-129"), 127},
+               {TENSOR("INT16", "-32768"), -32768}};
+  for (size_t i = 0; i < sizeof kKept / sizeof *kKept; ++i) {
+    leat_arena_t arena;
+    leat_arena_initialize(leat_allocator_system(), 0, &arena);
+    leat_op_row_t row = {.name = "Kept", .attrs = kKept[i].text};
+    leat_op_t* op = NULL;
+    toy_ok(leat_op_parse(&row, &arena, &op));
+    const leat_tensor_t* tensor = op->attrs[0].default_value.tensor;
+    int64_t value = 0;
+    switch (tensor->dtype) {
+      case LEAT_DTYPE_INT64: value = *leat_tensor_data(tensor, const int64_t); break;
+      case LEAT_DTYPE_INT32: value = *leat_tensor_data(tensor, const int32_t); break;
+      case LEAT_DTYPE_INT16: value = *leat_tensor_data(tensor, const int16_t); break;
+      case LEAT_DTYPE_UINT16: value = *leat_tensor_data(tensor, const uint16_t); break;
+      case LEAT_DTYPE_INT8: value = *leat_tensor_data(tensor, const int8_t); break;
+      default: value = *leat_tensor_data(tensor, const uint8_t);
+    }
+    assert_int_equal(value, kKept[i].value);
+    leat_op_release_defaults(op);
+    leat_arena_deinitialize(&arena);
+  }
+  refuses(TENSOR("INT32", "2147483648"), NULL, "is 2147483648, must be in");
+  refuses(TENSOR("INT32", "-2147483649"), NULL, "is -2147483649, must be in");
+  refuses(TENSOR("UINT8", "3000000000"), NULL, "must be in");
+  refuses(TENSOR("INT32", "1.5"), NULL, "is 1.5, must be an integer");
+  refuses(TENSOR("INT32", "1e300"), NULL, "must be an integer");
+  refuses(TENSOR("INT64", "nan"), NULL, "must be an integer");
+  refuses(TENSOR("INT64", "9223372036854775808"), NULL, "must be an integer of 64 bits");
+  refuses(TENSOR("INT8", "inf"), NULL, "must be an integer");
+  refuses(TENSOR("INT64", "'9'"), NULL, "must be an integer");
+}
+
 static void registry_parses_when_asked(void** state) {
   (void)state;
   static const leat_op_row_t rows[] = {
@@ -188,6 +237,7 @@ int main(void) {
       cmocka_unit_test(attributes_of_every_kind),
       cmocka_unit_test(arguments_of_every_kind),
       cmocka_unit_test(malformed_rows_are_refused),
+      cmocka_unit_test(numbers_of_tensors_keep_to_their_range),
       cmocka_unit_test(registry_parses_when_asked),
       cmocka_unit_test(rows_come_late),
       cmocka_unit_test(rows_come_while_threads_look_up),

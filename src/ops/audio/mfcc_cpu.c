@@ -16,6 +16,7 @@
 #include <math.h>
 
 #include "base/checked.h"
+#include "kernel/step_check.h"
 #include "ops/kernel_rows.h"
 
 typedef struct options_s {
@@ -81,19 +82,21 @@ static void find_shares(mfcc_t* m, double hertz_each) {
   }
 }
 
-static void find_cosines(mfcc_t* m) {
+static leat_status_t find_cosines(leat_step_pace_t* pace, mfcc_t* m) {
   int64_t bands = m->options->bands;
   double scale = sqrt(2.0 / (double)bands), angle = atan(1) * 4 / (double)bands;
   for (int64_t i = 0; i < m->options->coefficients; ++i) {
+    LEAT_RETURN_IF_ERROR(leat_step_pace_count(pace, 20.0 * (double)bands));
     for (int64_t k = 0; k < bands; ++k) {
       m->cosines[i * bands + k] = scale * cos((double)i * angle * ((double)k + 0.5));
     }
   }
+  return leat_ok_status();
 }
 
-// Allocates and fills the tables of |m| in |out_memory|, which the caller releases.
-static leat_status_t make_tables(leat_kernel_context_t* c, int32_t rate, mfcc_t* m,
-                                 leat_tensor_t* out_memory) {
+// Allocates and fills the tables of |m| in |out_memory|, which the caller releases on success.
+static leat_status_t make_tables(leat_kernel_context_t* c, leat_step_pace_t* pace, int32_t rate,
+                                 mfcc_t* m, leat_tensor_t* out_memory) {
   int64_t numbers = 2 * m->length + (m->options->coefficients + 1) * m->options->bands;
   leat_shape_t shape = leat_shape_vector(numbers);
   LEAT_RETURN_IF_ERROR(leat_kernel_allocate_temporary(c, LEAT_DTYPE_DOUBLE, &shape, out_memory));
@@ -104,8 +107,9 @@ static leat_status_t make_tables(leat_kernel_context_t* c, int32_t rate, mfcc_t*
   m->first = (int64_t)(1.5 + (double)m->options->lower / hertz_each);
   m->last = (int64_t)((double)m->options->upper / hertz_each);
   find_shares(m, hertz_each);
-  find_cosines(m);
-  return leat_ok_status();
+  leat_status_t status = find_cosines(pace, m);
+  if (status) leat_tensor_release(out_memory);
+  return status;
 }
 
 // ---- The kernel ---------------------------------------------------------------------------------
@@ -151,13 +155,17 @@ static leat_status_t mfcc__cpu(leat_kernel_context_t* c) {
     leat_tensor_fill_zero(output);
     return leat_ok_status();
   }
-  LEAT_RETURN_IF_ERROR(make_tables(c, rate, &m, &memory));
-  for (int64_t row = 0; row < dims[0] * dims[1]; ++row) {
+  leat_step_pace_t pace = leat_step_pace_of(c);
+  double row_ns = (double)coefficients * (double)m.options->bands + 20.0 * (double)m.length;
+  LEAT_RETURN_IF_ERROR(make_tables(c, &pace, rate, &m, &memory));
+  leat_status_t status = leat_ok_status();
+  for (int64_t row = 0; row < dims[0] * dims[1] && !status; ++row) {
+    status = leat_step_pace_count(&pace, row_ns);
     compute_row(&m, leat_tensor_data(spectrogram, const float) + row * m.length,
                 leat_tensor_data(output, float) + row * coefficients);
   }
   leat_tensor_release(&memory);
-  return leat_ok_status();
+  return status;
 }
 
 const leat_kernel_row_t leat_mfcc_kernels_cpu[] = {

@@ -45,8 +45,8 @@ static leat_status_t prepare(loop_t* loop) {
   return loop->l->builder.status;
 }
 
-// Builds an Enter and a Merge for each variable. The Merge's second input is the Enter for now,
-// until the NextIteration is there to close the loop.
+// Builds an Enter and a Merge for each variable. The Merge's second input is the Enter too until
+// the NextIteration exists, which then takes its place and closes the loop.
 static void enter(loop_t* loop) {
   leat_builder_t* b = &loop->l->builder;
   int64_t parallel = leat_node_attr_int(loop->l->node, "parallel_iterations", 10);

@@ -18,6 +18,7 @@
 #include <math.h>
 
 #include "base/checked.h"
+#include "kernel/step_check.h"
 #include "ops/array/types.h"
 #include "ops/image/pixels_cpu.h"
 #include "ops/kernel_rows.h"
@@ -29,6 +30,7 @@ typedef struct crop_s {
 
 // One run of any of the three kernels.
 typedef struct cropping_s {
+  const leat_step_services_t* services;
   const crop_t* options;
   leat_pixels_t image;  // its size; its values where they are read
   leat_pixels_t crops;  // [boxes, height, width, channels]; in gradients the values of dy
@@ -127,17 +129,21 @@ typedef struct pixel_s {
 
 typedef void (*visit_fn_t)(const cropping_t* p, const pixel_t* pixel);
 
+#define PIXELS_A_CHECK 4096
+
 // Calls |inside| for each pixel of a box that comes from within the image, and |outside|, unless it
-// is NULL, for each that does not.
+// is NULL, for each that does not. A box may be large, so this looks now and then whether the step
+// is to end; its outputs are then dropped.
 static void visit_box(const cropping_t* p, int64_t box, visit_fn_t inside, visit_fn_t outside) {
   const float* corners = p->boxes + 4 * box;
   int64_t channels = p->crops.channels, line = p->image.width * channels;
-  int64_t image = p->places[box] * p->image.height * line;
+  int64_t image = p->places[box] * p->image.height * line, count = 0;
   pixel_t pixel = {.box = box, .crop = box * p->crops.height * p->crops.width * channels};
   for (pixel.y = 0; pixel.y < p->crops.height; ++pixel.y) {
     pixel.row =
         find_origin(p->options, corners[0], corners[2], pixel.y, p->crops.height, p->image.height);
     for (pixel.x = 0; pixel.x < p->crops.width; ++pixel.x, pixel.crop += channels) {
+      if (++count % PIXELS_A_CHECK == 0 && leat_step_is_over(p->services, true)) return;
       pixel.column =
           find_origin(p->options, corners[1], corners[3], pixel.x, p->crops.width, p->image.width);
       if (!pixel.row.is_inside || !pixel.column.is_inside) {
@@ -181,7 +187,7 @@ static void crop_boxes(void* data, int64_t begin, int64_t end) {
 }
 
 static leat_status_t crop__cpu(leat_kernel_context_t* c) {
-  cropping_t p = {0};
+  cropping_t p = {.services = c->services};
   LEAT_RETURN_IF_ERROR(leat_pixels_size(c, 0, "input image", &p.image));
   LEAT_RETURN_IF_ERROR(check_sizes(c, &p.image, "image"));
   LEAT_RETURN_IF_ERROR(read_boxes(c, 1, &p));
@@ -225,7 +231,7 @@ static void spread(const cropping_t* p, const pixel_t* pixel) {
 
 // Runs on one thread, because boxes may overlap and then add to the same sums.
 static leat_status_t image_grad__cpu(leat_kernel_context_t* c) {
-  cropping_t p = {0};
+  cropping_t p = {.services = c->services};
   leat_tensor_t sums;
   const leat_tensor_t* size = leat_kernel_input(c, 3);
   LEAT_RETURN_IF_ERROR(read_boxes(c, 1, &p));
@@ -249,9 +255,14 @@ static leat_status_t image_grad__cpu(leat_kernel_context_t* c) {
   LEAT_RETURN_IF_ERROR(leat_pixels_allocate(c, &p.image, p.image.height, p.image.width, &p.output));
   LEAT_RETURN_IF_ERROR(leat_sums_begin(c, p.output, &sums));
   p.sums = sums.data;
-  for (int64_t box = 0; box < p.crops.batch; ++box) visit_box(&p, box, spread, NULL);
+  leat_step_pace_t pace = leat_step_pace_of(c);
+  leat_status_t status = leat_ok_status();
+  for (int64_t box = 0; box < p.crops.batch && !status; ++box) {
+    visit_box(&p, box, spread, NULL);
+    status = leat_step_pace_count(&pace, box_cost_ns(&p));
+  }
   leat_sums_end(&sums, p.output);
-  return leat_ok_status();
+  return status;
 }
 
 // Adds the slope along one dimension to the gradients of the box's first and last coordinate.
@@ -284,7 +295,7 @@ static void pull_boxes(void* data, int64_t begin, int64_t end) {
 }
 
 static leat_status_t boxes_grad__cpu(leat_kernel_context_t* c) {
-  cropping_t p = {0};
+  cropping_t p = {.services = c->services};
   LEAT_RETURN_IF_ERROR(read_boxes(c, 2, &p));
   LEAT_RETURN_IF_ERROR(read_gradients(c, &p));
   LEAT_RETURN_IF_ERROR(leat_pixels_size(c, 1, "image", &p.image));

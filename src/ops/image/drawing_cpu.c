@@ -8,6 +8,7 @@
 // are converted with care, since they may be NaN or too large for an integer.
 #include "base/checked.h"
 #include "device/cpu/half.h"
+#include "kernel/step_check.h"
 #include "ops/kernel_rows.h"
 
 enum { MAX_DEPTH = 4 };
@@ -135,7 +136,10 @@ static leat_status_t draw__cpu(leat_kernel_context_t* c) {
   }
   canvas_t canvas = {
       .height = dims[1], .width = dims[2], .pixel_bytes = (int)(depth * (int64_t)element)};
+  leat_step_pace_t pace = leat_step_pace_of(c);
+  const double box_ns = 50 + 8.0 * (double)(canvas.height + canvas.width);
   for (int64_t i = 0; i < dims[0] * box_count; ++i) {
+    LEAT_RETURN_IF_ERROR(leat_step_pace_count(&pace, box_ns));
     int64_t color = i % box_count % palette.count;
     canvas.pixels = leat_tensor_data(output, char) +
                     i / box_count * canvas.height * canvas.width * canvas.pixel_bytes;

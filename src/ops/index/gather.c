@@ -9,6 +9,8 @@
 // indices and dC/dy, without the rows that were not taken. Otherwise it is dense: the axis of dC/dy
 // is moved to directly behind the batch dimensions, UnsortedSegmentSum adds the slices up by index,
 // and the axis is moved back.
+#include "ops/index/gather.h"
+
 #include "graph/gradient.h"
 #include "graph/inference/inference_index.h"
 #include "ops/op_rows.h"
@@ -194,8 +196,7 @@ static leat_output_t sum_rows(const along_axis_t* a, leat_output_t values) {
   return leat_build_binary(b, "Reshape", sum, join(b, LEAT_INPUTS(outer, flat_shape)));
 }
 
-// Builds the dense gradient. The axis is moved to directly behind the batch dimensions, and back
-// after the sum.
+// The axis is moved to directly behind the batch dimensions, and back after the sum.
 static leat_output_t gradient_along_axis(const along_axis_t* a, leat_output_t gradient) {
   leat_builder_t* b = a->b;
   leat_output_t zero = scalar_of(b, 0), one = scalar_of(b, 1);
@@ -218,10 +219,20 @@ static leat_output_t gradient_along_axis(const along_axis_t* a, leat_output_t gr
   return leat_build_binary(b, "Reshape", params, a->shape);
 }
 
+leat_output_t leat_gather_dense_gradient(leat_builder_t* b, leat_output_t gradient,
+                                         leat_output_t shape, leat_output_t indices,
+                                         leat_output_t axis, int32_t batch_dims) {
+  along_axis_t a = {
+      .b = b, .batch_dims = batch_dims, .axis = axis, .shape = shape, .indices = indices};
+  a.row_count =
+      leat_build(b, "GatherV2", LEAT_INPUTS(shape, axis, scalar_of(b, 0)), LEAT_NO_ATTRS);
+  return gradient_along_axis(&a, gradient);
+}
+
 // Makes |batch_dims| non-negative, for which the rank of the indices may be needed.
-static leat_status_t resolve_batch_dims(leat_gradient_t* g, along_axis_t* a) {
+static leat_status_t resolve_batch_dims(leat_gradient_t* g, int32_t* out_batch_dims) {
   int64_t batch_dims = leat_node_attr_int(leat_gradient_node(g), "batch_dims", 0);
-  int rank = leat_graph_output_shape(g->builder.graph, a->indices).rank;
+  int rank = leat_graph_output_shape(g->builder.graph, leat_gradient_input(g, 1)).rank;
   if (batch_dims < 0 && rank < 0) {
     return leat_make_status(LEAT_INVALID_ARGUMENT,
                             "Gradient of GatherV2 with batch_dims %lld needs the rank of indices",
@@ -232,32 +243,32 @@ static leat_status_t resolve_batch_dims(leat_gradient_t* g, along_axis_t* a) {
                             "Gradient of GatherV2 failed: batch_dims is %lld, must be in [-%d, %d]",
                             (long long)batch_dims, rank, rank);
   }
-  a->batch_dims = (int32_t)(batch_dims < 0 ? batch_dims + rank : batch_dims);
+  *out_batch_dims = (int32_t)(batch_dims < 0 ? batch_dims + rank : batch_dims);
   return leat_ok_status();
 }
 
 static leat_status_t gather_v2_gradient(leat_gradient_t* g) {
   leat_builder_t* b = &g->builder;
-  along_axis_t a = {.b = b, .indices = leat_gradient_input(g, 1)};
   leat_output_t axis = leat_gradient_input(g, 2);
   leat_partial_value_t value;
-  LEAT_RETURN_IF_ERROR(resolve_batch_dims(g, &a));
+  int32_t batch_dims;
+  LEAT_RETURN_IF_ERROR(resolve_batch_dims(g, &batch_dims));
   LEAT_RETURN_IF_ERROR(leat_inference_value_of(b->graph, axis, 0, &value));
   if (value.rank == 0 && value.items[0] == 0) return gather_gradient(g);
   leat_output_t params = leat_gradient_input(g, 0);
-  a.shape = leat_build_shape_of(b, params);
+  leat_output_t shape = leat_build_shape_of(b, params);
   if (leat_build_type_of(b, axis) == LEAT_DTYPE_INT64) {
     axis = leat_build(b, "Cast", LEAT_INPUTS(axis),
                       LEAT_ATTRS(LEAT_TYPE("DstT", LEAT_DTYPE_INT32)));
   }
   if (value.rank == 0 && value.items[0] > 0) {
-    a.axis = scalar_of(b, (int32_t)value.items[0]);
+    axis = scalar_of(b, (int32_t)value.items[0]);
   } else {
-    a.axis = leat_build_binary(b, "FloorMod", axis, leat_build_unary(b, "Rank", params));
+    axis = leat_build_binary(b, "FloorMod", axis, leat_build_unary(b, "Rank", params));
   }
-  a.row_count = leat_build(b, "GatherV2", LEAT_INPUTS(a.shape, a.axis, scalar_of(b, 0)),
-                           LEAT_NO_ATTRS);
-  leat_gradient_set_input(g, 0, gradient_along_axis(&a, leat_gradient_of_output(g, 0)));
+  leat_gradient_set_input(
+      g, 0, leat_gather_dense_gradient(b, leat_gradient_of_output(g, 0), shape,
+                                       leat_gradient_input(g, 1), axis, batch_dims));
   return leat_ok_status();
 }
 

@@ -4,6 +4,16 @@
 #define ROWS LEAT_ITEMS(FLOAT, LEAT_DIMS(3, 2), 1, 2, 3, 4, 5, 6)
 #define TUPLES LEAT_ITEMS(INT32, LEAT_DIMS(2, 2), 0, 1, 2, 0)
 
+#define SOME_BAD_TUPLES LEAT_ITEMS(INT32, LEAT_DIMS(3, 2), 0, 1, 3, 0, 2, 0)
+#define BAD_TUPLES_GRADIENT(op_name)                                                      \
+  {.op = op_name,                                                                         \
+   .name = op_name ", gradient past bad indices",                                         \
+   .attrs = {LEAT_CASE_STR("bad_indices_policy", "IGNORE")},                              \
+   .inputs = {LEAT_RANDOM(DOUBLE, LEAT_DIMS(3, 2), -1, 1), SOME_BAD_TUPLES,               \
+              LEAT_RANDOM(DOUBLE, LEAT_DIMS(3), -1, 1)},                                  \
+   .gradient = LEAT_GRADIENT_TWICE,                                                       \
+   .constant_inputs = 2}
+
 static const leat_op_case_t kCases[] = {
     {.op = "Gather",
      .inputs = {ROWS, LEAT_ITEMS(INT32, LEAT_DIMS(2), 2, 0)},
@@ -103,6 +113,19 @@ static const leat_op_case_t kCases[] = {
      .inputs = {ROWS, TUPLES, LEAT_ITEMS(FLOAT, LEAT_DIMS(2), 1, 9)},
      .types = LEAT_DTYPES_REAL,
      .expected = {LEAT_ITEMS(FLOAT, LEAT_DIMS(3, 2), 1, 1, 3, 4, 5, 6)}},
+    // With "IGNORE" the gradients, too, pass over indices out of bounds.
+    {.op = "ScatterNd",
+     .name = "ScatterNd, gradient past bad indices",
+     .attrs = {LEAT_CASE_STR("bad_indices_policy", "IGNORE")},
+     .inputs = {SOME_BAD_TUPLES, LEAT_RANDOM(DOUBLE, LEAT_DIMS(3), -1, 1),
+                LEAT_ITEMS(INT32, LEAT_DIMS(2), 3, 2)},
+     .gradient = LEAT_GRADIENT_TWICE,
+     .constant_inputs = 5},
+    BAD_TUPLES_GRADIENT("TensorScatterUpdate"),
+    BAD_TUPLES_GRADIENT("TensorScatterAdd"),
+    BAD_TUPLES_GRADIENT("TensorScatterSub"),
+    BAD_TUPLES_GRADIENT("TensorScatterMin"),
+    BAD_TUPLES_GRADIENT("TensorScatterMax"),
 };
 
 LEAT_OP_TEST_MAIN(kCases)

@@ -78,11 +78,24 @@ static leat_status_t tensor_scatter_shape(leat_inference_t* c) {
 }
 
 // ---- Gradients ----------------------------------------------------------------------------------
+//
+// The nodes of a gradient treat indices out of bounds as the node itself does: with "IGNORE" an
+// update that went nowhere has the gradient 0. TensorFlow hands the policy on for the minimum and
+// the maximum alone, so that its gradients of the others fail where the ops themselves do not.
+
+static leat_attr_t policy_of(const leat_gradient_t* g) {
+  const leat_node_t* node = leat_gradient_node(g);
+  return (leat_attr_t)LEAT_STRING("bad_indices_policy",
+                                  leat_node_attr_string(node, "bad_indices_policy"));
+}
+
+static leat_output_t gather(leat_gradient_t* g, leat_output_t from, leat_output_t indices) {
+  return leat_build(&g->builder, "GatherNd", LEAT_INPUTS(from, indices), LEAT_ATTRS(policy_of(g)));
+}
 
 static leat_status_t scatter_nd_gradient(leat_gradient_t* g) {
-  leat_output_t indices = leat_gradient_input(g, 0);
-  leat_gradient_set_input(
-      g, 1, leat_build_binary(&g->builder, "GatherNd", leat_gradient_of_output(g, 0), indices));
+  leat_gradient_set_input(g, 1,
+                          gather(g, leat_gradient_of_output(g, 0), leat_gradient_input(g, 0)));
   return leat_ok_status();
 }
 
@@ -93,8 +106,9 @@ static leat_status_t update_gradient(leat_gradient_t* g) {
   leat_output_t gradient = leat_gradient_of_output(g, 0);
   leat_output_t zeros = leat_build_unary(b, "ZerosLike", updates);
   leat_gradient_set_input(g, 0, leat_build(b, "TensorScatterUpdate",
-                                           LEAT_INPUTS(gradient, indices, zeros), LEAT_NO_ATTRS));
-  leat_gradient_set_input(g, 2, leat_build_binary(b, "GatherNd", gradient, indices));
+                                           LEAT_INPUTS(gradient, indices, zeros),
+                                           LEAT_ATTRS(policy_of(g))));
+  leat_gradient_set_input(g, 2, gather(g, gradient, indices));
   return leat_ok_status();
 }
 
@@ -102,17 +116,16 @@ static leat_status_t add_gradient(leat_gradient_t* g) {
   leat_output_t indices = leat_gradient_input(g, 1);
   leat_output_t gradient = leat_gradient_of_output(g, 0);
   leat_gradient_set_input(g, 0, gradient);
-  leat_gradient_set_input(g, 2, leat_build_binary(&g->builder, "GatherNd", gradient, indices));
+  leat_gradient_set_input(g, 2, gather(g, gradient, indices));
   return leat_ok_status();
 }
 
 static leat_status_t sub_gradient(leat_gradient_t* g) {
-  leat_builder_t* b = &g->builder;
   leat_output_t indices = leat_gradient_input(g, 1);
   leat_output_t gradient = leat_gradient_of_output(g, 0);
   leat_gradient_set_input(g, 0, gradient);
   leat_gradient_set_input(
-      g, 2, leat_build_unary(b, "Neg", leat_build_binary(b, "GatherNd", gradient, indices)));
+      g, 2, leat_build_unary(&g->builder, "Neg", gather(g, gradient, indices)));
   return leat_ok_status();
 }
 
@@ -131,19 +144,19 @@ static leat_status_t extremum_gradient(leat_gradient_t* g) {
   leat_output_t gradient = leat_gradient_of_output(g, 0);
   int dtype = leat_build_type_of(b, gradient);
   leat_output_t of_x = indicator(b, dtype, x, output);
-  leat_output_t of_y = indicator(b, dtype, y, leat_build_binary(b, "GatherNd", output, indices));
+  leat_output_t of_y = indicator(b, dtype, y, gather(g, output, indices));
   leat_output_t shape =
       leat_build(b, "Shape", LEAT_INPUTS(x),
                  LEAT_ATTRS(LEAT_TYPE("out_type", leat_build_type_of(b, indices))));
   leat_output_t spread =
-      leat_build(b, "ScatterNd", LEAT_INPUTS(indices, of_y, shape), LEAT_NO_ATTRS);
+      leat_build(b, "ScatterNd", LEAT_INPUTS(indices, of_y, shape), LEAT_ATTRS(policy_of(g)));
   leat_output_t sharers = leat_build_binary(b, "AddV2", of_x, spread);
   leat_gradient_set_input(g, 0,
                           leat_build_binary(b, "RealDiv",
                                             leat_build_binary(b, "Mul", gradient, of_x), sharers));
   leat_output_t share = leat_build_binary(b, "RealDiv", gradient, sharers);
   leat_gradient_set_input(
-      g, 2, leat_build_binary(b, "Mul", leat_build_binary(b, "GatherNd", share, indices), of_y));
+      g, 2, leat_build_binary(b, "Mul", gather(g, share, indices), of_y));
   return leat_ok_status();
 }
 

@@ -454,6 +454,8 @@ static leat_status_t scatter__cpu(leat_kernel_context_t* c) {
   return leat_tensor_list_set_output(c, list);
 }
 
+// As in TensorFlow, rows of any shape go into a list that exists, although Scatter and SetItem look
+// at the element shape. Nothing relies on it: whoever joins elements compares their own shapes.
 static leat_status_t scatter_into__cpu(leat_kernel_context_t* c) {
   const leat_tensor_t* value = leat_kernel_input(c, 1);
   const leat_tensor_t* indices = leat_kernel_input(c, 2);

@@ -269,7 +269,8 @@ static leat_status_t concat_lists__cpu(leat_kernel_context_t* c) {
   return leat_ok_status();
 }
 
-// Appends rows[i] to the i-th list of input 0; the rows are moved.
+// Appends rows[i] to the i-th list of input 0; the rows are moved. As in TensorFlow, the lists'
+// limits (max_num_elements) hold for PushBack alone.
 static leat_status_t push_rows(leat_kernel_context_t* c, leat_tensor_t* rows, int64_t count) {
   leat_tensor_t* output;
   LEAT_RETURN_IF_ERROR(leat_tensor_list_change_input(c, &output));

@@ -18,11 +18,13 @@ static int64_t count_positions(const leat_pool_row_t* row, leat_pool_span_t colu
 #define DEFINE(suffix, type)                                                                      \
   static void average_##suffix(const leat_pool_t* p, const void* input, void* output,             \
                                int64_t begin, int64_t end) {                                      \
+    leat_pool_pace_t pace = leat_pool_pace_of(p);                                                 \
     const int64_t n = p->channels;                                                                \
     for (int64_t index = begin; index < end; ++index) {                                           \
       const leat_pool_row_t row = leat_pool_row(p, index);                                        \
       type* y = (type*)output + index * p->out[2] * n;                                            \
       for (int64_t column = 0; column < p->out[2]; ++column, y += n) {                            \
+        if (leat_pool_is_over(&pace)) return;                                                     \
         const leat_pool_span_t columns = leat_pool_span(p, 2, column);                            \
         const type count = (type)count_positions(&row, columns);                                  \
         for (int64_t i = 0; i < n; ++i) y[i] = 0;                                                 \
@@ -36,6 +38,7 @@ static int64_t count_positions(const leat_pool_row_t* row, leat_pool_span_t colu
   }                                                                                               \
   static void spread_##suffix(const leat_pool_t* p, const void* gradient, void* result,           \
                               int64_t begin, int64_t end) {                                       \
+    leat_pool_pace_t pace = leat_pool_pace_of(p);                                                 \
     const int64_t n = p->channels, positions = p->in[0] * p->in[1] * p->in[2];                    \
     const int64_t rows = p->out[0] * p->out[1];                                                   \
     memset((type*)result + begin * positions * n, 0,                                              \
@@ -44,6 +47,7 @@ static int64_t count_positions(const leat_pool_row_t* row, leat_pool_span_t colu
       const leat_pool_row_t row = leat_pool_row(p, index);                                        \
       const type* dy = (const type*)gradient + index * p->out[2] * n;                             \
       for (int64_t column = 0; column < p->out[2]; ++column, dy += n) {                           \
+        if (leat_pool_is_over(&pace)) return;                                                     \
         const leat_pool_span_t columns = leat_pool_span(p, 2, column);                            \
         const type share = 1 / (type)count_positions(&row, columns);                              \
         LEAT_POOL_EACH(p, row, columns, at) {                                                     \

@@ -20,6 +20,7 @@
 // blank lies between them. A prefix that falls out of the beam stays in the tree and may come back.
 // Sequences of a batch are decoded one after another; all arithmetic is in double.
 #include "base/checked.h"
+#include "kernel/step_check.h"
 #include "ops/kernel_rows.h"
 #include "ops/nn/ctc_cpu.h"
 #include "ops/sparse/entries_cpu.h"
@@ -198,11 +199,16 @@ typedef struct beam_s {
   leaf_t** branches;  // the leaves after the time before
   int64_t count, width;
   double* inputs;  // log probabilities of this time
+  leat_step_pace_t pace;
 } beam_t;
+
+// Nanoseconds: a look at a prefix and one label, and the move of a leaf by one place.
+#define COST_OF_LABEL 5.0
+#define COST_OF_MOVE 1.0
 
 // Puts |leaf| into the beam in order of now.total; a leaf that equals others comes after them. When
 // the beam is full the last leaf falls out, and its |now| is cleared to say so.
-static void push(beam_t* beam, leaf_t* leaf) {
+static leat_status_t push(beam_t* beam, leaf_t* leaf) {
   int64_t at = beam->count;
   if (beam->count < beam->width) {
     ++beam->count;
@@ -213,6 +219,7 @@ static void push(beam_t* beam, leaf_t* leaf) {
     beam->leaves[at] = beam->leaves[at - 1];
   }
   beam->leaves[at] = leaf;
+  return leat_step_pace_count(&beam->pace, COST_OF_MOVE * (double)(beam->count - at));
 }
 
 // Says whether a prefix with log probability |total| would have a place in the beam.
@@ -233,7 +240,7 @@ static void normalize_inputs(const decoder_t* d, int64_t t, int64_t b, double* o
 // Updates a prefix that does not grow at this time: its paths go on with a blank, or with its last
 // label once more. Paths of its parent that take this prefix's label at this time are added too, if
 // the parent is still in the beam.
-static void stay(beam_t* beam, leaf_t* leaf, double blank_input) {
+static leat_status_t stay(beam_t* beam, leaf_t* leaf, double blank_input) {
   const leaf_t* parent = leaf->parent;
   if (parent) {
     if (parent->now.total != -INFINITY) {
@@ -244,12 +251,14 @@ static void stay(beam_t* beam, leaf_t* leaf, double blank_input) {
   }
   leaf->now.blank = leaf->before.total + blank_input;
   leaf->now.total = leat_ctc_add_logs(leaf->now.blank, leaf->now.label);
-  push(beam, leaf);
+  return push(beam, leaf);
 }
 
-static leaf_t* find_child(const leaf_t* parent, int32_t label) {
+// |*out_passed| is how many children are not the one that is sought.
+static leaf_t* find_child(const leaf_t* parent, int32_t label, int64_t* out_passed) {
   leaf_t* child = parent->first_child;
-  while (child && child->label != label) child = child->sibling;
+  *out_passed = 0;
+  for (; child && child->label != label; child = child->sibling) ++*out_passed;
   return child;
 }
 
@@ -271,7 +280,10 @@ static leat_status_t grow(leat_arena_t* arena, beam_t* beam, leaf_t* leaf, int64
   for (int32_t label = 0; label < label_count; ++label) {
     double before = label == leaf->label ? leaf->before.blank : leaf->before.total;
     double total = beam->inputs[label] + before;
-    leaf_t* child = find_child(leaf, label);
+    int64_t passed;
+    leaf_t* child = find_child(leaf, label, &passed);
+    LEAT_RETURN_IF_ERROR(
+        leat_step_pace_count(&beam->pace, COST_OF_LABEL * (double)(1 + passed)));
     if (child && child->now.total != -INFINITY) continue;  // it is in the beam already
     if (!is_candidate(beam, total)) {
       if (child) child->before = kNoOdds;
@@ -279,7 +291,7 @@ static leat_status_t grow(leat_arena_t* arena, beam_t* beam, leaf_t* leaf, int64
     }
     if (!child) LEAT_RETURN_IF_ERROR(add_child(arena, leaf, label, &child));
     child->now = (odds_t){.total = total, .blank = -INFINITY, .label = total};
-    push(beam, child);
+    LEAT_RETURN_IF_ERROR(push(beam, child));
   }
   return leat_ok_status();
 }
@@ -295,7 +307,9 @@ static leat_status_t step(const decoder_t* d, leat_arena_t* arena, beam_t* beam,
   beam->count = 0;
   normalize_inputs(d, t, b, beam->inputs);
   for (int64_t i = 0; i < count; ++i) branches[i]->before = branches[i]->now;
-  for (int64_t i = 0; i < count; ++i) stay(beam, branches[i], beam->inputs[blank]);
+  for (int64_t i = 0; i < count; ++i) {
+    LEAT_RETURN_IF_ERROR(stay(beam, branches[i], beam->inputs[blank]));
+  }
   for (int64_t i = 0; i < count; ++i) {
     if (!is_candidate(beam, branches[i]->before.total)) continue;
     LEAT_RETURN_IF_ERROR(grow(arena, beam, branches[i], blank));
@@ -324,7 +338,7 @@ static leat_status_t read_labels(const decoder_t* d, const leaf_t* leaf, labels_
 static leat_status_t search(leat_kernel_context_t* c, decoder_t* d, leat_arena_t* arena,
                             int64_t b) {
   int64_t paths = d->state->path_count;
-  beam_t beam = {.width = d->state->width, .count = 1};
+  beam_t beam = {.width = d->state->width, .count = 1, .pace = leat_step_pace_of(c)};
   leaf_t root = {.label = -1, .before = kNoOdds, .now = {0, 0, -INFINITY}};
   size_t width = (size_t)beam.width;
   LEAT_RETURN_IF_ERROR(LEAT_NEW(arena, width, &beam.leaves));

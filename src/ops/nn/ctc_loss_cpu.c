@@ -19,6 +19,7 @@
 // probabilities of long sequences underflow. Sequences are independent and are shared among
 // threads.
 #include "base/checked.h"
+#include "kernel/step_check.h"
 #include "ops/kernel_rows.h"
 #include "ops/nn/ctc_cpu.h"
 
@@ -209,10 +210,14 @@ static int64_t first_at(const sequence_t* s, int64_t t) {
 
 static int64_t end_at(const sequence_t* s, int64_t t) { return LEAT_MIN(s->count, 2 * (t + 1)); }
 
+// A sequence may be long, so the loops over its times look now and then whether the step is to end.
+// What is then left out nobody reads.
+static bool is_over(int64_t t) { return t % 16 == 0 && leat_step_loop_is_over(); }
+
 static void go_forward(const sequence_t* s) {
   for (int64_t i = 0; i < s->count * s->times; ++i) s->alpha[i] = -INFINITY;
   for (int64_t u = 0; u < LEAT_MIN(2, s->count); ++u) s->alpha[u] = log_softmax_at(s, u, 0);
-  for (int64_t t = 1; t < s->times; ++t) {
+  for (int64_t t = 1; t < s->times && !is_over(t); ++t) {
     const double* before = s->alpha + (t - 1) * s->count;
     for (int64_t u = first_at(s, t); u < end_at(s, t); ++u) {
       double sum = may_stay(s, u) ? before[u] : -INFINITY;
@@ -227,7 +232,7 @@ static void go_backward(const sequence_t* s) {
   for (int64_t i = 0; i < s->count * s->times; ++i) s->beta[i] = -INFINITY;
   double* last = s->beta + (s->times - 1) * s->count;
   for (int64_t u = LEAT_MAX(0, s->count - 2); u < s->count; ++u) last[u] = 0;
-  for (int64_t t = s->times - 2; t >= 0; --t) {
+  for (int64_t t = s->times - 2; t >= 0 && !is_over(t); --t) {
     const double* after = s->beta + (t + 1) * s->count;
     for (int64_t u = first_at(s, t); u < end_at(s, t); ++u) {
       double sum = -INFINITY;
@@ -244,7 +249,7 @@ static void go_backward(const sequence_t* s) {
 // is 0 and the softmax stays, as in TensorFlow.
 static void take_gradient(const sequence_t* s, double log_probability) {
   const ctc_t* ctc = s->ctc;
-  for (int64_t t = 0; t < s->times && log_probability != -INFINITY; ++t) {
+  for (int64_t t = 0; t < s->times && log_probability != -INFINITY && !is_over(t); ++t) {
     for (int64_t k = 0; k < ctc->classes; ++k) s->class_sums[k] = -INFINITY;
     for (int64_t u = 0; u < s->count; ++u) {
       double* sum = &s->class_sums[s->labels[u]];
@@ -275,7 +280,7 @@ static void run_sequences(void* data, int64_t begin, int64_t end) {
                     .class_sums = ctc->paths + b * ctc->path_stride};
     s.alpha = s.class_sums + ctc->classes;
     s.beta = s.alpha + s.count * s.times;
-    for (int64_t t = 0; t < s.times; ++t) take_softmax(&s, t);
+    for (int64_t t = 0; t < s.times && !is_over(t); ++t) take_softmax(&s, t);
     go_forward(&s);
     go_backward(&s);
     double sum = -INFINITY;

@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "base/checked.h"
+#include "kernel/step_check.h"
 #include "ops/kernel_rows.h"
 #include "ops/nn/widen_cpu.h"
 #include "ops/nn/window.h"
@@ -38,6 +39,8 @@ struct run_s {
   const void* filter;
   const void* dy;
   void* result;
+  const leat_step_services_t* services;
+  int64_t outputs_a_check;
 };
 
 // Defines the loop over |type|, whose least value is LOWEST: the result of a window that lies
@@ -49,6 +52,7 @@ struct run_s {
     type* result = run->result;                                                                  \
     const int64_t outputs = s->out[0] * s->out[1] * s->depth;                                    \
     for (int64_t at = begin * outputs; at < end * outputs; ++at) {                               \
+      if (at % run->outputs_a_check == 0 && leat_step_is_over(run->services, true)) return;      \
       const int64_t d = at % s->depth, column = at / s->depth % s->out[1];                       \
       const int64_t row = at / s->depth / s->out[1] % s->out[0], b = at / outputs;               \
       type best = LOWEST;                                                                        \
@@ -163,13 +167,15 @@ static leat_status_t run(leat_kernel_context_t* c, const sizes_t* sizes, leat_te
                .input = wide.inputs[0].data,
                .filter = wide.inputs[1].data,
                .dy = wide.input_count > 2 ? wide.inputs[2].data : NULL,
-               .result = result->data};
+               .result = result->data,
+               .services = c->services};
+  const double output_ns = 2 * (double)sizes->filter[0] * (double)sizes->filter[1];
+  run.outputs_a_check = (int64_t)LEAT_MAX(1.0, LEAT_STEP_CHECK_NS / LEAT_MAX(1.0, output_ns));
   if (dilation->direction != FORWARD) leat_tensor_fill_zero(result);
   if (dilation->direction == TO_FILTER) {
     run.fn(&run, 0, sizes->batch);
   } else {
-    const double image = 2 * (double)(sizes->out[0] * sizes->out[1] * sizes->depth) *
-                         (double)(sizes->filter[0] * sizes->filter[1]);
+    const double image = (double)(sizes->out[0] * sizes->out[1] * sizes->depth) * output_ns;
     leat_kernel_parallel_for(c, sizes->batch, image, run_shard, &run);
   }
   leat_wide_end(&wide);

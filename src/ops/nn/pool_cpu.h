@@ -12,6 +12,7 @@
 #define LEAT_OPS_NN_POOL_CPU_H_
 
 #include "kernel/kernel.h"
+#include "kernel/step_check.h"
 #include "ops/nn/window.h"
 
 // A pool over one shape; the arrays are for planes, rows, columns. |before| is the padding in
@@ -95,5 +96,22 @@ static inline int64_t leat_pool_first(const leat_pool_t* pool, const leat_pool_r
                         (columns).begin,                                                        \
                    last_ = at + (columns).end - (columns).begin;                                \
            at < last_; ++at)
+
+// Counts the positions that a loop over windows visits. A window may be as large as the input, so
+// that even one row of them takes long: true, now and then, when the step is to end. What the loop
+// then leaves out nobody reads.
+typedef struct leat_pool_pace_s {
+  double each, left;
+} leat_pool_pace_t;
+static inline leat_pool_pace_t leat_pool_pace_of(const leat_pool_t* p) {
+  return (leat_pool_pace_t){
+      (double)p->size[0] * (double)p->size[1] * (double)p->size[2] * (double)p->channels, 1e6};
+}
+static inline bool leat_pool_is_over(leat_pool_pace_t* pace) {
+  pace->left -= pace->each;
+  if (LEAT_LIKELY(pace->left > 0)) return false;
+  pace->left = 1e6;
+  return leat_step_loop_is_over();
+}
 
 #endif  // LEAT_OPS_NN_POOL_CPU_H_

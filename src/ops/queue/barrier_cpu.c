@@ -320,21 +320,22 @@ static void insert_many__cpu(leat_kernel_context_t* c, leat_kernel_done_fn_t don
   bool enqueues = !status && in.ready_count;
   leat_tensors_release(in.ready, (int64_t)in.ready_count * count);
   leat_allocator_free(leat_allocator_system(), in.ready);
-  leat_queue_call_t call = leat_queue_call_of_kernel(c, done);
-  leat_queue_call_t closing = {.context = c, .done = nothing_done};
+  // The end of the enqueue, or of the kernel, makes |c| invalid; the closing therefore has its own
+  // context.
+  leat_step_services_t services = {.memory = c->services->memory};
+  leat_kernel_context_t own = {.kernel = c->kernel, .services = &services};
+  leat_queue_call_t closing = {.context = &own, .done = nothing_done};
+  leat_queue_t* ready = barrier->ready;
   if (enqueues) {
-    // The queue is unbounded, so the enqueue ends within the call and the queue may be closed right
-    // after it. The enqueue's end makes |c| invalid; the closing therefore has its own context.
-    leat_queue_t* ready = barrier->ready;
-    leat_step_services_t services = {.memory = c->services->memory};
-    leat_kernel_context_t own = {.kernel = c->kernel, .services = &services};
-    closing.context = &own;
+    // The queue is unbounded, so the enqueue ends within the call.
+    leat_queue_call_t call = leat_queue_call_of_kernel(c, done);
     ready->vtable->enqueue(ready, true, leat_tuple_items(&batches), &call);
     leat_tuple_deinitialize(&batches, count);
-    if (finished) ready->vtable->close(ready, false, &closing);
-  } else {
-    done(c, status);
   }
+  // The queue is closed even where the last tuples were lost, because they could not be batched or
+  // a row after them failed: no other insertion will ever end the wait of those who wait for them.
+  if (finished) ready->vtable->close(ready, false, &closing);
+  if (!enqueues) done(c, status);
   leat_resource_release(&barrier->resource);
 }
 

@@ -12,6 +12,7 @@
 
 #include "base/checked.h"
 #include "device/cpu/half.h"
+#include "kernel/step_check.h"
 #include "ops/kernel_rows.h"
 #include "ops/random/generator_cpu.h"
 #include "ops/random/sampler_cpu.h"
@@ -24,7 +25,17 @@ typedef struct leat_bounded_s {
   leat_philox_t philox;
   void* target;
   int64_t count, done, stride;
+  leat_step_pace_t pace;
+  leat_status_t status;  // why the step shall end
 } leat_bounded_t;
+
+#define COST_OF_GROUP 40.0  // nanoseconds
+
+// Counts the work of one group of draws; true when the step shall end.
+static bool is_over(leat_bounded_t* b) {
+  b->status = leat_step_pace_count(&b->pace, COST_OF_GROUP);
+  return b->status != NULL;
+}
 
 static void uniform_f32(leat_philox_t* philox, float out[4]) {
   uint32_t words[4];
@@ -134,7 +145,7 @@ static leat_status_t run_set(const leat_kernel_context_t* c, leat_bounded_t* b, 
   } else {
     ok = run_half(b, (float)p->mean, (float)p->deviation, (float)p->low, (float)p->high);
   }
-  if (ok) return leat_ok_status();
+  if (ok || b->status) return b->status;
   return leat_kernel_error(c, LEAT_INTERNAL, "no sample was accepted in %d tries",
                            MAX_ITERATIONS);
 }
@@ -189,7 +200,7 @@ static double parameter_of(const leat_tensor_t* parameter, int64_t set) {
 static leat_status_t run_rows(const leat_kernel_context_t* c, const sets_t* sets,
                               leat_philox_t philox, leat_tensor_t* output) {
   size_t item = leat_dtype_size(output->dtype);
-  leat_bounded_t b = {.philox = philox, .stride = 1};
+  leat_bounded_t b = {.philox = philox, .stride = 1, .pace = leat_step_pace_of(c)};
   for (int64_t set = 0; set < sets->count; ++set) {
     double values[4];
     for (int i = 0; i < 4; ++i) values[i] = parameter_of(sets->parameters[i], set);
@@ -234,7 +245,8 @@ static leat_status_t run_sets(const leat_kernel_context_t* c, const leat_shape_t
   size_t item = leat_dtype_size(output->dtype);
   leat_bounded_t b = {.philox = philox,
                       .stride = sets->element_count,
-                      .count = output->shape.element_count / sets->element_count};
+                      .count = output->shape.element_count / sets->element_count,
+                      .pace = leat_step_pace_of(c)};
   for (int64_t set = 0; set < sets->element_count; ++set) {
     double values[4];
     for (int i = 0; i < 4; ++i) {

@@ -18,6 +18,7 @@
 #include <float.h>
 #include <math.h>
 
+#include "base/checked.h"
 #include "base/map.h"
 #include "kernel/step_check.h"
 #include "ops/kernel_rows.h"
@@ -168,10 +169,11 @@ static bool see(const seen_t* seen, int64_t value) {
 // A class of hardly any weight may practically never come, so drawing gives up after MAX_TRIES.
 // Every TRIES_BETWEEN_CHECKS draws it looks whether the step is to end.
 #define MAX_TRIES INT32_MAX
-#define TRIES_BETWEEN_CHECKS (1 << 20)
+#define TRIES_BETWEEN_CHECKS (1 << 16)
+#define COST_OF_DRAW 30.0  // nanoseconds
 
 static leat_status_t check_tries(const leat_kernel_context_t* c, int64_t tries) {
-  LEAT_RETURN_IF_ERROR(leat_step_check(c->services, false));
+  LEAT_RETURN_IF_ERROR(leat_step_check(c->services, true));
   if (tries < MAX_TRIES - TRIES_BETWEEN_CHECKS) return leat_ok_status();
   return leat_kernel_error(c, LEAT_RESOURCE_EXHAUSTED,
                            "num_sampled is more than are found in %lld tries", (long long)tries);
@@ -210,7 +212,9 @@ static leat_status_t sample(leat_kernel_context_t* c, leat_word_stream_t* stream
                             int64_t* out_values, int64_t* out_tries) {
   const sampler_t* s = leat_kernel_state(c);
   if (s->is_unique) return sample_distinct(c, stream, out_values, out_tries);
+  leat_step_pace_t pace = leat_step_pace_of(c);
   for (int64_t i = 0; i < s->sampled_count; ++i) {
+    LEAT_RETURN_IF_ERROR(leat_step_pace_count(&pace, COST_OF_DRAW));
     out_values[i] = s->distribution->draw(s, stream);
   }
   *out_tries = s->sampled_count;
@@ -230,6 +234,17 @@ static void expect(const sampler_t* s, const int64_t* values, int64_t count, int
   }
   for (int64_t i = 0; i < count; ++i) out[i] = (float)tries * log1pf(-out[i]);
   for (int64_t i = 0; i < count; ++i) out[i] = -expm1f(out[i]);
+}
+
+// The same, for so many values at a time that the step may end in between.
+static leat_status_t expect_all(const leat_kernel_context_t* c, const int64_t* values,
+                                int64_t count, int64_t tries, float* out) {
+  const int64_t block = 1 << 15;
+  for (int64_t i = 0; i < count; i += block) {
+    if (i) LEAT_RETURN_IF_ERROR(leat_step_check(c->services, true));
+    expect(leat_kernel_state(c), values + i, LEAT_MIN(block, count - i), tries, out + i);
+  }
+  return leat_ok_status();
 }
 
 static leat_status_t check_classes(const leat_kernel_context_t* c) {
@@ -276,10 +291,10 @@ static leat_status_t sample_some(leat_kernel_context_t* c, leat_tensor_t** outpu
   if (s->learned) leat_mutex_lock(&s->learned->mutex);
   leat_status_t status = sample(c, &stream, outputs[0]->data, &tries);
   if (!status) {
-    expect(s, outputs[0]->data, s->sampled_count, tries, outputs[2]->data);
-    expect(s, true_classes, true_count, tries, outputs[1]->data);
-    if (s->learned) leat_learned_unigrams_count(s->learned, true_classes, true_count);
+    status = expect_all(c, outputs[0]->data, s->sampled_count, tries, outputs[2]->data);
   }
+  if (!status) status = expect_all(c, true_classes, true_count, tries, outputs[1]->data);
+  if (!status && s->learned) leat_learned_unigrams_count(s->learned, true_classes, true_count);
   if (s->learned) leat_mutex_unlock(&s->learned->mutex);
   return status;
 }

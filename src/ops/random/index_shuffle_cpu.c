@@ -14,8 +14,11 @@
 
 #include <math.h>
 
+#include "kernel/step_check.h"
+
 #define MIN_BLOCK_BITS 16
 #define MAX_ROUNDS 1024
+#define COST_OF_ROUND 4.0  // nanoseconds
 
 typedef struct cipher_s {
   int width;  // bits of a word, half a block
@@ -57,9 +60,13 @@ static uint64_t encrypt(const cipher_t* cipher, uint64_t value) {
   return left << cipher->width | right;
 }
 
-// |index| is at most |max_index|.
-static uint64_t shuffle(uint64_t index, const uint32_t seed[3], uint64_t max_index, int rounds) {
-  if (max_index == 0) return 0;
+// |*inout_index| is at most |max_index|, before and afterwards. A block may have far more values
+// than there are indices, so the walk through it may be long.
+static leat_status_t shuffle(leat_step_pace_t* pace, const uint32_t seed[3], uint64_t max_index,
+                             int rounds, uint64_t* inout_index) {
+  uint64_t index = *inout_index;
+  *inout_index = 0;
+  if (max_index == 0) return leat_ok_status();
   // The number of bits is TensorFlow's. A max_index that is a power of four does not fit in a block
   // of so many bits; from 2^16 on, where a block has no bits to spare, it is encrypted like 0.
   int bits = (int)ceil(log2((double)max_index));
@@ -70,9 +77,11 @@ static uint64_t shuffle(uint64_t index, const uint32_t seed[3], uint64_t max_ind
   cipher.mask = ((uint64_t)1 << cipher.width) - 1;
   make_keys(&cipher, seed);
   do {
+    LEAT_RETURN_IF_ERROR(leat_step_pace_count(pace, COST_OF_ROUND * rounds));
     index = encrypt(&cipher, index);
   } while (index > max_index);
-  return index;
+  *inout_index = index;
+  return leat_ok_status();
 }
 
 // ---- The kernel ---------------------------------------------------------------------------------
@@ -130,7 +139,8 @@ static uint64_t read_integer(const leat_tensor_t* tensor, int64_t index, bool* o
   return (uint64_t)value;
 }
 
-static leat_status_t shuffle_item(leat_kernel_context_t* c, int64_t i, leat_tensor_t* output) {
+static leat_status_t shuffle_item(leat_kernel_context_t* c, leat_step_pace_t* pace, int64_t i,
+                                  leat_tensor_t* output) {
   const leat_index_shuffle_t* own = leat_kernel_state(c);
   const leat_tensor_t *index = leat_kernel_input(c, 0), *limit = leat_kernel_input(c, 2);
   const leat_tensor_t* seeds = leat_kernel_input(c, 1);
@@ -145,11 +155,11 @@ static leat_status_t shuffle_item(leat_kernel_context_t* c, int64_t i, leat_tens
   for (int k = 0; k < 3; ++k) {
     seed[k] = (uint32_t)read_integer(seeds, (seeds->shape.rank == 2 ? 3 * i : 0) + k, &unused);
   }
-  uint64_t result = shuffle(value, seed, max, (int)own->rounds);
+  LEAT_RETURN_IF_ERROR(shuffle(pace, seed, max, (int)own->rounds, &value));
   if (leat_dtype_size(output->dtype) == 4) {
-    leat_tensor_data(output, uint32_t)[i] = (uint32_t)result;
+    leat_tensor_data(output, uint32_t)[i] = (uint32_t)value;
   } else {
-    leat_tensor_data(output, uint64_t)[i] = result;
+    leat_tensor_data(output, uint64_t)[i] = value;
   }
   return leat_ok_status();
 }
@@ -163,6 +173,7 @@ leat_status_t leat_index_shuffle__cpu(leat_kernel_context_t* c) {
   leat_shape_t shape = is_scalar ? leat_shape_scalar() : leat_shape_vector(count);
   leat_tensor_t* output;
   LEAT_RETURN_IF_ERROR(leat_kernel_allocate_output(c, 0, &shape, &output));
-  for (int64_t i = 0; i < count; ++i) LEAT_RETURN_IF_ERROR(shuffle_item(c, i, output));
+  leat_step_pace_t pace = leat_step_pace_of(c);
+  for (int64_t i = 0; i < count; ++i) LEAT_RETURN_IF_ERROR(shuffle_item(c, &pace, i, output));
   return leat_ok_status();
 }

@@ -12,6 +12,7 @@
 
 #include "base/checked.h"
 #include "device/cpu/half.h"
+#include "kernel/step_check.h"
 #include "ops/kernel_rows.h"
 #include "ops/sparse/entries_cpu.h"
 
@@ -81,12 +82,16 @@ static bool equal(const leat_tensor_t* a, int64_t i, const leat_tensor_t* b, int
 #undef SAME
 }
 
+#define COST_OF_CELL 5.0  // nanoseconds
+
 // Levenshtein's distance. After row i, costs[j] is the distance between the first i + 1 elements of
 // |a| and the first j + 1 elements of |b|, which must not be empty.
-static int64_t distance(const sequences_t* a, const sequences_t* b, int64_t* costs) {
+static leat_status_t find_distance(leat_step_pace_t* pace, const sequences_t* a,
+                                   const sequences_t* b, int64_t* costs, int64_t* out_distance) {
   for (int64_t j = 0; j < b->count; ++j) costs[j] = j + 1;
   for (int64_t i = 0; i < a->count; ++i) {
     int64_t diagonal = i, left = i + 1;
+    LEAT_RETURN_IF_ERROR(leat_step_pace_count(pace, COST_OF_CELL * (double)b->count));
     for (int64_t j = 0; j < b->count; ++j) {
       bool same = equal(&a->entries.values, a->first + i, &b->entries.values, b->first + j);
       int64_t cost = LEAT_MIN(diagonal + !same, LEAT_MIN(left, costs[j]) + 1);
@@ -94,7 +99,8 @@ static int64_t distance(const sequences_t* a, const sequences_t* b, int64_t* cos
       costs[j] = left = cost;
     }
   }
-  return costs[b->count - 1];
+  *out_distance = costs[b->count - 1];
+  return leat_ok_status();
 }
 
 typedef struct distances_s {
@@ -125,6 +131,7 @@ static leat_status_t set(const leat_kernel_context_t* c, const distances_t* d,
 static leat_status_t fill(leat_kernel_context_t* c, distances_t* d) {
   bool is_normalized = ((const distance_state_t*)leat_kernel_state(c))->is_normalized;
   sequences_t *h = &d->hypothesis, *t = &d->truth;
+  leat_step_pace_t pace = leat_step_pace_of(c);
   advance(h);
   advance(t);
   while (h->count || t->count) {
@@ -133,7 +140,9 @@ static leat_status_t fill(leat_kernel_context_t* c, distances_t* d) {
                             : compare(index_of(h, h->first), index_of(t, t->first), h->rank);
     float value;
     if (order == 0) {
-      value = (float)distance(t, h, d->costs);
+      int64_t distance;
+      LEAT_RETURN_IF_ERROR(find_distance(&pace, t, h, d->costs, &distance));
+      value = (float)distance;
       if (is_normalized) value /= (float)t->count;
     } else if (order < 0) {
       value = is_normalized ? INFINITY : (float)h->count;

@@ -14,6 +14,7 @@
 #include "base/checked.h"
 #include "base/fingerprint.h"
 #include "base/string_builder.h"
+#include "kernel/step_check.h"
 #include "ops/kernel_rows.h"
 #include "ops/sparse/entries_cpu.h"
 
@@ -281,11 +282,14 @@ static leat_status_t write_cross(const cross_t* cross, leat_tensor_t* values, in
   return status;
 }
 
-static leat_status_t write_crosses(cross_t* cross, int64_t* indices, leat_tensor_t* values) {
+static leat_status_t write_crosses(const leat_kernel_context_t* c, cross_t* cross,
+                                   int64_t* indices, leat_tensor_t* values) {
+  leat_step_pace_t pace = leat_step_pace_of(c);
   int64_t at = 0;
   while (next_row(cross)) {
     int64_t number = 0;
     do {
+      LEAT_RETURN_IF_ERROR(leat_step_pace_count(&pace, 50.0 * (double)cross->column_count));
       indices[2 * at] = cross->row;
       indices[2 * at + 1] = number++;
       LEAT_RETURN_IF_ERROR(write_cross(cross, values, at++));
@@ -370,7 +374,7 @@ static leat_status_t run(leat_kernel_context_t* c, leat_arena_t* arena) {
   LEAT_RETURN_IF_ERROR(leat_kernel_allocate_output(c, 2, &pair, &dense));
   leat_tensor_data(dense, int64_t)[0] = cross.row_count;
   leat_tensor_data(dense, int64_t)[1] = most;
-  return write_crosses(&cross, indices->data, values);
+  return write_crosses(c, &cross, indices->data, values);
 }
 
 static leat_status_t cross__cpu(leat_kernel_context_t* c) {

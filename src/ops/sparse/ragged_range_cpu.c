@@ -10,6 +10,8 @@
 // A size is computed without overflow, since limits may be anything.
 #include <math.h>
 
+#include "base/checked.h"
+#include "kernel/step_check.h"
 #include "ops/kernel_rows.h"
 
 // What the kernels of all types share: the inputs, and the splits as they are written.
@@ -98,6 +100,7 @@ static int64_t size_of_doubles(double start, double limit, double delta) {
 
 #define INPUT(rows, index, type, row) \
   leat_tensor_data((rows).inputs[index], const type)[place_of(&(rows), index, row)]
+#define NUMBERS_A_CHECK INT64_C(100000)
 // Defines the kernel |name| over |type|. Integers are added as |wide|, where overflow is defined.
 #define RAGGED_RANGE(name, type, wide, size_of)                                              \
   static leat_status_t name(leat_kernel_context_t* c) {                                      \
@@ -112,10 +115,17 @@ static int64_t size_of_doubles(double start, double limit, double delta) {
     leat_shape_t vector = leat_shape_vector(rows.total);                                     \
     LEAT_RETURN_IF_ERROR(leat_kernel_allocate_output(c, 1, &vector, &output));               \
     type* y = output->data;                                                                  \
+    leat_step_pace_t pace = leat_step_pace_of(c);                                            \
     for (int64_t i = 0; i < rows.count; ++i) {                                               \
       type value = INPUT(rows, 0, type, i), delta = INPUT(rows, 2, type, i);                 \
       int64_t size = size_of(value, INPUT(rows, 1, type, i), delta);                         \
-      for (int64_t k = 0; k < size; ++k, value = (type)((wide)value + (wide)delta)) *y++ = value; \
+      for (int64_t end; size > 0; size -= end) {                                             \
+        end = LEAT_MIN(size, NUMBERS_A_CHECK);                                               \
+        LEAT_RETURN_IF_ERROR(leat_step_pace_count(&pace, (double)end));                      \
+        for (int64_t k = 0; k < end; ++k, value = (type)((wide)value + (wide)delta)) {       \
+          *y++ = value;                                                                      \
+        }                                                                                    \
+      }                                                                                      \
     }                                                                                        \
     return leat_ok_status();                                                                 \
   }

@@ -16,6 +16,7 @@
 
 #include "device/cpu/combine.h"
 #include "device/cpu/half.h"
+#include "kernel/step_check.h"
 #include "ops/kernel_rows.h"
 #include "ops/sparse/entries_cpu.h"
 
@@ -239,7 +240,9 @@ static leat_status_t add_products(const leat_kernel_context_t* c, const leat_ent
   int64_t inner = leat_shape_dim(&b->shape, adjoints->b ? 1 : 0);
   int64_t columns = leat_shape_dim(&sums->shape, 1), width = leat_shape_dim(&b->shape, 1);
   size_t bytes = leat_dtype_size(b->dtype), sum_bytes = leat_dtype_size(sums->dtype);
+  leat_step_pace_t pace = leat_step_pace_of(c);
   for (int64_t i = 0; i < a->values.shape.element_count; ++i) {
+    LEAT_RETURN_IF_ERROR(leat_step_pace_count(&pace, 10 + 0.5 * (double)columns));
     int64_t row = leat_tensor_index_at(&a->indices, 2 * i + adjoints->a);
     int64_t k = leat_tensor_index_at(&a->indices, 2 * i + !adjoints->a);
     if (k < 0 || k >= inner || row < 0 || row >= dims[adjoints->a]) {

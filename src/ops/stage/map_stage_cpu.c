@@ -120,15 +120,18 @@ static leat_status_t fill_entry(map_attempt_t* a, leat_tuple_entry_t* entry) {
   return leat_ok_status();
 }
 
-// Moves |tuple| into the map of complete tuples. As in TensorFlow, a key that is there already
-// keeps its tuple, without an error.
-static leat_status_t add_complete(map_attempt_t* a, leat_tensor_t* tuple) {
+// Moves |tuple| into the map of complete tuples and counts its |bytes|. As in TensorFlow, a key
+// that is there already keeps its tuple, without an error. The new tuple is then dropped and,
+// unlike there, not counted: no unstage would ever take its bytes off again, and the area would
+// fill up.
+static leat_status_t add_complete(map_attempt_t* a, leat_tensor_t* tuple, int64_t bytes) {
   area_t* area = a->area;
   leat_string_view_t key = key_view(&a->key);
   if (leat_tuple_map_find(&area->complete, key)) return leat_ok_status();
   leat_tuple_entry_t* entry;
   LEAT_RETURN_IF_ERROR(leat_tuple_map_add(&area->complete, key, a->key, &entry));
   for (int i = 0; i < area->base.width; ++i) entry->tuple[i] = leat_tensor_move(&tuple[i]);
+  area->base.bytes += bytes;
   return leat_ok_status();
 }
 
@@ -146,9 +149,11 @@ static leat_status_t stage_part(map_attempt_t* a) {
   for (int i = 0; i < area->base.width; ++i) {
     if (!entry->tuple[i].dtype) return leat_ok_status();
   }
-  LEAT_RETURN_IF_ERROR(add_complete(a, entry->tuple));
+  int64_t bytes = leat_stage_bytes(entry->tuple, area->base.width);
+  status = add_complete(a, entry->tuple, bytes);
+  area->base.bytes -= bytes;  // those of the incomplete tuple, which ends here
   leat_tuple_map_remove(&area->incomplete, entry);
-  return leat_ok_status();
+  return status;
 }
 
 static leat_passage_t attempt_stage(leat_attempt_t* self) {
@@ -162,23 +167,42 @@ static leat_passage_t attempt_stage(leat_attempt_t* self) {
   if (!whole) return fail(a, stage_part(a));
   leat_status_t status = leat_ok_status();
   for (int i = 0; i < a->count && !status; ++i) status = check_index(a, a->indices[i]);
-  if (!status) status = add_complete(a, leat_tuple_items(&a->values));
-  if (!status) area->base.bytes += a->bytes;
+  if (!status) status = add_complete(a, leat_tuple_items(&a->values), a->bytes);
   return fail(a, status);
 }
 
-// Moves the components at |a->indices| out of |entry|, or shares them for a peek.
+// Checks that the components at |a->indices| are in |entry| and are what the node's outputs take.
+static leat_status_t check_values(const map_attempt_t* a, const leat_tuple_entry_t* entry) {
+  const leat_kernel_context_t* c = a->context;
+  int first = a->call == CALL_UNSTAGE_ANY;  // output 0 is then the key
+  if (a->count != c->kernel->output_count - first) {
+    return leat_kernel_invalid(c, "output/values size mismatch: %d vs. %d",
+                               c->kernel->output_count - first, a->count);
+  }
+  for (int i = 0; i < a->count; ++i) {
+    LEAT_RETURN_IF_ERROR(check_index(a, a->indices[i]));
+    int32_t dtype = entry->tuple[a->indices[i]].dtype;
+    if (!dtype) {
+      return leat_kernel_invalid(c, "Tensor at index '%d' for key '%lld' has already been removed.",
+                                 a->indices[i], (long long)entry->number);
+    }
+    if (dtype != (int32_t)leat_dtype_base(c->kernel->output_types[first + i])) {
+      return leat_kernel_invalid(c, "value %d is %s, must be %s", i, leat_dtype_name(dtype),
+                                 leat_dtype_name(c->kernel->output_types[first + i]));
+    }
+  }
+  return leat_ok_status();
+}
+
+// Moves the components at |a->indices| out of |entry|, or shares them for a peek. All or none:
+// an unstage that fails leaves the tuple as it was, where TensorFlow's loses the components that it
+// had taken before the one at which it fails.
 static leat_status_t take_values(map_attempt_t* a, leat_tuple_entry_t* entry) {
   bool keeps = a->call == CALL_PEEK;
   leat_tensor_t* values = leat_tuple_items(&a->values);
+  LEAT_RETURN_IF_ERROR(check_values(a, entry));
   for (int i = 0; i < a->count; ++i) {
-    LEAT_RETURN_IF_ERROR(check_index(a, a->indices[i]));
     leat_tensor_t* value = &entry->tuple[a->indices[i]];
-    if (!value->dtype) {
-      return leat_kernel_invalid(a->context,
-                                 "Tensor at index '%d' for key '%lld' has already been removed.",
-                                 a->indices[i], (long long)entry->number);
-    }
     values[i] = keeps ? leat_tensor_share(value) : leat_tensor_move(value);
   }
   return leat_ok_status();
@@ -210,16 +234,7 @@ static leat_status_t set_outputs(map_attempt_t* a) {
     LEAT_RETURN_IF_ERROR(leat_tensor_scalar(LEAT_DTYPE_INT64, &a->key, &key));
     leat_kernel_set_output(c, 0, key);
   }
-  if (a->count != c->kernel->output_count - first) {
-    return leat_kernel_invalid(c, "output/values size mismatch: %d vs. %d",
-                               c->kernel->output_count - first, a->count);
-  }
   for (int i = 0; i < a->count; ++i) {
-    if (values[i].dtype != (int32_t)leat_dtype_base(c->kernel->output_types[first + i])) {
-      return leat_kernel_invalid(c, "value %d is %s, must be %s", i,
-                                 leat_dtype_name(values[i].dtype),
-                                 leat_dtype_name(c->kernel->output_types[first + i]));
-    }
     leat_kernel_set_output(c, first + i, leat_tensor_move(&values[i]));
   }
   return leat_ok_status();

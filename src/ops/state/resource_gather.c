@@ -4,8 +4,10 @@
 //
 //   params [batch..., n, inner...], indices [batch..., k...] -> [batch..., k..., inner...]
 //
-// The gradient of ResourceGather is a gradient of rows (IndexedSlices): the indices and dC/dy.
+// The gradient of ResourceGather is a gradient of rows (IndexedSlices): the indices and dC/dy. With
+// batch dimensions it is dense, because an index then names a row within its batch.
 // Where the handle's variable is unknown while the graph is built, so is the shape.
+#include "ops/index/gather.h"
 #include "ops/index/gather_nd.h"
 #include "ops/op_rows.h"
 
@@ -52,12 +54,22 @@ static leat_output_t variable_shape(leat_gradient_t* g, int dtype) {
                     LEAT_ATTRS(LEAT_TYPE("out_type", dtype)));
 }
 
-// The rows of the variable that were taken get the rows of dC/dy. As in TensorFlow, batch_dims is
-// not looked at: the indices name rows of dimension 0.
+// The rows of the variable that were taken get the rows of dC/dy. TensorFlow does not look at
+// batch_dims here: its gradient of a gather with batch dimensions cannot be run, because dC/dy has
+// not the size that it reshapes it to.
 static leat_status_t gather_gradient(leat_gradient_t* g) {
   leat_builder_t* b = &g->builder;
   leat_output_t shape = variable_shape(g, LEAT_DTYPE_INT32);
   leat_output_t indices = leat_gradient_input(g, 1);
+  // The shape function has checked that it is the number of some dimension.
+  int32_t batch_dims = (int32_t)leat_node_attr_int(leat_gradient_node(g), "batch_dims", 0);
+  if (batch_dims) {
+    leat_output_t axis = leat_build_scalar(b, LEAT_DTYPE_INT32, batch_dims);
+    leat_gradient_set_input(g, 0,
+                            leat_gather_dense_gradient(b, leat_gradient_of_output(g, 0), shape,
+                                                       indices, axis, batch_dims));
+    return leat_ok_status();
+  }
   const int32_t one = 1, all = -1;
   leat_output_t size =
       leat_build_binary(b, "ExpandDims", leat_build_unary(b, "Size", indices),

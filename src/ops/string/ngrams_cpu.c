@@ -13,6 +13,7 @@
 // The ngrams of each row are counted first, which gives the splits and the size of the output; then
 // they are written.
 #include "base/checked.h"
+#include "kernel/step_check.h"
 #include "ops/array/index_cpu.h"
 #include "ops/kernel_rows.h"
 
@@ -165,12 +166,13 @@ static leat_status_t write_ngram(const ngrams_t* n, const row_t* row, int64_t fi
 }
 
 // Writes the ngrams of a row from element |place| on.
-static leat_status_t write_row(const ngrams_t* n, const row_t* row, leat_string_builder_t* text,
-                               leat_tensor_t* output, int64_t place) {
+static leat_status_t write_row(leat_step_pace_t* pace, const ngrams_t* n, const row_t* row,
+                               leat_string_builder_t* text, leat_tensor_t* output, int64_t place) {
   int64_t begin = place;
   for (int i = 0; i < n->width_count; ++i) {
     int64_t count = count_of(n, row->length, n->widths[i]);
     for (int64_t k = 0; k < count; ++k) {
+      LEAT_RETURN_IF_ERROR(leat_step_pace_count(pace, 50 + 20.0 * (double)n->widths[i]));
       LEAT_RETURN_IF_ERROR(write_ngram(n, row, k, n->widths[i], text, output, place++));
     }
   }
@@ -183,11 +185,13 @@ static leat_status_t write_all(const leat_kernel_context_t* c, leat_tensor_t* ou
   const leat_tensor_t* splits = leat_kernel_input(c, 1);
   leat_string_builder_t text;
   leat_status_t status = leat_ok_status();
+  leat_step_pace_t pace = leat_step_pace_of(c);
   leat_string_builder_initialize(leat_allocator_system(), &text);
   for (int64_t i = 0; i + 1 < splits->shape.element_count && !status; ++i) {
     row_t row = {leat_kernel_input(c, 0), leat_index_read(splits, i), 0};
     row.length = leat_index_read(splits, i + 1) - row.begin;
-    status = write_row(leat_kernel_state(c), &row, &text, output, leat_index_read(places, i));
+    status =
+        write_row(&pace, leat_kernel_state(c), &row, &text, output, leat_index_read(places, i));
   }
   leat_string_builder_deinitialize(&text);
   return status;

@@ -11,6 +11,7 @@
 // the first time to count, because sizes must be known before outputs are allocated, the second to
 // write.
 #include "base/checked.h"
+#include "kernel/step_check.h"
 #include "ops/kernel_rows.h"
 #include "ops/sparse/entries_cpu.h"
 
@@ -128,13 +129,20 @@ static leat_status_t check(const leat_kernel_context_t* c) {
                              LEAT_SHAPE_TEXT(&separator->shape));
 }
 
+// About how long a string takes: each of its characters is compared with those of the separator.
+static double row_ns(const splitter_t* s) {
+  return 50 + (double)s->rest.size * (1 + (double)s->separator.size / 16);
+}
+
 static leat_status_t write_parts(leat_kernel_context_t* c, next_fn_t next, int64_t count) {
   leat_tensor_t *indices, *values;
   LEAT_RETURN_IF_ERROR(leat_entries_allocate(c, 0, 1, count, 2, &indices, &values));
   int64_t* index = indices->data;
   int64_t rows = leat_kernel_input(c, 0)->shape.element_count;
+  leat_step_pace_t pace = leat_step_pace_of(c);
   for (int64_t row = 0, part = 0; row < rows; ++row) {
     splitter_t s = begin(c, row);
+    LEAT_RETURN_IF_ERROR(leat_step_pace_count(&pace, row_ns(&s)));
     leat_string_view_t text;
     for (int64_t column = 0; next(&s, &text); ++column, ++part) {
       *index++ = row;
@@ -148,8 +156,10 @@ static leat_status_t write_parts(leat_kernel_context_t* c, next_fn_t next, int64
 static leat_status_t split(leat_kernel_context_t* c, next_fn_t next) {
   LEAT_RETURN_IF_ERROR(check(c));
   int64_t rows = leat_kernel_input(c, 0)->shape.element_count, total = 0, widest = 0;
+  leat_step_pace_t pace = leat_step_pace_of(c);
   for (int64_t row = 0; row < rows; ++row) {
     splitter_t s = begin(c, row);
+    LEAT_RETURN_IF_ERROR(leat_step_pace_count(&pace, row_ns(&s)));
     leat_string_view_t text;
     int64_t count = 0;
     while (next(&s, &text)) ++count;

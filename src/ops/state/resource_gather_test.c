@@ -1,0 +1,80 @@
+// The gradients of gathers from a variable. What is gathered, the cases of scatter_test.c say.
+#include "gradient/gradient.h"
+#include "session/scene.h"
+
+typedef struct case_s {
+  int64_t batch_dims;
+  int64_t sizes[3];    // of the variable
+  int32_t indices[4];  // [2, 2]
+  int start_count;     // how many numbers are taken; the gradient of the i-th is i + 1
+  int32_t start_sizes[3];
+  int count;
+  float wanted[12];  // the gradient of the variable
+} case_t;
+
+static leat_output_t with_sizes(scene_t* s, leat_output_t x, const int32_t* sizes, int rank) {
+  return leat_build_binary(&s->b, "Reshape", x, leat_build_int32_vector(&s->b, sizes, rank));
+}
+
+static void expect_gradient(const case_t* c) {
+  static const int32_t kTwoByTwo[] = {2, 2};
+  static const float kStart[] = {1, 2, 3, 4, 5, 6, 7, 8};
+  scene_t s;
+  scene_open(&s);
+  leat_attr_t dtype = LEAT_TYPE("dtype", LEAT_DTYPE_FLOAT);
+  leat_output_t variable = scene_output(
+      &s, "VarHandleOp", "v", "", LEAT_NO_INPUTS,
+      LEAT_ATTRS(dtype, LEAT_SHAPE("shape", ((leat_partial_shape_t){3, c->sizes}))));
+  leat_output_t values = scene_floats(&s, c->count, c->wanted);
+  const int32_t sizes[] = {(int32_t)c->sizes[0], (int32_t)c->sizes[1], (int32_t)c->sizes[2]};
+  leat_output_t value = with_sizes(&s, values, sizes, 3);
+  LEAT_EXPECT_OK(scene_target(&s, scene_node(&s, "AssignVariableOp", "", "",
+                                             LEAT_INPUTS(variable, value), LEAT_NO_ATTRS)));
+  leat_output_t places =
+      with_sizes(&s, leat_build_int32_vector(&s.b, c->indices, 4), kTwoByTwo, 2);
+  leat_output_t taken = scene_output(&s, "ResourceGather", "", "", LEAT_INPUTS(variable, places),
+                                     LEAT_ATTRS(dtype, LEAT_INT("batch_dims", c->batch_dims)));
+  leat_output_t start =
+      with_sizes(&s, scene_floats(&s, c->start_count, kStart), c->start_sizes, 3);
+  leat_gradient_value_t gradient;
+  LEAT_EXPECT_OK(leat_add_gradients(s.graph, &taken, 1, &variable, 1, &start, NULL,
+                                    LEAT_SV("gradients"), &gradient));
+  leat_tensor_t got;
+  LEAT_EXPECT_OK(scene_fetch(&s, leat_gradient_value_to_dense(&s.b, gradient), &got));
+  assert_int_equal(got.shape.rank, 3);
+  assert_int_equal(got.shape.element_count, c->count);
+  for (int i = 0; i < c->count; ++i) {
+    assert_true(leat_tensor_data(&got, const float)[i] == c->wanted[i]);
+  }
+  leat_tensor_release(&got);
+  scene_close(&s);
+}
+
+static void an_index_names_a_row_of_the_variable(void** state) {
+  expect_gradient(&(case_t){0, {3, 1, 1}, {2, 0, 2, 2}, 4, {2, 2, 1}, 3, {2, 0, 8}});
+}
+
+static void an_index_names_a_row_of_its_batch(void** state) {
+  expect_gradient(&(case_t){1, {2, 3, 2}, {2, 2, 0, 1}, 8, {2, 2, 2}, 12,
+                            {0, 0, 0, 0, 4, 6, 5, 6, 7, 8, 0, 0}});
+}
+
+// One row a batch: numbers of rows and of rows in a batch do not tell each other apart by size.
+static void a_batch_of_single_rows(void** state) {
+  expect_gradient(&(case_t){1, {2, 1, 1}, {0, 0, 0, 0}, 4, {2, 2, 1}, 2, {3, 7}});
+}
+
+static void two_dimensions_of_batches(void** state) {
+  expect_gradient(&(case_t){2, {2, 2, 3}, {1, 0, 2, 1}, 4, {2, 2, 1}, 12,
+                            {0, 1, 0, 2, 0, 0, 0, 0, 3, 0, 4, 0}});
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(an_index_names_a_row_of_the_variable),
+      cmocka_unit_test(an_index_names_a_row_of_its_batch),
+      cmocka_unit_test(a_batch_of_single_rows),
+      cmocka_unit_test(two_dimensions_of_batches),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
