@@ -27,19 +27,21 @@ LEAT_MUST_USE leat_status_t leat_tensor_allocate(leat_buffer_source_t* source, i
 LEAT_MUST_USE leat_status_t leat_tensor_of_buffer(leat_buffer_t* buffer, int dtype,
                                                   const leat_shape_t* shape,
                                                   leat_tensor_t* out_tensor);
-// An empty string tensor whose buffer has |text_bytes| more, |*out_text|, behind the elements: what
-// does not fit into them lies there, instead of in a block of its own for each. |text_bytes| is the
-// sum of leat_tensor_text_bytes.
+// A string tensor of empty strings, whose buffer has |text_bytes| more bytes behind the elements,
+// at |*out_text|. Strings that are too long for an element are placed there by
+// leat_tensor_place_text(), which saves an allocation for each of them. |text_bytes| is the sum of
+// leat_tensor_text_bytes() over all strings.
 LEAT_MUST_USE leat_status_t leat_tensor_allocate_texts(leat_buffer_source_t* source,
                                                        const leat_shape_t* shape,
                                                        size_t text_bytes,
                                                        leat_tensor_t* out_tensor,
                                                        char** out_text);
-// What |value| takes of that.
+// The bytes that |value| needs behind the elements: none when it fits into its element.
 static inline size_t leat_tensor_text_bytes(leat_string_view_t value) {
   return value.size <= TF_TString_SmallCapacity ? 0 : value.size + 1;
 }
-// Makes an element that is empty a copy of |value|, of which the long ones go to |*inout_text|.
+// Makes |element|, which must be an empty string, a copy of |value|. A value that is too long for
+// the element is copied to |*inout_text|, which moves past it.
 void leat_tensor_place_text(TF_TString* element, leat_string_view_t value, char** inout_text);
 void leat_tensor_release(leat_tensor_t* tensor);  // leaves "no tensor"
 static inline leat_tensor_t leat_tensor_share(const leat_tensor_t* tensor) {
