@@ -9,6 +9,8 @@
 //
 //    Cumsum:   dx = reverse_cumsum(dy)
 //    Cumprod:  dx = reverse_cumsum(y dy) / x      (0 where x is 0, as in TensorFlow)
+//
+// scan_cpu.c has the kernels.
 #include "graph/inference/inference.h"
 #include "ops/math/arithmetic.h"
 #include "ops/op_rows.h"
