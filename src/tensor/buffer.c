@@ -31,13 +31,13 @@ typedef struct wrap_record_s {
 // it has no way to report that memory ran out.
 enum { kMostNested = 32, kVariants = 0, kHandles = 1 };
 
-typedef struct graveyard_s {
+typedef struct deferred_s {
   int nested;
   // One list for each type of element: the link overwrites the field that says the type.
   leat_buffer_t* waiting[2];
-} graveyard_t;
+} deferred_t;
 
-static _Thread_local graveyard_t graveyard;
+static _Thread_local deferred_t deferred;
 
 static void destroy_elements(leat_buffer_t* buffer) {
   size_t item_bytes = leat_dtype_size(buffer->object_dtype);
@@ -47,9 +47,9 @@ static void destroy_elements(leat_buffer_t* buffer) {
 
 // Destroys the first buffer of a list; false when the list is empty.
 static bool destroy_waiting(int list, int dtype) {
-  leat_buffer_t* buffer = graveyard.waiting[list];
+  leat_buffer_t* buffer = deferred.waiting[list];
   if (!buffer) return false;
-  graveyard.waiting[list] = buffer->next_dead;
+  deferred.waiting[list] = buffer->next_dead;
   buffer->next_dead = NULL;  // and so neither read-only nor planned: no buffer of objects is
   buffer->object_dtype = (uint8_t)dtype;
   destroy_elements(buffer);
@@ -58,19 +58,19 @@ static bool destroy_waiting(int list, int dtype) {
 }
 
 static void destroy_nested(leat_buffer_t* buffer) {
-  if (graveyard.nested == kMostNested) {
+  if (deferred.nested == kMostNested) {
     int list = buffer->object_dtype == LEAT_DTYPE_VARIANT ? kVariants : kHandles;
-    buffer->next_dead = graveyard.waiting[list];
-    graveyard.waiting[list] = buffer;
+    buffer->next_dead = deferred.waiting[list];
+    deferred.waiting[list] = buffer;
     return;
   }
-  ++graveyard.nested;
+  ++deferred.nested;
   destroy_elements(buffer);
   buffer->vtable->destroy(buffer);
-  while (graveyard.nested == 1 && (destroy_waiting(kVariants, LEAT_DTYPE_VARIANT) ||
+  while (deferred.nested == 1 && (destroy_waiting(kVariants, LEAT_DTYPE_VARIANT) ||
                                    destroy_waiting(kHandles, LEAT_DTYPE_RESOURCE))) {
   }
-  --graveyard.nested;
+  --deferred.nested;
 }
 
 void leat_buffer_destroy(leat_buffer_t* buffer) {

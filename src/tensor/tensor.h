@@ -1,7 +1,10 @@
-// A tensor is a small struct by value: element type, shape, shared buffer, address of its first
-// element. Copying shares the buffer (leat_tensor_share); slices share too. Row-major, dense.
-// A zeroed struct is "no tensor" (dtype 0). Tensors are values: a struct belongs to one thread, the
-// buffer may be shared by many as long as nobody writes it.
+// A tensor is a small struct that is passed by value: element type, shape, shared buffer, and the
+// address of its first element. Elements are row-major and dense. leat_tensor_share() makes another
+// tensor over the same buffer, and slices share it as well. A zeroed struct is "no tensor" (dtype
+// 0).
+//
+// A struct belongs to one thread. Its buffer may be shared by many threads as long as none of them
+// writes it.
 #ifndef LEAT_TENSOR_TENSOR_H_
 #define LEAT_TENSOR_TENSOR_H_
 
@@ -59,7 +62,8 @@ static inline leat_tensor_t leat_tensor_move(leat_tensor_t* tensor) {
   tensor->shape.rank = 0;
   return moved;
 }
-// The same into |out_tensor|, which holds nothing; only what counts of the shape is copied.
+// The same, into |out_tensor|, whose old content is not released. Only the sizes that the rank has
+// are copied.
 static inline void leat_tensor_move_to(leat_tensor_t* tensor, leat_tensor_t* out_tensor) {
   out_tensor->buffer = tensor->buffer;
   out_tensor->data = tensor->data;
@@ -100,7 +104,7 @@ static inline bool leat_tensor_bools_are_valid(const leat_tensor_t* tensor) {
 // comparison. On failure (RESOURCE_EXHAUSTED) the tensor is as it was.
 LEAT_MUST_USE leat_status_t leat_tensor_normalize_bools(leat_buffer_source_t* source,
                                                         leat_tensor_t* inout_tensor);
-// All bytes 0 (objects: empty).
+// Sets all elements to zero; objects become empty.
 void leat_tensor_fill_zero(leat_tensor_t* tensor);
 
 // Small host tensors in one line.
