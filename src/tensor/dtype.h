@@ -1,7 +1,6 @@
 // Element types: TensorFlow's numbers, names and sizes. LEAT_DTYPE_LIST is the only list of them,
-// and the enum, the tables of names and sizes (dtype.c) and the kernels' registrations are expanded
-// from it, so that a new type is one new line. The numbers are those of TF_DataType and of the
-// "type" attributes in graph files; they can never change.
+// and the enum and the tables of names and sizes (dtype.c) are expanded from it. The numbers are
+// those of TF_DataType and of the "type" attributes in graph files; they can never change.
 //
 // A dtype travels as an int32_t in most interfaces, because a number that comes from a file or a
 // caller need not be one of the enum; leat_dtype_is_valid() says whether it is. Kernels and ops

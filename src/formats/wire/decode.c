@@ -13,8 +13,9 @@
 // limited in all, since hostile input could alternate the members of a oneof and make each
 // occurrence a scan.
 //
-// Strings are views of the input, which must outlive the message. Graph import, checkpoints,
-// records, events and the messages between master and worker are all read here.
+// Strings are views of the input, which must outlive the message. Graph import (for what its own
+// reader of nodes does not know), checkpoints, events, options, and the messages between master and
+// worker are decoded here.
 #include "formats/wire/decode.h"
 
 #include "base/checked.h"
