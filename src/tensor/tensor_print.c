@@ -1,8 +1,8 @@
-// Prints the elements of a tensor for people: in messages of failed assertions, in the ops Print
-// and StringFormat, in summaries. TensorFlow's own texts are compared by its users' tests, so the
-// format is TensorFlow's to the byte, in two styles: leat_tensor_print_elements() writes "[1 2][3
-// 4]..." and stops after a number of elements, leat_tensor_print_ends() writes nested brackets with
-// the first and last items of each dimension.
+// Prints the elements of a tensor for people: in messages of failed assertions and in the ops Print
+// and StringFormat. TensorFlow's own texts are compared by its users' tests, so the format is
+// TensorFlow's to the byte, in two styles: leat_tensor_print_elements() writes "[1 2][3 4]..." and
+// stops after a number of elements, leat_tensor_print_ends() writes nested brackets with the first
+// and last items of each dimension.
 //
 // A floating-point number is printed with as few digits as read back as the same number: first with
 // those that its type always keeps (6 for float, 15 for double), and if that reads back as another
