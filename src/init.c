@@ -1,5 +1,13 @@
-// The composition root: the only file that sees every room. Lists the op families and opens
-// targets.
+// The composition root: the only file that sees every room. It lists the families of ops, registers
+// their ops and kernels, makes the runtime that all sessions of a process share, and opens the
+// targets of sessions.
+//
+// Registration is a call in a list that one can read here, and not a constructor function that runs
+// before main: a static archive then cannot lose an op because nothing referred to its object file,
+// and a program pays for registration only when it first uses the library. A new family is one line
+// in LEAT_OP_FAMILIES; a new device or transport is one line in the lists below. Other rooms get
+// what they need through interfaces, so that none of them has to include this one, except
+// src/capi/, which asks it for the runtime.
 #include "init.h"
 
 #include <stdio.h>
@@ -149,7 +157,7 @@ static const leat_transport_t* const kTransports[] = {&leat_loopback_transport};
 //   tensor/buffer_heap.c: used_bytes
 //     bytes in buffers of the plain heap
 //     at start | atomic | process
-//   tensor/buffer.c: graveyard
+//   tensor/buffer.c: deferred
 //     buffers that die within the destruction of others
 //     the first nested destruction | thread | the outermost destruction empties it
 //   device/cpu/gemm.c: cache_lock, cache_first
@@ -230,8 +238,8 @@ static const leat_transport_t* const kTransports[] = {&leat_loopback_transport};
 
 // ---- Targets ------------------------------------------------------------------------------------
 
-// Sessions that ask for the same number of threads share a pool, which lives as long as the
-// process.
+// Sessions that ask for the same number of threads share one thread pool, which lives as long as
+// the process. Two sessions with pools of their own would put more threads than CPUs to work.
 #define LEAT_SHARED_POOL_MAX 64
 static leat_mutex_t pools_mutex = {PTHREAD_MUTEX_INITIALIZER};
 static leat_thread_pool_t* pools[LEAT_SHARED_POOL_MAX + 1];
@@ -253,7 +261,8 @@ static leat_status_t open_pool(const leat_session_options_t* options, leat_alloc
   return status;
 }
 
-// Named containers outlive sessions (section 4.7): one manager a device, as long as the process.
+// Named containers outlive sessions (section 4.7 of the white paper), so there is one manager of
+// containers for each CPU device, which lives as long as the process.
 #define LEAT_SHARED_DEVICE_MAX 64
 static leat_mutex_t containers_mutex = {PTHREAD_MUTEX_INITIALIZER};
 static leat_resource_manager_t* containers[LEAT_SHARED_DEVICE_MAX];
@@ -268,6 +277,7 @@ static leat_status_t open_containers(int count, leat_allocator_t* allocator) {
   return status;
 }
 
+// Removes a named container on all devices, for TF_Reset.
 static void clear_container(leat_string_view_t container) {
   leat_mutex_lock(&containers_mutex);
   for (int i = 0; i < LEAT_SHARED_DEVICE_MAX; ++i) {
@@ -305,6 +315,7 @@ static leat_status_t open_devices(const leat_device_type_t* type, int count,
   return leat_ok_status();
 }
 
+// Makes the devices of this process and the local worker that runs graphs on them.
 static leat_status_t open_local(const leat_runtime_t* runtime,
                                 const leat_session_options_t* options, leat_target_t* target) {
   leat_thread_pool_t* pool;
@@ -315,7 +326,7 @@ static leat_status_t open_local(const leat_runtime_t* runtime,
     int count = i == 0 ? cpus : count_devices(options, kDeviceTypes[i]->name);
     if (count > 0) status = open_devices(kDeviceTypes[i], count, pool, runtime->allocator, target);
   }
-  // What lies in an accelerator's memory ends with its session.
+  // The state of a session with other devices ends with the session, because their memory does.
   bool shared = !options->isolate_state && cpus <= LEAT_SHARED_DEVICE_MAX &&
                 target->device_count == cpus;
   if (!status && shared) status = open_containers(cpus, runtime->allocator);
@@ -335,7 +346,8 @@ static leat_status_t open_local(const leat_runtime_t* runtime,
   return status;
 }
 
-// |*out_transport| is NULL for this process.
+// Finds the transport whose scheme |target| names, "loopback:..." for example, and what follows the
+// scheme. |*out_transport| is NULL when the target is this process.
 static leat_status_t find_transport(leat_string_view_t target,
                                     const leat_transport_t** out_transport,
                                     leat_string_view_t* out_rest) {
@@ -362,6 +374,7 @@ static leat_status_t check_target(leat_string_view_t name) {
   return find_transport(name, &transport, &rest);
 }
 
+// Opens a session's target: the local worker or, behind a transport, a proxy of a worker.
 static leat_status_t open_target(const leat_runtime_t* runtime, leat_string_view_t name,
                                  const leat_session_options_t* options,
                                  leat_target_t* out_target) {
@@ -419,6 +432,8 @@ static leat_status_t make_runtime(leat_runtime_t* runtime) {
   return status;
 }
 
+// The runtime is made at the first call, by whichever thread comes first. Later calls cost one
+// load: the runtime is complete before |runtime_ready| points at it.
 leat_status_t leat_runtime_get(const leat_runtime_t** out_runtime) {
   const leat_runtime_t* ready = atomic_load_explicit(&runtime_ready, memory_order_acquire);
   leat_status_t status = leat_ok_status();

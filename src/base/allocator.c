@@ -1,6 +1,15 @@
-// The heap behind the allocator interface, and what every allocator gets for free: zeroing, checked
-// products, growing. The heap's zeroed path is calloc, which hands out fresh pages without touching
-// them.
+// The system's heap behind the allocator interface, and the functions that work over any allocator:
+// zeroed memory, arrays with a checked product of sizes, growing, copies of strings. An
+// implementation provides allocate and free; everything else here has a fallback over these two.
+//
+// Memory is zeroed by default, so that a struct which gains a field needs no change where it is
+// allocated. For the system's heap that is nearly free: calloc gets fresh pages from the kernel,
+// which are zero already, and does not touch them. A request for 0 bytes gives a pointer that can
+// be freed, hence each caller may treat NULL as "not allocated".
+//
+// Each allocation of the heap first calls the installed observer (base/observer.h), which may make
+// it fail. Tests use that to fail the n-th allocation of an operation for n = 1, 2, 3 until it
+// succeeds.
 #include "base/allocator.h"
 
 #include <stdlib.h>
@@ -80,6 +89,8 @@ leat_status_t leat_allocator_allocate(leat_allocator_t* allocator, size_t size_b
                                          out_pointer);
 }
 
+// The system's heap is tested for by its vtable, because only calloc knows which pages are zero
+// already; memset would touch them all.
 leat_status_t leat_allocator_allocate_aligned(leat_allocator_t* allocator, size_t alignment,
                                               size_t size_bytes, void** out_pointer) {
   LEAT_DCHECK(!leat_spinlock_is_held());
@@ -142,6 +153,9 @@ leat_status_t leat_allocator_clone_string(leat_allocator_t* allocator, const cha
   return leat_ok_status();
 }
 
+// Grows to at least |needed| items and to at least twice the old capacity, so that appending one by
+// one costs O(n) in all. The new items are zeroed. When it fails, the items and the capacity are as
+// before.
 leat_status_t leat_allocator_grow_array(leat_allocator_t* allocator, size_t needed,
                                         size_t item_bytes, void** inout_items,
                                         size_t* inout_capacity) {

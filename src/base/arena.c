@@ -1,10 +1,16 @@
-// Blocks in a list, newest first; the newest is bumped. A request that would waste most of a block
-// gets one of its own, kept behind the newest so that bumping goes on where it was. Blocks come
-// zeroed from the allocator, so bumping needs no memset. The pages of a large block are taken in
-// steps as bumping comes near them: a fault for each costs several times that.
+// Arenas: a list of blocks, of which the newest is cut up from its front. A request that would
+// waste most of a block gets a block of its own, which is put behind the newest one, so that the
+// newest goes on being cut up. Blocks come zeroed from the allocator, so pieces need no memset.
+//
+// The pages of a large block are not there yet when it is allocated. They are requested in steps of
+// ARENA_STEP_BYTES just before they are used, since one page fault after the other would cost
+// several times that:
 //
 //   block  | header | given out ... | present, free | not touched yet ... |
 //                              next ^           end ^              limit ^
+//
+// Invariant: next <= end <= limit, the memory from next to end is zero, and |next| is a multiple of
+// 16.
 #include "base/arena.h"
 
 #include <stdarg.h>
@@ -66,7 +72,7 @@ static leat_status_t allocate_block(leat_arena_t* arena, size_t size_bytes,
   return leat_ok_status();
 }
 
-// A block that holds this one allocation only.
+// Allocates a block that holds only this piece.
 static leat_status_t allocate_alone(leat_arena_t* arena, size_t size_bytes, void** out_pointer) {
   leat_arena_block_t* block = NULL;
   LEAT_RETURN_IF_ERROR(allocate_block(arena, size_bytes, &block));
@@ -94,7 +100,8 @@ static leat_status_t begin_block(leat_arena_t* arena, size_t block_bytes) {
   return leat_ok_status();
 }
 
-// Cheaper to take than its five hundred small pages, and to find things in.
+// Begins a block that is one huge page: it is cheaper to get than its five hundred small pages, and
+// addresses in it need only one entry of the TLB.
 static leat_status_t begin_huge_page(leat_arena_t* arena) {
   void* pages = NULL;
   LEAT_RETURN_IF_ERROR(
@@ -108,7 +115,7 @@ static leat_status_t begin_huge_page(leat_arena_t* arena) {
   return leat_ok_status();
 }
 
-// False when the block has no more.
+// Requests the next step of the newest block's pages; false when the block has none left.
 static bool take_step(leat_arena_t* arena) {
   size_t left = (size_t)(arena->limit - arena->end);
   if (left == 0) return false;
@@ -120,7 +127,8 @@ static bool take_step(leat_arena_t* arena) {
 
 static leat_status_t allocate_slowly(leat_arena_t* arena, size_t size_bytes, void** out_pointer) {
   size_t block_bytes = arena->block_size_bytes;
-  // Grows with what is in use: few blocks for large graphs, small ones for small.
+  // Blocks grow with what is in use, so that a large arena has few blocks and a small one wastes
+  // little.
   size_t limit = block_bytes * ARENA_GROWTH_LIMIT;
   while (block_bytes < limit && block_bytes < arena->used_bytes) block_bytes *= 2;
   if (size_bytes > block_bytes / 4) return allocate_alone(arena, size_bytes, out_pointer);

@@ -1,6 +1,9 @@
-// Bump memory with one lifetime. An arena belongs to one thread at a time. Under ASan (and with
-// LEAT_ARENA_MALLOC=1 at compile time) each allocation is its own heap block, so that overruns
-// show.
+// An arena: memory that is taken piece by piece and freed all at once. Taking a piece moves a
+// pointer, and there is no call to free one. Graphs, decoded messages and steps keep their data in
+// arenas, because all of it ends at the same time.
+//
+// An arena belongs to one thread at a time. Under AddressSanitizer, and with LEAT_ARENA_MALLOC=1 at
+// compile time, each piece is a heap block of its own, so that a write past its end is found.
 #ifndef LEAT_BASE_ARENA_H_
 #define LEAT_BASE_ARENA_H_
 

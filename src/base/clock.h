@@ -1,4 +1,5 @@
-// Time. Monotonic for deadlines and durations, wall for what is written into files.
+// Time in nanoseconds. Deadlines and durations use the monotonic clock, which no change of the wall
+// clock moves; the wall clock serves only for times that are written into files.
 #ifndef LEAT_BASE_CLOCK_H_
 #define LEAT_BASE_CLOCK_H_
 

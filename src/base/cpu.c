@@ -1,5 +1,16 @@
-// Instruction sets by CPUID, and only those whose registers the operating system saves (XCR0).
-// Counting CPUs and cache sizes is the operating system's business: posix/cpu_posix.c.
+// Which vector instructions this CPU has. Kernels are compiled several times, for the baseline of
+// the architecture, for AVX2 and for AVX-512 (files named x_isa.c), and look here once to choose
+// one.
+//
+// A set counts as present only if two things hold: CPUID reports each extension that the compiler
+// may use under the flags of that set, and the operating system saves the registers on a context
+// switch, which the XCR0 register tells. A CPU with AVX-512 under a kernel that does not save its
+// registers would otherwise compute with another process's values.
+//
+// The environment variable LEAT_ISA ("base" or "avx2") lowers the answer, so that tests can run
+// every version on one machine; it also turns the matrix unit (AMX) off. Answers are computed at
+// the first call and kept. The number of CPUs and the sizes of caches are asked of the operating
+// system, in posix/cpu_posix.c.
 #include "base/cpu.h"
 
 #include <stdatomic.h>
@@ -80,7 +91,7 @@ static leat_isa_t allowed_isa(void) {
 }
 
 leat_isa_t leat_cpu_isa(void) {
-  static _Atomic int cached;  // the set + 1
+  static _Atomic int cached;  // the instruction set + 1; 0: not yet detected
   int isa = atomic_load_explicit(&cached, memory_order_relaxed);
   if (isa) return (leat_isa_t)(isa - 1);
   leat_isa_t supported = detect_isa();
@@ -90,8 +101,10 @@ leat_isa_t leat_cpu_isa(void) {
   return (leat_isa_t)isa;
 }
 
+// Linux lets a process use the tile registers only after it has asked for them, since they add 8
+// KiB to each thread's saved state; leat_host_permits_tiles() asks.
 bool leat_cpu_has_matrix_unit(void) {
-  static _Atomic int cached;  // 1 + whether
+  static _Atomic int cached;  // 2: it has, 1: it has not, 0: not yet detected
   int found = atomic_load_explicit(&cached, memory_order_relaxed);
   if (found) return found > 1;
   bool has = !getenv("LEAT_ISA") && detect_matrix_unit() && leat_host_permits_tiles();

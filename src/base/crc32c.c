@@ -1,7 +1,11 @@
-// A CRC is a remainder of polynomials over GF(2), bits reflected. Hardware does eight bytes at once
-// but has to wait three cycles for each, so three stretches of the data are run side by side and
-// joined: crc(A B) = crc(A) moved on by size(B) zero bytes, xor crc(B). Moving on so far is
-// linear, hence four tables of 256. Without the instruction: eight bytes at a time by eight tables.
+// CRC-32C, with the CPU's instruction where there is one. A CRC is the remainder of a division of
+// polynomials over GF(2), with the bits in reverse order.
+//
+// The instruction takes eight bytes at once, but its result is there only three cycles later. Three
+// stretches of the data are therefore computed side by side, and their CRCs are joined: crc(A B) is
+// crc(A), extended by as many zero bytes as B has, xor crc(B). Extending by a fixed number of zeros
+// is a linear map of 32 bits, which four tables of 256 words compute. Without the instruction,
+// eight bytes at a time are looked up in eight tables. The tables are filled at the first use.
 #include "base/crc32c.h"
 
 #include <stdatomic.h>
@@ -17,8 +21,8 @@
 
 typedef struct crc_tables_s {
   uint32_t bytes[8][256];        // [k][b]: byte b followed by k zero bytes
-  uint32_t long_move[4][256];    // moves byte k of a crc on by STRETCH_LONG zero bytes
-  uint32_t short_move[4][256];   // by STRETCH_SHORT
+  uint32_t long_move[4][256];    // extends byte k of a crc by STRETCH_LONG zero bytes
+  uint32_t short_move[4][256];   // the same for STRETCH_SHORT
 } crc_tables_t;
 
 static crc_tables_t tables;
@@ -37,14 +41,15 @@ static void fill_byte_tables(void) {
   }
 }
 
-// The linear map whose value at each single bit is |of_bit|, at |crc|.
+// Applies to |crc| the linear map that takes bit i to of_bit[i].
 static uint32_t apply(const uint32_t of_bit[32], uint32_t crc) {
   uint32_t result = 0;
   for (int bit = 0; crc; ++bit, crc >>= 1) result ^= crc & 1 ? of_bit[bit] : 0;
   return result;
 }
 
-// |distance| is a power of two: the map for one byte, squared until it reaches so far.
+// Fills the tables for |distance| zero bytes, a power of two. The map for one byte is squared until
+// it stands for so many.
 static void fill_move_table(uint32_t move[4][256], int distance) {
   uint32_t of_bit[32], doubled[32];
   for (int bit = 0; bit < 32; ++bit) {
@@ -60,7 +65,8 @@ static void fill_move_table(uint32_t move[4][256], int distance) {
   }
 }
 
-// The first user fills the tables; others who come meanwhile wait some 10 us.
+// The first thread that comes fills the tables; others that come in the meantime wait for it, about
+// 10 us.
 static void ensure_tables(void) {
   static _Atomic int state;  // 0 empty, 1 being filled, 2 ready
   if (LEAT_LIKELY(atomic_load_explicit(&state, memory_order_acquire) == 2)) return;

@@ -1,5 +1,5 @@
-// CRC-32C (Castagnoli), as LevelDB tables, TFRecord and checkpoints use it; hardware where there is
-// some.
+// CRC-32C (Castagnoli), the checksum of LevelDB tables, TFRecord files and checkpoints. It is
+// computed by the CPU's instruction where there is one.
 #ifndef LEAT_BASE_CRC32C_H_
 #define LEAT_BASE_CRC32C_H_
 

@@ -1,5 +1,13 @@
-// After a '*' the shortest run is tried first; when the rest fails, the *last* star takes one byte
-// more. Earlier stars never need to be tried again, hence no recursion.
+// Matching of one component of a path with a shell pattern: '*', '?', sets in brackets, and '\'
+// before a byte that stands for itself. base/file_system.c calls it for each entry of each
+// directory that a pattern such as "/data/train-*" makes it list.
+//
+// Matching uses no recursion, so that a hostile pattern cannot overflow the stack. When the matcher
+// meets a '*', it first lets the star match nothing and goes on. When the rest fails to match, it
+// goes back to the last star, lets that one match a byte more, and tries again. Going back to an
+// earlier star is never necessary: whatever an earlier star could take over, the last star can take
+// as well, since a star matches any bytes. The cost is therefore at most the product of the two
+// lengths.
 #include "base/file_pattern.h"
 
 // Index past the ']' that closes the set at |begin| (on its '['), or 0 when there is none. A ']'
@@ -15,12 +23,15 @@ static size_t find_set_end(leat_string_view_t pattern, size_t begin) {
   return 0;
 }
 
+// The byte at |*inout_index| inside a set, where '\' makes the next byte stand for itself; the
+// index moves past it.
 static uint8_t read_set_byte(leat_string_view_t pattern, size_t* inout_index) {
   if (pattern.data[*inout_index] == '\\') ++*inout_index;
   return (uint8_t)pattern.data[(*inout_index)++];
 }
 
-// |begin| is on the '[', |end| past the ']'.
+// Whether the set between |begin|, which is at the '[', and |end|, which is past the ']', contains
+// |byte|.
 static bool set_contains(leat_string_view_t pattern, size_t begin, size_t end, uint8_t byte) {
   size_t i = begin + 1;
   bool negated = pattern.data[i] == '!' || pattern.data[i] == '^';
@@ -58,7 +69,8 @@ static bool match_one(leat_string_view_t pattern, size_t* inout_index, char byte
 
 bool leat_file_pattern_matches(leat_string_view_t pattern, leat_string_view_t name) {
   size_t p = 0, n = 0;
-  size_t star = SIZE_MAX, star_name = 0;  // past the last star; where its run ends for now
+  // |star| is the index past the last '*' that was met, |star_name| the end of what it matches now.
+  size_t star = SIZE_MAX, star_name = 0;
   while (n < name.size || p < pattern.size) {
     if (p < pattern.size && pattern.data[p] == '*') {
       star = ++p;

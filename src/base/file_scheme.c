@@ -1,6 +1,16 @@
-// Which file system serves a path. The operating system's is not in the list: it serves what has no
-// scheme, at no cost but that of seeing so, and "file://host/path" as "/path". Rows are added in
-// front and stay, so that a lookup takes no lock.
+// Sends each path to the file system of its scheme: "gs://bucket/x" to the one that was registered
+// for "gs", and everything without a scheme to the operating system's. leat_file_system_default()
+// is a file system like any other whose calls look at the path and call the right one; the ops that
+// open a user's files use it, and TensorFlow's plugin interface registers file systems here
+// (capi/plugin/plugin_file_system.c).
+//
+// The operating system's file system is not in the list of registered ones. A path without "://"
+// therefore costs only the few comparisons that show this. It also serves "file://host/path", which
+// it sees as "/path".
+//
+// A registered file system stays until the process ends. New ones are added at the front of a
+// linked list with one atomic store, so a lookup takes no lock; the mutex only orders the threads
+// that register.
 #include <stdatomic.h>
 #include <string.h>
 
@@ -17,7 +27,9 @@ typedef struct scheme_s {
 static scheme_t* _Atomic schemes;
 static leat_mutex_t registration = {PTHREAD_MUTEX_INITIALIZER};
 
-// Of the letters, digits and dots that |text| begins with, the first a letter; 0 for one alone.
+// The length of the scheme's name at the start of |text|: letters, digits and dots of which the
+// first is a letter. The answer is 0 for a name of a single letter, since "c:" is a drive on other
+// systems.
 static size_t name_size(const char* text) {
   size_t size = 0;
   for (;; ++size) {
@@ -47,7 +59,7 @@ static leat_file_system_t* find(const char* name, size_t size) {
   return NULL;
 }
 
-// The operating system's are "" and "file".
+// Whether the scheme is "file", which the operating system's file system serves.
 static bool is_file(const char* name, size_t size) {
   return size == 4 && memcmp(name, "file", 4) == 0;
 }
@@ -83,7 +95,8 @@ leat_status_t leat_file_system_register(const char* scheme, leat_file_system_t* 
 
 // ---- The file system of all paths ---------------------------------------------------------------
 
-// The file system of |*inout_path|, which becomes what that one calls it.
+// Finds the file system of |*inout_path|. The path becomes the form that this file system expects,
+// which differs only for the scheme "file".
 static leat_status_t route(const char** inout_path, leat_file_system_t** out_fs) {
   const char* path = *inout_path;
   size_t size = scheme_size(path);
@@ -149,7 +162,8 @@ static leat_status_t default_sync_directory(leat_file_system_t* self, const char
   return fs->vtable->sync_directory(fs, path);
 }
 
-// Listed through |self|, so that what is found has its scheme.
+// The fallback lists through |self| and not through the target, so that the paths found begin with
+// their scheme.
 static leat_status_t default_match(leat_file_system_t* self, const char* pattern,
                                    leat_file_name_fn_t fn, void* data) {
   leat_file_system_t* fs = NULL;

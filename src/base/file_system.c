@@ -1,5 +1,22 @@
-// What all file systems share, in terms of the interface: whole-file reading, atomic publishing,
-// making of parents, matching of patterns.
+// What all file systems have in common: operations on whole files that are made of the few calls in
+// the vtable (base/file_system.h). They are reading a file whole, replacing a file atomically,
+// making a directory with its parents, and finding the paths that match a pattern. An
+// implementation therefore provides only open, stat, rename and their like, and the conformance
+// suite runs these functions over each.
+//
+// A file is replaced in this order, so that a crash or a power failure at any point leaves either
+// the old file or the new one, and never a part of one:
+//
+//   write temporary ─▶ fsync temporary ─▶ rename to path ─▶ fsync the directory
+//
+// The first fsync comes before the rename because some file systems write names to the disk sooner
+// than data. The second makes the new name lasting. Where a step before the rename fails, the
+// temporary file is removed; one that a crash leaves behind is removed by a later
+// leat_file_sweep_temporaries().
+//
+// A pattern is matched one component after the other: the set of paths that match the first k
+// components becomes the set that matches k + 1, and only components with a wildcard cause a
+// directory to be listed.
 #include "base/file_system.h"
 
 #include <stdio.h>
@@ -49,11 +66,13 @@ bool leat_file_exists(leat_file_system_t* fs, const char* path) {
   return exists;
 }
 
-// The size is a hint: the file may grow, and those of /proc say 0.
+// Reads the whole file in one call when its size is what the file system says, and goes on in small
+// steps while there is more. The size is only a hint: a file may grow while it is read, and files
+// in /proc say that they have 0 bytes.
 static leat_status_t read_to_end(leat_file_t* file, leat_string_builder_t* builder) {
   uint64_t size = 0;
   LEAT_RETURN_IF_ERROR(file->vtable->size(file, &size));
-  if (size > PTRDIFF_MAX) size = PTRDIFF_MAX;  // the allocator says the rest
+  if (size > PTRDIFF_MAX) size = PTRDIFF_MAX;  // which the allocator refuses with a status
   size_t read = 0;
   char* room = leat_string_builder_reserve(builder, (size_t)size);
   if (!room) return leat_ok_status();
@@ -124,8 +143,9 @@ cleanup:
   return status;
 }
 
-// Makes the entry of a new directory |path| in its parent lasting. A parent that we may write to
-// but not open cannot be synced; that is no reason to refuse what was made.
+// Syncs the parent of the new directory |path|, so that its entry there survives a power failure. A
+// parent in which we may create entries but which we may not open cannot be synced; the directory
+// exists nevertheless, so this is no error.
 static leat_status_t sync_parent(leat_file_system_t* fs, const char* path) {
   char* parent = NULL;
   leat_allocator_t* allocator = leat_allocator_system();
@@ -140,6 +160,8 @@ static leat_status_t sync_parent(leat_file_system_t* fs, const char* path) {
   return leat_ok_status();
 }
 
+// Makes |path| unless it is there already. Another process may make it between the look and the
+// making, which is as good.
 static leat_status_t make_one_directory(leat_file_system_t* fs, const char* path) {
   leat_file_stat_t stat;
   leat_status_t status = fs->vtable->stat(fs, path, &stat);
@@ -213,7 +235,8 @@ static leat_status_t add_if_matching(void* data, const char* name) {
   return add_path(matcher, matcher->directory, view);
 }
 
-// What is no directory, or is not there, or is closed to us, holds no matches: that is no error.
+// Adds the entries of |directory| that match the current component. A path that is no directory,
+// does not exist or may not be read holds no matches, as in a shell, and is no error.
 static leat_status_t list_directory(matcher_t* matcher, const char* directory) {
   matcher->directory = directory;
   leat_file_system_t* fs = matcher->fs;
@@ -228,6 +251,9 @@ static leat_status_t list_directory(matcher_t* matcher, const char* directory) {
   return leat_ok_status();
 }
 
+// Replaces each path in |found| by the paths below it that match |component|. A component without
+// wildcards is appended without a look at the file system; hand_out() tests at the end which of the
+// paths exist.
 static leat_status_t match_component(matcher_t* matcher, leat_string_view_t component) {
   bool wild = leat_file_pattern_is_wild(component);
   matcher->component = component;
@@ -265,7 +291,8 @@ static int compare_paths(const void* a, const void* b) {
   return strcmp(*(const char* const*)a, *(const char* const*)b);
 }
 
-// Components that are not wild were taken on trust.
+// Calls |fn| with each path that was found and exists, in byte order, since file systems list their
+// entries in no particular order.
 static leat_status_t hand_out(matcher_t* matcher, leat_file_name_fn_t fn, void* data) {
   path_set_t* found = &matcher->found;
   if (found->count) qsort(found->paths, found->count, sizeof(char*), compare_paths);

@@ -1,9 +1,17 @@
-// Files behind an interface (the conformance suite runs over each implementation). Paths are
-// UTF-8 bytes; one that begins with a scheme ("gs://bucket/name") belongs to the file system that
-// was registered for it. Errors are TensorFlow's: NOT_FOUND, ALREADY_EXISTS, PERMISSION_DENIED,
-// FAILED_PRECONDITION (a directory where a file is meant), RESOURCE_EXHAUSTED (full disk),
-// OUT_OF_RANGE (read past the end), INVALID_ARGUMENT (a name too long), UNKNOWN for the rest; the
-// message names the path.
+// File systems behind an interface. Everything that opens a file of a user goes through it, so that
+// a plugin can serve "gs://..." and a test can make the n-th call fail. Implementations are the
+// operating system's (posix/file_posix.c), one that sends each path to the file system of its
+// scheme (file_scheme.c), one that fails on purpose (file_system_faulty.c), and those of plugins;
+// file_system_conformance.h holds the tests that each must pass.
+//
+// Paths are UTF-8 bytes and end with a NUL. One that begins with a scheme ("gs://bucket/name")
+// belongs to the file system that was registered for the scheme. All calls may block on the disk,
+// and any thread may make them; one file, however, is written by one thread at a time.
+//
+// The codes are TensorFlow's: NOT_FOUND, ALREADY_EXISTS, PERMISSION_DENIED, FAILED_PRECONDITION (a
+// directory where a file is meant), RESOURCE_EXHAUSTED (a full disk), OUT_OF_RANGE (a read past the
+// end), INVALID_ARGUMENT (a name that is too long) and UNKNOWN for the rest. Each message names the
+// path.
 #ifndef LEAT_BASE_FILE_SYSTEM_H_
 #define LEAT_BASE_FILE_SYSTEM_H_
 
@@ -74,13 +82,13 @@ leat_file_system_t* leat_file_system_posix(void);
 
 // ---- Schemes (file_scheme.c) ----
 
-// Every path goes to the file system of its scheme: what the runtime opens its users' files with.
-// Paths without one, and those of "file", are the operating system's. UNIMPLEMENTED when nothing is
-// registered for the scheme.
+// Sends every path to the file system of its scheme; the runtime opens its users' files through it.
+// Paths without a scheme, and those with "file", go to the operating system's. Calls return
+// UNIMPLEMENTED when no file system is registered for the scheme.
 leat_file_system_t* leat_file_system_default(void);
-// |fs| gets every path that begins with |scheme| "://", as it is, from any thread, and is kept for
-// ever. ALREADY_EXISTS; INVALID_ARGUMENT unless |scheme| is two or more letters, digits and dots,
-// the first a letter.
+// From now on |fs| serves every path that begins with |scheme| "://", and receives it unchanged, on
+// any thread. It is never removed, so it must live until the process ends. Codes: ALREADY_EXISTS;
+// INVALID_ARGUMENT unless |scheme| is two or more letters, digits and dots, the first a letter.
 LEAT_MUST_USE leat_status_t leat_file_system_register(const char* scheme, leat_file_system_t* fs);
 // Bytes of |path| that name no entry of a directory: 6 of "gs://b/x", 1 of "/x", 0 of "x".
 size_t leat_file_root_size(const char* path);
@@ -110,7 +118,7 @@ LEAT_MUST_USE leat_status_t leat_file_make_directories(leat_file_system_t* fs, c
 // Paths that match |pattern| (* ? [] in any component), sorted; each handed to |fn|.
 LEAT_MUST_USE leat_status_t leat_file_match(leat_file_system_t* fs, const char* pattern,
                                             leat_file_name_fn_t fn, void* data);
-// The same whatever |fs| has for it.
+// The same, by listing directories, even where |fs| has a |match| of its own.
 LEAT_MUST_USE leat_status_t leat_file_match_by_listing(leat_file_system_t* fs, const char* pattern,
                                                        leat_file_name_fn_t fn, void* data);
 

@@ -1,6 +1,12 @@
-// What every file system must do. A test over one fills in leat_file_conformance_fs (and _root, an
-// existing directory in it) and runs LEAT_FILE_CONFORMANCE_TESTS among its own; each case works in
-// a directory of its own, made and removed by the setup and teardown.
+// The tests that every file system must pass. A test program includes this header, sets
+// leat_file_conformance_fs to the file system and leat_file_conformance_root to an existing
+// directory in it, and adds LEAT_FILE_CONFORMANCE_TESTS to its own list of tests. The header
+// therefore defines static functions, which is unusual: each program gets its own copy, bound to
+// one file system.
+//
+// Each case works in a new directory with a random name, which its setup makes and its teardown
+// removes with all it holds, so that cases neither see each other's files nor those of another run.
+// A property that only some file systems have does not belong here but in the test of that one.
 #ifndef LEAT_BASE_FILE_SYSTEM_CONFORMANCE_H_
 #define LEAT_BASE_FILE_SYSTEM_CONFORMANCE_H_
 
@@ -63,6 +69,7 @@ static void remove_tree(const char* path, int levels) {
   leat_status_free(fs->vtable->remove(fs, path));
 }
 
+// Removes the directory of the case even when the case failed in the middle.
 static int conformance_teardown(void** state) {
   leat_observer_install(NULL);  // a case that failed may have left its own
   remove_tree(conformance_directory, 10);

@@ -1,5 +1,15 @@
-// Every call is counted first; the one that is due fails without reaching the target, but for
-// writes, which are done by half, and closes, which must free.
+// A file system for tests that fails on purpose. It passes each call on to the file system |target|
+// and counts it; the call whose number is |failing_call| returns |failing_code| and does not reach
+// the target. A test runs an operation with failing_call = 1, 2, 3 and so on until it succeeds, and
+// has then seen each way in which the operation can be cut short.
+//
+// Two calls do reach the target even when they fail. A failing write writes the first half of its
+// bytes, because real disks leave such halves behind and a reader must be able to tell. A failing
+// close does close the target's file, because the caller may not use the file again and its memory
+// would be lost.
+//
+// A limit of space (|space_bytes|) stands for a full disk: the write that exceeds it writes what
+// still fits and fails.
 #include "base/file_system_faulty.h"
 
 #include "base/checked.h"
@@ -11,6 +21,7 @@ typedef struct faulty_file_s {
   leat_allocator_t* allocator;
 } faulty_file_t;
 
+// Counts a call and returns the injected failure when the call is due for it.
 static leat_status_t count_call(leat_file_system_faulty_t* fs, const char* call,
                                 const char* path) {
   int64_t number = atomic_fetch_add(&fs->call_count, 1) + 1;
@@ -28,7 +39,7 @@ static leat_status_t faulty_read_at(leat_file_t* base, uint64_t offset, void* da
   return file->target->vtable->read_at(file->target, offset, data, size, out_read);
 }
 
-// Writes the first |size| bytes for a write that fails with |status|.
+// Writes the first |size| bytes for a write that fails with |status|, and returns |status|.
 static leat_status_t write_part(faulty_file_t* file, const void* data, size_t size,
                                 leat_status_t status) {
   return leat_status_join(status, file->target->vtable->write(file->target, data, size));

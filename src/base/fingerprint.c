@@ -1,6 +1,13 @@
-// FarmHash takes a way of its own for each range of lengths: up to 16 bytes, 32, 64, and a loop
-// over blocks of 64 with a state of seven words. Words are little-endian; the constants are its
-// authors'.
+// Three hash functions whose values are part of TensorFlow's behaviour: FarmHash Fingerprint64,
+// MurmurHash64A and SipHash-2-4. They decide which bucket an op like StringToHashBucketFast puts a
+// string into, so a trained model depends on each bit, and they must give the same values on each
+// machine and in each version of the library. The constants and the order of operations are those
+// of the algorithms' authors; nothing here may be simplified for speed.
+//
+// FarmHash has one procedure for each range of lengths: up to 16 bytes, up to 32, up to 64, and for
+// longer inputs a loop over blocks of 64 bytes with a state of seven words. Words are read
+// little-endian from any address through memcpy. The loads swap no bytes, so this file assumes a
+// little-endian machine.
 #include "base/fingerprint.h"
 
 #include <string.h>
@@ -21,6 +28,7 @@ static uint64_t half_word(const char* p) {
   return value;
 }
 
+// Rotates |v| to the right. |right| is between 1 and 63.
 static uint64_t turn(uint64_t v, int right) { return v >> right | v << (64 - right); }
 static uint64_t fold(uint64_t v) { return v ^ v >> 47; }
 
@@ -64,6 +72,7 @@ typedef struct pair_s {
   uint64_t first, second;
 } pair_t;
 
+// Mixes 32 bytes at |p| and the two words |a| and |b| into two words.
 static pair_t hash_32(const char* p, uint64_t a, uint64_t b) {
   uint64_t w = word(p), x = word(p + 8), y = word(p + 16), z = word(p + 24);
   a += w;
@@ -77,7 +86,8 @@ typedef struct farm_s {
   pair_t v, w;
 } farm_t;
 
-// One block; |scale| is 1, for the last one 9.
+// Mixes a block of 64 bytes into the state. |scale| is 1 for all blocks but the last, for which
+// FarmHash uses 9.
 static void take_block(farm_t* s, const char* p, uint64_t factor, uint64_t scale) {
   uint64_t x = turn(s->x + s->y + s->v.first + word(p + 8), 37) * factor;
   uint64_t y = turn(s->y + s->v.second + word(p + 48), 42) * factor;
@@ -91,6 +101,8 @@ static void take_block(farm_t* s, const char* p, uint64_t factor, uint64_t scale
   s->z = x;
 }
 
+// For more than 64 bytes. The last block is always the last 64 bytes of the input, so it may
+// overlap the one before it; the count of bytes in the partial block is added to the state first.
 static uint64_t hash_longer(const char* p, size_t size) {
   enum { SEED = 81 };
   farm_t s = {.x = SEED * K2 + word(p), .y = SEED * K1 + 113};

@@ -1,4 +1,6 @@
-// Lines for people, on stderr by default. LEAT_LOG=off|error|warning|info|debug (default warning).
+// Log lines for people, and the listeners of what graphs print. A line goes to stderr unless a
+// program installs a sink. The environment variable LEAT_LOG (off, error, warning, info or debug;
+// warning when it is not set) says which lines are written. Any thread may call these functions.
 #ifndef LEAT_BASE_LOG_H_
 #define LEAT_BASE_LOG_H_
 
@@ -14,11 +16,11 @@ typedef void (*leat_log_sink_t)(leat_log_level_t level, const char* line);
 void leat_log_set_sink(leat_log_sink_t sink);  // NULL restores stderr
 void leat_log(leat_log_level_t level, const char* format, ...) LEAT_PRINTF(2, 3);
 
-// Who wants to hear what graphs print (PrintV2), instead of the stream that they name. A listener
-// stays for good; false when there are too many (8).
+// Registers a listener, which from now on gets what graphs print (PrintV2) in place of the stream
+// that they name. A listener cannot be removed. Returns false when there are 8 already.
 typedef void (*leat_print_listener_t)(const char* text);
 bool leat_print_listen(leat_print_listener_t listener);
-// Tells them; false when there is none.
+// Passes |text| to all listeners; false when there is none, so that the caller prints it.
 bool leat_print_tell(const char* text);
 
 #endif  // LEAT_BASE_LOG_H_

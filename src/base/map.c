@@ -1,7 +1,19 @@
-// String map: entries lie in insertion order in one array; a table with linear probing, at most
-// five eighths full, holds their indices. The stored hash decides almost every comparison, so
-// that a probe that misses touches no key. Word map: keys, values and marks in parallel arrays;
-// erasing shifts the rest of the cluster back, so that there are no tombstones.
+// Two hash maps with open addressing and linear probing: from strings to words, and from words to
+// words. Importing a graph of a million nodes is mostly look-ups here, so both avoid touching
+// memory that they do not need.
+//
+// The string map keeps its entries in one array in the order of insertion, and a table of their
+// indices beside it. Iteration is therefore deterministic, and growing the table moves no entry.
+// The table is at most five eighths full. Each entry stores its hash, which decides almost every
+// comparison, so that a probe which meets another key does not touch that key's bytes. Keys are
+// borrowed; single keys cannot be erased, but the entries added last can be.
+//
+//   table    [ 0 | 2 | 0 | 1 | 3 | 0 | 0 | 0 ]     index of the entry + 1; 0: free
+//   entries  [ "x" | "w" | "b" ]                   in the order of insertion
+//
+// The word map has keys, values and marks of use in three arrays of one block and is at most half
+// full. Erasing a key moves the entries that follow it in its run back over the hole, so that there
+// are no tombstones and a map that is filled and emptied for years stays as fast as a new one.
 #include "base/map.h"
 
 #include <string.h>
@@ -23,6 +35,7 @@ void leat_string_map_deinitialize(leat_string_map_t* map) {
 
 static size_t table_limit(const leat_string_map_t* map) { return map->table_capacity / 8 * 5; }
 
+// Makes a table of |capacity| slots, a power of two, from the stored hashes; no key is read.
 static leat_status_t rebuild_table(leat_string_map_t* map, size_t capacity) {
   void* memory = NULL;
   LEAT_RETURN_IF_ERROR(
@@ -39,7 +52,8 @@ static leat_status_t rebuild_table(leat_string_map_t* map, size_t capacity) {
   return leat_ok_status();
 }
 
-// Not zeroed: what is never filled is never touched, and its pages are never taken.
+// The new entries are not zeroed: a page that is never filled is then never touched, and the kernel
+// never has to provide it.
 static leat_status_t reserve_entries(leat_string_map_t* map, size_t count) {
   if (count <= map->entry_capacity) return leat_ok_status();
   size_t capacity = LEAT_MAX(count, LEAT_MAX((size_t)8, 2 * map->entry_capacity));

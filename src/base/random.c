@@ -1,5 +1,7 @@
-// Ten rounds over a 128-bit counter with a 64-bit key. Constants are those of the paper; where the
-// seeds go is TensorFlow's choice, which seeded graphs depend on.
+// The Philox 4x32-10 generator: ten rounds of multiplication over a 128-bit counter with a 64-bit
+// key. The constants are those of the paper (random.h). Where the two seeds go, into the key and
+// the upper half of the counter, is TensorFlow's choice; graphs with seeds depend on it. Any number
+// of the sequence can be computed without those before it, so threads share a sequence by skipping.
 #include "base/random.h"
 
 #define PHILOX_MULTIPLIER_A 0xd2511f53u

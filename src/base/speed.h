@@ -1,5 +1,7 @@
-// What may be expected of a device: its work in a nanosecond, and what it takes to begin. For the
-// cost model (graph/cost/cost.h); devices state it.
+// How fast a device is: the work and the bytes that it gets through in a nanosecond, and how long a
+// kernel takes to begin. Each device states its own figures (device/device.h), and the cost model
+// (graph/cost/cost.h) computes with them. They are rough, since only comparisons between placements
+// matter.
 #ifndef LEAT_BASE_SPEED_H_
 #define LEAT_BASE_SPEED_H_
 

@@ -1,6 +1,14 @@
-// A status is one heap block: a small header and the message behind it. It does not go through an
-// allocator, so that fault injection cannot recurse into the making of its own error. When even
-// malloc fails, the static |no_memory| stands in; leat_status_free knows it by its address.
+// A status is one pointer: NULL is OK, and an error is one heap block that holds the code, the
+// place in the source and the message. Success, the common case, thus costs a test of one register.
+//
+// The block comes from malloc itself and not from an allocator. Fault injection makes allocators
+// fail, and a failure whose status needed the same allocator would have to fail again. When even
+// malloc fails, the static status |no_memory| takes the block's place; leat_status_free() and
+// leat_status_clone() know it by its address. An error never becomes OK because memory ran out.
+//
+// A status has one owner, who must free it or return it. Annotating consumes the old status and
+// returns a new one whose message has the note in front; without memory for that, the old one is
+// returned without the note, since the error matters more.
 #include "base/status.h"
 
 #include <stdio.h>

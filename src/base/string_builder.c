@@ -1,4 +1,11 @@
-// Capacity counts the NUL: there is always room for it once |data| is not NULL.
+// A string that grows at its end. The buffer doubles when it is full, so that appending n bytes one
+// by one costs O(n). |capacity| counts the terminating NUL as well: once |data| is not NULL, there
+// is always room for it, and data[size] is 0 after each append.
+//
+// Appending returns nothing. The first failure is kept in |builder->status|, later appends do
+// nothing, and leat_string_builder_finish() returns the failure. Printers that append a hundred
+// pieces would otherwise test a status a hundred times, and one forgotten test would lose a piece
+// of the text without a word.
 #include "base/string_builder.h"
 
 #include <stdarg.h>
@@ -19,6 +26,7 @@ void leat_string_builder_deinitialize(leat_string_builder_t* builder) {
   leat_string_builder_initialize(builder->allocator, builder);
 }
 
+// Makes room for |size| more bytes and the NUL behind them.
 static leat_status_t grow(leat_string_builder_t* builder, size_t size) {
   size_t needed = 0;
   if (!leat_checked_add(builder->size + 1, size, &needed)) {

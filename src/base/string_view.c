@@ -1,4 +1,15 @@
-// Comparing, searching, parsing and hashing of borrowed bytes.
+// Comparing, searching, parsing and hashing of string views, which are borrowed bytes with a size.
+// A view need not end with a NUL and may contain one, so nothing here calls a C function that looks
+// for a NUL, with one exception: strtod, for which the digits are copied into a buffer first.
+//
+// Parsing is strict, because the callers read files, attributes and environment variables that
+// other people wrote: a number must fill the whole view and must fit its type, otherwise the
+// function returns false and leaves |out_value| alone. Numbers are read in the "C" locale. A
+// program that has set a German locale must still read "0.5" in a graph as one half.
+//
+// The hash is not keyed and gives the same value in every process, so that code may break ties by
+// it and still be deterministic. It reads 16 bytes a round and mixes them with one 128-bit
+// multiplication, since the maps of base/map.c hash every name of a graph when it is imported.
 #define _GNU_SOURCE  // strtod_l: numbers in files are written with '.', whatever the locale says
 #include "base/string_view.h"
 
@@ -62,7 +73,8 @@ bool leat_string_view_to_int64(leat_string_view_t s, int64_t* out_value) {
   return true;
 }
 
-// Made once and kept; a thread that loses the race frees its own.
+// The "C" locale, made at the first call and kept until the process ends. Two threads may make one
+// at the same time; the one that comes second frees its own and uses the other's.
 static locale_t c_locale(void) {
   static _Atomic(locale_t) cached;
   locale_t locale = atomic_load_explicit(&cached, memory_order_acquire);
@@ -99,11 +111,14 @@ static uint64_t load_bytes(const char* data, size_t size) {
   return word;
 }
 
-// Fractional digits of pi.
+// The first fractional digits of pi: constants that visibly hide no property.
 #define HASH_A 0x243f6a8885a308d3ull
 #define HASH_B 0x13198a2e03707344ull
 #define HASH_C 0xa4093822299f31d0ull
 
+// The last 1 to 16 bytes are read as two words that may overlap, so that the tail needs no loop.
+// The size enters the hash at both ends, because overlapping words alone would not tell "aa" from
+// "aaa".
 uint64_t leat_string_view_hash(leat_string_view_t s) {
   const char* p = s.data;
   size_t left = s.size;

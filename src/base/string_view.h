@@ -1,4 +1,6 @@
-// Borrowed bytes with a size; not NUL-terminated unless said. Names, protobuf strings, file paths.
+// A string view: bytes that somebody else owns, with their size. It serves for names, strings of
+// messages and paths, so that reading a graph copies no text. A view is not terminated by a NUL
+// unless a function says so, and it must not outlive the bytes.
 #ifndef LEAT_BASE_STRING_VIEW_H_
 #define LEAT_BASE_STRING_VIEW_H_
 

@@ -1,7 +1,19 @@
-// Mutexes and conditions are pthread's, on the monotonic clock. A notification's word says how it
-// stands: the opener of one on which nobody has parked touches it only once, so that a waiter who
-// sees it open may destroy it. Once somebody has parked, the opener works under the mutex and
-// whoever sees the result passes through the mutex first.
+// Mutexes, conditions, notifications and lanes, over pthreads. Conditions wait by the monotonic
+// clock, so that a change of the wall clock neither ends nor prolongs a wait.
+//
+// A notification is usually a variable on the stack of its waiter, which destroys it as soon as it
+// has seen it open. The opener must not touch it after that moment, and the state word makes sure
+// of it:
+//
+//   CLOSED ──opener──▶ OPEN                         nobody sleeps: this one write is all
+//   CLOSED ──waiter──▶ PARKED ──opener──▶ OPEN_LOCKED   the opener holds the mutex until it is done
+//
+// Where no waiter sleeps, the opener touches the notification exactly once. Where one does, the
+// opener changes the state and wakes the sleepers under the mutex, and whoever sees OPEN_LOCKED
+// passes through the mutex first; the opener has then left it.
+//
+// Lanes (leat_lanes_t) are eight spinlocks in cache lines of their own. Each thread is assigned one
+// of them when it first needs one, so that readers on different cores seldom meet.
 #define _GNU_SOURCE
 #include "base/sync.h"
 
@@ -13,8 +25,9 @@
 
 enum { NOTIFICATION_CLOSED, NOTIFICATION_PARKED, NOTIFICATION_OPEN, NOTIFICATION_OPEN_LOCKED };
 
-// What a mutex guards is short: who meets another thread there looks again for a while before it
-// parks, which would cost both of them a hundred times as much.
+// Critical sections of this code are short. A thread that finds a mutex taken spins for a while
+// before it sleeps (glibc's adaptive type), because sleeping and being woken would cost both
+// threads a hundred times as much as the critical section.
 void leat_mutex_initialize(leat_mutex_t* out_mutex) {
   pthread_mutexattr_t attributes;
   pthread_mutexattr_init(&attributes);
@@ -83,7 +96,7 @@ void leat_notification_open(leat_notification_t* notification) {
   leat_mutex_unlock(&notification->mutex);
 }
 
-// true when it is open and the opener has let go of it.
+// Whether |notification| is open and its opener will not touch it any more.
 static bool notification_is_open(leat_notification_t* notification) {
   uint32_t state = atomic_load_explicit(&notification->opened, memory_order_acquire);
   if (state == NOTIFICATION_OPEN_LOCKED) {
@@ -93,6 +106,7 @@ static bool notification_is_open(leat_notification_t* notification) {
   return state >= NOTIFICATION_OPEN;
 }
 
+// Sleeps until the notification is open or |deadline_ns| has passed, and says whether it is open.
 static bool park(leat_notification_t* notification, int64_t deadline_ns) {
   uint32_t state = NOTIFICATION_CLOSED;
   bool in_time = true;

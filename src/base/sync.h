@@ -1,5 +1,11 @@
-// Locks, waiting and reference counts. The only place where threads' primitives are named.
-// A futex wake of another core costs some 20 us: waiters spin shortly before they park.
+// Locks, conditions, notifications, thread-local data and reference counts. The other rooms use
+// these types instead of those of pthreads, so that another operating system needs changes only
+// here, in sync.c and in base/posix/.
+//
+// What a step of a graph waits for is usually a few microseconds away, while waking a thread that
+// sleeps on another core costs about 20 us. A notification therefore spins for about 50 us before
+// it puts its thread to sleep, and mutexes spin shortly as well (sync.c). Deadlines are times of
+// leat_clock_now_ns(), which no change of the wall clock moves; LEAT_DEADLINE_NEVER waits for ever.
 #ifndef LEAT_BASE_SYNC_H_
 #define LEAT_BASE_SYNC_H_
 
@@ -60,7 +66,8 @@ typedef struct leat_notification_s {
 } leat_notification_t;
 void leat_notification_initialize(leat_notification_t* out_notification);
 void leat_notification_deinitialize(leat_notification_t* notification);
-// After the waiter has seen it open, it may deinitialize at once.
+// Opens it for all waiters. A waiter that has seen it open may deinitialize it at once, even while
+// this call has not yet returned.
 void leat_notification_open(leat_notification_t* notification);
 // false when |deadline_ns| passed first.
 bool leat_notification_wait(leat_notification_t* notification, int64_t deadline_ns);
@@ -95,7 +102,8 @@ static inline bool leat_thread_key_set(leat_thread_key_t key, void* pointer) {
   return pthread_setspecific(key.handle, pointer) == 0;
 }
 
-// A tiny lock for a few instructions' work, which leat_spinlock_is_held's comment bounds.
+// A lock that spins and never sleeps. It may be held for a few instructions only, and never across
+// a call that allocates, frees or can block; leat_spinlock_is_held's comment says more.
 typedef _Atomic uint32_t leat_spinlock_t;
 static inline void leat_spinlock_lock(leat_spinlock_t* lock) {
   while (atomic_exchange_explicit(lock, 1, memory_order_acquire)) {

@@ -25,9 +25,9 @@
 #define SPIN_RELAXES_PER_LOOK 16
 #define LOOP_SLOT_COUNT 32
 #define THREAD_LIMIT 1024
-#define SPLIT_MINIMUM_NS 20000.0  // a loop shorter than that runs on its caller
-#define SHARE_MINIMUM_NS 10000.0  // work that is worth a helper's coming
-#define WAKE_MINIMUM_NS 60000.0   // and worth a parked one's waking
+#define SPLIT_MINIMUM_NS 20000.0  // a shorter loop runs on its caller alone
+#define SHARE_MINIMUM_NS 10000.0  // the least work for which a spinning worker is called
+#define WAKE_MINIMUM_NS 60000.0   // the least work for which a sleeping worker is woken
 #define CHUNKS_PER_THREAD 4
 
 #define STATE_ACTIVE (1ull << 63)
@@ -152,7 +152,7 @@ static bool take_task(leat_thread_pool_t* pool, task_t* out_task) {
   return queued > 0;
 }
 
-// Under the mutex.
+// Appends a task to the ring; the caller holds the mutex.
 static leat_status_t push_task(leat_thread_pool_t* pool, task_t task) {
   size_t queued = (size_t)atomic_load_explicit(&pool->queued, memory_order_relaxed);
   if (queued == pool->ring_capacity) {
@@ -176,6 +176,7 @@ static leat_status_t push_task(leat_thread_pool_t* pool, task_t task) {
 
 // ---- Loops ----
 
+// Takes chunks of the loop and runs them until none is left.
 static void run_chunks(loop_t* loop) {
   for (;;) {
     int64_t index = atomic_fetch_add_explicit(&loop->next, 1, memory_order_relaxed);
@@ -185,6 +186,8 @@ static void run_chunks(loop_t* loop) {
   }
 }
 
+// Leaves a loop that this thread had entered, and wakes the caller if it sleeps and this was the
+// last helper inside.
 static void leave_loop(loop_t* loop) {
   uint64_t before = atomic_fetch_sub(&loop->state, 1);
   if (!(before & STATE_PARKED) || (before & STATE_COUNT_MASK) != 1) return;
@@ -193,7 +196,8 @@ static void leave_loop(loop_t* loop) {
   leat_mutex_unlock(&loop->mutex);
 }
 
-// Enters the loop in |slot|; false when it wants nobody.
+// Enters the loop in |slot| as a helper; false when the loop is over or has as many helpers as it
+// wants.
 static bool enter_loop(leat_thread_pool_t* pool, int slot) {
   loop_t* loop = &pool->loops[slot];
   uint64_t state = atomic_load(&loop->state);
@@ -215,7 +219,7 @@ typedef struct work_s {
   task_t task;
 } work_t;
 
-// Loops first: somebody waits for them.
+// Takes work for this thread. Loops come before tasks, because the caller of a loop is waiting.
 static bool take_work(leat_thread_pool_t* pool, work_t* out_work) {
   uint32_t open = atomic_load_explicit(&pool->open_loops, memory_order_acquire);
   for (; open; open &= open - 1) {
@@ -241,8 +245,9 @@ static bool has_work(leat_thread_pool_t* pool) {
   return atomic_load(&pool->open_loops) || atomic_load(&pool->queued);
 }
 
-// Looks for work, for a while. A searching worker is counted from the moment it has nothing to do,
-// so that publishers do not wake another one for the work that it is about to find.
+// Looks for work and spins for a while when there is none. A thread that looks is counted in
+// |searching| from the moment it has nothing to do, so that publishers do not wake another one for
+// the work that this one is about to find.
 static bool search_work(leat_thread_pool_t* pool, work_t* out_work) {
   // The caller of a loop computes too, so one CPU is left to it.
   bool may_spin = atomic_fetch_add(&pool->searching, 1) < pool->size - 1;
@@ -259,7 +264,7 @@ static bool search_work(leat_thread_pool_t* pool, work_t* out_work) {
   return found;
 }
 
-// Waits for work; false when the pool stops and nothing is left to do.
+// Sleeps until there is work; false when the pool stops and no work is left.
 static bool park_for_work(leat_thread_pool_t* pool) {
   leat_mutex_lock(&pool->mutex);
   atomic_fetch_add(&pool->parked, 1);
@@ -289,14 +294,14 @@ static void run_worker(void* data) {
   end_thread(pool);
 }
 
-// Under the mutex.
+// Starts one more worker, unless there are enough; the caller holds the mutex.
 static bool start_thread(leat_thread_pool_t* pool) {
   int started = atomic_load(&pool->started);
   if (started >= pool->size || atomic_load(&pool->stopping)) return false;
   leat_status_t status =
       leat_thread_start("leat_pool", run_worker, pool, &pool->threads[started]);
   if (status) {
-    leat_status_free(status);  // those that run do the work
+    leat_status_free(status);  // the threads that run already do the work
     return false;
   }
   ++pool->alive;
@@ -304,7 +309,8 @@ static bool start_thread(leat_thread_pool_t* pool) {
   return true;
 }
 
-// Sees to it that |wanted| workers come to work that is already visible.
+// Brings |wanted| workers to work that is already visible to them: those that search come by
+// themselves, and beyond them sleeping workers are woken and new ones started.
 static void call_workers(leat_thread_pool_t* pool, int wanted, bool may_wake) {
   int missing = wanted - atomic_load(&pool->searching);
   if (missing <= 0 || !may_wake) return;
@@ -338,7 +344,8 @@ void leat_thread_pool_schedule(leat_thread_pool_t* pool, leat_task_fn_t fn, void
     return;
   }
   observe_queue(depth);
-  // A searching worker may be on its way to a loop instead.
+  // Open loops are added, because a searching worker may be about to enter one of them and would
+  // then not come for the task.
   int open = __builtin_popcount(atomic_load(&pool->open_loops));
   call_workers(pool, depth + open - just_started, true);
 }
@@ -359,6 +366,8 @@ static int take_slot(leat_thread_pool_t* pool) {
 
 static bool has_no_helper(loop_t* loop) { return !(atomic_load(&loop->state) & STATE_COUNT_MASK); }
 
+// Waits until no helper is inside the loop: spins first, since each helper is at its last chunk,
+// and then sleeps.
 static void wait_for_helpers(loop_t* loop) {
   if (has_no_helper(loop)) return;
   int64_t end_ns = leat_clock_now_ns() + SPIN_NS;
@@ -386,7 +395,7 @@ static void run_loop(leat_thread_pool_t* pool, int slot, int helpers, bool may_w
   atomic_fetch_and_explicit(&pool->used_loops, ~(1u << slot), memory_order_release);
 }
 
-// Threads that the loop is worth, the caller included.
+// How many threads the loop is worth, including the caller.
 static int useful_width(const leat_thread_pool_t* pool, int width_limit, int64_t total,
                         double cost_ns) {
   if (!pool || !(cost_ns >= SPLIT_MINIMUM_NS)) return 1;
@@ -407,7 +416,8 @@ void leat_thread_pool_parallel_for(leat_thread_pool_t* pool, int width_limit, in
     fn(data, 0, total);
     return;
   }
-  // A few chunks a thread even out their paces, but none so small that taking it costs.
+  // Several chunks for each thread let a fast thread take more of them. They are not made so small
+  // that taking a chunk costs a notable part of running it.
   double chunks = LEAT_MIN((double)width * CHUNKS_PER_THREAD, 2 * cost_ns / SHARE_MINIMUM_NS);
   int64_t chunk_count = LEAT_MIN((int64_t)chunks, total);
   loop_t* loop = &pool->loops[slot];

@@ -1,6 +1,7 @@
-// The one pool for nodes, shards and completions. As many threads as CPUs the process may use
-// (cgroup quota, affinity); workers spin ~50 us for work, then park. Threads start on first need,
-// so that a process that runs on one CPU never starts one.
+// The thread pool, which runs nodes of graphs, shards of kernels and completions. It has as many
+// threads as the process may use CPUs, by its affinity and the quota of its control group. A worker
+// without work spins for about 50 us and then sleeps. Threads are started when they are first
+// needed, so a process that runs on one CPU never starts one. Any thread may call these functions.
 #ifndef LEAT_BASE_THREAD_POOL_H_
 #define LEAT_BASE_THREAD_POOL_H_
 

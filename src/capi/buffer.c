@@ -1,7 +1,8 @@
 // TF_Buffer, a block of bytes with its deallocator, which carries serialized messages across the C
 // API. Functions that return a message build it with a leat_string_builder_t and then move its
-// bytes into the buffer without a copy (leat_capi_buffer_take). A buffer that a caller passes for
-// output must be empty, as TF_NewBuffer makes it: a full one would leak its bytes.
+// bytes into the buffer without a copy (leat_capi_buffer_take), since a GraphDef may be large. The
+// buffer's deallocator frees them. A buffer that a caller passes for output must be empty, as
+// TF_NewBuffer makes it: a full one would leak its bytes.
 #include <string.h>
 
 #include "capi/handles.h"

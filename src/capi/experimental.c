@@ -2,7 +2,9 @@
 // the queues of named tensors, and lists of shapes with types. The named queues are a convention
 // between a client and its graph: queue number n is the operations fifo_queue_enqueue_<n>,
 // fifo_queue_dequeue_<n> and arg_tensor_enqueue_<n>, so that enqueuing a tensor is a step that
-// feeds the last and runs the first.
+// feeds the last and runs the first. TensorFlow's bindings for other languages call some of these
+// functions, which is why they exist although the header promises nothing about them. Options that
+// have no meaning here (XLA, GPU memory) are accepted and written into the messages.
 #include "tensorflow/c/c_api_experimental.h"
 
 #include <stdio.h>

@@ -1,4 +1,4 @@
-// What queue runners need of a coordinator beside leat/input.h.
+// The functions of a coordinator that queue runners need beside those of leat/input.h.
 #ifndef LEAT_CLIENT_COORDINATOR_H_
 #define LEAT_CLIENT_COORDINATOR_H_
 

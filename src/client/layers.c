@@ -2,7 +2,8 @@
 // to the graph, or the few that TensorFlow's Python library builds for the same name, so that
 // graphs from either look alike. All of them go through leat_operation, which names the node under
 // the scope and keeps the first error in the scope; after an error they return an output without an
-// operation, so that a client checks once, at the end.
+// operation, so that a client checks once, at the end. This room includes public headers only; a
+// client could have written each of these functions itself.
 #include <stdlib.h>
 #include <string.h>
 

@@ -7,7 +7,7 @@
 // Saving writes the checkpoint "<directory>/model.ckpt-<step>" and then publishes it in the state
 // file (src/capi/leat/checkpoint_state.c), which also removes old checkpoints. A save that fails
 // leaves nothing behind: what it wrote is removed, unless it was overwriting a checkpoint of the
-// same step.
+// same step. A saver belongs to one thread at a time.
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

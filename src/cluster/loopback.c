@@ -1,8 +1,13 @@
-// The loopback transport joins the two ends of a transport, the remote worker and the service, by
-// one simulated network in one process:
+// The loopback transport: it joins the remote worker and the service, which are the two ends of any
+// transport, through one simulated network within this process. Requests and replies are encoded as
+// bytes all the same, so tests find whatever does not survive encoding, delay and reordering:
 //
 //   master ─▶ remote worker ─▶ [ network ] ─▶ service ─▶ worker
 //                           ◀─ [ network ] ◀─
+//
+// Objects that cannot be encoded (functions that kernels call, step statistics, variants) stay
+// behind in a table that both ends see, and the message carries a ticket; only a transport within a
+// process can do that.
 #include "cluster/loopback.h"
 
 #include "cluster/remote_worker.h"
@@ -11,18 +16,18 @@
 typedef struct loopback_s {
   leat_remote_worker_t remote;
   leat_worker_service_t service;
-  leat_shelf_t shelf;
+  leat_object_table_t objects;
 } loopback_t;
 
 // Frees the network first, which delivers what is under way, and only then what the receivers use.
 static void destroy(leat_remote_worker_t* remote) {
   loopback_t* loopback = (loopback_t*)remote;
-  LEAT_DCHECK(remote->shelf == &loopback->shelf);
-  leat_delivery_free(remote->delivery);
+  LEAT_DCHECK(remote->objects == &loopback->objects);
+  leat_network_free(remote->network);
   leat_remote_worker_deinitialize(remote);
   leat_worker_t* worker = loopback->service.worker;
   worker->vtable->destroy(worker);
-  leat_shelf_deinitialize(&loopback->shelf);
+  leat_object_table_deinitialize(&loopback->objects);
   leat_allocator_free(remote->allocator, loopback);
 }
 
@@ -50,27 +55,27 @@ static leat_status_t join(leat_string_view_t rest, leat_worker_t* worker, leat_o
   uint64_t seed;
   int64_t delay_ns;
   loopback_t* loopback;
-  leat_delivery_t* delivery;
+  leat_network_t* network;
   LEAT_RETURN_IF_ERROR(parse(rest, &seed, &delay_ns));
   LEAT_RETURN_IF_ERROR(LEAT_ALLOCATE(allocator, 1, &loopback));
-  leat_status_t status = leat_delivery_create(seed, delay_ns, allocator, &delivery);
+  leat_status_t status = leat_network_create(seed, delay_ns, allocator, &network);
   if (status) {
     leat_allocator_free(allocator, loopback);
     return status;
   }
-  leat_shelf_initialize(allocator, &loopback->shelf);
+  leat_object_table_initialize(allocator, &loopback->objects);
   loopback->service = (leat_worker_service_t){.worker = worker,
                                               .ops = ops,
                                               .allocator = allocator,
-                                              .shelf = &loopback->shelf,
-                                              .delivery = delivery,
+                                              .objects = &loopback->objects,
+                                              .network = network,
                                               .receive_reply = leat_remote_worker_receive,
                                               .fail_call = leat_remote_worker_fail,
                                               .replies = &loopback->remote};
   leat_remote_worker_t* remote = &loopback->remote;
   *remote = (leat_remote_worker_t){.allocator = allocator,
-                                   .shelf = &loopback->shelf,
-                                   .delivery = delivery,
+                                   .objects = &loopback->objects,
+                                   .network = network,
                                    .receive_request = leat_worker_service_receive,
                                    .requests = &loopback->service,
                                    .direct = worker,

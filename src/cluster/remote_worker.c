@@ -30,24 +30,25 @@ typedef struct call_s {
 
 // ---- Requests -----------------------------------------------------------------------------------
 
-// Encodes and sends |request| as |letter|.
+// Encodes and sends |request| as |message|.
 static leat_status_t post(leat_remote_worker_t* worker, const leat_pb_worker_request_t* request,
-                          leat_letter_t letter) {
-  letter.deliver = worker->receive_request;
+                          leat_network_message_t message) {
+  message.receive = worker->receive_request;
   LEAT_DCHECK(worker->receive_request && worker->requests);
-  letter.receiver = worker->requests;
+  message.receiver = worker->requests;
   LEAT_RETURN_IF_ERROR(leat_worker_message_encode(&leat_pb_worker_request_descriptor, request,
-                                                  worker->allocator, &letter.bytes,
-                                                  &letter.size_bytes));
-  leat_status_t status = leat_delivery_post(worker->delivery, &letter);
-  if (status) leat_allocator_free(worker->allocator, letter.bytes);
+                                                  worker->allocator, &message.bytes,
+                                                  &message.size_bytes));
+  leat_status_t status = leat_network_send(worker->network, &message);
+  if (status) leat_allocator_free(worker->allocator, message.bytes);
   return status;
 }
 
 // Sends a request without a reply; false when it was not sent, for want of memory.
 static bool tell(leat_remote_worker_t* worker, const leat_pb_worker_request_t* request,
-                 int64_t step_id, leat_letter_order_t order) {
-  leat_status_t status = post(worker, request, (leat_letter_t){.step_id = step_id, .order = order});
+                 int64_t step_id, leat_network_order_t order) {
+  leat_status_t status = post(worker, request,
+                              (leat_network_message_t){.step_id = step_id, .order = order});
   if (!status) return true;
   leat_status_free(status);
   return false;
@@ -58,17 +59,17 @@ static bool tell(leat_remote_worker_t* worker, const leat_pb_worker_request_t* r
 static void ask(leat_remote_worker_t* worker, const call_t* call, leat_status_t status,
                 const leat_pb_worker_request_t* request, int64_t step_id) {
   call_t* kept = NULL;
-  leat_letter_t letter = {.step_id = step_id};
+  leat_network_message_t message = {.step_id = step_id};
   if (!status) status = LEAT_ALLOCATE(worker->allocator, 1, &kept);
   if (!status) {
     *kept = *call;
-    status = leat_shelf_put(&worker->calls, kept, NULL, &letter.call);
+    status = leat_object_table_put(&worker->calls, kept, NULL, &message.call);
   }
   if (!status) {
-    status = post(worker, request, letter);
+    status = post(worker, request, message);
     if (!status) return;
-    LEAT_DCHECK(letter.call != 0);
-    leat_shelf_take(&worker->calls, letter.call);
+    LEAT_DCHECK(message.call != 0);
+    leat_object_table_take(&worker->calls, message.call);
   }
   leat_allocator_free(worker->allocator, kept);
   call->done(call->data, status);
@@ -95,9 +96,9 @@ static leat_status_t take_values(leat_remote_worker_t* worker, const call_t* cal
                             "Receive failed: the reply has %zu values, must have %zu",
                             values->count, wanted);
   }
-  if (!call->out_value) return leat_worker_values_of(values, worker->shelf, call->fetches);
+  if (!call->out_value) return leat_worker_values_of(values, worker->objects, call->fetches);
   leat_slot_t value = {0};
-  LEAT_RETURN_IF_ERROR(leat_worker_value_of(values->items, worker->shelf, &value.tensor));
+  LEAT_RETURN_IF_ERROR(leat_worker_value_of(values->items, worker->objects, &value.tensor));
   value.alive = value.tensor.dtype != 0;
   *call->out_value = value;
   return leat_ok_status();
@@ -127,7 +128,7 @@ static void end_call(leat_remote_worker_t* worker, call_t* kept, leat_status_t s
 
 void leat_remote_worker_receive(void* data, uint64_t number, char* bytes, size_t size_bytes) {
   leat_remote_worker_t* worker = data;
-  call_t* call = leat_shelf_take(&worker->calls, number);
+  call_t* call = leat_object_table_take(&worker->calls, number);
   leat_status_t status = NULL;
   leat_arena_t arena;
   leat_arena_initialize(worker->allocator, 0, &arena);
@@ -139,7 +140,7 @@ void leat_remote_worker_receive(void* data, uint64_t number, char* bytes, size_t
 
 void leat_remote_worker_fail(void* data, uint64_t number, leat_status_t status) {
   leat_remote_worker_t* worker = data;
-  end_call(worker, leat_shelf_take(&worker->calls, number), status);
+  end_call(worker, leat_object_table_take(&worker->calls, number), status);
 }
 
 // ---- The worker's methods -----------------------------------------------------------------------
@@ -162,7 +163,7 @@ static void register_graph(leat_worker_t* self, const leat_register_request_t* r
   leat_string_builder_initialize(worker->allocator, &graph);
   leat_arena_initialize(worker->allocator, 0, &arena);
   leat_status_t status =
-      leat_worker_partition_to_message(registration, worker->shelf, &arena, &graph, &message);
+      leat_worker_partition_to_message(registration, worker->objects, &arena, &graph, &message);
   leat_graph_free(registration->graph);
   ask(worker, &call, status, &request, 0);
   leat_arena_deinitialize(&arena);
@@ -176,7 +177,7 @@ static void deregister_graph(leat_worker_t* self, uint64_t handle) {
   leat_mutex_lock(&worker->mutex);
   leat_word_map_erase(&worker->edge_counts, handle);
   leat_mutex_unlock(&worker->mutex);
-  if (tell(worker, &request, 0, LEAT_LETTER_FREE)) return;
+  if (tell(worker, &request, 0, LEAT_NETWORK_UNORDERED)) return;
   worker->direct->vtable->deregister_graph(worker->direct, handle);
 }
 
@@ -214,11 +215,13 @@ static leat_status_t run_to_message(leat_remote_worker_t* worker, const leat_run
                                            .inter_op_threads = run->inter_op_threads,
                                            .fetch_count = (int32_t)(uint32_t)counts,
                                            .timeout_ns = time_left(run->deadline_ns)};
-  LEAT_RETURN_IF_ERROR(leat_worker_values_to_message(run->feeds, (int)(counts >> 32), worker->shelf,
+  LEAT_RETURN_IF_ERROR(leat_worker_values_to_message(run->feeds, (int)(counts >> 32),
+                                                     worker->objects,
                                                      arena, &out_message->feeds));
   LEAT_RETURN_IF_ERROR(
-      leat_shelf_put(worker->shelf, run->calls, NULL, &out_message->calls_ticket));
-  return leat_shelf_put(worker->shelf, run->collector, NULL, &out_message->collector_ticket);
+      leat_object_table_put(worker->objects, run->calls, NULL, &out_message->calls_ticket));
+  return leat_object_table_put(worker->objects, run->collector, NULL,
+                               &out_message->collector_ticket);
 }
 
 static void run_graph(leat_worker_t* self, const leat_run_request_t* run,
@@ -241,7 +244,7 @@ static void abort_step(leat_worker_t* self, int64_t step_id, leat_status_t statu
       .abort_step = step_id,
       .code = leat_status_code(status),
       .message = leat_string_view_from(leat_status_message(status))};
-  if (tell(worker, &request, step_id, LEAT_LETTER_FREE)) {
+  if (tell(worker, &request, step_id, LEAT_NETWORK_UNORDERED)) {
     leat_status_free(status);
   } else {
     worker->direct->vtable->abort_step(worker->direct, step_id, status);
@@ -255,7 +258,7 @@ static void abort_all(leat_worker_t* self, leat_status_t status) {
       .abort_all = true,
       .code = leat_status_code(status),
       .message = leat_string_view_from(leat_status_message(status))};
-  if (tell(worker, &request, 0, LEAT_LETTER_FREE)) {
+  if (tell(worker, &request, 0, LEAT_NETWORK_UNORDERED)) {
     leat_status_free(status);
   } else {
     worker->direct->vtable->abort_all(worker->direct, status);
@@ -266,7 +269,7 @@ static void cleanup_step(leat_worker_t* self, int64_t step_id) {
   leat_remote_worker_t* worker = (leat_remote_worker_t*)self;
   leat_pb_worker_request_t request = {.method_case = LEAT_WORKER_CLEANUP_STEP,
                                       .cleanup_step = step_id};
-  if (tell(worker, &request, step_id, LEAT_LETTER_LAST)) return;
+  if (tell(worker, &request, step_id, LEAT_NETWORK_LAST)) return;
   worker->direct->vtable->cleanup_step(worker->direct, step_id);
 }
 
@@ -292,7 +295,7 @@ static void send_tensor(leat_worker_t* self, int64_t step_id, leat_string_view_t
   leat_arena_initialize(worker->allocator, 0, &arena);
   leat_status_t status = leat_ok_status();
   if (value.alive) {
-    status = leat_worker_value_to_message(&value.tensor, worker->shelf, &arena, &content);
+    status = leat_worker_value_to_message(&value.tensor, worker->objects, &arena, &content);
   }
   ask(worker, &call, status, &request, step_id);
   leat_arena_deinitialize(&arena);
@@ -303,7 +306,7 @@ static void clear_container(leat_worker_t* self, leat_string_view_t container) {
   leat_remote_worker_t* worker = (leat_remote_worker_t*)self;
   leat_pb_worker_request_t request = {.method_case = LEAT_WORKER_CLEAR_CONTAINER,
                                       .clear_container = container};
-  if (tell(worker, &request, 0, LEAT_LETTER_BARRIER)) return;
+  if (tell(worker, &request, 0, LEAT_NETWORK_BARRIER)) return;
   worker->direct->vtable->clear_container(worker->direct, container);
 }
 
@@ -321,7 +324,7 @@ static const leat_worker_vtable_t kVtable = {
 
 void leat_remote_worker_initialize(leat_remote_worker_t* worker) {
   worker->base.vtable = &kVtable;
-  leat_shelf_initialize(worker->allocator, &worker->calls);
+  leat_object_table_initialize(worker->allocator, &worker->calls);
   leat_mutex_initialize(&worker->mutex);
   leat_word_map_initialize(worker->allocator, &worker->edge_counts);
 }
@@ -329,5 +332,5 @@ void leat_remote_worker_initialize(leat_remote_worker_t* worker) {
 void leat_remote_worker_deinitialize(leat_remote_worker_t* worker) {
   leat_word_map_deinitialize(&worker->edge_counts);
   leat_mutex_deinitialize(&worker->mutex);
-  leat_shelf_deinitialize(&worker->calls);
+  leat_object_table_deinitialize(&worker->calls);
 }

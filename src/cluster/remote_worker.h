@@ -5,8 +5,8 @@
 #ifndef LEAT_CLUSTER_REMOTE_WORKER_H_
 #define LEAT_CLUSTER_REMOTE_WORKER_H_
 
-#include "cluster/delivery.h"
-#include "cluster/shelf.h"
+#include "cluster/network.h"
+#include "cluster/object_table.h"
 #include "worker/worker.h"
 
 typedef struct leat_remote_worker_s leat_remote_worker_t;
@@ -14,14 +14,15 @@ struct leat_remote_worker_s {
   leat_worker_t base;
   // Set by the transport before leat_remote_worker_initialize; borrowed.
   leat_allocator_t* allocator;
-  leat_shelf_t* shelf;  // values that cannot be encoded; the service has the same table
-  leat_delivery_t* delivery;  // brings requests to |receive_request|(|requests|, ...)
-  leat_letter_fn_t receive_request;
+  // Values that cannot be encoded as bytes; the service has the same table.
+  leat_object_table_t* objects;
+  leat_network_t* network;  // brings requests to |receive_request|(|requests|, ...)
+  leat_network_receive_fn_t receive_request;
   void* requests;
   leat_worker_t* direct;  // called directly when there is no memory for a message without reply
   void (*destroy)(leat_remote_worker_t* self);  // what the worker's vtable calls
   // Set by leat_remote_worker_initialize.
-  leat_shelf_t calls;  // pending calls, by the number that request and reply carry
+  leat_object_table_t calls;  // pending calls, by the number that request and reply carry
   leat_mutex_t mutex;
   leat_word_map_t edge_counts;  // handle -> feeds << 32 | fetches; under |mutex|
 };
@@ -30,7 +31,7 @@ struct leat_remote_worker_s {
 void leat_remote_worker_initialize(leat_remote_worker_t* worker);
 void leat_remote_worker_deinitialize(leat_remote_worker_t* worker);  // no call may be pending
 
-// A leat_letter_fn_t: takes the reply of |call| and ends the call.
+// A leat_network_receive_fn_t: takes the reply of |call| and ends the call.
 void leat_remote_worker_receive(void* worker, uint64_t call, char* bytes, size_t size_bytes);
 // Ends a call whose reply will not come, with |status|, which is taken over.
 void leat_remote_worker_fail(void* worker, uint64_t call, leat_status_t status);

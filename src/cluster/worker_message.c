@@ -58,33 +58,35 @@ static void drop_tensor(void* object) {
 }
 
 // Keeps a reference to |tensor| in the table and returns its ticket.
-static leat_status_t shelve_tensor(const leat_tensor_t* tensor, leat_shelf_t* shelf,
-                                   uint64_t* out_ticket) {
+static leat_status_t put_tensor(const leat_tensor_t* tensor, leat_object_table_t* objects,
+                                uint64_t* out_ticket) {
   leat_tensor_t* kept;
   LEAT_RETURN_IF_ERROR(LEAT_ALLOCATE(leat_allocator_system(), 1, &kept));
   *kept = leat_tensor_share(tensor);
-  leat_status_t status = leat_shelf_put(shelf, kept, drop_tensor, out_ticket);
+  leat_status_t status = leat_object_table_put(objects, kept, drop_tensor, out_ticket);
   if (status) drop_tensor(kept);
   return status;
 }
 
-leat_status_t leat_worker_value_to_message(const leat_tensor_t* tensor, leat_shelf_t* shelf,
+leat_status_t leat_worker_value_to_message(const leat_tensor_t* tensor,
+                                           leat_object_table_t* objects,
                                            leat_arena_t* arena,
                                            leat_pb_worker_value_t* out_message) {
   if (!tensor->dtype) return leat_ok_status();
-  if (!has_byte_form(tensor)) return shelve_tensor(tensor, shelf, &out_message->ticket);
+  if (!has_byte_form(tensor)) return put_tensor(tensor, objects, &out_message->ticket);
   LEAT_RETURN_IF_ERROR(LEAT_NEW(arena, 1, &out_message->tensor));
   return leat_tensor_to_proto(tensor, arena, out_message->tensor);
 }
 
-leat_status_t leat_worker_value_of(const leat_pb_worker_value_t* message, leat_shelf_t* shelf,
+leat_status_t leat_worker_value_of(const leat_pb_worker_value_t* message,
+                                   leat_object_table_t* objects,
                                    leat_tensor_t* out_tensor) {
   *out_tensor = (leat_tensor_t){0};
   if (message->tensor) {
     return leat_tensor_from_proto(message->tensor, leat_buffer_source_host(), out_tensor);
   }
   if (!message->ticket) return leat_ok_status();
-  leat_tensor_t* kept = leat_shelf_take(shelf, message->ticket);
+  leat_tensor_t* kept = leat_object_table_take(objects, message->ticket);
   if (!kept) {
     return leat_make_status(LEAT_INVALID_ARGUMENT,
                             "Receive failed: ticket is %llu, must be of a value of this process",
@@ -96,21 +98,22 @@ leat_status_t leat_worker_value_of(const leat_pb_worker_value_t* message, leat_s
 }
 
 leat_status_t leat_worker_values_to_message(const leat_tensor_t* tensors, int count,
-                                            leat_shelf_t* shelf, leat_arena_t* arena,
+                                            leat_object_table_t* objects, leat_arena_t* arena,
                                             leat_pb_worker_value_list_t* out_list) {
   LEAT_RETURN_IF_ERROR(LEAT_NEW(arena, (size_t)count, &out_list->items));
   out_list->count = (size_t)count;
   for (int i = 0; i < count; ++i) {
     LEAT_RETURN_IF_ERROR(
-        leat_worker_value_to_message(&tensors[i], shelf, arena, &out_list->items[i]));
+        leat_worker_value_to_message(&tensors[i], objects, arena, &out_list->items[i]));
   }
   return leat_ok_status();
 }
 
-leat_status_t leat_worker_values_of(const leat_pb_worker_value_list_t* list, leat_shelf_t* shelf,
+leat_status_t leat_worker_values_of(const leat_pb_worker_value_list_t* list,
+                                    leat_object_table_t* objects,
                                     leat_tensor_t* out_tensors) {
   for (size_t i = 0; i < list->count; ++i) {
-    leat_status_t status = leat_worker_value_of(&list->items[i], shelf, &out_tensors[i]);
+    leat_status_t status = leat_worker_value_of(&list->items[i], objects, &out_tensors[i]);
     if (!status) continue;
     while (i-- > 0) leat_tensor_release(&out_tensors[i]);
     return status;
@@ -121,7 +124,7 @@ leat_status_t leat_worker_values_of(const leat_pb_worker_value_list_t* list, lea
 // ---- Partitions ---------------------------------------------------------------------------------
 
 leat_status_t leat_worker_partition_to_message(const leat_register_request_t* request,
-                                               leat_shelf_t* shelf, leat_arena_t* arena,
+                                               leat_object_table_t* objects, leat_arena_t* arena,
                                                leat_string_builder_t* graph_bytes,
                                                leat_pb_register_partition_t* out_message) {
   *out_message = (leat_pb_register_partition_t){.device = request->device,
@@ -141,7 +144,7 @@ leat_status_t leat_worker_partition_to_message(const leat_register_request_t* re
     LEAT_RETURN_IF_ERROR(
         leat_arena_print(arena, &fetches->items[i], "%.*s:%d", LEAT_SV_ARG(node), fetch.index));
   }
-  return leat_shelf_put(shelf, request->functions, NULL, &out_message->functions_ticket);
+  return leat_object_table_put(objects, request->functions, NULL, &out_message->functions_ticket);
 }
 
 // Imports the message's GraphDef into |graph|, and finds the outputs that the fetches name.
@@ -164,12 +167,12 @@ static leat_status_t import_partition(const leat_pb_register_partition_t* messag
 }
 
 leat_status_t leat_worker_partition_of(const leat_pb_register_partition_t* message,
-                                       leat_shelf_t* shelf, leat_op_registry_t* ops,
+                                       leat_object_table_t* objects, leat_op_registry_t* ops,
                                        leat_allocator_t* allocator,
                                        leat_import_results_t* out_imported,
                                        leat_register_request_t* out_request) {
   leat_graph_t* graph;
-  void* functions = leat_shelf_take(shelf, message->functions_ticket);
+  void* functions = leat_object_table_take(objects, message->functions_ticket);
   LEAT_RETURN_IF_ERROR(leat_graph_create(ops, allocator, &graph));
   leat_status_t status = import_partition(message, graph, out_imported);
   if (status) {

@@ -4,7 +4,7 @@
 #ifndef LEAT_CLUSTER_WORKER_MESSAGE_H_
 #define LEAT_CLUSTER_WORKER_MESSAGE_H_
 
-#include "cluster/shelf.h"
+#include "cluster/object_table.h"
 #include "formats/generated/worker.h"
 #include "graph/import/import.h"
 #include "tensor/tensor.h"
@@ -35,29 +35,34 @@ LEAT_MUST_USE leat_status_t leat_worker_status_of(int32_t code, leat_string_view
 
 // Converts a value. A tensor without a dtype stands for a dead value. Numbers, strings and handles
 // that name a resource become bytes; variants, and handles that own their resource, are put into
-// |shelf| and sent as a ticket. |out_message|, zeroed before, borrows from |tensor|.
+// |objects| and sent as a ticket. |out_message|, zeroed before, borrows from |tensor|.
 LEAT_MUST_USE leat_status_t leat_worker_value_to_message(const leat_tensor_t* tensor,
-                                                         leat_shelf_t* shelf, leat_arena_t* arena,
+                                                         leat_object_table_t* objects,
+                                                         leat_arena_t* arena,
                                                          leat_pb_worker_value_t* out_message);
 LEAT_MUST_USE leat_status_t leat_worker_value_of(const leat_pb_worker_value_t* message,
-                                                 leat_shelf_t* shelf, leat_tensor_t* out_tensor);
+                                                 leat_object_table_t* objects,
+                                                 leat_tensor_t* out_tensor);
 // The same for lists of values. On failure nothing is left in |out_tensors|.
 LEAT_MUST_USE leat_status_t leat_worker_values_to_message(const leat_tensor_t* tensors, int count,
-                                                          leat_shelf_t* shelf, leat_arena_t* arena,
+                                                          leat_object_table_t* objects,
+                                                          leat_arena_t* arena,
                                                           leat_pb_worker_value_list_t* out_list);
 LEAT_MUST_USE leat_status_t leat_worker_values_of(const leat_pb_worker_value_list_t* list,
-                                                  leat_shelf_t* shelf, leat_tensor_t* out_tensors);
+                                                  leat_object_table_t* objects,
+                                                  leat_tensor_t* out_tensors);
 
 // Converts a registration. |graph_bytes|, initialized before, receives the encoded graph;
 // |out_message| borrows from it and from |request|.
 LEAT_MUST_USE leat_status_t leat_worker_partition_to_message(
-    const leat_register_request_t* request, leat_shelf_t* shelf, leat_arena_t* arena,
+    const leat_register_request_t* request, leat_object_table_t* objects, leat_arena_t* arena,
     leat_string_builder_t* graph_bytes, leat_pb_register_partition_t* out_message);
 // Makes a new graph over |ops| from the message. The fetches of |out_request| lie in
 // |out_imported|, which the caller deinitializes after use; the device's name borrows from
 // |message|.
 LEAT_MUST_USE leat_status_t leat_worker_partition_of(const leat_pb_register_partition_t* message,
-                                                     leat_shelf_t* shelf, leat_op_registry_t* ops,
+                                                     leat_object_table_t* objects,
+                                                     leat_op_registry_t* ops,
                                                      leat_allocator_t* allocator,
                                                      leat_import_results_t* out_imported,
                                                      leat_register_request_t* out_request);

@@ -46,18 +46,19 @@ static void free_task(task_t* task) {
 
 // ---- Replies ------------------------------------------------------------------------------------
 
-// Encodes the reply into |letter|; |status| stays the caller's.
-static leat_status_t write_reply(task_t* task, leat_status_t status, leat_letter_t* letter) {
+// Encodes the reply into |message|; |status| stays the caller's.
+static leat_status_t write_reply(task_t* task, leat_status_t status,
+                                 leat_network_message_t* message) {
   leat_worker_service_t* service = task->service;
   leat_pb_worker_reply_t reply = {.code = leat_status_code(status),
                                   .message = leat_string_view_from(leat_status_message(status)),
                                   .handle = task->handle};
   if (!status) {
     LEAT_RETURN_IF_ERROR(leat_worker_values_to_message(
-        task->fetches, task->fetch_count, service->shelf, &task->arena, &reply.values));
+        task->fetches, task->fetch_count, service->objects, &task->arena, &reply.values));
   }
   return leat_worker_message_encode(&leat_pb_worker_reply_descriptor, &reply, service->allocator,
-                                    &letter->bytes, &letter->size_bytes);
+                                    &message->bytes, &message->size_bytes);
 }
 
 // A leat_worker_done_fn_t: ends the task. The service is copied, since it may be gone once the
@@ -65,16 +66,16 @@ static leat_status_t write_reply(task_t* task, leat_status_t status, leat_letter
 static void finish(void* data, leat_status_t status) {
   task_t* task = data;
   leat_worker_service_t service = *task->service;
-  leat_letter_t letter = {
-      .deliver = service.receive_reply, .receiver = service.replies, .call = task->call};
-  leat_status_t failure = write_reply(task, status, &letter);
+  leat_network_message_t message = {
+      .receive = service.receive_reply, .receiver = service.replies, .call = task->call};
+  leat_status_t failure = write_reply(task, status, &message);
   leat_status_free(status);
   free_task(task);
   if (!failure) {
-    failure = leat_delivery_post(service.delivery, &letter);
-    if (failure) leat_allocator_free(service.allocator, letter.bytes);
+    failure = leat_network_send(service.network, &message);
+    if (failure) leat_allocator_free(service.allocator, message.bytes);
   }
-  if (failure) service.fail_call(service.replies, letter.call, failure);
+  if (failure) service.fail_call(service.replies, message.call, failure);
 }
 
 // A leat_worker_done_fn_t for ReceiveTensor: the value is sent as a fetch; a dead one has no dtype.
@@ -102,7 +103,7 @@ static leat_status_t make_room(task_t* task, size_t feed_count, int32_t fetch_co
 
 static leat_status_t register_graph(task_t* task) {
   leat_worker_service_t* service = task->service;
-  LEAT_RETURN_IF_ERROR(leat_worker_partition_of(task->request.register_graph, service->shelf,
+  LEAT_RETURN_IF_ERROR(leat_worker_partition_of(task->request.register_graph, service->objects,
                                                 service->ops, service->allocator, &task->imported,
                                                 &task->registration));
   leat_worker_t* worker = service->worker;
@@ -121,10 +122,10 @@ static int64_t deadline_after(int64_t timeout_ns) {
 static leat_status_t run_graph(task_t* task) {
   const leat_pb_run_partition_t* message = task->request.run_graph;
   leat_worker_service_t* service = task->service;
-  void* collector = leat_shelf_take(service->shelf, message->collector_ticket);
-  void* calls = leat_shelf_take(service->shelf, message->calls_ticket);
+  void* collector = leat_object_table_take(service->objects, message->collector_ticket);
+  void* calls = leat_object_table_take(service->objects, message->calls_ticket);
   LEAT_RETURN_IF_ERROR(make_room(task, message->feeds.count, message->fetch_count));
-  LEAT_RETURN_IF_ERROR(leat_worker_values_of(&message->feeds, service->shelf, task->feeds));
+  LEAT_RETURN_IF_ERROR(leat_worker_values_of(&message->feeds, service->objects, task->feeds));
   task->feed_count = (int)message->feeds.count;
   task->run = (leat_run_request_t){.handle = message->handle,
                                    .step_id = message->step_id,
@@ -155,7 +156,8 @@ static leat_status_t send_tensor(task_t* task) {
   leat_worker_t* worker = task->service->worker;
   leat_slot_t value = {0};
   if (message->value) {
-    LEAT_RETURN_IF_ERROR(leat_worker_value_of(message->value, task->service->shelf, &value.tensor));
+    LEAT_RETURN_IF_ERROR(leat_worker_value_of(message->value, task->service->objects,
+                                              &value.tensor));
   }
   value.alive = value.tensor.dtype != 0;
   worker->vtable->send_tensor(worker, message->step_id, message->key, value, finish, task);

@@ -1,5 +1,5 @@
 // Instantiates a function as a graph. The number and types of its arguments follow from the
-// signature and the call's attributes, as those of a node's inputs do; an _Arg node is made for
+// signature and the call's attributes, as those of a node's inputs do. An _Arg node is made for
 // each tensor, and the expander adds the body with these as arguments, expanding the calls in it.
 // Known shapes of arguments are written to the _Arg nodes first, so that inference in the body uses
 // them.

@@ -4,7 +4,7 @@
 //
 //   a constant, a number that inference knows   a copy in the backward loop
 //   a loop invariant                            entered into the backward loop
-//   any other value of the loop                 kept by the forward loop (history.c)
+//   any other value of the loop                 kept by the forward loop (accumulator.c)
 //   a value from outside                        resolved outside, then entered
 //
 // A gradient function knows none of this: it calls the builder with forward values, and the
@@ -120,7 +120,8 @@ static leat_status_t resolve_own(leat_context_t* c, leat_output_t value, leat_ou
   }
   *out_here = LEAT_OUTPUT_NONE;
   LEAT_RETURN_IF_ERROR(copy_known(c, value, out_here));
-  return leat_output_exists(*out_here) ? leat_ok_status() : leat_history_keep(c, value, out_here);
+  if (leat_output_exists(*out_here)) return leat_ok_status();
+  return leat_accumulator_keep(c, value, out_here);
 }
 
 // Follows |value| back through Identities that run under the same condition, so that one value is

@@ -413,7 +413,7 @@ static void tensor_arrays(void** state) {
 
 // ---- Calls --------------------------------------------------------------------------------------
 
-// A node that hands on what it got: the second time it is named, as a call within what it was.
+// A node that forwards its input: the second time it is named, as a call within what it was.
 static leat_status_t expand(void* data, leat_graph_t* graph, int32_t node,
                             leat_string_view_t scope, leat_output_t* out_outputs) {
   leat_builder_t b = {.graph = graph, .scope = scope};

@@ -11,7 +11,7 @@
 //   loop.c          the backward loop of a forward loop
 //   site.c          loop variables added to a loop
 //   context.c       forward values where gradients are built
-//   history.c       accumulators: values of every iteration, kept in lists
+//   accumulator.c   accumulators: values of every iteration, kept in lists
 //
 // All state lies in the walk's arena and on the stack of leat_add_gradients; one thread.
 #ifndef LEAT_GRADIENT_WALK_H_
@@ -214,11 +214,11 @@ LEAT_MUST_USE leat_status_t leat_context_resolve(leat_context_t* c, leat_output_
 void leat_context_initialize(leat_walk_t* w, leat_context_t* outer, leat_context_t* out_context);
 void leat_context_deinitialize(leat_context_t* c);
 
-// ---- history.c: values of every iteration, kept in lists ----------------------------------------
+// ---- accumulator.c: values of every iteration, kept in lists ------------------------------------
 // Makes the forward loop of |c| keep |value| of each iteration, and gives the value of the matching
 // iteration of the backward loop.
-LEAT_MUST_USE leat_status_t leat_history_keep(leat_context_t* c, leat_output_t value,
-                                              leat_output_t* out_here);
+LEAT_MUST_USE leat_status_t leat_accumulator_keep(leat_context_t* c, leat_output_t value,
+                                                  leat_output_t* out_here);
 // A builder of nodes around |loop| in the forward graph that run when the loop does.
 LEAT_MUST_USE leat_status_t leat_loop_outside_builder(leat_loop_t* loop,
                                                       leat_builder_t* out_builder);

@@ -1,6 +1,7 @@
-// A table of tensors by id. A handle is a text that a client may make up, so its id only finds the
-// entry, and the whole text must then equal the handle that was given out. One mutex guards the
-// table; tensors are released with the mutex free.
+// The tensors that a session keeps between steps, for GetSessionTensor and its kin: a table of
+// tensors by id. A handle is a text that a client may make up, so its id only finds the entry, and
+// the whole text must then equal the handle that was given out. One mutex guards the table; tensors
+// are released with the mutex free, because releasing one may run a resource's destructor.
 #include "kernel/session_tensors.h"
 
 #include "base/map.h"

@@ -1,6 +1,7 @@
-// Numbers are added by one loop of the CPU device. A variant is added, or made zero, by the
-// functions of its vtable, which come back here for the tensors that it holds. The depth of this
-// recursion is decided by the graph, so it is limited.
+// The sum of two tensors of any type, and zeros like a tensor, for ZerosLike and for sums of lists,
+// maps and other variants. Numbers are added by one loop of the CPU device. A variant is added, or
+// made zero, by the functions of its vtable, which call this file again for the tensors that it
+// holds. The depth of this recursion is decided by the graph, so it is limited.
 #include "kernel/tensor_sum.h"
 
 #include "device/cpu/combine.h"

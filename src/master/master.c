@@ -1,8 +1,11 @@
 // Compiles signatures: inlines calls, runs the passes of src/optimize, places nodes on devices,
-// cuts the graph into a partition for each device, and registers these with the worker. The feeds
-// and fetches of the whole are dealt out to the partitions by the index lists that the partitioner
-// made; with one partition they are handed through as they are. What has been compiled is
-// immutable, and step.c runs it.
+// cuts the graph into a partition for each device, and registers the partitions with the worker.
+// The session calls it for the first step of each signature.
+//
+// The feeds and fetches of a step belong to the whole graph, while each partition has only some of
+// them. The partitioner gives a list of indices for each partition, by which step.c distributes
+// feeds and collects fetches; with a single partition the caller's arrays are passed on as they
+// are. What has been compiled is immutable, so any number of steps may run it at once.
 #include "master/compiled.h"
 
 #include "base/clock.h"

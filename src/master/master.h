@@ -3,8 +3,9 @@
 //
 //   prune -> inline calls -> optimize -> place -> partition -> register -> run, run, run
 //
-// All functions may be called from any thread. Those that compile or run block until the worker has
-// answered, except leat_compiled_start.
+// The result of compiling is kept by the session for each signature, so a step costs one request to
+// the worker for each device. All functions may be called from any thread. Those that compile or
+// run block until the worker has answered, except leat_compiled_start.
 #ifndef LEAT_MASTER_MASTER_H_
 #define LEAT_MASTER_MASTER_H_
 

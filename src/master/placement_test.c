@@ -134,7 +134,7 @@ static void partial_constraints(void** state) {
 }
 
 // A generator goes with its readers where they are together and it may; shapes are read where the
-// value is; what hands on between two that ask for the same stays with its input.
+// value is; a node between two that ask for the same stays with its input.
 static void heuristics(void** state) {
   expect_placed("Cvar = Variable()\n"
                 "Cin = Placeholder()\n"

@@ -1,7 +1,8 @@
 // A session is a graph, a target and the signatures that it has run (session/signature_cache.h).
-// The first step of a signature has the graph pruned to what the step needs, under the graph's
-// lock, and then compiled by the master without a lock, so that steps of other signatures go on and
-// the graph may grow meanwhile. Every later step goes straight to the worker.
+// For the first step of a signature, the graph is pruned to what the step needs while the graph's
+// lock is held. The master then compiles the pruned copy without a lock, so that steps of other
+// signatures go on and the graph may grow in the meantime. Every later step goes straight to the
+// worker.
 #include "session/session.h"
 
 #include <stdlib.h>

@@ -1,8 +1,15 @@
-// The life of a buffer, whoever's memory it is. A wrapped buffer is a small block of the host pool
-// whose own memory holds the record of how to end the caller's:
+// How buffers end, and buffers over a caller's memory. When the last reference is released,
+// leat_buffer_destroy() first destroys the elements if they are objects (strings, handles,
+// variants), and then gives the memory back through the buffer's vtable, which knows whether the
+// memory came from the pool, from a step's arena or from a caller.
+//
+// A wrapped buffer lets a tensor use memory that a caller owns, such as an array passed to
+// TF_NewTensor. It is a small block of the host pool whose header points at the caller's bytes,
+// while the block's own memory holds the record of how to give those bytes back. So wrapping needs
+// one allocation, which the pool serves without malloc:
 //
 //   header of the pool's block ── data ──▶ the caller's bytes
-//         └─ leat_buffer_pool_memory ───▶ wrap_record_t
+//         └─ leat_buffer_pool_memory ───▶ wrap_record_t {release, its argument, the pool's vtable}
 #include "tensor/buffer.h"
 
 #include "tensor/buffer_pool.h"
@@ -16,19 +23,21 @@ typedef struct wrap_record_s {
 
 // ---- The last reference -------------------------------------------------------------------------
 
-// A variant may hold a tensor of variants, and a resource one of handles, to any depth that a loop
-// in a graph reaches: 100,000 lists, each in the next, must not take 100,000 frames of the stack.
-// So a buffer that dies while kMostNested others are being destroyed on the same thread only joins
-// a list of that thread, linked through the buffers themselves since nothing can be allocated here,
-// and the outermost destruction empties the list before it returns.
+// A variant may hold a tensor of variants, and so on to any depth that a loop in a graph reaches.
+// Destroying 100,000 lists, each an element of the next, must not use 100,000 frames of the stack.
+// A buffer that dies while kMostNested others are being destroyed on the same thread is therefore
+// only put into a list of that thread, and the outermost destruction empties the list before it
+// returns. The list is linked through the buffers themselves, because destruction cannot allocate:
+// it has no way to report that memory ran out.
 enum { kMostNested = 32, kVariants = 0, kHandles = 1 };
 
-typedef struct graveyard_s {
+typedef struct deferred_s {
   int nested;
-  leat_buffer_t* waiting[2];  // one list for each type of element, which a waiting buffer forgets
-} graveyard_t;
+  // One list for each type of element: the link overwrites the field that says the type.
+  leat_buffer_t* waiting[2];
+} deferred_t;
 
-static _Thread_local graveyard_t graveyard;
+static _Thread_local deferred_t deferred;
 
 static void destroy_elements(leat_buffer_t* buffer) {
   size_t item_bytes = leat_dtype_size(buffer->object_dtype);
@@ -36,10 +45,11 @@ static void destroy_elements(leat_buffer_t* buffer) {
                       (int64_t)(buffer->size_bytes / item_bytes));
 }
 
+// Destroys the first buffer of a list; false when the list is empty.
 static bool destroy_waiting(int list, int dtype) {
-  leat_buffer_t* buffer = graveyard.waiting[list];
+  leat_buffer_t* buffer = deferred.waiting[list];
   if (!buffer) return false;
-  graveyard.waiting[list] = buffer->next_dead;
+  deferred.waiting[list] = buffer->next_dead;
   buffer->next_dead = NULL;  // and so neither read-only nor planned: no buffer of objects is
   buffer->object_dtype = (uint8_t)dtype;
   destroy_elements(buffer);
@@ -48,19 +58,19 @@ static bool destroy_waiting(int list, int dtype) {
 }
 
 static void destroy_nested(leat_buffer_t* buffer) {
-  if (graveyard.nested == kMostNested) {
+  if (deferred.nested == kMostNested) {
     int list = buffer->object_dtype == LEAT_DTYPE_VARIANT ? kVariants : kHandles;
-    buffer->next_dead = graveyard.waiting[list];
-    graveyard.waiting[list] = buffer;
+    buffer->next_dead = deferred.waiting[list];
+    deferred.waiting[list] = buffer;
     return;
   }
-  ++graveyard.nested;
+  ++deferred.nested;
   destroy_elements(buffer);
   buffer->vtable->destroy(buffer);
-  while (graveyard.nested == 1 && (destroy_waiting(kVariants, LEAT_DTYPE_VARIANT) ||
+  while (deferred.nested == 1 && (destroy_waiting(kVariants, LEAT_DTYPE_VARIANT) ||
                                    destroy_waiting(kHandles, LEAT_DTYPE_RESOURCE))) {
   }
-  --graveyard.nested;
+  --deferred.nested;
 }
 
 void leat_buffer_destroy(leat_buffer_t* buffer) {
@@ -82,6 +92,8 @@ leat_status_t leat_buffer_allocate(leat_buffer_source_t* source, size_t size_byt
   return source->vtable->allocate(source, size_bytes, out_buffer);
 }
 
+// Gives the caller's bytes back, restores the header to what the pool made of it, and returns the
+// block to the pool.
 static void destroy_wrapped(leat_buffer_t* buffer) {
   wrap_record_t* record = leat_buffer_pool_memory(buffer);
   if (record->release) record->release(buffer->data, buffer->size_bytes, record->release_data);

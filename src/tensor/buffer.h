@@ -1,6 +1,8 @@
-// Reference-counted memory of a tensor. Where the bytes come from (heap pool, step arena, a
-// caller's own memory, a device) is the vtable's business. Elements of string, resource and variant
-// tensors are objects: the buffer destroys them with the last reference.
+// A buffer: reference-counted memory of tensors. Its vtable knows where the bytes come from, which
+// may be the heap's pool, a step's arena, a caller's own memory or a device. Elements of string,
+// resource and variant tensors are objects, which the buffer destroys with its last reference. Any
+// thread may retain and release a buffer; the bytes may be written only by a thread that holds the
+// only reference.
 #ifndef LEAT_TENSOR_BUFFER_H_
 #define LEAT_TENSOR_BUFFER_H_
 

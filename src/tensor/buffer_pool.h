@@ -1,13 +1,16 @@
-// What the host's source shares with the rest of the room and its tests.
+// The interface of the host's buffer pool (buffer_pool.c) to the rest of this room and to its
+// tests.
 #ifndef LEAT_TENSOR_BUFFER_POOL_H_
 #define LEAT_TENSOR_BUFFER_POOL_H_
 
 #include "tensor/buffer.h"
 
-// Kept beyond the recent peak of use before memory goes back to the system.
+// How many bytes the pool keeps beyond the recent peak of use before it returns memory to the
+// system.
 #define LEAT_BUFFER_POOL_SLACK_BYTES ((size_t)256 << 20)
 
-// The block's own memory, also after |buffer|->data was pointed elsewhere (leat_buffer_wrap).
+// The memory of |buffer|'s own block, even after |buffer|->data was made to point at a caller's
+// memory (leat_buffer_wrap).
 void* leat_buffer_pool_memory(leat_buffer_t* buffer);
 
 // Size classes: every 64 bytes up to 512, then four to a doubling.

@@ -1,4 +1,10 @@
-// Element types: TensorFlow's numbers, names and sizes, in one list.
+// Element types: TensorFlow's numbers, names and sizes. LEAT_DTYPE_LIST is the only list of them,
+// and the enum and the tables of names and sizes (dtype.c) are expanded from it. The numbers are
+// those of TF_DataType and of the "type" attributes in graph files; they can never change.
+//
+// A dtype travels as an int32_t in most interfaces, because a number that comes from a file or a
+// caller need not be one of the enum; leat_dtype_is_valid() says whether it is. Kernels and ops
+// state the types that they accept as a leat_dtype_set_t, which is a bit for each type.
 #ifndef LEAT_TENSOR_DTYPE_H_
 #define LEAT_TENSOR_DTYPE_H_
 
@@ -67,11 +73,12 @@ static inline leat_dtype_t leat_dtype_make_ref(int dtype) {
   return (leat_dtype_t)(leat_dtype_base(dtype) + LEAT_DTYPE_REF_OFFSET);
 }
 
-// A known number, reference or not.
+// Whether |dtype| is a known type, or a reference to one.
 bool leat_dtype_is_valid(int dtype);
 size_t leat_dtype_size(int dtype);  // bytes of an element in memory; 0 for unknown numbers
 const char* leat_dtype_name(int dtype);  // "float", "float_ref"; "unknown" for unknown numbers
-// Of "float", "float_ref", "DT_FLOAT", "float32"; LEAT_DTYPE_INVALID when it is none.
+// Reads a name in any of the forms "float", "float_ref", "DT_FLOAT" and "float32". The result is
+// LEAT_DTYPE_INVALID when |name| is none of them.
 leat_dtype_t leat_dtype_from_name(leat_string_view_t name);
 
 // Sets of types, one bit a type.

@@ -1,4 +1,4 @@
-// Numbers in decimal text.
+// Reads numbers from decimal text, for the ops that parse strings and CSV files.
 #ifndef LEAT_TENSOR_NUMBER_TEXT_H_
 #define LEAT_TENSOR_NUMBER_TEXT_H_
 

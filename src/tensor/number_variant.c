@@ -1,4 +1,11 @@
-// One vtable a type; a number is a block of its own with a count of references.
+// Single numbers as elements of variant tensors. A TensorFlow program may store an int, a float, a
+// double or a bool in a variant; a graph file or checkpoint then holds it as a type name and the
+// number's bytes, and leat_number_variant_decode() reads that. Each number is a reference-counted
+// block of its own.
+//
+// There is one variant vtable for each of the four types. They are expanded from the list NUMBERS,
+// because they differ in the C type, in how two numbers are added (AddN and gradients add variants)
+// and in how a number is printed.
 #include "tensor/number_variant.h"
 
 #include <inttypes.h>
@@ -41,7 +48,8 @@ static leat_status_t encode_bytes(const void* bytes, size_t size, char** out_met
   return leat_allocator_clone_string(leat_allocator_system(), bytes, size, out_metadata);
 }
 
-// As few digits as every number of the type is sure of, or as many as tell it from all others.
+// Prints with the digits that the type always keeps when these read back as |value|, and otherwise
+// with as many as tell the number from all others.
 static void print_real(char* text, size_t size, double value, bool is_float) {
   double again;
   snprintf(text, size, "%.*g", is_float ? 6 : 15, value);
@@ -52,7 +60,8 @@ static void print_real(char* text, size_t size, double value, bool is_float) {
   snprintf(text, size, "%.*g", is_float ? 9 : 17, value);
 }
 
-// name, its type, the sum of a and b, how |value| is printed.
+// X(name, C type, the sum of a and b, a statement that prints |value| into |text|). The sum of ints
+// is computed without sign, since it must wrap around as TensorFlow's does.
 #define NUMBERS(X)                                                                   \
   X(int, int32_t, (int32_t)((uint32_t)a + (uint32_t)b),                              \
     snprintf(text, size, "%" PRId32, value))                                         \
@@ -106,7 +115,7 @@ leat_status_t leat_number_variant_decode(leat_string_view_t type_name,
     LEAT_RETURN_IF_ERROR(create(kKinds[i].vtable, out_variant));
     number_t* number = out_variant->self;
     if (kKinds[i].vtable == &k_bool) {
-      number->as_bool = metadata.data[0] != 0;
+      number->as_bool = metadata.data[0] != 0;  // a bool may hold no other byte than 0 and 1
     } else {
       memcpy(&number->as_int, metadata.data, metadata.size);
     }

@@ -1,5 +1,14 @@
-// Objects inside tensors. Copying an element over another retains the new before it releases the
-// old, so that copying an element onto itself is harmless.
+// Elements that are objects with a life: strings, resource handles and variants. The functions here
+// create, copy and destroy arrays of them; buffers call them when they are copied or released, and
+// kernels when they write elements.
+//
+// Two rules make the copies safe. A zeroed element is a valid one (the empty string, no handle, the
+// empty variant), so a new buffer needs no constructor and a half-filled one can be destroyed. And
+// copying an element first retains the new value and then releases the old one, so that copying an
+// element onto itself cannot destroy it in between. Handles and variants are shared by reference
+// count; strings are copied, except onto themselves.
+//
+// A resource handle is one block: the struct, and behind it its four texts, each with a NUL.
 #include "tensor/object.h"
 
 #include <string.h>

@@ -1,5 +1,6 @@
 // Elements that are objects: strings (TF_TString, TensorFlow's public 24-byte layout), resource
-// handles and variants. A zeroed element is valid: the empty string, no handle, the empty variant.
+// handles and variants. A zeroed element is valid: it is the empty string, no handle or the empty
+// variant.
 #ifndef LEAT_TENSOR_OBJECT_H_
 #define LEAT_TENSOR_OBJECT_H_
 
@@ -8,8 +9,8 @@
 #include "tensor/dtype.h"
 #include "tensorflow/c/tf_tstring.h"
 
-// Names a resource of a device's container; a host value, dereferenced only on its device.
-// Immutable, reference counted.
+// Names a resource in a container of a device. A handle is a value of the host that any node may
+// pass on, but only its device looks the resource up. It is immutable and reference-counted.
 typedef struct leat_resource_handle_s {
   leat_reference_count_t references;
   uint64_t type_hash;

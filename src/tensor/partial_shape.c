@@ -1,5 +1,11 @@
-// Partial shapes: what shape inference knows. A value; its dims are borrowed, so nothing here
-// owns memory, and what is made anew lies in the caller's arena.
+// Partial shapes, which are what shape inference knows before a graph runs: the rank may be unknown
+// (-1), and so may each size. They are compared, merged and printed here; graph/inference/ and the
+// shape functions of the ops are the callers.
+//
+// A partial shape is a small value whose sizes are borrowed: it owns no memory and is never freed.
+// Whatever makes a new one puts the sizes into the caller's arena, which usually is the graph's,
+// where they live as long as the nodes that have this shape. A partial shape with a known rank has
+// no size below -1, which leat_partial_shape_create() checks.
 #include <stdio.h>
 #include <string.h>
 
@@ -63,6 +69,7 @@ leat_status_t leat_partial_shape_create(int rank, const int64_t* dims, leat_aren
   return leat_ok_status();
 }
 
+// The error of a merge of two shapes that cannot be those of one tensor.
 static leat_status_t contradiction(leat_partial_shape_t a, leat_partial_shape_t b) {
   return leat_make_status(LEAT_INVALID_ARGUMENT, "Shape merge failed: %s contradicts %s",
                           LEAT_PARTIAL_SHAPE_TEXT(a), LEAT_PARTIAL_SHAPE_TEXT(b));
@@ -82,7 +89,8 @@ leat_status_t leat_partial_shape_merge(leat_partial_shape_t a, leat_partial_shap
   return leat_partial_shape_create(a.rank, dims, arena, out_shape);
 }
 
-// Writes "2,?" items while they leave room for ",...]"; returns the bytes written.
+// Writes the sizes, "2,?,3", into |size| bytes as far as they leave room for the end ",...]", which
+// then stands for the rest. Returns the number of bytes written.
 static size_t print_dims(leat_partial_shape_t shape, char* buffer, size_t size) {
   static const size_t tail_bytes = sizeof(",...]");
   size_t used = 0;

@@ -1,5 +1,13 @@
-// Full shapes. The invariant: every size is >= 0 and the product, taken from the left as
-// TensorFlow takes it, fits int64; so [0, 2^62, 4] is a shape and [2^62, 4, 0] is not.
+// Full shapes: each size is known. The invariant is that every size is at least 0 and that the
+// product of the sizes, multiplied from the left, fits int64. So code may compute with
+// |element_count| and with products of leading sizes and never test for overflow. TensorFlow
+// multiplies from the left as well, which is visible: [0, 2^62, 4] is a legal shape with no
+// elements, and [2^62, 4, 0] is refused.
+//
+// leat_shape_create() is the only function that makes a shape from sizes, and it returns a status;
+// an op whose output would be too large fails there. Up to 8 sizes lie in the struct. More lie in a
+// block that copies share by a reference count, so that the struct stays small and a shape of an
+// ordinary rank is copied without an allocation.
 #include "tensor/shape.h"
 
 #include <stdio.h>
@@ -91,7 +99,8 @@ int64_t leat_shape_product(const leat_shape_t* shape, int begin, int end) {
     if (dims[i] == 0) return 0;
     fits = fits && leat_checked_multiply(product, dims[i], &product);
   }
-  // Only an empty shape has parts this large; nobody walks them.
+  // The sizes of an empty shape may have a part whose product does not fit, but nobody visits the
+  // elements of such a part, because the whole has none.
   return fits ? product : INT64_MAX;
 }
 

@@ -1,6 +1,7 @@
-// Shapes. leat_shape_t is a full shape: every size known, >= 0, the product checked. Up to 8 sizes
-// lie inline, more (up to 254) in a shared block, so that a shape is copied by value + retain.
-// leat_partial_shape_t is what shape inference knows: sizes may be unknown (-1), the rank too.
+// Shapes. leat_shape_t is a full shape: every size is known and at least 0, and their product fits
+// int64. Up to 8 sizes lie in the struct, and more (up to 254) in a block that copies share; a copy
+// is the struct and leat_shape_retain(). leat_partial_shape_t is what shape inference knows: each
+// size may be unknown (-1), and so may the rank.
 #ifndef LEAT_TENSOR_SHAPE_H_
 #define LEAT_TENSOR_SHAPE_H_
 
@@ -53,8 +54,8 @@ static inline leat_shape_t leat_shape_retain(const leat_shape_t* shape) {
 static inline void leat_shape_release(leat_shape_t* shape) {
   if (LEAT_UNLIKELY(shape->rank > LEAT_SHAPE_INLINE_RANK)) leat_shape_release_shared(shape);
 }
-// The same into |out_shape|, which holds nothing: only what counts of |shape|, so that a scalar's
-// is quick.
+// The same, into |out_shape|, whose old content is not released. Only the sizes that the rank has
+// are copied, so that sharing the shape of a scalar takes a few instructions.
 static inline void leat_shape_share(const leat_shape_t* shape, leat_shape_t* out_shape) {
   out_shape->element_count = shape->element_count;
   out_shape->rank = shape->rank;
@@ -105,12 +106,13 @@ static inline bool leat_partial_shape_equal(leat_partial_shape_t a, leat_partial
   }
   return true;
 }
-// May a value of shape |full| be where |partial| is stated?
+// Whether a value of shape |full| satisfies |partial|.
 bool leat_partial_shape_admits(leat_partial_shape_t partial, const leat_shape_t* full);
 // INVALID_ARGUMENT when not full or too large.
 LEAT_MUST_USE leat_status_t leat_partial_shape_to_full(leat_partial_shape_t shape,
                                                        leat_shape_t* out_shape);
-// What is known of either; INVALID_ARGUMENT when they contradict. The dims lie in |arena|.
+// The shape with all that is known of either; INVALID_ARGUMENT when the two contradict each other.
+// The sizes lie in |arena|.
 LEAT_MUST_USE leat_status_t leat_partial_shape_merge(leat_partial_shape_t a, leat_partial_shape_t b,
                                                      leat_arena_t* arena,
                                                      leat_partial_shape_t* out_shape);

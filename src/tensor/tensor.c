@@ -1,6 +1,18 @@
-// Tensors as values over buffers. Invariant: a struct whose dtype is not 0 holds one reference of
-// its buffer and one of its shape; one without elements has no buffer, and data that may be read
-// nowhere but is not NULL, so that arithmetic on it is defined.
+// Tensors as values: making, reshaping, slicing and copying them over shared buffers. The invariant
+// is that a struct whose dtype is not 0 holds one reference to its buffer and one to its shape,
+// which leat_tensor_release() gives back. A function that fails leaves its output as "no tensor"
+// (dtype 0), so that callers may release it without a test.
+//
+// A tensor without elements has no buffer. Its |data| is nevertheless not NULL but points at a
+// static byte: adding 0 to NULL is undefined in C, and memcpy forbids NULL even for a size of 0.
+//
+// Reshaping and slicing copy nothing. A slice of rows of the first dimension is contiguous, since
+// tensors are row-major and dense, and so it is the same buffer at another address:
+//
+//   tensor  { buffer ─┐ data ─────────────┐
+//   slice   { buffer ─┤ data ──────────┐  │
+//                     ▼                │  ▼
+//             header of the buffer │ row 0 │ row 1 │ row 2 │      (slice begins at row 1)
 #include "tensor/tensor.h"
 
 #include <string.h>
@@ -15,7 +27,8 @@ static LEAT_COLD leat_status_t refuse_dtype(int dtype) {
                           "Tensor creation failed: dtype is %d, must be a known type", dtype);
 }
 
-// Apart from its caller, because the text of the shape is an array on the stack.
+// This stands apart from its caller because the text of the shape is a large array on the stack,
+// which the successful path should not pay for.
 static LEAT_COLD leat_status_t refuse_size(int dtype, const leat_shape_t* shape) {
   return leat_make_status(LEAT_RESOURCE_EXHAUSTED,
                           "OOM when allocating tensor with shape%s and type %s",
@@ -38,7 +51,7 @@ static leat_status_t count_bytes(int dtype, const leat_shape_t* shape, size_t* o
 
 static bool is_object(int dtype) { return leat_dtype_in(dtype, LEAT_DTYPES_OBJECT); }
 
-// Takes over the caller's reference of |buffer|.
+// Makes |out_tensor| a tensor over |buffer|, whose reference passes from the caller to the tensor.
 static void become(leat_buffer_t* buffer, void* data, int dtype, const leat_shape_t* shape,
                    leat_tensor_t* out_tensor) {
   out_tensor->buffer = buffer;
@@ -47,7 +60,7 @@ static void become(leat_buffer_t* buffer, void* data, int dtype, const leat_shap
   leat_shape_share(shape, &out_tensor->shape);
 }
 
-// Leaves "no tensor".
+// Sets the output to "no tensor" and returns |status|.
 static LEAT_COLD leat_status_t fail(leat_status_t status, leat_tensor_t* out_tensor) {
   *out_tensor = (leat_tensor_t){0};
   return status;
@@ -96,7 +109,9 @@ leat_status_t leat_tensor_allocate_texts(leat_buffer_source_t* source, const lea
   if (LEAT_UNLIKELY(status)) {
     return fail_allocation(status, LEAT_DTYPE_STRING, shape, out_tensor);
   }
-  buffer->size_bytes = element_bytes;  // of which so many are ended with it
+  // Only the elements are destroyed with the buffer. The texts behind them are plain bytes, and the
+  // pool knows the size of the block without |size_bytes|.
+  buffer->size_bytes = element_bytes;
   buffer->object_dtype = LEAT_DTYPE_STRING;
   memset(buffer->data, 0, element_bytes);
   *out_text = (char*)buffer->data + element_bytes;
@@ -213,8 +228,10 @@ leat_status_t leat_tensor_copy_elements(int dtype, const void* source, void* tar
   return leat_ok_status();
 }
 
-// The bytes are collected a word at a time with OR: one pass at the speed of memory, and no branch
-// on the values.
+// Whether each byte of a bool tensor is 0 or 1; a byte with another value may come from a caller's
+// memory, and C code that reads it as a bool is undefined. All bytes are joined with OR, a word at
+// a time, and looked at once at the end: the loop runs at the speed of memory and has no branch on
+// the values.
 bool leat_tensor_bool_bytes_are_valid(const leat_tensor_t* tensor) {
   const uint8_t* bytes = tensor->data;
   size_t size = leat_tensor_size_bytes(tensor), i = 0;

@@ -1,7 +1,10 @@
-// A tensor is a small struct by value: element type, shape, shared buffer, address of its first
-// element. Copying shares the buffer (leat_tensor_share); slices share too. Row-major, dense.
-// A zeroed struct is "no tensor" (dtype 0). Tensors are values: a struct belongs to one thread, the
-// buffer may be shared by many as long as nobody writes it.
+// A tensor is a small struct that is passed by value: element type, shape, shared buffer, and the
+// address of its first element. Elements are row-major and dense. leat_tensor_share() makes another
+// tensor over the same buffer, and slices share it as well. A zeroed struct is "no tensor" (dtype
+// 0).
+//
+// A struct belongs to one thread. Its buffer may be shared by many threads as long as none of them
+// writes it.
 #ifndef LEAT_TENSOR_TENSOR_H_
 #define LEAT_TENSOR_TENSOR_H_
 
@@ -27,19 +30,21 @@ LEAT_MUST_USE leat_status_t leat_tensor_allocate(leat_buffer_source_t* source, i
 LEAT_MUST_USE leat_status_t leat_tensor_of_buffer(leat_buffer_t* buffer, int dtype,
                                                   const leat_shape_t* shape,
                                                   leat_tensor_t* out_tensor);
-// An empty string tensor whose buffer has |text_bytes| more, |*out_text|, behind the elements: what
-// does not fit into them lies there, instead of in a block of its own for each. |text_bytes| is the
-// sum of leat_tensor_text_bytes.
+// A string tensor of empty strings, whose buffer has |text_bytes| more bytes behind the elements,
+// at |*out_text|. Strings that are too long for an element are placed there by
+// leat_tensor_place_text(), which saves an allocation for each of them. |text_bytes| is the sum of
+// leat_tensor_text_bytes() over all strings.
 LEAT_MUST_USE leat_status_t leat_tensor_allocate_texts(leat_buffer_source_t* source,
                                                        const leat_shape_t* shape,
                                                        size_t text_bytes,
                                                        leat_tensor_t* out_tensor,
                                                        char** out_text);
-// What |value| takes of that.
+// The bytes that |value| needs behind the elements: none when it fits into its element.
 static inline size_t leat_tensor_text_bytes(leat_string_view_t value) {
   return value.size <= TF_TString_SmallCapacity ? 0 : value.size + 1;
 }
-// Makes an element that is empty a copy of |value|, of which the long ones go to |*inout_text|.
+// Makes |element|, which must be an empty string, a copy of |value|. A value that is too long for
+// the element is copied to |*inout_text|, which moves past it.
 void leat_tensor_place_text(TF_TString* element, leat_string_view_t value, char** inout_text);
 void leat_tensor_release(leat_tensor_t* tensor);  // leaves "no tensor"
 static inline leat_tensor_t leat_tensor_share(const leat_tensor_t* tensor) {
@@ -57,7 +62,8 @@ static inline leat_tensor_t leat_tensor_move(leat_tensor_t* tensor) {
   tensor->shape.rank = 0;
   return moved;
 }
-// The same into |out_tensor|, which holds nothing; only what counts of the shape is copied.
+// The same, into |out_tensor|, whose old content is not released. Only the sizes that the rank has
+// are copied.
 static inline void leat_tensor_move_to(leat_tensor_t* tensor, leat_tensor_t* out_tensor) {
   out_tensor->buffer = tensor->buffer;
   out_tensor->data = tensor->data;
@@ -98,7 +104,7 @@ static inline bool leat_tensor_bools_are_valid(const leat_tensor_t* tensor) {
 // comparison. On failure (RESOURCE_EXHAUSTED) the tensor is as it was.
 LEAT_MUST_USE leat_status_t leat_tensor_normalize_bools(leat_buffer_source_t* source,
                                                         leat_tensor_t* inout_tensor);
-// All bytes 0 (objects: empty).
+// Sets all elements to zero; objects become empty.
 void leat_tensor_fill_zero(leat_tensor_t* tensor);
 
 // Small host tensors in one line.

@@ -1,3 +1,14 @@
+// Prints the elements of a tensor for people: in messages of failed assertions and in the ops Print
+// and StringFormat. TensorFlow's own texts are compared by its users' tests, so the format is
+// TensorFlow's to the byte, in two styles: leat_tensor_print_elements() writes "[1 2][3 4]..." and
+// stops after a number of elements, leat_tensor_print_ends() writes nested brackets with the first
+// and last items of each dimension.
+//
+// A floating-point number is printed with as few digits as read back as the same number: first with
+// those that its type always keeps (6 for float, 15 for double), and if that reads back as another
+// number with those that always suffice (9 and 17). All appending goes to a string builder, which
+// remembers a failure, so nothing here returns a status. The functions that descend through the
+// dimensions are recursive; the rank is at most 254, and so is the depth.
 #include "tensor/tensor_print.h"
 
 #include <math.h>
@@ -6,7 +17,7 @@
 
 // ---- One element --------------------------------------------------------------------------------
 
-// With |digits| when that reads back as the same number, else with all that it takes.
+// Prints with 15 digits when that text reads back as |value|, and with 17 otherwise.
 static void print_double(double value, leat_string_builder_t* out) {
   char text[40];
   if (isnan(value)) {
@@ -29,6 +40,8 @@ static void print_float(float value, leat_string_builder_t* out) {
   leat_string_builder_append(out, leat_string_view_from(text));
 }
 
+// The float with the value of the IEEE binary16 |bits|. This room may not include the kernels'
+// conversions, and speed does not matter here.
 static float widen_half(uint16_t bits) {
   int exponent = bits >> 10 & 31, fraction = bits & 1023;
   float size = exponent == 31 ? (fraction ? NAN : INFINITY)
@@ -55,7 +68,7 @@ static void print_string(leat_string_view_t text, leat_string_builder_t* out) {
       case '\'': leat_string_builder_append(out, LEAT_SV("\\'")); break;
       case '\\': leat_string_builder_append(out, LEAT_SV("\\\\")); break;
       default:
-        // Bytes from 128 on may be UTF-8.
+        // Bytes from 128 on are copied, since they may be part of UTF-8.
         if (c < 32 || c == 127) {
           leat_string_builder_print(out, "\\%03o", c);
         } else {
@@ -98,10 +111,12 @@ static void print_element(const leat_tensor_t* tensor, int64_t index, leat_strin
 typedef struct printing_s {
   const leat_tensor_t* tensor;
   int64_t limit;
-  int64_t next;  // element
+  int64_t next;  // the index of the element to be printed next
   leat_string_builder_t* out;
 } printing_t;
 
+// Prints the last dimension: elements with a space between them. When the limit falls inside a row
+// of a matrix, the row ends in "..."; for a vector the caller appends it.
 static void print_row(printing_t* p, int dim) {
   int64_t size = leat_shape_dim(&p->tensor->shape, dim);
   for (int64_t i = 0; i < size; ++i) {
@@ -114,7 +129,7 @@ static void print_row(printing_t* p, int dim) {
   }
 }
 
-// Brackets around each item of all dimensions but the last. The rank is bounded, so is the depth.
+// Encloses each item of every dimension but the last in brackets.
 static void print_dim(printing_t* p, int dim) {
   if (p->next >= p->limit) return;
   if (dim == p->tensor->shape.rank - 1) {
@@ -144,6 +159,7 @@ void leat_tensor_print_elements(const leat_tensor_t* tensor, int64_t max_element
 
 // ---- Both ends of dimensions --------------------------------------------------------------------
 
+// Prints an element, and a string in double quotes.
 static void print_quoted(const leat_tensor_t* tensor, int64_t index, leat_string_builder_t* out) {
   const bool is_string = tensor->dtype == LEAT_DTYPE_STRING;
   if (is_string) leat_string_builder_append_char(out, '"');
@@ -151,14 +167,17 @@ static void print_quoted(const leat_tensor_t* tensor, int64_t index, leat_string
   if (is_string) leat_string_builder_append_char(out, '"');
 }
 
-// A space in the last dimension; else as many line ends as brackets closed, and an indentation.
+// Prints what separates two items of dimension |dim|: a space in the last dimension, and further
+// out one line break for each bracket that was closed, followed by an indentation that aligns the
+// items.
 static void print_spacing(int dim, int rank, leat_string_builder_t* out) {
   int lines = rank - dim - 1, spaces = lines ? dim + 1 : 1;
   for (int i = 0; i < lines; ++i) leat_string_builder_append_char(out, '\n');
   for (int i = 0; i < spaces; ++i) leat_string_builder_append_char(out, ' ');
 }
 
-// |printing->limit| is the number of items at each end, |printing->next| the first element.
+// Prints the items of dimension |dim|. Here |printing->limit| is the number of items to print at
+// each end, and |printing->next| is the index of the first element of this part of the tensor.
 static void print_ends(const printing_t* printing, int dim) {
   const leat_shape_t* shape = &printing->tensor->shape;
   if (dim == shape->rank) {

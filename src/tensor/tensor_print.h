@@ -1,4 +1,4 @@
-// A tensor's elements in words, for messages: "1 2 3...", "[1 2][3 4]".
+// Prints the elements of a tensor for messages to people: "1 2 3...", "[1 2][3 4]".
 #ifndef LEAT_TENSOR_TENSOR_PRINT_H_
 #define LEAT_TENSOR_TENSOR_PRINT_H_
 

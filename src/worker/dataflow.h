@@ -1,6 +1,11 @@
-// The dataflow executor (section 3.1): a record runs when its pending count is zero, on any thread.
-// dataflow.c runs records; frames.c says what control flow (section 4.4) makes of a record that has
-// run; iteration.c keeps the memory of iterations, of which the graph outside loops is one.
+// The dataflow executor (section 3.1 of the white paper): a record of the plan runs when its
+// pending count is zero, on any thread. Three files share this header. dataflow.c runs records and
+// passes their results on; frames.c says what control flow (section 4.4) does with a record that
+// has run; iteration.c keeps the memory of iterations, of which the graph outside loops counts as
+// one.
+//
+// Pending counts and values of an iteration lie in arrays of their own, so that several iterations
+// of a loop may run at once. A step ends when no record is ready or running.
 #ifndef LEAT_WORKER_DATAFLOW_H_
 #define LEAT_WORKER_DATAFLOW_H_
 

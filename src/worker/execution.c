@@ -1,6 +1,11 @@
-// The beginning and the end of a step, which both executors share: feeds in, the way out of a step
-// that was stopped, fetches out. Fetches are moved out of their slots, not copied, where nobody
-// else has the value. At the end the instance is as it was made, so that the next step can take it.
+// The beginning and the end of a step, which both executors share: feeds are put into their slots,
+// the executor runs, fetches are taken out, and a step that was stopped is cleaned up. Fetches are
+// moved out of their slots where nobody else holds the value, so that the caller gets the buffer
+// itself and no copy.
+//
+// A step is stopped by the first failure, by an abort from the master or by its deadline; records
+// that have not begun are then not run, and the status is that of the first cause. At the end the
+// instance is as it was made, with nothing but constants in it, so that the next step can take it.
 #include "worker/execution.h"
 
 #include "base/clock.h"

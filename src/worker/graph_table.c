@@ -1,6 +1,10 @@
-// Entries lie in blocks of their own, and a table of pointers names them by number. A table that is
-// full is copied into a larger one and kept for those who are still looking something up in it; all
-// former tables together are smaller than the newest.
+// The table of registered graphs, which finds an entry by its number without a lock. Every step
+// looks its graph up here, on any thread, while other threads may register graphs.
+//
+// Entries lie in blocks of their own that never move, and an array of pointers names them by
+// number. When the array is full, it is copied into one of twice the size. The old array is kept,
+// because a thread may still be reading it; it is freed with the table. As each array is twice as
+// large as the one before, all old ones together are smaller than the newest.
 #include "worker/graph_table.h"
 
 typedef struct leat_graph_places_s {

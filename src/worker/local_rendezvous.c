@@ -1,6 +1,11 @@
-// A hash table of items, each a value that waits for its receiver or a receiver that waits for its
-// value. Invariant: under one key there are only values or only receivers, oldest first in its
-// bucket; a pair is taken apart under the lock and completed outside it.
+// The rendezvous of a step within a process (kernel/rendezvous.h): a hash table of items, each of
+// which is either a value that waits for its receiver or a receiver that waits for its value.
+// Whoever comes second finds the item of the first under the key and takes it out.
+//
+// Invariant: under one key there are only values or only receivers, the oldest first in its bucket.
+// A pair is taken out of the table under the lock and completed outside it, since the receiver's
+// callback may run the rest of a step and send again. After an abort the table is empty, and every
+// call fails with the cause of the abort.
 #include "worker/local_rendezvous.h"
 
 #include <string.h>

@@ -1,9 +1,11 @@
-// The worker of this process. A registered graph has a lock of its own, which guards its runs under
-// way (so that an abort reaches them): of what lies here, steps of different graphs write to
-// nothing in common.
+// The worker of this process: registers graphs, compiles them into plans and runs steps on them. A
+// registered graph has a lock of its own, which guards the list of its running steps, so that an
+// abort reaches them. Steps of different graphs write to no common memory here, and so do not slow
+// each other down.
 //
-// An abort is remembered first and then handed to the runs under way; a run is entered first and
-// then looks for an abort: one of the two finds the other.
+// An abort and the beginning of a step may happen at the same time. The abort is first recorded and
+// then passed to the running steps of the list; a step first enters the list and then looks for a
+// recorded abort. Whatever the order, one of the two finds the other.
 #include "worker/local_worker.h"
 
 #include <stddef.h>

@@ -1,4 +1,11 @@
-// Plans and their instances: what a plan owns and how it ends, and the slots of one step.
+// What a plan owns and how it is freed, and the instances of a plan. An instance is the memory of
+// one step: the slots for values and, for the sequence executor, the flags of conditions. Many
+// steps may run one plan at once, each with its own instance; the graph's entry in the worker keeps
+// instances that no step uses for the next one, so that a steady step allocates nothing here.
+//
+// Invariant: an instance that no step uses holds exactly the plan's constants. They are put into
+// their slots when the instance is made and stay there; a step must empty every other slot before
+// it returns the instance.
 #include "worker/plan.h"
 
 #include "worker/dataflow.h"

@@ -1,7 +1,10 @@
-// A worker runs graphs on its devices (section 3). The interface is remote from the first day:
-// requests and responses are values, graphs are named by handle, steps by id, every call may
-// complete later on another thread. The local worker (worker/local_worker.h) is joined to the
-// master by a direct call; a transport puts the network between the two.
+// The interface of a worker, which runs graphs on its devices (section 3 of the white paper). It is
+// written as if the worker were always on another machine: requests and responses are values,
+// graphs are named by handles and steps by numbers, and every call may complete later and on
+// another thread. The exceptions are the pointers to functions, counters and statistics in a
+// request; a transport within a process keeps their objects in a table (cluster/object_table.h).
+// The master joins the local worker (worker/local_worker.h) by direct calls, and any other one
+// through a transport (cluster/transport.h), with the same code.
 #ifndef LEAT_WORKER_WORKER_H_
 #define LEAT_WORKER_WORKER_H_
 
@@ -16,8 +19,8 @@ typedef void (*leat_worker_done_fn_t)(void* data, leat_status_t status);
 
 typedef enum leat_executor_kind_e {
   LEAT_EXECUTOR_AUTOMATIC,  // a sequence where the graph allows it and threads would not help
-  LEAT_EXECUTOR_SEQUENCE,   // one thread, no counting; UNIMPLEMENTED where the graph is none
-  LEAT_EXECUTOR_DATAFLOW,   // what is ready runs, on as many threads as there are
+  LEAT_EXECUTOR_SEQUENCE,   // one thread; UNIMPLEMENTED where the graph cannot be put in an order
+  LEAT_EXECUTOR_DATAFLOW,   // runs whatever is ready, on as many threads as there are
 } leat_executor_kind_t;
 
 // A partition: a graph whose nodes all lie on one device of the worker. Its ARGUMENT nodes take
@@ -35,16 +38,17 @@ typedef struct leat_register_request_s {
   struct leat_function_runtime_s* functions;  // that its kernels call; NULL = none
 } leat_register_request_t;
 
-// A thread that waits for a step and lends itself to it. When a kernel that the step waited for is
-// done (a dequeue), the rest runs there and not on the thread that ended the wait, whose own step
-// would be held up. Means something in one process only: a transport leaves it out.
+// A thread that waits for a step and lends itself to it. When a kernel for which the step waited is
+// done (a dequeue, for example), the rest of the step runs on this thread and not on the one that
+// ended the wait, whose own step would be held up. This works within one process only, so a
+// transport leaves it out.
 typedef struct leat_step_waiter_s {
   // |fn|(|data|) is to run on the waiting thread. From any thread; again only when |fn| has begun
   // to wait for another kernel.
   void (*go_on)(struct leat_step_waiter_s* self, void (*fn)(void* data), void* data);
 } leat_step_waiter_t;
 
-// Lent by the caller until done.
+// A request to run a step. The caller keeps all that it points to until |done| is called.
 typedef struct leat_run_request_s {
   uint64_t handle;
   int64_t step_id;
@@ -59,9 +63,10 @@ typedef struct leat_run_request_s {
   leat_step_waiter_t* waiter;  // NULL = nobody
 } leat_run_request_t;
 
-// What has a |done| is a request with a response; the others are told and nothing comes back. A
-// transport may bring two calls in another order than they were made in, and at the same time, but
-// where it says otherwise here. Whoever needs an order waits for the first call's |done|.
+// Methods with a |done| are requests with a response; the others are messages without one. A
+// transport may deliver two calls at the same time, or in another order than they were made in,
+// except where a comment says otherwise. A caller that needs an order waits for the |done| of the
+// first call.
 typedef struct leat_worker_vtable_s {
   // After every |done|; what was told before is done first.
   void (*destroy)(leat_worker_t* self);

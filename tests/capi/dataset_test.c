@@ -159,7 +159,7 @@ static void test_a_state_goes_from_element_to_element(void** state) {
   functions_close(&f);
 }
 
-// Windows of two elements, every fourth: datasets as elements, which a function hands on.
+// Windows of two elements, every fourth: datasets as elements, which a function returns.
 static void test_windows_are_datasets(void** state) {
   functions_t f = functions_open(
       LIBRARY FUNCTION("Itself", ARG("window", "VARIANT") OUT("r", "VARIANT"), RET("r", "window"))

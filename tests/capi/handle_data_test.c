@@ -1,4 +1,4 @@
-// What handles stand for: told by the ops that make them, handed on, set by callers, and used by
+// What handles stand for: told by the ops that make them, forwarded, set by callers, and used by
 // what is added then.
 #include <stdlib.h>
 

@@ -1,4 +1,4 @@
-// Graphs here are acyclic. A node with a dead input hands death on, but for Merge, which runs when
+// Graphs here are acyclic. A node with a dead input is dead too, but for Merge, which runs when
 // one input lives (section 4.4).
 #include "op_harness/fixture.h"
 

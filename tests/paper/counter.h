@@ -17,7 +17,7 @@ variable_t paper_variable(TF_Graph* graph, const char* name, float start, const 
 // Adds |amount| at each step that runs the operation.
 TF_Operation* paper_add(TF_Graph* graph, const char* name, variable_t variable, float amount);
 
-// |x| handed on by a node that counts its runs in a variable of its own.
+// |x| forwarded by a node that counts its runs in a variable of its own.
 typedef struct counter_s {
   variable_t variable;
   TF_Output output;

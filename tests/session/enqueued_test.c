@@ -1,6 +1,6 @@
-// Kernels of an accelerator return when their work is enqueued (DESIGN section 4): the host runs
-// ahead of the streams, values are what they would be, and a step ends when its work has, with the
-// status of its work. A gate in a stream stands for a device that is busy.
+// Kernels of an accelerator return when their work is enqueued (docs/design.md section 4): the host
+// runs ahead of the streams, values are what they would be, and a step ends when its work has, with
+// the status of its work. A gate in a stream stands for a device that is busy.
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,6 +1,13 @@
-// How many CPUs this process may use: those of its affinity mask, cut to the CPU time that its
-// control groups grant (version 2 `cpu.max`, version 1 `cpu.cfs_quota_us`), rounded up. The group's
-// directory and all above it count, since each may hold a quota. Read once and kept.
+// How many CPUs this process may use, and how large the caches are. The thread pool makes as many
+// threads as there are usable CPUs, so in a container the answer must be the container's share and
+// not the machine's: 64 threads on 2 granted CPUs are stopped by the kernel most of the time, with
+// locks in their hands.
+//
+// The number is that of the affinity mask, cut to the CPU time that the control groups grant
+// (`cpu.max` of version 2, `cpu.cfs_quota_us` of version 1), rounded up to whole CPUs. The
+// process's own group and all groups above it count, since each may hold a quota of its own. What
+// cannot be read counts as no limit. All answers are read once and kept, because reading them opens
+// several files.
 #define _GNU_SOURCE
 #include <sched.h>
 #include <stdatomic.h>
@@ -15,6 +22,8 @@
 
 #define PATH_LIMIT 4096
 
+// The CPUs in the affinity mask. The kernel refuses a set that is smaller than its own, so larger
+// ones are tried until one fits.
 static int affinity_count(void) {
   for (int cpus = 1024; cpus <= 1 << 20; cpus *= 4) {
     cpu_set_t* set = CPU_ALLOC(cpus);
@@ -39,6 +48,7 @@ static bool read_first_line(const char* directory, const char* name, char* line,
   return ok;
 }
 
+// The CPUs that |quota| microseconds in each |period| are worth, at most |count|.
 static int rounded_up(int64_t quota, int64_t period, int count) {
   if (quota <= 0 || period <= 0) return count;
   int64_t cpus = (quota + period - 1) / period;

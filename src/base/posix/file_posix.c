@@ -1,5 +1,14 @@
-// The file system of the operating system. Every call passes the observer, which may make it fail;
-// calls are repeated when a signal interrupts them, and reads and writes go on until all is done.
+// The file system of the operating system: the vtable of base/file_system.h over POSIX calls. It is
+// reached through leat_file_system_posix(), or through leat_file_system_default() for paths without
+// a scheme.
+//
+// Three rules hold for every call. It first tells the observer (base/observer.h), which may make it
+// fail, so that tests can fail the n-th call. A call that a signal interrupted is repeated, except
+// close. Reads and writes go on until all bytes are done, since POSIX lets both stop early.
+//
+// An errno becomes one of TensorFlow's status codes in code_of_errno(), and the message names the
+// path. Reads use pread and never move the position of the file, so several threads may read one
+// file at the same time.
 #define _GNU_SOURCE
 #define _FILE_OFFSET_BITS 64
 #include <dirent.h>
@@ -26,6 +35,8 @@ static leat_status_t observe(const char* call, const char* path) {
   return observer->on_file(observer->data, call, path);
 }
 
+// TensorFlow's code for an errno. A code decides what a caller does next (a missing checkpoint is
+// not an unreadable one), so what no caller could act upon is UNKNOWN.
 static leat_status_code_t code_of_errno(int error) {
   switch (error) {
     case ENOENT:
@@ -99,7 +110,8 @@ static leat_status_t file_write(leat_file_t* base, const void* data, size_t size
   return leat_ok_status();
 }
 
-// File systems that cannot sync (pipes, some mounts) say EINVAL: then there is nothing to do.
+// Pipes, devices and some mounts cannot sync and answer EINVAL or EROFS. They hold nothing that a
+// sync could save, so that is no failure.
 static leat_status_t sync_fd(int fd, const char* path) {
   int result;
   do {
@@ -125,7 +137,8 @@ static leat_status_t file_size(leat_file_t* base, uint64_t* out_size) {
   return leat_ok_status();
 }
 
-// The position is moved too: a file that is not open for appending would get a hole instead.
+// The file position moves to the new end as well: without that, the next write to a file that was
+// not opened for appending would leave a hole of zeros.
 static leat_status_t file_truncate(leat_file_t* base, uint64_t size) {
   posix_file_t* file = (posix_file_t*)base;
   int result;
@@ -139,7 +152,8 @@ static leat_status_t file_truncate(leat_file_t* base, uint64_t size) {
   return leat_ok_status();
 }
 
-// After EINTR Linux has closed the descriptor: it must not be closed again.
+// A close is not repeated after EINTR. Linux has closed the descriptor by then, and another thread
+// may have opened a file with the same number.
 static leat_status_t file_close(leat_file_t* base) {
   posix_file_t* file = (posix_file_t*)base;
   leat_status_t status = observe("close", file->path);
@@ -174,7 +188,7 @@ static int flags_of_mode(leat_file_mode_t mode) {
   }
 }
 
-// open(2) reads directories too.
+// Opens a file for |mode| and refuses a directory, which open(2) would open for reading.
 static leat_status_t open_fd(const char* path, leat_file_mode_t mode, int* out_fd) {
   int fd = open_retrying(path, flags_of_mode(mode));
   if (fd < 0) return error_of("Opening", path, errno);

@@ -2,7 +2,8 @@
 // executors, and more of contexts, ops and handles. Eager ops run synchronously here, so that an
 // executor has no queue: waiting for it returns at once and it never has an error. Cancellation is
 // real: a manager wraps a leat_cancellation_t, on which the kernels of an op that was given the
-// manager wait.
+// manager wait. Functions whose subject does not exist here (TFRT, streaming) succeed and do
+// nothing, so that a binding that calls them at its start still works.
 #include "tensorflow/c/eager/c_api_experimental.h"
 
 #include <string.h>

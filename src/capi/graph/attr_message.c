@@ -1,8 +1,9 @@
 // Attribute values and shapes as serialized messages: decoding for the setters
 // (operation_builder_attr.c, mutation.c), and the getters of the C API that give a TensorShapeProto
-// or an AttrValue. The getters copy under the graph's lock, so that what they give does not change
-// with the graph. A list of messages is given completely or, after a failure, not at all: the
-// buffers made so far are deleted.
+// or an AttrValue. Bindings in other languages use these forms, since they have protocol buffers of
+// their own. The getters copy under the graph's lock, so that what they return does not change with
+// the graph. A list of messages is returned completely or, after a failure, not at all: the buffers
+// made so far are deleted.
 #include "capi/graph/attr_message.h"
 
 #include "formats/wire/decode.h"

@@ -2,7 +2,7 @@
 // processor, caches, optional modules) and, on request, what they reach (doctor_measure.c), as one
 // JSON object. The command `leat doctor` prints it. Bug reports carry it, so that it names
 // everything that decides which code runs: the instruction set, the matrix unit, and the versions
-// of the modules that were found.
+// of the modules that were found. A module that is missing is null in the object and no error.
 #include "base/cpu.h"
 #include "base/host.h"
 #include "capi/handles.h"

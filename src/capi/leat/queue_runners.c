@@ -1,7 +1,8 @@
 // Reads the queue runners of a MetaGraphDef: its collection "queue_runners" holds serialized
 // QueueRunnerDefs, which name a queue's operations. Each is decoded, its names are looked up in the
 // graph into which the MetaGraphDef was imported, and the caller's function gets the operations.
-// The client library (src/client/queue_runner.c) makes runners of them.
+// The client library (src/client/queue_runner.c) makes runners of them. The lists given to the
+// function lie in an arena that ends with the call, so that it must copy what it keeps.
 #include "capi/handles.h"
 #include "formats/generated/queue_runner.h"
 #include "formats/wire/decode.h"

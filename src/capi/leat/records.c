@@ -1,7 +1,8 @@
 // The record files of leat/files.h: TFRecord files (formats/record/record.h), read and written
 // through the library's file system, perhaps compressed. A reader gives one record at a time; its
 // bytes are valid until the next call. A writer's records are complete when leat_records_finish has
-// returned OK: it syncs and closes the file and reports the first error of any write before.
+// returned OK: it syncs and closes the file and reports the first error of any write before. Both
+// belong to one thread at a time.
 #include "capi/handles.h"
 #include "formats/record/compression.h"
 #include "formats/record/file_stream.h"

@@ -1,6 +1,7 @@
 // The registered kernels as a serialized KernelList message. The registry describes a kernel's
 // constraints and host arguments as short texts ("T: float, double; Tidx: int32"); these are parsed
-// here into the fields of the message. The message is built in an arena, encoded and freed.
+// here into the fields of the message. The message is built in an arena, encoded and freed. The
+// texts come from registration, which has checked them, so that parsing can only run out of memory.
 #include "capi/handles.h"
 #include "formats/generated/op_def.h"
 #include "formats/wire/encode.h"

@@ -1,7 +1,7 @@
 // TF_DeviceList: a copy of a session's devices, their names, types, memory and incarnations, as
 // they were when TF_SessionListDevices was called. Copying makes the list independent of the
 // session, so that it may outlive it. All accessors check the index, because their callers count on
-// an error and not on a crash.
+// an error and not on a crash. Strings that they return belong to the list.
 #include "capi/handles.h"
 
 typedef struct device_entry_s {

@@ -1,7 +1,8 @@
 // TF_LoadSessionFromSavedModel and leat_meta_graph_load: models from files. session/meta_graph.h
 // reads and restores them; here they get graphs, sessions and handles. A SavedModel is loaded into
 // a fresh graph, which becomes the caller's graph only when everything has succeeded, so that the
-// caller's graph is still empty after a failure and can be used for another attempt.
+// caller's graph is still empty after a failure and can be used for another attempt. A MetaGraphDef
+// is imported into the caller's graph itself, and restoring is left to the caller.
 //
 //     saved_model.pb ──▶ MetaGraphDef ──▶ fresh graph, session ──restore──▶ the TF_Graph's content
 #include "capi/handles.h"

@@ -3,7 +3,8 @@
 // not have is read and ignored, and what it has under another name is translated: the
 // meta-optimizer's switches select passes of src/optimize, and executor_type selects the executor.
 // An option that makes the session impossible is not an error here but when the session is created,
-// as in TensorFlow.
+// as in TensorFlow. Reading a second ConfigProto starts from the defaults again and keeps only what
+// other functions have set.
 #include <stdio.h>
 #include <string.h>
 

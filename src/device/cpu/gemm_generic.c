@@ -32,10 +32,12 @@ typedef struct generic_s {
   static void run_rows_##name(void* data, int64_t begin, int64_t end) {                           \
     const generic_t* product = data;                                                              \
     const leat_gemm_shape_t* shape = &product->shape;                                             \
-    const bool turned_a = shape->op_a != LEAT_GEMM_PLAIN;                                         \
-    const bool turned_b = shape->op_b != LEAT_GEMM_PLAIN;                                         \
-    const int64_t a_row = turned_a ? 1 : shape->lda, a_column = turned_a ? shape->lda : 1;        \
-    const int64_t b_row = turned_b ? 1 : shape->ldb, b_column = turned_b ? shape->ldb : 1;        \
+    const bool transposed_a = shape->op_a != LEAT_GEMM_PLAIN;                                     \
+    const bool transposed_b = shape->op_b != LEAT_GEMM_PLAIN;                                     \
+    const int64_t a_row = transposed_a ? 1 : shape->lda;                                          \
+    const int64_t a_column = transposed_a ? shape->lda : 1;                                       \
+    const int64_t b_row = transposed_b ? 1 : shape->ldb;                                          \
+    const int64_t b_column = transposed_b ? shape->ldb : 1;                                       \
     const element_t* a = product->a;                                                              \
     const element_t* b = product->b;                                                              \
     element_t* c = product->c;                                                                    \
@@ -87,7 +89,7 @@ DEFINE_LOOPS(i64, uint64_t, uint64_t, 0, AS_IS, AS_IS, AS_IS, AS_IS, ADD_REAL)
     sum.im += a.re * b.im + a.im * b.re;                                             \
     return sum;                                                                      \
   }                                                                                  \
-  static inline name##_t turn_##name(leat_gemm_op_t op, name##_t value) {            \
+  static inline name##_t conjugate_##name(leat_gemm_op_t op, name##_t value) {       \
     if (op == LEAT_GEMM_ADJOINT) value.im = -value.im;                               \
     return value;                                                                    \
   }
@@ -96,10 +98,10 @@ DEFINE_COMPLEX(c128, double)
 
 #define ZERO_C64 ((c64_t){0, 0})
 #define ZERO_C128 ((c128_t){0, 0})
-#define LOAD_A_C64(x) turn_c64(shape->op_a, x)
-#define LOAD_B_C64(x) turn_c64(shape->op_b, x)
-#define LOAD_A_C128(x) turn_c128(shape->op_a, x)
-#define LOAD_B_C128(x) turn_c128(shape->op_b, x)
+#define LOAD_A_C64(x) conjugate_c64(shape->op_a, x)
+#define LOAD_B_C64(x) conjugate_c64(shape->op_b, x)
+#define LOAD_A_C128(x) conjugate_c128(shape->op_a, x)
+#define LOAD_B_C128(x) conjugate_c128(shape->op_b, x)
 DEFINE_LOOPS(c64, c64_t, c64_t, ZERO_C64, AS_IS, AS_IS, LOAD_A_C64, LOAD_B_C64, add_c64)
 DEFINE_LOOPS(c128, c128_t, c128_t, ZERO_C128, AS_IS, AS_IS, LOAD_A_C128, LOAD_B_C128, add_c128)
 

@@ -66,7 +66,7 @@ typedef struct operand_s {
   const float* data;
   int64_t ld;
   bool depth_in_rows;  // a row in memory holds lines, at one depth; else the depth of one line
-  bool is_turned;      // transposed on its way into a tile
+  bool is_transposed;  // is transposed on its way into a tile
 } operand_t;
 
 static const float* find_element(const operand_t* x, int64_t line, int64_t p) {
@@ -101,7 +101,7 @@ ALWAYS_INLINE __m512 high_pairs(__m512 x, __m512 y) {
 }
 
 // Writes the transposed square to |to| [16][16]; |square| then describes what lies there.
-static void turn_square(square_t* square, float* to) {
+static void transpose_square(square_t* square, float* to) {
   __m512 columns[4][4];  // [i][j]: columns j, j + 4, j + 8, j + 12 of rows 4 i to 4 i + 3
   LEAT_UNROLL for (int i = 0; i < 4; ++i) {
     const __m512 r0 = load_row(square, 4 * i), r1 = load_row(square, 4 * i + 1);
@@ -174,7 +174,7 @@ typedef struct packer_s {
   const float *low, *high;
   int64_t low_ld, high_ld;
   char* to;
-  float turned[2][STRIP * STRIP] LEAT_ALIGNED(64);
+  float transposed[2][STRIP * STRIP] LEAT_ALIGNED(64);
 } packer_t;
 
 // The square of the operand at |line| and depth |p|.
@@ -214,9 +214,9 @@ static void begin_strip(packer_t* packer) {
   square_t high = find_square(packer, packer->line, packer->p + STRIP);
   char* to = packer->packed + packer->p / STEP * STEP_BYTES + packer->line / STRIP * TILE_BYTES;
   move_on(packer);
-  if (packer->x.is_turned) {
-    turn_square(&low, packer->turned[0]);
-    turn_square(&high, packer->turned[1]);
+  if (packer->x.is_transposed) {
+    transpose_square(&low, packer->transposed[0]);
+    transpose_square(&high, packer->transposed[1]);
   }
   if (is_whole(&low) && is_whole(&high)) {
     packer->rows_left = STRIP;
@@ -514,10 +514,12 @@ static void multiply_block(const product_t* product, int64_t first, int64_t coun
 // Computes C = op(A) op(B) + D for one thread; pieces of the depth after the first add to C.
 static void run_block(const leat_gemm_shape_t* shape, const float* a, const float* b,
                       const float* d, float* c, void* workspace) {
-  const bool turned_a = shape->op_a != LEAT_GEMM_PLAIN, turned_b = shape->op_b != LEAT_GEMM_PLAIN;
+  const bool transposed_a = shape->op_a != LEAT_GEMM_PLAIN;
+  const bool transposed_b = shape->op_b != LEAT_GEMM_PLAIN;
   product_t product = {
       .shape = shape,
-      .operands = {{a, shape->lda, turned_a, turned_a}, {b, shape->ldb, !turned_b, turned_b}},
+      .operands = {{a, shape->lda, transposed_a, transposed_a},
+                   {b, shape->ldb, !transposed_b, transposed_b}},
       .lines = {shape->m, shape->n},
       .d = d,
       .c = c,

@@ -4,9 +4,10 @@
 //   <prefix>.index                   table: "" -> BundleHeaderProto, name -> BundleEntryProto
 //   <prefix>.data-00000-of-00001     the elements of all tensors, one behind the other
 //
-// The header states the number behind "-of-", how many data files there are; entries state the
-// number before it. A checkpoint that replaces another of its prefix has data files of other names,
-// in which that number begins at 1, say: bundle_publish.c says how it is found.
+// The header states how many data files there are, which is the number behind "-of-"; an entry
+// states the number before it. A checkpoint that replaces another one of the same prefix gets data
+// files with other numbers before "-of-", so that both can exist at once; bundle_publish.c says how
+// the numbers are chosen.
 //
 // A tensor may be stored as slices: then its entry lists them, and each has an entry of its own
 // under the key that leat_tensor_slice_append_key makes. Elements are little-endian; strings are

@@ -1,6 +1,13 @@
-// The index of a bundle while it is made, for the bundle writer and for merging: keys and entries,
-// in the order in which they come. A table wants its keys in order, so they are sorted once, when
-// the index is written. Keys and all that entries point at lie in the index's arena.
+// The index of a checkpoint while it is being made. The bundle writer adds an entry for each
+// tensor, and leat_bundle_merge() the entries of several checkpoints; at the end the index is
+// written as a table. A table takes its keys in order, while tensors come in the order of the
+// program, so the entries are kept and sorted once when the index is written. A map finds the entry
+// of a key that was added before: slices of one tensor share an entry, and a name that comes twice
+// is an error.
+//
+// Keys and all that the entries point at lie in the index's arena, since the tensors and messages
+// that they came from may be gone when the index is written. An entry's address is valid only until
+// the next key is added.
 #include "formats/checkpoint/bundle_index.h"
 
 #include <stdlib.h>
@@ -37,6 +44,7 @@ void leat_bundle_index_deinitialize(leat_bundle_index_t* index) {
   leat_arena_deinitialize(&index->arena);
 }
 
+// Finds the entry of |key|, or adds an empty one; |*out_added| says which.
 leat_status_t leat_bundle_index_get(leat_bundle_index_t* index, leat_string_view_t key,
                                     leat_pb_bundle_entry_proto_t** out_entry, bool* out_added) {
   uint64_t* position;
@@ -63,6 +71,7 @@ static int compare_items(const void* a, const void* b) {
                                   ((const leat_bundle_index_item_t*)b)->key);
 }
 
+// Encodes |message| into |bytes|, which is reused from entry to entry, and adds it to the table.
 static leat_status_t write_entry(leat_table_writer_t* table, leat_string_builder_t* bytes,
                                  leat_string_view_t key,
                                  const leat_message_descriptor_t* descriptor,
@@ -86,8 +95,8 @@ static leat_status_t write_table(leat_bundle_index_t* index, int first_shard, in
   if (index->count > 0) qsort(index->items, index->count, sizeof(index->items[0]), compare_items);
   for (size_t i = 0; i < index->count; ++i) {
     leat_pb_bundle_entry_proto_t entry = index->items[i].entry;
-    // Also where the entry only lists slices and has no bytes of its own: TensorFlow's merging
-    // expects a file behind the number.
+    // An entry that only lists slices has no bytes, but its shard is counted from |first_shard| as
+    // well, because TensorFlow's merging of checkpoints expects that the numbered file exists.
     entry.shard_id += first_shard;
     LEAT_GOTO_IF_ERROR(status, write_entry(&table, &bytes, index->items[i].key,
                                            &leat_pb_bundle_entry_proto_descriptor, &entry));

@@ -1,4 +1,5 @@
-// The index of a bundle that is being made: entries by key, and writing them.
+// The index of a checkpoint while it is being made: entries by key, and writing them as a table.
+// The writer of a checkpoint and the merging of several share it.
 #ifndef LEAT_FORMATS_CHECKPOINT_BUNDLE_INDEX_H_
 #define LEAT_FORMATS_CHECKPOINT_BUNDLE_INDEX_H_
 
@@ -20,7 +21,8 @@ typedef struct leat_bundle_index_s {
 
 void leat_bundle_index_initialize(leat_allocator_t* allocator, leat_bundle_index_t* out_index);
 void leat_bundle_index_deinitialize(leat_bundle_index_t* index);
-// The entry of |key|, added when there is none (|*out_added|). Valid until the next one is added.
+// Finds the entry of |key|, or adds an empty one; |*out_added| says which. The entry's address is
+// valid until the next key is added.
 LEAT_MUST_USE leat_status_t leat_bundle_index_get(leat_bundle_index_t* index,
                                                   leat_string_view_t key,
                                                   leat_pb_bundle_entry_proto_t** out_entry,

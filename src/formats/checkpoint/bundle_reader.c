@@ -1,5 +1,17 @@
-// An entry is believed only as far as the data file goes: sizes are checked against the file before
-// memory is taken for them, bytes against their checksum before they are given out.
+// Reads checkpoints of the second version (bundle.h has the layout): finds a tensor's entry in the
+// index table, and reads its elements from the data file that the entry names. A tensor that was
+// saved in slices is assembled from those that overlap the slice asked for.
+//
+//   name ─▶ index table ─▶ entry {dtype, shape, shard, offset, size, crc32c} ─▶ data file ─▶ tensor
+//                           └─ or a list of slices, each with an entry of its own
+//
+// Checkpoints come from other machines and may be damaged or hostile. An entry is therefore
+// believed only as far as the data file goes: locate() tests that the range lies in the file, and
+// memory is allocated only for elements whose bytes are known to exist. All bytes are tested
+// against their checksum before they are returned.
+//
+// A reader may be used by several threads. The index does not change after it was opened, and reads
+// give their offset; only the map of open data files changes, under the mutex.
 #include "base/checked.h"
 #include "base/crc32c.h"
 #include "base/map.h"
@@ -21,6 +33,8 @@ struct leat_bundle_reader_s {
   leat_word_map_t files;  // shard -> leat_file_t*, opened on first need
 };
 
+// Reads the entry of the empty key, which describes the whole checkpoint, and refuses what this
+// reader does not understand.
 static leat_status_t read_header(leat_bundle_reader_t* reader) {
   leat_pb_bundle_header_proto_t header;
   leat_string_view_t value;
@@ -108,7 +122,7 @@ leat_status_t leat_bundle_reader_find(const leat_bundle_reader_t* reader, leat_s
   LEAT_RETURN_IF_ERROR(status);
   status = leat_message_decode(&leat_pb_bundle_entry_proto_descriptor, value, arena, NULL,
                                out_entry);
-  // Memory that ran out is no damage to the file.
+  // Only an entry that cannot be parsed means that the file is damaged; memory may also run out.
   if (leat_status_code(status) != LEAT_INVALID_ARGUMENT) return status;
   leat_status_free(status);
   return leat_make_status(LEAT_DATA_LOSS, "Entry for key %.*s not parseable.", LEAT_SV_ARG(name));
@@ -152,6 +166,7 @@ static leat_status_t open_shard(leat_bundle_reader_t* reader, int shard, leat_fi
   return status;
 }
 
+// The data file of |shard|, which is opened when it is first needed and stays open.
 static leat_status_t get_shard(leat_bundle_reader_t* reader, int shard, leat_file_t** out_file) {
   uint64_t word = 0;
   leat_status_t status = leat_ok_status();
@@ -173,7 +188,7 @@ static leat_status_t get_shard(leat_bundle_reader_t* reader, int shard, leat_fil
   return status;
 }
 
-// Where an entry's bytes are, known to be inside the file.
+// The bytes of an entry, which locate() has tested to lie inside their file.
 typedef struct stored_s {
   leat_file_t* file;
   uint64_t offset;
@@ -183,6 +198,8 @@ typedef struct stored_s {
   int dtype;
 } stored_t;
 
+// Finds the bytes of |entry| and tests that they lie in the data file. The caller releases
+// |out_stored|'s shape after success.
 static leat_status_t locate(leat_bundle_reader_t* reader,
                             const leat_pb_bundle_entry_proto_t* entry, stored_t* out_stored) {
   uint64_t end, file_size;
@@ -218,7 +235,9 @@ static leat_status_t bad_size(const stored_t* stored) {
                           leat_dtype_name(stored->dtype));
 }
 
-// |bytes| is the whole entry. The checksum runs over sizes as numbers, then over all that follows.
+// |bytes| is the whole entry: the sizes of all strings as varints, the checksum of the sizes, then
+// the bytes of all strings. The checksum of the sizes runs over them as numbers of 4 or 8 bytes;
+// the checksum of the entry continues it over all that follows.
 static leat_status_t parse_strings(const stored_t* stored, const uint8_t* bytes,
                                    leat_tensor_t* tensor) {
   const uint8_t *next = bytes, *end = bytes + stored->size;
@@ -276,7 +295,7 @@ static leat_status_t read_stored(leat_bundle_reader_t* reader, const stored_t* s
                                                 &bytes) && bytes == stored->size;
   if (!fits) return bad_size(stored);
   LEAT_RETURN_IF_ERROR(leat_tensor_allocate(source, stored->dtype, &stored->shape, out_tensor));
-  // TensorFlow writes nothing for no strings, or the checksum of no sizes.
+  // For a tensor without strings TensorFlow writes either no bytes or the checksum of no sizes.
   if (is_string && stored->size > 0) return read_strings(reader, stored, out_tensor);
   if (is_string) return leat_ok_status();
   LEAT_RETURN_IF_ERROR(
@@ -285,7 +304,7 @@ static leat_status_t read_stored(leat_bundle_reader_t* reader, const stored_t* s
   return leat_tensor_normalize_bools(source, out_tensor);
 }
 
-// The bytes of one entry, as the tensor that they are.
+// Reads the elements of one entry as a tensor.
 static leat_status_t read_entry(leat_bundle_reader_t* reader, leat_string_view_t name,
                                 const leat_pb_bundle_entry_proto_t* entry,
                                 leat_buffer_source_t* source, leat_tensor_t* out_tensor) {
@@ -299,12 +318,13 @@ static leat_status_t read_entry(leat_bundle_reader_t* reader, leat_string_view_t
   return leat_status_annotate(status, "Checkpoint read failed for '%.*s'", LEAT_SV_ARG(name));
 }
 
-// The stored slice |part| of tensor |name|: where it lies in the whole, and its entry.
+// A stored slice of a tensor: the box that it covers, and its entry.
 typedef struct part_s {
   leat_tensor_slice_t box;
   leat_pb_bundle_entry_proto_t entry;
 } part_t;
 
+// Finds the entry of one stored slice by its binary key.
 static leat_status_t find_part(leat_bundle_reader_t* reader, leat_string_view_t name,
                                const leat_shape_t* full_shape, const leat_tensor_slice_t* slice,
                                leat_arena_t* arena, part_t* out_part) {
@@ -325,8 +345,9 @@ static leat_status_t find_part(leat_bundle_reader_t* reader, leat_string_view_t 
   return leat_ok_status();
 }
 
-// The slices that have something of |wanted|, and that they cover it: those of one tensor do not
-// overlap, so it is enough to count. Each is known to be in its file, so memory may be taken.
+// Collects the stored slices that overlap |wanted|, and tests that together they cover it. The
+// slices of one tensor do not overlap each other, so comparing numbers of elements is enough. Each
+// slice is tested to lie in its file, hence memory may be taken for the whole.
 static leat_status_t find_parts(leat_bundle_reader_t* reader, leat_string_view_t name,
                                 const leat_pb_bundle_entry_proto_t* entry,
                                 const leat_shape_t* full_shape, const leat_tensor_slice_t* wanted,
@@ -379,7 +400,8 @@ static leat_status_t copy_part(leat_bundle_reader_t* reader, leat_string_view_t 
                           "shape or dtype than stated", LEAT_SV_ARG(name));
 }
 
-// |wanted| of what is stored in slices, or whole (then that is the one part).
+// Reads |wanted| from a tensor that is stored in slices, or from one that is stored whole, which
+// then counts as a single slice.
 static leat_status_t assemble(leat_bundle_reader_t* reader, leat_string_view_t name,
                               const leat_pb_bundle_entry_proto_t* entry,
                               const leat_shape_t* full_shape, const leat_shape_t* shape,
@@ -404,7 +426,9 @@ static leat_status_t assemble(leat_bundle_reader_t* reader, leat_string_view_t n
     }
   }
   LEAT_RETURN_IF_ERROR(leat_tensor_allocate(source, entry->dtype, shape, out_tensor));
-  leat_tensor_fill_zero(out_tensor);  // should slices overlap against the rule
+  // Slices that overlap against the rule would leave elements unset; those shall not be the bytes
+  // of some earlier tensor.
+  leat_tensor_fill_zero(out_tensor);
   for (size_t i = 0; i < count; ++i) {
     LEAT_RETURN_IF_ERROR(copy_part(reader, name, &parts[i], wanted, out_tensor));
   }

@@ -1,5 +1,13 @@
-// What the shards say of their tensors is gathered when the checkpoint is opened: per tensor a list
-// of slices, each with its shard. Values are messages, so that reading decodes and copies.
+// Reads checkpoints of TensorFlow's first version. A checkpoint is one table for each shard, found
+// by a pattern of file names. The empty key of each table holds a message that lists the shard's
+// tensors and slices; when the checkpoint is opened, these lists are joined into one list of slices
+// for each tensor, and each slice remembers the table that holds it. Shards that disagree about a
+// tensor's dtype or shape are damaged.
+//
+// The value of a slice's key is a message with its elements as a list of numbers, so that reading
+// decodes the message and copies the elements into place. A tensor is assembled from the slices
+// that overlap the range asked for, which must cover it; slices of one tensor do not overlap each
+// other. After opening nothing changes, so several threads may read.
 #include "formats/checkpoint/checkpoint_v1.h"
 
 #include "base/map.h"
@@ -10,8 +18,8 @@
 #include "formats/wire/tensor_proto.h"
 
 typedef struct part_s {
-  leat_tensor_slice_t slice;  // as its key has it
-  leat_tensor_slice_t box;    // resolved
+  leat_tensor_slice_t slice;  // as the file states it; the key is made of this form
+  leat_tensor_slice_t box;    // the same with every range resolved
   const leat_table_t* table;
 } part_t;
 typedef struct part_list_s {
@@ -44,6 +52,7 @@ static leat_status_t corrupt(leat_string_view_t name, const char* what) {
                           LEAT_SV_ARG(name), what);
 }
 
+// The tensor that |meta| describes, which is added when no shard before has named it.
 static leat_status_t get_tensor(leat_checkpoint_v1_t* checkpoint,
                                 const leat_pb_saved_slice_meta_t* meta,
                                 stored_tensor_t** out_tensor) {
@@ -73,6 +82,7 @@ static leat_status_t get_tensor(leat_checkpoint_v1_t* checkpoint,
   return leat_ok_status();
 }
 
+// Adds a slice that lies in |table| to |tensor|.
 static leat_status_t add_part(leat_checkpoint_v1_t* checkpoint, stored_tensor_t* tensor,
                               const leat_pb_tensor_slice_proto_t* slice,
                               const leat_table_t* table) {
@@ -89,6 +99,7 @@ static leat_status_t add_part(leat_checkpoint_v1_t* checkpoint, stored_tensor_t*
   return leat_ok_status();
 }
 
+// Reads what a shard says of its tensors.
 static leat_status_t read_meta(leat_checkpoint_v1_t* checkpoint, const leat_table_t* table) {
   leat_string_view_t value;
   leat_pb_saved_tensor_slices_t slices;
@@ -109,6 +120,7 @@ static leat_status_t read_meta(leat_checkpoint_v1_t* checkpoint, const leat_tabl
   return leat_ok_status();
 }
 
+// Opens the table at |path|; leat_file_match() calls this for each file.
 static leat_status_t add_shard(void* data, const char* path) {
   leat_checkpoint_v1_t* checkpoint = (leat_checkpoint_v1_t*)data;
   LEAT_RETURN_IF_ERROR(LEAT_GROW(checkpoint->allocator, checkpoint->table_count + 1,
@@ -188,7 +200,9 @@ static leat_status_t box_shape(const leat_tensor_slice_t* box, leat_shape_t* out
   return leat_shape_create(box->rank, box->lengths, out_shape);
 }
 
-// The elements of one stored slice.
+// Reads the elements of one stored slice. The message holds the elements alone; dtype and shape
+// come from the shard's list, and the shape is tested against the size of the message before memory
+// is taken, since an element takes at least one byte of it.
 static leat_status_t read_part(const stored_tensor_t* tensor, const part_t* part,
                                leat_arena_t* arena, leat_tensor_t* out_tensor) {
   leat_string_builder_t key;
@@ -222,7 +236,8 @@ static leat_status_t read_part(const stored_tensor_t* tensor, const part_t* part
   return leat_tensor_from_proto(&proto, leat_buffer_source_host(), out_tensor);
 }
 
-// A box of string elements is copied element by element, so strings must be stored in one part.
+// Copies the elements that |part| and |wanted| have in common to |target|. Boxes of strings would
+// have to be copied string by string, so strings are only read when they are stored in one part.
 static leat_status_t copy_part(const stored_tensor_t* tensor, const part_t* part,
                                const leat_tensor_slice_t* wanted, leat_arena_t* arena,
                                leat_tensor_t* target) {

@@ -1,5 +1,15 @@
-// Every slice is encoded when it is added; the table wants its keys sorted, so that writing waits
-// for the end.
+// Writes checkpoints of TensorFlow's first version, for the op Save. The file is one sorted table:
+// the empty key holds a message with the names, shapes and slices of all tensors, and each slice
+// has a key of its own whose value is a message with its elements.
+//
+// Each slice is encoded into memory when it is added, because its tensor may change afterwards.
+// Nothing is written before leat_checkpoint_v1_writer_finish(), since a table takes its keys in
+// order and the empty key, which comes first, needs to know all slices. The writer therefore holds
+// the whole checkpoint in memory; the second version (bundle_writer.c) does not, and is the one to
+// use for large models.
+//
+// The file is published whole or not at all: it is written under a temporary name, synced, renamed,
+// and the directory is synced.
 #include "formats/checkpoint/checkpoint_v1_writer.h"
 
 #include <stdlib.h>
@@ -67,6 +77,7 @@ void leat_checkpoint_v1_writer_free(leat_checkpoint_v1_writer_t* writer) {
 
 // ---- Adding -------------------------------------------------------------------------------------
 
+// All slices of a tensor must state one dtype and one full shape.
 static leat_status_t check_same(const leat_pb_saved_slice_meta_t* meta,
                                 const leat_shape_t* full_shape, int dtype) {
   leat_shape_t shape;
@@ -85,6 +96,8 @@ static leat_status_t check_same(const leat_pb_saved_slice_meta_t* meta,
   return status;
 }
 
+// The description of tensor |name| in the table's first message, which is added when the tensor is
+// new.
 static leat_status_t find_meta(leat_checkpoint_v1_writer_t* writer, leat_string_view_t name,
                                const leat_shape_t* full_shape, int dtype,
                                leat_pb_saved_slice_meta_t** out_meta) {
@@ -108,7 +121,8 @@ static leat_status_t find_meta(leat_checkpoint_v1_writer_t* writer, leat_string_
   return leat_ok_status();
 }
 
-// A number is at most ten bytes of the message.
+// Refuses dtypes that the format lacks, and values that might make a message larger than the 2 GiB
+// that protocol buffers allow.
 static leat_status_t check_value(leat_string_view_t name, const leat_tensor_t* tensor) {
   static const leat_dtype_set_t kTypes =
       LEAT_DTYPE_BIT(FLOAT) | LEAT_DTYPE_BIT(DOUBLE) | LEAT_DTYPE_BIT(INT32) |
@@ -163,7 +177,7 @@ leat_status_t leat_checkpoint_v1_writer_add(leat_checkpoint_v1_writer_t* writer,
   leat_string_builder_initialize(writer->allocator, &entry->value);
   leat_tensor_slice_append_key(name, slice, &entry->key);
   LEAT_RETURN_IF_ERROR(leat_status_clone(entry->key.status));
-  leat_arena_t arena;  // for the lists of values
+  leat_arena_t arena;  // holds the message's lists of values until they are encoded
   leat_arena_initialize(writer->allocator, 0, &arena);
   leat_status_t status = encode_slice(&arena, name, slice, tensor, &entry->value);
   leat_arena_deinitialize(&arena);
@@ -198,7 +212,7 @@ static leat_status_t write_table(leat_checkpoint_v1_writer_t* writer, leat_file_
   leat_table_writer_initialize(file, 0, writer->allocator, &table);
   leat_status_t status = write_meta(writer, &table);
   for (size_t i = 0; !status && i < writer->count; ++i) {
-    // A slice that was added twice counts once.
+    // A table may not hold a key twice, so a slice that was added twice is written once.
     if (i > 0 && compare_entries(&writer->entries[i - 1], &writer->entries[i]) == 0) continue;
     status = leat_table_writer_add(&table, leat_string_builder_view(&writer->entries[i].key),
                                    leat_string_builder_view(&writer->entries[i].value));

@@ -1,6 +1,16 @@
-// An int64 is seen as an 80-bit number, sign extended. Of a non-negative one the last |n| bytes are
-// written, n the least with 7 n - 1 bits for it, and the first n of their bits are set; of a
-// negative one the same is done with all bits inverted.
+// TensorFlow's OrderedCode: an encoding of strings and numbers whose bytes compare, by memcmp, as
+// the values do. The keys of slices in checkpoints are made of it (tensor_slice.c), so that a table
+// sorts them by tensor and position. The codes stand one behind the other, and each says itself
+// where it ends.
+//
+// - An unsigned number is the count of its bytes, then the bytes, most significant first.
+// - A string is its bytes, with the bytes 00 and ff followed by their complement, and ends in 00
+//   01.
+// - A signed number is more compact: n bytes for 7 n - 1 bits. The first n bits of the code are set
+//   and give the length; the number fills the rest. A negative number is the code of its complement
+//   with all bits inverted, so that it sorts before the others, and the more negative the earlier.
+//
+// Readers return false when the bytes are no such code, since keys come from files.
 #include "formats/checkpoint/ordered_code.h"
 
 #define MAX_INT64_BYTES 10
@@ -76,7 +86,7 @@ bool leat_ordered_code_read_int64(leat_string_view_t* inout_code, int64_t* out_v
   uint64_t magnitude = 0;
   for (size_t i = 0; i < size; ++i) {
     uint8_t byte = data[i] ^ flip;
-    // Bits of the head are no part of the number.
+    // The leading bits that give the length are not part of the number.
     for (size_t bit = 8 * i; bit < size && bit < 8 * (i + 1); ++bit) {
       byte &= (uint8_t)~(0x80 >> bit % 8);
     }

@@ -1,5 +1,15 @@
-// Reading tables: one cursor over the index, one over the data block that it points at. The index
-// is kept in memory, a data block as long as a cursor is in it.
+// Reads sorted tables (table.h has the layout): a look-up by key, and a cursor that visits the
+// entries in order. A cursor is two cursors of blocks, one in the index and one in the data block
+// to which the index points:
+//
+//   index block  | key >= last of block 0 ─▶ handle | key >= last of block 1 ─▶ handle | ...
+//                                                       └─▶ data block 1: | key, value | ...
+//
+// The index block is read when the table is opened and stays in memory. A data block is held only
+// while a cursor is in it, so that a checkpoint of many gigabytes can be searched with little
+// memory. Each block is tested against the size of the file and its checksum before it is used. A
+// table does not change after it was opened, so several threads may read it, each with its own
+// cursor.
 #include "formats/checkpoint/table.h"
 
 #include "base/checked.h"
@@ -31,6 +41,8 @@ static const uint8_t* read_handle(const uint8_t* next, const uint8_t* end, handl
   return next ? leat_wire_read_varint(next, end, &out_handle->size) : NULL;
 }
 
+// Uncompresses the block in |bytes|, whose byte behind the end names the compression. On success
+// |bytes| is either the result itself or freed; on failure it still belongs to the caller.
 static leat_status_t uncompress(const leat_table_t* table, char* bytes, size_t size,
                                 char** out_data, size_t* out_size) {
   switch ((uint8_t)bytes[size]) {
@@ -74,6 +86,7 @@ static leat_status_t read_block(const leat_table_t* table, handle_t handle, char
   return status;
 }
 
+// Reads the footer at the end of the file, and the index block that it points at.
 static leat_status_t read_index(leat_table_t* table) {
   uint8_t footer[LEAT_TABLE_FOOTER_BYTES];
   handle_t metaindex, index;
@@ -139,6 +152,7 @@ static leat_status_t enter_block(leat_table_cursor_t* cursor) {
                                             table->allocator, &cursor->entries);
 }
 
+// Makes the current entry visible in the cursor's |key| and |value|.
 static void publish(leat_table_cursor_t* cursor) {
   cursor->is_valid = cursor->block && cursor->entries.is_valid;
   if (!cursor->is_valid) return;
@@ -146,7 +160,8 @@ static void publish(leat_table_cursor_t* cursor) {
   cursor->value = cursor->entries.value;
 }
 
-// From a block's end on to the first entry of the blocks that follow.
+// When the current data block has no entry left, goes to the first entry of the next block that has
+// one.
 static leat_status_t skip_finished_blocks(leat_table_cursor_t* cursor) {
   while (cursor->block && !cursor->entries.is_valid) {
     LEAT_RETURN_IF_ERROR(leat_table_block_cursor_next(&cursor->index));

@@ -1,6 +1,13 @@
-// Blocks are read in place; only the current key is assembled. Every offset and size is checked
-// against the block before it is used: the checksum says that the bytes are what somebody wrote,
-// not that he wrote a sound block.
+// The blocks of a table: reading entries in order, seeking a key, and building a block. In a block
+// each key is stored as the number of bytes that it shares with the key before it, and the rest.
+// Every few entries there is a restart, an entry whose key is stored whole; the offsets of the
+// restarts stand at the block's end, so that a key is sought by bisection over them:
+//
+//   | shared, rest size, value size, rest, value | ... | u32 restart offsets | u32 their count |
+//
+// Blocks are read in place, and only the current key is assembled in a builder. Every offset and
+// size is tested against the block before it is used. A checksum alone is no reason to trust it: it
+// proves that the bytes are those which somebody wrote, not that he wrote a sound block.
 #include "formats/checkpoint/table_block.h"
 
 #include "formats/wire/wire.h"
@@ -39,6 +46,7 @@ typedef struct entry_s {
   uint32_t end;
 } entry_t;
 
+// Reads the entry at |offset|; false when it does not fit into the block.
 static bool read_entry(const leat_table_block_cursor_t* cursor, uint32_t offset,
                        entry_t* out_entry) {
   const uint8_t* begin = (const uint8_t*)cursor->block.data;
@@ -75,6 +83,7 @@ leat_status_t leat_table_block_cursor_next(leat_table_block_cursor_t* cursor) {
   return leat_ok_status();
 }
 
+// Moves the cursor to just before the entry of restart |index|.
 static leat_status_t go_to_restart(leat_table_block_cursor_t* cursor, uint32_t index) {
   uint32_t offset =
       leat_wire_load32(cursor->block.data + cursor->entries_size + (size_t)index * 4);
@@ -86,7 +95,8 @@ static leat_status_t go_to_restart(leat_table_block_cursor_t* cursor, uint32_t i
 
 leat_status_t leat_table_block_cursor_seek(leat_table_block_cursor_t* cursor,
                                            leat_string_view_t key) {
-  // The last restart whose key is < |key|: the entry is behind it, or it is the first one.
+  // Finds the last restart whose key is smaller than |key|, or the first restart of all; the first
+  // entry that is not smaller than |key| cannot come before it.
   uint32_t low = 0, high = cursor->restart_count - 1;
   while (low < high) {
     uint32_t middle = low + (high - low + 1) / 2;

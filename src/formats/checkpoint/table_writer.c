@@ -1,6 +1,12 @@
-// Writing tables: a block goes to the file when it is full and the next key is known. Where it lies
-// goes into the index, which is the last block, under the shortest key that is not before the
-// block's last and is before the next block's first; blocks end where TensorFlow's do.
+// Writes sorted tables (table.h has the layout). Entries must come in the order of their keys; they
+// are collected in a data block, which is written when it is full. The index receives one entry for
+// each data block, and is itself the last block before the footer.
+//
+// The index's key for a block is the shortest one that is not smaller than the block's last key and
+// smaller than the next block's first key: any such key separates the two, and a short one keeps
+// the index small. A full block is therefore written only when the next key is known. Blocks end
+// exactly where TensorFlow's writer ends them, so that the same entries give the same file, byte
+// for byte. Nothing is compressed, as in TensorFlow's checkpoints.
 #include "base/crc32c.h"
 #include "formats/checkpoint/table.h"
 #include "formats/checkpoint/table_format.h"
@@ -27,7 +33,8 @@ static leat_status_t write_bytes(leat_table_writer_t* writer, const void* data, 
   return leat_ok_status();
 }
 
-// Writes the builder's block and clears it; |out_handle| (20 bytes) receives where it lies.
+// Writes the builder's block with its trailer and clears the builder. |out_handle|, which has room
+// for 20 bytes, receives the block's offset and size as two varints.
 static leat_status_t write_block(leat_table_writer_t* writer, leat_table_block_builder_t* builder,
                                  uint8_t* out_handle, size_t* out_handle_size) {
   leat_string_view_t block;
@@ -44,8 +51,8 @@ static leat_status_t write_block(leat_table_writer_t* writer, leat_table_block_b
   return leat_ok_status();
 }
 
-// Makes |key| the shortest key that is not before it and is before |next|; with no |next|, the
-// shortest that is not before it.
+// Makes |key| the shortest key that is not smaller than it and is smaller than |next|. Without
+// |next|, which is the case for the last block, only the first condition holds.
 static void shorten(leat_string_builder_t* key, const leat_string_view_t* next) {
   size_t i = 0;
   if (next) {
@@ -61,6 +68,7 @@ static void shorten(leat_string_builder_t* key, const leat_string_view_t* next) 
   key->size = i + 1;
 }
 
+// Writes the data block and its entry in the index. |next_key| is NULL for the last block.
 static leat_status_t finish_data_block(leat_table_writer_t* writer,
                                        const leat_string_view_t* next_key) {
   uint8_t handle[2 * LEAT_WIRE_MAX_VARINT_BYTES];
@@ -71,7 +79,7 @@ static leat_status_t finish_data_block(leat_table_writer_t* writer,
                                       leat_string_view_make((const char*)handle, size), 1);
 }
 
-// Whether the block ends before an entry of |next_bytes|.
+// Whether the block is written before an entry of |next_bytes| is added.
 static bool block_is_full(const leat_table_writer_t* writer, size_t next_bytes) {
   const leat_table_block_builder_t* entries = &writer->entries;
   size_t estimate = entries->bytes.size + (entries->restart_count + 1) * sizeof(uint32_t);

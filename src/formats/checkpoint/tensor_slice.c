@@ -1,9 +1,21 @@
-// Slices: their three written forms, and copying between boxes.
+// Slices, which are boxes in a tensor: for each dimension a start and a length, or "all of it".
+// Checkpoints store a partitioned variable as several slices, and name each slice in three forms
+// that are converted here: a text "0,3:-" in the inputs of SaveV2 and RestoreV2, the message
+// TensorSliceProto in an index, and a binary key under which a table holds the slice's elements.
+//
+// A length of LEAT_TENSOR_SLICE_ALL means the whole dimension, whatever its size;
+// leat_tensor_slice_resolve() replaces it by the size once the tensor's shape is known, and tests
+// that the slice lies in the shape. Functions that compare or copy boxes need resolved slices,
+// whose sums of start and length cannot overflow.
+//
+// The binary key is TensorFlow's OrderedCode of the name, the rank and the ranges, so that the
+// slices of one tensor are neighbours in the sorted table.
 #include "formats/checkpoint/tensor_slice.h"
 
 #include "base/checked.h"
 #include "formats/checkpoint/ordered_code.h"
 
+// Gives |out_slice| room for |rank| ranges, zeroed, in the arena.
 static leat_status_t allocate(int rank, leat_arena_t* arena, leat_tensor_slice_t* out_slice) {
   *out_slice = (leat_tensor_slice_t){0};
   if (rank < 0 || rank > LEAT_SHAPE_MAX_RANK) {
@@ -180,6 +192,8 @@ void leat_tensor_slice_append_key(leat_string_view_t name, const leat_tensor_sli
   }
 }
 
+// Reads the ranges at the end of a key, which must fill it. TensorFlow writes "all" as the length
+// -1.
 static bool read_ranges(leat_string_view_t* code, leat_tensor_slice_t* slice) {
   for (int i = 0; i < slice->rank; ++i) {
     if (!leat_ordered_code_read_int64(code, &slice->starts[i]) ||
@@ -216,6 +230,7 @@ leat_status_t leat_tensor_slice_parse_key(leat_string_view_t key, leat_arena_t* 
                           key.size);
 }
 
+// The number of elements in both boxes, which must be resolved and of one rank.
 int64_t leat_tensor_slice_count_common(const leat_tensor_slice_t* a,
                                        const leat_tensor_slice_t* b) {
   int64_t count = 1;
@@ -228,6 +243,9 @@ int64_t leat_tensor_slice_count_common(const leat_tensor_slice_t* a,
   return count;
 }
 
+// Copies the elements that lie in both boxes, one row of the last dimension after the other, and
+// returns their number. |from_data| are the elements of the box |from| alone, row-major, and
+// |to_data| those of |to|.
 int64_t leat_tensor_slice_copy_common(const leat_tensor_slice_t* from, const void* from_data,
                                       const leat_tensor_slice_t* to, void* to_data,
                                       size_t item_bytes) {

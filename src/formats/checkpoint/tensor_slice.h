@@ -1,5 +1,6 @@
-// A box inside a tensor: per dimension a range, or all of it. What checkpoints store of partitioned
-// variables. The text form is "-:0,3": all of dimension 0, three rows of dimension 1 from row 0.
+// A slice is a box in a tensor: for each dimension a range, or all of it. Checkpoints store a
+// partitioned variable as several slices. In the text form "-:0,3", '-' is all of dimension 0, and
+// "0,3" is three rows of dimension 1 from row 0 on.
 #ifndef LEAT_FORMATS_CHECKPOINT_TENSOR_SLICE_H_
 #define LEAT_FORMATS_CHECKPOINT_TENSOR_SLICE_H_
 
@@ -16,7 +17,7 @@ typedef struct leat_tensor_slice_s {
   int64_t* lengths;
 } leat_tensor_slice_t;
 
-// All of a tensor of |rank|.
+// The slice that is all of a tensor of |rank|.
 LEAT_MUST_USE leat_status_t leat_tensor_slice_make_full(int rank, leat_arena_t* arena,
                                                         leat_tensor_slice_t* out_slice);
 LEAT_MUST_USE leat_status_t leat_tensor_slice_parse(leat_string_view_t text, leat_arena_t* arena,
@@ -27,32 +28,34 @@ LEAT_MUST_USE leat_status_t leat_tensor_slice_from_proto(const leat_pb_tensor_sl
 LEAT_MUST_USE leat_status_t leat_tensor_slice_to_proto(const leat_tensor_slice_t* slice,
                                                        leat_arena_t* arena,
                                                        leat_pb_tensor_slice_proto_t* out_proto);
-// "4 5 -:0,3": the shape of the whole, then the slice. SaveV2 and RestoreV2 state slices so.
+// Parses "4 5 -:0,3", the shape of the whole and then the slice, as the inputs of SaveV2 and
+// RestoreV2 state it.
 LEAT_MUST_USE leat_status_t leat_tensor_slice_parse_spec(leat_string_view_t text,
                                                          leat_arena_t* arena,
                                                          leat_shape_t* out_full_shape,
                                                          leat_tensor_slice_t* out_slice);
 void leat_tensor_slice_print(const leat_tensor_slice_t* slice, leat_string_builder_t* out);
 
-// The same slice with every range spelt out, once the whole's shape is known (INVALID_ARGUMENT when
-// it does not fit into |full_shape|), and the shape of the slice (not touched on failure).
+// Resolves |slice|: replaces "all" by the size of the dimension in |full_shape|, and gives the
+// shape of the slice. INVALID_ARGUMENT when the slice does not fit into |full_shape|; |out_shape|
+// is then not touched.
 LEAT_MUST_USE leat_status_t leat_tensor_slice_resolve(leat_tensor_slice_t* slice,
                                                       const leat_shape_t* full_shape,
                                                       leat_shape_t* out_shape);
-// Do they have the same ranges as they are written? Is every range all of its dimension?
+// Whether two slices state the same ranges, and whether every range is stated as "all".
 bool leat_tensor_slice_equal(const leat_tensor_slice_t* a, const leat_tensor_slice_t* b);
 bool leat_tensor_slice_is_full(const leat_tensor_slice_t* slice);
 
 // The key under which a slice of tensor |name| is stored.
 void leat_tensor_slice_append_key(leat_string_view_t name, const leat_tensor_slice_t* slice,
                                   leat_string_builder_t* out);
-// And back; DATA_LOSS when |key| is no such key. |out_name| lies in |arena|.
+// Parses such a key; DATA_LOSS when |key| is none. |out_name| lies in |arena|.
 LEAT_MUST_USE leat_status_t leat_tensor_slice_parse_key(leat_string_view_t key,
                                                         leat_arena_t* arena,
                                                         leat_string_view_t* out_name,
                                                         leat_tensor_slice_t* out_slice);
 
-// How many elements two resolved slices of one tensor share: both are boxes, so is that.
+// The number of elements that two resolved slices of one tensor have in common.
 int64_t leat_tensor_slice_count_common(const leat_tensor_slice_t* a,
                                        const leat_tensor_slice_t* b);
 // Copies what two resolved slices of one tensor have in common from an array that holds |from| to

@@ -1,3 +1,16 @@
+// Sound in WAV files: encoding samples, and finding the samples in a file. A WAV file is a RIFF
+// container of chunks, each of which begins with a name of four bytes and a size:
+//
+//   "RIFF" size "WAVE" │ "fmt " 16 or 18, format │ others │ "data" size, samples │ others
+//
+// Only PCM with 16 bits a sample is read and written, as in TensorFlow's EncodeWav and DecodeWav. A
+// file is hostile input, so each size is tested against the bytes that are left before it is used,
+// and the fields of the format that say the same thing twice must agree. Decoding copies nothing:
+// the result points into the file's bytes.
+//
+// TensorFlow is strict about chunks before "fmt " (only known names may come there) and lenient
+// about chunks after it (they are skipped even when they are cut short). Both are kept, since a
+// file that TensorFlow reads must be read here.
 #include "formats/media/wav.h"
 
 #include <math.h>
@@ -6,6 +19,7 @@
 
 enum { HEADER_BYTES = 44, FORMAT_BYTES = 16, PCM = 1, SAMPLE_BYTES = 2 };
 
+// Writes the |bytes| low bytes of |value|, least significant first, and returns what follows them.
 static char* put(char* to, uint32_t value, int bytes) {
   for (int i = 0; i < bytes; ++i) *to++ = (char)(value >> (8 * i));
   return to;
@@ -16,6 +30,8 @@ static char* put_name(char* to, const char* name) {
   return to + 4;
 }
 
+// A float from -1 to 1 as 16 bits. Values outside are clamped; the negated comparison makes NaN the
+// lowest value.
 static uint32_t sample_of(float value) {
   float scaled = roundf(value * 32768);
   if (!(scaled > -32768)) return 0x8000;  // NaN too
@@ -59,6 +75,7 @@ static leat_status_t malformed(const char* what, uint32_t value, const char* rul
                           what, value, rule);
 }
 
+// Takes |size| bytes off the front of |rest|; refuses when there are fewer.
 static leat_status_t take(leat_string_view_t* rest, size_t size, leat_string_view_t* out_bytes) {
   if (rest->size < size) {
     return leat_make_status(LEAT_INVALID_ARGUMENT,
@@ -70,14 +87,14 @@ static leat_status_t take(leat_string_view_t* rest, size_t size, leat_string_vie
   return leat_ok_status();
 }
 
-// The number of |size| bytes at |at|.
+// The little-endian number of |size| bytes at offset |at|, which the caller has tested to be there.
 static uint32_t number_at(leat_string_view_t bytes, size_t at, size_t size) {
   uint32_t number = 0;
   while (size--) number = number << 8 | (uint8_t)bytes.data[at + size];
   return number;
 }
 
-// A chunk begins with its name and its size.
+// Takes the name and the size with which each chunk begins.
 static leat_status_t take_chunk_head(leat_string_view_t* rest, leat_string_view_t* out_name,
                                      uint32_t* out_size) {
   leat_string_view_t head = {0};
@@ -94,6 +111,7 @@ static leat_status_t take_riff(leat_string_view_t* rest) {
   return leat_make_status(LEAT_INVALID_ARGUMENT, "Header mismatch: Expected RIFF and WAVE");
 }
 
+// Whether TensorFlow skips a chunk of this name when it comes before the format.
 static bool may_precede_format(leat_string_view_t name) {
   static const char kNames[] = "JUNKbextiXMLqltymextlevllinkaxml";
   for (const char* known = kNames; *known; known += 4) {
@@ -117,7 +135,8 @@ static leat_status_t take_format(leat_string_view_t* rest, leat_string_view_t* o
     return malformed("the size of the format", size, "16 or 18");
   }
   LEAT_RETURN_IF_ERROR(take(rest, FORMAT_BYTES, out_format));
-  // What 18 bytes end with is not needed, and need not be there.
+  // The last 2 of 18 bytes are the size of an extension that PCM lacks. They are skipped, and a
+  // file that ends before them is not refused for it.
   *rest = leat_string_view_from_index(*rest, LEAT_MIN(rest->size, size - FORMAT_BYTES));
   return leat_ok_status();
 }

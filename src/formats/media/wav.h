@@ -1,4 +1,4 @@
-// Sound as WAV files: RIFF, 16 bits a sample.
+// Sound in WAV files with 16 bits a sample.
 #ifndef LEAT_FORMATS_MEDIA_WAV_H_
 #define LEAT_FORMATS_MEDIA_WAV_H_
 
@@ -10,16 +10,16 @@ LEAT_MUST_USE leat_status_t leat_wav_encode(const float* samples, int64_t frame_
                                             int64_t channel_count, uint64_t frames_per_second,
                                             leat_string_builder_t* out_file);
 
-// What a file holds; the samples are in the file.
+// The sound in a decoded file. The samples are borrowed from the file's bytes.
 typedef struct leat_wav_s {
   int64_t frame_count, channel_count;
   uint32_t frames_per_second;
   const uint8_t* samples;  // [frame_count, channel_count], two bytes each
 } leat_wav_t;
 
-// INVALID_ARGUMENT where |file| is none, or not of 16 bits a sample.
+// INVALID_ARGUMENT when |file| is no WAV file, or one whose samples do not have 16 bits.
 LEAT_MUST_USE leat_status_t leat_wav_decode(leat_string_view_t file, leat_wav_t* out_wav);
-// -1 to 1.
+// A sample as a number from -1 to 1. |frame| and |channel| must be in range.
 static inline float leat_wav_sample(const leat_wav_t* wav, int64_t frame, int64_t channel) {
   const uint8_t* bytes = wav->samples + 2 * (frame * wav->channel_count + channel);
   return (float)(int16_t)(uint16_t)(bytes[0] | bytes[1] << 8) / 32768;

@@ -1,5 +1,15 @@
-// Streams over the codecs of the module zlib. A codec keeps no bytes of ours: each stream has one
-// buffer of compressed bytes between its codec and the source or file below.
+// Streams that compress and decompress, in the formats ZLIB and GZIP, over the module zlib. Records
+// and text files may be compressed, and TFRecord files name the format in an option; a
+// leat_decompressor_t is a source of bytes like a file, and a compressed file is a leat_file_t, so
+// that the readers and writers of records need not know.
+//
+//   source ─▶ |buffer| of compressed bytes ─▶ codec (module zlib) ─▶ the caller's memory
+//   the caller's bytes ─▶ codec ─▶ |buffer| of compressed bytes ─▶ file
+//
+// The codec keeps its own state but none of our bytes, so each stream has one buffer between the
+// codec and the file. A few bytes can decompress to terabytes; a decompressor therefore takes a
+// limit for its output (docs/decisions/0007). zlib is loaded when the first stream is created, and
+// its absence is a status that names the package.
 #include "formats/record/compression.h"
 
 #include "base/module.h"
@@ -36,12 +46,13 @@ struct leat_decompressor_s {
   leat_record_source_t* compressed;
   const leat_zlib_module_t* module;
   leat_codec_t* codec;
-  uint64_t left;  // how many bytes may yet come out
-  size_t begin, end;  // what is left in |buffer|
+  uint64_t left;  // how many bytes may still come out before the limit is reached
+  size_t begin, end;  // the range of |buffer| that the codec has not read yet
   bool source_ended, ended;
   char buffer[BUFFER_BYTES];
 };
 
+// Reads from the source when the buffer is empty.
 static leat_status_t refill(leat_decompressor_t* d) {
   if (d->begin < d->end || d->source_ended) return leat_ok_status();
   d->begin = d->end = 0;
@@ -69,7 +80,7 @@ static leat_status_t decompress(leat_record_source_t* self, void* data, size_t s
                               "Decompressing failed: the bytes stand for more than the limit");
     }
     d->left -= gave;
-    if (took + gave == 0 && d->source_ended) break;  // cut short
+    if (took + gave == 0 && d->source_ended) break;  // the input was cut short
   }
   return leat_ok_status();
 }
@@ -118,6 +129,8 @@ typedef struct compressed_file_s {
   char buffer[BUFFER_BYTES];
 } compressed_file_t;
 
+// Passes |size| bytes through the codec and writes what comes out. With LEAT_CODEC_FLUSH or
+// LEAT_CODEC_FINISH it also writes all that the codec has kept back.
 static leat_status_t compress(compressed_file_t* f, leat_codec_mode_t mode, const void* data,
                               size_t size) {
   leat_codec_buffers_t b = {.from = data, .from_size = size};
@@ -189,6 +202,7 @@ static leat_status_t create_compressed(leat_file_t* file, leat_compression_t for
   return leat_ok_status();
 }
 
+// The new file owns |file| from here on, so |file| is closed when the creation fails.
 leat_status_t leat_compressed_file_create(leat_file_t* file, leat_compression_t format,
                                           leat_allocator_t* allocator, leat_file_t** out_file) {
   leat_status_t status = create_compressed(file, format, allocator, out_file);

@@ -1,5 +1,6 @@
-// Compressed bytes, read and written as they go by. The work is the module zlib's; where it cannot
-// be had, create functions return UNIMPLEMENTED with a message that names the package to install.
+// Streams that compress or decompress bytes as they pass. The module zlib does the work; where it
+// cannot be loaded, the create functions return UNIMPLEMENTED with a message that names the package
+// to install.
 #ifndef LEAT_FORMATS_RECORD_COMPRESSION_H_
 #define LEAT_FORMATS_RECORD_COMPRESSION_H_
 
@@ -7,8 +8,8 @@
 #include "formats/record/record.h"
 #include "formats/record/zlib_module.h"
 
-// What may come out of a compressed string or file in one piece (a string, a record): no message
-// may be larger either. A few kilobytes can stand for more.
+// The limit for what is decompressed into one piece of memory (a string, a record). A few kilobytes
+// can decompress to far more, and no message may be larger either.
 #define LEAT_COMPRESSION_MAX_BYTES ((uint64_t)INT32_MAX)
 
 // The module's table; NULL when it cannot be loaded.

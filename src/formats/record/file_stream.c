@@ -1,4 +1,14 @@
-// Files as streams: the file itself, or a decompressor over it.
+// A file that is read from its front to its end, decompressed on the way: the input of datasets of
+// text lines and fixed-length records. The stream offers a leat_record_source_t, which is one of
+// three:
+//
+//   no compression      file ─▶ bytes ─▶ reader
+//   ZLIB, GZIP          file ─▶ bytes ─▶ decompressor (compression.c) ─▶ reader
+//   SNAPPY              file ─▶ bytes ─▶ blocks, each decompressed here ─▶ reader
+//
+// TensorFlow frames Snappy data itself: each block begins with its compressed size as four bytes,
+// most significant first. A size is refused when it exceeds the file's, before memory is taken for
+// it, because the four bytes may be anybody's. A stream belongs to one thread at a time.
 #include "formats/record/file_stream.h"
 
 #include <string.h>
@@ -17,7 +27,8 @@ struct leat_file_stream_s {
   size_t begin, end;  // what is left of |block|
 };
 
-// The next block; |end| stays |begin| at the end of the file.
+// Reads and decompresses the next block. At the end of the file it reads nothing, and |end| stays
+// equal to |begin|.
 static leat_status_t read_block(leat_file_stream_t* s) {
   enum { MAX_BLOCK_BYTES = 1 << 30 };
   uint8_t head[4];

@@ -1,4 +1,5 @@
-// A file's bytes from the first to the last, decompressed on the way where it is compressed.
+// A file that is read from its first byte to its last, and decompressed on the way when it is
+// compressed.
 #ifndef LEAT_FORMATS_RECORD_FILE_STREAM_H_
 #define LEAT_FORMATS_RECORD_FILE_STREAM_H_
 
@@ -14,7 +15,7 @@ LEAT_MUST_USE leat_status_t leat_file_stream_open(leat_file_system_t* fs, const 
                                                   leat_allocator_t* allocator,
                                                   leat_file_stream_t** out_stream);
 void leat_file_stream_close(leat_file_stream_t* stream);  // NULL is allowed
-// Of the file, not of what it decompresses to.
+// The size of the file itself, and not of the bytes to which it decompresses.
 LEAT_MUST_USE leat_status_t leat_file_stream_size(leat_file_stream_t* stream, uint64_t* out_size);
 leat_record_source_t* leat_file_stream_source(leat_file_stream_t* stream);
 

@@ -1,9 +1,10 @@
-// Records, read from a source of bytes and written to a file. Event files and the record files of
-// leat/files.h are written here; they, the readers' ops and datasets read here.
+// Records (TFRecord), read from a source of bytes and written to a file. Event files and the record
+// files of leat/files.h are written here; these two, the ops of readers and the datasets read here.
 //
-// The reader keeps a window of the source. It grows to the record being read, but never by more
-// than what has arrived: a record that lies about its size costs at most twice the bytes that are
-// there.
+// The reader keeps a window of the source in memory. The window grows to the size of the record
+// being read, but never by more than what has arrived so far: a record that states a false size
+// costs at most twice the bytes that are there. The writer never leaves a torn record behind: when
+// a write fails in the middle, it cuts the file back to the last whole one.
 #include "formats/record/record.h"
 
 #include "base/crc32c.h"
@@ -57,7 +58,8 @@ void leat_record_reader_deinitialize(leat_record_reader_t* reader) {
   reader->capacity = reader->begin = reader->end = 0;
 }
 
-// Moves what is left to the front, into a larger window when that is full.
+// Moves the bytes that were not returned yet to the front of the window, which is doubled when they
+// fill it.
 static leat_status_t make_room(leat_record_reader_t* reader) {
   size_t left = reader->end - reader->begin;
   if (left < reader->capacity) {
@@ -102,7 +104,8 @@ leat_status_t leat_record_reader_next(leat_record_reader_t* reader,
   uint64_t there, size;
   *out_record = leat_string_view_make(NULL, 0);
   LEAT_RETURN_IF_ERROR(fill(reader, HEAD_BYTES, &there));
-  // A head cut short is the end, as for TensorFlow: its writer may still be at it.
+  // A head that is cut short counts as the end of the file, as in TensorFlow: a writer may still be
+  // writing it.
   if (there < HEAD_BYTES) {
     return leat_make_status(LEAT_OUT_OF_RANGE, "Record read failed: end of file");
   }

@@ -1,5 +1,6 @@
-// Files of records (TFRecord): u64 size, u32 masked crc32c of the size, the bytes, u32 masked
-// crc32c of the bytes; numbers little-endian.
+// Files of records (TFRecord): each record is its size as u64, the masked crc32c of the size, the
+// bytes, and the masked crc32c of the bytes; numbers are little-endian. Records are read from any
+// source of bytes, so that a compressed file is read like another.
 #ifndef LEAT_FORMATS_RECORD_RECORD_H_
 #define LEAT_FORMATS_RECORD_RECORD_H_
 
@@ -7,7 +8,7 @@
 #include "base/string_builder.h"
 #include "base/string_view.h"
 
-// Where a reader's bytes come from: a file, or what decompresses one.
+// A source of bytes, which is a file, bytes in memory, or a decompressor over another source.
 typedef struct leat_record_source_s leat_record_source_t;
 struct leat_record_source_s {
   // Reads up to |size| bytes that follow; |*out_read| < |size| only at the end.

@@ -1,17 +1,20 @@
-// A block is the varint of the decompressed size, then elements. The low two bits of an element's
-// first byte say what follows:
+// Decompresses blocks in Snappy's format, which old tables and some text files use
+// (docs/decisions/0002 says why the code is our own). A block is the varint of the decompressed
+// size, followed by elements. The low two bits of an element's first byte say what the element is:
 //
 //   00  literal: 1 + (byte >> 2) bytes, or for 60 .. 63 there as many as the 1 .. 4 next bytes say
 //   01  copy of 4 + 3 bits, from 11 bits back
 //   10  copy of 1 + 6 bits, from 16 bits back
 //   11  copy of 1 + 6 bits, from 32 bits back
 //
-// A copy may overlap what it writes: then it repeats.
+// A copy may overlap its own target and then repeats the bytes. Every length and distance is tested
+// against what was read and written before it is used, and a stated size that so few bytes cannot
+// stand for is refused before memory is taken.
 #include "formats/record/snappy_block.h"
 
 #include "formats/wire/wire.h"
 
-// No element stands for more bytes than 64 in 3.
+// At best, an element of 3 bytes stands for 64, so a byte stands for at most 22.
 #define MOST_BYTES_PER_BYTE 22
 
 typedef struct snappy_s {
@@ -22,7 +25,7 @@ typedef struct snappy_s {
   size_t size;
 } snappy_t;
 
-// |count| bytes as a little-endian number.
+// Reads |count| bytes as a little-endian number; false when there are fewer.
 static bool read_number(snappy_t* snappy, size_t count, uint32_t* out_number) {
   if ((size_t)(snappy->end - snappy->next) < count) return false;
   *out_number = 0;

@@ -21,7 +21,7 @@ typedef enum leat_codec_mode_e {
   LEAT_CODEC_FINISH,  // compressing: and the stream ends
 } leat_codec_mode_t;
 
-// What a step takes from and puts into; it moves both on.
+// The input and the output of a step, which advances both.
 typedef struct leat_codec_buffers_s {
   const char* from;
   size_t from_size;

@@ -1,12 +1,21 @@
-// Decoding by tables, without recursion: each message being read is a frame on a stack of fixed
-// depth. Lists are arrays of their exact size: at the first item of a list the run of items that
-// follows is counted and room taken for it, which is all of them in what writers write. Should the
-// list go on after something else, the items in the rest of the message are counted, once.
+// Decodes the binary form of protocol buffers by descriptors. There is no recursion: each message
+// being read is a frame on a stack of fixed depth, so that hostile bytes cannot overflow the
+// thread's stack.
 //
-// Every message struct is filled from exactly one range of bytes. Where a singular message occurs
-// several times, its occurrences are joined into one range first: merging is decoding the
-// concatenation. The bytes scanned for that are budgeted, since hostile input may alternate the
-// members of a oneof.
+// Lists are arrays of exactly the size that they need. At the first item of a list, the run of
+// items of the same field that follows is counted, and room for it is taken from the arena; writers
+// put all items of a list into one run. Should the list go on behind other fields, then the items
+// in all the rest of the message are counted, once.
+//
+// Every message struct is filled from exactly one range of bytes. Where a field that is a single
+// message occurs several times, its occurrences are first copied into one range, because merging
+// messages means decoding the concatenation of their bytes. The bytes that are scanned for this are
+// limited in all, since hostile input could alternate the members of a oneof and make each
+// occurrence a scan.
+//
+// Strings are views of the input, which must outlive the message. Graph import (for what its own
+// reader of nodes does not know), checkpoints, events, options, and the messages between master and
+// worker are decoded here.
 #include "formats/wire/decode.h"
 
 #include "base/checked.h"
@@ -16,7 +25,7 @@
 
 #define MERGE_SCAN_FACTOR 64
 #define SMALL_BYTES 1024
-// On the way of every field: a call each is a tenth of the time.
+// Marks functions that run for every field; as calls they took a tenth of the decoding time.
 #define HOT static inline __attribute__((always_inline))
 
 typedef struct frame_s {
@@ -25,10 +34,10 @@ typedef struct frame_s {
   const uint8_t* begin;
   const uint8_t* next;
   const uint8_t* end;
-  const uint8_t* run_end;  // of the run of items of one list that room was taken for last
-  uint64_t merged;    // by field index: all occurrences were joined, later ones are stepped over
-  uint32_t reserved;  // by list index: there is room for all items
-  bool has_entries;   // some map has several entries
+  const uint8_t* run_end;  // the end of the run of list items for which room was taken last
+  uint64_t merged;    // bit of a field: its occurrences were joined, so later ones are skipped
+  uint32_t reserved;  // bit of a list: there is room for all items that are left in the message
+  bool has_entries;   // some map has several entries, among which keys may be repeated
 } frame_t;
 
 typedef struct decoder_s {
@@ -71,7 +80,7 @@ HOT leat_status_t allocate(decoder_t* decoder, size_t count, size_t item_bytes,
     return refuse_memory(count, item_bytes);
   }
   decoder->memory_left -= size;
-  // Most allocations are small and fit: bumped here, without a call.
+  // Most allocations are small and fit into the arena's block; those are taken without a call.
   leat_arena_t* arena = decoder->arena;
   size_t bytes = leat_align_up(size, 16);
   if (LEAT_LIKELY((size_t)(arena->end - arena->next) >= bytes && size - 1 < SMALL_BYTES)) {
@@ -83,13 +92,13 @@ HOT leat_status_t allocate(decoder_t* decoder, size_t count, size_t item_bytes,
   return leat_arena_allocate(arena, size, out_items);
 }
 
-// Is this the packed form of a list of scalars?
+// Whether the value is the packed form of a list of scalars.
 static inline bool is_packed(const leat_message_field_t* field, uint32_t type) {
   return type == LEAT_WIRE_LENGTH && field->list_index >= 0 &&
          field->wire_type != LEAT_WIRE_LENGTH;
 }
 
-// Items in a packed list, SIZE_MAX when its bytes are no whole number of them.
+// The number of items in a packed list; SIZE_MAX when the last one is cut off.
 static size_t packed_count(uint32_t item_type, const uint8_t* data, size_t size) {
   if (item_type == LEAT_WIRE_FIXED32) return size % 4 ? SIZE_MAX : size / 4;
   if (item_type == LEAT_WIRE_FIXED64) return size % 8 ? SIZE_MAX : size / 8;
@@ -98,7 +107,7 @@ static size_t packed_count(uint32_t item_type, const uint8_t* data, size_t size)
   return size > 0 && data[size - 1] >= 0x80 ? SIZE_MAX : count;
 }
 
-// The run of strings or messages whose tag is the byte |tag|.
+// Counts the run of strings or messages at |next| whose tags are the byte |tag|.
 static inline size_t count_short(const uint8_t* next, const uint8_t* end, uint8_t tag,
                           const uint8_t** out_end) {
   size_t count = 0, size = 0;
@@ -112,9 +121,9 @@ static inline size_t count_short(const uint8_t* next, const uint8_t* end, uint8_
   return count;
 }
 
-// Counts items of |field| from the one at |next| on: those of the run, or all to the frame's end.
-// Stops at what is malformed, which decoding reports when it gets there. |out_end|: where it
-// stopped.
+// Counts items of |field| from the one at |next| on: those of the run if |run_only|, else all up to
+// the frame's end. Counting stops at a malformed field, which decoding reports when it gets there;
+// |*out_end| is where it stopped.
 static size_t count_items(const frame_t* frame, const leat_message_field_t* field,
                           const uint8_t* next, bool run_only, const uint8_t** out_end) {
   size_t count = 0;
@@ -143,7 +152,8 @@ static size_t count_items(const frame_t* frame, const leat_message_field_t* fiel
   return count;
 }
 
-// Takes room for the list whose item or packed items stand at |here|.
+// Takes room for items of the list |field|, the next of which, or a packed group of which, is at
+// |here|.
 static leat_status_t reserve_slowly(decoder_t* decoder, frame_t* frame,
                                     const leat_message_field_t* field, const uint8_t* here) {
   leat_pb_list_t* list = (leat_pb_list_t*)(frame->message + field->offset);
@@ -165,7 +175,8 @@ static leat_status_t reserve_slowly(decoder_t* decoder, frame_t* frame,
   return leat_ok_status();
 }
 
-// The usual case: the first item of a list of strings or messages under a one-byte tag.
+// The same for the usual case: the first item of a list of strings or messages whose tag is one
+// byte.
 static inline leat_status_t reserve_run(decoder_t* decoder, frame_t* frame,
                                         const leat_message_field_t* field, const uint8_t* here,
                                         leat_pb_list_t* list) {
@@ -211,7 +222,7 @@ static inline leat_status_t push(decoder_t* decoder, const leat_message_descript
 
 static inline int64_t zigzag(uint64_t raw) { return (int64_t)(raw >> 1) ^ -(int64_t)(raw & 1); }
 
-// Reads one scalar into |slot|; NULL when cut off.
+// Reads one scalar into |slot|; NULL when the bytes end within it.
 static inline const uint8_t* read_scalar(uint8_t kind, const uint8_t* next, const uint8_t* end,
                                          void* slot) {
   uint64_t raw = 0;
@@ -235,7 +246,8 @@ static inline const uint8_t* read_scalar(uint8_t kind, const uint8_t* next, cons
       break;
   }
   next = leat_wire_read_varint(next, end, &raw);
-  if (LEAT_UNLIKELY(!next)) return NULL;  // there may be no room: what is cut off was not counted
+  // Nothing is stored then: an item that is cut off was not counted, so there is no room for it.
+  if (LEAT_UNLIKELY(!next)) return NULL;
   switch ((leat_field_kind_t)kind) {
     case LEAT_FIELD_INT64:
     case LEAT_FIELD_UINT64:
@@ -274,7 +286,7 @@ static const uint8_t* read_packed(const leat_message_field_t* field, leat_pb_lis
   return next;
 }
 
-// Makes |field| the one that is set; the member that was set before is cleared.
+// Clears the member |number| of a oneof, because another member is being set.
 LEAT_COLD static void clear_member(frame_t* frame, uint32_t number) {
   const leat_message_field_t* old = leat_message_find_field(frame->descriptor, number);
   memset(frame->message + old->offset, 0, leat_message_field_size(old));
@@ -286,8 +298,9 @@ static inline void set_case(frame_t* frame, const leat_message_field_t* field) {
   *set = field->number;
 }
 
-// The part of the frame in which occurrences of |field| merge: all of it, or for a member of a
-// oneof what lies between other members. |here| is inside it. |out_size|: bytes of the occurrences.
+// Finds the part of the frame in which occurrences of |field| are merged: all of it, or, for a
+// member of a oneof, the part around |here| between other members of that oneof. |*out_size| is the
+// number of bytes that the occurrences have together.
 static void find_run(const frame_t* frame, const leat_message_field_t* field, const uint8_t* here,
                      const uint8_t** out_begin, const uint8_t** out_end, size_t* out_size) {
   const uint8_t* next = frame->begin;
@@ -317,7 +330,8 @@ static void find_run(const frame_t* frame, const leat_message_field_t* field, co
   }
 }
 
-// A singular message occurs again, at |here|: joins all its occurrences and decodes them as one.
+// Called when a single message occurs for the second time, at |here|: joins all its occurrences and
+// decodes them as one.
 static leat_status_t push_merged(decoder_t* decoder, frame_t* frame,
                                  const leat_message_field_t* field, const uint8_t* here) {
   size_t scan = (size_t)(frame->end - frame->begin), total, filled = 0;
@@ -348,7 +362,7 @@ static leat_status_t push_merged(decoder_t* decoder, frame_t* frame,
   return push(decoder, field->message, message, (const uint8_t*)(joined ? joined : ""), filled);
 }
 
-// |data| is the content of a submessage whose tag stands at |begin|.
+// Begins the message in field |field|, whose tag is at |begin| and whose content is at |data|.
 HOT leat_status_t begin_submessage(decoder_t* decoder, frame_t* frame,
                                    const leat_message_field_t* field,
                                    const uint8_t* begin, const uint8_t* data,
@@ -385,7 +399,7 @@ HOT leat_status_t store_string(decoder_t* decoder, frame_t* frame,
   return leat_ok_status();
 }
 
-// A list of scalars, one item or packed.
+// Appends one scalar, or a packed group of them, to a list.
 static leat_status_t append_scalars(decoder_t* decoder, frame_t* frame,
                                     const leat_message_field_t* field, const uint8_t* begin,
                                     uint32_t type, const uint8_t** inout_next) {
@@ -395,7 +409,7 @@ static leat_status_t append_scalars(decoder_t* decoder, frame_t* frame,
     *inout_next = read_packed(field, list, *inout_next, frame->end);
     return leat_ok_status();
   }
-  if (!list->items) {  // not even the first one is whole: none was counted
+  if (!list->items) {  // not even the first item is whole, so none was counted
     *inout_next = NULL;
     return leat_ok_status();
   }
@@ -404,8 +418,9 @@ static leat_status_t append_scalars(decoder_t* decoder, frame_t* frame,
   return leat_ok_status();
 }
 
-// What decode_fields has no short way for: fields of long tags, lists of scalars, unknown fields.
-// Sets |*inout_next| past the field, to NULL where it is malformed.
+// Decodes the fields that decode_fields does not handle inline: those with tags of several bytes,
+// lists of scalars and unknown fields. Sets |*inout_next| past the field, or to NULL when the field
+// is malformed.
 static leat_status_t decode_other(decoder_t* decoder, frame_t* frame, const uint8_t** inout_next) {
   const uint8_t *begin = *inout_next, *end = frame->end;
   uint32_t number, type;
@@ -450,7 +465,8 @@ static leat_status_t finish_entries(decoder_t* decoder, frame_t* frame) {
   return leat_ok_status();
 }
 
-// Ends the frame's message: an entry has a value, a map has each key once.
+// Ends the frame's message: gives a map entry without a value an empty one, and removes repeated
+// keys from maps.
 static inline leat_status_t pop(decoder_t* decoder, frame_t* frame) {
   const leat_message_descriptor_t* descriptor = frame->descriptor;
   if (descriptor->is_map_entry && descriptor->fields[1].kind == LEAT_FIELD_MESSAGE) {

@@ -1,4 +1,6 @@
-// Bytes of a protocol buffer into the struct that a descriptor describes.
+// Decodes the bytes of a protocol buffer into the C struct that a descriptor describes
+// (formats/wire/message.h). The bytes may come from anybody: depth, size and memory are limited,
+// and malformed input gives a status and never a crash.
 #ifndef LEAT_FORMATS_WIRE_DECODE_H_
 #define LEAT_FORMATS_WIRE_DECODE_H_
 

@@ -1,7 +1,17 @@
-// Encoding in two passes over the message. The first measures; what the second needs again (sizes
-// of submessages and packed lists, the order of map entries) it leaves in a list of words, in the
-// order in which the second pass, walking the same way, takes them. So each size is computed once,
-// and the bytes are written once, into room of the exact size.
+// Encodes messages in the binary form of protocol buffers, by their descriptors. A nested message
+// stands behind its size, which is known only when all of it has been visited, so encoding takes
+// two passes over the message. The first one measures, and notes in a list of words what the second
+// needs again: the sizes of nested messages and packed lists, and the order of map entries. The
+// second pass visits the message in the same order, takes the words one after the other, and
+// writes.
+//
+//   measure:  message ─▶ words [ size, size, order, order, size, ... ] and the total
+//   write:    message + words, in the same order ─▶ bytes, into room of exactly the total
+//
+// Each size is thus computed once, however deep the message is, and each byte is written once. The
+// result is deterministic: fields come in the order of their numbers and map entries in that of
+// their keys, so that equal messages give equal bytes, on which checkpoints and signatures of
+// functions rely.
 #include "formats/wire/encode.h"
 
 #include "formats/wire/map_order.h"
@@ -16,7 +26,8 @@ typedef struct encoder_s {
   uint32_t depth;
 } encoder_t;
 
-// Room for |count| words at the end of the list; |*out_index| is the first.
+// Adds |count| words to the end of the list, for the second pass; |*out_index| is the first of
+// them. The list may move, so callers keep the index and no pointer.
 static leat_status_t add_words(encoder_t* encoder, size_t count, size_t* out_index) {
   size_t needed = encoder->word_count + count;
   if (needed > encoder->word_capacity) {
@@ -28,7 +39,7 @@ static leat_status_t add_words(encoder_t* encoder, size_t count, size_t* out_ind
   return leat_ok_status();
 }
 
-// What a scalar becomes on the wire: the varint, or the bits.
+// The bits of a scalar on the wire: the value of the varint, or the fixed-size number.
 static uint64_t scalar_bits(const leat_message_field_t* field, const void* slot) {
   int64_t number;
   switch ((leat_field_kind_t)field->kind) {
@@ -94,7 +105,8 @@ static uint8_t* write_packed(const leat_message_field_t* field, const leat_pb_li
   return out;
 }
 
-// Does proto3 write this singular field?
+// Whether a singular field is written: proto3 leaves out what has its default, except in map
+// entries and oneofs.
 static bool is_present(const leat_message_descriptor_t* descriptor,
                        const leat_message_field_t* field, const char* message) {
   const char* slot = message + field->offset;
@@ -125,7 +137,8 @@ static leat_status_t measure_message(encoder_t* encoder,
                                      const leat_message_descriptor_t* descriptor,
                                      const char* message, size_t* out_size);
 
-// |message| NULL is an empty one.
+// Adds the size of a nested message, its tag and its length to |*inout_size|. A NULL |message|
+// stands for an empty one.
 static leat_status_t measure_submessage(encoder_t* encoder, const leat_message_field_t* field,
                                         const char* message, size_t* inout_size) {
   size_t index, size = 0;

@@ -1,5 +1,12 @@
-// One pass over the text. A message inside a message is written behind a place kept for its size,
-// which moves it by the bytes that the size takes.
+// Turns JSON into the binary form of a message, by the message's descriptor, which can then be
+// decoded like any other; the op DecodeJSONExample does so with the message Example. The rules are
+// those of protocol buffers' JSON mapping: names in snake case or camel case, 64-bit integers and
+// numbers of any kind also as strings, bytes as base64, null for an absent field, maps as objects.
+//
+// The text is read once, from front to back, and the bytes are written as it is read. The size of a
+// nested message stands before its bytes but is known only afterwards; close_message() then moves
+// the bytes back by as many as the size takes. Nested messages recurse, at most MAX_DEPTH deep, so
+// hostile text cannot overflow the stack.
 #include "formats/wire/json_wire.h"
 
 #include <math.h>
@@ -62,7 +69,8 @@ static bool take_hex(parser_t* p, uint32_t* out_unit) {
   return true;
 }
 
-// After "\u".
+// Reads the four digits after "\u", and a second "\u" when they are the first half of a surrogate
+// pair, and appends the code point as UTF-8.
 static leat_status_t take_code_point(parser_t* p) {
   uint32_t unit, low;
   char bytes[4];
@@ -91,7 +99,7 @@ static leat_status_t take_escape(parser_t* p) {
   return leat_ok_status();
 }
 
-// A string into |p->text|.
+// Reads a string into |p->text|, unescaped. It must be valid UTF-8.
 static leat_status_t take_string(parser_t* p) {
   p->text.size = 0;
   if (!take(p, '"')) return broken(p, "a string is expected");
@@ -119,7 +127,8 @@ static size_t skip_digits(parser_t* p) {
   return (size_t)(p->next - from);
 }
 
-// The text of a number, as JSON has them; also of one in a string.
+// The text of a number in JSON's grammar. A number in quotes is accepted as well, because JSON has
+// no NaN and no exact 64-bit integers.
 static leat_status_t take_number(parser_t* p, leat_string_view_t* out_text) {
   if (peek(p) == '"') {
     LEAT_RETURN_IF_ERROR(take_string(p));
@@ -190,7 +199,7 @@ static leat_status_t put_fraction(parser_t* p, bool is_float) {
   return leat_ok_status();
 }
 
-// Also "1.0" and "1e3", which are whole.
+// Reads a whole number; "1.0" and "1e3" are whole too.
 static bool parse_whole(leat_string_view_t text, bool is_signed, uint64_t* out_bits) {
   int64_t value;
   double fraction;
@@ -256,7 +265,8 @@ static int base64_digit(char c) {
   return c == '+' || c == '-' ? 62 : c == '/' || c == '_' ? 63 : -1;
 }
 
-// In place: the bytes are fewer than the digits.
+// Decodes |p->text| in place, which is possible because the bytes are fewer than the digits. Both
+// alphabets, with "+/" and with "-_", are accepted.
 static leat_status_t decode_base64(parser_t* p) {
   char* text = p->text.data;
   size_t size = p->text.size, used = 0;
@@ -297,7 +307,8 @@ static leat_status_t put_bool(parser_t* p) {
 
 static leat_status_t put_fields(parser_t* p, const leat_message_descriptor_t* descriptor);
 
-// Puts the size of what was written from |begin| on before it.
+// Inserts the size of the message that was written from |begin| on, and moves its bytes to make
+// room.
 static void close_message(parser_t* p, size_t begin) {
   size_t size = p->out->size - begin, head = leat_wire_varint_size(size);
   if (!leat_string_builder_reserve(p->out, head)) return;
@@ -337,7 +348,7 @@ static leat_status_t put_list(parser_t* p, const leat_message_field_t* field) {
   return take(p, ']') ? leat_ok_status() : broken(p, "']' is expected");
 }
 
-// A map's entry, its key in quotes whatever its type.
+// Writes an entry of a map. Its key is in quotes whatever its type is.
 static leat_status_t put_entry(parser_t* p, const leat_message_field_t* field) {
   const leat_message_field_t *key = leat_message_find_field(field->message, 1),
                              *value = leat_message_find_field(field->message, 2);
@@ -361,7 +372,7 @@ static leat_status_t put_map(parser_t* p, const leat_message_field_t* field) {
   return take(p, '}') ? leat_ok_status() : broken(p, "'}' is expected");
 }
 
-// "float_list" is also "floatList".
+// Whether |text| is |name| in camel case: "floatList" for "float_list".
 static bool is_camel_case_of(const char* name, leat_string_view_t text) {
   size_t i = 0;
   for (; *name; ++name) {
@@ -386,7 +397,8 @@ static const leat_message_field_t* find_field(const leat_message_descriptor_t* d
   return NULL;
 }
 
-// A field may come once, and one of a oneof's.
+// Whether |field|, or another field of its oneof, was given before. |seen| has a bit for each
+// field.
 static bool is_repeated(const leat_message_descriptor_t* descriptor,
                         const leat_message_field_t* field, uint64_t seen) {
   for (int i = 0; i < descriptor->field_count; ++i) {

@@ -1,11 +1,18 @@
-// Maps travel as lists, in which a writer may repeat a key: the last one counts. Short lists are
-// compared pairwise, long ones through a hash map.
+// Removes repeated keys from maps. On the wire, a map is a list of entries, and a writer may repeat
+// a key: the last entry with the key counts. Readers append all entries to a list while they read,
+// since a message may go on for long, and call leat_map_entries_drop_repeated() once when the map
+// is complete.
+//
+// The entries keep the order of their last occurrences. Lists of up to 16 entries, which nearly all
+// are, are compared pairwise without any memory; longer ones go through a hash map, because
+// pairwise comparison of a hostile list with a million entries would take hours.
 #include "formats/wire/map_entries.h"
 
 #include "base/map.h"
 
 #define PAIRWISE_MAX 16
 
+// A key that is not a string, as a word: integers and bools have at most 8 bytes.
 static uint64_t key_word(const leat_message_field_t* key, const char* entry) {
   uint64_t word = 0;
   memcpy(&word, entry + key->offset, leat_message_field_size(key));
@@ -18,6 +25,7 @@ static bool keys_equal(const leat_message_field_t* key, const char* a, const cha
                                 *(const leat_string_view_t*)(b + key->offset));
 }
 
+// Keeps each entry whose key no later entry has.
 static void drop_pairwise(const leat_message_descriptor_t* entry, leat_pb_list_t* list) {
   char* items = (char*)list->items;
   size_t size = entry->size_bytes, kept = 0;
@@ -33,7 +41,8 @@ static void drop_pairwise(const leat_message_descriptor_t* entry, leat_pb_list_t
   list->count = kept;
 }
 
-// The map holds for each key the index of its last entry; only entries that it names are kept.
+// The map holds for each key the index of its last entry, and only entries at such an index are
+// kept.
 static leat_status_t drop_by_string(leat_allocator_t* allocator,
                                     const leat_message_descriptor_t* entry, leat_pb_list_t* list) {
   leat_string_map_t last;
@@ -59,6 +68,7 @@ cleanup:
   return status;
 }
 
+// The same for keys that are numbers.
 static leat_status_t drop_by_word(leat_allocator_t* allocator,
                                   const leat_message_descriptor_t* entry, leat_pb_list_t* list) {
   leat_word_map_t last;

@@ -1,4 +1,4 @@
-// What maps need after their entries are read.
+// Maps after their entries were read: on the wire a map is a list in which a key may be repeated.
 #ifndef LEAT_FORMATS_WIRE_MAP_ENTRIES_H_
 #define LEAT_FORMATS_WIRE_MAP_ENTRIES_H_
 

@@ -1,8 +1,17 @@
-// Look-ups in descriptors, and lists that grow in an arena.
+// Look-ups in message descriptors, and lists that grow in an arena. A descriptor is the table of
+// one protocol buffer message: each field's name, number, kind and offset in the C struct. All
+// readers and writers (binary, text, JSON) work by these tables, which dev/generate-messages makes
+// from formats/proto/.
+//
+// Fields lie in the order of their numbers, so they are found by bisection. A look-up by name walks
+// all of them: it serves the text formats, where the messages have few fields. A list in a message
+// is only a pointer and a count, as the generated structs declare it, and does not store its
+// capacity; leat_message_list_append() recovers the capacity from the count.
 #include "formats/wire/message.h"
 
 #include "base/checked.h"
 
+// NULL when the message has no field of that number, which is an unknown field to be skipped.
 const leat_message_field_t* leat_message_find_field(const leat_message_descriptor_t* descriptor,
                                                     uint32_t number) {
   size_t low = 0, high = descriptor->field_count;
@@ -66,7 +75,9 @@ bool leat_enum_number(const leat_enum_descriptor_t* descriptor, leat_string_view
   return false;
 }
 
-// The room is 4, then the next power of two: known from the count, so that lists stay two words.
+// The capacity is 4 and then the next power of two, so it follows from the count, provided that
+// every item was appended here. Growing copies into new room in the arena and leaves the old room
+// unused until the arena ends, which costs at most as much again.
 leat_status_t leat_message_list_append(leat_arena_t* arena, void* list, size_t item_bytes,
                                        void** out_item) {
   leat_pb_list_t* items = (leat_pb_list_t*)list;

@@ -1,5 +1,17 @@
-// Which list of TensorProto holds a dtype's values is one table, read in both directions. The lists
-// of small types are wider on the wire than in memory; complex numbers take two items.
+// Tensors to and from the message TensorProto, in which graphs hold constants and remote calls hold
+// values. A message states elements in one of two ways: as raw bytes (tensor_content), or as a list
+// of numbers, of which there is one for several dtypes. The table |value_lists| says which list
+// holds a dtype's elements, and is read in both directions. A list may be wider than the dtype (an
+// int8 is an int32 there), a complex number takes two items, and a list that is shorter than the
+// tensor repeats its last item, so that a constant of a million zeros is one number.
+//
+// A message comes from a file or a peer, so its shape may be a lie. Raw bytes must have exactly the
+// shape's size, which is tested before memory is taken. For a list no such test is possible, since
+// it may be shorter; there the shape is only limited to 2^47 bytes, and a step's memory limits
+// refuse the rest.
+//
+// Writing gives small tensors as lists, as people read them in text files, and large ones as raw
+// bytes, which are borrowed from the tensor and not copied.
 #include "formats/wire/tensor_proto.h"
 
 #include "base/checked.h"
@@ -59,6 +71,7 @@ static leat_status_t refuse_content(const leat_tensor_t* tensor, size_t size) {
                           leat_dtype_name(tensor->dtype));
 }
 
+// Copies raw bytes; those of bools must be 0 or 1, since C code reads the elements as bool.
 static leat_status_t read_content(const leat_pb_tensor_proto_t* proto, leat_tensor_t* tensor) {
   size_t size = leat_tensor_size_bytes(tensor);
   if (proto->tensor_content.size != size) return refuse_content(tensor, proto->tensor_content.size);
@@ -73,7 +86,8 @@ static leat_status_t read_content(const leat_pb_tensor_proto_t* proto, leat_tens
   return leat_ok_status();
 }
 
-// |count| elements of |bytes| each, the one before |data| repeated.
+// Fills |count| elements of |bytes| each, from |data| on, with the element before |data|. Each copy
+// doubles the filled part.
 static void repeat_last(char* data, size_t bytes, size_t count) {
   size_t filled = bytes, total = bytes * (count + 1);
   char* first = data - bytes;
@@ -84,6 +98,8 @@ static void repeat_last(char* data, size_t bytes, size_t count) {
   }
 }
 
+// Copies a list into the elements, narrowed where the list is wider, and repeats its last item. An
+// empty list means zeros.
 static void read_values(const leat_pb_tensor_proto_t* proto, leat_tensor_t* tensor) {
   const value_list_t* where = &value_lists[tensor->dtype];
   const leat_pb_list_t* list = (const leat_pb_list_t*)((const char*)proto + where->offset);
@@ -104,7 +120,7 @@ static void read_values(const leat_pb_tensor_proto_t* proto, leat_tensor_t* tens
   }
 }
 
-// The texts of the list, in one block with their elements.
+// Makes a tensor of the strings in |list|; the texts lie in the block of the elements.
 static leat_status_t make_texts(const leat_pb_string_list_t* list, leat_buffer_source_t* source,
                                 const leat_shape_t* shape, leat_tensor_t* out_tensor) {
   size_t count = (size_t)shape->element_count, given = LEAT_MIN(list->count, count);
@@ -114,7 +130,8 @@ static leat_status_t make_texts(const leat_pb_string_list_t* list, leat_buffer_s
   LEAT_RETURN_IF_ERROR(leat_tensor_allocate_texts(source, shape, text_bytes, out_tensor, &text));
   TF_TString* elements = leat_tensor_data(out_tensor, TF_TString);
   for (size_t i = 0; i < given; ++i) leat_tensor_place_text(&elements[i], list->items[i], &text);
-  // None of them owns what it refers to.
+  // The last string is repeated by copying its element, which owns no memory of its own: its text
+  // lies in the element or in the tensor's block.
   for (size_t i = given; i < count && given > 0; ++i) elements[i] = elements[given - 1];
   return leat_ok_status();
 }
@@ -142,13 +159,13 @@ leat_status_t leat_string_elements_decode(leat_string_view_t bytes, int64_t coun
                           "strings, must be exactly that", bytes.size, (long long)count);
 }
 
-// INVALID_ARGUMENT when all sizes of |proto| are known and it has 2^63 elements or more.
+// Refuses a shape whose sizes are all known and whose product is 2^63 or more.
 static leat_status_t check_shape(const leat_pb_tensor_shape_proto_t* proto) {
   int64_t count = 1;
   bool fits = true;
   for (size_t i = 0; proto && !proto->unknown_rank && i < proto->dim.count; ++i) {
     int64_t size = proto->dim.items[i].size;
-    if (size < 0) return leat_ok_status();  // not known; TensorFlow takes any negative size so
+    if (size < 0) return leat_ok_status();  // an unknown size; TensorFlow accepts any negative one
     fits &= leat_checked_multiply(count, size, &count);
   }
   if (fits) return leat_ok_status();
@@ -159,7 +176,7 @@ static leat_status_t check_shape(const leat_pb_tensor_shape_proto_t* proto) {
 
 static leat_status_t make_handle(const leat_pb_resource_handle_proto_t* proto,
                                  leat_resource_handle_t** out_handle) {
-  // The types and shapes behind a handle are not kept, but must be ones.
+  // The dtypes and shapes of what a handle names are not kept, but shapes must be valid.
   for (size_t i = 0; i < proto->dtypes_and_shapes.count; ++i) {
     LEAT_RETURN_IF_ERROR(check_shape(proto->dtypes_and_shapes.items[i].shape));
   }
@@ -227,7 +244,8 @@ static leat_status_t make_elements(const leat_pb_tensor_proto_t* proto,
   return shape->element_count > 0 ? read_elements(proto, out_tensor) : leat_ok_status();
 }
 
-// No machine has an address for more: the message is wrong, not the memory short.
+// A larger shape is an error in the message and not a lack of memory, since no process can address
+// so much.
 #define MAX_TENSOR_BYTES (INT64_C(1) << 47)
 
 static bool is_absurd(const leat_shape_t* shape, size_t item_bytes) {
@@ -268,7 +286,7 @@ leat_status_t leat_tensor_from_proto(const leat_pb_tensor_proto_t* proto,
   return status;
 }
 
-// Elements as a list of the dtype: copied, widened where the list is wider.
+// Writes the elements as the list of their dtype, widened where the list is wider.
 static leat_status_t write_values(const leat_tensor_t* tensor, leat_arena_t* arena,
                                   leat_pb_tensor_proto_t* proto) {
   const value_list_t* where = &value_lists[tensor->dtype];

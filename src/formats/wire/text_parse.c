@@ -1,6 +1,15 @@
-// Parsing by tables with a stack of messages being read; no recursion. Lists grow by doubling
-// (leat_message_list_append); an element's address is stable while it is being read, since its list
-// does not grow then.
+// Parses protocol buffer text ("node { name: 'x' op: 'Const' }") into the structs of messages, by
+// their descriptors. SavedModels and MetaGraphDefs in text form, API definitions, checkpoint state
+// files and the messages that `leat convert` reads come through here.
+//
+// The parser uses no recursion: each message being read is a frame on a stack of fixed depth, so
+// that a hostile text cannot overflow the thread's stack. Lists grow by doubling in the arena,
+// which moves their items; the address of an item is nevertheless stable while the item is being
+// read, since its own list does not grow in that time. When a message is complete, pop() removes
+// repeated keys from its maps.
+//
+// A field that is given twice, two fields of one oneof and unknown fields are errors that name the
+// line and column, because text is written by people, who make mistakes there.
 #include <math.h>
 
 #include "formats/wire/map_entries.h"
@@ -25,6 +34,7 @@ typedef struct parser_s {
 
 #define FAIL(parser, at, ...) leat_text_scanner_error(&(parser)->scanner, (at), __VA_ARGS__)
 
+// Begins a message of type |descriptor| at |message|, which |closer| will end.
 static leat_status_t push(parser_t* parser, const leat_message_descriptor_t* descriptor,
                           void* message, char closer) {
   if (parser->depth > LEAT_TEXT_MAX_DEPTH) {
@@ -36,6 +46,8 @@ static leat_status_t push(parser_t* parser, const leat_message_descriptor_t* des
   return leat_ok_status();
 }
 
+// Ends the current message. A map's entry without a value gets an empty message as its value, as
+// the binary reader makes it.
 static leat_status_t pop(parser_t* parser, frame_t* frame) {
   const leat_message_descriptor_t* descriptor = frame->descriptor;
   for (size_t i = 0; i < descriptor->field_count; ++i) {
@@ -53,7 +65,8 @@ static leat_status_t pop(parser_t* parser, frame_t* frame) {
   return leat_ok_status();
 }
 
-// Where the next value of |field| goes: a new item, or the field itself, set for the first time.
+// Finds the place of the next value of |field|: a new item of a list, or the field itself, which
+// must not have been set before.
 static leat_status_t make_slot(parser_t* parser, frame_t* frame,
                                const leat_message_field_t* field, void** out_slot) {
   char* slot = frame->message + field->offset;

@@ -1,4 +1,11 @@
-// Printing by tables. The message is ours, not a stranger's, so recursion with a limit serves.
+// Prints messages as protocol buffer text, by their descriptors: fields in the order of their
+// numbers, maps in the order of their keys, and each number with the fewest digits that read back
+// as the same number. Equal messages therefore give equal texts. The tool `leat` shows graphs in
+// this form, checkpoint state files are written in it, and people compare such texts with diff.
+//
+// Printing is recursive, unlike reading. A message that is printed was built or decoded by this
+// process, and its depth is limited to LEAT_TEXT_MAX_DEPTH. Appended text goes to a string builder
+// that keeps the first failure, so only the depth and the order of a map's entries return a status.
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -38,7 +45,8 @@ static void print_string(leat_string_builder_t* out, leat_string_view_t string) 
   leat_string_builder_append_char(out, '"');
 }
 
-// The fewest digits that read back as the same number.
+// Prints the fewest digits that read back as the same number: those that the type always keeps,
+// then one more at a time up to those that always suffice.
 static void print_floating(leat_string_builder_t* out, double value, bool is_float) {
   if (isnan(value)) {
     leat_string_builder_append(out, LEAT_SV("nan"));
@@ -55,7 +63,7 @@ static void print_floating(leat_string_builder_t* out, double value, bool is_flo
     double back = strtod(text, NULL);
     if (digits == most || (is_float ? (float)back == (float)value : back == value)) break;
   }
-  // The program may have set a locale with another decimal sign.
+  // The program may have set a locale in which snprintf writes a decimal comma.
   for (char* c = text; *c; ++c) {
     if (*c == ',') *c = '.';
   }
@@ -72,6 +80,7 @@ static void print_enum(leat_string_builder_t* out, const leat_message_field_t* f
   }
 }
 
+// Prints the value in |slot|, whose C type follows from the field's kind.
 static void print_scalar(leat_string_builder_t* out, const leat_message_field_t* field,
                          const void* slot) {
   switch ((leat_field_kind_t)field->kind) {
@@ -110,6 +119,7 @@ static void print_scalar(leat_string_builder_t* out, const leat_message_field_t*
   }
 }
 
+// Indents a line, or separates two fields on one line by a space.
 static void begin_line(printer_t* printer) {
   if (printer->style == LEAT_TEXT_LINES) {
     for (int i = 0; i < printer->depth; ++i) {
@@ -124,7 +134,8 @@ static void end_line(printer_t* printer) {
   if (printer->style == LEAT_TEXT_LINES) leat_string_builder_append_char(printer->out, '\n');
 }
 
-// |slot| is the scalar, or the struct of the message (NULL: an empty one).
+// Prints the field's name and one value. |slot| is the scalar, or the struct of the message, where
+// NULL stands for an empty one.
 static leat_status_t print_value(printer_t* printer, const leat_message_field_t* field,
                                  const void* slot) {
   begin_line(printer);
@@ -168,7 +179,7 @@ cleanup:
   return status;
 }
 
-// Is the field's value other than proto3's default?
+// Whether the field has another value than zero; proto3 neither writes nor prints the others.
 static bool is_set(const leat_message_field_t* field, const void* slot) {
   static const leat_string_view_t zero;
   if (field->kind == LEAT_FIELD_STRING || field->kind == LEAT_FIELD_BYTES) {

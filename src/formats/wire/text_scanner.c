@@ -1,4 +1,11 @@
-// The scanner keeps only where it is; line and column are counted when there is an error to report.
+// The scanner of protocol buffer text ("a: 1 b { c: 'x' }"): words, numbers, strings and single
+// characters, with white space and comments skipped before each. The parser of messages
+// (text_parse.c) calls it.
+//
+// The scanner keeps nothing but its position. Lines and columns are counted from the start of the
+// text when there is an error to report, which is once in a parse, rather than at each character. A
+// string without escapes is returned as a view of the text; only one with escapes, or several that
+// stand side by side and count as one, is assembled in the arena.
 #include "formats/wire/text_scanner.h"
 
 #include <stdarg.h>
@@ -69,7 +76,7 @@ static int hex_digit(char c) {
   return c >= 'A' && c <= 'F' ? c - 'A' + 10 : -1;
 }
 
-// Up to |max_digits| digits of |base| at |*inout_next|; -1 when there is none.
+// Reads up to |max_digits| digits of |base| at |*inout_next|; -1 when there is not even one.
 static int64_t read_digits(const char** inout_next, const char* end, int base, int max_digits) {
   int64_t value = -1;
   for (int i = 0; i < max_digits && *inout_next < end; ++i) {
@@ -81,7 +88,8 @@ static int64_t read_digits(const char** inout_next, const char* end, int base, i
   return value;
 }
 
-// The escape after a backslash at |*inout_next| as bytes in |out|; how many, 0 when malformed.
+// Reads the escape that follows a backslash, at |*inout_next|, and writes the bytes for which it
+// stands to |out|. Returns how many they are, or 0 when the escape is malformed.
 static size_t unescape(const char** inout_next, const char* end, char out[4]) {
   static const char letters[] = "abfnrtv\\?'\"", meanings[] = "\a\b\f\n\r\t\v\\?'\"";
   if (*inout_next == end) return 0;
@@ -110,8 +118,9 @@ static size_t unescape(const char** inout_next, const char* end, char out[4]) {
   return value >= 0 && value <= 255 ? 1 : 0;
 }
 
-// Unescapes the string that begins behind the quote at |quote| into |out| (may be NULL: only its
-// size and end are wanted). Sets scanner->next behind it.
+// Reads the string whose opening quote is at |quote| and moves the scanner behind its end. The
+// bytes are appended to |out| at |*inout_size|; when |out| is NULL, only their number is counted,
+// so that the caller can allocate exactly that much and read the string again.
 static leat_status_t read_quoted(leat_text_scanner_t* scanner, const char* quote, char* out,
                                  size_t* inout_size, bool* inout_escaped) {
   const char *next = quote + 1, *end = scanner->end;
@@ -133,6 +142,8 @@ static leat_status_t read_quoted(leat_text_scanner_t* scanner, const char* quote
   return leat_ok_status();
 }
 
+// Strings that stand side by side are one string. The first pass measures, the second, which is
+// needed only for escapes or several parts, writes.
 leat_status_t leat_text_scanner_string(leat_text_scanner_t* scanner, leat_arena_t* arena,
                                        leat_string_view_t* out_string) {
   const char* begin = NULL;
@@ -199,7 +210,7 @@ bool leat_text_to_uint64(leat_string_view_t number, uint64_t* out_value) {
 bool leat_text_to_double(leat_string_view_t number, double* out_value) {
   if (number.size > 1 && (number.data[number.size - 1] | 0x20) == 'f') --number.size;
   bool has_digit = false;
-  // Octal integers are not floats.
+  // A leading zero makes a number octal, and protocol buffers refuse an octal number for a float.
   if (number.size > 1 && number.data[0] == '0' && is_digit(number.data[1])) return false;
   for (size_t i = 0; i < number.size; ++i) {
     char c = number.data[i];

@@ -1,5 +1,12 @@
-// The primitives of the protocol buffer wire format. Readers take [next, end) and return where the
-// next thing begins, or NULL when the bytes end early or break a rule.
+// The primitives of the protocol buffer wire format: varints, tags, lengths and fixed-size numbers.
+// The decoder and encoder of messages are built of them, and so are the readers of tables,
+// checkpoints and records, which use the same encodings.
+//
+// Readers take a range [next, end) and return where the next thing begins. They return NULL when
+// the bytes end early or break a rule, and never read a byte at or behind |end|; the caller turns
+// NULL into a status that says what was being read. Each has a short inline path for the values of
+// one byte, which most tags, sizes and numbers have, since decoding a graph is mostly that. Numbers
+// of a fixed size are little-endian on every machine.
 #ifndef LEAT_FORMATS_WIRE_WIRE_H_
 #define LEAT_FORMATS_WIRE_WIRE_H_
 
@@ -35,7 +42,7 @@ static inline const uint8_t* leat_wire_read_varint(const uint8_t* next, const ui
   return leat_wire_read_long_varint(next, end, out_value);
 }
 
-// A tag of field number 1 .. 2^29-1 and wire type 0 .. 5.
+// Reads the tag of a field and refuses field numbers outside 1 to 2^29 - 1 and unknown wire types.
 static inline const uint8_t* leat_wire_read_tag(const uint8_t* next, const uint8_t* end,
                                                 uint32_t* out_number, uint32_t* out_type) {
   uint64_t tag;
@@ -46,7 +53,8 @@ static inline const uint8_t* leat_wire_read_tag(const uint8_t* next, const uint8
   return LEAT_LIKELY(valid) ? next : NULL;
 }
 
-// A length that fits in what is left. Two bytes are for whole nodes and long texts.
+// Reads a length and refuses one that exceeds the bytes left. Lengths of two bytes, which nodes and
+// longer texts have, are read inline as well.
 static inline const uint8_t* leat_wire_read_length(const uint8_t* next, const uint8_t* end,
                                                    size_t* out_size) {
   uint64_t size;
@@ -64,7 +72,7 @@ static inline const uint8_t* leat_wire_read_length(const uint8_t* next, const ui
   return next;
 }
 
-// A length and as many bytes.
+// Reads a length and as many bytes, which are borrowed from the input.
 static inline const uint8_t* leat_wire_read_bytes(const uint8_t* next, const uint8_t* end,
                                                   leat_string_view_t* out_bytes) {
   size_t size = 0;
@@ -90,7 +98,7 @@ static inline void leat_wire_store64(void* data, uint64_t value) {
   leat_wire_store32((uint8_t*)data + 4, (uint32_t)(value >> 32));
 }
 
-// Skips a value whose tag (|number|, |type|) was just read; groups with all they hold.
+// Skips the value of a tag (|number|, |type|) that was just read; of a group, all that it contains.
 const uint8_t* leat_wire_skip_group(const uint8_t* next, const uint8_t* end, uint32_t number);
 static inline const uint8_t* leat_wire_skip(const uint8_t* next, const uint8_t* end,
                                             uint32_t number, uint32_t type) {

@@ -1,5 +1,6 @@
-// Runs a convolution: borrows a frame of memory objects, sets their addresses, reorders the inputs
-// where the primitive wants another layout, runs it, and reorders the result back:
+// Runs a convolution with oneDNN. A run borrows a frame of memory objects and sets their addresses.
+// It reorders the inputs where the primitive wants another layout, runs the primitive, and reorders
+// the result back:
 //
 //     first, second ──reorder──▶ scratch ──primitive──▶ scratch ──reorder──▶ result
 //

@@ -4,7 +4,8 @@
 //   Diag            [d...] -> [d..., d...]         DiagPart  [d..., d...] -> [d...]
 //
 // MatrixBandPart keeps num_lower diagonals below the main one and num_upper above it; its gradient
-// is the same band of dC/dy. Diag and DiagPart are each the gradient of the other.
+// is the same band of dC/dy. Diag and DiagPart are each the gradient of the other. band_cpu.c has
+// the kernels.
 #include "graph/gradient.h"
 #include "graph/inference/inference_index.h"
 #include "ops/op_rows.h"

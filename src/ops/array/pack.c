@@ -6,7 +6,7 @@
 //   Unpack  [d_0, ..., N, ...] -> N x [d_0, ...]
 //
 // Both have a value function: programs build shapes as Pack of scalars and read them with Unpack,
-// and shape inference must see through that.
+// and shape inference must see through that. pack_cpu.c has the kernels.
 #include "graph/gradient.h"
 #include "graph/inference/inference_index.h"
 #include "ops/op_rows.h"

@@ -5,7 +5,7 @@
 //   x [d_0, ...], paddings [[b_0, a_0], ...] -> [b_0 + d_0 + a_0, ...]
 //
 // The gradient is the Slice of dC/dy where the input was. The value that PadV2 pads with gets none,
-// as in TensorFlow.
+// as in TensorFlow. pad_cpu.c has the kernels.
 #include "graph/gradient.h"
 #include "graph/inference/inference_index.h"
 #include "ops/array/paddings.h"

@@ -161,13 +161,13 @@ static leat_output_t flatten(const way_back_t* w, leat_output_t gradient) {
   perm[2 * n + 1] = rank - 1;
   leat_output_t packed = leat_build(b, "Pack", (leat_outputs_t){shape, rank}, LEAT_NO_ATTRS);
   leat_output_t expanded = leat_build_binary(b, "Reshape", gradient, packed);
-  leat_output_t turned = leat_build_binary(b, "Transpose", expanded,
+  leat_output_t transposed = leat_build_binary(b, "Transpose", expanded,
                                            leat_build_int32_vector(b, perm, rank));
   leat_output_t columns = leat_build_binary(b, "Mul", shape[0], shape[rank - 1]);
   leat_output_t minus_one = leat_build_scalar(b, LEAT_DTYPE_INT32, -1);
   leat_output_t matrix =
       leat_build(b, "Pack", LEAT_INPUTS(minus_one, columns), LEAT_NO_ATTRS);
-  return leat_build_binary(b, "Reshape", turned, matrix);
+  return leat_build_binary(b, "Reshape", transposed, matrix);
 }
 
 // Builds [positions, batch * depth] -> [batch, in..., depth].

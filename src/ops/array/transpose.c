@@ -3,7 +3,9 @@
 //
 //   x [d_0, ..., d_n], perm [n + 1] -> y [d_perm[0], ..., d_perm[n]]
 //
-// The gradient transposes by the inverse permutation, which a graph with a constant perm folds.
+// Where perm is a constant, its items are known to shape inference; otherwise only the rank is. The
+// gradient transposes by the inverse permutation, which a graph with a constant perm folds.
+// transpose_cpu.c has the kernels.
 #include "graph/gradient.h"
 #include "graph/inference/inference_index.h"
 #include "ops/op_rows.h"

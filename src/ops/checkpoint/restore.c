@@ -1,6 +1,12 @@
-// The ops that read tensors of a checkpoint by name, whole or as a slice. Where a constant input
-// states the slice, as "4 5 -:0,3" (the whole shape, then start and length for each dimension), the
-// output's shape is known before the checkpoint is opened.
+// Definitions of the ops that read tensors from a checkpoint by name: RestoreV2 reads many from a
+// checkpoint of either version, Restore and RestoreSlice read one from a checkpoint of the first
+// version. A tensor is read whole, or as a slice that an input states as "4 5 -:0,3": the whole
+// shape, then start and length for each dimension.
+//
+// Where that input is a constant, the output's shape is known before the checkpoint is opened, so
+// that shape inference goes on behind the op. The ops are stateful because the file may change
+// between two steps; a step must never get a value that was folded into the graph. restore_cpu.c
+// has the kernels.
 #include "formats/checkpoint/tensor_slice.h"
 #include "graph/gradient.h"
 #include "graph/inference/inference.h"

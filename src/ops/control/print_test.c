@@ -1,4 +1,4 @@
-// Where PrintV2 cannot write; what Print hands on.
+// Where PrintV2 cannot write; what Print forwards.
 #include "op_harness/op_harness.h"
 
 static const leat_op_case_t kCases[] = {

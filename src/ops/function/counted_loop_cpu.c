@@ -1,5 +1,14 @@
-// The CPU kernel of For: calls of the body, one after the other, with the number of the iteration
-// as the first argument and the loop variables behind it.
+// The CPU kernel of For: calls the function "body" once for each number from start to limit in
+// steps of delta, with the number as the first argument and the loop variables behind it. The
+// results of a call are the variables of the next one.
+//
+//   number, variables ─▶ body ─▶ variables ─▶ (number + delta, variables) ─▶ body ─▶ ...
+//
+// The calls run one after the other, but no thread waits for them: for_next() is called when a call
+// has finished, and starts the next (repeated_call_cpu.h). The number is a new tensor for each
+// call, because the function may have kept the last one. The range is checked before the first
+// call, as TensorFlow does; it is computed in 64 bits, so that the number cannot overflow on its
+// last step.
 #include "ops/function/repeated_call_cpu.h"
 #include "ops/kernel_rows.h"
 

@@ -1,7 +1,12 @@
-// Definitions of CropAndResize and its gradients: boxes are cut out of images and resized to one
-// size.
+// Definitions of CropAndResize and its gradients. CropAndResize cuts boxes out of a batch of images
+// and resizes all of them to one size; box_ind says which image each box is cut out of. Object
+// detectors use it between their two stages.
 //
 //   image [batch, height, width, channels], boxes [n, 4], box_ind [n], crop_size [2] -> crops
+//
+// The images have a gradient where they are floating-point, and the boxes always have one, because
+// with bilinear interpolation a crop changes smoothly with the corners of its box. Each of the two
+// gradients is an op of its own. crop_cpu.c has the kernels.
 #include "graph/gradient.h"
 #include "ops/image/image_shape.h"
 #include "ops/op_rows.h"

@@ -1,9 +1,13 @@
-// Definitions of the ops that resize images: bicubic, bilinear and to the nearest pixel.
+// Definitions of the ops that resize images: bicubic, bilinear, and to the nearest pixel. The new
+// size is an input, so that a program can compute it; where it is a constant the output's shape is
+// known.
 //
 //   images [batch, height, width, channels], size [2] int32 -> [batch, size[0], size[1], channels]
 //
-// The gradient ops of the first two take the images, whose shape their output has; that of the last
-// takes the size alone.
+// Each op has a gradient op. Those of the first two take the images, although only their shape
+// matters, because the output has that shape and type; that of the last takes the size alone. The
+// attributes align_corners and half_pixel_centers say which pixel of the input lies under which of
+// the output, and a gradient node gets the same values. resize_cpu.c has the kernels.
 #include "graph/gradient.h"
 #include "ops/image/image_shape.h"
 #include "ops/op_rows.h"

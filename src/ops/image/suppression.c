@@ -1,10 +1,14 @@
-// Definitions of non-maximum suppression: of boxes that overlap, those with the best scores are
-// selected.
+// Definitions of non-maximum suppression, the last stage of an object detector: of boxes that
+// overlap, those with the best scores are selected, and the others are dropped.
 //
 //   boxes [count, 4], scores [count], max_output_size [], thresholds [] -> selected_indices [n]
 //
-// The versions add, one after the other, the threshold as an input, a least score, padding to a
-// fixed size with the number of valid outputs, and soft suppression with the scores that it leaves.
+// There are five versions of the op. They add, one after the other, the threshold as an input, a
+// least score, padding to a fixed size with the number of valid outputs, and soft suppression,
+// which lowers the scores of overlapping boxes and outputs them. A sixth op takes the overlaps of
+// all pairs in place of the boxes. How many boxes are selected depends on the values, so the
+// output's size is known only where it is padded. The kernels are in suppression_cpu.c; there is no
+// gradient.
 #include "graph/inference/inference.h"
 #include "ops/op_rows.h"
 

@@ -7,7 +7,7 @@
 //
 // Where several slices go to one position the last wins in DynamicStitch, and any may win in
 // ParallelDynamicStitch. The sizes depend on values, so that shape inference knows them only where
-// partitions or indices are constants.
+// partitions or indices are constants. stitch_cpu.c has the kernels.
 #include "base/checked.h"
 #include "graph/gradient.h"
 #include "graph/inference/inference_index.h"

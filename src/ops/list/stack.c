@@ -43,7 +43,7 @@ const leat_op_row_t leat_stack_ops[] = {
      .gradient = leat_gradient_none,
      .doc = "A stack of tensors of one type; a negative max_size does not bound it."},
     TWICE("StackPush", "; elem: T", "output: T", "T: type; swap_memory: bool = false", 2,
-          push_shape, "Puts a tensor on the stack, and hands it on."),
+          push_shape, "Puts a tensor on the stack, and forwards it."),
     TWICE("StackPop", "", "elem: elem_type", "elem_type: type", 0, leat_shape_unknown,
           "Takes the tensor that was pushed last."),
     TWICE("StackClose", "", NULL, NULL, 0, leat_shape_of_two_strings,

@@ -1,7 +1,8 @@
 // The TensorArray ops on many slots at once: Gather stacks slots along a new first dimension and
 // Scatter undoes it; Concat joins slots along their first dimension and Split undoes it. The
 // gradient of each is its counterpart on the gradient array (see tensor_array.c). The first two
-// versions of each op are deprecated forms with an older kind of handle.
+// versions of each op are deprecated forms with an older kind of handle. tensor_array_batch_cpu.c
+// has the kernels.
 #include "graph/inference/handle_shape.h"
 #include "ops/list/tensor_array.h"
 #include "ops/op_rows.h"

@@ -11,7 +11,8 @@
 //   y = SetItem(x, i, e)   dx = SetItem(dy, i, 0), de = GetItem(dy, i)
 //
 // An empty list, or an element without a tensor, stands for zeros, so these gradients cost no
-// memory for the elements that they do not touch.
+// memory for the elements that they do not touch. The kernels are in tensor_list_cpu.c and
+// tensor_list_batch_cpu.c.
 #include "ops/list/tensor_list.h"
 
 #include "graph/inference/handle_shape.h"

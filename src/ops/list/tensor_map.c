@@ -1,6 +1,9 @@
-// The ops of maps from tensors to tensors, which are values that grow and flow along edges as any
-// tensor does. The gradient of a map is a map that has gradients under the same keys; a key that it
-// does not have stands for a gradient of zeros:
+// The ops of maps from tensors to tensors. A map is a variant tensor: an op that changes it gives a
+// new map as its output, and the old one stays as it was. So maps flow along edges and through
+// loops, and have gradients like any tensor. tensor_map_cpu.c has the kernels.
+//
+// The gradient of a map is a map that has gradients under the same keys. A key that it does not
+// have stands for a gradient of zeros:
 //
 //   v = Lookup(m, k)      dm = {k: dv}
 //   y = Insert(m, k, v)   dv = dy[k] or zeros,  dm = dy without k

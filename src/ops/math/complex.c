@@ -54,9 +54,9 @@ static leat_status_t angle_gradient(leat_gradient_t* g) {
   leat_builder_t* b = &g->builder;
   leat_output_t z = leat_gradient_input(g, 0), dy = leat_gradient_of_output(g, 0);
   leat_output_t re = build_part(b, "Real", z), im = build_part(b, "Imag", z);
-  leat_output_t turned = leat_build_unary(b, "Reciprocal", build_complex(b, im, re));
+  leat_output_t reciprocal = leat_build_unary(b, "Reciprocal", build_complex(b, im, re));
   leat_output_t whole = build_complex(b, dy, leat_arithmetic_constant_like(b, dy, 0));
-  leat_output_t dz = leat_arithmetic_mul(b, leat_arithmetic_neg(b, whole), turned);
+  leat_output_t dz = leat_arithmetic_mul(b, leat_arithmetic_neg(b, whole), reciprocal);
   leat_gradient_set_input(g, 0, dz);
   return leat_ok_status();
 }

@@ -1,15 +1,25 @@
-// CPU kernel of _FusedElementwise, an interpreter of tiles: the steps are run one after the other
-// over a stretch of elements that is short enough for what they give to stay in the first level
-// cache, then over the next. Only what others read goes out to memory.
+// CPU kernel of _FusedElementwise: it interprets a program of elementwise steps and reductions
+// (fused.h) over tiles. A tile is a stretch of consecutive elements, short enough for all
+// intermediate results to stay in the first-level cache. All steps run over the first tile, then
+// all over the second, and so on, so that an intermediate result is written to the cache and read
+// from it, and only the outputs of the node go to memory:
 //
-//   x ─┬─▶ Mul ─▶ [piece] ─▶ Exp ─▶ y      [piece]: in the work area, on the stack of the shard
+//   x ─┬─▶ Mul ─▶ [block] ─▶ Exp ─▶ y      [block]: in the work area, on the stack of the shard
 //   s ─┘ (repeated)
 //
-// Rows are reduced in the tile that makes them, several in one where they fit, else parts of one in
-// many. Where neither goes they are reduced after that, from memory.
+// Which steps run by tiles, how long a tile is and where operands come from is decided in a plan
+// (fused_plan_cpu.c), which depends on the shapes alone. A run has three phases:
 //
-// Steps that give fewer elements than the largest run before that, whole (usually scalars). Those
-// never read a step that is run by tiles, as what reads it is no smaller.
+// - Steps that give fewer elements than the largest one (scalars, usually) run whole, before the
+//   tiles. They cannot depend on a tiled step, because a step gives at least as many elements as
+//   each of its operands.
+// - Tiled steps run, in shards on several threads. A reduction of whole rows that fit a tile takes
+//   part; a longer row is reduced in parts of a fixed length, whose accumulators are combined in
+//   order at the end, so that a result does not depend on the number of threads.
+// - The other reductions run afterwards, over operands that the tiled steps have written to memory.
+//
+// A fault such as an integer division by zero does not stop the loops. It is noted with its step,
+// and the run then fails with the name of the node that this step was before fusion.
 #include <string.h>
 
 #include "base/checked.h"
@@ -23,13 +33,16 @@ typedef struct run_s {
   leat_kernel_context_t* context;
   const leat_fused_t* fused;
   const leat_fused_plan_t* plan;
-  // Outputs, or |own|, or where a step has no memory its shape in the plan.
+  // The result of each step: an output of the node, an item of |own|, or, for a step whose result
+  // exists only tile by tile, the plan's tensor, which has a shape but no data.
   const leat_tensor_t* values[LEAT_FUSED_MAX_STEPS];
-  // Of steps that run whole, or are kept in memory; accumulators of long rows' parts.
+  // Temporary tensors: results of steps that run whole or that a later reduction reads from memory,
+  // reshaped views, and the accumulators of reductions whose rows are reduced in parts.
   leat_tensor_t own[LEAT_FUSED_MAX_STEPS];
-  _Atomic(int) fault;  // (step + 1) << 8 | faults
+  _Atomic(int) fault;  // of the last step that had one: (step + 1) << 8 | its faults; 0: none
 } run_t;
 
+// The tensor of a program's operand: an input of the node, or the result of a step.
 static const leat_tensor_t* value_of(const run_t* r, int operand) {
   const int inputs = r->fused->input_count;
   return operand < inputs ? leat_kernel_input(r->context, operand) : r->values[operand - inputs];
@@ -41,13 +54,14 @@ static const leat_tensor_t* operand_tensor(const run_t* r, const leat_fused_step
 
 // ---- Memory -------------------------------------------------------------------------------------
 
+// Allocates a temporary tensor for the result of step |s|.
 static leat_status_t allocate_own(run_t* r, int s) {
   const leat_tensor_t* result = &r->plan->steps[s].result;
   r->values[s] = &r->own[s];
   return leat_kernel_allocate_temporary(r->context, result->dtype, &result->shape, &r->own[s]);
 }
 
-// An accumulator for each part of each long row that step |s| reduces.
+// Allocates one accumulator for each part of each row that reduction |s| reduces in parts.
 static leat_status_t allocate_parts(run_t* r, int s) {
   const int64_t count =
       leat_fused_plan_parts(r->plan) * r->plan->steps[s].result.shape.element_count;
@@ -56,6 +70,7 @@ static leat_status_t allocate_parts(run_t* r, int s) {
   return leat_kernel_allocate_temporary(r->context, LEAT_DTYPE_UINT8, &shape, &r->own[s]);
 }
 
+// Gives every step the memory that the plan says, before any step runs.
 static leat_status_t allocate(run_t* r) {
   const leat_fused_t* f = r->fused;
   for (int s = 0; s < f->step_count; ++s) {
@@ -64,7 +79,8 @@ static leat_status_t allocate(run_t* r) {
     leat_tensor_t* tensor;
     r->values[s] = &planned->result;
     if (step->output >= 0) {
-      // A step that runs whole comes before those by tiles, which may still read its inputs.
+      // A step that runs whole must not overwrite an input, since it runs before the tiled steps,
+      // which may read that input although they come earlier in the program.
       const bool may_forward = planned->is_tiled && !step->reduction;
       LEAT_RETURN_IF_ERROR(leat_kernel_forward_any_or_allocate(
           r->context, may_forward ? step->forwardable : 0, step->output, &planned->result.shape,
@@ -80,13 +96,14 @@ static leat_status_t allocate(run_t* r) {
   return leat_ok_status();
 }
 
-// What step |s| reshapes, under its shape.
+// Makes the result of a Reshape: the same bytes under the step's shape.
 static leat_status_t share_reshaped(run_t* r, int s) {
   const leat_fused_step_t* step = &r->fused->steps[s];
   r->values[s] = &r->own[s];
   return leat_tensor_reshape(value_of(r, step->base), &step->shape, &r->own[s]);
 }
 
+// Runs a BroadcastTo step whole.
 static void repeat_whole(const run_t* r, int s) {
   const leat_fused_step_t* step = &r->fused->steps[s];
   const leat_tensor_t *operand = operand_tensor(r, step, 0), *target = r->values[s];
@@ -98,7 +115,7 @@ static void repeat_whole(const run_t* r, int s) {
                           target->shape.element_count, target->data);
 }
 
-// Over what lies in memory.
+// Runs a reduction whole, over an operand that lies in memory.
 static leat_status_t reduce(const run_t* r, int s) {
   const leat_fused_step_t* step = &r->fused->steps[s];
   const leat_shape_t* shape = &operand_tensor(r, step, 0)->shape;
@@ -114,6 +131,7 @@ static leat_status_t reduce(const run_t* r, int s) {
   return status;
 }
 
+// Runs a step that is not tiled, over complete tensors.
 static leat_status_t run_whole(run_t* r, int s) {
   const leat_fused_step_t* step = &r->fused->steps[s];
   const leat_tensor_t* operands[MAX_OPERANDS];
@@ -129,31 +147,35 @@ static leat_status_t run_whole(run_t* r, int s) {
 
 // ---- Tiles --------------------------------------------------------------------------------------
 
-// A step as a shard goes along it. The pieces of the next tile are found after each, not before:
-// where a loop reads two pointers at once they have been in memory long enough for that.
+// The cursor of a shard in one tiled step: for each operand the address of its piece for the
+// current tile, and how the address moves. The addresses are advanced after a tile and not just
+// before the next one: a loop may load two of them with one vector instruction, which would stall
+// if they had only just been stored one by one.
 typedef struct walk_s {
   const leat_elementwise_t* elementwise;
   const leat_fused_plan_step_t* planned;
   const leat_tensor_t* operands[MAX_OPERANDS];
-  const void* pieces[MAX_OPERANDS];
-  char* blocks[MAX_OPERANDS];  // where they are laid out
-  char* target;
+  const void* pieces[MAX_OPERANDS];  // where the operands' elements for this tile begin
+  char* blocks[MAX_OPERANDS];        // the work area's blocks for operands that are repeated
+  char* target;                      // where the result's elements for this tile go
   int64_t strides[MAX_OPERANDS], target_stride;  // bytes from one tile to the next
-  uint8_t gathered;  // bit k: operand k is laid out for each tile
-  uint8_t rows;      // bit k: its piece begins where the tile does in its row
-  uint8_t count;     // operands
+  uint8_t gathered;  // bit k: operand k is copied into its block anew for each tile
+  uint8_t rows;      // bit k: the block holds a repeated row, in which each tile has its own start
+  uint8_t count;     // the number of operands
   int step;
-  const leat_reduction_state_t* reduction;  // it is no elementwise step
-  int64_t terms;                            // of a row that is reduced
+  const leat_reduction_state_t* reduction;  // NULL for an elementwise step
+  int64_t terms;                            // elements of a row that is reduced
 } walk_t;
 
-// Where the first piece of an array lies, and the bytes from an element to the next (0: every piece
-// lies at one place).
+// Where an array's elements lie as tiles go by: the address of element 0 and the bytes from one
+// element to the next. For a block of the work area the latter is 0, since each tile uses the same
+// bytes.
 typedef struct lane_s {
   char* data;
   int64_t bytes;
 } lane_t;
 
+// Where the result of step |s| lies: in memory, or in a block of the work area |area|.
 static lane_t step_lane(const run_t* r, int s, char* area) {
   const leat_fused_step_t* step = &r->fused->steps[s];
   void* data = r->values[s]->data;
@@ -161,6 +183,7 @@ static lane_t step_lane(const run_t* r, int s, char* area) {
   return (lane_t){area + step->block * r->plan->block_bytes, 0};
 }
 
+// Where operand |k| of step |s| lies.
 static lane_t operand_lane(const run_t* r, int s, int k, char* area) {
   const leat_fused_step_t* step = &r->fused->steps[s];
   const leat_fused_operand_t* operand = &r->plan->steps[s].operands[k];
@@ -177,13 +200,18 @@ static lane_t operand_lane(const run_t* r, int s, int k, char* area) {
   return (lane_t){area + block * r->plan->block_bytes, 0};
 }
 
+// Copies |n| elements of operand |k| from element |index| of the broadcast result on into its
+// block; those of a BroadcastTo step go straight to the step's target.
 static void gather(const walk_t* walk, int k, int64_t index, int64_t n) {
   const leat_elementwise_t* e = walk->elementwise;
   leat_elementwise_gather(e, walk->planned->gather, k, walk->operands[k]->data, index, n,
                           leat_fused_repeats(e) ? walk->target : walk->blocks[k]);
 }
 
-// Begins the walk along operand |k|, from element |begin| of |end| on.
+// Prepares operand |k| for a shard that runs elements |begin| to |end|. Scalars and short rows are
+// repeated into their blocks here, once for all tiles, unless an earlier step with the same operand
+// has done so (|is_laid|). For other operands that must be broadcast, a bit asks for a copy at each
+// tile.
 static void begin_operand(const run_t* r, walk_t* walk, int k, int64_t begin, int64_t end) {
   const leat_fused_operand_t* operand = &walk->planned->operands[k];
   const leat_tensor_t* tensor = walk->operands[k];
@@ -200,7 +228,8 @@ static void begin_operand(const run_t* r, walk_t* walk, int k, int64_t begin, in
   }
 }
 
-// The accumulator of the part of a long row that begins at |begin|, which is one of nothing yet.
+// Starts the accumulator of the part of a long row that begins at element |begin|, and returns its
+// address.
 static char* begin_part(const run_t* r, int s, int64_t begin) {
   const leat_reducer_t* reducer = &r->fused->steps[s].reduction->reducer;
   const int64_t part = begin % r->plan->long_row / LEAT_REDUCTION_MAX_ROW;
@@ -210,6 +239,8 @@ static char* begin_part(const run_t* r, int s, int64_t begin) {
   return accumulator;
 }
 
+// Prepares the cursor of a reduction. Its target is the result of the first row, or the accumulator
+// of the part that this shard reduces.
 static void begin_reduction(const run_t* r, int s, int64_t begin, char* area, walk_t* out_walk) {
   const leat_fused_step_t* step = &r->fused->steps[s];
   const int base = leat_fused_base(r->fused, step->operands[0]) - r->fused->input_count;
@@ -231,6 +262,7 @@ static void begin_reduction(const run_t* r, int s, int64_t begin, char* area, wa
   }
 }
 
+// Prepares the cursors of all tiled steps, in program order, and returns how many there are.
 static int begin_walks(const run_t* r, int64_t begin, int64_t end, char* area,
                        walk_t* out_walks) {
   int count = 0;
@@ -259,7 +291,7 @@ static int begin_walks(const run_t* r, int64_t begin, int64_t end, char* area,
   return count;
 }
 
-// Lays out what the step needs for the tile from |index| on, or gives.
+// Brings the operands that must be broadcast into place for the tile that begins at |index|.
 static void lay_tile(walk_t* walk, int64_t index, int64_t n) {
   for (int k = 0; k < walk->count; ++k) {
     if (walk->gathered >> k & 1) gather(walk, k, index, n);
@@ -269,17 +301,20 @@ static void lay_tile(walk_t* walk, int64_t index, int64_t n) {
   }
 }
 
+// A tile holds whole rows, each of which has a result, or a piece of one part of a long row, which
+// is added to that part's accumulator.
 static void reduce_tile(const walk_t* walk, int64_t n) {
   if (walk->target_stride) {
     leat_reduction_reduce_rows(walk->reduction, walk->pieces[0], n / walk->terms, walk->terms,
                                walk->target);
-  } else {  // it is part of a row
+  } else {
     leat_reducer_row(&walk->reduction->reducer, walk->pieces[0], n, walk->target);
   }
 }
 
+// Runs the step over the |n| elements of the current tile and returns its faults.
 static int compute(const walk_t* walk, int64_t n) {
-  if (leat_fused_repeats(walk->elementwise)) return LEAT_ELEMENTWISE_FINE;  // laid out
+  if (leat_fused_repeats(walk->elementwise)) return LEAT_ELEMENTWISE_FINE;  // gather() wrote it
   if (LEAT_LIKELY(!walk->reduction)) {
     return leat_elementwise_piece(walk->elementwise, walk->pieces, walk->target, n);
   }
@@ -287,6 +322,7 @@ static int compute(const walk_t* walk, int64_t n) {
   return LEAT_ELEMENTWISE_FINE;
 }
 
+// Runs a step over one tile and moves its cursor to the next.
 static int visit(walk_t* walk, int64_t index, int64_t n) {
   if (LEAT_UNLIKELY(walk->gathered | walk->rows)) lay_tile(walk, index, n);
   const int faults = compute(walk, n);
@@ -297,6 +333,7 @@ static int visit(walk_t* walk, int64_t index, int64_t n) {
   return faults;
 }
 
+// Runs all tiled steps over elements |begin| to |end|, tile by tile.
 static void run_span(run_t* r, int64_t begin, int64_t end) {
   _Alignas(64) char area[LEAT_FUSED_WORK_BYTES];
   walk_t walks[LEAT_FUSED_MAX_STEPS];
@@ -311,11 +348,13 @@ static void run_span(run_t* r, int64_t begin, int64_t end) {
   }
 }
 
+// A shard of whole rows.
 static void run_rows(void* data, int64_t begin, int64_t end) {
   run_t* r = data;
   run_span(r, begin * r->plan->reduced_row, end * r->plan->reduced_row);
 }
 
+// A shard of parts of long rows, numbered row by row.
 static void run_parts(void* data, int64_t begin, int64_t end) {
   run_t* r = data;
   const int64_t count = leat_fused_plan_parts(r->plan), long_row = r->plan->long_row;
@@ -327,6 +366,8 @@ static void run_parts(void* data, int64_t begin, int64_t end) {
 
 // ---- The kernel ---------------------------------------------------------------------------------
 
+// Runs the tiled steps on as many threads as pay. The shards of a long row are its parts, whose
+// boundaries follow from the row's length alone.
 static void run_shards(run_t* r) {
   const leat_fused_plan_t* plan = r->plan;
   if (!plan->long_row) {

@@ -1,7 +1,8 @@
 // The state of a _FusedElementwise kernel: the program of ops/math/fused.h, resolved to loops and
 // reducers of the CPU. leat_fused_create (fused_create_cpu.c) builds it once per node; the kernel
-// (fused_cpu.c) and the shapes (fused_shape_cpu.c) only read it, on any thread. The state owns all
-// it points to, in |arena|, but for the shapes of steps.
+// (fused_cpu.c) and the shapes (fused_shape_cpu.c) only read it, on any thread. The plans for the
+// last few shapes are the exception; they have a lock of their own. The state owns all it points
+// to, in |arena|, but for the shapes of steps.
 #ifndef LEAT_OPS_MATH_FUSED_CPU_H_
 #define LEAT_OPS_MATH_FUSED_CPU_H_
 

@@ -1,12 +1,15 @@
-// Planning a program of _FusedElementwise for the shapes of its inputs (fused_plan_cpu.h says what
-// a plan is, fused_cpu.c runs it). The shapes of the steps come first, since a step that gives as
-// many elements as the largest is run by tiles; then where the pieces of operands lie, which says
-// how much of the work area a tile has, and so its length; then which reductions are made of tiles.
+// Plans a program of _FusedElementwise for the shapes of its inputs; fused_plan_cpu.h says what a
+// plan is, and fused_cpu.c runs it. The plan is made in this order, because each decision needs the
+// one before it:
 //
-// A plan is not changed once it is made, so runs on several threads share it. The kernel's lock is
-// held only while one is looked up or put among the kernel's, never while one is made. When there
-// is no room a plan that nobody uses makes way; when all are in use, the new one serves its run
-// alone.
+//   shapes of the steps ─▶ which steps are tiled ─▶ how their operands are read
+//       ─▶ blocks of the work area ─▶ length of a tile ─▶ which reductions are done tile by tile
+//
+// Invariant: a plan does not change once it is made, so runs on several threads share it. A kernel
+// keeps the plans for the last LEAT_FUSED_MAX_PLANS sets of shapes, and a step whose shapes are
+// known plans and allocates nothing. The kernel's spinlock is held only while a plan is looked up
+// or put among the kept ones, never while one is made. When there is no place, a plan that no run
+// uses is replaced; when all are in use, the new plan serves its run alone and is freed after it.
 #include "ops/math/fused_plan_cpu.h"
 
 #include <string.h>
@@ -14,8 +17,8 @@
 #include "base/checked.h"
 
 #define MAX_TILE 4096
-#define MAX_ROW 4096  // elements; longer ones are gathered
-#define MAX_LAID 24   // tensors that are laid out once for all tiles of a shard
+#define MAX_ROW 4096  // elements of a row that is repeated into blocks; longer ones are gathered
+#define MAX_LAID 24   // operands that may be repeated into blocks of their own
 
 // A plan in the making.
 typedef struct making_s {
@@ -29,7 +32,7 @@ typedef struct making_s {
   int laid_count;
 } making_t;
 
-// The shape and the type of an operand: of a step there is no more than that here.
+// The shape and dtype of an operand. A step's result is a tensor without data while planning.
 static const leat_tensor_t* tensor_of(const making_t* m, int operand) {
   const int inputs = m->fused->input_count;
   return operand < inputs ? leat_kernel_input(m->context, operand)
@@ -38,6 +41,8 @@ static const leat_tensor_t* tensor_of(const making_t* m, int operand) {
 
 // ---- Shapes -------------------------------------------------------------------------------------
 
+// Computes the shapes of all steps, the number of elements of the largest, and which steps are
+// tiled: those that compute and give that many elements.
 static leat_status_t find_shapes(making_t* m) {
   const leat_fused_t* f = m->fused;
   leat_fused_plan_t* plan = m->plan;
@@ -56,7 +61,8 @@ static leat_status_t find_shapes(making_t* m) {
     plan->count = LEAT_MAX(plan->count, result->shape.element_count);
     any_empty |= result->shape.element_count == 0;
   }
-  // Only where nothing is there is a reader smaller than what it reads.
+  // Broadcasting with an empty tensor is the only case in which a step gives fewer elements than
+  // one of its operands has, so a program with an empty result has no tiled steps at all.
   for (int s = 0; s < f->step_count; ++s) {
     const leat_fused_step_t* step = &f->steps[s];
     plan->steps[s].is_tiled = !any_empty && !step->reduction && step->base >= f->input_count &&
@@ -68,7 +74,8 @@ static leat_status_t find_shapes(making_t* m) {
 
 // ---- Operands -----------------------------------------------------------------------------------
 
-// Does |x| lie along the last dimensions of |output| alone?
+// Whether |x| is a row: broadcast to |output|, its elements simply repeat one after the other,
+// because its last dimensions are those of |output| and all others have size 1.
 static bool is_row(const leat_shape_t* x, const leat_shape_t* output) {
   int64_t count = 1;
   if (x->element_count > MAX_ROW) return false;
@@ -79,7 +86,9 @@ static bool is_row(const leat_shape_t* x, const leat_shape_t* output) {
   return true;
 }
 
-// Where a scalar or row is laid out; false: there is no room.
+// Chooses the blocks into which a scalar or row is repeated; those of an earlier step that has the
+// same operand, if there is one. A row takes two adjacent blocks, so that a tile may begin anywhere
+// in it. False when MAX_LAID operands have blocks already.
 static bool choose_block(making_t* m, int operand, leat_fused_operand_t* out_place) {
   leat_fused_plan_t* plan = m->plan;
   for (int i = 0; i < m->laid_count; ++i) {
@@ -98,6 +107,7 @@ static bool choose_block(making_t* m, int operand, leat_fused_operand_t* out_pla
   return true;
 }
 
+// Chooses how operand |k| of the tiled step |s| is read.
 static void choose_source(making_t* m, int s, int k) {
   const leat_fused_step_t* step = &m->fused->steps[s];
   const int from = step->operands[k] - m->fused->input_count;
@@ -105,7 +115,7 @@ static void choose_source(making_t* m, int s, int k) {
   leat_fused_operand_t* operand = &plan->steps[s].operands[k];
   const leat_shape_t* shape = &tensor_of(m, step->operands[k])->shape;
   if (leat_fused_repeats(step->elementwise)) {
-    operand->source = LEAT_FUSED_GATHERED;  // into the step's own block
+    operand->source = LEAT_FUSED_GATHERED;  // BroadcastTo: straight into the step's result
   } else if (from >= 0 && plan->steps[from].is_tiled) {
     operand->source = LEAT_FUSED_STEP;
   } else if (shape->element_count == plan->count) {
@@ -117,6 +127,7 @@ static void choose_source(making_t* m, int s, int k) {
   }
 }
 
+// Prepares the broadcast by which step |s| copies elements of its operands into blocks.
 static leat_status_t plan_gather(making_t* m, int s) {
   const leat_fused_step_t* step = &m->fused->steps[s];
   leat_fused_plan_step_t* planned = &m->plan->steps[s];
@@ -128,7 +139,8 @@ static leat_status_t plan_gather(making_t* m, int s) {
   return leat_ok_status();
 }
 
-// How each operand of the tiled steps is read, and how long a tile is.
+// Chooses how the operands of the tiled steps are read, and from the number of blocks the length of
+// a tile: a multiple of 64 elements, so that the pieces of each tile begin at a cache line.
 static leat_status_t plan_tiles(making_t* m) {
   const leat_fused_t* f = m->fused;
   leat_fused_plan_t* plan = m->plan;
@@ -151,24 +163,27 @@ static leat_status_t plan_tiles(making_t* m) {
 
 // ---- Rows that are reduced ----------------------------------------------------------------------
 
-// Does step |s| reduce what is made by tiles?
+// Whether step |s| reduces the result of a tiled step.
 static bool reduces_tiles(const making_t* m, int s) {
   const leat_fused_step_t* step = &m->fused->steps[s];
   const int from = step->operands[0] - m->fused->input_count;
   return step->reduction && from >= 0 && m->plan->steps[from].is_tiled;
 }
 
+// Whether the reduction can also reduce a row in parts.
 static bool resumes(const making_t* m, int s) {
   return reduces_tiles(m, s) && m->fused->steps[s].reduction->reducer.resumes;
 }
 
-// The elements of as many rows as bring pieces back to the start of a cache line, if they fit.
+// The elements of the fewest rows whose total is a multiple of 16, if that is at most |most|: then
+// the pieces of every tile begin at a cache line again.
 static int64_t whole_rows(int64_t row, int64_t most) {
   while (row % 16 && 2 * row <= most) row *= 2;
   return row;
 }
 
-// The longest rows that fit a tile, or else the longest that can be reduced in parts.
+// Chooses the rows that are reduced tile by tile: the longest that fit a tile or, when none does,
+// the longest that can be reduced in parts. Both at once would need tiles of two lengths.
 static void choose_rows(making_t* m) {
   leat_fused_plan_t* plan = m->plan;
   const int64_t tile = plan->tile - plan->tile % LEAT_REDUCTION_PIECE;
@@ -185,7 +200,8 @@ static void choose_rows(making_t* m) {
       plan->long_row ? tile : plan->tile - plan->tile % whole_rows(plan->reduced_row, plan->tile);
 }
 
-// Which reductions are made of tiles. What others reduce is kept in memory.
+// Decides which reductions are done tile by tile, and has the operands of the others written to
+// memory.
 static void plan_rows(making_t* m) {
   const leat_fused_t* f = m->fused;
   leat_fused_plan_t* plan = m->plan;
@@ -200,6 +216,7 @@ static void plan_rows(making_t* m) {
   }
 }
 
+// Sums the time for one element, from which the thread pool computes the size of a shard.
 static void add_costs(making_t* m) {
   for (int s = 0; s < m->fused->step_count; ++s) {
     const leat_fused_step_t* step = &m->fused->steps[s];
@@ -259,6 +276,7 @@ static leat_status_t make_plan(leat_kernel_context_t* c, leat_fused_plan_t** out
   return status;
 }
 
+// Whether |plan| was made for the shapes of the inputs of |c|.
 static bool fits(const leat_fused_plan_t* plan, const leat_kernel_context_t* c) {
   for (int i = 0; i < plan->fused->input_count; ++i) {
     if (!leat_shape_equal(&plan->inputs[i], &leat_kernel_input(c, i)->shape)) return false;
@@ -266,7 +284,8 @@ static bool fits(const leat_fused_plan_t* plan, const leat_kernel_context_t* c) 
   return true;
 }
 
-// Puts |plan| among the kernel's. Gives the one that had its place and is to be freed, or NULL.
+// Puts |plan| among the kernel's plans, in an empty place or in that of a plan without users, which
+// is returned for the caller to free. When every place is in use, |plan| stays out.
 static leat_fused_plan_t* share_plan(leat_fused_plans_t* plans, leat_fused_plan_t* plan) {
   leat_fused_plan_t* old = NULL;
   leat_spinlock_lock(&plans->lock);
@@ -309,7 +328,8 @@ void leat_fused_plan_return(const leat_fused_plan_t* plan) {
     free_plan(own);
     return;
   }
-  // What this run read of the plan is done before somebody who sees no users frees it.
+  // Release, so that all reads of the plan by this run come before its freeing by a thread that has
+  // seen no users (with acquire, in share_plan).
   atomic_fetch_sub_explicit(&own->users, 1, memory_order_release);
 }
 

@@ -10,27 +10,27 @@
 
 #define LEAT_FUSED_WORK_BYTES (40 << 10)  // beside what is read and written, in a cache of 48 KiB
 
-// Where the pieces of an operand come from.
+// Where a tiled step finds the elements of an operand.
 typedef enum leat_fused_source_e {
-  LEAT_FUSED_WHOLE,     // a tensor with an element for each of the output
-  LEAT_FUSED_STEP,      // a step that is run by tiles
-  LEAT_FUSED_SCALAR,    // laid out once
-  LEAT_FUSED_ROW,       // repeated: laid out once, a row longer than a tile
-  LEAT_FUSED_GATHERED,  // laid out for each tile
+  LEAT_FUSED_WHOLE,     // in a tensor that has an element for each one of the result
+  LEAT_FUSED_STEP,      // in the result of another tiled step
+  LEAT_FUSED_SCALAR,    // in a block into which one element was repeated at the shard's beginning
+  LEAT_FUSED_ROW,       // in two blocks into which a row was repeated, for a tile and a row more
+  LEAT_FUSED_GATHERED,  // in a block into which the elements are copied for each tile
 } leat_fused_source_t;
 
 typedef struct leat_fused_operand_s {
   leat_fused_source_t source;
-  int block;     // to lay it out in, or the first of two; unless it is gathered
-  bool is_laid;  // there, by an earlier step
+  int block;     // of a SCALAR, or the first one of a ROW
+  bool is_laid;  // an earlier step with the same operand fills the block
 } leat_fused_operand_t;
 
 typedef struct leat_fused_plan_step_s {
   leat_tensor_t result;  // its type and shape; it has no bytes
   bool is_tiled;
-  bool is_kept;  // is run by tiles, yet wanted in memory: another step reduces it afterwards
+  bool is_kept;  // is tiled, but its result is written to memory for a reduction that runs later
   leat_fused_operand_t operands[LEAT_ELEMENTWISE_MAX_INPUTS];
-  leat_broadcast_t* gather;  // where the operands that it lays out lie under its result, or NULL
+  leat_broadcast_t* gather;  // how the operands are broadcast that this step copies, or NULL
 } leat_fused_plan_step_t;
 
 typedef struct leat_fused_plan_s {
@@ -40,13 +40,15 @@ typedef struct leat_fused_plan_s {
   leat_fused_plan_step_t* steps;
   bool any_tiled;
   int64_t count;        // elements of the largest step
-  int64_t reduced_row;  // of which tiles and shards have a whole number
-  int64_t long_row;     // that is reduced in parts, of many tiles each; 0: none is
-  int64_t tile, block_bytes;
-  int block_count, gathered_count;  // of the blocks the last ones are for what is gathered
-  double cost_ns;                   // of an element
-  _Atomic(int) users;   // runs that have taken it and not yet returned it
-  bool is_shared;       // among the kernel's: it stays when nobody uses it
+  int64_t reduced_row;  // elements of a row; a tile and a shard have a whole number of rows
+  int64_t long_row;     // elements of a row that is reduced in parts; 0: there is none
+  int64_t tile;         // elements of a tile
+  int64_t block_bytes;  // bytes of one block of the work area
+  int block_count;      // blocks of the work area
+  int gathered_count;   // how many of them, at the end, are for GATHERED operands
+  double cost_ns;       // time for one element, all tiled steps together
+  _Atomic(int) users;   // runs that have taken the plan and not yet returned it
+  bool is_shared;       // the kernel keeps the plan, so it stays when no run uses it
 } leat_fused_plan_t;
 
 // The plan for the inputs of |c|, from among the kernel's or made now. The caller returns it.
@@ -56,11 +58,11 @@ void leat_fused_plan_return(const leat_fused_plan_t* plan);
 // Frees what a kernel keeps; nobody runs it any more.
 void leat_fused_plans_free(leat_fused_plans_t* plans);
 
-// The elements of the largest step for one of the result of step |s|.
+// How many elements of the largest step belong to one element of the result of step |s|.
 static inline int64_t leat_fused_plan_terms(const leat_fused_plan_t* plan, int s) {
   return plan->count / plan->steps[s].result.shape.element_count;
 }
-// In how many parts a long row is reduced.
+// The number of parts in which a long row is reduced.
 static inline int64_t leat_fused_plan_parts(const leat_fused_plan_t* plan) {
   return (plan->long_row + LEAT_REDUCTION_MAX_ROW - 1) / LEAT_REDUCTION_MAX_ROW;
 }

@@ -9,6 +9,8 @@
 //
 //    Cumsum:   dx = reverse_cumsum(dy)
 //    Cumprod:  dx = reverse_cumsum(y dy) / x      (0 where x is 0, as in TensorFlow)
+//
+// scan_cpu.c has the kernels.
 #include "graph/inference/inference.h"
 #include "ops/math/arithmetic.h"
 #include "ops/op_rows.h"
@@ -17,15 +19,15 @@
 #define SUB leat_arithmetic_sub
 #define ADD leat_arithmetic_add
 
-// Builds the scan |op| of |x| along the node's axis, in the node's direction or, with |turned|, in
+// Builds the scan |op| of |x| along the node's axis, in the node's direction or, if |opposite|, in
 // the other direction.
-static leat_output_t scan(leat_gradient_t* g, const char* op, leat_output_t x, bool turned) {
+static leat_output_t scan(leat_gradient_t* g, const char* op, leat_output_t x, bool opposite) {
   const leat_node_t* node = leat_gradient_node(g);
   bool exclusive = leat_node_attr_bool(node, "exclusive", false);
   bool reverse = leat_node_attr_bool(node, "reverse", false);
   return leat_build(&g->builder, op, LEAT_INPUTS(x, leat_gradient_input(g, 1)),
                     LEAT_ATTRS(LEAT_BOOL("exclusive", exclusive),
-                               LEAT_BOOL("reverse", reverse != turned)));
+                               LEAT_BOOL("reverse", reverse != opposite)));
 }
 
 static leat_status_t cumsum_gradient(leat_gradient_t* g) {

@@ -81,8 +81,8 @@ leat_status_t leat_self_adjoint_eig_gradient(leat_gradient_t* g) {
   leat_output_t v = leat_gradient_output(g, 1);
   if (leat_node_attr_bool(leat_gradient_node(g), "compute_v", true)) {
     const leat_output_t f = build_gaps(b, leat_gradient_output(g, 0));
-    const leat_output_t turned = adjoint_times(b, v, leat_gradient_of_output(g, 1));
-    middle = add(b, middle, multiply(b, f, turned));
+    const leat_output_t product = adjoint_times(b, v, leat_gradient_of_output(g, 1));
+    middle = add(b, middle, multiply(b, f, product));
   } else {
     const int32_t again = leat_build_node(b, "SelfAdjointEigV2",
                                           LEAT_INPUTS(leat_gradient_input(g, 0)), LEAT_NO_ATTRS);
@@ -209,8 +209,8 @@ typedef struct factors_s {
 // Builds the part of the gradient outside of the span of the first m columns of V.
 static leat_output_t outer_term(leat_builder_t* b, const factors_t* f, leat_output_t v1,
                                 leat_output_t dv1, leat_output_t inverse) {
-  const leat_output_t turned = leat_matrix_adjoint(b, dv1);
-  leat_output_t term = subtract(b, turned, times_adjoint(b, times(b, turned, v1), v1));
+  const leat_output_t adjoint = leat_matrix_adjoint(b, dv1);
+  leat_output_t term = subtract(b, adjoint, times_adjoint(b, times(b, adjoint, v1), v1));
   if (f->is_full) {
     const leat_output_t v2 = take_columns(b, f->v, f->rank, f->m, f->n);
     const leat_output_t dv2 = take_columns(b, f->dv, f->rank, f->m, f->n);
@@ -271,12 +271,12 @@ leat_status_t leat_svd_gradient(leat_gradient_t* g) {
                  .n = shape.dims[shape.rank - 1],
                  .rank = shape.rank,
                  .is_full = leat_node_attr_bool(node, "full_matrices", false)};
-  const bool turns = f.m > f.n;
-  f.u = leat_gradient_output(g, turns ? 2 : 1);
-  f.v = leat_gradient_output(g, turns ? 1 : 2);
-  f.du = leat_gradient_of_output(g, turns ? 2 : 1);
-  f.dv = leat_gradient_of_output(g, turns ? 1 : 2);
-  if (turns) {
+  const bool is_tall = f.m > f.n;
+  f.u = leat_gradient_output(g, is_tall ? 2 : 1);
+  f.v = leat_gradient_output(g, is_tall ? 1 : 2);
+  f.du = leat_gradient_of_output(g, is_tall ? 2 : 1);
+  f.dv = leat_gradient_of_output(g, is_tall ? 1 : 2);
+  if (is_tall) {
     const int64_t rows = f.m;
     f.m = f.n;
     f.n = rows;
@@ -285,6 +285,6 @@ leat_status_t leat_svd_gradient(leat_gradient_t* g) {
     return not_implemented("Svd", "for abs(m - n) > 1 when full_matrices is True");
   }
   const leat_output_t dx = through_factors(b, &f);
-  leat_gradient_set_input(g, 0, turns ? leat_matrix_adjoint(b, dx) : dx);
+  leat_gradient_set_input(g, 0, is_tall ? leat_matrix_adjoint(b, dx) : dx);
   return leat_ok_status();
 }

@@ -328,7 +328,7 @@ typedef struct groups_s {
 } groups_t;
 
 // The operand with rows and columns exchanged.
-static operand_t turned(const operand_t* x) {
+static operand_t transposed(const operand_t* x) {
   return (operand_t){x->data, x->batch, x->columns, x->rows, {0}};
 }
 
@@ -348,7 +348,7 @@ static leat_status_t write_products(leat_kernel_context_t* c, const axes_t* axes
       return leat_ok_status();
     }
     if (m == 1 || rows == 1) {
-      const operand_t at = turned(a), bt = turned(b);
+      const operand_t at = transposed(a), bt = transposed(b);
       multiply(c, &bt, &at, count, n, m, k, output, columns, batch);
       return leat_ok_status();
     }

@@ -17,9 +17,9 @@ static leat_output_t kronecker(leat_builder_t* b, leat_output_t x, leat_output_t
   return leat_build_binary(b, "Reshape", product, shape);
 }
 static leat_output_t transpose(leat_builder_t* b, leat_output_t x) {
-  const leat_output_t turned = leat_matrix_adjoint(b, x);
+  const leat_output_t transposed = leat_matrix_adjoint(b, x);
   const bool is_complex = leat_dtype_in(leat_build_type_of(b, x), LEAT_DTYPES_COMPLEX);
-  return is_complex ? leat_build_unary(b, "Conj", turned) : turned;
+  return is_complex ? leat_build_unary(b, "Conj", transposed) : transposed;
 }
 
 // A = R R gives dA = R dR + dR R: a system of n n linear equations for the elements of dR, whose

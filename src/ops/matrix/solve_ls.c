@@ -51,13 +51,13 @@ static void set_tall(leat_gradient_t* g, leat_output_t a, leat_output_t l2, leat
   leat_builder_t* b = &g->builder;
   const leat_output_t z = solve(b, factor_gramian(b, a, l2, true), dx);
   const leat_output_t xz = leat_matrix_product(b, leat_gradient_output(g, 0), false, z, true);
-  leat_output_t turned = leat_matrix_adjoint(b, xz);
+  leat_output_t zx = leat_matrix_adjoint(b, xz);
   if (leat_dtype_in(leat_build_type_of(b, a), LEAT_DTYPES_COMPLEX)) {
     // TensorFlow's formula transposes without conjugating.
-    turned = leat_build_unary(b, "Conj", turned);
+    zx = leat_build_unary(b, "Conj", zx);
   }
   const leat_output_t bz = leat_matrix_product(b, leat_gradient_input(g, 1), false, z, true);
-  leat_gradient_set_input(g, 0, leat_build_binary(b, "Sub", bz, times(b, a, add(b, xz, turned))));
+  leat_gradient_set_input(g, 0, leat_build_binary(b, "Sub", bz, times(b, a, add(b, xz, zx))));
   leat_gradient_set_input(g, 1, times(b, a, z));
 }
 

@@ -4,7 +4,8 @@
 //   AvgPoolGrad  shape of value, dy -> dx
 //
 // The gradient of a pool is linear in dy, so its own gradient is the pool again. It takes the shape
-// of the input, not the input: means do not depend on which elements are large.
+// of the input, not the input: means do not depend on which elements are large. avg_pool_cpu.c has
+// the kernels.
 #include "ops/nn/pool_shape.h"
 #include "ops/nn/window_op.h"
 #include "ops/op_rows.h"

@@ -4,7 +4,7 @@
 //
 // BiasAddGrad is the gradient with respect to the bias: the sum over all dimensions but the
 // channels. BiasAddV1 is the form of the first release, with the channels always last; its gradient
-// is a plain Sum.
+// is a plain Sum. bias_cpu.c has the kernels.
 #include "graph/gradient.h"
 #include "graph/inference/inference.h"
 #include "ops/nn/subgraph.h"

@@ -6,7 +6,7 @@
 //
 // The gradient of each of Conv3D's three ops is made of the other two (ops/nn/convolution.h). The
 // first versions of the gradient ops, which take a tensor instead of its sizes, serve old graphs
-// only and have no gradient of their own.
+// only and have no gradient of their own. conv3d_cpu.c has the kernels.
 #include "ops/nn/convolution.h"
 #include "ops/op_rows.h"
 

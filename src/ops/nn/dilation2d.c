@@ -4,6 +4,8 @@
 //
 // Each output element is the largest sum of input and filter in its window. The gradient ops take
 // the same two tensors and the gradient of the output, and give the gradient of one of the two.
+// Where several sums are equally large the gradient goes to the first, as the kernels in
+// dilation2d_cpu.c find it.
 #include "graph/gradient.h"
 #include "graph/inference/inference.h"
 #include "ops/nn/window.h"

@@ -4,7 +4,8 @@
 //
 //   t [batch, height, width, channels], m, v, beta, gamma [channels] -> result as t
 //
-// The gradient op gives the gradients of all five inputs at once, in their order.
+// The gradient op gives the gradients of all five inputs at once, in their order. global_norm_cpu.c
+// has the kernels.
 #include "graph/gradient.h"
 #include "graph/inference/inference.h"
 #include "ops/op_rows.h"

@@ -7,6 +7,7 @@
 //
 // Rounding has slope 0 nearly everywhere, which would stop training. The gradient is taken to be 1
 // where the input lies within the range and 0 elsewhere (a straight-through estimator).
+// fake_quant_cpu.c has the kernels.
 #include "graph/gradient.h"
 #include "graph/inference/inference_index.h"
 #include "ops/op_rows.h"

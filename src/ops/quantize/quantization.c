@@ -3,7 +3,7 @@
 //
 // The versions differ in where the range and the number of bits come from, and in the gradient: up
 // to the third, the gradient passes unchanged, as if the op were the identity; in the fourth it
-// passes only where the input lies within the range.
+// passes only where the input lies within the range. quantization_cpu.c has the kernels.
 #include "ops/quantize/quantization.h"
 
 #include "graph/gradient.h"

@@ -3,7 +3,7 @@
 // A sample has a derivative by alpha although it is random: with the random draws held fixed, it is
 // a smooth function of alpha. RandomGammaGrad computes it by implicit differentiation (Figurnov,
 // Mohamed, Mnih: "Implicit reparameterization gradients", 2018), and the gradient sums dy times it
-// over all samples of one alpha.
+// over all samples of one alpha. gamma_cpu.c has the kernels.
 #include "graph/gradient.h"
 #include "ops/op_rows.h"
 #include "ops/random/stated_shape.h"

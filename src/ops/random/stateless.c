@@ -6,7 +6,7 @@
 //   StatelessRandom*V2  shape, key [1], counter [2], alg []  -> numbers
 //
 // The second versions take what StatelessRandomGetKeyCounterAlg makes of a seed, so that a program
-// can derive several generators from one seed.
+// can derive several generators from one seed. stateless_cpu.c has the kernels.
 #include "graph/gradient.h"
 #include "ops/op_rows.h"
 #include "ops/random/stated_shape.h"

@@ -5,7 +5,8 @@
 //   SparseDenseCwise*        the values of the entries, each combined with its dense element
 //
 // A gradient with respect to the values of a sparse tensor has one number for each entry, so it is
-// gathered at the entries' indices; indices and shapes get none.
+// gathered at the entries' indices; indices and shapes get none. sparse_dense_cpu.c has the
+// kernels.
 #include "graph/gradient.h"
 #include "ops/op_rows.h"
 #include "ops/sparse/sparse_shape.h"

@@ -1,9 +1,12 @@
-// CPU kernel of SparseReshape. The values of a sparse tensor stay as they are when its dense shape
-// changes; only the indices are written anew:
+// CPU kernel of SparseReshape. When the dense shape of a sparse tensor changes, its values stay as
+// they are and in the same order; only the indices are written anew:
 //
 //   index in the old shape ──▶ place in the flattened dense tensor ──▶ index in the new shape
 //
-// One dimension of the new shape may be -1; it then follows from the number of elements.
+// One dimension of the new shape may be -1; it then follows from the number of elements. The dense
+// tensor is never made, and may be far larger than memory, so products of sizes are checked for
+// overflow. Indices are not checked against the old shape, as in TensorFlow: a wrong index becomes
+// another wrong index, which the op that uses the tensor refuses.
 #include "base/checked.h"
 #include "ops/kernel_rows.h"
 

@@ -5,6 +5,7 @@
 //
 // The number of entries of a + b depends on which indices they share, so it is known only at run
 // time. A gradient has one number for each entry of an operand: indices and shapes get none.
+// sparse_sum_cpu.c has the kernels.
 #include "graph/gradient.h"
 #include "graph/inference/inference_index.h"
 #include "ops/op_rows.h"

@@ -1,6 +1,6 @@
 // Letters: all come, in another order, within the orders that are asked for, and whatever other
-// letters do to their threads.
-#include "cluster/delivery.h"
+// messages do to their threads.
+#include "cluster/network.h"
 
 #include "base/clock.h"
 #include "base/sync.h"
@@ -8,9 +8,9 @@
 
 enum { kLetters = 64 };
 
-// What came, in order: letters bear their number as their call.
+// What came, in order: messages bear their number as their call.
 typedef struct box_s {
-  leat_delivery_t* delivery;
+  leat_network_t* network;
   leat_mutex_t mutex;
   int count;
   uint64_t calls[2 * kLetters];
@@ -22,7 +22,7 @@ static int set_up(void** state) {
   box = (box_t){0};
   leat_mutex_initialize(&box.mutex);
   leat_notification_initialize(&box.gate);
-  LEAT_EXPECT_OK(leat_delivery_create(5, 2000000, leat_allocator_system(), &box.delivery));
+  LEAT_EXPECT_OK(leat_network_create(5, 2000000, leat_allocator_system(), &box.network));
   *state = &box;
   return 0;
 }
@@ -62,17 +62,17 @@ static void open_gate(void* receiver, uint64_t call, char* bytes, size_t size_by
   note(receiver, call, bytes, size_bytes);
 }
 
-static void post(box_t* box, leat_letter_fn_t deliver, uint64_t call, int64_t step_id,
-                 leat_letter_order_t order) {
-  leat_letter_t letter = {.deliver = deliver,
+static void post(box_t* box, leat_network_receive_fn_t receive, uint64_t call, int64_t step_id,
+                 leat_network_order_t order) {
+  leat_network_message_t message = {.receive = receive,
                           .receiver = box,
                           .call = call,
                           .size_bytes = 1,
                           .step_id = step_id,
                           .order = order};
-  LEAT_EXPECT_OK(LEAT_ALLOCATE(leat_allocator_system(), 1, &letter.bytes));
-  letter.bytes[0] = (char)call;
-  LEAT_EXPECT_OK(leat_delivery_post(box->delivery, &letter));
+  LEAT_EXPECT_OK(LEAT_ALLOCATE(leat_allocator_system(), 1, &message.bytes));
+  message.bytes[0] = (char)call;
+  LEAT_EXPECT_OK(leat_network_send(box->network, &message));
 }
 
 // Where |call| came; -1: it did not.
@@ -85,8 +85,8 @@ static int place_of(const box_t* box, uint64_t call) {
 
 static void all_come_in_another_order(void** state) {
   box_t* box = *state;
-  for (uint64_t i = 0; i < kLetters; ++i) post(box, note, i, 0, LEAT_LETTER_FREE);
-  leat_delivery_free(box->delivery);  // not before they came
+  for (uint64_t i = 0; i < kLetters; ++i) post(box, note, i, 0, LEAT_NETWORK_UNORDERED);
+  leat_network_free(box->network);  // not before they came
   assert_int_equal(box->count, kLetters);
   int earlier = 0;
   for (int i = 1; i < kLetters; ++i) {
@@ -96,16 +96,16 @@ static void all_come_in_another_order(void** state) {
   assert_true(earlier > kLetters / 8);
 }
 
-// The last letter of a step waits until the receivers of the others have returned.
+// The last message of a step waits until the receivers of the others have returned.
 static void last_of_its_step(void** state) {
   box_t* box = *state;
   for (uint64_t i = 0; i < kLetters; i += 4) {
-    post(box, note_slowly, i, (int64_t)i + 1, LEAT_LETTER_FREE);
-    post(box, note, i + 1, (int64_t)i + 1, LEAT_LETTER_FREE);
-    post(box, note, i + 2, (int64_t)i + 1, LEAT_LETTER_LAST);
-    post(box, note, i + 3, (int64_t)i + 1, LEAT_LETTER_FREE);
+    post(box, note_slowly, i, (int64_t)i + 1, LEAT_NETWORK_UNORDERED);
+    post(box, note, i + 1, (int64_t)i + 1, LEAT_NETWORK_UNORDERED);
+    post(box, note, i + 2, (int64_t)i + 1, LEAT_NETWORK_LAST);
+    post(box, note, i + 3, (int64_t)i + 1, LEAT_NETWORK_UNORDERED);
   }
-  leat_delivery_free(box->delivery);
+  leat_network_free(box->network);
   assert_int_equal(box->count, kLetters);
   for (uint64_t i = 0; i < kLetters; i += 4) {
     assert_true(place_of(box, i + 2) > place_of(box, i));
@@ -117,22 +117,23 @@ static void barrier(void** state) {
   box_t* box = *state;
   for (uint64_t i = 0; i < kLetters; ++i) {
     bool holds = i == kLetters / 2;
-    post(box, holds ? note_slowly : note, i, 0, holds ? LEAT_LETTER_BARRIER : LEAT_LETTER_FREE);
+    post(box, holds ? note_slowly : note, i, 0,
+         holds ? LEAT_NETWORK_BARRIER : LEAT_NETWORK_UNORDERED);
   }
-  leat_delivery_free(box->delivery);
+  leat_network_free(box->network);
   assert_int_equal(box->count, kLetters);
   for (uint64_t i = kLetters / 2 + 1; i < kLetters; ++i) {
     assert_true(place_of(box, i) > place_of(box, kLetters / 2));
   }
 }
 
-// Many receivers keep their threads until a letter comes that was posted behind theirs.
+// Many receivers keep their threads until a message comes that was posted behind theirs.
 static void receivers_that_wait(void** state) {
   box_t* box = *state;
-  for (uint64_t i = 0; i < kLetters; ++i) post(box, wait_for_gate, i, 0, LEAT_LETTER_FREE);
+  for (uint64_t i = 0; i < kLetters; ++i) post(box, wait_for_gate, i, 0, LEAT_NETWORK_UNORDERED);
   leat_clock_sleep_ns(4000000);  // all wait
-  post(box, open_gate, kLetters, 0, LEAT_LETTER_FREE);
-  leat_delivery_free(box->delivery);
+  post(box, open_gate, kLetters, 0, LEAT_NETWORK_UNORDERED);
+  leat_network_free(box->network);
   assert_int_equal(box->count, kLetters + 1);
 }
 

@@ -131,7 +131,8 @@ static leat_status_t pop(leat_context_t* c, leat_output_t list, int dtype, detou
   return b.status;
 }
 
-leat_status_t leat_history_keep(leat_context_t* c, leat_output_t value, leat_output_t* out_here) {
+leat_status_t leat_accumulator_keep(leat_context_t* c, leat_output_t value,
+                                    leat_output_t* out_here) {
   leat_walk_t* w = c->walk;
   int dtype = leat_dtype_base(leat_graph_output_type(w->graph, value));
   detour_t detour = {0};
