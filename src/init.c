@@ -399,6 +399,8 @@ static _Atomic(const leat_runtime_t*) runtime_ready;
 static leat_status_t register_ops(leat_op_registry_t* registry) {
   for (size_t i = 0; i < LEAT_ARRAY_SIZE(kFamilies); ++i) {
     LEAT_RETURN_IF_ERROR(leat_op_registry_add_all(registry, kFamilies[i]->ops));
+    if (!kFamilies[i]->rules) continue;
+    LEAT_RETURN_IF_ERROR(leat_op_registry_add_rules(registry, kFamilies[i]->rules));
   }
   return leat_ok_status();
 }

@@ -281,6 +281,24 @@ static void print_json(show_t* s) {
 
 // ---- The inspection -----------------------------------------------------------------------------
 
+// Prints the name, the stage and the purpose of each pass; those that run by default have a star.
+static int list_passes(const inspection_t* inspection) {
+  TF_Status* status = TF_NewStatus();
+  TF_Buffer* bytes = leat_passes_json(status);
+  json_t* passes = bytes ? json_parse(bytes->data, bytes->length) : NULL;
+  const int code = passes ? EXIT_OK : complain("no memory for the list of passes");
+  if (passes && inspection->json) printf("%.*s", (int)bytes->length, (const char*)bytes->data);
+  for (const json_t* p = passes && !inspection->json ? passes->first : NULL; p; p = p->next) {
+    const json_t* is_default = json_member(p, "default");
+    printf("%c %-15s %-11s %s\n", is_default && is_default->truth ? '*' : ' ',
+           json_text(p, "name"), json_text(p, "stage"), json_text(p, "doc"));
+  }
+  json_free(passes);
+  TF_DeleteBuffer(bytes);
+  TF_DeleteStatus(status);
+  return code;
+}
+
 // Complains that there is no such pass, and lists those that there are.
 static int complain_of_pass(const show_t* s) {
   char names[300] = "";
@@ -320,6 +338,7 @@ static int show(show_t* s) {
 }
 
 int inspect_pass(const inspection_t* inspection) {
+  if (!strcmp(inspection->pass, "list")) return list_passes(inspection);
   show_t s = {.inspection = inspection, .status = TF_NewStatus(), .graph = TF_NewGraph()};
   int code = show(&s);
   for (int i = 0; i < 2; ++i) {

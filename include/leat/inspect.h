@@ -33,8 +33,10 @@ TF_CAPI_EXPORT extern TF_Buffer* leat_graph_inline(TF_Graph* graph,
 /* - Passes --------------------------------------------------------------------------------------
  * What the optimizer does with a graph before its first step. A session runs the passes that its
  * ConfigProto asks for (graph_options: rewrite_options, optimizer_options, enable_recv_scheduling,
- * enable_bfloat16_sendrecv), in this order. JSON: an array of {"name", "doc", "default"}. The
- * caller deletes the buffer; NULL on error. */
+ * enable_bfloat16_sendrecv), in this order. JSON: an array of {"name", "doc", "stage", "after",
+ * "default"}: the stage is "whole" (before nodes have devices), "placed" or "partitions" (of each
+ * device), and "after" names passes that come before it. The caller deletes the buffer; NULL on
+ * error. */
 TF_CAPI_EXPORT extern TF_Buffer* leat_passes_json(TF_Status* status);
 
 /* What pass |pass| by itself makes of the session's graph for a step that fetches |fetches| and

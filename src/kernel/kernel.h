@@ -29,7 +29,7 @@ typedef struct leat_kernel_creation_s leat_kernel_creation_t;
 typedef void (*leat_kernel_done_fn_t)(leat_kernel_context_t* context, leat_status_t status);
 
 // Whether each element of the output follows from the elements of the inputs at the same place
-// alone. Such nodes can be fused into one pass over memory (optimize/cluster.c), provided that all
+// alone. Such nodes can be fused into one pass over memory (optimize/fusion.c), provided that all
 // attributes but types have their defaults. For the first three kinds after NO the kernel's state
 // begins with a leat_elementwise_t (ops/math/elementwise_cpu.h), whose loop computes any stretch of
 // the output.

@@ -5,7 +5,7 @@
 //   y ─▶ Start ─▶ Enter ─▶ Merge ─▶ Switch ─▶ Exit ─▶ Finish ─▶ z
 //                   a, b ─▶ Add ─┘ (a variant goes round)
 //
-// The ops are what the sum's op says of itself (LEAT_SUMS_IN_LOOPS). This comes after "fuse", which
+// The ops are what the sum's op says of itself (LEAT_SUMS_IN_LOOPS). This comes after "sums", which
 // makes such sums of products and additions.
 #include <string.h>
 
@@ -193,7 +193,7 @@ static leat_status_t defer(leat_edit_t* edit) {
 const leat_pass_t leat_pass_defer = {
     .name = "defer",
     .doc = "products that a loop sums are kept and multiplied many turns at a time",
-    .after = "fuse",
+    .after = "sums",
     .stage = LEAT_PASS_PLACED,
     .bit = LEAT_PASS_BIT_DEFER,
     .run = defer};

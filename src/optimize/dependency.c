@@ -101,7 +101,8 @@ static leat_status_t clean_edges(dependency_t* d) {
   LEAT_RETURN_IF_ERROR(LEAT_NEW(arena, nodes, &d->sources));
   LEAT_RETURN_IF_ERROR(leat_edit_sort(d->edit, &d->nodes, &d->count));
   for (size_t i = 0; i < d->count; ++i) find_alias(d, d->nodes[i]);
-  for (size_t i = 0; i < d->count; ++i) {
+  // Readers first: what only a cleaned node waited for is gone, and need not be cleaned.
+  for (size_t i = d->count; i-- > 0;) {
     if (leat_edit_is_gone(d->edit, d->nodes[i])) continue;
     LEAT_RETURN_IF_ERROR(clean_node(d, d->nodes[i]));
   }

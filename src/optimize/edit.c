@@ -121,6 +121,7 @@ bool leat_edit_reaches(leat_edit_t* edit, int32_t from, int32_t to) {
 // Raises |node| above |rank|, and who reads it above that.
 static void raise(leat_edit_t* edit, int32_t node, int64_t rank) {
   size_t depth = 0;
+  edit->is_sorted = false;
   edit->nodes[node].rank = rank + 1;
   edit->stack[depth++] = node;
   begin_walk(edit);
@@ -226,6 +227,16 @@ static leat_status_t add_edit_node(leat_edit_t* edit, int32_t index) {
   return number_edges(edit, index, leat_node_edge_count(&edit->graph->nodes[index]));
 }
 
+// Puts all nodes, those that are gone too, in an order in which inputs come first.
+static leat_status_t sort(leat_edit_t* edit) {
+  if (edit->is_sorted) return leat_ok_status();
+  LEAT_RETURN_IF_ERROR(LEAT_GROW(edit->graph->allocator, edit->graph->node_count + 1, &edit->order,
+                                 &edit->order_capacity));
+  LEAT_RETURN_IF_ERROR(leat_graph_sort(edit->graph, edit->order));
+  edit->is_sorted = true;
+  return leat_ok_status();
+}
+
 static void mark_kept(leat_edit_t* edit) {
   const leat_rewrite_t* rewrite = edit->rewrite;
   for (int i = 0; i < rewrite->fetch_count; ++i) {
@@ -234,15 +245,41 @@ static void mark_kept(leat_edit_t* edit) {
   for (int i = 0; i < rewrite->target_count; ++i) edit->nodes[rewrite->targets[i]].is_kept = true;
 }
 
+// All nodes and edges at once: what add_edit_node does for one. From the last node to the first, so
+// that a list begins with the lowest reader.
+static void link_graph(leat_edit_t* edit) {
+  const size_t count = edit->graph->node_count;
+  for (size_t i = 0; i < count; ++i) {
+    const int32_t edges = leat_node_edge_count(&edit->graph->nodes[i]);
+    edit->nodes[i] = (leat_edit_node_t){
+        .first_use = -1, .first_edge = (int32_t)edit->use_count, .edge_room = edges};
+    edit->use_count += (size_t)edges;
+  }
+  edit->node_count = count;
+  for (size_t i = count; i-- > 0;) {
+    const leat_node_t* node = &edit->graph->nodes[i];
+    for (int32_t k = edit->nodes[i].edge_room; k-- > 0;) {
+      const int32_t use = edit->nodes[i].first_edge + k;
+      edit->uses[use] = (leat_edit_use_t){(int32_t)i, -1, LEAT_EDIT_NOT_LINKED};
+      link_use(edit, use, node->inputs[k].node);
+    }
+  }
+}
+
 static leat_status_t read_graph(leat_edit_t* edit) {
   const size_t count = edit->graph->node_count;
-  int32_t* order;
+  size_t edges = 0;
+  for (size_t i = 0; i < count; ++i) {
+    edges += (size_t)leat_node_edge_count(&edit->graph->nodes[i]);
+  }
   LEAT_RETURN_IF_ERROR(grow_nodes(edit));
-  for (size_t i = 0; i < count; ++i) LEAT_RETURN_IF_ERROR(add_edit_node(edit, (int32_t)i));
-  for (size_t i = count; i-- > 0;) link_edges(edit, (int32_t)i);
-  LEAT_RETURN_IF_ERROR(LEAT_NEW(edit->scratch, count + 1, &order));
-  LEAT_RETURN_IF_ERROR(leat_graph_sort(edit->graph, order));
-  for (size_t i = 0; i < count; ++i) edit->nodes[order[i]].rank = (int64_t)(i + 1) * RANK_STEP;
+  LEAT_RETURN_IF_ERROR(
+      LEAT_GROW(edit->graph->allocator, edges + 1, &edit->uses, &edit->use_capacity));
+  link_graph(edit);
+  LEAT_RETURN_IF_ERROR(sort(edit));
+  for (size_t i = 0; i < count; ++i) {
+    edit->nodes[edit->order[i]].rank = (int64_t)(i + 1) * RANK_STEP;
+  }
   mark_kept(edit);
   return leat_ok_status();
 }
@@ -277,6 +314,7 @@ void leat_edit_deinitialize(leat_edit_t* edit) {
   leat_allocator_free(allocator, edit->nodes);
   leat_allocator_free(allocator, edit->uses);
   leat_allocator_free(allocator, edit->stack);
+  leat_allocator_free(allocator, edit->order);
   leat_arena_deinitialize(&edit->pass_arena);
   *edit = (leat_edit_t){0};
 }
@@ -284,13 +322,12 @@ void leat_edit_deinitialize(leat_edit_t* edit) {
 // ---- Visits and questions -----------------------------------------------------------------------
 
 leat_status_t leat_edit_sort(leat_edit_t* edit, int32_t** out_nodes, size_t* out_count) {
-  const size_t count = edit->graph->node_count;
   int32_t* nodes;
-  LEAT_RETURN_IF_ERROR(LEAT_NEW(edit->scratch, count + 1, &nodes));
-  LEAT_RETURN_IF_ERROR(leat_graph_sort(edit->graph, nodes));
+  LEAT_RETURN_IF_ERROR(sort(edit));
+  LEAT_RETURN_IF_ERROR(LEAT_NEW(edit->scratch, edit->node_count + 1, &nodes));
   *out_count = 0;
-  for (size_t i = 0; i < count; ++i) {
-    if (!edit->nodes[nodes[i]].is_gone) nodes[(*out_count)++] = nodes[i];
+  for (size_t i = 0; i < edit->node_count; ++i) {
+    if (!edit->nodes[edit->order[i]].is_gone) nodes[(*out_count)++] = edit->order[i];
   }
   *out_nodes = nodes;
   return leat_ok_status();
@@ -343,12 +380,10 @@ bool leat_edit_may_vanish(const leat_edit_t* edit, int32_t node) {
 }
 
 leat_status_t leat_edit_find_conditions(leat_edit_t* edit) {
-  int32_t* order;
   if (edit->has_conditions) return leat_ok_status();
-  LEAT_RETURN_IF_ERROR(LEAT_NEW(edit->scratch, edit->graph->node_count + 1, &order));
-  LEAT_RETURN_IF_ERROR(leat_graph_sort(edit->graph, order));
-  LEAT_RETURN_IF_ERROR(leat_conditions_find(edit->graph, edit->options, order, edit->scratch,
-                                            &edit->conditions));
+  LEAT_RETURN_IF_ERROR(sort(edit));
+  LEAT_RETURN_IF_ERROR(leat_conditions_find(edit->graph, edit->options, edit->order,
+                                            edit->scratch, &edit->conditions));
   edit->has_conditions = true;
   return leat_ok_status();
 }
@@ -385,6 +420,7 @@ leat_status_t leat_edit_add(leat_edit_t* edit, int32_t beside, const char* suffi
     rank = LEAT_MAX(rank, edit->nodes[node->inputs[k].node].rank);
   }
   edit->nodes[*out_node].rank = rank + 1;
+  edit->is_sorted = false;
   return edit->has_conditions ? leat_conditions_extend(&edit->conditions, *out_node)
                               : leat_ok_status();
 }

@@ -59,6 +59,9 @@ typedef struct leat_edit_s {
   size_t node_count, node_capacity, use_count, use_capacity;
   size_t first_new;  // the nodes from here on were added by the edit,
   size_t first_of_pass;  // and those from here on by the pass that runs
+  int32_t* order;    // all nodes, inputs first, while is_sorted
+  size_t order_capacity;
+  bool is_sorted;
   int32_t* stack;    // for walks: room for each node twice
   size_t stack_capacity;
   uint32_t walk;  // numbers the walks

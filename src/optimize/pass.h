@@ -25,16 +25,18 @@ typedef enum leat_pass_bit_e {
   LEAT_PASS_BIT_SWAP = 1 << 5,
   LEAT_PASS_BIT_COMPRESS = 1 << 6,       // changes values
   LEAT_PASS_BIT_RECV_SCHEDULE = 1 << 7,
-  LEAT_PASS_BIT_FUSE = 1 << 8,
-  LEAT_PASS_BIT_CLUSTER = 1 << 9,
+  LEAT_PASS_BIT_SUMS = 1 << 8,
+  LEAT_PASS_BIT_FUSION = 1 << 9,
   LEAT_PASS_BIT_DEFER = 1 << 10,
   LEAT_PASS_BIT_SCALE = 1 << 11,
-  LEAT_PASS_BIT_PARTS = 1 << 12,
+  LEAT_PASS_BIT_CONCAT_SINKING = 1 << 12,
+  LEAT_PASS_BIT_RULES = 1 << 13,
 } leat_pass_bit_t;
 #define LEAT_PASSES_DEFAULT                                                             \
   (LEAT_PASS_BIT_FOLD | LEAT_PASS_BIT_ARITHMETIC | LEAT_PASS_BIT_DEPENDENCY | \
-   LEAT_PASS_BIT_CSE | LEAT_PASS_BIT_FUSE | LEAT_PASS_BIT_SCALE | LEAT_PASS_BIT_DEFER | \
-   LEAT_PASS_BIT_PARTS | LEAT_PASS_BIT_CLUSTER)
+   LEAT_PASS_BIT_CSE | LEAT_PASS_BIT_RULES | LEAT_PASS_BIT_SUMS | LEAT_PASS_BIT_SCALE | \
+   LEAT_PASS_BIT_DEFER | \
+   LEAT_PASS_BIT_CONCAT_SINKING | LEAT_PASS_BIT_FUSION)
 
 typedef struct leat_pass_options_s {
   uint32_t passes;              // leat_pass_bit_t
@@ -48,7 +50,7 @@ typedef struct leat_pass_options_s {
   const int32_t* swap_devices;  // device -> the one whose memory its values may wait in, or -1
   int64_t compress_limit_bytes;  // smaller values are not compressed; 0 takes 1 KiB
   const leat_speed_t* speeds;    // of the devices, by assigned_device; NULL: all alike
-  int64_t cluster_limit_elements;  // nodes known to give fewer are not clustered; 0 takes 1,024
+  int64_t fusion_limit_elements;  // nodes known to give fewer are not fused; 0 takes 1,024
   // The kernel that serves a node of |op| on device |device|, or NULL. Given by the master; NULL:
   // nothing is fused.
   const leat_kernel_row_t* (*find_kernel)(const void* data, const leat_op_t* op,
@@ -161,11 +163,12 @@ extern const leat_pass_t leat_pass_fold;
 extern const leat_pass_t leat_pass_arithmetic;
 extern const leat_pass_t leat_pass_dependency;
 extern const leat_pass_t leat_pass_cse;
-extern const leat_pass_t leat_pass_fuse;
+extern const leat_pass_t leat_pass_rules;
+extern const leat_pass_t leat_pass_sums;
 extern const leat_pass_t leat_pass_scale;
 extern const leat_pass_t leat_pass_defer;
-extern const leat_pass_t leat_pass_parts;
-extern const leat_pass_t leat_pass_cluster;
+extern const leat_pass_t leat_pass_concat_sinking;
+extern const leat_pass_t leat_pass_fusion;
 extern const leat_pass_t leat_pass_recompute;
 extern const leat_pass_t leat_pass_swap;
 extern const leat_pass_t leat_pass_compress;

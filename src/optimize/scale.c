@@ -165,7 +165,7 @@ static leat_status_t scale(leat_edit_t* edit) {
 const leat_pass_t leat_pass_scale = {
     .name = "scale",
     .doc = "a product with few numbers is made where the many are made or read",
-    .after = "fuse,defer,parts",
+    .after = "sums,defer,concat_sinking",
     .stage = LEAT_PASS_PLACED,
     .bit = LEAT_PASS_BIT_SCALE,
     .run = scale};

@@ -133,7 +133,7 @@ static leat_status_t swap(leat_edit_t* edit) {
 const leat_pass_t leat_pass_swap = {
     .name = "swap",
     .doc = "large values wait for the backward pass in the host's memory (§5.2)",
-    .after = "cluster",
+    .after = "fusion",
     .stage = LEAT_PASS_PLACED,
     .bit = LEAT_PASS_BIT_SWAP,
     .run = swap};

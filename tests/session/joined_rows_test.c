@@ -113,7 +113,7 @@ static void run_step(scene_t* s, const table_t* t, int32_t step) {
 
 static void run(scene_t* s, bool by_handle) {
   float expected[ROWS][WIDTH];
-  s->options.optimizer.cluster_limit_elements = 1;
+  s->options.optimizer.fusion_limit_elements = 1;
   const table_t t = make_table(s, by_handle);
   const int32_t step = make_step(s, &t, by_handle);
   for (int i = 0; i < ROWS * WIDTH; ++i) expected[i / WIDTH][i % WIDTH] = (float)i / 8;

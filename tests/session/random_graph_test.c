@@ -171,7 +171,7 @@ static void all_ways_agree(void** state) {
       s.options.executor = way & 1 ? LEAT_EXECUTOR_DATAFLOW : LEAT_EXECUTOR_AUTOMATIC;
       s.options.intra_op_threads = way & 2 ? 4 : 1;
       s.options.optimize = way & 4;
-      s.options.optimizer.cluster_limit_elements = 1;
+      s.options.optimizer.fusion_limit_elements = 1;
       s.options.cpu_device_count = 1 + (int)(first % 3);
       seed = first;
       describe(plan);

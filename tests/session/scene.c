@@ -12,7 +12,7 @@ void scene_open(scene_t* scene) {
   scene->b.graph = scene->graph;
   scene->options = leat_session_options_default();
   scene->options.optimize = false;
-  scene->options.optimizer.cluster_limit_elements = 1;  // what tests compute is small
+  scene->options.optimizer.fusion_limit_elements = 1;  // what tests compute is small
 }
 
 void scene_close(scene_t* scene) {

@@ -5,12 +5,19 @@
 #include "optimize/pass.h"
 
 TF_Buffer* leat_passes_json(TF_Status* status) {
+  static const char* const kStages[] = {
+      [LEAT_PASS_WHOLE] = "whole", [LEAT_PASS_PLACED] = "placed",
+      [LEAT_PASS_PARTITIONS] = "partitions"};
   leat_string_builder_t json;
   leat_string_builder_initialize(leat_allocator_system(), &json);
   for (const leat_pass_t* const* pass = leat_passes; *pass; ++pass) {
-    leat_string_builder_print(&json, "%s{\"name\": \"%s\", \"doc\": \"%s\", \"default\": %s}",
-                              pass == leat_passes ? "[" : ", ", (*pass)->name, (*pass)->doc,
-                              (*pass)->bit & LEAT_PASSES_DEFAULT ? "true" : "false");
+    leat_string_builder_print(
+        &json,
+        "%s{\"name\": \"%s\", \"doc\": \"%s\", \"stage\": \"%s\", \"after\": \"%s\", "
+        "\"default\": %s}",
+        pass == leat_passes ? "[" : ", ", (*pass)->name, (*pass)->doc, kStages[(*pass)->stage],
+        (*pass)->after ? (*pass)->after : "",
+        (*pass)->bit & LEAT_PASSES_DEFAULT ? "true" : "false");
   }
   leat_string_builder_print(&json, "]\n");
   return leat_capi_buffer_return(leat_ok_status(), &json, status);

@@ -141,8 +141,8 @@ static uint32_t meta_optimizer_passes(const leat_pb_rewriter_config_t* rewriter)
       {LEAT_SV("common_subgraph_elimination"), LEAT_SV(""),
        rewriter->common_subgraph_elimination, LEAT_PASS_BIT_CSE},
       {LEAT_SV("remap"), LEAT_SV("remapping"), rewriter->remapping,
-       LEAT_PASS_BIT_FUSE | LEAT_PASS_BIT_SCALE | LEAT_PASS_BIT_DEFER | LEAT_PASS_BIT_PARTS |
-           LEAT_PASS_BIT_CLUSTER},
+       LEAT_PASS_BIT_RULES | LEAT_PASS_BIT_SUMS | LEAT_PASS_BIT_SCALE | LEAT_PASS_BIT_DEFER |
+           LEAT_PASS_BIT_CONCAT_SINKING | LEAT_PASS_BIT_FUSION},
   };
   uint32_t passes = 0;
   for (size_t i = 0; i < LEAT_ARRAY_SIZE(kSwitches); ++i) {

@@ -159,15 +159,34 @@ typedef struct depthwise_s {
   leat_convolution_direction_t direction;
   const float* first;
   const float* second;
+  const leat_row_step_t* step;  // or NULL
   float* result;
 } depthwise_t;
+
+// The elements of output rows that are computed before the step follows: they fit the first-level
+// cache.
+#define STEP_ELEMENTS 4096
+
+// Computes rows [begin, end) of batch * out_height, and the step some rows behind.
+static void run_depthwise_forward(const depthwise_t* d, int64_t begin, int64_t end) {
+  const leat_depthwise_kernels_t* kernels = LEAT_ISA_SELECT(leat_depthwise_kernels);
+  const int64_t width = d->shape->out_width, elements = width * d->shape->out_channels;
+  const int64_t rows = d->step ? LEAT_MAX(STEP_ELEMENTS / LEAT_MAX(elements, 1), 1) : end - begin;
+  for (int64_t row = begin; row < end; row += rows) {
+    const int64_t last = LEAT_MIN(row + rows, end);
+    kernels->forward(d->shape, d->first, d->second, d->result, row, last);
+    if (!d->step) continue;
+    d->step->apply(d->step->data, d->result + row * elements, row * width, (last - row) * width,
+                   false);
+  }
+}
 
 static void run_depthwise_part(void* data, int64_t begin, int64_t end) {
   const depthwise_t* d = data;
   const leat_depthwise_kernels_t* kernels = LEAT_ISA_SELECT(leat_depthwise_kernels);
   switch (d->direction) {
     case LEAT_CONVOLUTION_FORWARD:
-      kernels->forward(d->shape, d->first, d->second, d->result, begin, end);
+      run_depthwise_forward(d, begin, end);
       break;
     case LEAT_CONVOLUTION_BACKWARD_INPUT:
       kernels->backward_input(d->shape, d->first, d->second, d->result, begin, end);
@@ -182,9 +201,10 @@ static void run_depthwise_part(void* data, int64_t begin, int64_t end) {
 // convolution.
 static bool run_depthwise_f32(leat_convolution_direction_t direction,
                               const leat_convolution_shape_t* shape, const float* first,
-                              const float* second, float* result, leat_thread_pool_t* pool) {
+                              const float* second, const leat_row_step_t* step, float* result,
+                              leat_thread_pool_t* pool) {
   if (shape->groups != shape->in_channels || shape->groups == 1) return false;
-  depthwise_t depthwise = {shape, direction, first, second, result};
+  depthwise_t depthwise = {shape, direction, first, second, step, result};
   const int64_t items = direction == LEAT_CONVOLUTION_FORWARD ? shape->batch * shape->out_height
                         : direction == LEAT_CONVOLUTION_BACKWARD_INPUT
                             ? shape->batch * shape->in_height
@@ -266,8 +286,8 @@ static void count_arrays(leat_convolution_direction_t direction, const leat_conv
   }                                                                                               \
   void leat_convolution_##name(leat_convolution_direction_t direction,                            \
                                const leat_convolution_shape_t* shape, const uint16_t* first,      \
-                               const uint16_t* second, uint16_t* result, void* workspace,         \
-                               leat_thread_pool_t* pool) {                                        \
+                               const uint16_t* second, const leat_row_step_t* step,               \
+                               uint16_t* result, void* workspace, leat_thread_pool_t* pool) {     \
     const leat_vector_math_t* math = leat_vector_math();                                          \
     int64_t counts[3];                                                                            \
     float* arrays[3];                                                                             \
@@ -279,7 +299,7 @@ static void count_arrays(leat_convolution_direction_t direction, const leat_conv
     }                                                                                             \
     math->to_float(first, arrays[0], counts[0]);                                                  \
     math->to_float(second, arrays[1], counts[1]);                                                 \
-    leat_convolution_f32(direction, shape, arrays[0], arrays[1], arrays[2], place, pool);         \
+    leat_convolution_f32(direction, shape, arrays[0], arrays[1], step, arrays[2], place, pool);   \
     math->from_float(arrays[2], result, counts[2]);                                               \
   }
 DEFINE_HALF(f16, half_to_float, half_from_float)

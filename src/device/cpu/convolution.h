@@ -21,6 +21,7 @@
 #include <stdint.h>
 
 #include "base/thread_pool.h"
+#include "device/cpu/row_step.h"
 
 typedef enum leat_convolution_direction_e {
   LEAT_CONVOLUTION_FORWARD = 0,
@@ -50,8 +51,9 @@ double leat_convolution_flops(const leat_convolution_shape_t* shape);
 
 // Compute one direction. Each call under way has its own |workspace|, never NULL: 64-byte aligned,
 // of the size that the function beside it returns for |width|, at least the number of threads of
-// the pool (1 without one). The bits of the result do not depend on the number of threads. half and
-// bfloat16 (uint16_t) compute in float and round once; int32 wraps.
+// the pool (1 without one). |step| follows a FORWARD convolution; NULL: nothing does. The bits of
+// the result do not depend on the number of threads. half and bfloat16 (uint16_t) compute in float
+// and round once, after the step, which sees floats; int32 wraps.
 #define LEAT_CONVOLUTION_TYPES(X) \
   X(f32, float)                   \
   X(f64, double)                  \
@@ -63,8 +65,8 @@ double leat_convolution_flops(const leat_convolution_shape_t* shape);
       leat_convolution_direction_t direction, const leat_convolution_shape_t* shape, int width); \
   void leat_convolution_##name(leat_convolution_direction_t direction,                          \
                                const leat_convolution_shape_t* shape, const type* first,        \
-                               const type* second, type* result, void* workspace,               \
-                               leat_thread_pool_t* pool);
+                               const type* second, const leat_row_step_t* step, type* result,   \
+                               void* workspace, leat_thread_pool_t* pool);
 LEAT_CONVOLUTION_TYPES(LEAT_CONVOLUTION_DECLARE)
 #undef LEAT_CONVOLUTION_DECLARE
 

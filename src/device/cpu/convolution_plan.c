@@ -3,11 +3,15 @@
 // and the portable convolution; convolution_plan.h has the measurements that decide.
 //
 // For oneDNN a shard is a run of images or, for a single image of a forward convolution, a band of
-// output rows with the padding that the band sees. Shards of equal shape share a primitive. A shard
-// of BACKWARD_FILTER sums over its own images into a filter of its own, and these are added in
-// order at the end:
+// output rows with the padding that the band sees. Shards of equal shape share a primitive. Each
+// thread takes a lane, which is a run of shards and has scratch memory. A lane has one shard unless
+// a step follows the convolution: then shards are small, so that the step finds their results in
+// the cache, and the filter is packed once for all of them where the primitives want it packed. A
+// shard of BACKWARD_FILTER sums over its own images into a filter of its own, and these are added
+// in order at the end:
 //
-//   workspace:  [scratch of shard 0] ... [scratch of the last] [filters of shards 1 ..]
+//   workspace:  [scratch of lane 0] ... [scratch of the last] [filters of shards 1 ..]
+//                                                             [packed filters]
 //
 // A plan is made once per kernel and shape and run by several steps at once, each with its own
 // workspace. Only the packing of a constant filter changes the plan, once, under a lock.
@@ -21,15 +25,25 @@
 #include "device/cpu/gemm.h"
 #include "device/cpu/module.h"
 
-#define MOST_SHARDS 64
-// A shard is worth a thread from about 20 us of work on.
-#define SHARD_FLOPS 4e6
+#define MOST_LANES 64
+#define MOST_PRIMITIVES 64
+// A lane is worth a thread from about 20 us of work on.
+#define LANE_FLOPS 4e6
+// Before a step a shard has as many images as give about STEP_BYTES of results. An image with more
+// than STEP_MOST_BYTES is cut into bands of rows; those between stay whole, because each band needs
+// a primitive and a packed filter, and the third-level cache holds such an image.
+#define STEP_BYTES (1024.0 * 1024)
+#define STEP_MOST_BYTES (4 * STEP_BYTES)
+// From so many output positions on, packing a 3x3 filter for Winograd's algorithm in each run pays
+// (onednn_convolution.c has the same limit for a primitive that packs in each run).
+#define WINOGRAD_POSITIONS 4000
 
 // One oneDNN primitive; shards of equal shape share it.
 typedef struct primitive_s {
   leat_convolution_shape_t shape;
   leat_onednn_convolution_t* convolution;
   void* packed_filter;  // with CONSTANT_FILTER, made by the first run
+  size_t packed_offset;  // where each run packs the filter, in the workspace's packed filters
 } primitive_t;
 
 typedef struct shard_s {
@@ -47,10 +61,12 @@ struct leat_convolution_plan_s {
   way_t way;
   char name[80];
   const leat_onednn_module_t* onednn;
-  int shard_count, primitive_count;
-  shard_t shards[MOST_SHARDS];
-  primitive_t primitives[MOST_SHARDS];
-  size_t scratch_bytes;     // for one shard
+  int64_t shard_count, lane_count;
+  int primitive_count;
+  shard_t* shards;
+  primitive_t primitives[MOST_PRIMITIVES];
+  size_t scratch_bytes;     // for one lane
+  size_t packed_bytes;      // of the filters that each run packs; 0: each shard packs its own
   leat_mutex_t mutex;       // serves the packing of the filter
   atomic_bool is_packed;
 };
@@ -80,20 +96,21 @@ static bool prefers_onednn(leat_convolution_direction_t direction,
   return direction != LEAT_CONVOLUTION_BACKWARD_FILTER || positions > 64 || s->groups > 1;
 }
 
-// Makes output rows [begin, end) of a single image a convolution of its own. false when they see no
-// row of the input.
-static bool cut_rows(const leat_convolution_shape_t* s, int64_t begin, int64_t end,
+// Makes output rows [begin, end) of one image a convolution of its own. false when they see no row
+// of the input.
+static bool cut_rows(const leat_convolution_shape_t* s, int64_t image, int64_t begin, int64_t end,
                      leat_convolution_shape_t* out_shape, shard_t* out_shard) {
   const int64_t first = begin * s->stride_height - s->pad_top;
   const int64_t start = LEAT_MAX(first, 0);
   const int64_t last = (end - 1) * s->stride_height - s->pad_top +
                        (s->filter_height - 1) * s->dilation_height + 1;
   *out_shape = *s;
+  out_shape->batch = 1;
   out_shape->out_height = end - begin;
   out_shape->pad_top = start - first;
   out_shape->in_height = LEAT_MIN(last, s->in_height) - start;
-  out_shard->input_offset = start * s->in_width * s->in_channels;
-  out_shard->output_offset = begin * s->out_width * s->out_channels;
+  out_shard->input_offset = (image * s->in_height + start) * s->in_width * s->in_channels;
+  out_shard->output_offset = (image * s->out_height + begin) * s->out_width * s->out_channels;
   return out_shape->in_height > 0;
 }
 
@@ -106,6 +123,11 @@ static void cut_images(const leat_convolution_shape_t* s, int64_t begin, int64_t
   out_shard->output_offset = begin * s->out_height * s->out_width * s->out_channels;
 }
 
+// true when the shards are so small that packing the filter for each would cost too much.
+static bool packs_each_run(const leat_convolution_plan_t* plan) {
+  return plan->shard_count > plan->lane_count && !(plan->flags & LEAT_CONVOLUTION_CONSTANT_FILTER);
+}
+
 // Finds the primitive for |shape|, which is made unless an earlier shard had the same shape.
 // Returns a status code, UNIMPLEMENTED when oneDNN has none.
 static int find_primitive(leat_convolution_plan_t* plan, const leat_convolution_shape_t* shape,
@@ -115,9 +137,12 @@ static int find_primitive(leat_convolution_plan_t* plan, const leat_convolution_
     if (!memcmp(&plan->primitives[i].shape, shape, sizeof *shape)) return LEAT_OK;
   }
   int flags = 0;
+  if (plan->primitive_count == MOST_PRIMITIVES) return LEAT_UNIMPLEMENTED;
   if (plan->flags & LEAT_CONVOLUTION_BIAS) flags |= LEAT_ONEDNN_BIAS;
-  if (plan->flags & LEAT_CONVOLUTION_RELU) flags |= LEAT_ONEDNN_RELU;
   if (plan->flags & LEAT_CONVOLUTION_CONSTANT_FILTER) flags |= LEAT_ONEDNN_CONSTANT_FILTER;
+  if (packs_each_run(plan) && count_positions(&plan->shape) >= WINOGRAD_POSITIONS) {
+    flags |= LEAT_ONEDNN_CONSTANT_FILTER;
+  }
   *out_index = plan->primitive_count;
   primitive_t* primitive = &plan->primitives[plan->primitive_count];
   primitive->shape = *shape;
@@ -127,43 +152,97 @@ static int find_primitive(leat_convolution_plan_t* plan, const leat_convolution_
   return code;
 }
 
-// Adds the shard of images or output rows [begin, end).
-static int make_shard(leat_convolution_plan_t* plan, bool by_rows, int64_t begin, int64_t end) {
+// How the output is cut: into shards of |images| images or, where |rows| is less than an image has,
+// of |rows| rows of one image.
+typedef struct cut_s {
+  int64_t images, rows;
+} cut_t;
+
+static int64_t count_parts(int64_t total, int64_t part) { return (total + part - 1) / part; }
+
+// Chooses the cut for |lanes| lanes.
+static cut_t choose_cut(const leat_convolution_plan_t* plan, int64_t lanes) {
+  const leat_convolution_shape_t* s = &plan->shape;
+  const double bytes = (double)s->out_height * (double)s->out_width * (double)s->out_channels * 4;
+  cut_t cut = {count_parts(s->batch, lanes), s->out_height};
+  if (plan->direction != LEAT_CONVOLUTION_FORWARD) return cut;
+  if (s->batch == 1 && lanes > 1) cut.rows = count_parts(s->out_height, lanes);
+  if (!(plan->flags & LEAT_CONVOLUTION_STEP)) return cut;
+  if (bytes > STEP_MOST_BYTES) {
+    const int64_t bands = LEAT_MIN(s->out_height, (int64_t)(bytes / STEP_BYTES));
+    cut = (cut_t){1, LEAT_MIN(cut.rows, count_parts(s->out_height, bands))};
+  } else if (cut.rows == s->out_height) {
+    // Shards of equal size need one primitive.
+    const int64_t fitting = LEAT_MAX((int64_t)(STEP_BYTES / LEAT_MAX(bytes, 1)), 1);
+    cut.images = count_parts(cut.images, count_parts(cut.images, fitting));
+  }
+  return cut;
+}
+
+// Sets shard |index| and finds its primitive.
+static int make_shard(leat_convolution_plan_t* plan, cut_t cut, int64_t index) {
+  const leat_convolution_shape_t* s = &plan->shape;
   leat_convolution_shape_t shape;
-  shard_t* shard = &plan->shards[plan->shard_count];
-  if (by_rows) {
-    if (!cut_rows(&plan->shape, begin, end, &shape, shard)) return LEAT_UNIMPLEMENTED;
+  shard_t* shard = &plan->shards[index];
+  if (cut.rows < s->out_height) {
+    const int64_t bands = count_parts(s->out_height, cut.rows);
+    const int64_t begin = index % bands * cut.rows;
+    const int64_t end = LEAT_MIN(begin + cut.rows, s->out_height);
+    if (!cut_rows(s, index / bands, begin, end, &shape, shard)) return LEAT_UNIMPLEMENTED;
   } else {
-    cut_images(&plan->shape, begin, end, &shape, shard);
+    const int64_t begin = index * cut.images;
+    cut_images(s, begin, LEAT_MIN(begin + cut.images, s->batch), &shape, shard);
   }
   const int code = find_primitive(plan, &shape, &shard->primitive);
   if (code != LEAT_OK) return code;
-  ++plan->shard_count;
   const leat_onednn_convolution_t* made = plan->primitives[shard->primitive].convolution;
   const size_t bytes = leat_align_up(plan->onednn->convolution_scratch_bytes(made), 64);
   plan->scratch_bytes = LEAT_MAX(plan->scratch_bytes, bytes);
   return LEAT_OK;
 }
 
-static void destroy_primitives(leat_convolution_plan_t* plan) {
+static void destroy_shards(leat_convolution_plan_t* plan) {
   for (int i = 0; i < plan->primitive_count; ++i) {
     leat_allocator_free(plan->allocator, plan->primitives[i].packed_filter);
     plan->onednn->convolution_destroy(plan->primitives[i].convolution);
   }
   memset(plan->primitives, 0, sizeof plan->primitives);
-  plan->shard_count = plan->primitive_count = 0;
-  plan->scratch_bytes = 0;
+  leat_allocator_free(plan->allocator, plan->shards);
+  plan->shards = NULL;
+  plan->shard_count = plan->lane_count = plan->primitive_count = 0;
+  plan->scratch_bytes = plan->packed_bytes = 0;
 }
 
-// Cuts |total| images or rows into at most |most| shards.
-static int make_shards(leat_convolution_plan_t* plan, bool by_rows, int64_t total, int64_t most) {
-  const int64_t part = (total + most - 1) / most;
-  for (int64_t begin = 0; begin < total; begin += part) {
-    const int code = make_shard(plan, by_rows, begin, LEAT_MIN(begin + part, total));
-    if (code != LEAT_OK) {
-      destroy_primitives(plan);
-      return code;
-    }
+static int allocate_shards(leat_convolution_plan_t* plan) {
+  void* memory = NULL;
+  leat_status_t status = leat_allocator_allocate(
+      plan->allocator, (size_t)plan->shard_count * sizeof(shard_t), &memory);
+  plan->shards = memory;
+  if (leat_status_is_ok(status)) return LEAT_OK;
+  leat_status_free(status);
+  return LEAT_RESOURCE_EXHAUSTED;
+}
+
+// Makes the shards of |cut| and divides them among at most |lanes| lanes.
+static int make_shards(leat_convolution_plan_t* plan, cut_t cut, int64_t lanes) {
+  const leat_convolution_shape_t* s = &plan->shape;
+  plan->shard_count = cut.rows < s->out_height
+                          ? s->batch * count_parts(s->out_height, cut.rows)
+                          : count_parts(s->batch, cut.images);
+  plan->lane_count = LEAT_MIN(plan->shard_count, lanes);
+  int code = allocate_shards(plan);
+  for (int64_t i = 0; i < plan->shard_count && code == LEAT_OK; ++i) {
+    code = make_shard(plan, cut, i);
+  }
+  if (code != LEAT_OK) {
+    destroy_shards(plan);
+    return code;
+  }
+  for (int i = 0; i < plan->primitive_count && packs_each_run(plan); ++i) {
+    primitive_t* primitive = &plan->primitives[i];
+    primitive->packed_offset = plan->packed_bytes;
+    plan->packed_bytes += leat_align_up(
+        plan->onednn->convolution_packed_filter_bytes(primitive->convolution), 64);
   }
   return LEAT_OK;
 }
@@ -171,11 +250,13 @@ static int make_shards(leat_convolution_plan_t* plan, bool by_rows, int64_t tota
 // Plans the convolution with oneDNN, cut for the pool; a status code when that is not possible.
 static int plan_onednn(leat_convolution_plan_t* plan) {
   const leat_convolution_shape_t* s = &plan->shape;
-  const double worth = leat_convolution_flops(s) / SHARD_FLOPS + 1;
-  const int64_t most = (int64_t)LEAT_MIN(LEAT_MIN(plan->width, MOST_SHARDS), worth);
-  const bool by_rows = s->batch == 1 && plan->direction == LEAT_CONVOLUTION_FORWARD && most > 1;
-  int code = make_shards(plan, by_rows, by_rows ? s->out_height : s->batch, most);
-  if (code != LEAT_OK && by_rows) code = make_shards(plan, false, 1, 1);
+  const double worth = leat_convolution_flops(s) / LANE_FLOPS + 1;
+  const int64_t lanes = (int64_t)LEAT_MIN(LEAT_MIN(plan->width, MOST_LANES), worth);
+  const cut_t cut = choose_cut(plan, lanes);
+  int code = make_shards(plan, cut, lanes);
+  if (code != LEAT_OK && cut.rows < s->out_height) {
+    code = make_shards(plan, (cut_t){count_parts(s->batch, lanes), s->out_height}, lanes);
+  }
   if (code != LEAT_OK) return code;
   plan->way = WAY_ONEDNN;
   snprintf(plan->name, sizeof plan->name, "oneDNN %s",
@@ -209,7 +290,7 @@ leat_status_t leat_convolution_plan_create(leat_convolution_direction_t directio
 
 void leat_convolution_plan_destroy(leat_convolution_plan_t* plan) {
   if (!plan) return;
-  destroy_primitives(plan);
+  destroy_shards(plan);
   leat_mutex_deinitialize(&plan->mutex);
   leat_allocator_free(plan->allocator, plan);
 }
@@ -228,8 +309,8 @@ size_t leat_convolution_plan_workspace_bytes(const leat_convolution_plan_t* plan
       return 0;  // leat_gemm_f32 borrows its own
     case WAY_ONEDNN: {
       const bool sums = plan->direction == LEAT_CONVOLUTION_BACKWARD_FILTER;
-      return (size_t)plan->shard_count * plan->scratch_bytes +
-             (sums ? (size_t)(plan->shard_count - 1) * filter_bytes(plan) : 0);
+      return (size_t)plan->lane_count * plan->scratch_bytes +
+             (sums ? (size_t)(plan->shard_count - 1) * filter_bytes(plan) : plan->packed_bytes);
     }
   }
   return 0;
@@ -240,26 +321,48 @@ typedef struct run_s {
   leat_convolution_plan_t* plan;
   const float* first;
   const float* second;
-  const float* bias;
+  const leat_row_step_t* step;  // or NULL
   float* result;
   char* workspace;
   _Atomic int failed;  // a status code
 } run_t;
 
-// Where a shard of BACKWARD_FILTER sums: the result, or a filter in the workspace.
-static float* shard_filter(const run_t* run, int64_t shard) {
-  const leat_convolution_plan_t* plan = run->plan;
-  if (shard == 0) return run->result;
-  return (float*)(run->workspace + (size_t)plan->shard_count * plan->scratch_bytes +
-                  (size_t)(shard - 1) * filter_bytes(plan));
+// What follows the scratch memory of the lanes in the workspace.
+static char* after_scratch(const run_t* run) {
+  return run->workspace + (size_t)run->plan->lane_count * run->plan->scratch_bytes;
 }
 
-// Runs one shard; returns a status code.
-static int run_shard(const run_t* run, int64_t index) {
+// Where a shard of BACKWARD_FILTER sums: the result, or a filter in the workspace.
+static float* shard_filter(const run_t* run, int64_t shard) {
+  if (shard == 0) return run->result;
+  return (float*)(after_scratch(run) + (size_t)(shard - 1) * filter_bytes(run->plan));
+}
+
+// The packed filter that a primitive is to be run with; NULL: the plain one.
+static const void* find_packed(const run_t* run, const primitive_t* primitive) {
+  const leat_convolution_plan_t* plan = run->plan;
+  if (primitive->packed_filter || plan->packed_bytes == 0) return primitive->packed_filter;
+  const bool packs = plan->onednn->convolution_packed_filter_bytes(primitive->convolution) > 0;
+  return packs ? after_scratch(run) + primitive->packed_offset : NULL;
+}
+
+// Applies the step to the results of a shard, to which oneDNN has added the bias if there is one.
+static void finish_shard(const run_t* run, const shard_t* shard) {
+  const leat_convolution_plan_t* plan = run->plan;
+  const leat_convolution_shape_t* s = &plan->primitives[shard->primitive].shape;
+  if (!(plan->flags & LEAT_CONVOLUTION_STEP)) return;
+  run->step->apply(run->step->data, run->result + shard->output_offset,
+                   shard->output_offset / s->out_channels, count_positions(s),
+                   (plan->flags & LEAT_CONVOLUTION_BIAS) != 0);
+}
+
+// Runs one shard with the scratch memory of |lane|; returns a status code.
+static int run_shard(const run_t* run, int64_t lane, int64_t index) {
   const leat_convolution_plan_t* plan = run->plan;
   const shard_t* shard = &plan->shards[index];
   const primitive_t* primitive = &plan->primitives[shard->primitive];
-  char* scratch = run->workspace + (size_t)index * plan->scratch_bytes;
+  char* scratch = run->workspace + (size_t)lane * plan->scratch_bytes;
+  const float* bias = plan->flags & LEAT_CONVOLUTION_BIAS ? run->step->bias : NULL;
   const float* first = run->first;
   const float* second = run->second;
   float* result = run->result;
@@ -279,19 +382,25 @@ static int run_shard(const run_t* run, int64_t index) {
       result = shard_filter(run, index);
       break;
   }
-  if (primitive->packed_filter) {
-    return plan->onednn->convolution_execute_packed(
-        primitive->convolution, data, primitive->packed_filter, run->bias, result, scratch);
-  }
-  return plan->onednn->convolution_execute(primitive->convolution, first, second, run->bias,
-                                           result, scratch);
+  const void* packed = find_packed(run, primitive);
+  const int code =
+      packed ? plan->onednn->convolution_execute_packed(primitive->convolution, data, packed, bias,
+                                                        result, scratch)
+             : plan->onednn->convolution_execute(primitive->convolution, first, second, bias,
+                                                 result, scratch);
+  if (code == LEAT_OK) finish_shard(run, shard);
+  return code;
 }
 
-static void run_shards(void* data, int64_t begin, int64_t end) {
+static void run_lanes(void* data, int64_t begin, int64_t end) {
   run_t* run = data;
-  for (int64_t i = begin; i < end; ++i) {
-    const int code = run_shard(run, i);
-    if (code != LEAT_OK) atomic_store_explicit(&run->failed, code, memory_order_relaxed);
+  const leat_convolution_plan_t* plan = run->plan;
+  for (int64_t lane = begin; lane < end; ++lane) {
+    const int64_t last = plan->shard_count * (lane + 1) / plan->lane_count;
+    for (int64_t i = plan->shard_count * lane / plan->lane_count; i < last; ++i) {
+      const int code = run_shard(run, lane, i);
+      if (code != LEAT_OK) atomic_store_explicit(&run->failed, code, memory_order_relaxed);
+    }
   }
 }
 
@@ -334,14 +443,29 @@ static leat_status_t prepare_filter(const run_t* run) {
   return status;
 }
 
+// Packs the filter for the small shards of this run, for each primitive that wants it packed.
+static void pack_for_run(run_t* run) {
+  const leat_convolution_plan_t* plan = run->plan;
+  for (int i = 0; i < plan->primitive_count && plan->packed_bytes > 0; ++i) {
+    const primitive_t* primitive = &plan->primitives[i];
+    void* packed = (void*)find_packed(run, primitive);
+    if (!packed) continue;
+    const int code = plan->onednn->convolution_pack_filter(primitive->convolution, run->second,
+                                                           packed, run->workspace);
+    if (code != LEAT_OK) atomic_store_explicit(&run->failed, code, memory_order_relaxed);
+  }
+}
+
 static leat_status_t run_onednn(run_t* run, leat_thread_pool_t* pool) {
   leat_convolution_plan_t* plan = run->plan;
   LEAT_RETURN_IF_ERROR(prepare_filter(run));
-  if (plan->shard_count == 1) {
-    run_shards(run, 0, 1);
+  pack_for_run(run);
+  if (plan->lane_count == 1) {
+    run_lanes(run, 0, 1);
   } else {
-    const double shard_ns = leat_convolution_flops(&plan->shape) / plan->shard_count * 0.01;
-    leat_thread_pool_parallel_for(pool, 0, plan->shard_count, shard_ns, run_shards, run);
+    const double lane_ns =
+        leat_convolution_flops(&plan->shape) / (double)plan->lane_count * 0.01;
+    leat_thread_pool_parallel_for(pool, 0, plan->lane_count, lane_ns, run_lanes, run);
   }
   if (run->failed != LEAT_OK) {
     return leat_make_status((leat_status_code_t)run->failed, "running convolution failed: %s",
@@ -349,11 +473,16 @@ static leat_status_t run_onednn(run_t* run, leat_thread_pool_t* pool) {
   }
   if (plan->direction != LEAT_CONVOLUTION_BACKWARD_FILTER) return leat_ok_status();
   const int64_t count = leat_convolution_filter_count(&plan->shape);
-  for (int i = 1; i < plan->shard_count; ++i) {
+  for (int64_t i = 1; i < plan->shard_count; ++i) {
     const float* part = shard_filter(run, i);
     for (int64_t t = 0; t < count; ++t) run->result[t] += part[t];
   }
   return leat_ok_status();
+}
+
+static void multiply(const leat_gemm_shape_t* shape, const void* a, const void* b, void* c,
+                     leat_thread_pool_t* pool) {
+  leat_gemm_f32(shape, a, b, NULL, c, NULL, pool);
 }
 
 static void run_gemm(const run_t* run, leat_thread_pool_t* pool) {
@@ -374,32 +503,22 @@ static void run_gemm(const run_t* run, leat_thread_pool_t* pool) {
     default:
       shape = leat_gemm_shape_dense(LEAT_GEMM_TRANSPOSE, LEAT_GEMM_PLAIN, in, out, rows);
   }
-  leat_gemm_f32(&shape, a, b, NULL, run->result, NULL, pool);
-}
-
-// Applies bias and relu where oneDNN has not done so.
-static void finish(const run_t* run) {
-  const leat_convolution_plan_t* plan = run->plan;
-  const int64_t channels = plan->shape.out_channels;
-  if (!(plan->flags & (LEAT_CONVOLUTION_BIAS | LEAT_CONVOLUTION_RELU))) return;
-  float* row = run->result;
-  for (int64_t r = 0; r < count_positions(&plan->shape); ++r, row += channels) {
-    if (plan->flags & LEAT_CONVOLUTION_BIAS) {
-      for (int64_t o = 0; o < channels; ++o) row[o] += run->bias[o];
-    }
-    if (plan->flags & LEAT_CONVOLUTION_RELU) {
-      for (int64_t o = 0; o < channels; ++o) row[o] = row[o] < 0 ? 0 : row[o];
-    }
+  if (run->step) {
+    leat_row_step_multiply(run->step, multiply, &shape, sizeof(float), a, b, run->result, 0, false,
+                           pool);
+  } else {
+    multiply(&shape, a, b, run->result, pool);
   }
 }
 
 leat_status_t leat_convolution_plan_run(leat_convolution_plan_t* plan, const float* first,
-                                        const float* second, const float* bias, float* result,
-                                        void* workspace, leat_thread_pool_t* pool) {
+                                        const float* second, const leat_row_step_t* step,
+                                        float* result, void* workspace, leat_thread_pool_t* pool) {
+  LEAT_DCHECK(!step == !(plan->flags & (LEAT_CONVOLUTION_BIAS | LEAT_CONVOLUTION_STEP)));
   run_t run = {.plan = plan,
                .first = first,
                .second = second,
-               .bias = bias,
+               .step = step,
                .result = result,
                .workspace = workspace};
   switch (plan->way) {
@@ -409,9 +528,9 @@ leat_status_t leat_convolution_plan_run(leat_convolution_plan_t* plan, const flo
       run_gemm(&run, pool);
       break;
     case WAY_PORTABLE:
-      leat_convolution_f32(plan->direction, &plan->shape, first, second, result, workspace, pool);
+      leat_convolution_f32(plan->direction, &plan->shape, first, second, step, result, workspace,
+                           pool);
       break;
   }
-  if (plan->direction == LEAT_CONVOLUTION_FORWARD) finish(&run);
   return leat_ok_status();
 }

@@ -21,8 +21,10 @@
 typedef struct leat_convolution_plan_s leat_convolution_plan_t;
 
 typedef enum leat_convolution_flags_e {
-  LEAT_CONVOLUTION_BIAS = 1,             // FORWARD: |bias| [out_channels] is added
-  LEAT_CONVOLUTION_RELU = 2,             // FORWARD: negative results become 0, after the bias
+  // FORWARD: runs have a step with a bias, which oneDNN adds where it serves.
+  LEAT_CONVOLUTION_BIAS = 1,
+  // FORWARD: runs have a step that does more than to add a bias.
+  LEAT_CONVOLUTION_STEP = 2,
   LEAT_CONVOLUTION_CONSTANT_FILTER = 4,  // the filter of the first run is that of all later runs
   // The bits of the result depend neither on the number of threads nor on oneDNN.
   LEAT_CONVOLUTION_DETERMINISTIC = 8,
@@ -42,12 +44,13 @@ size_t leat_convolution_plan_workspace_bytes(const leat_convolution_plan_t* plan
 // "oneDNN jit:avx512_core", "gemm" or "portable"; the plan owns the text.
 const char* leat_convolution_plan_name(const leat_convolution_plan_t* plan);
 
-// Runs the plan; |first|, |second| and |result| are those of leat_convolution_direction_t. |bias|
-// is read only with LEAT_CONVOLUTION_BIAS. |pool| has at most |width| threads, or is NULL. Fails
-// only when oneDNN does, or when there is no memory for a packed filter.
+// Runs the plan; |first|, |second| and |result| are those of leat_convolution_direction_t. |step|
+// follows it, and is NULL for a plan with neither LEAT_CONVOLUTION_BIAS nor LEAT_CONVOLUTION_STEP.
+// |pool| has at most |width| threads, or is NULL. Fails only when oneDNN does, or when there is no
+// memory for a packed filter.
 LEAT_MUST_USE leat_status_t leat_convolution_plan_run(leat_convolution_plan_t* plan,
                                                       const float* first, const float* second,
-                                                      const float* bias, float* result,
+                                                      const leat_row_step_t* step, float* result,
                                                       void* workspace, leat_thread_pool_t* pool);
 
 #endif  // LEAT_DEVICE_CPU_CONVOLUTION_PLAN_H_

@@ -167,8 +167,8 @@ static void* allocate(size_t bytes) {
         const int64_t count = a.counts[roles[d][2]];                                               \
         type* pooled = allocate((size_t)count * sizeof(type));                                     \
         void* workspace = allocate(leat_convolution_##name##_workspace_bytes(d, &a.shape, 4)); \
-        leat_convolution_##name(d, &a.shape, data[0], data[1], data[2], workspace, NULL);          \
-        leat_convolution_##name(d, &a.shape, data[0], data[1], pooled, workspace, *state);         \
+        leat_convolution_##name(d, &a.shape, data[0], data[1], NULL, data[2], workspace, NULL);    \
+        leat_convolution_##name(d, &a.shape, data[0], data[1], NULL, pooled, workspace, *state);   \
         assert_memory_equal(data[2], pooled, (size_t)count * sizeof(type));                        \
         for (int64_t t = 0; t < count; ++t) {                                                      \
           const double exact = a.exact[roles[d][2]][t];                                            \
@@ -381,6 +381,51 @@ static void test_onednn_threads(void** state) {
   assert_true(count_threads() <= before);
 }
 
+// What a step is told of: it adds a bias unless that was done, makes negative numbers 0 and adds a
+// number that differs from row to row.
+typedef struct recorder_s {
+  leat_row_step_t step;
+  int64_t channels;
+  const float* bias;
+  bool more;  // there is more to do than the bias
+  _Atomic int* calls;  // for each row
+} recorder_t;
+
+static float after(float x, bool more, int64_t row) {
+  return more ? (x < 0 ? 0 : x) + (float)(row % 5) : x;
+}
+
+static void record(void* data, void* rows, int64_t first, int64_t count, bool has_bias) {
+  recorder_t* r = data;
+  float* x = rows;
+  for (int64_t row = 0; row < count; ++row) {
+    ++r->calls[first + row];
+    for (int64_t o = 0; o < r->channels; ++o, ++x) {
+      *x = after(has_bias ? *x : *x + r->bias[o], r->more, first + row);
+    }
+  }
+}
+
+static void check_values(const arrays_t* a, int d, int flags, const recorder_t* r,
+                         const float* result, const char* plan) {
+  const int64_t channels = a->shape.out_channels;
+  for (int64_t t = 0; t < a->counts[roles[d][2]]; ++t) {
+    double exact = a->exact[roles[d][2]][t];
+    if (flags & (LEAT_CONVOLUTION_BIAS | LEAT_CONVOLUTION_STEP)) {
+      exact += r->bias[t % channels];
+      if (r->more) exact = (exact < 0 ? 0 : exact) + (double)(t / channels % 5);
+      const int calls = r->calls[t / channels];
+      const bool by_onednn = !r->more && !strncmp(plan, "oneDNN", 6);
+      if (calls != !by_onednn) fail_msg("%s: %d calls for row %ld", plan, calls,
+                                        (long)(t / channels));
+    }
+    if (!(fabs(result[t] - exact) <= 1e-5 * fabs(exact) + 1e-3)) {
+      fail_msg("%s, direction %d flags %d at %ld: %g, must be %g", plan, d, flags, (long)t,
+               (double)result[t], exact);
+    }
+  }
+}
+
 static void check_plan(const arrays_t* a, int d, int flags, int width, leat_thread_pool_t* pool) {
   leat_convolution_plan_t* plan = NULL;
   leat_status_t status =
@@ -395,20 +440,21 @@ static void check_plan(const arrays_t* a, int d, int flags, int width, leat_thre
   }
   float bias[64];
   for (int o = 0; o < 64; ++o) bias[o] = (float)o - 10;
+  const size_t rows = (size_t)(a->counts[2] / a->shape.out_channels);
   const size_t bytes = leat_convolution_plan_workspace_bytes(plan);
   char* workspace = allocate(bytes);
   for (int step = 0; step < 2; ++step) {
-    status = leat_convolution_plan_run(plan, data[0], data[1], bias, data[2], workspace, pool);
+    recorder_t r = {.channels = a->shape.out_channels,
+                    .bias = bias,
+                    .more = flags & LEAT_CONVOLUTION_STEP,
+                    .calls = calloc(rows + 1, sizeof *r.calls)};
+    r.step = (leat_row_step_t){record, &r, flags & LEAT_CONVOLUTION_BIAS ? bias : NULL, !r.more};
+    const bool has_step = flags & (LEAT_CONVOLUTION_BIAS | LEAT_CONVOLUTION_STEP);
+    status = leat_convolution_plan_run(plan, data[0], data[1], has_step ? &r.step : NULL, data[2],
+                                       workspace, pool);
     assert_true(leat_status_is_ok(status));
-    for (int64_t t = 0; t < a->counts[roles[d][2]]; ++t) {
-      double exact = a->exact[roles[d][2]][t];
-      if (flags & LEAT_CONVOLUTION_BIAS) exact += bias[t % a->shape.out_channels];
-      if ((flags & LEAT_CONVOLUTION_RELU) && exact < 0) exact = 0;
-      if (!(fabs(data[2][t] - exact) <= 1e-5 * fabs(exact) + 1e-3)) {
-        fail_msg("%s, direction %d flags %d at %ld: %g, must be %g",
-                 leat_convolution_plan_name(plan), d, flags, (long)t, (double)data[2][t], exact);
-      }
-    }
+    check_values(a, d, flags, &r, data[2], leat_convolution_plan_name(plan));
+    free(r.calls);
   }
   for (int t = 0; t < 64; ++t) assert_int_equal(workspace[bytes + (size_t)t], 0x7f);
   free(workspace);
@@ -418,18 +464,42 @@ static void check_plan(const arrays_t* a, int d, int flags, int width, leat_thre
 
 static void test_plan(void** state) {
   for (size_t i = 0; i < LEAT_ARRAY_SIZE(small_shapes); ++i) {
-    const arrays_t a = make_arrays(&small_shapes[i], 100, 64.0);
+    arrays_t a = make_arrays(&small_shapes[i], 100, 64.0);
     for (int d = 0; d < 3; ++d) {
       check_plan(&a, d, 0, 1, NULL);
       check_plan(&a, d, 0, 4, *state);
       check_plan(&a, d, LEAT_CONVOLUTION_CONSTANT_FILTER, 4, *state);
       check_plan(&a, d, LEAT_CONVOLUTION_DETERMINISTIC, 4, *state);
     }
-    const int after = LEAT_CONVOLUTION_BIAS | LEAT_CONVOLUTION_RELU;
-    check_plan(&a, 0, after, 4, *state);
-    check_plan(&a, 0, after | LEAT_CONVOLUTION_DETERMINISTIC, 4, *state);
-    arrays_t done = a;
-    free_arrays(&done);
+    for (int steps = LEAT_CONVOLUTION_BIAS;
+         steps <= (LEAT_CONVOLUTION_BIAS | LEAT_CONVOLUTION_STEP); ++steps) {
+      check_plan(&a, 0, steps, 1, NULL);
+      check_plan(&a, 0, steps, 4, *state);
+      check_plan(&a, 0, steps | LEAT_CONVOLUTION_DETERMINISTIC, 4, *state);
+    }
+    free_arrays(&a);
+  }
+}
+
+// Outputs that are cut into images, and into bands of rows, so that a step finds them in the cache.
+static void test_large_steps(void** state) {
+  static const small_shape_t large_shapes[] = {
+      {5, 66, 66, 2, 3, 3, 64, 1, 1, 1, 1, 0, 0, 0, 0, 1},     // an image has 1 MiB
+      {2, 150, 150, 2, 3, 3, 64, 1, 1, 1, 1, 1, 1, 1, 1, 1},   // an image has 5.5 MiB
+      {1, 150, 150, 2, 3, 3, 64, 1, 1, 1, 1, 1, 1, 1, 1, 1},   // a single one, several threads
+      {2, 66, 66, 32, 3, 3, 32, 1, 1, 1, 1, 1, 1, 1, 1, 1},    // winograd where there is one
+      {1, 181, 181, 32, 3, 3, 33, 1, 1, 1, 1, 1, 1, 1, 1, 1},  // the same in bands
+      {2, 200, 200, 16, 3, 3, 32, 1, 1, 1, 1, 1, 1, 1, 1, 16}, // depthwise
+      {6, 80, 80, 16, 1, 1, 40, 1, 1, 1, 1, 0, 0, 0, 0, 1},    // a matrix product
+  };
+  for (size_t i = 0; i < LEAT_ARRAY_SIZE(large_shapes); ++i) {
+    arrays_t a = make_arrays(&large_shapes[i], 100, 64.0);
+    const int both = LEAT_CONVOLUTION_BIAS | LEAT_CONVOLUTION_STEP;
+    check_plan(&a, 0, LEAT_CONVOLUTION_STEP, 1, NULL);
+    check_plan(&a, 0, both, 4, *state);
+    check_plan(&a, 0, both | LEAT_CONVOLUTION_CONSTANT_FILTER, 1, NULL);
+    check_plan(&a, 0, LEAT_CONVOLUTION_STEP | LEAT_CONVOLUTION_DETERMINISTIC, 4, *state);
+    free_arrays(&a);
   }
 }
 
@@ -440,7 +510,7 @@ int main(void) {
       cmocka_unit_test(test_bf16),   cmocka_unit_test(test_validity),
       cmocka_unit_test(test_onednn), cmocka_unit_test(test_onednn_epilogue),
       cmocka_unit_test(test_onednn_threads),
-      cmocka_unit_test(test_plan),
+      cmocka_unit_test(test_plan),   cmocka_unit_test(test_large_steps),
   };
   return cmocka_run_group_tests(tests, pool_test_set_up, pool_test_tear_down);
 }

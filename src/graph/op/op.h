@@ -182,7 +182,7 @@ typedef enum leat_cost_rule_e {
   LEAT_COST_CONVOLUTION,  // a multiply and an add for each output element and filter tap
 } leat_cost_rule_t;
 
-// How the op named by row.sum adds up the outputs of nodes of this op (optimize/fuse.c,
+// How the op named by row.sum adds up the outputs of nodes of this op (optimize/sums.c,
 // optimize/defer.c). The fused node never stores the terms by themselves.
 typedef enum leat_sums_t {
   // row.sum has the inputs of this op and one more, the addend y: MatMul(a, b) + y becomes
@@ -200,9 +200,9 @@ typedef enum leat_sums_t {
   LEAT_SUMS_IN_LOOPS,
 } leat_sums_t;
 
-// What a node does with the pieces of a tensor. The concat sinking pass (optimize/parts.c) computes
-// on the pieces of a concatenation one by one where every reader takes pieces, and then the
-// concatenation is never made. The value is that of row.parting.
+// What a node does with the pieces of a tensor. The concat sinking pass
+// (optimize/concat_sinking.c) computes on the pieces of a concatenation one by one where every
+// reader takes pieces, and then the concatenation is never made. The value is that of row.parting.
 typedef enum leat_parting_t {
   LEAT_PARTING_NONE,   // the pass leaves the node alone
   LEAT_PARTING_JOINS,  // the inputs side by side along the axis in the last one (ConcatV2)
@@ -362,7 +362,10 @@ LEAT_MUST_USE leat_status_t leat_op_parse(const leat_op_row_t* row, leat_arena_t
                                           leat_op_t** out_op);
 void leat_op_release_defaults(leat_op_t* op);
 
-// The ops that a process knows, by name.
+struct leat_rewrite_rule_s;
+
+// The ops that a process knows, by name, and the rules by which the optimizer puts one in the place
+// of others (graph/rewrite_rule.h).
 typedef struct leat_op_registry_s leat_op_registry_t;
 LEAT_MUST_USE leat_status_t leat_op_registry_create(leat_allocator_t* allocator,
                                                     leat_op_registry_t** out_registry);
@@ -374,6 +377,14 @@ LEAT_MUST_USE leat_status_t leat_op_registry_add(leat_op_registry_t* registry,
 // Adds all tables of an array that ends with NULL, under the same conditions.
 LEAT_MUST_USE leat_status_t leat_op_registry_add_all(leat_op_registry_t* registry,
                                                      const leat_op_row_t* const* tables);
+// Adds a table of rewrite rules that ends with a rule without a name, under the same conditions. It
+// must outlive the registry.
+LEAT_MUST_USE leat_status_t leat_op_registry_add_rules(leat_op_registry_t* registry,
+                                                       const struct leat_rewrite_rule_s* rules);
+// The tables in the order in which they were added, |index| below the count.
+int leat_op_registry_rules_count(const leat_op_registry_t* registry);
+const struct leat_rewrite_rule_s* leat_op_registry_rules(const leat_op_registry_t* registry,
+                                                         int index);
 // Adds one row after start-up, for a plugin's op; thread-safe beside look-ups. |row| must outlive
 // the registry and is parsed at once: INVALID_ARGUMENT when it is malformed, ALREADY_EXISTS when
 // its name is taken.

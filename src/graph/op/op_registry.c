@@ -36,6 +36,8 @@ struct leat_op_registry_s {
   leat_string_map_t names;  // name -> index in |ops|; unchanged after start-up
   registered_op_t* ops;
   size_t capacity;
+  const struct leat_rewrite_rule_s** rules;  // tables
+  size_t rules_count, rules_capacity;
   _Atomic(late_op_t*) late;  // the first of the plugins' ops
   _Atomic int late_count;
 };
@@ -76,9 +78,28 @@ void leat_op_registry_free(leat_op_registry_t* registry) {
   }
   leat_string_map_deinitialize(&registry->names);
   leat_allocator_free(registry->allocator, registry->ops);
+  leat_allocator_free(registry->allocator, registry->rules);
   leat_arena_deinitialize(&registry->arena);
   leat_mutex_deinitialize(&registry->mutex);
   leat_allocator_free(registry->allocator, registry);
+}
+
+leat_status_t leat_op_registry_add_rules(leat_op_registry_t* registry,
+                                         const struct leat_rewrite_rule_s* rules) {
+  LEAT_RETURN_IF_ERROR(LEAT_GROW(registry->allocator, registry->rules_count + 1, &registry->rules,
+                                 &registry->rules_capacity));
+  registry->rules[registry->rules_count++] = rules;
+  return leat_ok_status();
+}
+
+int leat_op_registry_rules_count(const leat_op_registry_t* registry) {
+  return (int)registry->rules_count;
+}
+
+const struct leat_rewrite_rule_s* leat_op_registry_rules(const leat_op_registry_t* registry,
+                                                         int index) {
+  LEAT_DCHECK(index >= 0 && (size_t)index < registry->rules_count);
+  return registry->rules[index];
 }
 
 static leat_status_t add_row(leat_op_registry_t* registry, const leat_op_row_t* row) {

@@ -1,4 +1,4 @@
-// The op _SumOfPads, a sum of padded tensors. The optimizer (optimize/fuse.c) makes it of the Pad
+// The op _SumOfPads, a sum of padded tensors. The optimizer (optimize/sums.c) makes it of the Pad
 // nodes that feed an AddN, so that no padded tensor is laid out in memory. It has no gradient,
 // because gradients are built before the optimizer runs.
 #include "ops/array/paddings.h"

@@ -1,5 +1,5 @@
 // The op _FusedElementwise: its attributes, their checks and its shape function. The optimizer
-// (optimize/cluster.c) fuses connected elementwise nodes into one such node, so that their
+// (optimize/fusion.c) fuses connected elementwise nodes into one such node, so that their
 // intermediate results need not be written to memory. The attributes are parallel lists (one item
 // per step, operand, shape or reduction), because a node has no nested attributes.
 //

@@ -1,6 +1,6 @@
 // What a _FusedElementwise node computes: a list of steps, each an elementwise op over inputs of
 // the node and results of earlier steps. The lists are attributes of the node; this header is the
-// decoded view of them, which borrows from the node. The optimizer (optimize/cluster.c) writes such
+// decoded view of them, which borrows from the node. The optimizer (optimize/fusion.c) writes such
 // nodes, the shape function (fused.c) and the kernel (fused_create_cpu.c) read them.
 //
 //   operand k < input_count: the node's input k;  operand input_count + s: the result of step s

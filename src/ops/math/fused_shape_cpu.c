@@ -13,7 +13,7 @@ static inline bool is_repeated_along(const leat_shape_t* scalar, const leat_shap
 
 // true when the step's operands may broadcast. Select and its like require equal shapes as nodes,
 // but a fused step may read a part of a constant that had that shape and was shrunk
-// (optimize/cluster_constant.c), so that only ops which keep one shape do not broadcast.
+// (optimize/fusion_constant.c), so that only ops which keep one shape do not broadcast.
 static inline bool broadcasts(const leat_fused_step_t* step) {
   return step->kernel.row->elementwise != LEAT_ELEMENTWISE_SAME;
 }

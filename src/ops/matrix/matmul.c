@@ -12,7 +12,7 @@
 
 // ---- Shapes -------------------------------------------------------------------------------------
 
-static leat_status_t matmul_shape(leat_inference_t* c) {
+leat_status_t leat_shape_matmul(leat_inference_t* c) {
   leat_partial_shape_t a, b, output;
   LEAT_RETURN_IF_ERROR(leat_inference_with_rank(c, leat_inference_input(c, 0), 2, &a));
   LEAT_RETURN_IF_ERROR(leat_inference_with_rank(c, leat_inference_input(c, 1), 2, &b));
@@ -28,7 +28,7 @@ static leat_status_t matmul_shape(leat_inference_t* c) {
 
 static leat_status_t matmul_add_shape(leat_inference_t* c) {
   leat_partial_shape_t output;
-  LEAT_RETURN_IF_ERROR(matmul_shape(c));
+  LEAT_RETURN_IF_ERROR(leat_shape_matmul(c));
   LEAT_RETURN_IF_ERROR(leat_inference_broadcast(c, c->outputs[0], leat_inference_input(c, 2),
                                                 &output));
   leat_inference_set_output(c, 0, output);
@@ -145,7 +145,7 @@ const leat_op_row_t leat_matmul_ops[] = {
      .inputs = "a: T; b: T",
      .outputs = "product: T",
      .attrs = MATMUL_ATTRS,
-     .shape = matmul_shape,
+     .shape = leat_shape_matmul,
      .gradient = matmul_gradient,
      .contract = LEAT_RULES(LEAT_RULE_MATRIX(0), LEAT_RULE_MATRIX(1)),
      .sum = "_MatMulAdd",

@@ -4,6 +4,7 @@
 
 #define LEAT_MATRIX_SOURCES(X) \
   X(matmul)                  \
+  X(fused_matmul)            \
   X(product_sum)             \
   X(solve)                   \
   X(decomposition)           \

@@ -15,7 +15,7 @@ static leat_status_t read_window(const leat_inference_t* c, leat_window_t* out_w
   return leat_window_read(c->node->attrs, c->node->attr_count, 2, out_window);
 }
 
-static leat_status_t conv2d_shape(leat_inference_t* c) {
+leat_status_t leat_conv2d_shape(leat_inference_t* c) {
   leat_partial_shape_t input, filter;
   leat_window_t window;
   LEAT_RETURN_IF_ERROR(leat_inference_with_rank(c, leat_inference_input(c, 0), 4, &input));
@@ -26,7 +26,7 @@ static leat_status_t conv2d_shape(leat_inference_t* c) {
   return leat_window_set_output(c, &window, 0, input, filter.dims, filter.dims[3]);
 }
 
-static leat_status_t depthwise_shape(leat_inference_t* c) {
+leat_status_t leat_depthwise_conv2d_shape(leat_inference_t* c) {
   leat_partial_shape_t input, filter;
   leat_window_t window;
   int64_t depth;
@@ -118,7 +118,7 @@ static leat_status_t depthwise_to_filter_gradient(leat_gradient_t* g) {
 #define FLOATING "half, bfloat16, float, double"
 
 const leat_op_row_t leat_conv2d_ops[] = {
-    LEAT_CONVOLUTION_ROW(4, "Conv2D", ATTRS(FLOATING ", int32"), conv2d_shape, conv2d_gradient,
+    LEAT_CONVOLUTION_ROW(4, "Conv2D", ATTRS(FLOATING ", int32"), leat_conv2d_shape, conv2d_gradient,
                          "Convolution of images with a filter [height, width, in, out]."),
     LEAT_CONVOLUTION_TO_INPUT_ROW(4, "Conv2DBackpropInput", "int32", ATTRS(FLOATING ", int32"),
                                   input_gradient_shape, conv2d_to_input_gradient,
@@ -133,7 +133,8 @@ const leat_op_row_t leat_conv2d_ops[] = {
                 ATTRS(FLOATING), shape_as_second, NULL,
                 "Conv2DBackpropFilter that takes the sizes of a tensor."),
     LEAT_CONVOLUTION_ROW(
-        4, "DepthwiseConv2dNative", DEPTHWISE_ATTRS, depthwise_shape, depthwise_gradient,
+        4, "DepthwiseConv2dNative", DEPTHWISE_ATTRS, leat_depthwise_conv2d_shape,
+        depthwise_gradient,
         "Convolution of each channel by itself; filter [height, width, in, multiplier]."),
     LEAT_CONVOLUTION_TO_INPUT_ROW(
         4, "DepthwiseConv2dNativeBackpropInput", "int32", DEPTHWISE_ATTRS, shape_from_first,

@@ -188,38 +188,48 @@ static leat_status_t check_gradient(const leat_kernel_context_t* c, const leat_t
 
 // ---- Running ------------------------------------------------------------------------------------
 
+// Sets |result|, which is float (or double, or int32) with the channels last, to zero, which is a
+// sum of no products, and applies the step.
+static void run_empty(const leat_convolution_shape_t* shape, const leat_row_step_t* step,
+                      leat_tensor_t* result) {
+  leat_tensor_fill_zero(result);
+  const int64_t rows = shape->batch * shape->out_height * shape->out_width;
+  if (step) step->apply(step->data, result->data, 0, rows, false);
+}
+
 // Runs a plan over operands that are float (or double, or int32) with the channels last.
 static leat_status_t run_prepared(leat_conv2d_t* conv, leat_kernel_context_t* c,
-                                  const leat_convolution_shape_t* shape, int flags,
+                                  const leat_convolution_shape_t* shape,
                                   const leat_tensor_t* first, const leat_tensor_t* second,
-                                  const leat_tensor_t* bias, leat_tensor_t* result) {
+                                  const leat_row_step_t* step, leat_tensor_t* result) {
   const bool turns =
       conv->window.channels_first && conv->direction != LEAT_CONVOLUTION_BACKWARD_FILTER;
   leat_turned_output_t turned;
+  leat_status_t status = leat_ok_status();
   LEAT_RETURN_IF_ERROR(leat_turned_output_begin(c, turns, result, &turned));
-  leat_status_t status = leat_convolution_cache_run(
-      &conv->cache, c, conv->direction, shape, flags, turned.wide.dtype, first->data, second->data,
-      bias ? bias->data : NULL, turned.wide.data);
+  if (first->shape.element_count == 0 || second->shape.element_count == 0) {
+    run_empty(shape, step, &turned.wide);
+  } else {
+    status = leat_convolution_cache_run(&conv->cache, c, conv->direction, shape,
+                                        turned.wide.dtype, first->data, second->data, step,
+                                        turned.wide.data);
+  }
   return leat_turned_output_end(c, &turned, status);
 }
 
 leat_status_t leat_conv2d_run(leat_conv2d_t* conv, leat_kernel_context_t* c,
-                              const leat_convolution_shape_t* shape, int flags,
-                              const leat_tensor_t* first, const leat_tensor_t* second,
-                              const leat_tensor_t* bias, leat_tensor_t* result) {
+                              const leat_convolution_shape_t* shape, const leat_tensor_t* first,
+                              const leat_tensor_t* second, const leat_row_step_t* step,
+                              leat_tensor_t* result) {
   const bool turns = conv->window.channels_first;
   const bool first_is_filter = conv->direction == LEAT_CONVOLUTION_BACKWARD_INPUT;
   const bool second_is_filter = conv->direction == LEAT_CONVOLUTION_FORWARD;
   if (result->shape.element_count == 0) return leat_ok_status();
-  if (first->shape.element_count == 0 || second->shape.element_count == 0) {
-    leat_tensor_fill_zero(result);
-    return leat_ok_status();
-  }
   leat_tensor_t a, b;
   LEAT_RETURN_IF_ERROR(leat_widen_turned(c, turns && !first_is_filter, first, &a));
   leat_status_t status = leat_widen_turned(c, turns && !second_is_filter, second, &b);
   if (!status) {
-    status = run_prepared(conv, c, shape, flags, &a, &b, bias, result);
+    status = run_prepared(conv, c, shape, &a, &b, step, result);
     leat_tensor_release(&b);
   }
   leat_tensor_release(&a);
@@ -236,7 +246,7 @@ static leat_status_t forward__cpu(leat_kernel_context_t* c) {
                                            leat_shape_dims(&filter->shape), &shape, sizes));
   leat_tensor_t* output;
   LEAT_RETURN_IF_ERROR(leat_kernel_allocate_sized(c, 0, 4, sizes, &output));
-  return leat_conv2d_run(conv, c, &shape, 0, input, filter, NULL, output);
+  return leat_conv2d_run(conv, c, &shape, input, filter, NULL, output);
 }
 
 static leat_status_t to_input__cpu(leat_kernel_context_t* c) {
@@ -251,7 +261,7 @@ static leat_status_t to_input__cpu(leat_kernel_context_t* c) {
   LEAT_RETURN_IF_ERROR(check_gradient(c, dy, sizes));
   leat_tensor_t* output;
   LEAT_RETURN_IF_ERROR(leat_kernel_allocate_sized(c, 0, 4, input, &output));
-  return leat_conv2d_run(conv, c, &shape, 0, filter, dy, NULL, output);
+  return leat_conv2d_run(conv, c, &shape, filter, dy, NULL, output);
 }
 
 static leat_status_t to_filter__cpu(leat_kernel_context_t* c) {
@@ -272,7 +282,7 @@ static leat_status_t to_filter__cpu(leat_kernel_context_t* c) {
       leat_conv2d_measure(c, conv, leat_shape_dims(&input->shape), filter, &shape, sizes));
   LEAT_RETURN_IF_ERROR(check_gradient(c, dy, sizes));
   LEAT_RETURN_IF_ERROR(leat_kernel_allocate_sized(c, 0, 4, filter, &output));
-  return leat_conv2d_run(conv, c, &shape, 0, input, dy, NULL, output);
+  return leat_conv2d_run(conv, c, &shape, input, dy, NULL, output);
 }
 
 #define FLOATING "T: half, bfloat16, float, double"

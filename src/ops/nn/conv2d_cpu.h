@@ -32,12 +32,13 @@ LEAT_MUST_USE leat_status_t leat_conv2d_measure(const leat_kernel_context_t* c,
                                                 int64_t* out_output);
 
 // Runs the convolution |shape|. |first|, |second| and |result| are what
-// leat_convolution_direction_t says for the state's direction, in the node's data format. |flags|
-// and |bias| are those of leat_convolution_plan_run. Blocks until the result is there.
+// leat_convolution_direction_t says for the state's direction, in the node's data format. |step|
+// follows a forward convolution, and sees float where the node's type is half or bfloat16, with the
+// channels last; NULL: nothing follows. Blocks until the result is there.
 LEAT_MUST_USE leat_status_t leat_conv2d_run(leat_conv2d_t* conv, leat_kernel_context_t* c,
-                                            const leat_convolution_shape_t* shape, int flags,
+                                            const leat_convolution_shape_t* shape,
                                             const leat_tensor_t* first,
                                             const leat_tensor_t* second,
-                                            const leat_tensor_t* bias, leat_tensor_t* result);
+                                            const leat_row_step_t* step, leat_tensor_t* result);
 
 #endif  // LEAT_OPS_NN_CONV2D_CPU_H_

@@ -176,7 +176,7 @@ static leat_status_t run_conv(leat_kernel_context_t* c, leat_conv_t* conv,
   LEAT_RETURN_IF_ERROR(flatten(c, output, conv->batch_dims, rank, &joined));
   leat_status_t status =
       conv->is_flat
-          ? leat_conv2d_run(&conv->flat, c, &flat, 0, input, filter, NULL, &joined)
+          ? leat_conv2d_run(&conv->flat, c, &flat, input, filter, NULL, &joined)
           : leat_conv3d_run(c, &conv->window, LEAT_CONVOLUTION_FORWARD, &solid, input, filter,
                             &joined);
   leat_tensor_release(&joined);

@@ -15,6 +15,10 @@
 LEAT_MUST_USE leat_status_t leat_convolution_check_depths(int64_t in, int64_t filter_in,
                                                           int64_t out);
 
+// The shape functions of Conv2D and DepthwiseConv2dNative.
+LEAT_MUST_USE leat_status_t leat_conv2d_shape(leat_inference_t* c);
+LEAT_MUST_USE leat_status_t leat_depthwise_conv2d_shape(leat_inference_t* c);
+
 // The names of a kind's ops and what their inputs are.
 typedef struct leat_convolution_kind_s {
   const char* forward;    // (input, filter)

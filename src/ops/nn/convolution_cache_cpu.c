@@ -122,18 +122,21 @@ static leat_status_t allocate_workspace(leat_kernel_context_t* c, size_t bytes,
 // on the number of threads.
 static leat_status_t run_f32(leat_convolution_cache_t* cache, leat_kernel_context_t* c,
                              leat_convolution_direction_t direction,
-                             const leat_convolution_shape_t* shape, int flags, const void* first,
-                             const void* second, const void* bias, void* result) {
+                             const leat_convolution_shape_t* shape, const void* first,
+                             const void* second, const leat_row_step_t* step, void* result) {
   leat_thread_pool_t* pool = c->services->pool;
   const int width = pool ? leat_thread_pool_size(pool) : 1;
+  int flags = 0;
   if (c->services->deterministic) flags |= LEAT_CONVOLUTION_DETERMINISTIC;
+  if (step && step->bias) flags |= LEAT_CONVOLUTION_BIAS;
+  if (step && !step->only_bias) flags |= LEAT_CONVOLUTION_STEP;
   entry_t* entry;
   LEAT_RETURN_IF_ERROR(acquire(cache, direction, shape, flags, width, &entry));
   leat_tensor_t workspace;
   leat_status_t status =
       allocate_workspace(c, leat_convolution_plan_workspace_bytes(entry->plan), &workspace);
   if (!status) {
-    status = leat_convolution_plan_run(entry->plan, first, second, bias, result, workspace.data,
+    status = leat_convolution_plan_run(entry->plan, first, second, step, result, workspace.data,
                                        pool);
     leat_tensor_release(&workspace);
   }
@@ -143,11 +146,11 @@ static leat_status_t run_f32(leat_convolution_cache_t* cache, leat_kernel_contex
 
 leat_status_t leat_convolution_cache_run(leat_convolution_cache_t* cache, leat_kernel_context_t* c,
                                          leat_convolution_direction_t direction,
-                                         const leat_convolution_shape_t* shape, int flags,
-                                         int dtype, const void* first, const void* second,
-                                         const void* bias, void* result) {
+                                         const leat_convolution_shape_t* shape, int dtype,
+                                         const void* first, const void* second,
+                                         const leat_row_step_t* step, void* result) {
   if (dtype == LEAT_DTYPE_FLOAT) {
-    return run_f32(cache, c, direction, shape, flags, first, second, bias, result);
+    return run_f32(cache, c, direction, shape, first, second, step, result);
   }
   leat_thread_pool_t* pool = c->services->pool;
   const int width = pool ? leat_thread_pool_size(pool) : 1;
@@ -159,9 +162,9 @@ leat_status_t leat_convolution_cache_run(leat_convolution_cache_t* cache, leat_k
                 : leat_convolution_i32_workspace_bytes(direction, shape, width),
       &workspace));
   if (is_double) {
-    leat_convolution_f64(direction, shape, first, second, result, workspace.data, pool);
+    leat_convolution_f64(direction, shape, first, second, step, result, workspace.data, pool);
   } else {
-    leat_convolution_i32(direction, shape, first, second, result, workspace.data, pool);
+    leat_convolution_i32(direction, shape, first, second, step, result, workspace.data, pool);
   }
   leat_tensor_release(&workspace);
   return leat_ok_status();

@@ -21,12 +21,12 @@ typedef struct leat_convolution_cache_s {
 void leat_convolution_cache_clear(leat_convolution_cache_t* cache);
 
 // Runs a convolution over float, double or int32 (|dtype|) data with the channels last. Float goes
-// by a plan of the cache, the others by the portable loops. |bias| is NULL, or belongs to
-// LEAT_CONVOLUTION_BIAS in |flags|; double and int32 take neither. Blocks until |result| is filled.
-// RESOURCE_EXHAUSTED when there is no memory for a plan or its workspace.
+// by a plan of the cache, the others by the portable loops. |step| follows it; NULL: nothing does.
+// Blocks until |result| is filled. RESOURCE_EXHAUSTED when there is no memory for a plan or its
+// workspace.
 LEAT_MUST_USE leat_status_t leat_convolution_cache_run(
     leat_convolution_cache_t* cache, leat_kernel_context_t* c,
-    leat_convolution_direction_t direction, const leat_convolution_shape_t* shape, int flags,
-    int dtype, const void* first, const void* second, const void* bias, void* result);
+    leat_convolution_direction_t direction, const leat_convolution_shape_t* shape, int dtype,
+    const void* first, const void* second, const leat_row_step_t* step, void* result);
 
 #endif  // LEAT_OPS_NN_CONVOLUTION_CACHE_CPU_H_

@@ -1,5 +1,6 @@
 // The family of ops of neural networks: activations, biases, convolutions, pools, normalisations
 // and losses. The list names the sources whose tables of ops and kernels src/init.c registers.
+#include "graph/rewrite_rule.h"
 #include "ops/family.h"
 
 #define LEAT_NN_SOURCES(X) \
@@ -8,6 +9,7 @@
   X(softmax)               \
   X(cross_entropy)         \
   X(conv2d)                \
+  X(fused_conv2d)          \
   X(ctc_decoder)           \
   X(ctc_loss)              \
   X(max_pool)              \
@@ -22,4 +24,6 @@
   X(global_norm)           \
   X(fractional_pool)
 
-LEAT_OP_FAMILY(nn, LEAT_NN_SOURCES)
+extern const leat_rewrite_rule_t leat_epilogue_rules[];
+
+LEAT_OP_FAMILY_WITH_RULES(nn, LEAT_NN_SOURCES, leat_epilogue_rules)

@@ -21,6 +21,9 @@ typedef enum leat_activation_e {
   LEAT_ACTIVATION_SOFTPLUS_GRAD,
   LEAT_ACTIVATION_SOFTSIGN,
   LEAT_ACTIVATION_SOFTSIGN_GRAD,
+  // No ops, but parts of fused products (epilogue_cpu.h).
+  LEAT_ACTIVATION_GELU_EXACT,
+  LEAT_ACTIVATION_GELU_APPROXIMATE,
   LEAT_ACTIVATION_COUNT,
 } leat_activation_t;
 

@@ -76,6 +76,38 @@ LEAT_LOOP_FLOATS(BLOCKWISE, softplus_grad, sigmoid, 1, x * value)
                    x * (y < 0 ? y + (type)SELU_SCALE_ALPHA : (type)SELU_SCALE))
 LEAT_LOOP_FLOATS(SELU, selu)
 
+// x times half of 1 + function(inner): with the error function of x / sqrt(2) this is x times the
+// probability that a normal variable is below x, and with tanh an approximation of it.
+#define GELU(suffix, DTYPE, type, wide, name, function, inner)                   \
+  LEAT_LOOP_FUNCTION name##_##suffix(const void* const inputs[], void* output, int64_t n) { \
+    const type* xs = inputs[0];                                                  \
+    type* ys = output;                                                           \
+    type values[BLOCK];                                                          \
+    for (int64_t begin = 0; begin < n; begin += BLOCK) {                         \
+      const int64_t count = LEAT_MIN(n - begin, BLOCK);                          \
+      for (int64_t i = 0; i < count; ++i) {                                      \
+        const type x = xs[begin + i];                                            \
+        values[i] = (inner);                                                     \
+      }                                                                          \
+      LEAT_ISA_NAME(leat_vector_math).function##_##suffix(values, values, count); \
+      LEAT_LOOP_INDEPENDENT                                                      \
+      for (int64_t i = 0; i < count; ++i) {                                      \
+        const type x = xs[begin + i];                                            \
+        ys[begin + i] = (type)0.5 * x * (1 + values[i]);                         \
+      }                                                                          \
+    }                                                                            \
+    return 0;                                                                    \
+  }
+#define SQRT_HALF 0.70710678118654752440
+#define SQRT_2_OVER_PI 0.79788456080286535588
+#define GELU_EXACT(suffix, DTYPE, type, wide, name) \
+  GELU(suffix, DTYPE, type, wide, name, erf, x * (type)SQRT_HALF)
+#define GELU_APPROXIMATE(suffix, DTYPE, type, wide, name) \
+  GELU(suffix, DTYPE, type, wide, name, tanh,             \
+       (type)SQRT_2_OVER_PI * (x + (type)0.044715 * (x * x * x)))
+LEAT_LOOP_FLOATS(GELU_EXACT, gelu_exact)
+LEAT_LOOP_FLOATS(GELU_APPROXIMATE, gelu_approximate)
+
 #define SOFTPLUS(suffix, DTYPE, type, wide, name)                                \
   LEAT_LOOP_FUNCTION name##_##suffix(const void* const inputs[], void* output, int64_t n) { \
     LEAT_ISA_NAME(leat_vector_math).softplus_##suffix(inputs[0], output, n);     \
@@ -121,4 +153,6 @@ const leat_activation_loops_t LEAT_ISA_NAME(leat_activation_loops) = {.items = {
     [LEAT_ACTIVATION_SOFTPLUS_GRAD] = {FLOATS(softplus_grad)},
     [LEAT_ACTIVATION_SOFTSIGN] = {FLOATS(softsign)},
     [LEAT_ACTIVATION_SOFTSIGN_GRAD] = {FLOATS(softsign_grad)},
+    [LEAT_ACTIVATION_GELU_EXACT] = {FLOATS(gelu_exact)},
+    [LEAT_ACTIVATION_GELU_APPROXIMATE] = {FLOATS(gelu_approximate)},
 }};

@@ -48,7 +48,7 @@ static void a_failed_registration_can_be_repeated(void** state) {
       assert_true(count > 0);
     }
   }
-  assert_true(failures >= 3);  // the rows, their twins, the registry
+  assert_true(failures >= 2);  // the rows, their twins; the registry may have room already
   const int whole = count;
   LEAT_EXPECT_OK(fill(INT64_MAX, &met, &count));
   assert_int_equal(count, whole);

@@ -3,7 +3,7 @@
 // it reads the number or the row instead, and the array is no part of the graph any more.
 #include <string.h>
 
-#include "optimize/cluster.h"
+#include "optimize/fusion.h"
 
 // Rows that a program lays out once. Shorter ones would cost as much as they spare.
 #define SHORTEST_ROW 16
@@ -19,20 +19,20 @@ static int64_t row_of(const leat_tensor_t* tensor) {
   return leat_shape_dim(&tensor->shape, tensor->shape.rank - 1);
 }
 
-leat_cluster_part_t leat_cluster_find_part(const leat_tensor_t* constant) {
+leat_fusion_part_t leat_fusion_find_part(const leat_tensor_t* constant) {
   const size_t size = leat_dtype_size(constant->dtype);
   if (!constant->shape.element_count || leat_dtype_in(constant->dtype, LEAT_DTYPES_OBJECT)) {
-    return LEAT_CLUSTER_WHOLE;
+    return LEAT_FUSION_WHOLE;
   }
-  if (repeats(constant, size)) return LEAT_CLUSTER_ELEMENT;
+  if (repeats(constant, size)) return LEAT_FUSION_ELEMENT;
   const int64_t row = row_of(constant);
   const bool is_laid_once = constant->shape.rank > 1 && row >= SHORTEST_ROW && row <= LONGEST_ROW;
-  return is_laid_once && repeats(constant, (size_t)row * size) ? LEAT_CLUSTER_ROW
-                                                               : LEAT_CLUSTER_WHOLE;
+  return is_laid_once && repeats(constant, (size_t)row * size) ? LEAT_FUSION_ROW
+                                                               : LEAT_FUSION_WHOLE;
 }
 
-bool leat_cluster_is_one(const leat_tensor_t* constant) {
-  if (leat_cluster_find_part(constant) != LEAT_CLUSTER_ELEMENT) return false;
+bool leat_fusion_is_one(const leat_tensor_t* constant) {
+  if (leat_fusion_find_part(constant) != LEAT_FUSION_ELEMENT) return false;
   switch (constant->dtype) {
     case LEAT_DTYPE_FLOAT: return *leat_tensor_data(constant, const float) == 1;
     case LEAT_DTYPE_DOUBLE: return *leat_tensor_data(constant, const double) == 1;
@@ -40,18 +40,18 @@ bool leat_cluster_is_one(const leat_tensor_t* constant) {
   }
 }
 
-leat_status_t leat_cluster_take_part(const leat_tensor_t* constant, leat_cluster_part_t part,
+leat_status_t leat_fusion_take_part(const leat_tensor_t* constant, leat_fusion_part_t part,
                                      leat_tensor_t* out_part) {
   switch (part) {
-    case LEAT_CLUSTER_ELEMENT:
+    case LEAT_FUSION_ELEMENT:
       return leat_tensor_scalar(constant->dtype, constant->data, out_part);
-    case LEAT_CLUSTER_ROW:
+    case LEAT_FUSION_ROW:
       return leat_tensor_vector(constant->dtype, constant->data, row_of(constant), out_part);
     default: *out_part = leat_tensor_share(constant); return leat_ok_status();
   }
 }
 
-bool leat_cluster_covers(leat_partial_shape_t shape, leat_partial_shape_t operand) {
+bool leat_fusion_covers(leat_partial_shape_t shape, leat_partial_shape_t operand) {
   if (shape.rank < operand.rank) return false;
   for (int d = 0; d < operand.rank; ++d) {
     const int64_t dim = operand.dims[d];

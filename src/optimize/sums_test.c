@@ -10,7 +10,7 @@ static const leat_kernel_row_t* serve_none(const void* data, const leat_op_t* op
 }
 
 static int fuse(pass_scene_t* f, leat_outputs_t fetches, int other) {
-  return pass_scene_shrink(f, &leat_pass_fuse, fetches, other);
+  return pass_scene_shrink(f, &leat_pass_sums, fetches, other);
 }
 
 // ---- Products -----------------------------------------------------------------------------------
@@ -112,7 +112,7 @@ static leat_output_t constant_column(pass_scene_t* f, float first) {
   return column;
 }
 
-// They may end a cluster.
+// They may end a fused region.
 static void sums_of_rows_are_left(void** state) {
   pass_scene_t* f = *state;
   leat_output_t a = scene_matrix(&f->s, "a", 2, 3), y = scene_matrix(&f->s, "y", 2, 1);

@@ -1,4 +1,4 @@
-// What is joined, worked on and then taken apart again is worked on in parts, and never joined.
+// What is joined, worked on and then taken apart again is worked on in pieces, and never joined.
 //
 //   a, b ─▶ ConcatV2 ─▶ Exp ─▶ Slice ─▶ y      a ─▶ Exp ─▶ y
 //                        └──▶ Slice ─▶ z       b ─▶ Exp ─▶ z
@@ -7,20 +7,20 @@
 // read so; gradients are taken apart where values were joined, and padded and added where values
 // were taken apart.
 //
-// Joined values and what is made of them in parts form groups. All of a group's readers must be
-// content with parts (slices at the cuts, sums along the axis, updates of rows), else the values
+// Joined values and what is made of them in pieces form groups. All of a group's readers must be
+// content with pieces (slices at the cuts, sums along the axis, updates of rows), else the values
 // would have to be joined all the same, and the group stays.
 //
-// This comes after "fuse", which makes sums of padded terms one node, and before "cluster": the
-// parts go into the programs of those who make and read them.
-#include "optimize/parts.h"
+// This comes after "sums", which makes sums of padded terms one node, and before "fusion": the
+// pieces go into the programs of those who make and read them.
+#include "optimize/concat_sinking.h"
 
 #include <string.h>
 
 #include "base/checked.h"
-#include "optimize/cluster.h"
+#include "optimize/fusion.h"
 
-#define MAX_PARTS 16
+#define MAX_PIECES 16
 #define MAX_INPUTS 64  // of a node: bits
 
 // Elements that must be spared for each node that there is more.
@@ -29,15 +29,15 @@
 // Nodes that are looked at to find followers. Each value may lead through the whole graph.
 #define MAX_VISITS (1 << 20)
 
-static const leat_node_t* node_at(const leat_parts_t* p, int32_t index) {
+static const leat_node_t* node_at(const leat_concat_t* p, int32_t index) {
   return &p->edit->graph->nodes[index];
 }
 
-static leat_partial_shape_t shape_of(const leat_parts_t* p, leat_output_t output) {
+static leat_partial_shape_t shape_of(const leat_concat_t* p, leat_output_t output) {
   return leat_graph_output_shape(p->edit->graph, output);
 }
 
-const leat_tensor_t* leat_parts_constant(const leat_parts_t* p, int32_t index, bool* out_waits) {
+const leat_tensor_t* leat_concat_constant(const leat_concat_t* p, int32_t index, bool* out_waits) {
   const leat_node_t* node = node_at(p, index);
   int waits = node->control_count;
   while (leat_node_forwards(node)) {
@@ -48,39 +48,40 @@ const leat_tensor_t* leat_parts_constant(const leat_parts_t* p, int32_t index, b
   return leat_node_constant(node);
 }
 
-static const leat_tensor_t* constant_at(const leat_parts_t* p, const leat_node_t* node, int input) {
-  return leat_parts_constant(p, node->inputs[input].node, NULL);
+static const leat_tensor_t* constant_at(const leat_concat_t* p, const leat_node_t* node,
+                                        int input) {
+  return leat_concat_constant(p, node->inputs[input].node, NULL);
 }
 
 // ---- Groups -------------------------------------------------------------------------------------
 
-int32_t leat_parts_group(const leat_parts_t* p, int32_t node) {
+int32_t leat_concat_group(const leat_concat_t* p, int32_t node) {
   LEAT_DCHECK(node >= 0 && (size_t)node < p->count);
   while (p->values[node].group != node) node = p->values[node].group;
   return node;
 }
 
-static void unite(leat_parts_t* p, int32_t a, int32_t b) {
-  p->values[leat_parts_group(p, a)].group = leat_parts_group(p, b);
+static void unite(leat_concat_t* p, int32_t a, int32_t b) {
+  p->values[leat_concat_group(p, a)].group = leat_concat_group(p, b);
 }
 
 // ---- Joined values ------------------------------------------------------------------------------
 
-static leat_status_t allocate_division(leat_parts_t* p, int count, leat_parted_t* value,
+static leat_status_t allocate_division(leat_concat_t* p, int count, leat_concat_value_t* value,
                                        int64_t** out_lengths) {
   leat_arena_t* arena = p->edit->scratch;
-  LEAT_RETURN_IF_ERROR(LEAT_NEW(arena, (size_t)count, &value->parts));
+  LEAT_RETURN_IF_ERROR(LEAT_NEW(arena, (size_t)count, &value->pieces));
   LEAT_RETURN_IF_ERROR(LEAT_NEW(arena, (size_t)count, out_lengths));
-  LEAT_DCHECK(count > 0 && count <= MAX_PARTS);
+  LEAT_DCHECK(count > 0 && count <= MAX_PIECES);
   value->division = (leat_division_t){count, *out_lengths};
   return leat_ok_status();
 }
 
-// Each part must come when the whole does, and be something.
-static bool may_be_part(const leat_parts_t* p, int32_t whole, leat_output_t part, int axis) {
-  const leat_partial_shape_t shape = shape_of(p, part);
+// Each piece must come when the whole does, and be something.
+static bool may_be_piece(const leat_concat_t* p, int32_t whole, leat_output_t piece, int axis) {
+  const leat_partial_shape_t shape = shape_of(p, piece);
   return shape.rank > axis && shape.dims[axis] > 0 &&
-         leat_edit_comes_with(p->edit, whole, part.node);
+         leat_edit_comes_with(p->edit, whole, piece.node);
 }
 
 // The axis that a constant names of an array of |rank|; -1: it names none.
@@ -90,22 +91,22 @@ static int read_axis(const leat_tensor_t* axis, int rank) {
   return given < -rank || given >= rank ? -1 : (int)(given < 0 ? given + rank : given);
 }
 
-static leat_status_t look_at_concatenation(leat_parts_t* p, int32_t index) {
+static leat_status_t look_at_concatenation(leat_concat_t* p, int32_t index) {
   const leat_node_t* node = node_at(p, index);
-  leat_parted_t* value = &p->values[index];
+  leat_concat_value_t* value = &p->values[index];
   const int count = node->input_count - 1;
   int64_t* lengths;
   value->axis = read_axis(constant_at(p, node, count), node->output_shapes[0].rank);
-  if (value->axis < 0 || count < 2 || count > MAX_PARTS) return leat_ok_status();
+  if (value->axis < 0 || count < 2 || count > MAX_PIECES) return leat_ok_status();
   for (int i = 0; i < count; ++i) {
-    if (!may_be_part(p, index, node->inputs[i], value->axis)) return leat_ok_status();
+    if (!may_be_piece(p, index, node->inputs[i], value->axis)) return leat_ok_status();
   }
   LEAT_RETURN_IF_ERROR(allocate_division(p, count, value, &lengths));
   for (int i = 0; i < count; ++i) {
-    value->parts[i] = node->inputs[i];
+    value->pieces[i] = node->inputs[i];
     lengths[i] = shape_of(p, node->inputs[i]).dims[value->axis];
   }
-  value->role = LEAT_PARTS_JOINED;
+  value->role = LEAT_CONCAT_JOINED;
   return leat_ok_status();
 }
 
@@ -123,7 +124,7 @@ static int padded_axis(const leat_tensor_t* paddings) {
 }
 
 // The term of |node| that begins at |begin| of |axis|; -1: none does.
-static int find_term(const leat_parts_t* p, const leat_node_t* node, int axis, int64_t begin) {
+static int find_term(const leat_concat_t* p, const leat_node_t* node, int axis, int64_t begin) {
   const int count = node->input_count / 2;
   for (int i = 0; i < count; ++i) {
     const leat_tensor_t* paddings = constant_at(p, node, count + i);
@@ -135,35 +136,36 @@ static int find_term(const leat_parts_t* p, const leat_node_t* node, int axis, i
 }
 
 // Padded terms that lie side by side and leave nothing free.
-static leat_status_t look_at_pads(leat_parts_t* p, int32_t index) {
+static leat_status_t look_at_pads(leat_concat_t* p, int32_t index) {
   const leat_node_t* node = node_at(p, index);
   const int count = node->input_count / 2;
   const leat_partial_shape_t shape = node->output_shapes[0];
-  leat_parted_t* value = &p->values[index];
+  leat_concat_value_t* value = &p->values[index];
   int64_t* lengths;
   int64_t begin = 0;
   value->axis = padded_axis(constant_at(p, node, count));
-  if (value->axis < 0 || value->axis >= shape.rank || count > MAX_PARTS) return leat_ok_status();
+  if (value->axis < 0 || value->axis >= shape.rank || count > MAX_PIECES) return leat_ok_status();
   LEAT_RETURN_IF_ERROR(allocate_division(p, count, value, &lengths));
   for (int i = 0; i < count; ++i) {
     const int term = find_term(p, node, value->axis, begin);
-    if (term < 0 || !may_be_part(p, index, node->inputs[term], value->axis)) {
+    if (term < 0 || !may_be_piece(p, index, node->inputs[term], value->axis)) {
       return leat_ok_status();
     }
-    value->parts[i] = node->inputs[term];
+    value->pieces[i] = node->inputs[term];
     lengths[i] = shape_of(p, node->inputs[term]).dims[value->axis];
     begin += lengths[i];
   }
-  if (begin == shape.dims[value->axis]) value->role = LEAT_PARTS_JOINED;
+  if (begin == shape.dims[value->axis]) value->role = LEAT_CONCAT_JOINED;
   return leat_ok_status();
 }
 
-// ---- Nodes that are content with parts ----------------------------------------------------------
+// ---- Nodes that are content with pieces ---------------------------------------------------------
 
-// The value in parts at an input; NULL: it is whole.
-static const leat_parted_t* value_at(const leat_parts_t* p, const leat_node_t* node, int input) {
+// The value in pieces at an input; NULL: it is whole.
+static const leat_concat_value_t* value_at(const leat_concat_t* p, const leat_node_t* node,
+                                           int input) {
   const int32_t source = node->inputs[input].node;
-  return input < node->input_count && leat_parts_gives(p, source) ? &p->values[source] : NULL;
+  return input < node->input_count && leat_concat_gives(p, source) ? &p->values[source] : NULL;
 }
 
 static int64_t length_of(leat_division_t division) {
@@ -172,25 +174,25 @@ static int64_t length_of(leat_division_t division) {
   return length;
 }
 
-// Is the value at an input repeated along the axis, so that each part reads it as it is?
+// Is the value at an input repeated along the axis, so that each piece reads it as it is?
 static bool is_repeated(leat_partial_shape_t shape, int from_end) {
   return shape.rank >= 0 && (shape.rank < from_end || shape.dims[shape.rank - from_end] == 1);
 }
 
 // How the node reads input |k| of a function of elements, which is cut |from_end|.
-static bool admit_operand(const leat_parts_t* p, const leat_node_t* node, int k, int from_end,
-                          bool may_repeat, leat_parted_t* inout_value) {
+static bool admit_operand(const leat_concat_t* p, const leat_node_t* node, int k, int from_end,
+                          bool may_repeat, leat_concat_value_t* inout_value) {
   const leat_partial_shape_t shape = shape_of(p, node->inputs[k]);
-  const leat_parted_t* operand = value_at(p, node, k);
+  const leat_concat_value_t* operand = value_at(p, node, k);
   LEAT_DCHECK(k >= 0 && k < MAX_INPUTS);
   const uint64_t bit = UINT64_C(1) << k;
   if (operand && shape.rank - operand->axis == from_end &&
       leat_division_equal(operand->division, inout_value->division)) {
-    inout_value->in_parts |= bit;
+    inout_value->in_pieces |= bit;
     return true;
   }
   bool waits;
-  const leat_tensor_t* constant = leat_parts_constant(p, node->inputs[k].node, &waits);
+  const leat_tensor_t* constant = leat_concat_constant(p, node->inputs[k].node, &waits);
   const bool repeats = may_repeat && is_repeated(shape, from_end);
   if (constant && !leat_dtype_in(constant->dtype, LEAT_DTYPES_OBJECT)) {
     const bool is_cut = shape.rank >= from_end &&
@@ -206,7 +208,7 @@ static bool may_repeat(leat_elementwise_kind_t kind) {
 }
 
 // Is the node a function of elements?
-static bool works_on_elements(const leat_parts_t* p, const leat_node_t* node,
+static bool works_on_elements(const leat_concat_t* p, const leat_node_t* node,
                               leat_elementwise_kind_t kind) {
   if (node->op->flags & LEAT_OP_PASS_THROUGH) return true;
   switch (kind) {
@@ -219,13 +221,13 @@ static bool works_on_elements(const leat_parts_t* p, const leat_node_t* node,
   }
 }
 
-// Of which a value at input |first| is in parts.
-static bool works_on_parts(const leat_parts_t* p, const leat_node_t* node, int first,
-                           leat_parted_t* inout_value) {
+// Of which a value at input |first| is in pieces.
+static bool works_on_pieces(const leat_concat_t* p, const leat_node_t* node, int first,
+                           leat_concat_value_t* inout_value) {
   const leat_elementwise_kind_t kind =
       leat_node_elementwise(p->edit->graph, node, p->edit->options);
-  const leat_parted_t* operand = value_at(p, node, first);
-  // The caller has seen that this input is in parts.
+  const leat_concat_value_t* operand = value_at(p, node, first);
+  // The caller has seen that this input is in pieces.
   LEAT_DCHECK(operand);
   const int from_end = shape_of(p, node->inputs[first]).rank - operand->axis;
   if (node->output_count != 1 || node->output_shapes[0].rank < from_end ||
@@ -241,9 +243,9 @@ static bool works_on_parts(const leat_parts_t* p, const leat_node_t* node, int f
   return true;
 }
 
-static bool gathers_parts(const leat_parts_t* p, const leat_node_t* node,
-                          leat_parted_t* inout_value) {
-  const leat_parted_t* indices = value_at(p, node, 1);
+static bool gathers_pieces(const leat_concat_t* p, const leat_node_t* node,
+                          leat_concat_value_t* inout_value) {
+  const leat_concat_value_t* indices = value_at(p, node, 1);
   const int rank = shape_of(p, node->inputs[0]).rank;
   if (!indices || node->output_shapes[0].rank < 0 ||
       leat_node_attr_int(node, "batch_dims", 0) != 0 ||
@@ -252,13 +254,13 @@ static bool gathers_parts(const leat_parts_t* p, const leat_node_t* node,
   }
   inout_value->division = indices->division;
   inout_value->axis = indices->axis;
-  inout_value->in_parts = 1 << 1;
+  inout_value->in_pieces = 1 << 1;
   return true;
 }
 
-static bool hands_parts_on(const leat_parts_t* p, const leat_node_t* node,
-                           leat_parted_t* inout_value) {
-  const leat_parted_t* value = value_at(p, node, 0);
+static bool forwards_pieces(const leat_concat_t* p, const leat_node_t* node,
+                           leat_concat_value_t* inout_value) {
+  const leat_concat_value_t* value = value_at(p, node, 0);
   const leat_partial_shape_t shape = node->output_shapes[0];
   if (!value || node->control_count || !leat_partial_shape_is_full(shape) ||
       !leat_partial_shape_equal(shape, shape_of(p, node->inputs[0]))) {
@@ -266,12 +268,12 @@ static bool hands_parts_on(const leat_parts_t* p, const leat_node_t* node,
   }
   inout_value->division = value->division;
   inout_value->axis = value->axis;
-  inout_value->in_parts = 1 << 0;
+  inout_value->in_pieces = 1 << 0;
   return true;
 }
 
-// The part from |begin| on, |size| long (-1: up to the end); -1: there is none such.
-static int find_part(leat_division_t division, int64_t begin, int64_t size) {
+// The piece from |begin| on, |size| long (-1: up to the end); -1: there is none such.
+static int find_piece(leat_division_t division, int64_t begin, int64_t size) {
   int i = 0;
   for (; i < division.count && begin > 0; ++i) begin -= division.lengths[i];
   if (begin || i == division.count) return -1;
@@ -279,8 +281,9 @@ static int find_part(leat_division_t division, int64_t begin, int64_t size) {
   return is_rest || size == division.lengths[i] ? i : -1;
 }
 
-static bool takes_part(const leat_parts_t* p, const leat_node_t* node, leat_parted_t* inout_value) {
-  const leat_parted_t* value = value_at(p, node, 0);
+static bool takes_piece(const leat_concat_t* p, const leat_node_t* node,
+                        leat_concat_value_t* inout_value) {
+  const leat_concat_value_t* value = value_at(p, node, 0);
   const leat_tensor_t *begin = constant_at(p, node, 1), *size = constant_at(p, node, 2);
   if (!value || !begin || !size || node->control_count) return false;
   const leat_partial_shape_t shape = shape_of(p, node->inputs[0]);
@@ -290,28 +293,29 @@ static bool takes_part(const leat_parts_t* p, const leat_node_t* node, leat_part
   for (int d = 0; d < shape.rank; ++d) {
     const int64_t from = leat_tensor_index_at(begin, d), length = leat_tensor_index_at(size, d);
     if (d == value->axis) {
-      inout_value->taken = find_part(value->division, from, length);
+      inout_value->taken = find_piece(value->division, from, length);
     } else if (from != 0 || (length != -1 && length != shape.dims[d])) {
       return false;
     }
   }
-  inout_value->in_parts = 1 << 0;
+  inout_value->in_pieces = 1 << 0;
   return inout_value->taken >= 0;
 }
 
-static bool sums_parts(const leat_parts_t* p, const leat_node_t* node, leat_parted_t* inout_value) {
+static bool sums_pieces(const leat_concat_t* p, const leat_node_t* node,
+                        leat_concat_value_t* inout_value) {
   const leat_edit_t* edit = p->edit;
-  const leat_parted_t* value = value_at(p, node, 0);
-  leat_cluster_reduction_t reduction;
+  const leat_concat_value_t* value = value_at(p, node, 0);
+  leat_fusion_reduction_t reduction;
   if (!value || !leat_node_is_pure(edit->graph, node) ||
-      !leat_cluster_find_reduction(edit->graph, node, edit->options, &reduction) ||
+      !leat_fusion_find_reduction(edit->graph, node, edit->options, &reduction) ||
       !leat_string_view_equal(reduction.op, LEAT_OP_NAME_SUM) ||
       shape_of(p, node->inputs[0]).rank - value->axis > reduction.axes ||
       !leat_node_served_as(edit->graph, node, "AddV2", edit->options)) {
     return false;
   }
   inout_value->division = value->division;
-  inout_value->in_parts = 1 << 0;
+  inout_value->in_pieces = 1 << 0;
   if (leat_node_sums_rows(edit->graph, node, edit->options)) {  // a product with a column
     inout_value->constants = 1 << 1;
     inout_value->from_end = 2;
@@ -319,55 +323,55 @@ static bool sums_parts(const leat_parts_t* p, const leat_node_t* node, leat_part
   return true;
 }
 
-static bool scatters_parts(const leat_parts_t* p, const leat_node_t* node,
-                           leat_parted_t* inout_value) {
-  const leat_parted_t *indices = value_at(p, node, 1), *updates = value_at(p, node, 2);
+static bool scatters_pieces(const leat_concat_t* p, const leat_node_t* node,
+                           leat_concat_value_t* inout_value) {
+  const leat_concat_value_t *indices = value_at(p, node, 1), *updates = value_at(p, node, 2);
   if (!indices || !updates || indices->axis != 0 || updates->axis != 0 ||
       !leat_division_equal(indices->division, updates->division) ||
       leat_node_attr_bool(node, "use_locking", false)) {
     return false;
   }
   inout_value->division = indices->division;
-  inout_value->in_parts = 1 << 1 | 1 << 2;
+  inout_value->in_pieces = 1 << 1 | 1 << 2;
   return true;
 }
 
-// What the node, which reads a value in parts at input |first|, may become.
-static leat_parts_role_t find_role(const leat_parts_t* p, const leat_node_t* node, int first,
-                                   leat_parted_t* inout_value) {
+// What the node, which reads a value in pieces at input |first|, may become.
+static leat_concat_role_t find_role(const leat_concat_t* p, const leat_node_t* node, int first,
+                                   leat_concat_value_t* inout_value) {
   const uint32_t flags = node->op->flags;
   switch (node->op->row->parting) {
     case LEAT_PARTING_GATHERS:
-      return gathers_parts(p, node, inout_value) ? LEAT_PARTS_EACH : LEAT_PARTS_STRANGER;
+      return gathers_pieces(p, node, inout_value) ? LEAT_CONCAT_EACH : LEAT_CONCAT_OUTSIDER;
     case LEAT_PARTING_TAKES:
-      return takes_part(p, node, inout_value) ? LEAT_PARTS_TAKEN : LEAT_PARTS_STRANGER;
+      return takes_piece(p, node, inout_value) ? LEAT_CONCAT_TAKEN : LEAT_CONCAT_OUTSIDER;
     case LEAT_PARTING_SCATTERS:
-      return scatters_parts(p, node, inout_value) ? LEAT_PARTS_APPLIED : LEAT_PARTS_STRANGER;
+      return scatters_pieces(p, node, inout_value) ? LEAT_CONCAT_APPLIED : LEAT_CONCAT_OUTSIDER;
     default: break;
   }
   if (flags & LEAT_OP_RESHAPES) {
-    return hands_parts_on(p, node, inout_value) ? LEAT_PARTS_HANDED_ON : LEAT_PARTS_STRANGER;
+    return forwards_pieces(p, node, inout_value) ? LEAT_CONCAT_FORWARDED : LEAT_CONCAT_OUTSIDER;
   }
-  if (sums_parts(p, node, inout_value)) return LEAT_PARTS_SUMMED;
-  return works_on_parts(p, node, first, inout_value) ? LEAT_PARTS_EACH : LEAT_PARTS_STRANGER;
+  if (sums_pieces(p, node, inout_value)) return LEAT_CONCAT_SUMMED;
+  return works_on_pieces(p, node, first, inout_value) ? LEAT_CONCAT_EACH : LEAT_CONCAT_OUTSIDER;
 }
 
 // ---- The groups of a graph ----------------------------------------------------------------------
 
-static void look_at_reader(leat_parts_t* p, int32_t index) {
+static void look_at_reader(leat_concat_t* p, int32_t index) {
   const leat_node_t* node = node_at(p, index);
-  leat_parted_t* value = &p->values[index];
+  leat_concat_value_t* value = &p->values[index];
   int first = 0;
   while (first < node->input_count && !value_at(p, node, first)) ++first;
   if (first == node->input_count || node->input_count > MAX_INPUTS) return;
   value->role = find_role(p, node, first, value);
-  if (value->role == LEAT_PARTS_STRANGER) return;
+  if (value->role == LEAT_CONCAT_OUTSIDER) return;
   for (int k = 0; k < node->input_count; ++k) {
-    if (value->in_parts >> k & 1) unite(p, index, node->inputs[k].node);
+    if (value->in_pieces >> k & 1) unite(p, index, node->inputs[k].node);
   }
 }
 
-static leat_status_t look_at(leat_parts_t* p, int32_t index) {
+static leat_status_t look_at(leat_concat_t* p, int32_t index) {
   const leat_node_t* node = node_at(p, index);
   const uint8_t parting = node->op->row->parting;
   if (parting != LEAT_PARTING_JOINS && parting != LEAT_PARTING_PADS) {
@@ -380,13 +384,13 @@ static leat_status_t look_at(leat_parts_t* p, int32_t index) {
 }
 
 // Does |reader| want the whole of what it reads at that place?
-static bool wants_whole(const leat_parts_t* p, leat_reader_t reader) {
-  const leat_parted_t* value = &p->values[reader.node];
+static bool wants_whole(const leat_concat_t* p, leat_reader_t reader) {
+  const leat_concat_value_t* value = &p->values[reader.node];
   if (reader.position >= node_at(p, reader.node)->input_count) return false;
-  return value->role <= LEAT_PARTS_JOINED || !(value->in_parts >> reader.position & 1);
+  return value->role <= LEAT_CONCAT_JOINED || !(value->in_pieces >> reader.position & 1);
 }
 
-static bool is_wanted_whole(const leat_parts_t* p, int32_t index) {
+static bool is_wanted_whole(const leat_concat_t* p, int32_t index) {
   if (leat_edit_is_kept(p->edit, index)) return true;
   LEAT_EDIT_FOR_EACH_USE(p->edit, index, use) {
     if (wants_whole(p, leat_edit_reader(p->edit, use))) return true;
@@ -402,32 +406,32 @@ static int64_t count_spared(const leat_node_t* node) {
 }
 
 // What the group gains and costs by the node.
-static void weigh(leat_parts_t* p, int32_t index) {
-  const leat_parted_t* value = &p->values[index];
-  leat_parted_t* group = &p->values[leat_parts_group(p, index)];
+static void weigh(leat_concat_t* p, int32_t index) {
+  const leat_concat_value_t* value = &p->values[index];
+  leat_concat_value_t* group = &p->values[leat_concat_group(p, index)];
   switch (value->role) {
-    case LEAT_PARTS_JOINED:
-    case LEAT_PARTS_TAKEN: group->spared += count_spared(node_at(p, index)); break;
-    case LEAT_PARTS_EACH:
-    case LEAT_PARTS_APPLIED: group->added += value->division.count - 1; break;
-    case LEAT_PARTS_SUMMED: group->added += 2 * (value->division.count - 1); break;
+    case LEAT_CONCAT_JOINED:
+    case LEAT_CONCAT_TAKEN: group->spared += count_spared(node_at(p, index)); break;
+    case LEAT_CONCAT_EACH:
+    case LEAT_CONCAT_APPLIED: group->added += value->division.count - 1; break;
+    case LEAT_CONCAT_SUMMED: group->added += 2 * (value->division.count - 1); break;
     default: break;
   }
-  if (leat_parts_gives(p, index)) group->is_refused |= is_wanted_whole(p, index);
+  if (leat_concat_gives(p, index)) group->is_refused |= is_wanted_whole(p, index);
 }
 
-static bool is_refused(const leat_parts_t* p, int32_t index) {
+static bool is_refused(const leat_concat_t* p, int32_t index) {
   const leat_edit_t* edit = p->edit;
-  const int64_t limit = edit->options->cluster_limit_elements;
-  const leat_parted_t* group = &p->values[leat_parts_group(p, index)];
+  const int64_t limit = edit->options->fusion_limit_elements;
+  const leat_concat_value_t* group = &p->values[leat_concat_group(p, index)];
   return group->is_refused || group->spared < group->added * (limit ? limit : ELEMENTS_A_NODE);
 }
 
 // ---- Followers ----------------------------------------------------------------------------------
 
-// Who takes a part of a value followed on all parts, and so did what happens because of it: an
+// Who takes a piece of a value followed on all pieces, and so did what happens because of it: an
 // update of a variable comes after all that read the variable to make the value. The first nodes on
-// each way from the value's slices that are more than functions of their inputs wait for all parts
+// each way from the value's slices that are more than functions of their inputs wait for all pieces
 // by themselves then.
 
 typedef struct walk_s {
@@ -437,7 +441,7 @@ typedef struct walk_s {
   int visits;  // of all walks
 } walk_t;
 
-static leat_status_t allocate_walk(const leat_parts_t* p, walk_t* out_walk) {
+static leat_status_t allocate_walk(const leat_concat_t* p, walk_t* out_walk) {
   leat_arena_t* arena = p->edit->scratch;
   const size_t count = p->count + 1;
   LEAT_RETURN_IF_ERROR(LEAT_NEW(arena, count, &out_walk->found));
@@ -445,7 +449,7 @@ static leat_status_t allocate_walk(const leat_parts_t* p, walk_t* out_walk) {
   return LEAT_NEW(arena, count, &out_walk->seen);
 }
 
-static void go_to_readers(const leat_parts_t* p, int32_t index, walk_t* w) {
+static void go_to_readers(const leat_concat_t* p, int32_t index, walk_t* w) {
   LEAT_EDIT_FOR_EACH_USE(p->edit, index, use) {
     const int32_t reader = leat_edit_reader(p->edit, use).node;
     if (w->seen[reader]) continue;
@@ -457,17 +461,17 @@ static void go_to_readers(const leat_parts_t* p, int32_t index, walk_t* w) {
 }
 
 // Begins at the slices of the value.
-static void begin_walk(const leat_parts_t* p, int32_t index, walk_t* w) {
+static void begin_walk(const leat_concat_t* p, int32_t index, walk_t* w) {
   for (int i = 0; i < w->count; ++i) w->seen[w->found[i]] = false;
   w->count = w->follower_count = 0;
   LEAT_EDIT_FOR_EACH_USE(p->edit, index, use) {
     const int32_t reader = leat_edit_reader(p->edit, use).node;
-    if (p->values[reader].role == LEAT_PARTS_TAKEN) go_to_readers(p, reader, w);
+    if (p->values[reader].role == LEAT_CONCAT_TAKEN) go_to_readers(p, reader, w);
   }
 }
 
 // False where a way leads through control flow: what lies behind waits by other rules; or too far.
-static bool walk(const leat_parts_t* p, walk_t* w) {
+static bool walk(const leat_concat_t* p, walk_t* w) {
   for (int i = 0; i < w->count; ++i) {
     if (++w->visits > MAX_VISITS) return false;
     const leat_node_t* node = node_at(p, w->found[i]);
@@ -482,10 +486,10 @@ static bool walk(const leat_parts_t* p, walk_t* w) {
   return true;
 }
 
-static leat_status_t find_followers(leat_parts_t* p, int32_t index, walk_t* w) {
-  leat_parted_t* value = &p->values[index];
+static leat_status_t find_followers(leat_concat_t* p, int32_t index, walk_t* w) {
+  leat_concat_value_t* value = &p->values[index];
   begin_walk(p, index, w);
-  if (!walk(p, w)) p->values[leat_parts_group(p, index)].is_refused = true;
+  if (!walk(p, w)) p->values[leat_concat_group(p, index)].is_refused = true;
   value->follower_count = w->follower_count;
   LEAT_RETURN_IF_ERROR(
       LEAT_NEW(p->edit->scratch, (size_t)w->follower_count + 1, &value->followers));
@@ -495,9 +499,9 @@ static leat_status_t find_followers(leat_parts_t* p, int32_t index, walk_t* w) {
 
 // ---- The pass -----------------------------------------------------------------------------------
 
-static leat_status_t find_groups(leat_parts_t* p) {
+static leat_status_t find_groups(leat_concat_t* p) {
   for (size_t i = 0; i < p->count; ++i) {
-    p->values[i] = (leat_parted_t){.group = (int32_t)i, .gate = -1};
+    p->values[i] = (leat_concat_value_t){.group = (int32_t)i, .gate = -1};
   }
   for (size_t i = 0; i < p->order_count; ++i) LEAT_RETURN_IF_ERROR(look_at(p, p->order[i]));
   for (size_t i = 0; i < p->count; ++i) weigh(p, (int32_t)i);
@@ -505,25 +509,25 @@ static leat_status_t find_groups(leat_parts_t* p) {
   LEAT_RETURN_IF_ERROR(allocate_walk(p, &w));
   for (size_t i = 0; i < p->count; ++i) {
     const int32_t index = (int32_t)i;
-    if (!leat_parts_gives(p, index) || is_refused(p, index)) continue;
+    if (!leat_concat_gives(p, index) || is_refused(p, index)) continue;
     LEAT_RETURN_IF_ERROR(find_followers(p, index, &w));
   }
   return leat_ok_status();
 }
 
 static leat_status_t rewrite_graph(leat_edit_t* edit) {
-  leat_parts_t p = {.edit = edit, .count = edit->graph->node_count};
+  leat_concat_t p = {.edit = edit, .count = edit->graph->node_count};
   bool any_changes = false;
   LEAT_RETURN_IF_ERROR(leat_edit_find_conditions(edit));
   LEAT_RETURN_IF_ERROR(leat_edit_sort(edit, &p.order, &p.order_count));
   LEAT_RETURN_IF_ERROR(LEAT_NEW(edit->scratch, p.count + 1, &p.values));
   LEAT_RETURN_IF_ERROR(find_groups(&p));
   for (size_t i = 0; i < p.count; ++i) {
-    if (is_refused(&p, (int32_t)i)) p.values[i].role = LEAT_PARTS_STRANGER;
-    if (p.values[i].role == LEAT_PARTS_STRANGER) p.values[i].parts = NULL;
-    any_changes |= p.values[i].role != LEAT_PARTS_STRANGER;
+    if (is_refused(&p, (int32_t)i)) p.values[i].role = LEAT_CONCAT_OUTSIDER;
+    if (p.values[i].role == LEAT_CONCAT_OUTSIDER) p.values[i].pieces = NULL;
+    any_changes |= p.values[i].role != LEAT_CONCAT_OUTSIDER;
   }
-  return any_changes ? leat_parts_rewrite(&p) : leat_ok_status();
+  return any_changes ? leat_concat_rewrite(&p) : leat_ok_status();
 }
 
 static bool joins(const leat_graph_t* graph) {
@@ -534,14 +538,14 @@ static bool joins(const leat_graph_t* graph) {
   return false;
 }
 
-static leat_status_t parts(leat_edit_t* edit) {
+static leat_status_t concat_sinking(leat_edit_t* edit) {
   return edit->options->find_kernel && joins(edit->graph) ? rewrite_graph(edit) : leat_ok_status();
 }
 
-const leat_pass_t leat_pass_parts = {
-    .name = "parts",
-    .doc = "what is joined and taken apart again is worked on in parts",
-    .after = "fuse,defer",
+const leat_pass_t leat_pass_concat_sinking = {
+    .name = "concat_sinking",
+    .doc = "what is joined and taken apart again is worked on in pieces",
+    .after = "sums,defer",
     .stage = LEAT_PASS_PLACED,
-    .bit = LEAT_PASS_BIT_PARTS,
-    .run = parts};
+    .bit = LEAT_PASS_BIT_CONCAT_SINKING,
+    .run = concat_sinking};

@@ -1,4 +1,4 @@
-// Clusters: which nodes become one, and above all which do not.
+// Regions: which nodes become one, and above all which do not.
 #include <stdio.h>
 #include <string.h>
 
@@ -11,17 +11,17 @@ static int set_up(void** state) {
   return 0;
 }
 
-// How many clusters there are after the pass; nodes named "other..." lie on a second device.
-static int cluster_pruned(pass_scene_t* f, int64_t limit) {
+// How many regions there are after the pass; nodes named "other..." lie on a second device.
+static int region_pruned(pass_scene_t* f, int64_t limit) {
   const leat_pass_options_t options = {.find_kernel = pass_scene_find_kernel,
                                        .find_kernel_data = f,
-                                       .cluster_limit_elements = limit};
+                                       .fusion_limit_elements = limit};
   leat_graph_t* graph = f->rewrite.graph;
   for (size_t i = 0; i < graph->node_count; ++i) {
     graph->nodes[i].assigned_device =
         leat_string_view_starts_with(graph->nodes[i].name, LEAT_SV("other"));
   }
-  LEAT_EXPECT_OK(leat_pass_run(&leat_pass_cluster, &f->rewrite, &options));
+  LEAT_EXPECT_OK(leat_pass_run(&leat_pass_fusion, &f->rewrite, &options));
   int count = 0;
   graph = f->rewrite.graph;
   int32_t order[64];
@@ -34,9 +34,9 @@ static int cluster_pruned(pass_scene_t* f, int64_t limit) {
 }
 
 // The same over all that |fetches| need.
-static int cluster(pass_scene_t* f, leat_outputs_t fetches, int64_t limit) {
+static int region(pass_scene_t* f, leat_outputs_t fetches, int64_t limit) {
   pass_scene_prune(f, fetches);
-  return cluster_pruned(f, limit);
+  return region_pruned(f, limit);
 }
 
 static int steps_of(const leat_node_t* node) {
@@ -58,7 +58,7 @@ static void nodes_that_read_each_other_become_one(void** state) {
   leat_output_t product = BINARY("Mul", x, y);
   leat_output_t sum = BINARY("AddV2", product, x);
   leat_output_t root = UNARY("Tanh", sum);
-  assert_int_equal(cluster(f, LEAT_INPUTS(root, sum), 0), 1);
+  assert_int_equal(region(f, LEAT_INPUTS(root, sum), 0), 1);
   assert_int_equal(f->rewrite.graph->node_count, 3);
   const leat_node_t* node = pass_scene_fetched(f, 0);
   assert_int_equal(steps_of(node), 3);
@@ -74,10 +74,10 @@ static void what_is_known_to_be_small_is_left(void** state) {
   leat_output_t small = UNARY("Neg", UNARY("Exp", vector(f, "x", 1023)));
   leat_output_t large = UNARY("Neg", UNARY("Exp", vector(f, "y", 1024)));
   leat_output_t unknown = UNARY("Neg", UNARY("Exp", vector(f, "z", -1)));
-  assert_int_equal(cluster(f, LEAT_INPUTS(small), 0), 0);
-  assert_int_equal(cluster(f, LEAT_INPUTS(large), 0), 1);
-  assert_int_equal(cluster(f, LEAT_INPUTS(unknown), 0), 1);
-  assert_int_equal(cluster(f, LEAT_INPUTS(small), 100), 1);
+  assert_int_equal(region(f, LEAT_INPUTS(small), 0), 0);
+  assert_int_equal(region(f, LEAT_INPUTS(large), 0), 1);
+  assert_int_equal(region(f, LEAT_INPUTS(unknown), 0), 1);
+  assert_int_equal(region(f, LEAT_INPUTS(small), 100), 1);
 }
 
 // A program would make the few before all else, whole and step by step.
@@ -87,14 +87,14 @@ static void steps_of_one_program_give_equally_many(void** state) {
   leat_output_t many = scene_matrix(&f->s, "many", 2000, 5);
   leat_output_t factor = UNARY("Neg", UNARY("Exp", few));
   leat_output_t product = BINARY("Mul", UNARY("Tanh", many), factor);
-  assert_int_equal(cluster(f, LEAT_INPUTS(product), 0), 2);
+  assert_int_equal(region(f, LEAT_INPUTS(product), 0), 2);
   assert_int_equal(steps_of(pass_scene_fetched(f, 0)), 2);
-  // A cluster that both would belong to does not bring them together.
+  // A region that both would belong to does not bring them together.
   leat_output_t both = BINARY("AddV2", UNARY("Neg", BINARY("Mul", few, few)), UNARY("Exp", many));
-  assert_int_equal(cluster(f, LEAT_INPUTS(UNARY("Neg", both)), 0), 2);
+  assert_int_equal(region(f, LEAT_INPUTS(UNARY("Neg", both)), 0), 2);
   assert_int_equal(steps_of(pass_scene_fetched(f, 0)), 3);
   leat_output_t any = BINARY("AddV2", UNARY("Neg", unknown), UNARY("Exp", vector(f, "y", 3000)));
-  assert_int_equal(cluster(f, LEAT_INPUTS(any), 0), 1);
+  assert_int_equal(region(f, LEAT_INPUTS(any), 0), 1);
 }
 
 // x ─▶ a ─▶ L2Loss ─▶ b ─▶ c     a and c cannot be one: L2Loss would wait for itself
@@ -105,19 +105,19 @@ static void what_leaves_does_not_come_back(void** state) {
   leat_output_t a = BINARY("Mul", UNARY("Exp", x), x);
   leat_output_t b = BINARY("AddV2", UNARY("L2Loss", a), x);
   leat_output_t c = BINARY("Sub", b, a);
-  assert_int_equal(cluster(f, LEAT_INPUTS(c), 0), 2);
+  assert_int_equal(region(f, LEAT_INPUTS(c), 0), 2);
   assert_int_equal(steps_of(pass_scene_fetched(f, 0)), 2);
 }
 
 // x ─▶ a ─▶ L2Loss ─▶ b ─▶ c     y ─▶ d ─▶ e, which c reads: b and c are found first
-static void a_cluster_that_is_found_later_may_be_read(void** state) {
+static void a_region_that_is_found_later_may_be_read(void** state) {
   pass_scene_t* f = *state;
   leat_output_t x = vector(f, "x", 5000), y = vector(f, "y", 5000);
   leat_output_t b = BINARY("AddV2", UNARY("L2Loss", UNARY("Exp", x)), x);
   leat_output_t e = UNARY("Neg", UNARY("Exp", y));
   leat_output_t c = BINARY("Sub", b, e);
-  assert_int_equal(cluster(f, LEAT_INPUTS(c), 0), 2);
-  assert_int_equal(f->rewrite.graph->node_count, 6);  // x, y, a, L2Loss, two clusters
+  assert_int_equal(region(f, LEAT_INPUTS(c), 0), 2);
+  assert_int_equal(f->rewrite.graph->node_count, 6);  // x, y, a, L2Loss, two regions
 }
 
 static void a_sum_of_many_is_steps(void** state) {
@@ -130,12 +130,12 @@ static void a_sum_of_many_is_steps(void** state) {
   leat_output_t other = scene_output(&f->s, "AddN", "", "", (leat_outputs_t){unknown, 2},
                                      LEAT_ATTRS(LEAT_INT("N", 2),
                                                 LEAT_TYPE("T", LEAT_DTYPE_FLOAT)));
-  assert_int_equal(cluster(f, LEAT_INPUTS(sum), 0), 1);
+  assert_int_equal(region(f, LEAT_INPUTS(sum), 0), 1);
   assert_int_equal(steps_of(pass_scene_fetched(f, 0)), 5);
-  assert_int_equal(cluster(f, LEAT_INPUTS(other), 0), 0);  // AddN refuses shapes that differ
+  assert_int_equal(region(f, LEAT_INPUTS(other), 0), 0);  // AddN refuses shapes that differ
 }
 
-// As gradients come: each is handed on when all of its group are there.
+// As gradients come: each is forwarded when all of its group are there.
 static void a_group_does_not_wait_for_itself(void** state) {
   pass_scene_t* f = *state;
   leat_output_t x = vector(f, "x", 5000);
@@ -151,11 +151,11 @@ static void a_group_does_not_wait_for_itself(void** state) {
   scene_after(&f->s, from_x.node, group);
   scene_after(&f->s, one.node, from_b.node);
   leat_output_t sum = BINARY("AddV2", BINARY("Mul", from_a, from_b), BINARY("Sub", from_x, one));
-  assert_int_equal(cluster(f, LEAT_INPUTS(sum), 0), 1);
+  assert_int_equal(region(f, LEAT_INPUTS(sum), 0), 1);
   assert_int_equal(steps_of(pass_scene_fetched(f, 0)), 5);
-  assert_int_equal(f->rewrite.graph->node_count, 3);  // x, the constant, the cluster
-  // What others read of it stays, and waits for the cluster.
-  assert_int_equal(cluster(f, LEAT_INPUTS(sum, from_x, one), 0), 1);
+  assert_int_equal(f->rewrite.graph->node_count, 3);  // x, the constant, the region
+  // What others read of it stays, and waits for the region.
+  assert_int_equal(region(f, LEAT_INPUTS(sum, from_x, one), 0), 1);
   const leat_node_t* left = pass_scene_fetched(f, 1);
   assert_int_equal(left->control_count, 1);
   assert_int_equal(left->inputs[1].node, f->rewrite.fetches[0].node);
@@ -177,12 +177,12 @@ static void attributes_keep_nodes_out(void** state) {
   leat_output_t loose =
       scene_output(&f->s, "Equal", "", "", LEAT_INPUTS(x, y),
                    LEAT_ATTRS(type, LEAT_BOOL("incompatible_shape_error", false)));
-  assert_int_equal(cluster(f, LEAT_INPUTS(strict), 0), 1);
-  assert_int_equal(cluster(f, LEAT_INPUTS(loose), 0), 0);
-  assert_int_equal(cluster(f, LEAT_INPUTS(cast(f, y, false)), 0), 1);
-  assert_int_equal(cluster(f, LEAT_INPUTS(cast(f, y, true)), 0), 0);
-  assert_int_equal(cluster(f, LEAT_INPUTS(UNARY("Relu6", y)), 0), 1);
-  assert_int_equal(cluster(f, LEAT_INPUTS(UNARY("LeakyRelu", y)), 0), 0);
+  assert_int_equal(region(f, LEAT_INPUTS(strict), 0), 1);
+  assert_int_equal(region(f, LEAT_INPUTS(loose), 0), 0);
+  assert_int_equal(region(f, LEAT_INPUTS(cast(f, y, false)), 0), 1);
+  assert_int_equal(region(f, LEAT_INPUTS(cast(f, y, true)), 0), 0);
+  assert_int_equal(region(f, LEAT_INPUTS(UNARY("Relu6", y)), 0), 1);
+  assert_int_equal(region(f, LEAT_INPUTS(UNARY("LeakyRelu", y)), 0), 0);
 }
 
 // A bias is the sum with a row, where it is known to be as long as one.
@@ -196,8 +196,8 @@ static void a_bias_is_a_step(void** state) {
                                  LEAT_ATTRS(type));
   leat_output_t z = scene_output(&f->s, "BiasAdd", "", "", LEAT_INPUTS(UNARY("Exp", unknown), bias),
                                  LEAT_ATTRS(type));
-  assert_int_equal(cluster(f, LEAT_INPUTS(y), 0), 1);
-  assert_int_equal(cluster(f, LEAT_INPUTS(z), 0), 0);
+  assert_int_equal(region(f, LEAT_INPUTS(y), 0), 1);
+  assert_int_equal(region(f, LEAT_INPUTS(z), 0), 0);
 }
 
 // Rows of |first| and then |rest|, but for |odd| at the very end.
@@ -224,7 +224,7 @@ static leat_output_t constant(pass_scene_t* f, float first, float rest, float od
   return matrix(f, ROWS, COLUMNS, first, rest, odd);
 }
 
-// The rank of what the cluster, fetch 0, reads at |index|.
+// The rank of what the region, fetch 0, reads at |index|.
 static int rank_of_input(const pass_scene_t* f, int index) {
   const leat_node_t* node = pass_scene_fetched(f, 0);
   assert_true(index < node->input_count);
@@ -240,7 +240,7 @@ static void of_a_constant_that_repeats_a_part_is_read(void** state) {
   leat_output_t relu = scene_output(&f->s, "Select", "", "", LEAT_INPUTS(positive, x, zeros),
                                     LEAT_ATTRS(LEAT_TYPE("T", LEAT_DTYPE_FLOAT)));
   leat_output_t y = BINARY("Mul", BINARY("AddV2", relu, labels), signs);
-  assert_int_equal(cluster(f, LEAT_INPUTS(y), 0), 1);
+  assert_int_equal(region(f, LEAT_INPUTS(y), 0), 1);
   assert_int_equal(pass_scene_fetched(f, 0)->input_count, 4);
   assert_int_equal(rank_of_input(f, 1), 0);
   assert_int_equal(rank_of_input(f, 2), 1);
@@ -249,11 +249,11 @@ static void of_a_constant_that_repeats_a_part_is_read(void** state) {
   // Every term of a sum may be a part but one.
   leat_output_t sum = scene_output(&f->s, "AddN", "", "", LEAT_INPUTS(ones, zeros, y),
                                    LEAT_ATTRS(LEAT_INT("N", 3), LEAT_TYPE("T", LEAT_DTYPE_FLOAT)));
-  assert_int_equal(cluster(f, LEAT_INPUTS(sum), 0), 1);
+  assert_int_equal(region(f, LEAT_INPUTS(sum), 0), 1);
   assert_int_equal(rank_of_input(f, 4), 0);
   // Constants alone have their shape from nobody else.
   leat_output_t alone = BINARY("AddV2", UNARY("Neg", x), BINARY("Mul", zeros, ones));
-  assert_int_equal(cluster(f, LEAT_INPUTS(alone), 0), 1);
+  assert_int_equal(region(f, LEAT_INPUTS(alone), 0), 1);
   assert_int_equal(rank_of_input(f, 1), 2);
   assert_int_equal(rank_of_input(f, 2), 2);
 }
@@ -265,21 +265,21 @@ static void a_constant_is_read_whole_where_it_says_the_shape(void** state) {
   leat_output_t known = scene_matrix(&f->s, "known", ROWS, COLUMNS);
   leat_output_t zeros = constant(f, 0, 0, 0), labels = constant(f, 1, 0, 0);
   leat_output_t y = BINARY("Mul", BINARY("AddV2", UNARY("Exp", x), zeros), labels);
-  assert_int_equal(cluster(f, LEAT_INPUTS(y), 0), 1);
+  assert_int_equal(region(f, LEAT_INPUTS(y), 0), 1);
   assert_int_equal(rank_of_input(f, 1), 2);
   // The sum has rows enough, so it says it.
   assert_int_equal(rank_of_input(f, 2), 1);
   leat_output_t spread = BINARY("AddV2", UNARY("Exp", one), zeros);
-  assert_int_equal(cluster(f, LEAT_INPUTS(spread), 0), 1);
+  assert_int_equal(region(f, LEAT_INPUTS(spread), 0), 1);
   assert_int_equal(rank_of_input(f, 1), 2);
   // The op wants the shape of both, and says so in a step.
   leat_output_t slope = scene_output(&f->s, "ReluGrad", "", "", LEAT_INPUTS(zeros, known),
                                      LEAT_ATTRS(LEAT_TYPE("T", LEAT_DTYPE_FLOAT)));
-  assert_int_equal(cluster(f, LEAT_INPUTS(UNARY("Neg", slope)), 0), 1);
+  assert_int_equal(region(f, LEAT_INPUTS(UNARY("Neg", slope)), 0), 1);
   assert_int_equal(rank_of_input(f, 0), 2);
 }
 
-// What others read of a reshaped value they read beside the cluster.
+// What others read of a reshaped value they read beside the region.
 static void a_reshape_between_known_shapes_is_crossed(void** state) {
   pass_scene_t* f = *state;
   leat_output_t x = scene_matrix(&f->s, "x", 500, 20), y = scene_matrix(&f->s, "y", 250, 40);
@@ -289,17 +289,17 @@ static void a_reshape_between_known_shapes_is_crossed(void** state) {
   leat_output_t unknown = scene_matrix(&f->s, "unknown", -1, 20);
   leat_output_t other = BINARY("Mul", BINARY("Reshape", UNARY("Exp", unknown), to_y), y);
   LEAT_EXPECT_OK(f->s.b.status);
-  assert_int_equal(cluster(f, LEAT_INPUTS(product), 0), 1);
-  assert_int_equal(f->rewrite.graph->node_count, 3);  // x, y, the cluster
+  assert_int_equal(region(f, LEAT_INPUTS(product), 0), 1);
+  assert_int_equal(f->rewrite.graph->node_count, 3);  // x, y, the region
   assert_int_equal(steps_of(pass_scene_fetched(f, 0)), 3);
-  assert_int_equal(cluster(f, LEAT_INPUTS(product, seen), 0), 1);
+  assert_int_equal(region(f, LEAT_INPUTS(product, seen), 0), 1);
   const leat_node_t *fused = pass_scene_fetched(f, 0), *left = pass_scene_fetched(f, 1);
   assert_int_equal(fused->output_count, 2);
   assert_int_equal(left->inputs[0].node, f->rewrite.fetches[0].node);
-  assert_int_equal(cluster(f, LEAT_INPUTS(other), 0), 0);
+  assert_int_equal(region(f, LEAT_INPUTS(other), 0), 0);
 }
 
-// What is handed on from outside and then reshaped is an operand under another shape.
+// What is forwarded from outside and then reshaped is an operand under another shape.
 static void a_reshape_of_what_comes_from_outside_is_crossed(void** state) {
   pass_scene_t* f = *state;
   leat_output_t x = scene_matrix(&f->s, "x", 500, 20), y = scene_matrix(&f->s, "y", 250, 40);
@@ -308,7 +308,7 @@ static void a_reshape_of_what_comes_from_outside_is_crossed(void** state) {
   leat_output_t to_y = leat_build_int32_vector(&f->s.b, (const int32_t[]){250, 40}, 2);
   leat_output_t sum = BINARY("AddV2", early, BINARY("Reshape", from_x, to_y));
   LEAT_EXPECT_OK(f->s.b.status);
-  assert_int_equal(cluster(f, LEAT_INPUTS(sum), 0), 1);
+  assert_int_equal(region(f, LEAT_INPUTS(sum), 0), 1);
   assert_int_equal(f->rewrite.graph->node_count, 3);
   assert_int_equal(steps_of(pass_scene_fetched(f, 0)), 4);
 }
@@ -330,17 +330,17 @@ static void a_tile_that_broadcasts_is_no_step(void** state) {
   leat_output_t twice = leat_build_int32_vector(&f->s.b, (const int32_t[]){2, 1}, 2);
   leat_output_t once = leat_build_int32_vector(&f->s.b, (const int32_t[]){1, 1}, 2);
   leat_output_t shape = leat_build_int32_vector(&f->s.b, (const int32_t[]){64, 80}, 2);
-  assert_int_equal(cluster(f, LEAT_INPUTS(BINARY("Mul", BINARY("Tile", column, along), x)), 0), 1);
+  assert_int_equal(region(f, LEAT_INPUTS(BINARY("Mul", BINARY("Tile", column, along), x)), 0), 1);
   assert_int_equal(f->rewrite.graph->node_count, 3);
   assert_int_equal(steps_of(pass_scene_fetched(f, 0)), 1);
   leat_output_t spread = BINARY("BroadcastTo", column, shape);
-  assert_int_equal(cluster(f, LEAT_INPUTS(UNARY("Exp", spread), spread), 0), 1);
+  assert_int_equal(region(f, LEAT_INPUTS(UNARY("Exp", spread), spread), 0), 1);
   assert_int_equal(f->rewrite.fetches[0].node, f->rewrite.fetches[1].node);
   assert_int_equal(steps_of(pass_scene_fetched(f, 0)), 3);
-  assert_int_equal(cluster(f, LEAT_INPUTS(BINARY("Mul", BINARY("Tile", half, twice), x)), 0), 0);
+  assert_int_equal(region(f, LEAT_INPUTS(BINARY("Mul", BINARY("Tile", half, twice), x)), 0), 0);
   // One time is another shape, at most.
   leat_output_t same = BINARY("Mul", BINARY("Tile", UNARY("Exp", x), once), x);
-  assert_int_equal(cluster(f, LEAT_INPUTS(same), 0), 1);
+  assert_int_equal(region(f, LEAT_INPUTS(same), 0), 1);
   assert_int_equal(f->rewrite.graph->node_count, 2);
 }
 
@@ -359,14 +359,14 @@ static void what_is_computed_of_a_column_is_repeated_after_that(void** state) {
   leat_output_t along = leat_build_int32_vector(&f->s.b, (const int32_t[]){1, 80}, 2);
   leat_output_t count = scene_float(&f->s, 80), row = scene_matrix(&f->s, "row", 1, 80);
   leat_output_t ratio = UNARY("Neg", BINARY("RealDiv", BINARY("Tile", column, along), count));
-  assert_int_equal(cluster(f, LEAT_INPUTS(BINARY("Mul", ratio, x)), 0), 1);
+  assert_int_equal(region(f, LEAT_INPUTS(BINARY("Mul", ratio, x)), 0), 1);
   assert_int_equal(steps_of(pass_scene_fetched(f, 0)), 3);
   assert_false(has_step(pass_scene_fetched(f, 0), "BroadcastTo"));
   // Of its own size nobody is.
-  assert_int_equal(cluster(f, LEAT_INPUTS(ratio), 0), 1);
+  assert_int_equal(region(f, LEAT_INPUTS(ratio), 0), 1);
   assert_int_equal(steps_of(pass_scene_fetched(f, 0)), 3);
   assert_true(has_step(pass_scene_fetched(f, 0), "BroadcastTo"));
-  assert_int_equal(cluster(f, LEAT_INPUTS(BINARY("Mul", ratio, row)), 0), 1);
+  assert_int_equal(region(f, LEAT_INPUTS(BINARY("Mul", ratio, row)), 0), 1);
   assert_true(has_step(pass_scene_fetched(f, 0), "BroadcastTo"));
 }
 
@@ -384,17 +384,17 @@ static void a_product_of_a_column_and_a_row_is_steps(void** state) {
   leat_output_t row = scene_matrix(&f->s, "row", 1, 80), turned = scene_matrix(&f->s, "w", 80, 1);
   leat_output_t any = scene_matrix(&f->s, "any", -1, 1), two = scene_matrix(&f->s, "two", 64, 2);
   leat_output_t y = BINARY("Mul", product(f, column, row, ""), x);
-  assert_int_equal(cluster(f, LEAT_INPUTS(y), 0), 1);
+  assert_int_equal(region(f, LEAT_INPUTS(y), 0), 1);
   assert_int_equal(steps_of(pass_scene_fetched(f, 0)), 3);  // Mul, + 0, Mul
   y = UNARY("Neg", product(f, any, turned, "b"));
-  assert_int_equal(cluster(f, LEAT_INPUTS(y), 0), 1);
+  assert_int_equal(region(f, LEAT_INPUTS(y), 0), 1);
   assert_int_equal(steps_of(pass_scene_fetched(f, 0)), 4);  // the row is a Reshape
   y = UNARY("Neg", product(f, two, scene_matrix(&f->s, "v", 2, 80), ""));
-  assert_int_equal(cluster(f, LEAT_INPUTS(y), 0), 0);
+  assert_int_equal(region(f, LEAT_INPUTS(y), 0), 0);
   y = UNARY("Neg", product(f, any, scene_matrix(&f->s, "u", -1, 80), ""));
-  assert_int_equal(cluster(f, LEAT_INPUTS(y), 0), 0);
+  assert_int_equal(region(f, LEAT_INPUTS(y), 0), 0);
   y = product(f, column, row, "");
-  assert_int_equal(cluster(f, LEAT_INPUTS(y), 0), 0);  // alone it stays
+  assert_int_equal(region(f, LEAT_INPUTS(y), 0), 0);  // alone it stays
 }
 
 // Of one number many times the row need not be read.
@@ -407,7 +407,7 @@ static void a_product_with_one_number_is_scaled_before_it_is_repeated(void** sta
     pass_scene_prune(f, LEAT_INPUTS(y));
     LEAT_EXPECT_OK(leat_pass_run(&leat_pass_fold, &f->rewrite, &(leat_pass_options_t){
         .evaluate = leat_evaluator_run, .evaluate_data = &f->evaluator}));
-    cluster_pruned(f, 0);
+    region_pruned(f, 0);
     const leat_node_t* node = pass_scene_fetched(f, 0);
     assert_int_equal(steps_of(node), 1 + value);
     assert_int_equal(f->rewrite.graph->node_count, 3 + value);
@@ -428,14 +428,14 @@ static int64_t reduced_axes(const leat_node_t* node, int index) {
   return leat_node_attr(node, LEAT_SV("axes"))->ints[index];
 }
 
-static void a_reduction_of_rows_ends_a_cluster(void** state) {
+static void a_reduction_of_rows_ends_a_region(void** state) {
   pass_scene_t* f = *state;
   leat_output_t x = scene_matrix(&f->s, "x", 500, 20);
   leat_output_t unknown = scene_placeholder(&f->s, "unknown", LEAT_DTYPE_FLOAT);
   leat_output_t product = BINARY("Mul", UNARY("Exp", x), x);
   leat_output_t sum = REDUCE("Sum", product, false, -1), max = REDUCE("Max", product, true, 1);
   leat_output_t all = REDUCE("Mean", product, false, 1, -2);
-  assert_int_equal(cluster(f, LEAT_INPUTS(sum, max, all), 0), 1);
+  assert_int_equal(region(f, LEAT_INPUTS(sum, max, all), 0), 1);
   const leat_node_t* node = pass_scene_fetched(f, 0);
   assert_int_equal(steps_of(node), 5);
   assert_int_equal(node->output_count, 3);
@@ -445,7 +445,7 @@ static void a_reduction_of_rows_ends_a_cluster(void** state) {
     assert_int_equal(reduced_axes(node, output.index), i == 2 ? 2 : 1);
   }
   // One step is enough, and its rank need not be known.
-  assert_int_equal(cluster(f, LEAT_INPUTS(REDUCE("Sum", UNARY("Exp", unknown), true, -1)), 0), 1);
+  assert_int_equal(region(f, LEAT_INPUTS(REDUCE("Sum", UNARY("Exp", unknown), true, -1)), 0), 1);
 }
 
 // What is reduced may be read by others, also by those that read the reduction; they come later.
@@ -454,7 +454,7 @@ static void what_reads_a_reduction_is_outside(void** state) {
   leat_output_t x = scene_matrix(&f->s, "x", 500, 20);
   leat_output_t e = UNARY("Exp", x), sum = REDUCE("Sum", e, true, -1);
   leat_output_t ratio = BINARY("RealDiv", UNARY("Neg", e), UNARY("Identity", sum));
-  assert_int_equal(cluster(f, LEAT_INPUTS(ratio), 0), 1);
+  assert_int_equal(region(f, LEAT_INPUTS(ratio), 0), 1);
   const leat_node_t* last = pass_scene_fetched(f, 0);
   assert_int_equal(last->op->name.size, strlen("RealDiv"));
   const leat_node_t* fused = &f->rewrite.graph->nodes[last->inputs[0].node];
@@ -463,13 +463,13 @@ static void what_reads_a_reduction_is_outside(void** state) {
 }
 
 // Nobody reads what only is waited for.
-static void who_waits_for_a_member_waits_for_the_cluster(void** state) {
+static void who_waits_for_a_member_waits_for_the_region(void** state) {
   pass_scene_t* f = *state;
   leat_output_t x = scene_matrix(&f->s, "x", 500, 20);
   leat_output_t product = BINARY("Mul", UNARY("Exp", x), x);
   leat_output_t sum = REDUCE("Sum", product, false, -1), later = UNARY("L2Loss", x);
   scene_after(&f->s, later.node, product.node);
-  assert_int_equal(cluster(f, LEAT_INPUTS(sum, later), 0), 1);
+  assert_int_equal(region(f, LEAT_INPUTS(sum, later), 0), 1);
   assert_int_equal(pass_scene_fetched(f, 0)->output_count, 1);
   assert_int_equal(pass_scene_fetched(f, 1)->inputs[1].node, f->rewrite.fetches[0].node);
 }
@@ -493,7 +493,7 @@ static void other_reductions_are_left(void** state) {
                    LEAT_NO_ATTRS),
       REDUCE("Sum", scene_wait(&f->s, 0, -1, UNARY("Exp", x)), false, -1)};
   for (size_t i = 0; i < LEAT_ARRAY_SIZE(left); ++i) {
-    assert_int_equal(cluster(f, LEAT_INPUTS(left[i]), 0), 0);
+    assert_int_equal(region(f, LEAT_INPUTS(left[i]), 0), 0);
   }
 }
 
@@ -501,11 +501,11 @@ static void a_product_with_ones_is_a_sum_of_rows(void** state) {
   pass_scene_t* f = *state;
   leat_output_t x = scene_matrix(&f->s, "x", -1, 60), unknown = scene_matrix(&f->s, "y", 60, -1);
   leat_output_t ones = matrix(f, 60, 1, 1, 1, 1), others = matrix(f, 60, 1, 1, 1, -1);
-  assert_int_equal(cluster(f, LEAT_INPUTS(product(f, UNARY("Exp", x), ones, "")), 0), 1);
+  assert_int_equal(region(f, LEAT_INPUTS(product(f, UNARY("Exp", x), ones, "")), 0), 1);
   assert_int_equal(reduced_axes(pass_scene_fetched(f, 0), 0), 1);
-  assert_int_equal(cluster(f, LEAT_INPUTS(product(f, UNARY("Exp", x), others, "")), 0), 0);
-  assert_int_equal(cluster(f, LEAT_INPUTS(product(f, UNARY("Exp", unknown), ones, "")), 0), 0);
-  assert_int_equal(cluster(f, LEAT_INPUTS(product(f, UNARY("Exp", unknown), ones, "a")), 0), 0);
+  assert_int_equal(region(f, LEAT_INPUTS(product(f, UNARY("Exp", x), others, "")), 0), 0);
+  assert_int_equal(region(f, LEAT_INPUTS(product(f, UNARY("Exp", unknown), ones, "")), 0), 0);
+  assert_int_equal(region(f, LEAT_INPUTS(product(f, UNARY("Exp", unknown), ones, "a")), 0), 0);
 }
 
 static void devices_are_kept_apart(void** state) {
@@ -515,7 +515,7 @@ static void devices_are_kept_apart(void** state) {
   leat_output_t b = scene_output(&f->s, "Neg", "other", "", LEAT_INPUTS(a),
                                  LEAT_ATTRS(LEAT_TYPE("T", LEAT_DTYPE_FLOAT)));
   leat_output_t c = UNARY("Tanh", BINARY("Mul", b, x));
-  assert_int_equal(cluster(f, LEAT_INPUTS(c), 0), 2);
+  assert_int_equal(region(f, LEAT_INPUTS(c), 0), 2);
 }
 
 // What waits for something else than the rest does not come with it.
@@ -524,7 +524,7 @@ static void what_comes_later_does_not_hold_up_the_rest(void** state) {
   leat_output_t x = vector(f, "x", 5000);
   leat_output_t early = UNARY("Exp", UNARY("Neg", x));
   leat_output_t late = BINARY("Mul", early, scene_wait(&f->s, 0, -1, x));
-  assert_int_equal(cluster(f, LEAT_INPUTS(late, early), 0), 1);
+  assert_int_equal(region(f, LEAT_INPUTS(late, early), 0), 1);
   assert_int_equal(steps_of(pass_scene_fetched(f, 0)), 0);
   assert_int_equal(steps_of(pass_scene_fetched(f, 1)), 2);
 }
@@ -541,17 +541,17 @@ static void sides_of_a_switch_are_kept_apart(void** state) {
   const leat_output_t sides[] = {{fork, 0}, {fork, 1}}, same_side = {again, 1};
   leat_output_t yes = BINARY("Mul", always, sides[1]);
   leat_output_t no = BINARY("Mul", always, sides[0]);
-  assert_int_equal(cluster(f, LEAT_INPUTS(yes, no), 0), 0);
+  assert_int_equal(region(f, LEAT_INPUTS(yes, no), 0), 0);
   // One predicate, one side: they are alive together.
   leat_output_t too = BINARY("Sub", yes, same_side);
-  assert_int_equal(cluster(f, LEAT_INPUTS(yes, too), 0), 1);
+  assert_int_equal(region(f, LEAT_INPUTS(yes, too), 0), 1);
 }
 
-static void large_clusters_are_cut(void** state) {
+static void large_regions_are_cut(void** state) {
   pass_scene_t* f = *state;
   leat_output_t x = vector(f, "x", 5000), y = x;
   for (int i = 0; i < 150; ++i) y = UNARY(i % 2 ? "Neg" : "Abs", y);
-  assert_int_equal(cluster(f, LEAT_INPUTS(y), 0), 3);
+  assert_int_equal(region(f, LEAT_INPUTS(y), 0), 3);
   assert_int_equal(f->rewrite.graph->node_count, 4);
 }
 
@@ -563,7 +563,7 @@ int main(void) {
       TEST(what_is_known_to_be_small_is_left),
       TEST(steps_of_one_program_give_equally_many),
       TEST(what_leaves_does_not_come_back),
-      TEST(a_cluster_that_is_found_later_may_be_read),
+      TEST(a_region_that_is_found_later_may_be_read),
       TEST(a_sum_of_many_is_steps),
       TEST(a_group_does_not_wait_for_itself),
       TEST(attributes_keep_nodes_out),
@@ -576,15 +576,15 @@ int main(void) {
       TEST(what_is_computed_of_a_column_is_repeated_after_that),
       TEST(a_product_of_a_column_and_a_row_is_steps),
       TEST(a_product_with_one_number_is_scaled_before_it_is_repeated),
-      TEST(a_reduction_of_rows_ends_a_cluster),
+      TEST(a_reduction_of_rows_ends_a_region),
       TEST(what_reads_a_reduction_is_outside),
-      TEST(who_waits_for_a_member_waits_for_the_cluster),
+      TEST(who_waits_for_a_member_waits_for_the_region),
       TEST(other_reductions_are_left),
       TEST(a_product_with_ones_is_a_sum_of_rows),
       TEST(devices_are_kept_apart),
       TEST(what_comes_later_does_not_hold_up_the_rest),
       TEST(sides_of_a_switch_are_kept_apart),
-      TEST(large_clusters_are_cut),
+      TEST(large_regions_are_cut),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

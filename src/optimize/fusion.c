@@ -1,75 +1,75 @@
-// Clusters of elementwise nodes: those that read each other become one, whose kernel goes over its
+// Regions of elementwise nodes: those that read each other become one, whose kernel goes over its
 // inputs once, a tile at a time, and writes only what others read (ops/math/fused_cpu.c).
 //
 //   x, y ─▶ Mul ─▶ AddV2 ─▶ Tanh ─▶ z      x, y, c ─▶ _FusedElementwise(Mul, AddV2, Tanh) ─▶ z
 //            c ────┘
 //
-// No cycle may arise: what leaves a cluster must not come back into it. So each node has a level,
-// which rises along an edge that leads into or out of the nodes that may be members; a cluster lies
-// in one level. Where a level has several clusters they are numbered, and edges lead to higher
+// No cycle may arise: what leaves a region must not come back into it. So each node has a level,
+// which rises along an edge that leads into or out of the nodes that may be members; a region lies
+// in one level. Where a level has several regions they are numbered, and edges lead to higher
 // numbers only.
 //
-// Members come together (conditions.h): else the cluster would wait for more than each of them did,
+// Members come together (conditions.h): else the region would wait for more than each of them did,
 // or be dead where one of them was not.
 //
-// Gradients come in groups: each is handed on by an Identity that waits for all of them through a
+// Gradients come in groups: each is forwarded by an Identity that waits for all of them through a
 // NoOp, and constants beside them wait too. Those are members, but no steps: what is computed at
 // once need not wait for itself.
 //
 // A Reshape between members whose shapes are known is one too. What it gives to others it gives
-// beside the cluster. A Tile that does what broadcasting does is a step, and so is a product of
+// beside the region. A Tile that does what broadcasting does is a step, and so is a product of
 // matrices that sums over one element: each of its numbers is a product of two.
 //
-// A reduction of rows may end a cluster: what reads it comes after that.
+// A reduction of rows may end a region: what reads it comes after that.
 //
 // A program goes along its largest arrays; what is smaller is made before that, whole. So members
 // that are known not to give equally many elements go into programs of their own.
 //
 // This comes after placement: only then it is known which kernels there are.
-#include "optimize/cluster.h"
+#include "optimize/fusion.h"
 
 #include <stdlib.h>
 
 #include "base/checked.h"
 
-typedef struct cluster_s {
-  int32_t became;        // the cluster that it was merged into; itself
-  int32_t first_reader;  // the lowest number among clusters of its level that read it
+typedef struct region_s {
+  int32_t became;        // the region that it was merged into; itself
+  int32_t first_reader;  // the lowest number among regions of its level that read it
   int32_t level;
   int16_t member_count, step_count;  // steps: those that compute
   int16_t place_count;   // steps of the program, at most
   int64_t elements;      // that each step gives or reduces, or UNKNOWN
   int32_t begin;         // its members' place in the list of all
-} cluster_t;
+} region_t;
 
 typedef struct finder_s {
-  leat_clusters_t c;
+  leat_fusion_t c;
   int64_t limit;    // elements of a step's output
   int32_t* order;   // nodes, inputs first
   size_t order_count;
   int32_t* levels;  // node
-  cluster_t* items;
+  region_t* items;
   int32_t item_count;
 } finder_t;
 
 // ---- Roles --------------------------------------------------------------------------------------
 
 // What is tiled may be broadcast, or not be tiled at all.
-static leat_cluster_role_t repeated_role(const leat_graph_t* graph, const leat_node_t* node) {
+static leat_fusion_role_t repeated_role(const leat_graph_t* graph, const leat_node_t* node) {
   const leat_partial_shape_t given = leat_graph_output_shape(graph, node->inputs[0]);
   const leat_partial_shape_t shape = node->output_shapes[0];
   bool is_same = true;
   if (!leat_partial_shape_is_full(given) || !leat_partial_shape_is_full(shape)) {
-    return LEAT_CLUSTER_STRANGER;
+    return LEAT_FUSION_OUTSIDER;
   }
   for (int d = 0; d < shape.rank; ++d) {
     const int from = d - (shape.rank - given.rank);
     const int64_t dim = from < 0 ? 1 : given.dims[from];
     if (dim == shape.dims[d]) continue;
-    if (dim != 1) return LEAT_CLUSTER_STRANGER;
+    if (dim != 1) return LEAT_FUSION_OUTSIDER;
     is_same = false;
   }
-  return is_same ? LEAT_CLUSTER_RESHAPED : LEAT_CLUSTER_REPEATED;
+  return is_same ? LEAT_FUSION_RESHAPED : LEAT_FUSION_REPEATED;
 }
 
 // Is a side of the product, a column (0) or a row (1), no more than that? It must be of that shape,
@@ -94,73 +94,73 @@ static bool is_outer_product(const leat_graph_t* graph, const leat_node_t* node)
          is_side(graph, node, 0, &sums_one) && is_side(graph, node, 1, &sums_one) && sums_one;
 }
 
-static leat_cluster_role_t reduction_role(const finder_t* f, const leat_node_t* node) {
-  leat_cluster_reduction_t reduction;
-  return leat_cluster_find_reduction(f->c.graph, node, f->c.options, &reduction)
-             ? LEAT_CLUSTER_REDUCTION
-             : LEAT_CLUSTER_STRANGER;
+static leat_fusion_role_t reduction_role(const finder_t* f, const leat_node_t* node) {
+  leat_fusion_reduction_t reduction;
+  return leat_fusion_find_reduction(f->c.graph, node, f->c.options, &reduction)
+             ? LEAT_FUSION_REDUCTION
+             : LEAT_FUSION_OUTSIDER;
 }
 
-static leat_cluster_role_t elementwise_role(const finder_t* f, const leat_node_t* node) {
+static leat_fusion_role_t elementwise_role(const finder_t* f, const leat_node_t* node) {
   switch (leat_node_elementwise(f->c.graph, node, f->c.options)) {
-    case LEAT_ELEMENTWISE_BROADCAST: return LEAT_CLUSTER_STEP;
-    case LEAT_ELEMENTWISE_SAME: return LEAT_CLUSTER_STRICT;
+    case LEAT_ELEMENTWISE_BROADCAST: return LEAT_FUSION_STEP;
+    case LEAT_ELEMENTWISE_SAME: return LEAT_FUSION_STRICT;
     case LEAT_ELEMENTWISE_IF_SAME:
-      return leat_node_has_one_shape(f->c.graph, node) ? LEAT_CLUSTER_STEP : LEAT_CLUSTER_STRANGER;
+      return leat_node_has_one_shape(f->c.graph, node) ? LEAT_FUSION_STEP : LEAT_FUSION_OUTSIDER;
     case LEAT_ELEMENTWISE_SUM:
       return node->input_count > 1 && leat_node_has_one_shape(f->c.graph, node)
-                 ? LEAT_CLUSTER_SUM
-                 : LEAT_CLUSTER_STRANGER;
-    case LEAT_ELEMENTWISE_BIAS: return LEAT_CLUSTER_SUM;
+                 ? LEAT_FUSION_SUM
+                 : LEAT_FUSION_OUTSIDER;
+    case LEAT_ELEMENTWISE_BIAS: return LEAT_FUSION_SUM;
     case LEAT_ELEMENTWISE_REPEATED: return repeated_role(f->c.graph, node);
     case LEAT_ELEMENTWISE_PRODUCT:
-      if (is_outer_product(f->c.graph, node)) return LEAT_CLUSTER_PRODUCT;
+      if (is_outer_product(f->c.graph, node)) return LEAT_FUSION_PRODUCT;
       return reduction_role(f, node);
     case LEAT_ELEMENTWISE_REDUCTION: return reduction_role(f, node);
-    default: return LEAT_CLUSTER_STRANGER;
+    default: return LEAT_FUSION_OUTSIDER;
   }
 }
 
-static leat_cluster_role_t role_of_any_size(const finder_t* f, const leat_node_t* node) {
-  if (node->op->flags & LEAT_OP_PASS_THROUGH) return LEAT_CLUSTER_HANDED_ON;
+static leat_fusion_role_t role_of_any_size(const finder_t* f, const leat_node_t* node) {
+  if (node->op->flags & LEAT_OP_PASS_THROUGH) return LEAT_FUSION_FORWARDED;
   if (node->op->flags & LEAT_OP_RESHAPES) {
     return leat_partial_shape_is_full(node->output_shapes[0]) &&
                    leat_partial_shape_is_full(leat_graph_output_shape(f->c.graph, node->inputs[0]))
-               ? LEAT_CLUSTER_RESHAPED
-               : LEAT_CLUSTER_STRANGER;
+               ? LEAT_FUSION_RESHAPED
+               : LEAT_FUSION_OUTSIDER;
   }
   return elementwise_role(f, node);
 }
 
 // What the node could be, whatever the others are.
-static leat_cluster_role_t possible_role(const finder_t* f, const leat_node_t* node) {
-  if (leat_string_view_equal(node->op->name, LEAT_OP_NAME_NO_OP)) return LEAT_CLUSTER_GROUP;
-  if ((node->op->flags & LEAT_OP_CONSTANT) && node->control_count) return LEAT_CLUSTER_CONSTANT;
+static leat_fusion_role_t possible_role(const finder_t* f, const leat_node_t* node) {
+  if (leat_string_view_equal(node->op->name, LEAT_OP_NAME_NO_OP)) return LEAT_FUSION_GROUP;
+  if ((node->op->flags & LEAT_OP_CONSTANT) && node->control_count) return LEAT_FUSION_CONSTANT;
   if (node->output_count != 1 || node->input_count == 0 ||
       leat_dtype_in(node->output_types[0], LEAT_DTYPES_OBJECT) ||
       !leat_node_is_pure(f->c.graph, node)) {
-    return LEAT_CLUSTER_STRANGER;
+    return LEAT_FUSION_OUTSIDER;
   }
   const leat_partial_shape_t read = leat_graph_output_shape(f->c.graph, node->inputs[0]);
   const bool reads_many = leat_shape_may_reach(read, f->limit);
   const bool gives_many = leat_shape_may_reach(node->output_shapes[0], f->limit);
-  if (!reads_many && !gives_many) return LEAT_CLUSTER_STRANGER;
-  const leat_cluster_role_t role = role_of_any_size(f, node);
-  return (role == LEAT_CLUSTER_REDUCTION ? reads_many : gives_many) ? role : LEAT_CLUSTER_STRANGER;
+  if (!reads_many && !gives_many) return LEAT_FUSION_OUTSIDER;
+  const leat_fusion_role_t role = role_of_any_size(f, node);
+  return (role == LEAT_FUSION_REDUCTION ? reads_many : gives_many) ? role : LEAT_FUSION_OUTSIDER;
 }
 
-// True when a step reads what may be one, so that there may be a cluster.
+// True when a step reads what may be one, so that there may be a region.
 static bool find_roles(finder_t* f) {
-  const leat_clusters_t* c = &f->c;
+  const leat_fusion_t* c = &f->c;
   bool any_reads_another = false;
   for (size_t i = 0; i < f->order_count; ++i) {
     c->roles[f->order[i]] = (uint8_t)possible_role(f, &c->graph->nodes[f->order[i]]);
   }
   for (size_t i = 0; i < f->order_count && !any_reads_another; ++i) {
     const leat_node_t* node = &c->graph->nodes[f->order[i]];
-    if (!leat_cluster_steps(c, f->order[i])) continue;
+    if (!leat_fusion_steps(c, f->order[i])) continue;
     for (int k = 0; k < node->input_count; ++k) {
-      any_reads_another |= c->roles[node->inputs[k].node] != LEAT_CLUSTER_STRANGER;
+      any_reads_another |= c->roles[node->inputs[k].node] != LEAT_FUSION_OUTSIDER;
     }
   }
   return any_reads_another;
@@ -176,26 +176,26 @@ static int32_t find_level(const finder_t* f, int32_t index) {
     if (leat_edge_closes_loop(f->c.graph, node, node->inputs[i])) continue;
     LEAT_DCHECK((size_t)source < f->c.count);
     const bool crosses = !f->c.roles[source] != !f->c.roles[index];
-    const bool reads_rest = i < node->input_count && f->c.roles[source] == LEAT_CLUSTER_REDUCTION;
+    const bool reads_rest = i < node->input_count && f->c.roles[source] == LEAT_FUSION_REDUCTION;
     level = LEAT_MAX(level, f->levels[source] + (crosses || reads_rest));
   }
   return level;
 }
 
-// ---- Clusters -----------------------------------------------------------------------------------
+// ---- Regions -----------------------------------------------------------------------------------
 
-static int32_t find_cluster(const finder_t* f, int32_t node) {
+static int32_t find_region(const finder_t* f, int32_t node) {
   LEAT_DCHECK(node >= 0 && (size_t)node < f->c.count);
-  int32_t cluster = f->c.cluster_of[node];
-  while (cluster != LEAT_CLUSTER_NONE && f->items[cluster].became != cluster) {
-    cluster = f->items[cluster].became;
+  int32_t region = f->c.region_of[node];
+  while (region != LEAT_FUSION_NONE && f->items[region].became != region) {
+    region = f->items[region].became;
   }
-  return cluster;
+  return region;
 }
 
-static bool has_room(const cluster_t* cluster, int members, int places) {
-  return cluster->member_count + members <= LEAT_CLUSTER_MAX_MEMBERS &&
-         cluster->place_count + places <= LEAT_FUSED_MAX_STEPS;
+static bool has_room(const region_t* region, int members, int places) {
+  return region->member_count + members <= LEAT_FUSION_MAX_MEMBERS &&
+         region->place_count + places <= LEAT_FUSED_MAX_STEPS;
 }
 
 #define UNKNOWN (-1)
@@ -203,8 +203,8 @@ static bool has_room(const cluster_t* cluster, int members, int places) {
 // How many elements the node gives, or reduces; UNKNOWN where it computes none, too.
 static int64_t count_elements(const finder_t* f, int32_t index) {
   const leat_node_t* node = &f->c.graph->nodes[index];
-  if (!leat_cluster_steps(&f->c, index)) return UNKNOWN;
-  return leat_shape_count_known(f->c.roles[index] == LEAT_CLUSTER_REDUCTION
+  if (!leat_fusion_steps(&f->c, index)) return UNKNOWN;
+  return leat_shape_count_known(f->c.roles[index] == LEAT_FUSION_REDUCTION
                                     ? leat_graph_output_shape(f->c.graph, node->inputs[0])
                                     : node->output_shapes[0]);
 }
@@ -224,9 +224,9 @@ static bool comes_with(const finder_t* f, int32_t a, int32_t b) {
 
 // Merges |from| into |to|, of a higher number, where no edge would then lead to a lower one.
 static void merge(finder_t* f, int32_t from, int32_t to) {
-  cluster_t* source = &f->items[from];
-  cluster_t* target = &f->items[to];
-  // Both stand for themselves: clusters are merged upwards, so that edges lead to higher numbers.
+  region_t* source = &f->items[from];
+  region_t* target = &f->items[to];
+  // Both stand for themselves: regions are merged upwards, so that edges lead to higher numbers.
   LEAT_DCHECK(from < to && source->became == from && target->became == to);
   if (!has_room(target, source->member_count, source->place_count) ||
       !go_together(target->elements, source->elements) || source->first_reader < to) {
@@ -242,93 +242,93 @@ static void merge(finder_t* f, int32_t from, int32_t to) {
   target->first_reader = LEAT_MIN(target->first_reader, reader);
 }
 
-// The highest cluster that the node reads, if it may join it; else LEAT_CLUSTER_NONE.
-static int32_t choose_cluster(const finder_t* f, int32_t index) {
+// The highest region that the node reads, if it may join it; else LEAT_FUSION_NONE.
+static int32_t choose_region(const finder_t* f, int32_t index) {
   const leat_node_t* node = &f->c.graph->nodes[index];
-  int32_t highest = LEAT_CLUSTER_NONE;
+  int32_t highest = LEAT_FUSION_NONE;
   bool joins = false;
   for (int i = 0; i < node->input_count + node->control_count; ++i) {
     const int32_t source = node->inputs[i].node;
     if (!is_beside(f, source, index)) continue;
-    const int32_t cluster = find_cluster(f, source);
-    if (cluster < highest) continue;
-    highest = cluster;
+    const int32_t region = find_region(f, source);
+    if (region < highest) continue;
+    highest = region;
     joins = comes_with(f, source, index) &&
-            has_room(&f->items[cluster], 1, leat_cluster_places(&f->c, index)) &&
-            go_together(f->items[cluster].elements, count_elements(f, index));
+            has_room(&f->items[region], 1, leat_fusion_places(&f->c, index)) &&
+            go_together(f->items[region].elements, count_elements(f, index));
   }
-  return joins ? highest : LEAT_CLUSTER_NONE;
+  return joins ? highest : LEAT_FUSION_NONE;
 }
 
-// Those below |cluster| that the node reads are merged into it if they may.
-static void merge_sources(finder_t* f, int32_t index, int32_t cluster) {
+// Those below |region| that the node reads are merged into it if they may.
+static void merge_sources(finder_t* f, int32_t index, int32_t region) {
   const leat_node_t* node = &f->c.graph->nodes[index];
   for (int i = 0; i < node->input_count + node->control_count; ++i) {
     const int32_t source = node->inputs[i].node;
     if (!is_beside(f, source, index)) continue;
-    const int32_t other = find_cluster(f, source);
-    if (other == cluster) continue;
-    if (comes_with(f, source, index)) merge(f, other, cluster);
-    cluster_t* item = &f->items[other];
-    if (item->became == other) item->first_reader = LEAT_MIN(item->first_reader, cluster);
+    const int32_t other = find_region(f, source);
+    if (other == region) continue;
+    if (comes_with(f, source, index)) merge(f, other, region);
+    region_t* item = &f->items[other];
+    if (item->became == other) item->first_reader = LEAT_MIN(item->first_reader, region);
   }
 }
 
-// May the node be the first of a cluster?
+// May the node be the first of a region?
 static bool may_begin(const finder_t* f, int32_t index) {
-  return f->c.roles[index] != LEAT_CLUSTER_REDUCTION && leat_cluster_steps(&f->c, index) > 0;
+  return f->c.roles[index] != LEAT_FUSION_REDUCTION && leat_fusion_steps(&f->c, index) > 0;
 }
 
-// Has the node, which begins none, something to do with |cluster|? What a member gives is handed on
-// in the member's cluster only, and reshaped or reduced only where a member gives it.
-static bool belongs(const finder_t* f, int32_t index, int32_t cluster) {
+// Has the node, which begins none, something to do with |region|? What a member gives is forwarded
+// in the member's region only, and reshaped or reduced only where a member gives it.
+static bool belongs(const finder_t* f, int32_t index, int32_t region) {
   const leat_node_t* node = &f->c.graph->nodes[index];
-  if (cluster == LEAT_CLUSTER_NONE) return false;
+  if (region == LEAT_FUSION_NONE) return false;
   if (node->input_count == 0) return true;
   const uint8_t source = f->c.roles[node->inputs[0].node];
-  if (source && source != LEAT_CLUSTER_REDUCTION) {
-    return cluster == find_cluster(f, node->inputs[0].node);
+  if (source && source != LEAT_FUSION_REDUCTION) {
+    return region == find_region(f, node->inputs[0].node);
   }
-  return f->c.roles[index] == LEAT_CLUSTER_HANDED_ON;
+  return f->c.roles[index] == LEAT_FUSION_FORWARDED;
 }
 
 static void join(finder_t* f, int32_t index) {
-  int32_t cluster = choose_cluster(f, index);
-  if (!may_begin(f, index) && !belongs(f, index, cluster)) {
-    f->c.roles[index] = LEAT_CLUSTER_STRANGER;
+  int32_t region = choose_region(f, index);
+  if (!may_begin(f, index) && !belongs(f, index, region)) {
+    f->c.roles[index] = LEAT_FUSION_OUTSIDER;
     f->levels[index] = find_level(f, index);
     return;
   }
-  if (cluster == LEAT_CLUSTER_NONE) {
-    cluster = f->item_count++;
-    LEAT_DCHECK((size_t)cluster < f->c.count);
-    f->items[cluster] = (cluster_t){
-        .became = cluster, .first_reader = INT32_MAX, .level = f->levels[index],
+  if (region == LEAT_FUSION_NONE) {
+    region = f->item_count++;
+    LEAT_DCHECK((size_t)region < f->c.count);
+    f->items[region] = (region_t){
+        .became = region, .first_reader = INT32_MAX, .level = f->levels[index],
         .elements = UNKNOWN};
   }
-  f->c.cluster_of[index] = cluster;
-  // A cluster lies in one level, which is what keeps cycles away.
-  LEAT_DCHECK(f->items[cluster].became == cluster && f->items[cluster].level == f->levels[index]);
-  ++f->items[cluster].member_count;
-  f->items[cluster].step_count += (int16_t)leat_cluster_steps(&f->c, index);
-  f->items[cluster].place_count += (int16_t)leat_cluster_places(&f->c, index);
-  f->items[cluster].elements = LEAT_MAX(f->items[cluster].elements, count_elements(f, index));
-  merge_sources(f, index, cluster);
+  f->c.region_of[index] = region;
+  // A region lies in one level, which is what keeps cycles away.
+  LEAT_DCHECK(f->items[region].became == region && f->items[region].level == f->levels[index]);
+  ++f->items[region].member_count;
+  f->items[region].step_count += (int16_t)leat_fusion_steps(&f->c, index);
+  f->items[region].place_count += (int16_t)leat_fusion_places(&f->c, index);
+  f->items[region].elements = LEAT_MAX(f->items[region].elements, count_elements(f, index));
+  merge_sources(f, index, region);
 }
 
-static void find_clusters(finder_t* f) {
-  for (size_t i = 0; i < f->c.count; ++i) f->c.cluster_of[i] = LEAT_CLUSTER_NONE;
+static void find_regions(finder_t* f) {
+  for (size_t i = 0; i < f->c.count; ++i) f->c.region_of[i] = LEAT_FUSION_NONE;
   for (size_t i = 0; i < f->order_count; ++i) {
     const int32_t node = f->order[i];
     f->levels[node] = find_level(f, node);
     if (f->c.roles[node]) join(f, node);
   }
-  for (size_t i = 0; i < f->c.count; ++i) f->c.cluster_of[i] = find_cluster(f, (int32_t)i);
+  for (size_t i = 0; i < f->c.count; ++i) f->c.region_of[i] = find_region(f, (int32_t)i);
 }
 
 // ---- The pass -----------------------------------------------------------------------------------
 
-// Members cluster by cluster, in order.
+// Members region by region, in order.
 static leat_status_t list_members(finder_t* f, int32_t** out_members) {
   int32_t total = 0;
   for (int32_t k = 0; k < f->item_count; ++k) {
@@ -338,28 +338,28 @@ static leat_status_t list_members(finder_t* f, int32_t** out_members) {
   }
   LEAT_RETURN_IF_ERROR(LEAT_NEW(f->c.edit->scratch, (size_t)total + 1, out_members));
   for (size_t i = 0; i < f->order_count; ++i) {
-    const int32_t cluster = f->c.cluster_of[f->order[i]];
-    if (cluster != LEAT_CLUSTER_NONE) (*out_members)[f->items[cluster].begin++] = f->order[i];
+    const int32_t region = f->c.region_of[f->order[i]];
+    if (region != LEAT_FUSION_NONE) (*out_members)[f->items[region].begin++] = f->order[i];
   }
   return leat_ok_status();
 }
 
-// No cluster reads one behind it.
+// No region reads one behind it.
 static int comes_later(const void* a, const void* b) {
-  const cluster_t *x = a, *y = b;
+  const region_t *x = a, *y = b;
   return x->level != y->level ? (x->level > y->level) - (x->level < y->level)
                               : (x->became > y->became) - (x->became < y->became);
 }
 
 // Those that are read come first, so that who reads one reads the node that it became.
-static leat_status_t fuse_clusters(finder_t* f) {
+static leat_status_t fuse_regions(finder_t* f) {
   int32_t* members;
   LEAT_RETURN_IF_ERROR(list_members(f, &members));
   qsort(f->items, (size_t)f->item_count, sizeof *f->items, comes_later);
   for (int32_t k = 0; k < f->item_count; ++k) {
-    const cluster_t* item = &f->items[k];
+    const region_t* item = &f->items[k];
     if (item->step_count < 2) continue;
-    LEAT_RETURN_IF_ERROR(leat_cluster_fuse(&f->c, members + item->begin - item->member_count,
+    LEAT_RETURN_IF_ERROR(leat_fusion_make(&f->c, members + item->begin - item->member_count,
                                            item->member_count));
   }
   return leat_ok_status();
@@ -370,7 +370,7 @@ static leat_status_t allocate(finder_t* f) {
     void** array;
     size_t item_bytes;
   } arrays[] = {{(void**)&f->c.roles, sizeof *f->c.roles},
-                {(void**)&f->c.cluster_of, sizeof *f->c.cluster_of},
+                {(void**)&f->c.region_of, sizeof *f->c.region_of},
                 {(void**)&f->levels, sizeof *f->levels},
                 {(void**)&f->items, sizeof *f->items}};
   for (size_t i = 0; i < LEAT_ARRAY_SIZE(arrays); ++i) {
@@ -385,12 +385,12 @@ static leat_status_t run(finder_t* f) {
   LEAT_RETURN_IF_ERROR(leat_edit_sort(f->c.edit, &f->order, &f->order_count));
   if (!find_roles(f)) return leat_ok_status();
   LEAT_RETURN_IF_ERROR(leat_edit_find_conditions(f->c.edit));
-  find_clusters(f);
-  return fuse_clusters(f);
+  find_regions(f);
+  return fuse_regions(f);
 }
 
-static leat_status_t cluster(leat_edit_t* edit) {
-  const int64_t limit = edit->options->cluster_limit_elements;
+static leat_status_t fusion(leat_edit_t* edit) {
+  const int64_t limit = edit->options->fusion_limit_elements;
   finder_t f = {.c = {.edit = edit,
                       .graph = edit->graph,
                       .options = edit->options,
@@ -402,10 +402,10 @@ static leat_status_t cluster(leat_edit_t* edit) {
   return run(&f);
 }
 
-const leat_pass_t leat_pass_cluster = {
-    .name = "cluster",
+const leat_pass_t leat_pass_fusion = {
+    .name = "fusion",
     .doc = "elementwise nodes that read each other, and what reduces their rows, become one",
-    .after = "fuse,defer,parts,scale",
+    .after = "rules,sums,defer,concat_sinking,scale",
     .stage = LEAT_PASS_PLACED,
-    .bit = LEAT_PASS_BIT_CLUSTER,
-    .run = cluster};
+    .bit = LEAT_PASS_BIT_FUSION,
+    .run = fusion};

@@ -1,4 +1,4 @@
-// Joined values that are worked on in parts: which are, above all which are not, and who waits for
+// Joined values that are worked on in pieces: which are, above all which are not, and who waits for
 // what then.
 #include <string.h>
 
@@ -14,12 +14,12 @@ enum { ROWS = 3, LEFT = 2, RIGHT = 5, WIDTH = LEFT + RIGHT };
 
 static int set_up(void** state) {
   pass_scene_set_up(state);
-  ((pass_scene_t*)*state)->options.cluster_limit_elements = 1;
+  ((pass_scene_t*)*state)->options.fusion_limit_elements = 1;
   return 0;
 }
 
-static void parts(pass_scene_t* f, leat_outputs_t fetches) {
-  pass_scene_shrink(f, &leat_pass_parts, fetches, -1);
+static void pieces(pass_scene_t* f, leat_outputs_t fetches) {
+  pass_scene_shrink(f, &leat_pass_concat_sinking, fetches, -1);
 }
 
 static int count_of(const pass_scene_t* f, const char* op) {
@@ -87,16 +87,16 @@ static const leat_tensor_t* constant_read_by(const pass_scene_t* f, const leat_n
 
 // Is something joined after the pass?
 static bool stays(pass_scene_t* f, leat_outputs_t fetches) {
-  parts(f, fetches);
+  pieces(f, fetches);
   return count_of(f, "ConcatV2") > 0;
 }
 
 // ---- Functions of elements ----------------------------------------------------------------------
 
-static void each_part_goes_its_own_way(void** state) {
+static void each_piece_goes_its_own_way(void** state) {
   pass_scene_t* f = *state;
   leat_output_t x = UNARY("Neg", UNARY("Exp", pair(f)));
-  parts(f, LEAT_INPUTS(left(f, x), right(f, x)));
+  pieces(f, LEAT_INPUTS(left(f, x), right(f, x)));
   assert_int_equal(f->rewrite.graph->node_count, 6);
   for (int i = 0; i < 2; ++i) {
     const leat_node_t* node = pass_scene_fetched(f, i);
@@ -113,7 +113,7 @@ static void constants_are_cut_or_repeated(void** state) {
   leat_output_t column = MATRIX(ROWS, 1);
   leat_output_t x = BINARY("Mul", BINARY("AddV2", full, pair(f)), row);
   leat_output_t y = BINARY("Sub", BINARY("Maximum", x, column), scene_float(&f->s, 2));
-  parts(f, LEAT_INPUTS(left(f, y), right(f, y)));
+  pieces(f, LEAT_INPUTS(left(f, y), right(f, y)));
   assert_int_equal(count_of(f, "ConcatV2") + count_of(f, "Slice"), 0);
   for (int i = 0; i < 2; ++i) {
     const int begin = i ? LEFT : 0, width = i ? RIGHT : LEFT;
@@ -135,7 +135,7 @@ static void constants_are_cut_or_repeated(void** state) {
   }
 }
 
-static void two_joined_alike_are_read_in_parts(void** state) {
+static void two_joined_alike_are_read_in_pieces(void** state) {
   pass_scene_t* f = *state;
   leat_output_t x = BINARY("Mul", pair(f), UNARY("Tanh", pair(f)));
   assert_false(stays(f, LEAT_INPUTS(left(f, x), right(f, x))));
@@ -183,7 +183,7 @@ static void what_is_not_known_stays(void** state) {
 static void few_elements_stay(void** state) {
   pass_scene_t* f = *state;
   leat_output_t x = UNARY("Exp", pair(f));
-  f->options.cluster_limit_elements = 0;
+  f->options.fusion_limit_elements = 0;
   assert_true(stays(f, LEAT_INPUTS(left(f, x), right(f, x))));
   leat_output_t many = UNARY("Exp", join(f, MATRIX(600, LEFT), MATRIX(600, RIGHT), 1));
   assert_false(stays(f, LEAT_INPUTS(left(f, many))));
@@ -191,7 +191,7 @@ static void few_elements_stay(void** state) {
   assert_true(stays(f, LEAT_INPUTS(left(f, many))));
 }
 
-// A part may come where the whole would not have.
+// A piece may come where the whole would not have.
 static void what_comes_at_another_time_stays(void** state) {
   pass_scene_t* f = *state;
   leat_output_t sometimes =
@@ -207,7 +207,7 @@ static void what_comes_at_another_time_stays(void** state) {
 
 // ---- Sums ---------------------------------------------------------------------------------------
 
-static void sums_are_made_of_parts(void** state) {
+static void sums_are_made_of_pieces(void** state) {
   pass_scene_t* f = *state;
   leat_output_t x = UNARY("Exp", pair(f));
   leat_output_t last = ints(f, 1, (const int32_t[]){1}), first = ints(f, 1, (const int32_t[]){0});
@@ -277,7 +277,7 @@ typedef struct lookup_s {
   leat_output_t table, indices, top, bottom;
 } lookup_t;
 
-// Two rows of a table, and three; the gradients of the two parts.
+// Two rows of a table, and three; the gradients of the two pieces.
 static lookup_t look_up(pass_scene_t* f) {
   lookup_t l = {.table = variable(f), .indices = join(f, int_vector(f, 2), int_vector(f, 3), 0)};
   leat_output_t rows = scene_output(
@@ -300,10 +300,10 @@ static bool waits_for(const pass_scene_t* f, const leat_node_t* node, const leat
 }
 
 // An update of some rows waits for all that the whole one waited for, what was read among it.
-static void rows_are_read_and_changed_in_parts(void** state) {
+static void rows_are_read_and_changed_in_pieces(void** state) {
   pass_scene_t* f = *state;
   lookup_t l = look_up(f);
-  parts(f, LEAT_INPUTS(update(f, l.table, l.indices, padded(f, l.top, l.bottom, 2, 3), false)));
+  pieces(f, LEAT_INPUTS(update(f, l.table, l.indices, padded(f, l.top, l.bottom, 2, 3), false)));
   assert_int_equal(count_of(f, "ConcatV2") + count_of(f, "Slice") + count_of(f, "_SumOfPads"), 0);
   const leat_node_t* second = pass_scene_fetched(f, 0);
   const leat_node_t* first = read_by(f, second, 0);
@@ -327,9 +327,9 @@ static void rows_that_are_cut_otherwise_stay(void** state) {
   assert_true(stays(f, LEAT_INPUTS(update(f, l.table, l.indices, whole, true))));  // under a lock
   assert_true(stays(f, LEAT_INPUTS(update(f, l.table, int_vector(f, 5), whole, false), l.indices)));
   // They overlap, or leave a row free.
-  parts(f, LEAT_INPUTS(box(f, padded(f, MATRIX(2, 4), MATRIX(3, 4), 1, 2), 0, 0, 2, -1)));
+  pieces(f, LEAT_INPUTS(box(f, padded(f, MATRIX(2, 4), MATRIX(3, 4), 1, 2), 0, 0, 2, -1)));
   assert_int_equal(count_of(f, "_SumOfPads"), 1);
-  parts(f, LEAT_INPUTS(box(f, padded(f, MATRIX(2, 4), MATRIX(3, 4), 3, 4), 0, 0, 2, -1)));
+  pieces(f, LEAT_INPUTS(box(f, padded(f, MATRIX(2, 4), MATRIX(3, 4), 3, 4), 0, 0, 2, -1)));
   assert_int_equal(count_of(f, "_SumOfPads"), 1);
 }
 
@@ -356,15 +356,15 @@ static void updates_by_handle_wait_for_each_other(void** state) {
 
 // ---- Waiting ------------------------------------------------------------------------------------
 
-// What happens because of a part happened after all parts, and does still.
-static void what_happens_later_waits_for_all_parts(void** state) {
+// What happens because of a piece happened after all pieces, and does still.
+static void what_happens_later_waits_for_all_pieces(void** state) {
   pass_scene_t* f = *state;
   leat_output_t x = UNARY("Exp", pair(f));
   leat_output_t sum = UNARY("Neg", UNARY("Tanh", left(f, x)));
   leat_output_t effect = scene_pass(&f->s, 1, -1, sum);
   leat_output_t later = UNARY("Neg", MATRIX(1, 1));
   scene_after(&f->s, later.node, x.node);
-  parts(f, LEAT_INPUTS(effect, later, right(f, x)));
+  pieces(f, LEAT_INPUTS(effect, later, right(f, x)));
   const leat_node_t* second = pass_scene_fetched(f, 2);
   assert_true(pass_scene_is_op(second, "Exp"));
   assert_true(waits_for(f, pass_scene_fetched(f, 0), second));
@@ -374,8 +374,8 @@ static void what_happens_later_waits_for_all_parts(void** state) {
   assert_int_equal(tanh->control_count, 0);
 }
 
-// Gradients hand constants on when all of their group are there. A part waits for its part only.
-static void parts_do_not_wait_for_each_other(void** state) {
+// Gradients hand constants on when all of their group are there. A piece waits for its piece only.
+static void pieces_do_not_wait_for_each_other(void** state) {
   pass_scene_t* f = *state;
   leat_output_t x = UNARY("Exp", pair(f));
   leat_output_t factor = UNARY("Identity", numbers(f, ROWS, WIDTH, 0, 1));
@@ -387,7 +387,7 @@ static void parts_do_not_wait_for_each_other(void** state) {
   leat_output_t product = BINARY("Mul", UNARY("Tanh", x), factor);
   leat_output_t y = UNARY("Identity", BINARY("Mul", product, half));
   scene_after(&f->s, y.node, factor.node);
-  parts(f, LEAT_INPUTS(left(f, y), right(f, y)));
+  pieces(f, LEAT_INPUTS(left(f, y), right(f, y)));
   assert_int_equal(count_of(f, "ConcatV2"), 0);
   for (int i = 0; i < 2; ++i) {
     const leat_node_t* last = read_by(f, pass_scene_fetched(f, i), 0);
@@ -411,19 +411,19 @@ static void parts_do_not_wait_for_each_other(void** state) {
 int main(void) {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, pass_scene_tear_down)
   const struct CMUnitTest tests[] = {
-      TEST(each_part_goes_its_own_way),
+      TEST(each_piece_goes_its_own_way),
       TEST(constants_are_cut_or_repeated),
-      TEST(two_joined_alike_are_read_in_parts),
+      TEST(two_joined_alike_are_read_in_pieces),
       TEST(what_others_want_whole_stays),
       TEST(what_is_not_known_stays),
       TEST(few_elements_stay),
       TEST(what_comes_at_another_time_stays),
-      TEST(sums_are_made_of_parts),
-      TEST(rows_are_read_and_changed_in_parts),
+      TEST(sums_are_made_of_pieces),
+      TEST(rows_are_read_and_changed_in_pieces),
       TEST(rows_that_are_cut_otherwise_stay),
       TEST(updates_by_handle_wait_for_each_other),
-      TEST(what_happens_later_waits_for_all_parts),
-      TEST(parts_do_not_wait_for_each_other),
+      TEST(what_happens_later_waits_for_all_pieces),
+      TEST(pieces_do_not_wait_for_each_other),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

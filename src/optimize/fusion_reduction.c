@@ -1,7 +1,7 @@
-// Reductions that may end a cluster: over the last axes, so that they find in a tile what they
+// Reductions that may end a region: over the last axes, so that they find in a tile what they
 // need. A product with a column of ones is one too: that is how sums of rows were written before
 // there were axes to name.
-#include "optimize/cluster.h"
+#include "optimize/fusion.h"
 
 // How many they are when they are the last ones, each named once; else 0. A rank of -1 is unknown.
 static int64_t count_last(const leat_tensor_t* axes, int rank) {
@@ -16,11 +16,11 @@ static int64_t count_last(const leat_tensor_t* axes, int rank) {
   return count;
 }
 
-bool leat_cluster_find_reduction(const leat_graph_t* graph, const leat_node_t* node,
+bool leat_fusion_find_reduction(const leat_graph_t* graph, const leat_node_t* node,
                                  const leat_pass_options_t* options,
-                                 leat_cluster_reduction_t* out_reduction) {
+                                 leat_fusion_reduction_t* out_reduction) {
   if (leat_node_sums_rows(graph, node, options)) {
-    *out_reduction = (leat_cluster_reduction_t){LEAT_OP_NAME_SUM, 1, true};
+    *out_reduction = (leat_fusion_reduction_t){LEAT_OP_NAME_SUM, 1, true};
     return true;
   }
   if (leat_node_elementwise(graph, node, options) != LEAT_ELEMENTWISE_REDUCTION) return false;
@@ -28,7 +28,7 @@ bool leat_cluster_find_reduction(const leat_graph_t* graph, const leat_node_t* n
   if (!axes) return false;
   const int rank = leat_graph_output_shape(graph, node->inputs[0]).rank;
   *out_reduction =
-      (leat_cluster_reduction_t){.op = node->op->name,
+      (leat_fusion_reduction_t){.op = node->op->name,
                                  .axes = count_last(axes, rank),
                                  .keep_dims = leat_node_attr_bool(node, "keep_dims", false)};
   return out_reduction->axes > 0;

@@ -8,7 +8,7 @@
 //
 // A sum of many, all products but for one at most, becomes a chain. Where the shapes are known to
 // differ and what is added is no row, one is repeated along the other, which is the sum's trade. A
-// product that sums rows may end a cluster, and is left alone.
+// product that sums rows may end a fused region, and is left alone.
 //
 // Nobody else reads a term. An Identity may hand it on that waits for a group of gradients, and so
 // for the term: who waits for the term waits for what it read instead, as in the pass "dependency".
@@ -250,14 +250,15 @@ static bool has_terms(const leat_graph_t* graph) {
   return false;
 }
 
-static leat_status_t fuse(leat_edit_t* edit) {
+static leat_status_t sums(leat_edit_t* edit) {
   if (!edit->options->find_kernel || !has_terms(edit->graph)) return leat_ok_status();
   LEAT_RETURN_IF_ERROR(leat_edit_find_conditions(edit));
   return leat_edit_visit(edit, try_node);
 }
 
-const leat_pass_t leat_pass_fuse = {.name = "fuse",
+const leat_pass_t leat_pass_sums = {.name = "sums",
                                     .doc = "a sum is made where its terms are, products or padded",
+                                    .after = "rules",
                                     .stage = LEAT_PASS_PLACED,
-                                    .bit = LEAT_PASS_BIT_FUSE,
-                                    .run = fuse};
+                                    .bit = LEAT_PASS_BIT_SUMS,
+                                    .run = sums};

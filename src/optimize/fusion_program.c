@@ -1,6 +1,6 @@
-// A cluster becomes one _FusedElementwise.
+// A region becomes one _FusedElementwise.
 //
-// An Identity that hands on what comes from outside, once members are there, is no output of the
+// An Identity that forwards what comes from outside, once members are there, is no output of the
 // new node, nor is a constant. Where others read them they stay beside it, and it reads a constant
 // of its own, which waits for another input: so it is in that one's frame. It has a constant of its
 // own too where a part of the other one serves. A Reshape that others read stays too, and reads an
@@ -11,7 +11,7 @@
 // another operand of its reader has the whole shape.
 #include <string.h>
 
-#include "optimize/cluster.h"
+#include "optimize/fusion.h"
 
 #define MAX_ENDS 60  // inputs, outputs: a kernel's context has a bit for each
 
@@ -20,18 +20,18 @@
 
 // What the new node is made of. While it is put together operand -1 - s is what step s gives, and
 // operand i >= 0 is input i.
-typedef struct fusion_s {
-  const leat_clusters_t* clusters;
+typedef struct program_s {
+  const leat_fusion_t* fusion;
   const int32_t* members;
   int member_count;
-  int64_t values[LEAT_CLUSTER_MAX_MEMBERS];  // member -> the operand that it stands for, or OUTSIDE
-  leat_output_t origins[LEAT_CLUSTER_MAX_MEMBERS];  // member -> whose value it hands on from there
-  bool shown[LEAT_CLUSTER_MAX_MEMBERS];             // member: others read it
+  int64_t values[LEAT_FUSION_MAX_MEMBERS];  // member -> the operand that it stands for, or OUTSIDE
+  leat_output_t origins[LEAT_FUSION_MAX_MEMBERS];  // member -> whose value it forwards from there
+  bool shown[LEAT_FUSION_MAX_MEMBERS];             // member: others read it
   // Member: until it stands for an operand, one that is to be repeated to its shape.
-  bool is_narrow[LEAT_CLUSTER_MAX_MEMBERS];
-  int64_t narrow[LEAT_CLUSTER_MAX_MEMBERS];
+  bool is_narrow[LEAT_FUSION_MAX_MEMBERS];
+  int64_t narrow[LEAT_FUSION_MAX_MEMBERS];
   leat_output_t inputs[MAX_ENDS];
-  uint8_t parts[MAX_ENDS];  // input -> leat_cluster_part_t
+  uint8_t parts[MAX_ENDS];  // input -> leat_fusion_part_t
   int32_t input_types[MAX_ENDS];
   int32_t controls[MAX_ENDS];
   int input_count, control_count;
@@ -49,9 +49,9 @@ typedef struct fusion_s {
   int64_t results[MAX_ENDS];
   int32_t result_types[MAX_ENDS];
   int result_count;
-} fusion_t;
+} program_t;
 
-static int find_member(const fusion_t* f, int before, int32_t node) {
+static int find_member(const program_t* f, int before, int32_t node) {
   for (int m = 0; m < before; ++m) {
     if (f->members[m] == node) return m;
   }
@@ -59,21 +59,21 @@ static int find_member(const fusion_t* f, int before, int32_t node) {
 }
 
 // Does the member stay beside the new node if others read it?
-static bool stays(const fusion_t* f, int m) {
+static bool stays(const program_t* f, int m) {
   const int64_t step = -1 - f->values[m];
-  return f->clusters->roles[f->members[m]] != LEAT_CLUSTER_GROUP &&
+  return f->fusion->roles[f->members[m]] != LEAT_FUSION_GROUP &&
          (step < 0 || f->reshaping >> step & 1);
 }
 
 // Readers of a member stand behind it, so that it is known of them.
-static bool is_shown(const fusion_t* f, int m) {
-  const leat_clusters_t* c = f->clusters;
+static bool is_shown(const program_t* f, int m) {
+  const leat_fusion_t* c = f->fusion;
   const int32_t node = f->members[m];
-  if (leat_edit_is_kept(c->edit, node) || c->roles[node] == LEAT_CLUSTER_REDUCTION) return true;
+  if (leat_edit_is_kept(c->edit, node) || c->roles[node] == LEAT_FUSION_REDUCTION) return true;
   LEAT_EDIT_FOR_EACH_USE(c->edit, node, use) {
     const leat_reader_t reader = leat_edit_reader(c->edit, use);
     if (leat_edit_is_wait(c->edit, reader)) continue;
-    if ((size_t)reader.node >= c->count || c->cluster_of[reader.node] != c->cluster_of[node]) {
+    if ((size_t)reader.node >= c->count || c->region_of[reader.node] != c->region_of[node]) {
       return true;
     }
     const int k = find_member(f, f->member_count, reader.node);
@@ -84,7 +84,7 @@ static bool is_shown(const fusion_t* f, int m) {
 
 // ---- Its parts; false: there is no room ---------------------------------------------------------
 
-static bool add_input(fusion_t* f, leat_output_t source, leat_cluster_part_t part,
+static bool add_input(program_t* f, leat_output_t source, leat_fusion_part_t part,
                       int64_t* out_operand) {
   int i = 0;
   while (i < f->input_count &&
@@ -96,12 +96,12 @@ static bool add_input(fusion_t* f, leat_output_t source, leat_cluster_part_t par
   if (i == MAX_ENDS) return false;
   f->inputs[i] = source;
   f->parts[i] = (uint8_t)part;
-  f->input_types[i] = leat_graph_output_type(f->clusters->graph, source);
+  f->input_types[i] = leat_graph_output_type(f->fusion->graph, source);
   ++f->input_count;
   return true;
 }
 
-static bool add_control(fusion_t* f, int before, int32_t source) {
+static bool add_control(program_t* f, int before, int32_t source) {
   if (find_member(f, before, source) >= 0) return true;
   for (int i = 0; i < f->control_count; ++i) {
     if (f->controls[i] == source) return true;
@@ -111,7 +111,7 @@ static bool add_control(fusion_t* f, int before, int32_t source) {
   return true;
 }
 
-static void add_step(fusion_t* f, leat_string_view_t op, const leat_node_t* node,
+static void add_step(program_t* f, leat_string_view_t op, const leat_node_t* node,
                      const int64_t* operands, int count) {
   const int s = f->step_count++;
   f->ops[s] = op;
@@ -122,7 +122,7 @@ static void add_step(fusion_t* f, leat_string_view_t op, const leat_node_t* node
 }
 
 // What stands for |source|: OUTSIDE and, in its place, the output that it is.
-static int64_t trace(const fusion_t* f, int before, leat_output_t* inout_source) {
+static int64_t trace(const program_t* f, int before, leat_output_t* inout_source) {
   for (;;) {
     const int m = find_member(f, before, inout_source->node);
     if (m < 0) return OUTSIDE;
@@ -134,30 +134,30 @@ static int64_t trace(const fusion_t* f, int before, leat_output_t* inout_source)
 }
 
 // The constant that |source| is, where the new node may have one of its own instead; else NULL.
-static const leat_tensor_t* find_constant(const fusion_t* f, int before, leat_output_t source) {
+static const leat_tensor_t* find_constant(const program_t* f, int before, leat_output_t source) {
   if (trace(f, before, &source) != OUTSIDE) return NULL;
-  const leat_node_t* node = &f->clusters->graph->nodes[source.node];
+  const leat_node_t* node = &f->fusion->graph->nodes[source.node];
   const bool waits = node->control_count && find_member(f, f->member_count, source.node) < 0;
   return waits ? NULL : leat_node_constant(node);
 }
 
 // The member that is to be repeated when |source| is read; -1: none.
-static int find_narrow(const fusion_t* f, int before, leat_output_t source) {
+static int find_narrow(const program_t* f, int before, leat_output_t source) {
   if (trace(f, before, &source) != OUTSIDE) return -1;
   const int m = find_member(f, before, source.node);
   return m >= 0 && f->is_narrow[m] ? m : -1;
 }
 
 // Does another operand of step |m|, all of which is read, have the shape of input |index|?
-static bool is_covered(const fusion_t* f, int m, int index) {
-  const leat_graph_t* graph = f->clusters->graph;
+static bool is_covered(const program_t* f, int m, int index) {
+  const leat_graph_t* graph = f->fusion->graph;
   const leat_node_t* node = &graph->nodes[f->members[m]];
   const leat_partial_shape_t shape = leat_graph_output_shape(graph, node->inputs[index]);
-  const leat_cluster_role_t role = f->clusters->roles[f->members[m]];
-  if (role != LEAT_CLUSTER_STEP && role != LEAT_CLUSTER_SUM) return false;
+  const leat_fusion_role_t role = f->fusion->roles[f->members[m]];
+  if (role != LEAT_FUSION_STEP && role != LEAT_FUSION_SUM) return false;
   for (int i = 0; i < node->input_count; ++i) {
     if (!find_constant(f, m, node->inputs[i]) && find_narrow(f, m, node->inputs[i]) < 0 &&
-        leat_cluster_covers(leat_graph_output_shape(graph, node->inputs[i]), shape)) {
+        leat_fusion_covers(leat_graph_output_shape(graph, node->inputs[i]), shape)) {
       return true;
     }
   }
@@ -165,17 +165,17 @@ static bool is_covered(const fusion_t* f, int m, int index) {
 }
 
 // How much of input |index| of member |m|, a step, is to be read.
-static leat_cluster_part_t find_part(const fusion_t* f, int m, int index) {
-  const leat_node_t* node = &f->clusters->graph->nodes[f->members[m]];
+static leat_fusion_part_t find_part(const program_t* f, int m, int index) {
+  const leat_node_t* node = &f->fusion->graph->nodes[f->members[m]];
   const leat_tensor_t* constant = find_constant(f, m, node->inputs[index]);
-  if (!constant || constant->shape.element_count < SMALL) return LEAT_CLUSTER_WHOLE;
-  return is_covered(f, m, index) ? leat_cluster_find_part(constant) : LEAT_CLUSTER_WHOLE;
+  if (!constant || constant->shape.element_count < SMALL) return LEAT_FUSION_WHOLE;
+  return is_covered(f, m, index) ? leat_fusion_find_part(constant) : LEAT_FUSION_WHOLE;
 }
 
-static bool find_operand(fusion_t* f, int m, int index, int64_t* out_operand);
+static bool find_operand(program_t* f, int m, int index, int64_t* out_operand);
 
 // Gives the step as an operand.
-static int64_t add_shaped_step(fusion_t* f, leat_string_view_t op, const leat_node_t* node,
+static int64_t add_shaped_step(program_t* f, leat_string_view_t op, const leat_node_t* node,
                                int64_t operand, leat_partial_shape_t shape) {
   f->shapes[f->shape_count++] = shape;
   add_step(f, op, node, &operand, 1);
@@ -183,8 +183,8 @@ static int64_t add_shaped_step(fusion_t* f, leat_string_view_t op, const leat_no
 }
 
 // When a member first reads it.
-static bool add_reshape(fusion_t* f, int m) {
-  const leat_node_t* node = &f->clusters->graph->nodes[f->members[m]];
+static bool add_reshape(program_t* f, int m) {
+  const leat_node_t* node = &f->fusion->graph->nodes[f->members[m]];
   int64_t operand;
   if (!find_operand(f, m, 0, &operand)) return false;
   f->reshaping |= UINT64_C(1) << f->step_count;
@@ -193,15 +193,15 @@ static bool add_reshape(fusion_t* f, int m) {
 }
 
 // When a member reads all of it, or others do.
-static bool repeat(fusion_t* f, int m) {
-  const leat_node_t* node = &f->clusters->graph->nodes[f->members[m]];
+static bool repeat(program_t* f, int m) {
+  const leat_node_t* node = &f->fusion->graph->nodes[f->members[m]];
   if (f->step_count == LEAT_FUSED_MAX_STEPS) return false;
   f->values[m] =
       add_shaped_step(f, LEAT_OP_NAME_BROADCAST_TO, node, f->narrow[m], node->output_shapes[0]);
   return true;
 }
 
-static void stay_narrow(fusion_t* f, int m, int64_t operand) {
+static void stay_narrow(program_t* f, int m, int64_t operand) {
   f->is_narrow[m] = true;
   f->narrow[m] = operand;
   f->values[m] = OUTSIDE;
@@ -209,8 +209,8 @@ static void stay_narrow(fusion_t* f, int m, int64_t operand) {
 }
 
 // What input |index| of member |m| is read from.
-static bool find_operand(fusion_t* f, int m, int index, int64_t* out_operand) {
-  const leat_clusters_t* c = f->clusters;
+static bool find_operand(program_t* f, int m, int index, int64_t* out_operand) {
+  const leat_fusion_t* c = f->fusion;
   leat_output_t source = c->graph->nodes[f->members[m]].inputs[index];
   *out_operand = trace(f, m, &source);
   if (*out_operand != OUTSIDE) return true;
@@ -221,7 +221,7 @@ static bool find_operand(fusion_t* f, int m, int index, int64_t* out_operand) {
     *out_operand = is_repeated ? f->values[from] : f->narrow[from];
     return true;
   }
-  if (from < 0 || c->roles[source.node] != LEAT_CLUSTER_RESHAPED) {
+  if (from < 0 || c->roles[source.node] != LEAT_FUSION_RESHAPED) {
     return add_input(f, source, find_part(f, m, index), out_operand);
   }
   if (!add_reshape(f, from)) return false;
@@ -229,7 +229,7 @@ static bool find_operand(fusion_t* f, int m, int index, int64_t* out_operand) {
   return true;
 }
 
-static bool add_repeated(fusion_t* f, int m) {
+static bool add_repeated(program_t* f, int m) {
   int64_t operand;
   if (!find_operand(f, m, 0, &operand)) return false;
   stay_narrow(f, m, operand);
@@ -239,8 +239,8 @@ static bool add_repeated(fusion_t* f, int m) {
 // ---- Products of a column and a row -------------------------------------------------------------
 
 // Input |side| of product |m| as a column (0) or a row (1).
-static bool find_side(fusion_t* f, int m, int side, int64_t* out_operand) {
-  const leat_graph_t* graph = f->clusters->graph;
+static bool find_side(program_t* f, int m, int side, int64_t* out_operand) {
+  const leat_graph_t* graph = f->fusion->graph;
   const leat_node_t* node = &graph->nodes[f->members[m]];
   const leat_partial_shape_t given = leat_graph_output_shape(graph, node->inputs[side]);
   if (!find_operand(f, m, side, out_operand)) return false;
@@ -254,23 +254,23 @@ static bool find_side(fusion_t* f, int m, int side, int64_t* out_operand) {
 }
 
 // The product's sum begins at 0, so that -0 becomes 0.
-static bool add_to_zero(fusion_t* f, int m, int64_t* inout_operand) {
+static bool add_to_zero(program_t* f, int m, int64_t* inout_operand) {
   int64_t terms[] = {*inout_operand, 0};
-  if (!add_input(f, (leat_output_t){f->members[m], 0}, LEAT_CLUSTER_ZERO, &terms[1])) return false;
-  add_step(f, LEAT_OP_NAME_ADD, &f->clusters->graph->nodes[f->members[m]], terms, 2);
+  if (!add_input(f, (leat_output_t){f->members[m], 0}, LEAT_FUSION_ZERO, &terms[1])) return false;
+  add_step(f, LEAT_OP_NAME_ADD, &f->fusion->graph->nodes[f->members[m]], terms, 2);
   *inout_operand = -f->step_count;
   return true;
 }
 
 // One number repeats along |side|: it goes with that before it is repeated.
-static bool add_scaled_side(fusion_t* f, int m, int side) {
-  const leat_node_t* node = &f->clusters->graph->nodes[f->members[m]];
+static bool add_scaled_side(program_t* f, int m, int side) {
+  const leat_node_t* node = &f->fusion->graph->nodes[f->members[m]];
   leat_output_t source = node->inputs[1 - side];
   int64_t operands[2];
   if (!find_side(f, m, side, &operands[0])) return false;
-  if (!leat_cluster_is_one(find_constant(f, m, source))) {
+  if (!leat_fusion_is_one(find_constant(f, m, source))) {
     trace(f, m, &source);
-    if (!add_input(f, source, LEAT_CLUSTER_ELEMENT, &operands[1])) return false;
+    if (!add_input(f, source, LEAT_FUSION_ELEMENT, &operands[1])) return false;
     add_step(f, LEAT_OP_NAME_MUL, node, operands, 2);
     operands[0] = -f->step_count;
   }
@@ -279,13 +279,13 @@ static bool add_scaled_side(fusion_t* f, int m, int side) {
   return true;
 }
 
-static bool add_product(fusion_t* f, int m) {
-  const leat_node_t* node = &f->clusters->graph->nodes[f->members[m]];
+static bool add_product(program_t* f, int m) {
+  const leat_node_t* node = &f->fusion->graph->nodes[f->members[m]];
   const leat_partial_shape_t shape = node->output_shapes[0];
   int64_t sides[2];
   for (int side = 0; side < 2; ++side) {
     const leat_tensor_t* other = find_constant(f, m, node->inputs[1 - side]);
-    if (other && leat_cluster_find_part(other) == LEAT_CLUSTER_ELEMENT &&
+    if (other && leat_fusion_find_part(other) == LEAT_FUSION_ELEMENT &&
         leat_partial_shape_is_full(shape) && shape.dims[1 - side] > 1) {
       return add_scaled_side(f, m, side);
     }
@@ -299,18 +299,18 @@ static bool add_product(fusion_t* f, int m) {
 // ---- Members ------------------------------------------------------------------------------------
 
 // The only input that is to be repeated, where all others are one number each; -1: there is none.
-static int find_narrow_input(const fusion_t* f, int m) {
-  const leat_graph_t* graph = f->clusters->graph;
+static int find_narrow_input(const program_t* f, int m) {
+  const leat_graph_t* graph = f->fusion->graph;
   const leat_node_t* node = &graph->nodes[f->members[m]];
-  const leat_cluster_role_t role = f->clusters->roles[f->members[m]];
+  const leat_fusion_role_t role = f->fusion->roles[f->members[m]];
   int found = -1;
-  if (role != LEAT_CLUSTER_STEP && node->input_count > 1) return -1;
+  if (role != LEAT_FUSION_STEP && node->input_count > 1) return -1;
   for (int i = 0; i < node->input_count; ++i) {
     const leat_tensor_t* constant = find_constant(f, m, node->inputs[i]);
     if (find_narrow(f, m, node->inputs[i]) >= 0) {
       if (found >= 0) return -1;
       found = i;
-    } else if (!(constant && leat_cluster_find_part(constant) == LEAT_CLUSTER_ELEMENT) &&
+    } else if (!(constant && leat_fusion_find_part(constant) == LEAT_FUSION_ELEMENT) &&
                leat_graph_output_shape(graph, node->inputs[i]).rank != 0) {
       return -1;
     }
@@ -322,8 +322,8 @@ static int find_narrow_input(const fusion_t* f, int m) {
 }
 
 // A step over what is to be repeated, before it is.
-static bool add_narrow_step(fusion_t* f, int m, int narrow_input) {
-  const leat_node_t* node = &f->clusters->graph->nodes[f->members[m]];
+static bool add_narrow_step(program_t* f, int m, int narrow_input) {
+  const leat_node_t* node = &f->fusion->graph->nodes[f->members[m]];
   int64_t operands[LEAT_FUSED_MAX_OPERANDS] = {0};
   for (int i = 0; i < node->input_count; ++i) {
     leat_output_t source = node->inputs[i];
@@ -331,7 +331,7 @@ static bool add_narrow_step(fusion_t* f, int m, int narrow_input) {
       operands[i] = f->narrow[find_narrow(f, m, source)];
     } else if (find_constant(f, m, source)) {
       trace(f, m, &source);
-      if (!add_input(f, source, LEAT_CLUSTER_ELEMENT, &operands[i])) return false;
+      if (!add_input(f, source, LEAT_FUSION_ELEMENT, &operands[i])) return false;
     } else if (!find_operand(f, m, i, &operands[i])) {
       return false;
     }
@@ -341,13 +341,13 @@ static bool add_narrow_step(fusion_t* f, int m, int narrow_input) {
   return true;
 }
 
-// The cluster's size saw to it that there is room for the steps.
-static bool add_steps(fusion_t* f, int m) {
-  const leat_clusters_t* c = f->clusters;
+// The region's size saw to it that there is room for the steps.
+static bool add_steps(program_t* f, int m) {
+  const leat_fusion_t* c = f->fusion;
   const int narrow_input = find_narrow_input(f, m);
   if (narrow_input >= 0) return add_narrow_step(f, m, narrow_input);
   const leat_node_t* node = &c->graph->nodes[f->members[m]];
-  const bool is_sum = c->roles[f->members[m]] == LEAT_CLUSTER_SUM;
+  const bool is_sum = c->roles[f->members[m]] == LEAT_FUSION_SUM;
   const int arity = is_sum ? 2 : node->input_count;
   int64_t operands[LEAT_FUSED_MAX_OPERANDS] = {0};
   for (int i = 0; i < node->input_count; ++i) {
@@ -361,12 +361,12 @@ static bool add_steps(fusion_t* f, int m) {
   return true;
 }
 
-static bool add_reduction(fusion_t* f, int m) {
-  const leat_clusters_t* c = f->clusters;
+static bool add_reduction(program_t* f, int m) {
+  const leat_fusion_t* c = f->fusion;
   const leat_node_t* node = &c->graph->nodes[f->members[m]];
-  leat_cluster_reduction_t reduction;
+  leat_fusion_reduction_t reduction;
   int64_t operand;
-  if (!leat_cluster_find_reduction(c->graph, node, c->options, &reduction) ||
+  if (!leat_fusion_find_reduction(c->graph, node, c->options, &reduction) ||
       !find_operand(f, m, 0, &operand)) {
     return false;
   }
@@ -377,41 +377,41 @@ static bool add_reduction(fusion_t* f, int m) {
   return true;
 }
 
-static bool add_member(fusion_t* f, int m) {
-  const leat_clusters_t* c = f->clusters;
+static bool add_member(program_t* f, int m) {
+  const leat_fusion_t* c = f->fusion;
   const leat_node_t* node = &c->graph->nodes[f->members[m]];
   f->is_narrow[m] = false;
-  if (leat_cluster_steps(c, f->members[m])) f->last = f->members[m];
+  if (leat_fusion_steps(c, f->members[m])) f->last = f->members[m];
   for (int i = 0; i < node->control_count; ++i) {
     if (!add_control(f, m, node->inputs[node->input_count + i].node)) return false;
   }
   switch (c->roles[f->members[m]]) {
-    case LEAT_CLUSTER_HANDED_ON:
+    case LEAT_FUSION_FORWARDED:
       f->origins[m] = node->inputs[0];
       f->values[m] = trace(f, m, &f->origins[m]);
       return true;
-    case LEAT_CLUSTER_CONSTANT:
-    case LEAT_CLUSTER_RESHAPED:
-    case LEAT_CLUSTER_GROUP:
+    case LEAT_FUSION_CONSTANT:
+    case LEAT_FUSION_RESHAPED:
+    case LEAT_FUSION_GROUP:
       f->origins[m] = (leat_output_t){f->members[m], 0};
       f->values[m] = OUTSIDE;
       return true;
-    case LEAT_CLUSTER_REPEATED: return add_repeated(f, m);
-    case LEAT_CLUSTER_PRODUCT: return add_product(f, m);
-    case LEAT_CLUSTER_REDUCTION: return add_reduction(f, m);
+    case LEAT_FUSION_REPEATED: return add_repeated(f, m);
+    case LEAT_FUSION_PRODUCT: return add_product(f, m);
+    case LEAT_FUSION_REDUCTION: return add_reduction(f, m);
     default: return add_steps(f, m);
   }
 }
 
 // The output that gives what member |m| gave.
-static int find_result(const fusion_t* f, int m) {
+static int find_result(const program_t* f, int m) {
   const int64_t step = -1 - f->values[m];
   int i = 0;
   while (i < f->result_count && f->results[i] != step) ++i;
   return i;
 }
 
-static bool add_results(fusion_t* f) {
+static bool add_results(program_t* f) {
   for (int m = f->member_count - 1; m >= 0; --m) {
     f->shown[m] = is_shown(f, m);
     if (f->shown[m] && f->is_narrow[m] && f->values[m] == OUTSIDE && !repeat(f, m)) return false;
@@ -428,19 +428,19 @@ static bool add_results(fusion_t* f) {
   return f->result_count > 0;
 }
 
-static bool is_constant_member(const fusion_t* f, int input) {
+static bool is_constant_member(const program_t* f, int input) {
   return find_member(f, f->member_count, f->inputs[input].node) >= 0;
 }
 
 // The first input that is none, nor a part of one; -1: all are.
-static int find_anchor(const fusion_t* f) {
+static int find_anchor(const program_t* f) {
   for (int i = 0; i < f->input_count; ++i) {
-    if (!is_constant_member(f, i) && f->parts[i] == LEAT_CLUSTER_WHOLE) return i;
+    if (!is_constant_member(f, i) && f->parts[i] == LEAT_FUSION_WHOLE) return i;
   }
   return -1;
 }
 
-static bool describe(fusion_t* f) {
+static bool describe(program_t* f) {
   for (int m = 0; m < f->member_count; ++m) {
     if (!add_member(f, m)) return false;
   }
@@ -458,19 +458,19 @@ static bool describe(fusion_t* f) {
                  {.kind = LEAT_ATTR_##item_kind, .is_list = true,  \
                   .count = (uint32_t)(item_count), .field = (pointer)}})
 
-static leat_status_t make_constant(const fusion_t* f, int index, leat_tensor_t* out_constant) {
+static leat_status_t make_constant(const program_t* f, int index, leat_tensor_t* out_constant) {
   static const double kZero = 0;
-  const leat_node_t* node = &f->clusters->graph->nodes[f->inputs[index].node];
-  if (f->parts[index] == LEAT_CLUSTER_ZERO) {
+  const leat_node_t* node = &f->fusion->graph->nodes[f->inputs[index].node];
+  if (f->parts[index] == LEAT_FUSION_ZERO) {
     return leat_tensor_scalar(f->input_types[index], &kZero, out_constant);
   }
-  return leat_cluster_take_part(leat_node_constant(node), f->parts[index], out_constant);
+  return leat_fusion_take_part(leat_node_constant(node), f->parts[index], out_constant);
 }
 
 // In the place of input |index|. It waits for |anchor| where the constant waits for something, or
 // there is none.
-static leat_status_t copy_constant(fusion_t* f, int index, int32_t anchor) {
-  const leat_graph_t* graph = f->clusters->graph;
+static leat_status_t copy_constant(program_t* f, int index, int32_t anchor) {
+  const leat_graph_t* graph = f->fusion->graph;
   const int32_t node = f->inputs[index].node;
   leat_tensor_t part;
   const leat_op_t* op;
@@ -480,25 +480,25 @@ static leat_status_t copy_constant(fusion_t* f, int index, int32_t anchor) {
   leat_node_spec_t spec = {.op = op,
                            .control_inputs = &anchor,
                            .control_count = graph->nodes[node].control_count > 0 ||
-                                            f->parts[index] == LEAT_CLUSTER_ZERO,
+                                            f->parts[index] == LEAT_FUSION_ZERO,
                            .attrs = attrs,
                            .attr_count = LEAT_ARRAY_SIZE(attrs)};
-  leat_status_t status = leat_edit_add(f->clusters->edit, node, "/_cluster", &spec,
+  leat_status_t status = leat_edit_add(f->fusion->edit, node, "/_fused", &spec,
                                                  &f->inputs[index].node);
   leat_tensor_release(&part);
   return status;
 }
 
-static leat_status_t copy_constants(fusion_t* f) {
+static leat_status_t copy_constants(program_t* f) {
   const int32_t anchor = f->inputs[find_anchor(f)].node;
   for (int i = 0; i < f->input_count; ++i) {
-    if (!is_constant_member(f, i) && f->parts[i] == LEAT_CLUSTER_WHOLE) continue;
+    if (!is_constant_member(f, i) && f->parts[i] == LEAT_FUSION_WHOLE) continue;
     LEAT_RETURN_IF_ERROR(copy_constant(f, i, anchor));
   }
   return leat_ok_status();
 }
 
-static leat_status_t add_node(const fusion_t* f, int32_t* out_node) {
+static leat_status_t add_node(const program_t* f, int32_t* out_node) {
   const leat_attr_t attrs[] = {
       LIST("Tin", TYPE, f->input_count, types, f->input_types),
       LIST("Tout", TYPE, f->result_count, types, f->result_types),
@@ -511,22 +511,22 @@ static leat_status_t add_node(const fusion_t* f, int32_t* out_node) {
       LIST("shapes", SHAPE, f->shape_count, shapes, f->shapes),
       LIST("axes", INT, f->reduction_count, ints, f->axes),
       LIST("keep_dims", BOOL, f->reduction_count, bools, f->keep_dims)};
-  leat_node_spec_t spec = {.op = f->clusters->op,
+  leat_node_spec_t spec = {.op = f->fusion->op,
                            .inputs = f->inputs,
                            .input_count = f->input_count,
                            .control_inputs = f->controls,
                            .control_count = f->control_count,
                            .attrs = attrs,
                            .attr_count = LEAT_ARRAY_SIZE(attrs)};
-  return leat_edit_add(f->clusters->edit, f->last, "/_cluster", &spec, out_node);
+  return leat_edit_add(f->fusion->edit, f->last, "/_fused", &spec, out_node);
 }
 
-leat_status_t leat_cluster_fuse(const leat_clusters_t* clusters, const int32_t* members,
+leat_status_t leat_fusion_make(const leat_fusion_t* fusion, const int32_t* members,
                                 int count) {
-  leat_graph_t* graph = clusters->graph;
-  fusion_t f;
+  leat_graph_t* graph = fusion->graph;
+  program_t f;
   int32_t node;
-  f.clusters = clusters;
+  f.fusion = fusion;
   f.members = members;
   f.member_count = count;
   f.input_count = f.control_count = f.step_count = f.operand_count = f.result_count = 0;
@@ -543,7 +543,7 @@ leat_status_t leat_cluster_fuse(const leat_clusters_t* clusters, const int32_t* 
       LEAT_RETURN_IF_ERROR(leat_graph_refine_shape(
           graph, output, graph->nodes[members[m]].output_shapes[0]));
     }
-    LEAT_RETURN_IF_ERROR(leat_edit_replace_by_output(clusters->edit, members[m], output));
+    LEAT_RETURN_IF_ERROR(leat_edit_replace_by_output(fusion->edit, members[m], output));
   }
   return leat_ok_status();
 }

@@ -1,0 +1,75 @@
+// The ops that _FusedMatMul, _FusedConv2D and _FusedDepthwiseConv2dNative do after their product,
+// which their attribute "fused_ops" lists, as a step over rows of the result that are still in the
+// cache (device/cpu/row_step.h):
+//
+//   at most one of  BiasAdd (argument: bias)  FusedBatchNorm (scale, offset, mean, variance)
+//   perhaps         Add (a tensor of the result's shape)
+//   at most one of  Relu Relu6 Elu LeakyRelu Tanh Sigmoid GeluApproximate GeluExact
+//
+// The list must not be empty. TensorFlow's kernels take some of these lists. The values are those
+// of the ops one by one, bit for bit: each op rounds to the node's type.
+//
+// A kernel creates a leat_epilogue_t once, from its attributes. In each run it begins a
+// leat_epilogue_run_t, hands its |step| to the product, and ends it.
+#ifndef LEAT_OPS_NN_EPILOGUE_CPU_H_
+#define LEAT_OPS_NN_EPILOGUE_CPU_H_
+
+#include "device/cpu/row_step.h"
+#include "ops/math/elementwise_cpu.h"
+
+typedef enum leat_epilogue_first_e {
+  LEAT_EPILOGUE_NO_FIRST,
+  LEAT_EPILOGUE_BIAS,
+  LEAT_EPILOGUE_BATCH_NORM,
+} leat_epilogue_first_t;
+
+typedef struct leat_epilogue_s {
+  int dtype;  // the node's type T
+  leat_epilogue_first_t first;
+  bool adds;
+  leat_elementwise_loop_t activation;  // over the type that is computed in; NULL: there is none
+  bool takes_alpha;                    // |activation| has |alpha| as its second operand
+  float alpha, epsilon;
+  int arg_count;  // the arguments that the list needs
+} leat_epilogue_t;
+
+// Reads "fused_ops", "num_args", "epsilon" and "leakyrelu_alpha" of a node whose type is |dtype|.
+// INVALID_ARGUMENT for an empty list or another number of arguments than the list needs,
+// UNIMPLEMENTED for any other list than those above.
+LEAT_MUST_USE leat_status_t leat_epilogue_create(leat_kernel_creation_t* c, int dtype,
+                                                 leat_epilogue_t* out_epilogue);
+
+#define LEAT_EPILOGUE_VECTORS 3  // mean, factor and offset of a normalization; or a bias
+
+typedef struct leat_epilogue_run_s {
+  const leat_epilogue_t* epilogue;
+  leat_row_step_t step;  // what the product takes
+  int64_t channels;
+  // The vectors, repeated |period| / |channels| times so that loops over them are long, and
+  // converted to the type that is computed in.
+  int64_t period;
+  leat_tensor_t memory;
+  const void* vectors[LEAT_EPILOGUE_VECTORS];
+  bool is_narrow;        // the rows and |addend| are half or bfloat16
+  const void* addend;    // what Add adds, as a dense matrix like the result
+} leat_epilogue_run_t;
+
+// The input that Add adds, of the node's type and of |result_shape|, which the caller has set. NULL
+// where the list has no Add. INVALID_ARGUMENT when its shape differs.
+LEAT_MUST_USE leat_status_t leat_epilogue_addend(const leat_kernel_context_t* c,
+                                                 const leat_epilogue_t* epilogue,
+                                                 const leat_shape_t* result_shape,
+                                                 const leat_tensor_t** out_addend);
+// Begins a run over a result of |rows| rows of |channels| elements; arguments are inputs 2 and up.
+// |addend| has the elements of the tensor above in the layout of the rows. |is_narrow|: the rows
+// that the step will see are of a half or bfloat16 node's own type, else they are float. Such
+// floats are rounded to the node's type. INVALID_ARGUMENT for vectors of another length than
+// |channels|; the run must be ended only after success.
+LEAT_MUST_USE leat_status_t leat_epilogue_begin(leat_kernel_context_t* c,
+                                                const leat_epilogue_t* epilogue, int64_t rows,
+                                                int64_t channels, bool is_narrow,
+                                                const void* addend,
+                                                leat_epilogue_run_t* out_run);
+void leat_epilogue_end(leat_epilogue_run_t* run);
+
+#endif  // LEAT_OPS_NN_EPILOGUE_CPU_H_

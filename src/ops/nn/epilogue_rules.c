@@ -1,0 +1,434 @@
+// The rewrite rules by which a matrix product or a convolution takes what follows it into one node
+// (_FusedMatMul, _FusedConv2D, _FusedDepthwiseConv2dNative), whose kernel applies it to rows of the
+// result that are still in the processor's cache (ops/nn/epilogue_cpu.h):
+//
+//   x w + bias     normalization of a convolution by stored moments     + a tensor     activation
+//
+// Each rule takes one op more, in this order, which is the order of the fused op's list; so that
+// what it makes is bit for bit what the ops gave one by one. Where a Reshape that leaves the last
+// dimension alone stands between (the dense layers of sequences), the op that follows changes
+// places with it: it is a function of each element and its index in that dimension.
+//
+// A product of a batch of matrices with one matrix is a product of the batch's rows.
+#include <string.h>
+
+#include "graph/rewrite_rule.h"
+#include "ops/op_rows.h"
+
+// The ops whose results are taken further, and what takes them.
+static const struct {
+  const char *plain, *fused;
+} kProducts[] = {{"MatMul", "_FusedMatMul"},
+                 {"Conv2D", "_FusedConv2D"},
+                 {"DepthwiseConv2dNative", "_FusedDepthwiseConv2dNative"}};
+#define MATRIX_PRODUCTS "MatMul|_FusedMatMul"
+#define CONVOLUTIONS "Conv2D|_FusedConv2D|DepthwiseConv2dNative|_FusedDepthwiseConv2dNative"
+#define PRODUCTS MATRIX_PRODUCTS "|" CONVOLUTIONS
+#define ACTIVATIONS "Relu|Relu6|Elu|LeakyRelu|Tanh|Sigmoid"
+
+// ---- The list of a fused op ---------------------------------------------------------------------
+
+// The stages through which a list of fused ops goes.
+typedef enum stage_e { STAGE_PRODUCT, STAGE_FIRST, STAGE_ADD, STAGE_ACTIVATION } stage_t;
+
+static stage_t stage_of(leat_string_view_t op) {
+  if (leat_string_view_equals(op, "BiasAdd") || leat_string_view_equals(op, "FusedBatchNorm")) {
+    return STAGE_FIRST;
+  }
+  return leat_string_view_equals(op, "Add") ? STAGE_ADD : STAGE_ACTIVATION;
+}
+
+// How far the list of a product has come; one without a list has not begun.
+static stage_t stage_of_product(const leat_node_t* product) {
+  const leat_attr_value_t* list = leat_node_attr(product, LEAT_SV("fused_ops"));
+  return list && list->count ? stage_of(list->strings[list->count - 1]) : STAGE_PRODUCT;
+}
+
+static const char* fused_name(const leat_node_t* product) {
+  for (size_t i = 0; i < LEAT_ARRAY_SIZE(kProducts); ++i) {
+    if (leat_string_view_equals(product->op->name, kProducts[i].plain)) return kProducts[i].fused;
+    if (leat_string_view_equals(product->op->name, kProducts[i].fused)) return kProducts[i].fused;
+  }
+  return NULL;
+}
+
+static bool is_convolution(const leat_node_t* product) {
+  return leat_node_attr_string(product, "data_format").size > 0;
+}
+
+// A convolution pads as it was told only where its fused form has the attribute.
+static bool has_fused_form(const leat_node_t* product) {
+  return !leat_string_view_equals(product->op->name, "DepthwiseConv2dNative") ||
+         !leat_string_view_equals(leat_node_attr_string(product, "padding"), "EXPLICIT");
+}
+
+// The product's channels: its last dimension, if that is where they are. -1: not known.
+static int64_t last_dim(leat_partial_shape_t shape) {
+  return shape.rank > 0 ? shape.dims[shape.rank - 1] : -1;
+}
+
+static bool has_channels_last(const leat_node_t* product) {
+  return !is_convolution(product) ||
+         leat_string_view_equals(leat_node_attr_string(product, "data_format"), "NHWC");
+}
+
+// What one more op adds to a fused node.
+typedef struct addition_s {
+  const char* op;
+  const leat_output_t* args;
+  int arg_count;
+  const leat_node_t* epsilon;  // the nodes that have these attributes; NULL: none of its own
+  const leat_node_t* alpha;
+} addition_t;
+
+// The attribute |name| of the fused node, that of |from| under |as|, or of the product.
+static void take_float(const leat_node_t* product, const leat_node_t* from, const char* as,
+                       const char* name, leat_attr_t* attrs, int* inout_count) {
+  const leat_attr_value_t* value = from ? leat_node_attr(from, leat_string_view_from(as))
+                                        : leat_node_attr(product, leat_string_view_from(name));
+  if (value) attrs[(*inout_count)++] = (leat_attr_t){leat_string_view_from(name), *value};
+}
+
+static bool is_of_list(leat_string_view_t attr) {
+  static const char* const kNames[] = {"num_args",       "fused_ops", "epsilon",
+                                       "leakyrelu_alpha", "TArgs",     "num_host_args"};
+  for (size_t i = 0; i < LEAT_ARRAY_SIZE(kNames); ++i) {
+    if (leat_string_view_equals(attr, kNames[i])) return true;
+  }
+  return false;
+}
+
+static leat_status_t list_inputs(const leat_rewrite_match_t* m, const addition_t* addition,
+                                 leat_node_spec_t* out_spec) {
+  const leat_node_t* product = leat_rewrite_producer(m);
+  const int count = product->input_count;
+  leat_output_t* inputs;
+  LEAT_RETURN_IF_ERROR(LEAT_NEW(m->arena, (size_t)(count + addition->arg_count), &inputs));
+  memcpy(inputs, product->inputs, (size_t)count * sizeof *inputs);
+  memcpy(inputs + count, addition->args, (size_t)addition->arg_count * sizeof *inputs);
+  out_spec->inputs = inputs;
+  out_spec->input_count = count + addition->arg_count;
+  return leat_ok_status();
+}
+
+#define LIST(attr, item_kind, item_count, field, pointer)         \
+  ((leat_attr_t){LEAT_SV(attr),                                   \
+                 {.kind = LEAT_ATTR_##item_kind, .is_list = true, \
+                  .count = (uint32_t)(item_count), .field = (pointer)}})
+
+static leat_status_t list_attrs(const leat_rewrite_match_t* m, const addition_t* addition,
+                                const leat_node_spec_t* spec, leat_attr_t** out_attrs,
+                                int* out_count) {
+  const leat_node_t* product = leat_rewrite_producer(m);
+  const leat_attr_value_t* before = leat_node_attr(product, LEAT_SV("fused_ops"));
+  const size_t ops = before ? before->count : 0;
+  const int args = spec->input_count - 2;
+  leat_string_view_t* names;
+  int32_t* types;
+  leat_attr_t* attrs;
+  int count = 0;
+  LEAT_RETURN_IF_ERROR(LEAT_NEW(m->arena, ops + 1, &names));
+  LEAT_RETURN_IF_ERROR(LEAT_NEW(m->arena, (size_t)args + 1, &types));
+  LEAT_RETURN_IF_ERROR(LEAT_NEW(m->arena, (size_t)product->attr_count + 8, &attrs));
+  for (size_t i = 0; i < ops; ++i) names[i] = before->strings[i];
+  names[ops] = leat_string_view_from(addition->op);
+  for (int i = 0; i < args; ++i) types[i] = leat_graph_output_type(m->graph, spec->inputs[2 + i]);
+  for (int i = 0; i < product->op->attr_count; ++i) {
+    // What only the plain op has says nothing of the value (grad_a).
+    if (is_of_list(product->attrs[i].name) ||
+        leat_op_find_attr(spec->op, product->attrs[i].name) < 0) {
+      continue;
+    }
+    attrs[count++] = product->attrs[i];
+  }
+  attrs[count++] = LEAT_INT("num_args", args);
+  attrs[count++] = LIST("fused_ops", STRING, ops + 1, strings, names);
+  if (leat_op_find_attr(spec->op, LEAT_SV("TArgs")) >= 0) {
+    attrs[count++] = LIST("TArgs", TYPE, args, types, types);
+  }
+  take_float(product, addition->epsilon, "epsilon", "epsilon", attrs, &count);
+  take_float(product, addition->alpha, "alpha", "leakyrelu_alpha", attrs, &count);
+  *out_attrs = attrs;
+  *out_count = count;
+  return leat_ok_status();
+}
+
+// Adds the fused node of the match's product and |addition|.
+static leat_status_t take_further(leat_rewrite_match_t* m, const addition_t* addition,
+                                  leat_output_t* out_by) {
+  leat_attr_t* attrs;
+  const char* name = fused_name(leat_rewrite_producer(m));
+  leat_node_spec_t spec = {0};
+  LEAT_RETURN_IF_ERROR(
+      leat_op_registry_find(m->graph->ops, leat_string_view_from(name), &spec.op));
+  LEAT_RETURN_IF_ERROR(list_inputs(m, addition, &spec));
+  LEAT_RETURN_IF_ERROR(list_attrs(m, addition, &spec, &attrs, &spec.attr_count));
+  spec.attrs = attrs;
+  return m->add(m, name, &spec, out_by);
+}
+
+// ---- Biases -------------------------------------------------------------------------------------
+
+static bool may_begin(const leat_rewrite_match_t* m) {
+  const leat_node_t* product = leat_rewrite_producer(m);
+  return stage_of_product(product) == STAGE_PRODUCT && has_fused_form(product);
+}
+
+// BiasAdd names the dimension of the channels as the convolution does.
+static bool is_bias(const leat_rewrite_match_t* m) {
+  const leat_node_t* product = leat_rewrite_producer(m);
+  const leat_string_view_t format = leat_node_attr_string(leat_rewrite_root(m), "data_format");
+  const bool is_last = !leat_string_view_equals(format, "NCHW");
+  return may_begin(m) && is_last == has_channels_last(product);
+}
+
+static leat_output_t other_input(const leat_rewrite_match_t* m) {
+  return leat_rewrite_root(m)->inputs[1 - m->side];
+}
+
+// Adding a vector that is known to be as long as the last dimension adds a bias.
+static bool is_bias_vector(const leat_rewrite_match_t* m) {
+  const leat_partial_shape_t bias = leat_graph_output_shape(m->graph, other_input(m));
+  const leat_partial_shape_t sum = leat_rewrite_root(m)->output_shapes[0];
+  const leat_partial_shape_t product = leat_rewrite_producer(m)->output_shapes[0];
+  return bias.rank == 1 && bias.dims[0] > 0 && last_dim(product) == bias.dims[0] &&
+         sum.rank == product.rank;
+}
+
+static bool is_added_bias(const leat_rewrite_match_t* m) {
+  return may_begin(m) && has_channels_last(leat_rewrite_producer(m)) && is_bias_vector(m);
+}
+
+static leat_status_t take_bias(leat_rewrite_match_t* m, leat_output_t* out_by) {
+  const leat_output_t bias = other_input(m);
+  return take_further(m, &(addition_t){"BiasAdd", &bias, 1, NULL, NULL}, out_by);
+}
+
+// x - b is x + -b, of floating-point numbers too.
+static leat_status_t take_subtracted_bias(leat_rewrite_match_t* m, leat_output_t* out_by) {
+  const leat_output_t bias = other_input(m);
+  leat_node_spec_t negation = {.inputs = &bias, .input_count = 1, .infer_attrs = true};
+  leat_output_t negative;
+  LEAT_RETURN_IF_ERROR(m->add(m, "Neg", &negation, &negative));
+  return take_further(m, &(addition_t){"BiasAdd", &negative, 1, NULL, NULL}, out_by);
+}
+
+// ---- Normalization, addition, activation --------------------------------------------------------
+
+static bool is_stored_normalization(const leat_rewrite_match_t* m) {
+  const leat_node_t *root = leat_rewrite_root(m), *product = leat_rewrite_producer(m);
+  return may_begin(m) && !leat_node_attr_bool(root, "is_training", true) &&
+         root->output_types[0] == LEAT_DTYPE_FLOAT &&
+         leat_string_view_equal(leat_node_attr_string(root, "data_format"),
+                                leat_node_attr_string(product, "data_format"));
+}
+
+static leat_status_t take_normalization(leat_rewrite_match_t* m, leat_output_t* out_by) {
+  const leat_node_t* root = leat_rewrite_root(m);
+  return take_further(m, &(addition_t){"FusedBatchNorm", root->inputs + 1, 4, root, NULL}, out_by);
+}
+
+// A tensor that is known to have the product's shape: it is not repeated. A matrix product without
+// a bias is left to _MatMulAdd, which begins its sums with the tensor.
+static bool is_residual(const leat_rewrite_match_t* m) {
+  const leat_node_t* product = leat_rewrite_producer(m);
+  const stage_t stage = stage_of_product(product);
+  return (stage == STAGE_FIRST ||
+          (stage == STAGE_PRODUCT && is_convolution(product) && has_fused_form(product))) &&
+         leat_partial_shape_is_full(product->output_shapes[0]) &&
+         leat_partial_shape_equal(product->output_shapes[0],
+                                  leat_graph_output_shape(m->graph, other_input(m)));
+}
+
+static leat_status_t take_residual(leat_rewrite_match_t* m, leat_output_t* out_by) {
+  const leat_output_t other = other_input(m);
+  return take_further(m, &(addition_t){"Add", &other, 1, NULL, NULL}, out_by);
+}
+
+// TensorFlow's definition of a fused convolution wants an argument at least, which an activation
+// alone has not.
+static bool may_be_activated(const leat_rewrite_match_t* m) {
+  const leat_node_t* product = leat_rewrite_producer(m);
+  const stage_t stage = stage_of_product(product);
+  return stage < STAGE_ACTIVATION &&
+         (stage > STAGE_PRODUCT || (has_fused_form(product) && !is_convolution(product)));
+}
+
+static leat_status_t take_activation(leat_rewrite_match_t* m, leat_output_t* out_by) {
+  const leat_node_t* root = leat_rewrite_root(m);
+  char* name;
+  LEAT_RETURN_IF_ERROR(LEAT_NEW(m->arena, root->op->name.size + 1, &name));
+  memcpy(name, root->op->name.data, root->op->name.size);
+  const bool has_alpha = leat_node_attr(root, LEAT_SV("alpha")) != NULL;
+  return take_further(m, &(addition_t){name, NULL, 0, NULL, has_alpha ? root : NULL}, out_by);
+}
+
+// ---- Past a Reshape -----------------------------------------------------------------------------
+
+static bool keeps_last_dim(const leat_rewrite_match_t* m) {
+  const leat_partial_shape_t after = leat_graph_node(m->graph, m->through)->output_shapes[0];
+  const int64_t last = last_dim(leat_rewrite_producer(m)->output_shapes[0]);
+  return last > 0 && last == last_dim(after);
+}
+
+static bool is_bias_past_reshape(const leat_rewrite_match_t* m) {
+  const leat_partial_shape_t bias = leat_graph_output_shape(m->graph, other_input(m));
+  const leat_partial_shape_t after = leat_graph_node(m->graph, m->through)->output_shapes[0];
+  return may_begin(m) && keeps_last_dim(m) && bias.rank == 1 && bias.dims[0] == last_dim(after) &&
+         !leat_string_view_equals(leat_node_attr_string(leat_rewrite_root(m), "data_format"),
+                                  "NCHW");
+}
+
+static bool is_activation_past_reshape(const leat_rewrite_match_t* m) {
+  return stage_of_product(leat_rewrite_producer(m)) == STAGE_FIRST;
+}
+
+// The root as it is, over the product, and the Reshape over that.
+static leat_status_t change_places(leat_rewrite_match_t* m, leat_output_t* out_by) {
+  const leat_node_t *root = leat_rewrite_root(m), *reshape = leat_graph_node(m->graph, m->through);
+  const leat_output_t shape = reshape->inputs[1];
+  const leat_attr_t* reshape_attrs = reshape->attrs;
+  const int reshape_attr_count = reshape->op->attr_count;
+  leat_output_t inputs[2] = {root->inputs[0], root->inputs[root->input_count - 1]};
+  inputs[m->side] = (leat_output_t){m->producer, 0};
+  leat_node_spec_t spec = {.inputs = inputs,
+                           .input_count = root->input_count,
+                           .attrs = root->attrs,
+                           .attr_count = root->op->attr_count};
+  leat_output_t moved;
+  LEAT_RETURN_IF_ERROR(m->add(m, root->op->row->name, &spec, &moved));
+  const leat_output_t reshaped[] = {moved, shape};
+  leat_node_spec_t after = {.inputs = reshaped,
+                            .input_count = 2,
+                            .attrs = reshape_attrs,
+                            .attr_count = reshape_attr_count};
+  return m->add(m, "Reshape", &after, out_by);
+}
+
+// ---- Batches ------------------------------------------------------------------------------------
+
+// One matrix for the whole batch, and a shape of which one dimension at most is not known, so that
+// a constant says it.
+static bool is_product_of_rows(const leat_rewrite_match_t* m) {
+  const leat_node_t* root = leat_rewrite_root(m);
+  const leat_partial_shape_t x = leat_graph_output_shape(m->graph, root->inputs[0]);
+  const leat_partial_shape_t result = root->output_shapes[0];
+  int unknown = 0;
+  if (x.rank < 3 || leat_graph_output_shape(m->graph, root->inputs[1]).rank != 2 ||
+      result.rank != x.rank || last_dim(x) <= 0 || last_dim(result) <= 0 ||
+      leat_node_attr_bool(root, "adj_x", false) ||
+      !leat_dtype_in(root->output_types[0], LEAT_DTYPE_BIT(FLOAT) | LEAT_DTYPE_BIT(DOUBLE) |
+                                                LEAT_DTYPE_BIT(HALF) | LEAT_DTYPE_BIT(BFLOAT16))) {
+    return false;
+  }
+  for (int d = 0; d < result.rank; ++d) {
+    if (result.dims[d] == 0) return false;
+    unknown += result.dims[d] < 0;
+  }
+  return unknown <= 1;
+}
+
+// Reshapes |x| to |dims| [rank], of which -1 is to be found.
+static leat_status_t reshape(leat_rewrite_match_t* m, leat_output_t x, const int64_t* dims,
+                             int rank, leat_output_t* out_reshaped) {
+  leat_tensor_t tensor;
+  const leat_shape_t shape = leat_shape_vector(rank);
+  leat_output_t sizes;
+  LEAT_RETURN_IF_ERROR(
+      leat_tensor_allocate(leat_buffer_source_host(), LEAT_DTYPE_INT64, &shape, &tensor));
+  memcpy(leat_tensor_data(&tensor, int64_t), dims, (size_t)rank * sizeof *dims);
+  const leat_attr_t attrs[] = {LEAT_TENSOR("value", &tensor),
+                               LEAT_TYPE("dtype", LEAT_DTYPE_INT64)};
+  leat_node_spec_t constant = {.attrs = attrs, .attr_count = 2};
+  leat_status_t status = m->add(m, "Const", &constant, &sizes);
+  leat_tensor_release(&tensor);
+  if (status) return status;
+  const leat_output_t inputs[] = {x, sizes};
+  leat_node_spec_t spec = {.inputs = inputs, .input_count = 2, .infer_attrs = true};
+  return m->add(m, "Reshape", &spec, out_reshaped);
+}
+
+static leat_status_t multiply_rows(leat_rewrite_match_t* m, leat_output_t* out_by) {
+  const leat_node_t* root = leat_rewrite_root(m);
+  const leat_output_t x = root->inputs[0], y = root->inputs[1];
+  const leat_partial_shape_t result = root->output_shapes[0];
+  const int64_t rows[] = {-1, last_dim(leat_graph_output_shape(m->graph, x))};
+  const leat_attr_t attrs[] = {
+      LEAT_TYPE("T", root->output_types[0]),
+      LEAT_BOOL("transpose_b", leat_node_attr_bool(root, "adj_y", false))};
+  leat_output_t matrix, product;
+  LEAT_RETURN_IF_ERROR(reshape(m, x, rows, 2, &matrix));
+  const leat_output_t factors[] = {matrix, y};
+  leat_node_spec_t spec = {.inputs = factors, .input_count = 2, .attrs = attrs, .attr_count = 2};
+  LEAT_RETURN_IF_ERROR(m->add(m, "MatMul", &spec, &product));
+  return reshape(m, product, result.dims, result.rank, out_by);
+}
+
+// ---- The rules ----------------------------------------------------------------------------------
+
+const leat_rewrite_rule_t leat_epilogue_rules[] = {
+    {.name = "product_of_rows",
+     .root = "BatchMatMulV2|BatchMatMulV3",
+     .applies = is_product_of_rows,
+     .make = multiply_rows,
+     .doc = "a batch of matrices times one matrix is one product"},
+    {.name = "product_bias",
+     .root = "BiasAdd|BiasAddV1",
+     .producer = PRODUCTS,
+     .keeps_shape = true,
+     .applies = is_bias,
+     .make = take_bias,
+     .doc = "a product and its bias in one node"},
+    {.name = "product_bias_vector",
+     .root = "Add|AddV2",
+     .producer = PRODUCTS,
+     .keeps_shape = true,
+     .commutes = true,
+     .applies = is_added_bias,
+     .make = take_bias,
+     .doc = "a product and a vector that is added to its rows in one node"},
+    {.name = "product_bias_subtracted",
+     .root = "Sub",
+     .producer = PRODUCTS,
+     .keeps_shape = true,
+     .applies = is_added_bias,
+     .make = take_subtracted_bias,
+     .doc = "a product and a vector that is subtracted from its rows in one node"},
+    {.name = "convolution_normalization",
+     .root = "FusedBatchNorm|FusedBatchNormV2|FusedBatchNormV3",
+     .producer = CONVOLUTIONS,
+     .keeps_shape = true,
+     .applies = is_stored_normalization,
+     .make = take_normalization,
+     .doc = "a convolution and its normalization by stored moments in one node"},
+    {.name = "product_residual",
+     .root = "Add|AddV2",
+     .producer = PRODUCTS,
+     .keeps_shape = true,
+     .commutes = true,
+     .applies = is_residual,
+     .make = take_residual,
+     .doc = "a product and a tensor of its shape that is added in one node"},
+    {.name = "product_activation",
+     .root = ACTIVATIONS,
+     .producer = PRODUCTS,
+     .keeps_shape = true,
+     .applies = may_be_activated,
+     .make = take_activation,
+     .doc = "a product and its activation in one node"},
+    {.name = "bias_before_reshape",
+     .root = "BiasAdd|BiasAddV1|Add|AddV2",
+     .producer = MATRIX_PRODUCTS,
+     .through = "Reshape",
+     .applies = is_bias_past_reshape,
+     .make = change_places,
+     .doc = "the bias of a dense layer over sequences is added before their shape is put back"},
+    {.name = "activation_before_reshape",
+     .root = ACTIVATIONS,
+     .producer = MATRIX_PRODUCTS,
+     .through = "Reshape",
+     .applies = is_activation_past_reshape,
+     .make = change_places,
+     .doc = "the activation of a dense layer over sequences comes before their shape is put back"},
+    LEAT_REWRITE_RULES_END,
+};

@@ -1,0 +1,304 @@
+// Rewrite rules at work: what goes into one node with its product, and above all what does not.
+#include <stdio.h>
+#include <string.h>
+
+#include "session/flow.h"
+#include "session/pass_scene.h"
+
+static int apply(pass_scene_t* f, leat_outputs_t fetches, int other) {
+  return pass_scene_shrink(f, &leat_pass_rules, fetches, other);
+}
+
+static leat_output_t tensor(scene_t* s, int rank, const int64_t* dims) {
+  return scene_output(s, "Placeholder", "", "", LEAT_NO_INPUTS,
+                      LEAT_ATTRS(LEAT_TYPE("dtype", LEAT_DTYPE_FLOAT),
+                                 LEAT_SHAPE("shape", ((leat_partial_shape_t){rank, dims}))));
+}
+#define TENSOR(s, ...)                                                             \
+  tensor(s, sizeof((int64_t[]){__VA_ARGS__}) / sizeof(int64_t), (const int64_t[]){__VA_ARGS__})
+
+static leat_output_t unary(scene_t* s, const char* op, leat_output_t x) {
+  return scene_output(s, op, "", "", LEAT_INPUTS(x), LEAT_ATTRS(LEAT_TYPE("T", LEAT_DTYPE_FLOAT)));
+}
+
+static leat_output_t binary(scene_t* s, const char* op, leat_output_t x, leat_output_t y) {
+  return scene_output(s, op, "", "", LEAT_INPUTS(x, y),
+                      LEAT_ATTRS(LEAT_TYPE("T", LEAT_DTYPE_FLOAT)));
+}
+
+static leat_output_t bias_add(scene_t* s, leat_output_t x, leat_output_t bias,
+                              const char* format) {
+  return scene_output(s, "BiasAdd", "", "", LEAT_INPUTS(x, bias),
+                      LEAT_ATTRS(LEAT_TYPE("T", LEAT_DTYPE_FLOAT),
+                                 LEAT_STRING("data_format", leat_string_view_from(format))));
+}
+
+static leat_output_t convolution(scene_t* s, const char* op, const char* padding) {
+  static const int64_t kOnes[] = {1, 1, 1, 1};
+  static const int64_t kPads[] = {0, 0, 1, 1, 1, 1, 0, 0};
+  const bool is_explicit = strcmp(padding, "EXPLICIT") == 0;
+  const leat_attr_t attrs[] = {
+      LEAT_TYPE("T", LEAT_DTYPE_FLOAT),
+      {LEAT_SV("strides"), {.kind = LEAT_ATTR_INT, .is_list = true, .count = 4, .ints = kOnes}},
+      LEAT_STRING("padding", leat_string_view_from(padding)),
+      {LEAT_SV("explicit_paddings"),
+       {.kind = LEAT_ATTR_INT, .is_list = true, .count = is_explicit ? 8 : 0, .ints = kPads}}};
+  return scene_output(s, op, "", "", LEAT_INPUTS(TENSOR(s, 2, 5, 5, 4), TENSOR(s, 3, 3, 4, 4)),
+                      (leat_attrs_t){attrs, LEAT_ARRAY_SIZE(attrs)});
+}
+
+// The constant vector of int32 |items|.
+static leat_output_t list(scene_t* s, int count, const int32_t* items) {
+  leat_tensor_t value;
+  LEAT_EXPECT_OK(leat_tensor_vector(LEAT_DTYPE_INT32, items, count, &value));
+  leat_output_t constant = scene_output(
+      s, "Const", "", "", LEAT_NO_INPUTS,
+      LEAT_ATTRS(LEAT_TENSOR("value", &value), LEAT_TYPE("dtype", LEAT_DTYPE_INT32)));
+  leat_tensor_release(&value);
+  return constant;
+}
+
+static leat_output_t reshape(scene_t* s, leat_output_t x, leat_output_t shape) {
+  return scene_output(
+      s, "Reshape", "", "", LEAT_INPUTS(x, shape),
+      LEAT_ATTRS(LEAT_TYPE("T", LEAT_DTYPE_FLOAT), LEAT_TYPE("Tshape", LEAT_DTYPE_INT32)));
+}
+
+static leat_output_t product(scene_t* s) {
+  return binary(s, "MatMul", TENSOR(s, 2, 3), TENSOR(s, 3, 4));
+}
+
+static leat_output_t normalize(scene_t* s, leat_output_t x, bool is_training) {
+  const int64_t channels = is_training ? 0 : 4;
+  return scene_output(s, "FusedBatchNormV3", "", "",
+                      LEAT_INPUTS(x, TENSOR(s, 4), TENSOR(s, 4), TENSOR(s, channels),
+                                  TENSOR(s, channels)),
+                      LEAT_ATTRS(LEAT_TYPE("T", LEAT_DTYPE_FLOAT), LEAT_TYPE("U", LEAT_DTYPE_FLOAT),
+                                 LEAT_REAL("epsilon", 0.25f),
+                                 LEAT_BOOL("is_training", is_training)));
+}
+
+// The node of fetch |index| is |op| and fuses |list|, "BiasAdd Relu".
+static void expect_fused(pass_scene_t* f, int index, const char* op, const char* list) {
+  const leat_node_t* node = pass_scene_fetched(f, index);
+  char names[128] = "";
+  const leat_attr_value_t* ops = leat_node_attr(node, LEAT_SV("fused_ops"));
+  if (!pass_scene_is_op(node, op)) {
+    fail_msg("%.*s, must be %s", LEAT_SV_ARG(node->op->name), op);
+  }
+  assert_non_null(ops);
+  for (uint32_t i = 0; i < ops->count; ++i) {
+    snprintf(names + strlen(names), sizeof names - strlen(names), "%s%.*s", i ? " " : "",
+             LEAT_SV_ARG(ops->strings[i]));
+  }
+  assert_string_equal(names, list);
+}
+
+// ---- What goes into one node --------------------------------------------------------------------
+
+static void a_product_takes_bias_and_activation(void** state) {
+  pass_scene_t* f = *state;
+  scene_t* s = &f->s;
+  leat_output_t bias = TENSOR(s, 4);
+  leat_output_t a = unary(s, "Relu", bias_add(s, product(s), bias, "NHWC"));
+  leat_output_t b = unary(s, "Tanh", binary(s, "AddV2", bias, product(s)));
+  leat_output_t c = unary(s, "Sigmoid", product(s));
+  leat_output_t d = binary(s, "Sub", product(s), bias);
+  leat_output_t e = unary(s, "Elu", unary(s, "Identity", bias_add(s, product(s), bias, "NHWC")));
+  apply(f, LEAT_INPUTS(a, b, c, d, e), -1);
+  expect_fused(f, 0, "_FusedMatMul", "BiasAdd Relu");
+  expect_fused(f, 1, "_FusedMatMul", "BiasAdd Tanh");
+  expect_fused(f, 2, "_FusedMatMul", "Sigmoid");
+  expect_fused(f, 3, "_FusedMatMul", "BiasAdd");
+  assert_true(pass_scene_is_op(
+      &f->rewrite.graph->nodes[pass_scene_fetched(f, 3)->inputs[2].node], "Neg"));
+  expect_fused(f, 4, "_FusedMatMul", "BiasAdd Elu");
+  assert_int_equal(leat_node_attr_int(pass_scene_fetched(f, 0), "num_args", 0), 1);
+}
+
+static void a_convolution_takes_all_stages(void** state) {
+  pass_scene_t* f = *state;
+  scene_t* s = &f->s;
+  leat_output_t y = TENSOR(s, 2, 5, 5, 4), bias = TENSOR(s, 4);
+  leat_output_t a = unary(
+      s, "Relu", binary(s, "AddV2", y, normalize(s, convolution(s, "Conv2D", "SAME"), false)));
+  leat_output_t b = unary(
+      s, "Relu6", bias_add(s, convolution(s, "DepthwiseConv2dNative", "SAME"),
+                           TENSOR(s, 16), "NHWC"));
+  leat_output_t c = scene_output(
+      s, "LeakyRelu", "", "",
+      LEAT_INPUTS(bias_add(s, convolution(s, "Conv2D", "EXPLICIT"), bias, "NHWC")),
+      LEAT_ATTRS(LEAT_TYPE("T", LEAT_DTYPE_FLOAT), LEAT_REAL("alpha", 0.5f)));
+  apply(f, LEAT_INPUTS(a, b, c), -1);
+  expect_fused(f, 0, "_FusedConv2D", "FusedBatchNorm Add Relu");
+  const leat_node_t* normalized = pass_scene_fetched(f, 0);
+  assert_true(leat_node_attr(normalized, LEAT_SV("epsilon"))->f == 0.25f);
+  assert_int_equal(normalized->input_count, 7);
+  assert_int_equal(leat_node_attr(normalized, LEAT_SV("TArgs"))->count, 5);
+  expect_fused(f, 1, "_FusedDepthwiseConv2dNative", "BiasAdd Relu6");
+  expect_fused(f, 2, "_FusedConv2D", "BiasAdd LeakyRelu");
+  assert_true(leat_node_attr(pass_scene_fetched(f, 2), LEAT_SV("leakyrelu_alpha"))->f == 0.5f);
+}
+
+// Dense layers over sequences: the shape is put back at the end.
+static void a_reshape_changes_places_with_what_follows(void** state) {
+  pass_scene_t* f = *state;
+  scene_t* s = &f->s;
+  static const int32_t kShape[] = {1, 2, 4};
+  leat_output_t bias = TENSOR(s, 4);
+  leat_output_t reshaped = reshape(s, product(s), list(s, 3, kShape));
+  leat_output_t a = unary(s, "Relu", bias_add(s, reshaped, bias, "NHWC"));
+  apply(f, LEAT_INPUTS(a), -1);
+  assert_true(pass_scene_is_op(pass_scene_fetched(f, 0), "Reshape"));
+  f->rewrite.fetches[0] = pass_scene_fetched(f, 0)->inputs[0];
+  expect_fused(f, 0, "_FusedMatMul", "BiasAdd Relu");
+  // The last dimension is another one: the bias is not that of the product.
+  static const int32_t kOther[] = {4, 2};
+  leat_output_t other = reshape(s, product(s), list(s, 2, kOther));
+  assert_int_equal(apply(f, LEAT_INPUTS(bias_add(s, other, TENSOR(s, 2), "NHWC")), -1), 0);
+}
+
+static void a_batch_times_one_matrix_is_one_product(void** state) {
+  pass_scene_t* f = *state;
+  scene_t* s = &f->s;
+  leat_output_t x = TENSOR(s, -1, 5, 3), w = TENSOR(s, 3, 4), bias = TENSOR(s, 4);
+  leat_output_t y = bias_add(s, binary(s, "BatchMatMulV2", x, w), bias, "NHWC");
+  apply(f, LEAT_INPUTS(y), -1);
+  const leat_node_t* reshape = pass_scene_fetched(f, 0);
+  assert_true(pass_scene_is_op(reshape, "Reshape"));
+  assert_int_equal(reshape->output_shapes[0].rank, 3);
+  f->rewrite.fetches[0] = reshape->inputs[0];
+  expect_fused(f, 0, "_FusedMatMul", "BiasAdd");
+  // Two dimensions that are not known cannot be written as one -1; two batches are no rows.
+  leat_output_t unknown = binary(s, "BatchMatMulV2", TENSOR(s, -1, -1, 3), w);
+  leat_output_t both = binary(s, "BatchMatMulV2", TENSOR(s, 2, 5, 3), TENSOR(s, 2, 3, 4));
+  assert_int_equal(apply(f, LEAT_INPUTS(unknown, both), -1), 0);
+}
+
+// Where the batch is not known, gradients ask for the shape of what vanishes.
+static void who_asks_for_the_shape_asks_the_new_node(void** state) {
+  pass_scene_t* f = *state;
+  scene_t* s = &f->s;
+  leat_output_t p = product(s), sum = binary(s, "AddV2", p, TENSOR(s, 4));
+  leat_output_t shape = unary(s, "Shape", p);
+  assert_int_equal(apply(f, LEAT_INPUTS(sum, shape), -1), 1);
+  expect_fused(f, 0, "_FusedMatMul", "BiasAdd");
+  assert_int_equal(pass_scene_fetched(f, 1)->inputs[0].node, f->rewrite.fetches[0].node);
+  // But not where what is added depends on that shape.
+  leat_output_t q = product(s);
+  static const int32_t kBegin[] = {1};
+  leat_output_t last = scene_output(
+      s, "Slice", "", "", LEAT_INPUTS(unary(s, "Shape", q), list(s, 1, kBegin), list(s, 1, kBegin)),
+      LEAT_ATTRS(LEAT_TYPE("T", LEAT_DTYPE_INT32), LEAT_TYPE("Index", LEAT_DTYPE_INT32)));
+  leat_output_t filled = reshape(s, TENSOR(s, 4), last);
+  LEAT_EXPECT_OK(leat_graph_refine_shape(
+      s->graph, filled, (leat_partial_shape_t){1, (const int64_t[]){4}}));
+  assert_int_equal(apply(f, LEAT_INPUTS(binary(s, "AddV2", q, filled)), -1), 0);
+}
+
+// ---- What does not ------------------------------------------------------------------------------
+
+static void what_others_need_stays(void** state) {
+  pass_scene_t* f = *state;
+  scene_t* s = &f->s;
+  leat_output_t bias = TENSOR(s, 4), p = product(s), q = product(s), r = product(s);
+  leat_output_t a = bias_add(s, p, bias, "NHWC"), b = bias_add(s, q, bias, "NHWC"),
+                c = bias_add(s, r, bias, "NHWC");
+  apply(f, LEAT_INPUTS(a, p), -1);  // fetched
+  assert_true(pass_scene_is_op(pass_scene_fetched(f, 0), "BiasAdd"));
+  apply(f, LEAT_INPUTS(b, unary(s, "Neg", q)), -1);  // read
+  assert_true(pass_scene_is_op(pass_scene_fetched(f, 0), "BiasAdd"));
+  apply(f, LEAT_INPUTS(c, bias), 0);  // elsewhere
+  assert_true(pass_scene_is_op(pass_scene_fetched(f, 0), "BiasAdd"));
+  leat_output_t w = unary(s, "Neg", bias);
+  scene_after(s, w.node, r.node);
+  assert_int_equal(apply(f, LEAT_INPUTS(c, w), -1), 0);  // a NoOp comes for the product
+  expect_fused(f, 0, "_FusedMatMul", "BiasAdd");         // who waited, waits for its factors
+  const leat_node_t* waiting = pass_scene_fetched(f, 1);
+  const leat_node_t* group =
+      &f->rewrite.graph->nodes[waiting->inputs[waiting->input_count].node];
+  assert_true(pass_scene_is_op(group, "NoOp"));
+  assert_int_equal(group->control_count, 2);
+}
+
+static void what_the_new_node_waits_for(void** state) {
+  pass_scene_t* f = *state;
+  scene_t* s = &f->s;
+  leat_output_t p = product(s), y = bias_add(s, p, TENSOR(s, 4), "NHWC");
+  scene_after(s, p.node, scene_mark(s, 1, -1));
+  scene_after(s, y.node, scene_mark(s, 2, -1));
+  apply(f, LEAT_INPUTS(y), -1);
+  expect_fused(f, 0, "_FusedMatMul", "BiasAdd");
+  assert_int_equal(pass_scene_fetched(f, 0)->control_count, 2);
+}
+
+static void what_means_something_else_stays(void** state) {
+  pass_scene_t* f = *state;
+  scene_t* s = &f->s;
+  leat_output_t bias = TENSOR(s, 4);
+  leat_output_t stay[] = {
+      // A bias along another dimension.
+      bias_add(s, convolution(s, "Conv2D", "SAME"), TENSOR(s, 5), "NCHW"),
+      // It may be one number for all.
+      binary(s, "AddV2", product(s), TENSOR(s, -1)),
+      binary(s, "AddV2", product(s), TENSOR(s, 1)),
+      // The product is what is subtracted.
+      binary(s, "Sub", bias, product(s)),
+      // An activation of a convolution without an argument, an addend that is repeated.
+      unary(s, "Relu", convolution(s, "Conv2D", "SAME")),
+      binary(s, "AddV2", convolution(s, "Conv2D", "SAME"), TENSOR(s, 1, 5, 5, 4)),
+      // The moments of this batch.
+      normalize(s, convolution(s, "Conv2D", "SAME"), true),
+      // Its fused form has no such padding.
+      bias_add(s, convolution(s, "DepthwiseConv2dNative", "EXPLICIT"), TENSOR(s, 16), "NHWC"),
+  };
+  for (size_t i = 0; i < LEAT_ARRAY_SIZE(stay); ++i) {
+    if (apply(f, LEAT_INPUTS(stay[i]), -1)) fail_msg("case %zu is fused", i);
+  }
+  // An activation ends the list.
+  leat_output_t twice = unary(s, "Relu", unary(s, "Tanh", product(s)));
+  apply(f, LEAT_INPUTS(twice), -1);
+  assert_true(pass_scene_is_op(pass_scene_fetched(f, 0), "Relu"));
+}
+
+// What a predicate decides for the sum and not for the product.
+static void other_conditions_stay_apart(void** state) {
+  pass_scene_t* f = *state;
+  scene_t* s = &f->s;
+  leat_output_t p = scene_placeholder(s, "p", LEAT_DTYPE_BOOL), bias = TENSOR(s, 4);
+  leat_output_t y = bias_add(s, product(s), flow_switch(s, bias, p, 1), "NHWC");
+  assert_int_equal(apply(f, LEAT_INPUTS(y), -1), 0);
+}
+
+static const leat_kernel_row_t* serve_no_fused(const void* data, const leat_op_t* op,
+                                               const leat_attr_t* attrs, int attr_count,
+                                               int32_t device) {
+  return leat_string_view_starts_with(op->name, LEAT_SV("_Fused"))
+             ? NULL
+             : pass_scene_find_kernel(data, op, attrs, attr_count, device);
+}
+
+static void without_a_kernel_nothing_changes(void** state) {
+  pass_scene_t* f = *state;
+  f->options.find_kernel = serve_no_fused;
+  leat_output_t y = bias_add(&f->s, product(&f->s), TENSOR(&f->s, 4), "NHWC");
+  assert_int_equal(apply(f, LEAT_INPUTS(y), -1), 0);
+  assert_true(pass_scene_is_op(pass_scene_fetched(f, 0), "BiasAdd"));
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+#define TEST(name) cmocka_unit_test_setup_teardown(name, pass_scene_set_up, pass_scene_tear_down)
+      TEST(a_product_takes_bias_and_activation),
+      TEST(a_convolution_takes_all_stages),
+      TEST(a_reshape_changes_places_with_what_follows),
+      TEST(a_batch_times_one_matrix_is_one_product),
+      TEST(who_asks_for_the_shape_asks_the_new_node),
+      TEST(what_others_need_stays),
+      TEST(what_the_new_node_waits_for),
+      TEST(what_means_something_else_stays),
+      TEST(other_conditions_stay_apart),
+      TEST(without_a_kernel_nothing_changes),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
