@@ -15,6 +15,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/sync.h"
+
 struct leat_status_s {
   leat_status_code_t code;
   int line;
@@ -29,6 +31,7 @@ static struct leat_status_s no_memory = {
 // A status with room for |message_size| bytes and NUL at |*out_message|; NULL when memory is gone.
 static leat_status_t allocate_status(leat_status_code_t code, const char* file, int line,
                                      size_t message_size, char** out_message) {
+  LEAT_DCHECK(!leat_spinlock_is_held());
   struct leat_status_s* status = malloc(sizeof(*status) + message_size + 1);
   if (!status) return NULL;
   *out_message = (char*)(status + 1);
@@ -106,7 +109,9 @@ leat_status_t leat_status_join(leat_status_t first, leat_status_t second) {
 }
 
 void leat_status_free(leat_status_t status) {
-  if (status != &no_memory) free(status);
+  if (status == &no_memory || !status) return;
+  LEAT_DCHECK(!leat_spinlock_is_held());
+  free(status);
 }
 
 leat_status_code_t leat_status_code(leat_status_t status) {

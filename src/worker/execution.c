@@ -57,15 +57,17 @@ void leat_execution_start(leat_execution_t* e, leat_worker_done_fn_t done, void*
 
 // ---- On the way ---------------------------------------------------------------------------------
 
-void leat_execution_stop(leat_execution_t* e, leat_status_t status) {
+bool leat_execution_try_stop(leat_execution_t* e, leat_status_t status) {
   leat_spinlock_lock(&e->stop_lock);
-  if (e->stop_status) {
-    leat_status_free(status);
-  } else {
-    e->stop_status = status;
-  }
+  const bool is_first = !e->stop_status;
+  if (is_first) e->stop_status = status;
   leat_spinlock_unlock(&e->stop_lock);
   atomic_store_explicit(&e->stopped, true, memory_order_release);
+  return is_first;
+}
+
+void leat_execution_stop(leat_execution_t* e, leat_status_t status) {
+  if (!leat_execution_try_stop(e, status)) leat_status_free(status);
 }
 
 leat_status_t leat_execution_check(leat_execution_t* e) {

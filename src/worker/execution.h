@@ -38,7 +38,11 @@ typedef struct leat_execution_s {
 // |done| may be called before this returns, on this thread or another; always before, where the
 // plan says |ends_at_once|.
 void leat_execution_start(leat_execution_t* execution, leat_worker_done_fn_t done, void* data);
-// |status| is taken; the first wins. The step ends as soon as its running kernels do.
+// Ends the step with |status| as soon as its running kernels end. The first status wins: where
+// there is one already, |status| stays the caller's and the answer is false. Allocates and frees
+// nothing.
+bool leat_execution_try_stop(leat_execution_t* execution, leat_status_t status);
+// The same, and takes |status| in any case.
 void leat_execution_stop(leat_execution_t* execution, leat_status_t status);
 
 // ---- For the executors --------------------------------------------------------------------------

@@ -385,16 +385,26 @@ static void visit_runs(leat_local_worker_t* worker, run_visit_fn_t visit, void* 
 
 typedef struct stop_s {
   int64_t step_id;
-  leat_status_t status;
+  leat_status_t copy;  // of the status, for the next run that is stopped; NULL: it was taken
   leat_cancellation_t* waiting;
 } stop_t;
 
 static bool stop_run(void* data, run_t* run) {
-  const stop_t* stop = data;
-  if (run->step_id == stop->step_id) {
-    leat_execution_stop(&run->execution, leat_status_clone(stop->status));
+  stop_t* stop = data;
+  if (run->step_id != stop->step_id || !leat_execution_try_stop(&run->execution, stop->copy)) {
+    return false;
   }
-  return false;
+  stop->copy = NULL;
+  return true;
+}
+
+// Stops one run a visit, because a copy of the status may not be made under a graph's lock.
+static void stop_runs(leat_local_worker_t* worker, stop_t* stop, leat_status_t status) {
+  do {
+    stop->copy = leat_status_clone(status);
+    visit_runs(worker, stop_run, stop);
+  } while (!stop->copy);
+  leat_status_free(stop->copy);
 }
 
 // One whose kernels may wait and have not yet heard that it is over.
@@ -421,9 +431,9 @@ static void cancel_waiting(leat_local_worker_t* worker, stop_t* stop) {
 
 static void worker_abort_step(leat_worker_t* self, int64_t step_id, leat_status_t status) {
   leat_local_worker_t* worker = (leat_local_worker_t*)self;
-  stop_t stop = {step_id, status, NULL};
+  stop_t stop = {.step_id = step_id};
   leat_rendezvous_t* rendezvous = leat_step_table_abort(&worker->steps, step_id, status);
-  visit_runs(worker, stop_run, &stop);
+  stop_runs(worker, &stop, status);
   if (rendezvous) rendezvous->vtable->abort(rendezvous, status);
   leat_rendezvous_release(rendezvous);
   cancel_waiting(worker, &stop);
