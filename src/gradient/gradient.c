@@ -211,6 +211,7 @@ leat_status_t leat_add_gradients(leat_graph_t* graph, const leat_output_t* ys, i
   LEAT_RETURN_IF_ERROR(check_outputs(graph, "x", xs, x_count));
   leat_walk_t w = {.graph = graph, .prefix = prefix, .options = options,
                    .x_count = x_count, .y_count = y_count};
+  const size_t first = graph->node_count;
   leat_arena_initialize(graph->allocator, 0, &w.arena);
   leat_status_t status;
   LEAT_GOTO_IF_ERROR(status, leat_walk_find_between(&w, ys, xs));
@@ -220,6 +221,7 @@ leat_status_t leat_add_gradients(leat_graph_t* graph, const leat_output_t* ys, i
   LEAT_GOTO_IF_ERROR(status, leat_walk_count_pending(&w));
   LEAT_GOTO_IF_ERROR(status, visit_all(&w, grad_ys));
   LEAT_GOTO_IF_ERROR(status, collect(&w, out_gradients));
+  for (size_t i = first; i < graph->node_count; ++i) graph->nodes[i].is_gradient = true;
   status = LEAT_VERIFY_UNFINISHED(graph, "adding gradients");
 cleanup:
   leat_arena_deinitialize(&w.arena);

@@ -59,6 +59,9 @@ typedef struct leat_node_s {
   // The output shapes follow from types, attributes and input shapes alone: inference looked at no
   // value. Another node that is equal in these has the same output shapes.
   bool shapes_follow;
+  // Adding gradients added the node (section 4.1), so it belongs to a backward pass. A graph that
+  // was imported does not know it of its nodes.
+  bool is_gradient;
 } leat_node_t;
 
 typedef struct leat_graph_storage_s leat_graph_storage_t;  // graph/storage.h; reference counted

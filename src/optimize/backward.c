@@ -1,5 +1,7 @@
-// Names say where the backward pass is, as in TensorFlow: "gradients/..." at the front or behind a
-// slash.
+// Which nodes belong to the backward pass. Nodes that adding gradients added are marked
+// (node->is_gradient). A graph that was imported has lost the marks, so there names say it, as they
+// do for TensorFlow's memory optimizer: "gradients/" at the front or behind a slash, or the scope
+// that the client's options name. Whatever depends on such a node comes late, too.
 #include "optimize/backward.h"
 
 static bool is_in_scope(leat_string_view_t name, leat_string_view_t scope) {
@@ -17,7 +19,7 @@ static bool is_in_scope(leat_string_view_t name, leat_string_view_t scope) {
 static void mark(leat_backward_t* b, int32_t index, leat_string_view_t scope) {
   const leat_node_t* node = &b->graph->nodes[index];
   const uint32_t held = LEAT_OP_CONSTANT | LEAT_OP_ARGUMENT | LEAT_OP_VARIABLE;
-  b->late[index] = is_in_scope(node->name, scope);
+  b->late[index] = node->is_gradient || is_in_scope(node->name, scope);
   b->conditional[index] = node->op->flags & (LEAT_OP_SWITCH | LEAT_OP_ENTER | LEAT_OP_MERGE);
   b->kept[index] = (node->op->flags & held) || node->op->has_ref_outputs;
   for (int i = 0; i < node->input_count + node->control_count; ++i) {

@@ -410,6 +410,7 @@ leat_status_t leat_edit_add(leat_edit_t* edit, int32_t beside, const char* suffi
   LEAT_RETURN_IF_ERROR(leat_graph_add_node(graph, spec, out_node));
   leat_node_t* node = &graph->nodes[*out_node];
   node->assigned_device = device;
+  node->is_gradient = graph->nodes[beside].is_gradient;
   edit->changed = true;
   LEAT_RETURN_IF_ERROR(grow_nodes(edit));
   LEAT_RETURN_IF_ERROR(add_edit_node(edit, *out_node));

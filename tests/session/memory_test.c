@@ -43,7 +43,7 @@ static leat_output_t weights(scene_t* s, uint32_t seed) {
 }
 
 // x sigmoid(x) after each product, whose gradient reads both factors.
-static void build(network_t* n, bool hint) {
+static void build(network_t* n, bool hint, const char* prefix) {
   scene_t* s = &n->s;
   leat_output_t ws[kLayers], sums[kLayers];
   leat_gradient_value_t gradients[kLayers];
@@ -63,12 +63,12 @@ static void build(network_t* n, bool hint) {
   }
   n->loss = sum_of(s, y);
   LEAT_EXPECT_OK(leat_add_gradients(s->graph, &n->loss, 1, ws, kLayers, NULL, NULL,
-                                    LEAT_SV("gradients"), gradients));
+                                    leat_string_view_from(prefix), gradients));
   for (int i = 0; i < kLayers; ++i) sums[i] = sum_of(s, gradients[i].dense);
   n->sum = scene_output(s, "AddN", "", "", (leat_outputs_t){sums, kLayers}, LEAT_NO_ATTRS);
 }
 
-static void open_network(network_t* n, uint32_t passes, bool hint) {
+static void open_network(network_t* n, uint32_t passes, bool hint, const char* prefix) {
   memset(n, 0, sizeof *n);
   scene_open(&n->s);
   memory_open(&n->s);
@@ -77,7 +77,7 @@ static void open_network(network_t* n, uint32_t passes, bool hint) {
   n->s.options.optimizer.passes = LEAT_PASSES_DEFAULT | passes;
   n->s.options.optimizer.memory_by_hand = hint;
   n->s.options.optimizer.swap_limit_bytes = (int64_t)kBytes / 2;
-  build(n, hint);
+  build(n, hint, prefix);
   if (!(passes & LEAT_PASS_BIT_SWAP)) return;
   n->s.options.cpu_device_count = 2;
   n->s.options.swap_device = 0;
@@ -106,10 +106,10 @@ static leat_status_t run(network_t* n, float out_values[2]) {
 
 // The least of several steps: where the other device is slow to take a value, which nothing but the
 // machine's load decides, it is held for longer.
-static size_t peak_with(uint32_t passes, bool hint, float out_values[2]) {
+static size_t peak_with(uint32_t passes, bool hint, const char* prefix, float out_values[2]) {
   network_t n;
   size_t least = SIZE_MAX;
-  open_network(&n, passes, hint);
+  open_network(&n, passes, hint, prefix);
   LEAT_EXPECT_OK(run(&n, out_values));
   memory_peak(n.device);
   for (int i = 0; i < kSteps; ++i) {
@@ -126,17 +126,20 @@ static void less_memory_same_bits(void** state) {
     const char* name;
     uint32_t passes;
     bool hint;
-    size_t most;  // values at once
+    const char* prefix;  // of the names of gradients, which need not say what they are
+    size_t most;         // values at once
   } kWays[] = {
-      {"plain", 0, false, 3 * kLayers + 4},
-      {"recompute", LEAT_PASS_BIT_RECOMPUTE, false, kLayers + 7},
-      {"recompute by hand", LEAT_PASS_BIT_RECOMPUTE, true, kLayers + 7},
-      {"swap", LEAT_PASS_BIT_SWAP, false, 20},
-      {"both", LEAT_PASS_BIT_RECOMPUTE | LEAT_PASS_BIT_SWAP, false, 12},
+      {"plain", 0, false, "gradients", 3 * kLayers + 4},
+      {"recompute", LEAT_PASS_BIT_RECOMPUTE, false, "gradients", kLayers + 7},
+      {"recompute by hand", LEAT_PASS_BIT_RECOMPUTE, true, "gradients", kLayers + 7},
+      {"recompute, named", LEAT_PASS_BIT_RECOMPUTE, false, "backprop", kLayers + 7},
+      {"swap", LEAT_PASS_BIT_SWAP, false, "gradients", 20},
+      {"swap, named", LEAT_PASS_BIT_SWAP, false, "backprop", 20},
+      {"both", LEAT_PASS_BIT_RECOMPUTE | LEAT_PASS_BIT_SWAP, false, "gradients", 12},
   };
   float values[LEAT_ARRAY_SIZE(kWays)][2];
   for (size_t i = 0; i < LEAT_ARRAY_SIZE(kWays); ++i) {
-    size_t peak = peak_with(kWays[i].passes, kWays[i].hint, values[i]);
+    size_t peak = peak_with(kWays[i].passes, kWays[i].hint, kWays[i].prefix, values[i]);
     print_message("%-18s peak %5zu KiB, %4.1f activations\n", kWays[i].name, peak >> 10,
                   (double)peak / (double)kBytes);
     assert_memory_equal(values[i], values[0], sizeof values[0]);
@@ -149,10 +152,10 @@ static void less_memory_same_bits(void** state) {
 static void fits_only_with_passes(void** state) {
   static const uint32_t kPasses[] = {0, LEAT_PASS_BIT_RECOMPUTE, LEAT_PASS_BIT_SWAP};
   float plain[2], values[2];
-  peak_with(0, false, plain);
+  peak_with(0, false, "gradients", plain);
   for (size_t i = 0; i < LEAT_ARRAY_SIZE(kPasses); ++i) {
     network_t n;
-    open_network(&n, kPasses[i], false);
+    open_network(&n, kPasses[i], false, "gradients");
     memory_limit(n.device, 2 * kLayers * kBytes);
     leat_status_t status = run(&n, values);
     if (kPasses[i]) {
@@ -172,7 +175,7 @@ static void fits_only_with_passes(void** state) {
 // The same on an accelerator with memory of its own, whose values wait with the host.
 static void fits_an_accelerator(void** state) {
   float plain[2], values[2];
-  peak_with(0, false, plain);
+  peak_with(0, false, "gradients", plain);
   setenv("LEAT_SIMULATED", "memory=6 virtual=1 streams=1", 1);
   for (int swaps = 0; swaps < 2; ++swaps) {
     network_t n = {0};
@@ -182,7 +185,7 @@ static void fits_an_accelerator(void** state) {
     n.s.options.allow_soft_placement = n.s.options.optimize = true;
     n.s.options.optimizer.swap_limit_bytes = (int64_t)kBytes / 2;
     if (swaps) n.s.options.optimizer.passes |= LEAT_PASS_BIT_SWAP;
-    build(&n, false);
+    build(&n, false, "gradients");
     for (size_t i = 0; i < n.s.graph->node_count; ++i) {
       n.s.graph->nodes[i].device = LEAT_SV("/device:SIM:0");
     }
