@@ -175,6 +175,45 @@ static void a_batch_times_one_matrix_is_one_product(void** state) {
   assert_int_equal(apply(f, LEAT_INPUTS(unknown, both), -1), 0);
 }
 
+static leat_output_t strided(scene_t* s, leat_output_t x, const int32_t* begin, const int32_t* end,
+                             const int32_t* strides, int count, int end_mask, int shrink_mask) {
+  return scene_output(
+      s, "StridedSlice", "", "",
+      LEAT_INPUTS(x, list(s, count, begin), list(s, count, end), list(s, count, strides)),
+      LEAT_ATTRS(LEAT_TYPE("T", LEAT_DTYPE_FLOAT), LEAT_TYPE("Index", LEAT_DTYPE_INT32),
+                 LEAT_INT("end_mask", end_mask), LEAT_INT("shrink_axis_mask", shrink_mask)));
+}
+
+// x[-3:, 1:2] is a Slice; one that steps, drops a dimension or selects of an unknown size is not.
+static void a_strided_slice_of_a_box_is_a_slice(void** state) {
+  pass_scene_t* f = *state;
+  scene_t* s = &f->s;
+  static const int32_t kBegin[] = {-3, 1}, kEnd[] = {0, 2}, kOnes[] = {1, 1}, kTwo[] = {1, 2};
+  leat_output_t x = TENSOR(s, 4, 5, 6);
+  leat_output_t y = strided(s, x, kBegin, kEnd, kOnes, 2, 1, 0);
+  apply(f, LEAT_INPUTS(y), -1);
+  const leat_node_t* slice = pass_scene_fetched(f, 0);
+  assert_true(pass_scene_is_op(slice, "Slice"));
+  static const int64_t kWanted[2][3] = {{1, 1, 0}, {3, 1, 6}};
+  for (int k = 0; k < 2; ++k) {
+    const leat_tensor_t* items =
+        leat_node_constant(&f->rewrite.graph->nodes[slice->inputs[1 + k].node]);
+    for (int d = 0; d < 3; ++d) assert_int_equal(leat_tensor_index_at(items, d), kWanted[k][d]);
+  }
+  leat_output_t stay[] = {strided(s, x, kBegin, kEnd, kTwo, 2, 1, 0),
+                          strided(s, x, kBegin, kEnd, kOnes, 2, 1, 2),
+                          strided(s, TENSOR(s, -1, 5, 6), kBegin, kEnd, kOnes, 2, 1, 0)};
+  for (size_t i = 0; i < LEAT_ARRAY_SIZE(stay); ++i) {
+    apply(f, LEAT_INPUTS(stay[i]), -1);
+    assert_true(pass_scene_is_op(pass_scene_fetched(f, 0), "StridedSlice"));
+  }
+  // In an untaken branch the constants would be dead, and the input not.
+  leat_output_t waits = strided(s, x, kBegin, kEnd, kOnes, 2, 1, 0);
+  scene_after(s, leat_graph_node(s->graph, waits.node)->inputs[1].node, scene_mark(s, 1, -1));
+  apply(f, LEAT_INPUTS(waits), -1);
+  assert_true(pass_scene_is_op(pass_scene_fetched(f, 0), "StridedSlice"));
+}
+
 // Where the batch is not known, gradients ask for the shape of what vanishes.
 static void who_asks_for_the_shape_asks_the_new_node(void** state) {
   pass_scene_t* f = *state;
@@ -293,6 +332,7 @@ int main(void) {
       TEST(a_convolution_takes_all_stages),
       TEST(a_reshape_changes_places_with_what_follows),
       TEST(a_batch_times_one_matrix_is_one_product),
+      TEST(a_strided_slice_of_a_box_is_a_slice),
       TEST(who_asks_for_the_shape_asks_the_new_node),
       TEST(what_others_need_stays),
       TEST(what_the_new_node_waits_for),

@@ -1,5 +1,6 @@
 // The family of ops that take, write and find elements and slices of tensors by their positions.
 // This list registers each source's ops and kernels.
+#include "graph/rewrite_rule.h"
 #include "ops/family.h"
 
 #define LEAT_INDEX_SOURCES(X) \
@@ -15,4 +16,6 @@
   X(unique)                   \
   X(where)
 
-LEAT_OP_FAMILY(index, LEAT_INDEX_SOURCES)
+extern const leat_rewrite_rule_t leat_strided_slice_rules[];
+
+LEAT_OP_FAMILY_WITH_RULES(index, LEAT_INDEX_SOURCES, leat_strided_slice_rules)

@@ -9,6 +9,7 @@
 // sizes. The two ops are each the gradient of the other.
 #include "graph/gradient.h"
 #include "graph/inference/inference_index.h"
+#include "graph/rewrite_rule.h"
 #include "ops/index/selection.h"
 #include "ops/op_rows.h"
 
@@ -171,4 +172,84 @@ const leat_op_row_t leat_strided_slice_ops[] = {
      .gradient = strided_slice_grad_gradient,
      .doc = "Zeros of the shape with dy where StridedSlice would have taken it."},
     LEAT_OP_ROWS_END,
+};
+
+// ---- Rewriting ----------------------------------------------------------------------------------
+//
+// A selection of steps 1 that keeps every dimension is a Slice, of which other rewrites know more
+// (optimize/concat_sinking.c): x[2:, :5] is Slice(x, [2, 0], [n - 2, 5]).
+
+// The constant at input |index|, in any order of time; NULL: it waits for something, or is none.
+static const leat_tensor_t* free_constant(const leat_rewrite_match_t* m, int index) {
+  const leat_node_t* source =
+      leat_graph_node(m->graph, leat_rewrite_root(m)->inputs[index].node);
+  return source->control_count ? NULL : leat_node_constant(source);
+}
+
+// Resolves what the root selects; false where that is not known, or is no box of the input's rank.
+static bool find_box(const leat_rewrite_match_t* m, leat_selection_t* out_selection) {
+  const leat_node_t* root = leat_rewrite_root(m);
+  const leat_partial_shape_t input = leat_graph_output_shape(m->graph, root->inputs[0]);
+  leat_selection_items_t items;
+  if (!leat_partial_shape_is_full(input)) return false;
+  for (int k = 1; k <= 3; ++k) {
+    const leat_tensor_t* constant = free_constant(m, k);
+    int64_t* numbers = k == 1 ? items.begin : k == 2 ? items.end : items.strides;
+    if (!constant || constant->shape.rank != 1 ||
+        constant->shape.element_count > LEAT_SELECTION_MAX_ITEMS) {
+      return false;
+    }
+    items.count = (int)constant->shape.element_count;
+    for (int i = 0; i < items.count; ++i) numbers[i] = leat_tensor_index_at(constant, i);
+  }
+  leat_status_t status =
+      leat_selection_make(&items, masks_of(root), input.rank, input.dims, out_selection);
+  leat_status_free(status);
+  if (status || out_selection->result_rank != input.rank) return false;
+  for (int d = 0; d < input.rank; ++d) {
+    if (out_selection->source[d] != d || out_selection->strides[d] != 1) return false;
+  }
+  return true;
+}
+
+static bool is_box(const leat_rewrite_match_t* m) {
+  leat_selection_t selection;
+  return find_box(m, &selection);
+}
+
+static leat_status_t add_vector(leat_rewrite_match_t* m, const int64_t* items, int count,
+                                leat_output_t* out_vector) {
+  leat_tensor_t tensor;
+  LEAT_RETURN_IF_ERROR(leat_tensor_vector(LEAT_DTYPE_INT64, items, count, &tensor));
+  const leat_attr_t attrs[] = {LEAT_TENSOR("value", &tensor),
+                               LEAT_TYPE("dtype", LEAT_DTYPE_INT64)};
+  leat_node_spec_t spec = {.attrs = attrs, .attr_count = 2};
+  leat_status_t status = m->add(m, "Const", &spec, out_vector);
+  leat_tensor_release(&tensor);
+  return status;
+}
+
+static leat_status_t make_slice(leat_rewrite_match_t* m, leat_output_t* out_by) {
+  const leat_output_t input = leat_rewrite_root(m)->inputs[0];
+  const leat_attr_t attrs[] = {LEAT_TYPE("T", leat_rewrite_root(m)->output_types[0]),
+                               LEAT_TYPE("Index", LEAT_DTYPE_INT64)};
+  leat_selection_t selection;
+  leat_output_t begin, size;
+  const bool found = find_box(m, &selection);
+  LEAT_DCHECK(found);
+  if (!found) return leat_ok_status();
+  LEAT_RETURN_IF_ERROR(add_vector(m, selection.begin, selection.rank, &begin));
+  LEAT_RETURN_IF_ERROR(add_vector(m, selection.sizes, selection.rank, &size));
+  const leat_output_t inputs[] = {input, begin, size};
+  leat_node_spec_t spec = {.inputs = inputs, .input_count = 3, .attrs = attrs, .attr_count = 2};
+  return m->add(m, "Slice", &spec, out_by);
+}
+
+const leat_rewrite_rule_t leat_strided_slice_rules[] = {
+    {.name = "box_of_slice",
+     .root = "StridedSlice",
+     .applies = is_box,
+     .make = make_slice,
+     .doc = "a selection of steps 1 that keeps all dimensions is a Slice"},
+    LEAT_REWRITE_RULES_END,
 };
