@@ -23,6 +23,7 @@ import time
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 sys.path.insert(0, os.path.join(ROOT, 'dev'))
 import oracle_venv  # noqa: E402
+from graphdef import fields  # noqa: E402
 
 TABLE_ROWS, TABLE_SLACK = (1_000_000, 100_000), 1.5
 NULL_OPS = ['chain1k', 'exec16x1024', 'exec1024x16']
@@ -78,31 +79,38 @@ class Library:
     self.name, self.folder, self.env = name, folder, env
 
 
+def bench_folder():
+  """Where capibench.c and the graphs are."""
+  return os.environ.get('LEAT_BENCH_DIR') or os.path.join(ROOT, '..', 'shared', 'bench')
+
+
+def compile_program(out, source, *flags):
+  """Compiles a C program into the folder |out|, unless a newer binary is there; its path."""
+  binary = os.path.join(out, os.path.basename(source)[:-2])
+  if not os.path.exists(binary) or os.path.getmtime(binary) < os.path.getmtime(source):
+    subprocess.check_call([os.environ.get('CC', 'cc'), flags[0], '-o', binary, source, '-w']
+                          + list(flags[1:]))
+  return binary
+
+
 class Bench:
   def __init__(self, options):
     self.options = options
     self.out = os.path.join(options.build, 'bench')
     os.makedirs(self.out, exist_ok=True)
-    home = os.environ.get('LEAT_BENCH_DIR') or os.path.join(ROOT, '..', 'shared', 'bench')
+    home = bench_folder()
     if not os.path.exists(os.path.join(home, 'capibench.c')):
       raise SystemExit('bench: no capibench.c in %s; set LEAT_BENCH_DIR' % home)
     self.graphs = os.path.join(home, 'graphs')
-    self.capibench = self.compile(os.path.join(home, 'capibench.c'), '-O2', '-ldl')
+    self.capibench = compile_program(self.out, os.path.join(home, 'capibench.c'), '-O2', '-ldl')
     self.pin = ['taskset', '-c', str(options.core)]
-    output = subprocess.check_output(
-        self.pin + [self.compile(os.path.join(ROOT, 'bench', 'peak.c'), '-O3')], text=True)
+    peak = compile_program(self.out, os.path.join(ROOT, 'bench', 'peak.c'), '-O3')
+    output = subprocess.check_output(self.pin + [peak], text=True)
     self.peak = numbers(output)
     tf = oracle_venv.library_folder()
     self.leat = os.path.join(options.build, 'lib')
     self.peers = [Library('tf', tf, TF_ENABLE_ONEDNN_OPTS='0'),
                   Library('tf+onednn', tf, TF_ENABLE_ONEDNN_OPTS='1')]
-
-  def compile(self, source, *flags):
-    binary = os.path.join(self.out, os.path.basename(source)[:-2])
-    if not os.path.exists(binary) or os.path.getmtime(binary) < os.path.getmtime(source):
-      subprocess.check_call([os.environ.get('CC', 'cc'), flags[0], '-o', binary, source, '-w']
-                            + list(flags[1:]))
-    return binary
 
   def run(self, library, graph, flags):
     """What capibench prints, as numbers, with the time of loading nothing in `exec_ms`."""
@@ -146,8 +154,8 @@ class Bench:
 
   def hand_off(self, library, env):
     """bench/queue_handoff.c: two threads, so it is not pinned."""
-    binary = self.compile(os.path.join(ROOT, 'bench', 'queue_handoff.c'), '-O2', '-ldl',
-                          '-lpthread', '-I' + os.path.join(ROOT, 'include'))
+    binary = compile_program(self.out, os.path.join(ROOT, 'bench', 'queue_handoff.c'), '-O2',
+                             '-ldl', '-lpthread', '-I' + os.path.join(ROOT, 'include'))
     run = subprocess.run([binary, library.folder], env=env, capture_output=True, text=True,
                          timeout=self.options.timeout)
     return (numbers(run.stdout.split(None, 1)[1]) if run.returncode == 0
@@ -192,30 +200,6 @@ class Bench:
 def numbers(text):
   words = text.split()
   return {k: float(v) for k, v in zip(words[::2], words[1::2]) if re.fullmatch(r'-?[\d.e+-]+', v)}
-
-
-def fields(message):
-  """(number, bytes) of the length-delimited fields of an encoded message."""
-  at = 0
-
-  def varint():
-    nonlocal at
-    value = shift = 0
-    while True:
-      byte = message[at]
-      at += 1
-      value |= (byte & 127) << shift
-      shift += 7
-      if byte < 128:
-        return value
-  while at < len(message):
-    key = varint()
-    kind = key & 7
-    size = varint() if kind in (0, 2) else {1: 8, 5: 4}[kind]
-    if kind != 0:
-      if kind == 2:
-        yield key >> 3, message[at:at + size]
-      at += size
 
 
 def close(a, b):

@@ -1,7 +1,8 @@
 // The inspection leat inspect graph --pass: prints what one pass of the optimizer does to a graph:
 // the nodes that it removes, adds and rewires, and how many nodes each op has before and after. A
-// pass works on a step, so that a step is assumed that fetches every output which no node reads and
-// runs every operation without outputs for which no other waits.
+// pass works on a step. The one assumed fetches the outputs of every operation that no other reads
+// or waits for, and runs such operations without outputs. An output that nobody reads of another
+// operation is not fetched, because most steps have no use for it (the index of a Merge).
 //
 // The graph is imported into a session, and the library runs that pass alone and gives the graph
 // before and after it. Nodes of the two graphs match if they have the same device, name and op:
@@ -120,8 +121,15 @@ static int import(show_t* s) {
   return open_session(s);
 }
 
-// Sets the fetches to the outputs that no node reads, and the targets to the operations without
-// outputs for which no operation waits.
+// Whether no other operation reads or waits for this one.
+static bool is_end(TF_Operation* operation) {
+  for (int i = 0; i < TF_OperationNumOutputs(operation); ++i) {
+    if (TF_OperationOutputNumConsumers((TF_Output){operation, i})) return false;
+  }
+  return !TF_OperationNumControlOutputs(operation);
+}
+
+// Sets the fetches to the outputs of the ends of the graph, and the targets to the ends without.
 static int find_ends(show_t* s) {
   size_t outputs = 0, operations = 0, position = 0;
   for (TF_Operation* o; (o = TF_GraphNextOperation(s->graph, &position)); ++operations) {
@@ -132,12 +140,10 @@ static int find_ends(show_t* s) {
   if (!s->fetches || !s->targets) return complain("no memory for %zu nodes", operations);
   position = 0;
   for (TF_Operation* o; (o = TF_GraphNextOperation(s->graph, &position));) {
+    if (!is_end(o)) continue;
     int count = TF_OperationNumOutputs(o);
-    for (int i = 0; i < count; ++i) {
-      TF_Output output = {o, i};
-      if (!TF_OperationOutputNumConsumers(output)) s->fetches[s->fetch_count++] = output;
-    }
-    if (!count && !TF_OperationNumControlOutputs(o)) s->targets[s->target_count++] = o;
+    if (!count) s->targets[s->target_count++] = o;
+    for (int i = 0; i < count; ++i) s->fetches[s->fetch_count++] = (TF_Output){o, i};
   }
   return EXIT_OK;
 }

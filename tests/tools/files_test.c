@@ -52,7 +52,17 @@ static void test_passes(void** state) {
                      "DT_FLOAT } } } node { name: 'i' op: 'Identity' input: 'x'" T
                      "node { name: 'n' op: 'Neg' input: 'i' device: '/device:CPU:1'" T
                      "node { name: 'e' op: 'Exp' input: 'n' device: '/device:CPU:0'" T);
+  // Nobody reads the second output of u, which does not make it one that the step fetches.
+  scratch_write_text("unread.pbtxt",
+                     "node { name: 'c' op: 'Const' attr { key: 'dtype' value { type: DT_FLOAT } } "
+                     "attr { key: 'value' value { tensor { dtype: DT_FLOAT tensor_shape { dim { "
+                     "size: 2 } } float_val: [1, 2] } } } } "
+                     "node { name: 'u' op: 'Unpack' input: 'c' attr { key: 'num' value { i: 2 } }" T
+                     "node { name: 'x' op: 'Placeholder' attr { key: 'dtype' value { type: "
+                     "DT_FLOAT } } } node { name: 's' op: 'Add' input: 'u' input: 'x'" T);
 #undef T
+  tool_expect_part(0, "pass fold: 4 -> 3 nodes, 2 removed, 1 added",
+                   "inspect graph unread.pbtxt --pass fold");
   tool_expect_part(0, "p.pbtxt, pass arithmetic: 4 -> 3 nodes, 1 removed, 0 added, 1 rewired\n"
                       "removed\n  i                                        Identity\n"
                       "rewired\n  n                                        Neg\n"

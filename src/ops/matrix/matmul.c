@@ -16,11 +16,12 @@ leat_status_t leat_shape_matmul(leat_inference_t* c) {
   leat_partial_shape_t a, b, output;
   LEAT_RETURN_IF_ERROR(leat_inference_with_rank(c, leat_inference_input(c, 0), 2, &a));
   LEAT_RETURN_IF_ERROR(leat_inference_with_rank(c, leat_inference_input(c, 1), 2, &b));
-  const int turned_a = leat_node_attr_bool(c->node, "transpose_a", false);
-  const int turned_b = leat_node_attr_bool(c->node, "transpose_b", false);
+  const int transposed_a = leat_node_attr_bool(c->node, "transpose_a", false);
+  const int transposed_b = leat_node_attr_bool(c->node, "transpose_b", false);
   int64_t depth;
-  LEAT_RETURN_IF_ERROR(leat_inference_merge_dim(a.dims[!turned_a], b.dims[turned_b], &depth));
-  const int64_t dims[] = {a.dims[turned_a], b.dims[!turned_b]};
+  LEAT_RETURN_IF_ERROR(
+      leat_inference_merge_dim(a.dims[!transposed_a], b.dims[transposed_b], &depth));
+  const int64_t dims[] = {a.dims[transposed_a], b.dims[!transposed_b]};
   LEAT_RETURN_IF_ERROR(leat_inference_make(c, 2, dims, &output));
   leat_inference_set_output(c, 0, output);
   return leat_ok_status();
@@ -39,14 +40,14 @@ static leat_status_t batch_shape(leat_inference_t* c, bool broadcasts) {
   const leat_partial_shape_t x = leat_inference_input(c, 0), y = leat_inference_input(c, 1);
   LEAT_RETURN_IF_ERROR(leat_inference_with_rank_at_least(c, x, 2));
   LEAT_RETURN_IF_ERROR(leat_inference_with_rank_at_least(c, y, 2));
-  const bool turned_x = leat_node_attr_bool(c->node, "adj_x", false);
-  const bool turned_y = leat_node_attr_bool(c->node, "adj_y", false);
+  const bool transposed_x = leat_node_attr_bool(c->node, "adj_x", false);
+  const bool transposed_y = leat_node_attr_bool(c->node, "adj_y", false);
   int64_t depth;
-  LEAT_RETURN_IF_ERROR(leat_inference_merge_dim(leat_partial_shape_dim(x, turned_x ? -2 : -1),
-                                                leat_partial_shape_dim(y, turned_y ? -1 : -2),
+  LEAT_RETURN_IF_ERROR(leat_inference_merge_dim(leat_partial_shape_dim(x, transposed_x ? -2 : -1),
+                                                leat_partial_shape_dim(y, transposed_y ? -1 : -2),
                                                 &depth));
-  const int64_t dims[] = {leat_partial_shape_dim(x, turned_x ? -1 : -2),
-                          leat_partial_shape_dim(y, turned_y ? -2 : -1)};
+  const int64_t dims[] = {leat_partial_shape_dim(x, transposed_x ? -1 : -2),
+                          leat_partial_shape_dim(y, transposed_y ? -2 : -1)};
   leat_partial_shape_t x_batch, y_batch, batch, matrix, output;
   LEAT_RETURN_IF_ERROR(leat_inference_subshape(c, x, 0, -2, &x_batch));
   LEAT_RETURN_IF_ERROR(leat_inference_subshape(c, y, 0, -2, &y_batch));
@@ -96,13 +97,13 @@ static leat_output_t build_product(leat_builder_t* b, bool is_batch, const produ
 static leat_status_t matmul_gradient(leat_gradient_t* g) {
   leat_builder_t* b = &g->builder;
   const leat_node_t* node = leat_gradient_node(g);
-  const bool turned_a = leat_node_attr_bool(node, "transpose_a", false);
-  const bool turned_b = leat_node_attr_bool(node, "transpose_b", false);
+  const bool transposed_a = leat_node_attr_bool(node, "transpose_a", false);
+  const bool transposed_b = leat_node_attr_bool(node, "transpose_b", false);
   const leat_output_t x = leat_gradient_input(g, 0), y = leat_gradient_input(g, 1);
   const leat_output_t dy = leat_gradient_of_output(g, 0);
-  leat_gradient_set_input(g, 0, build_product(b, false, &kGradientOfA[turned_a][turned_b],
+  leat_gradient_set_input(g, 0, build_product(b, false, &kGradientOfA[transposed_a][transposed_b],
                                               conjugate(b, y), dy, true));
-  leat_gradient_set_input(g, 1, build_product(b, false, &kGradientOfB[turned_a][turned_b],
+  leat_gradient_set_input(g, 1, build_product(b, false, &kGradientOfB[transposed_a][transposed_b],
                                               conjugate(b, x), dy, false));
   return leat_ok_status();
 }
@@ -110,14 +111,14 @@ static leat_status_t matmul_gradient(leat_gradient_t* g) {
 static void set_batch_products(leat_gradient_t* g) {
   leat_builder_t* b = &g->builder;
   const leat_node_t* node = leat_gradient_node(g);
-  const bool turned_x = leat_node_attr_bool(node, "adj_x", false);
-  const bool turned_y = leat_node_attr_bool(node, "adj_y", false);
+  const bool transposed_x = leat_node_attr_bool(node, "adj_x", false);
+  const bool transposed_y = leat_node_attr_bool(node, "adj_y", false);
   const leat_output_t x = leat_gradient_input(g, 0), y = leat_gradient_input(g, 1);
   const leat_output_t dy = leat_gradient_of_output(g, 0);
   leat_gradient_set_input(
-      g, 0, build_product(b, true, &kGradientOfA[turned_x][turned_y], y, dy, true));
+      g, 0, build_product(b, true, &kGradientOfA[transposed_x][transposed_y], y, dy, true));
   leat_gradient_set_input(
-      g, 1, build_product(b, true, &kGradientOfB[turned_x][turned_y], x, dy, false));
+      g, 1, build_product(b, true, &kGradientOfB[transposed_x][transposed_y], x, dy, false));
 }
 
 static leat_status_t batch_matmul_gradient(leat_gradient_t* g) {

@@ -23,13 +23,13 @@
 
 static leat_status_t create(leat_kernel_creation_t* c, leat_matmul_t* matmul, const char* flag_a,
                             // The op of a factor whose flag is set.
-                            const char* flag_b, const char* type, leat_gemm_op_t turned) {
-  bool turned_a, turned_b;
-  LEAT_RETURN_IF_ERROR(leat_kernel_attr_bool(c, flag_a, &turned_a));
-  LEAT_RETURN_IF_ERROR(leat_kernel_attr_bool(c, flag_b, &turned_b));
+                            const char* flag_b, const char* type, leat_gemm_op_t transposed) {
+  bool transposed_a, transposed_b;
+  LEAT_RETURN_IF_ERROR(leat_kernel_attr_bool(c, flag_a, &transposed_a));
+  LEAT_RETURN_IF_ERROR(leat_kernel_attr_bool(c, flag_b, &transposed_b));
   LEAT_RETURN_IF_ERROR(leat_kernel_attr_type(c, type, &matmul->dtype));
-  matmul->op_a = turned_a ? turned : LEAT_GEMM_PLAIN;
-  matmul->op_b = turned_b ? turned : LEAT_GEMM_PLAIN;
+  matmul->op_a = transposed_a ? transposed : LEAT_GEMM_PLAIN;
+  matmul->op_b = transposed_b ? transposed : LEAT_GEMM_PLAIN;
   return leat_ok_status();
 }
 
@@ -55,20 +55,21 @@ static leat_status_t find_product(const leat_kernel_context_t* c, const leat_mat
                                   leat_gemm_shape_t* out_shape) {
   const int64_t* a_dims = leat_shape_dims(a) + a->rank - 2;
   const int64_t* b_dims = leat_shape_dims(b) + b->rank - 2;
-  const int turned_a = matmul->op_a != LEAT_GEMM_PLAIN, turned_b = matmul->op_b != LEAT_GEMM_PLAIN;
-  const int64_t depth = a_dims[!turned_a];
-  if (LEAT_UNLIKELY(depth != b_dims[turned_b])) {
+  const int transposed_a = matmul->op_a != LEAT_GEMM_PLAIN;
+  const int transposed_b = matmul->op_b != LEAT_GEMM_PLAIN;
+  const int64_t depth = a_dims[!transposed_a];
+  if (LEAT_UNLIKELY(depth != b_dims[transposed_b])) {
     return leat_kernel_invalid(c, "Matrix size-incompatible: In[0] is %s, In[1] is %s, inner sizes "
                                "must be equal", LEAT_SHAPE_TEXT(a), LEAT_SHAPE_TEXT(b));
   }
   *out_shape = (leat_gemm_shape_t){.op_a = matmul->op_a,
                                    .op_b = matmul->op_b,
-                                   .m = a_dims[turned_a],
-                                   .n = b_dims[!turned_b],
+                                   .m = a_dims[transposed_a],
+                                   .n = b_dims[!transposed_b],
                                    .k = depth,
                                    .lda = a_dims[1],
                                    .ldb = b_dims[1],
-                                   .ldc = b_dims[!turned_b]};
+                                   .ldc = b_dims[!transposed_b]};
   return leat_ok_status();
 }
 

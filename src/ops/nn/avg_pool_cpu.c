@@ -47,17 +47,17 @@ static void run_loop(const leat_kernel_context_t* c, const leat_pool_t* pool, bo
   }
 }
 
-// Computes |output| from |from|; both are in the node's format, whose channels are second if it
-// |turns|.
-static leat_status_t run(leat_kernel_context_t* c, const leat_pool_t* pool, bool turns,
+// Computes |output| from |from|; both are in the node's format, whose channels are second if
+// |is_transposed|, so that the loops work on transposed tensors.
+static leat_status_t run(leat_kernel_context_t* c, const leat_pool_t* pool, bool is_transposed,
                          bool is_gradient, const leat_tensor_t* from, leat_tensor_t* output) {
   leat_tensor_t wide_from;
-  leat_turned_output_t turned;
-  LEAT_RETURN_IF_ERROR(leat_widen_turned(c, turns, from, &wide_from));
-  leat_status_t status = leat_turned_output_begin(c, turns, output, &turned);
+  leat_transposed_output_t transposed;
+  LEAT_RETURN_IF_ERROR(leat_widen_transposed(c, is_transposed, from, &wide_from));
+  leat_status_t status = leat_transposed_output_begin(c, is_transposed, output, &transposed);
   if (!status) {
-    run_loop(c, pool, is_gradient, &wide_from, &turned.wide);
-    status = leat_turned_output_end(c, &turned, status);
+    run_loop(c, pool, is_gradient, &wide_from, &transposed.wide);
+    status = leat_transposed_output_end(c, &transposed, status);
   }
   leat_tensor_release(&wide_from);
   return status;

@@ -82,9 +82,9 @@ static leat_status_t batch_norm_grad_shape(leat_inference_t* c) {
 
 // How a gradient is built where the channels are second. With frozen statistics TensorFlow's
 // gradient op wants the channels last, so its operands are transposed before and its result after;
-// |turns| says so.
+// |is_transposed| says so.
 typedef struct layout_s {
-  bool turns;
+  bool is_transposed;
   leat_attr_t format;  // the data_format of the gradient op
   int32_t to_last[5], back[5];  // the order of dimensions for both transposes
   int rank;
@@ -94,8 +94,8 @@ static layout_t choose_layout(const leat_node_t* node, bool is_training) {
   layout_t layout = {.format = LEAT_COPY("data_format",
                                          leat_node_attr(node, LEAT_SV("data_format")))};
   layout.rank = (int)layout.format.value.s.size;
-  layout.turns = !is_training && starts_with_channels(layout.format.value.s);
-  if (!layout.turns) return layout;
+  layout.is_transposed = !is_training && starts_with_channels(layout.format.value.s);
+  if (!layout.is_transposed) return layout;
   layout.format = layout.rank == 5 ? LEAT_STR("data_format", "NDHWC")
                                    : LEAT_STR("data_format", "NHWC");
   layout.back[1] = layout.rank - 1;
@@ -122,14 +122,14 @@ static leat_status_t batch_norm_gradient(leat_gradient_t* g, const char* op, boo
       is_training ? leat_gradient_output(g, 4) : leat_gradient_input(g, 4),
   };
   if (has_reserve) inputs[5] = leat_gradient_output(g, 5);
-  for (int i = 0; i < 2 && layout.turns; ++i) {
+  for (int i = 0; i < 2 && layout.is_transposed; ++i) {
     inputs[i] = leat_subgraph_transpose(b, inputs[i], layout.to_last, layout.rank);
   }
   const int32_t made = leat_build_node(
       b, op, (leat_outputs_t){inputs, has_reserve ? 6 : 5},
       LEAT_ATTRS(epsilon, layout.format, LEAT_BOOL("is_training", is_training)));
   leat_output_t dx = leat_node_output(made, 0);
-  if (layout.turns) dx = leat_subgraph_transpose(b, dx, layout.back, layout.rank);
+  if (layout.is_transposed) dx = leat_subgraph_transpose(b, dx, layout.back, layout.rank);
   leat_gradient_set_input(g, 0, dx);
   leat_gradient_set_input(g, 1, leat_node_output(made, 1));
   leat_gradient_set_input(g, 2, leat_node_output(made, 2));

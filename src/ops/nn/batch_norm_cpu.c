@@ -198,14 +198,14 @@ static leat_status_t batch_norm__cpu(leat_kernel_context_t* c) {
     for (int64_t i = 0; i < 4 * channels; ++i) outputs.vectors[i / channels][i % channels] = NAN;
     return leat_ok_status();
   }
-  const bool turns = ((const leat_batch_norm_t*)leat_kernel_state(c))->channels_first;
+  const bool is_transposed = ((const leat_batch_norm_t*)leat_kernel_state(c))->channels_first;
   leat_tensor_t wide_x;
-  leat_turned_output_t y;
-  LEAT_RETURN_IF_ERROR(leat_widen_turned(c, turns, x, &wide_x));
-  leat_status_t status = leat_turned_output_begin(c, turns, outputs.y, &y);
+  leat_transposed_output_t y;
+  LEAT_RETURN_IF_ERROR(leat_widen_transposed(c, is_transposed, x, &wide_x));
+  leat_status_t status = leat_transposed_output_begin(c, is_transposed, outputs.y, &y);
   if (!status) {
     status = run_forward(c, &outputs, channels, &wide_x, &y.wide);
-    status = leat_turned_output_end(c, &y, status);
+    status = leat_transposed_output_end(c, &y, status);
   }
   leat_tensor_release(&wide_x);
   return status;
@@ -278,15 +278,15 @@ static leat_status_t batch_norm_grad__cpu(leat_kernel_context_t* c) {
     leat_tensor_fill_zero(doffset);
     return leat_ok_status();
   }
-  const bool turns = ((const leat_batch_norm_t*)leat_kernel_state(c))->channels_first;
+  const bool is_transposed = ((const leat_batch_norm_t*)leat_kernel_state(c))->channels_first;
   leat_tensor_t dy = {0}, x = {0};
-  leat_turned_output_t turned;
-  leat_status_t status = leat_widen_turned(c, turns, leat_kernel_input(c, 0), &dy);
-  if (!status) status = leat_widen_turned(c, turns, leat_kernel_input(c, 1), &x);
-  if (!status) status = leat_turned_output_begin(c, turns, dx, &turned);
+  leat_transposed_output_t transposed;
+  leat_status_t status = leat_widen_transposed(c, is_transposed, leat_kernel_input(c, 0), &dy);
+  if (!status) status = leat_widen_transposed(c, is_transposed, leat_kernel_input(c, 1), &x);
+  if (!status) status = leat_transposed_output_begin(c, is_transposed, dx, &transposed);
   if (!status) {
-    status = run_gradient(c, channels, &dy, &x, dscale->data, doffset->data, &turned.wide);
-    status = leat_turned_output_end(c, &turned, status);
+    status = run_gradient(c, channels, &dy, &x, dscale->data, doffset->data, &transposed.wide);
+    status = leat_transposed_output_end(c, &transposed, status);
   }
   leat_tensor_release(&x);
   leat_tensor_release(&dy);

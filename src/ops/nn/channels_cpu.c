@@ -29,8 +29,8 @@ typedef struct transpose_s {
 // Transposes |height| x |width| elements at the corner of matrices [rows, columns] and [columns,
 // rows].
 #define DEFINE_TILE(suffix, type)                                                               \
-  static void turn_##suffix(const void* from, void* to, int64_t rows, int64_t columns,          \
-                            int64_t height, int64_t width) {                                    \
+  static void transpose_##suffix(const void* from, void* to, int64_t rows, int64_t columns,     \
+                                 int64_t height, int64_t width) {                               \
     const type* x = from;                                                                       \
     type* y = to;                                                                               \
     for (int64_t j = 0; j < width; ++j) {                                                       \
@@ -46,19 +46,19 @@ DEFINE_TILE(128, leat_complex128_t)
 // Transposes bands [begin, end), where a band is TILE rows of one matrix.
 static void run_bands(void* data, int64_t begin, int64_t end) {
   const transpose_t* t = data;
-  void (*turn)(const void*, void*, int64_t, int64_t, int64_t, int64_t) =
-      t->item_bytes == 1   ? turn_8
-      : t->item_bytes == 2 ? turn_16
-      : t->item_bytes == 4 ? turn_32
-      : t->item_bytes == 8 ? turn_64
-                           : turn_128;
+  void (*transpose_tile)(const void*, void*, int64_t, int64_t, int64_t, int64_t) =
+      t->item_bytes == 1   ? transpose_8
+      : t->item_bytes == 2 ? transpose_16
+      : t->item_bytes == 4 ? transpose_32
+      : t->item_bytes == 8 ? transpose_64
+                           : transpose_128;
   for (int64_t band = begin; band < end; ++band) {
     const int64_t matrix = band / t->bands * t->rows * t->columns;
     const int64_t i = band % t->bands * TILE;
     for (int64_t j = 0; j < t->columns; j += TILE) {
-      turn(t->from + (size_t)(matrix + i * t->columns + j) * t->item_bytes,
-           t->to + (size_t)(matrix + j * t->rows + i) * t->item_bytes, t->rows, t->columns,
-           LEAT_MIN(TILE, t->rows - i), LEAT_MIN(TILE, t->columns - j));
+      transpose_tile(t->from + (size_t)(matrix + i * t->columns + j) * t->item_bytes,
+                     t->to + (size_t)(matrix + j * t->rows + i) * t->item_bytes, t->rows,
+                     t->columns, LEAT_MIN(TILE, t->rows - i), LEAT_MIN(TILE, t->columns - j));
     }
   }
 }
@@ -67,15 +67,15 @@ static void run_bands(void* data, int64_t begin, int64_t end) {
 static void transpose(const leat_kernel_context_t* c, const leat_tensor_t* from, leat_tensor_t* to,
                       int64_t rows, int64_t columns) {
   if (from->shape.element_count == 0) return;
-  transpose_t turn = {.from = from->data,
+  transpose_t work = {.from = from->data,
                       .to = to->data,
                       .rows = rows,
                       .columns = columns,
                       .bands = (rows + TILE - 1) / TILE,
                       .item_bytes = leat_dtype_size(from->dtype)};
   const int64_t matrices = from->shape.element_count / (rows * columns);
-  leat_kernel_parallel_for(c, matrices * turn.bands, 0.5 * (double)columns * TILE, run_bands,
-                           &turn);
+  leat_kernel_parallel_for(c, matrices * work.bands, 0.5 * (double)columns * TILE, run_bands,
+                           &work);
 }
 
 // The shape of |shape| [batch, channels, ...] with the channels last. Its rank is 3 to 8, so that
@@ -87,8 +87,8 @@ static leat_shape_t last_shape(const leat_shape_t* shape) {
   return last;
 }
 
-static leat_status_t turn_to_last(leat_kernel_context_t* c, const leat_tensor_t* tensor,
-                                  leat_tensor_t* out_tensor) {
+static leat_status_t transpose_to_last(leat_kernel_context_t* c, const leat_tensor_t* tensor,
+                                       leat_tensor_t* out_tensor) {
   const leat_shape_t shape = last_shape(&tensor->shape);
   LEAT_RETURN_IF_ERROR(leat_kernel_allocate_temporary(c, tensor->dtype, &shape, out_tensor));
   transpose(c, tensor, out_tensor, leat_shape_dim(&tensor->shape, 1),
@@ -96,41 +96,46 @@ static leat_status_t turn_to_last(leat_kernel_context_t* c, const leat_tensor_t*
   return leat_ok_status();
 }
 
-static void turn_to_second(leat_kernel_context_t* c, const leat_tensor_t* from, leat_tensor_t* to) {
+static void transpose_to_second(leat_kernel_context_t* c, const leat_tensor_t* from,
+                                leat_tensor_t* to) {
   transpose(c, from, to, leat_shape_product(&to->shape, 2, to->shape.rank),
             leat_shape_dim(&to->shape, 1));
 }
 
-leat_status_t leat_widen_turned(leat_kernel_context_t* c, bool turns, const leat_tensor_t* tensor,
-                                leat_tensor_t* out_tensor) {
-  if (!turns) return leat_widen(c, tensor, out_tensor);
-  leat_tensor_t turned;
-  LEAT_RETURN_IF_ERROR(turn_to_last(c, tensor, &turned));
-  leat_status_t status = leat_widen(c, &turned, out_tensor);
-  leat_tensor_release(&turned);
+leat_status_t leat_widen_transposed(leat_kernel_context_t* c, bool is_transposed,
+                                    const leat_tensor_t* tensor, leat_tensor_t* out_tensor) {
+  if (!is_transposed) return leat_widen(c, tensor, out_tensor);
+  leat_tensor_t transposed;
+  LEAT_RETURN_IF_ERROR(transpose_to_last(c, tensor, &transposed));
+  leat_status_t status = leat_widen(c, &transposed, out_tensor);
+  leat_tensor_release(&transposed);
   return status;
 }
 
-leat_status_t leat_turned_output_begin(leat_kernel_context_t* c, bool turns, leat_tensor_t* output,
-                                       leat_turned_output_t* out_turned) {
-  *out_turned = (leat_turned_output_t){.output = output, .turns = turns};
-  if (turns) {
+leat_status_t leat_transposed_output_begin(leat_kernel_context_t* c, bool is_transposed,
+                                           leat_tensor_t* output,
+                                           leat_transposed_output_t* out_transposed) {
+  *out_transposed = (leat_transposed_output_t){.output = output, .is_transposed = is_transposed};
+  if (is_transposed) {
     const leat_shape_t shape = last_shape(&output->shape);
     LEAT_RETURN_IF_ERROR(
-        leat_kernel_allocate_temporary(c, output->dtype, &shape, &out_turned->last));
+        leat_kernel_allocate_temporary(c, output->dtype, &shape, &out_transposed->last));
   } else {
-    out_turned->last = leat_tensor_share(output);
+    out_transposed->last = leat_tensor_share(output);
   }
-  leat_status_t status = leat_widen_output(c, &out_turned->last, &out_turned->wide);
-  if (status) leat_tensor_release(&out_turned->last);
+  leat_status_t status = leat_widen_output(c, &out_transposed->last, &out_transposed->wide);
+  if (status) leat_tensor_release(&out_transposed->last);
   return status;
 }
 
-leat_status_t leat_turned_output_end(leat_kernel_context_t* c, leat_turned_output_t* turned,
-                                     leat_status_t status) {
-  if (!status) leat_narrow(c, &turned->wide, &turned->last);
-  if (!status && turned->turns) turn_to_second(c, &turned->last, turned->output);
-  leat_tensor_release(&turned->wide);
-  leat_tensor_release(&turned->last);
+leat_status_t leat_transposed_output_end(leat_kernel_context_t* c,
+                                         leat_transposed_output_t* transposed,
+                                         leat_status_t status) {
+  if (!status) leat_narrow(c, &transposed->wide, &transposed->last);
+  if (!status && transposed->is_transposed) {
+    transpose_to_second(c, &transposed->last, transposed->output);
+  }
+  leat_tensor_release(&transposed->wide);
+  leat_tensor_release(&transposed->last);
   return status;
 }

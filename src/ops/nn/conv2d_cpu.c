@@ -202,32 +202,32 @@ static leat_status_t run_prepared(leat_conv2d_t* conv, leat_kernel_context_t* c,
                                   const leat_convolution_shape_t* shape,
                                   const leat_tensor_t* first, const leat_tensor_t* second,
                                   const leat_row_step_t* step, leat_tensor_t* result) {
-  const bool turns =
+  const bool is_transposed =
       conv->window.channels_first && conv->direction != LEAT_CONVOLUTION_BACKWARD_FILTER;
-  leat_turned_output_t turned;
+  leat_transposed_output_t transposed;
   leat_status_t status = leat_ok_status();
-  LEAT_RETURN_IF_ERROR(leat_turned_output_begin(c, turns, result, &turned));
+  LEAT_RETURN_IF_ERROR(leat_transposed_output_begin(c, is_transposed, result, &transposed));
   if (first->shape.element_count == 0 || second->shape.element_count == 0) {
-    run_empty(shape, step, &turned.wide);
+    run_empty(shape, step, &transposed.wide);
   } else {
     status = leat_convolution_cache_run(&conv->cache, c, conv->direction, shape,
-                                        turned.wide.dtype, first->data, second->data, step,
-                                        turned.wide.data);
+                                        transposed.wide.dtype, first->data, second->data, step,
+                                        transposed.wide.data);
   }
-  return leat_turned_output_end(c, &turned, status);
+  return leat_transposed_output_end(c, &transposed, status);
 }
 
 leat_status_t leat_conv2d_run(leat_conv2d_t* conv, leat_kernel_context_t* c,
                               const leat_convolution_shape_t* shape, const leat_tensor_t* first,
                               const leat_tensor_t* second, const leat_row_step_t* step,
                               leat_tensor_t* result) {
-  const bool turns = conv->window.channels_first;
+  const bool is_transposed = conv->window.channels_first;
   const bool first_is_filter = conv->direction == LEAT_CONVOLUTION_BACKWARD_INPUT;
   const bool second_is_filter = conv->direction == LEAT_CONVOLUTION_FORWARD;
   if (result->shape.element_count == 0) return leat_ok_status();
   leat_tensor_t a, b;
-  LEAT_RETURN_IF_ERROR(leat_widen_turned(c, turns && !first_is_filter, first, &a));
-  leat_status_t status = leat_widen_turned(c, turns && !second_is_filter, second, &b);
+  LEAT_RETURN_IF_ERROR(leat_widen_transposed(c, is_transposed && !first_is_filter, first, &a));
+  leat_status_t status = leat_widen_transposed(c, is_transposed && !second_is_filter, second, &b);
   if (!status) {
     status = run_prepared(conv, c, shape, &a, &b, step, result);
     leat_tensor_release(&b);

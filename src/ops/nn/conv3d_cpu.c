@@ -173,13 +173,13 @@ static leat_status_t run_tiles(leat_kernel_context_t* c, conv3d_run_t* run, int 
 
 // Makes |result| what the run writes to, runs, and converts back. Gradients are added up, so their
 // tensor must be zero before. |inout_place| is the field of |run| that stands for the result.
-static leat_status_t run_into(leat_kernel_context_t* c, conv3d_run_t* run, bool turns,
+static leat_status_t run_into(leat_kernel_context_t* c, conv3d_run_t* run, bool is_transposed,
                               void** inout_place, leat_tensor_t* result) {
-  leat_turned_output_t turned;
-  LEAT_RETURN_IF_ERROR(leat_turned_output_begin(c, turns, result, &turned));
-  *inout_place = turned.wide.data;
-  if (run->direction != LEAT_CONVOLUTION_FORWARD) leat_tensor_fill_zero(&turned.wide);
-  return leat_turned_output_end(c, &turned, run_tiles(c, run, turned.wide.dtype));
+  leat_transposed_output_t transposed;
+  LEAT_RETURN_IF_ERROR(leat_transposed_output_begin(c, is_transposed, result, &transposed));
+  *inout_place = transposed.wide.data;
+  if (run->direction != LEAT_CONVOLUTION_FORWARD) leat_tensor_fill_zero(&transposed.wide);
+  return leat_transposed_output_end(c, &transposed, run_tiles(c, run, transposed.wide.dtype));
 }
 
 leat_status_t leat_conv3d_run(leat_kernel_context_t* c, const leat_window_t* window,
@@ -191,7 +191,7 @@ leat_status_t leat_conv3d_run(leat_kernel_context_t* c, const leat_window_t* win
     leat_tensor_fill_zero(result);
     return leat_ok_status();
   }
-  const bool turns = window->channels_first;
+  const bool is_transposed = window->channels_first;
   conv3d_run_t run = {.shape = shape, .direction = direction};
   // For each direction: which fields of the run are the first operand, the second, and the result.
   void** const places[3][3] = {{&run.x, &run.filter, &run.y},
@@ -199,14 +199,14 @@ leat_status_t leat_conv3d_run(leat_kernel_context_t* c, const leat_window_t* win
                                {&run.x, &run.y, &run.filter}};
   leat_tensor_t a, b;
   LEAT_RETURN_IF_ERROR(
-      leat_widen_turned(c, turns && places[direction][0] != &run.filter, first, &a));
+      leat_widen_transposed(c, is_transposed && places[direction][0] != &run.filter, first, &a));
   leat_status_t status =
-      leat_widen_turned(c, turns && places[direction][1] != &run.filter, second, &b);
+      leat_widen_transposed(c, is_transposed && places[direction][1] != &run.filter, second, &b);
   if (!status) {
     *places[direction][0] = a.data;
     *places[direction][1] = b.data;
-    status = run_into(c, &run, turns && places[direction][2] != &run.filter, places[direction][2],
-                      result);
+    void** const place = places[direction][2];
+    status = run_into(c, &run, is_transposed && place != &run.filter, place, result);
     leat_tensor_release(&b);
   }
   leat_tensor_release(&a);

@@ -97,7 +97,8 @@ static leat_status_t fused_conv2d__cpu(leat_kernel_context_t* c) {
   LEAT_RETURN_IF_ERROR(leat_epilogue_addend(c, &fused->epilogue, &output->shape, &given));
   leat_tensor_t addend = {0};
   if (given) {
-    LEAT_RETURN_IF_ERROR(leat_widen_turned(c, fused->conv.window.channels_first, given, &addend));
+    LEAT_RETURN_IF_ERROR(
+        leat_widen_transposed(c, fused->conv.window.channels_first, given, &addend));
   }
   leat_status_t status = run(c, &shape, &addend, output);
   leat_tensor_release(&addend);

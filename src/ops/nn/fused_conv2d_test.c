@@ -111,7 +111,7 @@ static const leat_op_case_t kCases[] = {
     WRONG("blocks of channels", UNIMPLEMENTED, "data_format is NCHW_VECT_C",
           ATTRS(SAME, OPS(1, S("BiasAdd")), ARGS(F), LEAT_CASE_STR("data_format", "NCHW_VECT_C")),
           .inputs = {X(1, 4, 4, 2), X(3, 3, 2, 5), X(5)}),
-    WRONG("a turned filter", UNIMPLEMENTED, "filter_format is OIHW",
+    WRONG("a transposed filter", UNIMPLEMENTED, "filter_format is OIHW",
           ATTRS(SAME, OPS(1, S("BiasAdd")), ARGS(F), LEAT_CASE_STR("filter_format", "OIHW")),
           .inputs = {X(1, 4, 4, 2), X(3, 3, 2, 5), X(5)}),
     WRONG("channels that do not fit", INVALID_ARGUMENT, NULL,

@@ -69,23 +69,23 @@ static void run_find(void* data, int64_t begin, int64_t end) {
 
 // Runs |fn| over |items|, each of which takes about |item_ns|. |input|, |second| (NULL if the run
 // has none) and |output| are converted to the form of the loops before, and |output| back after;
-// |turns| says that their channels are second and must be transposed.
-static leat_status_t run_prepared(leat_kernel_context_t* c, run_t* run, bool turns,
+// |is_transposed| says that their channels are second and must be transposed.
+static leat_status_t run_prepared(leat_kernel_context_t* c, run_t* run, bool is_transposed,
                                   const leat_tensor_t* input, const leat_tensor_t* second,
                                   leat_tensor_t* output, leat_shard_fn_t fn, int64_t items,
                                   double item_ns) {
   leat_tensor_t wide_input, wide_second = {0};
-  leat_turned_output_t turned;
-  LEAT_RETURN_IF_ERROR(leat_widen_turned(c, turns, input, &wide_input));
+  leat_transposed_output_t transposed;
+  LEAT_RETURN_IF_ERROR(leat_widen_transposed(c, is_transposed, input, &wide_input));
   leat_status_t status =
-      second ? leat_widen_turned(c, turns, second, &wide_second) : leat_ok_status();
-  if (!status) status = leat_turned_output_begin(c, turns, output, &turned);
+      second ? leat_widen_transposed(c, is_transposed, second, &wide_second) : leat_ok_status();
+  if (!status) status = leat_transposed_output_begin(c, is_transposed, output, &transposed);
   if (!status) {
     run->input = wide_input.data;
     run->second = wide_second.data;
-    run->output = turned.wide.data;
+    run->output = transposed.wide.data;
     leat_kernel_parallel_for(c, items, item_ns, fn, run);
-    status = leat_turned_output_end(c, &turned, status);
+    status = leat_transposed_output_end(c, &transposed, status);
   }
   leat_tensor_release(&wide_second);
   leat_tensor_release(&wide_input);
@@ -160,13 +160,13 @@ static leat_status_t check_shape(const leat_kernel_context_t* c, const char* wha
 // is the shape of the pool's output; the gradient must have this shape if |of_output|, else the
 // input's.
 static leat_status_t begin_gradient(leat_kernel_context_t* c, bool of_output, run_t* out_run,
-                                    bool* out_turns, leat_shape_t* out_shape) {
+                                    bool* out_is_transposed, leat_shape_t* out_shape) {
   const leat_pool_kernel_t* kernel = leat_kernel_state(c);
   const leat_shape_t* input = &leat_kernel_input(c, 0)->shape;
   leat_window_t window;
   LEAT_RETURN_IF_ERROR(leat_pool_window(c, false, &window));
   *out_run = (run_t){.loops = loops_of(kernel->dtype)};
-  *out_turns = window.channels_first;
+  *out_is_transposed = window.channels_first;
   LEAT_RETURN_IF_ERROR(leat_pool_measure(c, &window, input, &out_run->pool, out_shape));
   LEAT_RETURN_IF_ERROR(check_shape(c, "orig_output", leat_kernel_input(c, 1), out_shape));
   return check_shape(c, "grad", leat_kernel_input(c, 2), of_output ? out_shape : input);
@@ -175,27 +175,28 @@ static leat_status_t begin_gradient(leat_kernel_context_t* c, bool of_output, ru
 static leat_status_t max_pool_grad__cpu(leat_kernel_context_t* c) {
   const leat_tensor_t* input = leat_kernel_input(c, 0);
   run_t run;
-  bool turns;
+  bool is_transposed;
   leat_shape_t shape;
   leat_tensor_t* dx;
-  LEAT_RETURN_IF_ERROR(begin_gradient(c, true, &run, &turns, &shape));
+  LEAT_RETURN_IF_ERROR(begin_gradient(c, true, &run, &is_transposed, &shape));
   LEAT_RETURN_IF_ERROR(leat_kernel_allocate_output(c, 0, &input->shape, &dx));
   if (dx->shape.element_count == 0) return leat_ok_status();
   const int64_t rows = run.pool.out[0] * run.pool.out[1];
-  return run_prepared(c, &run, turns, input, leat_kernel_input(c, 2), dx, run_spread,
+  return run_prepared(c, &run, is_transposed, input, leat_kernel_input(c, 2), dx, run_spread,
                       run.pool.batch, 2 * (double)rows * leat_pool_row_ns(&run.pool));
 }
 
 static leat_status_t max_pool_grad_grad__cpu(leat_kernel_context_t* c) {
   run_t run;
-  bool turns;
+  bool is_transposed;
   leat_shape_t shape;
   leat_tensor_t* output;
-  LEAT_RETURN_IF_ERROR(begin_gradient(c, false, &run, &turns, &shape));
+  LEAT_RETURN_IF_ERROR(begin_gradient(c, false, &run, &is_transposed, &shape));
   LEAT_RETURN_IF_ERROR(leat_kernel_allocate_output(c, 0, &shape, &output));
   if (shape.element_count == 0) return leat_ok_status();
-  return run_prepared(c, &run, turns, leat_kernel_input(c, 0), leat_kernel_input(c, 2), output,
-                      run_gather, leat_pool_rows(&run.pool), 2 * leat_pool_row_ns(&run.pool));
+  return run_prepared(c, &run, is_transposed, leat_kernel_input(c, 0), leat_kernel_input(c, 2),
+                      output, run_gather, leat_pool_rows(&run.pool),
+                      2 * leat_pool_row_ns(&run.pool));
 }
 
 // ---- With the places of the maxima --------------------------------------------------------------

@@ -231,7 +231,7 @@ static leat_status_t count_all(const leat_kernel_context_t* c, leat_tensor_t* pl
 static leat_status_t ngrams__cpu(leat_kernel_context_t* c) {
   const ngrams_t* n = leat_kernel_state(c);
   const leat_tensor_t *data = leat_kernel_input(c, 0), *splits = leat_kernel_input(c, 1);
-  int64_t total;
+  int64_t total = 0;
   leat_tensor_t *places, *output;
   LEAT_RETURN_IF_ERROR(check_widths(c, n, data->shape.element_count));
   LEAT_RETURN_IF_ERROR(check_splits(c));
