@@ -218,6 +218,21 @@ static void messages_fail(void** state) {
   }
 }
 
+// Numbers hold within a process only, so behind messages the ends of a transfer meet by their
+// names, whatever their numbers are.
+static void transfers_meet_by_name(void** state) {
+  worker_scene_t* f = *state;
+  outcome_t sent, received;
+  f->transfer_count = 2;
+  worker_scene_run_ends(f, (worker_end_t){"edge", 0}, (worker_end_t){"edge", 1}, 9, 1, &sent,
+                        &received);
+  outcome_expect(&sent, LEAT_OK, "");
+  outcome_expect(&received, LEAT_OK, "");
+  assert_true(leat_tensor_data(&received.fetched, const float)[0] == 9);
+  leat_tensor_release(&received.fetched);
+  f->worker->vtable->cleanup_step(f->worker, 1);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
@@ -229,6 +244,7 @@ int main(void) {
       TEST(strings_handles_and_dead_values_travel),
       TEST(variants_go_by_reference),
       TEST(messages_fail),
+      TEST(transfers_meet_by_name),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

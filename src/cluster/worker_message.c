@@ -123,6 +123,8 @@ leat_status_t leat_worker_values_of(const leat_pb_worker_value_list_t* list,
 
 // ---- Partitions ---------------------------------------------------------------------------------
 
+// Writes all of the request but |transfer_count|, which stays behind, so that the receiver's count
+// is 0 and its transfers meet by text. Those whose ends may lie in different processes must do so.
 leat_status_t leat_worker_partition_to_message(const leat_register_request_t* request,
                                                leat_object_table_t* objects, leat_arena_t* arena,
                                                leat_string_builder_t* graph_bytes,

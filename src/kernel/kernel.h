@@ -171,6 +171,7 @@ typedef struct leat_step_services_s {
   struct leat_resource_manager_s* step_resources;  // end with the step (TensorArray, Stack)
   struct leat_session_tensors_s* session_tensors;  // tensors under handles; NULL: no session
   struct leat_rendezvous_s* rendezvous;
+  uint32_t transfer_count;  // numbered transfers that |rendezvous| has room for; 0: text keys only
   struct leat_cancellation_s* cancellation;
   struct leat_function_runtime_s* functions;
   leat_step_listener_t* listener;  // NULL: no kernel may enqueue, and nobody collects

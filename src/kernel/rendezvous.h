@@ -1,9 +1,14 @@
 // The rendezvous, where a Send meets its Recv (section 3.2.2): a table of values under keys. A send
 // never blocks; a receive is asynchronous and completes when the value is there; an abort completes
 // every waiting receive with an error. This is the interface; the worker implements it within a
-// process and the cluster between processes. A key is the text "srcdevice;%016x
-// incarnation;dstdevice;tensor name;frame:iteration", so the same edge has another key in each
-// iteration of a loop. All functions are thread-safe.
+// process and the cluster between processes. All functions are thread-safe.
+//
+// There are two kinds of keys. The general one is the text "srcdevice;%016x
+// incarnation;dstdevice;tensor name;frame:iteration". The other one is a number that the
+// partitioner gave to the transfer when it cut the graph, with the frame and iteration in which the
+// transfer takes place. A transfer is numbered only where its step meets in one rendezvous within a
+// process; such a step then composes and compares no text. The same edge has another key in each
+// iteration of a loop. A numbered key and a text never meet.
 #ifndef LEAT_KERNEL_RENDEZVOUS_H_
 #define LEAT_KERNEL_RENDEZVOUS_H_
 
@@ -13,12 +18,27 @@ typedef struct leat_rendezvous_s leat_rendezvous_t;
 // Called once, on any thread. The callee takes |value| when |status| is OK.
 typedef void (*leat_rendezvous_receive_fn_t)(void* data, leat_status_t status, leat_slot_t value);
 
+#define LEAT_RENDEZVOUS_NO_TRANSFER (-1)  // in leat_rendezvous_key_t.transfer: |text| is the key
+
+typedef struct leat_rendezvous_key_s {
+  leat_string_view_t text;  // borrowed; empty in a numbered key
+  int64_t transfer;         // the transfer's number, or LEAT_RENDEZVOUS_NO_TRANSFER
+  uint64_t iteration;       // of a numbered key: leat_kernel_context_t.frame_iteration
+} leat_rendezvous_key_t;
+static inline leat_rendezvous_key_t leat_rendezvous_text(leat_string_view_t text) {
+  return (leat_rendezvous_key_t){.text = text, .transfer = LEAT_RENDEZVOUS_NO_TRANSFER};
+}
+static inline leat_rendezvous_key_t leat_rendezvous_number(int64_t transfer, uint64_t iteration) {
+  return (leat_rendezvous_key_t){.transfer = transfer, .iteration = iteration};
+}
+
 typedef struct leat_rendezvous_vtable_s {
   void (*destroy)(leat_rendezvous_t* self);
-  // Takes |value| in every case. Fails with the cause when the rendezvous is aborted.
-  leat_status_t (*send)(leat_rendezvous_t* self, leat_string_view_t key, leat_slot_t value);
-  void (*receive)(leat_rendezvous_t* self, leat_string_view_t key, leat_rendezvous_receive_fn_t fn,
-                  void* data);
+  // Takes |value| in every case. Fails with the cause when the rendezvous is aborted, and with
+  // INTERNAL, as a receive does, when the transfer's number is none of the step's.
+  leat_status_t (*send)(leat_rendezvous_t* self, leat_rendezvous_key_t key, leat_slot_t value);
+  void (*receive)(leat_rendezvous_t* self, leat_rendezvous_key_t key,
+                  leat_rendezvous_receive_fn_t fn, void* data);
   // Every waiting and later call fails with a copy of |status|, which stays the caller's. Only the
   // first abort counts.
   void (*abort)(leat_rendezvous_t* self, leat_status_t status);

@@ -36,8 +36,9 @@ static leat_status_t keep_copy(const leat_partition_t* partition, leat_rewrite_t
 }
 
 static leat_status_t register_partition(const leat_master_options_t* options,
-                                        leat_partition_t* partition, int feed_count,
-                                        bool has_flow, leat_compiled_partition_t* out) {
+                                        leat_partition_t* partition, uint32_t transfer_count,
+                                        int feed_count, bool has_flow,
+                                        leat_compiled_partition_t* out) {
   LEAT_DCHECK(partition->graph && !out->registered);
   leat_register_request_t request = {
       .graph = partition->graph,
@@ -50,6 +51,7 @@ static leat_status_t register_partition(const leat_master_options_t* options,
       .deterministic = options->deterministic,
       .functions = options->functions,
       .receives_dead = has_flow,
+      .transfer_count = transfer_count,
   };
   out->device = request.device;
   if (options->keeps_parts) {
@@ -90,8 +92,8 @@ static leat_status_t register_partitions(const leat_master_options_t* options,
       LEAT_RETURN_IF_ERROR(copy_indices(options->allocator, partition->fetch_indices,
                                         partition->fetch_count, &out->fetch_indices));
     }
-    LEAT_RETURN_IF_ERROR(register_partition(options, partition, out->feed_count,
-                                            compiled->has_flow, out));
+    LEAT_RETURN_IF_ERROR(register_partition(options, partition, partitions->transfer_count,
+                                            out->feed_count, compiled->has_flow, out));
   }
   return leat_ok_status();
 }

@@ -8,6 +8,12 @@
 // All readers on a device thus share one transfer. The worker's executors then synchronize by these
 // transfers alone, and the master need not take part in a step (3.2.2).
 //
+// Each transfer gets a number, which both its ends carry as an attribute. Within a process they
+// meet by that number (worker/local_rendezvous.c), so a step composes no text. The names of the
+// devices and of the edge, from which a text key is made, are there for transports. A client's own
+// Sends and Recvs get no number, and lose the one that they may claim to have, because a false
+// number would bring the value of one edge to another.
+//
 // A device with memory of its own is two places. An edge between its memory and the host's is cut
 // inside its graph by a pair whose one end is a Host op, and what is fetched from it is received on
 // a device that the host can read. Edges that close a loop are set last, when both their ends have
@@ -29,6 +35,7 @@ typedef struct cut_s {
   int32_t* place;               // node -> its index in its device's graph
   int32_t* starts;              // device -> 1 + a NoOp for constants to wait for, or 0
   uint64_t* first_edge;         // node -> the number of its control edge; its outputs follow
+  uint32_t* transfer_count;     // of the partitions
   leat_word_map_t receives;     // (output, destination) -> Recv in the destination's graph
   leat_loop_control_t loops;
   leat_arena_t arena;
@@ -113,11 +120,12 @@ static leat_status_t add_pair(cut_t* c, leat_output_t source, int to, bool host,
       LEAT_STRING("send_device", c->placement->devices[from].name),
       LEAT_INT("send_device_incarnation", (int64_t)c->incarnations[from]),
       LEAT_STRING("recv_device", c->placement->devices[to].name),
+      LEAT_INT(LEAT_ATTR_NAME_TRANSFER, (int64_t)(*c->transfer_count)++),
   };
   LEAT_RETURN_IF_ERROR(
       leat_arena_print(&c->arena, &name, "_%.*s/send_%d", LEAT_SV_ARG(edge), to));
   leat_node_spec_t send = {.name = name, .inputs = &value, .input_count = 1, .attrs = attrs,
-                           .attr_count = 5};
+                           .attr_count = LEAT_ARRAY_SIZE(attrs)};
   int32_t sent;
   LEAT_RETURN_IF_ERROR(
       add(sender, &send, from_host ? LEAT_OP_NAME_HOST_SEND : LEAT_OP_NAME_SEND, &sent));
@@ -127,7 +135,7 @@ static leat_status_t add_pair(cut_t* c, leat_output_t source, int to, bool host,
   int32_t gate = leat_loop_control_gate(&c->loops, source, to);
   LEAT_DCHECK(gate < 0 || c->graph->nodes[gate].assigned_device == to);
   if (gate >= 0) gate = c->place[gate];
-  leat_node_spec_t receive = {.name = name, .attrs = attrs, .attr_count = 5,
+  leat_node_spec_t receive = {.name = name, .attrs = attrs, .attr_count = LEAT_ARRAY_SIZE(attrs),
                               .control_inputs = &gate, .control_count = gate >= 0};
   LEAT_RETURN_IF_ERROR(ensure_graph(c, to));
   return add(c->by_device[to].graph, &receive,
@@ -234,6 +242,10 @@ static leat_status_t copy_node(cut_t* c, int32_t index) {
   }
   LEAT_RETURN_IF_ERROR(leat_graph_copy_node(partition->graph, node, inputs, node->input_count,
                                             node->control_count, &c->place[index]));
+  if (leat_node_attr(node, LEAT_SV(LEAT_ATTR_NAME_TRANSFER))) {
+    leat_attr_t none = LEAT_INT(LEAT_ATTR_NAME_TRANSFER, -1);
+    LEAT_RETURN_IF_ERROR(leat_graph_set_attr(partition->graph, c->place[index], &none));
+  }
   if (node->op->flags & LEAT_OP_ARGUMENT) return note_feed(partition, c->place[index]);
   return follow_start(c, index);
 }
@@ -349,7 +361,7 @@ leat_status_t leat_partition(leat_graph_t** inout_graph, const leat_output_t* fe
   }
   LEAT_RETURN_IF_ERROR(allocate_partitions(placement->device_count, out_partitions));
   cut_t c = {.graph = *inout_graph, .placement = placement, .incarnations = incarnations,
-             .by_device = out_partitions->items};
+             .by_device = out_partitions->items, .transfer_count = &out_partitions->transfer_count};
   leat_arena_initialize((*inout_graph)->allocator, 0, &c.arena);
   leat_word_map_initialize((*inout_graph)->allocator, &c.receives);
   leat_status_t status =

@@ -20,6 +20,7 @@ typedef struct leat_partition_s {
 typedef struct leat_partitions_s {
   leat_partition_t* items;
   int count;
+  uint32_t transfer_count;  // Sends that the partitioner added; they are numbered 0, 1, ...
 } leat_partitions_t;
 
 // |incarnations| [device_count] go into the rendezvous keys. Where all nodes lie on one device that

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "master/master.h"
 #include "session/scene.h"
 
 static const leat_placement_device_t devices[] = {
@@ -229,6 +230,124 @@ static void many_outputs_are_told_apart(void** state) {
   expect_picture(f, 1, "recv b1(recv) recv b2(recv)");
 }
 
+static int64_t number_of(const leat_node_t* n) {
+  return leat_node_attr_int(n, LEAT_ATTR_NAME_TRANSFER, -1);
+}
+
+static bool same_text(const leat_node_t* a, const leat_node_t* b, const char* name) {
+  return leat_string_view_equal(leat_node_attr_string(a, name), leat_node_attr_string(b, name));
+}
+
+// The Recv of a Send has its number, and no other one has. Returns how many pairs there are.
+static int expect_pairs(const fixture_t* f, uint64_t* out_numbers) {
+  int pairs = 0;
+  *out_numbers = 0;
+  for (int d = 0; d < 3; ++d) {
+    const leat_graph_t* from = on_device(f, d)->graph;
+    for (size_t i = 0; i < from->node_count; ++i) {
+      const leat_node_t* send = &from->nodes[i];
+      if (!(send->op->flags & LEAT_OP_SEND) || number_of(send) < 0) continue;
+      *out_numbers |= UINT64_C(1) << number_of(send);
+      for (int e = 0; e < 3; ++e) {
+        const leat_graph_t* to = on_device(f, e)->graph;
+        for (size_t k = 0; k < to->node_count; ++k) {
+          const leat_node_t* recv = &to->nodes[k];
+          if (!(recv->op->flags & LEAT_OP_RECV)) continue;
+          bool is_pair = same_text(send, recv, "tensor_name") &&
+                         same_text(send, recv, "send_device") &&
+                         same_text(send, recv, "recv_device");
+          assert_int_equal(is_pair, number_of(send) == number_of(recv));
+          pairs += is_pair;
+        }
+      }
+    }
+  }
+  return pairs;
+}
+
+// A client's own Send claims a number, which it must not keep.
+static void transfers_are_numbered(void** state) {
+  fixture_t* f = *state;
+  leat_output_t x = source(f, "a1");
+  leat_output_t y = node(f, "b1", "Neg", LEAT_INPUTS(x));
+  leat_output_t z = node(f, "c1", "AddV2", LEAT_INPUTS(y, x));
+  scene_after(&f->scene, node(f, "c2", "Neg", LEAT_INPUTS(z)).node, x.node);
+  node(f, "a2", "Mul", LEAT_INPUTS(z, y));
+  int32_t own = scene_node(&f->scene, "_Send", "a3", "", LEAT_INPUTS(x),
+                           LEAT_ATTRS(LEAT_TYPE("T", LEAT_DTYPE_FLOAT),
+                                      LEAT_STR("tensor_name", "t"),
+                                      LEAT_STR("send_device", "here"),
+                                      LEAT_INT("send_device_incarnation", 0),
+                                      LEAT_STR("recv_device", "there"),
+                                      LEAT_INT(LEAT_ATTR_NAME_TRANSFER, 1)));
+  f->scene.graph->nodes[own].assigned_device = 0;
+  cut(f, NULL, 0);
+  uint64_t numbers;
+  assert_int_equal(expect_pairs(f, &numbers), 6);
+  assert_int_equal(numbers, 63);
+  assert_int_equal(f->partitions.transfer_count, 6);
+  const leat_graph_t* on_a = on_device(f, 0)->graph;
+  int found = 0;
+  for (size_t i = 0; i < on_a->node_count; ++i) {
+    if (!leat_string_view_equals(on_a->nodes[i].name, "a3")) continue;
+    assert_int_equal(number_of(&on_a->nodes[i]), -1);
+    ++found;
+  }
+  assert_int_equal(found, 1);
+}
+
+// A worker that only takes note of what is registered.
+typedef struct clerk_s {
+  leat_worker_t base;
+  int graphs;
+  uint32_t transfer_counts[3];
+} clerk_t;
+
+static void clerk_register(leat_worker_t* self, const leat_register_request_t* request,
+                           uint64_t* out_handle, leat_worker_done_fn_t done, void* data) {
+  clerk_t* clerk = (clerk_t*)self;
+  assert_true(clerk->graphs < 3);
+  clerk->transfer_counts[clerk->graphs] = request->transfer_count;
+  *out_handle = (uint64_t)++clerk->graphs;
+  leat_graph_free(request->graph);
+  done(data, leat_ok_status());
+}
+
+static void clerk_deregister(leat_worker_t* self, uint64_t handle) {}
+
+// Each graph of a step is registered with the count of the whole step; without it the worker would
+// compose texts. A graph that is not cut has no transfers.
+static void every_graph_has_the_count(void** state) {
+  static const leat_worker_vtable_t vtable = {.register_graph = clerk_register,
+                                              .deregister_graph = clerk_deregister};
+  fixture_t* f = *state;
+  for (int parts = 1; parts <= 3; parts += 2) {
+    scene_t scene;
+    scene_open(&scene);
+    leat_output_t x = scene_pass(&scene, 1, 0, scene_float(&scene, 1));
+    leat_output_t y = scene_output(&scene, "Neg", "", devices[parts / 2].name.data, LEAT_INPUTS(x),
+                                   LEAT_NO_ATTRS);
+    leat_output_t z = scene_output(&scene, "AddV2", "", devices[parts - 1].name.data,
+                                   LEAT_INPUTS(x, y), LEAT_NO_ATTRS);
+    clerk_t clerk = {.base = {&vtable}};
+    leat_master_options_t options = {.allocator = leat_allocator_system(),
+                                     .worker = &clerk.base,
+                                     .placement = f->options,
+                                     .incarnations = incarnations};
+    leat_step_signature_t signature = {.fetches = &z, .fetch_count = 1};
+    leat_rewrite_t rewrite;
+    leat_compiled_t* compiled;
+    LEAT_EXPECT_OK(leat_master_prune(scene.graph, &signature, &rewrite));
+    LEAT_EXPECT_OK(leat_master_compile(&options, &rewrite, 0, &compiled));
+    assert_int_equal(clerk.graphs, parts);
+    for (int i = 0; i < parts; ++i) {
+      assert_int_equal(clerk.transfer_counts[i], parts == 1 ? 0 : 3);
+    }
+    leat_compiled_free(compiled);
+    scene_close(&scene);
+  }
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
@@ -240,6 +359,8 @@ int main(void) {
       TEST(data_and_control_of_one_node),
       TEST(feeds_are_renumbered),
       TEST(many_outputs_are_told_apart),
+      TEST(transfers_are_numbered),
+      TEST(every_graph_has_the_count),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -376,6 +376,7 @@ leat_status_t leat_plan_compile(const leat_register_request_t* request,
   leat_plan_t* plan;
   LEAT_RETURN_IF_ERROR(LEAT_ALLOCATE(options->allocator, 1, &plan));
   plan->allocator = options->allocator;
+  plan->transfer_count = request->transfer_count;
   plan->device = options->device;
   leat_device_retain(plan->device);
   leat_arena_initialize(options->allocator, 0, &plan->arena);

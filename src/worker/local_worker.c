@@ -259,7 +259,9 @@ static void fill_run(leat_local_worker_t* worker, registered_t* registered,
 static leat_status_t join_step(leat_local_worker_t* worker, run_t* run) {
   leat_step_services_t* services = &run->execution.services;
   const leat_plan_t* plan = run->registered->plan;
+  services->transfer_count = plan->transfer_count;
   return leat_step_table_join(&worker->steps, run->step_id, services->container_step_id,
+                              plan->transfer_count,
                               plan->uses_step_resources ? &services->step_resources : NULL,
                               plan->uses_rendezvous ? &services->rendezvous : NULL);
 }
@@ -492,7 +494,7 @@ static void worker_receive_tensor(leat_worker_t* self, int64_t step_id, leat_str
     done(data, status);
   } else {
     *reception = (reception_t){out_value, done, data, worker->allocator};
-    rendezvous->vtable->receive(rendezvous, key, received, reception);
+    rendezvous->vtable->receive(rendezvous, leat_rendezvous_text(key), received, reception);
   }
   leat_rendezvous_release(rendezvous);
 }
@@ -505,7 +507,7 @@ static void worker_send_tensor(leat_worker_t* self, int64_t step_id, leat_string
   if (status) {
     leat_slot_release(&value);
   } else {
-    status = rendezvous->vtable->send(rendezvous, key, value);
+    status = rendezvous->vtable->send(rendezvous, leat_rendezvous_text(key), value);
     leat_rendezvous_release(rendezvous);
   }
   done(data, status);

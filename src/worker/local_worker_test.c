@@ -200,6 +200,66 @@ static void receivers_hear_of_aborts(void** state) {
   outcome_expect(&outcome, LEAT_CANCELLED, "the end");
 }
 
+// The names of both ends differ, so only the number can bring them together; and two transfers of
+// one name stay apart by their numbers.
+static void numbered_transfers_need_no_names(void** state) {
+  worker_scene_t* f = *state;
+  outcome_t sent[2], received[2];
+  f->transfer_count = 2;
+  for (int i = 0; i < 2; ++i) {
+    worker_scene_run_ends(f, (worker_end_t){"a", i}, (worker_end_t){"b", 1 - i}, (float)(7 + i), 1,
+                          &sent[i], &received[i]);
+  }
+  for (int i = 0; i < 2; ++i) {
+    outcome_expect(&sent[i], LEAT_OK, "");
+    outcome_expect(&received[i], LEAT_OK, "");
+    assert_true(leat_tensor_data(&received[i].fetched, const float)[0] == (float)(8 - i));
+    leat_tensor_release(&received[i].fetched);
+  }
+  f->worker->vtable->cleanup_step(f->worker, 1);
+}
+
+// Both by text: a graph whose step has no numbered transfers, and an end that has no number.
+static void transfers_without_numbers_meet_by_name(void** state) {
+  worker_scene_t* f = *state;
+  for (int i = 0; i < 2; ++i) {
+    outcome_t sent, received;
+    f->transfer_count = i ? 2 : 0;
+    worker_scene_run_ends(f, (worker_end_t){"edge", i ? -1 : 0}, (worker_end_t){"edge", i ? -1 : 1},
+                          9, 1 + i, &sent, &received);
+    outcome_expect(&sent, LEAT_OK, "");
+    outcome_expect(&received, LEAT_OK, "");
+    assert_true(leat_tensor_data(&received.fetched, const float)[0] == 9);
+    leat_tensor_release(&received.fetched);
+    f->worker->vtable->cleanup_step(f->worker, 1 + i);
+  }
+}
+
+static void wrong_numbers_end_the_run(void** state) {
+  worker_scene_t* f = *state;
+  outcome_t sent, received, late;
+  uint64_t handle;
+  f->transfer_count = 2;
+  worker_scene_run_ends(f, (worker_end_t){"edge", 2}, (worker_end_t){"edge", INT64_MAX}, 1, 1,
+                        &sent, &received);
+  outcome_expect(&sent, LEAT_INTERNAL, "its number is 2, must be less than 2");
+  outcome_expect(&received, LEAT_INTERNAL, "must be less than 2");
+  // A third graph of the step that counts its transfers otherwise.
+  f->transfer_count = 3;
+  scene_node(&f->scene, "_Send", "", "", LEAT_INPUTS(scene_float(&f->scene, 3)),
+             WORKER_EDGE_ATTRS("T"));
+  LEAT_EXPECT_OK(worker_scene_enroll(f, WORKER_DEVICE, NULL, LEAT_EXECUTOR_AUTOMATIC, &handle));
+  worker_scene_run(f, handle, 2, &late);
+  outcome_expect(&late, LEAT_OK, "");
+  f->transfer_count = 2;
+  worker_scene_run_ends(f, (worker_end_t){"edge", 0}, (worker_end_t){"edge", 0}, 1, 2, &sent,
+                        &received);
+  outcome_expect(&sent, LEAT_INTERNAL, "number of transfers is 2, must be 3");
+  outcome_expect(&received, LEAT_INTERNAL, "number of transfers is 2, must be 3");
+  f->worker->vtable->cleanup_step(f->worker, 1);
+  f->worker->vtable->cleanup_step(f->worker, 2);
+}
+
 // ---- Containers ---------------------------------------------------------------------------------
 
 static leat_output_t variable_in(scene_t* scene, const char* container) {
@@ -267,6 +327,9 @@ int main(void) {
       TEST(tensors_are_received_before_and_after),
       TEST(abort_all_ends_steps_to_come),
       TEST(receivers_hear_of_aborts),
+      TEST(numbered_transfers_need_no_names),
+      TEST(transfers_without_numbers_meet_by_name),
+      TEST(wrong_numbers_end_the_run),
       TEST(containers_are_cleared),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

@@ -157,6 +157,7 @@ typedef struct leat_plan_s {
   bool ends_at_once;         // a step is over when leat_execution_start returns
   bool enqueues;             // has kernels whose work goes on after them, on the device
   bool uses_rendezvous;
+  uint32_t transfer_count;   // numbered transfers of the step; 0: all meet by text
   bool waits;                // has asynchronous kernels that must hear of a cancellation
   bool uses_step_resources;
 } leat_plan_t;

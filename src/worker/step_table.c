@@ -68,6 +68,7 @@ static leat_status_t abort_of(const leat_step_table_t* table, int64_t step_id) {
 }
 
 static leat_status_t find_or_make_rendezvous(leat_step_table_t* table, int64_t step_id,
+                                             uint32_t transfer_count,
                                              leat_rendezvous_t** out_rendezvous) {
   step_t* step;
   LEAT_RETURN_IF_ERROR(find_or_make_step(table, step_id, &step));
@@ -76,6 +77,7 @@ static leat_status_t find_or_make_rendezvous(leat_step_table_t* table, int64_t s
     leat_status_t aborted = abort_of(table, step_id);
     if (aborted) step->rendezvous->vtable->abort(step->rendezvous, aborted);
   }
+  LEAT_RETURN_IF_ERROR(leat_local_rendezvous_reserve(step->rendezvous, transfer_count));
   *out_rendezvous = step->rendezvous;
   leat_rendezvous_retain(step->rendezvous);
   return leat_ok_status();
@@ -97,13 +99,13 @@ static leat_status_t find_or_make_resources(leat_step_table_t* table, int64_t st
 leat_status_t leat_step_table_rendezvous(leat_step_table_t* table, int64_t step_id,
                                          leat_rendezvous_t** out_rendezvous) {
   leat_mutex_lock(&table->mutex);
-  leat_status_t status = find_or_make_rendezvous(table, step_id, out_rendezvous);
+  leat_status_t status = find_or_make_rendezvous(table, step_id, 0, out_rendezvous);
   leat_mutex_unlock(&table->mutex);
   return status;
 }
 
 leat_status_t leat_step_table_join(leat_step_table_t* table, int64_t step_id,
-                                   int64_t container_step_id,
+                                   int64_t container_step_id, uint32_t transfer_count,
                                    leat_resource_manager_t** out_resources,
                                    leat_rendezvous_t** out_rendezvous) {
   leat_mutex_lock(&table->mutex);
@@ -112,7 +114,9 @@ leat_status_t leat_step_table_join(leat_step_table_t* table, int64_t step_id,
   if (!status && out_resources) {
     status = find_or_make_resources(table, container_step_id, out_resources);
   }
-  if (!status && out_rendezvous) status = find_or_make_rendezvous(table, step_id, out_rendezvous);
+  if (!status && out_rendezvous) {
+    status = find_or_make_rendezvous(table, step_id, transfer_count, out_rendezvous);
+  }
   leat_mutex_unlock(&table->mutex);
   return status;
 }

@@ -32,9 +32,11 @@ LEAT_MUST_USE leat_status_t leat_step_table_rendezvous(leat_step_table_t* table,
                                                        leat_rendezvous_t** out_rendezvous);
 // For a run that begins: its step's rendezvous and the container of step |container_step_id|, each
 // where it is wanted (else NULL), made on first need. The container lives until that step is
-// forgotten. A clone of what the step was ended with before, should it have been.
+// forgotten. The rendezvous gets room for |transfer_count| numbered transfers. Returns a clone of
+// what the step was ended with before, should it have been.
 LEAT_MUST_USE leat_status_t leat_step_table_join(leat_step_table_t* table, int64_t step_id,
                                                  int64_t container_step_id,
+                                                 uint32_t transfer_count,
                                                  leat_resource_manager_t** out_resources,
                                                  leat_rendezvous_t** out_rendezvous);
 // Remembers a clone of |status|, of which the first counts. Returns the rendezvous that now is to

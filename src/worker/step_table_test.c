@@ -18,7 +18,7 @@ static int tear_down(void** state) {
 
 static leat_resource_manager_t* container_of(int64_t step_id, int64_t container_step_id) {
   leat_resource_manager_t* resources = NULL;
-  LEAT_EXPECT_OK(leat_step_table_join(&table, step_id, container_step_id, &resources, NULL));
+  LEAT_EXPECT_OK(leat_step_table_join(&table, step_id, container_step_id, 0, &resources, NULL));
   assert_non_null(resources);
   return resources;
 }
@@ -39,8 +39,8 @@ static void a_call_shares_the_container_of_its_caller(void** state) {
 static void a_call_has_a_rendezvous_of_its_own(void** state) {
   leat_resource_manager_t* resources;
   leat_rendezvous_t* rendezvous[3];
-  LEAT_EXPECT_OK(leat_step_table_join(&table, 1, 1, &resources, &rendezvous[0]));
-  LEAT_EXPECT_OK(leat_step_table_join(&table, 2, 1, &resources, &rendezvous[1]));
+  LEAT_EXPECT_OK(leat_step_table_join(&table, 1, 1, 0, &resources, &rendezvous[0]));
+  LEAT_EXPECT_OK(leat_step_table_join(&table, 2, 1, 0, &resources, &rendezvous[1]));
   LEAT_EXPECT_OK(leat_step_table_rendezvous(&table, 2, &rendezvous[2]));
   assert_ptr_not_equal(rendezvous[0], rendezvous[1]);
   assert_ptr_equal(rendezvous[1], rendezvous[2]);
@@ -58,7 +58,7 @@ static void the_first_abort_counts(void** state) {
   assert_null(leat_step_table_abort(&table, 7, status));
   leat_status_free(status);
   assert_true(leat_step_table_has_any(&table));
-  LEAT_EXPECT_CODE(LEAT_DATA_LOSS, leat_step_table_join(&table, 7, 7, &resources, NULL));
+  LEAT_EXPECT_CODE(LEAT_DATA_LOSS, leat_step_table_join(&table, 7, 7, 0, &resources, NULL));
   leat_step_table_forget(&table, 7);
   assert_false(leat_step_table_has_any(&table));
   container_of(7, 7);

@@ -35,6 +35,10 @@ typedef struct leat_register_request_s {
   int inter_op_threads;  // threads that records of a step may keep busy; 0 = as many as there are
   bool deterministic;
   bool receives_dead;  // a Recv may bring a dead value (section 4.4)
+  // How many transfers between the graphs of a step have numbers (LEAT_ATTR_NAME_TRANSFER), the
+  // same for all these graphs; 0: all meet by text. Numbers are for workers of this process alone,
+  // so a transport does not send the count.
+  uint32_t transfer_count;
   struct leat_function_runtime_s* functions;  // that its kernels call; NULL = none
 } leat_register_request_t;
 

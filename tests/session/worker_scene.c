@@ -63,7 +63,8 @@ leat_status_t worker_scene_enroll_graph(worker_scene_t* f, const leat_graph_t* g
                                      .device = leat_string_view_from(device),
                                      .fetches = fetch,
                                      .fetch_count = fetch != NULL,
-                                     .executor = executor};
+                                     .executor = executor,
+                                     .transfer_count = f->transfer_count};
   outcome_t outcome;
   outcome_prepare(&outcome);
   f->worker->vtable->register_graph(f->worker, &request, out_handle, outcome_note, &outcome);
@@ -96,4 +97,38 @@ void worker_scene_receive(worker_scene_t* f, int64_t step, reception_t* receptio
   outcome_prepare(&reception->outcome);
   f->worker->vtable->receive_tensor(f->worker, step, WORKER_EDGE_KEY, &reception->slot,
                                     outcome_note, &reception->outcome);
+}
+
+// The graph of one end: a Send where there is a value, else a Recv, which is fetched.
+static void run_end(worker_scene_t* f, worker_end_t end, const float* value, int64_t step,
+                    outcome_t* out_outcome) {
+  scene_t scene;
+  scene_open(&scene);
+  leat_attr_t attrs[] = {LEAT_TYPE("T", LEAT_DTYPE_FLOAT),
+                         LEAT_STRING("tensor_name", leat_string_view_from(end.tensor_name)),
+                         LEAT_STR("send_device", WORKER_DEVICE),
+                         LEAT_INT("send_device_incarnation", 5),
+                         LEAT_STR("recv_device", WORKER_OTHER_DEVICE),
+                         LEAT_INT(LEAT_ATTR_NAME_TRANSFER, end.transfer)};
+  if (!value) attrs[0].name = LEAT_SV("tensor_type");
+  leat_attrs_t all = {attrs, LEAT_ARRAY_SIZE(attrs)};
+  leat_output_t received;
+  if (value) {
+    scene_node(&scene, "_Send", "", "", LEAT_INPUTS(scene_float(&scene, *value)), all);
+  } else {
+    received = scene_output(&scene, "_Recv", "", "", LEAT_NO_INPUTS, all);
+  }
+  uint64_t handle;
+  LEAT_EXPECT_OK(worker_scene_enroll_graph(f, scene.graph,
+                                           value ? WORKER_DEVICE : WORKER_OTHER_DEVICE,
+                                           value ? NULL : &received, LEAT_EXECUTOR_AUTOMATIC,
+                                           &handle));
+  worker_scene_run(f, handle, step, out_outcome);
+  scene_close(&scene);
+}
+
+void worker_scene_run_ends(worker_scene_t* f, worker_end_t from, worker_end_t to, float value,
+                           int64_t step, outcome_t* out_sent, outcome_t* out_received) {
+  run_end(f, to, NULL, step, out_received);
+  run_end(f, from, &value, step, out_sent);
 }

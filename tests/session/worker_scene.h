@@ -15,6 +15,7 @@ typedef struct worker_scene_s {
   leat_thread_pool_t* pool;
   leat_device_t* devices[2];
   leat_worker_t* worker;
+  uint32_t transfer_count;  // of the graphs that are registered from now on
 } worker_scene_t;
 
 // The local worker, behind |transport| with |rest| unless it is NULL.
@@ -51,6 +52,16 @@ void worker_scene_abort(worker_scene_t* f, int64_t step, leat_status_code_t code
              LEAT_STR("send_device", WORKER_DEVICE), LEAT_INT("send_device_incarnation", 5), \
              LEAT_STR("recv_device", WORKER_OTHER_DEVICE))
 #define WORKER_EDGE_KEY LEAT_SV(WORKER_DEVICE ";0000000000000005;" WORKER_OTHER_DEVICE ";edge;0:0")
+
+// Registers a graph with a Send of |value| on one device, and one with a Recv on the other; runs
+// both in |step|. The ends have the given names and numbers, which may differ. |out_sent| and
+// |out_received| tell how the runs ended.
+typedef struct worker_end_s {
+  const char* tensor_name;
+  int64_t transfer;
+} worker_end_t;
+void worker_scene_run_ends(worker_scene_t* f, worker_end_t from, worker_end_t to, float value,
+                           int64_t step, outcome_t* out_sent, outcome_t* out_received);
 
 typedef struct reception_s {
   outcome_t outcome;

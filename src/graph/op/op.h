@@ -157,6 +157,10 @@ typedef enum leat_identity_e {
 #define LEAT_OP_NAME_FUSED_ELEMENTWISE LEAT_SV("_FusedElementwise")
 #define LEAT_OP_NAME_HOST_SEND LEAT_SV("_HostSend")
 #define LEAT_OP_NAME_HOST_RECV LEAT_SV("_HostRecv")
+// An int that the partitioner sets on both ends of a transfer: its number in the compiled graph,
+// which is their key in the rendezvous within a process. A Send or Recv without it, or with -1,
+// meets the other end by text.
+#define LEAT_ATTR_NAME_TRANSFER "_transfer"
 
 // The limits of one _FusedElementwise node: steps in its program, operands of a step
 // (ops/math/fused.h).

@@ -1,5 +1,7 @@
 // Kernels of _Send and _Recv (section 3.2.2). A value waits in the step's rendezvous under a key
-// that both ends compute:
+// that both ends have. Where the partitioner numbered the transfers and the step's rendezvous has
+// room for their numbers, which is so in every step that stays in this process, the key is the
+// number with the frame and iteration. Else both ends compute a text:
 //
 //   "send device;incarnation;receive device;edge name;" + "frame:iteration"
 //    made when the kernel is created                      appended in each run
@@ -24,6 +26,7 @@ typedef struct transfer_s {
   leat_allocator_t* allocator;
   char* key;  // the part that does not depend on the run
   size_t fixed_bytes;
+  int64_t number;  // LEAT_ATTR_NAME_TRANSFER; negative: none
 } transfer_t;
 
 static leat_status_t transfer_create(leat_kernel_creation_t* c, void* state) {
@@ -36,6 +39,10 @@ static leat_status_t transfer_create(leat_kernel_creation_t* c, void* state) {
   LEAT_RETURN_IF_ERROR(leat_kernel_attr_int(c, "send_device_incarnation", &incarnation));
   size_t room = sender.size + receiver.size + name.size + 24;
   LEAT_RETURN_IF_ERROR(LEAT_ALLOCATE(c->allocator, room, &transfer->key));
+  // The attribute is none that the op declares, so it may be missing.
+  const leat_attr_value_t* number =
+      leat_attr_find(c->attrs, c->attr_count, LEAT_SV(LEAT_ATTR_NAME_TRANSFER));
+  transfer->number = number && number->kind == LEAT_ATTR_INT && !number->is_list ? number->i : -1;
   transfer->allocator = c->allocator;
   transfer->fixed_bytes = (size_t)snprintf(
       transfer->key, room, "%.*s;%016" PRIx64 ";%.*s;%.*s;", LEAT_SV_ARG(sender),
@@ -48,16 +55,20 @@ static void transfer_destroy(void* state) {
   leat_allocator_free(transfer->allocator, transfer->key);
 }
 
-// Builds the whole key in |storage|, which the caller deinitializes.
+// Makes the key of this run. A text is built in |storage|, which the caller deinitializes.
 static leat_status_t transfer_key(const leat_kernel_context_t* c, leat_string_builder_t* storage,
-                                  leat_string_view_t* out_key) {
+                                  leat_rendezvous_key_t* out_key) {
   const transfer_t* transfer = leat_kernel_state(c);
   leat_string_builder_initialize(leat_allocator_system(), storage);
+  if (LEAT_LIKELY(transfer->number >= 0 && c->services->transfer_count > 0)) {
+    *out_key = leat_rendezvous_number(transfer->number, c->frame_iteration);
+    return leat_ok_status();
+  }
   leat_string_builder_append(storage,
                              leat_string_view_make(transfer->key, transfer->fixed_bytes));
   leat_string_builder_print(storage, "%" PRIu64 ":%" PRIu64, c->frame_iteration >> 32,
                             c->frame_iteration & UINT32_MAX);
-  *out_key = leat_string_builder_view(storage);
+  *out_key = leat_rendezvous_text(leat_string_builder_view(storage));
   leat_status_t status = storage->status;
   storage->status = leat_ok_status();
   return status;
@@ -67,7 +78,7 @@ static leat_status_t transfer_key(const leat_kernel_context_t* c, leat_string_bu
 static leat_status_t leave(leat_kernel_context_t* c, leat_slot_t value) {
   leat_rendezvous_t* rendezvous = c->services->rendezvous;
   leat_string_builder_t storage;
-  leat_string_view_t key;
+  leat_rendezvous_key_t key;
   leat_status_t status = rendezvous ? transfer_key(c, &storage, &key)
                                     : leat_kernel_error(c, LEAT_INTERNAL,
                                                         "the step has no rendezvous");
@@ -113,7 +124,7 @@ static leat_status_t start_receive(leat_kernel_context_t* c, leat_kernel_done_fn
   LEAT_RETURN_IF_ERROR(LEAT_ALLOCATE(leat_allocator_system(), 1, &reception));
   *reception = (reception_t){c, done};
   leat_string_builder_t storage;
-  leat_string_view_t key;
+  leat_rendezvous_key_t key;
   leat_status_t status = transfer_key(c, &storage, &key);
   if (status) {
     leat_allocator_free(leat_allocator_system(), reception);
@@ -141,7 +152,7 @@ static void recv__cpu(leat_kernel_context_t* c, leat_kernel_done_fn_t done) {
 typedef struct departure_s {
   leat_rendezvous_t* rendezvous;  // retained
   leat_string_builder_t storage;
-  leat_string_view_t key;  // in |storage|
+  leat_rendezvous_key_t key;  // its text is in |storage|
   leat_slot_t value;
 } departure_t;
 
