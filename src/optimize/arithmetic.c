@@ -1,27 +1,36 @@
-// Exact identities: what ops say of themselves (leat_identity_e, PASS_THROUGH), each true bit for
-// bit for every value. A node whose output is something that is there already is bypassed: its
-// readers read that, and it goes away unless somebody still needs it.
+// The pass "arithmetic": applies algebraic identities that hold bit for bit for every value, such
+// as x + -0 = x and -(-x) = x. A node whose output equals a tensor that exists already is bypassed:
+// its readers read that tensor, and the node disappears once nobody needs it. Which identities hold
+// for an op says the op's row (leat_identity_e) or its flag PASS_THROUGH; the pass itself knows no
+// op. An identity that only holds approximately, or that changes the sign of a zero, is not in a
+// row.
 //
 //   x ─▶ Neg ─▶ Neg ─▶ y      x ─▶ y        x ─▶ Transpose(a) ─▶ Transpose(b) ─▶ y
 //   x ─▶ Identity ─▶ y        x ─▶ y        x ─▶ Transpose(a[b]) ─▶ y
 //
-// Nothing is said of a node that waits for others by control edges, or of operands that do: in an
-// untaken branch they are dead, and what they would be replaced by may not be.
+// A rewritten graph must fail where the original fails. A kernel may refuse a shape that inference
+// accepts, so the pass examines the constant operands of such ops first (keeps_shape, cannot_fail).
+//
+// The pass leaves a node alone that has control inputs, and does not use operands that have any: in
+// a branch that is not taken they are dead, and the tensor that would replace them may be alive.
+// Node by node in topological order, chains of identities collapse in one visit. The pass runs
+// after folding, which computes the constants that it looks for.
 #include <string.h>
 
 #include "graph/inference/inference.h"
 #include "optimize/edit.h"
 
-#define MAX_COMPARED_ITEMS (1 << 16)  // of a constant, to see that all are neutral
+#define MAX_COMPARED_ITEMS (1 << 16)  // larger constants are not searched for neutral elements
 
-// The constant at input |index| if it always is there, else NULL.
+// The constant at input |index| if it has no control inputs and so is always alive; else NULL.
 static const leat_tensor_t* constant_input(const leat_edit_t* a, const leat_node_t* node,
                                            int index) {
   const leat_node_t* source = &a->graph->nodes[node->inputs[index].node];
   return source->control_count ? NULL : leat_node_constant(source);
 }
 
-// The node of the same op, free of control edges, whose output 0 is the first input; or NULL.
+// The node whose output 0 is input 0 of |node|, if it has the same op, attributes and device and no
+// control inputs; else NULL.
 static const leat_node_t* same_op_before(const leat_edit_t* a, const leat_node_t* node) {
   leat_output_t input = node->inputs[0];
   const leat_node_t* before = &a->graph->nodes[input.node];
@@ -37,11 +46,13 @@ static const leat_node_t* same_op_before(const leat_edit_t* a, const leat_node_t
 
 // ---- Shapes -------------------------------------------------------------------------------------
 
+// Whether both shapes are fully known and equal.
 static bool shapes_agree(leat_partial_shape_t a, leat_partial_shape_t b) {
   return leat_partial_shape_is_full(a) && leat_partial_shape_equal(a, b);
 }
 
-// The product of the known dims, or -1 when it is 0, too large or more than one is unknown.
+// The product of the known dimensions, or -1 when it is 0, too large or more than one is unknown.
+// |*out_unknown| is the unknown dimension; -1: none.
 static int64_t known_count(leat_partial_shape_t shape, int* out_unknown) {
   int64_t count = 1;
   *out_unknown = -1;
@@ -57,7 +68,7 @@ static int64_t known_count(leat_partial_shape_t shape, int* out_unknown) {
   return count;
 }
 
-// Is one of the integers at most |most| and at least |least|?
+// Whether one of the integers lies between |least| and |most|, both included.
 static bool has_item_in(const leat_tensor_t* integers, int64_t least, int64_t most) {
   for (int64_t i = 0; i < integers->shape.element_count; ++i) {
     const int64_t item = leat_tensor_index_at(integers, i);
@@ -66,14 +77,15 @@ static bool has_item_in(const leat_tensor_t* integers, int64_t least, int64_t mo
   return false;
 }
 
-// Inference takes one number for a value that it does not know, and then says nothing of the
-// output; a constant that holds this very number must not be reasoned about.
+// Whether shape inference can reason about the constant. Inference represents an unknown value by
+// the number LEAT_VALUE_UNKNOWN, so a constant that holds that number by chance looks unknown.
 static bool is_understood(const leat_tensor_t* constant) {
   if (!constant || constant->dtype != LEAT_DTYPE_INT64) return constant != NULL;
   return !has_item_in(constant, LEAT_VALUE_UNKNOWN, LEAT_VALUE_UNKNOWN);
 }
 
-// Is dim |dim| of the output the one that is written as -1 in the shape at input 1?
+// Whether dimension |dim| of the output is the one that the constant at input 1 gives as -1, so
+// that the op computes it from the number of elements.
 static bool is_free(const leat_edit_t* a, const leat_node_t* node, int dim) {
   LEAT_DCHECK(dim >= 0);
   const leat_tensor_t* shape = constant_input(a, node, 1);
@@ -81,8 +93,9 @@ static bool is_free(const leat_edit_t* a, const leat_node_t* node, int dim) {
          leat_tensor_index_at(shape, dim) == -1;
 }
 
-// Whether |node|, an op that is an identity where its shape stays, gives its input and cannot
-// refuse it. A shape with one unknown size stays when the op takes that size from the rest.
+// Whether |node|, whose op is an identity if the shape does not change, outputs its input and
+// cannot fail. A shape with one unknown dimension does not change if the op computes that dimension
+// from the number of elements.
 static bool keeps_shape(const leat_edit_t* a, const leat_node_t* node) {
   const unsigned identities = node->op->row->identities;
   leat_partial_shape_t from = leat_graph_output_shape(a->graph, node->inputs[0]);
@@ -92,7 +105,7 @@ static bool keeps_shape(const leat_edit_t* a, const leat_node_t* node) {
     const leat_tensor_t* constant = constant_input(a, node, i);
     if (!is_understood(constant)) return false;
     if (i > 1) continue;
-    // Inference lets these pass, but the kernel refuses them.
+    // Inference accepts these constants, but the kernel fails for them.
     if ((identities & LEAT_IDENTITY_AT_ORIGIN) &&
         (has_item_in(constant, INT64_MIN, -1) || has_item_in(constant, 1, INT64_MAX))) {
       return false;
@@ -107,7 +120,8 @@ static bool keeps_shape(const leat_edit_t* a, const leat_node_t* node) {
          is_free(a, node, unknown);
 }
 
-// Whether |node|, of the kind whose last one wins, always finds as many elements as it wants.
+// Whether |node|, whose op has LEAT_IDENTITY_LAST_WINS (a Reshape), always finds as many elements
+// as its shape requires.
 static bool cannot_fail(const leat_edit_t* a, const leat_node_t* node) {
   leat_partial_shape_t from = leat_graph_output_shape(a->graph, node->inputs[0]);
   int from_unknown, to_unknown;
@@ -121,7 +135,8 @@ static bool cannot_fail(const leat_edit_t* a, const leat_node_t* node) {
 
 // ---- Neutral operands ---------------------------------------------------------------------------
 
-// The bits of one number, and its size. A complex number is two.
+// Finds the bits and the size of the number that is neutral under |identities|. A complex number
+// counts as two numbers. False where the type has no such number.
 static bool neutral_bits(int dtype, unsigned identities, size_t* out_bytes, uint64_t* out_bits) {
   static const struct {
     uint8_t dtype, bytes;
@@ -171,6 +186,8 @@ bool leat_tensor_is_neutral(const leat_tensor_t* tensor, unsigned identities) {
   return true;
 }
 
+// The other input of a node one of whose inputs is neutral (x of x * 1), or LEAT_OUTPUT_NONE. The
+// neutral constant must not broadcast the other input to a larger shape.
 static leat_output_t without_neutral(const leat_edit_t* a, const leat_node_t* node,
                                      unsigned identities) {
   int sides = identities & LEAT_IDENTITY_EITHER_SIDE ? 2 : 1;
@@ -188,7 +205,8 @@ static leat_output_t without_neutral(const leat_edit_t* a, const leat_node_t* no
 
 // ---- Permutations -------------------------------------------------------------------------------
 
-// The permutation at input 1; its length, or -1 when it is none that is known.
+// Reads the permutation at input 1 into |out_axes| and returns its length; -1 where the input is no
+// constant, or no permutation.
 static int read_permutation(const leat_edit_t* a, const leat_node_t* node,
                             uint8_t out_axes[LEAT_SHAPE_MAX_RANK]) {
   const leat_tensor_t* tensor = constant_input(a, node, 1);
@@ -207,6 +225,7 @@ static int read_permutation(const leat_edit_t* a, const leat_node_t* node,
   return rank;
 }
 
+// Adds a constant permutation with the type of the one that node |like| reads.
 static leat_status_t add_permutation(leat_edit_t* a, int32_t like, int rank, const uint8_t* axes,
                                      leat_output_t* out_constant) {
   const leat_node_t* node = &a->graph->nodes[like];
@@ -234,7 +253,9 @@ static leat_status_t add_permutation(leat_edit_t* a, int32_t like, int rank, con
   return status;
 }
 
-// Dim i of the whole is dim second[i] of the middle, which is dim first[second[i]] of x.
+// Merges two successive transpositions into one, or into none where they cancel out. Dimension i of
+// the result is dimension second[i] of the tensor in between, which is dimension first[second[i]]
+// of x.
 static leat_status_t join_permutations(leat_edit_t* a, int32_t index, leat_output_t* out_same) {
   LEAT_DCHECK(a->graph->nodes[index].input_count == 2);
   uint8_t first[LEAT_SHAPE_MAX_RANK], second[LEAT_SHAPE_MAX_RANK];
@@ -260,16 +281,17 @@ static leat_status_t join_permutations(leat_edit_t* a, int32_t index, leat_outpu
 
 // ---- Rules --------------------------------------------------------------------------------------
 
-// An Identity that somebody put on a device of its own stays there.
+// Whether the client asked for a device for this node other than that of |x|. Such an Identity is
+// there to copy the tensor to the device, so it stays.
 static bool is_elsewhere(const leat_edit_t* a, const leat_node_t* node, leat_output_t x) {
   LEAT_DCHECK(leat_output_exists(x));
   return node->device.size > 0 &&
          !leat_string_view_equal(node->device, a->graph->nodes[x.node].device);
 }
 
-// Where the node before it is of the same op, the node reads what that one reads. Not where one
-// of the sizes that it asks for is 0 and another is to be found: the kernel then takes the size
-// from the sizes other than 0 of its input, so that its input's own shape matters.
+// Lets a Reshape of a Reshape read the input of the first one. Not where one of the requested sizes
+// is 0 and another one is -1: the kernel then computes the latter from the nonzero sizes of its
+// input, so the shape of the input matters.
 static leat_status_t skip_overruled(leat_edit_t* a, int32_t index) {
   const leat_node_t* node = &a->graph->nodes[index];
   const leat_node_t* before = same_op_before(a, node);
@@ -279,7 +301,8 @@ static leat_status_t skip_overruled(leat_edit_t* a, int32_t index) {
   return leat_edit_set_input(a, index, 0, before->inputs[0]);
 }
 
-// What output 0 of node |index| is, if it is something else's output already.
+// Finds the output that equals output 0 of node |index|, if there is one; |*out_same| stays as it
+// is otherwise.
 static leat_status_t find_same(leat_edit_t* a, int32_t index, leat_output_t* out_same) {
   const leat_node_t* node = &a->graph->nodes[index];
   unsigned identities = node->op->row->identities;
@@ -322,13 +345,15 @@ static leat_status_t try_node(leat_edit_t* a, int32_t index) {
   if (!leat_output_exists(same) || is_elsewhere(a, &a->graph->nodes[index], same)) {
     return leat_ok_status();
   }
-  // Who waits for the node waits for what stands for it; but from one output of a Switch it could
-  // not be told whether that is alive.
+  // Nodes that wait for this node wait for its replacement instead. If that is an output of a
+  // Switch they cannot, since a control edge does not say which output is meant; then only the
+  // readers are redirected.
   return a->graph->nodes[same.node].op->flags & LEAT_OP_SWITCH
              ? leat_edit_redirect(a, (leat_output_t){index, 0}, same)
              : leat_edit_replace_by_output(a, index, same);
 }
 
+// Whether any op of the graph has an identity.
 static bool has_candidates(const leat_graph_t* graph) {
   for (size_t i = 0; i < graph->node_count; ++i) {
     const leat_op_t* op = graph->nodes[i].op;

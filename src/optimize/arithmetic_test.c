@@ -1,6 +1,6 @@
-// Exact identities: that each is exact, by running every op that claims one over every bit pattern
-// of the small types and the special ones of the large; and what the pass makes of them, and leaves
-// alone.
+// Tests of the pass "arithmetic". The first half proves that each identity is exact: it runs every
+// op that claims one over every bit pattern of the small types and the special ones of the large
+// types. The second half shows which nodes the pass bypasses, and which it must leave alone.
 #include <string.h>
 
 #include "session/pass_scene.h"

@@ -1,7 +1,10 @@
-// Which nodes belong to the backward pass. Nodes that adding gradients added are marked
-// (node->is_gradient). A graph that was imported has lost the marks, so there names say it, as they
-// do for TensorFlow's memory optimizer: "gradients/" at the front or behind a slash, or the scope
-// that the client's options name. Whatever depends on such a node comes late, too.
+// Finds the nodes of the backward pass, for the passes "recompute" and "swap". The nodes that
+// adding gradients made are marked (node->is_gradient). An imported graph has lost the marks, so
+// names decide there, as they do for TensorFlow's memory optimizer: a name belongs to the backward
+// pass if it begins with "gradients/", or with the scope that the client's options name, at its
+// start or after a slash. Every node that depends on such a node is late as well, since it cannot
+// run before the backward pass does. The order that this file makes is topological and puts all
+// nodes of the forward pass before the late ones.
 #include "optimize/backward.h"
 
 static bool is_in_scope(leat_string_view_t name, leat_string_view_t scope) {
@@ -15,7 +18,8 @@ static bool is_in_scope(leat_string_view_t name, leat_string_view_t scope) {
   return false;
 }
 
-// In order, so that the inputs of each node are settled.
+// Finds what is known about node |index|. Nodes must be visited in topological order, as this
+// depends on what is known about the inputs.
 static void mark(leat_backward_t* b, int32_t index, leat_string_view_t scope) {
   const leat_node_t* node = &b->graph->nodes[index];
   const uint32_t held = LEAT_OP_CONSTANT | LEAT_OP_ARGUMENT | LEAT_OP_VARIABLE;
@@ -36,6 +40,7 @@ static void mark(leat_backward_t* b, int32_t index, leat_string_view_t scope) {
   if (hands_on && b->kept[node->inputs[0].node]) b->kept[index] = true;
 }
 
+// Finds the first late reader of each node: walks backwards, so that the earliest is noted last.
 static void find_first_readers(leat_backward_t* b) {
   for (int32_t i = 0; i < b->node_count; ++i) b->first_reader[i] = -1;
   for (size_t i = b->order_count; i-- > 0;) {

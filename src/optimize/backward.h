@@ -1,5 +1,6 @@
-// What of a graph is the backward pass, for the passes that trade memory for work: values that the
-// forward pass makes and the backward pass reads are what a step holds longest.
+// Which nodes of a graph belong to the backward pass. The passes that trade memory for work ask
+// this, because the values that a step holds longest are those that the forward pass computes and
+// the backward pass reads.
 #ifndef LEAT_OPTIMIZE_BACKWARD_H_
 #define LEAT_OPTIMIZE_BACKWARD_H_
 
@@ -8,22 +9,27 @@
 typedef struct leat_backward_s {
   leat_edit_t* edit;
   const leat_graph_t* graph;
-  int32_t node_count;  // of the nodes that it knows: a pass may have added others since
+  int32_t node_count;  // the nodes that were there at first; a pass may have added others since
   bool* late;         // a node whose name lies in the scope, or one behind such a node
-  bool* conditional;  // in a branch or a loop
-  bool* kept;         // held anyway: constants, arguments, variables, what hands them on; fetches
-  // An order in which inputs come first, and all that is not late before all that is; the place of
+  bool* conditional;  // by node: it depends on a Switch, Enter or Merge
+  // By node: its value is in memory anyway, as it is a constant, an argument, a variable, forwards
+  // one of these, or is fetched.
+  bool* kept;
+  // |order|: the nodes in topological order, all late ones after all others. |place|: the place of
   // each node in it.
   int32_t *order, *place;
   size_t order_count;
-  int32_t* first_reader;  // node -> the first late one in order that reads an output; -1
+  int32_t* first_reader;  // node -> the first late node in order that reads an output; -1: none
 } leat_backward_t;
 
-// The options' |memory_scope| names the scope. Arrays lie in the edit's scratch memory.
+// Finds the backward pass of the edit's graph; the options' |memory_scope| names its scope. The
+// arrays lie in the edit's scratch memory and are valid until the pass ends.
 LEAT_MUST_USE leat_status_t leat_backward_find(leat_edit_t* edit, leat_backward_t* out_backward);
 
-// What |reader| gets from the backward pass itself, as control inputs: when these are there it is
-// time for what else it reads. |out_signals| has room for its inputs, control inputs too.
+// Lists the late nodes that |reader| reads or waits for, as control edges. Once they have run, the
+// backward pass has come to |reader|, and it is time to produce its other inputs. Returns how many
+// they are, 0 for a conditional reader, as a control edge from a dead node would kill the value.
+// |out_signals| must have room for all data and control inputs of |reader|.
 int leat_backward_signals(const leat_backward_t* backward, int32_t reader,
                           leat_output_t* out_signals);
 

@@ -1,21 +1,27 @@
-// Lossy compression of what crosses devices (§5.5): a 32-bit float travels as the 16 bits that are
-// left when the end of its mantissa is cut off, and gets zeros in their place on the other side.
-// "not quite the IEEE 16-bit float": the exponent keeps its 8 bits, so that nothing overflows.
+// The pass "compress": lossy compression of values that cross devices (section 5.5 of the white
+// paper). A 32-bit float travels as its upper 16 bits, which cuts off the end of the mantissa, and
+// the receiver fills the rest with zeros. This is the format that the paper calls "not quite the
+// IEEE 16-bit float": the exponent keeps its 8 bits, so that nothing overflows.
 //
 //   x ─▶ _Send      _Recv ─▶ y        x ─▶ Cast ─▶ _Send      _Recv ─▶ Cast ─▶ y
 //
-// Small values and those that are no floats travel as they are.
+// Small values and values of other types travel as they are. Both ends of a transfer must agree on
+// the type, and they lie in different graphs; so the pass first lists all Recvs by the name of the
+// transfer, then changes the Sends that have one and notes which it changed, and changes those
+// Recvs at last. It runs over the partitions, where Sends and Recvs exist, and only when the client
+// asks for it, because it changes results.
 #include "optimize/edit.h"
 
 #define DEFAULT_LIMIT_BYTES 1024
 
+// Whether the value is known to have at least |limit_bytes|, or its size is not known.
 static bool is_large(const leat_graph_t* graph, leat_output_t value, int64_t limit_bytes) {
   const int64_t bytes = sizeof(float);
   return leat_shape_may_reach(leat_graph_output_shape(graph, value),
                               limit_bytes / bytes + (limit_bytes % bytes > 0));
 }
 
-// A Cast of |x| between the two types; in the place of |node|, a Send or Recv.
+// Adds a Cast of |x| from type |from| to type |to|, on the device of |node|, a Send or Recv.
 static leat_status_t add_cast(leat_edit_t* edit, int32_t node, leat_output_t x, int from, int to,
                               leat_output_t* out_cast) {
   leat_attr_t attrs[] = {LEAT_TYPE("SrcT", from), LEAT_TYPE("DstT", to),
@@ -48,12 +54,13 @@ static leat_status_t widen_recv(leat_edit_t* edit, int32_t recv) {
   return leat_edit_redirect(edit, (leat_output_t){recv, 0}, cast);
 }
 
-// Both ends must be of the kind that takes its value where the device's values lie.
+// Whether the node is a Send or Recv of a value in the device's memory; the variants for values in
+// host memory are other ops.
 static bool is_end(const leat_node_t* node, uint32_t flag, leat_string_view_t op) {
   return (node->op->flags & flag) && leat_string_view_equal(node->op->name, op);
 }
 
-// The names that identify transfers by their Recv: value 0; narrow_sends makes it 1.
+// Enters the name of each transfer that has a Recv, with value 0; narrow_sends() makes it 1.
 static leat_status_t list_recvs(const leat_graph_t* graph, leat_arena_t* arena,
                                 leat_string_map_t* transfers) {
   for (size_t i = 0; i < graph->node_count; ++i) {

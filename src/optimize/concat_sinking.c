@@ -1,18 +1,27 @@
-// What is joined, worked on and then taken apart again is worked on in pieces, and never joined.
+// The pass "concat_sinking": tensors that are concatenated, computed on, and then sliced apart at
+// the same places are computed on piece by piece, and the concatenation is never made.
 //
 //   a, b ─▶ ConcatV2 ─▶ Exp ─▶ Slice ─▶ y      a ─▶ Exp ─▶ y
 //                        └──▶ Slice ─▶ z       b ─▶ Exp ─▶ z
 //
-// The loss over true and sampled classes is made so, and the rows of their weights and biases are
-// read so; gradients are taken apart where values were joined, and padded and added where values
-// were taken apart.
+// A sampled softmax is built like this: it concatenates true and sampled classes, gathers the rows
+// of their weights and biases, and slices the logits apart. Gradients do it as well: the gradient
+// of a concatenation is slices, and that of slices is a sum of padded tensors, which is a
+// concatenation again.
 //
-// Joined values and what is made of them in pieces form groups. All of a group's readers must be
-// content with pieces (slices at the cuts, sums along the axis, updates of rows), else the values
-// would have to be joined all the same, and the group stays.
+// A concatenation, the nodes that compute on its value and the nodes that read the results form a
+// group. The pass rewrites whole groups: every reader of a value in pieces must accept pieces, as a
+// slice at the cuts, a sum over the axis that is cut, or an update of rows does; if a single reader
+// needs the whole value, the concatenation must be made all the same, and the group stays. It also
+// stays where the copies that it avoids are small compared with the nodes that it adds.
 //
-// This comes after "sums", which makes sums of padded terms one node, and before "fusion": the
-// pieces go into the programs of those who make and read them.
+// Two properties must survive. A piece must be alive exactly when the whole was, so pieces and
+// concatenation need equal conditions (optimize/conditions.h). And whatever ran after the whole
+// value must still run after all pieces, as far as effects are concerned (see "Followers" below).
+//
+// This file finds the groups; concat_sinking_rewrite.c replaces their nodes. The pass runs after
+// "sums", which turns a sum of padded terms into one node, and before "fusion", which can then fuse
+// each piece with the nodes that compute and read it.
 #include "optimize/concat_sinking.h"
 
 #include <string.h>
@@ -21,12 +30,13 @@
 #include "optimize/fusion.h"
 
 #define MAX_PIECES 16
-#define MAX_INPUTS 64  // of a node: bits
+#define MAX_INPUTS 64  // of a node, since sets of inputs are 64 bits
 
-// Elements that must be spared for each node that there is more.
+// A group is rewritten only if it avoids copying so many elements for each node that it adds.
 #define ELEMENTS_A_NODE 1024
 
-// Nodes that are looked at to find followers. Each value may lead through the whole graph.
+// The number of nodes that the search for followers may visit, over all values: the search from
+// each value may lead through the whole graph.
 #define MAX_VISITS (1 << 20)
 
 static const leat_node_t* node_at(const leat_concat_t* p, int32_t index) {
@@ -65,7 +75,7 @@ static void unite(leat_concat_t* p, int32_t a, int32_t b) {
   p->values[leat_concat_group(p, a)].group = leat_concat_group(p, b);
 }
 
-// ---- Joined values ------------------------------------------------------------------------------
+// ---- Concatenations -----------------------------------------------------------------------------
 
 static leat_status_t allocate_division(leat_concat_t* p, int count, leat_concat_value_t* value,
                                        int64_t** out_lengths) {
@@ -77,14 +87,15 @@ static leat_status_t allocate_division(leat_concat_t* p, int count, leat_concat_
   return leat_ok_status();
 }
 
-// Each piece must come when the whole does, and be something.
+// Whether |piece| may stand by itself: its length along |axis| is known and not 0, and it has the
+// conditions of the node |whole|.
 static bool may_be_piece(const leat_concat_t* p, int32_t whole, leat_output_t piece, int axis) {
   const leat_partial_shape_t shape = shape_of(p, piece);
   return shape.rank > axis && shape.dims[axis] > 0 &&
          leat_edit_comes_with(p->edit, whole, piece.node);
 }
 
-// The axis that a constant names of an array of |rank|; -1: it names none.
+// The axis of a tensor of |rank| that the scalar constant |axis| names; -1 where it names none.
 static int read_axis(const leat_tensor_t* axis, int rank) {
   if (!axis || rank < 1 || axis->shape.element_count != 1) return -1;
   const int64_t given = leat_tensor_index_at(axis, 0);
@@ -110,7 +121,7 @@ static leat_status_t look_at_concatenation(leat_concat_t* p, int32_t index) {
   return leat_ok_status();
 }
 
-// The one axis that |paddings| [rank, 2] leave room along; -1: there is none, or there are more.
+// The only axis along which |paddings| [rank, 2] pad; -1 where there is none or more than one.
 static int padded_axis(const leat_tensor_t* paddings) {
   int axis = -1;
   if (!paddings) return -1;
@@ -123,7 +134,7 @@ static int padded_axis(const leat_tensor_t* paddings) {
   return axis;
 }
 
-// The term of |node| that begins at |begin| of |axis|; -1: none does.
+// The term of |node|, a sum of pads, that begins at |begin| along |axis|; -1 where none does.
 static int find_term(const leat_concat_t* p, const leat_node_t* node, int axis, int64_t begin) {
   const int count = node->input_count / 2;
   for (int i = 0; i < count; ++i) {
@@ -135,7 +146,8 @@ static int find_term(const leat_concat_t* p, const leat_node_t* node, int axis, 
   return -1;
 }
 
-// Padded terms that lie side by side and leave nothing free.
+// A sum of padded terms is a concatenation if the terms lie side by side along one axis, without
+// overlaps, and fill it.
 static leat_status_t look_at_pads(leat_concat_t* p, int32_t index) {
   const leat_node_t* node = node_at(p, index);
   const int count = node->input_count / 2;
@@ -159,9 +171,9 @@ static leat_status_t look_at_pads(leat_concat_t* p, int32_t index) {
   return leat_ok_status();
 }
 
-// ---- Nodes that are content with pieces ---------------------------------------------------------
+// ---- Nodes that accept pieces -------------------------------------------------------------------
 
-// The value in pieces at an input; NULL: it is whole.
+// The value in pieces that the node reads at |input|; NULL where that input is whole.
 static const leat_concat_value_t* value_at(const leat_concat_t* p, const leat_node_t* node,
                                            int input) {
   const int32_t source = node->inputs[input].node;
@@ -174,12 +186,17 @@ static int64_t length_of(leat_division_t division) {
   return length;
 }
 
-// Is the value at an input repeated along the axis, so that each piece reads it as it is?
+// Whether an operand of |shape| is broadcast along the axis that is cut, so that the node of every
+// piece can read it unchanged.
 static bool is_repeated(leat_partial_shape_t shape, int from_end) {
   return shape.rank >= 0 && (shape.rank < from_end || shape.dims[shape.rank - from_end] == 1);
 }
 
-// How the node reads input |k| of a function of elements, which is cut |from_end|.
+// Decides how the nodes of the pieces read input |k| of an elementwise node: in the same pieces,
+// as parts of a constant, or whole because it is broadcast. False where none of these is possible.
+// |from_end| is the axis that is cut, counted from the end, since broadcasting aligns last axes. A
+// broadcast constant with control inputs is copied for each piece, so that a piece need not wait
+// for what another piece waits for.
 static bool admit_operand(const leat_concat_t* p, const leat_node_t* node, int k, int from_end,
                           bool may_repeat, leat_concat_value_t* inout_value) {
   const leat_partial_shape_t shape = shape_of(p, node->inputs[k]);
@@ -207,7 +224,8 @@ static bool may_repeat(leat_elementwise_kind_t kind) {
   return kind == LEAT_ELEMENTWISE_BROADCAST || kind == LEAT_ELEMENTWISE_BIAS;
 }
 
-// Is the node a function of elements?
+// Whether each element of the node's output depends only on the elements of its inputs at the same
+// place.
 static bool works_on_elements(const leat_concat_t* p, const leat_node_t* node,
                               leat_elementwise_kind_t kind) {
   if (node->op->flags & LEAT_OP_PASS_THROUGH) return true;
@@ -221,7 +239,7 @@ static bool works_on_elements(const leat_concat_t* p, const leat_node_t* node,
   }
 }
 
-// Of which a value at input |first| is in pieces.
+// Whether an elementwise node, whose input |first| is in pieces, can be computed piece by piece.
 static bool works_on_pieces(const leat_concat_t* p, const leat_node_t* node, int first,
                            leat_concat_value_t* inout_value) {
   const leat_elementwise_kind_t kind =
@@ -243,6 +261,7 @@ static bool works_on_pieces(const leat_concat_t* p, const leat_node_t* node, int
   return true;
 }
 
+// Whether a node gathers rows by indices that are in pieces: its output is then in pieces too.
 static bool gathers_pieces(const leat_concat_t* p, const leat_node_t* node,
                           leat_concat_value_t* inout_value) {
   const leat_concat_value_t* indices = value_at(p, node, 1);
@@ -258,6 +277,8 @@ static bool gathers_pieces(const leat_concat_t* p, const leat_node_t* node,
   return true;
 }
 
+// Whether a Reshape of a value in pieces leaves the shape as it is and has no control inputs. It is
+// then the same value; where shapes are not fully known, the cuts might move.
 static bool forwards_pieces(const leat_concat_t* p, const leat_node_t* node,
                            leat_concat_value_t* inout_value) {
   const leat_concat_value_t* value = value_at(p, node, 0);
@@ -272,7 +293,8 @@ static bool forwards_pieces(const leat_concat_t* p, const leat_node_t* node,
   return true;
 }
 
-// The piece from |begin| on, |size| long (-1: up to the end); -1: there is none such.
+// The index of the piece that begins at |begin| and is |size| long (-1: to the end); -1 where no
+// piece is exactly that.
 static int find_piece(leat_division_t division, int64_t begin, int64_t size) {
   int i = 0;
   for (; i < division.count && begin > 0; ++i) begin -= division.lengths[i];
@@ -281,6 +303,7 @@ static int find_piece(leat_division_t division, int64_t begin, int64_t size) {
   return is_rest || size == division.lengths[i] ? i : -1;
 }
 
+// Whether a slice of a value in pieces is exactly one of the pieces.
 static bool takes_piece(const leat_concat_t* p, const leat_node_t* node,
                         leat_concat_value_t* inout_value) {
   const leat_concat_value_t* value = value_at(p, node, 0);
@@ -302,6 +325,8 @@ static bool takes_piece(const leat_concat_t* p, const leat_node_t* node,
   return inout_value->taken >= 0;
 }
 
+// Whether a node sums a value in pieces over its last axes, the axis that is cut among them. The
+// sum is then the sum of the sums of the pieces.
 static bool sums_pieces(const leat_concat_t* p, const leat_node_t* node,
                         leat_concat_value_t* inout_value) {
   const leat_edit_t* edit = p->edit;
@@ -323,6 +348,8 @@ static bool sums_pieces(const leat_concat_t* p, const leat_node_t* node,
   return true;
 }
 
+// Whether a node updates rows, and both the indices and the updates are in the same pieces. With
+// use_locking the update of all rows is one indivisible step, so it cannot become several.
 static bool scatters_pieces(const leat_concat_t* p, const leat_node_t* node,
                            leat_concat_value_t* inout_value) {
   const leat_concat_value_t *indices = value_at(p, node, 1), *updates = value_at(p, node, 2);
@@ -336,7 +363,7 @@ static bool scatters_pieces(const leat_concat_t* p, const leat_node_t* node,
   return true;
 }
 
-// What the node, which reads a value in pieces at input |first|, may become.
+// The role of a node whose first input in pieces is |first|, if its group is rewritten.
 static leat_concat_role_t find_role(const leat_concat_t* p, const leat_node_t* node, int first,
                                    leat_concat_value_t* inout_value) {
   const uint32_t flags = node->op->flags;
@@ -383,7 +410,8 @@ static leat_status_t look_at(leat_concat_t* p, int32_t index) {
                                        : look_at_pads(p, index);
 }
 
-// Does |reader| want the whole of what it reads at that place?
+// Whether |reader| needs the whole value. A control edge does not: the rewrite makes it wait for
+// all pieces.
 static bool wants_whole(const leat_concat_t* p, leat_reader_t reader) {
   const leat_concat_value_t* value = &p->values[reader.node];
   if (reader.position >= node_at(p, reader.node)->input_count) return false;
@@ -398,14 +426,16 @@ static bool is_wanted_whole(const leat_concat_t* p, int32_t index) {
   return false;
 }
 
-// Of a value whose size is not known there may be many elements.
+// The number of elements that need not be copied if the node disappears. An unknown size counts as
+// large.
 static int64_t count_spared(const leat_node_t* node) {
   const int64_t many = 1 << 20;
   const int64_t count = leat_shape_count_known(node->output_shapes[0]);
   return count < 0 ? many : LEAT_MIN(count, many);
 }
 
-// What the group gains and costs by the node.
+// Adds to the node's group what rewriting the node spares and costs, and refuses the group where
+// some reader needs the node's whole value.
 static void weigh(leat_concat_t* p, int32_t index) {
   const leat_concat_value_t* value = &p->values[index];
   leat_concat_value_t* group = &p->values[leat_concat_group(p, index)];
@@ -429,16 +459,17 @@ static bool is_refused(const leat_concat_t* p, int32_t index) {
 
 // ---- Followers ----------------------------------------------------------------------------------
 
-// Who takes a piece of a value followed on all pieces, and so did what happens because of it: an
-// update of a variable comes after all that read the variable to make the value. The first nodes on
-// each way from the value's slices that are more than functions of their inputs wait for all pieces
-// by themselves then.
+// A slice of a value depended on all pieces, and so did every node that reads the slice. An update
+// of a variable that reads it therefore ran after all nodes that read the variable to compute the
+// value; once the slice is a single piece, nothing would order the update after the readers for the
+// other pieces. So the first impure nodes on each path from the slices of a value, its followers,
+// get control edges from all pieces. Pure nodes need none, since they have no effect to order.
 
 typedef struct walk_s {
-  int32_t *found, *followers;  // nodes, each once: all, and those that end a way
+  int32_t *found, *followers;  // the nodes that were reached, and those at which a path ends
   bool* seen;
   int count, follower_count;
-  int visits;  // of all walks
+  int visits;  // counted over the walks from all values
 } walk_t;
 
 static leat_status_t allocate_walk(const leat_concat_t* p, walk_t* out_walk) {
@@ -460,7 +491,7 @@ static void go_to_readers(const leat_concat_t* p, int32_t index, walk_t* w) {
   }
 }
 
-// Begins at the slices of the value.
+// Begins a walk at the readers of the slices of value |index|.
 static void begin_walk(const leat_concat_t* p, int32_t index, walk_t* w) {
   for (int i = 0; i < w->count; ++i) w->seen[w->found[i]] = false;
   w->count = w->follower_count = 0;
@@ -470,7 +501,9 @@ static void begin_walk(const leat_concat_t* p, int32_t index, walk_t* w) {
   }
 }
 
-// False where a way leads through control flow: what lies behind waits by other rules; or too far.
+// Follows all edges up to the first impure nodes. False where a path reaches control flow, behind
+// which a control edge from outside would not have the same meaning, or where the walks have
+// visited too many nodes.
 static bool walk(const leat_concat_t* p, walk_t* w) {
   for (int i = 0; i < w->count; ++i) {
     if (++w->visits > MAX_VISITS) return false;
@@ -486,6 +519,7 @@ static bool walk(const leat_concat_t* p, walk_t* w) {
   return true;
 }
 
+// Finds the followers of value |index|; refuses its group where the walk fails.
 static leat_status_t find_followers(leat_concat_t* p, int32_t index, walk_t* w) {
   leat_concat_value_t* value = &p->values[index];
   begin_walk(p, index, w);
@@ -515,6 +549,7 @@ static leat_status_t find_groups(leat_concat_t* p) {
   return leat_ok_status();
 }
 
+// Finds the groups, drops the roles of those that are refused, and rewrites the others.
 static leat_status_t rewrite_graph(leat_edit_t* edit) {
   leat_concat_t p = {.edit = edit, .count = edit->graph->node_count};
   bool any_changes = false;

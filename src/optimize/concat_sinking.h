@@ -1,22 +1,24 @@
-// What the two halves of the pass "concat_sinking" share: concat_sinking.c decides which nodes are
-// worked on in pieces, and concat_sinking_rewrite.c puts nodes for each piece in their place.
+// What the two files of the pass "concat_sinking" share. concat_sinking.c decides which nodes are
+// computed piece by piece instead of on a concatenation; concat_sinking_rewrite.c replaces each of
+// them by one node for each piece.
 #ifndef LEAT_OPTIMIZE_CONCAT_SINKING_H_
 #define LEAT_OPTIMIZE_CONCAT_SINKING_H_
 
 #include "optimize/edit.h"
 
-// What becomes of a node. The first three give a value that is in pieces.
+// What becomes of a node. The output of a JOINED, EACH or FORWARDED node is a value in pieces; the
+// roles after those read pieces, and their own output is whole.
 typedef enum leat_concat_role_e {
-  LEAT_CONCAT_OUTSIDER,   // nothing
-  LEAT_CONCAT_JOINED,     // the pieces are what it reads
-  LEAT_CONCAT_EACH,       // a node for each piece
-  LEAT_CONCAT_FORWARDED,  // the pieces are those of its input 0
-  LEAT_CONCAT_TAKEN,      // it is one of the pieces
-  LEAT_CONCAT_SUMMED,     // a node for each piece, and their sum
-  LEAT_CONCAT_APPLIED,    // a node for each piece, one after the other
+  LEAT_CONCAT_OUTSIDER,   // the node stays as it is
+  LEAT_CONCAT_JOINED,     // a concatenation: its inputs are the pieces
+  LEAT_CONCAT_EACH,       // replaced by a node for each piece
+  LEAT_CONCAT_FORWARDED,  // forwards its input 0, whose pieces become its own
+  LEAT_CONCAT_TAKEN,      // a slice: replaced by one of the pieces
+  LEAT_CONCAT_SUMMED,     // replaced by a node for each piece and a chain that adds their outputs
+  LEAT_CONCAT_APPLIED,    // an update of rows: replaced by one update after another, one a piece
 } leat_concat_role_t;
 
-// Where a value is cut: its lengths along an axis.
+// Where a value is cut along its axis: the lengths of the pieces, in order.
 typedef struct leat_division_s {
   int count;
   const int64_t* lengths;
@@ -30,43 +32,49 @@ static inline bool leat_division_equal(leat_division_t a, leat_division_t b) {
   return true;
 }
 
+// What the pass knows of a node. A group is a tree of nodes (a union-find); |is_refused|, |spared|
+// and |added| are kept at its root and hold for the whole group.
 typedef struct leat_concat_value_s {
   leat_concat_role_t role;
-  int axis;                  // of the output, where that is in pieces
+  int axis;                  // the axis of the output that is cut, where the output is in pieces
   leat_division_t division;
-  uint64_t in_pieces;         // bit i: input i is read in pieces
-  uint64_t constants;        // bit i: it is a constant, of which each piece's node has its own
-  int from_end;              // the axis of such a constant that is cut: 1 is the last
-  int taken;                 // the piece
-  int32_t group;             // a node of the same group, nearer to the one that stands for it
-  bool is_refused;           // the group, where the node stands for it
-  int64_t spared, added;     // elements not copied, nodes: by the group
-  leat_output_t* pieces;      // known from the first for JOINED; of a NoOp, which has no role, too
-  int32_t gate;              // waits for all pieces; -1: nobody needs it yet
-  int32_t* followers;        // nodes that must wait for all pieces although they read some
+  uint64_t in_pieces;        // bit i: input i is read in pieces
+  uint64_t constants;        // bit i: input i is a constant; the node of each piece gets its own
+  int from_end;              // the axis of such a constant that is cut, from the end: 1 is the last
+  int taken;                 // of a TAKEN node: the index of the piece
+  int32_t group;             // the parent in the union-find; the root is its own parent
+  bool is_refused;           // the group stays as it is
+  int64_t spared, added;     // elements that need not be copied, and nodes that are added for it
+  // The outputs that carry the pieces; NULL: not made yet. A JOINED node has them from the start.
+  // The rewrite gives pieces to NoOps and constants too, which have no role.
+  leat_output_t* pieces;
+  int32_t gate;              // a NoOp that waits for all pieces; -1: none was needed yet
+  int32_t* followers;        // nodes that must wait for all pieces although they depend on some
   int follower_count;
 } leat_concat_value_t;
 
 typedef struct leat_concat_s {
   leat_edit_t* edit;
-  leat_concat_value_t* values;  // node; of those that were there when the pass began
+  leat_concat_value_t* values;  // by node, for the nodes that were there when the pass began
   size_t count;
-  int32_t* order;  // the same nodes, inputs first
+  int32_t* order;  // those of the nodes that are not gone, in topological order
   size_t order_count;
 } leat_concat_t;
 
+// Whether the node's output is a value in pieces.
 static inline bool leat_concat_gives(const leat_concat_t* p, int32_t node) {
   const leat_concat_role_t role = p->values[node].role;
   return role >= LEAT_CONCAT_JOINED && role <= LEAT_CONCAT_FORWARDED;
 }
 
-// The node that stands for the group of |node|.
+// The root of the group of |node|.
 int32_t leat_concat_group(const leat_concat_t* pieces, int32_t node);
-// The constant that the node is or forwards; NULL: none. |out_waits| unless NULL: it does not
-// always come.
+// The constant that the node is or forwards; NULL: it is none. |*out_waits|, unless |out_waits| is
+// NULL, tells whether the constant or a node that forwards it has control inputs, so that it may
+// come late or be dead.
 const leat_tensor_t* leat_concat_constant(const leat_concat_t* pieces, int32_t node,
                                           bool* out_waits);
-// Puts nodes for each piece in the place of those that have a role.
+// Replaces every node that has a role.
 LEAT_MUST_USE leat_status_t leat_concat_rewrite(leat_concat_t* pieces);
 
 #endif  // LEAT_OPTIMIZE_CONCAT_SINKING_H_

@@ -1,11 +1,17 @@
-// The second half of concat sinking: puts nodes for each piece in the place of those that worked on
-// the whole. A node is replaced after all that it reads, so that what it reads and waits for is in
-// pieces already.
+// The second half of the pass "concat_sinking": replaces the nodes that concat_sinking.c has given
+// a role by one node for each piece. Nodes are visited in topological order, so that whatever a
+// node reads and waits for is in pieces already when the node itself is replaced.
 //
-// A piece waits for pieces. A node that waited for a value in pieces, or for a NoOp that did, and
-// is in pieces itself now, waits with each of its pieces for the same piece of that value. No piece
-// therefore waits for another one, and the nodes of each piece may become a program of their own
-// (optimize/fusion.c). A node that is not in pieces waits for all of them, through one NoOp.
+// Control edges are carried over piece by piece. Where a node in pieces waited for a value in
+// pieces, or for a NoOp that waits for one, each piece of the node waits for the same piece of that
+// value only. No piece therefore depends on another piece, so that the pass "fusion" can fuse the
+// nodes of each piece separately without closing a cycle. A node that is not in pieces waits for
+// all of them, through one NoOp, the gate of the value. Constants with control inputs are copied in
+// the same manner, since gradients contain constants that wait for a whole group of values.
+//
+// The roles decide what replaces a node: nodes for each piece (EACH), these and a chain of
+// additions (SUMMED), one update after another (APPLIED), or a piece itself (TAKEN). A
+// concatenation (JOINED) and a reshape (FORWARDED) disappear once nothing reads them.
 #include <string.h>
 
 #include "base/checked.h"
@@ -28,14 +34,16 @@ static leat_status_t find_op(const leat_concat_t* p, leat_string_view_t name,
   return leat_op_registry_find(p->edit->graph->ops, name, out_op);
 }
 
+// Adds the node that |spec| describes on the device of node |index|.
 static leat_status_t add_beside(const leat_concat_t* p, int32_t index, const char* suffix,
                                 leat_node_spec_t* spec, leat_output_t* out_output) {
   out_output->index = 0;
   return leat_edit_add(p->edit, index, suffix, spec, &out_output->node);
 }
 
-// ---- What nodes wait for ------------------------------------------------------------------------
+// ---- Control edges ------------------------------------------------------------------------------
 
+// Adds a NoOp that waits for |waits|.
 static leat_status_t add_no_op(const leat_concat_t* p, int32_t index, const char* suffix,
                                const leat_waits_t* waits, leat_output_t* out_node) {
   leat_node_spec_t spec = {.control_inputs = waits->nodes, .control_count = waits->count};
@@ -43,7 +51,7 @@ static leat_status_t add_no_op(const leat_concat_t* p, int32_t index, const char
   return add_beside(p, index, suffix, &spec, out_node);
 }
 
-// The node that waits for all pieces.
+// Finds or adds the NoOp that waits for all pieces of value |index|.
 static leat_status_t find_gate(const leat_concat_t* p, int32_t index, int32_t* out_gate) {
   leat_concat_value_t* value = &p->values[index];
   if (value->gate < 0) {
@@ -60,16 +68,17 @@ static leat_status_t find_gate(const leat_concat_t* p, int32_t index, int32_t* o
   return leat_ok_status();
 }
 
+// Whether the node was there when the pass began; later nodes have no entry in |values|.
 static bool is_old(const leat_concat_t* p, int32_t node) {
   return (size_t)node < p->count;
 }
 
-// Is there something for each piece of |group| in the place of |node|?
+// Whether |node| is in pieces, and its pieces are those of |group|.
 static bool has_pieces(const leat_concat_t* p, int32_t node, int32_t group) {
   return is_old(p, node) && p->values[node].pieces && leat_concat_group(p, node) == group;
 }
 
-// The node from which |index| has the constant that it gives; -1: it is the constant.
+// The node whose constant node |index| forwards; -1 where |index| is the constant itself.
 static int32_t find_giver(const leat_concat_t* p, int32_t index) {
   const leat_node_t* node = node_at(p, index);
   return node->input_count ? node->inputs[0].node : -1;
@@ -78,8 +87,10 @@ static int32_t find_giver(const leat_concat_t* p, int32_t index) {
 static leat_status_t add_waits_of(const leat_concat_t* p, int32_t index, int32_t group, int piece,
                                   leat_waits_t* inout_waits);
 
-// Adds what stands for |source| to what waits for it as piece |piece| of |group|. A constant is
-// there as soon as what it waits for.
+// Adds to |inout_waits| what piece |piece| of a node of |group| has to await in the place of
+// |source|: the same piece where |source| is in pieces of that group, the gate where it is in other
+// pieces, else |source| itself. A constant is replaced by what it waits for in turn, as it takes no
+// time itself.
 static leat_status_t add_awaited(const leat_concat_t* p, int32_t source, int32_t group, int piece,
                                  leat_waits_t* inout_waits) {
   if (piece != ALL_PIECES && has_pieces(p, source, group)) {
@@ -95,6 +106,8 @@ static leat_status_t add_awaited(const leat_concat_t* p, int32_t source, int32_t
   return leat_waits_add(p->edit, source, inout_waits);
 }
 
+// Adds to |inout_waits| what piece |piece| has to await in the place of each control input of node
+// |index|. ALL_PIECES means a node that is not in pieces itself.
 static leat_status_t add_waits(const leat_concat_t* p, int32_t index, int32_t group, int piece,
                                leat_waits_t* inout_waits) {
   const int begin = node_at(p, index)->input_count, count = node_at(p, index)->control_count;
@@ -105,7 +118,7 @@ static leat_status_t add_waits(const leat_concat_t* p, int32_t index, int32_t gr
   return leat_ok_status();
 }
 
-// What the constant at |index| waits for, and each node on its way there.
+// Adds what the constant that node |index| forwards waits for, and what each forwarding node does.
 static leat_status_t add_waits_of(const leat_concat_t* p, int32_t index, int32_t group, int piece,
                                   leat_waits_t* inout_waits) {
   for (; index >= 0; index = find_giver(p, index)) {
@@ -114,7 +127,7 @@ static leat_status_t add_waits_of(const leat_concat_t* p, int32_t index, int32_t
   return leat_ok_status();
 }
 
-// A node in pieces among what |index| waits for, or constants that it waits for do; -1: none.
+// Returns a node in pieces that |index| waits for, directly or through a constant; -1: none.
 static int32_t find_pieces(const leat_concat_t* p, int32_t index) {
   const int begin = node_at(p, index)->input_count, count = node_at(p, index)->control_count;
   int32_t found = -1;
@@ -127,7 +140,8 @@ static int32_t find_pieces(const leat_concat_t* p, int32_t index) {
   return found;
 }
 
-// A NoOp that waits for values in pieces is a NoOp for each piece besides, for those in pieces.
+// Adds to a NoOp that waits for values in pieces one NoOp for each piece, for which nodes in pieces
+// will wait instead. The NoOp itself stays for all other nodes.
 static leat_status_t add_no_ops(const leat_concat_t* p, int32_t index) {
   leat_concat_value_t* value = &p->values[index];
   const int32_t source = find_pieces(p, index);
@@ -146,8 +160,7 @@ static leat_status_t add_no_ops(const leat_concat_t* p, int32_t index) {
   return leat_ok_status();
 }
 
-// Who waits for a value and is not in pieces, waits for all pieces; so do its followers, who come
-// later.
+// Makes the followers of value |index| (concat_sinking.c says what they are) wait for all pieces.
 static leat_status_t make_followers_wait(const leat_concat_t* p, int32_t index) {
   const leat_concat_value_t* value = &p->values[index];
   for (int i = 0; i < value->follower_count; ++i) {
@@ -158,6 +171,7 @@ static leat_status_t make_followers_wait(const leat_concat_t* p, int32_t index) 
   return leat_ok_status();
 }
 
+// Makes nodes that are not in pieces, and that waited for value |index|, wait for all pieces.
 static leat_status_t make_others_wait(const leat_concat_t* p, int32_t index) {
   LEAT_EDIT_FOR_EACH_USE(p->edit, index, use) {
     const leat_reader_t reader = leat_edit_reader(p->edit, use);
@@ -175,7 +189,7 @@ static leat_status_t make_others_wait(const leat_concat_t* p, int32_t index) {
 
 // ---- Constants ----------------------------------------------------------------------------------
 
-// [begin, begin + length) of dimension |axis|.
+// Copies the indices [begin, begin + length) of dimension |axis| of |whole| into a new tensor.
 static leat_status_t cut_tensor(const leat_tensor_t* whole, int axis, int64_t begin, int64_t length,
                                 leat_tensor_t* out_piece) {
   int64_t dims[LEAT_SHAPE_MAX_RANK];
@@ -201,8 +215,8 @@ static leat_status_t cut_tensor(const leat_tensor_t* whole, int axis, int64_t be
   return leat_ok_status();
 }
 
-// Adds a constant that comes when node |index|, which is one or forwardse on, would if that were
-// piece |piece|.
+// Adds a constant |tensor| for piece |piece|, in the place of node |index|, which is a constant or
+// forwards one. It waits for what the node waits for, as far as that concerns the piece.
 static leat_status_t add_constant(const leat_concat_t* p, int32_t index, int32_t group, int piece,
                                   const leat_tensor_t* tensor, leat_output_t* out_constant) {
   const leat_attr_t attrs[] = {LEAT_TENSOR("value", tensor), LEAT_TYPE("dtype", tensor->dtype)};
@@ -215,12 +229,13 @@ static leat_status_t add_constant(const leat_concat_t* p, int32_t index, int32_t
   return add_beside(p, index, "/_piece", &spec, out_constant);
 }
 
-// The dimension of the constant that is cut; -1: none is, it is repeated.
+// The dimension of the constant that is cut; -1 where the constant is broadcast along the cuts.
 static int find_cut(const leat_tensor_t* constant, int from_end) {
   const int axis = constant->shape.rank - from_end;
   return axis < 0 || leat_shape_dim(&constant->shape, axis) == 1 ? -1 : axis;
 }
 
+// Whether the constant has been cut in the same way for another reader.
 static bool is_cut(const leat_concat_t* p, int32_t index, int axis, int32_t group,
                    leat_division_t division) {
   const leat_concat_value_t* constant = &p->values[index];
@@ -228,7 +243,7 @@ static bool is_cut(const leat_concat_t* p, int32_t index, int axis, int32_t grou
          leat_division_equal(constant->division, division);
 }
 
-// Gives each piece of |value|, which reads the constant |index|, one of its own.
+// Makes a constant for each piece of |value|, whose node reads the constant |index|.
 static leat_status_t cut_constant(const leat_concat_t* p, int32_t index,
                                   const leat_concat_value_t* value, int32_t group) {
   leat_concat_value_t* constant = &p->values[index];
@@ -263,6 +278,7 @@ static leat_status_t cut_constant(const leat_concat_t* p, int32_t index,
 
 // ---- Nodes for pieces ---------------------------------------------------------------------------
 
+// Cuts all constants that the nodes of the pieces of |index| will read.
 static leat_status_t cut_constants(const leat_concat_t* p, int32_t index) {
   const leat_concat_value_t* value = &p->values[index];
   const int32_t group = leat_concat_group(p, index);
@@ -273,7 +289,7 @@ static leat_status_t cut_constants(const leat_concat_t* p, int32_t index) {
   return leat_ok_status();
 }
 
-// What the node for piece |piece| is to read.
+// Lists the inputs of the node for piece |piece|.
 static leat_status_t list_inputs(const leat_concat_t* p, int32_t index, int piece,
                                  leat_output_t** out_inputs) {
   const leat_node_t* node = node_at(p, index);
@@ -302,6 +318,7 @@ static leat_status_t add_node(const leat_concat_t* p, int32_t index, const leat_
   return add_beside(p, index, "/_piece", &spec, out_output);
 }
 
+// Adds a node for each piece.
 static leat_status_t add_each(const leat_concat_t* p, int32_t index) {
   leat_concat_value_t* value = &p->values[index];
   const int count = value->division.count;
@@ -318,6 +335,7 @@ static leat_status_t add_each(const leat_concat_t* p, int32_t index) {
   return leat_ok_status();
 }
 
+// Adds a node for each piece and a chain of additions of their outputs, which replaces the node.
 static leat_status_t add_sum(const leat_concat_t* p, int32_t index) {
   const leat_concat_value_t* value = &p->values[index];
   leat_output_t sum;
@@ -334,7 +352,9 @@ static leat_status_t add_sum(const leat_concat_t* p, int32_t index) {
   return leat_edit_replace_by_output(p->edit, index, sum);
 }
 
-// The first update waits for all that the whole waited for: what it reads, and every other piece.
+// Lists what the first update waits for: everything that the whole update depended on, so also the
+// pieces that only the later updates read. No row may change before all inputs have been computed,
+// because they may depend on the old rows.
 static leat_status_t add_first_waits(const leat_concat_t* p, int32_t index,
                                      leat_waits_t* inout_waits) {
   const leat_concat_value_t* value = &p->values[index];
@@ -349,7 +369,9 @@ static leat_status_t add_first_waits(const leat_concat_t* p, int32_t index,
   return leat_ok_status();
 }
 
-// One after the other: by reference the second has what the first gives, else it waits for it.
+// Adds an update for each piece, in order. An op that updates through a reference passes it on, so
+// the next update reads the output of the one before; an op without outputs (a resource variable)
+// is awaited by a control edge.
 static leat_status_t add_updates(const leat_concat_t* p, int32_t index) {
   leat_output_t *inputs, last = {0};
   for (int i = 0; i < p->values[index].division.count; ++i) {
@@ -364,10 +386,11 @@ static leat_status_t add_updates(const leat_concat_t* p, int32_t index) {
     }
     LEAT_RETURN_IF_ERROR(add_node(p, index, inputs, &waits, &last));
   }
-  // The updates stand for the node; where it gives nothing, others wait for the last of them.
+  // The last update replaces the node, for readers of the reference and for waiting nodes.
   return leat_edit_replace(p->edit, index, last.node);
 }
 
+// Replaces a slice by the piece that it is.
 static leat_status_t take(const leat_concat_t* p, int32_t index) {
   const leat_concat_value_t* whole = &p->values[node_at(p, index)->inputs[0].node];
   LEAT_DCHECK(whole->pieces && p->values[index].taken < whole->division.count);

@@ -1,5 +1,5 @@
-// Joined values that are worked on in pieces: which are, above all which are not, and who waits for
-// what then.
+// Tests of the pass "concat_sinking": which concatenations are computed on piece by piece, above
+// all which must stay, and which control edges the new nodes have.
 #include <string.h>
 
 #include "session/flow.h"

@@ -1,6 +1,16 @@
-// Conditions follow the edges. What begins one: a side of a Switch, named by what decides, so that
-// all that one predicate switches has one condition; a Merge, a loop's entry, turn and exit; a node
-// whose kernel is asynchronous; a value that comes from another device.
+// Finds for each node the set of conditions on which it depends whether and when its value appears
+// (conditions.h). A set is the union of the sets of all nodes that the node reads or awaits, and of
+// the conditions that its edges add. So one visit in topological order suffices.
+//
+// A condition is a 64-bit symbol, and these make one: a side of a Switch, named by the predicate,
+// so that everything which one predicate switches has the same condition; an edge from another
+// device, since the value comes when the transfer is done; a node that decides by itself when it
+// appears, such as a Merge, a loop's Enter, NextIteration and Exit, a Recv, a call, or a node whose
+// kernel is asynchronous.
+//
+// Sets are small, sorted arrays, and equal sets are shared with an input where possible, so that
+// comparing them is usually comparing two pointers. A set that grows beyond MAX_CONDITIONS becomes
+// the node itself: two such nodes count as different, and a pass merely merges less than it could.
 #include "optimize/conditions.h"
 
 #include <string.h>
@@ -12,6 +22,7 @@ bool leat_condition_set_equal(leat_condition_set_t a, leat_condition_set_t b) {
          (a.items == b.items || memcmp(a.items, b.items, (size_t)a.count * sizeof *a.items) == 0);
 }
 
+// The condition that only the node itself decides.
 static uint64_t node_symbol(int32_t node) { return (uint64_t)(uint32_t)node << 32; }
 static uint64_t side_symbol(leat_output_t predicate, int side) {
   // Symbols of two sides differ.
@@ -20,7 +31,7 @@ static uint64_t side_symbol(leat_output_t predicate, int side) {
   return node_symbol(predicate.node) | (uint64_t)(predicate.index + 1) << 16 | (uint64_t)side;
 }
 
-// Does the node itself decide whether or when its value comes?
+// Whether the node itself decides whether or when its value appears.
 static bool is_condition(const leat_conditions_t* c, const leat_node_t* node) {
   const uint32_t flags = node->op->flags;
   if (flags & (LEAT_OP_MERGE | LEAT_OP_EXIT | LEAT_OP_NEXT_ITERATION | LEAT_OP_RECV |
@@ -33,7 +44,7 @@ static bool is_condition(const leat_conditions_t* c, const leat_node_t* node) {
   return !kernel || kernel->compute_async;
 }
 
-// False: there is no room.
+// Inserts |symbol| into the sorted |items|. False where there is no room.
 static bool add(uint64_t symbol, uint64_t* items, int* inout_count) {
   LEAT_DCHECK(*inout_count >= 0 && *inout_count <= MAX_CONDITIONS);
   int place = *inout_count;
@@ -46,6 +57,7 @@ static bool add(uint64_t symbol, uint64_t* items, int* inout_count) {
   return true;
 }
 
+// Inserts the conditions of |source| and those that the edge itself adds.
 static bool add_edge(const leat_conditions_t* c, const leat_node_t* reader, leat_output_t source,
                      bool is_control, uint64_t* items, int* inout_count) {
   const leat_node_t* node = &c->graph->nodes[source.node];
@@ -61,7 +73,8 @@ static bool add_edge(const leat_conditions_t* c, const leat_node_t* reader, leat
          add(node_symbol(source.node), items, inout_count);
 }
 
-// The set of |node| on the stack; as one of an input's where that is the same, else kept.
+// Stores the set of node |index|. |items| lie on the stack: where an input has the same set, that
+// is shared, else the items are copied into the arena.
 static leat_status_t keep(leat_conditions_t* c, int32_t index, const uint64_t* items, int count) {
   const leat_node_t* node = &c->graph->nodes[index];
   leat_condition_set_t* set = &c->sets[index];
@@ -81,6 +94,7 @@ static leat_status_t keep(leat_conditions_t* c, int32_t index, const uint64_t* i
   return leat_ok_status();
 }
 
+// Finds the set of node |index|, whose inputs have theirs.
 static leat_status_t find(leat_conditions_t* c, int32_t index) {
   const leat_node_t* node = &c->graph->nodes[index];
   uint64_t items[MAX_CONDITIONS];

@@ -1,13 +1,16 @@
-// On what it depends whether and when a node's value comes, besides the time that computing takes:
-// the branches of control flow that it lies behind, and nodes that wait for something which no edge
-// shows (a dequeue, a call). Nodes with equal conditions come together or not at all (section 4.4).
+// The conditions of a node: what decides whether its value is alive, and when it appears, apart
+// from the time that computing takes. These are the branches of control flow behind which the node
+// lies (section 4.4 of the white paper), and the nodes before it that wait for something which no
+// edge shows (a dequeue, a call). Two nodes with equal conditions appear together or not at all, so
+// a pass may merge them without making a dead value alive or a prompt value late.
 #ifndef LEAT_OPTIMIZE_CONDITIONS_H_
 #define LEAT_OPTIMIZE_CONDITIONS_H_
 
 #include "optimize/pass.h"
 
-// Sorted. Where a set grows too large the node stands for it alone: two sets that are equal as
-// written are equal, but not the other way round.
+// A sorted set of conditions. Where a set grows too large it holds only the node itself; so two
+// sets with equal items are equal conditions, but nodes with equal conditions may have different
+// sets.
 typedef struct leat_condition_set_s {
   int32_t count;
   const uint64_t* items;
@@ -22,13 +25,13 @@ typedef struct leat_conditions_s {
   size_t capacity;
 } leat_conditions_t;
 
-// The conditions of all nodes, in |arena|. |order| as by leat_graph_sort; nodes have devices, and
-// |options| have find_kernel.
+// Finds the conditions of all nodes; the sets lie in |arena|. |order| is a topological order, as
+// leat_graph_sort makes it. All nodes must have devices, and |options| must have find_kernel.
 LEAT_MUST_USE leat_status_t leat_conditions_find(const leat_graph_t* graph,
                                                  const leat_pass_options_t* options,
                                                  const int32_t* order, leat_arena_t* arena,
                                                  leat_conditions_t* out_conditions);
-// Adds those of |node|, which was added to the graph behind all that have theirs.
+// Finds the conditions of |node|, which was added to the graph after leat_conditions_find.
 LEAT_MUST_USE leat_status_t leat_conditions_extend(leat_conditions_t* conditions, int32_t node);
 
 #endif  // LEAT_OPTIMIZE_CONDITIONS_H_

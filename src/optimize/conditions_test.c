@@ -1,4 +1,5 @@
-// Under which conditions values come: nodes with equal sets may become one node.
+// Tests of conditions (optimize/conditions.h): which values appear together, so that their nodes
+// have equal sets and may be merged, and which do not.
 #include "optimize/conditions.h"
 
 #include "session/flow.h"

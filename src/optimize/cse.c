@@ -1,16 +1,26 @@
-// Common subexpressions (§5.1, after Click 1995): two pure nodes with the same op, attributes,
-// device and inputs are one. Inputs of commutative ops are compared in a canonical order.
+// The pass "cse" eliminates common subexpressions (section 5.1 of the white paper, which follows
+// Click 1995): of several pure nodes with the same op, attributes, requested device, inputs and
+// control inputs it keeps one. Clients build such duplicates whenever they call the same layer code
+// twice, and gradients when they compute a shape or a mask once for each use.
+//
+// Nodes are visited in topological order and looked up in a hash table of the nodes that were kept.
+// The inputs of a node have then been replaced already, so equal expressions of any depth have
+// equal inputs when they are compared, and one visit of each node suffices. The two inputs of a
+// commutative op are compared in a canonical order, so that x + y equals y + x. Node names play no
+// part. The node that comes later disappears, and everything that read or awaited it has the
+// earlier one, so no cycle can arise.
 #include <string.h>
 
 #include "optimize/edit.h"
 
 typedef struct cse_s {
   leat_edit_t* edit;
-  int32_t* table;    // open addressing: node + 1
+  int32_t* table;    // open addressing; holds 1 + a node, 0 where a slot is free
   uint64_t* hashes;  // by node
   size_t mask;
 } cse_t;
 
+// An output as one number, for hashing and for the canonical order.
 static uint64_t key(leat_output_t output) {
   return (uint64_t)(uint32_t)output.node << 32 | (uint32_t)output.index;
 }
@@ -35,6 +45,7 @@ static uint64_t combine(uint64_t hash, uint64_t value) {
   return hash ^ hash >> 31;
 }
 
+// The hash of all that same_node() compares; equal nodes have equal hashes.
 static uint64_t node_hash(const leat_node_t* node) {
   uint64_t hash = combine((uint64_t)(uintptr_t)node->op, leat_string_view_hash(node->device));
   for (int i = 0; i < node->attr_count; ++i) {
@@ -79,8 +90,7 @@ static bool same_node(const leat_node_t* a, const leat_node_t* b) {
   return true;
 }
 
-// What the node reads is unique already, as inputs come first, so that nodes whose inputs are equal
-// have the same inputs.
+// Replaces node |index| by an equal node that came before, or enters it into the table.
 static leat_status_t unite(cse_t* c, int32_t index) {
   const leat_graph_t* graph = c->edit->graph;
   const leat_node_t* node = &graph->nodes[index];

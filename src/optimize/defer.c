@@ -1,17 +1,29 @@
-// A sum that a loop carries from turn to turn and nothing else reads is put off: what is added is
-// kept, and added many turns at a time (the gradient of a weight that every turn multiplies by).
+// The pass "defer": where a loop adds a product to an accumulator in each iteration and nothing
+// else in the loop reads the accumulator, the loop collects the factors instead, and multiplies and
+// adds those of many iterations at a time. The gradient of a weight by which each step of a
+// recurrent network multiplies is such a sum. One product of large matrices is faster than many of
+// small ones, and the accumulator is read and written less often.
 //
 //   y ─▶ Enter ─▶ Merge ─▶ Switch ─▶ Exit ─▶ z         with _MatMulAdd (a, b) in the loop
 //   y ─▶ Start ─▶ Enter ─▶ Merge ─▶ Switch ─▶ Exit ─▶ Finish ─▶ z
-//                   a, b ─▶ Add ─┘ (a variant goes round)
+//                   a, b ─▶ Add ─┘ (the loop carries a variant)
 //
-// The ops are what the sum's op says of itself (LEAT_SUMS_IN_LOOPS). This comes after "sums", which
-// makes such sums of products and additions.
+// The loop carries a variant that holds the accumulator and the factors that have not been added
+// yet. Start makes it before the loop, Add appends to it in each iteration, and Finish makes the
+// tensor after the loop. The row of the adding op names the three (LEAT_SUMS_IN_LOOPS,
+// graph/op/op.h); the pass itself knows no op.
+//
+// The nodes of the cycle keep their places and get another type, because none of them can be
+// replaced without the others. So the pass first makes sure that no node outside the cycle reads or
+// awaits any of them, that all lie on one device, and that kernels serve all of them with the new
+// type; only then it changes the first one. It runs after the pass "sums", which makes the sums of
+// products that this pass looks for, and after placement, because only then the kernels are known.
 #include <string.h>
 
 #include "optimize/edit.h"
 
-// The nodes through which the sum goes round; all but |add| stay, with another type.
+// The nodes through which a loop carries the accumulator, and the ops that defer the additions. All
+// nodes but ADD stay in the graph, with type variant.
 typedef enum role_e { ENTER, MERGE, SWITCH, ADD, NEXT, EXIT, ROLE_COUNT } role_t;
 typedef struct round_s {
   int32_t nodes[ROLE_COUNT];
@@ -23,16 +35,17 @@ static const leat_node_t* node_of(const leat_edit_t* d, const round_t* round, ro
   return &d->graph->nodes[round->nodes[role]];
 }
 
-// ---- Finding ------------------------------------------------------------------------------------
+// ---- Finding the cycle --------------------------------------------------------------------------
 
-// Does |reader| alone read |node|, its output |index|, and nobody wait for it?
+// Whether |node| is neither fetched nor a target, and exactly one edge, data or control, leaves it
+// and leads to |reader|.
 static bool is_read_by(const leat_edit_t* d, int32_t node, int32_t reader) {
   return !leat_edit_is_kept(d, node) && leat_edit_use_count(d, node) == 1 &&
          leat_edit_reader(d, d->nodes[node].first_use).node == reader;
 }
 
-// The node that reads output |index| of |node| alone, with nobody else reading the node but one
-// that reads its other output; -1: there is none.
+// Returns the only node that reads output |index| of |node|, a Switch. -1 unless exactly two edges
+// leave the Switch, both data, one for each output.
 static int32_t find_reader(const leat_edit_t* d, int32_t node, int index) {
   int32_t found = -1;
   if (leat_edit_is_kept(d, node) || leat_edit_use_count(d, node) != 2) return -1;
@@ -47,12 +60,14 @@ static int32_t find_reader(const leat_edit_t* d, int32_t node, int index) {
   return found;
 }
 
+// Whether the node has the flag and passes values, not references: a variant replaces no reference.
 static bool has_flag(const leat_edit_t* d, int32_t node, uint32_t flag) {
   const leat_node_t* n = &d->graph->nodes[node];
   return n->op->flags & flag && !n->op->has_ref_inputs && !n->op->has_ref_outputs;
 }
 
-// The nodes of the round that closes at |next|.
+// Finds the nodes of the cycle that |next|, a NextIteration, closes. False where they are not those
+// in the picture above.
 static bool find_round(const leat_edit_t* d, int32_t next, round_t* out_round) {
   const leat_node_t* nodes = d->graph->nodes;
   int32_t* found = out_round->nodes;
@@ -75,6 +90,8 @@ static bool find_round(const leat_edit_t* d, int32_t next, round_t* out_round) {
          has_flag(d, found[EXIT], LEAT_OP_EXIT);
 }
 
+// Whether the nodes of the cycle lie on one device, and no other node reads or awaits what they
+// carry: it would see the variant instead of the sum.
 static bool is_closed(const leat_edit_t* d, const round_t* round) {
   const int32_t* n = round->nodes;
   const leat_node_t* first = &d->graph->nodes[n[ENTER]];
@@ -86,19 +103,22 @@ static bool is_closed(const leat_edit_t* d, const round_t* round) {
          is_read_by(d, n[NEXT], n[MERGE]) && !leat_node_attr_bool(first, "is_constant", false);
 }
 
-// ---- The ops and kernels that it takes ----------------------------------------------------------
+// ---- Finding the ops and kernels ----------------------------------------------------------------
 
-// The op |sum| of |op|, where it is served as the sum |add| is; else NULL.
+// Returns the op that row.sum of |op| names, provided that a kernel serves it with the attributes
+// and on the device of |add|; else NULL.
 static const leat_op_t* find_op(const leat_edit_t* d, const leat_node_t* add,
                                 const leat_op_t* op) {
   const char* name = op ? op->row->sum : NULL;
   return name ? leat_node_served_as(d->graph, add, name, d->options) : NULL;
 }
 
-// Attribute T of a node that hands on sums, and of one that makes or ends one.
+// The attribute T of the nodes of the cycle, and of Start and Finish.
 #define TYPE_ATTRS(t) \
   (leat_attr_t[]) { LEAT_TYPE("T", t) }
 
+// Finds the three ops, each through the row of the one before (graph/op/op.h), and makes sure that
+// kernels serve the other nodes of the cycle with variants.
 static bool find_ops(const leat_edit_t* d, round_t* round) {
   const leat_node_t* add = node_of(d, round, ADD);
   round->add = find_op(d, add, add->op);
@@ -118,12 +138,13 @@ static bool find_ops(const leat_edit_t* d, round_t* round) {
 
 // ---- Rewriting ----------------------------------------------------------------------------------
 
-// What goes round is a variant from now on.
+// Makes the node pass scalar variants.
 static leat_status_t retype(leat_edit_t* d, int32_t index) {
   const leat_partial_shape_t scalar = leat_partial_shape_scalar();
   return leat_edit_set_type(d, index, "T", LEAT_DTYPE_VARIANT, &scalar);
 }
 
+// Adds Start or Finish, which turns |input| into a variant or back. |type| is the tensor's type.
 static leat_status_t add_conversion(leat_edit_t* d, const leat_op_t* op, int32_t beside,
                                     const char* suffix, leat_output_t input, int type,
                                     int32_t* out_node) {
@@ -132,6 +153,8 @@ static leat_status_t add_conversion(leat_edit_t* d, const leat_op_t* op, int32_t
   return leat_edit_add(d, beside, suffix, &spec, out_node);
 }
 
+// Replaces the adding node by one that appends to the variant. It comes after the retyping, as it
+// reads the Switch, which must give variants by then.
 static leat_status_t replace_add(leat_edit_t* d, const round_t* round) {
   const leat_node_t* add = node_of(d, round, ADD);
   leat_waits_t waits = {0};
@@ -177,12 +200,12 @@ static leat_status_t try_node(leat_edit_t* d, int32_t index) {
 }
 
 static bool has_sums_in_loops(const leat_graph_t* graph) {
-  bool sums = false, turns = false;
+  bool sums = false, has_loops = false;
   for (size_t i = 0; i < graph->node_count; ++i) {
     sums |= graph->nodes[i].op->row->sums == LEAT_SUMS_IN_LOOPS;
-    turns |= (graph->nodes[i].op->flags & LEAT_OP_NEXT_ITERATION) != 0;
+    has_loops |= (graph->nodes[i].op->flags & LEAT_OP_NEXT_ITERATION) != 0;
   }
-  return sums && turns;
+  return sums && has_loops;
 }
 
 static leat_status_t defer(leat_edit_t* edit) {

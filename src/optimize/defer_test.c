@@ -1,5 +1,5 @@
-// Sums of products that a loop carries: which are put off, which are not, and that they come out
-// the same, whatever waits when the loop ends.
+// Tests of the pass "defer": which sums of products that a loop carries are deferred and which must
+// stay, and that the results are equal, however many additions are pending when the loop ends.
 #include <string.h>
 
 #include "session/flow.h"

@@ -1,31 +1,38 @@
-// Control edges say what must have happened before; those that say nothing go away, and so does
-// work that only orders others. What has effects, or reads state, still comes before whoever
-// waited.
+// The pass "dependency": removes control edges that order nothing, and computations whose values
+// nobody reads although other nodes wait for them. A control edge means that the effects of one
+// node come before another node. The pass keeps every such order: if a node with an effect, or one
+// that reads state, came before a waiting node, it still does. Only the pure nodes on the way are
+// taken out. Gradients produce many such edges, because each gradient waits for its whole group.
 //
 // 1. A pure node whose values nobody reads, but for which somebody waits, becomes a NoOp that waits
 //    for the node's inputs:
 //      a ─▶ MatMul ┄┄▶ group ┄┄▶ update        a ┄┄▶ NoOp ┄┄▶ group ┄┄▶ update
-// 2. A NoOp that waits for one node only is that node to whoever waits for it.
-// 3. Nobody waits for what is there from the start (a constant, an argument), twice for one node,
-//    or for a node whose value he reads.
+// 2. A node that waits for a NoOp, which waits for a single node, waits for that node instead.
+// 3. A node does not wait for what exists from the start of a step (a constant, an argument), for
+//    the same node twice, or for a node whose value it reads.
+//
+// A node that reads a Switch is not touched by the first rule: the NoOp would wait for the Switch,
+// and a control edge cannot say which of its outputs is alive. The pass runs before placement, so
+// that the control edges which it removes cost no messages between devices.
 #include <string.h>
 
 #include "optimize/edit.h"
 
-#define NOTHING (-2)  // in |alias|: there from the start
+#define NOTHING (-2)  // in |alias|: the node exists from the start, so nobody has to wait for it
 
 typedef struct dependency_s {
   leat_edit_t* edit;
   const leat_op_t* no_op;
-  int32_t* nodes;  // inputs first
+  int32_t* nodes;  // in topological order
   size_t count;
-  int32_t* alias;    // node -> whom to wait for instead; -1: itself
-  int32_t* seen;     // source -> 1 + the node last found to wait for it
-  int32_t* sources;  // of one node
+  int32_t* alias;    // node -> the node to wait for instead of it, or NOTHING; -1: itself
+  int32_t* seen;     // source -> 1 + the node last found to read it or wait for it
+  int32_t* sources;  // the control inputs that one node keeps
 } dependency_t;
 
-// ---- 1: work that is only waited for ------------------------------------------------------------
+// ---- 1: values that nobody reads ----------------------------------------------------------------
 
+// Whether the node is pure, and all edges that leave it are control edges.
 static bool is_only_waited_for(const leat_edit_t* edit, int32_t index) {
   const leat_node_t* node = leat_edit_node(edit, index);
   if (leat_edit_is_kept(edit, index) || !leat_node_is_pure(edit->graph, node) ||
@@ -38,7 +45,8 @@ static bool is_only_waited_for(const leat_edit_t* edit, int32_t index) {
   return true;
 }
 
-// Readers come before what they read, so that chains fall as a whole.
+// Takes out the nodes whose values nobody reads. Visits readers before what they read, so that a
+// whole chain of such nodes disappears in one go.
 static leat_status_t drop_work(dependency_t* d) {
   LEAT_RETURN_IF_ERROR(leat_edit_sort(d->edit, &d->nodes, &d->count));
   for (size_t i = d->count; i-- > 0;) {
@@ -50,8 +58,9 @@ static leat_status_t drop_work(dependency_t* d) {
   return leat_ok_status();
 }
 
-// ---- 2, 3: edges that say nothing ---------------------------------------------------------------
+// ---- 2, 3: control edges that order nothing -----------------------------------------------------
 
+// Notes for which node the others should wait in the place of node |index|.
 static void find_alias(dependency_t* d, int32_t index) {
   const leat_node_t* node = leat_edit_node(d->edit, index);
   const int inputs = node->input_count + node->control_count;
@@ -65,7 +74,7 @@ static void find_alias(dependency_t* d, int32_t index) {
   }
 }
 
-// Halves the path that it walks.
+// Follows |alias| to its end, and halves the path so that the next walk is shorter.
 static int32_t resolve(dependency_t* d, int32_t node) {
   while (node >= 0 && d->alias[node] != -1) {
     int32_t* next = &d->alias[node];
@@ -75,6 +84,7 @@ static int32_t resolve(dependency_t* d, int32_t node) {
   return node;
 }
 
+// Removes the control inputs of node |index| that order nothing.
 static leat_status_t clean_node(dependency_t* d, int32_t index) {
   const leat_node_t* node = leat_edit_node(d->edit, index);
   const leat_output_t* controls = node->inputs + node->input_count;

@@ -1,6 +1,6 @@
-// The edit of a graph: what it knows after each change is what the graph says, nodes that nobody
-// needs go and come back, who waited for one that went waits for the right nodes, and no change
-// closes a cycle.
+// Tests of the edit (optimize/edit.h). What the edit knows after each change must agree with the
+// graph; nodes that nobody needs disappear and come back when something needs them; nodes that
+// waited for one that disappeared wait for the right nodes; and no change closes a cycle.
 #include "optimize/edit.h"
 
 #include "session/flow.h"

@@ -1,10 +1,24 @@
-// Constant folding: pure nodes whose inputs are all constant are computed now, under the same
-// contracts as in a step; so are nodes whose value follows from shapes alone (Shape of a tensor
-// whose sizes are known). A node that cannot be computed, or whose result is too large, stays, and
-// so do all that are left when the time for it is up.
+// The pass "fold": constant folding. A pure node whose inputs are all constants is computed once,
+// before the first step, and replaced by constants; so is a node whose value follows from shapes
+// alone (the Shape of a tensor whose dimensions are known). The session provides the function that
+// computes a node, which checks the same contracts as a step does.
 //
-// Gradients hand constants on when all of their group are there: what is computed of such a one
-// waits for it as a constant. What hands it on stays, as it would be no less of a node.
+// A folded graph must behave as the original one. A node whose computation fails stays, and reports
+// its error in the step. A node behind a Switch or Enter is not folded, since its value may be dead
+// or belong to an iteration. Where only the shape of a tensor is needed, and computing the tensor
+// reads state, that still runs, because reading an uninitialised variable must be reported.
+//
+// Folding is bounded. Results larger than a limit would make the graph too large, and are not kept;
+// after a deadline no more nodes are computed.
+//
+// A folded value may have to wait. TensorFlow's gradients forward constants through Identities that
+// wait for a whole group; a node computed from such a value is folded, and its constant waits for
+// what the node depended on. The Identity itself stays, since a constant with the same control
+// inputs would be no simpler.
+//
+// First all values are computed in topological order; then nodes are replaced in the opposite
+// order, so that a node which only folded nodes read is gone before its turn comes. The pass runs
+// first of all, as the other passes look for constants.
 #include <string.h>
 
 #include "base/clock.h"
@@ -21,14 +35,15 @@ typedef struct fold_s {
   leat_arena_t* arena;
   int32_t* order;
   size_t count;
-  leat_tensor_t** values;  // node -> its outputs' values, or NULL
-  bool* harmless;          // nothing on the way to the node can fail or be seen from outside
-  bool* controlled;        // behind a Switch or Enter: may be dead, or of many iterations
-  bool* waits;             // the value comes when something else is done, though it may be known
-  size_t folded;
-  int64_t deadline_ns;     // of the first computation on
+  leat_tensor_t** values;  // node -> the values of its outputs; NULL: not constant
+  bool* harmless;          // by node: it depends on pure nodes and arguments only
+  bool* controlled;        // by node: behind a Switch or Enter, so dead or many times alive
+  bool* waits;             // by node: it has control inputs, or depends on a node that does
+  size_t folded;           // how many nodes were computed
+  int64_t deadline_ns;     // counted from the first computation; 0: not begun
 } fold_t;
 
+// Whether the results are small enough to be kept, and of types that a constant can have.
 static bool fits(const fold_t* f, const leat_node_t* node, const leat_tensor_t* outputs) {
   int64_t limit = f->options->fold_limit_bytes;
   if (limit <= 0) limit = DEFAULT_LIMIT_BYTES;
@@ -42,7 +57,8 @@ static bool fits(const fold_t* f, const leat_node_t* node, const leat_tensor_t* 
   return total <= limit;
 }
 
-// The inferred sizes say beforehand that a result would be too large (Fill of 2^40).
+// Whether a result would be too large, or its size is not known beforehand. This test comes before
+// the computation, which would exhaust memory otherwise (a Fill of 2^40 elements).
 static bool may_be_huge(const fold_t* f, const leat_node_t* node) {
   int64_t limit = f->options->fold_limit_bytes > 0 ? f->options->fold_limit_bytes
                                                    : DEFAULT_LIMIT_BYTES;
@@ -76,12 +92,14 @@ static leat_status_t allocate_values(const fold_t* f, int count, leat_tensor_t**
   return LEAT_NEW(f->arena, (size_t)count + 1, out_values);
 }
 
+// Whether the time for folding is up. It begins with the first call.
 static bool is_late(fold_t* f) {
   int64_t now = leat_clock_now_ns(), limit = f->options->fold_limit_ns;
   if (!f->deadline_ns) f->deadline_ns = now + (limit > 0 ? limit : DEFAULT_LIMIT_NS);
   return now > f->deadline_ns;
 }
 
+// Computes the node from the values of its inputs, if it can be computed and the result is small.
 static leat_status_t evaluate(fold_t* f, int32_t index) {
   const leat_node_t* node = &f->graph->nodes[index];
   leat_tensor_t *inputs, *outputs;
@@ -93,7 +111,7 @@ static leat_status_t evaluate(fold_t* f, int32_t index) {
   }
   leat_status_t status =
       f->options->evaluate(f->options->evaluate_data, f->graph, index, inputs, outputs);
-  if (status) {  // it will fail in the step, where it is reported
+  if (status) {  // the node stays, and the step reports the error
     leat_status_free(status);
     return leat_ok_status();
   }
@@ -107,7 +125,7 @@ static leat_status_t evaluate(fold_t* f, int32_t index) {
   return leat_ok_status();
 }
 
-// A scalar or vector of integers from what inference knows.
+// Makes a tensor, a scalar or vector of integers, of a value that shape inference knows.
 static leat_status_t value_to_tensor(leat_partial_value_t value, int dtype, leat_tensor_t* out) {
   LEAT_DCHECK(value.rank == 1 || (value.rank == 0 && value.count == 1));
   leat_shape_t shape = value.rank == 0 ? leat_shape_scalar() : leat_shape_vector(value.count);
@@ -122,6 +140,7 @@ static leat_status_t value_to_tensor(leat_partial_value_t value, int dtype, leat
   return leat_ok_status();
 }
 
+// Whether inference knows all elements of the value, and each fits the type.
 static bool value_is_full(leat_partial_value_t value, int dtype) {
   if (value.rank < 0 || (dtype != LEAT_DTYPE_INT32 && dtype != LEAT_DTYPE_INT64)) return false;
   for (int i = 0; i < value.count; ++i) {
@@ -133,6 +152,7 @@ static bool value_is_full(leat_partial_value_t value, int dtype) {
   return true;
 }
 
+// Takes the values of a node that depends on the shapes of its inputs only from shape inference.
 static leat_status_t fold_shape(fold_t* f, int32_t index) {
   const leat_node_t* node = &f->graph->nodes[index];
   leat_tensor_t* outputs;
@@ -186,6 +206,8 @@ static bool find_waits(const fold_t* f, const leat_node_t* node) {
   return waits;
 }
 
+// Finds the values of node |index| if they are constant, and what is known about it otherwise. The
+// nodes before it in topological order have been visited.
 static leat_status_t try_node(fold_t* f, int32_t index) {
   const leat_node_t* node = &f->graph->nodes[index];
   f->waits[index] = find_waits(f, node);
@@ -205,14 +227,16 @@ static leat_status_t try_node(fold_t* f, int32_t index) {
 
 // ---- Constants in the place of nodes ------------------------------------------------------------
 
+// Whether constants replace the node: its values are known, it is no constant, and it is not an
+// Identity that waits.
 static bool is_folded(const fold_t* f, int32_t index) {
   const uint32_t flags = f->graph->nodes[index].op->flags;
   return f->values[index] && !(flags & LEAT_OP_CONSTANT) &&
          !(f->waits[index] && flags & LEAT_OP_PASS_THROUGH);
 }
 
-// What a constant in the place of the node waits for: what the node waited for, and those of its
-// inputs that waited in turn.
+// Lists what a constant must wait for that replaces the node: the node's control inputs, and those
+// of its inputs that wait themselves.
 static leat_status_t list_waits(const fold_t* f, int32_t index, leat_waits_t* out_waits) {
   *out_waits = (leat_waits_t){0};
   if (!f->waits[index]) return leat_ok_status();
@@ -224,6 +248,7 @@ static leat_status_t list_waits(const fold_t* f, int32_t index, leat_waits_t* ou
   return leat_waits_add_controls(f->edit, index, out_waits);
 }
 
+// Adds a constant with the value of output |output| of node |index|.
 static leat_status_t add_constant(fold_t* f, int32_t index, int output, leat_output_t* out_added) {
   const leat_tensor_t* value = &f->values[index][output];
   LEAT_DCHECK(value->dtype == f->graph->nodes[index].output_types[output]);
@@ -238,8 +263,8 @@ static leat_status_t add_constant(fold_t* f, int32_t index, int output, leat_out
   return leat_edit_add(f->edit, index, "/_folded", &spec, &out_added->node);
 }
 
-// Where a shape was asked of something that reads state, that still runs: an uninitialised variable
-// must be reported, though its shape is known.
+// Makes the inputs of a folded shape targets where they read state or can fail in another way than
+// pure nodes: the error for an uninitialised variable must be reported, though its shape is known.
 static leat_status_t keep_readers_of_state(fold_t* f, int32_t index) {
   const leat_node_t* node = &f->graph->nodes[index];
   if (!(node->op->flags & LEAT_OP_ONLY_SHAPE) || f->harmless[index]) return leat_ok_status();
@@ -250,6 +275,7 @@ static leat_status_t keep_readers_of_state(fold_t* f, int32_t index) {
   return leat_ok_status();
 }
 
+// Puts a constant in the place of each output of the node.
 static leat_status_t replace(fold_t* f, int32_t index) {
   const int outputs = f->graph->nodes[index].output_count;
   leat_output_t first = LEAT_OUTPUT_NONE;
@@ -260,7 +286,8 @@ static leat_status_t replace(fold_t* f, int32_t index) {
     if (k == 0) first = constant;
     LEAT_RETURN_IF_ERROR(leat_edit_redirect(f->edit, (leat_output_t){index, k}, constant));
   }
-  // A folded node is pure, and what is pure has outputs. Who waits for it waits for the first.
+  // A folded node is pure, and a pure node has outputs. Nodes that wait for it wait for the first
+  // constant.
   LEAT_DCHECK(outputs > 0);
   return leat_edit_replace_by_output(f->edit, index, first);
 }
@@ -272,7 +299,7 @@ static leat_status_t run(fold_t* f) {
   LEAT_RETURN_IF_ERROR(LEAT_NEW(f->arena, nodes, &f->controlled));
   LEAT_RETURN_IF_ERROR(LEAT_NEW(f->arena, nodes, &f->waits));
   for (size_t i = 0; i < f->count; ++i) LEAT_RETURN_IF_ERROR(try_node(f, f->order[i]));
-  // Readers first: a node that only folded ones read is gone before its turn comes.
+  // Readers come first, so that a node which only folded nodes read is gone before its turn comes.
   for (size_t i = f->count; f->folded && i-- > 0;) {
     const int32_t index = f->order[i];
     if (!leat_edit_is_gone(f->edit, index) && is_folded(f, index)) {

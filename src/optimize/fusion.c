@@ -1,31 +1,35 @@
-// Regions of elementwise nodes: those that read each other become one, whose kernel goes over its
-// inputs once, a tile at a time, and writes only what others read (ops/math/fused_cpu.c).
+// The pass "fusion": elementwise nodes that read each other become one node, whose kernel runs over
+// its inputs once, a tile at a time, and stores only the values that nodes outside read
+// (ops/math/fused_cpu.c). Values between the nodes stay in the processor's cache. This file finds
+// the regions; fusion_program.c makes a node of each.
 //
 //   x, y ─▶ Mul ─▶ AddV2 ─▶ Tanh ─▶ z      x, y, c ─▶ _FusedElementwise(Mul, AddV2, Tanh) ─▶ z
 //            c ────┘
 //
-// No cycle may arise: what leaves a region must not come back into it. So each node has a level,
-// which rises along an edge that leads into or out of the nodes that may be members; a region lies
-// in one level. Where a level has several regions they are numbered, and edges lead to higher
-// numbers only.
+// No fusion may close a cycle, so no path may leave a region and come back into it. Each node
+// therefore has a level, which rises along every edge that leads from a possible member to another
+// node or back, and a region lies within one level. The regions of a level are numbered, and edges
+// between them lead from lower to higher numbers only.
 //
-// Members come together (conditions.h): else the region would wait for more than each of them did,
-// or be dead where one of them was not.
+// The members of a region have equal conditions (optimize/conditions.h). Otherwise the fused node
+// would wait for more than each of its members did, or be dead where a member was alive.
 //
-// Gradients come in groups: each is forwarded by an Identity that waits for all of them through a
-// NoOp, and constants beside them wait too. Those are members, but no steps: what is computed at
-// once need not wait for itself.
+// TensorFlow's gradients come in groups: an Identity forwards each of them and waits for all of
+// them through a NoOp, and constants beside them wait too. Such nodes can be members that are no
+// steps, and their control edges within the region are dropped, since the members are computed
+// together.
 //
-// A Reshape between members whose shapes are known is one too. What it gives to others it gives
-// beside the region. A Tile that does what broadcasting does is a step, and so is a product of
-// matrices that sums over one element: each of its numbers is a product of two.
+// A Reshape between members is a member where the shapes are known; a reader outside reads a
+// Reshape that stays beside the fused node. A Tile that only broadcasts is a step, and so is a
+// matrix product whose inner dimension is 1, because each of its elements is a product of two
+// numbers. A reduction of rows may only end a region, as its result exists only when a whole row
+// has been seen.
 //
-// A reduction of rows may end a region: what reads it comes after that.
+// A program runs along its largest arrays, and computes smaller ones completely before that. So
+// members that are known to compute different numbers of elements are not fused with each other.
 //
-// A program goes along its largest arrays; what is smaller is made before that, whole. So members
-// that are known not to give equally many elements go into programs of their own.
-//
-// This comes after placement: only then it is known which kernels there are.
+// The pass runs after placement, because only then the kernels are known, whose rows say which
+// nodes are elementwise.
 #include "optimize/fusion.h"
 
 #include <stdlib.h>
@@ -33,28 +37,29 @@
 #include "base/checked.h"
 
 typedef struct region_s {
-  int32_t became;        // the region that it was merged into; itself
-  int32_t first_reader;  // the lowest number among regions of its level that read it
+  int32_t became;        // the region into which it was merged; its own number: none
+  int32_t first_reader;  // the lowest number of a region of its level that reads it
   int32_t level;
-  int16_t member_count, step_count;  // steps: those that compute
+  int16_t member_count, step_count;  // a step is a member with arithmetic
   int16_t place_count;   // steps of the program, at most
-  int64_t elements;      // that each step gives or reduces, or UNKNOWN
-  int32_t begin;         // its members' place in the list of all
+  int64_t elements;      // how many each step computes or reduces, or UNKNOWN
+  int32_t begin;         // the place of its members in the list of all members
 } region_t;
 
 typedef struct finder_s {
   leat_fusion_t c;
-  int64_t limit;    // elements of a step's output
-  int32_t* order;   // nodes, inputs first
+  int64_t limit;    // nodes known to compute fewer elements are not fused
+  int32_t* order;   // the nodes in topological order
   size_t order_count;
-  int32_t* levels;  // node
-  region_t* items;
+  int32_t* levels;  // by node
+  region_t* items;  // by number
   int32_t item_count;
 } finder_t;
 
 // ---- Roles --------------------------------------------------------------------------------------
 
-// What is tiled may be broadcast, or not be tiled at all.
+// The role of a node that repeats its input (Tile): REPEATED where broadcasting gives the same,
+// RESHAPED where the multiples are 1 and at most the rank changes, else OUTSIDER.
 static leat_fusion_role_t repeated_role(const leat_graph_t* graph, const leat_node_t* node) {
   const leat_partial_shape_t given = leat_graph_output_shape(graph, node->inputs[0]);
   const leat_partial_shape_t shape = node->output_shapes[0];
@@ -72,8 +77,9 @@ static leat_fusion_role_t repeated_role(const leat_graph_t* graph, const leat_no
   return is_same ? LEAT_FUSION_RESHAPED : LEAT_FUSION_REPEATED;
 }
 
-// Is a side of the product, a column (0) or a row (1), no more than that? It must be of that shape,
-// or known: then the product sums over one element if it has as many as the product is long.
+// Whether input |side| of the product can be the column (0) or the row (1) of an outer product.
+// Where its shape is fully known, it may be stored transposed, and |*inout_sums_one| becomes true
+// if it has as many elements as the product is long on that side, so that the inner dimension is 1.
 static bool is_side(const leat_graph_t* graph, const leat_node_t* product, int side,
                     bool* inout_sums_one) {
   const leat_partial_shape_t given = leat_graph_output_shape(graph, product->inputs[side]);
@@ -86,7 +92,9 @@ static bool is_side(const leat_graph_t* graph, const leat_node_t* product, int s
   return true;
 }
 
-// Both sides are known to be one thick when one is; -0 is looked after for these types.
+// Whether the node is a matrix product with inner dimension 1. Both inputs share that dimension, so
+// one input with a known size suffices. The types are those for which fusion_program.c takes care
+// of a product of -0.
 static bool is_outer_product(const leat_graph_t* graph, const leat_node_t* node) {
   bool sums_one = false;
   return node->output_shapes[0].rank == 2 &&
@@ -121,6 +129,7 @@ static leat_fusion_role_t elementwise_role(const finder_t* f, const leat_node_t*
   }
 }
 
+// The role of a pure node with one output, regardless of its size.
 static leat_fusion_role_t role_of_any_size(const finder_t* f, const leat_node_t* node) {
   if (node->op->flags & LEAT_OP_PASS_THROUGH) return LEAT_FUSION_FORWARDED;
   if (node->op->flags & LEAT_OP_RESHAPES) {
@@ -132,7 +141,8 @@ static leat_fusion_role_t role_of_any_size(const finder_t* f, const leat_node_t*
   return elementwise_role(f, node);
 }
 
-// What the node could be, whatever the others are.
+// The role that the node has if it becomes a member. Nodes known to be small are left alone: fusing
+// them saves too little memory traffic to be worth a program.
 static leat_fusion_role_t possible_role(const finder_t* f, const leat_node_t* node) {
   if (leat_string_view_equal(node->op->name, LEAT_OP_NAME_NO_OP)) return LEAT_FUSION_GROUP;
   if ((node->op->flags & LEAT_OP_CONSTANT) && node->control_count) return LEAT_FUSION_CONSTANT;
@@ -149,7 +159,8 @@ static leat_fusion_role_t possible_role(const finder_t* f, const leat_node_t* no
   return (role == LEAT_FUSION_REDUCTION ? reads_many : gives_many) ? role : LEAT_FUSION_OUTSIDER;
 }
 
-// True when a step reads what may be one, so that there may be a region.
+// Gives each node its possible role. True where a step reads another possible member; otherwise no
+// region can have two.
 static bool find_roles(finder_t* f) {
   const leat_fusion_t* c = &f->c;
   bool any_reads_another = false;
@@ -168,6 +179,8 @@ static bool find_roles(finder_t* f) {
 
 // ---- Levels -------------------------------------------------------------------------------------
 
+// The level of the node: one more than that of a source where the edge leads into or out of the
+// possible members, or reads a reduction, which must be complete before it is read.
 static int32_t find_level(const finder_t* f, int32_t index) {
   const leat_node_t* node = &f->c.graph->nodes[index];
   int32_t level = 0;
@@ -184,6 +197,7 @@ static int32_t find_level(const finder_t* f, int32_t index) {
 
 // ---- Regions -----------------------------------------------------------------------------------
 
+// The region in which the node lies after all merges so far.
 static int32_t find_region(const finder_t* f, int32_t node) {
   LEAT_DCHECK(node >= 0 && (size_t)node < f->c.count);
   int32_t region = f->c.region_of[node];
@@ -200,7 +214,8 @@ static bool has_room(const region_t* region, int members, int places) {
 
 #define UNKNOWN (-1)
 
-// How many elements the node gives, or reduces; UNKNOWN where it computes none, too.
+// How many elements the node computes or reduces. UNKNOWN also for a member without arithmetic,
+// which fits any region.
 static int64_t count_elements(const finder_t* f, int32_t index) {
   const leat_node_t* node = &f->c.graph->nodes[index];
   if (!leat_fusion_steps(&f->c, index)) return UNKNOWN;
@@ -209,24 +224,29 @@ static int64_t count_elements(const finder_t* f, int32_t index) {
                                     : node->output_shapes[0]);
 }
 
+// Whether steps of so many elements may be in one program.
 static bool go_together(int64_t elements, int64_t others) {
   return elements == others || elements == UNKNOWN || others == UNKNOWN;
 }
 
+// Whether |source| is a possible member of the same level as |reader|.
 static bool is_beside(const finder_t* f, int32_t source, int32_t reader) {
   return f->c.roles[source] && f->levels[source] == f->levels[reader];
 }
 
+// Whether the nodes lie on one device and have equal conditions.
 static bool comes_with(const finder_t* f, int32_t a, int32_t b) {
   return f->c.graph->nodes[a].assigned_device == f->c.graph->nodes[b].assigned_device &&
          leat_edit_comes_with(f->c.edit, a, b);
 }
 
-// Merges |from| into |to|, of a higher number, where no edge would then lead to a lower one.
+// Merges region |from| into |to|, which has a higher number, unless a region between the two reads
+// |from|: an edge would then lead from |to| to a lower number.
 static void merge(finder_t* f, int32_t from, int32_t to) {
   region_t* source = &f->items[from];
   region_t* target = &f->items[to];
-  // Both stand for themselves: regions are merged upwards, so that edges lead to higher numbers.
+  // Neither has been merged into another one: regions are only merged into higher numbers, so that
+  // edges between regions lead to higher numbers.
   LEAT_DCHECK(from < to && source->became == from && target->became == to);
   if (!has_room(target, source->member_count, source->place_count) ||
       !go_together(target->elements, source->elements) || source->first_reader < to) {
@@ -237,12 +257,14 @@ static void merge(finder_t* f, int32_t from, int32_t to) {
   target->step_count += source->step_count;
   target->place_count += source->place_count;
   target->elements = LEAT_MAX(target->elements, source->elements);
-  // Who else reads it than |to| is not known.
+  // Only the first reader of |from| is known. If that was |to| itself, the next one can be any
+  // region after |to|.
   const int32_t reader = source->first_reader == to ? to + 1 : source->first_reader;
   target->first_reader = LEAT_MIN(target->first_reader, reader);
 }
 
-// The highest region that the node reads, if it may join it; else LEAT_FUSION_NONE.
+// The highest region of its level that the node reads, if the node may join it; else
+// LEAT_FUSION_NONE. Joining a lower one would make an edge lead to a lower number.
 static int32_t choose_region(const finder_t* f, int32_t index) {
   const leat_node_t* node = &f->c.graph->nodes[index];
   int32_t highest = LEAT_FUSION_NONE;
@@ -260,7 +282,8 @@ static int32_t choose_region(const finder_t* f, int32_t index) {
   return joins ? highest : LEAT_FUSION_NONE;
 }
 
-// Those below |region| that the node reads are merged into it if they may.
+// Merges the other regions that the node reads into |region|, which the node has joined, where that
+// is allowed, and notes |region| as a reader of those that remain.
 static void merge_sources(finder_t* f, int32_t index, int32_t region) {
   const leat_node_t* node = &f->c.graph->nodes[index];
   for (int i = 0; i < node->input_count + node->control_count; ++i) {
@@ -274,13 +297,14 @@ static void merge_sources(finder_t* f, int32_t index, int32_t region) {
   }
 }
 
-// May the node be the first of a region?
+// Whether the node may be the first member of a region: a step that is no reduction.
 static bool may_begin(const finder_t* f, int32_t index) {
   return f->c.roles[index] != LEAT_FUSION_REDUCTION && leat_fusion_steps(&f->c, index) > 0;
 }
 
-// Has the node, which begins none, something to do with |region|? What a member gives is forwarded
-// in the member's region only, and reshaped or reduced only where a member gives it.
+// Whether a node that may not begin a region may join |region|. A NoOp or constant always may. An
+// Identity, Reshape or reduction of a member's value must be in the region of that member; of a
+// value from outside only an Identity may join.
 static bool belongs(const finder_t* f, int32_t index, int32_t region) {
   const leat_node_t* node = &f->c.graph->nodes[index];
   if (region == LEAT_FUSION_NONE) return false;
@@ -292,6 +316,8 @@ static bool belongs(const finder_t* f, int32_t index, int32_t region) {
   return f->c.roles[index] == LEAT_FUSION_FORWARDED;
 }
 
+// Puts the node into a region that it reads, or into a new one. A node that can do neither becomes
+// an outsider, and gets its level again, as the edges from its sources now leave the members.
 static void join(finder_t* f, int32_t index) {
   int32_t region = choose_region(f, index);
   if (!may_begin(f, index) && !belongs(f, index, region)) {
@@ -328,7 +354,7 @@ static void find_regions(finder_t* f) {
 
 // ---- The pass -----------------------------------------------------------------------------------
 
-// Members region by region, in order.
+// Lists all members, those of one region next to each other, in topological order.
 static leat_status_t list_members(finder_t* f, int32_t** out_members) {
   int32_t total = 0;
   for (int32_t k = 0; k < f->item_count; ++k) {
@@ -344,14 +370,15 @@ static leat_status_t list_members(finder_t* f, int32_t** out_members) {
   return leat_ok_status();
 }
 
-// No region reads one behind it.
+// Orders regions by level and number, so that no region reads a later one.
 static int comes_later(const void* a, const void* b) {
   const region_t *x = a, *y = b;
   return x->level != y->level ? (x->level > y->level) - (x->level < y->level)
                               : (x->became > y->became) - (x->became < y->became);
 }
 
-// Those that are read come first, so that who reads one reads the node that it became.
+// Makes a node of each region with at least two steps. A region comes after those that it reads, so
+// that it reads the nodes that these have become.
 static leat_status_t fuse_regions(finder_t* f) {
   int32_t* members;
   LEAT_RETURN_IF_ERROR(list_members(f, &members));

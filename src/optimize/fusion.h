@@ -1,6 +1,7 @@
-// What the files of the pass "fusion" share. fusion.c finds the regions of nodes that one node
-// shall stand for, fusion_program.c makes that node, fusion_constant.c finds how little of a
-// constant it has to read, and fusion_reduction.c which reductions it may end with.
+// What the files of the pass "fusion" share. fusion.c finds fusion regions, sets of nodes that one
+// node can replace; fusion_program.c makes that node; fusion_constant.c finds how little of a
+// constant the node has to read; fusion_reduction.c finds the reductions with which a region may
+// end.
 #ifndef LEAT_OPTIMIZE_FUSION_H_
 #define LEAT_OPTIMIZE_FUSION_H_
 
@@ -9,19 +10,19 @@
 #define LEAT_FUSION_MAX_MEMBERS 160
 #define LEAT_FUSION_NONE (-1)
 
-// What a node is to a region.
+// What a node is within a region.
 typedef enum leat_fusion_role_e {
-  LEAT_FUSION_OUTSIDER,
-  LEAT_FUSION_STEP,       // elementwise, over inputs that are broadcast to one shape or have it
-  LEAT_FUSION_STRICT,     // elementwise, over inputs of one shape: others are an error
-  LEAT_FUSION_SUM,        // of n inputs: n - 1 steps
-  LEAT_FUSION_REPEATED,   // gives what it reads, broadcast to its shape
-  LEAT_FUSION_PRODUCT,    // of a column and a row
-  LEAT_FUSION_FORWARDED,  // gives what it reads
-  LEAT_FUSION_RESHAPED,   // gives what it reads under another shape: a step without work
-  LEAT_FUSION_REDUCTION,  // of rows of what it reads: a step that no member reads
-  LEAT_FUSION_CONSTANT,   // that waits for others
-  LEAT_FUSION_GROUP,      // gives nothing: others wait for it, and it for members
+  LEAT_FUSION_OUTSIDER,   // no member of any region
+  LEAT_FUSION_STEP,       // elementwise; the inputs have one shape or are broadcast to one
+  LEAT_FUSION_STRICT,     // elementwise; inputs whose shapes differ are an error
+  LEAT_FUSION_SUM,        // a sum of n inputs: n - 1 steps
+  LEAT_FUSION_REPEATED,   // its input, broadcast to the shape of its output
+  LEAT_FUSION_PRODUCT,    // the matrix product of a column and a row
+  LEAT_FUSION_FORWARDED,  // an Identity
+  LEAT_FUSION_RESHAPED,   // a Reshape: a step that computes nothing
+  LEAT_FUSION_REDUCTION,  // reduces the rows of its input: a step that no other member reads
+  LEAT_FUSION_CONSTANT,   // a constant with control inputs
+  LEAT_FUSION_GROUP,      // a NoOp: it waits for members, and other nodes wait for it
 } leat_fusion_role_t;
 
 typedef struct leat_fusion_s {
@@ -29,12 +30,12 @@ typedef struct leat_fusion_s {
   leat_graph_t* graph;  // the edit's
   const leat_pass_options_t* options;
   const leat_op_t* op;  // _FusedElementwise
-  size_t count;         // of the nodes that were there when the pass began: the others have no role
+  size_t count;         // nodes when the pass began; nodes added since have no role
   uint8_t* roles;       // node -> leat_fusion_role_t
-  int32_t* region_of;   // node
+  int32_t* region_of;   // node -> the number of its region; LEAT_FUSION_NONE: none
 } leat_fusion_t;
 
-// How many steps that compute the node is.
+// How many steps with arithmetic the node is.
 static inline int leat_fusion_steps(const leat_fusion_t* fusion, int32_t node) {
   switch (fusion->roles[node]) {
     case LEAT_FUSION_STEP:
@@ -47,7 +48,8 @@ static inline int leat_fusion_steps(const leat_fusion_t* fusion, int32_t node) {
   }
 }
 
-// How many steps of a program it may take.
+// How many steps of a program the node takes at most. A product takes four: a reshape of each side,
+// the multiplication, and the addition to 0.
 static inline int leat_fusion_places(const leat_fusion_t* fusion, int32_t node) {
   switch (fusion->roles[node]) {
     case LEAT_FUSION_RESHAPED: return 1;
@@ -56,42 +58,45 @@ static inline int leat_fusion_places(const leat_fusion_t* fusion, int32_t node) 
   }
 }
 
-// |members| of one region, inputs first. They stay where one node cannot stand for them.
+// Replaces |members|, the nodes of one region in topological order, by one node. Leaves them as
+// they are where the program would be too large, have no output, or read nothing but constants.
 LEAT_MUST_USE leat_status_t leat_fusion_make(const leat_fusion_t* fusion, const int32_t* members,
                                              int count);
 
 // ---- Reductions ---------------------------------------------------------------------------------
 
-// Of the last axes of a node's first input.
+// A reduction over the last axes of a node's first input.
 typedef struct leat_fusion_reduction_s {
   leat_string_view_t op;
-  int64_t axes;
+  int64_t axes;  // how many
   bool keep_dims;
 } leat_fusion_reduction_t;
 
-// False: the node is no such reduction, or it is not known.
+// False where the node is no such reduction, or its axes are not known.
 bool leat_fusion_find_reduction(const leat_graph_t* graph, const leat_node_t* node,
                                  const leat_pass_options_t* options,
                                  leat_fusion_reduction_t* out_reduction);
 
 // ---- Constants ----------------------------------------------------------------------------------
 
-// What there is to a constant.
+// The part of a constant that determines all of it, which is all that a program has to read.
 typedef enum leat_fusion_part_e {
-  LEAT_FUSION_WHOLE,
-  LEAT_FUSION_ELEMENT,  // all have its bits
-  LEAT_FUSION_ROW,      // of the last dimension: all are alike
-  LEAT_FUSION_ZERO,     // no part: where a sum of the constant's type begins
+  LEAT_FUSION_WHOLE,    // the whole constant
+  LEAT_FUSION_ELEMENT,  // one element: all have the same bits
+  LEAT_FUSION_ROW,      // one row along the last dimension: all rows are equal
+  LEAT_FUSION_ZERO,     // no part of a constant, but a scalar 0 of the type, at which a sum begins
 } leat_fusion_part_t;
 
 leat_fusion_part_t leat_fusion_find_part(const leat_tensor_t* constant);
-bool leat_fusion_is_one(const leat_tensor_t* constant);  // each of its elements
-// |out_part| is a scalar, or a vector; or shares all of |constant|.
+// Whether every element is 1.
+bool leat_fusion_is_one(const leat_tensor_t* constant);
+// |out_part| is a scalar (ELEMENT), a vector (ROW), or shares the buffer of |constant| (WHOLE).
 LEAT_MUST_USE leat_status_t leat_fusion_take_part(const leat_tensor_t* constant,
                                                    leat_fusion_part_t part,
                                                    leat_tensor_t* out_part);
-// Is an array of |shape| known to be what one of |operand|, a full shape, is broadcast to? Then a
-// part of that one gives the same shape, and no error is lost.
+// Whether broadcasting an array of |operand|, a full shape, with an array of |shape| is known to
+// give |shape|. A program may then read a mere part of that operand: the result has the same shape,
+// and no error for shapes that do not fit is lost.
 bool leat_fusion_covers(leat_partial_shape_t shape, leat_partial_shape_t operand);
 
 #endif  // LEAT_OPTIMIZE_FUSION_H_

@@ -1,20 +1,23 @@
-// Constants that repeat: what is folded of gradients is often one number as many times as there are
-// elements, and labels may be one row for each example. A program broadcasts its operands, so that
-// it reads the number or the row instead, and the array is no part of the graph any more.
+// Finds, for the pass "fusion", the smallest part of a constant that determines all of it. Folding
+// the gradient of a sum gives an array that repeats one number, and a constant mask or label may
+// repeat one row for each example. A program broadcasts its operands, so it can read the number or
+// the row, and the large array leaves the graph unless another node reads it.
 #include <string.h>
 
 #include "optimize/fusion.h"
 
-// Rows that a program lays out once. Shorter ones would cost as much as they spare.
+// The lengths of rows that are worth broadcasting: the kernel lays the row out for a whole tile
+// once, which costs as much as it saves where rows are shorter.
 #define SHORTEST_ROW 16
 #define LONGEST_ROW 4096
 
-// Are the bytes those of the first |period|, again and again?
+// Whether the tensor's bytes repeat the first |period| ones.
 static bool repeats(const leat_tensor_t* tensor, size_t period) {
   const char* data = leat_tensor_data(tensor, const char);
   return memcmp(data, data + period, leat_tensor_size_bytes(tensor) - period) == 0;
 }
 
+// The length of a row along the last dimension.
 static int64_t row_of(const leat_tensor_t* tensor) {
   return leat_shape_dim(&tensor->shape, tensor->shape.rank - 1);
 }

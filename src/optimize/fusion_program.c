@@ -1,33 +1,42 @@
-// A region becomes one _FusedElementwise.
+// Makes a node _FusedElementwise of a fusion region (fusion.c). The node's attributes hold a small
+// program: a list of steps, each with an op and operands, which are inputs of the node or earlier
+// steps. This file translates the members of the region into steps, in topological order:
 //
-// An Identity that forwards what comes from outside, once members are there, is no output of the
-// new node, nor is a constant. Where others read them they stay beside it, and it reads a constant
-// of its own, which waits for another input: so it is in that one's frame. It has a constant of its
-// own too where a part of the other one serves. A Reshape that others read stays too, and reads an
-// output; a step it is for members only, and only where one reads it.
+//   members   Mul(x, y)    Identity     AddV2(., c)    Tanh
+//   steps     0: Mul 0 1     -        1: AddV2 -1 2   2: Tanh -2       inputs x, y, c; result 2
 //
-// What is repeated is repeated as late as possible: a step over it and single numbers is computed
-// before (the gradient of a mean is divided as a column, not as a matrix), and not at all where
-// another operand of its reader has the whole shape.
+// If the translation fails for want of room, nothing has been changed and the members stay.
+//
+// A value from outside that a member merely forwards, and a constant, are no outputs of the node.
+// Where nodes outside read such a member, it stays beside the new node. A constant member may wait
+// for other members, so reading it could close a cycle; the new node gets its own copy, which waits
+// for another input of the node and is thus in the same frame. It also gets its own constant where
+// a part of the original suffices (fusion_constant.c). A Reshape that nodes outside read stays too
+// and reads an output of the node; it becomes a step only if a member reads it.
+//
+// A member that repeats its input is not translated until its full shape is needed. Steps that
+// combine it with single numbers are computed on the small array (the gradient of a mean is divided
+// as a column, not as a matrix), and a reader broadcasts it anyway if another operand has the full
+// shape.
 #include <string.h>
 
 #include "optimize/fusion.h"
 
-#define MAX_ENDS 60  // inputs, outputs: a kernel's context has a bit for each
+#define MAX_ENDS 60  // inputs or outputs: a kernel's context has a bit for each
 
-#define OUTSIDE 0
-#define SMALL 1024  // elements of a constant that cost nothing to read
+#define OUTSIDE 0  // in |values|: no step computes the member
+#define SMALL 1024  // smaller constants are read whole, as looking for a part saves nothing
 
-// What the new node is made of. While it is put together operand -1 - s is what step s gives, and
-// operand i >= 0 is input i.
+// The program under construction. While it is built, operand -1 - s means the result of step s, and
+// operand i >= 0 means input i; describe() turns that into the numbers that the op expects.
 typedef struct program_s {
   const leat_fusion_t* fusion;
   const int32_t* members;
   int member_count;
-  int64_t values[LEAT_FUSION_MAX_MEMBERS];  // member -> the operand that it stands for, or OUTSIDE
-  leat_output_t origins[LEAT_FUSION_MAX_MEMBERS];  // member -> whose value it forwards from there
-  bool shown[LEAT_FUSION_MAX_MEMBERS];             // member: others read it
-  // Member: until it stands for an operand, one that is to be repeated to its shape.
+  int64_t values[LEAT_FUSION_MAX_MEMBERS];  // member -> the operand that has its value, or OUTSIDE
+  leat_output_t origins[LEAT_FUSION_MAX_MEMBERS];  // member -> if OUTSIDE, the output that it is
+  bool shown[LEAT_FUSION_MAX_MEMBERS];             // by member: nodes outside read it
+  // By member: its value is operand |narrow| broadcast to its shape, and no step has done that yet.
   bool is_narrow[LEAT_FUSION_MAX_MEMBERS];
   int64_t narrow[LEAT_FUSION_MAX_MEMBERS];
   leat_output_t inputs[MAX_ENDS];
@@ -40,8 +49,8 @@ typedef struct program_s {
   int64_t arities[LEAT_FUSED_MAX_STEPS];
   int64_t operands[LEAT_FUSED_MAX_OPERANDS * LEAT_FUSED_MAX_STEPS];
   leat_partial_shape_t shapes[LEAT_FUSED_MAX_STEPS];
-  int64_t side_dims[LEAT_FUSED_MAX_STEPS][2];  // of those that are no node's
-  uint64_t reshaping;  // bit s: step s reshapes
+  int64_t side_dims[LEAT_FUSED_MAX_STEPS][2];  // storage for the shapes that no node has
+  uint64_t reshaping;  // bit s: step s is a member that reshapes
   int64_t axes[LEAT_FUSED_MAX_STEPS];
   bool keep_dims[LEAT_FUSED_MAX_STEPS];
   int step_count, operand_count, shape_count, reduction_count;
@@ -51,6 +60,7 @@ typedef struct program_s {
   int result_count;
 } program_t;
 
+// The index of |node| among the first |before| members; -1 where it is none of them.
 static int find_member(const program_t* f, int before, int32_t node) {
   for (int m = 0; m < before; ++m) {
     if (f->members[m] == node) return m;
@@ -58,14 +68,16 @@ static int find_member(const program_t* f, int before, int32_t node) {
   return -1;
 }
 
-// Does the member stay beside the new node if others read it?
+// Whether member |m| stays beside the new node if nodes outside read it.
 static bool stays(const program_t* f, int m) {
   const int64_t step = -1 - f->values[m];
   return f->fusion->roles[f->members[m]] != LEAT_FUSION_GROUP &&
          (step < 0 || f->reshaping >> step & 1);
 }
 
-// Readers of a member stand behind it, so that it is known of them.
+// Whether nodes outside the region read member |m|. A reader that stays beside the node counts as
+// outside. Readers come after the member in topological order, so |shown| must be known for all
+// later members.
 static bool is_shown(const program_t* f, int m) {
   const leat_fusion_t* c = f->fusion;
   const int32_t node = f->members[m];
@@ -82,8 +94,9 @@ static bool is_shown(const program_t* f, int m) {
   return false;
 }
 
-// ---- Its parts; false: there is no room ---------------------------------------------------------
+// ---- The parts of the program; each function returns false where there is no room ---------------
 
+// Adds part |part| of |source| to the inputs, unless it is one already.
 static bool add_input(program_t* f, leat_output_t source, leat_fusion_part_t part,
                       int64_t* out_operand) {
   int i = 0;
@@ -101,6 +114,7 @@ static bool add_input(program_t* f, leat_output_t source, leat_fusion_part_t par
   return true;
 }
 
+// Adds |source| to the control inputs, unless it is one already or is a member.
 static bool add_control(program_t* f, int before, int32_t source) {
   if (find_member(f, before, source) >= 0) return true;
   for (int i = 0; i < f->control_count; ++i) {
@@ -111,6 +125,7 @@ static bool add_control(program_t* f, int before, int32_t source) {
   return true;
 }
 
+// Appends a step, which computes with the type of |node| and reports errors under its name.
 static void add_step(program_t* f, leat_string_view_t op, const leat_node_t* node,
                      const int64_t* operands, int count) {
   const int s = f->step_count++;
@@ -121,7 +136,8 @@ static void add_step(program_t* f, leat_string_view_t op, const leat_node_t* nod
   for (int i = 0; i < count; ++i) f->operands[f->operand_count++] = operands[i];
 }
 
-// What stands for |source|: OUTSIDE and, in its place, the output that it is.
+// Follows |*inout_source| through members that forward. Returns the operand that has its value, or
+// OUTSIDE where no step computes it; |*inout_source| is then the output where the value comes from.
 static int64_t trace(const program_t* f, int before, leat_output_t* inout_source) {
   for (;;) {
     const int m = find_member(f, before, inout_source->node);
@@ -133,7 +149,8 @@ static int64_t trace(const program_t* f, int before, leat_output_t* inout_source
   }
 }
 
-// The constant that |source| is, where the new node may have one of its own instead; else NULL.
+// Returns the constant that |source| is, if the new node may have a copy of it; else NULL. A
+// constant outside the region with control inputs may not be copied, since the copy would not wait.
 static const leat_tensor_t* find_constant(const program_t* f, int before, leat_output_t source) {
   if (trace(f, before, &source) != OUTSIDE) return NULL;
   const leat_node_t* node = &f->fusion->graph->nodes[source.node];
@@ -141,14 +158,15 @@ static const leat_tensor_t* find_constant(const program_t* f, int before, leat_o
   return waits ? NULL : leat_node_constant(node);
 }
 
-// The member that is to be repeated when |source| is read; -1: none.
+// The member that |source| is, where that is still to be broadcast; -1 where it is none.
 static int find_narrow(const program_t* f, int before, leat_output_t source) {
   if (trace(f, before, &source) != OUTSIDE) return -1;
   const int m = find_member(f, before, source.node);
   return m >= 0 && f->is_narrow[m] ? m : -1;
 }
 
-// Does another operand of step |m|, all of which is read, have the shape of input |index|?
+// Whether another operand of step |m|, one that is read whole, determines the shape of the result,
+// so that input |index| may be smaller than it is.
 static bool is_covered(const program_t* f, int m, int index) {
   const leat_graph_t* graph = f->fusion->graph;
   const leat_node_t* node = &graph->nodes[f->members[m]];
@@ -164,7 +182,7 @@ static bool is_covered(const program_t* f, int m, int index) {
   return false;
 }
 
-// How much of input |index| of member |m|, a step, is to be read.
+// How much of a constant at input |index| of member |m|, a step, must be read.
 static leat_fusion_part_t find_part(const program_t* f, int m, int index) {
   const leat_node_t* node = &f->fusion->graph->nodes[f->members[m]];
   const leat_tensor_t* constant = find_constant(f, m, node->inputs[index]);
@@ -174,7 +192,7 @@ static leat_fusion_part_t find_part(const program_t* f, int m, int index) {
 
 static bool find_operand(program_t* f, int m, int index, int64_t* out_operand);
 
-// Gives the step as an operand.
+// Appends a Reshape or BroadcastTo of |operand| to |shape|, and returns the operand that it is.
 static int64_t add_shaped_step(program_t* f, leat_string_view_t op, const leat_node_t* node,
                                int64_t operand, leat_partial_shape_t shape) {
   f->shapes[f->shape_count++] = shape;
@@ -182,7 +200,8 @@ static int64_t add_shaped_step(program_t* f, leat_string_view_t op, const leat_n
   return -f->step_count;
 }
 
-// When a member first reads it.
+// Appends the step of member |m|, a Reshape. Called when a member first reads it, so that a Reshape
+// which only nodes outside read becomes no step.
 static bool add_reshape(program_t* f, int m) {
   const leat_node_t* node = &f->fusion->graph->nodes[f->members[m]];
   int64_t operand;
@@ -192,7 +211,8 @@ static bool add_reshape(program_t* f, int m) {
   return true;
 }
 
-// When a member reads all of it, or others do.
+// Appends the step that broadcasts member |m|. Called when a member needs its full shape, or nodes
+// outside read it.
 static bool repeat(program_t* f, int m) {
   const leat_node_t* node = &f->fusion->graph->nodes[f->members[m]];
   if (f->step_count == LEAT_FUSED_MAX_STEPS) return false;
@@ -201,6 +221,7 @@ static bool repeat(program_t* f, int m) {
   return true;
 }
 
+// Notes that member |m| is |operand| broadcast to the member's shape, without a step for that.
 static void stay_narrow(program_t* f, int m, int64_t operand) {
   f->is_narrow[m] = true;
   f->narrow[m] = operand;
@@ -208,7 +229,8 @@ static void stay_narrow(program_t* f, int m, int64_t operand) {
   f->origins[m] = (leat_output_t){f->members[m], 0};
 }
 
-// What input |index| of member |m| is read from.
+// Finds the operand from which input |index| of member |m| is read, and appends the steps or the
+// input that it needs.
 static bool find_operand(program_t* f, int m, int index, int64_t* out_operand) {
   const leat_fusion_t* c = f->fusion;
   leat_output_t source = c->graph->nodes[f->members[m]].inputs[index];
@@ -238,7 +260,8 @@ static bool add_repeated(program_t* f, int m) {
 
 // ---- Products of a column and a row -------------------------------------------------------------
 
-// Input |side| of product |m| as a column (0) or a row (1).
+// Finds the operand that is input |side| of product |m| as a column (0) or a row (1), reshaped if
+// it is stored transposed.
 static bool find_side(program_t* f, int m, int side, int64_t* out_operand) {
   const leat_graph_t* graph = f->fusion->graph;
   const leat_node_t* node = &graph->nodes[f->members[m]];
@@ -253,7 +276,8 @@ static bool find_side(program_t* f, int m, int side, int64_t* out_operand) {
   return true;
 }
 
-// The product's sum begins at 0, so that -0 becomes 0.
+// Appends the addition of 0: a matrix product begins its sum at 0, so that a product of -0 becomes
+// +0, and the fused node must give the same bits.
 static bool add_to_zero(program_t* f, int m, int64_t* inout_operand) {
   int64_t terms[] = {*inout_operand, 0};
   if (!add_input(f, (leat_output_t){f->members[m], 0}, LEAT_FUSION_ZERO, &terms[1])) return false;
@@ -262,7 +286,8 @@ static bool add_to_zero(program_t* f, int m, int64_t* inout_operand) {
   return true;
 }
 
-// One number repeats along |side|: it goes with that before it is repeated.
+// Translates product |m| where the other side is a constant that repeats one number: |side| is
+// multiplied by that number, or left as it is if the number is 1, and broadcast later.
 static bool add_scaled_side(program_t* f, int m, int side) {
   const leat_node_t* node = &f->fusion->graph->nodes[f->members[m]];
   leat_output_t source = node->inputs[1 - side];
@@ -279,6 +304,7 @@ static bool add_scaled_side(program_t* f, int m, int side) {
   return true;
 }
 
+// Translates a product of a column and a row into a multiplication that broadcasts both.
 static bool add_product(program_t* f, int m) {
   const leat_node_t* node = &f->fusion->graph->nodes[f->members[m]];
   const leat_partial_shape_t shape = node->output_shapes[0];
@@ -298,7 +324,8 @@ static bool add_product(program_t* f, int m) {
 
 // ---- Members ------------------------------------------------------------------------------------
 
-// The only input that is to be repeated, where all others are one number each; -1: there is none.
+// Returns the only input of member |m| that is still to be broadcast, where all other inputs are
+// single numbers, so that the step can be computed before the broadcast; -1 where that is not so.
 static int find_narrow_input(const program_t* f, int m) {
   const leat_graph_t* graph = f->fusion->graph;
   const leat_node_t* node = &graph->nodes[f->members[m]];
@@ -321,7 +348,7 @@ static int find_narrow_input(const program_t* f, int m) {
              : -1;
 }
 
-// A step over what is to be repeated, before it is.
+// Appends the step of member |m| on the array before its broadcast, which the result then needs.
 static bool add_narrow_step(program_t* f, int m, int narrow_input) {
   const leat_node_t* node = &f->fusion->graph->nodes[f->members[m]];
   int64_t operands[LEAT_FUSED_MAX_OPERANDS] = {0};
@@ -341,7 +368,8 @@ static bool add_narrow_step(program_t* f, int m, int narrow_input) {
   return true;
 }
 
-// The region's size saw to it that there is room for the steps.
+// Appends the steps of an elementwise member: one, or n - 1 for a sum of n inputs. There is room,
+// because fusion.c limits the places that a region takes.
 static bool add_steps(program_t* f, int m) {
   const leat_fusion_t* c = f->fusion;
   const int narrow_input = find_narrow_input(f, m);
@@ -377,6 +405,7 @@ static bool add_reduction(program_t* f, int m) {
   return true;
 }
 
+// Translates member |m|. All members before it have been translated.
 static bool add_member(program_t* f, int m) {
   const leat_fusion_t* c = f->fusion;
   const leat_node_t* node = &c->graph->nodes[f->members[m]];
@@ -403,7 +432,7 @@ static bool add_member(program_t* f, int m) {
   }
 }
 
-// The output that gives what member |m| gave.
+// The output of the new node that has the value of member |m|; the count of results: none yet.
 static int find_result(const program_t* f, int m) {
   const int64_t step = -1 - f->values[m];
   int i = 0;
@@ -411,6 +440,8 @@ static int find_result(const program_t* f, int m) {
   return i;
 }
 
+// Lists the steps that nodes outside read. The first loop runs backwards because is_shown asks for
+// the later members.
 static bool add_results(program_t* f) {
   for (int m = f->member_count - 1; m >= 0; --m) {
     f->shown[m] = is_shown(f, m);
@@ -428,11 +459,13 @@ static bool add_results(program_t* f) {
   return f->result_count > 0;
 }
 
+// Whether the input is a constant that is a member.
 static bool is_constant_member(const program_t* f, int input) {
   return find_member(f, f->member_count, f->inputs[input].node) >= 0;
 }
 
-// The first input that is none, nor a part of one; -1: all are.
+// The first input that stays as it is, for the copies of constants to wait for; -1 where there is
+// none.
 static int find_anchor(const program_t* f) {
   for (int i = 0; i < f->input_count; ++i) {
     if (!is_constant_member(f, i) && f->parts[i] == LEAT_FUSION_WHOLE) return i;
@@ -440,6 +473,8 @@ static int find_anchor(const program_t* f) {
   return -1;
 }
 
+// Translates all members, and turns operands into the numbers of the op: an input's index, or the
+// count of inputs plus a step's index.
 static bool describe(program_t* f) {
   for (int m = 0; m < f->member_count; ++m) {
     if (!add_member(f, m)) return false;
@@ -458,6 +493,7 @@ static bool describe(program_t* f) {
                  {.kind = LEAT_ATTR_##item_kind, .is_list = true,  \
                   .count = (uint32_t)(item_count), .field = (pointer)}})
 
+// Makes the value of the constant for input |index|.
 static leat_status_t make_constant(const program_t* f, int index, leat_tensor_t* out_constant) {
   static const double kZero = 0;
   const leat_node_t* node = &f->fusion->graph->nodes[f->inputs[index].node];
@@ -467,8 +503,9 @@ static leat_status_t make_constant(const program_t* f, int index, leat_tensor_t*
   return leat_fusion_take_part(leat_node_constant(node), f->parts[index], out_constant);
 }
 
-// In the place of input |index|. It waits for |anchor| where the constant waits for something, or
-// there is none.
+// Adds a constant of the new node's own and makes it input |index|. Where the original has control
+// inputs, or is none (the 0 at which a sum begins), the copy waits for |anchor|, so that it is in
+// the frame of the node.
 static leat_status_t copy_constant(program_t* f, int index, int32_t anchor) {
   const leat_graph_t* graph = f->fusion->graph;
   const int32_t node = f->inputs[index].node;
@@ -489,6 +526,7 @@ static leat_status_t copy_constant(program_t* f, int index, int32_t anchor) {
   return status;
 }
 
+// Gives the new node a constant of its own for each constant member and each part of a constant.
 static leat_status_t copy_constants(program_t* f) {
   const int32_t anchor = f->inputs[find_anchor(f)].node;
   for (int i = 0; i < f->input_count; ++i) {
@@ -537,7 +575,7 @@ leat_status_t leat_fusion_make(const leat_fusion_t* fusion, const int32_t* membe
   LEAT_RETURN_IF_ERROR(add_node(&f, &node));
   for (int m = 0; m < count; ++m) {
     if (f.shown[m] && stays(&f, m)) continue;
-    leat_output_t output = {node, 0};  // for those that only wait
+    leat_output_t output = {node, 0};  // for nodes that only wait for the member
     if (f.shown[m] && f.values[m] < 0) {
       output.index = find_result(&f, m);
       LEAT_RETURN_IF_ERROR(leat_graph_refine_shape(

@@ -1,9 +1,11 @@
-// Reductions that may end a region: over the last axes, so that they find in a tile what they
-// need. A product with a column of ones is one too: that is how sums of rows were written before
-// there were axes to name.
+// Finds, for the passes "fusion" and "concat_sinking", the reductions over the last axes of a
+// tensor. Only those may end a fusion region: the elements that they combine lie next to each other
+// in memory, so that a program can reduce them in the tile that it has just computed. A matrix
+// product with a constant column of ones counts as such a sum of rows.
 #include "optimize/fusion.h"
 
-// How many they are when they are the last ones, each named once; else 0. A rank of -1 is unknown.
+// The number of |axes| if they are the last ones of a tensor of |rank|, each named once; else 0.
+// Where the rank is not known (-1), only negative axes can be told to be the last ones.
 static int64_t count_last(const leat_tensor_t* axes, int rank) {
   bool seen[LEAT_SHAPE_MAX_RANK] = {false};
   const int64_t count = axes->shape.element_count;

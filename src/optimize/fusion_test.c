@@ -1,4 +1,4 @@
-// Regions: which nodes become one, and above all which do not.
+// Tests of the pass "fusion": which nodes become one region, and above all which must not.
 #include <stdio.h>
 #include <string.h>
 

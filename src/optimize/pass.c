@@ -1,8 +1,12 @@
 // The list of passes, the functions that run them, and what every pass may ask of a node.
 //
-// The passes of a stage share one edit, so that readers and ranks are found once and nodes that are
-// gone are dropped once. Debug builds verify the graph and the edit after each pass: a pass that
-// leaves an edge to a node that is gone is named at once, and not the executor that trips over it.
+// The passes of a stage share one edit, so that readers and ranks are computed once, and nodes that
+// are not needed any more are dropped once, when all passes of the stage have run. The order of the
+// list is the order in which they run, and it must agree with what each pass says in |after|.
+//
+// Debug builds verify the graph and the edit after each pass. A pass that leaves an edge to a node
+// that is gone is thus named in the error at once, and not the executor that fails on it later. The
+// master calls these functions before placement, after it, and after partitioning.
 #include "optimize/pass.h"
 
 #include <stdio.h>
@@ -32,7 +36,7 @@ static leat_status_t run(const leat_pass_t* pass, leat_edit_t* edit) {
   return leat_edit_verify(edit, pass->stage == LEAT_PASS_PLACED, stage);
 }
 
-// The passes of |stage| that are on, or |only| that one.
+// Runs the passes of |stage| that are on; if |only| is not NULL, runs that pass and no other.
 static leat_status_t run_all(leat_rewrite_t* rewrite, const leat_pass_options_t* options,
                              leat_pass_stage_t stage, const leat_pass_t* only) {
   leat_edit_t edit;
@@ -84,7 +88,7 @@ static leat_status_t run_all_on(leat_edit_t* edits, int count, const leat_pass_o
   return only ? run_on(only, edits, count) : status;
 }
 
-// Nothing of a partition is dropped: what no other node of it reads is sent, or returned.
+// Drops no nodes of a partition: a node that no other one reads is a Send, or returns a value.
 leat_status_t leat_passes_run_partitions(leat_graph_t* const* graphs, int count,
                                          const leat_pass_options_t* options,
                                          const leat_pass_t* only) {
@@ -155,6 +159,7 @@ bool leat_node_has_one_shape(const leat_graph_t* graph, const leat_node_t* node)
   return true;
 }
 
+// Whether input 1 is a vector that is known to be as long as the last dimension of input 0.
 static bool adds_bias(const leat_graph_t* graph, const leat_node_t* node) {
   const leat_partial_shape_t value = leat_graph_output_shape(graph, node->inputs[0]);
   const leat_partial_shape_t bias = leat_graph_output_shape(graph, node->inputs[1]);
@@ -162,7 +167,8 @@ static bool adds_bias(const leat_graph_t* graph, const leat_node_t* node) {
          bias.dims[0] == value.dims[value.rank - 1];
 }
 
-// Types and the number of inputs apart: those a step says.
+// Whether all attributes have their defaults, apart from types and the number of inputs, which a
+// step of a program has as well.
 static bool has_default_attrs(const leat_node_t* node) {
   for (int i = 0; i < node->op->attr_count; ++i) {
     const leat_op_attr_t* attr = &node->op->attrs[i];

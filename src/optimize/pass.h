@@ -1,7 +1,8 @@
-// The passes that rewrite a pruned graph before it runs (section 5): which there are, in which
-// stage and order they run, what they are told, and what they may ask of nodes. A pass changes the
-// graph through an edit alone (optimize/edit.h). Passes name no op: they ask what the op's row and
-// the kernel's row say.
+// The optimization passes, which rewrite a pruned graph before it runs (section 5 of the white
+// paper): the list of passes, the stage and the order in which each runs, its options, and the
+// questions about nodes that several passes ask. A pass changes the graph only through an edit
+// (optimize/edit.h). A pass does not contain the names of ops; it asks the rows of the op and of
+// its kernel, so that a new op takes part without a change of the passes.
 #ifndef LEAT_OPTIMIZE_PASS_H_
 #define LEAT_OPTIMIZE_PASS_H_
 
@@ -50,17 +51,17 @@ typedef struct leat_pass_options_s {
   const int32_t* swap_devices;  // device -> the one whose memory its values may wait in, or -1
   int64_t compress_limit_bytes;  // smaller values are not compressed; 0 takes 1 KiB
   const leat_speed_t* speeds;    // of the devices, by assigned_device; NULL: all alike
-  int64_t fusion_limit_elements;  // nodes known to give fewer are not fused; 0 takes 1,024
-  // The kernel that serves a node of |op| on device |device|, or NULL. Given by the master; NULL:
-  // nothing is fused.
+  int64_t fusion_limit_elements;  // nodes known to compute fewer are not fused; 0 takes 1,024
+  // Returns the kernel that serves a node of |op| on device |device|, or NULL. The master provides
+  // the function; where it is NULL, no nodes are fused.
   const leat_kernel_row_t* (*find_kernel)(const void* data, const leat_op_t* op,
                                           const leat_attr_t* attrs, int attr_count,
                                           int32_t device);
   const void* find_kernel_data;
 } leat_pass_options_t;
 
-// What is rewritten, and what of it a step needs. Compaction replaces |graph|, and the outputs
-// follow.
+// A graph that is being rewritten, with the outputs and nodes that a step needs of it. Compaction
+// replaces |graph| and renumbers the fetches and targets.
 typedef struct leat_rewrite_s {
   leat_graph_t* graph;
   leat_output_t* fetches;  // in |graph|
@@ -69,12 +70,11 @@ typedef struct leat_rewrite_s {
   int target_count;
 } leat_rewrite_t;
 
-// When a pass runs: over the whole graph before it is placed; over the whole graph when every node
-// has its device; over the graphs into which the placed one was cut, one for each device.
+// When a pass runs.
 typedef enum leat_pass_stage_e {
-  LEAT_PASS_WHOLE,
-  LEAT_PASS_PLACED,
-  LEAT_PASS_PARTITIONS,
+  LEAT_PASS_WHOLE,       // on the whole graph, before it is placed
+  LEAT_PASS_PLACED,      // on the whole graph, when every node has its device
+  LEAT_PASS_PARTITIONS,  // on the graphs into which it was partitioned, one for each device
 } leat_pass_stage_t;
 
 struct leat_edit_s;
@@ -86,7 +86,7 @@ typedef struct leat_pass_s {
   leat_pass_stage_t stage;
   uint32_t bit;  // leat_pass_bit_t
   leat_status_t (*run)(struct leat_edit_s* edit);
-  // Of a pass over partitions, instead: edits of all their graphs.
+  // Instead of |run|, for a pass over partitions: |edits| has one edit for each graph.
   leat_status_t (*run_partitions)(struct leat_edit_s* edits, int count);
 } leat_pass_t;
 
@@ -94,18 +94,17 @@ typedef struct leat_pass_s {
 // what they say of passes from here.
 extern const leat_pass_t* const leat_passes[];
 
-// Runs the passes of |stage|, WHOLE or PLACED, of which |options| have the bits, and drops the
-// nodes that are not needed any more. Errors name the pass. Debug builds verify what each pass
-// made: INTERNAL when the graph is not well formed (graph/verify.h), or fetches and targets are not
-// in it.
+// Runs the passes of |stage|, WHOLE or PLACED, whose bits are set in |options|, and drops the nodes
+// that are not needed any more. Errors name the pass. Debug builds verify the graph after each
+// pass: INTERNAL when it is not well formed (graph/verify.h), or fetches and targets are not in it.
 LEAT_MUST_USE leat_status_t leat_passes_run(leat_rewrite_t* rewrite,
                                             const leat_pass_options_t* options,
                                             leat_pass_stage_t stage);
-// The same of one pass, whatever the options' bits say.
+// Runs one pass in the same way, whatever the options' bits say.
 LEAT_MUST_USE leat_status_t leat_pass_run(const leat_pass_t* pass, leat_rewrite_t* rewrite,
                                           const leat_pass_options_t* options);
-// Runs the passes over partitions of which |options| have the bits, and |only| that one unless it
-// is NULL, over all graphs that a graph was cut into.
+// Runs the passes of stage PARTITIONS whose bits are set in |options| on all partitions of a graph;
+// if |only| is not NULL, runs that pass and no other.
 LEAT_MUST_USE leat_status_t leat_passes_run_partitions(leat_graph_t* const* graphs, int graph_count,
                                                        const leat_pass_options_t* options,
                                                        const leat_pass_t* only);
@@ -122,40 +121,46 @@ void leat_rewrite_deinitialize(leat_rewrite_t* rewrite);
 
 // ---- For passes ---------------------------------------------------------------------------------
 
-// Are all numbers (few enough to look at) what |identities| (leat_identity_e) says is neutral?
+// Whether every element is the neutral one that |identities| (leat_identity_e) names. False for a
+// tensor that is too large to look at.
 bool leat_tensor_is_neutral(const leat_tensor_t* tensor, unsigned identities);
-// Is the node a product with a column of ones? That is the sum of each row of its first input, but
-// for the order of additions.
+// Whether the node is a matrix product with a constant column of ones. That is the sum of each row
+// of its first input, apart from the order of additions.
 bool leat_node_sums_rows(const leat_graph_t* graph, const leat_node_t* node,
                          const leat_pass_options_t* options);
-// What a Send and its Recv have in common: devices and tensor name.
+// The name of a transfer, which a Send and its Recv share: both devices and the tensor's name.
 LEAT_MUST_USE leat_status_t leat_transfer_name(const leat_node_t* node, leat_arena_t* arena,
                                                leat_string_view_t* out_name);
-// Pure: same inputs, same outputs, nothing else happens; so nothing that reads a variable through
-// its reference. What passes may compute early, merge or leave out.
+// Whether the node is pure: equal inputs give equal outputs, and it has no other effect. A pass may
+// compute such a node early, merge it or leave it out. A node that reads a variable through a
+// reference is not pure, since the variable may change.
 bool leat_node_is_pure(const leat_graph_t* graph, const leat_node_t* node);
-// Does the node give what it reads, and nothing else?
+// Whether the node's only output is its input 0 (an Identity).
 static inline bool leat_node_forwards(const leat_node_t* node) {
   return node->op->flags & LEAT_OP_PASS_THROUGH && node->output_count == 1;
 }
-// A Switch kills one of its outputs: who waits for such a node cannot wait for its inputs instead,
-// as a control edge does not tell which output it is.
+// Whether an input of the node is the output of a Switch, of which only one is alive. A node that
+// waits for this one cannot wait for its inputs instead, since a control edge does not say which
+// output of the Switch is meant.
 bool leat_node_reads_switch(const leat_graph_t* graph, const leat_node_t* node);
 
-// How many elements an array of that shape has; -1: it is not known.
+// How many elements a tensor of |shape| has; -1: it is not known.
 int64_t leat_shape_count_known(leat_partial_shape_t shape);
-// False where an array of that shape is known to have fewer elements, or none.
+// Whether a tensor of |shape| may have |element_count| elements or more. False where it is known to
+// have fewer, or none.
 bool leat_shape_may_reach(leat_partial_shape_t shape, int64_t element_count);
-// Are all inputs known to have one shape? (A sum that repeats nothing refuses them otherwise.)
+// Whether all inputs are known to have the same shape.
 bool leat_node_has_one_shape(const leat_graph_t* graph, const leat_node_t* node);
 // The kernel that serves a placed node, or NULL.
 const leat_kernel_row_t* leat_node_kernel(const leat_node_t* node,
                                           const leat_pass_options_t* options);
-// The op |name|, where a kernel serves it with the attributes of |node| on its device; else NULL.
+// Returns the op |name| if a kernel serves it with the attributes and on the device of |node|; else
+// NULL.
 const leat_op_t* leat_node_served_as(const leat_graph_t* graph, const leat_node_t* node,
                                      const char* name, const leat_pass_options_t* options);
-// What the kernel that serves a placed node says of itself, where the node is what that means:
-// its attributes but for types have their defaults, a bias is known to be as long as a row.
+// The elementwise kind in the row of the kernel that serves a placed node. NO where the node does
+// not meet the conditions of the kind: all attributes but types must have their defaults, and a
+// bias must be known to be as long as a row.
 leat_elementwise_kind_t leat_node_elementwise(const leat_graph_t* graph, const leat_node_t* node,
                                               const leat_pass_options_t* options);
 

@@ -1,4 +1,5 @@
-// Folding and common subexpressions: what is computed or merged, and above all what is not.
+// Tests of the passes "fold" and "cse": which nodes are computed or merged, and above all which
+// must not be.
 #include <stdlib.h>
 #include <string.h>
 

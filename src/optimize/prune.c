@@ -1,4 +1,19 @@
-// Prune (§4.2): partial execution. Walks back from the fetches and targets and stops at fed edges.
+// Pruning, the partial execution of section 4.2 of the white paper: from the client's graph, and
+// the feeds, fetches and targets of one Run call, leat_prune() makes a graph with only the nodes
+// that this call needs.
+//
+//   x ─▶ Exp ─▶ y ─▶ Neg ─▶ z            _Arg 0 ─▶ Neg ─▶ z       feeds: y, fetches: z
+//         └───▶ Log ─▶ w
+//
+// The walk starts at the fetches and targets and follows all edges backwards, but not past an
+// output that is fed. Each fed output becomes an _Arg node, whose index is the feed's place in the
+// call, and readers of the output read the _Arg. The needed nodes are copied in their old order;
+// the client's graph is not changed, so that many calls may be pruned from it.
+//
+// Pruning also establishes what all passes rely on: the new graph has no cycle but those that a
+// loop closes, no node that only makes sense in a function's body, and no attribute that is still a
+// placeholder. The master calls it for each new combination of feeds, fetches and targets, before
+// the passes and the placement, and the function runtime calls it for each body of a function.
 #include <string.h>
 
 #include "optimize/pass.h"
@@ -7,31 +22,35 @@ typedef struct prune_s {
   const leat_graph_t* graph;
   const leat_output_t* feeds;
   int feed_count;
-  bool* needed;
-  int32_t* stack;
+  bool* needed;    // by node
+  int32_t* stack;  // needed nodes whose inputs have not been looked at
   size_t depth;
-  leat_node_map_t map;
+  leat_node_map_t map;  // from nodes and fed outputs to the new graph; see note_feeds()
   leat_arena_t arena;
 } prune_t;
 
+// The place of |output| among the feeds; -1 where it is not fed. Only valid during the walk.
 static int find_feed(const prune_t* p, leat_output_t output) {
   const leat_output_t* fed = p->map.outputs[output.node];
   if (!fed || output.index < 0) return -1;
-  return fed[output.index].index;  // while walking: the feed's place
+  return fed[output.index].index;
 }
 
+// Marks the node as needed, so that the walk visits it.
 static void need(prune_t* p, int32_t node) {
   if (p->needed[node]) return;
   p->needed[node] = true;
   p->stack[p->depth++] = node;
 }
 
-// A control edge from a placeholder that is fed asks for nothing.
+// Whether the node is a placeholder with a fed output. A control edge from it needs nothing, since
+// the value is there when the step starts; running the placeholder would be an error.
 static bool is_fed_placeholder(const prune_t* p, int32_t node) {
   return p->map.outputs[node] && (p->graph->nodes[node].op->flags & LEAT_OP_PLACEHOLDER);
 }
 
-// What changes a variable in place cannot be fed a value instead.
+// INVALID_ARGUMENT where the fed input must be a reference to a variable: the node would change the
+// variable in place, and a fed value has none.
 static leat_status_t check_fed(const leat_node_t* node, int input) {
   int expected = leat_node_input_type(node, input);
   if (!leat_dtype_is_ref(expected)) return leat_ok_status();
@@ -41,6 +60,7 @@ static leat_status_t check_fed(const leat_node_t* node, int input) {
                           input, LEAT_SV_ARG(node->name), leat_dtype_name(expected));
 }
 
+// Visits all nodes on the stack, and marks what they need.
 static leat_status_t walk(prune_t* p) {
   while (p->depth) {
     const leat_node_t* node = &p->graph->nodes[p->stack[--p->depth]];
@@ -56,7 +76,9 @@ static leat_status_t walk(prune_t* p) {
   return leat_ok_status();
 }
 
-// Notes each fed output: a list by output index of its place among the feeds (-1 elsewhere).
+// Notes which outputs are fed: during the walk |map.outputs| of a fed node holds, for each output,
+// the place among the feeds in |index| (-1: not fed). add_arguments() then overwrites that with the
+// output of the _Arg.
 static leat_status_t note_feeds(prune_t* p) {
   for (int i = 0; i < p->feed_count; ++i) {
     leat_output_t feed = p->feeds[i];
@@ -71,6 +93,7 @@ static leat_status_t note_feeds(prune_t* p) {
   return leat_ok_status();
 }
 
+// Adds an _Arg for each feed, and maps the fed output to it.
 static leat_status_t add_arguments(prune_t* p, leat_graph_t* child) {
   const leat_op_t* op;
   if (p->feed_count == 0) return leat_ok_status();
@@ -94,7 +117,8 @@ static leat_status_t add_arguments(prune_t* p, leat_graph_t* child) {
   return leat_ok_status();
 }
 
-// Numbers the kept nodes behind the arguments in their old order, then copies them.
+// Numbers the needed nodes after the arguments, in their old order, and then copies them. Edges
+// that close loops lead to later nodes, so all numbers must be known before the first copy.
 static leat_status_t copy_needed(prune_t* p, leat_graph_t* child) {
   int32_t next = (int32_t)child->node_count;
   for (size_t i = 0; i < p->graph->node_count; ++i) {
@@ -103,7 +127,8 @@ static leat_status_t copy_needed(prune_t* p, leat_graph_t* child) {
   for (size_t i = 0; i < p->graph->node_count; ++i) {
     if (!p->needed[i]) continue;
     const leat_node_t* node = &p->graph->nodes[i];
-    if (p->feed_count && (node->op->flags & LEAT_OP_ARGUMENT)) {  // would take a feed's value
+    // An _Arg of the client's would receive the value of one of the feeds.
+    if (p->feed_count && (node->op->flags & LEAT_OP_ARGUMENT)) {
       return leat_make_status(LEAT_INVALID_ARGUMENT,
                               "Pruning failed for node '%.*s' (%.*s): it is outside a function, "
                               "must be inside one",
@@ -121,6 +146,8 @@ static leat_status_t copy_needed(prune_t* p, leat_graph_t* child) {
   return leat_ok_status();
 }
 
+// Fills in |rewrite|, with the fetches and targets as they are called in |child|, and takes
+// |child|.
 static leat_status_t make_rewrite(const prune_t* p, leat_graph_t* child,
                                   const leat_output_t* fetches, int fetch_count,
                                   const int32_t* targets, int target_count,
@@ -140,7 +167,7 @@ static leat_status_t make_rewrite(const prune_t* p, leat_graph_t* child,
   return leat_ok_status();
 }
 
-// Every input of a node comes before the node, but for the edges that close loops.
+// Whether every input of a node comes before the node, apart from the edges that close loops.
 static bool is_in_order(const leat_graph_t* graph) {
   for (size_t i = 0; i < graph->node_count; ++i) {
     const leat_node_t* node = &graph->nodes[i];
@@ -152,9 +179,9 @@ static bool is_in_order(const leat_graph_t* graph) {
   return true;
 }
 
-// A client can close a cycle by changing edges of its graph. Passes follow edges, and chains of
-// nodes that they bypass, until these end: they must never see a cycle. Most graphs are in an order
-// that shows at once that they have none, so that sorting is left out.
+// INVALID_ARGUMENT where |child| has a cycle that no loop closes; a client can make one by changing
+// edges of its graph. Passes follow edges until they end, so they must never see such a cycle. Most
+// graphs are in an order that shows at once that they have none, and need not be sorted.
 static leat_status_t check_acyclic(prune_t* p, const leat_graph_t* child) {
   if (is_in_order(child)) return leat_ok_status();
   int32_t* order;

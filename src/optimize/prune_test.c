@@ -1,4 +1,5 @@
-// Pruning (section 4.2): what stays for given feeds, fetches and targets.
+// Tests of pruning (section 4.2 of the white paper): which nodes stay for given feeds, fetches and
+// targets.
 #include <string.h>
 
 #include "optimize/pass.h"

@@ -1,35 +1,45 @@
-// Recomputation (§5.2: "recomputing a tensor instead of retaining it"): cheap nodes of the forward
-// pass whose values the backward pass reads are computed a second time, from what is kept anyway,
-// when the backward pass has come so far.
+// The pass "recompute" (section 5.2 of the white paper: "recomputing a tensor instead of retaining
+// it"): a value that the forward pass computes and the backward pass reads occupies memory for most
+// of the step. Where computing it is cheap, this pass adds a copy of its node for the backward
+// pass, so that the value itself can be released after the forward pass. The copy reads values that
+// are in memory anyway.
 //
 //   x ─▶ MatMul ─▶ Sigmoid ─▶ Mul ─▶ ...           x ─▶ MatMul ─▶ Sigmoid ─▶ Mul ─▶ ...
 //          │          └────────│──┐                       └──────▶ Sigmoid'─┐
 //          └─────────────────▶ Mul_grad ◀─ dy                     ┆    └──▶ Mul_grad ◀─ dy
 //                                                                 └┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┘
-// Nodes that feed each other are one group, which starts when its first reader's other inputs are
-// there: what is late depends on the group, if at all, through later readers, so that no cycle
-// closes. A group that would keep more than it gives up stays as it is.
+// The copies must not run with the forward pass, or nothing would be saved. Nodes that feed each
+// other form a group, and the copies of a group wait, by control edges, for the late inputs of the
+// first node of the backward pass that reads the group. This closes no cycle: those inputs come
+// before the first reader in the order of backward.h, and every other reader of the group comes
+// after it.
+//
+// A group whose copies would keep more bytes in memory, as their inputs, than they release is left
+// alone. Only pure nodes that are marked as cheap are copied, or those that the client has marked
+// where the options say so. The pass runs before placement, after the other passes over the whole
+// graph, since "cse" would merge copies with their originals again.
 #include "graph/cost/cost.h"
 #include "optimize/backward.h"
 
 typedef struct group_s {
-  int32_t first_reader;
-  int64_t freed_bytes;  // values that the backward pass no longer holds
-  int64_t held_bytes;   // and those that it holds instead
+  int32_t first_reader;  // the first late node in order that reads a member; -1: none yet
+  int64_t freed_bytes;   // the size of values that need no longer be kept for the backward pass
+  int64_t held_bytes;    // the size of inputs that must be kept for the copies instead
 } group_t;
 
 typedef struct recompute_s {
   leat_backward_t b;
   leat_edit_t* edit;
   const leat_pass_options_t* options;
-  int32_t* group;   // node -> parent of a union-find; -1: not computed again
+  int32_t* group;   // node -> its parent in a union-find; -1: the node is no member
   group_t* groups;  // by root
-  int32_t* counted_by;   // node -> 1 + the group that holds it
-  int32_t* members_of;   // late node -> the first of those that are copied for it, or -1
-  int32_t* next_member;  // and the next
+  int32_t* counted_by;   // node -> 1 + the group in whose held bytes it was last counted
+  int32_t* members_of;   // late node -> the first member that is copied for it; -1: none
+  int32_t* next_member;  // member -> the next one of the same late node; -1: none
   int32_t* copies;       // node -> its copy; -1: it is not copied
 } recompute_t;
 
+// Whether the node may be computed a second time.
 static bool is_candidate(const recompute_t* r, int32_t index) {
   const leat_node_t* node = &r->b.graph->nodes[index];
   if (r->b.late[index] || r->b.conditional[index] || r->b.kept[index] || node->control_count ||
@@ -51,7 +61,8 @@ static int32_t root_of(recompute_t* r, int32_t node) {
   return node;
 }
 
-// Readers come before what they read, so that what a copy needs is copied with it.
+// Finds the members and unites those that feed each other. Visits readers before what they read, so
+// that a candidate which only another member reads is found too.
 static void find_members(recompute_t* r) {
   const leat_graph_t* graph = r->b.graph;
   for (size_t i = r->b.order_count; i-- > 0;) {
@@ -75,6 +86,7 @@ static void find_members(recompute_t* r) {
   }
 }
 
+// Adds to the node's group the bytes that copying the node frees and holds.
 static void weigh_node(recompute_t* r, int32_t index) {
   const leat_graph_t* graph = r->b.graph;
   const leat_node_t* node = &graph->nodes[index];
@@ -100,13 +112,14 @@ static void weigh_node(recompute_t* r, int32_t index) {
   }
 }
 
+// Whether copying the group saves memory, and there is something for the copies to wait for.
 static bool pays(recompute_t* r, int32_t root, leat_output_t* scratch) {
   const group_t* group = &r->groups[root];
   return group->first_reader >= 0 && group->freed_bytes > group->held_bytes &&
          leat_backward_signals(&r->b, group->first_reader, scratch) > 0;
 }
 
-// Those of a group that pays are listed with its first reader, each behind what it reads.
+// Lists the members of each group that pays at its first reader, in topological order.
 static leat_status_t list_members(recompute_t* r, size_t* out_count) {
   size_t count = r->b.graph->node_count, most = 1;
   leat_output_t* scratch;
@@ -129,7 +142,8 @@ static leat_status_t list_members(recompute_t* r, size_t* out_count) {
   return leat_ok_status();
 }
 
-// What a copy reads: copies, where there are.
+// Lists the inputs of the copy of node |index|: copies where there are any. |*out_starts| tells
+// whether there are none, so that the copy begins its group.
 static leat_status_t list_inputs(const recompute_t* r, int32_t index, leat_output_t** out_inputs,
                                  bool* out_starts) {
   const leat_node_t* node = leat_edit_node(r->edit, index);
@@ -145,7 +159,8 @@ static leat_status_t list_inputs(const recompute_t* r, int32_t index, leat_outpu
   return leat_ok_status();
 }
 
-// A copy that reads no other waits for the backward pass.
+// Adds the copy of node |index|. A copy that reads no other copy waits for the backward pass, and
+// the others follow from it.
 static leat_status_t add_copy(recompute_t* r, int32_t index, int32_t reader) {
   const leat_node_t* node = leat_edit_node(r->edit, index);
   const leat_node_t* late = leat_edit_node(r->edit, reader);
@@ -159,7 +174,7 @@ static leat_status_t add_copy(recompute_t* r, int32_t index, int32_t reader) {
   for (int i = 0; i < signal_count; ++i) {
     LEAT_RETURN_IF_ERROR(leat_waits_add(r->edit, signals[i].node, &waits));
   }
-  // What waits for others is no candidate.
+  // A node with control inputs is no candidate.
   LEAT_DCHECK(node->control_count == 0);
   leat_node_spec_t spec = {.op = node->op,
                            .attrs = node->attrs,
@@ -179,8 +194,8 @@ static leat_status_t add_copy(recompute_t* r, int32_t index, int32_t reader) {
   return leat_ok_status();
 }
 
-// Copies the members of each group that pays, and lets the backward pass read the copies. What
-// only waits for a member goes on waiting for the member itself.
+// Copies the members of each group that pays, and makes the backward pass read the copies. A node
+// that only waits for a member goes on waiting for the member itself.
 static leat_status_t copy_members(recompute_t* r) {
   const int32_t count = r->b.node_count;
   for (int32_t i = 0; i < count; ++i) {

@@ -1,19 +1,23 @@
-// Receive scheduling (§5.2). A Recv that starts with the step holds its value from then on; here
-// each waits, by a control edge, until just before its value is needed.
+// The pass "recv_schedule" (section 5.2 of the white paper). A Recv has no inputs, so it would
+// start with the step and hold its value in memory from then on, although the value may be needed
+// much later. This pass makes each Recv wait, by a control edge, until just before its value is
+// needed.
 //
-// The partitions are one graph again, joined where a Send feeds its Recv. From the ends backwards,
-// the ALAP pass gives each node its tail, the time from its start to the end of the step; forwards,
-// nodes are laid on their devices one after another, those with the longest tail (the smallest ALAP
-// time) first, each at its ASAP time: when its inputs are there and the device is free. Then a Recv
-// with first reader c waits for u, the last node on the device that ends early enough for the
+// The pass sees all partitions as one graph, joined where a Send feeds its Recv, and simulates the
+// step with the times of the cost model. Backwards, it computes the tail of each node: the time
+// from its start to the end of the step if it starts as late as possible (ALAP). Forwards, it is a
+// list scheduler: of the nodes that are ready, the one with the longest tail comes first, and
+// starts as soon as possible (ASAP), when its inputs are there and its device is free. A Recv whose
+// first reader is c then waits for u, the last node on the device that ends early enough for the
 // transfer to be over when c starts:
 //
 //   device:  ... │ t │ u │ v │ c │ ...      u ┄┄▶ Recv ─▶ c
 //                        └─transfer─┘
 //
-// The edges close no cycle: the order in which nodes were laid, with each Recv moved right before
-// its first reader, agrees with every edge, old and new. What may be dead, or runs in a loop, is
-// neither delayed nor waited for.
+// The edges close no cycle: the order in which nodes were scheduled, with each Recv moved right
+// before its first reader, is a topological order of the old and the new edges. A node that may be
+// dead or runs in a loop is neither delayed nor awaited, since a control edge from a dead node
+// kills the Recv, and one from a loop has no place outside it.
 #include <string.h>
 
 #include "base/checked.h"
@@ -21,26 +25,26 @@
 #include "graph/cost/cost.h"
 #include "optimize/edit.h"
 
-#define NODES_AHEAD 2  // a Recv starts so many nodes before its reader, at least
+#define NODES_AHEAD 2  // a Recv starts at least so many nodes before its reader
 
 typedef struct schedule_s {
   leat_edit_t* edits;  // of the graphs
   const leat_pass_options_t* options;
   int graph_count;
-  int32_t* first;       // graph -> the number of its first node; [graph_count + 1]
+  int32_t* first;       // graph -> its first node in the joined graph; [graph_count + 1]
   int32_t* graph_of;    // node -> graph
   int32_t* sender;      // Recv -> its Send, else -1
   int32_t* begin;       // node -> its first successor in |successors|; [count + 1]
   int32_t* successors;
-  int32_t* pending;
-  int64_t* cost;
-  int64_t* tail;
-  int64_t* start;       // ASAP
-  int32_t* order;       // as laid
+  int32_t* pending;     // node -> how many edges lead to it
+  int64_t* cost;        // node -> how long it takes, in ns
+  int64_t* tail;        // node -> from its start to the end of the step, in ns
+  int64_t* start;       // node -> when it starts, as soon as possible, in ns
+  int32_t* order;       // the nodes as they were scheduled
   int32_t* place;       // node -> its place in |order|
-  leat_heap_t ready;    // the longest tail first
-  int32_t count;
-  bool* conditional;    // may be dead, or in a loop
+  leat_heap_t ready;    // nodes whose inputs are there, the longest tail first
+  int32_t count;        // nodes of all graphs
+  bool* conditional;    // by node: it may be dead, or is in a loop
 } schedule_t;
 
 static const leat_node_t* node_of(const schedule_t* s, int32_t index) {
@@ -53,7 +57,7 @@ static bool is(const schedule_t* s, int32_t index, uint32_t flags) {
   return node_of(s, index)->op->flags & flags;
 }
 
-// Of the device that has the graph.
+// The speed of the graph's device; a plausible one where the options name none.
 static leat_speed_t speed_of(const schedule_t* s, int graph) {
   const leat_graph_t* g = s->edits[graph].graph;
   for (size_t i = 0; s->options->speeds && i < g->node_count; ++i) {
@@ -62,8 +66,9 @@ static leat_speed_t speed_of(const schedule_t* s, int graph) {
   return (leat_speed_t){.flops_per_ns = 8, .bytes_per_ns = 8, .start_ns = 100};
 }
 
-// ---- One graph ----------------------------------------------------------------------------------
+// ---- Joining the graphs -------------------------------------------------------------------------
 
+// Finds the Send of each Recv by the name of the transfer.
 static leat_status_t find_senders(schedule_t* s, leat_string_map_t* sends, leat_arena_t* arena) {
   leat_string_view_t name;
   uint64_t sender;
@@ -81,8 +86,8 @@ static leat_status_t find_senders(schedule_t* s, leat_string_map_t* sends, leat_
   return leat_ok_status();
 }
 
-// Calls for each edge: |fill| false counts successors, true lists them. An edge that closes a loop
-// is none here.
+// Visits every edge, from each Send to its Recv too, but none that closes a loop. Without |fill| it
+// counts the successors of each node, with |fill| it lists them.
 static void visit_edges(schedule_t* s, bool fill) {
   for (int32_t i = 0; i < s->count; ++i) {
     const leat_node_t* node = node_of(s, i);
@@ -142,10 +147,12 @@ static leat_status_t join_graphs(schedule_t* s, leat_arena_t* arena) {
   return leat_ok_status();
 }
 
-// ---- Laying nodes on devices --------------------------------------------------------------------
+// ---- Scheduling ---------------------------------------------------------------------------------
 
+// Makes the node ready. The heap has the least key first.
 static void push(schedule_t* s, int32_t node) { leat_heap_push(&s->ready, -s->tail[node], node); }
 
+// Counts the node as done, and makes the successors ready that waited for it alone.
 static void settle(schedule_t* s, int32_t node, int32_t* pending) {
   for (int32_t k = s->begin[node]; k < s->begin[node + 1]; ++k) {
     LEAT_DCHECK(pending[s->successors[k]] > 0);
@@ -153,7 +160,8 @@ static void settle(schedule_t* s, int32_t node, int32_t* pending) {
   }
 }
 
-// Every node once, inputs first; false when some lie on a cycle.
+// Fills |order| with all nodes, inputs first, longer tails before shorter ones; false where the
+// graph has a cycle. The first call comes before the tails are known, and then any order will do.
 static bool sort(schedule_t* s, int32_t* pending) {
   int32_t done = 0;
   memcpy(pending, s->pending, (size_t)s->count * sizeof *pending);
@@ -197,7 +205,8 @@ static void find_tails(schedule_t* s) {
   }
 }
 
-// |free_ns|: by graph, when its device has done what was laid so far.
+// Finds when each node starts. |free_ns|: by graph, when its device has finished what was scheduled
+// so far. Transfers and constants occupy no device.
 static void lay_nodes(schedule_t* s, int64_t* free_ns) {
   for (int32_t i = 0; i < s->count; ++i) {
     int32_t node = s->order[i];
@@ -222,7 +231,7 @@ static void lay_nodes(schedule_t* s, int64_t* free_ns) {
 
 // ---- Delaying -----------------------------------------------------------------------------------
 
-// A device's nodes in the order in which they were laid, but for transfers.
+// The nodes of a device that a Recv may wait for, in the order in which they were scheduled.
 typedef struct lane_s {
   int32_t* nodes;
   int32_t count;
@@ -245,7 +254,7 @@ static leat_status_t make_lanes(const schedule_t* s, leat_arena_t* arena, lane_t
   return leat_ok_status();
 }
 
-// How many of the lane's nodes were laid before |place| and end by |time_ns|.
+// How many of the lane's first nodes were scheduled before |place| and end by |time_ns|.
 static int32_t count_before(const schedule_t* s, const lane_t* lane, int32_t place,
                             int64_t time_ns) {
   int32_t low = 0, high = lane->count;
@@ -261,6 +270,7 @@ static int32_t count_before(const schedule_t* s, const lane_t* lane, int32_t pla
   return low;
 }
 
+// Makes the Recv wait for the last node of the lane that ends early enough, if there is one.
 static leat_status_t delay(const schedule_t* s, const lane_t* lane, int32_t receive) {
   int32_t reader = -1;
   for (int32_t k = s->begin[receive]; k < s->begin[receive + 1]; ++k) {
@@ -276,7 +286,7 @@ static leat_status_t delay(const schedule_t* s, const lane_t* lane, int32_t rece
   LEAT_DCHECK(at < lane->count);
   int32_t earlier = lane->nodes[at];
   int graph = s->graph_of[receive];
-  // Laid before the first reader, so that the new edge closes no cycle.
+  // The node was scheduled before the first reader, so the new edge closes no cycle.
   LEAT_DCHECK(s->graph_of[earlier] == graph && s->place[earlier] < place);
   return leat_edit_add_wait(&s->edits[graph], receive - s->first[graph],
                             earlier - s->first[graph]);
@@ -292,7 +302,7 @@ static leat_status_t run(schedule_t* s, leat_arena_t* arena) {
   LEAT_RETURN_IF_ERROR(LEAT_NEW(arena, (size_t)s->graph_count, &free_ns));
   LEAT_RETURN_IF_ERROR(LEAT_NEW(arena, (size_t)s->graph_count, &speeds));
   find_costs(s, speeds);
-  if (!sort(s, pending)) return leat_ok_status();  // the worker will say so
+  if (!sort(s, pending)) return leat_ok_status();  // the worker reports the cycle
   find_tails(s);
   if (!sort(s, pending)) return leat_ok_status();
   lay_nodes(s, free_ns);

@@ -1,4 +1,5 @@
-// Rewrite rules at work: what goes into one node with its product, and above all what does not.
+// Tests of the pass "rules": which nodes a rewrite rule merges with their product, and above all
+// which it must leave alone.
 #include <stdio.h>
 #include <string.h>
 

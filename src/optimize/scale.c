@@ -1,5 +1,8 @@
-// Products with few numbers that are made where the many are made or read, so that a large array is
-// not passed over once more. What op does both is what the other node's op says of itself.
+// The pass "scale": a multiplication of a large array by a scalar or by one factor for each row
+// moves into the node that computes the array, or into the node that reads it. The kernel of that
+// node multiplies while it has the elements in registers, so that the step makes one pass over
+// memory less. The row of the op names the op that does both (row.scaled) and says which input or
+// output it multiplies (row.scales, graph/op/op.h); the pass itself knows only Mul.
 //
 //   x, y ─▶ CrossEntropy ─▶ loss           x, y, s ─▶ _ScaledCrossEntropy ─▶ loss
 //                └─▶ Mul ─▶ dx                               └─▶ dx              (s: a column)
@@ -7,10 +10,16 @@
 //   g, s ─▶ Mul ─▶ ApplyGradientDescent    g, s ─▶ _ScaledApplyGradientDescent   (s: a scalar)
 //   x, s ─▶ Mul ─▶ ScatterSub              x, s ─▶ _ScaledScatterSub   (s: a scalar or a column)
 //
-// Nobody else reads the array that goes. The other outputs of what makes it then wait for the
-// factor: it does not follow from them, and comes under the same conditions.
+// The array between the two nodes disappears, so nothing else may read it. The new node reads the
+// factor as well, and therefore all its outputs wait for the factor. That must not close a cycle,
+// so the pass moves a multiplication into the node that computes the array only where the factor
+// does not depend on that node; and it must not make an output dead or late that was neither
+// before, so node and product must have equal conditions (optimize/conditions.h).
 //
-// This comes after placement, as only then it is known which kernels there are.
+// This file handles products of what a node computes, and replaces the nodes in both cases;
+// scale_input.c finds the products that a node reads. The pass runs after placement, because only
+// then the kernels are known, and a node is replaced only where a kernel serves the new op on the
+// same device.
 #include <string.h>
 
 #include "optimize/scale.h"
@@ -28,7 +37,8 @@ bool leat_scaling_is_product(const leat_edit_t* s, int32_t index, const leat_nod
 
 // ---- Products of what a node gives --------------------------------------------------------------
 
-// Is there a number for each row of the last dimension, known to leave the product's shape alone?
+// Whether |factor| has one number for each row along the last dimension of an array of |shape|. All
+// dimensions before the last one must be known and equal, so that the product has the same shape.
 static bool is_column(leat_partial_shape_t factor, leat_partial_shape_t shape) {
   const int last = shape.rank - 1;
   if (last < 0 || factor.rank != shape.rank || factor.dims[last] != 1) return false;
@@ -38,8 +48,8 @@ static bool is_column(leat_partial_shape_t factor, leat_partial_shape_t shape) {
   return true;
 }
 
-// Does what the product reads and waits for besides come from the node? The new node will have to
-// read it.
+// Whether the factor, or a node that the product waits for, depends on the node itself. The new
+// node reads the factor and waits for those nodes, and that would close a cycle.
 static bool depends_otherwise(leat_edit_t* s, const leat_scaling_t* g) {
   const leat_node_t* product = node_at(s, g->product);
   bool depends = leat_edit_reaches(s, g->node, g->factor.node);
@@ -49,7 +59,8 @@ static bool depends_otherwise(leat_edit_t* s, const leat_scaling_t* g) {
   return depends;
 }
 
-// False where the node gives nothing that is to be multiplied.
+// Finds the product that reads the node's output and may move into the node. False where there is
+// none: another node reads the output too, the factor is no column, or a cycle would arise.
 static bool find_product_of_output(leat_edit_t* s, leat_scaling_t* g) {
   const leat_node_t* node = node_at(s, g->node);
   const leat_output_t output = {g->node, LEAT_SCALES_OUTPUT(node->op->row->scales)};
@@ -69,9 +80,9 @@ static bool find_product_of_output(leat_edit_t* s, leat_scaling_t* g) {
          !depends_otherwise(s, g);
 }
 
-// ---- The node that stands for both --------------------------------------------------------------
+// ---- Replacing the two nodes --------------------------------------------------------------------
 
-// Adds what those that are passed from place |begin| on wait for.
+// Collects the control inputs of the nodes in |g->passed| from place |begin| on.
 static leat_status_t add_waits(leat_edit_t* s, const leat_scaling_t* g, int begin,
                                leat_waits_t* inout_waits) {
   LEAT_DCHECK(begin >= 0 && g->passed_count <= LEAT_SCALING_MAX_PASSED);
@@ -81,7 +92,8 @@ static leat_status_t add_waits(leat_edit_t* s, const leat_scaling_t* g, int begi
   return leat_ok_status();
 }
 
-// What the node reads, the factor, and what both wait for.
+// Describes the new node. It reads what the node reads and the factor, and waits for whatever the
+// node, the product and the nodes between them waited for.
 static leat_status_t describe(leat_edit_t* s, const leat_scaling_t* g,
                               leat_node_spec_t* out_spec) {
   const leat_node_t* node = node_at(s, g->node);
@@ -105,7 +117,9 @@ static leat_status_t describe(leat_edit_t* s, const leat_scaling_t* g,
   return leat_ok_status();
 }
 
-// Who waited for the product, or for what repeated its factor, waits for what is still there.
+// Moves the waiters of the product, which disappears, to the nodes that remain of it: the value,
+// the factor, and whatever the product and the nodes before it waited for. The waiters of the node
+// that repeats the factor move to its inputs.
 static leat_status_t move_waiters(leat_edit_t* s, const leat_scaling_t* g) {
   leat_waits_t sources = {0};
   LEAT_RETURN_IF_ERROR(leat_waits_add(s, g->value.node, &sources));
@@ -115,6 +129,7 @@ static leat_status_t move_waiters(leat_edit_t* s, const leat_scaling_t* g) {
   return g->repeats < 0 ? leat_ok_status() : leat_edit_pass_waiters(s, g->repeats);
 }
 
+// Adds the new node and puts it in the place of the node and the product.
 static leat_status_t replace(leat_edit_t* s, const leat_scaling_t* g) {
   leat_node_spec_t spec;
   int32_t scaled;
@@ -149,6 +164,7 @@ static leat_status_t try_node(leat_edit_t* s, int32_t index) {
 
 // ---- The pass -----------------------------------------------------------------------------------
 
+// Whether any node has a scaled form; if not, the pass need not compute conditions.
 static bool has_scaled(const leat_graph_t* graph) {
   for (size_t i = 0; i < graph->node_count; ++i) {
     if (graph->nodes[i].op->row->scaled) return true;

@@ -1,5 +1,5 @@
-// Products with few numbers that go into the node that reads the many: which do, and above all
-// which do not.
+// Tests of the pass "scale" where a node reads the product: which multiplications by a few numbers
+// move into the node that reads the array, and above all which must not.
 #include <math.h>
 #include <stdio.h>
 

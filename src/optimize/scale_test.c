@@ -1,5 +1,6 @@
-// Products with few numbers that go into the node that makes the many: which do, and above all
-// which do not. Those that go into readers are scale_input_test.c's.
+// Tests of the pass "scale" where a product reads the node: which multiplications by a few numbers
+// move into the node that computes the array, and above all which must not. scale_input_test.c
+// tests the nodes that read products.
 #include <math.h>
 
 #include "session/flow.h"

@@ -1,26 +1,38 @@
-// Sums that are made where their terms are, so that a term never lies in memory by itself. What op
-// does both is what the terms' op says of itself.
+// The pass "sums": an addition and the nodes that compute its terms become one node, whose kernel
+// adds while it computes, so that no term is ever stored by itself. The row of the term's op names
+// the op of that node (row.sum) and says how it adds (row.sums, graph/op/op.h); the pass itself
+// knows no op.
 //
 //   a, b ─▶ MatMul ─▶ AddV2 ─▶ z      a, b, y ─▶ _MatMulAdd ─▶ z
 //                 y ──┘
 //   x, p ─▶ Pad ─▶ AddN ─▶ z          x, w, p, q ─▶ _SumOfPads ─▶ z     (of many)
 //   w, q ─▶ Pad ──┘
 //
-// A sum of many, all products but for one at most, becomes a chain. Where the shapes are known to
-// differ and what is added is no row, one is repeated along the other, which is the sum's trade. A
-// product that sums rows may end a fused region, and is left alone.
+// An addition of several inputs, of which all but at most one are products, becomes a chain of such
+// nodes, each of which reads the sum of the ones before it. The pass leaves a product alone whose
+// addend is known to have neither the product's shape nor that of one of its rows: broadcasting one
+// along the other is left to the addition's own kernel. It also leaves a product alone that sums
+// rows (a product with a column of ones), because the pass "fusion" can make that the reduction at
+// the end of a region.
 //
-// Nobody else reads a term. An Identity may hand it on that waits for a group of gradients, and so
-// for the term: who waits for the term waits for what it read instead, as in the pass "dependency".
+// A term disappears, so the addition must be its only reader. Identities may lie between the two.
+// TensorFlow's gradients contain such Identities: each waits, through a NoOp, for all gradients of
+// its group, and therefore for the term as well. Were those edges kept, the new node would wait for
+// itself. So whatever waits for the term waits for the inputs of the term instead, as in the pass
+// "dependency"; no effect that came before the term can then come after the waiting node.
 //
-// This comes after placement, as only then it is known which kernels there are.
+// Every change goes through the edit, which refuses to close a cycle. The pass runs after
+// placement, because only then the kernels are known, and a node is replaced only where a kernel
+// serves the new op on the same device.
 #include <string.h>
 
 #include "optimize/edit.h"
 
 static bool may_agree(int64_t a, int64_t b) { return a < 0 || b < 0 || a == b; }
 
-// May |y| be of the shape of |product|, or a row of it?
+// Whether |y| may have the shape of |product|, or be a vector as long as its last dimension. An
+// unknown rank or dimension may be anything, since the fused kernel broadcasts as the addition
+// does.
 static bool may_be_added(leat_partial_shape_t product, leat_partial_shape_t y) {
   if (product.rank < 0 || y.rank < 0) return true;
   if (product.rank < y.rank || y.rank == 0) return false;
@@ -35,8 +47,10 @@ static bool may_be_added(leat_partial_shape_t product, leat_partial_shape_t y) {
 
 // ---- Terms --------------------------------------------------------------------------------------
 
-// The node that makes input |side| of |sum|, for it alone; NULL: others have something of it, or it
-// would come later if it waited for what hands it on.
+// Returns the node that computes input |side| of |sum|, looking through Identities. NULL where the
+// term cannot be merged into the sum: another node reads it or an Identity on the way, it is not
+// pure, it lies on another device, or an Identity on the way has other conditions than the term
+// (optimize/conditions.h), so that merging would make the value appear at another time.
 static const leat_node_t* find_term(const leat_edit_t* f, const leat_node_t* sum, int side) {
   leat_output_t input = sum->inputs[side];
   LEAT_DCHECK(side >= 0 && side < sum->input_count);
@@ -54,7 +68,7 @@ static const leat_node_t* find_term(const leat_edit_t* f, const leat_node_t* sum
   }
 }
 
-// The op that makes a sum of |term|; NULL: none that is served.
+// The op that computes |term| and adds to it; NULL when its row names none, or no kernel serves it.
 static const leat_op_t* find_sum_op(const leat_edit_t* f, const leat_node_t* term) {
   const char* name = term->op->row->sum;
   return name ? leat_node_served_as(f->graph, term, name, f->options) : NULL;
@@ -62,7 +76,9 @@ static const leat_op_t* find_sum_op(const leat_edit_t* f, const leat_node_t* ter
 
 // ---- The node that stands for a sum and its terms -----------------------------------------------
 
-// Adds what node |index| waits for, and each node on the way to its inputs from |begin| to |end|.
+// Collects in |inout_waits| the control inputs of node |index|, of the terms at its inputs |begin|
+// to |end| (exclusive), and of the Identities between them, since the new node replaces all of
+// them.
 static leat_status_t add_waits(leat_edit_t* f, int32_t index, int begin, int end,
                                leat_waits_t* inout_waits) {
   const leat_node_t* nodes = f->graph->nodes;  // no node is added here
@@ -78,13 +94,15 @@ static leat_status_t add_waits(leat_edit_t* f, int32_t index, int begin, int end
   return leat_ok_status();
 }
 
-// Adds the node |spec|, which stands for node |index| and what makes its inputs |begin| to |end|.
+// Adds the node that |spec| describes. It computes node |index| together with the terms at the
+// inputs |begin| to |end| (exclusive). The waiters of the terms are moved first, because an
+// Identity on the way may wait for its own term.
 static leat_status_t add_fused(leat_edit_t* f, int32_t index, int begin, int end,
                                leat_node_spec_t* spec, int32_t* out_node) {
   leat_waits_t waits = {0};
   for (int side = begin; side < end; ++side) {
     const leat_node_t* term = find_term(f, &f->graph->nodes[index], side);
-    // The caller has found it, and nothing has changed since.
+    // The caller has found the term, and the graph has not changed since.
     LEAT_DCHECK(term);
     LEAT_RETURN_IF_ERROR(leat_edit_pass_waiters(f, (int32_t)(term - f->graph->nodes)));
   }
@@ -98,7 +116,8 @@ static leat_status_t add_fused(leat_edit_t* f, int32_t index, int begin, int end
 
 // ---- Sums of products ---------------------------------------------------------------------------
 
-// The op that adds to the product that input |side| of |sum| is; NULL: there is none.
+// Returns the op that computes the product at input |side| of |sum| and adds to it. NULL where that
+// input is not such a product, or its addend has a shape for which the pass leaves it alone.
 static const leat_op_t* find_fused(const leat_edit_t* f, const leat_node_t* sum, int side) {
   const leat_output_t other = sum->inputs[side == 0];
   const leat_node_t* product = find_term(f, sum, side);
@@ -110,7 +129,8 @@ static const leat_op_t* find_fused(const leat_edit_t* f, const leat_node_t* sum,
   return find_sum_op(f, product);
 }
 
-// Adds |inout_sum| to the product at input |side| of node |index|.
+// Adds a node that computes the product at input |side| of node |index| plus |inout_sum|, and sets
+// |inout_sum| to its output.
 static leat_status_t add_product(leat_edit_t* f, int32_t index, int side,
                                  leat_output_t* inout_sum) {
   const leat_node_t* sum = &f->graph->nodes[index];
@@ -128,8 +148,9 @@ static leat_status_t add_product(leat_edit_t* f, int32_t index, int side,
   return add_fused(f, index, side, side + 1, &spec, &inout_sum->node);
 }
 
-// Does the node add its inputs as AddV2 does? What refuses inputs that differ (AddN) would not see
-// them any more.
+// Whether the node adds its inputs as AddV2 does. AddN fails for inputs of different shapes, which
+// the fused node would broadcast; so an op with an attribute N counts only where the shapes are
+// known to be equal, and no error is lost.
 static bool is_sum(const leat_edit_t* f, const leat_node_t* node) {
   if (!leat_node_is_pure(f->graph, node)) return false;
   if (node->op->flags & LEAT_OP_AGGREGATE) {
@@ -139,10 +160,12 @@ static bool is_sum(const leat_edit_t* f, const leat_node_t* node) {
   return leat_node_elementwise(f->graph, node, f->options) == LEAT_ELEMENTWISE_BIAS;
 }
 
+// Turns an addition into a chain of fused products, provided that all inputs but at most one are
+// products that may be fused.
 static leat_status_t try_products(leat_edit_t* f, int32_t index) {
   const leat_node_t* node = &f->graph->nodes[index];
   const int count = node->input_count;
-  int first = -1;  // the input that the others are added to
+  int first = -1;  // the input with which the chain begins: the one that is no product
   if (count < 2 || !is_sum(f, node)) return leat_ok_status();
   for (int i = 0; i < count; ++i) {
     if (find_fused(f, node, i)) continue;
@@ -159,13 +182,15 @@ static leat_status_t try_products(leat_edit_t* f, int32_t index) {
 
 // ---- Sums of many -------------------------------------------------------------------------------
 
-// Does the node refuse inputs whose shapes differ, or are they known not to?
+// Whether the inputs of the sum have one shape: either the op fails otherwise (an op with an
+// attribute N, like AddN), or the shapes are known to be equal. The fused op does not broadcast.
 static bool is_strict_sum(const leat_edit_t* f, const leat_node_t* node) {
   return node->op->flags & LEAT_OP_AGGREGATE && leat_node_is_pure(f->graph, node) &&
          (leat_op_find_attr(node->op, LEAT_SV("N")) >= 0 ||
           leat_node_has_one_shape(f->graph, node));
 }
 
+// Whether the two nodes have one op and equal attributes, so that one fused node can have them.
 static bool is_alike(const leat_node_t* a, const leat_node_t* b) {
   if (a->op != b->op) return false;
   for (int i = 0; i < a->op->attr_count; ++i) {
@@ -174,7 +199,8 @@ static bool is_alike(const leat_node_t* a, const leat_node_t* b) {
   return true;
 }
 
-// The op that gives the sum of all terms of |sum|, which are alike; NULL: there is none.
+// Returns the op that computes all terms of |sum| and adds them. NULL unless every input is a term
+// that may disappear, and all terms have the same op and attributes.
 static const leat_op_t* find_sum_of_many(const leat_edit_t* f, const leat_node_t* sum) {
   if (sum->input_count < 2 || !is_strict_sum(f, sum)) return NULL;
   const leat_node_t* first = find_term(f, sum, 0);
@@ -186,7 +212,8 @@ static const leat_op_t* find_sum_of_many(const leat_edit_t* f, const leat_node_t
   return find_sum_op(f, first);
 }
 
-// The terms' inputs, list by list.
+// Lists the inputs of the fused node: input 0 of every term, then input 1 of every term, and so on,
+// as the op's lists of N inputs follow each other.
 static leat_status_t list_inputs(const leat_edit_t* f, const leat_node_t* sum,
                                  leat_node_spec_t* inout_spec) {
   const int count = sum->input_count, arity = find_term(f, sum, 0)->input_count;
@@ -203,6 +230,8 @@ static leat_status_t list_inputs(const leat_edit_t* f, const leat_node_t* sum,
   return leat_ok_status();
 }
 
+// Lists the attributes of the fused node: those that the terms share, their number N, and their
+// names.
 static leat_status_t list_attrs(const leat_edit_t* f, const leat_node_t* sum,
                                 leat_node_spec_t* inout_spec) {
   const leat_node_t* first = find_term(f, sum, 0);
@@ -229,7 +258,9 @@ static leat_status_t try_many(leat_edit_t* f, int32_t index, const leat_op_t* op
   LEAT_RETURN_IF_ERROR(list_inputs(f, sum, &spec));
   LEAT_RETURN_IF_ERROR(list_attrs(f, sum, &spec));
   leat_status_t status = add_fused(f, index, 0, sum->input_count, &spec, &output.node);
-  if (status) {  // what is wrong with a term it says itself, if it comes to run
+  // A term with invalid inputs can make the fused node one that cannot be added. The sum and its
+  // terms then stay, and the term reports its own error if it comes to run.
+  if (status) {
     leat_status_free(status);
     return leat_ok_status();
   }
@@ -243,6 +274,8 @@ static leat_status_t try_node(leat_edit_t* f, int32_t index) {
 
 // ---- The pass -----------------------------------------------------------------------------------
 
+// Whether any op can be fused with its sum; most graphs without training have none, and are left
+// without computing conditions.
 static bool has_terms(const leat_graph_t* graph) {
   for (size_t i = 0; i < graph->node_count; ++i) {
     if (graph->nodes[i].op->row->sum) return true;

@@ -1,4 +1,5 @@
-// Sums that are made where their terms are: which become one node, and above all which do not.
+// Tests of the pass "sums": which additions are merged with the nodes that compute their terms, and
+// above all which must not be.
 #include <math.h>
 
 #include "session/pass_scene.h"

@@ -1,7 +1,13 @@
-// Swapping (§5.2: "swapping out long-lived tensors from GPU memory to more plentiful host CPU
-// memory"): a large value that the forward pass makes and the backward pass reads waits on another
-// device in between. It is an Identity there, of which the partitioner makes the way out and the
-// way back; it runs, and with it the way back begins, when the reader's other inputs are there.
+// The pass "swap" (section 5.2 of the white paper: "swapping out long-lived tensors from GPU memory
+// to more plentiful host CPU memory"): a large value that the forward pass computes and the
+// backward pass reads is kept in the memory of another device in between.
+//
+// The pass adds an Identity on that device and makes the backward pass read it; the partitioner
+// then adds the Sends and Recvs that copy the value out and back. The Identity waits, by control
+// edges, for the other late inputs of its first reader, so the value returns only when the backward
+// pass needs it, and not right away. Values in branches and loops are left alone, since such a
+// control edge could be dead. Small values cost more to transfer than they save. The pass runs
+// after placement and fusion, when it is known which values exist and on which device.
 //
 //   device: x ─▶ forward                         x ─▶ forward       ┌▶ _Recv ─▶ backward ◀─ dy
 //           └──────────▶ backward ◀─ dy          └▶ _Send ┐  _Send ┄│┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┘
@@ -18,7 +24,7 @@ typedef struct swap_s {
   const leat_pass_options_t* options;
 } swap_t;
 
-// The node has that input among those it was told to swap ("_swap_to_host").
+// Whether the client's attribute "_swap_to_host" of the node lists that input.
 static bool is_asked_for(const leat_node_t* node, int position) {
   const leat_attr_value_t* list = leat_node_attr(node, LEAT_SV("_swap_to_host"));
   if (!list || !list->is_list || list->kind != LEAT_ATTR_INT) return false;
@@ -28,6 +34,7 @@ static bool is_asked_for(const leat_node_t* node, int position) {
   return false;
 }
 
+// Whether any reader of the value has it in its attribute.
 static bool is_asked_for_anywhere(const swap_t* s, leat_output_t value) {
   LEAT_EDIT_FOR_EACH_USE(s->edit, value.node, use) {
     const leat_reader_t reader = leat_edit_reader(s->edit, use);
@@ -40,7 +47,8 @@ static bool is_asked_for_anywhere(const swap_t* s, leat_output_t value) {
   return false;
 }
 
-// On the device of |value| the late reader that comes first, when the value is worth the way.
+// The first late reader of |value| on the value's own device; -1 where there is none or the value
+// is not worth a transfer.
 static int32_t find_reader(const swap_t* s, leat_output_t value) {
   const leat_node_t* node = &s->graph->nodes[value.node];
   int64_t limit = s->options->swap_limit_bytes > 0 ? s->options->swap_limit_bytes
@@ -56,7 +64,7 @@ static int32_t find_reader(const swap_t* s, leat_output_t value) {
   if (!wanted) return -1;
   LEAT_EDIT_FOR_EACH_USE(s->edit, value.node, use) {
     const leat_reader_t reader = leat_edit_reader(s->edit, use);
-    if (reader.node >= s->b.node_count) continue;  // it waits on the host for another value
+    if (reader.node >= s->b.node_count) continue;  // an Identity that this pass has added
     const leat_node_t* other = &s->graph->nodes[reader.node];
     bool reads = s->b.late[reader.node] && reader.position < other->input_count &&
                  leat_output_equal(other->inputs[reader.position], value);
@@ -66,7 +74,8 @@ static int32_t find_reader(const swap_t* s, leat_output_t value) {
   return first;
 }
 
-// The Identity, waiting for |signals|; LEAT_OUTPUT_NONE without them: nothing would lie between.
+// Adds the Identity on device |host|, which waits for the late inputs of |reader|. |*out_stay| is
+// LEAT_OUTPUT_NONE where there are no such inputs, as the value would return at once.
 static leat_status_t add_stay(swap_t* s, leat_output_t value, int32_t reader, int32_t host,
                               leat_output_t* out_stay) {
   leat_output_t* signals;
@@ -93,9 +102,10 @@ static leat_status_t add_stay(swap_t* s, leat_output_t value, int32_t reader, in
   return leat_ok_status();
 }
 
+// Makes all late readers of |value| on its device read the Identity instead, if it is swapped.
 static leat_status_t try_value(swap_t* s, leat_output_t value) {
   int32_t device = s->graph->nodes[value.node].assigned_device;
-  // The pass runs behind placement, and the table of devices has no place for -1.
+  // The pass runs after placement, so the node has a device.
   LEAT_DCHECK(device >= 0);
   int32_t host = s->options->swap_devices[device];
   int32_t reader = host >= 0 && host != device ? find_reader(s, value) : -1;

@@ -1,21 +1,24 @@
-// The rewrite rules by which a matrix product or a convolution takes what follows it into one node
-// (_FusedMatMul, _FusedConv2D, _FusedDepthwiseConv2dNative), whose kernel applies it to rows of the
-// result that are still in the processor's cache (ops/nn/epilogue_cpu.h):
+// The rewrite rules that merge a matrix product or a convolution with the ops that follow it, its
+// epilogue, into one node (_FusedMatMul, _FusedConv2D, _FusedDepthwiseConv2dNative). The kernel of
+// that node applies the epilogue to rows of the result that are still in the processor's cache
+// (ops/nn/epilogue_cpu.h). The pass "rules" applies the rules (optimize/rules.c):
 //
 //   x w + bias     normalization of a convolution by stored moments     + a tensor     activation
 //
-// Each rule takes one op more, in this order, which is the order of the fused op's list; so that
-// what it makes is bit for bit what the ops gave one by one. Where a Reshape that leaves the last
-// dimension alone stands between (the dense layers of sequences), the op that follows changes
-// places with it: it is a function of each element and its index in that dimension.
+// Each rule merges one op more, in this order, which is also the order in which the kernel applies
+// the ops in the node's attribute "fused_ops"; so the results are bit for bit those of the separate
+// ops. A dense layer over sequences has a Reshape between the product and its bias. If the Reshape
+// keeps the last dimension, the bias or activation changes places with it, since its result depends
+// only on an element and its index in that dimension; the rules above then apply.
 //
-// A product of a batch of matrices with one matrix is a product of the batch's rows.
+// The product of a batch of matrices with a single matrix becomes one product of all their rows,
+// between two Reshapes, so that the rules above apply to it as well.
 #include <string.h>
 
 #include "graph/rewrite_rule.h"
 #include "ops/op_rows.h"
 
-// The ops whose results are taken further, and what takes them.
+// The ops with which a fused op begins, and that fused op.
 static const struct {
   const char *plain, *fused;
 } kProducts[] = {{"MatMul", "_FusedMatMul"},
@@ -28,7 +31,7 @@ static const struct {
 
 // ---- The list of a fused op ---------------------------------------------------------------------
 
-// The stages through which a list of fused ops goes.
+// The stages of an epilogue, in order. A fused node may get ops of later stages only.
 typedef enum stage_e { STAGE_PRODUCT, STAGE_FIRST, STAGE_ADD, STAGE_ACTIVATION } stage_t;
 
 static stage_t stage_of(leat_string_view_t op) {
@@ -38,7 +41,7 @@ static stage_t stage_of(leat_string_view_t op) {
   return leat_string_view_equals(op, "Add") ? STAGE_ADD : STAGE_ACTIVATION;
 }
 
-// How far the list of a product has come; one without a list has not begun.
+// The last stage of the product's epilogue; STAGE_PRODUCT where it has none yet.
 static stage_t stage_of_product(const leat_node_t* product) {
   const leat_attr_value_t* list = leat_node_attr(product, LEAT_SV("fused_ops"));
   return list && list->count ? stage_of(list->strings[list->count - 1]) : STAGE_PRODUCT;
@@ -56,13 +59,14 @@ static bool is_convolution(const leat_node_t* product) {
   return leat_node_attr_string(product, "data_format").size > 0;
 }
 
-// A convolution pads as it was told only where its fused form has the attribute.
+// Whether a fused op can compute the product. The fused depthwise convolution has no attribute for
+// explicit paddings.
 static bool has_fused_form(const leat_node_t* product) {
   return !leat_string_view_equals(product->op->name, "DepthwiseConv2dNative") ||
          !leat_string_view_equals(leat_node_attr_string(product, "padding"), "EXPLICIT");
 }
 
-// The product's channels: its last dimension, if that is where they are. -1: not known.
+// The last dimension of |shape|; -1: it is not known, or there is none.
 static int64_t last_dim(leat_partial_shape_t shape) {
   return shape.rank > 0 ? shape.dims[shape.rank - 1] : -1;
 }
@@ -72,7 +76,7 @@ static bool has_channels_last(const leat_node_t* product) {
          leat_string_view_equals(leat_node_attr_string(product, "data_format"), "NHWC");
 }
 
-// What one more op adds to a fused node.
+// An op that is to be merged into a product.
 typedef struct addition_s {
   const char* op;
   const leat_output_t* args;
@@ -174,7 +178,7 @@ static bool may_begin(const leat_rewrite_match_t* m) {
   return stage_of_product(product) == STAGE_PRODUCT && has_fused_form(product);
 }
 
-// BiasAdd names the dimension of the channels as the convolution does.
+// Whether BiasAdd adds to the same dimension in which the product has its channels.
 static bool is_bias(const leat_rewrite_match_t* m) {
   const leat_node_t* product = leat_rewrite_producer(m);
   const leat_string_view_t format = leat_node_attr_string(leat_rewrite_root(m), "data_format");
@@ -186,7 +190,8 @@ static leat_output_t other_input(const leat_rewrite_match_t* m) {
   return leat_rewrite_root(m)->inputs[1 - m->side];
 }
 
-// Adding a vector that is known to be as long as the last dimension adds a bias.
+// Whether the other input is a vector that is known to be as long as the last dimension, so that
+// adding it adds a bias.
 static bool is_bias_vector(const leat_rewrite_match_t* m) {
   const leat_partial_shape_t bias = leat_graph_output_shape(m->graph, other_input(m));
   const leat_partial_shape_t sum = leat_rewrite_root(m)->output_shapes[0];
@@ -204,7 +209,7 @@ static leat_status_t take_bias(leat_rewrite_match_t* m, leat_output_t* out_by) {
   return take_further(m, &(addition_t){"BiasAdd", &bias, 1, NULL, NULL}, out_by);
 }
 
-// x - b is x + -b, of floating-point numbers too.
+// x - b equals x + -b bit for bit, for floating-point numbers too.
 static leat_status_t take_subtracted_bias(leat_rewrite_match_t* m, leat_output_t* out_by) {
   const leat_output_t bias = other_input(m);
   leat_node_spec_t negation = {.inputs = &bias, .input_count = 1, .infer_attrs = true};
@@ -228,8 +233,9 @@ static leat_status_t take_normalization(leat_rewrite_match_t* m, leat_output_t* 
   return take_further(m, &(addition_t){"FusedBatchNorm", root->inputs + 1, 4, root, NULL}, out_by);
 }
 
-// A tensor that is known to have the product's shape: it is not repeated. A matrix product without
-// a bias is left to _MatMulAdd, which begins its sums with the tensor.
+// Whether the other input is known to have the shape of the product, so that it is not broadcast. A
+// matrix product without a bias is left to the pass "sums", whose _MatMulAdd begins its sums with
+// the tensor.
 static bool is_residual(const leat_rewrite_match_t* m) {
   const leat_node_t* product = leat_rewrite_producer(m);
   const stage_t stage = stage_of_product(product);
@@ -245,8 +251,8 @@ static leat_status_t take_residual(leat_rewrite_match_t* m, leat_output_t* out_b
   return take_further(m, &(addition_t){"Add", &other, 1, NULL, NULL}, out_by);
 }
 
-// TensorFlow's definition of a fused convolution wants an argument at least, which an activation
-// alone has not.
+// TensorFlow's definition of a fused convolution requires at least one argument, so an activation
+// can be merged with a convolution only after an op that has one.
 static bool may_be_activated(const leat_rewrite_match_t* m) {
   const leat_node_t* product = leat_rewrite_producer(m);
   const stage_t stage = stage_of_product(product);
@@ -283,7 +289,7 @@ static bool is_activation_past_reshape(const leat_rewrite_match_t* m) {
   return stage_of_product(leat_rewrite_producer(m)) == STAGE_FIRST;
 }
 
-// The root as it is, over the product, and the Reshape over that.
+// Applies the root to the product, and the Reshape to the result.
 static leat_status_t change_places(leat_rewrite_match_t* m, leat_output_t* out_by) {
   const leat_node_t *root = leat_rewrite_root(m), *reshape = leat_graph_node(m->graph, m->through);
   const leat_output_t shape = reshape->inputs[1];
@@ -307,8 +313,8 @@ static leat_status_t change_places(leat_rewrite_match_t* m, leat_output_t* out_b
 
 // ---- Batches ------------------------------------------------------------------------------------
 
-// One matrix for the whole batch, and a shape of which one dimension at most is not known, so that
-// a constant says it.
+// Whether a batch is multiplied by a single matrix, and at most one dimension of the result is
+// unknown, so that a Reshape with a constant shape can restore it.
 static bool is_product_of_rows(const leat_rewrite_match_t* m) {
   const leat_node_t* root = leat_rewrite_root(m);
   const leat_partial_shape_t x = leat_graph_output_shape(m->graph, root->inputs[0]);
@@ -328,7 +334,7 @@ static bool is_product_of_rows(const leat_rewrite_match_t* m) {
   return unknown <= 1;
 }
 
-// Reshapes |x| to |dims| [rank], of which -1 is to be found.
+// Reshapes |x| to |dims| [rank]; Reshape computes a dimension that is -1.
 static leat_status_t reshape(leat_rewrite_match_t* m, leat_output_t x, const int64_t* dims,
                              int rank, leat_output_t* out_reshaped) {
   leat_tensor_t tensor;
