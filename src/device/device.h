@@ -61,8 +61,12 @@ typedef struct leat_device_type_s {
 extern const leat_device_type_t leat_cpu_device_type;
 
 // Add and drop a reference; the last one destroys the device.
-void leat_device_retain(leat_device_t* device);
-void leat_device_release(leat_device_t* device);  // NULL is allowed
+static inline void leat_device_retain(leat_device_t* device) {
+  leat_reference_count_retain(&device->references);
+}
+static inline void leat_device_release(leat_device_t* device) {  // NULL is allowed
+  if (device && leat_reference_count_release(&device->references)) device->vtable->destroy(device);
+}
 
 // Creates a CPU device of this process, with the full name |name|. |pool| is retained.
 // INVALID_ARGUMENT for a name that is not a CPU's.

@@ -3,9 +3,9 @@
 // number's bytes, and leat_number_variant_decode() reads that. Each number is a reference-counted
 // block of its own.
 //
-// There is one variant vtable for each of the four types. They are expanded from the list NUMBERS,
-// because they differ in the C type, in how two numbers are added (AddN and gradients add variants)
-// and in how a number is printed.
+// There is one variant vtable for each of the four types. number_variant.inc is included once for
+// each, because they differ in the C type, in how two numbers are added (AddN and gradients add
+// variants) and in how a number is printed.
 #include "tensor/number_variant.h"
 
 #include <inttypes.h>
@@ -60,38 +60,38 @@ static void print_real(char* text, size_t size, double value, bool is_float) {
   snprintf(text, size, "%.*g", is_float ? 9 : 17, value);
 }
 
-// X(name, C type, the sum of a and b, a statement that prints |value| into |text|). The sum of ints
-// is computed without sign, since it must wrap around as TensorFlow's does.
-#define NUMBERS(X)                                                                   \
-  X(int, int32_t, (int32_t)((uint32_t)a + (uint32_t)b),                              \
-    snprintf(text, size, "%" PRId32, value))                                         \
-  X(float, float, a + b, print_real(text, size, (double)value, true))                \
-  X(double, double, a + b, print_real(text, size, value, false))                     \
-  X(bool, bool, a || b, snprintf(text, size, "%d", (int)value))
+// The sum of ints is computed without sign, since it must wrap around as TensorFlow's does.
+#define T int32_t
+#define FN(name) name##_int
+#define FIELD as_int
+#define TYPE_NAME "int"
+#define SUM(a, b) ((int32_t)((uint32_t)(a) + (uint32_t)(b)))
+#define PRINT(text, size, value) snprintf(text, size, "%" PRId32, value)
+#include "tensor/number_variant.inc"
 
-#define DEFINE(name, type, sum, print)                                                      \
-  static const leat_variant_vtable_t k_##name;                                              \
-  static leat_status_t zero_##name(void* self, leat_variant_t* out_variant) {               \
-    return create(&k_##name, out_variant);                                                  \
-  }                                                                                         \
-  static leat_status_t add_##name(void* left, void* right, leat_variant_t* out_variant) {   \
-    type a = ((number_t*)left)->as_##name, b = ((number_t*)right)->as_##name;               \
-    LEAT_RETURN_IF_ERROR(create(&k_##name, out_variant));                                   \
-    ((number_t*)out_variant->self)->as_##name = (sum);                                      \
-    return leat_ok_status();                                                                \
-  }                                                                                         \
-  static leat_status_t encode_##name(void* self, char** metadata, size_t* size,             \
-                                     struct leat_tensor_s** tensors, size_t* count) {       \
-    return encode_bytes(&((number_t*)self)->as_##name, sizeof(type), metadata, size, tensors, \
-                        count);                                                             \
-  }                                                                                         \
-  static void describe_##name(void* self, char* text, size_t size) {                        \
-    type value = ((number_t*)self)->as_##name;                                              \
-    print;                                                                                  \
-  }                                                                                         \
-  static const leat_variant_vtable_t k_##name = {                                           \
-      #name, retain, release, zero_##name, add_##name, encode_##name, describe_##name};
-NUMBERS(DEFINE)
+#define T float
+#define FN(name) name##_float
+#define FIELD as_float
+#define TYPE_NAME "float"
+#define SUM(a, b) ((a) + (b))
+#define PRINT(text, size, value) print_real(text, size, (double)(value), true)
+#include "tensor/number_variant.inc"
+
+#define T double
+#define FN(name) name##_double
+#define FIELD as_double
+#define TYPE_NAME "double"
+#define SUM(a, b) ((a) + (b))
+#define PRINT(text, size, value) print_real(text, size, value, false)
+#include "tensor/number_variant.inc"
+
+#define T bool
+#define FN(name) name##_bool
+#define FIELD as_bool
+#define TYPE_NAME "bool"
+#define SUM(a, b) ((a) || (b))
+#define PRINT(text, size, value) snprintf(text, size, "%d", (int)(value))
+#include "tensor/number_variant.inc"
 
 leat_status_t leat_number_variant_decode(leat_string_view_t type_name,
                                          leat_string_view_t metadata,
@@ -100,9 +100,10 @@ leat_status_t leat_number_variant_decode(leat_string_view_t type_name,
     const leat_variant_vtable_t* vtable;
     size_t size;
   } kKinds[] = {
-#define KIND(name, type, sum, print) {&k_##name, sizeof(type)},
-      NUMBERS(KIND)
-#undef KIND
+      {&vtable_int, sizeof(int32_t)},
+      {&vtable_float, sizeof(float)},
+      {&vtable_double, sizeof(double)},
+      {&vtable_bool, sizeof(bool)},
   };
   for (size_t i = 0; i < sizeof kKinds / sizeof *kKinds; ++i) {
     if (!leat_string_view_equals(type_name, kKinds[i].vtable->type_name)) continue;
@@ -114,7 +115,7 @@ leat_status_t leat_number_variant_decode(leat_string_view_t type_name,
     }
     LEAT_RETURN_IF_ERROR(create(kKinds[i].vtable, out_variant));
     number_t* number = out_variant->self;
-    if (kKinds[i].vtable == &k_bool) {
+    if (kKinds[i].vtable == &vtable_bool) {
       number->as_bool = metadata.data[0] != 0;  // a bool may hold no other byte than 0 and 1
     } else {
       memcpy(&number->as_int, metadata.data, metadata.size);

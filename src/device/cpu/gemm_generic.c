@@ -26,59 +26,41 @@ typedef struct generic_s {
 #define STRIP_COLUMNS 128
 #define STRIP_DEPTH 32
 
-// Rows [begin, end) of C. Sums of a strip of a row live in |sums|; ADD(sum, a, b) adds a product.
-// A and B are read through strides, so one loop serves all transposes.
-#define DEFINE_LOOPS(name, element_t, sum_t, ZERO, LOAD_C, STORE_C, LOAD_A, LOAD_B, ADD)          \
-  static void run_rows_##name(void* data, int64_t begin, int64_t end) {                           \
-    const generic_t* product = data;                                                              \
-    const leat_gemm_shape_t* shape = &product->shape;                                             \
-    const bool transposed_a = shape->op_a != LEAT_GEMM_PLAIN;                                     \
-    const bool transposed_b = shape->op_b != LEAT_GEMM_PLAIN;                                     \
-    const int64_t a_row = transposed_a ? 1 : shape->lda;                                          \
-    const int64_t a_column = transposed_a ? shape->lda : 1;                                       \
-    const int64_t b_row = transposed_b ? 1 : shape->ldb;                                          \
-    const int64_t b_column = transposed_b ? shape->ldb : 1;                                       \
-    const element_t* a = product->a;                                                              \
-    const element_t* b = product->b;                                                              \
-    element_t* c = product->c;                                                                    \
-    sum_t strip[STRIP_DEPTH][STRIP_COLUMNS];                                                      \
-    sum_t sums[STRIP_COLUMNS];                                                                    \
-    for (int64_t j = 0; j < shape->n; j += STRIP_COLUMNS) {                                       \
-      const int64_t width = LEAT_MIN(shape->n - j, STRIP_COLUMNS);                                \
-      for (int64_t p = 0; p < LEAT_MAX(shape->k, 1); p += STRIP_DEPTH) {                          \
-        const int64_t depth = LEAT_MIN(shape->k - p, STRIP_DEPTH);                                \
-        const bool starts = p == 0 && !product->accumulate;                                       \
-        for (int64_t q = 0; q < depth; ++q) {                                                     \
-          for (int64_t t = 0; t < width; ++t) {                                                   \
-            strip[q][t] = LOAD_B(b[(p + q) * b_row + (j + t) * b_column]);                        \
-          }                                                                                       \
-        }                                                                                         \
-        for (int64_t i = begin; i < end; ++i) {                                                   \
-          element_t* row = c + i * shape->ldc + j;                                                \
-          for (int64_t t = 0; t < width; ++t) sums[t] = starts ? ZERO : LOAD_C(row[t]);           \
-          for (int64_t q = 0; q < depth; ++q) {                                                   \
-            const sum_t value = LOAD_A(a[i * a_row + (p + q) * a_column]);                        \
-            for (int64_t t = 0; t < width; ++t) sums[t] = ADD(sums[t], value, strip[q][t]);       \
-          }                                                                                       \
-          for (int64_t t = 0; t < width; ++t) row[t] = STORE_C(sums[t]);                          \
-        }                                                                                         \
-      }                                                                                           \
-    }                                                                                             \
-  }                                                                                               \
-  static void run_##name(const generic_t* product, leat_thread_pool_t* pool) {                    \
-    const double row_ns = (double)product->shape.n * (double)product->shape.k * 0.5;              \
-    leat_thread_pool_parallel_for(pool, 0, product->shape.m, row_ns, run_rows_##name,             \
-                                  (void*)product);                                                \
-  }
-
-#define AS_IS(x) (x)
-#define ADD_REAL(sum, a, b) ((sum) + (a) * (b))
 // Integers are computed as unsigned, which wraps; narrow types are widened first, because C would
 // promote them to int, whose overflow is undefined.
-DEFINE_LOOPS(i8, uint8_t, uint32_t, 0, AS_IS, (uint8_t), AS_IS, AS_IS, ADD_REAL)
-DEFINE_LOOPS(i16, uint16_t, uint32_t, 0, AS_IS, (uint16_t), AS_IS, AS_IS, ADD_REAL)
-DEFINE_LOOPS(i32, uint32_t, uint32_t, 0, AS_IS, AS_IS, AS_IS, AS_IS, ADD_REAL)
-DEFINE_LOOPS(i64, uint64_t, uint64_t, 0, AS_IS, AS_IS, AS_IS, AS_IS, ADD_REAL)
+#define LOAD_C(x) (x)
+#define LOAD_A(x) (x)
+#define LOAD_B(x) (x)
+#define ZERO 0
+#define ADD(sum, a, b) ((sum) + (a) * (b))
+
+#define FN(name) name##_i8
+#define ELEMENT uint8_t
+#define SUM uint32_t
+#define STORE_C(x) (uint8_t)(x)
+#include "device/cpu/gemm_generic_rows.inc"
+
+#define FN(name) name##_i16
+#define ELEMENT uint16_t
+#define SUM uint32_t
+#define STORE_C(x) (uint16_t)(x)
+#include "device/cpu/gemm_generic_rows.inc"
+
+#define FN(name) name##_i32
+#define ELEMENT uint32_t
+#define SUM uint32_t
+#define STORE_C(x) (x)
+#include "device/cpu/gemm_generic_rows.inc"
+
+#define FN(name) name##_i64
+#define ELEMENT uint64_t
+#define SUM uint64_t
+#define STORE_C(x) (x)
+#include "device/cpu/gemm_generic_rows.inc"
+#undef LOAD_A
+#undef LOAD_B
+#undef ZERO
+#undef ADD
 
 #define DEFINE_COMPLEX(name, real_t)                                                 \
   typedef struct name##_s {                                                          \
@@ -96,14 +78,29 @@ DEFINE_LOOPS(i64, uint64_t, uint64_t, 0, AS_IS, AS_IS, AS_IS, AS_IS, ADD_REAL)
 DEFINE_COMPLEX(c64, float)
 DEFINE_COMPLEX(c128, double)
 
-#define ZERO_C64 ((c64_t){0, 0})
-#define ZERO_C128 ((c128_t){0, 0})
-#define LOAD_A_C64(x) conjugate_c64(shape->op_a, x)
-#define LOAD_B_C64(x) conjugate_c64(shape->op_b, x)
-#define LOAD_A_C128(x) conjugate_c128(shape->op_a, x)
-#define LOAD_B_C128(x) conjugate_c128(shape->op_b, x)
-DEFINE_LOOPS(c64, c64_t, c64_t, ZERO_C64, AS_IS, AS_IS, LOAD_A_C64, LOAD_B_C64, add_c64)
-DEFINE_LOOPS(c128, c128_t, c128_t, ZERO_C128, AS_IS, AS_IS, LOAD_A_C128, LOAD_B_C128, add_c128)
+#define FN(name) name##_c64
+#define ELEMENT c64_t
+#define SUM c64_t
+#define STORE_C(x) (x)
+#define ZERO ((c64_t){0, 0})
+#define LOAD_A(x) conjugate_c64(shape->op_a, x)
+#define LOAD_B(x) conjugate_c64(shape->op_b, x)
+#define ADD(sum, a, b) add_c64(sum, a, b)
+#include "device/cpu/gemm_generic_rows.inc"
+#undef LOAD_A
+#undef LOAD_B
+#undef ZERO
+#undef ADD
+
+#define FN(name) name##_c128
+#define ELEMENT c128_t
+#define SUM c128_t
+#define STORE_C(x) (x)
+#define ZERO ((c128_t){0, 0})
+#define LOAD_A(x) conjugate_c128(shape->op_a, x)
+#define LOAD_B(x) conjugate_c128(shape->op_b, x)
+#define ADD(sum, a, b) add_c128(sum, a, b)
+#include "device/cpu/gemm_generic_rows.inc"
 
 // The sizes of a tile of C, and of the depth of the float copies of A and B, for 16-bit floats.
 #define HALF_TILE 64

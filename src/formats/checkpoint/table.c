@@ -14,7 +14,6 @@
 
 #include "base/checked.h"
 #include "base/crc32c.h"
-#include "formats/checkpoint/table_format.h"
 #include "formats/record/snappy_block.h"
 #include "formats/wire/wire.h"
 

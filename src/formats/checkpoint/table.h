@@ -14,6 +14,14 @@
 #include "base/file_system.h"
 #include "formats/checkpoint/table_block.h"
 
+// Numbers of the format, for reader and writer.
+#define LEAT_TABLE_MAGIC UINT64_C(0xdb4775248b80fb57)
+#define LEAT_TABLE_FOOTER_BYTES 48
+#define LEAT_TABLE_TRAILER_BYTES 5
+#define LEAT_TABLE_RESTART_INTERVAL 16
+#define LEAT_TABLE_UNCOMPRESSED 0
+#define LEAT_TABLE_SNAPPY 1
+
 typedef struct leat_table_s leat_table_t;
 
 // Reads the index; the file stays open until the table is freed.

@@ -9,7 +9,6 @@
 // for byte. Nothing is compressed, as in TensorFlow's checkpoints.
 #include "base/crc32c.h"
 #include "formats/checkpoint/table.h"
-#include "formats/checkpoint/table_format.h"
 #include "formats/wire/wire.h"
 
 void leat_table_writer_initialize(leat_file_t* file, size_t block_size,

@@ -14,7 +14,7 @@
 // functions rely.
 #include "formats/wire/encode.h"
 
-#include "formats/wire/map_order.h"
+#include "formats/wire/map_entries.h"
 #include "formats/wire/wire.h"
 
 typedef struct encoder_s {
@@ -155,7 +155,7 @@ static leat_status_t measure_messages(encoder_t* encoder, const leat_message_fie
   bool is_map = field->label == LEAT_FIELD_MAP;
   if (is_map) {
     LEAT_RETURN_IF_ERROR(add_words(encoder, list->count, &order));
-    leat_map_order(field->message, list, encoder->words + order);
+    leat_map_entries_order(field->message, list, encoder->words + order);
   }
   for (size_t i = 0; i < list->count; ++i) {
     size_t index = is_map ? encoder->words[order + i] : i;

@@ -10,7 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "formats/wire/map_order.h"
+#include "formats/wire/map_entries.h"
 #include "formats/wire/text.h"
 
 typedef struct printer_s {
@@ -168,7 +168,7 @@ static leat_status_t print_list(printer_t* printer, const leat_message_field_t* 
   leat_status_t status = leat_ok_status();
   if (field->label == LEAT_FIELD_MAP && list->count > 1) {
     LEAT_RETURN_IF_ERROR(LEAT_ALLOCATE(printer->out->allocator, list->count, &order));
-    leat_map_order(field->message, list, order);
+    leat_map_entries_order(field->message, list, order);
   }
   for (size_t i = 0; i < list->count; ++i) {
     const char* item = (const char*)list->items + (order ? order[i] : i) * item_bytes;

@@ -43,7 +43,7 @@ const leat_pb_function_def_t* leat_function_library_at(const leat_function_libra
                                                        int index);
 const leat_pb_function_def_t* leat_function_library_find(const leat_function_library_t* library,
                                                          leat_string_view_t name);
-// The function as an op (graph/function/function_op.h), so that nodes can be of it. It is made on
+// The function as an op, so that nodes can be of it. It is made on
 // first demand and lives as long as the library. NOT_FOUND; INVALID_ARGUMENT for a signature that
 // no op can have.
 LEAT_MUST_USE leat_status_t leat_function_library_op(leat_function_library_t* library,

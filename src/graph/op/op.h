@@ -11,7 +11,7 @@
 // process that knows more than a thousand ops pays only for those that its graphs use. Rows are
 // static data and must outlive the registry; parsed ops lie in the registry's arena and live as
 // long as it does. The op of a user's function has the same form but belongs to a graph's function
-// library (graph/function/function_op.h).
+// library (graph/function/function_library.h).
 #ifndef LEAT_GRAPH_OP_OP_H_
 #define LEAT_GRAPH_OP_OP_H_
 

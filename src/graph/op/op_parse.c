@@ -15,8 +15,8 @@
 // from arguments, as in TensorFlow: an attribute that counts tensors has the minimum 1 unless it
 // declares another one, and an argument of type resource makes the op stateful. Errors are
 // INVALID_ARGUMENT and quote the declaration. Rows of the house are checked by tests; those of
-// plugins and of functions in a graph (which graph/function/function_op.c prints in this language)
-// come from outside, so nothing here trusts its input.
+// plugins and of functions in a graph (which graph/function/function_library.c prints in this
+// language) come from outside, so nothing here trusts its input.
 #include <ctype.h>
 
 #include "graph/op/attr_text.h"

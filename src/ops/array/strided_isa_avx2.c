@@ -201,60 +201,35 @@ static inline void turn_16(const char* from, int64_t from_step, char* to, int64_
 // many columns touch fit the cache, and rows of the target are still written in long pieces.
 #define BAND_COLUMNS 256
 
-// Defines the transposition of a plane for elements of |width| bytes. |side| is the side of a block
-// in registers, |line| the elements of a cache line. The target has |count| rows of |inner|
-// elements. turn_edge copies what is left of a block beside the whole squares, turn_line one block
-// of up to |line| x |line| elements.
-#define DEFINE_TRANSPOSED(width, side, line)                                                \
-  static void turn_edge_##width(const char* from, int64_t from_step, char* to,              \
-                                int64_t to_step, int64_t rows, int64_t columns) {           \
-    const unaligned_##width##_t* source = (const unaligned_##width##_t*)from;               \
-    unaligned_##width##_t* target = (unaligned_##width##_t*)to;                             \
-    for (int64_t r = 0; r < rows; ++r) {                                                    \
-      for (int64_t k = 0; k < columns; ++k) {                                               \
-        target[r * to_step + k] = source[k * from_step + r];                                \
-      }                                                                                     \
-    }                                                                                       \
-  }                                                                                         \
-  static void turn_line_##width(const char* from, int64_t from_step, char* to,              \
-                                int64_t to_step, int64_t rows, int64_t columns) {           \
-    int64_t whole_rows = rows - rows % side, whole_columns = columns - columns % side;      \
-    for (int64_t r = 0; r < whole_rows; r += side) {                                        \
-      for (int64_t k = 0; k < whole_columns; k += side) {                                   \
-        turn_##width(from + width * (k * from_step + r), from_step,                         \
-                     to + width * (r * to_step + k), to_step);                              \
-      }                                                                                     \
-    }                                                                                       \
-    if (whole_columns < columns) {                                                          \
-      turn_edge_##width(from + width * whole_columns * from_step, from_step,                \
-                        to + width * whole_columns, to_step, whole_rows,                    \
-                        columns - whole_columns);                                           \
-    }                                                                                       \
-    if (whole_rows < rows) {                                                                \
-      turn_edge_##width(from + width * whole_rows, from_step,                               \
-                        to + width * whole_rows * to_step, to_step, rows - whole_rows,      \
-                        columns);                                                           \
-    }                                                                                       \
-  }                                                                                         \
-  static void transposed_##width(const leat_strided_plane_t* p, const char* from, char* to) { \
-    for (int64_t band = 0; band < p->inner; band += BAND_COLUMNS) {                         \
-      int64_t end = p->inner - band < BAND_COLUMNS ? p->inner : band + BAND_COLUMNS;        \
-      for (int64_t r = 0; r < p->count; r += line) {                                        \
-        int64_t rows = p->count - r < line ? p->count - r : line;                           \
-        for (int64_t k = band; k < end; k += line) {                                        \
-          int64_t columns = end - k < line ? end - k : line;                                \
-          turn_line_##width(from + width * (k * p->from_inner + r), p->from_inner,          \
-                            to + width * (r * p->to_step + k), p->to_step, rows, columns);  \
-        }                                                                                   \
-      }                                                                                     \
-    }                                                                                       \
-  }
+#define T unaligned_1_t
+#define FN(name) name##_1
+#define SIDE 16
+#define LINE 64
+#include "ops/array/strided_transposed.inc"
 
-DEFINE_TRANSPOSED(1, 16, 64)
-DEFINE_TRANSPOSED(2, 8, 32)
-DEFINE_TRANSPOSED(4, 8, 16)
-DEFINE_TRANSPOSED(8, 4, 8)
-DEFINE_TRANSPOSED(16, 4, 4)
+#define T unaligned_2_t
+#define FN(name) name##_2
+#define SIDE 8
+#define LINE 32
+#include "ops/array/strided_transposed.inc"
+
+#define T unaligned_4_t
+#define FN(name) name##_4
+#define SIDE 8
+#define LINE 16
+#include "ops/array/strided_transposed.inc"
+
+#define T unaligned_8_t
+#define FN(name) name##_8
+#define SIDE 4
+#define LINE 8
+#include "ops/array/strided_transposed.inc"
+
+#define T unaligned_16_t
+#define FN(name) name##_16
+#define SIDE 4
+#define LINE 4
+#include "ops/array/strided_transposed.inc"
 
 const leat_strided_loops_t LEAT_ISA_NAME(leat_strided_loops) = {
     .runs = runs,

@@ -5,7 +5,6 @@
 #define LEAT_CONTROL_SOURCES(X) \
   X(assert)                     \
   X(flow)                       \
-  X(no_op)                      \
   X(print)
 
 LEAT_OP_FAMILY(control, LEAT_CONTROL_SOURCES)

@@ -4,6 +4,7 @@
 // (src/worker/frames.c). This file has their rows and shape functions. A loop makes the graph
 // cyclic, so the shape functions must not rely on what comes around the back edge from
 // NextIteration to Merge: it is not known yet when the Merge is inferred.
+// NoOp and ControlTrigger are here too: they do nothing, and others wait for them by control edges.
 #include "graph/gradient.h"
 #include "graph/inference/inference.h"
 #include "ops/op_rows.h"
@@ -133,5 +134,15 @@ const leat_op_row_t leat_flow_ops[] = {
      .shape = condition_shape,
      .gradient = leat_gradient_none,
      .doc = "Marks what decides whether a loop goes on."},
+    {.name = "NoOp",
+     .cost = LEAT_COST_NONE,
+     .shape = leat_shape_none,
+     .gradient = leat_gradient_none,
+     .doc = "Does nothing; others may wait for it."},
+    {.name = "ControlTrigger",
+     .flags = LEAT_OP_CONTROL_TRIGGER,
+     .shape = leat_shape_none,
+     .gradient = leat_gradient_none,
+     .doc = "Does nothing, and runs even when what it waits for is dead."},
     LEAT_OP_ROWS_END,
 };

@@ -1,5 +1,6 @@
-// Kernel rows that let control flow nodes be placed on the CPU. The executor moves their values
-// itself, so their kernels run only when somebody invokes one outside a graph, which is an error.
+// Kernel rows that let control flow nodes be placed on the CPU. The executor moves the values of
+// Switch, Merge and the ops of loops itself, so their kernels run only when somebody invokes one
+// outside a graph, which is an error. NoOp and ControlTrigger do nothing.
 #include "ops/kernel_rows.h"
 
 static leat_status_t alone__cpu(leat_kernel_context_t* c) {
@@ -8,6 +9,11 @@ static leat_status_t alone__cpu(leat_kernel_context_t* c) {
 
 static leat_status_t loop_cond__cpu(leat_kernel_context_t* c) {
   leat_kernel_pass_input(c, 0, 0);
+  return leat_ok_status();
+}
+
+static leat_status_t no_op__cpu(leat_kernel_context_t* c) {
+  (void)c;
   return leat_ok_status();
 }
 
@@ -25,5 +31,7 @@ const leat_kernel_row_t leat_flow_kernels_cpu[] = {
     FLOW("NextIteration"),
     FLOW("RefNextIteration"),
     {.op = "LoopCond", .device_type = "CPU", .compute = loop_cond__cpu},
+    {.op = "NoOp", .device_type = "CPU", .compute = no_op__cpu},
+    {.op = "ControlTrigger", .device_type = "CPU", .compute = no_op__cpu},
     LEAT_KERNEL_ROWS_END,
 };

@@ -20,7 +20,6 @@
   X(parse_dataset)              \
   X(iterator)                   \
   X(one_shot_iterator)          \
-  X(iterator_name)              \
   X(dataset_reader)
 
 LEAT_OP_FAMILY(dataset, LEAT_DATASET_SOURCES)

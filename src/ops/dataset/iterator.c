@@ -1,5 +1,5 @@
-// Definitions of the ops that make iterators over datasets, set them to a dataset and take
-// elements.
+// Definitions of the ops that make iterators over datasets, set them to a dataset, take elements,
+// and turn the handle of an iterator into a string and back.
 #include "ops/dataset/dataset_shape.h"
 #include "ops/op_rows.h"
 
@@ -65,5 +65,25 @@ const leat_op_row_t leat_iterator_ops[] = {
      .flags = LEAT_OP_STATEFUL,
      .shape = leat_shape_scalar_output,
      .doc = "The next element, or no value at the end."},
+    {.name = "IteratorToStringHandle",
+     .inputs = "resource_handle: resource",
+     .outputs = "string_handle: string",
+     .flags = LEAT_OP_STATEFUL,
+     .shape = leat_shape_scalar_output,
+     .doc = "What names an iterator, as a string."},
+    {.name = "IteratorFromStringHandle",
+     .inputs = "string_handle: string",
+     .outputs = "resource_handle: resource",
+     .attrs = "output_types: list(type) >= 0 = []; output_shapes: list(shape) >= 0 = []",
+     .flags = LEAT_OP_STATEFUL,
+     .shape = leat_shape_scalar_output,
+     .doc = "The iterator that a string names."},
+    {.name = "IteratorFromStringHandleV2",
+     .inputs = "string_handle: string",
+     .outputs = "resource_handle: resource",
+     .attrs = "output_types: list(type) >= 0 = []; output_shapes: list(shape) >= 0 = []",
+     .flags = LEAT_OP_STATEFUL,
+     .shape = leat_shape_scalar_output,
+     .doc = "The iterator that a string names."},
     LEAT_OP_ROWS_END,
 };

@@ -1,5 +1,7 @@
-// The ops that call one function: PartitionedCall, RemoteCall and SymbolicGradient. A lowered call
-// is replaced by the function's body, or by the body of its gradient.
+// The ops that call one function: PartitionedCall, RemoteCall and SymbolicGradient; and _Arg and
+// _Retval, the ends of a function's body. A lowered call is replaced by the body, or by the body of
+// the function's gradient. Where a body runs, the executor fills _Arg from the feeds or from the
+// caller's arguments, and _Retval marks what the caller gets.
 #include "graph/function/lowering.h"
 #include "graph/inference/inference.h"
 #include "ops/op_rows.h"
@@ -52,5 +54,17 @@ const leat_op_row_t leat_call_ops[] = {
      .shape = leat_shape_unknown,
      .lower = lower_gradient,
      .doc = "The gradients of a function with respect to its arguments."},
+    {.name = "_Arg",
+     .outputs = "output: T",
+     .attrs = "T: type; index: int >= 0",
+     .flags = LEAT_OP_STATEFUL | LEAT_OP_ARGUMENT,
+     .shape = leat_shape_unknown,
+     .doc = "The value of a fed edge or of a function's argument."},
+    {.name = "_Retval",
+     .inputs = "input: T",
+     .attrs = "T: type; index: int >= 0",
+     .flags = LEAT_OP_STATEFUL | LEAT_OP_RETURN_VALUE,
+     .shape = leat_shape_none,
+     .doc = "A value that a function returns."},
     LEAT_OP_ROWS_END,
 };

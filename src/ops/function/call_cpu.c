@@ -7,6 +7,9 @@
 // The pending call borrows the kernel's inputs, which stay valid until the kernel is done, and owns
 // the returns until they become outputs. Other kernels of this folder call functions through
 // leat_call_with_inputs.
+//
+// _Arg and _Retval have rows so that they can be placed. The executor handles these nodes itself,
+// so their kernel runs only where a graph holds such a node by mistake, which is an error.
 #include "device/device_name.h"
 #include "ops/function/function_call_cpu.h"
 #include "ops/kernel_rows.h"
@@ -124,6 +127,10 @@ static void gradient__cpu(leat_kernel_context_t* c, leat_kernel_done_fn_t done) 
                             "the gradient of a function that calls itself is not there"));
 }
 
+static leat_status_t outside_function__cpu(leat_kernel_context_t* c) {
+  return leat_kernel_invalid(c, "the node is run outside a function, must be inside one");
+}
+
 #define CALL(name, how)                 \
   {.op = name,                          \
    .device_type = "CPU",                \
@@ -136,5 +143,7 @@ const leat_kernel_row_t leat_call_kernels_cpu[] = {
     CALL("StatefulPartitionedCall", call__cpu),
     CALL("RemoteCall", remote__cpu),
     CALL("SymbolicGradient", gradient__cpu),
+    {.op = "_Arg", .device_type = "CPU", .compute = outside_function__cpu},
+    {.op = "_Retval", .device_type = "CPU", .compute = outside_function__cpu},
     LEAT_KERNEL_ROWS_END,
 };

@@ -1,3 +1,5 @@
+// The ops that call a function on its own results, While and For.
+//
 // While: a function of the loop variables decides whether the loop goes on, and another one makes
 // their next values. When the master compiles a graph it lowers such a loop where it can, to the
 // control flow of section 4.4 with the bodies of both functions in the graph; the LoopCond decides
@@ -12,6 +14,8 @@
 // Nodes of the bodies that have no arguments must run once in each iteration, so they wait for a
 // loop variable by control edges; a loop without variables gets a hidden one for that purpose. A
 // loop that is not lowered runs as a kernel (loop_cpu.c).
+//
+// For calls a function once for each number of a range, and is not lowered.
 #include "graph/function/lowering.h"
 #include "graph/inference/inference.h"
 #include "ops/function/branching.h"
@@ -159,5 +163,12 @@ const leat_op_row_t leat_loop_ops[] = {
      .shape = leat_shape_from_output_shapes,
      .lower = lower_while,
      .doc = "While of functions without effects."},
+    {.name = "For",
+     .inputs = "start: int32; limit: int32; delta: int32; input: T",
+     .outputs = "output: T",
+     .attrs = "T: list(type) >= 0; body: func",
+     .flags = LEAT_OP_CALLS | LEAT_OP_NEVER_FOLD,
+     .shape = leat_shape_unknown,
+     .doc = "Calls a function on a number and its own results, number after number."},
     LEAT_OP_ROWS_END,
 };

@@ -1,6 +1,6 @@
 // The op GatherNd, which takes elements or slices by tuples of indices: its shape, gradient and
-// registration. ResourceGatherNd shares both functions (gather_nd.h).
-#include "ops/index/gather_nd.h"
+// registration. ResourceGatherNd shares both functions (gather.h).
+#include "ops/index/gather.h"
 
 #include "ops/op_rows.h"
 

@@ -9,45 +9,13 @@
 #define WIDTH 64        // partial sums of a whole array
 #define COLUMNS 1024    // columns that sum_rows takes at a time
 
-#define DEFINE(suffix, type)                                                                      \
-  static void add_##suffix(const type* x, const type* bias, type* y, int64_t n) {                 \
-    _Pragma("GCC ivdep") for (int64_t i = 0; i < n; ++i) y[i] = x[i] + bias[i];                   \
-  }                                                                                               \
-  static void shift_##suffix(const type* x, type bias, type* y, int64_t n) {                      \
-    _Pragma("GCC ivdep") for (int64_t i = 0; i < n; ++i) y[i] = x[i] + bias;                      \
-  }                                                                                               \
-  static void sum_rows_##suffix(const type* x, int64_t rows, int64_t n, type* sums) {             \
-    for (int64_t begin = 0; begin < n; begin += COLUMNS) {                                        \
-      const int64_t count = LEAT_MIN(n - begin, COLUMNS);                                         \
-      type* restrict to = sums + begin;                                                           \
-      int64_t r = 0;                                                                              \
-      for (; r + 4 <= rows; r += 4) {                                                             \
-        const type* a = x + r * n + begin;                                                        \
-        const type* b = a + n;                                                                    \
-        const type* c = b + n;                                                                    \
-        const type* d = c + n;                                                                    \
-        for (int64_t i = 0; i < count; ++i) to[i] += (a[i] + b[i]) + (c[i] + d[i]);               \
-      }                                                                                           \
-      for (; r < rows; ++r) {                                                                     \
-        const type* a = x + r * n + begin;                                                        \
-        for (int64_t i = 0; i < count; ++i) to[i] += a[i];                                        \
-      }                                                                                           \
-    }                                                                                             \
-  }                                                                                               \
-  static type sum_##suffix(const type* x, int64_t n) {                                            \
-    type sums[WIDTH] = {0};                                                                       \
-    int64_t i = 0;                                                                                \
-    for (; i + WIDTH <= n; i += WIDTH) {                                                          \
-      LEAT_UNROLL for (int k = 0; k < WIDTH; ++k) sums[k] += x[i + k];                            \
-    }                                                                                             \
-    for (int k = 0; i < n; ++i, ++k) sums[k] += x[i];                                             \
-    for (int half = WIDTH / 2; half > 0; half /= 2) {                                             \
-      for (int k = 0; k < half; ++k) sums[k] += sums[k + half];                                   \
-    }                                                                                             \
-    return sums[0];                                                                               \
-  }
-DEFINE(f32, float)
-DEFINE(f64, double)
+#define T float
+#define FN(name) name##_f32
+#include "ops/nn/bias_loops.inc"
+
+#define T double
+#define FN(name) name##_f64
+#include "ops/nn/bias_loops.inc"
 
 extern const leat_bias_loops_t LEAT_ISA_NAME(leat_bias_loops);
 const leat_bias_loops_t LEAT_ISA_NAME(leat_bias_loops) = {

@@ -8,7 +8,6 @@
 // batch dimensions it is dense, because an index then names a row within its batch.
 // Where the handle's variable is unknown while the graph is built, so is the shape.
 #include "ops/index/gather.h"
-#include "ops/index/gather_nd.h"
 #include "ops/op_rows.h"
 
 // Returns the variable's shape, unknown where nothing is known of the handle.
