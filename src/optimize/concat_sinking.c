@@ -176,8 +176,9 @@ static leat_status_t look_at_pads(leat_concat_t* p, int32_t index) {
 // The value in pieces that the node reads at |input|; NULL where that input is whole.
 static const leat_concat_value_t* value_at(const leat_concat_t* p, const leat_node_t* node,
                                            int input) {
+  if (input >= node->input_count) return NULL;
   const int32_t source = node->inputs[input].node;
-  return input < node->input_count && leat_concat_gives(p, source) ? &p->values[source] : NULL;
+  return leat_concat_gives(p, source) ? &p->values[source] : NULL;
 }
 
 static int64_t length_of(leat_division_t division) {

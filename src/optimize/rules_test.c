@@ -208,6 +208,22 @@ static void a_strided_slice_of_a_box_is_a_slice(void** state) {
     apply(f, LEAT_INPUTS(stay[i]), -1);
     assert_true(pass_scene_is_op(pass_scene_fetched(f, 0), "StridedSlice"));
   }
+  // Numbers of 16 bits are not read as if they had 32.
+  static const int16_t kNarrow[] = {1, 1};
+  leat_output_t narrow[3];
+  for (int k = 0; k < 3; ++k) {
+    leat_tensor_t value;
+    LEAT_EXPECT_OK(leat_tensor_vector(LEAT_DTYPE_INT16, kNarrow, 2, &value));
+    narrow[k] = scene_output(
+        s, "Const", "", "", LEAT_NO_INPUTS,
+        LEAT_ATTRS(LEAT_TENSOR("value", &value), LEAT_TYPE("dtype", LEAT_DTYPE_INT16)));
+    leat_tensor_release(&value);
+  }
+  leat_output_t short_index = scene_output(
+      s, "StridedSlice", "", "", LEAT_INPUTS(x, narrow[0], narrow[1], narrow[2]),
+      LEAT_ATTRS(LEAT_TYPE("T", LEAT_DTYPE_FLOAT), LEAT_TYPE("Index", LEAT_DTYPE_INT16)));
+  apply(f, LEAT_INPUTS(short_index), -1);
+  assert_true(pass_scene_is_op(pass_scene_fetched(f, 0), "StridedSlice"));
   // In an untaken branch the constants would be dead, and the input not.
   leat_output_t waits = strided(s, x, kBegin, kEnd, kOnes, 2, 1, 0);
   scene_after(s, leat_graph_node(s->graph, waits.node)->inputs[1].node, scene_mark(s, 1, -1));

@@ -195,8 +195,11 @@ static bool find_box(const leat_rewrite_match_t* m, leat_selection_t* out_select
   for (int k = 1; k <= 3; ++k) {
     const leat_tensor_t* constant = free_constant(m, k);
     int64_t* numbers = k == 1 ? items.begin : k == 2 ? items.end : items.strides;
+    // An index of 16 bits is allowed too, and left alone.
     if (!constant || constant->shape.rank != 1 ||
-        constant->shape.element_count > LEAT_SELECTION_MAX_ITEMS) {
+        !leat_dtype_in(constant->dtype, LEAT_DTYPE_BIT(INT32) | LEAT_DTYPE_BIT(INT64)) ||
+        constant->shape.element_count > LEAT_SELECTION_MAX_ITEMS ||
+        (k > 1 && constant->shape.element_count != items.count)) {
       return false;
     }
     items.count = (int)constant->shape.element_count;

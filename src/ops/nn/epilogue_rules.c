@@ -109,7 +109,7 @@ static leat_status_t list_inputs(const leat_rewrite_match_t* m, const addition_t
   leat_output_t* inputs;
   LEAT_RETURN_IF_ERROR(LEAT_NEW(m->arena, (size_t)(count + addition->arg_count), &inputs));
   memcpy(inputs, product->inputs, (size_t)count * sizeof *inputs);
-  memcpy(inputs + count, addition->args, (size_t)addition->arg_count * sizeof *inputs);
+  for (int i = 0; i < addition->arg_count; ++i) inputs[count + i] = addition->args[i];
   out_spec->inputs = inputs;
   out_spec->input_count = count + addition->arg_count;
   return leat_ok_status();
