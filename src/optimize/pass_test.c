@@ -111,6 +111,27 @@ static void what_must_run_stays(void** state) {
   for (int i = 0; i < 2; ++i) assert_false(pass_scene_fetched(f, i)->op->flags & LEAT_OP_CONSTANT);
 }
 
+// A variable whose shape is known may have no value yet, which its reader says. So the reader runs,
+// though its value is not needed for the shape, and the passes after this one do not drop it.
+static void what_reads_state_runs_where_only_its_shape_is_asked(void** state) {
+  pass_scene_t* f = *state;
+  const float values[] = {1, 2};
+  leat_output_t reads = scene_pass(&f->s, 1, -1, scene_floats(&f->s, 2, values));
+  LEAT_EXPECT_OK(leat_graph_refine_shape(
+      f->s.graph, reads, (leat_partial_shape_t){1, (const int64_t[]){2}}));
+  leat_output_t shape = scene_unary(&f->s, "Shape", -1, reads);
+  fold(f, LEAT_INPUTS(shape));
+  assert_int_equal(leat_tensor_data(constant_of(f, 0), const int32_t)[0], 2);
+  const leat_pass_t* const passes[] = {&leat_pass_arithmetic, &leat_pass_dependency,
+                                       &leat_pass_cse};
+  for (size_t i = 0; i < LEAT_ARRAY_SIZE(passes); ++i) {
+    LEAT_EXPECT_OK(leat_pass_run(passes[i], &f->rewrite, &f->options));
+  }
+  assert_int_equal(f->rewrite.target_count, 1);
+  const leat_node_t* target = &f->rewrite.graph->nodes[f->rewrite.targets[0]];
+  assert_true(leat_string_view_equal(target->name, f->s.graph->nodes[reads.node].name));
+}
+
 // c ─▶ handed ─▶ Neg ─▶ Split ─▶    A value that is known comes when it would have come.
 //        ▲         ▲
 //      early      late
@@ -402,6 +423,7 @@ int main(void) {
       TEST(shapes_are_constants),
       TEST(sizes_that_overflow_stay),
       TEST(what_must_run_stays),
+      TEST(what_reads_state_runs_where_only_its_shape_is_asked),
       TEST(large_results_stay),
       TEST(what_waits_is_a_constant_that_waits),
       TEST(folding_ends_in_time),
