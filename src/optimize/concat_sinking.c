@@ -35,10 +35,6 @@
 // A group is rewritten only if it avoids copying so many elements for each node that it adds.
 #define ELEMENTS_A_NODE 1024
 
-// The number of nodes that the search for followers may visit, over all values: the search from
-// each value may lead through the whole graph.
-#define MAX_VISITS (1 << 20)
-
 static const leat_node_t* node_at(const leat_concat_t* p, int32_t index) {
   return &p->edit->graph->nodes[index];
 }
@@ -326,6 +322,27 @@ static bool takes_piece(const leat_concat_t* p, const leat_node_t* node,
   return inout_value->taken >= 0;
 }
 
+// Whether the outputs of a node are the pieces of its input, one after the other.
+static bool splits_into_pieces(const leat_concat_t* p, const leat_node_t* node,
+                               leat_concat_value_t* inout_value) {
+  const int input = leat_concat_split_input(node);
+  const leat_concat_value_t* value = value_at(p, node, input);
+  if (!value || node->control_count || node->output_count != value->division.count ||
+      read_axis(constant_at(p, node, input ? 0 : node->input_count - 1),
+                shape_of(p, node->inputs[input]).rank) != value->axis) {
+    return false;
+  }
+  for (int i = 0; i < node->output_count; ++i) {
+    const leat_partial_shape_t shape = node->output_shapes[i];
+    if (shape.rank <= value->axis || shape.dims[value->axis] != value->division.lengths[i]) {
+      return false;
+    }
+  }
+  inout_value->in_pieces = UINT64_C(1) << input;
+  inout_value->taken = LEAT_CONCAT_ALL_PIECES;
+  return true;
+}
+
 // Whether a node sums a value in pieces over its last axes, the axis that is cut among them. The
 // sum is then the sum of the sums of the pieces.
 static bool sums_pieces(const leat_concat_t* p, const leat_node_t* node,
@@ -373,6 +390,8 @@ static leat_concat_role_t find_role(const leat_concat_t* p, const leat_node_t* n
       return gathers_pieces(p, node, inout_value) ? LEAT_CONCAT_EACH : LEAT_CONCAT_OUTSIDER;
     case LEAT_PARTING_TAKES:
       return takes_piece(p, node, inout_value) ? LEAT_CONCAT_TAKEN : LEAT_CONCAT_OUTSIDER;
+    case LEAT_PARTING_SPLITS:
+      return splits_into_pieces(p, node, inout_value) ? LEAT_CONCAT_TAKEN : LEAT_CONCAT_OUTSIDER;
     case LEAT_PARTING_SCATTERS:
       return scatters_pieces(p, node, inout_value) ? LEAT_CONCAT_APPLIED : LEAT_CONCAT_OUTSIDER;
     default: break;
@@ -431,8 +450,12 @@ static bool is_wanted_whole(const leat_concat_t* p, int32_t index) {
 // large.
 static int64_t count_spared(const leat_node_t* node) {
   const int64_t many = 1 << 20;
-  const int64_t count = leat_shape_count_known(node->output_shapes[0]);
-  return count < 0 ? many : LEAT_MIN(count, many);
+  int64_t spared = 0;
+  for (int i = 0; i < node->output_count; ++i) {
+    const int64_t count = leat_shape_count_known(node->output_shapes[i]);
+    spared += count < 0 ? many : LEAT_MIN(count, many);
+  }
+  return LEAT_MIN(spared, many);
 }
 
 // Adds to the node's group what rewriting the node spares and costs, and refuses the group where
@@ -451,85 +474,11 @@ static void weigh(leat_concat_t* p, int32_t index) {
   if (leat_concat_gives(p, index)) group->is_refused |= is_wanted_whole(p, index);
 }
 
-static bool is_refused(const leat_concat_t* p, int32_t index) {
+bool leat_concat_is_refused(const leat_concat_t* p, int32_t index) {
   const leat_edit_t* edit = p->edit;
   const int64_t limit = edit->options->fusion_limit_elements;
   const leat_concat_value_t* group = &p->values[leat_concat_group(p, index)];
   return group->is_refused || group->spared < group->added * (limit ? limit : ELEMENTS_A_NODE);
-}
-
-// ---- Followers ----------------------------------------------------------------------------------
-
-// A slice of a value depended on all pieces, and so did every node that reads the slice. An update
-// of a variable that reads it therefore ran after all nodes that read the variable to compute the
-// value; once the slice is a single piece, nothing would order the update after the readers for the
-// other pieces. So the first impure nodes on each path from the slices of a value, its followers,
-// get control edges from all pieces. Pure nodes need none, since they have no effect to order.
-
-typedef struct walk_s {
-  int32_t *found, *followers;  // the nodes that were reached, and those at which a path ends
-  bool* seen;
-  int count, follower_count;
-  int visits;  // counted over the walks from all values
-} walk_t;
-
-static leat_status_t allocate_walk(const leat_concat_t* p, walk_t* out_walk) {
-  leat_arena_t* arena = p->edit->scratch;
-  const size_t count = p->count + 1;
-  LEAT_RETURN_IF_ERROR(LEAT_NEW(arena, count, &out_walk->found));
-  LEAT_RETURN_IF_ERROR(LEAT_NEW(arena, count, &out_walk->followers));
-  return LEAT_NEW(arena, count, &out_walk->seen);
-}
-
-static void go_to_readers(const leat_concat_t* p, int32_t index, walk_t* w) {
-  LEAT_EDIT_FOR_EACH_USE(p->edit, index, use) {
-    const int32_t reader = leat_edit_reader(p->edit, use).node;
-    if (w->seen[reader]) continue;
-    w->seen[reader] = true;
-    // Each node is found once.
-    LEAT_DCHECK((size_t)w->count < p->count);
-    w->found[w->count++] = reader;
-  }
-}
-
-// Begins a walk at the readers of the slices of value |index|.
-static void begin_walk(const leat_concat_t* p, int32_t index, walk_t* w) {
-  for (int i = 0; i < w->count; ++i) w->seen[w->found[i]] = false;
-  w->count = w->follower_count = 0;
-  LEAT_EDIT_FOR_EACH_USE(p->edit, index, use) {
-    const int32_t reader = leat_edit_reader(p->edit, use).node;
-    if (p->values[reader].role == LEAT_CONCAT_TAKEN) go_to_readers(p, reader, w);
-  }
-}
-
-// Follows all edges up to the first impure nodes. False where a path reaches control flow, behind
-// which a control edge from outside would not have the same meaning, or where the walks have
-// visited too many nodes.
-static bool walk(const leat_concat_t* p, walk_t* w) {
-  for (int i = 0; i < w->count; ++i) {
-    if (++w->visits > MAX_VISITS) return false;
-    const leat_node_t* node = node_at(p, w->found[i]);
-    const bool is_no_op = leat_string_view_equal(node->op->name, LEAT_OP_NAME_NO_OP);
-    if (node->op->flags & LEAT_OP_CONTROL_FLOW) return false;
-    if (is_no_op || leat_node_is_pure(p->edit->graph, node)) {
-      go_to_readers(p, w->found[i], w);
-    } else {
-      w->followers[w->follower_count++] = w->found[i];
-    }
-  }
-  return true;
-}
-
-// Finds the followers of value |index|; refuses its group where the walk fails.
-static leat_status_t find_followers(leat_concat_t* p, int32_t index, walk_t* w) {
-  leat_concat_value_t* value = &p->values[index];
-  begin_walk(p, index, w);
-  if (!walk(p, w)) p->values[leat_concat_group(p, index)].is_refused = true;
-  value->follower_count = w->follower_count;
-  LEAT_RETURN_IF_ERROR(
-      LEAT_NEW(p->edit->scratch, (size_t)w->follower_count + 1, &value->followers));
-  memcpy(value->followers, w->followers, (size_t)w->follower_count * sizeof *w->followers);
-  return leat_ok_status();
 }
 
 // ---- The pass -----------------------------------------------------------------------------------
@@ -540,14 +489,7 @@ static leat_status_t find_groups(leat_concat_t* p) {
   }
   for (size_t i = 0; i < p->order_count; ++i) LEAT_RETURN_IF_ERROR(look_at(p, p->order[i]));
   for (size_t i = 0; i < p->count; ++i) weigh(p, (int32_t)i);
-  walk_t w = {0};
-  LEAT_RETURN_IF_ERROR(allocate_walk(p, &w));
-  for (size_t i = 0; i < p->count; ++i) {
-    const int32_t index = (int32_t)i;
-    if (!leat_concat_gives(p, index) || is_refused(p, index)) continue;
-    LEAT_RETURN_IF_ERROR(find_followers(p, index, &w));
-  }
-  return leat_ok_status();
+  return leat_concat_find_followers(p);
 }
 
 // Finds the groups, drops the roles of those that are refused, and rewrites the others.
@@ -559,7 +501,7 @@ static leat_status_t rewrite_graph(leat_edit_t* edit) {
   LEAT_RETURN_IF_ERROR(LEAT_NEW(edit->scratch, p.count + 1, &p.values));
   LEAT_RETURN_IF_ERROR(find_groups(&p));
   for (size_t i = 0; i < p.count; ++i) {
-    if (is_refused(&p, (int32_t)i)) p.values[i].role = LEAT_CONCAT_OUTSIDER;
+    if (leat_concat_is_refused(&p, (int32_t)i)) p.values[i].role = LEAT_CONCAT_OUTSIDER;
     if (p.values[i].role == LEAT_CONCAT_OUTSIDER) p.values[i].pieces = NULL;
     any_changes |= p.values[i].role != LEAT_CONCAT_OUTSIDER;
   }

@@ -6,6 +6,8 @@
 
 #include "optimize/edit.h"
 
+#define LEAT_CONCAT_ALL_PIECES (-2)  // in |taken|: output i of the node is piece i
+
 // What becomes of a node. The output of a JOINED, EACH or FORWARDED node is a value in pieces; the
 // roles after those read pieces, and their own output is whole.
 typedef enum leat_concat_role_e {
@@ -41,7 +43,7 @@ typedef struct leat_concat_value_s {
   uint64_t in_pieces;        // bit i: input i is read in pieces
   uint64_t constants;        // bit i: input i is a constant; the node of each piece gets its own
   int from_end;              // the axis of such a constant that is cut, from the end: 1 is the last
-  int taken;                 // of a TAKEN node: the index of the piece
+  int taken;                 // of a TAKEN node: the index of the piece, or LEAT_CONCAT_ALL_PIECES
   int32_t group;             // the parent in the union-find; the root is its own parent
   bool is_refused;           // the group stays as it is
   int64_t spared, added;     // elements that need not be copied, and nodes that are added for it
@@ -76,5 +78,16 @@ const leat_tensor_t* leat_concat_constant(const leat_concat_t* pieces, int32_t n
                                           bool* out_waits);
 // Replaces every node that has a role.
 LEAT_MUST_USE leat_status_t leat_concat_rewrite(leat_concat_t* pieces);
+
+// Whether the group of the node stays as it is: somebody needs a value of it as a whole, or too
+// little would be gained.
+bool leat_concat_is_refused(const leat_concat_t* p, int32_t node);
+// Finds the followers of all values that are to be in pieces, and refuses groups whose followers
+// cannot be found (concat_sinking_followers.c).
+LEAT_MUST_USE leat_status_t leat_concat_find_followers(leat_concat_t* p);
+// The input of a node that LEAT_PARTING_SPLITS which is split.
+static inline int leat_concat_split_input(const leat_node_t* node) {
+  return node->input_count == 2 ? 1 : 0;
+}
 
 #endif  // LEAT_OPTIMIZE_CONCAT_SINKING_H_

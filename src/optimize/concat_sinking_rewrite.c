@@ -390,8 +390,25 @@ static leat_status_t add_updates(const leat_concat_t* p, int32_t index) {
   return leat_edit_replace(p->edit, index, last.node);
 }
 
+// Replaces each output of a node that splits a value by the piece that it is. Who waits for the
+// node waits for all pieces.
+static leat_status_t take_all(const leat_concat_t* p, int32_t index) {
+  const leat_node_t* node = node_at(p, index);
+  const int32_t source = node->inputs[leat_concat_split_input(node)].node;
+  const int count = node->output_count;
+  int32_t gate;
+  for (int i = 0; i < count; ++i) {
+    LEAT_RETURN_IF_ERROR(leat_edit_redirect(p->edit, (leat_output_t){index, i},
+                                            p->values[source].pieces[i]));
+  }
+  if (!leat_edit_use_count(p->edit, index)) return leat_ok_status();
+  LEAT_RETURN_IF_ERROR(find_gate(p, source, &gate));
+  return leat_edit_replace(p->edit, index, gate);
+}
+
 // Replaces a slice by the piece that it is.
 static leat_status_t take(const leat_concat_t* p, int32_t index) {
+  if (p->values[index].taken == LEAT_CONCAT_ALL_PIECES) return take_all(p, index);
   const leat_concat_value_t* whole = &p->values[node_at(p, index)->inputs[0].node];
   LEAT_DCHECK(whole->pieces && p->values[index].taken < whole->division.count);
   return leat_edit_replace_by_output(p->edit, index, whole->pieces[p->values[index].taken]);

@@ -107,6 +107,45 @@ static void each_piece_goes_its_own_way(void** state) {
   }
 }
 
+static leat_output_t split(pass_scene_t* f, leat_output_t x, int axis, int output) {
+  return leat_node_output(scene_node(&f->s, "Split", "", "", LEAT_INPUTS(flow_int(&f->s, axis), x),
+                                     LEAT_ATTRS(LEAT_INT("num_split", 2))),
+                          output);
+}
+
+static leat_output_t split_v(pass_scene_t* f, leat_output_t x, int first, int output) {
+  leat_output_t sizes = ints(f, 2, (const int32_t[]){first, WIDTH - first});
+  return leat_node_output(
+      scene_node(&f->s, "SplitV", "", "", LEAT_INPUTS(x, sizes, flow_int(&f->s, 1)),
+                 LEAT_ATTRS(LEAT_INT("num_split", 2))),
+      output);
+}
+
+// A value may be taken apart by one node for all pieces.
+static void a_split_takes_all_pieces(void** state) {
+  pass_scene_t* f = *state;
+  leat_output_t even = UNARY("Neg", join(f, MATRIX(ROWS, LEFT), MATRIX(ROWS, LEFT), 1));
+  leat_output_t first = split(f, even, 1, 0);
+  leat_output_t second = leat_node_output(first.node, 1);
+  const int32_t after = UNARY("Exp", MATRIX(1, 1)).node;
+  scene_after(&f->s, after, first.node);
+  pieces(f, LEAT_INPUTS(second, first, leat_node_output(after, 0)));
+  assert_int_equal(count_of(f, "ConcatV2") + count_of(f, "Split"), 0);
+  for (int i = 0; i < 2; ++i) assert_true(pass_scene_is_op(pass_scene_fetched(f, i), "Neg"));
+  assert_true(f->rewrite.fetches[0].node != f->rewrite.fetches[1].node);
+  const leat_node_t* waiting = pass_scene_fetched(f, 2);  // for both pieces
+  assert_int_equal(read_by(f, waiting, waiting->input_count)->control_count, 2);
+  leat_output_t whole = UNARY("Neg", pair(f));
+  leat_output_t narrow = split_v(f, whole, LEFT, 0);
+  pieces(f, LEAT_INPUTS(narrow, leat_node_output(narrow.node, 1)));
+  assert_int_equal(count_of(f, "ConcatV2") + count_of(f, "SplitV"), 0);
+  assert_int_equal(pass_scene_fetched(f, 1)->output_shapes[0].dims[1], RIGHT);
+  // Cut elsewhere, or along another axis.
+  leat_output_t square = UNARY("Neg", join(f, MATRIX(4, 2), MATRIX(4, 2), 1));
+  assert_true(stays(f, LEAT_INPUTS(split_v(f, whole, LEFT + 1, 0))));
+  assert_true(stays(f, LEAT_INPUTS(split(f, square, 0, 0))));
+}
+
 static void constants_are_cut_or_repeated(void** state) {
   pass_scene_t* f = *state;
   leat_output_t full = numbers(f, ROWS, WIDTH, 0, 1), row = numbers(f, 1, WIDTH, 0, 1);
@@ -412,6 +451,7 @@ int main(void) {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, pass_scene_tear_down)
   const struct CMUnitTest tests[] = {
       TEST(each_piece_goes_its_own_way),
+      TEST(a_split_takes_all_pieces),
       TEST(constants_are_cut_or_repeated),
       TEST(two_joined_alike_are_read_in_pieces),
       TEST(what_others_want_whole_stays),

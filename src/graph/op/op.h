@@ -215,6 +215,10 @@ typedef enum leat_parting_t {
   LEAT_PARTING_PADS,
   // A box of input 0 that begins at input 1 and has the size in input 2 (Slice).
   LEAT_PARTING_TAKES,
+  // All of a value, in boxes side by side along an axis, one for each output: of two inputs the
+  // second is the value and the first is the axis (Split), of three the first is the value and the
+  // last is the axis (SplitV).
+  LEAT_PARTING_SPLITS,
   // Rows of input 0, one for each number in input 1 (GatherV2). Where the op has an axis (input 2)
   // or an attribute "batch_dims", they must be 0.
   LEAT_PARTING_GATHERS,
