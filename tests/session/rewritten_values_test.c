@@ -1,6 +1,7 @@
-// Each test runs a graph in which one optimizer pass must refuse a rewrite, because the graph would
+// Most tests run a graph in which one optimizer pass must refuse a rewrite, because the graph would
 // then give other values, give a value where there is none, or never end. A pass that forgets why
-// it must refuse still makes a graph that looks right, so that only the values of a step tell.
+// it must refuse still makes a graph that looks right, so that only the values of a step tell. The
+// last tests run graphs that are rewritten, and see that the values stay.
 // Every graph runs on both executors, with one thread and with several, with the optimizer off and
 // on, and its values are compared with the formula that the graph spells out, computed here.
 #include <math.h>
@@ -181,12 +182,92 @@ static void a_product_stays_on_its_side_of_a_switch(scene_t* s) {
   }
 }
 
+// ---- Rules --------------------------------------------------------------------------------------
+
+enum { WIDTH = 2 };
+static const float kWeights[COLUMNS * WIDTH] = {1, -2, 0.5f, 1, -1, 2};
+static const float kBias[WIDTH] = {0.25f, -1};
+
+static leat_output_t attr_float(scene_t* s, const char* op, leat_outputs_t inputs) {
+  return scene_output(s, op, "", "", inputs, LEAT_ATTRS(LEAT_TYPE("T", LEAT_DTYPE_FLOAT)));
+}
+
+// Products with what follows them, with a Reshape between and without, in one step.
+static void what_goes_into_a_product_changes_no_value(scene_t* s) {
+  leat_output_t x = scene_matrix(s, "x", ROWS, COLUMNS);
+  leat_output_t shape = leat_build_int32_vector(&s->b, (const int32_t[]){COLUMNS, WIDTH}, 2);
+  leat_output_t w = scene_binary(s, "Reshape", -1, scene_floats(s, COLUMNS * WIDTH, kWeights),
+                                 shape);
+  leat_output_t bias = scene_floats(s, WIDTH, kBias);
+  leat_output_t sequence = scene_binary(
+      s, "Reshape", -1, scene_binary(s, "MatMul", -1, x, w),
+      leat_build_int32_vector(&s->b, (const int32_t[]){1, ROWS, WIDTH}, 3));
+  leat_output_t sums[] = {
+      attr_float(s, "BiasAdd", LEAT_INPUTS(scene_binary(s, "MatMul", -1, x, w), bias)),
+      scene_binary(s, "AddV2", -1, bias, scene_binary(s, "MatMul", -1, x, w)),
+      attr_float(s, "BiasAdd", LEAT_INPUTS(sequence, bias)),
+      scene_binary(s, "Sub", -1, scene_binary(s, "MatMul", -1, x, w), bias)};
+  leat_output_t fetches[LEAT_ARRAY_SIZE(sums)];
+  leat_tensor_t fed = rows_of(kX, ROWS, COLUMNS), values[LEAT_ARRAY_SIZE(sums)];
+  for (size_t i = 0; i < LEAT_ARRAY_SIZE(sums); ++i) {
+    fetches[i] = attr_float(s, "Relu", LEAT_INPUTS(sums[i]));
+  }
+  LEAT_EXPECT_OK(scene_run(s, LEAT_INPUTS(x), &fed,
+                           (leat_outputs_t){fetches, LEAT_ARRAY_SIZE(fetches)}, values, NULL, 0));
+  for (size_t i = 0; i < LEAT_ARRAY_SIZE(sums); ++i) {
+    float expected[ROWS * WIDTH];
+    for (int r = 0; r < ROWS; ++r) {
+      for (int c = 0; c < WIDTH; ++c) {
+        float sum = i == 3 ? -kBias[c] : kBias[c];
+        for (int k = 0; k < COLUMNS; ++k) sum += kX[r * COLUMNS + k] * kWeights[k * WIDTH + c];
+        expected[r * WIDTH + c] = fmaxf(sum, 0);
+      }
+    }
+    expect_near(&values[i], expected, ROWS * WIDTH);
+    assert_int_equal(values[i].shape.rank, i == 2 ? 3 : 2);
+    leat_tensor_release(&values[i]);
+  }
+}
+
+// What is joined is taken apart by Split, SplitV and x[:, 1:3], and never joined.
+static void pieces_have_the_values_of_the_whole(scene_t* s) {
+  s->options.optimizer.fusion_limit_elements = 1;
+  leat_output_t x = scene_matrix(s, "x", ROWS, COLUMNS), axis = flow_int(s, 1);
+  leat_output_t joined = scene_output(
+      s, "ConcatV2", "", "",
+      LEAT_INPUTS(x, scene_binary(s, "Mul", -1, x, scene_float(s, 2)), axis), LEAT_NO_ATTRS);
+  leat_output_t negative = scene_unary(s, "Neg", -1, joined);
+  const int32_t split = scene_node(s, "Split", "", "", LEAT_INPUTS(axis, negative),
+                                   LEAT_ATTRS(LEAT_INT("num_split", 2)));
+  leat_output_t sizes = leat_build_int32_vector(&s->b, (const int32_t[]){COLUMNS, -1}, 2);
+  const int32_t split_v = scene_node(s, "SplitV", "", "", LEAT_INPUTS(negative, sizes, axis),
+                                     LEAT_ATTRS(LEAT_INT("num_split", 2)));
+  leat_output_t begin = leat_build_int32_vector(&s->b, (const int32_t[]){0, COLUMNS}, 2),
+                end = leat_build_int32_vector(&s->b, (const int32_t[]){ROWS, 2 * COLUMNS}, 2),
+                strides = leat_build_int32_vector(&s->b, (const int32_t[]){1, 1}, 2);
+  leat_output_t fetches[] = {
+      leat_node_output(split, 1), leat_node_output(split_v, 1),
+      scene_output(s, "StridedSlice", "", "", LEAT_INPUTS(negative, begin, end, strides),
+                   LEAT_NO_ATTRS)};
+  leat_tensor_t fed = rows_of(kX, ROWS, COLUMNS), values[LEAT_ARRAY_SIZE(fetches)];
+  float expected[ROWS * COLUMNS];
+  for (int i = 0; i < ROWS * COLUMNS; ++i) expected[i] = -2 * kX[i];
+  LEAT_EXPECT_OK(scene_run(s, LEAT_INPUTS(x), &fed,
+                           (leat_outputs_t){fetches, LEAT_ARRAY_SIZE(fetches)}, values, NULL, 0));
+  for (size_t i = 0; i < LEAT_ARRAY_SIZE(fetches); ++i) {
+    expect_near(&values[i], expected, ROWS * COLUMNS);
+    leat_tensor_release(&values[i]);
+  }
+}
+
 #define ALL_WAYS(test) \
   static void test##_all_ways(void** state) { scene_run_all_ways(test); }
 ALL_WAYS(a_shape_behind_a_switch_dies_with_its_value)
 ALL_WAYS(a_size_and_a_rank_behind_a_switch_die_with_their_value)
 ALL_WAYS(a_fused_node_does_not_read_what_reads_it)
 ALL_WAYS(a_product_stays_on_its_side_of_a_switch)
+ALL_WAYS(what_goes_into_a_product_changes_no_value)
+ALL_WAYS(pieces_have_the_values_of_the_whole)
 
 int main(void) {
   const struct CMUnitTest tests[] = {
@@ -194,6 +275,8 @@ int main(void) {
       cmocka_unit_test(a_size_and_a_rank_behind_a_switch_die_with_their_value_all_ways),
       cmocka_unit_test(a_fused_node_does_not_read_what_reads_it_all_ways),
       cmocka_unit_test(a_product_stays_on_its_side_of_a_switch_all_ways),
+      cmocka_unit_test(what_goes_into_a_product_changes_no_value_all_ways),
+      cmocka_unit_test(pieces_have_the_values_of_the_whole_all_ways),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
