@@ -196,10 +196,10 @@ static leat_status_t order_edge(leat_edit_t* edit, int32_t source, int32_t reade
 
 // ---- From beginning to end ----------------------------------------------------------------------
 
-// Makes room for the nodes that the graph has, and a stack that holds each of them.
+// Makes room for the nodes that the graph has and one more, and a stack that holds each twice.
 static leat_status_t grow_nodes(leat_edit_t* edit) {
   leat_allocator_t* allocator = edit->graph->allocator;
-  const size_t count = edit->graph->node_count + 1;
+  const size_t count = edit->graph->node_count + 2;
   LEAT_RETURN_IF_ERROR(leat_allocator_grow_array(allocator, count, sizeof *edit->nodes,
                                                  (void**)&edit->nodes, &edit->node_capacity));
   return leat_allocator_grow_array(allocator, 2 * count, sizeof *edit->stack,
@@ -407,12 +407,17 @@ leat_status_t leat_edit_add(leat_edit_t* edit, int32_t beside, const char* suffi
                                           LEAT_SV_ARG(graph->nodes[beside].name), suffix));
     LEAT_RETURN_IF_ERROR(leat_graph_unique_name(graph, spec->name, &spec->name));
   }
+  // All room that the edit needs is there before the graph has the node, so that a failure changes
+  // nothing.
+  const size_t edges = (size_t)spec->input_count + (size_t)spec->control_count;
+  LEAT_RETURN_IF_ERROR(grow_nodes(edit));
+  LEAT_RETURN_IF_ERROR(
+      LEAT_GROW(graph->allocator, edit->use_count + edges + 1, &edit->uses, &edit->use_capacity));
   LEAT_RETURN_IF_ERROR(leat_graph_add_node(graph, spec, out_node));
   leat_node_t* node = &graph->nodes[*out_node];
   node->assigned_device = device;
   node->is_gradient = graph->nodes[beside].is_gradient;
   edit->changed = true;
-  LEAT_RETURN_IF_ERROR(grow_nodes(edit));
   LEAT_RETURN_IF_ERROR(add_edit_node(edit, *out_node));
   link_edges(edit, *out_node);
   int64_t rank = 0;
@@ -577,18 +582,7 @@ static leat_status_t move_uses(leat_edit_t* edit, int32_t node, int of, leat_out
 }
 
 leat_status_t leat_edit_redirect(leat_edit_t* edit, leat_output_t output, leat_output_t by) {
-  if (output.node != by.node) return move_uses(edit, output.node, output.index, by);
-  for (int i = 0; i < edit->rewrite->fetch_count; ++i) {
-    leat_output_t* fetch = &edit->rewrite->fetches[i];
-    if (leat_output_equal(*fetch, output)) *fetch = by;
-  }
-  LEAT_EDIT_FOR_EACH_USE(edit, output.node, use) {
-    const leat_reader_t reader = leat_edit_reader(edit, use);
-    leat_output_t* input = &edit->graph->nodes[reader.node].inputs[reader.position];
-    if (leat_output_equal(*input, output)) *input = by;
-  }
-  edit->changed = true;
-  return leat_ok_status();
+  return move_uses(edit, output.node, output.index, by);
 }
 
 leat_status_t leat_edit_replace(leat_edit_t* edit, int32_t node, int32_t by) {

@@ -176,7 +176,8 @@ LEAT_MUST_USE leat_status_t leat_edit_set_waits(leat_edit_t* edit, int32_t node,
 // of which can be replaced alone.
 LEAT_MUST_USE leat_status_t leat_edit_set_type(leat_edit_t* edit, int32_t node, const char* attr,
                                                int dtype, const leat_partial_shape_t* shape);
-// Who reads or fetches |output| has |by| instead. Who waits for its node goes on doing so.
+// Who reads or fetches |output| has |by|, of another node, instead. Who waits for its node goes on
+// doing so.
 LEAT_MUST_USE leat_status_t leat_edit_redirect(leat_edit_t* edit, leat_output_t output,
                                                leat_output_t by);
 // |by| stands for |node|, output for output, for readers, waiters, fetches and targets.

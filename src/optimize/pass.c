@@ -29,8 +29,8 @@ static leat_status_t run(const leat_pass_t* pass, leat_edit_t* edit) {
   char stage[MAX_STAGE];
   leat_edit_begin_pass(edit);
   leat_status_t status = pass->run(edit);
-  leat_edit_end_pass(edit);
   if (status) return leat_status_annotate(status, "pass %s", pass->name);
+  leat_edit_end_pass(edit);
   if (!LEAT_VERIFIES) return leat_ok_status();
   snprintf(stage, sizeof stage, "pass %s", pass->name);
   return leat_edit_verify(edit, pass->stage == LEAT_PASS_PLACED, stage);

@@ -260,11 +260,11 @@ static leat_status_t try_many(leat_edit_t* f, int32_t index, const leat_op_t* op
   leat_status_t status = add_fused(f, index, 0, sum->input_count, &spec, &output.node);
   // A term with invalid inputs can make the fused node one that cannot be added. The sum and its
   // terms then stay, and the term reports its own error if it comes to run.
-  if (status) {
+  if (leat_status_code(status) == LEAT_INVALID_ARGUMENT) {
     leat_status_free(status);
     return leat_ok_status();
   }
-  return leat_edit_replace_by_output(f, index, output);
+  return status ? status : leat_edit_replace_by_output(f, index, output);
 }
 
 static leat_status_t try_node(leat_edit_t* f, int32_t index) {
