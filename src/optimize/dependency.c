@@ -113,7 +113,10 @@ static leat_status_t clean_edges(dependency_t* d) {
   for (size_t i = 0; i < d->count; ++i) find_alias(d, d->nodes[i]);
   // Readers first: what only a cleaned node waited for is gone, and need not be cleaned.
   for (size_t i = d->count; i-- > 0;) {
-    if (leat_edit_is_gone(d->edit, d->nodes[i])) continue;
+    if (leat_edit_is_gone(d->edit, d->nodes[i]) ||
+        !leat_edit_node(d->edit, d->nodes[i])->control_count) {
+      continue;
+    }
     LEAT_RETURN_IF_ERROR(clean_node(d, d->nodes[i]));
   }
   return leat_ok_status();
