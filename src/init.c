@@ -1,12 +1,12 @@
-// The composition root: the only file that sees every room. It lists the families of ops, registers
-// their ops and kernels, makes the runtime that all sessions of a process share, and opens the
+// The composition root: the only file that sees every room. It registers the ops and kernels of all
+// families (ops/families.c), makes the runtime that all sessions of a process share, and opens the
 // targets of sessions.
 //
-// Registration is a call in a list that one can read here, and not a constructor function that runs
+// Registration is a call over a list that one can read, and not a constructor function that runs
 // before main: a static archive then cannot lose an op because nothing referred to its object file,
-// and a program pays for registration only when it first uses the library. A new family is one line
-// in LEAT_OP_FAMILIES; a new device or transport is one line in the lists below. Other rooms get
-// what they need through interfaces, so that none of them has to include this one, except
+// and a program pays for registration only when it first uses the library. A new source of ops is
+// one word in ops/families.c; a new device or transport is one line in the lists below. Other rooms
+// get what they need through interfaces, so that none of them has to include this one, except
 // src/capi/, which asks it for the runtime.
 #include "init.h"
 
@@ -20,37 +20,6 @@
 #include "ops/family.h"
 #include "ops/simulated/simulated_kernels.h"
 #include "worker/local_worker.h"
-
-#define LEAT_OP_FAMILIES(X) \
-  X(array)                  \
-  X(audio)                  \
-  X(checkpoint)             \
-  X(control)                \
-  X(dataset)                \
-  X(function)               \
-  X(image)                  \
-  X(index)                  \
-  X(input)                  \
-  X(list)                   \
-  X(lookup)                 \
-  X(math)                   \
-  X(matrix)                 \
-  X(nn)                     \
-  X(quantize)               \
-  X(queue)                  \
-  X(random)                 \
-  X(sendrecv)               \
-  X(sparse)                 \
-  X(stage)                  \
-  X(state)                  \
-  X(string)                 \
-  X(summary)                \
-  X(train)
-
-#define LEAT_DECLARE_FAMILY_(name) extern const leat_op_family_t leat_family_##name;
-LEAT_OP_FAMILIES(LEAT_DECLARE_FAMILY_)
-#define LEAT_FAMILY_ADDRESS_(name) &leat_family_##name,
-static const leat_op_family_t* const kFamilies[] = {LEAT_OP_FAMILIES(LEAT_FAMILY_ADDRESS_)};
 
 // Kinds of devices, in the order of a session's devices, and libraries of kernels beside the
 // families' own.
@@ -397,17 +366,17 @@ static leat_runtime_t runtime_storage;
 static _Atomic(const leat_runtime_t*) runtime_ready;
 
 static leat_status_t register_ops(leat_op_registry_t* registry) {
-  for (size_t i = 0; i < LEAT_ARRAY_SIZE(kFamilies); ++i) {
-    LEAT_RETURN_IF_ERROR(leat_op_registry_add_all(registry, kFamilies[i]->ops));
-    if (!kFamilies[i]->rules) continue;
-    LEAT_RETURN_IF_ERROR(leat_op_registry_add_rules(registry, kFamilies[i]->rules));
+  for (int i = 0; leat_op_families[i]; ++i) {
+    LEAT_RETURN_IF_ERROR(leat_op_registry_add_all(registry, leat_op_families[i]->ops));
+    if (!leat_op_families[i]->rules) continue;
+    LEAT_RETURN_IF_ERROR(leat_op_registry_add_rules(registry, leat_op_families[i]->rules));
   }
   return leat_ok_status();
 }
 
 static leat_status_t register_kernels(leat_kernel_registry_t* registry) {
-  for (size_t i = 0; i < LEAT_ARRAY_SIZE(kFamilies); ++i) {
-    for (const leat_kernel_row_t* const* rows = kFamilies[i]->kernels; *rows; ++rows) {
+  for (int i = 0; leat_op_families[i]; ++i) {
+    for (const leat_kernel_row_t* const* rows = leat_op_families[i]->kernels; *rows; ++rows) {
       LEAT_RETURN_IF_ERROR(leat_kernel_registry_add(registry, *rows));
     }
   }

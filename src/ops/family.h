@@ -1,8 +1,8 @@
-// A family of ops: the lists of its rows, which src/init.c hands to the registries. A family's
-// folder has one file <family>.c, which names the sources; a source <noun> exports two tables,
-// leat_<noun>_ops (in <noun>.c) and leat_<noun>_kernels_cpu (in <noun>_cpu.c). Only the lists of
-// families include this header: a definition includes ops/op_rows.h and kernels include
-// ops/kernel_rows.h, so that neither sees the other.
+// A family of ops: the lists of its rows, which src/init.c hands to the registries. The sources of
+// a folder src/ops/<family>/ export tables: a definition <noun>.c exports leat_<noun>_ops, and
+// kernels <noun>_cpu.c export leat_<noun>_kernels_cpu. Only what lists tables includes this header:
+// a definition includes ops/op_rows.h and kernels include ops/kernel_rows.h, so that neither sees
+// the other.
 #ifndef LEAT_OPS_FAMILY_H_
 #define LEAT_OPS_FAMILY_H_
 
@@ -18,19 +18,13 @@ typedef struct leat_op_family_s {
   const struct leat_rewrite_rule_s* rules;  // ended by a rule without a name; NULL: none
 } leat_op_family_t;
 
-// Defines leat_family_<name> from an X-macro list of sources.
-#define LEAT_OP_FAMILY(family, SOURCES) LEAT_OP_FAMILY_WITH_RULES(family, SOURCES, NULL)
-// The same of a family that has a table of rewrite rules.
-#define LEAT_OP_FAMILY_WITH_RULES(family, SOURCES, rules_table)                   \
-  SOURCES(LEAT_OP_FAMILY_DECLARE_)                                                       \
-  static const leat_op_row_t* const kOps[] = {SOURCES(LEAT_OP_FAMILY_OPS_) 0};           \
-  static const leat_kernel_row_t* const kKernels[] = {SOURCES(LEAT_OP_FAMILY_KERNELS_) 0}; \
-  extern const leat_op_family_t leat_family_##family;                                    \
-  const leat_op_family_t leat_family_##family = {#family, kOps, kKernels, rules_table};
-#define LEAT_OP_FAMILY_DECLARE_(noun)             \
-  extern const leat_op_row_t leat_##noun##_ops[]; \
-  extern const leat_kernel_row_t leat_##noun##_kernels_cpu[];
-#define LEAT_OP_FAMILY_OPS_(noun) leat_##noun##_ops,
-#define LEAT_OP_FAMILY_KERNELS_(noun) leat_##noun##_kernels_cpu,
+// All families, which ops/families.c lists; ended by NULL.
+extern const leat_op_family_t* const leat_op_families[];
+
+// What an X-macro list of sources becomes: declarations of their tables, and the tables' addresses.
+#define LEAT_OP_TABLE_DECLARE(noun) extern const leat_op_row_t leat_##noun##_ops[];
+#define LEAT_KERNEL_TABLE_DECLARE(noun) extern const leat_kernel_row_t leat_##noun##_kernels_cpu[];
+#define LEAT_OP_TABLE(noun) leat_##noun##_ops,
+#define LEAT_KERNEL_TABLE(noun) leat_##noun##_kernels_cpu,
 
 #endif  // LEAT_OPS_FAMILY_H_

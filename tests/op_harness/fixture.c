@@ -16,7 +16,6 @@
 #define POOL_SIZE 4
 
 // Of the build: every family below src/ops/.
-extern const leat_op_family_t* const leat_fixture_families[];
 
 // ---- Ops of the harness -------------------------------------------------------------------------
 
@@ -76,8 +75,8 @@ static bool family_has(const leat_op_family_t* family, const char* op) {
 
 static leat_status_t add_rows(leat_fixture_t* fixture) {
   bool has_constant = false, has_placeholder = false;
-  for (int i = 0; leat_fixture_families[i]; ++i) {
-    const leat_op_family_t* family = leat_fixture_families[i];
+  for (int i = 0; leat_op_families[i]; ++i) {
+    const leat_op_family_t* family = leat_op_families[i];
     has_constant |= family_has(family, "Const");
     has_placeholder |= family_has(family, "Placeholder");
     LEAT_RETURN_IF_ERROR(leat_op_registry_add_all(fixture->ops, family->ops));

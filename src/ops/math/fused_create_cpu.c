@@ -19,9 +19,10 @@
   X(binary) X(bitwise) X(cast) X(compare) X(complex) X(reduction) X(relu) X(select)         \
   X(special) X(unary)
 #define MAX_ATTRS 8  // attributes of an op at most
-SOURCES(LEAT_OP_FAMILY_DECLARE_)
-static const leat_op_row_t* const kOps[] = {SOURCES(LEAT_OP_FAMILY_OPS_)};
-static const leat_kernel_row_t* const kKernels[] = {SOURCES(LEAT_OP_FAMILY_KERNELS_)};
+SOURCES(LEAT_OP_TABLE_DECLARE)
+SOURCES(LEAT_KERNEL_TABLE_DECLARE)
+static const leat_op_row_t* const kOps[] = {SOURCES(LEAT_OP_TABLE)};
+static const leat_kernel_row_t* const kKernels[] = {SOURCES(LEAT_KERNEL_TABLE)};
 
 static bool is_step(const leat_kernel_row_t* row) {
   return (row->elementwise && row->elementwise < LEAT_ELEMENTWISE_SUM) ||

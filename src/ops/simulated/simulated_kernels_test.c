@@ -6,7 +6,11 @@
 #include "base/test.h"
 #include "ops/family.h"
 
-extern const leat_op_family_t leat_family_matrix;
+static const leat_op_family_t* find_family(const char* name) {
+  int i = 0;
+  while (strcmp(leat_op_families[i]->name, name) != 0) ++i;
+  return leat_op_families[i];
+}
 
 static leat_status_t count_row(void* data, const leat_kernel_row_t* row) {
   if (strcmp(row->device_type, "SIM") == 0) ++*(int*)data;
@@ -18,7 +22,7 @@ static leat_status_t count_row(void* data, const leat_kernel_row_t* row) {
 static leat_status_t fill(int64_t n, bool* out_met, int* out_count) {
   leat_kernel_registry_t* registry = NULL;
   LEAT_EXPECT_OK(leat_kernel_registry_create(leat_allocator_system(), &registry));
-  for (const leat_kernel_row_t* const* rows = leat_family_matrix.kernels; *rows; ++rows) {
+  for (const leat_kernel_row_t* const* rows = find_family("matrix")->kernels; *rows; ++rows) {
     LEAT_EXPECT_OK(leat_kernel_registry_add(registry, *rows));
   }
   leat_fault_t fault;
