@@ -35,12 +35,15 @@ FAMILY(checkpoint, CHECKPOINT, CHECKPOINT, NULL)
 FAMILY(control, CONTROL, CONTROL, NULL)
 
 // tf.data's input pipelines as values in the graph, and the iterators over them.
-#define DATASET(X)                                                                            \
+#define DATASET_OPS(X)                                                                     \
+  X(source_dataset) X(sequence_dataset) X(map_dataset) X(batch_dataset) X(shuffle_dataset) \
+  X(iterator)
+#define DATASET_KERNELS(X)                                                                    \
   X(tensor_dataset) X(sequence_dataset) X(map_dataset) X(interleave_dataset) X(batch_dataset) \
   X(window_dataset) X(group_dataset) X(scan_dataset) X(choice_dataset) X(random_dataset)      \
   X(seed_generator) X(shuffle_dataset) X(cache_dataset) X(file_dataset) X(parse_dataset)      \
   X(iterator) X(one_shot_iterator) X(dataset_reader)
-FAMILY(dataset, DATASET, DATASET, NULL)
+FAMILY(dataset, DATASET_OPS, DATASET_KERNELS, NULL)
 
 // Functions (section 10): arguments and return values, calls, branches and loops of calls.
 #define FUNCTION(X) X(branch) X(call) X(loop)

@@ -1,5 +1,11 @@
-// Definitions of the ops that batch a dataset: consecutive elements become one element whose
-// components have a new first dimension. The kernels are in batch_dataset_cpu.c.
+// Definitions of the datasets that change how many elements there are by putting elements together
+// or taking them apart. A batch is one element whose components have a new first dimension, which
+// consecutive elements fill; a window is a dataset of consecutive elements; a group is a dataset of
+// elements that have one key; and UnbatchDataset gives the rows of its input's elements.
+// MapAndBatchDataset stands here since its output is a batch.
+//
+// Inputs that are sizes must be scalars, which the shape functions check. The kernels are in
+// batch_dataset_cpu.c, window_dataset_cpu.c and group_dataset_cpu.c.
 #include "graph/inference/handle_shape.h"
 #include "ops/dataset/dataset_shape.h"
 #include "ops/op_rows.h"
@@ -62,5 +68,33 @@ const leat_op_row_t leat_batch_dataset_ops[] = {
      .escaping_inputs = LEAT_EVERY_INPUT,
      .shape = padded_v2_shape,
      .doc = "PaddedBatchDataset; the last ones may be dropped."},
+    // Windows of consecutive elements, and the way back from batches to rows.
+    {.name = "WindowDataset",
+     .inputs =
+         "input_dataset: variant; size: int64; shift: int64; stride: int64; drop_remainder: bool",
+     .outputs = "handle: variant",
+     .attrs = LEAT_ELEMENT_ATTRS LEAT_METADATA_ATTR,
+     .shape = leat_shape_scalar_output,
+     .doc = "Elements that follow each other, as datasets."},
+    {.name = "UnbatchDataset",
+     .inputs = "input_dataset: variant",
+     .outputs = "handle: variant",
+     .attrs = LEAT_ELEMENT_ATTRS LEAT_METADATA_ATTR,
+     .shape = leat_shape_scalar_output,
+     .doc = "The rows of elements."},
+    // Windows of elements that have one key, reduced by a function when they are full.
+    {.name = "GroupByWindowDataset",
+     .inputs = "input_dataset: variant; key_func_other_arguments: Tkey_func_other_arguments; "
+               "reduce_func_other_arguments: Treduce_func_other_arguments; "
+               "window_size_func_other_arguments: Twindow_size_func_other_arguments",
+     .outputs = "handle: variant",
+     .attrs =
+         "key_func: func; reduce_func: func; window_size_func: func; Tkey_func_other_arguments: "
+         "list(type) >= 0; Treduce_func_other_arguments: list(type) >= 0; "
+         "Twindow_size_func_other_arguments: list(type) >= 0; " LEAT_ELEMENT_ATTRS
+             LEAT_METADATA_ATTR,
+     .escaping_inputs = LEAT_EVERY_INPUT,
+     .shape = leat_shape_scalar_output,
+     .doc = "The datasets that a function makes of so many elements of one key each."},
     LEAT_OP_ROWS_END,
 };

@@ -12,10 +12,10 @@
 // elements collected so far belong to the iterator and not to the stack, and batch_next carries on
 // with them when it is called again. ParallelBatchDataset runs the same kernel as BatchDatasetV2:
 // it makes one batch at a time, which gives the same elements in the same order. MapAndBatchDataset
-// is built as a batch dataset over a map dataset (ops/dataset/map_dataset_cpu.h).
+// is built as a batch dataset over a map dataset (map_dataset_cpu.c).
 #include <string.h>
 
-#include "ops/dataset/map_dataset_cpu.h"
+#include "ops/dataset/dataset_cpu.h"
 #include "ops/kernel_rows.h"
 
 typedef struct batch_s {

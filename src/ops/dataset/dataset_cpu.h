@@ -197,4 +197,21 @@ LEAT_MUST_USE leat_status_t leat_element_row(const leat_tensor_t* tensor, int64_
 LEAT_MUST_USE leat_status_t leat_element_rows(const leat_tensor_t* tensors, int64_t index,
                                               leat_tensor_t* out, int count);
 
+// ---- Datasets that several kernels make ---------------------------------------------------------
+
+// map_dataset_cpu.c. The |create| of kernels with a function "f"; the kernel's state is a
+// leat_dataset_function_t.
+LEAT_MUST_USE leat_status_t leat_map_dataset_kernel_create(leat_kernel_creation_t* c, void* state);
+// Makes the dataset of what the kernel's function returns for each element of the dataset at input
+// 0. The arguments are those of leat_dataset_create_calling.
+LEAT_MUST_USE leat_status_t leat_map_dataset_create(leat_kernel_context_t* c,
+                                                    leat_element_spec_t* spec, int captured_count,
+                                                    leat_dataset_t** out_dataset);
+
+// window_dataset_cpu.c. Makes a dataset of |count| elements, which lie in memory. The caller sets
+// its |tensors|: the components of one element after those of the other, as |spec| says. |spec| is
+// moved in, also on failure. RESOURCE_EXHAUSTED when there are more tensors than an int can count.
+LEAT_MUST_USE leat_status_t leat_window_create(leat_element_spec_t* spec, int64_t count,
+                                               leat_dataset_t** out_dataset);
+
 #endif  // LEAT_OPS_DATASET_DATASET_CPU_H_

@@ -12,7 +12,7 @@
 // element lies among the arguments of key_func's call, and moves from there into its group.
 #include <string.h>
 
-#include "ops/dataset/window_dataset_cpu.h"
+#include "ops/dataset/dataset_cpu.h"
 #include "ops/kernel_rows.h"
 
 typedef enum role_e { KEY, REDUCE, SIZE, ROLES } role_t;

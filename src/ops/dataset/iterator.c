@@ -1,5 +1,13 @@
-// Definitions of the ops that make iterators over datasets, set them to a dataset, take elements,
-// and turn the handle of an iterator into a string and back.
+// Definitions of the ops that take elements from datasets. An iterator is a resource: ops make it,
+// set it to a dataset, take elements, and turn its handle into a string and back. OneShotIterator
+// makes its dataset by a function, once. The last ops need no iterator: they read a whole dataset
+// in one step.
+//
+// The elements' types and shapes are attributes of each op, so that the graph knows what comes out
+// of a handle of which it knows nothing else. All but DatasetCardinality are stateful: two runs
+// give two different elements. The kernels are in iterator_cpu.c, one_shot_iterator_cpu.c and
+// dataset_reader_cpu.c.
+#include "graph/gradient.h"
 #include "ops/dataset/dataset_shape.h"
 #include "ops/op_rows.h"
 
@@ -85,5 +93,35 @@ const leat_op_row_t leat_iterator_ops[] = {
      .flags = LEAT_OP_STATEFUL,
      .shape = leat_shape_scalar_output,
      .doc = "The iterator that a string names."},
+    {.name = "OneShotIterator",
+     .outputs = "handle: resource",
+     .attrs = "dataset_factory: func; " LEAT_ELEMENT_ATTRS
+              "; container: string = ''; shared_name: string = ''",
+     .flags = LEAT_OP_STATEFUL,
+     .shape = leat_shape_scalar_output,
+     .doc = "An iterator over the dataset that a function makes, once."},
+    // A whole dataset in one step.
+    {.name = "DatasetCardinality",
+     .inputs = "input_dataset: variant",
+     .outputs = "cardinality: int64",
+     .attrs = "cardinality_options: string = ''",
+     .shape = leat_shape_scalar_output,
+     .doc = "How many elements there are; -1: no end, -2: unknown."},
+    {.name = "DatasetToSingleElement",
+     .inputs = "dataset: variant",
+     .outputs = "components: output_types",
+     .attrs = LEAT_ELEMENT_ATTRS LEAT_METADATA_ATTR,
+     .flags = LEAT_OP_STATEFUL,
+     .shape = leat_shape_of_element,
+     .doc = "The only element."},
+    {.name = "ReduceDataset",
+     .inputs = "input_dataset: variant; initial_state: Tstate; other_arguments: Targuments",
+     .outputs = "components: output_types",
+     .attrs = "f: func; Tstate: list(type) >= 1; Targuments: list(type) >= 0; " LEAT_ELEMENT_ATTRS
+              "; use_inter_op_parallelism: bool = true" LEAT_METADATA_ATTR,
+     .flags = LEAT_OP_STATEFUL,
+     .shape = leat_shape_of_element,
+     .gradient = leat_gradient_none,
+     .doc = "A function of a state and each element, one after the other."},
     LEAT_OP_ROWS_END,
 };

@@ -8,9 +8,8 @@
 // takes the result (ops/dataset/pull_cpu.h). The element lies among the call's arguments meanwhile,
 // from where the filters move it into their output. The parallel ops run the same code: they make
 // one call after the other, which gives the same elements in the same order. Map, parallel map and
-// MapAndBatchDataset share the map dataset through map_dataset_cpu.h.
-#include "ops/dataset/map_dataset_cpu.h"
-
+// MapAndBatchDataset share the map dataset through dataset_cpu.h.
+#include "ops/dataset/dataset_cpu.h"
 #include "ops/kernel_rows.h"
 
 typedef struct map_s {

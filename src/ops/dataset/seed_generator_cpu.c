@@ -3,8 +3,8 @@
 // draws new seeds from a Philox generator that its first two seeds started; one without gives those
 // two every time. The words are drawn in TensorFlow's order, so that equal seeds give TensorFlow's
 // order of elements. Seeds of 0 and 0 stand for seeds of the operating system. The kernels of the
-// Dummy and Delete ops are here too, also those of the memory cache (cache_dataset.c), because they
-// are the same.
+// Dummy and Delete ops are here too, also those of the memory cache (sequence_dataset.c), because
+// they are the same.
 #include "ops/dataset/seed_generator_cpu.h"
 
 #include "kernel/handle.h"

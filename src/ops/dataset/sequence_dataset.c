@@ -1,7 +1,12 @@
-// Definitions of the datasets that select, repeat or join the elements of other datasets without
-// changing them. Take, skip, repeat and shard select from one input; concatenate and zip join
-// several. The rest are TensorFlow's ops that tune or annotate a pipeline, which give the elements
-// of their input. The kernels of all are in sequence_dataset_cpu.c.
+// Definitions of the datasets that give the elements of other datasets without changing them. Take,
+// skip, repeat and shard select from one input; concatenate, zip and directed interleave join
+// several; CacheDataset remembers its elements for the next pass. The rest are TensorFlow's ops
+// that tune or annotate a pipeline, which give the elements of their input.
+//
+// The memory in which CacheDatasetV2 keeps elements is a resource, which ops of its own make and
+// delete, so that several passes and several steps can share it. The kernels are in
+// sequence_dataset_cpu.c, choice_dataset_cpu.c and cache_dataset_cpu.c; that of DummyMemoryCache,
+// whose handle stands for nothing, is in seed_generator_cpu.c.
 #include "ops/dataset/dataset_shape.h"
 #include "ops/op_rows.h"
 
@@ -116,5 +121,54 @@ const leat_op_row_t leat_sequence_dataset_ops[] = {
      .attrs = LEAT_ELEMENT_ATTRS "; optimization_configs: list(string) = []",
      .shape = leat_shape_scalar_output,
      .doc = "OptimizeDataset with lists of what may and may not be done."},
+    // Selection at run time: by an index that another dataset gives, by whether an element can be
+    // computed, and by whether their number is the expected one.
+    {.name = "DirectedInterleaveDataset",
+     .inputs = "selector_input_dataset: variant; data_input_datasets: N * variant",
+     .outputs = "handle: variant",
+     .attrs = LEAT_ELEMENT_ATTRS "; N: int >= 1; stop_on_empty_dataset: bool = false",
+     .shape = leat_shape_scalar_output,
+     .doc = "Elements of several datasets, in the order that another names."},
+    {.name = "IgnoreErrorsDataset",
+     .inputs = "input_dataset: variant",
+     .outputs = "handle: variant",
+     .attrs = LEAT_ELEMENT_ATTRS "; log_warning: bool = false",
+     .shape = leat_shape_scalar_output,
+     .doc = "The elements that can be made."},
+    {.name = "AssertCardinalityDataset",
+     .inputs = "input_dataset: variant; cardinality: int64",
+     .outputs = "handle: variant",
+     .attrs = LEAT_ELEMENT_ATTRS,
+     .shape = leat_shape_scalar_output,
+     .doc = "The elements, which must be so many."},
+    // Elements that are remembered, and the memory that holds them.
+    {.name = "CacheDataset",
+     .inputs = "input_dataset: variant; filename: string",
+     .outputs = "handle: variant",
+     .attrs = LEAT_ELEMENT_ATTRS LEAT_METADATA_ATTR,
+     .shape = leat_shape_of_scalars,
+     .doc = "The elements, remembered for the next pass."},
+    {.name = "CacheDatasetV2",
+     .inputs = "input_dataset: variant; filename: string; cache: resource",
+     .outputs = "handle: variant",
+     .attrs = LEAT_ELEMENT_ATTRS LEAT_METADATA_ATTR,
+     .flags = LEAT_OP_STATEFUL,
+     .shape = leat_shape_of_scalars,
+     .doc = "CacheDataset with the memory as a resource."},
+    {.name = "AnonymousMemoryCache",
+     .outputs = "handle: resource; deleter: variant",
+     .flags = LEAT_OP_STATEFUL,
+     .shape = leat_shape_scalar_output,
+     .doc = "Makes a memory of elements."},
+    {.name = "DummyMemoryCache",
+     .outputs = "handle: resource",
+     .flags = LEAT_OP_STATEFUL,
+     .shape = leat_shape_scalar_output,
+     .doc = "Stands where a memory of elements is not needed."},
+    {.name = "DeleteMemoryCache",
+     .inputs = "handle: resource; deleter: variant",
+     .flags = LEAT_OP_STATEFUL,
+     .shape = leat_shape_none,
+     .doc = "Lets go of a memory of elements."},
     LEAT_OP_ROWS_END,
 };

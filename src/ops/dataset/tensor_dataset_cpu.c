@@ -5,7 +5,7 @@
 // exactly. A range counts in int64 and converts each number to the type that the node declares; it
 // stops where the next number would overflow.
 #include "device/cpu/half.h"
-#include "ops/dataset/window_dataset_cpu.h"
+#include "ops/dataset/dataset_cpu.h"
 #include "ops/kernel_rows.h"
 
 // ---- Tensors and their slices -------------------------------------------------------------------
@@ -75,7 +75,7 @@ static leat_status_t set_output(leat_kernel_context_t* c, leat_dataset_t* datase
   return leat_dataset_set_output(c, dataset);
 }
 
-// A window dataset of one element (ops/dataset/window_dataset_cpu.h) is what TensorDataset asks
+// A window dataset of one element (ops/dataset/dataset_cpu.h) is what TensorDataset asks
 // for.
 static leat_status_t tensor__cpu(leat_kernel_context_t* c) {
   leat_element_spec_t* spec;

@@ -1,5 +1,5 @@
 // Kernels of WindowDataset and UnbatchDataset, and the window dataset itself, a dataset of elements
-// that lie in memory, which other kernels use too (ops/dataset/window_dataset_cpu.h).
+// that lie in memory, which other kernels use too (ops/dataset/dataset_cpu.h).
 //
 // WindowDataset slides over its input. A window takes |size| elements that are |stride| apart, and
 // the next window begins |shift| elements later; for size 3, stride 2 and shift 2:
@@ -12,10 +12,9 @@
 // dataset of its own, held in a variant. An element that fails keeps its position, and fails the
 // windows that contain it and no others. UnbatchDataset gives the rows of each element of its
 // input, one after the other.
-#include "ops/dataset/window_dataset_cpu.h"
-
 #include <string.h>
 
+#include "ops/dataset/dataset_cpu.h"
 #include "ops/kernel_rows.h"
 
 // ---- A window -----------------------------------------------------------------------------------

@@ -1,4 +1,10 @@
-// Definitions of the datasets that read files: lines, TFRecords and records of a fixed length.
+// Definitions of the datasets that begin a pipeline: those whose elements come from tensors of the
+// graph, from files, and from a generator of random numbers.
+//
+// All are marked stateful, as in TensorFlow, so that no pass folds one into a constant or takes two
+// of them for one. Those that keep the tensors of their inputs say so (LEAT_EVERY_INPUT), since the
+// elements are read when the step that made the dataset may long have ended. The kernels are in
+// tensor_dataset_cpu.c, file_dataset_cpu.c and random_dataset_cpu.c.
 #include "graph/inference/handle_shape.h"
 #include "ops/dataset/dataset_shape.h"
 #include "ops/op_rows.h"
@@ -18,7 +24,32 @@ static leat_status_t offsets_shape(leat_inference_t* c) {
   return files_shape(c);
 }
 
-const leat_op_row_t leat_file_dataset_ops[] = {
+const leat_op_row_t leat_source_dataset_ops[] = {
+    // Tensors as one element, their rows, and ranges of numbers.
+    {.name = "TensorDataset",
+     .inputs = "components: Toutput_types",
+     .outputs = "handle: variant",
+     .attrs = "Toutput_types: list(type) >= 1; output_shapes: list(shape) >= 1" LEAT_METADATA_ATTR,
+     .flags = LEAT_OP_STATEFUL,
+     .escaping_inputs = LEAT_EVERY_INPUT,
+     .shape = leat_shape_scalar_output,
+     .doc = "One element: the tensors."},
+    {.name = "TensorSliceDataset",
+     .inputs = "components: Toutput_types",
+     .outputs = "handle: variant",
+     .attrs = "Toutput_types: list(type) >= 1; output_shapes: list(shape) >= 1; is_files: bool = "
+              "false" LEAT_METADATA_ATTR "; replicate_on_split: bool = false",
+     .flags = LEAT_OP_STATEFUL,
+     .escaping_inputs = LEAT_EVERY_INPUT,
+     .shape = leat_shape_scalar_output,
+     .doc = "The rows of tensors."},
+    {.name = "RangeDataset",
+     .inputs = "start: int64; stop: int64; step: int64",
+     .outputs = "handle: variant",
+     .attrs = LEAT_ELEMENT_ATTRS LEAT_METADATA_ATTR "; replicate_on_split: bool = false",
+     .flags = LEAT_OP_STATEFUL,
+     .shape = leat_shape_of_scalars,
+     .doc = "Numbers from a start to a stop by a step."},
     {.name = "TextLineDataset",
      .inputs = "filenames: string; compression_type: string; buffer_size: int64",
      .outputs = "handle: variant",
@@ -62,5 +93,20 @@ const leat_op_row_t leat_file_dataset_ops[] = {
      .escaping_inputs = LEAT_EVERY_INPUT,
      .shape = fixed_shape,
      .doc = "Records of one size of files, perhaps compressed."},
+    // Random numbers.
+    {.name = "RandomDataset",
+     .inputs = "seed: int64; seed2: int64",
+     .outputs = "handle: variant",
+     .attrs = LEAT_ELEMENT_ATTRS LEAT_METADATA_ATTR,
+     .flags = LEAT_OP_STATEFUL,
+     .shape = leat_shape_scalar_output,
+     .doc = "Random numbers, without end."},
+    {.name = "RandomDatasetV2",
+     .inputs = "seed: int64; seed2: int64; seed_generator: resource",
+     .outputs = "handle: variant",
+     .attrs = "rerandomize_each_iteration: bool = false; " LEAT_ELEMENT_ATTRS LEAT_METADATA_ATTR,
+     .flags = LEAT_OP_STATEFUL,
+     .shape = leat_shape_scalar_output,
+     .doc = "RandomDataset with a generator of seeds."},
     LEAT_OP_ROWS_END,
 };
