@@ -16,11 +16,15 @@
   static const leat_op_family_t name##_family = {#name, name##_ops, name##_kernels, rules};
 
 // Tensors as such: constants, shapes, joins and splits, paddings, the order of elements.
-#define ARRAY(X)                                                                             \
-  X(band) X(concat) X(constant) X(fill) X(identity) X(matrix_diag) X(mirror_pad) X(numerics) \
-  X(pack) X(pad) X(pad_sum) X(patches) X(placeholder) X(reshape) X(reverse) X(shape)         \
-  X(space_batch) X(space_depth) X(split) X(tile) X(transpose)
-FAMILY(array, ARRAY, ARRAY, NULL)
+#define ARRAY_OPS(X)                                                                           \
+  X(band) X(concat) X(constant) X(identity) X(matrix_diag) X(pad) X(pack) X(patches)           \
+  X(placeholder) X(reshape) X(reverse) X(shape) X(space_batch) X(space_depth) X(split) X(tile) \
+  X(transpose)
+#define ARRAY_KERNELS(X)                                                                     \
+  X(band) X(concat) X(constant) X(identity) X(matrix_diag) X(mirror_pad) X(numerics) X(pack) \
+  X(pad) X(pad_sum) X(patches) X(placeholder) X(reshape) X(reverse) X(shape) X(space_batch)  \
+  X(space_depth) X(split) X(tile) X(transpose)
+FAMILY(array, ARRAY_OPS, ARRAY_KERNELS, NULL)
 
 // Sound: samples [frames, channels], their files, and the features by which speech is recognised.
 #define AUDIO(X) X(mfcc) X(spectrogram) X(wav)

@@ -1,14 +1,17 @@
-// The ops Pad and PadV2: their shapes, gradients and registration, and the shape function that all
-// padding ops share (paddings.h). paddings [rank, 2] says how many elements are added before and
-// after each dimension:
+// The ops that pad a tensor: Pad and PadV2 with a constant, MirrorPad with the tensor's mirror
+// image, and _SumOfPads, a sum of padded tensors. paddings [rank, 2] says how many elements are
+// added before and after each dimension:
 //
 //   x [d_0, ...], paddings [[b_0, a_0], ...] -> [b_0 + d_0 + a_0, ...]
 //
-// The gradient is the Slice of dC/dy where the input was. The value that PadV2 pads with gets none,
-// as in TensorFlow. pad_cpu.c has the kernels.
+// The gradient of Pad is the Slice of dC/dy where the input was. The value that PadV2 pads with
+// gets none, as in TensorFlow. MirrorPad and MirrorPadGrad are each other's gradient
+// (mirror_pad_cpu.c has a picture). _SumOfPads has no gradient, because gradients are built before
+// the optimizer makes it (optimize/sums.c): it makes one of the Pad nodes that feed an AddN, so
+// that no padded tensor is laid out in memory. The kernels are in pad_cpu.c, mirror_pad_cpu.c and
+// pad_sum_cpu.c.
 #include "graph/gradient.h"
 #include "graph/inference/inference_index.h"
-#include "ops/array/paddings.h"
 #include "ops/op_rows.h"
 
 // Checks that input |index| may be [rank, 2] for the rank of |input|, the tensor that is padded,
@@ -31,7 +34,10 @@ static leat_status_t check_paddings(leat_inference_t* c, int index, leat_partial
   return leat_ok_status();
 }
 
-leat_status_t leat_paddings_infer(leat_inference_t* c, int input_index, int paddings_index,
+// Infers the shape of input |input_index| padded by input |paddings_index| [rank, 2]. |sign| is 1
+// where the paddings are added to the sizes, and -1 where they are taken away. INVALID_ARGUMENT for
+// paddings of another shape, and for negative ones that are constant.
+static leat_status_t infer_padded(leat_inference_t* c, int input_index, int paddings_index,
                                   int sign, leat_partial_shape_t* out_shape) {
   leat_partial_shape_t input = leat_inference_input(c, input_index);
   int64_t rank, dims[LEAT_SHAPE_MAX_RANK];
@@ -55,14 +61,15 @@ leat_status_t leat_paddings_infer(leat_inference_t* c, int input_index, int padd
   return leat_inference_make(c, (int)rank, dims, out_shape);
 }
 
-leat_status_t leat_shape_padded(leat_inference_t* c, int sign) {
+// The shape function of ops (input, paddings) -> output.
+static leat_status_t padded_shape(leat_inference_t* c, int sign) {
   leat_partial_shape_t shape;
-  LEAT_RETURN_IF_ERROR(leat_paddings_infer(c, 0, 1, sign, &shape));
+  LEAT_RETURN_IF_ERROR(infer_padded(c, 0, 1, sign, &shape));
   leat_inference_set_output(c, 0, shape);
   return leat_ok_status();
 }
 
-static leat_status_t pad_shape(leat_inference_t* c) { return leat_shape_padded(c, 1); }
+static leat_status_t pad_shape(leat_inference_t* c) { return padded_shape(c, 1); }
 
 // Slices the gradient from column 0 of the paddings on, with the sizes of the input.
 static leat_status_t pad_gradient(leat_gradient_t* g) {
@@ -86,6 +93,44 @@ static leat_status_t pad_gradient(leat_gradient_t* g) {
   return leat_ok_status();
 }
 
+// ---- Mirror images ------------------------------------------------------------------------------
+
+static leat_status_t mirror_pad_shape(leat_inference_t* c) { return padded_shape(c, 1); }
+static leat_status_t mirror_pad_grad_shape(leat_inference_t* c) { return padded_shape(c, -1); }
+
+static leat_status_t mirror_gradient(leat_gradient_t* g, const char* op) {
+  leat_string_view_t mode = leat_node_attr_string(leat_gradient_node(g), "mode");
+  leat_output_t paddings = leat_gradient_input(g, 1);
+  leat_output_t gradient = leat_gradient_of_output(g, 0);
+  leat_gradient_set_input(g, 0,
+                          leat_build(&g->builder, op, LEAT_INPUTS(gradient, paddings),
+                                     LEAT_ATTRS(LEAT_STRING("mode", mode))));
+  return leat_ok_status();
+}
+static leat_status_t mirror_pad_gradient(leat_gradient_t* g) {
+  return mirror_gradient(g, "MirrorPadGrad");
+}
+static leat_status_t mirror_pad_grad_gradient(leat_gradient_t* g) {
+  return mirror_gradient(g, "MirrorPad");
+}
+
+#define MIRROR_ATTRS \
+  "T: type; Tpaddings: {int32, int64} = int32; mode: {'REFLECT', 'SYMMETRIC'}"
+
+// ---- Sums of padded tensors ---------------------------------------------------------------------
+
+static leat_status_t pad_sum_shape(leat_inference_t* c) {
+  const int count = c->node->input_count / 2;
+  leat_partial_shape_t sum, term;
+  LEAT_RETURN_IF_ERROR(infer_padded(c, 0, count, 1, &sum));
+  for (int i = 1; i < count; ++i) {
+    LEAT_RETURN_IF_ERROR(infer_padded(c, i, count + i, 1, &term));
+    LEAT_RETURN_IF_ERROR(leat_inference_merge(c, sum, term, &sum));
+  }
+  leat_inference_set_output(c, 0, sum);
+  return leat_ok_status();
+}
+
 const leat_op_row_t leat_pad_ops[] = {
     {.name = "Pad",
      .inputs = "input: T; paddings: Tpaddings",
@@ -104,5 +149,26 @@ const leat_op_row_t leat_pad_ops[] = {
      .shape = pad_shape,
      .gradient = pad_gradient,
      .doc = "The input with a constant around."},
+    {.name = "MirrorPad",
+     .inputs = "input: T; paddings: Tpaddings",
+     .outputs = "output: T",
+     .attrs = MIRROR_ATTRS,
+     .shape = mirror_pad_shape,
+     .gradient = mirror_pad_gradient,
+     .doc = "The input with its mirror image around; the border itself is repeated if SYMMETRIC."},
+    {.name = "MirrorPadGrad",
+     .inputs = "input: T; paddings: Tpaddings",
+     .outputs = "output: T",
+     .attrs = MIRROR_ATTRS,
+     .shape = mirror_pad_grad_shape,
+     .gradient = mirror_pad_grad_gradient,
+     .doc = "The gradient of MirrorPad: what was mirrored is added back and cut off."},
+    {.name = "_SumOfPads",
+     .inputs = "inputs: N * T; paddings: N * Tpaddings",
+     .outputs = "sum: T",
+     .attrs = "N: int >= 2; T: type; Tpaddings: {int32, int64} = int32; names: list(string)",
+     .parting = LEAT_PARTING_PADS,
+     .shape = pad_sum_shape,
+     .doc = "The sum, as by AddN, of the inputs padded as by the Pads of those names."},
     LEAT_OP_ROWS_END,
 };
