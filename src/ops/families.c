@@ -27,15 +27,17 @@
 FAMILY(array, ARRAY_OPS, ARRAY_KERNELS, NULL)
 
 // Sound: samples [frames, channels], their files, and the features by which speech is recognised.
-#define AUDIO(X) X(mfcc) X(spectrogram) X(wav)
-FAMILY(audio, AUDIO, AUDIO, NULL)
+#define AUDIO_OPS(X) X(audio)
+#define AUDIO_KERNELS(X) X(mfcc) X(spectrogram) X(wav)
+FAMILY(audio, AUDIO_OPS, AUDIO_KERNELS, NULL)
 
 // What saves and restores variables (section 3.3), for checkpoints of both versions of the format.
-#define CHECKPOINT(X) X(save) X(remap) X(restore) X(shard)
-FAMILY(checkpoint, CHECKPOINT, CHECKPOINT, NULL)
+#define CHECKPOINT_OPS(X) X(checkpoint)
+#define CHECKPOINT_KERNELS(X) X(save) X(remap) X(restore) X(shard)
+FAMILY(checkpoint, CHECKPOINT_OPS, CHECKPOINT_KERNELS, NULL)
 
 // What steers a step and computes nothing: control flow, nodes to wait for, assertions, printing.
-#define CONTROL(X) X(assert) X(flow) X(print)
+#define CONTROL(X) X(print) X(flow)
 FAMILY(control, CONTROL, CONTROL, NULL)
 
 // tf.data's input pipelines as values in the graph, and the iterators over them.
@@ -54,8 +56,9 @@ FAMILY(dataset, DATASET_OPS, DATASET_KERNELS, NULL)
 FAMILY(function, FUNCTION, FUNCTION, NULL)
 
 // Images [batch, height, width, channels], and boxes in them.
-#define IMAGE(X) X(crop) X(drawing) X(resize) X(suppression)
-FAMILY(image, IMAGE, IMAGE, NULL)
+#define IMAGE_OPS(X) X(image) X(suppression)
+#define IMAGE_KERNELS(X) X(crop) X(drawing) X(resize) X(suppression)
+FAMILY(image, IMAGE_OPS, IMAGE_KERNELS, NULL)
 
 // Elements and slices of tensors taken, written and found by their positions.
 extern const leat_rewrite_rule_t leat_strided_slice_rules[];
@@ -107,20 +110,23 @@ extern const leat_rewrite_rule_t leat_epilogue_rules[];
 FAMILY(nn, NN, NN, leat_epilogue_rules)
 
 // Quantisation: between real numbers and the integers of few bits that stand for them.
-#define QUANTIZE(X) X(fake_quant) X(quantization) X(quantized)
-FAMILY(quantize, QUANTIZE, QUANTIZE, NULL)
+#define QUANTIZE_OPS(X) X(fake_quant) X(quantization)
+#define QUANTIZE_KERNELS(X) X(fake_quant) X(quantization) X(quantized)
+FAMILY(quantize, QUANTIZE_OPS, QUANTIZE_KERNELS, NULL)
 
 // Resources that lie between steps and are filled and emptied by calls that may have to wait
 // (section 4.6): queues, barriers, accumulators of gradients, mutexes.
-#define QUEUE(X) \
+#define QUEUE_OPS(X) X(queue) X(barrier) X(accumulator) X(sparse_accumulator)
+#define QUEUE_KERNELS(X) \
   X(queue_handle) X(queue_access) X(barrier) X(accumulator) X(sparse_accumulator) X(mutex)
-FAMILY(queue, QUEUE, QUEUE, NULL)
+FAMILY(queue, QUEUE_OPS, QUEUE_KERNELS, NULL)
 
 // Random numbers. For the same seeds they are TensorFlow's, whatever the number of threads.
-#define RANDOM(X)                                                                              \
+#define RANDOM_OPS(X) X(distribution) X(candidate) X(shuffle)
+#define RANDOM_KERNELS(X)                                                                      \
   X(bounded_normal) X(candidate) X(distribution) X(gamma) X(multinomial) X(poisson) X(shuffle) \
   X(stateless)
-FAMILY(random, RANDOM, RANDOM, NULL)
+FAMILY(random, RANDOM_OPS, RANDOM_KERNELS, NULL)
 
 // The two ends of an edge that crosses devices (section 3.2.2).
 #define SENDRECV(X) X(transfer)
@@ -141,19 +147,24 @@ FAMILY(stage, STAGE, STAGE, NULL)
 
 // Variables and what updates them (section 4.7 of the white paper): by reference and by resource
 // handle.
-#define STATE(X)                                                                      \
+#define STATE_OPS(X) \
+  X(variable) X(resource_gather) X(resource_variable) X(scatter) X(session_tensor)
+#define STATE_KERNELS(X)                                                              \
   X(variable) X(assign) X(counter) X(resource_gather) X(resource_variable) X(scatter) \
   X(session_tensor) X(temporary)
-FAMILY(state, STATE, STATE, NULL)
+FAMILY(state, STATE_OPS, STATE_KERNELS, NULL)
 
 // Tensors of strings.
-#define STRING(X) X(format) X(hash) X(join) X(ngrams) X(number) X(regex) X(string_split) X(text)
-FAMILY(string, STRING, STRING, NULL)
+#define STRING_OPS(X) X(string)
+#define STRING_KERNELS(X) \
+  X(format) X(hash) X(join) X(ngrams) X(number) X(regex) X(string_split) X(text)
+FAMILY(string, STRING_OPS, STRING_KERNELS, NULL)
 
 // Summaries (section 9.1): values described as encoded Summary messages, which a client writes to
 // event files for TensorBoard.
-#define SUMMARY(X) X(audio) X(image) X(summarize)
-FAMILY(summary, SUMMARY, SUMMARY, NULL)
+#define SUMMARY_OPS(X) X(summary)
+#define SUMMARY_KERNELS(X) X(audio) X(image) X(summarize)
+FAMILY(summary, SUMMARY_OPS, SUMMARY_KERNELS, NULL)
 
 // What moves variables along their gradients: the optimizers of training (section 7 of the white
 // paper).

@@ -17,7 +17,7 @@
 #include "ops/array/types.h"
 #include "ops/kernel_rows.h"
 
-// ---- Paddings, for the kernels of all padding ops (paddings_cpu.h) -------------------------------
+// ---- Paddings, for the kernels of all padding ops (paddings_cpu.h) ------------------------------
 
 leat_status_t leat_paddings_read(const leat_kernel_context_t* c, int input, int rank,
                                  leat_paddings_t* out_paddings) {

@@ -1,4 +1,7 @@
-// The ops that print: PrintV2 a string, the older Print tensors.
+// Definitions of the ops that show values in words: Assert, which ends the step when a condition
+// does not hold, and shows its data then; PrintV2, which prints a string; and the older Print,
+// which prints tensors and hands its first input on. All are stateful, so that the optimizer keeps
+// them although nobody reads their outputs.
 #include "graph/gradient.h"
 #include "graph/inference/inference.h"
 #include "ops/op_rows.h"
@@ -14,6 +17,13 @@ static leat_status_t handed_on_gradient(leat_gradient_t* g) {
 }
 
 const leat_op_row_t leat_print_ops[] = {
+    {.name = "Assert",
+     .inputs = "condition: bool; data: T",
+     .attrs = "T: list(type) >= 1; summarize: int = 3",
+     .flags = LEAT_OP_STATEFUL,
+     .shape = leat_shape_none,
+     .gradient = leat_gradient_none,
+     .doc = "Fails with the data in words unless the condition is true."},
     {.name = "Print",
      .inputs = "input: T; data: U",
      .outputs = "output: T",

@@ -1,9 +1,10 @@
-// CPU kernels of PrintV2 and Print. PrintV2 writes a string and the attribute |end| to the stream
-// that output_stream names: stdout, stderr, the log at a level, or a file, to which it appends. The
-// stream is looked up when the kernel is created, so that a wrong name fails before the step runs.
-// A listener of the process (leat_print_tell), where one is set, gets the text instead. Print
-// passes its first input through and writes the others to stderr, at most first_n times in the life
-// of the kernel.
+// CPU kernels of Assert, PrintV2 and Print, which show tensors in words. A false condition of an
+// Assert fails the step with INVALID_ARGUMENT and a message that shows the first elements of the
+// data inputs. PrintV2 writes a string and the attribute |end| to the stream that output_stream
+// names: stdout, stderr, the log at a level, or a file, to which it appends. The stream is looked
+// up when the kernel is created, so that a wrong name fails before the step runs. A listener of the
+// process (leat_print_tell), where one is set, gets the text instead. Print passes its first input
+// through and writes the others to stderr, at most first_n times in the life of the kernel.
 #include <stdio.h>
 
 #include "base/file_system.h"
@@ -12,6 +13,47 @@
 #include "ops/control/summarize_cpu.h"
 #include "ops/kernel_rows.h"
 #include "tensor/tensor_print.h"
+
+// ---- Assert -------------------------------------------------------------------------------------
+
+typedef struct assert_s {
+  int64_t summarize;
+} assert_t;
+
+static leat_status_t assert_create(leat_kernel_creation_t* c, void* state) {
+  return leat_summarize_attr(c, &((assert_t*)state)->summarize);
+}
+
+static LEAT_COLD leat_status_t assertion_failed(const leat_kernel_context_t* c) {
+  const assert_t* own = leat_kernel_state(c);
+  leat_string_builder_t text;
+  leat_string_builder_initialize(leat_allocator_system(), &text);
+  for (int i = 1; i < leat_kernel_input_count(c); ++i) {
+    leat_string_builder_append(&text, i == 1 ? LEAT_SV("[") : LEAT_SV(" ["));
+    leat_tensor_print_elements(leat_kernel_input(c, i), own->summarize, &text);
+    leat_string_builder_append_char(&text, ']');
+  }
+  leat_status_t status = text.status;
+  text.status = leat_ok_status();
+  if (!status) {
+    status = leat_make_status(LEAT_INVALID_ARGUMENT, "assertion failed: %.*s",
+                              LEAT_SV_ARG(leat_string_builder_view(&text)));
+  }
+  leat_string_builder_deinitialize(&text);
+  return status;
+}
+
+static leat_status_t assert__cpu(leat_kernel_context_t* c) {
+  const leat_tensor_t* condition = leat_kernel_input(c, 0);
+  if (LEAT_UNLIKELY(condition->shape.rank != 0)) {
+    return leat_kernel_invalid(c, "condition has shape %s, must be a scalar",
+                               LEAT_SHAPE_TEXT(&condition->shape));
+  }
+  if (LEAT_LIKELY(*leat_tensor_data(condition, const bool))) return leat_ok_status();
+  return assertion_failed(c);
+}
+
+// ---- PrintV2 ------------------------------------------------------------------------------------
 
 typedef struct print_s {
   leat_allocator_t* allocator;
@@ -162,6 +204,11 @@ static leat_status_t data__cpu(leat_kernel_context_t* c) {
 }
 
 const leat_kernel_row_t leat_print_kernels_cpu[] = {
+    {.op = "Assert",
+     .device_type = "CPU",
+     .create = assert_create,
+     .state_bytes = sizeof(assert_t),
+     .compute = assert__cpu},
     {.op = "Print",
      .device_type = "CPU",
      .create = data_create,

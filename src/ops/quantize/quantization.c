@@ -1,17 +1,23 @@
-// Definitions of QuantizeAndDequantize in its versions: numbers rounded to what integers of
-// num_bits bits would keep of them. 0 is kept exactly.
+// Definitions of the ops between real numbers and integers of few bits over a range. 0 is kept
+// exactly.
 //
-// The versions differ in where the range and the number of bits come from, and in the gradient: up
-// to the third, the gradient passes unchanged, as if the op were the identity; in the fourth it
-// passes only where the input lies within the range. quantization_cpu.c has the kernels.
-#include "ops/quantize/quantization.h"
-
+//   QuantizeV2             input, min_range, max_range -> output as input, output_min, output_max
+//   Dequantize             input, min_range, max_range -> output as input
+//   QuantizeAndDequantize  numbers -> what integers of num_bits bits would keep of them
+//
+// The range is a scalar, or a vector along "axis". QuantizeV2 and Dequantize have no gradient. The
+// versions of QuantizeAndDequantize differ in where the range and the number of bits come from, and
+// in the gradient: up to the third, the gradient passes unchanged, as if the op were the identity;
+// in the fourth it passes only where the input lies within the range. The kernels are in
+// quantized_cpu.c and quantization_cpu.c.
 #include "graph/gradient.h"
 #include "graph/inference/inference_index.h"
 #include "ops/op_rows.h"
 
-leat_status_t leat_quantization_check_range(leat_inference_t* c, int first,
-                                            leat_partial_shape_t* out_range) {
+// Checks the range at inputs |first| and |first| + 1: scalars, or with the attribute "axis" vectors
+// as long as that dimension of input 0. Gives their merged shape. INVALID_ARGUMENT for a wrong axis
+// too.
+static leat_status_t check_range(leat_inference_t* c, int first, leat_partial_shape_t* out_range) {
   leat_partial_shape_t input = leat_inference_input(c, 0);
   int64_t axis = leat_node_attr_int(c->node, "axis", -1), unused;
   if (axis < -1 || axis >= INT32_MAX) {
@@ -31,7 +37,7 @@ leat_status_t leat_quantization_check_range(leat_inference_t* c, int first,
 
 static leat_status_t v2_shape(leat_inference_t* c) {
   leat_partial_shape_t range;
-  LEAT_RETURN_IF_ERROR(leat_quantization_check_range(c, 1, &range));
+  LEAT_RETURN_IF_ERROR(check_range(c, 1, &range));
   return leat_shape_unchanged(c);
 }
 
@@ -44,7 +50,7 @@ static leat_status_t v3_shape(leat_inference_t* c) {
 
 static leat_status_t v4_grad_shape(leat_inference_t* c) {
   leat_partial_shape_t range, inputs;
-  LEAT_RETURN_IF_ERROR(leat_quantization_check_range(c, 2, &range));
+  LEAT_RETURN_IF_ERROR(check_range(c, 2, &range));
   LEAT_RETURN_IF_ERROR(leat_inference_merge(c, leat_inference_input(c, 0),
                                             leat_inference_input(c, 1), &inputs));
   leat_inference_set_output(c, 0, inputs);
@@ -76,6 +82,27 @@ static leat_status_t v4_gradient(leat_gradient_t* g) {
   "signed_input: bool = true; num_bits: int = 8; range_given: bool = false; " FLOATS       \
   "; round_mode: {'HALF_TO_EVEN', 'HALF_UP'} = 'HALF_TO_EVEN'; narrow_range: bool = false; " \
   "axis: int = -1"
+
+// ---- QuantizeV2 and Dequantize ------------------------------------------------------------------
+
+static leat_status_t quantize_shape(leat_inference_t* c) {
+  leat_partial_shape_t range;
+  LEAT_RETURN_IF_ERROR(check_range(c, 1, &range));
+  leat_inference_set_output(c, 1, range);
+  leat_inference_set_output(c, 2, range);
+  return leat_shape_unchanged(c);
+}
+
+static leat_status_t dequantize_shape(leat_inference_t* c) {
+  leat_partial_shape_t range;
+  LEAT_RETURN_IF_ERROR(check_range(c, 1, &range));
+  return leat_shape_unchanged(c);
+}
+
+#define MODE                                                                                      \
+  "T: {qint8, quint8, qint32, qint16, quint16}; mode: {'MIN_COMBINED', 'MIN_FIRST', 'SCALED'} = " \
+  "'MIN_COMBINED'; "
+#define LAYOUT "narrow_range: bool = false; axis: int = -1; "
 
 const leat_op_row_t leat_quantization_ops[] = {
     {.name = "QuantizeAndDequantize",
@@ -116,5 +143,19 @@ const leat_op_row_t leat_quantization_ops[] = {
      .attrs = FLOATS "; axis: int = -1",
      .shape = v4_grad_shape,
      .doc = "The gradients where the input lies within the range; none for the range."},
+    {.name = "QuantizeV2",
+     .inputs = "input: float; min_range: float; max_range: float",
+     .outputs = "output: T; output_min: float; output_max: float",
+     .attrs =
+         MODE "round_mode: {'HALF_AWAY_FROM_ZERO', 'HALF_TO_EVEN'} = 'HALF_AWAY_FROM_ZERO'; " LAYOUT
+              "ensure_minimum_range: float = 0.01",
+     .shape = quantize_shape,
+     .doc = "The input as integers over a range, and the range that they cover."},
+    {.name = "Dequantize",
+     .inputs = "input: T; min_range: float; max_range: float",
+     .outputs = "output: dtype",
+     .attrs = MODE LAYOUT "dtype: {bfloat16, float} = DT_FLOAT",
+     .shape = dequantize_shape,
+     .doc = "The numbers that integers over a range stand for."},
     LEAT_OP_ROWS_END,
 };

@@ -1,0 +1,257 @@
+// Definitions of the ops on tensors of strings. Most work element by element, and their output has
+// the shape of their input; those that do not are
+//
+//   Substr, StringJoin           broadcast their inputs
+//   ReduceJoin                   joins along dimensions
+//   StringSplit, StringSplitV2   strings [n] -> a sparse matrix with a row of parts for each string
+//   StringNGrams                 a ragged tensor -> another one, of runs of neighbours
+//   StringFormat                 any tensors -> one string
+//   Fingerprint                  data [rows, ...], method [] -> [rows, 8] uint8
+//
+// Strings are bytes; only the ops with an attribute "unit" or "encoding" look at characters. None
+// has a gradient. The kernels are in text_cpu.c, join_cpu.c, string_split_cpu.c, ngrams_cpu.c,
+// regex_cpu.c, hash_cpu.c, number_cpu.c and format_cpu.c.
+#include "graph/gradient.h"
+#include "graph/inference/inference.h"
+#include "ops/math/reduction.h"
+#include "ops/op_rows.h"
+#include "ops/string/format.h"
+
+// ---- Parts, lengths and letters -----------------------------------------------------------------
+
+// pos and len must have the same shape, against which the strings are broadcast.
+static leat_status_t substr_shape(leat_inference_t* c) {
+  leat_partial_shape_t pos = leat_inference_input(c, 1), len = leat_inference_input(c, 2), unused;
+  if (len.rank >= 0) LEAT_RETURN_IF_ERROR(leat_inference_with_rank(c, pos, len.rank, &unused));
+  for (int d = 0; d < pos.rank && len.rank >= 0; ++d) {
+    if (pos.dims[d] == len.dims[d]) continue;
+    return leat_make_status(LEAT_INVALID_ARGUMENT, "pos and len shapes must match: %s vs. %s",
+                            LEAT_PARTIAL_SHAPE_TEXT(pos), LEAT_PARTIAL_SHAPE_TEXT(len));
+  }
+  return leat_shape_broadcast_binary(c);
+}
+
+#define UNIT "unit: {'BYTE', 'UTF8_CHAR'} = 'BYTE'"
+
+// ---- Joining ------------------------------------------------------------------------------------
+
+// Inputs that are not scalars have one shape, which is the output's; scalars count for every
+// element.
+static leat_status_t join_shape(leat_inference_t* c) {
+  leat_partial_shape_t shape = leat_partial_shape_unknown();
+  bool all_scalar = true;
+  for (int i = 0; i < leat_inference_input_count(c); ++i) {
+    leat_partial_shape_t input = leat_inference_input(c, i);
+    if (input.rank != 0) all_scalar = false;
+    if (input.rank > 0) LEAT_RETURN_IF_ERROR(leat_inference_merge(c, shape, input, &shape));
+  }
+  leat_inference_set_output(c, 0, all_scalar ? leat_partial_shape_scalar() : shape);
+  return leat_ok_status();
+}
+
+// ---- Splitting ----------------------------------------------------------------------------------
+
+static leat_status_t split_shape(leat_inference_t* c) {
+  leat_partial_shape_t unused;
+  LEAT_RETURN_IF_ERROR(leat_inference_with_rank(c, leat_inference_input(c, 0), 1, &unused));
+  LEAT_RETURN_IF_ERROR(leat_inference_with_rank(c, leat_inference_input(c, 1), 0, &unused));
+  static const struct {
+    int rank;
+    int64_t dims[2];
+  } kOutputs[] = {{2, {LEAT_DIM_UNKNOWN, 2}}, {1, {LEAT_DIM_UNKNOWN}}, {1, {2}}};
+  for (int i = 0; i < 3; ++i) {
+    leat_partial_shape_t shape;
+    LEAT_RETURN_IF_ERROR(leat_inference_make(c, kOutputs[i].rank, kOutputs[i].dims, &shape));
+    leat_inference_set_output(c, i, shape);
+  }
+  return leat_ok_status();
+}
+
+#define PARTS "indices: int64; values: string; shape: int64"
+
+// ---- N-grams ------------------------------------------------------------------------------------
+
+static leat_status_t ngrams_shape(leat_inference_t* c) {
+  leat_partial_shape_t data, splits, ngrams;
+  LEAT_RETURN_IF_ERROR(leat_inference_with_rank(c, leat_inference_input(c, 0), 1, &data));
+  LEAT_RETURN_IF_ERROR(leat_inference_with_rank(c, leat_inference_input(c, 1), 1, &splits));
+  LEAT_RETURN_IF_ERROR(leat_inference_unknown_of_rank(c, 1, &ngrams));
+  leat_inference_set_output(c, 0, ngrams);
+  leat_inference_set_output(c, 1, splits);
+  return leat_ok_status();
+}
+
+// ---- Regular expressions ------------------------------------------------------------------------
+// RegexFullMatch takes the pattern as an input, StaticRegexFullMatch as an attribute.
+
+static leat_status_t match_shape(leat_inference_t* c) {
+  leat_partial_shape_t scalar;
+  LEAT_RETURN_IF_ERROR(leat_inference_with_rank(c, leat_inference_input(c, 1), 0, &scalar));
+  return leat_shape_unchanged(c);
+}
+
+// ---- Hashes -------------------------------------------------------------------------------------
+// Buckets for embedding tables, and fingerprints of rows.
+
+// The only method has eight bytes; the output's width is known once the method is.
+static leat_status_t fingerprint_shape(leat_inference_t* c) {
+  leat_partial_shape_t data = leat_inference_input(c, 0), scalar, output;
+  LEAT_RETURN_IF_ERROR(leat_inference_with_rank_at_least(c, data, 1));
+  LEAT_RETURN_IF_ERROR(leat_inference_with_rank(c, leat_inference_input(c, 1), 0, &scalar));
+  const leat_tensor_t* method = leat_inference_input_tensor(c, 1);
+  if (method && !leat_string_view_equals(leat_tensor_string_at(method, 0), "farmhash64")) {
+    return leat_make_status(LEAT_INVALID_ARGUMENT, "Unsupported method: %.*s",
+                            LEAT_SV_ARG(leat_tensor_string_at(method, 0)));
+  }
+  int64_t dims[] = {data.rank > 0 ? data.dims[0] : LEAT_DIM_UNKNOWN,
+                    method ? 8 : LEAT_DIM_UNKNOWN};
+  LEAT_RETURN_IF_ERROR(leat_inference_make(c, 2, dims, &output));
+  leat_inference_set_output(c, 0, output);
+  return leat_ok_status();
+}
+
+#define BUCKETS "num_buckets: int >= 1"
+
+// ---- Templates ----------------------------------------------------------------------------------
+// Tensors as text, put into the places of a template.
+
+static leat_status_t format_shape(leat_inference_t* c) {
+  int places = leat_format_count(leat_node_attr_string(c->node, "template"),
+                                 leat_node_attr_string(c->node, "placeholder"));
+  if (places == leat_inference_input_count(c)) return leat_shape_scalar_output(c);
+  return leat_make_status(LEAT_INVALID_ARGUMENT,
+                          "num placeholders in template and num inputs must match: %d vs. %d",
+                          places, leat_inference_input_count(c));
+}
+
+const leat_op_row_t leat_string_ops[] = {
+    {.name = "Substr",
+     .inputs = "input: string; pos: T; len: T",
+     .outputs = "output: string",
+     .attrs = "T: {int32, int64}; " UNIT,
+     .shape = substr_shape,
+     .doc = "Part of each string; a negative position counts from its end."},
+    {.name = "StringLength",
+     .inputs = "input: string",
+     .outputs = "output: int32",
+     .attrs = UNIT,
+     .shape = leat_shape_unchanged,
+     .doc = "The length of each string in bytes or characters."},
+    {.name = "StringLower",
+     .inputs = "input: string",
+     .outputs = "output: string",
+     .attrs = "encoding: string = ''",
+     .shape = leat_shape_unchanged,
+     .doc = "Each string in small letters."},
+    {.name = "StringUpper",
+     .inputs = "input: string",
+     .outputs = "output: string",
+     .attrs = "encoding: string = ''",
+     .shape = leat_shape_unchanged,
+     .doc = "Each string in capital letters."},
+    {.name = "StringStrip",
+     .inputs = "input: string",
+     .outputs = "output: string",
+     .shape = leat_shape_unchanged,
+     .doc = "Each string without white space at its ends."},
+    {.name = "StringJoin",
+     .inputs = "inputs: N * string",
+     .outputs = "output: string",
+     .attrs = "N: int >= 0; separator: string = ''",
+     .shape = join_shape,
+     .gradient = leat_gradient_none,
+     .doc = "Joins strings element by element, with a separator between."},
+    {.name = "ReduceJoin",
+     .inputs = "inputs: string; reduction_indices: int32",
+     .outputs = "output: string",
+     .attrs = "keep_dims: bool = false; separator: string = ''",
+     .shape = leat_reduction_infer,
+     .gradient = leat_gradient_none,
+     .doc = "Joins the strings along dimensions, of which the first named runs fastest."},
+    {.name = "StringSplit",
+     .inputs = "input: string; delimiter: string",
+     .outputs = PARTS,
+     .attrs = "skip_empty: bool = true",
+     .shape = split_shape,
+     .doc = "Each string cut at any byte of the delimiter; an empty one cuts between all bytes."},
+    {.name = "StringSplitV2",
+     .inputs = "input: string; sep: string",
+     .outputs = PARTS,
+     .attrs = "maxsplit: int = -1",
+     .shape = split_shape,
+     .doc = "Each string cut at the separator, or at white space when that is empty, as by "
+            "Python's str.split."},
+    {.name = "StringNGrams",
+     .inputs = "data: string; data_splits: Tsplits",
+     .outputs = "ngrams: string; ngrams_splits: Tsplits",
+     .attrs = "separator: string; ngram_widths: list(int) >= 0; left_pad: string; "
+              "right_pad: string; pad_width: int; preserve_short_sequences: bool; "
+              "Tsplits: {int32, int64} = int64",
+     .shape = ngrams_shape,
+     .doc = "Of each row of a ragged tensor the runs of so many strings, joined by the separator; "
+            "beyond its ends lie pads."},
+    {.name = "RegexFullMatch",
+     .inputs = "input: string; pattern: string",
+     .outputs = "output: bool",
+     .shape = match_shape,
+     .doc = "Whether the pattern matches each whole string."},
+    {.name = "StaticRegexFullMatch",
+     .inputs = "input: string",
+     .outputs = "output: bool",
+     .attrs = "pattern: string",
+     .shape = leat_shape_unchanged,
+     .doc = "Whether the pattern, an attribute, matches each whole string."},
+    {.name = "StringToHashBucketFast",
+     .inputs = "input: string",
+     .outputs = "output: int64",
+     .attrs = BUCKETS,
+     .shape = leat_shape_unchanged,
+     .gradient = leat_gradient_none,
+     .doc = "The bucket of each string's fingerprint."},
+    {.name = "StringToHashBucketStrong",
+     .inputs = "input: string",
+     .outputs = "output: int64",
+     .attrs = BUCKETS "; key: list(int)",
+     .shape = leat_shape_unchanged,
+     .gradient = leat_gradient_none,
+     .doc = "The bucket of each string's hash under a secret key."},
+    {.name = "StringToHashBucket",
+     .inputs = "string_tensor: string",
+     .outputs = "output: int64",
+     .attrs = BUCKETS,
+     .shape = leat_shape_unchanged,
+     .gradient = leat_gradient_none,
+     .doc = "The bucket of each string's older fingerprint."},
+    {.name = "Fingerprint",
+     .inputs = "data: T; method: string",
+     .outputs = "fingerprint: uint8",
+     .attrs = "T: type",
+     .shape = fingerprint_shape,
+     .doc = "The eight bytes of the fingerprint of each row."},
+    // Numbers as text and text as numbers.
+    {.name = "AsString",
+     .inputs = "input: T",
+     .outputs = "output: string",
+     .attrs = "T: {float, double, int32, uint8, int16, int8, int64, bfloat16, uint16, half, "
+              "uint32, uint64, complex64, complex128, bool, variant, string}; "
+              "precision: int = -1; scientific: bool = false; shortest: bool = false; "
+              "width: int = -1; fill: string = ''",
+     .shape = leat_shape_unchanged,
+     .gradient = leat_gradient_none,
+     .doc = "Each element in decimal, as C's printf writes it."},
+    {.name = "StringToNumber",
+     .inputs = "string_tensor: string",
+     .outputs = "output: out_type",
+     .attrs = "out_type: {float, double, int32, int64, uint32, uint64} = float",
+     .shape = leat_shape_unchanged,
+     .gradient = leat_gradient_none,
+     .doc = "The number that each string states, in decimal."},
+    {.name = "StringFormat",
+     .inputs = "inputs: T",
+     .outputs = "output: string",
+     .attrs = "T: list(type) >= 0; template: string = '%s'; placeholder: string = '%s'; "
+              "summarize: int = 3",
+     .shape = format_shape,
+     .doc = "A template with tensors in words in its places."},
+    LEAT_OP_ROWS_END,
+};
