@@ -69,10 +69,10 @@ FAMILY(index, INDEX, INDEX, leat_strided_slice_rules)
 
 // What reads data (section 4.5 of the white paper): files, readers of records, and parsers of what
 // records hold.
-#define INPUT(X)                                                                   \
-  X(file) X(raw) X(reader) X(reader_access) X(serialized_tensor) X(csv) X(example) \
-  X(json_example) X(proto)
-FAMILY(input, INPUT, INPUT, NULL)
+#define INPUT_OPS(X) X(reader) X(decode) X(example)
+#define INPUT_KERNELS(X) \
+  X(file) X(raw) X(reader) X(reader_access) X(serialized_tensor) X(csv) X(example)
+FAMILY(input, INPUT_OPS, INPUT_KERNELS, NULL)
 
 // Containers of tensors within a step: stacks and TensorArrays, which are resources that live as
 // long as their step (loops of section 4.4 save in them what their gradients need), and lists, maps
@@ -88,26 +88,36 @@ FAMILY(list, LIST, LIST, NULL)
 FAMILY(lookup, LOOKUP, LOOKUP, NULL)
 
 // Arithmetic: elementwise functions, comparisons, casts, reductions, segment ops, scans and ranges.
-#define MATH(X)                                                                               \
-  X(add_n) X(arg) X(binary) X(bincount) X(bitwise) X(broadcast) X(cast) X(compare) X(complex) \
-  X(cross) X(fused) X(histogram) X(range) X(reduction) X(scan) X(segment) X(select)           \
-  X(sparse_segment) X(special) X(unary)
-FAMILY(math, MATH, MATH, NULL)
+#define MATH_OPS(X)                                                                         \
+  X(add_n) X(arg) X(binary) X(bincount) X(broadcast) X(cast) X(compare) X(complex) X(cross) \
+  X(fused) X(range) X(reduction) X(scan) X(segment) X(select) X(sparse_segment) X(special)  \
+  X(unary)
+#define MATH_KERNELS(X)                                                                      \
+  X(add_n) X(arg) X(binary) X(bincount) X(broadcast) X(cast) X(compare) X(complex) X(cross)  \
+  X(fused) X(histogram) X(range) X(reduction) X(scan) X(segment) X(select) X(sparse_segment) \
+  X(special) X(unary)
+FAMILY(math, MATH_OPS, MATH_KERNELS, NULL)
 
 // Matrices: products, decompositions, equations. The last two dimensions of a tensor are the
 // matrix, those before them a batch.
-#define MATRIX(X)                                                                       \
+#define MATRIX_OPS(X) \
+  X(matmul) X(solve) X(decomposition) X(matrix_function) X(einsum) X(solve_ls) X(tridiagonal)
+#define MATRIX_KERNELS(X)                                                               \
   X(matmul) X(fused_matmul) X(product_sum) X(solve) X(decomposition) X(matrix_function) \
   X(einsum) X(solve_ls) X(tridiagonal)
-FAMILY(matrix, MATRIX, MATRIX, NULL)
+FAMILY(matrix, MATRIX_OPS, MATRIX_KERNELS, NULL)
 
 // Neural networks: activations, biases, convolutions, pools, normalisations and losses.
 extern const leat_rewrite_rule_t leat_epilogue_rules[];
-#define NN(X)                                                                                 \
+#define NN_OPS(X)                                                                             \
+  X(bias) X(relu) X(softmax) X(loss) X(conv2d) X(fused_conv2d) X(ctc_decoder) X(ctc_loss)     \
+  X(pool) X(top_k) X(batch_norm) X(lrn) X(data_format) X(dilation2d) X(conv3d) X(global_norm) \
+  X(fractional_pool)
+#define NN_KERNELS(X)                                                                         \
   X(bias) X(relu) X(softmax) X(cross_entropy) X(conv2d) X(fused_conv2d) X(ctc_decoder)        \
   X(ctc_loss) X(max_pool) X(avg_pool) X(top_k) X(batch_norm) X(l2_loss) X(lrn) X(data_format) \
   X(dilation2d) X(conv3d) X(global_norm) X(fractional_pool)
-FAMILY(nn, NN, NN, leat_epilogue_rules)
+FAMILY(nn, NN_OPS, NN_KERNELS, leat_epilogue_rules)
 
 // Quantisation: between real numbers and the integers of few bits that stand for them.
 #define QUANTIZE_OPS(X) X(fake_quant) X(quantization)
@@ -134,11 +144,14 @@ FAMILY(sendrecv, SENDRECV, SENDRECV, NULL)
 
 // Tensors that hold only what is there: sparse tensors, which are indices with values, and ragged
 // ones, whose rows have different lengths.
-#define SPARSE(X)                                                                    \
+#define SPARSE_OPS(X)                                                               \
+  X(edit_distance) X(feature_cross) X(sparse_layout) X(ragged_range) X(tensors_map) \
+  X(serialized_entries) X(sparse_dense) X(sparse_sum) X(set_operation)
+#define SPARSE_KERNELS(X)                                                            \
   X(edit_distance) X(feature_cross) X(reorder) X(ragged_range) X(tensors_map)        \
   X(serialized_entries) X(sparse_dense) X(sparse_sum) X(empty_rows) X(set_operation) \
   X(sparse_reshape) X(sparse_to_dense)
-FAMILY(sparse, SPARSE, SPARSE, NULL)
+FAMILY(sparse, SPARSE_OPS, SPARSE_KERNELS, NULL)
 
 // Staging areas, in which one step leaves tuples of tensors for a later one, in order or by key. A
 // pipeline uses them to copy the next batch to a device while the current one is computed.

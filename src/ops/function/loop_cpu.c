@@ -1,7 +1,6 @@
 // The CPU kernels of loops that call functions, where they were not lowered. The results of a call
 // are the loop variables of the next one. The calls run one after the other, but no thread waits
-// for them: while_next() or for_next() is called when a call has finished, and starts the next
-// (repeated_call_cpu.h).
+// for them: while_next() or for_next() is called when a call has finished, and starts the next.
 //
 // While calls the condition and the body in turn, until the condition is false. For calls the body
 // once for each number from start to limit in steps of delta, with the number as the first argument
@@ -12,9 +11,116 @@
 // The number is a new tensor for each call, because the function may have kept the last one. The
 // range is checked before the first call, as TensorFlow does; it is computed in 64 bits, so that
 // the number cannot overflow on its last step.
+#include "kernel/function_runtime.h"
+#include "kernel/step_check.h"
 #include "ops/function/function_call_cpu.h"
-#include "ops/function/repeated_call_cpu.h"
 #include "ops/kernel_rows.h"
+
+// ---- Calls one after the other ------------------------------------------------------------------
+// Each call makes new values of the loop variables, whose last values become the node's outputs.
+// Between iterations the loop looks at the step's cancellation and deadline. One thread at a time
+// runs a loop; it belongs to the kernel's context, and frees itself at its end.
+//
+// A call may be done before it returns or later, on another thread. The atomic |state| decides who
+// goes on: the loop that made the call and the callback both exchange it, and the second of them
+// continues. A call that is done early thus continues in the loop's own frame, and one that is done
+// late begins the loop anew on a fresh stack, so that the stack never holds more than one call.
+
+typedef struct repeated_call_s repeated_call_t;
+struct repeated_call_s {
+  leat_kernel_context_t* context;
+  leat_kernel_done_fn_t done;
+  // Called before the first call and after each successful one: fills in |call| and |*out_callee|
+  // for the next call, or leaves |*out_callee| NULL when the loop is at its end.
+  leat_status_t (*next)(repeated_call_t* self, leat_callee_t** out_callee);
+  leat_function_call_t call;
+  _Atomic(int64_t) calls;  // of functions, counted within one call of the loop
+  _Atomic(int) state;
+  leat_status_t status;  // of the last call
+  int variable_count;
+  // One array [1 + 2 * variable_count]: a tensor for the loop itself, the variables, and the new
+  // values that a call returns.
+  leat_tensor_t *own, *variables, *returns;
+};
+
+enum { CALLING, RETURNED_LATER, DONE };
+
+// Allocates a loop of |loop_bytes| zero bytes, whose first member is a repeated_call_t. Its
+// variables are the inputs from |first_input| on.
+static leat_status_t repeated_call_create(leat_kernel_context_t* context,
+                                          leat_kernel_done_fn_t done, size_t loop_bytes,
+                                          int first_input, void** out_loop) {
+  size_t count = (size_t)(context->kernel->input_count - first_input);
+  repeated_call_t* self;
+  LEAT_RETURN_IF_ERROR(leat_allocator_allocate(
+      leat_allocator_system(), loop_bytes + (1 + 2 * count) * sizeof(leat_tensor_t),
+      (void**)&self));
+  self->context = context;
+  self->done = done;
+  self->variable_count = (int)count;
+  self->own = (leat_tensor_t*)((char*)self + loop_bytes);
+  self->variables = self->own + 1;
+  self->returns = self->variables + count;
+  for (int i = 0; i < self->variable_count; ++i) {
+    self->variables[i] = leat_tensor_share(leat_kernel_input(context, first_input + i));
+  }
+  *out_loop = self;
+  return leat_ok_status();
+}
+
+static void repeated_call_run(repeated_call_t* self);
+
+static void end(repeated_call_t* self, leat_status_t status) {
+  leat_kernel_context_t* c = self->context;
+  leat_kernel_done_fn_t done = self->done;
+  leat_tensor_release(self->own);
+  for (int i = 0; i < self->variable_count; ++i) {
+    if (status) {
+      leat_tensor_release(&self->variables[i]);
+    } else {
+      leat_kernel_set_output(c, i, self->variables[i]);
+    }
+  }
+  leat_allocator_free(leat_allocator_system(), self);
+  done(c, status);
+}
+
+static void returned(void* data, leat_status_t status) {
+  repeated_call_t* self = data;
+  self->status = status;
+  if (atomic_exchange_explicit(&self->state, DONE, memory_order_acq_rel) != CALLING) {
+    repeated_call_run(self);
+  }
+}
+
+// Makes calls until there is no next one; then sets the outputs, frees |self| and calls |done|.
+static void repeated_call_run(repeated_call_t* self) {
+  do {
+    leat_callee_t* callee = NULL;
+    leat_status_t status = self->status;
+    if (!status) status = self->next(self, &callee);
+    if (status || !callee) {
+      end(self, status);
+      return;
+    }
+    atomic_store_explicit(&self->state, CALLING, memory_order_relaxed);
+    atomic_store_explicit(&self->calls, 0, memory_order_relaxed);
+    self->call.calls = &self->calls;
+    leat_callee_run(self->context, callee, &self->call, returned, self);
+  } while (atomic_exchange_explicit(&self->state, RETURNED_LATER, memory_order_acq_rel) == DONE);
+}
+
+// Makes the values that the last call returned the variables. CANCELLED or DEADLINE_EXCEEDED when
+// the step is to end.
+static leat_status_t repeated_call_turn(repeated_call_t* self) {
+  for (int i = 0; i < self->variable_count; ++i) {
+    leat_tensor_release(&self->variables[i]);
+    self->variables[i] = leat_tensor_move(&self->returns[i]);
+  }
+  return leat_step_check(self->context->services, true);
+}
+
+// ---- While --------------------------------------------------------------------------------------
 
 typedef struct functions_s {
   leat_callee_t cond, body;
@@ -22,7 +128,7 @@ typedef struct functions_s {
 
 // The tensor |base.own| holds what the condition returned.
 typedef struct while_s {
-  leat_repeated_call_t base;
+  repeated_call_t base;
   enum { IN_NEITHER, IN_CONDITION, IN_BODY } place;
 } while_t;
 
@@ -32,7 +138,7 @@ static leat_status_t while_create(leat_kernel_creation_t* c, void* data) {
   return leat_callee_initialize(c, "body", 0, &state->body);
 }
 
-static leat_status_t while_next(leat_repeated_call_t* base, leat_callee_t** out_callee) {
+static leat_status_t while_next(repeated_call_t* base, leat_callee_t** out_callee) {
   while_t* loop = (while_t*)base;
   functions_t* functions = leat_kernel_state(base->context);
   bool goes_on = true;
@@ -42,7 +148,7 @@ static leat_status_t while_next(leat_repeated_call_t* base, leat_callee_t** out_
     if (status || !goes_on) return status;
     loop->place = IN_BODY;
   } else {
-    if (loop->place == IN_BODY) LEAT_RETURN_IF_ERROR(leat_repeated_call_turn(base));
+    if (loop->place == IN_BODY) LEAT_RETURN_IF_ERROR(repeated_call_turn(base));
     loop->place = IN_CONDITION;
   }
   const bool in_body = loop->place == IN_BODY;
@@ -56,13 +162,13 @@ static leat_status_t while_next(leat_repeated_call_t* base, leat_callee_t** out_
 
 static void while__cpu(leat_kernel_context_t* c, leat_kernel_done_fn_t done) {
   while_t* loop;
-  leat_status_t status = leat_repeated_call_create(c, done, sizeof *loop, 0, (void**)&loop);
+  leat_status_t status = repeated_call_create(c, done, sizeof *loop, 0, (void**)&loop);
   if (status) {
     done(c, status);
     return;
   }
   loop->base.next = while_next;
-  leat_repeated_call_run(&loop->base);
+  repeated_call_run(&loop->base);
 }
 
 // ---- For ----------------------------------------------------------------------------------------
@@ -72,7 +178,7 @@ enum { START, LIMIT, DELTA, FIRST };  // inputs; the loop variables begin at FIR
 // The tensor |base.own| holds the number of the iteration, and lies right before the variables, so
 // that both together are the call's arguments.
 typedef struct for_s {
-  leat_repeated_call_t base;
+  repeated_call_t base;
   int64_t next, limit, delta;
   bool has_begun;
 } for_t;
@@ -81,11 +187,11 @@ static leat_status_t for_create(leat_kernel_creation_t* c, void* state) {
   return leat_callee_initialize(c, "body", 0, state);
 }
 
-static leat_status_t for_next(leat_repeated_call_t* base, leat_callee_t** out_callee) {
+static leat_status_t for_next(repeated_call_t* base, leat_callee_t** out_callee) {
   for_t* loop = (for_t*)base;
   if (loop->has_begun) {
     loop->next += loop->delta;
-    LEAT_RETURN_IF_ERROR(leat_repeated_call_turn(base));
+    LEAT_RETURN_IF_ERROR(repeated_call_turn(base));
   }
   loop->has_begun = true;
   if (loop->delta > 0 ? loop->next >= loop->limit : loop->next <= loop->limit) {
@@ -123,7 +229,7 @@ static void for__cpu(leat_kernel_context_t* c, leat_kernel_done_fn_t done) {
   int64_t range[FIRST];
   for_t* loop;
   leat_status_t status = read_range(c, range);
-  if (!status) status = leat_repeated_call_create(c, done, sizeof *loop, FIRST, (void**)&loop);
+  if (!status) status = repeated_call_create(c, done, sizeof *loop, FIRST, (void**)&loop);
   if (status) {
     done(c, status);
     return;
@@ -132,7 +238,7 @@ static void for__cpu(leat_kernel_context_t* c, leat_kernel_done_fn_t done) {
   loop->next = range[START];
   loop->limit = range[LIMIT];
   loop->delta = range[DELTA];
-  leat_repeated_call_run(&loop->base);
+  repeated_call_run(&loop->base);
 }
 
 #define WHILE(name)                    \

@@ -1,7 +1,8 @@
 // Definitions and shape functions of the six ops that parse serialized Example and SequenceExample
-// messages. Each has groups of outputs, for sparse, dense and ragged features, and the number of
-// outputs in a group follows from list attributes. For a batch of messages [n] (the leading n is
-// absent for a scalar):
+// messages, and of DecodeJSONExample, which turns Example messages in JSON into serialized ones,
+// and whose output has the shape of its input. Each of the six has groups of outputs, for sparse,
+// dense and ragged features, and the number of outputs in a group follows from list attributes. For
+// a batch of messages [n] (the leading n is absent for a scalar):
 //
 //     sparse   indices [values, 2] int64, values [values], dense shape [2] int64
 //     dense    values [n, dense_shape...]
@@ -322,5 +323,11 @@ const leat_op_row_t leat_example_ops[] = {
      .shape = parse_single_sequence_shape,
      .gradient = leat_gradient_none,
      .doc = "The wanted features and feature lists of one SequenceExample message."},
+    {.name = "DecodeJSONExample",
+     .inputs = "json_examples: string",
+     .outputs = "binary_examples: string",
+     .shape = leat_shape_unchanged,
+     .gradient = leat_gradient_none,
+     .doc = "Each Example message, of its JSON."},
     LEAT_OP_ROWS_END,
 };

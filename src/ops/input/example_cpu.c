@@ -14,6 +14,8 @@
 // attributes, and checks there that the lists agree in length and cover all outputs. When the
 // kernel runs, it reads the layout and the inputs into a list of features, lets the parser fill
 // their tensors, and moves these to the outputs. ParseExampleDataset uses the layouts too.
+#include "formats/generated/example.h"
+#include "formats/wire/json_wire.h"
 #include "ops/input/example_layout_cpu.h"
 #include "ops/kernel_rows.h"
 
@@ -419,6 +421,34 @@ static leat_status_t parse__cpu(leat_kernel_context_t* c) {
   return status;
 }
 
+// ---- DecodeJSONExample --------------------------------------------------------------------------
+// Each string is an Example in protocol buffers' JSON mapping, and becomes the same message in wire
+// format.
+
+static leat_status_t decode_all(const leat_tensor_t* input, leat_tensor_t* output,
+                                leat_string_builder_t* text) {
+  for (int64_t i = 0; i < input->shape.element_count; ++i) {
+    text->size = 0;
+    LEAT_RETURN_IF_ERROR(leat_json_to_wire(&leat_pb_example_descriptor,
+                                           leat_tensor_string_at(input, i), text));
+    LEAT_RETURN_IF_ERROR(leat_tensor_set_string(output, i, leat_string_builder_view(text)));
+  }
+  return leat_ok_status();
+}
+
+static leat_status_t decode_json__cpu(leat_kernel_context_t* c) {
+  const leat_tensor_t* input = leat_kernel_input(c, 0);
+  leat_tensor_t* output;
+  leat_string_builder_t text;
+  LEAT_RETURN_IF_ERROR(leat_kernel_allocate_output(c, 0, &input->shape, &output));
+  leat_string_builder_initialize(leat_allocator_system(), &text);
+  leat_status_t status = decode_all(input, output, &text);
+  leat_string_builder_deinitialize(&text);
+  return status;
+}
+
+// ---- Rows ---------------------------------------------------------------------------------------
+
 #define PARSER(op_name, op_create)                                             \
   LEAT_CPU_KERNEL(op_name, NULL, leat_example_layout_t, op_create, parse__cpu, \
                   .destroy = leat_example_layout_destroy, .expensive = true)
@@ -430,5 +460,9 @@ const leat_kernel_row_t leat_example_kernels_cpu[] = {
     PARSER("ParseSequenceExample", sequence_create),
     PARSER("ParseSequenceExampleV2", sequence_v2_create),
     PARSER("ParseSingleSequenceExample", single_sequence_create),
+    {.op = "DecodeJSONExample",
+     .device_type = "CPU",
+     .compute = decode_json__cpu,
+     .expensive = true},
     LEAT_KERNEL_ROWS_END,
 };

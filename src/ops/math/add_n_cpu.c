@@ -18,7 +18,7 @@
 #include "base/checked.h"
 #include "device/cpu/vector_math.h"
 #include "ops/kernel_rows.h"
-#include "ops/math/binary_cpu.h"
+#include "ops/math/elementwise_loops_cpu.h"
 
 #define BLOCK 1024
 #define MAX_ELEMENT_BYTES 16

@@ -1,7 +1,7 @@
 // Elementwise ops of two operands that broadcast: arithmetic, the variants of division, powers,
-// extrema. Each op is a row of the table at the end of the file with its types, its gradient and,
-// for some, the values that shape inference may compute; the loops are in binary_loops_cpu.c and
-// binary_isa.c.
+// extrema, and the ops on the bits of integers, of which two have one operand. Each op is a row of
+// the table at the end of the file with its types, its gradient and, for some, the values that
+// shape inference may compute; the loops are in binary_loops_cpu.c and binary_isa.c.
 //
 //   x [a...], y [b...] -> z: the shape to which both broadcast
 //
@@ -11,6 +11,8 @@
 // compute shapes with these ops: the value functions at the end compute them without wrapping, and
 // give up at an overflow or a division by zero, so that the kernel reports it.
 #include "base/checked.h"
+#include "graph/gradient.h"
+#include "graph/inference/inference.h"
 #include "ops/math/arithmetic.h"
 #include "ops/math/integer_value.h"
 #include "ops/op_rows.h"
@@ -238,6 +240,33 @@ VALUE(minimum)
   "complex64, complex128}"
 #define FLOAT_OR_COMPLEX "T: {half, bfloat16, float, double, complex64, complex128}"
 
+// ---- Bits ---------------------------------------------------------------------------------------
+// These ops have no gradient. Bits of a shift count outside of the type's width are not defined in
+// C, so that the kernels clamp it.
+
+#define INTEGERS "T: {int8, int16, int32, int64, uint8, uint16, uint32, uint64}"
+#define BITWISE(op, op_flags, identity, text) \
+  {.name = op,                          \
+   .inputs = "x: T; y: T",              \
+   .outputs = "z: T",                   \
+   .attrs = INTEGERS,                   \
+   .flags = op_flags,                   \
+   .shape = leat_shape_broadcast_binary, \
+   .gradient = leat_gradient_none,      \
+   .identities = identity,              \
+   .doc = text}
+#define EITHER_ZERO (LEAT_IDENTITY_ZERO | LEAT_IDENTITY_EITHER_SIDE)
+#define EITHER_ALL_ONES (LEAT_IDENTITY_ALL_ONES | LEAT_IDENTITY_EITHER_SIDE)
+#define BITWISE_UNARY(op, output, identity, text) \
+  {.name = op,                          \
+   .inputs = "x: T",                    \
+   .outputs = output,                   \
+   .attrs = INTEGERS,                   \
+   .shape = leat_shape_unchanged,       \
+   .gradient = leat_gradient_none,      \
+   .identities = identity,              \
+   .doc = text}
+
 const leat_op_row_t leat_binary_ops[] = {
     {BINARY("Add", "x", "y", "z",
             "T: {bfloat16, half, float, double, uint8, int8, int16, int32, int64, complex64, "
@@ -348,5 +377,14 @@ const leat_op_row_t leat_binary_ops[] = {
     {BINARY("NextAfter", "x1", "x2", "output", "T: {double, float} = float"),
      .gradient = next_after_gradient,
      .doc = "The number next to x1 in the direction of x2."},
+    BITWISE_UNARY("Invert", "y: T", LEAT_IDENTITY_INVOLUTION, "x with every bit flipped."),
+    BITWISE_UNARY("PopulationCount", "y: uint8", 0, "How many bits of x are set."),
+    BITWISE("BitwiseAnd", LEAT_OP_COMMUTATIVE, EITHER_ALL_ONES, "The bits set in both x and y."),
+    BITWISE("BitwiseOr", LEAT_OP_COMMUTATIVE, EITHER_ZERO, "The bits set in x or y."),
+    BITWISE("BitwiseXor", LEAT_OP_COMMUTATIVE, EITHER_ZERO, "The bits set in one of x and y."),
+    BITWISE("LeftShift", 0, LEAT_IDENTITY_ZERO,
+           "x shifted left by y bits; y is clamped to the width of the type."),
+    BITWISE("RightShift", 0, LEAT_IDENTITY_ZERO,
+           "x shifted right by y bits, keeping the sign; y is clamped to the width of the type."),
     LEAT_OP_ROWS_END,
 };

@@ -1,16 +1,16 @@
-// The CPU kernels of the elementwise ops of two operands. Each op has one create function, which
-// picks the loop for the node's type; all share the engine (elementwise_cpu.h), which broadcasts
-// and shards.
+// The CPU kernels of the elementwise ops of two operands, and of the ops on bits, of which two have
+// one operand. Each op has one create function, which picks the loop for the node's type; all share
+// the engine (elementwise_cpu.h), which broadcasts and shards.
 //
 // Sums, differences, products and quotients of scalars have kernels of their own. Loops over
 // counters and small recurrent graphs run millions of them, and for one number the engine's checks
 // would cost more than the arithmetic; a scalar kernel that meets anything else calls the engine.
 // The costs in the table below are measured times on one core and decide only how many shards an op
 // is cut into.
-#include "ops/math/binary_cpu.h"
 
 #include "base/hot.h"
 #include "ops/kernel_rows.h"
+#include "ops/math/elementwise_loops_cpu.h"
 
 // X(op, enum, nanoseconds an element)
 #define BINARY_KERNELS(X)                        \
@@ -91,6 +91,26 @@ SCALAR_KERNEL(div_f64__cpu, double, x / y)
 #define SMALL_INTEGERS "int8, int16, uint8, uint16, uint32, uint64"
 #define INTEGERS SMALL_INTEGERS ", int32, int64"
 
+// ---- Bits ---------------------------------------------------------------------------------------
+// A shift count is clamped to [0, bits - 1].
+
+#define BITWISE(name, index)                                                           \
+  LEAT_ELEMENTWISE_CREATE(create_##name, leat_binary_loops, leat_binary_plain_loops,  \
+                          LEAT_BINARY_##index, 0, 0.4f)
+BITWISE(BitwiseAnd, AND)
+BITWISE(BitwiseOr, OR)
+BITWISE(BitwiseXor, XOR)
+BITWISE(LeftShift, LEFT_SHIFT)
+BITWISE(RightShift, RIGHT_SHIFT)
+
+#define BITWISE_UNARY(name, index)                                                            \
+  LEAT_ELEMENTWISE_CREATE(create_##name, leat_unary_loops, leat_unary_plain_loops,    \
+                          LEAT_UNARY_##index, 0, 0.4f)
+BITWISE_UNARY(Invert, INVERT)
+BITWISE_UNARY(PopulationCount, POPULATION_COUNT)
+
+#define ALL_INTEGERS "int8, int16, int32, int64, uint8, uint16, uint32, uint64"
+
 const leat_kernel_row_t leat_binary_kernels_cpu[] = {
     SCALARS(AddV2, add),
     SCALARS(Add, add),
@@ -126,5 +146,12 @@ const leat_kernel_row_t leat_binary_kernels_cpu[] = {
     SAME(RsqrtGrad, FLOATS ", " COMPLEXES),
     SAME(ReciprocalGrad, FLOATS ", " COMPLEXES),
     SAME(InvGrad, FLOATS ", " COMPLEXES),
+    LEAT_ELEMENTWISE_ROW_BROADCAST(BitwiseAnd, ALL_INTEGERS),
+    LEAT_ELEMENTWISE_ROW_BROADCAST(BitwiseOr, ALL_INTEGERS),
+    LEAT_ELEMENTWISE_ROW_BROADCAST(BitwiseXor, ALL_INTEGERS),
+    LEAT_ELEMENTWISE_ROW_BROADCAST(LeftShift, ALL_INTEGERS),
+    LEAT_ELEMENTWISE_ROW_BROADCAST(RightShift, ALL_INTEGERS),
+    LEAT_ELEMENTWISE_ROW_SAME(Invert, ALL_INTEGERS),
+    LEAT_ELEMENTWISE_ROW_SAME(PopulationCount, ALL_INTEGERS),
     LEAT_KERNEL_ROWS_END,
 };

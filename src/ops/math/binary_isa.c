@@ -6,10 +6,9 @@
 // NaN, and the variants "no NaN" give 0 for a zero operand whatever the other is, as TensorFlow's
 // ops do. The int32 divisions go through double, which is exact and vectorizes, where an integer
 // division would take some 20 cycles an element.
-#include "ops/math/binary_cpu.h"
-
 #include "base/checked.h"
 #include "device/cpu/vector_math.h"
+#include "ops/math/elementwise_loops_cpu.h"
 #include "ops/math/loops_cpu.h"
 
 #define FLOAT_LOOP(suffix, DTYPE, type, wide, name, expression) \

@@ -10,7 +10,7 @@
 #include <math.h>
 
 #include "device/cpu/half.h"
-#include "ops/math/binary_cpu.h"
+#include "ops/math/elementwise_loops_cpu.h"
 #include "ops/math/loops_cpu.h"
 
 #define REAL_LOOP(suffix, DTYPE, type, wide, name, expression) \

@@ -12,11 +12,10 @@
 // more than one loop keeps its intermediate blocks in the cache. Casts between a quantized type and
 // its integers, and Bitcast, share the input's bytes. The attribute Truncate drops the low bits of
 // the source before a cast that would otherwise round to nearest.
-#include "ops/math/cast_cpu.h"
-
 #include <string.h>
 
 #include "ops/kernel_rows.h"
+#include "ops/math/elementwise_loops_cpu.h"
 #include "ops/math/loops_cpu.h"
 
 // ---- Creation -----------------------------------------------------------------------------------

@@ -1,15 +1,15 @@
-// The loops of casts, compiled per instruction set: loads widen a type to its pivot (cast_cpu.h),
-// stores convert a pivot to the target type. Only loops that wider vectors speed up are compiled
-// again for AVX2 and above; the others exist in the baseline alone, which cast_cpu.c falls back to.
+// The loops of casts, compiled per instruction set: loads widen a type to its pivot
+// (elementwise_loops_cpu.h), stores convert a pivot to the target type. Only loops that wider
+// vectors speed up are compiled again for AVX2 and above; the others exist in the baseline alone,
+// which cast_cpu.c falls back to.
 //
 // Invariant: a cast gives the same result on every machine. Integers wrap. A float outside of the
 // integer's range, or a NaN, gives what the conversion instruction of x86-64 gives: the least int32
 // (for 64-bit integers and uint32 the least int64), of which narrower types keep the low bits. C
 // leaves these conversions undefined, so that the macros TO_I32, TO_I64 and TO_U64 test the range
 // first; the compiler turns the tests back into vector code.
-#include "ops/math/cast_cpu.h"
-
 #include "device/cpu/vector_math.h"
+#include "ops/math/elementwise_loops_cpu.h"
 #include "ops/math/float8_cpu.h"
 #include "ops/math/loops_cpu.h"
 

@@ -5,11 +5,10 @@
 // Equal and NotEqual first look whether the shapes fit when the attribute incompatible_shape_error
 // is false; if not, they give one scalar, false or true. ApproximateEqual compares |x - y| with a
 // tolerance, elementwise over equal shapes, in a plain loop because hardly any graph has it.
-#include "ops/math/compare_cpu.h"
-
 #include <math.h>
 
 #include "ops/kernel_rows.h"
+#include "ops/math/elementwise_loops_cpu.h"
 
 #define CREATE(name, index)                                                             \
   static leat_status_t create_##name(leat_kernel_creation_t* c, void* state) {          \

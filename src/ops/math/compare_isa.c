@@ -1,7 +1,6 @@
 // The loops of comparisons, compiled per instruction set. greater(x, y) is less(y, x), which halves
 // the code. Quantized types compare as the integers that store them.
-#include "ops/math/compare_cpu.h"
-
+#include "ops/math/elementwise_loops_cpu.h"
 #include "ops/math/loops_cpu.h"
 
 #define COMPARE(suffix, DTYPE, type, wide, name, op) \

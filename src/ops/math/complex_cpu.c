@@ -2,8 +2,8 @@
 // unary_isa.c and unary_loops_cpu.c, but for Complex, whose loop is here because its operands are
 // real.
 #include "ops/kernel_rows.h"
+#include "ops/math/elementwise_loops_cpu.h"
 #include "ops/math/loops_cpu.h"
-#include "ops/math/unary_cpu.h"
 
 #define CREATE(name, index, cost_ns)                                                \
   LEAT_ELEMENTWISE_CREATE(create_##name, leat_unary_loops, leat_unary_plain_loops,  \

@@ -16,8 +16,7 @@
 
 // The op families whose kernels are elementwise or reduce: only these can be steps.
 #define SOURCES(X)                                                                          \
-  X(binary) X(bitwise) X(cast) X(compare) X(complex) X(reduction) X(relu) X(select)         \
-  X(special) X(unary)
+  X(binary) X(cast) X(compare) X(complex) X(reduction) X(relu) X(select) X(special) X(unary)
 #define MAX_ATTRS 8  // attributes of an op at most
 SOURCES(LEAT_OP_TABLE_DECLARE)
 SOURCES(LEAT_KERNEL_TABLE_DECLARE)

@@ -8,15 +8,16 @@
 // A shard owns a range of segments. For unsorted ids that means that every shard looks at all ids,
 // which costs little beside the rows, and in return no two threads write one row and the additions
 // of a segment keep their order: the result has the same bits on any number of threads.
+#include "ops/math/segment_cpu.h"
+
 #include <string.h>
 
 #include "base/checked.h"
 #include "device/cpu/half.h"
 #include "device/cpu/vector_math.h"
 #include "ops/kernel_rows.h"
-#include "ops/math/binary_cpu.h"
+#include "ops/math/elementwise_loops_cpu.h"
 #include "ops/math/reduction_cpu.h"
-#include "ops/math/segment_cpu.h"
 
 #define COLUMNS 512
 #define MAX_ACCUMULATOR_BYTES 16

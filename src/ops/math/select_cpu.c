@@ -7,7 +7,7 @@
 // take the bytes of t or e (inputs 1 and 2, mask 6), unless the elements are objects such as
 // strings, which are copied.
 #include "ops/kernel_rows.h"
-#include "ops/math/ternary_cpu.h"
+#include "ops/math/elementwise_loops_cpu.h"
 
 static leat_status_t create_select(leat_kernel_creation_t* c, void* state) {
   return leat_elementwise_create(

@@ -5,8 +5,7 @@
 //
 // clip computes min(x, high) first and max with low after it: where low > high the result is low,
 // and a NaN stays NaN, because both comparisons with it are false.
-#include "ops/math/ternary_cpu.h"
-
+#include "ops/math/elementwise_loops_cpu.h"
 #include "ops/math/loops_cpu.h"
 
 #define SELECT(name, type)                                                  \

@@ -5,9 +5,8 @@
 //
 // The costs in the table are measured times on one core. They decide only how many shards an op is
 // cut into: a tensor whose whole cost is a few microseconds runs on the caller's thread.
-#include "ops/math/unary_cpu.h"
-
 #include "ops/kernel_rows.h"
+#include "ops/math/elementwise_loops_cpu.h"
 
 // X(op, enum, nanoseconds an element of float)
 #define UNARY_KERNELS(X)             \

@@ -6,9 +6,8 @@
 // Integers wrap: they are negated, squared and made absolute as unsigned numbers of the same width,
 // where C defines overflow. Complex numbers are loops over pairs of reals. Inputs and output may be
 // the same array, so that each element is read before it is written.
-#include "ops/math/unary_cpu.h"
-
 #include "device/cpu/vector_math.h"
+#include "ops/math/elementwise_loops_cpu.h"
 #include "ops/math/loops_cpu.h"
 
 #define LOOP(suffix, DTYPE, type, wide, name, expression) \

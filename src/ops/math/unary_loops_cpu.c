@@ -8,8 +8,8 @@
 #include <complex.h>
 #include <math.h>
 
+#include "ops/math/elementwise_loops_cpu.h"
 #include "ops/math/loops_cpu.h"
-#include "ops/math/unary_cpu.h"
 
 #ifndef CMPLX  // clang with the headers of glibc
 #define CMPLX(real, imaginary) __builtin_complex((double)(real), (double)(imaginary))

@@ -1,12 +1,15 @@
-// The matrix products as ops: MatMul, the fused sums that the optimizer makes of it (_MatMulAdd,
-// _ScaledMatMulAdd), and BatchMatMul for batches of equal dimensions, V2 and V3 for batches that
-// broadcast. matmul_cpu.c has the kernels.
+// The matrix products as ops: MatMul, BatchMatMul for batches of equal dimensions, V2 and V3 for
+// batches that broadcast, and the ops that the optimizer makes of products: the fused sums
+// _MatMulAdd and _ScaledMatMulAdd; _FusedMatMul, a product and the ops that follow it; and the sums
+// of products that a loop carries from iteration to iteration.
 //
 //   MatMul: a [m, k], b [k, n] -> [m, n]          BatchMatMulV2: x [..., m, k], y [..., k, n]
 //
 // The gradient of a product is two products, dA = dC B^T and dB = A^T dC; with flags for transposed
 // factors, which of the two factors stands first and which is transposed follows from the tables
-// kGradientOfA and kGradientOfB, so that no transposition is ever computed by itself.
+// kGradientOfA and kGradientOfB, so that no transposition is ever computed by itself. The kernels
+// are in matmul_cpu.c, fused_matmul_cpu.c and product_sum_cpu.c.
+#include "graph/inference/inference.h"
 #include "ops/matrix/matrix_shape.h"
 #include "ops/op_rows.h"
 
@@ -140,6 +143,18 @@ static leat_status_t batch_matmul_v2_gradient(leat_gradient_t* g) {
   "int32, int64, uint8, uint16, uint32, uint64, complex64, complex128}; "                     \
   "grad_a: bool = false; grad_b: bool = false"
 
+// ---- Sums of products in loops ------------------------------------------------------------------
+// The gradient of a weight that every iteration uses is such a sum. The optimizer's pass "defer"
+// rewrites it to these ops, which delay the products so that many small ones become one deep one;
+// product_sum_cpu.c says how.
+
+static leat_status_t finish_shape(leat_inference_t* c) {
+  leat_inference_set_output(c, 0, leat_partial_shape_unknown());
+  return leat_ok_status();
+}
+
+#define FLOATS "T: {float, double}"
+
 const leat_op_row_t leat_matmul_ops[] = {
     {.name = "MatMul",
      .cost = LEAT_COST_CONTRACTION,
@@ -204,5 +219,45 @@ const leat_op_row_t leat_matmul_ops[] = {
      .gradient = batch_matmul_v2_gradient,
      .contract = LEAT_RULES(LEAT_RULE_RANK_AT_LEAST(0, 2), LEAT_RULE_RANK_AT_LEAST(1, 2)),
      .doc = "The same for inputs of other types than the product's, converted first."},
+    // _FusedMatMul is what TensorFlow's remapper and this library's optimizer put in the place of
+    // MatMul, BiasAdd and the like. Which ops may follow is checked when the kernel is made
+    // (ops/nn/epilogue_cpu.h), as in TensorFlow.
+    {.name = "_FusedMatMul",
+     .cost = LEAT_COST_CONTRACTION,
+     .inputs = "a: T; b: T; args: num_args * T",
+     .outputs = "product: T",
+     .attrs = "transpose_a: bool = false; transpose_b: bool = false; T: {bfloat16, half, float}; "
+              "num_args: int >= 0; fused_ops: list(string) = []; epsilon: float = 0.0001; "
+              "leakyrelu_alpha: float = 0.2",
+     .shape = leat_shape_matmul,
+     .contract = LEAT_RULES(LEAT_RULE_MATRIX(0), LEAT_RULE_MATRIX(1)),
+     .doc = "The product of two matrices, and the ops in fused_ops on it."},
+    {.name = "_StartProductSum",
+     .inputs = "value: T",
+     .outputs = "sum: variant",
+     .attrs = FLOATS,
+     .escaping_inputs = 1,
+     .shape = leat_shape_scalar_output,
+     .doc = "A sum that begins with a value."},
+    {.name = "_AddToProductSum",
+     .cost = LEAT_COST_CONTRACTION,
+     .inputs = "a: T; b: T; sum: variant",
+     .outputs = "new_sum: variant",
+     .attrs = "transpose_a: bool = false; transpose_b: bool = false; " FLOATS
+              "; grad_a: bool = false; grad_b: bool = false",
+     .escaping_inputs = 1 << 2,
+     .shape = leat_shape_scalar_output,
+     .contract = LEAT_RULES(LEAT_RULE_MATRIX(0), LEAT_RULE_MATRIX(1)),
+     .sums = LEAT_SUMS_IN_LOOPS,
+     .sum = "_FinishProductSum",
+     .doc = "Adds the product of two matrices, as _MatMulAdd does."},
+    {.name = "_FinishProductSum",
+     .inputs = "sum: variant",
+     .outputs = "value: T",
+     .attrs = FLOATS,
+     .shape = finish_shape,
+     .sums = LEAT_SUMS_IN_LOOPS,
+     .sum = "_StartProductSum",
+     .doc = "The sum's value."},
     LEAT_OP_ROWS_END,
 };

@@ -7,10 +7,9 @@
 // want, channels last and half or bfloat16 as float, by channels_cpu.c. The forward loop is shared
 // among threads by output rows; the gradient by images, because overlapping windows of one image
 // add to the same elements.
-#include "ops/nn/avg_pool_cpu.h"
-
 #include "ops/kernel_rows.h"
 #include "ops/nn/channels_cpu.h"
+#include "ops/nn/pool_cpu.h"
 
 static leat_status_t create_2d(leat_kernel_creation_t* c, void* state) {
   return leat_pool_create(c, state, 2, "T");

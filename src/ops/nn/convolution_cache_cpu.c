@@ -8,9 +8,9 @@
 // shape at once both make a plan; the list then has two equal entries, which does no harm.
 //
 // Only float has plans. Double and int32 are rare, and go the portable way without any state.
-#include "ops/nn/convolution_cache_cpu.h"
-
 #include <string.h>
+
+#include "ops/nn/conv2d_cpu.h"
 
 #define MOST_PLANS 16
 

@@ -18,8 +18,7 @@
 
 #include "base/checked.h"
 #include "base/string_builder.h"
-#include "ops/math/binary_cpu.h"
-#include "ops/math/unary_cpu.h"
+#include "ops/math/elementwise_loops_cpu.h"
 #include "ops/nn/batch_norm_cpu.h"
 #include "ops/nn/bias_cpu.h"
 #include "ops/nn/relu_cpu.h"

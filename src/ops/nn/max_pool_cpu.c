@@ -14,13 +14,12 @@
 // loops want (channels last; half and bfloat16 as float), and runs a loop of max_pool_loops.inc
 // over them. Forward loops are shared among threads by output rows. Loops that scatter into dx are
 // shared by images, because the windows of one image may overlap.
-#include "ops/nn/max_pool_cpu.h"
-
 #include <string.h>
 
 #include "base/checked.h"
 #include "ops/kernel_rows.h"
 #include "ops/nn/channels_cpu.h"
+#include "ops/nn/pool_cpu.h"
 #include "ops/nn/widen_cpu.h"
 
 static const leat_max_pool_loops_t* loops_of(int dtype) {

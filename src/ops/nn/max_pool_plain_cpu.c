@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "base/checked.h"
-#include "ops/nn/max_pool_cpu.h"
+#include "ops/nn/pool_cpu.h"
 
 #define TYPE int8_t
 #define SUFFIX(name) name##_i8

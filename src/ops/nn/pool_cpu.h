@@ -11,6 +11,7 @@
 #ifndef LEAT_OPS_NN_POOL_CPU_H_
 #define LEAT_OPS_NN_POOL_CPU_H_
 
+#include "base/cpu.h"
 #include "kernel/kernel.h"
 #include "kernel/step_check.h"
 #include "ops/nn/window.h"
@@ -113,5 +114,45 @@ static inline bool leat_pool_is_over(leat_pool_pace_t* pace) {
   pace->left = 1e6;
   return leat_step_loop_is_over();
 }
+
+// ---- The inner loops ----------------------------------------------------------------------------
+// They run over tensors with the channels last. Ranges count output rows (leat_pool_rows), but
+// those of a |spread| count images, since windows of an image may overlap. Float and double are
+// compiled for each instruction set (pool_isa.c); max pools of integers once, by
+// max_pool_plain_cpu.c.
+
+typedef struct leat_max_pool_loops_s {
+  // Writes the maximum of each window to |output|.
+  void (*maxima)(const leat_pool_t* pool, const void* input, void* output, int64_t begin,
+                 int64_t end);
+  // Sets dx to dy at the positions of the maxima of |input|, and to 0 elsewhere.
+  void (*spread)(const leat_pool_t* pool, const void* input, const void* dy, void* dx,
+                 int64_t begin, int64_t end);
+  // Writes the elements of |values|, which has the input's shape, at the positions of the maxima.
+  void (*gather)(const leat_pool_t* pool, const void* input, const void* values, void* output,
+                 int64_t begin, int64_t end);
+  // Writes the maxima, and their positions in the flattened input: of their image, or with
+  // |counts_batch| of the whole tensor.
+  void (*find)(const leat_pool_t* pool, const void* input, void* output, int64_t* places,
+               bool counts_batch, int64_t begin, int64_t end);
+} leat_max_pool_loops_t;
+
+typedef struct leat_max_pool_floats_s {
+  const leat_max_pool_loops_t* f32;
+  const leat_max_pool_loops_t* f64;
+} leat_max_pool_floats_t;
+LEAT_ISA_DECLARE(leat_max_pool_floats_t, leat_max_pool_floats);
+
+// The loops of an integer type.
+const leat_max_pool_loops_t* leat_max_pool_plain_loops(int dtype);
+
+// Means are of wide tensors. |average| computes the output, |spread| the gradient.
+typedef struct leat_avg_pool_loops_s {
+  void (*average_f32)(const leat_pool_t* pool, const void* x, void* y, int64_t begin, int64_t end);
+  void (*average_f64)(const leat_pool_t* pool, const void* x, void* y, int64_t begin, int64_t end);
+  void (*spread_f32)(const leat_pool_t* pool, const void* dy, void* dx, int64_t begin, int64_t end);
+  void (*spread_f64)(const leat_pool_t* pool, const void* dy, void* dx, int64_t begin, int64_t end);
+} leat_avg_pool_loops_t;
+LEAT_ISA_DECLARE(leat_avg_pool_loops_t, leat_avg_pool_loops);
 
 #endif  // LEAT_OPS_NN_POOL_CPU_H_

@@ -1,16 +1,17 @@
-// Definitions of SoftmaxCrossEntropyWithLogits and its sparse form.
+// Definitions of SoftmaxCrossEntropyWithLogits, its sparse form, and L2Loss.
 //
 //   features [batch, classes], labels -> loss [batch], backprop [batch, classes]
+//   L2Loss: t -> half the sum of the squares of its elements [], with the gradient t dloss
 //
-// The kernel computes backprop, the gradient of the loss with respect to the features, together
-// with the loss, because both need the same exponentials. The gradient function then only
-// multiplies each row of backprop by the gradient of that row's loss:
+// The kernel of a cross entropy computes backprop, the gradient of the loss with respect to the
+// features, together with the loss, because both need the same exponentials. The gradient function
+// then only multiplies each row of backprop by the gradient of that row's loss:
 //
 //   d features = backprop * d loss[:, None]
 //
 // The _Scaled ops do this multiplication within the kernel; the optimizer replaces the pair of
 // nodes by one of them (|scaled| in the table below). They have no gradient, since they appear only
-// after gradients have been built.
+// after gradients have been built. The kernels are in cross_entropy_cpu.c and l2_loss_cpu.c.
 #include "graph/gradient.h"
 #include "graph/inference/inference.h"
 #include "ops/nn/subgraph.h"
@@ -119,7 +120,16 @@ static leat_status_t sparse_cross_entropy_gradient(leat_gradient_t* g) {
    __VA_ARGS__}
 #define SCALES_BACKPROP(by) .scaled = (by), .scales = LEAT_SCALES_OUTPUT(1)
 
-const leat_op_row_t leat_cross_entropy_ops[] = {
+// ---- L2Loss -------------------------------------------------------------------------------------
+
+static leat_status_t l2_loss_gradient(leat_gradient_t* g) {
+  leat_gradient_set_input(g, 0,
+                          leat_build_binary(&g->builder, "Mul", leat_gradient_input(g, 0),
+                                            leat_gradient_of_output(g, 0)));
+  return leat_ok_status();
+}
+
+const leat_op_row_t leat_loss_ops[] = {
     DENSE_ROW("SoftmaxCrossEntropyWithLogits", "", .gradient = cross_entropy_gradient,
               SCALES_BACKPROP("_ScaledSoftmaxCrossEntropyWithLogits"),
               .doc = "Cross entropy between softmax(features) and labels, and its gradient."),
@@ -130,5 +140,12 @@ const leat_op_row_t leat_cross_entropy_ops[] = {
                .doc = "Cross entropy where the label of a row is the number of its class."),
     SPARSE_ROW("_ScaledSparseSoftmaxCrossEntropyWithLogits", "; scale: T",
                .doc = "Sparse cross entropy, and its gradient with each row times its scale."),
+    {.name = "L2Loss",
+     .inputs = "t: T",
+     .outputs = "output: T",
+     .attrs = "T: {half, bfloat16, float, double}",
+     .shape = leat_shape_scalar_output,
+     .gradient = l2_loss_gradient,
+     .doc = "Half the sum of the squares."},
     LEAT_OP_ROWS_END,
 };
