@@ -41,7 +41,7 @@ function(leat_test source)
 endfunction()
 
 # The tests that run steps, a second time: between master and worker lies a transport that
-# serialises, delays and reorders (src/cluster/loopback.h).
+# serialises, delays and reorders (src/cluster/loopback.c).
 function(leat_loopback_tests)
   get_property(names DIRECTORY PROPERTY TESTS)
   list(FILTER names INCLUDE REGEX "^tests\\.(session|client|capi)\\.")

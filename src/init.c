@@ -14,7 +14,7 @@
 #include <string.h>
 
 #include "base/cpu.h"
-#include "cluster/loopback.h"
+#include "cluster/transport.h"
 #include "device/simulated/simulated_device.h"
 #include "kernel/resource.h"
 #include "ops/family.h"
@@ -78,7 +78,7 @@ static const leat_transport_t* const kTransports[] = {&leat_loopback_transport};
 //   capi/eager/eager_context.c: ids
 //     numbers eager contexts
 //     at start | atomic | process
-//   capi/leat/doctor_measure.c: sink
+//   capi/leat/doctor.c: sink
 //     keeps the compiler from dropping a measured read
 //     the first measurement | atomic | process
 //   base/log.c: current_sink, cached_threshold, listeners

@@ -1,4 +1,5 @@
-// The machine that this process runs on.
+// The machine that this process runs on, and the variables of the process's environment that say
+// where code or files come from.
 #ifndef LEAT_BASE_HOST_H_
 #define LEAT_BASE_HOST_H_
 
@@ -17,5 +18,11 @@ bool leat_host_process_is_alive(int64_t id);
 // Asks the system to let the threads of this process use the matrix unit's registers (8 KiB, saved
 // with a thread only after it used them).
 bool leat_host_permits_tiles(void);
+
+// The value of |name|. NULL when it is not set, and in a program that has more rights than the user
+// who started it (set-uid, set-gid, with capabilities): there the environment is the user's, and
+// must not choose what the program loads, where it writes or whom it connects to. Valid until the
+// environment is changed.
+const char* leat_environment_get_trusted(const char* name);
 
 #endif  // LEAT_BASE_HOST_H_

@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-#include "base/environment.h"
+#include "base/host.h"
 #include "base/library.h"
 #include "base/string_builder.h"
 

@@ -3,19 +3,18 @@
 // handle of a writable file is a leat_file_t, and a stream of strings is one block with the names
 // one after the other. The functions check their paths, since callers from other languages may pass
 // NULL or "".
-#include "tensorflow/c/env.h"
-
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/clock.h"
-#include "base/environment.h"
 #include "base/file_system.h"
+#include "base/host.h"
 #include "base/library.h"
 #include "base/random.h"
 #include "base/thread.h"
 #include "capi/plugin/plugin.h"
+#include "tensorflow/c/env.h"
 
 struct TF_StringStream {
   leat_string_builder_t names;  // the names, each followed by its NUL

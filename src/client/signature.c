@@ -3,11 +3,10 @@
 // that the op's declaration is needed to divide them. It is read when the op is first used. Inputs
 // are divided by three rules: an argument that is no list takes one input; a list whose length an
 // attribute states takes so many; the other lists share what is left equally.
-#include "client/signature.h"
-
 #include <stdlib.h>
 #include <string.h>
 
+#include "client/scope.h"
 #include "leat/inspect.h"
 
 // Copies a text field; NULL for an empty one. |*out_ok| is 0 where there is no memory.

@@ -8,9 +8,8 @@
 // Objects that cannot be encoded (functions that kernels call, step statistics, variants) stay
 // behind in a table that both ends see, and the message carries a ticket; only a transport within a
 // process can do that.
-#include "cluster/loopback.h"
-
 #include "cluster/remote_worker.h"
+#include "cluster/transport.h"
 #include "cluster/worker_service.h"
 
 typedef struct loopback_s {

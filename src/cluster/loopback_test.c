@@ -1,10 +1,9 @@
 // A worker behind messages that are delayed and reordered. That it does what a worker does is the
 // sessions' tests' business, which run over it too (cmake/LeatTests.cmake): here stand the orders
 // that worker/worker.h allows and demands, values of every kind, and messages that fail.
-#include "cluster/loopback.h"
-
 #include "base/clock.h"
 #include "base/fault.h"
+#include "cluster/transport.h"
 #include "session/worker_scene.h"
 #include "tensor/object.h"
 

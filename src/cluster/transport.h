@@ -14,4 +14,10 @@ typedef struct leat_transport_s {
                         leat_allocator_t* allocator, leat_worker_t** out_worker);
 } leat_transport_t;
 
+// loopback.c: a transport that leads back into this process, for tests. Between the master and the
+// worker, every request and every reply is encoded as bytes and goes through a simulated network
+// (network.h), which delays and reorders it. The target of such a session is
+// "loopback:SEED,MAX_DELAY_US".
+extern const leat_transport_t leat_loopback_transport;
+
 #endif  // LEAT_CLUSTER_TRANSPORT_H_

@@ -1,11 +1,23 @@
 // The nodes of a graph by name: an open-addressing hash table whose slots hold node numbers only.
 // Names stay in the nodes, so the index needs the node array at every call, and a name is stored
-// once.
+// once. Which names a node may have, and the hash by which the index finds it, are here too.
 #ifndef LEAT_GRAPH_NODE_INDEX_H_
 #define LEAT_GRAPH_NODE_INDEX_H_
 
 #include "base/allocator.h"
-#include "graph/node_name.h"
+#include "base/string_view.h"
+
+// ---- Names (node_name.c) ------------------------------------------------------------------------
+
+// Whether a node may be called |name|: [A-Za-z0-9.][A-Za-z0-9_./-]*, perhaps several such texts
+// joined by '>'. Nodes of the runtime (|may_be_internal|) may begin with '_'.
+bool leat_node_name_is_valid(leat_string_view_t name, bool may_be_internal);
+// Does the same and gives the hash in one pass over the text. |*out_hash| has no meaning when it
+// returns false.
+bool leat_node_name_read(leat_string_view_t name, bool may_be_internal, uint64_t* out_hash);
+uint64_t leat_node_name_hash(leat_string_view_t name);
+
+// ---- The index ----------------------------------------------------------------------------------
 
 struct leat_node_s;
 

@@ -11,16 +11,15 @@
 // room.
 //
 // Such a choice does not look ahead. It is therefore made many times, each time with other nodes
-// tied into units that are placed as one (units.h), from colocation groups to a device's whole
+// tied into units that are placed as one (units.c), from colocation groups to a device's whole
 // share of the graph; and each time in two ways: by when a device is free, and by when it will have
 // done all the work of the units begun on it. The simulated step of each placement is compared,
-// also of those with everything on one device, and the shortest is refined (refinement.h).
+// also of those with everything on one device, and the shortest is refined (refinement.c).
 #include "master/greedy.h"
 
 #include <string.h>
 
 #include "base/checked.h"
-#include "master/refinement.h"
 
 // A large graph is placed in fewer ways, so that no more than MOST_PLACED nodes are placed in all;
 // but the ways by groups and by chains are always taken.

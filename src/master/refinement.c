@@ -1,4 +1,4 @@
-// Local search over placements. The state is |devices|; a move puts all nodes of a unit (units.h)
+// Local search over placements. The state is |devices|; a move puts all nodes of a unit (units.c)
 // on one device, draws the floating inputs along, and simulates the step. A move that is not kept
 // is taken back from the list of its changes, which is cheaper than copying the placement. Most
 // moves are bad, so the simulation gives up as soon as the step is sure to be longer than the
@@ -12,9 +12,9 @@
 //
 // There are three rounds of annealing, each from the best placement so far and with less heat.
 // Random numbers come from fixed seeds, so that a graph is always placed in the same way.
-#include "master/refinement.h"
-
 #include <string.h>
+
+#include "master/greedy.h"
 
 typedef struct leat_refinement_move_s {
   int32_t node;

@@ -8,12 +8,11 @@
 // Edges that carry most thus end up inside clusters and cost no transfer. Among edges of equal
 // size, those come first whose source and reader have few other edges: nodes that run one after the
 // other belong together, while nodes that could run at once should stay apart.
-#include "master/units.h"
-
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/checked.h"
+#include "master/greedy.h"
 
 // The limits of clusters, as shares of the work of one device when it is divided evenly: first more
 // than one device's part of the graph, then ever smaller ones.

@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "base/clock.h"
-#include "base/environment.h"
+#include "base/host.h"
 #include "function/call_shapes.h"
 #include "master/anchors.h"
 #include "master/function_runtime.h"

@@ -17,8 +17,8 @@
 
 #include <string.h>
 
+#include "base/attributes.h"
 #include "base/checked.h"
-#include "base/hot.h"
 
 static LEAT_ALIGNED(LEAT_BUFFER_ALIGNMENT) char no_elements[LEAT_BUFFER_ALIGNMENT];
 

@@ -2,7 +2,7 @@
 // that has a kernel, and must give the same bits. What its kernels take from shape functions is
 // checked with it.
 #include "base/clock.h"
-#include "master/memory_kind.h"
+#include "master/partitioner.h"
 #include "op_harness/checks.h"
 #include "op_harness/value.h"
 

@@ -1,8 +1,9 @@
-// The host's name and processes, as the system gives them, and the registers that it grants on
-// demand.
+// The host's name and processes, as the system gives them, the registers that it grants on demand,
+// and the environment, as far as the program may trust it.
 #define _GNU_SOURCE
 #include <errno.h>
 #include <signal.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -35,5 +36,13 @@ bool leat_host_permits_tiles(void) {
   return syscall(SYS_arch_prctl, REQUEST_PERMISSION, TILE_DATA) == 0;
 #else
   return false;
+#endif
+}
+
+const char* leat_environment_get_trusted(const char* name) {
+#if defined(__GLIBC__)
+  return secure_getenv(name);  // asks the kernel, which knows of capabilities too
+#else
+  return getuid() == geteuid() && getgid() == getegid() ? getenv(name) : NULL;
 #endif
 }

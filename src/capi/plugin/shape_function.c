@@ -3,11 +3,11 @@
 // sizes lie in the graph's arena and are not freed with the handle; a dimension handle holds one
 // size. Ranks are checked here, because a plugin may pass any number. A result is written only when
 // the function succeeds.
-#include "graph/inference/inference.h"
-
 #include "base/checked.h"
 #include "capi/plugin/plugin.h"
+#include "graph/inference/inference.h"
 #include "tensorflow/c/ops.h"
+#include "tensorflow/c/tf_shape.h"
 
 struct TF_ShapeHandle {
   leat_partial_shape_t shape;
@@ -184,3 +184,24 @@ void TF_ShapeInferenceContextConcatenateShapes(TF_ShapeInferenceContext* ctx,
   if (!joined) result->shape = shape;
   leat_capi_status_set(status, joined);
 }
+
+// ---- TF_Shape -----------------------------------------------------------------------------------
+// No function of the API sets one, so that every shape is unknown.
+
+struct TF_Shape {
+  leat_partial_shape_t shape;
+};
+
+TF_Shape* TF_NewShape(void) {
+  TF_Shape* shape = leat_capi_allocate(sizeof *shape);
+  if (shape) shape->shape = leat_partial_shape_unknown();
+  return shape;
+}
+
+int TF_ShapeDims(const TF_Shape* shape) { return shape->shape.rank; }
+
+int64_t TF_ShapeDimSize(const TF_Shape* shape, int d) {
+  return d >= 0 && d < shape->shape.rank ? shape->shape.dims[d] : -1;
+}
+
+void TF_DeleteShape(TF_Shape* shape) { leat_allocator_free(leat_allocator_system(), shape); }

@@ -4,8 +4,7 @@
 // graph to the next; |first| is the id of the current graph's first node. Sends are marked as
 // final, as in TensorFlow, because their values leave the graph. The message lies in the caller's
 // arena.
-#include "capi/session/cost_graph.h"
-
+#include "capi/session/run_options.h"
 #include "device/device_name.h"
 #include "formats/generated/step_stats.h"
 #include "formats/generated/tensor.h"

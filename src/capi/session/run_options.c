@@ -5,7 +5,6 @@
 // steps. Tracing without a place for the RunMetadata collects nothing, as in TensorFlow.
 #include "capi/session/run_options.h"
 
-#include "capi/session/cost_graph.h"
 #include "formats/generated/config.h"
 #include "formats/generated/step_stats.h"
 #include "formats/wire/decode.h"

@@ -4,6 +4,7 @@
 #define LEAT_CAPI_SESSION_RUN_OPTIONS_H_
 
 #include "capi/handles.h"
+#include "session/session.h"
 #include "trace/collector.h"
 
 typedef struct leat_capi_run_options_s {
@@ -31,5 +32,16 @@ LEAT_MUST_USE leat_status_t leat_capi_run_options_end(leat_capi_run_options_t* o
                                                       TF_Session* session, const leat_run_t* run,
                                                       leat_status_t status,
                                                       TF_Buffer* run_metadata);
+
+// cost_graph.c: what was measured of a signature's nodes, as TensorFlow's CostGraphDef.
+struct leat_pb_cost_graph_def_s;
+
+// Writes a node for each node of each device's graph, after placement and optimization.
+// |signature| is one of a session that measures its steps, and |costs| are that session's. The
+// message lies in |arena| and borrows from the signature.
+LEAT_MUST_USE leat_status_t leat_capi_cost_graph(leat_costs_t* costs,
+                                                 const leat_signature_t* signature,
+                                                 leat_arena_t* arena,
+                                                 struct leat_pb_cost_graph_def_s* out_graph);
 
 #endif  // LEAT_CAPI_SESSION_RUN_OPTIONS_H_

@@ -5,7 +5,6 @@
 // kernel of MergeV2Checkpoints is the caller.
 #include "formats/checkpoint/bundle.h"
 #include "formats/checkpoint/bundle_index.h"
-#include "formats/checkpoint/bundle_publish.h"
 #include "formats/checkpoint/table.h"
 #include "formats/path.h"
 #include "formats/wire/decode.h"

@@ -20,13 +20,12 @@
 // data-00001-of-00001. It must be the shard's number that changes and not N, because TensorFlow's
 // MergeV2Checkpoints takes the sum of the parts' N for the number of files that it renamed.
 // leat_bundle_writer_finish and leat_bundle_merge are the callers.
-#include "formats/checkpoint/bundle_publish.h"
-
 #include <stdlib.h>
 
 #include "base/file_pattern.h"
 #include "base/fingerprint.h"
 #include "base/sync.h"
+#include "formats/checkpoint/bundle_index.h"
 #include "formats/path.h"
 
 #define COPY_BYTES ((size_t)1 << 20)

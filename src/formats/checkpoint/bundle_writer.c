@@ -6,7 +6,6 @@
 #include "base/crc32c.h"
 #include "formats/checkpoint/bundle.h"
 #include "formats/checkpoint/bundle_index.h"
-#include "formats/checkpoint/bundle_publish.h"
 #include "formats/path.h"
 #include "formats/wire/shape_proto.h"
 #include "formats/wire/wire.h"

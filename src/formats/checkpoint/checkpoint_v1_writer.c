@@ -10,11 +10,10 @@
 //
 // The file is published whole or not at all: it is written under a temporary name, synced, renamed,
 // and the directory is synced.
-#include "formats/checkpoint/checkpoint_v1_writer.h"
-
 #include <stdlib.h>
 
 #include "base/map.h"
+#include "formats/checkpoint/checkpoint_v1.h"
 #include "formats/checkpoint/table.h"
 #include "formats/generated/checkpoint.h"
 #include "formats/generated/graph.h"

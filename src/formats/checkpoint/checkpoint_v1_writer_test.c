@@ -1,5 +1,4 @@
 // Checkpoints of the first version: what is written is read again, whole and in slices.
-#include "formats/checkpoint/checkpoint_v1_writer.h"
 
 #include "formats/checkpoint/checkpoint_v1.h"
 #include "formats/test_directory.h"

@@ -142,6 +142,19 @@ LEAT_MUST_USE leat_status_t leat_shape_merge_inputs(leat_inference_t* c);
 // Output 0 has the shape in attribute "shape".
 LEAT_MUST_USE leat_status_t leat_shape_from_attr(leat_inference_t* c);
 
+// Handles of resources, which queues, tables, readers and datasets use. In the older ops of
+// TensorFlow a handle is a reference to a vector of two strings (container and name), in the newer
+// ones a scalar of type resource.
+
+// Output 0 is a reference to the two strings of a handle.
+LEAT_MUST_USE leat_status_t leat_shape_two_strings(leat_inference_t* c);
+// Every input is such a handle, every output a scalar.
+LEAT_MUST_USE leat_status_t leat_shape_of_two_strings(leat_inference_t* c);
+// Input |index| is a vector of 2.
+LEAT_MUST_USE leat_status_t leat_shape_check_two_strings(leat_inference_t* c, int index);
+// Input |index| is a scalar.
+LEAT_MUST_USE leat_status_t leat_shape_check_scalar(leat_inference_t* c, int index);
+
 // ---- A value function that many ops share -------------------------------------------------------
 
 // The handle at output 0 stands for what the handle at input 0 stands for (ops that forward a

@@ -5,7 +5,7 @@
 // the writer is freed without finishing. A slice is part of a larger variable, whose other parts
 // other nodes save.
 #include "formats/checkpoint/bundle.h"
-#include "formats/checkpoint/checkpoint_v1_writer.h"
+#include "formats/checkpoint/checkpoint_v1.h"
 #include "ops/checkpoint/slice_cpu.h"
 #include "ops/kernel_rows.h"
 

@@ -6,7 +6,7 @@
 //
 // Inputs that are sizes must be scalars, which the shape functions check. The kernels are in
 // batch_dataset_cpu.c, window_dataset_cpu.c and group_dataset_cpu.c.
-#include "graph/inference/handle_shape.h"
+#include "graph/inference/inference.h"
 #include "ops/dataset/dataset_shape.h"
 #include "ops/op_rows.h"
 

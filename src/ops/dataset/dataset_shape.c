@@ -1,7 +1,7 @@
 // Shape functions that several ops of the dataset family share.
 #include "ops/dataset/dataset_shape.h"
 
-#include "graph/inference/handle_shape.h"
+#include "graph/inference/inference.h"
 
 leat_status_t leat_shape_of_scalars(leat_inference_t* c) {
   int first = c->node->op->inputs[0].dtype == LEAT_DTYPE_VARIANT;

@@ -5,7 +5,7 @@
 // of them for one. Those that keep the tensors of their inputs say so (LEAT_EVERY_INPUT), since the
 // elements are read when the step that made the dataset may long have ended. The kernels are in
 // tensor_dataset_cpu.c, file_dataset_cpu.c and random_dataset_cpu.c.
-#include "graph/inference/handle_shape.h"
+#include "graph/inference/inference.h"
 #include "ops/dataset/dataset_shape.h"
 #include "ops/op_rows.h"
 

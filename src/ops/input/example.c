@@ -13,7 +13,6 @@
 // another level of splits. A shape function checks that the attributes agree in number and then
 // writes the outputs group by group, in the order of the op's outputs.
 #include "graph/gradient.h"
-#include "graph/inference/handle_shape.h"
 #include "graph/inference/inference.h"
 #include "ops/op_rows.h"
 

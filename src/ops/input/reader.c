@@ -8,7 +8,7 @@
 // had resource handles; the V2 forms have a handle, and are stateful. The kernels are in
 // reader_cpu.c, reader_access_cpu.c and file_cpu.c.
 #include "graph/gradient.h"
-#include "graph/inference/handle_shape.h"
+#include "graph/inference/inference.h"
 #include "ops/op_rows.h"
 
 // ---- Readers ------------------------------------------------------------------------------------

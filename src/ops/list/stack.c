@@ -2,7 +2,7 @@
 // the forward loop pushes, and the same iteration of the gradient's loop pops. A stack lives as
 // long as its step.
 #include "graph/gradient.h"
-#include "graph/inference/handle_shape.h"
+#include "graph/inference/inference.h"
 #include "ops/op_rows.h"
 
 static leat_status_t push_shape(leat_inference_t* c) {

@@ -15,7 +15,7 @@
 
 #include <stdio.h>
 
-#include "graph/inference/handle_shape.h"
+#include "graph/inference/inference.h"
 #include "ops/op_rows.h"
 
 // ---- What is in arrays --------------------------------------------------------------------------

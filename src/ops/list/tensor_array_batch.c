@@ -3,7 +3,7 @@
 // gradient of each is its counterpart on the gradient array (see tensor_array.c). The first two
 // versions of each op are deprecated forms with an older kind of handle. tensor_array_batch_cpu.c
 // has the kernels.
-#include "graph/inference/handle_shape.h"
+#include "graph/inference/inference.h"
 #include "ops/list/tensor_array.h"
 #include "ops/op_rows.h"
 

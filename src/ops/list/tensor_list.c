@@ -15,7 +15,7 @@
 // tensor_list_batch_cpu.c.
 #include "ops/list/tensor_list.h"
 
-#include "graph/inference/handle_shape.h"
+#include "graph/inference/inference.h"
 #include "ops/op_rows.h"
 
 leat_status_t leat_list_shape_of_input(leat_inference_t* c, int index,

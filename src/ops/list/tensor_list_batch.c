@@ -7,7 +7,7 @@
 // so that a gradient list has exactly the elements that the forward op used. Shape inference knows
 // the element shape of a list from the op that made it, and the number of rows from constants. The
 // kernels are in tensor_list_batch_cpu.c.
-#include "graph/inference/handle_shape.h"
+#include "graph/inference/inference.h"
 #include "ops/list/tensor_list.h"
 #include "ops/op_rows.h"
 

@@ -9,7 +9,7 @@
 //   y = Insert(m, k, v)   dv = dy[k] or zeros,  dm = dy without k
 //   y = Erase(m, k)       dm = dy
 #include "graph/gradient.h"
-#include "graph/inference/handle_shape.h"
+#include "graph/inference/inference.h"
 #include "ops/op_rows.h"
 
 static leat_output_t build_access(leat_gradient_t* g, const char* op, leat_output_t map,

@@ -4,7 +4,6 @@
 // along the edges; from these the shape of a find's result is known before the table exists.
 // Kernels: table_access_cpu.c.
 #include "graph/gradient.h"
-#include "graph/inference/handle_shape.h"
 #include "graph/inference/inference.h"
 #include "ops/op_rows.h"
 

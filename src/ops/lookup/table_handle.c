@@ -2,7 +2,7 @@
 // two strings, one with a resource handle, and an anonymous one, whose table has no name and lives
 // as long as its handles.
 #include "graph/gradient.h"
-#include "graph/inference/handle_shape.h"
+#include "graph/inference/inference.h"
 #include "ops/op_rows.h"
 
 static leat_status_t dense_shape(leat_inference_t* c) {

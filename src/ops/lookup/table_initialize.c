@@ -1,6 +1,5 @@
 // The ops that fill static lookup tables, from two tensors or from the lines of a text file.
 #include "graph/gradient.h"
-#include "graph/inference/handle_shape.h"
 #include "graph/inference/inference.h"
 #include "ops/op_rows.h"
 

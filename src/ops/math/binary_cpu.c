@@ -8,7 +8,7 @@
 // The costs in the table below are measured times on one core and decide only how many shards an op
 // is cut into.
 
-#include "base/hot.h"
+#include "base/attributes.h"
 #include "ops/kernel_rows.h"
 #include "ops/math/elementwise_loops_cpu.h"
 

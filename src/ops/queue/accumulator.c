@@ -4,7 +4,7 @@
 // their accumulator by a reference to two strings, the Resource ops by a resource handle; both have
 // the same kernels, in accumulator_cpu.c and sparse_accumulator_cpu.c.
 #include "graph/gradient.h"
-#include "graph/inference/handle_shape.h"
+#include "graph/inference/inference.h"
 #include "ops/op_rows.h"
 
 static leat_status_t step_shape(leat_inference_t* c) {

@@ -2,7 +2,7 @@
 // taken in the order in which their keys came. Sparse, asynchronous producers that each make one
 // component are joined by it. The kernels are in barrier_cpu.c.
 #include "graph/gradient.h"
-#include "graph/inference/handle_shape.h"
+#include "graph/inference/inference.h"
 #include "ops/op_rows.h"
 
 static leat_status_t insert_shape(leat_inference_t* c) {

@@ -8,7 +8,6 @@
 // value is released, so that a step that fails frees it too. The kernels are in queue_handle_cpu.c,
 // queue_access_cpu.c and mutex_cpu.c; how a call waits, tuple_queue_cpu.c says.
 #include "graph/gradient.h"
-#include "graph/inference/handle_shape.h"
 #include "graph/inference/inference.h"
 #include "ops/op_rows.h"
 

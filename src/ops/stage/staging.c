@@ -1,7 +1,7 @@
 // The ops of staging areas: tuples kept between steps, taken in order (Stage) or by key (MapStage).
 // An area has no handle; it is found by the container and the name that its ops share.
 #include "graph/gradient.h"
-#include "graph/inference/handle_shape.h"
+#include "graph/inference/inference.h"
 #include "ops/op_rows.h"
 
 static leat_status_t scalar_shape(leat_inference_t* c) { return leat_shape_scalar_output(c); }

@@ -11,7 +11,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "base/environment.h"
+#include "base/host.h"
 #include "base/module.h"
 #include "base/test.h"
 #include "formats/test_directory.h"
