@@ -42,8 +42,8 @@ static bool lists(const char* text, leat_string_view_t name) {
   return false;
 }
 
-static bool is_host(const leat_placer_options_t* placement, const leat_node_t* node, int type,
-                    int index, bool input) {
+static bool lies_with_host(const leat_placer_options_t* placement, const leat_node_t* node,
+                           int type, int index, bool input) {
   LEAT_DCHECK(node->assigned_device >= 0 && node->assigned_device < placement->device_count);
   LEAT_DCHECK(index >= 0 && index < (input ? node->input_count : node->output_count));
   const leat_placement_device_t* device = &placement->devices[node->assigned_device];
@@ -66,12 +66,13 @@ static bool is_host(const leat_placer_options_t* placement, const leat_node_t* n
 
 bool leat_memory_input_is_host(const leat_placer_options_t* placement, const leat_graph_t* graph,
                                const leat_node_t* node, int index) {
-  return is_host(placement, node, leat_graph_output_type(graph, node->inputs[index]), index, true);
+  return lies_with_host(placement, node, leat_graph_output_type(graph, node->inputs[index]), index,
+                        true);
 }
 
 bool leat_memory_output_is_host(const leat_placer_options_t* placement, const leat_node_t* node,
                                 int index) {
-  return is_host(placement, node, node->output_types[index], index, false);
+  return lies_with_host(placement, node, node->output_types[index], index, false);
 }
 
 int leat_memory_host_device(const leat_placer_options_t* placement) {

@@ -90,8 +90,7 @@ FAMILY(lookup, LOOKUP, LOOKUP, NULL)
 // Arithmetic: elementwise functions, comparisons, casts, reductions, segment ops, scans and ranges.
 #define MATH_OPS(X)                                                                         \
   X(add_n) X(arg) X(binary) X(bincount) X(broadcast) X(cast) X(compare) X(complex) X(cross) \
-  X(fused) X(range) X(reduction) X(scan) X(segment) X(select) X(sparse_segment) X(special)  \
-  X(unary)
+  X(fused) X(range) X(reduction) X(scan) X(segment) X(select) X(special) X(unary)
 #define MATH_KERNELS(X)                                                                      \
   X(add_n) X(arg) X(binary) X(bincount) X(broadcast) X(cast) X(compare) X(complex) X(cross)  \
   X(fused) X(histogram) X(range) X(reduction) X(scan) X(segment) X(select) X(sparse_segment) \
