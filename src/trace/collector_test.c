@@ -7,7 +7,6 @@
 #include "formats/generated/step_stats.h"
 #include "formats/wire/decode.h"
 #include "session/scene.h"
-#include "trace/run_metadata.h"
 
 static void events_are_kept_by_device(void** state) {
   leat_step_collector_t collector;

@@ -5,11 +5,10 @@
 // and in nanoseconds. A node's label, `name = Op(input, input)`, is what tools take the edges of
 // the graph from; the caller supplies the inputs, because events do not know them. The message lies
 // in the collector's arena and borrows its texts.
-#include "trace/run_metadata.h"
-
 #include "formats/generated/run_metadata.h"
 #include "formats/generated/step_stats.h"
 #include "formats/wire/encode.h"
+#include "trace/collector.h"
 
 typedef struct labels_s {
   leat_trace_inputs_fn_t inputs_of;

@@ -15,18 +15,7 @@
 
 #define POOL_SIZE 4
 
-// Of the build: every family below src/ops/.
-
 // ---- Ops of the harness -------------------------------------------------------------------------
-
-static leat_status_t constant_shape(leat_inference_t* c) {
-  const leat_attr_value_t* value = leat_node_attr(c->node, LEAT_SV("value"));
-  leat_partial_shape_t shape;
-  LEAT_RETURN_IF_ERROR(leat_inference_make(c, value->tensor->shape.rank,
-                                           leat_shape_dims(&value->tensor->shape), &shape));
-  leat_inference_set_output(c, 0, shape);
-  return leat_ok_status();
-}
 
 static const leat_op_row_t kVariableRows[] = {
     {.name = "HarnessReference",
@@ -44,49 +33,13 @@ static const leat_op_row_t kVariableRows[] = {
     LEAT_OP_ROWS_END,
 };
 
-// Stand in while the array family has none of its own.
-static const leat_op_row_t kConstantRows[] = {
-    {.name = "Const",
-     .outputs = "output: dtype",
-     .attrs = "value: tensor; dtype: type",
-     .flags = LEAT_OP_CONSTANT,
-     .shape = constant_shape,
-     .doc = "A constant."},
-    LEAT_OP_ROWS_END,
-};
-static const leat_op_row_t kPlaceholderRows[] = {
-    {.name = "Placeholder",
-     .outputs = "output: dtype",
-     .attrs = "dtype: type; shape: shape = { unknown_rank: true }",
-     .flags = LEAT_OP_PLACEHOLDER,
-     .shape = leat_shape_from_attr,
-     .doc = "A value to be fed."},
-    LEAT_OP_ROWS_END,
-};
-
-static bool family_has(const leat_op_family_t* family, const char* op) {
-  for (int t = 0; family->ops[t]; ++t) {
-    for (const leat_op_row_t* row = family->ops[t]; row->name; ++row) {
-      if (strcmp(row->name, op) == 0) return true;
-    }
-  }
-  return false;
-}
-
 static leat_status_t add_rows(leat_fixture_t* fixture) {
-  bool has_constant = false, has_placeholder = false;
   for (int i = 0; leat_op_families[i]; ++i) {
     const leat_op_family_t* family = leat_op_families[i];
-    has_constant |= family_has(family, "Const");
-    has_placeholder |= family_has(family, "Placeholder");
     LEAT_RETURN_IF_ERROR(leat_op_registry_add_all(fixture->ops, family->ops));
     for (int t = 0; family->kernels[t]; ++t) {
       LEAT_RETURN_IF_ERROR(leat_kernel_registry_add(fixture->kernels, family->kernels[t]));
     }
-  }
-  if (!has_constant) LEAT_RETURN_IF_ERROR(leat_op_registry_add(fixture->ops, kConstantRows));
-  if (!has_placeholder) {
-    LEAT_RETURN_IF_ERROR(leat_op_registry_add(fixture->ops, kPlaceholderRows));
   }
   return leat_op_registry_add(fixture->ops, kVariableRows);
 }

@@ -10,7 +10,7 @@
 #include "formats/wire/decode.h"
 #include "formats/wire/encode.h"
 #include "graph/import/export.h"
-#include "trace/run_metadata.h"
+#include "trace/collector.h"
 
 static leat_status_t read_options(leat_string_view_t bytes, leat_capi_run_options_t* out_options,
                                   bool* out_traced) {

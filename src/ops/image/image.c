@@ -99,24 +99,18 @@ static leat_status_t nearest_gradient(leat_gradient_t* g) {
 // with bilinear interpolation a crop changes smoothly with the corners of its box. Each of the two
 // gradients is an op of its own.
 
-// Gives the number of boxes: input |input| is boxes [boxes, 4], the input after it the numbers of
-// their images [boxes].
-static leat_status_t box_count(leat_inference_t* c, int input, int64_t* out_count) {
-  leat_partial_shape_t boxes, images;
-  LEAT_RETURN_IF_ERROR(leat_inference_with_rank(c, leat_inference_input(c, input), 2, &boxes));
-  LEAT_RETURN_IF_ERROR(leat_inference_with_rank(c, leat_inference_input(c, input + 1), 1, &images));
-  int64_t four;
-  LEAT_RETURN_IF_ERROR(leat_inference_merge_dim(boxes.rank == 2 ? boxes.dims[1] : -1, 4, &four));
-  return leat_inference_merge_dim(boxes.rank == 2 ? boxes.dims[0] : LEAT_DIM_UNKNOWN,
-                                  images.rank == 1 ? images.dims[0] : LEAT_DIM_UNKNOWN, out_count);
-}
-
+// There is one crop for each box: input 1 is boxes [boxes, 4], input 2 the numbers of their images
+// [boxes].
 static leat_status_t crop_shape(leat_inference_t* c) {
-  leat_partial_shape_t image;
-  int64_t boxes;
+  leat_partial_shape_t image, boxes, places;
+  int64_t four, count;
   LEAT_RETURN_IF_ERROR(leat_inference_with_rank(c, leat_inference_input(c, 0), 4, &image));
-  LEAT_RETURN_IF_ERROR(box_count(c, 1, &boxes));
-  return set_resized(c, 3, boxes, image.rank == 4 ? image.dims[3] : LEAT_DIM_UNKNOWN);
+  LEAT_RETURN_IF_ERROR(leat_inference_with_rank(c, leat_inference_input(c, 1), 2, &boxes));
+  LEAT_RETURN_IF_ERROR(leat_inference_with_rank(c, leat_inference_input(c, 2), 1, &places));
+  LEAT_RETURN_IF_ERROR(leat_inference_merge_dim(leat_partial_shape_dim(boxes, 1), 4, &four));
+  LEAT_RETURN_IF_ERROR(leat_inference_merge_dim(leat_partial_shape_dim(boxes, 0),
+                                                leat_partial_shape_dim(places, 0), &count));
+  return set_resized(c, 3, count, image.rank == 4 ? image.dims[3] : LEAT_DIM_UNKNOWN);
 }
 
 static leat_status_t image_grad_shape(leat_inference_t* c) {

@@ -7,8 +7,12 @@
 // Each matrix of the batch has a block of working memory of its own, so that matrices are computed
 // on several threads without locks. An error of one matrix is reported for the whole node; if
 // several fail, any of their messages is the node's. Computing in double makes float results
-// accurate to the last digit and halves the code.
+// accurate to the last digit and halves the code. The dense factorizations of one matrix are
+// compiled here too, from linear_algebra.inc, since all functions of the kernels are made of them.
 #include "ops/matrix/linear_cpu.h"
+
+#include <complex.h>
+#include <math.h>
 
 #include "base/sync.h"
 #include "device/cpu/half.h"
@@ -240,3 +244,19 @@ leat_status_t leat_linear_eigen(leat_kernel_context_t* c, leat_linear_t l, int s
   l.output_sizes[1] = l.n * l.n;
   return run_squares(c, &l, vectors ? 2 : 1, scratch_matrices, cubes);
 }
+
+// ---- The algorithms, for double (_r) and complex double (_c) ------------------------------------
+
+#define SCALAR double
+#define NAME(x) x##_r
+#define CONJ(x) (x)
+#define REAL(x) (x)
+#define MAGNITUDE(x) fabs(x)
+#include "ops/matrix/linear_algebra.inc"
+
+#define SCALAR leat_complex128_t
+#define NAME(x) x##_c
+#define CONJ(x) conj(x)
+#define REAL(x) creal(x)
+#define MAGNITUDE(x) cabs(x)
+#include "ops/matrix/linear_algebra.inc"
