@@ -16,14 +16,28 @@
 #include "optimize/edit.h"
 
 const leat_pass_t* const leat_passes[] = {
-    &leat_pass_fold,      &leat_pass_arithmetic, &leat_pass_dependency, &leat_pass_cse,
-    &leat_pass_recompute, &leat_pass_rules,      &leat_pass_sums,       &leat_pass_defer,
-    &leat_pass_concat_sinking,     &leat_pass_scale,      &leat_pass_fusion,    &leat_pass_swap,
-    &leat_pass_compress,  &leat_pass_recv_schedule, NULL};
+    &leat_pass_fold,           &leat_pass_arithmetic, &leat_pass_dependency,
+    &leat_pass_cse,            &leat_pass_recompute,  &leat_pass_rules,
+    &leat_pass_sums,           &leat_pass_defer,      &leat_pass_concat_sinking,
+    &leat_pass_scale,          &leat_pass_fusion,     &leat_pass_swap,
+    &leat_pass_compress,       &leat_pass_recv_schedule,
+    NULL};
 
 // ---- Running passes -----------------------------------------------------------------------------
 
 #define MAX_STAGE 64  // of "pass <name>"
+
+static bool is_on(const leat_pass_t* pass, const leat_pass_options_t* options,
+                  leat_pass_stage_t stage) {
+  return pass->stage == stage && options->passes & pass->bit;
+}
+
+static bool any_is_on(const leat_pass_options_t* options, leat_pass_stage_t stage) {
+  for (const leat_pass_t* const* pass = leat_passes; *pass; ++pass) {
+    if (is_on(*pass, options, stage)) return true;
+  }
+  return false;
+}
 
 static leat_status_t run(const leat_pass_t* pass, leat_edit_t* edit) {
   char stage[MAX_STAGE];
@@ -43,7 +57,7 @@ static leat_status_t run_all(leat_rewrite_t* rewrite, const leat_pass_options_t*
   LEAT_RETURN_IF_ERROR(leat_edit_initialize(rewrite, options, &edit));
   leat_status_t status = leat_ok_status();
   for (const leat_pass_t* const* pass = leat_passes; *pass && !only && !status; ++pass) {
-    if ((*pass)->stage == stage && options->passes & (*pass)->bit) status = run(*pass, &edit);
+    if (is_on(*pass, options, stage)) status = run(*pass, &edit);
   }
   if (only) status = run(only, &edit);
   if (!status) status = leat_edit_compact(&edit);
@@ -53,11 +67,7 @@ static leat_status_t run_all(leat_rewrite_t* rewrite, const leat_pass_options_t*
 
 leat_status_t leat_passes_run(leat_rewrite_t* rewrite, const leat_pass_options_t* options,
                               leat_pass_stage_t stage) {
-  bool any_is_on = false;
-  for (const leat_pass_t* const* pass = leat_passes; *pass; ++pass) {
-    any_is_on |= (*pass)->stage == stage && options->passes & (*pass)->bit;
-  }
-  return any_is_on ? run_all(rewrite, options, stage, NULL) : leat_ok_status();
+  return any_is_on(options, stage) ? run_all(rewrite, options, stage, NULL) : leat_ok_status();
 }
 
 leat_status_t leat_pass_run(const leat_pass_t* pass, leat_rewrite_t* rewrite,
@@ -82,8 +92,7 @@ static leat_status_t run_all_on(leat_edit_t* edits, int count, const leat_pass_o
                                 const leat_pass_t* only) {
   leat_status_t status = leat_ok_status();
   for (const leat_pass_t* const* pass = leat_passes; *pass && !only && !status; ++pass) {
-    const bool is_on = options->passes & (*pass)->bit;
-    if (is_on && (*pass)->stage == LEAT_PASS_PARTITIONS) status = run_on(*pass, edits, count);
+    if (is_on(*pass, options, LEAT_PASS_PARTITIONS)) status = run_on(*pass, edits, count);
   }
   return only ? run_on(only, edits, count) : status;
 }
@@ -95,11 +104,7 @@ leat_status_t leat_passes_run_partitions(leat_graph_t* const* graphs, int count,
   leat_arena_t arena;
   leat_rewrite_t* rewrites;
   leat_edit_t* edits = NULL;
-  bool any_is_on = only != NULL;
-  for (const leat_pass_t* const* pass = leat_passes; *pass; ++pass) {
-    any_is_on |= (*pass)->stage == LEAT_PASS_PARTITIONS && options->passes & (*pass)->bit;
-  }
-  if (!any_is_on || count < 2) return leat_ok_status();
+  if (count < 2 || !(only || any_is_on(options, LEAT_PASS_PARTITIONS))) return leat_ok_status();
   leat_arena_initialize(graphs[0]->allocator, 0, &arena);
   leat_status_t status;
   int opened = 0;
