@@ -24,7 +24,7 @@
 
 // A rule, under one of the ops that its root may have.
 typedef struct entry_s {
-  const leat_op_t* root;
+  const leat_op_row_t* root;
   const leat_rewrite_rule_t* rule;
   int place;  // in the order in which rules are tried
 } entry_t;
@@ -62,6 +62,7 @@ static int compare_entries(const void* a, const void* b) {
   return p != q ? (p < q ? -1 : 1) : (x->place > y->place) - (x->place < y->place);
 }
 
+// Compares rows, since to ask for an op would parse its row for a graph that may have no such node.
 static leat_status_t list_entries(leat_edit_t* edit, entry_t** out_entries, int* out_count) {
   const leat_op_registry_t* ops = edit->graph->ops;
   size_t room = 0;
@@ -72,15 +73,15 @@ static leat_status_t list_entries(leat_edit_t* edit, entry_t** out_entries, int*
     }
   }
   entry_t* entries;
+  const leat_op_t* unknown;
   int count = 0;
   LEAT_RETURN_IF_ERROR(LEAT_NEW(edit->scratch, room + 1, &entries));
   for (int t = 0; t < leat_op_registry_rules_count(ops); ++t) {
     for (const leat_rewrite_rule_t* rule = leat_op_registry_rules(ops, t); rule->name; ++rule) {
       leat_string_view_t name;
       for (const char* list = rule->root; take_name(&list, &name); ++count) {
-        entries[count] = (entry_t){.rule = rule, .place = count};
-        LEAT_RETURN_IF_ERROR(
-            leat_op_registry_find(edit->graph->ops, name, &entries[count].root));
+        entries[count] = (entry_t){leat_op_registry_find_row(ops, name), rule, count};
+        if (!entries[count].root) return leat_op_registry_find(edit->graph->ops, name, &unknown);
       }
     }
   }
@@ -91,7 +92,7 @@ static leat_status_t list_entries(leat_edit_t* edit, entry_t** out_entries, int*
 }
 
 // The first entry of |op|, or the end of all.
-static int find_entries(const entry_t* entries, int count, const leat_op_t* op) {
+static int find_entries(const entry_t* entries, int count, const leat_op_row_t* op) {
   int low = 0, high = count;
   while (low < high) {
     const int middle = low + (high - low) / 2;
@@ -131,7 +132,6 @@ static bool reads_only_shape(const leat_edit_t* edit, leat_reader_t reader) {
 // new node where the rule keeps shapes, unless the root depends on the answer.
 static bool may_go(const attempt_t* a, const leat_rewrite_rule_t* rule, int32_t node) {
   leat_edit_t* edit = a->edit;
-  const leat_node_t* n = leat_edit_node(edit, node);
   int readers = 0, waiters = 0;
   if (leat_edit_is_kept(edit, node)) return false;
   LEAT_EDIT_FOR_EACH_USE(edit, node, use) {
@@ -144,8 +144,7 @@ static bool may_go(const attempt_t* a, const leat_rewrite_rule_t* rule, int32_t 
     }
     if (readers > 1) return false;
   }
-  return readers == 1 &&
-         (!waiters || !(leat_node_forwards(n) || leat_node_reads_switch(edit->graph, n)));
+  return readers == 1 && (!waiters || leat_edit_can_pass_waiters(edit, node));
 }
 
 // Who asked the vanished node for its shape asks the new one.
@@ -260,7 +259,7 @@ typedef struct rules_s {
 } rules_t;
 
 static leat_status_t try_node(leat_edit_t* edit, const rules_t* rules, int32_t node) {
-  const leat_op_t* op = leat_edit_node(edit, node)->op;
+  const leat_op_row_t* op = leat_edit_node(edit, node)->op->row;
   int i = find_entries(rules->entries, rules->count, op);
   if (i == rules->count || rules->entries[i].root != op ||
       !leat_node_is_pure(edit->graph, leat_edit_node(edit, node)) ||
@@ -284,7 +283,7 @@ static leat_status_t try_node(leat_edit_t* edit, const rules_t* rules, int32_t n
 
 static bool has_roots(const leat_graph_t* graph, const rules_t* rules) {
   for (size_t i = 0; i < graph->node_count; ++i) {
-    const leat_op_t* op = graph->nodes[i].op;
+    const leat_op_row_t* op = graph->nodes[i].op->row;
     const int entry = find_entries(rules->entries, rules->count, op);
     if (entry < rules->count && rules->entries[entry].root == op) return true;
   }

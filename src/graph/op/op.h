@@ -403,6 +403,9 @@ LEAT_MUST_USE leat_status_t leat_op_registry_extend(leat_op_registry_t* registry
 LEAT_MUST_USE leat_status_t leat_op_registry_find(leat_op_registry_t* registry,
                                                   leat_string_view_t name,
                                                   const leat_op_t** out_op);
+// The row of the op called |name|, without parsing it; NULL: there is none. Thread-safe.
+const leat_op_row_t* leat_op_registry_find_row(const leat_op_registry_t* registry,
+                                               leat_string_view_t name);
 bool leat_op_registry_has(const leat_op_registry_t* registry, leat_string_view_t name);
 // The rows in the order in which they were added, |index| below the count. Thread-safe.
 int leat_op_registry_count(const leat_op_registry_t* registry);
