@@ -58,4 +58,9 @@ static inline const leat_node_t* leat_rewrite_producer(const leat_rewrite_match_
   return leat_graph_node(match->graph, match->producer);
 }
 
+// Adds a constant int64 vector of |count| items.
+LEAT_MUST_USE leat_status_t leat_rewrite_add_vector(leat_rewrite_match_t* match,
+                                                    const int64_t* items, int count,
+                                                    leat_output_t* out_vector);
+
 #endif  // LEAT_GRAPH_REWRITE_RULE_H_

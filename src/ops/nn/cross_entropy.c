@@ -69,8 +69,7 @@ static leat_output_t through_gradient(leat_gradient_t* g, leat_output_t logits) 
   const leat_output_t product =
       leat_build_binary(b, "BatchMatMulV2", row, leat_subgraph_expand(b, softmax, 2));
   const int64_t one = 1;
-  const leat_attr_t dims = {LEAT_SV("squeeze_dims"),
-                            {.kind = LEAT_ATTR_INT, .is_list = true, .count = 1, .ints = &one}};
+  const leat_attr_t dims = LEAT_LIST("squeeze_dims", INT, 1, ints, &one);
   const leat_output_t sums = leat_build(b, "Squeeze", LEAT_INPUTS(product), LEAT_ATTRS(dims));
   return leat_build_binary(b, "Mul", leat_build_binary(b, "Sub", ddx, sums), softmax);
 }
