@@ -399,8 +399,10 @@ static _Atomic(const leat_runtime_t*) runtime_ready;
 static leat_status_t register_ops(leat_op_registry_t* registry) {
   for (size_t i = 0; i < LEAT_ARRAY_SIZE(kFamilies); ++i) {
     LEAT_RETURN_IF_ERROR(leat_op_registry_add_all(registry, kFamilies[i]->ops));
-    if (!kFamilies[i]->rules) continue;
-    LEAT_RETURN_IF_ERROR(leat_op_registry_add_rules(registry, kFamilies[i]->rules));
+    const struct leat_rewrite_rule_s* const* rules = kFamilies[i]->rules;
+    for (; rules && *rules; ++rules) {
+      LEAT_RETURN_IF_ERROR(leat_op_registry_add_rules(registry, *rules));
+    }
   }
   return leat_ok_status();
 }

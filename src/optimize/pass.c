@@ -19,7 +19,7 @@ const leat_pass_t* const leat_passes[] = {
     &leat_pass_fold,           &leat_pass_arithmetic, &leat_pass_dependency,
     &leat_pass_cse,            &leat_pass_recompute,  &leat_pass_rules,
     &leat_pass_sums,           &leat_pass_defer,      &leat_pass_concat_sinking,
-    &leat_pass_scale,          &leat_pass_fusion,     &leat_pass_swap,
+    &leat_pass_prologues,          &leat_pass_fusion,     &leat_pass_swap,
     &leat_pass_compress,       &leat_pass_recv_schedule,
     NULL};
 

@@ -29,13 +29,13 @@ typedef enum leat_pass_bit_e {
   LEAT_PASS_BIT_SUMS = 1 << 8,
   LEAT_PASS_BIT_FUSION = 1 << 9,
   LEAT_PASS_BIT_DEFER = 1 << 10,
-  LEAT_PASS_BIT_SCALE = 1 << 11,
+  LEAT_PASS_BIT_PROLOGUES = 1 << 11,
   LEAT_PASS_BIT_CONCAT_SINKING = 1 << 12,
   LEAT_PASS_BIT_RULES = 1 << 13,
 } leat_pass_bit_t;
 #define LEAT_PASSES_DEFAULT                                                             \
   (LEAT_PASS_BIT_FOLD | LEAT_PASS_BIT_ARITHMETIC | LEAT_PASS_BIT_DEPENDENCY | \
-   LEAT_PASS_BIT_CSE | LEAT_PASS_BIT_RULES | LEAT_PASS_BIT_SUMS | LEAT_PASS_BIT_SCALE | \
+   LEAT_PASS_BIT_CSE | LEAT_PASS_BIT_RULES | LEAT_PASS_BIT_SUMS | LEAT_PASS_BIT_PROLOGUES | \
    LEAT_PASS_BIT_DEFER | \
    LEAT_PASS_BIT_CONCAT_SINKING | LEAT_PASS_BIT_FUSION)
 
@@ -170,7 +170,7 @@ extern const leat_pass_t leat_pass_dependency;
 extern const leat_pass_t leat_pass_cse;
 extern const leat_pass_t leat_pass_rules;
 extern const leat_pass_t leat_pass_sums;
-extern const leat_pass_t leat_pass_scale;
+extern const leat_pass_t leat_pass_prologues;
 extern const leat_pass_t leat_pass_defer;
 extern const leat_pass_t leat_pass_concat_sinking;
 extern const leat_pass_t leat_pass_fusion;

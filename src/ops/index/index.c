@@ -16,6 +16,6 @@
   X(unique)                   \
   X(where)
 
-extern const leat_rewrite_rule_t leat_strided_slice_rules[];
+#define LEAT_INDEX_RULES(X) X(strided_slice)
 
-LEAT_OP_FAMILY_WITH_RULES(index, LEAT_INDEX_SOURCES, leat_strided_slice_rules)
+LEAT_OP_FAMILY_WITH_RULES(index, LEAT_INDEX_SOURCES, LEAT_INDEX_RULES)

@@ -7,6 +7,7 @@
 // The gradient of a product is two products, dA = dC B^T and dB = A^T dC; with flags for transposed
 // factors, which of the two factors stands first and which is transposed follows from the tables
 // kGradientOfA and kGradientOfB, so that no transposition is ever computed by itself.
+#include "ops/array/row_scale.h"
 #include "ops/matrix/matrix_shape.h"
 #include "ops/op_rows.h"
 
@@ -160,9 +161,6 @@ const leat_op_row_t leat_matmul_ops[] = {
      .contract = LEAT_RULES(LEAT_RULE_MATRIX(0), LEAT_RULE_MATRIX(1)),
      .sums = LEAT_SUMS_IN_LOOPS,
      .sum = "_AddToProductSum",
-     .scaled = "_ScaledMatMulAdd",
-     .scales = 2,
-     .scales_rows = true,
      .doc = "The product of two matrices, added to y as by AddV2."},
     {.name = "_ScaledMatMulAdd",
      .cost = LEAT_COST_CONTRACTION,
@@ -205,4 +203,28 @@ const leat_op_row_t leat_matmul_ops[] = {
      .contract = LEAT_RULES(LEAT_RULE_RANK_AT_LEAST(0, 2), LEAT_RULE_RANK_AT_LEAST(1, 2)),
      .doc = "The same for inputs of other types than the product's, converted first."},
     LEAT_OP_ROWS_END,
+};
+
+// ---- Rewriting ----------------------------------------------------------------------------------
+
+static int addend(const leat_node_t* root) {
+  (void)root;
+  return 2;
+}
+
+static leat_status_t take_factor(leat_rewrite_match_t* m, leat_output_t* out_by) {
+  return leat_row_scaling_make(m, "_ScaledMatMulAdd", NULL, 0, out_by);
+}
+
+const leat_rewrite_rule_t leat_matmul_rules[] = {
+    {.name = "scaled_addend",
+     .phase = LEAT_REWRITE_PROLOGUE,
+     .root = "_MatMulAdd",
+     .producer = "Mul",
+     .input = addend,
+     .passes_reshapes = true,
+     .applies = leat_row_scaling_applies,
+     .make = take_factor,
+     .doc = "a sum of a product and a scaled tensor scales the tensor by itself"},
+    LEAT_REWRITE_RULES_END,
 };

@@ -1,5 +1,6 @@
 // The family of ops on matrices: products, decompositions, equations. The last two dimensions of a
 // tensor are the matrix, those before them a batch.
+#include "graph/rewrite_rule.h"
 #include "ops/family.h"
 
 #define LEAT_MATRIX_SOURCES(X) \
@@ -13,4 +14,6 @@
   X(solve_ls)                \
   X(tridiagonal)
 
-LEAT_OP_FAMILY(matrix, LEAT_MATRIX_SOURCES)
+#define LEAT_MATRIX_RULES(X) X(matmul)
+
+LEAT_OP_FAMILY_WITH_RULES(matrix, LEAT_MATRIX_SOURCES, LEAT_MATRIX_RULES)

@@ -24,6 +24,6 @@
   X(global_norm)           \
   X(fractional_pool)
 
-extern const leat_rewrite_rule_t leat_epilogue_rules[];
+#define LEAT_NN_RULES(X) X(epilogue) X(cross_entropy)
 
-LEAT_OP_FAMILY_WITH_RULES(nn, LEAT_NN_SOURCES, leat_epilogue_rules)
+LEAT_OP_FAMILY_WITH_RULES(nn, LEAT_NN_SOURCES, LEAT_NN_RULES)

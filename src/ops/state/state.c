@@ -1,5 +1,6 @@
 // The family of ops of variables and what updates them (section 4.7 of the white paper): by
 // reference and by resource handle. This list registers each source's ops and kernels.
+#include "graph/rewrite_rule.h"
 #include "ops/family.h"
 
 #define LEAT_STATE_SOURCES(X) \
@@ -12,4 +13,6 @@
   X(session_tensor)           \
   X(temporary)
 
-LEAT_OP_FAMILY(state, LEAT_STATE_SOURCES)
+#define LEAT_STATE_RULES(X) X(scatter)
+
+LEAT_OP_FAMILY_WITH_RULES(state, LEAT_STATE_SOURCES, LEAT_STATE_RULES)
