@@ -177,21 +177,4 @@ ALWAYS_INLINE int has_lane(ints_t mask) {
 #endif
 }
 
-// Defines |name|(x, y, n) from |core|, a function of one vector. The last elements go through a
-// buffer that is padded with ones.
-#define DEFINE_FLOAT_LOOP(name, core)                                 \
-  static void name(const float* x, float* y, int64_t n) {             \
-    int64_t i = 0;                                                    \
-    for (; i + LANES <= n; i += LANES) {                              \
-      store_floats(y + i, core(load_floats(x + i)));                  \
-    }                                                                 \
-    if (i < n) {                                                      \
-      float tail[LANES];                                              \
-      for (int t = 0; t < LANES; ++t) tail[t] = 1;                    \
-      memcpy(tail, x + i, (size_t)(n - i) * sizeof(float));           \
-      name(tail, tail, LANES);                                        \
-      memcpy(y + i, tail, (size_t)(n - i) * sizeof(float));           \
-    }                                                                 \
-  }
-
 #endif  // LEAT_DEVICE_CPU_VECTOR_MATH_LANES_H_
