@@ -435,4 +435,5 @@ const leat_pass_t leat_pass_fusion = {
     .after = "rules,sums,defer,concat_sinking,prologues",
     .stage = LEAT_PASS_PLACED,
     .bit = LEAT_PASS_BIT_FUSION,
+    .has_work = leat_graph_computes,
     .run = fusion};

@@ -32,13 +32,6 @@ static bool is_on(const leat_pass_t* pass, const leat_pass_options_t* options,
   return pass->stage == stage && options->passes & pass->bit;
 }
 
-static bool any_is_on(const leat_pass_options_t* options, leat_pass_stage_t stage) {
-  for (const leat_pass_t* const* pass = leat_passes; *pass; ++pass) {
-    if (is_on(*pass, options, stage)) return true;
-  }
-  return false;
-}
-
 static leat_status_t run(const leat_pass_t* pass, leat_edit_t* edit) {
   char stage[MAX_STAGE];
   leat_edit_begin_pass(edit);
@@ -50,29 +43,36 @@ static leat_status_t run(const leat_pass_t* pass, leat_edit_t* edit) {
   return leat_edit_verify(edit, pass->stage == LEAT_PASS_PLACED, stage);
 }
 
-// Runs the passes of |stage| that are on; if |only| is not NULL, runs that pass and no other.
-static leat_status_t run_all(leat_rewrite_t* rewrite, const leat_pass_options_t* options,
-                             leat_pass_stage_t stage, const leat_pass_t* only) {
-  leat_edit_t edit;
-  LEAT_RETURN_IF_ERROR(leat_edit_initialize(rewrite, options, &edit));
-  leat_status_t status = leat_ok_status();
-  for (const leat_pass_t* const* pass = leat_passes; *pass && !only && !status; ++pass) {
-    if (is_on(*pass, options, stage)) status = run(*pass, &edit);
+// Runs the pass if it may have work. The edit is made for the first pass that has.
+static leat_status_t run_if_needed(const leat_pass_t* pass, leat_rewrite_t* rewrite,
+                                   const leat_pass_options_t* options, leat_edit_t* inout_edit) {
+  if (pass->has_work && !pass->has_work(rewrite->graph)) return leat_ok_status();
+  if (!inout_edit->graph) {
+    LEAT_RETURN_IF_ERROR(leat_edit_initialize(rewrite, options, inout_edit));
   }
-  if (only) status = run(only, &edit);
-  if (!status) status = leat_edit_compact(&edit);
-  leat_edit_deinitialize(&edit);
+  return run(pass, inout_edit);
+}
+
+static leat_status_t end_edit(leat_edit_t* edit, leat_status_t status) {
+  if (!status && edit->graph) status = leat_edit_compact(edit);
+  leat_edit_deinitialize(edit);
   return status;
 }
 
 leat_status_t leat_passes_run(leat_rewrite_t* rewrite, const leat_pass_options_t* options,
                               leat_pass_stage_t stage) {
-  return any_is_on(options, stage) ? run_all(rewrite, options, stage, NULL) : leat_ok_status();
+  leat_edit_t edit = {0};
+  leat_status_t status = leat_ok_status();
+  for (const leat_pass_t* const* pass = leat_passes; *pass && !status; ++pass) {
+    if (is_on(*pass, options, stage)) status = run_if_needed(*pass, rewrite, options, &edit);
+  }
+  return end_edit(&edit, status);
 }
 
 leat_status_t leat_pass_run(const leat_pass_t* pass, leat_rewrite_t* rewrite,
                             const leat_pass_options_t* options) {
-  return run_all(rewrite, options, pass->stage, pass);
+  leat_edit_t edit = {0};
+  return end_edit(&edit, run_if_needed(pass, rewrite, options, &edit));
 }
 
 // ---- Passes over partitions ---------------------------------------------------------------------
@@ -104,7 +104,11 @@ leat_status_t leat_passes_run_partitions(leat_graph_t* const* graphs, int count,
   leat_arena_t arena;
   leat_rewrite_t* rewrites;
   leat_edit_t* edits = NULL;
-  if (count < 2 || !(only || any_is_on(options, LEAT_PASS_PARTITIONS))) return leat_ok_status();
+  bool any_is_on = only != NULL;
+  for (const leat_pass_t* const* pass = leat_passes; *pass; ++pass) {
+    any_is_on |= is_on(*pass, options, LEAT_PASS_PARTITIONS);
+  }
+  if (count < 2 || !any_is_on) return leat_ok_status();
   leat_arena_initialize(graphs[0]->allocator, 0, &arena);
   leat_status_t status;
   int opened = 0;
@@ -138,6 +142,13 @@ void leat_rewrite_deinitialize(leat_rewrite_t* rewrite) {
   leat_allocator_free(leat_allocator_system(), rewrite->targets);
   leat_graph_free(graph);
   memset(rewrite, 0, sizeof *rewrite);
+}
+
+bool leat_graph_computes(const leat_graph_t* graph) {
+  for (size_t i = 0; i < graph->node_count; ++i) {
+    if (graph->nodes[i].input_count > 0 && graph->nodes[i].output_count > 0) return true;
+  }
+  return false;
 }
 
 int64_t leat_shape_count_known(leat_partial_shape_t shape) {

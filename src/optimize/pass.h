@@ -85,6 +85,9 @@ typedef struct leat_pass_s {
   const char* after;  // the names of passes that must run before it where they run, "fold,cse"
   leat_pass_stage_t stage;
   uint32_t bit;  // leat_pass_bit_t
+  // False where the graph surely has nothing for the pass. NULL: one cannot tell without an edit,
+  // which is made only when the first pass of a stage has work.
+  bool (*has_work)(const leat_graph_t* graph);
   leat_status_t (*run)(struct leat_edit_s* edit);
   // Instead of |run|, for a pass over partitions: |edits| has one edit for each graph.
   leat_status_t (*run_partitions)(struct leat_edit_s* edits, int count);
@@ -144,6 +147,9 @@ static inline bool leat_node_forwards(const leat_node_t* node) {
 // output of the Switch is meant.
 bool leat_node_reads_switch(const leat_graph_t* graph, const leat_node_t* node);
 
+// Whether a node computes a value from others. Without one there is nothing to fold or fuse.
+// (leat_pass_t.has_work)
+bool leat_graph_computes(const leat_graph_t* graph);
 // How many elements a tensor of |shape| has; -1: it is not known.
 int64_t leat_shape_count_known(leat_partial_shape_t shape);
 // Whether a tensor of |shape| may have |element_count| elements or more. False where it is known to

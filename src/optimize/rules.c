@@ -467,6 +467,7 @@ const leat_pass_t leat_pass_rules = {
     .doc = "a product and what follows it become one node, as the rules of op families say",
     .stage = LEAT_PASS_PLACED,
     .bit = LEAT_PASS_BIT_RULES,
+    .has_work = leat_graph_computes,
     .run = run_epilogues};
 
 const leat_pass_t leat_pass_prologues = {
@@ -475,4 +476,5 @@ const leat_pass_t leat_pass_prologues = {
     .after = "sums,defer,concat_sinking",
     .stage = LEAT_PASS_PLACED,
     .bit = LEAT_PASS_BIT_PROLOGUES,
+    .has_work = leat_graph_computes,
     .run = run_prologues};

@@ -282,7 +282,7 @@ static bool has_terms(const leat_graph_t* graph) {
 }
 
 static leat_status_t sums(leat_edit_t* edit) {
-  if (!edit->options->find_kernel || !has_terms(edit->graph)) return leat_ok_status();
+  if (!edit->options->find_kernel) return leat_ok_status();
   LEAT_RETURN_IF_ERROR(leat_edit_find_conditions(edit));
   return leat_edit_visit(edit, try_node);
 }
@@ -292,4 +292,5 @@ const leat_pass_t leat_pass_sums = {.name = "sums",
                                     .after = "rules",
                                     .stage = LEAT_PASS_PLACED,
                                     .bit = LEAT_PASS_BIT_SUMS,
+                                    .has_work = has_terms,
                                     .run = sums};
