@@ -1,4 +1,6 @@
-// The machine that this process runs on.
+// The machine that this process runs on: its name and its processes, which file names and event
+// files mention, and a permission that only the system grants. What the processor can do is asked
+// in base/cpu.h, which calls leat_host_permits_tiles itself.
 #ifndef LEAT_BASE_HOST_H_
 #define LEAT_BASE_HOST_H_
 
@@ -11,7 +13,8 @@ void leat_host_name(char* buffer, size_t size);
 
 // The number of this process.
 int64_t leat_host_process_id(void);
-// Whether some process has the number |id| now, be it ours or another user's.
+// Whether some process has the number |id| now, be it ours or another user's. The number may
+// meanwhile have passed to a new process, so true proves little and false is certain.
 bool leat_host_process_is_alive(int64_t id);
 
 // Asks the system to let the threads of this process use the matrix unit's registers (8 KiB, saved
