@@ -1,6 +1,8 @@
 // The coefficients of the polynomials of vector_math_isa.c and vector_math_wide_isa.c, each a
 // minimax fit on the stated interval, and the functions that the table in vector_math_isa.c takes
-// from other files.
+// from other files. NAME_0 is the coefficient of the lowest power. A fit is good only on its
+// interval: the callers reduce the argument to it first, and the bounds that vector_math.h states
+// are tested for the whole. Changing a digit here changes the results of trained models.
 #ifndef LEAT_DEVICE_CPU_VECTOR_MATH_TABLES_H_
 #define LEAT_DEVICE_CPU_VECTOR_MATH_TABLES_H_
 
