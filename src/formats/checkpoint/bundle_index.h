@@ -1,5 +1,7 @@
 // The index of a checkpoint while it is being made: entries by key, and writing them as a table.
-// The writer of a checkpoint and the merging of several share it.
+// The writer of a checkpoint and the merging of several share it. Keys are names of tensors and
+// keys of slices; the entries may come in any order, and are sorted when the table is written. One
+// thread at a time.
 #ifndef LEAT_FORMATS_CHECKPOINT_BUNDLE_INDEX_H_
 #define LEAT_FORMATS_CHECKPOINT_BUNDLE_INDEX_H_
 
@@ -12,13 +14,16 @@ typedef struct leat_bundle_index_item_s {
 } leat_bundle_index_item_t;
 
 typedef struct leat_bundle_index_s {
-  leat_arena_t arena;  // of keys and of what entries point at
+  // Holds the keys and what entries point at.
+  leat_arena_t arena;
+  // Places in |items|.
   leat_string_map_t index_by_key;
   leat_bundle_index_item_t* items;
   size_t count;
   size_t capacity;
 } leat_bundle_index_t;
 
+// An empty index; |allocator| must outlive it.
 void leat_bundle_index_initialize(leat_allocator_t* allocator, leat_bundle_index_t* out_index);
 void leat_bundle_index_deinitialize(leat_bundle_index_t* index);
 // Finds the entry of |key|, or adds an empty one; |*out_added| says which. The entry's address is

@@ -1,5 +1,8 @@
 // Checkpoints of the first version, read only: one table a shard. The empty key holds the names,
-// dtypes, whole shapes and slices of the shard's tensors; each slice has a key of its own.
+// dtypes, whole shapes and slices of the shard's tensors; each slice has a key of its own, whose
+// value is a message with the elements. Programs of 2016 wrote such files, and Restore,
+// RestoreSlice and the tools that list a checkpoint read them still. New checkpoints are bundles
+// (formats/checkpoint/bundle.h).
 #ifndef LEAT_FORMATS_CHECKPOINT_CHECKPOINT_V1_H_
 #define LEAT_FORMATS_CHECKPOINT_CHECKPOINT_V1_H_
 
@@ -17,11 +20,13 @@ LEAT_MUST_USE leat_status_t leat_checkpoint_v1_open(leat_file_system_t* fs, cons
                                                     leat_checkpoint_v1_t** out_checkpoint);
 void leat_checkpoint_v1_free(leat_checkpoint_v1_t* checkpoint);  // NULL is allowed
 
+// The number of tensors, whatever their slices.
 size_t leat_checkpoint_v1_count(const leat_checkpoint_v1_t* checkpoint);
 // Tensor |index|, in the order of the files. Borrowed.
 void leat_checkpoint_v1_get(const leat_checkpoint_v1_t* checkpoint, size_t index,
                             leat_string_view_t* out_name, int* out_dtype,
                             const leat_shape_t** out_shape);
+// The index of the tensor |name|; false when there is none.
 bool leat_checkpoint_v1_find(const leat_checkpoint_v1_t* checkpoint, leat_string_view_t name,
                              size_t* out_index);
 // |slice| of the tensor |name| (NULL: all of it). NOT_FOUND when there is none, INVALID_ARGUMENT
