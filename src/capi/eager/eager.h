@@ -10,7 +10,8 @@
 #include "tensorflow/c/eager/c_api.h"
 
 // A handle has its tensor from the beginning, because eager ops run at once. The client and the ops
-// that it was added to hold references; a copy is a new handle that shares the tensor's buffer.
+// that it was added to hold references; a copy is a new handle that shares the tensor's buffer. The
+// tensor never changes.
 struct TFE_TensorHandle {
   leat_reference_count_t references;
   leat_tensor_t tensor;

@@ -36,6 +36,7 @@ struct TF_OperationDescription {
   leat_string_view_t op;
   leat_string_view_t name;
   leat_string_view_t device;
+  // The tensors of all arguments, one behind the other.
   TF_Output* inputs;
   size_t input_count, input_capacity;
   leat_capi_argument_t* arguments;
@@ -46,6 +47,7 @@ struct TF_OperationDescription {
   size_t attr_count, attr_capacity;
   leat_capi_colocation_t* colocations;
   size_t colocation_count, colocation_capacity;
+  // Released with the description.
   leat_capi_held_tensor_t* tensors;
   // of attribute values that came as messages; made when the first one comes
   leat_graph_storage_t* storage;
