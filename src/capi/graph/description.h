@@ -8,14 +8,16 @@
 
 #include "capi/handles.h"
 
-// One TF_AddInput or TF_AddInputList.
+// The tensors of one TF_AddInput or TF_AddInputList. Which of the op's arguments they are is their
+// order.
 typedef struct leat_capi_argument_s {
   int begin;  // index in |inputs| of its first tensor
   int count;
   bool is_list;
 } leat_capi_argument_t;
 
-// A node to be colocated with: an operation of the graph, or its name as "loc:@name".
+// A node to be colocated with: an operation of the graph, or its name as "loc:@name". Names of
+// operations are read when the node is made, under the lock.
 typedef struct leat_capi_colocation_s {
   TF_Operation* operation;  // NULL: |name| is set
   leat_string_view_t name;

@@ -41,6 +41,7 @@ LEAT_MUST_USE leat_status_t leat_capi_loading_note(const char* name, leat_status
 // A registered kernel: the row comes first, and the texts that it points to lie behind the struct.
 typedef struct leat_plugin_kernel_s {
   leat_kernel_row_t row;
+  // The plugin's functions; those that it did not give are NULL.
   void* (*create)(TF_OpKernelConstruction* ctx);
   void (*compute)(void* kernel, TF_OpKernelContext* ctx);
   void (*compute_async)(void* kernel, TF_OpKernelContext* ctx, TF_AsyncOpKernelDoneCallback* done);

@@ -31,7 +31,7 @@ typedef struct leat_gemm_blocking_s {
 // again for each block of columns. As floats they take half a MiB.
 #define LEAT_GEMM_WHOLE_ELEMENTS (128 * 1024)
 
-// The number of elements of A that are packed at a time.
+// The number of elements of A that are packed at a time: all of a small A, else one block.
 static inline int64_t leat_gemm_packed_count(int64_t m, int64_t k, int64_t block_rows,
                                              int64_t block_depth) {
   if (m * k <= LEAT_GEMM_WHOLE_ELEMENTS) return m * k;
@@ -71,6 +71,7 @@ typedef struct leat_gemm_kernels_s {
   LEAT_GEMM_KERNEL_FIELDS(double, f64)
 } leat_gemm_kernels_t;
 
+// One table for each instruction set; gemm.c takes the best one of the machine.
 LEAT_ISA_DECLARE(leat_gemm_kernels_t, leat_gemm_kernels);
 
 #endif  // LEAT_DEVICE_CPU_GEMM_KERNELS_H_

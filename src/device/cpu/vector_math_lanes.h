@@ -35,6 +35,8 @@
 // for files of two instruction sets.
 #define ALWAYS_INLINE static inline __attribute__((always_inline))
 
+// The vector types: of numbers, and of integers of the same width for masks and bits. A cast
+// between them keeps the bits.
 typedef float floats_t __attribute__((vector_size(VECTOR_BYTES)));
 typedef int32_t ints_t __attribute__((vector_size(VECTOR_BYTES)));
 typedef uint32_t uints_t __attribute__((vector_size(VECTOR_BYTES)));
@@ -70,10 +72,12 @@ ALWAYS_INLINE floats_t select_less_floats(floats_t x, float limit, floats_t a, f
   return select_floats(x < limit, a, b);
 #endif
 }
+// The same for doubles, with masks of 64 bits.
 ALWAYS_INLINE doubles_t select_doubles(longs_t mask, doubles_t a, doubles_t b) {
   return (doubles_t)((mask & (longs_t)a) | (~mask & (longs_t)b));
 }
 
+// The number without its sign bit, of NaN too.
 ALWAYS_INLINE floats_t absolute_floats(floats_t x) {
   return (floats_t)((ints_t)x & 0x7fffffff);
 }
@@ -158,6 +162,7 @@ ALWAYS_INLINE void split_floats(floats_t x, doubles_t* out_first, doubles_t* out
   }
 #endif
 }
+// Rounds the doubles to floats and puts both halves into one vector.
 ALWAYS_INLINE floats_t join_doubles(doubles_t first, doubles_t last) {
 #if defined(__AVX512F__)
   const __m512 half = _mm512_castps256_ps512(_mm512_cvtpd_ps((__m512d)first));
@@ -191,7 +196,8 @@ ALWAYS_INLINE int has_lane(ints_t mask) {
 }
 
 // Defines |name|(x, y, n) from |core|, a function of one vector. The last elements go through a
-// buffer that is padded with ones.
+// buffer that is padded with ones, for which every function is defined; nothing behind x[n - 1] is
+// read. |x| and |y| may be the same array.
 #define DEFINE_FLOAT_LOOP(name, core)                                 \
   static void name(const float* x, float* y, int64_t n) {             \
     int64_t i = 0;                                                    \
