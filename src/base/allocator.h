@@ -4,8 +4,8 @@
 //
 // What one allocator gave is freed with the same one; the allocator must outlive it. Allocating may
 // call into the system and takes locks of the heap, hence no spinlock may be held. An allocation
-// that fails sets |*out_pointer| to NULL and returns RESOURCE_EXHAUSTED. All functions may be
-// called on any thread.
+// that fails returns RESOURCE_EXHAUSTED and leaves nothing to free. All functions may be called on
+// any thread.
 #ifndef LEAT_BASE_ALLOCATOR_H_
 #define LEAT_BASE_ALLOCATOR_H_
 

@@ -26,6 +26,6 @@ void leat_philox_next(leat_philox_t* philox, uint32_t out_words[4]);
 void leat_philox_skip(leat_philox_t* philox, uint64_t count);
 
 // Unpredictable bits from the operating system, for unseeded ops and unique names.
-uint64_t leat_random_seed(void);  // from the operating system
+uint64_t leat_random_seed(void);
 
 #endif  // LEAT_BASE_RANDOM_H_

@@ -22,7 +22,7 @@ typedef struct leat_string_builder_s {
   leat_allocator_t* allocator;
   // NULL until the first append; then there is always a NUL behind the |size| bytes. An append may
   // move it.
-  char* data;  // NUL-terminated when not NULL
+  char* data;
   size_t size;
   // Bytes that |data| has room for, the NUL included. It doubles when it is exceeded.
   size_t capacity;

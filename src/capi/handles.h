@@ -133,7 +133,7 @@ struct TF_Graph {
 
 void leat_capi_graph_retain(TF_Graph* graph);
 // The last reference frees the graph and the handles of its operations. NULL is allowed.
-void leat_capi_graph_release(TF_Graph* graph);  // NULL is allowed
+void leat_capi_graph_release(TF_Graph* graph);
 // Locks the graph and gives it. The lock is not recursive.
 static inline leat_graph_t* leat_capi_lock(TF_Graph* graph) {
   leat_mutex_lock(&graph->shared->mutex);

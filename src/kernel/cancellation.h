@@ -1,8 +1,8 @@
 // Cancellation of a step. Whatever waits in a step (a dequeue, a receive, a call to another task)
 // registers a callback that ends the wait; cancelling calls each callback once. Loops that compute
-// ask leat_cancellation_is_cancelled() instead. The worker cancels a step when one of its kernels
-// fails, and when the master aborts the step because it failed elsewhere, its session was closed or
-// its time is up.
+// register nothing and look from time to time instead (kernel/step_check.h). The worker cancels a
+// step when one of its kernels fails, and when the master aborts the step because it failed
+// elsewhere, its session was closed or its time is up.
 //
 //   uint64_t token;
 //   if (!leat_cancellation_register(cancellation, end_wait, call, &token)) return give_up(call);

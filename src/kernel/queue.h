@@ -39,8 +39,9 @@ typedef struct leat_queue_vtable_s {
   // at least one.
   void (*dequeue_many)(leat_queue_t* self, int64_t count, bool up_to,
                        const leat_queue_call_t* call);
-  // No enqueue is accepted from now on. Those that wait go on waiting for room, or fail with
-  // CANCELLED where |cancel_pending_enqueues|; dequeues go on while there are elements.
+  // No enqueue that comes later is accepted. Those that wait already still get their room, and the
+  // queue is closed when they are done; where |cancel_pending_enqueues|, they fail with CANCELLED
+  // and it is closed at once. Dequeues go on while there are enough elements.
   void (*close)(leat_queue_t* self, bool cancel_pending_enqueues, const leat_queue_call_t* call);
   // The number of elements, which may have changed when it is returned.
   int64_t (*size)(leat_queue_t* self);

@@ -12,7 +12,7 @@ typedef struct leat_session_tensors_s leat_session_tensors_t;
 LEAT_MUST_USE leat_status_t leat_session_tensors_create(leat_allocator_t* allocator,
                                                         leat_session_tensors_t** out_tensors);
 // Releases all tensors that nobody deleted. NULL is allowed. No step may be running.
-void leat_session_tensors_free(leat_session_tensors_t* tensors);  // NULL is allowed
+void leat_session_tensors_free(leat_session_tensors_t* tensors);
 
 // Keeps |tensor|, which is shared, so its memory must not be the step's. Appends the text of its
 // handle to |out_handle|.

@@ -1,6 +1,7 @@
 // A compiled signature, as master.c makes it and step.c runs it. It is immutable once it is made,
 // so that any number of steps may read it at once. Everybody else knows only the type's name
-// (master.h): a session keeps one for each signature and frees it with the session.
+// (master.h) and frees it with leat_compiled_free(): a session for each signature, its functions
+// for each function, a partial run for itself.
 //
 // A signature has one partition for each device that takes part in it. Its feeds and fetches are
 // numbered over the whole signature, and each partition says which of them are its own.

@@ -113,8 +113,8 @@ LEAT_MUST_USE leat_status_t leat_master_show_partitions(const leat_master_option
 
 // Sets the device of all nodes of |graph|, for a graph that is not placed again.
 void leat_name_device(leat_graph_t* graph, leat_string_view_t device);
-// Shows the graphs of |partitions| to |show|, one after the other.
 struct leat_partitions_s;
+// Shows the graphs of |partitions| to |show|, one after the other.
 LEAT_MUST_USE leat_status_t leat_show_parts(const leat_master_options_t* options,
                                             const struct leat_partitions_s* partitions, bool after,
                                             leat_graph_view_fn_t show, void* data);

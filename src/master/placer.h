@@ -21,7 +21,7 @@ typedef struct leat_placement_device_s {
   leat_speed_t speed;
 } leat_placement_device_t;
 
-// The choice that ConfigProto's option states.
+// Which placer runs; a session's options or the environment variable LEAT_PLACER say it.
 typedef enum leat_placer_kind_e { LEAT_PLACER_SIMPLE, LEAT_PLACER_GREEDY } leat_placer_kind_t;
 
 // Why a node was placed where it is, for tools that explain a placement.

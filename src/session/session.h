@@ -89,9 +89,9 @@ LEAT_MUST_USE leat_status_t leat_shared_graph_create(const leat_runtime_t* runti
 void leat_shared_graph_retain(leat_shared_graph_t* graph);
 void leat_shared_graph_release(leat_shared_graph_t* graph);  // NULL is allowed
 
-// Opens the target and its devices; the caller frees the session. |options| is copied, |graph| is
-// retained. NOT_FOUND for a target that no transport knows, and what the transport says where it
-// cannot be reached.
+// Opens the target and its devices; the caller frees the session. |graph| is retained. |options| is
+// copied, except for the text of the target, which is needed for the call only. NOT_FOUND for a
+// target that no transport knows, and what the transport says where it cannot be reached.
 LEAT_MUST_USE leat_status_t leat_session_create(const leat_runtime_t* runtime,
                                                 leat_shared_graph_t* graph,
                                                 const leat_session_options_t* options,
@@ -104,7 +104,7 @@ const leat_session_options_t* leat_session_options(const leat_session_t* session
 LEAT_MUST_USE leat_status_t leat_session_check_open(const leat_session_t* session);
 // Closes the session first. NULL is allowed. No step may be running, and no thread may be about to
 // use the session.
-void leat_session_free(leat_session_t* session);  // closes it first; NULL is allowed
+void leat_session_free(leat_session_t* session);
 
 // One step: what is fed, fetched and run.
 typedef struct leat_run_s {

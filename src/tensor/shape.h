@@ -66,7 +66,7 @@ static inline int64_t leat_shape_dim(const leat_shape_t* shape, int index) {
 // The same for a further owner of the shared sizes, and for one who gives them up.
 void leat_shape_retain_shared(const leat_shape_t* shape);
 void leat_shape_release_shared(leat_shape_t* shape);
-// A second owner's copy, to be released on its own. It costs nothing for ranks up to 8.
+// A second owner's copy, to be released on its own. Ranks up to 8 only copy the struct.
 static inline leat_shape_t leat_shape_retain(const leat_shape_t* shape) {
   if (LEAT_UNLIKELY(shape->rank > LEAT_SHAPE_INLINE_RANK)) leat_shape_retain_shared(shape);
   return *shape;

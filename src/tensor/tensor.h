@@ -13,9 +13,9 @@
 // its output as "no tensor", so a caller may release it without a test.
 //
 // A struct belongs to one thread. Its buffer may be shared by many threads as long as none of them
-// writes it; leat_buffer_is_exclusive() (tensor/buffer.h) says whether it may be written. The
-// functions below read elements on the host, so a tensor of a device without host memory may only
-// be shared, moved, sliced, reshaped and released.
+// writes it; leat_buffer_is_exclusive() (tensor/buffer.h) says whether it may be written. Functions
+// that read or write elements do so on the host. A tensor in memory that the host cannot reach may
+// be allocated, shared, moved, sliced, reshaped and released.
 #ifndef LEAT_TENSOR_TENSOR_H_
 #define LEAT_TENSOR_TENSOR_H_
 
@@ -66,7 +66,7 @@ static inline size_t leat_tensor_text_bytes(leat_string_view_t value) {
 void leat_tensor_place_text(TF_TString* element, leat_string_view_t value, char** inout_text);
 // Gives up the references and leaves "no tensor". The last release of a buffer destroys its
 // elements.
-void leat_tensor_release(leat_tensor_t* tensor);  // leaves "no tensor"
+void leat_tensor_release(leat_tensor_t* tensor);
 // A second owner of the same elements, to be released on its own.
 static inline leat_tensor_t leat_tensor_share(const leat_tensor_t* tensor) {
   if (tensor->buffer) leat_buffer_retain(tensor->buffer);

@@ -70,7 +70,8 @@ typedef struct leat_run_request_s {
 // Methods with a |done| are requests with a response; the others are messages without one. A
 // transport may deliver two calls at the same time, or in another order than they were made in,
 // except where a comment says otherwise. A caller that needs an order waits for the |done| of the
-// first call. None of the methods blocks for long: what takes time goes on after they return.
+// first call. The worker of this process may do the work of a call before it returns: it compiles
+// and runs on the calling thread.
 typedef struct leat_worker_vtable_s {
   // After every |done|; what was told before is done first.
   void (*destroy)(leat_worker_t* self);

@@ -37,7 +37,8 @@ typedef struct leat_record_bytes_source_s {
 void leat_record_bytes_source_initialize(leat_string_view_t bytes,
                                          leat_record_bytes_source_t* out_source);
 
-// Reads one record after the other. The fields are the reader's own, but |offset| may be read.
+// Reads one record after the other. The fields are the reader's own, but |offset| may be read: the
+// op TFRecordReader makes the key of a record of it.
 typedef struct leat_record_reader_s {
   leat_record_source_t* source;
   leat_allocator_t* allocator;
@@ -46,8 +47,7 @@ typedef struct leat_record_reader_s {
   // The bytes of |buffer| from |begin| to |end| were read and not yet given out.
   size_t begin;
   size_t end;
-  // Where the next record begins, counted in the source's bytes: what a reader of many files saves
-  // as its state.
+  // Where the next record begins, counted in the source's bytes.
   uint64_t offset;
   uint64_t max_record_bytes;
 } leat_record_reader_t;

@@ -27,8 +27,8 @@
 #include "base/attributes.h"
 #include "base/string_view.h"
 
-// How many bytes a value takes, so that a reader can skip fields that it does not know. Groups are
-// an old form of messages, which are skipped and never written.
+// How the end of a value is found, so that a reader can skip fields that it does not know. Groups
+// are an old form of messages, which are skipped and never written.
 typedef enum leat_wire_type_e {
   LEAT_WIRE_VARINT = 0,
   LEAT_WIRE_FIXED64 = 1,
@@ -38,13 +38,14 @@ typedef enum leat_wire_type_e {
   LEAT_WIRE_FIXED32 = 5,
 } leat_wire_type_t;
 
-// A varint of 64 bits takes at most ten bytes. Skipping a group follows at most a hundred others
-// inside it, since it recurses.
+// Limits of the format: a varint of 64 bits takes at most ten bytes. The third is ours: groups nest
+// at most so deep, since a stack of fixed size holds those that are open.
 #define LEAT_WIRE_MAX_VARINT_BYTES 10
 #define LEAT_WIRE_MAX_FIELD_NUMBER ((1u << 29) - 1)
 #define LEAT_WIRE_MAX_GROUP_DEPTH 100
 
-// What leat_wire_read_varint calls for values of several bytes. NULL for more than ten bytes.
+// What leat_wire_read_varint calls for values of several bytes. NULL when the varint has more than
+// ten bytes or no end.
 const uint8_t* leat_wire_read_long_varint(const uint8_t* next, const uint8_t* end,
                                           uint64_t* out_value);
 // An unsigned number of up to 64 bits. Signed ones are stored as their two's complement, or, as
