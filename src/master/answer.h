@@ -1,12 +1,5 @@
 // A worker's call, made to wait for: the done callback of a call whose caller has nothing else to
-// do until it ends. The answer lies on the caller's stack:
-//
-//   leat_answer_t answer;
-//   leat_answer_initialize(&answer);
-//   worker->vtable->register_graph(worker, &request, &handle, leat_answer_give, &answer);
-//   LEAT_RETURN_IF_ERROR(leat_answer_wait(&answer));
-//
-// A thread of the pool that waits so runs nothing else meanwhile; kernels must not.
+// do until it ends. The answer lies on the caller's stack.
 #ifndef LEAT_MASTER_ANSWER_H_
 #define LEAT_MASTER_ANSWER_H_
 
@@ -14,7 +7,6 @@
 #include "worker/worker.h"
 
 typedef struct leat_answer_s {
-  // The call's result, to be read only through leat_answer_wait.
   leat_status_t status;
   leat_notification_t done;
 } leat_answer_t;

@@ -1,18 +1,11 @@
 // A compiled signature, as master.c makes it and step.c runs it. It is immutable once it is made,
-// so that any number of steps may read it at once. Everybody else knows only the type's name
-// (master.h) and frees it with leat_compiled_free(): a session for each signature, its functions
-// for each function, a partial run for itself.
-//
-// A signature has one partition for each device that takes part in it. Its feeds and fetches are
-// numbered over the whole signature, and each partition says which of them are its own.
+// so that any number of steps may read it at once.
 #ifndef LEAT_MASTER_COMPILED_H_
 #define LEAT_MASTER_COMPILED_H_
 
 #include "master/master.h"
 
-// The part of the signature that one device runs.
 typedef struct leat_compiled_partition_s {
-  // Of the graph that is registered with the worker, when |registered|.
   uint64_t handle;
   bool registered;
   int* feed_indices;  // places in the signature's feeds; NULL: all of them, in order

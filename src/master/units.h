@@ -14,7 +14,6 @@ typedef enum leat_units_kind_e {
 } leat_units_kind_t;
 #define LEAT_UNITS_COUNT (LEAT_UNITS_CLUSTERS + 12)
 
-// One way of dividing the nodes into units; every node is in exactly one.
 typedef struct leat_units_s {
   int32_t* of;      // node -> its unit
   uint32_t* begin;  // unit -> its first in |nodes|

@@ -54,6 +54,7 @@ typedef enum leat_record_flag_e {
 // Enter, Exit, NextIteration: the input becomes the output, in another frame or iteration.
 #define LEAT_RECORD_MOVES \
   (LEAT_RECORD_ENTER | LEAT_RECORD_EXIT | LEAT_RECORD_NEXT_ITERATION)
+// The records whose work the executors do themselves.
 #define LEAT_RECORD_CONTROL_FLOW (LEAT_RECORD_SWITCH | LEAT_RECORD_MERGE | LEAT_RECORD_MOVES)
 
 // One thing that a step does, read-only while steps run. A record of control flow has a kernel as
@@ -90,7 +91,7 @@ _Static_assert(sizeof(leat_record_t) == 64, "a record is a cache line");
 #define LEAT_READERS_CONSTANT UINT32_MAX
 
 // A loop of a sequence: the records from |begin| (LOOP) to |end| (REPEAT), and what is to be done
-// at its borders.
+// at its borders. A loop inside another lies wholly between the other's borders.
 typedef struct leat_sequence_loop_s {
   uint32_t begin, end;
   const uint32_t* entries;     // flags that its Enters set

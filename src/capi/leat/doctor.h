@@ -1,6 +1,4 @@
-// The measurements behind leat_doctor_json, which the command `leat doctor` prints: what this
-// machine's memory, arithmetic and threads can do, and what a step of this library costs on it. A
-// report of a slow program begins with these figures.
+// The measurements behind leat_doctor_json.
 #ifndef LEAT_CAPI_LEAT_DOCTOR_H_
 #define LEAT_CAPI_LEAT_DOCTOR_H_
 
@@ -21,8 +19,6 @@ typedef struct leat_doctor_figures_s {
   double null_step_us;                    // TF_SessionRun of one scalar through Identity
 } leat_doctor_figures_t;
 
-// Measures everything; takes seconds, all cores and two arrays of 128 MiB. Fails where there is
-// no memory or thread for it.
 LEAT_MUST_USE leat_status_t leat_doctor_measure(leat_doctor_figures_t* out_figures);
 
 #endif  // LEAT_CAPI_LEAT_DOCTOR_H_

@@ -1,7 +1,5 @@
 // A plugin's file system (tensorflow/c/experimental/filesystem/filesystem_interface.h) in the form
-// of base/file_system.h. A plugin gives tables of C functions for a scheme such as "gs".
-// filesystem_plugin.c reads them; plugin_file_system.c calls them behind the vtable of our file
-// systems, so that the rest of the library sees no difference.
+// of base/file_system.h.
 #ifndef LEAT_CAPI_PLUGIN_PLUGIN_FILE_SYSTEM_H_
 #define LEAT_CAPI_PLUGIN_PLUGIN_FILE_SYSTEM_H_
 

@@ -1,8 +1,5 @@
 // Depthwise convolution in float (groups == in_channels), compiled once per instruction set and
-// called by convolution.c, which shares the ranges among threads. Every channel has filters of its
-// own, so there is no matrix product in it, and the loops run over channels, which lie side by
-// side. Arrays and layouts are those of convolution.h. Calls for ranges that do not overlap write
-// to different elements and may run at once.
+// called by convolution.c, which shares the ranges among threads.
 #ifndef LEAT_DEVICE_CPU_CONVOLUTION_DEPTHWISE_H_
 #define LEAT_DEVICE_CPU_CONVOLUTION_DEPTHWISE_H_
 
@@ -10,15 +7,14 @@
 #include "device/cpu/convolution.h"
 
 typedef struct leat_depthwise_kernels_s {
-  // Computes the output rows [begin, end) of batch * out_height.
+  // Computes rows [begin, end) of batch * out_height.
   void (*forward)(const leat_convolution_shape_t* shape, const float* input, const float* filter,
                   float* output, int64_t begin, int64_t end);
-  // Computes the rows [begin, end) of the input gradient, of batch * in_height.
+  // Computes rows [begin, end) of batch * in_height.
   void (*backward_input)(const leat_convolution_shape_t* shape, const float* filter,
                          const float* output_gradient, float* input_gradient, int64_t begin,
                          int64_t end);
-  // Computes the filter positions [begin, end) of filter_height * filter_width, each for all
-  // channels and summed over the whole batch.
+  // Computes filter positions [begin, end).
   void (*backward_filter)(const leat_convolution_shape_t* shape, const float* input,
                           const float* output_gradient, float* filter_gradient, int64_t begin,
                           int64_t end);

@@ -1,7 +1,7 @@
 // half (IEEE binary16) and bfloat16, as bits in a uint16_t, to and from float. Kernels of these
 // types compute in float: they convert each element on the way in and round once on the way out.
-// vector_math.h converts arrays, several times as fast, with the same results to the bit; these
-// functions are for single numbers and for what is left over.
+// vector_math.h converts arrays with vector instructions and gives the same results to the bit;
+// these functions are for single numbers and for what is left over.
 //
 // Rounding is to nearest, ties to even. Overflow gives infinity, small values give denormals. A NaN
 // stays a NaN: quiet, with its sign and the high bits of its payload, as the F16C instructions do.

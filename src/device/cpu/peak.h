@@ -1,7 +1,5 @@
 // The most that the machine's arithmetic and memory reach, measured by two loops per instruction
-// set. `leat doctor` compares its figures with these limits, so that a report says how far a kernel
-// is from what the hardware could do. The loops time nothing themselves: the caller takes the time
-// around a call on one thread, or on each of several, and divides.
+// set. Benchmarks compare their figures with these limits.
 #ifndef LEAT_DEVICE_CPU_PEAK_H_
 #define LEAT_DEVICE_CPU_PEAK_H_
 

@@ -31,8 +31,7 @@
 #define LANES (VECTOR_BYTES / 4)
 #define HALF_LANES (VECTOR_BYTES / 8)
 
-// A call would pass vectors through memory, and the compiler must not emit one copy of a function
-// for files of two instruction sets.
+// Inlined in debug builds too, where a call for each operation would make tests slow.
 #define ALWAYS_INLINE static inline __attribute__((always_inline))
 
 // The vector types: of numbers, and of integers of the same width for masks and bits. A cast
@@ -56,6 +55,7 @@ ALWAYS_INLINE floats_t load_floats(const float* p) {
   memcpy(&v, p, sizeof v);
   return v;
 }
+// |p| needs no alignment.
 ALWAYS_INLINE void store_floats(float* p, floats_t v) { memcpy(p, &v, sizeof v); }
 
 // Lane by lane |a| where |mask| has all bits set, |b| where it has none.
@@ -85,6 +85,7 @@ ALWAYS_INLINE floats_t absolute_floats(floats_t x) {
 ALWAYS_INLINE floats_t copy_sign_floats(floats_t magnitude, floats_t sign) {
   return (floats_t)(((ints_t)magnitude & 0x7fffffff) | ((ints_t)sign & INT32_MIN));
 }
+// The same two functions for doubles.
 ALWAYS_INLINE doubles_t absolute_doubles(doubles_t x) {
   return (doubles_t)((longs_t)x & INT64_MAX);
 }

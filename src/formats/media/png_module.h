@@ -1,7 +1,5 @@
 // The interface of leat_module_png.so: what the PNG library does for us, as plain C functions, so
-// that our library links none of it. base/module.h opens the module when the first image is
-// encoded; formats/media/png.h is what callers use. A call keeps nothing, and several threads may
-// encode at once.
+// that our library links none of it.
 #ifndef LEAT_FORMATS_MEDIA_PNG_MODULE_H_
 #define LEAT_FORMATS_MEDIA_PNG_MODULE_H_
 
@@ -11,7 +9,7 @@
 
 #include "base/status.h"
 
-// An image, borrowed for the call. Rows one behind the other, 8 bits a channel.
+// Rows one behind the other, 8 bits a channel.
 typedef struct leat_png_image_s {
   const uint8_t* pixels;    // [height, width, channels]
   uint32_t width, height;   // 1 to 2^31 - 1

@@ -102,7 +102,8 @@ struct leat_enum_descriptor_s {
   size_t value_count;
 };
 
-// Lists of scalars; those of messages are in the generated headers.
+// Lists of scalars; those of messages are in the generated headers. |items| is NULL or an array in
+// an arena; a reader needs no test of it where |count| is 0.
 #define LEAT_PB_LIST_TYPE_(name, type)  \
   typedef struct leat_pb_##name##_s {   \
     type* items;                        \

@@ -1,7 +1,4 @@
-// Words, numbers and strings of the text format (formats/wire/text.h), taken one after the other
-// from the front of a text. White space and comments are skipped before each. A scanner is a
-// position in borrowed text; a caller begins with {text, text, text + size} and may copy a scanner
-// to look ahead.
+// Words, numbers and strings of the text format.
 #ifndef LEAT_FORMATS_WIRE_TEXT_SCANNER_H_
 #define LEAT_FORMATS_WIRE_TEXT_SCANNER_H_
 
@@ -21,12 +18,10 @@ bool leat_text_scanner_skip(leat_text_scanner_t* scanner);
 char leat_text_scanner_peek(leat_text_scanner_t* scanner);
 // Takes |c| if it is next.
 bool leat_text_scanner_take(leat_text_scanner_t* scanner, char c);
-// A word ([A-Za-z_][A-Za-z0-9_]*) or the text of a number, as views; empty when neither is next.
+// A word ([A-Za-z_][A-Za-z0-9_]*) or number; empty when neither is next.
 leat_string_view_t leat_text_scanner_word(leat_text_scanner_t* scanner);
 leat_string_view_t leat_text_scanner_number(leat_text_scanner_t* scanner);
-// One or more quoted strings, joined and unescaped: a view of the text when nothing is escaped,
-// else in |arena|. INVALID_ARGUMENT, with line and column, for a string without an end or a wrong
-// escape.
+// One or more quoted strings, joined and unescaped; a view of the text when nothing is escaped.
 LEAT_MUST_USE leat_status_t leat_text_scanner_string(leat_text_scanner_t* scanner,
                                                      leat_arena_t* arena,
                                                      leat_string_view_t* out_string);
