@@ -39,15 +39,15 @@
 #endif
 #endif
 
-// States what the code itself guarantees, and traps in debug builds where it does not hold; it is
-// never a check of input. In release builds the condition is compiled but not evaluated, so it must
-// have no effect of its own, and variables that only it uses cause no warning.
+// What the code itself guarantees; never a check of input. Absent from release builds.
 #if defined(LEAT_DEBUG)
 #define LEAT_DCHECK(condition) \
   do {                         \
     if (!(condition)) __builtin_trap(); \
   } while (0)
 #else
+// The condition is compiled but not evaluated: it must have no effect of its own, and what only it
+// uses causes no warning.
 #define LEAT_DCHECK(condition) ((void)sizeof(condition))
 #endif
 

@@ -1,6 +1,4 @@
-// The machine that this process runs on: its name and its processes, which file names and event
-// files mention, and a permission that only the system grants. What the processor can do is asked
-// in base/cpu.h, which calls leat_host_permits_tiles itself.
+// The machine that this process runs on.
 #ifndef LEAT_BASE_HOST_H_
 #define LEAT_BASE_HOST_H_
 

@@ -1,7 +1,5 @@
 // The index of a checkpoint while it is being made: entries by key, and writing them as a table.
-// The writer of a checkpoint and the merging of several share it. Keys are names of tensors and
-// keys of slices; the entries may come in any order, and are sorted when the table is written. One
-// thread at a time.
+// The writer of a checkpoint and the merging of several share it.
 #ifndef LEAT_FORMATS_CHECKPOINT_BUNDLE_INDEX_H_
 #define LEAT_FORMATS_CHECKPOINT_BUNDLE_INDEX_H_
 
@@ -13,6 +11,8 @@ typedef struct leat_bundle_index_item_s {
   leat_pb_bundle_entry_proto_t entry;
 } leat_bundle_index_item_t;
 
+// Keys are names of tensors and keys of slices. The entries may come in any order, and are sorted
+// when the table is written. One thread at a time.
 typedef struct leat_bundle_index_s {
   // Holds the keys and what entries point at.
   leat_arena_t arena;

@@ -1,8 +1,5 @@
 // Checkpoints of the first version, read only: one table a shard. The empty key holds the names,
-// dtypes, whole shapes and slices of the shard's tensors; each slice has a key of its own, whose
-// value is a message with the elements. Programs of 2016 wrote such files, and Restore,
-// RestoreSlice and the tools that list a checkpoint read them still. New checkpoints are bundles
-// (formats/checkpoint/bundle.h).
+// dtypes, whole shapes and slices of the shard's tensors; each slice has a key of its own.
 #ifndef LEAT_FORMATS_CHECKPOINT_CHECKPOINT_V1_H_
 #define LEAT_FORMATS_CHECKPOINT_CHECKPOINT_V1_H_
 
@@ -13,8 +10,9 @@
 // A reader that was opened may be used by several threads.
 typedef struct leat_checkpoint_v1_s leat_checkpoint_v1_t;
 
-// |pattern| matches the shards' files (a path without wildcards is one). NOT_FOUND when none does,
-// DATA_LOSS when they are not sound tables or contradict each other.
+// Opens what a program of 2016 saved: Restore, RestoreSlice and the tools that list a checkpoint
+// do. |pattern| matches the shards' files (a path without wildcards is one). NOT_FOUND when none
+// does, DATA_LOSS when they are not sound tables or contradict each other.
 LEAT_MUST_USE leat_status_t leat_checkpoint_v1_open(leat_file_system_t* fs, const char* pattern,
                                                     leat_allocator_t* allocator,
                                                     leat_checkpoint_v1_t** out_checkpoint);

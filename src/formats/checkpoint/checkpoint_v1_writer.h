@@ -1,7 +1,5 @@
 // Writes a checkpoint of the first version (one file, one shard), for graphs that still have Save
-// and SaveSlices. New graphs write formats/checkpoint/bundle.h. The table of this format is sorted
-// and begins with a list of all tensors, so nothing can be written before everything is known: a
-// writer takes as much memory as the tensors that were added.
+// and SaveSlices. New graphs write formats/checkpoint/bundle.h.
 #ifndef LEAT_FORMATS_CHECKPOINT_CHECKPOINT_V1_WRITER_H_
 #define LEAT_FORMATS_CHECKPOINT_CHECKPOINT_V1_WRITER_H_
 
