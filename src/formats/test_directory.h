@@ -25,6 +25,7 @@ static inline const char* test_path(const char* name) {
   return path;
 }
 
+// The setup of a test, or of a group of tests. It fails where the directory cannot be made.
 static inline int test_directory_make(void** state) {
   (void)state;
   const char* parent = getenv("TMPDIR");
@@ -48,6 +49,7 @@ static inline int test_directory_remove(void** state) {
   return 0;
 }
 
+// Makes or replaces the file |name|, and fails the test where that is not possible.
 static inline void test_write_file(const char* name, const void* data, size_t size) {
   LEAT_EXPECT_OK(leat_file_write_atomically(leat_file_system_posix(), test_path(name), data, size));
 }

@@ -51,7 +51,8 @@ struct TFE_Context {
 };
 
 // A cancellation with the callbacks that clients registered by tokens of this manager. Ops that
-// were given the manager wait on its cancellation instead of the context's.
+// were given the manager wait on its cancellation instead of the context's. Cancelling is once and
+// for all, so a client makes a new manager for what it runs afterwards.
 struct TFE_CancellationManager {
   leat_cancellation_t* cancellation;
   leat_mutex_t mutex;             // guards the list

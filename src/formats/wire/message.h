@@ -25,7 +25,8 @@
 #include "base/string_view.h"
 
 // The types of the language of .proto files, which decide how a value is encoded and which C type
-// holds it.
+// holds it. INT32 and INT64 are varints of the two's complement, SINT32 and SINT64 varints with the
+// sign in the lowest bit, and the FIXED ones take four or eight bytes.
 typedef enum leat_field_kind_e {
   LEAT_FIELD_DOUBLE,
   LEAT_FIELD_FLOAT,
@@ -61,6 +62,7 @@ typedef struct leat_enum_descriptor_s leat_enum_descriptor_t;
 typedef struct leat_message_field_s {
   const char* name;
   uint32_t number;
+  // A leat_field_kind_t, and next to it a leat_field_label_t.
   uint8_t kind;
   uint8_t label;
   uint8_t wire_type;    // leat_wire_type_t of one item
@@ -76,6 +78,7 @@ typedef struct leat_message_field_s {
 // Limits on which the codec sizes its arrays; dev/generate-messages refuses a message beyond them.
 #define LEAT_MESSAGE_MAX_FIELDS 64
 #define LEAT_MESSAGE_MAX_LISTS 32
+// Tags that one byte holds: those of the fields 1 to 15.
 #define LEAT_MESSAGE_SHORT_TAGS 128
 
 // A message: its name, the size of its struct, and its fields.

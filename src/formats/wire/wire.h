@@ -60,6 +60,7 @@ static inline const uint8_t* leat_wire_read_varint(const uint8_t* next, const ui
 }
 
 // Reads the tag of a field and refuses field numbers outside 1 to 2^29 - 1 and unknown wire types.
+// |*out_type| is a leat_wire_type_t.
 static inline const uint8_t* leat_wire_read_tag(const uint8_t* next, const uint8_t* end,
                                                 uint32_t* out_number, uint32_t* out_type) {
   uint64_t tag;
