@@ -197,8 +197,7 @@ ALWAYS_INLINE int has_lane(ints_t mask) {
 }
 
 // Defines |name|(x, y, n) from |core|, a function of one vector. The last elements go through a
-// buffer that is padded with ones, for which every function is defined; nothing behind x[n - 1] is
-// read. |x| and |y| may be the same array.
+// buffer that is padded with ones.
 #define DEFINE_FLOAT_LOOP(name, core)                                 \
   static void name(const float* x, float* y, int64_t n) {             \
     int64_t i = 0;                                                    \
