@@ -7,6 +7,8 @@
 
 #include "kernel/kernel.h"
 
+// An image batch. |values| is dense, and borrowed from the input where that is float.
+// A batch of images. |values| is dense; where the input is float it is the input's own memory.
 typedef struct leat_pixels_s {
   int64_t batch, height, width, channels;
   const float* values;
@@ -19,6 +21,7 @@ LEAT_MUST_USE leat_status_t leat_pixels_size(const leat_kernel_context_t* c, int
 // Sets the values of |pixels| to those of input |input|. The caller ends it by leat_pixels_release.
 LEAT_MUST_USE leat_status_t leat_pixels_read(leat_kernel_context_t* c, int input,
                                              leat_pixels_t* pixels);
+// Releases the copy, if there is one; all zero is allowed.
 void leat_pixels_release(leat_pixels_t* pixels);
 // Gives the numbers of input |input| in double; the caller releases the tensor.
 LEAT_MUST_USE leat_status_t leat_pixels_copy_doubles(leat_kernel_context_t* c, int input,
