@@ -1,11 +1,14 @@
 // The strings shape_and_slice of the ops that save and restore: "" stands for a whole tensor, and
-// "4 5 -:0,3" for a slice of a tensor of shape [4, 5], here all rows and the columns 0 to 2.
+// "4 5 -:0,3" for a slice of a tensor of shape [4, 5], here all rows and the columns 0 to 2. A
+// checkpoint of a partitioned variable has such slices, one from each part. The kernels of
+// SaveSlices, SaveV2, Restore and RestoreV2 parse one for each tensor.
 #ifndef LEAT_OPS_CHECKPOINT_SLICE_CPU_H_
 #define LEAT_OPS_CHECKPOINT_SLICE_CPU_H_
 
 #include "formats/checkpoint/tensor_slice.h"
 #include "kernel/kernel.h"
 
+// A parsed string. The shapes are its own, |slice| lies in the caller's arena.
 typedef struct leat_slice_spec_s {
   bool is_given;              // false: the text was empty, and the slice is the whole tensor
   leat_shape_t full_shape;    // of the whole tensor
