@@ -7,7 +7,6 @@
 
 #include "kernel/kernel.h"
 
-// An image batch. |values| is dense, and borrowed from the input where that is float.
 // A batch of images. |values| is dense; where the input is float it is the input's own memory.
 typedef struct leat_pixels_s {
   int64_t batch, height, width, channels;
