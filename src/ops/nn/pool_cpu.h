@@ -109,6 +109,7 @@ static inline int64_t leat_pool_first(const leat_pool_t* pool, const leat_pool_r
 typedef struct leat_pool_pace_s {
   double each, left;
 } leat_pool_pace_t;
+// A count for loops over |p|, each of which has one of its own on the stack.
 static inline leat_pool_pace_t leat_pool_pace_of(const leat_pool_t* p) {
   return (leat_pool_pace_t){
       (double)p->size[0] * (double)p->size[1] * (double)p->size[2] * (double)p->channels, 1e6};

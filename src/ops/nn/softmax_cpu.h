@@ -14,6 +14,7 @@
 
 #include "base/cpu.h"
 
+// The functions over one type. |x|, |labels|, |y| and |dx| are arrays of |n| of its elements.
 typedef struct leat_softmax_rows_s {
   // y = exp(x) / sum exp(x); and its logarithm.
   void (*softmax)(const void* x, void* y, int64_t n);
