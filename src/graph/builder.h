@@ -58,9 +58,9 @@ typedef struct leat_attrs_s {
                   sizeof((const leat_attr_t[]){__VA_ARGS__}) / sizeof(leat_attr_t)})
 #define LEAT_NO_ATTRS ((leat_attrs_t){0, 0})
 
-// Adds a node of the registered op |op| and returns its index, -1 on failure. Its outputs are
-// {node, 0}, {node, 1}, ... NOT_FOUND for an op that is not registered, INVALID_ARGUMENT for inputs
-// or attributes that the op does not take.
+// Adds a node of the registered op |op| and returns its index. Its outputs are {node, 0}, {node,
+// 1}, ... On failure it returns -1 and sets |status|: NOT_FOUND for an op that is not registered,
+// INVALID_ARGUMENT for inputs or attributes that the op does not take.
 int32_t leat_build_node(leat_builder_t* builder, const char* op, leat_outputs_t inputs,
                         leat_attrs_t attrs);
 // Adds a node and returns its output 0, which the op must have.
