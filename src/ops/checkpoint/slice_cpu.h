@@ -16,7 +16,8 @@ typedef struct leat_slice_spec_s {
   leat_shape_t shape;         // of the slice
 } leat_slice_spec_t;
 // Parses |text|; |whole| is the shape that an empty text stands for. INVALID_ARGUMENT for text that
-// is malformed, or a slice that lies outside its shape. The caller releases the result.
+// is malformed, or a slice that lies outside its shape. The caller releases the result, and keeps
+// |arena| as long.
 LEAT_MUST_USE leat_status_t leat_slice_spec_parse(leat_string_view_t text,
                                                   const leat_shape_t* whole, leat_arena_t* arena,
                                                   leat_slice_spec_t* out_spec);
