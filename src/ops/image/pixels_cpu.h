@@ -33,8 +33,8 @@ LEAT_MUST_USE leat_status_t leat_pixels_read_size(const leat_kernel_context_t* c
 LEAT_MUST_USE leat_status_t leat_pixels_allocate(leat_kernel_context_t* c,
                                                  const leat_pixels_t* like, int64_t height,
                                                  int64_t width, leat_tensor_t** out_output);
-// Gives zeroed sums in double of the shape of |output|; leat_sums_end converts them to |output| and
-// releases them.
+// Gives zeroed sums in double of the shape of |output|, so that many small terms lose nothing.
+// leat_sums_end converts them to the output's type (integers are cut toward 0) and releases them.
 LEAT_MUST_USE leat_status_t leat_sums_begin(leat_kernel_context_t* c, const leat_tensor_t* output,
                                             leat_tensor_t* out_sums);
 void leat_sums_end(leat_tensor_t* sums, leat_tensor_t* output);
