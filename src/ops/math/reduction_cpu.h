@@ -56,7 +56,7 @@ typedef enum leat_fold_kind_e {
 // accumulators: element j of each row goes into accumulator j, the rows in order.
 typedef void (*leat_fold_rows_fn_t)(const void* x, int64_t stride, int64_t rows, int64_t n,
                                     void* accumulators);
-// One reduction of one kind of numbers. Both functions add to what the accumulators hold.
+// One reduction of one kind of numbers. Both functions start from what the accumulators hold.
 typedef struct leat_fold_s {
   // Folds |n| neighbouring elements into one accumulator.
   void (*row)(const void* x, int64_t n, void* accumulator);
