@@ -71,7 +71,7 @@ LEAT_MUST_USE leat_status_t leat_accumulator_output_handle(leat_kernel_context_t
 // local step of a gradient, or the number of gradients that a take requires, which must be
 // positive. INVALID_ARGUMENT when the handle names an accumulator with other functions than
 // |vtable|. A stale gradient is dropped without an error. A take advances the global step, and
-// calls |done| once, perhaps much later and on the thread that applied the last gradient.
+// calls |done| once, perhaps much later and on another thread.
 LEAT_MUST_USE leat_status_t leat_accumulator_apply(leat_kernel_context_t* c,
                                                    const leat_accumulator_vtable_t* vtable);
 void leat_accumulator_take(leat_kernel_context_t* c, leat_kernel_done_fn_t done,
