@@ -1,8 +1,8 @@
 // Samplers: distributions whose samples take a varying number of draws, because they reject some
-// (gamma, Poisson, binomial, truncated normal). Each sample has a region of the generator to
-// itself, so that its value depends on nothing but the generator and the number of the sample, and
-// threads may share the samples out in any way. There are |parameter_count| sets of parameters with
-// |sample_count| samples each:
+// (gamma, Poisson, binomial). Each sample has a region of the generator to itself, so that its
+// value depends on nothing but the generator and the number of the sample, and threads may share
+// the samples out in any way. There are |parameter_count| sets of parameters with |sample_count|
+// samples each:
 //
 //   sample s of set p is number p * sample_count + s, at s * parameter_count + p of the output
 //
