@@ -47,6 +47,7 @@ void leat_stage_area_free(leat_stage_area_t* area);
 LEAT_MUST_USE leat_status_t leat_stage_name_initialize(leat_kernel_creation_t* c,
                                                        const char* prefix,
                                                        leat_stage_name_t* out_name);
+// Frees the strings; a zeroed name is allowed.
 void leat_stage_name_deinitialize(leat_stage_name_t* name);
 // The bytes of |width| tensors together.
 int64_t leat_stage_bytes(const leat_tensor_t* tuple, int width);
