@@ -22,7 +22,9 @@
 #define LEAT_OPTIMIZER_FORMULAS(X)     \
   LEAT_OPTIMIZER_COMPLEX_FORMULAS(X)   \
   LEAT_OPTIMIZER_REAL_FORMULAS(X)
-// The first list has the formulas that serve complex types too, the second those that do not.
+// The first list has the formulas that serve complex types too, the second those that do not. A new
+// optimizer is a line in one of them, a function of that name in optimizer_formula.inc, and rows
+// for its ops in optimizer.c and optimizer_cpu.c.
 #define LEAT_OPTIMIZER_COMPLEX_FORMULAS(X)    \
   X(GRADIENT_DESCENT, gradient_descent)       \
   X(ADADELTA, adadelta)                       \
@@ -83,7 +85,8 @@ leat_optimizer_fn_t leat_optimizer_formula(leat_optimizer_t optimizer, int dtype
 
 // ---- Running one --------------------------------------------------------------------------------
 
-// What each input of a node is. It is made once per node from the declaration of its op.
+// What each input of a node is. It is made once per node from the types and names of its op's
+// inputs, and is the state of the kernel.
 typedef struct leat_optimizer_plan_s {
   leat_optimizer_t optimizer;
   int dtype;
