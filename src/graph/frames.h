@@ -16,7 +16,6 @@ typedef struct leat_frame_s {
 } leat_frame_t;
 
 // The frames of one graph. A frame comes after its parent, so that items[i].parent < i.
-// The frames of one graph. A frame stands behind its parent: items[i].parent < i.
 typedef struct leat_frames_s {
   leat_frame_t* items;
   int32_t count;

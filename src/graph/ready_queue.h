@@ -17,8 +17,6 @@ typedef struct leat_ready_queue_s {
   int32_t count, cursor;
 } leat_ready_queue_t;
 
-// A queue of |count| numbers, in which |pending| is all zeros and the caller adds to it before the
-// first take. RESOURCE_EXHAUSTED without memory.
 // A queue of |count| numbers. |pending| is all zeros, and the caller adds to it before the first
 // take. RESOURCE_EXHAUSTED without memory.
 LEAT_MUST_USE leat_status_t leat_ready_queue_initialize(leat_allocator_t* allocator, int32_t count,
