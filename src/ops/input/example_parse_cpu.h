@@ -67,7 +67,6 @@ typedef struct leat_example_parse_s {
 // is reported. The results are moved out or freed with leat_example_parse_release.
 LEAT_MUST_USE leat_status_t leat_example_parse(leat_example_parse_t* parse);
 // Frees the results that were not moved out of the specs.
-// Frees the results that were not moved out of the specs.
 void leat_example_parse_release(leat_example_parse_t* parse);
 
 // ---- Between the scan and the fill --------------------------------------------------------------
