@@ -1,7 +1,13 @@
 // A family of ops: the lists of its rows, which src/init.c hands to the registries. A family's
 // folder has one file <family>.c, which names the sources; a source <noun> exports two tables,
-// leat_<noun>_ops (in <noun>.c) and leat_<noun>_kernels_cpu (in <noun>_cpu.c). Only the lists of
-// families include this header: a definition includes ops/op_rows.h and kernels include
+// leat_<noun>_ops (in <noun>.c) and leat_<noun>_kernels_cpu (in <noun>_cpu.c). A whole family file
+// is a list:
+//
+//   #define SOURCES(X) X(bias) X(conv2d) X(relu)
+//   LEAT_OP_FAMILY(nn, SOURCES)
+//
+// Registration is thus a table that can be read, and no row can be lost by a linker. Only the lists
+// of families include this header: a definition includes ops/op_rows.h and kernels include
 // ops/kernel_rows.h, so that neither sees the other.
 #ifndef LEAT_OPS_FAMILY_H_
 #define LEAT_OPS_FAMILY_H_
@@ -11,6 +17,7 @@
 
 struct leat_rewrite_rule_s;  // graph/rewrite_rule.h
 
+// The tables of a family. They are static and constant, and live as long as the process.
 typedef struct leat_op_family_s {
   const char* name;
   const leat_op_row_t* const* ops;          // tables, each ended by a row without a name; ends NULL

@@ -1,11 +1,12 @@
 // The ops Pad and PadV2: their shapes, gradients and registration, and the shape function that all
-// padding ops share (paddings.h). paddings [rank, 2] says how many elements are added before and
-// after each dimension:
+// padding ops share (paddings.h). The input paddings [rank, 2] says how many elements are added
+// before and after each dimension:
 //
 //   x [d_0, ...], paddings [[b_0, a_0], ...] -> [b_0 + d_0 + a_0, ...]
 //
-// The gradient is the Slice of dC/dy where the input was. The value that PadV2 pads with gets none,
-// as in TensorFlow. pad_cpu.c has the kernels.
+// The output's sizes are known where paddings is a constant; otherwise only the rank is, from x or
+// from the number of rows of paddings. The gradient is the Slice of dC/dy where the input was. The
+// value that PadV2 pads with gets none, as in TensorFlow. pad_cpu.c has the kernels.
 #include "graph/gradient.h"
 #include "graph/inference/inference_index.h"
 #include "ops/array/paddings.h"

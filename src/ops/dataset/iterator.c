@@ -1,5 +1,15 @@
 // Definitions of the ops that make iterators over datasets, set them to a dataset, take elements,
-// and turn the handle of an iterator into a string and back.
+// and turn the handle of an iterator into a string and back. An iterator is a resource: Iterator
+// makes one that is found by its name in every step, and the Anonymous ops make a new one in each
+// run.
+//
+//   AnonymousIteratorV3 ─▶ iterator ─▶ MakeIterator(dataset, iterator)
+//                                  └─▶ IteratorGetNext ─▶ components, or OUT_OF_RANGE at the end
+//
+// All of them are stateful, because two runs of IteratorGetNext give different elements: no pass
+// may merge or fold them. The shapes of the components are those of the attributes, since the
+// dataset is not known while the graph is built. iterator_cpu.c and iterator_resource_cpu.c have
+// the kernels.
 #include "ops/dataset/dataset_shape.h"
 #include "ops/op_rows.h"
 

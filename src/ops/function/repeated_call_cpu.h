@@ -9,6 +9,7 @@
 #include "kernel/function_runtime.h"
 
 typedef struct leat_repeated_call_s leat_repeated_call_t;
+// A loop. The kernel sets |next| and what it keeps behind this struct, and then runs it.
 struct leat_repeated_call_s {
   leat_kernel_context_t* context;
   leat_kernel_done_fn_t done;

@@ -1,11 +1,12 @@
-// The folds of reductions, compiled once per instruction set. A sum of floats depends on the order
-// of the additions, and all instruction sets must give the same bits; so the order is fixed here as
-// if a vector always had 64 floats (16 doubles), however many registers that takes:
+// The folds of reductions, compiled once per instruction set; reducer_cpu.c chooses among them. A
+// sum of floats depends on the order of the additions, and all instruction sets must give the same
+// bits. The order is therefore fixed here as if a vector always had 64 floats (16 doubles), however
+// many registers that takes:
 //
 //   element i ─▶ lane i % 64 of float sums ─▶ every 16 additions: lanes added up ─▶ double
 //
-// Floats are added in float for at most FLOAT_RUN additions per lane and then added to a double,
-// which keeps the speed of float vectors with almost the accuracy of double sums. Integers, maxima
+// Floats are added in float for at most FLOAT_RUN additions per lane and then added to a double.
+// This keeps the speed of float vectors with almost the accuracy of double sums. Integers, maxima
 // and minima do not depend on the order, so that the compiler vectorizes them as it likes.
 // vector_math_lanes.h defines the width of the instruction set's vectors.
 #include "ops/math/reduction_cpu.h"

@@ -1,12 +1,14 @@
 // The matrix products as ops: MatMul, the fused sums that the optimizer makes of it (_MatMulAdd,
 // _ScaledMatMulAdd), and BatchMatMul for batches of equal dimensions, V2 and V3 for batches that
-// broadcast. matmul_cpu.c has the kernels.
+// broadcast. Here are their shapes, gradients and registration; matmul_cpu.c has the kernels.
 //
 //   MatMul: a [m, k], b [k, n] -> [m, n]          BatchMatMulV2: x [..., m, k], y [..., k, n]
 //
-// The gradient of a product is two products, dA = dC B^T and dB = A^T dC; with flags for transposed
-// factors, which of the two factors stands first and which is transposed follows from the tables
-// kGradientOfA and kGradientOfB, so that no transposition is ever computed by itself.
+// The gradient of a product is two products, dA = dC B^T and dB = A^T dC. With flags for transposed
+// factors, the tables kGradientOfA and kGradientOfB say which of the two factors stands first and
+// which is transposed, so that no transposition is ever computed by itself. Where batches were
+// broadcast, a gradient is summed down to its input's shape. The fused sums need no gradient,
+// because the optimizer makes them after gradients were built.
 #include "ops/array/row_scale.h"
 #include "ops/matrix/matrix_shape.h"
 #include "ops/op_rows.h"

@@ -1,11 +1,13 @@
-// Definitions of the average pools of two and three dimensions.
+// Definitions of the average pools of two and three dimensions: their shapes, gradients and
+// registration. avg_pool_cpu.c has the kernels.
 //
 //   AvgPool      value [batch, rows, columns, channels] (or NCHW) -> the mean of each window
 //   AvgPoolGrad  shape of value, dy -> dx
 //
-// The gradient of a pool is linear in dy, so its own gradient is the pool again. It takes the shape
-// of the input, not the input: means do not depend on which elements are large. avg_pool_cpu.c has
-// the kernels.
+// The gradient takes the shape of the input, not the input: means do not depend on which elements
+// are large, so that a training step need not keep it. It is linear in dy, and its own gradient is
+// therefore the pool again. The pools and their gradients have the same window attributes, which
+// the gradient nodes copy.
 #include "ops/nn/pool_shape.h"
 #include "ops/nn/window_op.h"
 #include "ops/op_rows.h"

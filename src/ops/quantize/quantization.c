@@ -1,8 +1,11 @@
 // Definitions of QuantizeAndDequantize in its versions: numbers rounded to what integers of
-// num_bits bits would keep of them. 0 is kept exactly.
+// num_bits bits would keep of them. A network that is trained with them learns to live with
+// quantised numbers, although it still computes in floats. 0 is kept exactly.
 //
-// The versions differ in where the range and the number of bits come from, and in the gradient: up
-// to the third, the gradient passes unchanged, as if the op were the identity; in the fourth it
+//   input [...], range (min, max: scalars, or vectors over dimension "axis") -> output as input
+//
+// The versions differ in where the range and the number of bits come from, and in the gradient. Up
+// to the third, the gradient passes unchanged, as if the op were the identity. In the fourth it
 // passes only where the input lies within the range. quantization_cpu.c has the kernels.
 #include "ops/quantize/quantization.h"
 

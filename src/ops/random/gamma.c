@@ -1,9 +1,11 @@
-// Definitions of the ops that draw gamma distributed numbers, and their gradients.
+// Definitions of the ops that draw gamma distributed numbers, and their gradients. gamma_cpu.c has
+// the kernels. The stateful op draws as many samples as shape states for each alpha; the stateless
+// ones take the whole output's shape, which must end with that of alpha.
 //
 // A sample has a derivative by alpha although it is random: with the random draws held fixed, it is
 // a smooth function of alpha. RandomGammaGrad computes it by implicit differentiation (Figurnov,
-// Mohamed, Mnih: "Implicit reparameterization gradients", 2018), and the gradient sums dy times it
-// over all samples of one alpha. gamma_cpu.c has the kernels.
+// Mohamed, Mnih: "Implicit reparameterization gradients", 2018). The gradient sums dy times this
+// derivative over all samples of one alpha. Shape and seed get none.
 #include "graph/gradient.h"
 #include "ops/op_rows.h"
 #include "ops/random/stated_shape.h"

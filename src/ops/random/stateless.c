@@ -1,12 +1,14 @@
 // Definitions of the stateless random ops: their output is a function of the seed, or of the key
-// and counter, that they are given. So they have no state, may be folded and shared like any other
-// op, and a step that is repeated gives the same numbers.
+// and counter, that they are given. They have no state, so that they may be folded and shared like
+// any other op, and a step that is repeated gives the same numbers. stateless_cpu.c has the
+// kernels.
 //
 //   StatelessRandom*    shape, seed [2]                    -> numbers
 //   StatelessRandom*V2  shape, key [1], counter [2], alg []  -> numbers
 //
 // The second versions take what StatelessRandomGetKeyCounterAlg makes of a seed, so that a program
-// can derive several generators from one seed. stateless_cpu.c has the kernels.
+// can derive several generators from one seed. None of them has a gradient with respect to shape or
+// seed.
 #include "graph/gradient.h"
 #include "ops/op_rows.h"
 #include "ops/random/stated_shape.h"

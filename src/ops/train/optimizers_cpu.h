@@ -5,8 +5,11 @@
 // definition. _FusedApply and _FusedResourceApply do what the first two do, after the gradient went
 // through a prologue: steps that each combine it with a scalar.
 //
+//   ApplyMomentum  var, accum, lr, grad, momentum     2 variables, 2 scalars, 1 gradient
+//
 // optimizer_cpu.c runs a step, optimizer_rows_cpu.c updates rows, and the formulas are in
-// optimizer_formula.inc. The functions run on the calling thread and on the step's pool, while the
+// optimizer_formula.inc. A formula is elementwise: element i of the variables changes by element i
+// of the gradient alone. The functions run on the calling thread and on the step's pool, while the
 // kernel holds the locks of its variables.
 #ifndef LEAT_OPS_TRAIN_OPTIMIZERS_CPU_H_
 #define LEAT_OPS_TRAIN_OPTIMIZERS_CPU_H_
@@ -40,6 +43,7 @@
   X(ADD_SIGN, add_sign, "AddSign", 2, 4)                                    \
   X(POWER_SIGN, power_sign, "PowerSign", 2, 4)
 
+// LEAT_OPTIMIZER_COUNT is the number of formulas, not an optimizer.
 typedef enum leat_optimizer_e {
 #define LEAT_OPTIMIZER_ENUM_(NAME, ...) LEAT_OPTIMIZER_##NAME,
   LEAT_OPTIMIZER_FORMULAS(LEAT_OPTIMIZER_ENUM_)
@@ -82,10 +86,12 @@ typedef struct leat_optimizer_arrays_s {
   const void* prologue_scalars[LEAT_PROLOGUE_MAX_STEPS];  // for its steps, not for formulas
   bool flag;            // use_nesterov, update_slots or multiply_linear_by_lr; no op has two
 } leat_optimizer_arrays_t;
-// Updates |count| elements of all arrays.
+// Updates |count| elements of all arrays, from the first on. Runs on any thread; it does not block
+// and cannot fail.
 typedef void (*leat_optimizer_fn_t)(const leat_optimizer_arrays_t* arrays, int64_t count);
 
-// The formulas of one instruction set.
+// The formulas over float and double of one instruction set, all of them. There is a table for the
+// baseline and one for AVX2, which serves AVX-512 too (LEAT_ISA_SELECT_AVX2).
 typedef struct leat_optimizer_table_s {
   leat_optimizer_fn_t f32[LEAT_OPTIMIZER_COUNT];
   leat_optimizer_fn_t f64[LEAT_OPTIMIZER_COUNT];
@@ -117,7 +123,8 @@ typedef struct leat_optimizer_plan_s {
 } leat_optimizer_plan_t;
 
 // Runs the formula over elements [begin, end) of |arrays|, which point at element 0 of arrays of
-// the plan's type. half and bfloat16 are converted to float and back here.
+// the plan's type. half and bfloat16 are converted to float and back here, block by block; their
+// scalars are given as half or bfloat16 too. The plan's type must have the formula.
 void leat_optimizer_run(const leat_optimizer_plan_t* plan, const leat_optimizer_arrays_t* arrays,
                         int64_t begin, int64_t end);
 // Updates the rows of |arrays| that the indices input names, in its order and in place: |out| and
