@@ -260,17 +260,21 @@ def table_independence(results):
         *TABLE_ROWS, ratio, TABLE_SLACK), ratio <= TABLE_SLACK
 
 
-def main():
-  parser = argparse.ArgumentParser(description=__doc__,
+def read_options(text, seconds, timeout):
+  """The options of a program that measures rows; |text| describes it."""
+  parser = argparse.ArgumentParser(description=text,
                                    formatter_class=argparse.RawDescriptionHelpFormatter)
   parser.add_argument('--rows', default='.', help='regular expression of row names')
   parser.add_argument('--rounds', type=int, default=3)
-  parser.add_argument('--seconds', type=float, default=1.0, help='of steps in each run')
+  parser.add_argument('--seconds', type=float, default=seconds, help='of steps in each run')
   parser.add_argument('--core', type=int, default=max(os.sched_getaffinity(0)))
-  parser.add_argument('--timeout', type=float, default=120)
-  parser.add_argument('--build', default=os.path.join(ROOT, 'build'))
-  options = parser.parse_args()
-  options.build = os.path.abspath(options.build)
+  parser.add_argument('--timeout', type=float, default=timeout)
+  parser.add_argument('--build', type=os.path.abspath, default=os.path.join(ROOT, 'build'))
+  return parser.parse_args()
+
+
+def main():
+  options = read_options(__doc__, seconds=1.0, timeout=120)
   bench = Bench(options)
   print('one core: %(gflops).0f GFLOP/s, %(read_gbs).1f GB/s read, %(copy_gbs).1f GB/s copied; '
         'times in us' % bench.peak)

@@ -17,7 +17,6 @@ train op fetches all leaves that depend on an input. Shown are, by graph,
 
 Exit code 2 where the graphs are absent, 1 where one of them does not run.
 """
-import argparse
 import collections
 import ctypes
 import glob
@@ -150,15 +149,7 @@ def measure(command, variant, path, options):
 
 
 def main():
-  parser = argparse.ArgumentParser(description=__doc__,
-                                   formatter_class=argparse.RawDescriptionHelpFormatter)
-  parser.add_argument('--rows', default='.', help='regular expression of graph names')
-  parser.add_argument('--rounds', type=int, default=3)
-  parser.add_argument('--seconds', type=float, default=0.3, help='of steps in each run')
-  parser.add_argument('--core', type=int, default=max(os.sched_getaffinity(0)))
-  parser.add_argument('--timeout', type=float, default=60)
-  parser.add_argument('--build', type=os.path.abspath, default=os.path.join(run.ROOT, 'build'))
-  options = parser.parse_args()
+  options = run.read_options(__doc__, seconds=0.3, timeout=60)
   home = run.bench_folder()
   paths = sorted(p for p in glob.glob(os.path.join(home, 'variants', '*.pb'))
                  if re.search(options.rows, os.path.basename(p)[:-3]))

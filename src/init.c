@@ -368,8 +368,10 @@ static _Atomic(const leat_runtime_t*) runtime_ready;
 static leat_status_t register_ops(leat_op_registry_t* registry) {
   for (int i = 0; leat_op_families[i]; ++i) {
     LEAT_RETURN_IF_ERROR(leat_op_registry_add_all(registry, leat_op_families[i]->ops));
-    if (!leat_op_families[i]->rules) continue;
-    LEAT_RETURN_IF_ERROR(leat_op_registry_add_rules(registry, leat_op_families[i]->rules));
+    const struct leat_rewrite_rule_s* const* rules = leat_op_families[i]->rules;
+    for (; *rules; ++rules) {
+      LEAT_RETURN_IF_ERROR(leat_op_registry_add_rules(registry, *rules));
+    }
   }
   return leat_ok_status();
 }

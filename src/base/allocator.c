@@ -166,8 +166,13 @@ leat_status_t leat_allocator_grow_array(leat_allocator_t* allocator, size_t need
   size_t size_bytes = 0;
   if (!leat_checked_multiply(capacity, item_bytes, &size_bytes)) return out_of_memory(SIZE_MAX);
   size_t old_bytes = old_capacity * item_bytes;
-  LEAT_RETURN_IF_ERROR(leat_allocator_reallocate(allocator, old_bytes, size_bytes, inout_items));
-  memset((char*)*inout_items + old_bytes, 0, size_bytes - old_bytes);
+  if (!old_bytes && !*inout_items) {
+    // Large blocks of the system's heap are zero without being touched.
+    LEAT_RETURN_IF_ERROR(leat_allocator_allocate(allocator, size_bytes, inout_items));
+  } else {
+    LEAT_RETURN_IF_ERROR(leat_allocator_reallocate(allocator, old_bytes, size_bytes, inout_items));
+    memset((char*)*inout_items + old_bytes, 0, size_bytes - old_bytes);
+  }
   *inout_capacity = capacity;
   return leat_ok_status();
 }

@@ -1,5 +1,11 @@
 // Host memory behind an interface, so that every allocation can be counted, limited or made to
-// fail. Memory is zeroed unless the function says otherwise. All functions are thread-safe.
+// fail. Whatever takes memory takes an allocator. Memory is zeroed unless the function says
+// otherwise, so that a struct which gains a field needs no change where it is allocated.
+//
+// What one allocator gave is freed with the same one; the allocator must outlive it. Allocating may
+// call into the system and takes locks of the heap, hence no spinlock may be held. An allocation
+// that fails returns RESOURCE_EXHAUSTED and leaves nothing to free. All functions may be called on
+// any thread.
 #ifndef LEAT_BASE_ALLOCATOR_H_
 #define LEAT_BASE_ALLOCATOR_H_
 
@@ -14,6 +20,7 @@ typedef struct leat_allocator_vtable_s {
   // |out_pointer| receives |size_bytes| (> 0) at |alignment| (a power of two >= 8), not zeroed.
   leat_status_t (*allocate)(leat_allocator_t* self, size_t alignment, size_t size_bytes,
                             void** out_pointer);
+  // |pointer| is never NULL here.
   void (*free)(leat_allocator_t* self, void* pointer);
   // Optional (NULL: allocate, copy, free). Resizes |*inout_pointer|, which has an alignment of at
   // most 16, keeping its bytes; on failure nothing has changed.
@@ -21,22 +28,29 @@ typedef struct leat_allocator_vtable_s {
                               size_t new_size_bytes, void** inout_pointer);
 } leat_allocator_vtable_t;
 
+// An implementation begins with this struct and keeps its own data behind it.
 struct leat_allocator_s {
   const leat_allocator_vtable_t* vtable;
 };
 
-// The process's heap. Honours the allocation observer (base/observer.h).
+// The process's heap. It is static: nobody frees it. Each allocation first asks the observer
+// (base/observer.h), which may make it fail.
 leat_allocator_t* leat_allocator_system(void);
 
-// Size 0 gives a valid pointer that must be freed. RESOURCE_EXHAUSTED when memory is gone.
+// Zeroed memory at an alignment of 16. Size 0 gives a valid pointer that must be freed.
 LEAT_MUST_USE leat_status_t leat_allocator_allocate(leat_allocator_t* allocator, size_t size_bytes,
                                                     void** out_pointer);
+// The same at |alignment|, a power of two. Above 16 the whole block is written to zero it, while
+// otherwise fresh pages of the system are left untouched.
 LEAT_MUST_USE leat_status_t leat_allocator_allocate_aligned(leat_allocator_t* allocator,
                                                             size_t alignment, size_t size_bytes,
                                                             void** out_pointer);
-// Checked |count| * |item_bytes|.
+// |count| * |item_bytes| zeroed bytes; a product that overflows is RESOURCE_EXHAUSTED. For items of
+// a known type LEAT_ALLOCATE, below, is safer.
 LEAT_MUST_USE leat_status_t leat_allocator_allocate_array(leat_allocator_t* allocator, size_t count,
                                                           size_t item_bytes, void** out_pointer);
+// The same as leat_allocator_allocate_aligned without the zeroing, for bytes that are written at
+// once.
 LEAT_MUST_USE leat_status_t leat_allocator_allocate_uninitialized(leat_allocator_t* allocator,
                                                                   size_t alignment,
                                                                   size_t size_bytes,
@@ -48,7 +62,8 @@ LEAT_MUST_USE leat_status_t leat_allocator_reallocate(leat_allocator_t* allocato
                                                       size_t old_size_bytes,
                                                       size_t new_size_bytes,
                                                       void** inout_pointer);
-// A NUL-terminated copy of |size| bytes at |data|.
+// A NUL-terminated copy of |size| bytes at |data|, which the caller frees. |data| may be NULL when
+// |size| is 0.
 LEAT_MUST_USE leat_status_t leat_allocator_clone_string(leat_allocator_t* allocator,
                                                         const char* data, size_t size,
                                                         char** out_string);

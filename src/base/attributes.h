@@ -1,20 +1,36 @@
-// Compiler attributes under names that say what they mean.
+// Compiler attributes under names that say what they mean, and the few macros that every file
+// needs. They exist so that code says LEAT_MUST_USE instead of GCC's spelling, and so that a
+// compiler without an attribute needs a change only here. The header includes nothing.
 #ifndef LEAT_BASE_ATTRIBUTES_H_
 #define LEAT_BASE_ATTRIBUTES_H_
 
+// The compiler warns, and the build fails, where the result of the function is dropped. Every
+// function that returns a status has it.
 #define LEAT_MUST_USE __attribute__((warn_unused_result))
+// Lets the compiler check the arguments against the format. Both numbers are positions counted from
+// 1; |first_argument| is 0 for a function that takes a va_list.
 #define LEAT_PRINTF(format_index, first_argument) \
   __attribute__((format(printf, format_index, first_argument)))
+// Which way a branch nearly always goes, so that the rare path is laid out away from the hot one.
 #define LEAT_LIKELY(x) __builtin_expect(!!(x), 1)
 #define LEAT_UNLIKELY(x) __builtin_expect(!!(x), 0)
+// For functions that make errors: they are optimised for size, are kept out of line, and a branch
+// that leads to them counts as unlikely.
 #define LEAT_COLD __attribute__((cold, noinline))
+// Of a field or a type; |bytes| is a power of two. Memory for such a struct must come from
+// leat_allocator_allocate_aligned.
 #define LEAT_ALIGNED(bytes) __attribute__((aligned(bytes)))
+// The number of items of an array. A pointer compiles too and gives nonsense.
 #define LEAT_ARRAY_SIZE(a) (sizeof(a) / sizeof((a)[0]))
+// What two threads write stands this far apart, or the line travels between their cores with each
+// write.
 #define LEAT_CACHE_LINE_BYTES 64
-// The struct of |type| whose |member| is at |pointer|. Needs <stddef.h>.
+// The struct of |type| whose |member| is at |pointer|. It needs <stddef.h>, and nothing checks that
+// |pointer| lies in such a struct.
 #define LEAT_CONTAINER_OF(pointer, type, member) \
   ((type*)(void*)((char*)(pointer) - offsetof(type, member)))
 
+// LEAT_ASAN is defined in builds with AddressSanitizer. GCC and Clang announce it differently.
 #if defined(__SANITIZE_ADDRESS__)
 #define LEAT_ASAN 1
 #elif defined(__has_feature)
@@ -46,6 +62,8 @@
     if (!(condition)) __builtin_trap(); \
   } while (0)
 #else
+// The condition is compiled but not evaluated: it must have no effect of its own, and what only it
+// uses causes no warning.
 #define LEAT_DCHECK(condition) ((void)sizeof(condition))
 #endif
 

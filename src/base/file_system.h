@@ -25,6 +25,7 @@
 typedef struct leat_file_system_s leat_file_system_t;
 typedef struct leat_file_s leat_file_t;
 
+// A file is opened for reading or for writing, never for both.
 typedef enum leat_file_mode_e {
   LEAT_FILE_READ,      // must exist
   LEAT_FILE_WRITE,     // created or truncated
@@ -37,23 +38,35 @@ typedef struct leat_file_stat_s {
   bool is_directory;
 } leat_file_stat_t;
 
+// Receives one name of a list. |name| is borrowed for the call; an error ends the walk and is
+// returned to whoever began it.
 typedef leat_status_t (*leat_file_name_fn_t)(void* data, const char* name);
 
+// What an implementation provides. All slots but |match| must be filled.
 typedef struct leat_file_system_vtable_s {
+  // |*out_file| is freed by its |close|, from |allocator|, which must live until then.
   leat_status_t (*open)(leat_file_system_t* self, const char* path, leat_file_mode_t mode,
                         leat_allocator_t* allocator, leat_file_t** out_file);
   leat_status_t (*stat)(leat_file_system_t* self, const char* path, leat_file_stat_t* out_stat);
+  // Replaces |to| where it is a file, in one step where the file system can.
   leat_status_t (*rename)(leat_file_system_t* self, const char* from, const char* to);
-  leat_status_t (*remove)(leat_file_system_t* self, const char* path);  // file or empty directory
+  // A file or an empty directory.
+  leat_status_t (*remove)(leat_file_system_t* self, const char* path);
+  // One directory, whose parent must be there. ALREADY_EXISTS when |path| is taken.
   leat_status_t (*make_directory)(leat_file_system_t* self, const char* path);
+  // Calls |fn| with the name of each entry, without its directory and without "." and "..", in no
+  // particular order.
   leat_status_t (*list)(leat_file_system_t* self, const char* path, leat_file_name_fn_t fn,
                         void* data);
+  // The names in a directory reach the disk: without it a file that was renamed may have its old
+  // name after a power failure.
   leat_status_t (*sync_directory)(leat_file_system_t* self, const char* path);
   // leat_file_match. NULL: by leat_file_match_by_listing.
   leat_status_t (*match)(leat_file_system_t* self, const char* pattern, leat_file_name_fn_t fn,
                          void* data);
 } leat_file_system_vtable_t;
 
+// An implementation begins with this struct and keeps its own data behind it.
 struct leat_file_system_s {
   const leat_file_system_vtable_t* vtable;
 };
@@ -62,10 +75,14 @@ typedef struct leat_file_vtable_s {
   // Reads up to |size| bytes at |offset|; |out_read| < |size| only at the end of the file.
   leat_status_t (*read_at)(leat_file_t* self, uint64_t offset, void* data, size_t size,
                            size_t* out_read);
-  leat_status_t (*write)(leat_file_t* self, const void* data, size_t size);  // at the end
-  leat_status_t (*sync)(leat_file_t* self);                                  // to the disk
+  // At the end of the file. All of |size| bytes or an error, after which a part may have been
+  // written.
+  leat_status_t (*write)(leat_file_t* self, const void* data, size_t size);
+  // What was written reaches the disk. Slow: some milliseconds are usual.
+  leat_status_t (*sync)(leat_file_t* self);
   leat_status_t (*size)(leat_file_t* self, uint64_t* out_size);
-  leat_status_t (*close)(leat_file_t* self);  // frees; an error says that data may be lost
+  // Frees the file in any case; an error says that what was written may be lost.
+  leat_status_t (*close)(leat_file_t* self);
   // What was written becomes visible to who reads the file. NULL: it is at once.
   leat_status_t (*flush)(leat_file_t* self);
   // Cuts a file that is written to back to |size| bytes; what is written next comes behind them.
@@ -75,9 +92,11 @@ typedef struct leat_file_vtable_s {
 
 struct leat_file_s {
   const leat_file_vtable_t* vtable;
-  const char* path;  // the implementation's, until close; for messages
+  // For messages. It belongs to the implementation and is valid until close.
+  const char* path;
 };
 
+// The operating system's file system. It is static: nobody frees it.
 leat_file_system_t* leat_file_system_posix(void);
 
 // ---- Schemes (file_scheme.c) ----
@@ -95,27 +114,38 @@ size_t leat_file_root_size(const char* path);
 
 // ---- Files ----
 
+// The caller ends with leat_file_close, on every path; |allocator| must live until then.
 LEAT_MUST_USE leat_status_t leat_file_open(leat_file_system_t* fs, const char* path,
                                            leat_file_mode_t mode, leat_allocator_t* allocator,
                                            leat_file_t** out_file);
 // Exactly |size| bytes or OUT_OF_RANGE.
 LEAT_MUST_USE leat_status_t leat_file_read_exactly(leat_file_t* file, uint64_t offset, void* data,
                                                    size_t size);
+// What was written becomes visible to readers of the file, without a wait for the disk.
 LEAT_MUST_USE leat_status_t leat_file_flush(leat_file_t* file);
+// Cuts a file that is being written to its first |size| bytes. UNIMPLEMENTED where the file system
+// cannot.
 LEAT_MUST_USE leat_status_t leat_file_truncate(leat_file_t* file, uint64_t size);
 LEAT_MUST_USE leat_status_t leat_file_close(leat_file_t* file);  // NULL is OK
+// Whether stat succeeds: false as well for what may not be looked at or when the network is gone.
 bool leat_file_exists(leat_file_system_t* fs, const char* path);
-// The whole file, NUL-terminated past its end. The caller frees |*out_data|.
+// The whole file, with a NUL behind its last byte that |*out_size| does not count. The caller frees
+// |*out_data| with |allocator|. A file that grows meanwhile and those of /proc, which have no size,
+// are read to their end too.
 LEAT_MUST_USE leat_status_t leat_file_read_all(leat_file_system_t* fs, const char* path,
                                                leat_allocator_t* allocator, char** out_data,
                                                size_t* out_size);
-// Published whole or not at all: temporary file beside it, fsync, rename, fsync of the directory.
+// Replaces the file at |path|, published whole or not at all: temporary file beside it, fsync,
+// rename, fsync of the directory. Readers see the old bytes or the new ones, and never a part. When
+// it fails before the rename, the temporary file is removed.
 LEAT_MUST_USE leat_status_t leat_file_write_atomically(leat_file_system_t* fs, const char* path,
                                                        const void* data, size_t size);
 // The directory and its missing parents; the parent of each that is made is synced, so that what is
 // published in the new directory does not vanish with it when the power fails.
 LEAT_MUST_USE leat_status_t leat_file_make_directories(leat_file_system_t* fs, const char* path);
-// Paths that match |pattern| (* ? [] in any component), sorted; each handed to |fn|.
+// Calls |fn| with each existing path that matches |pattern| (* ? [] in any component;
+// base/file_pattern.h), in byte order. No match is no error; nor is a directory that may not be
+// read.
 LEAT_MUST_USE leat_status_t leat_file_match(leat_file_system_t* fs, const char* pattern,
                                             leat_file_name_fn_t fn, void* data);
 // The same, by listing directories, even where |fs| has a |match| of its own.

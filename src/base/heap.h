@@ -1,7 +1,11 @@
 // A binary heap of {key, value} pairs in an array of the caller's: the pair with the lowest key
 // comes out first, and of equal keys the one with the lowest value, so that the order of pushes
-// never matters. A queue that wants the highest key first negates its keys. The array
-// must have room for as many pairs as are ever in the heap at once.
+// never matters. The schedulers of the runtime take the next event or node from it; their plans
+// must be the same in each process, hence the rule for equal keys. A queue that wants the highest
+// key first negates its keys.
+//
+// The array must have room for as many pairs as are ever in the heap at once; nothing here
+// allocates or can fail. A heap of no items is {items, 0}. Pushing and popping cost O(log n).
 #ifndef LEAT_BASE_HEAP_H_
 #define LEAT_BASE_HEAP_H_
 
@@ -12,11 +16,14 @@
 
 typedef struct leat_heap_item_s {
   int64_t key;
+  // Mostly the index of a node.
   int32_t value;
 } leat_heap_item_t;
 
 typedef struct leat_heap_s {
-  leat_heap_item_t* items;  // items[0] comes out next
+  // items[0] comes out next. The children of items[i] are items[2 i + 1] and items[2 i + 2], and
+  // neither is before its parent.
+  leat_heap_item_t* items;
   int32_t count;
 } leat_heap_t;
 
@@ -24,6 +31,7 @@ static inline bool leat_heap_item_is_before(leat_heap_item_t a, leat_heap_item_t
   return a.key < b.key || (a.key == b.key && a.value < b.value);
 }
 
+// The array must have room for one pair more.
 static inline void leat_heap_push(leat_heap_t* heap, int64_t key, int32_t value) {
   const leat_heap_item_t item = {key, value};
   int32_t at = heap->count++;

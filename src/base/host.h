@@ -12,7 +12,8 @@ void leat_host_name(char* buffer, size_t size);
 
 // The number of this process.
 int64_t leat_host_process_id(void);
-// Whether some process has the number |id| now, be it ours or another user's.
+// Whether some process has the number |id| now, be it ours or another user's. The number may
+// meanwhile have passed to a new process, so true proves little and false is certain.
 bool leat_host_process_is_alive(int64_t id);
 
 // Asks the system to let the threads of this process use the matrix unit's registers (8 KiB, saved

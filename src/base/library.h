@@ -1,5 +1,7 @@
-// Shared libraries opened at run time. They are never unloaded behind their users' backs: close
-// only what nobody holds a pointer into. Functions may block on the disk; any thread may call them.
+// Shared libraries opened at run time: modules (base/module.h), plugins and ops that a program
+// loads. They are never unloaded behind their users' backs: close only what nobody holds a pointer
+// into. Functions may block on the disk; any thread may call them. Opening a library runs its
+// initialisers, that is, code of whoever wrote it.
 #ifndef LEAT_BASE_LIBRARY_H_
 #define LEAT_BASE_LIBRARY_H_
 
@@ -10,7 +12,8 @@ typedef struct leat_library_s leat_library_t;
 // All of its symbols are bound now, and are visible to nobody else. NOT_FOUND with the loader's
 // words when it or something that it needs is absent.
 LEAT_MUST_USE leat_status_t leat_library_open(const char* path, leat_library_t** out_library);
-// NULL when absent.
+// The address of |name|; NULL when absent. The caller casts it to the type that it knows the symbol
+// to have.
 void* leat_library_symbol(leat_library_t* library, const char* name);
 void leat_library_close(leat_library_t* library);  // NULL is allowed
 

@@ -38,6 +38,7 @@ static inline bool leat_spinlock_is_held(void) { return leat_spinlocks_of_thread
 static inline bool leat_spinlock_is_held(void) { return false; }
 #endif
 
+// A mutex is not recursive. Waiting for one spins shortly before the thread sleeps.
 typedef struct leat_mutex_s { pthread_mutex_t handle; } leat_mutex_t;
 typedef struct leat_condition_s { pthread_cond_t handle; } leat_condition_t;
 
@@ -51,14 +52,19 @@ static inline void leat_mutex_unlock(leat_mutex_t* mutex) { pthread_mutex_unlock
 
 void leat_condition_initialize(leat_condition_t* out_condition);
 void leat_condition_deinitialize(leat_condition_t* condition);
+// The caller holds |mutex|, which is free while it waits and held again when the call returns. As
+// with all conditions, it may return without a notification, so the caller tests in a loop what it
+// waits for.
 void leat_condition_wait(leat_condition_t* condition, leat_mutex_t* mutex);
-// false when |deadline_ns| (leat_clock_now_ns) passed; INT64_MAX waits for ever.
+// false when |deadline_ns| (of leat_clock_now_ns) has passed; LEAT_DEADLINE_NEVER waits for ever. A
+// deadline in the past returns at once and does not let go of |mutex|.
 bool leat_condition_wait_until(leat_condition_t* condition, leat_mutex_t* mutex,
                                int64_t deadline_ns);
 void leat_condition_notify_all(leat_condition_t* condition);
 void leat_condition_notify_one(leat_condition_t* condition);
 
-// A gate that opens once. Waiting spins ~50 us, then parks.
+// A gate that opens once, for a thread that waits for the end of something. Waiting spins for about
+// 50 us and then parks. Any number of threads may wait, and opening it again does nothing.
 typedef struct leat_notification_s {
   _Atomic uint32_t opened;
   leat_mutex_t mutex;
@@ -69,18 +75,24 @@ void leat_notification_deinitialize(leat_notification_t* notification);
 // Opens it for all waiters. A waiter that has seen it open may deinitialize it at once, even while
 // this call has not yet returned.
 void leat_notification_open(leat_notification_t* notification);
-// false when |deadline_ns| passed first.
+// Waits until it is open; false when |deadline_ns| passed first. What the opener wrote before it
+// opened the gate is visible to the waiter. LEAT_DEADLINE_NEVER waits for ever, 0 only looks (but a
+// look at a closed gate still costs a mutex).
 bool leat_notification_wait(leat_notification_t* notification, int64_t deadline_ns);
 
+// The number of owners of an object, 1 for the one who made it. Retaining needs no order with other
+// memory, since whoever retains owns a reference already. Releasing orders all that the other
+// owners did before the last one's clean-up.
 typedef _Atomic uint32_t leat_reference_count_t;
 static inline void leat_reference_count_retain(leat_reference_count_t* count) {
   atomic_fetch_add_explicit(count, 1, memory_order_relaxed);
 }
-// true when this was the last one.
+// true when this was the last one: the caller then frees the object.
 static inline bool leat_reference_count_release(leat_reference_count_t* count) {
   return atomic_fetch_sub_explicit(count, 1, memory_order_acq_rel) == 1;
 }
 
+// Tells the core that the thread spins, so that the other thread of the core gets more of it.
 static inline void leat_cpu_relax(void) {
 #if defined(__x86_64__)
   __builtin_ia32_pause();
@@ -115,7 +127,9 @@ static inline void leat_spinlock_unlock(leat_spinlock_t* lock) {
   LEAT_SPINLOCKS_COUNT_(--);
   atomic_store_explicit(lock, 0, memory_order_release);
 }
-// leat_status_join into what |lock| guards, which frees a later failure when it has let go of it.
+// leat_status_join into |*inout_status|, which |lock| guards: the first failure stays. |status| is
+// consumed. A later failure is freed when the lock has been let go, because freeing under it is
+// forbidden.
 static inline void leat_spinlock_join_status(leat_spinlock_t* lock, leat_status_t* inout_status,
                                              leat_status_t status) {
   leat_spinlock_lock(lock);
@@ -125,16 +139,25 @@ static inline void leat_spinlock_join_status(leat_spinlock_t* lock, leat_status_
   if (!is_first) leat_status_free(status);
 }
 
-// Guards what every step reads and hardly anything changes. A reader takes the lane of its thread,
-// so that readers on different cores write to no common line of memory; a writer takes all lanes.
-// Both for a few instructions' work. All zero is the initial state; wants 64-byte alignment.
 #define LEAT_READER_LANES 8
+// A lock for what every step reads and hardly anything changes, such as a container of resources. A
+// reader takes the lane of its thread, so that readers on different cores write to no common line
+// of memory; a writer takes all lanes, in their order, and so excludes everybody.
+//
+//   reader on thread 1:  [x][ ][ ][ ][ ][ ][ ][ ]
+//   reader on thread 2:  [ ][x][ ][ ][ ][ ][ ][ ]
+//   writer:              [x][x][x][x][x][x][x][x]
+//
+// Lanes are spinlocks, so both hold them for a few instructions' work. All zero is the initial
+// state; the struct wants 64-byte alignment.
 typedef struct leat_lanes_s {
   struct { leat_spinlock_t lock LEAT_ALIGNED(64); } items[LEAT_READER_LANES];
 } leat_lanes_t;
-extern LEAT_THREAD_LOCAL uint32_t leat_lane_of_thread;  // plus 1; 0: not yet chosen
+// The thread's lane plus 1; 0 while it has none. leat_lane_choose deals the lanes out in turn.
+extern LEAT_THREAD_LOCAL uint32_t leat_lane_of_thread;
 uint32_t leat_lane_choose(void);
-// The lane to unlock.
+// Locks for reading and gives the lane, which the caller unlocks with leat_spinlock_unlock. A
+// thread that holds its lane must not lock again: it would wait for itself.
 static inline leat_spinlock_t* leat_lanes_lock_one(leat_lanes_t* lanes) {
   const uint32_t chosen = leat_lane_of_thread;
   leat_spinlock_t* lane = &lanes->items[(chosen ? chosen : leat_lane_choose()) - 1].lock;

@@ -1,4 +1,7 @@
 // What every unit test needs: cmocka with the headers that it asks for, and assertions on statuses.
+// Only tests include it. A case is `static void name(void** state)`, stands in a list of
+// cmocka_unit_test(name), and main hands the list to cmocka_run_group_tests. An assertion that
+// fails leaves the case at once, without running its clean-up, so a case that fails may leak.
 #ifndef LEAT_BASE_TEST_H_
 #define LEAT_BASE_TEST_H_
 
@@ -8,12 +11,14 @@
 #include <stddef.h>
 #include <stdint.h>
 
+// cmocka.h asks for these headers and includes none of them.
 #include <cmocka.h>  // after those
 
 #include "base/attributes.h"
 #include "base/status.h"
 
-// Consumes the status.
+// Fails the case, with the code and the message printed, when the status is an error. The status is
+// consumed.
 #define LEAT_EXPECT_OK(expression)                                                        \
   do {                                                                                    \
     leat_status_t leat_got_ = (expression);                                               \
@@ -26,7 +31,8 @@
     assert_true(leat_ok_);                                                                \
   } while (0)
 
-// The code must be |code|; the status is consumed.
+// Fails the case unless the status has the code |code|, which it shows by name. The status is
+// consumed.
 #define LEAT_EXPECT_CODE(code, expression)                         \
   do {                                                             \
     leat_status_t leat_got_ = (expression);                        \

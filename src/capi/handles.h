@@ -1,6 +1,16 @@
 // What is behind the opaque types of the C API, for the sources of src/capi/ only. A handle is a
 // thin shell: it owns a reference to an object of the library below (graph, session, tensor) and
-// adds none of its own behaviour.
+// adds none of its own behaviour. A function of the C API checks its arguments, translates them,
+// calls the library and gives the result back:
+//
+//   void TF_SomethingOf(TF_Graph* graph, TF_Output output, TF_Status* status) {
+//     leat_output_t resolved;
+//     leat_capi_lock(graph);
+//     leat_status_t result = leat_capi_output_resolve(graph, output, "output", &resolved);
+//     if (!result) result = leat_something(graph->shared->graph, resolved);
+//     leat_capi_unlock(graph);
+//     leat_capi_status_set(status, result);
+//   }
 //
 // Locking: whoever reads or changes the graph behind a TF_Graph holds its mutex (leat_capi_lock).
 // The number of an operation's node never changes, so that it is read without the lock. Errors of
@@ -17,11 +27,13 @@
 
 typedef struct leat_capi_payload_s leat_capi_payload_t;
 
+// A TF_Status: the last result that a function put into it, and the payloads that a caller added.
 struct TSL_Status {
   leat_status_t status;           // OK is NULL
   leat_capi_payload_t* payloads;  // list
 };
 
+// Makes |status| OK without payloads.
 void leat_capi_status_clear(TF_Status* status);
 // Sets |out_status| to |status|, which is taken. Where |out_status| is NULL the status is dropped.
 static inline void leat_capi_status_set(TF_Status* out_status, leat_status_t status) {
@@ -90,6 +102,7 @@ LEAT_MUST_USE leat_status_t leat_capi_tensor_value(const TF_Tensor* handle,
 
 // ---- Graph and operation ------------------------------------------------------------------------
 
+// A node of a graph, as the caller knows it. It lies in a chunk of the graph and lives as long.
 struct TF_Operation {
   TF_Graph* graph;
   int32_t node;
@@ -102,6 +115,7 @@ struct TF_Operation {
 // the first handle in it is asked for (graph/graph.c).
 struct TF_Graph {
   leat_reference_count_t references;  // the caller's, and one for each session
+  // The library's graph with its lock, which sessions share.
   leat_shared_graph_t* shared;
   TF_Operation* chunks[LEAT_CAPI_CHUNKS];
   // The table of who reads which output. It is valid while the graph has |readers_nodes| nodes and
@@ -118,7 +132,9 @@ struct TF_Graph {
 };
 
 void leat_capi_graph_retain(TF_Graph* graph);
-void leat_capi_graph_release(TF_Graph* graph);  // NULL is allowed
+// The last reference frees the graph and the handles of its operations. NULL is allowed.
+void leat_capi_graph_release(TF_Graph* graph);
+// Locks the graph and gives it. The lock is not recursive.
 static inline leat_graph_t* leat_capi_lock(TF_Graph* graph) {
   leat_mutex_lock(&graph->shared->mutex);
   return graph->shared->graph;
@@ -136,6 +152,8 @@ static inline TF_Output leat_capi_output(TF_Graph* graph, leat_output_t output) 
   TF_Operation* operation = leat_capi_operation(graph, output.node);
   return (TF_Output){operation, operation ? output.index : -1};
 }
+// The table of who reads which output, made anew when the graph has changed. It is valid until the
+// next change.
 LEAT_MUST_USE leat_status_t leat_capi_graph_readers(TF_Graph* graph,
                                                     const leat_readers_t** out_readers);
 // Translates |output|. INVALID_ARGUMENT where it is not an output of |graph|; |what| names the

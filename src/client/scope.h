@@ -1,5 +1,12 @@
 // A scope: where the builders of this folder add operations, and what they remember of the graph.
-// One thread at a time uses the scopes of a graph.
+// leat/graph.h gives scopes to programs: prefixes of names, a device, and controls, which a scope
+// that is entered inherits. This header is what the folder's own sources (layers, optimizers, the
+// saver) share beneath it.
+//
+// Errors need no test after each call: the first one is kept in the root's status, and from then on
+// nothing is added and functions return NULL or an output without an operation. One thread at a
+// time uses the scopes of a graph. The folder is written over the C API alone, so strings and
+// arrays come from malloc.
 #ifndef LEAT_CLIENT_SCOPE_H_
 #define LEAT_CLIENT_SCOPE_H_
 
@@ -40,17 +47,20 @@ int leat_signature_share(const leat_op_signature_t* signature, int index, int in
 // A variable, for the initializer, the optimizer and the saver. The scope's root owns it.
 typedef struct leat_variable_record_t {
   TF_Output handle;  // a reference
+  // The operation that assigns the first value.
   TF_Operation* initializer;
   char* name;
   TF_DataType dtype;
   int rank;
   int64_t* dims;
+  // Whether optimizers change it.
   int trainable;
 } leat_variable_record_t;
 
 // What a scope shares with those entered from it.
 typedef struct leat_scope_root_t {
   TF_Graph* graph;
+  // The first error of all scopes.
   TF_Status* status;
   leat_variable_record_t* variables;
   int variable_count;
@@ -77,7 +87,8 @@ void leat_scope_fail(leat_scope_t* scope, TF_Code code, const char* format, ...)
 // error.
 char* leat_scope_name(leat_scope_t* scope, const char* base);
 // Adds an operation with exactly this name, on the scope's device and after its controls; NULL
-// after an error. The inputs are divided among the op's arguments by their attributes.
+// after an error. The inputs are divided among the op's arguments by their attributes
+// (client/signature.h).
 TF_Operation* leat_scope_add(leat_scope_t* scope, const char* op, const char* name,
                              const TF_Output* inputs, int input_count,
                              const leat_attribute_t* attributes, int attribute_count);

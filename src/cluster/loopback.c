@@ -1,12 +1,13 @@
 // The loopback transport: it joins the remote worker and the service, which are the two ends of any
-// transport, through one simulated network within this process. Requests and replies are encoded as
-// bytes all the same, so tests find whatever does not survive encoding, delay and reordering:
+// transport, through one simulated network within this process. A session whose target is
+// "loopback:SEED,MAX_DELAY_US" runs through it. Requests and replies are encoded as bytes all the
+// same, so that tests find whatever does not survive encoding, delay and reordering:
 //
 //   master ─▶ remote worker ─▶ [ network ] ─▶ service ─▶ worker
 //                           ◀─ [ network ] ◀─
 //
-// Objects that cannot be encoded (functions that kernels call, step statistics, variants) stay
-// behind in a table that both ends see, and the message carries a ticket; only a transport within a
+// Some objects cannot be encoded: functions that kernels call, step statistics, variants. They stay
+// behind in a table that both ends see, and the message carries a ticket. Only a transport within a
 // process can do that.
 #include "cluster/remote_worker.h"
 #include "cluster/transport.h"

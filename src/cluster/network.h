@@ -12,17 +12,20 @@
 
 typedef struct leat_network_s leat_network_t;
 
-// Receives a message, on a thread of the network. It takes over the bytes and may block.
+// Receives a message, on a thread of the network. It takes over the bytes, which it frees with the
+// network's allocator, and may block as long as it likes. |call| is the message's.
 typedef void (*leat_network_receive_fn_t)(void* receiver, uint64_t call, char* bytes,
                                           size_t size_bytes);
 
+// What a message's delivery must wait for. Delivered means that the receiver has returned.
 typedef enum leat_network_order_e {
   LEAT_NETWORK_UNORDERED,     // no order
   LEAT_NETWORK_LAST,     // delivered after all earlier messages of its step
   LEAT_NETWORK_BARRIER,  // delivered before all later messages
 } leat_network_order_t;
 
-// A message on its way.
+// A message on its way. |receiver| is passed to |receive| and must live until the message is
+// delivered.
 typedef struct leat_network_message_s {
   leat_network_receive_fn_t receive;
   void* receiver;
@@ -33,11 +36,13 @@ typedef struct leat_network_message_s {
   leat_network_order_t order;
 } leat_network_message_t;
 
-// Delays are drawn from 0 to |max_delay_ns|, evenly. RESOURCE_EXHAUSTED without memory or threads.
+// Delays are drawn from 0 to |max_delay_ns|, evenly; equal seeds draw equal delays, though the
+// order of delivery still depends on the clock. RESOURCE_EXHAUSTED without memory or threads.
 LEAT_MUST_USE leat_status_t leat_network_create(uint64_t seed, int64_t max_delay_ns,
                                                 leat_allocator_t* allocator,
                                                 leat_network_t** out_network);
-// Sends a message; never waits for its delivery. |message->bytes| are taken over on success alone.
+// Sends a message, which is copied; never waits for its delivery. |message->bytes| are taken over
+// on success alone. RESOURCE_EXHAUSTED without memory.
 LEAT_MUST_USE leat_status_t leat_network_send(leat_network_t* network,
                                               const leat_network_message_t* message);
 // Delivers all messages that were sent, and those that are sent meanwhile, and then frees the

@@ -9,6 +9,7 @@
 #include "base/map.h"
 #include "base/sync.h"
 
+// The table; its fields are for object_table.c.
 typedef struct leat_object_table_s {
   leat_allocator_t* allocator;
   leat_mutex_t mutex;  // guards what follows
@@ -17,7 +18,8 @@ typedef struct leat_object_table_s {
 } leat_object_table_t;
 
 void leat_object_table_initialize(leat_allocator_t* allocator, leat_object_table_t* out_table);
-// Drops the objects that nobody took, because memory for their message was missing.
+// Drops the objects that nobody took, because memory for their message was missing, and frees the
+// table. No call may be under way.
 void leat_object_table_deinitialize(leat_object_table_t* table);
 // Puts |object| in. |drop|, which may be NULL, is called for it when nobody takes it. Tickets are
 // never 0, except that a NULL |object| gets 0 and is not put in. RESOURCE_EXHAUSTED without memory.

@@ -10,6 +10,9 @@
 #include "worker/worker.h"
 
 typedef struct leat_remote_worker_s leat_remote_worker_t;
+// The worker, whose struct a transport embeds (loopback.c). |base| is what the master sees and
+// calls. The transport fills the upper fields, and must keep what they point to until it has
+// deinitialized the worker.
 struct leat_remote_worker_s {
   leat_worker_t base;
   // Set by the transport before leat_remote_worker_initialize; borrowed.

@@ -10,7 +10,8 @@
 #include "tensor/tensor.h"
 
 typedef struct leat_device_s leat_device_t;
-// Called once with the result of an asynchronous call, on any thread.
+// Called once with the result of an asynchronous call, on any thread. |status| passes to the
+// callee.
 typedef void (*leat_device_done_fn_t)(void* data, leat_status_t status);
 
 typedef struct leat_device_vtable_s {

@@ -1,7 +1,13 @@
 // Names of devices and constraints on them. A full name is
 // "/job:worker/replica:0/task:17/device:GPU:3" (white paper, section 3, "Devices"); a constraint is
 // a name with parts missing ("/job:ps", "GPU:0", "/device:CPU:*"). "/cpu:0" and "/gpu:0" are the
-// old spelling. A parsed name borrows its text.
+// old spelling. The placer merges the constraints of nodes and asks which devices match them;
+// sessions and servers parse names that users and peers wrote. A parsed name borrows its text.
+//
+//   leat_device_name_t wanted, cpu;
+//   LEAT_RETURN_IF_ERROR(leat_device_name_parse(LEAT_SV("/job:ps/cpu:*"), &wanted));
+//   LEAT_RETURN_IF_ERROR(leat_device_name_parse(device->name, &cpu));
+//   if (leat_device_name_matches(&wanted, &cpu)) ...
 #ifndef LEAT_DEVICE_DEVICE_NAME_H_
 #define LEAT_DEVICE_DEVICE_NAME_H_
 
@@ -27,7 +33,8 @@ bool leat_device_name_matches(const leat_device_name_t* constraint, const leat_d
 LEAT_MUST_USE leat_status_t leat_device_name_merge(const leat_device_name_t* a,
                                                    const leat_device_name_t* b, bool soft,
                                                    leat_device_name_t* out_name);
-// Writes the canonical text of |name| to |buffer|, cut to |size| bytes; returns |buffer|.
+// Writes the canonical text of |name|, with the parts that it states, to |buffer|, cut to |size|
+// bytes; returns |buffer|.
 const char* leat_device_name_print(const leat_device_name_t* name, char* buffer, size_t size);
 
 #endif  // LEAT_DEVICE_DEVICE_NAME_H_

@@ -1,4 +1,7 @@
-// A directory of its own for each test, for tests of files.
+// A directory of its own for each test, for tests of files. A test names test_directory_make and
+// test_directory_remove as its setup and teardown and writes its files under test_path(). The
+// directory lies in TMPDIR, else in /tmp, under a random name, so that tests may run at the same
+// time. The header defines a static variable, so each test program has its own.
 #ifndef LEAT_FORMATS_TEST_DIRECTORY_H_
 #define LEAT_FORMATS_TEST_DIRECTORY_H_
 
@@ -10,9 +13,10 @@
 #include "base/random.h"
 #include "base/test.h"
 
+// The directory of the test that runs now.
 static char test_directory[256];
 
-// The path of |name| there; the last eight results are valid.
+// The path of the file |name| in the directory; the last eight results are valid.
 static inline const char* test_path(const char* name) {
   static char paths[8][512];
   static int next;
@@ -21,6 +25,7 @@ static inline const char* test_path(const char* name) {
   return path;
 }
 
+// The setup of a test, or of a group of tests. It fails where the directory cannot be made.
 static inline int test_directory_make(void** state) {
   (void)state;
   const char* parent = getenv("TMPDIR");
@@ -35,6 +40,7 @@ static inline LEAT_MUST_USE leat_status_t test_directory_remove_file(void* data,
   return leat_file_system_posix()->vtable->remove(leat_file_system_posix(), test_path(name));
 }
 
+// Removes the files and the directory, which fails the test where it holds directories.
 static inline int test_directory_remove(void** state) {
   (void)state;
   leat_file_system_t* fs = leat_file_system_posix();
@@ -43,11 +49,12 @@ static inline int test_directory_remove(void** state) {
   return 0;
 }
 
+// Makes or replaces the file |name|, and fails the test where that is not possible.
 static inline void test_write_file(const char* name, const void* data, size_t size) {
   LEAT_EXPECT_OK(leat_file_write_atomically(leat_file_system_posix(), test_path(name), data, size));
 }
 
-// The caller frees the bytes.
+// The whole file. The caller frees the bytes with the system allocator.
 static inline char* test_read_file(const char* name, size_t* out_size) {
   char* data = NULL;
   LEAT_EXPECT_OK(leat_file_read_all(leat_file_system_posix(), test_path(name),

@@ -1,13 +1,21 @@
 // A function as a graph of its own, for running it apart from its caller (calls that are not
 // inlined) and for asking what its returns look like: _Arg nodes for the arguments, the expanded
 // body, and what must run.
+//
+//   _Arg 0 ─┐
+//   _Arg 1 ─┴▶ nodes of the body ─▶ returns [return_count]      done: all effects have happened
+//
+// The function runtime (master/function_runtime.c) instantiates bodies with this, and shape
+// inference through calls (call_shapes.c) asks what the returns look like. One thread makes a body;
+// afterwards the graph is an ordinary one.
 #ifndef LEAT_FUNCTION_BODY_GRAPH_H_
 #define LEAT_FUNCTION_BODY_GRAPH_H_
 
 #include "graph/function/function_library.h"
 #include "graph/function/lowering.h"
 
-// The body of one function. The pointers live as long as |graph|.
+// The body of one function. The pointers live as long as |graph|. Argument i is the _Arg node whose
+// attribute "index" is i; an argument of the signature that stands for several tensors has several.
 typedef struct leat_body_graph_s {
   leat_graph_t* graph;  // owned by the caller
   int argument_count;
@@ -18,7 +26,7 @@ typedef struct leat_body_graph_s {
   bool lacks_function;  // creation failed because a function is not defined
 } leat_body_graph_t;
 
-// What is known of the shapes of the arguments; a NULL pointer: nothing.
+// What is known of the shapes of the arguments, which is borrowed; a NULL pointer: nothing.
 typedef struct leat_argument_shapes_s {
   const leat_partial_shape_t* items;
   int count;
@@ -26,8 +34,10 @@ typedef struct leat_argument_shapes_s {
 
 // Instantiates |function| from |library|, which must outlive the graph. |producer_version| is that
 // of the graph that calls it, by which ops are judged. |device| is the device of nodes that ask for
-// none. NOT_FOUND when the function, or one that it calls, is not defined; INVALID_ARGUMENT when
-// its attributes do not fit or the body is malformed. After a failure there is no graph.
+// none. |shapes| may be NULL, and tell of the first arguments only. NOT_FOUND when the function, or
+// one that it calls, is not defined; INVALID_ARGUMENT when its attributes do not fit or the body is
+// malformed. After a failure there is no graph, and |lacks_function| says whether a function that
+// is defined later may help.
 LEAT_MUST_USE leat_status_t leat_body_graph_create(leat_op_registry_t* ops,
                                                    leat_function_library_t* library,
                                                    int32_t producer_version,

@@ -1,12 +1,17 @@
 // Gradients through calls of functions (section 4.1). The backward walk differentiates nodes and
 // knows no functions, so a call on its way is expanded, and the walk sees the nodes for which the
-// call stands.
+// call stands. Whoever differentiates a graph that may have calls passes the options:
+//
+//   leat_call_gradient_t state;
+//   leat_gradient_options_t options = leat_call_gradient_options(graph, NULL, &state);
+//   leat_add_gradients(graph, ys, y_count, xs, x_count, NULL, &options, prefix, gradients);
 #ifndef LEAT_FUNCTION_CALL_GRADIENT_H_
 #define LEAT_FUNCTION_CALL_GRADIENT_H_
 
 #include "function/expander.h"
 #include "gradient/gradient.h"
 
+// The state of one differentiation. Its fields are for call_gradient.c.
 typedef struct leat_call_gradient_s {
   leat_expander_t expander;
   size_t own_count;  // nodes that were in the graph before any expansion

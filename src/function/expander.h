@@ -10,7 +10,8 @@
 #include "graph/function/lowering.h"
 
 // The functions whose bodies are being added, from the innermost to the outermost: a call of one of
-// them is recursive.
+// them is recursive. Items stand on the stacks of the calls that add the bodies. |depth| counts
+// them.
 typedef struct leat_call_chain_s {
   const struct leat_call_chain_s* caller;
   leat_string_view_t function;
@@ -25,12 +26,15 @@ typedef struct leat_expander_s {
   int64_t* call_count;             // incremented for each body that is added; may be NULL
   bool* lacks_function;            // set when a function is not defined; may be NULL
 } leat_expander_t;
-// An expander for a graph that has |node_count| nodes without those of bodies.
+// An expander for a graph that has |node_count| nodes without those of bodies. The graph may grow
+// by 2^16 nodes before calls within bodies are left as they are: a library of n functions can
+// describe 2^n bodies.
 static inline leat_expander_t leat_expander_make(leat_graph_t* graph, size_t node_count) {
   return (leat_expander_t){.graph = graph, .most_nodes = node_count + (1 << 16)};
 }
 
-// A call, perhaps of another graph, and what it reads in the expander's graph.
+// A call, perhaps of another graph, and what it reads in the expander's graph. Everything is
+// borrowed. What is added waits for the |control_count| nodes.
 typedef struct leat_call_site_s {
   const leat_node_t* node;
   leat_string_view_t name;  // the scope of the added nodes
@@ -40,10 +44,12 @@ typedef struct leat_call_site_s {
   int32_t gate;  // see leat_call_fn_t
 } leat_call_site_t;
 
-// Whether |node| is a call that shall be expanded.
+// Whether |node| is a call that shall be expanded: its op can be lowered, it is no recursion and
+// not too deep, and if it is a branch (If, While) it asks for it or |lower_all| does.
 bool leat_expander_takes(const leat_expander_t* expander, const leat_node_t* node);
 // Adds the nodes that the call stands for. |out_outputs| [node->output_count] are its outputs;
-// |*out_done| becomes a node that runs when all effects of the call have happened, or -1.
+// |*out_done| becomes a node that runs when all effects of the call have happened, or -1 when it
+// has none. On failure the nodes that were added stay.
 LEAT_MUST_USE leat_status_t leat_expander_expand(const leat_expander_t* expander,
                                                  const leat_call_site_t* site,
                                                  leat_output_t* out_outputs, int32_t* out_done);
@@ -52,14 +58,17 @@ LEAT_MUST_USE leat_status_t leat_expander_expand(const leat_expander_t* expander
 LEAT_MUST_USE leat_status_t leat_expander_keep(const leat_expander_t* expander,
                                                const leat_call_site_t* site, int32_t* out_node);
 
+// How a body is added. A zeroed |gate| would be node 0: without a gate it is -1.
 typedef struct leat_body_options_s {
   leat_string_view_t scope;  // put before the names of the body: "call/"
   leat_string_view_t device;  // of nodes that ask for none
   int32_t gate;               // see leat_call_fn_t
 } leat_body_options_t;
 
-// Adds the body of |function| with |arguments|. NOT_FOUND when the library does not have it;
-// INVALID_ARGUMENT when arguments or attributes do not fit its signature, or its body is malformed.
+// Adds the body of |function| with |arguments|, one output for each tensor that the signature's
+// arguments stand for. The arrays of |out_call| lie in the graph's arena. NOT_FOUND when the
+// library does not have the function; INVALID_ARGUMENT when arguments or attributes do not fit its
+// signature, or its body is malformed.
 LEAT_MUST_USE leat_status_t leat_expander_add_body(const leat_expander_t* expander,
                                                    const leat_function_name_t* function,
                                                    leat_outputs_t arguments,

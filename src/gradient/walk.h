@@ -13,7 +13,14 @@
 //   context.c       forward values where gradients are built
 //   accumulator.c   accumulators: values of every iteration, kept in lists
 //
-// All state lies in the walk's arena and on the stack of leat_add_gradients; one thread.
+// The walk visits a node when all of its readers between xs and ys have been visited: it sums the
+// contributions to the node's outputs, calls the gradient function of the node's op, and adds what
+// that gives as contributions to the node's inputs. A loop is one item of that walk in the frame
+// around it; the nodes within it are visited by a walk of their own, whose gradients stand in a
+// backward loop.
+//
+// All state lies in the walk's arena and on the stack of leat_add_gradients; one thread. Every
+// function may run out of memory; an error ends the whole walk, and the nodes that were added stay.
 #ifndef LEAT_GRADIENT_WALK_H_
 #define LEAT_GRADIENT_WALK_H_
 
@@ -22,15 +29,16 @@
 
 struct leat_context_s;
 
-// One contribution to the gradient of an output. The contributions are summed when all are there.
+// One contribution to the gradient of an output. The contributions are summed when all are there:
+// one list for each output, in the order in which they came.
 typedef struct leat_part_s {
   struct leat_part_s* next;
   leat_gradient_value_t value;
 } leat_part_t;
 
-// A condition under which a node runs: "|pred| is |side|" and everything that guard |parent| says.
-// Guards form a tree, so that equal conditions have equal numbers; guard 0 is its root and says
-// nothing.
+// A condition under which a node runs: "|pred| is |side|" (0 or 1) and everything that guard
+// |parent| says. Guards form a tree, so that equal conditions have equal numbers; guard 0 is its
+// root and says nothing. |depth| counts the items from the root.
 typedef struct leat_guard_s {
   int32_t parent;
   int32_t depth;
@@ -40,13 +48,15 @@ typedef struct leat_guard_s {
 } leat_guard_t;
 
 // Where the outputs of a node are, in which frame of the forward graph or of the backward loops
-// that the walk adds, and under which condition the node runs.
+// that the walk adds, and under which condition the node runs. Nodes without a place are in frame 0
+// and run always.
 typedef struct leat_node_place_s {
   int32_t frame;
   int32_t guard;
 } leat_node_place_t;
 
-// A loop, forward or backward, to which variables can be added (site.c).
+// A loop, forward or backward, to which variables can be added (site.c): what nodes of it need to
+// know of their loop.
 typedef struct leat_site_s {
   struct leat_walk_s* walk;
   int32_t frame, parent_frame;
@@ -69,7 +79,7 @@ typedef struct leat_loop_variable_s {
   leat_site_variable_t back;           // the variable of its gradient in the backward loop
 } leat_loop_variable_t;
 
-// A loop of the forward graph.
+// A loop of the forward graph, as loop_form.c recognised it and loop.c differentiates it.
 typedef struct leat_loop_s {
   leat_site_t site;
   int32_t first_node;  // its nodes, linked by walk->next_in_loop; -1: none
@@ -82,6 +92,8 @@ typedef struct leat_loop_s {
   leat_output_t minus_one;
 } leat_loop_t;
 
+// The state of the walk. Arrays by node have room for the nodes that were there when they were
+// made; nodes that the walk adds as gradients have none but a place.
 typedef struct leat_walk_s {
   leat_graph_t* graph;
   leat_arena_t arena;
@@ -109,6 +121,8 @@ typedef struct leat_walk_s {
   int32_t guard_count, guard_capacity;
 } leat_walk_t;
 
+// A gradient that is zero or not asked for; one that is a single tensor; whether one is rows
+// (IndexedSlices: |indices| name rows of a variable, |dense| holds them).
 #define LEAT_GRADIENT_NONE \
   ((leat_gradient_value_t){LEAT_OUTPUT_NONE, LEAT_OUTPUT_NONE, LEAT_OUTPUT_NONE})
 static inline leat_gradient_value_t leat_gradient_dense(leat_output_t value) {
@@ -119,7 +133,7 @@ static inline bool leat_gradient_is_rows(leat_gradient_value_t value) {
 }
 
 static inline bool leat_walk_has_loops(const leat_walk_t* w) { return w->frames.count > 1; }
-// The frame that the outputs of |node| are in.
+// The frame that the outputs of |node| are in; 0 outside all loops.
 static inline int32_t leat_walk_frame_of(const leat_walk_t* w, int32_t node) {
   return (size_t)node < w->place_count ? w->places[node].frame : 0;
 }
@@ -137,19 +151,22 @@ static inline leat_output_t leat_walk_past_calls(const leat_walk_t* w, leat_outp
   }
   return output;
 }
+// Input |k| of |node|, past calls.
 static inline leat_output_t leat_walk_input(const leat_walk_t* w, const leat_node_t* node, int k) {
   return leat_walk_past_calls(w, node->inputs[k]);
 }
+// Notes where |node| is; the list of places grows as needed.
 LEAT_MUST_USE leat_status_t leat_walk_set_place(leat_walk_t* w, int32_t node, int32_t frame,
                                                 int32_t guard);
-// Takes the builder's error; the builder is then usable again.
+// Takes the builder's error, which is then the caller's; the builder is usable again.
 LEAT_MUST_USE leat_status_t leat_builder_take_status(leat_builder_t* builder);
-// An error at |node|. |rule| says what is wrong and what must be.
+// An error "AddGradients failed for node 'x' (Op): |rule|". |rule| says what is wrong and what must
+// be.
 LEAT_MUST_USE leat_status_t leat_walk_error(const leat_walk_t* w, leat_status_code_t code,
                                             int32_t node, const char* rule);
 
-// ---- between.c: what is to be visited -----------------------------------------------------------
-// Fills |calls|, |reached|, |between|, |xs| and |ys|.
+// Fills |calls|, |reached|, |between|, |xs| and |ys|. Calls between xs and ys are expanded, which
+// adds nodes, until none is left. UNIMPLEMENTED when expansions do not end.
 LEAT_MUST_USE leat_status_t leat_walk_find_between(leat_walk_t* w, const leat_output_t* ys,
                                                    const leat_output_t* xs);
 // Counts the readers for which each item waits. An item is what a frame's walk visits: a node, or
@@ -172,13 +189,13 @@ LEAT_MUST_USE leat_status_t leat_walk_sum_parts(leat_walk_t* w, leat_builder_t* 
                                                 leat_output_t output,
                                                 leat_gradient_value_t* out_sum);
 
-// ---- guards.c: when a node runs -----------------------------------------------------------------
-// Fills the guards of nodes and of loops, for the nodes in |order|, inputs first.
+// Fills the guards of nodes and of loops, for the nodes in |order|, inputs first. UNIMPLEMENTED
+// beyond a thousand conditionals within one another.
 LEAT_MUST_USE leat_status_t leat_walk_find_guards(leat_walk_t* w, const int32_t* order,
                                                   size_t count);
 // The condition under which |output| has a live value.
 int32_t leat_walk_guard_of(leat_walk_t* w, leat_output_t output);
-// Whether |guard| implies that |pred| is |side|.
+// Whether |guard| implies that |pred| is |side|: one of its items says so.
 bool leat_guard_says(const leat_walk_t* w, int32_t guard, leat_output_t pred, int32_t side);
 // The items of |guard| that |known| does not say, outermost first; they lie in the arena.
 LEAT_MUST_USE leat_status_t leat_guard_difference(leat_walk_t* w, int32_t guard, int32_t known,
@@ -187,9 +204,9 @@ LEAT_MUST_USE leat_status_t leat_guard_difference(leat_walk_t* w, int32_t guard,
 LEAT_MUST_USE leat_status_t leat_guard_join(leat_walk_t* w, int32_t a, int32_t b,
                                             int32_t* out_guard);
 
-// ---- context.c: forward values where gradients are built ----------------------------------------
 // A place where gradients are built: beside the forward graph, or in the backward loop of a forward
-// loop.
+// loop. Contexts stand on the stack, one for each loop that is being visited, and each refers to
+// the one around it.
 typedef struct leat_context_s {
   leat_walk_t* walk;
   struct leat_context_s* outer;  // the context around the loop; NULL where the walk begins
@@ -208,9 +225,12 @@ typedef struct leat_context_s {
 
 // A builder whose nodes stand in |c|; their inputs are resolved there.
 leat_builder_t leat_context_builder(leat_context_t* c, leat_string_view_t scope);
-// Finds |value|, of the forward graph, in |c|; may add nodes to both graphs.
+// Finds |value|, of the forward graph, in |c|; may add nodes to both graphs. A value is resolved
+// once in each context and remembered.
 LEAT_MUST_USE leat_status_t leat_context_resolve(leat_context_t* c, leat_output_t value,
                                                  leat_output_t* out_here);
+// A context within |outer| (NULL: where the walk begins), without a loop yet; the caller sets the
+// loop and the site.
 void leat_context_initialize(leat_walk_t* w, leat_context_t* outer, leat_context_t* out_context);
 void leat_context_deinitialize(leat_context_t* c);
 
@@ -262,7 +282,8 @@ LEAT_MUST_USE leat_status_t leat_conditional_lift(leat_context_t* c, leat_builde
 // ---- loop_form.c, loop.c ------------------------------------------------------------------------
 // Recognises the loops of the forward graph, from the nodes in |order|.
 LEAT_MUST_USE leat_status_t leat_loops_find(leat_walk_t* w, const int32_t* order, size_t count);
-// Builds the backward loop of |loop|, if some of its Exits has a gradient.
+// Builds the backward loop of |loop|, if some of its Exits has a gradient, and contributes to what
+// its Enters read. UNIMPLEMENTED for 200 loops within one another.
 LEAT_MUST_USE leat_status_t leat_loop_visit(leat_context_t* c, leat_loop_t* loop);
 
 // ---- region.c -----------------------------------------------------------------------------------

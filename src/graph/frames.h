@@ -15,6 +15,7 @@ typedef struct leat_frame_s {
   uint32_t entries;             // the number of Enter nodes that lead into it
 } leat_frame_t;
 
+// The frames of one graph. A frame comes after its parent, so that items[i].parent < i.
 typedef struct leat_frames_s {
   leat_frame_t* items;
   int32_t count;

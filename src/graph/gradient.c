@@ -1,11 +1,16 @@
 // What the gradient functions of many ops share: dense gradients out of rows, zeros, and the
-// gradient of broadcasting. If y = f(x1, x2) repeats x1 along some axes to the shape of x2, then
-// x1's gradient is the gradient in the shape of y, summed over those axes and reshaped:
+// gradient of broadcasting. The gradient functions of the op families call this through
+// graph/gradient.h, and the backward walk (src/gradient/) calls them.
+//
+// If y = f(x1, x2) repeats x1 along some axes to the shape of x2, then x1's gradient is the
+// gradient in the shape of y, summed over those axes and reshaped:
 //
 //   dC/dx1 [shape of x1] = Reshape(Sum(g [shape of y], axes, keep_dims), shape of x1)
 //
 // The axes are constants where the static shapes tell them, which is the usual case and costs
-// nothing at run time; else BroadcastGradientArgs computes them in the step.
+// nothing at run time. Otherwise BroadcastGradientArgs computes them in the step. An axis whose
+// size is 1 on one side and unknown on the other is summed in either case, because a sum over an
+// axis of size 1 changes nothing.
 #include "graph/gradient.h"
 
 #include "base/checked.h"

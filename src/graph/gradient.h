@@ -26,6 +26,7 @@ typedef struct leat_gradient_value_s {
   leat_output_t dense_shape;  // vector, the shape of the whole tensor
 } leat_gradient_value_t;
 
+// What a gradient function gets. It lives for one call.
 typedef struct leat_gradient_s {
   leat_builder_t builder;
   int32_t node;                                   // the node of which this is the gradient
@@ -33,6 +34,8 @@ typedef struct leat_gradient_s {
   leat_gradient_value_t* input_gradients;         // [inputs] dC/dx, to be filled; preset to none
 } leat_gradient_t;
 
+// The node, its data input |index| and its output |index|, as forward values. The node's pointer is
+// valid until the builder adds a node, so that it is asked for again instead of kept.
 static inline const leat_node_t* leat_gradient_node(const leat_gradient_t* g) {
   return &g->builder.graph->nodes[g->node];
 }
@@ -53,6 +56,8 @@ bool leat_gradient_has_output(const leat_gradient_t* g, int index);
 leat_output_t leat_gradient_value_to_dense(leat_builder_t* builder, leat_gradient_value_t value);
 // dC/dy of output |index| as it came: dense, rows or none.
 leat_gradient_value_t leat_gradient_value_of_output(leat_gradient_t* g, int index);
+// Sets dC/dx of input |index|: as a dense tensor, or as rows. |value| may be LEAT_OUTPUT_NONE,
+// which leaves the input without a gradient.
 static inline void leat_gradient_set_input(leat_gradient_t* g, int index, leat_output_t value) {
   g->input_gradients[index] = (leat_gradient_value_t){value, LEAT_OUTPUT_NONE, LEAT_OUTPUT_NONE};
 }

@@ -39,6 +39,10 @@ static inline bool leat_output_equal(leat_output_t a, leat_output_t b) {
   return a.node == b.node && a.index == b.index;
 }
 
+// A node: an op with its inputs, attributes and what is known of its outputs. It is plain data;
+// texts, lists and shapes lie in the storage. Names, edges and attributes change through the
+// functions below only, which keep the index of names and the room of the lists in step. The placer
+// writes |assigned_device|.
 typedef struct leat_node_s {
   leat_string_view_t name;
   const leat_op_t* op;
@@ -66,6 +70,7 @@ typedef struct leat_node_s {
 
 typedef struct leat_graph_storage_s leat_graph_storage_t;  // graph/storage.h; reference counted
 
+// The graph. All fields may be read; nodes are added and changed through the functions below.
 typedef struct leat_graph_s {
   leat_allocator_t* allocator;
   leat_op_registry_t* ops;
@@ -97,6 +102,8 @@ LEAT_MUST_USE leat_status_t leat_graph_create(leat_op_registry_t* ops, leat_allo
 // versions and, until it adds one, the functions of |parent|.
 LEAT_MUST_USE leat_status_t leat_graph_create_child(const leat_graph_t* parent,
                                                     leat_graph_t** out_graph);
+// Frees the graph and gives up its reference to the storage, which lives on while a child retains
+// it. NULL is allowed.
 void leat_graph_free(leat_graph_t* graph);
 // The arena of the storage: what lies in it lives as long as the graph and its children.
 leat_arena_t* leat_graph_arena(leat_graph_t* graph);
@@ -107,6 +114,7 @@ LEAT_MUST_USE leat_status_t leat_graph_reserve(leat_graph_t* graph, size_t node_
 // pages in one call rather than at a page fault each.
 void leat_graph_expect(leat_graph_t* graph, size_t node_count);
 
+// Node |index|, which must be in the graph; valid until a node is added.
 static inline const leat_node_t* leat_graph_node(const leat_graph_t* graph, int32_t index) {
   return &graph->nodes[index];
 }
@@ -209,6 +217,8 @@ int leat_node_output_argument(const leat_node_t* node, int argument, int* out_be
 int leat_node_input_type(const leat_node_t* node, int index);
 void leat_node_input_types(const leat_node_t* node, uint8_t* out_types);
 
+// The dtype of |output|, + 100 for a reference (leat_dtype_base takes that off), and what is known
+// of its shape. |output| must exist and be no control edge.
 static inline int leat_graph_output_type(const leat_graph_t* graph, leat_output_t output) {
   return graph->nodes[output.node].output_types[output.index];
 }
@@ -244,6 +254,8 @@ typedef struct leat_readers_s {
   uint32_t* begin;  // [node_count + 1]
   leat_reader_t* readers;
 } leat_readers_t;
+// Lists the readers of all nodes, in time and memory linear in the edges. RESOURCE_EXHAUSTED
+// without memory; there is nothing to deinitialize then.
 LEAT_MUST_USE leat_status_t leat_readers_initialize(const leat_graph_t* graph,
                                                     leat_readers_t* out_readers);
 void leat_readers_deinitialize(leat_readers_t* readers);

@@ -1,12 +1,13 @@
-// Linear probing in a table of 32-bit slots that is at most five eighths full. With a capacity of
-// 2^c a slot holds the node's number plus 1 in its lower c bits and the upper bits of the hash's
-// upper half above them:
+// The index of a graph's nodes by name (node_index.h): linear probing in a table of 32-bit slots
+// that is at most five eighths full. With a capacity of 2^c a slot holds the node's number plus 1
+// in its lower c bits and the upper bits of the hash's upper half above them:
 //
 //   | 32 - c bits of the hash | node + 1, c bits |
 //
-// Small slots keep the table in the processor's cache, and the bits of the hash make a probe that
+// Small slots keep the table in the processor's cache. The bits of the hash make a probe that
 // misses end in the slot: a node's name is compared almost only when it is the one that is sought.
-// Nodes are never removed one by one; undoing an import fills the table again.
+// Nodes are never removed one by one, so that there are no tombstones; undoing an import fills the
+// table again.
 #include "graph/node_index.h"
 
 #include "base/checked.h"

@@ -17,10 +17,13 @@ typedef struct leat_ready_queue_s {
   int32_t count, cursor;
 } leat_ready_queue_t;
 
+// A queue of |count| numbers. |pending| is all zeros, and the caller adds to it before the first
+// take. RESOURCE_EXHAUSTED without memory.
 LEAT_MUST_USE leat_status_t leat_ready_queue_initialize(leat_allocator_t* allocator, int32_t count,
                                                         leat_ready_queue_t* out_queue);
 void leat_ready_queue_deinitialize(leat_ready_queue_t* queue);
-// The lowest ready number; -1 when nothing is ready: all are given, or the rest is on cycles.
+// The lowest ready number, which is not given again; -1 when nothing is ready: all are given, or
+// the rest is on cycles. The caller settles what depends on a number when it has taken it.
 int32_t leat_ready_queue_take(leat_ready_queue_t* queue);
 // One dependence of |index|, which must have one left, is done.
 void leat_ready_queue_settle(leat_ready_queue_t* queue, int32_t index);

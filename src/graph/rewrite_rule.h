@@ -1,7 +1,7 @@
 // Rewrite rules, by which the author of an op family says which nodes one node of his op can
 // replace, and which nodes may change places. A rule is data with two small functions, and lies
-// with the op that it makes (ops/nn/epilogue_rules.c). The optimizer, which applies it
-// (optimize/rules.c), therefore knows no op:
+// with the op that it makes (ops/nn/epilogue_rules.c, ops/train/update_rules.c). The optimizer,
+// which applies it (optimize/rules.c), therefore knows no op:
 //
 //   x ─▶ MatMul ─▶ Reshape ─▶ BiasAdd ─▶       a rule without |through| has no node in the middle
 //        producer  through    root
@@ -20,18 +20,30 @@
 
 #include "graph/graph.h"
 
+// When the optimizer tries a rule. Other passes run between the two phases (optimize/pass.c).
+typedef enum leat_rewrite_phase_e {
+  LEAT_REWRITE_EPILOGUE,  // first: what follows a node goes into that node
+  LEAT_REWRITE_PROLOGUE,  // last, when sums and concatenations are gone: what comes before a node
+} leat_rewrite_phase_t;
+
 typedef struct leat_rewrite_match_s {
   const leat_graph_t* graph;  // adding a node invalidates pointers to its nodes
   int32_t root;      // the node that the nodes of |make| replace
-  int32_t producer;  // the node at the other end, of which output 0 is read; -1: the rule has none
+  int32_t producer;  // the node at the other end, of which one output is read; -1: none
   int32_t through;   // the node between them; -1: none, the root reads the producer
   int side;          // the input of the root that leads to them
+  bool is_reshaped;  // a Reshape was looked through: the root reads another shape than was produced
   leat_arena_t* arena;  // until the pass ends
   // Adds a node named after the root. NOT_FOUND where no kernel serves it on the root's device; the
   // rule returns that status, and the optimizer then treats the rule as one that does not apply.
   leat_status_t (*add)(struct leat_rewrite_match_s* match, const char* op, leat_node_spec_t* spec,
                        leat_output_t* out_output);
-  void* optimizer;  // for |add|
+  // Whether the new nodes may read what |node| reads instead of its output, though |node| may go on
+  // living for others: it is pure and comes with the root. What it computes only the rule knows.
+  bool (*may_bypass)(const struct leat_rewrite_match_s* match, int32_t node);
+  // Says, before the first |add|, that they do: they will wait for whatever |node| waits for.
+  leat_status_t (*bypass)(struct leat_rewrite_match_s* match, int32_t node);
+  void* optimizer;  // for these functions
 } leat_rewrite_match_t;
 
 typedef struct leat_rewrite_rule_s {
@@ -39,8 +51,17 @@ typedef struct leat_rewrite_rule_s {
   const char* root;      // names of ops, "BiasAdd|BiasAddV1"
   const char* producer;  // likewise; NULL: the rule looks at the root only
   const char* through;   // likewise; NULL: the root reads the producer
+  uint8_t phase;         // leat_rewrite_phase_t
   bool keeps_shape;      // output 0 of the root has the shape of the producer's
   bool commutes;         // the producer may be at input 0 or 1 of the root; else it is at input 0
+  bool passes_reshapes;  // Reshapes to constant shapes may lie before the producer's reader
+  // The root may have effects and any number of outputs; the new node has the same ones.
+  bool has_effects;
+  // The producer's output that is read. Where it is not 0, others may read the producer's other
+  // outputs: the new node has all outputs of the producer, and replaces it as well as the root.
+  int8_t producer_output;
+  // The input of the root that leads to the producer, -1: none does; NULL: see |commutes|.
+  int (*input)(const leat_node_t* root);
   // Whether shapes, types and attributes allow the rewrite. NULL: they always do.
   bool (*applies)(const leat_rewrite_match_t* match);
   // Adds the new nodes. |*out_by| replaces output 0 of the root, the only one that is read.
@@ -57,5 +78,30 @@ static inline const leat_node_t* leat_rewrite_root(const leat_rewrite_match_t* m
 static inline const leat_node_t* leat_rewrite_producer(const leat_rewrite_match_t* match) {
   return leat_graph_node(match->graph, match->producer);
 }
+
+// ---- For |applies| and |make| -------------------------------------------------------------------
+
+// Nodes that a rule has stepped over on its way back from the producer: |applies| only looks how
+// far it can go, and |make| goes the same way and bypasses them.
+#define LEAT_REWRITE_WAY_LENGTH 16
+typedef struct leat_rewrite_way_s {
+  int32_t nodes[LEAT_REWRITE_WAY_LENGTH];
+  int count;
+} leat_rewrite_way_t;
+
+// Steps from |*inout_output| back over its node to what that reads at input 0. False, with nothing
+// changed, where the node may not be bypassed, or another of its inputs is not a constant.
+bool leat_rewrite_step_back(const leat_rewrite_match_t* match, leat_rewrite_way_t* inout_way,
+                            leat_output_t* inout_output);
+// Steps back from |*inout_output| over Reshapes and Identities, which keep the elements and their
+// order, until the output has |shape|. False where it does not come to that.
+bool leat_rewrite_find_shape(const leat_rewrite_match_t* match, leat_partial_shape_t shape,
+                             leat_rewrite_way_t* inout_way, leat_output_t* inout_output);
+LEAT_MUST_USE leat_status_t leat_rewrite_bypass(leat_rewrite_match_t* match,
+                                                const leat_rewrite_way_t* way);
+// Adds a constant int64 vector of |count| items.
+LEAT_MUST_USE leat_status_t leat_rewrite_add_vector(leat_rewrite_match_t* match,
+                                                    const int64_t* items, int count,
+                                                    leat_output_t* out_vector);
 
 #endif  // LEAT_GRAPH_REWRITE_RULE_H_

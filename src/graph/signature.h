@@ -6,7 +6,7 @@
 
 #include "graph/graph.h"
 
-// The result, in the graph's storage and perhaps shared with other nodes.
+// The result, in the graph's storage and perhaps shared with other nodes. It is not to be changed.
 typedef struct leat_node_signature_s {
   const leat_attr_t* attrs;  // the op's attributes in its order, then others
   int attr_count;
@@ -26,7 +26,8 @@ LEAT_MUST_USE leat_status_t leat_signature_check_inputs(leat_graph_t* graph,
                                                         const leat_node_spec_t* spec,
                                                         const leat_attr_t* attrs);
 
-// How many tensors |argument| stands for in a node with the complete attributes |attrs|.
+// How many tensors |argument| stands for in a node with the complete attributes |attrs|, which are
+// in the op's order: 1, or the value of a number attribute or the length of a list of types.
 int64_t leat_signature_argument_count(const leat_op_argument_t* argument, const leat_attr_t* attrs);
 // The type of tensor |index| of |argument|, + 100 for a reference.
 int leat_signature_argument_type(const leat_op_argument_t* argument, const leat_attr_t* attrs,

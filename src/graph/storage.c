@@ -1,9 +1,8 @@
 // The storage of a graph. Nodes, names, edge lists and attribute values are plain data in one
 // arena, which is freed as a whole; only tensors own something outside it, so they hang in a list
 // and are released one by one when the storage ends. Freeing a graph of a million nodes is
-// therefore a walk over its tensors and over nothing else. The same list discipline serves memory
-// that somebody else allocated (leat_graph_storage_keep_bytes). References are counted across
-// threads, but a storage is changed only by the graph that made it.
+// therefore a walk over its tensors and over nothing else. References are counted across threads,
+// but a storage is changed only by the graph that made it.
 //
 // Copying an attribute's value is recursive, because a value may name a function whose attributes
 // are values. The depth is bounded, since a file decides it.
@@ -32,13 +31,10 @@ leat_status_t leat_graph_storage_create(leat_allocator_t* allocator, leat_graph_
   return leat_ok_status();
 }
 
-// The last reference is gone: tensors and foreign memory first, the arena that lists them last.
+// The last reference is gone: tensors first, the arena that lists them last.
 static void storage_free(leat_graph_storage_t* storage) {
   for (leat_kept_tensor_t* kept = storage->tensors; kept; kept = kept->next) {
     leat_tensor_release(&kept->tensor);
-  }
-  for (leat_kept_bytes_t* kept = storage->bytes; kept; kept = kept->next) {
-    leat_allocator_free(storage->allocator, kept->data);
   }
   leat_function_library_free(storage->functions);
   leat_string_map_deinitialize(&storage->suffixes);
@@ -80,20 +76,6 @@ leat_status_t leat_graph_storage_keep_tensor(leat_graph_storage_t* storage,
                                              const leat_tensor_t** out_tensor) {
   leat_tensor_t shared = leat_tensor_share(tensor);
   return leat_graph_storage_keep_tensor_move(storage, &shared, out_tensor);
-}
-
-leat_status_t leat_graph_storage_keep_bytes(leat_graph_storage_t* storage, void* data) {
-  void* memory = NULL;
-  leat_status_t status = leat_arena_allocate(&storage->arena, sizeof(leat_kept_bytes_t), &memory);
-  if (status) {
-    leat_allocator_free(storage->allocator, data);
-    return status;
-  }
-  leat_kept_bytes_t* kept = memory;
-  kept->data = data;
-  kept->next = storage->bytes;
-  storage->bytes = kept;
-  return leat_ok_status();
 }
 
 leat_status_t leat_graph_storage_copy_text(leat_graph_storage_t* storage, leat_string_view_t text,

@@ -13,27 +13,24 @@
 #include "base/sync.h"
 #include "graph/graph.h"
 
-// A tensor that is released, or memory that is freed, with the storage.
+// A tensor that is released with the storage. The items of the list lie in the arena.
 typedef struct leat_kept_tensor_s {
   struct leat_kept_tensor_s* next;
   leat_tensor_t tensor;
 } leat_kept_tensor_t;
 
-typedef struct leat_kept_bytes_s {
-  struct leat_kept_bytes_s* next;
-  void* data;
-} leat_kept_bytes_t;
-
-// The number of ops whose last attribute array is remembered.
+// The number of ops whose last attribute array is remembered, in a direct-mapped table.
 #define LEAT_KEPT_ATTRS 64
 
 // The attribute array of the node of an op that was added last. The next node of that op shares it
-// if its attributes are equal.
+// if its attributes are equal, so that a graph of a thousand equal nodes has one array.
 typedef struct leat_kept_attrs_s {
   leat_attr_t* attrs;
   int count;
 } leat_kept_attrs_t;
 
+// The storage. Other rooms allocate from |arena| what shall live as long as the graph, and call the
+// functions below; the other fields are for the files of src/graph/.
 struct leat_graph_storage_s {
   leat_reference_count_t references;
   leat_allocator_t* allocator;
@@ -46,7 +43,6 @@ struct leat_graph_storage_s {
   leat_string_view_t last_attr_name;  // the same for names of attributes that no op declares
   leat_kept_attrs_t last_attrs[LEAT_KEPT_ATTRS];  // by a hash of the op
   leat_kept_tensor_t* tensors;
-  leat_kept_bytes_t* bytes;
   leat_string_map_t suffixes;    // base name -> last suffix that leat_graph_unique_name tried
   leat_word_map_t values;        // output -> leat_partial_value_t*: cache of graph/inference/
   leat_word_map_t referents;     // output -> leat_partial_value_t*: leat_graph_set_referents
@@ -54,13 +50,17 @@ struct leat_graph_storage_s {
   struct leat_function_library_s* functions;  // the graph's, if it has one that is not its parent's
 };
 
-// Creates a storage with one reference. |parent| is retained and may be NULL.
+// Creates a storage with one reference. |parent| is retained and may be NULL. RESOURCE_EXHAUSTED
+// without memory, as all functions here that allocate.
 LEAT_MUST_USE leat_status_t leat_graph_storage_create(leat_allocator_t* allocator,
                                                       leat_graph_storage_t* parent,
                                                       leat_graph_storage_t** out_storage);
-void leat_graph_storage_release(leat_graph_storage_t* storage);  // NULL is allowed
+// Gives up a reference, on any thread. With the last one the tensors are released and all memory is
+// freed; then the parent's reference is given up. NULL is allowed.
+void leat_graph_storage_release(leat_graph_storage_t* storage);
 
-// Shares |tensor| for as long as the storage lives; |*out_tensor| is borrowed from the storage.
+// Shares |tensor| for as long as the storage lives; |*out_tensor| is borrowed from the storage,
+// which holds a reference to the tensor's buffer. Attributes and constants point to such tensors.
 LEAT_MUST_USE leat_status_t leat_graph_storage_keep_tensor(leat_graph_storage_t* storage,
                                                            const leat_tensor_t* tensor,
                                                            const leat_tensor_t** out_tensor);
@@ -68,21 +68,19 @@ LEAT_MUST_USE leat_status_t leat_graph_storage_keep_tensor(leat_graph_storage_t*
 LEAT_MUST_USE leat_status_t leat_graph_storage_keep_tensor_move(leat_graph_storage_t* storage,
                                                                 leat_tensor_t* tensor,
                                                                 const leat_tensor_t** out_tensor);
-// Takes |data|, which is of the storage's allocator, and frees it with the storage; on failure at
-// once.
-LEAT_MUST_USE leat_status_t leat_graph_storage_keep_bytes(leat_graph_storage_t* storage,
-                                                          void* data);
 // Copies an attribute's value with all that it points to; tensors are shared. INVALID_ARGUMENT when
 // functions in attributes of functions nest too deeply.
 LEAT_MUST_USE leat_status_t leat_graph_storage_copy_value(leat_graph_storage_t* storage,
                                                           const leat_attr_value_t* value,
                                                           leat_attr_value_t* out_value);
 
-// Copies |text| with a final NUL. The copy has no alignment.
+// Copies |text| with a final NUL, which the copy's size does not count. The copy has no alignment,
+// and lives as long as the storage.
 LEAT_MUST_USE leat_status_t leat_graph_storage_copy_text(leat_graph_storage_t* storage,
                                                          leat_string_view_t text,
                                                          leat_string_view_t* out_text);
-// The same inline, for import: no call where the current chunk has room.
+// The same inline, for import, which copies several texts a node: no call where the current chunk
+// has room.
 LEAT_MUST_USE static inline leat_status_t leat_graph_storage_take_text(
     leat_graph_storage_t* storage, leat_string_view_t text, leat_string_view_t* out_text) {
   if (LEAT_UNLIKELY((size_t)(storage->text_end - storage->text_next) <= text.size)) {
@@ -93,7 +91,7 @@ LEAT_MUST_USE static inline leat_status_t leat_graph_storage_take_text(
   storage->text_next += text.size + 1;  // arenas are zeroed: the NUL is there already
   return leat_ok_status();
 }
-// Copies a device name, or gives the last copy if that is equal.
+// Copies a device name, or gives the last copy if that is equal. "" needs no copy.
 LEAT_MUST_USE leat_status_t leat_graph_storage_copy_device(leat_graph_storage_t* storage,
                                                            leat_string_view_t device,
                                                            leat_string_view_t* out_device);
@@ -104,7 +102,8 @@ LEAT_MUST_USE leat_status_t leat_graph_storage_copy_attr_name(leat_graph_storage
                                                               leat_string_view_t* out_name);
 
 // The room that an edge list of |count| edges has: 0, or the smallest power of two that is not
-// below |count|. The capacity need not be stored, because it follows from the count.
+// below |count|. The capacity need not be stored, because it follows from the count: a list is
+// moved to a larger room whenever a count that is a power of two is exceeded.
 static inline size_t leat_edge_capacity(size_t count) {
   return count < 2 ? count : (size_t)1 << (64 - __builtin_clzll(count - 1));
 }

@@ -1,5 +1,10 @@
 // Tensors inside of a variant, as ops for optional values and for tensors as elements of others use
-// them. A box is reference counted and, once it is filled, only read.
+// them. A box is reference counted by the variants that hold it and, once it is filled, only read,
+// so any number of threads may look into it.
+//
+//   leat_boxed_tensors_t* box = leat_boxed_tensors_of(variant, &leat_optional_vtable);
+//   if (!box) return ...;             // a variant of another kind
+//   if (box->has_value) use(box->items, box->count);
 #ifndef LEAT_KERNEL_BOXED_TENSORS_H_
 #define LEAT_KERNEL_BOXED_TENSORS_H_
 

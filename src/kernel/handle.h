@@ -4,7 +4,10 @@
 //   by reference   a Ref(string) output that names the vector [container, name]
 //   by value       a scalar of type resource; one without a container owns its resource
 //
-// The functions here serve both, so that one kernel implements both versions of an op.
+// The functions here serve both, so that one kernel implements both versions of an op. A kernel
+// that makes a resource keeps a leat_handle_t in its state, finds or makes the resource in each
+// run, and sets the handle as output 0; a kernel that uses one calls leat_handle_find() and
+// releases what it got.
 #ifndef LEAT_KERNEL_HANDLE_H_
 #define LEAT_KERNEL_HANDLE_H_
 
@@ -28,6 +31,7 @@ LEAT_MUST_USE leat_status_t leat_handle_initialize(leat_kernel_creation_t* c,
                                                    const leat_resource_kind_t* kind,
                                                    bool node_name_is_shared,
                                                    leat_handle_t* out_handle);
+// Accepts a zeroed handle. Gives up the handle, not the resource, which stays in its container.
 void leat_handle_deinitialize(leat_handle_t* handle);
 // Makes the handle output 0.
 void leat_handle_set_output(leat_kernel_context_t* c, const leat_handle_t* handle);

@@ -47,6 +47,7 @@ typedef enum leat_elementwise_kind_e {
 
 // A kernel as its author writes it. Rows are static data; a table ends with a row without |op|.
 typedef struct leat_kernel_row_s {
+  // The op's name, "MatMul".
   const char* op;
   const char* device_type;  // "CPU"
   // The types that it serves: "T: float, double; Tidx: int32". NULL, and attributes that are not
@@ -61,6 +62,7 @@ typedef struct leat_kernel_row_s {
   // made so far, the rest being zero.
   leat_status_t (*create)(leat_kernel_creation_t* creation, void* state);
   void (*destroy)(void* state);  // NULL: there is nothing to end
+  // How much state an instance has, zeroed; 0 for kernels that need none.
   uint32_t state_bytes;
   int16_t priority;     // of the rows that serve a node, the highest wins, then the first
   bool expensive;       // long enough to be scheduled as a task of its own
@@ -69,7 +71,9 @@ typedef struct leat_kernel_row_s {
   // device's |synchronize|. Kernels of the same device may take the outputs at once; how the work
   // ended is told to the step's listener.
   bool enqueues;
-  // Exactly one of the two is set. |done| must be called once, on failure too.
+  // Exactly one of the two is set. |compute| returns when the outputs are set (or the work is
+  // enqueued) and makes the step fail with what it returns. |compute_async| starts and returns;
+  // |done| must be called once, on failure too.
   leat_status_t (*compute)(leat_kernel_context_t* context);
   void (*compute_async)(leat_kernel_context_t* context, leat_kernel_done_fn_t done);
 } leat_kernel_row_t;
@@ -85,9 +89,11 @@ struct leat_kernel_s {
   const leat_op_t* op;
   leat_string_view_t node_name;
   leat_device_t* device;
+  // [row->state_bytes], which only |create| and |destroy| of the row write.
   void* state;
   const uint8_t* input_types;  // [input_count] + 100 for an input that is taken as a reference
   const uint8_t* output_types;
+  // Lists are counted item by item.
   int32_t input_count;
   int32_t output_count;
   const leat_rule_t* contract;  // the op's; NULL: it has none
@@ -105,7 +111,7 @@ struct leat_kernel_creation_s {
   struct leat_resource_manager_s* resources;  // of the device
 };
 // Attributes of the node. The graph has checked them and filled in defaults, so one that is missing
-// or of another kind is a mistake of the row: INTERNAL.
+// or of another kind is a mistake of the row: INTERNAL. A row's |create| passes such a failure on.
 LEAT_MUST_USE leat_status_t leat_kernel_attr(const leat_kernel_creation_t* c, const char* name,
                                              const leat_attr_value_t** out_value);
 LEAT_MUST_USE leat_status_t leat_kernel_attr_bool(const leat_kernel_creation_t* c, const char* name,
@@ -206,13 +212,17 @@ struct leat_kernel_context_s {
   void* owner;               // for whoever made the context
 };
 
+// The value of input |index|, counted item by item. It is borrowed for the run and must not be
+// written; its shape is whatever the graph computed, so the kernel checks it.
 static inline const leat_tensor_t* leat_kernel_input(const leat_kernel_context_t* c, int index) {
   return &c->slots[c->input_slots[index]].tensor;
 }
 static inline int leat_kernel_input_count(const leat_kernel_context_t* c) {
   return c->kernel->input_count;
 }
+// The instance's state, which other runs read at the same time.
 static inline void* leat_kernel_state(const leat_kernel_context_t* c) { return c->kernel->state; }
+// What output |index| holds so far: "no tensor" until the kernel sets it.
 static inline leat_tensor_t* leat_kernel_output(leat_kernel_context_t* c, int index) {
   return &c->outputs[index].tensor;
 }
@@ -237,7 +247,7 @@ LEAT_MUST_USE leat_status_t leat_kernel_forward_any_or_allocate(leat_kernel_cont
                                                                 uint64_t inputs, int output,
                                                                 const leat_shape_t* shape,
                                                                 leat_tensor_t** out_tensor);
-// Makes |tensor| output |index|; takes it.
+// Makes |tensor| output |index|; takes it. The output must be empty.
 static inline void leat_kernel_set_output(leat_kernel_context_t* c, int index,
                                           leat_tensor_t tensor) {
   c->outputs[index].tensor = tensor;
@@ -248,8 +258,8 @@ LEAT_MUST_USE leat_status_t leat_kernel_set_output_int32(leat_kernel_context_t* 
                                                          int64_t value);
 LEAT_MUST_USE leat_status_t leat_kernel_set_output_bool(leat_kernel_context_t* c, int index,
                                                         bool value);
-// Makes output |output| share the memory of input |input|, in the second form under another shape
-// of as many elements.
+// Makes output |output| share the memory of input |input|; the second form under another shape of
+// as many elements (INVALID_ARGUMENT otherwise).
 void leat_kernel_pass_input(leat_kernel_context_t* c, int input, int output);
 LEAT_MUST_USE leat_status_t leat_kernel_pass_input_reshaped(leat_kernel_context_t* c, int input,
                                                             int output, const leat_shape_t* shape);
@@ -262,7 +272,8 @@ LEAT_MUST_USE leat_status_t leat_kernel_take_input(leat_kernel_context_t* c, int
 // part of a large buffer; else a copy. The caller owns |out_tensor|.
 LEAT_MUST_USE leat_status_t leat_kernel_keep_input(leat_kernel_context_t* c, int index,
                                                    leat_tensor_t* out_tensor);
-// Scratch memory of the device, which the kernel ends by leat_tensor_release.
+// Scratch memory of the device for this run, with undefined contents, which the kernel ends by
+// leat_tensor_release.
 LEAT_MUST_USE leat_status_t leat_kernel_allocate_temporary(leat_kernel_context_t* c, int dtype,
                                                            const leat_shape_t* shape,
                                                            leat_tensor_t* out_tensor);
@@ -297,7 +308,8 @@ static inline void leat_kernel_parallel_for(const leat_kernel_context_t* c, int6
     leat_kernel_parallel_for_checked(c, total, cost_per_item_ns, fn, data);
   }
 }
-// An error "Compute failed for node 'x' (Op): ...": INVALID_ARGUMENT, or another code.
+// An error "Compute failed for node 'x' (Op): ...": INVALID_ARGUMENT, or another code. The text
+// after the colon is "<field> is <value>, must be <rule>".
 #define leat_kernel_invalid(c, ...) \
   leat_kernel_error_create((c), LEAT_INVALID_ARGUMENT, __FILE__, __LINE__, __VA_ARGS__)
 #define leat_kernel_error(c, code, ...) \
@@ -333,6 +345,7 @@ typedef struct leat_kernel_spec_s {
 // Makes an instance, which leat_kernel_free ends. Fails as the row's |create| does.
 LEAT_MUST_USE leat_status_t leat_kernel_create(const leat_kernel_spec_t* spec,
                                                leat_kernel_t** out_kernel);
+// Ends the instance and its state; NULL is allowed. No run may be under way.
 void leat_kernel_free(leat_kernel_t* kernel);
 
 // Runs |kernel| by itself, its contract included, and waits until it has ended. |inputs| are only

@@ -1,13 +1,18 @@
 // The registry of kernels: which row serves a node on a kind of device. A row serves if op, device
-// type, label and types of attributes agree; of several the highest priority wins.
+// type, label and types of attributes agree; of several the highest priority wins. The placer asks
+// which devices have a kernel for a node, and the worker asks for the row from which it makes the
+// instance. Which rows there are is decided in src/init.c, which adds the tables of all families;
+// nothing registers itself.
 #ifndef LEAT_KERNEL_REGISTRY_H_
 #define LEAT_KERNEL_REGISTRY_H_
 
 #include "kernel/kernel.h"
 
 typedef struct leat_kernel_registry_s leat_kernel_registry_t;
+// An empty registry, which the caller frees. Kernels that were made from its rows do not need it.
 LEAT_MUST_USE leat_status_t leat_kernel_registry_create(leat_allocator_t* allocator,
                                                         leat_kernel_registry_t** out_registry);
+// NULL is allowed. The rows stay: they are their authors'.
 void leat_kernel_registry_free(leat_kernel_registry_t* registry);
 // Adds a table of rows that ends with a row without an op; the rows must outlive the registry. To
 // be called before any look-up, by one thread.

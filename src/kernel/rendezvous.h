@@ -20,6 +20,8 @@ typedef void (*leat_rendezvous_receive_fn_t)(void* data, leat_status_t status, l
 
 #define LEAT_RENDEZVOUS_NO_TRANSFER (-1)  // in leat_rendezvous_key_t.transfer: |text| is the key
 
+// A key of either kind. It is passed by value; a text that must outlive the call is copied by the
+// rendezvous.
 typedef struct leat_rendezvous_key_s {
   leat_string_view_t text;  // borrowed; empty in a numbered key
   int64_t transfer;         // the transfer's number, or LEAT_RENDEZVOUS_NO_TRANSFER
@@ -33,10 +35,14 @@ static inline leat_rendezvous_key_t leat_rendezvous_number(int64_t transfer, uin
 }
 
 typedef struct leat_rendezvous_vtable_s {
+  // The last reference is gone: no call is under way, and what was sent and never received is
+  // released.
   void (*destroy)(leat_rendezvous_t* self);
   // Takes |value| in every case. Fails with the cause when the rendezvous is aborted, and with
   // INTERNAL, as a receive does, when the transfer's number is none of the step's.
   leat_status_t (*send)(leat_rendezvous_t* self, leat_rendezvous_key_t key, leat_slot_t value);
+  // Calls |fn| with the value when it is there, which may be before this returns, or with the cause
+  // of the abort.
   void (*receive)(leat_rendezvous_t* self, leat_rendezvous_key_t key,
                   leat_rendezvous_receive_fn_t fn, void* data);
   // Every waiting and later call fails with a copy of |status|, which stays the caller's. Only the
@@ -51,6 +57,7 @@ struct leat_rendezvous_s {
 static inline void leat_rendezvous_retain(leat_rendezvous_t* r) {
   leat_reference_count_retain(&r->references);
 }
+// NULL is allowed.
 static inline void leat_rendezvous_release(leat_rendezvous_t* r) {
   if (r && leat_reference_count_release(&r->references)) r->vtable->destroy(r);
 }

@@ -1,7 +1,15 @@
 // Resources: what lives longer than a step (section 4.7 of the white paper). A device has a
 // resource manager; its containers hold resources by name and kind, and handles or references in
-// the graph name them. A variable is a resource of kind cell. Everything is reference counted and
-// thread-safe.
+// the graph name them:
+//
+//   manager ─▶ container "localhost" ─▶ ("w", Var) ─▶ leat_cell_t
+//                                       ("queue", FIFOQueue) ─▶ leat_queue_t
+//           ─▶ container "experiment" ─▶ ...
+//
+// A variable is a resource of kind cell, which this header declares as well. Everything is
+// reference counted and thread-safe. A kind's own struct begins with leat_resource_t. The manager
+// holds one reference, and so does each kernel for as long as it works with the resource; a
+// resource that is removed from its container therefore lives until the last of them is done.
 #ifndef LEAT_KERNEL_RESOURCE_H_
 #define LEAT_KERNEL_RESOURCE_H_
 
@@ -12,6 +20,7 @@ typedef struct leat_resource_s leat_resource_t;
 // A kind of resource: its name in handles, and how to end one.
 typedef struct leat_resource_kind_s {
   const char* name;  // "Var", "FIFOQueue"
+  // Frees it when the last reference is gone, on any thread and with no lock of the manager held.
   void (*destroy)(leat_resource_t* resource);
   // Writes one line for messages and logs into |buffer|. NULL: the name stands for it.
   void (*describe)(leat_resource_t* resource, char* buffer, size_t size);
@@ -28,15 +37,19 @@ static inline void leat_resource_retain(leat_resource_t* resource) {
 void leat_resource_release(leat_resource_t* resource);
 
 typedef struct leat_resource_manager_s leat_resource_manager_t;
+// A manager without containers. The caller frees it.
 LEAT_MUST_USE leat_status_t leat_resource_manager_create(leat_allocator_t* allocator,
                                                          leat_resource_manager_t** out_manager);
+// Releases the manager's references. NULL is allowed; nobody may use the manager meanwhile.
 void leat_resource_manager_free(leat_resource_manager_t* manager);
+// The container of resources whose op states none. It is each session's own.
 #define LEAT_DEFAULT_CONTAINER "localhost"
 // From now on named containers (all but the default one) are those of |shared|, which must outlive
 // the manager, so that sessions see each other's. To be called before first use.
 void leat_resource_manager_share_named(leat_resource_manager_t* manager,
                                        leat_resource_manager_t* shared);
 
+// Makes a resource with one reference.
 typedef leat_status_t (*leat_resource_make_fn_t)(void* data, leat_resource_t** out_resource);
 // Finds a resource, or makes it by |make| under the manager's lock, so that it is made once.
 // |out_resource| is retained. The container "" is the default one. What |make| makes has one
@@ -66,7 +79,7 @@ LEAT_MUST_USE leat_status_t leat_resource_manager_remove_named(leat_resource_man
                                                                leat_string_view_t container,
                                                                leat_string_view_t name,
                                                                leat_string_view_t kind_name);
-// Removes all resources of a container (TF_Reset).
+// Removes all resources of a container (TF_Reset); who holds one keeps it.
 void leat_resource_manager_clear(leat_resource_manager_t* manager, leat_string_view_t container);
 
 // A variable: its value, under its lock. A reader shares the buffer and keeps the value that it
@@ -74,6 +87,8 @@ void leat_resource_manager_clear(leat_resource_manager_t* manager, leat_string_v
 // works on a copy.
 typedef struct leat_cell_s {
   leat_resource_t resource;  // kind leat_cell_kind
+  // Guards |tensor| and what may change of the rest. It is held for as long as an update in place
+  // takes.
   leat_mutex_t mutex;
   leat_tensor_t tensor;  // the value; "no tensor" until it is initialised
   const char* name;    // of the node that made it, for messages; never NULL
@@ -82,15 +97,16 @@ typedef struct leat_cell_s {
   bool has_shape;
 } leat_cell_t;
 extern const leat_resource_kind_t leat_cell_kind;
-// A cell without a value. |name| and |shape|, which may be NULL for any, are copied.
+// A cell without a value, whose one reference is the caller's. |name| is copied and |shape|, which
+// may be NULL for any, is shared.
 LEAT_MUST_USE leat_status_t leat_cell_create(leat_string_view_t name, const leat_shape_t* shape,
                                              leat_cell_t** out_cell);
 static inline void leat_cell_retain(leat_cell_t* cell) { leat_resource_retain(&cell->resource); }
 static inline void leat_cell_release(leat_cell_t* cell) {
   if (cell) leat_resource_release(&cell->resource);
 }
-// Shares the value; false when there is none, which the caller reports as FAILED_PRECONDITION
-// "Attempting to use uninitialized value".
+// Shares the value, which the caller releases and which no later update changes. False when there
+// is none, which the caller reports as FAILED_PRECONDITION "Attempting to use uninitialized value".
 static inline bool leat_cell_read(leat_cell_t* cell, leat_tensor_t* out_tensor) {
   leat_mutex_lock(&cell->mutex);
   bool initialized = cell->tensor.dtype != 0;
@@ -102,7 +118,8 @@ static inline bool leat_cell_read(leat_cell_t* cell, leat_tensor_t* out_tensor) 
 // copy from |source| if others share it.
 LEAT_MUST_USE leat_status_t leat_cell_make_exclusive(leat_cell_t* cell,
                                                      leat_buffer_source_t* source);
-// To be called with the lock held: the value becomes |tensor|, which is taken.
+// To be called with the lock held: the value becomes |tensor|, which is taken; "no tensor" makes
+// the cell uninitialised. The memory must not be a step's.
 void leat_cell_set(leat_cell_t* cell, leat_tensor_t tensor);
 
 // The cell that the resource handle |handle| names (input of ReadVariableOp), retained.

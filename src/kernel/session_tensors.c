@@ -1,7 +1,11 @@
 // The tensors that a session keeps between steps, for GetSessionTensor and its kin: a table of
-// tensors by id. A handle is a text that a client may make up, so its id only finds the entry, and
-// the whole text must then equal the handle that was given out. One mutex guards the table; tensors
-// are released with the mutex free, because releasing one may run a resource's destructor.
+// tensors by id. The kernels of those ops call it in the name of their step.
+//
+// A handle is a text that a client may make up. Its id only finds the entry, and the whole text
+// must then equal the handle that was given out, so that a guessed id finds nothing.
+//
+// One mutex guards the table. Tensors are released with the mutex free, because releasing one may
+// run a resource's destructor.
 #include "kernel/session_tensors.h"
 
 #include "base/map.h"

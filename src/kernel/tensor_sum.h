@@ -1,5 +1,7 @@
 // Sums and zeros of tensors in host memory, tensors of variants included: a variant may hold
-// tensors, which may be tensors of variants again. Gradients of lists need both.
+// tensors, which may be tensors of variants again. Gradients that meet at a list are added with it,
+// and where no gradient comes its place is taken by zeros. The values of lists, maps and optionals
+// use it, and ZerosLike. Ops that add many numbers have loops of their own.
 #ifndef LEAT_KERNEL_TENSOR_SUM_H_
 #define LEAT_KERNEL_TENSOR_SUM_H_
 

@@ -1,14 +1,19 @@
 // Adds the control loops of loops that lie on several devices (loop_control.h). The work has five
-// parts: nodes on a loop's border are moved to the device of their neighbour in the loop, so that
-// no edge which closes a loop is cut; the frames are found; for each frame, the devices that take
-// part in it are found; each of them gets a control loop; and nodes in the loop wait for its Merge.
+// parts:
 //
-//   control loop:  Const ─▶ Enter ─▶ Merge ─▶ Switch(LoopCond) ─▶ NextIteration ─▶ Merge
+//   1. nodes on a loop's border are moved to the device of their neighbour in the loop, so that no
+//      edge which closes a loop is cut
+//   2. the frames are found
+//   3. for each frame, the devices that take part in it are found
+//   4. each of these devices gets a control loop:
+//        Const ─▶ Enter ─▶ Merge ─▶ Switch(LoopCond) ─▶ NextIteration ─▶ Merge
+//   5. nodes in the loop wait for the Merge of their device's control loop
 //
-// A device also takes part in all frames around a frame that it takes part in, because the control
-// loop of an inner loop must begin anew in each iteration of the outer one: its Const waits for the
-// outer control loop's Merge. Frames are therefore handled parents first. A loop on a single device
-// with memory of its own needs a control loop too, since values are received there from the host.
+// A device also takes part in all frames around a frame that it takes part in. The reason is that
+// the control loop of an inner loop must begin anew in each iteration of the outer one: its Const
+// waits for the outer control loop's Merge. Frames are therefore handled parents first. A loop on a
+// single device with memory of its own needs a control loop too, since values are received there
+// from the host.
 #include "master/loop_control.h"
 
 #include <string.h>

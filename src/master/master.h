@@ -15,6 +15,7 @@
 #include "optimize/pass.h"
 #include "worker/worker.h"
 
+// What a session decides once and lends to each compilation. Pointers are borrowed.
 typedef struct leat_master_options_s {
   leat_allocator_t* allocator;
   leat_worker_t* worker;  // borrowed
@@ -32,10 +33,12 @@ typedef struct leat_master_options_s {
 // What a step is asked to do: outputs of a graph that are fed and fetched, and nodes that are to
 // run.
 typedef struct leat_step_signature_s {
+  // Outputs whose values the caller gives instead of computing them.
   const leat_output_t* feeds;
   int feed_count;
   const leat_output_t* fetches;
   int fetch_count;
+  // Nodes that are run although nobody fetches from them.
   const int32_t* targets;
   int target_count;
 } leat_step_signature_t;
@@ -54,6 +57,7 @@ LEAT_MUST_USE leat_status_t leat_master_prune(const leat_graph_t* graph,
 LEAT_MUST_USE leat_status_t leat_master_compile(const leat_master_options_t* options,
                                                 leat_rewrite_t* rewrite, int feed_count,
                                                 leat_compiled_t** out_compiled);
+// Takes the graphs from the worker, which lets running steps end first. NULL is allowed.
 void leat_compiled_free(leat_compiled_t* compiled);
 // The graphs that the devices got, as they were registered; there are none unless the options keep
 // them.
@@ -110,6 +114,7 @@ LEAT_MUST_USE leat_status_t leat_master_show_partitions(const leat_master_option
 // Sets the device of all nodes of |graph|, for a graph that is not placed again.
 void leat_name_device(leat_graph_t* graph, leat_string_view_t device);
 struct leat_partitions_s;
+// Shows the graphs of |partitions| to |show|, one after the other.
 LEAT_MUST_USE leat_status_t leat_show_parts(const leat_master_options_t* options,
                                             const struct leat_partitions_s* partitions, bool after,
                                             leat_graph_view_fn_t show, void* data);

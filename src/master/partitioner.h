@@ -1,12 +1,17 @@
 // Cuts a placed graph into one graph for each device (section 3.2.2). An edge that crosses devices
 // becomes a Send and a Recv, one pair for each tensor and destination device, however many nodes
-// read it there; a control edge sends an empty tensor.
+// read it there; a control edge sends an empty tensor. After that the workers synchronize by these
+// transfers alone, and the master takes no part in a step:
+//
+//   before   A: x ─┬─▶ y     (y, z on B)       after   A: x ─▶ _Send     B: _Recv ─┬─▶ y
+//                  └─▶ z                                                           └─▶ z
 #ifndef LEAT_MASTER_PARTITIONER_H_
 #define LEAT_MASTER_PARTITIONER_H_
 
 #include "graph/graph.h"
 #include "master/placer.h"
 
+// The graph of one device. The caller owns it until it moves |graph| out (and leaves NULL).
 typedef struct leat_partition_s {
   int device;               // index in the placement's device list
   leat_graph_t* graph;
@@ -32,6 +37,7 @@ LEAT_MUST_USE leat_status_t leat_partition(leat_graph_t** inout_graph, const lea
                                            const leat_placer_options_t* placement,
                                            const uint64_t* incarnations,
                                            leat_partitions_t* out_partitions);
+// Frees the graphs that were not moved out, and the lists.
 void leat_partitions_free(leat_partitions_t* partitions);
 
 // Which memory a value lies in on a device whose own memory the host cannot read. With the host lie

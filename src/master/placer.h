@@ -1,7 +1,8 @@
 // Placement (sections 3.2.1, 4.3): chooses the device that runs each node. The devices that are
 // feasible follow from the kernel registry, the node's request and its colocation group (groups.h).
 // Two placers choose among them: `simple` by TensorFlow's rules, `greedy` by simulating the step
-// (greedy.h).
+// (greedy.h). The master places each signature's graph after the passes that need no devices, and
+// before the partitioner cuts it. A graph is placed by one thread.
 #ifndef LEAT_MASTER_PLACER_H_
 #define LEAT_MASTER_PLACER_H_
 
@@ -10,7 +11,8 @@
 #include "graph/graph.h"
 #include "kernel/registry.h"
 
-// A device as the master knows it.
+// A device as the master knows it: what it needs of a device on another machine too. The strings
+// are borrowed.
 typedef struct leat_placement_device_s {
   leat_string_view_t name;  // full
   leat_string_view_t type;
@@ -19,6 +21,7 @@ typedef struct leat_placement_device_s {
   leat_speed_t speed;
 } leat_placement_device_t;
 
+// Which placer runs; a session's options or the environment variable LEAT_PLACER say it.
 typedef enum leat_placer_kind_e { LEAT_PLACER_SIMPLE, LEAT_PLACER_GREEDY } leat_placer_kind_t;
 
 // Why a node was placed where it is, for tools that explain a placement.
@@ -32,17 +35,21 @@ typedef enum leat_placement_reason_e {
   LEAT_PLACED_PREFERRED,    // the first of several by TensorFlow's order
   LEAT_PLACED_EARLIEST,     // greedy: it ends there at |finish_ns|
 } leat_placement_reason_t;
+// The note of one node. Only the greedy placer predicts |finish_ns|.
 typedef struct leat_placement_note_s {
   leat_placement_reason_t reason;
   int32_t other;      // a node, or -1
   int64_t finish_ns;  // predicted, from the start of the step
 } leat_placement_note_t;
 
+// What the placers go by; borrowed for the call.
 typedef struct leat_placer_options_s {
   const leat_kernel_registry_t* kernels;
   const leat_placement_device_t* devices;
   int device_count;
+  // A request that no device can meet is dropped in part instead of failing (ConfigProto).
   bool allow_soft_placement;
+  // Each node's device goes to the log (ConfigProto's log_device_placement).
   bool log_placement;
   leat_placer_kind_t placer;
   leat_costs_t* costs;           // measured costs; NULL: estimates alone

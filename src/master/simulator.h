@@ -1,8 +1,19 @@
 // Simulates a step over the cost model (section 3.2.1), to tell how long it takes with a given
 // placement. Each device runs one node at a time: of the nodes whose inputs have come, the one of
 // the highest rank. Each pair of devices has a channel each way, which carries one value at a time,
-// and each value once for each destination. A simulator belongs to one thread; all its arrays lie
-// in an arena.
+// and each value once for each destination.
+//
+// The greedy placer and its refinement ask for the time of many thousands of placements of one
+// graph, so what does not depend on the placement is computed once:
+//
+//   leat_simulator_t sim;
+//   status = leat_simulator_initialize(&groups, arena, &sim);
+//   for each placement |devices|:
+//     if (leat_simulator_run_within(&sim, devices, best_ns)) best_ns = sim.makespan_ns;
+//   leat_simulator_deinitialize(&sim);
+//
+// Loops are simulated as one iteration. A simulator belongs to one thread; all its arrays lie in an
+// arena. Times are in nanoseconds from the start of the step.
 #ifndef LEAT_MASTER_SIMULATOR_H_
 #define LEAT_MASTER_SIMULATOR_H_
 
@@ -15,6 +26,7 @@ typedef struct leat_simulator_edge_s {
   uint32_t value;
 } leat_simulator_edge_t;
 
+// [node], [value] and so on say by what an array is indexed. All is read-only for the callers.
 typedef struct leat_simulator_s {
   leat_groups_t* groups;
   const leat_graph_t* graph;
@@ -35,7 +47,8 @@ typedef struct leat_simulator_s {
   leat_simulator_edge_t* edges;
   uint32_t* source_begin;         // node -> the first of the nodes that it waits for
   int32_t* sources;
-  // Results of the last step; arrays by device.
+  // Results of the last step; arrays by device. How long the step takes, how long each device
+  // works, and the most memory that it needs.
   int64_t makespan_ns;
   int64_t* busy_ns;
   int64_t* peak_bytes;
@@ -66,6 +79,7 @@ void leat_simulator_deinitialize(leat_simulator_t* simulator);
 // finish. Returns false, without results, when the step is sure to take longer than |limit_ns|.
 bool leat_simulator_run_within(leat_simulator_t* simulator, const int32_t* devices,
                                int64_t limit_ns);
+// The same without a limit; always with results.
 void leat_simulator_run(leat_simulator_t* simulator, const int32_t* devices);
 
 // The time of |node| on the device that is fastest for it.
@@ -77,6 +91,8 @@ size_t leat_simulator_critical_path(const leat_simulator_t* simulator, const int
 
 // ---- For a placer that simulates while it places -----------------------------------------------
 
+// Begins a step in which nothing has run yet. The caller then takes the nodes in an order in which
+// inputs come first and calls the functions below for each.
 void leat_simulator_reset(leat_simulator_t* simulator);
 // Whether |node| waits for its input |index| in a step; not so for an edge that closes a loop.
 static inline bool leat_simulator_waits(const leat_simulator_t* s, int32_t node, int index) {

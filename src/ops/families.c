@@ -1,19 +1,23 @@
 // The families of ops: which sources of src/ops/<family>/ hold rows of ops and rows of kernels.
 // src/init.c registers the rows of every source that is named here, so that a new source is one
 // word in this list, and an op that is missing is looked for here. A definition <noun>.c exports
-// the table leat_<noun>_ops, the CPU's kernels <noun>_cpu.c export leat_<noun>_kernels_cpu. A
-// family whose two lists hold the same nouns has one list. The lists differ where one definition
-// states the ops of several sources of kernels: definitions are short and are read together,
-// kernels are not. The order has no meaning, because the registries find a row by its name.
+// the table leat_<noun>_ops, the CPU's kernels <noun>_cpu.c export leat_<noun>_kernels_cpu, and a
+// source with rewrite rules exports leat_<noun>_rules. A family whose lists of definitions and
+// kernels hold the same nouns has one list for both. The lists differ where one definition states
+// the ops of several sources of kernels: definitions are short and are read together, kernels are
+// not. The order of rows has no meaning, because the registries find a row by its name.
 #include "graph/rewrite_rule.h"
 #include "ops/family.h"
 
-#define FAMILY(name, DEFINITIONS, KERNELS, rules)                                            \
-  DEFINITIONS(LEAT_OP_TABLE_DECLARE)                                                         \
-  KERNELS(LEAT_KERNEL_TABLE_DECLARE)                                                         \
-  static const leat_op_row_t* const name##_ops[] = {DEFINITIONS(LEAT_OP_TABLE) 0};           \
-  static const leat_kernel_row_t* const name##_kernels[] = {KERNELS(LEAT_KERNEL_TABLE) 0};   \
-  static const leat_op_family_t name##_family = {#name, name##_ops, name##_kernels, rules};
+#define FAMILY(name, DEFINITIONS, KERNELS, RULES)                                          \
+  DEFINITIONS(LEAT_OP_TABLE_DECLARE)                                                       \
+  KERNELS(LEAT_KERNEL_TABLE_DECLARE)                                                       \
+  RULES(LEAT_RULE_TABLE_DECLARE)                                                           \
+  static const leat_op_row_t* const name##_ops[] = {DEFINITIONS(LEAT_OP_TABLE) 0};         \
+  static const leat_kernel_row_t* const name##_kernels[] = {KERNELS(LEAT_KERNEL_TABLE) 0}; \
+  static const leat_rewrite_rule_t* const name##_rules[] = {RULES(LEAT_RULE_TABLE) 0};     \
+  static const leat_op_family_t name##_family = {#name, name##_ops, name##_kernels, name##_rules};
+#define NO_RULES(X)
 
 // Tensors as such: constants, shapes, joins and splits, paddings, the order of elements.
 #define ARRAY_OPS(X)                                                                           \
@@ -24,21 +28,21 @@
   X(band) X(concat) X(constant) X(identity) X(matrix_diag) X(mirror_pad) X(numerics) X(pack) \
   X(pad) X(pad_sum) X(patches) X(placeholder) X(reshape) X(reverse) X(shape) X(space_batch)  \
   X(space_depth) X(split) X(tile) X(transpose)
-FAMILY(array, ARRAY_OPS, ARRAY_KERNELS, NULL)
+FAMILY(array, ARRAY_OPS, ARRAY_KERNELS, NO_RULES)
 
 // Sound: samples [frames, channels], their files, and the features by which speech is recognised.
 #define AUDIO_OPS(X) X(audio)
 #define AUDIO_KERNELS(X) X(mfcc) X(spectrogram) X(wav)
-FAMILY(audio, AUDIO_OPS, AUDIO_KERNELS, NULL)
+FAMILY(audio, AUDIO_OPS, AUDIO_KERNELS, NO_RULES)
 
 // What saves and restores variables (section 3.3), for checkpoints of both versions of the format.
 #define CHECKPOINT_OPS(X) X(checkpoint)
 #define CHECKPOINT_KERNELS(X) X(save) X(remap) X(restore) X(shard)
-FAMILY(checkpoint, CHECKPOINT_OPS, CHECKPOINT_KERNELS, NULL)
+FAMILY(checkpoint, CHECKPOINT_OPS, CHECKPOINT_KERNELS, NO_RULES)
 
 // What steers a step and computes nothing: control flow, nodes to wait for, assertions, printing.
 #define CONTROL(X) X(print) X(flow)
-FAMILY(control, CONTROL, CONTROL, NULL)
+FAMILY(control, CONTROL, CONTROL, NO_RULES)
 
 // tf.data's input pipelines as values in the graph, and the iterators over them.
 #define DATASET_OPS(X)                                                                     \
@@ -49,30 +53,30 @@ FAMILY(control, CONTROL, CONTROL, NULL)
   X(window_dataset) X(group_dataset) X(scan_dataset) X(choice_dataset) X(random_dataset)      \
   X(seed_generator) X(shuffle_dataset) X(cache_dataset) X(file_dataset) X(parse_dataset)      \
   X(iterator) X(one_shot_iterator) X(dataset_reader)
-FAMILY(dataset, DATASET_OPS, DATASET_KERNELS, NULL)
+FAMILY(dataset, DATASET_OPS, DATASET_KERNELS, NO_RULES)
 
 // Functions (section 10): arguments and return values, calls, branches and loops of calls.
 #define FUNCTION(X) X(branch) X(call) X(loop)
-FAMILY(function, FUNCTION, FUNCTION, NULL)
+FAMILY(function, FUNCTION, FUNCTION, NO_RULES)
 
 // Images [batch, height, width, channels], and boxes in them.
 #define IMAGE_OPS(X) X(image) X(suppression)
 #define IMAGE_KERNELS(X) X(crop) X(drawing) X(resize) X(suppression)
-FAMILY(image, IMAGE_OPS, IMAGE_KERNELS, NULL)
+FAMILY(image, IMAGE_OPS, IMAGE_KERNELS, NO_RULES)
 
 // Elements and slices of tensors taken, written and found by their positions.
-extern const leat_rewrite_rule_t leat_strided_slice_rules[];
 #define INDEX(X)                                                                  \
   X(gather) X(gather_nd) X(row_update) X(scatter_nd) X(search) X(slice) X(stitch) \
   X(strided_assign) X(strided_slice) X(unique) X(where)
-FAMILY(index, INDEX, INDEX, leat_strided_slice_rules)
+#define INDEX_RULES(X) X(strided_slice)
+FAMILY(index, INDEX, INDEX, INDEX_RULES)
 
 // What reads data (section 4.5 of the white paper): files, readers of records, and parsers of what
 // records hold.
 #define INPUT_OPS(X) X(reader) X(decode) X(example)
 #define INPUT_KERNELS(X) \
   X(file) X(raw) X(reader) X(reader_access) X(serialized_tensor) X(csv) X(example)
-FAMILY(input, INPUT_OPS, INPUT_KERNELS, NULL)
+FAMILY(input, INPUT_OPS, INPUT_KERNELS, NO_RULES)
 
 // Containers of tensors within a step: stacks and TensorArrays, which are resources that live as
 // long as their step (loops of section 4.4 save in them what their gradients need), and lists, maps
@@ -80,12 +84,12 @@ FAMILY(input, INPUT_OPS, INPUT_KERNELS, NULL)
 #define LIST(X)                                                                                  \
   X(optional) X(stack) X(tensor_array) X(tensor_array_batch) X(tensor_list) X(tensor_list_batch) \
   X(tensor_map)
-FAMILY(list, LIST, LIST, NULL)
+FAMILY(list, LIST, LIST, NO_RULES)
 
 // Lookup tables, which map keys to values (section 4.7): hash tables that are filled once, hash
 // tables that change, and dense ones; and their filling from tensors or text files.
 #define LOOKUP(X) X(table_handle) X(table_access) X(table_initialize)
-FAMILY(lookup, LOOKUP, LOOKUP, NULL)
+FAMILY(lookup, LOOKUP, LOOKUP, NO_RULES)
 
 // Arithmetic: elementwise functions, comparisons, casts, reductions, segment ops, scans and ranges.
 #define MATH_OPS(X)                                                                         \
@@ -95,7 +99,7 @@ FAMILY(lookup, LOOKUP, LOOKUP, NULL)
   X(add_n) X(arg) X(binary) X(bincount) X(broadcast) X(cast) X(compare) X(complex) X(cross)  \
   X(fused) X(histogram) X(range) X(reduction) X(scan) X(segment) X(select) X(sparse_segment) \
   X(special) X(unary)
-FAMILY(math, MATH_OPS, MATH_KERNELS, NULL)
+FAMILY(math, MATH_OPS, MATH_KERNELS, NO_RULES)
 
 // Matrices: products, decompositions, equations. The last two dimensions of a tensor are the
 // matrix, those before them a batch.
@@ -104,10 +108,10 @@ FAMILY(math, MATH_OPS, MATH_KERNELS, NULL)
 #define MATRIX_KERNELS(X)                                                               \
   X(matmul) X(fused_matmul) X(product_sum) X(solve) X(decomposition) X(matrix_function) \
   X(einsum) X(solve_ls) X(tridiagonal)
-FAMILY(matrix, MATRIX_OPS, MATRIX_KERNELS, NULL)
+#define MATRIX_RULES(X) X(matmul)
+FAMILY(matrix, MATRIX_OPS, MATRIX_KERNELS, MATRIX_RULES)
 
 // Neural networks: activations, biases, convolutions, pools, normalisations and losses.
-extern const leat_rewrite_rule_t leat_epilogue_rules[];
 #define NN_OPS(X)                                                                             \
   X(bias) X(relu) X(softmax) X(loss) X(conv2d) X(fused_conv2d) X(ctc_decoder) X(ctc_loss)     \
   X(pool) X(top_k) X(batch_norm) X(lrn) X(data_format) X(dilation2d) X(conv3d) X(global_norm) \
@@ -116,30 +120,31 @@ extern const leat_rewrite_rule_t leat_epilogue_rules[];
   X(bias) X(relu) X(softmax) X(cross_entropy) X(conv2d) X(fused_conv2d) X(ctc_decoder)        \
   X(ctc_loss) X(max_pool) X(avg_pool) X(top_k) X(batch_norm) X(l2_loss) X(lrn) X(data_format) \
   X(dilation2d) X(conv3d) X(global_norm) X(fractional_pool)
-FAMILY(nn, NN_OPS, NN_KERNELS, leat_epilogue_rules)
+#define NN_RULES(X) X(epilogue) X(loss)
+FAMILY(nn, NN_OPS, NN_KERNELS, NN_RULES)
 
 // Quantisation: between real numbers and the integers of few bits that stand for them.
 #define QUANTIZE_OPS(X) X(fake_quant) X(quantization)
 #define QUANTIZE_KERNELS(X) X(fake_quant) X(quantization) X(quantized)
-FAMILY(quantize, QUANTIZE_OPS, QUANTIZE_KERNELS, NULL)
+FAMILY(quantize, QUANTIZE_OPS, QUANTIZE_KERNELS, NO_RULES)
 
 // Resources that lie between steps and are filled and emptied by calls that may have to wait
 // (section 4.6): queues, barriers, accumulators of gradients, mutexes.
 #define QUEUE_OPS(X) X(queue) X(barrier) X(accumulator) X(sparse_accumulator)
 #define QUEUE_KERNELS(X) \
   X(queue_handle) X(queue_access) X(barrier) X(accumulator) X(sparse_accumulator) X(mutex)
-FAMILY(queue, QUEUE_OPS, QUEUE_KERNELS, NULL)
+FAMILY(queue, QUEUE_OPS, QUEUE_KERNELS, NO_RULES)
 
 // Random numbers. For the same seeds they are TensorFlow's, whatever the number of threads.
 #define RANDOM_OPS(X) X(distribution) X(candidate) X(shuffle)
 #define RANDOM_KERNELS(X)                                                                      \
   X(bounded_normal) X(candidate) X(distribution) X(gamma) X(multinomial) X(poisson) X(shuffle) \
   X(stateless)
-FAMILY(random, RANDOM_OPS, RANDOM_KERNELS, NULL)
+FAMILY(random, RANDOM_OPS, RANDOM_KERNELS, NO_RULES)
 
 // The two ends of an edge that crosses devices (section 3.2.2).
 #define SENDRECV(X) X(transfer)
-FAMILY(sendrecv, SENDRECV, SENDRECV, NULL)
+FAMILY(sendrecv, SENDRECV, SENDRECV, NO_RULES)
 
 // Tensors that hold only what is there: sparse tensors, which are indices with values, and ragged
 // ones, whose rows have different lengths.
@@ -150,12 +155,12 @@ FAMILY(sendrecv, SENDRECV, SENDRECV, NULL)
   X(edit_distance) X(feature_cross) X(reorder) X(ragged_range) X(tensors_map)        \
   X(serialized_entries) X(sparse_dense) X(sparse_sum) X(empty_rows) X(set_operation) \
   X(sparse_reshape) X(sparse_to_dense)
-FAMILY(sparse, SPARSE_OPS, SPARSE_KERNELS, NULL)
+FAMILY(sparse, SPARSE_OPS, SPARSE_KERNELS, NO_RULES)
 
 // Staging areas, in which one step leaves tuples of tensors for a later one, in order or by key. A
 // pipeline uses them to copy the next batch to a device while the current one is computed.
 #define STAGE(X) X(staging) X(map_stage)
-FAMILY(stage, STAGE, STAGE, NULL)
+FAMILY(stage, STAGE, STAGE, NO_RULES)
 
 // Variables and what updates them (section 4.7 of the white paper): by reference and by resource
 // handle.
@@ -164,24 +169,26 @@ FAMILY(stage, STAGE, STAGE, NULL)
 #define STATE_KERNELS(X)                                                              \
   X(variable) X(assign) X(counter) X(resource_gather) X(resource_variable) X(scatter) \
   X(session_tensor) X(temporary)
-FAMILY(state, STATE_OPS, STATE_KERNELS, NULL)
+#define STATE_RULES(X) X(scatter)
+FAMILY(state, STATE_OPS, STATE_KERNELS, STATE_RULES)
 
 // Tensors of strings.
 #define STRING_OPS(X) X(string)
 #define STRING_KERNELS(X) \
   X(format) X(hash) X(join) X(ngrams) X(number) X(regex) X(string_split) X(text)
-FAMILY(string, STRING_OPS, STRING_KERNELS, NULL)
+FAMILY(string, STRING_OPS, STRING_KERNELS, NO_RULES)
 
 // Summaries (section 9.1): values described as encoded Summary messages, which a client writes to
 // event files for TensorBoard.
 #define SUMMARY_OPS(X) X(summary)
 #define SUMMARY_KERNELS(X) X(audio) X(image) X(summarize)
-FAMILY(summary, SUMMARY_OPS, SUMMARY_KERNELS, NULL)
+FAMILY(summary, SUMMARY_OPS, SUMMARY_KERNELS, NO_RULES)
 
 // What moves variables along their gradients: the optimizers of training (section 7 of the white
 // paper).
 #define TRAIN(X) X(optimizer)
-FAMILY(train, TRAIN, TRAIN, NULL)
+#define TRAIN_RULES(X) X(update)
+FAMILY(train, TRAIN, TRAIN, TRAIN_RULES)
 
 const leat_op_family_t* const leat_op_families[] = {
     &array_family, &audio_family, &checkpoint_family, &control_family, &dataset_family,

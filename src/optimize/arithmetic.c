@@ -363,7 +363,7 @@ static bool has_candidates(const leat_graph_t* graph) {
 }
 
 static leat_status_t arithmetic(leat_edit_t* edit) {
-  return has_candidates(edit->graph) ? leat_edit_visit(edit, try_node) : leat_ok_status();
+  return leat_edit_visit(edit, try_node);
 }
 
 const leat_pass_t leat_pass_arithmetic = {
@@ -372,4 +372,5 @@ const leat_pass_t leat_pass_arithmetic = {
     .after = "fold",
     .stage = LEAT_PASS_WHOLE,
     .bit = LEAT_PASS_BIT_ARITHMETIC,
+    .has_work = has_candidates,
     .run = arithmetic};

@@ -517,7 +517,7 @@ static bool joins(const leat_graph_t* graph) {
 }
 
 static leat_status_t concat_sinking(leat_edit_t* edit) {
-  return edit->options->find_kernel && joins(edit->graph) ? rewrite_graph(edit) : leat_ok_status();
+  return edit->options->find_kernel ? rewrite_graph(edit) : leat_ok_status();
 }
 
 const leat_pass_t leat_pass_concat_sinking = {
@@ -526,4 +526,5 @@ const leat_pass_t leat_pass_concat_sinking = {
     .after = "sums,defer",
     .stage = LEAT_PASS_PLACED,
     .bit = LEAT_PASS_BIT_CONCAT_SINKING,
+    .has_work = joins,
     .run = concat_sinking};

@@ -109,6 +109,13 @@ static leat_status_t unite(cse_t* c, int32_t index) {
   }
 }
 
+static bool has_values(const leat_graph_t* graph) {
+  for (size_t i = 0; i < graph->node_count; ++i) {
+    if (graph->nodes[i].output_count) return true;
+  }
+  return false;
+}
+
 static leat_status_t cse(leat_edit_t* edit) {
   cse_t c = {.edit = edit};
   const size_t nodes = edit->graph->node_count;
@@ -131,4 +138,5 @@ const leat_pass_t leat_pass_cse = {
     .after = "fold,arithmetic,dependency",
     .stage = LEAT_PASS_WHOLE,
     .bit = LEAT_PASS_BIT_CSE,
+    .has_work = has_values,
     .run = cse};

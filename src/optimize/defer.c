@@ -209,7 +209,7 @@ static bool has_sums_in_loops(const leat_graph_t* graph) {
 }
 
 static leat_status_t defer(leat_edit_t* edit) {
-  if (!edit->options->find_kernel || !has_sums_in_loops(edit->graph)) return leat_ok_status();
+  if (!edit->options->find_kernel) return leat_ok_status();
   return leat_edit_visit(edit, try_node);
 }
 
@@ -219,4 +219,5 @@ const leat_pass_t leat_pass_defer = {
     .after = "sums",
     .stage = LEAT_PASS_PLACED,
     .bit = LEAT_PASS_BIT_DEFER,
+    .has_work = has_sums_in_loops,
     .run = defer};

@@ -131,7 +131,6 @@ static bool has_waits(const leat_graph_t* graph) {
 
 static leat_status_t dependency(leat_edit_t* edit) {
   dependency_t d = {.edit = edit};
-  if (!has_waits(edit->graph)) return leat_ok_status();
   LEAT_RETURN_IF_ERROR(leat_op_registry_find(edit->graph->ops, LEAT_OP_NAME_NO_OP, &d.no_op));
   LEAT_RETURN_IF_ERROR(drop_work(&d));
   return clean_edges(&d);
@@ -143,4 +142,5 @@ const leat_pass_t leat_pass_dependency = {
     .after = "fold,arithmetic",
     .stage = LEAT_PASS_WHOLE,
     .bit = LEAT_PASS_BIT_DEPENDENCY,
+    .has_work = has_waits,
     .run = dependency};

@@ -23,7 +23,6 @@
 
 #include "base/checked.h"
 
-
 #define RANK_STEP (INT64_C(1) << 24)
 #define MAX_VISITS (1 << 16)  // of a walk that may say "perhaps"
 
@@ -206,25 +205,36 @@ static leat_status_t grow_nodes(leat_edit_t* edit) {
                                    (void**)&edit->stack, &edit->stack_capacity);
 }
 
-// Gives node |index| numbers for |room| edges.
-static leat_status_t number_edges(leat_edit_t* edit, int32_t index, int32_t room) {
-  LEAT_RETURN_IF_ERROR(leat_allocator_grow_array(edit->graph->allocator,
-                                                 edit->use_count + (size_t)room + 1,
-                                                 sizeof *edit->uses, (void**)&edit->uses,
-                                                 &edit->use_capacity));
+static leat_status_t reserve_edges(leat_edit_t* edit, size_t count) {
+  return LEAT_GROW(edit->graph->allocator, edit->use_count + count + 1, &edit->uses,
+                   &edit->use_capacity);
+}
+
+// Gives node |index| numbers for |room| edges, which were reserved.
+static void number_edges(leat_edit_t* edit, int32_t index, int32_t room) {
+  LEAT_DCHECK(edit->use_count + (size_t)room <= edit->use_capacity);
   edit->nodes[index].first_edge = (int32_t)edit->use_count;
   edit->nodes[index].edge_room = room;
   for (int32_t k = 0; k < room; ++k) {
     edit->uses[edit->use_count++] = (leat_edit_use_t){index, -1, LEAT_EDIT_NOT_LINKED};
   }
-  return leat_ok_status();
 }
 
-static leat_status_t add_edit_node(leat_edit_t* edit, int32_t index) {
+// Adds what the edit knows of the graph's last node. The room for it was reserved.
+static void add_edit_node(leat_edit_t* edit, int32_t index) {
+  const leat_node_t* node = &edit->graph->nodes[index];
   LEAT_DCHECK((size_t)index == edit->node_count && edit->node_count < edit->node_capacity);
   edit->nodes[index] = (leat_edit_node_t){.first_use = -1};
   ++edit->node_count;
-  return number_edges(edit, index, leat_node_edge_count(&edit->graph->nodes[index]));
+  number_edges(edit, index, leat_node_edge_count(node));
+  link_edges(edit, index);
+  int64_t rank = 0;
+  for (int k = 0; k < leat_node_edge_count(node); ++k) {
+    if (leat_edge_closes_loop(edit->graph, node, node->inputs[k])) continue;
+    rank = LEAT_MAX(rank, edit->nodes[node->inputs[k].node].rank);
+  }
+  edit->nodes[index].rank = rank + 1;
+  edit->is_sorted = false;
 }
 
 // Puts all nodes, those that are gone too, in an order in which inputs come first.
@@ -273,8 +283,7 @@ static leat_status_t read_graph(leat_edit_t* edit) {
     edges += (size_t)leat_node_edge_count(&edit->graph->nodes[i]);
   }
   LEAT_RETURN_IF_ERROR(grow_nodes(edit));
-  LEAT_RETURN_IF_ERROR(
-      LEAT_GROW(edit->graph->allocator, edges + 1, &edit->uses, &edit->use_capacity));
+  LEAT_RETURN_IF_ERROR(reserve_edges(edit, edges));
   link_graph(edit);
   LEAT_RETURN_IF_ERROR(sort(edit));
   for (size_t i = 0; i < count; ++i) {
@@ -366,8 +375,13 @@ bool leat_edit_find_only_reader(const leat_edit_t* edit, leat_output_t output,
   return count == 1;
 }
 
-bool leat_edit_may_vanish(const leat_edit_t* edit, int32_t node) {
+// A node that forwards its input may have got that from a Switch.
+bool leat_edit_can_pass_waiters(const leat_edit_t* edit, int32_t node) {
   const leat_node_t* n = &edit->graph->nodes[node];
+  return !leat_node_forwards(n) && !leat_node_reads_switch(edit->graph, n);
+}
+
+bool leat_edit_may_vanish(const leat_edit_t* edit, int32_t node) {
   int readers = 0;
   if (edit->nodes[node].is_kept) return false;
   LEAT_EDIT_FOR_EACH_USE(edit, node, u) {
@@ -375,8 +389,7 @@ bool leat_edit_may_vanish(const leat_edit_t* edit, int32_t node) {
     if (readers > 1) return false;
   }
   const bool is_waited_for = edit->nodes[node].use_count > 1;
-  return readers == 1 &&
-         (!is_waited_for || !(leat_node_forwards(n) || leat_node_reads_switch(edit->graph, n)));
+  return readers == 1 && (!is_waited_for || leat_edit_can_pass_waiters(edit, node));
 }
 
 leat_status_t leat_edit_find_conditions(leat_edit_t* edit) {
@@ -407,26 +420,17 @@ leat_status_t leat_edit_add(leat_edit_t* edit, int32_t beside, const char* suffi
                                           LEAT_SV_ARG(graph->nodes[beside].name), suffix));
     LEAT_RETURN_IF_ERROR(leat_graph_unique_name(graph, spec->name, &spec->name));
   }
-  // All room that the edit needs is there before the graph has the node, so that a failure changes
-  // nothing.
+  // All room that the edit needs is there before the graph has the node, so that after a failure
+  // the two agree on which nodes there are.
   const size_t edges = (size_t)spec->input_count + (size_t)spec->control_count;
   LEAT_RETURN_IF_ERROR(grow_nodes(edit));
-  LEAT_RETURN_IF_ERROR(
-      LEAT_GROW(graph->allocator, edit->use_count + edges + 1, &edit->uses, &edit->use_capacity));
+  LEAT_RETURN_IF_ERROR(reserve_edges(edit, edges));
   LEAT_RETURN_IF_ERROR(leat_graph_add_node(graph, spec, out_node));
   leat_node_t* node = &graph->nodes[*out_node];
   node->assigned_device = device;
   node->is_gradient = graph->nodes[beside].is_gradient;
   edit->changed = true;
-  LEAT_RETURN_IF_ERROR(add_edit_node(edit, *out_node));
-  link_edges(edit, *out_node);
-  int64_t rank = 0;
-  for (int k = 0; k < leat_node_edge_count(node); ++k) {
-    if (leat_edge_closes_loop(graph, node, node->inputs[k])) continue;
-    rank = LEAT_MAX(rank, edit->nodes[node->inputs[k].node].rank);
-  }
-  edit->nodes[*out_node].rank = rank + 1;
-  edit->is_sorted = false;
+  add_edit_node(edit, *out_node);
   return edit->has_conditions ? leat_conditions_extend(&edit->conditions, *out_node)
                               : leat_ok_status();
 }
@@ -470,12 +474,14 @@ leat_status_t leat_edit_set_input(leat_edit_t* edit, int32_t reader, int positio
 // Gives the node numbers for more edges. They are linked anew.
 static leat_status_t move_edges(leat_edit_t* edit, int32_t reader) {
   const leat_node_t* node = &edit->graph->nodes[reader];
+  const int32_t room = 2 * leat_node_edge_count(node) + 2;
+  LEAT_RETURN_IF_ERROR(reserve_edges(edit, (size_t)room));
   for (int k = 0; k < leat_node_edge_count(node); ++k) {
     unlink_use(edit, edit->nodes[reader].first_edge + k, node->inputs[k].node);
   }
-  leat_status_t status = number_edges(edit, reader, 2 * leat_node_edge_count(node) + 2);
+  number_edges(edit, reader, room);
   link_edges(edit, reader);
-  return status;
+  return leat_ok_status();
 }
 
 leat_status_t leat_edit_set_type(leat_edit_t* edit, int32_t index, const char* attr, int dtype,

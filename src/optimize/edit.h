@@ -144,6 +144,9 @@ bool leat_edit_find_only_reader(const leat_edit_t* edit, leat_output_t output,
 // exactly one edge reads any of its outputs, and if others wait for it they can wait for what it
 // reads instead.
 bool leat_edit_may_vanish(const leat_edit_t* edit, int32_t node);
+// Whether those who wait for the node can wait for what it reads and waits for instead, as
+// leat_edit_pass_waiters arranges it: not where a Switch decides whether it runs.
+bool leat_edit_can_pass_waiters(const leat_edit_t* edit, int32_t node);
 // Whether a path of edges leads from |from| to |to|, or they are one node. True as well where
 // finding out would take too long.
 bool leat_edit_reaches(leat_edit_t* edit, int32_t from, int32_t to);

@@ -329,4 +329,5 @@ const leat_pass_t leat_pass_fold = {
     .doc = "computes what is constant before the first step",
     .stage = LEAT_PASS_WHOLE,
     .bit = LEAT_PASS_BIT_FOLD,
+    .has_work = leat_graph_computes,
     .run = fold};

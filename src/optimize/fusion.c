@@ -432,7 +432,8 @@ static leat_status_t fusion(leat_edit_t* edit) {
 const leat_pass_t leat_pass_fusion = {
     .name = "fusion",
     .doc = "elementwise nodes that read each other, and what reduces their rows, become one",
-    .after = "rules,sums,defer,concat_sinking,scale",
+    .after = "rules,sums,defer,concat_sinking,prologues",
     .stage = LEAT_PASS_PLACED,
     .bit = LEAT_PASS_BIT_FUSION,
+    .has_work = leat_graph_computes,
     .run = fusion};

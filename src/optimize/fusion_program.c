@@ -488,11 +488,6 @@ static bool describe(program_t* f) {
 
 // ---- The node -----------------------------------------------------------------------------------
 
-#define LIST(attr, item_kind, item_count, field, pointer)          \
-  ((leat_attr_t){LEAT_SV(attr),                                    \
-                 {.kind = LEAT_ATTR_##item_kind, .is_list = true,  \
-                  .count = (uint32_t)(item_count), .field = (pointer)}})
-
 // Makes the value of the constant for input |index|.
 static leat_status_t make_constant(const program_t* f, int index, leat_tensor_t* out_constant) {
   static const double kZero = 0;
@@ -538,17 +533,17 @@ static leat_status_t copy_constants(program_t* f) {
 
 static leat_status_t add_node(const program_t* f, int32_t* out_node) {
   const leat_attr_t attrs[] = {
-      LIST("Tin", TYPE, f->input_count, types, f->input_types),
-      LIST("Tout", TYPE, f->result_count, types, f->result_types),
-      LIST("steps", STRING, f->step_count, strings, f->ops),
-      LIST("names", STRING, f->step_count, strings, f->names),
-      LIST("types", TYPE, f->step_count, types, f->types),
-      LIST("arities", INT, f->step_count, ints, f->arities),
-      LIST("operands", INT, f->operand_count, ints, f->operands),
-      LIST("results", INT, f->result_count, ints, f->results),
-      LIST("shapes", SHAPE, f->shape_count, shapes, f->shapes),
-      LIST("axes", INT, f->reduction_count, ints, f->axes),
-      LIST("keep_dims", BOOL, f->reduction_count, bools, f->keep_dims)};
+      LEAT_LIST("Tin", TYPE, f->input_count, types, f->input_types),
+      LEAT_LIST("Tout", TYPE, f->result_count, types, f->result_types),
+      LEAT_LIST("steps", STRING, f->step_count, strings, f->ops),
+      LEAT_LIST("names", STRING, f->step_count, strings, f->names),
+      LEAT_LIST("types", TYPE, f->step_count, types, f->types),
+      LEAT_LIST("arities", INT, f->step_count, ints, f->arities),
+      LEAT_LIST("operands", INT, f->operand_count, ints, f->operands),
+      LEAT_LIST("results", INT, f->result_count, ints, f->results),
+      LEAT_LIST("shapes", SHAPE, f->shape_count, shapes, f->shapes),
+      LEAT_LIST("axes", INT, f->reduction_count, ints, f->axes),
+      LEAT_LIST("keep_dims", BOOL, f->reduction_count, bools, f->keep_dims)};
   leat_node_spec_t spec = {.op = f->fusion->op,
                            .inputs = f->inputs,
                            .input_count = f->input_count,

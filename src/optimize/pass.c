@@ -16,14 +16,21 @@
 #include "optimize/edit.h"
 
 const leat_pass_t* const leat_passes[] = {
-    &leat_pass_fold,      &leat_pass_arithmetic, &leat_pass_dependency, &leat_pass_cse,
-    &leat_pass_recompute, &leat_pass_rules,      &leat_pass_sums,       &leat_pass_defer,
-    &leat_pass_concat_sinking,     &leat_pass_scale,      &leat_pass_fusion,    &leat_pass_swap,
-    &leat_pass_compress,  &leat_pass_recv_schedule, NULL};
+    &leat_pass_fold,           &leat_pass_arithmetic, &leat_pass_dependency,
+    &leat_pass_cse,            &leat_pass_recompute,  &leat_pass_rules,
+    &leat_pass_sums,           &leat_pass_defer,      &leat_pass_concat_sinking,
+    &leat_pass_prologues,          &leat_pass_fusion,     &leat_pass_swap,
+    &leat_pass_compress,       &leat_pass_recv_schedule,
+    NULL};
 
 // ---- Running passes -----------------------------------------------------------------------------
 
 #define MAX_STAGE 64  // of "pass <name>"
+
+static bool is_on(const leat_pass_t* pass, const leat_pass_options_t* options,
+                  leat_pass_stage_t stage) {
+  return pass->stage == stage && options->passes & pass->bit;
+}
 
 static leat_status_t run(const leat_pass_t* pass, leat_edit_t* edit) {
   char stage[MAX_STAGE];
@@ -36,33 +43,36 @@ static leat_status_t run(const leat_pass_t* pass, leat_edit_t* edit) {
   return leat_edit_verify(edit, pass->stage == LEAT_PASS_PLACED, stage);
 }
 
-// Runs the passes of |stage| that are on; if |only| is not NULL, runs that pass and no other.
-static leat_status_t run_all(leat_rewrite_t* rewrite, const leat_pass_options_t* options,
-                             leat_pass_stage_t stage, const leat_pass_t* only) {
-  leat_edit_t edit;
-  LEAT_RETURN_IF_ERROR(leat_edit_initialize(rewrite, options, &edit));
-  leat_status_t status = leat_ok_status();
-  for (const leat_pass_t* const* pass = leat_passes; *pass && !only && !status; ++pass) {
-    if ((*pass)->stage == stage && options->passes & (*pass)->bit) status = run(*pass, &edit);
+// Runs the pass if it may have work. The edit is made for the first pass that has.
+static leat_status_t run_if_needed(const leat_pass_t* pass, leat_rewrite_t* rewrite,
+                                   const leat_pass_options_t* options, leat_edit_t* inout_edit) {
+  if (pass->has_work && !pass->has_work(rewrite->graph)) return leat_ok_status();
+  if (!inout_edit->graph) {
+    LEAT_RETURN_IF_ERROR(leat_edit_initialize(rewrite, options, inout_edit));
   }
-  if (only) status = run(only, &edit);
-  if (!status) status = leat_edit_compact(&edit);
-  leat_edit_deinitialize(&edit);
+  return run(pass, inout_edit);
+}
+
+static leat_status_t end_edit(leat_edit_t* edit, leat_status_t status) {
+  if (!status && edit->graph) status = leat_edit_compact(edit);
+  leat_edit_deinitialize(edit);
   return status;
 }
 
 leat_status_t leat_passes_run(leat_rewrite_t* rewrite, const leat_pass_options_t* options,
                               leat_pass_stage_t stage) {
-  bool any_is_on = false;
-  for (const leat_pass_t* const* pass = leat_passes; *pass; ++pass) {
-    any_is_on |= (*pass)->stage == stage && options->passes & (*pass)->bit;
+  leat_edit_t edit = {0};
+  leat_status_t status = leat_ok_status();
+  for (const leat_pass_t* const* pass = leat_passes; *pass && !status; ++pass) {
+    if (is_on(*pass, options, stage)) status = run_if_needed(*pass, rewrite, options, &edit);
   }
-  return any_is_on ? run_all(rewrite, options, stage, NULL) : leat_ok_status();
+  return end_edit(&edit, status);
 }
 
 leat_status_t leat_pass_run(const leat_pass_t* pass, leat_rewrite_t* rewrite,
                             const leat_pass_options_t* options) {
-  return run_all(rewrite, options, pass->stage, pass);
+  leat_edit_t edit = {0};
+  return end_edit(&edit, run_if_needed(pass, rewrite, options, &edit));
 }
 
 // ---- Passes over partitions ---------------------------------------------------------------------
@@ -82,8 +92,7 @@ static leat_status_t run_all_on(leat_edit_t* edits, int count, const leat_pass_o
                                 const leat_pass_t* only) {
   leat_status_t status = leat_ok_status();
   for (const leat_pass_t* const* pass = leat_passes; *pass && !only && !status; ++pass) {
-    const bool is_on = options->passes & (*pass)->bit;
-    if (is_on && (*pass)->stage == LEAT_PASS_PARTITIONS) status = run_on(*pass, edits, count);
+    if (is_on(*pass, options, LEAT_PASS_PARTITIONS)) status = run_on(*pass, edits, count);
   }
   return only ? run_on(only, edits, count) : status;
 }
@@ -97,9 +106,9 @@ leat_status_t leat_passes_run_partitions(leat_graph_t* const* graphs, int count,
   leat_edit_t* edits = NULL;
   bool any_is_on = only != NULL;
   for (const leat_pass_t* const* pass = leat_passes; *pass; ++pass) {
-    any_is_on |= (*pass)->stage == LEAT_PASS_PARTITIONS && options->passes & (*pass)->bit;
+    any_is_on |= is_on(*pass, options, LEAT_PASS_PARTITIONS);
   }
-  if (!any_is_on || count < 2) return leat_ok_status();
+  if (count < 2 || !any_is_on) return leat_ok_status();
   leat_arena_initialize(graphs[0]->allocator, 0, &arena);
   leat_status_t status;
   int opened = 0;
@@ -133,6 +142,13 @@ void leat_rewrite_deinitialize(leat_rewrite_t* rewrite) {
   leat_allocator_free(leat_allocator_system(), rewrite->targets);
   leat_graph_free(graph);
   memset(rewrite, 0, sizeof *rewrite);
+}
+
+bool leat_graph_computes(const leat_graph_t* graph) {
+  for (size_t i = 0; i < graph->node_count; ++i) {
+    if (graph->nodes[i].input_count > 0 && graph->nodes[i].output_count > 0) return true;
+  }
+  return false;
 }
 
 int64_t leat_shape_count_known(leat_partial_shape_t shape) {

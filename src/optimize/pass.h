@@ -29,13 +29,13 @@ typedef enum leat_pass_bit_e {
   LEAT_PASS_BIT_SUMS = 1 << 8,
   LEAT_PASS_BIT_FUSION = 1 << 9,
   LEAT_PASS_BIT_DEFER = 1 << 10,
-  LEAT_PASS_BIT_SCALE = 1 << 11,
+  LEAT_PASS_BIT_PROLOGUES = 1 << 11,
   LEAT_PASS_BIT_CONCAT_SINKING = 1 << 12,
   LEAT_PASS_BIT_RULES = 1 << 13,
 } leat_pass_bit_t;
 #define LEAT_PASSES_DEFAULT                                                             \
   (LEAT_PASS_BIT_FOLD | LEAT_PASS_BIT_ARITHMETIC | LEAT_PASS_BIT_DEPENDENCY | \
-   LEAT_PASS_BIT_CSE | LEAT_PASS_BIT_RULES | LEAT_PASS_BIT_SUMS | LEAT_PASS_BIT_SCALE | \
+   LEAT_PASS_BIT_CSE | LEAT_PASS_BIT_RULES | LEAT_PASS_BIT_SUMS | LEAT_PASS_BIT_PROLOGUES | \
    LEAT_PASS_BIT_DEFER | \
    LEAT_PASS_BIT_CONCAT_SINKING | LEAT_PASS_BIT_FUSION)
 
@@ -85,6 +85,9 @@ typedef struct leat_pass_s {
   const char* after;  // the names of passes that must run before it where they run, "fold,cse"
   leat_pass_stage_t stage;
   uint32_t bit;  // leat_pass_bit_t
+  // False where the graph surely has nothing for the pass. NULL: one cannot tell without an edit,
+  // which is made only when the first pass of a stage has work.
+  bool (*has_work)(const leat_graph_t* graph);
   leat_status_t (*run)(struct leat_edit_s* edit);
   // Instead of |run|, for a pass over partitions: |edits| has one edit for each graph.
   leat_status_t (*run_partitions)(struct leat_edit_s* edits, int count);
@@ -144,6 +147,9 @@ static inline bool leat_node_forwards(const leat_node_t* node) {
 // output of the Switch is meant.
 bool leat_node_reads_switch(const leat_graph_t* graph, const leat_node_t* node);
 
+// Whether a node computes a value from others. Without one there is nothing to fold or fuse.
+// (leat_pass_t.has_work)
+bool leat_graph_computes(const leat_graph_t* graph);
 // How many elements a tensor of |shape| has; -1: it is not known.
 int64_t leat_shape_count_known(leat_partial_shape_t shape);
 // Whether a tensor of |shape| may have |element_count| elements or more. False where it is known to
@@ -170,7 +176,7 @@ extern const leat_pass_t leat_pass_dependency;
 extern const leat_pass_t leat_pass_cse;
 extern const leat_pass_t leat_pass_rules;
 extern const leat_pass_t leat_pass_sums;
-extern const leat_pass_t leat_pass_scale;
+extern const leat_pass_t leat_pass_prologues;
 extern const leat_pass_t leat_pass_defer;
 extern const leat_pass_t leat_pass_concat_sinking;
 extern const leat_pass_t leat_pass_fusion;

@@ -1,7 +1,7 @@
-// The pass that applies rewrite rules (graph/rewrite_rule.h). For each node, inputs first, it tries
-// the rules whose root is the node's op, in the order of their tables, and the first rule that
-// applies puts another node in its place. What a rule added is visited too, so that a product, its
-// bias and its activation go into one node in two steps:
+// The two passes that apply rewrite rules (graph/rewrite_rule.h), one for each phase. For each
+// node, inputs first, a pass tries the rules whose root is the node's op, in the order of their
+// tables, and the first rule that applies puts another node in its place. What a rule added is
+// visited too, so that a product, its bias and its activation go into one node in two steps:
 //
 //   x, w ─▶ MatMul ─▶ BiasAdd ─▶ Relu      x, w, b ─▶ _FusedMatMul [BiasAdd] ─▶ Relu
 //                b ─────┘                  x, w, b ─▶ _FusedMatMul [BiasAdd, Relu]
@@ -12,19 +12,24 @@
 // for its shape, which the new node has as well) and comes under the same conditions, so
 // that neither an effect nor a dead value is lost. An Identity on the way goes with them.
 //
-// This comes after placement, as only then it is known which kernels there are, and before the
-// passes that take what the rules left (optimize/sums.c, optimize/fusion.c).
+// Where a rule reads the second output of its producer, as a product of a loss's gradient does, the
+// new node replaces producer and root. It then reads all that the root reads, so the root's other
+// inputs must not depend on the producer: that would close a cycle.
+//
+// The passes run after placement, as only then it is known which kernels there are. "rules" comes
+// before the passes that take what it left (optimize/sums.c, optimize/fusion.c), and "prologues"
+// after those that look for the nodes which it would take.
 #include <stdlib.h>
 #include <string.h>
 
 #include "graph/rewrite_rule.h"
 #include "optimize/edit.h"
 
-#define MAX_PASSED 8  // nodes between producer and root, the producer too
+#define MAX_PASSED 32  // nodes between producer and root, the producer too, and bypassed ones
 
 // A rule, under one of the ops that its root may have.
 typedef struct entry_s {
-  const leat_op_t* root;
+  const leat_op_row_t* root;
   const leat_rewrite_rule_t* rule;
   int place;  // in the order in which rules are tried
 } entry_t;
@@ -33,8 +38,9 @@ typedef struct entry_s {
 typedef struct attempt_s {
   leat_rewrite_match_t match;
   leat_edit_t* edit;
-  int32_t passed[MAX_PASSED];  // from the root's side on
-  int passed_count;
+  // The nodes that go, from the root's side on, and those that the new nodes only read no longer.
+  int32_t passed[MAX_PASSED], bypassed[MAX_PASSED];
+  int passed_count, bypassed_count;
   leat_waits_t waits;  // of the new nodes
 } attempt_t;
 
@@ -62,7 +68,9 @@ static int compare_entries(const void* a, const void* b) {
   return p != q ? (p < q ? -1 : 1) : (x->place > y->place) - (x->place < y->place);
 }
 
-static leat_status_t list_entries(leat_edit_t* edit, entry_t** out_entries, int* out_count) {
+// Compares rows, since to ask for an op would parse its row for a graph that may have no such node.
+static leat_status_t list_entries(leat_edit_t* edit, leat_rewrite_phase_t phase,
+                                  entry_t** out_entries, int* out_count) {
   const leat_op_registry_t* ops = edit->graph->ops;
   size_t room = 0;
   for (int t = 0; t < leat_op_registry_rules_count(ops); ++t) {
@@ -72,15 +80,16 @@ static leat_status_t list_entries(leat_edit_t* edit, entry_t** out_entries, int*
     }
   }
   entry_t* entries;
+  const leat_op_t* unknown;
   int count = 0;
   LEAT_RETURN_IF_ERROR(LEAT_NEW(edit->scratch, room + 1, &entries));
   for (int t = 0; t < leat_op_registry_rules_count(ops); ++t) {
     for (const leat_rewrite_rule_t* rule = leat_op_registry_rules(ops, t); rule->name; ++rule) {
       leat_string_view_t name;
+      if (rule->phase != phase) continue;
       for (const char* list = rule->root; take_name(&list, &name); ++count) {
-        entries[count] = (entry_t){.rule = rule, .place = count};
-        LEAT_RETURN_IF_ERROR(
-            leat_op_registry_find(edit->graph->ops, name, &entries[count].root));
+        entries[count] = (entry_t){leat_op_registry_find_row(ops, name), rule, count};
+        if (!entries[count].root) return leat_op_registry_find(edit->graph->ops, name, &unknown);
       }
     }
   }
@@ -91,7 +100,7 @@ static leat_status_t list_entries(leat_edit_t* edit, entry_t** out_entries, int*
 }
 
 // The first entry of |op|, or the end of all.
-static int find_entries(const entry_t* entries, int count, const leat_op_t* op) {
+static int find_entries(const entry_t* entries, int count, const leat_op_row_t* op) {
   int low = 0, high = count;
   while (low < high) {
     const int middle = low + (high - low) / 2;
@@ -131,7 +140,6 @@ static bool reads_only_shape(const leat_edit_t* edit, leat_reader_t reader) {
 // new node where the rule keeps shapes, unless the root depends on the answer.
 static bool may_go(const attempt_t* a, const leat_rewrite_rule_t* rule, int32_t node) {
   leat_edit_t* edit = a->edit;
-  const leat_node_t* n = leat_edit_node(edit, node);
   int readers = 0, waiters = 0;
   if (leat_edit_is_kept(edit, node)) return false;
   LEAT_EDIT_FOR_EACH_USE(edit, node, use) {
@@ -144,8 +152,7 @@ static bool may_go(const attempt_t* a, const leat_rewrite_rule_t* rule, int32_t 
     }
     if (readers > 1) return false;
   }
-  return readers == 1 &&
-         (!waiters || !(leat_node_forwards(n) || leat_node_reads_switch(edit->graph, n)));
+  return readers == 1 && (!waiters || leat_edit_can_pass_waiters(edit, node));
 }
 
 // Who asked the vanished node for its shape asks the new one.
@@ -158,8 +165,24 @@ static leat_status_t move_shape_readers(leat_edit_t* edit, int32_t node, leat_ou
   return leat_ok_status();
 }
 
-// Goes from input |position| of |reader| to the node that makes it, past every Identity. False
-// where one of these nodes may not go.
+// Whether the node is a Reshape to a constant shape. The new nodes wait for whatever that constant
+// waits for.
+static bool passes_reshape(attempt_t* a, const leat_rewrite_rule_t* rule,
+                           const leat_node_t* node) {
+  if (!rule->passes_reshapes || !(node->op->flags & LEAT_OP_RESHAPES)) return false;
+  for (int i = 1; i < node->input_count; ++i) {
+    const int32_t other = node->inputs[i].node;
+    if (a->bypassed_count == MAX_PASSED || !leat_node_constant(leat_edit_node(a->edit, other))) {
+      return false;
+    }
+    a->bypassed[a->bypassed_count++] = other;
+  }
+  a->match.is_reshaped = true;
+  return true;
+}
+
+// Goes from input |position| of |reader| to the node that makes it, past every Identity, and past
+// Reshapes where the rule says so. False where one of these nodes may not go.
 static bool go_back(attempt_t* a, const leat_rewrite_rule_t* rule, int32_t reader, int position,
                     int32_t* out_node) {
   const leat_edit_t* edit = a->edit;
@@ -173,11 +196,44 @@ static bool go_back(attempt_t* a, const leat_rewrite_rule_t* rule, int32_t reade
       return false;
     }
     a->passed[a->passed_count++] = input.node;
-    if (!leat_node_forwards(node)) break;
+    if (!leat_node_forwards(node) && !passes_reshape(a, rule, node)) break;
     input = node->inputs[0];
   }
   *out_node = input.node;
   return true;
+}
+
+// Whether the root alone reads the rule's output of a producer that has others too, and the new
+// node can replace both: nothing else that the root needs follows from the producer.
+static bool shares_producer(attempt_t* a, const leat_rewrite_rule_t* rule) {
+  leat_edit_t* edit = a->edit;
+  const leat_node_t* root = leat_edit_node(edit, a->match.root);
+  const leat_output_t input = root->inputs[a->match.side];
+  leat_reader_t reader;
+  a->match.producer = input.node;
+  if (input.index != rule->producer_output ||
+      !leat_node_is_pure(edit->graph, leat_edit_node(edit, input.node)) ||
+      !leat_edit_find_only_reader(edit, input, &reader) ||
+      !leat_edit_comes_with(edit, input.node, a->match.root)) {
+    return false;
+  }
+  for (int k = 0; k < leat_node_edge_count(root); ++k) {
+    if (k != a->match.side && leat_edit_reaches(edit, input.node, root->inputs[k].node)) {
+      return false;
+    }
+  }
+  return true;
+}
+
+static bool finds_producer(attempt_t* a, const leat_rewrite_rule_t* rule) {
+  leat_rewrite_match_t* match = &a->match;
+  const leat_edit_t* edit = a->edit;
+  if (rule->producer_output) return shares_producer(a, rule);
+  if (!go_back(a, rule, match->root, match->side, &match->producer)) return false;
+  if (!rule->through) return true;
+  match->through = match->producer;
+  return is_listed(rule->through, leat_edit_node(edit, match->through)->op->name) &&
+         go_back(a, rule, match->through, 0, &match->producer);
 }
 
 static bool matches(attempt_t* a, const leat_rewrite_rule_t* rule, int side) {
@@ -185,18 +241,13 @@ static bool matches(attempt_t* a, const leat_rewrite_rule_t* rule, int side) {
   const leat_edit_t* edit = a->edit;
   match->side = side;
   match->producer = match->through = -1;
-  a->passed_count = 0;
+  match->is_reshaped = false;
+  a->passed_count = a->bypassed_count = 0;
   if (rule->producer) {
-    if (side >= leat_edit_node(edit, match->root)->input_count) return false;
-    if (!go_back(a, rule, match->root, side, &match->producer)) return false;
-    if (rule->through) {
-      match->through = match->producer;
-      if (!is_listed(rule->through, leat_edit_node(edit, match->through)->op->name) ||
-          !go_back(a, rule, match->through, 0, &match->producer)) {
-        return false;
-      }
+    if (side >= leat_edit_node(edit, match->root)->input_count || !finds_producer(a, rule) ||
+        !is_listed(rule->producer, leat_edit_node(edit, match->producer)->op->name)) {
+      return false;
     }
-    if (!is_listed(rule->producer, leat_edit_node(edit, match->producer)->op->name)) return false;
   }
   return !rule->applies || rule->applies(match);
 }
@@ -222,36 +273,115 @@ static leat_status_t add(leat_rewrite_match_t* match, const char* op, leat_node_
   return leat_edit_add(edit, match->root, "/_fused", spec, &out_output->node);
 }
 
+// (leat_rewrite_match_t) A control edge could not say which output of a Switch has to be alive.
+static bool may_bypass(const leat_rewrite_match_t* match, int32_t node) {
+  const attempt_t* a = match->optimizer;
+  const leat_node_t* n = leat_edit_node(a->edit, node);
+  return leat_node_is_pure(a->edit->graph, n) && !leat_node_reads_switch(a->edit->graph, n) &&
+         leat_edit_comes_with(a->edit, node, match->root);
+}
+
+// (leat_rewrite_match_t)
+static leat_status_t bypass(leat_rewrite_match_t* match, int32_t node) {
+  attempt_t* a = match->optimizer;
+  if (a->bypassed_count == MAX_PASSED) {
+    return leat_make_status(LEAT_NOT_FOUND, "More than %d nodes are bypassed", MAX_PASSED);
+  }
+  a->bypassed[a->bypassed_count++] = node;
+  return leat_waits_add_controls(a->edit, node, &a->waits);
+}
+
 // What the new nodes wait for: what those that go waited for.
-static leat_status_t list_waits(attempt_t* a) {
+static leat_status_t list_waits(attempt_t* a, const leat_rewrite_rule_t* rule) {
   a->waits = (leat_waits_t){0};
   LEAT_RETURN_IF_ERROR(leat_waits_add_controls(a->edit, a->match.root, &a->waits));
   for (int i = 0; i < a->passed_count; ++i) {
     LEAT_RETURN_IF_ERROR(leat_waits_add_controls(a->edit, a->passed[i], &a->waits));
   }
+  for (int i = 0; i < a->bypassed_count; ++i) {
+    LEAT_RETURN_IF_ERROR(leat_waits_add_controls(a->edit, a->bypassed[i], &a->waits));
+  }
+  return rule->producer_output
+             ? leat_waits_add_controls(a->edit, a->match.producer, &a->waits)
+             : leat_ok_status();
+}
+
+static bool is_bypassed(const attempt_t* a, int32_t node) {
+  for (int i = 0; i < a->bypassed_count; ++i) {
+    if (a->bypassed[i] == node) return true;
+  }
+  return false;
+}
+
+// Adds all that |node| reads and waits for, and of a bypassed node that is among them what that one
+// reads and waits for.
+static leat_status_t add_sources(const attempt_t* a, int32_t node, leat_waits_t* inout_sources) {
+  for (int k = 0; k < leat_node_edge_count(leat_edit_node(a->edit, node)); ++k) {
+    const int32_t source = leat_edit_node(a->edit, node)->inputs[k].node;
+    LEAT_RETURN_IF_ERROR(is_bypassed(a, source) ? add_sources(a, source, inout_sources)
+                                                : leat_waits_add(a->edit, source, inout_sources));
+  }
   return leat_ok_status();
+}
+
+// Who waits for one of the |count| nodes waits for what it reads and waits for instead, so that it
+// can vanish when nobody reads it.
+static leat_status_t pass_waiters(const attempt_t* a, const int32_t* nodes, int count) {
+  for (int i = 0; i < count; ++i) {
+    leat_waits_t sources = {0};
+    if (!leat_edit_can_pass_waiters(a->edit, nodes[i])) continue;
+    LEAT_RETURN_IF_ERROR(add_sources(a, nodes[i], &sources));
+    LEAT_RETURN_IF_ERROR(leat_edit_move_waiters(a->edit, nodes[i], &sources));
+  }
+  return leat_ok_status();
+}
+
+// The outputs of |by| have the shapes that those of |node| were known to have.
+static leat_status_t refine_shapes(const leat_edit_t* edit, int32_t node, int32_t by) {
+  const leat_node_t* n = leat_edit_node(edit, node);
+  LEAT_DCHECK(n->output_count <= leat_edit_node(edit, by)->output_count);
+  for (int i = 0; i < n->output_count; ++i) {
+    LEAT_RETURN_IF_ERROR(
+        leat_graph_refine_shape(edit->graph, (leat_output_t){by, i}, n->output_shapes[i]));
+  }
+  return leat_ok_status();
+}
+
+// Puts |by| in the place of the root, and of the producer where it replaces that too.
+static leat_status_t replace(const attempt_t* a, const leat_rewrite_rule_t* rule,
+                             leat_output_t by) {
+  leat_edit_t* edit = a->edit;
+  const int32_t root = a->match.root;
+  if (rule->has_effects) {
+    LEAT_RETURN_IF_ERROR(refine_shapes(edit, root, by.node));
+    return leat_edit_replace(edit, root, by.node);
+  }
+  LEAT_RETURN_IF_ERROR(
+      leat_graph_refine_shape(edit->graph, by, leat_edit_node(edit, root)->output_shapes[0]));
+  LEAT_RETURN_IF_ERROR(leat_edit_replace_by_output(edit, root, by));
+  return rule->producer_output ? leat_edit_replace(edit, a->match.producer, by.node)
+                               : leat_ok_status();
 }
 
 // |*out_applied| stays false where a kernel is missing.
 static leat_status_t apply(attempt_t* a, const leat_rewrite_rule_t* rule, bool* out_applied) {
   leat_output_t by = LEAT_OUTPUT_NONE;
-  LEAT_RETURN_IF_ERROR(list_waits(a));
+  LEAT_RETURN_IF_ERROR(list_waits(a, rule));
   leat_status_t status = rule->make(&a->match, &by);
   if (leat_status_code(status) == LEAT_NOT_FOUND) {
     leat_status_free(status);
     return leat_ok_status();
   }
   if (status) return leat_status_annotate(status, "rule %s", rule->name);
+  if (rule->producer_output) by.index = rule->producer_output;
   LEAT_DCHECK(leat_output_exists(by) && by.node != a->match.root);
-  LEAT_RETURN_IF_ERROR(leat_graph_refine_shape(
-      a->edit->graph, by, leat_edit_node(a->edit, a->match.root)->output_shapes[0]));
-  for (int i = 0; i < a->passed_count; ++i) {
-    LEAT_RETURN_IF_ERROR(leat_edit_pass_waiters(a->edit, a->passed[i]));
-    if (!rule->keeps_shape) continue;
+  LEAT_RETURN_IF_ERROR(pass_waiters(a, a->passed, a->passed_count));
+  LEAT_RETURN_IF_ERROR(pass_waiters(a, a->bypassed, a->bypassed_count));
+  for (int i = 0; i < a->passed_count && rule->keeps_shape; ++i) {
     LEAT_RETURN_IF_ERROR(move_shape_readers(a->edit, a->passed[i], by));
   }
   *out_applied = true;
-  return leat_edit_replace_by_output(a->edit, a->match.root, by);
+  return replace(a, rule, by);
 }
 
 typedef struct rules_s {
@@ -259,44 +389,55 @@ typedef struct rules_s {
   int count;
 } rules_t;
 
-static leat_status_t try_node(leat_edit_t* edit, const rules_t* rules, int32_t node) {
-  const leat_op_t* op = leat_edit_node(edit, node)->op;
-  int i = find_entries(rules->entries, rules->count, op);
-  if (i == rules->count || rules->entries[i].root != op ||
-      !leat_node_is_pure(edit->graph, leat_edit_node(edit, node)) ||
-      !gives_one_output(edit, node)) {
+// Tries the rule with each input of the root at which its producer may be.
+static leat_status_t try_rule(attempt_t* a, const leat_rewrite_rule_t* rule, bool* out_applied) {
+  const leat_node_t* root = leat_edit_node(a->edit, a->match.root);
+  const int first = rule->input ? rule->input(root) : 0;
+  const int last = first + rule->commutes;
+  *out_applied = false;
+  if (!rule->has_effects && (!leat_node_is_pure(a->edit->graph, root) ||
+                             !gives_one_output(a->edit, a->match.root))) {
     return leat_ok_status();
   }
-  attempt_t a = {.match = {.graph = edit->graph, .root = node, .arena = edit->scratch, .add = add},
+  for (int side = first; side >= 0 && side <= last && !*out_applied; ++side) {
+    if (matches(a, rule, side)) LEAT_RETURN_IF_ERROR(apply(a, rule, out_applied));
+  }
+  return leat_ok_status();
+}
+
+static leat_status_t try_node(leat_edit_t* edit, const rules_t* rules, int32_t node) {
+  const leat_op_row_t* op = leat_edit_node(edit, node)->op->row;
+  attempt_t a = {.match = {.graph = edit->graph,
+                           .root = node,
+                           .arena = edit->scratch,
+                           .add = add,
+                           .may_bypass = may_bypass,
+                           .bypass = bypass},
                  .edit = edit};
   a.match.optimizer = &a;
-  for (; i < rules->count && rules->entries[i].root == op; ++i) {
-    const leat_rewrite_rule_t* rule = rules->entries[i].rule;
-    for (int side = 0; side <= (int)rule->commutes; ++side) {
-      bool applied = false;
-      if (!matches(&a, rule, side)) continue;
-      LEAT_RETURN_IF_ERROR(apply(&a, rule, &applied));
-      if (applied) return leat_ok_status();
-    }
+  bool applied = false;
+  for (int i = find_entries(rules->entries, rules->count, op);
+       i < rules->count && rules->entries[i].root == op && !applied; ++i) {
+    LEAT_RETURN_IF_ERROR(try_rule(&a, rules->entries[i].rule, &applied));
   }
   return leat_ok_status();
 }
 
 static bool has_roots(const leat_graph_t* graph, const rules_t* rules) {
   for (size_t i = 0; i < graph->node_count; ++i) {
-    const leat_op_t* op = graph->nodes[i].op;
+    const leat_op_row_t* op = graph->nodes[i].op->row;
     const int entry = find_entries(rules->entries, rules->count, op);
     if (entry < rules->count && rules->entries[entry].root == op) return true;
   }
   return false;
 }
 
-static leat_status_t run(leat_edit_t* edit) {
+static leat_status_t run(leat_edit_t* edit, leat_rewrite_phase_t phase) {
   rules_t rules;
   int32_t* nodes;
   size_t count;
   if (!edit->options->find_kernel) return leat_ok_status();
-  LEAT_RETURN_IF_ERROR(list_entries(edit, &rules.entries, &rules.count));
+  LEAT_RETURN_IF_ERROR(list_entries(edit, phase, &rules.entries, &rules.count));
   if (!has_roots(edit->graph, &rules)) return leat_ok_status();
   LEAT_RETURN_IF_ERROR(leat_edit_find_conditions(edit));
   LEAT_RETURN_IF_ERROR(leat_edit_sort(edit, &nodes, &count));
@@ -313,9 +454,27 @@ static leat_status_t run(leat_edit_t* edit) {
   return leat_ok_status();
 }
 
+static leat_status_t run_epilogues(leat_edit_t* edit) {
+  return run(edit, LEAT_REWRITE_EPILOGUE);
+}
+
+static leat_status_t run_prologues(leat_edit_t* edit) {
+  return run(edit, LEAT_REWRITE_PROLOGUE);
+}
+
 const leat_pass_t leat_pass_rules = {
     .name = "rules",
     .doc = "a product and what follows it become one node, as the rules of op families say",
     .stage = LEAT_PASS_PLACED,
     .bit = LEAT_PASS_BIT_RULES,
-    .run = run};
+    .has_work = leat_graph_computes,
+    .run = run_epilogues};
+
+const leat_pass_t leat_pass_prologues = {
+    .name = "prologues",
+    .doc = "an update or a sum computes by itself how what it reads is scaled or clipped",
+    .after = "sums,defer,concat_sinking",
+    .stage = LEAT_PASS_PLACED,
+    .bit = LEAT_PASS_BIT_PROLOGUES,
+    .has_work = leat_graph_computes,
+    .run = run_prologues};

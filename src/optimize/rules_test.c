@@ -40,10 +40,9 @@ static leat_output_t convolution(scene_t* s, const char* op, const char* padding
   const bool is_explicit = strcmp(padding, "EXPLICIT") == 0;
   const leat_attr_t attrs[] = {
       LEAT_TYPE("T", LEAT_DTYPE_FLOAT),
-      {LEAT_SV("strides"), {.kind = LEAT_ATTR_INT, .is_list = true, .count = 4, .ints = kOnes}},
+      LEAT_LIST("strides", INT, 4, ints, kOnes),
       LEAT_STRING("padding", leat_string_view_from(padding)),
-      {LEAT_SV("explicit_paddings"),
-       {.kind = LEAT_ATTR_INT, .is_list = true, .count = is_explicit ? 8 : 0, .ints = kPads}}};
+      LEAT_LIST("explicit_paddings", INT, is_explicit ? 8 : 0, ints, kPads)};
   return scene_output(s, op, "", "", LEAT_INPUTS(TENSOR(s, 2, 5, 5, 4), TENSOR(s, 3, 3, 4, 4)),
                       (leat_attrs_t){attrs, LEAT_ARRAY_SIZE(attrs)});
 }

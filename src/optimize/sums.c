@@ -242,10 +242,8 @@ static leat_status_t list_attrs(const leat_edit_t* f, const leat_node_t* sum,
   LEAT_RETURN_IF_ERROR(LEAT_NEW(f->scratch, (size_t)shared + 2, &attrs));
   for (int i = 0; i < count; ++i) names[i] = find_term(f, sum, i)->name;
   memcpy(attrs, first->attrs, (size_t)shared * sizeof *attrs);
-  attrs[shared] = (leat_attr_t){LEAT_SV("N"), {.kind = LEAT_ATTR_INT, .i = count}};
-  attrs[shared + 1] = (leat_attr_t){
-      LEAT_SV("names"),
-      {.kind = LEAT_ATTR_STRING, .is_list = true, .count = (uint32_t)count, .strings = names}};
+  attrs[shared] = LEAT_INT("N", count);
+  attrs[shared + 1] = LEAT_LIST("names", STRING, count, strings, names);
   inout_spec->attrs = attrs;
   inout_spec->attr_count = shared + 2;
   return leat_ok_status();
@@ -284,7 +282,7 @@ static bool has_terms(const leat_graph_t* graph) {
 }
 
 static leat_status_t sums(leat_edit_t* edit) {
-  if (!edit->options->find_kernel || !has_terms(edit->graph)) return leat_ok_status();
+  if (!edit->options->find_kernel) return leat_ok_status();
   LEAT_RETURN_IF_ERROR(leat_edit_find_conditions(edit));
   return leat_edit_visit(edit, try_node);
 }
@@ -294,4 +292,5 @@ const leat_pass_t leat_pass_sums = {.name = "sums",
                                     .after = "rules",
                                     .stage = LEAT_PASS_PLACED,
                                     .bit = LEAT_PASS_BIT_SUMS,
+                                    .has_work = has_terms,
                                     .run = sums};

@@ -34,9 +34,8 @@ typedef struct leat_session_options_s {
   bool log_device_placement;
   bool optimize;                   // run the passes of src/optimize
   leat_pass_options_t optimizer;   // which passes, and their limits; the session fills in the rest
-  // where values of other devices may be swapped to; -1: those of accelerators to the first CPU
+  // Where values of other devices may be swapped to; -1: those of accelerators to the first CPU.
   int swap_device;
-                                   // the first CPU
   bool place_pruned_graph;         // only the nodes that a step needs must have a device
   bool deterministic;              // give the same bits for any number of threads
   bool isolate_state;              // named containers belong to this session alone
@@ -63,7 +62,7 @@ typedef struct leat_target_s {
 } leat_target_t;
 
 // What sessions need of the process: ops, kernels and ways to reach targets. src/init.c makes it
-// once.
+// once and it is never freed.
 typedef struct leat_runtime_s {
   leat_allocator_t* allocator;
   leat_op_registry_t* ops;
@@ -84,21 +83,28 @@ typedef struct leat_shared_graph_s {
   leat_mutex_t mutex;
   leat_graph_t* graph;
 } leat_shared_graph_t;
+// An empty graph with one reference, the caller's.
 LEAT_MUST_USE leat_status_t leat_shared_graph_create(const leat_runtime_t* runtime,
                                                      leat_shared_graph_t** out_graph);
 void leat_shared_graph_retain(leat_shared_graph_t* graph);
 void leat_shared_graph_release(leat_shared_graph_t* graph);  // NULL is allowed
 
+// Opens the target and its devices; the caller frees the session. |graph| is retained. |options| is
+// copied, except for the text of the target, which is needed for the call only. NOT_FOUND for a
+// target that no transport knows, and what the transport says where it cannot be reached.
 LEAT_MUST_USE leat_status_t leat_session_create(const leat_runtime_t* runtime,
                                                 leat_shared_graph_t* graph,
                                                 const leat_session_options_t* options,
                                                 leat_session_t** out_session);
 // Ends running steps with CANCELLED and makes later ones fail. May be called more than once.
 LEAT_MUST_USE leat_status_t leat_session_close(leat_session_t* session);
+// The options as they are in force; valid as long as the session.
 const leat_session_options_t* leat_session_options(const leat_session_t* session);
 // CANCELLED where the session was closed.
 LEAT_MUST_USE leat_status_t leat_session_check_open(const leat_session_t* session);
-void leat_session_free(leat_session_t* session);  // closes it first; NULL is allowed
+// Closes the session first. NULL is allowed. No step may be running, and no thread may be about to
+// use the session.
+void leat_session_free(leat_session_t* session);
 
 // One step: what is fed, fetched and run.
 typedef struct leat_run_s {
@@ -163,9 +169,9 @@ LEAT_MUST_USE leat_status_t leat_session_show_partitions(leat_session_t* session
                                                          const leat_run_t* run,
                                                          leat_graph_view_fn_t show, void* data);
 
-
 // Describes |device| to the placer.
 leat_placement_device_t leat_session_describe_device(const leat_device_t* device);
+// The devices that the session's steps run on, in the order of their numbers; borrowed.
 int leat_session_device_count(const leat_session_t* session);
 const leat_device_t* leat_session_device(const leat_session_t* session, int index);
 

@@ -1,5 +1,13 @@
 // The signatures of a session: for each combination of feeds, fetches and targets that has been
-// run, what the master made of it. A signature is compiled once and lives as long as the session.
+// run, what the master made of it. A signature is compiled once and lives as long as the session,
+// since every later step with the same combination must not pay for it again. The session owns one
+// cache, and its threads use it at once:
+//
+//   leat_signature_t* signature = leat_signature_cache_find(&cache, run);       // no lock
+//   if (!signature) {
+//     LEAT_RETURN_IF_ERROR(
+//         leat_signature_cache_make(&cache, run, deadline_ns, compile, session, &signature));
+//   }
 #ifndef LEAT_SESSION_SIGNATURE_CACHE_H_
 #define LEAT_SESSION_SIGNATURE_CACHE_H_
 
@@ -8,12 +16,16 @@
 #include "master/master.h"
 #include "session/session.h"
 
+// A signature begins as COMPILING and ends as READY, for good, or as FAILED, which takes it out of
+// the cache.
 typedef enum leat_signature_state_e {
   LEAT_SIGNATURE_COMPILING,
   LEAT_SIGNATURE_READY,
   LEAT_SIGNATURE_FAILED,
 } leat_signature_state_t;
 
+// One combination. The edges are copies of those of the first run, in their order: the same fetches
+// in another order are another signature.
 struct leat_signature_s {
   uint64_t hash;
   leat_output_t* feeds;
@@ -31,6 +43,7 @@ struct leat_signature_s {
   leat_status_t status;  // of one that FAILED
 };
 
+// So many signatures at most are found without a lock besides the latest.
 #define LEAT_SIGNATURE_SHORT_CUTS 16
 
 typedef struct leat_signature_cache_s {
@@ -48,7 +61,7 @@ typedef struct leat_signature_cache_s {
 
 void leat_signature_cache_initialize(leat_allocator_t* allocator,
                                      leat_signature_cache_t* out_cache);
-// When nobody uses a signature any more.
+// Frees the signatures. Called when nobody uses one any more.
 void leat_signature_cache_deinitialize(leat_signature_cache_t* cache);
 
 // The signature of |run| if a step has just found it: by comparing with the latest, and with the

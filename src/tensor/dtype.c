@@ -1,5 +1,8 @@
-// Names and sizes of element types, expanded from LEAT_DTYPE_LIST. Everything is answered for the
-// reference twin of a type (number + 100) too.
+// Names and sizes of element types. All tables are expanded from LEAT_DTYPE_LIST (dtype.h), so a
+// type that is added there has a size and its names here. Everything is answered for the reference
+// twin of a type (number + 100) too. Unknown numbers get an answer as well, size 0 and the name
+// "unknown", because numbers come from files and callers. Names are looked up by a walk over the
+// table: it has 32 rows, most of which the first letter rules out.
 #include "tensor/dtype.h"
 
 static const uint8_t sizes[LEAT_DTYPE_COUNT] = {

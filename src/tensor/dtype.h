@@ -63,30 +63,38 @@ typedef enum leat_dtype_e {
   LEAT_DTYPE_COUNT = 33,
 } leat_dtype_t;
 
-// A reference to a mutable value of a type ("float_ref") has its number + 100.
+// A reference to a mutable value of a type ("float_ref") has its number + 100. Only the outputs of
+// the old reference variables have such types; a tensor's elements never do.
 #define LEAT_DTYPE_REF_OFFSET 100
 static inline bool leat_dtype_is_ref(int dtype) { return dtype > LEAT_DTYPE_REF_OFFSET; }
+// The type itself, of a reference to it or of itself.
 static inline leat_dtype_t leat_dtype_base(int dtype) {
   return (leat_dtype_t)(dtype > LEAT_DTYPE_REF_OFFSET ? dtype - LEAT_DTYPE_REF_OFFSET : dtype);
 }
+// The reference to |dtype|, which may be one already.
 static inline leat_dtype_t leat_dtype_make_ref(int dtype) {
   return (leat_dtype_t)(leat_dtype_base(dtype) + LEAT_DTYPE_REF_OFFSET);
 }
 
-// Whether |dtype| is a known type, or a reference to one.
+// Whether |dtype| is a known type, or a reference to one. 0 (LEAT_DTYPE_INVALID) is not.
 bool leat_dtype_is_valid(int dtype);
-size_t leat_dtype_size(int dtype);  // bytes of an element in memory; 0 for unknown numbers
-const char* leat_dtype_name(int dtype);  // "float", "float_ref"; "unknown" for unknown numbers
-// Reads a name in any of the forms "float", "float_ref", "DT_FLOAT" and "float32". The result is
-// LEAT_DTYPE_INVALID when |name| is none of them.
+// Bytes of an element in memory, for a reference those of its type; 0 for unknown numbers.
+size_t leat_dtype_size(int dtype);
+// "float", "float_ref"; "unknown" for unknown numbers. The text is static.
+const char* leat_dtype_name(int dtype);
+// Reads a name in any of the forms "float", "float_ref", "DT_FLOAT" and NumPy's "float32". The
+// result is LEAT_DTYPE_INVALID when |name| is none of them.
 leat_dtype_t leat_dtype_from_name(leat_string_view_t name);
 
-// Sets of types, one bit a type.
+// Sets of types, one bit a type: LEAT_DTYPE_BIT(FLOAT) | LEAT_DTYPE_BIT(DOUBLE). References are in
+// no set, so the base of a type is what code asks for.
 typedef uint64_t leat_dtype_set_t;
 #define LEAT_DTYPE_BIT(NAME) (UINT64_C(1) << LEAT_DTYPE_##NAME)
 static inline bool leat_dtype_in(int dtype, leat_dtype_set_t set) {
   return dtype > 0 && dtype < 64 && (set >> dtype & 1);
 }
+// The sets that rows of ops and kernels use. The 8-bit floats and the 4-bit and 2-bit integers are
+// in none of them, since few ops compute with them.
 #define LEAT_DTYPES_FLOATING                                                       \
   (LEAT_DTYPE_BIT(FLOAT) | LEAT_DTYPE_BIT(DOUBLE) | LEAT_DTYPE_BIT(HALF) |         \
    LEAT_DTYPE_BIT(BFLOAT16))

@@ -1,6 +1,13 @@
 // Collects what a step does, when the caller asks for it (RunOptions.trace_level) or the session
 // measures it: which node ran when, on which device and thread, and the types, shapes and sizes of
-// its outputs. A step that does not collect pays one test of a pointer for each node.
+// its outputs. A step that does not collect pays one test of a pointer for each node; one that does
+// takes a lock and copies names, and is not for measuring short kernels.
+//
+//   leat_step_collector_t collector;
+//   leat_step_collector_initialize(allocator, &collector);
+//   status = leat_compiled_run(compiled, feeds, fetches, deadline_ns, 0, &collector);
+//   ... read collector.devices, or leat_step_stats_describe(&collector, ...) ...
+//   leat_step_collector_deinitialize(&collector);
 #ifndef LEAT_TRACE_COLLECTOR_H_
 #define LEAT_TRACE_COLLECTOR_H_
 
@@ -9,7 +16,7 @@
 #include "base/sync.h"
 #include "tensor/tensor.h"
 
-// A node that has run.
+// A node that has run. Everything it points to lies in the collector's arena.
 typedef struct leat_node_event_s {
   struct leat_node_event_s* next;
   leat_string_view_t node, op;  // in the collector's arena
@@ -35,11 +42,13 @@ typedef struct leat_device_events_s {
 typedef struct leat_step_collector_s {
   leat_mutex_t mutex;  // guards the two fields below
   leat_arena_t arena;
+  // One list for each device that ran a node, in no particular order.
   leat_device_events_t* devices;
 } leat_step_collector_t;
 
 void leat_step_collector_initialize(leat_allocator_t* allocator,
                                     leat_step_collector_t* out_collector);
+// Frees the events. The step must have ended.
 void leat_step_collector_deinitialize(leat_step_collector_t* collector);
 // The present time by the collector's clock, in nanoseconds; taken before a node runs, to be given
 // to leat_step_collector_add.

@@ -13,6 +13,7 @@
 
 #include "worker/plan.h"
 
+// What the worker lends to the compiler; all of it is borrowed and outlives the plan.
 typedef struct leat_plan_options_s {
   const leat_kernel_registry_t* kernels;
   struct leat_resource_manager_s* resources;
@@ -28,6 +29,8 @@ LEAT_MUST_USE leat_status_t leat_plan_compile(const leat_register_request_t* req
 
 // ---- Between the parts --------------------------------------------------------------------------
 
+// The state of one compilation, which the parts fill one after the other. It lives on the stack of
+// leat_plan_compile.
 typedef struct leat_plan_compiler_s {
   const leat_register_request_t* request;
   const leat_plan_options_t* options;

@@ -16,7 +16,8 @@
 typedef struct leat_iteration_s leat_iteration_t;
 typedef struct leat_frame_run_s leat_frame_run_t;
 
-// A record of an iteration, as an entry of a ready list.
+// A record of an iteration that may run, as an entry of a ready list. The entries lie in the
+// iteration, one for each record, so that making a record ready allocates nothing.
 typedef struct leat_ready_s {
   struct leat_ready_s* next;
   leat_iteration_t* iteration;
@@ -25,15 +26,19 @@ typedef struct leat_ready_s {
   bool dead;
 } leat_ready_t;
 
-// Ready entries of one thread, newest first.
+// Ready entries of one thread, newest first: the inputs of the newest are still in the core's
+// cache. No other thread sees the list.
 typedef struct leat_ready_list_s {
   leat_ready_t* first;
 } leat_ready_list_t;
 
-// One iteration of a frame: slots and counters by place in the frame.
+// One iteration of a frame: slots and counters by place in the frame. The root iteration is the
+// graph outside loops.
 struct leat_iteration_s {
   leat_slot_t* slots;
+  // By place: inputs that have not come; the record is ready when there are none.
   _Atomic(uint32_t)* pending;
+  // By slot: reads that have not happened; the last one empties the slot.
   _Atomic(uint32_t)* readers;
   leat_ready_t* entries;
   const leat_dataflow_frame_t* table;  // the frame's, in the plan
@@ -46,6 +51,7 @@ struct leat_iteration_s {
   leat_iteration_t* next_free;
 };
 
+// One run of a plan, on the heap. The last activity to end frees it.
 typedef struct leat_dataflow_s {
   leat_execution_t* execution;
   const leat_plan_t* plan;
@@ -89,10 +95,12 @@ void leat_frames_abandon(leat_dataflow_t* dataflow);
 
 // ---- Iterations (iteration.c) -------------------------------------------------------------------
 
-// A fresh iteration of frame |index| of the plan, counters set.
+// A new iteration of frame |index| of the plan, counters set. Frame 0 is the graph outside loops,
+// whose slots are the instance's.
 LEAT_MUST_USE leat_status_t leat_iteration_create(const leat_plan_t* plan,
                                                   leat_plan_instance_t* instance, int32_t index,
                                                   leat_iteration_t** out_iteration);
+// Puts the counters of |iteration| back to the plan's, for its next use. Its slots must be empty.
 void leat_iteration_reset(const leat_plan_t* plan, leat_iteration_t* iteration);
 // Frees what an instance keeps for reuse.
 void leat_iterations_free(const leat_plan_t* plan, leat_plan_instance_t* instance);

@@ -1,4 +1,7 @@
 // The worker of this process: a graph table, plans, running steps, one rendezvous a step.
+// src/init.c makes one over the devices of this process when a session opens its target; a
+// transport then may stand in front of it. The plans, the step containers and the tensors under
+// handles belong to the worker and end with it.
 #ifndef LEAT_WORKER_LOCAL_WORKER_H_
 #define LEAT_WORKER_LOCAL_WORKER_H_
 
@@ -15,6 +18,7 @@ typedef struct leat_local_worker_options_s {
   leat_allocator_t* allocator;
 } leat_local_worker_options_t;
 
+// Makes a worker, which its vtable's destroy ends. |options| is needed for the call only.
 LEAT_MUST_USE leat_status_t leat_local_worker_create(const leat_local_worker_options_t* options,
                                                      leat_worker_t** out_worker);
 

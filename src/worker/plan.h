@@ -27,6 +27,8 @@
 #include "kernel/resource.h"
 #include "worker/worker.h"
 
+// Bits of leat_record_t.flags: what the executors must do for a record besides calling its kernel.
+// A record without any is the usual case, which they take in a few instructions.
 typedef enum leat_record_flag_e {
   LEAT_RECORD_PREPARES = 1 << 0,      // leat_kernel_needs_preparing
   LEAT_RECORD_HAS_REFS = 1 << 1,      // an input or an output is a reference, or is read from one
@@ -52,8 +54,11 @@ typedef enum leat_record_flag_e {
 // Enter, Exit, NextIteration: the input becomes the output, in another frame or iteration.
 #define LEAT_RECORD_MOVES \
   (LEAT_RECORD_ENTER | LEAT_RECORD_EXIT | LEAT_RECORD_NEXT_ITERATION)
+// The records whose work the executors do themselves.
 #define LEAT_RECORD_CONTROL_FLOW (LEAT_RECORD_SWITCH | LEAT_RECORD_MERGE | LEAT_RECORD_MOVES)
 
+// One thing that a step does, read-only while steps run. A record of control flow has a kernel as
+// well, for its node's name and types, but the executors do its work themselves.
 typedef struct LEAT_ALIGNED(64) leat_record_s {
   leat_kernel_compute_fn_t compute;  // kernel->compute
   leat_kernel_t* kernel;
@@ -86,7 +91,7 @@ _Static_assert(sizeof(leat_record_t) == 64, "a record is a cache line");
 #define LEAT_READERS_CONSTANT UINT32_MAX
 
 // A loop of a sequence: the records from |begin| (LOOP) to |end| (REPEAT), and what is to be done
-// at its borders.
+// at its borders. A loop inside another lies wholly between the other's borders.
 typedef struct leat_sequence_loop_s {
   uint32_t begin, end;
   const uint32_t* entries;     // flags that its Enters set
@@ -96,6 +101,8 @@ typedef struct leat_sequence_loop_s {
   uint32_t entry_count, invariant_count, exit_count, first_count;
 } leat_sequence_loop_t;
 
+// What the sequence executor needs besides the records. Lists of one record or loop are ranges of
+// these arrays, so that a record stays within a cache line.
 typedef struct leat_sequence_tables_s {
   uint32_t* releases;  // slots, by record
   // Guards, one behind the other: a count, then as many flags, all of which must be set for the
@@ -106,7 +113,7 @@ typedef struct leat_sequence_tables_s {
   uint32_t loop_count;
 } leat_sequence_tables_t;
 
-// A frame as an iteration of it needs it.
+// A frame as an iteration of it needs it. Beginning an iteration copies |readers| and |pending|.
 typedef struct leat_dataflow_frame_s {
   uint32_t slot_count;
   uint32_t record_count;
@@ -115,6 +122,7 @@ typedef struct leat_dataflow_frame_s {
   uint32_t* pending;        // by place: how many inputs a record waits for, to copy from
 } leat_dataflow_frame_t;
 
+// What the dataflow executor needs besides the records.
 typedef struct leat_dataflow_tables_s {
   uint32_t* successors;        // records
   int32_t* successor_outputs;  // beside them: the output that the edge carries, or -1
@@ -125,6 +133,8 @@ typedef struct leat_dataflow_tables_s {
   leat_dataflow_frame_t* frame_tables;  // beside frames.items
 } leat_dataflow_tables_t;
 
+// Owned by the worker's entry of a registered graph. Nothing in it changes after compiling, so any
+// number of steps may run it at once; what a step changes lies in its instance.
 typedef struct leat_plan_s {
   leat_allocator_t* allocator;
   leat_graph_t* graph;       // keeps names, attributes and types alive
@@ -162,6 +172,8 @@ typedef struct leat_plan_s {
   bool uses_step_resources;
 } leat_plan_t;
 
+// What a running step owns: the values of its slots. When the step has ended, only the constants
+// are in it again, and it serves another step.
 typedef struct leat_plan_instance_s leat_plan_instance_t;
 // What a running step owns. Reused.
 struct leat_plan_instance_s {
@@ -194,7 +206,7 @@ static inline leat_plan_instance_t* leat_plan_take_instance(leat_plan_instance_t
   if (instance) *inout_kept = instance->next;
   return instance;
 }
-// Empties a slot: leat_slot_release with the usual case inline.
+// Empties a slot: leat_slot_release with the usual case inline. The slot then counts as dead.
 static inline void leat_slot_clear(leat_slot_t* slot) {
   if (LEAT_UNLIKELY(slot->ref != NULL)) {
     leat_slot_release(slot);
@@ -209,6 +221,7 @@ static inline const leat_reference_read_t* leat_plan_reads(const leat_plan_t* pl
   *out_count = plan->first_read ? plan->first_read[record + 1] - plan->first_read[record] : 0;
   return *out_count ? plan->reads + plan->first_read[record] : NULL;
 }
+// The name of the record's node, for messages; borrowed from the plan.
 leat_string_view_t leat_plan_record_name(const leat_plan_t* plan, uint32_t record);
 // Checks what the executors rely on: slots, kernels, releases, guards and the borders of loops, or
 // successors, counts and places. INTERNAL with the record's node and the rule. For debug builds,

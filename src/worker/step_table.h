@@ -1,6 +1,8 @@
 // What steps leave on a worker until they are cleaned up: the rendezvous of their Sends and Recvs,
 // the container that their kernels share, and why they were ended, should it come before their run.
-// Most steps leave nothing. All functions may be called from any thread.
+// An abort may overtake the run that it ends, because a transport keeps no order; therefore it is
+// remembered here until the master cleans the step up. Most steps leave nothing, and for them the
+// table costs one load. All functions may be called from any thread.
 #ifndef LEAT_WORKER_STEP_TABLE_H_
 #define LEAT_WORKER_STEP_TABLE_H_
 
@@ -19,6 +21,7 @@ typedef struct leat_step_table_s {
 } leat_step_table_t;
 
 void leat_step_table_initialize(leat_allocator_t* allocator, leat_step_table_t* out_table);
+// Releases what steps have left. No step may be running.
 void leat_step_table_deinitialize(leat_step_table_t* table);
 
 // false: no step was ended early or has anything here.
@@ -43,6 +46,8 @@ LEAT_MUST_USE leat_status_t leat_step_table_join(leat_step_table_t* table, int64
 // be aborted, the caller's to release, or NULL.
 leat_rendezvous_t* leat_step_table_abort(leat_step_table_t* table, int64_t step_id,
                                          leat_status_t status);
+// Forgets all of the step: releases its rendezvous and ends its container, with the table's lock
+// free.
 void leat_step_table_forget(leat_step_table_t* table, int64_t step_id);
 
 #endif  // LEAT_WORKER_STEP_TABLE_H_

@@ -70,7 +70,8 @@ typedef struct leat_run_request_s {
 // Methods with a |done| are requests with a response; the others are messages without one. A
 // transport may deliver two calls at the same time, or in another order than they were made in,
 // except where a comment says otherwise. A caller that needs an order waits for the |done| of the
-// first call.
+// first call. The worker of this process may do the work of a call before it returns: it compiles
+// and runs on the calling thread.
 typedef struct leat_worker_vtable_s {
   // After every |done|; what was told before is done first.
   void (*destroy)(leat_worker_t* self);
@@ -79,6 +80,8 @@ typedef struct leat_worker_vtable_s {
                          uint64_t* out_handle, leat_worker_done_fn_t done, void* data);
   // Steps that run on go to their end first. No later run_graph names the handle.
   void (*deregister_graph)(leat_worker_t* self, uint64_t handle);
+  // Runs a step of a registered graph and fills |request|->fetches. ABORTED when |handle| names no
+  // graph (any more), as after a restart of the worker.
   void (*run_graph)(leat_worker_t* self, const leat_run_request_t* request,
                     leat_worker_done_fn_t done, void* data);
   // Ends a step everywhere on this worker with |status| (taken). May come before run_graph, is

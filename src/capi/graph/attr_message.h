@@ -1,4 +1,6 @@
-// Attribute values and shapes as serialized messages, where the C API passes them as bytes.
+// Attribute values and shapes as serialized messages, where the C API passes them as bytes:
+// TF_SetAttrValueProto, TF_SetAttrTensorShapeProto and their kin. The bytes come from the caller,
+// so each function checks them whole.
 #ifndef LEAT_CAPI_GRAPH_ATTR_MESSAGE_H_
 #define LEAT_CAPI_GRAPH_ATTR_MESSAGE_H_
 

@@ -8,14 +8,16 @@
 
 #include "capi/handles.h"
 
-// One TF_AddInput or TF_AddInputList.
+// The tensors of one TF_AddInput or TF_AddInputList. Which of the op's arguments they are is their
+// order.
 typedef struct leat_capi_argument_s {
   int begin;  // index in |inputs| of its first tensor
   int count;
   bool is_list;
 } leat_capi_argument_t;
 
-// A node to be colocated with: an operation of the graph, or its name as "loc:@name".
+// A node to be colocated with: an operation of the graph, or its name as "loc:@name". Names of
+// operations are read when the node is made, under the lock.
 typedef struct leat_capi_colocation_s {
   TF_Operation* operation;  // NULL: |name| is set
   leat_string_view_t name;
@@ -36,6 +38,7 @@ struct TF_OperationDescription {
   leat_string_view_t op;
   leat_string_view_t name;
   leat_string_view_t device;
+  // The tensors of all arguments, one behind the other.
   TF_Output* inputs;
   size_t input_count, input_capacity;
   leat_capi_argument_t* arguments;
@@ -46,6 +49,7 @@ struct TF_OperationDescription {
   size_t attr_count, attr_capacity;
   leat_capi_colocation_t* colocations;
   size_t colocation_count, colocation_capacity;
+  // Released with the description.
   leat_capi_held_tensor_t* tensors;
   // of attribute values that came as messages; made when the first one comes
   leat_graph_storage_t* storage;

@@ -1,8 +1,12 @@
-// leat_ops_json: all registered ops as JSON, sorted by name: their inputs, outputs and attributes,
-// whether they are stateful and have a gradient, and their kernels with the types that these take.
-// The registry's rows are short texts ("name: type = default; ..."), which are split here, so that
-// the JSON shows what the op's author wrote. The command `leat ops`, the documentation and tests of
-// completeness read it.
+// leat_ops_json: all registered ops as JSON, sorted by name. An op is listed with its inputs,
+// outputs and attributes, whether it is stateful and has a gradient, and its kernels with the types
+// that these take. The command `leat ops`, the documentation and tests of completeness read it.
+//
+// The registry's rows are short texts ("name: type = default; ..."), which are split here at their
+// separators, so that the JSON shows what the op's author wrote and not what was parsed of it.
+//
+// The JSON is written straight into a string builder, which keeps a failure until the end, so the
+// printing functions return nothing.
 #include <stdlib.h>
 
 #include "capi/handles.h"

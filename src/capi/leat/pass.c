@@ -1,4 +1,10 @@
-// Names and shows the passes of the optimizer (leat/inspect.h).
+// Names and shows the passes of the optimizer (leat/inspect.h), for the command line and for
+// whoever asks what a pass did to a graph. leat_passes_json() lists the passes in the order in
+// which they run. leat_pass_show() gives a step's graph before and after one pass, as two
+// GraphDefs; the session prunes the graph to what the step needs and runs that pass alone. The
+// graph's lock is held only while the caller's fetches and targets are looked up. A pass that works
+// on the graphs of single devices shows several graphs, which are joined into one GraphDef by
+// writing them one behind the other.
 #include "capi/handles.h"
 #include "graph/import/export.h"
 #include "leat/inspect.h"

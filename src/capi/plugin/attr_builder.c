@@ -1,9 +1,17 @@
-// TF_AttrBuilder, which answers whether a device has a kernel for an op with given types, two
-// questions about the declaration of an op, and the store of NUL-terminated names that the C API
-// hands out. A builder collects type attributes in an arena; other kinds of attributes do not
-// choose a kernel. Names of ops and attributes are views in Leat, which need not end in NUL, while
-// callers of the C API get C strings that must stay valid for ever: leat_capi_keep_name copies each
-// name once and never frees it.
+// Three small parts of the C API that plugins and TensorFlow's tools use.
+//
+// TF_AttrBuilder answers whether a device has a kernel for an op with given types. A builder
+// collects type attributes in an arena and asks the kernel registry; other kinds of attributes do
+// not choose a kernel and are not kept. Its setters have no status, so the first failure is kept
+// until the question is asked.
+//
+// TF_OpIsStateful and TF_GetNumberAttrForOpListInput answer questions about the declaration of an
+// op.
+//
+// leat_capi_keep_name is the store of names that the C API hands out. Names of ops and attributes
+// are views in Leat, which need not end in NUL, while callers of the C API get C strings that must
+// stay valid for ever. Each name is therefore copied once and never freed; there are only as many
+// as ops and attributes have names.
 #include <string.h>
 
 #include "base/map.h"

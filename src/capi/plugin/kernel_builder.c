@@ -1,5 +1,7 @@
-// Kernels of plugins (kernels.h): a builder collects what a plugin says of a kernel and becomes a
-// row of the kernel registry. The row's functions are those below, which call the plugin's:
+// Kernels of plugins (kernels.h). A builder collects what a plugin says of a kernel: its op, its
+// device, the types that it takes, its functions. When it is registered, it becomes a row of the
+// kernel registry, like those of the library's own kernels. The row's functions are those below,
+// which call the plugin's:
 //
 //     row.create  -> plugin's create(construction)           its result is the instance
 //     row.compute -> plugin's compute(instance, context)
@@ -7,7 +9,8 @@
 //
 // The row, the plugin's functions and all texts that the row points to lie in one block of memory,
 // which the registry keeps for ever, since nodes may refer to it at any time. A plugin's kernel
-// counts as expensive, because nothing is known of it.
+// counts as expensive, because nothing is known of it. Where the plugin's create fails, its delete
+// is called nevertheless, with what create returned.
 #include <string.h>
 
 #include "base/checked.h"

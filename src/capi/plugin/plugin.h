@@ -8,7 +8,7 @@
 #include "kernel/registry.h"
 #include "tensorflow/c/kernels.h"
 
-// Returns zeroed memory; NULL where there is none.
+// Returns zeroed memory of the system's allocator; NULL where there is none.
 static inline void* leat_capi_allocate(size_t size_bytes) {
   void* memory = NULL;
   leat_status_free(leat_allocator_allocate(leat_allocator_system(), size_bytes, &memory));
@@ -41,6 +41,7 @@ LEAT_MUST_USE leat_status_t leat_capi_loading_note(const char* name, leat_status
 // A registered kernel: the row comes first, and the texts that it points to lie behind the struct.
 typedef struct leat_plugin_kernel_s {
   leat_kernel_row_t row;
+  // The plugin's functions; those that it did not give are NULL.
   void* (*create)(TF_OpKernelConstruction* ctx);
   void (*compute)(void* kernel, TF_OpKernelContext* ctx);
   void (*compute_async)(void* kernel, TF_OpKernelContext* ctx, TF_AsyncOpKernelDoneCallback* done);
@@ -57,6 +58,8 @@ typedef struct leat_plugin_state_s {
   int32_t* starts;
 } leat_plugin_state_t;
 
+// What a plugin's |create| gets: the attributes of the node, and where its failure is kept. It ends
+// when |create| returns.
 struct TF_OpKernelConstruction {
   const leat_kernel_creation_t* creation;
   leat_status_t failure;

@@ -1,5 +1,10 @@
 // What the caller of a step asks for beside its values (RunOptions), and what it is told of the
-// step (RunMetadata).
+// step (RunMetadata). A step goes through the three functions in their order; one that has no
+// RunOptions may begin with a zeroed struct:
+//
+//   begin ─▶ measure ─▶ the step runs ─▶ end
+//
+// A step without options and without measuring collects nothing and allocates nothing here.
 #ifndef LEAT_CAPI_SESSION_RUN_OPTIONS_H_
 #define LEAT_CAPI_SESSION_RUN_OPTIONS_H_
 
@@ -7,6 +12,7 @@
 #include "session/session.h"
 #include "trace/collector.h"
 
+// On the stack of the call that runs the step. After a successful begin, end must follow.
 typedef struct leat_capi_run_options_s {
   int64_t timeout_ms;  // 0: that of the session
   int inter_op_pool;   // of those that the configuration lists; -1: the calling thread

@@ -141,7 +141,7 @@ static uint32_t meta_optimizer_passes(const leat_pb_rewriter_config_t* rewriter)
       {LEAT_SV("common_subgraph_elimination"), LEAT_SV(""),
        rewriter->common_subgraph_elimination, LEAT_PASS_BIT_CSE},
       {LEAT_SV("remap"), LEAT_SV("remapping"), rewriter->remapping,
-       LEAT_PASS_BIT_RULES | LEAT_PASS_BIT_SUMS | LEAT_PASS_BIT_SCALE | LEAT_PASS_BIT_DEFER |
+       LEAT_PASS_BIT_RULES | LEAT_PASS_BIT_SUMS | LEAT_PASS_BIT_PROLOGUES | LEAT_PASS_BIT_DEFER |
            LEAT_PASS_BIT_CONCAT_SINKING | LEAT_PASS_BIT_FUSION},
   };
   uint32_t passes = 0;

@@ -1,12 +1,20 @@
 // Combines runs of elements in place: sums, differences, products, quotients, minima or maxima.
 // Scattering, sums of gradients and the gradient of mirrored padding use this where several values
-// meet at one element. Integers wrap. All functions are thread-safe.
+// meet at one element. A kernel asks once for the function of its type and calls it for each run,
+// so that the loop over elements holds no decision:
+//
+//   leat_combine_fn_t add = leat_combine_find(LEAT_COMBINE_ADD, LEAT_DTYPE_FLOAT);
+//   for (int64_t i = 0; i < rows; ++i) add(sums + index[i] * width, rows_of + i * width, width);
+//
+// Integers wrap. Nothing here locks: the functions may run on several threads at once, but not on
+// the same elements.
 #ifndef LEAT_DEVICE_CPU_COMBINE_H_
 #define LEAT_DEVICE_CPU_COMBINE_H_
 
 #include "tensor/tensor.h"
 
 typedef enum leat_combine_e {
+  // Copies; serves every type of plain bytes.
   LEAT_COMBINE_ASSIGN,
   LEAT_COMBINE_ADD,  // bools: or; strings: appended
   LEAT_COMBINE_SUB,

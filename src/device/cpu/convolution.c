@@ -272,35 +272,14 @@ static void count_arrays(leat_convolution_direction_t direction, const leat_conv
                                                                  : filter;
 }
 
-// For 16-bit types, float copies of the three arrays precede the workspace of the float
-// convolution.
-#define DEFINE_HALF(name, to_float, from_float)                                                   \
-  size_t leat_convolution_##name##_workspace_bytes(leat_convolution_direction_t direction,        \
-                                                   const leat_convolution_shape_t* shape,         \
-                                                   int width) {                                   \
-    int64_t counts[3];                                                                            \
-    count_arrays(direction, shape, counts);                                                       \
-    size_t bytes = 0;                                                                             \
-    for (int i = 0; i < 3; ++i) bytes += leat_align_up((size_t)counts[i] * sizeof(float), 64);    \
-    return bytes + leat_convolution_f32_workspace_bytes(direction, shape, width);                 \
-  }                                                                                               \
-  void leat_convolution_##name(leat_convolution_direction_t direction,                            \
-                               const leat_convolution_shape_t* shape, const uint16_t* first,      \
-                               const uint16_t* second, const leat_row_step_t* step,               \
-                               uint16_t* result, void* workspace, leat_thread_pool_t* pool) {     \
-    const leat_vector_math_t* math = leat_vector_math();                                          \
-    int64_t counts[3];                                                                            \
-    float* arrays[3];                                                                             \
-    char* place = workspace;                                                                      \
-    count_arrays(direction, shape, counts);                                                       \
-    for (int i = 0; i < 3; ++i) {                                                                 \
-      arrays[i] = (float*)place;                                                                  \
-      place += leat_align_up((size_t)counts[i] * sizeof(float), 64);                              \
-    }                                                                                             \
-    math->to_float(first, arrays[0], counts[0]);                                                  \
-    math->to_float(second, arrays[1], counts[1]);                                                 \
-    leat_convolution_f32(direction, shape, arrays[0], arrays[1], step, arrays[2], place, pool);   \
-    math->from_float(arrays[2], result, counts[2]);                                               \
-  }
-DEFINE_HALF(f16, half_to_float, half_from_float)
-DEFINE_HALF(bf16, bfloat16_to_float, bfloat16_from_float)
+#define NAME leat_convolution_f16
+#define WORKSPACE_BYTES leat_convolution_f16_workspace_bytes
+#define TO_FLOAT half_to_float
+#define FROM_FLOAT half_from_float
+#include "device/cpu/convolution_half.inc"
+
+#define NAME leat_convolution_bf16
+#define WORKSPACE_BYTES leat_convolution_bf16_workspace_bytes
+#define TO_FLOAT bfloat16_to_float
+#define FROM_FLOAT bfloat16_from_float
+#include "device/cpu/convolution_half.inc"

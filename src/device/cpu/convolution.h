@@ -29,6 +29,7 @@ typedef enum leat_convolution_direction_e {
   LEAT_CONVOLUTION_BACKWARD_FILTER = 2,
 } leat_convolution_direction_t;
 
+// All sizes in elements. Padding below and to the right is not stated: the output sizes imply it.
 typedef struct leat_convolution_shape_s {
   int64_t batch, in_height, in_width, in_channels;
   int64_t filter_height, filter_width;
@@ -43,6 +44,7 @@ typedef struct leat_convolution_shape_s {
 // strides, fit int64.
 bool leat_convolution_is_valid(const leat_convolution_shape_t* shape);
 
+// The numbers of elements of the three arrays, which fit int64 for a valid shape.
 int64_t leat_convolution_input_count(const leat_convolution_shape_t* shape);
 int64_t leat_convolution_filter_count(const leat_convolution_shape_t* shape);
 int64_t leat_convolution_output_count(const leat_convolution_shape_t* shape);

@@ -152,44 +152,61 @@ static void* allocate(size_t bytes) {
 }
 
 #define PLAIN(x) (x)
-#define DEFINE_TYPE_TEST(name, type, range, scale, FROM, TO, relative, absolute)                   \
-  static void test_##name(void** state) {                                                          \
-    for (size_t i = 0; i < LEAT_ARRAY_SIZE(small_shapes); ++i) {                                   \
-      arrays_t a = make_arrays(&small_shapes[i], range, scale);                                    \
-      for (int d = 0; d < 3; ++d) {                                                                \
-        type* data[3];                                                                             \
-        for (int r = 0; r < 3; ++r) {                                                              \
-          data[r] = allocate((size_t)a.counts[roles[d][r]] * sizeof(type));                        \
-          for (int64_t t = 0; t < a.counts[roles[d][r]]; ++t) {                                    \
-            data[r][t] = FROM((float)a.given[roles[d][r]][t]);                                     \
-          }                                                                                        \
-        }                                                                                          \
-        const int64_t count = a.counts[roles[d][2]];                                               \
-        type* pooled = allocate((size_t)count * sizeof(type));                                     \
-        void* workspace = allocate(leat_convolution_##name##_workspace_bytes(d, &a.shape, 4)); \
-        leat_convolution_##name(d, &a.shape, data[0], data[1], NULL, data[2], workspace, NULL);    \
-        leat_convolution_##name(d, &a.shape, data[0], data[1], NULL, pooled, workspace, *state);   \
-        assert_memory_equal(data[2], pooled, (size_t)count * sizeof(type));                        \
-        for (int64_t t = 0; t < count; ++t) {                                                      \
-          const double exact = a.exact[roles[d][2]][t];                                            \
-          if (!(fabs(TO(data[2][t]) - exact) <= relative * fabs(exact) + absolute)) {              \
-            fail_msg("shape %zu direction %d at %ld: %g, must be %g", i, d, (long)t,               \
-                     (double)TO(data[2][t]), exact);                                               \
-          }                                                                                        \
-        }                                                                                          \
-        free(workspace);                                                                           \
-        free(pooled);                                                                              \
-        for (int r = 0; r < 3; ++r) free(data[r]);                                                 \
-      }                                                                                            \
-      free_arrays(&a);                                                                             \
-    }                                                                                              \
-  }
-DEFINE_TYPE_TEST(f32, float, 100, 64.0, PLAIN, PLAIN, 1e-5, 1e-3)
-DEFINE_TYPE_TEST(f64, double, 100, 64.0, PLAIN, PLAIN, 1e-13, 1e-13)
-DEFINE_TYPE_TEST(i32, int32_t, 1000, 1.0, (int32_t), PLAIN, 0, 0)
-DEFINE_TYPE_TEST(f16, uint16_t, 20, 16.0, leat_half_from_float, leat_half_to_float, 0x1p-11, 1e-3)
-DEFINE_TYPE_TEST(bf16, uint16_t, 20, 16.0, leat_bfloat16_from_float, leat_bfloat16_to_float, 0x1p-8,
-                 1e-3)
+
+#define TYPE float
+#define SUFFIX(name) name##_f32
+#define WORKSPACE_BYTES leat_convolution_f32_workspace_bytes
+#define RANGE 100
+#define SCALE 64.0
+#define FROM PLAIN
+#define TO PLAIN
+#define RELATIVE 1e-5
+#define ABSOLUTE 1e-3
+#include "device/cpu/convolution_test_types.inc"
+
+#define TYPE double
+#define SUFFIX(name) name##_f64
+#define WORKSPACE_BYTES leat_convolution_f64_workspace_bytes
+#define RANGE 100
+#define SCALE 64.0
+#define FROM PLAIN
+#define TO PLAIN
+#define RELATIVE 1e-13
+#define ABSOLUTE 1e-13
+#include "device/cpu/convolution_test_types.inc"
+
+#define TYPE int32_t
+#define SUFFIX(name) name##_i32
+#define WORKSPACE_BYTES leat_convolution_i32_workspace_bytes
+#define RANGE 1000
+#define SCALE 1.0
+#define FROM (int32_t)
+#define TO PLAIN
+#define RELATIVE 0
+#define ABSOLUTE 0
+#include "device/cpu/convolution_test_types.inc"
+
+#define TYPE uint16_t
+#define SUFFIX(name) name##_f16
+#define WORKSPACE_BYTES leat_convolution_f16_workspace_bytes
+#define RANGE 20
+#define SCALE 16.0
+#define FROM leat_half_from_float
+#define TO leat_half_to_float
+#define RELATIVE 0x1p-11
+#define ABSOLUTE 1e-3
+#include "device/cpu/convolution_test_types.inc"
+
+#define TYPE uint16_t
+#define SUFFIX(name) name##_bf16
+#define WORKSPACE_BYTES leat_convolution_bf16_workspace_bytes
+#define RANGE 20
+#define SCALE 16.0
+#define FROM leat_bfloat16_from_float
+#define TO leat_bfloat16_to_float
+#define RELATIVE 0x1p-8
+#define ABSOLUTE 1e-3
+#include "device/cpu/convolution_test_types.inc"
 
 static void test_validity(void** state) {
   (void)state;

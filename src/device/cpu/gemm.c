@@ -1,6 +1,6 @@
-// The matrix product of float and double as callers see it: this file chooses a path, cuts C into a
-// grid of parts for the pool, and finds each part its packing buffers. The paths are, for C = op(A)
-// op(B) + D:
+// The matrix product of float and double as callers see it. This file chooses a path, cuts C into a
+// grid of parts for the pool, and finds each part its packing buffers. MatMul and convolutions
+// call it. The paths are, for C = op(A) op(B) + D:
 //
 //   m or n is 1              a product of a vector, bound by reading the matrix   gemm_rows.inc
 //   few rows, transposed B   dot products of rows, nothing packed                 gemm_rows.inc
@@ -10,8 +10,9 @@
 //   no memory to pack        plain loops                                          gemm_parts.inc
 //
 // Invariant: the path is chosen by the whole shape, before the cut, and parts are cut at tile
-// borders; so the order of additions in an element of C does not depend on the number of threads
-// (but for oneDNN, which chooses its own order for each part). The thresholds below are measured.
+// borders. The order of additions in an element of C therefore does not depend on the number of
+// threads. oneDNN is the exception, because it chooses its own order for each part. The thresholds
+// below are measured.
 #include "device/cpu/gemm.h"
 
 #include <string.h>

@@ -31,6 +31,8 @@ typedef enum leat_gemm_op_e {
   LEAT_GEMM_ADJOINT = 2,  // transposed and conjugated; TRANSPOSE for real types
 } leat_gemm_op_t;
 
+// |m|, |n| and |k| are those of the product, after the transposition; the leading dimensions are
+// those of the matrices as stored.
 typedef struct leat_gemm_shape_s {
   leat_gemm_op_t op_a, op_b;
   int64_t m, n, k;

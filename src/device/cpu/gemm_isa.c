@@ -1,12 +1,15 @@
-// The kernels of the matrix product for one instruction set: this file is compiled once per set,
+// The kernels of the matrix product for one instruction set. This file is compiled once per set. It
 // chooses the width of a vector, the number of rows that a tile keeps in registers, and a fused
 // multiply-add where the machine has one, and includes gemm_kernel.inc for float and for double.
+// gemm.c calls the table that comes out of it.
 //
 // A tile of TILE_ROWS x 2 vectors needs 2 TILE_ROWS registers for sums and a few for operands: 12
 // rows fit the 32 registers of AVX-512 and of aarch64, 6 rows the 16 of AVX2 and SSE. Block sizes
 // are chosen for the caches: a packed block of A takes half of the second-level cache, a panel of B
-// fits into the first-level cache. Fused multiply-adds round once, so that instruction sets differ
-// in the last bits of a product; within one set the result is the same for any number of threads.
+// fits into the first-level cache.
+//
+// Fused multiply-adds round once, so that instruction sets differ in the last bits of a product.
+// Within one set the result is the same for any number of threads.
 #include <math.h>
 #include <stdbool.h>
 #include <string.h>

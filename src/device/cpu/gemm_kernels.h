@@ -1,6 +1,15 @@
 // The part of the matrix product that is compiled once per instruction set: one thread's product of
 // one block of C (gemm_isa.c with gemm_kernel.inc and gemm_rows.inc). gemm.c chooses which kernel
-// serves a product and divides C among threads.
+// serves a product, divides C among threads, and calls these functions; nobody else does.
+//
+// A product that is large enough to pay for it is packed: a block of A and a block of B are copied
+// into the order in which the inner loop reads them, so that each load takes whole cache lines and
+// the blocks stay in the caches. The inner loop keeps a tile of C in registers.
+//
+//        depth         columns            columns
+//      ┌───────┐     ┌─────────┐        ┌─────────┐
+// rows│ A     │  x  │ B       │depth = │ tile │  │rows
+//      └───────┘     └─────────┘        └─────────┘
 #ifndef LEAT_DEVICE_CPU_GEMM_KERNELS_H_
 #define LEAT_DEVICE_CPU_GEMM_KERNELS_H_
 
@@ -19,10 +28,10 @@ typedef struct leat_gemm_blocking_s {
 } leat_gemm_blocking_t;
 
 // An A of at most so many elements is packed once, as a whole. A larger A is packed block by block,
-// again for each block of columns.
+// again for each block of columns. As floats they take half a MiB.
 #define LEAT_GEMM_WHOLE_ELEMENTS (128 * 1024)
 
-// The number of elements of A that are packed at a time.
+// The number of elements of A that are packed at a time: all of a small A, else one block.
 static inline int64_t leat_gemm_packed_count(int64_t m, int64_t k, int64_t block_rows,
                                              int64_t block_depth) {
   if (m * k <= LEAT_GEMM_WHOLE_ELEMENTS) return m * k;
@@ -37,6 +46,8 @@ static inline int64_t leat_gemm_packed_most(int64_t m, int64_t k, int64_t block_
                   leat_gemm_packed_count(m, k, block_rows, block_depth));
 }
 
+// The functions of one element type. |ld| and the strides count elements; a vector's stride need
+// not be 1. Nothing here allocates or fails.
 #define LEAT_GEMM_KERNEL_FIELDS(type, suffix)                                                  \
   leat_gemm_blocking_t blocking_##suffix;                                                      \
   /* |workspace| holds a packed block of A, then one of B. */                                  \
@@ -54,11 +65,13 @@ static inline int64_t leat_gemm_packed_most(int64_t m, int64_t k, int64_t block_
                            const type* x, int64_t x_stride, bool accumulate, type* y,          \
                            int64_t y_stride);
 
+// The table of one instruction set, for the two types that have packed kernels.
 typedef struct leat_gemm_kernels_s {
   LEAT_GEMM_KERNEL_FIELDS(float, f32)
   LEAT_GEMM_KERNEL_FIELDS(double, f64)
 } leat_gemm_kernels_t;
 
+// One table for each instruction set; gemm.c takes the best one of the machine.
 LEAT_ISA_DECLARE(leat_gemm_kernels_t, leat_gemm_kernels);
 
 #endif  // LEAT_DEVICE_CPU_GEMM_KERNELS_H_

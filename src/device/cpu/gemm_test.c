@@ -46,124 +46,19 @@ static size_t count_b(const leat_gemm_shape_t* s) {
 }
 static size_t count_c(const leat_gemm_shape_t* s) { return (size_t)(s->m * s->ldc) + 1; }
 
-#define DEFINE_CHECKS(type, suffix, OURS, tolerance) \
-  typedef struct operands_##suffix##_s {                                                           \
-    type *a, *b, *c, *before, *d;                                                                  \
-  } operands_##suffix##_t;                                                                         \
-  static operands_##suffix##_t make_##suffix(const leat_gemm_shape_t* s, bool dirty) {             \
-    const size_t c_bytes = count_c(s) * sizeof(type);                                              \
-    operands_##suffix##_t o = {malloc(count_a(s) * sizeof(type)),                                  \
-                               malloc(count_b(s) * sizeof(type)), malloc(c_bytes),                 \
-                               malloc(c_bytes), malloc(c_bytes)};                                  \
-    for (size_t i = 0; i < count_a(s); ++i) o.a[i] = (type)pick();                                 \
-    for (size_t i = 0; i < count_b(s); ++i) o.b[i] = (type)pick();                                 \
-    for (size_t i = 0; i < count_c(s); ++i) {                                                      \
-      o.c[i] = o.before[i] = dirty ? (type)NAN : (type)pick();                                     \
-      o.d[i] = (type)pick();                                                                       \
-    }                                                                                              \
-    return o;                                                                                      \
-  }                                                                                                \
-  static void free_##suffix(operands_##suffix##_t* o) {                                            \
-    free(o->a);                                                                                    \
-    free(o->b);                                                                                    \
-    free(o->c);                                                                                    \
-    free(o->before);                                                                               \
-    free(o->d);                                                                                    \
-  }                                                                                                \
-  /* |d|: what was added, with rows of s->ldd; NULL for nothing. */                                \
-  static void check_##suffix(const leat_gemm_shape_t* s, const operands_##suffix##_t* o,           \
-                             const type* d) {                                                      \
-    for (int64_t i = 0; i < s->m; ++i) {                                                           \
-      for (int64_t j = 0; j < s->ldc; ++j) {                                                       \
-        const int64_t at = i * s->ldc + j;                                                         \
-        if (j >= s->n) {                                                                           \
-          assert_memory_equal(o->c + at, o->before + at, sizeof(type));                            \
-          continue;                                                                                \
-        }                                                                                          \
-        double sum = 0;                                                                            \
-        for (int64_t p = 0; p < s->k; ++p) {                                                       \
-          const double x = o->a[s->op_a ? p * s->lda + i : i * s->lda + p];                        \
-          sum += x * o->b[s->op_b ? j * s->ldb + p : p * s->ldb + j];                              \
-        }                                                                                          \
-        const double expected = sum + (d ? d[i * s->ldd + j] : 0);                                 \
-        if (!(fabs(expected - o->c[at]) <= tolerance * (double)(s->k + 2))) {                      \
-          fail_msg("%ldx%ldx%ld ops %d %d at %ld,%ld: %g, must be %g", (long)s->m, (long)s->n,     \
-                   (long)s->k, s->op_a, s->op_b, (long)i, (long)j, (double)o->c[at], expected);    \
-        }                                                                                          \
-      }                                                                                            \
-    }                                                                                              \
-  }                                                                                                \
-  static void test_##suffix(void** state) {                                                        \
-    (void)state;                                                                                   \
-    for (size_t i = 0; i < LEAT_ARRAY_SIZE(shapes); ++i) {                                         \
-      for (int variant = 0; variant < 16; ++variant) {                                             \
-        const int added = variant >> 2; /* nothing, C, a row, a matrix */                          \
-        leat_gemm_shape_t s = make_shape(shapes[i], variant & 1, variant >> 1 & 1,                 \
-                                         added & 1 ? 3 : 0);                                       \
-        s.ldd = added == 2 ? 0 : s.ldc;                                                            \
-        operands_##suffix##_t o = make_##suffix(&s, added != 1);                                   \
-        leat_gemm_##suffix(&s, o.a, o.b, added == 0 ? NULL : added == 1 ? o.c : o.d, o.c, NULL,    \
-                           NULL);                                                                  \
-        check_##suffix(&s, &o, added == 0 ? NULL : added == 1 ? o.before : o.d);                   \
-        free_##suffix(&o);                                                                         \
-      }                                                                                            \
-    }                                                                                              \
-  }                                                                                                \
-  static void run_kernels_##suffix(const leat_gemm_kernels_t* kernels) {                           \
-    for (size_t i = 0; i < LEAT_ARRAY_SIZE(shapes); ++i) {                                         \
-      if (shapes[i][0] == 0 || shapes[i][1] == 0 || shapes[i][2] == 0) continue;                   \
-      for (int variant = 0; variant < 8; ++variant) {                                              \
-        leat_gemm_shape_t s = make_shape(shapes[i], variant & 1, variant >> 1 & 1, 1);             \
-        s.ldd = variant & 4 ? 0 : s.ldc;                                                           \
-        operands_##suffix##_t o = make_##suffix(&s, false);                                        \
-        const size_t room = (size_t)(kernels->blocking_##suffix.depth *                            \
-                                     (kernels->blocking_##suffix.rows +                            \
-                                      kernels->blocking_##suffix.columns)) * sizeof(type) + 64;    \
-        void* workspace = NULL;                                                                    \
-        assert_int_equal(posix_memalign(&workspace, 64, room), 0);                                 \
-        kernels->block_##suffix(&s, o.a, o.b, variant & 4 ? o.d : o.c, o.c, workspace);            \
-        check_##suffix(&s, &o, variant & 4 ? o.d : o.before);                                      \
-        if (variant == 2) {                                                                        \
-          memcpy(o.c, o.before, count_c(&s) * sizeof(type));                                       \
-          kernels->dots_##suffix(&s, o.a, o.b, true, o.c);                                         \
-          check_##suffix(&s, &o, o.before);                                                        \
-        }                                                                                          \
-        free(workspace);                                                                           \
-        free_##suffix(&o);                                                                         \
-      }                                                                                            \
-    }                                                                                              \
-  }                                                                                                \
-  static void test_pool_##suffix(void** state) {                                                   \
-    leat_thread_pool_t* pool = *state;                                                             \
-    static const int64_t large[][3] = {                                                            \
-        {400, 500, 300}, {37, 3000, 129}, {3000, 37, 129}, {1, 5000, 700}, {5000, 1, 700},         \
-        {20, 2001, 300}, {128, 64, 1024}};                                                         \
-    for (size_t i = 0; i < LEAT_ARRAY_SIZE(large); ++i) {                                          \
-      for (int variant = 0; variant < 4; ++variant) {                                              \
-        const leat_gemm_shape_t s = make_shape(large[i], variant & 1, variant >> 1, 0);            \
-        operands_##suffix##_t o = make_##suffix(&s, true);                                         \
-        OURS(&s, o.a, o.b, NULL, o.c, NULL, NULL);                                                 \
-        OURS(&s, o.a, o.b, NULL, o.before, NULL, pool);                                            \
-        assert_memory_equal(o.c, o.before, (count_c(&s) - 1) * sizeof(type));                      \
-        for (int alone = 0; alone < 2; ++alone) {                                                  \
-          leat_thread_pool_t* threads = alone ? NULL : pool;                                       \
-          const size_t bytes = leat_gemm_##suffix##_workspace_bytes(&s, threads);                  \
-          void* workspace = NULL;                                                                  \
-          assert_int_equal(posix_memalign(&workspace, 64, bytes + 64), 0);                         \
-          memset((char*)workspace + bytes, 0x5a, 64);                                              \
-          OURS(&s, o.a, o.b, NULL, o.before, workspace, threads);                                  \
-          assert_memory_equal(o.c, o.before, (count_c(&s) - 1) * sizeof(type));                    \
-          const char* past = (char*)workspace + bytes;                                             \
-          for (int t = 0; t < 64; ++t) assert_int_equal(past[t], 0x5a);                            \
-          free(workspace);                                                                         \
-        }                                                                                          \
-        free_##suffix(&o);                                                                         \
-      }                                                                                            \
-    }                                                                                              \
-  }
+#define TYPE float
+#define SUFFIX(name) name##_f32
+#define OURS leat_gemm_f32_portable
+#define WORKSPACE_BYTES leat_gemm_f32_workspace_bytes
+#define TOLERANCE 3e-7
+#include "device/cpu/gemm_test_reals.inc"
 
-DEFINE_CHECKS(float, f32, leat_gemm_f32_portable, 3e-7)
-DEFINE_CHECKS(double, f64, leat_gemm_f64, 1e-15)
+#define TYPE double
+#define SUFFIX(name) name##_f64
+#define OURS leat_gemm_f64
+#define WORKSPACE_BYTES leat_gemm_f64_workspace_bytes
+#define TOLERANCE 1e-15
+#include "device/cpu/gemm_test_reals.inc"
 
 static void test_every_instruction_set(void** state) {
   (void)state;
@@ -192,40 +87,25 @@ static void test_nan_is_not_hidden(void** state) {
   }
 }
 
-// Integers: the reference in unsigned arithmetic of the same width.
-#define DEFINE_INTEGER_TEST(name, type, wide)                                                      \
-  static void test_##name(void** state) {                                                          \
-    for (size_t i = 0; i < LEAT_ARRAY_SIZE(shapes); ++i) {                                         \
-      for (int variant = 0; variant < 8; ++variant) {                                              \
-        const leat_gemm_shape_t s = make_shape(shapes[i], variant & 1, variant >> 1 & 1, 1);       \
-        const bool accumulate = variant >= 4;                                                      \
-        type* a = malloc(count_a(&s) * sizeof(type));                                              \
-        type* b = malloc(count_b(&s) * sizeof(type));                                              \
-        type* c = malloc(count_c(&s) * sizeof(type));                                              \
-        for (size_t t = 0; t < count_a(&s); ++t) a[t] = (type)pick_bits();                     \
-        for (size_t t = 0; t < count_b(&s); ++t) b[t] = (type)pick_bits();                     \
-        for (size_t t = 0; t < count_c(&s); ++t) c[t] = 7;                                         \
-        leat_gemm_##name(&s, a, b, accumulate, c, *state);                                         \
-        for (int64_t r = 0; r < s.m; r += 3) {                                                     \
-          for (int64_t q = 0; q < s.n; ++q) {                                                      \
-            wide sum = accumulate ? 7 : 0;                                                         \
-            for (int64_t p = 0; p < s.k; ++p) {                                                    \
-              sum += (wide)a[s.op_a ? p * s.lda + r : r * s.lda + p] *                             \
-                     (wide)b[s.op_b ? q * s.ldb + p : p * s.ldb + q];                              \
-            }                                                                                      \
-            assert_true(c[r * s.ldc + q] == (type)sum);                                            \
-          }                                                                                        \
-        }                                                                                          \
-        free(a);                                                                                   \
-        free(b);                                                                                   \
-        free(c);                                                                                   \
-      }                                                                                            \
-    }                                                                                              \
-  }
-DEFINE_INTEGER_TEST(i8, int8_t, uint32_t)
-DEFINE_INTEGER_TEST(i16, int16_t, uint32_t)
-DEFINE_INTEGER_TEST(i32, int32_t, uint32_t)
-DEFINE_INTEGER_TEST(i64, int64_t, uint64_t)
+#define TYPE int8_t
+#define WIDE uint32_t
+#define SUFFIX(name) name##_i8
+#include "device/cpu/gemm_test_integers.inc"
+
+#define TYPE int16_t
+#define WIDE uint32_t
+#define SUFFIX(name) name##_i16
+#include "device/cpu/gemm_test_integers.inc"
+
+#define TYPE int32_t
+#define WIDE uint32_t
+#define SUFFIX(name) name##_i32
+#include "device/cpu/gemm_test_integers.inc"
+
+#define TYPE int64_t
+#define WIDE uint64_t
+#define SUFFIX(name) name##_i64
+#include "device/cpu/gemm_test_integers.inc"
 
 static void test_complex(void** state) {
   enum { M = 19, N = 150, K = 40 };

@@ -1,13 +1,20 @@
-// half (IEEE binary16) and bfloat16, as bits in a uint16_t, to and from float. Rounding is to
-// nearest, ties to even. Overflow gives infinity, small values give denormals. A NaN stays a NaN:
-// quiet, with its sign and the high bits of its payload, as the F16C instructions do. vector_math.h
-// converts arrays.
+// half (IEEE binary16) and bfloat16, as bits in a uint16_t, to and from float. Kernels of these
+// types compute in float: they convert each element on the way in and round once on the way out.
+// vector_math.h converts arrays with vector instructions and gives the same results to the bit;
+// these functions are for single numbers and for what is left over.
+//
+// Rounding is to nearest, ties to even. Overflow gives infinity, small values give denormals. A NaN
+// stays a NaN: quiet, with its sign and the high bits of its payload, as the F16C instructions do.
+//
+//   half      1 sign, 5 exponent, 10 fraction    largest 65504, smallest normal 2^-14
+//   bfloat16  1 sign, 8 exponent,  7 fraction    the upper half of a float
 #ifndef LEAT_DEVICE_CPU_HALF_H_
 #define LEAT_DEVICE_CPU_HALF_H_
 
 #include <stdint.h>
 #include <string.h>
 
+// The bits of a float as a number and back, without a pointer cast that aliasing rules forbid.
 static inline uint32_t leat_float_bits(float value) {
   uint32_t bits;
   memcpy(&bits, &value, sizeof bits);
@@ -24,6 +31,8 @@ static inline float leat_bfloat16_to_float(uint16_t bits) {
   return leat_float_from_bits((uint32_t)bits << 16);
 }
 
+// Adding 0x7fff, and 1 more if the last bit that is kept is odd, carries into that bit exactly when
+// rounding goes up. A NaN is set quiet instead, since the sum could turn it into infinity.
 static inline uint16_t leat_bfloat16_from_float(float value) {
   const uint32_t bits = leat_float_bits(value);
   if ((bits & 0x7fffffff) > 0x7f800000) return (uint16_t)(bits >> 16 | 0x40);
@@ -44,6 +53,8 @@ static inline float leat_half_to_float(uint16_t half) {
   return leat_float_from_bits(sign | ((magnitude << 13) + 0x38000000));
 }
 
+// Three ranges: what rounds to 2^16 or more is infinity, normal numbers are rounded by an addition
+// as above, and below 2^-14 the result is a denormal.
 static inline uint16_t leat_half_from_float(float value) {
   const uint32_t bits = leat_float_bits(value);
   const uint16_t sign = (uint16_t)(bits >> 16 & 0x8000);

@@ -14,6 +14,7 @@
 
 #include "device/cpu/convolution.h"
 
+// A primitive of oneDNN with its memory descriptions. It belongs to whoever made it.
 typedef struct leat_onednn_convolution_s leat_onednn_convolution_t;
 
 typedef enum leat_onednn_flags_e {

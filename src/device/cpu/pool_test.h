@@ -1,5 +1,6 @@
 // A pool of four threads as the state of a test: the set-up and tear-down functions of a test
-// group.
+// group. Tests of kernels that share their work among threads use it, so that they run with several
+// threads on a machine of one core too.
 #ifndef LEAT_DEVICE_CPU_POOL_TEST_H_
 #define LEAT_DEVICE_CPU_POOL_TEST_H_
 

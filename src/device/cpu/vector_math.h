@@ -33,6 +33,8 @@
   X(sqrt)                             \
   X(rsqrt) /* 1 / sqrt(x) */
 
+// The functions of one instruction set: y[i] = f(x[i]) for n elements. None of them allocates,
+// fails or uses other threads.
 typedef struct leat_vector_math_s {
 #define LEAT_VECTOR_MATH_FIELD(name)                       \
   void (*name##_f32)(const float* x, float* y, int64_t n); \

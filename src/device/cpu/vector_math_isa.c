@@ -184,14 +184,37 @@ ALWAYS_INLINE floats_t erf_core(floats_t x) {
 
 ALWAYS_INLINE floats_t rsqrt_core(floats_t x) { return 1.0f / square_root_floats(x); }
 
-DEFINE_FLOAT_LOOP(exp_f32, exp_core)
-DEFINE_FLOAT_LOOP(log_f32, log_core)
-DEFINE_FLOAT_LOOP(log1p_f32, log1p_core)
-DEFINE_FLOAT_LOOP(tanh_f32, tanh_core)
-DEFINE_FLOAT_LOOP(sigmoid_f32, sigmoid_core)
-DEFINE_FLOAT_LOOP(erf_f32, erf_core)
-DEFINE_FLOAT_LOOP(sqrt_f32, square_root_floats)
-DEFINE_FLOAT_LOOP(rsqrt_f32, rsqrt_core)
+#define NAME exp_f32
+#define CORE exp_core
+#include "device/cpu/vector_math_loop.inc"
+
+#define NAME log_f32
+#define CORE log_core
+#include "device/cpu/vector_math_loop.inc"
+
+#define NAME log1p_f32
+#define CORE log1p_core
+#include "device/cpu/vector_math_loop.inc"
+
+#define NAME tanh_f32
+#define CORE tanh_core
+#include "device/cpu/vector_math_loop.inc"
+
+#define NAME sigmoid_f32
+#define CORE sigmoid_core
+#include "device/cpu/vector_math_loop.inc"
+
+#define NAME erf_f32
+#define CORE erf_core
+#include "device/cpu/vector_math_loop.inc"
+
+#define NAME sqrt_f32
+#define CORE square_root_floats
+#include "device/cpu/vector_math_loop.inc"
+
+#define NAME rsqrt_f32
+#define CORE rsqrt_core
+#include "device/cpu/vector_math_loop.inc"
 
 // The sum of a softmax: element i is added to lane i % 16, whatever the width of a vector, and the
 // lanes are added to a double every SUM_BLOCK elements in a fixed order.

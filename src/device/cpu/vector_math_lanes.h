@@ -1,7 +1,12 @@
-// Vectors of one instruction set, for files that are compiled once per set (*_isa.c). A vector has
-// LANES floats or HALF_LANES doubles: 64, 32 or 16 bytes. Arithmetic is written with C's operators
-// on vector types and never fused into multiply-adds, so that every set gives the same bits.
-// Intrinsics are used only where the operators have no such operation, or compile badly.
+// Vectors of one instruction set, for files that are compiled once per set (*_isa.c; base/cpu.h
+// tells how they are chosen). A vector has LANES floats or HALF_LANES doubles: 64, 32 or 16 bytes.
+// A file writes its loop once over these types and functions and becomes AVX-512, AVX2 or baseline
+// code by the flags that it is compiled with.
+//
+// Arithmetic is written with C's operators on vector types and never fused into multiply-adds, so
+// that every set gives the same bits. Intrinsics are used only where the operators have no such
+// operation, or compile badly. All functions are inlined. A comparison of vectors gives a mask: a
+// lane has all bits set where it holds and none where it does not.
 #ifndef LEAT_DEVICE_CPU_VECTOR_MATH_LANES_H_
 #define LEAT_DEVICE_CPU_VECTOR_MATH_LANES_H_
 
@@ -26,8 +31,11 @@
 #define LANES (VECTOR_BYTES / 4)
 #define HALF_LANES (VECTOR_BYTES / 8)
 
+// Inlined in debug builds too, where a call for each operation would make tests slow.
 #define ALWAYS_INLINE static inline __attribute__((always_inline))
 
+// The vector types: of numbers, and of integers of the same width for masks and bits. A cast
+// between them keeps the bits.
 typedef float floats_t __attribute__((vector_size(VECTOR_BYTES)));
 typedef int32_t ints_t __attribute__((vector_size(VECTOR_BYTES)));
 typedef uint32_t uints_t __attribute__((vector_size(VECTOR_BYTES)));
@@ -36,14 +44,18 @@ typedef int64_t longs_t __attribute__((vector_size(VECTOR_BYTES)));
 typedef uint64_t ulongs_t __attribute__((vector_size(VECTOR_BYTES)));
 typedef float half_floats_t __attribute__((vector_size(VECTOR_BYTES / 2)));
 
+// A vector whose lanes are all |x|. Subtracting a zero vector is how C spreads a number, and it
+// keeps -0.
 #define FLOATS(x) ((x) - (floats_t){0})
 #define DOUBLES(x) ((x) - (doubles_t){0})
 
+// |p| needs no alignment; the copy becomes one instruction.
 ALWAYS_INLINE floats_t load_floats(const float* p) {
   floats_t v;
   memcpy(&v, p, sizeof v);
   return v;
 }
+// |p| needs no alignment.
 ALWAYS_INLINE void store_floats(float* p, floats_t v) { memcpy(p, &v, sizeof v); }
 
 // Lane by lane |a| where |mask| has all bits set, |b| where it has none.
@@ -60,16 +72,20 @@ ALWAYS_INLINE floats_t select_less_floats(floats_t x, float limit, floats_t a, f
   return select_floats(x < limit, a, b);
 #endif
 }
+// The same for doubles, with masks of 64 bits.
 ALWAYS_INLINE doubles_t select_doubles(longs_t mask, doubles_t a, doubles_t b) {
   return (doubles_t)((mask & (longs_t)a) | (~mask & (longs_t)b));
 }
 
+// The number without its sign bit, of NaN too.
 ALWAYS_INLINE floats_t absolute_floats(floats_t x) {
   return (floats_t)((ints_t)x & 0x7fffffff);
 }
+// The magnitude of one operand with the sign of the other, lane by lane, NaN and -0 included.
 ALWAYS_INLINE floats_t copy_sign_floats(floats_t magnitude, floats_t sign) {
   return (floats_t)(((ints_t)magnitude & 0x7fffffff) | ((ints_t)sign & INT32_MIN));
 }
+// The same two functions for doubles.
 ALWAYS_INLINE doubles_t absolute_doubles(doubles_t x) {
   return (doubles_t)((longs_t)x & INT64_MAX);
 }
@@ -77,6 +93,7 @@ ALWAYS_INLINE doubles_t copy_sign_doubles(doubles_t magnitude, doubles_t sign) {
   return (doubles_t)(((longs_t)magnitude & INT64_MAX) | ((longs_t)sign & INT64_MIN));
 }
 
+// Correctly rounded, as the instruction gives it; not the fast estimate.
 ALWAYS_INLINE floats_t square_root_floats(floats_t x) {
 #if defined(__AVX512F__)
   return (floats_t)_mm512_sqrt_ps((__m512)x);
@@ -116,7 +133,8 @@ ALWAYS_INLINE floats_t raise_floats(floats_t x, float limit) {
 #endif
 }
 
-// Adding this number rounds a small number to an integer, which is then in the low bits.
+// 1.5 * 2^23. Adding it to a number of magnitude below 2^22 rounds that to an integer, which is
+// then in the low bits of the sum.
 #define ROUNDING_F32 0x1.8p23f
 
 // |x| 2^|n| for integers n in [-252, 254] and |x| near 1, rounded once, even to a denormal.
@@ -145,6 +163,7 @@ ALWAYS_INLINE void split_floats(floats_t x, doubles_t* out_first, doubles_t* out
   }
 #endif
 }
+// Rounds the doubles to floats and puts both halves into one vector.
 ALWAYS_INLINE floats_t join_doubles(doubles_t first, doubles_t last) {
 #if defined(__AVX512F__)
   const __m512 half = _mm512_castps256_ps512(_mm512_cvtpd_ps((__m512d)first));
@@ -162,7 +181,7 @@ ALWAYS_INLINE floats_t join_doubles(doubles_t first, doubles_t last) {
 #endif
 }
 
-// true when any lane of |mask| is set.
+// Whether any lane of |mask| is set. Loops use it to leave a rare case to slower code.
 ALWAYS_INLINE int has_lane(ints_t mask) {
 #if defined(__AVX512F__)
   return _mm512_movepi32_mask((__m512i)mask) != 0;
@@ -176,22 +195,5 @@ ALWAYS_INLINE int has_lane(ints_t mask) {
   return any;
 #endif
 }
-
-// Defines |name|(x, y, n) from |core|, a function of one vector. The last elements go through a
-// buffer that is padded with ones.
-#define DEFINE_FLOAT_LOOP(name, core)                                 \
-  static void name(const float* x, float* y, int64_t n) {             \
-    int64_t i = 0;                                                    \
-    for (; i + LANES <= n; i += LANES) {                              \
-      store_floats(y + i, core(load_floats(x + i)));                  \
-    }                                                                 \
-    if (i < n) {                                                      \
-      float tail[LANES];                                              \
-      for (int t = 0; t < LANES; ++t) tail[t] = 1;                    \
-      memcpy(tail, x + i, (size_t)(n - i) * sizeof(float));           \
-      name(tail, tail, LANES);                                        \
-      memcpy(y + i, tail, (size_t)(n - i) * sizeof(float));           \
-    }                                                                 \
-  }
 
 #endif  // LEAT_DEVICE_CPU_VECTOR_MATH_LANES_H_

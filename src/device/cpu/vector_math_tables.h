@@ -1,6 +1,8 @@
 // The coefficients of the polynomials of vector_math_isa.c and vector_math_wide_isa.c, each a
 // minimax fit on the stated interval, and the functions that the table in vector_math_isa.c takes
-// from other files.
+// from other files. NAME_0 is the coefficient of the lowest power. A fit is good only on its
+// interval: the callers reduce the argument to it first, and the bounds that vector_math.h states
+// are tested for the whole. Changing a digit here changes the results of trained models.
 #ifndef LEAT_DEVICE_CPU_VECTOR_MATH_TABLES_H_
 #define LEAT_DEVICE_CPU_VECTOR_MATH_TABLES_H_
 
@@ -49,7 +51,8 @@
 #define COS_1 -0.001388725126f
 #define COS_2 0.00002442492223f
 
-// The functions that compute in double inside (vector_math_wide_isa.c).
+// The functions that compute in double inside (vector_math_wide_isa.c), declared once for the
+// instruction set that the including file is compiled for.
 #define LEAT_VECTOR_MATH_WIDE_FUNCTIONS(X) \
   X(expm1) X(softplus) X(erfc) X(sin) X(cos)
 #define LEAT_VECTOR_MATH_WIDE_DECLARE(name) \
@@ -58,7 +61,8 @@
 LEAT_VECTOR_MATH_WIDE_FUNCTIONS(LEAT_VECTOR_MATH_WIDE_DECLARE)
 #endif
 
-// The functions of double (vector_math_f64.c).
+// The functions of double (vector_math_f64.c), the same for every instruction set, because the C
+// library computes them.
 #define LEAT_VECTOR_MATH_F64_DECLARE(name) \
   void leat_vector_##name##_f64(const double* x, double* y, int64_t n);
 LEAT_VECTOR_MATH_FUNCTIONS(LEAT_VECTOR_MATH_F64_DECLARE)

@@ -178,33 +178,26 @@ ALWAYS_INLINE floats_t sin_turned(floats_t x, uint32_t quarter) {
 ALWAYS_INLINE floats_t sin_core(floats_t x) { return select_floats(x == 0, x, sin_turned(x, 0)); }
 ALWAYS_INLINE floats_t cos_core(floats_t x) { return sin_turned(x, 1); }
 
-DEFINE_FLOAT_LOOP(sin_loop, sin_core)
-DEFINE_FLOAT_LOOP(cos_loop, cos_core)
+#define NAME sin_loop
+#define CORE sin_core
+#include "device/cpu/vector_math_loop.inc"
+
+#define NAME cos_loop
+#define CORE cos_core
+#include "device/cpu/vector_math_loop.inc"
 
 void LEAT_ISA_NAME(leat_vector_sin_f32)(const float* x, float* y, int64_t n) { sin_loop(x, y, n); }
 void LEAT_ISA_NAME(leat_vector_cos_f32)(const float* x, float* y, int64_t n) { cos_loop(x, y, n); }
 
-// Defines the float function over an array from |name|_wide, half a vector at a time. The last
-// elements go through a buffer padded with ones.
-#define DEFINE_WIDE(name)                                                                       \
-  void LEAT_ISA_NAME(leat_vector_##name##_f32)(const float* x, float* y, int64_t n) {           \
-    int64_t i = 0;                                                                              \
-    for (; i + HALF_LANES <= n; i += HALF_LANES) {                                              \
-      half_floats_t value;                                                                      \
-      memcpy(&value, x + i, sizeof value);                                                      \
-      value = __builtin_convertvector(name##_wide(__builtin_convertvector(value, doubles_t)),   \
-                                      half_floats_t);                                           \
-      memcpy(y + i, &value, sizeof value);                                                      \
-    }                                                                                           \
-    if (i < n) {                                                                                \
-      float tail[HALF_LANES];                                                                   \
-      for (int t = 0; t < HALF_LANES; ++t) tail[t] = 1;                                         \
-      memcpy(tail, x + i, (size_t)(n - i) * sizeof(float));                                     \
-      LEAT_ISA_NAME(leat_vector_##name##_f32)(tail, tail, HALF_LANES);                          \
-      memcpy(y + i, tail, (size_t)(n - i) * sizeof(float));                                     \
-    }                                                                                           \
-  }
+// The float functions over arrays, half a vector at a time.
+#define NAME LEAT_ISA_NAME(leat_vector_expm1_f32)
+#define CORE expm1_wide
+#include "device/cpu/vector_math_wide_loop.inc"
 
-DEFINE_WIDE(expm1)
-DEFINE_WIDE(softplus)
-DEFINE_WIDE(erfc)
+#define NAME LEAT_ISA_NAME(leat_vector_softplus_f32)
+#define CORE softplus_wide
+#include "device/cpu/vector_math_wide_loop.inc"
+
+#define NAME LEAT_ISA_NAME(leat_vector_erfc_f32)
+#define CORE erfc_wide
+#include "device/cpu/vector_math_wide_loop.inc"

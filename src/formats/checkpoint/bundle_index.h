@@ -11,14 +11,19 @@ typedef struct leat_bundle_index_item_s {
   leat_pb_bundle_entry_proto_t entry;
 } leat_bundle_index_item_t;
 
+// Keys are names of tensors and keys of slices. The entries may come in any order, and are sorted
+// when the table is written. One thread at a time.
 typedef struct leat_bundle_index_s {
-  leat_arena_t arena;  // of keys and of what entries point at
+  // Holds the keys and what entries point at.
+  leat_arena_t arena;
+  // Places in |items|.
   leat_string_map_t index_by_key;
   leat_bundle_index_item_t* items;
   size_t count;
   size_t capacity;
 } leat_bundle_index_t;
 
+// An empty index; |allocator| must outlive it.
 void leat_bundle_index_initialize(leat_allocator_t* allocator, leat_bundle_index_t* out_index);
 void leat_bundle_index_deinitialize(leat_bundle_index_t* index);
 // Finds the entry of |key|, or adds an empty one; |*out_added| says which. The entry's address is

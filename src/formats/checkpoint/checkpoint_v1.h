@@ -12,18 +12,21 @@
 // A reader that was opened may be used by several threads.
 typedef struct leat_checkpoint_v1_s leat_checkpoint_v1_t;
 
-// |pattern| matches the shards' files (a path without wildcards is one). NOT_FOUND when none does,
-// DATA_LOSS when they are not sound tables or contradict each other.
+// Opens what a program of 2016 saved: Restore, RestoreSlice and the tools that list a checkpoint
+// do. |pattern| matches the shards' files (a path without wildcards is one). NOT_FOUND when none
+// does, DATA_LOSS when they are not sound tables or contradict each other.
 LEAT_MUST_USE leat_status_t leat_checkpoint_v1_open(leat_file_system_t* fs, const char* pattern,
                                                     leat_allocator_t* allocator,
                                                     leat_checkpoint_v1_t** out_checkpoint);
 void leat_checkpoint_v1_free(leat_checkpoint_v1_t* checkpoint);  // NULL is allowed
 
+// The number of tensors, whatever their slices.
 size_t leat_checkpoint_v1_count(const leat_checkpoint_v1_t* checkpoint);
 // Tensor |index|, in the order of the files. Borrowed.
 void leat_checkpoint_v1_get(const leat_checkpoint_v1_t* checkpoint, size_t index,
                             leat_string_view_t* out_name, int* out_dtype,
                             const leat_shape_t** out_shape);
+// The index of the tensor |name|; false when there is none.
 bool leat_checkpoint_v1_find(const leat_checkpoint_v1_t* checkpoint, leat_string_view_t name,
                              size_t* out_index);
 // |slice| of the tensor |name| (NULL: all of it). NOT_FOUND when there is none, INVALID_ARGUMENT

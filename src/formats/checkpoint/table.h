@@ -14,7 +14,8 @@
 #include "base/file_system.h"
 #include "formats/checkpoint/table_block.h"
 
-// Numbers of the format, for reader and writer.
+// Numbers of the format, for reader and writer. The trailer stands behind each block; every 16th
+// key of a data block is stored whole.
 #define LEAT_TABLE_MAGIC UINT64_C(0xdb4775248b80fb57)
 #define LEAT_TABLE_FOOTER_BYTES 48
 #define LEAT_TABLE_TRAILER_BYTES 5
@@ -24,12 +25,13 @@
 
 typedef struct leat_table_s leat_table_t;
 
-// Reads the index; the file stays open until the table is freed.
+// Reads the footer and the index; the file stays open until the table is freed. DATA_LOSS when it
+// is no sound table, NOT_FOUND when there is no file.
 LEAT_MUST_USE leat_status_t leat_table_open(leat_file_system_t* fs, const char* path,
                                             leat_allocator_t* allocator, leat_table_t** out_table);
 void leat_table_free(leat_table_t* table);  // NULL is allowed
 
-// Key and value are valid until the cursor moves.
+// A place in a table. Key and value are valid until the cursor moves, and only while |is_valid|.
 typedef struct leat_table_cursor_s {
   const leat_table_t* table;
   bool is_valid;
@@ -37,22 +39,27 @@ typedef struct leat_table_cursor_s {
   leat_string_view_t value;
   leat_table_block_cursor_t index;
   leat_table_block_cursor_t entries;
-  char* block;  // of |entries|
+  // The data block in memory that |entries| walks through.
+  char* block;
 } leat_table_cursor_t;
 
+// A cursor that is at no entry yet; seek comes first. |table| must outlive it. It may be
+// deinitialized after a failure too.
 LEAT_MUST_USE leat_status_t leat_table_cursor_initialize(const leat_table_t* table,
                                                          leat_table_cursor_t* out_cursor);
 void leat_table_cursor_deinitialize(leat_table_cursor_t* cursor);
 // To the first entry whose key is >= |key| (the empty key: to the first entry); none: not valid.
 LEAT_MUST_USE leat_status_t leat_table_cursor_seek(leat_table_cursor_t* cursor,
                                                    leat_string_view_t key);
+// To the entry behind; the cursor is not valid when there is none.
 LEAT_MUST_USE leat_status_t leat_table_cursor_next(leat_table_cursor_t* cursor);
 
 // The value of |key|, copied into |arena|; NOT_FOUND when there is none.
 LEAT_MUST_USE leat_status_t leat_table_find(const leat_table_t* table, leat_string_view_t key,
                                             leat_arena_t* arena, leat_string_view_t* out_value);
 
-// Writes a table at the end of |file| (borrowed), uncompressed.
+// Writes a table at the end of |file| (borrowed), uncompressed. The fields are the writer's own.
+// One thread at a time.
 typedef struct leat_table_writer_s {
   leat_file_t* file;
   uint64_t offset;

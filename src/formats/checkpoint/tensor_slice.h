@@ -1,6 +1,16 @@
 // A slice is a box in a tensor: for each dimension a range, or all of it. Checkpoints store a
 // partitioned variable as several slices. In the text form "-:0,3", '-' is all of dimension 0, and
 // "0,3" is three rows of dimension 1 from row 0 on.
+//
+//   full shape [4, 5]     0 1 2 3 4
+//   slice "1,2:2,3"     0 . . . . .
+//                       1 . . x x x      rows 1 and 2 (1,2), columns 2, 3 and 4 (2,3)
+//                       2 . . x x x
+//                       3 . . . . .
+//
+// A slice that was parsed says "all" without knowing how much that is; leat_tensor_slice_resolve()
+// puts the numbers in, and functions that count or copy elements need resolved slices. The arrays
+// of a slice lie in an arena; nothing is freed.
 #ifndef LEAT_FORMATS_CHECKPOINT_TENSOR_SLICE_H_
 #define LEAT_FORMATS_CHECKPOINT_TENSOR_SLICE_H_
 
@@ -13,18 +23,22 @@
 
 typedef struct leat_tensor_slice_s {
   int32_t rank;
-  int64_t* starts;   // an arena's; 0 where the length is LEAT_TENSOR_SLICE_ALL
+  // [rank], an arena's; 0 where the length is LEAT_TENSOR_SLICE_ALL.
+  int64_t* starts;
+  // LEAT_TENSOR_SLICE_ALL: all of the dimension.
   int64_t* lengths;
 } leat_tensor_slice_t;
 
 // The slice that is all of a tensor of |rank|.
 LEAT_MUST_USE leat_status_t leat_tensor_slice_make_full(int rank, leat_arena_t* arena,
                                                         leat_tensor_slice_t* out_slice);
+// Reads the text form; INVALID_ARGUMENT when |text| is none.
 LEAT_MUST_USE leat_status_t leat_tensor_slice_parse(leat_string_view_t text, leat_arena_t* arena,
                                                     leat_tensor_slice_t* out_slice);
 LEAT_MUST_USE leat_status_t leat_tensor_slice_from_proto(const leat_pb_tensor_slice_proto_t* proto,
                                                          leat_arena_t* arena,
                                                          leat_tensor_slice_t* out_slice);
+// The message that an index of a checkpoint states slices in, in |arena|.
 LEAT_MUST_USE leat_status_t leat_tensor_slice_to_proto(const leat_tensor_slice_t* slice,
                                                        leat_arena_t* arena,
                                                        leat_pb_tensor_slice_proto_t* out_proto);
@@ -34,6 +48,7 @@ LEAT_MUST_USE leat_status_t leat_tensor_slice_parse_spec(leat_string_view_t text
                                                          leat_arena_t* arena,
                                                          leat_shape_t* out_full_shape,
                                                          leat_tensor_slice_t* out_slice);
+// Appends the text form.
 void leat_tensor_slice_print(const leat_tensor_slice_t* slice, leat_string_builder_t* out);
 
 // Resolves |slice|: replaces "all" by the size of the dimension in |full_shape|, and gives the

@@ -1,4 +1,6 @@
-// Sound in WAV files with 16 bits a sample.
+// Sound in WAV files with 16 bits a sample, for the ops EncodeWav, DecodeWav and AudioSummary.
+// Channels are interleaved: the samples of all channels at one moment are a frame. Files come from
+// anybody, so a decoder checks every size against the bytes there are.
 #ifndef LEAT_FORMATS_MEDIA_WAV_H_
 #define LEAT_FORMATS_MEDIA_WAV_H_
 

@@ -1,5 +1,14 @@
 // Event files, which TensorBoard reads: records of Event messages in
-// <prefix>.out.tfevents.<seconds>.<host><suffix>. The first event states the format's version.
+// <prefix>.out.tfevents.<seconds>.<host><suffix>. The first event states the format's version. An
+// event is what a program says at one step: a summary of scalars and histograms, or a graph.
+//
+//   leat_event_writer_t* writer;
+//   LEAT_RETURN_IF_ERROR(leat_event_writer_create(fs, "logs/run", "", allocator, &writer));
+//   status = leat_event_writer_add_scalar(writer, step, LEAT_SV("loss"), loss);
+//   ...
+//   status = leat_status_join(status, leat_event_writer_close(writer));
+//
+// Readers may follow a file while it is written: it always ends with a whole record.
 #ifndef LEAT_FORMATS_RECORD_EVENT_H_
 #define LEAT_FORMATS_RECORD_EVENT_H_
 
@@ -18,6 +27,7 @@ LEAT_MUST_USE leat_status_t leat_event_writer_create(leat_file_system_t* fs, con
                                                      leat_event_writer_t** out_writer);
 // Flushes and closes; NULL is allowed. The status of what was not written before.
 LEAT_MUST_USE leat_status_t leat_event_writer_close(leat_event_writer_t* writer);
+// The file's path; valid until the writer is closed.
 const char* leat_event_writer_path(const leat_event_writer_t* writer);
 // An event without wall time gets the present one. After an error the event is not kept; those
 // added before are written as soon as that is possible.
@@ -26,6 +36,7 @@ LEAT_MUST_USE leat_status_t leat_event_writer_add(leat_event_writer_t* writer,
 // An encoded Event as it is.
 LEAT_MUST_USE leat_status_t leat_event_writer_add_encoded(leat_event_writer_t* writer,
                                                           leat_string_view_t event);
+// A summary of one value under |tag|, with the present wall time.
 LEAT_MUST_USE leat_status_t leat_event_writer_add_scalar(leat_event_writer_t* writer, int64_t step,
                                                          leat_string_view_t tag, float value);
 LEAT_MUST_USE leat_status_t leat_event_writer_add_histogram(
@@ -34,15 +45,18 @@ LEAT_MUST_USE leat_status_t leat_event_writer_add_histogram(
 // |graph_def|: an encoded GraphDef.
 LEAT_MUST_USE leat_status_t leat_event_writer_add_graph(leat_event_writer_t* writer, int64_t step,
                                                         leat_string_view_t graph_def);
-// To the disk.
+// Writes what was gathered and waits until it is on the disk.
 LEAT_MUST_USE leat_status_t leat_event_writer_flush(leat_event_writer_t* writer);
 
+// Reads an event file from its beginning, on one thread. The fields are the reader's own.
 typedef struct leat_event_reader_s {
   leat_file_t* file;
   leat_record_file_source_t source;
   leat_record_reader_t records;
 } leat_event_reader_t;
 
+// The allocator must live until the reader is closed. A reader whose opening failed may be closed
+// too.
 LEAT_MUST_USE leat_status_t leat_event_reader_open(leat_file_system_t* fs, const char* path,
                                                    leat_allocator_t* allocator,
                                                    leat_event_reader_t* out_reader);

@@ -1,5 +1,8 @@
 // Counts of values in buckets, as summaries of distributions have them: limits from 1e-12 to 1e20,
-// each 10 % above the last, the same below zero, zero, and the largest double.
+// each 10 % above the last, the same below zero, zero, and the largest double. The limits are
+// TensorFlow's, since viewers compare histograms of different programs. The op HistogramSummary and
+// the API for training loops fill one, and leat_histogram_to_proto() makes the message that an
+// event holds. A histogram belongs to one thread.
 #ifndef LEAT_FORMATS_RECORD_HISTOGRAM_H_
 #define LEAT_FORMATS_RECORD_HISTOGRAM_H_
 
@@ -17,12 +20,12 @@ typedef struct leat_histogram_s {
   double* buckets;       // buckets[i]: values in [limits[i-1], limits[i])
 } leat_histogram_t;
 
-// Everything lies in |arena|.
+// An empty histogram of about 1550 buckets, whose arrays lie in |arena|.
 LEAT_MUST_USE leat_status_t leat_histogram_create(leat_arena_t* arena,
                                                   leat_histogram_t* out_histogram);
-// |value| must be finite.
+// Counts |value|, which must be finite. It costs a bisection of the limits.
 void leat_histogram_add(leat_histogram_t* histogram, double value);
-// Runs of empty buckets become one.
+// The message, in |arena|. Runs of empty buckets become one, which keeps it small.
 LEAT_MUST_USE leat_status_t leat_histogram_to_proto(const leat_histogram_t* histogram,
                                                     leat_arena_t* arena,
                                                     leat_pb_histogram_proto_t* out_proto);

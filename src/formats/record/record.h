@@ -1,6 +1,11 @@
 // Files of records (TFRecord): each record is its size as u64, the masked crc32c of the size, the
-// bytes, and the masked crc32c of the bytes; numbers are little-endian. Records are read from any
-// source of bytes, so that a compressed file is read like another.
+// bytes, and the masked crc32c of the bytes; numbers are little-endian.
+//
+//   | size, 8 bytes | crc of size, 4 | bytes ... | crc of bytes, 4 | size | ...
+//
+// Records are read from any source of bytes, so that a compressed file is read like another. Event
+// files, the readers of section 4.5 and the datasets use this. A reader and a writer belong to one
+// thread at a time and borrow their file or source.
 #ifndef LEAT_FORMATS_RECORD_RECORD_H_
 #define LEAT_FORMATS_RECORD_RECORD_H_
 
@@ -32,14 +37,18 @@ typedef struct leat_record_bytes_source_s {
 void leat_record_bytes_source_initialize(leat_string_view_t bytes,
                                          leat_record_bytes_source_t* out_source);
 
+// Reads one record after the other. The fields are the reader's own, but |offset| may be read: the
+// op TFRecordReader makes the key of a record of it.
 typedef struct leat_record_reader_s {
   leat_record_source_t* source;
   leat_allocator_t* allocator;
   char* buffer;
   size_t capacity;
-  size_t begin;  // of what was read and not yet given out
+  // The bytes of |buffer| from |begin| to |end| were read and not yet given out.
+  size_t begin;
   size_t end;
-  uint64_t offset;  // of the next record among the source's bytes
+  // Where the next record begins, counted in the source's bytes.
+  uint64_t offset;
   uint64_t max_record_bytes;
 } leat_record_reader_t;
 
@@ -60,21 +69,24 @@ LEAT_MUST_USE leat_status_t leat_record_reader_next(leat_record_reader_t* reader
 // fails with the same error.
 typedef struct leat_record_writer_s {
   leat_file_t* file;  // borrowed
-  uint64_t size;      // of the file's whole records
+  // Of the whole records that the writer has added.
+  uint64_t size;
+  // Why nothing can be written any more; OK while all is well.
   leat_status_t broken;
 } leat_record_writer_t;
 
-// |file| is empty.
+// |file| was opened for writing and is empty. The caller closes it after the writer has ended.
 void leat_record_writer_initialize(leat_file_t* file, leat_record_writer_t* out_writer);
 void leat_record_writer_deinitialize(leat_record_writer_t* writer);
-// After an error the file holds what it held before.
+// Appends a record. After an error the file holds what it held before. Nothing waits for the disk.
 LEAT_MUST_USE leat_status_t leat_record_writer_add(leat_record_writer_t* writer,
                                                    leat_string_view_t record);
 // |records| are whole ones, as leat_record_append makes them.
 LEAT_MUST_USE leat_status_t leat_record_writer_add_encoded(leat_record_writer_t* writer,
                                                            leat_string_view_t records);
 
-// Appends a record to a string.
+// Appends a record to a string, with sizes and checksums, for writers that gather many before a
+// write.
 void leat_record_append(leat_string_builder_t* out, leat_string_view_t record);
 
 #endif  // LEAT_FORMATS_RECORD_RECORD_H_

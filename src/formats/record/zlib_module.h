@@ -1,6 +1,13 @@
 // The interface of leat_module_zlib.so: what the zlib library does for us, as plain C functions, so
-// that the library links none of it. A codec is used by one thread at a time and holds at most 300
-// KB, whatever it is fed.
+// that the library links none of it. base/module.h opens the module; compression.h makes streams of
+// it. A codec compresses or decompresses one stream, step by step, between buffers of the caller's:
+//
+//   while (!end) {
+//     refill buffers.from and empty buffers.to where they are used up
+//     code = module->step(codec, mode, &buffers, &end);
+//   }
+//
+// A codec is used by one thread at a time and holds at most 300 KB, whatever it is fed.
 #ifndef LEAT_FORMATS_RECORD_ZLIB_MODULE_H_
 #define LEAT_FORMATS_RECORD_ZLIB_MODULE_H_
 
@@ -15,13 +22,15 @@ typedef enum leat_compression_e {
   LEAT_COMPRESSION_GZIP,  // RFC 1952: members one after the other
 } leat_compression_t;
 
+// What a compressor shall do with its input; a decompressor always gets LEAT_CODEC_RUN.
 typedef enum leat_codec_mode_e {
   LEAT_CODEC_RUN,     // more will follow
   LEAT_CODEC_FLUSH,   // compressing: all that came in goes out
   LEAT_CODEC_FINISH,  // compressing: and the stream ends
 } leat_codec_mode_t;
 
-// The input and the output of a step, which advances both.
+// The input and the output of a step. A step moves both pointers forward and lowers both sizes by
+// what it used, and may leave either unfinished.
 typedef struct leat_codec_buffers_s {
   const char* from;
   size_t from_size;

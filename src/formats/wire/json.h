@@ -1,4 +1,6 @@
-// JSON written piece by piece into a string builder; the caller puts the braces and commas.
+// JSON written piece by piece into a string builder; the caller puts the braces and commas. The
+// descriptions that the library gives of itself (ops, placements, the doctor's report) are written
+// with it. A failure stays in the builder until it is finished.
 #ifndef LEAT_FORMATS_WIRE_JSON_H_
 #define LEAT_FORMATS_WIRE_JSON_H_
 

@@ -1,4 +1,6 @@
-// The entries of maps: on the wire a map is a list in which a key may be repeated.
+// The entries of maps: on the wire a map is a list in which a key may be repeated. The decoders
+// drop the repeated ones, as protocol buffers ask, and the encoder and the text format write
+// entries in the order of their keys, so that equal messages give equal bytes.
 #ifndef LEAT_FORMATS_WIRE_MAP_ENTRIES_H_
 #define LEAT_FORMATS_WIRE_MAP_ENTRIES_H_
 

@@ -33,6 +33,7 @@ typedef struct leat_link_s {
   double bytes_per_ns;
   int64_t latency_ns;
 } leat_link_t;
+// The link between two devices of these speeds, and the time that |bytes| take over it.
 leat_link_t leat_cost_link(const leat_speed_t* from, const leat_speed_t* to);
 int64_t leat_link_transfer_ns(const leat_link_t* link, int64_t bytes);
 

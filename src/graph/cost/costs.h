@@ -15,6 +15,8 @@ typedef struct leat_costs_s leat_costs_t;  // reference counted
 // retained and may be NULL (leat_costs_time and leat_costs_size only).
 LEAT_MUST_USE leat_status_t leat_costs_create(leat_allocator_t* allocator, leat_costs_t* base,
                                               leat_costs_t** out_costs);
+// References may be taken and given up on any thread. The last release frees the table and gives up
+// the base.
 void leat_costs_retain(leat_costs_t* costs);   // NULL is allowed
 void leat_costs_release(leat_costs_t* costs);
 // Adds all nodes of a step (RunMetadata.step_stats). The time of a node is the sum over its runs in

@@ -13,6 +13,7 @@
 
 typedef struct leat_function_library_s leat_function_library_t;
 
+// An empty library. RESOURCE_EXHAUSTED without memory.
 LEAT_MUST_USE leat_status_t leat_function_library_create(leat_allocator_t* allocator,
                                                          leat_function_library_t** out_library);
 void leat_function_library_free(leat_function_library_t* library);  // NULL is allowed

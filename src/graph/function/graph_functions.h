@@ -8,12 +8,13 @@
 #include "graph/graph.h"
 
 // The library that |graph| may change. It is made on first demand, as a copy of the parent's if
-// there is one.
+// there is one, and belongs to the graph's storage.
 LEAT_MUST_USE leat_status_t leat_graph_own_functions(leat_graph_t* graph,
                                                      leat_function_library_t** out_library);
+// Adds all functions and gradients of a message. Fails as leat_function_library_add_all does.
 LEAT_MUST_USE leat_status_t leat_graph_add_functions(leat_graph_t* graph,
                                                      const leat_pb_function_def_library_t* source);
-// Adds all functions and gradients of |source|.
+// Adds all functions and gradients of the library of |source|.
 LEAT_MUST_USE leat_status_t leat_graph_copy_functions(leat_graph_t* graph,
                                                       const leat_graph_t* source);
 
@@ -24,6 +25,8 @@ typedef struct leat_graph_mark_s {
   int32_t producer_version;
   int function_count, gradient_count;
 } leat_graph_mark_t;
+// A mark of the graph as it is, and the return to it. Caches of inferred values are emptied by the
+// return, since they may know nodes that are gone.
 leat_graph_mark_t leat_graph_mark(const leat_graph_t* graph);
 void leat_graph_return_to(leat_graph_t* graph, const leat_graph_mark_t* mark);
 

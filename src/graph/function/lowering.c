@@ -59,10 +59,8 @@ leat_status_t leat_gradient_of_call(leat_gradient_t* g) {
   for (size_t i = 0; i < count; ++i) types[i] = leat_build_type_of(&g->builder, inputs[i]);
   const leat_attr_t attrs[] = {
       {LEAT_SV("f"), {.kind = LEAT_ATTR_FUNCTION, .function = &function}},
-      {LEAT_SV("Tin"), {.kind = LEAT_ATTR_TYPE, .is_list = true, .count = (uint32_t)count,
-                        .types = types}},
-      {LEAT_SV("Tout"), {.kind = LEAT_ATTR_TYPE, .is_list = true, .count = (uint32_t)own,
-                         .types = types}}};
+      LEAT_LIST("Tin", TYPE, count, types, types),
+      LEAT_LIST("Tout", TYPE, own, types, types)};
   int32_t gradient =
       leat_build_node(&g->builder, "SymbolicGradient", (leat_outputs_t){inputs, (int)count},
                       (leat_attrs_t){attrs, LEAT_ARRAY_SIZE(attrs)});

@@ -23,7 +23,8 @@ typedef struct leat_attr_reader_s {
   } slots[LEAT_ATTR_READER_SLOTS];  // by hash of the bytes: the last value with that hash
 } leat_attr_reader_t;
 
-// What is read lies in |storage|. |scratch| may be emptied between reads.
+// What is read lies in |storage|. |scratch| may be emptied between reads. Both are borrowed until
+// deinitialize.
 void leat_attr_reader_initialize(leat_graph_storage_t* storage, leat_arena_t* scratch,
                                  leat_attr_reader_t* out_reader);
 void leat_attr_reader_deinitialize(leat_attr_reader_t* reader);

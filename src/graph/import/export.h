@@ -1,6 +1,7 @@
 // Graphs and nodes as GraphDef and NodeDef messages, for the C API, checkpoints' meta graphs and
-// the wire to other workers. Attributes that have their default value are written too. Reading
-// only; the caller keeps the graph from changing.
+// the wire to other workers. Attributes that have their default value are written too, so that a
+// reader need not know the op's defaults. Reading only; the caller keeps the graph from changing
+// during a call. What is appended to a builder before a failure stays there.
 #ifndef LEAT_GRAPH_IMPORT_EXPORT_H_
 #define LEAT_GRAPH_IMPORT_EXPORT_H_
 
@@ -18,7 +19,8 @@ LEAT_MUST_USE leat_status_t leat_node_to_def(const leat_graph_t* graph, int32_t 
 LEAT_MUST_USE leat_status_t leat_attrs_to_def(const leat_attr_t* attrs, int attr_count,
                                               leat_arena_t* arena,
                                               leat_pb_node_def_attr_entry_list_t* out_list);
-// Appends the encoded NodeDef of |node| to |out|.
+// Appends the encoded NodeDef of |node| to |out|. |node| must be in the graph, as for the functions
+// above.
 LEAT_MUST_USE leat_status_t leat_node_export(const leat_graph_t* graph, int32_t node,
                                              leat_string_builder_t* out);
 // The graph's function library as a message, which borrows from the library.

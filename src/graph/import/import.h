@@ -1,9 +1,14 @@
 // Imports an encoded GraphDef into a graph (TF_GraphImportGraphDef). Nodes may stand in any order
 // in the file; the only cycles are those that a NextIteration closes into a Merge. An import that
-// fails leaves the graph as it was. INVALID_ARGUMENT for everything that is wrong with the
-// GraphDef, NOT_FOUND for an op that is not registered, UNIMPLEMENTED for an op that the GraphDef's
-// version has no longer, RESOURCE_EXHAUSTED when memory ran out. The import changes the graph, so
-// the caller serialises it with other changes and with readers.
+// fails leaves the graph as it was.
+//
+//   leat_import_options_t options = {.prefix = LEAT_SV("model")};
+//   leat_status_t status = leat_graph_import(graph, bytes, &options, NULL);
+//
+// INVALID_ARGUMENT for everything that is wrong with the GraphDef, NOT_FOUND for an op that is not
+// registered, UNIMPLEMENTED for an op that the GraphDef's version has no longer, RESOURCE_EXHAUSTED
+// when memory ran out. The message names the node. The import changes the graph, so the caller
+// serialises it with other changes and with readers. The bytes are not needed after the call.
 #ifndef LEAT_GRAPH_IMPORT_IMPORT_H_
 #define LEAT_GRAPH_IMPORT_IMPORT_H_
 
@@ -42,7 +47,8 @@ typedef struct leat_import_options_s {
   bool allow_internal_names;  // accept names that begin with '_' (graphs of the runtime)
 } leat_import_options_t;
 
-// What an import found. The arrays are of |allocator|; end with deinitialize.
+// What an import found. The arrays are of |allocator|; end with deinitialize. Nodes are given by
+// their index in the graph.
 typedef struct leat_import_results_s {
   leat_allocator_t* allocator;
   leat_output_t* return_outputs;  // in the order of the options' list
@@ -56,7 +62,8 @@ typedef struct leat_import_results_s {
 void leat_import_results_deinitialize(leat_import_results_t* results);
 
 // Imports |graph_def|. |options| and |out_results| may be NULL; |out_results| is deinitialized by
-// the caller after success and is empty after a failure.
+// the caller after success and is empty after a failure. A name in |return_outputs| or
+// |return_nodes| that the GraphDef lacks is INVALID_ARGUMENT.
 LEAT_MUST_USE leat_status_t leat_graph_import(leat_graph_t* graph, leat_string_view_t graph_def,
                                               const leat_import_options_t* options,
                                               leat_import_results_t* out_results);

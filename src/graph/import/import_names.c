@@ -7,7 +7,8 @@
 //   uniquify_names             "x" -> "x", or "x_1", "x_2", ... which neither graph nor file has
 //
 // Renamed nodes must still be found by the names that the file uses, in inputs and in "_class"
-// attributes, so the latter are rewritten at the end, when every node has its final name.
+// attributes. Inputs are looked up by the file's names throughout. The "_class" attributes are
+// rewritten at the end, when every node has its final name.
 #include <stdio.h>
 
 #include "graph/import/importer.h"

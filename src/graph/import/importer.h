@@ -5,7 +5,10 @@
 //   import_names.c   names: prefix, uniqueness, look-up, colocation
 //   import_order.c   the rest of a file from the first node that reads a later one
 //
-// An importer lives on the stack of leat_graph_import and is used by one thread.
+// The pass reads a NodeDef, adds the node (leat_importer_add) and forgets it, until a node reads a
+// later one; leat_importer_add_ordered adds the rest. No function undoes anything:
+// leat_graph_import marks the graph before and returns to the mark when one of them fails. An
+// importer lives on the stack of leat_graph_import and is used by one thread.
 #ifndef LEAT_GRAPH_IMPORT_IMPORTER_H_
 #define LEAT_GRAPH_IMPORT_IMPORTER_H_
 
@@ -14,7 +17,8 @@
 #include "graph/import/import.h"
 #include "graph/import/node_def_reader.h"
 
-// An input of a Merge that was left open, because its source is imported later.
+// An input of a Merge that was left open, because its source is imported later. The edges are set
+// when all nodes are there.
 typedef struct leat_back_edge_s {
   int32_t node;
   int32_t position;  // the data input of |node|
@@ -27,10 +31,12 @@ typedef struct leat_colocation_s {
   leat_string_view_t target;  // a name of the GraphDef
 } leat_colocation_t;
 
-// Sizes of the direct-mapped caches of ops and of nodes.
+// Sizes of the direct-mapped caches of ops and of nodes. An entry may be stale or another name's,
+// so that whoever finds one compares the name.
 #define LEAT_IMPORTER_OPS 32
 #define LEAT_IMPORTER_RECENT 512
 
+// The state. |options| is never NULL here, and zeroed where the caller gave none.
 typedef struct leat_importer_s {
   leat_graph_t* graph;
   leat_graph_file_t* file;
@@ -70,6 +76,7 @@ typedef struct leat_importer_s {
 } leat_importer_t;
 
 // Reads the rest of the file if it was opened and not read, and adds its functions to the graph.
+// Does nothing for a file that was read.
 LEAT_MUST_USE leat_status_t leat_importer_read_file(leat_importer_t* importer);
 
 // ---- names (import_names.c) ---------------------------------------------------------------------
@@ -87,7 +94,8 @@ LEAT_MUST_USE leat_status_t leat_importer_learn_names(leat_importer_t* importer,
 // INVALID_ARGUMENT when it is malformed or taken.
 LEAT_MUST_USE leat_status_t leat_importer_name(leat_importer_t* importer, leat_string_view_t name,
                                                leat_string_view_t* out_name);
-// The node that |name| of the GraphDef became, or -1 when it is not imported yet.
+// The node that |name| of the GraphDef became, or -1 when it is not imported yet. Nodes that were
+// in the graph before are never found, also not by their name.
 int32_t leat_importer_find(leat_importer_t* importer, leat_string_view_t name);
 // The slot of |name| in the cache of recent nodes, by its length and last eight bytes; NULL for
 // shorter names, which are not cached.
@@ -123,8 +131,9 @@ LEAT_MUST_USE leat_status_t leat_importer_finish_colocations(leat_importer_t* im
 
 // ---- nodes (import_node.c) ----------------------------------------------------------------------
 
-// The op of |def|. A file that was opened is read first if its functions may matter: the op is not
-// known, or it calls functions.
+// The op of |def|: a registered one, or a function of the graph. NOT_FOUND where there is none,
+// INVALID_ARGUMENT for no name. A file that was opened is read first if its functions may matter:
+// the op is not known, or it calls functions.
 LEAT_MUST_USE leat_status_t leat_importer_op(leat_importer_t* importer,
                                              const leat_node_def_t* def,
                                              const leat_op_t** out_op);

@@ -2,7 +2,16 @@
 // (name, op, inputs, device, attributes by name) and leaves attribute values encoded, because the
 // importer knows where they shall lie and often needs none of them. A node is plain if it is
 // written as every encoder writes it; any other one is decoded by the general decoder, with the
-// same result. One thread; the bytes are borrowed.
+// same result.
+//
+//   leat_node_def_t def;
+//   leat_node_def_read(&reader, bytes, &def);
+//   if (def.pattern) ...                    attributes of an earlier node, nothing to read
+//   else for each of def.attrs: leat_attr_reader_read(..., def.attrs[i].bytes, &value)
+//
+// Import (import.c) uses it for nodes in the order of the file; import_order.c, which decodes nodes
+// before it adds them, gets their parts by leat_node_def_of_message. One thread; the bytes are
+// borrowed.
 #ifndef LEAT_GRAPH_IMPORT_NODE_DEF_READER_H_
 #define LEAT_GRAPH_IMPORT_NODE_DEF_READER_H_
 
@@ -29,9 +38,10 @@ typedef struct leat_node_def_s {
   uint32_t pattern_place;              // for leat_node_patterns_add
 } leat_node_def_t;
 
-// A node with more attributes is not plain.
+// A node with more attributes is not plain, so that the reader needs no array that grows.
 #define LEAT_NODE_DEF_PLAIN_ATTRS 32
 
+// The reader. It lives on the stack, some 2 KiB, and its arrays serve one node after the other.
 typedef struct leat_node_def_reader_s {
   leat_arena_t* arena;
   leat_string_view_t* inputs;
@@ -40,7 +50,8 @@ typedef struct leat_node_def_reader_s {
   leat_attr_def_t attrs[LEAT_NODE_DEF_PLAIN_ATTRS];
 } leat_node_def_reader_t;
 
-// |arena| takes what the general decoder makes.
+// |arena| takes what the general decoder makes; the caller may empty it between nodes. Both
+// pointers are borrowed until deinitialize.
 void leat_node_def_reader_initialize(leat_arena_t* arena, leat_node_patterns_t* patterns,
                                      leat_node_def_reader_t* out_reader);
 void leat_node_def_reader_deinitialize(leat_node_def_reader_t* reader);

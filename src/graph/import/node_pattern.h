@@ -4,6 +4,11 @@
 // them too, and import neither reads nor checks them again (leat_graph_add_like).
 //
 //   encoded attributes:  | before | "_class" entry, if there is one | after |
+//
+// The node reader (node_def_reader.c) looks patterns up, first by a glance at a node's last bytes
+// and then by the hash of all bytes, and the importer adds the nodes that were not found. A table
+// may lead to the wrong pattern, but the bytes are compared before a pattern is used. Patterns
+// belong to one import and one thread.
 #ifndef LEAT_GRAPH_IMPORT_NODE_PATTERN_H_
 #define LEAT_GRAPH_IMPORT_NODE_PATTERN_H_
 
@@ -27,9 +32,10 @@ typedef struct leat_node_pattern_s {
   int32_t node;  // the first node of the graph that is written so
 } leat_node_pattern_t;
 
-// The number of different glances.
+// The number of different glances, and of places in the table of guesses.
 #define LEAT_NODE_PATTERN_GUESSES 2048
 
+// The patterns of one file. When |capacity| is reached no more are added.
 typedef struct leat_node_patterns_s {
   leat_allocator_t* allocator;
   leat_node_pattern_t* items;
@@ -39,7 +45,8 @@ typedef struct leat_node_patterns_s {
   uint16_t* guesses;  // by its glance
 } leat_node_patterns_t;
 
-// Patterns for a file of about |node_count| nodes; a small file gets none.
+// Patterns for a file of about |node_count| nodes; a small file gets none, and all functions then
+// find nothing. The patterns are to be deinitialized even after a failure.
 LEAT_MUST_USE leat_status_t leat_node_patterns_initialize(leat_allocator_t* allocator,
                                                           size_t node_count,
                                                           leat_node_patterns_t* out_patterns);

@@ -40,6 +40,8 @@ typedef struct leat_partial_value_s {
   int32_t referent_count;
 } leat_partial_value_t;
 
+// What a shape or value function gets: one node and what is known about it. It lives for one call;
+// what functions make lies in |arena|.
 typedef struct leat_inference_s {
   leat_graph_t* graph;
   leat_arena_t* arena;

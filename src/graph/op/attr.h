@@ -89,6 +89,12 @@ const char* leat_attr_kind_name(leat_attr_kind_t kind, bool is_list);
 #define LEAT_SHAPE(attr, v) ((leat_attr_t){LEAT_SV(attr), {.kind = LEAT_ATTR_SHAPE, .shape = (v)}})
 #define LEAT_TENSOR(attr, pointer) \
   ((leat_attr_t){LEAT_SV(attr), {.kind = LEAT_ATTR_TENSOR, .tensor = (pointer)}})
+// A list of |item_count| items at |pointer|, the member |field| of leat_attr_value_t:
+// LEAT_LIST("shape", INT, 2, ints, dims).
+#define LEAT_LIST(attr, item_kind, item_count, field, pointer)    \
+  ((leat_attr_t){LEAT_SV(attr),                                   \
+                 {.kind = LEAT_ATTR_##item_kind, .is_list = true, \
+                  .count = (uint32_t)(item_count), .field = (pointer)}})
 // An attribute with the value of another node's, borrowed: LEAT_COPY("strides",
 // leat_node_attr(node, LEAT_SV("strides"))).
 #define LEAT_COPY(attr, value_pointer) ((leat_attr_t){LEAT_SV(attr), *(value_pointer)})

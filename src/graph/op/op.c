@@ -1,8 +1,9 @@
 // What can be asked of a parsed op: the place of an attribute, whether a value is allowed for it,
 // and the op's declaration as text. The checks are those that TensorFlow makes when it validates a
-// NodeDef, and the messages are TensorFlow's, because clients match on them. leat_op_attr_check is
-// called wherever a value reaches a node from outside: when a node is added (graph/signature.c),
-// when an attribute is set (graph/graph_edit.c), and when a default is parsed
+// NodeDef, and the messages are TensorFlow's, because clients match on them.
+//
+// leat_op_attr_check is called wherever a value reaches a node from outside: when a node is added
+// (graph/signature.c), when an attribute is set (graph/graph_edit.c), and when a default is parsed
 // (graph/op/op_parse.c). Texts of allowed values and of declarations are cut off where they outgrow
 // their buffers, since they only serve messages.
 #include "graph/op/op.h"

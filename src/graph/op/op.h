@@ -226,10 +226,6 @@ typedef enum leat_parting_t {
   LEAT_PARTING_SCATTERS,
 } leat_parting_t;
 
-// A value of row.scales that means output |index|; 0 and above mean an input. Applied to such a
-// value it gives |index| back.
-#define LEAT_SCALES_OUTPUT(index) (-1 - (index))
-
 // One op, as the author of an op family writes it. Only |name| must be given; zero and NULL are
 // meaningful defaults, stated below. The three texts list declarations separated by ';':
 //
@@ -244,8 +240,8 @@ typedef enum leat_parting_t {
 //    .doc = "The product of two matrices, each perhaps transposed."},
 //
 // What a row claims must hold for every kernel of the op, on every device: the optimizer removes,
-// moves and fuses nodes on the strength of |flags|, |identities|, |sum|, |scaled| and |parting|,
-// and nothing checks those claims at run time. A table of rows ends with LEAT_OP_ROWS_END (a row
+// moves and fuses nodes on the strength of |flags|, |identities|, |sum| and |parting|, and
+// nothing checks those claims at run time. A table of rows ends with LEAT_OP_ROWS_END (a row
 // without a name) and is named in the list of its family (src/ops/family.h). The kernels of an op
 // are registered separately (kernel/registry.h).
 typedef struct leat_op_row_s {
@@ -261,9 +257,7 @@ typedef struct leat_op_row_s {
   uint8_t sums;  // leat_sums_t: how |sum| adds; 0: LEAT_SUMS_TO_ONE
   const char* deprecation;  // what the error says besides ("Use X instead"); NULL: nothing
   uint16_t identities;  // of leat_identity_t
-  int8_t scales;        // what |scaled| multiplies; see there
   uint8_t parting;      // leat_parting_t
-  bool scales_rows;     // whether |scaled| takes a factor for each row; see there
   // Which flattened inputs the kernel may keep beyond its run, so that their buffers outlive it
   // (Assign, an enqueue, Send): bit i stands for input i, bit 63 for every input from 63 on. A
   // declaration for planners of memory; no part of the runtime reads it at present.
@@ -288,13 +282,6 @@ typedef struct leat_op_row_s {
   // The name of the op that computes this op and adds its output 0 to something, as |sums| says. It
   // has the same attributes. NULL: there is none.
   const char* sum;
-  // The name of the op that computes this op and a multiplication with a small factor besides, as
-  // Mul would; the factor is its last input, and it has all other inputs and the attributes of this
-  // op. What is multiplied follows from |scales|: i >= 0 means input i, by a scalar or, if
-  // |scales_rows|, by a tensor of any shape with one number for each row (each index of dimension
-  // 0); LEAT_SCALES_OUTPUT(i) means output i, whose rows are multiplied by the numbers of a column.
-  // NULL: there is none.
-  const char* scaled;
   // One line for the listing of ops.
   const char* doc;
 } leat_op_row_t;
@@ -403,6 +390,9 @@ LEAT_MUST_USE leat_status_t leat_op_registry_extend(leat_op_registry_t* registry
 LEAT_MUST_USE leat_status_t leat_op_registry_find(leat_op_registry_t* registry,
                                                   leat_string_view_t name,
                                                   const leat_op_t** out_op);
+// The row of the op called |name|, without parsing it; NULL: there is none. Thread-safe.
+const leat_op_row_t* leat_op_registry_find_row(const leat_op_registry_t* registry,
+                                               leat_string_view_t name);
 bool leat_op_registry_has(const leat_op_registry_t* registry, leat_string_view_t name);
 // The rows in the order in which they were added, |index| below the count. Thread-safe.
 int leat_op_registry_count(const leat_op_registry_t* registry);

@@ -173,6 +173,8 @@ static void registry_parses_when_asked(void** state) {
   toy_ok(leat_op_registry_create(leat_allocator_system(), &registry));
   toy_ok(leat_op_registry_add(registry, rows));
   const leat_op_t *op = NULL, *again = NULL;
+  assert_ptr_equal(leat_op_registry_find_row(registry, LEAT_SV("Bad")), &rows[1]);
+  assert_null(leat_op_registry_find_row(registry, LEAT_SV("None")));
   toy_ok(leat_op_registry_find(registry, LEAT_SV("Good"), &op));
   toy_ok(leat_op_registry_find(registry, LEAT_SV("Good"), &again));
   assert_ptr_equal(op, again);
@@ -208,7 +210,7 @@ static void rows_come_late(void** state) {
   toy_ok(leat_op_registry_find(registry, LEAT_SV("Late"), &op));
   assert_ptr_equal(op->row, &late[0]);
   assert_int_equal(op->input_count, 1);
-  assert_true(leat_op_registry_has(registry, LEAT_SV("Later")));
+  assert_ptr_equal(leat_op_registry_find_row(registry, LEAT_SV("Later")), &late[2]);
   assert_false(leat_op_registry_has(registry, LEAT_SV("Broken")));
   assert_int_equal(leat_op_registry_count(registry), 3);
   assert_ptr_equal(leat_op_registry_row(registry, 2), &late[2]);

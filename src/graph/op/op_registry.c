@@ -231,9 +231,16 @@ leat_status_t leat_op_registry_find(leat_op_registry_t* registry, leat_string_vi
   return leat_ok_status();
 }
 
+const leat_op_row_t* leat_op_registry_find_row(const leat_op_registry_t* registry,
+                                               leat_string_view_t name) {
+  uint64_t index = 0;
+  if (leat_string_map_get(&registry->names, name, &index)) return registry->ops[index].row;
+  const leat_op_t* late = find_late(registry, name, NULL);
+  return late ? late->row : NULL;
+}
+
 bool leat_op_registry_has(const leat_op_registry_t* registry, leat_string_view_t name) {
-  return leat_string_map_get(&registry->names, name, NULL) ||
-         find_late(registry, name, NULL) != NULL;
+  return leat_op_registry_find_row(registry, name) != NULL;
 }
 
 int leat_op_registry_count(const leat_op_registry_t* registry) {

@@ -1,21 +1,26 @@
 // A convolution of one shape: oneDNN's primitive, and a reorder for each array for which the
-// primitive wants another layout than the plain NHWC or HWIO of the caller. The caller provides the
-// scratch memory:
+// primitive wants another layout than the plain NHWC or HWIO of the caller. onednn_convolution.c
+// makes it, once a shape, and onednn_convolution_run.c runs it; only these two include this header.
+// The caller provides the scratch memory:
 //
 //   scratch:  [first, reordered] [second, reordered] [result, reordered] [scratchpad of all]
 //
 // A primitive may run on several threads at once, but a oneDNN memory object holds one address.
 // Therefore each run borrows a frame, which is a set of memory objects, and returns it. Frames are
-// kept, as many as were ever in use at once.
+// kept, as many as were ever in use at once. Functions return oneDNN's own status here; the
+// functions of the module's table translate it by onednn_code.
 #ifndef LEAT_MODULES_ONEDNN_ONEDNN_CONVOLUTION_H_
 #define LEAT_MODULES_ONEDNN_ONEDNN_CONVOLUTION_H_
 
 #include "base/sync.h"
 #include "modules/onednn/onednn_engine.h"
 
+// The three arrays of a convolution: two that are read and one that is written. Which of them are
+// the input, the filter and the output depends on the direction.
 enum { FIRST, SECOND, RESULT, ARRAYS };
 
-// One of the three arrays of a convolution (onednn_convolution.c says which).
+// One of the three arrays of a convolution. |inner| equals |plain| where the primitive takes the
+// caller's layout as it is.
 typedef struct onednn_array_s {
   int argument;              // DNNL_ARG_*
   dnnl_memory_desc_t plain;  // the caller's layout
@@ -35,7 +40,8 @@ typedef struct onednn_frame_s {
   dnnl_memory_t bias, scratchpad;
 } onednn_frame_t;
 
-// After it is made, nothing changes but the list of idle frames.
+// A convolution. After it is made, nothing changes but the list of idle frames.
+// onednn_convolution_destroy frees it, with the idle frames, when no run is under way.
 struct leat_onednn_convolution_s {
   leat_convolution_direction_t direction;
   onednn_array_t arrays[ARRAYS];
@@ -58,6 +64,7 @@ static inline int onednn_filter_index(leat_convolution_direction_t direction) {
                                                         : RESULT;
 }
 
+// Frees a frame that no run uses, also one that is only partly filled; NULL is allowed.
 void onednn_frame_destroy(onednn_frame_t* frame);
 
 // Returns from the calling function with oneDNN's status unless it is success.

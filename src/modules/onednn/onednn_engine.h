@@ -1,5 +1,13 @@
 // What the sources of this module share: the engine, the guard that keeps oneDNN on one thread, and
-// the functions of the module's table.
+// the functions of the module's table. The module is a shared library of its own,
+// leat_module_onednn.so, that the library loads at run time if it is there;
+// device/cpu/onednn_module.h is its whole interface. A function of the table brackets its calls of
+// oneDNN:
+//
+//   const int threads = onednn_enter();
+//   dnnl_status_t status = dnnl_primitive_execute(...);
+//   onednn_leave(threads);
+//   return onednn_code(status);
 #ifndef LEAT_MODULES_ONEDNN_ONEDNN_ENGINE_H_
 #define LEAT_MODULES_ONEDNN_ONEDNN_ENGINE_H_
 
@@ -8,12 +16,14 @@
 
 #include "device/cpu/onednn_module.h"
 
-// The engine of this process, made by the first call; NULL where oneDNN gave none. Thread-safe.
+// The engine of this process, made by the first call and kept until the process ends; NULL where
+// oneDNN gave none. Thread-safe.
 dnnl_engine_t onednn_engine(void);
 
 // oneDNN reads OpenMP's number of threads, a setting of the calling thread, when it makes a
 // primitive and when it runs one. Both happen between these two functions, which set it to 1 and
-// back.
+// back, because the library's own pool divides the work already. onednn_enter returns the number
+// that onednn_leave restores.
 static inline int onednn_enter(void) {
   const int threads = omp_get_max_threads();
   if (threads != 1) omp_set_num_threads(1);

@@ -1,11 +1,12 @@
-// The ops MatrixBandPart, Diag and DiagPart: their shapes, gradients and registration.
+// The ops MatrixBandPart, Diag and DiagPart: their shapes, gradients and registration. band_cpu.c
+// has the kernels.
 //
 //   MatrixBandPart  input [..., m, n], num_lower, num_upper -> the same shape
 //   Diag            [d...] -> [d..., d...]         DiagPart  [d..., d...] -> [d...]
 //
-// MatrixBandPart keeps num_lower diagonals below the main one and num_upper above it; its gradient
-// is the same band of dC/dy. Diag and DiagPart are each the gradient of the other. band_cpu.c has
-// the kernels.
+// MatrixBandPart keeps num_lower diagonals below the main one and num_upper above it, all of them
+// for a negative number, and makes the other elements 0. Its gradient is the same band of dC/dy.
+// Diag and DiagPart are each the gradient of the other.
 #include "graph/gradient.h"
 #include "graph/inference/inference_index.h"
 #include "ops/op_rows.h"

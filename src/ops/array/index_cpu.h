@@ -7,7 +7,8 @@
 #include "kernel/kernel.h"
 
 // Returns element |at| of a tensor of integers: int8, int16, int32, int64, uint16, or any type
-// whose elements are uint8.
+// whose elements are uint8. |at| is not checked, and the value may be any: whoever uses it as an
+// index checks it first.
 static inline int64_t leat_index_read(const leat_tensor_t* tensor, int64_t at) {
   switch (tensor->dtype) {
     case LEAT_DTYPE_INT32: return leat_tensor_data(tensor, const int32_t)[at];
@@ -18,7 +19,7 @@ static inline int64_t leat_index_read(const leat_tensor_t* tensor, int64_t at) {
     default: return leat_tensor_data(tensor, const uint8_t)[at];
   }
 }
-// Writes element |at| of an int32 or int64 tensor.
+// Writes element |at| of an int32 or int64 tensor. The value must fit the type.
 static inline void leat_index_write(leat_tensor_t* tensor, int64_t at, int64_t value) {
   if (tensor->dtype == LEAT_DTYPE_INT64) {
     leat_tensor_data(tensor, int64_t)[at] = value;
@@ -41,8 +42,9 @@ __attribute__((always_inline)) static inline void leat_row_fetch(const void* row
 // negative; |out_axis| is in [0, rank). INVALID_ARGUMENT when it is no axis.
 LEAT_MUST_USE leat_status_t leat_axis_read(const leat_kernel_context_t* c, int input,
                                            int64_t rank, int* out_axis);
-// Computes the strides, in elements, of a dense tensor of |shape|, one for each dimension. All are
-// 1 where the tensor has no elements: its sizes other than 0 may have a product that overflows.
+// Computes the strides, in elements, of a dense tensor of |shape|, one for each dimension:
+// |out_strides| has room for the rank. All are 1 where the tensor has no elements: its sizes other
+// than 0 may have a product that overflows.
 void leat_shape_strides(const leat_shape_t* shape, int64_t* out_strides);
 
 #endif  // LEAT_OPS_ARRAY_INDEX_CPU_H_

@@ -42,22 +42,17 @@ static void destroy(void* memory) {
 
 // ---- Bits ---------------------------------------------------------------------------------------
 
-// Finds which of NaN, -infinity and +infinity are among |items|, as bits of the enum above.
-#define DEFINE_CLASSIFY(bits, type)                                                  \
-  static int classify_##bits(const type* items, int64_t count, type infinity) {      \
-    const type magnitude_mask = (type)~((type)1 << (bits - 1));                      \
-    int found = 0;                                                                   \
-    for (int64_t i = 0; i < count; ++i) {                                            \
-      type magnitude = items[i] & magnitude_mask;                                    \
-      if (magnitude > infinity) found |= FOUND_NAN;                                  \
-      if (magnitude != infinity) continue;                                           \
-      found |= items[i] == magnitude ? FOUND_POSITIVE_INF : FOUND_NEGATIVE_INF;      \
-    }                                                                                \
-    return found;                                                                    \
-  }
-DEFINE_CLASSIFY(16, uint16_t)
-DEFINE_CLASSIFY(32, uint32_t)
-DEFINE_CLASSIFY(64, uint64_t)
+#define T uint16_t
+#define FN(name) name##_16
+#include "ops/array/numerics_classify.inc"
+
+#define T uint32_t
+#define FN(name) name##_32
+#include "ops/array/numerics_classify.inc"
+
+#define T uint64_t
+#define FN(name) name##_64
+#include "ops/array/numerics_classify.inc"
 
 static uint16_t infinity_16(int dtype) { return dtype == LEAT_DTYPE_HALF ? 0x7c00 : 0x7f80; }
 

@@ -1,12 +1,13 @@
-// The ops Pack and Unpack: their shapes, values, gradients and registration. Pack stacks N tensors
-// of one shape along a new axis, Unpack takes the slices along an axis apart, and each is the
-// gradient of the other.
+// The ops Pack and Unpack: their shapes, values, gradients and registration. pack_cpu.c has the
+// kernels. Pack stacks N tensors of one shape along a new axis, and Unpack takes the slices along
+// an axis apart.
 //
 //   Pack    N x [d_0, ...] -> [d_0, ..., N, ...]
 //   Unpack  [d_0, ..., N, ...] -> N x [d_0, ...]
 //
-// Both have a value function: programs build shapes as Pack of scalars and read them with Unpack,
-// and shape inference must see through that. pack_cpu.c has the kernels.
+// Each is the gradient of the other. Both have a value function: programs build shapes as Pack of
+// scalars and read them with Unpack, and shape inference must see through that. Values of more than
+// MAX_VALUE_ITEMS items are no shapes, and are not followed.
 #include "graph/gradient.h"
 #include "graph/inference/inference_index.h"
 #include "ops/op_rows.h"

@@ -1,15 +1,17 @@
 // The ops that pad a tensor: Pad and PadV2 with a constant, MirrorPad with the tensor's mirror
-// image, and _SumOfPads, a sum of padded tensors. paddings [rank, 2] says how many elements are
-// added before and after each dimension:
+// image, and _SumOfPads, a sum of padded tensors. Here are their shapes, gradients and
+// registration. The input paddings [rank, 2] says how many elements are added before and after each
+// dimension:
 //
 //   x [d_0, ...], paddings [[b_0, a_0], ...] -> [b_0 + d_0 + a_0, ...]
 //
-// The gradient of Pad is the Slice of dC/dy where the input was. The value that PadV2 pads with
-// gets none, as in TensorFlow. MirrorPad and MirrorPadGrad are each other's gradient
-// (mirror_pad_cpu.c has a picture). _SumOfPads has no gradient, because gradients are built before
-// the optimizer makes it (optimize/sums.c): it makes one of the Pad nodes that feed an AddN, so
-// that no padded tensor is laid out in memory. The kernels are in pad_cpu.c, mirror_pad_cpu.c and
-// pad_sum_cpu.c.
+// The output's sizes are known where paddings is a constant; otherwise only the rank is, from x or
+// from the number of rows of paddings. The gradient of Pad is the Slice of dC/dy where the input
+// was. The value that PadV2 pads with gets none, as in TensorFlow. MirrorPad and MirrorPadGrad are
+// each other's gradient (mirror_pad_cpu.c has a picture). _SumOfPads has no gradient, because
+// gradients are built before the optimizer makes it (optimize/sums.c): it makes one of the Pad
+// nodes that feed an AddN, so that no padded tensor is laid out in memory. The kernels are in
+// pad_cpu.c, mirror_pad_cpu.c and pad_sum_cpu.c.
 #include "graph/gradient.h"
 #include "graph/inference/inference_index.h"
 #include "ops/op_rows.h"

@@ -1,5 +1,5 @@
 // The CPU kernels of Pad and PadV2. A row reaches from the last dimension that is padded to the end
-// of the shape; it consists of the padding before, the data and the padding after, and each is
+// of the shape. It consists of the padding before, the data and the padding after, and each is
 // written once:
 //
 //   x [2, 3], paddings [[1, 0], [2, 1]]     . . . . . .      a row outside the input is padding
@@ -8,7 +8,9 @@
 //
 // The dimensions before the row are walked, and shards are ranges of rows. The obvious way, to fill
 // the whole output and copy the input over it, would write the part that the input covers twice.
-// The other padding ops read their paddings by the functions that stand first.
+// Without any padding the output shares the input's bytes. Objects such as strings are padded by
+// strided copies on one thread, because copying them may fail. The other padding ops read their
+// paddings by the functions that stand first.
 #include "base/checked.h"
 #include "ops/array/index_cpu.h"
 #include "ops/array/paddings_cpu.h"

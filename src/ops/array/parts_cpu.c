@@ -1,5 +1,10 @@
-// Joining pieces into a whole and taking a whole apart (parts_cpu.h). Plain elements are copied in
-// one of three ways, which differ in what a thread gets:
+// Joining pieces into a whole and taking a whole apart (parts_cpu.h), for Concat, Split and their
+// like. Along the joined dimension the whole is a matrix of rows, and each piece has a run of every
+// row:
+//
+//   whole  | a0 b0 b0 | a1 b1 b1 |        pieces  a: | a0 | a1 |     b: | b0 b0 | b1 b1 |
+//
+// Plain elements are copied in one of three ways, which differ in what a thread gets:
 //
 //   many rows          bands of rows of about BAND_BYTES: in each band every piece has its turn, so
 //                      that the band of the whole stays in the cache while its pieces meet there

@@ -1,5 +1,5 @@
 // The ops ExtractImagePatches and ExtractVolumePatches: a window slides over images or volumes, and
-// the elements under it at each position are laid out as channels.
+// the elements under it at each position are laid out as channels. patches_cpu.c has the kernels.
 //
 //   images  [batch, rows, columns, depth]
 //        -> [batch, out_rows, out_columns, window_rows * window_columns * depth]
@@ -11,9 +11,10 @@
 //   SAME:  ceil(size / stride)      VALID:  floor((size - reach + stride) / stride)
 //
 // The gradient of an element of the input is the sum of the gradients of all patch elements that
-// were copied from it. The graph finds them without an op of its own: the positions of the input,
-// numbered from 1, are cut into patches too, so that each patch element knows where it came from (0
-// says: from the padding), and UnsortedSegmentSum adds the gradients up by these numbers.
+// were copied from it. The graph finds them without an op of its own. The positions of the input,
+// numbered from 1, are cut into patches too, so that each patch element knows where it came from; 0
+// says that it came from the padding. UnsortedSegmentSum then adds the gradients up by these
+// numbers.
 #include "base/checked.h"
 #include "graph/gradient.h"
 #include "graph/inference/inference_index.h"

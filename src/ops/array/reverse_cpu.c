@@ -7,8 +7,10 @@
 //   Roll             each rolled dimension is cut in two pieces, which change places, so that n
 //                    rolled dimensions make 2^n boxes, each one copy:   | A | B |  ->  | B | A |
 //
-// Axes, lengths and shifts are inputs, so that the kernels check them each time they run. Where
-// Reverse, ReverseV2 or Roll would move nothing, the output shares the bytes of the input.
+// No kernel here has a loop over elements of its own: whatever type and rank a tensor has, it is a
+// matter of strides. Axes, lengths and shifts are inputs, so that the kernels check them each time
+// they run. Where Reverse, ReverseV2 or Roll would move nothing, the output shares the bytes of the
+// input.
 #include "base/checked.h"
 #include "ops/array/index_cpu.h"
 #include "ops/array/strided_cpu.h"

@@ -1,6 +1,6 @@
 // The CPU kernels of SpaceToDepth and DepthToSpace: one strided copy (strided_cpu.h) of six
 // dimensions in each direction. The fine image has the pixels of a block as pixels, the coarse one
-// as channels:
+// has them as channels:
 //
 //   fine    [batch, height, block, width, block, depth]        [batch, rows, columns, channels]
 //   coarse  [batch, height, width, block, block, depth]
@@ -10,8 +10,9 @@
 //   fine    [batch, depth, height, block, width, block]
 //   coarse  [batch, block, block, depth, height, width]
 //
-// Both images have the same elements, so that a table of strides for each says all, and the order
-// in which the dimensions are added is that of the output.
+// Both images have the same elements. A table of strides for each image therefore says all. The
+// dimensions are added to the copy in the order of the output. No product of the sizes may
+// overflow: block_size comes from the graph, and it is checked against the input in each step.
 #include "base/checked.h"
 #include "ops/array/index_cpu.h"
 #include "ops/array/strided_cpu.h"

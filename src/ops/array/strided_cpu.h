@@ -21,6 +21,7 @@
 
 #define LEAT_STRIDED_MAX_RANK (2 * LEAT_SHAPE_MAX_RANK)
 
+// The block in the making. It lives on the stack for one copy, and is some 12 KiB large.
 typedef struct leat_strided_s {
   int dtype;
   int rank;
@@ -34,6 +35,7 @@ typedef struct leat_strided_s {
   int64_t from_strides[LEAT_STRIDED_MAX_RANK];
 } leat_strided_t;
 
+// Begins a block of elements of |dtype| without dimensions: one element.
 static inline void leat_strided_begin(leat_strided_t* s, int dtype) {
   s->dtype = dtype;
   s->rank = 0;
@@ -66,6 +68,7 @@ LEAT_MUST_USE leat_status_t leat_strided_copy_runs(const leat_kernel_context_t* 
 static inline void* leat_element_at(const void* elements, int dtype, int64_t index) {
   return (char*)(uintptr_t)elements + index * (int64_t)leat_dtype_size(dtype);
 }
+// Whether elements of |dtype| own something: strings, handles, variants.
 static inline bool leat_dtype_is_object(int dtype) {
   return leat_dtype_in(dtype, LEAT_DTYPES_OBJECT);
 }

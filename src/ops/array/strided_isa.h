@@ -18,7 +18,8 @@ typedef struct leat_strided_plane_s {
   int64_t from_step, from_inner;
 } leat_strided_plane_t;
 
-// The loops of one instruction set. Source and target must not overlap.
+// The loops of one instruction set. Source and target must not overlap. They run on any thread and
+// neither allocate nor block.
 typedef struct leat_strided_loops_s {
   // Copies |count| runs of |inner| bytes; |to_inner| and |from_inner| are not looked at.
   void (*runs)(const leat_strided_plane_t* plane, const char* from, char* to);

@@ -71,40 +71,37 @@ static void runs(const leat_strided_plane_t* p, const char* from, char* to) {
 
 // ---- Elements -----------------------------------------------------------------------------------
 
-#define DEFINE_ELEMENTS(width, type)                                                       \
-  typedef type unaligned_##width##_t __attribute__((aligned(1), may_alias));               \
-  static void fill_##width(unaligned_##width##_t* to, type value, int64_t count) {         \
-    for (int64_t i = 0; i < count; ++i) to[i] = value;                                     \
-  }                                                                                        \
-  static void reverse_##width(unaligned_##width##_t* to, const unaligned_##width##_t* from, \
-                              int64_t count) {                                             \
-    for (int64_t i = 0; i < count; ++i) to[i] = from[-i];                                  \
-  }                                                                                        \
-  static void elements_##width(const leat_strided_plane_t* p, const char* from, char* to) { \
-    for (int64_t i = 0; i < p->count; ++i) {                                               \
-      const unaligned_##width##_t* source =                                                \
-          (const unaligned_##width##_t*)from + i * p->from_step;                           \
-      unaligned_##width##_t* target = (unaligned_##width##_t*)to + i * p->to_step;         \
-      int64_t from_inner = p->from_inner, to_inner = p->to_inner;                          \
-      if (to_inner == 1 && from_inner == 0) {                                              \
-        fill_##width(target, *source, p->inner);                                           \
-      } else if (to_inner == 1 && from_inner == -1) {                                      \
-        reverse_##width(target, source, p->inner);                                         \
-      } else if (to_inner == 1 && from_inner == 2) {                                       \
-        for (int64_t k = 0; k < p->inner; ++k) target[k] = source[2 * k];                  \
-      } else {                                                                             \
-        for (int64_t k = 0; k < p->inner; ++k) {                                           \
-          target[k * to_inner] = source[k * from_inner];                                   \
-        }                                                                                  \
-      }                                                                                    \
-    }                                                                                      \
-  }
+// Elements of each size as they lie in memory, at any address.
+typedef uint8_t unaligned_1_t __attribute__((aligned(1), may_alias));
+typedef uint16_t unaligned_2_t __attribute__((aligned(1), may_alias));
+typedef uint32_t unaligned_4_t __attribute__((aligned(1), may_alias));
+typedef uint64_t unaligned_8_t __attribute__((aligned(1), may_alias));
+typedef wide_t unaligned_16_t __attribute__((aligned(1), may_alias));
 
-DEFINE_ELEMENTS(1, uint8_t)
-DEFINE_ELEMENTS(2, uint16_t)
-DEFINE_ELEMENTS(4, uint32_t)
-DEFINE_ELEMENTS(8, uint64_t)
-DEFINE_ELEMENTS(16, wide_t)
+#define T unaligned_1_t
+#define NUMBER uint8_t
+#define FN(name) name##_1
+#include "ops/array/strided_elements.inc"
+
+#define T unaligned_2_t
+#define NUMBER uint16_t
+#define FN(name) name##_2
+#include "ops/array/strided_elements.inc"
+
+#define T unaligned_4_t
+#define NUMBER uint32_t
+#define FN(name) name##_4
+#include "ops/array/strided_elements.inc"
+
+#define T unaligned_8_t
+#define NUMBER uint64_t
+#define FN(name) name##_8
+#include "ops/array/strided_elements.inc"
+
+#define T unaligned_16_t
+#define NUMBER wide_t
+#define FN(name) name##_16
+#include "ops/array/strided_elements.inc"
 
 // ---- Transposition in registers -----------------------------------------------------------------
 

@@ -1,11 +1,13 @@
 // The ops Transpose, ConjugateTranspose and InvertPermutation: their shapes, values, gradients and
-// registration. Dimension d of the output is dimension perm[d] of the input:
+// registration. transpose_cpu.c has the kernels. Dimension d of the output is dimension perm[d] of
+// the input:
 //
 //   x [d_0, ..., d_n], perm [n + 1] -> y [d_perm[0], ..., d_perm[n]]
 //
 // Where perm is a constant, its items are known to shape inference; otherwise only the rank is. The
 // gradient transposes by the inverse permutation, which a graph with a constant perm folds.
-// transpose_cpu.c has the kernels.
+// InvertPermutation has a value function for the same reason: the inverse of a known permutation is
+// known while the graph is built.
 #include "graph/gradient.h"
 #include "graph/inference/inference_index.h"
 #include "ops/op_rows.h"

@@ -1,18 +1,19 @@
 // CPU kernels of warm starts, which begin training from a checkpoint whose vocabulary was another
 // one.
 //
-// GenerateVocabRemapping reads two text files with a word per line, and gives for each new word the
+// GenerateVocabRemapping reads two text files with a word per line. It gives for each new word the
 // line of the same word in the old file, or -1:
 //
 //   remapping[i] = line in the old file of the new file's line new_vocab_offset + i
 //
-// LoadAndRemapMatrix reads a float matrix of a checkpoint in that order, and fills what has no old
-// row or column from initializing_values, row by row:
+// LoadAndRemapMatrix reads a float matrix of a checkpoint in that order. What has no old row or
+// column it fills from initializing_values, row by row:
 //
 //   output[i, j] = old[row_remapping[i], column_remapping[j]], or the next initializing value
 //
-// The rows that are wanted are sorted by their old number, so that the file is read forwards in
-// pieces of at most max_rows_in_memory rows; a matrix need not fit into memory twice.
+// The rows that are wanted are sorted by their old number, so that the file is read forwards, in
+// pieces of at most max_rows_in_memory rows. A matrix therefore need not fit into memory twice.
+// Both kernels block on the file system.
 #include <stdlib.h>
 #include <string.h>
 

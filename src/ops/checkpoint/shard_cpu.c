@@ -1,7 +1,12 @@
 // CPU kernels that name the shards of a checkpoint, and that merge checkpoints. Each parameter
-// server saves its variables under a name such as "model-00003-of-00010"; MergeV2Checkpoints then
-// makes one checkpoint of these by writing a common index and moving the data files. Merging leaves
-// the shards' directories empty, which are deleted where the attribute asks for it.
+// server saves its variables under a name such as "model-00003-of-00010":
+//
+//   ShardedFilename ─▶ SaveV2 of each server ─▶ MergeV2Checkpoints ─▶ one checkpoint "model"
+//
+// MergeV2Checkpoints makes one checkpoint of the shards by writing a common index and moving the
+// data files. Merging leaves the shards' directories empty, and they are deleted where the
+// attribute asks for it. A directory that cannot be deleted is no error, because shards often share
+// one. The kernels block on the file system.
 #include <string.h>
 
 #include "formats/checkpoint/bundle.h"

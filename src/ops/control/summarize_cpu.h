@@ -1,11 +1,13 @@
 // The attribute "summarize" of Assert, Print and StringFormat: how many elements of a tensor they
 // write. TensorFlow's kernels hold it in 32 bits and refuse larger values, and so does this
-// function.
+// function. The functions of tensor/tensor_print.h write the text.
 #ifndef LEAT_OPS_CONTROL_SUMMARIZE_CPU_H_
 #define LEAT_OPS_CONTROL_SUMMARIZE_CPU_H_
 
 #include "kernel/kernel.h"
 
+// Reads the attribute while a kernel is made. A negative value stands for all elements.
+// INVALID_ARGUMENT, with the node's name, beyond int32.
 LEAT_MUST_USE static inline leat_status_t leat_summarize_attr(leat_kernel_creation_t* c,
                                                               int64_t* out_value) {
   LEAT_RETURN_IF_ERROR(leat_kernel_attr_int(c, "summarize", out_value));

@@ -22,6 +22,7 @@ enum { LEAT_DATASET_AUTOTUNE = -1 };
 // The limit of datasets that read each other in a chain, and so of nested calls of |next|.
 #define LEAT_MAX_DATASET_DEPTH 1000
 
+// A kind of dataset: how large its structs are and what its iterators do. Constant and static.
 typedef struct leat_dataset_kind_s {
   const char* name;
   uint32_t dataset_bytes;
@@ -43,6 +44,8 @@ typedef struct leat_dataset_kind_s {
   int64_t (*cardinality)(const leat_dataset_t* self);
 } leat_dataset_kind_t;
 
+// The base with which a kind's dataset begins. Nothing of it changes after the kernel that makes
+// the dataset has set it up.
 struct leat_dataset_s {
   const leat_dataset_kind_t* kind;
   leat_reference_count_t references;
@@ -55,6 +58,7 @@ struct leat_dataset_s {
   leat_tensor_t* tensors;
 };
 
+// The base with which a kind's iterator begins.
 struct leat_iterator_s {
   leat_dataset_t* dataset;
   leat_iterator_t* input;  // freed with this iterator; NULL: none
@@ -69,8 +73,11 @@ struct leat_iterator_s {
 LEAT_MUST_USE leat_status_t leat_dataset_create(const leat_dataset_kind_t* kind,
                                                 leat_element_spec_t* spec, int input_count,
                                                 int tensor_count, leat_dataset_t** out_dataset);
+// Takes and gives up a reference, on any thread. The last one releases inputs, tensors and the
+// spec.
 void leat_dataset_retain(leat_dataset_t* dataset);
 void leat_dataset_release(leat_dataset_t* dataset);  // NULL is allowed
+// The number of elements, or a LEAT_CARDINALITY_ value, without taking any.
 int64_t leat_dataset_cardinality(const leat_dataset_t* dataset);
 // The |cardinality| of kinds that cannot tell the number of their elements.
 int64_t leat_dataset_unknown_cardinality(const leat_dataset_t* dataset);
@@ -186,9 +193,11 @@ LEAT_MUST_USE leat_status_t leat_iterator_prepare_calls(leat_iterator_t* iterato
 LEAT_MUST_USE leat_status_t leat_function_failure(leat_status_t status, bool preserves_cardinality,
                                                   leat_poll_t* out_poll);
 
+// Releases |count| tensors, and leaves them empty.
 void leat_element_release(leat_tensor_t* components, int count);
 // |to| shares the buffers of |from|; both are released later.
 void leat_element_share(const leat_tensor_t* from, leat_tensor_t* to, int count);
+// Moves |count| tensors to |to|, whose former content is not released.
 void leat_element_move(leat_tensor_t* from, leat_tensor_t* to, int count);
 // Gives row |index| of a tensor of rank 1 or more, at an address that is aligned for kernels.
 LEAT_MUST_USE leat_status_t leat_element_row(const leat_tensor_t* tensor, int64_t index,

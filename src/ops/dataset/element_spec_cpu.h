@@ -1,5 +1,14 @@
 // What the elements of a dataset are like: for each component a type, and a shape as far as it is
-// known. A spec is filled once and then shared and only read, from any thread.
+// known. Every dataset has a spec; batches, iterators and functions are checked against it. A spec
+// is filled once, by whoever makes it, and then shared by reference counts and only read, from any
+// thread.
+//
+//   leat_element_spec_create(1, &spec);
+//   leat_element_spec_set(spec, 0, LEAT_DTYPE_INT64, shape);
+//   ... leat_element_spec_release(spec);
+//
+// Each function that makes a spec returns it with one reference, which is the caller's, and makes
+// nothing when it fails.
 #ifndef LEAT_OPS_DATASET_ELEMENT_SPEC_CPU_H_
 #define LEAT_OPS_DATASET_ELEMENT_SPEC_CPU_H_
 
@@ -34,14 +43,15 @@ leat_element_spec_t* leat_element_spec_retain(leat_element_spec_t* spec);
 void leat_element_spec_release(leat_element_spec_t* spec);  // NULL is allowed
 
 // The shape of a row of a tensor of shape |shape|, which is |shape| without its first dimension;
-// unknown where |shape| has none. It borrows |shape|'s sizes.
+// unknown where |shape| has none. The result borrows |shape|'s sizes.
 leat_partial_shape_t leat_element_row_shape(leat_partial_shape_t shape);
 // Makes the spec of the rows of elements that are as |batches| says.
 LEAT_MUST_USE leat_status_t leat_element_spec_of_rows(const leat_element_spec_t* batches,
                                                       leat_element_spec_t** out_spec);
 
-// Return INVALID_ARGUMENT where |received| contradicts |expected|; an unknown size contradicts
-// none.
+// Return INVALID_ARGUMENT, in TensorFlow's words, where |received| contradicts |expected|: in the
+// number of components, in a type, in a known size. An unknown rank or size contradicts none. The
+// third function makes both checks.
 LEAT_MUST_USE leat_status_t leat_element_spec_check_types(const leat_element_spec_t* expected,
                                                           const leat_element_spec_t* received);
 LEAT_MUST_USE leat_status_t leat_element_spec_check_shapes(const leat_element_spec_t* expected,
@@ -53,7 +63,8 @@ LEAT_MUST_USE leat_status_t leat_element_spec_check_element(const leat_element_s
                                                             const leat_tensor_t* tensors,
                                                             int count);
 
-// The state of kernels that need nothing but the spec of their attributes.
+// The state of kernels that need nothing but the spec of their attributes output_types and
+// output_shapes, with the create and destroy functions of their rows.
 typedef struct leat_element_spec_state_s {
   leat_element_spec_t* spec;
 } leat_element_spec_state_t;

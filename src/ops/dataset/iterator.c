@@ -1,11 +1,16 @@
-// Definitions of the ops that take elements from datasets. An iterator is a resource: ops make it,
-// set it to a dataset, take elements, and turn its handle into a string and back. OneShotIterator
-// makes its dataset by a function, once. The last ops need no iterator: they read a whole dataset
-// in one step.
+// Definitions of the ops that take elements from datasets. They make iterators over datasets, set
+// them to a dataset, take elements, and turn the handle of an iterator into a string and back. An
+// iterator is a resource: Iterator makes one that is found by its name in every step, and the
+// Anonymous ops make a new one in each run.
 //
-// The elements' types and shapes are attributes of each op, so that the graph knows what comes out
-// of a handle of which it knows nothing else. All but DatasetCardinality are stateful: two runs
-// give two different elements. The kernels are in iterator_cpu.c, one_shot_iterator_cpu.c and
+//   AnonymousIteratorV3 ─▶ iterator ─▶ MakeIterator(dataset, iterator)
+//                                  └─▶ IteratorGetNext ─▶ components, or OUT_OF_RANGE at the end
+//
+// OneShotIterator makes its dataset by a function, once. The last ops need no iterator: they read a
+// whole dataset in one step. All but DatasetCardinality are stateful, because two runs of
+// IteratorGetNext give different elements: no pass may merge or fold them. The types and shapes of
+// the components are those of the attributes, since the dataset is not known while the graph is
+// built. The kernels are in iterator_cpu.c, iterator_resource_cpu.c, one_shot_iterator_cpu.c and
 // dataset_reader_cpu.c.
 #include "graph/gradient.h"
 #include "ops/dataset/dataset_shape.h"

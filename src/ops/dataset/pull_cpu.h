@@ -16,6 +16,7 @@
 
 #include "kernel/function_runtime.h"
 
+// The answer of an iterator, or of a pull's step.
 typedef enum leat_poll_e {
   LEAT_POLL_ELEMENT,  // an element was written to |out|
   LEAT_POLL_END,      // there are no more elements
@@ -73,6 +74,7 @@ void leat_application_start(leat_application_t* application, leat_pull_t* pull, 
 // that one may have ended early for want of memory.
 LEAT_MUST_USE leat_status_t leat_application_take(leat_application_t* application,
                                                   leat_pull_t* pull, leat_tensor_t* out_returns);
+// Releases the element in |arguments|, when nobody needs it any more.
 void leat_application_release_element(leat_application_t* application);
 
 #endif  // LEAT_OPS_DATASET_PULL_CPU_H_

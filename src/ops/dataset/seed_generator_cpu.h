@@ -1,6 +1,7 @@
 // Where shuffling and random datasets get the seeds of each pass: always the same two, or new ones
 // that follow from the first two. They are drawn as TensorFlow draws them, so that the orders are
-// TensorFlow's.
+// TensorFlow's. A dataset opens its generator when it is made and asks it for two seeds whenever an
+// iterator begins; several datasets that share a generator, by its handle, take seeds in turn.
 #ifndef LEAT_OPS_DATASET_SEED_GENERATOR_CPU_H_
 #define LEAT_OPS_DATASET_SEED_GENERATOR_CPU_H_
 
@@ -8,7 +9,7 @@
 #include "kernel/kernel.h"
 #include "kernel/resource.h"
 
-// Gives the words of a Philox generator one by one.
+// Gives the words of a Philox generator one by one. Belongs to one thread.
 typedef struct leat_word_source_s {
   leat_philox_t philox;
   uint32_t words[4];
@@ -29,10 +30,12 @@ LEAT_MUST_USE leat_status_t leat_seed_generator_create(int64_t seed, int64_t see
 LEAT_MUST_USE leat_status_t leat_seed_generator_open(leat_kernel_context_t* c, int seed_input,
                                                      int handle_input, bool reshuffle,
                                                      leat_seed_generator_t** out_generator);
+// The generator as a resource, for its reference count.
 static inline leat_resource_t* leat_seed_generator_resource(leat_seed_generator_t* generator) {
   return (leat_resource_t*)generator;
 }
-// Gives the seeds of another pass. Thread-safe.
+// Gives the seeds of another pass: the generator's own two, or with |reshuffle| new ones.
+// Thread-safe.
 void leat_seed_generator_next(leat_seed_generator_t* generator, int64_t* out_seed,
                               int64_t* out_seed2);
 

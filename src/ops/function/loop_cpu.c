@@ -27,6 +27,7 @@
 // late begins the loop anew on a fresh stack, so that the stack never holds more than one call.
 
 typedef struct repeated_call_s repeated_call_t;
+// A loop. The kernel sets |next| and what it keeps behind this struct, and then runs it.
 struct repeated_call_s {
   leat_kernel_context_t* context;
   leat_kernel_done_fn_t done;

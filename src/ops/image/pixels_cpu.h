@@ -7,6 +7,7 @@
 
 #include "kernel/kernel.h"
 
+// A batch of images. |values| is dense; where the input is float it is the input's own memory.
 typedef struct leat_pixels_s {
   int64_t batch, height, width, channels;
   const float* values;
@@ -19,6 +20,7 @@ LEAT_MUST_USE leat_status_t leat_pixels_size(const leat_kernel_context_t* c, int
 // Sets the values of |pixels| to those of input |input|. The caller ends it by leat_pixels_release.
 LEAT_MUST_USE leat_status_t leat_pixels_read(leat_kernel_context_t* c, int input,
                                              leat_pixels_t* pixels);
+// Releases the copy, if there is one; all zero is allowed.
 void leat_pixels_release(leat_pixels_t* pixels);
 // Gives the numbers of input |input| in double; the caller releases the tensor.
 LEAT_MUST_USE leat_status_t leat_pixels_copy_doubles(leat_kernel_context_t* c, int input,
@@ -31,8 +33,8 @@ LEAT_MUST_USE leat_status_t leat_pixels_read_size(const leat_kernel_context_t* c
 LEAT_MUST_USE leat_status_t leat_pixels_allocate(leat_kernel_context_t* c,
                                                  const leat_pixels_t* like, int64_t height,
                                                  int64_t width, leat_tensor_t** out_output);
-// Gives zeroed sums in double of the shape of |output|; leat_sums_end converts them to |output| and
-// releases them.
+// Gives zeroed sums in double of the shape of |output|, so that many small terms lose nothing.
+// leat_sums_end converts them to the output's type (integers are cut toward 0) and releases them.
 LEAT_MUST_USE leat_status_t leat_sums_begin(leat_kernel_context_t* c, const leat_tensor_t* output,
                                             leat_tensor_t* out_sums);
 void leat_sums_end(leat_tensor_t* sums, leat_tensor_t* output);

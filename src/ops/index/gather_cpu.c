@@ -42,41 +42,17 @@ static leat_status_t create_v2(leat_kernel_creation_t* creation, void* memory) {
 
 // ---- Rows ---------------------------------------------------------------------------------------
 
-#define COPY_ROWS(bytes)                                                                  \
-  case bytes:                                                                             \
-    for (int64_t i = 0; i < count; ++i) {                                                 \
-      uint64_t row = (uint64_t)indices[i];                                                \
-      if (LEAT_UNLIKELY(row >= rows)) return i;                                           \
-      memcpy(to + i * (bytes), from + row * (bytes), (bytes));                            \
-    }                                                                                     \
-    return -1
+#define TYPE int16_t
+#define SUFFIX(name) name##_int16
+#include "ops/index/gather_take.inc"
 
-// Copies |count| rows and returns -1, or returns the position of the first bad index. A negative
-// index is out of range as an unsigned number.
-#define DEFINE_TAKE(name, type)                                                            \
-  static int64_t take_##name(const type* indices, int64_t count, uint64_t rows,            \
-                             int64_t row_bytes, const char* from, char* to) {              \
-    switch (row_bytes) {                                                                   \
-      COPY_ROWS(1);                                                                        \
-      COPY_ROWS(2);                                                                        \
-      COPY_ROWS(4);                                                                        \
-      COPY_ROWS(8);                                                                        \
-      COPY_ROWS(16);                                                                       \
-      default: break;                                                                      \
-    }                                                                                      \
-    for (int64_t i = 0; i < count; ++i) {                                                  \
-      uint64_t row = (uint64_t)indices[i];                                                 \
-      if (LEAT_UNLIKELY(row >= rows)) return i;                                            \
-      if (i + LEAT_ROWS_AHEAD < count && (uint64_t)indices[i + LEAT_ROWS_AHEAD] < rows) {  \
-        leat_row_fetch(from + indices[i + LEAT_ROWS_AHEAD] * row_bytes, (size_t)row_bytes); \
-      }                                                                                    \
-      memcpy(to + i * row_bytes, from + row * (uint64_t)row_bytes, (size_t)row_bytes);     \
-    }                                                                                      \
-    return -1;                                                                             \
-  }
-DEFINE_TAKE(int16, int16_t)
-DEFINE_TAKE(int32, int32_t)
-DEFINE_TAKE(int64, int64_t)
+#define TYPE int32_t
+#define SUFFIX(name) name##_int32
+#include "ops/index/gather_take.inc"
+
+#define TYPE int64_t
+#define SUFFIX(name) name##_int64
+#include "ops/index/gather_take.inc"
 
 static int64_t take(const leat_tensor_t* indices, int64_t first, int64_t count, int64_t rows,
                     int64_t row_bytes, const char* from, char* to) {

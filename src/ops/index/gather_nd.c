@@ -33,8 +33,7 @@ leat_status_t leat_gather_nd_gradient(leat_gradient_t* g, leat_output_t shape, l
   leat_output_t gradient = leat_gradient_of_output(g, 0);
   if (known.rank == 2 && known.dims[1] == 1) {
     const int64_t last = -1;
-    leat_attr_t dims = {LEAT_SV("squeeze_dims"),
-                        {.kind = LEAT_ATTR_INT, .is_list = true, .count = 1, .ints = &last}};
+    const leat_attr_t dims = LEAT_LIST("squeeze_dims", INT, 1, ints, &last);
     leat_output_t rows = leat_build(b, "Squeeze", LEAT_INPUTS(indices), LEAT_ATTRS(dims));
     leat_gradient_set_input_rows(g, 0, gradient, rows, shape);
     return leat_ok_status();

@@ -3,8 +3,10 @@
 //
 //   indices [..., depth], params [d_0, ...] -> [..., d_depth, ...]
 //
-// Shards are ranges of tuples. A tuple out of range gives zeros where the policy is to ignore it;
-// otherwise the thread that finds it notes its position and stops, and the kernel fails.
+// Shards are ranges of tuples, each of which writes slices of the output that no other shard
+// writes. A tuple out of range gives zeros where the policy is to ignore it. Otherwise the thread
+// that finds it notes its position and stops, and the kernel fails with that tuple. Objects such as
+// strings are copied on one thread, because copying them may fail.
 #include "base/sync.h"
 
 #include "base/checked.h"

@@ -11,7 +11,8 @@
 
 #include "ops/array/index_cpu.h"
 
-// The tuples of a tensor and the tensor shape that they index. It borrows |indices|.
+// The tuples of a tensor and the tensor shape that they index. It borrows |indices|, whose type may
+// be any that leat_index_read takes. Plain data: nothing has to be released.
 typedef struct leat_nd_index_s {
   const leat_tensor_t* indices;
   int depth;
@@ -31,7 +32,8 @@ LEAT_MUST_USE leat_status_t leat_bad_indices_read(const leat_kernel_creation_t* 
                                                   leat_bad_indices_t* out_policy);
 
 // Makes the index of |indices|, which it borrows, into a tensor of |shape|. INVALID_ARGUMENT when
-// |indices| is a scalar or its tuples are longer than the rank of |shape|.
+// |indices| is a scalar or its tuples are longer than the rank of |shape|. The tuples themselves
+// are not looked at yet.
 LEAT_MUST_USE leat_status_t leat_nd_index_make(const leat_kernel_context_t* c,
                                                const leat_tensor_t* indices,
                                                const leat_shape_t* shape,
@@ -46,7 +48,8 @@ static inline int64_t leat_nd_index_at(const leat_nd_index_t* index, int64_t at)
   }
   return element;
 }
-// Makes the INVALID_ARGUMENT that names tuple |at|, which is out of range.
+// Makes the INVALID_ARGUMENT that names tuple |at|, which is out of range, and the shape that it
+// should index into.
 LEAT_MUST_USE leat_status_t leat_nd_index_error(const leat_kernel_context_t* c,
                                                 const leat_nd_index_t* index, int64_t at);
 

@@ -15,42 +15,58 @@
 
 // ---- Bounds -------------------------------------------------------------------------------------
 
-// Defines the search in |count| sorted items. It goes right of the middle item where that is less
-// than the value (lower bound), or where the value is not less than it (upper bound).
-#define DEFINE_BOUND(NAME, type, number)                                                 \
-  static int64_t bound_##NAME(const void* items_, int64_t count, const void* values,     \
-                              int64_t at, bool is_upper) {                               \
-    const type* items = items_;                                                          \
-    const type raw = ((const type*)values)[at];                                          \
-    int64_t first = 0;                                                                   \
-    while (count > 0) {                                                                  \
-      int64_t half = count / 2;                                                          \
-      type item = items[first + half];                                                   \
-      bool right = is_upper ? !(number(raw) < number(item)) : number(item) < number(raw); \
-      if (right) first += half + 1;                                                      \
-      count = right ? count - half - 1 : half;                                           \
-    }                                                                                    \
-    return first;                                                                        \
-  }
-#define ITSELF(x) (x)
-#define BOUND_TYPES(X)                            \
-  X(FLOAT, float, ITSELF)                         \
-  X(DOUBLE, double, ITSELF)                       \
-  X(INT8, int8_t, ITSELF)                         \
-  X(INT16, int16_t, ITSELF)                       \
-  X(INT32, int32_t, ITSELF)                       \
-  X(INT64, int64_t, ITSELF)                       \
-  X(UINT8, uint8_t, ITSELF)                       \
-  X(UINT16, uint16_t, ITSELF)                     \
-  X(UINT32, uint32_t, ITSELF)                     \
-  X(UINT64, uint64_t, ITSELF)                     \
-  X(HALF, uint16_t, leat_half_to_float)           \
-  X(BFLOAT16, uint16_t, leat_bfloat16_to_float)
-BOUND_TYPES(DEFINE_BOUND)
+#define TYPE float
+#define SUFFIX(name) name##_f32
+#include "ops/index/search_bound.inc"
+
+#define TYPE double
+#define SUFFIX(name) name##_f64
+#include "ops/index/search_bound.inc"
+
+#define TYPE int8_t
+#define SUFFIX(name) name##_i8
+#include "ops/index/search_bound.inc"
+
+#define TYPE int16_t
+#define SUFFIX(name) name##_i16
+#include "ops/index/search_bound.inc"
+
+#define TYPE int32_t
+#define SUFFIX(name) name##_i32
+#include "ops/index/search_bound.inc"
+
+#define TYPE int64_t
+#define SUFFIX(name) name##_i64
+#include "ops/index/search_bound.inc"
+
+#define TYPE uint8_t
+#define SUFFIX(name) name##_u8
+#include "ops/index/search_bound.inc"
+
+#define TYPE uint16_t
+#define SUFFIX(name) name##_u16
+#include "ops/index/search_bound.inc"
+
+#define TYPE uint32_t
+#define SUFFIX(name) name##_u32
+#include "ops/index/search_bound.inc"
+
+#define TYPE uint64_t
+#define SUFFIX(name) name##_u64
+#include "ops/index/search_bound.inc"
+
+#define TYPE uint16_t
+#define SUFFIX(name) name##_half
+#define NUMBER leat_half_to_float
+#include "ops/index/search_bound.inc"
+
+#define TYPE uint16_t
+#define SUFFIX(name) name##_bfloat16
+#define NUMBER leat_bfloat16_to_float
+#include "ops/index/search_bound.inc"
 
 typedef int64_t (*bound_fn_t)(const void* items, int64_t count, const void* values, int64_t at,
                               bool is_upper);
-#define BOUND_ENTRY(NAME, type, number) [LEAT_DTYPE_##NAME] = bound_##NAME,
 
 typedef struct bounds_s {
   const leat_tensor_t* sorted;
@@ -71,7 +87,14 @@ static void find_bounds(void* data, int64_t begin, int64_t end) {
 }
 
 static leat_status_t bound__cpu(leat_kernel_context_t* c) {
-  static const bound_fn_t functions[LEAT_DTYPE_COUNT] = {BOUND_TYPES(BOUND_ENTRY)};
+  static const bound_fn_t functions[LEAT_DTYPE_COUNT] = {
+      [LEAT_DTYPE_FLOAT] = bound_f32,   [LEAT_DTYPE_DOUBLE] = bound_f64,
+      [LEAT_DTYPE_INT8] = bound_i8,     [LEAT_DTYPE_INT16] = bound_i16,
+      [LEAT_DTYPE_INT32] = bound_i32,   [LEAT_DTYPE_INT64] = bound_i64,
+      [LEAT_DTYPE_UINT8] = bound_u8,    [LEAT_DTYPE_UINT16] = bound_u16,
+      [LEAT_DTYPE_UINT32] = bound_u32,  [LEAT_DTYPE_UINT64] = bound_u64,
+      [LEAT_DTYPE_HALF] = bound_half,   [LEAT_DTYPE_BFLOAT16] = bound_bfloat16,
+  };
   bounds_t b = {.sorted = leat_kernel_input(c, 0), .values = leat_kernel_input(c, 1)};
   const leat_shape_t *sorted = &b.sorted->shape, *values = &b.values->shape;
   if (sorted->rank != 2 || values->rank != 2 ||

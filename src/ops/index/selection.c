@@ -1,6 +1,6 @@
-// Resolves a slice (selection.h) in three steps: the items are laid over the input's dimensions,
-// where the ellipsis stands for as many as are left, and one is added at the end where there is
-// none; then each range is cut to its dimension; then the dimensions of the result are listed.
+// Resolves a slice (selection.h) in three steps. The items are laid over the input's dimensions,
+// where the ellipsis stands for as many as are left; one is added at the end where there is none.
+// Then each range is cut to its dimension. Then the dimensions of the result are listed.
 //
 //   x [4, 5, 6], x[1, ..., newaxis, ::2]
 //

@@ -1,7 +1,12 @@
 // A selection is what x[a:b:c, ..., newaxis, i] selects: StridedSlice's begin, end, strides and
-// five masks, resolved against a shape. The same code serves the kernels and the shape functions;
-// for the latter begins, ends and sizes may be unknown. It is plain data, owned by whoever declares
-// it, and computing it takes no memory.
+// five masks, resolved against a shape.
+//
+//   x [4, 5, 6], x[1, ..., newaxis, ::2]  ->  index 1 of dimension 0, all of dimension 1,
+//                                             0, 2, 4 of dimension 2; result [5, 1, 3]
+//
+// The same code serves the kernels and the shape functions; for the latter begins, ends and sizes
+// may be unknown. A selection is plain data, owned by whoever declares it, and computing it takes
+// no memory. It is some 10 KiB large.
 #ifndef LEAT_OPS_INDEX_SELECTION_H_
 #define LEAT_OPS_INDEX_SELECTION_H_
 

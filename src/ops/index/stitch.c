@@ -1,13 +1,15 @@
 // The ops DynamicPartition, DynamicStitch and ParallelDynamicStitch: their shapes, values,
-// gradients and registration. DynamicPartition deals slices out to several outputs by number;
-// DynamicStitch puts slices together again by position:
+// gradients and registration. stitch_cpu.c has the kernels. DynamicPartition deals slices out to
+// several outputs by number, and DynamicStitch puts slices together again by position:
 //
 //   data      a b c d e      partitions 0 1 1 0 1   ->  output 0: a d     output 1: b c e
 //   indices   [0, 3], [1, 2, 4], data [a d], [b c e]  ->  a b c d e
 //
 // Where several slices go to one position the last wins in DynamicStitch, and any may win in
 // ParallelDynamicStitch. The sizes depend on values, so that shape inference knows them only where
-// partitions or indices are constants. stitch_cpu.c has the kernels.
+// partitions or indices are constants. Small integers are stitched while the graph is built too,
+// because programs compute shapes so. The gradient of a partition stitches, and that of a stitch
+// gathers.
 #include "base/checked.h"
 #include "graph/gradient.h"
 #include "graph/inference/inference_index.h"

@@ -220,18 +220,6 @@ static bool is_box(const leat_rewrite_match_t* m) {
   return find_box(m, &selection);
 }
 
-static leat_status_t add_vector(leat_rewrite_match_t* m, const int64_t* items, int count,
-                                leat_output_t* out_vector) {
-  leat_tensor_t tensor;
-  LEAT_RETURN_IF_ERROR(leat_tensor_vector(LEAT_DTYPE_INT64, items, count, &tensor));
-  const leat_attr_t attrs[] = {LEAT_TENSOR("value", &tensor),
-                               LEAT_TYPE("dtype", LEAT_DTYPE_INT64)};
-  leat_node_spec_t spec = {.attrs = attrs, .attr_count = 2};
-  leat_status_t status = m->add(m, "Const", &spec, out_vector);
-  leat_tensor_release(&tensor);
-  return status;
-}
-
 static leat_status_t make_slice(leat_rewrite_match_t* m, leat_output_t* out_by) {
   const leat_output_t input = leat_rewrite_root(m)->inputs[0];
   const leat_attr_t attrs[] = {LEAT_TYPE("T", leat_rewrite_root(m)->output_types[0]),
@@ -241,8 +229,8 @@ static leat_status_t make_slice(leat_rewrite_match_t* m, leat_output_t* out_by) 
   const bool found = find_box(m, &selection);
   LEAT_DCHECK(found);
   if (!found) return leat_ok_status();
-  LEAT_RETURN_IF_ERROR(add_vector(m, selection.begin, selection.rank, &begin));
-  LEAT_RETURN_IF_ERROR(add_vector(m, selection.sizes, selection.rank, &size));
+  LEAT_RETURN_IF_ERROR(leat_rewrite_add_vector(m, selection.begin, selection.rank, &begin));
+  LEAT_RETURN_IF_ERROR(leat_rewrite_add_vector(m, selection.sizes, selection.rank, &size));
   const leat_output_t inputs[] = {input, begin, size};
   leat_node_spec_t spec = {.inputs = inputs, .input_count = 3, .attrs = attrs, .attr_count = 2};
   return m->add(m, "Slice", &spec, out_by);

@@ -1,13 +1,19 @@
 // What the ops that parse examples want, and where each op says so: which features of which kinds,
-// whether their names are attributes or inputs, and which outputs they have. A layout is made once
-// with its kernel, by example_cpu.c, and only read afterwards, by any number of steps.
+// whether their names are attributes or inputs, and which outputs they have. The ops (ParseExample,
+// ParseSingleExample, ParseSequenceExample, their second versions and ParseExampleDataset) differ
+// in nothing else, so that one kernel serves them all. A layout is made once with its kernel, by
+// example_cpu.c, and only read afterwards, by any number of steps.
+//
+//   node's attributes ─▶ layout ─(with a step's inputs)▶ specs ─▶ leat_example_parse ─▶ outputs
 #ifndef LEAT_OPS_INPUT_EXAMPLE_LAYOUT_CPU_H_
 #define LEAT_OPS_INPUT_EXAMPLE_LAYOUT_CPU_H_
 
 #include "kernel/kernel.h"
 #include "ops/input/example_parse_cpu.h"
 
-// A group of features of one kind; their names, types and outputs are consecutive.
+// A group of features of one kind; their names, types and outputs are consecutive. A feature has
+// one output if it is dense (two as a list with lengths), three if it is sparse, and two if it is
+// ragged (three as a list). The arrays have |count| items.
 typedef struct leat_example_group_s {
   leat_feature_kind_t kind;
   bool is_list;  // of feature lists, else of an Example or a context
@@ -25,6 +31,8 @@ typedef struct leat_example_group_s {
 // ParseSequenceExampleV2 has the most groups: three kinds in contexts and three in lists.
 enum { LEAT_EXAMPLE_GROUP_MAX = 6 };
 
+// The layout. It copies the attributes that it needs into |arena|, so that it does not depend on
+// the node.
 typedef struct leat_example_layout_s {
   leat_arena_t arena;  // of the copies of attributes
   leat_example_group_t groups[LEAT_EXAMPLE_GROUP_MAX];
@@ -43,9 +51,12 @@ typedef struct leat_example_layout_s {
 } leat_example_layout_t;
 
 // Makes the layout of ParseExampleDataset, which has everything in attributes but the default
-// values, its inputs 2 and following.
+// values, its inputs 2 and following. |out_layout| must be zeroed, and is to be destroyed even
+// after a failure. INVALID_ARGUMENT where attributes differ in length or a dense shape is too
+// large.
 LEAT_MUST_USE leat_status_t leat_example_layout_create_of_dataset(
     leat_kernel_creation_t* c, leat_example_layout_t* out_layout);
+// Frees the layout; the type of the argument is that of a kernel row's destroy function.
 void leat_example_layout_destroy(void* layout);
 
 // Sets the features that |parse| looks for. They lie in |arena| and point into the layout and the

@@ -5,6 +5,10 @@
 // without decoding it into structs:
 //
 //     serialized ──scan──▶ slots [examples][features] ──sum──▶ tensors ──fill──▶ values
+//
+// A caller (example_cpu.c, parse_dataset_cpu.c) sets the inputs of a leat_example_parse_t and of
+// one spec for each wanted feature, calls leat_example_parse, which blocks until all examples are
+// done, and moves the results out of the specs.
 #ifndef LEAT_OPS_INPUT_EXAMPLE_PARSE_CPU_H_
 #define LEAT_OPS_INPUT_EXAMPLE_PARSE_CPU_H_
 
@@ -12,13 +16,17 @@
 #include "base/thread_pool.h"
 #include "tensor/tensor.h"
 
+// How a feature becomes tensors. Dense: one tensor, in which every example has equally many values.
+// Sparse: a SparseTensor, for numbers of values that differ. Ragged: the values of all examples in
+// a row, and the places where each begins.
 typedef enum leat_feature_kind_e {
   LEAT_FEATURE_DENSE,
   LEAT_FEATURE_SPARSE,
   LEAT_FEATURE_RAGGED,
 } leat_feature_kind_t;
 
-// A wanted feature, by its name, and what comes of it.
+// A wanted feature, by its name, and what comes of it. The fields up to |may_be_missing| are set by
+// the caller and borrowed.
 typedef struct leat_feature_spec_s {
   leat_string_view_t key;
   leat_feature_kind_t kind;
@@ -40,6 +48,8 @@ typedef struct leat_feature_spec_s {
   leat_tensor_t inner_splits;  // ragged feature lists: the splits of rows
 } leat_feature_spec_t;
 
+// One call. Everything is the caller's and must live until the call returns. Of a batch with
+// several errors, the earliest example's is reported.
 typedef struct leat_example_parse_s {
   const leat_tensor_t* serialized;  // scalar or vector of strings
   const leat_tensor_t* names;       // of the messages, for errors; NULL or empty: none
@@ -56,7 +66,8 @@ typedef struct leat_example_parse_s {
 // where a message is malformed or a feature is not as wanted; the first such example in the batch
 // is reported. The results are moved out or freed with leat_example_parse_release.
 LEAT_MUST_USE leat_status_t leat_example_parse(leat_example_parse_t* parse);
-void leat_example_parse_release(leat_example_parse_t* parse);  // frees the results
+// Frees the results that were not moved out of the specs.
+void leat_example_parse_release(leat_example_parse_t* parse);
 
 // ---- Between the scan and the fill --------------------------------------------------------------
 
@@ -71,6 +82,7 @@ typedef struct leat_feature_slot_s {
   bool present;
 } leat_feature_slot_t;
 
+// The state of one call, between the two passes.
 typedef struct leat_example_slots_s {
   leat_example_parse_t* parse;
   int64_t example_count;

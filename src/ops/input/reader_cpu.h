@@ -1,7 +1,12 @@
 // Readers as resources of a graph. A reader takes work units, such as file names, one after the
 // other and gives their records, each a key and a value. This header has what all readers share; a
-// kind of reader is a vtable of what it does with one work unit (reader_cpu.c). One kernel at a
-// time has the reader (reader_access_cpu.c) and may call the functions below.
+// kind of reader is a vtable of what it does with one work unit (reader_cpu.c), and
+// reader_state_cpu.c counts, saves and restores.
+//
+//   work unit ─▶ begin ─▶ read, read, ... ─▶ no record, or |is_last| ─▶ end ─▶ next work unit
+//
+// One kernel at a time has the reader (reader_access_cpu.c gives turns through the wait queue,
+// without blocking a thread) and may call the functions below. They may block on the file system.
 #ifndef LEAT_OPS_INPUT_READER_CPU_H_
 #define LEAT_OPS_INPUT_READER_CPU_H_
 
@@ -13,6 +18,8 @@
 
 typedef struct leat_reader_resource_s leat_reader_resource_t;
 
+// A kind of reader. Its struct begins with the base and lies in memory of the system's allocator,
+// which the base frees.
 typedef struct leat_reader_vtable_s {
   const char* name;
   // Starts on the work unit |self->work|. NULL: nothing to do.
@@ -42,14 +49,16 @@ extern const leat_resource_kind_t leat_reader_kind;
 
 // Initializes the base of a reader, which is zeroed.
 void leat_reader_initialize(const leat_reader_vtable_t* vtable, leat_reader_resource_t* out_reader);
-// Leaves the work unit before, and starts on |work|. The caller has the reader.
+// Leaves the work unit before, and starts on |work|, which is copied. The caller has the reader.
+// When it fails, no work unit was begun.
 LEAT_MUST_USE leat_status_t leat_reader_begin_work(leat_reader_resource_t* reader,
                                                    leat_string_view_t work);
+// Whether the reader is in the middle of a work unit.
 static inline bool leat_reader_has_work(const leat_reader_resource_t* reader) {
   return reader->work_finished < reader->work_started;
 }
-// Reads the next record of the work unit, if there is one; the arguments are those of the vtable's
-// |read|.
+// Reads the next record of the work unit, if there is one, and counts it; the arguments are those
+// of the vtable's |read|. |*out_produced| false means that the work unit has ended.
 LEAT_MUST_USE leat_status_t leat_reader_read(leat_reader_resource_t* reader,
                                              leat_string_builder_t* key,
                                              leat_string_view_t* out_value, bool* out_produced);

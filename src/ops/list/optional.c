@@ -16,11 +16,8 @@ static leat_status_t from_value_gradient(leat_gradient_t* g) {
     types[i] = leat_build_type_of(&g->builder, leat_gradient_input(g, i));
     shapes[i] = leat_graph_output_shape(graph, leat_gradient_input(g, i));
   }
-  const leat_attr_t attrs[] = {
-      {LEAT_SV("output_types"),
-       {.kind = LEAT_ATTR_TYPE, .is_list = true, .count = (uint32_t)count, .types = types}},
-      {LEAT_SV("output_shapes"),
-       {.kind = LEAT_ATTR_SHAPE, .is_list = true, .count = (uint32_t)count, .shapes = shapes}}};
+  const leat_attr_t attrs[] = {LEAT_LIST("output_types", TYPE, count, types, types),
+                               LEAT_LIST("output_shapes", SHAPE, count, shapes, shapes)};
   int32_t values = leat_build_node(&g->builder, "OptionalGetValue",
                                    LEAT_INPUTS(leat_gradient_of_output(g, 0)),
                                    (leat_attrs_t){attrs, 2});

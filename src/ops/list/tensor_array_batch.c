@@ -1,8 +1,13 @@
-// The TensorArray ops on many slots at once: Gather stacks slots along a new first dimension and
-// Scatter undoes it; Concat joins slots along their first dimension and Split undoes it. The
-// gradient of each is its counterpart on the gradient array (see tensor_array.c). The first two
-// versions of each op are deprecated forms with an older kind of handle. tensor_array_batch_cpu.c
-// has the kernels.
+// The TensorArray ops on many slots at once: their shapes, gradients and registration.
+// tensor_array_batch_cpu.c has the kernels.
+//
+//   Gather   slots, indices [n]    -> [n, element]         Scatter undoes it
+//   Concat   slots [rows_i, rest]  -> [sum rows_i, rest]   Split undoes it
+//
+// Gather stacks slots along a new first dimension, and Concat joins them along the first one that
+// they have. The gradient of each op is its counterpart on the gradient array (see tensor_array.c):
+// that of Gather is a Scatter. The first two versions of each op are deprecated forms with an older
+// kind of handle.
 #include "graph/inference/inference.h"
 #include "ops/list/tensor_array.h"
 #include "ops/op_rows.h"

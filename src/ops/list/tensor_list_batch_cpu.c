@@ -6,7 +6,7 @@
 //   Split(lengths)                      tensor [rows, rest]     ─▶ list of row ranges
 //
 // Lists that are made of a tensor share its memory; a tensor that is made of a list is a copy.
-// Elements without a tensor become zeros, of a shape that is put together from three sources: the
+// Elements without a tensor become zeros. Their shape is put together from three sources: the
 // kernel's shape input or attribute, the list's element shape, and the tensors that are there. The
 // kernels fail with INVALID_ARGUMENT where these contradict or leave a needed size open.
 #include <string.h>

@@ -8,6 +8,7 @@
 
 #include "kernel/kernel.h"
 
+// A list. A kernel may change it only while it holds the only reference.
 typedef struct leat_tensor_list_s {
   leat_reference_count_t references;
   int dtype;

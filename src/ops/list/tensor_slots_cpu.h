@@ -23,6 +23,7 @@ typedef struct leat_slots_options_s {
 typedef struct leat_slots_s leat_slots_t;
 extern const leat_resource_kind_t leat_slots_kind;
 
+// Makes an array of |size| slots, none of which is written. The caller has one reference.
 LEAT_MUST_USE leat_status_t leat_slots_create(const leat_slots_options_t* options, int64_t size,
                                               leat_slots_t** out_slots);
 // Returns the gradient of |slots| for |source|, retained. It is made on the first call, which also

@@ -1,7 +1,11 @@
 // The base of all lookup tables: the resource kind, and the checks of the tensors that ops bring. A
-// table has a key shape and a value shape, each usually a scalar or a vector; a tensor
-// of keys has the shape [..., key shape], and the values for it are [..., value shape]. Tables
-// assume that these checks were made.
+// table has a key shape and a value shape, each usually a scalar or a vector:
+//
+//   keys [..., key shape]  ->  values [..., value shape]
+//
+// Dense tables import their content as matrices of buckets, which have one dimension for the key
+// and at least one for the value even where these are scalars. The kernels (table_access_cpu.c)
+// make the checks before they call a table's vtable, and tables assume that they were made.
 #include "ops/lookup/table_cpu.h"
 
 static void table_destroy(leat_resource_t* resource) {

@@ -57,33 +57,22 @@ LEAT_LOOP_FLOATS(FLOAT_LOOP, xdivy, x != 0 ? x / y : 0)
 LEAT_LOOP_FLOATS(FLOAT_LOOP, floor_div, __builtin_floor(x / y))
 LEAT_LOOP_FLOATS(FLOAT_LOOP, truncate_div, __builtin_trunc(x / y))
 
-// Divides int32 as double. The quotient is exact enough: one that is no integer differs from the
-// next integer by more than double's rounding error. |q| is rounded toward 0, |r| the remainder
-// with the sign of x, |down| 1 where the floor is q - 1. A divisor of 0 counts as 1 and is reported
-// at the end.
-#define DIVIDE_I32(name, expression)                                                          \
-  static int name(const void* const inputs[], void* output, int64_t n) {                      \
-    const int32_t* xs = inputs[0];                                                            \
-    const int32_t* ys = inputs[1];                                                            \
-    int32_t* zs = output;                                                                     \
-    int32_t zeros = 0;                                                                        \
-    LEAT_LOOP_INDEPENDENT                                                                     \
-    for (int64_t i = 0; i < n; ++i) {                                                         \
-      const int32_t x = xs[i], y = ys[i];                                                     \
-      zeros |= y == 0;                                                                        \
-      const double exact = (double)x / (double)(y == 0 ? 1 : y);                              \
-      const int32_t q = (int32_t)(exact > 2147483647.0 ? -2147483648.0 : exact);              \
-      const int32_t r = (int32_t)((uint32_t)x - (uint32_t)q * (uint32_t)y);                   \
-      const int32_t down = (r != 0) & ((r ^ y) < 0);                                          \
-      (void)down;                                                                             \
-      zs[i] = expression;                                                                     \
-    }                                                                                         \
-    return zeros ? LEAT_ELEMENTWISE_DIVISION_BY_ZERO : 0;                                     \
-  }
-DIVIDE_I32(truncate_div_i32, q)
-DIVIDE_I32(floor_div_i32, (int32_t)((uint32_t)q - (uint32_t)down))
-DIVIDE_I32(mod_i32, r)
-DIVIDE_I32(floor_mod_i32, r + (-down & y))
+// The divisions of int32: rounded toward zero, rounded down, and the remainder of each.
+#define NAME truncate_div_i32
+#define RESULT q
+#include "ops/math/binary_int32_division.inc"
+
+#define NAME floor_div_i32
+#define RESULT (int32_t)((uint32_t)q - (uint32_t)down)
+#include "ops/math/binary_int32_division.inc"
+
+#define NAME mod_i32
+#define RESULT r
+#include "ops/math/binary_int32_division.inc"
+
+#define NAME floor_mod_i32
+#define RESULT r + (-down & y)
+#include "ops/math/binary_int32_division.inc"
 
 // Gradients from the forward op's value, here x, and its gradient dy, here y. Where dy is 0 the
 // result is 0, even at a pole of the derivative.
@@ -97,26 +86,28 @@ LEAT_LOOP_ISA_INTEGERS(FLOAT_LOOP, and, x & y)
 LEAT_LOOP_ISA_INTEGERS(FLOAT_LOOP, or, x | y)
 LEAT_LOOP_ISA_INTEGERS(FLOAT_LOOP, xor, x ^ y)
 
-// x log(y), and 0 where x is 0. The logarithms are computed block by block in vectors.
+// x log(y) and x log(1 + y), by blocks of LOG_BLOCK elements.
 #define LOG_BLOCK 256
-#define LOG_LOOP(suffix, DTYPE, type, wide, name, function)                                \
-  static int name##_##suffix(const void* const inputs[], void* output, int64_t n) {        \
-    const type* xs = inputs[0];                                                            \
-    const type* ys = inputs[1];                                                            \
-    type* zs = output;                                                                     \
-    for (int64_t begin = 0; begin < n; begin += LOG_BLOCK) {                               \
-      type logs[LOG_BLOCK];                                                                \
-      int64_t count = LEAT_MIN(n - begin, LOG_BLOCK);                                      \
-      leat_vector_math()->function##_##suffix(ys + begin, logs, count);                    \
-      for (int64_t i = 0; i < count; ++i) {                                                \
-        const type x = xs[begin + i];                                                      \
-        zs[begin + i] = x != 0 ? x * logs[i] : 0;                                          \
-      }                                                                                    \
-    }                                                                                      \
-    return 0;                                                                              \
-  }
-LEAT_LOOP_FLOATS(LOG_LOOP, xlogy, log)
-LEAT_LOOP_FLOATS(LOG_LOOP, xlog1py, log1p)
+
+#define NAME xlogy_f32
+#define TYPE float
+#define LOGARITHM log_f32
+#include "ops/math/binary_log.inc"
+
+#define NAME xlogy_f64
+#define TYPE double
+#define LOGARITHM log_f64
+#include "ops/math/binary_log.inc"
+
+#define NAME xlog1py_f32
+#define TYPE float
+#define LOGARITHM log1p_f32
+#include "ops/math/binary_log.inc"
+
+#define NAME xlog1py_f64
+#define TYPE double
+#define LOGARITHM log1p_f64
+#include "ops/math/binary_log.inc"
 
 #define FLOATS(name) LEAT_LOOP_FLOATS(LEAT_LOOP_ENTRY, name)
 #define INTEGERS(name) LEAT_LOOP_ISA_INTEGERS(LEAT_LOOP_ENTRY, name)

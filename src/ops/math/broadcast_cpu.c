@@ -4,8 +4,10 @@
 //   s0 = [2, 1, 4], s1 = [3, 1]  ->  BroadcastArgs [2, 3, 4]
 //                                    BroadcastGradientArgs [1], [0, 2] (where s0, s1 is 1)
 //
-// The inputs are tiny int32 or int64 vectors, so that one thread computes each output in a loop.
-// Sizes that differ and are not 1 are INVALID_ARGUMENT.
+// BroadcastArgs gives the shape to which two shapes broadcast. BroadcastGradientArgs gives for each
+// of them the axes over which its gradient must be summed; gradients use it where shapes are not
+// known before the step (graph/gradient.c). The inputs are tiny int32 or int64 vectors, so that one
+// thread computes each output in a loop. Sizes that differ and are not 1 are INVALID_ARGUMENT.
 #include "base/checked.h"
 #include "ops/kernel_rows.h"
 

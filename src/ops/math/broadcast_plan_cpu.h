@@ -13,6 +13,8 @@
 #define LEAT_BROADCAST_MAX_INPUTS 3
 
 // The merged dimensions of the output, outermost first, and each operand's strides in elements.
+// |rank| is at least 1: an output of one element has one dimension of size 1. |count| is the number
+// of operands. A plan holds no pointers, and can be copied and dropped.
 typedef struct leat_broadcast_s {
   int rank;  // >= 1
   int count;
@@ -20,8 +22,8 @@ typedef struct leat_broadcast_s {
   int64_t strides[LEAT_BROADCAST_MAX_INPUTS][LEAT_SHAPE_MAX_RANK];
 } leat_broadcast_t;
 
-// Makes the plan of |count| inputs, each of which must broadcast to |output|, which must not be
-// empty.
+// Makes the plan of |count| inputs, at most LEAT_BROADCAST_MAX_INPUTS. Each of them must broadcast
+// to |output|, and |output| must not be empty; the plan does not check this.
 void leat_broadcast_plan(const leat_shape_t* const inputs[], int count, const leat_shape_t* output,
                          leat_broadcast_t* out_plan);
 
@@ -31,10 +33,12 @@ typedef struct leat_broadcast_place_s {
   int64_t coordinates[LEAT_SHAPE_MAX_RANK];
   int64_t offsets[LEAT_BROADCAST_MAX_INPUTS];
 } leat_broadcast_place_t;
-// Finds the place of output element |index|.
+// Finds the place of output element |index|, counted in row-major order. It divides once per
+// dimension, so that a walk seeks once and then advances.
 void leat_broadcast_seek(const leat_broadcast_t* plan, int64_t index,
                          leat_broadcast_place_t* out_place);
-// Moves |n| elements on, at most to the end of the innermost row.
+// Moves |n| elements on, at most to the end of the innermost row (leat_broadcast_row_left): the
+// place is then the beginning of the next row.
 void leat_broadcast_advance(const leat_broadcast_t* plan, int64_t n,
                             leat_broadcast_place_t* inout_place);
 // Elements from the place to the end of its innermost row.

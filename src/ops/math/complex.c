@@ -1,13 +1,14 @@
 // Ops that make complex numbers and take them apart: Complex, Real, Imag, Angle, ComplexAbs and
-// Conj. float goes with complex64 and double with complex128; the attribute Tout states the type of
-// the output, and the kernel's type constraints check that it fits.
+// Conj. Here are their shapes, gradients and registration; complex_cpu.c has the kernels. float
+// goes with complex64 and double with complex128. The attribute Tout states the type of the output,
+// and the kernel's type constraints check that it fits.
 //
 // A gradient of a real function of z is the complex number whose parts are the derivatives by the
 // parts of z (TensorFlow's convention):
 //
 //    Real: dy + 0i      Imag: 0 + dy i      ComplexAbs: dy z / |z|      Angle: -dy / (im + i re)
 //
-// complex_cpu.c has the kernels.
+// At 0, where |z| has no derivative, the gradient of ComplexAbs is 0.
 #include "graph/inference/inference.h"
 #include "ops/math/arithmetic.h"
 #include "ops/op_rows.h"

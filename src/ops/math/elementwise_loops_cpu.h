@@ -1,24 +1,39 @@
 // The tables of elementwise loops, by op and by the type of the first operand: what kernels choose
-// a loop from when they are made. Each table is compiled once per instruction set (*_isa.c), and
-// LEAT_ISA_SELECT gives this machine's; loops that vectors do not help stand in plain tables
-// (*_loops_cpu.c). An entry that is NULL means that the table has no loop for the type, and that
-// the other table is asked. The tables are constant, so any thread may read them.
+// a loop from when they are made. Each op has an index in an enum below; a table gives for an index
+// the loops of all types, items[op][leat_loop_type(dtype)], where NULL says that there is none. Ops
+// of one and two operands have two tables, which the elementwise engine (elementwise_cpu.h) asks in
+// this order, here with the names of one operand:
+//
+//   leat_unary_loops        unary_isa.c: vectorized, compiled once per instruction set
+//   leat_unary_plain_loops  unary_loops_cpu.c: what vectors do not help, compiled once
+//
+// A kernel hands both to LEAT_ELEMENTWISE_CREATE with an index, which finds the loop for the node's
+// type when the kernel is created. Each instruction set has a vectorized table of its own,
+// leat_unary_loops_base and so on; LEAT_ISA_SELECT(leat_unary_loops) is the one for this machine. A
+// type may have a loop in the baseline's table alone. The tables are constant and used on any
+// thread. Where a table has no loop for half and bfloat16, the engine goes through the float loop.
 #ifndef LEAT_OPS_MATH_ELEMENTWISE_LOOPS_CPU_H_
 #define LEAT_OPS_MATH_ELEMENTWISE_LOOPS_CPU_H_
 
 #include "ops/math/elementwise_cpu.h"
 
 // ---- One operand --------------------------------------------------------------------------------
-// Vectorized loops are in unary_isa.c, plain ones in unary_loops_cpu.c.
+// Vectorized loops are in unary_isa.c, plain ones in unary_loops_cpu.c. The kernels of unary_cpu.c,
+// binary_cpu.c (bitwise ops) and complex_cpu.c take their loops from here, and the epilogue of
+// matrix products and convolutions (ops/nn/epilogue_cpu.c) its activation functions.
 
+// The ops. Several names of TensorFlow share an index where they compute the same: Inv is
+// RECIPROCAL, Rint is ROUND. The integer loops of NEG, ABS and SQUARE wrap instead of overflowing.
 typedef enum leat_unary_e {
   LEAT_UNARY_NEG,
   LEAT_UNARY_ABS,
+  // x / |x|, and 0 for 0; a NaN stays NaN.
   LEAT_UNARY_SIGN,
   LEAT_UNARY_SQUARE,
   LEAT_UNARY_RECIPROCAL,
   LEAT_UNARY_FLOOR,
   LEAT_UNARY_CEIL,
+  // To the nearest integer, ties to even.
   LEAT_UNARY_ROUND,
   LEAT_UNARY_SQRT,
   LEAT_UNARY_RSQRT,
@@ -41,17 +56,22 @@ typedef enum leat_unary_e {
   LEAT_UNARY_ASINH,
   LEAT_UNARY_ACOSH,
   LEAT_UNARY_ATANH,
+  // Tests: the output is uint8_t, 0 or 1.
   LEAT_UNARY_IS_NAN,
   LEAT_UNARY_IS_INF,
   LEAT_UNARY_IS_FINITE,
   LEAT_UNARY_NOT,
+  // Of integers: all bits inverted, and the number of bits that are 1, as uint8_t.
   LEAT_UNARY_INVERT,
   LEAT_UNARY_POPULATION_COUNT,
+  // Of complex numbers. REAL, IMAG, COMPLEX_ABS and ANGLE give numbers of the real type with half
+  // as many bytes.
   LEAT_UNARY_CONJ,
   LEAT_UNARY_REAL,
   LEAT_UNARY_IMAG,
   LEAT_UNARY_COMPLEX_ABS,
   LEAT_UNARY_ANGLE,
+  // The number of ops, not an op.
   LEAT_UNARY_COUNT,
 } leat_unary_t;
 
@@ -60,34 +80,49 @@ typedef struct leat_unary_loops_s {
 } leat_unary_loops_t;
 LEAT_ISA_DECLARE(leat_unary_loops_t, leat_unary_loops);
 
+// The loops that are compiled for the baseline only: functions of the C library, complex numbers
+// and bit counts. Every op and type has a loop in one of the two tables at most, so that the order
+// decides nothing but the time of a search.
 extern const leat_elementwise_loops_t leat_unary_plain_loops[LEAT_UNARY_COUNT];
 
 // ---- Two operands -------------------------------------------------------------------------------
-// Vectorized loops are in binary_isa.c, plain ones in binary_loops_cpu.c. Other kernels that fold
-// with a binary op (segment ops, AddN) take single loops from here.
+// Vectorized loops are in binary_isa.c, plain ones in binary_loops_cpu.c. Kernels that fold many
+// operands with one op (AddN, segment sums) take single loops from here and call them themselves.
+// Both operands have one type, and the result has it too. Integers wrap; a loop that meets a
+// divisor of 0 or a negative exponent returns a fault.
 
+// The ops, with operands x and y.
 typedef enum leat_binary_e {
   LEAT_BINARY_ADD,
   LEAT_BINARY_SUB,
   LEAT_BINARY_MUL,
+  // Quotients. REAL_DIV is of floats and complex numbers only; DIV is REAL_DIV for these and
+  // TRUNCATE_DIV for integers. TRUNCATE_DIV rounds toward 0, FLOOR_DIV down.
   LEAT_BINARY_REAL_DIV,
   LEAT_BINARY_DIV,
   LEAT_BINARY_TRUNCATE_DIV,
   LEAT_BINARY_FLOOR_DIV,
+  // Remainders: that of MOD has the sign of x, that of FLOOR_MOD the sign of y.
   LEAT_BINARY_MOD,
   LEAT_BINARY_FLOOR_MOD,
+  // NaN when either operand is NaN.
   LEAT_BINARY_MAXIMUM,
   LEAT_BINARY_MINIMUM,
+  // (x - y)^2; for complex numbers |x - y|^2, with an imaginary part of 0.
   LEAT_BINARY_SQUARED_DIFFERENCE,
+  // An integer to a negative power is the fault NEGATIVE_POWER, and the result is 0.
   LEAT_BINARY_POW,
+  // x / y and x y, but 0 where y is 0, whatever x is.
   LEAT_BINARY_DIV_NO_NAN,
   LEAT_BINARY_MUL_NO_NAN,
+  // x / y, x log(y) and x log(1 + y), but 0 where x is 0, whatever y is.
   LEAT_BINARY_XDIVY,
   LEAT_BINARY_XLOGY,
   LEAT_BINARY_XLOG1PY,
   LEAT_BINARY_ATAN2,
   LEAT_BINARY_NEXT_AFTER,
-  // (y, dy) -> dx: gradients from the value |y| that the forward op returned.
+  // (y, dy) -> dx: gradients from the value |y| that the forward op returned. From SQRT_GRAD on,
+  // the result is 0 where dy is 0, even at a pole of the derivative.
   LEAT_BINARY_TANH_GRAD,
   LEAT_BINARY_SIGMOID_GRAD,
   LEAT_BINARY_SQRT_GRAD,
@@ -96,21 +131,27 @@ typedef enum leat_binary_e {
   LEAT_BINARY_AND,
   LEAT_BINARY_OR,
   LEAT_BINARY_XOR,
+  // Shifts of integers. A count outside of [0, bits - 1] is cut to that interval; the right shift
+  // of a signed type repeats its sign.
   LEAT_BINARY_LEFT_SHIFT,
   LEAT_BINARY_RIGHT_SHIFT,
+  // The number of ops, not an op.
   LEAT_BINARY_COUNT,
 } leat_binary_t;
 
+// The baseline's table, leat_binary_loops_base, has a few loops more than the others.
 typedef struct leat_binary_loops_s {
   leat_elementwise_loops_t items[LEAT_BINARY_COUNT];
 } leat_binary_loops_t;
 LEAT_ISA_DECLARE(leat_binary_loops_t, leat_binary_loops);
 
-// The loops that vectors do not help.
+// The loops that vectors do not help: integer division, powers, shifts, functions of the C library,
+// complex numbers and the joining of strings (ADD).
 extern const leat_elementwise_loops_t leat_binary_plain_loops[LEAT_BINARY_COUNT];
 
 // The vectorized loop of |op| for |dtype|: of this machine's instruction set, else of the baseline;
-// NULL if there is none.
+// NULL if there is none, since this does not look among the plain loops. For half and bfloat16 the
+// caller converts to float and asks for LEAT_DTYPE_FLOAT.
 static inline leat_elementwise_loop_t leat_binary_vector_loop(leat_binary_t op, int dtype) {
   const leat_loop_type_t type = leat_loop_type(dtype);
   leat_elementwise_loop_t loop = LEAT_ISA_SELECT(leat_binary_loops)->items[op][type];

@@ -1,8 +1,13 @@
 // The state of a _FusedElementwise kernel: the program of ops/math/fused.h, resolved to loops and
 // reducers of the CPU. leat_fused_create (fused_create_cpu.c) builds it once per node; the kernel
 // (fused_cpu.c) and the shapes (fused_shape_cpu.c) only read it, on any thread. The plans for the
-// last few shapes are the exception; they have a lock of their own. The state owns all it points
-// to, in |arena|, but for the shapes of steps.
+// last few shapes are the exception; they have a lock of their own.
+//
+//   node's attributes ─▶ leat_fused_program_t ─▶ leat_fused_t ─▶ leat_fused_plan_t ─▶ a run
+//                        borrowed view           once a node     once per shapes
+//
+// The state owns all it points to, in |arena|. The shapes of steps and the plans lie elsewhere, and
+// leat_fused_destroy releases them one by one.
 #ifndef LEAT_OPS_MATH_FUSED_CPU_H_
 #define LEAT_OPS_MATH_FUSED_CPU_H_
 
@@ -13,8 +18,12 @@
 
 _Static_assert(LEAT_FUSED_MAX_OPERANDS == LEAT_ELEMENTWISE_MAX_INPUTS, "a step is a loop's call");
 
+// One step. There are four kinds: an op that computes (|elementwise|), a BroadcastTo (|elementwise|
+// without a loop), a reduction (|reduction|) and a Reshape (neither). Operands are numbered as in
+// the program: below |input_count| an input of the node, from there on a step.
 typedef struct leat_fused_step_s {
-  // stands for the node that the step was before fusion: error messages name it
+  // Stands for the node that the step was before fusion: error messages name it. The step's kernel
+  // state lies in |arena| too, and is destroyed by the row's own function.
   leat_kernel_t kernel;
   // The step's kernel state: one of the two is set, or neither for a Reshape.
   const leat_elementwise_t* elementwise;
@@ -24,11 +33,12 @@ typedef struct leat_fused_step_s {
   int16_t base;  // the operand whose elements the step gives: itself, unless it is a Reshape
   uint8_t input_types[LEAT_ELEMENTWISE_MAX_INPUTS];
   uint8_t output_type;
-  // an operand is an input, or |input_count| + a step
+  // An operand is an input, or |input_count| + a step. kernel.input_count says how many there are.
   int16_t operands[LEAT_ELEMENTWISE_MAX_INPUTS];
   int16_t output;        // the node's output that the step computes; -1: none
   int16_t block;         // the block of the work area for its pieces when it is no output
-  // bit i: no later step reads input i, so that the step's output may take its bytes
+  // Bit i: no later step reads input i, so that the step's output may take its bytes. Inputs from
+  // number 64 on are never taken.
   uint64_t forwardable;
 } leat_fused_step_t;
 
@@ -42,6 +52,7 @@ typedef struct leat_fused_plans_s {
   unsigned oldest;  // the place that is tried next for a new one, modulo their number
 } leat_fused_plans_t;
 
+// The kernel's state. It is filled by leat_fused_create and ended by leat_fused_destroy.
 typedef struct leat_fused_s {
   leat_arena_t arena;
   leat_fused_plans_t plans;

@@ -31,70 +31,53 @@ typedef struct line_s {
 } line_t;
 
 #define ELEMENT_NS 0.5
-#define ARGUMENT(index, type) *leat_tensor_data(leat_kernel_input(c, index), const type)
-#define LINE(name, type, wide, save)                                                            \
-  static void name(void* data, int64_t begin, int64_t end) {                                    \
-    const line_t* line = data;                                                                  \
-    type* y = line->elements;                                                                   \
-    const wide first = *(const wide*)line->first, step = *(const wide*)line->step;              \
-    for (int64_t i = begin; i < end; ++i) y[i] = save(first + (wide)i * step);                  \
-  }
-#define AS_IS(x) (x)
-#define INTEGER_RANGE(name, type, wide)                                                         \
-  LINE(fill_##name, type, wide, (type))                                                         \
-  static leat_status_t range_##name##__cpu(leat_kernel_context_t* c) {                          \
-    const type start = ARGUMENT(0, type), delta = ARGUMENT(2, type);                            \
-    const wide first = (wide)start, step = (wide)delta;                                         \
-    int64_t size = 0;                                                                           \
-    leat_tensor_t* output;                                                                      \
-    leat_status_t status = leat_range_size_integer(start, ARGUMENT(1, type), delta, &size);     \
-    LEAT_RETURN_IF_ERROR(allocate_range(c, status, size, &output));                             \
-    line_t line = {output->data, &first, &step};                                                \
-    leat_kernel_parallel_for(c, size, ELEMENT_NS, fill_##name, &line);                          \
-    return leat_ok_status();                                                                    \
-  }
-INTEGER_RANGE(i32, int32_t, uint32_t)
-INTEGER_RANGE(i64, int64_t, uint64_t)
+// How long a range of floats or doubles is, with leat_range_size_integer's parameters.
+#define FLOAT_SIZE(start, limit, delta, out_size) \
+  leat_range_size_real(start, limit, delta, false, out_size)
+#define DOUBLE_SIZE(start, limit, delta, out_size) \
+  leat_range_size_real(start, limit, delta, true, out_size)
 
-#define REAL_RANGE(name, type, value_type, load, save)                                          \
-  LINE(fill_##name, type, value_type, save)                                                     \
-  static leat_status_t range_##name##__cpu(leat_kernel_context_t* c) {                          \
-    const value_type start = load(ARGUMENT(0, type)), delta = load(ARGUMENT(2, type));          \
-    const value_type limit = load(ARGUMENT(1, type));                                           \
-    int64_t size = 0;                                                                           \
-    leat_tensor_t* output;                                                                      \
-    leat_status_t status =                                                                      \
-        leat_range_size_real(start, limit, delta, sizeof(value_type) == 8, &size);              \
-    LEAT_RETURN_IF_ERROR(allocate_range(c, status, size, &output));                             \
-    line_t line = {output->data, &start, &delta};                                               \
-    leat_kernel_parallel_for(c, size, ELEMENT_NS, fill_##name, &line);                          \
-    return leat_ok_status();                                                                    \
-  }
-REAL_RANGE(f32, float, float, AS_IS, AS_IS)
-REAL_RANGE(f64, double, double, AS_IS, AS_IS)
-REAL_RANGE(half, uint16_t, float, leat_half_to_float, leat_half_from_float)
-REAL_RANGE(bfloat16, uint16_t, float, leat_bfloat16_to_float, leat_bfloat16_from_float)
+#define TYPE int32_t
+#define WIDE uint32_t
+#define SUFFIX(name) name##_i32__cpu
+#define RANGE_SIZE leat_range_size_integer
+#include "ops/math/range_kernels.inc"
 
-#define LIN_SPACE(name, type)                                                       \
-  static leat_status_t lin_space_##name##__cpu(leat_kernel_context_t* c) {          \
-    const type start = ARGUMENT(0, type), stop = ARGUMENT(1, type);                 \
-    const int64_t count = leat_tensor_index_at(leat_kernel_input(c, 2), 0);         \
-    if (count <= 0) {                                                               \
-      return leat_kernel_invalid(c, "num is %lld, must be > 0", (long long)count);  \
-    }                                                                               \
-    leat_shape_t shape = leat_shape_vector(count);                                  \
-    leat_tensor_t* output;                                                          \
-    LEAT_RETURN_IF_ERROR(leat_kernel_allocate_output(c, 0, &shape, &output));       \
-    type* y = output->data;                                                         \
-    const type step = (stop - start) / (type)LEAT_MAX(count - 1, 1);                \
-    line_t line = {y, &start, &step};                                               \
-    leat_kernel_parallel_for(c, count, ELEMENT_NS, fill_##name, &line);             \
-    y[0] = start;                                                                   \
-    if (count > 1) y[count - 1] = stop;                                             \
-    return leat_ok_status();                                                        \
-  }
-LIN_SPACE(f32, float)
-LIN_SPACE(f64, double)
+#define TYPE int64_t
+#define WIDE uint64_t
+#define SUFFIX(name) name##_i64__cpu
+#define RANGE_SIZE leat_range_size_integer
+#include "ops/math/range_kernels.inc"
+
+#define TYPE float
+#define WIDE float
+#define SUFFIX(name) name##_f32__cpu
+#define RANGE_SIZE FLOAT_SIZE
+#define HAS_LIN_SPACE
+#include "ops/math/range_kernels.inc"
+
+#define TYPE double
+#define WIDE double
+#define SUFFIX(name) name##_f64__cpu
+#define RANGE_SIZE DOUBLE_SIZE
+#define HAS_LIN_SPACE
+#include "ops/math/range_kernels.inc"
+
+#define TYPE uint16_t
+#define WIDE float
+#define SUFFIX(name) name##_half__cpu
+#define LOAD leat_half_to_float
+#define SAVE leat_half_from_float
+#define RANGE_SIZE FLOAT_SIZE
+#include "ops/math/range_kernels.inc"
+
+#define TYPE uint16_t
+#define WIDE float
+#define SUFFIX(name) name##_bfloat16__cpu
+#define LOAD leat_bfloat16_to_float
+#define SAVE leat_bfloat16_from_float
+#define RANGE_SIZE FLOAT_SIZE
+#include "ops/math/range_kernels.inc"
 
 #define ROW(name, types, compute_fn) \
   {.op = name, .device_type = "CPU", .constraints = types, .compute = compute_fn}

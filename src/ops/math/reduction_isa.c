@@ -1,11 +1,12 @@
-// The folds of reductions, compiled once per instruction set. A sum of floats depends on the order
-// of the additions, and all instruction sets must give the same bits; so the order is fixed here as
-// if a vector always had 64 floats (16 doubles), however many registers that takes:
+// The folds of reductions, compiled once per instruction set; reducer_cpu.c chooses among them. A
+// sum of floats depends on the order of the additions, and all instruction sets must give the same
+// bits. The order is therefore fixed here as if a vector always had 64 floats (16 doubles), however
+// many registers that takes:
 //
 //   element i ─▶ lane i % 64 of float sums ─▶ every 16 additions: lanes added up ─▶ double
 //
-// Floats are added in float for at most FLOAT_RUN additions per lane and then added to a double,
-// which keeps the speed of float vectors with almost the accuracy of double sums. Integers, maxima
+// Floats are added in float for at most FLOAT_RUN additions per lane and then added to a double.
+// This keeps the speed of float vectors with almost the accuracy of double sums. Integers, maxima
 // and minima do not depend on the order, so that the compiler vectorizes them as it likes.
 // vector_math_lanes.h defines the width of the instruction set's vectors.
 #include "ops/math/reduction_cpu.h"
@@ -119,82 +120,83 @@ static void sum_row_c64(const void* data, int64_t n, void* accumulator) {
 #define MULTIPLY(total, x) ((total) * (x))
 #define ADD_SQUARE(total, x) ((total) + (x) * (x))
 
-// Defines a fold of a row in double through 16 lanes that start at |identity| and are folded into
-// the total after RUN elements each. |combine| takes a total and an element, as numbers or vectors;
-// |join| folds a lane's total into another.
-#define DOUBLE_ROW(name, type, load, identity, combine, join)                                    \
-  static __attribute__((noinline)) double name##_lanes(const type* x, int64_t n, double total) { \
-    while (n > 0) {                                                                              \
-      const int64_t count = LEAT_MIN(n, RUN * DOUBLE_LANES);                                     \
-      doubles_t totals[DOUBLE_VECTORS];                                                          \
-      LEAT_UNROLL for (int v = 0; v < DOUBLE_VECTORS; ++v) totals[v] = DOUBLES(identity);        \
-      for (int64_t i = 0; i < count; i += DOUBLE_LANES) {                                        \
-        LEAT_UNROLL for (int v = 0; v < DOUBLE_VECTORS; ++v) {                                   \
-          const doubles_t value = load(x + i + v * HALF_LANES);                                  \
-          totals[v] = combine(totals[v], value);                                                 \
-        }                                                                                        \
-      }                                                                                          \
-      double lanes[DOUBLE_LANES];                                                                \
-      memcpy(lanes, totals, sizeof lanes);                                                       \
-      LEAT_UNROLL for (int l = 0; l < DOUBLE_LANES; ++l) total = join(total, lanes[l]);          \
-      x += count;                                                                                \
-      n -= count;                                                                                \
-    }                                                                                            \
-    return total;                                                                                \
-  }                                                                                              \
-  static void name(const void* data, int64_t n, void* accumulator) {                             \
-    const type* x = data;                                                                        \
-    const int64_t whole = n - n % DOUBLE_LANES;                                                  \
-    double total = *(double*)accumulator;                                                        \
-    if (whole) total = name##_lanes(x, whole, total);                                            \
-    for (int64_t i = whole; i < n; ++i) total = combine(total, (double)x[i]);                    \
-    *(double*)accumulator = total;                                                               \
-  }
-DOUBLE_ROW(sum_row_f64, double, load_doubles, 0, ADD, ADD)
-DOUBLE_ROW(prod_row_f32, float, widen_floats, 1, MULTIPLY, MULTIPLY)
-DOUBLE_ROW(prod_row_f64, double, load_doubles, 1, MULTIPLY, MULTIPLY)
-DOUBLE_ROW(norm_row_f32, float, widen_floats, 0, ADD_SQUARE, ADD)
-DOUBLE_ROW(norm_row_f64, double, load_doubles, 0, ADD_SQUARE, ADD)
+// Folds of rows in double: sum_row_f64, prod_row_f32, prod_row_f64, norm_row_f32, norm_row_f64.
+#define FN(name) sum_##name##_f64
+#define TYPE double
+#define LOAD load_doubles
+#define IDENTITY 0
+#define COMBINE ADD
+#define JOIN ADD
+#include "ops/math/reduction_lanes.inc"
 
-// Defines a maximum or minimum of a row in as many lanes as the machine has: the order does not
-// matter, except between zeros of different sign. A NaN wins, as in TensorFlow.
-#define EXTREMUM(name, type, vector_t, width, load, select, wins)                               \
-  static void name(const void* data, int64_t n, void* accumulator) {                            \
-    enum { VECTORS = 4 };                                                                       \
-    const type* x = data;                                                                       \
-    double total = *(double*)accumulator;                                                       \
-    bool is_number = true;                                                                      \
-    int64_t i = 0;                                                                              \
-    if (n >= VECTORS * width) {                                                                 \
-      vector_t bests[VECTORS];                                                                  \
-      LEAT_UNROLL for (int v = 0; v < VECTORS; ++v) bests[v] = load(x + v * width);             \
-      for (i = VECTORS * width; i + VECTORS * width <= n; i += VECTORS * width) {               \
-        LEAT_UNROLL for (int v = 0; v < VECTORS; ++v) {                                         \
-          const vector_t value = load(x + i + v * width), best = bests[v];                      \
-          bests[v] = select((value wins best) | (value != value), value, best);                 \
-        }                                                                                       \
-      }                                                                                         \
-      LEAT_UNROLL for (int v = 1; v < VECTORS; ++v) {                                           \
-        const vector_t value = bests[v], best = bests[0];                                       \
-        bests[0] = select((value wins best) | (value != value), value, best);                   \
-      }                                                                                         \
-      type lanes[width];                                                                        \
-      memcpy(lanes, bests, sizeof lanes);                                                       \
-      for (int l = 0; l < width; ++l) {                                                         \
-        total = (double)lanes[l] wins total ? (double)lanes[l] : total;                         \
-        is_number &= lanes[l] == lanes[l];                                                      \
-      }                                                                                         \
-    }                                                                                           \
-    for (; i < n; ++i) {                                                                        \
-      total = (double)x[i] wins total ? (double)x[i] : total;                                   \
-      is_number &= x[i] == x[i];                                                                \
-    }                                                                                           \
-    *(double*)accumulator = is_number ? total : (double)__builtin_nanf("");                     \
-  }
-EXTREMUM(max_row_f32, float, floats_t, LANES, load_floats, select_floats, >)
-EXTREMUM(min_row_f32, float, floats_t, LANES, load_floats, select_floats, <)
-EXTREMUM(max_row_f64, double, doubles_t, HALF_LANES, load_doubles, select_doubles, >)
-EXTREMUM(min_row_f64, double, doubles_t, HALF_LANES, load_doubles, select_doubles, <)
+#define FN(name) prod_##name##_f32
+#define TYPE float
+#define LOAD widen_floats
+#define IDENTITY 1
+#define COMBINE MULTIPLY
+#define JOIN MULTIPLY
+#include "ops/math/reduction_lanes.inc"
+
+#define FN(name) prod_##name##_f64
+#define TYPE double
+#define LOAD load_doubles
+#define IDENTITY 1
+#define COMBINE MULTIPLY
+#define JOIN MULTIPLY
+#include "ops/math/reduction_lanes.inc"
+
+#define FN(name) norm_##name##_f32
+#define TYPE float
+#define LOAD widen_floats
+#define IDENTITY 0
+#define COMBINE ADD_SQUARE
+#define JOIN ADD
+#include "ops/math/reduction_lanes.inc"
+
+#define FN(name) norm_##name##_f64
+#define TYPE double
+#define LOAD load_doubles
+#define IDENTITY 0
+#define COMBINE ADD_SQUARE
+#define JOIN ADD
+#include "ops/math/reduction_lanes.inc"
+
+// Extrema of rows: max_row_f32, min_row_f32, max_row_f64, min_row_f64.
+#define FN(name) max_##name##_f32
+#define TYPE float
+#define VECTOR floats_t
+#define WIDTH LANES
+#define LOAD load_floats
+#define SELECT select_floats
+#define WINS >
+#include "ops/math/reduction_extremum.inc"
+
+#define FN(name) min_##name##_f32
+#define TYPE float
+#define VECTOR floats_t
+#define WIDTH LANES
+#define LOAD load_floats
+#define SELECT select_floats
+#define WINS <
+#include "ops/math/reduction_extremum.inc"
+
+#define FN(name) max_##name##_f64
+#define TYPE double
+#define VECTOR doubles_t
+#define WIDTH HALF_LANES
+#define LOAD load_doubles
+#define SELECT select_doubles
+#define WINS >
+#include "ops/math/reduction_extremum.inc"
+
+#define FN(name) min_##name##_f64
+#define TYPE double
+#define VECTOR doubles_t
+#define WIDTH HALF_LANES
+#define LOAD load_doubles
+#define SELECT select_doubles
+#define WINS <
+#include "ops/math/reduction_extremum.inc"
 
 // ---- Rows folded into one another ---------------------------------------------------------------
 

@@ -1,6 +1,6 @@
 // The ops Cumsum, Cumprod and CumulativeLogsumexp: element i of the output is the reduction of all
-// elements up to i along an axis. "exclusive" leaves element i itself out; "reverse" runs from the
-// end.
+// elements up to i along an axis. "exclusive" leaves element i itself out, and "reverse" runs from
+// the end. scan_cpu.c has the kernels.
 //
 //   x, axis -> y of x's shape,  y_i = fold(x_0, ..., x_i)
 //
@@ -10,7 +10,8 @@
 //    Cumsum:   dx = reverse_cumsum(dy)
 //    Cumprod:  dx = reverse_cumsum(y dy) / x      (0 where x is 0, as in TensorFlow)
 //
-// scan_cpu.c has the kernels.
+// The gradient of CumulativeLogsumexp is computed with logarithms, which exist for positive numbers
+// only, so that positive and negative dy are summed apart.
 #include "graph/inference/inference.h"
 #include "ops/math/arithmetic.h"
 #include "ops/op_rows.h"

@@ -24,49 +24,93 @@
 typedef void (*leat_scan_fn_t)(const void* x, void* y, int64_t stride, int64_t n, int64_t width,
                                bool exclusive);
 
-#define AS_IS(x) (x)
-#define TO_HALF(x) leat_half_from_float((float)(x))
-#define TO_BFLOAT16(x) leat_bfloat16_from_float((float)(x))
-#define SCAN(name, type, total_type, load, save, identity, combine)                          \
-  static void name(const void* x, void* y, int64_t stride, int64_t n, int64_t width,         \
-                   bool exclusive) {                                                         \
-    total_type totals[MAX_WIDTH];                                                            \
-    for (int64_t j = 0; j < width; ++j) totals[j] = identity;                                \
-    for (int64_t i = 0; i < n; ++i) {                                                        \
-      const type* row = (const type*)x + i * stride;                                         \
-      type* out = (type*)y + i * stride;                                                     \
-      for (int64_t j = 0; j < width; ++j) {                                                  \
-        const total_type before = totals[j], value = (total_type)load(row[j]);               \
-        const total_type after = combine;                                                    \
-        totals[j] = after;                                                                   \
-        out[j] = (type)save(exclusive ? before : after);                                     \
-      }                                                                                      \
-    }                                                                                        \
-  }
-
-#define REAL(op, identity, combine)                                                           \
-  SCAN(op##_f32, float, double, AS_IS, AS_IS, identity, combine)                              \
-  SCAN(op##_f64, double, double, AS_IS, AS_IS, identity, combine)                             \
-  SCAN(op##_half, uint16_t, double, leat_half_to_float, TO_HALF, identity, combine)           \
-  SCAN(op##_bfloat16, uint16_t, double, leat_bfloat16_to_float, TO_BFLOAT16, identity, combine)
-#define INTEGER(suffix, DTYPE, type, wide, op, identity, combine) \
-  SCAN(op##_##suffix, type, uint64_t, AS_IS, AS_IS, identity, combine)
-#define COMPLEX(suffix, DTYPE, type, part, op, identity, combine) \
-  SCAN(op##_##suffix, type, leat_complex128_t, AS_IS, AS_IS, identity, combine)
-REAL(sum, 0, before + value)
-REAL(prod, 1, before * value)
-LEAT_LOOP_INTEGERS(INTEGER, sum, 0, before + value)
-LEAT_LOOP_INTEGERS(INTEGER, prod, 1, before * value)
-LEAT_LOOP_COMPLEXES(COMPLEX, sum, 0, before + value)
-LEAT_LOOP_COMPLEXES(COMPLEX, prod, 1, before * value)
-
 // log(exp(a) + exp(b)) without overflow; NaN if either is NaN.
 static double log_sum_exp(double a, double b) {
   double large = fmax(a, b), small = fmin(a, b);
   if (a != a || b != b) return a + b;
   return isinf(large) ? large : large + log1p(exp(small - large));
 }
-REAL(log_sum_exp, -INFINITY, log_sum_exp(before, value))
+
+#define TO_HALF(x) leat_half_from_float((float)(x))
+#define TO_BFLOAT16(x) leat_bfloat16_from_float((float)(x))
+
+#define TYPE float
+#define TOTAL double
+#define SUFFIX(name) name##_f32
+#define IS_REAL
+#include "ops/math/scan_ops.inc"
+
+#define TYPE double
+#define TOTAL double
+#define SUFFIX(name) name##_f64
+#define IS_REAL
+#include "ops/math/scan_ops.inc"
+
+#define TYPE uint16_t
+#define TOTAL double
+#define SUFFIX(name) name##_half
+#define LOAD leat_half_to_float
+#define SAVE TO_HALF
+#define IS_REAL
+#include "ops/math/scan_ops.inc"
+
+#define TYPE uint16_t
+#define TOTAL double
+#define SUFFIX(name) name##_bfloat16
+#define LOAD leat_bfloat16_to_float
+#define SAVE TO_BFLOAT16
+#define IS_REAL
+#include "ops/math/scan_ops.inc"
+
+#define TYPE int8_t
+#define TOTAL uint64_t
+#define SUFFIX(name) name##_i8
+#include "ops/math/scan_ops.inc"
+
+#define TYPE int16_t
+#define TOTAL uint64_t
+#define SUFFIX(name) name##_i16
+#include "ops/math/scan_ops.inc"
+
+#define TYPE int32_t
+#define TOTAL uint64_t
+#define SUFFIX(name) name##_i32
+#include "ops/math/scan_ops.inc"
+
+#define TYPE int64_t
+#define TOTAL uint64_t
+#define SUFFIX(name) name##_i64
+#include "ops/math/scan_ops.inc"
+
+#define TYPE uint8_t
+#define TOTAL uint64_t
+#define SUFFIX(name) name##_u8
+#include "ops/math/scan_ops.inc"
+
+#define TYPE uint16_t
+#define TOTAL uint64_t
+#define SUFFIX(name) name##_u16
+#include "ops/math/scan_ops.inc"
+
+#define TYPE uint32_t
+#define TOTAL uint64_t
+#define SUFFIX(name) name##_u32
+#include "ops/math/scan_ops.inc"
+
+#define TYPE uint64_t
+#define TOTAL uint64_t
+#define SUFFIX(name) name##_u64
+#include "ops/math/scan_ops.inc"
+
+#define TYPE leat_complex64_t
+#define TOTAL leat_complex128_t
+#define SUFFIX(name) name##_c64
+#include "ops/math/scan_ops.inc"
+
+#define TYPE leat_complex128_t
+#define TOTAL leat_complex128_t
+#define SUFFIX(name) name##_c128
+#include "ops/math/scan_ops.inc"
 
 #define REAL_ENTRIES(op)                                                               \
   LEAT_LOOP_FLOATS(LEAT_LOOP_ENTRY, op)                                                \

@@ -1,13 +1,13 @@
 // The ops Select, SelectV2 and ClipByValue: each element of the output is taken from one of several
-// tensors.
+// tensors. Here are their shapes, gradients and registration; select_cpu.c has the kernels.
 //
 //   Select:       condition, t, e of one shape; or condition a scalar or a vector over the rows
 //   SelectV2:     condition, t, e broadcast to one shape
 //   ClipByValue:  t, low, high -> min(max(t, low), high); each bound a scalar or of t's shape
 //
-// A gradient goes to the operand from which the element was taken and is 0 for the other ones;
-// where an operand was broadcast, it is summed down to the operand's shape. select_cpu.c has the
-// kernels.
+// A gradient goes to the operand from which the element was taken, and is 0 for the other ones.
+// Where an operand was broadcast, its gradient is summed down to the operand's shape. The condition
+// gets none.
 #include "graph/inference/inference.h"
 #include "ops/math/arithmetic.h"
 #include "ops/op_rows.h"

@@ -1,10 +1,12 @@
 // The loops of three operands, compiled per instruction set: select (condition ? x : y) and clip.
+// The elementwise engine calls them for Select, SelectV2 and ClipByValue (select_cpu.c).
+//
 // Selecting moves bits and does not look at them, so that one loop serves all types of one size.
 // Objects (strings, handles, variants) are copied one by one, since the output must own what it
-// holds; these loops and those of 16-byte elements exist in the baseline only.
+// holds. These loops and those of 16-byte elements exist in the baseline only.
 //
-// clip computes min(x, high) first and max with low after it: where low > high the result is low,
-// and a NaN stays NaN, because both comparisons with it are false.
+// clip computes min(x, high) first and max with low after it. Where low > high the result is
+// therefore low, and a NaN stays NaN, because both comparisons with it are false.
 #include "ops/math/elementwise_loops_cpu.h"
 #include "ops/math/loops_cpu.h"
 

@@ -1,6 +1,12 @@
 // The equation of an Einsum, as in "ij,...jk->...ik", parsed: for each operand its labels in order,
-// and where its ellipsis stands. An Einsum has one or two operands. Both the shape function and the
-// kernel parse the equation with this.
+// and where its ellipsis stands. An Einsum has one or two operands. Both the shape function
+// (einsum.c) and the kernel (einsum_cpu.c) parse the equation with this.
+//
+//   "...ij"   labels i j, ellipsis 0      "ij"   labels i j, ellipsis -1
+//
+// A label is any byte but a period. Whether labels fit the operands' shapes is checked by the
+// callers, as is a label of the output that no operand has. The functions allocate nothing but
+// errors.
 #ifndef LEAT_OPS_MATRIX_EQUATION_H_
 #define LEAT_OPS_MATRIX_EQUATION_H_
 
@@ -20,7 +26,9 @@ typedef struct leat_equation_s {
   leat_subscripts_t output;
 } leat_equation_t;
 
-// Parses |text|; INVALID_ARGUMENT when it is no equation of one or two operands.
+// Parses |text|, which may be dropped afterwards. INVALID_ARGUMENT when it is no equation of one or
+// two operands: it needs one arrow, at most one comma before it, and periods only as one ellipsis
+// in a subscript.
 LEAT_MUST_USE leat_status_t leat_equation_parse(leat_string_view_t text,
                                                 leat_equation_t* out_equation);
 // true when |label| is among the labels.

@@ -1,7 +1,13 @@
 // Linear algebra on batches of matrices, as the kernels of this folder share it. Kernels compute in
 // double or complex double whatever the node's type is (docs/decisions/0003): leat_linear_run
 // converts the inputs, calls a function for each matrix of the batch, several at once on the pool,
-// and converts the outputs. The algorithms for one matrix are declared at the end.
+// and converts the outputs. The algorithms for one matrix are declared at the end. A kernel is a
+// few lines:
+//
+//   leat_linear_t l = {.on_real = inverse_r, .on_complex = inverse_c};
+//   return leat_linear_map_squares(c, l, 1, 2);    // scratch of n^2 + n, cost of 2 n^3
+//
+// Matrices are dense and row-major, and sizes count elements, not bytes.
 #ifndef LEAT_OPS_MATRIX_LINEAR_CPU_H_
 #define LEAT_OPS_MATRIX_LINEAR_CPU_H_
 
@@ -14,8 +20,9 @@
 typedef struct leat_linear_s leat_linear_t;
 
 // Works on one matrix of the batch, on any thread. |in| and |out| are arrays of double or complex
-// double, row-major; |scratch| has the stated number of elements. Returns what is wrong with the
-// input ("Input is not invertible."), or NULL.
+// double, row-major: |in| has converted copies of the inputs' matrices, |out| is converted to the
+// outputs afterwards. |scratch| has the stated number of elements. Returns what is wrong with the
+// input ("Input is not invertible."), a string that is never freed, or NULL.
 typedef const char* (*leat_linear_fn_t)(const leat_linear_t* l, const void* const in[],
                                         void* const out[], void* scratch);
 
@@ -58,8 +65,9 @@ LEAT_MUST_USE leat_status_t leat_linear_allocate_unused(leat_kernel_context_t* c
 // n^3, in which most algorithms' cost is expressed.
 static inline double leat_linear_cube(int64_t n) { return (double)n * (double)n * (double)n; }
 
-// Runs |l| over the kernel's first inputs; the outputs are allocated by the caller.
-// INVALID_ARGUMENT with the function's message when a matrix has a problem.
+// Runs |l| over the kernel's first inputs; the outputs are allocated by the caller. Working memory
+// for all matrices of the batch is allocated at once. INVALID_ARGUMENT with the function's message
+// when a matrix has a problem; of several problems any one is reported.
 LEAT_MUST_USE leat_status_t leat_linear_run(leat_kernel_context_t* c, leat_linear_t* l);
 // A whole kernel that maps square matrices (input 0) to matrices of their size n. |l| states the
 // functions and flags; their scratch has |scratch_matrices| n^2 + n elements, and they cost |cubes|
@@ -98,8 +106,8 @@ LEAT_MUST_USE leat_status_t leat_linear_eigen(leat_kernel_context_t* c, leat_lin
 LEAT_LINEAR_DECLARE(r, double)
 LEAT_LINEAR_DECLARE(c, leat_complex128_t)
 
-// The Schur form A = Q T Q^H, in place: |a| becomes T, an upper triangle. false when it does not
-// converge, or the step ends.
+// The Schur form A = Q T Q^H, in place: |a| [n, n] becomes T, an upper triangle, and |q| [n, n]
+// becomes Q, a unitary matrix. false when it does not converge, or the step ends.
 bool leat_schur_factor(leat_complex128_t* a, int64_t n, leat_complex128_t* q);
 
 #endif  // LEAT_OPS_MATRIX_LINEAR_CPU_H_

@@ -1,15 +1,18 @@
 // The matrix products as ops: MatMul, BatchMatMul for batches of equal dimensions, V2 and V3 for
 // batches that broadcast, and the ops that the optimizer makes of products: the fused sums
 // _MatMulAdd and _ScaledMatMulAdd; _FusedMatMul, a product and the ops that follow it; and the sums
-// of products that a loop carries from iteration to iteration.
+// of products that a loop carries from iteration to iteration. Here are their shapes, gradients and
+// registration; the kernels are in matmul_cpu.c, fused_matmul_cpu.c and product_sum_cpu.c.
 //
 //   MatMul: a [m, k], b [k, n] -> [m, n]          BatchMatMulV2: x [..., m, k], y [..., k, n]
 //
-// The gradient of a product is two products, dA = dC B^T and dB = A^T dC; with flags for transposed
-// factors, which of the two factors stands first and which is transposed follows from the tables
-// kGradientOfA and kGradientOfB, so that no transposition is ever computed by itself. The kernels
-// are in matmul_cpu.c, fused_matmul_cpu.c and product_sum_cpu.c.
+// The gradient of a product is two products, dA = dC B^T and dB = A^T dC. With flags for transposed
+// factors, the tables kGradientOfA and kGradientOfB say which of the two factors stands first and
+// which is transposed, so that no transposition is ever computed by itself. Where batches were
+// broadcast, a gradient is summed down to its input's shape. What the optimizer makes needs no
+// gradient, because it is made after gradients were built.
 #include "graph/inference/inference.h"
+#include "ops/array/row_scale.h"
 #include "ops/matrix/matrix_shape.h"
 #include "ops/op_rows.h"
 
@@ -175,9 +178,6 @@ const leat_op_row_t leat_matmul_ops[] = {
      .contract = LEAT_RULES(LEAT_RULE_MATRIX(0), LEAT_RULE_MATRIX(1)),
      .sums = LEAT_SUMS_IN_LOOPS,
      .sum = "_AddToProductSum",
-     .scaled = "_ScaledMatMulAdd",
-     .scales = 2,
-     .scales_rows = true,
      .doc = "The product of two matrices, added to y as by AddV2."},
     {.name = "_ScaledMatMulAdd",
      .cost = LEAT_COST_CONTRACTION,
@@ -260,4 +260,28 @@ const leat_op_row_t leat_matmul_ops[] = {
      .sum = "_StartProductSum",
      .doc = "The sum's value."},
     LEAT_OP_ROWS_END,
+};
+
+// ---- Rewriting ----------------------------------------------------------------------------------
+
+static int addend(const leat_node_t* root) {
+  (void)root;
+  return 2;
+}
+
+static leat_status_t take_factor(leat_rewrite_match_t* m, leat_output_t* out_by) {
+  return leat_row_scaling_make(m, "_ScaledMatMulAdd", NULL, 0, out_by);
+}
+
+const leat_rewrite_rule_t leat_matmul_rules[] = {
+    {.name = "scaled_addend",
+     .phase = LEAT_REWRITE_PROLOGUE,
+     .root = "_MatMulAdd",
+     .producer = "Mul",
+     .input = addend,
+     .passes_reshapes = true,
+     .applies = leat_row_scaling_applies,
+     .make = take_factor,
+     .doc = "a sum of a product and a scaled tensor scales the tensor by itself"},
+    LEAT_REWRITE_RULES_END,
 };

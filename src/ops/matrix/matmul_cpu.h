@@ -6,6 +6,8 @@
 #include "device/cpu/gemm.h"
 #include "kernel/kernel.h"
 
+// The state of a product's kernel. |op_a| and |op_b| say whether a factor is transposed, or
+// transposed and conjugated (the adjoint).
 typedef struct leat_matmul_s {
   leat_gemm_op_t op_a, op_b;
   bool broadcasts;  // whether batch dimensions may differ and broadcast
@@ -14,8 +16,8 @@ typedef struct leat_matmul_s {
 
 // Fills |state|, a leat_matmul_t, from the attributes transpose_a, transpose_b and T.
 LEAT_MUST_USE leat_status_t leat_matmul_create(leat_kernel_creation_t* c, void* state);
-// Finds the sizes of the product of inputs 0 and 1, which are matrices. INVALID_ARGUMENT where they
-// do not fit.
+// Finds the sizes of the product of inputs 0 and 1, which must be matrices: leading dimensions are
+// set for dense rows. INVALID_ARGUMENT where the inner sizes differ.
 LEAT_MUST_USE leat_status_t leat_matmul_find(const leat_kernel_context_t* c,
                                              const leat_matmul_t* matmul,
                                              leat_gemm_shape_t* out_product);

@@ -28,6 +28,7 @@ LEAT_MUST_USE leat_status_t leat_shape_matmul(leat_inference_t* c);
 // Builds op(x) op(y), where op is the adjoint or nothing.
 leat_output_t leat_matrix_product(leat_builder_t* b, leat_output_t x, bool adjoint_x,
                                   leat_output_t y, bool adjoint_y);
+// Build the adjoint (the transpose, conjugated) and -x.
 leat_output_t leat_matrix_adjoint(leat_builder_t* b, leat_output_t x);
 leat_output_t leat_matrix_negate(leat_builder_t* b, leat_output_t x);
 // Build: the bands from |lower| below to |upper| above the diagonal (-1: all of them); the diagonal

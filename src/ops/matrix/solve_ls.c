@@ -1,12 +1,17 @@
-// The op MatrixSolveLs, linear least squares: its shape function and its gradient, which exists for
-// fast = true only; solve_ls_cpu.c has the kernel.
+// The op MatrixSolveLs, linear least squares: its shape function and its gradient. solve_ls_cpu.c
+// has the kernel.
 //
-// The gradient follows from the normal equations that the kernel solves, in two cases by the
-// matrix's sizes, which must be known when the gradient is built:
+//   matrix [..., m, n], rhs [..., m, k], l2_regularizer -> X [..., n, k]
+//
+// The gradient exists for fast = true only, where the kernel solves the normal equations. It
+// follows from these equations, in two cases by the matrix's sizes. The sizes must therefore be
+// known when the gradient is built; UNIMPLEMENTED otherwise.
 //
 //   m >= n:  X = (A^H A + l2)^-1 A^H B,   Z = (A^H A + l2)^-1 dX,   dB = A Z
 //            dA = B Z^H - A (X Z^H + Z X^H)
 //   m < n:   X = A^H (A A^H + l2)^-1 B,   dB = (A A^H + l2)^-1 A dX
+//
+// Each inverse is applied by a Cholesky factorization and two triangular equations.
 #include "ops/matrix/matrix_shape.h"
 #include "ops/nn/subgraph.h"
 #include "ops/op_rows.h"

@@ -3,10 +3,11 @@
 //
 //   matrix [..., m, n], rhs [..., m, k], l2_regularizer (a double) -> [..., n, k]
 //
-// With the attribute "fast" it solves the normal equations, otherwise by singular values, which
-// ignores l2, as TensorFlow's slow path does. solve_ls_steps.inc has both for one matrix. The
-// cut-off for singular values is epsilon of the node's type times min(m, n), although the
-// computation runs in double, so that the rank that is found is the one of the type.
+// With the attribute "fast" it solves the normal equations. Otherwise it works by singular values,
+// which ignores l2, as TensorFlow's slow path does. solve_ls_steps.inc has both for one matrix, and
+// linear_cpu.h runs them over the batch. The cut-off for singular values is epsilon of the node's
+// type times min(m, n), although the computation runs in double, so that the rank that is found is
+// the one of the type.
 #include <complex.h>
 #include <float.h>
 

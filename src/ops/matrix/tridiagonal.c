@@ -1,12 +1,13 @@
 // The ops TridiagonalSolve and TridiagonalMatMul, for matrices that are given by three diagonals:
-// shapes and gradients; tridiagonal_cpu.c has the kernels.
+// shapes and gradients. tridiagonal_cpu.c has the kernels.
 //
 //   TridiagonalSolve:   diagonals [..., 3, n], rhs [..., n, k] -> [..., n, k]
 //   TridiagonalMatMul:  superdiag, maindiag, subdiag [..., 1, n], rhs [..., n, k] -> [..., n, k]
 //
-// Row i of the product is above_i b_(i+1) + middle_i b_i + below_i b_(i-1), so that each gradient
-// is a sum of products of rows that are shifted by one. The gradient of a solution solves the
-// transposed equation, whose diagonals are the same ones, exchanged and shifted.
+// Row i of the product is above_i b_(i+1) + middle_i b_i + below_i b_(i-1). Each gradient is
+// therefore a sum of products of rows that are shifted by one. The gradient of a solution solves
+// the transposed equation, whose diagonals are the same ones, exchanged and shifted. No n x n
+// matrix is ever built.
 #include "ops/matrix/matrix_shape.h"
 #include "ops/nn/subgraph.h"
 #include "ops/op_rows.h"

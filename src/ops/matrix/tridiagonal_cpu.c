@@ -1,11 +1,12 @@
 // The CPU kernels of TridiagonalSolve and TridiagonalMatMul. Each checks shapes and describes a run
-// over the batch to linear_cpu.h; tridiagonal_steps.inc, included twice for double and complex
+// over the batch to linear_cpu.h. tridiagonal_steps.inc, included twice for double and complex
 // double, has the algorithms for one matrix.
 //
-// The attribute partial_pivoting chooses between elimination with and without exchanges of rows:
-// the first is stable, the second faster on matrices that need none. perturb_singular needs
-// pivoting: it moves pivots away from zero instead of giving NaN, by a step that depends on the
-// epsilon of the node's type, not on that of the double in which the kernel computes.
+// The attribute partial_pivoting chooses between elimination with and without exchanges of rows.
+// The first is stable, the second faster on matrices that need none. perturb_singular needs
+// pivoting: it moves pivots away from zero instead of giving NaN. The step by which it moves them
+// depends on the epsilon of the node's type, not on that of the double in which the kernel
+// computes.
 #include <complex.h>
 #include <float.h>
 #include <math.h>

@@ -1,8 +1,15 @@
 // The inner loops of batch normalisation, compiled for each instruction set in batch_norm_isa.c.
-// They run over |rows| rows of |n| channels, x[row * n + channel]; a vector has n elements, one for
-// each channel. Sums are added to what |sums| holds, so that a caller can sum block by block. The
-// loops touch nothing but their arguments; they neither allocate nor block, and may run on any
-// thread.
+// They run over |rows| rows of |n| channels, dense arrays x[row * n + channel]; a vector has n
+// elements, one for each channel. The kernels of batch_norm_cpu.c put the forward and the backward
+// pass together from them, block of rows by block of rows, and the epilogue of fused convolutions
+// (epilogue_cpu.c) uses |normalize|:
+//
+//   sum, squares  ─▶  mean, variance  ─▶  normalize        sum, products  ─▶  back
+//
+// Sums are added to what |sums| holds, so that a caller sets it to 0 first and can sum block by
+// block. A column's sum is one running sum in the order of the rows. The outputs |y| and |dx| may
+// be the input of the same shape. The loops touch nothing but their arguments; they neither
+// allocate nor block, and may run on any thread.
 #ifndef LEAT_OPS_NN_BATCH_NORM_CPU_H_
 #define LEAT_OPS_NN_BATCH_NORM_CPU_H_
 
@@ -10,6 +17,8 @@
 
 #include "base/cpu.h"
 
+// The loops of one type; |factor| is scale / sqrt(variance + epsilon), and in |back| the vectors
+// |dy_mean| and |slope| are 0 where mean and variance do not depend on x.
 #define LEAT_BATCH_NORM_FIELDS(type, suffix)                                                   \
   /* sums += x */                                                                              \
   void (*sum_##suffix)(const type* x, int64_t rows, int64_t n, type* sums);                    \

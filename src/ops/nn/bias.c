@@ -1,10 +1,11 @@
-// Definitions of BiasAdd and BiasAddGrad. BiasAdd adds a vector to a tensor along its channels:
+// Definitions of BiasAdd and BiasAddGrad: shapes, gradients and registration. bias_cpu.c has the
+// kernels. BiasAdd adds a vector to a tensor along its channels:
 //
 //   value [batch, ..., channels] (NHWC) or [batch, channels, ...] (NCHW), bias [channels] -> output
 //
 // BiasAddGrad is the gradient with respect to the bias: the sum over all dimensions but the
-// channels. BiasAddV1 is the form of the first release, with the channels always last; its gradient
-// is a plain Sum. bias_cpu.c has the kernels.
+// channels. Its own gradient repeats what comes in over all these dimensions. BiasAddV1 is the form
+// of the first release, with the channels always last; its gradient is a plain Sum.
 #include "graph/gradient.h"
 #include "graph/inference/inference.h"
 #include "ops/nn/subgraph.h"

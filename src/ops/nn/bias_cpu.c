@@ -13,8 +13,8 @@
 // number of threads, and the sums of the blocks are added in order. So a result has the same bits
 // whatever the number of threads.
 //
-// The loops of float and double are compiled for each instruction set (bias_isa.c); the others are
-// defined here by macros. Half and bfloat16 are computed in float.
+// The loops of float and double are compiled for each instruction set (bias_isa.c); bias_shards.inc
+// has those of the other types. Half and bfloat16 are computed in float.
 #include "ops/nn/bias_cpu.h"
 
 #include <string.h>
@@ -51,8 +51,9 @@ static extent_t extent_of(const leat_bias_t* bias, const leat_shape_t* shape) {
                     leat_shape_product(shape, channel + 1, shape->rank)};
 }
 
-// ---- BiasAdd ------------------------------------------------------------------------------------
+// ---- Shards -------------------------------------------------------------------------------------
 
+// One call of BiasAdd.
 typedef struct add_s {
   const void* x;
   const void* bias;
@@ -60,76 +61,73 @@ typedef struct add_s {
   extent_t extent;
 } add_t;
 
-// The number of elements of the repeated bias.
-#define PATTERN 512
-
-// Adds the bias to rows [begin, end) of a tensor with the channels last.
-#define DEFINE_ADD_ROWS(suffix, type, ADD)                                                     \
-  static void add_rows_##suffix(void* data, int64_t begin, int64_t end) {                      \
-    const add_t* add = data;                                                                   \
-    const int64_t channels = add->extent.channels;                                             \
-    const type* x = (const type*)add->x + begin * channels;                                    \
-    const type* bias = add->bias;                                                              \
-    type* y = (type*)add->y + begin * channels;                                                \
-    const int64_t left = (end - begin) * channels;                                             \
-    type pattern[PATTERN];                                                                     \
-    int64_t period = channels;                                                                 \
-    if (channels <= PATTERN / 2 && left > channels) {                                          \
-      period = PATTERN / channels * channels;                                                  \
-      for (int64_t i = 0; i < channels; ++i) pattern[i] = bias[i];                             \
-      for (int64_t i = channels; i < LEAT_MIN(period, left); ++i) {                            \
-        pattern[i] = pattern[i - channels];                                                    \
-      }                                                                                        \
-      bias = pattern;                                                                          \
-    }                                                                                          \
-    for (int64_t i = 0; i < left; i += period) {                                               \
-      ADD(x + i, bias, y + i, LEAT_MIN(period, left - i));                                     \
-    }                                                                                          \
-  }
-// Adds the bias to channels [begin, end), counted over all outer * channels, with the channels
-// second.
-#define DEFINE_ADD_CHANNELS(suffix, type, SHIFT)                                               \
-  static void add_channels_##suffix(void* data, int64_t begin, int64_t end) {                  \
-    const add_t* add = data;                                                                   \
-    const int64_t inner = add->extent.inner;                                                   \
-    for (int64_t i = begin; i < end; ++i) {                                                    \
-      const type bias = ((const type*)add->bias)[i % add->extent.channels];                    \
-      SHIFT((const type*)add->x + i * inner, bias, (type*)add->y + i * inner, inner);          \
-    }                                                                                          \
-  }
-#define ADD_F32 LEAT_ISA_SELECT(leat_bias_loops)->add_f32
-#define ADD_F64 LEAT_ISA_SELECT(leat_bias_loops)->add_f64
-#define SHIFT_F32 LEAT_ISA_SELECT(leat_bias_loops)->shift_f32
-#define SHIFT_F64 LEAT_ISA_SELECT(leat_bias_loops)->shift_f64
-DEFINE_ADD_ROWS(f32, float, ADD_F32)
-DEFINE_ADD_ROWS(f64, double, ADD_F64)
-DEFINE_ADD_CHANNELS(f32, float, SHIFT_F32)
-DEFINE_ADD_CHANNELS(f64, double, SHIFT_F64)
-
-// Signed integers are added as unsigned ones of the same size, where overflow is defined to wrap.
-#define PLAIN_TYPES(X)      \
-  X(u8, uint8_t)            \
-  X(u16, uint16_t)          \
-  X(u32, uint32_t)          \
-  X(u64, uint64_t)          \
-  X(c64, leat_complex64_t)  \
-  X(c128, leat_complex128_t)
-#define DEFINE_PLAIN(suffix, type)                                                             \
-  static inline void plain_add_##suffix(const type* x, const type* bias, type* y, int64_t n) { \
-    for (int64_t i = 0; i < n; ++i) y[i] = (type)(x[i] + bias[i]);                             \
-  }                                                                                            \
-  static inline void plain_shift_##suffix(const type* x, type bias, type* y, int64_t n) {      \
-    for (int64_t i = 0; i < n; ++i) y[i] = (type)(x[i] + bias);                                \
-  }                                                                                            \
-  DEFINE_ADD_ROWS(suffix, type, plain_add_##suffix)                                            \
-  DEFINE_ADD_CHANNELS(suffix, type, plain_shift_##suffix)
-PLAIN_TYPES(DEFINE_PLAIN)
+// One call of BiasAddGrad.
+typedef struct sum_s {
+  const void* x;
+  void* sums;  // [blocks, channels]; the result itself when there is one block
+  extent_t extent;
+  int64_t block_rows;
+} sum_t;
 
 typedef struct functions_s {
   leat_shard_fn_t add_rows, add_channels;
   leat_shard_fn_t sum_rows, sum_channels;
 } functions_t;
-static const functions_t* functions_of(int dtype);
+
+#define PATTERN 512       // elements of the repeated bias
+#define MOST_REPEATS 512  // elements of a row that is made of several when rows are summed
+
+#define TYPE float
+#define SUFFIX(name) name##_f32
+#define LOOPS LEAT_ISA_SELECT(leat_bias_loops)
+#include "ops/nn/bias_shards.inc"
+
+#define TYPE double
+#define SUFFIX(name) name##_f64
+#define LOOPS LEAT_ISA_SELECT(leat_bias_loops)
+#include "ops/nn/bias_shards.inc"
+
+#define TYPE uint8_t
+#define SUFFIX(name) name##_u8
+#include "ops/nn/bias_shards.inc"
+
+#define TYPE uint16_t
+#define SUFFIX(name) name##_u16
+#include "ops/nn/bias_shards.inc"
+
+#define TYPE uint32_t
+#define SUFFIX(name) name##_u32
+#include "ops/nn/bias_shards.inc"
+
+#define TYPE uint64_t
+#define SUFFIX(name) name##_u64
+#include "ops/nn/bias_shards.inc"
+
+#define TYPE leat_complex64_t
+#define SUFFIX(name) name##_c64
+#include "ops/nn/bias_shards.inc"
+
+#define TYPE leat_complex128_t
+#define SUFFIX(name) name##_c128
+#include "ops/nn/bias_shards.inc"
+
+static const functions_t* functions_of(int dtype) {
+  switch (dtype) {
+    case LEAT_DTYPE_FLOAT: return &functions_f32;
+    case LEAT_DTYPE_DOUBLE: return &functions_f64;
+    case LEAT_DTYPE_COMPLEX64: return &functions_c64;
+    case LEAT_DTYPE_COMPLEX128: return &functions_c128;
+    default: break;
+  }
+  switch (leat_dtype_size(dtype)) {
+    case 1: return &functions_u8;
+    case 2: return &functions_u16;
+    case 4: return &functions_u32;
+    default: return &functions_u64;
+  }
+}
+
+// ---- BiasAdd ------------------------------------------------------------------------------------
 
 static void run_add(const leat_kernel_context_t* c, int dtype, add_t* add) {
   const functions_t* functions = functions_of(dtype);
@@ -186,76 +184,6 @@ static leat_status_t bias_add__cpu(leat_kernel_context_t* c) {
 // Rows are cut into at most SUM_BLOCKS blocks. Each block has a vector of sums, and the vectors are
 // then added in the order of the blocks.
 #define SUM_BLOCKS 64
-#define MOST_REPEATS 512
-
-typedef struct sum_s {
-  const void* x;
-  void* sums;  // [blocks, channels]; the result itself when there is one block
-  extent_t extent;
-  int64_t block_rows;
-} sum_t;
-
-// Sums blocks [begin, end) of rows. Where a row has few channels, several rows are summed at a time
-// as one long row, and the sums of its repeats are added at the end.
-#define DEFINE_SUM_ROWS(suffix, type, SUM_ROWS)                                                \
-  static void sum_rows_##suffix(void* data, int64_t begin, int64_t end) {                      \
-    const sum_t* sum = data;                                                                   \
-    const int64_t channels = sum->extent.channels;                                             \
-    for (int64_t block = begin; block < end; ++block) {                                        \
-      int64_t row = block * sum->block_rows;                                                   \
-      const int64_t last = LEAT_MIN(row + sum->block_rows, sum->extent.outer);                 \
-      const type* x = sum->x;                                                                  \
-      type* to = (type*)sum->sums + block * channels;                                          \
-      memset(to, 0, (size_t)channels * sizeof(type));                                          \
-      const int64_t repeats = channels < MOST_REPEATS / 4 ? MOST_REPEATS / channels : 1;       \
-      if (repeats > 1 && last - row >= repeats) {                                              \
-        type wide[MOST_REPEATS] = {0};                                                         \
-        const int64_t rows = (last - row) / repeats;                                           \
-        SUM_ROWS(x + row * channels, rows, repeats * channels, wide);                          \
-        row += rows * repeats;                                                                 \
-        SUM_ROWS(wide, repeats, channels, to);                                                 \
-      }                                                                                        \
-      SUM_ROWS(x + row * channels, last - row, channels, to);                                  \
-    }                                                                                          \
-  }
-// Sums channels [begin, end), each over all of |outer|.
-#define DEFINE_SUM_CHANNELS(suffix, type, SUM)                                                 \
-  static void sum_channels_##suffix(void* data, int64_t begin, int64_t end) {                  \
-    const sum_t* sum = data;                                                                   \
-    const extent_t* extent = &sum->extent;                                                     \
-    for (int64_t channel = begin; channel < end; ++channel) {                                  \
-      type total = 0;                                                                          \
-      for (int64_t b = 0; b < extent->outer; ++b) {                                            \
-        const int64_t place = (b * extent->channels + channel) * extent->inner;                \
-        total += SUM((const type*)sum->x + place, extent->inner);                              \
-      }                                                                                        \
-      ((type*)sum->sums)[channel] = total;                                                     \
-    }                                                                                          \
-  }
-#define SUM_ROWS_F32 LEAT_ISA_SELECT(leat_bias_loops)->sum_rows_f32
-#define SUM_ROWS_F64 LEAT_ISA_SELECT(leat_bias_loops)->sum_rows_f64
-#define SUM_F32 LEAT_ISA_SELECT(leat_bias_loops)->sum_f32
-#define SUM_F64 LEAT_ISA_SELECT(leat_bias_loops)->sum_f64
-DEFINE_SUM_ROWS(f32, float, SUM_ROWS_F32)
-DEFINE_SUM_ROWS(f64, double, SUM_ROWS_F64)
-DEFINE_SUM_CHANNELS(f32, float, SUM_F32)
-DEFINE_SUM_CHANNELS(f64, double, SUM_F64)
-
-#define DEFINE_PLAIN_SUMS(suffix, type)                                                        \
-  static inline void plain_sum_rows_##suffix(const type* x, int64_t rows, int64_t n,           \
-                                             type* sums) {                                     \
-    for (int64_t r = 0; r < rows; ++r) {                                                       \
-      for (int64_t i = 0; i < n; ++i) sums[i] = (type)(sums[i] + x[r * n + i]);                \
-    }                                                                                          \
-  }                                                                                            \
-  static inline type plain_sum_##suffix(const type* x, int64_t n) {                            \
-    type sum = 0;                                                                              \
-    for (int64_t i = 0; i < n; ++i) sum = (type)(sum + x[i]);                                  \
-    return sum;                                                                                \
-  }                                                                                            \
-  DEFINE_SUM_ROWS(suffix, type, plain_sum_rows_##suffix)                                       \
-  DEFINE_SUM_CHANNELS(suffix, type, plain_sum_##suffix)
-PLAIN_TYPES(DEFINE_PLAIN_SUMS)
 
 // TensorFlow rounds sums of bfloat16 to bfloat16 after every addition, in blocks of about 2000
 // elements. Results that differ from it would fail to reproduce a training run, so this loop rounds
@@ -275,29 +203,6 @@ static void sum_rows_bf16(void* data, int64_t begin, int64_t end) {
         to[i] = leat_bfloat16_to_float(leat_bfloat16_from_float(to[i] + x[i]));
       }
     }
-  }
-}
-
-#define FUNCTIONS(suffix, type) \
-  static const functions_t functions_##suffix = { \
-      add_rows_##suffix, add_channels_##suffix, sum_rows_##suffix, sum_channels_##suffix};
-FUNCTIONS(f32, float)
-FUNCTIONS(f64, double)
-PLAIN_TYPES(FUNCTIONS)
-
-static const functions_t* functions_of(int dtype) {
-  switch (dtype) {
-    case LEAT_DTYPE_FLOAT: return &functions_f32;
-    case LEAT_DTYPE_DOUBLE: return &functions_f64;
-    case LEAT_DTYPE_COMPLEX64: return &functions_c64;
-    case LEAT_DTYPE_COMPLEX128: return &functions_c128;
-    default: break;
-  }
-  switch (leat_dtype_size(dtype)) {
-    case 1: return &functions_u8;
-    case 2: return &functions_u16;
-    case 4: return &functions_u32;
-    default: return &functions_u64;
   }
 }
 

@@ -1,5 +1,8 @@
 // The inner loops of the bias over float and double, compiled for each instruction set in
-// bias_isa.c. They neither allocate nor block.
+// bias_isa.c. The kernels of BiasAdd and its gradient (bias_cpu.c) and the epilogue of fused
+// products (epilogue_cpu.c) call them on stretches of a tensor. |y| may be |x|. The loops neither
+// allocate nor block. The order of additions in a sum follows from the sizes alone, not from the
+// width of a vector, so that every machine gives the same bits.
 #ifndef LEAT_OPS_NN_BIAS_CPU_H_
 #define LEAT_OPS_NN_BIAS_CPU_H_
 

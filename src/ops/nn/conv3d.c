@@ -1,12 +1,13 @@
-// Definitions of Conv3D with its gradients, and of Conv.
+// Definitions of Conv3D with its gradients, and of Conv. conv3d_cpu.c has the kernels.
 //
 //   Conv3D  input [batch, planes, rows, columns, in]
 //           filter [planes, rows, columns, in / groups, out]
 //   Conv    the same in two or three dimensions, with any number of batch dimensions
 //
-// The gradient of each of Conv3D's three ops is made of the other two (ops/nn/convolution.h). The
-// first versions of the gradient ops, which take a tensor instead of its sizes, serve old graphs
-// only and have no gradient of their own. conv3d_cpu.c has the kernels.
+// Conv3D and the gradients with respect to its input and its filter are three ops. Each is linear
+// in its two tensors, so that the gradient of each is made of the other two (ops/nn/convolution.h).
+// The first versions of the gradient ops take a tensor instead of its sizes. They serve old graphs
+// only, and have no gradient of their own.
 #include "ops/nn/convolution.h"
 #include "ops/op_rows.h"
 

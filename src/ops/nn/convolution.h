@@ -10,12 +10,16 @@
 #include "ops/nn/window_op.h"
 
 // INVALID_ARGUMENT unless |in|, the channels of the input, is a multiple of |filter_in|, those of
-// the filter, and |out| is a multiple of the quotient, which is the number of groups. Each may be
-// LEAT_DIM_UNKNOWN.
+// the filter, and |out|, the channels of the output, is a multiple of the quotient, which is the
+// number of groups. Each may be LEAT_DIM_UNKNOWN, which agrees with everything.
 LEAT_MUST_USE leat_status_t leat_convolution_check_depths(int64_t in, int64_t filter_in,
                                                           int64_t out);
 
-// The shape functions of Conv2D and DepthwiseConv2dNative.
+// The shape functions of Conv2D and DepthwiseConv2dNative, which their fused forms share. The data
+// format may put the channels second.
+//
+//   input [batch, rows, columns, in], filter [rows, columns, in / groups, out]
+//   depthwise: filter [rows, columns, in, multiplier], output channels in * multiplier
 LEAT_MUST_USE leat_status_t leat_conv2d_shape(leat_inference_t* c);
 LEAT_MUST_USE leat_status_t leat_depthwise_conv2d_shape(leat_inference_t* c);
 
@@ -28,12 +32,15 @@ typedef struct leat_convolution_kind_s {
 // The gradient functions of a kind's |forward|, |to_input| and |to_filter|.
 LEAT_MUST_USE leat_status_t leat_convolution_gradient(leat_gradient_t* g,
                                                       const leat_convolution_kind_t* kind);
+// The other two have a gradient for their two tensors, none for the vector of sizes.
 LEAT_MUST_USE leat_status_t leat_convolution_to_input_gradient(leat_gradient_t* g,
                                                                const leat_convolution_kind_t* kind);
 LEAT_MUST_USE leat_status_t leat_convolution_to_filter_gradient(
     leat_gradient_t* g, const leat_convolution_kind_t* kind);
 
-// Rows of a kind's three ops, over inputs of |rank| dimensions.
+// Rows of a kind's three ops, over inputs of |rank| dimensions (batch and channels included).
+// |types| is the attribute list of the op in the mini-language of graph/op/op_parse.c, |sizes| the
+// type of the vector of sizes, and |words| the op's documentation.
 #define LEAT_CONVOLUTION_ROW(rank, op, types, shape_fn, gradient_fn, words)                      \
   LEAT_OP_ROW(op, "input: T; filter: T", "output: T", types, shape_fn, gradient_fn, words,       \
               .cost = LEAT_COST_CONVOLUTION,                                                     \

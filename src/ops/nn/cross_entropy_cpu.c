@@ -27,12 +27,14 @@ typedef struct rows_s {
   const leat_tensor_t* scale;      // what a row of dx is multiplied by; NULL: 1
   char* loss;
   char* dx;
+  int64_t batch;  // rows of x and of the loss; dx may have more, where one row is scaled by many
   int64_t classes;
   size_t item_bytes;
 } rows_t;
 
 static double scale_of(const leat_tensor_t* scale, int64_t row) {
   if (!scale) return 1;
+  if (scale->shape.element_count == 1) row = 0;
   return scale->dtype == LEAT_DTYPE_DOUBLE ? leat_tensor_data(scale, const double)[row]
                                            : leat_tensor_data(scale, const float)[row];
 }
@@ -41,15 +43,17 @@ static void run_rows(void* data, int64_t begin, int64_t end) {
   const rows_t* rows = data;
   const size_t row_bytes = (size_t)rows->classes * rows->item_bytes;
   for (int64_t i = begin; i < end; ++i) {
-    const char* x = rows->x + (size_t)i * row_bytes;
+    char repeated[sizeof(double)];  // the loss of row 0, which is computed for each scale
+    const int64_t row = i < rows->batch ? i : 0;
+    const char* x = rows->x + (size_t)row * row_bytes;
     char* dx = rows->dx + (size_t)i * row_bytes;
-    char* loss = rows->loss + (size_t)i * rows->item_bytes;
+    char* loss = i < rows->batch ? rows->loss + (size_t)i * rows->item_bytes : repeated;
     const double scale = scale_of(rows->scale, i);
     if (rows->sparse) {
-      rows->functions->sparse_cross_entropy(x, leat_tensor_index_at(rows->sparse, i), scale, loss,
-                                            dx, rows->classes);
+      rows->functions->sparse_cross_entropy(x, leat_tensor_index_at(rows->sparse, row), scale,
+                                            loss, dx, rows->classes);
     } else {
-      rows->functions->cross_entropy(x, rows->labels + (size_t)i * row_bytes, scale, loss, dx,
+      rows->functions->cross_entropy(x, rows->labels + (size_t)row * row_bytes, scale, loss, dx,
                                      rows->classes);
     }
   }
@@ -72,6 +76,7 @@ static void run(const leat_kernel_context_t* c, const leat_tensor_t* logits,
                  .scale = find_scale(c),
                  .loss = loss->data,
                  .dx = dx->data,
+                 .batch = loss->shape.element_count,
                  .classes = classes,
                  .item_bytes = leat_dtype_size(dx->dtype)};
   leat_kernel_parallel_for(c, count, 1.5 * (double)classes + 30, run_rows, &rows);
@@ -115,18 +120,28 @@ static leat_status_t find_shape(const leat_kernel_context_t* c, leat_shape_t* ou
                              "labels is %s", LEAT_SHAPE_TEXT(logits), LEAT_SHAPE_TEXT(labels));
 }
 
-// Allocates both outputs, after a check of the scales. backprop gets the buffer of the logits where
-// nobody else needs it.
+// Allocates both outputs, backprop with the shape to which |shape| and the scales broadcast.
+// Backprop gets the buffer of the logits where nobody else needs it.
 static leat_status_t allocate(leat_kernel_context_t* c, const leat_shape_t* shape,
                               leat_tensor_t** out_loss, leat_tensor_t** out_dx) {
   const leat_shape_t vector = leat_shape_vector(leat_shape_dim(shape, 0));
   const leat_tensor_t* scale = find_scale(c);
-  if (scale && scale->shape.element_count != vector.element_count) {
-    return leat_kernel_invalid(c, "scale has shape %s, must be a number for each row of %s",
+  const int64_t rows = leat_shape_dim(shape, 0);
+  const int64_t scales = scale && scale->shape.rank == 2 ? leat_shape_dim(&scale->shape, 0) : rows;
+  if (scale && (scale->shape.rank != 2 || leat_shape_dim(&scale->shape, 1) != 1 ||
+                (scales != rows && scales != 1 && rows != 1))) {
+    return leat_kernel_invalid(c, "Incompatible shapes: scale has %s, must be a column of a number "
+                               "for each row of %s",
                                LEAT_SHAPE_TEXT(&scale->shape), LEAT_SHAPE_TEXT(shape));
   }
   LEAT_RETURN_IF_ERROR(leat_kernel_allocate_output(c, 0, &vector, out_loss));
-  return leat_kernel_forward_or_allocate(c, 0, 1, shape, out_dx);
+  if (scales == rows || scales == 1) return leat_kernel_forward_or_allocate(c, 0, 1, shape, out_dx);
+  leat_shape_t many;
+  LEAT_RETURN_IF_ERROR(
+      leat_shape_create(2, (const int64_t[]){scales, leat_shape_dim(shape, 1)}, &many));
+  leat_status_t status = leat_kernel_allocate_output(c, 1, &many, out_dx);
+  leat_shape_release(&many);
+  return status;
 }
 
 // Runs over |logits| and |labels|, which are wide and have the shape of backprop, and narrows the

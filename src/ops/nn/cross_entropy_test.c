@@ -35,7 +35,10 @@ static void sparse_reference(const leat_reference_t* r) {
 
 static void scale_rows(const leat_reference_t* r) {
   const int64_t n = leat_shape_dim(&r->outputs[1].shape, 1);
-  for (int64_t i = 0; i < r->outputs[1].shape.element_count; ++i) r->out[1][i] *= r->in[2][i / n];
+  const bool is_one = r->inputs[2].shape.element_count == 1;
+  for (int64_t i = 0; i < r->outputs[1].shape.element_count; ++i) {
+    r->out[1][i] *= r->in[2][is_one ? 0 : i / n];
+  }
 }
 
 static void scaled_dense_reference(const leat_reference_t* r) {
@@ -99,10 +102,22 @@ static const leat_op_case_t kCases[] = {
      .types = WIDE,
      .reference = scaled_sparse_reference},
     {.op = "_Scaled" DENSE,
+     .name = "one number for all rows",
+     .inputs = {X(4, 5), P(4, 5), X(1, 1)},
+     .types = WIDE,
+     .reference = scaled_dense_reference},
+    {.op = "_Scaled" SPARSE,
+     .name = "several numbers for one row",
+     .inputs = {LEAT_ITEMS(FLOAT, LEAT_DIMS(1, 2), 0, 0), LEAT_ITEMS(INT64, LEAT_DIMS(1), 1),
+                LEAT_ITEMS(FLOAT, LEAT_DIMS(3, 1), 2, 4, -8)},
+     .types = WIDE,
+     .expected = {LEAT_ITEMS(FLOAT, LEAT_DIMS(1), 0.6931471805599453),
+                  LEAT_ITEMS(FLOAT, LEAT_DIMS(3, 2), 1, -1, 2, -2, -4, 4)}},
+    {.op = "_Scaled" DENSE,
      .name = "too few numbers",
      .inputs = {X(4, 5), P(4, 5), X(3, 1)},
      .code = LEAT_INVALID_ARGUMENT,
-     .message = "scale has shape [3,1], must be a number for each row of [4,5]"},
+     .message = "[3,1]"},
     {.op = DENSE, .name = "ten classes", .inputs = {X(128, 10), P(128, 10)},
      .reference = dense_reference, .bench = true, .bench_only = true},
     {.op = DENSE, .name = "a thousand classes", .inputs = {X(1024, 1000), P(1024, 1000)},

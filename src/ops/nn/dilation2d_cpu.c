@@ -43,53 +43,55 @@ struct run_s {
   int64_t outputs_a_check;
 };
 
-// Defines the loop over |type|, whose least value is LOWEST: the result of a window that lies
-// outside.
-#define DEFINE(suffix, type, LOWEST)                                                             \
-  static void run_##suffix(const run_t* run, int64_t begin, int64_t end) {                       \
-    const sizes_t* s = &run->sizes;                                                              \
-    const type *x = run->input, *f = run->filter, *dy = run->dy;                                 \
-    type* result = run->result;                                                                  \
-    const int64_t outputs = s->out[0] * s->out[1] * s->depth;                                    \
-    for (int64_t at = begin * outputs; at < end * outputs; ++at) {                               \
-      if (at % run->outputs_a_check == 0 && leat_step_is_over(run->services, true)) return;      \
-      const int64_t d = at % s->depth, column = at / s->depth % s->out[1];                       \
-      const int64_t row = at / s->depth / s->out[1] % s->out[0], b = at / outputs;               \
-      type best = LOWEST;                                                                        \
-      int64_t input_place = -1, filter_place = -1;                                               \
-      for (int64_t i = 0; i < s->filter[0]; ++i) {                                               \
-        const int64_t y = row * s->stride[0] - s->before[0] + i * s->rate[0];                    \
-        if (y < 0 || y >= s->in[0]) continue;                                                    \
-        for (int64_t j = 0; j < s->filter[1]; ++j) {                                             \
-          const int64_t z = column * s->stride[1] - s->before[1] + j * s->rate[1];               \
-          if (z < 0 || z >= s->in[1]) continue;                                                  \
-          const int64_t p = ((b * s->in[0] + y) * s->in[1] + z) * s->depth + d;                  \
-          const int64_t q = (i * s->filter[1] + j) * s->depth + d;                               \
-          const type value = (type)(x[p] + f[q]);                                                \
-          if (!(value > best) && input_place >= 0) continue;                                     \
-          if (value > best) best = value;                                                        \
-          input_place = p;                                                                       \
-          filter_place = q;                                                                      \
-        }                                                                                        \
-      }                                                                                          \
-      if (run->direction == FORWARD) {                                                           \
-        result[at] = best;                                                                       \
-      } else if (input_place >= 0) {                                                             \
-        type* to = &result[run->direction == TO_INPUT ? input_place : filter_place];             \
-        *to = (type)(*to + dy[at]);                                                              \
-      }                                                                                          \
-    }                                                                                            \
-  }
-DEFINE(f32, float, -__FLT_MAX__)
-DEFINE(f64, double, -__DBL_MAX__)
-DEFINE(i8, int8_t, INT8_MIN)
-DEFINE(i16, int16_t, INT16_MIN)
-DEFINE(i32, int32_t, INT32_MIN)
-DEFINE(i64, int64_t, INT64_MIN)
-DEFINE(u8, uint8_t, 0)
-DEFINE(u16, uint16_t, 0)
-DEFINE(u32, uint32_t, 0)
-DEFINE(u64, uint64_t, 0)
+#define TYPE float
+#define SUFFIX(name) name##_f32
+#define LOWEST -__FLT_MAX__
+#include "ops/nn/dilation2d_loops.inc"
+
+#define TYPE double
+#define SUFFIX(name) name##_f64
+#define LOWEST -__DBL_MAX__
+#include "ops/nn/dilation2d_loops.inc"
+
+#define TYPE int8_t
+#define SUFFIX(name) name##_i8
+#define LOWEST INT8_MIN
+#include "ops/nn/dilation2d_loops.inc"
+
+#define TYPE int16_t
+#define SUFFIX(name) name##_i16
+#define LOWEST INT16_MIN
+#include "ops/nn/dilation2d_loops.inc"
+
+#define TYPE int32_t
+#define SUFFIX(name) name##_i32
+#define LOWEST INT32_MIN
+#include "ops/nn/dilation2d_loops.inc"
+
+#define TYPE int64_t
+#define SUFFIX(name) name##_i64
+#define LOWEST INT64_MIN
+#include "ops/nn/dilation2d_loops.inc"
+
+#define TYPE uint8_t
+#define SUFFIX(name) name##_u8
+#define LOWEST 0
+#include "ops/nn/dilation2d_loops.inc"
+
+#define TYPE uint16_t
+#define SUFFIX(name) name##_u16
+#define LOWEST 0
+#include "ops/nn/dilation2d_loops.inc"
+
+#define TYPE uint32_t
+#define SUFFIX(name) name##_u32
+#define LOWEST 0
+#include "ops/nn/dilation2d_loops.inc"
+
+#define TYPE uint64_t
+#define SUFFIX(name) name##_u64
+#define LOWEST 0
+#include "ops/nn/dilation2d_loops.inc"
 
 static run_fn_t function_of(int dtype) {
   switch (dtype) {

@@ -23,6 +23,7 @@ typedef enum leat_epilogue_first_e {
   LEAT_EPILOGUE_BATCH_NORM,
 } leat_epilogue_first_t;
 
+// What a node's list of ops amounts to. It does not change after creation; all runs share it.
 typedef struct leat_epilogue_s {
   int dtype;  // the node's type T
   leat_epilogue_first_t first;
@@ -41,6 +42,7 @@ LEAT_MUST_USE leat_status_t leat_epilogue_create(leat_kernel_creation_t* c, int 
 
 #define LEAT_EPILOGUE_VECTORS 3  // mean, factor and offset of a normalization; or a bias
 
+// One run. |step| points into it, so that it must not move until it is ended.
 typedef struct leat_epilogue_run_s {
   const leat_epilogue_t* epilogue;
   leat_row_step_t step;  // what the product takes
@@ -70,6 +72,7 @@ LEAT_MUST_USE leat_status_t leat_epilogue_begin(leat_kernel_context_t* c,
                                                 int64_t channels, bool is_narrow,
                                                 const void* addend,
                                                 leat_epilogue_run_t* out_run);
+// Releases the run's memory, when the product is done.
 void leat_epilogue_end(leat_epilogue_run_t* run);
 
 #endif  // LEAT_OPS_NN_EPILOGUE_CPU_H_

@@ -115,11 +115,6 @@ static leat_status_t list_inputs(const leat_rewrite_match_t* m, const addition_t
   return leat_ok_status();
 }
 
-#define LIST(attr, item_kind, item_count, field, pointer)         \
-  ((leat_attr_t){LEAT_SV(attr),                                   \
-                 {.kind = LEAT_ATTR_##item_kind, .is_list = true, \
-                  .count = (uint32_t)(item_count), .field = (pointer)}})
-
 static leat_status_t list_attrs(const leat_rewrite_match_t* m, const addition_t* addition,
                                 const leat_node_spec_t* spec, leat_attr_t** out_attrs,
                                 int* out_count) {
@@ -146,9 +141,9 @@ static leat_status_t list_attrs(const leat_rewrite_match_t* m, const addition_t*
     attrs[count++] = product->attrs[i];
   }
   attrs[count++] = LEAT_INT("num_args", args);
-  attrs[count++] = LIST("fused_ops", STRING, ops + 1, strings, names);
+  attrs[count++] = LEAT_LIST("fused_ops", STRING, ops + 1, strings, names);
   if (leat_op_find_attr(spec->op, LEAT_SV("TArgs")) >= 0) {
-    attrs[count++] = LIST("TArgs", TYPE, args, types, types);
+    attrs[count++] = LEAT_LIST("TArgs", TYPE, args, types, types);
   }
   take_float(product, addition->epsilon, "epsilon", "epsilon", attrs, &count);
   take_float(product, addition->alpha, "alpha", "leakyrelu_alpha", attrs, &count);
@@ -262,11 +257,9 @@ static bool may_be_activated(const leat_rewrite_match_t* m) {
 
 static leat_status_t take_activation(leat_rewrite_match_t* m, leat_output_t* out_by) {
   const leat_node_t* root = leat_rewrite_root(m);
-  char* name;
-  LEAT_RETURN_IF_ERROR(LEAT_NEW(m->arena, root->op->name.size + 1, &name));
-  memcpy(name, root->op->name.data, root->op->name.size);
   const bool has_alpha = leat_node_attr(root, LEAT_SV("alpha")) != NULL;
-  return take_further(m, &(addition_t){name, NULL, 0, NULL, has_alpha ? root : NULL}, out_by);
+  return take_further(
+      m, &(addition_t){root->op->row->name, NULL, 0, NULL, has_alpha ? root : NULL}, out_by);
 }
 
 // ---- Past a Reshape -----------------------------------------------------------------------------
@@ -337,18 +330,8 @@ static bool is_product_of_rows(const leat_rewrite_match_t* m) {
 // Reshapes |x| to |dims| [rank]; Reshape computes a dimension that is -1.
 static leat_status_t reshape(leat_rewrite_match_t* m, leat_output_t x, const int64_t* dims,
                              int rank, leat_output_t* out_reshaped) {
-  leat_tensor_t tensor;
-  const leat_shape_t shape = leat_shape_vector(rank);
   leat_output_t sizes;
-  LEAT_RETURN_IF_ERROR(
-      leat_tensor_allocate(leat_buffer_source_host(), LEAT_DTYPE_INT64, &shape, &tensor));
-  memcpy(leat_tensor_data(&tensor, int64_t), dims, (size_t)rank * sizeof *dims);
-  const leat_attr_t attrs[] = {LEAT_TENSOR("value", &tensor),
-                               LEAT_TYPE("dtype", LEAT_DTYPE_INT64)};
-  leat_node_spec_t constant = {.attrs = attrs, .attr_count = 2};
-  leat_status_t status = m->add(m, "Const", &constant, &sizes);
-  leat_tensor_release(&tensor);
-  if (status) return status;
+  LEAT_RETURN_IF_ERROR(leat_rewrite_add_vector(m, dims, rank, &sizes));
   const leat_output_t inputs[] = {x, sizes};
   leat_node_spec_t spec = {.inputs = inputs, .input_count = 2, .infer_attrs = true};
   return m->add(m, "Reshape", &spec, out_reshaped);

@@ -1,6 +1,13 @@
 // The CPU kernels of _FusedConv2D and _FusedDepthwiseConv2dNative. The convolution is that of
-// Conv2D (conv2d_cpu.h); what follows is applied to its rows while they are in the cache
-// (epilogue_cpu.h).
+// Conv2D (conv2d_cpu.h). What follows it, such as a bias and a Relu, is an epilogue
+// (epilogue_cpu.h): the convolution hands it each group of rows as soon as they are computed, while
+// they are in the cache, so that the fused ops cost no pass over memory of their own.
+//
+//   input, filter ─▶ convolution ─▶ rows ─▶ epilogue(args) ─▶ the same rows of the output
+//
+// The attributes may come from a graph that somebody wrote by hand, so that the kernel checks the
+// layouts and the arguments' types when it is created. A tensor that is added (fused op Add) is
+// brought into the layout of the rows first: channels last, and float for half and bfloat16.
 #include "ops/kernel_rows.h"
 #include "ops/nn/channels_cpu.h"
 #include "ops/nn/conv2d_cpu.h"

@@ -1,11 +1,11 @@
 // Definition of BatchNormWithGlobalNormalization and its gradient: batch normalisation as the first
 // release of TensorFlow had it, deprecated since. In contrast to FusedBatchNorm it does not compute
-// the statistics of the batch: mean m and variance v are inputs, and have gradients.
+// the statistics of the batch. Mean m and variance v are inputs, and have gradients.
 //
 //   t [batch, height, width, channels], m, v, beta, gamma [channels] -> result as t
 //
-// The gradient op gives the gradients of all five inputs at once, in their order. global_norm_cpu.c
-// has the kernels.
+// The gradient op gives the gradients of all five inputs at once, in their order. It does not take
+// beta, since no gradient depends on it. global_norm_cpu.c has the kernels.
 #include "graph/gradient.h"
 #include "graph/inference/inference.h"
 #include "ops/op_rows.h"

@@ -9,20 +9,25 @@
 //
 //   d features = backprop * d loss[:, None]
 //
-// The _Scaled ops do this multiplication within the kernel; the optimizer replaces the pair of
-// nodes by one of them (|scaled| in the table below). They have no gradient, since they appear only
-// after gradients have been built. The kernels are in cross_entropy_cpu.c and l2_loss_cpu.c.
+// The _Scaled ops do this multiplication within the kernel; a rewrite rule at the end of this file
+// replaces the pair of nodes by one of them. They have no gradient, since they appear only after
+// gradients have been built. The kernels are in cross_entropy_cpu.c and l2_loss_cpu.c.
 #include "graph/gradient.h"
 #include "graph/inference/inference.h"
+#include "graph/rewrite_rule.h"
 #include "ops/nn/subgraph.h"
 #include "ops/op_rows.h"
 
-// |both| is the shape that features and labels have in common.
+// |both| is the shape that features and labels have in common. The scale of a _Scaled op, its third
+// input, is broadcast with the gradient as Mul would.
 static leat_status_t set_outputs(leat_inference_t* c, leat_partial_shape_t both) {
   const int64_t batch = leat_partial_shape_dim(both, 0);
   leat_partial_shape_t loss;
   LEAT_RETURN_IF_ERROR(leat_inference_make(c, 1, &batch, &loss));
   leat_inference_set_output(c, 0, loss);
+  if (c->node->input_count > 2) {
+    LEAT_RETURN_IF_ERROR(leat_inference_broadcast(c, both, leat_inference_input(c, 2), &both));
+  }
   leat_inference_set_output(c, 1, both);
   return leat_ok_status();
 }
@@ -70,8 +75,7 @@ static leat_output_t through_gradient(leat_gradient_t* g, leat_output_t logits) 
   const leat_output_t product =
       leat_build_binary(b, "BatchMatMulV2", row, leat_subgraph_expand(b, softmax, 2));
   const int64_t one = 1;
-  const leat_attr_t dims = {LEAT_SV("squeeze_dims"),
-                            {.kind = LEAT_ATTR_INT, .is_list = true, .count = 1, .ints = &one}};
+  const leat_attr_t dims = LEAT_LIST("squeeze_dims", INT, 1, ints, &one);
   const leat_output_t sums = leat_build(b, "Squeeze", LEAT_INPUTS(product), LEAT_ATTRS(dims));
   return leat_build_binary(b, "Mul", leat_build_binary(b, "Sub", ddx, sums), softmax);
 }
@@ -118,7 +122,6 @@ static leat_status_t sparse_cross_entropy_gradient(leat_gradient_t* g) {
    .contract = LEAT_RULES(LEAT_RULE_MATRIX(0), LEAT_RULE_VECTOR(1),                           \
                           LEAT_RULE_SAME_DIM(0, 0, 1, 0)),                                    \
    __VA_ARGS__}
-#define SCALES_BACKPROP(by) .scaled = (by), .scales = LEAT_SCALES_OUTPUT(1)
 
 // ---- L2Loss -------------------------------------------------------------------------------------
 
@@ -131,12 +134,10 @@ static leat_status_t l2_loss_gradient(leat_gradient_t* g) {
 
 const leat_op_row_t leat_loss_ops[] = {
     DENSE_ROW("SoftmaxCrossEntropyWithLogits", "", .gradient = cross_entropy_gradient,
-              SCALES_BACKPROP("_ScaledSoftmaxCrossEntropyWithLogits"),
               .doc = "Cross entropy between softmax(features) and labels, and its gradient."),
     DENSE_ROW("_ScaledSoftmaxCrossEntropyWithLogits", "; scale: T",
               .doc = "Cross entropy, and its gradient with each row times its scale."),
     SPARSE_ROW("SparseSoftmaxCrossEntropyWithLogits", "", .gradient = sparse_cross_entropy_gradient,
-               SCALES_BACKPROP("_ScaledSparseSoftmaxCrossEntropyWithLogits"),
                .doc = "Cross entropy where the label of a row is the number of its class."),
     SPARSE_ROW("_ScaledSparseSoftmaxCrossEntropyWithLogits", "; scale: T",
                .doc = "Sparse cross entropy, and its gradient with each row times its scale."),
@@ -148,4 +149,52 @@ const leat_op_row_t leat_loss_ops[] = {
      .gradient = l2_loss_gradient,
      .doc = "Half the sum of the squares."},
     LEAT_OP_ROWS_END,
+};
+
+// ---- Rewriting ----------------------------------------------------------------------------------
+//
+// The gradient of a loss multiplies each row of backprop by the gradient of that row's loss. The
+// kernel does so while it has the row in registers:
+//
+//   x, y ─▶ CrossEntropy ─▶ loss           x, y, s ─▶ _ScaledCrossEntropy ─▶ loss
+//                └─▶ Mul ─▶ dx                               └─▶ dx              (s: a column)
+//                s ───┘
+
+// Whether the other factor is a column of as many numbers as backprop has rows, if both are known.
+// The kernel broadcasts what turns out to be no such column, which does not happen in practice: so
+// a column known to have one number only, or rows known to be one, are left to Mul.
+static bool is_column(const leat_rewrite_match_t* m) {
+  const leat_output_t factor = leat_rewrite_root(m)->inputs[1 - m->side];
+  const leat_partial_shape_t column = leat_graph_output_shape(m->graph, factor);
+  const leat_partial_shape_t rows = leat_rewrite_producer(m)->output_shapes[1];
+  return rows.rank == 2 && column.rank == 2 && column.dims[1] == 1 &&
+         (column.dims[0] == rows.dims[0] || (column.dims[0] < 0 && rows.dims[0] != 1) ||
+          (rows.dims[0] < 0 && column.dims[0] != 1));
+}
+
+static leat_status_t scale_backprop(leat_rewrite_match_t* m, leat_output_t* out_by) {
+  const leat_node_t* loss = leat_rewrite_producer(m);
+  const bool is_sparse =
+      leat_string_view_equals(loss->op->name, "SparseSoftmaxCrossEntropyWithLogits");
+  const leat_output_t inputs[] = {loss->inputs[0], loss->inputs[1],
+                                  leat_rewrite_root(m)->inputs[1 - m->side]};
+  leat_node_spec_t spec = {.inputs = inputs,
+                           .input_count = 3,
+                           .attrs = loss->attrs,
+                           .attr_count = loss->op->attr_count};
+  return m->add(m, is_sparse ? "_ScaledSparseSoftmaxCrossEntropyWithLogits"
+                             : "_ScaledSoftmaxCrossEntropyWithLogits", &spec, out_by);
+}
+
+const leat_rewrite_rule_t leat_loss_rules[] = {
+    {.name = "scaled_backprop",
+     .phase = LEAT_REWRITE_PROLOGUE,
+     .root = "Mul",
+     .producer = "SoftmaxCrossEntropyWithLogits|SparseSoftmaxCrossEntropyWithLogits",
+     .producer_output = 1,
+     .commutes = true,
+     .applies = is_column,
+     .make = scale_backprop,
+     .doc = "a loss whose gradient is scaled by rows scales it by itself"},
+    LEAT_REWRITE_RULES_END,
 };

@@ -11,9 +11,10 @@
 // MaxPoolGrad is linear in dy and constant in the other two inputs, and the same holds for
 // MaxPoolGradGrad: each is the other's gradient. The V2 ops take the sizes and strides of the
 // windows as inputs. MaxPoolWithArgmax keeps positions in a second output, for unpooling. The
-// gradient of an average pool is linear in dy, so its own gradient is the pool again. It takes the
-// shape of the input, not the input: means do not depend on which elements are large. The kernels
-// are in max_pool_cpu.c and avg_pool_cpu.c.
+// gradient of an average pool takes the shape of the input, not the input: means do not depend on
+// which elements are large, so that a training step need not keep it. It is linear in dy, and its
+// own gradient is therefore the pool again. The pools and their gradients have the same window
+// attributes, which the gradient nodes copy. The kernels are in max_pool_cpu.c and avg_pool_cpu.c.
 #include "graph/inference/inference.h"
 #include "ops/nn/window_op.h"
 #include "ops/op_rows.h"

@@ -16,15 +16,17 @@
 #include "kernel/step_check.h"
 #include "ops/nn/window.h"
 
-// A pool over one shape; the arrays are for planes, rows, columns. |before| is the padding in
-// front.
+// A pool over one shape; the arrays are for planes, rows, columns. |in| and |out| count positions,
+// |size| and |stride| are the window's, and |before| is the padding in front. A window is never
+// larger here than what it can see of the input, however large the attribute was.
 typedef struct leat_pool_s {
   int64_t batch, channels;
   int64_t in[3], out[3];
   int64_t size[3], stride[3], before[3];
 } leat_pool_t;
 
-// The state of a pool's kernel.
+// The state of a pool's kernel, or its first member: leat_pool_window looks for it at the
+// beginning.
 typedef struct leat_pool_kernel_s {
   leat_window_t window;
   int dtype;
@@ -32,7 +34,8 @@ typedef struct leat_pool_kernel_s {
 } leat_pool_kernel_t;
 
 // Reads the attributes of a pool over |spatial| (2 or 3) dimensions; |type_attr| names the
-// attribute of the type. INVALID_ARGUMENT for lists of the wrong length.
+// attribute of the type. INVALID_ARGUMENT for lists of the wrong length. The values are checked in
+// each step, since MaxPoolV2 gets them only then.
 LEAT_MUST_USE leat_status_t leat_pool_create(leat_kernel_creation_t* c, leat_pool_kernel_t* kernel,
                                              int spatial, const char* type_attr);
 // Gives the window of this step: that of the attributes, or of the last two inputs.
@@ -47,7 +50,8 @@ LEAT_MUST_USE leat_status_t leat_pool_measure(const leat_kernel_context_t* c,
                                               const leat_shape_t* input, leat_pool_t* out_pool,
                                               leat_shape_t* out_output);
 
-// The number of rows of the output, over all images and planes.
+// The number of rows of the output, over all images and planes: what most loops share among
+// threads.
 static inline int64_t leat_pool_rows(const leat_pool_t* pool) {
   return pool->batch * pool->out[0] * pool->out[1];
 }
@@ -63,6 +67,7 @@ static inline double leat_pool_row_ns(const leat_pool_t* pool) {
 typedef struct leat_pool_span_s {
   int64_t begin, end;
 } leat_pool_span_t;
+// The span of window |index| along axis |axis| (0 planes, 1 rows, 2 columns).
 static inline leat_pool_span_t leat_pool_span(const leat_pool_t* pool, int axis, int64_t index) {
   const int64_t start = index * pool->stride[axis] - pool->before[axis];
   int64_t end = start + pool->size[axis];
@@ -99,11 +104,13 @@ static inline int64_t leat_pool_first(const leat_pool_t* pool, const leat_pool_r
            at < last_; ++at)
 
 // Counts the positions that a loop over windows visits. A window may be as large as the input, so
-// that even one row of them takes long: true, now and then, when the step is to end. What the loop
-// then leaves out nobody reads.
+// that even one row of windows takes long. leat_pool_is_over is asked once a window; about every
+// million elements it looks whether the step is to end, and is then true. What the loop leaves out
+// nobody reads.
 typedef struct leat_pool_pace_s {
   double each, left;
 } leat_pool_pace_t;
+// A count for loops over |p|, each of which has one of its own on the stack.
 static inline leat_pool_pace_t leat_pool_pace_of(const leat_pool_t* p) {
   return (leat_pool_pace_t){
       (double)p->size[0] * (double)p->size[1] * (double)p->size[2] * (double)p->channels, 1e6};
@@ -116,16 +123,25 @@ static inline bool leat_pool_is_over(leat_pool_pace_t* pace) {
 }
 
 // ---- The inner loops ----------------------------------------------------------------------------
-// They run over tensors with the channels last. Ranges count output rows (leat_pool_rows), but
-// those of a |spread| count images, since windows of an image may overlap. Float and double are
-// compiled for each instruction set (pool_isa.c); max pools of integers once, by
-// max_pool_plain_cpu.c.
+// They run over tensors of one type with the channels last. The kernels of max_pool_cpu.c and
+// avg_pool_cpu.c convert their tensors to that form, choose the loops for the type and share ranges
+// [begin, end) among threads. Ranges count output rows (leat_pool_rows), but those of a |spread|
+// count images, since windows of an image may overlap. Float and double are compiled for each
+// instruction set (pool_isa.c); max pools of integers once, by max_pool_plain_cpu.c.
+// max_pool_loops.inc and avg_pool_loops.inc have the code for all.
+//
+// Where several elements of a window are equal, the first counts as its maximum. A loop stops early
+// when the step has ended meanwhile; nobody reads its output then. All arrays are dense, with
+// elements of the table's type, and belong to the caller.
 
+// The loops of max pools over one type. |input| has the pool's input shape.
 typedef struct leat_max_pool_loops_s {
-  // Writes the maximum of each window to |output|.
+  // Writes the maximum of each window to |output|, which has the pool's output shape. A NaN is
+  // passed over; a window of nothing else gives the least finite value.
   void (*maxima)(const leat_pool_t* pool, const void* input, void* output, int64_t begin,
                  int64_t end);
-  // Sets dx to dy at the positions of the maxima of |input|, and to 0 elsewhere.
+  // Sets dx to dy at the positions of the maxima of |input|, and to 0 elsewhere. Where windows
+  // overlap, the gradients of a position are added. dx has the input's shape, dy the output's.
   void (*spread)(const leat_pool_t* pool, const void* input, const void* dy, void* dx,
                  int64_t begin, int64_t end);
   // Writes the elements of |values|, which has the input's shape, at the positions of the maxima.
@@ -137,13 +153,14 @@ typedef struct leat_max_pool_loops_s {
                bool counts_batch, int64_t begin, int64_t end);
 } leat_max_pool_loops_t;
 
+// The tables of the types that are compiled for each instruction set.
 typedef struct leat_max_pool_floats_s {
   const leat_max_pool_loops_t* f32;
   const leat_max_pool_loops_t* f64;
 } leat_max_pool_floats_t;
 LEAT_ISA_DECLARE(leat_max_pool_floats_t, leat_max_pool_floats);
 
-// The loops of an integer type.
+// The loops of an integer type, which are compiled once. |dtype| must be one that the kernels have.
 const leat_max_pool_loops_t* leat_max_pool_plain_loops(int dtype);
 
 // Means are of wide tensors. |average| computes the output, |spread| the gradient.

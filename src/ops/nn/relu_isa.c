@@ -3,9 +3,10 @@
 // gradient x is dy and y is what the slope follows from. The compiler makes vector instructions of
 // them.
 //
-// Elu, Selu and the gradient of Softplus need an exponential. It comes from the vector functions of
-// device/cpu/vector_math.h, block by block through an array on the stack, so that the values are
-// still in the first-level cache when the rest of the expression is computed.
+// Elu, Selu, Gelu and the gradient of Softplus need an exponential (relu_exponentials.inc). It
+// comes from the vector functions of device/cpu/vector_math.h, block by block through an array on
+// the stack, so that the values are still in the first-level cache when the rest of the expression
+// is computed.
 //
 // Half and bfloat16 go through the float loops (the engine converts them), except in Softplus,
 // where TensorFlow's result depends on the type.
@@ -47,66 +48,21 @@ LEAT_LOOP_BINARY(softsign_grad_f64, double, double, x / SQUARE(__builtin_fabs(y)
   }
 LEAT_LOOP_FLOATS(LEAKY_RELU_GRAD, leaky_relu_grad)
 
-// Defines a loop that computes |expression| from x, an element of operand 0, and |value|, which is
-// |function| of operand |k|.
-#define BLOCKWISE(suffix, DTYPE, type, wide, name, function, k, expression)      \
-  LEAT_LOOP_FUNCTION name##_##suffix(const void* const inputs[], void* output, int64_t n) { \
-    const type* xs = inputs[0];                                                  \
-    type* ys = output;                                                           \
-    type values[BLOCK];                                                          \
-    for (int64_t begin = 0; begin < n; begin += BLOCK) {                         \
-      const int64_t count = LEAT_MIN(n - begin, BLOCK);                          \
-      LEAT_ISA_NAME(leat_vector_math)                                            \
-          .function##_##suffix((const type*)inputs[k] + begin, values, count);   \
-      LEAT_LOOP_INDEPENDENT                                                      \
-      for (int64_t i = 0; i < count; ++i) {                                      \
-        const type x = xs[begin + i], value = values[i];                         \
-        ys[begin + i] = expression;                                              \
-      }                                                                          \
-    }                                                                            \
-    return 0;                                                                    \
-  }
-LEAT_LOOP_FLOATS(BLOCKWISE, elu, expm1, 0, x < 0 ? value : x)
-LEAT_LOOP_FLOATS(BLOCKWISE, softplus_grad, sigmoid, 1, x * value)
-
-#define SELU(suffix, DTYPE, type, wide, name)                                    \
-  BLOCKWISE(suffix, DTYPE, type, wide, name, expm1, 0,                           \
-            x < 0 ? (type)SELU_SCALE_ALPHA * value : (type)SELU_SCALE * x)       \
-  LEAT_LOOP_BINARY(name##_grad_##suffix, type, type,                             \
+#define SELU_GRAD(suffix, DTYPE, type, wide, name) \
+  LEAT_LOOP_BINARY(name##_##suffix, type, type,    \
                    x * (y < 0 ? y + (type)SELU_SCALE_ALPHA : (type)SELU_SCALE))
-LEAT_LOOP_FLOATS(SELU, selu)
+LEAT_LOOP_FLOATS(SELU_GRAD, selu_grad)
 
-// x times half of 1 + function(inner): with the error function of x / sqrt(2) this is x times the
-// probability that a normal variable is below x, and with tanh an approximation of it.
-#define GELU(suffix, DTYPE, type, wide, name, function, inner)                   \
-  LEAT_LOOP_FUNCTION name##_##suffix(const void* const inputs[], void* output, int64_t n) { \
-    const type* xs = inputs[0];                                                  \
-    type* ys = output;                                                           \
-    type values[BLOCK];                                                          \
-    for (int64_t begin = 0; begin < n; begin += BLOCK) {                         \
-      const int64_t count = LEAT_MIN(n - begin, BLOCK);                          \
-      for (int64_t i = 0; i < count; ++i) {                                      \
-        const type x = xs[begin + i];                                            \
-        values[i] = (inner);                                                     \
-      }                                                                          \
-      LEAT_ISA_NAME(leat_vector_math).function##_##suffix(values, values, count); \
-      LEAT_LOOP_INDEPENDENT                                                      \
-      for (int64_t i = 0; i < count; ++i) {                                      \
-        const type x = xs[begin + i];                                            \
-        ys[begin + i] = (type)0.5 * x * (1 + values[i]);                         \
-      }                                                                          \
-    }                                                                            \
-    return 0;                                                                    \
-  }
 #define SQRT_HALF 0.70710678118654752440
 #define SQRT_2_OVER_PI 0.79788456080286535588
-#define GELU_EXACT(suffix, DTYPE, type, wide, name) \
-  GELU(suffix, DTYPE, type, wide, name, erf, x * (type)SQRT_HALF)
-#define GELU_APPROXIMATE(suffix, DTYPE, type, wide, name) \
-  GELU(suffix, DTYPE, type, wide, name, tanh,             \
-       (type)SQRT_2_OVER_PI * (x + (type)0.044715 * (x * x * x)))
-LEAT_LOOP_FLOATS(GELU_EXACT, gelu_exact)
-LEAT_LOOP_FLOATS(GELU_APPROXIMATE, gelu_approximate)
+
+#define TYPE float
+#define SUFFIX(name) name##_f32
+#include "ops/nn/relu_exponentials.inc"
+
+#define TYPE double
+#define SUFFIX(name) name##_f64
+#include "ops/nn/relu_exponentials.inc"
 
 #define SOFTPLUS(suffix, DTYPE, type, wide, name)                                \
   LEAT_LOOP_FUNCTION name##_##suffix(const void* const inputs[], void* output, int64_t n) { \
@@ -115,24 +71,18 @@ LEAT_LOOP_FLOATS(GELU_APPROXIMATE, gelu_approximate)
   }
 LEAT_LOOP_FLOATS(SOFTPLUS, softplus)
 
-// From a limit on, which is -(log(epsilon) + 2) for the type's epsilon, TensorFlow gives x itself.
-// In half and bfloat16 the limit is so low that the difference shows.
-#define SOFTPLUS_NARROW(narrow, limit)                                           \
-  LEAT_LOOP_FUNCTION softplus_##narrow(const void* const inputs[], void* output, int64_t n) { \
-    const uint16_t* xs = inputs[0];                                              \
-    uint16_t* ys = output;                                                       \
-    float x[BLOCK], y[BLOCK];                                                    \
-    for (int64_t begin = 0; begin < n; begin += BLOCK) {                         \
-      const int64_t count = LEAT_MIN(n - begin, BLOCK);                          \
-      LEAT_ISA_NAME(leat_vector_math).narrow##_to_float(xs + begin, x, count);   \
-      LEAT_ISA_NAME(leat_vector_math).softplus_f32(x, y, count);                 \
-      for (int64_t i = 0; i < count; ++i) y[i] = x[i] > (limit) ? x[i] : y[i];   \
-      LEAT_ISA_NAME(leat_vector_math).narrow##_from_float(y, ys + begin, count); \
-    }                                                                            \
-    return 0;                                                                    \
-  }
-SOFTPLUS_NARROW(half, 4.93f)
-SOFTPLUS_NARROW(bfloat16, 2.85f)
+// Softplus of the types of 16 bits, where TensorFlow's result depends on the type.
+#define NAME softplus_half
+#define TO_FLOAT half_to_float
+#define FROM_FLOAT half_from_float
+#define LIMIT 4.93f
+#include "ops/nn/relu_softplus.inc"
+
+#define NAME softplus_bfloat16
+#define TO_FLOAT bfloat16_to_float
+#define FROM_FLOAT bfloat16_from_float
+#define LIMIT 2.85f
+#include "ops/nn/relu_softplus.inc"
 
 #define FLOATS(name) LEAT_LOOP_FLOATS(LEAT_LOOP_ENTRY, name)
 

@@ -6,7 +6,9 @@
 //   InTopK      predictions [batch, classes], targets [batch] -> precision [batch] bool
 //
 // k is an attribute in the first version of an op and an input in the second. Where it is an input,
-// it is known to the shape functions only if it is a constant. top_k_cpu.c has the kernels.
+// it is known to the shape functions only if it is a constant. The gradient of TopK scatters dy to
+// the places from which the values came, and that of NthElement is shared among equal elements.
+// InTopK has none, since its output is bools. top_k_cpu.c has the kernels.
 #include "graph/gradient.h"
 #include "graph/inference/inference.h"
 #include "ops/nn/subgraph.h"

@@ -1,6 +1,6 @@
 // Reads the attributes of sliding windows and computes how many windows fit over an input.
 // Convolutions and pools share it, in their shape functions (with unknown sizes) and in their
-// kernels.
+// kernels, so that the two cannot disagree.
 //
 // With reach = (size - 1) dilation + 1, the span of a dilated window:
 //
@@ -9,8 +9,8 @@
 //   VALID     count = floor((input - reach) / stride) + 1
 //   EXPLICIT  the same with the padding added to the input
 //
-// Sizes come from graphs and tensors that anybody may have written, so the arithmetic that could
-// overflow is checked; attributes are limited to 32 bits, as in TensorFlow.
+// Sizes come from graphs and tensors that anybody may have written. The arithmetic that could
+// overflow is therefore checked, and attributes are limited to 32 bits, as in TensorFlow.
 #include "ops/nn/window.h"
 
 #include <math.h>

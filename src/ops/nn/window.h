@@ -28,6 +28,8 @@ typedef struct leat_window_axis_s {
   int64_t before, after;  // padding, when EXPLICIT
 } leat_window_axis_t;
 
+// A window over a tensor, in the order of the tensor's dimensions: batch, axes, channels, or with
+// the channels second. Plain data.
 typedef struct leat_window_s {
   int spatial;  // 2 or 3 dimensions
   bool channels_first;

@@ -1,13 +1,14 @@
 // Definitions of the FakeQuant ops: floats rounded to what a quantised type of num_bits bits over
-// [min, max] would keep, and their gradients.
+// [min, max] would keep, and their gradients. A network that is trained with them learns to live
+// with quantised weights. fake_quant_cpu.c has the kernels.
 //
 //   Args            min and max are attributes
 //   Vars            min and max are scalars, which can be trained
 //   VarsPerChannel  min and max are vectors over the last dimension
 //
-// Rounding has slope 0 nearly everywhere, which would stop training. The gradient is taken to be 1
-// where the input lies within the range and 0 elsewhere (a straight-through estimator).
-// fake_quant_cpu.c has the kernels.
+// Rounding has slope 0 nearly everywhere, which would stop training. The gradient is therefore
+// taken to be 1 where the input lies within the range and 0 elsewhere (a straight-through
+// estimator). Where min and max are inputs they get gradients too, from the same gradient op.
 #include "graph/gradient.h"
 #include "graph/inference/inference_index.h"
 #include "ops/op_rows.h"

@@ -5,11 +5,12 @@
 //   Dequantize             input, min_range, max_range -> output as input
 //   QuantizeAndDequantize  numbers -> what integers of num_bits bits would keep of them
 //
-// The range is a scalar, or a vector along "axis". QuantizeV2 and Dequantize have no gradient. The
-// versions of QuantizeAndDequantize differ in where the range and the number of bits come from, and
-// in the gradient: up to the third, the gradient passes unchanged, as if the op were the identity;
-// in the fourth it passes only where the input lies within the range. The kernels are in
-// quantized_cpu.c and quantization_cpu.c.
+// The range is two scalars, min and max, or two vectors over the dimension "axis". QuantizeV2 and
+// Dequantize have no gradient. A network that is trained with QuantizeAndDequantize learns to live
+// with quantised numbers, although it still computes in floats. The versions of this op differ in
+// where the range and the number of bits come from, and in the gradient. Up to the third, the
+// gradient passes unchanged, as if the op were the identity. In the fourth it passes only where the
+// input lies within the range. The kernels are in quantized_cpu.c and quantization_cpu.c.
 #include "graph/gradient.h"
 #include "graph/inference/inference_index.h"
 #include "ops/op_rows.h"

@@ -68,7 +68,7 @@ static leat_status_t create(leat_kernel_creation_t* creation, void* memory) {
   return leat_ok_status();
 }
 
-// ---- The scale ----------------------------------------------------------------------------------
+// ---- The integers -------------------------------------------------------------------------------
 
 // The least and the greatest integer of the quantised type.
 typedef struct integers_s {
@@ -80,39 +80,6 @@ static integers_t integers_of(const quantization_state_t* state, int64_t bits) {
   int64_t half = INT64_C(1) << (bits - 1);
   return (integers_t){state->is_narrow ? 1 - half : -half, half - 1};
 }
-
-// scale_f32 and scale_f64 find the scale for the integers |n| and the range [min, max], and what
-// the range becomes. |largest| is the scale of an end that does not limit it, because it has the
-// other sign or is 0. widen_f32 and widen_f64 widen a range to |count| more items.
-#define DEFINE_SCALE(bits, type, largest)                                                      \
-  static leat_quantization_f##bits##_t scale_f##bits(integers_t n, type min, type max,         \
-                                                     bool clamps) {                            \
-    leat_quantization_f##bits##_t q = {.min = min, .max = max};                                \
-    type from_min = (type)n.min * min > 0 ? (type)n.min / min : largest;                       \
-    type from_max = (type)n.max * max > 0 ? (type)n.max / max : largest;                       \
-    if (from_min < from_max) {                                                                 \
-      q.scale = from_min;                                                                      \
-      q.inverse = min / (type)n.min;                                                           \
-      q.max = (type)n.max * q.inverse;                                                         \
-    } else {                                                                                   \
-      q.scale = from_max;                                                                      \
-      q.inverse = max / (type)n.max;                                                           \
-      q.min = (type)n.min * q.inverse;                                                         \
-    }                                                                                          \
-    if (!clamps) {                                                                             \
-      q.min = -(type)INFINITY;                                                                 \
-      q.max = (type)INFINITY;                                                                  \
-    }                                                                                          \
-    return q;                                                                                  \
-  }                                                                                            \
-  static void widen_f##bits(const type* items, int64_t count, type* min, type* max) {          \
-    for (int64_t i = 0; i < count; ++i) {                                                      \
-      if (items[i] < *min) *min = items[i];                                                    \
-      if (items[i] > *max) *max = items[i];                                                    \
-    }                                                                                          \
-  }
-DEFINE_SCALE(32, float, FLT_MAX)
-DEFINE_SCALE(64, double, DBL_MAX)
 
 // ---- The kernel ---------------------------------------------------------------------------------
 
@@ -126,30 +93,17 @@ typedef struct channels_s {
   integers_t integers;
 } channels_t;
 
-// Quantizes slice |k|. The output may be the input: the range of a slice is found before any of its
-// elements is written.
-#define DEFINE_CHANNEL(bits, type)                                                             \
-  static void channel_f##bits(const channels_t* c, const quantization_state_t* s, int64_t k) { \
-    const leat_quantization_loops_t* loops = LEAT_ISA_SELECT(leat_quantization_loops);         \
-    const type* from = (const type*)c->input->data + k * c->inner;                             \
-    type* to = (type*)c->output->data + k * c->inner;                                          \
-    int64_t step = c->count * c->inner;                                                        \
-    type min = (type)INFINITY, max = -(type)INFINITY;                                          \
-    if (s->range_given) {                                                                      \
-      min = c->min ? ((const type*)c->min->data)[k] : (type)s->min;                            \
-      max = c->max ? ((const type*)c->max->data)[k] : (type)s->max;                            \
-    }                                                                                          \
-    for (int64_t o = 0; o < c->outer && !s->range_given; ++o) {                                \
-      widen_f##bits(from + o * step, c->inner, &min, &max);                                    \
-    }                                                                                          \
-    leat_quantization_f##bits##_t q = scale_f##bits(c->integers, min, max, s->range_given);    \
-    for (int64_t o = 0; o < c->outer; ++o) {                                                   \
-      (s->rounds_up ? loops->up_f##bits : loops->even_f##bits)(&q, from + o * step,            \
-                                                               to + o * step, c->inner);       \
-    }                                                                                          \
-  }
-DEFINE_CHANNEL(32, float)
-DEFINE_CHANNEL(64, double)
+#define TYPE float
+#define SUFFIX(name) name##_f32
+#define QUANTIZATION leat_quantization_f32_t
+#define LARGEST FLT_MAX
+#include "ops/quantize/quantization_channels.inc"
+
+#define TYPE double
+#define SUFFIX(name) name##_f64
+#define QUANTIZATION leat_quantization_f64_t
+#define LARGEST DBL_MAX
+#include "ops/quantize/quantization_channels.inc"
 
 static double number_at(const leat_tensor_t* tensor, int64_t at) {
   return tensor->dtype == LEAT_DTYPE_FLOAT ? (double)leat_tensor_data(tensor, const float)[at]
@@ -234,21 +188,6 @@ static leat_status_t create_gradient(leat_kernel_creation_t* creation, void* mem
   gradient_state_t* state = memory;
   return leat_kernel_attr_int(creation, "axis", &state->axis);
 }
-
-// Passes the gradient where the input lies within the range of its slice.
-#define DEFINE_PASS(bits, type)                                                              \
-  static void pass_f##bits(const channels_t* c, const type* gradients) {                     \
-    const type* x = c->input->data;                                                          \
-    type* to = c->output->data;                                                              \
-    for (int64_t i = 0; i < c->input->shape.element_count; ++i) {                            \
-      int64_t k = i / c->inner % c->count;                                                   \
-      bool within = x[i] >= ((const type*)c->min->data)[k] &&                                \
-                    x[i] <= ((const type*)c->max->data)[k];                                  \
-      to[i] = gradients[i] * (within ? (type)1 : (type)0);                                   \
-    }                                                                                        \
-  }
-DEFINE_PASS(32, float)
-DEFINE_PASS(64, double)
 
 static leat_status_t gradient__cpu(leat_kernel_context_t* k) {
   const gradient_state_t* state = leat_kernel_state(k);

@@ -1,7 +1,13 @@
 // The base of dense and sparse gradient accumulators: the count of gradients, the global step, and
-// the wait queue of those that take when enough gradients have come. A subclass adds the sum itself
-// and the functions of the vtable. An accumulator is a reference-counted resource; every function
-// may be called from any thread, and none blocks.
+// the wait queue of those that take when enough gradients have come. Synchronous data-parallel
+// training uses one for each variable: the workers apply their gradients, and the chief takes the
+// mean of n of them and updates the variable. A gradient of an earlier step, which a slow worker
+// brings late, is dropped.
+//
+//   apply(local step, gradient) ─▶ sum, count ─▶ take(n) waits until count >= n ─▶ sum or mean
+//
+// A subclass adds the sum itself and the functions of the vtable. An accumulator is a
+// reference-counted resource; every function may be called from any thread, and none blocks.
 #ifndef LEAT_OPS_QUEUE_ACCUMULATOR_CPU_H_
 #define LEAT_OPS_QUEUE_ACCUMULATOR_CPU_H_
 
@@ -24,6 +30,8 @@ typedef struct leat_accumulator_vtable_s {
   void (*destroy)(leat_accumulator_t* self);  // releases what the subclass holds
 } leat_accumulator_vtable_t;
 
+// The base with which the struct of a subclass begins. |dtype|, |shape| and |mean| say what
+// gradients it takes and do not change.
 struct leat_accumulator_s {
   leat_resource_t resource;
   const leat_accumulator_vtable_t* vtable;
@@ -37,7 +45,8 @@ struct leat_accumulator_s {
   int64_t global_step;  // a gradient of an earlier step is dropped
 };
 
-// The state of a kernel that makes accumulators: the attributes of its node.
+// The state of a kernel that makes accumulators: the attributes of its node. The two functions
+// after it are the create and destroy functions of such a kernel's row.
 typedef struct leat_accumulator_handle_s {
   leat_handle_t handle;
   leat_arena_t arena;
@@ -59,8 +68,10 @@ LEAT_MUST_USE leat_status_t leat_accumulator_create(const leat_accumulator_handl
 LEAT_MUST_USE leat_status_t leat_accumulator_output_handle(leat_kernel_context_t* c,
                                                            leat_resource_make_fn_t make);
 // The bodies of the kernels that apply and take gradients. Input 0 is the handle; input 1 is the
-// local step of a gradient, or the number of gradients that a take requires. INVALID_ARGUMENT when
-// the handle names an accumulator with other functions than |vtable|.
+// local step of a gradient, or the number of gradients that a take requires, which must be
+// positive. INVALID_ARGUMENT when the handle names an accumulator with other functions than
+// |vtable|. A stale gradient is dropped without an error. A take advances the global step, and
+// calls |done| once, perhaps much later and on another thread.
 LEAT_MUST_USE leat_status_t leat_accumulator_apply(leat_kernel_context_t* c,
                                                    const leat_accumulator_vtable_t* vtable);
 void leat_accumulator_take(leat_kernel_context_t* c, leat_kernel_done_fn_t done,

@@ -6,9 +6,10 @@
 //   row     [2]  [3]   .    .    .    .   [0]  [1]
 //
 // A full array is replaced by one of twice the size, in which row 0 lies at place 0 again. A heap
-// never takes from the front, so its |first| stays 0 and places equal rows; its keys lie in a
+// never takes from the front, so that its |first| stays 0 and places equal rows. Its keys lie in a
 // second array, because sifting compares keys many times for each row that it moves. A row is moved
-// by copying the bytes of its tensors; what remains in the old place is not released.
+// by copying the bytes of its tensors. What remains in the old place is not released, since the
+// tensors belong to the new one.
 #include "ops/queue/tuple_store_cpu.h"
 
 #include <string.h>

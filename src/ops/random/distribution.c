@@ -1,7 +1,8 @@
 // Definitions of the random ops that draw from a distribution. The stateful ones have a generator
 // that belongs to the node, so that their numbers differ from step to step. The stateless ones are
-// functions of the seed, or of the key and counter, that they are given: they may be folded and
-// shared like any other op, and a step that is repeated gives the same numbers.
+// functions of the seed, or of the key and counter, that they are given. They have no state, so
+// that they may be folded and shared like any other op, and a step that is repeated gives the same
+// numbers.
 //
 //   Random*, ...        shape [rank]                             -> numbers of that shape
 //   Random* of rates    shape, parameters [...]                  -> [shape..., parameters...]
@@ -9,10 +10,11 @@
 //   StatelessRandom*V2  shape, key [1], counter [2], alg []      -> numbers
 //
 // The second versions take what StatelessRandomGetKeyCounterAlg makes of a seed, so that a program
-// can derive several generators from one seed. A stateless op with parameters has |shape| as the
-// shape of its output, which must end with that of the parameters. Only gamma distributed numbers
-// have a gradient. The kernels are in distribution_cpu.c, bounded_normal_cpu.c, gamma_cpu.c,
-// multinomial_cpu.c, poisson_cpu.c and stateless_cpu.c.
+// can derive several generators from one seed. A stateful op with parameters draws as many samples
+// as |shape| states for each of them. A stateless one has |shape| as the shape of its output, which
+// must end with that of the parameters. Only gamma distributed numbers have a gradient. The kernels
+// are in distribution_cpu.c, bounded_normal_cpu.c, gamma_cpu.c, multinomial_cpu.c, poisson_cpu.c
+// and stateless_cpu.c.
 #include "graph/gradient.h"
 #include "graph/inference/inference.h"
 #include "ops/op_rows.h"
@@ -110,8 +112,8 @@ static leat_status_t stateless_bounded_shape(leat_inference_t* c) {
 // ---- Gamma distributed numbers ------------------------------------------------------------------
 // A sample has a derivative by alpha although it is random: with the random draws held fixed, it is
 // a smooth function of alpha. RandomGammaGrad computes it by implicit differentiation (Figurnov,
-// Mohamed, Mnih: "Implicit reparameterization gradients", 2018), and the gradient sums dy times it
-// over all samples of one alpha.
+// Mohamed, Mnih: "Implicit reparameterization gradients", 2018). The gradient sums dy times this
+// derivative over all samples of one alpha. Shape and seed get none.
 
 // ---- Gradients ----------------------------------------------------------------------------------
 

@@ -12,6 +12,7 @@
 #include "base/random.h"
 #include "kernel/kernel.h"
 
+// The distributions that an array is filled with.
 typedef enum leat_random_kind_e {
   LEAT_RANDOM_UNIFORM,    // floating-point numbers in [0, 1)
   LEAT_RANDOM_NORMAL,

@@ -2,10 +2,11 @@
 //
 //   logits [rows, classes] -> output [rows, num_samples], each a class drawn with odds exp(logit)
 //
-// For each row the cumulative sums of exp(logit - max) are computed once; a sample is a uniform
+// For each row the cumulative sums of exp(logit - max) are computed once. A sample is a uniform
 // number times the total, looked up among the sums by binary search. Sample n, counted over all
-// rows, is made from words 2n and 2n + 1 of the generator, so rows and samples are shared among
-// threads in any way.
+// rows, is made from words 2n and 2n + 1 of the generator, so that rows and samples are shared
+// among threads in any way. A class whose logit is infinite or NaN adds nothing to the sums. The
+// stateful kernel moves its generator on as far as TensorFlow's does.
 #include <math.h>
 
 #include "ops/kernel_rows.h"

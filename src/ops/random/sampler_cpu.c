@@ -1,8 +1,12 @@
 // Runs samplers over whole tensors: distributions whose samples take a varying number of draws
 // (gamma, Poisson, binomial). sampler_cpu.h says how samples are numbered and where each lies in
-// the output. Because each sample has a region of the generator to itself, samples are shared among
-// threads in any way. Parameters and samples are double; they are converted from and to the
-// tensors' types here.
+// the output.
+//
+//   number ─▶ set, sample ─▶ sample function, from the generator's region |number| ─▶ output place
+//
+// Because each sample has a region of the generator to itself, samples are shared among threads in
+// any way. Parameters and samples are double. They are converted from and to the tensors' types
+// here, where a sample that an integer type cannot hold is limited to its range.
 #include "ops/random/sampler_cpu.h"
 
 #include <math.h>

@@ -1,12 +1,15 @@
-// Samplers: distributions whose samples take a varying number of draws, because they reject some.
-// Each sample has a region of the generator to itself, so that its value depends on nothing but the
-// generator and the number of the sample. There are |parameter_count| sets of parameters with
-// |sample_count| samples each:
+// Samplers: distributions whose samples take a varying number of draws, because they reject some
+// (gamma, Poisson, binomial). Each sample has a region of the generator to itself, so that its
+// value depends on nothing but the generator and the number of the sample, and threads may share
+// the samples out in any way. There are |parameter_count| sets of parameters with |sample_count|
+// samples each:
 //
 //   sample s of set p is number p * sample_count + s, at s * parameter_count + p of the output
 //
-// The numbers follow TensorFlow's kernels, the places follow from the shapes. leat_sampler_run and
-// the kernels run on the step's pool and block until the output is full.
+// The numbers follow TensorFlow's kernels, the places follow from the shapes. A kernel writes one
+// function that draws a sample, for example from leat_draws_at(&s->philox, number *
+// LEAT_RANDOM_RESERVED), and runs it over the output. leat_sampler_run and the kernels run on the
+// step's pool and block until the output is full.
 #ifndef LEAT_OPS_RANDOM_SAMPLER_CPU_H_
 #define LEAT_OPS_RANDOM_SAMPLER_CPU_H_
 
@@ -26,6 +29,8 @@ static inline leat_draws_t leat_draws_at(const leat_philox_t* philox, uint64_t s
   leat_philox_skip(&draws.philox, skip);
   return draws;
 }
+// The next uniform number in [0, 1), and the next normal number. The two kinds take groups from one
+// generator in turn, so that their order in a sample decides its value.
 static inline double leat_draw_uniform(leat_draws_t* draws) {
   if (draws->uniform_count == 0) {
     uint32_t words[4];
@@ -51,9 +56,12 @@ static inline double leat_draw_normal(leat_draws_t* draws) {
 #define LEAT_SAMPLER_MAX_TRIES 100000
 
 typedef struct leat_sampler_s leat_sampler_t;
-// Draws the sample with number |number| of set |parameter|.
+// Draws the sample with number |number| of set |parameter|. Runs on any thread and must not block;
+// it gives up after LEAT_SAMPLER_MAX_TRIES and returns NaN then.
 typedef double (*leat_sample_fn_t)(const leat_sampler_t* sampler, int64_t parameter,
                                    int64_t number);
+// What to draw. The caller fills it for one run, and all that it points to is borrowed for that
+// run. |philox| is the generator at the first sample's region.
 struct leat_sampler_s {
   leat_philox_t philox;
   leat_sample_fn_t sample;
@@ -63,6 +71,8 @@ struct leat_sampler_s {
   int64_t sample_count;
   double cost_ns;  // of a sample, roughly
 };
+// Fills |output|, which has parameter_count * sample_count elements, converted to its type. An
+// integer type gets 0 for NaN and infinities, and the nearest limit for numbers beyond its range.
 void leat_sampler_run(const leat_kernel_context_t* c, const leat_sampler_t* sampler,
                       leat_tensor_t* output);
 

@@ -1,10 +1,13 @@
 // CPU kernels of the stateless random ops, which are functions of their inputs: the same seed gives
 // the same numbers in every step, with any number of threads.
 //
+//   seed [2] ─scramble─▶ key, counter ─▶ generator ─▶ leat_random_fill ─▶ numbers
+//
 // The first version of an op takes a seed of two integers, which is scrambled into a key and a
-// counter. The second takes key, counter and algorithm, which StatelessRandomGetKeyCounterAlg makes
-// of a seed; so a graph can make them once and use them for several ops. leat_random_fill does the
-// rest.
+// counter. Seeds that differ in one bit then lead to unrelated numbers. The second takes key,
+// counter and algorithm, which StatelessRandomGetKeyCounterAlg makes of a seed, so that a graph can
+// make them once and use them for several ops. Only the algorithm Philox is made here. The
+// stateless kernels in other files of this folder get their generators from here (stateless_cpu.h).
 #include "ops/random/stateless_cpu.h"
 
 #include "ops/kernel_rows.h"

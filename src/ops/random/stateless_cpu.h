@@ -1,6 +1,7 @@
 // Generators of the stateless random ops: from a seed of two numbers, which is scrambled, or from a
-// key and a counter, which are taken as they are. INVALID_ARGUMENT when the inputs are no such
-// thing.
+// key and a counter, which are taken as they are. A kernel makes its generator in each step from
+// its inputs; equal inputs give equal numbers, on every machine and with any number of threads.
+// INVALID_ARGUMENT when the inputs are no such thing.
 #ifndef LEAT_OPS_RANDOM_STATELESS_CPU_H_
 #define LEAT_OPS_RANDOM_STATELESS_CPU_H_
 

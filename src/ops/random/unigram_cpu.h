@@ -1,5 +1,12 @@
-// Distributions over classes by a weight for each class. The weights are known beforehand (fixed),
-// or are counted while sampling goes on (learned). The candidate samplers own or share them.
+// Distributions over classes by a weight for each class, for the ops that draw negative samples in
+// the training of large vocabularies. The weights are known beforehand (fixed:
+// FixedUnigramCandidateSampler), or are counted while sampling goes on (learned:
+// LearnedUnigramCandidateSampler). The candidate samplers own or share them:
+//
+//   leat_word_stream_t stream = {.philox = leat_generator_reserve(generator, groups)};
+//   int64_t class = leat_fixed_unigrams_draw(unigrams, &stream);
+//
+// A class is a number in [0, range), and a probability is the class's weight over the sum of all.
 #ifndef LEAT_OPS_RANDOM_UNIGRAM_CPU_H_
 #define LEAT_OPS_RANDOM_UNIGRAM_CPU_H_
 
@@ -13,6 +20,7 @@
 // belongs to one thread; all zero but for |philox|, it is at the generator's first word.
 typedef struct leat_word_stream_s {
   leat_philox_t philox;
+  // The group that was made last.
   uint32_t words[4];
   int left;  // how many of |words| have not been taken
 } leat_word_stream_t;
@@ -38,6 +46,7 @@ static inline uint32_t leat_word_stream_below(leat_word_stream_t* stream, uint32
   while (word < least) word = leat_word_stream_next(stream);
   return word % count;
 }
+// The same from two words, for a |count| that may exceed 2^32.
 static inline uint64_t leat_word_stream_below64(leat_word_stream_t* stream, uint64_t count) {
   uint64_t least = (count & (count - 1)) ? UINT64_MAX % count + 1 : 0;
   uint64_t word = leat_word_stream_next64(stream);
@@ -56,6 +65,7 @@ typedef struct leat_fixed_unigrams_s leat_fixed_unigrams_t;
 LEAT_MUST_USE leat_status_t leat_fixed_unigrams_create(leat_kernel_creation_t* c, int64_t range,
                                                        leat_fixed_unigrams_t** out_unigrams);
 void leat_fixed_unigrams_free(leat_fixed_unigrams_t* unigrams);  // NULL is allowed
+// Draws a class in constant time; the probability of a class, which must be in range.
 int64_t leat_fixed_unigrams_draw(const leat_fixed_unigrams_t* unigrams,
                                  leat_word_stream_t* stream);
 float leat_fixed_unigrams_probability(const leat_fixed_unigrams_t* unigrams, int64_t value);
@@ -79,6 +89,7 @@ typedef struct leat_learned_unigrams_s {
 // 2^31 - 1 or more.
 LEAT_MUST_USE leat_status_t leat_learned_unigrams_open(leat_kernel_creation_t* c, int64_t range,
                                                        leat_learned_unigrams_t** out_unigrams);
+// Draws a class in log2(range) steps; the probability of a class as of now.
 int64_t leat_learned_unigrams_draw(const leat_learned_unigrams_t* unigrams,
                                    leat_word_stream_t* stream);
 float leat_learned_unigrams_probability(const leat_learned_unigrams_t* unigrams, int64_t value);

@@ -1,5 +1,7 @@
-// Finds output shapes by asking the op's shape function (output_shapes.h). A shape function expects
-// a node in a graph, so each question builds a small graph in an arena and drops it afterwards:
+// Finds output shapes by asking the op's shape function (output_shapes.h). A kernel that only
+// enqueues its work must allocate its outputs before it has run, and this tells it how large they
+// are. A shape function expects a node in a graph, so that each question builds a small graph in an
+// arena and drops it afterwards:
 //
 //   source 0 ─┐                    a source for each input, with the input's shape as its output's;
 //   source 1 ─┼▶ node ─▶ shapes?   a source whose value is known is a constant with that value
@@ -7,7 +9,7 @@
 //
 // The graph is built by hand rather than by the graph's functions, as nothing of it needs names,
 // checks or a lookup. What does not change, the op and its attributes, is copied once when the
-// object is made; questions only read it, so that several threads may ask at once.
+// object is made. Questions only read it, so that several threads may ask at once.
 #include "ops/simulated/output_shapes.h"
 
 #include "graph/inference/inference.h"

@@ -1,5 +1,7 @@
 // Kernels of the simulated device: rows made from the CPU's rows of the ops listed below, under the
-// device type "SIM". There are four kinds:
+// device type "SIM". Nearly every such kernel has a twin, the CPU's kernel of the same node, which
+// computes in its place on a stream or on the host. The rows are made once in a process, when the
+// device's kernels are first registered. There are four kinds:
 //
 //   enqueued     The kernel only enqueues its work (launch_kernel.h), and the executor does not
 //                wait for it. For ops whose output shapes follow from input shapes and host
@@ -14,7 +16,7 @@
 //   constants    They are copied into the device by the first step that reads them.
 //
 // In the lists, the text before ':' is the op, and behind it stand the arguments that live in host
-// memory; handles and strings always do.
+// memory. Handles and strings always live there.
 #include "ops/simulated/simulated_kernels.h"
 
 #include <string.h>

@@ -1,5 +1,6 @@
 // Sparse tensors for the kernels of this family: they are checked here, divided into rows, and
-// joined.
+// joined. A sparse tensor is three tensors, the indices of its entries, their values and the dense
+// shape (leat_entries_t).
 //
 // A batch is a sparse tensor whose first dimension counts rows, each of which is a sparse tensor of
 // its own. leat_entries_take_row makes such a tensor from the entries of a row, and
@@ -8,8 +9,8 @@
 //   batch  indices [n, r]: (0, 3) (0, 5) (2, 1)        rows  0: (3) (5)    1: none    2: (1)
 //
 // Both rely on the entries being in order, so that those of a row stand together. The inputs may
-// come from anybody; so a kernel that uses an index as an address has leat_entries_check_indices
-// run first, or checks the index itself.
+// come from anybody. A kernel that uses an index as an address therefore has
+// leat_entries_check_indices run first, or checks the index itself.
 #include "ops/sparse/entries_cpu.h"
 
 #include "base/checked.h"

@@ -23,6 +23,7 @@ LEAT_MUST_USE leat_status_t leat_entries_allocate(leat_kernel_context_t* c, int 
                                                   int64_t count, int64_t rank,
                                                   leat_tensor_t** out_indices,
                                                   leat_tensor_t** out_values);
+// Releases the three tensors; not for borrowed ones.
 void leat_entries_release(leat_entries_t* entries);
 // INVALID_ARGUMENT unless the ranks and sizes of the three tensors agree. Indices are not looked
 // at.

@@ -98,41 +98,31 @@ static int64_t size_of_doubles(double start, double limit, double delta) {
   return size < 0x1p62 ? (int64_t)size : -1;
 }
 
-#define INPUT(rows, index, type, row) \
-  leat_tensor_data((rows).inputs[index], const type)[place_of(&(rows), index, row)]
 #define NUMBERS_A_CHECK INT64_C(100000)
-// Defines the kernel |name| over |type|. Integers are added as |wide|, where overflow is defined.
-#define RAGGED_RANGE(name, type, wide, size_of)                                              \
-  static leat_status_t name(leat_kernel_context_t* c) {                                      \
-    rows_t rows;                                                                             \
-    leat_tensor_t* output;                                                                   \
-    LEAT_RETURN_IF_ERROR(begin(c, &rows));                                                   \
-    for (int64_t i = 0; i < rows.count; ++i) {                                               \
-      int64_t size = size_of(INPUT(rows, 0, type, i), INPUT(rows, 1, type, i),               \
-                             INPUT(rows, 2, type, i));                                       \
-      LEAT_RETURN_IF_ERROR(add_row(c, &rows, i, size));                                      \
-    }                                                                                        \
-    leat_shape_t vector = leat_shape_vector(rows.total);                                     \
-    LEAT_RETURN_IF_ERROR(leat_kernel_allocate_output(c, 1, &vector, &output));               \
-    type* y = output->data;                                                                  \
-    leat_step_pace_t pace = leat_step_pace_of(c);                                            \
-    for (int64_t i = 0; i < rows.count; ++i) {                                               \
-      type value = INPUT(rows, 0, type, i), delta = INPUT(rows, 2, type, i);                 \
-      int64_t size = size_of(value, INPUT(rows, 1, type, i), delta);                         \
-      for (int64_t end; size > 0; size -= end) {                                             \
-        end = LEAT_MIN(size, NUMBERS_A_CHECK);                                               \
-        LEAT_RETURN_IF_ERROR(leat_step_pace_count(&pace, (double)end));                      \
-        for (int64_t k = 0; k < end; ++k, value = (type)((wide)value + (wide)delta)) {       \
-          *y++ = value;                                                                      \
-        }                                                                                    \
-      }                                                                                      \
-    }                                                                                        \
-    return leat_ok_status();                                                                 \
-  }
-RAGGED_RANGE(range_i32__cpu, int32_t, uint32_t, size_of_integers)
-RAGGED_RANGE(range_i64__cpu, int64_t, uint64_t, size_of_integers)
-RAGGED_RANGE(range_f32__cpu, float, float, size_of_floats)
-RAGGED_RANGE(range_f64__cpu, double, double, size_of_doubles)
+
+#define TYPE int32_t
+#define WIDE uint32_t
+#define SUFFIX(name) name##_i32__cpu
+#define SIZE_OF size_of_integers
+#include "ops/sparse/ragged_range_kernel.inc"
+
+#define TYPE int64_t
+#define WIDE uint64_t
+#define SUFFIX(name) name##_i64__cpu
+#define SIZE_OF size_of_integers
+#include "ops/sparse/ragged_range_kernel.inc"
+
+#define TYPE float
+#define WIDE float
+#define SUFFIX(name) name##_f32__cpu
+#define SIZE_OF size_of_floats
+#include "ops/sparse/ragged_range_kernel.inc"
+
+#define TYPE double
+#define WIDE double
+#define SUFFIX(name) name##_f64__cpu
+#define SIZE_OF size_of_doubles
+#include "ops/sparse/ragged_range_kernel.inc"
 
 #define KERNEL(dtype, fn) \
   {.op = "RaggedRange", .device_type = "CPU", .constraints = "T: " dtype, .compute = fn}

@@ -1,12 +1,14 @@
-// Definitions of the ops that combine a sparse tensor with a dense one, and their gradients.
+// Definitions of the ops that combine a sparse tensor with a dense one, and their gradients. A
+// sparse tensor comes as three inputs: indices [entries, rank], values [entries] and the dense
+// shape [rank].
 //
 //   SparseTensorDenseAdd     sparse + dense -> dense
 //   SparseTensorDenseMatMul  sparse [n, k] x dense [k, m] -> dense [n, m]; either may be transposed
 //   SparseDenseCwise*        the values of the entries, each combined with its dense element
 //
-// A gradient with respect to the values of a sparse tensor has one number for each entry, so it is
-// gathered at the entries' indices; indices and shapes get none. sparse_dense_cpu.c has the
-// kernels.
+// A gradient with respect to the values of a sparse tensor has one number for each entry. It is
+// therefore gathered at the entries' indices, and never made dense. Indices and shapes get no
+// gradient. sparse_dense_cpu.c has the kernels.
 #include "graph/gradient.h"
 #include "ops/op_rows.h"
 #include "ops/sparse/sparse_shape.h"

@@ -1,11 +1,12 @@
-// Definitions of sums of sparse tensors, with gradients.
+// Definitions of sums of sparse tensors, with gradients. sparse_sum_cpu.c has the kernels.
 //
 //   SparseAdd        sparse a, sparse b, threshold -> sparse, of the same dense shape
 //   SparseReduceSum  sparse, axes -> dense
 //
-// The number of entries of a + b depends on which indices they share, so it is known only at run
-// time. A gradient has one number for each entry of an operand: indices and shapes get none.
-// sparse_sum_cpu.c has the kernels.
+// The number of entries of a + b depends on which indices they share, so that it is known only at
+// run time. SparseAddGrad therefore finds the entries of each operand among those of the sum. A
+// gradient has one number for each entry of an operand; indices and shapes get none. The shape that
+// SparseReduceSum gives is known only where both the dense shape and the axes are constants.
 #include "graph/gradient.h"
 #include "graph/inference/inference_index.h"
 #include "ops/op_rows.h"

@@ -3,8 +3,9 @@
 //
 //   sparse_indices [n, r] (or [n], or []), output_shape [r], sparse_values [n] or [] -> dense
 //
-// Indices outside the shape are refused always; with validate_indices they must also be in order
-// and none may come twice. Otherwise the last value for an index wins.
+// The output is filled with the default first, and the values are then copied to their places one
+// by one, on one thread. Indices outside the shape are refused always. With validate_indices they
+// must also be in order, and none may come twice. Otherwise the last value for an index wins.
 #include "ops/kernel_rows.h"
 #include "ops/sparse/entries_cpu.h"
 

@@ -1,6 +1,7 @@
-// The base of both kinds of staging areas: how a node names its area, the limits of an area, and
-// the wait queue of its calls. An area is a reference-counted resource; its calls may come from any
-// thread and wait without blocking one.
+// The base of both kinds of staging areas, which are buffers between the parts of a pipeline (Stage
+// and Unstage in order, MapStage by key): how a node names its area, the limits of an area, and the
+// wait queue of its calls. The nodes of one container and shared name share an area. An area is a
+// reference-counted resource; its calls may come from any thread and wait without blocking one.
 #ifndef LEAT_OPS_STAGE_STAGING_CPU_H_
 #define LEAT_OPS_STAGE_STAGING_CPU_H_
 
@@ -8,6 +9,7 @@
 #include "kernel/kernel.h"
 #include "kernel/wait_queue.h"
 
+// What an area may hold. A call that would exceed a limit waits until others have taken enough.
 typedef struct leat_stage_limits_s {
   int64_t capacity;      // tuples; 0: unbounded
   int64_t memory_bytes;  // 0: unbounded
@@ -36,6 +38,8 @@ typedef struct leat_stage_area_s {
 LEAT_MUST_USE leat_status_t leat_stage_area_create(const leat_stage_name_t* name,
                                                    const leat_resource_kind_t* kind,
                                                    size_t area_bytes, void** out_area);
+// Ends the base and frees the area's memory. The kind's own destroy function releases the tuples
+// first.
 void leat_stage_area_free(leat_stage_area_t* area);
 
 // Reads the attributes. |prefix| is put before the name, so that areas of different kinds do not
@@ -43,6 +47,7 @@ void leat_stage_area_free(leat_stage_area_t* area);
 LEAT_MUST_USE leat_status_t leat_stage_name_initialize(leat_kernel_creation_t* c,
                                                        const char* prefix,
                                                        leat_stage_name_t* out_name);
+// Frees the strings; a zeroed name is allowed.
 void leat_stage_name_deinitialize(leat_stage_name_t* name);
 // The bytes of |width| tensors together.
 int64_t leat_stage_bytes(const leat_tensor_t* tuple, int width);

@@ -5,12 +5,13 @@
 //
 //   var [n, row...], indices [k...], updates [k..., row...] or []
 //
-// The _Scaled* ops are Leat's own: the optimizer makes them of a Scatter* and the Mul that makes
-// its updates, so that the product needs no memory. They multiply each row of the updates by a
-// factor.
+// _ScaledScatter and _ScaledResourceScatter are Leat's own: the optimizer makes them of a Scatter*
+// that adds or subtracts and the Mul that makes its updates, so that the product needs no memory.
+// They multiply each row of the updates by a factor.
 #include "graph/gradient.h"
 #include "graph/inference/inference.h"
 #include "ops/index/scatter_nd.h"
+#include "ops/array/row_scale.h"
 #include "ops/op_rows.h"
 
 // Returns the shape of the variable at input 0, given by reference or by handle.
@@ -51,41 +52,34 @@ static leat_status_t scatter_nd_shape(leat_inference_t* c) {
 #define ORDERED "{half, bfloat16, float, double, int32, int64}"
 #define POLICY "; bad_indices_policy: string = ''"
 
-#define SCATTER_ROW(op_name, more, types, locking, ...)                                     \
+#define SCATTER_ROW(op_name, more, types, locking, more_attrs, ...)                         \
   {.name = op_name,                                                                         \
    .inputs = "ref: Ref(T); indices: Tindices; updates: T" more,                             \
    .outputs = "output_ref: Ref(T)",                                                         \
-   .attrs = "T: " types "; Tindices: {int32, int64}; use_locking: bool = " locking,         \
+   .attrs = "T: " types "; Tindices: {int32, int64}; use_locking: bool = " locking          \
+            more_attrs,                                                                     \
    .shape = scatter_shape,                                                                  \
    .gradient = leat_gradient_none,                                                          \
    __VA_ARGS__}
-#define RESOURCE_SCATTER_ROW(op_name, more, types, ...)                                     \
+#define RESOURCE_SCATTER_ROW(op_name, more, types, more_attrs, ...)                         \
   {.name = op_name,                                                                         \
    .inputs = "resource: resource; indices: Tindices; updates: dtype" more,                  \
-   .attrs = "dtype: " types "; Tindices: {int32, int64}",                                   \
+   .attrs = "dtype: " types "; Tindices: {int32, int64}" more_attrs,                        \
    .flags = LEAT_OP_STATEFUL,                                                               \
    .shape = scatter_shape,                                                                  \
    __VA_ARGS__}
 #define TAIL(words) .parting = LEAT_PARTING_SCATTERS, .doc = words
 #define SCATTER(op_name, types, locking, words) \
-  SCATTER_ROW(op_name, "", types, locking, TAIL(words))
+  SCATTER_ROW(op_name, "", types, locking, "", TAIL(words))
 #define RESOURCE_SCATTER(op_name, types, words) \
-  RESOURCE_SCATTER_ROW(op_name, "", types, TAIL(words))
+  RESOURCE_SCATTER_ROW(op_name, "", types, "", TAIL(words))
 #define BOTH(how, types, words)                     \
   SCATTER("Scatter" how, types, "false", words),    \
       RESOURCE_SCATTER("ResourceScatter" how, NUMBER, words)
-// The macros below make the rows of an op for references and for handles together with the _Scaled
-// ops that multiply its updates.
-#define SCALED(op_name) .scaled = "_Scaled" op_name, .scales = 2, .scales_rows = true
-#define SCALED_WORDS(words) \
-  .doc = words " The updates are multiplied by factor first, a scalar or a number for each row."
-#define SCALED_BOTH(how, words)                                                             \
-  SCATTER_ROW("Scatter" how, "", NUMBER, "false", TAIL(words), SCALED("Scatter" how)),      \
-      SCATTER_ROW("_ScaledScatter" how, "; factor: T", NUMBER, "false", SCALED_WORDS(words)), \
-      RESOURCE_SCATTER_ROW("ResourceScatter" how, "", NUMBER, TAIL(words),                  \
-                           SCALED("ResourceScatter" how)),                                  \
-      RESOURCE_SCATTER_ROW("_ScaledResourceScatter" how, "; factor: dtype", NUMBER,         \
-                           SCALED_WORDS(words))
+#define UPDATE "; update: {'Add', 'Sub'}"
+#define SCALED_WORDS                                                                        \
+  "Adds to rows of a variable, or subtracts from them, the updates times factor: a scalar, " \
+  "or a number for each row."
 #define SCATTER_ND(how, types, locking, words)                                              \
   {.name = "ScatterNd" how,                                                                 \
    .inputs = "ref: Ref(T); indices: Tindices; updates: T",                                  \
@@ -104,8 +98,11 @@ static leat_status_t scatter_nd_shape(leat_inference_t* c) {
 const leat_op_row_t leat_scatter_ops[] = {
     SCATTER("ScatterUpdate", "type", "true", "Replaces rows of a variable."),
     RESOURCE_SCATTER("ResourceScatterUpdate", "type", "Replaces rows of a variable."),
-    SCALED_BOTH("Add", "Adds to rows of a variable; a row named twice gets both."),
-    SCALED_BOTH("Sub", "Subtracts from rows of a variable."),
+    BOTH("Add", NUMBER, "Adds to rows of a variable; a row named twice gets both."),
+    BOTH("Sub", NUMBER, "Subtracts from rows of a variable."),
+    SCATTER_ROW("_ScaledScatter", "; factor: T", NUMBER, "false", UPDATE, .doc = SCALED_WORDS),
+    RESOURCE_SCATTER_ROW("_ScaledResourceScatter", "; factor: dtype", NUMBER, UPDATE,
+                         .doc = SCALED_WORDS),
     BOTH("Mul", NUMBER, "Multiplies rows of a variable."),
     BOTH("Div", NUMBER, "Divides rows of a variable."),
     BOTH("Min", ORDERED, "Lowers rows of a variable to the updates."),
@@ -117,4 +114,35 @@ const leat_op_row_t leat_scatter_ops[] = {
     SCATTER_ND("Min", NUMBER, "false", "Lowers slices of a variable to the updates."),
     SCATTER_ND("Max", NUMBER, "false", "Raises slices of a variable to the updates."),
     LEAT_OP_ROWS_END,
+};
+
+// ---- Rewriting ----------------------------------------------------------------------------------
+
+static int updates(const leat_node_t* root) {
+  (void)root;
+  return 2;
+}
+
+// The name of the root ends with what it does.
+static leat_status_t scale_updates(leat_rewrite_match_t* m, leat_output_t* out_by) {
+  const leat_string_view_t op = leat_rewrite_root(m)->op->name;
+  const bool is_handle = !leat_rewrite_root(m)->op->has_ref_inputs;
+  const leat_string_view_t how = {op.data + op.size - 3, 3};
+  const leat_attr_t update = LEAT_STRING("update", how);
+  return leat_row_scaling_make(m, is_handle ? "_ScaledResourceScatter" : "_ScaledScatter", &update,
+                               1, out_by);
+}
+
+const leat_rewrite_rule_t leat_scatter_rules[] = {
+    {.name = "scaled_scatter",
+     .phase = LEAT_REWRITE_PROLOGUE,
+     .root = "ScatterAdd|ScatterSub|ResourceScatterAdd|ResourceScatterSub",
+     .producer = "Mul",
+     .input = updates,
+     .passes_reshapes = true,
+     .has_effects = true,
+     .applies = leat_row_scaling_applies,
+     .make = scale_updates,
+     .doc = "an update of rows scales what it adds by itself"},
+    LEAT_REWRITE_RULES_END,
 };

@@ -25,6 +25,7 @@ typedef struct scatter_s {
   bool multiplies;  // the op is a _Scaled one
 } scatter_t;
 
+// What the op does with a row: the end of its name, or attribute "update" of a _Scaled one.
 static leat_status_t scatter_create(leat_kernel_creation_t* c, void* state) {
   static const struct {
     const char* ending;
@@ -34,11 +35,13 @@ static leat_status_t scatter_create(leat_kernel_creation_t* c, void* state) {
       {"Mul", LEAT_COMBINE_MUL},       {"Div", LEAT_COMBINE_DIV}, {"Min", LEAT_COMBINE_MIN},
       {"Max", LEAT_COMBINE_MAX},
   };
-  ((scatter_t*)state)->multiplies = c->kernel->input_count > FACTOR;
+  scatter_t* scatter = state;
+  leat_string_view_t name = c->kernel->op->name;
+  scatter->multiplies = c->kernel->input_count > FACTOR;
+  if (scatter->multiplies) LEAT_RETURN_IF_ERROR(leat_kernel_attr_string(c, "update", &name));
   for (size_t i = 0; i < LEAT_ARRAY_SIZE(kEndings); ++i) {
-    leat_string_view_t ending = leat_string_view_from(kEndings[i].ending);
-    if (leat_string_view_ends_with(c->kernel->op->name, ending)) {
-      ((scatter_t*)state)->how = kEndings[i].how;
+    if (leat_string_view_ends_with(name, leat_string_view_from(kEndings[i].ending))) {
+      scatter->how = kEndings[i].how;
     }
   }
   return leat_ok_status();
@@ -223,11 +226,6 @@ static leat_status_t scatter_nd__cpu(leat_kernel_context_t* c) {
 #define SCATTER(how, types)                                                                    \
   KERNEL("Scatter" how, "T: " types, scatter_t, scatter_create, scatter__cpu),                 \
       KERNEL("ResourceScatter" how, "dtype: " types, scatter_t, scatter_create, scatter__cpu)
-#define SCALED_SCATTER(how)                                                                    \
-  KERNEL("_ScaledScatter" how, "T: " LEAT_ROW_SCALE_TYPES, scatter_t, scatter_create,          \
-         scatter__cpu),                                                                        \
-      KERNEL("_ScaledResourceScatter" how, "dtype: " LEAT_ROW_SCALE_TYPES, scatter_t,          \
-             scatter_create, scatter__cpu)
 #define SCATTER_ND(how, types)                                                                 \
   KERNEL("ScatterNd" how, "T: " types, leat_scatter_nd_t, leat_scatter_nd_create,              \
          scatter_nd__cpu),                                                                     \
@@ -238,8 +236,9 @@ const leat_kernel_row_t leat_scatter_kernels_cpu[] = {
     SCATTER("Update", LEAT_TYPES_ALL),
     SCATTER("Add", LEAT_TYPES_NUMBER),
     SCATTER("Sub", LEAT_TYPES_NUMBER),
-    SCALED_SCATTER("Add"),
-    SCALED_SCATTER("Sub"),
+    KERNEL("_ScaledScatter", "T: " LEAT_ROW_SCALE_TYPES, scatter_t, scatter_create, scatter__cpu),
+    KERNEL("_ScaledResourceScatter", "dtype: " LEAT_ROW_SCALE_TYPES, scatter_t, scatter_create,
+           scatter__cpu),
     SCATTER("Mul", LEAT_TYPES_NUMBER),
     SCATTER("Div", LEAT_TYPES_NUMBER),
     SCATTER("Min", LEAT_TYPES_REAL),

@@ -27,6 +27,7 @@ typedef struct leat_update_cells_s {
 // nothing is locked. leat_update_unlock unlocks and releases them.
 LEAT_MUST_USE leat_status_t leat_update_lock(leat_kernel_context_t* c, int count,
                                              leat_update_cells_t* out_cells);
+// Unlocks the cells and gives up the references, after success or failure of the update.
 void leat_update_unlock(leat_update_cells_t* cells);
 
 // ---- With the cell's lock held ------------------------------------------------------------------

@@ -1,10 +1,13 @@
 // CPU kernels of hashes of strings. The StringToHashBucket ops turn texts into numbers of a fixed
-// range, for embedding tables without a vocabulary; Fingerprint gives eight bytes for each row of a
+// range, for embedding tables without a vocabulary. Fingerprint gives eight bytes for each row of a
 // tensor.
 //
+//   "cat" ─▶ hash ─▶ modulo num_buckets ─▶ the row of an embedding table
+//
 // The hash functions (base/fingerprint.h) are those of TensorFlow, since the rows of a trained
-// table belong to hashes: "Fast" is its 64-bit fingerprint, "Strong" a hash under a secret key, so
-// that nobody can choose texts that collide, and the op without an adjective its older fingerprint.
+// table belong to hashes. "Fast" is its 64-bit fingerprint. "Strong" is a hash under a secret key,
+// so that nobody can choose texts that collide. The op without an adjective uses its older
+// fingerprint.
 #include <string.h>
 
 #include "base/fingerprint.h"

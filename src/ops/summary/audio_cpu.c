@@ -1,8 +1,12 @@
-// CPU kernels of AudioSummary: tensor [batch, frames] or [batch, frames, channels] of float -> a
-// Summary with one WAV file for each of the first max_outputs clips. The sample rate is an
-// attribute of AudioSummary and an input of AudioSummaryV2; it is a float in the message, and
-// rounded to an integer (at least 1) in the file. The files lie in the arena of the call until the
-// message is encoded.
+// CPU kernels of AudioSummary: a Summary message with one WAV file for each of the first
+// max_outputs clips of a tensor.
+//
+//   tag [], tensor [batch, frames] or [batch, frames, channels] of float -> summary []
+//
+// The sample rate is an attribute of AudioSummary and an input of AudioSummaryV2. It is a float in
+// the message, and is rounded to an integer (at least 1) in the file. A rate that is not positive,
+// or does not fit the file's 32 bits, is INVALID_ARGUMENT. The files lie in the arena of the call
+// until the message is encoded.
 #include <math.h>
 
 #include "base/checked.h"

@@ -1,12 +1,13 @@
 // CPU kernels of the summaries of numbers, histograms and tensors, and of MergeSummary. Each of
-// them builds a Summary message in an arena, and outputs its encoding as a scalar string:
+// them builds a Summary message in an arena (message_cpu.h), and outputs its encoding as a scalar
+// string:
 //
 //   ScalarSummary     tags [n], values [n]  ->  a value {tag, simple_value} for each
 //   HistogramSummary  tag, values           ->  one value {tag, histo}; NaN and infinity are errors
 //   TensorSummary     tensor                ->  one value {node name, tensor}
 //   MergeSummary      messages              ->  one message with all values; tags must differ
 //
-// Merging does not decode and encode the values again: by the rules of protocol buffers, two
+// Merging does not decode and encode the values again. By the rules of protocol buffers, two
 // encoded messages one after the other are one message whose repeated fields have the items of
 // both. The messages are decoded only to check the tags.
 #include <math.h>

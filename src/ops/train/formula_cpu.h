@@ -1,6 +1,6 @@
 // The macros in which the formulas of the optimizers are written. Where they are used T is the
 // element type, |s| the arrays and |count| their length. A file in which all types are real defines
-// REAL before it includes this one.
+// REAL, which adds the formulas that have no complex form.
 #ifndef LEAT_OPS_TRAIN_FORMULA_CPU_H_
 #define LEAT_OPS_TRAIN_FORMULA_CPU_H_
 
@@ -12,17 +12,7 @@
 #define VARIABLE(index, name)            \
   const T* name##_in = s->in[index];     \
   T* name##_out = s->out[index]
-// A real gradient is multiplied by the scale, 1 where the op has none. A complex one is never
-// scaled, because the product of an infinity and 1 may be a NaN.
-#ifdef REAL
-#define GRADIENT                   \
-  const T* gradient = s->gradient; \
-  const T scale = s->scale ? *(const T*)s->scale : ONE
-#define GRADIENT_AT(i) (gradient[i] * scale)
-#else
 #define GRADIENT const T* gradient = s->gradient
-#define GRADIENT_AT(i) gradient[i]
-#endif
 // The pragma promises that elements are independent, so that the loop is vectorised.
 #define EACH _Pragma("GCC ivdep") for (int64_t i = 0; i < count; ++i)
 #define ONE ((T)1)

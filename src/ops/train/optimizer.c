@@ -10,8 +10,11 @@
 // scalars, the gradient, the indices if there are such, more scalars. So one shape function serves
 // all; it tells by its declaration what an input is, and names no op. The rows are made by macros,
 // since rows written out would hide how little they differ.
-// _ScaledApply<X> and _ScaledResourceApply<X> are Leat's own. The optimizer of graphs makes them
-// where the gradient is a product with a scalar, which saves a pass over the gradient.
+//
+// _FusedApply and _FusedResourceApply are Leat's own. The optimizer of graphs (update_rules.c)
+// makes one of them of an Apply<X> whose gradient was scaled or clipped by scalars, its prologue:
+// the kernel applies the prologue to elements that are in the processor's cache, which saves a pass
+// over the gradient for each op. One op serves all optimizers: attribute "update" names one.
 #include "graph/gradient.h"
 #include "graph/inference/inference.h"
 #include "ops/op_rows.h"
@@ -77,6 +80,20 @@ static leat_status_t optimizer_shape(leat_inference_t* c) {
   return leat_ok_status();
 }
 
+// variables, scalars, gradient, args of the prologue: as above, by their number.
+static leat_status_t fused_shape(leat_inference_t* c) {
+  const int variables = (int)leat_node_attr_int(c->node, "V", 1);
+  const int args = (int)leat_node_attr_int(c->node, "N", 1);
+  const int gradient = c->node->input_count - args - 1;
+  const bool is_handle = !c->node->op->has_ref_inputs;
+  leat_partial_shape_t shape = leat_inference_input(c, gradient);
+  for (int i = 0; i < variables; ++i) {
+    LEAT_RETURN_IF_ERROR(leat_inference_merge(c, shape, variable_shape(c, i, is_handle), &shape));
+  }
+  if (c->node->output_count) leat_inference_set_output(c, 0, shape);
+  return leat_ok_status();
+}
+
 // ---- Inputs: variables; scalars; gradient; indices; scalars -------------------------------------
 
 #define VAR(V) "var: " V
@@ -115,16 +132,6 @@ static leat_status_t optimizer_shape(leat_inference_t* c) {
   DENSE_ROW("Apply" op, VARIABLES, before, grad, after, extra, ROW_TAIL(words))
 #define RESOURCE_DENSE(op, VARIABLES, before, grad, after, extra, words) \
   RESOURCE_DENSE_ROW("ResourceApply" op, VARIABLES, before, grad, after, extra, ROW_TAIL(words))
-// Makes the rows of an op and of the _Scaled op that multiplies the gradient, which is input
-// |index|. SCALED_PAIR does so for references and for handles.
-#define SCALED_ROWS(ROW, name, VARIABLES, before, grad, index, after, extra, words)              \
-  ROW(name, VARIABLES, before, grad, after, extra, ROW_TAIL(words), .scaled = "_Scaled" name,    \
-      .scales = index),                                                                          \
-      ROW("_Scaled" name, VARIABLES, before, grad, after "; scale: T", extra,                    \
-          ROW_TAIL(words " The gradient is multiplied by scale first."))
-#define SCALED_PAIR(op, ...)                          \
-  SCALED_ROWS(DENSE_ROW, "Apply" op, __VA_ARGS__),    \
-      SCALED_ROWS(RESOURCE_DENSE_ROW, "ResourceApply" op, __VA_ARGS__)
 #define SPARSE(op, VARIABLES, before, after, extra, words)                         \
   {.name = "SparseApply" op,                                                       \
    .inputs = VARIABLES("Ref(T)") "; " before "grad: T; indices: Tindices" after,   \
@@ -144,14 +151,22 @@ static leat_status_t optimizer_shape(leat_inference_t* c) {
 #define ALL_FORMS(op, VARIABLES, before, grad, after, extra, words) \
   DENSE_PAIR(op, VARIABLES, before, grad, after, extra, words),     \
       SPARSE_FORMS(op, VARIABLES, before, after, extra, words)
+#define FUSED_INPUTS "; scalars: S * T; gradient: T; args: N * T"
+#define FUSED_ATTRS                                                                          \
+  "update: string; V: int >= 1; S: int >= 0; N: int >= 1; "                                  \
+  "prologue: list(string) >= 1; sides: list(int) >= 1; flag: bool = false; "                 \
+  "T: {float, double}" LOCKING
+#define FUSED_WORDS                                                                          \
+  "A step of the op that update names. The ops of the prologue come first; the gradient is " \
+  "their operand on the side of sides, and the other one of args, a scalar."
 #define MOMENTUM_WORDS "A step with momentum: accum = accum * momentum + grad."
 
 #define RMS "lr: T; rho: T; momentum: T; epsilon: T; "
 #define ADAM "beta1_power: T; beta2_power: T; lr: T; beta1: T; beta2: T; epsilon: T; "
 
 const leat_op_row_t leat_optimizer_ops[] = {
-    SCALED_PAIR("GradientDescent", VAR, "alpha: T; ", "delta", 2, "", "",
-                "Subtracts alpha times delta from a variable."),
+    DENSE_PAIR("GradientDescent", VAR, "alpha: T; ", "delta", "", "",
+               "Subtracts alpha times delta from a variable."),
     DENSE_PAIR("ProximalGradientDescent", VAR, "alpha: T; l1: T; l2: T; ", "delta", "", "",
                "A gradient step with the FOBOS rule's shrinking for l1 and l2."),
     SPARSE_PAIR("ProximalGradientDescent", VAR, "alpha: T; l1: T; l2: T; ", "", "",
@@ -171,15 +186,15 @@ const leat_op_row_t leat_optimizer_ops[] = {
     ALL_FORMS("FtrlV2", VAR_LINEAR, "", "grad",
               "; lr: T; l1: T; l2: T; l2_shrinkage: T; lr_power: T", LINEAR,
               "A step of FTRL-proximal with l2 shrinkage of the gradient."),
-    SCALED_PAIR("Momentum", VAR_ACCUM, "lr: T; ", "grad", 3, "; momentum: T", NESTEROV,
-                MOMENTUM_WORDS),
+    DENSE_PAIR("Momentum", VAR_ACCUM, "lr: T; ", "grad", "; momentum: T", NESTEROV,
+               MOMENTUM_WORDS),
     SPARSE_FORMS("Momentum", VAR_ACCUM, "lr: T; ", "; momentum: T", NESTEROV, MOMENTUM_WORDS),
     RESOURCE_DENSE("KerasMomentum", VAR_ACCUM, "lr: T; ", "grad", "; momentum: T", NESTEROV,
                    "A step with momentum: accum = accum * momentum - lr * grad."),
     RESOURCE_SPARSE("KerasMomentum", VAR_ACCUM, "lr: T; ", "; momentum: T", NESTEROV,
                     "A step with momentum on the rows that indices names."),
-    SCALED_PAIR("Adam", VAR_M_V, ADAM, "grad", 9, "", NESTEROV,
-                "A step of Adam: decayed first and second moments, corrected for their start."),
+    DENSE_PAIR("Adam", VAR_M_V, ADAM, "grad", "", NESTEROV,
+               "A step of Adam: decayed first and second moments, corrected for their start."),
     RESOURCE_DENSE("AdamWithAmsgrad", VAR_M_V_VHAT, ADAM, "grad", "", "",
                    "A step of Adam over the largest second moment so far."),
     DENSE_PAIR("AdaMax", VAR_M_V, "beta1_power: T; lr: T; beta1: T; beta2: T; epsilon: T; ", "grad",
@@ -192,5 +207,17 @@ const leat_op_row_t leat_optimizer_ops[] = {
                "A step scaled up where gradient and its mean agree in sign, by a sum."),
     DENSE_PAIR("PowerSign", VAR_M, "lr: T; logbase: T; sign_decay: T; beta: T; ", "grad", "", "",
                "A step scaled up where gradient and its mean agree in sign, by a power."),
+    {.name = "_FusedApply",
+     .inputs = "variables: Ref(V * T)" FUSED_INPUTS,
+     .outputs = "out: Ref(T)",
+     .attrs = FUSED_ATTRS,
+     .shape = fused_shape,
+     .doc = FUSED_WORDS},
+    {.name = "_FusedResourceApply",
+     .inputs = "variables: V * resource" FUSED_INPUTS,
+     .attrs = FUSED_ATTRS,
+     .flags = LEAT_OP_STATEFUL,
+     .shape = fused_shape,
+     .doc = FUSED_WORDS},
     LEAT_OP_ROWS_END,
 };

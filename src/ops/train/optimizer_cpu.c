@@ -29,9 +29,8 @@ static bool is_variable(const leat_op_argument_t* input) {
          (input->source == LEAT_TYPE_FIXED && input->dtype == LEAT_DTYPE_RESOURCE);
 }
 
-// Sorts the inputs into variables, gradient, indices, scale and scalars, by type and name.
+// Sorts the inputs into variables, gradient, indices and scalars, by type and name.
 static void read_inputs(const leat_op_t* op, leat_optimizer_plan_t* plan) {
-  plan->indices = plan->scale = -1;
   for (int i = 0; i < op->input_count; ++i) {
     leat_string_view_t name = op->inputs[i].name;
     if (is_variable(&op->inputs[i])) {
@@ -40,30 +39,134 @@ static void read_inputs(const leat_op_t* op, leat_optimizer_plan_t* plan) {
       plan->gradient = i;
     } else if (leat_string_view_equals(name, "indices")) {
       plan->indices = i;
-    } else if (leat_string_view_equals(name, "scale")) {
-      plan->scale = i;
     } else {
       plan->scalars[plan->scalar_count++] = (int8_t)i;
     }
   }
 }
 
-static leat_status_t optimizer_create(leat_kernel_creation_t* c, void* state,
-                                      leat_optimizer_t optimizer) {
+// Finds the formula of the op called |name|, "ResourceSparseApplyAdagrad" for instance, which ends
+// with that of the optimizer. False where there is none.
+static bool find_formula(leat_string_view_t name, leat_optimizer_plan_t* plan) {
+  static const char* const kNames[LEAT_OPTIMIZER_COUNT] = {
+#define ENTRY(NAME, formula, op, ...) [LEAT_OPTIMIZER_##NAME] = "Apply" op,
+      LEAT_OPTIMIZER_FORMULAS(ENTRY)
+#undef ENTRY
+  };
+  for (int i = 0; i < LEAT_OPTIMIZER_COUNT; ++i) {
+    plan->optimizer = (leat_optimizer_t)i;
+    if (leat_string_view_ends_with(name, leat_string_view_from(kNames[i]))) return true;
+  }
+  return false;
+}
+
+static leat_status_t optimizer_create(leat_kernel_creation_t* c, void* state) {
   static const char* const kFlags[] = {"use_nesterov", "update_slots", "multiply_linear_by_lr"};
   leat_optimizer_plan_t* plan = state;
-  plan->optimizer = optimizer;
+  plan->indices = -1;
+  const bool found = find_formula(c->kernel->op->name, plan);
+  LEAT_DCHECK(found);
   read_inputs(c->kernel->op, plan);
-  for (size_t i = 0; i < LEAT_ARRAY_SIZE(kFlags); ++i) {
+  for (size_t i = 0; found && i < LEAT_ARRAY_SIZE(kFlags); ++i) {
     if (leat_op_find_attr(c->kernel->op, leat_string_view_from(kFlags[i])) < 0) continue;
     LEAT_RETURN_IF_ERROR(leat_kernel_attr_bool(c, kFlags[i], &plan->flag));
   }
   return leat_kernel_attr_type(c, "T", &plan->dtype);
 }
 
+// ---- The plan of a fused op: from its attributes ------------------------------------------------
+
+static bool find_step(leat_string_view_t op, int64_t side, uint8_t* out_step) {
+  static const struct {
+    const char* op;
+    int side;
+  } kSteps[LEAT_PROLOGUE_COUNT] = {
+#define ENTRY(NAME, loop, op, side) [LEAT_PROLOGUE_##NAME] = {op, side},
+      LEAT_PROLOGUE_STEPS(ENTRY)
+#undef ENTRY
+  };
+  for (int i = 0; i < LEAT_PROLOGUE_COUNT; ++i) {
+    *out_step = (uint8_t)i;
+    if (kSteps[i].side == side && leat_string_view_equals(op, kSteps[i].op)) return true;
+  }
+  return false;
+}
+
+static leat_status_t read_prologue(leat_kernel_creation_t* c, leat_optimizer_plan_t* plan) {
+  const leat_attr_value_t* ops = leat_attr_find(c->attrs, c->attr_count, LEAT_SV("prologue"));
+  const leat_attr_value_t* sides = leat_attr_find(c->attrs, c->attr_count, LEAT_SV("sides"));
+  int64_t args;
+  LEAT_RETURN_IF_ERROR(leat_kernel_attr_int(c, "N", &args));
+  if (!ops || !sides || ops->count != sides->count || ops->count != args ||
+      args > LEAT_PROLOGUE_MAX_STEPS) {
+    return leat_make_status(LEAT_INVALID_ARGUMENT,
+                            "attributes prologue, sides and N have %u and %u items and the value "
+                            "%lld, must agree and be at most %d",
+                            ops ? ops->count : 0, sides ? sides->count : 0, (long long)args,
+                            LEAT_PROLOGUE_MAX_STEPS);
+  }
+  plan->prologue_count = (int)args;
+  for (int i = 0; i < plan->prologue_count; ++i) {
+    if (find_step(ops->strings[i], sides->ints[i], &plan->prologue[i])) continue;
+    return leat_make_status(LEAT_INVALID_ARGUMENT,
+                            "attribute prologue has op '%.*s' with the gradient as operand %lld, "
+                            "must be Mul or RealDiv (operand 0), Minimum or Maximum (0 or 1)",
+                            LEAT_SV_ARG(ops->strings[i]), (long long)sides->ints[i]);
+  }
+  return leat_ok_status();
+}
+
+// Whether the attributes give the formula the variables and scalars that it reads.
+static leat_status_t check_inputs(const leat_optimizer_plan_t* plan) {
+  static const int8_t kCounts[LEAT_OPTIMIZER_COUNT][2] = {
+#define ENTRY(NAME, formula, op, variables, scalars) [LEAT_OPTIMIZER_##NAME] = {variables, scalars},
+      LEAT_OPTIMIZER_FORMULAS(ENTRY)
+#undef ENTRY
+  };
+  const int variables = kCounts[plan->optimizer][0], scalars = kCounts[plan->optimizer][1];
+  if (plan->variable_count != variables || plan->scalar_count != scalars) {
+    return leat_make_status(LEAT_INVALID_ARGUMENT,
+                            "attributes V and S give %d variables and %d scalars, must be "
+                            "%d and %d for this update",
+                            plan->variable_count, plan->scalar_count, variables, scalars);
+  }
+  return leat_ok_status();
+}
+
+static leat_status_t fused_create(leat_kernel_creation_t* c, void* state) {
+  leat_optimizer_plan_t* plan = state;
+  leat_string_view_t update;
+  int64_t variables;
+  plan->indices = -1;
+  LEAT_RETURN_IF_ERROR(leat_kernel_attr_string(c, "update", &update));
+  LEAT_RETURN_IF_ERROR(leat_kernel_attr_int(c, "V", &variables));
+  LEAT_RETURN_IF_ERROR(leat_kernel_attr_type(c, "T", &plan->dtype));
+  LEAT_RETURN_IF_ERROR(leat_kernel_attr_bool(c, "flag", &plan->flag));
+  LEAT_RETURN_IF_ERROR(read_prologue(c, plan));
+  if (!find_formula(update, plan)) {
+    return leat_make_status(LEAT_INVALID_ARGUMENT,
+                            "attribute update is '%.*s', must be the name of an optimizer's op",
+                            LEAT_SV_ARG(update));
+  }
+  plan->gradient = c->kernel->input_count - plan->prologue_count - 1;
+  const int64_t scalars = plan->gradient - variables;
+  if (variables > LEAT_OPTIMIZER_MAX_VARIABLES || scalars > LEAT_OPTIMIZER_MAX_SCALARS) {
+    return leat_make_status(LEAT_INVALID_ARGUMENT,
+                            "attributes V and S give %lld variables and %lld scalars, must "
+                            "be at most %d and %d",
+                            (long long)variables, (long long)scalars,
+                            LEAT_OPTIMIZER_MAX_VARIABLES, LEAT_OPTIMIZER_MAX_SCALARS);
+  }
+  plan->variable_count = (int)variables;
+  for (int64_t i = 0; i < scalars; ++i) {
+    plan->scalars[plan->scalar_count++] = (int8_t)(variables + i);
+  }
+  return check_inputs(plan);
+}
+
 // ---- Running a formula --------------------------------------------------------------------------
 
-// How many elements of half or bfloat16 are widened to float at a time.
+// How many elements are widened to float, or go through a prologue, at a time.
 #define BLOCK 512
 
 typedef struct narrow_s {
@@ -71,7 +174,7 @@ typedef struct narrow_s {
   void (*narrow)(const float* x, uint16_t* y, int64_t n);
 } narrow_t;
 
-// Runs the formula over elements [begin, end) of half or bfloat16. These types are never scaled.
+// Runs the formula over elements [begin, end) of half or bfloat16, which have no prologue.
 static void run_narrow(const leat_optimizer_plan_t* plan, const leat_optimizer_arrays_t* arrays,
                        int64_t begin, int64_t end, narrow_t convert) {
   float values[LEAT_OPTIMIZER_MAX_VARIABLES][BLOCK], gradient[BLOCK];
@@ -94,6 +197,40 @@ static void run_narrow(const leat_optimizer_plan_t* plan, const leat_optimizer_a
   }
 }
 
+// The arrays from element |begin| on.
+static leat_optimizer_arrays_t arrays_from(const leat_optimizer_plan_t* plan,
+                                           const leat_optimizer_arrays_t* arrays, int64_t begin) {
+  const size_t offset = (size_t)begin * leat_dtype_size(plan->dtype);
+  leat_optimizer_arrays_t part = *arrays;
+  for (int v = 0; v < plan->variable_count; ++v) {
+    part.in[v] = (const uint8_t*)part.in[v] + offset;
+    part.out[v] = (uint8_t*)part.out[v] + offset;
+  }
+  part.gradient = (const uint8_t*)part.gradient + offset;
+  return part;
+}
+
+// Runs the prologue and then the formula, block by block, so that what the prologue computes stays
+// in the cache.
+static void run_prologue(const leat_optimizer_plan_t* plan, const leat_optimizer_arrays_t* arrays,
+                         int64_t begin, int64_t end) {
+  _Alignas(64) double gradient[BLOCK];
+  leat_prologue_fn_t steps[LEAT_PROLOGUE_MAX_STEPS];
+  const leat_optimizer_fn_t formula = leat_optimizer_formula(plan->optimizer, plan->dtype);
+  for (int s = 0; s < plan->prologue_count; ++s) {
+    steps[s] = leat_prologue_step((leat_prologue_t)plan->prologue[s], plan->dtype);
+  }
+  for (int64_t i = begin; i < end; i += BLOCK) {
+    const int64_t count = LEAT_MIN(end - i, BLOCK);
+    leat_optimizer_arrays_t part = arrays_from(plan, arrays, i);
+    for (int s = 0; s < plan->prologue_count; ++s) {
+      steps[s](part.gradient, arrays->prologue_scalars[s], gradient, count);
+      part.gradient = gradient;
+    }
+    formula(&part, count);
+  }
+}
+
 void leat_optimizer_run(const leat_optimizer_plan_t* plan, const leat_optimizer_arrays_t* arrays,
                         int64_t begin, int64_t end) {
   const leat_vector_math_t* math = leat_vector_math();
@@ -106,13 +243,11 @@ void leat_optimizer_run(const leat_optimizer_plan_t* plan, const leat_optimizer_
                (narrow_t){math->bfloat16_to_float, math->bfloat16_from_float});
     return;
   }
-  size_t offset = (size_t)begin * leat_dtype_size(plan->dtype);
-  leat_optimizer_arrays_t part = *arrays;
-  for (int v = 0; v < plan->variable_count; ++v) {
-    part.in[v] = (const uint8_t*)part.in[v] + offset;
-    part.out[v] = (uint8_t*)part.out[v] + offset;
+  if (plan->prologue_count) {
+    run_prologue(plan, arrays, begin, end);
+    return;
   }
-  part.gradient = (const uint8_t*)part.gradient + offset;
+  const leat_optimizer_arrays_t part = arrays_from(plan, arrays, begin);
   leat_optimizer_formula(plan->optimizer, plan->dtype)(&part, end - begin);
 }
 
@@ -142,25 +277,39 @@ static void convert_integer(int64_t value, int dtype, void* target) {
   }
 }
 
-static leat_status_t check_scalar(leat_kernel_context_t* c, int index) {
-  const leat_shape_t* shape = &leat_kernel_input(c, index)->shape;
+// The name by which the op declares the input. A fused op declares lists: variables, scalars, the
+// gradient, args.
+static leat_string_view_t input_name(const leat_kernel_context_t* c,
+                                     const leat_optimizer_plan_t* plan, int input) {
+  const leat_op_argument_t* inputs = c->kernel->op->inputs;
+  if (!plan->prologue_count) return inputs[input].name;
+  if (input < plan->variable_count) return inputs[0].name;
+  return inputs[input < plan->gradient ? 1 : input == plan->gradient ? 2 : 3].name;
+}
+
+static leat_status_t check_scalar(leat_kernel_context_t* c, const leat_optimizer_plan_t* plan,
+                                  int input) {
+  const leat_shape_t* shape = &leat_kernel_input(c, input)->shape;
   if (LEAT_LIKELY(shape->rank == 0)) return leat_ok_status();
   return leat_kernel_invalid(c, "%.*s has shape %s, must be a scalar",
-                             LEAT_SV_ARG(c->kernel->op->inputs[index].name),
-                             LEAT_SHAPE_TEXT(shape));
+                             LEAT_SV_ARG(input_name(c, plan, input)), LEAT_SHAPE_TEXT(shape));
 }
 
 // Reads the scalars, in the op's order, into an array of the element type.
 static leat_status_t read_scalars(leat_kernel_context_t* c, step_t* step) {
   const leat_optimizer_plan_t* plan = step->plan;
   size_t size = leat_dtype_size(plan->dtype);
-  if (plan->scale >= 0) {
-    LEAT_RETURN_IF_ERROR(check_scalar(c, plan->scale));
-    step->arrays.scale = leat_kernel_input(c, plan->scale)->data;
+  for (int s = 0; s < plan->prologue_count; ++s) {
+    const leat_tensor_t* scalar = leat_kernel_input(c, plan->gradient + 1 + s);
+    if (scalar->shape.element_count != 1) {
+      return leat_kernel_invalid(c, "args[%d] has shape %s, must have one element", s,
+                                 LEAT_SHAPE_TEXT(&scalar->shape));
+    }
+    step->arrays.prologue_scalars[s] = scalar->data;
   }
   for (int i = 0; i < plan->scalar_count; ++i) {
     const leat_tensor_t* scalar = leat_kernel_input(c, plan->scalars[i]);
-    LEAT_RETURN_IF_ERROR(check_scalar(c, plan->scalars[i]));
+    LEAT_RETURN_IF_ERROR(check_scalar(c, plan, plan->scalars[i]));
     uint8_t* target = step->scalars + (size_t)i * size;
     if (scalar->dtype == LEAT_DTYPE_INT64) {
       convert_integer(*leat_tensor_data(scalar, int64_t), plan->dtype, target);
@@ -176,7 +325,7 @@ static leat_status_t check_variables(leat_kernel_context_t* c, const step_t* ste
   const leat_tensor_t* var = &step->cells.cells[0]->tensor;
   for (int v = 0; v < step->plan->variable_count; ++v) {
     const leat_tensor_t* value = &step->cells.cells[v]->tensor;
-    leat_string_view_t name = c->kernel->op->inputs[v].name;
+    leat_string_view_t name = input_name(c, step->plan, v);
     if (!value->dtype) {
       return leat_kernel_error(c, LEAT_FAILED_PRECONDITION,
                                "Attempting to use uninitialized variables: %.*s",
@@ -231,7 +380,7 @@ static leat_status_t run_dense(leat_kernel_context_t* c, step_t* step) {
   const leat_tensor_t* gradient = leat_kernel_input(c, step->plan->gradient);
   if (!leat_shape_equal(&gradient->shape, shape)) {
     return leat_kernel_invalid(c, "%.*s has shape %s, must be the variable's, %s",
-                               LEAT_SV_ARG(c->kernel->op->inputs[step->plan->gradient].name),
+                               LEAT_SV_ARG(input_name(c, step->plan, step->plan->gradient)),
                                LEAT_SHAPE_TEXT(&gradient->shape), LEAT_SHAPE_TEXT(shape));
   }
   LEAT_RETURN_IF_ERROR(prepare_arrays(c, step));
@@ -270,60 +419,54 @@ static leat_status_t optimizer__cpu(leat_kernel_context_t* c) {
 
 // ---- Rows ---------------------------------------------------------------------------------------
 
-#define CREATE(NAME, name)                                                          \
-  static leat_status_t name##_create(leat_kernel_creation_t* c, void* state) {      \
-    return optimizer_create(c, state, LEAT_OPTIMIZER_##NAME);                       \
-  }
-LEAT_OPTIMIZER_FORMULAS(CREATE)
-
 #define ALL "T: bfloat16, complex128, complex64, double, float, half"
 #define NO_BFLOAT16 "T: complex128, complex64, double, float, half"
 #define REAL "T: bfloat16, double, float, half"
 #define REAL_NO_BFLOAT16 "T: double, float, half"
 #define WIDE "T: double, float"
 
-#define KERNEL(op_name, formula, types)                                                    \
-  LEAT_CPU_KERNEL(op_name, types, leat_optimizer_plan_t, formula##_create, optimizer__cpu, \
+#define KERNEL(op_name, create_fn, types)                                              \
+  LEAT_CPU_KERNEL(op_name, types, leat_optimizer_plan_t, create_fn, optimizer__cpu,    \
                   .expensive = true)
-#define DENSE(op, formula, types) \
-  KERNEL("Apply" op, formula, types), KERNEL("ResourceApply" op, formula, types)
-// For the ops that optimizer.c also gives as _Scaled ones.
-#define SCALED_DENSE(op, formula, types)                                       \
-  DENSE(op, formula, types), KERNEL("_ScaledApply" op, formula, WIDE),         \
-      KERNEL("_ScaledResourceApply" op, formula, WIDE)
-#define SPARSE(op, formula, types) \
-  KERNEL("SparseApply" op, formula, types), KERNEL("ResourceSparseApply" op, formula, types)
+#define DENSE(op, types)                              \
+  KERNEL("Apply" op, optimizer_create, types),        \
+      KERNEL("ResourceApply" op, optimizer_create, types)
+#define SPARSE(op, types)                             \
+  KERNEL("SparseApply" op, optimizer_create, types),  \
+      KERNEL("ResourceSparseApply" op, optimizer_create, types)
 
 const leat_kernel_row_t leat_optimizer_kernels_cpu[] = {
-    SCALED_DENSE("GradientDescent", gradient_descent, ALL),
-    DENSE("ProximalGradientDescent", proximal_gradient_descent, WIDE),
-    SPARSE("ProximalGradientDescent", proximal_gradient_descent, WIDE),
-    DENSE("Adadelta", adadelta, ALL),
-    SPARSE("Adadelta", adadelta, ALL),
-    DENSE("Adagrad", adagrad, ALL),
-    SPARSE("Adagrad", adagrad, ALL),
-    DENSE("AdagradV2", adagrad_v2, ALL),
-    SPARSE("AdagradV2", adagrad_v2, ALL),
-    DENSE("AdagradDA", adagrad_da, WIDE),
-    SPARSE("AdagradDA", adagrad_da, WIDE),
-    DENSE("ProximalAdagrad", proximal_adagrad, WIDE),
-    SPARSE("ProximalAdagrad", proximal_adagrad, WIDE),
-    DENSE("Ftrl", ftrl, REAL),
-    SPARSE("Ftrl", ftrl, REAL),
-    DENSE("FtrlV2", ftrl_v2, REAL),
-    SPARSE("FtrlV2", ftrl_v2, REAL),
-    SCALED_DENSE("Momentum", momentum, ALL),
-    SPARSE("Momentum", momentum, ALL),
-    KERNEL("ResourceApplyKerasMomentum", keras_momentum, ALL),
-    KERNEL("ResourceSparseApplyKerasMomentum", keras_momentum, ALL),
-    SCALED_DENSE("Adam", adam, ALL),
-    KERNEL("ResourceApplyAdamWithAmsgrad", amsgrad, REAL),
-    DENSE("AdaMax", ada_max, REAL_NO_BFLOAT16),
-    DENSE("RMSProp", rms_prop, ALL),
-    SPARSE("RMSProp", rms_prop, NO_BFLOAT16),
-    DENSE("CenteredRMSProp", centered_rms_prop, ALL),
-    SPARSE("CenteredRMSProp", centered_rms_prop, NO_BFLOAT16),
-    DENSE("AddSign", add_sign, REAL),
-    DENSE("PowerSign", power_sign, REAL),
+    DENSE("GradientDescent", ALL),
+    DENSE("ProximalGradientDescent", WIDE),
+    SPARSE("ProximalGradientDescent", WIDE),
+    DENSE("Adadelta", ALL),
+    SPARSE("Adadelta", ALL),
+    DENSE("Adagrad", ALL),
+    SPARSE("Adagrad", ALL),
+    DENSE("AdagradV2", ALL),
+    SPARSE("AdagradV2", ALL),
+    DENSE("AdagradDA", WIDE),
+    SPARSE("AdagradDA", WIDE),
+    DENSE("ProximalAdagrad", WIDE),
+    SPARSE("ProximalAdagrad", WIDE),
+    DENSE("Ftrl", REAL),
+    SPARSE("Ftrl", REAL),
+    DENSE("FtrlV2", REAL),
+    SPARSE("FtrlV2", REAL),
+    DENSE("Momentum", ALL),
+    SPARSE("Momentum", ALL),
+    KERNEL("ResourceApplyKerasMomentum", optimizer_create, ALL),
+    KERNEL("ResourceSparseApplyKerasMomentum", optimizer_create, ALL),
+    DENSE("Adam", ALL),
+    KERNEL("ResourceApplyAdamWithAmsgrad", optimizer_create, REAL),
+    DENSE("AdaMax", REAL_NO_BFLOAT16),
+    DENSE("RMSProp", ALL),
+    SPARSE("RMSProp", NO_BFLOAT16),
+    DENSE("CenteredRMSProp", ALL),
+    SPARSE("CenteredRMSProp", NO_BFLOAT16),
+    DENSE("AddSign", REAL),
+    DENSE("PowerSign", REAL),
+    KERNEL("_FusedApply", fused_create, WIDE),
+    KERNEL("_FusedResourceApply", fused_create, WIDE),
     LEAT_KERNEL_ROWS_END,
 };

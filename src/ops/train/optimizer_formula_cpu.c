@@ -40,15 +40,21 @@
 #include "ops/train/ftrl_formula.inc"
 
 static const leat_optimizer_fn_t kComplex64[LEAT_OPTIMIZER_COUNT] = {
-#define ENTRY(NAME, name) [LEAT_OPTIMIZER_##NAME] = name##_c64,
+#define ENTRY(NAME, name, ...) [LEAT_OPTIMIZER_##NAME] = name##_c64,
     LEAT_OPTIMIZER_COMPLEX_FORMULAS(ENTRY)
 #undef ENTRY
 };
 static const leat_optimizer_fn_t kComplex128[LEAT_OPTIMIZER_COUNT] = {
-#define ENTRY(NAME, name) [LEAT_OPTIMIZER_##NAME] = name##_c128,
+#define ENTRY(NAME, name, ...) [LEAT_OPTIMIZER_##NAME] = name##_c128,
     LEAT_OPTIMIZER_COMPLEX_FORMULAS(ENTRY)
 #undef ENTRY
 };
+
+leat_prologue_fn_t leat_prologue_step(leat_prologue_t step, int dtype) {
+  const leat_optimizer_table_t* table = LEAT_ISA_SELECT_AVX2(leat_optimizer_table);
+  LEAT_DCHECK(dtype == LEAT_DTYPE_FLOAT || dtype == LEAT_DTYPE_DOUBLE);
+  return dtype == LEAT_DTYPE_DOUBLE ? table->prologue_f64[step] : table->prologue_f32[step];
+}
 
 leat_optimizer_fn_t leat_optimizer_formula(leat_optimizer_t optimizer, int dtype) {
   const leat_optimizer_table_t* table = LEAT_ISA_SELECT_AVX2(leat_optimizer_table);

@@ -32,10 +32,16 @@
 #include "ops/train/optimizer_formula.inc"
 
 const leat_optimizer_table_t LEAT_ISA_NAME(leat_optimizer_table) = {
-#define ENTRY(NAME, name) [LEAT_OPTIMIZER_##NAME] = name##_f32,
+#define ENTRY(NAME, name, ...) [LEAT_OPTIMIZER_##NAME] = name##_f32,
     .f32 = {LEAT_OPTIMIZER_FORMULAS(ENTRY)},
 #undef ENTRY
-#define ENTRY(NAME, name) [LEAT_OPTIMIZER_##NAME] = name##_f64,
+#define ENTRY(NAME, name, ...) [LEAT_OPTIMIZER_##NAME] = name##_f64,
     .f64 = {LEAT_OPTIMIZER_FORMULAS(ENTRY)},
+#undef ENTRY
+#define ENTRY(NAME, loop, op, side) [LEAT_PROLOGUE_##NAME] = prologue_##loop##_f32,
+    .prologue_f32 = {LEAT_PROLOGUE_STEPS(ENTRY)},
+#undef ENTRY
+#define ENTRY(NAME, loop, op, side) [LEAT_PROLOGUE_##NAME] = prologue_##loop##_f64,
+    .prologue_f64 = {LEAT_PROLOGUE_STEPS(ENTRY)},
 #undef ENTRY
 };

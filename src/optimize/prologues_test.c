@@ -1,5 +1,6 @@
-// Tests of the pass "scale" where a node reads the product: which multiplications by a few numbers
-// move into the node that reads the array, and above all which must not.
+// Tests of the rules that move what scales or clips an array into the node that reads it
+// (ops/train/update_rules.c, ops/state/scatter.c, ops/matrix/matmul.c), and above all of the cases
+// in which they must not.
 #include <math.h>
 #include <stdio.h>
 
@@ -9,7 +10,7 @@
 enum { kRows = 4, kColumns = 5 };
 
 static int scale(pass_scene_t* f, leat_outputs_t fetches, int other) {
-  return pass_scene_shrink(f, &leat_pass_scale, fetches, other);
+  return pass_scene_shrink(f, &leat_pass_prologues, fetches, other);
 }
 
 static leat_output_t multiply(scene_t* s, leat_output_t x, leat_output_t y) {
@@ -50,8 +51,10 @@ static void a_gradient_is_multiplied_in_the_update(void** state) {
     scene_after(&f->s, updated.node, scene_mark(&f->s, 2, -1));
     assert_int_equal(scale(f, LEAT_INPUTS(updated), -1), 1);
     const leat_node_t* scaled = pass_scene_fetched(f, 0);
-    assert_true(pass_scene_is_op(scaled, "_ScaledApplyGradientDescent"));
+    assert_true(pass_scene_is_op(scaled, "_FusedApply"));
     assert_true(reads(f, scaled, 0, "v") && reads(f, scaled, 2, "g"));
+    assert_true(leat_string_view_equals(leat_node_attr_string(scaled, "update"),
+                                        "ApplyGradientDescent"));
     assert_int_equal(scaled->control_count, 2);
   }
 }
@@ -73,20 +76,72 @@ static void expect_scaled(pass_scene_t* f, const char* optimizer, int slots, int
       scene_binary(&f->s, "Mul", -1, scene_matrix(&f->s, "", 4, 5), scene_float(&f->s, 2));
   for (int i = 0; i < numbers_behind; ++i) inputs[count++] = scene_float(&f->s, 1);
   leat_output_t done = scene_float(&f->s, 0);
-  char op[64], scaled[64];
+  char op[64];
   snprintf(op, sizeof op, "ResourceApply%s", optimizer);
-  snprintf(scaled, sizeof scaled, "_ScaledResourceApply%s", optimizer);
   scene_after(&f->s, done.node,
               scene_node(&f->s, op, "", "", (leat_outputs_t){inputs, count}, LEAT_NO_ATTRS));
   assert_int_equal(scale(f, LEAT_INPUTS(done), -1), 1);
   const leat_node_t* waiting = pass_scene_fetched(f, 0);
-  assert_true(pass_scene_is_op(&f->rewrite.graph->nodes[waiting->inputs[0].node], scaled));
+  const leat_node_t* fused = &f->rewrite.graph->nodes[waiting->inputs[0].node];
+  assert_true(pass_scene_is_op(fused, "_FusedResourceApply"));
+  assert_true(leat_string_view_equals(leat_node_attr_string(fused, "update"), op));
 }
 
+// The updates of all elements: how many variables each has, and scalars before and behind the
+// gradient.
+static const struct {
+  const char* name;
+  int variables, before, behind;
+  bool has_no_reference;
+} kUpdates[] = {
+    {"GradientDescent", 1, 1, 0, false}, {"ProximalGradientDescent", 1, 3, 0, false},
+    {"Adadelta", 3, 3, 0, false},        {"Adagrad", 2, 1, 0, false},
+    {"AdagradV2", 2, 2, 0, false},       {"ProximalAdagrad", 2, 3, 0, false},
+    {"Ftrl", 3, 0, 4, false},            {"FtrlV2", 3, 0, 5, false},
+    {"Momentum", 2, 1, 1, false},        {"Adam", 3, 6, 0, false},
+    {"AdaMax", 3, 5, 0, false},          {"RMSProp", 3, 4, 0, false},
+    {"CenteredRMSProp", 4, 4, 0, false}, {"AddSign", 2, 4, 0, false},
+    {"PowerSign", 2, 4, 0, false},       {"KerasMomentum", 2, 1, 1, true},
+    {"AdamWithAmsgrad", 4, 6, 0, true},
+};
+
 static void updates_that_take_a_product(void** state) {
-  expect_scaled(*state, "GradientDescent", 1, 1, 0);
-  expect_scaled(*state, "Momentum", 2, 1, 1);
-  expect_scaled(*state, "Adam", 3, 6, 0);
+  for (size_t i = 0; i < LEAT_ARRAY_SIZE(kUpdates); ++i) {
+    expect_scaled(*state, kUpdates[i].name, kUpdates[i].variables, kUpdates[i].before,
+                  kUpdates[i].behind);
+  }
+}
+
+// Gradients are clipped by norm and by value: the ops go into the update one after the other, from
+// the last one on.
+static void a_chain_goes_into_the_update(void** state) {
+  pass_scene_t* f = *state;
+  scene_t* s = &f->s;
+  leat_output_t v = variable(s, "v"), g = scene_matrix(s, "g", kRows, kColumns);
+  leat_output_t norm = scene_matrix(s, "norm", 1, 1);
+  leat_output_t clipped = scene_binary(s, "RealDiv", -1, multiply(s, scene_float(s, 2), g), norm);
+  clipped = scene_binary(s, "Minimum", -1, scene_float(s, 3), clipped);
+  leat_output_t updated = update(s, v, scene_float(s, 1), clipped);
+  assert_int_equal(scale(f, LEAT_INPUTS(updated), -1), 3);
+  const leat_node_t* fused = pass_scene_fetched(f, 0);
+  const leat_attr_value_t* ops = leat_node_attr(fused, LEAT_SV("prologue"));
+  const leat_attr_value_t* sides = leat_node_attr(fused, LEAT_SV("sides"));
+  static const char* const kOps[] = {"Mul", "RealDiv", "Minimum"};
+  assert_int_equal(ops->count, 3);
+  for (int i = 0; i < 3; ++i) {
+    assert_true(leat_string_view_equals(ops->strings[i], kOps[i]));
+    assert_int_equal(sides->ints[i], i == 2);
+  }
+  assert_true(reads(f, fused, 2, "g") && reads(f, fused, 4, "norm"));
+  // Not a divisor, nor what another number of elements clips; and four steps at most.
+  assert_int_equal(
+      scale(f, LEAT_INPUTS(update(s, v, scene_float(s, 1),
+                                  scene_binary(s, "RealDiv", -1, scene_float(s, 1), g))), -1), 0);
+  leat_output_t row = scene_matrix(s, "", 1, kColumns);
+  updated = update(s, v, scene_float(s, 1), scene_binary(s, "Minimum", -1, g, row));
+  assert_int_equal(scale(f, LEAT_INPUTS(updated), -1), 0);
+  for (int i = 0; i < 5; ++i) g = multiply(s, g, scene_float(s, 2));
+  assert_int_equal(scale(f, LEAT_INPUTS(update(s, v, scene_float(s, 1), g)), -1), 4);
 }
 
 static void gradients_that_stay(void** state) {
@@ -166,7 +221,7 @@ static void expect_rows(pass_scene_t* f, leat_output_t x, leat_output_t numbers,
     leat_output_t product = multiply(&f->s, side ? repeated : x, side ? x : repeated);
     assert_true(scale_scatter(f, product) > 0);
     const leat_node_t* scaled = pass_scene_fetched(f, 0);
-    assert_true(pass_scene_is_op(scaled, "_ScaledScatterSub"));
+    assert_true(pass_scene_is_op(scaled, "_ScaledScatter"));
     assert_true(leat_string_view_equal(f->rewrite.graph->nodes[scaled->inputs[2].node].name,
                                        f->s.graph->nodes[x.node].name));
     assert_true(leat_string_view_equal(f->rewrite.graph->nodes[scaled->inputs[3].node].name,
@@ -213,7 +268,7 @@ static void rows_of_gradients(void** state) {
   leat_output_t updated = scatter(s, "ScatterSub", variable(s, ""), RESHAPE(s, of_x, 4, 5));
   assert_true(scale(f, LEAT_INPUTS(updated, sum), -1) > 0);
   const leat_node_t *first = pass_scene_fetched(f, 0), *second = pass_scene_fetched(f, 1);
-  assert_true(pass_scene_is_op(first, "_ScaledScatterSub"));
+  assert_true(pass_scene_is_op(first, "_ScaledScatter"));
   assert_true(reads(f, first, 2, "x") && reads(f, first, 3, "numbers"));
   assert_true(pass_scene_is_op(second, "_ScaledMatMulAdd"));
   assert_true(reads(f, second, 2, "w") && reads(f, second, 3, "numbers"));
@@ -243,7 +298,7 @@ static void rows_take_a_rate(void** state) {
     leat_output_t x = scene_matrix(&f->s, "", rows, 5);
     leat_output_t updated = scatter(&f->s, "ScatterSub", v, multiply(&f->s, x, rate));
     assert_int_equal(scale(f, LEAT_INPUTS(updated), -1), 1);
-    assert_true(pass_scene_is_op(pass_scene_fetched(f, 0), "_ScaledScatterSub"));
+    assert_true(pass_scene_is_op(pass_scene_fetched(f, 0), "_ScaledScatter"));
     updated = scatter(&f->s, "ScatterAdd", v,
                       scene_unary(&f->s, "Identity", -1, multiply(&f->s, rate, x)));
     assert_int_equal(scale(f, LEAT_INPUTS(updated), -1), 2);
@@ -359,14 +414,20 @@ static const float kValues[kRows * kColumns] = {1,      2, 3, 4, 5, NAN, 1, 2,  
                                                 -1e30f, 0, 0, 7, 1, 2,   1, INFINITY, 0, 1};
 static const float kNumbers[kRows] = {0.05f, 3, -1e-40f, INFINITY};
 
+static leat_tensor_t matrix_of(const float* values) {
+  leat_tensor_t tensor;
+  leat_shape_t shape;
+  LEAT_EXPECT_OK(leat_shape_create(2, (const int64_t[]){kRows, kColumns}, &shape));
+  LEAT_EXPECT_OK(
+      leat_tensor_allocate(leat_buffer_source_host(), LEAT_DTYPE_FLOAT, &shape, &tensor));
+  memcpy(tensor.data, values, (size_t)(kRows * kColumns) * sizeof *values);
+  return tensor;
+}
+
 // The bits of |fetch| with |x| = kValues, which is fed, so that nothing is computed while the graph
 // is optimised; NaNs are alike.
 static void expect_bits(scene_t* s, leat_output_t x, leat_output_t fetch, const float* expected) {
-  leat_tensor_t fed, value;
-  leat_shape_t shape;
-  LEAT_EXPECT_OK(leat_shape_create(2, (const int64_t[]){kRows, kColumns}, &shape));
-  LEAT_EXPECT_OK(leat_tensor_allocate(leat_buffer_source_host(), LEAT_DTYPE_FLOAT, &shape, &fed));
-  memcpy(fed.data, kValues, sizeof kValues);
+  leat_tensor_t fed = matrix_of(kValues), value;
   LEAT_EXPECT_OK(scene_run(s, LEAT_INPUTS(x), &fed, LEAT_INPUTS(fetch), &value, NULL, 0));
   const float* found = leat_tensor_data(&value, const float);
   assert_int_equal(value.shape.element_count, kRows * kColumns);
@@ -394,6 +455,62 @@ static void bits_of_updates(scene_t* s) {
     }
     LEAT_EXPECT_OK(scene_target(s, assigned.node));
     expect_bits(s, x, updated, expected);
+  }
+}
+
+// A step of update |u| with |gradient| on variables of its own.
+static leat_output_t apply(scene_t* s, size_t u, leat_output_t gradient) {
+  leat_output_t inputs[12], assigned[4];
+  char op[64];
+  int count = 0;
+  for (; count < kUpdates[u].variables; ++count) {
+    inputs[count] = variable(s, "");
+    float start[kRows * kColumns];
+    for (int k = 0; k < kRows * kColumns; ++k) start[k] = 0.25f * (float)(count + 1 + k % 3);
+    if (count == 0) start[kRows * kColumns - 2] = -0.0f;
+    assigned[count] =
+        scene_binary(s, "Assign", -1, inputs[count], matrix(s, start, kRows, kColumns));
+  }
+  for (int i = 0; i < count; ++i) LEAT_EXPECT_OK(scene_target(s, assigned[i].node));
+  for (int i = 0; i < kUpdates[u].before; ++i) inputs[count++] = scene_float(s, 0.5f);
+  inputs[count++] = gradient;
+  // The last scalar of Ftrl is a power that must not be positive.
+  const bool is_ftrl = kUpdates[u].before == 0;
+  for (int i = 1; i <= kUpdates[u].behind; ++i) {
+    inputs[count++] = scene_float(s, is_ftrl && i == kUpdates[u].behind ? -0.5f : 0.5f);
+  }
+  snprintf(op, sizeof op, "Apply%s", kUpdates[u].name);
+  return scene_output(s, op, "", "", (leat_outputs_t){inputs, count}, LEAT_NO_ATTRS);
+}
+
+// Zeros become -0, which shows in the variable's -0 on which side of the minimum they are.
+static leat_output_t clipped(scene_t* s, leat_output_t x) {
+  const float norm = 5.3f, low = -1, high = 0;
+  leat_output_t quotient = scene_binary(s, "RealDiv", -1, multiply(s, x, scene_float(s, -0.7f)),
+                                        matrix(s, &norm, 1, 1));
+  leat_output_t below = scene_binary(s, "Minimum", -1, scene_float(s, high), quotient);
+  return scene_binary(s, "Maximum", -1, below, scene_float(s, low));
+}
+
+// One update computes the prologue by itself, and the other one cannot, as its gradient is fetched;
+// they have inputs of their own, so that there are two gradients. Two steps show the slots as well.
+static void bits_of_prologues(scene_t* s) {
+  for (size_t u = 0; u < LEAT_ARRAY_SIZE(kUpdates); ++u) {
+    if (kUpdates[u].has_no_reference) continue;
+    leat_output_t x = many(s, ""), y = many(s, ""), gradient = clipped(s, x);
+    leat_output_t plain = apply(s, u, gradient), fused = apply(s, u, clipped(s, y));
+    for (int turn = 0; turn < 2; ++turn) {
+      leat_tensor_t fed[2] = {matrix_of(kValues), matrix_of(kValues)}, values[3];
+      LEAT_EXPECT_OK(scene_run(s, LEAT_INPUTS(x, y), fed, LEAT_INPUTS(plain, fused, gradient),
+                               values, NULL, 0));
+      const float* expected = leat_tensor_data(&values[0], const float);
+      const float* found = leat_tensor_data(&values[1], const float);
+      for (int k = 0; k < kRows * kColumns; ++k) {
+        if (isnan(expected[k]) && isnan(found[k])) continue;
+        assert_memory_equal(&found[k], &expected[k], sizeof *found);
+      }
+      for (int i = 0; i < 3; ++i) leat_tensor_release(&values[i]);
+    }
   }
 }
 
@@ -451,6 +568,7 @@ static void bits_of_sums(scene_t* s) {
 #define ALL_WAYS(test) \
   static void test##_all_ways(void** state) { scene_run_all_ways(test); }
 ALL_WAYS(bits_of_updates)
+ALL_WAYS(bits_of_prologues)
 ALL_WAYS(bits_of_scatters)
 ALL_WAYS(bits_of_sums)
 
@@ -460,6 +578,7 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       TEST(a_gradient_is_multiplied_in_the_update),
       TEST(updates_that_take_a_product),
+      TEST(a_chain_goes_into_the_update),
       TEST(gradients_that_stay),
       TEST(rows_are_multiplied_where_they_are_read),
       TEST(rows_of_gradients),
@@ -471,6 +590,7 @@ int main(void) {
       TEST(other_kernels_and_references_stay),
       TEST(what_a_switch_gives),
       cmocka_unit_test(bits_of_updates_all_ways),
+      cmocka_unit_test(bits_of_prologues_all_ways),
       cmocka_unit_test(bits_of_scatters_all_ways),
       cmocka_unit_test(bits_of_sums_all_ways),
   };

@@ -1,13 +1,13 @@
-// Tests of the pass "scale" where a product reads the node: which multiplications by a few numbers
-// move into the node that computes the array, and above all which must not. scale_input_test.c
-// tests the nodes that read products.
+// Tests of the rule "scaled_backprop" (ops/nn/loss.c), by which a product of a loss's
+// gradient and a number for each row goes into the node that computes the loss, and above all of
+// the cases in which it must not. prologues_test.c tests the nodes that read products.
 #include <math.h>
 
 #include "session/flow.h"
 #include "session/pass_scene.h"
 
 static int scale(pass_scene_t* f, leat_outputs_t fetches, int other) {
-  return pass_scene_shrink(f, &leat_pass_scale, fetches, other);
+  return pass_scene_shrink(f, &leat_pass_prologues, fetches, other);
 }
 
 static leat_output_t output_of(leat_output_t output, int index) {
@@ -76,7 +76,7 @@ static void rows_that_others_read_stay(void** state) {
 // Other shapes may give a product of another shape, or numbers by column.
 static void only_columns_multiply_rows(void** state) {
   pass_scene_t* f = *state;
-  const int64_t shapes[][2] = {{4, -1}, {-1, 1}, {1, 1}, {4, 5}, {1, 5}};
+  const int64_t shapes[][2] = {{4, -1}, {1, 1}, {4, 5}, {1, 5}};
   for (size_t i = 0; i < LEAT_ARRAY_SIZE(shapes); ++i) {
     entropy_t e = make_entropy(f, true);
     e.numbers = scene_matrix(&f->s, "", shapes[i][0], shapes[i][1]);
@@ -86,6 +86,22 @@ static void only_columns_multiply_rows(void** state) {
   entropy_t e = make_entropy(f, true);
   assert_int_equal(
       scale(f, LEAT_INPUTS(scene_binary(&f->s, "RealDiv", -1, e.backprop, e.numbers)), -1), 0);
+}
+
+// How many rows and numbers there are, only a step may tell; then the kernel broadcasts.
+static void columns_may_have_any_length(void** state) {
+  pass_scene_t* f = *state;
+  entropy_t e = make_entropy(f, true);
+  e.numbers = scene_matrix(&f->s, "", -1, 1);
+  leat_output_t product = scene_binary(&f->s, "Mul", -1, e.backprop, e.numbers);
+  assert_int_equal(scale(f, LEAT_INPUTS(product), -1), 1);
+  const int64_t rows[] = {-1, 1};
+  for (int i = 0; i < 2; ++i) {
+    leat_output_t logits = scene_matrix(&f->s, "", rows[i], 5);
+    leat_output_t loss = scene_binary(&f->s, "SoftmaxCrossEntropyWithLogits", -1, logits, logits);
+    product = scene_binary(&f->s, "Mul", -1, e.numbers, output_of(loss, 1));
+    assert_int_equal(scale(f, LEAT_INPUTS(product, loss), -1), rows[i] < 0);
+  }
 }
 
 static leat_output_t column_of(pass_scene_t* f, leat_output_t vector) {
@@ -153,14 +169,23 @@ static leat_output_t matrix(scene_t* s, const float* values, int rows, int colum
 
 static leat_output_t numbers_of_rows(scene_t* s) { return matrix(s, kNumbers, kRows, 1); }
 
+static const float kWhole[kRows * kColumns] = {1, -2, 3, 0.5f, 5, 2, 1, 2, -3, 4,
+                                               0, 0,  0, 7,    1, 2, 1, 9, 0,  1};
+
+static leat_tensor_t rows_of(const float* values, int64_t rows, int64_t columns) {
+  leat_tensor_t tensor;
+  leat_shape_t shape;
+  LEAT_EXPECT_OK(leat_shape_create(2, (const int64_t[]){rows, columns}, &shape));
+  LEAT_EXPECT_OK(
+      leat_tensor_allocate(leat_buffer_source_host(), LEAT_DTYPE_FLOAT, &shape, &tensor));
+  memcpy(tensor.data, values, (size_t)(rows * columns) * sizeof *values);
+  return tensor;
+}
+
 // Values of |fetches|; |logits| are fed, so that nothing is computed while the graph is optimised.
 static leat_status_t run(scene_t* s, leat_output_t logits, leat_outputs_t fetches,
                          leat_tensor_t* out_values) {
-  leat_tensor_t fed;
-  leat_shape_t shape;
-  LEAT_EXPECT_OK(leat_shape_create(2, (const int64_t[]){kRows, kColumns}, &shape));
-  LEAT_EXPECT_OK(leat_tensor_allocate(leat_buffer_source_host(), LEAT_DTYPE_FLOAT, &shape, &fed));
-  memcpy(fed.data, kLogits, sizeof kLogits);
+  leat_tensor_t fed = rows_of(kLogits, kRows, kColumns);
   return scene_run(s, LEAT_INPUTS(logits), &fed, fetches, out_values, NULL, 0);
 }
 
@@ -205,6 +230,35 @@ static void bits_of_rows(scene_t* s) {
   expect_rows(s, logits, sparse_entropy(s, logits, 4));
 }
 
+// As many numbers as rows, one for all rows, several for one row; and as by Mul no others.
+static void numbers_of_unknown_rows(scene_t* s) {
+  static const int64_t kCounts[][3] = {{4, 4, 4}, {4, 1, 4}, {1, 3, 3}, {4, 3, -1}};
+  leat_output_t logits = scene_matrix(s, "", -1, kColumns), numbers = scene_matrix(s, "", -1, 1);
+  leat_output_t loss = scene_binary(s, "SoftmaxCrossEntropyWithLogits", -1, logits, logits);
+  leat_output_t backprop = output_of(loss, 1);
+  leat_output_t product = scene_binary(s, "Mul", -1, numbers, backprop);
+  for (size_t i = 0; i < LEAT_ARRAY_SIZE(kCounts); ++i) {
+    const int64_t rows = kCounts[i][0], count = kCounts[i][1], results = kCounts[i][2];
+    leat_tensor_t fed[2], alone[3], scaled[2];
+    for (int way = 0; way < 2; ++way) {
+      fed[0] = rows_of(kWhole, rows, kColumns);
+      fed[1] = rows_of(kWhole + 1, count, 1);
+      leat_status_t status =
+          way == 0 ? scene_run(s, LEAT_INPUTS(logits, numbers), fed,
+                               LEAT_INPUTS(loss, product, backprop), alone, NULL, 0)
+                   : scene_run(s, LEAT_INPUTS(logits, numbers), fed, LEAT_INPUTS(loss, product),
+                               scaled, NULL, 0);
+      if (results >= 0) LEAT_EXPECT_OK(status);
+      if (results < 0) scene_expect(status, LEAT_INVALID_ARGUMENT, "Incompatible shapes");
+    }
+    if (results < 0) continue;
+    expect_bits(&scaled[0], leat_tensor_data(&alone[0], const float), (int)rows);
+    expect_bits(&scaled[1], leat_tensor_data(&alone[1], const float), (int)results * kColumns);
+    for (int k = 0; k < 3; ++k) leat_tensor_release(&alone[k]);
+    for (int k = 0; k < 2; ++k) leat_tensor_release(&scaled[k]);
+  }
+}
+
 static void no_class(scene_t* s) {
   leat_tensor_t value;
   leat_output_t logits = scene_matrix(s, "", kRows, kColumns);
@@ -237,6 +291,7 @@ static void rows_in_a_loop(scene_t* s) {
 #define ALL_WAYS(test) \
   static void test##_all_ways(void** state) { scene_run_all_ways(test); }
 ALL_WAYS(bits_of_rows)
+ALL_WAYS(numbers_of_unknown_rows)
 ALL_WAYS(no_class)
 ALL_WAYS(rows_in_a_loop)
 
@@ -247,9 +302,11 @@ int main(void) {
       TEST(rows_are_multiplied_where_they_are_made),
       TEST(rows_that_others_read_stay),
       TEST(only_columns_multiply_rows),
+      TEST(columns_may_have_any_length),
       TEST(numbers_that_come_after_the_loss_stay),
       TEST(nodes_do_not_wait_for_each_other),
       cmocka_unit_test(bits_of_rows_all_ways),
+      cmocka_unit_test(numbers_of_unknown_rows_all_ways),
       cmocka_unit_test(no_class_all_ways),
       cmocka_unit_test(rows_in_a_loop_all_ways),
   };
