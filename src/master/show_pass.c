@@ -41,7 +41,7 @@ static leat_status_t show_whole(const show_pass_t* s) {
 static leat_status_t show_default(const show_pass_t* s) {
   LEAT_RETURN_IF_ERROR(s->show(s->data, false, s->rewrite->graph));
   leat_pass_options_t options = leat_master_pass_options(s->options);
-  options.passes = LEAT_PASSES_DEFAULT;
+  options.passes = leat_passes_of_option(NULL);
   LEAT_RETURN_IF_ERROR(leat_passes_run(s->rewrite, &options, LEAT_PASS_WHOLE));
   LEAT_RETURN_IF_ERROR(leat_place(s->rewrite->graph, &s->options->placement));
   LEAT_RETURN_IF_ERROR(leat_passes_run(s->rewrite, &options, LEAT_PASS_PLACED));

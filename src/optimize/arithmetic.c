@@ -372,5 +372,6 @@ const leat_pass_t leat_pass_arithmetic = {
     .after = "fold",
     .stage = LEAT_PASS_WHOLE,
     .bit = LEAT_PASS_BIT_ARITHMETIC,
+    .option = "arithmetic_optimization",
     .has_work = has_candidates,
     .run = arithmetic};

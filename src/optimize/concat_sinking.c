@@ -526,5 +526,6 @@ const leat_pass_t leat_pass_concat_sinking = {
     .after = "sums,defer",
     .stage = LEAT_PASS_PLACED,
     .bit = LEAT_PASS_BIT_CONCAT_SINKING,
+    .option = "remapping",
     .has_work = joins,
     .run = concat_sinking};

@@ -138,5 +138,6 @@ const leat_pass_t leat_pass_cse = {
     .after = "fold,arithmetic,dependency",
     .stage = LEAT_PASS_WHOLE,
     .bit = LEAT_PASS_BIT_CSE,
+    .option = "common_subgraph_elimination",
     .has_work = has_values,
     .run = cse};

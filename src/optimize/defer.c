@@ -219,5 +219,6 @@ const leat_pass_t leat_pass_defer = {
     .after = "sums",
     .stage = LEAT_PASS_PLACED,
     .bit = LEAT_PASS_BIT_DEFER,
+    .option = "remapping",
     .has_work = has_sums_in_loops,
     .run = defer};

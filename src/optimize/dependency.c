@@ -142,5 +142,6 @@ const leat_pass_t leat_pass_dependency = {
     .after = "fold,arithmetic",
     .stage = LEAT_PASS_WHOLE,
     .bit = LEAT_PASS_BIT_DEPENDENCY,
+    .option = "dependency_optimization",
     .has_work = has_waits,
     .run = dependency};

@@ -329,5 +329,6 @@ const leat_pass_t leat_pass_fold = {
     .doc = "computes what is constant before the first step",
     .stage = LEAT_PASS_WHOLE,
     .bit = LEAT_PASS_BIT_FOLD,
+    .option = "constant_folding",
     .has_work = leat_graph_computes,
     .run = fold};

@@ -435,5 +435,6 @@ const leat_pass_t leat_pass_fusion = {
     .after = "rules,sums,defer,concat_sinking,prologues",
     .stage = LEAT_PASS_PLACED,
     .bit = LEAT_PASS_BIT_FUSION,
+    .option = "remapping",
     .has_work = leat_graph_computes,
     .run = fusion};

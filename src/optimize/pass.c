@@ -23,6 +23,15 @@ const leat_pass_t* const leat_passes[] = {
     &leat_pass_compress,       &leat_pass_recv_schedule,
     NULL};
 
+uint32_t leat_passes_of_option(const char* option) {
+  uint32_t bits = 0;
+  for (const leat_pass_t* const* pass = leat_passes; *pass; ++pass) {
+    const char* own = (*pass)->option;
+    if (own && (!option || strcmp(own, option) == 0)) bits |= (*pass)->bit;
+  }
+  return bits;
+}
+
 // ---- Running passes -----------------------------------------------------------------------------
 
 #define MAX_STAGE 64  // of "pass <name>"

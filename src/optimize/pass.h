@@ -33,12 +33,6 @@ typedef enum leat_pass_bit_e {
   LEAT_PASS_BIT_CONCAT_SINKING = 1 << 12,
   LEAT_PASS_BIT_RULES = 1 << 13,
 } leat_pass_bit_t;
-#define LEAT_PASSES_DEFAULT                                                             \
-  (LEAT_PASS_BIT_FOLD | LEAT_PASS_BIT_ARITHMETIC | LEAT_PASS_BIT_DEPENDENCY | \
-   LEAT_PASS_BIT_CSE | LEAT_PASS_BIT_RULES | LEAT_PASS_BIT_SUMS | LEAT_PASS_BIT_PROLOGUES | \
-   LEAT_PASS_BIT_DEFER | \
-   LEAT_PASS_BIT_CONCAT_SINKING | LEAT_PASS_BIT_FUSION)
-
 typedef struct leat_pass_options_s {
   uint32_t passes;              // leat_pass_bit_t
   leat_evaluate_fn_t evaluate;  // NULL: no folding
@@ -85,6 +79,9 @@ typedef struct leat_pass_s {
   const char* after;  // the names of passes that must run before it where they run, "fold,cse"
   leat_pass_stage_t stage;
   uint32_t bit;  // leat_pass_bit_t
+  // The field of TensorFlow's RewriterConfig that turns the pass off. NULL: the pass is off unless
+  // another option asks for it.
+  const char* option;
   // False where the graph surely has nothing for the pass. NULL: one cannot tell without an edit,
   // which is made only when the first pass of a stage has work.
   bool (*has_work)(const leat_graph_t* graph);
@@ -96,6 +93,8 @@ typedef struct leat_pass_s {
 // All passes, in the order in which they run; ends with a NULL. Options, tools and documents take
 // what they say of passes from here.
 extern const leat_pass_t* const leat_passes[];
+// The bits of the passes that |option| turns off; NULL: of all that run by default.
+uint32_t leat_passes_of_option(const char* option);
 
 // Runs the passes of |stage|, WHOLE or PLACED, whose bits are set in |options|, and drops the nodes
 // that are not needed any more. Errors name the pass. Debug builds verify the graph after each

@@ -412,7 +412,18 @@ static void the_list_of_passes_is_in_order(void** state) {
       name += size;
     }
   }
-  assert_int_equal(bits & LEAT_PASSES_DEFAULT, LEAT_PASSES_DEFAULT);
+}
+
+// The passes of an option, those of every option, and no others.
+static void options_name_passes(void** state) {
+  (void)state;
+  const uint32_t remapping = leat_passes_of_option("remapping");
+  const uint32_t memory = LEAT_PASS_BIT_RECOMPUTE | LEAT_PASS_BIT_SWAP | LEAT_PASS_BIT_COMPRESS;
+  assert_int_equal(leat_passes_of_option("constant_folding"), LEAT_PASS_BIT_FOLD);
+  assert_true(remapping & LEAT_PASS_BIT_RULES && remapping & LEAT_PASS_BIT_FUSION);
+  assert_false(remapping & (LEAT_PASS_BIT_FOLD | memory));
+  assert_int_equal(leat_passes_of_option(NULL) & (remapping | memory), remapping);
+  assert_int_equal(leat_passes_of_option("no such option"), 0);
 }
 
 int main(void) {
@@ -437,6 +448,7 @@ int main(void) {
       TEST(work_that_is_only_waited_for_goes),
       TEST(a_wrong_pass_is_named),
       TEST(the_list_of_passes_is_in_order),
+      TEST(options_name_passes),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -467,6 +467,7 @@ const leat_pass_t leat_pass_rules = {
     .doc = "a product and what follows it become one node, as the rules of op families say",
     .stage = LEAT_PASS_PLACED,
     .bit = LEAT_PASS_BIT_RULES,
+    .option = "remapping",
     .has_work = leat_graph_computes,
     .run = run_epilogues};
 
@@ -476,5 +477,6 @@ const leat_pass_t leat_pass_prologues = {
     .after = "sums,defer,concat_sinking",
     .stage = LEAT_PASS_PLACED,
     .bit = LEAT_PASS_BIT_PROLOGUES,
+    .option = "remapping",
     .has_work = leat_graph_computes,
     .run = run_prologues};

@@ -292,5 +292,6 @@ const leat_pass_t leat_pass_sums = {.name = "sums",
                                     .after = "rules",
                                     .stage = LEAT_PASS_PLACED,
                                     .bit = LEAT_PASS_BIT_SUMS,
+                                    .option = "remapping",
                                     .has_work = has_terms,
                                     .run = sums};

@@ -70,7 +70,7 @@ void leat_shared_graph_release(leat_shared_graph_t* graph) {
 
 leat_session_options_t leat_session_options_default(void) {
   leat_session_options_t options = {.optimize = true, .swap_device = -1,
-                                    .optimizer = {.passes = LEAT_PASSES_DEFAULT}};
+                                    .optimizer = {.passes = leat_passes_of_option(NULL)}};
   const char* executor = getenv("LEAT_EXECUTOR");
   if (executor && !strcmp(executor, "sequence")) options.executor = LEAT_EXECUTOR_SEQUENCE;
   if (executor && !strcmp(executor, "dataflow")) options.executor = LEAT_EXECUTOR_DATAFLOW;

@@ -74,7 +74,7 @@ static void open_network(network_t* n, uint32_t passes, bool hint, const char* p
   memory_open(&n->s);
   n->s.options.intra_op_threads = 1;
   n->s.options.optimize = true;
-  n->s.options.optimizer.passes = LEAT_PASSES_DEFAULT | passes;
+  n->s.options.optimizer.passes = leat_passes_of_option(NULL) | passes;
   n->s.options.optimizer.memory_by_hand = hint;
   n->s.options.optimizer.swap_limit_bytes = (int64_t)kBytes / 2;
   build(n, hint, prefix);

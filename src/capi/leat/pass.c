@@ -23,7 +23,7 @@ TF_Buffer* leat_passes_json(TF_Status* status) {
         "\"default\": %s}",
         pass == leat_passes ? "[" : ", ", (*pass)->name, (*pass)->doc, kStages[(*pass)->stage],
         (*pass)->after ? (*pass)->after : "",
-        (*pass)->bit & LEAT_PASSES_DEFAULT ? "true" : "false");
+        (*pass)->option ? "true" : "false");
   }
   leat_string_builder_print(&json, "]\n");
   return leat_capi_buffer_return(leat_ok_status(), &json, status);

@@ -125,37 +125,31 @@ static leat_status_t read_inter_op_threads(const leat_pb_config_proto_t* config,
 
 // Selects passes by the names and switches of TensorFlow's meta-optimizer.
 static uint32_t meta_optimizer_passes(const leat_pb_rewriter_config_t* rewriter) {
-  if (!rewriter) return LEAT_PASSES_DEFAULT;
+  if (!rewriter) return leat_passes_of_option(NULL);
   if (rewriter->disable_meta_optimizer) return 0;
   const struct {
-    leat_string_view_t name, long_name;
+    const char *name, *option;  // in the list of optimizers; in the message, and in the list too
     int toggle;
-    uint32_t pass;
   } kSwitches[] = {
-      {LEAT_SV("constfold"), LEAT_SV("constant_folding"), rewriter->constant_folding,
-       LEAT_PASS_BIT_FOLD},
-      {LEAT_SV("arithmetic"), LEAT_SV("arithmetic_optimization"),
-       rewriter->arithmetic_optimization, LEAT_PASS_BIT_ARITHMETIC},
-      {LEAT_SV("dependency"), LEAT_SV("dependency_optimization"),
-       rewriter->dependency_optimization, LEAT_PASS_BIT_DEPENDENCY},
-      {LEAT_SV("common_subgraph_elimination"), LEAT_SV(""),
-       rewriter->common_subgraph_elimination, LEAT_PASS_BIT_CSE},
-      {LEAT_SV("remap"), LEAT_SV("remapping"), rewriter->remapping,
-       LEAT_PASS_BIT_RULES | LEAT_PASS_BIT_SUMS | LEAT_PASS_BIT_PROLOGUES | LEAT_PASS_BIT_DEFER |
-           LEAT_PASS_BIT_CONCAT_SINKING | LEAT_PASS_BIT_FUSION},
+      {"constfold", "constant_folding", rewriter->constant_folding},
+      {"arithmetic", "arithmetic_optimization", rewriter->arithmetic_optimization},
+      {"dependency", "dependency_optimization", rewriter->dependency_optimization},
+      {"common_subgraph_elimination", "common_subgraph_elimination",
+       rewriter->common_subgraph_elimination},
+      {"remap", "remapping", rewriter->remapping},
   };
   uint32_t passes = 0;
   for (size_t i = 0; i < LEAT_ARRAY_SIZE(kSwitches); ++i) {
     bool named = false;  // a list of optimizers names all that run
     for (size_t k = 0; k < rewriter->optimizers.count; ++k) {
       leat_string_view_t name = rewriter->optimizers.items[k];
-      named |= leat_string_view_equal(name, kSwitches[i].name) ||
-               leat_string_view_equal(name, kSwitches[i].long_name);
+      named |= leat_string_view_equals(name, kSwitches[i].name) ||
+               leat_string_view_equals(name, kSwitches[i].option);
     }
     bool on = rewriter->optimizers.count
                   ? named
                   : kSwitches[i].toggle != LEAT_PB_REWRITER_CONFIG_TOGGLE_OFF;
-    if (on) passes |= kSwitches[i].pass;
+    if (on) passes |= leat_passes_of_option(kSwitches[i].option);
   }
   return passes;
 }

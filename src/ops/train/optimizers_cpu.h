@@ -34,7 +34,7 @@
   X(CENTERED_RMS_PROP, centered_rms_prop, "CenteredRMSProp", 4, 4)
 #define LEAT_OPTIMIZER_REAL_FORMULAS(X)                                     \
   X(ADAGRAD_DA, adagrad_da, "AdagradDA", 3, 4)                              \
-  X(PROXIMAL_GRADIENT_DESCENT, proximal_gradient_descent, "ProximalGradientDescent", 1, 3)\
+  X(PROXIMAL_GRADIENT_DESCENT, proximal_gradient_descent, "ProximalGradientDescent", 1, 3) \
   X(PROXIMAL_ADAGRAD, proximal_adagrad, "ProximalAdagrad", 2, 3)            \
   X(FTRL, ftrl, "Ftrl", 3, 4)                                               \
   X(FTRL_V2, ftrl_v2, "FtrlV2", 3, 5)                                       \
@@ -56,7 +56,7 @@ typedef enum leat_optimizer_e {
 #define LEAT_OPTIMIZER_MAX_SCALARS 8
 
 // A step of a prologue, in which x is the gradient and s the scalar. The two may not change places
-// in a minimum or maximum, since a NaN on the left wins.
+// in a minimum or maximum, which of two zeros gives the right one, and they may differ in sign.
 //
 // X(enum, loop, the op, which of its operands the gradient is)
 #define LEAT_PROLOGUE_STEPS(X)                              \
