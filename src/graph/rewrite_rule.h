@@ -23,8 +23,26 @@
 // When the optimizer tries a rule. Other passes run between the two phases (optimize/pass.c).
 typedef enum leat_rewrite_phase_e {
   LEAT_REWRITE_EPILOGUE,  // first: what follows a node goes into that node
-  LEAT_REWRITE_PROLOGUE,  // last, when sums and concatenations are gone: what comes before a node
+  LEAT_REWRITE_SUM,       // beside it, where no epilogue takes the root: a sum computes its terms
+  LEAT_REWRITE_LOOP,      // then: |deferral| says what a loop may put off; it has no |make|
+  LEAT_REWRITE_PROLOGUE,  // last, when concatenations are gone: what comes before a node
 } leat_rewrite_phase_t;
+
+// Ops by which a loop that adds to a tensor in each iteration, by the op |add|, puts the additions
+// off (optimize/defer.c). |append| reads what |add| reads, but a variant in the place of the last
+// input, to which |add| adds; it appends the other inputs to the variant, and adds up what it holds
+// from time to time. |start| makes such a variant of the tensor, |finish| the tensor of the
+// variant. All have the attribute T, the type of the tensor.
+typedef struct leat_deferral_s {
+  const char *start, *append, *finish;
+} leat_deferral_t;
+
+// Which inputs of the root lead to a producer.
+typedef enum leat_rewrite_inputs_e {
+  LEAT_REWRITE_ONE_INPUT,           // the one that the rule names
+  LEAT_REWRITE_EVERY_INPUT,         // each of two or more
+  LEAT_REWRITE_ALL_INPUTS_BUT_ONE,  // each of two or more but one, which the new nodes read too
+} leat_rewrite_inputs_t;
 
 typedef struct leat_rewrite_match_s {
   const leat_graph_t* graph;  // adding a node invalidates pointers to its nodes
@@ -32,6 +50,9 @@ typedef struct leat_rewrite_match_s {
   int32_t producer;  // the node at the other end, of which one output is read; -1: none
   int32_t through;   // the node between them; -1: none, the root reads the producer
   int side;          // the input of the root that leads to them
+  // For a rule of more inputs than one: the producer for each input of the root, -1 for the one
+  // that stays. |applies| sees those behind |side| and that of |side|, |make| sees all.
+  const int32_t* producers;
   bool is_reshaped;  // a Reshape was looked through: the root reads another shape than was produced
   leat_arena_t* arena;  // until the pass ends
   // Adds a node named after the root. NOT_FOUND where no kernel serves it on the root's device; the
@@ -52,6 +73,7 @@ typedef struct leat_rewrite_rule_s {
   const char* producer;  // likewise; NULL: the rule looks at the root only
   const char* through;   // likewise; NULL: the root reads the producer
   uint8_t phase;         // leat_rewrite_phase_t
+  uint8_t inputs;        // leat_rewrite_inputs_t; 0: ONE_INPUT
   bool keeps_shape;      // output 0 of the root has the shape of the producer's
   bool commutes;         // the producer may be at input 0 or 1 of the root; else it is at input 0
   bool passes_reshapes;  // Reshapes to constant shapes may lie before the producer's reader
@@ -62,8 +84,11 @@ typedef struct leat_rewrite_rule_s {
   int8_t producer_output;
   // The input of the root that leads to the producer, -1: none does; NULL: see |commutes|.
   int (*input)(const leat_node_t* root);
-  // Whether shapes, types and attributes allow the rewrite. NULL: they always do.
+  // Whether shapes, types and attributes allow the rewrite. NULL: they always do. A rule of more
+  // inputs than one is asked for each of them, from the last to the first; if it refuses one, that
+  // is the one that stays.
   bool (*applies)(const leat_rewrite_match_t* match);
+  const leat_deferral_t* deferral;  // of a LOOP rule, whose |root| is the op that adds
   // Adds the new nodes. |*out_by| replaces output 0 of the root, the only one that is read.
   leat_status_t (*make)(leat_rewrite_match_t* match, leat_output_t* out_by);
   const char* doc;  // one line: "x w + b in one node"

@@ -28,7 +28,8 @@
   X(band) X(concat) X(constant) X(identity) X(matrix_diag) X(mirror_pad) X(numerics) X(pack) \
   X(pad) X(pad_sum) X(patches) X(placeholder) X(reshape) X(reverse) X(shape) X(space_batch)  \
   X(space_depth) X(split) X(tile) X(transpose)
-FAMILY(array, ARRAY_OPS, ARRAY_KERNELS, NO_RULES)
+#define ARRAY_RULES(X) X(pad)
+FAMILY(array, ARRAY_OPS, ARRAY_KERNELS, ARRAY_RULES)
 
 // Sound: samples [frames, channels], their files, and the features by which speech is recognised.
 #define AUDIO_OPS(X) X(audio)

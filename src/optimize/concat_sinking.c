@@ -20,8 +20,8 @@
 // value must still run after all pieces, as far as effects are concerned (see "Followers" below).
 //
 // This file finds the groups; concat_sinking_rewrite.c replaces their nodes. The pass runs after
-// "sums", which turns a sum of padded terms into one node, and before "fusion", which can then fuse
-// each piece with the nodes that compute and read it.
+// "rules", which turns a sum of padded terms into one node, and before "fusion", which can then
+// fuse each piece with the nodes that compute and read it.
 #include "optimize/concat_sinking.h"
 
 #include <string.h>
@@ -523,7 +523,7 @@ static leat_status_t concat_sinking(leat_edit_t* edit) {
 const leat_pass_t leat_pass_concat_sinking = {
     .name = "concat_sinking",
     .doc = "what is joined and taken apart again is worked on in pieces",
-    .after = "sums,defer",
+    .after = "rules,defer",
     .stage = LEAT_PASS_PLACED,
     .bit = LEAT_PASS_BIT_CONCAT_SINKING,
     .option = "remapping",

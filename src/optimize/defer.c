@@ -10,16 +10,17 @@
 //
 // The loop carries a variant that holds the accumulator and the factors that have not been added
 // yet. Start makes it before the loop, Add appends to it in each iteration, and Finish makes the
-// tensor after the loop. The row of the adding op names the three (LEAT_SUMS_IN_LOOPS,
-// graph/op/op.h); the pass itself knows no op.
+// tensor after the loop. A rule of the adding op's family names the three
+// (leat_deferral_t, graph/rewrite_rule.h); the pass itself knows no op.
 //
 // The nodes of the cycle keep their places and get another type, because none of them can be
 // replaced without the others. So the pass first makes sure that no node outside the cycle reads or
 // awaits any of them, that all lie on one device, and that kernels serve all of them with the new
-// type; only then it changes the first one. It runs after the pass "sums", which makes the sums of
+// type; only then it changes the first one. It runs after the pass "rules", which makes the sums of
 // products that this pass looks for, and after placement, because only then the kernels are known.
 #include <string.h>
 
+#include "graph/rewrite_rule.h"
 #include "optimize/edit.h"
 
 // The nodes through which a loop carries the accumulator, and the ops that defer the additions. All
@@ -27,7 +28,8 @@
 typedef enum role_e { ENTER, MERGE, SWITCH, ADD, NEXT, EXIT, ROLE_COUNT } role_t;
 typedef struct round_s {
   int32_t nodes[ROLE_COUNT];
-  const leat_op_t *start, *add, *finish;
+  const leat_deferral_t* deferral;
+  const leat_op_t *start, *append, *finish;
 } round_t;
 
 static const leat_node_t* node_of(const leat_edit_t* d, const round_t* round, role_t role) {
@@ -66,6 +68,19 @@ static bool has_flag(const leat_edit_t* d, int32_t node, uint32_t flag) {
   return n->op->flags & flag && !n->op->has_ref_inputs && !n->op->has_ref_outputs;
 }
 
+// What defers additions by |op|; NULL: nothing does.
+static const leat_deferral_t* find_deferral(const leat_edit_t* d, const leat_op_t* op) {
+  const leat_op_registry_t* ops = d->graph->ops;
+  for (int t = 0; t < leat_op_registry_rules_count(ops); ++t) {
+    for (const leat_rewrite_rule_t* rule = leat_op_registry_rules(ops, t); rule->name; ++rule) {
+      if (rule->phase == LEAT_REWRITE_LOOP && leat_string_view_equals(op->name, rule->root)) {
+        return rule->deferral;
+      }
+    }
+  }
+  return NULL;
+}
+
 // Finds the nodes of the cycle that |next|, a NextIteration, closes. False where they are not those
 // in the picture above.
 static bool find_round(const leat_edit_t* d, int32_t next, round_t* out_round) {
@@ -76,7 +91,8 @@ static bool find_round(const leat_edit_t* d, int32_t next, round_t* out_round) {
   found[ADD] = nodes[next].inputs[0].node;
   LEAT_DCHECK((size_t)found[ADD] < d->graph->node_count);
   const leat_node_t* add = &nodes[found[ADD]];
-  if (add->op->row->sums != LEAT_SUMS_IN_LOOPS || add->output_count != 1) return false;
+  out_round->deferral = find_deferral(d, add->op);
+  if (!out_round->deferral || add->output_count != 1) return false;
   LEAT_DCHECK(add->input_count > 0);
   const leat_output_t sum = add->inputs[add->input_count - 1];
   found[SWITCH] = sum.node;
@@ -105,26 +121,18 @@ static bool is_closed(const leat_edit_t* d, const round_t* round) {
 
 // ---- Finding the ops and kernels ----------------------------------------------------------------
 
-// Returns the op that row.sum of |op| names, provided that a kernel serves it with the attributes
-// and on the device of |add|; else NULL.
-static const leat_op_t* find_op(const leat_edit_t* d, const leat_node_t* add,
-                                const leat_op_t* op) {
-  const char* name = op ? op->row->sum : NULL;
-  return name ? leat_node_served_as(d->graph, add, name, d->options) : NULL;
-}
-
 // The attribute T of the nodes of the cycle, and of Start and Finish.
 #define TYPE_ATTRS(t) \
   (leat_attr_t[]) { LEAT_TYPE("T", t) }
 
-// Finds the three ops, each through the row of the one before (graph/op/op.h), and makes sure that
-// kernels serve the other nodes of the cycle with variants.
+// Finds the three ops, and makes sure that kernels serve them, and the other nodes of the cycle
+// with variants.
 static bool find_ops(const leat_edit_t* d, round_t* round) {
   const leat_node_t* add = node_of(d, round, ADD);
-  round->add = find_op(d, add, add->op);
-  round->finish = find_op(d, add, round->add);
-  round->start = find_op(d, add, round->finish);
-  if (!round->start) return false;
+  round->start = leat_node_served_as(d->graph, add, round->deferral->start, d->options);
+  round->append = leat_node_served_as(d->graph, add, round->deferral->append, d->options);
+  round->finish = leat_node_served_as(d->graph, add, round->deferral->finish, d->options);
+  if (!round->start || !round->append || !round->finish) return false;
   for (int role = 0; role < ROLE_COUNT; ++role) {
     const leat_node_t* node = node_of(d, round, (role_t)role);
     if (role != ADD &&
@@ -160,7 +168,7 @@ static leat_status_t replace_add(leat_edit_t* d, const round_t* round) {
   leat_waits_t waits = {0};
   int32_t added;
   LEAT_RETURN_IF_ERROR(leat_waits_add_controls(d, round->nodes[ADD], &waits));
-  leat_node_spec_t spec = {.op = round->add,
+  leat_node_spec_t spec = {.op = round->append,
                            .inputs = add->inputs,
                            .input_count = add->input_count,
                            .control_inputs = waits.nodes,
@@ -199,13 +207,11 @@ static leat_status_t try_node(leat_edit_t* d, int32_t index) {
   return rewrite_round(d, &round);
 }
 
-static bool has_sums_in_loops(const leat_graph_t* graph) {
-  bool sums = false, has_loops = false;
+static bool has_loops(const leat_graph_t* graph) {
   for (size_t i = 0; i < graph->node_count; ++i) {
-    sums |= graph->nodes[i].op->row->sums == LEAT_SUMS_IN_LOOPS;
-    has_loops |= (graph->nodes[i].op->flags & LEAT_OP_NEXT_ITERATION) != 0;
+    if (graph->nodes[i].op->flags & LEAT_OP_NEXT_ITERATION) return true;
   }
-  return sums && has_loops;
+  return false;
 }
 
 static leat_status_t defer(leat_edit_t* edit) {
@@ -215,10 +221,10 @@ static leat_status_t defer(leat_edit_t* edit) {
 
 const leat_pass_t leat_pass_defer = {
     .name = "defer",
-    .doc = "products that a loop sums are kept and multiplied many turns at a time",
-    .after = "sums",
+    .doc = "products that a loop sums are kept and multiplied many iterations at a time",
+    .after = "rules",
     .stage = LEAT_PASS_PLACED,
     .bit = LEAT_PASS_BIT_DEFER,
     .option = "remapping",
-    .has_work = has_sums_in_loops,
+    .has_work = has_loops,
     .run = defer};

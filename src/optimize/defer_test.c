@@ -61,7 +61,7 @@ static int defer(pass_scene_t* f, leat_outputs_t fetches, const char* other) {
   for (size_t i = 0; i < graph->node_count; ++i) {
     graph->nodes[i].assigned_device = leat_string_view_equals(graph->nodes[i].op->name, other);
   }
-  LEAT_EXPECT_OK(leat_pass_run(&leat_pass_sums, &f->rewrite, &f->options));
+  LEAT_EXPECT_OK(leat_pass_run(&leat_pass_rules, &f->rewrite, &f->options));
   LEAT_EXPECT_OK(leat_pass_run(&leat_pass_defer, &f->rewrite, &f->options));
   graph = f->rewrite.graph;
   int32_t order[96];

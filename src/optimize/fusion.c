@@ -432,7 +432,7 @@ static leat_status_t fusion(leat_edit_t* edit) {
 const leat_pass_t leat_pass_fusion = {
     .name = "fusion",
     .doc = "elementwise nodes that read each other, and what reduces their rows, become one",
-    .after = "rules,sums,defer,concat_sinking,prologues",
+    .after = "rules,defer,concat_sinking,prologues",
     .stage = LEAT_PASS_PLACED,
     .bit = LEAT_PASS_BIT_FUSION,
     .option = "remapping",

@@ -16,12 +16,10 @@
 #include "optimize/edit.h"
 
 const leat_pass_t* const leat_passes[] = {
-    &leat_pass_fold,           &leat_pass_arithmetic, &leat_pass_dependency,
-    &leat_pass_cse,            &leat_pass_recompute,  &leat_pass_rules,
-    &leat_pass_sums,           &leat_pass_defer,      &leat_pass_concat_sinking,
-    &leat_pass_prologues,          &leat_pass_fusion,     &leat_pass_swap,
-    &leat_pass_compress,       &leat_pass_recv_schedule,
-    NULL};
+    &leat_pass_fold,      &leat_pass_arithmetic,     &leat_pass_dependency, &leat_pass_cse,
+    &leat_pass_recompute, &leat_pass_rules,          &leat_pass_defer,
+    &leat_pass_concat_sinking, &leat_pass_prologues, &leat_pass_fusion,     &leat_pass_swap,
+    &leat_pass_compress,  &leat_pass_recv_schedule,  NULL};
 
 uint32_t leat_passes_of_option(const char* option) {
   uint32_t bits = 0;
@@ -172,16 +170,6 @@ int64_t leat_shape_count_known(leat_partial_shape_t shape) {
 bool leat_shape_may_reach(leat_partial_shape_t shape, int64_t element_count) {
   const int64_t count = leat_shape_count_known(shape);
   return count < 0 || (count > 0 && count >= element_count);
-}
-
-bool leat_node_has_one_shape(const leat_graph_t* graph, const leat_node_t* node) {
-  const leat_partial_shape_t first = leat_graph_output_shape(graph, node->inputs[0]);
-  if (!leat_partial_shape_is_full(first)) return false;
-  for (int i = 1; i < node->input_count; ++i) {
-    const leat_partial_shape_t shape = leat_graph_output_shape(graph, node->inputs[i]);
-    if (!leat_partial_shape_equal(first, shape)) return false;
-  }
-  return true;
 }
 
 // Whether input 1 is a vector that is known to be as long as the last dimension of input 0.

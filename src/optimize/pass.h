@@ -26,12 +26,11 @@ typedef enum leat_pass_bit_e {
   LEAT_PASS_BIT_SWAP = 1 << 5,
   LEAT_PASS_BIT_COMPRESS = 1 << 6,       // changes values
   LEAT_PASS_BIT_RECV_SCHEDULE = 1 << 7,
-  LEAT_PASS_BIT_SUMS = 1 << 8,
+  LEAT_PASS_BIT_RULES = 1 << 8,
   LEAT_PASS_BIT_FUSION = 1 << 9,
   LEAT_PASS_BIT_DEFER = 1 << 10,
   LEAT_PASS_BIT_PROLOGUES = 1 << 11,
   LEAT_PASS_BIT_CONCAT_SINKING = 1 << 12,
-  LEAT_PASS_BIT_RULES = 1 << 13,
 } leat_pass_bit_t;
 typedef struct leat_pass_options_s {
   uint32_t passes;              // leat_pass_bit_t
@@ -154,8 +153,6 @@ int64_t leat_shape_count_known(leat_partial_shape_t shape);
 // Whether a tensor of |shape| may have |element_count| elements or more. False where it is known to
 // have fewer, or none.
 bool leat_shape_may_reach(leat_partial_shape_t shape, int64_t element_count);
-// Whether all inputs are known to have the same shape.
-bool leat_node_has_one_shape(const leat_graph_t* graph, const leat_node_t* node);
 // The kernel that serves a placed node, or NULL.
 const leat_kernel_row_t* leat_node_kernel(const leat_node_t* node,
                                           const leat_pass_options_t* options);
@@ -174,7 +171,6 @@ extern const leat_pass_t leat_pass_arithmetic;
 extern const leat_pass_t leat_pass_dependency;
 extern const leat_pass_t leat_pass_cse;
 extern const leat_pass_t leat_pass_rules;
-extern const leat_pass_t leat_pass_sums;
 extern const leat_pass_t leat_pass_prologues;
 extern const leat_pass_t leat_pass_defer;
 extern const leat_pass_t leat_pass_concat_sinking;

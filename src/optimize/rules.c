@@ -1,7 +1,8 @@
-// The two passes that apply rewrite rules (graph/rewrite_rule.h), one for each phase. For each
-// node, inputs first, a pass tries the rules whose root is the node's op, in the order of their
-// tables, and the first rule that applies puts another node in its place. What a rule added is
-// visited too, so that a product, its bias and its activation go into one node in two steps:
+// The two passes that apply rewrite rules (graph/rewrite_rule.h): "rules" those of the phases
+// EPILOGUE and SUM, "prologues" those of PROLOGUE. For each node, inputs first, a pass tries the
+// rules whose root is the node's op, in the order of phases and tables, and the first rule that
+// applies puts another node in its place. What a rule added is visited too, so that a product, its
+// bias and its activation go into one node in two steps:
 //
 //   x, w ─▶ MatMul ─▶ BiasAdd ─▶ Relu      x, w, b ─▶ _FusedMatMul [BiasAdd] ─▶ Relu
 //                b ─────┘                  x, w, b ─▶ _FusedMatMul [BiasAdd, Relu]
@@ -9,23 +10,30 @@
 // The pass knows which nodes may go and what the new ones have to wait for; what the ops mean only
 // the rule knows. Nodes that go are those between the rule's producer and its root: each is pure,
 // lies on the root's device, is read by the next one alone (gradients of an unknown batch also ask
-// for its shape, which the new node has as well) and comes under the same conditions, so
-// that neither an effect nor a dead value is lost. An Identity on the way goes with them.
+// for its shape, which the new node has as well) and comes under the same conditions, so that
+// neither an effect nor a dead value is lost. An Identity on the way goes with them.
 //
 // Where a rule reads the second output of its producer, as a product of a loss's gradient does, the
 // new node replaces producer and root. It then reads all that the root reads, so the root's other
 // inputs must not depend on the producer: that would close a cycle.
 //
+// A rule of a sum takes every input of its root, or all but one: products go into a chain of nodes
+// of which each adds to the one before, and padded tensors into one node. TensorFlow's gradients
+// hold back the terms of such sums by Identities, each of which waits through a NoOp for all
+// gradients of its group, so for its own term as well; what waits for a node that goes waits for
+// the inputs of that node instead, so that the new node does not wait for itself.
+//
 // The passes run after placement, as only then it is known which kernels there are. "rules" comes
-// before the passes that take what it left (optimize/sums.c, optimize/fusion.c), and "prologues"
-// after those that look for the nodes which it would take.
+// before the pass that takes what it left (optimize/fusion.c), and "prologues" after those that
+// look for the nodes which it would take.
 #include <stdlib.h>
 #include <string.h>
 
 #include "graph/rewrite_rule.h"
 #include "optimize/edit.h"
 
-#define MAX_PASSED 32  // nodes between producer and root, the producer too, and bypassed ones
+// Nodes between a producer and the root, the producer too; and bypassed ones.
+#define MAX_PASSED 32
 
 // A rule, under one of the ops that its root may have.
 typedef struct entry_s {
@@ -39,8 +47,8 @@ typedef struct attempt_s {
   leat_rewrite_match_t match;
   leat_edit_t* edit;
   // The nodes that go, from the root's side on, and those that the new nodes only read no longer.
-  int32_t passed[MAX_PASSED], bypassed[MAX_PASSED];
-  int passed_count, bypassed_count;
+  int32_t *passed, bypassed[MAX_PASSED];
+  int passed_count, passed_room, bypassed_count;
   leat_waits_t waits;  // of the new nodes
 } attempt_t;
 
@@ -68,9 +76,11 @@ static int compare_entries(const void* a, const void* b) {
   return p != q ? (p < q ? -1 : 1) : (x->place > y->place) - (x->place < y->place);
 }
 
+// Lists the rules of the phases from |first| to |last|, for each op in the order of phases.
 // Compares rows, since to ask for an op would parse its row for a graph that may have no such node.
-static leat_status_t list_entries(leat_edit_t* edit, leat_rewrite_phase_t phase,
-                                  entry_t** out_entries, int* out_count) {
+static leat_status_t list_entries(leat_edit_t* edit, leat_rewrite_phase_t first,
+                                  leat_rewrite_phase_t last, entry_t** out_entries,
+                                  int* out_count) {
   const leat_op_registry_t* ops = edit->graph->ops;
   size_t room = 0;
   for (int t = 0; t < leat_op_registry_rules_count(ops); ++t) {
@@ -86,9 +96,10 @@ static leat_status_t list_entries(leat_edit_t* edit, leat_rewrite_phase_t phase,
   for (int t = 0; t < leat_op_registry_rules_count(ops); ++t) {
     for (const leat_rewrite_rule_t* rule = leat_op_registry_rules(ops, t); rule->name; ++rule) {
       leat_string_view_t name;
-      if (rule->phase != phase) continue;
+      if (rule->phase < first || rule->phase > last) continue;
       for (const char* list = rule->root; take_name(&list, &name); ++count) {
-        entries[count] = (entry_t){leat_op_registry_find_row(ops, name), rule, count};
+        const int place = rule->phase * (int)room + count;
+        entries[count] = (entry_t){leat_op_registry_find_row(ops, name), rule, place};
         if (!entries[count].root) return leat_op_registry_find(edit->graph->ops, name, &unknown);
       }
     }
@@ -181,6 +192,18 @@ static bool passes_reshape(attempt_t* a, const leat_rewrite_rule_t* rule,
   return true;
 }
 
+// Whether |node|, which |reader| reads, comes when the new node will. A rule of one input wants the
+// root's conditions: on another device the node would come under others. A sum may come later than
+// its terms, when the last of them does; what lies between a term and the root must come with it.
+static bool comes_in_time(const attempt_t* a, const leat_rewrite_rule_t* rule, int32_t reader,
+                          int32_t node) {
+  const int32_t root = a->match.root;
+  if (rule->inputs == LEAT_REWRITE_ONE_INPUT) return leat_edit_comes_with(a->edit, node, root);
+  return leat_edit_node(a->edit, node)->assigned_device ==
+             leat_edit_node(a->edit, root)->assigned_device &&
+         (reader == root || leat_edit_comes_with(a->edit, reader, node));
+}
+
 // Goes from input |position| of |reader| to the node that makes it, past every Identity, and past
 // Reshapes where the rule says so. False where one of these nodes may not go.
 static bool go_back(attempt_t* a, const leat_rewrite_rule_t* rule, int32_t reader, int position,
@@ -189,14 +212,14 @@ static bool go_back(attempt_t* a, const leat_rewrite_rule_t* rule, int32_t reade
   leat_output_t input = leat_edit_node(edit, reader)->inputs[position];
   for (;;) {
     const leat_node_t* node = leat_edit_node(edit, input.node);
-    // On another device than the root's the node would come under other conditions.
-    if (input.index != 0 || a->passed_count == MAX_PASSED ||
+    if (input.index != 0 || a->passed_count == a->passed_room ||
         !may_go(a, rule, input.node) || !leat_node_is_pure(edit->graph, node) ||
-        !leat_edit_comes_with(edit, input.node, a->match.root)) {
+        !comes_in_time(a, rule, reader, input.node)) {
       return false;
     }
     a->passed[a->passed_count++] = input.node;
     if (!leat_node_forwards(node) && !passes_reshape(a, rule, node)) break;
+    reader = input.node;
     input = node->inputs[0];
   }
   *out_node = input.node;
@@ -236,13 +259,14 @@ static bool finds_producer(attempt_t* a, const leat_rewrite_rule_t* rule) {
          go_back(a, rule, match->through, 0, &match->producer);
 }
 
+// Whether the rule applies to what input |side| of the root leads to. The nodes that go with it
+// come behind those that are listed.
 static bool matches(attempt_t* a, const leat_rewrite_rule_t* rule, int side) {
   leat_rewrite_match_t* match = &a->match;
   const leat_edit_t* edit = a->edit;
   match->side = side;
   match->producer = match->through = -1;
   match->is_reshaped = false;
-  a->passed_count = a->bypassed_count = 0;
   if (rule->producer) {
     if (side >= leat_edit_node(edit, match->root)->input_count || !finds_producer(a, rule) ||
         !is_listed(rule->producer, leat_edit_node(edit, match->producer)->op->name)) {
@@ -254,7 +278,8 @@ static bool matches(attempt_t* a, const leat_rewrite_rule_t* rule, int side) {
 
 // ---- Replacing ----------------------------------------------------------------------------------
 
-// (leat_rewrite_match_t)
+// (leat_rewrite_match_t) A node that its shape function refuses is as good as one without a kernel:
+// the old nodes stay, and say what is wrong when they run.
 static leat_status_t add(leat_rewrite_match_t* match, const char* op, leat_node_spec_t* spec,
                          leat_output_t* out_output) {
   attempt_t* a = match->optimizer;
@@ -270,7 +295,10 @@ static leat_status_t add(leat_rewrite_match_t* match, const char* op, leat_node_
   spec->control_inputs = a->waits.nodes;
   spec->control_count = a->waits.count;
   out_output->index = 0;
-  return leat_edit_add(edit, match->root, "/_fused", spec, &out_output->node);
+  leat_status_t status = leat_edit_add(edit, match->root, "/_fused", spec, &out_output->node);
+  if (leat_status_code(status) != LEAT_INVALID_ARGUMENT) return status;
+  leat_status_free(status);
+  return leat_make_status(LEAT_NOT_FOUND, "%s does not take these inputs", op);
 }
 
 // (leat_rewrite_match_t) A control edge could not say which output of a Switch has to be alive.
@@ -387,25 +415,73 @@ static leat_status_t apply(attempt_t* a, const leat_rewrite_rule_t* rule, bool* 
 typedef struct rules_s {
   entry_t* entries;
   int count;
+  // Memory of one attempt: [inputs], and [inputs * MAX_PASSED].
+  int32_t *producers, *passed;
+  int inputs;
 } rules_t;
 
+// Makes room for an attempt at a root of |inputs| inputs.
+static leat_status_t reserve(leat_edit_t* edit, int inputs, rules_t* rules) {
+  if (inputs <= rules->inputs) return leat_ok_status();
+  LEAT_RETURN_IF_ERROR(LEAT_NEW(edit->scratch, (size_t)inputs, &rules->producers));
+  LEAT_RETURN_IF_ERROR(LEAT_NEW(edit->scratch, (size_t)inputs * MAX_PASSED, &rules->passed));
+  rules->inputs = inputs;
+  return leat_ok_status();
+}
+
+// Whether the rule applies to every input of the root, or to all but the one that may stay. It goes
+// from the last to the first: where all the others are taken, the first one stays.
+static bool matches_inputs(attempt_t* a, const leat_rewrite_rule_t* rule, int count,
+                           int32_t* producers) {
+  int staying = rule->inputs == LEAT_REWRITE_EVERY_INPUT ? 0 : 1;
+  a->match.producers = producers;
+  for (int side = count - 1; side >= 0; --side) {
+    const int passed_count = a->passed_count, bypassed_count = a->bypassed_count;
+    producers[side] = -1;
+    if ((side > 0 || staying == 0) && matches(a, rule, side)) {
+      producers[side] = a->match.producer;
+      continue;
+    }
+    a->passed_count = passed_count;
+    a->bypassed_count = bypassed_count;
+    if (--staying < 0) return false;
+  }
+  return true;
+}
+
+// Tries a rule of more inputs than one.
+static leat_status_t try_inputs(attempt_t* a, const leat_rewrite_rule_t* rule, rules_t* rules,
+                                bool* out_applied) {
+  const int count = leat_edit_node(a->edit, a->match.root)->input_count;
+  if (count < 2) return leat_ok_status();
+  LEAT_RETURN_IF_ERROR(reserve(a->edit, count, rules));
+  a->passed = rules->passed;
+  a->passed_room = rules->inputs * MAX_PASSED;
+  return matches_inputs(a, rule, count, rules->producers) ? apply(a, rule, out_applied)
+                                                          : leat_ok_status();
+}
+
 // Tries the rule with each input of the root at which its producer may be.
-static leat_status_t try_rule(attempt_t* a, const leat_rewrite_rule_t* rule, bool* out_applied) {
+static leat_status_t try_rule(attempt_t* a, const leat_rewrite_rule_t* rule, rules_t* rules,
+                              bool* out_applied) {
   const leat_node_t* root = leat_edit_node(a->edit, a->match.root);
   const int first = rule->input ? rule->input(root) : 0;
   const int last = first + rule->commutes;
   *out_applied = false;
+  a->passed_count = a->bypassed_count = 0;
   if (!rule->has_effects && (!leat_node_is_pure(a->edit->graph, root) ||
                              !gives_one_output(a->edit, a->match.root))) {
     return leat_ok_status();
   }
+  if (rule->inputs != LEAT_REWRITE_ONE_INPUT) return try_inputs(a, rule, rules, out_applied);
   for (int side = first; side >= 0 && side <= last && !*out_applied; ++side) {
+    a->passed_count = a->bypassed_count = 0;
     if (matches(a, rule, side)) LEAT_RETURN_IF_ERROR(apply(a, rule, out_applied));
   }
   return leat_ok_status();
 }
 
-static leat_status_t try_node(leat_edit_t* edit, const rules_t* rules, int32_t node) {
+static leat_status_t try_node(leat_edit_t* edit, rules_t* rules, int32_t node) {
   const leat_op_row_t* op = leat_edit_node(edit, node)->op->row;
   attempt_t a = {.match = {.graph = edit->graph,
                            .root = node,
@@ -413,12 +489,14 @@ static leat_status_t try_node(leat_edit_t* edit, const rules_t* rules, int32_t n
                            .add = add,
                            .may_bypass = may_bypass,
                            .bypass = bypass},
-                 .edit = edit};
+                 .edit = edit,
+                 .passed = rules->passed,
+                 .passed_room = MAX_PASSED};
   a.match.optimizer = &a;
   bool applied = false;
   for (int i = find_entries(rules->entries, rules->count, op);
        i < rules->count && rules->entries[i].root == op && !applied; ++i) {
-    LEAT_RETURN_IF_ERROR(try_rule(&a, rules->entries[i].rule, &applied));
+    LEAT_RETURN_IF_ERROR(try_rule(&a, rules->entries[i].rule, rules, &applied));
   }
   return leat_ok_status();
 }
@@ -432,13 +510,15 @@ static bool has_roots(const leat_graph_t* graph, const rules_t* rules) {
   return false;
 }
 
-static leat_status_t run(leat_edit_t* edit, leat_rewrite_phase_t phase) {
-  rules_t rules;
+static leat_status_t run(leat_edit_t* edit, leat_rewrite_phase_t first,
+                         leat_rewrite_phase_t last) {
+  rules_t rules = {0};
   int32_t* nodes;
   size_t count;
   if (!edit->options->find_kernel) return leat_ok_status();
-  LEAT_RETURN_IF_ERROR(list_entries(edit, phase, &rules.entries, &rules.count));
+  LEAT_RETURN_IF_ERROR(list_entries(edit, first, last, &rules.entries, &rules.count));
   if (!has_roots(edit->graph, &rules)) return leat_ok_status();
+  LEAT_RETURN_IF_ERROR(reserve(edit, 2, &rules));
   LEAT_RETURN_IF_ERROR(leat_edit_find_conditions(edit));
   LEAT_RETURN_IF_ERROR(leat_edit_sort(edit, &nodes, &count));
   for (size_t i = 0; i < count; ++i) {
@@ -455,16 +535,16 @@ static leat_status_t run(leat_edit_t* edit, leat_rewrite_phase_t phase) {
 }
 
 static leat_status_t run_epilogues(leat_edit_t* edit) {
-  return run(edit, LEAT_REWRITE_EPILOGUE);
+  return run(edit, LEAT_REWRITE_EPILOGUE, LEAT_REWRITE_SUM);
 }
 
 static leat_status_t run_prologues(leat_edit_t* edit) {
-  return run(edit, LEAT_REWRITE_PROLOGUE);
+  return run(edit, LEAT_REWRITE_PROLOGUE, LEAT_REWRITE_PROLOGUE);
 }
 
 const leat_pass_t leat_pass_rules = {
     .name = "rules",
-    .doc = "a product and what follows it become one node, as the rules of op families say",
+    .doc = "a product and what follows it, or a sum and its terms, become one node",
     .stage = LEAT_PASS_PLACED,
     .bit = LEAT_PASS_BIT_RULES,
     .option = "remapping",
@@ -474,7 +554,7 @@ const leat_pass_t leat_pass_rules = {
 const leat_pass_t leat_pass_prologues = {
     .name = "prologues",
     .doc = "an update or a sum computes by itself how what it reads is scaled or clipped",
-    .after = "sums,defer,concat_sinking",
+    .after = "rules,defer,concat_sinking",
     .stage = LEAT_PASS_PLACED,
     .bit = LEAT_PASS_BIT_PROLOGUES,
     .option = "remapping",

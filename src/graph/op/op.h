@@ -186,24 +186,6 @@ typedef enum leat_cost_rule_e {
   LEAT_COST_CONVOLUTION,  // a multiply and an add for each output element and filter tap
 } leat_cost_rule_t;
 
-// How the op named by row.sum adds up the outputs of nodes of this op (optimize/sums.c,
-// optimize/defer.c). The fused node never stores the terms by themselves.
-typedef enum leat_sums_t {
-  // row.sum has the inputs of this op and one more, the addend y: MatMul(a, b) + y becomes
-  // _MatMulAdd(a, b, y). It broadcasts y as AddV2 would.
-  LEAT_SUMS_TO_ONE,
-  // row.sum replaces an AddN of N >= 2 nodes of this op. Each input of this op becomes a list of N
-  // inputs, first all inputs 0, then all inputs 1; to this op's attributes come N and "names", the
-  // names of the N nodes: AddN(Pad(x, p), Pad(w, q)) becomes _SumOfPads(x, w, p, q).
-  LEAT_SUMS_OF_MANY,
-  // This op adds a product to its last input, and a loop that carries the sum from one iteration to
-  // the next may defer the additions. Then three ops take turns, each named by the row.sum of the
-  // one before: row.sum of this op adds to a variant instead of a tensor, the next one turns the
-  // variant into the tensor, and the third one turns the tensor into a variant before the loop
-  // (_MatMulAdd -> _AddToProductSum -> _FinishProductSum -> _StartProductSum).
-  LEAT_SUMS_IN_LOOPS,
-} leat_sums_t;
-
 // What a node does with the pieces of a tensor. The concat sinking pass
 // (optimize/concat_sinking.c) computes on the pieces of a concatenation one by one where every
 // reader takes pieces, and then the concatenation is never made. The value is that of row.parting.
@@ -240,8 +222,8 @@ typedef enum leat_parting_t {
 //    .doc = "The product of two matrices, each perhaps transposed."},
 //
 // What a row claims must hold for every kernel of the op, on every device: the optimizer removes,
-// moves and fuses nodes on the strength of |flags|, |identities|, |sum| and |parting|, and
-// nothing checks those claims at run time. A table of rows ends with LEAT_OP_ROWS_END (a row
+// moves and fuses nodes on the strength of |flags|, |identities| and |parting|, and nothing
+// checks those claims at run time. A table of rows ends with LEAT_OP_ROWS_END (a row
 // without a name) and is named in the list of its family (src/ops/family.h). The kernels of an op
 // are registered separately (kernel/registry.h).
 typedef struct leat_op_row_s {
@@ -254,7 +236,6 @@ typedef struct leat_op_row_s {
   // has such a node is refused with UNIMPLEMENTED. 0: never.
   int16_t deprecated_since;
   uint8_t cost;  // leat_cost_rule_t; 0: LEAT_COST_ELEMENTS
-  uint8_t sums;  // leat_sums_t: how |sum| adds; 0: LEAT_SUMS_TO_ONE
   const char* deprecation;  // what the error says besides ("Use X instead"); NULL: nothing
   uint16_t identities;  // of leat_identity_t
   uint8_t parting;      // leat_parting_t
@@ -279,9 +260,6 @@ typedef struct leat_op_row_s {
   leat_lower_fn_t lower;
   // What must hold of the inputs before a kernel runs: LEAT_RULES(...). NULL: nothing.
   const leat_rule_t* contract;
-  // The name of the op that computes this op and adds its output 0 to something, as |sums| says. It
-  // has the same attributes. NULL: there is none.
-  const char* sum;
   // One line for the listing of ops.
   const char* doc;
 } leat_op_row_t;

@@ -9,11 +9,12 @@
 // from the number of rows of paddings. The gradient of Pad is the Slice of dC/dy where the input
 // was. The value that PadV2 pads with gets none, as in TensorFlow. MirrorPad and MirrorPadGrad are
 // each other's gradient (mirror_pad_cpu.c has a picture). _SumOfPads has no gradient, because
-// gradients are built before the optimizer makes it (optimize/sums.c): it makes one of the Pad
-// nodes that feed an AddN, so that no padded tensor is laid out in memory. The kernels are in
-// pad_cpu.c, mirror_pad_cpu.c and pad_sum_cpu.c.
+// gradients are built before the optimizer makes it: the rule at the end makes one of the Pad nodes
+// that feed an AddN, so that no padded tensor is laid out in memory. The kernels are in pad_cpu.c,
+// mirror_pad_cpu.c and pad_sum_cpu.c.
 #include "graph/gradient.h"
 #include "graph/inference/inference_index.h"
+#include "graph/rewrite_rule.h"
 #include "ops/op_rows.h"
 
 // Checks that input |index| may be [rank, 2] for the rank of |input|, the tensor that is padded,
@@ -141,8 +142,6 @@ const leat_op_row_t leat_pad_ops[] = {
      .shape = pad_shape,
      .gradient = pad_gradient,
      .identities = LEAT_IDENTITY_SAME_SHAPE,
-     .sums = LEAT_SUMS_OF_MANY,
-     .sum = "_SumOfPads",
      .doc = "The input with zeros around: paddings[i] of them before and after dimension i."},
     {.name = "PadV2",
      .inputs = "input: T; paddings: Tpaddings; constant_values: T",
@@ -173,4 +172,48 @@ const leat_op_row_t leat_pad_ops[] = {
      .shape = pad_sum_shape,
      .doc = "The sum, as by AddN, of the inputs padded as by the Pads of those names."},
     LEAT_OP_ROWS_END,
+};
+
+// ---- Rewriting ----------------------------------------------------------------------------------
+
+// Whether the root fails where the shapes of its inputs differ, as _SumOfPads does, or they are
+// known to be equal: AddV2 would broadcast.
+static bool adds_one_shape(const leat_rewrite_match_t* m) {
+  const leat_node_t* root = leat_rewrite_root(m);
+  return leat_op_find_attr(root->op, LEAT_SV("N")) >= 0 || leat_node_has_one_shape(m->graph, root);
+}
+
+// The node is refused, and the Pads stay, where their paddings have different types.
+static leat_status_t sum_pads(leat_rewrite_match_t* m, leat_output_t* out_by) {
+  const int count = leat_rewrite_root(m)->input_count;
+  leat_output_t* inputs;
+  leat_string_view_t* names;
+  LEAT_RETURN_IF_ERROR(LEAT_NEW(m->arena, 2 * (size_t)count, &inputs));
+  LEAT_RETURN_IF_ERROR(LEAT_NEW(m->arena, (size_t)count, &names));
+  for (int i = 0; i < count; ++i) {
+    const leat_node_t* pad = leat_graph_node(m->graph, m->producers[i]);
+    inputs[i] = pad->inputs[0];
+    inputs[count + i] = pad->inputs[1];
+    names[i] = pad->name;
+  }
+  const leat_node_t* first = leat_graph_node(m->graph, m->producers[0]);
+  const leat_attr_t attrs[] = {LEAT_TYPE("T", leat_node_attr_type(first, "T")),
+                               LEAT_TYPE("Tpaddings", leat_node_attr_type(first, "Tpaddings")),
+                               LEAT_INT("N", count),
+                               LEAT_LIST("names", STRING, count, strings, names)};
+  leat_node_spec_t spec = {
+      .inputs = inputs, .input_count = 2 * count, .attrs = attrs, .attr_count = 4};
+  return m->add(m, "_SumOfPads", &spec, out_by);
+}
+
+const leat_rewrite_rule_t leat_pad_rules[] = {
+    {.name = "sum_of_pads",
+     .phase = LEAT_REWRITE_SUM,
+     .root = "AddN|AccumulateNV2|AddV2|Add",
+     .producer = "Pad",
+     .inputs = LEAT_REWRITE_EVERY_INPUT,
+     .applies = adds_one_shape,
+     .make = sum_pads,
+     .doc = "a sum of padded tensors lays none of them out"},
+    LEAT_REWRITE_RULES_END,
 };

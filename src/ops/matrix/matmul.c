@@ -148,8 +148,8 @@ static leat_status_t batch_matmul_v2_gradient(leat_gradient_t* g) {
 
 // ---- Sums of products in loops ------------------------------------------------------------------
 // The gradient of a weight that every iteration uses is such a sum. The optimizer's pass "defer"
-// rewrites it to these ops, which delay the products so that many small ones become one deep one;
-// product_sum_cpu.c says how.
+// rewrites it to these ops, as the rule "deferred_sum" says. They delay the products so that many
+// small ones become one deep one; product_sum_cpu.c says how.
 
 static leat_status_t finish_shape(leat_inference_t* c) {
   leat_inference_set_output(c, 0, leat_partial_shape_unknown());
@@ -167,7 +167,6 @@ const leat_op_row_t leat_matmul_ops[] = {
      .shape = leat_shape_matmul,
      .gradient = matmul_gradient,
      .contract = LEAT_RULES(LEAT_RULE_MATRIX(0), LEAT_RULE_MATRIX(1)),
-     .sum = "_MatMulAdd",
      .doc = "The product of two matrices, each perhaps transposed."},
     {.name = "_MatMulAdd",
      .cost = LEAT_COST_CONTRACTION,
@@ -176,8 +175,6 @@ const leat_op_row_t leat_matmul_ops[] = {
      .attrs = MATMUL_ATTRS,
      .shape = matmul_add_shape,
      .contract = LEAT_RULES(LEAT_RULE_MATRIX(0), LEAT_RULE_MATRIX(1)),
-     .sums = LEAT_SUMS_IN_LOOPS,
-     .sum = "_AddToProductSum",
      .doc = "The product of two matrices, added to y as by AddV2."},
     {.name = "_ScaledMatMulAdd",
      .cost = LEAT_COST_CONTRACTION,
@@ -248,21 +245,84 @@ const leat_op_row_t leat_matmul_ops[] = {
      .escaping_inputs = 1 << 2,
      .shape = leat_shape_scalar_output,
      .contract = LEAT_RULES(LEAT_RULE_MATRIX(0), LEAT_RULE_MATRIX(1)),
-     .sums = LEAT_SUMS_IN_LOOPS,
-     .sum = "_FinishProductSum",
      .doc = "Adds the product of two matrices, as _MatMulAdd does."},
     {.name = "_FinishProductSum",
      .inputs = "sum: variant",
      .outputs = "value: T",
      .attrs = FLOATS,
      .shape = finish_shape,
-     .sums = LEAT_SUMS_IN_LOOPS,
-     .sum = "_StartProductSum",
      .doc = "The sum's value."},
     LEAT_OP_ROWS_END,
 };
 
 // ---- Rewriting ----------------------------------------------------------------------------------
+
+static bool may_agree(int64_t a, int64_t b) { return a < 0 || b < 0 || a == b; }
+
+// Whether |y| may have the shape of |product|, or be a vector as long as its last dimension; other
+// shapes are left to the addition, whose kernel broadcasts faster. An unknown rank or dimension may
+// be anything, since _MatMulAdd broadcasts as the addition does.
+static bool may_be_added(leat_partial_shape_t product, leat_partial_shape_t y) {
+  if (product.rank < 0 || y.rank < 0) return true;
+  if (product.rank < y.rank || y.rank == 0) return false;
+  const int last = y.rank - 1;
+  bool equal = product.rank == y.rank, row = true;
+  for (int d = 0; d < y.rank; ++d) {
+    if (!may_agree(product.dims[d + product.rank - y.rank], y.dims[d])) equal = false;
+    if (d < last && y.dims[d] != 1) row = false;
+  }
+  return equal || (row && may_agree(product.dims[product.rank - 1], y.dims[last]));
+}
+
+// Whether the root adds its inputs as AddV2 does. AddN fails for inputs of different shapes, which
+// _MatMulAdd would broadcast, so shapes must be known to be equal there. BiasAdd fails for a bias
+// of another length than the last dimension.
+static bool adds_as_broadcast(const leat_graph_t* graph, const leat_node_t* root) {
+  if (leat_op_find_attr(root->op, LEAT_SV("N")) >= 0) return leat_node_has_one_shape(graph, root);
+  if (leat_op_find_attr(root->op, LEAT_SV("data_format")) >= 0) {
+    const leat_partial_shape_t value = leat_graph_output_shape(graph, root->inputs[0]);
+    const leat_partial_shape_t bias = leat_graph_output_shape(graph, root->inputs[1]);
+    return !leat_string_view_equals(leat_node_attr_string(root, "data_format"), "NCHW") &&
+           value.rank > 0 && bias.rank == 1 && bias.dims[0] >= 0 &&
+           bias.dims[0] == value.dims[value.rank - 1];
+  }
+  return true;
+}
+
+// Whether the product sums the rows of a by a constant column of ones. Such a product stays, since
+// the pass "fusion" can make it the reduction with which a fused region ends.
+static bool sums_rows(const leat_graph_t* graph, const leat_node_t* product) {
+  const leat_tensor_t* column = leat_node_constant(leat_graph_node(graph, product->inputs[1].node));
+  return column && column->shape.rank == 2 && leat_shape_dim(&column->shape, 0) > 1 &&
+         leat_shape_dim(&column->shape, 1) == 1 && leat_tensor_is_ones(column);
+}
+
+static bool goes_into_sum(const leat_rewrite_match_t* m) {
+  const leat_node_t *root = leat_rewrite_root(m), *product = leat_rewrite_producer(m);
+  const leat_output_t other = root->inputs[m->side == 0];
+  return adds_as_broadcast(m->graph, root) && !sums_rows(m->graph, product) &&
+         may_be_added(product->output_shapes[0], leat_graph_output_shape(m->graph, other));
+}
+
+// Adds a node for each product, of which the first adds to the input that stays, and each of the
+// others to the one before.
+static leat_status_t chain_products(leat_rewrite_match_t* m, leat_output_t* out_by) {
+  const int count = leat_rewrite_root(m)->input_count;
+  for (int i = 0; i < count; ++i) {
+    if (m->producers[i] < 0) *out_by = leat_rewrite_root(m)->inputs[i];
+  }
+  for (int i = 0; i < count; ++i) {
+    if (m->producers[i] < 0) continue;
+    const leat_node_t* product = leat_graph_node(m->graph, m->producers[i]);
+    const leat_output_t inputs[] = {product->inputs[0], product->inputs[1], *out_by};
+    leat_node_spec_t spec = {.inputs = inputs,
+                             .input_count = 3,
+                             .attrs = product->attrs,
+                             .attr_count = product->op->attr_count};
+    LEAT_RETURN_IF_ERROR(m->add(m, "_MatMulAdd", &spec, out_by));
+  }
+  return leat_ok_status();
+}
 
 static int addend(const leat_node_t* root) {
   (void)root;
@@ -274,6 +334,21 @@ static leat_status_t take_factor(leat_rewrite_match_t* m, leat_output_t* out_by)
 }
 
 const leat_rewrite_rule_t leat_matmul_rules[] = {
+    {.name = "sum_of_products",
+     .phase = LEAT_REWRITE_SUM,
+     .root = "AddN|AccumulateNV2|AddV2|Add|BiasAdd|BiasAddV1",
+     .producer = "MatMul",
+     .inputs = LEAT_REWRITE_ALL_INPUTS_BUT_ONE,
+     .applies = goes_into_sum,
+     .make = chain_products,
+     .doc = "products and at most one other tensor are added while the products are computed"},
+    {.name = "deferred_sum",
+     .phase = LEAT_REWRITE_LOOP,
+     .root = "_MatMulAdd",
+     .deferral = &(const leat_deferral_t){.start = "_StartProductSum",
+                                          .append = "_AddToProductSum",
+                                          .finish = "_FinishProductSum"},
+     .doc = "products that a loop sums are kept and multiplied many iterations at a time"},
     {.name = "scaled_addend",
      .phase = LEAT_REWRITE_PROLOGUE,
      .root = "_MatMulAdd",

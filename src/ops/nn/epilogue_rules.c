@@ -229,8 +229,8 @@ static leat_status_t take_normalization(leat_rewrite_match_t* m, leat_output_t* 
 }
 
 // Whether the other input is known to have the shape of the product, so that it is not broadcast. A
-// matrix product without a bias is left to the pass "sums", whose _MatMulAdd begins its sums with
-// the tensor.
+// matrix product without a bias is left to the rule "sum_of_products", whose _MatMulAdd begins its
+// sums with the tensor.
 static bool is_residual(const leat_rewrite_match_t* m) {
   const leat_node_t* product = leat_rewrite_producer(m);
   const stage_t stage = stage_of_product(product);

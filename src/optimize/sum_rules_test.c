@@ -1,5 +1,5 @@
-// Tests of the pass "sums": which additions are merged with the nodes that compute their terms, and
-// above all which must not be.
+// Tests of the rules of sums, through the pass "rules": which additions are merged with the nodes
+// that compute their terms, and above all which must not be.
 #include <math.h>
 
 #include "session/pass_scene.h"
@@ -10,8 +10,17 @@ static const leat_kernel_row_t* serve_none(const void* data, const leat_op_t* op
   return NULL;
 }
 
+// Where no fused product adds a bias, as for double, the bias is a term of the sum.
+static const leat_kernel_row_t* serve_no_epilogue(const void* data, const leat_op_t* op,
+                                                  const leat_attr_t* attrs, int attr_count,
+                                                  int32_t device) {
+  return leat_string_view_equals(op->name, "_FusedMatMul")
+             ? NULL
+             : pass_scene_find_kernel(data, op, attrs, attr_count, device);
+}
+
 static int fuse(pass_scene_t* f, leat_outputs_t fetches, int other) {
-  return pass_scene_shrink(f, &leat_pass_sums, fetches, other);
+  return pass_scene_shrink(f, &leat_pass_rules, fetches, other);
 }
 
 // ---- Products -----------------------------------------------------------------------------------
@@ -52,6 +61,9 @@ static void a_product_goes_into_its_bias(void** state) {
                                  LEAT_INPUTS(scene_binary(&f->s, "MatMul", -1, a, unknown), bias),
                                  LEAT_ATTRS(LEAT_TYPE("T", LEAT_DTYPE_FLOAT)));
   assert_int_equal(fuse(f, LEAT_INPUTS(y), -1), 1);
+  assert_true(pass_scene_is_op(pass_scene_fetched(f, 0), "_FusedMatMul"));
+  f->options.find_kernel = serve_no_epilogue;
+  assert_int_equal(fuse(f, LEAT_INPUTS(y), -1), 1);
   assert_true(pass_scene_is_op(pass_scene_fetched(f, 0), "_MatMulAdd"));
   assert_int_equal(fuse(f, LEAT_INPUTS(z), -1), 0);  // perhaps no bias of that product
 }
@@ -73,6 +85,15 @@ static void a_sum_of_products_is_a_chain(void** state) {
   assert_ptr_equal(last->op, before->op);
   assert_true(
       leat_string_view_equals(f->rewrite.graph->nodes[before->inputs[2].node].op->name, "MatMul"));
+  // AddN would refuse a product that turns out to have another shape; the sum would repeat y.
+  leat_output_t open[] = {y, scene_binary(&f->s, "MatMul", -1, a, scene_matrix(&f->s, "c", 3, -1))};
+  assert_int_equal(fuse(f, LEAT_INPUTS(sum_of(f, open, 2)), -1), 0);
+  // What the other term waits for, it alone waits for.
+  leat_output_t late = scene_unary(&f->s, "Identity", -1, scene_unary(&f->s, "Exp", -1, y));
+  leat_output_t one_late[] = {scene_binary(&f->s, "MatMul", -1, a, b), late};
+  scene_after(&f->s, late.node, scene_mark(&f->s, 1, -1));
+  assert_int_equal(fuse(f, LEAT_INPUTS(sum_of(f, one_late, 2)), -1), 1);
+  assert_int_equal(pass_scene_fetched(f, 0)->control_count, 0);
   items[3] = items[4] = y;
   assert_int_equal(fuse(f, LEAT_INPUTS(sum_of(f, items, 4)), -1), 1);
   assert_int_equal(fuse(f, LEAT_INPUTS(sum_of(f, items, 5)), -1), 0);  // another sum is needed
@@ -100,17 +121,21 @@ static void what_is_not_fused(void** state) {
   assert_int_equal(fuse(f, LEAT_INPUTS(scene_binary(&f->s, "AddV2", -1, twice, twice)), -1), 0);
 }
 
-static leat_output_t constant_column(pass_scene_t* f, float first) {
-  const float values[] = {first, 1, 1};
+// A constant [rows, columns].
+static leat_output_t constant_matrix(scene_t* s, int rows, int columns, const float* values) {
   leat_shape_t shape;
   leat_tensor_t tensor;
-  LEAT_EXPECT_OK(leat_shape_create(2, (const int64_t[]){3, 1}, &shape));
+  LEAT_EXPECT_OK(leat_shape_create(2, (const int64_t[]){rows, columns}, &shape));
   LEAT_EXPECT_OK(
       leat_tensor_allocate(leat_buffer_source_host(), LEAT_DTYPE_FLOAT, &shape, &tensor));
-  memcpy(tensor.data, values, sizeof values);
-  leat_output_t column = leat_build_constant(&f->s.b, &tensor);
+  memcpy(tensor.data, values, (size_t)(rows * columns) * sizeof *values);
+  leat_output_t matrix = leat_build_constant(&s->b, &tensor);
   leat_tensor_release(&tensor);
-  return column;
+  return matrix;
+}
+
+static leat_output_t constant_column(pass_scene_t* f, float first) {
+  return constant_matrix(&f->s, 3, 1, (const float[]){first, 1, 1});
 }
 
 // They may end a fused region.
@@ -256,6 +281,12 @@ static void which_pads_stay(void** state) {
   leat_output_t twice[] = {padded(f, x, p), padded(f, x, p)};
   twice[1] = twice[0];
   assert_int_equal(fuse(f, LEAT_INPUTS(sum_of(f, twice, 2)), -1), 0);
+  // One list of paddings has one type.
+  leat_output_t wide = scene_output(
+      &f->s, "Pad", "", "", LEAT_INPUTS(x, scene_placeholder(&f->s, "wide", LEAT_DTYPE_INT64)),
+      LEAT_ATTRS(LEAT_TYPE("T", LEAT_DTYPE_FLOAT), LEAT_TYPE("Tpaddings", LEAT_DTYPE_INT64)));
+  leat_output_t unlike[] = {padded(f, x, p), wide};
+  assert_int_equal(fuse(f, LEAT_INPUTS(sum_of(f, unlike, 2)), -1), 0);
   // AddV2 repeats one along the other, unless the shapes are known to agree.
   leat_output_t loose = scene_binary(&f->s, "AddV2", -1, padded(f, x, p), padded(f, x, q));
   assert_int_equal(fuse(f, LEAT_INPUTS(loose), -1), 0);
@@ -312,6 +343,23 @@ static void what_is_wrong(scene_t* s) {
                "node 'Pad_1' (Pad): paddings[0] is [-1, 3]");
 }
 
+// Paddings that only folding makes constant: nothing has refused them until the sum would be made.
+static void what_is_folded_and_wrong(scene_t* s) {
+  const float before_and_after[2][2] = {{0, 2}, {-1, 3}};
+  leat_output_t items[2];
+  leat_tensor_t sum;
+  for (int i = 0; i < 2; ++i) {
+    leat_output_t paddings =
+        scene_output(s, "Cast", "", "", LEAT_INPUTS(constant_matrix(s, 1, 2, before_and_after[i])),
+                     LEAT_ATTRS(LEAT_TYPE("DstT", LEAT_DTYPE_INT32)));
+    leat_output_t x = scene_floats(s, 4, i ? kY : kX);
+    items[i] = scene_output(s, "Pad", "", "", LEAT_INPUTS(x, paddings), LEAT_NO_ATTRS);
+  }
+  leat_output_t added = scene_output(s, "AddN", "", "", (leat_outputs_t){items, 2}, LEAT_NO_ATTRS);
+  scene_expect(scene_run(s, LEAT_NO_INPUTS, NULL, LEAT_INPUTS(added), &sum, NULL, 0),
+               LEAT_INVALID_ARGUMENT, "node 'Pad_1' (Pad): paddings[0] is [-1, 3]");
+}
+
 static void unequal_shapes(scene_t* s) {
   leat_tensor_t sum;
   scene_expect(add_pads(s, 4, (const int32_t[]){0, 2, 2, 1}, &sum), LEAT_INVALID_ARGUMENT,
@@ -322,6 +370,7 @@ static void fused_sums_say_what_sums_say(void** state) {
   (void)state;
   scene_run_all_ways(bits_of_sums);
   scene_run_all_ways(what_is_wrong);
+  scene_run_all_ways(what_is_folded_and_wrong);
   scene_run_all_ways(unequal_shapes);
 }
 
