@@ -48,7 +48,6 @@ static bool is_only_waited_for(const leat_edit_t* edit, int32_t index) {
 // Takes out the nodes whose values nobody reads. Visits readers before what they read, so that a
 // whole chain of such nodes disappears in one go.
 static leat_status_t drop_work(dependency_t* d) {
-  LEAT_RETURN_IF_ERROR(leat_edit_sort(d->edit, &d->nodes, &d->count));
   for (size_t i = d->count; i-- > 0;) {
     if (leat_edit_is_gone(d->edit, d->nodes[i]) || !is_only_waited_for(d->edit, d->nodes[i])) {
       continue;
@@ -109,7 +108,6 @@ static leat_status_t clean_edges(dependency_t* d) {
   LEAT_RETURN_IF_ERROR(LEAT_NEW(arena, nodes, &d->alias));
   LEAT_RETURN_IF_ERROR(LEAT_NEW(arena, nodes, &d->seen));
   LEAT_RETURN_IF_ERROR(LEAT_NEW(arena, nodes, &d->sources));
-  LEAT_RETURN_IF_ERROR(leat_edit_sort(d->edit, &d->nodes, &d->count));
   for (size_t i = 0; i < d->count; ++i) find_alias(d, d->nodes[i]);
   // Readers first: what only a cleaned node waited for is gone, and need not be cleaned.
   for (size_t i = d->count; i-- > 0;) {
@@ -132,7 +130,13 @@ static bool has_waits(const leat_graph_t* graph) {
 static leat_status_t dependency(leat_edit_t* edit) {
   dependency_t d = {.edit = edit};
   LEAT_RETURN_IF_ERROR(leat_op_registry_find(edit->graph->ops, LEAT_OP_NAME_NO_OP, &d.no_op));
+  const size_t before = edit->graph->node_count;
+  LEAT_RETURN_IF_ERROR(leat_edit_sort(edit, &d.nodes, &d.count));
   LEAT_RETURN_IF_ERROR(drop_work(&d));
+  // Whatever it changed, it added a NoOp.
+  if (edit->graph->node_count != before) {
+    LEAT_RETURN_IF_ERROR(leat_edit_sort(edit, &d.nodes, &d.count));
+  }
   return clean_edges(&d);
 }
 

@@ -82,7 +82,7 @@ static void release(leat_edit_t* edit, int32_t source) {
 // ---- Ranks --------------------------------------------------------------------------------------
 
 static uint32_t begin_walk(leat_edit_t* edit) {
-  if (++edit->walk == 0) {  // the numbers are used up
+  if (edit->walk++ == LEAT_EDIT_MAX_WALKS) {
     for (size_t i = 0; i < edit->node_count; ++i) edit->nodes[i].walk = 0;
     edit->walk = 1;
   }
@@ -210,11 +210,16 @@ static leat_status_t reserve_edges(leat_edit_t* edit, size_t count) {
                    &edit->use_capacity);
 }
 
+// Whether the node has a number for edge |position|; its numbers are consecutive.
+static bool has_number(const leat_edit_t* edit, int32_t node, int position) {
+  const size_t use = (size_t)(edit->nodes[node].first_edge + position);
+  return use < edit->use_count && edit->uses[use].reader == node;
+}
+
 // Gives node |index| numbers for |room| edges, which were reserved.
 static void number_edges(leat_edit_t* edit, int32_t index, int32_t room) {
   LEAT_DCHECK(edit->use_count + (size_t)room <= edit->use_capacity);
   edit->nodes[index].first_edge = (int32_t)edit->use_count;
-  edit->nodes[index].edge_room = room;
   for (int32_t k = 0; k < room; ++k) {
     edit->uses[edit->use_count++] = (leat_edit_use_t){index, -1, LEAT_EDIT_NOT_LINKED};
   }
@@ -261,14 +266,14 @@ static void link_graph(leat_edit_t* edit) {
   const size_t count = edit->graph->node_count;
   for (size_t i = 0; i < count; ++i) {
     const int32_t edges = leat_node_edge_count(&edit->graph->nodes[i]);
-    edit->nodes[i] = (leat_edit_node_t){
-        .first_use = -1, .first_edge = (int32_t)edit->use_count, .edge_room = edges};
+    edit->nodes[i] =
+        (leat_edit_node_t){.first_use = -1, .first_edge = (int32_t)edit->use_count};
     edit->use_count += (size_t)edges;
   }
   edit->node_count = count;
   for (size_t i = count; i-- > 0;) {
     const leat_node_t* node = &edit->graph->nodes[i];
-    for (int32_t k = edit->nodes[i].edge_room; k-- > 0;) {
+    for (int32_t k = leat_node_edge_count(node); k-- > 0;) {
       const int32_t use = edit->nodes[i].first_edge + k;
       edit->uses[use] = (leat_edit_use_t){(int32_t)i, -1, LEAT_EDIT_NOT_LINKED};
       link_use(edit, use, node->inputs[k].node);
@@ -512,7 +517,7 @@ leat_status_t leat_edit_add_wait(leat_edit_t* edit, int32_t reader, int32_t sour
   const int before = leat_node_edge_count(&edit->graph->nodes[reader]);
   LEAT_DCHECK(!edit->nodes[reader].is_gone);
   LEAT_RETURN_IF_ERROR(order_edge(edit, source, reader));
-  if (before == edit->nodes[reader].edge_room) LEAT_RETURN_IF_ERROR(move_edges(edit, reader));
+  if (!has_number(edit, reader, before)) LEAT_RETURN_IF_ERROR(move_edges(edit, reader));
   LEAT_RETURN_IF_ERROR(leat_graph_add_control_input(edit->graph, reader, source));
   if (leat_node_edge_count(&edit->graph->nodes[reader]) == before) return leat_ok_status();
   edit->changed = true;

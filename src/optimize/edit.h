@@ -35,11 +35,11 @@ typedef struct leat_edit_node_s {
   int32_t first_use;   // an edge that reads or waits for the node; -1: none
   int32_t use_count;   // edges that do
   int32_t first_edge;  // the number of the node's own edge 0; the others follow
-  int32_t edge_room;   // how many numbers it has for its edges
-  uint32_t walk;       // the last walk that came by
-  bool is_kept;        // fetched, or a target
-  bool is_gone;        // nobody needs it
+  uint32_t walk : 30;  // the last walk that came by
+  uint32_t is_kept : 1;  // fetched, or a target
+  uint32_t is_gone : 1;  // nobody needs it
 } leat_edit_node_t;
+#define LEAT_EDIT_MAX_WALKS ((UINT32_C(1) << 30) - 1)
 
 // An edge, data or control, in the list of those that leave its source.
 #define LEAT_EDIT_NOT_LINKED (-2)  // in |previous|: the edge is in no list, its node being gone

@@ -177,16 +177,16 @@ static leat_status_t verify_edges(const leat_edit_t* edit, int32_t index, const 
                                   int64_t* inout_edges) {
   const leat_node_t* node = &edit->graph->nodes[index];
   const leat_edit_node_t* item = &edit->nodes[index];
-  VERIFY(leat_node_edge_count(node) <= item->edge_room,
-         "node '%.*s' has %d edges, must have %d at most",
-         stage, LEAT_SV_ARG(node->name), leat_node_edge_count(node), item->edge_room);
   for (int k = 0; k < leat_node_edge_count(node); ++k) {
     const int32_t source = node->inputs[k].node;
     VERIFY(source >= 0 && (size_t)source < edit->node_count,
            "edge %d of node '%.*s' comes from node %d, must be one of the graph's %zu", stage, k,
            LEAT_SV_ARG(node->name), source, edit->node_count);
-    VERIFY(edit->uses[item->first_edge + k].previous != LEAT_EDIT_NOT_LINKED &&
-               !edit->nodes[source].is_gone,
+    const int32_t use = item->first_edge + k;
+    VERIFY((size_t)use < edit->use_count && edit->uses[use].reader == index,
+           "edge %d of node '%.*s' must have a number of its own", stage, k,
+           LEAT_SV_ARG(node->name));
+    VERIFY(edit->uses[use].previous != LEAT_EDIT_NOT_LINKED && !edit->nodes[source].is_gone,
            "edge %d of node '%.*s' must be among the uses of '%.*s'", stage, k,
            LEAT_SV_ARG(node->name), LEAT_SV_ARG(edit->graph->nodes[source].name));
     VERIFY(edit->nodes[source].rank < item->rank ||
