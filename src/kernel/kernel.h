@@ -28,22 +28,40 @@ typedef struct leat_kernel_creation_s leat_kernel_creation_t;
 // compute_async returns.
 typedef void (*leat_kernel_done_fn_t)(leat_kernel_context_t* context, leat_status_t status);
 
-// Whether each element of the output follows from the elements of the inputs at the same place
-// alone. Such nodes can be fused into one pass over memory (optimize/fusion.c), provided that all
-// attributes but types have their defaults. For the first three kinds after NO the kernel's state
-// begins with a leat_elementwise_t (ops/math/elementwise_cpu.h), whose loop computes any stretch of
-// the output.
-typedef enum leat_elementwise_kind_e {
-  LEAT_ELEMENTWISE_NO,
-  LEAT_ELEMENTWISE_BROADCAST,  // the inputs are broadcast to the shape of the output
-  LEAT_ELEMENTWISE_SAME,       // all have as many elements as input 0; the output has its shape
-  LEAT_ELEMENTWISE_IF_SAME,    // so if all shapes are equal; otherwise the kernel does more
-  LEAT_ELEMENTWISE_SUM,        // AddV2 repeated, over any number of inputs of one shape
-  LEAT_ELEMENTWISE_BIAS,       // input 0 plus a vector along its last dimension
-  LEAT_ELEMENTWISE_REPEATED,   // input 0 broadcast to the output, where the shapes are known
-  LEAT_ELEMENTWISE_PRODUCT,    // a matrix product, elementwise where the inner size is 1
-  LEAT_ELEMENTWISE_REDUCTION,  // not elementwise, but it may end a fusion by reducing its rows
-} leat_elementwise_kind_t;
+// Which elements of its inputs a node needs for an element of its output. From this relation, which
+// the kernel's row states, passes conclude what may be computed in one pass over memory
+// (optimize/fusion.c), and what piece by piece instead of on a concatenation
+// (optimize/concat_sinking.c).
+//
+// From BROADCAST to REPEATED the node is elementwise: it needs the elements at the same place
+// alone, provided that all attributes but types have their defaults. For the first three of these
+// the kernel's state begins with a leat_elementwise_t (ops/math/elementwise_cpu.h), whose loop
+// computes any stretch of the output.
+typedef enum leat_access_e {
+  LEAT_ACCESS_OTHER,        // nothing is known
+  LEAT_ACCESS_BROADCAST,    // every input is broadcast to the shape of the output
+  LEAT_ACCESS_SAME,         // all have as many elements as input 0; the output has its shape
+  LEAT_ACCESS_IF_SAME,      // so if all shapes are equal; otherwise the kernel does more
+  LEAT_ACCESS_SUM,          // AddV2 repeated, over any number of inputs of one shape
+  LEAT_ACCESS_BIAS,         // input 0 plus a vector along its last dimension
+  LEAT_ACCESS_REPEATED,     // input 0 is broadcast to the output, where the shapes are known
+  LEAT_ACCESS_CONTRACTION,  // a matrix product: rows and columns; elements where the depth is 1
+  LEAT_ACCESS_REDUCTION,    // input 0 along the axes in input 1
+  LEAT_ACCESS_CONCAT,       // the inputs side by side along the axis in the last one
+  // The sum of the first N inputs, each padded as the corresponding one of the other N says: where
+  // the pads do not overlap, the inputs lie side by side.
+  LEAT_ACCESS_PAD_SUM,
+  LEAT_ACCESS_SLICE,  // a box of input 0 that begins at input 1 and has the size in input 2
+  // All of a value, in boxes side by side along an axis, one for each output: of two inputs the
+  // second is the value and the first the axis, of three the first is the value and the last the
+  // axis.
+  LEAT_ACCESS_SPLIT,
+  // Rows of input 0, one for each number in input 1. Where there is an axis (input 2) or an
+  // attribute "batch_dims", they are rows only if these are 0.
+  LEAT_ACCESS_GATHER,
+  // Changes the rows of input 0 that input 1 numbers by the rows of input 2, in order.
+  LEAT_ACCESS_SCATTER,
+} leat_access_t;
 
 // A kernel as its author writes it. Rows are static data; a table ends with a row without |op|.
 typedef struct leat_kernel_row_s {
@@ -66,7 +84,7 @@ typedef struct leat_kernel_row_s {
   uint32_t state_bytes;
   int16_t priority;     // of the rows that serve a node, the highest wins, then the first
   bool expensive;       // long enough to be scheduled as a task of its own
-  uint8_t elementwise;  // leat_elementwise_kind_t
+  uint8_t access;       // leat_access_t
   // |compute| returns when the work has been enqueued on its device, and the step ends with the
   // device's |synchronize|. Kernels of the same device may take the outputs at once; how the work
   // ended is told to the step's listener.

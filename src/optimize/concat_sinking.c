@@ -217,43 +217,41 @@ static bool admit_operand(const leat_concat_t* p, const leat_node_t* node, int k
   return repeats;
 }
 
-static bool may_repeat(leat_elementwise_kind_t kind) {
-  return kind == LEAT_ELEMENTWISE_BROADCAST || kind == LEAT_ELEMENTWISE_BIAS;
+static bool may_repeat(leat_access_t access) {
+  return access == LEAT_ACCESS_BROADCAST || access == LEAT_ACCESS_BIAS;
 }
 
 // Whether each element of the node's output depends only on the elements of its inputs at the same
 // place.
 static bool works_on_elements(const leat_concat_t* p, const leat_node_t* node,
-                              leat_elementwise_kind_t kind) {
+                              leat_access_t access) {
   if (node->op->flags & LEAT_OP_PASS_THROUGH) return true;
-  switch (kind) {
-    case LEAT_ELEMENTWISE_BROADCAST:
-    case LEAT_ELEMENTWISE_BIAS:
-    case LEAT_ELEMENTWISE_SAME: return true;
-    case LEAT_ELEMENTWISE_IF_SAME:
-    case LEAT_ELEMENTWISE_SUM: return leat_node_has_one_shape(p->edit->graph, node);
+  switch (access) {
+    case LEAT_ACCESS_BROADCAST:
+    case LEAT_ACCESS_BIAS:
+    case LEAT_ACCESS_SAME: return true;
+    case LEAT_ACCESS_IF_SAME:
+    case LEAT_ACCESS_SUM: return leat_node_has_one_shape(p->edit->graph, node);
     default: return false;
   }
 }
 
 // Whether an elementwise node, whose input |first| is in pieces, can be computed piece by piece.
 static bool works_on_pieces(const leat_concat_t* p, const leat_node_t* node, int first,
-                           leat_concat_value_t* inout_value) {
-  const leat_elementwise_kind_t kind =
-      leat_node_elementwise(p->edit->graph, node, p->edit->options);
+                            leat_access_t access, leat_concat_value_t* inout_value) {
   const leat_concat_value_t* operand = value_at(p, node, first);
   // The caller has seen that this input is in pieces.
   LEAT_DCHECK(operand);
   const int from_end = shape_of(p, node->inputs[first]).rank - operand->axis;
   if (node->output_count != 1 || node->output_shapes[0].rank < from_end ||
-      !leat_node_is_pure(p->edit->graph, node) || !works_on_elements(p, node, kind)) {
+      !leat_node_is_pure(p->edit->graph, node) || !works_on_elements(p, node, access)) {
     return false;
   }
   inout_value->division = operand->division;
   inout_value->from_end = from_end;
   inout_value->axis = node->output_shapes[0].rank - from_end;
   for (int k = 0; k < node->input_count; ++k) {
-    if (!admit_operand(p, node, k, from_end, may_repeat(kind), inout_value)) return false;
+    if (!admit_operand(p, node, k, from_end, may_repeat(access), inout_value)) return false;
   }
   return true;
 }
@@ -384,23 +382,24 @@ static bool scatters_pieces(const leat_concat_t* p, const leat_node_t* node,
 // The role of a node whose first input in pieces is |first|, if its group is rewritten.
 static leat_concat_role_t find_role(const leat_concat_t* p, const leat_node_t* node, int first,
                                    leat_concat_value_t* inout_value) {
-  const uint32_t flags = node->op->flags;
-  switch (node->op->row->parting) {
-    case LEAT_PARTING_GATHERS:
+  const leat_access_t access = leat_node_access(p->edit->graph, node, p->edit->options);
+  switch (access) {
+    case LEAT_ACCESS_GATHER:
       return gathers_pieces(p, node, inout_value) ? LEAT_CONCAT_EACH : LEAT_CONCAT_OUTSIDER;
-    case LEAT_PARTING_TAKES:
+    case LEAT_ACCESS_SLICE:
       return takes_piece(p, node, inout_value) ? LEAT_CONCAT_TAKEN : LEAT_CONCAT_OUTSIDER;
-    case LEAT_PARTING_SPLITS:
+    case LEAT_ACCESS_SPLIT:
       return splits_into_pieces(p, node, inout_value) ? LEAT_CONCAT_TAKEN : LEAT_CONCAT_OUTSIDER;
-    case LEAT_PARTING_SCATTERS:
+    case LEAT_ACCESS_SCATTER:
       return scatters_pieces(p, node, inout_value) ? LEAT_CONCAT_APPLIED : LEAT_CONCAT_OUTSIDER;
     default: break;
   }
-  if (flags & LEAT_OP_RESHAPES) {
+  if (node->op->flags & LEAT_OP_RESHAPES) {
     return forwards_pieces(p, node, inout_value) ? LEAT_CONCAT_FORWARDED : LEAT_CONCAT_OUTSIDER;
   }
   if (sums_pieces(p, node, inout_value)) return LEAT_CONCAT_SUMMED;
-  return works_on_pieces(p, node, first, inout_value) ? LEAT_CONCAT_EACH : LEAT_CONCAT_OUTSIDER;
+  return works_on_pieces(p, node, first, access, inout_value) ? LEAT_CONCAT_EACH
+                                                              : LEAT_CONCAT_OUTSIDER;
 }
 
 // ---- The groups of a graph ----------------------------------------------------------------------
@@ -418,16 +417,29 @@ static void look_at_reader(leat_concat_t* p, int32_t index) {
   }
 }
 
+// Whether the node may join its inputs: its first argument is a list. That is quickly seen, while
+// asking for its kernel is a look-up.
+static bool may_join(const leat_node_t* node) {
+  return node->input_count > 1 && node->op->inputs[0].number_attr >= 0;
+}
+
+// How the node joins its inputs, CONCAT or PAD_SUM; OTHER: it does not.
+static leat_access_t find_join(const leat_edit_t* edit, const leat_node_t* node) {
+  const leat_access_t access =
+      may_join(node) ? leat_node_access(edit->graph, node, edit->options) : LEAT_ACCESS_OTHER;
+  return access == LEAT_ACCESS_CONCAT || access == LEAT_ACCESS_PAD_SUM ? access
+                                                                       : LEAT_ACCESS_OTHER;
+}
+
 static leat_status_t look_at(leat_concat_t* p, int32_t index) {
   const leat_node_t* node = node_at(p, index);
-  const uint8_t parting = node->op->row->parting;
-  if (parting != LEAT_PARTING_JOINS && parting != LEAT_PARTING_PADS) {
+  const leat_access_t access = find_join(p->edit, node);
+  if (access == LEAT_ACCESS_OTHER) {
     look_at_reader(p, index);
     return leat_ok_status();
   }
   if (!leat_node_is_pure(p->edit->graph, node)) return leat_ok_status();
-  return parting == LEAT_PARTING_JOINS ? look_at_concatenation(p, index)
-                                       : look_at_pads(p, index);
+  return access == LEAT_ACCESS_CONCAT ? look_at_concatenation(p, index) : look_at_pads(p, index);
 }
 
 // Whether |reader| needs the whole value. A control edge does not: the rewrite makes it wait for
@@ -508,16 +520,23 @@ static leat_status_t rewrite_graph(leat_edit_t* edit) {
   return any_changes ? leat_concat_rewrite(&p) : leat_ok_status();
 }
 
-static bool joins(const leat_graph_t* graph) {
+static bool may_have_joins(const leat_graph_t* graph) {
   for (size_t i = 0; i < graph->node_count; ++i) {
-    const uint8_t parting = graph->nodes[i].op->row->parting;
-    if (parting == LEAT_PARTING_JOINS || parting == LEAT_PARTING_PADS) return true;
+    if (may_join(&graph->nodes[i])) return true;
+  }
+  return false;
+}
+
+static bool has_joins(const leat_edit_t* edit) {
+  for (size_t i = 0; i < edit->graph->node_count; ++i) {
+    if (leat_edit_is_gone(edit, (int32_t)i)) continue;
+    if (find_join(edit, &edit->graph->nodes[i]) != LEAT_ACCESS_OTHER) return true;
   }
   return false;
 }
 
 static leat_status_t concat_sinking(leat_edit_t* edit) {
-  return edit->options->find_kernel ? rewrite_graph(edit) : leat_ok_status();
+  return edit->options->find_kernel && has_joins(edit) ? rewrite_graph(edit) : leat_ok_status();
 }
 
 const leat_pass_t leat_pass_concat_sinking = {
@@ -527,5 +546,5 @@ const leat_pass_t leat_pass_concat_sinking = {
     .stage = LEAT_PASS_PLACED,
     .bit = LEAT_PASS_BIT_CONCAT_SINKING,
     .option = "remapping",
-    .has_work = joins,
+    .has_work = may_have_joins,
     .run = concat_sinking};

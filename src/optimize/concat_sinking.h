@@ -85,7 +85,7 @@ bool leat_concat_is_refused(const leat_concat_t* p, int32_t node);
 // Finds the followers of all values that are to be in pieces, and refuses groups whose followers
 // cannot be found (concat_sinking_followers.c).
 LEAT_MUST_USE leat_status_t leat_concat_find_followers(leat_concat_t* p);
-// The input of a node that LEAT_PARTING_SPLITS which is split.
+// The input that is split, of a node of LEAT_ACCESS_SPLIT.
 static inline int leat_concat_split_input(const leat_node_t* node) {
   return node->input_count == 2 ? 1 : 0;
 }

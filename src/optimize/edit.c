@@ -13,10 +13,10 @@
 //
 // Ranks. A node's rank is greater than that of everything it reads or waits for, edges that close
 // loops apart. At first the ranks are places in a topological order with wide gaps, and a new node
-// takes the least rank that its inputs allow. A node that replaces another therefore never comes
-// behind the readers of that one, unless it reads something more; only then are nodes raised, and
-// no more of them than the new edge demands (as in Pearce and Kelly's dynamic topological order).
-// A walk that looks for a path need not go below the rank of the node where the path would begin.
+// takes the least rank that its inputs allow. So a node that replaces another does not come behind
+// the readers of that one unless it reads something more; then nodes are raised, as few as in
+// Pearce and Kelly's dynamic topological order. A walk that looks for a path need not go below the
+// rank of the node where the path would begin.
 #include "optimize/edit.h"
 
 #include <string.h>
@@ -210,12 +210,6 @@ static leat_status_t reserve_edges(leat_edit_t* edit, size_t count) {
                    &edit->use_capacity);
 }
 
-// Whether the node has a number for edge |position|; its numbers are consecutive.
-static bool has_number(const leat_edit_t* edit, int32_t node, int position) {
-  const size_t use = (size_t)(edit->nodes[node].first_edge + position);
-  return use < edit->use_count && edit->uses[use].reader == node;
-}
-
 // Gives node |index| numbers for |room| edges, which were reserved.
 static void number_edges(leat_edit_t* edit, int32_t index, int32_t room) {
   LEAT_DCHECK(edit->use_count + (size_t)room <= edit->use_capacity);
@@ -284,9 +278,8 @@ static void link_graph(leat_edit_t* edit) {
 static leat_status_t read_graph(leat_edit_t* edit) {
   const size_t count = edit->graph->node_count;
   size_t edges = 0;
-  for (size_t i = 0; i < count; ++i) {
-    edges += (size_t)leat_node_edge_count(&edit->graph->nodes[i]);
-  }
+  const leat_node_t* nodes = edit->graph->nodes;
+  for (size_t i = 0; i < count; ++i) edges += (size_t)leat_node_edge_count(&nodes[i]);
   LEAT_RETURN_IF_ERROR(grow_nodes(edit));
   LEAT_RETURN_IF_ERROR(reserve_edges(edit, edges));
   link_graph(edit);
@@ -517,7 +510,9 @@ leat_status_t leat_edit_add_wait(leat_edit_t* edit, int32_t reader, int32_t sour
   const int before = leat_node_edge_count(&edit->graph->nodes[reader]);
   LEAT_DCHECK(!edit->nodes[reader].is_gone);
   LEAT_RETURN_IF_ERROR(order_edge(edit, source, reader));
-  if (!has_number(edit, reader, before)) LEAT_RETURN_IF_ERROR(move_edges(edit, reader));
+  const size_t use = (size_t)(edit->nodes[reader].first_edge + before);
+  const bool is_free = use < edit->use_count && edit->uses[use].reader == reader;
+  if (!is_free) LEAT_RETURN_IF_ERROR(move_edges(edit, reader));
   LEAT_RETURN_IF_ERROR(leat_graph_add_control_input(edit->graph, reader, source));
   if (leat_node_edge_count(&edit->graph->nodes[reader]) == before) return leat_ok_status();
   edit->changed = true;

@@ -110,21 +110,21 @@ static leat_fusion_role_t reduction_role(const finder_t* f, const leat_node_t* n
 }
 
 static leat_fusion_role_t elementwise_role(const finder_t* f, const leat_node_t* node) {
-  switch (leat_node_elementwise(f->c.graph, node, f->c.options)) {
-    case LEAT_ELEMENTWISE_BROADCAST: return LEAT_FUSION_STEP;
-    case LEAT_ELEMENTWISE_SAME: return LEAT_FUSION_STRICT;
-    case LEAT_ELEMENTWISE_IF_SAME:
+  switch (leat_node_access(f->c.graph, node, f->c.options)) {
+    case LEAT_ACCESS_BROADCAST: return LEAT_FUSION_STEP;
+    case LEAT_ACCESS_SAME: return LEAT_FUSION_STRICT;
+    case LEAT_ACCESS_IF_SAME:
       return leat_node_has_one_shape(f->c.graph, node) ? LEAT_FUSION_STEP : LEAT_FUSION_OUTSIDER;
-    case LEAT_ELEMENTWISE_SUM:
+    case LEAT_ACCESS_SUM:
       return node->input_count > 1 && leat_node_has_one_shape(f->c.graph, node)
                  ? LEAT_FUSION_SUM
                  : LEAT_FUSION_OUTSIDER;
-    case LEAT_ELEMENTWISE_BIAS: return LEAT_FUSION_SUM;
-    case LEAT_ELEMENTWISE_REPEATED: return repeated_role(f->c.graph, node);
-    case LEAT_ELEMENTWISE_PRODUCT:
+    case LEAT_ACCESS_BIAS: return LEAT_FUSION_SUM;
+    case LEAT_ACCESS_REPEATED: return repeated_role(f->c.graph, node);
+    case LEAT_ACCESS_CONTRACTION:
       if (is_outer_product(f->c.graph, node)) return LEAT_FUSION_PRODUCT;
       return reduction_role(f, node);
-    case LEAT_ELEMENTWISE_REDUCTION: return reduction_role(f, node);
+    case LEAT_ACCESS_REDUCTION: return reduction_role(f, node);
     default: return LEAT_FUSION_OUTSIDER;
   }
 }

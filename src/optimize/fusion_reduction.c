@@ -25,7 +25,7 @@ bool leat_fusion_find_reduction(const leat_graph_t* graph, const leat_node_t* no
     *out_reduction = (leat_fusion_reduction_t){LEAT_OP_NAME_SUM, 1, true};
     return true;
   }
-  if (leat_node_elementwise(graph, node, options) != LEAT_ELEMENTWISE_REDUCTION) return false;
+  if (leat_node_access(graph, node, options) != LEAT_ACCESS_REDUCTION) return false;
   const leat_tensor_t* axes = leat_node_constant(&graph->nodes[node->inputs[1].node]);
   if (!axes) return false;
   const int rank = leat_graph_output_shape(graph, node->inputs[0]).rank;

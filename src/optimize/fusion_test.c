@@ -198,6 +198,16 @@ static void a_bias_is_a_step(void** state) {
                                  LEAT_ATTRS(type));
   assert_int_equal(region(f, LEAT_INPUTS(y), 0), 1);
   assert_int_equal(region(f, LEAT_INPUTS(z), 0), 0);
+  // Along another dimension than the last, though the vector is as long as that one.
+  const int64_t dims[] = {2, 300, 5, 300};
+  leat_output_t images = scene_output(
+      &f->s, "Placeholder", "images", "", LEAT_NO_INPUTS,
+      LEAT_ATTRS(LEAT_TYPE("dtype", LEAT_DTYPE_FLOAT),
+                 LEAT_SHAPE("shape", ((leat_partial_shape_t){4, dims}))));
+  leat_output_t w =
+      scene_output(&f->s, "BiasAdd", "", "", LEAT_INPUTS(UNARY("Exp", images), bias),
+                   LEAT_ATTRS(type, LEAT_STRING("data_format", LEAT_SV("NCHW"))));
+  assert_int_equal(region(f, LEAT_INPUTS(w), 0), 0);
 }
 
 // Rows of |first| and then |rest|, but for |odd| at the very end.

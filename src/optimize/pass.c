@@ -212,21 +212,21 @@ const leat_op_t* leat_node_served_as(const leat_graph_t* graph, const leat_node_
   return kernel ? op : NULL;
 }
 
-leat_elementwise_kind_t leat_node_elementwise(const leat_graph_t* graph, const leat_node_t* node,
+leat_access_t leat_node_access(const leat_graph_t* graph, const leat_node_t* node,
                                               const leat_pass_options_t* options) {
   const leat_kernel_row_t* kernel = leat_node_kernel(node, options);
-  const int kind = kernel ? kernel->elementwise : LEAT_ELEMENTWISE_NO;
-  const bool has_attrs = kind == LEAT_ELEMENTWISE_PRODUCT || kind == LEAT_ELEMENTWISE_REDUCTION;
-  if (kind == LEAT_ELEMENTWISE_NO || (!has_attrs && !has_default_attrs(node)) ||
-      (kind == LEAT_ELEMENTWISE_BIAS && !adds_bias(graph, node))) {
-    return LEAT_ELEMENTWISE_NO;
+  const int access = kernel ? kernel->access : LEAT_ACCESS_OTHER;
+  const bool is_elementwise = access <= LEAT_ACCESS_REPEATED;
+  if ((is_elementwise && !has_default_attrs(node)) ||
+      (access == LEAT_ACCESS_BIAS && !adds_bias(graph, node))) {
+    return LEAT_ACCESS_OTHER;
   }
-  return (leat_elementwise_kind_t)kind;
+  return (leat_access_t)access;
 }
 
 bool leat_node_sums_rows(const leat_graph_t* graph, const leat_node_t* node,
                          const leat_pass_options_t* options) {
-  if (leat_node_elementwise(graph, node, options) != LEAT_ELEMENTWISE_PRODUCT ||
+  if (leat_node_access(graph, node, options) != LEAT_ACCESS_CONTRACTION ||
       !has_default_attrs(node)) {
     return false;
   }

@@ -160,11 +160,11 @@ const leat_kernel_row_t* leat_node_kernel(const leat_node_t* node,
 // NULL.
 const leat_op_t* leat_node_served_as(const leat_graph_t* graph, const leat_node_t* node,
                                      const char* name, const leat_pass_options_t* options);
-// The elementwise kind in the row of the kernel that serves a placed node. NO where the node does
-// not meet the conditions of the kind: all attributes but types must have their defaults, and a
-// bias must be known to be as long as a row.
-leat_elementwise_kind_t leat_node_elementwise(const leat_graph_t* graph, const leat_node_t* node,
-                                              const leat_pass_options_t* options);
+// The access in the row of the kernel that serves a placed node (kernel/kernel.h). OTHER where none
+// does, or the node does not meet the conditions of the access: of an elementwise node all
+// attributes but types must have their defaults, and a bias must be known to be as long as a row.
+leat_access_t leat_node_access(const leat_graph_t* graph, const leat_node_t* node,
+                               const leat_pass_options_t* options);
 
 extern const leat_pass_t leat_pass_fold;
 extern const leat_pass_t leat_pass_arithmetic;

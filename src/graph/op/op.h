@@ -186,28 +186,6 @@ typedef enum leat_cost_rule_e {
   LEAT_COST_CONVOLUTION,  // a multiply and an add for each output element and filter tap
 } leat_cost_rule_t;
 
-// What a node does with the pieces of a tensor. The concat sinking pass
-// (optimize/concat_sinking.c) computes on the pieces of a concatenation one by one where every
-// reader takes pieces, and then the concatenation is never made. The value is that of row.parting.
-typedef enum leat_parting_t {
-  LEAT_PARTING_NONE,   // the pass leaves the node alone
-  LEAT_PARTING_JOINS,  // the inputs side by side along the axis in the last one (ConcatV2)
-  // The sum of the first N inputs, each padded as the corresponding one of the other N says
-  // (_SumOfPads): where the pads do not overlap, this is a concatenation too.
-  LEAT_PARTING_PADS,
-  // A box of input 0 that begins at input 1 and has the size in input 2 (Slice).
-  LEAT_PARTING_TAKES,
-  // All of a value, in boxes side by side along an axis, one for each output: of two inputs the
-  // second is the value and the first is the axis (Split), of three the first is the value and the
-  // last is the axis (SplitV).
-  LEAT_PARTING_SPLITS,
-  // Rows of input 0, one for each number in input 1 (GatherV2). Where the op has an axis (input 2)
-  // or an attribute "batch_dims", they must be 0.
-  LEAT_PARTING_GATHERS,
-  // Changes the rows of input 0 that input 1 numbers by the rows of input 2, in order (ScatterAdd).
-  LEAT_PARTING_SCATTERS,
-} leat_parting_t;
-
 // One op, as the author of an op family writes it. Only |name| must be given; zero and NULL are
 // meaningful defaults, stated below. The three texts list declarations separated by ';':
 //
@@ -222,10 +200,10 @@ typedef enum leat_parting_t {
 //    .doc = "The product of two matrices, each perhaps transposed."},
 //
 // What a row claims must hold for every kernel of the op, on every device: the optimizer removes,
-// moves and fuses nodes on the strength of |flags|, |identities| and |parting|, and nothing
-// checks those claims at run time. A table of rows ends with LEAT_OP_ROWS_END (a row
-// without a name) and is named in the list of its family (src/ops/family.h). The kernels of an op
-// are registered separately (kernel/registry.h).
+// moves and fuses nodes on the strength of |flags| and |identities|, and nothing checks those
+// claims at run time. A table of rows ends with LEAT_OP_ROWS_END (a row without a name) and is
+// named in the list of its family (src/ops/family.h). The kernels of an op are registered
+// separately (kernel/registry.h).
 typedef struct leat_op_row_s {
   const char* name;     // "MatMul"; ops that no client writes into a graph begin with '_'
   const char* inputs;   // NULL or "": none
@@ -238,7 +216,6 @@ typedef struct leat_op_row_s {
   uint8_t cost;  // leat_cost_rule_t; 0: LEAT_COST_ELEMENTS
   const char* deprecation;  // what the error says besides ("Use X instead"); NULL: nothing
   uint16_t identities;  // of leat_identity_t
-  uint8_t parting;      // leat_parting_t
   // Which flattened inputs the kernel may keep beyond its run, so that their buffers outlive it
   // (Assign, an enqueue, Send): bit i stands for input i, bit 63 for every input from 63 on. A
   // declaration for planners of memory; no part of the runtime reads it at present.

@@ -312,7 +312,6 @@ const leat_op_row_t leat_concat_ops[] = {
      .inputs = "values: N * T; axis: Tidx",
      .outputs = "output: T",
      .attrs = "N: int >= 2; T: type; Tidx: {int32, int64} = int32",
-     .parting = LEAT_PARTING_JOINS,
      .shape = concat_shape,
      .value = concat_value,
      .gradient = concat_gradient,

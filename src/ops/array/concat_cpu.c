@@ -116,6 +116,7 @@ const leat_kernel_row_t leat_concat_kernels_cpu[] = {
     {.op = "ConcatV2",
      .device_type = "CPU",
      .constraints = CONCAT_TYPES,
+     .access = LEAT_ACCESS_CONCAT,
      .compute = concat_v2__cpu},
     {.op = "ConcatOffset",
      .device_type = "CPU",

@@ -168,7 +168,6 @@ const leat_op_row_t leat_pad_ops[] = {
      .inputs = "inputs: N * T; paddings: N * Tpaddings",
      .outputs = "sum: T",
      .attrs = "N: int >= 2; T: type; Tpaddings: {int32, int64} = int32; names: list(string)",
-     .parting = LEAT_PARTING_PADS,
      .shape = pad_sum_shape,
      .doc = "The sum, as by AddN, of the inputs padded as by the Pads of those names."},
     LEAT_OP_ROWS_END,

@@ -220,6 +220,7 @@ static leat_status_t pad_sum__cpu(leat_kernel_context_t* c) {
 
 const leat_kernel_row_t leat_pad_sum_kernels_cpu[] = {
     LEAT_CPU_KERNEL("_SumOfPads", "T: " LEAT_TYPES_NUMBER "; Tpaddings: " LEAT_TYPES_INDEX,
-                    pad_sum_t, create, pad_sum__cpu, .destroy = destroy),
+                    pad_sum_t, create, pad_sum__cpu, .access = LEAT_ACCESS_PAD_SUM,
+                    .destroy = destroy),
     LEAT_KERNEL_ROWS_END,
 };

@@ -141,7 +141,6 @@ const leat_op_row_t leat_split_ops[] = {
      .attrs = "num_split: int >= 1; T: type",
      .shape = split_shape,
      .gradient = split_gradient,
-     .parting = LEAT_PARTING_SPLITS,
      .doc = "The value in num_split equal parts along a dimension."},
     {.name = "SplitV",
      .inputs = "value: T; size_splits: Tlen; split_dim: int32",
@@ -149,7 +148,6 @@ const leat_op_row_t leat_split_ops[] = {
      .attrs = "num_split: int >= 1; T: type; Tlen: {int8, int32, int64} = int64",
      .shape = split_v_shape,
      .gradient = split_v_gradient,
-     .parting = LEAT_PARTING_SPLITS,
      .doc = "The value in parts of the given sizes along a dimension; one size may be -1."},
     LEAT_OP_ROWS_END,
 };

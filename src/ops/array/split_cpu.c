@@ -124,10 +124,15 @@ static leat_status_t split_v__cpu(leat_kernel_context_t* c) {
 #define SPLIT_TYPES "T: " LEAT_TYPES_ALL ", " LEAT_TYPES_FLOAT8 ", quint8, int4, uint4"
 
 const leat_kernel_row_t leat_split_kernels_cpu[] = {
-    {.op = "Split", .device_type = "CPU", .constraints = SPLIT_TYPES, .compute = split__cpu},
+    {.op = "Split",
+     .device_type = "CPU",
+     .constraints = SPLIT_TYPES,
+     .access = LEAT_ACCESS_SPLIT,
+     .compute = split__cpu},
     {.op = "SplitV",
      .device_type = "CPU",
      .constraints = SPLIT_TYPES "; Tlen: int8, int32, int64",
+     .access = LEAT_ACCESS_SPLIT,
      .compute = split_v__cpu},
     LEAT_KERNEL_ROWS_END,
 };

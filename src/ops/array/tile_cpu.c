@@ -188,7 +188,7 @@ const leat_kernel_row_t leat_tile_kernels_cpu[] = {
     {.op = "Tile",
      .device_type = "CPU",
      .constraints = "Tmultiples: " LEAT_TYPES_INDEX,
-     .elementwise = LEAT_ELEMENTWISE_REPEATED,
+     .access = LEAT_ACCESS_REPEATED,
      .compute = tile__cpu},
     {.op = "TileGrad",
      .device_type = "CPU",
@@ -196,7 +196,7 @@ const leat_kernel_row_t leat_tile_kernels_cpu[] = {
     {.op = "BroadcastTo",
      .device_type = "CPU",
      .constraints = "T: " LEAT_TYPES_ALL ", " LEAT_TYPES_FLOAT8,
-     .elementwise = LEAT_ELEMENTWISE_REPEATED,
+     .access = LEAT_ACCESS_REPEATED,
      .compute = broadcast_to__cpu},
     LEAT_KERNEL_ROWS_END,
 };

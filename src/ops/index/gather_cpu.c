@@ -192,12 +192,17 @@ static leat_status_t gather_v2__cpu(leat_kernel_context_t* c) {
   "Tparams: " LEAT_TYPES_ALL ", " LEAT_TYPES_FLOAT8 ", qint8, qint16, qint32, quint8, quint16"
 
 const leat_kernel_row_t leat_gather_kernels_cpu[] = {
-    {.op = "Gather", .device_type = "CPU", .constraints = GATHER_TYPES, .compute = gather__cpu},
+    {.op = "Gather",
+     .device_type = "CPU",
+     .constraints = GATHER_TYPES,
+     .access = LEAT_ACCESS_GATHER,
+     .compute = gather__cpu},
     {.op = "GatherV2",
      .device_type = "CPU",
      .constraints = GATHER_TYPES,
      .create = create_v2,
      .state_bytes = sizeof(gather_state_t),
+     .access = LEAT_ACCESS_GATHER,
      .compute = gather_v2__cpu},
     LEAT_KERNEL_ROWS_END,
 };

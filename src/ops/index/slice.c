@@ -108,7 +108,6 @@ const leat_op_row_t leat_slice_ops[] = {
      .value = slice_value,
      .gradient = slice_gradient,
      .identities = LEAT_IDENTITY_SAME_SHAPE | LEAT_IDENTITY_AT_ORIGIN,
-     .parting = LEAT_PARTING_TAKES,
      .doc = "The box of the sizes that begins at begin; a size of -1 reaches to the end."},
     LEAT_OP_ROWS_END,
 };

@@ -50,6 +50,7 @@ const leat_kernel_row_t leat_slice_kernels_cpu[] = {
      .device_type = "CPU",
      .constraints = "T: " LEAT_TYPES_STRINGS ", " LEAT_TYPES_FLOAT8
                     ", qint8, qint32, quint8; Index: " LEAT_TYPES_INDEX,
+     .access = LEAT_ACCESS_SLICE,
      .compute = slice__cpu},
     LEAT_KERNEL_ROWS_END,
 };

@@ -200,16 +200,16 @@ static leat_status_t add_n_variant__cpu(leat_kernel_context_t* c) {
   return leat_ok_status();
 }
 
-#define ROW(name, types, kind)                                                                 \
+#define ROW(name, types, how)                                                                  \
   {                                                                                            \
     .op = name, .device_type = "CPU", .constraints = "T: " types, .create = leat_add_n_create, \
-    .state_bytes = sizeof(leat_add_n_t), .elementwise = LEAT_ELEMENTWISE_##kind,               \
+    .state_bytes = sizeof(leat_add_n_t), .access = LEAT_ACCESS_##how,                          \
     .compute = add_n__cpu                                                                      \
   }
-// half and bfloat16 are not fused into a larger sum (kind NO), because they are rounded once, after
-// the last addition.
+// half and bfloat16 are not fused into a larger sum (access OTHER), because they are rounded once,
+// after the last addition.
 #define ROWS(name)                                                                           \
-  ROW(name, "half, bfloat16", NO),                                                           \
+  ROW(name, "half, bfloat16", OTHER),                                                        \
   ROW(name, "float, double, int8, int16, int32, int64, uint8, uint16, uint32, uint64, "      \
             "complex64, complex128", SUM)
 

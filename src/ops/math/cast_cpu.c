@@ -227,7 +227,7 @@ static leat_status_t bitcast__cpu(leat_kernel_context_t* c) {
 
 const leat_kernel_row_t leat_cast_kernels_cpu[] = {
     LEAT_CPU_KERNEL("Cast", NULL, leat_elementwise_t, create_cast, cast__cpu,
-                    .elementwise = LEAT_ELEMENTWISE_SAME),
+                    .access = LEAT_ACCESS_SAME),
     {.op = "Bitcast", .device_type = "CPU", .compute = bitcast__cpu},
     LEAT_KERNEL_ROWS_END,
 };

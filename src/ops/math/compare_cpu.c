@@ -103,7 +103,7 @@ static leat_status_t approximate_equal__cpu(leat_kernel_context_t* c) {
    .constraints = types,                         \
    .create = create_##name,                      \
    .state_bytes = sizeof(leat_elementwise_t),    \
-   .elementwise = LEAT_ELEMENTWISE_BROADCAST,    \
+   .access = LEAT_ACCESS_BROADCAST,    \
    .compute = leat_elementwise_broadcast__cpu}
 #define REAL                                                                                 \
   "T: half, bfloat16, float, double, int8, int16, int32, int64, uint8, uint16, uint32, uint64"
@@ -115,7 +115,7 @@ static leat_status_t approximate_equal__cpu(leat_kernel_context_t* c) {
        REAL ", complex64, complex128, bool, string, qint8, quint8, qint16, quint16, qint32",  \
    .create = create_##name,                                                                   \
    .state_bytes = sizeof(leat_equality_t),                                                    \
-   .elementwise = LEAT_ELEMENTWISE_BROADCAST,                                                 \
+   .access = LEAT_ACCESS_BROADCAST,                                                 \
    .compute = equality__cpu}
 
 const leat_kernel_row_t leat_compare_kernels_cpu[] = {

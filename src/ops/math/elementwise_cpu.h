@@ -128,13 +128,13 @@ void leat_elementwise_repeat(const leat_elementwise_t* e, int k, const void* inp
 
 // The registry row of a kernel: |types| constrain T, and the function create_<name> fills the
 // state.
-#define LEAT_ELEMENTWISE_ROW(name, types, kind, compute_fn) \
+#define LEAT_ELEMENTWISE_ROW(name, types, how, compute_fn)  \
   {.op = #name,                                             \
    .device_type = "CPU",                                    \
    .constraints = "T: " types,                              \
    .create = create_##name,                                 \
    .state_bytes = sizeof(leat_elementwise_t),               \
-   .elementwise = LEAT_ELEMENTWISE_##kind,                  \
+   .access = LEAT_ACCESS_##how,                             \
    .compute = compute_fn}
 #define LEAT_ELEMENTWISE_ROW_BROADCAST(name, types) \
   LEAT_ELEMENTWISE_ROW(name, types, BROADCAST, leat_elementwise_broadcast__cpu)

@@ -24,8 +24,8 @@ static const leat_op_row_t* const kOps[] = {SOURCES(LEAT_OP_TABLE)};
 static const leat_kernel_row_t* const kKernels[] = {SOURCES(LEAT_KERNEL_TABLE)};
 
 static bool is_step(const leat_kernel_row_t* row) {
-  return (row->elementwise && row->elementwise < LEAT_ELEMENTWISE_SUM) ||
-         row->elementwise == LEAT_ELEMENTWISE_REDUCTION;
+  return (row->access && row->access < LEAT_ACCESS_SUM) ||
+         row->access == LEAT_ACCESS_REDUCTION;
 }
 
 // Finds the kernel of a step by its op; NULL if there is none. Several kernels of one op differ in
@@ -99,7 +99,7 @@ static leat_status_t create_kernel(const leat_kernel_creation_t* c, const uint8_
   LEAT_RETURN_IF_ERROR(
       leat_arena_allocate(arena, step->kernel.row->state_bytes, &step->kernel.state));
   memset(step->kernel.state, 0, step->kernel.row->state_bytes);
-  if (step->kernel.row->elementwise == LEAT_ELEMENTWISE_REDUCTION) {
+  if (step->kernel.row->access == LEAT_ACCESS_REDUCTION) {
     step->reduction = step->kernel.state;
   } else {
     step->elementwise = step->kernel.state;
@@ -123,7 +123,7 @@ static leat_status_t create_step(leat_kernel_creation_t* c, const leat_fused_pro
   const leat_kernel_row_t* row = find_kernel(p->ops[s]);
   if (!op_row || !row) return unfit(c, p->ops[s], "no such op");
   LEAT_RETURN_IF_ERROR(leat_op_parse(op_row, &f->arena, &op));
-  const bool reduces = row->elementwise == LEAT_ELEMENTWISE_REDUCTION;
+  const bool reduces = row->access == LEAT_ACCESS_REDUCTION;
   const int arity = op->input_count - reduces;
   if (arity != p->arities[s] || op->output_count != 1) {
     return unfit(c, p->ops[s], "given another number of operands");

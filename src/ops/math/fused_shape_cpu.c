@@ -15,7 +15,7 @@ static inline bool is_repeated_along(const leat_shape_t* scalar, const leat_shap
 // but a fused step may read a part of a constant that had that shape and was shrunk
 // (optimize/fusion_constant.c), so that only ops which keep one shape do not broadcast.
 static inline bool broadcasts(const leat_fused_step_t* step) {
-  return step->kernel.row->elementwise != LEAT_ELEMENTWISE_SAME;
+  return step->kernel.row->access != LEAT_ACCESS_SAME;
 }
 
 // The operand whose shape is the step's, when all others have its shape or are scalars. NULL when

@@ -373,7 +373,7 @@ static leat_status_t reduction__cpu(leat_kernel_context_t* c) {
    .constraints = types,                              \
    .create = create_##name,                           \
    .state_bytes = sizeof(leat_reduction_state_t),     \
-   .elementwise = LEAT_ELEMENTWISE_REDUCTION,         \
+   .access = LEAT_ACCESS_REDUCTION,         \
    .compute = reduction__cpu}
 #define REAL                                                                                 \
   "T: half, bfloat16, float, double, int8, int16, int32, int64, uint8, uint16, uint32, uint64"

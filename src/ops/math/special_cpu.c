@@ -124,6 +124,6 @@ const leat_kernel_row_t leat_special_kernels_cpu[] = {
     BINARY(IgammaGradA),
     BINARY(Zeta),
     BINARY(Polygamma),
-    LEAT_ELEMENTWISE_ROW(Betainc, "float, double", NO, betainc__cpu),
+    LEAT_ELEMENTWISE_ROW(Betainc, "float, double", OTHER, betainc__cpu),
     LEAT_KERNEL_ROWS_END,
 };

@@ -95,7 +95,7 @@ const leat_kernel_row_t leat_unary_kernels_cpu[] = {
      .device_type = "CPU",
      .create = create_LogicalNot,
      .state_bytes = sizeof(leat_elementwise_t),
-     .elementwise = LEAT_ELEMENTWISE_SAME,
+     .access = LEAT_ACCESS_SAME,
      .compute = leat_elementwise_same__cpu},
     LEAT_KERNEL_ROWS_END,
 };

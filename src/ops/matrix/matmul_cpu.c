@@ -488,7 +488,7 @@ static leat_status_t converting_matmul__cpu(leat_kernel_context_t* c) {
 
 const leat_kernel_row_t leat_matmul_kernels_cpu[] = {
     LEAT_CPU_KERNEL("MatMul", TYPES, leat_matmul_t, leat_matmul_create, matmul__cpu,
-                    .expensive = true, .elementwise = LEAT_ELEMENTWISE_PRODUCT),
+                    .expensive = true, .access = LEAT_ACCESS_CONTRACTION),
     ROW("_MatMulAdd", "T: float, double", leat_matmul_create, matmul_add__cpu),
     ROW("_ScaledMatMulAdd", "T: " LEAT_ROW_SCALE_TYPES, leat_matmul_create,
         scaled_matmul_add__cpu),

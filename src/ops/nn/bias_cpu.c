@@ -270,7 +270,7 @@ static leat_status_t bias_add_grad__cpu(leat_kernel_context_t* c) {
   "uint64, complex64, complex128"
 #define ROW(name, create_fn, ...) LEAT_CPU_KERNEL(name, NUMBER, leat_bias_t, create_fn, __VA_ARGS__)
 #define BIAS(name, create_fn) \
-  ROW(name, create_fn, bias_add__cpu, .elementwise = LEAT_ELEMENTWISE_BIAS)
+  ROW(name, create_fn, bias_add__cpu, .access = LEAT_ACCESS_BIAS)
 
 const leat_kernel_row_t leat_bias_kernels_cpu[] = {
     BIAS("BiasAdd", create_bias),

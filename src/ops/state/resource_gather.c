@@ -99,7 +99,6 @@ const leat_op_row_t leat_resource_gather_ops[] = {
      .attrs = "batch_dims: int = 0; validate_indices: bool = true; dtype: type; "
               "Tindices: {int32, int64}",
      .flags = LEAT_OP_STATEFUL,
-     .parting = LEAT_PARTING_GATHERS,
      .shape = gather_shape,
      .gradient = gather_gradient,
      .doc = "Slices of a variable along its first dimension after the batch."},

@@ -68,6 +68,7 @@ const leat_kernel_row_t leat_resource_gather_kernels_cpu[] = {
      .constraints = "dtype: " LEAT_TYPES_ALL ", qint8, qint32, quint8",
      .create = gather_create,
      .state_bytes = sizeof(gather_t),
+     .access = LEAT_ACCESS_GATHER,
      .compute = gather__cpu},
     {.op = "ResourceGatherNd",
      .device_type = "CPU",

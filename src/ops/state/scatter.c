@@ -68,11 +68,10 @@ static leat_status_t scatter_nd_shape(leat_inference_t* c) {
    .flags = LEAT_OP_STATEFUL,                                                               \
    .shape = scatter_shape,                                                                  \
    __VA_ARGS__}
-#define TAIL(words) .parting = LEAT_PARTING_SCATTERS, .doc = words
 #define SCATTER(op_name, types, locking, words) \
-  SCATTER_ROW(op_name, "", types, locking, "", TAIL(words))
+  SCATTER_ROW(op_name, "", types, locking, "", .doc = words)
 #define RESOURCE_SCATTER(op_name, types, words) \
-  RESOURCE_SCATTER_ROW(op_name, "", types, "", TAIL(words))
+  RESOURCE_SCATTER_ROW(op_name, "", types, "", .doc = words)
 #define BOTH(how, types, words)                     \
   SCATTER("Scatter" how, types, "false", words),    \
       RESOURCE_SCATTER("ResourceScatter" how, NUMBER, words)

@@ -223,9 +223,12 @@ static leat_status_t scatter_nd__cpu(leat_kernel_context_t* c) {
 
 #define KERNEL(op_name, types, state, create_fn, function)    \
   LEAT_CPU_KERNEL(op_name, types, state, create_fn, function)
-#define SCATTER(how, types)                                                                    \
-  KERNEL("Scatter" how, "T: " types, scatter_t, scatter_create, scatter__cpu),                 \
-      KERNEL("ResourceScatter" how, "dtype: " types, scatter_t, scatter_create, scatter__cpu)
+#define SCATTER_KERNEL(op_name, types)                                           \
+  LEAT_CPU_KERNEL(op_name, types, scatter_t, scatter_create, scatter__cpu,       \
+                  .access = LEAT_ACCESS_SCATTER)
+#define SCATTER(how, types)                                                      \
+  SCATTER_KERNEL("Scatter" how, "T: " types),                                    \
+      SCATTER_KERNEL("ResourceScatter" how, "dtype: " types)
 #define SCATTER_ND(how, types)                                                                 \
   KERNEL("ScatterNd" how, "T: " types, leat_scatter_nd_t, leat_scatter_nd_create,              \
          scatter_nd__cpu),                                                                     \
