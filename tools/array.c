@@ -282,6 +282,7 @@ static void print_word(printer_t* p, const char* word, int indent) {
   p->blanks = columns - size;
 }
 
+// Prints the items of the last axis that begin at element |base|, with lines wrapped to |indent|.
 static void print_row(printer_t* p, int64_t base, int indent) {
   int64_t begin, end, size = TF_Dim(p->tensor, p->rank - 1);
   char word[2 * WORD_SIZE * 8];
@@ -303,6 +304,7 @@ static void print_row(printer_t* p, int64_t base, int indent) {
   }
 }
 
+// Prints the part of the array below |axis| that begins at element |base|.
 static void print_axis(printer_t* p, int axis, int64_t base) {
   fputc('[', p->out);
   if (axis == p->rank - 1) {

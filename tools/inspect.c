@@ -1,7 +1,8 @@
 // The subcommand leat inspect: it reads the options and calls the inspection of the kind of file
-// that the first operand names. The inspections themselves are in inspect_*.c. A table says for
-// each kind which options it takes, so that an option for another kind of file is an error rather
-// than ignored.
+// that the first operand names. The inspections themselves are in inspect_*.c, and each prints for
+// people or, with --json, for programs. A table says for each kind which options it takes, so that
+// an option for another kind of file is an error rather than ignored. A new kind is a row in that
+// table and a file of its own.
 #include "inspect.h"
 
 #include <stdlib.h>

@@ -1,7 +1,8 @@
 // The inspection leat inspect checkpoint: prints the name, type and shape of every tensor in a
 // checkpoint, or the values of one. A checkpoint is named by its prefix, by its .index file, or by
 // a directory, which stands for the newest checkpoint that its state file names. Listing reads the
-// index only, so that it is fast for any size of data.
+// index only, so that it is fast for any size of data. The objects of a checkpoint of TensorFlow 2
+// are shown by inspect_objects.c.
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -34,6 +35,8 @@ static double element_count(const int64_t* dims, int rank) {
   return count;
 }
 
+// Prints one tensor as a line of a table or as an element of a JSON array, and adds its elements to
+// |*inout_elements|.
 static void print_entry(const leat_checkpoint_t* c, size_t index, bool as_json,
                         double* inout_elements) {
   int64_t dims[MAX_RANK];

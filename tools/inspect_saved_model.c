@@ -80,6 +80,7 @@ static void print_assets(leat_message_view_t meta) {
   }
 }
 
+// Prints one graph of the model for people.
 static void print_graph(leat_message_view_t meta) {
   leat_message_view_t info = leat_message_child(meta, "meta_info_def", 0);
   leat_message_view_t graph = leat_message_child(meta, "graph_def", 0);
@@ -130,6 +131,7 @@ static void print_json_tensors(leat_message_view_t signature, const char* field)
   putchar('}');
 }
 
+// Prints one graph of the model as an object, with all its signatures.
 static void print_json_graph(leat_message_view_t meta) {
   leat_message_view_t info = leat_message_child(meta, "meta_info_def", 0);
   bool first = true;

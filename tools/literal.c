@@ -1,8 +1,13 @@
 // Parses the values of a command line into tensors: numbers, booleans, strings, complex numbers,
-// and nested lists of them in brackets. A first pass over the text (measure) follows the brackets
-// and finds the shape; then the tensor is allocated, and a second pass (fill) parses the elements
-// in order and can ignore the brackets. A row that differs in length or depth from the rows before
-// it is an error that quotes the place.
+// and nested lists of them in brackets. The subcommands leat run and leat place call it for each
+// value that is fed.
+//
+//   [[1, 2], [3, 4]]   ─▶   shape [2, 2]   ─▶   1 2 3 4
+//
+// A first pass over the text (measure) follows the brackets and finds the shape; then the tensor is
+// allocated, and a second pass (fill) parses the elements in order and can ignore the brackets. So
+// the elements are written where they stay. A row that differs in length or depth from the rows
+// before it is an error that quotes the place. Commas between elements may be left out.
 #include "literal.h"
 
 #include <ctype.h>
@@ -111,6 +116,7 @@ static bool parse_integer(const element_type_t* type, const char* word, void* el
   return true;
 }
 
+// Accepts true and false in any case, and 1 and 0.
 static bool parse_bool(const char* word, void* element) {
   bool yes = !strcasecmp(word, "true") || !strcmp(word, "1");
   if (!yes && strcasecmp(word, "false") && strcmp(word, "0")) return false;
@@ -194,6 +200,7 @@ static void fill(const char* at, const element_type_t* type, TF_Tensor* tensor,
   }
 }
 
+// The product of the sizes cannot overflow: each element of the tensor has a word in the text.
 TF_Tensor* literal_parse(const char* text, TF_DataType dtype, TF_Status* status) {
   const element_type_t* type = element_type_of(dtype);
   shape_t shape = {.rank = -1};

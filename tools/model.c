@@ -1,5 +1,6 @@
 // Opens a model from a path so that it can be run: imports its graph, opens a session and restores
-// the variables. What the path is follows from its name, and from whether it is a directory:
+// the variables. The subcommands leat run and leat convert call it. What the path is follows from
+// its name, and from whether it is a directory:
 //
 //     a directory, or saved_model.pb(txt) in it   SavedModel, for the tags that were given
 //     *.meta, *.meta.pbtxt                        MetaGraphDef, with the checkpoint of its name
@@ -7,7 +8,8 @@
 //
 // A SavedModel without given tags is opened for the tags of its only graph, or of the graph that
 // has the tag "serve" alone. All functions complain on stderr themselves, so that the subcommands
-// only return the exit code.
+// only return the exit code. A model that failed to open halfway has some members set, and
+// model_close frees those.
 #include "model.h"
 
 #include <stdio.h>
@@ -123,6 +125,7 @@ static int open_session(model_t* m) {
   return m->session ? EXIT_OK : complain_status("opening a session", m->status);
 }
 
+// Whether a checkpoint can be opened under |prefix|; a damaged one counts as none.
 static int is_checkpoint(const char* prefix) {
   TF_Status* status = TF_NewStatus();
   leat_checkpoint_t* checkpoint = leat_checkpoint_open(prefix, status);

@@ -1,11 +1,14 @@
-// Reads and writes numpy's .npy files, of one array each:
+// Reads and writes numpy's .npy files, of one array each, for the values that users feed and fetch
+// on the command line:
 //
 //     \x93NUMPY | major, minor | header size | header: a Python dict, padded to 64 bytes | elements
 //
 // The header size has two bytes in version 1 and four in versions 2 and 3, which are read as well;
 // version 1 is written. The header is not parsed as Python: its three keys (descr, fortran_order,
-// shape) are searched for, since numpy always writes them in the same form. Sizes are checked
-// against the length of the file before anything is allocated.
+// shape) are searched for, since numpy always writes them in the same form. Arrays of records and
+// arrays in Fortran's order are refused. Sizes are checked against the length of the file before
+// anything is allocated, so that a damaged header cannot ask for more memory than the file could
+// fill.
 #include "npy.h"
 
 #include <stdio.h>
@@ -109,6 +112,8 @@ TF_Tensor* npy_read(const char* path, TF_Status* status) {
   return tensor;
 }
 
+// Writes the header to |header| and returns its size. |size| is 64 less than the room, which is
+// what the padding may take.
 static int format_header(char* header, size_t size, const TF_Tensor* tensor, const char* descr) {
   int rank = TF_NumDims(tensor);
   int used = snprintf(header, size, "{'descr': '%s', 'fortran_order': False, 'shape': (", descr);

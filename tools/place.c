@@ -29,6 +29,7 @@ typedef struct request_s {
 
 enum { DEVICES, PLACER, FETCH, TARGET, INIT, FEED, EXPLAIN, RUN, STRICT, JSON };
 
+// Adds the value of an option that may be repeated to |list|.
 static bool add(const char** list, int* count, const char* value) {
   if (*count == MOST) {
     complain_usage("place", "more than %d of a kind", MOST);
@@ -38,6 +39,8 @@ static bool add(const char** list, int* count, const char* value) {
   return true;
 }
 
+// Reads the command line into |r|. Returns ARGUMENT_END, or what ended the command early: a call
+// for help or a mistake.
 static int parse(int argc, char** argv, request_t* r) {
   static const option_t options[] = {{"devices", true}, {"placer", true}, {"fetch", true},
                                      {"target", true},  {"init", true},   {"feed", true},
@@ -120,6 +123,7 @@ static int resolve(const request_t* r, place_step_t* s) {
 
 // ---- Printing -----------------------------------------------------------------------------------
 
+// The value of a member that is a number; 0 when it is not there.
 static double number(const json_t* json, const char* name) {
   return strtod(json_text(json, name), NULL);
 }
@@ -187,6 +191,7 @@ static void print_devices(const json_t* placement, const place_measured_t* measu
   putchar('\n');
 }
 
+// Prints the placement: with --json as the library gave it, otherwise as lines and bars.
 static void print(const request_t* r, const TF_Buffer* text, const json_t* placement,
                   const place_measured_t* measured) {
   if (r->json) {

@@ -60,6 +60,8 @@ static bool add(const char** list, int* count, const char* value) {
 
 enum { FEED, FETCH, TARGET, INIT, NPY, JSON, SIGNATURE, TAG, CHECKPOINT };
 
+// Reads the command line into |r|. Returns ARGUMENT_END, or what ended the command early: a call
+// for help or a mistake.
 static int parse(int argc, char** argv, request_t* r) {
   static const option_t options[] = {{"feed", true}, {"fetch", true}, {"target", true},
                                      {"init", true}, {"npy", true},   {"json", false},

@@ -1,3 +1,8 @@
+// The allocator interface and the system allocator behind it: memory is aligned, and zeroed where
+// that is promised; what is too much is an error and leaves the pointer NULL; arrays grow and keep
+// their items; and the observer sees each request and can make it fail. Reallocating is tried with
+// an allocator that has no function of its own for it, too. A typed allocation that is too small is
+// found by ASan, which these tests also run under. Arenas have a test of their own (arena_test.c).
 #include "base/allocator.h"
 
 #include <string.h>

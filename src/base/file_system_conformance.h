@@ -48,6 +48,7 @@ static int conformance_setup(void** state) {
   return ok ? 0 : -1;
 }
 
+// Appends a name and a line's end to the text; a name that does not fit any more is left lying.
 static LEAT_MUST_USE leat_status_t collect_for_removal(void* data, const char* name) {
   char* text = data;
   size_t used = strlen(text), size = strlen(name);
@@ -55,6 +56,9 @@ static LEAT_MUST_USE leat_status_t collect_for_removal(void* data, const char* n
   return leat_ok_status();
 }
 
+// Removes |path| and what it holds, at most |levels| deep. Failures are ignored, since this runs
+// after a test that may itself have failed. Names are collected before the first is removed,
+// because a directory that changes while it is listed may skip names.
 static void remove_tree(const char* path, int levels) {
   leat_file_system_t* fs = leat_file_conformance_fs;
   char names[4097] = "";
@@ -95,6 +99,7 @@ static void expect_content(const char* path, const char* expected) {
   leat_allocator_free(leat_allocator_system(), data);
 }
 
+// Counts a name of a directory; "." and ".." must not be listed.
 static LEAT_MUST_USE leat_status_t count_name(void* data, const char* name) {
   assert_true(strcmp(name, ".") && strcmp(name, ".."));
   ++*(int*)data;
@@ -178,7 +183,7 @@ static void conforms_large_files_are_whole(void** state) {
   LEAT_EXPECT_OK(leat_file_read_all(fs, in_directory("f"), leat_allocator_system(), &data, &size));
   assert_int_equal(size, SIZE);
   assert_memory_equal(data, memory, SIZE);
-  assert_int_equal(data[SIZE], 0);
+  assert_int_equal(data[SIZE], 0);  // what is read ends with a NUL that is not counted
   leat_allocator_free(leat_allocator_system(), data);
   leat_allocator_free(leat_allocator_system(), memory);
 }
@@ -244,6 +249,7 @@ static void conforms_rename_replaces(void** state) {
   assert_true(leat_file_exists(fs, in_directory("e")));
 }
 
+// Refuses the first name. Listing must stop there and hand this status on.
 static LEAT_MUST_USE leat_status_t refuse_name(void* data, const char* name) {
   return leat_make_status(LEAT_CANCELLED, "enough");
 }
@@ -273,6 +279,8 @@ static void conforms_publishing_is_whole(void** state) {
   expect_content(in_directory("f"), "second");
   LEAT_EXPECT_OK(leat_file_write_atomically(fs, in_directory("f"), NULL, 0));
   expect_content(in_directory("f"), "");
+  // A name as long as file systems allow leaves no room for a suffix, so that the temporary file of
+  // an atomic write must have a name of its own.
   char name[256];
   memset(name, 'n', 255);
   name[255] = 0;
@@ -285,6 +293,7 @@ static void conforms_publishing_is_whole(void** state) {
   assert_int_equal(entry_count(conformance_directory), 3);  // no temporary is left
 }
 
+// Appends the path without this case's directory, and a blank.
 static LEAT_MUST_USE leat_status_t join_names(void* data, const char* path) {
   char* text = data;
   strcat(strcat(text, path + strlen(conformance_directory) + 1), " ");

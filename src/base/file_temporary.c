@@ -99,6 +99,8 @@ static bool is_old(sweep_t* sweep, const char* path) {
   return known && stat.modified_ns < leat_clock_wall_ns() - DAY_NS;
 }
 
+// Notes the file |name| for removal if its writer is dead. With the number of this process, it is
+// dead when it was written by an earlier run.
 static leat_status_t note_if_dead(void* data, const char* name) {
   sweep_t* sweep = data;
   writer_t writer;

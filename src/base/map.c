@@ -163,6 +163,7 @@ static size_t find_word(const leat_word_map_t* map, uint64_t key) {
   return slot;
 }
 
+// Doubles the table. A key, its value and its mark take 8 + 8 + 1 bytes of the block.
 static leat_status_t grow_words(leat_word_map_t* map) {
   leat_word_map_t grown = *map;
   grown.capacity = map->capacity ? 2 * map->capacity : MAP_INITIAL_CAPACITY;

@@ -1,3 +1,9 @@
+// Conditions, notifications, spinlocks, reader lanes and reference counts. Time limits are compared
+// with the clock; exclusion is tested by threads that count or compare under a lock, where a lost
+// update or a torn pair would show. A notification is destroyed by its waiter at once, in many
+// rounds with different delays, so that an opener which touches it too late is seen by valgrind or
+// a sanitizer. Debug builds stop a thread that allocates or takes a mutex under a spinlock; that is
+// tried in child processes, since it ends the process.
 #include "base/sync.h"
 
 #include <signal.h>

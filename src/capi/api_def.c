@@ -26,6 +26,7 @@ struct TF_ApiDefMap {
 
 // ---- From an OpDef ------------------------------------------------------------------------------
 
+// Describes each argument, under its own name until a text renames it.
 static leat_status_t make_args(leat_arena_t* arena, const leat_pb_op_def_arg_def_list_t* args,
                                leat_pb_api_def_arg_list_t* out_args) {
   void* memory = NULL;
@@ -39,6 +40,7 @@ static leat_status_t make_args(leat_arena_t* arena, const leat_pb_op_def_arg_def
   return leat_ok_status();
 }
 
+// Puts the arguments in the order in which the op declares them.
 static leat_status_t make_order(leat_arena_t* arena, leat_pb_api_def_t* def) {
   void* memory = NULL;
   LEAT_RETURN_IF_ERROR(leat_arena_allocate_array(arena, def->in_arg.count,
@@ -50,6 +52,7 @@ static leat_status_t make_order(leat_arena_t* arena, leat_pb_api_def_t* def) {
   return leat_ok_status();
 }
 
+// Makes the ApiDef that says no more than the OpDef: visible, with one endpoint of the op's name.
 static leat_status_t make_def(leat_arena_t* arena, const leat_pb_op_def_t* op,
                               leat_pb_api_def_t* def) {
   void* memory = NULL;
@@ -128,6 +131,7 @@ static leat_pb_api_def_t* find(const TF_ApiDefMap* map, leat_string_view_t op) {
 
 // ---- Merging ------------------------------------------------------------------------------------
 
+// A text that is empty was not set, and overrides nothing.
 static void replace_text(leat_string_view_t* text, leat_string_view_t by) {
   if (by.size > 0) *text = by;
 }
@@ -192,6 +196,7 @@ static leat_status_t merge_order(leat_pb_api_def_t* base, const leat_pb_api_def_
   return leat_ok_status();
 }
 
+// Replaces the description, then puts the prefix before it and the suffix behind it.
 static leat_status_t merge_description(leat_arena_t* arena, leat_pb_api_def_t* base,
                                        const leat_pb_api_def_t* def) {
   replace_text(&base->summary, def->summary);

@@ -14,7 +14,9 @@
 //   Adam      m = b1 m + (1 - b1) g;  v = b2 v + (1 - b2) g^2;
 //             w -= r sqrt(1 - b2^t) / (1 - b1^t) m / (sqrt(v) + epsilon)
 //   RMSProp   s = decay s + (1 - decay) g^2;  a = momentum a + r g / sqrt(s + epsilon);  w -= a
-// and when they are changed nobody holds their old values, so that they change in place.
+//
+// Adam's powers b1^t and b2^t are two variables that all updates read; they advance when all
+// updates have read them.
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -134,6 +136,7 @@ static TF_Operation* apply_rmsprop(const update_t* u, const leat_variable_record
   return apply(u, "ApplyRMSProp", inputs, 8, -1);
 }
 
+// Adds the update of one variable by the optimizer's rule, with its slots. NULL after an error.
 static TF_Operation* apply_one(const update_t* u, const leat_variable_record_t* variable,
                                TF_Output gradient) {
   // The record is copied: adding slots moves the list that |variable| points into.
@@ -223,6 +226,8 @@ static TF_Operation* add_gate(leat_scope_t* scope, const gradients_t* g, TF_Oper
   return leat_group(scope, "all_gradients", room, count);
 }
 
+// Adds the updates of all variables, which wait for all gradients, and the operation "train", which
+// waits for the updates. Adam's powers advance after the updates, since those read them.
 static TF_Operation* add_updates(update_t* u, const gradients_t* g) {
   leat_scope_t* scope = u->scope;
   TF_Operation** updates = calloc((size_t)g->count + 3, sizeof *updates);

@@ -106,6 +106,7 @@ int leat_scope_is_ok(const leat_scope_t* scope) {
   return scope && TF_GetCode(scope->root->status) == TF_OK;
 }
 
+// Only the first error is kept, since the later ones are mostly its consequences.
 void leat_scope_fail(leat_scope_t* scope, TF_Code code, const char* format, ...) {
   if (!leat_scope_is_ok(scope)) return;
   char message[512];

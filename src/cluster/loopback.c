@@ -50,6 +50,8 @@ static leat_status_t parse(leat_string_view_t rest, uint64_t* out_seed, int64_t*
   return leat_ok_status();
 }
 
+// Makes the two ends and the network between them. |rest| is what the target says behind
+// "loopback:".
 static leat_status_t join(leat_string_view_t rest, leat_worker_t* worker, leat_op_registry_t* ops,
                           leat_allocator_t* allocator, leat_worker_t** out_worker) {
   uint64_t seed;

@@ -145,6 +145,8 @@ void leat_remote_worker_fail(void* data, uint64_t number, leat_status_t status) 
 
 // ---- The worker's methods -----------------------------------------------------------------------
 
+// Sends a partition to the worker. The graph is the request's own and ends here, since the message
+// has all of it.
 static void register_graph(leat_worker_t* self, const leat_register_request_t* registration,
                            uint64_t* out_handle, leat_worker_done_fn_t done, void* data) {
   leat_remote_worker_t* worker = (leat_remote_worker_t*)self;

@@ -119,6 +119,8 @@ static int64_t deadline_after(int64_t timeout_ns) {
   return is_far ? LEAT_DEADLINE_NEVER : deadline_ns;
 }
 
+// Starts a step's part on the worker. The time that is left comes as a duration, because the clocks
+// of two machines do not agree.
 static leat_status_t run_graph(task_t* task) {
   const leat_pb_run_partition_t* message = task->request.run_graph;
   leat_worker_service_t* service = task->service;

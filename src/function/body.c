@@ -92,6 +92,8 @@ static leat_status_t check_types(const body_t* b, const leat_op_argument_t* argu
   return leat_ok_status();
 }
 
+// Gives each argument of the function its share of the caller's tensors, and enters it under its
+// name.
 static leat_status_t name_arguments(body_t* b, leat_outputs_t arguments) {
   int64_t next = 0;
   for (size_t i = 0; i < b->argument_count; ++i) {
@@ -262,6 +264,7 @@ static leat_status_t resolve_inputs(body_t* b, const source_t* reader) {
 
 // ---- Nodes --------------------------------------------------------------------------------------
 
+// Reads the attributes of a node of the body, with the call's values in place of the placeholders.
 static leat_status_t resolve_attrs(body_t* b, const leat_pb_node_def_t* def,
                                    leat_attr_t** out_attrs, int* out_count) {
   static const leat_pb_attr_value_t nothing = {0};
@@ -354,6 +357,8 @@ static leat_status_t add_call(body_t* b, source_t* source, const leat_node_spec_
   return leat_ok_status();
 }
 
+// Adds a node whose inputs have been added. Its name gets the scope in front, and where it names no
+// device it takes the caller's.
 static leat_status_t add_node(body_t* b, source_t* source) {
   LEAT_RETURN_IF_ERROR(resolve_inputs(b, source));
   count_loops(b, source);
@@ -402,6 +407,8 @@ typedef struct visit_s {
   size_t next_input;
 } visit_t;
 
+// Adds all nodes, each after those that it reads. A node is on top of the stack while its inputs
+// are looked for, and is added when none is missing.
 static leat_status_t add_nodes(body_t* b) {
   size_t count = b->def->node_def.count, depth = 0;
   visit_t* stack;
@@ -453,6 +460,7 @@ static leat_string_view_t entry_of(const leat_pb_function_def_ret_entry_list_t* 
   return key;
 }
 
+// Finds the outputs that the function returns, and checks them against its declaration.
 static leat_status_t collect_returns(body_t* b, leat_call_t* call) {
   b->input_count = 0;
   for (int i = 0; i < b->op->output_count; ++i) {

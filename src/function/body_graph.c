@@ -22,6 +22,8 @@ static leat_status_t add_argument(leat_graph_t* graph, const leat_op_t* op, int 
   return leat_graph_add_node(graph, &spec, out_node);
 }
 
+// Adds an _Arg node for each tensor of each argument. The tensors are counted before any node is
+// added, so that attributes which a file has made up cannot ask for billions of them.
 static leat_status_t add_arguments(leat_body_graph_t* body, const leat_function_name_t* function,
                                    leat_string_view_t device, leat_output_t** out_arguments) {
   leat_graph_t* graph = body->graph;

@@ -17,6 +17,7 @@ static leat_status_t copy_shape(leat_arena_t* arena, leat_partial_shape_t shape,
   return leat_ok_status();
 }
 
+// Infers the shapes of what |function| returns when |node| calls it.
 static leat_status_t infer(leat_graph_t* graph, const leat_node_t* node,
                            const leat_function_name_t* function,
                            leat_partial_shape_t* out_shapes) {

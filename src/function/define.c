@@ -91,6 +91,7 @@ static leat_status_t check_value(const definer_t* d, leat_output_t output) {
   return wrong(d, output, "has a reference type, must be a value");
 }
 
+// Names the outputs. Names that the caller gave are taken as they are, and must be unique.
 static leat_status_t add_outputs(definer_t* d) {
   leat_pb_op_def_arg_def_list_t* list = &d->def->signature->output_arg;
   LEAT_RETURN_IF_ERROR(LEAT_NEW(d->arena, (size_t)d->spec->output_count + 1, &list->items));
@@ -212,6 +213,8 @@ static leat_status_t choose_body(definer_t* d) {
   return leat_ok_status();
 }
 
+// Gives the nodes of the body their names, which come after those of the arguments and so yield to
+// them.
 static leat_status_t name_body(definer_t* d) {
   for (size_t i = 0; i < d->body_count; ++i) {
     leat_string_view_t name = d->graph->nodes[d->body[i]].name;
@@ -293,6 +296,8 @@ static leat_status_t declare_attrs(definer_t* d, const leat_node_t* node) {
   return leat_ok_status();
 }
 
+// Writes one node, with its edges as texts. Control inputs are sorted, because their order has no
+// meaning and must not change the bytes.
 static leat_status_t add_node(definer_t* d, int32_t index, leat_pb_node_def_t* def) {
   const leat_node_t* node = &d->graph->nodes[index];
   LEAT_RETURN_IF_ERROR(leat_node_to_def(d->graph, index, d->arena, def));
@@ -327,6 +332,7 @@ static int compare_returns(const void* a, const void* b) {
                                   ((const leat_pb_function_def_ret_entry_t*)b)->key);
 }
 
+// Says which edge of the body each output returns, sorted by the names of the outputs.
 static leat_status_t add_returns(definer_t* d) {
   leat_pb_function_def_ret_entry_list_t* list = &d->def->ret;
   LEAT_RETURN_IF_ERROR(LEAT_NEW(d->arena, (size_t)d->spec->output_count + 1, &list->items));
@@ -355,6 +361,7 @@ static leat_status_t wrong_control(const definer_t* d, leat_string_view_t name, 
                           LEAT_SV_ARG(d->spec->name), LEAT_SV_ARG(name), rule);
 }
 
+// Names the nodes of the body that a call must run even if nobody reads from them.
 static leat_status_t add_control_returns(definer_t* d) {
   leat_pb_function_def_control_ret_entry_list_t* list = &d->def->control_ret;
   leat_pb_string_list_t* names = &d->def->signature->control_output;

@@ -183,6 +183,8 @@ static leat_status_t part_arguments(leat_lowering_t* l, const leat_output_t* arg
   return l->builder.status;
 }
 
+// Adds the gradient of |function|: the function that the library states as its gradient, or its
+// body with the walk backwards.
 static leat_status_t add_gradient_body(leat_lowering_t* l, const leat_function_name_t* function,
                                        leat_outputs_t arguments, int32_t gate, leat_call_t* call) {
   leat_graph_t* graph = l->builder.graph;

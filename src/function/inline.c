@@ -22,6 +22,7 @@ typedef struct inliner_s {
   int32_t* order;
 } inliner_t;
 
+// Whether any node calls a function. Most graphs have no such node and are not copied.
 static bool calls(const leat_graph_t* graph) {
   for (size_t i = 0; i < graph->node_count; ++i) {
     if (graph->nodes[i].op->flags & LEAT_OP_CALLS) return true;
@@ -29,6 +30,7 @@ static bool calls(const leat_graph_t* graph) {
   return false;
 }
 
+// Makes the tables of the copy, and sorts the nodes so that each one comes behind its inputs.
 static leat_status_t prepare(inliner_t* n) {
   leat_arena_t* arena = leat_graph_arena(n->graph);
   size_t count = n->old->node_count + 1;
@@ -67,6 +69,8 @@ static leat_status_t find_site(inliner_t* n, int32_t index, leat_call_site_t* si
   return leat_ok_status();
 }
 
+// Puts the body of the called function in the place of node |index|, or copies the node where its
+// op is run by a kernel that makes the call.
 static leat_status_t expand(inliner_t* n, int32_t index) {
   const leat_node_t* node = &n->old->nodes[index];
   leat_expander_t expander = leat_expander_make(n->graph, n->old->node_count);
@@ -88,6 +92,7 @@ static leat_status_t expand(inliner_t* n, int32_t index) {
   return leat_ok_status();
 }
 
+// Sets the inputs of Merge nodes that were not there yet when the nodes were copied.
 static leat_status_t close_loops(inliner_t* n) {
   for (size_t i = 0; i < n->old->node_count; ++i) {
     const leat_node_t* node = &n->old->nodes[i];

@@ -105,6 +105,7 @@ static leat_status_t find_own(finder_t* f, const leat_node_t* node, const bool* 
   return leat_ok_status();
 }
 
+// Finds the frame in which a node runs, and the one to which its outputs belong.
 static leat_status_t find_node(finder_t* f, int32_t index, bool* known) {
   // The order names each node once.
   LEAT_DCHECK(!known[index]);

@@ -264,6 +264,7 @@ static inline leat_status_t append_node(leat_graph_t* graph, uint64_t name_hash,
   return leat_ok_status();
 }
 
+// Adds a node with all checks, in the order of the picture above.
 static leat_status_t add_checked(leat_graph_t* graph, const leat_node_spec_t* spec,
                                  int32_t* out_node) {
   uint64_t name_hash;
@@ -318,6 +319,8 @@ static leat_status_t check_like(leat_graph_t* graph, const leat_node_spec_t* spe
   return leat_signature_check_inputs(graph, spec, node->attrs);
 }
 
+// Adds a node with the attributes and output types of |spec->like|. Its shapes are taken over as
+// well where they follow from those of its inputs, and these have the same shapes.
 static leat_status_t add_like(leat_graph_t* graph, const leat_node_spec_t* spec,
                               int32_t* out_node) {
   uint64_t name_hash;

@@ -30,6 +30,8 @@ leat_status_t leat_graph_add_control_input(leat_graph_t* graph, int32_t node_ind
   return leat_ok_status();
 }
 
+// An input may be a reference where the op asks for the plain type, since reading it gives the
+// value.
 leat_status_t leat_graph_set_input(leat_graph_t* graph, int32_t node_index, int index,
                                    leat_output_t source) {
   leat_node_t* node = &graph->nodes[node_index];
@@ -124,6 +126,7 @@ leat_status_t leat_graph_add_input(leat_graph_t* graph, int32_t node_index,
   return leat_ok_status();
 }
 
+// The whole list of attributes is copied, because copies of the node share the old one.
 leat_status_t leat_graph_set_attr(leat_graph_t* graph, int32_t node_index,
                                   const leat_attr_t* attr) {
   LEAT_DCHECK((size_t)node_index < graph->node_count && attr->name.size > 0);
@@ -174,6 +177,7 @@ static int64_t count_tensors(const leat_op_argument_t* arguments, int count,
   return total;
 }
 
+// The attributes of a node ask for |wanted| inputs or outputs, of which it has |count|.
 static leat_status_t does_not_fit(const leat_node_t* node, const char* what, int count,
                                   int64_t wanted) {
   return leat_make_status(LEAT_INVALID_ARGUMENT,
@@ -192,6 +196,8 @@ static leat_status_t has_other_type(const leat_node_t* node, const char* what, i
                           leat_dtype_name(actual), leat_dtype_name(wanted));
 }
 
+// A call, such as While, may for a time have fewer inputs and outputs than its attributes ask for:
+// the client first makes the lists of types longer and then adds the inputs.
 leat_status_t leat_graph_check_attrs(const leat_graph_t* graph, int32_t node_index) {
   const leat_node_t* node = &graph->nodes[node_index];
   const leat_op_t* op = node->op;

@@ -1,4 +1,8 @@
-// Adding nodes: what is filled in, what is refused and with which code, names, edits, order.
+// Adding nodes: what is filled in, what is refused and with which code, names, edits, order. The
+// tests build graphs of a few ops that tests/toy_graph declares, and read the nodes back. A refusal
+// must leave the graph as it was. Shape inference is tested in src/graph/inference, importing in
+// src/graph/import, and the public functions above this in tests/capi/graph_test.c and
+// builder_test.c.
 #include "toy_graph/toy_ops.h"
 
 static void types_and_counts_come_from_inputs(void** state) {

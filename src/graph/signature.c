@@ -398,6 +398,8 @@ static leat_status_t count_outputs(const resolver_t* r, int* out_count) {
 static const uint8_t single_types[] = {TYPES_32(0), TYPES_32(32), TYPES_32(64), TYPES_32(96),
                                        TYPES_32(128)};
 
+// Finds the types of the outputs. Those of most nodes, which have one output, come from the shared
+// table.
 static leat_status_t resolve_outputs(const resolver_t* r, leat_node_signature_t* out_signature) {
   int count = 0;
   LEAT_RETURN_IF_ERROR(count_outputs(r, &count));

@@ -122,6 +122,7 @@ leat_status_t leat_graph_storage_copy_attr_name(leat_graph_storage_t* storage,
 static leat_status_t copy_value(leat_graph_storage_t* storage, const leat_attr_value_t* value,
                                 int depth, leat_attr_value_t* out_value);
 
+// Copies the name of a function with the attributes that it is called with.
 static leat_status_t copy_function(leat_graph_storage_t* storage,
                                    const leat_function_name_t* function, int depth,
                                    leat_function_name_t* out_function) {
@@ -171,6 +172,8 @@ static leat_status_t copy_item(leat_graph_storage_t* storage, leat_attr_kind_t k
   return leat_ok_status();
 }
 
+// Copies a value. A single one is copied through the union's member |s|, which begins where all
+// members do.
 static leat_status_t copy_value(leat_graph_storage_t* storage, const leat_attr_value_t* value,
                                 int depth, leat_attr_value_t* out_value) {
   *out_value = *value;

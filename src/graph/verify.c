@@ -96,6 +96,8 @@ static leat_status_t count_argument(const verifier_t* v, const leat_op_argument_
 
 // ---- Edges --------------------------------------------------------------------------------------
 
+// Input |position| names an output that exists and has the type |expected|. In a graph that is
+// being built, a Merge may still wait for the edge that closes its loop.
 static leat_status_t verify_input(const verifier_t* v, int position, int expected) {
   const leat_output_t input = v->node->inputs[position];
   if (!leat_output_exists(input)) {
@@ -123,6 +125,8 @@ static leat_status_t verify_input(const verifier_t* v, int position, int expecte
                 leat_dtype_name(expected));
 }
 
+// The data inputs are as many and of the types that the op's arguments ask for with the node's
+// attributes; behind them stand control inputs alone.
 static leat_status_t verify_inputs(const verifier_t* v) {
   const leat_node_t* node = v->node;
   if (node->input_count < 0 || node->control_count < 0 ||
@@ -179,6 +183,8 @@ static leat_status_t verify_shape(const verifier_t* v, int output) {
   return leat_ok_status();
 }
 
+// The outputs are as many and of the types that op and attributes say, and their shapes are well
+// formed.
 static leat_status_t verify_outputs(const verifier_t* v) {
   const leat_node_t* node = v->node;
   if (node->output_count < 0 ||
@@ -213,6 +219,7 @@ static leat_status_t verify_outputs(const verifier_t* v) {
 
 // ---- Nodes and graph ----------------------------------------------------------------------------
 
+// The name is valid, and the graph's index finds this node by it; so no two nodes share a name.
 static leat_status_t verify_name(const verifier_t* v) {
   const leat_node_t* node = v->node;
   if (!leat_node_name_is_valid(node->name, true)) {

@@ -1,3 +1,8 @@
+// Cancellation of a step: each registered callback is called once or was taken out in time, and
+// never both. Callbacks count; some take out themselves or others, register, or drop the last
+// reference while they are called. Threads register and deregister callbacks on memory that they
+// free at once while another thread cancels, so that a callback which runs too late shows under
+// ASan and TSan. Memory fails at each allocation.
 #include "kernel/cancellation.h"
 
 #include <stdlib.h>

@@ -1,8 +1,14 @@
 // The cell: a variable's value under its lock. The invariant is that a value which somebody read
 // never changes: readers share the buffer, and an update of a shared buffer goes to a copy
-// (leat_cell_make_exclusive). So a step may read a variable without a copy while another step
-// updates it, and sees the value of one moment. Planned buffers of a step never become values of
-// cells, because the plan uses their memory again.
+// (leat_cell_make_exclusive).
+//
+//   step A reads  ─▶ shares buffer 1 ─────────────────────▶ still sees buffer 1
+//   step B updates          ─▶ copy to buffer 2 ─▶ writes there; the cell has buffer 2
+//
+// So a step may read a variable without a copy while another step updates it, and sees the value of
+// one moment. A training step that nobody disturbs is the sole owner of the buffer and updates it
+// in place. Planned buffers of a step never become values of cells, because the plan uses their
+// memory again.
 #include <stdio.h>
 #include <string.h>
 
@@ -70,6 +76,8 @@ void leat_cell_set(leat_cell_t* cell, leat_tensor_t tensor) {
   cell->tensor = tensor;
 }
 
+// Checks that the tensor is one handle of a variable. A handle comes from the graph or a feed and
+// may be empty or name a resource of another kind.
 static leat_status_t check_handle(const leat_tensor_t* handle) {
   if (handle->dtype != LEAT_DTYPE_RESOURCE || handle->shape.element_count != 1) {
     return leat_make_status(LEAT_INVALID_ARGUMENT,

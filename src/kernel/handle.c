@@ -33,6 +33,8 @@ static bool is_container_name(leat_string_view_t name) {
   return true;
 }
 
+// Names that start with '_' are kept for private resources, so a client may not give one as
+// shared_name.
 static leat_status_t check_names(const leat_kernel_creation_t* c, leat_string_view_t container,
                                  leat_string_view_t name) {
   if (!is_container_name(container)) {
@@ -143,6 +145,8 @@ leat_status_t leat_handle_find_or_make(leat_kernel_context_t* c, const leat_hand
 
 static void release_resource(void* resource) { leat_resource_release(resource); }
 
+// No manager knows the resource, so its handle has no container; the node's name stands in it for
+// messages.
 leat_status_t leat_handle_own_resource(leat_kernel_context_t* c, int output,
                                        leat_resource_t* resource) {
   leat_shape_t scalar = leat_shape_scalar();
@@ -190,6 +194,7 @@ leat_status_t leat_handle_strings(const leat_kernel_context_t* c, int index,
   return leat_ok_status();
 }
 
+// Finds a resource by a handle of the older form, which is two strings.
 static leat_status_t find_by_strings(const leat_kernel_context_t* c, int index,
                                      leat_resource_manager_t* manager,
                                      const leat_resource_kind_t* kind,

@@ -113,6 +113,8 @@ static leat_status_t call(leat_kernel_context_t* context, bool prepares) {
   return leat_kernel_error(context, LEAT_INTERNAL, "compute is absent from the kernel's row");
 }
 
+// Runs the kernel over the slots of |invocation|. Where the caller gives no services, the kernel
+// gets the memory and threads of its device.
 static leat_status_t run(const leat_kernel_t* kernel, const leat_step_services_t* services,
                          invocation_t* invocation, leat_slot_t* outputs) {
   leat_step_services_t lent;

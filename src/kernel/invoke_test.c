@@ -1,5 +1,8 @@
 // Making kernels and running them alone: creation, attributes, contracts, asynchronous kernels,
-// references.
+// references. The test declares ops and kernels of its own, since none of ours has just one
+// property, and calls leat_kernel_create and leat_kernel_invoke on them without a graph or an
+// executor. Messages are compared in full, because users read them. How kernels are chosen is
+// tested in registry_test.c.
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,3 +1,9 @@
+// The context of a running kernel: when an output may take the place of an input, when a planned
+// buffer serves, how inputs and references are passed on, and what errors say. The test makes a
+// kernel and a context by hand, with two inputs, and calls the functions that kernels call; it
+// looks at the addresses of the outputs, because a copy too many changes no value. Each condition
+// of forwarding is broken by itself. Making and choosing kernels is tested in invoke_test.c and
+// registry_test.c.
 #include "kernel/kernel.h"
 
 #include <string.h>

@@ -208,6 +208,7 @@ static leat_status_t parse_constraint(const leat_kernel_row_t* row, leat_string_
   return leat_ok_status();
 }
 
+// Parses the constraints of a row, which semicolons separate.
 static leat_status_t parse_entry(leat_arena_t* arena, leat_kernel_entry_t* entry) {
   const char* text = entry->row->constraints;
   void* memory = NULL;

@@ -1,14 +1,16 @@
 // Messages for a node that no kernel serves: its attributes, as TensorFlow summarises them, and the
 // rows that its op has. The texts follow TensorFlow's, because clients and tests match on them.
-// They are built only on failure, and their length is bounded: lists are cut after MOST_ITEMS items
-// and strings after 80 bytes. Attributes that begin with '_' are left out, since the runtime adds
-// them.
+// They are built only on failure, by the registry, the placer and the worker's compiler, so nothing
+// here needs to be fast. Their length is bounded, since an attribute may be a tensor or a list of
+// any size: lists are cut after MOST_ITEMS items and strings after 80 bytes. Attributes that begin
+// with '_' are left out, since the runtime adds them.
 #include "kernel/registry_message.h"
 
 #include "base/string_builder.h"
 
 #define MOST_ITEMS 10  // items of a list that are printed
 
+// Appends the type in the spelling of TensorFlow's enum, "DT_FLOAT" for "float".
 static void append_type(leat_string_builder_t* b, int dtype) {
   leat_string_builder_append(b, LEAT_SV("DT_"));
   for (const char* c = leat_dtype_name(dtype); *c; ++c) {
@@ -128,6 +130,8 @@ static leat_status_t append_row(void* data, const leat_kernel_row_t* row) {
   return leat_ok_status();
 }
 
+// Appends a line for each kernel of the op, on whatever device, so that the reader sees what would
+// have been served.
 static void append_rows(leat_string_builder_t* b, const leat_kernel_registry_t* registry,
                         const leat_op_t* op) {
   size_t before = b->size;

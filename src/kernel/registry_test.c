@@ -1,3 +1,8 @@
+// The kernel registry: which row serves a node, what the messages say where none does, rows that
+// come late, and look-ups by many threads. The rows are declared here, of ops that need not exist,
+// with kernels that are never called; a row is told by its address. Both ways of looking up, with
+// and without a message, must agree in every case. Making a kernel from its row is tested in
+// invoke_test.c.
 #include "kernel/registry.h"
 
 #include <stdio.h>

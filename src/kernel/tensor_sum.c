@@ -11,6 +11,7 @@
 enum { kMostNested = 1000 };
 static _Thread_local int nested;
 
+// Counts one level more on this thread; the caller counts it down again.
 static leat_status_t enter_variant(void) {
   if (nested == kMostNested) {
     return leat_make_status(LEAT_INVALID_ARGUMENT,
@@ -30,6 +31,8 @@ static leat_status_t add_variants(const leat_variant_t* a, const leat_variant_t*
   return status;
 }
 
+// Adds element by element into |sum|, which was allocated with the same type and shape. Variants
+// can be added only if both hold the same type of value and that type has a sum.
 static leat_status_t fill_sum(const leat_tensor_t* a, const leat_tensor_t* b,
                               leat_tensor_t* sum) {
   const int64_t count = a->shape.element_count;

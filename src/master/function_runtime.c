@@ -196,6 +196,8 @@ static leat_status_t count_calls(const function_t* f, _Atomic(int64_t)* calls) {
                           LEAT_MAX_FUNCTION_CALLS);
 }
 
+// Checks what cannot be known when the function is compiled: how deep calls are nested, and the
+// number and types of the arguments.
 static leat_status_t check(const function_t* f, const leat_function_call_t* call) {
   if (call->caller->function_depth >= LEAT_MAX_FUNCTION_DEPTH) {
     return leat_make_status(LEAT_RESOURCE_EXHAUSTED,
@@ -237,6 +239,8 @@ static leat_status_t read_handle(runtime_t* r, uint64_t handle, const function_t
   return leat_ok_status();
 }
 
+// Starts a call; |done| hears of its end, or at once of a call that is refused. The call shares the
+// caller's deadline, cancellation and count of calls.
 static void run(leat_function_runtime_t* self, uint64_t handle, const leat_function_call_t* call,
                 leat_function_done_fn_t done, void* data) {
   runtime_t* r = (runtime_t*)self;

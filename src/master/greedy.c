@@ -305,6 +305,8 @@ static void note_nodes(greedy_t* g, const int32_t* devices) {
   }
 }
 
+// Makes all placements that it has time for, refines the best, and writes it to the nodes. Large
+// graphs are placed in fewer ways, so that the time stays within bounds.
 static leat_status_t place(greedy_t* g, leat_arena_t* arena) {
   size_t count = g->graph->node_count;
   int32_t* best;

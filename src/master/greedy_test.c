@@ -1,4 +1,9 @@
-// The greedy placer, by what its placements take in the simulator, and the simulator itself.
+// The greedy placer, by what its placements take in the simulator, and the simulator itself. Small
+// cases have an answer that anybody can check: where work, data and memory limits leave one best
+// placement. For the larger graphs of tests/placement no best placement is known, so that the
+// placer is held to a bound above the best that long searches found. The simulator, on which all
+// this rests, is compared with times added up by hand. Constraints and messages are tested in
+// placer_test.c and placement_test.c.
 #include "master/greedy.h"
 
 #include "master/simulator.h"

@@ -2,6 +2,12 @@
 // cuts the graph into a partition for each device, and registers the partitions with the worker.
 // The session calls it for the first step of each signature.
 //
+//   pruned graph ─▶ inlined ─▶ optimized ─▶ placed ─▶ optimized ─▶ cut ─▶ optimized ─▶ registered
+//
+// There are passes for three stages: of the whole graph, of the graph with its devices known, and
+// of the partitions with the transfers that the cut has added. The graph of a rewrite changes hands
+// at each stage, and leat_master_compile takes it over even where it fails.
+//
 // The feeds and fetches of a step belong to the whole graph, while each partition has only some of
 // them. The partitioner gives a list of indices for each partition, by which step.c distributes
 // feeds and collects fetches; with a single partition the caller's arrays are passed on as they
@@ -23,7 +29,8 @@ leat_status_t leat_master_prune(const leat_graph_t* graph, const leat_step_signa
 
 // ---- Compiling ----------------------------------------------------------------------------------
 
-// The worker takes the graph itself over.
+// Copies the graph of a partition for those who look on (leat_compiled_part), because the worker
+// takes the graph itself over. Pruning to all nodes is a copy.
 static leat_status_t keep_copy(const leat_partition_t* partition, leat_rewrite_t* out_kept) {
   size_t count = partition->graph->node_count;
   int32_t* all;
@@ -35,6 +42,8 @@ static leat_status_t keep_copy(const leat_partition_t* partition, leat_rewrite_t
   return status;
 }
 
+// Gives the partition to the worker and waits for its answer. The graph belongs to the worker from
+// the call on, even if it refuses.
 static leat_status_t register_partition(const leat_master_options_t* options,
                                         leat_partition_t* partition, uint32_t transfer_count,
                                         int feed_count, bool has_flow,
@@ -75,6 +84,8 @@ static leat_status_t copy_indices(leat_allocator_t* allocator, const int* indice
   return leat_ok_status();
 }
 
+// Registers each partition with the worker. With a single one, the step's feeds and fetches are
+// passed on without lists of indices.
 static leat_status_t register_partitions(const leat_master_options_t* options,
                                          leat_partitions_t* partitions, leat_compiled_t* compiled) {
   LEAT_RETURN_IF_ERROR(
@@ -98,6 +109,8 @@ static leat_status_t register_partitions(const leat_master_options_t* options,
   return leat_ok_status();
 }
 
+// Tells the passes which kernel a node would get (leat_pass_options_t.find_kernel). NULL where
+// there is none, or no memory to find it; a pass then does not make the node.
 static const leat_kernel_row_t* find_kernel(const void* data, const leat_op_t* op,
                                             const leat_attr_t* attrs, int attr_count,
                                             int32_t device) {
@@ -105,7 +118,7 @@ static const leat_kernel_row_t* find_kernel(const void* data, const leat_op_t* o
   const leat_kernel_row_t* row;
   leat_status_free(leat_kernel_registry_probe(placement->kernels, op, attrs, attr_count,
                                               placement->devices[device].type, &row));
-  return row;  // NULL as well where memory is gone
+  return row;
 }
 
 leat_pass_options_t leat_master_pass_options(const leat_master_options_t* options) {
@@ -155,6 +168,7 @@ static leat_status_t inline_calls(leat_rewrite_t* rewrite) {
   return leat_ok_status();
 }
 
+// Runs the passes that look at all partitions at once, which a single partition does not need.
 static leat_status_t optimize_partitions(const leat_master_options_t* options,
                                          leat_partitions_t* partitions) {
   if (partitions->count < 2 || !options->optimize) return leat_ok_status();

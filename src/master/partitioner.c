@@ -42,6 +42,8 @@ static bool lists(const char* text, leat_string_view_t name) {
   return false;
 }
 
+// Whether an input or output of a node lies in the host's memory: on a device without memory of its
+// own, for strings and other objects, and where the kernel's row says so.
 static bool lies_with_host(const leat_placer_options_t* placement, const leat_node_t* node,
                            int type, int index, bool input) {
   LEAT_DCHECK(node->assigned_device >= 0 && node->assigned_device < placement->device_count);
@@ -318,6 +320,7 @@ static leat_status_t map_fetch(cut_t* c, leat_output_t fetch, int* out_device,
   return map_input(c, fetch, *out_device, true, out);
 }
 
+// Gives each fetch to the device that computes it, with its place in the step's list.
 static leat_status_t note_fetches(cut_t* c, const leat_output_t* fetches, int fetch_count) {
   int* devices;
   leat_output_t* outputs;

@@ -1,5 +1,11 @@
-// Partitions as pictures: a node's first letter is its device, and what comes out is written the
-// same way:   "a1 a2(a1) b1(a2)"  ->  A: "a1 a2(a1) send(a2)"   B: "recv b1(recv)".
+// The partitioner: which Sends and Recvs stand between the parts, how feeds and fetches are
+// distributed, and how transfers are numbered. Partitions are compared as pictures: a node's first
+// letter is its device, and what comes out is written the same way:
+//
+//   "a1 a2(a1) b1(a2)"  ->  A: "a1 a2(a1) send(a2)"   B: "recv b1(recv)"
+//
+// Devices are assigned by the test and not by the placer, and nothing runs. Partitions run in
+// tests/session/devices_test.c, loops across devices included.
 #include "master/partitioner.h"
 
 #include <stdlib.h>

@@ -1,7 +1,12 @@
 // Placement by the rules of TensorFlow's placer, as pictures: one line a node,
+//
 //   name = Op(input, input) @device ~group
+//
 // and the first letter of the name is the device where it must end: C and D are CPU:0 and CPU:1, G
-// and H are GPU:0 and GPU:1.
+// and H are GPU:0 and GPU:1. The devices and kernels exist for the test only, and nothing runs; an
+// op is served by the CPU, the GPU or both, as its row in |rows| says. Requests that contradict
+// each other are among the cases. What the messages say is tested in placer_test.c, and the greedy
+// placer in greedy_test.c.
 #include <stdio.h>
 #include <string.h>
 

@@ -1,8 +1,14 @@
 // A session is a graph, a target and the signatures that it has run (session/signature_cache.h).
+// The C API calls it for each TF_SessionRun; it calls the master, which calls the worker.
+//
+//   first step of a signature   lock the graph ─▶ check, prune ─▶ unlock ─▶ master compiles ─▶ run
+//   every later step            find the signature ─▶ check the types of the feeds ─▶ run
+//
 // For the first step of a signature, the graph is pruned to what the step needs while the graph's
 // lock is held. The master then compiles the pruned copy without a lock, so that steps of other
 // signatures go on and the graph may grow in the meantime. Every later step goes straight to the
-// worker.
+// worker and takes no lock of the graph. What a signature was compiled from is its own copy, so
+// nothing that the client adds to the graph later can change it.
 #include "session/session.h"
 
 #include <stdlib.h>
@@ -110,6 +116,8 @@ leat_placement_device_t leat_session_describe_device(const leat_device_t* device
                                    .speed = device->speed};
 }
 
+// Describes the session's devices to the placer and the optimizer, and puts the options together
+// that every compilation by the master takes.
 static leat_status_t describe_devices(leat_session_t* session, const leat_runtime_t* runtime) {
   size_t count = (size_t)session->target.device_count;
   LEAT_RETURN_IF_ERROR(LEAT_ALLOCATE(session->allocator, count, &session->placement_devices));
@@ -163,6 +171,8 @@ static leat_status_t open_costs(leat_session_t* session, leat_costs_t* given) {
   return leat_ok_status();
 }
 
+// The session is zeroed, and leat_session_free accepts members that are still NULL, so that a
+// failure at any stage is undone by that one function.
 leat_status_t leat_session_create(const leat_runtime_t* runtime, leat_shared_graph_t* graph,
                                   const leat_session_options_t* options,
                                   leat_session_t** out_session) {
@@ -211,6 +221,8 @@ leat_status_t leat_session_check_open(const leat_session_t* session) {
 
 void leat_session_free(leat_session_t* session) {
   if (!session) return;
+  // The order counts: freeing a compiled signature or function deregisters its graphs from the
+  // worker, and the worker uses the devices.
   leat_status_free(leat_session_close(session));
   leat_signature_cache_deinitialize(&session->signatures);
   leat_master_functions_free(session->functions);
@@ -277,6 +289,8 @@ static leat_status_t check_edges(const leat_graph_t* graph, const leat_run_t* ru
   return leat_ok_status();
 }
 
+// Checks that |run| asks for something and names only what the graph has. |*out_echoes| becomes
+// whether an output is both fed and fetched.
 static leat_status_t check_run(const leat_graph_t* graph, const leat_run_t* run,
                                bool* out_echoes) {
   LEAT_DCHECK(!*out_echoes);
@@ -311,7 +325,9 @@ leat_status_t leat_session_check_placement(leat_session_t* session) {
   return status;
 }
 
-// Checks, prunes under the graph's lock, then compiles without any.
+// Makes a signature that is not in the cache yet (leat_signature_cache_make calls it): checks and
+// prunes under the graph's lock, then compiles without any. A signature that echoes is compiled
+// like any other, because only leat_session_run refuses to run it.
 static leat_status_t compile_signature(void* data, const leat_run_t* run, leat_signature_t* s) {
   leat_session_t* session = data;
   leat_step_signature_t step = {run->feeds,       run->feed_count, run->fetches,
@@ -378,6 +394,8 @@ leat_costs_t* leat_session_costs(const leat_session_t* session) {
   return session->options.build_cost_model > 0 ? session->options.costs : NULL;
 }
 
+// The counter is the signature's own, so that each signature is measured at its first chance after
+// |build_cost_model_after| steps, however often the others run.
 bool leat_session_measures_step(const leat_session_t* session, leat_signature_t* signature) {
   if (session->options.build_cost_model <= 0) return false;
   int64_t count = atomic_fetch_add_explicit(&signature->step_count, 1, memory_order_relaxed) -
@@ -413,6 +431,8 @@ leat_status_t leat_session_show_partitions(leat_session_t* session, const leat_r
 
 // ---- Running ------------------------------------------------------------------------------------
 
+// Says which node was fed a wrong type. It takes the graph's lock for the node's name, which is
+// affordable because only a failing step comes here.
 static leat_status_t wrong_feed_type(leat_session_t* session, const leat_signature_t* s, int index,
                                      int dtype) {
   LEAT_DCHECK(index >= 0 && index < s->feed_count);

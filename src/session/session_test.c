@@ -1,4 +1,9 @@
 // Sessions: signatures, closing and time limits while steps run, many threads, several sessions.
+// Probe kernels (tests/session/probe.h) wait until the test opens them, so that a step is known to
+// be running when the session is closed or the time runs out. The cases of the first section run on
+// both executors, with 1 and 4 threads, optimized or not. The cache of signatures by itself is
+// tested in signature_cache_test.c, and the public functions above sessions in
+// tests/capi/session_test.c.
 #include "session/session.h"
 
 #include <string.h>

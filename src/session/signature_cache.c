@@ -44,6 +44,8 @@ void leat_signature_cache_deinitialize(leat_signature_cache_t* cache) {
 
 // ---- Keys ---------------------------------------------------------------------------------------
 
+// The hash of a run's feeds, fetches and targets. Their order counts, because the values of a step
+// are given and returned in it.
 static uint64_t run_hash(const leat_run_t* run) {
   uint64_t hash =
       leat_hash_mix(leat_hash_mix((uint64_t)run->feed_count, (uint64_t)run->fetch_count),
@@ -95,6 +97,8 @@ static leat_status_t copy_key(leat_allocator_t* a, const leat_run_t* run, leat_s
 
 // ---- The table, under the mutex -----------------------------------------------------------------
 
+// The signature of |run|, or NULL. The map has only the newest one of each hash; two with the same
+// hash are so rare that the list is searched for the other.
 static leat_signature_t* look_up(const leat_signature_cache_t* cache, const leat_run_t* run,
                                  uint64_t hash) {
   uint64_t newest;
@@ -108,6 +112,7 @@ static leat_signature_t* look_up(const leat_signature_cache_t* cache, const leat
   return NULL;
 }
 
+// Adds a signature, which is COMPILING, under its hash.
 static leat_status_t enter(leat_signature_cache_t* cache, const leat_run_t* run, uint64_t hash,
                            leat_signature_t** out_signature) {
   leat_signature_t* s;

@@ -1,4 +1,7 @@
-// The cache of signatures: who compiles, who waits, and what is left of a failure.
+// The cache of signatures: who compiles, who waits, and what is left of a failure. Compiling is a
+// function of the test's own, which counts its calls and can be held at a gate; so one thread can
+// be known to be compiling while others ask for the same signature or another one. No graph and no
+// worker take part. Sessions use the cache in session_test.c.
 #include "session/signature_cache.h"
 
 #include "base/clock.h"

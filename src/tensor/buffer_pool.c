@@ -389,6 +389,8 @@ static bool key_is_made(void) {
   return state > 0;
 }
 
+// Makes the lists of the calling thread. NULL where there is no memory for them, or where the
+// thread is at its end; its blocks then go to the shared lists.
 static LEAT_COLD thread_cache_t* cache_create(void) {
   if (thread_ended || !key_is_made()) return NULL;
   thread_cache_t* cache = calloc(1, sizeof(*cache));

@@ -1,4 +1,8 @@
-// The host's source and wrapped memory, seen through the interface.
+// The host's source of buffers and wrapped memory, seen through the interface. Sizes from nothing
+// to far above 2 MiB must come whole and aligned, impossible ones must be refused; the number of
+// owners decides whether a buffer may be written; memory of a caller is given back once, by his
+// function. The observer must be asked for every buffer, also for one that the pool had kept. What
+// the pool keeps and gives back is tested in buffer_pool_test.c.
 #include "tensor/buffer.h"
 
 #include <setjmp.h>

@@ -1,4 +1,8 @@
-// Shapes at their limits: rank 254, 2^62 elements, sizes of zero, broadcasting in pairs.
+// Shapes at their limits: rank 254, 2^62 elements, sizes of zero, broadcasting in pairs. A small
+// shape lies in the struct itself and a larger one in memory that is shared, so that each rank
+// around this border is tried, and retaining and releasing too. Overflow must be refused with
+// TensorFlow's rule, by which a size of zero counts only for what follows it. Shapes that are known
+// in part have a test of their own (partial_shape_test.c).
 #include "tensor/shape.h"
 
 #include <setjmp.h>

@@ -57,6 +57,7 @@ static float widen_bfloat16(uint16_t bits) {
   return value;
 }
 
+// Prints a string with the escapes of C.
 static void print_string(leat_string_view_t text, leat_string_builder_t* out) {
   for (size_t i = 0; i < text.size; ++i) {
     unsigned char c = (unsigned char)text.data[i];

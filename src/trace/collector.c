@@ -65,6 +65,8 @@ static leat_status_t note_outputs(leat_step_collector_t* collector, const leat_t
   return leat_ok_status();
 }
 
+// Adds an event. It is linked into its list last, so that an event for which memory runs out is
+// never seen in part.
 static leat_status_t add(leat_step_collector_t* collector, leat_string_view_t device,
                          leat_string_view_t node, leat_string_view_t op, int64_t start_ns,
                          const leat_tensor_t* outputs, int output_count, size_t stride_bytes) {

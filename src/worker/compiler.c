@@ -119,6 +119,8 @@ static leat_status_t number_records(leat_plan_compiler_t* c) {
   return LEAT_NEW(&c->plan->arena, plan->record_count + 2, &plan->first_read);
 }
 
+// Finds the slot of each feed, which is the output of the argument node with its index. A feed
+// without such a node has no slot.
 static leat_status_t number_feeds(leat_plan_compiler_t* c) {
   leat_plan_t* plan = c->plan;
   plan->feed_count = c->request->feed_count;
@@ -140,6 +142,7 @@ static leat_status_t number_feeds(leat_plan_compiler_t* c) {
   return leat_ok_status();
 }
 
+// The flags of a record that say which part its op plays in control flow.
 static uint32_t control_flags(const leat_node_t* node) {
   static const struct {
     uint32_t op;
@@ -193,6 +196,8 @@ static leat_status_t wire_record(leat_plan_compiler_t* c, uint32_t index, const 
   return leat_ok_status();
 }
 
+// Makes the record's kernel, and notes in the record and in the plan what the executors and the
+// worker must know of it. A Send or Recv is noted as a use of the rendezvous, not as waiting.
 static leat_status_t make_kernel(leat_plan_compiler_t* c, leat_record_t* record,
                                  const leat_node_t* node, const uint8_t* input_types) {
   leat_plan_t* plan = c->plan;
@@ -230,6 +235,8 @@ static leat_status_t make_kernel(leat_plan_compiler_t* c, leat_record_t* record,
   return leat_ok_status();
 }
 
+// Fills in the record of each node: its inputs, its kernel, and whether its inputs need work before
+// the kernel runs.
 static leat_status_t make_records(leat_plan_compiler_t* c) {
   leat_plan_t* plan = c->plan;
   uint32_t read = 0;
@@ -253,6 +260,8 @@ static leat_status_t make_records(leat_plan_compiler_t* c) {
   return leat_ok_status();
 }
 
+// Finds the slot of each fetch. Of several fetches of one slot, only the last moves the value out.
+// A constant is never moved, since the next step needs it too.
 static leat_status_t number_fetches(leat_plan_compiler_t* c) {
   leat_plan_t* plan = c->plan;
   plan->fetch_count = c->request->fetch_count;

@@ -1,5 +1,6 @@
-// Compiles a partition into a plan (worker/plan.h). The work is in two halves, because the two
-// executors want different things of one graph:
+// Compiles a partition into a plan (worker/plan.h). A plan is made once and run by many steps, so
+// that whatever can be decided before a step is decided here. The work is in two halves, because
+// the two executors want different things of one graph:
 //
 //   common      order and frames of the nodes, slots, constants, feeds, fetches, kernels:
 //               records whose slots are numbered from 0 in each frame      (compiler.c)
@@ -7,7 +8,8 @@
 //               sequence_order.c)
 //   dataflow    successors, counts of inputs and readers                   (dataflow_compiler.c)
 //
-// This header is what the parts share; the worker needs leat_plan_compile alone.
+// This header is what the parts share; the worker needs leat_plan_compile alone. Nothing of a
+// compilation outlives it but the plan.
 #ifndef LEAT_WORKER_COMPILER_H_
 #define LEAT_WORKER_COMPILER_H_
 

@@ -1,4 +1,8 @@
-// Plans as they are compiled: slots, who reads last, what is emptied when, references, constants.
+// Plans as they are compiled: slots, who reads last, what is emptied when, references, constants,
+// and which executor is chosen. Each test builds a small graph, compiles it, and looks at the
+// records and tables of the plan, because a value that is released too late or copied needlessly
+// changes no result. Nothing runs here, apart from making an instance;
+// tests/session/executors_test.c runs plans. Control flow is in sequence_control_test.c.
 #include "worker/compiler.h"
 
 #include "base/fault.h"

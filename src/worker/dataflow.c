@@ -177,6 +177,8 @@ void leat_dataflow_release(leat_dataflow_t* d, leat_iteration_t* iteration, uint
   for (uint32_t i = 0; i < read_count; ++i) release_input(d, iteration, reads[i].source);
 }
 
+// Ends a record: releases what it has read, and counts down its successors, of which those that
+// wait for nothing else become ready.
 static inline void complete(leat_dataflow_t* d, leat_iteration_t* iteration, uint32_t index,
                             bool dead, leat_ready_list_t* ready) {
   const leat_record_t* record = &d->plan->records[index];
@@ -242,6 +244,8 @@ static void on_resume(leat_async_call_t* call) {
   leat_execution_resume(async->dataflow->execution, on_async_end, async);
 }
 
+// Starts an asynchronous kernel. It counts as an activity before it starts, because it may end on
+// another thread before this call returns.
 static leat_status_t start_async(leat_dataflow_t* d, const leat_kernel_context_t* context,
                                  const leat_ready_t* entry, bool* out_completed) {
   async_record_t* async;

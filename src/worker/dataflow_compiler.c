@@ -35,6 +35,8 @@ static size_t list_edges(leat_plan_compiler_t* c, leat_dataflow_tables_t* tables
   return count;
 }
 
+// Lists the successors of each record in one array. The edges are listed twice: once to count them,
+// and once to fill in the array at the places that the counts give.
 static leat_status_t set_successors(leat_plan_compiler_t* c, leat_arena_t* arena,
                                     leat_dataflow_tables_t* tables, uint32_t* pending) {
   leat_plan_t* plan = c->plan;

@@ -60,6 +60,8 @@ static leat_slot_t take_input(const leat_iteration_t* iteration, const leat_reco
   return moved;
 }
 
+// Stores |value| in a slot. A value that nobody reads is released at once, and only that it was
+// live is kept.
 static void put(leat_iteration_t* iteration, uint32_t slot, leat_slot_t value) {
   leat_slot_clear(&iteration->slots[slot]);
   if (iteration->table->readers[slot] == 0) {
@@ -72,6 +74,7 @@ static void put(leat_iteration_t* iteration, uint32_t slot, leat_slot_t value) {
 
 // ---- Switch and Merge ---------------------------------------------------------------------------
 
+// Hands the data input to the output that the predicate chooses; the other output is dead.
 static leat_status_t run_switch(leat_iteration_t* iteration, const leat_record_t* record) {
   uint32_t taken;
   LEAT_RETURN_IF_ERROR(leat_switch_choose(
@@ -171,6 +174,9 @@ static void activate(leat_dataflow_t* d, leat_iteration_t* target, uint32_t inde
   }
 }
 
+// Gives |record|, whose outputs lie in |target|, the value and counts at those who wait for it. The
+// slot must say that a dead value is dead even where |put| took it for a live one that nobody
+// reads.
 static void activate_with(leat_dataflow_t* d, leat_iteration_t* target, uint32_t record,
                           leat_slot_t value, leat_ready_list_t* ready) {
   bool dead = !value.alive;
@@ -181,6 +187,7 @@ static void activate_with(leat_dataflow_t* d, leat_iteration_t* target, uint32_t
 
 // ---- Frames and iterations ----------------------------------------------------------------------
 
+// Adds the value, which is taken over, to a list of waiting ones.
 static leat_status_t keep(leat_dataflow_t* d, waiting_t** list, uint32_t record,
                           leat_slot_t* value) {
   waiting_t* waiting;
@@ -253,6 +260,7 @@ static uint64_t frame_tag(const leat_iteration_t* parent, leat_string_view_t nam
   return leat_hash_mix(leat_iteration_tag(parent), leat_string_view_hash(name));
 }
 
+// Begins a run of a frame from iteration |parent|, with its first iteration.
 static leat_status_t begin_frame(leat_dataflow_t* d, leat_iteration_t* parent, int32_t index,
                                  leat_frame_run_t** out_frame) {
   const leat_frame_t* plan = &d->tables->frames.items[index];
@@ -278,6 +286,8 @@ static leat_status_t begin_frame(leat_dataflow_t* d, leat_iteration_t* parent, i
   return leat_ok_status();
 }
 
+// The frame that the Enter |record| leads into from iteration |parent|; it is begun by the first
+// Enter that comes.
 static leat_status_t find_frame(leat_dataflow_t* d, leat_iteration_t* parent, uint32_t record,
                                 leat_frame_run_t** out_frame) {
   int32_t index = d->tables->frames.outputs_in[d->plan->record_nodes[record]];
@@ -313,6 +323,7 @@ static leat_status_t next_iteration(leat_dataflow_t* d, leat_frame_run_t* frame,
 
 // ---- Completion ---------------------------------------------------------------------------------
 
+// The value of an invariant goes to all iterations that live now, and is kept for those to come.
 static leat_status_t complete_enter(leat_dataflow_t* d, leat_iteration_t* iteration,
                                     uint32_t index, bool dead, leat_ready_list_t* ready) {
   const leat_record_t* record = &d->plan->records[index];
@@ -334,6 +345,9 @@ static leat_status_t complete_enter(leat_dataflow_t* d, leat_iteration_t* iterat
   return oldest ? settle_iteration(d, oldest, ready) : leat_ok_status();
 }
 
+// A dead Exit of an older iteration says nothing, since the loop went on after it. One of the
+// newest is kept until the frame ends, because only then is it known that no later iteration will
+// give a live value.
 static leat_status_t complete_exit(leat_dataflow_t* d, leat_iteration_t* iteration, uint32_t index,
                                    bool dead, leat_ready_list_t* ready) {
   leat_frame_run_t* frame = iteration->frame;
@@ -349,6 +363,8 @@ static leat_status_t complete_exit(leat_dataflow_t* d, leat_iteration_t* iterati
   return leat_ok_status();
 }
 
+// A value for an iteration that may not begin yet, because enough of them are alive, waits in the
+// list |deferred|.
 static leat_status_t complete_next(leat_dataflow_t* d, leat_iteration_t* iteration, uint32_t index,
                                    bool dead, leat_ready_list_t* ready) {
   if (dead) return leat_ok_status();
@@ -370,6 +386,7 @@ static leat_status_t complete_next(leat_dataflow_t* d, leat_iteration_t* iterati
   return leat_ok_status();
 }
 
+// Iterations end in their order; the first one also waits for Enters that have not come.
 static bool iteration_is_done(const leat_iteration_t* iteration) {
   const leat_frame_run_t* frame = iteration->frame;
   if (iteration->outstanding || iteration->children) return false;
@@ -377,6 +394,8 @@ static bool iteration_is_done(const leat_iteration_t* iteration) {
   return iteration->number == frame->first_iteration;
 }
 
+// Tells the dead Exits of the last iteration, then frees the frame, which may end the iteration
+// that began it.
 static leat_status_t end_frame(leat_dataflow_t* d, leat_frame_run_t* frame,
                                leat_ready_list_t* ready) {
   leat_iteration_t* parent = frame->parent;
@@ -435,6 +454,7 @@ leat_status_t leat_frames_complete(leat_dataflow_t* d, leat_iteration_t* iterati
   return status;
 }
 
+// Frees what frames a step that failed has left, with their iterations, from the inside out.
 static void abandon_children(leat_dataflow_t* d, leat_iteration_t* iteration) {
   while (iteration->children) {
     leat_frame_run_t* frame = iteration->children;

@@ -218,6 +218,8 @@ static leat_status_t send(leat_rendezvous_t* rendezvous, leat_rendezvous_key_t k
   return status;
 }
 
+// Takes the value if it has been sent, and else leaves the receiver in its place. |fn| is called
+// without the mutex.
 static void receive(leat_rendezvous_t* rendezvous, leat_rendezvous_key_t key,
                     leat_rendezvous_receive_fn_t fn, void* data) {
   leat_local_rendezvous_t* self = (leat_local_rendezvous_t*)rendezvous;

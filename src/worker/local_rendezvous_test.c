@@ -1,3 +1,10 @@
+// The rendezvous within a worker: a value reaches the one receiver with its key, whoever comes
+// first, and an abort or the end of the step reaches all who wait. Keys are texts, or numbers of
+// transfers and iterations; the tests of numbers look at the places that the rendezvous sets aside
+// for them and at what happens when these are taken. Tests call the interface directly with values
+// that carry a number. Two cases let threads meet in opposite orders, and one makes every
+// allocation fail. How Send and Recv nodes of a step use a rendezvous is tested in
+// local_worker_test.c and tests/session.
 #include "worker/local_rendezvous.h"
 
 #include <stdio.h>

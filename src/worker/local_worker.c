@@ -1,7 +1,13 @@
-// The worker of this process: registers graphs, compiles them into plans and runs steps on them. A
-// registered graph has a lock of its own, which guards the list of its running steps, so that an
+// The worker of this process: registers graphs, compiles them into plans and runs steps on them.
+// The master calls it through its vtable (worker/worker.h), directly or from behind a transport.
+//
+//   register   graph ─▶ compiler ─▶ plan ─▶ entry of the table, named by a handle
+//   run        handle ─▶ entry ─▶ run, with an instance of the plan ─▶ executor ─▶ done
+//
+// A registered graph has a lock of its own, which guards the list of its running steps, so that an
 // abort reaches them. Steps of different graphs write to no common memory here, and so do not slow
-// each other down.
+// each other down. Runs and instances are kept with the graph and used again, so that a step of a
+// graph that has run before usually takes no memory here.
 //
 // An abort and the beginning of a step may happen at the same time. The abort is first recorded and
 // then passed to the running steps of the list; a step first enters the list and then looks for a
@@ -214,6 +220,7 @@ static void leave_run(run_t* run) {
   if (unused) empty_registered(worker, registered);
 }
 
+// |done| is called last, because the caller may free everything when it has heard of the end.
 static void run_done(void* data, leat_status_t status) {
   const run_t* run = data;
   leat_worker_done_fn_t done = run->done;
@@ -391,6 +398,8 @@ typedef struct stop_s {
   leat_cancellation_t* waiting;
 } stop_t;
 
+// Stops the run if it is of the step and not stopped yet; the execution then owns the copy of the
+// status.
 static bool stop_run(void* data, run_t* run) {
   stop_t* stop = data;
   if (run->step_id != stop->step_id || !leat_execution_try_stop(&run->execution, stop->copy)) {
@@ -431,6 +440,8 @@ static void cancel_waiting(leat_local_worker_t* worker, stop_t* stop) {
   }
 }
 
+// Three kinds of waiting end one after the other: the executor looks at its status, Recvs wait in
+// the rendezvous, and kernels wait for their cancellation.
 static void worker_abort_step(leat_worker_t* self, int64_t step_id, leat_status_t status) {
   leat_local_worker_t* worker = (leat_local_worker_t*)self;
   stop_t stop = {.step_id = step_id};
@@ -455,8 +466,9 @@ static int64_t next_running_step(leat_local_worker_t* worker) {
   return step_id;
 }
 
+// Ends the steps to come first, so that no step can begin unseen while the running ones are ended.
 static void worker_abort_all(leat_worker_t* self, leat_status_t status) {
-  worker_abort_step(self, LEAT_EVERY_STEP, leat_status_clone(status));  // those to come
+  worker_abort_step(self, LEAT_EVERY_STEP, leat_status_clone(status));
   for (int64_t step; (step = next_running_step((leat_local_worker_t*)self)) >= 0;) {
     worker_abort_step(self, step, leat_status_clone(status));
   }

@@ -1,4 +1,9 @@
-// The worker by its interface: graphs by handle, steps by id, aborts at any time, receiving.
+// The worker by its interface: graphs by handle, steps by id, aborts at any time, sending and
+// receiving, containers. The test takes the place of the master: it registers graphs, runs steps
+// and counts the answers, which must come exactly once. The orders that a transport may produce are
+// made by hand, such as an abort before its run or a reception before its Send. A worker behind a
+// transport is tested in src/cluster/loopback_test.c, and what a master makes of the answers in
+// tests/session.
 #include "worker/local_worker.h"
 
 #include "kernel/resource.h"

@@ -1,11 +1,14 @@
 // Checks a plan: every number that an executor uses as an index without looking at it, and every
 // count that it counts down. Debug builds do this for each plan that they compile, so that a
 // mistake of the compiler is found with the name of the node, not as a damaged value in some later
-// step.
+// step. Release builds do not, since a plan comes from our own compiler and never from a file.
 //
 // The check is linear in the plan. For a sequence it walks the records in the order in which they
 // run and keeps, for each slot, whether a value may lie there; so it finds a record that reads what
-// nobody has written, or what was released before.
+// nobody has written, or what was released before. In a plan with loops or branches that depends on
+// the step, so there only the numbers are checked. For dataflow it counts the edges that lead to
+// each record and compares the counts with those that the executor counts down: one too many would
+// leave a record waiting for ever, one too few would run it before its inputs are there.
 #include <string.h>
 
 #include "worker/sequence.h"
@@ -30,6 +33,8 @@ static leat_status_t broken(const verifier_t* v, const char* rule) {
 
 // ---- What both executors rely on ----------------------------------------------------------------
 
+// Checks the slots of feeds and fetches. The slot of a feed is UINT32_MAX where no node of the plan
+// reads it.
 static leat_status_t verify_edges_of_step(verifier_t* v) {
   const leat_plan_t* plan = v->plan;
   REQUIRE(plan->constant_count <= plan->slot_count, "constants must have slots");
@@ -42,6 +47,7 @@ static leat_status_t verify_edges_of_step(verifier_t* v) {
     REQUIRE(plan->fetch_slots[i] < plan->slot_count, "a fetched slot must exist");
     REQUIRE(!plan->fetch_moves[i] || plan->fetch_slots[i] >= plan->constant_count,
             "a constant must not be moved out");
+    // Only the next few are compared, so that the check stays linear.
     for (int k = i + 1; k < plan->fetch_count && k < i + 8; ++k) {
       REQUIRE(!plan->fetch_moves[i] || plan->fetch_slots[i] != plan->fetch_slots[k],
               "only the last fetch of a slot may move its value");
@@ -50,6 +56,7 @@ static leat_status_t verify_edges_of_step(verifier_t* v) {
   return leat_ok_status();
 }
 
+// Checks that what a record says of its kernel is so, because the executors go by the record.
 static leat_status_t verify_kernel(verifier_t* v, const leat_record_t* record) {
   const leat_plan_t* plan = v->plan;
   bool has_call = record->kernel && !(record->flags & LEAT_RECORD_CONTROL_FLOW);
@@ -73,6 +80,8 @@ static leat_status_t verify_kernel(verifier_t* v, const leat_record_t* record) {
 
 // ---- Sequences ----------------------------------------------------------------------------------
 
+// Checks that the record's guard (the flags that decide whether it runs) and its own flag exist. A
+// Switch has three flags of its own, every other record has one or none.
 static leat_status_t verify_flags(verifier_t* v, const leat_record_t* record) {
   const leat_sequence_tables_t* t = &v->plan->sequence;
   uint32_t width = record->flags & LEAT_RECORD_SWITCH ? 3 : 1;
@@ -91,6 +100,7 @@ static leat_status_t verify_flags(verifier_t* v, const leat_record_t* record) {
   return leat_ok_status();
 }
 
+// Checks that each loop begins and ends at records that say so, since an iteration jumps there.
 static leat_status_t verify_loops(verifier_t* v) {
   const leat_sequence_tables_t* t = &v->plan->sequence;
   for (uint32_t i = 0; i < t->loop_count; ++i) {
@@ -147,6 +157,7 @@ static leat_status_t verify_values(verifier_t* v, const leat_record_t* record, u
   return leat_ok_status();
 }
 
+// Walks the records in the order in which they run, with a mark for each slot that holds a value.
 static leat_status_t verify_sequence(verifier_t* v) {
   const leat_plan_t* plan = v->plan;
   uint8_t* filled;
@@ -186,6 +197,7 @@ static leat_status_t verify_sequence(verifier_t* v) {
 
 // ---- Dataflow -----------------------------------------------------------------------------------
 
+// Checks one record, and adds 1 to |pending| of each record that waits for it.
 static leat_status_t verify_dataflow_record(verifier_t* v, const leat_dataflow_frame_t* frame,
                                             uint32_t* pending) {
   const leat_plan_t* plan = v->plan;
@@ -217,6 +229,8 @@ static leat_status_t verify_dataflow_record(verifier_t* v, const leat_dataflow_f
   return leat_ok_status();
 }
 
+// Counts the edges that lead to each record, and compares them with the count that the executor
+// will count down.
 static leat_status_t verify_dataflow(verifier_t* v) {
   const leat_plan_t* plan = v->plan;
   const leat_dataflow_tables_t* t = &plan->dataflow;
@@ -234,6 +248,7 @@ static leat_status_t verify_dataflow(verifier_t* v) {
     const leat_dataflow_frame_t* frame =
         &t->frame_tables[t->frames.runs_in[plan->record_nodes[v->record]]];
     uint32_t waits_for = frame->pending[record->dataflow.place];
+    // A Merge runs when the first of its inputs is there, so its count is another one.
     REQUIRE((record->flags & LEAT_RECORD_MERGE) || waits_for == pending[v->record],
             "it must wait for as many inputs as lead to it");
     roots += waits_for == 0;

@@ -173,6 +173,8 @@ typedef enum outcome_e {
   SUSPENDED,  // an asynchronous kernel is under way: whoever it resumes has the execution now
 } outcome_t;
 
+// Runs a record that is more than a kernel which always runs. The flags are tested in this order
+// because the first kinds have no kernel.
 static outcome_t run_special(const sequence_run_t* s, const leat_record_t* record, bool observed,
                              leat_kernel_context_t* context, leat_status_t* out_status) {
   leat_execution_t* e = s->execution;

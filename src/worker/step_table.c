@@ -24,6 +24,7 @@ static void free_step(leat_step_table_t* table, step_t* step) {
   leat_allocator_free(table->allocator, step);
 }
 
+// The map keeps no list of its entries, so every place of it is looked at.
 void leat_step_table_deinitialize(leat_step_table_t* table) {
   for (size_t i = 0; i < table->steps.capacity; ++i) {
     if (table->steps.used[i]) free_step(table, (step_t*)(uintptr_t)table->steps.values[i]);
@@ -57,7 +58,7 @@ static leat_status_t find_or_make_step(leat_step_table_t* table, int64_t step_id
   return leat_ok_status();
 }
 
-// NULL: the step was not ended.
+// Borrows the status that the step, or every step, was aborted with; NULL where there was no abort.
 static leat_status_t abort_of(const leat_step_table_t* table, int64_t step_id) {
   const int64_t ids[] = {step_id, LEAT_EVERY_STEP};
   for (size_t i = 0; i < LEAT_ARRAY_SIZE(ids); ++i) {
@@ -67,6 +68,8 @@ static leat_status_t abort_of(const leat_step_table_t* table, int64_t step_id) {
   return NULL;
 }
 
+// A rendezvous that is made after the abort of its step is born aborted, so that a transfer which
+// comes too late fails instead of waiting.
 static leat_status_t find_or_make_rendezvous(leat_step_table_t* table, int64_t step_id,
                                              uint32_t transfer_count,
                                              leat_rendezvous_t** out_rendezvous) {
@@ -121,6 +124,8 @@ leat_status_t leat_step_table_join(leat_step_table_t* table, int64_t step_id,
   return status;
 }
 
+// The first abort counts, as it does for the step's status (master/step.c); later ones are mostly
+// its consequences.
 leat_rendezvous_t* leat_step_table_abort(leat_step_table_t* table, int64_t step_id,
                                          leat_status_t status) {
   leat_rendezvous_t* rendezvous = NULL;
@@ -138,6 +143,8 @@ leat_rendezvous_t* leat_step_table_abort(leat_step_table_t* table, int64_t step_
   return rendezvous;
 }
 
+// The step is freed without the mutex, because releasing resources runs code of their kinds, of
+// which this table knows nothing.
 void leat_step_table_forget(leat_step_table_t* table, int64_t step_id) {
   leat_mutex_lock(&table->mutex);
   step_t* step = find_step(table, step_id);

@@ -1,4 +1,8 @@
 // TF_FinishOperation: what it refuses, with TensorFlow's codes, and that the graph stays as it was.
+// Each test describes an operation that is wrong in one way, in its name, inputs, attributes or
+// shapes, and finishes it; afterwards the graph must have as many operations as before and none of
+// that name. Errors are reported at the end only, so that the setters in between must accept
+// anything. Attributes that are right are tested in attr_test.c.
 #include "capi/kit.h"
 
 typedef struct fixture_s {

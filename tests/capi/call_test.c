@@ -1,5 +1,9 @@
 // Calls of functions (section 10): by name and through PartitionedCall, attributes, lists, effects,
-// control edges, dead branches and loops, gradients, devices, partial fetches, traces.
+// control edges, dead branches and loops, gradients, devices, partial fetches, traces. Each test
+// imports a GraphDef in text form with a library of functions, runs it through the public C API,
+// and compares with numbers worked out by hand. A variable that bodies add to (COUNTER) shows how
+// often and in which order they ran. Making functions from graphs is tested in function_test.c, and
+// functions that If, While and Case choose in branch_test.c.
 #include "capi/function_kit.h"
 #include "paper/counter.h"
 

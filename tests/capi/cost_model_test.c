@@ -1,5 +1,9 @@
 // ConfigProto's graph_options.build_cost_model: a session measures its steps, places later
-// signatures by what it measured, and tells it in RunMetadata.cost_graph.
+// signatures by what it measured, and tells it in RunMetadata.cost_graph. The graph has two
+// products of matrices of unknown shape, which estimates put on one device and measurements on two;
+// so the device of a node tells whether measurements were used. All is read from RunMetadata, as a
+// client would. How costs are gathered is tested in src/graph/cost, and how the greedy placer uses
+// them in src/master/greedy_test.c.
 #include <stdio.h>
 
 #include "leat/callable.h"

@@ -1,5 +1,9 @@
 // Input pipelines through the front door: iterators made once and again, functions of elements,
-// steps that share an iterator, and what happens to those that wait.
+// steps that share an iterator, and what happens to those that wait. Each test imports a GraphDef
+// in text form, makes the iterator by one step and takes elements by further ones, as a training
+// program does. Elements are small integers whose expected order is worked out by hand. The
+// datasets are tested one by one in src/ops/dataset; here stands what needs a session: functions
+// with calls of their own, several threads, time limits.
 #include <pthread.h>
 #include <stdio.h>
 

@@ -1,4 +1,7 @@
-// eager/c_api_experimental.h: metrics, cancelling, executors, handles.
+// eager/c_api_experimental.h: metrics, cancelling, executors, handles. Counters, gauges and
+// samplers are written, by several threads where it matters, and read back; a sampler's value is
+// compared byte by byte with its protocol buffer. An op that waits is cancelled from another
+// thread. Ops as such are tested in eager_test.c.
 #include <pthread.h>
 
 #include "capi/plugin_kit.h"

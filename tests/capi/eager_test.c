@@ -1,4 +1,8 @@
-// Ops run one by one: eager/c_api.h.
+// Ops run one by one: eager/c_api.h. Each test opens a context, runs ops on handles of small
+// tensors, and compares the results with numbers worked out by hand; variables and queues show what
+// a context keeps between ops. Wrong names, types and NULLs must give a status with TensorFlow's
+// code. Functions that TensorFlow declares in eager/c_api_experimental.h are tested in
+// eager_experimental_test.c.
 #include "capi/kit.h"
 #include "tensorflow/c/c_api_experimental.h"
 #include "tensorflow/c/eager/c_api.h"

@@ -1,4 +1,7 @@
-// c_api_experimental.h, and functions that are not implemented.
+// The functions of c_api_experimental.h: messages of options, named queues, attribute builders,
+// lists of shapes, the checkpoint reader; and functions that are declared but not implemented,
+// which must say so and do no harm. Each is called as a client would, with arguments good and bad.
+// Functions of the eager part are in eager_experimental_test.c.
 #include <stdlib.h>
 
 #include "capi/kit.h"

@@ -1,6 +1,9 @@
 // File systems of plugins: that of examples/filesystem/ does what file systems do, and everything
 // that opens files reaches it; plugins that are not in order are refused; those that have little,
-// or fail, give statuses.
+// or fail, give statuses. The first is loaded as the library that users would build, under the
+// scheme "memory", and passes the conformance tests of all file systems
+// (base/file_system_conformance.h). For the others a second library asks this program what to
+// register, so that each test can hand over tables with one thing missing or wrong.
 #include <stdio.h>
 #include <stdlib.h>
 

@@ -1,4 +1,8 @@
-// TF_Graph and TF_Operation: life, names, order, edges both ways, shapes, edits.
+// TF_Graph and TF_Operation: life, names, order, edges both ways, shapes, constants, edits. The
+// tests use the public functions only, and hold the addresses of operations while the graph grows,
+// because the C API promises that they stay. Edits are followed by a look at both ends of the edge.
+// Attributes of every kind are tested in attr_test.c, nodes that must be refused in builder_test.c,
+// and importing in import_test.c.
 #include "capi/kit.h"
 
 #include <stdio.h>

@@ -1,5 +1,7 @@
 // What handles stand for: told by the ops that make them, forwarded, set by callers, and used by
-// what is added then.
+// what is added then. The message that TF_GetHandleShapeAndType gives is compared byte by byte with
+// one written by hand, and the shape of a node that reads the handle shows that inference uses it.
+// Nothing runs. Messages that make no sense must be refused and change nothing.
 #include <stdlib.h>
 
 #include "capi/kit.h"

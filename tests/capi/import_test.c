@@ -1,4 +1,8 @@
-// Importing: every option, results, failures that leave the graph as it was, and back again.
+// Importing: every option, results, failures that leave the graph as it was, and back again. Each
+// test begins with a GraphDef of four nodes, which the fixture exports from a graph, and imports it
+// with an option set, or imports bytes that are wrong in one way each. After a refusal the number
+// of operations must be what it was. The importer below is tested in src/graph/import, and hostile
+// GraphDefs in tests/hostile.
 #include "capi/kit.h"
 
 typedef struct fixture_s {

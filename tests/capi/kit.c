@@ -1,3 +1,8 @@
+// What the tests of the C API build with: checked one-line versions of the public functions
+// (kit.h). Each function makes a status of its own, so that a test can hold one in the meantime,
+// and fails the test at once where something does not succeed. Tensors that are passed to kit_const
+// and kit_run are deleted by them. kit_expect also demands that an error has a message and that OK
+// has none.
 #include "capi/kit.h"
 
 #include "tensorflow/c/tf_tstring.h"

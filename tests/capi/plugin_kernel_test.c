@@ -1,4 +1,8 @@
 // What kernels of plugins may ask and do, and what they are told when they do what they must not.
+// The test registers ops and kernels of its own through the public functions, builds a graph with
+// one of them, and runs it. The assertions about the kernel's side stand in the kernels themselves;
+// outside only the step's status and result are looked at. Loading of libraries, declaring ops and
+// choosing among kernels are tested in plugin_test.c.
 #include "capi/plugin_kit.h"
 
 // ---- kernels ------------------------------------------------------------------------------------

@@ -1,5 +1,8 @@
 // Ops and kernels of others: loaded from a library, and registered by this program; which kernel a
-// node gets; kernels that wait.
+// node gets; kernels that wait. The library is the example that users are shown (examples), loaded
+// by its path from the build folder; the rest is registered through the same public functions. Ops
+// stay registered for the life of the process, so each test uses names of its own. What a kernel
+// may do while it runs is tested in plugin_kernel_test.c.
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>

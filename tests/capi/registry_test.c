@@ -1,5 +1,8 @@
-// What the process knows, and what it does not yet: lists of ops and kernels; the functions that
-// wait for their rooms say so and do no harm.
+// What the process knows of ops and kernels, as the C API tells it: the lists of both, single
+// OpDefs, and what happens to what is not implemented, such as servers. The deprecated session,
+// TF_Reset and log listeners are here as well, since each is one small test of the process as a
+// whole. The lists are read as bytes, without our decoder. That the OpDefs are TensorFlow's is
+// tested by tests/oracle/op_list_oracle.py.
 #include "capi/kit.h"
 
 static bool holds(const TF_Buffer* buffer, const char* text) {

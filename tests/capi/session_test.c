@@ -1,4 +1,9 @@
-// TF_Session: options, steps, feeds and fetches good and bad, growing graphs, life.
+// TF_Session: options, steps, feeds and fetches good and bad, growing graphs, life. Each test
+// begins with a graph of sum = x + 2 and calls the public functions only; after every step that
+// must fail it runs a good one, to see that the session goes on working. Protocol buffers of
+// options are written as bytes with their text beside them, so that the test does not depend on our
+// own encoder. Steps on several threads and devices are tested in concurrency_test.c and
+// tests/session.
 #include "capi/kit.h"
 
 #include "tensorflow/c/tf_tstring.h"

@@ -1,4 +1,7 @@
-// TF_Tensor: blocks of the caller and of the library, shapes good and bad, other readings.
+// TF_Tensor: blocks of the caller and of the library, shapes good and bad, other readings. A
+// function that counts its calls shows when a caller's block is given back, on success and on each
+// failure. Sizes that overflow, types that do not exist and blocks that are too small must give
+// NULL. What lies below, sharing and copying, is tested in src/tensor/tensor_test.c.
 #include "capi/kit.h"
 
 #include <stdlib.h>

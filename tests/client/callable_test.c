@@ -1,4 +1,8 @@
-// Prepared callables: in place feeds, the caller's buffers, tensors, errors, many threads.
+// Prepared callables (leat_callable_t): feeds used in place, results in the caller's buffers,
+// tensors, errors, many threads. Each test prepares a call of a small graph and runs it with memory
+// of its own, at odd addresses, too small, or of the wrong type, and looks at what was written and
+// what was left alone. The caller's memory must be his own again when the call has returned,
+// whatever the graph keeps. What the graph computes is not the point here.
 #include <pthread.h>
 #include <stdlib.h>
 

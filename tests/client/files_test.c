@@ -1,4 +1,8 @@
-// leat/files.h: event files, records, the state file of checkpoints.
+// leat/files.h: event files, records, the state file of checkpoints. Each test works in a fresh
+// folder, writes with one half of the interface, and reads back with the other or looks at the
+// files; a damaged record, and a state file as TensorFlow writes it, are made by hand. That
+// TensorFlow reads what we write, and the reverse, is tested in tests/oracle. What happens when
+// memory or the disk runs out is tested in fault_test.c and tests/hostile/save_test.c.
 #include <stdio.h>
 #include <stdlib.h>
 #include <math.h>

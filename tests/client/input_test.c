@@ -1,4 +1,9 @@
-// Queue runners and their coordinator: how input ends, how an error and a stop reach everyone.
+// Queue runners and their coordinator: how input ends, how an error and a stop reach everyone. A
+// source counts up to a limit and then fails with OUT_OF_RANGE, as a reader at the end of its files
+// does; threads of a runner put its numbers into a queue, and the test takes them out and joins.
+// Threads that wait at a full queue, fail, or do not end in time must each be told by the join.
+// Runners that come with a MetaGraph are tested in queue_runners_test.c. A scope that places its
+// operations on a device (leat_scope_on) is tested here as well.
 #include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>

@@ -1,4 +1,8 @@
-// leat/inspect.h: versions, JSON, messages as text and field by field.
+// leat/inspect.h: versions, the ops and the machine as JSON, placement explained, messages as text
+// and field by field. Most results are JSON or text, and the tests look for the parts that a client
+// would read, since the whole changes with each new op. Messages are made from text, so that what
+// is read field by field can be seen beside it. Wrong types, wrong text and fields that are not
+// there must give a status or nothing.
 #include <stdio.h>
 #include <stdlib.h>
 

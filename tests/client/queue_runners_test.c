@@ -1,5 +1,9 @@
 // Training graphs that were read with the queue runners of their collection: all of them start,
-// input ends as their messages say, and messages that make no sense give a status.
+// input ends as their messages say, and messages that make no sense give a status. The collection
+// is put together here byte by byte, because no function of ours writes one, and goes into a
+// MetaGraphDef file with a graph of two queues. The tests load it, start the runners, and count
+// what arrives. Runners that a client makes itself, and the coordinator, are tested in
+// input_test.c.
 #include <stdio.h>
 #include <stdlib.h>
 

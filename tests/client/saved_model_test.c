@@ -1,5 +1,10 @@
-// SavedModels and MetaGraphs: what is written is read back, by tags, with variables, assets and
-// initialiser; damaged and dishonest ones give a status, and the graph stays as it was.
+// Writing and loading SavedModels and MetaGraphs: what is written is read back, by tags, with
+// variables, assets and initialiser; damaged and dishonest ones give a status, and the graph stays
+// as it was. Each test writes one small model, y = x * w, with an asset and an initialiser. It then
+// loads it into a new graph as it is, as text with a part replaced, cut short, with bits flipped,
+// or with an allocation that fails. Models that TensorFlow wrote are loaded where LEAT_DATA_DIR is
+// set, since what we write ourselves proves only that we agree with ourselves. What a checkpoint
+// does when a disk fails is tested in src/formats/checkpoint and in checkpoint_crash_test.c.
 #include "leat/saved_model.h"
 
 #include <sys/stat.h>

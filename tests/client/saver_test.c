@@ -1,4 +1,9 @@
-// The saver: when it saves, what it keeps, and what is found after a crash.
+// The saver: when it saves, what it keeps, and what is found after a crash. Most tests train a
+// model of one variable, save it, and look at the files and at the values that a new session
+// restores. For the crash this program starts itself again as a child that saves without end, kills
+// it at moments that differ, and restores what it left: all elements of the variable are equal in
+// every save, so that a mixture of two saves would show. Deaths at each single call of the file
+// system are tested in checkpoint_crash_test.c, and failing calls in fault_test.c.
 #include <signal.h>
 #include <spawn.h>
 #include <stdio.h>

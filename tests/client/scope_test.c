@@ -1,4 +1,8 @@
 // Scopes: names, the first error, operations of every shape of signature, control dependencies.
+// Each test builds operations through leat_operation and the short forms, and checks their names,
+// or runs them and compares a number. An error must stay the scope's first one and make all that
+// follows do nothing, whatever it is given. Placing by a scope (leat_scope_on) is tested in
+// input_test.c, layers and variables in layers_test.c and variables_test.c.
 #include <stdio.h>
 
 #include "capi/kit.h"

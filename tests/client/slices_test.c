@@ -1,5 +1,9 @@
 // Partitioned variables in checkpoints: parts saved by themselves, merged, and read whole, in parts
-// and across them, in both versions of the format.
+// and across them, in both versions of the format. A table whose element at (i, j) is 10 i + j is
+// saved as rectangles by the ops SaveV2 and SaveSlices, so that every element which is read back
+// says where it came from. Parts that are missing and slices that are not written as they should
+// must give a status with the part or slice in it. Slices as such are tested in
+// src/formats/checkpoint.
 #include <stdio.h>
 #include <string.h>
 

@@ -1,5 +1,8 @@
 // Functions that grow without measure, values of the wrong type on their way into a body, argument
-// nodes of a client's: each gives a status, and the session goes on.
+// nodes of a client's: each gives a status, and the session goes on. Towers of functions that call
+// each other once or twice are made as text and run; a node beside them is run afterwards, to see
+// that the session still works. What has a bound must say RESOURCE_EXHAUSTED, and what takes too
+// long must end at its time limit. Memory that runs out is tried in function_memory_test.c.
 #include <stdlib.h>
 
 #include "base/string_builder.h"

@@ -1,6 +1,9 @@
 // Memory that runs out at the n-th allocation, for every n, while gradients are added and while
 // steps run, on each executor and across devices: RESOURCE_EXHAUSTED, nothing is lost (under ASan),
-// and trying again, in the same graph and session, gives the right numbers.
+// and trying again, in the same graph and session, gives the right numbers. The model is a small
+// network with one training step, and the expected numbers are those of the run in which nothing
+// failed. Functions and loops are tried in function_memory_test.c, building and importing in
+// tests/capi/memory_test.c.
 #include <math.h>
 #include <stdlib.h>
 

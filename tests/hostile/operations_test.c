@@ -1,5 +1,9 @@
 // Operations with inputs out of bounds (operations.txt), as constants, which folding sees, and as
-// feeds: each gives its code with a message, and the session goes on working.
+// feeds: each gives its code with a message, and the session goes on working. A line of the file
+// names an op, its attributes and inputs, and the code that building or running must give in either
+// way. The inputs are built into a graph as text, run in a fresh session, and a harmless node is
+// run after each. All lines are tried before the test fails, so that one run lists every
+// difference. sweep_test.c tries all ops with inputs drawn at random.
 #include <stdio.h>
 #include <stdlib.h>
 

@@ -1,5 +1,10 @@
 // Checkpoints when the disk is full and when the process is killed in the middle of a save: what
-// was saved before stays loadable, and nothing torn is ever read.
+// was saved before stays loadable, and nothing torn is ever read. A child process saves one large
+// vector again and again, whose elements are all the number of the save; it is killed after a time
+// that differs from round to round, and whoever loads must find a whole vector. A full disk is a
+// limit on the size of files, under which writes fail as they would there. Event files and records
+// are tried under the same limit. tests/client/checkpoint_crash_test.c tries each call of the file
+// system in turn instead of random moments, and loses what was not synced.
 #include <glob.h>
 #include <signal.h>
 #include <stdio.h>

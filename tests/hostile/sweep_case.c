@@ -1,3 +1,10 @@
+// One case of the sweep over operations: an op with attributes and inputs drawn from the edges of
+// what they may be. Everything is drawn from a generator whose seed is the op's name and the number
+// of the case, so that a case which ends the process can be made again from these two. Usual values
+// are drawn more often than edges, because a case that is refused at its first check never reaches
+// the kernel; and half of the cases give all inputs one shape, for the same reason. Attributes
+// without a value that can be drawn, such as functions, and ops with too many inputs give no case.
+// sweep_test.c runs the cases.
 #include "hostile/sweep_case.h"
 
 #include <math.h>

@@ -1,4 +1,8 @@
-// The harness must see mistakes: ops that are wrong in one way each, and what it says of them.
+// The harness must see mistakes: ops that are wrong in one way each, and what it says of them. The
+// ops are declared here, in pairs of a right and a wrong one: a shape, a value, an input
+// overwritten, a result that depends on alignment, a gradient, a gradient of a gradient. Each is
+// given to the harness's checks as a case, and the message is compared. Without this test a harness
+// that accepted everything would make every test of an op pass.
 #include "op_harness/op_harness.h"
 
 #include <stdio.h>

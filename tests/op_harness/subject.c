@@ -1,3 +1,9 @@
+// A case in one element type, as the harness works on it: its inputs made, its node built, its
+// kernel run. A case may be run in several ways, which must not change the result: with inputs that
+// may be overwritten or may not, with inputs at odd addresses, with one thread or several
+// (leat_subject_way_t). A node may be built from constants, from placeholders of known shape or of
+// none, to see what inference says of each. Inputs that are variables become cells, which are made
+// anew for each run, so that no run sees what another has written.
 #include "op_harness/subject.h"
 
 #include <stdio.h>

@@ -1,3 +1,8 @@
+// Values of cases as tensors, and tensors as numbers, for all element types. The conversions
+// between doubles and 16-bit floats are the harness's own, written from their definitions, so that
+// a kernel's conversions are not judged by themselves. Random values follow from the case's seed
+// alone and are the same in every run. The file also says how close two numbers of each type must
+// be, which is what every test of an op is judged by.
 #include "op_harness/value.h"
 
 #include <math.h>

@@ -1,4 +1,7 @@
-// White paper, section 2: programming model and basic concepts.
+// White paper, section 2: programming model and basic concepts. Each test stands under the sentence
+// of the paper that it tests, and is named by the section and the claim. All of them use the public
+// C API only, as a reader of the paper would; counters (paper/counter.h) tell which nodes have run.
+// Corners and errors of the same functions are tested in tests/capi.
 #include "paper/counter.h"
 
 #include <stdio.h>

@@ -1,4 +1,7 @@
-// White paper, section 4.2: partial execution.
+// White paper, section 4.2: partial execution. All tests run parts of one graph of six nodes, in
+// the manner of figure 6, through the public C API. Each node counts its runs (counter.h), and the
+// counts of all six are compared after a step, so that a node which ran without need shows as well
+// as one that did not run. Errors in feeds and fetches are tested in tests/capi/session_test.c.
 #include "paper/counter.h"
 
 static TF_Graph* graph;
@@ -60,7 +63,8 @@ static void paper_4_2__fetch_runs_only_needed_nodes(void** state) {
   expect_runs("222010");
 }
 
-// Figure 6: "Run(f, feed b)": b is fed, f fetched: "neither d and e nor what only b needed runs".
+// As in figure 6, b is fed and f is fetched. Neither e runs, which f does not need, nor the node b,
+// whose place the feed takes.
 static void paper_4_2__figure_6(void** state) {
   const TF_Output feeds[] = {x, b.output};
   TF_Tensor* values[] = {kit_float(1), kit_float(10)};

@@ -1,4 +1,7 @@
-// White paper, section 4.3: device constraints.
+// White paper, section 4.3: device constraints. Each test stands under the sentence of the paper
+// that it tests, and uses the public C API on a session with several CPU devices or a simulated
+// accelerator. Where a node ran is read from the statistics of its step, or from the graphs that
+// the devices got. TensorFlow's finer rules of placement are tested in src/master/placement_test.c.
 #include "paper/parts.h"
 
 #include <stdio.h>

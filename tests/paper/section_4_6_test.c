@@ -1,4 +1,7 @@
-// White paper, section 4.6: queues.
+// White paper, section 4.6: queues. Each test stands under the sentence of the paper that it tests,
+// and runs small graphs through the public C API, with a thread of its own where one side has to
+// wait for the other. That an operation waits is seen by a time limit of 30 ms that it runs into.
+// Closing, cancelling and failures while somebody waits are tested in tests/session/queue_test.c.
 #include <pthread.h>
 #include <unistd.h>
 

@@ -1,3 +1,10 @@
+// Graphs for placers, devices to place them on, and a search for a good placement to judge a placer
+// by. The graphs have the forms on which a placer's mistakes cost most: a recurrent network, with
+// and without its gradients, branches of unlike length, chains that read each other, and random
+// layers. model_judge compares the greedy placer with the simple one and with the best that
+// simulated annealing finds in the given time. All three are measured by the same simulator of
+// costs (master/simulator.h). Nothing is run, so the figures say how well a placer minimises the
+// simulated time, and not how good the simulation is.
 #include "placement/model.h"
 
 #include <math.h>

@@ -1,5 +1,10 @@
 // Several CPU devices in one process: every edge that crosses goes through Send, rendezvous and
-// Recv, and nobody sees a difference.
+// Recv, and nobody sees a difference. Each case assigns nodes to two devices by hand, so that
+// values, references to variables, control edges, dead values and loops cross, and compares with
+// numbers worked out by hand; it runs on both executors, with 1 and 4 threads, optimized or not.
+// Failures and time limits on one device must end the step on the other. How the graph is cut is
+// tested in src/master/partitioner_test.c; devices with memory of their own are in
+// simulated_test.c.
 #include <stdlib.h>
 
 #include "base/clock.h"

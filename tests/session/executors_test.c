@@ -1,4 +1,9 @@
-// Both executors, with one thread and with several, optimised or not: every graph gives the same.
+// Both executors, with one thread and with several, optimized or not: every graph gives the same. A
+// case builds a graph, runs it, and states the values and, by probe kernels, which nodes ran, how
+// often and in which order. scene_run_all_ways then runs it in each of the eight ways. Only the
+// number of threads that a step may use has a test of its own, since it shows nowhere else. Control
+// flow is tested in control_flow_test.c and random_flow_test.c, random graphs without it in
+// random_graph_test.c.
 #include <stdlib.h>
 
 #include "session/scene.h"

@@ -1,3 +1,9 @@
+// Ops that tests put into graphs to see what the runtime does (probe.h): they note that they ran,
+// in which order and on which thread, wait until the test opens them, fail, or work. The notes are
+// global and under one mutex, since kernels of many steps write them and the test reads them while
+// steps run; probe_reset clears them between tests. A waiting kernel lies in a list of waiters
+// until probe_open or its step's cancellation takes it out. Whoever takes it out under the mutex is
+// the one who ends it, so that it ends exactly once.
 #include "session/probe.h"
 
 #include "base/sync.h"

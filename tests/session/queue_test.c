@@ -1,5 +1,8 @@
-// Queues between steps: who waits always hears in the end: of a partner, a closing, a timeout, of
-// another node's failure, of the session's end.
+// Queues between steps: who waits always hears in the end, be it of a partner, a closing, a
+// timeout, another node's failure, or the session's end. Each test runs one step in a thread of its
+// own, gives it a moment to begin waiting, and then does from another step what should end the
+// wait. Two long chains show that completions which trigger each other do not use up the stack.
+// Queues as a client uses them, with runners and a coordinator, are tested in tests/client.
 #include <stdio.h>
 #include <stdlib.h>
 

@@ -1,5 +1,9 @@
 // Random graphs: whatever the executor, the number of threads, of devices and the optimizer, the
-// fetches are, bit for bit, what a plain walk over the graph computes.
+// fetches are, bit for bit, what a plain walk over the graph computes. A graph is drawn from a seed
+// as a plan of kinds and inputs; its values are computed here while it is drawn, and it is built
+// from the same plan. The kinds are those of which optimizers make something: elementwise ops,
+// joins of slices, reductions of rows. All operations are exact or single roundings of float, so
+// that no tolerance is needed. Control flow is in random_flow_test.c.
 #include <stdlib.h>
 #include <string.h>
 

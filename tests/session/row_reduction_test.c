@@ -1,5 +1,9 @@
 // Reductions that end a program give the bits that they give alone, whatever they reduce: rows that
-// fit a tile and others, values that are no numbers, nothing.
+// fit a tile and others, values that are no numbers, nothing. Each case squares an array and
+// reduces its last axes, once without the optimizer and once with it, where both become one fused
+// program, with one thread and with four. Results must agree in every bit, so that fusing never
+// changes what a user sees. That such programs are made at all is tested in
+// src/optimize/fusion_test.c.
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>

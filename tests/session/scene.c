@@ -1,3 +1,8 @@
+// A graph, a session over it and short forms of what tests of the runtime do all the time
+// (scene.h). The session is made by the first run, so that a test may set options until then, and
+// the optimizers are off unless the test turns them on, since a test of the executor must find the
+// nodes that it built. Every failure that the caller does not ask for fails the test at once. Feeds
+// are moved into a run and released by it, so that a test which feeds a value need not keep it.
 #include "session/scene.h"
 
 #include <stdio.h>

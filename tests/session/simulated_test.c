@@ -1,5 +1,9 @@
 // Sessions over the CPU and simulated accelerators: every edge between two memories is a copy, and
-// the numbers are the same.
+// the numbers are the same. The device "SIM" computes as the CPU does but has memory of its own,
+// and takes as long as LEAT_SIMULATED says. Graphs are placed by hand across devices, run, and
+// compared with the values that the CPU alone gives, up to a training of 60 steps with both
+// placers. How long a simulated device takes is not compared with anything, except that a time
+// limit ends it.
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>

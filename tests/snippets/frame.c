@@ -1,5 +1,8 @@
 // The surroundings of the snippets in the public headers: what each takes for granted before it,
-// and what must hold after it.
+// and what must hold after it. tests/snippets/run cuts each snippet out of its header into a file
+// named after the header and the snippet's number; a function here includes it in the middle. So a
+// snippet that does not compile, or does not do what the header says, fails this program. Only what
+// the text around a snippet promises is checked; the functions themselves have tests of their own.
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,4 +1,8 @@
-// leat inspect on files that the library writes, and on real ones below LEAT_DATA_DIR.
+// leat inspect on graphs, passes, events and records that the library writes, and on real files
+// below LEAT_DATA_DIR. The built executable is run as a user would run it, and its exit code and
+// the parts of its output that matter are compared. Misuse must be told with the option or file at
+// fault. The real files were written by TensorFlow and others over the years, the first version of
+// checkpoints included. SavedModels and the objects of checkpoints are tested in model_test.c.
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

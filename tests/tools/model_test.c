@@ -1,4 +1,9 @@
-// leat on models: run by signatures, inspect saved_model, objects of checkpoints, convert.
+// The tool leat on models: run by signatures, inspect saved_model, objects of checkpoints, convert.
+// The test writes one small model as a SavedModel and as a MetaGraph with its checkpoint, then runs
+// the built executable as a user would and compares its exit code and output. What is written by
+// convert is run or inspected again by the tool. Models that TensorFlow wrote are tried where the
+// test data are there. Options and single graphs are tested in tool_test.c, files of records and
+// events in files_test.c.
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,4 +1,8 @@
-// The executable as a whole: help, exit codes, run, ops, doctor.
+// The executable leat as a whole: help, exit codes, run, place, ops, doctor. The test writes small
+// graphs in text form, runs the built executable as a user would, and compares its exit code and
+// output: 0 for done, 1 for what failed, 2 for misuse. Values of every type go in and out through a
+// graph that does nothing with them. Where an output depends on the machine only a part of it is
+// compared. Models with variables are tested in model_test.c, inspect in files_test.c.
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

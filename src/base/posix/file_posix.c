@@ -75,6 +75,7 @@ static LEAT_COLD leat_status_t error_of(const char* verb, const char* path, int 
 
 // ---- Files ----
 
+// Reads up to |size| bytes; fewer are read only at the end of the file.
 static leat_status_t file_read(leat_file_t* base, uint64_t offset, void* data, size_t size,
                                size_t* out_read) {
   posix_file_t* file = (posix_file_t*)base;
@@ -201,6 +202,7 @@ static leat_status_t open_fd(const char* path, leat_file_mode_t mode, int* out_f
   return leat_ok_status();
 }
 
+// Opens a file. The path is copied behind the struct, for messages.
 static leat_status_t posix_open(leat_file_system_t* self, const char* path, leat_file_mode_t mode,
                                 leat_allocator_t* allocator, leat_file_t** out_file) {
   (void)self;

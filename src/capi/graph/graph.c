@@ -116,6 +116,8 @@ leat_status_t leat_capi_output_resolve(const TF_Graph* graph, TF_Output output, 
   return leat_ok_status();
 }
 
+// The table is up to date when it was made for as many nodes and as many edits of edges as the
+// graph has now.
 leat_status_t leat_capi_graph_readers(TF_Graph* graph, const leat_readers_t** out_readers) {
   const leat_graph_t* g = graph->shared->graph;
   bool valid = graph->readers.begin && graph->readers_nodes == g->node_count &&
@@ -153,6 +155,7 @@ TF_Operation* TF_GraphNextOperation(TF_Graph* graph, size_t* pos) {
 
 // ---- Shapes -------------------------------------------------------------------------------------
 
+// Refines the shape of an output by |dims|; a rank below 0 states nothing.
 static leat_status_t set_shape(TF_Graph* graph, TF_Output output, const int64_t* dims, int rank) {
   leat_output_t target;
   LEAT_RETURN_IF_ERROR(leat_capi_output_resolve(graph, output, "Setting a shape", &target));

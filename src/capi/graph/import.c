@@ -67,6 +67,7 @@ static bool note(TF_ImportGraphDefOptions* opts, leat_status_t status) {
   return leat_status_is_ok(status);
 }
 
+// Copies |text| into the options, since the caller may free it after the call.
 static bool keep_text(TF_ImportGraphDefOptions* opts, const char* text,
                       leat_string_view_t* out_text) {
   return note(opts, leat_arena_copy_string(&opts->arena, leat_string_view_from(text), out_text));

@@ -9,7 +9,6 @@
 //
 // which the graph then checks as if the caller had set them. The graph is only looked at and locked
 // at the end, so that descriptions on different threads do not wait for each other.
-// many, which types) into attributes, which the graph then checks as if the caller had set them.
 #include <stdlib.h>
 #include <string.h>
 
@@ -28,7 +27,8 @@ void leat_capi_description_note(TF_OperationDescription* desc, leat_status_t sta
 }
 
 // Makes room for |more| items in an array in the arena. The old array is left behind in the arena,
-// which is cheaper than freeing it.
+// which is cheaper than freeing it. |inout_items| is the address of a typed pointer; the pointer is
+// copied out and in, because C does not let a void** refer to it.
 static leat_status_t grow(TF_OperationDescription* desc, void* inout_items, size_t count,
                           size_t* inout_capacity, size_t more, size_t item_bytes) {
   if (count + more <= *inout_capacity) return leat_ok_status();
@@ -120,6 +120,8 @@ void TF_SetDevice(TF_OperationDescription* desc, const char* device) {
       desc, leat_arena_copy_string(&desc->arena, leat_string_view_from(device), &desc->device));
 }
 
+// Notes one argument: its tensors go to the end of the flat list, and its place there and whether
+// the caller gave a list are kept for TF_FinishOperation.
 static leat_status_t add_inputs(TF_OperationDescription* desc, const TF_Output* inputs, int count,
                                 bool is_list) {
   if (count < 0) {
@@ -148,6 +150,7 @@ void TF_AddInputList(TF_OperationDescription* desc, const TF_Output* inputs, int
   if (desc) leat_capi_description_note(desc, add_inputs(desc, inputs, num_inputs, true));
 }
 
+// INVALID_ARGUMENT unless |op| is in the description's graph; |what| names its part in the message.
 static leat_status_t check_operation(const TF_OperationDescription* desc, const TF_Operation* op,
                                      const char* what) {
   if (op && op->graph == desc->graph) return leat_ok_status();
@@ -295,6 +298,8 @@ static leat_status_t find_op(const TF_OperationDescription* desc, const leat_op_
   return renamed;
 }
 
+// Adds the node. Types and counts that no argument has set yet are inferred by the graph, and then
+// all attributes are checked together.
 static leat_status_t add_node(TF_OperationDescription* desc, const leat_op_t* op,
                               int32_t* out_node) {
   TF_Graph* graph = desc->graph;

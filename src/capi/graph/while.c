@@ -12,8 +12,6 @@
 // values. Where the body has nodes without outputs, which are run for their effects and which
 // TensorFlow leaves out, they wait for the first variable inside the body instead, because effects
 // must not happen once too often. After a failure the parent graph is as it was before.
-// the first Switch: these run once more than the body does. Where the body has nodes without
-// outputs (TensorFlow leaves those out) they wait for the first variable instead: effects must not.
 #include "capi/handles.h"
 #include "graph/builder.h"
 #include "graph/function/graft.h"
@@ -212,6 +210,8 @@ static bool has_effects(const leat_graph_t* graph) {
   return false;
 }
 
+// Builds the frame: Enters and Merges, the condition, Switches, the body, the edges back into the
+// Merges, and Exits. |pivot| is the node that body nodes without inputs wait for.
 static leat_status_t build_loop(loop_t* loop) {
   const TF_WhileParams* p = loop->params;
   leat_builder_t* b = &loop->b;
@@ -241,6 +241,7 @@ static leat_status_t build_loop(loop_t* loop) {
   return b->status;
 }
 
+// Takes memory for the nodes of each variable, and refuses a name that is taken.
 static leat_status_t prepare(loop_t* loop) {
   void* memory;
   LEAT_RETURN_IF_ERROR(leat_arena_allocate_array(&loop->arena, (size_t)loop->count,

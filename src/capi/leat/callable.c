@@ -58,6 +58,8 @@ static leat_status_t resolve_targets(const request_t* request, TF_Graph* graph,
   return leat_ok_status();
 }
 
+// Resolves feeds, fetches and targets to nodes of the session's graph and asks the session for the
+// signature. The graph is locked while it is read, because another thread may add to it.
 static leat_status_t prepare(TF_Session* session, const request_t* request, leat_arena_t* arena,
                              leat_signature_t** out_signature) {
   leat_output_t *feeds, *fetches;
@@ -128,6 +130,8 @@ typedef struct call_s {
   leat_tensor_t* fetches;
 } call_t;
 
+// Gives the call room for its tensors. Only the feeds are cleared: the session sets the fetches,
+// and clearing those too would cost time in every call.
 static leat_status_t begin_call(const leat_callable_t* callable, int64_t timeout_ms, call_t* call) {
   if (!callable) {
     return leat_make_status(LEAT_INVALID_ARGUMENT,
@@ -152,6 +156,8 @@ static void end_call(const leat_callable_t* callable, call_t* call) {
   if (call->tensors != call->few) leat_allocator_free(leat_allocator_system(), call->tensors);
 }
 
+// Makes a tensor of the caller's memory without copying it. Bytes of bools other than 0 and 1 are
+// the exception: then the tensor gets a corrected copy.
 static leat_status_t wrap_feed(const leat_array_t* array, leat_tensor_t* out_tensor) {
   if (array->rank < 0 || array->rank > LEAT_ARRAY_MAX_RANK ||
       leat_dtype_in((int)array->dtype, LEAT_DTYPES_OBJECT) || !leat_dtype_size((int)array->dtype)) {

@@ -274,6 +274,7 @@ static void add_identity(TF_Graph* graph, TF_Output* out_x, TF_Output* out_y, TF
   out_y->oper = TF_FinishOperation(description, status);
 }
 
+// Measures the smallest step, through the C API, as a client sees it.
 static leat_status_t measure_step(double* out_us) {
   TF_Status* status = TF_NewStatus();
   TF_Graph* graph = TF_NewGraph();
@@ -318,6 +319,7 @@ static void close_bench(bench_t* b) {
   leat_thread_pool_release(b->pool);
 }
 
+// Takes all measurements, one after the other, so that none disturbs another.
 static leat_status_t measure_all(figures_t* f) {
   bench_t bench = {0};
   leat_status_t status = open_bench(&bench);

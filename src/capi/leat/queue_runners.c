@@ -16,6 +16,7 @@ typedef struct reading_s {
   void* data;
 } reading_t;
 
+// Finds an operation of the graph by its name and makes a handle for it, if it has none yet.
 static leat_status_t find_operation(const reading_t* r, leat_string_view_t name,
                                     TF_Operation** out_operation) {
   leat_output_t output;
@@ -27,6 +28,8 @@ static leat_status_t find_operation(const reading_t* r, leat_string_view_t name,
   return leat_make_status(LEAT_RESOURCE_EXHAUSTED, "no memory for an operation's handle");
 }
 
+// Decodes one QueueRunnerDef, looks all its operations up, and only then calls the function, which
+// so never sees half a runner.
 static leat_status_t read_runner(reading_t* r, leat_string_view_t bytes) {
   leat_pb_queue_runner_def_t def;
   leat_string_view_t queue;

@@ -186,6 +186,8 @@ static leat_string_view_t asset_name(const leat_model_asset_t* asset) {
   return leat_string_view_from(slash ? slash + 1 : asset->path);
 }
 
+// Lists the assets with the tensors that are fed their paths. Several tensors may be fed the path
+// of one file.
 static leat_status_t describe_assets(writer_t* w) {
   void* memory;
   for (int i = 0; i < w->model->asset_count; ++i) {

@@ -129,6 +129,8 @@ bool TF_IsRefInput(TF_OpKernelContext* ctx, int i, TF_Status* status) {
   return exists && leat_dtype_is_ref(ctx->context->kernel->input_types[i]);
 }
 
+// Writes the handle at input |i| as a ResourceHandleProto, the part of its TensorProto that
+// describes it.
 static leat_status_t serialize_handle(const TF_OpKernelContext* ctx, int i, TF_Buffer* buffer) {
   LEAT_RETURN_IF_ERROR(leat_capi_buffer_check_empty(buffer));
   if (!has_input(ctx, i)) return out_of_range("input");
@@ -177,6 +179,7 @@ static leat_status_t check_type(const TF_OpKernelContext* ctx, int i, int dtype)
                              leat_dtype_name(dtype), leat_dtype_name(expected));
 }
 
+// Sets output |i|, which shares the tensor's buffer; a value that was set before is released.
 static leat_status_t set_output(TF_OpKernelContext* ctx, int i, const TF_Tensor* tensor) {
   leat_tensor_t value = {0};
   LEAT_RETURN_IF_ERROR(leat_capi_tensor_value(tensor, &value));
@@ -282,6 +285,7 @@ TF_Tensor* TF_AllocateOutput(TF_OpKernelContext* context, int index, TF_DataType
   return handle;
 }
 
+// Candidates from the 64th input on are never forwarded, since the set of candidates has 64 bits.
 TF_Tensor* TF_ForwardInputOrAllocateOutput(TF_OpKernelContext* context,
                                            const int* candidate_input_indices,
                                            int num_candidate_input_indices, int output_index,
@@ -398,6 +402,7 @@ TF_StringView TF_GetDeviceName(TF_OpKernelContext* ctx) {
   return view_of(ctx->context->kernel->device->name);
 }
 
+// The number at the end of the device's name.
 int TF_GetDeviceId(TF_OpKernelContext* ctx) {
   leat_string_view_t name = ctx->context->kernel->device->name;
   int id = 0, scale = 1;

@@ -93,6 +93,7 @@ static leat_status_t open_library(TF_Library* library) {
   return status;
 }
 
+// Finds or opens a library, with the mutex of the list held.
 static leat_status_t load_locked(const char* filename, TF_Library** out_library) {
   for (TF_Library* l = libraries; l; l = l->next) {
     if (strcmp(l->filename, filename) != 0) continue;

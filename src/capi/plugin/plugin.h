@@ -1,5 +1,9 @@
 // What the sources for ops and kernels of plugins share: allocation of zeroed blocks, names that
-// stay for ever, and the structs behind the types of kernels.h.
+// stay for ever, and the structs behind the types of kernels.h. Functions of a plugin are called
+// from here without any knowledge of what they do, so that whatever they leave behind (a status, an
+// output, a byte in a boolean) is checked before the runtime relies on it. Ops and kernels stay
+// registered for the life of the process; therefore the names and rows that are allocated for them
+// are never freed.
 #ifndef LEAT_CAPI_PLUGIN_PLUGIN_H_
 #define LEAT_CAPI_PLUGIN_PLUGIN_H_
 

@@ -91,6 +91,8 @@ static leat_status_t close_region(leat_file_t* base) {
   return leat_ok_status();
 }
 
+// A plugin that has no close is an error, because the writer could not hear whether the data were
+// stored.
 static leat_status_t close_writer(leat_file_t* base) {
   plugin_file_t* file = (plugin_file_t*)base;
   const TF_WritableFileOps* ops = &file->fs->writer;
@@ -149,6 +151,7 @@ static leat_status_t write_reader(leat_file_t* base, const void* data, size_t si
                           base->path);
 }
 
+// A plugin without flush is taken to hold nothing back.
 static leat_status_t flush_file(leat_file_t* base) {
   plugin_file_t* file = (plugin_file_t*)base;
   TF_Status status = {NULL, NULL};
@@ -288,6 +291,7 @@ static leat_status_t plugin_make_directory(leat_file_system_t* self, const char*
   return call_on_path(fs, make, "CreateDir()", path);
 }
 
+// Copies through memory, for plugins that can neither rename nor copy.
 static leat_status_t copy(leat_file_system_t* self, const char* from, const char* to) {
   leat_allocator_t* allocator = leat_allocator_system();
   leat_file_t* file = NULL;
@@ -360,6 +364,7 @@ static int compare_names(const void* a, const void* b) {
   return strcmp(*(const char* const*)a, *(const char* const*)b);
 }
 
+// The names come sorted, as from the other file systems.
 static leat_status_t plugin_match(leat_file_system_t* self, const char* pattern,
                                   leat_file_name_fn_t fn, void* data) {
   plugin_t* fs = (plugin_t*)self;

@@ -34,6 +34,7 @@ static leat_status_t fill_entry(const leat_device_t* device, device_entry_t* ent
                                      device->type.size, &entry->type);
 }
 
+// The entries are zeroed, so that a list which was filled only in part can be deleted.
 static leat_status_t list_devices(const leat_session_t* session, TF_DeviceList** out_list) {
   int count = leat_session_device_count(session);
   void* memory = NULL;
@@ -84,6 +85,7 @@ const char* TF_DeviceListType(const TF_DeviceList* list, int index, TF_Status* s
   return entry ? entry->type : NULL;
 }
 
+// -1 is TensorFlow's answer where there is no such entry.
 int64_t TF_DeviceListMemoryBytes(const TF_DeviceList* list, int index, TF_Status* status) {
   const device_entry_t* entry = find_entry(list, index, status);
   return entry ? entry->memory_bytes : -1;

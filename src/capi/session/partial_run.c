@@ -80,6 +80,7 @@ static leat_status_t begin(TF_Session* session, const TF_Output* inputs, const T
   return status;
 }
 
+// Starts a partial run and gives out its handle, which the caller frees.
 static leat_status_t make(TF_Session* session, const TF_Output* inputs, int ninputs,
                           const TF_Output* outputs, int noutputs,
                           const TF_Operation* const* targets, int ntargets,
@@ -254,6 +255,8 @@ static void give_back(TF_Session* session, leat_capi_partial_t* partial) {
   leat_mutex_unlock(&session->partials_mutex);
 }
 
+// Gives the run some feeds and takes some fetches. The run goes back to the session's list unless
+// it has ended.
 static leat_status_t go_on(TF_Session* session, const char* handle, const TF_Output* inputs,
                            TF_Tensor* const* input_values, int ninputs, const TF_Output* outputs,
                            TF_Tensor** output_values, int noutputs) {

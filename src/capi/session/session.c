@@ -98,6 +98,7 @@ static LEAT_COLD leat_status_t allocate_large(step_t* step, size_t feeds, size_t
   return leat_ok_status();
 }
 
+// Gives the step its arrays, which are inside it when there are few items.
 static leat_status_t prepare_step(step_t* step, int feeds, int fetches, int targets) {
   step->run = (leat_run_t){0};
   step->converted = NULL;

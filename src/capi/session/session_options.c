@@ -218,6 +218,7 @@ static leat_status_t read_config(const leat_pb_config_proto_t* config,
   return leat_ok_status();
 }
 
+// Reads a ConfigProto. The options change only when all of it could be read.
 static leat_status_t set_config(TF_SessionOptions* options, leat_string_view_t bytes) {
   leat_arena_t arena;
   leat_pb_config_proto_t config = {0};

@@ -1,7 +1,11 @@
-// Products on the matrix unit against sums in double, beside the plain kernel's error: shapes
-// around the borders of strips, panels, blocks and depths, all transposes, gaps between rows, what
-// is added; integers exactly; numbers that do not suit the unit; the same bits with a pool as
-// without.
+// Products on the matrix unit (gemm_split.h) against sums in double, beside the plain kernel's
+// error: shapes around the borders of strips, panels, blocks and depths, all transposes, gaps
+// between rows, what is added; integers exactly; numbers that do not suit the unit; the same bits
+// with a pool as without. The kernel is called directly, with a workspace of exactly the size that
+// it asks for and a guard behind it. An error is measured in units of the rounding of the sum of
+// magnitudes, because a sum that cancels may have any error relative to itself. On a machine
+// without such a unit there is nothing to test, and the program says so; the plain kernels are
+// tested in gemm_test.c.
 #include "device/cpu/gemm_split.h"
 
 #include <math.h>

@@ -101,6 +101,8 @@ static void end_entry(simulated_t* s, stream_t* stream, const entry_t* entry) {
   leat_condition_notify_all(&s->condition);
 }
 
+// The thread of a stream. An entry counts as ended before its callback is called, and the callback
+// runs on the pool where there is one.
 static void run_stream(void* data) {
   stream_t* stream = data;
   simulated_t* s = stream->device;

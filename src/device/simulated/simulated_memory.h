@@ -14,7 +14,6 @@
 // in the caching allocators of GPU runtimes. Fresh memory shows a pattern, unless work of its
 // former owner is still to end. The memory lives as long as its owner or a buffer in it. All
 // functions are thread-safe and none waits for work.
-// lives as long as its owner or a buffer in it.
 #ifndef LEAT_DEVICE_SIMULATED_SIMULATED_MEMORY_H_
 #define LEAT_DEVICE_SIMULATED_SIMULATED_MEMORY_H_
 

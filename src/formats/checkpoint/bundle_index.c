@@ -81,6 +81,8 @@ static leat_status_t write_entry(leat_table_writer_t* table, leat_string_builder
   return leat_table_writer_add(table, key, leat_string_builder_view(bytes));
 }
 
+// Writes the header, whose empty key comes before all others, and then the entries in the order of
+// their keys.
 static leat_status_t write_table(leat_bundle_index_t* index, int first_shard, int shard_count,
                                  leat_file_t* file) {
   leat_table_writer_t table;

@@ -36,6 +36,8 @@ static leat_status_t get_shard(merge_t* merge, const char* prefix, int shard, in
   return leat_ok_status();
 }
 
+// Takes one entry into the merged index, under the number that its data file has there. Several
+// bundles may hold a tensor only as slices of it, and then the lists of slices are joined.
 static leat_status_t add_entry(merge_t* merge, const char* prefix, int shard_count,
                                leat_string_view_t key, leat_string_view_t value) {
   leat_pb_bundle_entry_proto_t entry, *known;
@@ -66,6 +68,7 @@ static leat_status_t add_entry(merge_t* merge, const char* prefix, int shard_cou
   return leat_ok_status();
 }
 
+// Reads the header, which is the value of the empty key and thus the first of the table.
 static leat_status_t read_shard_count(merge_t* merge, const leat_table_cursor_t* cursor,
                                       const char* prefix, int* out_count) {
   leat_pb_bundle_header_proto_t header;

@@ -183,6 +183,7 @@ static void remove_left_over(publish_t* p) {
 
 // ---- The whole ----------------------------------------------------------------------------------
 
+// Takes the steps 1 to 5. After a failure of step 3 the data files get their former names back.
 static leat_status_t publish(publish_t* p, leat_bundle_index_t* index) {
   const char *index_path, *temporary, *directory;
   LEAT_RETURN_IF_ERROR(leat_bundle_index_path(p->prefix, p->arena, &index_path));

@@ -280,6 +280,8 @@ static leat_status_t read_strings(leat_bundle_reader_t* reader, const stored_t* 
   return status;
 }
 
+// Reads the elements of one entry. The size that the entry states must be that of its elements; a
+// string takes at least one byte, that of its length.
 static leat_status_t read_stored(leat_bundle_reader_t* reader, const stored_t* stored,
                                  leat_buffer_source_t* source, leat_tensor_t* out_tensor) {
   bool is_string = stored->dtype == LEAT_DTYPE_STRING;
@@ -435,6 +437,7 @@ static leat_status_t assemble(leat_bundle_reader_t* reader, leat_string_view_t n
   return leat_ok_status();
 }
 
+// Reads |slice|, or the whole tensor where it is NULL, of a tensor that was saved in slices.
 static leat_status_t read_slice(leat_bundle_reader_t* reader, leat_string_view_t name,
                                 const leat_pb_bundle_entry_proto_t* entry,
                                 const leat_tensor_slice_t* slice, leat_arena_t* arena,

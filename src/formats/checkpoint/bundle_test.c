@@ -1,5 +1,9 @@
 // Checkpoints: what is saved is restored, whole or in slices; nothing half made is ever found; and
-// files that lie end in a status.
+// files that lie end in a status. A bundle of two tensors is written and read back through the
+// public functions, while a file system that fails at its n-th call, an allocator that fails at its
+// n-th call, or a changed byte stands in the way, for every n and every byte. Files that TensorFlow
+// wrote are not read here but by tests/oracle/checkpoint_oracle.py, and the table of the index has
+// its own test (table_test.c).
 #include "formats/checkpoint/bundle.h"
 
 #include "base/fault.h"

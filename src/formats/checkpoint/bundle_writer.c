@@ -1,8 +1,14 @@
 // Writing a bundle: the elements of each tensor go to a temporary data file when it is added, and
-// its entry to the index, which stays in memory until the bundle is finished. Small tensors are
-// gathered in a buffer, large ones are written from where they are. Nothing under the prefix
-// changes before leat_bundle_publish, which finish calls; a writer that is freed before leaves no
-// file. The kernel of SaveV2 is the caller.
+// its entry to the index, which stays in memory until the bundle is finished. So a checkpoint of
+// any size needs memory for the names and shapes only.
+//
+//   elements ─▶ (buffer of 1 MiB) ─▶ temporary file   ─▶ <prefix>.data-00000-of-00001
+//   name, shape, offset, checksum ─▶ index in memory  ─▶ <prefix>.index
+//
+// Small tensors are gathered in the buffer, large ones are written from where they are. Nothing
+// under the prefix changes before leat_bundle_publish, which finish calls; a writer that is freed
+// before leaves no file. After an error the index may have an entry whose bytes were not written,
+// so that the writer can then only be freed. The kernel of SaveV2 is the caller.
 #include "base/crc32c.h"
 #include "formats/checkpoint/bundle.h"
 #include "formats/checkpoint/bundle_index.h"
@@ -24,6 +30,8 @@ struct leat_bundle_writer_s {
   uint64_t offset;  // of what comes next, the buffer included
 };
 
+// Opens the temporary file beside the future checkpoint, so that publishing can rename it. What a
+// process that died left in the directory is removed first.
 static leat_status_t prepare(leat_bundle_writer_t* writer, const char* prefix) {
   leat_arena_t* arena = &writer->index.arena;
   leat_string_view_t copy;
@@ -77,6 +85,7 @@ static leat_status_t flush(leat_bundle_writer_t* writer) {
   return leat_ok_status();
 }
 
+// Writes through the buffer, keeps count of the offset, and extends the checksum.
 static leat_status_t write_bytes(leat_bundle_writer_t* writer, const void* data, size_t size,
                                  uint32_t* inout_crc) {
   *inout_crc = leat_crc32c_extend(*inout_crc, data, size);
@@ -87,6 +96,8 @@ static leat_status_t write_bytes(leat_bundle_writer_t* writer, const void* data,
   return leat_status_clone(writer->buffer.status);
 }
 
+// Writes a tensor of strings: the sizes of all, a checksum of the sizes, then the bytes of all. The
+// entry's checksum covers the last two, and of the sizes their numbers instead of their varints.
 static leat_status_t write_strings(leat_bundle_writer_t* writer, const leat_tensor_t* tensor,
                                    uint32_t* inout_crc) {
   uint8_t bytes[LEAT_WIRE_MAX_VARINT_BYTES];
@@ -114,6 +125,7 @@ static leat_status_t refuse(leat_string_view_t name, leat_status_code_t code, co
   return leat_make_status(code, "Checkpoint write failed for '%.*s': %s", LEAT_SV_ARG(name), what);
 }
 
+// Writes the tensor and enters it under |key|, which is |name| or the key of a slice of |name|.
 static leat_status_t add(leat_bundle_writer_t* writer, leat_string_view_t key,
                          leat_string_view_t name, const leat_tensor_t* tensor) {
   leat_pb_bundle_entry_proto_t* entry;
@@ -146,7 +158,8 @@ leat_status_t leat_bundle_writer_add(leat_bundle_writer_t* writer, leat_string_v
   return add(writer, name, name, tensor);
 }
 
-// The entry of the whole lists its slices.
+// Adds |slice| to the entry of the whole tensor, which lists its slices and has no bytes of its
+// own. All slices must agree on the type and on the shape of the whole.
 static leat_status_t add_to_whole(leat_bundle_writer_t* writer, leat_string_view_t name,
                                   const leat_shape_t* full_shape,
                                   const leat_tensor_slice_t* slice, int dtype) {

@@ -221,7 +221,6 @@ static leat_status_t read_part(const stored_tensor_t* tensor, const part_t* part
   LEAT_RETURN_IF_ERROR(leat_message_decode(&leat_pb_saved_tensor_slices_descriptor, value, arena,
                                            NULL, &slices));
   if (!slices.data || !slices.data->data) return corrupt(tensor->name, "a slice has no values");
-  // The message holds values only; an element is at least a byte of it, so its size bounds memory.
   leat_pb_tensor_proto_t proto = *slices.data->data;
   proto.dtype = tensor->dtype;
   LEAT_RETURN_IF_ERROR(box_shape(&part->box, &shape));
@@ -260,6 +259,8 @@ static leat_status_t copy_part(const stored_tensor_t* tensor, const part_t* part
   return status;
 }
 
+// Assembles |wanted| from all parts that overlap it. Because parts do not overlap each other, the
+// range is covered exactly when the numbers of common elements add up to its size.
 static leat_status_t read_parts(const stored_tensor_t* tensor, const leat_tensor_slice_t* wanted,
                                 leat_arena_t* arena, leat_buffer_source_t* source,
                                 leat_tensor_t* out_tensor) {

@@ -1,12 +1,14 @@
-// Sorted tables of byte strings in a file, in LevelDB's format: checkpoints and their indexes.
+// Sorted tables of byte strings in a file, in LevelDB's format: checkpoints of the first version,
+// and the indexes of the second.
 //
 //   data block*, metaindex block, index block, footer
 //   block      bytes, u8 how they are compressed (0: not, 1: Snappy), u32 masked crc32c of both
 //   index      key >= the last of a data block -> handle of it (varint offset, varint size)
 //   footer     handles of metaindex and index, zeros up to 40 bytes, u64 magic
 //
-// A table that was opened does not change and may be read by several threads, each with a cursor of
-// its own. What is read of a file is checked: DATA_LOSS, never a crash.
+// Keys are written in ascending order, each once. A table that was opened does not change and may
+// be read by several threads, each with a cursor of its own. What is read of a file is checked:
+// DATA_LOSS, never a crash.
 #ifndef LEAT_FORMATS_CHECKPOINT_TABLE_H_
 #define LEAT_FORMATS_CHECKPOINT_TABLE_H_
 

@@ -1,5 +1,9 @@
 // Tables: what is written is read, in order and by key; whatever byte is changed, reading ends in a
-// status or in right answers.
+// status or in right answers. Tables are written with blocks of very different sizes, so that a key
+// is sought across many blocks and within one. Every byte is changed in turn; since checksums stop
+// most changes at once, blocks with a right checksum and wrong content are also made by hand. Every
+// allocation and file call fails in turn. Bundles, which are built on tables, are tested in
+// bundle_test.c.
 #include "formats/checkpoint/table.h"
 
 #include <stdio.h>

@@ -1,4 +1,8 @@
-// Slices: text, messages, keys, and copying between boxes.
+// Slices: text, messages, keys, and copying between boxes. Text and messages must come back as they
+// were, and what is no slice must be refused. Keys are compared as codes whose order is the order
+// of the values, for numbers around every power of two, because the table of a checkpoint is sorted
+// by them. Elements are copied between a whole and its parts, and say by their value where they
+// came from. Saving and restoring slices is tested in bundle_test.c.
 #include "formats/checkpoint/tensor_slice.h"
 
 #include <string.h>

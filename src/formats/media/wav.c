@@ -120,6 +120,7 @@ static bool may_precede_format(leat_string_view_t name) {
   return false;
 }
 
+// Takes the chunk "fmt " and the chunks before it.
 static leat_status_t take_format(leat_string_view_t* rest, leat_string_view_t* out_format) {
   leat_string_view_t name, skipped;
   uint32_t size;

@@ -61,6 +61,8 @@ static leat_status_t refill(leat_decompressor_t* d) {
   return leat_ok_status();
 }
 
+// Reads decompressed bytes. Fewer than |size| come where the compressed data end, or where the
+// source ends in the middle of them.
 static leat_status_t decompress(leat_record_source_t* self, void* data, size_t size,
                                 size_t* out_read) {
   leat_decompressor_t* d = (leat_decompressor_t*)self;
@@ -160,6 +162,7 @@ static leat_status_t compressed_sync(leat_file_t* self) {
   return f->file->vtable->sync(f->file);
 }
 
+// The size of the compressed file, without what the codec still holds.
 static leat_status_t compressed_size(leat_file_t* self, uint64_t* out_size) {
   leat_file_t* file = ((compressed_file_t*)self)->file;
   return file->vtable->size(file, out_size);

@@ -1,5 +1,9 @@
 // Streams through the module zlib: kinds of blocks, members, damage, ends before their time, more
-// than the limit; what we write is read again, also before its end.
+// than the limit; what we write is read again, also before its end. The streams at the top are
+// handmade bytes of the formats, because what zlib itself writes has only some of these forms. They
+// are read in steps of few bytes, so that every state is left and entered again in the middle. What
+// is said where the module is not installed is tested first, because a module that was found is
+// kept.
 #include "formats/record/compression.h"
 
 #include <stdio.h>

@@ -28,6 +28,8 @@ struct leat_event_writer_s {
   leat_string_builder_t buffer;
 };
 
+// Moves the buffer's records to the file. A failed write leaves the buffer as it is, so that the
+// next one tries again.
 static leat_status_t write_buffer(leat_event_writer_t* writer) {
   LEAT_RETURN_IF_ERROR(leat_record_writer_add_encoded(&writer->records,
                                                       leat_string_builder_view(&writer->buffer)));
@@ -43,6 +45,9 @@ leat_status_t leat_event_writer_flush(leat_event_writer_t* writer) {
   return status;
 }
 
+// Opens the file, whose name has the time and the host in it, so that writers on several machines
+// do not overwrite each other. The first event states the version of the format; it is flushed at
+// once, so that a reader finds it as soon as the file is there.
 static leat_status_t open_file(leat_event_writer_t* writer, leat_file_system_t* fs,
                                const char* prefix, const char* suffix) {
   char host[256];

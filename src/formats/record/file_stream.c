@@ -60,6 +60,7 @@ static leat_status_t read_block(leat_file_stream_t* s) {
   return status;
 }
 
+// Reads from the current block, and goes on to the next one where it ends.
 static leat_status_t blocks_read(leat_record_source_t* self, void* data, size_t size,
                                  size_t* out_read) {
   leat_file_stream_t* s = (leat_file_stream_t*)self;
@@ -75,6 +76,7 @@ static leat_status_t blocks_read(leat_record_source_t* self, void* data, size_t 
   return leat_ok_status();
 }
 
+// Sets the source of the compression that |name| states.
 static leat_status_t set_source(leat_file_stream_t* s, leat_string_view_t name) {
   leat_compression_t compression;
   leat_record_file_source_initialize(s->file, 0, &s->bytes);

@@ -1,4 +1,8 @@
-// Records: written and read back, truncated, corrupted, huge by their own account.
+// Records: written and read back, truncated, corrupted, huge by their own account. The form is
+// compared with bytes that TensorFlow wrote, since a writer and a reader with the same mistake
+// would agree. A file is cut at each place, a size is made too large in several ways, and a disk
+// fills after each number of bytes; reading must tell a clean end from damage. Compressed files are
+// tested in compression_test.c, events in event_test.c.
 #include "formats/record/record.h"
 
 #include "base/crc32c.h"

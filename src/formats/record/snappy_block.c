@@ -46,6 +46,8 @@ static bool read_literal(snappy_t* snappy, uint8_t tag) {
   return true;
 }
 
+// Reads an element that copies earlier output, byte by byte, because it may reach into what it
+// writes itself.
 static bool read_copy(snappy_t* snappy, uint8_t tag) {
   size_t count = 1 + (tag >> 2);
   uint32_t distance = 0;

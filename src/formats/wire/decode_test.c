@@ -1,5 +1,8 @@
 // The decoder against handmade bytes: what proto3 says of each form, and that hostile bytes end in
-// a status, in time and memory linear in their size.
+// a status, in time and memory linear in their size. The bytes are written out here with their
+// meaning beside them, and not made by our encoder, whose mistakes would cancel the decoder's.
+// Messages that TensorFlow wrote are decoded by tests/oracle. Random bytes are the matter of the
+// fuzz targets (fuzz).
 #include "formats/wire/decode.h"
 
 #include <string.h>

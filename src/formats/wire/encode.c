@@ -86,6 +86,8 @@ static uint8_t* write_scalar(const leat_message_field_t* field, const void* slot
   }
 }
 
+// The size of a packed list without its tag and length. Only varints have to be measured one by
+// one.
 static size_t packed_size(const leat_message_field_t* field, const leat_pb_list_t* list) {
   uint8_t type = field->wire_type;
   if (type != LEAT_WIRE_VARINT) return list->count * (type == LEAT_WIRE_FIXED32 ? 4 : 8);
@@ -149,6 +151,8 @@ static leat_status_t measure_submessage(encoder_t* encoder, const leat_message_f
   return leat_ok_status();
 }
 
+// Measures a list of messages. The order of a map's entries is kept in the list of words, so that
+// the second pass need not sort them again.
 static leat_status_t measure_messages(encoder_t* encoder, const leat_message_field_t* field,
                                       const leat_pb_list_t* list, size_t* inout_size) {
   size_t order = 0, item_bytes = field->message->size_bytes;
@@ -232,6 +236,8 @@ static uint8_t* write_string(const leat_message_field_t* field, leat_string_view
   return out + string.size;
 }
 
+// Writes the list in the order in which measure_list has added its words: first the order of a
+// map's entries, then the size of each message.
 static uint8_t* write_list(encoder_t* encoder, const leat_message_field_t* field,
                            const leat_pb_list_t* list, uint8_t* out) {
   if (list->count == 0) return out;

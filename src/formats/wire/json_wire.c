@@ -27,6 +27,7 @@ typedef struct parser_s {
   leat_string_builder_t text;  // of the last string
 } parser_t;
 
+// The message says at which byte reading stopped, since JSON often comes as one long line.
 static leat_status_t broken(const parser_t* p, const char* what) {
   return leat_make_status(LEAT_INVALID_ARGUMENT, "Error while parsing JSON: %s at byte %zu", what,
                           (size_t)(p->next - p->begin));
@@ -34,6 +35,8 @@ static leat_status_t broken(const parser_t* p, const char* what) {
 
 // ---- Tokens -------------------------------------------------------------------------------------
 
+// Skips blanks and returns the character that follows; 0 at the end. A NUL byte is not a blank,
+// although strchr finds it as the end of its list.
 static char peek(parser_t* p) {
   while (p->next < p->end && strchr(" \t\r\n", *p->next) && *p->next) ++p->next;
   return p->next < p->end ? *p->next : 0;
@@ -53,6 +56,7 @@ static bool take_word(parser_t* p, const char* word) {
   return true;
 }
 
+// Reads the four hexadecimal digits of a UTF-16 code unit.
 static bool take_hex(parser_t* p, uint32_t* out_unit) {
   uint32_t unit = 0;
   if (p->end - p->next < 4) return false;
@@ -223,6 +227,7 @@ static bool parse_whole(leat_string_view_t text, bool is_signed, uint64_t* out_b
   return fits;
 }
 
+// Reads a whole number that must fit the field's kind, and writes it in the field's wire form.
 static leat_status_t put_whole(parser_t* p, const leat_message_field_t* field) {
   leat_field_kind_t kind = field->kind;
   bool is_unsigned = kind == LEAT_FIELD_UINT32 || kind == LEAT_FIELD_UINT64 ||
@@ -237,6 +242,7 @@ static leat_status_t put_whole(parser_t* p, const leat_message_field_t* field) {
   bool fits = !is_narrow || (is_unsigned ? bits <= UINT32_MAX : (int64_t)bits == (int32_t)bits);
   if (!fits) return broken(p, "a number does not fit 32 bits");
   if (kind == LEAT_FIELD_SINT32 || kind == LEAT_FIELD_SINT64) {
+    // Zigzag: numbers near zero, of either sign, get short varints.
     bits = bits << 1 ^ (uint64_t)((int64_t)bits >> 63);
   }
   if (field->wire_type == LEAT_WIRE_VARINT) {
@@ -247,6 +253,8 @@ static leat_status_t put_whole(parser_t* p, const leat_message_field_t* field) {
   return leat_ok_status();
 }
 
+// Writes an enum given by name or number. On the wire it is a varint of 64 bits with the sign
+// extended, as for int32.
 static leat_status_t put_enum(parser_t* p, const leat_message_field_t* field) {
   int32_t number;
   if (peek(p) != '"') return put_whole(p, field);
@@ -386,6 +394,7 @@ static bool is_camel_case_of(const char* name, leat_string_view_t text) {
   return i == text.size;
 }
 
+// Finds a field by its name in the .proto file or by that name in camel case.
 static const leat_message_field_t* find_field(const leat_message_descriptor_t* descriptor,
                                               leat_string_view_t name) {
   for (int i = 0; i < descriptor->field_count; ++i) {
@@ -416,6 +425,7 @@ static leat_status_t put_field(parser_t* p, const leat_message_descriptor_t* des
   const leat_message_field_t* field = find_field(descriptor, leat_string_builder_view(&p->text));
   if (!field) return broken(p, "an unknown field");
   if (!take(p, ':')) return broken(p, "':' is expected");
+  // A null counts as an absent field, so that the field may still come with a value.
   if (take_word(p, "null")) return leat_ok_status();
   if (is_repeated(descriptor, field, *seen)) return broken(p, "a field comes twice");
   *seen |= UINT64_C(1) << (field - descriptor->fields);

@@ -186,6 +186,8 @@ static leat_status_t make_handle(const leat_pb_resource_handle_proto_t* proto,
   return leat_ok_status();
 }
 
+// Reads handles of resources. Those that the list does not have stay empty, and nothing is
+// repeated.
 static leat_status_t read_handles(const leat_pb_tensor_proto_t* proto, leat_tensor_t* tensor) {
   leat_resource_handle_t** handles = leat_tensor_data(tensor, leat_resource_handle_t*);
   const leat_pb_resource_handle_proto_list_t* list = &proto->resource_handle_val;
@@ -200,6 +202,7 @@ static leat_status_t read_handles(const leat_pb_tensor_proto_t* proto, leat_tens
   return leat_ok_status();
 }
 
+// Reads variants, of which only those of numbers can be made from a message.
 static leat_status_t read_variants(const leat_pb_tensor_proto_t* proto,
                                    const leat_tensor_t* tensor) {
   leat_variant_t* variants = leat_tensor_data(tensor, leat_variant_t);
@@ -234,6 +237,8 @@ static leat_status_t read_elements(const leat_pb_tensor_proto_t* proto, leat_ten
   return leat_ok_status();
 }
 
+// Makes the tensor and fills it. Strings are measured before they are allocated, so that elements
+// and texts are one block.
 static leat_status_t make_elements(const leat_pb_tensor_proto_t* proto,
                                    leat_buffer_source_t* source, const leat_shape_t* shape,
                                    leat_tensor_t* out_tensor) {
@@ -314,6 +319,7 @@ static leat_status_t write_values(const leat_tensor_t* tensor, leat_arena_t* are
   return leat_ok_status();
 }
 
+// The strings are borrowed from the tensor, which must outlive the message.
 static leat_status_t write_strings(const leat_tensor_t* tensor, leat_arena_t* arena,
                                    leat_pb_tensor_proto_t* proto) {
   size_t count = (size_t)tensor->shape.element_count;
@@ -366,6 +372,7 @@ static leat_status_t copy_strings(leat_arena_t* arena, leat_pb_tensor_proto_t* p
   return leat_ok_status();
 }
 
+// A variant may hold tensors of variants, so that this recurses, up to MAX_VARIANT_DEPTH.
 static leat_status_t write_variant(const leat_variant_t* variant, leat_arena_t* arena, int depth,
                                    leat_pb_variant_tensor_data_proto_t* proto) {
   char* metadata = NULL;

@@ -1,4 +1,8 @@
 // Tensors through their message and back, the fill rule, and messages that lie about their size.
+// The fill rule says that the last value of a list stands for all that are missing. Messages are
+// made as structs, so that the bytes around them do not matter here, and a refused one must leave
+// no buffer behind. Every type goes there and back with sizes on both sides of the limit up to
+// which values are written as a list.
 #include "formats/wire/tensor_proto.h"
 
 #include <string.h>

@@ -92,6 +92,8 @@ static leat_status_t make_slot(parser_t* parser, frame_t* frame,
   return leat_ok_status();
 }
 
+// Reads the opening bracket of a message and begins it, in a new item of a list or in memory that
+// the field will point to.
 static leat_status_t begin_message(parser_t* parser, frame_t* frame,
                                    const leat_message_field_t* field) {
   char closer = leat_text_scanner_take(&parser->scanner, '{')   ? '}'
@@ -147,6 +149,7 @@ static bool is_word(leat_string_view_t text, const char* word) {
   return true;
 }
 
+// A number, or a word such as "inf" or "nan" in upper or lower case.
 static leat_status_t parse_floating(parser_t* parser, const leat_message_field_t* field,
                                     bool negative, void* slot) {
   const char* at = parser->scanner.next;
@@ -194,6 +197,8 @@ static leat_status_t parse_bool(parser_t* parser, const leat_message_field_t* fi
   return FAIL(parser, at, "field %s must be true or false", field->name);
 }
 
+// The name of a value, or its number. Numbers without a name are accepted, because a newer version
+// of the message may have named them.
 static leat_status_t parse_enum(parser_t* parser, const leat_message_field_t* field, bool negative,
                                 int32_t* slot) {
   const char* at = parser->scanner.next;
@@ -216,6 +221,8 @@ static leat_status_t parse_string(parser_t* parser, const leat_message_field_t* 
   return leat_ok_status();
 }
 
+// One value. The slot is made first, so that a field that is given twice is reported before its
+// second value is read.
 static leat_status_t parse_scalar(parser_t* parser, frame_t* frame,
                                   const leat_message_field_t* field) {
   void* slot;
@@ -238,6 +245,7 @@ static leat_status_t parse_scalar(parser_t* parser, frame_t* frame,
   }
 }
 
+// The value of a field, or several of them in brackets where the field is a list.
 static leat_status_t parse_scalars(parser_t* parser, frame_t* frame,
                                    const leat_message_field_t* field) {
   leat_text_scanner_t* scanner = &parser->scanner;
@@ -304,6 +312,8 @@ static leat_status_t continue_list(parser_t* parser, frame_t* frame) {
   return leat_ok_status();
 }
 
+// Takes the next step in the innermost message: one field, one more message of an open list, or its
+// end.
 static leat_status_t parse_next(parser_t* parser) {
   frame_t* frame = &parser->frames[parser->depth - 1];
   if (frame->list) return continue_list(parser, frame);

@@ -81,6 +81,7 @@ static int copy_edges(const grafter_t* g, const leat_node_t* node, leat_output_t
   return control_count;
 }
 
+// Copies one node. Its op is looked up again by name, since the target graph may not know it.
 static leat_status_t add_node(grafter_t* g, int32_t index) {
   const leat_node_t* node = &g->graft->from->nodes[index];
   leat_node_spec_t spec = {.device = node->device,

@@ -224,6 +224,8 @@ static leat_status_t allocate_items(leat_graph_storage_t* storage, leat_attr_kin
   return leat_ok_status();
 }
 
+// Reads a list of strings in two passes: the first counts them and sees whether the list is plain,
+// the second copies them.
 static leat_status_t read_strings(leat_string_view_t list, leat_graph_storage_t* storage,
                                   leat_attr_value_t* value, bool* out_plain) {
   const uint8_t *next = begin_of(list), *end = end_of(list);

@@ -138,6 +138,8 @@ static leat_status_t append_node(const leat_graph_t* graph, int32_t node, leat_a
   return leat_ok_status();
 }
 
+// Appends all nodes, and starts a new arena from time to time, so that the messages need little
+// memory.
 static leat_status_t append_nodes(const leat_graph_t* graph, leat_string_builder_t* encoded,
                                   leat_string_builder_t* out) {
   leat_arena_t arena;

@@ -1,10 +1,10 @@
 // Reading a file walks its fields once: it checks that each field lies within the bytes, counts the
 // nodes and gathers library and versions. Nodes are not looked into. Opening a file guesses the
 // same facts from a few of its bytes: the number of nodes from the size of the first SAMPLE_NODES,
-// and the versions from the last bytes, which must look like a versions field that ends the file.
-// A guess is used until the file
-// is read, and leat_graph_file_read compares it with the truth before the import can succeed. Files
-// come from outside, so room is reserved on a guess only up to a limit.
+// and the versions from the last bytes, which must look like a versions field that ends the file. A
+// guess is used until the file is read, and leat_graph_file_read compares it with the truth before
+// the import can succeed. Files come from outside, so room is reserved on a guess only up to a
+// limit.
 #include "graph/import/graph_file.h"
 
 #define SCAN_AHEAD_BYTES 4096  // the distance of the prefetch: another page, so its translation too

@@ -1,5 +1,9 @@
 // Large files: which ones are opened, and that an import which reads them last comes to what one
-// that reads them first would.
+// that reads them first would. A file that is opened is imported with versions that were guessed
+// from its last bytes, and functions and versions are read after the nodes. So each test imports
+// the same bytes in both ways and compares graphs or errors. The files consist of a head, thousands
+// of nodes and a tail, since only files above a size are opened. Small GraphDefs are tested in
+// import_test.c.
 #include "graph/import/graph_file.h"
 
 #include "graph/import/import.h"

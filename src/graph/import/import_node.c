@@ -127,6 +127,8 @@ static inline bool is_bare_name(leat_string_view_t input) {
   return end == input.size || end == 0 || input.data[end - 1] != ':';
 }
 
+// Adds one input to the draft. Where the file lists its node later, |*out_deferred| becomes true if
+// the whole node may wait; otherwise the edge is one that closes a loop.
 static inline leat_status_t resolve_input(leat_importer_t* importer, draft_t* draft,
                                           leat_string_view_t input, bool may_defer,
                                           bool* out_deferred) {
@@ -406,6 +408,8 @@ static leat_status_t add_draft(leat_importer_t* importer, draft_t* draft) {
   return finish_shapes(importer, draft, node);
 }
 
+// Drafts a node and adds it, unless it is deferred. The look-up of its name is begun before its
+// inputs are resolved, so that the memory is in the cache when it is needed.
 static leat_status_t add(leat_importer_t* importer, const leat_node_def_t* def, bool may_defer,
                          bool* out_deferred) {
   draft_t draft;

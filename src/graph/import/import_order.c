@@ -81,6 +81,8 @@ static leat_status_t find_source(const order_t* o, size_t reader, leat_string_vi
                           LEAT_SV_ARG(o->defs[reader].name), LEAT_SV_ARG(input));
 }
 
+// Looks up the source of each edge, and counts for each node of the file what it waits for and what
+// waits for it.
 static leat_status_t find_sources(order_t* o) {
   size_t total = 0;
   for (size_t i = 0; i < o->count; ++i) total += o->defs[i].input_count;

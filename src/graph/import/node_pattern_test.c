@@ -1,4 +1,8 @@
-// Nodes of a file that are written alike: what they share, and what they must not.
+// Nodes of a file that are written alike: what they share, and what they must not. An import keeps
+// patterns of nodes and reads later nodes by them, so that attributes and shapes can be one object
+// for many nodes. Each test imports groups of nodes that differ in one thing, such as a shape, a
+// value, a type or the name of the op, and looks at each node of the graph. A graph that shares too
+// little is only larger; one that shares too much would be wrong.
 #include "graph/import/node_pattern.h"
 
 #include "formats/generated/graph.h"

@@ -30,6 +30,8 @@ leat_status_t leat_inference_indices(leat_inference_t* c, int input, bool* out_i
   return leat_ok_status();
 }
 
+// A negative axis counts from the end, so its place is not known while the rank is not. An axis
+// that no shape can have is an error even then.
 leat_status_t leat_inference_axis(leat_inference_t* c, int input, int rank, bool* out_is_known,
                                   int* out_axis) {
   leat_partial_shape_t scalar;
@@ -90,6 +92,8 @@ leat_status_t leat_inference_add(int64_t size, int64_t addend, int64_t* out_size
                           (long long)size, (long long)addend);
 }
 
+// One unknown dimension can still be computed by the caller, from a number of elements that is
+// known otherwise; hence the answer says which one it is.
 leat_status_t leat_inference_count(leat_partial_shape_t shape, int64_t* out_count,
                                    int* out_unknown_count, int* out_unknown_axis) {
   *out_count = 1;

@@ -1,4 +1,9 @@
-// The shape functions that many ops share; graph/inference/inference.h says what each one does.
+// The shape functions that many ops share; graph/inference/inference.h says what each one does. The
+// row of an op names its shape function, which the graph calls when a node of the op is added, and
+// again for a loop whose shapes are found by iteration. A shape function reads the shapes of the
+// inputs, which may be unknown in part or in whole, and sets those of the outputs. An output that
+// it does not set stays unknown, which is always true. It refuses only what no run could make
+// right, since the kernels check again with the real shapes.
 #include "graph/inference/inference.h"
 
 leat_status_t leat_shape_scalar_output(leat_inference_t* c) {
@@ -33,6 +38,7 @@ leat_status_t leat_shape_broadcast_binary(leat_inference_t* c) {
   return leat_ok_status();
 }
 
+// Each input adds what it knows, so that one known size is enough to know it for all.
 leat_status_t leat_shape_merge_inputs(leat_inference_t* c) {
   leat_partial_shape_t shape = leat_partial_shape_unknown();
   for (int i = 0; i < leat_inference_input_count(c); ++i) {
@@ -57,6 +63,7 @@ static leat_status_t check_count(leat_partial_shape_t shape) {
   return leat_ok_status();
 }
 
+// An op without the attribute, or whose attribute is something else, says nothing of its output.
 leat_status_t leat_shape_from_attr(leat_inference_t* c) {
   const leat_attr_value_t* shape = leat_node_attr(c->node, LEAT_SV("shape"));
   if (shape && shape->kind == LEAT_ATTR_SHAPE && !shape->is_list) {

@@ -136,6 +136,8 @@ static leat_status_t read_size(leat_inference_t* c, int input, bool* inout_is_kn
   return leat_ok_status();
 }
 
+// Inputs are the diagonals, k, the numbers of rows and columns, and the padding value. Nothing is
+// known while k is not constant, since k decides whether the input has a dimension of diagonals.
 static leat_status_t matrix_diag_v2_shape(leat_inference_t* c) {
   leat_partial_shape_t input = leat_inference_input(c, 0), shape;
   band_t band;
@@ -200,6 +202,7 @@ static leat_status_t matrix_set_diag_shape(leat_inference_t* c) {
   return set_merged(c, input, diagonal, false);
 }
 
+// While k is not known, the diagonals may have as many dimensions as the matrices, or one fewer.
 static leat_status_t matrix_set_diag_v2_shape(leat_inference_t* c) {
   leat_partial_shape_t input = leat_inference_input(c, 0), diagonal = leat_inference_input(c, 1);
   band_t band;

@@ -56,6 +56,7 @@ static void destroy(void* memory) {
 
 static uint16_t infinity_16(int dtype) { return dtype == LEAT_DTYPE_HALF ? 0x7c00 : 0x7f80; }
 
+// The second pass: which of NaN and the two infinities are among the elements.
 static int classify(const leat_tensor_t* tensor) {
   int64_t count = tensor->shape.element_count;
   switch (tensor->dtype) {
@@ -75,6 +76,8 @@ typedef struct scan_s {
   atomic_bool is_bad;
 } scan_t;
 
+// The first pass over a shard. Shards only ever set the flag, and it is read when all have ended,
+// so that relaxed order is enough.
 static void scan_shard(void* data, int64_t begin, int64_t end) {
   scan_t* scan = data;
   const leat_numerics_loops_t* loops = LEAT_ISA_SELECT(leat_numerics_loops);

@@ -4,7 +4,9 @@
 //
 //   whole  | a0 b0 b0 | a1 b1 b1 |        pieces  a: | a0 | a1 |     b: | b0 b0 | b1 b1 |
 //
-// Plain elements are copied in one of three ways, which differ in what a thread gets:
+// A join and a split copy between the same places in opposite directions, so that both have one
+// code, which the flag |is_join| turns around. Plain elements are copied in one of three ways,
+// which differ in what a thread gets:
 //
 //   many rows          bands of rows of about BAND_BYTES: in each band every piece has its turn, so
 //                      that the band of the whole stays in the cache while its pieces meet there

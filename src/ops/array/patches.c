@@ -86,6 +86,8 @@ static leat_status_t window_positions(const window_t* w, int d, int64_t size, in
                           (long long)w->strides[d]);
 }
 
+// The positions are computed only where all spatial sizes are known, as in TensorFlow; the depth
+// does not depend on them.
 static leat_status_t patches_shape(leat_inference_t* c) {
   window_t w;
   leat_partial_shape_t input = leat_inference_input(c, 0), shape;

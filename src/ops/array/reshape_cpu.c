@@ -146,6 +146,7 @@ static leat_status_t create_squeeze(leat_kernel_creation_t* creation, void* memo
   return leat_ok_status();
 }
 
+// Without axes, every dimension of size 1 goes.
 static leat_status_t squeeze__cpu(leat_kernel_context_t* c) {
   const squeeze_state_t* state = leat_kernel_state(c);
   const leat_shape_t* shape = &leat_kernel_input(c, 0)->shape;

@@ -114,6 +114,7 @@ static leat_status_t roll_shape(leat_inference_t* c) {
 
 // ---- Gradients ----------------------------------------------------------------------------------
 
+// For Reverse and ReverseV2: the same op with the same second input.
 static leat_status_t reverse_gradient(leat_gradient_t* g) {
   const char* op = leat_gradient_node(g)->op->row->name;
   leat_output_t axes = leat_gradient_input(g, 1);

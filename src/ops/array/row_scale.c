@@ -1,8 +1,13 @@
 // Finds products of an array and a scalar, or a number for each row, for rewrite rules
-// (row_scale.h). The search goes back from the Mul over nodes whose output has the elements of
-// their input in the same order, or that repeat a column along the rows: a Tile, a BroadcastTo, or
-// the matrix product of the column and a row of ones, which is how TensorFlow's gradients say it.
-// Shapes that are known prove that nothing else is broadcast.
+// (row_scale.h). An op that can scale its input itself then reads the array and the factor, and the
+// product need not be computed and stored.
+//
+// The search goes back from the Mul over nodes whose output has the elements of their input in the
+// same order, or that repeat a column along the rows: a Tile, a BroadcastTo, or the matrix product
+// of the column and a row of ones, which is how TensorFlow's gradients say it. Shapes that are
+// known prove that nothing else is broadcast; where one is missing for that, the product stays as
+// it is. The search changes nothing. leat_row_scaling_applies and leat_row_scaling_make both do it,
+// so that a rule which applies finds the same nodes when it is carried out.
 #include "ops/array/row_scale.h"
 
 #include <string.h>

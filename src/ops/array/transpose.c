@@ -21,6 +21,8 @@ static int64_t rank_of(leat_partial_shape_t input, leat_partial_shape_t perm,
   return value.rank >= 0 ? value.count : -1;
 }
 
+// A dimension of the output is known where the item of perm is, and the dimension of the input that
+// it names.
 static leat_status_t transpose_shape(leat_inference_t* c) {
   leat_partial_shape_t input = leat_inference_input(c, 0), perm = leat_inference_input(c, 1);
   leat_partial_value_t value;

@@ -56,6 +56,8 @@ static leat_status_t set_slice_output(leat_inference_t* c, int output, leat_stri
   return status;
 }
 
+// Where the slices are a constant, the shape of each output that has one is known; outputs that are
+// whole tensors stay unknown until the checkpoint is read.
 static leat_status_t restore_v2_shape(leat_inference_t* c) {
   leat_partial_shape_t unused, names, slices;
   LEAT_RETURN_IF_ERROR(leat_inference_with_rank(c, leat_inference_input(c, 0), 0, &unused));

@@ -288,6 +288,8 @@ static leat_status_t fill_missing(const load_t* l) {
                              (long long)count, (long long)used);
 }
 
+// Reads what has an old row and column, and fills in the rest. Without a remapping of columns all
+// columns are read in their order.
 static leat_status_t load_matrix(load_t* l, leat_arena_t* arena) {
   const matrix_t* own = leat_kernel_state(l->c);
   leat_string_view_t path;

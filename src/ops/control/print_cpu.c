@@ -24,6 +24,8 @@ static leat_status_t assert_create(leat_kernel_creation_t* c, void* state) {
   return leat_summarize_attr(c, &((assert_t*)state)->summarize);
 }
 
+// The status of an Assert whose condition is false. Each data input is shown in brackets, with as
+// many elements as the attribute summarize allows.
 static LEAT_COLD leat_status_t assertion_failed(const leat_kernel_context_t* c) {
   const assert_t* own = leat_kernel_state(c);
   leat_string_builder_t text;
@@ -111,6 +113,8 @@ static void print_destroy(void* state) {
   if (print->allocator) leat_allocator_free(print->allocator, print->text);
 }
 
+// Writes |text| to where the node sends it. A file is opened and closed for each text, so that all
+// of it is in the file when the kernel ends.
 static leat_status_t write_text(const print_t* print, leat_string_view_t text) {
   leat_file_t* file;
   if (leat_print_tell(text.data ? text.data : "")) return leat_ok_status();
@@ -178,6 +182,7 @@ static void data_destroy(void* state) {
   if (print->allocator) leat_allocator_free(print->allocator, print->message);
 }
 
+// The kernel of Print. The input is passed on whether anything is written or not.
 static leat_status_t data__cpu(leat_kernel_context_t* c) {
   print_data_t* print = leat_kernel_state(c);
   leat_string_builder_t text;

@@ -118,6 +118,7 @@ static leat_status_t check_depth(int depth) {
                           LEAT_MAX_DATASET_DEPTH);
 }
 
+// The depth of a dataset is that of its deepest input and one more.
 leat_status_t leat_dataset_set_input(leat_dataset_t* dataset, int index, leat_dataset_t* input) {
   LEAT_RETURN_IF_ERROR(check_depth(input->depth + 1));
   if (dataset->depth <= input->depth) dataset->depth = input->depth + 1;
@@ -153,6 +154,7 @@ leat_status_t leat_dataset_of(const leat_tensor_t* tensor, leat_dataset_t** out_
   return leat_ok_status();
 }
 
+// The reference to |dataset| goes into the tensor, or is given up where that fails.
 leat_status_t leat_dataset_to_tensor(leat_dataset_t* dataset, leat_tensor_t* out_tensor) {
   leat_shape_t scalar = leat_shape_scalar();
   leat_status_t status =
@@ -253,6 +255,8 @@ leat_status_t leat_dataset_fold_create(leat_kernel_creation_t* c, void* state) {
   return leat_dataset_function_create(c, "f", state);
 }
 
+// The captured tensors are the kernel's inputs after the dataset, and become the arguments of the
+// function after the elements.
 leat_status_t leat_dataset_create_calling(leat_kernel_context_t* c, const leat_dataset_kind_t* kind,
                                           leat_element_spec_t* spec, int captured_count,
                                           leat_dataset_t** out_dataset) {
@@ -301,6 +305,8 @@ leat_status_t leat_dataset_string_input(const leat_kernel_context_t* c, int inde
 
 // ---- Iterators ----------------------------------------------------------------------------------
 
+// An iterator is freed by leat_iterator_free even where its |start| failed, so that |stop| must
+// accept what |start| has left.
 leat_status_t leat_iterator_create(leat_dataset_t* dataset, int depth,
                                    leat_iterator_t** out_iterator) {
   const leat_dataset_kind_t* kind = dataset->kind;
@@ -402,6 +408,8 @@ leat_status_t leat_iterator_next(leat_iterator_t* iterator, leat_pull_t* pull, l
   return *out_poll == LEAT_POLL_ELEMENT ? check_types(dataset->spec, out) : leat_ok_status();
 }
 
+// A function that fails with OUT_OF_RANGE ends the elements, as in TensorFlow, unless the dataset
+// must give as many elements as its input.
 leat_status_t leat_function_failure(leat_status_t status, bool preserves_cardinality,
                                     leat_poll_t* out_poll) {
   if (leat_status_code(status) != LEAT_OUT_OF_RANGE) return status;

@@ -142,6 +142,8 @@ static leat_status_t reduce_step(leat_pull_t* pull, leat_poll_t* out_poll) {
   return leat_ok_status();
 }
 
+// Makes the reading of a ReduceDataset, with the initial state in place. The arguments of f are the
+// state, an element, and the captured inputs, which are set once.
 static leat_status_t begin_reduction(leat_kernel_context_t* c, leat_kernel_done_fn_t done,
                                      reading_t** out_reading) {
   const leat_dataset_fold_t* node = leat_kernel_state(c);

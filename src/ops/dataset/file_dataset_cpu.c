@@ -175,6 +175,7 @@ static leat_status_t take_record(files_iterator_t* it, leat_string_view_t record
   return read == read_fixed ? leat_byte_reader_skip(&it->bytes, record.size) : leat_ok_status();
 }
 
+// Gives the next record of the current file, or of the next file that has one.
 static leat_status_t files_next(leat_iterator_t* self, leat_pull_t* pull, leat_tensor_t* out,
                                 leat_poll_t* out_poll, read_t read) {
   files_iterator_t* it = (files_iterator_t*)self;

@@ -7,7 +7,6 @@
 // private thread pools, statistics) give their input dataset as it is: here elements are made when
 // they are asked for, so that there is nothing to schedule. PrefetchDataset still checks its buffer
 // size.
-// made when they are asked for, so there is nothing to schedule.
 #include "ops/dataset/dataset_cpu.h"
 #include "ops/kernel_rows.h"
 

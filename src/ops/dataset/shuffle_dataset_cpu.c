@@ -11,7 +11,6 @@
 // place that became free, and |begin| advances. When a pass is used up, new seeds are drawn for the
 // next one. A buffer size of UNKNOWN takes all of a pass into the buffer. Every random number is
 // drawn as TensorFlow draws it, so that equal seeds give the same order.
-// place that became free. A new pass begins with new seeds. All as in TensorFlow, number by number.
 #include "ops/dataset/dataset_cpu.h"
 #include "ops/dataset/seed_generator_cpu.h"
 #include "ops/kernel_rows.h"

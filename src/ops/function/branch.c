@@ -144,6 +144,8 @@ static leat_output_t is_branch(leat_builder_t* builder, leat_output_t index, int
   return leat_build_binary(builder, "LogicalOr", below, above);
 }
 
+// Lowers a Case. Each branch gets a predicate of its own, whether the index selects it, and its
+// arguments go through Switches by that.
 static leat_status_t lower_case(leat_lowering_t* l) {
   const leat_attr_value_t* list = leat_node_attr(l->node, LEAT_SV("branches"));
   branches_t b = {.l = l,

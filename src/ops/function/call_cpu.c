@@ -34,6 +34,7 @@ static void returned(void* data, leat_status_t status) {
   done(context, status);
 }
 
+// Makes a pending call in one block, with its arguments and with room for its returns.
 static leat_status_t make_pending(leat_kernel_context_t* c, int first_input,
                                   leat_kernel_done_fn_t done, pending_t** out_pending) {
   int arguments = c->kernel->input_count - first_input, returns = c->kernel->output_count;

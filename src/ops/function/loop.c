@@ -116,6 +116,8 @@ static leat_status_t iterate(loop_t* loop, leat_call_t body, int32_t pivot) {
   return leat_ok_status();
 }
 
+// Lowers one While, in the order of the picture above. Its effects are over when the last Exit has
+// run.
 static leat_status_t lower_while(leat_lowering_t* l) {
   leat_builder_t* b = &l->builder;
   loop_t loop = {.l = l};

@@ -139,6 +139,8 @@ static leat_status_t while_create(leat_kernel_creation_t* c, void* data) {
   return leat_callee_initialize(c, "body", 0, &state->body);
 }
 
+// Says what a While calls next: the condition after the start and after each body, and the body
+// after a condition that was true. It leaves |*out_callee| NULL when the loop ends.
 static leat_status_t while_next(repeated_call_t* base, leat_callee_t** out_callee) {
   while_t* loop = (while_t*)base;
   functions_t* functions = leat_kernel_state(base->context);
@@ -188,6 +190,7 @@ static leat_status_t for_create(leat_kernel_creation_t* c, void* state) {
   return leat_callee_initialize(c, "body", 0, state);
 }
 
+// Says what a For calls next: the body, with the next number, until the number reaches the limit.
 static leat_status_t for_next(repeated_call_t* base, leat_callee_t** out_callee) {
   for_t* loop = (for_t*)base;
   if (loop->has_begun) {

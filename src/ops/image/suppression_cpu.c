@@ -177,6 +177,8 @@ static leat_status_t read_scalar(const leat_kernel_context_t* c, int input, cons
   return leat_ok_status();
 }
 
+// Reads and checks the inputs that all versions have: boxes or overlaps, scores and the number of
+// outputs.
 static leat_status_t read_boxes(const leat_kernel_context_t* c, suppression_t* s) {
   const leat_tensor_t *scores = leat_kernel_input(c, 1), *most = leat_kernel_input(c, 2);
   s->boxes = leat_kernel_input(c, 0);
@@ -254,6 +256,8 @@ static leat_status_t write_outputs(leat_kernel_context_t* c, const suppression_t
   return leat_ok_status();
 }
 
+// The kernel of all versions. One block of memory holds the heap, the selected boxes and their
+// scores.
 static leat_status_t suppress(leat_kernel_context_t* c, bool has_overlaps) {
   suppression_t s = {.has_overlaps = has_overlaps};
   LEAT_RETURN_IF_ERROR(read_boxes(c, &s));

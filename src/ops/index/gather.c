@@ -48,6 +48,8 @@ static int clamp_rank(int64_t value) {
   return (int)(value > most ? most : value < -most ? -most : value);
 }
 
+// Sets the output's shape for a known axis: the dimensions of params before the axis, those of the
+// indices behind the batch, and those of params behind the axis.
 static leat_status_t shape_of_axis(leat_inference_t* c, leat_partial_shape_t params,
                                    leat_partial_shape_t indices, int axis) {
   leat_partial_shape_t before, among, after, shape;
@@ -247,6 +249,8 @@ static leat_status_t resolve_batch_dims(leat_gradient_t* g, int32_t* out_batch_d
   return leat_ok_status();
 }
 
+// An axis that is known to be 0 has a gradient of rows. A negative axis counts from the end, and is
+// made a positive one by the remainder modulo the rank.
 static leat_status_t gather_v2_gradient(leat_gradient_t* g) {
   leat_builder_t* b = &g->builder;
   leat_output_t axis = leat_gradient_input(g, 2);

@@ -122,6 +122,7 @@ static leat_status_t start__cpu(leat_kernel_context_t* c) {
   return leat_ok_status();
 }
 
+// Joins the values, each of them one row, in a tensor of the node's shape.
 static leat_status_t parallel_concat__cpu(leat_kernel_context_t* c) {
   const start_state_t* state = leat_kernel_state(c);
   int count = leat_kernel_input_count(c);
@@ -146,6 +147,7 @@ static leat_status_t create_update(leat_kernel_creation_t* creation, void* memor
   return leat_kernel_attr_int(creation, "loc", &state->row);
 }
 
+// Writes one row of the tensor that _ParallelConcatStart has made.
 static leat_status_t update__cpu(leat_kernel_context_t* c) {
   const update_state_t* state = leat_kernel_state(c);
   const leat_tensor_t* value = leat_kernel_input(c, 0);

@@ -30,6 +30,8 @@ leat_status_t leat_scatter_nd_create(leat_kernel_creation_t* creation, void* mem
 
 // ---- Updates ------------------------------------------------------------------------------------
 
+// Indices [outer..., depth] into a tensor [d_0, d_1, ...] must come with updates of shape
+// [outer..., d_depth, ...].
 static leat_status_t check_updates(const leat_kernel_context_t* c, const leat_shape_t* whole,
                                    const leat_shape_t* indices, const leat_shape_t* updates) {
   if (indices->rank < 1 || updates->rank < 1) {

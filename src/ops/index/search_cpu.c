@@ -120,6 +120,7 @@ static leat_status_t bound__cpu(leat_kernel_context_t* c) {
 
 // ---- UnravelIndex -------------------------------------------------------------------------------
 
+// Checks both inputs; |*out_count| becomes the product of the sizes.
 static leat_status_t check_unravel(const leat_kernel_context_t* c, int64_t* out_count) {
   const leat_tensor_t* indices = leat_kernel_input(c, 0);
   const leat_tensor_t* dims = leat_kernel_input(c, 1);
@@ -147,6 +148,8 @@ static leat_status_t check_unravel(const leat_kernel_context_t* c, int64_t* out_
   return leat_ok_status();
 }
 
+// Divides every index by the strides of the dimensions, the outermost first. |stride| begins as the
+// number of all elements, which is the stride of a dimension in front of the first.
 static leat_status_t unravel_index__cpu(leat_kernel_context_t* c) {
   const leat_tensor_t* indices = leat_kernel_input(c, 0);
   const leat_tensor_t* dims = leat_kernel_input(c, 1);

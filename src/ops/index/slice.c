@@ -32,6 +32,8 @@ static leat_status_t sizes_to_dims(leat_inference_t* c, leat_partial_shape_t inp
   return leat_ok_status();
 }
 
+// The rank is that of any of the three inputs which is known. The sizes are known only where the
+// input |size| is a constant, at least in part.
 static leat_status_t slice_shape(leat_inference_t* c) {
   leat_partial_shape_t input = leat_inference_input(c, 0), begin, sizes, shape;
   LEAT_RETURN_IF_ERROR(leat_inference_with_rank(c, leat_inference_input(c, 1), 1, &begin));

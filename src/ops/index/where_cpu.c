@@ -74,6 +74,8 @@ typedef struct where_fns_s {
 } where_fns_t;
 #define WHERE_FNS(name) ((where_fns_t){count_##name, list_##name})
 
+// The two passes for a type: those for floating-point numbers ignore the sign bit, all others need
+// the width only.
 static where_fns_t where_fns(int dtype) {
   switch (dtype) {
     case LEAT_DTYPE_FLOAT: return WHERE_FNS(float32);
@@ -162,6 +164,8 @@ static leat_status_t set_on(leat_kernel_context_t* c, int64_t depth, int64_t suf
   return leat_ok_status();
 }
 
+// Copies the one off_value to each element of the output, as a run with a stride of 0 in the
+// source.
 static leat_status_t fill_off(leat_kernel_context_t* c) {
   const leat_tensor_t* off = leat_kernel_input(c, 3);
   leat_tensor_t* output = leat_kernel_output(c, 0);

@@ -163,6 +163,7 @@ static bool is_wanted(const parser_t* p) {
   return p->taken < p->layout->column_count && p->layout->columns[p->taken] == p->seen;
 }
 
+// Parses one record and writes its fields into the outputs.
 static leat_status_t parse_record(parser_t* p, leat_string_view_t record) {
   const layout_t* layout = p->layout;
   p->rest = record;

@@ -50,6 +50,7 @@ static leat_status_t allocate(leat_kernel_context_t* c, int64_t last, leat_tenso
   return leat_kernel_allocate_sized(c, 0, shape->rank + 1, dims, out_output);
 }
 
+// All strings must have the size of the first, because the output is one tensor.
 static leat_status_t decode_raw__cpu(leat_kernel_context_t* c) {
   const order_t* order = leat_kernel_state(c);
   const leat_tensor_t* input = leat_kernel_input(c, 0);
@@ -79,6 +80,7 @@ static leat_status_t decode_raw__cpu(leat_kernel_context_t* c) {
   return leat_tensor_normalize_bools(c->services->memory, output);
 }
 
+// Strings are cut or padded with zeros to fixed_length bytes.
 static leat_status_t decode_padded__cpu(leat_kernel_context_t* c) {
   const order_t* order = leat_kernel_state(c);
   const leat_tensor_t *input = leat_kernel_input(c, 0), *length = leat_kernel_input(c, 1);

@@ -58,6 +58,7 @@ typedef struct shapes_s {
   leat_partial_shape_t* shapes;
 } shapes_t;
 
+// Copies the attribute output_shapes, with which get_value__cpu compares.
 static leat_status_t get_value_create(leat_kernel_creation_t* c, void* state) {
   shapes_t* kept = state;
   const leat_attr_value_t* shapes;
@@ -83,6 +84,8 @@ static void get_value_destroy(void* state) {
   if (kept->arena.allocator) leat_arena_deinitialize(&kept->arena);
 }
 
+// Gives the tensors of an optional, once their number, types and shapes are those that the node
+// states.
 static leat_status_t get_value__cpu(leat_kernel_context_t* c) {
   const shapes_t* kept = leat_kernel_state(c);
   const leat_boxed_tensors_t* box;

@@ -133,6 +133,7 @@ static leat_status_t gather_from(leat_kernel_context_t* c, leat_slots_t* slots,
     status = stack_values(c, shape, &span);
     span_deinitialize(&span);
   } else {
+    // A read that fails gives no values to release.
     leat_allocator_free(leat_allocator_system(), span.memory);
   }
   return status;
@@ -200,6 +201,8 @@ static leat_status_t set_lengths(leat_kernel_context_t* c, const span_t* span,
   return status;
 }
 
+// Outputs the values one after the other along their first dimension, and in output 1 how many rows
+// each has.
 static leat_status_t concat_values(leat_kernel_context_t* c, leat_partial_shape_t except0,
                                    const span_t* span) {
   int64_t dims[LEAT_SHAPE_MAX_RANK], rows;
@@ -237,6 +240,7 @@ static leat_status_t concat_from(leat_kernel_context_t* c, leat_slots_t* slots) 
     status = concat_values(c, except0, &span);
     span_deinitialize(&span);
   } else {
+    // A read that fails gives no values to release.
     leat_allocator_free(leat_allocator_system(), span.memory);
   }
   return status;
@@ -291,6 +295,8 @@ static leat_status_t write_parts(leat_kernel_context_t* c, leat_slots_t* slots, 
   return status;
 }
 
+// Checks a value that is to be cut into slots. Slots are numbered by int32, hence the limit on its
+// rows.
 static leat_status_t check_value(const leat_kernel_context_t* c, const leat_slots_t* slots,
                                  const leat_tensor_t* value) {
   if (value->shape.rank < 1) {
@@ -304,6 +310,8 @@ static leat_status_t check_value(const leat_kernel_context_t* c, const leat_slot
   return leat_slots_check_dtype(c, slots, value->dtype);
 }
 
+// Writes row i of the value to slot i. The rows must be as many as the slots; an array of dynamic
+// size grows where they are more.
 static leat_status_t unpack_into(leat_kernel_context_t* c, leat_slots_t* slots) {
   const leat_tensor_t* value = leat_kernel_input(c, 1);
   int64_t size;
@@ -330,6 +338,8 @@ static leat_status_t unpack__cpu(leat_kernel_context_t* c) {
   return status;
 }
 
+// Writes row i of the value to slot indices[i]. The size is not marked, because a scatter may leave
+// slots unwritten.
 static leat_status_t scatter_into(leat_kernel_context_t* c, leat_slots_t* slots) {
   const leat_tensor_t* indices = leat_kernel_input(c, 1);
   const leat_tensor_t* value = leat_kernel_input(c, 2);
@@ -361,6 +371,7 @@ static leat_status_t scatter__cpu(leat_kernel_context_t* c) {
   return status;
 }
 
+// Checks that no length is negative and that they add up to the rows of the value.
 static leat_status_t check_lengths(const leat_kernel_context_t* c, const leat_tensor_t* lengths,
                                    const leat_tensor_t* value) {
   if (lengths->shape.rank != 1) {
@@ -381,6 +392,7 @@ static leat_status_t check_lengths(const leat_kernel_context_t* c, const leat_te
                              (long long)total, LEAT_SHAPE_TEXT(&value->shape));
 }
 
+// Writes lengths[i] rows of the value to slot i, the inverse of Concat.
 static leat_status_t split_into(leat_kernel_context_t* c, leat_slots_t* slots) {
   const leat_tensor_t* value = leat_kernel_input(c, 1);
   const leat_tensor_t* lengths = leat_kernel_input(c, 2);

@@ -65,6 +65,7 @@ leat_status_t leat_value_list_of_third(leat_inference_t* c) { return make_list(c
 
 // ---- Shapes -------------------------------------------------------------------------------------
 
+// The element shape is read only to be checked; the result is one list.
 static leat_status_t maker_shape(leat_inference_t* c) {
   leat_partial_shape_t shape;
   LEAT_RETURN_IF_ERROR(leat_list_shape_of_input(c, 0, &shape));
@@ -78,6 +79,7 @@ static leat_status_t push_shape(leat_inference_t* c) {
   return leat_shape_scalar_output(c);
 }
 
+// There is one list for each row of the tensor.
 static leat_status_t push_batch_shape(leat_inference_t* c) {
   leat_partial_shape_t lists, tensor = leat_inference_input(c, 1);
   int64_t count;
@@ -106,6 +108,7 @@ static leat_status_t get_item_shape(leat_inference_t* c) {
   return leat_ok_status();
 }
 
+// The item must fit the elements of the list, as far as both shapes are known.
 static leat_status_t set_item_shape(leat_inference_t* c) {
   leat_partial_shape_t element;
   LEAT_RETURN_IF_ERROR(leat_list_elements(c, 0, &element));
@@ -118,6 +121,8 @@ static leat_status_t resize_shape(leat_inference_t* c) {
   return leat_shape_scalar_output(c);
 }
 
+// A vector with an entry for each dimension. Where the rank is unknown, the kernel gives the scalar
+// -1, so nothing is known here.
 static leat_status_t element_shape_shape(leat_inference_t* c) {
   leat_partial_shape_t element, output;
   LEAT_RETURN_IF_ERROR(leat_list_elements(c, 0, &element));
@@ -201,6 +206,7 @@ static leat_status_t pop_gradient(leat_gradient_t* g) {
   return leat_ok_status();
 }
 
+// The list's gradient has one element, at the index that was read; all others have no tensor.
 static leat_status_t get_item_gradient(leat_gradient_t* g) {
   leat_builder_t* b = &g->builder;
   leat_output_t empty = leat_list_build_reserved(g, leat_gradient_input(g, 0));
@@ -234,6 +240,7 @@ static leat_status_t set_item_gradient(leat_gradient_t* g) {
   return leat_ok_status();
 }
 
+// The gradient is cut or lengthened to the length that the list had before.
 static leat_status_t resize_gradient(leat_gradient_t* g) {
   leat_output_t length = leat_list_build_length(g, leat_gradient_input(g, 0));
   leat_gradient_set_input(g, 0,

@@ -116,6 +116,7 @@ static leat_output_t static_row_shape(leat_gradient_t* g, leat_output_t tensor) 
   return leat_build_int32_vector(b, sizes, shape.rank - 1);
 }
 
+// The rows of |dy| have the shape of the elements, so that shape is known without running the list.
 static leat_status_t stack_gradient(leat_gradient_t* g) {
   leat_output_t dy = leat_gradient_of_output(g, 0);
   leat_gradient_set_input(
@@ -124,6 +125,7 @@ static leat_status_t stack_gradient(leat_gradient_t* g) {
   return leat_ok_status();
 }
 
+// Output 1 of the forward op has the lengths at which its gradient is divided again.
 static leat_status_t concat_gradient(leat_gradient_t* g) {
   leat_output_t shape = leat_list_build_element_shape(g, leat_gradient_input(g, 0));
   leat_gradient_set_input(g, 0,
@@ -152,6 +154,8 @@ static leat_status_t split_gradient(leat_gradient_t* g) {
   return leat_ok_status();
 }
 
+// The number of rows is given where it is known, so that shape inference knows it in the gradient
+// too.
 static leat_status_t from_tensor_gradient(leat_gradient_t* g) {
   leat_output_t tensor = leat_gradient_input(g, 0);
   int64_t count = -1;
@@ -195,6 +199,8 @@ static leat_status_t scatter_gradient(leat_gradient_t* g) {
   return leat_ok_status();
 }
 
+// Rows that were scattered take their gradients from there, and the list below them gets zeros in
+// their places.
 static leat_status_t scatter_into_gradient(leat_gradient_t* g) {
   leat_builder_t* b = &g->builder;
   leat_output_t dlist = leat_gradient_of_output(g, 0), tensor = leat_gradient_input(g, 1);

@@ -276,6 +276,8 @@ static leat_status_t output_joined(leat_kernel_context_t* c, const joint_t* join
   return leat_ok_status();
 }
 
+// The elements may differ in their first size only. All other sizes must be known, from the list or
+// the node, before anything is joined.
 static leat_status_t concat__cpu(leat_kernel_context_t* c) {
   leat_tensor_list_t* list;
   joint_t joint;
@@ -353,6 +355,8 @@ static leat_status_t check_lengths(const leat_kernel_context_t* c, const leat_te
                              (long long)rows, (long long)end);
 }
 
+// The first size of the elements comes from the lengths, so that it is left out when the tensor's
+// rows are checked.
 static leat_status_t split__cpu(leat_kernel_context_t* c) {
   const leat_tensor_t* value = leat_kernel_input(c, 0);
   const leat_tensor_t* lengths = leat_kernel_input(c, 2);
@@ -434,6 +438,7 @@ static leat_status_t read_size(const leat_kernel_context_t* c, int64_t* out_size
                              (long long)*out_size);
 }
 
+// The list is as long as the greatest index demands, or as num_elements says where that is more.
 static leat_status_t scatter__cpu(leat_kernel_context_t* c) {
   const leat_tensor_t* value = leat_kernel_input(c, 0);
   const leat_tensor_t* indices = leat_kernel_input(c, 1);

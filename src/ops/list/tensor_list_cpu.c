@@ -1,9 +1,14 @@
 // CPU kernels of lists of tensors that make a list, ask for its length, or access its elements one
-// at a time. A list is a value in a variant tensor (tensor_list_cpu.h). Each kernel that changes a
-// list first checks its inputs, and only then asks for a list that it may change: the output is the
-// input's own list when nobody else holds it, and a copy otherwise. An element that was never set
-// has no tensor; reading it gives zeros of the element shape, since the gradient of a list that is
-// only partly used has such elements.
+// at a time. A list is a value in a variant tensor (tensor_list_cpu.h). Kernels that convert
+// between lists and tensors of all their elements are in tensor_list_batch_cpu.c.
+//
+// Each kernel that changes a list first checks its inputs, and only then asks for a list that it
+// may change: the output is the input's own list when nobody else holds it, and a copy otherwise.
+// The order matters, because input 0 must not be looked at any more once its list may be the
+// output's.
+//
+// An element that was never set has no tensor; reading it gives zeros of the element shape, since
+// the gradient of a list that is only partly used has such elements.
 #include "ops/list/tensor_list_cpu.h"
 
 #include "base/checked.h"
@@ -24,6 +29,7 @@ static int dtype_of(const leat_kernel_context_t* c) {
   return ((const element_t*)leat_kernel_state(c))->dtype;
 }
 
+// Reads the int32 at input |index|; |what| is the name that TensorFlow's message gives it.
 static leat_status_t read_scalar(const leat_kernel_context_t* c, int index, const char* what,
                                  int64_t* out_value) {
   const leat_tensor_t* input = leat_kernel_input(c, index);
@@ -69,6 +75,8 @@ static leat_status_t length__cpu(leat_kernel_context_t* c) {
   return leat_kernel_set_output_int32(c, 0, (int64_t)list->count);
 }
 
+// Outputs the shape of the list's elements as sizes, -1 where one is unknown; the scalar -1 where
+// not even the rank is known.
 static leat_status_t element_shape__cpu(leat_kernel_context_t* c) {
   leat_tensor_list_t* list;
   leat_tensor_t* output;
@@ -119,6 +127,7 @@ static leat_status_t check_item(const leat_kernel_context_t* c, const leat_tenso
                              LEAT_SHAPE_TEXT(shape), LEAT_PARTIAL_SHAPE_TEXT(list->shape));
 }
 
+// Appends an element, which shares the memory of the tensor that was pushed.
 static leat_status_t push_back__cpu(leat_kernel_context_t* c) {
   const leat_tensor_t* item = leat_kernel_input(c, 1);
   leat_tensor_list_t* list;
@@ -243,6 +252,7 @@ static leat_status_t append_list(leat_tensor_list_t* to, const leat_tensor_list_
   return leat_ok_status();
 }
 
+// Appends to each list of input 0 the elements of the list at the same place in input 1.
 static leat_status_t concat_lists__cpu(leat_kernel_context_t* c) {
   const leat_tensor_t* a = leat_kernel_input(c, 0);
   const leat_tensor_t* b = leat_kernel_input(c, 1);
@@ -282,6 +292,7 @@ static leat_status_t push_rows(leat_kernel_context_t* c, leat_tensor_t* rows, in
   return leat_ok_status();
 }
 
+// Appends row i of the tensor to list i. All lists are checked before the first is changed.
 static leat_status_t push_back_batch__cpu(leat_kernel_context_t* c) {
   const leat_tensor_t* lists = leat_kernel_input(c, 0);
   const leat_tensor_t* value = leat_kernel_input(c, 1);

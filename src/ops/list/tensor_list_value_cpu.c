@@ -91,6 +91,7 @@ static leat_status_t add_items(const leat_tensor_t* a, const leat_tensor_t* b,
   return leat_ok_status();
 }
 
+// A list of as many elements, each of them zeros; its dtype and element shape are kept.
 static leat_status_t list_zeros_like(void* self, leat_variant_t* out_variant) {
   const leat_tensor_list_t* list = self;
   leat_tensor_list_t* zeros;

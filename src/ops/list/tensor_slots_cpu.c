@@ -143,6 +143,8 @@ static leat_status_t copy_shapes(const leat_slots_t* from, const leat_shape_t* p
   return leat_ok_status();
 }
 
+// Makes the gradient array of |slots|, with as many slots. |prepended| stands in front of the shape
+// of each element.
 static leat_status_t make_gradient(leat_slots_t* slots, const leat_shape_t* prepended,
                                    leat_slots_t** out_gradient) {
   int64_t dims[LEAT_SHAPE_MAX_RANK];
@@ -211,6 +213,8 @@ leat_status_t leat_slots_gradient(leat_slots_t* slots, leat_string_view_t source
 
 // ---- Writing, with the mutex held ---------------------------------------------------------------
 
+// Checks the index and the value's type and shape; the state of the slot is checked when it is
+// written.
 static leat_status_t check_write(leat_slots_t* slots, int64_t index, const leat_tensor_t* value) {
   if (index < 0 || (!slots->dynamic_size && (size_t)index >= slots->count)) {
     return leat_make_status(LEAT_INVALID_ARGUMENT,

@@ -323,6 +323,8 @@ static leat_status_t copy_buckets(const leat_tensor_t* tensor, int64_t count, in
   return status;
 }
 
+// Takes over the buckets of an export. Entries are counted anew, since the buckets do not say how
+// many there are.
 static leat_status_t dense_import(leat_lookup_t* self, const leat_tensor_t* keys,
                                   const leat_tensor_t* values) {
   dense_table_t* t = (dense_table_t*)self;

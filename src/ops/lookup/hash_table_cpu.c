@@ -126,6 +126,7 @@ static leat_status_t static_remove(leat_lookup_t* self, const leat_tensor_t* key
   return unsupported("Remove");
 }
 
+// Whether two values are equal as numbers or texts: 0 equals -0, and NaN equals nothing.
 static bool same_value(int dtype, const void* a, const void* b) {
   if (dtype == LEAT_DTYPE_FLOAT) return *(const float*)a == *(const float*)b;
   if (dtype == LEAT_DTYPE_DOUBLE) return *(const double*)a == *(const double*)b;
@@ -286,6 +287,7 @@ static leat_status_t mutable_remove(leat_lookup_t* self, const leat_tensor_t* ke
   return leat_ok_status();
 }
 
+// Replaces all rows. When that fails in the middle, the table keeps the rows that were put in.
 static leat_status_t mutable_import(leat_lookup_t* self, const leat_tensor_t* keys,
                                     const leat_tensor_t* values) {
   hash_table_t* table = (hash_table_t*)self;

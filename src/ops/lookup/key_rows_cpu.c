@@ -46,6 +46,8 @@ static leat_string_view_t string_at(const void* keys, int64_t index) {
   return leat_string_view_make(TF_TString_GetDataPointer(string), TF_TString_GetSize(string));
 }
 
+// Multiplying by an odd number spreads neighbouring integers over the high bits, and the shift
+// brings those down to where the place is taken from.
 static uint64_t hash_of(int dtype, const void* keys, int64_t index) {
   uint64_t hash = dtype == LEAT_DTYPE_INT64   ? (uint64_t)((const int64_t*)keys)[index]
                   : dtype == LEAT_DTYPE_INT32 ? (uint64_t)((const int32_t*)keys)[index]
@@ -54,6 +56,7 @@ static uint64_t hash_of(int dtype, const void* keys, int64_t index) {
   return hash ^ hash >> 32;
 }
 
+// Whether the key of |row| equals key |index| of |keys|.
 static bool same_key(const leat_key_rows_t* rows, int64_t row, const void* keys, int64_t index) {
   if (rows->key_dtype == LEAT_DTYPE_INT64) {
     return ((const int64_t*)rows->keys)[row] == ((const int64_t*)keys)[index];

@@ -5,7 +5,9 @@
 //
 // Dense tables import their content as matrices of buckets, which have one dimension for the key
 // and at least one for the value even where these are scalars. The kernels (table_access_cpu.c)
-// make the checks before they call a table's vtable, and tables assume that they were made.
+// make the checks before they call a table's vtable, and tables assume that they were made. So a
+// new kind of table has only to find and to store, and all kinds refuse the same tensors with the
+// same messages.
 #include "ops/lookup/table_cpu.h"
 
 static void table_destroy(leat_resource_t* resource) {
@@ -34,6 +36,7 @@ leat_status_t leat_lookup_find(leat_kernel_context_t* c, leat_lookup_t** out_tab
   return leat_handle_find(c, 0, &leat_lookup_kind, (leat_resource_t**)out_table);
 }
 
+// Keys may have any dimensions in front, and then one look-up is made for each of them.
 leat_status_t leat_lookup_check_keys(const leat_kernel_context_t* c, const leat_lookup_t* table,
                                     const leat_tensor_t* keys) {
   int rank = table->key_shape.rank, offset = keys->shape.rank - rank;

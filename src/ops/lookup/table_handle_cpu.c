@@ -107,6 +107,8 @@ static leat_status_t make_dense(void* data, leat_resource_t** out_resource) {
 
 // ---- Kernels ------------------------------------------------------------------------------------
 
+// Gives out the handle of the named table, which is made where it does not exist yet. Its types
+// must be the node's.
 static leat_status_t make_named(leat_kernel_context_t* c, leat_resource_make_fn_t make) {
   const table_maker_t* maker = leat_kernel_state(c);
   leat_lookup_t* table;
@@ -127,6 +129,7 @@ static leat_status_t make_named(leat_kernel_context_t* c, leat_resource_make_fn_
   return status;
 }
 
+// Makes a new table, which the handle owns.
 static leat_status_t make_anonymous(leat_kernel_context_t* c, leat_resource_make_fn_t make) {
   leat_resource_t* table;
   LEAT_RETURN_IF_ERROR(make(c, &table));

@@ -192,6 +192,8 @@ static leat_status_t fill_from_text(line_reader_t* r, leat_lookup_t* table) {
   return status;
 }
 
+// Fills the table from the file at |path|, once the parts of a line that the node asks for fit the
+// table's types.
 static leat_status_t fill_from_path(leat_kernel_context_t* c, leat_lookup_t* table,
                                     const char* path) {
   const layout_t* layout = leat_kernel_state(c);

@@ -1,5 +1,8 @@
 // Cases of arithmetic on two operands: every way of broadcasting that the engine tells apart, all
-// types, gradients, and the faults of integers.
+// types, gradients, and the faults of integers. The harness runs each case and compares it with the
+// operation in double, where the element of each operand is found by the definition of broadcasting
+// (operand). Sizes lie on both sides of the borders at which the engine changes its loops.
+// Comparisons and logic are tested in compare_test.c.
 #include <math.h>
 
 #include "op_harness/op_harness.h"

@@ -129,6 +129,7 @@ static leat_status_t check_sparse(leat_kernel_context_t* c) {
   return leat_ok_status();
 }
 
+// A sparse vector has one row of bins, and a sparse matrix one for each of its rows.
 static leat_status_t sparse_bincount__cpu(leat_kernel_context_t* c) {
   const leat_bincount_t* state = leat_kernel_state(c);
   const leat_tensor_t* indices = leat_kernel_input(c, 0);
@@ -151,6 +152,7 @@ static leat_status_t sparse_bincount__cpu(leat_kernel_context_t* c) {
   return leat_ok_status();
 }
 
+// Row r of the ragged tensor has the values from splits[r] to splits[r + 1].
 static leat_status_t ragged_bincount__cpu(leat_kernel_context_t* c) {
   const leat_bincount_t* state = leat_kernel_state(c);
   const leat_tensor_t* splits = leat_kernel_input(c, 0);

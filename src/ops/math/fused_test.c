@@ -1,4 +1,9 @@
-// Cases of _FusedElementwise: programs over operands of all kinds, and programs that are none.
+// Cases of _FusedElementwise: programs over operands of all kinds, and programs that are none. The
+// op's attributes hold a program of elementwise steps with broadcasts, reshapes and reductions; the
+// harness runs each case and compares every output with a plain loop in double, written here for
+// that program, or with numbers worked out by hand. The sizes are chosen to cross what the kernel
+// cuts its work by: tiles, short and long rows, operands that are smaller than what reads them.
+// Which nodes of a graph become such a program is tested in src/optimize/fusion_test.c.
 #include <math.h>
 
 #include "op_harness/op_harness.h"

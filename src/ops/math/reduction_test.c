@@ -1,5 +1,8 @@
 // Cases of reductions: each way of lying in memory that the plan tells apart, lengths on both sides
-// of a chunk, empty ones, axes that are wrong.
+// of a chunk, empty ones, axes that are wrong. The harness runs each case and compares it with a
+// fold over all elements in double (fold), which finds the result's element by the definition.
+// Gradients are checked where the reduction has one. Reductions that end a fused program are
+// compared in tests/session/row_reduction_test.c.
 #include <math.h>
 
 #include "op_harness/op_harness.h"

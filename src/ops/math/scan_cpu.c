@@ -168,6 +168,7 @@ static void scan_shard(void* data, int64_t begin, int64_t end) {
   }
 }
 
+// A shard is a range of columns.
 static leat_status_t scan__cpu(leat_kernel_context_t* c) {
   const leat_tensor_t* input = leat_kernel_input(c, 0);
   int rank = input->shape.rank;

@@ -339,6 +339,8 @@ static leat_status_t values_gradient(leat_gradient_t* g, leat_output_t ds) {
   return leat_ok_status();
 }
 
+// The formulas are for matrices with no more rows than columns. The gradient of a tall matrix is
+// that of its adjoint, whose factors u and v are exchanged.
 static leat_status_t svd_gradient(leat_gradient_t* g) {
   leat_builder_t* b = &g->builder;
   const leat_node_t* node = leat_gradient_node(g);

@@ -48,6 +48,7 @@ static leat_status_t cholesky__cpu(leat_kernel_context_t* c) {
       c, (leat_linear_t){.on_real = cholesky_r, .on_complex = cholesky_c}, 0, 1.0 / 3);
 }
 
+// Input 0 is the factor, and input 1 its gradient.
 static leat_status_t cholesky_grad__cpu(leat_kernel_context_t* c) {
   const leat_shape_t* shape = &leat_kernel_input(c, 0)->shape;
   int64_t n, other;

@@ -84,6 +84,8 @@ static leat_status_t set_shape(leat_inference_t* c, const leat_subscripts_t* sub
   return leat_ok_status();
 }
 
+// Reads the size of each label from the operands, broadcasts what their ellipses stand for, and
+// puts the output's subscripts together of the two.
 static leat_status_t einsum_shape(leat_inference_t* c) {
   leat_equation_t equation;
   LEAT_RETURN_IF_ERROR(
@@ -298,6 +300,8 @@ static leat_output_t sum_broadcast(leat_builder_t* b, leat_output_t dx, leat_out
   return leat_build_binary(b, "Reshape", leat_build_binary(b, "Sum", dx, axes), shape);
 }
 
+// An operand without an ellipsis is treated as one with an empty ellipsis at its end, so that both
+// can be broadcast and summed in the same way.
 static leat_status_t einsum_gradient(leat_gradient_t* g) {
   leat_builder_t* b = &g->builder;
   leat_equation_t equation;

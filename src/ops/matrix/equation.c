@@ -2,6 +2,8 @@
 // arrows, commas and periods is checked here, and labels are checked against shapes by the callers.
 #include "ops/matrix/equation.h"
 
+// Reads the subscripts of one operand. |ellipsis| becomes the number of labels in front of it, or
+// -1.
 static leat_status_t parse_subscripts(leat_string_view_t text, leat_subscripts_t* out) {
   out->count = 0;
   out->ellipsis = -1;

@@ -39,10 +39,14 @@ static leat_status_t create_solve(leat_kernel_creation_t* c, void* state) {
                           "Setting perturb_singular requires also setting partial_pivoting.");
 }
 
+// Whether numbers of the type have the precision of a float, although the kernel computes in
+// double.
 static bool is_single(int dtype) {
   return dtype == LEAT_DTYPE_FLOAT || dtype == LEAT_DTYPE_COMPLEX64;
 }
 
+// Input 0 has the three diagonals as the rows of a [3, n] matrix; input 1 has k right sides as the
+// columns of an [n, k] matrix.
 static leat_status_t solve__cpu(leat_kernel_context_t* c) {
   const leat_tridiagonal_t* kernel = leat_kernel_state(c);
   int64_t diagonals, n, rows, k;
@@ -74,6 +78,8 @@ static leat_status_t solve__cpu(leat_kernel_context_t* c) {
   return leat_linear_run(c, &l);
 }
 
+// Inputs 0 to 2 are the diagonals, each a [1, m] matrix; input 3 is the [m, k] matrix that they are
+// multiplied by.
 static leat_status_t multiply__cpu(leat_kernel_context_t* c) {
   int64_t m, k;
   leat_tensor_t* output;

@@ -188,6 +188,7 @@ static leat_status_t check_forward(const leat_kernel_context_t* c, int64_t* out_
   return check_vector(c, 4, "variance", statistics);
 }
 
+// A batch without elements has no mean: all statistics are NaN, as in TensorFlow.
 static leat_status_t batch_norm__cpu(leat_kernel_context_t* c) {
   int64_t channels;
   outputs_t outputs;

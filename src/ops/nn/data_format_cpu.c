@@ -37,6 +37,8 @@ static int find_spatial(leat_string_view_t format, char dim, int spatial) {
   return place;
 }
 
+// Finds where each dimension of src_format stands in dst_format, among all dimensions and among the
+// spatial ones alone.
 static leat_status_t create(leat_kernel_creation_t* c, void* state) {
   leat_format_change_t* change = state;
   leat_string_view_t from, to;

@@ -93,6 +93,7 @@ struct run_s {
 #define LOWEST 0
 #include "ops/nn/dilation2d_loops.inc"
 
+// The loops for a type. Half and bfloat16 are widened before, so their results are floats too.
 static run_fn_t function_of(int dtype) {
   switch (dtype) {
     case LEAT_DTYPE_DOUBLE: return run_f64;
@@ -108,6 +109,8 @@ static run_fn_t function_of(int dtype) {
   }
 }
 
+// Reads strides, rates and padding; windows over the batch or the channels are refused, as in
+// TensorFlow.
 static leat_status_t create(leat_kernel_creation_t* c, void* state, direction_t direction) {
   leat_dilation2d_t* dilation = state;
   dilation->direction = direction;

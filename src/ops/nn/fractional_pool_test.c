@@ -1,4 +1,9 @@
-// Cases of the fractional pools; the random sequences are checked by recorded cases.
+// Cases of the fractional pools, and the sizes of their outputs. The gradients are compared with
+// the definition, written here as loops over windows, for sequences that a caller could feed:
+// beginning beyond the input, going backwards, of any size. The sizes follow from a division in
+// float that must be the same in the shape function and in the kernel, which is why some are very
+// large. The random sequences themselves are compared with recorded cases of TensorFlow
+// (tests/conformance).
 #include "op_harness/op_harness.h"
 #include "session/scene.h"
 

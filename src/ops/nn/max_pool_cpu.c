@@ -217,6 +217,7 @@ static void shorten(const int64_t* places, leat_tensor_t* output) {
   for (int64_t i = 0; i < output->shape.element_count; ++i) to[i] = (int32_t)places[i];
 }
 
+// The loops write positions of 64 bits; an output of 32 bits gets them from a temporary tensor.
 static leat_status_t max_pool_with_argmax__cpu(leat_kernel_context_t* c) {
   const leat_argmax_t* kernel = leat_kernel_state(c);
   const leat_tensor_t* input = leat_kernel_input(c, 0);
@@ -288,6 +289,8 @@ static leat_status_t check_places(const leat_kernel_context_t* c, const leat_ten
   return leat_ok_status();
 }
 
+// Adds each element of dy to the position that argmax names. Positions are an input, so that each
+// is checked before any is written to.
 static leat_status_t max_pool_grad_with_argmax__cpu(leat_kernel_context_t* c) {
   const leat_argmax_t* kernel = leat_kernel_state(c);
   const leat_tensor_t* input = leat_kernel_input(c, 0);

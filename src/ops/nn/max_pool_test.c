@@ -1,4 +1,9 @@
-// Cases of the max pools and their gradients.
+// Cases of the max pools and their gradients. The harness runs each case and compares it with the
+// definition of a max pool, written here as loops over the window (find_maximum), in the types that
+// the op has and with the gradient checked against finite differences. Further cases are what the
+// definition leaves open and TensorFlow decides: windows with a NaN, equal items, and what is
+// refused. Windows of one plane and 2 x 2 positions appear in many sizes, because they have loops
+// of their own. Average pools are tested in avg_pool_test.c.
 #include <float.h>
 #include <math.h>
 

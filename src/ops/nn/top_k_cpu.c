@@ -303,6 +303,8 @@ static leat_status_t select_rows(leat_kernel_context_t* c, int64_t columns, int6
   return leat_ok_status();
 }
 
+// With the attribute reverse the n-th largest element is wanted, which is the one at n from the
+// end.
 static leat_status_t nth_element__cpu(leat_kernel_context_t* c) {
   const leat_tensor_t* input = leat_kernel_input(c, 0);
   const int last = input->shape.rank - 1;

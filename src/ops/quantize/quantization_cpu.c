@@ -47,6 +47,8 @@ static leat_status_t read_first_version(leat_kernel_creation_t* creation,
                           (double)state->min, (double)state->max);
 }
 
+// Reads the attributes. One function serves all versions of the op, so it asks which attributes
+// there are.
 static leat_status_t create(leat_kernel_creation_t* creation, void* memory) {
   quantization_state_t* state = memory;
   const leat_op_t* op = creation->kernel->op;

@@ -2,11 +2,15 @@
 // the mean (or the sum) can be taken when enough are there. Synchronous training with replicas is
 // built from them (section 7). A gradient is dense, or a set of rows (sparse). The older ops name
 // their accumulator by a reference to two strings, the Resource ops by a resource handle; both have
-// the same kernels, in accumulator_cpu.c and sparse_accumulator_cpu.c.
+// the same kernels, in accumulator_cpu.c and sparse_accumulator_cpu.c. A sparse accumulator has ops
+// of its own to be made and where rows come or go; the ops for the count and the step serve both
+// kinds. No gradient flows through an accumulator.
 #include "graph/gradient.h"
 #include "graph/inference/inference.h"
 #include "ops/op_rows.h"
 
+// The step and the number of gradients are scalars. What an accumulator gives back has the shape
+// that it was made with, which these functions do not look up.
 static leat_status_t step_shape(leat_inference_t* c) {
   return leat_shape_check_scalar(c, 1);
 }

@@ -88,6 +88,7 @@ static leat_status_t describe_queue(barrier_handle_t* h, const leat_attr_value_t
   return leat_ok_status();
 }
 
+// Reads what the barrier's queue will hold, and chooses the barrier's name.
 static leat_status_t barrier_create(leat_kernel_creation_t* c, void* state) {
   barrier_handle_t* h = state;
   const leat_attr_value_t *types, *shapes;
@@ -117,6 +118,7 @@ static void barrier_handle_destroy(void* state) {
   if (h->arena.allocator) leat_arena_deinitialize(&h->arena);
 }
 
+// Makes the barrier for the first run of any node that names it.
 static leat_status_t make_barrier(void* data, leat_resource_t** out_resource) {
   const barrier_handle_t* h = data;
   barrier_t* barrier;
@@ -234,6 +236,8 @@ static leat_status_t insert_all(insertion_t* in) {
   return status;
 }
 
+// Checks the values against the keys and the component's type. Their shape is left to the queue,
+// which checks it once the tuple is complete.
 static leat_status_t check_insertion(const insertion_t* in) {
   const barrier_t* barrier = in->barrier;
   const leat_shape_t* values = &in->values->shape;
@@ -294,6 +298,8 @@ static leat_status_t insert_create(leat_kernel_creation_t* c, void* state) {
   return leat_kernel_attr_int(c, "component_index", &((component_t*)state)->index);
 }
 
+// Inserts one component for each key, enqueues the tuples that have become complete, and closes the
+// queue when a closed barrier has no incomplete tuple left.
 static void insert_many__cpu(leat_kernel_context_t* c, leat_kernel_done_fn_t done) {
   int64_t component = ((const component_t*)leat_kernel_state(c))->index;
   insertion_t in = {.context = c,
@@ -423,6 +429,8 @@ static leat_status_t close_create(leat_kernel_creation_t* c, void* state) {
                                &((closing_t*)state)->cancel_pending_enqueues);
 }
 
+// Closes the barrier. Its queue is closed at once only where no tuple is incomplete; otherwise the
+// insertion that completes the last one closes it.
 static void close__cpu(leat_kernel_context_t* c, leat_kernel_done_fn_t done) {
   bool cancel = ((const closing_t*)leat_kernel_state(c))->cancel_pending_enqueues;
   barrier_t* barrier;

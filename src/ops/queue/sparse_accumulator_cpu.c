@@ -69,6 +69,8 @@ static leat_status_t check_rows(leat_kernel_context_t* c, const sparse_t* sparse
   return leat_ok_status();
 }
 
+// Checks a gradient against the accumulator: its type, its form, its rows, and the shape that the
+// node may state.
 static leat_status_t check_gradient(leat_kernel_context_t* c, const sparse_t* sparse) {
   const leat_tensor_t* indices = leat_kernel_input(c, 2);
   const leat_tensor_t* values = leat_kernel_input(c, 3);

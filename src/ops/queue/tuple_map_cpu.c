@@ -89,6 +89,7 @@ static void settle(leat_tuple_map_t* map, int64_t place, leat_tuple_entry_t* ent
 
 // ---- Entries ------------------------------------------------------------------------------------
 
+// All memory is taken before the entry is linked anywhere.
 leat_status_t leat_tuple_map_add(leat_tuple_map_t* map, leat_string_view_t key, int64_t number,
                                  leat_tuple_entry_t** out_entry) {
   leat_allocator_t* allocator = leat_allocator_system();
@@ -121,6 +122,7 @@ leat_status_t leat_tuple_map_add(leat_tuple_map_t* map, leat_string_view_t key, 
   return leat_ok_status();
 }
 
+// The last entry of the heap fills the hole that the removed one leaves.
 void leat_tuple_map_remove(leat_tuple_map_t* map, leat_tuple_entry_t* entry) {
   leat_tuple_entry_t** place = bucket_of(map, entry->hash);
   while (*place != entry) place = &(*place)->next_in_bucket;

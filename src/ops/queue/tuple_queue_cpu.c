@@ -392,6 +392,8 @@ static void finish_dequeue_many(leat_attempt_t* self) {
   finish_dequeue(self);
 }
 
+// Gives the rows back when the step is cancelled. Without memory for that they are lost with the
+// attempt, which must end in any case.
 static void withdraw_dequeue_many(leat_attempt_t* self) {
   leat_status_free(give_back((queue_attempt_t*)self));
 }

@@ -29,6 +29,8 @@ typedef struct transfer_s {
   int64_t number;  // LEAT_ATTR_NAME_TRANSFER; negative: none
 } transfer_t;
 
+// Reads the transfer's number, if it has one, and prints the part of the text key that is the same
+// in every run.
 static leat_status_t transfer_create(leat_kernel_creation_t* c, void* state) {
   transfer_t* transfer = state;
   leat_string_view_t sender, receiver, name;

@@ -135,6 +135,8 @@ static leat_status_t gather(leat_kernel_context_t* c, leat_tensor_t* values, boo
   return leat_ok_status();
 }
 
+// The gradient of an entry is that of the place it went to; the gradients of all other places
+// belong to the default value, and are added up.
 static leat_status_t gradient__cpu(leat_kernel_context_t* c) {
   const leat_tensor_t *map = leat_kernel_input(c, 0), *from = leat_kernel_input(c, 1);
   leat_shape_t scalar = leat_shape_scalar();

@@ -274,6 +274,8 @@ static leat_status_t write_found(leat_kernel_context_t* c, const operation_t* op
   return leat_ok_status();
 }
 
+// Checks that the operands have the same groups, and runs the operation. There is room for all
+// values of both operands, because no group can have more, nor can all results together.
 static leat_status_t operate(leat_kernel_context_t* c, operation_t* op) {
   const operand_t *a = &op->a, *b = &op->b;
   if (a->rank < 2 || a->rank != b->rank ||
@@ -339,6 +341,8 @@ static bool is_named(leat_string_view_t name, const char* operation) {
   return true;
 }
 
+// Turns the attribute set_operation into the values that the merge keeps: those in a alone, in
+// both, or in b alone.
 static leat_status_t operation_create(leat_kernel_creation_t* c, void* state) {
   static const struct {
     char name[16];

@@ -190,6 +190,7 @@ static leat_status_t check_same(const leat_kernel_context_t* c, const leat_entri
                              LEAT_SHAPE_TEXT(dense));
 }
 
+// The output takes the dense tensor's bytes where nobody else needs them.
 static leat_status_t dense_add__cpu(leat_kernel_context_t* c) {
   leat_entries_t entries;
   leat_tensor_t* output;
@@ -267,6 +268,7 @@ static void narrow(const leat_tensor_t* sums, leat_tensor_t* output) {
   }
 }
 
+// Sums of half and bfloat16 are kept in a temporary tensor of floats.
 static leat_status_t product__cpu(leat_kernel_context_t* c) {
   const adjoints_t* adjoints = leat_kernel_state(c);
   leat_entries_t a;

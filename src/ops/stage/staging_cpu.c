@@ -74,6 +74,7 @@ void leat_stage_area_free(leat_stage_area_t* area) {
   leat_allocator_free(leat_allocator_system(), area);
 }
 
+// Makes the area of the first op that asks for it; its limits hold for all ops of the name.
 static leat_status_t make_area(void* data, leat_resource_t** out_resource) {
   const leat_stage_name_t* name = data;
   area_t* area;
@@ -115,6 +116,7 @@ int64_t leat_stage_bytes(const leat_tensor_t* tuple, int width) {
   return bytes;
 }
 
+// A limit of 0 or less is none.
 bool leat_stage_has_room(const leat_stage_limits_t* limits, int64_t count, int64_t used_bytes,
                          int64_t bytes) {
   if (limits->capacity > 0 && count >= limits->capacity) return false;
@@ -129,6 +131,8 @@ leat_status_t leat_stage_check_bytes(const leat_stage_limits_t* limits, int64_t 
                           (long long)bytes, (long long)limits->memory_bytes);
 }
 
+// The three attempts run with the wait queue's lock held. LEAT_PASSAGE_WAITS leaves the call in its
+// line until another call has changed the area.
 static leat_passage_t attempt_stage(leat_attempt_t* self) {
   stage_attempt_t* a = (stage_attempt_t*)self;
   area_t* area = a->area;

@@ -57,6 +57,8 @@ static leat_status_t unique_name(const leat_kernel_context_t* c, const char* nam
   return status;
 }
 
+// Makes the cell and gives a reference to it. A second node that makes the same cell in a step
+// fails, because the container has its name already.
 static leat_status_t temporary_variable__cpu(leat_kernel_context_t* c) {
   const temporary_t* temporary = leat_kernel_state(c);
   leat_cell_t* cell;

@@ -177,6 +177,7 @@ static leat_status_t print_items(const format_t* format, const leat_tensor_t* in
   return leat_ok_status();
 }
 
+// Strings that need no padding are passed on as they are.
 static leat_status_t as_string__cpu(leat_kernel_context_t* c) {
   const format_t* format = leat_kernel_state(c);
   const leat_tensor_t* input = leat_kernel_input(c, 0);

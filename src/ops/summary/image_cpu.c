@@ -23,6 +23,7 @@ typedef struct images_s {
   int64_t bad_color_size;
 } images_t;
 
+// Reads the attributes. The colour is copied, because its attribute may end before the kernel does.
 static leat_status_t images_create(leat_kernel_creation_t* c, void* state) {
   images_t* images = state;
   const leat_tensor_t* color;
@@ -127,6 +128,8 @@ static void scale_pixels(const images_t* images, pixels_t* p, uint8_t* out) {
 
 // ---- The kernel ---------------------------------------------------------------------------------
 
+// Checks that the tensor is a batch of images of 1, 3 or 4 channels, and that bad_color has a value
+// for each channel.
 static leat_status_t check_tensor(const leat_kernel_context_t* c) {
   const images_t* images = leat_kernel_state(c);
   const leat_tensor_t* tensor = leat_kernel_input(c, 1);
@@ -186,6 +189,7 @@ static leat_status_t make_scratch(leat_kernel_context_t* c, leat_arena_t* arena,
   return LEAT_NEW(arena, (size_t)bytes, out_scratch);
 }
 
+// Makes the values of the summary: one image each, under a tag that is numbered.
 static leat_status_t make_images(leat_kernel_context_t* c, leat_arena_t* arena) {
   const images_t* images = leat_kernel_state(c);
   leat_string_view_t tag;

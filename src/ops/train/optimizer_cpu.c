@@ -92,6 +92,8 @@ static bool find_step(leat_string_view_t op, int64_t side, uint8_t* out_step) {
   return false;
 }
 
+// Reads the steps that the gradient goes through before the formula: each is an op and the operand
+// that the gradient is.
 static leat_status_t read_prologue(leat_kernel_creation_t* c, leat_optimizer_plan_t* plan) {
   const leat_attr_value_t* ops = leat_attr_find(c->attrs, c->attr_count, LEAT_SV("prologue"));
   const leat_attr_value_t* sides = leat_attr_find(c->attrs, c->attr_count, LEAT_SV("sides"));
@@ -133,6 +135,8 @@ static leat_status_t check_inputs(const leat_optimizer_plan_t* plan) {
   return leat_ok_status();
 }
 
+// Makes the plan of a fused update. Its op can stand for any optimizer, so that the plan comes from
+// attributes and not from the op's declaration.
 static leat_status_t fused_create(leat_kernel_creation_t* c, void* state) {
   leat_optimizer_plan_t* plan = state;
   leat_string_view_t update;

@@ -70,6 +70,9 @@ typedef struct step_s {
   leat_rewrite_way_t way;
 } step_t;
 
+// Whether the op in front of the update can become a step of its prologue: one operand is the
+// gradient, and the other has a single element. A division counts only with the gradient on the
+// left.
 static bool find_step(const leat_rewrite_match_t* m, step_t* out_step) {
   const leat_node_t *op = leat_rewrite_producer(m), *update = leat_rewrite_root(m);
   const bool divides = leat_string_view_equals(op->op->name, "RealDiv");
@@ -142,6 +145,7 @@ static void read_fused(int gradient, const leat_node_t* update, fused_t* f) {
   }
 }
 
+// Adds the fused update that |f| describes.
 static leat_status_t add_fused(leat_rewrite_match_t* m, const fused_t* f, leat_output_t* out_by) {
   const leat_node_t* update = leat_rewrite_root(m);
   const int type = leat_graph_output_type(m->graph, update->inputs[m->side]);
@@ -163,6 +167,8 @@ static leat_status_t add_fused(leat_rewrite_match_t* m, const fused_t* f, leat_o
                 out_by);
 }
 
+// Moves one op into the update's prologue. The new step comes first, because its op stood in front
+// of those that are there already.
 static leat_status_t take_step(leat_rewrite_match_t* m, leat_output_t* out_by) {
   const leat_node_t *update = leat_rewrite_root(m), *op = leat_rewrite_producer(m);
   leat_output_t args[MAX_STEPS];
