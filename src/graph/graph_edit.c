@@ -123,6 +123,7 @@ leat_status_t leat_graph_add_input(leat_graph_t* graph, int32_t node_index,
   }
   inputs[node->input_count++] = source;
   node->inputs = inputs;
+  leat_word_map_clear(&graph->storage->values);
   return leat_ok_status();
 }
 
@@ -159,6 +160,8 @@ leat_status_t leat_graph_set_attr(leat_graph_t* graph, int32_t node_index,
   }
   node->attrs = attrs;
   node->attr_count = count;
+  // Values that were inferred from the attribute, as a constant's are, may be others now.
+  leat_word_map_clear(&graph->storage->values);
   return leat_ok_status();
 }
 

@@ -257,6 +257,32 @@ static void test_edits(void** state) {
   TF_DeleteStatus(s);
 }
 
+// What is inferred behind a constant follows from the value that it has now.
+static void test_replaced_constant(void** state) {
+  // AttrValue { tensor { dtype: DT_INT32, tensor_shape { dim { size: 2 } }, tensor_content: 3, 2 } }
+  static const char three_two[] = "\x42\x12\x08\x03\x12\x04\x12\x02\x08\x02\x22\x08\3\0\0\0\2\0\0";
+  const int64_t six = 6, two = 2;
+  const int32_t two_three[] = {2, 3};
+  int64_t dims[2] = {0};
+  TF_Status* s = TF_NewStatus();
+  TF_Graph* graph = TF_NewGraph();
+  TF_Operation* x = kit_shaped(graph, "x", TF_FLOAT, 1, &six);
+  TF_Operation* shape =
+      kit_const(graph, "shape", kit_tensor(TF_INT32, 1, &two, two_three, sizeof two_three));
+  kit_binary(graph, "Reshape", "before", x, shape);
+  TF_Buffer* value = TF_NewBufferFromString(three_two, sizeof three_two);
+  TF_SetAttr(graph, shape, "value", value, s);
+  kit_ok(s);
+  TF_DeleteBuffer(value);
+  TF_Operation* after = kit_binary(graph, "Reshape", "after", x, shape);
+  TF_GraphGetTensorShape(graph, kit_out(after, 0), dims, 2, s);
+  kit_ok(s);
+  assert_int_equal(dims[0], 3);
+  assert_int_equal(dims[1], 2);
+  TF_DeleteGraph(graph);
+  TF_DeleteStatus(s);
+}
+
 static void set_attr(TF_Graph* graph, TF_Operation* op, const char* name, const char* bytes,
                      TF_Status* s) {
   TF_Buffer* value = TF_NewBufferFromString(bytes, 2);
@@ -312,6 +338,7 @@ int main(void) {
       cmocka_unit_test(test_shape_of_strangers),
       cmocka_unit_test(test_constants),
       cmocka_unit_test(test_edits),
+      cmocka_unit_test(test_replaced_constant),
       cmocka_unit_test(test_attributes_fit_edges),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

@@ -84,13 +84,13 @@ static void bools_are_0_or_1(void** state) {
   leat_bundle_writer_t* writer;
   leat_bundle_reader_t* reader;
   LEAT_EXPECT_OK(leat_tensor_vector(LEAT_DTYPE_BOOL, bytes, sizeof bytes, &bools));
-  LEAT_EXPECT_OK(leat_bundle_writer_create(leat_file_system_posix(), "b",
+  LEAT_EXPECT_OK(leat_bundle_writer_create(leat_file_system_posix(), test_path("b"),
                                            leat_allocator_system(), &writer));
   LEAT_EXPECT_OK(leat_bundle_writer_add(writer, LEAT_SV("b"), &bools));
   LEAT_EXPECT_OK(leat_bundle_writer_finish(writer));
   leat_bundle_writer_free(writer);
-  LEAT_EXPECT_OK(leat_bundle_reader_open(leat_file_system_posix(), "b", leat_allocator_system(),
-                                         &reader));
+  LEAT_EXPECT_OK(leat_bundle_reader_open(leat_file_system_posix(), test_path("b"),
+                                         leat_allocator_system(), &reader));
   LEAT_EXPECT_OK(
       leat_bundle_reader_read(reader, LEAT_SV("b"), leat_buffer_source_host(), &got));
   leat_bundle_reader_free(reader);
