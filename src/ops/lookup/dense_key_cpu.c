@@ -5,29 +5,6 @@
 #include "base/fingerprint.h"
 #include "kernel/kernel.h"
 
-// MurmurHash64A (public domain, Austin Appleby) with TensorFlow's seed.
-static uint64_t hash_bytes(leat_string_view_t s) {
-  const uint64_t m = UINT64_C(0xc6a4a7935bd1e995);
-  uint64_t hash = UINT64_C(0xDECAFCAFFE) ^ (s.size * m);
-  const char* p = s.data;
-  size_t left = s.size;
-  for (; left >= 8; left -= 8, p += 8) {
-    uint64_t word;
-    memcpy(&word, p, 8);
-    word *= m;
-    word ^= word >> 47;
-    hash = (hash ^ (word * m)) * m;
-  }
-  if (left) {
-    uint64_t word = 0;
-    for (size_t i = 0; i < left; ++i) word |= (uint64_t)(unsigned char)p[i] << (8 * i);
-    hash = (hash ^ word) * m;
-  }
-  hash ^= hash >> 47;
-  hash *= m;
-  return hash ^ hash >> 47;
-}
-
 static leat_string_view_t view_of(const TF_TString* string) {
   return leat_string_view_make(TF_TString_GetDataPointer(string), TF_TString_GetSize(string));
 }
@@ -35,7 +12,7 @@ static leat_string_view_t view_of(const TF_TString* string) {
 static uint64_t hash_scalar(int dtype, const void* keys, int64_t index) {
   if (dtype == LEAT_DTYPE_INT64) return (uint64_t)((const int64_t*)keys)[index];
   if (dtype == LEAT_DTYPE_INT32) return (uint64_t)(int64_t)((const int32_t*)keys)[index];
-  return hash_bytes(view_of(&((const TF_TString*)keys)[index]));
+  return leat_fingerprint_murmur(view_of(&((const TF_TString*)keys)[index]));
 }
 
 static size_t bytes_of(leat_dense_keys_t keys) {
