@@ -99,8 +99,8 @@ static const leat_transport_t* const kTransports[] = {&leat_loopback_transport};
 //   base/posix/cpu_posix.c: cached
 //     cores, and the sizes of two caches
 //     the first question | atomic | process
-//   base/string_view.c: cached
-//     the "C" locale, for reading numbers
+//   base/locale.c: cached
+//     the "C" locale, for reading and printing numbers
 //     the first number | atomic | process
 //   base/crc32c.c: tables, state
 //     tables of the checksum

@@ -9,10 +9,10 @@
 #include "base/string_builder.h"
 
 #include <stdarg.h>
-#include <stdio.h>
 #include <string.h>
 
 #include "base/checked.h"
+#include "base/locale.h"
 
 void leat_string_builder_initialize(leat_allocator_t* allocator,
                                     leat_string_builder_t* out_builder) {
@@ -68,7 +68,7 @@ void leat_string_builder_append_char(leat_string_builder_t* builder, char c) {
 static void print_v(leat_string_builder_t* builder, const char* format, va_list arguments) {
   va_list copy;
   va_copy(copy, arguments);
-  int size = vsnprintf(NULL, 0, format, copy);
+  int size = leat_locale_print_v(NULL, 0, format, copy);
   va_end(copy);
   if (size < 0) {
     if (!builder->status) {
@@ -79,7 +79,7 @@ static void print_v(leat_string_builder_t* builder, const char* format, va_list 
     return;
   }
   char* room = leat_string_builder_reserve(builder, (size_t)size);
-  if (room) vsnprintf(room, (size_t)size + 1, format, arguments);
+  if (room) leat_locale_print_v(room, (size_t)size + 1, format, arguments);
 }
 
 void leat_string_builder_print(leat_string_builder_t* builder, const char* format, ...) {

@@ -39,7 +39,8 @@ void leat_string_builder_deinitialize(leat_string_builder_t* builder);
 // |text| is copied. It must not lie in the builder itself, whose bytes may move.
 void leat_string_builder_append(leat_string_builder_t* builder, leat_string_view_t text);
 void leat_string_builder_append_char(leat_string_builder_t* builder, char c);
-// Appends what printf would print. A format that cannot be carried out fails with INVALID_ARGUMENT.
+// Appends what printf would print in the "C" locale (base/locale.h). A format that cannot be
+// carried out fails with INVALID_ARGUMENT.
 void leat_string_builder_print(leat_string_builder_t* builder, const char* format, ...)
     LEAT_PRINTF(2, 3);
 // Uninitialised room for |size| bytes at the end, which become part of the string. The pointer is

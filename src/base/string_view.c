@@ -10,14 +10,12 @@
 // The hash is not keyed and gives the same value in every process, so that code may break ties by
 // it and still be deterministic. It reads 16 bytes a round and mixes them with one 128-bit
 // multiplication, since the maps of base/map.c hash every name of a graph when it is imported.
-#define _GNU_SOURCE  // strtod_l: numbers in files are written with '.', whatever the locale says
 #include "base/string_view.h"
 
 #include <errno.h>
-#include <locale.h>
 #include <math.h>
-#include <stdatomic.h>
-#include <stdlib.h>
+
+#include "base/locale.h"
 
 // Longer than any double's shortest exact decimal form (767 digits) with sign and exponent.
 #define DOUBLE_TEXT_LIMIT 1024
@@ -73,29 +71,15 @@ bool leat_string_view_to_int64(leat_string_view_t s, int64_t* out_value) {
   return true;
 }
 
-// The "C" locale, made at the first call and kept until the process ends. Two threads may make one
-// at the same time; the one that comes second frees its own and uses the other's.
-static locale_t c_locale(void) {
-  static _Atomic(locale_t) cached;
-  locale_t locale = atomic_load_explicit(&cached, memory_order_acquire);
-  if (locale) return locale;
-  locale_t made = newlocale(LC_ALL_MASK, "C", (locale_t)0);
-  if (!made) return made;
-  if (atomic_compare_exchange_strong(&cached, &locale, made)) return made;
-  freelocale(made);
-  return locale;
-}
-
 bool leat_string_view_to_double(leat_string_view_t s, double* out_value) {
   char text[DOUBLE_TEXT_LIMIT];
   if (s.size == 0 || s.size >= sizeof(text) || is_space(s.data[0])) return false;
   memcpy(text, s.data, s.size);
   text[s.size] = 0;
   if (memchr(text, 'x', s.size) || memchr(text, 'X', s.size)) return false;  // decimal only
-  locale_t locale = c_locale();
   char* end = NULL;
   errno = 0;
-  double value = locale ? strtod_l(text, &end, locale) : strtod(text, &end);
+  double value = leat_locale_read_double(text, &end);
   if (end != text + s.size) return false;
   if (errno == ERANGE && isinf(value)) return false;  // too small is zero or subnormal: that fits
   *out_value = value;

@@ -8,6 +8,7 @@
 // file (src/capi/leat/checkpoint_state.c), which also removes old checkpoints. A save that fails
 // leaves nothing behind: what it wrote is removed, unless it was overwriting a checkpoint of the
 // same step. A saver belongs to one thread at a time.
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -208,13 +209,24 @@ int leat_saver_step(leat_saver_t* saver, TF_Session* session, int64_t step, TF_S
   return TF_GetCode(status) == TF_OK;
 }
 
+// The step in the name of the checkpoint |prefix|, "model.ckpt-12"; 0 where it has none, as a name
+// that another program chose. The directories before the name may have dashes of their own.
+static int64_t step_of(const char* prefix) {
+  const char* slash = strrchr(prefix, '/');
+  const char* dash = strrchr(slash ? slash : prefix, '-');
+  if (!dash || dash[1] < '0' || dash[1] > '9') return 0;
+  char* end;
+  errno = 0;
+  const long long step = strtoll(dash + 1, &end, 10);
+  return *end || errno ? 0 : step;
+}
+
 void leat_saver_restore_latest(leat_saver_t* saver, TF_Session* session, int64_t* out_step,
                                TF_Status* status) {
   char* latest = leat_checkpoint_latest(saver->directory, status);
   if (!latest) return;
   leat_variables_restore(session, &saver->operations, latest, status);
-  const char* dash = strrchr(latest, '-');
-  int64_t step = dash ? strtoll(dash + 1, NULL, 10) : 0;
+  int64_t step = step_of(latest);
   free(latest);
   if (TF_GetCode(status) != TF_OK) return;
   saver->last_step = step;

@@ -1,9 +1,9 @@
 // Numbers in decimal text: C's strtod does the fractions.
 #include "tensor/number_text.h"
 
-#include <stdlib.h>
 #include <string.h>
 
+#include "base/locale.h"
 #include "tensor/dtype.h"
 
 static bool is_space(char c) { return c == ' ' || (c >= '\t' && c <= '\r'); }
@@ -44,9 +44,9 @@ static bool parse_fraction(leat_string_view_t text, bool is_double, void* out_va
   buffer[text.size] = 0;
   char* end;
   if (is_double) {
-    *(double*)out_value = strtod(buffer, &end);
+    *(double*)out_value = leat_locale_read_double(buffer, &end);
   } else {
-    *(float*)out_value = strtof(buffer, &end);
+    *(float*)out_value = leat_locale_read_float(buffer, &end);
   }
   return end == buffer + text.size;
 }

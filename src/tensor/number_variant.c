@@ -11,6 +11,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 
+#include "base/locale.h"
 #include "base/sync.h"
 
 typedef struct number_s {
@@ -52,12 +53,12 @@ static leat_status_t encode_bytes(const void* bytes, size_t size, char** out_met
 // with as many as tell the number from all others.
 static void print_real(char* text, size_t size, double value, bool is_float) {
   double again;
-  snprintf(text, size, "%.*g", is_float ? 6 : 15, value);
+  leat_locale_print(text, size, "%.*g", is_float ? 6 : 15, value);
   if (leat_string_view_to_double(leat_string_view_from(text), &again) &&
       (is_float ? (float)again == (float)value : again == value)) {
     return;
   }
-  snprintf(text, size, "%.*g", is_float ? 9 : 17, value);
+  leat_locale_print(text, size, "%.*g", is_float ? 9 : 17, value);
 }
 
 // The sum of ints is computed without sign, since it must wrap around as TensorFlow's does.

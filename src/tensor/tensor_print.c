@@ -12,8 +12,8 @@
 #include "tensor/tensor_print.h"
 
 #include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
+
+#include "base/locale.h"
 
 // ---- One element --------------------------------------------------------------------------------
 
@@ -24,8 +24,10 @@ static void print_double(double value, leat_string_builder_t* out) {
     leat_string_builder_append(out, LEAT_SV("nan"));
     return;
   }
-  snprintf(text, sizeof text, "%.15g", value);
-  if (strtod(text, NULL) != value) snprintf(text, sizeof text, "%.17g", value);
+  leat_locale_print(text, sizeof text, "%.15g", value);
+  if (leat_locale_read_double(text, NULL) != value) {
+    leat_locale_print(text, sizeof text, "%.17g", value);
+  }
   leat_string_builder_append(out, leat_string_view_from(text));
 }
 
@@ -35,8 +37,10 @@ static void print_float(float value, leat_string_builder_t* out) {
     leat_string_builder_append(out, LEAT_SV("nan"));
     return;
   }
-  snprintf(text, sizeof text, "%.6g", (double)value);
-  if (strtof(text, NULL) != value) snprintf(text, sizeof text, "%.9g", (double)value);
+  leat_locale_print(text, sizeof text, "%.6g", (double)value);
+  if (leat_locale_read_float(text, NULL) != value) {
+    leat_locale_print(text, sizeof text, "%.9g", (double)value);
+  }
   leat_string_builder_append(out, leat_string_view_from(text));
 }
 

@@ -259,8 +259,9 @@ static void test_edits(void** state) {
 
 // What is inferred behind a constant follows from the value that it has now.
 static void test_replaced_constant(void** state) {
-  // AttrValue { tensor { dtype: DT_INT32, tensor_shape { dim { size: 2 } }, tensor_content: 3, 2 } }
-  static const char three_two[] = "\x42\x12\x08\x03\x12\x04\x12\x02\x08\x02\x22\x08\3\0\0\0\2\0\0";
+  // AttrValue { tensor { dtype: DT_INT32, tensor_shape { dim { size: 2 } }, tensor_content: 3 2 } }
+  static const char three_two[] =
+      "\x42\x12\x08\x03\x12\x04\x12\x02\x08\x02\x22\x08\3\0\0\0\2\0\0";
   const int64_t six = 6, two = 2;
   const int32_t two_three[] = {2, 3};
   int64_t dims[2] = {0};

@@ -37,6 +37,8 @@ static void close_model(model_t* m) {
   TF_DeleteStatus(m->status);
 }
 
+static const TF_Output kNone = {NULL, 0};
+
 // Feeds |feed| (where it has an operation) and fetches |fetch| likewise; the value, or 0.
 static float part(model_t* m, TF_Output feed, float value, TF_Output fetch) {
   TF_Tensor* fed = kit_float(value);
@@ -49,7 +51,7 @@ static float part(model_t* m, TF_Output feed, float value, TF_Output fetch) {
   return result;
 }
 
-static const TF_Output kNone = {NULL, 0};
+
 
 static void test_in_parts(void** state) {
   model_t m;
@@ -86,6 +88,82 @@ static void test_refused(void** state) {
   kit_expect_text(m.status, TF_INVALID_ARGUMENT, "has already been fetched");
   assert_true(part(&m, kNone, 0, m.d) == 15);
   kit_ok(m.status);
+  close_model(&m);
+}
+
+// What one call names twice is refused. A second wait for one value would never end.
+static void test_twice_in_a_call(void** state) {
+  model_t m;
+  open_model(&m);
+  set_up(&m, m.c, m.d);
+  TF_Output feeds[] = {m.a, m.b, m.a}, fetches[] = {m.c, m.d, m.c};
+  TF_Tensor* fed[] = {kit_float(2), kit_float(3), kit_float(4)};
+  TF_Tensor* fetched[3];
+  TF_SessionPRun(m.session, m.handle, feeds, fed, 3, NULL, NULL, 0, NULL, 0, m.status);
+  kit_expect_text(m.status, TF_INVALID_ARGUMENT, "a:0 has already been fed");
+  TF_SessionPRun(m.session, m.handle, feeds, fed, 2, fetches, fetched, 3, NULL, 0, m.status);
+  kit_expect_text(m.status, TF_INVALID_ARGUMENT, "c:0 has already been fetched");
+  for (int i = 0; i < 3; ++i) assert_null(fetched[i]);
+  TF_SessionPRun(m.session, m.handle, feeds, fed, 2, fetches, fetched, 2, NULL, 0, m.status);
+  kit_ok(m.status);
+  assert_true(kit_float_of(fetched[0]) == 5 && kit_float_of(fetched[1]) == 15);
+  for (int i = 0; i < 2; ++i) TF_DeleteTensor(fetched[i]);
+  for (int i = 0; i < 3; ++i) TF_DeleteTensor(fed[i]);
+  close_model(&m);
+}
+
+// A setup may name a fetch twice, as a step may, and then it comes twice.
+static void test_one_fetch_twice(void** state) {
+  model_t m;
+  open_model(&m);
+  for (int at_once = 0; at_once < 2; ++at_once) {
+    TF_DeletePRunHandle(at_once ? m.handle : NULL);
+    set_up(&m, m.d, m.d);
+    part(&m, m.a, 2, kNone);
+    part(&m, m.b, 3, kNone);
+    kit_ok(m.status);
+    if (at_once) {
+      TF_Output fetches[] = {m.d, m.d};
+      TF_Tensor* fetched[2];
+      TF_SessionPRun(m.session, m.handle, NULL, NULL, 0, fetches, fetched, 2, NULL, 0, m.status);
+      kit_ok(m.status);
+      for (int i = 0; i < 2; ++i) {
+        assert_true(kit_float_of(fetched[i]) == 15);
+        TF_DeleteTensor(fetched[i]);
+      }
+    } else {
+      assert_true(part(&m, kNone, 0, m.d) == 15 && part(&m, kNone, 0, m.d) == 15);
+      kit_ok(m.status);
+    }
+    part(&m, kNone, 0, m.d);
+    kit_expect_text(m.status, TF_INVALID_ARGUMENT, "Must run 'setup'");
+  }
+  close_model(&m);
+}
+
+// A value of another type, or none, is refused before anything is fed, and the run goes on.
+static void test_wrong_values(void** state) {
+  model_t m;
+  open_model(&m);
+  set_up(&m, m.c, m.d);
+  TF_Output feeds[] = {m.a, m.b}, fetch = m.c;
+  TF_Tensor* text = TF_AllocateTensor(TF_STRING, NULL, 0, sizeof(TF_TString));
+  TF_TString_Copy(TF_TensorData(text), "two", 3);
+  TF_Tensor *fed[] = {kit_float(2), text}, *fetched = NULL;
+  TF_SessionPRun(m.session, m.handle, feeds, fed, 2, &fetch, &fetched, 1, NULL, 0, m.status);
+  kit_expect_text(m.status, TF_INVALID_ARGUMENT,
+                  "'b' (Placeholder): the value fed has type string, must be float");
+  assert_null(fetched);
+  fed[1] = NULL;
+  TF_SessionPRun(m.session, m.handle, feeds, fed, 2, &fetch, &fetched, 1, NULL, 0, m.status);
+  kit_expect_text(m.status, TF_INVALID_ARGUMENT, "");
+  fed[1] = kit_float(3);
+  TF_SessionPRun(m.session, m.handle, feeds, fed, 2, &fetch, &fetched, 1, NULL, 0, m.status);
+  kit_ok(m.status);
+  assert_true(kit_float_of(fetched) == 5);
+  TF_DeleteTensor(text);
+  TF_DeleteTensor(fetched);
+  for (int i = 0; i < 2; ++i) TF_DeleteTensor(fed[i]);
   close_model(&m);
 }
 
@@ -126,6 +204,9 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_in_parts),
       cmocka_unit_test(test_refused),
+      cmocka_unit_test(test_twice_in_a_call),
+      cmocka_unit_test(test_one_fetch_twice),
+      cmocka_unit_test(test_wrong_values),
       cmocka_unit_test(test_failure),
       cmocka_unit_test(test_given_up),
   };

@@ -90,7 +90,8 @@ static void test_placement_refuses(void** state) {
   TF_Buffer garbage = {"\x0a\xff", 2, NULL};
   leat_set_placer(options, "clever", status);
   assert_int_equal(TF_GetCode(status), TF_INVALID_ARGUMENT);
-  static const char* const devices[] = {"SIM", "CPU:0", "CPU:x", "CPU:1;SIM:1", ":3"};
+  static const char* const devices[] = {"SIM", "CPU:0", "CPU:x", "CPU:1;SIM:1", ":3",
+                                        "CPU:4294967298"};
   for (size_t i = 0; i < sizeof devices / sizeof *devices; ++i) {
     leat_set_devices(options, devices[i], status);
     assert_int_equal(TF_GetCode(status), TF_INVALID_ARGUMENT);

@@ -15,6 +15,7 @@
 #include "client/model_kit.h"
 #include "leat/files.h"
 #include "scratch.h"
+#include "tensorflow/c/env.h"
 
 typedef struct model_s {
   TF_Output w, step;
@@ -291,6 +292,32 @@ static void test_killed(void** state) {
   model_kit_set_up(NULL);
 }
 
+// The step stands behind the last dash of the checkpoint's own name, and nothing behind it.
+static void test_step_of_name(void** state) {
+  static const struct {
+    const char* name;
+    int64_t step;
+  } kNames[] = {{"run-7/final", 0}, {"run-7/a-12", 12},  {"run-7/a-12b", 0},
+                {"run-7/a-", 0},    {"run-7/a- 3", 0}, {"run-7/a-99999999999999999999", 0}};
+  build((leat_saver_options_t){.keep = 50});
+  leat_saver_operations_t operations = leat_saver_operations(m.saver);
+  TF_CreateDir("run-7", kit.status);
+  kit_ok(kit.status);
+  leat_saver_t* saver =
+      leat_saver_over(operations, "run-7", (leat_saver_options_t){.keep = 50}, kit.status);
+  for (size_t i = 0; i < sizeof kNames / sizeof *kNames; ++i) {
+    int64_t step = -1;
+    leat_variables_save(kit.session, &operations, kNames[i].name, kit.status);
+    kit_ok(kit.status);
+    leat_checkpoint_publish("run-7", kNames[i].name, 50, kit.status);
+    kit_ok(kit.status);
+    leat_saver_restore_latest(saver, kit.session, &step, kit.status);
+    kit_ok(kit.status);
+    if (step != kNames[i].step) fail_msg("%s: step %lld", kNames[i].name, (long long)step);
+  }
+  leat_saver_free(saver);
+}
+
 int main(int argc, char** argv) {
   if (argc > 1 && !strcmp(argv[1], "save")) save_for_ever();
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
@@ -306,6 +333,7 @@ int main(int argc, char** argv) {
       TEST(test_no_place),
       TEST(test_no_variables),
       TEST(test_lost_newest),
+      TEST(test_step_of_name),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -314,35 +314,45 @@ static leat_output_t make_rows(scene_t* s, int64_t rows, int64_t columns) {
                       LEAT_NO_ATTRS);
 }
 
+static const int32_t kPairTypes[] = {LEAT_DTYPE_FLOAT, LEAT_DTYPE_FLOAT};
+static const leat_attr_t kPairAttr = {
+    {"component_types", 15},
+    {.kind = LEAT_ATTR_TYPE, .is_list = true, .count = 2, .types = kPairTypes}};
+
+// A barrier of pairs of floats.
+static leat_output_t make_barrier(scene_t* s) {
+  static const leat_partial_shape_t kShapes[] = {{0, NULL}, {0, NULL}};
+  const leat_attr_t attrs[] = {
+      kPairAttr,
+      {LEAT_SV("shapes"),
+       {.kind = LEAT_ATTR_SHAPE, .is_list = true, .count = 2, .shapes = kShapes}}};
+  return scene_output(s, "Barrier", "b", "", LEAT_NO_INPUTS, (leat_attrs_t){attrs, 2});
+}
+
+static leat_output_t make_take(scene_t* s, leat_output_t barrier, int count) {
+  leat_output_t n = leat_build_scalar(&s->b, LEAT_DTYPE_INT32, count);
+  return scene_output(s, "BarrierTakeMany", "", "", LEAT_INPUTS(barrier, n),
+                      (leat_attrs_t){&kPairAttr, 1});
+}
+
+static int32_t make_barrier_close(scene_t* s, leat_output_t barrier) {
+  return scene_node(s, "BarrierClose", "", "", LEAT_INPUTS(barrier), LEAT_NO_ATTRS);
+}
+
 // The last tuples of a closed barrier have unlike shapes: their insertion fails, and who waits for
 // them must hear that they will never come.
 static void takers_hear_of_tuples_that_cannot_be_batched(void** state) {
-  static const int32_t kTypes[] = {LEAT_DTYPE_FLOAT, LEAT_DTYPE_FLOAT};
-  static const leat_partial_shape_t kShapes[] = {{0, NULL}, {0, NULL}};
-  const leat_attr_t types = {
-      LEAT_SV("component_types"),
-      {.kind = LEAT_ATTR_TYPE, .is_list = true, .count = 2, .types = kTypes}};
-  const leat_attr_t attrs[] = {
-      types,
-      {LEAT_SV("shapes"),
-       {.kind = LEAT_ATTR_SHAPE, .is_list = true, .count = 2, .shapes = kShapes}}};
   scene_t s;
   scene_open(&s);
-  leat_output_t barrier =
-      scene_output(&s, "Barrier", "b", "", LEAT_NO_INPUTS, (leat_attrs_t){attrs, 2});
+  leat_output_t barrier = make_barrier(&s);
   leat_output_t key_a = make_key(&s, "a"), key_b = make_key(&s, "b");
   leat_output_t a = leat_build(&s.b, "Pack", LEAT_INPUTS(key_a), LEAT_NO_ATTRS);
   leat_output_t b = leat_build(&s.b, "Pack", LEAT_INPUTS(key_b), LEAT_NO_ATTRS);
   leat_output_t both = leat_build(&s.b, "Pack", LEAT_INPUTS(key_a, key_b), LEAT_NO_ATTRS);
   LEAT_EXPECT_OK(scene_target(&s, insert(&s, barrier, 0, a, make_rows(&s, 1, 2))));
   LEAT_EXPECT_OK(scene_target(&s, insert(&s, barrier, 0, b, make_rows(&s, 1, 3))));
-  LEAT_EXPECT_OK(scene_target(&s, scene_node(&s, "BarrierClose", "", "", LEAT_INPUTS(barrier),
-                                             LEAT_NO_ATTRS)));
-  leat_output_t two = leat_build_scalar(&s.b, LEAT_DTYPE_INT32, 2);
-  step_t step = {.scene = &s,
-                 .fetch = scene_output(&s, "BarrierTakeMany", "", "", LEAT_INPUTS(barrier, two),
-                                       (leat_attrs_t){&types, 1}),
-                 .timeout_ms = 20000};
+  LEAT_EXPECT_OK(scene_target(&s, make_barrier_close(&s, barrier)));
+  step_t step = {.scene = &s, .fetch = make_take(&s, barrier, 2), .timeout_ms = 20000};
   int32_t last = insert(&s, barrier, 1, both, make_rows(&s, 2, 1));
   start_step(&step);
   sleep_ms(20);
@@ -350,6 +360,86 @@ static void takers_hear_of_tuples_that_cannot_be_batched(void** state) {
   scene_expect(scene_target(&s, last), LEAT_INVALID_ARGUMENT, "Shape mismatch");
   leat_thread_join(step.thread);
   scene_expect(step.status, LEAT_OUT_OF_RANGE, "insufficient elements");
+  scene_close(&s);
+}
+
+enum { kPairs = 6000 };
+
+static leat_output_t make_ones(scene_t* s, int32_t count) {
+  return scene_output(
+      s, "Fill", "", "",
+      LEAT_INPUTS(leat_build_int32_vector(&s->b, &count, 1), scene_float(s, 1)), LEAT_NO_ATTRS);
+}
+
+// A barrier with the first components of kPairs tuples, and of one more, "last". |out_insert|
+// inserts the second components of the many, which takes some milliseconds.
+static leat_output_t open_pairs(scene_t* s, int32_t* out_insert, int32_t* out_last) {
+  scene_open(s);
+  leat_output_t barrier = make_barrier(s);
+  leat_output_t numbers =
+      scene_output(s, "Range", "", "",
+                   LEAT_INPUTS(leat_build_scalar(&s->b, LEAT_DTYPE_INT32, 0),
+                               leat_build_scalar(&s->b, LEAT_DTYPE_INT32, kPairs),
+                               leat_build_scalar(&s->b, LEAT_DTYPE_INT32, 1)),
+                   LEAT_NO_ATTRS);
+  leat_output_t keys = scene_output(s, "AsString", "", "", LEAT_INPUTS(numbers), LEAT_NO_ATTRS);
+  leat_output_t key = make_key(s, "last");
+  leat_output_t last = leat_build(&s->b, "Pack", LEAT_INPUTS(key), LEAT_NO_ATTRS);
+  LEAT_EXPECT_OK(scene_target(s, insert(s, barrier, 0, keys, make_ones(s, kPairs))));
+  LEAT_EXPECT_OK(scene_target(s, insert(s, barrier, 0, last, make_ones(s, 1))));
+  *out_insert = insert(s, barrier, 1, keys, make_ones(s, kPairs));
+  *out_last = insert(s, barrier, 1, last, make_ones(s, 1));
+  return barrier;
+}
+
+static void expect_all_pairs(scene_t* s, leat_output_t barrier) {
+  leat_tensor_t got;
+  LEAT_EXPECT_OK(scene_fetch(s, make_take(s, barrier, kPairs + 1), &got));
+  assert_int_equal(got.shape.element_count, kPairs + 1);
+  leat_tensor_release(&got);
+  scene_expect(scene_fetch(s, make_take(s, barrier, 1), &got), LEAT_OUT_OF_RANGE, "insufficient");
+}
+
+// Tuples that left the incomplete ones are on their way to those that are ready when another step
+// completes the last tuple of a closed barrier. None may be lost.
+static void two_insertions_end_a_closed_barrier(void** state) {
+  for (int round = 0; round < 8; ++round) {
+    scene_t s;
+    int32_t many, last;
+    leat_output_t barrier = open_pairs(&s, &many, &last);
+    LEAT_EXPECT_OK(scene_target(&s, make_barrier_close(&s, barrier)));
+    step_t step = {.scene = &s, .fetch = LEAT_OUTPUT_NONE, .target = many};
+    start_step(&step);
+    leat_clock_sleep_ns((int64_t)round * 300000);
+    LEAT_EXPECT_OK(scene_target(&s, last));
+    leat_thread_join(step.thread);
+    LEAT_EXPECT_OK(step.status);
+    expect_all_pairs(&s, barrier);
+    scene_close(&s);
+  }
+}
+
+// The barrier is closed as soon as no tuple is incomplete: all must then be ready.
+static void what_is_not_incomplete_is_ready(void** state) {
+  scene_t s;
+  int32_t many, last, incomplete = 1;
+  leat_output_t barrier = open_pairs(&s, &many, &last);
+  leat_output_t size = scene_output(&s, "BarrierIncompleteSize", "", "", LEAT_INPUTS(barrier),
+                                    LEAT_NO_ATTRS);
+  int32_t end = make_barrier_close(&s, barrier);
+  LEAT_EXPECT_OK(scene_target(&s, last));
+  step_t step = {.scene = &s, .fetch = LEAT_OUTPUT_NONE, .target = many};
+  start_step(&step);
+  while (incomplete) {
+    leat_tensor_t got;
+    LEAT_EXPECT_OK(scene_fetch(&s, size, &got));
+    incomplete = *leat_tensor_data(&got, const int32_t);
+    leat_tensor_release(&got);
+  }
+  LEAT_EXPECT_OK(scene_target(&s, end));
+  leat_thread_join(step.thread);
+  LEAT_EXPECT_OK(step.status);
+  expect_all_pairs(&s, barrier);
   scene_close(&s);
 }
 
@@ -365,6 +455,8 @@ int main(void) {
       cmocka_unit_test(the_rest_of_a_step_runs_where_it_is_waited_for),
       cmocka_unit_test(a_long_chain_in_a_step),
       cmocka_unit_test(takers_hear_of_tuples_that_cannot_be_batched),
+      cmocka_unit_test(two_insertions_end_a_closed_barrier),
+      cmocka_unit_test(what_is_not_incomplete_is_ready),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -7,7 +7,8 @@
 // A call takes the run out of the session's list while it uses it, so that two calls with one
 // handle cannot use it at the same time: the second one finds no such run. Before anything is fed,
 // a call is checked completely, so that an error of the caller leaves the run as it was. A fetch
-// whose feeds have not all come is refused, because waiting for it would never end.
+// whose feeds have not all come is refused, because waiting for it would never end, and so is one
+// that the call names more often than the setup did.
 #include <stdio.h>
 #include <string.h>
 
@@ -21,6 +22,7 @@ struct leat_capi_partial_s {
   int feed_count, fetch_count;
   leat_output_t* feeds;    // [feed_count + fetch_count]: the feeds as set up, then the fetches
   leat_output_t* fetches;  // behind |feeds|
+  int32_t* feed_types;     // [feed_count]
   bool* done;              // [feed_count + fetch_count]: fed or fetched already
 };
 
@@ -32,6 +34,7 @@ static void free_partial(leat_capi_partial_t* partial) {
   if (!partial) return;
   leat_partial_run_end(partial->run);
   leat_allocator_free(leat_allocator_system(), partial->feeds);
+  leat_allocator_free(leat_allocator_system(), partial->feed_types);
   leat_allocator_free(leat_allocator_system(), partial->done);
   leat_allocator_free(leat_allocator_system(), partial);
 }
@@ -53,9 +56,13 @@ static leat_status_t begin(TF_Session* session, const TF_Output* inputs, const T
   size_t edges = (size_t)(partial->feed_count + partial->fetch_count) + 1;
   LEAT_RETURN_IF_ERROR(LEAT_ALLOCATE(allocator, edges, &partial->feeds));
   LEAT_RETURN_IF_ERROR(LEAT_ALLOCATE(allocator, edges, &partial->done));
+  LEAT_RETURN_IF_ERROR(LEAT_ALLOCATE(allocator, edges, &partial->feed_types));
   partial->fetches = partial->feeds + partial->feed_count;
-  leat_capi_lock(session->graph);
+  const leat_graph_t* graph = leat_capi_lock(session->graph);
   leat_status_t status = resolve(session, inputs, partial->feed_count, partial->feeds);
+  for (int i = 0; i < partial->feed_count && !status; ++i) {
+    partial->feed_types[i] = leat_dtype_base(leat_graph_output_type(graph, partial->feeds[i]));
+  }
   if (!status) status = resolve(session, outputs, partial->fetch_count, partial->fetches);
   leat_capi_unlock(session->graph);
   if (status) return status;
@@ -140,53 +147,94 @@ void leat_capi_partials_end(TF_Session* session) {
 
 // ---- Running ------------------------------------------------------------------------------------
 
-static int find_edge(const leat_output_t* edges, int count, leat_output_t edge) {
-  for (int i = 0; i < count; ++i) {
-    if (leat_output_equal(edges[i], edge)) return i;
+// What one call gives to and takes from a partial run.
+typedef struct part_s {
+  leat_capi_partial_t* partial;
+  TF_Tensor** outputs;
+  int* feeds;  // [feed_count], numbers among the feeds of the setup
+  int* fetches;  // likewise, of the fetches
+  leat_tensor_t* values;  // [feed_count], the part's
+  bool* taken;  // as the run's |done|, with what this call feeds and fetches
+  int feed_count, fetch_count;
+} part_t;
+
+static void end_part(part_t* part) {
+  for (int i = 0; part->values && i < part->feed_count; ++i) {
+    leat_tensor_release(&part->values[i]);
   }
-  return -1;
+  leat_allocator_free(leat_allocator_system(), part->values);
+  leat_allocator_free(leat_allocator_system(), part->feeds);
+  leat_allocator_free(leat_allocator_system(), part->taken);
 }
 
-// Finds |output| among the feeds or fetches of the setup. INVALID_ARGUMENT where it is not there or
-// was fed or fetched before.
-static leat_status_t take(TF_Session* session, const leat_capi_partial_t* partial, bool is_feed,
-                          TF_Output output, int* out_index) {
+static leat_status_t begin_part(leat_capi_partial_t* partial, part_t* part) {
+  leat_allocator_t* allocator = leat_allocator_system();
+  const size_t edges = (size_t)(partial->feed_count + partial->fetch_count);
+  const size_t numbers = (size_t)part->feed_count + (size_t)part->fetch_count;
+  part->partial = partial;
+  LEAT_RETURN_IF_ERROR(LEAT_ALLOCATE(allocator, numbers + 1, &part->feeds));
+  LEAT_RETURN_IF_ERROR(LEAT_ALLOCATE(allocator, (size_t)part->feed_count + 1, &part->values));
+  LEAT_RETURN_IF_ERROR(LEAT_ALLOCATE(allocator, edges + 1, &part->taken));
+  part->fetches = part->feeds + part->feed_count;
+  memcpy(part->taken, partial->done, edges);
+  return leat_ok_status();
+}
+
+// Finds |output| among the feeds or fetches of the setup; a fetch that it named twice may be taken
+// twice. INVALID_ARGUMENT where it is not there or was fed or fetched before.
+static leat_status_t take(TF_Session* session, part_t* part, bool is_feed, TF_Output output,
+                          int* out_index) {
+  const leat_capi_partial_t* partial = part->partial;
   leat_output_t edge;
   const char* what = is_feed ? "feed" : "fetch";
   LEAT_RETURN_IF_ERROR(leat_capi_output_resolve(session->graph, output, "Partial run", &edge));
+  const leat_output_t* edges = is_feed ? partial->feeds : partial->fetches;
+  const int count = is_feed ? partial->feed_count : partial->fetch_count;
+  bool* taken = is_feed ? part->taken : part->taken + partial->feed_count;
+  bool is_known = false;
+  for (int i = 0; i < count; ++i) {
+    if (!leat_output_equal(edges[i], edge)) continue;
+    is_known = true;
+    if (taken[i]) continue;
+    taken[i] = true;
+    *out_index = i;
+    return leat_ok_status();
+  }
   leat_string_view_t name = session->graph->shared->graph->nodes[edge.node].name;
-  int index = is_feed ? find_edge(partial->feeds, partial->feed_count, edge)
-                      : find_edge(partial->fetches, partial->fetch_count, edge);
-  if (index < 0) {
+  if (!is_known) {
     return leat_make_status(LEAT_INVALID_ARGUMENT,
                             "The %s %.*s:%d was not specified in partial_run_setup.", what,
                             LEAT_SV_ARG(name), edge.index);
   }
-  if (partial->done[is_feed ? index : partial->feed_count + index]) {
-    return leat_make_status(LEAT_INVALID_ARGUMENT, "The %s %.*s:%d has already been %s.", what,
-                            LEAT_SV_ARG(name), edge.index, is_feed ? "fed" : "fetched");
-  }
-  *out_index = index;
-  return leat_ok_status();
+  return leat_make_status(LEAT_INVALID_ARGUMENT, "The %s %.*s:%d has already been %s.", what,
+                          LEAT_SV_ARG(name), edge.index, is_feed ? "fed" : "fetched");
 }
 
-// What one call gives to and takes from a partial run.
-typedef struct part_s {
-  leat_capi_partial_t* partial;
-  TF_Tensor* const* values;
-  TF_Tensor** outputs;
-  int* feeds;  // [feed_count], numbers among the feeds of the setup
-  int* fetches;  // likewise, of the fetches
-  int feed_count, fetch_count;
-} part_t;
+// Takes value |index| of the call. The step reads it as its Recv's type, so it must have that type.
+static leat_status_t take_value(TF_Session* session, part_t* part, int index,
+                                const TF_Tensor* value) {
+  const leat_capi_partial_t* partial = part->partial;
+  leat_tensor_t* taken = &part->values[index];
+  LEAT_RETURN_IF_ERROR(leat_capi_tensor_value(value, taken));
+  const int feed = part->feeds[index], type = partial->feed_types[feed];
+  if (taken->dtype == type) return leat_ok_status();
+  const leat_node_t* node = &session->graph->shared->graph->nodes[partial->feeds[feed].node];
+  return leat_make_status(LEAT_INVALID_ARGUMENT,
+                          "Partial run failed for node '%.*s' (%.*s): the value fed has type %s, "
+                          "must be %s",
+                          LEAT_SV_ARG(node->name), LEAT_SV_ARG(node->op->name),
+                          leat_dtype_name(taken->dtype), leat_dtype_name(type));
+}
 
+// Finds what the call names, with the graph locked.
 static leat_status_t take_all(TF_Session* session, part_t* part, const TF_Output* inputs,
-                              const TF_Output* outputs) {
+                              TF_Tensor* const* values, const TF_Output* outputs) {
   for (int i = 0; i < part->feed_count; ++i) {
-    LEAT_RETURN_IF_ERROR(take(session, part->partial, true, inputs[i], &part->feeds[i]));
+    LEAT_RETURN_IF_ERROR(take(session, part, true, inputs[i], &part->feeds[i]));
+    LEAT_RETURN_IF_ERROR(take_value(session, part, i, values[i]));
   }
   for (int i = 0; i < part->fetch_count; ++i) {
-    LEAT_RETURN_IF_ERROR(take(session, part->partial, false, outputs[i], &part->fetches[i]));
+    LEAT_RETURN_IF_ERROR(take(session, part, false, outputs[i], &part->fetches[i]));
   }
   return leat_ok_status();
 }
@@ -196,9 +244,7 @@ static leat_status_t check_fetches(const part_t* part) {
   const leat_capi_partial_t* partial = part->partial;
   for (int i = 0; i < part->fetch_count; ++i) {
     for (int f = 0; f < partial->feed_count; ++f) {
-      bool has_come = partial->done[f];
-      for (int k = 0; k < part->feed_count; ++k) has_come |= part->feeds[k] == f;
-      if (has_come || !leat_partial_run_needs(partial->run, part->fetches[i], f)) continue;
+      if (part->taken[f] || !leat_partial_run_needs(partial->run, part->fetches[i], f)) continue;
       return leat_make_status(LEAT_INVALID_ARGUMENT,
                               "Fetch %d can't be computed from the feeds that have been fed so "
                               "far.",
@@ -212,21 +258,14 @@ static leat_status_t check_fetches(const part_t* part) {
 static leat_status_t run_part(const part_t* part) {
   leat_capi_partial_t* partial = part->partial;
   for (int i = 0; i < part->feed_count; ++i) {
-    leat_tensor_t value;
-    LEAT_RETURN_IF_ERROR(leat_capi_tensor_value(part->values[i], &value));
-    leat_status_t status = leat_partial_run_feed(partial->run, part->feeds[i], &value);
-    leat_tensor_release(&value);
-    LEAT_RETURN_IF_ERROR(status);
+    LEAT_RETURN_IF_ERROR(leat_partial_run_feed(partial->run, part->feeds[i], &part->values[i]));
   }
   for (int i = 0; i < part->fetch_count; ++i) {
     leat_tensor_t value;
     LEAT_RETURN_IF_ERROR(leat_partial_run_fetch(partial->run, part->fetches[i], &value));
     LEAT_RETURN_IF_ERROR(leat_capi_tensor_wrap(&value, &part->outputs[i]));
   }
-  for (int i = 0; i < part->feed_count; ++i) partial->done[part->feeds[i]] = true;
-  for (int i = 0; i < part->fetch_count; ++i) {
-    partial->done[partial->feed_count + part->fetches[i]] = true;
-  }
+  memcpy(partial->done, part->taken, (size_t)(partial->feed_count + partial->fetch_count));
   return leat_ok_status();
 }
 
@@ -266,14 +305,12 @@ static leat_status_t go_on(TF_Session* session, const char* handle, const TF_Out
     return leat_make_status(LEAT_INVALID_ARGUMENT,
                             "Must run 'setup' before performing partial runs!");
   }
-  part_t part = {partial, input_values, output_values, NULL, NULL, ninputs, noutputs};
-  leat_status_t status =
-      LEAT_ALLOCATE(leat_allocator_system(), (size_t)(ninputs + noutputs) + 1, &part.feeds);
+  part_t part = {.outputs = output_values, .feed_count = ninputs, .fetch_count = noutputs};
+  leat_status_t status = begin_part(partial, &part);
   bool is_over = false;
   if (!status) {
-    part.fetches = part.feeds + ninputs;
     leat_capi_lock(session->graph);
-    status = take_all(session, &part, inputs, outputs);
+    status = take_all(session, &part, inputs, input_values, outputs);
     leat_capi_unlock(session->graph);
     if (!status) status = check_fetches(&part);
     if (!status) {
@@ -281,7 +318,7 @@ static leat_status_t go_on(TF_Session* session, const char* handle, const TF_Out
       is_over = status || is_done(partial);
     }
   }
-  leat_allocator_free(leat_allocator_system(), part.feeds);
+  end_part(&part);
   if (is_over) {
     free_partial(partial);
   } else {

@@ -274,7 +274,8 @@ static leat_status_t parse_devices(const char* text, leat_session_options_t* opt
   for (const char* at = text; *at;) {
     char type[16];
     int count = 0, used = 0;
-    if (sscanf(at, "%15[A-Za-z_]:%d%n", type, &count, &used) != 2 || count <= 0 ||
+    // Nine digits fit an int. Of more digits sscanf would not say that they do not.
+    if (sscanf(at, "%15[A-Za-z_]:%9d%n", type, &count, &used) != 2 || count <= 0 ||
         count > MAX_CPU_DEVICES || (at[used] && at[used] != ',')) {
       return leat_make_status(LEAT_INVALID_ARGUMENT,
                               "Setting the devices failed: '%s' must be TYPE:COUNT,... "

@@ -17,9 +17,9 @@
 // A primitive of oneDNN with its memory descriptions. It belongs to whoever made it.
 typedef struct leat_onednn_convolution_s leat_onednn_convolution_t;
 
+// A module that was built earlier takes 2 for a ReLU, so 2 must not get another meaning.
 typedef enum leat_onednn_flags_e {
   LEAT_ONEDNN_BIAS = 1,  // FORWARD: |bias| [out_channels] is added
-  LEAT_ONEDNN_RELU = 2,  // FORWARD: then negative results become 0
   // Runs are by execute_packed: the cost of packing the filter does not count.
   LEAT_ONEDNN_CONSTANT_FILTER = 4,
 } leat_onednn_flags_t;

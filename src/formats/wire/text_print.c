@@ -7,9 +7,9 @@
 // process, and its depth is limited to LEAT_TEXT_MAX_DEPTH. Appended text goes to a string builder
 // that keeps the first failure, so only the depth and the order of a map's entries return a status.
 #include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
 
+#include "base/locale.h"
 #include "formats/wire/map_entries.h"
 #include "formats/wire/text.h"
 
@@ -59,13 +59,9 @@ static void print_floating(leat_string_builder_t* out, double value, bool is_flo
   char text[40];
   int digits = is_float ? 6 : 15, most = is_float ? 9 : 17;
   for (;; ++digits) {
-    snprintf(text, sizeof(text), "%.*g", digits, value);
-    double back = strtod(text, NULL);
+    leat_locale_print(text, sizeof(text), "%.*g", digits, value);
+    double back = leat_locale_read_double(text, NULL);
     if (digits == most || (is_float ? (float)back == (float)value : back == value)) break;
-  }
-  // The program may have set a locale in which snprintf writes a decimal comma.
-  for (char* c = text; *c; ++c) {
-    if (*c == ',') *c = '.';
   }
   leat_string_builder_append(out, leat_string_view_from(text));
 }

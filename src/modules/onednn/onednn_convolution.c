@@ -119,19 +119,10 @@ static dnnl_status_t describe_forward(const leat_onednn_convolution_t* self,
   return dnnl_primitive_desc_create(out_hint, &desc, NULL, onednn_engine(), NULL);
 }
 
-// The attributes of a primitive: its scratch memory comes from the caller, and a ReLU may follow
-// it.
-static dnnl_status_t make_attributes(int flags, dnnl_primitive_attr_t* out_attributes) {
+// The attributes of a primitive: its scratch memory comes from the caller.
+static dnnl_status_t make_attributes(dnnl_primitive_attr_t* out_attributes) {
   RETURN_IF_FAILED(dnnl_primitive_attr_create(out_attributes));
-  RETURN_IF_FAILED(
-      dnnl_primitive_attr_set_scratchpad_mode(*out_attributes, dnnl_scratchpad_mode_user));
-  if (!(flags & LEAT_ONEDNN_RELU)) return dnnl_success;
-  dnnl_post_ops_t steps;
-  RETURN_IF_FAILED(dnnl_post_ops_create(&steps));
-  dnnl_status_t status = dnnl_post_ops_append_eltwise(steps, 1, dnnl_eltwise_relu, 0, 0);
-  if (status == dnnl_success) status = dnnl_primitive_attr_set_post_ops(*out_attributes, steps);
-  dnnl_post_ops_destroy(steps);
-  return status;
+  return dnnl_primitive_attr_set_scratchpad_mode(*out_attributes, dnnl_scratchpad_mode_user);
 }
 
 static const char* implementation(dnnl_primitive_desc_t description) {
@@ -247,20 +238,17 @@ static dnnl_status_t choose_request(leat_onednn_convolution_t* self,
   return status;
 }
 
-// The reorders get plain attributes: a ReLU belongs to the convolution alone.
 static dnnl_status_t make_primitive(leat_onednn_convolution_t* self,
                                     const leat_convolution_shape_t* shape, int flags) {
-  dnnl_primitive_attr_t attributes = NULL, plain = NULL;
+  dnnl_primitive_attr_t attributes = NULL;
   const dnnl_dims_t bias = {shape->out_channels};
   RETURN_IF_FAILED(describe_arrays(self, shape));
   RETURN_IF_FAILED(dnnl_memory_desc_init_by_tag(&self->bias, 1, bias, dnnl_f32, dnnl_a));
-  dnnl_status_t status = make_attributes(flags, &attributes);
-  if (status == dnnl_success) status = make_attributes(0, &plain);
+  dnnl_status_t status = make_attributes(&attributes);
   if (status == dnnl_success) status = choose_request(self, shape, flags, attributes);
   if (status == dnnl_success) status = dnnl_primitive_create(&self->primitive, self->description);
-  if (status == dnnl_success) status = make_reorders(self, plain);
+  if (status == dnnl_success) status = make_reorders(self, attributes);
   if (attributes) dnnl_primitive_attr_destroy(attributes);
-  if (plain) dnnl_primitive_attr_destroy(plain);
   return status;
 }
 
@@ -268,8 +256,9 @@ int onednn_convolution_create(leat_convolution_direction_t direction,
                               const leat_convolution_shape_t* shape, int flags,
                               leat_onednn_convolution_t** out_convolution) {
   *out_convolution = NULL;
-  const int after = LEAT_ONEDNN_BIAS | LEAT_ONEDNN_RELU;
-  if ((flags & after) && direction != LEAT_CONVOLUTION_FORWARD) return LEAT_INVALID_ARGUMENT;
+  if ((flags & LEAT_ONEDNN_BIAS) && direction != LEAT_CONVOLUTION_FORWARD) {
+    return LEAT_INVALID_ARGUMENT;
+  }
   leat_onednn_convolution_t* self = calloc(1, sizeof *self);
   if (!self) return LEAT_RESOURCE_EXHAUSTED;
   self->direction = direction;

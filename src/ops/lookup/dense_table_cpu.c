@@ -12,9 +12,25 @@
 // an empty bucket but goes on past a deleted one. The buckets double when entries exceed the load
 // factor; deleted buckets do not count as entries. Exported tensors must not change under their
 // holders, so a change first copies tensors that somebody else holds.
+//
+// TensorFlow's hash of a number is the number itself, so whoever chooses keys can give all of them
+// one home, and with TensorFlow's probing alone n such keys would cost n * n / 2 steps. Another
+// hash is no way out, since an exported layout would then be none that TensorFlow can read. So the
+// table has a guard, which it starts when a search had to look at more buckets than any harmless
+// one does (about twice the square root of their number). The guard knows the bucket of each key
+// by a hash with random words in it, and for homes with long ways how far they are taken, so that
+// nothing is walked twice. The layout stays one that TensorFlow reads; only what order removals
+// leave behind may differ from TensorFlow's: a guarded table does not use a deleted bucket again
+// before the buckets are made anew, since a way that is taken must stay so.
 #include <string.h>
 
+#include "base/map.h"
+#include "base/random.h"
+#include "ops/lookup/dense_key_cpu.h"
 #include "ops/lookup/table_cpu.h"
+
+#define SHORTEST_LIMIT 64  // so many probes never start the guard
+#define SHORT_WAY 8        // a way of so few probes is not worth remembering
 
 typedef struct dense_table_s {
   leat_lookup_t base;
@@ -27,6 +43,12 @@ typedef struct dense_table_s {
   leat_tensor_t values;  // [bucket_count, value_size]
   int64_t bucket_count;
   int64_t entry_count;  // keys that are neither empty nor deleted
+  int64_t probe_limit;  // a search that needs more starts the guard
+  int64_t probe_count;  // buckets that searches looked at so far, for tests
+  bool is_guarded;
+  uint64_t seed[2];        // of the guard's hash
+  leat_word_map_t places;  // guard: hash of a key -> its bucket, or GONE
+  leat_word_map_t taken;   // guard: home, mixed -> its first probes that find no empty bucket
 } dense_table_t;
 
 static int64_t key_size(const dense_table_t* t) { return t->base.key_shape.element_count; }
@@ -43,64 +65,14 @@ static char* value_at(const dense_table_t* t, const leat_tensor_t* values, int64
          (size_t)(index * value_size(t)) * leat_dtype_size(t->base.value_dtype);
 }
 
-// ---- Hashes -------------------------------------------------------------------------------------
+// ---- Keys ---------------------------------------------------------------------------------------
 
-// MurmurHash64A (public domain, Austin Appleby) with TensorFlow's seed.
-static uint64_t hash_bytes(leat_string_view_t s) {
-  const uint64_t m = UINT64_C(0xc6a4a7935bd1e995);
-  uint64_t hash = UINT64_C(0xDECAFCAFFE) ^ (s.size * m);
-  const char* p = s.data;
-  size_t left = s.size;
-  for (; left >= 8; left -= 8, p += 8) {
-    uint64_t word;
-    memcpy(&word, p, 8);
-    word *= m;
-    word ^= word >> 47;
-    hash = (hash ^ (word * m)) * m;
-  }
-  if (left) {
-    uint64_t word = 0;
-    for (size_t i = 0; i < left; ++i) word |= (uint64_t)(unsigned char)p[i] << (8 * i);
-    hash = (hash ^ word) * m;
-  }
-  hash ^= hash >> 47;
-  hash *= m;
-  return hash ^ hash >> 47;
-}
-
-static leat_string_view_t view_of(const TF_TString* string) {
-  return leat_string_view_make(TF_TString_GetDataPointer(string), TF_TString_GetSize(string));
-}
-
-static uint64_t hash_scalar(int dtype, const void* keys, int64_t index) {
-  if (dtype == LEAT_DTYPE_INT64) return (uint64_t)((const int64_t*)keys)[index];
-  if (dtype == LEAT_DTYPE_INT32) return (uint64_t)(int64_t)((const int32_t*)keys)[index];
-  return hash_bytes(view_of(&((const TF_TString*)keys)[index]));
-}
-
-// A key of one element hashes as it is; the hashes of several are combined as TensorFlow combines
-// them.
-static uint64_t hash_key(const dense_table_t* t, const char* key) {
-  if (key_size(t) == 1) return hash_scalar(t->base.key_dtype, key, 0);
-  uint64_t hash = 0;
-  for (int64_t i = 0; i < key_size(t); ++i) {
-    uint64_t item = hash_scalar(t->base.key_dtype, key, i);
-    hash ^= item + UINT64_C(0x9e3779b97f4a7800) + (hash << 10) + (hash >> 4);
-  }
-  return hash;
+static leat_dense_keys_t keys_of(const dense_table_t* t) {
+  return (leat_dense_keys_t){t->base.key_dtype, key_size(t)};
 }
 
 static bool same_key(const dense_table_t* t, const char* a, const char* b) {
-  if (t->base.key_dtype != LEAT_DTYPE_STRING) {
-    return memcmp(a, b, (size_t)key_size(t) * leat_dtype_size(t->base.key_dtype)) == 0;
-  }
-  for (int64_t i = 0; i < key_size(t); ++i) {
-    if (!leat_string_view_equal(view_of(&((const TF_TString*)a)[i]),
-                                view_of(&((const TF_TString*)b)[i]))) {
-      return false;
-    }
-  }
-  return true;
+  return leat_dense_key_equal(keys_of(t), a, b);
 }
 
 static bool is_empty(const dense_table_t* t, const char* key) {
@@ -119,18 +91,27 @@ static leat_status_t check_key(const dense_table_t* t, const char* key) {
                           empty ? "empty" : "deleted");
 }
 
-// ---- Buckets, with the mutex held ---------------------------------------------------------------
+// ---- Searching, with the mutex held -------------------------------------------------------------
 
-// Returns the bucket of |key| (with |*out_found|), or the first free bucket on its way where
-// |takes_free|, or -1. With |takes_free| the search ends at a deleted bucket, as in TensorFlow,
-// even though the key may stand further on.
-static int64_t find_bucket(const dense_table_t* t, const char* key, bool takes_free,
-                           bool* out_found) {
+#define TOO_FAR (-2)         // a search ended at the limit
+#define GONE (UINT64_MAX)    // a place whose key was removed; keys with the next hashes may follow
+
+static int64_t home_of(const dense_table_t* t, const char* key) {
+  return (int64_t)(leat_dense_key_hash(keys_of(t), key) & (uint64_t)(t->bucket_count - 1));
+}
+
+// Searches as TensorFlow does. Returns the bucket of |key| (with |*out_found|), or the first free
+// bucket on its way where |takes_free|, or -1, or TOO_FAR after |limit| probes. With |takes_free|
+// the search ends at a deleted bucket, even though the key may stand further on.
+static int64_t walk(dense_table_t* t, const char* key, bool takes_free, int64_t limit,
+                    bool* out_found) {
   int64_t mask = t->bucket_count - 1;
-  int64_t bucket = (int64_t)(hash_key(t, key) & (uint64_t)mask);
+  int64_t bucket = home_of(t, key);
   *out_found = false;
   for (int64_t probes = 1; probes <= t->bucket_count; ++probes) {
+    if (probes > limit) return TOO_FAR;
     const char* there = key_at(t, &t->keys, bucket);
+    ++t->probe_count;
     *out_found = same_key(t, there, key);
     if (*out_found) return bucket;
     bool empty = is_empty(t, there);
@@ -140,6 +121,101 @@ static int64_t find_bucket(const dense_table_t* t, const char* key, bool takes_f
   }
   return -1;
 }
+
+// ---- The guard ----------------------------------------------------------------------------------
+
+static void end_guard(dense_table_t* t) {
+  t->is_guarded = false;
+  leat_word_map_deinitialize(&t->places);
+  leat_word_map_deinitialize(&t->taken);
+}
+
+// The bucket where the guard knows |key|, or -1. Keys with one hash stand under the numbers that
+// follow it.
+static int64_t guarded_bucket(dense_table_t* t, const char* key) {
+  uint64_t hash = leat_dense_key_keyed_hash(keys_of(t), t->seed, key), bucket;
+  for (; leat_word_map_get(&t->places, hash, &bucket); ++hash) {
+    ++t->probe_count;
+    if (bucket == GONE) continue;
+    if (same_key(t, key_at(t, &t->keys, (int64_t)bucket), key)) return (int64_t)bucket;
+  }
+  return -1;
+}
+
+static leat_status_t guard_key(dense_table_t* t, const char* key, int64_t bucket) {
+  uint64_t hash = leat_dense_key_keyed_hash(keys_of(t), t->seed, key), other;
+  while (leat_word_map_get(&t->places, hash, &other) && other != GONE) ++hash;
+  return leat_word_map_set(&t->places, hash, (uint64_t)bucket);
+}
+
+// The guard forgets |key|, which was in |bucket|.
+static void unguard_key(dense_table_t* t, const char* key, int64_t bucket) {
+  uint64_t hash = leat_dense_key_keyed_hash(keys_of(t), t->seed, key), there;
+  while (leat_word_map_get(&t->places, hash, &there) && there != (uint64_t)bucket) ++hash;
+  LEAT_DCHECK(leat_word_map_get(&t->places, hash, NULL));
+  if (leat_word_map_get(&t->places, hash + 1, NULL)) {
+    leat_status_free(leat_word_map_set(&t->places, hash, GONE));  // it is there: no memory needed
+  } else {
+    leat_word_map_erase(&t->places, hash);
+  }
+}
+
+// The first empty bucket on the way of |key|, or -1.
+static int64_t first_empty(dense_table_t* t, const char* key) {
+  const uint64_t mask = (uint64_t)t->bucket_count - 1, home = (uint64_t)home_of(t, key);
+  const uint64_t mixed = leat_hash_mix(t->seed[0], home);  // no two homes give one number
+  uint64_t probe = 0;
+  leat_word_map_get(&t->taken, mixed, &probe);
+  uint64_t way = probe & 1 ? (probe + 1) / 2 * probe : probe / 2 * (probe + 1);
+  int64_t bucket = (int64_t)((home + way) & mask);
+  while (probe <= mask) {
+    ++t->probe_count;
+    if (is_empty(t, key_at(t, &t->keys, bucket))) break;
+    bucket = (int64_t)(((uint64_t)bucket + ++probe) & mask);
+  }
+  // Without memory the way is walked again next time.
+  if (probe >= SHORT_WAY) leat_status_free(leat_word_map_set(&t->taken, mixed, probe));
+  return probe <= mask ? bucket : -1;
+}
+
+static leat_status_t rebucket(dense_table_t* t, int64_t count);
+
+// Turns the guard on and lets it learn all keys by making the buckets anew. That also drops deleted
+// buckets, and keys that stand where no search finds them. On failure the guard stays off.
+static leat_status_t start_guard(dense_table_t* t) {
+  t->seed[0] = leat_random_seed();
+  t->seed[1] = leat_random_seed();
+  t->is_guarded = true;
+  return rebucket(t, t->bucket_count);
+}
+
+static int64_t guarded_search(dense_table_t* t, const char* key, bool takes_free,
+                              bool* out_found) {
+  int64_t bucket = guarded_bucket(t, key);
+  *out_found = bucket >= 0;
+  if (*out_found || !takes_free) return bucket;
+  bucket = first_empty(t, key);
+  if (bucket >= 0) return bucket;
+  // What is not taken is deleted.
+  leat_status_t status = rebucket(t, t->bucket_count);
+  if (!status) return first_empty(t, key);
+  leat_status_free(status);
+  return walk(t, key, true, INT64_MAX, out_found);
+}
+
+// As walk(), without a limit, and by way of the guard where there is one. May make the buckets
+// anew, so what the caller knew of buckets holds no longer.
+static int64_t find_bucket(dense_table_t* t, const char* key, bool takes_free, bool* out_found) {
+  if (!t->is_guarded) {
+    int64_t bucket = walk(t, key, takes_free, t->probe_limit, out_found);
+    if (bucket != TOO_FAR) return bucket;
+    leat_status_free(start_guard(t));  // without memory for a guard the search takes its time
+  }
+  return t->is_guarded ? guarded_search(t, key, takes_free, out_found)
+                       : walk(t, key, takes_free, INT64_MAX, out_found);
+}
+
+// ---- Buckets, with the mutex held ---------------------------------------------------------------
 
 // Allocates |count| empty buckets.
 static leat_status_t make_buckets(dense_table_t* t, int64_t count, leat_tensor_t* out_keys,
@@ -168,11 +244,11 @@ static leat_status_t make_buckets(dense_table_t* t, int64_t count, leat_tensor_t
 // Replaces the buckets; the tensors are moved.
 static void set_buckets(dense_table_t* t, leat_tensor_t keys, leat_tensor_t values,
                         int64_t count) {
-  leat_tensor_release(&t->keys);
-  leat_tensor_release(&t->values);
   t->keys = keys;
   t->values = values;
   t->bucket_count = count;
+  t->probe_limit = SHORTEST_LIMIT;
+  while (t->probe_limit < count / t->probe_limit * 4) t->probe_limit *= 2;
 }
 
 // Copies |tensor| when an export shares it, so that the exported tensor stays as it is.
@@ -191,6 +267,7 @@ static leat_status_t put(dense_table_t* t, const char* key, const char* value) {
   int64_t bucket = find_bucket(t, key, true, &found);
   if (bucket < 0) return leat_make_status(LEAT_INTERNAL, "MutableDenseHashTable insert: full");
   if (!found) {
+    if (t->is_guarded) LEAT_RETURN_IF_ERROR(guard_key(t, key, bucket));
     LEAT_RETURN_IF_ERROR(leat_tensor_copy_elements(t->base.key_dtype, key,
                                                    key_at(t, &t->keys, bucket), key_size(t)));
     ++t->entry_count;
@@ -199,25 +276,43 @@ static leat_status_t put(dense_table_t* t, const char* key, const char* value) {
                                    value_size(t));
 }
 
-// Moves all entries to |count| new buckets, which also drops the deleted ones.
+static leat_status_t put_all(dense_table_t* t, const leat_tensor_t* keys,
+                             const leat_tensor_t* values, int64_t count) {
+  for (int64_t i = 0; i < count; ++i) {
+    const char* key = key_at(t, keys, i);
+    if (is_empty(t, key) || is_deleted(t, key)) continue;
+    LEAT_RETURN_IF_ERROR(put(t, key, value_at(t, values, i)));
+  }
+  return leat_ok_status();
+}
+
+// Moves all entries to |count| new buckets, which also drops the deleted ones. On failure the old
+// buckets stay, without a guard.
 static leat_status_t rebucket(dense_table_t* t, int64_t count) {
   leat_tensor_t keys, values;
-  LEAT_RETURN_IF_ERROR(make_buckets(t, count, &keys, &values));
+  leat_status_t status = make_buckets(t, count, &keys, &values);
+  if (status) {
+    end_guard(t);
+    return status;
+  }
   leat_tensor_t old_keys = leat_tensor_move(&t->keys), old_values = leat_tensor_move(&t->values);
-  int64_t old_count = t->bucket_count;
-  t->keys = keys;
-  t->values = values;
-  t->bucket_count = count;
+  const int64_t old_count = t->bucket_count, old_entries = t->entry_count;
+  set_buckets(t, keys, values, count);
   t->entry_count = 0;
-  leat_status_t status = leat_ok_status();
-  for (int64_t i = 0; i < old_count && !status; ++i) {
-    const char* key = key_at(t, &old_keys, i);
-    if (is_empty(t, key) || is_deleted(t, key)) continue;
-    status = put(t, key, value_at(t, &old_values, i));
+  leat_word_map_clear(&t->places);
+  leat_word_map_clear(&t->taken);
+  status = put_all(t, &old_keys, &old_values, old_count);
+  if (status) {
+    end_guard(t);
+    leat_tensor_release(&t->keys);
+    leat_tensor_release(&t->values);
+    set_buckets(t, old_keys, old_values, old_count);
+    t->entry_count = old_entries;
+    return status;
   }
   leat_tensor_release(&old_keys);
   leat_tensor_release(&old_values);
-  return status;
+  return leat_ok_status();
 }
 
 static leat_status_t insert_locked(dense_table_t* t, const leat_tensor_t* keys,
@@ -248,6 +343,7 @@ static leat_status_t remove_locked(dense_table_t* t, const leat_tensor_t* keys, 
     if (!found) continue;
     LEAT_RETURN_IF_ERROR(leat_tensor_copy_elements(t->base.key_dtype, t->deleted_key.data,
                                                    key_at(t, &t->keys, bucket), key_size(t)));
+    if (t->is_guarded) unguard_key(t, key_at(t, keys, i), bucket);
     --t->entry_count;
   }
   return leat_ok_status();
@@ -345,6 +441,9 @@ static leat_status_t dense_import(leat_lookup_t* self, const leat_tensor_t* keys
     return status;
   }
   leat_mutex_lock(&t->mutex);
+  end_guard(t);
+  leat_tensor_release(&t->keys);
+  leat_tensor_release(&t->values);
   set_buckets(t, own_keys, own_values, count);
   t->entry_count = 0;
   for (int64_t i = 0; i < count; ++i) {
@@ -375,6 +474,7 @@ static int64_t dense_size(leat_lookup_t* self) {
 
 static void dense_destroy(leat_lookup_t* self) {
   dense_table_t* t = (dense_table_t*)self;
+  end_guard(t);
   leat_tensor_release(&t->empty_key);
   leat_tensor_release(&t->deleted_key);
   leat_tensor_release(&t->keys);
@@ -425,8 +525,9 @@ static leat_status_t fill_in(const leat_dense_options_t* o, dense_table_t* t) {
     }
     LEAT_RETURN_IF_ERROR(leat_tensor_copy(memory, o->deleted_key, &t->deleted_key));
   }
-  LEAT_RETURN_IF_ERROR(make_buckets(t, o->bucket_count, &t->keys, &t->values));
-  t->bucket_count = o->bucket_count;
+  leat_tensor_t keys, values;
+  LEAT_RETURN_IF_ERROR(make_buckets(t, o->bucket_count, &keys, &values));
+  set_buckets(t, keys, values, o->bucket_count);
   return leat_ok_status();
 }
 
@@ -438,6 +539,8 @@ leat_status_t leat_dense_table_create(const leat_dense_options_t* options,
   leat_lookup_initialize(&kDenseVtable, options->empty_key->dtype, options->value_dtype,
                         &options->empty_key->shape, &options->value_shape, &t->base);
   leat_mutex_initialize(&t->mutex);
+  leat_word_map_initialize(leat_allocator_system(), &t->places);
+  leat_word_map_initialize(leat_allocator_system(), &t->taken);
   t->max_load_factor = options->max_load_factor;
   leat_status_t status = fill_in(options, t);
   if (status) {
@@ -446,4 +549,12 @@ leat_status_t leat_dense_table_create(const leat_dense_options_t* options,
   }
   *out_table = &t->base;
   return leat_ok_status();
+}
+
+int64_t leat_dense_table_probe_count(leat_lookup_t* table) {
+  dense_table_t* t = (dense_table_t*)table;
+  leat_mutex_lock(&t->mutex);
+  int64_t count = t->probe_count;
+  leat_mutex_unlock(&t->mutex);
+  return count;
 }

@@ -9,9 +9,21 @@
 // removal moves the entries behind the freed place up where their hash allows, as Knuth's algorithm
 // for deletion with linear probing does, so that there are no tombstones and a table that changes
 // for a long time does not get slower. The removed row's number goes to the last row.
+//
+// The hash is a fast one that everybody can compute, so whoever chooses the keys can give all of
+// them one home (the place of their hash), or one home after another, and n of them would cost
+// n * n / 2 steps. Therefore no key lies farther from its home than FARTHEST places, and no search
+// goes on beyond. When the place of a new key would be farther, which chance does not bring about,
+// the table changes to a slower hash with random words in it, and the limit falls.
 #include "ops/lookup/key_rows_cpu.h"
 
 #include <string.h>
+
+#include "base/fingerprint.h"
+#include "base/random.h"
+
+#define FARTHEST 256
+#define TOO_FAR SIZE_MAX
 
 void leat_key_rows_initialize(int key_dtype, int value_dtype, int64_t value_count,
                               leat_key_rows_t* out_rows) {
@@ -46,9 +58,19 @@ static leat_string_view_t string_at(const void* keys, int64_t index) {
   return leat_string_view_make(TF_TString_GetDataPointer(string), TF_TString_GetSize(string));
 }
 
+// SipHash, of which nobody can tell which keys collide without the seed.
+static uint64_t keyed_hash(const leat_key_rows_t* rows, const void* keys, int64_t index) {
+  const char* key = (const char*)keys + (size_t)index * key_bytes(rows);
+  return leat_fingerprint_keyed(rows->seed, rows->key_dtype == LEAT_DTYPE_STRING
+                                                ? string_at(keys, index)
+                                                : leat_string_view_make(key, key_bytes(rows)));
+}
+
 // Multiplying by an odd number spreads neighbouring integers over the high bits, and the shift
 // brings those down to where the place is taken from.
-static uint64_t hash_of(int dtype, const void* keys, int64_t index) {
+static uint64_t hash_of(const leat_key_rows_t* rows, const void* keys, int64_t index) {
+  const int dtype = rows->key_dtype;
+  if (LEAT_UNLIKELY(rows->is_keyed)) return keyed_hash(rows, keys, index);
   uint64_t hash = dtype == LEAT_DTYPE_INT64   ? (uint64_t)((const int64_t*)keys)[index]
                   : dtype == LEAT_DTYPE_INT32 ? (uint64_t)((const int32_t*)keys)[index]
                                               : leat_string_view_hash(string_at(keys, index));
@@ -67,11 +89,15 @@ static bool same_key(const leat_key_rows_t* rows, int64_t row, const void* keys,
   return leat_string_view_equal(string_at(rows->keys, row), string_at(keys, index));
 }
 
-// Returns the place of the key, or the free place where it belongs. There is always a free one.
+// Returns the place of the key, or the free place where it belongs. There is always a free one, but
+// without a keyed hash the search ends at TOO_FAR: no key lies farther from its home.
 static size_t find_place(const leat_key_rows_t* rows, const void* keys, int64_t index) {
-  size_t mask = rows->place_count - 1;
-  size_t place = (size_t)hash_of(rows->key_dtype, keys, index) & mask;
-  while (rows->places[place] && !same_key(rows, rows->places[place] - 1, keys, index)) {
+  const size_t mask = rows->place_count - 1;
+  const size_t limit = rows->is_keyed ? SIZE_MAX : FARTHEST;
+  size_t place = (size_t)hash_of(rows, keys, index) & mask;
+  for (size_t steps = 0; rows->places[place]; ++steps) {
+    if (same_key(rows, rows->places[place] - 1, keys, index)) return place;
+    if (steps == limit) return TOO_FAR;
     place = (place + 1) & mask;
   }
   return place;
@@ -79,7 +105,28 @@ static size_t find_place(const leat_key_rows_t* rows, const void* keys, int64_t 
 
 int64_t leat_key_rows_find(const leat_key_rows_t* rows, const void* keys, int64_t index) {
   if (rows->count == 0) return -1;
-  return (int64_t)rows->places[find_place(rows, keys, index)] - 1;
+  const size_t place = find_place(rows, keys, index);
+  return place == TOO_FAR ? -1 : (int64_t)rows->places[place] - 1;
+}
+
+// Enters all rows into the empty places. false: a row would lie too far from its home.
+static bool enter_rows(leat_key_rows_t* rows) {
+  for (size_t i = 0; i < rows->count; ++i) {
+    const size_t place = find_place(rows, rows->keys, (int64_t)i);
+    if (place == TOO_FAR) return false;
+    rows->places[place] = (uint32_t)i + 1;
+  }
+  return true;
+}
+
+// Gives the hash its key, and enters all rows again.
+static void key_hash(leat_key_rows_t* rows) {
+  LEAT_DCHECK(!rows->is_keyed);
+  rows->is_keyed = true;
+  rows->seed[0] = leat_random_seed();
+  rows->seed[1] = leat_random_seed();
+  memset(rows->places, 0, rows->place_count * sizeof *rows->places);
+  enter_rows(rows);
 }
 
 // ---- Growing ------------------------------------------------------------------------------------
@@ -94,9 +141,7 @@ static leat_status_t grow_places(leat_key_rows_t* rows, size_t count) {
   leat_allocator_free(leat_allocator_system(), rows->places);
   rows->places = fresh;
   rows->place_count = places;
-  for (size_t i = 0; i < rows->count; ++i) {
-    rows->places[find_place(rows, rows->keys, (int64_t)i)] = (uint32_t)i + 1;
-  }
+  if (!enter_rows(rows)) key_hash(rows);
   return leat_ok_status();
 }
 
@@ -131,6 +176,10 @@ leat_status_t leat_key_rows_find_or_add(leat_key_rows_t* rows, const void* keys,
                                         int64_t* out_row, bool* out_added) {
   LEAT_RETURN_IF_ERROR(leat_key_rows_reserve(rows, rows->count + 1));
   size_t place = find_place(rows, keys, index);
+  if (LEAT_UNLIKELY(place == TOO_FAR)) {
+    key_hash(rows);
+    place = find_place(rows, keys, index);
+  }
   *out_row = (int64_t)rows->places[place] - 1;
   *out_added = *out_row < 0;
   if (!*out_added) return leat_ok_status();
@@ -149,12 +198,15 @@ leat_status_t leat_key_rows_find_or_add(leat_key_rows_t* rows, const void* keys,
 // ---- Removing -----------------------------------------------------------------------------------
 
 // Frees |place|. An entry behind it moves up unless its home (the place of its hash) lies behind
-// the gap, since a search that begins there would not find it any more.
+// the gap, since a search that begins there would not find it any more. Without a keyed hash none
+// has its home more than FARTHEST places before it, so that the search for one ends there.
 static void free_place(leat_key_rows_t* rows, size_t place) {
   size_t mask = rows->place_count - 1;
+  const size_t limit = rows->is_keyed ? SIZE_MAX : FARTHEST;
   for (size_t next = (place + 1) & mask; rows->places[next]; next = (next + 1) & mask) {
+    if (((next - place) & mask) > limit) break;
     size_t home =
-        (size_t)hash_of(rows->key_dtype, rows->keys, (int64_t)rows->places[next] - 1) & mask;
+        (size_t)hash_of(rows, rows->keys, (int64_t)rows->places[next] - 1) & mask;
     if (((next - home) & mask) < ((next - place) & mask)) continue;
     rows->places[place] = rows->places[next];
     place = next;

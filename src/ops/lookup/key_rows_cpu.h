@@ -9,7 +9,8 @@
 // Keys are given as element |index| of an array of the key's type, the data of a tensor for
 // example, and are copied. Strings and other objects in keys and values belong to the table. Memory
 // comes from the system's allocator and grows by doubling; it never shrinks. The owner provides the
-// lock: functions that take a const table may run together, all others alone.
+// lock: functions that take a const table may run together, all others alone. The order of the rows
+// depends on no hash.
 #ifndef LEAT_OPS_LOOKUP_KEY_ROWS_CPU_H_
 #define LEAT_OPS_LOOKUP_KEY_ROWS_CPU_H_
 
@@ -25,6 +26,8 @@ typedef struct leat_key_rows_s {
   size_t count, room;
   uint32_t* places;    // [place_count]: row + 1, at or behind its key's hash; 0: free
   size_t place_count;  // a power of two, or 0
+  bool is_keyed;       // the hash depends on |seed|
+  uint64_t seed[2];
 } leat_key_rows_t;
 
 // An empty table, which allocates nothing yet. Any dtype may be that of the values; keys are int32,

@@ -110,5 +110,8 @@ typedef struct leat_dense_options_s {
 } leat_dense_options_t;
 LEAT_MUST_USE leat_status_t leat_dense_table_create(const leat_dense_options_t* options,
                                                     leat_lookup_t** out_table);
+// How many buckets the searches of a dense table have looked at since it was made: what its tests
+// measure it by.
+int64_t leat_dense_table_probe_count(leat_lookup_t* table);
 
 #endif  // LEAT_OPS_LOOKUP_TABLE_CPU_H_

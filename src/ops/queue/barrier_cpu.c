@@ -13,8 +13,14 @@
 // ops for this saves a second implementation of waiting, batching and cancellation. The queue is
 // unbounded, so an insertion never waits. A closed barrier takes no new keys, but still accepts
 // components of keys that it knows; its queue is closed once no incomplete tuple is left, which
-// ends takers that wait for more than will come. The calls of the queue run with the mutex free,
-// except for its size.
+// ends takers that wait for more than will come.
+//
+// The calls of the queue, except for its size, run with the mutex free, because the steps that a
+// call lets go on may use this barrier. A complete tuple is therefore in neither place for a while.
+// The barrier counts such tuples as departing, and whoever ends the last departure of a closed
+// barrier closes the queue: if the queue were closed earlier it would refuse the tuple, and the
+// tuple would be lost. Two insertions at once may reach the queue in either order. This is no
+// fault, since neither has ended, and the queue sorts by number whatever the order is.
 #include <string.h>
 
 #include "base/checked.h"
@@ -35,7 +41,9 @@ typedef struct barrier_s {
   // Under the mutex.
   leat_tuple_map_t incomplete;
   int64_t insertion;  // number of the next insertion that brings a new key
+  int64_t departing;  // complete tuples that the queue does not have yet
   bool closed;
+  bool queue_closed;  // somebody closed the queue, or is about to
   bool cancelled;  // closed with cancel_pending_enqueues: incomplete tuples were dropped
 } barrier_t;
 
@@ -51,6 +59,15 @@ static const leat_resource_kind_t kBarrierKind = {.name = "Barrier", .destroy = 
 
 static int width_of(const barrier_t* barrier) {
   return barrier->ready->component_count - OWN_COMPONENTS;
+}
+
+// Decides, with the mutex held, whether the caller must close the queue now. True once at most.
+static bool must_close_queue(barrier_t* barrier) {
+  LEAT_DCHECK(barrier->departing >= 0);
+  if (!barrier->closed || barrier->queue_closed) return false;
+  if (barrier->incomplete.count || barrier->departing) return false;
+  barrier->queue_closed = true;
+  return true;
 }
 
 // ---- The handle ---------------------------------------------------------------------------------
@@ -160,6 +177,7 @@ static leat_status_t find_barrier(leat_kernel_context_t* c, barrier_t** out_barr
 // the tuples of |keys| [n].
 typedef struct insertion_s {
   leat_kernel_context_t* context;
+  leat_kernel_done_fn_t done;
   barrier_t* barrier;
   int component;
   const leat_tensor_t* keys;
@@ -264,11 +282,6 @@ static leat_status_t check_insertion(const insertion_t* in) {
   return leat_ok_status();
 }
 
-static void nothing_done(const leat_queue_call_t* call, leat_status_t status,
-                         leat_tensor_t* components) {
-  leat_status_free(status);  // the queue may have been closed before, which is no fault
-}
-
 // Stacks the tuples that became ready into one batch per component, which enqueue_many then takes.
 static leat_status_t make_batches(const insertion_t* in, leat_tuple_t* out_batches) {
   const leat_queue_t* ready = in->barrier->ready;
@@ -298,11 +311,38 @@ static leat_status_t insert_create(leat_kernel_creation_t* c, void* state) {
   return leat_kernel_attr_int(c, "component_index", &((component_t*)state)->index);
 }
 
-// Inserts one component for each key, enqueues the tuples that have become complete, and closes the
-// queue when a closed barrier has no incomplete tuple left.
+static void queue_was_closed(const leat_queue_call_t* call, leat_status_t status,
+                             leat_tensor_t* components) {
+  leat_status_free(status);  // only must_close_queue lets the queue be closed, so it is OK
+}
+
+// Ends the kernel: the tuples have departed, or are lost because they could not be batched or the
+// queue had no memory. The queue of a closed barrier is closed in either case, because no other
+// insertion will end the wait of those who wait for the lost ones.
+static void end_insertion(insertion_t* in, leat_kernel_context_t* own, leat_status_t status) {
+  barrier_t* barrier = in->barrier;
+  leat_mutex_lock(&barrier->mutex);
+  barrier->departing -= (int64_t)in->ready_count;
+  bool closes_queue = must_close_queue(barrier);
+  leat_mutex_unlock(&barrier->mutex);
+  if (closes_queue) {
+    leat_queue_call_t closing = {.context = own, .done = queue_was_closed};
+    barrier->ready->vtable->close(barrier->ready, false, &closing);
+  }
+  in->done(in->context, status);  // |in->context| is invalid from here on
+}
+
+static void tuples_departed(const leat_queue_call_t* call, leat_status_t status,
+                            leat_tensor_t* components) {
+  end_insertion(call->data, call->context, status);
+}
+
+// Inserts one component for each key, and enqueues the tuples that have become complete. The kernel
+// ends when they are in the queue.
 static void insert_many__cpu(leat_kernel_context_t* c, leat_kernel_done_fn_t done) {
   int64_t component = ((const component_t*)leat_kernel_state(c))->index;
   insertion_t in = {.context = c,
+                    .done = done,
                     .component = component < INT32_MAX ? (int)component : INT32_MAX,
                     .keys = leat_kernel_input(c, 1),
                     .values = leat_kernel_input(c, 2)};
@@ -314,34 +354,28 @@ static void insert_many__cpu(leat_kernel_context_t* c, leat_kernel_done_fn_t don
   }
   barrier_t* barrier = in.barrier;
   status = check_insertion(&in);
-  bool finished = false;
   if (!status) {
     leat_mutex_lock(&barrier->mutex);
     status = insert_all(&in);
-    finished = barrier->closed && barrier->incomplete.count == 0;
+    barrier->departing += (int64_t)in.ready_count;
     leat_mutex_unlock(&barrier->mutex);
   }
   if (!status && in.ready_count) status = make_batches(&in, &batches);
   int count = barrier->ready->component_count;
-  bool enqueues = !status && in.ready_count;
   leat_tensors_release(in.ready, (int64_t)in.ready_count * count);
   leat_allocator_free(leat_allocator_system(), in.ready);
-  // The end of the enqueue, or of the kernel, makes |c| invalid; the closing therefore has its own
-  // context.
+  // The calls of the queue have a context of their own. The kernel's becomes invalid while they
+  // run, and its cancellation would drop tuples that no other insertion can bring again.
   leat_step_services_t services = {.memory = c->services->memory};
   leat_kernel_context_t own = {.kernel = c->kernel, .services = &services};
-  leat_queue_call_t closing = {.context = &own, .done = nothing_done};
-  leat_queue_t* ready = barrier->ready;
-  if (enqueues) {
-    // The queue is unbounded, so the enqueue ends within the call.
-    leat_queue_call_t call = leat_queue_call_of_kernel(c, done);
-    ready->vtable->enqueue(ready, true, leat_tuple_items(&batches), &call);
+  if (!status && in.ready_count) {
+    // The queue is unbounded, so the enqueue calls tuples_departed before it returns.
+    leat_queue_call_t call = {.context = &own, .done = tuples_departed, .data = &in};
+    barrier->ready->vtable->enqueue(barrier->ready, true, leat_tuple_items(&batches), &call);
     leat_tuple_deinitialize(&batches, count);
+  } else {
+    end_insertion(&in, &own, status);
   }
-  // The queue is closed even where the last tuples were lost, because they could not be batched or
-  // a row after them failed: no other insertion will ever end the wait of those who wait for them.
-  if (finished) ready->vtable->close(ready, false, &closing);
-  if (!enqueues) done(c, status);
   leat_resource_release(&barrier->resource);
 }
 
@@ -389,7 +423,7 @@ static leat_status_t plan_taking(const leat_kernel_context_t* c, barrier_t* barr
     if (allow_small_batch) {
       *inout_count = LEAT_MIN(*inout_count, available);
     } else {
-      available += barrier->incomplete.count;
+      available += barrier->incomplete.count + barrier->departing;
     }
     if (available < LEAT_MAX(*inout_count, 1)) {
       status = leat_kernel_error(c, LEAT_OUT_OF_RANGE,
@@ -448,11 +482,11 @@ static void close__cpu(leat_kernel_context_t* c, leat_kernel_done_fn_t done) {
     barrier->closed = true;
     barrier->cancelled = cancel;
     if (cancel) leat_tuple_map_clear(&barrier->incomplete);
-    closes_queue = barrier->incomplete.count == 0;
+    closes_queue = must_close_queue(barrier);
   }
   leat_mutex_unlock(&barrier->mutex);
   leat_queue_t* ready = barrier->ready;
-  if (closes_queue && !ready->vtable->is_closed(ready)) {
+  if (closes_queue) {
     leat_queue_call_t call = leat_queue_call_of_kernel(c, done);
     ready->vtable->close(ready, cancel, &call);
   } else {
@@ -473,7 +507,7 @@ static leat_status_t incomplete_size__cpu(leat_kernel_context_t* c) {
   barrier_t* barrier;
   LEAT_RETURN_IF_ERROR(find_barrier(c, &barrier));
   leat_mutex_lock(&barrier->mutex);
-  int64_t size = barrier->incomplete.count;
+  int64_t size = barrier->incomplete.count + barrier->departing;
   leat_mutex_unlock(&barrier->mutex);
   leat_resource_release(&barrier->resource);
   return leat_kernel_set_output_int32(c, 0, size);

@@ -111,9 +111,24 @@ static reception_t take_reception(void* data) {
   return reception;
 }
 
+// Checks that a value that came is of the type that the node promises to its readers, which index
+// by it. Whoever sent the value may be another process or the client, so nothing else guarantees
+// it. A value of another type is released.
+static leat_status_t check_type(const leat_kernel_context_t* c, leat_slot_t* value) {
+  const int wanted = c->kernel->output_types[0], got = value->tensor.dtype;
+  if (!value->alive || LEAT_LIKELY(got == wanted)) return leat_ok_status();
+  const transfer_t* transfer = leat_kernel_state(c);
+  leat_slot_release(value);
+  return leat_kernel_error(c, LEAT_INTERNAL,
+                           "the value received for '%.*s' has type %s, must be tensor_type %s",
+                           (int)transfer->fixed_bytes, transfer->key, leat_dtype_name(got),
+                           leat_dtype_name(wanted));
+}
+
 // A leat_rendezvous_receive_fn_t: the value, which may be dead, becomes the output.
 static void received(void* data, leat_status_t status, leat_slot_t value) {
   reception_t reception = take_reception(data);
+  if (!status) status = check_type(reception.context, &value);
   if (!status) reception.context->outputs[0] = value;
   reception.done(reception.context, status);
 }
@@ -206,6 +221,7 @@ static void device_received(void* data, leat_status_t status, leat_slot_t value)
   reception_t reception = take_reception(data);
   leat_kernel_context_t* c = reception.context;
   leat_device_t* device = c->kernel->device;
+  if (!status) status = check_type(c, &value);
   if (!status && value.alive) {
     status = device->vtable->copy_from_host(device, &value.tensor, &c->outputs[0].tensor);
     c->outputs[0].alive = !status;

@@ -1,7 +1,9 @@
 // The keys under which the kernels of _Send and _Recv meet: what they hand to the rendezvous, here
-// one that only takes notes.
+// one that only takes notes. And what a Recv makes of the value that it is given.
 #include <stdio.h>
+#include <string.h>
 
+#include "device/simulated/simulated_device.h"
 #include "kernel/rendezvous.h"
 #include "session/scene.h"
 
@@ -11,6 +13,10 @@ typedef struct note_s {
   int64_t transfer;
   uint64_t iteration;
   char text[200];
+  leat_slot_t given;     // what a receive gets
+  leat_status_t status;  // of a Recv, the test's to free
+  int output_dtype;
+  bool output_is_alive;
 } note_t;
 
 static void take_note(note_t* note, leat_rendezvous_key_t key) {
@@ -30,21 +36,39 @@ static leat_status_t send(leat_rendezvous_t* self, leat_rendezvous_key_t key, le
 static void receive(leat_rendezvous_t* self, leat_rendezvous_key_t key,
                     leat_rendezvous_receive_fn_t fn, void* data) {
   take_note((note_t*)self, key);
-  fn(data, leat_ok_status(), (leat_slot_t){0});
+  fn(data, leat_ok_status(), ((note_t*)self)->given);
 }
 
 static const leat_rendezvous_vtable_t kNotes = {.send = send, .receive = receive};
 
-static void note_end(leat_kernel_context_t* c, leat_status_t status) { LEAT_EXPECT_OK(status); }
+static void note_end(leat_kernel_context_t* c, leat_status_t status) {
+  ((note_t*)c->services->rendezvous)->status = status;
+}
 
-// Runs a Send or a Recv whose attribute has |transfer|, in a step with |transfer_count| numbers and
-// in iteration |iteration|, and returns the key that it uses.
-static note_t key_of(bool sends, int64_t transfer, uint32_t transfer_count, uint64_t iteration) {
+static leat_device_t* make_device(const char* type) {
+  leat_device_t* device;
+  const leat_simulated_options_t options = leat_simulated_options_default();
+  leat_status_t status =
+      strcmp(type, "CPU")
+          ? leat_simulated_device_create(LEAT_SV("/job:localhost/replica:0/task:0/device:SIM:0"),
+                                         &options, NULL, leat_allocator_system(), &device)
+          : leat_cpu_device_create(LEAT_SV("/job:localhost/replica:0/task:0/device:CPU:0"), NULL,
+                                   leat_allocator_system(), &device);
+  LEAT_EXPECT_OK(status);
+  return device;
+}
+
+// Runs |op|, a Send or a Recv of floats whose attribute has |transfer|, on a device of
+// |device_type|, in a step with |transfer_count| numbers and in iteration |iteration|. Returns the
+// key that it uses and how it ended. A Recv is given |given| (moved).
+static note_t run(const char* op, const char* device_type, leat_slot_t given, int64_t transfer,
+                  uint32_t transfer_count, uint64_t iteration) {
+  const bool sends = strstr(op, "Send") != NULL;
   scene_t scene;
   leat_device_t* device;
   const leat_kernel_row_t* row;
   leat_kernel_t* kernel;
-  note_t note = {.rendezvous = {.vtable = &kNotes}};
+  note_t note = {.rendezvous = {.vtable = &kNotes}, .given = given};
   scene_open(&scene);
   leat_attr_t attrs[] = {LEAT_TYPE("T", LEAT_DTYPE_FLOAT), LEAT_STR("tensor_name", "edge"),
                          LEAT_STR("send_device", "/a"), LEAT_INT("send_device_incarnation", 31),
@@ -52,11 +76,10 @@ static note_t key_of(bool sends, int64_t transfer, uint32_t transfer_count, uint
                          LEAT_INT(LEAT_ATTR_NAME_TRANSFER, transfer)};
   if (!sends) attrs[0].name = LEAT_SV("tensor_type");
   leat_output_t x = scene_float(&scene, 1);
-  int32_t index = scene_node(&scene, sends ? "_Send" : "_Recv", "", "",
+  int32_t index = scene_node(&scene, op, "here", "",
                              (leat_outputs_t){&x, sends}, (leat_attrs_t){attrs, 6});
   const leat_node_t* node = &scene.graph->nodes[index];
-  LEAT_EXPECT_OK(leat_cpu_device_create(LEAT_SV("/job:localhost/replica:0/task:0/device:CPU:0"),
-                                        NULL, leat_allocator_system(), &device));
+  device = make_device(device_type);
   LEAT_EXPECT_OK(leat_kernel_registry_probe(scene.runtime->kernels, node->op, node->attrs,
                                             node->attr_count, device->type, &row));
   const uint8_t type = LEAT_DTYPE_FLOAT;
@@ -80,9 +103,19 @@ static note_t key_of(bool sends, int64_t transfer, uint32_t transfer_count, uint
   }
   assert_int_equal(note.calls, 1);
   leat_slot_release(&slots[0]);
+  note.output_dtype = slots[1].tensor.dtype;
+  note.output_is_alive = slots[1].alive;
+  leat_slot_release(&slots[1]);
   leat_kernel_free(kernel);
   leat_device_release(device);
   scene_close(&scene);
+  return note;
+}
+
+static note_t key_of(bool sends, int64_t transfer, uint32_t transfer_count, uint64_t iteration) {
+  note_t note = run(sends ? "_Send" : "_Recv", "CPU", (leat_slot_t){0}, transfer,
+                    transfer_count, iteration);
+  LEAT_EXPECT_OK(note.status);
   return note;
 }
 
@@ -110,10 +143,52 @@ static void other_keys_are_text(void** state) {
   }
 }
 
+// The kinds of Recv: an op and where it runs.
+static const char* const kRecvs[][2] = {{"_Recv", "CPU"}, {"_HostRecv", "CPU"},
+                                        {"_Recv", "SIM"}, {"_HostRecv", "SIM"}};
+
+// A value of another type must not become the output of a node that promises floats: its readers
+// would take its bytes for those of floats.
+static void values_of_another_type_are_refused(void** state) {
+  for (size_t i = 0; i < LEAT_ARRAY_SIZE(kRecvs); ++i) {
+    const int64_t number = 7;
+    leat_slot_t given = {.alive = true};
+    LEAT_EXPECT_OK(leat_tensor_scalar(LEAT_DTYPE_INT64, &number, &given.tensor));
+    leat_tensor_t kept = leat_tensor_share(&given.tensor);
+    note_t note = run(kRecvs[i][0], kRecvs[i][1], given, 3, 4, 0);
+    const char* message = leat_status_message(note.status);
+    for (int k = 0; k < 4; ++k) {
+      static const char* const kTold[] = {"'here'", "'/a;000000000000001f;/b;edge;'", "type int64",
+                                          "tensor_type float"};
+      if (!strstr(message, kTold[k])) fail_msg("'%s' does not tell %s", message, kTold[k]);
+    }
+    LEAT_EXPECT_CODE(LEAT_INTERNAL, note.status);
+    assert_int_equal(note.output_dtype, 0);
+    assert_true(leat_buffer_is_exclusive(kept.buffer));
+    leat_tensor_release(&kept);
+  }
+}
+
+static void values_of_the_type_and_dead_ones_are_taken(void** state) {
+  for (size_t i = 0; i < LEAT_ARRAY_SIZE(kRecvs); ++i) {
+    const char *op = kRecvs[i][0], *type = kRecvs[i][1];
+    leat_slot_t given = {.tensor = scene_value(2), .alive = true};
+    note_t note = run(op, type, given, 3, 4, 0);
+    LEAT_EXPECT_OK(note.status);
+    assert_int_equal(note.output_dtype, LEAT_DTYPE_FLOAT);
+    assert_true(note.output_is_alive);
+    note = run(op, type, (leat_slot_t){.alive = false}, 3, 4, 0);
+    LEAT_EXPECT_OK(note.status);
+    assert_false(note.output_is_alive);
+  }
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(numbered_keys_hold_no_text),
       cmocka_unit_test(other_keys_are_text),
+      cmocka_unit_test(values_of_another_type_are_refused),
+      cmocka_unit_test(values_of_the_type_and_dead_ones_are_taken),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
