@@ -463,6 +463,7 @@ static leat_status_t pool_allocate(leat_buffer_source_t* self, size_t size_bytes
   buffer->object_dtype = 0;
   buffer->read_only = false;
   buffer->planned = false;
+  atomic_store_explicit(&buffer->lent, false, memory_order_relaxed);
   *out_buffer = buffer;
   return leat_ok_status();
 }
