@@ -64,9 +64,10 @@ endfunction()
 function(leat_label_thread_tests)
   get_property(names DIRECTORY PROPERTY TESTS)
   list(FILTER names INCLUDE REGEX "^(base\\.(sync|thread_pool|observer|log)|cluster\\.|worker\\.|\
-kernel\\.(cancellation|cell|resource)|session\\.session|tensor\\.buffer_pool|\
+kernel\\.(cancellation|cell|resource)|ops\\.nn\\.convolution_cache|session\\.session|\
+tensor\\.buffer_pool|\
 tests\\.paper\\.section_4_[46]_|tests\\.session\\.(control_flow|enqueued|executors|fused_shapes|\
-queue|random_flow|random_graph|simulated|table|transfer)|\
+held_filter|queue|random_flow|random_graph|simulated|table|transfer)|\
 tests\\.capi\\.(call|cancellation|concurrency|eager|partial_run|session)_|\
 tests\\.client\\.(callable|deadline|input|queue_runners|saver)_)")
   add_custom_target(leat_thread_tests)
@@ -109,8 +110,11 @@ if(LEAT_CMOCKA_INCLUDE AND LEAT_CMOCKA_LIBRARY)
     add_dependencies(formats.media.png_test leat_module_png)
   endif()
   if(TARGET leat_module_onednn)
-    add_dependencies(device.cpu.convolution_test leat_module_onednn)
-    target_compile_definitions(device.cpu.convolution_test PRIVATE LEAT_HAVE_ONEDNN=1)
+    foreach(name device.cpu.convolution_test ops.nn.convolution_cache_test
+        tests.session.held_filter_test)
+      add_dependencies(${name} leat_module_onednn)
+      target_compile_definitions(${name} PRIVATE LEAT_HAVE_ONEDNN=1)
+    endforeach()
   endif()
   # A test that loads a plugin has the functions that the plugin calls.
   get_property(plugins GLOBAL PROPERTY LEAT_PLUGIN_TARGETS)

@@ -213,6 +213,7 @@ static leat_string_view_t key_of(char* text, size_t size, const char* what, int 
 leat_status_t leat_partial_run_feed(leat_partial_run_t* run, int feed, const leat_tensor_t* value) {
   LEAT_DCHECK(feed >= 0 && feed < run->feed_count);
   char text[80];
+  leat_buffer_mark_lent(value->buffer);
   leat_slot_t slot = {.tensor = leat_tensor_share(value), .alive = true};
   leat_answer_t answer;
   leat_answer_initialize(&answer);

@@ -455,6 +455,7 @@ leat_status_t leat_session_run_prepared(leat_session_t* session, leat_signature_
     if (LEAT_UNLIKELY(run->feed_values[i].dtype != signature->feed_types[i])) {
       return wrong_feed_type(session, signature, i, run->feed_values[i].dtype);
     }
+    leat_buffer_mark_lent(run->feed_values[i].buffer);
   }
   int64_t timeout_ms = run->timeout_ms;
   if (timeout_ms <= 0) timeout_ms = session->options.operation_timeout_ms;

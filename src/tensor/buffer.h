@@ -42,6 +42,9 @@ struct leat_buffer_s {
       uint8_t object_dtype;  // STRING, RESOURCE, VARIANT, or 0
       bool read_only;        // a caller's memory that must not be written (constants, feeds)
       bool planned;          // lies in a step's arena: must not outlive the step
+      // Somebody outside the runtime (a client that fed it, a plug-in that made it an output) has
+      // the address, and may write the bytes between two steps without asking for the references.
+      _Atomic(bool) lent;
     };
     leat_buffer_t* next_dead;  // instead of the above, while leat_buffer_destroy keeps it waiting
   };
@@ -66,6 +69,16 @@ static inline void leat_buffer_release(leat_buffer_t* buffer) {
 static inline bool leat_buffer_is_exclusive(const leat_buffer_t* buffer) {
   return atomic_load_explicit(&buffer->references, memory_order_acquire) == 1 &&
          !buffer->read_only;
+}
+
+// Says that the buffer is lent. Any thread may, also while steps read it.
+static inline void leat_buffer_mark_lent(leat_buffer_t* buffer) {
+  if (buffer) atomic_store_explicit(&buffer->lent, true, memory_order_relaxed);
+}
+// Whether the bytes stay as they are for as long as the caller keeps a reference that it has now.
+// What is computed from them can then be kept beside the reference, for later steps.
+static inline bool leat_buffer_is_stable(const leat_buffer_t* buffer) {
+  return !buffer->planned && !atomic_load_explicit(&buffer->lent, memory_order_relaxed);
 }
 
 // A source of buffers; a device owns one for its memory. Any thread may allocate. A buffer must be

@@ -11,7 +11,9 @@
 //
 // Invariant: used + kept <= recent peak of used + LEAT_BUFFER_POOL_SLACK_BYTES; what is above goes
 // back, the block that lay longest first. The peak sinks by an eighth every WINDOW_TICKS blocks
-// that come back to the shared lists, so that a burst is forgotten.
+// that come back to the shared lists, so that a burst is forgotten. A step of many large sizes
+// would push out its own blocks at that limit, and fault in as much in every step; where the limit
+// is reached, a kept block up to twice as large serves instead of a new one.
 //
 // Under AddressSanitizer every buffer is a heap block of its own (buffer_heap.c), so that overruns
 // and use after release show.
@@ -31,6 +33,7 @@
 enum {
   THREAD_CLASSES = 36,  // up to 64 KiB
   WINDOW_TICKS = 4096,
+  LARGER_CLASSES = 4,  // a block is at most twice as large as the request's class
 };
 #define THREAD_LIST_BYTES ((size_t)128 << 10)
 #define PAGES_BYTES LEAT_PAGES_HUGE_BYTES
@@ -287,12 +290,30 @@ static void give_back_above(size_t limit_bytes) {
   }
 }
 
-static void keep_limit(void) {
+static size_t limit_bytes(void) {
   size_t peak = atomic_load_explicit(&pool.peak_bytes, memory_order_relaxed);
-  size_t limit = LEAT_MAX(peak, used_bytes()) + LEAT_BUFFER_POOL_SLACK_BYTES;
+  return LEAT_MAX(peak, used_bytes()) + LEAT_BUFFER_POOL_SLACK_BYTES;
+}
+
+static void keep_limit(void) {
+  size_t limit = limit_bytes();
   if (LEAT_UNLIKELY(atomic_load_explicit(&pool.total_bytes, memory_order_relaxed) > limit)) {
     give_back_above(limit);
   }
+}
+
+// Takes a kept block of pages that is up to LARGER_CLASSES classes larger than asked for, where a
+// new one would push kept memory back to the system; NULL where there is none or room for a new
+// one.
+static block_t* shared_pop_larger(unsigned size_class) {
+  if (!is_of_pages(size_class)) return NULL;
+  size_t total = atomic_load_explicit(&pool.total_bytes, memory_order_relaxed);
+  if (total + leat_buffer_pool_class_bytes(size_class) <= limit_bytes()) return NULL;
+  block_t* block = NULL;
+  for (unsigned i = 1; i <= LARGER_CLASSES && !block; ++i) {
+    if (size_class + i < LEAT_BUFFER_POOL_CLASSES) block = shared_pop(size_class + i, 1);
+  }
+  return block;
 }
 
 static void shared_give(block_t* blocks, uint32_t count) {
@@ -303,6 +324,7 @@ static void shared_give(block_t* blocks, uint32_t count) {
 
 static block_t* shared_take(unsigned size_class) {
   block_t* block = shared_pop(size_class, 1);
+  if (!block) block = shared_pop_larger(size_class);
   if (block) {
     raise_peak();
     return block;
@@ -465,6 +487,7 @@ static leat_status_t pool_allocate(leat_buffer_source_t* self, size_t size_bytes
   buffer->object_dtype = 0;
   buffer->read_only = false;
   buffer->planned = false;
+  atomic_store_explicit(&buffer->lent, false, memory_order_relaxed);
   *out_buffer = buffer;
   return leat_ok_status();
 }

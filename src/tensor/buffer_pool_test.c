@@ -78,6 +78,39 @@ static void big_blocks_can_be_huge_pages(void** state) {
   leat_buffer_release(buffer);
 }
 
+// A step that needs many sizes one after the other, together far more than it holds at once. The
+// blocks of the steps before serve it: what it takes was written before, while new memory is zero.
+static void a_step_of_many_sizes_finds_old_blocks(void** state) {
+  (void)state;
+  static const size_t kMegabytes[] = {40, 48, 56, 64, 80, 96, 112};
+  leat_buffer_source_host_trim();
+  int fresh = 0;
+  for (int step = 0; step < 20; ++step) {
+    for (size_t i = 0; i < LEAT_ARRAY_SIZE(kMegabytes); ++i) {
+      const size_t size_bytes = kMegabytes[i] << 20;
+      leat_buffer_t* buffer = take(size_bytes);
+      char* bytes = buffer->data;
+      if (step >= 10) fresh += !bytes[0] + !bytes[size_bytes - 1];
+      // All sizes' last bytes, where a smaller buffer may end next time.
+      for (size_t k = 0; k <= i; ++k) bytes[(kMegabytes[k] << 20) - 1] = 1;
+      bytes[0] = 1;
+      assert_int_equal(buffer->size_bytes, size_bytes);
+      leat_buffer_release(buffer);
+    }
+    assert_true(used_bytes() + kept_bytes() <=
+                ((size_t)112 << 20) + LEAT_BUFFER_POOL_SLACK_BYTES);
+  }
+  assert_int_equal(fresh, 0);
+  // Blocks far too large serve nobody: they go back, and small ones are made.
+  enum { COUNT = 40 };
+  leat_buffer_t* small[COUNT];
+  const size_t before = used_bytes();
+  for (int i = 0; i < COUNT; ++i) small[i] = take((size_t)2 << 20);
+  assert_int_equal(used_bytes() - before, (size_t)COUNT * 2 << 20);
+  for (int i = 0; i < COUNT; ++i) leat_buffer_release(small[i]);
+  leat_buffer_source_host_trim();
+}
+
 // The peak is never exceeded by more than the slack, and a second, different phase pushes out what
 // the first left behind. Nothing is written, so that no memory is really taken.
 static void old_blocks_go_back_above_the_limit(void** state) {
@@ -213,6 +246,7 @@ int main(void) {
 #if !defined(LEAT_ASAN)
       cmocka_unit_test(a_released_block_serves_again),
       cmocka_unit_test(big_blocks_can_be_huge_pages),
+      cmocka_unit_test(a_step_of_many_sizes_finds_old_blocks),  // before the peaks of the others
       cmocka_unit_test(old_blocks_go_back_above_the_limit),
       cmocka_unit_test(a_burst_is_forgotten),
 #endif

@@ -188,6 +188,7 @@ static leat_status_t set_output(TF_OpKernelContext* ctx, int i, const TF_Tensor*
     leat_tensor_release(&value);
     return status;
   }
+  leat_buffer_mark_lent(value.buffer);  // the plug-in may keep its handle and write through it
   leat_slot_release(&ctx->context->outputs[i]);
   leat_kernel_set_output(ctx->context, i, value);
   return status;

@@ -13,8 +13,13 @@
 //   workspace:  [scratch of lane 0] ... [scratch of the last] [filters of shards 1 ..]
 //                                                             [packed filters]
 //
-// A plan is made once per kernel and shape and run by several steps at once, each with its own
-// workspace. Only the packing of a constant filter changes the plan, once, under a lock.
+// A filter that stays the same over several runs need not be packed in each: the caller packs it
+// once into memory of its own, which has the same layout as the packed filters of the workspace,
+// and hands that to the runs. The primitives are the same in either case, so that the bits of a
+// result do not depend on who packed the filter, or when.
+//
+// A plan is made once per kernel and shape and never changes. Several steps run it at once, each
+// with its own workspace.
 #include "device/cpu/convolution_plan.h"
 
 #include <stdio.h>
@@ -42,8 +47,7 @@
 typedef struct primitive_s {
   leat_convolution_shape_t shape;
   leat_onednn_convolution_t* convolution;
-  void* packed_filter;  // with CONSTANT_FILTER, made by the first run
-  size_t packed_offset;  // where each run packs the filter, in the workspace's packed filters
+  size_t packed_offset;  // of its packed filter among those of all primitives
 } primitive_t;
 
 typedef struct shard_s {
@@ -66,9 +70,7 @@ struct leat_convolution_plan_s {
   shard_t* shards;
   primitive_t primitives[MOST_PRIMITIVES];
   size_t scratch_bytes;     // for one lane
-  size_t packed_bytes;      // of the filters that each run packs; 0: each shard packs its own
-  leat_mutex_t mutex;       // serves the packing of the filter
-  atomic_bool is_packed;
+  size_t packed_bytes;      // of the packed filters of all primitives
 };
 
 static int64_t count_positions(const leat_convolution_shape_t* s) {
@@ -91,7 +93,6 @@ static bool prefers_onednn(leat_convolution_direction_t direction,
   if (direction == LEAT_CONVOLUTION_BACKWARD_INPUT && s->groups == 1 && s->in_channels < 8) {
     return false;
   }
-  if (flags & LEAT_CONVOLUTION_CONSTANT_FILTER) return true;
   if (is_product(s) && positions <= 128) return false;
   return direction != LEAT_CONVOLUTION_BACKWARD_FILTER || positions > 64 || s->groups > 1;
 }
@@ -123,9 +124,10 @@ static void cut_images(const leat_convolution_shape_t* s, int64_t begin, int64_t
   out_shard->output_offset = begin * s->out_height * s->out_width * s->out_channels;
 }
 
-// true when the shards are so small that packing the filter for each would cost too much.
+// true when the shards are so small that packing the filter for each would cost too much. A run
+// without a packed filter then packs it once for all of them; otherwise each shard packs its own.
 static bool packs_each_run(const leat_convolution_plan_t* plan) {
-  return plan->shard_count > plan->lane_count && !(plan->flags & LEAT_CONVOLUTION_CONSTANT_FILTER);
+  return plan->shard_count > plan->lane_count;
 }
 
 // Finds the primitive for |shape|, which is made unless an earlier shard had the same shape.
@@ -139,7 +141,6 @@ static int find_primitive(leat_convolution_plan_t* plan, const leat_convolution_
   int flags = 0;
   if (plan->primitive_count == MOST_PRIMITIVES) return LEAT_UNIMPLEMENTED;
   if (plan->flags & LEAT_CONVOLUTION_BIAS) flags |= LEAT_ONEDNN_BIAS;
-  if (plan->flags & LEAT_CONVOLUTION_CONSTANT_FILTER) flags |= LEAT_ONEDNN_CONSTANT_FILTER;
   if (packs_each_run(plan) && count_positions(&plan->shape) >= WINOGRAD_POSITIONS) {
     flags |= LEAT_ONEDNN_CONSTANT_FILTER;
   }
@@ -203,7 +204,6 @@ static int make_shard(leat_convolution_plan_t* plan, cut_t cut, int64_t index) {
 
 static void destroy_shards(leat_convolution_plan_t* plan) {
   for (int i = 0; i < plan->primitive_count; ++i) {
-    leat_allocator_free(plan->allocator, plan->primitives[i].packed_filter);
     plan->onednn->convolution_destroy(plan->primitives[i].convolution);
   }
   memset(plan->primitives, 0, sizeof plan->primitives);
@@ -238,7 +238,7 @@ static int make_shards(leat_convolution_plan_t* plan, cut_t cut, int64_t lanes) 
     destroy_shards(plan);
     return code;
   }
-  for (int i = 0; i < plan->primitive_count && packs_each_run(plan); ++i) {
+  for (int i = 0; i < plan->primitive_count; ++i) {
     primitive_t* primitive = &plan->primitives[i];
     primitive->packed_offset = plan->packed_bytes;
     plan->packed_bytes += leat_align_up(
@@ -278,7 +278,6 @@ leat_status_t leat_convolution_plan_create(leat_convolution_direction_t directio
   plan->shape = *shape;
   plan->flags = flags;
   plan->width = LEAT_MAX(width, 1);
-  leat_mutex_initialize(&plan->mutex);
   *out_plan = plan;
   plan->onednn = prefers_onednn(direction, shape, flags) ? leat_cpu_onednn() : NULL;
   if (plan->onednn && plan_onednn(plan) == LEAT_OK) return leat_ok_status();
@@ -291,7 +290,6 @@ leat_status_t leat_convolution_plan_create(leat_convolution_direction_t directio
 void leat_convolution_plan_destroy(leat_convolution_plan_t* plan) {
   if (!plan) return;
   destroy_shards(plan);
-  leat_mutex_deinitialize(&plan->mutex);
   leat_allocator_free(plan->allocator, plan);
 }
 
@@ -310,7 +308,9 @@ size_t leat_convolution_plan_workspace_bytes(const leat_convolution_plan_t* plan
     case WAY_ONEDNN: {
       const bool sums = plan->direction == LEAT_CONVOLUTION_BACKWARD_FILTER;
       return (size_t)plan->lane_count * plan->scratch_bytes +
-             (sums ? (size_t)(plan->shard_count - 1) * filter_bytes(plan) : plan->packed_bytes);
+             (sums                   ? (size_t)(plan->shard_count - 1) * filter_bytes(plan)
+              : packs_each_run(plan) ? plan->packed_bytes
+                                     : 0);
     }
   }
   return 0;
@@ -318,12 +318,13 @@ size_t leat_convolution_plan_workspace_bytes(const leat_convolution_plan_t* plan
 
 // One run of a plan.
 typedef struct run_s {
-  leat_convolution_plan_t* plan;
+  const leat_convolution_plan_t* plan;
   const float* first;
   const float* second;
   const leat_row_step_t* step;  // or NULL
   float* result;
   char* workspace;
+  const char* packed;  // the packed filters of all primitives; NULL: each shard packs its own
   _Atomic int failed;  // a status code
 } run_t;
 
@@ -341,9 +342,9 @@ static float* shard_filter(const run_t* run, int64_t shard) {
 // The packed filter that a primitive is to be run with; NULL: the plain one.
 static const void* find_packed(const run_t* run, const primitive_t* primitive) {
   const leat_convolution_plan_t* plan = run->plan;
-  if (primitive->packed_filter || plan->packed_bytes == 0) return primitive->packed_filter;
+  if (!run->packed) return NULL;
   const bool packs = plan->onednn->convolution_packed_filter_bytes(primitive->convolution) > 0;
-  return packs ? after_scratch(run) + primitive->packed_offset : NULL;
+  return packs ? run->packed + primitive->packed_offset : NULL;
 }
 
 // Applies the step to the results of a shard, to which oneDNN has added the bias if there is one.
@@ -404,62 +405,39 @@ static void run_lanes(void* data, int64_t begin, int64_t end) {
   }
 }
 
-// Packs the filter for every primitive that uses another layout. Called with the lock held.
-static leat_status_t pack_filters(leat_convolution_plan_t* plan, const float* filter,
-                                  void* scratch) {
+size_t leat_convolution_plan_packed_bytes(const leat_convolution_plan_t* plan) {
+  return plan->packed_bytes;
+}
+
+leat_status_t leat_convolution_plan_pack(const leat_convolution_plan_t* plan, const float* filter,
+                                         void* workspace, void* packed) {
   for (int i = 0; i < plan->primitive_count; ++i) {
-    primitive_t* primitive = &plan->primitives[i];
-    const size_t bytes = plan->onednn->convolution_packed_filter_bytes(primitive->convolution);
-    if (bytes == 0 || primitive->packed_filter) continue;
-    void* packed = NULL;
-    LEAT_RETURN_IF_ERROR(
-        leat_allocator_allocate_uninitialized(plan->allocator, 64, bytes, &packed));
-    const int code =
-        plan->onednn->convolution_pack_filter(primitive->convolution, filter, packed, scratch);
-    if (code != LEAT_OK) {
-      leat_allocator_free(plan->allocator, packed);
-      return leat_make_status((leat_status_code_t)code, "laying out filter failed: oneDNN's %s",
-                              plan->name);
-    }
-    primitive->packed_filter = packed;
+    const primitive_t* primitive = &plan->primitives[i];
+    if (plan->onednn->convolution_packed_filter_bytes(primitive->convolution) == 0) continue;
+    const int code = plan->onednn->convolution_pack_filter(
+        primitive->convolution, filter, (char*)packed + primitive->packed_offset, workspace);
+    if (code == LEAT_OK) continue;
+    return leat_make_status((leat_status_code_t)code, "packing the filter failed: %s", plan->name);
   }
   return leat_ok_status();
 }
 
-// Packs the constant filter once, in whichever run comes first.
-static leat_status_t prepare_filter(const run_t* run) {
-  leat_convolution_plan_t* plan = run->plan;
-  if (!(plan->flags & LEAT_CONVOLUTION_CONSTANT_FILTER)) return leat_ok_status();
-  if (plan->direction == LEAT_CONVOLUTION_BACKWARD_FILTER) return leat_ok_status();
-  if (atomic_load_explicit(&plan->is_packed, memory_order_acquire)) return leat_ok_status();
-  const bool is_first = plan->direction == LEAT_CONVOLUTION_BACKWARD_INPUT;
-  leat_mutex_lock(&plan->mutex);
-  leat_status_t status =
-      pack_filters(plan, is_first ? run->first : run->second, run->workspace);
-  if (leat_status_is_ok(status)) {
-    atomic_store_explicit(&plan->is_packed, true, memory_order_release);
-  }
-  leat_mutex_unlock(&plan->mutex);
-  return status;
-}
-
-// Packs the filter for the small shards of this run, for each primitive that wants it packed.
-static void pack_for_run(run_t* run) {
+// Packs the filter for this run, where its shards are small and the caller has not packed it.
+static leat_status_t pack_for_run(run_t* run) {
   const leat_convolution_plan_t* plan = run->plan;
-  for (int i = 0; i < plan->primitive_count && plan->packed_bytes > 0; ++i) {
-    const primitive_t* primitive = &plan->primitives[i];
-    void* packed = (void*)find_packed(run, primitive);
-    if (!packed) continue;
-    const int code = plan->onednn->convolution_pack_filter(primitive->convolution, run->second,
-                                                           packed, run->workspace);
-    if (code != LEAT_OK) atomic_store_explicit(&run->failed, code, memory_order_relaxed);
-  }
+  if (run->packed || !packs_each_run(plan) || plan->packed_bytes == 0) return leat_ok_status();
+  LEAT_DCHECK(plan->direction != LEAT_CONVOLUTION_BACKWARD_FILTER);
+  const bool is_first = plan->direction == LEAT_CONVOLUTION_BACKWARD_INPUT;
+  char* packed = after_scratch(run);
+  LEAT_RETURN_IF_ERROR(leat_convolution_plan_pack(plan, is_first ? run->first : run->second,
+                                                  run->workspace, packed));
+  run->packed = packed;
+  return leat_ok_status();
 }
 
 static leat_status_t run_onednn(run_t* run, leat_thread_pool_t* pool) {
-  leat_convolution_plan_t* plan = run->plan;
-  LEAT_RETURN_IF_ERROR(prepare_filter(run));
-  pack_for_run(run);
+  const leat_convolution_plan_t* plan = run->plan;
+  LEAT_RETURN_IF_ERROR(pack_for_run(run));
   if (plan->lane_count == 1) {
     run_lanes(run, 0, 1);
   } else {
@@ -511,13 +489,15 @@ static void run_gemm(const run_t* run, leat_thread_pool_t* pool) {
   }
 }
 
-leat_status_t leat_convolution_plan_run(leat_convolution_plan_t* plan, const float* first,
-                                        const float* second, const leat_row_step_t* step,
-                                        float* result, void* workspace, leat_thread_pool_t* pool) {
+leat_status_t leat_convolution_plan_run(const leat_convolution_plan_t* plan, const float* first,
+                                        const float* second, const void* packed,
+                                        const leat_row_step_t* step, float* result,
+                                        void* workspace, leat_thread_pool_t* pool) {
   LEAT_DCHECK(!step == !(plan->flags & (LEAT_CONVOLUTION_BIAS | LEAT_CONVOLUTION_STEP)));
   run_t run = {.plan = plan,
                .first = first,
                .second = second,
+               .packed = packed,
                .step = step,
                .result = result,
                .workspace = workspace};

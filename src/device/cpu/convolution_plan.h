@@ -11,8 +11,9 @@
 //   3x3 of 64..256 channels           oneDNN's Winograd on AVX-512: up to 290 (340 with a filter
 //                                     packed once), for many positions
 // Therefore oneDNN is chosen, except for the input gradient of an image (fewer than 8 channels),
-// and where a filter that changes in every step meets so few positions that packing it costs more
-// than it saves.
+// and where so few positions meet the filter that packing it costs more than it saves. A plan does
+// not know whether its filter will change, so that a caller who packs a filter once gets the same
+// algorithm, and the same bits, as one whose runs pack it.
 #ifndef LEAT_DEVICE_CPU_CONVOLUTION_PLAN_H_
 #define LEAT_DEVICE_CPU_CONVOLUTION_PLAN_H_
 
@@ -25,13 +26,12 @@ typedef enum leat_convolution_flags_e {
   LEAT_CONVOLUTION_BIAS = 1,
   // FORWARD: runs have a step that does more than to add a bias.
   LEAT_CONVOLUTION_STEP = 2,
-  LEAT_CONVOLUTION_CONSTANT_FILTER = 4,  // the filter of the first run is that of all later runs
   // The bits of the result depend neither on the number of threads nor on oneDNN.
-  LEAT_CONVOLUTION_DETERMINISTIC = 8,
+  LEAT_CONVOLUTION_DETERMINISTIC = 4,
 } leat_convolution_flags_t;
 
 // Makes a plan. |shape| must be valid (leat_convolution_is_valid). |width| is the number of threads
-// that will share a run, the size of the pool. The plan and what it packs live in |allocator|.
+// that will share a run, the size of the pool. The plan lives in |allocator|.
 LEAT_MUST_USE leat_status_t leat_convolution_plan_create(leat_convolution_direction_t direction,
                                                          const leat_convolution_shape_t* shape,
                                                          int flags, int width,
@@ -44,12 +44,23 @@ size_t leat_convolution_plan_workspace_bytes(const leat_convolution_plan_t* plan
 // "oneDNN jit:avx512_core", "gemm" or "portable"; the plan owns the text.
 const char* leat_convolution_plan_name(const leat_convolution_plan_t* plan);
 
-// Runs the plan; |first|, |second| and |result| are those of leat_convolution_direction_t. |step|
-// follows it, and is NULL for a plan with neither LEAT_CONVOLUTION_BIAS nor LEAT_CONVOLUTION_STEP.
-// |pool| has at most |width| threads, or is NULL. Fails only when oneDNN does, or when there is no
-// memory for a packed filter.
-LEAT_MUST_USE leat_status_t leat_convolution_plan_run(leat_convolution_plan_t* plan,
+// The bytes of the filter in the layout that the plan's code wants, for all parts of the plan; 0
+// when the code takes the filter as it is, and where the plan computes the gradient of the filter.
+size_t leat_convolution_plan_packed_bytes(const leat_convolution_plan_t* plan);
+// Packs |filter| into |packed|, which has that many bytes and is 64-byte aligned. |workspace| is
+// one that a run could have. Fails only when oneDNN does.
+LEAT_MUST_USE leat_status_t leat_convolution_plan_pack(const leat_convolution_plan_t* plan,
+                                                       const float* filter, void* workspace,
+                                                       void* packed);
+
+// Runs the plan; |first|, |second| and |result| are those of leat_convolution_direction_t. |packed|
+// is the filter as leat_convolution_plan_pack packed it, and then the plain filter is not read;
+// NULL: the run packs the filter. The result has the same bits either way. |step| follows the
+// convolution, and is NULL for a plan with neither LEAT_CONVOLUTION_BIAS nor LEAT_CONVOLUTION_STEP.
+// |pool| has at most |width| threads, or is NULL. Fails only when oneDNN does.
+LEAT_MUST_USE leat_status_t leat_convolution_plan_run(const leat_convolution_plan_t* plan,
                                                       const float* first, const float* second,
+                                                      const void* packed,
                                                       const leat_row_step_t* step, float* result,
                                                       void* workspace, leat_thread_pool_t* pool);
 

@@ -197,11 +197,13 @@ static void run_empty(const leat_convolution_shape_t* shape, const leat_row_step
   if (step) step->apply(step->data, result->data, 0, rows, false);
 }
 
-// Runs a plan over operands that are float (or double, or int32) with the channels last.
+// Runs a plan over operands that are float (or double, or int32) with the channels last. |filter|
+// is the kernel's input from which one of them comes; NULL where the filter is the result.
 static leat_status_t run_prepared(leat_conv2d_t* conv, leat_kernel_context_t* c,
                                   const leat_convolution_shape_t* shape,
                                   const leat_tensor_t* first, const leat_tensor_t* second,
-                                  const leat_row_step_t* step, leat_tensor_t* result) {
+                                  const leat_tensor_t* filter, const leat_row_step_t* step,
+                                  leat_tensor_t* result) {
   const bool is_transposed =
       conv->window.channels_first && conv->direction != LEAT_CONVOLUTION_BACKWARD_FILTER;
   leat_transposed_output_t transposed;
@@ -211,8 +213,8 @@ static leat_status_t run_prepared(leat_conv2d_t* conv, leat_kernel_context_t* c,
     run_empty(shape, step, &transposed.wide);
   } else {
     status = leat_convolution_cache_run(&conv->cache, c, conv->direction, shape,
-                                        transposed.wide.dtype, first->data, second->data, step,
-                                        transposed.wide.data);
+                                        transposed.wide.dtype, first->data, second->data,
+                                        filter, step, transposed.wide.data);
   }
   return leat_transposed_output_end(c, &transposed, status);
 }
@@ -229,7 +231,8 @@ leat_status_t leat_conv2d_run(leat_conv2d_t* conv, leat_kernel_context_t* c,
   LEAT_RETURN_IF_ERROR(leat_widen_transposed(c, is_transposed && !first_is_filter, first, &a));
   leat_status_t status = leat_widen_transposed(c, is_transposed && !second_is_filter, second, &b);
   if (!status) {
-    status = run_prepared(conv, c, shape, &a, &b, step, result);
+    const leat_tensor_t* filter = first_is_filter ? first : second_is_filter ? second : NULL;
+    status = run_prepared(conv, c, shape, &a, &b, filter, step, result);
     leat_tensor_release(&b);
   }
   leat_tensor_release(&a);

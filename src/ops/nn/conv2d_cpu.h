@@ -15,6 +15,12 @@
 // kernel keeps those that it made. Shapes that change every step (a last, smaller batch) push out
 // the plan that was unused longest. Steps that run at once share the cache: its lock is held for
 // some nanoseconds, never while a plan is made or runs.
+//
+// A filter that comes unchanged in several runs, such as the variable or constant of a trained
+// network, is held: packed for the plan once and then used by later runs. The cache keeps a
+// reference to the filter's buffer for that time, and a packed copy as large as the filter for each
+// of up to four shapes. They are released when a run brings another filter and when the cache is
+// cleared. Results do not depend on whether the filter is held.
 
 struct leat_convolution_entry_s;
 // Belongs to a kernel's state; all zero is an empty cache.
@@ -24,17 +30,22 @@ typedef struct leat_convolution_cache_s {
   int count;
 } leat_convolution_cache_t;
 
-// Frees all plans. No step may use the cache any more.
+// Frees all plans and releases all filters. No step may use the cache any more.
 void leat_convolution_cache_clear(leat_convolution_cache_t* cache);
 
+// The number of plans whose filter is held, for tests.
+int leat_convolution_cache_held(leat_convolution_cache_t* cache);
+
 // Runs a convolution over float, double or int32 (|dtype|) data with the channels last. Float goes
-// by a plan of the cache, the others by the portable loops. |step| follows it; NULL: nothing does.
-// Blocks until |result| is filled. RESOURCE_EXHAUSTED when there is no memory for a plan or its
-// workspace.
+// by a plan of the cache, the others by the portable loops. |filter| is the kernel's input that the
+// filter among |first| and |second| is or was computed from, by which the cache knows it again;
+// NULL: it is not to be held. |step| follows the convolution; NULL: nothing does. Blocks until
+// |result| is filled. RESOURCE_EXHAUSTED when there is no memory for a plan or its workspace.
 LEAT_MUST_USE leat_status_t leat_convolution_cache_run(
     leat_convolution_cache_t* cache, leat_kernel_context_t* c,
     leat_convolution_direction_t direction, const leat_convolution_shape_t* shape, int dtype,
-    const void* first, const void* second, const leat_row_step_t* step, void* result);
+    const void* first, const void* second, const leat_tensor_t* filter,
+    const leat_row_step_t* step, void* result);
 
 // ---- Convolutions -------------------------------------------------------------------------------
 

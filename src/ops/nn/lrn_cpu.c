@@ -1,26 +1,12 @@
 // CPU kernels of LRN, local response normalisation across channels (the AlexNet paper), and its
-// gradient. For one pixel, with w(j) the channels at most |radius| away from j:
-//
-//   norm(j) = bias + alpha sum over k in w(j) of x(k)^2        y(j) = x(j) norm(j)^-beta
-//   dx(k) = dy(k) norm(k)^-beta - 2 alpha beta x(k) sum over j in w(k) of dy(j) y(j) / norm(j)
-//
-// Both sums are over windows of channels. Narrow windows are summed anew for each channel. Wide
-// ones slide: the element that comes in is added and the one that leaves subtracted, in double,
-// because errors of float would add up along the channels.
-//
-// The power goes through the vector functions for exp and log, unless beta is 1/2 or 1. Half is
-// computed in float; pixels are shared among threads.
+// gradient. The arithmetic for one pixel is in lrn_isa.c. Half is computed in float; pixels are
+// shared among threads.
 #include <string.h>
 
 #include "base/checked.h"
-#include "device/cpu/vector_math.h"
 #include "ops/kernel_rows.h"
+#include "ops/nn/lrn_cpu.h"
 #include "ops/nn/widen_cpu.h"
-
-typedef struct leat_lrn_s {
-  int64_t radius;
-  float bias, alpha, beta;
-} leat_lrn_t;
 
 static leat_status_t create(leat_kernel_creation_t* c, void* state) {
   leat_lrn_t* lrn = state;
@@ -34,39 +20,8 @@ static leat_status_t create(leat_kernel_creation_t* c, void* state) {
   return leat_kernel_attr_float(c, "beta", &lrn->beta);
 }
 
-// Sets sums(j) to the sum of values(k) over the window of j.
-static void sum_windows(const float* values, int64_t n, int64_t radius, float* sums) {
-  if (radius <= 8) {
-    for (int64_t j = 0; j < n; ++j) {
-      const int64_t begin = LEAT_MAX(j - radius, 0), end = LEAT_MIN(j + radius + 1, n);
-      float sum = 0;
-      for (int64_t k = begin; k < end; ++k) sum += values[k];
-      sums[j] = sum;
-    }
-    return;
-  }
-  double sum = 0;
-  for (int64_t k = 0; k < LEAT_MIN(radius, n); ++k) sum += (double)values[k];
-  for (int64_t j = 0; j < n; ++j) {
-    if (j + radius < n) sum += (double)values[j + radius];
-    sums[j] = (float)sum;
-    if (j - radius >= 0) sum -= (double)values[j - radius];
-  }
-}
-
-// Sets powers to norms^-beta; they may be the same array.
-static void raise(const float* norms, int64_t n, float beta, float* powers) {
-  const leat_vector_math_t* math = leat_vector_math();
-  if (beta == 0.5f) {
-    math->rsqrt_f32(norms, powers, n);
-  } else if (beta == 1) {
-    for (int64_t i = 0; i < n; ++i) powers[i] = 1 / norms[i];
-  } else {
-    math->log_f32(norms, powers, n);
-    for (int64_t i = 0; i < n; ++i) powers[i] *= -beta;
-    math->exp_f32(powers, powers, n);
-  }
-}
+// Work is shared by blocks of so many pixels, of which each has scratch memory of its own.
+#define BLOCK 16
 
 typedef struct rows_s {
   const leat_lrn_t* lrn;
@@ -74,46 +29,36 @@ typedef struct rows_s {
   const float* x;
   const float* y;
   float* result;
-  float* scratch;  // one row of |depth| for each pixel, for the gradient three
-  int64_t depth;
+  float* scratch;
+  int64_t depth, scratch_length;  // of a block
+  int64_t pixels;
 } rows_t;
 
-// Writes norm(j) of the pixel |x| to |norms|; |squares| is scratch.
-static void find_norms(const rows_t* rows, const float* x, float* squares, float* norms) {
-  const leat_lrn_t* lrn = rows->lrn;
-  for (int64_t i = 0; i < rows->depth; ++i) squares[i] = x[i] * x[i];
-  sum_windows(squares, rows->depth, lrn->radius, norms);
-  for (int64_t i = 0; i < rows->depth; ++i) norms[i] = lrn->bias + lrn->alpha * norms[i];
+// The scratch of |block| serves all blocks of a shard.
+static float* clear_scratch(const rows_t* rows, int64_t block) {
+  float* scratch = rows->scratch + block * rows->scratch_length;
+  memset(scratch, 0, (size_t)rows->scratch_length * sizeof(float));
+  return scratch;
 }
 
-// A shard uses the scratch of its first pixel for all of them; the result's row serves as the rest.
 static void run_forward(void* data, int64_t begin, int64_t end) {
   const rows_t* rows = data;
-  const int64_t n = rows->depth;
-  float* squares = rows->scratch + begin * n;
-  for (int64_t r = begin; r < end; ++r) {
-    const float* x = rows->x + r * n;
-    float* y = rows->result + r * n;
-    find_norms(rows, x, squares, y);
-    raise(y, n, rows->lrn->beta, y);
-    for (int64_t i = 0; i < n; ++i) y[i] *= x[i];
+  const leat_lrn_rows_t* loops = LEAT_ISA_SELECT(leat_lrn_rows);
+  const int64_t n = rows->depth, last = LEAT_MIN(end * BLOCK, rows->pixels);
+  float* scratch = clear_scratch(rows, begin);
+  for (int64_t r = begin * BLOCK; r < last; ++r) {
+    loops->forward(rows->lrn, n, rows->x + r * n, scratch, rows->result + r * n);
   }
 }
 
 static void run_gradient(void* data, int64_t begin, int64_t end) {
   const rows_t* rows = data;
-  const int64_t n = rows->depth;
-  const float factor = -2 * rows->lrn->alpha * rows->lrn->beta;
-  float* norms = rows->scratch + begin * 3 * n;
-  float *work = norms + n, *sums = work + n;
-  for (int64_t r = begin; r < end; ++r) {
-    const float *x = rows->x + r * n, *y = rows->y + r * n, *dy = rows->dy + r * n;
-    float* dx = rows->result + r * n;
-    find_norms(rows, x, work, norms);
-    for (int64_t i = 0; i < n; ++i) work[i] = dy[i] * y[i] / norms[i];
-    sum_windows(work, n, rows->lrn->radius, sums);
-    raise(norms, n, rows->lrn->beta, work);
-    for (int64_t i = 0; i < n; ++i) dx[i] = dy[i] * work[i] + factor * x[i] * sums[i];
+  const leat_lrn_rows_t* loops = LEAT_ISA_SELECT(leat_lrn_rows);
+  const int64_t n = rows->depth, last = LEAT_MIN(end * BLOCK, rows->pixels);
+  float* scratch = clear_scratch(rows, begin);
+  for (int64_t r = begin * BLOCK; r < last; ++r) {
+    loops->gradient(rows->lrn, n, rows->dy + r * n, rows->x + r * n, rows->y + r * n, scratch,
+                    rows->result + r * n);
   }
 }
 
@@ -125,7 +70,11 @@ static leat_status_t compute(leat_kernel_context_t* c, bool is_gradient) {
   if (shape->element_count == 0) return leat_ok_status();
   leat_wide_t wide;
   LEAT_RETURN_IF_ERROR(leat_wide_begin(c, &wide));
-  const leat_shape_t flat = leat_shape_vector(shape->element_count * (is_gradient ? 3 : 1));
+  const int64_t pixels = shape->element_count / depth;
+  const int64_t scratch_length =
+      is_gradient ? leat_lrn_gradient_scratch(depth) : leat_lrn_forward_scratch(depth);
+  const int64_t blocks = (pixels + BLOCK - 1) / BLOCK;
+  const leat_shape_t flat = leat_shape_vector(blocks * scratch_length);
   leat_status_t status = leat_kernel_allocate_temporary(c, LEAT_DTYPE_FLOAT, &flat, &scratch);
   if (!status) {
     status = leat_widen_output(c, output, &wide_output);
@@ -136,8 +85,10 @@ static leat_status_t compute(leat_kernel_context_t* c, bool is_gradient) {
                      .y = is_gradient ? wide.inputs[2].data : NULL,
                      .result = wide_output.data,
                      .scratch = scratch.data,
-                     .depth = depth};
-      leat_kernel_parallel_for(c, shape->element_count / depth, 8 * (double)depth,
+                     .depth = depth,
+                     .scratch_length = scratch_length,
+                     .pixels = pixels};
+      leat_kernel_parallel_for(c, blocks, 8.0 * BLOCK * (double)depth,
                                is_gradient ? run_gradient : run_forward, &rows);
       leat_narrow(c, &wide_output, output);
       leat_tensor_release(&wide_output);

@@ -49,6 +49,14 @@ static const leat_op_case_t kCases[] = {
      .types = LEAT_DTYPE_BIT(FLOAT) | LEAT_DTYPE_BIT(HALF), .reference = reference},
     {.op = "LRN", .name = "a radius wider than the channels", .attrs = ATTRS(7, 2, 1, 0.5),
      .inputs = {X(1, 2, 2, 4)}, .reference = reference},
+    // Narrow windows are summed for 32 channels side by side, and pixels are shared by 16.
+    {.op = "LRN", .name = "70 channels", .attrs = ATTRS(3, 1, 0.5, 0.75),
+     .inputs = {X(2, 3, 3, 70)}, .types = LEAT_DTYPE_BIT(FLOAT) | LEAT_DTYPE_BIT(HALF),
+     .reference = reference},
+    {.op = "LRN", .name = "a radius of 8, 64 channels", .attrs = ATTRS(8, 1, 0.5, 1),
+     .inputs = {X(1, 1, 33, 64)}, .reference = reference},
+    {.op = "LRN", .name = "a radius of 0", .attrs = ATTRS(0, 1, 0.5, 0.5),
+     .inputs = {X(1, 1, 2, 40)}, .reference = reference},
     // Beyond a radius of 8 the sums slide along the channels.
     {.op = "LRN", .name = "a radius of 8", .attrs = ATTRS(8, 1, 0.5, 0.75),
      .inputs = {X(1, 2, 2, 31)}, .reference = reference},
@@ -63,6 +71,8 @@ static const leat_op_case_t kCases[] = {
      .inputs = {X(1, 1, 2, 300)}, .reference = reference},
     {.op = "LRNGrad", .attrs = ATTRS(2, 1, 0.5, 0.75),
      .inputs = {X(1, 2, 2, 9), X(1, 2, 2, 9), X(1, 2, 2, 9)}, .reference = gradient_reference},
+    {.op = "LRNGrad", .name = "70 channels", .attrs = ATTRS(8, 1, 0.5, 0.75),
+     .inputs = {X(1, 3, 6, 70), X(1, 3, 6, 70), X(1, 3, 6, 70)}, .reference = gradient_reference},
     {.op = "LRNGrad", .name = "a radius of 9", .attrs = ATTRS(9, 1, 0.5, 0.75),
      .inputs = {X(2, 2, 2, 31), X(2, 2, 2, 31), X(2, 2, 2, 31)}, .reference = gradient_reference},
     {.op = "LRNGrad", .name = "a radius of 12, as many channels", .attrs = ATTRS(12, 1, 1, 1),
