@@ -71,9 +71,11 @@ static inline bool leat_buffer_is_exclusive(const leat_buffer_t* buffer) {
          !buffer->read_only;
 }
 
-// Says that the buffer is lent. Any thread may, also while steps read it.
+// Says that the buffer is lent. Any thread may, also while steps read it. A buffer that is fed
+// again and again is written once.
 static inline void leat_buffer_mark_lent(leat_buffer_t* buffer) {
-  if (buffer) atomic_store_explicit(&buffer->lent, true, memory_order_relaxed);
+  if (!buffer || atomic_load_explicit(&buffer->lent, memory_order_relaxed)) return;
+  atomic_store_explicit(&buffer->lent, true, memory_order_relaxed);
 }
 // Whether the bytes stay as they are for as long as the caller keeps a reference that it has now.
 // What is computed from them can then be kept beside the reference, for later steps.
