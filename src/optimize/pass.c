@@ -216,7 +216,7 @@ leat_access_t leat_node_access(const leat_graph_t* graph, const leat_node_t* nod
                                               const leat_pass_options_t* options) {
   const leat_kernel_row_t* kernel = leat_node_kernel(node, options);
   const int access = kernel ? kernel->access : LEAT_ACCESS_OTHER;
-  const bool is_elementwise = access <= LEAT_ACCESS_REPEATED;
+  const bool is_elementwise = access != LEAT_ACCESS_OTHER && access <= LEAT_ACCESS_REPEATED;
   if ((is_elementwise && !has_default_attrs(node)) ||
       (access == LEAT_ACCESS_BIAS && !adds_bias(graph, node))) {
     return LEAT_ACCESS_OTHER;

@@ -66,6 +66,10 @@ static void a_product_goes_into_its_bias(void** state) {
   assert_int_equal(fuse(f, LEAT_INPUTS(y), -1), 1);
   assert_true(pass_scene_is_op(pass_scene_fetched(f, 0), "_MatMulAdd"));
   assert_int_equal(fuse(f, LEAT_INPUTS(z), -1), 0);  // perhaps no bias of that product
+  leat_output_t old = scene_output(&f->s, "BiasAddV1", "", "",
+                                   LEAT_INPUTS(scene_binary(&f->s, "MatMul", -1, a, unknown), bias),
+                                   LEAT_ATTRS(LEAT_TYPE("T", LEAT_DTYPE_FLOAT)));
+  assert_int_equal(fuse(f, LEAT_INPUTS(old), -1), 0);
 }
 
 static leat_output_t sum_of(pass_scene_t* f, const leat_output_t* items, int count) {

@@ -275,11 +275,11 @@ static bool may_be_added(leat_partial_shape_t product, leat_partial_shape_t y) {
 }
 
 // Whether the root adds its inputs as AddV2 does. AddN fails for inputs of different shapes, which
-// _MatMulAdd would broadcast, so shapes must be known to be equal there. BiasAdd fails for a bias
-// of another length than the last dimension.
+// _MatMulAdd would broadcast, so shapes must be known to be equal there. BiasAdd and BiasAddV1 fail
+// for a bias of another length than the last dimension.
 static bool adds_as_broadcast(const leat_graph_t* graph, const leat_node_t* root) {
   if (leat_op_find_attr(root->op, LEAT_SV("N")) >= 0) return leat_node_has_one_shape(graph, root);
-  if (leat_op_find_attr(root->op, LEAT_SV("data_format")) >= 0) {
+  if (leat_string_view_starts_with(root->op->name, LEAT_SV("BiasAdd"))) {
     const leat_partial_shape_t value = leat_graph_output_shape(graph, root->inputs[0]);
     const leat_partial_shape_t bias = leat_graph_output_shape(graph, root->inputs[1]);
     return !leat_string_view_equals(leat_node_attr_string(root, "data_format"), "NCHW") &&
@@ -293,8 +293,12 @@ static bool adds_as_broadcast(const leat_graph_t* graph, const leat_node_t* root
 // the pass "fusion" can make it the reduction with which a fused region ends.
 static bool sums_rows(const leat_graph_t* graph, const leat_node_t* product) {
   const leat_tensor_t* column = leat_node_constant(leat_graph_node(graph, product->inputs[1].node));
+  const leat_partial_shape_t a = leat_graph_output_shape(graph, product->inputs[0]);
   return column && column->shape.rank == 2 && leat_shape_dim(&column->shape, 0) > 1 &&
-         leat_shape_dim(&column->shape, 1) == 1 && leat_tensor_is_ones(column);
+         leat_shape_dim(&column->shape, 1) == 1 && a.rank == 2 &&
+         a.dims[1] == leat_shape_dim(&column->shape, 0) &&
+         !leat_node_attr_bool(product, "transpose_a", false) &&
+         !leat_node_attr_bool(product, "transpose_b", false) && leat_tensor_is_ones(column);
 }
 
 static bool goes_into_sum(const leat_rewrite_match_t* m) {
