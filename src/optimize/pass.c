@@ -16,10 +16,12 @@
 #include "optimize/edit.h"
 
 const leat_pass_t* const leat_passes[] = {
-    &leat_pass_fold,      &leat_pass_arithmetic,     &leat_pass_dependency, &leat_pass_cse,
-    &leat_pass_recompute, &leat_pass_rules,          &leat_pass_defer,
-    &leat_pass_concat_sinking, &leat_pass_prologues, &leat_pass_fusion,     &leat_pass_swap,
-    &leat_pass_compress,  &leat_pass_recv_schedule,  NULL};
+    &leat_pass_fold,      &leat_pass_arithmetic,     &leat_pass_dependency,
+    &leat_pass_cse,       &leat_pass_recompute,      &leat_pass_rules,
+    &leat_pass_defer,     &leat_pass_concat_sinking, &leat_pass_prologues,
+    &leat_pass_fusion,    &leat_pass_swap,           &leat_pass_compress,
+    &leat_pass_recv_schedule,
+    NULL};
 
 uint32_t leat_passes_of_option(const char* option) {
   uint32_t bits = 0;
@@ -213,7 +215,7 @@ const leat_op_t* leat_node_served_as(const leat_graph_t* graph, const leat_node_
 }
 
 leat_access_t leat_node_access(const leat_graph_t* graph, const leat_node_t* node,
-                                              const leat_pass_options_t* options) {
+                               const leat_pass_options_t* options) {
   const leat_kernel_row_t* kernel = leat_node_kernel(node, options);
   const int access = kernel ? kernel->access : LEAT_ACCESS_OTHER;
   const bool is_elementwise = access != LEAT_ACCESS_OTHER && access <= LEAT_ACCESS_REPEATED;
