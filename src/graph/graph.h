@@ -227,9 +227,6 @@ static inline leat_partial_shape_t leat_graph_output_shape(const leat_graph_t* g
   return graph->nodes[output.node].output_shapes[output.index];
 }
 
-// Whether the shapes of all data inputs are known and equal.
-bool leat_node_has_one_shape(const leat_graph_t* graph, const leat_node_t* node);
-
 // Whether the edge from |source| to |reader| closes a loop (section 4.4). Such an edge carries the
 // value of the last iteration and orders nothing.
 static inline bool leat_edge_closes_loop(const leat_graph_t* graph, const leat_node_t* reader,

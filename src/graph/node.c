@@ -98,13 +98,3 @@ void leat_node_input_types(const leat_node_t* node, uint8_t* out_types) {
     }
   }
 }
-
-bool leat_node_has_one_shape(const leat_graph_t* graph, const leat_node_t* node) {
-  const leat_partial_shape_t first = leat_graph_output_shape(graph, node->inputs[0]);
-  if (!leat_partial_shape_is_full(first)) return false;
-  for (int i = 1; i < node->input_count; ++i) {
-    const leat_partial_shape_t shape = leat_graph_output_shape(graph, node->inputs[i]);
-    if (!leat_partial_shape_equal(first, shape)) return false;
-  }
-  return true;
-}

@@ -18,9 +18,10 @@
 #ifndef LEAT_GRAPH_REWRITE_RULE_H_
 #define LEAT_GRAPH_REWRITE_RULE_H_
 
-#include "graph/graph.h"
+#include "graph/node_facts.h"
 
-// When the optimizer tries a rule. Other passes run between the two phases (optimize/pass.c).
+// When the optimizer tries a rule. One pass tries the rules of EPILOGUE and SUM, the next those of
+// LOOP, and a third, after another pass, those of PROLOGUE (optimize/pass.c).
 typedef enum leat_rewrite_phase_e {
   LEAT_REWRITE_EPILOGUE,  // first: what follows a node goes into that node
   LEAT_REWRITE_SUM,       // beside it, where no epilogue takes the root: a sum computes its terms
@@ -28,11 +29,12 @@ typedef enum leat_rewrite_phase_e {
   LEAT_REWRITE_PROLOGUE,  // last, when concatenations are gone: what comes before a node
 } leat_rewrite_phase_t;
 
-// Ops by which a loop that adds to a tensor in each iteration, by the op |add|, puts the additions
-// off (optimize/defer.c). |append| reads what |add| reads, but a variant in the place of the last
-// input, to which |add| adds; it appends the other inputs to the variant, and adds up what it holds
-// from time to time. |start| makes such a variant of the tensor, |finish| the tensor of the
-// variant. All have the attribute T, the type of the tensor.
+// The ops by which a loop puts additions off (optimize/defer.c). The loop carries a tensor, and in
+// each iteration the op that the rule names as its root reads it as last input and adds to it.
+// |append| reads a variant instead of that input; it appends the other inputs to the variant, and
+// from time to time adds up what the variant holds. |start| makes the variant of the tensor before
+// the loop, and |finish| the tensor of the variant after it. All have the attribute T, the type of
+// the tensor.
 typedef struct leat_deferral_s {
   const char *start, *append, *finish;
 } leat_deferral_t;
@@ -93,6 +95,13 @@ typedef struct leat_rewrite_rule_s {
   leat_status_t (*make)(leat_rewrite_match_t* match, leat_output_t* out_by);
   const char* doc;  // one line: "x w + b in one node"
 } leat_rewrite_rule_t;
+
+// Walks the rules of all families in the order of their tables, as |rule|. A |break| in the body
+// ends the walk of one table only.
+#define LEAT_REWRITE_FOR_EACH_RULE(registry, rule)                                      \
+  for (int table_ = 0; table_ < leat_op_registry_rules_count(registry); ++table_)       \
+    for (const leat_rewrite_rule_t* rule = leat_op_registry_rules(registry, table_);    \
+         rule->name; ++rule)
 
 // Ends a table of rules.
 #define LEAT_REWRITE_RULES_END {.name = 0}

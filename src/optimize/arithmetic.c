@@ -15,12 +15,8 @@
 // a branch that is not taken they are dead, and the tensor that would replace them may be alive.
 // Node by node in topological order, chains of identities collapse in one visit. The pass runs
 // after folding, which computes the constants that it looks for.
-#include <string.h>
-
 #include "graph/inference/inference.h"
 #include "optimize/edit.h"
-
-#define MAX_COMPARED_ITEMS (1 << 16)  // larger constants are not searched for neutral elements
 
 // The constant at input |index| if it has no control inputs and so is always alive; else NULL.
 static const leat_tensor_t* constant_input(const leat_edit_t* a, const leat_node_t* node,
@@ -134,57 +130,6 @@ static bool cannot_fail(const leat_edit_t* a, const leat_node_t* node) {
 }
 
 // ---- Neutral operands ---------------------------------------------------------------------------
-
-// Finds the bits and the size of the number that is neutral under |identities|. A complex number
-// counts as two numbers. False where the type has no such number.
-static bool neutral_bits(int dtype, unsigned identities, size_t* out_bytes, uint64_t* out_bits) {
-  static const struct {
-    uint8_t dtype, bytes;
-    uint64_t minus_zero, one;
-  } kFloats[] = {
-      {LEAT_DTYPE_FLOAT, 4, UINT64_C(1) << 31, 0x3f800000},
-      {LEAT_DTYPE_DOUBLE, 8, UINT64_C(1) << 63, UINT64_C(0x3ff) << 52},
-      {LEAT_DTYPE_HALF, 2, 0x8000, 0x3c00},
-      {LEAT_DTYPE_BFLOAT16, 2, 0x8000, 0x3f80},
-      {LEAT_DTYPE_COMPLEX64, 4, UINT64_C(1) << 31, 0},
-      {LEAT_DTYPE_COMPLEX128, 8, UINT64_C(1) << 63, 0},
-  };
-  for (size_t i = 0; i < LEAT_ARRAY_SIZE(kFloats); ++i) {
-    if (kFloats[i].dtype != dtype) continue;
-    *out_bytes = kFloats[i].bytes;
-    *out_bits = identities & LEAT_IDENTITY_ONE ? kFloats[i].one
-                : identities & LEAT_IDENTITY_ZERO ? kFloats[i].minus_zero : 0;
-    return !(identities & LEAT_IDENTITY_INTEGERS) &&
-           (!(identities & LEAT_IDENTITY_ONE) || kFloats[i].one);
-  }
-  const leat_dtype_set_t kIntegers =
-      LEAT_DTYPE_BIT(INT8) | LEAT_DTYPE_BIT(INT16) | LEAT_DTYPE_BIT(INT32) |
-      LEAT_DTYPE_BIT(INT64) | LEAT_DTYPE_BIT(UINT8) | LEAT_DTYPE_BIT(UINT16) |
-      LEAT_DTYPE_BIT(UINT32) | LEAT_DTYPE_BIT(UINT64);
-  bool is_bool = dtype == LEAT_DTYPE_BOOL;
-  if (!is_bool && !leat_dtype_in(dtype, kIntegers)) return false;
-  *out_bytes = leat_dtype_size(dtype);
-  *out_bits = identities & LEAT_IDENTITY_ONE        ? 1
-              : identities & LEAT_IDENTITY_ALL_ONES ? (is_bool ? 1 : UINT64_MAX)
-                                                    : 0;
-  return true;
-}
-
-bool leat_tensor_is_neutral(const leat_tensor_t* tensor, unsigned identities) {
-  size_t bytes = 0;
-  uint64_t bits = 0;
-  if (tensor->shape.element_count == 0 || tensor->shape.element_count > MAX_COMPARED_ITEMS ||
-      !neutral_bits(tensor->dtype, identities, &bytes, &bits)) {
-    return false;
-  }
-  const char* data = leat_tensor_data(tensor, const char);
-  const char* end = data + leat_tensor_size_bytes(tensor);
-  LEAT_DCHECK(bytes > 0 && bytes <= sizeof bits && (size_t)(end - data) % bytes == 0);
-  for (; data < end; data += bytes) {  // little-endian
-    if (memcmp(data, &bits, bytes)) return false;
-  }
-  return true;
-}
 
 // The other input of a node one of whose inputs is neutral (x of x * 1), or LEAT_OUTPUT_NONE. The
 // neutral constant must not broadcast the other input to a larger shape.

@@ -68,14 +68,11 @@ static bool has_flag(const leat_edit_t* d, int32_t node, uint32_t flag) {
   return n->op->flags & flag && !n->op->has_ref_inputs && !n->op->has_ref_outputs;
 }
 
-// What defers additions by |op|; NULL: nothing does.
+// The ops that put off additions by |op|; NULL: no family has any.
 static const leat_deferral_t* find_deferral(const leat_edit_t* d, const leat_op_t* op) {
-  const leat_op_registry_t* ops = d->graph->ops;
-  for (int t = 0; t < leat_op_registry_rules_count(ops); ++t) {
-    for (const leat_rewrite_rule_t* rule = leat_op_registry_rules(ops, t); rule->name; ++rule) {
-      if (rule->phase == LEAT_REWRITE_LOOP && leat_string_view_equals(op->name, rule->root)) {
-        return rule->deferral;
-      }
+  LEAT_REWRITE_FOR_EACH_RULE(d->graph->ops, rule) {
+    if (rule->phase == LEAT_REWRITE_LOOP && leat_string_view_equals(op->name, rule->root)) {
+      return rule->deferral;
     }
   }
   return NULL;

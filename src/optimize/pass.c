@@ -174,28 +174,6 @@ bool leat_shape_may_reach(leat_partial_shape_t shape, int64_t element_count) {
   return count < 0 || (count > 0 && count >= element_count);
 }
 
-// Whether input 1 is a vector that is known to be as long as the last dimension of input 0.
-static bool adds_bias(const leat_graph_t* graph, const leat_node_t* node) {
-  const leat_partial_shape_t value = leat_graph_output_shape(graph, node->inputs[0]);
-  const leat_partial_shape_t bias = leat_graph_output_shape(graph, node->inputs[1]);
-  return value.rank > 0 && bias.rank == 1 && bias.dims[0] >= 0 &&
-         bias.dims[0] == value.dims[value.rank - 1];
-}
-
-// Whether all attributes have their defaults, apart from types and the number of inputs, which a
-// step of a program has as well.
-static bool has_default_attrs(const leat_node_t* node) {
-  for (int i = 0; i < node->op->attr_count; ++i) {
-    const leat_op_attr_t* attr = &node->op->attrs[i];
-    if (attr->kind == LEAT_ATTR_TYPE || i == node->op->inputs[0].number_attr) continue;
-    if (!attr->has_default ||
-        !leat_attr_value_equal(&node->attrs[i].value, &attr->default_value)) {
-      return false;
-    }
-  }
-  return true;
-}
-
 const leat_kernel_row_t* leat_node_kernel(const leat_node_t* node,
                                           const leat_pass_options_t* options) {
   return options->find_kernel(options->find_kernel_data, node->op, node->attrs, node->attr_count,
@@ -219,8 +197,8 @@ leat_access_t leat_node_access(const leat_graph_t* graph, const leat_node_t* nod
   const leat_kernel_row_t* kernel = leat_node_kernel(node, options);
   const int access = kernel ? kernel->access : LEAT_ACCESS_OTHER;
   const bool is_elementwise = access != LEAT_ACCESS_OTHER && access <= LEAT_ACCESS_REPEATED;
-  if ((is_elementwise && !has_default_attrs(node)) ||
-      (access == LEAT_ACCESS_BIAS && !adds_bias(graph, node))) {
+  if ((is_elementwise && !leat_node_has_default_attrs(node)) ||
+      (access == LEAT_ACCESS_BIAS && !leat_node_adds_bias(graph, node))) {
     return LEAT_ACCESS_OTHER;
   }
   return (leat_access_t)access;
@@ -228,17 +206,8 @@ leat_access_t leat_node_access(const leat_graph_t* graph, const leat_node_t* nod
 
 bool leat_node_sums_rows(const leat_graph_t* graph, const leat_node_t* node,
                          const leat_pass_options_t* options) {
-  if (leat_node_access(graph, node, options) != LEAT_ACCESS_CONTRACTION ||
-      !has_default_attrs(node)) {
-    return false;
-  }
-  const leat_tensor_t* column = leat_node_constant(&graph->nodes[node->inputs[1].node]);
-  if (!column) return false;
-  const leat_shape_t* shape = &column->shape;
-  const leat_partial_shape_t x = leat_graph_output_shape(graph, node->inputs[0]);
-  return shape->rank == 2 && leat_shape_dim(shape, 0) > 1 && leat_shape_dim(shape, 1) == 1 &&
-         x.rank == 2 && x.dims[1] == leat_shape_dim(shape, 0) &&
-         leat_tensor_is_neutral(column, LEAT_IDENTITY_ONE);
+  return leat_node_access(graph, node, options) == LEAT_ACCESS_CONTRACTION &&
+         leat_node_multiplies_ones(graph, node);
 }
 
 static bool reads_reference(const leat_graph_t* graph, const leat_node_t* node) {

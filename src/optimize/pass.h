@@ -7,6 +7,7 @@
 #define LEAT_OPTIMIZE_PASS_H_
 
 #include "base/speed.h"
+#include "graph/node_facts.h"
 #include "graph/node_map.h"
 #include "kernel/registry.h"
 
@@ -122,11 +123,8 @@ void leat_rewrite_deinitialize(leat_rewrite_t* rewrite);
 
 // ---- For passes ---------------------------------------------------------------------------------
 
-// Whether every element is the neutral one that |identities| (leat_identity_e) names. False for a
-// tensor that is too large to look at.
-bool leat_tensor_is_neutral(const leat_tensor_t* tensor, unsigned identities);
-// Whether the node is a matrix product with a constant column of ones. That is the sum of each row
-// of its first input, apart from the order of additions.
+// Whether a kernel serves the node as a matrix product, and input 1 is a constant column of ones
+// (leat_node_multiplies_ones).
 bool leat_node_sums_rows(const leat_graph_t* graph, const leat_node_t* node,
                          const leat_pass_options_t* options);
 // The name of a transfer, which a Send and its Recv share: both devices and the tensor's name.

@@ -42,13 +42,23 @@ typedef struct entry_s {
   int place;  // in the order in which rules are tried
 } entry_t;
 
+// The rules that a pass tries, sorted by root, and memory for one attempt at a time.
+typedef struct rules_s {
+  entry_t* entries;
+  int count;
+  int32_t *producers, *passed;  // [inputs], and [inputs * MAX_PASSED]
+  int inputs;
+} rules_t;
+
 // An attempt to apply a rule. |match| comes first: the rule sees nothing else.
 typedef struct attempt_s {
   leat_rewrite_match_t match;
   leat_edit_t* edit;
-  // The nodes that go, from the root's side on, and those that the new nodes only read no longer.
-  int32_t *passed, bypassed[MAX_PASSED];
+  rules_t* rules;
+  // The nodes that go, from the root's side on, in rules->passed; and those that the new nodes only
+  // read no longer.
   int passed_count, passed_room, bypassed_count;
+  int32_t bypassed[MAX_PASSED];
   leat_waits_t waits;  // of the new nodes
 } attempt_t;
 
@@ -83,25 +93,21 @@ static leat_status_t list_entries(leat_edit_t* edit, leat_rewrite_phase_t first,
                                   int* out_count) {
   const leat_op_registry_t* ops = edit->graph->ops;
   size_t room = 0;
-  for (int t = 0; t < leat_op_registry_rules_count(ops); ++t) {
-    for (const leat_rewrite_rule_t* rule = leat_op_registry_rules(ops, t); rule->name; ++rule) {
-      leat_string_view_t name;
-      for (const char* list = rule->root; take_name(&list, &name);) ++room;
-    }
+  LEAT_REWRITE_FOR_EACH_RULE(ops, rule) {
+    leat_string_view_t name;
+    for (const char* list = rule->root; take_name(&list, &name);) ++room;
   }
   entry_t* entries;
   const leat_op_t* unknown;
   int count = 0;
   LEAT_RETURN_IF_ERROR(LEAT_NEW(edit->scratch, room + 1, &entries));
-  for (int t = 0; t < leat_op_registry_rules_count(ops); ++t) {
-    for (const leat_rewrite_rule_t* rule = leat_op_registry_rules(ops, t); rule->name; ++rule) {
-      leat_string_view_t name;
-      if (rule->phase < first || rule->phase > last) continue;
-      for (const char* list = rule->root; take_name(&list, &name); ++count) {
-        const int place = rule->phase * (int)room + count;
-        entries[count] = (entry_t){leat_op_registry_find_row(ops, name), rule, place};
-        if (!entries[count].root) return leat_op_registry_find(edit->graph->ops, name, &unknown);
-      }
+  LEAT_REWRITE_FOR_EACH_RULE(ops, rule) {
+    leat_string_view_t name;
+    if (rule->phase < first || rule->phase > last) continue;
+    for (const char* list = rule->root; take_name(&list, &name); ++count) {
+      const int place = rule->phase * (int)room + count;
+      entries[count] = (entry_t){leat_op_registry_find_row(ops, name), rule, place};
+      if (!entries[count].root) return leat_op_registry_find(edit->graph->ops, name, &unknown);
     }
   }
   qsort(entries, (size_t)count, sizeof *entries, compare_entries);
@@ -217,7 +223,7 @@ static bool go_back(attempt_t* a, const leat_rewrite_rule_t* rule, int32_t reade
         !comes_in_time(a, rule, reader, input.node)) {
       return false;
     }
-    a->passed[a->passed_count++] = input.node;
+    a->rules->passed[a->passed_count++] = input.node;
     if (!leat_node_forwards(node) && !passes_reshape(a, rule, node)) break;
     reader = input.node;
     input = node->inputs[0];
@@ -324,7 +330,7 @@ static leat_status_t list_waits(attempt_t* a, const leat_rewrite_rule_t* rule) {
   a->waits = (leat_waits_t){0};
   LEAT_RETURN_IF_ERROR(leat_waits_add_controls(a->edit, a->match.root, &a->waits));
   for (int i = 0; i < a->passed_count; ++i) {
-    LEAT_RETURN_IF_ERROR(leat_waits_add_controls(a->edit, a->passed[i], &a->waits));
+    LEAT_RETURN_IF_ERROR(leat_waits_add_controls(a->edit, a->rules->passed[i], &a->waits));
   }
   for (int i = 0; i < a->bypassed_count; ++i) {
     LEAT_RETURN_IF_ERROR(leat_waits_add_controls(a->edit, a->bypassed[i], &a->waits));
@@ -403,22 +409,14 @@ static leat_status_t apply(attempt_t* a, const leat_rewrite_rule_t* rule, bool* 
   if (status) return leat_status_annotate(status, "rule %s", rule->name);
   if (rule->producer_output) by.index = rule->producer_output;
   LEAT_DCHECK(leat_output_exists(by) && by.node != a->match.root);
-  LEAT_RETURN_IF_ERROR(pass_waiters(a, a->passed, a->passed_count));
+  LEAT_RETURN_IF_ERROR(pass_waiters(a, a->rules->passed, a->passed_count));
   LEAT_RETURN_IF_ERROR(pass_waiters(a, a->bypassed, a->bypassed_count));
   for (int i = 0; i < a->passed_count && rule->keeps_shape; ++i) {
-    LEAT_RETURN_IF_ERROR(move_shape_readers(a->edit, a->passed[i], by));
+    LEAT_RETURN_IF_ERROR(move_shape_readers(a->edit, a->rules->passed[i], by));
   }
   *out_applied = true;
   return replace(a, rule, by);
 }
-
-typedef struct rules_s {
-  entry_t* entries;
-  int count;
-  // Memory of one attempt: [inputs], and [inputs * MAX_PASSED].
-  int32_t *producers, *passed;
-  int inputs;
-} rules_t;
 
 // Makes room for an attempt at a root of |inputs| inputs.
 static leat_status_t reserve(leat_edit_t* edit, int inputs, rules_t* rules) {
@@ -431,8 +429,8 @@ static leat_status_t reserve(leat_edit_t* edit, int inputs, rules_t* rules) {
 
 // Whether the rule applies to every input of the root, or to all but the one that may stay. It goes
 // from the last to the first: where all the others are taken, the first one stays.
-static bool matches_inputs(attempt_t* a, const leat_rewrite_rule_t* rule, int count,
-                           int32_t* producers) {
+static bool matches_inputs(attempt_t* a, const leat_rewrite_rule_t* rule, int count) {
+  int32_t* producers = a->rules->producers;
   int staying = rule->inputs == LEAT_REWRITE_EVERY_INPUT ? 0 : 1;
   a->match.producers = producers;
   for (int side = count - 1; side >= 0; --side) {
@@ -450,20 +448,16 @@ static bool matches_inputs(attempt_t* a, const leat_rewrite_rule_t* rule, int co
 }
 
 // Tries a rule of more inputs than one.
-static leat_status_t try_inputs(attempt_t* a, const leat_rewrite_rule_t* rule, rules_t* rules,
-                                bool* out_applied) {
+static leat_status_t try_inputs(attempt_t* a, const leat_rewrite_rule_t* rule, bool* out_applied) {
   const int count = leat_edit_node(a->edit, a->match.root)->input_count;
   if (count < 2) return leat_ok_status();
-  LEAT_RETURN_IF_ERROR(reserve(a->edit, count, rules));
-  a->passed = rules->passed;
-  a->passed_room = rules->inputs * MAX_PASSED;
-  return matches_inputs(a, rule, count, rules->producers) ? apply(a, rule, out_applied)
-                                                          : leat_ok_status();
+  LEAT_RETURN_IF_ERROR(reserve(a->edit, count, a->rules));
+  a->passed_room = a->rules->inputs * MAX_PASSED;
+  return matches_inputs(a, rule, count) ? apply(a, rule, out_applied) : leat_ok_status();
 }
 
 // Tries the rule with each input of the root at which its producer may be.
-static leat_status_t try_rule(attempt_t* a, const leat_rewrite_rule_t* rule, rules_t* rules,
-                              bool* out_applied) {
+static leat_status_t try_rule(attempt_t* a, const leat_rewrite_rule_t* rule, bool* out_applied) {
   const leat_node_t* root = leat_edit_node(a->edit, a->match.root);
   const int first = rule->input ? rule->input(root) : 0;
   const int last = first + rule->commutes;
@@ -473,7 +467,7 @@ static leat_status_t try_rule(attempt_t* a, const leat_rewrite_rule_t* rule, rul
                              !gives_one_output(a->edit, a->match.root))) {
     return leat_ok_status();
   }
-  if (rule->inputs != LEAT_REWRITE_ONE_INPUT) return try_inputs(a, rule, rules, out_applied);
+  if (rule->inputs != LEAT_REWRITE_ONE_INPUT) return try_inputs(a, rule, out_applied);
   for (int side = first; side >= 0 && side <= last && !*out_applied; ++side) {
     a->passed_count = a->bypassed_count = 0;
     if (matches(a, rule, side)) LEAT_RETURN_IF_ERROR(apply(a, rule, out_applied));
@@ -490,13 +484,13 @@ static leat_status_t try_node(leat_edit_t* edit, rules_t* rules, int32_t node) {
                            .may_bypass = may_bypass,
                            .bypass = bypass},
                  .edit = edit,
-                 .passed = rules->passed,
+                 .rules = rules,
                  .passed_room = MAX_PASSED};
   a.match.optimizer = &a;
   bool applied = false;
   for (int i = find_entries(rules->entries, rules->count, op);
        i < rules->count && rules->entries[i].root == op && !applied; ++i) {
-    LEAT_RETURN_IF_ERROR(try_rule(&a, rules->entries[i].rule, rules, &applied));
+    LEAT_RETURN_IF_ERROR(try_rule(&a, rules->entries[i].rule, &applied));
   }
   return leat_ok_status();
 }

@@ -150,6 +150,11 @@ static void sums_of_rows_are_left(void** state) {
   leat_output_t others = scene_binary(&f->s, "MatMul", -1, a, constant_column(f, 2));
   assert_int_equal(fuse(f, LEAT_INPUTS(scene_binary(&f->s, "AddV2", -1, ones, y)), -1), 0);
   assert_int_equal(fuse(f, LEAT_INPUTS(scene_binary(&f->s, "AddV2", -1, others, y)), -1), 1);
+  // The pass "fusion" takes a product only where its attributes have their defaults.
+  leat_output_t marked = scene_output(
+      &f->s, "MatMul", "", "", LEAT_INPUTS(a, constant_column(f, 1)),
+      LEAT_ATTRS(LEAT_TYPE("T", LEAT_DTYPE_FLOAT), LEAT_BOOL("grad_a", true)));
+  assert_int_equal(fuse(f, LEAT_INPUTS(scene_binary(&f->s, "AddV2", -1, marked, y)), -1), 1);
 }
 
 // ---- Terms that are handed on -------------------------------------------------------------------

@@ -42,7 +42,7 @@ static bool is_column(leat_partial_shape_t shape, int64_t rows) {
   return true;
 }
 
-bool leat_tensor_is_ones(const leat_tensor_t* tensor) {
+static bool is_ones(const leat_tensor_t* tensor) {
   if (!tensor || !leat_dtype_in(tensor->dtype, LEAT_DTYPE_BIT(FLOAT) | LEAT_DTYPE_BIT(DOUBLE))) {
     return false;
   }
@@ -61,7 +61,7 @@ static bool repeats_column(const leat_rewrite_match_t* m, const leat_node_t* nod
   if (leat_string_view_equals(op, "MatMul")) {
     const leat_output_t ones = node->inputs[1];
     const leat_node_t* row = leat_graph_node(m->graph, ones.node);
-    if (!leat_tensor_is_ones(leat_node_constant(row))) return false;
+    if (!is_ones(leat_node_constant(row))) return false;
   } else if (!leat_string_view_equals(op, "Tile") && !leat_string_view_equals(op, "BroadcastTo")) {
     return false;
   }

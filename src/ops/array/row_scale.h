@@ -24,8 +24,6 @@ typedef struct leat_row_scaling_s {
   leat_rewrite_way_t way;  // what lies between them and the product
 } leat_row_scaling_t;
 
-// Whether every element is 1; false for NULL, and for types other than float and double.
-bool leat_tensor_is_ones(const leat_tensor_t* tensor);
 // False where neither input of the product is a scalar or has a number for each row.
 bool leat_row_scaling_find(const leat_rewrite_match_t* match, leat_row_scaling_t* out_scaling);
 // (leat_rewrite_rule_t.applies)

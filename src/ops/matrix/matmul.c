@@ -279,32 +279,16 @@ static bool may_be_added(leat_partial_shape_t product, leat_partial_shape_t y) {
 // for a bias of another length than the last dimension.
 static bool adds_as_broadcast(const leat_graph_t* graph, const leat_node_t* root) {
   if (leat_op_find_attr(root->op, LEAT_SV("N")) >= 0) return leat_node_has_one_shape(graph, root);
-  if (leat_string_view_starts_with(root->op->name, LEAT_SV("BiasAdd"))) {
-    const leat_partial_shape_t value = leat_graph_output_shape(graph, root->inputs[0]);
-    const leat_partial_shape_t bias = leat_graph_output_shape(graph, root->inputs[1]);
-    return !leat_string_view_equals(leat_node_attr_string(root, "data_format"), "NCHW") &&
-           value.rank > 0 && bias.rank == 1 && bias.dims[0] >= 0 &&
-           bias.dims[0] == value.dims[value.rank - 1];
-  }
-  return true;
+  return !leat_string_view_starts_with(root->op->name, LEAT_SV("BiasAdd")) ||
+         (leat_node_has_default_attrs(root) && leat_node_adds_bias(graph, root));
 }
 
-// Whether the product sums the rows of a by a constant column of ones. Such a product stays, since
-// the pass "fusion" can make it the reduction with which a fused region ends.
-static bool sums_rows(const leat_graph_t* graph, const leat_node_t* product) {
-  const leat_tensor_t* column = leat_node_constant(leat_graph_node(graph, product->inputs[1].node));
-  const leat_partial_shape_t a = leat_graph_output_shape(graph, product->inputs[0]);
-  return column && column->shape.rank == 2 && leat_shape_dim(&column->shape, 0) > 1 &&
-         leat_shape_dim(&column->shape, 1) == 1 && a.rank == 2 &&
-         a.dims[1] == leat_shape_dim(&column->shape, 0) &&
-         !leat_node_attr_bool(product, "transpose_a", false) &&
-         !leat_node_attr_bool(product, "transpose_b", false) && leat_tensor_is_ones(column);
-}
-
+// A product with a column of ones stays, since the pass "fusion" can make it the reduction with
+// which a fused region ends.
 static bool goes_into_sum(const leat_rewrite_match_t* m) {
   const leat_node_t *root = leat_rewrite_root(m), *product = leat_rewrite_producer(m);
   const leat_output_t other = root->inputs[m->side == 0];
-  return adds_as_broadcast(m->graph, root) && !sums_rows(m->graph, product) &&
+  return adds_as_broadcast(m->graph, root) && !leat_node_multiplies_ones(m->graph, product) &&
          may_be_added(product->output_shapes[0], leat_graph_output_shape(m->graph, other));
 }
 
