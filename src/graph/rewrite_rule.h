@@ -20,12 +20,13 @@
 
 #include "graph/node_facts.h"
 
-// When the optimizer tries a rule. One pass tries the rules of EPILOGUE and SUM, the next those of
-// LOOP, and a third, after another pass, those of PROLOGUE (optimize/pass.c).
+// When the optimizer tries a rule. One pass tries the rules of EPILOGUE and SUM, the next ones read
+// those of LOOP and of PIECES, and the last tries those of PROLOGUE (optimize/pass.c).
 typedef enum leat_rewrite_phase_e {
   LEAT_REWRITE_EPILOGUE,  // first: what follows a node goes into that node
   LEAT_REWRITE_SUM,       // beside it, where no epilogue takes the root: a sum computes its terms
   LEAT_REWRITE_LOOP,      // then: |deferral| says what a loop may put off; it has no |make|
+  LEAT_REWRITE_PIECES,    // then: |combination| says how a concatenation is reduced; likewise
   LEAT_REWRITE_PROLOGUE,  // last, when concatenations are gone: what comes before a node
 } leat_rewrite_phase_t;
 
@@ -38,6 +39,17 @@ typedef enum leat_rewrite_phase_e {
 typedef struct leat_deferral_s {
   const char *start, *append, *finish;
 } leat_deferral_t;
+
+// How the reduction of a concatenation follows from its pieces (optimize/concat_sinking.c): |each|
+// reduces a piece, with the attributes of the rule's root, and |combine| takes two results. All are
+// names of ops with the attribute T.
+typedef struct leat_combination_s {
+  const char* each;     // NULL: the root's op
+  const char* combine;  // "AddV2"
+  // NULL, or the op that at last divides by the number of elements that were combined; the rule
+  // then holds for float and double alone.
+  const char* divide;
+} leat_combination_t;
 
 // Which inputs of the root lead to a producer.
 typedef enum leat_rewrite_inputs_e {
@@ -91,6 +103,7 @@ typedef struct leat_rewrite_rule_s {
   // is the one that stays.
   bool (*applies)(const leat_rewrite_match_t* match);
   const leat_deferral_t* deferral;  // of a LOOP rule, whose |root| is the op that adds
+  const leat_combination_t* combination;  // of a PIECES rule, whose |root| is the op that reduces
   // Adds the new nodes. |*out_by| replaces output 0 of the root, the only one that is read.
   leat_status_t (*make)(leat_rewrite_match_t* match, leat_output_t* out_by);
   const char* doc;  // one line: "x w + b in one node"

@@ -28,10 +28,10 @@ typedef struct leat_kernel_creation_s leat_kernel_creation_t;
 // compute_async returns.
 typedef void (*leat_kernel_done_fn_t)(leat_kernel_context_t* context, leat_status_t status);
 
-// Which elements of its inputs a node needs for an element of its output. From this relation, which
-// the kernel's row states, passes conclude what may be computed in one pass over memory
-// (optimize/fusion.c), and what piece by piece instead of on a concatenation
-// (optimize/concat_sinking.c).
+// Which elements of its inputs a node needs for an element of its output. The kernel's row states
+// this relation, and optimize/domain.h spells it out operand by operand. From it passes conclude
+// what may be computed in one pass over memory (optimize/fusion.c), and what piece by piece instead
+// of on a concatenation (optimize/concat_sinking.c).
 //
 // From BROADCAST to REPEATED the node is elementwise: it needs the elements at the same place
 // alone, provided that all attributes but types have their defaults. For the first three of these
@@ -45,9 +45,12 @@ typedef enum leat_access_e {
   LEAT_ACCESS_SUM,          // AddV2 repeated, over any number of inputs of one shape
   LEAT_ACCESS_BIAS,         // input 0 plus a vector along its last dimension
   LEAT_ACCESS_REPEATED,     // input 0 is broadcast to the output, where the shapes are known
+  LEAT_ACCESS_ROWS,         // each row along the last dimension of input 0 gives that of the output
+  LEAT_ACCESS_PERMUTATION,  // input 0 with its axes in the order that input 1 says
   LEAT_ACCESS_CONTRACTION,  // a matrix product: rows and columns; elements where the depth is 1
   LEAT_ACCESS_REDUCTION,    // input 0 along the axes in input 1
   LEAT_ACCESS_CONCAT,       // the inputs side by side along the axis in the last one
+  LEAT_ACCESS_PACK,         // the inputs side by side along a new axis, the attribute "axis"
   // The sum of the first N inputs, each padded as the corresponding one of the other N says: where
   // the pads do not overlap, the inputs lie side by side.
   LEAT_ACCESS_PAD_SUM,
@@ -56,6 +59,7 @@ typedef enum leat_access_e {
   // second is the value and the first the axis, of three the first is the value and the last the
   // axis.
   LEAT_ACCESS_SPLIT,
+  LEAT_ACCESS_UNPACK,  // each output is the input at one index of the attribute "axis"
   // Rows of input 0, one for each number in input 1. Where there is an axis (input 2) or an
   // attribute "batch_dims", they are rows only if these are 0.
   LEAT_ACCESS_GATHER,

@@ -100,7 +100,8 @@ FAMILY(lookup, LOOKUP, LOOKUP, NO_RULES)
   X(add_n) X(arg) X(binary) X(bincount) X(broadcast) X(cast) X(compare) X(complex) X(cross)  \
   X(fused) X(histogram) X(range) X(reduction) X(scan) X(segment) X(select) X(sparse_segment) \
   X(special) X(unary)
-FAMILY(math, MATH_OPS, MATH_KERNELS, NO_RULES)
+#define MATH_RULES(X) X(reduction)
+FAMILY(math, MATH_OPS, MATH_KERNELS, MATH_RULES)
 
 // Matrices: products, decompositions, equations. The last two dimensions of a tensor are the
 // matrix, those before them a batch.

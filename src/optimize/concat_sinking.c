@@ -26,14 +26,8 @@
 
 #include <string.h>
 
-#include "base/checked.h"
-#include "optimize/fusion.h"
-
 #define MAX_PIECES 16
 #define MAX_INPUTS 64  // of a node, since sets of inputs are 64 bits
-
-// A group is rewritten only if it avoids copying so many elements for each node that it adds.
-#define ELEMENTS_A_NODE 1024
 
 static const leat_node_t* node_at(const leat_concat_t* p, int32_t index) {
   return &p->edit->graph->nodes[index];
@@ -43,20 +37,9 @@ static leat_partial_shape_t shape_of(const leat_concat_t* p, leat_output_t outpu
   return leat_graph_output_shape(p->edit->graph, output);
 }
 
-const leat_tensor_t* leat_concat_constant(const leat_concat_t* p, int32_t index, bool* out_waits) {
-  const leat_node_t* node = node_at(p, index);
-  int waits = node->control_count;
-  while (leat_node_forwards(node)) {
-    node = node_at(p, node->inputs[0].node);
-    waits += node->control_count;
-  }
-  if (out_waits) *out_waits = waits > 0;
-  return leat_node_constant(node);
-}
-
 static const leat_tensor_t* constant_at(const leat_concat_t* p, const leat_node_t* node,
                                         int input) {
-  return leat_concat_constant(p, node->inputs[input].node, NULL);
+  return leat_constant_behind(p->edit->graph, node->inputs[input].node, NULL);
 }
 
 // ---- Groups -------------------------------------------------------------------------------------
@@ -91,19 +74,12 @@ static bool may_be_piece(const leat_concat_t* p, int32_t whole, leat_output_t pi
          leat_edit_comes_with(p->edit, whole, piece.node);
 }
 
-// The axis of a tensor of |rank| that the scalar constant |axis| names; -1 where it names none.
-static int read_axis(const leat_tensor_t* axis, int rank) {
-  if (!axis || rank < 1 || axis->shape.element_count != 1) return -1;
-  const int64_t given = leat_tensor_index_at(axis, 0);
-  return given < -rank || given >= rank ? -1 : (int)(given < 0 ? given + rank : given);
-}
-
 static leat_status_t look_at_concatenation(leat_concat_t* p, int32_t index) {
   const leat_node_t* node = node_at(p, index);
   leat_concat_value_t* value = &p->values[index];
   const int count = node->input_count - 1;
   int64_t* lengths;
-  value->axis = read_axis(constant_at(p, node, count), node->output_shapes[0].rank);
+  value->axis = leat_axis_of_constant(constant_at(p, node, count), node->output_shapes[0].rank);
   if (value->axis < 0 || count < 2 || count > MAX_PIECES) return leat_ok_status();
   for (int i = 0; i < count; ++i) {
     if (!may_be_piece(p, index, node->inputs[i], value->axis)) return leat_ok_status();
@@ -113,6 +89,30 @@ static leat_status_t look_at_concatenation(leat_concat_t* p, int32_t index) {
     value->pieces[i] = node->inputs[i];
     lengths[i] = shape_of(p, node->inputs[i]).dims[value->axis];
   }
+  value->role = LEAT_CONCAT_JOINED;
+  return leat_ok_status();
+}
+
+// A Pack is a concatenation of pieces of length 1: its inputs, each with the new axis, which the
+// rewrite gives them.
+static leat_status_t look_at_pack(leat_concat_t* p, int32_t index) {
+  const leat_node_t* node = node_at(p, index);
+  leat_concat_value_t* value = &p->values[index];
+  const int64_t rank = node->output_shapes[0].rank;
+  int64_t axis = leat_node_attr_int(node, "axis", 0);
+  int64_t* lengths;
+  if (axis < 0) axis += rank;
+  if (axis < 0 || axis >= rank || node->input_count < 2 || node->input_count > MAX_PIECES ||
+      !leat_node_served_as(p->edit->graph, node, "ExpandDims", p->edit->options)) {
+    return leat_ok_status();
+  }
+  for (int i = 0; i < node->input_count; ++i) {
+    if (!leat_edit_comes_with(p->edit, index, node->inputs[i].node)) return leat_ok_status();
+  }
+  LEAT_RETURN_IF_ERROR(allocate_division(p, node->input_count, value, &lengths));
+  for (int i = 0; i < node->input_count; ++i) lengths[i] = 1;
+  value->pieces = NULL;
+  value->axis = (int)axis;
   value->role = LEAT_CONCAT_JOINED;
   return leat_ok_status();
 }
@@ -183,93 +183,78 @@ static int64_t length_of(leat_division_t division) {
   return length;
 }
 
-// Whether an operand of |shape| is broadcast along the axis that is cut, so that the node of every
-// piece can read it unchanged.
-static bool is_repeated(leat_partial_shape_t shape, int from_end) {
-  return shape.rank >= 0 && (shape.rank < from_end || shape.dims[shape.rank - from_end] == 1);
-}
-
-// Decides how the nodes of the pieces read input |k| of an elementwise node: in the same pieces,
-// as parts of a constant, or whole because it is broadcast. False where none of these is possible.
-// |from_end| is the axis that is cut, counted from the end, since broadcasting aligns last axes. A
-// broadcast constant with control inputs is copied for each piece, so that a piece need not wait
-// for what another piece waits for.
-static bool admit_operand(const leat_concat_t* p, const leat_node_t* node, int k, int from_end,
-                          bool may_repeat, leat_concat_value_t* inout_value) {
-  const leat_partial_shape_t shape = shape_of(p, node->inputs[k]);
-  const leat_concat_value_t* operand = value_at(p, node, k);
+// Decides how the nodes of the pieces read input |k|: in the same pieces, as pieces of a constant,
+// or whole, because it does not run along the axis that is cut or is repeated along it. False where
+// none of these is possible. A constant with control inputs that is read whole is copied for each
+// piece, so that a piece need not wait for what another piece waits for.
+static bool admit_operand(const leat_concat_t* p, const leat_domain_t* domain, int k,
+                          leat_concat_value_t* inout_value) {
+  const leat_output_t input = domain->node->inputs[k];
+  const leat_concat_value_t* operand = value_at(p, domain->node, k);
+  const int axis = leat_domain_operand_axis(domain, k, inout_value->cut);
+  const int64_t length = axis == LEAT_AXIS_NONE ? 1 : shape_of(p, input).dims[axis];
   LEAT_DCHECK(k >= 0 && k < MAX_INPUTS);
   const uint64_t bit = UINT64_C(1) << k;
-  if (operand && shape.rank - operand->axis == from_end &&
+  if (operand && operand->axis == axis &&
       leat_division_equal(operand->division, inout_value->division)) {
     inout_value->in_pieces |= bit;
     return true;
   }
   bool waits;
-  const leat_tensor_t* constant = leat_concat_constant(p, node->inputs[k].node, &waits);
-  const bool repeats = may_repeat && is_repeated(shape, from_end);
+  const leat_tensor_t* constant = leat_constant_behind(p->edit->graph, input.node, &waits);
+  const bool is_whole = axis == LEAT_AXIS_NONE || (length == 1 && leat_domain_repeats(domain));
   if (constant && !leat_dtype_in(constant->dtype, LEAT_DTYPES_OBJECT)) {
-    const bool is_cut = shape.rank >= from_end &&
-                        shape.dims[shape.rank - from_end] == length_of(inout_value->division);
-    if (is_cut || (repeats && waits)) inout_value->constants |= bit;
-    return is_cut || repeats;
+    const bool is_cut = !is_whole && length == length_of(inout_value->division);
+    if (is_cut || (is_whole && waits)) inout_value->constants |= bit;
+    return is_cut || is_whole;
   }
-  return repeats;
+  return is_whole;
 }
 
-static bool may_repeat(leat_access_t access) {
-  return access == LEAT_ACCESS_BROADCAST || access == LEAT_ACCESS_BIAS;
-}
-
-// Whether each element of the node's output depends only on the elements of its inputs at the same
-// place.
-static bool works_on_elements(const leat_concat_t* p, const leat_node_t* node,
-                              leat_access_t access) {
-  if (node->op->flags & LEAT_OP_PASS_THROUGH) return true;
-  switch (access) {
-    case LEAT_ACCESS_BROADCAST:
-    case LEAT_ACCESS_BIAS:
-    case LEAT_ACCESS_SAME: return true;
-    case LEAT_ACCESS_IF_SAME:
-    case LEAT_ACCESS_SUM: return leat_node_has_one_shape(p->edit->graph, node);
-    default: return false;
+// The rule by which the node's op reduces a concatenation; NULL: there is none for it, or no kernel
+// serves the ops that the rule names.
+static const leat_combination_t* find_combination(const leat_concat_t* p, const leat_node_t* node) {
+  const leat_graph_t* graph = p->edit->graph;
+  const leat_pass_options_t* options = p->edit->options;
+  const leat_combination_t* found = NULL;
+  LEAT_REWRITE_FOR_EACH_RULE(graph->ops, rule) {
+    if (rule->phase == LEAT_REWRITE_PIECES && leat_string_view_equals(node->op->name, rule->root)) {
+      found = rule->combination;
+    }
   }
+  if (!found || !leat_node_served_as(graph, node, found->combine, options)) return NULL;
+  if (found->each && !leat_node_served_as(graph, node, found->each, options)) return NULL;
+  const bool divides = !found->divide ||
+                       (leat_dtype_in(node->output_types[0],
+                                      LEAT_DTYPE_BIT(FLOAT) | LEAT_DTYPE_BIT(DOUBLE)) &&
+                        leat_partial_shape_is_full(shape_of(p, node->inputs[0])) &&
+                        leat_node_served_as(graph, node, found->divide, options));
+  return divides ? found : NULL;
 }
 
-// Whether an elementwise node, whose input |first| is in pieces, can be computed piece by piece.
-static bool works_on_pieces(const leat_concat_t* p, const leat_node_t* node, int first,
-                            leat_access_t access, leat_concat_value_t* inout_value) {
+// The role of a node that works along its axes (optimize/domain.h) and whose input |first| is in
+// pieces.
+static leat_concat_role_t find_role_by_axes(const leat_concat_t* p, const leat_node_t* node,
+                                            int first, leat_concat_value_t* inout_value) {
+  const leat_edit_t* edit = p->edit;
   const leat_concat_value_t* operand = value_at(p, node, first);
+  leat_domain_t domain;
   // The caller has seen that this input is in pieces.
   LEAT_DCHECK(operand);
-  const int from_end = shape_of(p, node->inputs[first]).rank - operand->axis;
-  if (node->output_count != 1 || node->output_shapes[0].rank < from_end ||
-      !leat_node_is_pure(p->edit->graph, node) || !works_on_elements(p, node, access)) {
-    return false;
+  if (!leat_node_is_pure(edit->graph, node) ||
+      !leat_domain_find(edit->graph, node, edit->options, &domain)) {
+    return LEAT_CONCAT_OUTSIDER;
   }
+  inout_value->cut = leat_domain_axis(&domain, first, operand->axis);
+  inout_value->axis = inout_value->cut;
   inout_value->division = operand->division;
-  inout_value->from_end = from_end;
-  inout_value->axis = node->output_shapes[0].rank - from_end;
+  if (inout_value->cut == LEAT_AXIS_NONE) return LEAT_CONCAT_OUTSIDER;
   for (int k = 0; k < node->input_count; ++k) {
-    if (!admit_operand(p, node, k, from_end, may_repeat(access), inout_value)) return false;
+    if (!admit_operand(p, &domain, k, inout_value)) return LEAT_CONCAT_OUTSIDER;
   }
-  return true;
-}
-
-// Whether a node gathers rows by indices that are in pieces: its output is then in pieces too.
-static bool gathers_pieces(const leat_concat_t* p, const leat_node_t* node,
-                          leat_concat_value_t* inout_value) {
-  const leat_concat_value_t* indices = value_at(p, node, 1);
-  const int rank = shape_of(p, node->inputs[0]).rank;
-  if (!indices || node->output_shapes[0].rank < 0 ||
-      leat_node_attr_int(node, "batch_dims", 0) != 0 ||
-      (node->input_count > 2 && read_axis(constant_at(p, node, 2), rank) != 0)) {
-    return false;
-  }
-  inout_value->division = indices->division;
-  inout_value->axis = indices->axis;
-  inout_value->in_pieces = 1 << 1;
-  return true;
+  if (inout_value->cut < domain.rank) return LEAT_CONCAT_EACH;
+  inout_value->combination = find_combination(p, node);
+  return inout_value->combination ? LEAT_CONCAT_COMBINED : LEAT_CONCAT_OUTSIDER;
 }
 
 // Whether a Reshape of a value in pieces leaves the shape as it is and has no control inputs. It is
@@ -320,14 +305,35 @@ static bool takes_piece(const leat_concat_t* p, const leat_node_t* node,
   return inout_value->taken >= 0;
 }
 
+// Whether the node takes a value in pieces of length 1 apart along the axis that is cut, so that
+// each output is a piece without that axis.
+static bool unpacks_pieces(const leat_concat_t* p, const leat_node_t* node,
+                           leat_concat_value_t* inout_value) {
+  const leat_concat_value_t* value = value_at(p, node, 0);
+  int64_t axis = leat_node_attr_int(node, "axis", 0);
+  if (axis < 0) axis += shape_of(p, node->inputs[0]).rank;
+  if (!value || node->control_count || axis != value->axis ||
+      node->output_count != value->division.count ||
+      !leat_node_served_as(p->edit->graph, node, "Squeeze", p->edit->options)) {
+    return false;
+  }
+  for (int i = 0; i < value->division.count; ++i) {
+    if (value->division.lengths[i] != 1) return false;
+  }
+  inout_value->axis = value->axis;
+  inout_value->in_pieces = 1 << 0;
+  inout_value->taken = LEAT_CONCAT_ALL_PIECES;
+  return true;
+}
+
 // Whether the outputs of a node are the pieces of its input, one after the other.
 static bool splits_into_pieces(const leat_concat_t* p, const leat_node_t* node,
                                leat_concat_value_t* inout_value) {
   const int input = leat_concat_split_input(node);
   const leat_concat_value_t* value = value_at(p, node, input);
   if (!value || node->control_count || node->output_count != value->division.count ||
-      read_axis(constant_at(p, node, input ? 0 : node->input_count - 1),
-                shape_of(p, node->inputs[input]).rank) != value->axis) {
+      leat_axis_of_constant(constant_at(p, node, input ? 0 : node->input_count - 1),
+                            shape_of(p, node->inputs[input]).rank) != value->axis) {
     return false;
   }
   for (int i = 0; i < node->output_count; ++i) {
@@ -338,29 +344,6 @@ static bool splits_into_pieces(const leat_concat_t* p, const leat_node_t* node,
   }
   inout_value->in_pieces = UINT64_C(1) << input;
   inout_value->taken = LEAT_CONCAT_ALL_PIECES;
-  return true;
-}
-
-// Whether a node sums a value in pieces over its last axes, the axis that is cut among them. The
-// sum is then the sum of the sums of the pieces.
-static bool sums_pieces(const leat_concat_t* p, const leat_node_t* node,
-                        leat_concat_value_t* inout_value) {
-  const leat_edit_t* edit = p->edit;
-  const leat_concat_value_t* value = value_at(p, node, 0);
-  leat_fusion_reduction_t reduction;
-  if (!value || !leat_node_is_pure(edit->graph, node) ||
-      !leat_fusion_find_reduction(edit->graph, node, edit->options, &reduction) ||
-      !leat_string_view_equal(reduction.op, LEAT_OP_NAME_SUM) ||
-      shape_of(p, node->inputs[0]).rank - value->axis > reduction.axes ||
-      !leat_node_served_as(edit->graph, node, "AddV2", edit->options)) {
-    return false;
-  }
-  inout_value->division = value->division;
-  inout_value->in_pieces = 1 << 0;
-  if (leat_node_sums_rows(edit->graph, node, edit->options)) {  // a product with a column
-    inout_value->constants = 1 << 1;
-    inout_value->from_end = 2;
-  }
   return true;
 }
 
@@ -381,15 +364,14 @@ static bool scatters_pieces(const leat_concat_t* p, const leat_node_t* node,
 
 // The role of a node whose first input in pieces is |first|, if its group is rewritten.
 static leat_concat_role_t find_role(const leat_concat_t* p, const leat_node_t* node, int first,
-                                   leat_concat_value_t* inout_value) {
-  const leat_access_t access = leat_node_access(p->edit->graph, node, p->edit->options);
-  switch (access) {
-    case LEAT_ACCESS_GATHER:
-      return gathers_pieces(p, node, inout_value) ? LEAT_CONCAT_EACH : LEAT_CONCAT_OUTSIDER;
+                                    leat_concat_value_t* inout_value) {
+  switch (leat_node_access(p->edit->graph, node, p->edit->options)) {
     case LEAT_ACCESS_SLICE:
       return takes_piece(p, node, inout_value) ? LEAT_CONCAT_TAKEN : LEAT_CONCAT_OUTSIDER;
     case LEAT_ACCESS_SPLIT:
       return splits_into_pieces(p, node, inout_value) ? LEAT_CONCAT_TAKEN : LEAT_CONCAT_OUTSIDER;
+    case LEAT_ACCESS_UNPACK:
+      return unpacks_pieces(p, node, inout_value) ? LEAT_CONCAT_TAKEN : LEAT_CONCAT_OUTSIDER;
     case LEAT_ACCESS_SCATTER:
       return scatters_pieces(p, node, inout_value) ? LEAT_CONCAT_APPLIED : LEAT_CONCAT_OUTSIDER;
     default: break;
@@ -397,9 +379,7 @@ static leat_concat_role_t find_role(const leat_concat_t* p, const leat_node_t* n
   if (node->op->flags & LEAT_OP_RESHAPES) {
     return forwards_pieces(p, node, inout_value) ? LEAT_CONCAT_FORWARDED : LEAT_CONCAT_OUTSIDER;
   }
-  if (sums_pieces(p, node, inout_value)) return LEAT_CONCAT_SUMMED;
-  return works_on_pieces(p, node, first, access, inout_value) ? LEAT_CONCAT_EACH
-                                                              : LEAT_CONCAT_OUTSIDER;
+  return find_role_by_axes(p, node, first, inout_value);
 }
 
 // ---- The groups of a graph ----------------------------------------------------------------------
@@ -423,23 +403,30 @@ static bool may_join(const leat_node_t* node) {
   return node->input_count > 1 && node->op->inputs[0].number_attr >= 0;
 }
 
-// How the node joins its inputs, CONCAT or PAD_SUM; OTHER: it does not.
+// How the node joins its inputs: CONCAT, PACK or PAD_SUM; OTHER: it does not.
 static leat_access_t find_join(const leat_edit_t* edit, const leat_node_t* node) {
   const leat_access_t access =
       may_join(node) ? leat_node_access(edit->graph, node, edit->options) : LEAT_ACCESS_OTHER;
-  return access == LEAT_ACCESS_CONCAT || access == LEAT_ACCESS_PAD_SUM ? access
-                                                                       : LEAT_ACCESS_OTHER;
+  const bool joins = access == LEAT_ACCESS_CONCAT || access == LEAT_ACCESS_PACK ||
+                     access == LEAT_ACCESS_PAD_SUM;
+  return joins ? access : LEAT_ACCESS_OTHER;
 }
 
 static leat_status_t look_at(leat_concat_t* p, int32_t index) {
   const leat_node_t* node = node_at(p, index);
   const leat_access_t access = find_join(p->edit, node);
-  if (access == LEAT_ACCESS_OTHER) {
-    look_at_reader(p, index);
+  // A node that waits for a concatenation thereby also waits for the concatenation's own control
+  // inputs. It would no longer do so if it waited for the pieces instead.
+  if (access != LEAT_ACCESS_OTHER &&
+      (node->control_count || !leat_node_is_pure(p->edit->graph, node))) {
     return leat_ok_status();
   }
-  if (!leat_node_is_pure(p->edit->graph, node)) return leat_ok_status();
-  return access == LEAT_ACCESS_CONCAT ? look_at_concatenation(p, index) : look_at_pads(p, index);
+  switch (access) {
+    case LEAT_ACCESS_CONCAT: return look_at_concatenation(p, index);
+    case LEAT_ACCESS_PACK: return look_at_pack(p, index);
+    case LEAT_ACCESS_PAD_SUM: return look_at_pads(p, index);
+    default: look_at_reader(p, index); return leat_ok_status();
+  }
 }
 
 // Whether |reader| needs the whole value. A control edge does not: the rewrite makes it wait for
@@ -458,39 +445,9 @@ static bool is_wanted_whole(const leat_concat_t* p, int32_t index) {
   return false;
 }
 
-// The number of elements that need not be copied if the node disappears. An unknown size counts as
-// large.
-static int64_t count_spared(const leat_node_t* node) {
-  const int64_t many = 1 << 20;
-  int64_t spared = 0;
-  for (int i = 0; i < node->output_count; ++i) {
-    const int64_t count = leat_shape_count_known(node->output_shapes[i]);
-    spared += count < 0 ? many : LEAT_MIN(count, many);
-  }
-  return LEAT_MIN(spared, many);
-}
-
-// Adds to the node's group what rewriting the node spares and costs, and refuses the group where
-// some reader needs the node's whole value.
-static void weigh(leat_concat_t* p, int32_t index) {
-  const leat_concat_value_t* value = &p->values[index];
-  leat_concat_value_t* group = &p->values[leat_concat_group(p, index)];
-  switch (value->role) {
-    case LEAT_CONCAT_JOINED:
-    case LEAT_CONCAT_TAKEN: group->spared += count_spared(node_at(p, index)); break;
-    case LEAT_CONCAT_EACH:
-    case LEAT_CONCAT_APPLIED: group->added += value->division.count - 1; break;
-    case LEAT_CONCAT_SUMMED: group->added += 2 * (value->division.count - 1); break;
-    default: break;
-  }
-  if (leat_concat_gives(p, index)) group->is_refused |= is_wanted_whole(p, index);
-}
-
 bool leat_concat_is_refused(const leat_concat_t* p, int32_t index) {
-  const leat_edit_t* edit = p->edit;
-  const int64_t limit = edit->options->fusion_limit_elements;
   const leat_concat_value_t* group = &p->values[leat_concat_group(p, index)];
-  return group->is_refused || group->spared < group->added * (limit ? limit : ELEMENTS_A_NODE);
+  return group->is_refused || group->gain_ns <= 0;
 }
 
 // ---- The pass -----------------------------------------------------------------------------------
@@ -500,7 +457,14 @@ static leat_status_t find_groups(leat_concat_t* p) {
     p->values[i] = (leat_concat_value_t){.group = (int32_t)i, .gate = -1};
   }
   for (size_t i = 0; i < p->order_count; ++i) LEAT_RETURN_IF_ERROR(look_at(p, p->order[i]));
-  for (size_t i = 0; i < p->count; ++i) weigh(p, (int32_t)i);
+  for (size_t i = 0; i < p->count; ++i) {
+    const int32_t index = (int32_t)i;
+    if (p->values[i].role == LEAT_CONCAT_OUTSIDER) continue;
+    leat_concat_weigh(p, index);
+    if (leat_concat_gives(p, index) && is_wanted_whole(p, index)) {
+      p->values[leat_concat_group(p, index)].is_refused = true;
+    }
+  }
   return leat_concat_find_followers(p);
 }
 

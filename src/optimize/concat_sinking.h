@@ -1,9 +1,12 @@
-// What the two files of the pass "concat_sinking" share. concat_sinking.c decides which nodes are
-// computed piece by piece instead of on a concatenation; concat_sinking_rewrite.c replaces each of
-// them by one node for each piece.
+// What the files of the pass "concat_sinking" share. concat_sinking.c decides which nodes are
+// computed piece by piece instead of on a concatenation, concat_sinking_cost.c whether that pays,
+// and concat_sinking_followers.c what has to go on waiting for all pieces; concat_sinking_rewrite.c
+// replaces each of the nodes by one node for each piece.
 #ifndef LEAT_OPTIMIZE_CONCAT_SINKING_H_
 #define LEAT_OPTIMIZE_CONCAT_SINKING_H_
 
+#include "graph/rewrite_rule.h"
+#include "optimize/domain.h"
 #include "optimize/edit.h"
 
 #define LEAT_CONCAT_ALL_PIECES (-2)  // in |taken|: output i of the node is piece i
@@ -16,7 +19,7 @@ typedef enum leat_concat_role_e {
   LEAT_CONCAT_EACH,       // replaced by a node for each piece
   LEAT_CONCAT_FORWARDED,  // forwards its input 0, whose pieces become its own
   LEAT_CONCAT_TAKEN,      // a slice: replaced by one of the pieces
-  LEAT_CONCAT_SUMMED,     // replaced by a node for each piece and a chain that adds their outputs
+  LEAT_CONCAT_COMBINED,   // a reduction: a node for each piece and a chain that combines them
   LEAT_CONCAT_APPLIED,    // an update of rows: replaced by one update after another, one a piece
 } leat_concat_role_t;
 
@@ -34,20 +37,21 @@ static inline bool leat_division_equal(leat_division_t a, leat_division_t b) {
   return true;
 }
 
-// What the pass knows of a node. A group is a tree of nodes (a union-find); |is_refused|, |spared|
-// and |added| are kept at its root and hold for the whole group.
+// What the pass knows of a node. A group is a tree of nodes (a union-find); |is_refused| and
+// |gain_ns| are kept at its root and hold for the whole group.
 typedef struct leat_concat_value_s {
   leat_concat_role_t role;
   int axis;                  // the axis of the output that is cut, where the output is in pieces
   leat_division_t division;
   uint64_t in_pieces;        // bit i: input i is read in pieces
   uint64_t constants;        // bit i: input i is a constant; the node of each piece gets its own
-  int from_end;              // the axis of such a constant that is cut, from the end: 1 is the last
+  int cut;                   // the axis of the node's domain that is cut (optimize/domain.h)
+  const leat_combination_t* combination;  // of a COMBINED node
   int taken;                 // of a TAKEN node: the index of the piece, or LEAT_CONCAT_ALL_PIECES
   int32_t group;             // the parent in the union-find; the root is its own parent
   bool is_refused;           // the group stays as it is
-  int64_t spared, added;     // elements that need not be copied, and nodes that are added for it
-  // The outputs that carry the pieces; NULL: not made yet. A JOINED node has them from the start.
+  int64_t gain_ns;           // by the cost model, the time that the pieces save a step
+  // The outputs that carry the pieces; NULL: not made yet. A concatenation has them from the start.
   // The rewrite gives pieces to NoOps and constants too, which have no role.
   leat_output_t* pieces;
   int32_t gate;              // a NoOp that waits for all pieces; -1: none was needed yet
@@ -71,17 +75,14 @@ static inline bool leat_concat_gives(const leat_concat_t* p, int32_t node) {
 
 // The root of the group of |node|.
 int32_t leat_concat_group(const leat_concat_t* pieces, int32_t node);
-// The constant that the node is or forwards; NULL: it is none. |*out_waits|, unless |out_waits| is
-// NULL, tells whether the constant or a node that forwards it has control inputs, so that it may
-// come late or be dead.
-const leat_tensor_t* leat_concat_constant(const leat_concat_t* pieces, int32_t node,
-                                          bool* out_waits);
 // Replaces every node that has a role.
 LEAT_MUST_USE leat_status_t leat_concat_rewrite(leat_concat_t* pieces);
 
 // Whether the group of the node stays as it is: somebody needs a value of it as a whole, or too
 // little would be gained.
 bool leat_concat_is_refused(const leat_concat_t* p, int32_t node);
+// Adds to the node's group what its rewriting saves (concat_sinking_cost.c).
+void leat_concat_weigh(leat_concat_t* p, int32_t node);
 // Finds the followers of all values that are to be in pieces, and refuses groups whose followers
 // cannot be found (concat_sinking_followers.c).
 LEAT_MUST_USE leat_status_t leat_concat_find_followers(leat_concat_t* p);

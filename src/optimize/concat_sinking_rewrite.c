@@ -9,9 +9,9 @@
 // all of them, through one NoOp, the gate of the value. Constants with control inputs are copied in
 // the same manner, since gradients contain constants that wait for a whole group of values.
 //
-// The roles decide what replaces a node: nodes for each piece (EACH), these and a chain of
-// additions (SUMMED), one update after another (APPLIED), or a piece itself (TAKEN). A
-// concatenation (JOINED) and a reshape (FORWARDED) disappear once nothing reads them.
+// The roles decide what replaces a node: nodes for each piece (EACH), these and a chain that
+// combines their results (COMBINED), one update after another (APPLIED), or a piece itself (TAKEN).
+// A concatenation (JOINED) and a reshape (FORWARDED) disappear once nothing reads them.
 #include <string.h>
 
 #include "base/checked.h"
@@ -97,7 +97,7 @@ static leat_status_t add_awaited(const leat_concat_t* p, int32_t source, int32_t
     LEAT_DCHECK(piece < p->values[source].division.count);
     return leat_waits_add(p->edit, p->values[source].pieces[piece].node, inout_waits);
   }
-  if (piece != ALL_PIECES && leat_concat_constant(p, source, NULL)) {
+  if (piece != ALL_PIECES && leat_constant_behind(p->edit->graph, source, NULL)) {
     return add_waits_of(p, source, group, piece, inout_waits);
   }
   if (is_old(p, source) && leat_concat_gives(p, source)) {
@@ -134,7 +134,7 @@ static int32_t find_pieces(const leat_concat_t* p, int32_t index) {
   for (int i = begin; i < begin + count && found < 0; ++i) {
     int32_t source = node_at(p, index)->inputs[i].node;
     if (is_old(p, source) && p->values[source].pieces) return source;
-    if (!leat_concat_constant(p, source, NULL)) continue;
+    if (!leat_constant_behind(p->edit->graph, source, NULL)) continue;
     for (; source >= 0 && found < 0; source = find_giver(p, source)) found = find_pieces(p, source);
   }
   return found;
@@ -229,10 +229,19 @@ static leat_status_t add_constant(const leat_concat_t* p, int32_t index, int32_t
   return add_beside(p, index, "/_piece", &spec, out_constant);
 }
 
-// The dimension of the constant that is cut; -1 where the constant is broadcast along the cuts.
-static int find_cut(const leat_tensor_t* constant, int from_end) {
-  const int axis = constant->shape.rank - from_end;
-  return axis < 0 || leat_shape_dim(&constant->shape, axis) == 1 ? -1 : axis;
+// The dimension along which the constant that node |index| reads at |input| is cut; NONE where the
+// constant does not run along the axis that is cut, or is repeated along it.
+static int find_cut(const leat_concat_t* p, int32_t index, int input) {
+  const leat_tensor_t* constant =
+      leat_constant_behind(p->edit->graph, node_at(p, index)->inputs[input].node, NULL);
+  leat_domain_t domain;
+  const bool is_known =
+      leat_domain_find(p->edit->graph, node_at(p, index), p->edit->options, &domain);
+  // The node has its role because its domain is known, and only constants are in its set of these.
+  LEAT_DCHECK(is_known && constant);
+  const int axis = leat_domain_operand_axis(&domain, input, p->values[index].cut);
+  return axis == LEAT_AXIS_NONE || leat_shape_dim(&constant->shape, axis) == 1 ? LEAT_AXIS_NONE
+                                                                               : axis;
 }
 
 // Whether the constant has been cut in the same way for another reader.
@@ -243,15 +252,12 @@ static bool is_cut(const leat_concat_t* p, int32_t index, int axis, int32_t grou
          leat_division_equal(constant->division, division);
 }
 
-// Makes a constant for each piece of |value|, whose node reads the constant |index|.
-static leat_status_t cut_constant(const leat_concat_t* p, int32_t index,
-                                  const leat_concat_value_t* value, int32_t group) {
+// Makes a constant for each piece of |division| in the place of the constant |index|, which is cut
+// along |axis|; NONE: each piece has all of it.
+static leat_status_t cut_constant(const leat_concat_t* p, int32_t index, int axis,
+                                  leat_division_t division, int32_t group) {
   leat_concat_value_t* constant = &p->values[index];
-  const leat_tensor_t* whole = leat_concat_constant(p, index, NULL);
-  // Only constants are in the set of constants of a value.
-  LEAT_DCHECK(whole);
-  const leat_division_t division = value->division;
-  const int axis = find_cut(whole, value->from_end);
+  const leat_tensor_t* whole = leat_constant_behind(p->edit->graph, index, NULL);
   int64_t begin = 0;
   if (is_cut(p, index, axis, group, division)) return leat_ok_status();
   leat_output_t* pieces;
@@ -284,7 +290,9 @@ static leat_status_t cut_constants(const leat_concat_t* p, int32_t index) {
   const int32_t group = leat_concat_group(p, index);
   for (int k = 0; k < node_at(p, index)->input_count; ++k) {
     if (!(value->constants >> k & 1)) continue;
-    LEAT_RETURN_IF_ERROR(cut_constant(p, node_at(p, index)->inputs[k].node, value, group));
+    const int32_t constant = node_at(p, index)->inputs[k].node;
+    const int axis = find_cut(p, index, k);
+    LEAT_RETURN_IF_ERROR(cut_constant(p, constant, axis, value->division, group));
   }
   return leat_ok_status();
 }
@@ -305,10 +313,12 @@ static leat_status_t list_inputs(const leat_concat_t* p, int32_t index, int piec
   return leat_ok_status();
 }
 
-static leat_status_t add_node(const leat_concat_t* p, int32_t index, const leat_output_t* inputs,
-                              const leat_waits_t* waits, leat_output_t* out_output) {
+// Adds a node of |op| with the attributes of node |index|.
+static leat_status_t add_node(const leat_concat_t* p, int32_t index, const leat_op_t* op,
+                              const leat_output_t* inputs, const leat_waits_t* waits,
+                              leat_output_t* out_output) {
   const leat_node_t* node = node_at(p, index);
-  leat_node_spec_t spec = {.op = node->op,
+  leat_node_spec_t spec = {.op = op,
                            .attrs = node->attrs,
                            .attr_count = node->attr_count,
                            .inputs = inputs,
@@ -318,8 +328,8 @@ static leat_status_t add_node(const leat_concat_t* p, int32_t index, const leat_
   return add_beside(p, index, "/_piece", &spec, out_output);
 }
 
-// Adds a node for each piece.
-static leat_status_t add_each(const leat_concat_t* p, int32_t index) {
+// Adds a node of |op| for each piece.
+static leat_status_t add_each(const leat_concat_t* p, int32_t index, const leat_op_t* op) {
   leat_concat_value_t* value = &p->values[index];
   const int count = value->division.count;
   leat_output_t *pieces, *inputs;
@@ -329,27 +339,66 @@ static leat_status_t add_each(const leat_concat_t* p, int32_t index) {
     leat_waits_t waits = {0};
     LEAT_RETURN_IF_ERROR(list_inputs(p, index, i, &inputs));
     LEAT_RETURN_IF_ERROR(add_waits(p, index, leat_concat_group(p, index), i, &waits));
-    LEAT_RETURN_IF_ERROR(add_node(p, index, inputs, &waits, &pieces[i]));
+    LEAT_RETURN_IF_ERROR(add_node(p, index, op, inputs, &waits, &pieces[i]));
   }
   value->pieces = pieces;
   return leat_ok_status();
 }
 
-// Adds a node for each piece and a chain of additions of their outputs, which replaces the node.
-static leat_status_t add_sum(const leat_concat_t* p, int32_t index) {
-  const leat_concat_value_t* value = &p->values[index];
-  leat_output_t sum;
-  leat_node_spec_t spec = {.input_count = 2, .infer_attrs = true};
-  LEAT_RETURN_IF_ERROR(find_op(p, LEAT_OP_NAME_ADD, &spec.op));
-  LEAT_RETURN_IF_ERROR(add_each(p, index));
-  LEAT_DCHECK(value->pieces && value->division.count > 0);
-  sum = value->pieces[0];
-  for (int i = 1; i < value->division.count; ++i) {
-    const leat_output_t terms[] = {sum, value->pieces[i]};
-    spec.inputs = terms;
-    LEAT_RETURN_IF_ERROR(add_beside(p, index, "/_pieces", &spec, &sum));
+// Divides |*inout_value|, which stands for the reduction |index|, by the number of elements of the
+// input that make one element of it.
+static leat_status_t add_division(const leat_concat_t* p, int32_t index, const char* op,
+                                  leat_output_t* inout_value) {
+  const leat_node_t* node = node_at(p, index);
+  const int dtype = node->output_types[0];
+  const leat_partial_shape_t shape = leat_graph_output_shape(p->edit->graph, node->inputs[0]);
+  leat_domain_t domain;
+  const bool is_known = leat_domain_find(p->edit->graph, node, p->edit->options, &domain);
+  LEAT_DCHECK(is_known && leat_partial_shape_is_full(shape));
+  double count = 1;
+  for (int a = 0; a < shape.rank; ++a) {
+    if (leat_domain_axis(&domain, 0, a) >= domain.rank) count *= (double)shape.dims[a];
   }
-  return leat_edit_replace_by_output(p->edit, index, sum);
+  const float single = (float)count;
+  const void* number = dtype == LEAT_DTYPE_FLOAT ? (const void*)&single : &count;
+  leat_tensor_t divisor;
+  LEAT_DCHECK(dtype == LEAT_DTYPE_FLOAT || dtype == LEAT_DTYPE_DOUBLE);
+  LEAT_RETURN_IF_ERROR(leat_tensor_scalar(dtype, number, &divisor));
+  const leat_attr_t attrs[] = {LEAT_TENSOR("value", &divisor), LEAT_TYPE("dtype", dtype)};
+  leat_node_spec_t spec = {.attrs = attrs, .attr_count = LEAT_ARRAY_SIZE(attrs)};
+  leat_output_t inputs[2] = {*inout_value};
+  leat_status_t status = find_op(p, LEAT_OP_NAME_CONSTANT, &spec.op);
+  if (!status) status = add_beside(p, index, "/_count", &spec, &inputs[1]);
+  leat_tensor_release(&divisor);
+  LEAT_RETURN_IF_ERROR(status);
+  spec = (leat_node_spec_t){.inputs = inputs, .input_count = 2, .infer_attrs = true};
+  LEAT_RETURN_IF_ERROR(find_op(p, leat_string_view_from(op), &spec.op));
+  return add_beside(p, index, "/_pieces", &spec, inout_value);
+}
+
+// Adds a reduction for each piece and a chain that combines their results, which replaces the node.
+static leat_status_t add_combination(const leat_concat_t* p, int32_t index) {
+  const leat_concat_value_t* value = &p->values[index];
+  const leat_combination_t* combination = value->combination;
+  const leat_op_t* each = node_at(p, index)->op;
+  leat_output_t result;
+  leat_node_spec_t spec = {.input_count = 2, .infer_attrs = true};
+  if (combination->each) {
+    LEAT_RETURN_IF_ERROR(find_op(p, leat_string_view_from(combination->each), &each));
+  }
+  LEAT_RETURN_IF_ERROR(find_op(p, leat_string_view_from(combination->combine), &spec.op));
+  LEAT_RETURN_IF_ERROR(add_each(p, index, each));
+  LEAT_DCHECK(value->pieces && value->division.count > 0);
+  result = value->pieces[0];
+  for (int i = 1; i < value->division.count; ++i) {
+    const leat_output_t two[] = {result, value->pieces[i]};
+    spec.inputs = two;
+    LEAT_RETURN_IF_ERROR(add_beside(p, index, "/_pieces", &spec, &result));
+  }
+  if (combination->divide) {
+    LEAT_RETURN_IF_ERROR(add_division(p, index, combination->divide, &result));
+  }
+  return leat_edit_replace_by_output(p->edit, index, result);
 }
 
 // Lists what the first update waits for: everything that the whole update depended on, so also the
@@ -384,22 +433,74 @@ static leat_status_t add_updates(const leat_concat_t* p, int32_t index) {
     } else {
       LEAT_RETURN_IF_ERROR(leat_waits_add(p->edit, last.node, &waits));
     }
-    LEAT_RETURN_IF_ERROR(add_node(p, index, inputs, &waits, &last));
+    LEAT_RETURN_IF_ERROR(add_node(p, index, node_at(p, index)->op, inputs, &waits, &last));
   }
   // The last update replaces the node, for readers of the reference and for waiting nodes.
   return leat_edit_replace(p->edit, index, last.node);
 }
 
-// Replaces each output of a node that splits a value by the piece that it is. Who waits for the
-// node waits for all pieces.
+// Adds a node of ExpandDims, by which |*inout_piece| gets axis |axis|, of length 1, beside node
+// |index|.
+static leat_status_t add_axis(const leat_concat_t* p, int32_t index, int axis,
+                              leat_output_t* inout_piece) {
+  const int32_t number = axis;
+  leat_tensor_t tensor;
+  LEAT_RETURN_IF_ERROR(leat_tensor_scalar(LEAT_DTYPE_INT32, &number, &tensor));
+  const leat_attr_t attrs[] = {LEAT_TENSOR("value", &tensor), LEAT_TYPE("dtype", LEAT_DTYPE_INT32)};
+  leat_node_spec_t spec = {.attrs = attrs, .attr_count = LEAT_ARRAY_SIZE(attrs)};
+  leat_output_t inputs[2] = {*inout_piece};
+  leat_status_t status = find_op(p, LEAT_OP_NAME_CONSTANT, &spec.op);
+  if (!status) status = add_beside(p, index, "/_axis", &spec, &inputs[1]);
+  leat_tensor_release(&tensor);
+  LEAT_RETURN_IF_ERROR(status);
+  spec = (leat_node_spec_t){.inputs = inputs, .input_count = 2, .infer_attrs = true};
+  LEAT_RETURN_IF_ERROR(find_op(p, LEAT_OP_NAME_EXPAND_DIMS, &spec.op));
+  return add_beside(p, index, "/_piece", &spec, inout_piece);
+}
+
+// Makes the pieces of a Pack, which waits for what the Pack waited for.
+static leat_status_t expand_pieces(const leat_concat_t* p, int32_t index) {
+  leat_concat_value_t* value = &p->values[index];
+  leat_output_t* pieces;
+  LEAT_RETURN_IF_ERROR(allocate(p, value->division.count, sizeof *pieces, (void**)&pieces));
+  for (int i = 0; i < value->division.count; ++i) {
+    pieces[i] = node_at(p, index)->inputs[i];
+    LEAT_RETURN_IF_ERROR(add_axis(p, index, value->axis, &pieces[i]));
+  }
+  value->pieces = pieces;
+  return leat_ok_status();
+}
+
+// Adds a node of Squeeze, by which |*inout_piece| loses axis |axis|, of length 1.
+static leat_status_t drop_axis(const leat_concat_t* p, int32_t index, int axis,
+                               leat_output_t* inout_piece) {
+  const int64_t axes[] = {axis};
+  const leat_output_t inputs[] = {*inout_piece};
+  const leat_attr_t attrs[] = {
+      LEAT_TYPE("T", leat_graph_output_type(p->edit->graph, *inout_piece)),
+      LEAT_LIST("squeeze_dims", INT, LEAT_ARRAY_SIZE(axes), ints, axes)};
+  leat_node_spec_t spec = {.inputs = inputs,
+                           .input_count = 1,
+                           .attrs = attrs,
+                           .attr_count = LEAT_ARRAY_SIZE(attrs)};
+  LEAT_RETURN_IF_ERROR(find_op(p, LEAT_OP_NAME_SQUEEZE, &spec.op));
+  return add_beside(p, index, "/_piece", &spec, inout_piece);
+}
+
+// Replaces each output of a node that splits or unpacks a value by the piece that it is. Who waits
+// for the node waits for all pieces.
 static leat_status_t take_all(const leat_concat_t* p, int32_t index) {
-  const leat_node_t* node = node_at(p, index);
-  const int32_t source = node->inputs[leat_concat_split_input(node)].node;
-  const int count = node->output_count;
+  const leat_access_t access =
+      leat_node_access(p->edit->graph, node_at(p, index), p->edit->options);
+  const bool unpacks = access == LEAT_ACCESS_UNPACK;
+  const int input = unpacks ? 0 : leat_concat_split_input(node_at(p, index));
+  const int32_t source = node_at(p, index)->inputs[input].node;
+  const int count = node_at(p, index)->output_count;
   int32_t gate;
   for (int i = 0; i < count; ++i) {
-    LEAT_RETURN_IF_ERROR(leat_edit_redirect(p->edit, (leat_output_t){index, i},
-                                            p->values[source].pieces[i]));
+    leat_output_t piece = p->values[source].pieces[i];
+    if (unpacks) LEAT_RETURN_IF_ERROR(drop_axis(p, index, p->values[index].axis, &piece));
+    LEAT_RETURN_IF_ERROR(leat_edit_redirect(p->edit, (leat_output_t){index, i}, piece));
   }
   if (!leat_edit_use_count(p->edit, index)) return leat_ok_status();
   LEAT_RETURN_IF_ERROR(find_gate(p, source, &gate));
@@ -420,12 +521,15 @@ static leat_status_t rewrite_node(const leat_concat_t* p, int32_t index) {
     case LEAT_CONCAT_OUTSIDER:
       return leat_string_view_equal(node->op->name, LEAT_OP_NAME_NO_OP) ? add_no_ops(p, index)
                                                                         : leat_ok_status();
-    case LEAT_CONCAT_EACH: LEAT_RETURN_IF_ERROR(add_each(p, index)); break;
+    case LEAT_CONCAT_JOINED:
+      if (!p->values[index].pieces) LEAT_RETURN_IF_ERROR(expand_pieces(p, index));
+      break;
+    case LEAT_CONCAT_EACH: LEAT_RETURN_IF_ERROR(add_each(p, index, node->op)); break;
     case LEAT_CONCAT_FORWARDED:
       p->values[index].pieces = p->values[node->inputs[0].node].pieces;
       break;
     case LEAT_CONCAT_TAKEN: return take(p, index);
-    case LEAT_CONCAT_SUMMED: return add_sum(p, index);
+    case LEAT_CONCAT_COMBINED: return add_combination(p, index);
     case LEAT_CONCAT_APPLIED: return add_updates(p, index);
     default: break;
   }

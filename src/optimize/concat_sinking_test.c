@@ -218,16 +218,86 @@ static void what_is_not_known_stays(void** state) {
   assert_false(stays(f, LEAT_INPUTS(left(f, y))));
 }
 
-// As many nodes more would cost more than is spared.
+// Four nodes more would cost more than is saved by three nodes less and no copies of few elements.
 static void few_elements_stay(void** state) {
   pass_scene_t* f = *state;
-  leat_output_t x = UNARY("Exp", pair(f));
+  leat_output_t x = pair(f);
+  leat_output_t many = join(f, MATRIX(600, LEFT), MATRIX(600, RIGHT), 1);
+  for (int i = 0; i < 4; ++i) {
+    x = UNARY("Neg", x);
+    many = UNARY("Neg", many);
+  }
   f->options.fusion_limit_elements = 0;
   assert_true(stays(f, LEAT_INPUTS(left(f, x), right(f, x))));
-  leat_output_t many = UNARY("Exp", join(f, MATRIX(600, LEFT), MATRIX(600, RIGHT), 1));
   assert_false(stays(f, LEAT_INPUTS(left(f, many))));
   f->options.find_kernel = NULL;
   assert_true(stays(f, LEAT_INPUTS(left(f, many))));
+}
+
+// What has to be read again for every piece may take longer than the copies that are saved.
+static void what_shares_much_stays(void** state) {
+  pass_scene_t* f = *state;
+  f->options.fusion_limit_elements = 0;
+  for (int wide = 0; wide < 2; ++wide) {
+    leat_output_t x = join(f, MATRIX(1, 8), MATRIX(1, 8), 0);
+    leat_output_t y = BINARY("MatMul", x, MATRIX(8, wide ? 10000 : 10));
+    assert_int_equal(stays(f, LEAT_INPUTS(box(f, y, 0, 0, 1, -1))), wide);
+  }
+}
+
+// What waited for the concatenation goes on waiting for what that waited for.
+static void what_waits_itself_stays(void** state) {
+  pass_scene_t* f = *state;
+  leat_output_t x = pair(f);
+  scene_after(&f->s, x.node, scene_mark(&f->s, 0, -1));
+  assert_true(stays(f, LEAT_INPUTS(left(f, UNARY("Exp", x)))));
+}
+
+// ---- Nodes that commute with a concatenation ----------------------------------------------------
+
+// Along which axes the results of each are cut is compared by value in tests/session/pieces_test.c.
+static void what_runs_along_the_cut_is_made_of_pieces(void** state) {
+  pass_scene_t* f = *state;
+  leat_output_t x = pair(f), rows = join(f, MATRIX(LEFT, 4), MATRIX(RIGHT, 4), 0);
+  leat_output_t first = ints(f, 1, (const int32_t[]){0});
+  const int32_t order[] = {1, 0}, once[] = {1, 3}, twice[] = {2, 1};
+  leat_output_t turned = BINARY("Transpose", x, ints(f, 2, order));
+  assert_false(stays(f, LEAT_INPUTS(box(f, turned, 0, 0, LEFT, -1))));
+  assert_false(stays(f, LEAT_INPUTS(box(f, UNARY("Softmax", rows), 0, 0, LEFT, -1))));
+  assert_true(stays(f, LEAT_INPUTS(left(f, UNARY("Softmax", x)))));
+  leat_output_t times = BINARY("MatMul", rows, MATRIX(4, 2));
+  assert_false(stays(f, LEAT_INPUTS(box(f, times, LEFT, 0, RIGHT, -1))));
+  leat_output_t sums = BINARY("Sum", x, first);
+  const int32_t zero = 0, length = LEFT;
+  assert_false(stays(f, LEAT_INPUTS(scene_output(
+                            &f->s, "Slice", "", "",
+                            LEAT_INPUTS(sums, ints(f, 1, &zero), ints(f, 1, &length)),
+                            LEAT_NO_ATTRS))));
+  leat_output_t repeated = BINARY("Tile", rows, ints(f, 2, once));
+  assert_false(stays(f, LEAT_INPUTS(box(f, repeated, 0, 0, LEFT, -1))));
+  assert_true(stays(f, LEAT_INPUTS(box(f, BINARY("Tile", rows, ints(f, 2, twice)), 0, 0, LEFT,
+                                       -1))));
+}
+
+static leat_output_t pack(pass_scene_t* f, int axis) {
+  return scene_output(&f->s, "Pack", "", "", LEAT_INPUTS(MATRIX(ROWS, 4), MATRIX(ROWS, 4)),
+                      LEAT_ATTRS(LEAT_INT("axis", axis)));
+}
+static leat_output_t unpack(pass_scene_t* f, leat_output_t x, int count, int axis) {
+  return leat_node_output(
+      scene_node(&f->s, "Unpack", "", "", LEAT_INPUTS(x),
+                 LEAT_ATTRS(LEAT_INT("num", count), LEAT_INT("axis", axis))), 1);
+}
+
+static void packed_pieces_are_unpacked(void** state) {
+  pass_scene_t* f = *state;
+  pieces(f, LEAT_INPUTS(unpack(f, UNARY("Exp", pack(f, 1)), 2, -2)));
+  assert_int_equal(count_of(f, "Pack") + count_of(f, "Unpack"), 0);
+  assert_true(pass_scene_is_op(pass_scene_fetched(f, 0), "Squeeze"));
+  pieces(f, LEAT_INPUTS(unpack(f, UNARY("Exp", pack(f, 0)), ROWS, 1)));  // along another axis
+  assert_int_equal(count_of(f, "Pack"), 1);
+  pieces(f, LEAT_INPUTS(unpack(f, UNARY("Exp", join(f, MATRIX(1, 4), MATRIX(2, 4), 0)), 3, 0)));
+  assert_int_equal(count_of(f, "ConcatV2"), 1);  // one of the pieces is two rows
 }
 
 // A piece may come where the whole would not have.
@@ -255,8 +325,10 @@ static void sums_are_made_of_pieces(void** state) {
   assert_true(pass_scene_is_op(sum, "AddV2"));
   assert_true(pass_scene_is_op(read_by(f, sum, 1), "Sum"));
   assert_int_equal(count_of(f, "Exp"), 2);
-  assert_true(stays(f, LEAT_INPUTS(BINARY("Sum", x, first))));
-  assert_true(stays(f, LEAT_INPUTS(BINARY("Max", x, last))));
+  assert_true(stays(f, LEAT_INPUTS(BINARY("Sum", x, first))));  // a part of it for each piece
+  assert_true(stays(f, LEAT_INPUTS(BINARY("EuclideanNorm", x, last))));
+  assert_true(stays(f, LEAT_INPUTS(BINARY("Sum", x, UNARY("Identity", scene_placeholder(
+                                                  &f->s, "", LEAT_DTYPE_INT32))))));
   assert_true(stays(f, LEAT_INPUTS(BINARY("MatMul", x, numbers(f, WIDTH, 1, 2, 0)))));
   assert_false(stays(f, LEAT_INPUTS(BINARY("MatMul", x, numbers(f, WIDTH, 1, 1, 0)))));
   const leat_node_t* half = read_by(f, pass_scene_fetched(f, 0), 1);
@@ -457,6 +529,10 @@ int main(void) {
       TEST(what_others_want_whole_stays),
       TEST(what_is_not_known_stays),
       TEST(few_elements_stay),
+      TEST(what_shares_much_stays),
+      TEST(what_waits_itself_stays),
+      TEST(what_runs_along_the_cut_is_made_of_pieces),
+      TEST(packed_pieces_are_unpacked),
       TEST(what_comes_at_another_time_stays),
       TEST(sums_are_made_of_pieces),
       TEST(rows_are_read_and_changed_in_pieces),

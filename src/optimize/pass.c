@@ -192,6 +192,11 @@ const leat_op_t* leat_node_served_as(const leat_graph_t* graph, const leat_node_
   return kernel ? op : NULL;
 }
 
+leat_speed_t leat_pass_speed(const leat_pass_options_t* options, int32_t device) {
+  if (options->speeds && device >= 0) return options->speeds[device];
+  return (leat_speed_t){.flops_per_ns = 8, .bytes_per_ns = 8, .start_ns = 100};
+}
+
 leat_access_t leat_node_access(const leat_graph_t* graph, const leat_node_t* node,
                                const leat_pass_options_t* options) {
   const leat_kernel_row_t* kernel = leat_node_kernel(node, options);

@@ -45,7 +45,9 @@ typedef struct leat_pass_options_s {
   const int32_t* swap_devices;  // device -> the one whose memory its values may wait in, or -1
   int64_t compress_limit_bytes;  // smaller values are not compressed; 0 takes 1 KiB
   const leat_speed_t* speeds;    // of the devices, by assigned_device; NULL: all alike
-  int64_t fusion_limit_elements;  // nodes known to compute fewer are not fused; 0 takes 1,024
+  // Nodes known to compute fewer elements are not fused; 0 takes 1,024. Where it is set, it is also
+  // what the cost model takes a node more to be worth (concat_sinking).
+  int64_t fusion_limit_elements;
   // Returns the kernel that serves a node of |op| on device |device|, or NULL. The master provides
   // the function; where it is NULL, no nodes are fused.
   const leat_kernel_row_t* (*find_kernel)(const void* data, const leat_op_t* op,
@@ -158,6 +160,8 @@ const leat_kernel_row_t* leat_node_kernel(const leat_node_t* node,
 // NULL.
 const leat_op_t* leat_node_served_as(const leat_graph_t* graph, const leat_node_t* node,
                                      const char* name, const leat_pass_options_t* options);
+// The speed of a device; a plausible one of a CPU where the options tell none.
+leat_speed_t leat_pass_speed(const leat_pass_options_t* options, int32_t device);
 // The access in the row of the kernel that serves a placed node (kernel/kernel.h). OTHER where none
 // does, or the node does not meet the conditions of the access: of an elementwise node all
 // attributes but types must have their defaults, and a bias must be known to be as long as a row.

@@ -57,13 +57,12 @@ static bool is(const schedule_t* s, int32_t index, uint32_t flags) {
   return node_of(s, index)->op->flags & flags;
 }
 
-// The speed of the graph's device; a plausible one where the options name none.
+// The speed of the graph's device.
 static leat_speed_t speed_of(const schedule_t* s, int graph) {
   const leat_graph_t* g = s->edits[graph].graph;
-  for (size_t i = 0; s->options->speeds && i < g->node_count; ++i) {
-    if (g->nodes[i].assigned_device >= 0) return s->options->speeds[g->nodes[i].assigned_device];
-  }
-  return (leat_speed_t){.flops_per_ns = 8, .bytes_per_ns = 8, .start_ns = 100};
+  size_t i = 0;
+  while (i < g->node_count && g->nodes[i].assigned_device < 0) ++i;
+  return leat_pass_speed(s->options, i < g->node_count ? g->nodes[i].assigned_device : -1);
 }
 
 // ---- Joining the graphs -------------------------------------------------------------------------

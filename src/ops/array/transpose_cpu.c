@@ -125,6 +125,7 @@ const leat_kernel_row_t leat_transpose_kernels_cpu[] = {
     {.op = "Transpose",
      .device_type = "CPU",
      .constraints = TRANSPOSE_TYPES,
+     .access = LEAT_ACCESS_PERMUTATION,
      .compute = transpose__cpu},
     {.op = "ConjugateTranspose",
      .device_type = "CPU",

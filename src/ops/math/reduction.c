@@ -8,6 +8,7 @@
 // graph runs. The values of Prod and Sum over a small known vector are inferred too, because
 // programs compute sizes as Prod(Shape(x)) and shape inference must see through that.
 #include "graph/inference/inference.h"
+#include "graph/rewrite_rule.h"
 #include "ops/math/arithmetic.h"
 #include "ops/math/reduction.h"
 #include "ops/op_rows.h"
@@ -318,4 +319,24 @@ const leat_op_row_t leat_reduction_ops[] = {
     LOGICAL("All", "Whether all elements over the axes are true."),
     LOGICAL("Any", "Whether any element over the axes is true."),
     LEAT_OP_ROWS_END,
+};
+
+// The reduction of a concatenation along its axis, from the reductions of the pieces. A sum adds in
+// another order by it, so that the last bits of floats may differ.
+#define PIECES(rule, op, ...)                                            \
+  {.name = rule,                                                         \
+   .phase = LEAT_REWRITE_PIECES,                                         \
+   .root = op,                                                           \
+   .combination = &(const leat_combination_t){__VA_ARGS__},              \
+   .doc = "a reduction of joined values combines those of the pieces"}
+
+const leat_rewrite_rule_t leat_reduction_rules[] = {
+    PIECES("sum_of_pieces", "Sum", .combine = "AddV2"),
+    PIECES("mean_of_pieces", "Mean", .each = "Sum", .combine = "AddV2", .divide = "RealDiv"),
+    PIECES("product_of_pieces", "Prod", .combine = "Mul"),
+    PIECES("minimum_of_pieces", "Min", .combine = "Minimum"),
+    PIECES("maximum_of_pieces", "Max", .combine = "Maximum"),
+    PIECES("all_of_pieces", "All", .combine = "LogicalAnd"),
+    PIECES("any_of_pieces", "Any", .combine = "LogicalOr"),
+    LEAT_REWRITE_RULES_END,
 };

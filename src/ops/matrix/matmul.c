@@ -337,6 +337,11 @@ const leat_rewrite_rule_t leat_matmul_rules[] = {
                                           .append = "_AddToProductSum",
                                           .finish = "_FinishProductSum"},
      .doc = "products that a loop sums are kept and multiplied many iterations at a time"},
+    {.name = "row_sum_of_pieces",  // of a product with a column of ones, the only one that asks
+     .phase = LEAT_REWRITE_PIECES,
+     .root = "MatMul",
+     .combination = &(const leat_combination_t){.combine = "AddV2"},
+     .doc = "the sum of the rows of joined values adds those of the pieces"},
     {.name = "scaled_addend",
      .phase = LEAT_REWRITE_PROLOGUE,
      .root = "_MatMulAdd",

@@ -56,10 +56,11 @@ static leat_status_t compute(leat_kernel_context_t* c, bool is_log) {
 static leat_status_t softmax__cpu(leat_kernel_context_t* c) { return compute(c, false); }
 static leat_status_t log_softmax__cpu(leat_kernel_context_t* c) { return compute(c, true); }
 
-#define ROW(name, compute_fn) \
-  {.op = name,                \
-   .device_type = "CPU",      \
+#define ROW(name, compute_fn)                         \
+  {.op = name,                                        \
+   .device_type = "CPU",                              \
    .constraints = "T: half, bfloat16, float, double", \
+   .access = LEAT_ACCESS_ROWS,                        \
    .compute = compute_fn}
 
 const leat_kernel_row_t leat_softmax_kernels_cpu[] = {
