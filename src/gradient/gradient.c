@@ -16,7 +16,7 @@
 #include "gradient/gradient.h"
 
 #include "gradient/walk.h"
-#include "graph/inference/loop_shapes.h"
+#include "graph/inference/inference.h"
 #include "graph/verify.h"
 
 leat_status_t leat_builder_take_status(leat_builder_t* b) {
@@ -97,7 +97,7 @@ static leat_status_t recover_control_flow(leat_walk_t* w) {
       leat_frames_find(w->graph, order, count, "AddGradients", &w->arena, &w->frames));
   w->frame_count = w->frames.count;
   if (leat_walk_has_loops(w)) {
-    LEAT_RETURN_IF_ERROR(leat_graph_infer_loop_shapes(w->graph, order, count));
+    LEAT_RETURN_IF_ERROR(leat_graph_narrow_shapes(w->graph, order, count, LEAT_OP_ENTER));
   }
   for (size_t i = 0; i < count; ++i) {
     LEAT_RETURN_IF_ERROR(

@@ -122,7 +122,7 @@ static leat_status_t compile(runtime_t* r, function_t* f) {
   f->return_count = body.return_count;
   f->call_count = body.call_count;
   LEAT_RETURN_IF_ERROR(make_rewrite(&body, &rewrite));
-  return leat_master_compile(r->master, &rewrite, f->argument_count, &f->compiled);
+  return leat_master_compile(r->master, &rewrite, f->argument_count, NULL, &f->compiled);
 }
 
 static void free_function(leat_allocator_t* allocator, function_t* f) {

@@ -4,6 +4,10 @@
 //
 //   pruned graph ─▶ inlined ─▶ optimized ─▶ placed ─▶ optimized ─▶ cut ─▶ optimized ─▶ registered
 //
+// Where the session gives the values of a step with it, the inlined graph is specialized: shapes
+// are inferred again from those of the feeds, so that the passes know sizes that the client left
+// open, a batch for example.
+//
 // There are passes for three stages: of the whole graph, of the graph with its devices known, and
 // of the partitions with the transfers that the cut has added. The graph of a rewrite changes hands
 // at each stage, and leat_master_compile takes it over even where it fails.
@@ -17,6 +21,7 @@
 #include "base/clock.h"
 #include "base/sync.h"
 #include "function/inline.h"
+#include "graph/inference/inference.h"
 #include "master/answer.h"
 #include "master/partitioner.h"
 
@@ -181,11 +186,51 @@ static leat_status_t optimize_partitions(const leat_master_options_t* options,
   return status;
 }
 
-// What |rewrite| becomes on its way to the devices. |compiled| hears what is in it; may be NULL.
+// Gives each argument of the graph the shape of the value that is fed to it, unless that
+// contradicts what the client said of the shape: the step will then show whether that matters.
+static leat_status_t shape_arguments(leat_graph_t* graph, const leat_tensor_t* feeds) {
+  leat_arena_t* arena = leat_graph_arena(graph);
+  for (size_t i = 0; i < graph->node_count; ++i) {
+    leat_node_t* node = &graph->nodes[i];
+    if (!(node->op->flags & LEAT_OP_ARGUMENT)) continue;
+    const int64_t index = leat_node_attr_int(node, "index", 0);
+    leat_partial_shape_t shape, *shapes;
+    leat_status_t status =
+        leat_partial_shape_merge(node->output_shapes[0],
+                                 leat_partial_shape_of(&feeds[index].shape), arena, &shape);
+    if (leat_status_code(status) == LEAT_INVALID_ARGUMENT) {
+      leat_status_free(status);
+      continue;
+    }
+    LEAT_RETURN_IF_ERROR(status);
+    LEAT_RETURN_IF_ERROR(LEAT_NEW(arena, 1, &shapes));  // the old array may belong to a copy too
+    *shapes = shape;
+    node->output_shapes = shapes;
+  }
+  return leat_ok_status();
+}
+
+// Makes the graph one for feeds of the shapes of |feeds|: infers all shapes that follow from these.
+static leat_status_t specialize(leat_graph_t* graph, const leat_tensor_t* feeds) {
+  int32_t* order;
+  LEAT_RETURN_IF_ERROR(LEAT_ALLOCATE(graph->allocator, graph->node_count + 1, &order));
+  leat_status_t status = shape_arguments(graph, feeds);
+  if (!status) status = leat_graph_sort(graph, order);
+  if (!status) {
+    status = leat_graph_narrow_shapes(graph, order, graph->node_count, LEAT_OP_ARGUMENT);
+  }
+  leat_allocator_free(graph->allocator, order);
+  return status;
+}
+
+// Takes a pruned graph through all stages up to the partitions. |compiled|, unless it is NULL, is
+// told what kinds of nodes the graph has.
 static leat_status_t cut(const leat_master_options_t* options, leat_rewrite_t* rewrite,
-                         leat_compiled_t* compiled, leat_partitions_t* out_partitions) {
+                         const leat_tensor_t* feeds, leat_compiled_t* compiled,
+                         leat_partitions_t* out_partitions) {
   const uint32_t traces = LEAT_OP_STEP_RESOURCE | LEAT_OP_CALLS;
   LEAT_RETURN_IF_ERROR(inline_calls(rewrite));
+  if (feeds) LEAT_RETURN_IF_ERROR(specialize(rewrite->graph, feeds));
   LEAT_RETURN_IF_ERROR(optimize(options, rewrite, LEAT_PASS_WHOLE));
   for (size_t i = 0; compiled && i < rewrite->graph->node_count; ++i) {
     uint32_t flags = rewrite->graph->nodes[i].op->flags;
@@ -203,19 +248,19 @@ static leat_status_t cut(const leat_master_options_t* options, leat_rewrite_t* r
 }
 
 static leat_status_t compile(const leat_master_options_t* options, leat_rewrite_t* rewrite,
-                             leat_compiled_t* compiled) {
+                             const leat_tensor_t* feeds, leat_compiled_t* compiled) {
   leat_partitions_t partitions = {0};
-  LEAT_RETURN_IF_ERROR(cut(options, rewrite, compiled, &partitions));
+  LEAT_RETURN_IF_ERROR(cut(options, rewrite, feeds, compiled, &partitions));
   leat_status_t status = register_partitions(options, &partitions, compiled);
   leat_partitions_free(&partitions);
   return status;
 }
 
 leat_status_t leat_master_show_partitions(const leat_master_options_t* options,
-                                          leat_rewrite_t* rewrite, leat_graph_view_fn_t show,
-                                          void* data) {
+                                          leat_rewrite_t* rewrite, const leat_tensor_t* feeds,
+                                          leat_graph_view_fn_t show, void* data) {
   leat_partitions_t partitions = {0};
-  leat_status_t status = cut(options, rewrite, NULL, &partitions);
+  leat_status_t status = cut(options, rewrite, feeds, NULL, &partitions);
   leat_rewrite_deinitialize(rewrite);
   if (status) return status;
   status = leat_show_parts(options, &partitions, true, show, data);
@@ -224,7 +269,8 @@ leat_status_t leat_master_show_partitions(const leat_master_options_t* options,
 }
 
 leat_status_t leat_master_compile(const leat_master_options_t* options, leat_rewrite_t* rewrite,
-                                  int feed_count, leat_compiled_t** out_compiled) {
+                                  int feed_count, const leat_tensor_t* feeds,
+                                  leat_compiled_t** out_compiled) {
   leat_compiled_t* compiled;
   leat_status_t status = LEAT_ALLOCATE(options->allocator, 1, &compiled);
   if (!status) {
@@ -232,7 +278,7 @@ leat_status_t leat_master_compile(const leat_master_options_t* options, leat_rew
     compiled->worker = options->worker;
     compiled->feed_count = feed_count;
     compiled->fetch_count = rewrite->fetch_count;
-    status = compile(options, rewrite, compiled);
+    status = compile(options, rewrite, feeds, compiled);
     if (status) leat_compiled_free(compiled);
   }
   leat_rewrite_deinitialize(rewrite);

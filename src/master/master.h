@@ -53,9 +53,12 @@ LEAT_MUST_USE leat_status_t leat_master_prune(const leat_graph_t* graph,
                                               const leat_step_signature_t* signature,
                                               leat_rewrite_t* out_rewrite);
 // Compiles a pruned graph and registers it. |rewrite| is taken over, also on failure. Needs no
-// lock.
+// lock. |feeds| [feed_count], unless it is NULL, specializes what is compiled: it may then run only
+// with feeds of the same shapes as these, and the optimizer knows their sizes. The values do not
+// count.
 LEAT_MUST_USE leat_status_t leat_master_compile(const leat_master_options_t* options,
                                                 leat_rewrite_t* rewrite, int feed_count,
+                                                const leat_tensor_t* feeds,
                                                 leat_compiled_t** out_compiled);
 // Takes the graphs from the worker, which lets running steps end first. NULL is allowed.
 void leat_compiled_free(leat_compiled_t* compiled);
@@ -104,9 +107,10 @@ LEAT_MUST_USE leat_status_t leat_master_show_pass(const leat_master_options_t* o
                                                   leat_rewrite_t* rewrite, const char* name,
                                                   leat_graph_view_fn_t show, void* data);
 // Shows each device's graph as leat_master_compile would register it, with |after| true. |rewrite|
-// is taken over.
+// is taken over; |feeds| is as there.
 LEAT_MUST_USE leat_status_t leat_master_show_partitions(const leat_master_options_t* options,
                                                         leat_rewrite_t* rewrite,
+                                                        const leat_tensor_t* feeds,
                                                         leat_graph_view_fn_t show, void* data);
 
 // ---- For master.c and show_pass.c alone ---------------------------------------------------------

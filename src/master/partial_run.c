@@ -184,7 +184,7 @@ leat_status_t leat_partial_run_begin(const leat_master_options_t* options, leat_
   leat_notification_initialize(&run->finished);
   LEAT_GOTO_IF_ERROR(status, find_needs(run, rewrite));
   LEAT_GOTO_IF_ERROR(status, rebuild(rewrite));
-  LEAT_GOTO_IF_ERROR(status, leat_master_compile(options, rewrite, 0, &run->compiled));
+  LEAT_GOTO_IF_ERROR(status, leat_master_compile(options, rewrite, 0, NULL, &run->compiled));
   run->step_id = leat_master_new_step();
   leat_compiled_call_t call = {.deadline_ns = LEAT_DEADLINE_NEVER,
                                .step_id = run->step_id,

@@ -344,7 +344,7 @@ static void every_graph_has_the_count(void** state) {
     leat_rewrite_t rewrite;
     leat_compiled_t* compiled;
     LEAT_EXPECT_OK(leat_master_prune(scene.graph, &signature, &rewrite));
-    LEAT_EXPECT_OK(leat_master_compile(&options, &rewrite, 0, &compiled));
+    LEAT_EXPECT_OK(leat_master_compile(&options, &rewrite, 0, NULL, &compiled));
     assert_int_equal(clerk.graphs, parts);
     for (int i = 0; i < parts; ++i) {
       assert_int_equal(clerk.transfer_counts[i], parts == 1 ? 0 : 3);

@@ -2,7 +2,8 @@
 // The C API calls it for each TF_SessionRun; it calls the master, which calls the worker.
 //
 //   first step of a signature   lock the graph ─▶ check, prune ─▶ unlock ─▶ master compiles ─▶ run
-//   every later step            find the signature ─▶ check the types of the feeds ─▶ run
+//   every later step            find the signature ─▶ check the types of the feeds ─▶ find the
+//                               plan for their shapes (session/plans.h) ─▶ run
 //
 // For the first step of a signature, the graph is pruned to what the step needs while the graph's
 // lock is held. The master then compiles the pruned copy without a lock, so that steps of other
@@ -75,7 +76,7 @@ void leat_shared_graph_release(leat_shared_graph_t* graph) {
 // ---- Life ---------------------------------------------------------------------------------------
 
 leat_session_options_t leat_session_options_default(void) {
-  leat_session_options_t options = {.optimize = true, .swap_device = -1,
+  leat_session_options_t options = {.optimize = true, .specialize = true, .swap_device = -1,
                                     .optimizer = {.passes = leat_passes_of_option(NULL)}};
   const char* executor = getenv("LEAT_EXECUTOR");
   if (executor && !strcmp(executor, "sequence")) options.executor = LEAT_EXECUTOR_SEQUENCE;
@@ -325,6 +326,16 @@ leat_status_t leat_session_check_placement(leat_session_t* session) {
   return status;
 }
 
+// Whether plans are made for the shapes of feeds (session/plans.h). Not in a session whose steps
+// are measured, since these are to be steps of the signature's one plan, nor in a deterministic
+// one: the order in which shapes come decides which of them get plans of their own, and the last
+// bits of sums may differ from plan to plan.
+static bool specializes(const leat_session_t* session) {
+  const leat_session_options_t* options = &session->options;
+  return options->optimize && options->specialize && !options->deterministic &&
+         options->build_cost_model <= 0;
+}
+
 // Makes a signature that is not in the cache yet (leat_signature_cache_make calls it): checks and
 // prunes under the graph's lock, then compiles without any. A signature that echoes is compiled
 // like any other, because only leat_session_run refuses to run it.
@@ -344,7 +355,8 @@ static leat_status_t compile_signature(void* data, const leat_run_t* run, leat_s
   leat_master_functions_set_library(session->functions, graph->functions, graph->producer_version);
   leat_mutex_unlock(&session->graph->mutex);
   if (status) return status;
-  return leat_master_compile(&session->master, &rewrite, run->feed_count, &s->compiled);
+  return leat_plans_initialize(&session->master, &rewrite, run->feed_count, run->feed_values,
+                               specializes(session), &s->plans);
 }
 
 // Copies what |run| needs of the graph, with the graph's lock held.
@@ -404,12 +416,13 @@ bool leat_session_measures_step(const leat_session_t* session, leat_signature_t*
 }
 
 int leat_signature_part_count(const leat_signature_t* signature) {
-  return leat_compiled_part_count(signature->compiled);
+  const leat_compiled_t* compiled = leat_plans_general(&signature->plans);
+  return compiled ? leat_compiled_part_count(compiled) : 0;
 }
 
 const leat_graph_t* leat_signature_part(const leat_signature_t* signature, int index,
                                         leat_string_view_t* out_device) {
-  return leat_compiled_part(signature->compiled, index, out_device);
+  return leat_compiled_part(leat_plans_general(&signature->plans), index, out_device);
 }
 
 // A session that measures has kept what was registered, since compiling again might place it anew.
@@ -426,7 +439,9 @@ leat_status_t leat_session_show_partitions(leat_session_t* session, const leat_r
   if (parts) return leat_ok_status();
   leat_rewrite_t rewrite;
   LEAT_RETURN_IF_ERROR(prune_run(session, run, &rewrite));
-  return leat_master_show_partitions(&session->master, &rewrite, show, data);
+  const bool is_specialized = leat_plans_is_specialized(&signature->plans, run->feed_values);
+  return leat_master_show_partitions(&session->master, &rewrite,
+                                     is_specialized ? run->feed_values : NULL, show, data);
 }
 
 // ---- Running ------------------------------------------------------------------------------------
@@ -449,7 +464,6 @@ static leat_status_t wrong_feed_type(leat_session_t* session, const leat_signatu
 
 leat_status_t leat_session_run_prepared(leat_session_t* session, leat_signature_t* signature,
                                         const leat_run_t* run) {
-  LEAT_DCHECK(signature->compiled);
   LEAT_RETURN_IF_ERROR(leat_session_check_open(session));
   for (int i = 0; i < signature->feed_count; ++i) {
     if (LEAT_UNLIKELY(run->feed_values[i].dtype != signature->feed_types[i])) {
@@ -461,7 +475,12 @@ leat_status_t leat_session_run_prepared(leat_session_t* session, leat_signature_
   if (timeout_ms <= 0) timeout_ms = session->options.operation_timeout_ms;
   int64_t deadline_ns =
       timeout_ms <= 0 ? LEAT_DEADLINE_NEVER : leat_clock_deadline_after_ms(timeout_ms);
-  return leat_compiled_run(signature->compiled, run->feed_values, run->fetch_values, deadline_ns,
+  leat_compiled_t* compiled = leat_plans_find(&signature->plans, run->feed_values);
+  if (LEAT_UNLIKELY(!compiled)) {
+    LEAT_RETURN_IF_ERROR(leat_plans_make(&signature->plans, &session->master, run->feed_values,
+                                         deadline_ns, &compiled));
+  }
+  return leat_compiled_run(compiled, run->feed_values, run->fetch_values, deadline_ns,
                            run->inter_op_threads, run->collector);
 }
 

@@ -33,6 +33,7 @@ typedef struct leat_session_options_s {
   bool allow_soft_placement;
   bool log_device_placement;
   bool optimize;                   // run the passes of src/optimize
+  bool specialize;                 // compile signatures for the shapes that are fed (plans.h)
   leat_pass_options_t optimizer;   // which passes, and their limits; the session fills in the rest
   // Where values of other devices may be swapped to; -1: those of accelerators to the first CPU.
   int swap_device;
@@ -136,7 +137,8 @@ LEAT_MUST_USE leat_status_t leat_session_begin_partial(leat_session_t* session,
                                                        leat_partial_run_t** out_run);
 
 // The signature of a step, resolved once. The session owns it, and it lives as long as the session.
-// leat_session_prepare makes or finds it; the values of |run| are not looked at.
+// leat_session_prepare makes or finds it. Where |feed_values| is not NULL, it compiles a new
+// signature for the shapes of these values, else for values of any shapes.
 typedef struct leat_signature_s leat_signature_t;
 LEAT_MUST_USE leat_status_t leat_session_prepare(leat_session_t* session, const leat_run_t* run,
                                                  leat_signature_t** out_signature);

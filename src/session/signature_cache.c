@@ -25,7 +25,7 @@ void leat_signature_cache_initialize(leat_allocator_t* allocator,
 static void signature_free(leat_signature_cache_t* cache, leat_signature_t* signature) {
   if (!signature) return;
   LEAT_DCHECK(signature->waiters == 0);
-  leat_compiled_free(signature->compiled);
+  leat_plans_deinitialize(&signature->plans);
   leat_allocator_free(cache->allocator, signature->feeds);
   leat_allocator_free(cache->allocator, signature->fetches);
   leat_allocator_free(cache->allocator, signature->targets);

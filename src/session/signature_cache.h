@@ -13,7 +13,7 @@
 
 #include "base/map.h"
 #include "base/sync.h"
-#include "master/master.h"
+#include "session/plans.h"
 #include "session/session.h"
 
 // A signature begins as COMPILING and ends as READY, for good, or as FAILED, which takes it out of
@@ -35,7 +35,7 @@ struct leat_signature_s {
   // Set by whoever compiles it; read by others only when it is READY.
   int* feed_types;  // base types, feed_count
   bool echoes;      // something is fed and fetched
-  leat_compiled_t* compiled;
+  leat_plans_t plans;
   _Atomic(int64_t) step_count;  // where steps are measured
   // Under the cache's mutex.
   leat_signature_state_t state;
@@ -69,7 +69,7 @@ void leat_signature_cache_deinitialize(leat_signature_cache_t* cache);
 leat_signature_t* leat_signature_cache_find(const leat_signature_cache_t* cache,
                                             const leat_run_t* run);
 
-// Fills |feed_types|, |echoes| and |compiled| of |signature|. Called without a lock.
+// Fills |feed_types|, |echoes| and |plans| of |signature|. Called without a lock.
 typedef leat_status_t (*leat_signature_compile_fn_t)(void* data, const leat_run_t* run,
                                                      leat_signature_t* signature);
 // The signature of |run|, compiled by |compile| if it is not yet. While one thread compiles it,

@@ -123,6 +123,23 @@ static leat_status_t read_inter_op_threads(const leat_pb_config_proto_t* config,
   return leat_ok_status();
 }
 
+// Whether the list of optimizers, which names all that run, has one of the two names.
+static bool is_named(const leat_pb_rewriter_config_t* rewriter, const char* name,
+                     const char* option) {
+  for (size_t k = 0; k < rewriter->optimizers.count; ++k) {
+    const leat_string_view_t item = rewriter->optimizers.items[k];
+    if (leat_string_view_equals(item, name) || leat_string_view_equals(item, option)) return true;
+  }
+  return false;
+}
+
+// Whether an optimizer of TensorFlow's runs: by the list, if there is one, else by its toggle.
+static bool is_on(const leat_pb_rewriter_config_t* rewriter, const char* name, const char* option,
+                  int toggle) {
+  return rewriter->optimizers.count ? is_named(rewriter, name, option)
+                                    : toggle != LEAT_PB_REWRITER_CONFIG_TOGGLE_OFF;
+}
+
 // Selects passes by the names and switches of TensorFlow's meta-optimizer.
 static uint32_t meta_optimizer_passes(const leat_pb_rewriter_config_t* rewriter) {
   if (!rewriter) return leat_passes_of_option(NULL);
@@ -140,18 +157,19 @@ static uint32_t meta_optimizer_passes(const leat_pb_rewriter_config_t* rewriter)
   };
   uint32_t passes = 0;
   for (size_t i = 0; i < LEAT_ARRAY_SIZE(kSwitches); ++i) {
-    bool named = false;  // a list of optimizers names all that run
-    for (size_t k = 0; k < rewriter->optimizers.count; ++k) {
-      leat_string_view_t name = rewriter->optimizers.items[k];
-      named |= leat_string_view_equals(name, kSwitches[i].name) ||
-               leat_string_view_equals(name, kSwitches[i].option);
+    if (is_on(rewriter, kSwitches[i].name, kSwitches[i].option, kSwitches[i].toggle)) {
+      passes |= leat_passes_of_option(kSwitches[i].option);
     }
-    bool on = rewriter->optimizers.count
-                  ? named
-                  : kSwitches[i].toggle != LEAT_PB_REWRITER_CONFIG_TOGGLE_OFF;
-    if (on) passes |= leat_passes_of_option(kSwitches[i].option);
   }
   return passes;
+}
+
+// TensorFlow's optimizer of shapes simplifies what computes them. Here that follows from plans for
+// the shapes that are fed.
+static bool specializes(const leat_pb_rewriter_config_t* rewriter) {
+  return !rewriter || (!rewriter->disable_meta_optimizer &&
+                       is_on(rewriter, "shape", "shape_optimization",
+                             rewriter->shape_optimization));
 }
 
 // Selects the passes that save memory.
@@ -190,6 +208,7 @@ static void read_graph_options(const leat_pb_graph_options_t* graph_options,
   options->build_cost_model = graph_options->build_cost_model;
   options->build_cost_model_after = graph_options->build_cost_model_after;
   *passes = meta_optimizer_passes(graph_options->rewrite_options);
+  options->specialize = specializes(graph_options->rewrite_options);
   bool all = !optimizer || optimizer->opt_level != LEAT_PB_OPTIMIZER_OPTIONS_LEVEL_L0;
   if (all || optimizer->do_constant_folding) *passes |= LEAT_PASS_BIT_FOLD;
   if (all || optimizer->do_common_subexpression_elimination) *passes |= LEAT_PASS_BIT_CSE;

@@ -170,6 +170,13 @@ LEAT_MUST_USE leat_status_t leat_value_handed_on(leat_inference_t* c);
 // becomes whether the shapes follow from attributes, types and input shapes alone.
 LEAT_MUST_USE leat_status_t leat_inference_run(leat_graph_t* graph, const leat_node_t* node,
                                                leat_partial_shape_t* out_shapes, bool* out_follow);
+// Infers the shapes again of all nodes in |order| (inputs first, edges that close loops aside)
+// whose op has one of the flags |from|, and of all that depend on these. LEAT_OP_ENTER gives shapes
+// in and behind loops, LEAT_OP_ARGUMENT those that follow from new shapes of arguments. A shape
+// only ever gets narrower; one that does not settle, or that contradicts what was known, stays as
+// it was, which is no error.
+LEAT_MUST_USE leat_status_t leat_graph_narrow_shapes(leat_graph_t* graph, const int32_t* order,
+                                                     size_t order_count, uint32_t from);
 // What is known of the value of |output|, of integers or a handle. |depth| is 0 except in
 // recursion.
 LEAT_MUST_USE leat_status_t leat_inference_value_of(leat_graph_t* graph, leat_output_t output,

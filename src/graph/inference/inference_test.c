@@ -2,7 +2,7 @@
 // shapes are combined, broadcast and checked by the functions that shape functions are written
 // with; values are followed through Shape, Identity and arithmetic to the node that needs them.
 // Walks that would take exponential time or deep recursion must end soon. The shape function of
-// each op is tested with the op, and loops in loop_shapes_test.c.
+// each op is tested with the op, and loops in narrow_shapes_test.c.
 #include "graph/gradient.h"
 #include "graph/storage.h"
 #include "toy_graph/toy_ops.h"

@@ -1,4 +1,9 @@
-// Shapes in loops, as a fixed point that is approached from the optimistic side. The first round
+// Infers shapes again in a graph that is complete, where more has become known since its nodes were
+// added. There are two reasons for that. When a graph is read, the Merge of a loop is met before
+// the edge that closes the loop, so nothing is known of the loop's variables then; the gradient
+// builder asks for their shapes. And the master knows the shapes of the values that a step feeds.
+//
+// Shapes in loops are a fixed point that is approached from the optimistic side. The first round
 // takes it that every loop variable keeps the shape with which it enters, and infers all nodes in
 // and behind loops from that. What the body then gives back to a Merge may contradict: the Merge
 // gets the join of all its inputs, which knows only what they agree in, and the next round infers
@@ -12,8 +17,6 @@
 // that used it, so the result is sound. Each change loses knowledge, so rounds are few; after
 // MAX_ROUNDS all nodes get their former shapes back. Copies of nodes share shape arrays, so the
 // nodes that may change get arrays of their own first.
-#include "graph/inference/loop_shapes.h"
-
 #include "graph/inference/inference.h"
 #include "graph/storage.h"
 
@@ -24,7 +27,7 @@ typedef struct shaper_s {
   leat_arena_t arena;
   const int32_t* order;
   size_t order_count;
-  leat_partial_shape_t** before;  // node -> its shapes as they were; NULL: not in or behind a loop
+  leat_partial_shape_t** before;  // node -> its shapes as they were; NULL: it is not inferred again
 } shaper_t;
 
 // What holds for a value that has shape |a| or shape |b|.
@@ -41,12 +44,12 @@ static leat_status_t join(leat_partial_shape_t a, leat_partial_shape_t b, leat_a
   return leat_partial_shape_create(a.rank, dims, arena, out_shape);
 }
 
-// Finds the nodes in and behind loops (everything that an Enter reaches) and gives them arrays of
-// their own. |before| keeps the old ones.
-static leat_status_t mark(shaper_t* s) {
+// Gives the nodes whose ops have a flag of |from|, and all nodes that depend on one of these, shape
+// arrays of their own. |before| keeps the old ones.
+static leat_status_t mark(shaper_t* s, uint32_t from) {
   for (size_t i = 0; i < s->order_count; ++i) {
     leat_node_t* node = &s->graph->nodes[s->order[i]];
-    bool touched = node->op->flags & LEAT_OP_ENTER;
+    bool touched = node->op->flags & from;
     for (int k = 0; k < node->input_count; ++k) touched |= s->before[node->inputs[k].node] != NULL;
     if (!touched || node->output_count == 0) continue;
     size_t bytes = (size_t)node->output_count * sizeof(leat_partial_shape_t);
@@ -152,12 +155,12 @@ static leat_status_t keep_known(shaper_t* s) {
   return leat_ok_status();
 }
 
-leat_status_t leat_graph_infer_loop_shapes(leat_graph_t* graph, const int32_t* order,
-                                           size_t order_count) {
+leat_status_t leat_graph_narrow_shapes(leat_graph_t* graph, const int32_t* order,
+                                       size_t order_count, uint32_t from) {
   shaper_t s = {.graph = graph, .order = order, .order_count = order_count};
   leat_arena_initialize(graph->allocator, 0, &s.arena);
   leat_status_t status = LEAT_NEW(&s.arena, graph->node_count + 1, &s.before);
-  if (!status) status = mark(&s);
+  if (!status) status = mark(&s, from);
   if (!status) status = iterate(&s);
   if (!status) status = keep_known(&s);
   for (size_t i = 0; status && s.before && i < order_count; ++i) {

@@ -1,5 +1,5 @@
 // Shapes in a loop whose variable changes its shape from one iteration to the next.
-#include "graph/inference/loop_shapes.h"
+#include "graph/inference/inference.h"
 
 #include "session/flow.h"
 
@@ -30,7 +30,7 @@ static void values_are_those_of_the_last_round(void** state) {
   int32_t order[32];
   assert_true(s.graph->node_count <= LEAT_ARRAY_SIZE(order));
   LEAT_EXPECT_OK(leat_graph_sort(s.graph, order));
-  LEAT_EXPECT_OK(leat_graph_infer_loop_shapes(s.graph, order, s.graph->node_count));
+  LEAT_EXPECT_OK(leat_graph_narrow_shapes(s.graph, order, s.graph->node_count, LEAT_OP_ENTER));
   leat_output_t grown[] = {merge, ones};
   for (int i = 0; i < 2; ++i) {
     leat_partial_shape_t shape = leat_graph_output_shape(s.graph, grown[i]);
