@@ -31,16 +31,29 @@ def fields(message):
     at += size
 
 
+def varint(number):
+  """The encoding of a number that is not negative."""
+  out = b''
+  while number > 127:
+    out, number = out + bytes([number & 127 | 128]), number >> 7
+  return out + bytes([number])
+
+
 def encode(*fields):
-  """A message of length-delimited fields: (number below 16, bytes or str)."""
+  """A message of fields (number below 16, bytes, str or int)."""
   out = b''
   for number, value in fields:
+    if isinstance(value, int):
+      out += bytes([number << 3]) + varint(value)
+      continue
     value = value.encode() if isinstance(value, str) else value
-    out, size = out + bytes([number << 3 | 2]), len(value)
-    while size > 127:
-      out, size = out + bytes([size & 127 | 128]), size >> 7
-    out += bytes([size]) + value
+    out += bytes([number << 3 | 2]) + varint(len(value)) + value
   return out
+
+
+def attribute(name, *value):
+  """A field of NodeDef: the attribute |name|, whose value is an AttrValue of these fields."""
+  return 5, encode((1, name), (2, encode(*value)))
 
 
 class Node:
@@ -65,13 +78,18 @@ class Node:
     return ','.join(str(unknown if d >= 1 << 63 else d) for d in dims) or '-'
 
 
+def shaped_placeholder(node, unknown):
+  """Encoded node of a GraphDef: the placeholder with |unknown| for sizes that are not known."""
+  dims = [] if node.shape(unknown) == '-' else node.shape(unknown).split(',')
+  shape = encode(*[(2, encode((1, int(d)))) for d in dims])
+  return encode((1, encode((1, node.name), (2, node.op), attribute('dtype', (6, node.dtype)),
+                           attribute('shape', (7, shape)))))
+
+
 def cast_placeholder(node, fed):
   """Encoded nodes of a GraphDef: a float placeholder |fed|, and |node| as a cast of it."""
-  def attribute(name, value):
-    return 5, encode((1, name), (2, value))
-  a_float = b'\x30\x01'
-  shape = attribute('shape', encode((7, node.attributes['shape'][7])))
-  placeholder = [(1, fed), (2, 'Placeholder'), attribute('dtype', a_float), shape]
-  cast = [(1, node.name), (2, 'Cast'), (3, fed), attribute('SrcT', a_float),
-          attribute('DstT', b'\x30' + bytes([node.dtype]))]
+  shape = attribute('shape', (7, node.attributes['shape'][7]))
+  placeholder = [(1, fed), (2, 'Placeholder'), attribute('dtype', (6, 1)), shape]
+  cast = [(1, node.name), (2, 'Cast'), (3, fed), attribute('SrcT', (6, 1)),
+          attribute('DstT', (6, node.dtype))]
   return encode((1, encode(*placeholder)), (1, encode(*cast)))

@@ -10,15 +10,14 @@ train op fetches all leaves that depend on an input. Shown are, by graph,
   - the time of a step with the optimizer and without it, and their ratio: medians over rounds that
     alternate, pinned to one core. Sizes that a graph leaves unknown are 32, or 4096 where 32 fails.
     capibench feeds float, int32 and int64; other inputs are cast from float, in both of the runs.
-  - the passes that change the step, each by itself, with how many nodes it removes, adds and
-    rewires (-removed+added~rewired), as `leat inspect graph FILE --pass NAME` counts them; FILE is
-    build/bench/variants/<graph>_step.pb, the nodes that the step needs. A pass in parentheses runs
-    only where a session's configuration asks for it.
+  - the passes that change the step, in the order in which they run, with how many nodes each
+    removes and adds (-removed+added), and the rewrite rules that it uses, with how often; as `leat
+    inspect graph FILE --pass all` tells them. FILE is build/bench/variants/<graph>_step.pb, the
+    nodes that the step needs, with the sizes that are fed where the graph leaves them unknown.
 
 Exit code 2 where the graphs are absent, 1 where one of them does not run.
 """
 import collections
-import ctypes
 import glob
 import json
 import os
@@ -28,7 +27,7 @@ import subprocess
 import sys
 
 import run
-from graphdef import Node, cast_placeholder, encode, fields
+from graphdef import Node, cast_placeholder, encode, fields, shaped_placeholder
 
 FED = {1: 'float32', 3: 'int32', 9: 'int64'}  # TF_DataType -> capibench's word
 INTEGERS = (3, 4, 5, 6, 9, 17, 22, 23)  # TF_DataTypes whose values may be row numbers
@@ -79,9 +78,13 @@ class Variant:
           f.write(convert(Node(value), encode((1, value))) if field == 1
                   else encode((field, value)))
 
-  def write_step(self, path):
-    """Writes the nodes that the step needs."""
-    self.write(path, lambda node, encoded: encoded if node.name in self.needed else b'')
+  def write_step(self, path, unknown):
+    """Writes the nodes that the step needs, with |unknown| for unknown sizes of what is fed."""
+    def convert(node, encoded):
+      if node.name not in self.needed:
+        return b''
+      return shaped_placeholder(node, unknown) if node.is_input else encoded
+    self.write(path, convert)
 
   def write_run(self, path, unknown, high):
     """The graph and its .spec, with |unknown| for unknown sizes and integers fed below |high|."""
@@ -99,32 +102,22 @@ class Variant:
                if node.is_input and node.dtype not in FED else encoded)
 
 
-def passes_of(library):
-  """[(name, runs by default)] of the library's passes, in the order in which they run."""
-  leat = ctypes.CDLL(library)
-  leat.TF_NewStatus.restype = ctypes.c_void_p
-  leat.leat_passes_json.argtypes = [ctypes.c_void_p]
-  leat.leat_passes_json.restype = ctypes.POINTER(ctypes.c_void_p)  # TF_Buffer: data, length
-  buffer = leat.leat_passes_json(leat.TF_NewStatus())
-  text = ctypes.string_at(buffer[0], buffer[1])
-  return [(p['name'], p['default']) for p in json.loads(text)]
-
-
-def inspect(tool, path, passes):
+def explain(tool, path):
   """What the passes do with the graph, in words."""
+  found = json.loads(subprocess.check_output(
+      [tool, 'inspect', 'graph', path, '--pass', 'all', '--json'], text=True))
   words = []
-  for name, by_default in passes:
-    found = json.loads(subprocess.check_output(
-        [tool, 'inspect', 'graph', path, '--pass', name, '--json'], text=True))
-    removed, added, rewired = (len(found[k]) for k in ('removed', 'added', 'rewired'))
-    if removed or added or rewired:
-      word = '%s -%d+%d' % (name, removed, added) + ('~%d' % rewired if rewired else '')
-      words.append(word if by_default else '(%s)' % word)
+  for done in found['passes']:
+    if done['removed'] or done['added']:
+      rules = ', '.join('%s %d' % (r['rule'], r['times']) for r in done['rules'])
+      words.append('%s -%d+%d' % (done['pass'], done['removed'], done['added'])
+                   + (' (%s)' % rules if rules else ''))
   return ', '.join(words) or 'none'
 
 
 def measure(command, variant, path, options):
-  """Median step times in us with the optimizer and without it; raises RuntimeError."""
+  """Median step times in us with the optimizer and without it, and the size that was fed where
+  the graph leaves one unknown; raises RuntimeError."""
   def step(*flags):
     done = subprocess.run(command + [path, *flags], capture_output=True, text=True,
                           timeout=options.timeout)
@@ -145,7 +138,7 @@ def measure(command, variant, path, options):
   for _ in range(options.rounds):
     for off in (0, 1):
       times[off].append(step('-s', str(options.seconds), '-g', str(off)))
-  return [statistics.median(t) for t in times]
+  return [statistics.median(t) for t in times], unknown
 
 
 def main():
@@ -159,19 +152,18 @@ def main():
   library, tool = (os.path.join(options.build, *p) for p in (['lib'], ['bin', 'leat']))
   out = os.path.join(options.build, 'bench', 'variants')
   os.makedirs(out, exist_ok=True)
-  passes = passes_of(os.path.join(library, 'libleat.so'))
   capibench = run.compile_program(out, os.path.join(home, 'capibench.c'), '-O2', '-ldl')
   command = ['taskset', '-c', str(options.core), capibench, library]
   form, failures = '%-26s%12s%12s%8s  %s', 0
-  print(form % ('graph', 'optimized us', 'plain us', 'ratio', 'passes that change it'))
+  print(form % ('graph', 'optimized us', 'plain us', 'ratio', 'passes that change it (rules)'))
   for source in paths:
     name, cells = os.path.basename(source)[:-3], ['-'] * 3
     try:
       variant = Variant(source)
       step = os.path.join(out, name + '_step.pb')
-      variant.write_step(step)
-      words = inspect(tool, step, passes)
-      fast, plain = measure(command, variant, os.path.join(out, name + '.pb'), options)
+      (fast, plain), unknown = measure(command, variant, os.path.join(out, name + '.pb'), options)
+      variant.write_step(step, unknown)
+      words = explain(tool, step)
       cells = [run.us(fast), run.us(plain), '%.2f' % (plain / fast)]
     except (RuntimeError, subprocess.SubprocessError) as error:
       words, failures = 'error: %s' % error, failures + 1

@@ -47,6 +47,7 @@ typedef struct show_s {
   const TF_Operation** targets;
   int fetch_count, target_count;
   side_t sides[2];  // before and after the pass
+  TF_Buffer* passes;  // of "all": what each pass does, as leat_passes_explain tells it
 } show_t;
 
 static name_t string_of(leat_message_view_t view, const char* field, size_t index) {
@@ -238,11 +239,31 @@ static void print_op(name_t op, size_t before, size_t after) {
   printf("  %6zu -> %6zu %.*s\n", before, after, (int)op.size, op.data);
 }
 
+// Prints what each pass did, and the rules that it used.
+static void print_passes(const json_t* passes) {
+  for (const json_t* p = passes->first; p; p = p->next) {
+    const char *removed = json_text(p, "removed"), *added = json_text(p, "added");
+    const json_t* rules = json_member(p, "rules");
+    if (!strcmp(removed, "0") && !strcmp(added, "0")) continue;
+    printf("  %-15s %6s removed, %6s added\n", json_text(p, "pass"), removed, added);
+    for (const json_t* r = rules ? rules->first : NULL; r; r = r->next) {
+      printf("      %4s x %-24s %s\n", json_text(r, "times"), json_text(r, "rule"),
+             json_text(r, "doc"));
+    }
+  }
+}
+
 static void print_summary(show_t* s) {
   const side_t *before = &s->sides[0], *after = &s->sides[1];
   printf("%s, pass %s: %zu -> %zu nodes, %zu removed, %zu added, %zu rewired\n",
          s->inspection->path, s->inspection->pass, before->count, after->count,
          count_of(before, is_lost), count_of(after, is_lost), count_of(after, is_rewired));
+  if (s->passes) {
+    json_t* passes = json_parse(s->passes->data, s->passes->length);
+    printf("%spasses%s\n", style_bold(stdout), style_end(stdout));
+    if (passes) print_passes(passes);
+    json_free(passes);
+  }
   print_nodes("removed", before, is_lost);
   print_nodes("added", after, is_lost);
   print_nodes("rewired", after, is_rewired);
@@ -279,6 +300,9 @@ static void print_json(show_t* s) {
   print_json_nodes("removed", &s->sides[0], is_lost);
   print_json_nodes("added", &s->sides[1], is_lost);
   print_json_nodes("rewired", &s->sides[1], is_rewired);
+  if (s->passes) {
+    printf(", \"passes\": %.*s", (int)s->passes->length, (const char*)s->passes->data);
+  }
   fputs(", \"ops\": {", stdout);
   op_separator = "";
   visit_ops(s, print_json_op);
@@ -330,6 +354,10 @@ static int show(show_t* s) {
   leat_pass_show(s->session, s->inspection->pass, s->fetches, s->fetch_count, s->targets,
                  s->target_count, s->sides[0].bytes, s->sides[1].bytes, s->status);
   if (TF_GetCode(s->status) == TF_NOT_FOUND) return complain_of_pass(s);
+  if (TF_GetCode(s->status) == TF_OK && !strcmp(s->inspection->pass, "all")) {
+    s->passes = leat_passes_explain(s->session, s->fetches, s->fetch_count, s->targets,
+                                    s->target_count, s->status);
+  }
   if (TF_GetCode(s->status) != TF_OK) return failed(s, "running the pass");
   if (!list_nodes(s, &s->sides[0]) || !list_nodes(s, &s->sides[1])) {
     return complain("no memory for the graphs");
@@ -352,6 +380,7 @@ int inspect_pass(const inspection_t* inspection) {
     leat_message_close(s.sides[i].message);
     TF_DeleteBuffer(s.sides[i].bytes);
   }
+  TF_DeleteBuffer(s.passes);
   if (s.session) TF_DeleteSession(s.session, s.status);
   free(s.fetches);
   free(s.targets);

@@ -49,6 +49,17 @@ TF_CAPI_EXPORT extern void leat_pass_show(TF_Session* session, const char* pass,
                                           const TF_Operation* const* targets, int target_count,
                                           TF_Buffer* before, TF_Buffer* after, TF_Status* status);
 
+/* What the passes that run by default do to such a step, one after the other, each to what the one
+ * before it has left. JSON: an array of {"pass", "removed", "added", "rules"}, the numbers of nodes
+ * that the pass took away and added; "rules" lists the rewrite rules that it used, {"rule",
+ * "times", "doc"}. A pass that had nothing to look at is left out. A step whose feeds leave sizes
+ * open is optimized for the shapes that are fed; this shows it with those that the graph knows. The
+ * caller deletes the buffer; NULL on error. */
+TF_CAPI_EXPORT extern TF_Buffer* leat_passes_explain(TF_Session* session,
+                                                     const TF_Output* fetches, int fetch_count,
+                                                     const TF_Operation* const* targets,
+                                                     int target_count, TF_Status* status);
+
 /* - Placement -------------------------------------------------------------------------------------
  * Which device runs each node of a step (sections 3.2.1 and 4.3 of the white paper). Sessions place
  * by TensorFlow's rules ("simple"); "greedy" simulates the step over a cost model and gives each

@@ -56,3 +56,12 @@ leat_status_t leat_rewrite_add_vector(leat_rewrite_match_t* match, const int64_t
   leat_tensor_release(&tensor);
   return status;
 }
+
+const leat_rewrite_rule_t* leat_rewrite_find_rule(const leat_op_registry_t* ops,
+                                                  leat_rewrite_phase_t phase,
+                                                  leat_string_view_t root) {
+  LEAT_REWRITE_FOR_EACH_RULE(ops, rule) {
+    if (rule->phase == phase && leat_string_view_equals(root, rule->root)) return rule;
+  }
+  return NULL;
+}

@@ -151,4 +151,10 @@ LEAT_MUST_USE leat_status_t leat_rewrite_add_vector(leat_rewrite_match_t* match,
                                                     const int64_t* items, int count,
                                                     leat_output_t* out_vector);
 
+// The rule of |phase| whose root is |root|, for phases that have one rule for each root (LOOP,
+// PIECES); NULL: there is none.
+const leat_rewrite_rule_t* leat_rewrite_find_rule(const leat_op_registry_t* ops,
+                                                  leat_rewrite_phase_t phase,
+                                                  leat_string_view_t root);
+
 #endif  // LEAT_GRAPH_REWRITE_RULE_H_

@@ -213,23 +213,21 @@ static bool admit_operand(const leat_concat_t* p, const leat_domain_t* domain, i
 
 // The rule by which the node's op reduces a concatenation; NULL: there is none for it, or no kernel
 // serves the ops that the rule names.
-static const leat_combination_t* find_combination(const leat_concat_t* p, const leat_node_t* node) {
+static const leat_rewrite_rule_t* find_rule(const leat_concat_t* p, const leat_node_t* node) {
   const leat_graph_t* graph = p->edit->graph;
   const leat_pass_options_t* options = p->edit->options;
-  const leat_combination_t* found = NULL;
-  LEAT_REWRITE_FOR_EACH_RULE(graph->ops, rule) {
-    if (rule->phase == LEAT_REWRITE_PIECES && leat_string_view_equals(node->op->name, rule->root)) {
-      found = rule->combination;
-    }
-  }
-  if (!found || !leat_node_served_as(graph, node, found->combine, options)) return NULL;
+  const leat_rewrite_rule_t* rule =
+      leat_rewrite_find_rule(graph->ops, LEAT_REWRITE_PIECES, node->op->name);
+  if (!rule) return NULL;
+  const leat_combination_t* found = rule->combination;
+  if (!leat_node_served_as(graph, node, found->combine, options)) return NULL;
   if (found->each && !leat_node_served_as(graph, node, found->each, options)) return NULL;
   const bool divides = !found->divide ||
                        (leat_dtype_in(node->output_types[0],
                                       LEAT_DTYPE_BIT(FLOAT) | LEAT_DTYPE_BIT(DOUBLE)) &&
                         leat_partial_shape_is_full(shape_of(p, node->inputs[0])) &&
                         leat_node_served_as(graph, node, found->divide, options));
-  return divides ? found : NULL;
+  return divides ? rule : NULL;
 }
 
 // The role of a node that works along its axes (optimize/domain.h) and whose input |first| is in
@@ -253,8 +251,8 @@ static leat_concat_role_t find_role_by_axes(const leat_concat_t* p, const leat_n
     if (!admit_operand(p, &domain, k, inout_value)) return LEAT_CONCAT_OUTSIDER;
   }
   if (inout_value->cut < domain.rank) return LEAT_CONCAT_EACH;
-  inout_value->combination = find_combination(p, node);
-  return inout_value->combination ? LEAT_CONCAT_COMBINED : LEAT_CONCAT_OUTSIDER;
+  inout_value->rule = find_rule(p, node);
+  return inout_value->rule ? LEAT_CONCAT_COMBINED : LEAT_CONCAT_OUTSIDER;
 }
 
 // Whether a Reshape of a value in pieces leaves the shape as it is and has no control inputs. It is

@@ -46,7 +46,7 @@ typedef struct leat_concat_value_s {
   uint64_t in_pieces;        // bit i: input i is read in pieces
   uint64_t constants;        // bit i: input i is a constant; the node of each piece gets its own
   int cut;                   // the axis of the node's domain that is cut (optimize/domain.h)
-  const leat_combination_t* combination;  // of a COMBINED node
+  const leat_rewrite_rule_t* rule;  // of a COMBINED node, the rule by which it is combined
   int taken;                 // of a TAKEN node: the index of the piece, or LEAT_CONCAT_ALL_PIECES
   int32_t group;             // the parent in the union-find; the root is its own parent
   bool is_refused;           // the group stays as it is

@@ -65,7 +65,7 @@ static int64_t time_to_combine(const leat_concat_t* p, int32_t index, const leat
   const leat_concat_value_t* value = &p->values[index];
   const double bytes = (double)leat_cost_output_bytes(NULL, p->edit->graph,
                                                       (leat_output_t){index, 0});
-  const int links = value->division.count - 1 + (value->combination->divide != NULL);
+  const int links = value->division.count - 1 + (value->rule->combination->divide != NULL);
   return links * leat_cost_time_ns((leat_work_t){bytes / 4, 3 * bytes}, speed);
 }
 

@@ -379,7 +379,7 @@ static leat_status_t add_division(const leat_concat_t* p, int32_t index, const c
 // Adds a reduction for each piece and a chain that combines their results, which replaces the node.
 static leat_status_t add_combination(const leat_concat_t* p, int32_t index) {
   const leat_concat_value_t* value = &p->values[index];
-  const leat_combination_t* combination = value->combination;
+  const leat_combination_t* combination = value->rule->combination;
   const leat_op_t* each = node_at(p, index)->op;
   leat_output_t result;
   leat_node_spec_t spec = {.input_count = 2, .infer_attrs = true};
@@ -398,6 +398,7 @@ static leat_status_t add_combination(const leat_concat_t* p, int32_t index) {
   if (combination->divide) {
     LEAT_RETURN_IF_ERROR(add_division(p, index, combination->divide, &result));
   }
+  leat_pass_note_rule(p->edit->options, value->rule);
   return leat_edit_replace_by_output(p->edit, index, result);
 }
 

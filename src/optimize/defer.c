@@ -28,7 +28,7 @@
 typedef enum role_e { ENTER, MERGE, SWITCH, ADD, NEXT, EXIT, ROLE_COUNT } role_t;
 typedef struct round_s {
   int32_t nodes[ROLE_COUNT];
-  const leat_deferral_t* deferral;
+  const leat_rewrite_rule_t* rule;  // says by which ops the additions are put off
   const leat_op_t *start, *append, *finish;
 } round_t;
 
@@ -68,16 +68,6 @@ static bool has_flag(const leat_edit_t* d, int32_t node, uint32_t flag) {
   return n->op->flags & flag && !n->op->has_ref_inputs && !n->op->has_ref_outputs;
 }
 
-// The ops that put off additions by |op|; NULL: no family has any.
-static const leat_deferral_t* find_deferral(const leat_edit_t* d, const leat_op_t* op) {
-  LEAT_REWRITE_FOR_EACH_RULE(d->graph->ops, rule) {
-    if (rule->phase == LEAT_REWRITE_LOOP && leat_string_view_equals(op->name, rule->root)) {
-      return rule->deferral;
-    }
-  }
-  return NULL;
-}
-
 // Finds the nodes of the cycle that |next|, a NextIteration, closes. False where they are not those
 // in the picture above.
 static bool find_round(const leat_edit_t* d, int32_t next, round_t* out_round) {
@@ -88,8 +78,8 @@ static bool find_round(const leat_edit_t* d, int32_t next, round_t* out_round) {
   found[ADD] = nodes[next].inputs[0].node;
   LEAT_DCHECK((size_t)found[ADD] < d->graph->node_count);
   const leat_node_t* add = &nodes[found[ADD]];
-  out_round->deferral = find_deferral(d, add->op);
-  if (!out_round->deferral || add->output_count != 1) return false;
+  out_round->rule = leat_rewrite_find_rule(d->graph->ops, LEAT_REWRITE_LOOP, add->op->name);
+  if (!out_round->rule || add->output_count != 1) return false;
   LEAT_DCHECK(add->input_count > 0);
   const leat_output_t sum = add->inputs[add->input_count - 1];
   found[SWITCH] = sum.node;
@@ -126,9 +116,10 @@ static bool is_closed(const leat_edit_t* d, const round_t* round) {
 // with variants.
 static bool find_ops(const leat_edit_t* d, round_t* round) {
   const leat_node_t* add = node_of(d, round, ADD);
-  round->start = leat_node_served_as(d->graph, add, round->deferral->start, d->options);
-  round->append = leat_node_served_as(d->graph, add, round->deferral->append, d->options);
-  round->finish = leat_node_served_as(d->graph, add, round->deferral->finish, d->options);
+  const leat_deferral_t* deferral = round->rule->deferral;
+  round->start = leat_node_served_as(d->graph, add, deferral->start, d->options);
+  round->append = leat_node_served_as(d->graph, add, deferral->append, d->options);
+  round->finish = leat_node_served_as(d->graph, add, deferral->finish, d->options);
   if (!round->start || !round->append || !round->finish) return false;
   for (int role = 0; role < ROLE_COUNT; ++role) {
     const leat_node_t* node = node_of(d, round, (role_t)role);
@@ -201,6 +192,7 @@ static leat_status_t try_node(leat_edit_t* d, int32_t index) {
   if (!find_round(d, index, &round) || !is_closed(d, &round) || !find_ops(d, &round)) {
     return leat_ok_status();
   }
+  leat_pass_note_rule(d->options, round.rule);
   return rewrite_round(d, &round);
 }
 

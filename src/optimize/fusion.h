@@ -80,20 +80,20 @@ bool leat_fusion_find_reduction(const leat_graph_t* graph, const leat_node_t* no
 // ---- Constants ----------------------------------------------------------------------------------
 
 // The part of a constant that determines all of it, which is all that a program has to read.
-typedef enum leat_fusion_part_e {
+typedef enum leat_fusion_extent_e {
   LEAT_FUSION_WHOLE,    // the whole constant
   LEAT_FUSION_ELEMENT,  // one element: all have the same bits
   LEAT_FUSION_ROW,      // one row along the last dimension: all rows are equal
   LEAT_FUSION_ZERO,     // no part of a constant, but a scalar 0 of the type, at which a sum begins
-} leat_fusion_part_t;
+} leat_fusion_extent_t;
 
-leat_fusion_part_t leat_fusion_find_part(const leat_tensor_t* constant);
+leat_fusion_extent_t leat_fusion_find_extent(const leat_tensor_t* constant);
 // Whether every element is 1.
 bool leat_fusion_is_one(const leat_tensor_t* constant);
-// |out_part| is a scalar (ELEMENT), a vector (ROW), or shares the buffer of |constant| (WHOLE).
-LEAT_MUST_USE leat_status_t leat_fusion_take_part(const leat_tensor_t* constant,
-                                                   leat_fusion_part_t part,
-                                                   leat_tensor_t* out_part);
+// |out_constant| is a scalar (ELEMENT), a vector (ROW), or shares the buffer of |constant| (WHOLE).
+LEAT_MUST_USE leat_status_t leat_fusion_take_extent(const leat_tensor_t* constant,
+                                                   leat_fusion_extent_t extent,
+                                                   leat_tensor_t* out_constant);
 // Whether broadcasting an array of |operand|, a full shape, with an array of |shape| is known to
 // give |shape|. A program may then read a mere part of that operand: the result has the same shape,
 // and no error for shapes that do not fit is lost.

@@ -22,7 +22,7 @@ static int64_t row_of(const leat_tensor_t* tensor) {
   return leat_shape_dim(&tensor->shape, tensor->shape.rank - 1);
 }
 
-leat_fusion_part_t leat_fusion_find_part(const leat_tensor_t* constant) {
+leat_fusion_extent_t leat_fusion_find_extent(const leat_tensor_t* constant) {
   const size_t size = leat_dtype_size(constant->dtype);
   if (!constant->shape.element_count || leat_dtype_in(constant->dtype, LEAT_DTYPES_OBJECT)) {
     return LEAT_FUSION_WHOLE;
@@ -35,7 +35,7 @@ leat_fusion_part_t leat_fusion_find_part(const leat_tensor_t* constant) {
 }
 
 bool leat_fusion_is_one(const leat_tensor_t* constant) {
-  if (leat_fusion_find_part(constant) != LEAT_FUSION_ELEMENT) return false;
+  if (leat_fusion_find_extent(constant) != LEAT_FUSION_ELEMENT) return false;
   switch (constant->dtype) {
     case LEAT_DTYPE_FLOAT: return *leat_tensor_data(constant, const float) == 1;
     case LEAT_DTYPE_DOUBLE: return *leat_tensor_data(constant, const double) == 1;
@@ -43,14 +43,14 @@ bool leat_fusion_is_one(const leat_tensor_t* constant) {
   }
 }
 
-leat_status_t leat_fusion_take_part(const leat_tensor_t* constant, leat_fusion_part_t part,
-                                     leat_tensor_t* out_part) {
-  switch (part) {
+leat_status_t leat_fusion_take_extent(const leat_tensor_t* constant, leat_fusion_extent_t extent,
+                                     leat_tensor_t* out_constant) {
+  switch (extent) {
     case LEAT_FUSION_ELEMENT:
-      return leat_tensor_scalar(constant->dtype, constant->data, out_part);
+      return leat_tensor_scalar(constant->dtype, constant->data, out_constant);
     case LEAT_FUSION_ROW:
-      return leat_tensor_vector(constant->dtype, constant->data, row_of(constant), out_part);
-    default: *out_part = leat_tensor_share(constant); return leat_ok_status();
+      return leat_tensor_vector(constant->dtype, constant->data, row_of(constant), out_constant);
+    default: *out_constant = leat_tensor_share(constant); return leat_ok_status();
   }
 }
 

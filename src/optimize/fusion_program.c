@@ -40,7 +40,7 @@ typedef struct program_s {
   bool is_narrow[LEAT_FUSION_MAX_MEMBERS];
   int64_t narrow[LEAT_FUSION_MAX_MEMBERS];
   leat_output_t inputs[MAX_ENDS];
-  uint8_t parts[MAX_ENDS];  // input -> leat_fusion_part_t
+  uint8_t extents[MAX_ENDS];  // input -> leat_fusion_extent_t
   int32_t input_types[MAX_ENDS];
   int32_t controls[MAX_ENDS];
   int input_count, control_count;
@@ -96,19 +96,19 @@ static bool is_shown(const program_t* f, int m) {
 
 // ---- The parts of the program; each function returns false where there is no room ---------------
 
-// Adds part |part| of |source| to the inputs, unless it is one already.
-static bool add_input(program_t* f, leat_output_t source, leat_fusion_part_t part,
+// Adds |extent| of |source| to the inputs, unless it is one already.
+static bool add_input(program_t* f, leat_output_t source, leat_fusion_extent_t extent,
                       int64_t* out_operand) {
   int i = 0;
   while (i < f->input_count &&
-         !(leat_output_equal(f->inputs[i], source) && f->parts[i] == part)) {
+         !(leat_output_equal(f->inputs[i], source) && f->extents[i] == extent)) {
     ++i;
   }
   *out_operand = i;
   if (i < f->input_count) return true;
   if (i == MAX_ENDS) return false;
   f->inputs[i] = source;
-  f->parts[i] = (uint8_t)part;
+  f->extents[i] = (uint8_t)extent;
   f->input_types[i] = leat_graph_output_type(f->fusion->graph, source);
   ++f->input_count;
   return true;
@@ -183,11 +183,11 @@ static bool is_covered(const program_t* f, int m, int index) {
 }
 
 // How much of a constant at input |index| of member |m|, a step, must be read.
-static leat_fusion_part_t find_part(const program_t* f, int m, int index) {
+static leat_fusion_extent_t find_extent(const program_t* f, int m, int index) {
   const leat_node_t* node = &f->fusion->graph->nodes[f->members[m]];
   const leat_tensor_t* constant = find_constant(f, m, node->inputs[index]);
   if (!constant || constant->shape.element_count < SMALL) return LEAT_FUSION_WHOLE;
-  return is_covered(f, m, index) ? leat_fusion_find_part(constant) : LEAT_FUSION_WHOLE;
+  return is_covered(f, m, index) ? leat_fusion_find_extent(constant) : LEAT_FUSION_WHOLE;
 }
 
 static bool find_operand(program_t* f, int m, int index, int64_t* out_operand);
@@ -244,7 +244,7 @@ static bool find_operand(program_t* f, int m, int index, int64_t* out_operand) {
     return true;
   }
   if (from < 0 || c->roles[source.node] != LEAT_FUSION_RESHAPED) {
-    return add_input(f, source, find_part(f, m, index), out_operand);
+    return add_input(f, source, find_extent(f, m, index), out_operand);
   }
   if (!add_reshape(f, from)) return false;
   *out_operand = f->values[from];
@@ -311,7 +311,7 @@ static bool add_product(program_t* f, int m) {
   int64_t sides[2];
   for (int side = 0; side < 2; ++side) {
     const leat_tensor_t* other = find_constant(f, m, node->inputs[1 - side]);
-    if (other && leat_fusion_find_part(other) == LEAT_FUSION_ELEMENT &&
+    if (other && leat_fusion_find_extent(other) == LEAT_FUSION_ELEMENT &&
         leat_partial_shape_is_full(shape) && shape.dims[1 - side] > 1) {
       return add_scaled_side(f, m, side);
     }
@@ -337,7 +337,7 @@ static int find_narrow_input(const program_t* f, int m) {
     if (find_narrow(f, m, node->inputs[i]) >= 0) {
       if (found >= 0) return -1;
       found = i;
-    } else if (!(constant && leat_fusion_find_part(constant) == LEAT_FUSION_ELEMENT) &&
+    } else if (!(constant && leat_fusion_find_extent(constant) == LEAT_FUSION_ELEMENT) &&
                leat_graph_output_shape(graph, node->inputs[i]).rank != 0) {
       return -1;
     }
@@ -468,7 +468,7 @@ static bool is_constant_member(const program_t* f, int input) {
 // none.
 static int find_anchor(const program_t* f) {
   for (int i = 0; i < f->input_count; ++i) {
-    if (!is_constant_member(f, i) && f->parts[i] == LEAT_FUSION_WHOLE) return i;
+    if (!is_constant_member(f, i) && f->extents[i] == LEAT_FUSION_WHOLE) return i;
   }
   return -1;
 }
@@ -492,10 +492,10 @@ static bool describe(program_t* f) {
 static leat_status_t make_constant(const program_t* f, int index, leat_tensor_t* out_constant) {
   static const double kZero = 0;
   const leat_node_t* node = &f->fusion->graph->nodes[f->inputs[index].node];
-  if (f->parts[index] == LEAT_FUSION_ZERO) {
+  if (f->extents[index] == LEAT_FUSION_ZERO) {
     return leat_tensor_scalar(f->input_types[index], &kZero, out_constant);
   }
-  return leat_fusion_take_part(leat_node_constant(node), f->parts[index], out_constant);
+  return leat_fusion_take_extent(leat_node_constant(node), f->extents[index], out_constant);
 }
 
 // Adds a constant of the new node's own and makes it input |index|. Where the original has control
@@ -504,20 +504,20 @@ static leat_status_t make_constant(const program_t* f, int index, leat_tensor_t*
 static leat_status_t copy_constant(program_t* f, int index, int32_t anchor) {
   const leat_graph_t* graph = f->fusion->graph;
   const int32_t node = f->inputs[index].node;
-  leat_tensor_t part;
+  leat_tensor_t constant;
   const leat_op_t* op;
   LEAT_RETURN_IF_ERROR(leat_op_registry_find(graph->ops, LEAT_OP_NAME_CONSTANT, &op));
-  LEAT_RETURN_IF_ERROR(make_constant(f, index, &part));
-  const leat_attr_t attrs[] = {LEAT_TENSOR("value", &part), LEAT_TYPE("dtype", part.dtype)};
+  LEAT_RETURN_IF_ERROR(make_constant(f, index, &constant));
+  const leat_attr_t attrs[] = {LEAT_TENSOR("value", &constant), LEAT_TYPE("dtype", constant.dtype)};
   leat_node_spec_t spec = {.op = op,
                            .control_inputs = &anchor,
                            .control_count = graph->nodes[node].control_count > 0 ||
-                                            f->parts[index] == LEAT_FUSION_ZERO,
+                                            f->extents[index] == LEAT_FUSION_ZERO,
                            .attrs = attrs,
                            .attr_count = LEAT_ARRAY_SIZE(attrs)};
   leat_status_t status = leat_edit_add(f->fusion->edit, node, "/_fused", &spec,
                                                  &f->inputs[index].node);
-  leat_tensor_release(&part);
+  leat_tensor_release(&constant);
   return status;
 }
 
@@ -525,7 +525,7 @@ static leat_status_t copy_constant(program_t* f, int index, int32_t anchor) {
 static leat_status_t copy_constants(program_t* f) {
   const int32_t anchor = f->inputs[find_anchor(f)].node;
   for (int i = 0; i < f->input_count; ++i) {
-    if (!is_constant_member(f, i) && f->parts[i] == LEAT_FUSION_WHOLE) continue;
+    if (!is_constant_member(f, i) && f->extents[i] == LEAT_FUSION_WHOLE) continue;
     LEAT_RETURN_IF_ERROR(copy_constant(f, i, anchor));
   }
   return leat_ok_status();

@@ -41,12 +41,26 @@ static bool is_on(const leat_pass_t* pass, const leat_pass_options_t* options,
   return pass->stage == stage && options->passes & pass->bit;
 }
 
+// How many nodes from |begin| to |end| are not gone.
+static size_t count_nodes(const leat_edit_t* edit, size_t begin, size_t end) {
+  size_t count = 0;
+  for (size_t i = begin; i < end; ++i) count += !leat_edit_is_gone(edit, (int32_t)i);
+  return count;
+}
+
 static leat_status_t run(const leat_pass_t* pass, leat_edit_t* edit) {
+  const leat_pass_observer_t* observer = edit->options->observer;
   char stage[MAX_STAGE];
   leat_edit_begin_pass(edit);
+  const size_t first_new = edit->first_of_pass;
+  const size_t before = observer ? count_nodes(edit, 0, first_new) : 0;
   leat_status_t status = pass->run(edit);
   if (status) return leat_status_annotate(status, "pass %s", pass->name);
   leat_edit_end_pass(edit);
+  if (observer && observer->on_pass) {
+    observer->on_pass(observer->data, pass, before - count_nodes(edit, 0, first_new),
+                      count_nodes(edit, first_new, edit->graph->node_count));
+  }
   if (!LEAT_VERIFIES) return leat_ok_status();
   snprintf(stage, sizeof stage, "pass %s", pass->name);
   return leat_edit_verify(edit, pass->stage == LEAT_PASS_PLACED, stage);

@@ -54,6 +54,7 @@ typedef struct leat_pass_options_s {
                                           const leat_attr_t* attrs, int attr_count,
                                           int32_t device);
   const void* find_kernel_data;
+  const struct leat_pass_observer_s* observer;  // NULL: nobody is told what passes do
 } leat_pass_options_t;
 
 // A graph that is being rewritten, with the outputs and nodes that a step needs of it. Compaction
@@ -95,6 +96,17 @@ typedef struct leat_pass_s {
 // All passes, in the order in which they run; ends with a NULL. Options, tools and documents take
 // what they say of passes from here.
 extern const leat_pass_t* const leat_passes[];
+
+// Who is told what passes do, for tools. Slots may be NULL; they are called by the thread that runs
+// the passes.
+typedef struct leat_pass_observer_s {
+  void* data;
+  // |pass|, which is not one over partitions, has run: of the nodes that there were before it
+  // |removed| are gone, and |added| are new.
+  void (*on_pass)(void* data, const leat_pass_t* pass, size_t removed, size_t added);
+  // |rule| has changed the graph, in the pass that is told next.
+  void (*on_rule)(void* data, const struct leat_rewrite_rule_s* rule);
+} leat_pass_observer_t;
 // The bits of the passes that |option| turns off; NULL: of all that run by default.
 uint32_t leat_passes_of_option(const char* option);
 
@@ -124,6 +136,13 @@ LEAT_MUST_USE leat_status_t leat_prune(const leat_graph_t* graph, const leat_out
 void leat_rewrite_deinitialize(leat_rewrite_t* rewrite);
 
 // ---- For passes ---------------------------------------------------------------------------------
+
+// Tells the observer, if there is one, that |rule| has changed the graph.
+static inline void leat_pass_note_rule(const leat_pass_options_t* options,
+                                       const struct leat_rewrite_rule_s* rule) {
+  const leat_pass_observer_t* observer = options->observer;
+  if (observer && observer->on_rule) observer->on_rule(observer->data, rule);
+}
 
 // Whether a kernel serves the node as a matrix product, and input 1 is a constant column of ones
 // (leat_node_multiplies_ones).

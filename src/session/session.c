@@ -375,10 +375,13 @@ static leat_status_t prune_run(leat_session_t* session, const leat_run_t* run,
 }
 
 leat_status_t leat_session_show_pass(leat_session_t* session, const leat_run_t* run,
-                                     const char* name, leat_graph_view_fn_t show, void* data) {
+                                     const char* name, const leat_pass_observer_t* observer,
+                                     leat_graph_view_fn_t show, void* data) {
   leat_rewrite_t rewrite;
+  leat_master_options_t options = session->master;
+  options.passes.observer = observer;
   LEAT_RETURN_IF_ERROR(prune_run(session, run, &rewrite));
-  return leat_master_show_pass(&session->master, &rewrite, name, show, data);
+  return leat_master_show_pass(&options, &rewrite, name, show, data);
 }
 
 leat_status_t leat_session_begin_partial(leat_session_t* session, const leat_run_t* run,

@@ -162,10 +162,12 @@ const leat_graph_t* leat_signature_part(const leat_signature_t* signature, int i
                                         leat_string_view_t* out_device);
 
 // Shows what the pass |name| alone makes of the graph of |run|, of which only the feeds, fetches
-// and targets count: see leat_master_show_pass.
+// and targets count: see leat_master_show_pass. |observer|, unless it is NULL, is told what the
+// passes do.
 LEAT_MUST_USE leat_status_t leat_session_show_pass(leat_session_t* session, const leat_run_t* run,
-                                                   const char* name, leat_graph_view_fn_t show,
-                                                   void* data);
+                                                   const char* name,
+                                                   const leat_pass_observer_t* observer,
+                                                   leat_graph_view_fn_t show, void* data);
 // Shows the graph that each device gets of |run|: see leat_master_show_partitions.
 LEAT_MUST_USE leat_status_t leat_session_show_partitions(leat_session_t* session,
                                                          const leat_run_t* run,

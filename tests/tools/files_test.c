@@ -50,6 +50,7 @@ static void test_graph(void** state) {
 }
 
 static void test_passes(void** state) {
+#define PLACEHOLDER " attr { key: 'dtype' value { type: DT_FLOAT } } } "
 #define T " attr { key: 'T' value { type: DT_FLOAT } } } "
   scratch_write_text("p.pbtxt",
                      "node { name: 'x' op: 'Placeholder' attr { key: 'dtype' value { type: "
@@ -64,7 +65,15 @@ static void test_passes(void** state) {
                      "node { name: 'u' op: 'Unpack' input: 'c' attr { key: 'num' value { i: 2 } }" T
                      "node { name: 'x' op: 'Placeholder' attr { key: 'dtype' value { type: "
                      "DT_FLOAT } } } node { name: 's' op: 'Add' input: 'u' input: 'x'" T);
+  scratch_write_text("layer.pbtxt",
+                     "node { name: 'x' op: 'Placeholder'" PLACEHOLDER
+                     "node { name: 'w' op: 'Placeholder'" PLACEHOLDER
+                     "node { name: 'b' op: 'Placeholder'" PLACEHOLDER
+                     "node { name: 'i' op: 'Identity' input: 'x'" T
+                     "node { name: 'p' op: 'MatMul' input: 'i' input: 'w'" T
+                     "node { name: 'y' op: 'BiasAdd' input: 'p' input: 'b'" T);
 #undef T
+#undef PLACEHOLDER
   tool_expect_part(0, "pass fold: 4 -> 3 nodes, 2 removed, 1 added",
                    "inspect graph unread.pbtxt --pass fold");
   tool_expect_part(0, "p.pbtxt, pass arithmetic: 4 -> 3 nodes, 1 removed, 0 added, 1 rewired\n"
@@ -79,6 +88,13 @@ static void test_passes(void** state) {
   tool_expect_part(0, "p.pbtxt, pass compress: 8 -> 12 nodes, 0 removed, 4 added, 4 rewired\n",
                    "inspect graph p.pbtxt --pass compress --devices 2");
   tool_expect_part(0, "pass all: 4 -> 3 nodes", "inspect graph p.pbtxt --pass all --devices 2");
+  tool_expect_part(0, "passes\n  arithmetic           1 removed,      0 added\n"
+                      "  rules                2 removed,      1 added\n"
+                      "         1 x product_bias ",
+                   "inspect graph layer.pbtxt --pass all");
+  tool_expect_part(0, "{\"pass\": \"rules\", \"removed\": 2, \"added\": 1, \"rules\": [{\"rule\": "
+                      "\"product_bias\", \"times\": 1, \"doc\": ",
+                   "inspect graph layer.pbtxt --pass all --json");
   tool_expect_part(2, "'none' is no pass, must be all or one of fold, arithmetic,",
                    "inspect graph p.pbtxt --pass none");
   tool_expect_part(2, "--devices is '0', must be", "inspect graph p.pbtxt --devices 0");
