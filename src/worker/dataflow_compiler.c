@@ -60,13 +60,18 @@ static leat_status_t set_successors(leat_plan_compiler_t* c, leat_arena_t* arena
   return leat_ok_status();
 }
 
-// A constant among the inputs of a Merge is a live value that is there from the beginning.
+// What a Merge waits for, among the control inputs those alone that have a record: a constant or an
+// argument is there from the beginning and is never counted down. For the same reason a constant
+// among the data inputs is a live value that need not be waited for.
 static uint32_t merge_pending(const leat_plan_compiler_t* c, const leat_node_t* node) {
-  uint32_t controls = 2 * (uint32_t)node->control_count;
-  for (int k = 0; k < node->input_count; ++k) {
-    if (c->record_of[node->inputs[k].node] < 0) return controls;
+  uint32_t controls = 0;
+  for (int k = node->input_count; k < node->input_count + node->control_count; ++k) {
+    controls += c->record_of[node->inputs[k].node] >= 0;
   }
-  return controls + 1;
+  for (int k = 0; k < node->input_count; ++k) {
+    if (c->record_of[node->inputs[k].node] < 0) return 2 * controls;
+  }
+  return 2 * controls + 1;
 }
 
 static leat_status_t allocate_frames(leat_plan_compiler_t* c, leat_arena_t* arena,
