@@ -265,6 +265,7 @@ static leat_status_t make_records(leat_plan_compiler_t* c) {
 static leat_status_t number_fetches(leat_plan_compiler_t* c) {
   leat_plan_t* plan = c->plan;
   plan->fetch_count = c->request->fetch_count;
+  LEAT_RETURN_IF_ERROR(LEAT_NEW(&c->plan->arena, (size_t)plan->fetch_count + 1, &plan->fetches));
   LEAT_RETURN_IF_ERROR(
       LEAT_NEW(&c->plan->arena, (size_t)plan->fetch_count + 1, &plan->fetch_slots));
   LEAT_RETURN_IF_ERROR(
@@ -281,6 +282,7 @@ static leat_status_t number_fetches(leat_plan_compiler_t* c) {
                               LEAT_SV_ARG(node->name), LEAT_SV_ARG(node->op->name), fetch.index);
     }
     uint32_t slot = c->first_slot[fetch.node] + (uint32_t)fetch.index;
+    plan->fetches[i] = fetch;
     plan->fetch_slots[i] = slot;
     plan->fetch_moves[i] = !is_constant(node);
     if (last_fetch[slot]) plan->fetch_moves[last_fetch[slot] - 1] = false;

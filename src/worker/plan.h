@@ -108,6 +108,7 @@ typedef struct leat_sequence_tables_s {
   // Guards, one behind the other: a count, then as many flags, all of which must be set for the
   // record to run (of a Merge: one for each input). Guard 0 is the empty one.
   uint32_t* guards;
+  uint32_t guard_length;  // of |guards|, counts included
   uint32_t flag_count;
   leat_sequence_loop_t* loops;
   uint32_t loop_count;
@@ -160,6 +161,7 @@ typedef struct leat_plan_s {
   uint32_t late_constant_count;
   uint32_t* feed_slots;      // by feed; UINT32_MAX = not read
   int feed_count;
+  leat_output_t* fetches;    // outputs of |graph|, for messages
   uint32_t* fetch_slots;
   bool* fetch_moves;         // the value is taken out of the slot: no later fetch shares it
   int fetch_count;

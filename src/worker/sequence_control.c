@@ -47,7 +47,6 @@ typedef struct sequencer_s {
   int32_t* step_nodes;
   uint32_t* first_read;
   leat_reference_read_t* reads;
-  uint32_t guard_end;
   uint32_t late_count;
   uint32_t* late_slots;
   const leat_tensor_t** late_constants;
@@ -177,7 +176,7 @@ static void add_check(uint32_t* guard, uint32_t flag) {
 // All that must be live for |record| to be, each flag once; a Merge wants the flags of its inputs
 // one by one. Returns the guard's place; 0 for none.
 static uint32_t make_guard(sequencer_t* s, uint32_t record) {
-  uint32_t flags = s->records[record].flags, place = s->guard_end;
+  uint32_t flags = s->records[record].flags, place = s->tables.guard_length;
   uint32_t* guard = &s->tables.guards[place];
   if (flags & LEAT_RECORD_NEVER_DEAD) return 0;
   for (uint32_t k = 0; k < input_count(s, record); ++k) {
@@ -192,7 +191,7 @@ static uint32_t make_guard(sequencer_t* s, uint32_t record) {
     add_check(guard, s->record_flags[s->control_sources[i]]);
   }
   if (guard[0] == 0) return 0;
-  s->guard_end += guard[0] + 1;
+  s->tables.guard_length += guard[0] + 1;
   return place;
 }
 
@@ -521,7 +520,7 @@ static leat_status_t allocate_steps(sequencer_t* s) {
   size_t edges = s->control_begin[plan->record_count], reads = 0;
   s->tables.loop_count = (uint32_t)loops;
   s->tables.flag_count = 1;  // LEAT_FLAG_ALWAYS
-  s->guard_end = 1;          // the empty guard
+  s->tables.guard_length = 1;  // the empty guard
   for (uint32_t r = 0; r < plan->record_count; ++r) {
     edges += s->records[r].dataflow.input_count;
   }
