@@ -112,21 +112,26 @@ leat_status_t leat_switch_choose(const leat_kernel_t* kernel, const leat_tensor_
 
 // ---- The end ------------------------------------------------------------------------------------
 
-// The value of a fetch: moved out of its slot where the fetch is the only reader.
+// Takes the value of a fetch: it is moved out of its slot where the fetch is the only reader.
 static leat_status_t take_fetch(leat_execution_t* e, int index) {
   const leat_plan_t* plan = e->plan;
+  LEAT_DCHECK(plan->fetch_slots[index] < plan->slot_count);
   leat_slot_t* slot = &e->instance->slots[plan->fetch_slots[index]];
   leat_tensor_t* fetch = &e->fetches[index];
+  const leat_output_t output = plan->fetches[index];
+  const leat_node_t* node = &plan->graph->nodes[output.node];
   if (slot->ref) {
     if (leat_cell_read(slot->ref, fetch)) return leat_ok_status();
     return leat_make_status(LEAT_FAILED_PRECONDITION,
-                            "Attempting to use uninitialized value %s: fetch %d reads it",
-                            slot->ref->name, index);
+                            "Attempting to use uninitialized value %s: fetch '%.*s:%d' reads it",
+                            slot->ref->name, LEAT_SV_ARG(node->name), output.index);
   }
   if (!slot->alive) {
     return leat_make_status(LEAT_INVALID_ARGUMENT,
-                            "Run failed: fetch %d was not computed (a dead tensor)", index);
+                            "Run failed: fetch '%.*s:%d' was not computed (a dead tensor)",
+                            LEAT_SV_ARG(node->name), output.index);
   }
+  LEAT_DCHECK(slot->tensor.dtype);
   *fetch = plan->fetch_moves[index] ? leat_tensor_move(&slot->tensor)
                                     : leat_tensor_share(&slot->tensor);
   return leat_ok_status();

@@ -123,9 +123,12 @@ static void a_dead_fetch_is_refused(scene_t* s) {
   leat_output_t other = leat_node_output(side.node, 1);
   leat_output_t through = scene_unary(s, "Identity", -1, side);
   leat_output_t y = flow_merge(s, through, other), sides[] = {side, through};
+  // The optimizer may have put the Switch in the Identity's place.
+  static const char* const kMessages[] = {"fetch 'Switch:0' was not computed (a dead tensor)",
+                                          ":0' was not computed (a dead tensor)"};
   leat_tensor_t got;
   for (int i = 0; i < 2; ++i) {
-    scene_expect(fetch_fed(s, x, -1, sides[i], &got), LEAT_INVALID_ARGUMENT, "dead tensor");
+    scene_expect(fetch_fed(s, x, -1, sides[i], &got), LEAT_INVALID_ARGUMENT, kMessages[i]);
     assert_true(scene_get_fed(s, x, 1, sides[i]) == 1);
   }
   scene_expect(fetch_fed(s, x, 1, other, &got), LEAT_INVALID_ARGUMENT, "dead tensor");

@@ -143,9 +143,13 @@ static void variables_by_reference(scene_t* s) {
   leat_output_t add = scene_binary(s, "AssignAdd", -1, v, scene_float(s, 1));
   leat_output_t read = scene_unary(s, "Neg", -1, v);
   leat_tensor_t got;
-  scene_expect(scene_fetch(s, read, &got), LEAT_FAILED_PRECONDITION, "uninitialized value v");
-  scene_expect(scene_fetch(s, v, &got), LEAT_FAILED_PRECONDITION, "uninitialized value v");
-  scene_expect(scene_fetch(s, add, &got), LEAT_FAILED_PRECONDITION, "uninitialized value v");
+  // Who reads it is named: a node, or the fetch.
+  scene_expect(scene_fetch(s, read, &got), LEAT_FAILED_PRECONDITION,
+               "Attempting to use uninitialized value v: node 'Neg' (Neg) reads it");
+  scene_expect(scene_fetch(s, v, &got), LEAT_FAILED_PRECONDITION,
+               "Attempting to use uninitialized value v: fetch 'v:0' reads it");
+  scene_expect(scene_fetch(s, add, &got), LEAT_FAILED_PRECONDITION,
+               "Attempting to use uninitialized value v: node 'AssignAdd' (AssignAdd) reads it");
   assert_true(scene_get(s, init) == 10);
   assert_true(scene_get(s, v) == 10);
   assert_true(scene_get(s, add) == 11);
