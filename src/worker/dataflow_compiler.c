@@ -21,6 +21,7 @@ static size_t list_edges(leat_plan_compiler_t* c, leat_dataflow_tables_t* tables
     for (int k = 0; k < node->input_count + node->control_count; ++k) {
       int64_t source = c->record_of[node->inputs[k].node];
       if (source < 0) continue;
+      LEAT_DCHECK(source < r || (plan->records[r].flags & LEAT_RECORD_MERGE));
       leat_record_t* from = &plan->records[source];
       if (pending) {
         uint32_t place = from->dataflow.first_successor + from->dataflow.successor_count;
@@ -103,12 +104,16 @@ static void count_readers(leat_plan_compiler_t* c, leat_dataflow_tables_t* table
     leat_dataflow_frame_t* frame = &tables->frame_tables[leat_plan_compiler_frame(c, r)];
     uint32_t place = record->dataflow.place, read_count;
     const leat_reference_read_t* reads = leat_plan_reads(plan, r, &read_count);
+    LEAT_DCHECK(place < frame->record_count);
     record->dataflow.input_count = (uint32_t)node->input_count;
     record->dataflow.output_count = (uint32_t)node->output_count;
     frame->records[place] = r;
     frame->pending[place] =
         record->flags & LEAT_RECORD_MERGE ? merge_pending(c, node) : pending[r];
-    for (int k = 0; k < node->input_count; ++k) ++frame->readers[record->input_slots[k]];
+    for (int k = 0; k < node->input_count; ++k) {
+      LEAT_DCHECK(record->input_slots[k] < frame->slot_count);
+      ++frame->readers[record->input_slots[k]];
+    }
     for (uint32_t i = 0; i < read_count; ++i) ++frame->readers[reads[i].source];
   }
   uint32_t* readers = tables->frame_tables[0].readers;

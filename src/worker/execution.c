@@ -34,6 +34,7 @@ static void set_feeds(leat_execution_t* e) {
   const leat_plan_t* plan = e->plan;
   for (int i = 0; i < plan->feed_count; ++i) {
     if (plan->feed_slots[i] == UINT32_MAX) continue;
+    LEAT_DCHECK(plan->feed_slots[i] < plan->slot_count);
     leat_slot_t* slot = &e->instance->slots[plan->feed_slots[i]];
     LEAT_DCHECK(!slot->tensor.dtype);
     slot->tensor = leat_tensor_share(&e->feeds[i]);
@@ -58,6 +59,7 @@ void leat_execution_start(leat_execution_t* e, leat_worker_done_fn_t done, void*
 // ---- On the way ---------------------------------------------------------------------------------
 
 bool leat_execution_try_stop(leat_execution_t* e, leat_status_t status) {
+  LEAT_DCHECK(status);
   leat_spinlock_lock(&e->stop_lock);
   const bool is_first = !e->stop_status;
   if (is_first) e->stop_status = status;
@@ -72,6 +74,7 @@ void leat_execution_stop(leat_execution_t* e, leat_status_t status) {
 
 leat_status_t leat_execution_check(leat_execution_t* e) {
   if (LEAT_UNLIKELY(atomic_load_explicit(&e->stopped, memory_order_acquire))) {
+    LEAT_DCHECK(e->stop_status);
     return leat_status_clone(e->stop_status);  // set before |stopped|, and once
   }
   if (e->deadline_ns != LEAT_DEADLINE_NEVER && leat_clock_now_ns() > e->deadline_ns) {
@@ -105,6 +108,7 @@ leat_status_t leat_switch_choose(const leat_kernel_t* kernel, const leat_tensor_
                             LEAT_SV_ARG(kernel->node_name), LEAT_SV_ARG(kernel->op->name),
                             LEAT_SHAPE_TEXT(&predicate->shape));
   }
+  LEAT_DCHECK(leat_dtype_base(predicate->dtype) == LEAT_DTYPE_BOOL);
   // Read as a byte: the side is an index, and must be 0 or 1 whatever a kernel left there.
   *out_side = *leat_tensor_data(predicate, const uint8_t) != 0;
   return leat_ok_status();

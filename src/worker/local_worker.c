@@ -80,9 +80,13 @@ static void free_run(leat_local_worker_t* worker, run_t* run) {
 }
 
 // Called with the graph's lock held; who gets true empties it when it has let go of the lock.
-static bool was_last(registered_t* registered) { return --registered->references == 0; }
+static bool was_last(registered_t* registered) {
+  LEAT_DCHECK(leat_spinlock_is_held() && registered->references > 0);
+  return --registered->references == 0;
+}
 
 static void empty_registered(leat_local_worker_t* worker, registered_t* registered) {
+  LEAT_DCHECK(!registered->open && !registered->runs && registered->references == 0);
   for (run_t *run = registered->free_runs, *next; run; run = next) {
     next = run->next;
     free_run(worker, run);
@@ -178,6 +182,7 @@ static void worker_deregister_graph(leat_worker_t* self, uint64_t handle) {
 
 // Called with the graph's lock held, as the next two.
 static void link_run(registered_t* registered, run_t* run) {
+  LEAT_DCHECK(leat_spinlock_is_held());
   run->previous = NULL;
   run->next = registered->runs;
   if (run->next) run->next->previous = run;
@@ -185,6 +190,8 @@ static void link_run(registered_t* registered, run_t* run) {
 }
 
 static void unlink_run(registered_t* registered, run_t* run) {
+  LEAT_DCHECK(leat_spinlock_is_held());
+  LEAT_DCHECK(run->previous ? run->previous->next == run : registered->runs == run);
   if (run->next) run->next->previous = run->previous;
   if (run->previous) {
     run->previous->next = run->next;
@@ -195,6 +202,7 @@ static void unlink_run(registered_t* registered, run_t* run) {
 
 // For the graph's next step, unless somebody heard of the cancellation.
 static bool keep_run(run_t* run) {
+  LEAT_DCHECK(leat_spinlock_is_held());
   if (run->on_stack) return true;
   if (run->cancellation && !leat_cancellation_is_unused(run->cancellation)) return false;
   run->next = run->registered->free_runs;
@@ -291,6 +299,7 @@ static leat_status_t make_run(leat_local_worker_t* worker, const leat_plan_t* pl
 // meanwhile.
 static leat_status_t make_missing(leat_local_worker_t* worker, registered_t* registered,
                                   run_t** inout_run, leat_plan_instance_t** inout_instance) {
+  LEAT_DCHECK(leat_spinlock_is_held());
   leat_plan_t* plan = registered->plan;
   leat_status_t status = leat_ok_status();
   leat_spinlock_unlock(&registered->lock);
@@ -311,6 +320,7 @@ static leat_status_t make_missing(leat_local_worker_t* worker, registered_t* reg
 static leat_status_t begin_run(leat_local_worker_t* worker, registered_t* registered,
                                const leat_run_request_t* request, run_t* local,
                                run_t** out_run) {
+  LEAT_DCHECK(leat_spinlock_is_held() && registered->plan);
   leat_plan_instance_t* instance = leat_plan_take_instance(&registered->free_instances);
   run_t* run = local ? local : registered->free_runs;
   if (!local && run) registered->free_runs = run->next;
@@ -371,6 +381,7 @@ static void worker_run_graph(leat_worker_t* self, const leat_run_request_t* requ
     done(data, status);
     return;
   }
+  LEAT_DCHECK(run->execution.instance && (!run->on_stack || run == &local));
   run->done = done;
   run->done_data = data;
   leat_execution_start(&run->execution, run_done, run);
@@ -405,6 +416,7 @@ static bool stop_run(void* data, run_t* run) {
   if (run->step_id != stop->step_id || !leat_execution_try_stop(&run->execution, stop->copy)) {
     return false;
   }
+  LEAT_DCHECK(leat_spinlock_is_held());
   stop->copy = NULL;
   return true;
 }
@@ -424,6 +436,7 @@ static bool find_waiting(void* data, run_t* run) {
   leat_cancellation_t* candidate = run->execution.services.cancellation;
   if (run->step_id != stop->step_id || !candidate) return false;
   if (leat_cancellation_is_cancelled(candidate)) return false;
+  LEAT_DCHECK(!stop->waiting);
   leat_cancellation_retain(candidate);
   stop->waiting = candidate;
   return true;

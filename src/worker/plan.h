@@ -200,6 +200,7 @@ void leat_plan_free_instance(leat_plan_t* plan, leat_plan_instance_t* instance);
 // there.
 static inline void leat_plan_keep_instance(leat_plan_instance_t** inout_kept,
                                            leat_plan_instance_t* instance) {
+  LEAT_DCHECK(instance != *inout_kept);
   instance->next = *inout_kept;
   *inout_kept = instance;
 }
@@ -220,6 +221,7 @@ static inline void leat_slot_clear(leat_slot_t* slot) {
 // The references that |record| reads as values.
 static inline const leat_reference_read_t* leat_plan_reads(const leat_plan_t* plan,
                                                            uint32_t record, uint32_t* out_count) {
+  LEAT_DCHECK(record < plan->record_count);
   *out_count = plan->first_read ? plan->first_read[record + 1] - plan->first_read[record] : 0;
   return *out_count ? plan->reads + plan->first_read[record] : NULL;
 }
