@@ -93,7 +93,8 @@ static void run_task(void* data) {
   end_activity(d);
 }
 
-// false: no thread may come, or no memory is left for a task.
+// Gives the entry to another thread. Returns false where no more threads may come, or no memory is
+// left for a task.
 static bool hand_over(leat_dataflow_t* d, leat_ready_t* entry) {
   task_t* task;
   if (atomic_fetch_add_explicit(&d->threads, 1, memory_order_relaxed) >= d->thread_limit) {
@@ -146,7 +147,8 @@ static inline void release_input(leat_dataflow_t* d, leat_iteration_t* iteration
   }
 }
 
-// What a record reads and nobody else will, and what it made for nobody. Not of control flow.
+// Empties the slots that this record was the last one to read, and those of its outputs that nobody
+// reads. It is not for control flow, where a Merge reads only one of its inputs.
 static inline void release_usual(leat_dataflow_t* d, leat_iteration_t* iteration,
                                  const leat_record_t* record, uint32_t index) {
   for (uint32_t k = 0; k < record->dataflow.input_count; ++k) {
@@ -211,7 +213,7 @@ static inline void complete(leat_dataflow_t* d, leat_iteration_t* iteration, uin
 
 // ---- Running records ----------------------------------------------------------------------------
 
-// Inputs that this record alone still reads.
+// Returns a bit for each input that this record alone still reads.
 static uint64_t last_readers(const leat_iteration_t* iteration, const leat_record_t* record) {
   uint64_t mask = 0;
   uint32_t count = record->dataflow.input_count < 64 ? record->dataflow.input_count : 64;
@@ -227,7 +229,7 @@ static uint64_t last_readers(const leat_iteration_t* iteration, const leat_recor
   return mask;
 }
 
-// false: the step has failed at or before |record|.
+// Returns false where the step has failed at |record| or before it.
 static inline bool is_wanted(const leat_dataflow_t* d, uint32_t record) {
   return LEAT_LIKELY(record < atomic_load_explicit(&d->failed_record, memory_order_acquire));
 }

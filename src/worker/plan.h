@@ -85,9 +85,10 @@ typedef struct LEAT_ALIGNED(64) leat_record_s {
 } leat_record_t;
 _Static_assert(sizeof(leat_record_t) == 64, "a record is a cache line");
 
-// Of a Switch in a sequence whose sides share the slot of its input: it has no outputs of its own.
+// The |first_output| of a Switch in a sequence whose sides share the slot of its input, so that it
+// has no outputs of its own.
 #define LEAT_NO_SLOT UINT32_MAX
-// In readers of a frame: a constant's slot, which stays filled whoever reads it.
+// The count of readers of a constant in a frame: its slot stays filled, whoever reads it.
 #define LEAT_READERS_CONSTANT UINT32_MAX
 
 // A loop of a sequence: the records from |begin| (LOOP) to |end| (REPEAT), and what is to be done
@@ -174,20 +175,19 @@ typedef struct leat_plan_s {
   bool uses_step_resources;
 } leat_plan_t;
 
+typedef struct leat_plan_instance_s leat_plan_instance_t;
 // What a running step owns: the values of its slots. When the step has ended, only the constants
 // are in it again, and it serves another step.
-typedef struct leat_plan_instance_s leat_plan_instance_t;
-// What a running step owns. Reused.
 struct leat_plan_instance_s {
   leat_plan_instance_t* next;
   leat_slot_t* slots;
   uint8_t* flags;  // of a sequence: which outputs are live, then which loops go on
-  // Of the dataflow executor, made on its first run with this instance.
+  // The dataflow executor makes these two on its first run with this instance.
   struct leat_iteration_s* root;
   struct leat_iteration_s** free_iterations;  // by frame
 };
 
-// After its instances. NULL is allowed.
+// Frees the plan, whose instances must have been freed before. NULL is allowed.
 void leat_plan_free(leat_plan_t* plan);
 // An instance with its constants set and all other slots empty. From any thread.
 LEAT_MUST_USE leat_status_t leat_plan_make_instance(leat_plan_t* plan,

@@ -50,7 +50,7 @@ static leat_status_t broken(const verifier_t* v, const char* rule) {
                           v->plan->record_count, rule);
 }
 
-// Of what is no record: |kind| and its number say what it is.
+// Names something that is no record by |kind|, its number and, where it has one, its name.
 static leat_status_t broken_of(const char* kind, uint32_t number, leat_string_view_t name,
                                const char* rule) {
   return leat_make_status(LEAT_INTERNAL, "Verifying the plan failed for %s %u%s%.*s%s: %s", kind,
