@@ -92,7 +92,8 @@ _Static_assert(sizeof(leat_record_t) == 64, "a record is a cache line");
 #define LEAT_READERS_CONSTANT UINT32_MAX
 
 // A loop of a sequence: the records from |begin| (LOOP) to |end| (REPEAT), and what is to be done
-// at its borders. A loop inside another lies wholly between the other's borders.
+// at its borders. A loop inside another lies wholly between the other's borders. One in which
+// nothing runs, because nobody reads what enters it, has no borders: both numbers are 0.
 typedef struct leat_sequence_loop_s {
   uint32_t begin, end;
   const uint32_t* entries;     // flags that its Enters set

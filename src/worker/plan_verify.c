@@ -221,6 +221,7 @@ static leat_status_t verify_loops(verifier_t* v) {
   const leat_string_view_t no_name = LEAT_SV("");
   for (uint32_t i = 0; i < t->loop_count; ++i) {
     const leat_sequence_loop_t* loop = &t->loops[i];
+    if (loop->begin == 0 && loop->end == 0) continue;  // nothing runs in it
     REQUIRE_OF("loop", i, no_name, loop->begin < loop->end && loop->end < v->plan->record_count,
                "a loop must begin before it ends, within the plan");
     const leat_record_t *begin = &v->plan->records[loop->begin],
