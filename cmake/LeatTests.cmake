@@ -64,11 +64,13 @@ endfunction()
 function(leat_label_thread_tests)
   get_property(names DIRECTORY PROPERTY TESTS)
   list(FILTER names INCLUDE REGEX "^(base\\.(sync|thread_pool|observer|log)|cluster\\.|worker\\.|\
-kernel\\.(cancellation|cell|resource)|ops\\.nn\\.convolution_cache|session\\.session|\
-tensor\\.buffer_pool|\
-tests\\.paper\\.section_4_[46]_|tests\\.session\\.(control_flow|enqueued|executors|fused_shapes|\
-held_filter|queue|random_flow|random_graph|simulated|table|transfer)|\
-tests\\.capi\\.(call|cancellation|concurrency|eager|partial_run|session)_|\
+device\\.cpu\\.(cpu_device|row_step)_|graph\\.op\\.op_parse|\
+kernel\\.(cancellation|cell|invoke|registry|resource)_|ops\\.nn\\.convolution_cache|\
+session\\.(session|signature_cache)_|tensor\\.buffer_pool|trace\\.collector|\
+tests\\.paper\\.section_(4_[46]|5_3|7)_|\
+tests\\.session\\.(control_flow|enqueued|executors|fused_shapes|held_filter|optimizer_lock|queue|\
+random_flow|random_graph|reader|simulated|table|transfer)_|\
+tests\\.capi\\.(branch|call|cancellation|concurrency|dataset|eager|partial_run|plugin|session)_|\
 tests\\.client\\.(callable|deadline|input|queue_runners|saver)_)")
   add_custom_target(leat_thread_tests)
   foreach(name ${names})
@@ -104,6 +106,7 @@ if(LEAT_CMOCKA_INCLUDE AND LEAT_CMOCKA_LIBRARY)
   leat_label_thread_tests()
   if(LEAT_MODULE_TARGETS)
     add_dependencies(leat_tests ${LEAT_MODULE_TARGETS})
+    add_dependencies(leat_thread_tests ${LEAT_MODULE_TARGETS})
   endif()
   # A module that was built must load: its tests fail without it, and are left out where it is.
   if(TARGET leat_module_png)

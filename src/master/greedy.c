@@ -172,7 +172,6 @@ static void settle(greedy_t* g, int32_t node, int device) {
   LEAT_DCHECK(device >= 0 && leat_group_allows(leat_groups_of(g->groups, node), device));
   int* of_unit = &g->unit_devices[g->units[node]];
   g->devices[node] = device;
-  // What works decides for its unit; a placeholder on the CPU does not draw all else there.
   int64_t time = own_time(g, node, device);
   if (*of_unit < 0 && time > 0) {
     *of_unit = device;

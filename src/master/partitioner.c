@@ -431,6 +431,7 @@ leat_status_t leat_partition(leat_graph_t** inout_graph, const leat_output_t* fe
   leat_word_map_deinitialize(&c.receives);
   leat_arena_deinitialize(&c.arena);
   drop_empty(out_partitions);
+  // The nodes of these graphs are new and have no device: the partition has it for all of them.
   for (int i = 0; !status && i < out_partitions->count; ++i) {
     status = LEAT_VERIFY_GRAPH(out_partitions->items[i].graph, "partitioning");
   }

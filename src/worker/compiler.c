@@ -47,6 +47,7 @@ static bool takes_reference(const leat_node_t* node, int index) {
 static leat_output_t reference_behind(const leat_graph_t* graph, const leat_node_t* node,
                                       int index) {
   leat_output_t source = node->inputs[index];
+  LEAT_DCHECK(index < node->input_count);
   if (leat_dtype_is_ref(leat_graph_output_type(graph, source))) {
     return takes_reference(node, index) ? LEAT_OUTPUT_NONE : source;
   }
@@ -87,6 +88,7 @@ static leat_status_t number_constants(leat_plan_compiler_t* c) {
                               "tensor of the node's type, must be one",
                               LEAT_SV_ARG(node->name), LEAT_SV_ARG(node->op->name));
     }
+    LEAT_DCHECK(c->first_slot[i] < plan->constant_count);
     plan->constants[c->first_slot[i]] = constant;
   }
   c->frame_slots[0] = plan->constant_count;
@@ -102,6 +104,7 @@ static leat_status_t number_records(leat_plan_compiler_t* c) {
     const leat_node_t* node = &c->graph->nodes[index];
     c->record_of[index] = -1;
     if (is_constant(node)) continue;
+    LEAT_DCHECK(c->frames.outputs_in[index] >= 0 && c->frames.outputs_in[index] < c->frames.count);
     uint32_t* frame_slots = &c->frame_slots[c->frames.outputs_in[index]];
     c->first_slot[index] = *frame_slots;
     *frame_slots += (uint32_t)node->output_count;
@@ -181,6 +184,7 @@ static leat_status_t wire_record(leat_plan_compiler_t* c, uint32_t index, const 
     int type = leat_graph_output_type(c->graph, source);
     inputs[k] = c->first_slot[source.node] + (uint32_t)source.index;
     out_input_types[k] = (uint8_t)type;
+    LEAT_DCHECK(inputs[k] < *frame_slots);
     if (leat_dtype_is_ref(type)) record->flags |= LEAT_RECORD_HAS_REFS;
     if (!leat_output_exists(reference)) continue;
     uint32_t target = (*frame_slots)++;
@@ -245,6 +249,7 @@ static leat_status_t make_records(leat_plan_compiler_t* c) {
     if (c->record_of[index] < 0) continue;
     const leat_node_t* node = &c->graph->nodes[index];
     uint32_t number = (uint32_t)c->record_of[index];
+    LEAT_DCHECK(number < plan->record_count);
     leat_record_t* record = &plan->records[number];
     plan->record_nodes[number] = index;
     uint8_t* input_types;
@@ -265,6 +270,7 @@ static leat_status_t make_records(leat_plan_compiler_t* c) {
 static leat_status_t number_fetches(leat_plan_compiler_t* c) {
   leat_plan_t* plan = c->plan;
   plan->fetch_count = c->request->fetch_count;
+  LEAT_RETURN_IF_ERROR(LEAT_NEW(&c->plan->arena, (size_t)plan->fetch_count + 1, &plan->fetches));
   LEAT_RETURN_IF_ERROR(
       LEAT_NEW(&c->plan->arena, (size_t)plan->fetch_count + 1, &plan->fetch_slots));
   LEAT_RETURN_IF_ERROR(
@@ -281,6 +287,7 @@ static leat_status_t number_fetches(leat_plan_compiler_t* c) {
                               LEAT_SV_ARG(node->name), LEAT_SV_ARG(node->op->name), fetch.index);
     }
     uint32_t slot = c->first_slot[fetch.node] + (uint32_t)fetch.index;
+    plan->fetches[i] = fetch;
     plan->fetch_slots[i] = slot;
     plan->fetch_moves[i] = !is_constant(node);
     if (last_fetch[slot]) plan->fetch_moves[last_fetch[slot] - 1] = false;
@@ -302,6 +309,7 @@ static leat_status_t weigh(leat_plan_compiler_t* c, bool* out_gains) {
   for (uint32_t r = 0; r < plan->record_count; ++r) {
     const leat_node_t* node = leat_plan_compiler_node(c, r);
     int64_t cost_ns = leat_cost_node_ns(NULL, c->graph, node, device->type, &device->speed);
+    LEAT_DCHECK(cost_ns >= 0);
     int64_t begin_ns = 0;
     for (int k = 0; k < node->input_count + node->control_count; ++k) {
       int64_t source = c->record_of[node->inputs[k].node];
@@ -341,6 +349,7 @@ static leat_status_t choose(leat_plan_compiler_t* c, bool* out_sequence) {
 
 static leat_status_t no_sequence(const leat_plan_compiler_t* c) {
   const leat_node_t* node = c->obstacle;
+  LEAT_DCHECK(node && c->obstacle_rule);
   return leat_make_status(LEAT_UNIMPLEMENTED,
                           "Compile failed for node '%.*s' (%.*s): executor is SEQUENCE, must be "
                           "DATAFLOW or left open: %s",

@@ -52,10 +52,12 @@ typedef struct leat_plan_compiler_s {
 
 static inline const leat_node_t* leat_plan_compiler_node(const leat_plan_compiler_t* c,
                                                          uint32_t record) {
+  LEAT_DCHECK(record < c->plan->record_count && c->plan->record_nodes[record] >= 0);
   return &c->graph->nodes[c->plan->record_nodes[record]];
 }
 // The frame that |record| runs in.
 static inline int32_t leat_plan_compiler_frame(const leat_plan_compiler_t* c, uint32_t record) {
+  LEAT_DCHECK(record < c->plan->record_count && c->plan->record_nodes[record] >= 0);
   return c->frames.runs_in[c->plan->record_nodes[record]];
 }
 

@@ -38,6 +38,7 @@ typedef struct task_s {
 // The first failure also wakes who waits: this partition may wait for a value that follows from one
 // which it will now never send. What those say is no cause. The caller's activity keeps |d| alive.
 static void fail(leat_dataflow_t* d, uint32_t index, leat_status_t status) {
+  LEAT_DCHECK(status && index < d->plan->record_count);
   const leat_step_services_t* services = &d->execution->services;
   const bool is_async = d->plan->records[index].flags & LEAT_RECORD_ASYNC;
   leat_status_t cause = services->rendezvous ? leat_status_clone(status) : leat_ok_status();
@@ -74,6 +75,7 @@ static void end_activity(leat_dataflow_t* d) {
 // ---- Ready lists --------------------------------------------------------------------------------
 
 static void push(leat_ready_list_t* ready, leat_ready_t* entry) {
+  LEAT_DCHECK(entry != ready->first);
   entry->next = ready->first;
   ready->first = entry;
 }
@@ -91,7 +93,8 @@ static void run_task(void* data) {
   end_activity(d);
 }
 
-// false: no thread may come, or no memory is left for a task.
+// Gives the entry to another thread. Returns false where no more threads may come, or no memory is
+// left for a task.
 static bool hand_over(leat_dataflow_t* d, leat_ready_t* entry) {
   task_t* task;
   if (atomic_fetch_add_explicit(&d->threads, 1, memory_order_relaxed) >= d->thread_limit) {
@@ -135,14 +138,17 @@ static inline bool count_down(const leat_dataflow_t* d, _Atomic(uint32_t)* count
 }
 
 static inline void release_input(leat_dataflow_t* d, leat_iteration_t* iteration, uint32_t slot) {
+  LEAT_DCHECK(slot < iteration->table->slot_count);
   uint32_t readers = iteration->table->readers[slot];
   if (readers == LEAT_READERS_CONSTANT) return;
+  LEAT_DCHECK(readers > 0);
   if (readers == 1 || count_down(d, &iteration->readers[slot])) {
     leat_slot_clear(&iteration->slots[slot]);
   }
 }
 
-// What a record reads and nobody else will, and what it made for nobody. Not of control flow.
+// Empties the slots that this record was the last one to read, and those of its outputs that nobody
+// reads. It is not for control flow, where a Merge reads only one of its inputs.
 static inline void release_usual(leat_dataflow_t* d, leat_iteration_t* iteration,
                                  const leat_record_t* record, uint32_t index) {
   for (uint32_t k = 0; k < record->dataflow.input_count; ++k) {
@@ -168,6 +174,7 @@ void leat_dataflow_release(leat_dataflow_t* d, leat_iteration_t* iteration, uint
   uint32_t read_count;
   const leat_reference_read_t* reads = leat_plan_reads(d->plan, index, &read_count);
   if (record->flags & LEAT_RECORD_MERGE) {
+    LEAT_DCHECK(entry->dead || entry->live_input < record->dataflow.input_count);
     if (!entry->dead) release_input(d, iteration, record->input_slots[entry->live_input]);
   } else {
     for (uint32_t k = 0; k < record->dataflow.input_count; ++k) {
@@ -193,6 +200,8 @@ static inline void complete(leat_dataflow_t* d, leat_iteration_t* iteration, uin
   const uint32_t* successors = d->tables->successors + record->dataflow.first_successor;
   for (uint32_t i = 0; i < record->dataflow.successor_count; ++i) {
     uint32_t place = d->plan->records[successors[i]].dataflow.place;
+    LEAT_DCHECK(place < iteration->table->record_count &&
+                iteration->entries[place].record == successors[i]);
     if (!count_down(d, &iteration->pending[place])) continue;
     if (d->thread_limit > 1) {
       leat_dataflow_dispatch(d, ready, iteration, successors[i], false);
@@ -204,7 +213,7 @@ static inline void complete(leat_dataflow_t* d, leat_iteration_t* iteration, uin
 
 // ---- Running records ----------------------------------------------------------------------------
 
-// Inputs that this record alone still reads.
+// Returns a bit for each input that this record alone still reads.
 static uint64_t last_readers(const leat_iteration_t* iteration, const leat_record_t* record) {
   uint64_t mask = 0;
   uint32_t count = record->dataflow.input_count < 64 ? record->dataflow.input_count : 64;
@@ -220,7 +229,7 @@ static uint64_t last_readers(const leat_iteration_t* iteration, const leat_recor
   return mask;
 }
 
-// false: the step has failed at or before |record|.
+// Returns false where the step has failed at |record| or before it.
 static inline bool is_wanted(const leat_dataflow_t* d, uint32_t record) {
   return LEAT_LIKELY(record < atomic_load_explicit(&d->failed_record, memory_order_acquire));
 }
@@ -248,6 +257,7 @@ static void on_resume(leat_async_call_t* call) {
 // another thread before this call returns.
 static leat_status_t start_async(leat_dataflow_t* d, const leat_kernel_context_t* context,
                                  const leat_ready_t* entry, bool* out_completed) {
+  LEAT_DCHECK(d->parallel);
   async_record_t* async;
   LEAT_RETURN_IF_ERROR(LEAT_ALLOCATE(d->plan->allocator, 1, &async));
   async->call.context = *context;
@@ -311,6 +321,7 @@ static bool runs(const leat_dataflow_t* d, const leat_ready_t* entry) {
 // next entry of the list away if it is worth it.
 static void share(leat_dataflow_t* d, leat_ready_list_t* ready) {
   leat_ready_t* entry = ready->first;
+  LEAT_DCHECK(entry);
   if (entry->dead || !(d->plan->records[entry->record].flags & LEAT_RECORD_EXPENSIVE)) return;
   leat_ready_t* next = entry->next;
   if (hand_over(d, entry)) ready->first = next;
@@ -369,6 +380,7 @@ void leat_dataflow_run(leat_execution_t* e) {
   d->root = e->instance->root;
   d->thread_limit = thread_limit(e);
   d->parallel = plan->has_async || d->thread_limit > 1;
+  LEAT_DCHECK(d->thread_limit >= 1);
   d->activities = 1;
   d->threads = 1;
   d->failed_record = LEAT_NO_RECORD;

@@ -21,6 +21,7 @@ static size_t list_edges(leat_plan_compiler_t* c, leat_dataflow_tables_t* tables
     for (int k = 0; k < node->input_count + node->control_count; ++k) {
       int64_t source = c->record_of[node->inputs[k].node];
       if (source < 0) continue;
+      LEAT_DCHECK(source < r || (plan->records[r].flags & LEAT_RECORD_MERGE));
       leat_record_t* from = &plan->records[source];
       if (pending) {
         uint32_t place = from->dataflow.first_successor + from->dataflow.successor_count;
@@ -60,13 +61,18 @@ static leat_status_t set_successors(leat_plan_compiler_t* c, leat_arena_t* arena
   return leat_ok_status();
 }
 
-// A constant among the inputs of a Merge is a live value that is there from the beginning.
+// What a Merge waits for, among the control inputs those alone that have a record: a constant or an
+// argument is there from the beginning and is never counted down. For the same reason a constant
+// among the data inputs is a live value that need not be waited for.
 static uint32_t merge_pending(const leat_plan_compiler_t* c, const leat_node_t* node) {
-  uint32_t controls = 2 * (uint32_t)node->control_count;
-  for (int k = 0; k < node->input_count; ++k) {
-    if (c->record_of[node->inputs[k].node] < 0) return controls;
+  uint32_t controls = 0;
+  for (int k = node->input_count; k < node->input_count + node->control_count; ++k) {
+    controls += c->record_of[node->inputs[k].node] >= 0;
   }
-  return controls + 1;
+  for (int k = 0; k < node->input_count; ++k) {
+    if (c->record_of[node->inputs[k].node] < 0) return 2 * controls;
+  }
+  return 2 * controls + 1;
 }
 
 static leat_status_t allocate_frames(leat_plan_compiler_t* c, leat_arena_t* arena,
@@ -98,12 +104,16 @@ static void count_readers(leat_plan_compiler_t* c, leat_dataflow_tables_t* table
     leat_dataflow_frame_t* frame = &tables->frame_tables[leat_plan_compiler_frame(c, r)];
     uint32_t place = record->dataflow.place, read_count;
     const leat_reference_read_t* reads = leat_plan_reads(plan, r, &read_count);
+    LEAT_DCHECK(place < frame->record_count);
     record->dataflow.input_count = (uint32_t)node->input_count;
     record->dataflow.output_count = (uint32_t)node->output_count;
     frame->records[place] = r;
     frame->pending[place] =
         record->flags & LEAT_RECORD_MERGE ? merge_pending(c, node) : pending[r];
-    for (int k = 0; k < node->input_count; ++k) ++frame->readers[record->input_slots[k]];
+    for (int k = 0; k < node->input_count; ++k) {
+      LEAT_DCHECK(record->input_slots[k] < frame->slot_count);
+      ++frame->readers[record->input_slots[k]];
+    }
     for (uint32_t i = 0; i < read_count; ++i) ++frame->readers[reads[i].source];
   }
   uint32_t* readers = tables->frame_tables[0].readers;

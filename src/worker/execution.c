@@ -34,6 +34,7 @@ static void set_feeds(leat_execution_t* e) {
   const leat_plan_t* plan = e->plan;
   for (int i = 0; i < plan->feed_count; ++i) {
     if (plan->feed_slots[i] == UINT32_MAX) continue;
+    LEAT_DCHECK(plan->feed_slots[i] < plan->slot_count);
     leat_slot_t* slot = &e->instance->slots[plan->feed_slots[i]];
     LEAT_DCHECK(!slot->tensor.dtype);
     slot->tensor = leat_tensor_share(&e->feeds[i]);
@@ -58,6 +59,7 @@ void leat_execution_start(leat_execution_t* e, leat_worker_done_fn_t done, void*
 // ---- On the way ---------------------------------------------------------------------------------
 
 bool leat_execution_try_stop(leat_execution_t* e, leat_status_t status) {
+  LEAT_DCHECK(status);
   leat_spinlock_lock(&e->stop_lock);
   const bool is_first = !e->stop_status;
   if (is_first) e->stop_status = status;
@@ -72,6 +74,7 @@ void leat_execution_stop(leat_execution_t* e, leat_status_t status) {
 
 leat_status_t leat_execution_check(leat_execution_t* e) {
   if (LEAT_UNLIKELY(atomic_load_explicit(&e->stopped, memory_order_acquire))) {
+    LEAT_DCHECK(e->stop_status);
     return leat_status_clone(e->stop_status);  // set before |stopped|, and once
   }
   if (e->deadline_ns != LEAT_DEADLINE_NEVER && leat_clock_now_ns() > e->deadline_ns) {
@@ -105,6 +108,7 @@ leat_status_t leat_switch_choose(const leat_kernel_t* kernel, const leat_tensor_
                             LEAT_SV_ARG(kernel->node_name), LEAT_SV_ARG(kernel->op->name),
                             LEAT_SHAPE_TEXT(&predicate->shape));
   }
+  LEAT_DCHECK(leat_dtype_base(predicate->dtype) == LEAT_DTYPE_BOOL);
   // Read as a byte: the side is an index, and must be 0 or 1 whatever a kernel left there.
   *out_side = *leat_tensor_data(predicate, const uint8_t) != 0;
   return leat_ok_status();
@@ -112,21 +116,26 @@ leat_status_t leat_switch_choose(const leat_kernel_t* kernel, const leat_tensor_
 
 // ---- The end ------------------------------------------------------------------------------------
 
-// The value of a fetch: moved out of its slot where the fetch is the only reader.
+// Takes the value of a fetch: it is moved out of its slot where the fetch is the only reader.
 static leat_status_t take_fetch(leat_execution_t* e, int index) {
   const leat_plan_t* plan = e->plan;
+  LEAT_DCHECK(plan->fetch_slots[index] < plan->slot_count);
   leat_slot_t* slot = &e->instance->slots[plan->fetch_slots[index]];
   leat_tensor_t* fetch = &e->fetches[index];
+  const leat_output_t output = plan->fetches[index];
+  const leat_node_t* node = &plan->graph->nodes[output.node];
   if (slot->ref) {
     if (leat_cell_read(slot->ref, fetch)) return leat_ok_status();
     return leat_make_status(LEAT_FAILED_PRECONDITION,
-                            "Attempting to use uninitialized value %s: fetch %d reads it",
-                            slot->ref->name, index);
+                            "Attempting to use uninitialized value %s: fetch '%.*s:%d' reads it",
+                            slot->ref->name, LEAT_SV_ARG(node->name), output.index);
   }
   if (!slot->alive) {
     return leat_make_status(LEAT_INVALID_ARGUMENT,
-                            "Run failed: fetch %d was not computed (a dead tensor)", index);
+                            "Run failed: fetch '%.*s:%d' was not computed (a dead tensor)",
+                            LEAT_SV_ARG(node->name), output.index);
   }
+  LEAT_DCHECK(slot->tensor.dtype);
   *fetch = plan->fetch_moves[index] ? leat_tensor_move(&slot->tensor)
                                     : leat_tensor_share(&slot->tensor);
   return leat_ok_status();

@@ -29,8 +29,8 @@ typedef struct leat_execution_s {
   leat_status_t status;    // of all records, while the device still works
   leat_worker_done_fn_t done;
   void* done_data;
-  // Of a sequence that waits for an asynchronous kernel. Not set by the maker, who zeroes what is
-  // before it: most steps have none.
+  // The asynchronous kernel that a sequence waits for. Most steps have none, so the maker of the
+  // execution zeroes only what stands before this member.
   leat_async_call_t call;
 } leat_execution_t;
 
@@ -42,7 +42,7 @@ void leat_execution_start(leat_execution_t* execution, leat_worker_done_fn_t don
 // there is one already, |status| stays the caller's and the answer is false. Allocates and frees
 // nothing.
 bool leat_execution_try_stop(leat_execution_t* execution, leat_status_t status);
-// The same, and takes |status| in any case.
+// Does what leat_execution_try_stop does, but takes |status| over in any case.
 void leat_execution_stop(leat_execution_t* execution, leat_status_t status);
 
 // ---- For the executors --------------------------------------------------------------------------

@@ -52,6 +52,7 @@ static leat_slot_t share_slot(const leat_slot_t* slot) {
 // The value of an input: moved out when nobody else reads it.
 static leat_slot_t take_input(const leat_iteration_t* iteration, const leat_record_t* record,
                               uint32_t input) {
+  LEAT_DCHECK(input < record->dataflow.input_count);
   uint32_t number = record->input_slots[input];
   leat_slot_t* slot = &iteration->slots[number];
   if (iteration->table->readers[number] != 1) return share_slot(slot);
@@ -63,6 +64,7 @@ static leat_slot_t take_input(const leat_iteration_t* iteration, const leat_reco
 // Stores |value| in a slot. A value that nobody reads is released at once, and only that it was
 // live is kept.
 static void put(leat_iteration_t* iteration, uint32_t slot, leat_slot_t value) {
+  LEAT_DCHECK(slot < iteration->table->slot_count);
   leat_slot_clear(&iteration->slots[slot]);
   if (iteration->table->readers[slot] == 0) {
     leat_slot_clear(&value);
@@ -84,7 +86,7 @@ static leat_status_t run_switch(leat_iteration_t* iteration, const leat_record_t
   return leat_ok_status();
 }
 
-// Of the inputs only the one that came is looked at: others may be on their way.
+// Hands on the one input that came. The others are not looked at, since they may be on their way.
 static leat_status_t run_merge(leat_iteration_t* iteration, const leat_record_t* record,
                                uint32_t input) {
   put(iteration, record->first_output, take_input(iteration, record, input));
@@ -118,7 +120,10 @@ static void store(_Atomic(uint32_t)* counter, uint32_t value) {
 
 static uint32_t input_of_slot(const leat_record_t* record, uint32_t slot) {
   uint32_t input = 0;
-  while (record->input_slots[input] != slot) ++input;
+  while (record->input_slots[input] != slot) {
+    ++input;
+    LEAT_DCHECK(input < record->dataflow.input_count);
+  }
   return input;
 }
 
@@ -132,6 +137,7 @@ static bool reach_merge(leat_iteration_t* target, const leat_record_t* merge, ui
   uint32_t before = load(pending);
   *out_dead = *dead_inputs == merge->dataflow.input_count;
   if (output == LEAT_CONTROL_INDEX) {
+    LEAT_DCHECK(before >= 2);
     store(pending, before - 2);
     return before == 2 || (before == 3 && *out_dead);
   }
@@ -143,6 +149,7 @@ static bool reach_merge(leat_iteration_t* target, const leat_record_t* merge, ui
     store(pending, before & ~1u);
     return before == 1;
   }
+  LEAT_DCHECK(*dead_inputs < merge->dataflow.input_count);
   *out_dead = ++*dead_inputs == merge->dataflow.input_count || (source->flags & LEAT_RECORD_ENTER);
   return before == 1 && *out_dead;
 }
@@ -157,6 +164,7 @@ static void activate(leat_dataflow_t* d, leat_iteration_t* target, uint32_t inde
     int32_t output = d->tables->successor_outputs[record->dataflow.first_successor + i];
     const leat_record_t* waiter = &plan->records[successor];
     uint32_t place = waiter->dataflow.place;
+    LEAT_DCHECK(place < target->table->record_count && target->entries[place].record == successor);
     bool live = !dead && (output == LEAT_CONTROL_INDEX ||
                           target->slots[record->first_output + (uint32_t)output].alive);
     bool is_dead, runs;
@@ -165,6 +173,7 @@ static void activate(leat_dataflow_t* d, leat_iteration_t* target, uint32_t inde
     } else {
       if (!live) ++target->dead_inputs[place];
       is_dead = target->dead_inputs[place] > 0 && !(waiter->flags & LEAT_RECORD_NEVER_DEAD);
+      LEAT_DCHECK(load(&target->pending[place]) > 0);
       store(&target->pending[place], load(&target->pending[place]) - 1);
       runs = load(&target->pending[place]) == 0;
     }
@@ -211,6 +220,7 @@ static void drop(leat_dataflow_t* d, waiting_t* list) {
 }
 
 static leat_iteration_t** ring_place(const leat_frame_run_t* frame, int64_t number) {
+  LEAT_DCHECK(number >= 0 && frame->capacity > 1);
   return &frame->ring[number % frame->capacity];
 }
 
@@ -226,6 +236,7 @@ static leat_status_t take_iteration(leat_dataflow_t* d, leat_frame_run_t* frame,
   leat_iteration_reset(d->plan, iteration);
   iteration->frame = frame;
   iteration->number = frame->iteration_count;
+  LEAT_DCHECK(!*ring_place(frame, iteration->number));
   *ring_place(frame, iteration->number) = iteration;
   ++frame->alive;
   *out_iteration = iteration;
@@ -237,6 +248,8 @@ static void return_iteration(leat_dataflow_t* d, leat_frame_run_t* frame,
   for (uint32_t i = 0; i < iteration->table->slot_count; ++i) {
     leat_slot_clear(&iteration->slots[i]);
   }
+  LEAT_DCHECK(frame->alive > 0 && *ring_place(frame, iteration->number) == iteration);
+  LEAT_DCHECK(!iteration->children);
   *ring_place(frame, iteration->number) = NULL;
   iteration->next_free = d->instance->free_iterations[frame->index];
   d->instance->free_iterations[frame->index] = iteration;
@@ -264,6 +277,8 @@ static uint64_t frame_tag(const leat_iteration_t* parent, leat_string_view_t nam
 static leat_status_t begin_frame(leat_dataflow_t* d, leat_iteration_t* parent, int32_t index,
                                  leat_frame_run_t** out_frame) {
   const leat_frame_t* plan = &d->tables->frames.items[index];
+  LEAT_DCHECK(index > 0 && index < d->tables->frames.count);
+  LEAT_DCHECK(plan->entries > 0 && plan->parallel_iterations > 0);
   leat_frame_run_t* frame;
   LEAT_RETURN_IF_ERROR(LEAT_ALLOCATE(d->plan->allocator, 1, &frame));
   frame->parent = parent;
@@ -303,6 +318,7 @@ static leat_status_t find_frame(leat_dataflow_t* d, leat_iteration_t* parent, ui
 // Begins the iteration after the newest: what waited for it, and what is the same in all.
 static leat_status_t next_iteration(leat_dataflow_t* d, leat_frame_run_t* frame,
                                     leat_ready_list_t* ready, leat_iteration_t** out_iteration) {
+  LEAT_DCHECK(frame->alive < frame->capacity - 1);
   ++frame->iteration_count;
   frame->dead_exit_count = 0;  // the loop went on: those were not its end
   LEAT_RETURN_IF_ERROR(take_iteration(d, frame, out_iteration));
@@ -338,8 +354,10 @@ static leat_status_t complete_enter(leat_dataflow_t* d, leat_iteration_t* iterat
     }
     LEAT_RETURN_IF_ERROR(keep(d, &frame->invariants, index, &value));
   } else {
+    LEAT_DCHECK(frame->first_iteration == 0);
     activate_with(d, *ring_place(frame, 0), index, value, ready);
   }
+  LEAT_DCHECK(frame->pending_entries > 0);
   --frame->pending_entries;
   leat_iteration_t* oldest = *ring_place(frame, frame->first_iteration);
   return oldest ? settle_iteration(d, oldest, ready) : leat_ok_status();
@@ -382,6 +400,7 @@ static leat_status_t complete_next(leat_dataflow_t* d, leat_iteration_t* iterati
       return status;
     }
   }
+  LEAT_DCHECK(target->frame == frame && target->number == iteration->number + 1);
   activate_with(d, target, index, value, ready);
   return leat_ok_status();
 }
@@ -389,6 +408,7 @@ static leat_status_t complete_next(leat_dataflow_t* d, leat_iteration_t* iterati
 // Iterations end in their order; the first one also waits for Enters that have not come.
 static bool iteration_is_done(const leat_iteration_t* iteration) {
   const leat_frame_run_t* frame = iteration->frame;
+  LEAT_DCHECK(iteration->outstanding >= 0);
   if (iteration->outstanding || iteration->children) return false;
   if (iteration->number == 0) return frame->pending_entries == 0;
   return iteration->number == frame->first_iteration;
@@ -399,6 +419,7 @@ static bool iteration_is_done(const leat_iteration_t* iteration) {
 static leat_status_t end_frame(leat_dataflow_t* d, leat_frame_run_t* frame,
                                leat_ready_list_t* ready) {
   leat_iteration_t* parent = frame->parent;
+  LEAT_DCHECK(frame->alive == 0 && frame->pending_entries == 0 && !frame->deferred);
   for (size_t i = 0; i < frame->dead_exit_count; ++i) {
     activate(d, parent, frame->dead_exits[i], true, ready);
   }
@@ -442,6 +463,7 @@ static leat_status_t complete(leat_dataflow_t* d, leat_iteration_t* iteration, u
     activate(d, iteration, index, dead, ready);
   }
   leat_dataflow_release(d, iteration, index);
+  LEAT_DCHECK(iteration->outstanding > 0);
   --iteration->outstanding;
   return status ? status : settle_iteration(d, iteration, ready);
 }

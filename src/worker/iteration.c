@@ -33,6 +33,7 @@ static void iteration_free(const leat_plan_t* plan, leat_iteration_t* iteration,
 leat_status_t leat_iteration_create(const leat_plan_t* plan, leat_plan_instance_t* instance,
                                     int32_t index, leat_iteration_t** out_iteration) {
   leat_iteration_t* iteration;
+  LEAT_DCHECK(index >= 0 && index < plan->dataflow.frames.count);
   LEAT_RETURN_IF_ERROR(LEAT_ALLOCATE(plan->allocator, 1, &iteration));
   iteration->table = &plan->dataflow.frame_tables[index];
   leat_status_t status = allocate_arrays(plan, index != 0, iteration);
@@ -52,6 +53,7 @@ leat_status_t leat_iteration_create(const leat_plan_t* plan, leat_plan_instance_
 // No other thread sees the counters yet.
 void leat_iteration_reset(const leat_plan_t* plan, leat_iteration_t* iteration) {
   const leat_dataflow_frame_t* table = iteration->table;
+  LEAT_DCHECK(!iteration->children);
   memcpy((void*)iteration->pending, table->pending, table->record_count * sizeof(uint32_t));
   memcpy((void*)iteration->readers, table->readers, table->slot_count * sizeof(uint32_t));
   if (plan->dataflow.framed) {
@@ -66,6 +68,7 @@ void leat_iterations_free(const leat_plan_t* plan, leat_plan_instance_t* instanc
   for (int32_t f = 0; instance->free_iterations && f < plan->dataflow.frames.count; ++f) {
     while (instance->free_iterations[f]) {
       leat_iteration_t* iteration = instance->free_iterations[f];
+      LEAT_DCHECK(iteration->table == &plan->dataflow.frame_tables[f]);
       instance->free_iterations[f] = iteration->next_free;
       iteration_free(plan, iteration, true);
     }

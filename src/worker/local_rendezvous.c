@@ -95,6 +95,7 @@ static void append_item(rendezvous_list_t* list, rendezvous_item_t* item) {
 }
 
 static rendezvous_list_t* bucket_of(const leat_local_rendezvous_t* self, uint64_t hash) {
+  LEAT_DCHECK((self->bucket_count & (self->bucket_count - 1)) == 0);
   return &self->buckets[hash & (self->bucket_count - 1)];
 }
 
@@ -144,6 +145,7 @@ static leat_status_t add_item(leat_local_rendezvous_t* self, leat_rendezvous_key
     self->count++;
     if (place) place->elsewhere++;
   }
+  LEAT_DCHECK(!self->aborted);
   item->fn = fn;
   item->data = data;
   item->value = value;
@@ -164,6 +166,7 @@ static rendezvous_item_t* take_from_table(leat_local_rendezvous_t* self, leat_re
       list->first = item->next;
     }
     if (list->last == item) list->last = previous;
+    LEAT_DCHECK(self->count > 0);
     self->count--;
     return item;
   }
@@ -183,6 +186,7 @@ static rendezvous_item_t* take_item(leat_local_rendezvous_t* self, leat_rendezvo
   }
   if (place && place->elsewhere == 0) return NULL;
   rendezvous_item_t* item = take_from_table(self, key, hash, receiver);
+  LEAT_DCHECK(!item || !place || place->elsewhere > 0);
   if (item && place) place->elsewhere--;
   return item;
 }

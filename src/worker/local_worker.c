@@ -79,10 +79,14 @@ static void free_run(leat_local_worker_t* worker, run_t* run) {
   leat_allocator_free(worker->allocator, run);
 }
 
-// Called with the graph's lock held; who gets true empties it when it has let go of the lock.
-static bool was_last(registered_t* registered) { return --registered->references == 0; }
+// Drops a reference under the graph's lock. Who gets true unlocks the graph, then empties it.
+static bool was_last(registered_t* registered) {
+  LEAT_DCHECK(leat_spinlock_is_held() && registered->references > 0);
+  return --registered->references == 0;
+}
 
 static void empty_registered(leat_local_worker_t* worker, registered_t* registered) {
+  LEAT_DCHECK(!registered->open && !registered->runs && registered->references == 0);
   for (run_t *run = registered->free_runs, *next; run; run = next) {
     next = run->next;
     free_run(worker, run);
@@ -176,8 +180,8 @@ static void worker_deregister_graph(leat_worker_t* self, uint64_t handle) {
   if (entry) deregister(worker, (registered_t*)entry, handle);
 }
 
-// Called with the graph's lock held, as the next two.
 static void link_run(registered_t* registered, run_t* run) {
+  LEAT_DCHECK(leat_spinlock_is_held());
   run->previous = NULL;
   run->next = registered->runs;
   if (run->next) run->next->previous = run;
@@ -185,6 +189,7 @@ static void link_run(registered_t* registered, run_t* run) {
 }
 
 static void unlink_run(registered_t* registered, run_t* run) {
+  LEAT_DCHECK(run->previous ? run->previous->next == run : registered->runs == run);
   if (run->next) run->next->previous = run->previous;
   if (run->previous) {
     run->previous->next = run->next;
@@ -193,7 +198,7 @@ static void unlink_run(registered_t* registered, run_t* run) {
   }
 }
 
-// For the graph's next step, unless somebody heard of the cancellation.
+// Keeps the run for the graph's next step, unless somebody heard of its cancellation.
 static bool keep_run(run_t* run) {
   if (run->on_stack) return true;
   if (run->cancellation && !leat_cancellation_is_unused(run->cancellation)) return false;
@@ -202,7 +207,7 @@ static bool keep_run(run_t* run) {
   return true;
 }
 
-// The run is over, or did not begin.
+// Takes the run, which is over or did not begin, out of its graph's list.
 static void leave_run(run_t* run) {
   leat_local_worker_t* worker = run->worker;
   registered_t* registered = run->registered;
@@ -229,7 +234,7 @@ static void run_done(void* data, leat_status_t status) {
   done(done_data, status);
 }
 
-// But for the instance. Needs no lock.
+// Fills all of |run| but its instance. It needs no lock.
 static void fill_run(leat_local_worker_t* worker, registered_t* registered,
                      const leat_run_request_t* request, run_t* run) {
   const leat_device_t* device = worker->devices[registered->device];
@@ -311,6 +316,7 @@ static leat_status_t make_missing(leat_local_worker_t* worker, registered_t* reg
 static leat_status_t begin_run(leat_local_worker_t* worker, registered_t* registered,
                                const leat_run_request_t* request, run_t* local,
                                run_t** out_run) {
+  LEAT_DCHECK(leat_spinlock_is_held() && registered->plan);
   leat_plan_instance_t* instance = leat_plan_take_instance(&registered->free_instances);
   run_t* run = local ? local : registered->free_runs;
   if (!local && run) registered->free_runs = run->next;
@@ -337,11 +343,8 @@ static leat_status_t enter_run(leat_local_worker_t* worker, const leat_run_reque
   registered_t* registered =
       (registered_t*)leat_graph_table_find(&worker->graphs, request->handle);
   if (!registered) return not_registered(request->handle);
-  if (registered->ends_at_once) {
-    fill_run(worker, registered, request, local);
-  } else {
-    local = NULL;
-  }
+  if (!registered->ends_at_once) local = NULL;
+  if (local) fill_run(worker, registered, request, local);
   leat_spinlock_lock(&registered->lock);
   if (!registered->open || registered->entry.handle != request->handle) {
     leat_spinlock_unlock(&registered->lock);
@@ -418,7 +421,7 @@ static void stop_runs(leat_local_worker_t* worker, stop_t* stop, leat_status_t s
   leat_status_free(stop->copy);
 }
 
-// One whose kernels may wait and have not yet heard that it is over.
+// Finds a run of the step whose kernels may wait and have not yet heard that the step is over.
 static bool find_waiting(void* data, run_t* run) {
   stop_t* stop = data;
   leat_cancellation_t* candidate = run->execution.services.cancellation;
@@ -459,7 +462,7 @@ static bool find_running(void* data, run_t* run) {
   return true;
 }
 
-// Of a run under way that is not yet stopped; -1 when there is none.
+// Finds the step of a run under way that is not yet stopped; -1: there is none.
 static int64_t next_running_step(leat_local_worker_t* worker) {
   int64_t step_id = -1;
   visit_runs(worker, find_running, &step_id);
@@ -499,9 +502,7 @@ static void worker_receive_tensor(leat_worker_t* self, int64_t step_id, leat_str
   leat_rendezvous_t* rendezvous = NULL;
   reception_t* reception = NULL;
   leat_status_t status = leat_step_table_rendezvous(&worker->steps, step_id, &rendezvous);
-  if (!status) {
-    status = LEAT_ALLOCATE(worker->allocator, 1, &reception);
-  }
+  if (!status) status = LEAT_ALLOCATE(worker->allocator, 1, &reception);
   if (status) {
     done(data, status);
   } else {
@@ -566,8 +567,7 @@ static leat_status_t take_devices(leat_local_worker_t* worker,
   LEAT_RETURN_IF_ERROR(LEAT_ALLOCATE(worker->allocator, count, &worker->devices));
   LEAT_RETURN_IF_ERROR(LEAT_ALLOCATE(worker->allocator, count, &worker->resources));
   for (int i = 0; i < options->device_count; ++i) {
-    LEAT_RETURN_IF_ERROR(
-        leat_resource_manager_create(worker->allocator, &worker->resources[i]));
+    LEAT_RETURN_IF_ERROR(leat_resource_manager_create(worker->allocator, &worker->resources[i]));
     if (options->shared_containers) {
       leat_resource_manager_share_named(worker->resources[i], options->shared_containers[i]);
     }

@@ -23,6 +23,7 @@ void leat_plan_free(leat_plan_t* plan) {
 }
 
 leat_string_view_t leat_plan_record_name(const leat_plan_t* plan, uint32_t record) {
+  LEAT_DCHECK(record < plan->record_count);
   int32_t node = plan->record_nodes[record];
   return node < 0 ? LEAT_SV("") : plan->graph->nodes[node].name;
 }
@@ -40,6 +41,7 @@ static void set_constants(const leat_plan_t* plan, leat_plan_instance_t* instanc
     set_slot(&instance->slots[i], plan->constants[i]);
   }
   for (uint32_t i = 0; i < plan->late_constant_count; ++i) {
+    LEAT_DCHECK(plan->late_constant_slots[i] < plan->slot_count);
     set_slot(&instance->slots[plan->late_constant_slots[i]], plan->late_constants[i]);
   }
 }

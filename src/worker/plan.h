@@ -85,13 +85,15 @@ typedef struct LEAT_ALIGNED(64) leat_record_s {
 } leat_record_t;
 _Static_assert(sizeof(leat_record_t) == 64, "a record is a cache line");
 
-// Of a Switch in a sequence whose sides share the slot of its input: it has no outputs of its own.
+// The |first_output| of a Switch in a sequence whose sides share the slot of its input, so that it
+// has no outputs of its own.
 #define LEAT_NO_SLOT UINT32_MAX
-// In readers of a frame: a constant's slot, which stays filled whoever reads it.
+// The count of readers of a constant in a frame: its slot stays filled, whoever reads it.
 #define LEAT_READERS_CONSTANT UINT32_MAX
 
 // A loop of a sequence: the records from |begin| (LOOP) to |end| (REPEAT), and what is to be done
-// at its borders. A loop inside another lies wholly between the other's borders.
+// at its borders. A loop inside another lies wholly between the other's borders. One in which
+// nothing runs, because nobody reads what enters it, has no borders: both numbers are 0.
 typedef struct leat_sequence_loop_s {
   uint32_t begin, end;
   const uint32_t* entries;     // flags that its Enters set
@@ -108,6 +110,7 @@ typedef struct leat_sequence_tables_s {
   // Guards, one behind the other: a count, then as many flags, all of which must be set for the
   // record to run (of a Merge: one for each input). Guard 0 is the empty one.
   uint32_t* guards;
+  uint32_t guard_length;  // of |guards|, counts included
   uint32_t flag_count;
   leat_sequence_loop_t* loops;
   uint32_t loop_count;
@@ -160,6 +163,7 @@ typedef struct leat_plan_s {
   uint32_t late_constant_count;
   uint32_t* feed_slots;      // by feed; UINT32_MAX = not read
   int feed_count;
+  leat_output_t* fetches;    // outputs of |graph|, for messages
   uint32_t* fetch_slots;
   bool* fetch_moves;         // the value is taken out of the slot: no later fetch shares it
   int fetch_count;
@@ -172,20 +176,19 @@ typedef struct leat_plan_s {
   bool uses_step_resources;
 } leat_plan_t;
 
+typedef struct leat_plan_instance_s leat_plan_instance_t;
 // What a running step owns: the values of its slots. When the step has ended, only the constants
 // are in it again, and it serves another step.
-typedef struct leat_plan_instance_s leat_plan_instance_t;
-// What a running step owns. Reused.
 struct leat_plan_instance_s {
   leat_plan_instance_t* next;
   leat_slot_t* slots;
   uint8_t* flags;  // of a sequence: which outputs are live, then which loops go on
-  // Of the dataflow executor, made on its first run with this instance.
+  // The dataflow executor makes these two on its first run with this instance.
   struct leat_iteration_s* root;
   struct leat_iteration_s** free_iterations;  // by frame
 };
 
-// After its instances. NULL is allowed.
+// Frees the plan, whose instances must have been freed before. NULL is allowed.
 void leat_plan_free(leat_plan_t* plan);
 // An instance with its constants set and all other slots empty. From any thread.
 LEAT_MUST_USE leat_status_t leat_plan_make_instance(leat_plan_t* plan,
@@ -198,6 +201,7 @@ void leat_plan_free_instance(leat_plan_t* plan, leat_plan_instance_t* instance);
 // there.
 static inline void leat_plan_keep_instance(leat_plan_instance_t** inout_kept,
                                            leat_plan_instance_t* instance) {
+  LEAT_DCHECK(instance != *inout_kept);
   instance->next = *inout_kept;
   *inout_kept = instance;
 }
@@ -218,6 +222,7 @@ static inline void leat_slot_clear(leat_slot_t* slot) {
 // The references that |record| reads as values.
 static inline const leat_reference_read_t* leat_plan_reads(const leat_plan_t* plan,
                                                            uint32_t record, uint32_t* out_count) {
+  LEAT_DCHECK(record < plan->record_count);
   *out_count = plan->first_read ? plan->first_read[record + 1] - plan->first_read[record] : 0;
   return *out_count ? plan->reads + plan->first_read[record] : NULL;
 }

@@ -33,6 +33,7 @@ typedef struct sequence_run_s {
 // ---- Control flow -------------------------------------------------------------------------------
 
 static bool is_live(const sequence_run_t* s, const leat_record_t* record) {
+  LEAT_DCHECK(record->sequence.guard < s->tables->guard_length);
   const uint32_t* guard = &s->tables->guards[record->sequence.guard];
   for (uint32_t i = 1; i <= guard[0]; ++i) {
     if (!s->flags[guard[i]]) return false;
@@ -57,6 +58,8 @@ static void pass(const sequence_run_t* s, const leat_record_t* record, uint32_t 
 
 static leat_status_t run_switch(const sequence_run_t* s, const leat_record_t* record) {
   uint8_t* flags = s->flags + record->sequence.flag;
+  LEAT_DCHECK(record->sequence.flag > LEAT_FLAG_ALWAYS &&
+              record->sequence.flag + 2 < s->tables->flag_count);
   flags[0] = flags[1] = false;
   flags[2] = is_live(s, record);
   if (!flags[2]) return leat_ok_status();
@@ -72,10 +75,13 @@ static leat_status_t run_switch(const sequence_run_t* s, const leat_record_t* re
 // The first live input becomes output 0, its number output 1.
 static leat_status_t run_merge(const sequence_run_t* s, const leat_record_t* record) {
   const uint32_t* guard = &s->tables->guards[record->sequence.guard];
+  LEAT_DCHECK(record->sequence.flag > LEAT_FLAG_ALWAYS &&
+              record->sequence.flag < s->tables->flag_count);
   s->flags[record->sequence.flag] = false;
   for (uint32_t k = 0; k < guard[0]; ++k) {
     if (!s->flags[guard[k + 1]]) continue;
     s->flags[record->sequence.flag] = true;
+    LEAT_DCHECK((int)k < record->kernel->input_count);
     if (record->flags & LEAT_RECORD_READS_OUTPUT_0) pass(s, record, k, record->first_output);
     if (!(record->flags & LEAT_RECORD_READS_OUTPUT_1)) return leat_ok_status();
     int32_t index = (int32_t)k;
@@ -90,6 +96,8 @@ static leat_status_t run_merge(const sequence_run_t* s, const leat_record_t* rec
 // Enter, Exit, NextIteration. A dead Exit leaves its flag alone: an earlier iteration may have set
 // it. A variable that stays as it is goes on in the slot in which it lies.
 static void run_move(const sequence_run_t* s, const leat_record_t* record) {
+  LEAT_DCHECK(record->sequence.flag > LEAT_FLAG_ALWAYS &&
+              record->sequence.flag < s->tables->flag_count);
   bool live = is_live(s, record);
   bool stays = record->input_slots[0] == record->first_output;
   if (live || !(record->flags & LEAT_RECORD_EXIT)) s->flags[record->sequence.flag] = live;
@@ -97,7 +105,10 @@ static void run_move(const sequence_run_t* s, const leat_record_t* record) {
     if (stays) leat_slot_clear(&s->slots[record->first_output]);
     return;
   }
-  if (record->flags & LEAT_RECORD_NEXT_ITERATION) s->goes_on[record->sequence.loop] = true;
+  if (record->flags & LEAT_RECORD_NEXT_ITERATION) {
+    LEAT_DCHECK(record->sequence.loop < s->tables->loop_count);
+    s->goes_on[record->sequence.loop] = true;
+  }
   if (stays || !(record->flags & LEAT_RECORD_READS_OUTPUT_0)) return;
   pass(s, record, 0, record->first_output);
 }
@@ -107,6 +118,7 @@ static void run_move(const sequence_run_t* s, const leat_record_t* record) {
 static uint32_t begin_loop(const sequence_run_t* s, uint32_t number) {
   const leat_sequence_loop_t* loop = &s->tables->loops[number];
   bool enters = false;
+  LEAT_DCHECK(loop->begin < loop->end && loop->end < s->plan->record_count);
   for (uint32_t i = 0; i < loop->entry_count; ++i) enters |= s->flags[loop->entries[i]];
   for (uint32_t i = 0; i < loop->exit_count; ++i) s->flags[loop->exits[i]] = false;
   s->goes_on[number] = false;
@@ -116,12 +128,14 @@ static uint32_t begin_loop(const sequence_run_t* s, uint32_t number) {
 // Returns the record to go on with: the loop's first, or the one behind it when nothing goes on.
 static uint32_t end_iteration(const sequence_run_t* s, uint32_t number) {
   const leat_sequence_loop_t* loop = &s->tables->loops[number];
+  LEAT_DCHECK(loop->begin < loop->end && loop->end < s->plan->record_count);
   for (uint32_t i = 0; i < loop->first_count; ++i) s->flags[loop->firsts[i]] = false;
   if (s->goes_on[number]) {
     s->goes_on[number] = false;
     return loop->begin + 1;
   }
   for (uint32_t i = 0; i < loop->invariant_count; ++i) {
+    LEAT_DCHECK(loop->invariants[i] < s->plan->slot_count);
     leat_slot_clear(&s->slots[loop->invariants[i]]);
   }
   return loop->end + 1;
@@ -132,6 +146,7 @@ static uint32_t end_iteration(const sequence_run_t* s, uint32_t number) {
 static inline void release_slots(const sequence_run_t* s, const leat_record_t* record) {
   const uint32_t* release = s->tables->releases + record->sequence.first_release;
   for (uint32_t i = 0; i < record->sequence.release_count; ++i) {
+    LEAT_DCHECK(release[i] >= s->plan->constant_count && release[i] < s->plan->slot_count);
     leat_slot_clear(&s->slots[release[i]]);
   }
 }
@@ -194,6 +209,7 @@ static outcome_t run_special(const sequence_run_t* s, const leat_record_t* recor
   }
   if (flags & (LEAT_RECORD_GUARDED | LEAT_RECORD_ONLY_FLAG)) {
     bool live = is_live(s, record);
+    LEAT_DCHECK(record->sequence.flag < s->tables->flag_count);
     if (record->sequence.flag != LEAT_FLAG_ALWAYS) s->flags[record->sequence.flag] = live;
     if (!live || (flags & LEAT_RECORD_ONLY_FLAG)) return DONE;
   }
@@ -235,6 +251,7 @@ static bool run_records(const sequence_run_t* s, leat_status_t* out_status) {
       outcome_t outcome = run_special(s, record, observed, &context, &status);
       if (outcome == SUSPENDED) return false;
       if (outcome == GOES_ON) {
+        LEAT_DCHECK(e->next <= s->plan->record_count);
         record = records + e->next;
         continue;
       }
@@ -261,6 +278,8 @@ static void go_on(void* data) {
   leat_execution_t* e = data;
   sequence_run_t s = run_of(e);
   leat_status_t status = e->call.status;
+  LEAT_DCHECK(e->next < e->plan->record_count &&
+              (e->plan->records[e->next].flags & LEAT_RECORD_ASYNC));
   if (!status) {
     release_slots(&s, &e->plan->records[e->next++]);
     if (!run_records(&s, &status)) return;

@@ -24,6 +24,7 @@ static bool find_levels(leat_plan_compiler_t* c, uint32_t* levels, bool* level_h
     uint32_t level = 0;
     for (int k = 0; k < node->input_count + node->control_count; ++k) {
       int64_t source = c->record_of[node->inputs[k].node];
+      LEAT_DCHECK(source < r);
       if (source >= 0) level = LEAT_MAX(level, levels[source]);
     }
     if (plan->records[r].flags & LEAT_RECORD_ASYNC) {
@@ -60,6 +61,7 @@ static leat_status_t permute(leat_plan_compiler_t* c, const uint32_t* order) {
   for (uint32_t i = 0, next = 0; i < count; ++i) {
     uint32_t read_count;
     const leat_reference_read_t* from = leat_plan_reads(plan, order[i], &read_count);
+    LEAT_DCHECK(order[i] < count);
     records[i] = plan->records[order[i]];
     nodes[i] = plan->record_nodes[order[i]];
     c->record_of[nodes[i]] = i;
@@ -68,6 +70,7 @@ static leat_status_t permute(leat_plan_compiler_t* c, const uint32_t* order) {
     next += read_count;
     first_read[i + 1] = next;
   }
+  LEAT_DCHECK(!first_read || first_read[count] == plan->first_read[count]);
   leat_allocator_free(plan->allocator, plan->records);
   plan->records = records;
   plan->record_nodes = nodes;
@@ -88,7 +91,10 @@ static leat_status_t order_around_async(leat_plan_compiler_t* c, bool* out_possi
   LEAT_RETURN_IF_ERROR(LEAT_NEW(&c->scratch, count + 1, &order));
   // A counting sort that keeps the order within a level; there the asynchronous record is the first
   // one, because all others of its level follow from it.
-  for (uint32_t r = 0; r < count; ++r) ++begin[levels[r] + 1];
+  for (uint32_t r = 0; r < count; ++r) {
+    LEAT_DCHECK(levels[r] < level_count);
+    ++begin[levels[r] + 1];
+  }
   for (uint32_t l = 0; l < level_count; ++l) begin[l + 1] += begin[l];
   for (uint32_t r = 0; r < count; ++r) order[begin[levels[r]]++] = r;
   return permute(c, order);
@@ -104,6 +110,7 @@ typedef struct releaser_s {
 } releaser_t;
 
 static void note_reader(releaser_t* s, uint32_t slot, uint32_t record) {
+  LEAT_DCHECK(slot < s->plan->slot_count);
   if (s->last[slot] != STAYS) s->last[slot] = record + 1;
 }
 
@@ -181,6 +188,7 @@ leat_status_t leat_sequence_set_releases(leat_plan_compiler_t* c, const bool* st
     release_outputs(&s, r);
     release_inputs(&s, r);
     next += plan->records[r].sequence.release_count;
+    LEAT_DCHECK(next <= plan->slot_count);
   }
   return leat_ok_status();
 }

@@ -47,7 +47,6 @@ typedef struct sequencer_s {
   int32_t* step_nodes;
   uint32_t* first_read;
   leat_reference_read_t* reads;
-  uint32_t guard_end;
   uint32_t late_count;
   uint32_t* late_slots;
   const leat_tensor_t** late_constants;
@@ -64,11 +63,13 @@ static uint32_t input_count(const sequencer_t* s, uint32_t record) {
 }
 
 static uint32_t output_slot(const sequencer_t* s, uint32_t record, uint32_t output) {
+  LEAT_DCHECK(output < s->records[record].dataflow.output_count || output == 0);
   int32_t frame = s->c->frames.outputs_in[s->plan->record_nodes[record]];
   return s->frame_base[frame] + s->records[record].first_output + output;
 }
 
 static uint32_t input_slot(const sequencer_t* s, uint32_t record, uint32_t input) {
+  LEAT_DCHECK(input < input_count(s, record));
   return s->frame_base[frame_of(s, record)] + s->records[record].input_slots[input];
 }
 
@@ -177,7 +178,7 @@ static void add_check(uint32_t* guard, uint32_t flag) {
 // All that must be live for |record| to be, each flag once; a Merge wants the flags of its inputs
 // one by one. Returns the guard's place; 0 for none.
 static uint32_t make_guard(sequencer_t* s, uint32_t record) {
-  uint32_t flags = s->records[record].flags, place = s->guard_end;
+  uint32_t flags = s->records[record].flags, place = s->tables.guard_length;
   uint32_t* guard = &s->tables.guards[place];
   if (flags & LEAT_RECORD_NEVER_DEAD) return 0;
   for (uint32_t k = 0; k < input_count(s, record); ++k) {
@@ -192,7 +193,8 @@ static uint32_t make_guard(sequencer_t* s, uint32_t record) {
     add_check(guard, s->record_flags[s->control_sources[i]]);
   }
   if (guard[0] == 0) return 0;
-  s->guard_end += guard[0] + 1;
+  LEAT_DCHECK(place > 0 && !guard[guard[0] + 1]);
+  s->tables.guard_length += guard[0] + 1;
   return place;
 }
 
@@ -234,6 +236,7 @@ static leat_status_t add_step(sequencer_t* s, uint32_t record, uint32_t guard,
     inputs[k] = s->slot_of[input_slot(s, record, k)];
   }
   leat_record_t* step = add_bare_step(s, r->flags, s->plan->record_nodes[record]);
+  LEAT_DCHECK(r->kernel);
   step->compute = r->compute;
   step->kernel = r->kernel;
   step->input_slots = inputs;
@@ -307,6 +310,7 @@ static leat_status_t add_constant(sequencer_t* s, uint32_t record) {
     flag = step->sequence.flag = new_flag(s);
   }
   set_flags(s, record, flag);
+  LEAT_DCHECK(s->late_count < s->plan->record_count);
   s->late_slots[s->late_count] = output_slot(s, record, 0);
   s->late_constants[s->late_count++] = leat_node_constant(leat_plan_compiler_node(s->c, record));
   return leat_ok_status();
@@ -334,6 +338,7 @@ static leat_status_t add_record(sequencer_t* s, uint32_t record) {
 static void add_border(sequencer_t* s, uint32_t item) {
   bool begins = !(item & LEAT_ORDER_REPEAT);
   uint32_t loop = item & ~(LEAT_ORDER_LOOP | LEAT_ORDER_REPEAT);
+  LEAT_DCHECK(loop < s->tables.loop_count);
   *(begins ? &s->tables.loops[loop].begin : &s->tables.loops[loop].end) = s->step_count;
   leat_record_t* step = add_bare_step(s, begins ? LEAT_RECORD_LOOP : LEAT_RECORD_REPEAT, -1);
   step->sequence.loop = loop;
@@ -475,6 +480,7 @@ static leat_status_t list_controls(sequencer_t* s) {
         uint32_t place = record->dataflow.first_successor + k;
         if (s->edges.successor_outputs[place] != LEAT_CONTROL_INDEX) continue;
         if (fill) {
+          LEAT_DCHECK(begin[s->edges.successors[place]] > 0);
           s->control_sources[--begin[s->edges.successors[place]]] = r;
         } else {
           ++begin[s->edges.successors[place]];
@@ -521,7 +527,7 @@ static leat_status_t allocate_steps(sequencer_t* s) {
   size_t edges = s->control_begin[plan->record_count], reads = 0;
   s->tables.loop_count = (uint32_t)loops;
   s->tables.flag_count = 1;  // LEAT_FLAG_ALWAYS
-  s->guard_end = 1;          // the empty guard
+  s->tables.guard_length = 1;  // the empty guard
   for (uint32_t r = 0; r < plan->record_count; ++r) {
     edges += s->records[r].dataflow.input_count;
   }
@@ -543,10 +549,12 @@ static leat_status_t allocate_steps(sequencer_t* s) {
 static void install(sequencer_t* s) {
   leat_plan_t* plan = s->plan;
   for (uint32_t i = 0; i < s->step_count; ++i) {
+    LEAT_DCHECK(!s->steps[i].kernel || s->step_nodes[i] >= 0);
     if (s->steps[i].kernel) plan->records[s->c->record_of[s->step_nodes[i]]].kernel = NULL;
   }
   for (uint32_t r = 0; r < plan->record_count; ++r) leat_kernel_free(plan->records[r].kernel);
   leat_allocator_free(plan->allocator, plan->records);
+  LEAT_DCHECK(s->step_count <= plan->record_count + 2 * s->tables.loop_count);
   plan->records = s->steps;
   plan->record_count = s->step_count;
   plan->record_nodes = s->step_nodes;

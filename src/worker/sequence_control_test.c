@@ -203,6 +203,17 @@ static void loops_lie_in_each_other(void** state) {
   assert_true(find_step(p->plan, after) > steps + within->end);
 }
 
+// A loop in which nothing runs has no borders: its Enter is a record like others.
+static void an_enter_that_nobody_reads(void** state) {
+  partition_t* p = *state;
+  scene_t* s = &p->scene;
+  leat_output_t x = partition_argument(p, 0), y = scene_unary(s, "Neg", -1, x);
+  flow_enter(s, "loop", x, true);
+  compile(p, &y, 1, 1);
+  assert_int_equal(p->plan->record_count, 2);
+  assert_int_equal(count_flag(p->plan, LEAT_RECORD_LOOP | LEAT_RECORD_REPEAT), 0);
+}
+
 // ---- What only the dataflow executor runs -------------------------------------------------------
 
 // Asked for a sequence, the compiler says why there is none; left the choice, it takes dataflow.
@@ -338,6 +349,7 @@ int main(void) {
       TEST(a_variable_has_one_slot),
       TEST(variables_that_swap),
       TEST(loops_lie_in_each_other),
+      TEST(an_enter_that_nobody_reads),
       TEST(references_in_control_flow),
       TEST(asynchronous_kernels),
       TEST(an_enter_with_two_readers),

@@ -28,6 +28,7 @@ typedef struct sorter_s {
 } sorter_t;
 
 static uint32_t loop_unit(const sorter_t* s, int32_t frame) {
+  LEAT_DCHECK(frame > 0 && frame < s->c->frames.count);
   return s->c->plan->record_count + (uint32_t)frame - 1;
 }
 
@@ -35,6 +36,7 @@ static uint32_t loop_unit(const sorter_t* s, int32_t frame) {
 // which orders nothing.
 static bool waiting_unit(const sorter_t* s, uint32_t record, uint32_t index, uint32_t* out_unit) {
   const leat_record_t* from = &s->c->plan->records[record];
+  LEAT_DCHECK(index < from->dataflow.successor_count);
   uint32_t to = s->edges->successors[from->dataflow.first_successor + index];
   int32_t frame = leat_plan_compiler_frame(s->c, to);
   if ((from->flags & LEAT_RECORD_NEXT_ITERATION) &&
@@ -60,7 +62,9 @@ static void count_at_successors(sorter_t* s, uint32_t record) {
   uint32_t exits = 0, count = s->c->plan->records[record].dataflow.successor_count;
   for (uint32_t i = 0; i < count; ++i) {
     uint32_t unit;
-    if (!waiting_unit(s, record, i, &unit) || --s->pending[unit]) continue;
+    if (!waiting_unit(s, record, i, &unit)) continue;
+    LEAT_DCHECK(s->pending[unit] > 0);
+    if (--s->pending[unit]) continue;
     bool is_exit = unit < s->c->plan->record_count &&
                    (s->c->plan->records[unit].flags & LEAT_RECORD_EXIT);
     uint32_t place = s->ready_count++;
@@ -74,7 +78,10 @@ static void count_at_successors(sorter_t* s, uint32_t record) {
   }
 }
 
-static void emit(sorter_t* s, uint32_t item) { s->order->items[s->order->count++] = item; }
+static void emit(sorter_t* s, uint32_t item) {
+  LEAT_DCHECK(s->order->count < s->c->plan->record_count + 2 * (uint32_t)s->c->frames.count);
+  s->order->items[s->order->count++] = item;
+}
 
 static void begin_frame(sorter_t* s, int32_t frame) {
   const leat_dataflow_frame_t* table = &s->edges->frame_tables[frame];
@@ -85,6 +92,7 @@ static void begin_frame(sorter_t* s, int32_t frame) {
 }
 
 static void end_frame(sorter_t* s, int32_t frame) {
+  LEAT_DCHECK(s->late_begin[frame] <= s->late_count);
   for (uint32_t i = s->late_begin[frame]; i < s->late_count; ++i) emit(s, s->late[i]);
   s->late_count = s->late_begin[frame];
 }
@@ -110,6 +118,7 @@ static void emit_record(sorter_t* s, uint32_t record) {
   uint32_t flags = s->c->plan->records[record].flags;
   ++s->done_count;
   if (flags & LEAT_RECORD_NEXT_ITERATION) {
+    LEAT_DCHECK(s->late_count < s->c->plan->record_count);
     s->late[s->late_count++] = record;
     return;
   }
@@ -142,6 +151,7 @@ leat_status_t leat_sequence_order_find(leat_plan_compiler_t* c,
     }
   }
   end_frame(&s, 0);
+  LEAT_DCHECK(s.done_count <= records && s.late_count == 0);
   out_order->is_whole = s.done_count == records;
   return leat_ok_status();
 }

@@ -53,6 +53,7 @@ static leat_status_t find_or_make_step(leat_step_table_t* table, int64_t step_id
     leat_allocator_free(table->allocator, step);
     return status;
   }
+  LEAT_DCHECK(find_step(table, step_id) == step);
   table->count = table->steps.count;
   *out_step = step;
   return leat_ok_status();
@@ -93,6 +94,7 @@ static leat_status_t find_or_make_resources(leat_step_table_t* table, int64_t st
   if (!step->resources) {
     LEAT_RETURN_IF_ERROR(leat_resource_manager_create(table->allocator, &step->resources));
   }
+  LEAT_DCHECK(step->resources);
   *out_resources = step->resources;
   return leat_ok_status();
 }

@@ -302,6 +302,53 @@ static void test_options(void** state) {
   TF_DeleteSessionOptions(NULL);
 }
 
+// A session that asks for TensorFlow's single-threaded executor, by either of its names, gets a
+// sequence, and hears which node is in the way where the graph cannot be one. Here a reference
+// passes through control flow.
+static void test_no_sequence(void** state) {
+  static const struct { const char* config; size_t size; } kConfigs[] = {
+#define CONFIG(text) {text, sizeof text - 1}
+      // experimental { executor_type: ... }
+      CONFIG("\x82\x01\x08\x1a\x06LINEAR"),
+      CONFIG("\x82\x01\x1a\x1a\x18SINGLE_THREADED_EXECUTOR"),
+      CONFIG(""),
+  };
+  TF_OperationDescription* desc = TF_NewOperation(f.graph, "VariableV2", "v");
+  TF_SetAttrType(desc, "dtype", TF_INT32);
+  TF_SetAttrShape(desc, "shape", NULL, 0);
+  TF_Operation* v = kit_finish(desc);
+  TF_Operation* assign = kit_binary(f.graph, "Assign", "assign", v, f.two.oper);
+  TF_Operation* pred = kit_placeholder(f.graph, "pred", TF_BOOL);
+  TF_Operation* side = kit_binary(f.graph, "RefSwitch", "ref_switch", v, pred);
+  const TF_Output fed = kit_out(pred, 0), fetch = kit_out(side, 1);
+  TF_SessionOptions* options = TF_NewSessionOptions();
+  for (size_t i = 0; i < sizeof kConfigs / sizeof kConfigs[0]; ++i) {
+    TF_SetConfig(options, kConfigs[i].config, kConfigs[i].size, f.status);
+    kit_ok(f.status);
+    TF_Session* session = TF_NewSession(f.graph, options, f.status);
+    kit_ok(f.status);
+    expect_sum(session, 5, 7);
+    const TF_Operation* target = assign;
+    TF_SessionRun(session, NULL, NULL, NULL, 0, NULL, NULL, 0, &target, 1, NULL, f.status);
+    kit_ok(f.status);
+    const bool yes = true;
+    TF_Tensor *value = kit_tensor(TF_BOOL, 0, NULL, &yes, 1), *result = NULL;
+    TF_SessionRun(session, NULL, &fed, &value, 1, &fetch, &result, 1, NULL, 0, NULL, f.status);
+    if (kConfigs[i].size) {
+      kit_expect_text(f.status, TF_UNIMPLEMENTED, "for node 'ref_switch' (RefSwitch): executor");
+      assert_null(result);
+    } else {
+      kit_ok(f.status);
+      assert_int_equal(kit_int32_of(result), 2);
+      TF_DeleteTensor(result);
+    }
+    TF_DeleteTensor(value);
+    expect_sum(session, 5, 7);
+    kit_close(session);
+  }
+  TF_DeleteSessionOptions(options);
+}
+
 static void test_run_options(void** state) {
   TF_Session* session = kit_session(f.graph);
   TF_Tensor* one = kit_int32(1);
@@ -335,7 +382,7 @@ int main(void) {
       TEST(test_strings), TEST(test_callers_memory),
       TEST(test_extend),  TEST(test_lives),
       TEST(test_close),   TEST(test_targets),
-      TEST(test_options),
+      TEST(test_options),  TEST(test_no_sequence),
       TEST(test_run_options),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

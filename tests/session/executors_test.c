@@ -137,15 +137,24 @@ static void variables_by_reference(scene_t* s) {
   const int64_t none[1] = {0};
   leat_attr_t attrs[] = {LEAT_TYPE("dtype", LEAT_DTYPE_FLOAT),
                          LEAT_SHAPE("shape", ((leat_partial_shape_t){0, none}))};
+  leat_output_t x = scene_placeholder(s, "x", LEAT_DTYPE_FLOAT);
+  leat_output_t first = scene_unary(s, "Exp", -1, x);
   leat_output_t v = scene_output(s, "VariableV2", "v", "", LEAT_NO_INPUTS,
                                  (leat_attrs_t){attrs, 2});
   leat_output_t init = scene_binary(s, "Assign", -1, v, scene_float(s, 10));
   leat_output_t add = scene_binary(s, "AssignAdd", -1, v, scene_float(s, 1));
   leat_output_t read = scene_unary(s, "Neg", -1, v);
-  leat_tensor_t got;
-  scene_expect(scene_fetch(s, read, &got), LEAT_FAILED_PRECONDITION, "uninitialized value v");
-  scene_expect(scene_fetch(s, v, &got), LEAT_FAILED_PRECONDITION, "uninitialized value v");
-  scene_expect(scene_fetch(s, add, &got), LEAT_FAILED_PRECONDITION, "uninitialized value v");
+  leat_tensor_t got, fed = scene_value(1), both[2];
+  // Who reads it is named: a node, or the fetch, which here is not the first one.
+  scene_expect(scene_run(s, LEAT_INPUTS(x), &fed, LEAT_INPUTS(first, v), both, NULL, 0),
+               LEAT_FAILED_PRECONDITION,
+               "Attempting to use uninitialized value v: fetch 'v:0' reads it");
+  scene_expect(scene_fetch(s, read, &got), LEAT_FAILED_PRECONDITION,
+               "Attempting to use uninitialized value v: node 'Neg' (Neg) reads it");
+  scene_expect(scene_fetch(s, v, &got), LEAT_FAILED_PRECONDITION,
+               "Attempting to use uninitialized value v: fetch 'v:0' reads it");
+  scene_expect(scene_fetch(s, add, &got), LEAT_FAILED_PRECONDITION,
+               "Attempting to use uninitialized value v: node 'AssignAdd' (AssignAdd) reads it");
   assert_true(scene_get(s, init) == 10);
   assert_true(scene_get(s, v) == 10);
   assert_true(scene_get(s, add) == 11);
