@@ -169,10 +169,57 @@ static void a_batch_times_one_matrix_is_one_product(void** state) {
   assert_int_equal(reshape->output_shapes[0].rank, 3);
   f->rewrite.fetches[0] = reshape->inputs[0];
   expect_fused(f, 0, "_FusedMatMul", "BiasAdd");
+  // A batch of one matrix is one matrix.
+  leat_output_t one = binary(s, "BatchMatMulV2", x, TENSOR(s, 1, 3, 4));
+  apply(f, LEAT_INPUTS(bias_add(s, one, bias, "NHWC")), -1);
+  f->rewrite.fetches[0] = pass_scene_fetched(f, 0)->inputs[0];
+  expect_fused(f, 0, "_FusedMatMul", "BiasAdd");
+  const leat_node_t* matrix =
+      &f->rewrite.graph->nodes[pass_scene_fetched(f, 0)->inputs[1].node];
+  assert_true(pass_scene_is_op(matrix, "Reshape"));
+  assert_int_equal(matrix->output_shapes[0].rank, 2);
   // Two dimensions that are not known cannot be written as one -1; two batches are no rows.
   leat_output_t unknown = binary(s, "BatchMatMulV2", TENSOR(s, -1, -1, 3), w);
   leat_output_t both = binary(s, "BatchMatMulV2", TENSOR(s, 2, 5, 3), TENSOR(s, 2, 3, 4));
   assert_int_equal(apply(f, LEAT_INPUTS(unknown, both), -1), 0);
+}
+
+static leat_output_t typed_batches(scene_t* s, leat_output_t x, leat_output_t y) {
+  return scene_output(s, "BatchMatMulV3", "", "", LEAT_INPUTS(x, y),
+                      LEAT_ATTRS(LEAT_TYPE("Ta", LEAT_DTYPE_FLOAT),
+                                 LEAT_TYPE("Tb", LEAT_DTYPE_FLOAT),
+                                 LEAT_TYPE("Tout", LEAT_DTYPE_FLOAT), LEAT_BOOL("adj_y", true)));
+}
+
+static void a_product_of_batches_takes_what_follows(void** state) {
+  pass_scene_t* f = *state;
+  scene_t* s = &f->s;
+  leat_output_t bias = TENSOR(s, 4), x = TENSOR(s, 2, 5, 3), y = TENSOR(s, 2, 3, 4);
+  leat_output_t a = binary(s, "AddV2", bias, binary(s, "BatchMatMulV2", x, y));
+  leat_output_t b = unary(s, "Relu", bias_add(s, binary(s, "BatchMatMul", x, y), bias, "NHWC"));
+  leat_output_t c = bias_add(s, typed_batches(s, x, TENSOR(s, 2, 4, 3)), bias, "NHWC");
+  leat_output_t d = unary(s, "Tanh", binary(s, "AddV2", TENSOR(s, 2, 5, 4),
+                                            binary(s, "BatchMatMulV2", x, y)));
+  // Where no constant shape could put the shape of the result back, the bias comes all the same.
+  leat_output_t e = bias_add(
+      s, binary(s, "BatchMatMulV2", TENSOR(s, -1, -1, 3), TENSOR(s, 3, 4)), bias, "NHWC");
+  apply(f, LEAT_INPUTS(a, b, c, d, e), -1);
+  expect_fused(f, 0, "_FusedBatchMatMulV2", "BiasAdd");
+  expect_fused(f, 1, "_FusedBatchMatMulV2", "BiasAdd Relu");
+  expect_fused(f, 2, "_FusedBatchMatMulV2", "BiasAdd");
+  assert_true(leat_node_attr_bool(pass_scene_fetched(f, 2), "adj_y", false));
+  expect_fused(f, 3, "_FusedBatchMatMulV2", "Add Tanh");
+  expect_fused(f, 4, "_FusedBatchMatMulV2", "BiasAdd");
+  // BatchMatMul fails for batches that differ, which these may do; an addend is not repeated.
+  leat_output_t stay[] = {
+      bias_add(s, binary(s, "BatchMatMul", TENSOR(s, -1, 5, 3), y), bias, "NHWC"),
+      bias_add(s, binary(s, "BatchMatMul", TENSOR(s, 1, 5, 3), TENSOR(s, -1, 3, 4)), bias, "NHWC"),
+      binary(s, "AddV2", binary(s, "BatchMatMulV2", x, y), TENSOR(s, 5, 4)),
+      binary(s, "AddV2", binary(s, "BatchMatMulV2", x, y), TENSOR(s, 1)),
+  };
+  for (size_t i = 0; i < LEAT_ARRAY_SIZE(stay); ++i) {
+    if (apply(f, LEAT_INPUTS(stay[i]), -1)) fail_msg("case %zu is fused", i);
+  }
 }
 
 static leat_output_t strided(scene_t* s, leat_output_t x, const int32_t* begin, const int32_t* end,
@@ -351,6 +398,7 @@ int main(void) {
       TEST(a_convolution_takes_all_stages),
       TEST(a_reshape_changes_places_with_what_follows),
       TEST(a_batch_times_one_matrix_is_one_product),
+      TEST(a_product_of_batches_takes_what_follows),
       TEST(a_strided_slice_of_a_box_is_a_slice),
       TEST(who_asks_for_the_shape_asks_the_new_node),
       TEST(what_others_need_stays),

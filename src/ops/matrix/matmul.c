@@ -1,8 +1,9 @@
 // The matrix products as ops: MatMul, BatchMatMul for batches of equal dimensions, V2 and V3 for
 // batches that broadcast, and the ops that the optimizer makes of products: the fused sums
-// _MatMulAdd and _ScaledMatMulAdd; _FusedMatMul, a product and the ops that follow it; and the sums
-// of products that a loop carries from iteration to iteration. Here are their shapes, gradients and
-// registration; the kernels are in matmul_cpu.c, fused_matmul_cpu.c and product_sum_cpu.c.
+// _MatMulAdd and _ScaledMatMulAdd; _FusedMatMul and _FusedBatchMatMulV2, products and the ops that
+// follow them; and the sums of products that a loop carries from iteration to iteration. Here are
+// their shapes, gradients and registration; the kernels are in matmul_cpu.c, fused_matmul_cpu.c and
+// product_sum_cpu.c.
 //
 //   MatMul: a [m, k], b [k, n] -> [m, n]          BatchMatMulV2: x [..., m, k], y [..., k, n]
 //
@@ -229,6 +230,18 @@ const leat_op_row_t leat_matmul_ops[] = {
      .shape = leat_shape_matmul,
      .contract = LEAT_RULES(LEAT_RULE_MATRIX(0), LEAT_RULE_MATRIX(1)),
      .doc = "The product of two matrices, and the ops in fused_ops on it."},
+    // The same for batches. TensorFlow has such an op in its oneDNN build alone, and for a product
+    // that is multiplied and added to; here the list is that of _FusedMatMul.
+    {.name = "_FusedBatchMatMulV2",
+     .cost = LEAT_COST_CONTRACTION,
+     .inputs = "x: T; y: T; args: num_args * T",
+     .outputs = "output: T",
+     .attrs = "adj_x: bool = false; adj_y: bool = false; T: {bfloat16, half, float}; "
+              "num_args: int >= 0; fused_ops: list(string) = []; epsilon: float = 0.0001; "
+              "leakyrelu_alpha: float = 0.2",
+     .shape = batch_matmul_v2_shape,
+     .contract = LEAT_RULES(LEAT_RULE_RANK_AT_LEAST(0, 2), LEAT_RULE_RANK_AT_LEAST(1, 2)),
+     .doc = "The products of the matrices of two batches, and the ops in fused_ops on them."},
     {.name = "_StartProductSum",
      .inputs = "value: T",
      .outputs = "sum: variant",
