@@ -140,6 +140,26 @@ static void a_convolution_takes_all_stages(void** state) {
   assert_true(leat_node_attr(pass_scene_fetched(f, 2), LEAT_SV("leakyrelu_alpha"))->f == 0.5f);
 }
 
+// x - p and p - x are bit for bit what the subtraction gives, so that the product's sums do not
+// begin with the tensor, as those of a sum do.
+static void a_product_is_subtracted_either_way(void** state) {
+  pass_scene_t* f = *state;
+  scene_t* s = &f->s;
+  leat_output_t x = TENSOR(s, 2, 4), bias = TENSOR(s, 4);
+  leat_output_t a = binary(s, "Sub", x, product(s));
+  leat_output_t b = unary(s, "Relu", binary(s, "Sub", product(s), x));
+  leat_output_t c = binary(s, "Sub", x, bias_add(s, product(s), bias, "NHWC"));
+  leat_output_t d = binary(s, "Sub", TENSOR(s, 2, 5, 5, 4), convolution(s, "Conv2D", "SAME"));
+  apply(f, LEAT_INPUTS(a, b, c, d), -1);
+  expect_fused(f, 0, "_FusedMatMul", "ReverseSub");
+  expect_fused(f, 1, "_FusedMatMul", "Sub Relu");
+  expect_fused(f, 2, "_FusedMatMul", "BiasAdd ReverseSub");
+  expect_fused(f, 3, "_FusedConv2D", "ReverseSub");
+  leat_output_t repeated = binary(s, "Sub", TENSOR(s, 1, 4), product(s));
+  leat_output_t unknown = binary(s, "Sub", TENSOR(s, -1, 4), product(s));
+  assert_int_equal(apply(f, LEAT_INPUTS(repeated, unknown), -1), 0);
+}
+
 // Dense layers over sequences: the shape is put back at the end.
 static void a_reshape_changes_places_with_what_follows(void** state) {
   pass_scene_t* f = *state;
@@ -396,6 +416,7 @@ int main(void) {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, pass_scene_set_up, pass_scene_tear_down)
       TEST(a_product_takes_bias_and_activation),
       TEST(a_convolution_takes_all_stages),
+      TEST(a_product_is_subtracted_either_way),
       TEST(a_reshape_changes_places_with_what_follows),
       TEST(a_batch_times_one_matrix_is_one_product),
       TEST(a_product_of_batches_takes_what_follows),

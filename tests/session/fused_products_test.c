@@ -10,9 +10,10 @@
 
 #include "session/scene.h"
 
-enum { FIRSTS = 3, ACTIVATIONS = 9 };
+enum { FIRSTS = 3, ADDITIONS = 4, ACTIVATIONS = 9 };
 
 static const char* const kFirsts[FIRSTS] = {NULL, "BiasAdd", "FusedBatchNorm"};
+static const char* const kAdditions[ADDITIONS] = {NULL, "Add", "Sub", "ReverseSub"};
 static const char* const kActivations[ACTIVATIONS] = {
     NULL, "Relu", "Relu6", "Elu", "LeakyRelu", "Tanh", "Sigmoid", "GeluApproximate", "GeluExact"};
 
@@ -69,7 +70,7 @@ static const product_t kProducts[] = {
 
 // A list of fused ops by number.
 typedef struct list_s {
-  int first, adds, activation;
+  int first, addition, activation;
 } list_t;
 
 static bool is_matrix(const product_t* p) { return !p->padding; }
@@ -175,9 +176,9 @@ static leat_output_t build_fused(scene_t* s, const product_t* p, const values_t*
   int args = 0, op_count = 0, count = 0;
   if (list.first == 1) inputs[2 + args++] = v->bias;
   for (int i = 0; i < 4 && list.first == 2; ++i) inputs[2 + args++] = v->vectors[i];
-  if (list.adds) inputs[2 + args++] = v->addend;
+  if (list.addition) inputs[2 + args++] = v->addend;
   if (list.first) ops[op_count++] = leat_string_view_from(kFirsts[list.first]);
-  if (list.adds) ops[op_count++] = LEAT_SV("Add");
+  if (list.addition) ops[op_count++] = leat_string_view_from(kAdditions[list.addition]);
   if (list.activation) ops[op_count++] = leat_string_view_from(kActivations[list.activation]);
   attrs[count++] = (leat_attr_t)LIST("fused_ops", LEAT_ATTR_STRING, strings, (uint32_t)op_count,
                                      ops);
@@ -248,7 +249,9 @@ static leat_output_t build_chain(scene_t* s, const product_t* p, const values_t*
                      LEAT_ATTRS(LEAT_STRING("data_format", format)));
   }
   if (list.first == 2) y = normalize(s, p, v, dtype, y);
-  if (list.adds) y = scene_binary(s, "AddV2", -1, y, v->addend);
+  if (list.addition == 1) y = scene_binary(s, "AddV2", -1, y, v->addend);
+  if (list.addition == 2) y = scene_binary(s, "Sub", -1, y, v->addend);
+  if (list.addition == 3) y = scene_binary(s, "Sub", -1, v->addend, y);
   const char* activation = kActivations[list.activation];
   if (!activation) return y;
   if (!strcmp(activation, "LeakyRelu")) {
@@ -280,7 +283,7 @@ static void compare(const product_t* p, int dtype, list_t list, const leat_tenso
     const double x = number_at(fused, i), y = number_at(chain, i);
     if (fabs(x - y) <= tolerance * fmax(1, fabs(y))) continue;
     fail_msg("%s %s [%s %s %s] number %ld: %.9g, must be %.9g", p->fused, leat_dtype_name(dtype),
-             list.first ? kFirsts[list.first] : "", list.adds ? "Add" : "",
+             list.first ? kFirsts[list.first] : "", list.addition ? kAdditions[list.addition] : "",
              list.activation ? kActivations[list.activation] : "", (long)i, x, y);
   }
 }
@@ -288,8 +291,8 @@ static void compare(const product_t* p, int dtype, list_t list, const leat_tenso
 // Runs every |step|-th list over one product; with 4 threads, every second of these as a session
 // that promises the same bits for any number of threads.
 static void check_product(const product_t* p, int dtype, int threads, int step) {
-  for (int i = 1; i < FIRSTS * 2 * ACTIVATIONS; i += step) {
-    const list_t list = {i % FIRSTS, i / FIRSTS % 2, i / FIRSTS / 2};
+  for (int i = 1; i < FIRSTS * ADDITIONS * ACTIVATIONS; i += step) {
+    const list_t list = {i % FIRSTS, i / FIRSTS % ADDITIONS, i / FIRSTS / ADDITIONS};
     scene_t s;
     leat_tensor_t values[2];
     scene_open(&s);

@@ -4,7 +4,7 @@
 // that are still in the processor's cache (ops/nn/epilogue_cpu.h). The pass "rules" applies the
 // rules (optimize/rules.c):
 //
-//   x w + bias     normalization of a convolution by stored moments     + a tensor     activation
+//   x w + bias     normalization of a convolution by stored moments     ± a tensor     activation
 //
 // Each rule merges one op more, in this order, which is also the order in which the kernel applies
 // the ops in the node's attribute "fused_ops"; so the results are bit for bit those of the separate
@@ -43,7 +43,9 @@ static stage_t stage_of(leat_string_view_t op) {
   if (leat_string_view_equals(op, "BiasAdd") || leat_string_view_equals(op, "FusedBatchNorm")) {
     return STAGE_FIRST;
   }
-  return leat_string_view_equals(op, "Add") ? STAGE_ADD : STAGE_ACTIVATION;
+  const bool adds = leat_string_view_equals(op, "Add") || leat_string_view_equals(op, "Sub") ||
+                    leat_string_view_equals(op, "ReverseSub");
+  return adds ? STAGE_ADD : STAGE_ACTIVATION;
 }
 
 // The last stage of the product's epilogue; STAGE_PRODUCT where it has none yet.
@@ -259,15 +261,16 @@ static leat_status_t take_normalization(leat_rewrite_match_t* m, leat_output_t* 
   return take_further(m, &(addition_t){"FusedBatchNorm", root->inputs + 1, 4, root, NULL}, out_by);
 }
 
-// Whether the other input is known to have the shape of the product, so that it is not broadcast. A
-// product of two matrices without a bias is left to the rule "sum_of_products", whose _MatMulAdd
-// begins its sums with the tensor.
+// Whether the other input is known to have the shape of the product, so that it is not broadcast.
+// The addition to a product of two matrices without a bias is left to the rule "sum_of_products",
+// whose _MatMulAdd begins its sums with the tensor.
 static bool is_residual(const leat_rewrite_match_t* m) {
   const leat_node_t* product = leat_rewrite_producer(m);
   const stage_t stage = stage_of_product(product);
+  const bool is_sum = !leat_string_view_equals(leat_rewrite_root(m)->op->name, "Sub") &&
+                      !is_convolution(product) && !is_batch(product);
   return (stage == STAGE_FIRST ||
-          (stage == STAGE_PRODUCT && (is_convolution(product) || is_batch(product)) &&
-           has_fused_form(m->graph, product))) &&
+          (stage == STAGE_PRODUCT && !is_sum && has_fused_form(m->graph, product))) &&
          leat_partial_shape_is_full(product->output_shapes[0]) &&
          leat_partial_shape_equal(product->output_shapes[0],
                                   leat_graph_output_shape(m->graph, other_input(m)));
@@ -275,7 +278,9 @@ static bool is_residual(const leat_rewrite_match_t* m) {
 
 static leat_status_t take_residual(leat_rewrite_match_t* m, leat_output_t* out_by) {
   const leat_output_t other = other_input(m);
-  return take_further(m, &(addition_t){"Add", &other, 1, NULL, NULL}, out_by);
+  const bool subtracts = leat_string_view_equals(leat_rewrite_root(m)->op->name, "Sub");
+  const char* op = !subtracts ? "Add" : m->side == 0 ? "Sub" : "ReverseSub";
+  return take_further(m, &(addition_t){op, &other, 1, NULL, NULL}, out_by);
 }
 
 // TensorFlow's definition of a fused convolution requires at least one argument, so an activation
@@ -437,13 +442,13 @@ const leat_rewrite_rule_t leat_epilogue_rules[] = {
      .make = take_normalization,
      .doc = "a convolution and its normalization by stored moments in one node"},
     {.name = "product_residual",
-     .root = "Add|AddV2",
+     .root = "Add|AddV2|Sub",
      .producer = PRODUCTS,
      .keeps_shape = true,
      .commutes = true,
      .applies = is_residual,
      .make = take_residual,
-     .doc = "a product and a tensor of its shape that is added in one node"},
+     .doc = "a product and a tensor of its shape that is added, or their difference, in one node"},
     {.name = "product_activation",
      .root = ACTIVATIONS,
      .producer = PRODUCTS,
