@@ -17,6 +17,7 @@
 #include <string.h>
 
 #include "graph/rewrite_rule.h"
+#include "ops/nn/gelu.h"
 #include "ops/op_rows.h"
 
 // The ops with which a fused op begins, and that fused op.
@@ -287,6 +288,7 @@ static leat_status_t take_residual(leat_rewrite_match_t* m, leat_output_t* out_b
 // can be merged with a convolution only after an op that has one.
 static bool may_be_activated(const leat_rewrite_match_t* m) {
   const leat_node_t* product = leat_rewrite_producer(m);
+  if (!fused_name(product)) return false;
   const stage_t stage = stage_of_product(product);
   return stage < STAGE_ACTIVATION &&
          (stage > STAGE_PRODUCT || (has_fused_form(m->graph, product) && !is_convolution(product)));
@@ -297,6 +299,58 @@ static leat_status_t take_activation(leat_rewrite_match_t* m, leat_output_t* out
   const bool has_alpha = leat_node_attr(root, LEAT_SV("alpha")) != NULL;
   return take_further(
       m, &(addition_t){root->op->row->name, NULL, 0, NULL, has_alpha ? root : NULL}, out_by);
+}
+
+// Finds a GELU of a product that may be activated, or of the Reshape of one. |*out_reshape| is that
+// Reshape, or -1.
+static bool find_gelu(const leat_rewrite_match_t* m, leat_gelu_t* out_gelu, int32_t* out_reshape,
+                      leat_rewrite_match_t* out_product) {
+  *out_product = *m;
+  *out_reshape = -1;
+  if (!leat_gelu_find(m, out_gelu)) return false;
+  const leat_node_t* node = leat_graph_node(m->graph, out_gelu->x.node);
+  out_product->producer = out_gelu->x.node;
+  if (leat_string_view_equals(node->op->name, "Reshape")) {
+    *out_reshape = out_gelu->x.node;
+    out_product->producer = node->inputs[0].node;
+    if (!leat_gelu_is_only_reader(m, node->inputs[0].node, *out_reshape) ||
+        !m->may_bypass(m, *out_reshape)) {
+      return false;
+    }
+  }
+  return m->may_bypass(m, out_product->producer) && may_be_activated(out_product);
+}
+
+static bool is_gelu_of_product(const leat_rewrite_match_t* m) {
+  leat_gelu_t gelu;
+  leat_rewrite_match_t product;
+  int32_t reshape;
+  return find_gelu(m, &gelu, &reshape, &product);
+}
+
+// The GELU of the product, and then the Reshape of that, if there was one before it.
+static leat_status_t take_gelu(leat_rewrite_match_t* m, leat_output_t* out_by) {
+  leat_gelu_t gelu;
+  leat_rewrite_match_t product;
+  int32_t reshape;
+  const bool found = find_gelu(m, &gelu, &reshape, &product);
+  LEAT_DCHECK(found);
+  if (!found) return leat_ok_status();
+  LEAT_RETURN_IF_ERROR(leat_rewrite_bypass(m, &gelu.way));
+  LEAT_RETURN_IF_ERROR(m->bypass(m, product.producer));
+  if (reshape >= 0) LEAT_RETURN_IF_ERROR(m->bypass(m, reshape));
+  m->producer = product.producer;
+  LEAT_RETURN_IF_ERROR(take_further(
+      m, &(addition_t){gelu.is_exact ? "GeluExact" : "GeluApproximate", NULL, 0, NULL, NULL},
+      out_by));
+  if (reshape < 0) return leat_ok_status();
+  const leat_node_t* before = leat_graph_node(m->graph, reshape);
+  const leat_output_t inputs[] = {*out_by, before->inputs[1]};
+  leat_node_spec_t spec = {.inputs = inputs,
+                           .input_count = 2,
+                           .attrs = before->attrs,
+                           .attr_count = before->op->attr_count};
+  return m->add(m, "Reshape", &spec, out_by);
 }
 
 // ---- Past a Reshape -----------------------------------------------------------------------------
@@ -456,6 +510,11 @@ const leat_rewrite_rule_t leat_epilogue_rules[] = {
      .applies = may_be_activated,
      .make = take_activation,
      .doc = "a product and its activation in one node"},
+    {.name = "product_gelu",
+     .root = "Mul",
+     .applies = is_gelu_of_product,
+     .make = take_gelu,
+     .doc = "a product and its GELU, which is six to nine nodes, in one node"},
     {.name = "bias_before_reshape",
      .root = "BiasAdd|BiasAddV1|Add|AddV2",
      .producer = MATRIX_PRODUCTS,
