@@ -1,5 +1,5 @@
-// The CPU kernels of the matrix products: MatMul, _MatMulAdd (a product added to a tensor),
-// _ScaledMatMulAdd (added to rows that are multiplied first) and the BatchMatMul ops. The products
+// The CPU kernels of the matrix products: MatMul, _MatMulAdd (a product added to a tensor,
+// whose rows may be multiplied first) and the BatchMatMul ops. The products
 // themselves are gemm.h's; this file finds sizes, allocates, and decides how the pool is used.
 //
 //   a [m, k] (or [k, m] transposed), b [k, n] (or [n, k]) -> product [m, n]
@@ -217,17 +217,21 @@ static leat_status_t add_to(leat_kernel_context_t* c, leat_gemm_shape_t product,
   return leat_ok_status();
 }
 
+// One factor multiplies the addend, or there is none.
+static leat_status_t create_sum(leat_kernel_creation_t* c, void* state) {
+  int64_t factors;
+  LEAT_RETURN_IF_ERROR(leat_kernel_attr_int(c, "N", &factors));
+  if (factors > 1) {
+    return leat_make_status(LEAT_INVALID_ARGUMENT, "attribute N is %lld, must be 0 or 1",
+                            (long long)factors);
+  }
+  return leat_matmul_create(c, state);
+}
+
 static leat_status_t find_sum(leat_kernel_context_t* c, leat_gemm_shape_t* out_product,
                               leat_shape_t* out_shape) {
   LEAT_RETURN_IF_ERROR(leat_matmul_find(c, leat_kernel_state(c), out_product));
   return leat_shape_create(2, (const int64_t[]){out_product->m, out_product->n}, out_shape);
-}
-
-static leat_status_t matmul_add__cpu(leat_kernel_context_t* c) {
-  leat_gemm_shape_t product;
-  leat_shape_t shape;
-  LEAT_RETURN_IF_ERROR(find_sum(c, &product, &shape));
-  return add_to(c, product, &shape, leat_kernel_input(c, 2));
 }
 
 // ---- Products added to rows that are multiplied first -------------------------------------------
@@ -303,11 +307,12 @@ static leat_status_t add_to_product(leat_kernel_context_t* c, const leat_gemm_sh
   return status;
 }
 
-static leat_status_t scaled_matmul_add__cpu(leat_kernel_context_t* c) {
+static leat_status_t matmul_add__cpu(leat_kernel_context_t* c) {
   scaled_sum_t s;
   leat_shape_t shape;
   leat_tensor_t* sum;
   LEAT_RETURN_IF_ERROR(find_sum(c, &s.product, &shape));
+  if (leat_kernel_input_count(c) == 3) return add_to(c, s.product, &shape, leat_kernel_input(c, 2));
   LEAT_RETURN_IF_ERROR(leat_row_scale_open(c, 2, 3, &s.scale));
   if (!leat_shape_equal(&shape, &leat_kernel_input(c, 2)->shape)) {
     return add_to_product(c, &s.product, &shape, &s.scale);
@@ -496,9 +501,7 @@ static leat_status_t converting_matmul__cpu(leat_kernel_context_t* c) {
 const leat_kernel_row_t leat_matmul_kernels_cpu[] = {
     LEAT_CPU_KERNEL("MatMul", TYPES, leat_matmul_t, leat_matmul_create, matmul__cpu,
                     .expensive = true, .access = LEAT_ACCESS_CONTRACTION),
-    ROW("_MatMulAdd", "T: float, double", leat_matmul_create, matmul_add__cpu),
-    ROW("_ScaledMatMulAdd", "T: " LEAT_ROW_SCALE_TYPES, leat_matmul_create,
-        scaled_matmul_add__cpu),
+    ROW("_MatMulAdd", "T: " LEAT_ROW_SCALE_TYPES, create_sum, matmul_add__cpu),
     ROW("BatchMatMul", TYPES, create_batch_matmul, batch_matmul__cpu),
     ROW("BatchMatMulV2", TYPES, leat_matmul_create_batch, batch_matmul__cpu),
     SAME("bfloat16"),
