@@ -140,6 +140,133 @@ static void a_convolution_takes_all_stages(void** state) {
   assert_true(leat_node_attr(pass_scene_fetched(f, 2), LEAT_SV("leakyrelu_alpha"))->f == 0.5f);
 }
 
+// x - p and p - x are bit for bit what the subtraction gives, so that the product's sums do not
+// begin with the tensor, as those of a sum do.
+static void a_product_is_subtracted_either_way(void** state) {
+  pass_scene_t* f = *state;
+  scene_t* s = &f->s;
+  leat_output_t x = TENSOR(s, 2, 4), bias = TENSOR(s, 4);
+  leat_output_t a = binary(s, "Sub", x, product(s));
+  leat_output_t b = unary(s, "Relu", binary(s, "Sub", product(s), x));
+  leat_output_t c = binary(s, "Sub", x, bias_add(s, product(s), bias, "NHWC"));
+  leat_output_t d = binary(s, "Sub", TENSOR(s, 2, 5, 5, 4), convolution(s, "Conv2D", "SAME"));
+  apply(f, LEAT_INPUTS(a, b, c, d), -1);
+  expect_fused(f, 0, "_FusedMatMul", "ReverseSub");
+  expect_fused(f, 1, "_FusedMatMul", "Sub Relu");
+  expect_fused(f, 2, "_FusedMatMul", "BiasAdd ReverseSub");
+  expect_fused(f, 3, "_FusedConv2D", "ReverseSub");
+  leat_output_t repeated = binary(s, "Sub", TENSOR(s, 1, 4), product(s));
+  leat_output_t unknown = binary(s, "Sub", TENSOR(s, -1, 4), product(s));
+  assert_int_equal(apply(f, LEAT_INPUTS(repeated, unknown), -1), 0);
+}
+
+// ---- GELU ---------------------------------------------------------------------------------------
+
+static leat_output_t number(scene_t* s, double value) {
+  return leat_build_scalar(&s->b, LEAT_DTYPE_FLOAT, value);
+}
+
+static leat_output_t times(scene_t* s, leat_output_t a, leat_output_t b) {
+  return binary(s, "Mul", a, b);
+}
+
+static leat_output_t plus(scene_t* s, leat_output_t a, leat_output_t b) {
+  return binary(s, "AddV2", a, b);
+}
+
+// 0.5 x (1 + f), as TensorFlow's Python multiplies.
+static leat_output_t gelu_of(scene_t* s, leat_output_t x, leat_output_t f) {
+  return times(s, times(s, number(s, 0.5), x), plus(s, number(s, 1), f));
+}
+
+static leat_output_t erf_by(scene_t* s, leat_output_t x, double divisor) {
+  return unary(s, "Erf", binary(s, "RealDiv", x, number(s, divisor)));
+}
+
+static leat_output_t tanh_by(scene_t* s, leat_output_t x, double factor, double cubic,
+                             leat_output_t cube) {
+  const leat_output_t sum = plus(s, x, times(s, number(s, cubic), cube));
+  return unary(s, "Tanh", times(s, number(s, factor), sum));
+}
+
+#define ROOT2 1.4142135623730951
+#define ROOT2_PI 0.7978845608028654
+
+static void a_gelu_in_any_spelling_goes_into_the_product(void** state) {
+  pass_scene_t* f = *state;
+  scene_t* s = &f->s;
+  enum { COUNT = 9 };
+  leat_output_t x[COUNT], y[COUNT];
+  for (int i = 0; i < COUNT; ++i) x[i] = bias_add(s, product(s), TENSOR(s, 4), "NHWC");
+  y[0] = gelu_of(s, x[0], erf_by(s, x[0], ROOT2));
+  y[1] = times(s, x[1], times(s, number(s, 0.5),
+                              plus(s, unary(s, "Erf", times(s, x[1], number(s, 1 / ROOT2))),
+                                   number(s, 1))));
+  y[2] = gelu_of(s, x[2], tanh_by(s, x[2], ROOT2_PI, 0.044715,
+                                  binary(s, "Pow", x[2], number(s, 3))));
+  y[3] = gelu_of(s, x[3], tanh_by(s, x[3], ROOT2_PI, 0.044715,
+                                  times(s, x[3], times(s, x[3], x[3]))));
+  y[4] = gelu_of(s, x[4], tanh_by(s, x[4], ROOT2_PI, 0.044715,
+                                  times(s, unary(s, "Square", x[4]), x[4])));
+  y[5] = gelu_of(s, x[5], unary(s, "Tanh", times(s, times(s, x[5], number(s, ROOT2_PI)),
+                                                 plus(s, number(s, 1),
+                                                      times(s, times(s, number(s, 0.044715), x[5]),
+                                                            x[5])))));
+  x[6] = binary(s, "BatchMatMulV2", TENSOR(s, 2, 5, 3), TENSOR(s, 2, 3, 4));
+  y[6] = gelu_of(s, x[6], erf_by(s, x[6], ROOT2));
+  x[7] = bias_add(s, convolution(s, "Conv2D", "SAME"), TENSOR(s, 4), "NHWC");
+  y[7] = gelu_of(s, x[7], erf_by(s, x[7], ROOT2));
+  y[8] = times(s, times(s, number(s, 0.5), x[8]),
+               unary(s, "Erfc", times(s, unary(s, "Neg", x[8]), number(s, 1 / ROOT2))));
+  apply(f, (leat_outputs_t){y, COUNT}, -1);
+  expect_fused(f, 8, "_FusedMatMul", "BiasAdd GeluExact");
+  expect_fused(f, 0, "_FusedMatMul", "BiasAdd GeluExact");
+  expect_fused(f, 1, "_FusedMatMul", "BiasAdd GeluExact");
+  for (int i = 2; i < 6; ++i) expect_fused(f, i, "_FusedMatMul", "BiasAdd GeluApproximate");
+  expect_fused(f, 6, "_FusedBatchMatMulV2", "GeluExact");
+  expect_fused(f, 7, "_FusedConv2D", "BiasAdd GeluExact");
+  // A dense layer over sequences: the shape is put back at the end.
+  static const int32_t kShape[] = {1, 2, 4};
+  leat_output_t rows = reshape(s, bias_add(s, product(s), TENSOR(s, 4), "NHWC"),
+                               list(s, 3, kShape));
+  apply(f, LEAT_INPUTS(gelu_of(s, rows, erf_by(s, rows, ROOT2))), -1);
+  assert_true(pass_scene_is_op(pass_scene_fetched(f, 0), "Reshape"));
+  f->rewrite.fetches[0] = pass_scene_fetched(f, 0)->inputs[0];
+  expect_fused(f, 0, "_FusedMatMul", "BiasAdd GeluExact");
+}
+
+static void what_is_no_gelu_stays(void** state) {
+  pass_scene_t* f = *state;
+  scene_t* s = &f->s;
+  enum { COUNT = 12 };
+  leat_output_t x[COUNT], y[COUNT], z = TENSOR(s, 2, 4);
+  for (int i = 0; i < COUNT; ++i) x[i] = bias_add(s, product(s), TENSOR(s, 4), "NHWC");
+  y[0] = gelu_of(s, x[0], erf_by(s, x[0], 1.41));
+  y[1] = gelu_of(s, x[1], tanh_by(s, x[1], ROOT2_PI, 0.0447, binary(s, "Pow", x[1], number(s, 3))));
+  y[2] = gelu_of(s, x[2], tanh_by(s, x[2], 0.8, 0.044715, binary(s, "Pow", x[2], number(s, 3))));
+  y[3] = gelu_of(s, x[3], tanh_by(s, x[3], ROOT2_PI, 0.044715,
+                                  binary(s, "Pow", x[3], number(s, 2))));
+  y[4] = gelu_of(s, x[4], erf_by(s, z, ROOT2));    // another x
+  y[5] = gelu_of(s, z, erf_by(s, x[5], ROOT2));
+  y[6] = times(s, times(s, number(s, 0.25), x[6]),
+               plus(s, number(s, 1), erf_by(s, x[6], ROOT2)));
+  y[7] = times(s, times(s, number(s, 0.5), x[7]),
+               plus(s, number(s, 2), erf_by(s, x[7], ROOT2)));
+  y[8] = gelu_of(s, x[8], tanh_by(s, x[8], ROOT2_PI, 0.044715, times(s, x[8], x[8])));
+  y[11] = times(s, times(s, number(s, 0.5), x[11]),  // of x, not of -x
+                unary(s, "Erfc", times(s, x[11], number(s, 1 / ROOT2))));
+  // The gradient reads x, and the error function.
+  y[9] = plus(s, gelu_of(s, x[9], erf_by(s, x[9], ROOT2)), unary(s, "Neg", x[9]));
+  leat_output_t erf = erf_by(s, x[10], ROOT2);
+  y[10] = plus(s, gelu_of(s, x[10], erf), unary(s, "Neg", erf));
+  for (int i = 0; i < COUNT; ++i) {
+    apply(f, LEAT_INPUTS(y[i]), -1);
+    const leat_node_t* last = pass_scene_fetched(f, 0);
+    if (i == 9 || i == 10) last = &f->rewrite.graph->nodes[last->inputs[0].node];
+    if (!pass_scene_is_op(last, "Mul")) fail_msg("case %d is fused", i);
+  }
+}
+
 // Dense layers over sequences: the shape is put back at the end.
 static void a_reshape_changes_places_with_what_follows(void** state) {
   pass_scene_t* f = *state;
@@ -169,10 +296,57 @@ static void a_batch_times_one_matrix_is_one_product(void** state) {
   assert_int_equal(reshape->output_shapes[0].rank, 3);
   f->rewrite.fetches[0] = reshape->inputs[0];
   expect_fused(f, 0, "_FusedMatMul", "BiasAdd");
+  // A batch of one matrix is one matrix.
+  leat_output_t one = binary(s, "BatchMatMulV2", x, TENSOR(s, 1, 3, 4));
+  apply(f, LEAT_INPUTS(bias_add(s, one, bias, "NHWC")), -1);
+  f->rewrite.fetches[0] = pass_scene_fetched(f, 0)->inputs[0];
+  expect_fused(f, 0, "_FusedMatMul", "BiasAdd");
+  const leat_node_t* matrix =
+      &f->rewrite.graph->nodes[pass_scene_fetched(f, 0)->inputs[1].node];
+  assert_true(pass_scene_is_op(matrix, "Reshape"));
+  assert_int_equal(matrix->output_shapes[0].rank, 2);
   // Two dimensions that are not known cannot be written as one -1; two batches are no rows.
   leat_output_t unknown = binary(s, "BatchMatMulV2", TENSOR(s, -1, -1, 3), w);
   leat_output_t both = binary(s, "BatchMatMulV2", TENSOR(s, 2, 5, 3), TENSOR(s, 2, 3, 4));
   assert_int_equal(apply(f, LEAT_INPUTS(unknown, both), -1), 0);
+}
+
+static leat_output_t typed_batches(scene_t* s, leat_output_t x, leat_output_t y) {
+  return scene_output(s, "BatchMatMulV3", "", "", LEAT_INPUTS(x, y),
+                      LEAT_ATTRS(LEAT_TYPE("Ta", LEAT_DTYPE_FLOAT),
+                                 LEAT_TYPE("Tb", LEAT_DTYPE_FLOAT),
+                                 LEAT_TYPE("Tout", LEAT_DTYPE_FLOAT), LEAT_BOOL("adj_y", true)));
+}
+
+static void a_product_of_batches_takes_what_follows(void** state) {
+  pass_scene_t* f = *state;
+  scene_t* s = &f->s;
+  leat_output_t bias = TENSOR(s, 4), x = TENSOR(s, 2, 5, 3), y = TENSOR(s, 2, 3, 4);
+  leat_output_t a = binary(s, "AddV2", bias, binary(s, "BatchMatMulV2", x, y));
+  leat_output_t b = unary(s, "Relu", bias_add(s, binary(s, "BatchMatMul", x, y), bias, "NHWC"));
+  leat_output_t c = bias_add(s, typed_batches(s, x, TENSOR(s, 2, 4, 3)), bias, "NHWC");
+  leat_output_t d = unary(s, "Tanh", binary(s, "AddV2", TENSOR(s, 2, 5, 4),
+                                            binary(s, "BatchMatMulV2", x, y)));
+  // Where no constant shape could put the shape of the result back, the bias comes all the same.
+  leat_output_t e = bias_add(
+      s, binary(s, "BatchMatMulV2", TENSOR(s, -1, -1, 3), TENSOR(s, 3, 4)), bias, "NHWC");
+  apply(f, LEAT_INPUTS(a, b, c, d, e), -1);
+  expect_fused(f, 0, "_FusedBatchMatMulV2", "BiasAdd");
+  expect_fused(f, 1, "_FusedBatchMatMulV2", "BiasAdd Relu");
+  expect_fused(f, 2, "_FusedBatchMatMulV2", "BiasAdd");
+  assert_true(leat_node_attr_bool(pass_scene_fetched(f, 2), "adj_y", false));
+  expect_fused(f, 3, "_FusedBatchMatMulV2", "Add Tanh");
+  expect_fused(f, 4, "_FusedBatchMatMulV2", "BiasAdd");
+  // BatchMatMul fails for batches that differ, which these may do; an addend is not repeated.
+  leat_output_t stay[] = {
+      bias_add(s, binary(s, "BatchMatMul", TENSOR(s, -1, 5, 3), y), bias, "NHWC"),
+      bias_add(s, binary(s, "BatchMatMul", TENSOR(s, 1, 5, 3), TENSOR(s, -1, 3, 4)), bias, "NHWC"),
+      binary(s, "AddV2", binary(s, "BatchMatMulV2", x, y), TENSOR(s, 5, 4)),
+      binary(s, "AddV2", binary(s, "BatchMatMulV2", x, y), TENSOR(s, 1)),
+  };
+  for (size_t i = 0; i < LEAT_ARRAY_SIZE(stay); ++i) {
+    if (apply(f, LEAT_INPUTS(stay[i]), -1)) fail_msg("case %zu is fused", i);
+  }
 }
 
 static leat_output_t strided(scene_t* s, leat_output_t x, const int32_t* begin, const int32_t* end,
@@ -349,8 +523,12 @@ int main(void) {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, pass_scene_set_up, pass_scene_tear_down)
       TEST(a_product_takes_bias_and_activation),
       TEST(a_convolution_takes_all_stages),
+      TEST(a_product_is_subtracted_either_way),
+      TEST(a_gelu_in_any_spelling_goes_into_the_product),
+      TEST(what_is_no_gelu_stays),
       TEST(a_reshape_changes_places_with_what_follows),
       TEST(a_batch_times_one_matrix_is_one_product),
+      TEST(a_product_of_batches_takes_what_follows),
       TEST(a_strided_slice_of_a_box_is_a_slice),
       TEST(who_asks_for_the_shape_asks_the_new_node),
       TEST(what_others_need_stays),

@@ -1,12 +1,14 @@
 """_FusedMatMul and _FusedConv2D give what TensorFlow's own kernels give: every list of ops that
-both take, over shapes, types and paddings, and the code of the error for what neither takes. And a
-graph that TensorFlow's remapper rewrote gives what it gave before."""
+both take, over shapes, types and paddings, and the code of the error for what neither takes. A
+graph that TensorFlow's remapper rewrote gives what it gave before, and so does a dense layer with
+tf.nn.gelu, which Leat's optimizer makes one node."""
 import os
 
 os.environ['TF_ENABLE_ONEDNN_OPTS'] = '0'  # oneDNN's kernels take other lists and hide NaNs
 
 import numpy as np
 import tensorflow.compat.v1 as tf
+import tensorflow.compat.v2 as v2
 from tensorflow.core.framework import graph_pb2
 from tensorflow.core.protobuf import config_pb2
 from tensorflow.core.protobuf import meta_graph_pb2
@@ -211,3 +213,27 @@ def normalized(v):
 for build, fused, shape in ((dense, '_FusedMatMul', a.shape), (biased, '_FusedConv2D', x.shape),
                             (normalized, '_FusedConv2D', x.shape)):
   report('remapped ' + build.__name__, compare_remapped, build, fused, shape)
+
+
+# ---- GELU ---------------------------------------------------------------------------------------
+def compare_gelu(approximate, dtype, shape, bound):
+  value = numbers(*shape)
+  with tf.Graph().as_default() as graph:
+    v = tf.cast(tf.placeholder('float32', shape, 'x'), dtype)
+    w, bias = tf.cast(tf.constant(b / 8), dtype), tf.cast(tf.constant(b[0]), dtype)
+    y = tf.nn.bias_add(tf.tensordot(v, w, 1), bias)
+    tf.identity(tf.cast(v2.nn.gelu(y, approximate=approximate), 'float32'), 'y')
+    with tf.Session(config=CONFIG) as session:
+      want = session.run('y:0', {'x:0': value})
+    session = capi.Session(LEAT, graph.as_graph_def().SerializeToString())
+  got = session.run(['y'], {'x': value})[0]
+  session.close()
+  worst = (np.abs(got - want) / np.maximum(1, np.abs(want))).max()
+  return '' if worst <= bound else 'the two differ by %g' % worst
+
+
+for approximate in (False, True):
+  for dtype, bound in (('float32', 2e-6), ('float16', 4e-3), ('bfloat16', 4e-2)):
+    for shape in ((5, 33), (2, 3, 33)):
+      name = 'gelu %s %s %s' % ('tanh' if approximate else 'erf', dtype, shape)
+      report(name, compare_gelu, approximate, dtype, shape, bound)

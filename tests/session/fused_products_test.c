@@ -1,18 +1,19 @@
-// The fused products (_FusedMatMul, _FusedConv2D, _FusedDepthwiseConv2dNative) against the ops that
-// they stand for, one node each: every list of ops that may follow, over products of many shapes
-// and types, must give the same bits as the chain of nodes. There are two exceptions. oneDNN may
-// add a bias before the last products, so that a convolution of float with a bias may differ by
-// roundings. And a GELU, which is no op, is several nodes, each of which rounds to half or
-// bfloat16.
+// The fused products (_FusedMatMul, _FusedBatchMatMulV2, _FusedConv2D, _FusedDepthwiseConv2dNative)
+// against the ops that they stand for, one node each: every list of ops that may follow, over
+// products of many shapes and types, must give the same bits as the chain of nodes. There are two
+// exceptions. oneDNN may add a bias before the last products, so that a convolution of float with a
+// bias may differ by roundings. And a GELU, which is no op, is several nodes, each of which rounds
+// to half or bfloat16.
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "session/scene.h"
 
-enum { FIRSTS = 3, ACTIVATIONS = 9 };
+enum { FIRSTS = 3, ADDITIONS = 4, ACTIVATIONS = 9 };
 
 static const char* const kFirsts[FIRSTS] = {NULL, "BiasAdd", "FusedBatchNorm"};
+static const char* const kAdditions[ADDITIONS] = {NULL, "Add", "Sub", "ReverseSub"};
 static const char* const kActivations[ACTIVATIONS] = {
     NULL, "Relu", "Relu6", "Elu", "LeakyRelu", "Tanh", "Sigmoid", "GeluApproximate", "GeluExact"};
 
@@ -20,7 +21,8 @@ static const char* const kActivations[ACTIVATIONS] = {
 typedef struct product_s {
   const char* fused;  // the op
   const char* plain;
-  int64_t first[4], second[4];  // shapes, of rank 2 or 4
+  int rank;                     // of these shapes; 0: 2 of matrices, 4 of a convolution
+  int64_t first[4], second[4];
   int64_t result[4];
   bool turned;                  // transposed matrices
   const char* padding;          // NULL: a matrix product
@@ -30,6 +32,7 @@ typedef struct product_s {
 } product_t;
 
 #define MATRICES .fused = "_FusedMatMul", .plain = "MatMul"
+#define BATCHES .fused = "_FusedBatchMatMulV2", .plain = "BatchMatMulV2", .rank = 3
 #define CONV .fused = "_FusedConv2D", .plain = "Conv2D"
 #define DEPTHWISE .fused = "_FusedDepthwiseConv2dNative", .plain = "DepthwiseConv2dNative"
 #define SLIDES(how, by, apart) .padding = how, .stride = by, .dilation = apart
@@ -39,6 +42,10 @@ static const product_t kProducts[] = {
     {MATRICES, .first = {9, 30}, .second = {40, 9}, .result = {30, 40}, .turned = true},
     {MATRICES, .first = {3, 6}, .second = {6, 1100}, .result = {3, 1100}},
     {MATRICES, .first = {0, 6}, .second = {6, 4}, .result = {0, 4}},
+    {BATCHES, .first = {3, 7, 33}, .second = {3, 33, 17}, .result = {3, 7, 17}},
+    {BATCHES, .first = {1, 9, 30}, .second = {4, 40, 9}, .result = {4, 30, 40}, .turned = true},
+    {BATCHES, .first = {5, 3, 6}, .second = {1, 6, 1100}, .result = {5, 3, 1100}},
+    {BATCHES, .first = {2, 0, 6}, .second = {2, 6, 4}, .result = {2, 0, 4}},
     {CONV, .first = {2, 9, 8, 5}, .second = {3, 3, 5, 17}, .result = {2, 9, 8, 17},
      SLIDES("SAME", 1, 1)},
     {CONV, .first = {2, 9, 8, 5}, .second = {3, 2, 5, 16}, .result = {2, 4, 4, 16},
@@ -63,12 +70,13 @@ static const product_t kProducts[] = {
 
 // A list of fused ops by number.
 typedef struct list_s {
-  int first, adds, activation;
+  int first, addition, activation;
 } list_t;
 
 static bool is_matrix(const product_t* p) { return !p->padding; }
+static int rank_of(const product_t* p) { return p->rank ? p->rank : is_matrix(p) ? 2 : 4; }
 static int64_t channels_of(const product_t* p) {
-  return p->result[is_matrix(p) ? 1 : p->channels_first ? 1 : 3];
+  return p->result[p->channels_first ? 1 : rank_of(p) - 1];
 }
 
 // Numbers in [low, high), converted to |dtype|.
@@ -109,7 +117,7 @@ typedef struct values_s {
 } values_t;
 
 static values_t make_values(scene_t* s, const product_t* p, int dtype) {
-  const int rank = is_matrix(p) ? 2 : 4;
+  const int rank = rank_of(p);
   const int64_t channels = channels_of(p);
   values_t v;
   v.operands[0] = numbers(s, dtype, rank, p->first, -2, 2);
@@ -142,16 +150,19 @@ static int add_window(const product_t* p, leat_attr_t* attrs, int64_t lists[3][8
   return count;
 }
 
+static int add_transpositions(const product_t* p, leat_attr_t* attrs) {
+  const bool is_batch = p->rank == 3;
+  attrs[0] = LEAT_BOOL("transpose_a", p->turned);
+  attrs[1] = LEAT_BOOL("transpose_b", p->turned);
+  if (is_batch) attrs[0].name = LEAT_SV("adj_x");
+  if (is_batch) attrs[1].name = LEAT_SV("adj_y");
+  return 2;
+}
+
 static leat_output_t build_plain(scene_t* s, const product_t* p, const values_t* v) {
   leat_attr_t attrs[8];
   int64_t lists[3][8];
-  int count = 0;
-  if (is_matrix(p)) {
-    attrs[count++] = LEAT_BOOL("transpose_a", p->turned);
-    attrs[count++] = LEAT_BOOL("transpose_b", p->turned);
-  } else {
-    count = add_window(p, attrs, lists);
-  }
+  const int count = is_matrix(p) ? add_transpositions(p, attrs) : add_window(p, attrs, lists);
   return scene_output(s, p->plain, "", "", LEAT_INPUTS(v->operands[0], v->operands[1]),
                       (leat_attrs_t){attrs, count});
 }
@@ -165,9 +176,9 @@ static leat_output_t build_fused(scene_t* s, const product_t* p, const values_t*
   int args = 0, op_count = 0, count = 0;
   if (list.first == 1) inputs[2 + args++] = v->bias;
   for (int i = 0; i < 4 && list.first == 2; ++i) inputs[2 + args++] = v->vectors[i];
-  if (list.adds) inputs[2 + args++] = v->addend;
+  if (list.addition) inputs[2 + args++] = v->addend;
   if (list.first) ops[op_count++] = leat_string_view_from(kFirsts[list.first]);
-  if (list.adds) ops[op_count++] = LEAT_SV("Add");
+  if (list.addition) ops[op_count++] = leat_string_view_from(kAdditions[list.addition]);
   if (list.activation) ops[op_count++] = leat_string_view_from(kActivations[list.activation]);
   attrs[count++] = (leat_attr_t)LIST("fused_ops", LEAT_ATTR_STRING, strings, (uint32_t)op_count,
                                      ops);
@@ -175,12 +186,8 @@ static leat_output_t build_fused(scene_t* s, const product_t* p, const values_t*
   attrs[count++] = LEAT_REAL("leakyrelu_alpha", 0.3f);
   attrs[count++] = LEAT_REAL("epsilon", 0.001f);
   const int32_t types[] = {dtype, dtype, dtype, dtype, dtype};
-  if (is_matrix(p)) {
-    attrs[count++] = LEAT_BOOL("transpose_a", p->turned);
-    attrs[count++] = LEAT_BOOL("transpose_b", p->turned);
-  } else {
-    count += add_window(p, attrs + count, lists);
-  }
+  count += is_matrix(p) ? add_transpositions(p, attrs + count)
+                        : add_window(p, attrs + count, lists);
   if (!strcmp(p->fused, "_FusedConv2D")) {
     if (args == 0) inputs[2 + args++] = v->bias;  // the op wants one, which is not read
     attrs[count++] = (leat_attr_t)LIST("TArgs", LEAT_ATTR_TYPE, types, (uint32_t)args, types);
@@ -202,7 +209,7 @@ static leat_output_t normalize(scene_t* s, const product_t* p, const values_t* v
     return scene_binary(s, "AddV2", -1, product, v->vectors[1]);
   }
   leat_output_t inputs[5] = {x};
-  const int64_t image[] = {p->result[0], 1, 1, p->result[1]};
+  const int64_t image[] = {p->result[0], p->rank == 3 ? p->result[1] : 1, 1, channels_of(p)};
   if (is_matrix(p)) inputs[0] = reshape(s, x, 4, image);
   for (int i = 0; i < 4; ++i) inputs[1 + i] = cast(s, v->vectors[i], LEAT_DTYPE_FLOAT);
   const leat_string_view_t format = p->channels_first ? LEAT_SV("NCHW") : LEAT_SV("NHWC");
@@ -210,7 +217,7 @@ static leat_output_t normalize(scene_t* s, const product_t* p, const values_t* v
       s, "FusedBatchNormV3", "", "", (leat_outputs_t){inputs, 5},
       LEAT_ATTRS(LEAT_BOOL("is_training", false), LEAT_REAL("epsilon", 0.001f),
                  LEAT_STRING("data_format", format)));
-  return is_matrix(p) ? reshape(s, y, 2, p->result) : y;
+  return is_matrix(p) ? reshape(s, y, rank_of(p), p->result) : y;
 }
 
 // x / 2 (1 + f(...)), where f is the error function or, for the approximation, tanh.
@@ -242,7 +249,9 @@ static leat_output_t build_chain(scene_t* s, const product_t* p, const values_t*
                      LEAT_ATTRS(LEAT_STRING("data_format", format)));
   }
   if (list.first == 2) y = normalize(s, p, v, dtype, y);
-  if (list.adds) y = scene_binary(s, "AddV2", -1, y, v->addend);
+  if (list.addition == 1) y = scene_binary(s, "AddV2", -1, y, v->addend);
+  if (list.addition == 2) y = scene_binary(s, "Sub", -1, y, v->addend);
+  if (list.addition == 3) y = scene_binary(s, "Sub", -1, v->addend, y);
   const char* activation = kActivations[list.activation];
   if (!activation) return y;
   if (!strcmp(activation, "LeakyRelu")) {
@@ -274,7 +283,7 @@ static void compare(const product_t* p, int dtype, list_t list, const leat_tenso
     const double x = number_at(fused, i), y = number_at(chain, i);
     if (fabs(x - y) <= tolerance * fmax(1, fabs(y))) continue;
     fail_msg("%s %s [%s %s %s] number %ld: %.9g, must be %.9g", p->fused, leat_dtype_name(dtype),
-             list.first ? kFirsts[list.first] : "", list.adds ? "Add" : "",
+             list.first ? kFirsts[list.first] : "", list.addition ? kAdditions[list.addition] : "",
              list.activation ? kActivations[list.activation] : "", (long)i, x, y);
   }
 }
@@ -282,8 +291,8 @@ static void compare(const product_t* p, int dtype, list_t list, const leat_tenso
 // Runs every |step|-th list over one product; with 4 threads, every second of these as a session
 // that promises the same bits for any number of threads.
 static void check_product(const product_t* p, int dtype, int threads, int step) {
-  for (int i = 1; i < FIRSTS * 2 * ACTIVATIONS; i += step) {
-    const list_t list = {i % FIRSTS, i / FIRSTS % 2, i / FIRSTS / 2};
+  for (int i = 1; i < FIRSTS * ADDITIONS * ACTIVATIONS; i += step) {
+    const list_t list = {i % FIRSTS, i / FIRSTS % ADDITIONS, i / FIRSTS / ADDITIONS};
     scene_t s;
     leat_tensor_t values[2];
     scene_open(&s);
@@ -325,6 +334,8 @@ static void test_large_results(void** state) {
   (void)state;
   static const product_t kLarge[] = {
       {MATRICES, .first = {3000, 20}, .second = {20, 210}, .result = {3000, 210}},
+      {BATCHES, .first = {3, 1000, 20}, .second = {3, 20, 210}, .result = {3, 1000, 210}},
+      {BATCHES, .first = {2, 900, 64}, .second = {2, 64, 210}, .result = {2, 900, 210}},
       {CONV, .first = {3, 80, 70, 4}, .second = {3, 3, 4, 60}, .result = {3, 80, 70, 60},
        SLIDES("SAME", 1, 1)},
       {CONV, .first = {1, 180, 180, 4}, .second = {3, 3, 4, 40}, .result = {1, 180, 180, 40},

@@ -150,7 +150,10 @@ leat_status_t leat_row_scaling_make(leat_rewrite_match_t* match, const char* op,
   inputs[count] = scaling.factor;
   for (int i = 0; i < attr_count; ++i) all[spec.attr_count++] = attrs[i];
   for (int i = 0; i < root_attr_count; ++i) {
-    if (leat_op_find_attr(spec.op, root->attrs[i].name) < 0) continue;
+    if (leat_op_find_attr(spec.op, root->attrs[i].name) < 0 ||
+        leat_attr_find(attrs, attr_count, root->attrs[i].name)) {
+      continue;
+    }
     all[spec.attr_count++] = root->attrs[i];
   }
   spec.inputs = inputs;

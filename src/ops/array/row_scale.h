@@ -29,7 +29,7 @@ bool leat_row_scaling_find(const leat_rewrite_match_t* match, leat_row_scaling_t
 // (leat_rewrite_rule_t.applies)
 bool leat_row_scaling_applies(const leat_rewrite_match_t* match);
 // Adds a node of |op|: the root's inputs with the value in the place of the product, and the factor
-// behind them; the |attr_count| attributes |attrs|, and those of the root that |op| has too.
+// behind them; the |attr_count| attributes |attrs|, and what else of the root's |op| has too.
 LEAT_MUST_USE leat_status_t leat_row_scaling_make(leat_rewrite_match_t* match, const char* op,
                                                   const leat_attr_t* attrs, int attr_count,
                                                   leat_output_t* out_by);

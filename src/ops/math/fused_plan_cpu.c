@@ -17,6 +17,9 @@
 #include "base/checked.h"
 
 #define MAX_TILE 4096
+// The bytes of a tile's blocks. The elements that the program reads and writes in memory need as
+// much again; with more, a first-level cache of 48 KiB would lose what the next step reads.
+#define TILE_BYTES (20 << 10)
 #define MAX_ROW 4096  // elements of a row that is repeated into blocks; longer ones are gathered
 #define MAX_LAID 24   // operands that may be repeated into blocks of their own
 
@@ -139,8 +142,18 @@ static leat_status_t plan_gather(making_t* m, int s) {
   return leat_ok_status();
 }
 
+// Sets the length of a tile whose blocks take |bytes|: a multiple of 64 elements, so that the
+// pieces of each tile begin at a cache line.
+static void set_tile(making_t* m, int64_t bytes) {
+  leat_fused_plan_t* plan = m->plan;
+  LEAT_DCHECK(bytes <= LEAT_FUSED_WORK_BYTES);
+  plan->block_bytes = bytes / plan->block_count & ~INT64_C(63);
+  plan->tile = plan->block_bytes / m->fused->element_bytes;
+  plan->tile = LEAT_MIN(plan->tile < 64 ? plan->tile : plan->tile & ~INT64_C(63), MAX_TILE);
+}
+
 // Chooses how the operands of the tiled steps are read, and from the number of blocks the length of
-// a tile: a multiple of 64 elements, so that the pieces of each tile begin at a cache line.
+// a tile.
 static leat_status_t plan_tiles(making_t* m) {
   const leat_fused_t* f = m->fused;
   leat_fused_plan_t* plan = m->plan;
@@ -155,9 +168,7 @@ static leat_status_t plan_tiles(making_t* m) {
     if (does_gather) LEAT_RETURN_IF_ERROR(plan_gather(m, s));
   }
   plan->block_count = LEAT_MAX(plan->block_count + plan->gathered_count, 1);
-  plan->block_bytes = LEAT_FUSED_WORK_BYTES / plan->block_count & ~INT64_C(63);
-  plan->tile = plan->block_bytes / f->element_bytes;
-  plan->tile = LEAT_MIN(plan->tile < 64 ? plan->tile : plan->tile & ~INT64_C(63), MAX_TILE);
+  set_tile(m, TILE_BYTES);
   return leat_ok_status();
 }
 
@@ -186,6 +197,12 @@ static int64_t whole_rows(int64_t row, int64_t most) {
 // the longest that can be reduced in parts. Both at once would need tiles of two lengths.
 static void choose_rows(making_t* m) {
   leat_fused_plan_t* plan = m->plan;
+  bool is_short = false;
+  for (int s = 0; s < m->fused->step_count; ++s) {
+    is_short |= reduces_tiles(m, s) && leat_fused_plan_terms(plan, s) > plan->tile;
+  }
+  // A row that is reduced whole is worth a longer tile, which then misses the first-level cache.
+  if (is_short) set_tile(m, LEAT_FUSED_WORK_BYTES);
   const int64_t tile = plan->tile - plan->tile % LEAT_REDUCTION_PIECE;
   for (int s = 0; s < m->fused->step_count; ++s) {
     if (!reduces_tiles(m, s)) continue;

@@ -17,7 +17,7 @@
 #include "base/sync.h"
 #include "ops/math/fused_cpu.h"
 
-#define LEAT_FUSED_WORK_BYTES (40 << 10)  // beside what is read and written, in a cache of 48 KiB
+#define LEAT_FUSED_WORK_BYTES (40 << 10)  // at most, for the longest rows that are reduced whole
 
 // Where a tiled step finds the elements of an operand.
 typedef enum leat_fused_source_e {

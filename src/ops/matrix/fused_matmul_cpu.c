@@ -1,6 +1,7 @@
-// The CPU kernel of _FusedMatMul. The product is that of MatMul, in blocks of rows, and what
-// follows is applied to each block (device/cpu/row_step.h, ops/nn/epilogue_cpu.h).
-#include "kernel/step_check.h"
+// The CPU kernels of _FusedMatMul and _FusedBatchMatMulV2. The products are those of MatMul and
+// BatchMatMulV2, in blocks of rows, and what follows is applied to each block
+// (device/cpu/row_step.h, ops/nn/epilogue_cpu.h), which sees the rows of all matrices of a batch as
+// those of one matrix.
 #include "ops/kernel_rows.h"
 #include "ops/matrix/matmul_cpu.h"
 #include "ops/matrix/product_cpu.h"
@@ -18,26 +19,6 @@ static leat_status_t create(leat_kernel_creation_t* c, void* state) {
   return leat_epilogue_create(c, fused->matmul.dtype, &fused->epilogue);
 }
 
-// Computes |product| and what follows, in parts between which the step's cancellation is looked at.
-static void multiply(const leat_kernel_context_t* c, const leat_gemm_shape_t* product,
-                     const leat_row_step_t* step, leat_tensor_t* output) {
-  const leat_tensor_t* a = leat_kernel_input(c, 0);
-  const leat_tensor_t* b = leat_kernel_input(c, 1);
-  const bool is_deterministic = c->services->deterministic;
-  const size_t item_bytes = leat_dtype_size(output->dtype);
-  const int64_t rows = leat_product_part_rows(product);
-  for (int64_t begin = 0; begin < product->m; begin += rows) {
-    size_t a_bytes;
-    leat_gemm_shape_t part = leat_product_part(product, begin, rows, item_bytes, &a_bytes);
-    if (begin > 0 && leat_step_is_over(c->services, true)) return;
-    leat_row_step_multiply(step, leat_multiply_of(output->dtype, is_deterministic), &part,
-                           item_bytes, leat_tensor_data(a, const char) + a_bytes, b->data,
-                           leat_tensor_data(output, char) +
-                               (size_t)(begin * product->ldc) * item_bytes,
-                           begin, is_deterministic, c->services->pool);
-  }
-}
-
 static leat_status_t fused_matmul__cpu(leat_kernel_context_t* c) {
   const leat_fused_matmul_t* fused = leat_kernel_state(c);
   leat_gemm_shape_t product;
@@ -51,7 +32,32 @@ static leat_status_t fused_matmul__cpu(leat_kernel_context_t* c) {
   LEAT_RETURN_IF_ERROR(leat_epilogue_begin(c, &fused->epilogue, product.m, product.n,
                                            leat_is_narrow(fused->matmul.dtype),
                                            addend ? addend->data : NULL, &run));
-  multiply(c, &product, &run.step, output);
+  leat_product_run_step(c, leat_multiply_of(output->dtype, c->services->deterministic), &product,
+                        leat_dtype_size(output->dtype), leat_kernel_input(c, 0)->data,
+                        leat_kernel_input(c, 1)->data, output->data, &run.step, 0);
+  leat_epilogue_end(&run);
+  return leat_ok_status();
+}
+
+static leat_status_t create_batch(leat_kernel_creation_t* c, void* state) {
+  leat_fused_matmul_t* fused = state;
+  LEAT_RETURN_IF_ERROR(leat_matmul_create_batch(c, &fused->matmul));
+  return leat_epilogue_create(c, fused->matmul.dtype, &fused->epilogue);
+}
+
+static leat_status_t fused_batch_matmul__cpu(leat_kernel_context_t* c) {
+  const leat_fused_matmul_t* fused = leat_kernel_state(c);
+  leat_matmul_batch_t batch;
+  leat_tensor_t* output;
+  const leat_tensor_t* addend;
+  LEAT_RETURN_IF_ERROR(leat_matmul_begin_batch(c, &fused->matmul, leat_kernel_input(c, 0),
+                                               leat_kernel_input(c, 1), &batch, &output));
+  LEAT_RETURN_IF_ERROR(leat_epilogue_addend(c, &fused->epilogue, &output->shape, &addend));
+  leat_epilogue_run_t run;
+  LEAT_RETURN_IF_ERROR(leat_epilogue_begin(c, &fused->epilogue, batch.count * batch.product.m,
+                                           batch.product.n, leat_is_narrow(fused->matmul.dtype),
+                                           addend ? addend->data : NULL, &run));
+  leat_matmul_run_batch(c, &batch, &run.step);
   leat_epilogue_end(&run);
   return leat_ok_status();
 }
@@ -59,5 +65,7 @@ static leat_status_t fused_matmul__cpu(leat_kernel_context_t* c) {
 const leat_kernel_row_t leat_fused_matmul_kernels_cpu[] = {
     LEAT_CPU_KERNEL("_FusedMatMul", "T: bfloat16, half, float", leat_fused_matmul_t, create,
                     fused_matmul__cpu, .expensive = true),
+    LEAT_CPU_KERNEL("_FusedBatchMatMulV2", "T: bfloat16, half, float", leat_fused_matmul_t,
+                    create_batch, fused_batch_matmul__cpu, .expensive = true),
     LEAT_KERNEL_ROWS_END,
 };

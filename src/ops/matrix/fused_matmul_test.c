@@ -1,6 +1,6 @@
-// Cases of _FusedMatMul: what follows the product against its formulas in double, shapes, and what
-// is refused. tests/session/fused_products_test.c compares every list of ops with the ops
-// themselves.
+// Cases of _FusedMatMul and _FusedBatchMatMulV2: what follows the product against its formulas in
+// double, shapes, and what is refused. tests/session/fused_products_test.c compares every list of
+// ops with the ops themselves.
 #include <math.h>
 
 #include "op_harness/op_harness.h"
@@ -126,6 +126,31 @@ static const leat_op_case_t kCases[] = {
     WRONG("inner sizes that differ", INVALID_ARGUMENT, NULL, OPS(1, S("BiasAdd")), X(2, 3), X(2, 4),
           X(4)),
     WRONG("a vector", INVALID_ARGUMENT, NULL, OPS(1, S("BiasAdd")), X(3), X(3, 4), X(4)),
+    // [1 2], [3 4] times one column [1, 10], with 100 and the addend, of which Relu keeps the rest.
+    {.op = "_FusedBatchMatMulV2",
+     .name = "a batch times one matrix",
+     .attrs = {OPS(2, S("BiasAdd"), S("Add"), S("Relu"))},
+     .inputs = {LEAT_ITEMS(FLOAT, LEAT_DIMS(2, 1, 2), 1, 2, 3, 4),
+                LEAT_ITEMS(FLOAT, LEAT_DIMS(2, 1), 1, 10), LEAT_ITEMS(FLOAT, LEAT_DIMS(1), 100),
+                LEAT_ITEMS(FLOAT, LEAT_DIMS(2, 1, 1), 3, -200)},
+     .types = FLOATS,
+     .expected = {LEAT_ITEMS(FLOAT, LEAT_DIMS(2, 1, 1), 124, 0)}},
+    {.op = "_FusedBatchMatMulV2",
+     .name = "no batch",
+     .attrs = {OPS(1, S("BiasAdd"))},
+     .inputs = {LEAT_NO_ITEMS(FLOAT, LEAT_DIMS(0, 2, 3)), X(3, 4), X(4)},
+     .expected = {LEAT_NO_ITEMS(FLOAT, LEAT_DIMS(0, 2, 4))}},
+    {.op = "_FusedBatchMatMulV2",
+     .name = "batches that differ",
+     .attrs = {OPS(1, S("BiasAdd"))},
+     .inputs = {X(2, 2, 3), X(3, 3, 4), X(4)},
+     .code = LEAT_INVALID_ARGUMENT},
+    {.op = "_FusedBatchMatMulV2",
+     .name = "an addend that would repeat",
+     .attrs = {OPS(1, S("Add"))},
+     .inputs = {X(2, 2, 3), X(3, 4), X(2, 4)},
+     .code = LEAT_INVALID_ARGUMENT,
+     .message = "must have the shape [2,2,4]"},
 };
 
 LEAT_OP_TEST_MAIN(kCases)

@@ -1,8 +1,9 @@
 // The matrix products as ops: MatMul, BatchMatMul for batches of equal dimensions, V2 and V3 for
-// batches that broadcast, and the ops that the optimizer makes of products: the fused sums
-// _MatMulAdd and _ScaledMatMulAdd; _FusedMatMul, a product and the ops that follow it; and the sums
-// of products that a loop carries from iteration to iteration. Here are their shapes, gradients and
-// registration; the kernels are in matmul_cpu.c, fused_matmul_cpu.c and product_sum_cpu.c.
+// batches that broadcast, and the ops that the optimizer makes of products: the fused sum
+// _MatMulAdd; _FusedMatMul and _FusedBatchMatMulV2, products and the ops that
+// follow them; and the sums of products that a loop carries from iteration to iteration. Here are
+// their shapes, gradients and registration; the kernels are in matmul_cpu.c, fused_matmul_cpu.c and
+// product_sum_cpu.c.
 //
 //   MatMul: a [m, k], b [k, n] -> [m, n]          BatchMatMulV2: x [..., m, k], y [..., k, n]
 //
@@ -170,20 +171,13 @@ const leat_op_row_t leat_matmul_ops[] = {
      .doc = "The product of two matrices, each perhaps transposed."},
     {.name = "_MatMulAdd",
      .cost = LEAT_COST_CONTRACTION,
-     .inputs = "a: T; b: T; y: T",
+     .inputs = "a: T; b: T; y: T; factors: N * T",
      .outputs = "sum: T",
-     .attrs = MATMUL_ATTRS,
+     .attrs = MATMUL_ATTRS "; N: int >= 0 = 0",
      .shape = matmul_add_shape,
      .contract = LEAT_RULES(LEAT_RULE_MATRIX(0), LEAT_RULE_MATRIX(1)),
-     .doc = "The product of two matrices, added to y as by AddV2."},
-    {.name = "_ScaledMatMulAdd",
-     .cost = LEAT_COST_CONTRACTION,
-     .inputs = "a: T; b: T; y: T; factor: T",
-     .outputs = "sum: T",
-     .attrs = MATMUL_ATTRS,
-     .shape = matmul_add_shape,
-     .contract = LEAT_RULES(LEAT_RULE_MATRIX(0), LEAT_RULE_MATRIX(1)),
-     .doc = "The same for y multiplied by factor first, a scalar or a number for each row."},
+     .doc = "The product of two matrices, added to y as by AddV2. A factor, a scalar or a number "
+            "for each row, multiplies y first."},
     {.name = "BatchMatMul",
      .cost = LEAT_COST_CONTRACTION,
      .inputs = "x: T; y: T",
@@ -229,6 +223,18 @@ const leat_op_row_t leat_matmul_ops[] = {
      .shape = leat_shape_matmul,
      .contract = LEAT_RULES(LEAT_RULE_MATRIX(0), LEAT_RULE_MATRIX(1)),
      .doc = "The product of two matrices, and the ops in fused_ops on it."},
+    // The same for batches. TensorFlow has such an op in its oneDNN build alone, and for a product
+    // that is multiplied and added to; here the list is that of _FusedMatMul.
+    {.name = "_FusedBatchMatMulV2",
+     .cost = LEAT_COST_CONTRACTION,
+     .inputs = "x: T; y: T; args: num_args * T",
+     .outputs = "output: T",
+     .attrs = "adj_x: bool = false; adj_y: bool = false; T: {bfloat16, half, float}; "
+              "num_args: int >= 0; fused_ops: list(string) = []; epsilon: float = 0.0001; "
+              "leakyrelu_alpha: float = 0.2",
+     .shape = batch_matmul_v2_shape,
+     .contract = LEAT_RULES(LEAT_RULE_RANK_AT_LEAST(0, 2), LEAT_RULE_RANK_AT_LEAST(1, 2)),
+     .doc = "The products of the matrices of two batches, and the ops in fused_ops on them."},
     {.name = "_StartProductSum",
      .inputs = "value: T",
      .outputs = "sum: variant",
@@ -317,8 +323,13 @@ static int addend(const leat_node_t* root) {
   return 2;
 }
 
+static bool may_take_factor(const leat_rewrite_match_t* m) {
+  return leat_node_attr_int(leat_rewrite_root(m), "N", 0) == 0 && leat_row_scaling_applies(m);
+}
+
 static leat_status_t take_factor(leat_rewrite_match_t* m, leat_output_t* out_by) {
-  return leat_row_scaling_make(m, "_ScaledMatMulAdd", NULL, 0, out_by);
+  const leat_attr_t one = LEAT_INT("N", 1);
+  return leat_row_scaling_make(m, "_MatMulAdd", &one, 1, out_by);
 }
 
 const leat_rewrite_rule_t leat_matmul_rules[] = {
@@ -348,7 +359,7 @@ const leat_rewrite_rule_t leat_matmul_rules[] = {
      .producer = "Mul",
      .input = addend,
      .passes_reshapes = true,
-     .applies = leat_row_scaling_applies,
+     .applies = may_take_factor,
      .make = take_factor,
      .doc = "a sum of a product and a scaled tensor scales the tensor by itself"},
     LEAT_REWRITE_RULES_END,

@@ -1,12 +1,12 @@
-// The CPU kernels of the matrix products: MatMul, _MatMulAdd (a product added to a tensor),
-// _ScaledMatMulAdd (added to rows that are multiplied first) and the BatchMatMul ops. The products
+// The CPU kernels of the matrix products: MatMul, _MatMulAdd (a product added to a tensor,
+// whose rows may be multiplied first) and the BatchMatMul ops. The products
 // themselves are gemm.h's; this file finds sizes, allocates, and decides how the pool is used.
 //
 //   a [m, k] (or [k, m] transposed), b [k, n] (or [n, k]) -> product [m, n]
 //   batches: a [..., m, k], b [..., k, n] -> [..., m, n], the outer dimensions broadcast from V2 on
 //
 // A single product is given to the pool as a whole, because gemm cuts it better than rows of this
-// file would; of a batch of small products each thread takes some (run_batch). A long product is
+// file would; of a batch of small products each thread takes some. A long product is
 // computed in parts of rows between which the step's cancellation is looked at. A fused sum writes
 // its addend once: gemm computes D = A B + C, where C may be the output itself, so that _MatMulAdd
 // costs no pass of its own.
@@ -39,7 +39,7 @@ leat_status_t leat_matmul_create(leat_kernel_creation_t* c, void* state) {
 static leat_status_t create_batch_matmul(leat_kernel_creation_t* c, void* state) {
   return create(c, state, "adj_x", "adj_y", "T", LEAT_GEMM_ADJOINT);
 }
-static leat_status_t create_batch_matmul_v2(leat_kernel_creation_t* c, void* state) {
+leat_status_t leat_matmul_create_batch(leat_kernel_creation_t* c, void* state) {
   ((leat_matmul_t*)state)->broadcasts = true;
   return create(c, state, "adj_x", "adj_y", "T", LEAT_GEMM_ADJOINT);
 }
@@ -217,17 +217,21 @@ static leat_status_t add_to(leat_kernel_context_t* c, leat_gemm_shape_t product,
   return leat_ok_status();
 }
 
+// One factor multiplies the addend, or there is none.
+static leat_status_t create_sum(leat_kernel_creation_t* c, void* state) {
+  int64_t factors;
+  LEAT_RETURN_IF_ERROR(leat_kernel_attr_int(c, "N", &factors));
+  if (factors > 1) {
+    return leat_make_status(LEAT_INVALID_ARGUMENT, "attribute N is %lld, must be 0 or 1",
+                            (long long)factors);
+  }
+  return leat_matmul_create(c, state);
+}
+
 static leat_status_t find_sum(leat_kernel_context_t* c, leat_gemm_shape_t* out_product,
                               leat_shape_t* out_shape) {
   LEAT_RETURN_IF_ERROR(leat_matmul_find(c, leat_kernel_state(c), out_product));
   return leat_shape_create(2, (const int64_t[]){out_product->m, out_product->n}, out_shape);
-}
-
-static leat_status_t matmul_add__cpu(leat_kernel_context_t* c) {
-  leat_gemm_shape_t product;
-  leat_shape_t shape;
-  LEAT_RETURN_IF_ERROR(find_sum(c, &product, &shape));
-  return add_to(c, product, &shape, leat_kernel_input(c, 2));
 }
 
 // ---- Products added to rows that are multiplied first -------------------------------------------
@@ -303,11 +307,12 @@ static leat_status_t add_to_product(leat_kernel_context_t* c, const leat_gemm_sh
   return status;
 }
 
-static leat_status_t scaled_matmul_add__cpu(leat_kernel_context_t* c) {
+static leat_status_t matmul_add__cpu(leat_kernel_context_t* c) {
   scaled_sum_t s;
   leat_shape_t shape;
   leat_tensor_t* sum;
   LEAT_RETURN_IF_ERROR(find_sum(c, &s.product, &shape));
+  if (leat_kernel_input_count(c) == 3) return add_to(c, s.product, &shape, leat_kernel_input(c, 2));
   LEAT_RETURN_IF_ERROR(leat_row_scale_open(c, 2, 3, &s.scale));
   if (!leat_shape_equal(&shape, &leat_kernel_input(c, 2)->shape)) {
     return add_to_product(c, &s.product, &shape, &s.scale);
@@ -322,21 +327,8 @@ static leat_status_t scaled_matmul_add__cpu(leat_kernel_context_t* c) {
 
 // ---- Batches ------------------------------------------------------------------------------------
 
-// A batch of products of one size. |shapes| and |data| are those of the two inputs.
-typedef struct batch_s {
-  leat_gemm_shape_t product;
-  leat_multiply_fn_t multiply;
-  const leat_shape_t* output;
-  const leat_shape_t* shapes[2];
-  const char* data[2];
-  int64_t matrix_bytes[2];
-  char* result;
-  int64_t result_bytes;
-  size_t item_bytes;
-} batch_t;
-
 // The place of the matrix of input |k| that the output's matrix |index| is made from.
-static const char* find_matrix(const batch_t* batch, int k, int64_t index) {
+static const char* find_matrix(const leat_matmul_batch_t* batch, int k, int64_t index) {
   const leat_shape_t* shape = batch->shapes[k];
   const int64_t* dims = leat_shape_dims(shape);
   const int64_t* output = leat_shape_dims(batch->output);
@@ -351,25 +343,35 @@ static const char* find_matrix(const batch_t* batch, int k, int64_t index) {
 }
 
 static void run_products(void* data, int64_t begin, int64_t end) {
-  const batch_t* batch = data;
+  const leat_matmul_batch_t* batch = data;
+  const leat_gemm_shape_t* p = &batch->product;
   for (int64_t i = begin; i < end; ++i) {
-    batch->multiply(&batch->product, find_matrix(batch, 0, i), find_matrix(batch, 1, i),
-                    batch->result + i * batch->result_bytes, NULL);
+    const char *a = find_matrix(batch, 0, i), *b = find_matrix(batch, 1, i);
+    char* result = batch->result + i * batch->result_bytes;
+    batch->multiply(p, a, b, result, NULL);
+    if (batch->step) batch->step->apply(batch->step->data, result, i * p->m, p->m, false);
   }
 }
 
-// Runs |count| products: large ones one after the other, each on the whole pool, small ones each on
-// one thread.
-static void run_batch(const leat_kernel_context_t* c, batch_t* batch, int64_t count) {
+void leat_matmul_run_batch(const leat_kernel_context_t* c, leat_matmul_batch_t* batch,
+                           const leat_row_step_t* step) {
   const leat_gemm_shape_t* p = &batch->product;
   const double product_ns = leat_product_ns(p);
-  if (count == 1 || product_ns > LEAT_PRODUCT_WHOLE_POOL_NS) {
-    for (int64_t i = 0; i < count && !leat_step_is_over(c->services, i > 0); ++i) {
-      leat_product_run(c, batch->multiply, p, batch->item_bytes, find_matrix(batch, 0, i),
-                       find_matrix(batch, 1, i), batch->result + i * batch->result_bytes);
+  batch->step = step;
+  // Large products are run one after the other, each on the whole pool, small ones each on one
+  // thread.
+  if (batch->count > 1 && product_ns <= LEAT_PRODUCT_WHOLE_POOL_NS) {
+    leat_kernel_parallel_for(c, batch->count, product_ns, run_products, batch);
+    return;
+  }
+  for (int64_t i = 0; i < batch->count && !leat_step_is_over(c->services, i > 0); ++i) {
+    const char *a = find_matrix(batch, 0, i), *b = find_matrix(batch, 1, i);
+    char* result = batch->result + i * batch->result_bytes;
+    if (step) {
+      leat_product_run_step(c, batch->multiply, p, batch->item_bytes, a, b, result, step, i * p->m);
+    } else {
+      leat_product_run(c, batch->multiply, p, batch->item_bytes, a, b, result);
     }
-  } else {
-    leat_kernel_parallel_for(c, count, product_ns, run_products, batch);
   }
 }
 
@@ -397,35 +399,45 @@ static leat_status_t make_batch_shape(const leat_shape_t* a, const leat_shape_t*
   return leat_shape_create(rank, dims, out_shape);
 }
 
-// Multiplies batches. |a| and |b| have the type of the product.
-static leat_status_t run_batch_matmul(leat_kernel_context_t* c, const leat_tensor_t* a,
-                                      const leat_tensor_t* b) {
-  const leat_matmul_t* matmul = leat_kernel_state(c);
+leat_status_t leat_matmul_begin_batch(leat_kernel_context_t* c, const leat_matmul_t* matmul,
+                                      const leat_tensor_t* a, const leat_tensor_t* b,
+                                      leat_matmul_batch_t* out_batch, leat_tensor_t** out_output) {
   if (!batches_fit(&a->shape, &b->shape, matmul->broadcasts)) {
     return leat_kernel_invalid(c, "In[0] and In[1] must have compatible batch dimensions: they are "
                                "%s and %s", LEAT_SHAPE_TEXT(&a->shape), LEAT_SHAPE_TEXT(&b->shape));
   }
-  batch_t batch = {.multiply = leat_multiply_of(matmul->dtype, c->services->deterministic),
-                   .item_bytes = leat_dtype_size(matmul->dtype),
-                   .shapes = {&a->shape, &b->shape}};
-  LEAT_RETURN_IF_ERROR(find_product(c, matmul, &a->shape, &b->shape, &batch.product));
+  const size_t item_bytes = leat_dtype_size(matmul->dtype);
+  leat_matmul_batch_t* batch = out_batch;
+  *batch = (leat_matmul_batch_t){
+      .multiply = leat_multiply_of(matmul->dtype, c->services->deterministic),
+      .item_bytes = item_bytes,
+      .shapes = {&a->shape, &b->shape},
+      .data = {a->data, b->data}};
+  LEAT_RETURN_IF_ERROR(find_product(c, matmul, &a->shape, &b->shape, &batch->product));
   leat_shape_t shape;
-  const leat_gemm_shape_t* p = &batch.product;
-  LEAT_RETURN_IF_ERROR(make_batch_shape(&a->shape, &b->shape, p->m, p->n, &shape));
   leat_tensor_t* output;
+  const leat_gemm_shape_t* p = &batch->product;
+  LEAT_RETURN_IF_ERROR(make_batch_shape(&a->shape, &b->shape, p->m, p->n, &shape));
   leat_status_t status = leat_kernel_allocate_output(c, 0, &shape, &output);
   leat_shape_release(&shape);
   LEAT_RETURN_IF_ERROR(status);
+  *out_output = output;
   if (output->shape.element_count == 0) return leat_ok_status();
-  const int64_t item_bytes = (int64_t)leat_dtype_size(matmul->dtype);
-  batch.output = &output->shape;
-  batch.data[0] = a->data;
-  batch.data[1] = b->data;
-  batch.matrix_bytes[0] = p->m * p->k * item_bytes;
-  batch.matrix_bytes[1] = p->k * p->n * item_bytes;
-  batch.result = output->data;
-  batch.result_bytes = p->m * p->n * item_bytes;
-  run_batch(c, &batch, output->shape.element_count / (p->m * p->n));
+  batch->count = output->shape.element_count / (p->m * p->n);
+  batch->output = &output->shape;
+  batch->matrix_bytes[0] = p->m * p->k * (int64_t)item_bytes;
+  batch->matrix_bytes[1] = p->k * p->n * (int64_t)item_bytes;
+  batch->result = output->data;
+  batch->result_bytes = p->m * p->n * (int64_t)item_bytes;
+  return leat_ok_status();
+}
+
+static leat_status_t run_batch_matmul(leat_kernel_context_t* c, const leat_tensor_t* a,
+                                      const leat_tensor_t* b) {
+  leat_matmul_batch_t batch;
+  leat_tensor_t* output;
+  LEAT_RETURN_IF_ERROR(leat_matmul_begin_batch(c, leat_kernel_state(c), a, b, &batch, &output));
+  leat_matmul_run_batch(c, &batch, NULL);
   return leat_ok_status();
 }
 
@@ -489,11 +501,9 @@ static leat_status_t converting_matmul__cpu(leat_kernel_context_t* c) {
 const leat_kernel_row_t leat_matmul_kernels_cpu[] = {
     LEAT_CPU_KERNEL("MatMul", TYPES, leat_matmul_t, leat_matmul_create, matmul__cpu,
                     .expensive = true, .access = LEAT_ACCESS_CONTRACTION),
-    ROW("_MatMulAdd", "T: float, double", leat_matmul_create, matmul_add__cpu),
-    ROW("_ScaledMatMulAdd", "T: " LEAT_ROW_SCALE_TYPES, leat_matmul_create,
-        scaled_matmul_add__cpu),
+    ROW("_MatMulAdd", "T: " LEAT_ROW_SCALE_TYPES, create_sum, matmul_add__cpu),
     ROW("BatchMatMul", TYPES, create_batch_matmul, batch_matmul__cpu),
-    ROW("BatchMatMulV2", TYPES, create_batch_matmul_v2, batch_matmul__cpu),
+    ROW("BatchMatMulV2", TYPES, leat_matmul_create_batch, batch_matmul__cpu),
     SAME("bfloat16"),
     SAME("float"),
     SAME("double"),

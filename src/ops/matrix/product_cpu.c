@@ -77,3 +77,18 @@ void leat_product_run(const leat_kernel_context_t* c, leat_multiply_fn_t multipl
              (char*)product + (size_t)(begin * shape->ldc) * item_bytes, c->services->pool);
   }
 }
+
+void leat_product_run_step(const leat_kernel_context_t* c, leat_multiply_fn_t multiply,
+                           const leat_gemm_shape_t* shape, size_t item_bytes, const void* a,
+                           const void* b, void* product, const leat_row_step_t* step,
+                           int64_t first) {
+  const int64_t rows = leat_product_part_rows(shape);
+  for (int64_t begin = 0; begin < shape->m; begin += rows) {
+    size_t a_bytes;
+    leat_gemm_shape_t part = leat_product_part(shape, begin, rows, item_bytes, &a_bytes);
+    if (begin > 0 && leat_step_is_over(c->services, true)) return;
+    leat_row_step_multiply(step, multiply, &part, item_bytes, (const char*)a + a_bytes, b,
+                           (char*)product + (size_t)(begin * shape->ldc) * item_bytes,
+                           first + begin, c->services->deterministic, c->services->pool);
+  }
+}

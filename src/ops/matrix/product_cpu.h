@@ -7,6 +7,7 @@
 #include <stdbool.h>
 
 #include "device/cpu/gemm.h"
+#include "device/cpu/row_step.h"
 #include "kernel/kernel.h"
 
 // C = op(A) op(B). |pool| shares the work; NULL: the calling thread does all of it.
@@ -29,6 +30,12 @@ leat_gemm_shape_t leat_product_part(const leat_gemm_shape_t* shape, int64_t begi
 void leat_product_run(const leat_kernel_context_t* c, leat_multiply_fn_t multiply,
                       const leat_gemm_shape_t* shape, size_t item_bytes, const void* a,
                       const void* b, void* product);
+// The same for a dense C, whose rows |step| changes. |first| is the number of C's first row in the
+// matrix that |step| knows.
+void leat_product_run_step(const leat_kernel_context_t* c, leat_multiply_fn_t multiply,
+                           const leat_gemm_shape_t* shape, size_t item_bytes, const void* a,
+                           const void* b, void* product, const leat_row_step_t* step,
+                           int64_t first);
 
 // The estimated time of a product on one thread. Of a batch of products that take less than
 // LEAT_PRODUCT_WHOLE_POOL_NS each, every product is computed by one thread.

@@ -1,10 +1,10 @@
 // Applies what follows a fused product (epilogue_cpu.h) to rows of its result, piece by piece: a
 // piece fits the first-level cache, so that each op may be a loop of its own and still costs no
 // memory traffic. The loops are those of the unfused ops' kernels (bias_isa.c, batch_norm_isa.c,
-// relu_isa.c, unary_isa.c and the addition of binary_isa.c), and they run in the same type;
+// relu_isa.c, unary_isa.c and two of binary_isa.c), and they run in the same type;
 // therefore the bits are those of the unfused ops too.
 //
-//   piece of the result ──BiasAdd or FusedBatchNorm──Add──activation──▶ the same memory
+//   piece of the result ──BiasAdd or FusedBatchNorm──Add or Sub──activation──▶ the same memory
 //
 // A node of half or bfloat16 computes in float, and each op rounds to the node's type as it would
 // when it writes its result to memory. Where the rows themselves are half or bfloat16, a piece is
@@ -30,8 +30,8 @@
 // ---- Creation -----------------------------------------------------------------------------------
 
 #define ALLOWED                                                                                \
-  "at most one of BiasAdd and FusedBatchNorm, then at most one Add, then at most one of Relu, " \
-  "Relu6, Elu, LeakyRelu, Tanh, Sigmoid, GeluApproximate and GeluExact"
+  "at most one of BiasAdd and FusedBatchNorm, then at most one of Add, Sub and ReverseSub, "   \
+  "then at most one of Relu, Relu6, Elu, LeakyRelu, Tanh, Sigmoid, GeluApproximate and GeluExact"
 
 // An error "attribute fused_ops is [BiasAdd,Abs], must be ...".
 static leat_status_t refuse(const leat_kernel_creation_t* c, leat_status_code_t code,
@@ -80,6 +80,16 @@ static bool set_activation(leat_epilogue_t* epilogue, leat_string_view_t name) {
   return false;
 }
 
+// Sets the addition or subtraction |name|; false when it is none.
+static bool set_addition(leat_epilogue_t* epilogue, leat_string_view_t name) {
+  const bool adds = leat_string_view_equals(name, "Add");
+  epilogue->is_reverse = leat_string_view_equals(name, "ReverseSub");
+  if (!adds && !epilogue->is_reverse && !leat_string_view_equals(name, "Sub")) return false;
+  epilogue->addition = leat_binary_vector_loop(adds ? LEAT_BINARY_ADD : LEAT_BINARY_SUB,
+                                               leat_wide_type(epilogue->dtype));
+  return true;
+}
+
 leat_status_t leat_epilogue_create(leat_kernel_creation_t* c, int dtype,
                                    leat_epilogue_t* out_epilogue) {
   leat_epilogue_t* e = out_epilogue;
@@ -99,19 +109,17 @@ leat_status_t leat_epilogue_create(leat_kernel_creation_t* c, int dtype,
     e->first = LEAT_EPILOGUE_BATCH_NORM;
     ++i;
   }
-  if (i < ops->count && leat_string_view_equals(ops->strings[i], "Add")) {
-    e->adds = true;
-    ++i;
-  }
+  if (i < ops->count && set_addition(e, ops->strings[i])) ++i;
   if (i < ops->count && set_activation(e, ops->strings[i])) ++i;
   if (i < ops->count) return refuse(c, LEAT_UNIMPLEMENTED, ops, ALLOWED);
   e->arg_count = (e->first == LEAT_EPILOGUE_BIAS         ? 1
                   : e->first == LEAT_EPILOGUE_BATCH_NORM ? 4
-                                                         : 0) + e->adds;
+                                                         : 0) + (e->addition != NULL);
   if (num_args != e->arg_count) {
     return leat_make_status(LEAT_INVALID_ARGUMENT,
                             "attribute num_args is %lld, must be %d for the %d ops in fused_ops: "
-                            "one for BiasAdd, four for FusedBatchNorm, one for Add",
+                            "one for BiasAdd, four for FusedBatchNorm, one for Add, Sub or "
+                            "ReverseSub",
                             (long long)num_args, e->arg_count, (int)ops->count);
   }
   if (leat_is_narrow(dtype)) {  // as LeakyRelu has it
@@ -129,11 +137,11 @@ leat_status_t leat_epilogue_addend(const leat_kernel_context_t* c,
                                    const leat_shape_t* result_shape,
                                    const leat_tensor_t** out_addend) {
   *out_addend = NULL;
-  if (!epilogue->adds) return leat_ok_status();
+  if (!epilogue->addition) return leat_ok_status();
   const leat_tensor_t* addend = leat_kernel_input(c, 1 + epilogue->arg_count);
   if (!leat_shape_equal(&addend->shape, result_shape)) {
-    return leat_kernel_invalid(c, "the argument of Add is %s, must have the shape %s of the "
-                               "product", LEAT_SHAPE_TEXT(&addend->shape),
+    return leat_kernel_invalid(c, "the tensor to add or subtract is %s, must have the shape "
+                               "%s of the product", LEAT_SHAPE_TEXT(&addend->shape),
                                LEAT_SHAPE_TEXT(result_shape));
   }
   *out_addend = addend;
@@ -271,7 +279,7 @@ static void apply_activation(const leat_epilogue_t* epilogue, void* x, int64_t n
 
 // Applies everything to |n| elements |x|, which begin |at| elements behind the beginning of a
 // period. They are a part of that period or, where |at| is 0, perhaps several periods and the first
-// rows of another. |addend| has the elements that Add adds.
+// rows of another. |addend| has the elements that are added or subtracted.
 static void apply_piece(const leat_epilogue_run_t* run, void* x, const void* addend, int64_t n,
                         int64_t at, bool has_bias) {
   const leat_epilogue_t* epilogue = run->epilogue;
@@ -283,9 +291,10 @@ static void apply_piece(const leat_epilogue_run_t* run, void* x, const void* add
     if (rest > 0) apply_first(run, (char*)x + (size_t)(n - rest) * item_bytes, 1, rest, at);
     round_piece(epilogue, x, n);
   }
-  if (epilogue->adds) {
-    const void* const inputs[] = {x, addend};
-    (void)leat_binary_vector_loop(LEAT_BINARY_ADD, leat_wide_type(epilogue->dtype))(inputs, x, n);
+  if (epilogue->addition) {
+    const bool is_reverse = epilogue->is_reverse;
+    const void* const inputs[] = {is_reverse ? addend : x, is_reverse ? x : addend};
+    (void)epilogue->addition(inputs, x, n);
     round_piece(epilogue, x, n);
   }
   if (epilogue->activation) {
@@ -355,7 +364,7 @@ leat_status_t leat_epilogue_begin(leat_kernel_context_t* c, const leat_epilogue_
   // Rounding to half or bfloat16 comes before the bias, so that oneDNN must not add it there.
   if (epilogue->first == LEAT_EPILOGUE_BIAS && epilogue->dtype == LEAT_DTYPE_FLOAT) {
     run->step.bias = run->vectors[0];
-    run->step.only_bias = !epilogue->adds && !epilogue->activation;
+    run->step.only_bias = !epilogue->addition && !epilogue->activation;
   }
   return leat_ok_status();
 }

@@ -3,10 +3,11 @@
 // cache (device/cpu/row_step.h):
 //
 //   at most one of  BiasAdd (argument: bias)  FusedBatchNorm (scale, offset, mean, variance)
-//   perhaps         Add (a tensor of the result's shape)
+//   at most one of  Add  Sub  ReverseSub (a tensor t of the result's shape: x + t, x - t, t - x)
 //   at most one of  Relu Relu6 Elu LeakyRelu Tanh Sigmoid GeluApproximate GeluExact
 //
-// The list must not be empty. TensorFlow's kernels take some of these lists. The values are those
+// The list must not be empty. TensorFlow's kernels take some of these lists, none with Sub or
+// ReverseSub. The values are those
 // of the ops one by one, bit for bit: each op rounds to the node's type.
 //
 // A kernel creates a leat_epilogue_t once, from its attributes. In each run it begins a
@@ -27,7 +28,10 @@ typedef enum leat_epilogue_first_e {
 typedef struct leat_epilogue_s {
   int dtype;  // the node's type T
   leat_epilogue_first_t first;
-  bool adds;
+  // Of the result and the tensor; NULL: the list has none of Add, Sub and ReverseSub. What
+  // subtracts in reverse has the tensor as its first operand.
+  leat_elementwise_loop_t addition;
+  bool is_reverse;
   leat_elementwise_loop_t activation;  // over the type that is computed in; NULL: there is none
   bool takes_alpha;                    // |activation| has |alpha| as its second operand
   float alpha, epsilon;
@@ -53,11 +57,11 @@ typedef struct leat_epilogue_run_s {
   leat_tensor_t memory;
   const void* vectors[LEAT_EPILOGUE_VECTORS];
   bool is_narrow;        // the rows and |addend| are half or bfloat16
-  const void* addend;    // what Add adds, as a dense matrix like the result
+  const void* addend;    // the tensor that is added or subtracted, as a dense matrix
 } leat_epilogue_run_t;
 
-// The input that Add adds, of the node's type and of |result_shape|, which the caller has set. NULL
-// where the list has no Add. INVALID_ARGUMENT when its shape differs.
+// The input that Add, Sub or ReverseSub reads, of the node's type and of |result_shape|, which the
+// caller has set. NULL where the list has none of them. INVALID_ARGUMENT when its shape differs.
 LEAT_MUST_USE leat_status_t leat_epilogue_addend(const leat_kernel_context_t* c,
                                                  const leat_epilogue_t* epilogue,
                                                  const leat_shape_t* result_shape,

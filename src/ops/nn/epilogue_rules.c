@@ -1,9 +1,10 @@
 // The rewrite rules that merge a matrix product or a convolution with the ops that follow it, its
-// epilogue, into one node (_FusedMatMul, _FusedConv2D, _FusedDepthwiseConv2dNative). The kernel of
-// that node applies the epilogue to rows of the result that are still in the processor's cache
-// (ops/nn/epilogue_cpu.h). The pass "rules" applies the rules (optimize/rules.c):
+// epilogue, into one node (_FusedMatMul, _FusedBatchMatMulV2, _FusedConv2D,
+// _FusedDepthwiseConv2dNative). The kernel of that node applies the epilogue to rows of the result
+// that are still in the processor's cache (ops/nn/epilogue_cpu.h). The pass "rules" applies the
+// rules (optimize/rules.c):
 //
-//   x w + bias     normalization of a convolution by stored moments     + a tensor     activation
+//   x w + bias     normalization of a convolution by stored moments     ± a tensor     activation
 //
 // Each rule merges one op more, in this order, which is also the order in which the kernel applies
 // the ops in the node's attribute "fused_ops"; so the results are bit for bit those of the separate
@@ -12,21 +13,26 @@
 // only on an element and its index in that dimension; the rules above then apply.
 //
 // The product of a batch of matrices with a single matrix becomes one product of all their rows,
-// between two Reshapes, so that the rules above apply to it as well.
+// between two Reshapes, where a constant shape can say the result's.
 #include <string.h>
 
 #include "graph/rewrite_rule.h"
+#include "ops/nn/gelu.h"
 #include "ops/op_rows.h"
 
 // The ops with which a fused op begins, and that fused op.
 static const struct {
   const char *plain, *fused;
 } kProducts[] = {{"MatMul", "_FusedMatMul"},
+                 {"BatchMatMul", "_FusedBatchMatMulV2"},
+                 {"BatchMatMulV2", "_FusedBatchMatMulV2"},
+                 {"BatchMatMulV3", "_FusedBatchMatMulV2"},
                  {"Conv2D", "_FusedConv2D"},
                  {"DepthwiseConv2dNative", "_FusedDepthwiseConv2dNative"}};
 #define MATRIX_PRODUCTS "MatMul|_FusedMatMul"
+#define BATCH_PRODUCTS "BatchMatMul|BatchMatMulV2|BatchMatMulV3|_FusedBatchMatMulV2"
 #define CONVOLUTIONS "Conv2D|_FusedConv2D|DepthwiseConv2dNative|_FusedDepthwiseConv2dNative"
-#define PRODUCTS MATRIX_PRODUCTS "|" CONVOLUTIONS
+#define PRODUCTS MATRIX_PRODUCTS "|" BATCH_PRODUCTS "|" CONVOLUTIONS
 #define ACTIVATIONS "Relu|Relu6|Elu|LeakyRelu|Tanh|Sigmoid"
 
 // ---- The list of a fused op ---------------------------------------------------------------------
@@ -38,7 +44,9 @@ static stage_t stage_of(leat_string_view_t op) {
   if (leat_string_view_equals(op, "BiasAdd") || leat_string_view_equals(op, "FusedBatchNorm")) {
     return STAGE_FIRST;
   }
-  return leat_string_view_equals(op, "Add") ? STAGE_ADD : STAGE_ACTIVATION;
+  const bool adds = leat_string_view_equals(op, "Add") || leat_string_view_equals(op, "Sub") ||
+                    leat_string_view_equals(op, "ReverseSub");
+  return adds ? STAGE_ADD : STAGE_ACTIVATION;
 }
 
 // The last stage of the product's epilogue; STAGE_PRODUCT where it has none yet.
@@ -59,10 +67,33 @@ static bool is_convolution(const leat_node_t* product) {
   return leat_node_attr_string(product, "data_format").size > 0;
 }
 
+static bool is_batch(const leat_node_t* product) {
+  return leat_op_find_attr(product->op, LEAT_SV("adj_x")) >= 0;
+}
+
+// Whether both inputs are known to have the same dimensions before the last two.
+static bool has_one_batch(const leat_graph_t* graph, const leat_node_t* product) {
+  const leat_partial_shape_t x = leat_graph_output_shape(graph, product->inputs[0]);
+  const leat_partial_shape_t y = leat_graph_output_shape(graph, product->inputs[1]);
+  if (x.rank < 0 || x.rank != y.rank) return false;
+  for (int d = 0; d < x.rank - 2; ++d) {
+    if (x.dims[d] < 0 || x.dims[d] != y.dims[d]) return false;
+  }
+  return true;
+}
+
 // Whether a fused op can compute the product. The fused depthwise convolution has no attribute for
-// explicit paddings.
-static bool has_fused_form(const leat_node_t* product) {
-  return !leat_string_view_equals(product->op->name, "DepthwiseConv2dNative") ||
+// explicit paddings. The fused batch broadcasts, where BatchMatMul fails for batches that differ,
+// and does not convert its inputs, as BatchMatMulV3 does.
+static bool has_fused_form(const leat_graph_t* graph, const leat_node_t* product) {
+  const leat_string_view_t op = product->op->name;
+  if (leat_string_view_equals(op, "BatchMatMul")) return has_one_batch(graph, product);
+  if (leat_string_view_equals(op, "BatchMatMulV3")) {
+    const int type = product->output_types[0];
+    return leat_graph_output_type(graph, product->inputs[0]) == type &&
+           leat_graph_output_type(graph, product->inputs[1]) == type;
+  }
+  return !leat_string_view_equals(op, "DepthwiseConv2dNative") ||
          !leat_string_view_equals(leat_node_attr_string(product, "padding"), "EXPLICIT");
 }
 
@@ -140,6 +171,9 @@ static leat_status_t list_attrs(const leat_rewrite_match_t* m, const addition_t*
     }
     attrs[count++] = product->attrs[i];
   }
+  if (!leat_node_attr(product, LEAT_SV("T"))) {
+    attrs[count++] = LEAT_TYPE("T", product->output_types[0]);
+  }
   attrs[count++] = LEAT_INT("num_args", args);
   attrs[count++] = LEAT_LIST("fused_ops", STRING, ops + 1, strings, names);
   if (leat_op_find_attr(spec->op, LEAT_SV("TArgs")) >= 0) {
@@ -170,7 +204,7 @@ static leat_status_t take_further(leat_rewrite_match_t* m, const addition_t* add
 
 static bool may_begin(const leat_rewrite_match_t* m) {
   const leat_node_t* product = leat_rewrite_producer(m);
-  return stage_of_product(product) == STAGE_PRODUCT && has_fused_form(product);
+  return stage_of_product(product) == STAGE_PRODUCT && has_fused_form(m->graph, product);
 }
 
 // Whether BiasAdd adds to the same dimension in which the product has its channels.
@@ -228,14 +262,16 @@ static leat_status_t take_normalization(leat_rewrite_match_t* m, leat_output_t* 
   return take_further(m, &(addition_t){"FusedBatchNorm", root->inputs + 1, 4, root, NULL}, out_by);
 }
 
-// Whether the other input is known to have the shape of the product, so that it is not broadcast. A
-// matrix product without a bias is left to the rule "sum_of_products", whose _MatMulAdd begins its
-// sums with the tensor.
+// Whether the other input is known to have the shape of the product, so that it is not broadcast.
+// The addition to a product of two matrices without a bias is left to the rule "sum_of_products",
+// whose _MatMulAdd begins its sums with the tensor.
 static bool is_residual(const leat_rewrite_match_t* m) {
   const leat_node_t* product = leat_rewrite_producer(m);
   const stage_t stage = stage_of_product(product);
+  const bool is_sum = !leat_string_view_equals(leat_rewrite_root(m)->op->name, "Sub") &&
+                      !is_convolution(product) && !is_batch(product);
   return (stage == STAGE_FIRST ||
-          (stage == STAGE_PRODUCT && is_convolution(product) && has_fused_form(product))) &&
+          (stage == STAGE_PRODUCT && !is_sum && has_fused_form(m->graph, product))) &&
          leat_partial_shape_is_full(product->output_shapes[0]) &&
          leat_partial_shape_equal(product->output_shapes[0],
                                   leat_graph_output_shape(m->graph, other_input(m)));
@@ -243,16 +279,19 @@ static bool is_residual(const leat_rewrite_match_t* m) {
 
 static leat_status_t take_residual(leat_rewrite_match_t* m, leat_output_t* out_by) {
   const leat_output_t other = other_input(m);
-  return take_further(m, &(addition_t){"Add", &other, 1, NULL, NULL}, out_by);
+  const bool subtracts = leat_string_view_equals(leat_rewrite_root(m)->op->name, "Sub");
+  const char* op = !subtracts ? "Add" : m->side == 0 ? "Sub" : "ReverseSub";
+  return take_further(m, &(addition_t){op, &other, 1, NULL, NULL}, out_by);
 }
 
 // TensorFlow's definition of a fused convolution requires at least one argument, so an activation
 // can be merged with a convolution only after an op that has one.
 static bool may_be_activated(const leat_rewrite_match_t* m) {
   const leat_node_t* product = leat_rewrite_producer(m);
+  if (!fused_name(product)) return false;
   const stage_t stage = stage_of_product(product);
   return stage < STAGE_ACTIVATION &&
-         (stage > STAGE_PRODUCT || (has_fused_form(product) && !is_convolution(product)));
+         (stage > STAGE_PRODUCT || (has_fused_form(m->graph, product) && !is_convolution(product)));
 }
 
 static leat_status_t take_activation(leat_rewrite_match_t* m, leat_output_t* out_by) {
@@ -260,6 +299,58 @@ static leat_status_t take_activation(leat_rewrite_match_t* m, leat_output_t* out
   const bool has_alpha = leat_node_attr(root, LEAT_SV("alpha")) != NULL;
   return take_further(
       m, &(addition_t){root->op->row->name, NULL, 0, NULL, has_alpha ? root : NULL}, out_by);
+}
+
+// Finds a GELU of a product that may be activated, or of the Reshape of one. |*out_reshape| is that
+// Reshape, or -1.
+static bool find_gelu(const leat_rewrite_match_t* m, leat_gelu_t* out_gelu, int32_t* out_reshape,
+                      leat_rewrite_match_t* out_product) {
+  *out_product = *m;
+  *out_reshape = -1;
+  if (!leat_gelu_find(m, out_gelu)) return false;
+  const leat_node_t* node = leat_graph_node(m->graph, out_gelu->x.node);
+  out_product->producer = out_gelu->x.node;
+  if (leat_string_view_equals(node->op->name, "Reshape")) {
+    *out_reshape = out_gelu->x.node;
+    out_product->producer = node->inputs[0].node;
+    if (!leat_gelu_is_only_reader(m, node->inputs[0].node, *out_reshape) ||
+        !m->may_bypass(m, *out_reshape)) {
+      return false;
+    }
+  }
+  return m->may_bypass(m, out_product->producer) && may_be_activated(out_product);
+}
+
+static bool is_gelu_of_product(const leat_rewrite_match_t* m) {
+  leat_gelu_t gelu;
+  leat_rewrite_match_t product;
+  int32_t reshape;
+  return find_gelu(m, &gelu, &reshape, &product);
+}
+
+// The GELU of the product, and then the Reshape of that, if there was one before it.
+static leat_status_t take_gelu(leat_rewrite_match_t* m, leat_output_t* out_by) {
+  leat_gelu_t gelu;
+  leat_rewrite_match_t product;
+  int32_t reshape;
+  const bool found = find_gelu(m, &gelu, &reshape, &product);
+  LEAT_DCHECK(found);
+  if (!found) return leat_ok_status();
+  LEAT_RETURN_IF_ERROR(leat_rewrite_bypass(m, &gelu.way));
+  LEAT_RETURN_IF_ERROR(m->bypass(m, product.producer));
+  if (reshape >= 0) LEAT_RETURN_IF_ERROR(m->bypass(m, reshape));
+  m->producer = product.producer;
+  LEAT_RETURN_IF_ERROR(take_further(
+      m, &(addition_t){gelu.is_exact ? "GeluExact" : "GeluApproximate", NULL, 0, NULL, NULL},
+      out_by));
+  if (reshape < 0) return leat_ok_status();
+  const leat_node_t* before = leat_graph_node(m->graph, reshape);
+  const leat_output_t inputs[] = {*out_by, before->inputs[1]};
+  leat_node_spec_t spec = {.inputs = inputs,
+                           .input_count = 2,
+                           .attrs = before->attrs,
+                           .attr_count = before->op->attr_count};
+  return m->add(m, "Reshape", &spec, out_by);
 }
 
 // ---- Past a Reshape -----------------------------------------------------------------------------
@@ -306,6 +397,15 @@ static leat_status_t change_places(leat_rewrite_match_t* m, leat_output_t* out_b
 
 // ---- Batches ------------------------------------------------------------------------------------
 
+// Whether |y| is a single matrix: one of rank 2, or of known sizes behind dimensions of 1.
+static bool is_one_matrix(leat_partial_shape_t y) {
+  if (y.rank > 2 && (y.dims[y.rank - 2] <= 0 || y.dims[y.rank - 1] <= 0)) return false;
+  for (int d = 0; d < y.rank - 2; ++d) {
+    if (y.dims[d] != 1) return false;
+  }
+  return y.rank >= 2;
+}
+
 // Whether a batch is multiplied by a single matrix, and at most one dimension of the result is
 // unknown, so that a Reshape with a constant shape can restore it.
 static bool is_product_of_rows(const leat_rewrite_match_t* m) {
@@ -313,7 +413,7 @@ static bool is_product_of_rows(const leat_rewrite_match_t* m) {
   const leat_partial_shape_t x = leat_graph_output_shape(m->graph, root->inputs[0]);
   const leat_partial_shape_t result = root->output_shapes[0];
   int unknown = 0;
-  if (x.rank < 3 || leat_graph_output_shape(m->graph, root->inputs[1]).rank != 2 ||
+  if (x.rank < 3 || !is_one_matrix(leat_graph_output_shape(m->graph, root->inputs[1])) ||
       result.rank != x.rank || last_dim(x) <= 0 || last_dim(result) <= 0 ||
       leat_node_attr_bool(root, "adj_x", false) ||
       !leat_dtype_in(root->output_types[0], LEAT_DTYPE_BIT(FLOAT) | LEAT_DTYPE_BIT(DOUBLE) |
@@ -339,14 +439,19 @@ static leat_status_t reshape(leat_rewrite_match_t* m, leat_output_t x, const int
 
 static leat_status_t multiply_rows(leat_rewrite_match_t* m, leat_output_t* out_by) {
   const leat_node_t* root = leat_rewrite_root(m);
-  const leat_output_t x = root->inputs[0], y = root->inputs[1];
+  const leat_output_t x = root->inputs[0];
   const leat_partial_shape_t result = root->output_shapes[0];
+  const leat_partial_shape_t y_shape = leat_graph_output_shape(m->graph, root->inputs[1]);
+  leat_output_t y = root->inputs[1];
   const int64_t rows[] = {-1, last_dim(leat_graph_output_shape(m->graph, x))};
   const leat_attr_t attrs[] = {
       LEAT_TYPE("T", root->output_types[0]),
       LEAT_BOOL("transpose_b", leat_node_attr_bool(root, "adj_y", false))};
   leat_output_t matrix, product;
   LEAT_RETURN_IF_ERROR(reshape(m, x, rows, 2, &matrix));
+  if (y_shape.rank > 2) {
+    LEAT_RETURN_IF_ERROR(reshape(m, y, y_shape.dims + y_shape.rank - 2, 2, &y));
+  }
   const leat_output_t factors[] = {matrix, y};
   leat_node_spec_t spec = {.inputs = factors, .input_count = 2, .attrs = attrs, .attr_count = 2};
   LEAT_RETURN_IF_ERROR(m->add(m, "MatMul", &spec, &product));
@@ -391,13 +496,13 @@ const leat_rewrite_rule_t leat_epilogue_rules[] = {
      .make = take_normalization,
      .doc = "a convolution and its normalization by stored moments in one node"},
     {.name = "product_residual",
-     .root = "Add|AddV2",
+     .root = "Add|AddV2|Sub",
      .producer = PRODUCTS,
      .keeps_shape = true,
      .commutes = true,
      .applies = is_residual,
      .make = take_residual,
-     .doc = "a product and a tensor of its shape that is added in one node"},
+     .doc = "a product and a tensor of its shape that is added, or their difference, in one node"},
     {.name = "product_activation",
      .root = ACTIVATIONS,
      .producer = PRODUCTS,
@@ -405,6 +510,11 @@ const leat_rewrite_rule_t leat_epilogue_rules[] = {
      .applies = may_be_activated,
      .make = take_activation,
      .doc = "a product and its activation in one node"},
+    {.name = "product_gelu",
+     .root = "Mul",
+     .applies = is_gelu_of_product,
+     .make = take_gelu,
+     .doc = "a product and its GELU, which is six to nine nodes, in one node"},
     {.name = "bias_before_reshape",
      .root = "BiasAdd|BiasAddV1|Add|AddV2",
      .producer = MATRIX_PRODUCTS,
