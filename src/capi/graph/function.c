@@ -7,7 +7,7 @@
 #include "formats/generated/graph.h"
 #include "formats/wire/decode.h"
 #include "formats/wire/encode.h"
-#include "function/define.h"
+#include "function/function.h"
 #include "graph/function/function_library.h"
 #include "graph/function/graph_functions.h"
 

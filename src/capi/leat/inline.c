@@ -4,7 +4,7 @@
 // it may use ("_call/x"). Here these names lose their underscore, and each call leaves a node of
 // its own name that passes on its results, so that readers of the call still find it. Where no node
 // names a function any more, the function library is dropped.
-#include "function/inline.h"
+#include "function/function.h"
 
 #include "capi/handles.h"
 #include "graph/builder.h"
