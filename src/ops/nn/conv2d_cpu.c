@@ -14,7 +14,7 @@
 // same in both formats. A depthwise convolution is one whose number of groups is the number of
 // channels.
 //
-// leat_conv2d_measure and leat_conv2d_run also serve the op Conv (conv3d_kernels_cpu.c).
+// leat_conv2d_measure and leat_conv2d_run also serve the op Conv (conv3d_cpu.c).
 #include "ops/nn/conv2d_cpu.h"
 
 #include "ops/kernel_rows.h"
