@@ -12,14 +12,14 @@
 
 // ---- Calls are inlined (inline.c) ---------------------------------------------------------------
 
-// Makes a graph without calls from a graph with calls: the nodes of every function
-// that it calls stand in the graph itself, so that the optimizer sees across calls and the placer
-// places each node. The master inlines a signature's graph before it optimizes it; what a call "f"
-// stands for is named "_f/...".
+// A graph without calls is made from a graph with calls: the nodes of every function that it calls
+// stand in the graph itself, so that the optimizer sees across calls and the placer places each
+// node. The master inlines a signature's graph before it optimizes it; what a call "f" stands for
+// is named "_f/...".
 //
 //   x ─▶ f ─▶ y     becomes     x ─▶ nodes of f's body ─▶ y
-
-// The result. By |map| the caller finds feeds and fetches of the old graph in the new one.
+//
+// This is the result. By |map| the caller finds feeds and fetches of the old graph in the new one.
 typedef struct leat_inlined_s {
   leat_graph_t* graph;     // owned by the caller; NULL: there was no call
   leat_node_map_t map;     // from the old graph; lies in the arena of the new one
@@ -35,9 +35,7 @@ LEAT_MUST_USE leat_status_t leat_function_inline(const leat_graph_t* graph,
 
 // ---- A part of a graph becomes a function (define.c) --------------------------------------------
 
-// Makes a function from a part of a graph, as TF_GraphToFunction does.
-
-// Which part of the graph becomes the function. Everything is borrowed.
+// Which part of a graph becomes the function. Everything is borrowed.
 typedef struct leat_function_spec_s {
   leat_string_view_t name;
   bool append_hash;  // make the name unique by "_" and a hash of the function
@@ -54,9 +52,9 @@ typedef struct leat_function_spec_s {
   leat_string_view_t description;
 } leat_function_spec_t;
 
-// Fills |out_function|, which borrows from the graph; the rest lies in |arena|. INVALID_ARGUMENT
-// for an input that is listed twice, an input or output that is a reference, an edge into the body
-// that is not an input, and names that are taken.
+// Makes the function, as TF_GraphToFunction does. |out_function| borrows from the graph; the rest
+// lies in |arena|. INVALID_ARGUMENT for an input that is listed twice, an input or output that is a
+// reference, an edge into the body that is not an input, and names that are taken.
 LEAT_MUST_USE leat_status_t leat_function_define(const leat_graph_t* graph,
                                                  const leat_function_spec_t* spec,
                                                  leat_arena_t* arena,
@@ -64,13 +62,12 @@ LEAT_MUST_USE leat_status_t leat_function_define(const leat_graph_t* graph,
 
 // ---- Shapes of calls (call_shapes.c) ------------------------------------------------------------
 
-// Shapes of the outputs of a call: those of the function's returns, when its arguments have the
-// shapes of the call's inputs. TensorFlow's shape refiner infers so for calls by name and through
-// PartitionedCall; If and While state the shapes of their outputs in an attribute instead.
-
-// The function for leat_graph_t.infer_call. |out_shapes| [node->output_count] keep their values
-// where nothing is known, for instance when the function is not defined yet. Fails when the body
-// cannot be made: NOT_FOUND for an op that is not registered.
+// The function for leat_graph_t.infer_call. The outputs of a call have the shapes of the function's
+// returns, when its arguments have the shapes of the call's inputs. TensorFlow's shape refiner
+// infers so for calls by name and through PartitionedCall; If and While state the shapes of their
+// outputs in an attribute instead. |out_shapes| [node->output_count] keep their values where
+// nothing is known, for instance when the function is not defined yet. Fails when the body cannot
+// be made: NOT_FOUND for an op that is not registered.
 LEAT_MUST_USE leat_status_t leat_call_infer_shapes(leat_graph_t* graph, const leat_node_t* node,
                                                    leat_partial_shape_t* out_shapes);
 

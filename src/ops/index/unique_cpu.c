@@ -1,5 +1,5 @@
-// The CPU kernels of Unique and its variants, and ListDiff. Both use the hash table
-// in the first half of this file, whose keys are the slices along an axis, mostly single elements.
+// The CPU kernels of Unique and its variants, and ListDiff. Both use a hash table, which
+// is the first half of this file; its keys are the slices along an axis, mostly single elements.
 //
 //   Unique    x 7 7 3  ->  y 7 3 (first appearances), idx 0 0 1, count 2 1
 //   ListDiff  x 7 3 9, y 3  ->  out 7 9, idx 0 2
@@ -16,9 +16,8 @@
 
 // ---- The table of keys --------------------------------------------------------------------------
 
-// A hash table of keys. A key is a slice of a tensor [outer, count, inner]
-// along the middle dimension, mostly a single element. The table numbers different keys in the
-// order in which they first appear:
+// A key is a slice of a tensor [outer, count, inner] along the middle dimension, mostly a single
+// element. The table numbers different keys in the order in which they first appear:
 //
 //   keys     7 7 3 7 9 3
 //   numbers  0 0 1 0 2 1      firsts 0 2 4 (by number, where the key first appears)
@@ -26,9 +25,9 @@
 // Keys are equal when their elements are equal as numbers: 0 and -0 are, and a NaN equals nothing,
 // not even itself. The table borrows the tensor of its keys, and is used by one thread.
 //
-// The table is one of open addressing with linear probing. At most about half of the
-// slots are taken. The table begins small and grows with the different keys, not with all keys, so
-// that a long tensor of few different elements has a table that stays in the cache.
+// It uses open addressing with linear probing, and at most about half of its slots are taken. It
+// begins small and grows with the different keys, not with all keys, so that a long tensor of few
+// different elements has a table that stays in the cache.
 //
 //   slot, 64 bits:   | tag, 32 bits | number of the key + 1, 32 bits |     all 0: free
 //
