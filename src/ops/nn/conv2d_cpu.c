@@ -212,9 +212,11 @@ static leat_status_t run_prepared(leat_conv2d_t* conv, leat_kernel_context_t* c,
   if (first->shape.element_count == 0 || second->shape.element_count == 0) {
     run_empty(shape, step, &transposed.wide);
   } else {
-    status = leat_convolution_cache_run(&conv->cache, c, conv->direction, shape,
-                                        transposed.wide.dtype, first->data, second->data,
-                                        filter, step, transposed.wide.data);
+    leat_convolution_run_t run = {.direction = conv->direction, .shape = shape,
+                                  .dtype = transposed.wide.dtype, .first = first->data,
+                                  .second = second->data, .filter = filter, .step = step,
+                                  .result = transposed.wide.data};
+    status = leat_convolution_cache_run(&conv->cache, c, &run);
   }
   return leat_transposed_output_end(c, &transposed, status);
 }
