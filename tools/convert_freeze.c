@@ -14,6 +14,8 @@
 // nodes. The nodes are copied as bytes of the GraphDef, field by field, so that attributes which
 // this program does not know survive. A needed node that takes a variable in any other way, such as
 // an assignment, cannot be frozen, and is named in an error.
+#include <stdbool.h>
+#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -22,11 +24,110 @@
 #include "file.h"
 #include "graph_file.h"
 #include "view.h"
-#include "wire.h"
 
 #define MAX_NAME 512
 #define FIRST_REFERENCE 100
 #define MOST_OUTPUTS 1024
+
+// ---- The wire format of protocol buffers --------------------------------------------------------
+
+// As far as this file needs it to take a GraphDef apart and put it together again. Malformed bytes
+// end a message.
+
+// A position in a message, which is borrowed: the field that wire_next went to last. The bytes from
+// |begin| to |next| are that whole field, tag included, so that it can be copied unread.
+typedef struct wire_s {
+  // where the current field began, where the next one begins, and the end of the message
+  const uint8_t *begin, *next, *end;
+  uint32_t number;  // of the current field
+  const uint8_t* value;  // of a field with a length; NULL for other fields
+  size_t size;
+} wire_t;
+
+// A position before the first field of the message in |data|.
+static wire_t wire_of(const void* data, size_t size) {
+  const uint8_t* bytes = (const uint8_t*)data;
+  return (wire_t){.next = bytes, .end = bytes ? bytes + size : bytes};
+}
+
+static bool read_varint(const uint8_t** next, const uint8_t* end, uint64_t* out_value) {
+  *out_value = 0;
+  for (int shift = 0; *next < end && shift < 64; shift += 7) {
+    uint8_t byte = *(*next)++;
+    *out_value |= (uint64_t)(byte & 127) << shift;
+    if (byte < 128) return true;
+  }
+  return false;
+}
+
+// Goes to the next field. Returns false at the end and where the bytes are malformed.
+static bool wire_next(wire_t* w) {
+  uint64_t tag, value;
+  const uint8_t* next = w->next;
+  w->begin = next;
+  w->value = NULL;
+  w->size = 0;
+  if (!next || next == w->end || !read_varint(&next, w->end, &tag)) return false;
+  size_t left = (size_t)(w->end - next), skip = 0;
+  switch (tag & 7) {
+    case 0:
+      if (!read_varint(&next, w->end, &value)) return false;
+      break;
+    case 1: skip = 8; break;
+    case 5: skip = 4; break;
+    case 2:
+      if (!read_varint(&next, w->end, &value) || value > (uint64_t)(w->end - next)) return false;
+      w->value = next;
+      w->size = skip = (size_t)value;
+      break;
+    default: return false;
+  }
+  if (skip > left) return false;
+  w->number = (uint32_t)(tag >> 3);
+  w->next = next + skip;
+  return true;
+}
+
+// The content of the first field |number| that has a length; empty where there is none.
+static wire_t wire_find(wire_t message, uint32_t number) {
+  while (wire_next(&message)) {
+    if (message.number == number && message.value) return wire_of(message.value, message.size);
+  }
+  return (wire_t){0};
+}
+
+// A buffer that grows; |failed| is set once there is no memory.
+typedef struct bytes_s {
+  uint8_t* data;
+  size_t size, capacity;
+  bool failed;
+} bytes_t;
+
+static void bytes_append(bytes_t* bytes, const void* data, size_t size) {
+  if (bytes->capacity - bytes->size < size) {
+    size_t capacity = bytes->capacity * 2 + size + 64;
+    uint8_t* grown = realloc(bytes->data, capacity);
+    if (!grown) bytes->failed = true;
+    if (!grown) return;
+    bytes->data = grown;
+    bytes->capacity = capacity;
+  }
+  if (size) memcpy(bytes->data + bytes->size, data, size);
+  bytes->size += size;
+}
+
+// Appends a field with a length; |number| must be less than 16.
+static void bytes_append_field(bytes_t* bytes, uint32_t number, const void* data, size_t size) {
+  uint8_t header[11] = {(uint8_t)(number << 3 | 2)};
+  int used = 1;
+  size_t left = size;
+  for (; left >= 128; left >>= 7) header[used++] = (uint8_t)(left | 128);
+  header[used++] = (uint8_t)left;
+  bytes_append(bytes, header, (size_t)used);
+  bytes_append(bytes, data, size);
+}
+
+// ---- The conversion -----------------------------------------------------------------------------
 
 typedef enum change_e { GONE, KEPT, CONSTANT, READ, GATHER } change_t;
 

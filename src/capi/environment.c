@@ -1,8 +1,11 @@
-// The functions of env.h: files, time, threads and shared libraries, over src/base. Files go
+// What the C API has of the process and the system around it, over src/base: the functions of env.h
+// (files, time, threads, shared libraries), those of logging.h, which write to the library's log,
+// and the version that the library is, with that of the TensorFlow that it stands in for. Files go
 // through the library's default file system, so that plugins' file systems work here as well. A
 // handle of a writable file is a leat_file_t, and a stream of strings is one block with the names
 // one after the other. The functions check their paths, since callers from other languages may pass
 // NULL or "".
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,10 +14,13 @@
 #include "base/file_system.h"
 #include "base/host.h"
 #include "base/library.h"
+#include "base/log.h"
 #include "base/random.h"
 #include "base/thread.h"
 #include "capi/plugin/plugin.h"
+#include "leat/inspect.h"
 #include "tensorflow/c/env.h"
+#include "tensorflow/c/logging.h"
 
 struct TF_StringStream {
   leat_string_builder_t names;  // the names, each followed by its NUL
@@ -259,4 +265,41 @@ void* TF_GetSymbolFromLibrary(void* handle, const char* symbol_name, TF_Status* 
                                       : leat_make_status(LEAT_NOT_FOUND, "There is no symbol '%s'",
                                                          symbol_name ? symbol_name : ""));
   return symbol;
+}
+
+// ---- The library's version and log --------------------------------------------------------------
+
+const char* leat_version(void) { return LEAT_VERSION; }
+
+// The TensorFlow that the library stands in for.
+const char* TF_Version(void) { return "2.21.0"; }
+
+static void write_line(leat_log_level_t level, const char* format, va_list arguments) {
+  char line[1024];
+  if (!format || vsnprintf(line, sizeof line, format, arguments) < 0) return;
+  leat_log(level, "%s", line);
+}
+
+void TF_Log(TF_LogLevel level, const char* fmt, ...) {
+  va_list arguments;
+  va_start(arguments, fmt);
+  write_line(level >= TF_ERROR ? LEAT_LOG_ERROR : LEAT_LOG_INFO + (level == TF_WARNING), fmt,
+             arguments);
+  va_end(arguments);
+}
+
+void TF_VLog(int level, const char* fmt, ...) {
+  va_list arguments;
+  va_start(arguments, fmt);
+  write_line(level ? LEAT_LOG_DEBUG : LEAT_LOG_INFO, fmt, arguments);
+  va_end(arguments);
+}
+
+void TF_DVLog(int level, const char* fmt, ...) {
+#ifdef LEAT_DEBUG
+  va_list arguments;
+  va_start(arguments, fmt);
+  write_line(level ? LEAT_LOG_DEBUG : LEAT_LOG_INFO, fmt, arguments);
+  va_end(arguments);
+#endif
 }

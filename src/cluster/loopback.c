@@ -9,9 +9,7 @@
 // Some objects cannot be encoded: functions that kernels call, step statistics, variants. They stay
 // behind in a table that both ends see, and the message carries a ticket. Only a transport within a
 // process can do that.
-#include "cluster/remote_worker.h"
 #include "cluster/transport.h"
-#include "cluster/worker_service.h"
 
 typedef struct loopback_s {
   leat_remote_worker_t remote;

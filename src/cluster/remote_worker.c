@@ -11,7 +11,7 @@
 //
 // A reply's fetches and a request's feeds are arrays without a length in the worker interface, so
 // the numbers of both are remembered for each registered graph.
-#include "cluster/remote_worker.h"
+#include "cluster/transport.h"
 
 #include "base/clock.h"
 #include "cluster/worker_message.h"

@@ -9,7 +9,7 @@
 // The task is freed before the reply is sent, because the master may free the whole transport as
 // soon as it has the reply. Requests without a reply are served at once and need no task. A failure
 // of the decoding or of memory ends the call with its status; no call is left without an end.
-#include "cluster/worker_service.h"
+#include "cluster/transport.h"
 
 #include "base/clock.h"
 #include "cluster/worker_message.h"

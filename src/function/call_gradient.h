@@ -4,7 +4,7 @@
 //
 //   leat_call_gradient_t state;
 //   leat_gradient_options_t options = leat_call_gradient_options(graph, NULL, &state);
-//   leat_add_gradients(graph, ys, y_count, xs, x_count, NULL, &options, prefix, gradients);
+//   leat_add_gradients(graph, &(leat_gradient_spec_t){..., .options = &options}, gradients);
 #ifndef LEAT_FUNCTION_CALL_GRADIENT_H_
 #define LEAT_FUNCTION_CALL_GRADIENT_H_
 

@@ -1,6 +1,6 @@
 // Makes the function's body as a graph of its own, with the shapes of the call's inputs on its
 // arguments, copies the shapes of the returns and drops the graph.
-#include "function/call_shapes.h"
+#include "function/function.h"
 
 #include <string.h>
 

@@ -10,7 +10,7 @@
 // order. Nodes keep their names where they can. Attributes of nodes that wait for a value
 // (placeholders) become attributes of the function. What goes into a map is sorted, so that equal
 // functions have equal bytes, on which the hash in a name and the library's comparison rely.
-#include "function/define.h"
+#include "function/function.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -156,8 +156,10 @@ static leat_status_t differentiate(leat_lowering_t* l, leat_call_t body, leat_ou
   leat_call_gradient_t state;
   leat_gradient_options_t options =
       leat_call_gradient_options(graph, ((expansion_t*)l)->expander->chain, &state);
-  LEAT_RETURN_IF_ERROR(leat_add_gradients(graph, body.returns, body.return_count, xs.items,
-                                          xs.count, grad_ys, &options, prefix, gradients));
+  leat_gradient_spec_t spec = {.ys = body.returns, .y_count = body.return_count, .xs = xs.items,
+                               .x_count = xs.count, .grad_ys = grad_ys, .options = &options,
+                               .prefix = prefix};
+  LEAT_RETURN_IF_ERROR(leat_add_gradients(graph, &spec, gradients));
   for (int i = 0; i < xs.count; ++i) {
     leat_output_t dense = leat_gradient_value_to_dense(&l->builder, gradients[i]);
     if (!leat_output_exists(gradients[i].dense)) {

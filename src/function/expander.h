@@ -1,6 +1,6 @@
 // Expands calls of functions into nodes (section 10). The expander adds the nodes of a function's
 // body to a graph, in the place of a call, and the bodies of the calls in it likewise. It is used
-// when a signature is compiled (function/inline.h), when a body is made to run by itself
+// when a signature is compiled (function/inline.c), when a body is made to run by itself
 // (function/body_graph.h), and for gradients (function/call_gradient.h). Calls that are not
 // expanded stay in the graph and run through the function runtime: recursive ones, and branches
 // (If, While) that do not ask for it. An expander is a plain struct, used by one thread.

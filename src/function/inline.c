@@ -4,7 +4,7 @@
 // expanded body waits for the inputs of its call, because a body node without inputs would
 // otherwise run outside of the call's frame and branch. The master calls this before it optimizes a
 // signature.
-#include "function/inline.h"
+#include "function/function.h"
 
 #include <string.h>
 

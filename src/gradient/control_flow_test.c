@@ -129,8 +129,9 @@ static leat_status_t differentiate(fixture_t* f, leat_output_t y, leat_output_t 
   char prefix[32];
   leat_gradient_value_t gradient = {LEAT_OUTPUT_NONE, LEAT_OUTPUT_NONE, LEAT_OUTPUT_NONE};
   snprintf(prefix, sizeof prefix, "gradients_%d", f->calls++);
-  leat_status_t status = leat_add_gradients(f->s.graph, &y, 1, &x, 1, NULL, options,
-                                            leat_string_view_from(prefix), &gradient);
+  leat_gradient_spec_t spec = {.ys = &y, .y_count = 1, .xs = &x, .x_count = 1, .options = options,
+                               .prefix = leat_string_view_from(prefix)};
+  leat_status_t status = leat_add_gradients(f->s.graph, &spec, &gradient);
   *out = gradient.dense;
   if (status) return status;
   *out = leat_gradient_value_to_dense(&f->s.b, gradient);
@@ -471,7 +472,9 @@ static void ys_in_a_loop(void** state) {
                LEAT_INVALID_ARGUMENT, "inside a loop");
   leat_output_t ys[] = {y, out};
   leat_gradient_value_t g;
-  scene_expect(leat_add_gradients(f->s.graph, ys, 2, &f->x, 1, NULL, NULL, LEAT_SV("two"), &g),
+  leat_gradient_spec_t spec = {.ys = ys, .y_count = 2, .xs = &f->x, .x_count = 1,
+                               .prefix = LEAT_SV("two")};
+  scene_expect(leat_add_gradients(f->s.graph, &spec, &g),
                LEAT_INVALID_ARGUMENT, "in another loop");
 }
 

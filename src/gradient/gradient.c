@@ -201,25 +201,21 @@ static leat_status_t collect(leat_walk_t* w, leat_gradient_value_t* out_gradient
   return leat_ok_status();
 }
 
-leat_status_t leat_add_gradients(leat_graph_t* graph, const leat_output_t* ys, int y_count,
-                                 const leat_output_t* xs, int x_count,
-                                 const leat_output_t* grad_ys,
-                                 const leat_gradient_options_t* options,
-                                 leat_string_view_t prefix,
+leat_status_t leat_add_gradients(leat_graph_t* graph, const leat_gradient_spec_t* spec,
                                  leat_gradient_value_t* out_gradients) {
-  LEAT_RETURN_IF_ERROR(check_outputs(graph, "y", ys, y_count));
-  LEAT_RETURN_IF_ERROR(check_outputs(graph, "x", xs, x_count));
-  leat_walk_t w = {.graph = graph, .prefix = prefix, .options = options,
-                   .x_count = x_count, .y_count = y_count};
+  LEAT_RETURN_IF_ERROR(check_outputs(graph, "y", spec->ys, spec->y_count));
+  LEAT_RETURN_IF_ERROR(check_outputs(graph, "x", spec->xs, spec->x_count));
+  leat_walk_t w = {.graph = graph, .prefix = spec->prefix, .options = spec->options,
+                   .x_count = spec->x_count, .y_count = spec->y_count};
   const size_t first = graph->node_count;
   leat_arena_initialize(graph->allocator, 0, &w.arena);
   leat_status_t status;
-  LEAT_GOTO_IF_ERROR(status, leat_walk_find_between(&w, ys, xs));
+  LEAT_GOTO_IF_ERROR(status, leat_walk_find_between(&w, spec->ys, spec->xs));
   LEAT_GOTO_IF_ERROR(status, prepare(&w));
   mark_stops(&w);
   LEAT_GOTO_IF_ERROR(status, recover_control_flow(&w));
   LEAT_GOTO_IF_ERROR(status, leat_walk_count_pending(&w));
-  LEAT_GOTO_IF_ERROR(status, visit_all(&w, grad_ys));
+  LEAT_GOTO_IF_ERROR(status, visit_all(&w, spec->grad_ys));
   LEAT_GOTO_IF_ERROR(status, collect(&w, out_gradients));
   for (size_t i = first; i < graph->node_count; ++i) graph->nodes[i].is_gradient = true;
   status = LEAT_VERIFY_UNFINISHED(graph, "adding gradients");

@@ -21,19 +21,25 @@ typedef struct leat_gradient_options_s {
   void* data;
 } leat_gradient_options_t;
 
-// Adds nodes under |prefix|, which no earlier call may have used, that compute the gradient of
-// sum(ys) with respect to each of |xs|. Loops and conditionals are recognised by their nodes alone
-// (Enter, Exit, Switch, Merge); loops between xs and ys get additional variables, which keep what
-// their gradients read. |grad_ys| gives dC/dy for each y; an entry that does not exist, or NULL for
-// all, means ones. |out_gradients| [x_count] become the gradients, none where C does not depend on
-// x. INVALID_ARGUMENT for control flow that is not a loop or a conditional, NOT_FOUND "No gradient
-// defined for op: X", UNIMPLEMENTED beyond limits. On failure the nodes that were added stay, and
-// nothing reads them.
-LEAT_MUST_USE leat_status_t leat_add_gradients(leat_graph_t* graph, const leat_output_t* ys,
-                                               int y_count, const leat_output_t* xs, int x_count,
-                                               const leat_output_t* grad_ys,
-                                               const leat_gradient_options_t* options,
-                                               leat_string_view_t prefix,
+// What is differentiated by what. Everything is borrowed for the call.
+typedef struct leat_gradient_spec_s {
+  const leat_output_t* ys;
+  int y_count;
+  const leat_output_t* xs;
+  int x_count;
+  const leat_output_t* grad_ys;  // [y_count] dC/dy; ones where an entry does not exist, or for NULL
+  const leat_gradient_options_t* options;  // NULL: the defaults
+  leat_string_view_t prefix;  // of the names of the nodes; no earlier call may have used it
+} leat_gradient_spec_t;
+
+// Adds nodes that compute the gradient of sum(ys) with respect to each of the xs. Loops and
+// conditionals are recognised by their nodes alone (Enter, Exit, Switch, Merge); loops between xs
+// and ys get additional variables, which keep what their gradients read. |out_gradients| [x_count]
+// become the gradients, none where C does not depend on x. INVALID_ARGUMENT for control flow that
+// is not a loop or a conditional, NOT_FOUND "No gradient defined for op: X", UNIMPLEMENTED beyond
+// limits. On failure the nodes that were added stay, and nothing reads them.
+LEAT_MUST_USE leat_status_t leat_add_gradients(leat_graph_t* graph,
+                                               const leat_gradient_spec_t* spec,
                                                leat_gradient_value_t* out_gradients);
 
 #endif  // LEAT_GRADIENT_GRADIENT_H_

@@ -44,8 +44,10 @@ typedef struct request_s {
 
 static leat_status_t differentiate(fixture_t* f, request_t r, leat_gradient_value_t* out) {
   leat_gradient_options_t options = {.stop = r.stop.items, .stop_count = r.stop.count};
-  return leat_add_gradients(f->s.graph, r.ys.items, r.ys.count, r.xs.items, r.xs.count, r.starts,
-                            &options, LEAT_SV("gradients"), out);
+  leat_gradient_spec_t spec = {.ys = r.ys.items, .y_count = r.ys.count, .xs = r.xs.items,
+                               .x_count = r.xs.count, .grad_ys = r.starts, .options = &options,
+                               .prefix = LEAT_SV("gradients")};
+  return leat_add_gradients(f->s.graph, &spec, out);
 }
 
 // The value of |fetch| for x = 3, y = 5.

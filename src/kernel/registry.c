@@ -12,7 +12,6 @@
 // the highest priority, the first among equals.
 #include "kernel/registry.h"
 
-#include "kernel/registry_message.h"
 
 // "T: float, double": the types that attribute |attr| may have.
 typedef struct leat_kernel_constraint_s {
@@ -384,8 +383,8 @@ leat_status_t leat_kernel_registry_find(const leat_kernel_registry_t* registry, 
                             "OpKernel '%.*s' has constraint on attr '%.*s' not in NodeDef",
                             LEAT_SV_ARG(op->name), LEAT_SV_ARG(found.missing));
   }
-  return leat_kernel_message_not_found(registry, op, attrs, attr_count, device_type,
-                                       found.has_device);
+  return leat_kernel_registry_not_found(registry, op, attrs, attr_count, device_type,
+                                        found.has_device);
 }
 
 static leat_status_t each_added(const leat_kernel_registry_t* registry, leat_string_view_t op,

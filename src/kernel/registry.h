@@ -45,6 +45,14 @@ LEAT_MUST_USE leat_status_t leat_kernel_registry_unserved(const leat_kernel_regi
                                                           leat_string_view_t node_name,
                                                           const leat_attr_t* attrs, int attr_count,
                                                           leat_string_view_t device_types);
+// The error of leat_kernel_registry_find where no row serves, in TensorFlow's words. |has_device|:
+// rows for this kind of device exist, but their constraints refuse the node.
+LEAT_MUST_USE leat_status_t leat_kernel_registry_not_found(const leat_kernel_registry_t* registry,
+                                                           const leat_op_t* op,
+                                                           const leat_attr_t* attrs,
+                                                           int attr_count,
+                                                           leat_string_view_t device_type,
+                                                           bool has_device);
 // Adds one row of a plugin, at any time and from any thread; it must outlive the registry. INTERNAL
 // when its constraints are malformed.
 LEAT_MUST_USE leat_status_t leat_kernel_registry_extend(leat_kernel_registry_t* registry,

@@ -4,7 +4,7 @@
 // here needs to be fast. Their length is bounded, since an attribute may be a tensor or a list of
 // any size: lists are cut after MOST_ITEMS items and strings after 80 bytes. Attributes that begin
 // with '_' are left out, since the runtime adds them.
-#include "kernel/registry_message.h"
+#include "kernel/registry.h"
 
 #include "base/string_builder.h"
 
@@ -150,10 +150,10 @@ static leat_status_t finish(leat_string_builder_t* b, leat_status_code_t code) {
   return status;
 }
 
-leat_status_t leat_kernel_message_not_found(const leat_kernel_registry_t* registry,
-                                            const leat_op_t* op, const leat_attr_t* attrs,
-                                            int attr_count, leat_string_view_t device_type,
-                                            bool has_device) {
+leat_status_t leat_kernel_registry_not_found(const leat_kernel_registry_t* registry,
+                                             const leat_op_t* op, const leat_attr_t* attrs,
+                                             int attr_count, leat_string_view_t device_type,
+                                             bool has_device) {
   leat_string_builder_t b;
   leat_string_builder_initialize(leat_allocator_system(), &b);
   leat_string_builder_print(&b, "No registered '%.*s' OpKernel for '%.*s' devices compatible with "

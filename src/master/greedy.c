@@ -20,6 +20,7 @@
 #include <string.h>
 
 #include "base/checked.h"
+#include "base/sort.h"
 
 // A large graph is placed in fewer ways, so that no more than MOST_PLACED nodes are placed in all;
 // but the ways by groups and by chains are always taken.
@@ -228,29 +229,10 @@ static void place_node(greedy_t* g, int32_t node) {
   leat_simulator_release_inputs(&g->sim, node, g->devices);
 }
 
-// Restores the heap below |root|; its smallest rank is on top.
-static void sift(greedy_t* g, int32_t root, int32_t end) {
-  int32_t* s = g->sequence;
-  for (int32_t child; (child = 2 * root + 1) < end; root = child) {
-    if (child + 1 < end && g->sim.rank[s[child + 1]] < g->sim.rank[s[child]]) ++child;
-    if (g->sim.rank[s[root]] <= g->sim.rank[s[child]]) return;
-    int32_t swapped = s[root];
-    s[root] = s[child];
-    s[child] = swapped;
-  }
-}
-
-// Sorts |sequence| by falling rank with heapsort, which needs no memory.
-static void sort_by_rank(greedy_t* g) {
-  int32_t count = (int32_t)g->graph->node_count;
-  for (int32_t i = 0; i < count; ++i) g->sequence[i] = g->sim.order[i];
-  for (int32_t i = count / 2; i-- > 0;) sift(g, i, count);
-  for (int32_t end = count; end-- > 1;) {
-    int32_t first = g->sequence[0];
-    g->sequence[0] = g->sequence[end];
-    g->sequence[end] = first;
-    sift(g, 0, end);
-  }
+// Compares two nodes by rank: the higher one is placed first.
+static bool rank_is_higher(const void* ranks, const void* a, const void* b) {
+  const int64_t* rank = ranks;
+  return rank[*(const int32_t*)a] > rank[*(const int32_t*)b];
 }
 
 // Places all nodes with the units of |kind|. Floating nodes that nobody drew are placed at the end.
@@ -319,7 +301,8 @@ static leat_status_t place(greedy_t* g, leat_arena_t* arena) {
   LEAT_RETURN_IF_ERROR(LEAT_NEW(arena, count * (size_t)g->sim.device_count + 1, &g->unit_times));
   LEAT_RETURN_IF_ERROR(LEAT_NEW(arena, (size_t)g->sim.device_count + 1, &g->reserved));
   find_floating(g);
-  sort_by_rank(g);
+  for (size_t i = 0; i < g->graph->node_count; ++i) g->sequence[i] = g->sim.order[i];
+  leat_sort(g->sequence, g->graph->node_count, sizeof *g->sequence, rank_is_higher, g->sim.rank);
   LEAT_RETURN_IF_ERROR(leat_units_make(&g->sim, g->floats, arena, g->unit_sets));
   leat_refinement_t refinement = {.sim = &g->sim, .units = g->unit_sets, .floats = g->floats,
                                   .sequence = g->sequence, .best = best, .best_ns = INT64_MAX};

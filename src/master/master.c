@@ -20,7 +20,7 @@
 
 #include "base/clock.h"
 #include "base/sync.h"
-#include "function/inline.h"
+#include "function/function.h"
 #include "graph/inference/inference.h"
 #include "master/answer.h"
 #include "master/partitioner.h"

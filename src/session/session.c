@@ -17,7 +17,7 @@
 
 #include "base/clock.h"
 #include "base/host.h"
-#include "function/call_shapes.h"
+#include "function/function.h"
 #include "master/anchors.h"
 #include "master/function_runtime.h"
 #include "master/master.h"

@@ -86,9 +86,10 @@ static leat_status_t add_gradients(function_t* f, bool unknown, uint64_t seed, i
   }
   release_all(ys, f->y_count);
   LEAT_RETURN_IF_ERROR(status);
-  LEAT_RETURN_IF_ERROR(leat_add_gradients(f->graph, f->ys, f->y_count, f->variables, x_count,
-                                          f->variables + x_count, NULL, LEAT_SV("gradients"),
-                                          gradients));
+  leat_gradient_spec_t spec = {.ys = f->ys, .y_count = f->y_count, .xs = f->variables,
+                               .x_count = x_count, .grad_ys = f->variables + x_count,
+                               .prefix = LEAT_SV("gradients")};
+  LEAT_RETURN_IF_ERROR(leat_add_gradients(f->graph, &spec, gradients));
   leat_builder_t builder = {.graph = f->graph};
   for (int i = 0; i < x_count; ++i) {
     out_gradients[i] = leat_output_exists(gradients[i].dense)

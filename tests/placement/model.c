@@ -99,8 +99,9 @@ static void lstm(scene_t* s, bool train) {
   leat_output_t xs[LAYERS];
   leat_gradient_value_t gradients[LAYERS];
   for (int l = 0; l < LAYERS; ++l) xs[l] = w[l].value;
-  LEAT_EXPECT_OK(leat_add_gradients(s->graph, &loss, 1, xs, LAYERS, NULL, NULL,
-                                    LEAT_SV("gradients"), gradients));
+  leat_gradient_spec_t spec = {.ys = &loss, .y_count = 1, .xs = xs, .x_count = LAYERS,
+                               .prefix = LEAT_SV("gradients")};
+  LEAT_EXPECT_OK(leat_add_gradients(s->graph, &spec, gradients));
   for (int l = 0; l < LAYERS; ++l) {
     scene_node(s, "ResourceApplyGradientDescent", "", "",
                LEAT_INPUTS(w[l].handle, scene_float(s, 0.1f), gradients[l].dense), LEAT_NO_ATTRS);

@@ -62,8 +62,9 @@ static void build(network_t* n, bool hint, const char* prefix) {
     if (hint) LEAT_EXPECT_OK(leat_graph_set_attr(s->graph, y.node, &attr));
   }
   n->loss = sum_of(s, y);
-  LEAT_EXPECT_OK(leat_add_gradients(s->graph, &n->loss, 1, ws, kLayers, NULL, NULL,
-                                    leat_string_view_from(prefix), gradients));
+  leat_gradient_spec_t spec = {.ys = &n->loss, .y_count = 1, .xs = ws, .x_count = kLayers,
+                               .prefix = leat_string_view_from(prefix)};
+  LEAT_EXPECT_OK(leat_add_gradients(s->graph, &spec, gradients));
   for (int i = 0; i < kLayers; ++i) sums[i] = sum_of(s, gradients[i].dense);
   n->sum = scene_output(s, "AddN", "", "", (leat_outputs_t){sums, kLayers}, LEAT_NO_ATTRS);
 }

@@ -273,8 +273,9 @@ static void train(int simulated, const char* first, const char* second,
   leat_output_t loss = both(&s, second, "Mean", error, leat_build_int32_vector(&s.b, axes, 2));
   leat_output_t xs[] = {hidden.weights, output.weights};
   leat_gradient_value_t gradients[2];
-  LEAT_EXPECT_OK(leat_add_gradients(s.graph, &loss, 1, xs, 2, NULL, NULL, LEAT_SV("gradients"),
-                                    gradients));
+  leat_gradient_spec_t spec = {.ys = &loss, .y_count = 1, .xs = xs, .x_count = 2,
+                               .prefix = LEAT_SV("gradients")};
+  LEAT_EXPECT_OK(leat_add_gradients(s.graph, &spec, gradients));
   int32_t updates[2], starts[] = {hidden.start, output.start};
   for (int i = 0; i < 2; ++i) {
     updates[i] = scene_node(&s, "ResourceApplyGradientDescent", "", "",

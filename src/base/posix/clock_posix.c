@@ -1,8 +1,9 @@
-// The operating system's clocks.
+// The operating system's clocks, and deadlines on the monotonic one.
 #define _GNU_SOURCE
 #include <errno.h>
 #include <time.h>
 
+#include "base/checked.h"
 #include "base/clock.h"
 
 #define NS_PER_SECOND 1000000000ll
@@ -22,4 +23,14 @@ void leat_clock_sleep_ns(int64_t duration_ns) {
   struct timespec left = {duration_ns / NS_PER_SECOND, duration_ns % NS_PER_SECOND};
   while (nanosleep(&left, &left) && errno == EINTR) {
   }
+}
+
+int64_t leat_clock_deadline_after_ms(int64_t timeout_ms) {
+  if (timeout_ms <= 0) return LEAT_DEADLINE_NEVER;
+  int64_t deadline_ns = 0;
+  if (!leat_checked_multiply(timeout_ms, (int64_t)1000000, &deadline_ns) ||
+      !leat_checked_add(deadline_ns, leat_clock_now_ns(), &deadline_ns)) {
+    return LEAT_DEADLINE_NEVER;
+  }
+  return deadline_ns;
 }

@@ -1,5 +1,5 @@
 // TF_Function: a FunctionDef message with its name, independent of any graph until
-// TF_GraphCopyFunction copies it into one. It is made from a part of a graph (function/define.h),
+// TF_GraphCopyFunction copies it into one. It is made from a part of a graph (function/function.h),
 // from a serialized message, or from a function in a graph's library. In every case the message is
 // decoded into an arena of its own, so that it stays valid when the graph or the caller's bytes go.
 // The calls below take the lock of the graph that they read or change, and nothing else.
@@ -7,7 +7,7 @@
 #include "formats/generated/graph.h"
 #include "formats/wire/decode.h"
 #include "formats/wire/encode.h"
-#include "function/define.h"
+#include "function/function.h"
 #include "graph/function/function_library.h"
 #include "graph/function/graph_functions.h"
 

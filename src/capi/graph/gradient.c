@@ -141,9 +141,10 @@ static leat_status_t add_gradients(request_t* request, TF_Graph* g, const char* 
   request->gradients = memory;
   leat_call_gradient_t state;
   leat_gradient_options_t options = leat_call_gradient_options(request->graph, NULL, &state);
-  LEAT_RETURN_IF_ERROR(leat_add_gradients(request->graph, request->ys, request->y_count,
-                                          request->xs, request->x_count, request->grad_ys, &options,
-                                          request->prefix, request->gradients));
+  leat_gradient_spec_t spec = {.ys = request->ys, .y_count = request->y_count, .xs = request->xs,
+                               .x_count = request->x_count, .grad_ys = request->grad_ys,
+                               .options = &options, .prefix = request->prefix};
+  LEAT_RETURN_IF_ERROR(leat_add_gradients(request->graph, &spec, request->gradients));
   return return_gradients(request, g, dy);
 }
 

@@ -106,40 +106,37 @@ TF_AttrMetadata TF_OperationGetAttrMetadata(TF_Operation* oper, const char* attr
 
 // ---- Numbers, flags, types ----------------------------------------------------------------------
 
-// Defines TF_OperationGetAttr<Name> and the getter of its list. |one| and |many| are the members of
-// an attribute value.
-#define DEFINE_GETTERS(Name, KIND, type, one, many)                                               \
-  static leat_status_t get_##one(const TF_Operation* oper, const char* attr_name, type* out) {    \
-    const leat_attr_value_t* value = NULL;                                                        \
-    LEAT_RETURN_IF_ERROR(find_typed(oper, attr_name, LEAT_NOT_FOUND, KIND, false, &value));       \
-    *out = (type)value->one;                                                                      \
-    return leat_ok_status();                                                                      \
-  }                                                                                               \
-  static leat_status_t get_##many(const TF_Operation* oper, const char* attr_name, type* out,     \
-                                  int room) {                                                     \
-    const leat_attr_value_t* value = NULL;                                                        \
-    LEAT_RETURN_IF_ERROR(                                                                         \
-        find_typed(oper, attr_name, LEAT_INVALID_ARGUMENT, KIND, true, &value));                  \
-    for (int i = 0; i < fit(value->count, room); ++i) out[i] = (type)value->many[i];              \
-    return leat_ok_status();                                                                      \
-  }                                                                                               \
-  void TF_OperationGetAttr##Name(TF_Operation* oper, const char* attr_name, type* value,          \
-                                 TF_Status* status) {                                             \
-    leat_capi_lock(oper->graph);                                                                  \
-    leat_capi_status_set(status, get_##one(oper, attr_name, value));                              \
-    leat_capi_unlock(oper->graph);                                                                \
-  }                                                                                               \
-  void TF_OperationGetAttr##Name##List(TF_Operation* oper, const char* attr_name, type* values,   \
-                                       int max_values, TF_Status* status) {                       \
-    leat_capi_lock(oper->graph);                                                                  \
-    leat_capi_status_set(status, get_##many(oper, attr_name, values, max_values));                \
-    leat_capi_unlock(oper->graph);                                                                \
-  }
+#define GET TF_OperationGetAttrInt
+#define GET_LIST TF_OperationGetAttrIntList
+#define TYPE int64_t
+#define KIND LEAT_ATTR_INT
+#define ONE i
+#define MANY ints
+#include "capi/graph/operation_attr_getters.inc"
 
-DEFINE_GETTERS(Int, LEAT_ATTR_INT, int64_t, i, ints)
-DEFINE_GETTERS(Float, LEAT_ATTR_FLOAT, float, f, floats)
-DEFINE_GETTERS(Bool, LEAT_ATTR_BOOL, unsigned char, b, bools)
-DEFINE_GETTERS(Type, LEAT_ATTR_TYPE, TF_DataType, type, types)
+#define GET TF_OperationGetAttrFloat
+#define GET_LIST TF_OperationGetAttrFloatList
+#define TYPE float
+#define KIND LEAT_ATTR_FLOAT
+#define ONE f
+#define MANY floats
+#include "capi/graph/operation_attr_getters.inc"
+
+#define GET TF_OperationGetAttrBool
+#define GET_LIST TF_OperationGetAttrBoolList
+#define TYPE unsigned char
+#define KIND LEAT_ATTR_BOOL
+#define ONE b
+#define MANY bools
+#include "capi/graph/operation_attr_getters.inc"
+
+#define GET TF_OperationGetAttrType
+#define GET_LIST TF_OperationGetAttrTypeList
+#define TYPE TF_DataType
+#define KIND LEAT_ATTR_TYPE
+#define ONE type
+#define MANY types
+#include "capi/graph/operation_attr_getters.inc"
 
 // ---- Strings ------------------------------------------------------------------------------------
 

@@ -1,10 +1,10 @@
 // leat_graph_inline of leat/inspect.h: the part of a graph that some operations need, with function
 // calls replaced by the functions' bodies, as a GraphDef that any runtime can read. The runtime
-// inlines functions for itself when it compiles a step (function/inline.h), under names that only
+// inlines functions for itself when it compiles a step (function/inline.c), under names that only
 // it may use ("_call/x"). Here these names lose their underscore, and each call leaves a node of
 // its own name that passes on its results, so that readers of the call still find it. Where no node
 // names a function any more, the function library is dropped.
-#include "function/inline.h"
+#include "function/function.h"
 
 #include "capi/handles.h"
 #include "graph/builder.h"

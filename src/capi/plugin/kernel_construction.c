@@ -92,46 +92,51 @@ void TF_OpKernelConstruction_GetAttrSize(TF_OpKernelConstruction* ctx, const cha
 
 // ---- Numbers ------------------------------------------------------------------------------------
 
-// X(name in the API, C type, kind of the attribute, member of one value, member of a list)
-#define NUMBER_GETTERS(X)                                        \
-  X(Type, TF_DataType, LEAT_ATTR_TYPE, type, types)              \
-  X(Int32, int32_t, LEAT_ATTR_INT, i, ints)                      \
-  X(Int64, int64_t, LEAT_ATTR_INT, i, ints)                      \
-  X(Float, float, LEAT_ATTR_FLOAT, f, floats)                    \
-  X(Bool, TF_Bool, LEAT_ATTR_BOOL, b, bools)
-
-// Defines a getter of one value and a getter of a list. A value must fit an int32; in a list it
-// wraps around, as in TensorFlow.
-#define GETTER(name, ctype, kind, one, many)                                               \
-  void TF_OpKernelConstruction_GetAttr##name(TF_OpKernelConstruction* ctx,                 \
-                                             const char* attr_name, ctype* val,            \
-                                             TF_Status* status) {                          \
-    const leat_attr_value_t* value = NULL;                                                 \
-    leat_status_t result = find(ctx, attr_name, kind, false, &value);                      \
-    if (!result && sizeof(ctype) == 4 && kind == LEAT_ATTR_INT) {                          \
-      result = check_int32(attr_name, value->i);                                           \
-    }                                                                                      \
-    if (!result) *val = (ctype)value->one;                                                 \
-    leat_capi_status_set(status, result);                                                  \
-  }                                                                                        \
-  void TF_OpKernelConstruction_GetAttr##name##List(TF_OpKernelConstruction* ctx,           \
-                                                   const char* attr_name, ctype* vals,     \
-                                                   int max_vals, TF_Status* status) {      \
-    const leat_attr_value_t* value = NULL;                                                 \
-    leat_status_t result = find(ctx, attr_name, kind, true, &value);                       \
-    for (int i = 0; !result && i < max_vals && i < (int)value->count; ++i) {               \
-      vals[i] = (ctype)value->many[i];                                                     \
-    }                                                                                      \
-    leat_capi_status_set(status, result);                                                  \
-  }
-
 static leat_status_t check_int32(const char* name, int64_t value) {
   if (value >= INT32_MIN && value <= INT32_MAX) return leat_ok_status();
   return leat_make_status(LEAT_INVALID_ARGUMENT, "Attr %s has value %lld out of range for an int32",
                           name, (long long)value);
 }
 
-NUMBER_GETTERS(GETTER)
+#define GET TF_OpKernelConstruction_GetAttrType
+#define GET_LIST TF_OpKernelConstruction_GetAttrTypeList
+#define TYPE TF_DataType
+#define KIND LEAT_ATTR_TYPE
+#define ONE type
+#define MANY types
+#include "capi/plugin/construction_getters.inc"
+
+#define GET TF_OpKernelConstruction_GetAttrInt32
+#define GET_LIST TF_OpKernelConstruction_GetAttrInt32List
+#define TYPE int32_t
+#define KIND LEAT_ATTR_INT
+#define ONE i
+#define MANY ints
+#include "capi/plugin/construction_getters.inc"
+
+#define GET TF_OpKernelConstruction_GetAttrInt64
+#define GET_LIST TF_OpKernelConstruction_GetAttrInt64List
+#define TYPE int64_t
+#define KIND LEAT_ATTR_INT
+#define ONE i
+#define MANY ints
+#include "capi/plugin/construction_getters.inc"
+
+#define GET TF_OpKernelConstruction_GetAttrFloat
+#define GET_LIST TF_OpKernelConstruction_GetAttrFloatList
+#define TYPE float
+#define KIND LEAT_ATTR_FLOAT
+#define ONE f
+#define MANY floats
+#include "capi/plugin/construction_getters.inc"
+
+#define GET TF_OpKernelConstruction_GetAttrBool
+#define GET_LIST TF_OpKernelConstruction_GetAttrBoolList
+#define TYPE TF_Bool
+#define KIND LEAT_ATTR_BOOL
+#define ONE b
+#define MANY bools
+#include "capi/plugin/construction_getters.inc"
 
 // ---- Strings, shapes, tensors, functions --------------------------------------------------------
 

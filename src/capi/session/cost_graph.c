@@ -1,5 +1,5 @@
 // RunMetadata.cost_graph: for each node of each device's graph, its inputs, the largest outputs and
-// the longest time that were measured (graph/cost/costs.h). The graphs of the devices follow each
+// the longest time that were measured (graph/cost/cost.h). The graphs of the devices follow each
 // other in one message. A node's id is its number in that sequence, so that ids go on from one
 // graph to the next; |first| is the id of the current graph's first node. Sends are marked as
 // final, as in TensorFlow, because their values leave the graph. The message lies in the caller's

@@ -12,6 +12,7 @@
 #include "formats/wire/map_entries.h"
 
 #include "base/map.h"
+#include "base/sort.h"
 
 // ---- Repeated keys ------------------------------------------------------------------------------
 
@@ -132,7 +133,10 @@ static int compare_numbers(const leat_message_field_t* key, const char* a, const
   return x < y ? -1 : x > y;
 }
 
-static bool is_less(const sort_t* sort, size_t i, size_t j) {
+// Compares two indices of entries by their keys, and those of equal keys by themselves.
+static bool is_less(const void* context, const void* first, const void* second) {
+  const sort_t* sort = context;
+  const size_t i = *(const size_t*)first, j = *(const size_t*)second;
   const char* a = sort->keys + i * sort->entry_bytes;
   const char* b = sort->keys + j * sort->entry_bytes;
   int order = sort->key->kind == LEAT_FIELD_STRING
@@ -140,19 +144,6 @@ static bool is_less(const sort_t* sort, size_t i, size_t j) {
                                              *(const leat_string_view_t*)b)
                   : compare_numbers(sort->key, a, b);
   return order != 0 ? order < 0 : i < j;
-}
-
-static void sift_down(const sort_t* sort, size_t* heap, size_t root, size_t count) {
-  size_t moved = heap[root];
-  for (;;) {
-    size_t child = 2 * root + 1;
-    if (child >= count) break;
-    if (child + 1 < count && is_less(sort, heap[child], heap[child + 1])) ++child;
-    if (!is_less(sort, moved, heap[child])) break;
-    heap[root] = heap[child];
-    root = child;
-  }
-  heap[root] = moved;
 }
 
 void leat_map_entries_order(const leat_message_descriptor_t* entry, const leat_pb_list_t* list,
@@ -163,14 +154,7 @@ void leat_map_entries_order(const leat_message_descriptor_t* entry, const leat_p
   bool sorted = true;
   for (size_t i = 0; i < count; ++i) {
     out_order[i] = i;
-    sorted = sorted && (i == 0 || is_less(&sort, i - 1, i));
+    sorted = sorted && (i == 0 || is_less(&sort, &out_order[i - 1], &out_order[i]));
   }
-  if (sorted) return;
-  for (size_t i = count / 2; i-- > 0;) sift_down(&sort, out_order, i, count);
-  for (size_t last = count; --last > 0;) {
-    size_t largest = out_order[0];
-    out_order[0] = out_order[last];
-    out_order[last] = largest;
-    sift_down(&sort, out_order, 0, last);
-  }
+  if (!sorted) leat_sort(out_order, count, sizeof *out_order, is_less, &sort);
 }

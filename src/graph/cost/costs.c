@@ -9,7 +9,7 @@
 // first walk gathers what the step took of each thing, and the second lets that count once. Kept
 // values follow an exponential average with weight 1/4. A lookup walks the chain of base tables and
 // locks one at a time. A node whose key does not fit KEY_BYTES is not measured.
-#include "graph/cost/costs.h"
+#include "graph/cost/cost.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -17,6 +17,7 @@
 #include <stdlib.h>
 
 #include "base/checked.h"
+#include "base/sort.h"
 #include "formats/wire/decode.h"
 #include "graph/function/function_library.h"
 #include "graph/function/graph_functions.h"
@@ -195,25 +196,16 @@ static bool is_missing(leat_importer_t* importer, int32_t mapping) {
   return node < 0 || from.index >= importer->graph->nodes[node].output_count;
 }
 
-static bool comes_before(const leat_import_mapping_t* map, int32_t a, int32_t b) {
-  int order = leat_string_view_compare(map[a].from.node, map[b].from.node);
-  return order < 0 || (order == 0 && map[a].from.index < map[b].from.index);
-}
-
-// A step of heapsort, which the list gets because qsort passes no context to the comparison.
-static void sift_down(const leat_import_mapping_t* map, int32_t* items, int at, int count) {
-  for (int child; (child = 2 * at + 1) < count; at = child) {
-    if (child + 1 < count && comes_before(map, items[child], items[child + 1])) ++child;
-    if (!comes_before(map, items[at], items[child])) return;
-    int32_t swapped = items[at];
-    items[at] = items[child];
-    items[child] = swapped;
-  }
+// Compares the indices of two mappings by the name and the index that each replaces.
+static bool mapping_is_before(const void* mappings, const void* a, const void* b) {
+  const leat_import_mapping_t* map = mappings;
+  const leat_tensor_name_t x = map[*(const int32_t*)a].from, y = map[*(const int32_t*)b].from;
+  int order = leat_string_view_compare(x.node, y.node);
+  return order < 0 || (order == 0 && x.index < y.index);
 }
 
 // Lists the mappings that are missing, sorted by name and index.
 static leat_status_t list_unused(leat_importer_t* importer, leat_import_results_t* results) {
-  const leat_import_mapping_t* map = importer->options->input_map;
   void* memory = NULL;
   LEAT_RETURN_IF_ERROR(leat_allocator_allocate_array(importer->allocator,
                                                      (size_t)importer->options->input_map_count,
@@ -224,13 +216,8 @@ static leat_status_t list_unused(leat_importer_t* importer, leat_import_results_
     if (is_missing(importer, i)) items[count++] = i;
   }
   results->unused_mapping_count = count;
-  for (int i = count / 2 - 1; i >= 0; --i) sift_down(map, items, i, count);
-  for (int i = count - 1; i > 0; --i) {
-    int32_t last = items[0];
-    items[0] = items[i];
-    items[i] = last;
-    sift_down(map, items, 0, i);
-  }
+  leat_sort(items, (size_t)count, sizeof *items, mapping_is_before,
+            importer->options->input_map);
   return leat_ok_status();
 }
 

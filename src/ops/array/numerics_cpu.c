@@ -9,7 +9,7 @@
 // Infinity's bits are data, so that one code serves half and bfloat16.
 #include "base/sync.h"
 
-#include "ops/array/numerics_isa.h"
+#include "ops/array/numerics_cpu.h"
 #include "ops/kernel_rows.h"
 
 enum { FOUND_NAN = 1, FOUND_NEGATIVE_INF = 2, FOUND_POSITIVE_INF = 4 };

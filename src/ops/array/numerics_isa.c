@@ -1,7 +1,7 @@
 // The loops of CheckNumerics (numerics_isa.h). Without the sign the bits of a number are not
 // negative as a signed integer, and signed integers are what every instruction set has a maximum
 // for.
-#include "ops/array/numerics_isa.h"
+#include "ops/array/numerics_cpu.h"
 
 #define DEFINE_LARGEST(bits, type, signed_type)                              \
   static type largest_##bits(const type* items, int64_t count) {             \

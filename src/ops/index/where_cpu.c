@@ -38,35 +38,46 @@ static inline void write_position(where_t* w, int64_t column) {
   w->next += rank;
 }
 
-// Defines the two passes for elements of |type|. An |item| is not zero where |test| holds. One pass
-// counts such elements, the other writes the positions of those in a row.
-#define DEFINE_WHERE(name, type, test)                                          \
-  static int64_t count_##name(const void* items_, int64_t count) {              \
-    const type* items = items_;                                                 \
-    int64_t found = 0;                                                          \
-    for (int64_t i = 0; i < count; ++i) {                                       \
-      type item = items[i];                                                     \
-      found += (test);                                                          \
-    }                                                                           \
-    return found;                                                               \
-  }                                                                             \
-  static void list_##name(where_t* w, const void* row_) {                       \
-    const type* row = row_;                                                     \
-    for (int64_t i = 0; i < w->row; ++i) {                                      \
-      type item = row[i];                                                       \
-      if (test) write_position(w, i);                                           \
-    }                                                                           \
-  }
 typedef struct { uint64_t real, imaginary; } bits128_t;
-DEFINE_WHERE(8, uint8_t, item != 0)
-DEFINE_WHERE(16, uint16_t, item != 0)
-DEFINE_WHERE(32, uint32_t, item != 0)
-DEFINE_WHERE(64, uint64_t, item != 0)
-DEFINE_WHERE(float16, uint16_t, (item & 0x7fff) != 0)
-DEFINE_WHERE(float32, uint32_t, (item & 0x7fffffff) != 0)
-DEFINE_WHERE(float64, uint64_t, (item & INT64_MAX) != 0)
-DEFINE_WHERE(complex64, uint64_t, (item & UINT64_C(0x7fffffff7fffffff)) != 0)
-DEFINE_WHERE(complex128, bits128_t, ((item.real | item.imaginary) & INT64_MAX) != 0)
+
+// Each include defines the two passes for elements of a type, of which an |item| is not zero where
+// IS_SET holds.
+#define FN(name) name##_8
+#define TYPE uint8_t
+#define IS_SET(item) (item != 0)
+#include "ops/index/where_passes.inc"
+#define FN(name) name##_16
+#define TYPE uint16_t
+#define IS_SET(item) (item != 0)
+#include "ops/index/where_passes.inc"
+#define FN(name) name##_32
+#define TYPE uint32_t
+#define IS_SET(item) (item != 0)
+#include "ops/index/where_passes.inc"
+#define FN(name) name##_64
+#define TYPE uint64_t
+#define IS_SET(item) (item != 0)
+#include "ops/index/where_passes.inc"
+#define FN(name) name##_float16
+#define TYPE uint16_t
+#define IS_SET(item) ((item & 0x7fff) != 0)
+#include "ops/index/where_passes.inc"
+#define FN(name) name##_float32
+#define TYPE uint32_t
+#define IS_SET(item) ((item & 0x7fffffff) != 0)
+#include "ops/index/where_passes.inc"
+#define FN(name) name##_float64
+#define TYPE uint64_t
+#define IS_SET(item) ((item & INT64_MAX) != 0)
+#include "ops/index/where_passes.inc"
+#define FN(name) name##_complex64
+#define TYPE uint64_t
+#define IS_SET(item) ((item & UINT64_C(0x7fffffff7fffffff)) != 0)
+#include "ops/index/where_passes.inc"
+#define FN(name) name##_complex128
+#define TYPE bits128_t
+#define IS_SET(item) (((item.real | item.imaginary) & INT64_MAX) != 0)
+#include "ops/index/where_passes.inc"
 
 typedef struct where_fns_s {
   int64_t (*count)(const void* items, int64_t count);

@@ -13,7 +13,7 @@
 #include "base/checked.h"
 #include "kernel/tuple.h"
 #include "ops/kernel_rows.h"
-#include "ops/list/tensor_array_cpu.h"
+#include "ops/list/tensor_slots_cpu.h"
 
 // ---- Reading ------------------------------------------------------------------------------------
 

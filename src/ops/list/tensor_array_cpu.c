@@ -7,7 +7,7 @@
 #include "kernel/handle.h"
 #include "kernel/wait_queue.h"
 #include "ops/kernel_rows.h"
-#include "ops/list/tensor_array_cpu.h"
+#include "ops/list/tensor_slots_cpu.h"
 
 leat_status_t leat_slots_find(leat_kernel_context_t* c, leat_slots_t** out_slots) {
   return leat_handle_find_of_step(c, 0, &leat_slots_kind, (leat_resource_t**)out_slots);

@@ -59,4 +59,18 @@ LEAT_MUST_USE leat_status_t leat_slots_merge_shape(leat_slots_t* slots, leat_par
 // Releases all tensors; every later access fails.
 void leat_slots_close(leat_slots_t* slots);
 
+// ---- For the kernels of one slot and those of many ----------------------------------------------
+
+// Finds the array that input 0 names, whichever of the three forms the handle has (a reference to
+// two strings, two strings, a resource). The result is retained.
+LEAT_MUST_USE leat_status_t leat_slots_find(leat_kernel_context_t* c, leat_slots_t** out_slots);
+// INVALID_ARGUMENT unless the array's elements are of |dtype|.
+LEAT_MUST_USE leat_status_t leat_slots_check_dtype(const leat_kernel_context_t* c,
+                                                   const leat_slots_t* slots, int dtype);
+
+// The types that the elements of an array may have.
+#define LEAT_SLOTS_TYPES                                                                      \
+  "bfloat16, bool, complex128, complex64, double, float, half, int16, int32, int64, int8, "   \
+  "string, uint16, uint32, uint64, uint8"
+
 #endif  // LEAT_OPS_LIST_TENSOR_SLOTS_CPU_H_

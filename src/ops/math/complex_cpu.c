@@ -14,20 +14,12 @@ CREATE(Imag, IMAG, 0.4f)
 CREATE(Conj, CONJ, 0.5f)
 CREATE(Angle, ANGLE, 20)
 
-#define PAIR(name, part)                                                   \
-  static int name(const void* const inputs[], void* output, int64_t n) {   \
-    const part* xs = inputs[0];                                            \
-    const part* ys = inputs[1];                                            \
-    part* zs = output;                                                     \
-    for (int64_t i = 0; i < n; ++i) {                                      \
-      const part x = xs[i], y = ys[i];                                     \
-      zs[2 * i] = x;                                                       \
-      zs[2 * i + 1] = y;                                                   \
-    }                                                                      \
-    return 0;                                                              \
-  }
-PAIR(complex_f32, float)
-PAIR(complex_f64, double)
+#define NAME complex_f32
+#define TYPE float
+#include "ops/math/complex_pairs.inc"
+#define NAME complex_f64
+#define TYPE double
+#include "ops/math/complex_pairs.inc"
 static const leat_elementwise_loops_t kComplex = {LEAT_LOOP_FLOATS(LEAT_LOOP_ENTRY, complex)};
 
 static leat_status_t create_Complex(leat_kernel_creation_t* c, void* state) {

@@ -19,33 +19,74 @@
 
 // ---- Folds that vectors do not help -------------------------------------------------------------
 
-#define PLAIN_FOLD(name, type, total_type, combine)                                              \
-  static void name##_rows(const void* data, int64_t stride, int64_t rows, int64_t n,             \
-                          void* accumulators) {                                                  \
-    total_type* totals = accumulators;                                                           \
-    for (int64_t r = 0; r < rows; ++r) {                                                         \
-      const type* xs = (const type*)data + r * stride;                                           \
-      for (int64_t j = 0; j < n; ++j) {                                                          \
-        const total_type x = (total_type)xs[j], total = totals[j];                               \
-        totals[j] = combine;                                                                     \
-      }                                                                                          \
-    }                                                                                            \
-  }                                                                                              \
-  static void name##_row(const void* x, int64_t n, void* accumulator) {                          \
-    name##_rows(x, 1, n, 1, accumulator);                                                        \
-  }
-PLAIN_FOLD(prod_i32, int32_t, uint64_t, total * x)
-PLAIN_FOLD(prod_i64, uint64_t, uint64_t, total * x)
-PLAIN_FOLD(norm_i32, int32_t, uint64_t, total + x * x)
-PLAIN_FOLD(norm_i64, uint64_t, uint64_t, total + x * x)
-PLAIN_FOLD(max_u64, uint64_t, uint64_t, x > total ? x : total)
-PLAIN_FOLD(min_u64, uint64_t, uint64_t, x < total ? x : total)
-PLAIN_FOLD(sum_c128, leat_complex128_t, leat_complex128_t, total + x)
-PLAIN_FOLD(prod_c64, leat_complex64_t, leat_complex128_t, total * x)
-PLAIN_FOLD(prod_c128, leat_complex128_t, leat_complex128_t, total * x)
+// COMBINED is the next total, of |total| and the element |x|.
+#define FN(name) prod_i32_##name
+#define TYPE int32_t
+#define TOTAL uint64_t
+#define COMBINED (total * x)
+#include "ops/math/reducer_fold.inc"
+
+#define FN(name) prod_i64_##name
+#define TYPE uint64_t
+#define TOTAL uint64_t
+#define COMBINED (total * x)
+#include "ops/math/reducer_fold.inc"
+
+#define FN(name) norm_i32_##name
+#define TYPE int32_t
+#define TOTAL uint64_t
+#define COMBINED (total + x * x)
+#include "ops/math/reducer_fold.inc"
+
+#define FN(name) norm_i64_##name
+#define TYPE uint64_t
+#define TOTAL uint64_t
+#define COMBINED (total + x * x)
+#include "ops/math/reducer_fold.inc"
+
+#define FN(name) max_u64_##name
+#define TYPE uint64_t
+#define TOTAL uint64_t
+#define COMBINED (x > total ? x : total)
+#include "ops/math/reducer_fold.inc"
+
+#define FN(name) min_u64_##name
+#define TYPE uint64_t
+#define TOTAL uint64_t
+#define COMBINED (x < total ? x : total)
+#include "ops/math/reducer_fold.inc"
+
+#define FN(name) sum_c128_##name
+#define TYPE leat_complex128_t
+#define TOTAL leat_complex128_t
+#define COMBINED (total + x)
+#include "ops/math/reducer_fold.inc"
+
+#define FN(name) prod_c64_##name
+#define TYPE leat_complex64_t
+#define TOTAL leat_complex128_t
+#define COMBINED (total * x)
+#include "ops/math/reducer_fold.inc"
+
+#define FN(name) prod_c128_##name
+#define TYPE leat_complex128_t
+#define TOTAL leat_complex128_t
+#define COMBINED (total * x)
+#include "ops/math/reducer_fold.inc"
+
 #define SQUARED (__real__ x * __real__ x + __imag__ x * __imag__ x)
-PLAIN_FOLD(norm_c64, leat_complex64_t, leat_complex128_t, total + SQUARED)
-PLAIN_FOLD(norm_c128, leat_complex128_t, leat_complex128_t, total + SQUARED)
+
+#define FN(name) norm_c64_##name
+#define TYPE leat_complex64_t
+#define TOTAL leat_complex128_t
+#define COMBINED (total + SQUARED)
+#include "ops/math/reducer_fold.inc"
+
+#define FN(name) norm_c128_##name
+#define TYPE leat_complex128_t
+#define TOTAL leat_complex128_t
+#define COMBINED (total + SQUARED)
+#include "ops/math/reducer_fold.inc"
 
 #define FOLD(KIND, name) [LEAT_FOLD_##KIND] = {name##_row, name##_rows}
 static const leat_folds_t plain_folds = {.items = {

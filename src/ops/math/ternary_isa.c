@@ -10,30 +10,27 @@
 #include "ops/math/elementwise_loops_cpu.h"
 #include "ops/math/loops_cpu.h"
 
-#define SELECT(name, type)                                                  \
-  static int name(const void* const inputs[], void* output, int64_t n) {    \
-    const uint8_t* condition = inputs[0];                                   \
-    const type* xs = inputs[1];                                             \
-    const type* ys = inputs[2];                                             \
-    type* zs = output;                                                      \
-    LEAT_LOOP_INDEPENDENT                                                   \
-    for (int64_t i = 0; i < n; ++i) {                                       \
-      const type x = xs[i], y = ys[i];                                      \
-      zs[i] = condition[i] ? x : y;                                         \
-    }                                                                       \
-    return 0;                                                               \
-  }
-SELECT(select_1, uint8_t)
-SELECT(select_2, uint16_t)
-SELECT(select_4, uint32_t)
-SELECT(select_8, uint64_t)
+#define NAME select_1
+#define TYPE uint8_t
+#include "ops/math/select_loop.inc"
+#define NAME select_2
+#define TYPE uint16_t
+#include "ops/math/select_loop.inc"
+#define NAME select_4
+#define TYPE uint32_t
+#include "ops/math/select_loop.inc"
+#define NAME select_8
+#define TYPE uint64_t
+#include "ops/math/select_loop.inc"
 
 // Element sizes and types that exist in the baseline only.
 #if !defined(__AVX2__)
 typedef struct leat_pair64_s {
   uint64_t low, high;
 } leat_pair64_t;
-SELECT(select_16, leat_pair64_t)
+#define NAME select_16
+#define TYPE leat_pair64_t
+#include "ops/math/select_loop.inc"
 
 #define SELECT_OBJECT(name, type, copy)                                     \
   static int name(const void* const inputs[], void* output, int64_t n) {    \

@@ -295,21 +295,25 @@ static leat_gemm_op_t find_storage(const operand_t* x, int64_t rows, int64_t col
   return LEAT_GEMM_TRANSPOSE;
 }
 
-// Computes c [batch, m, n] = a [batch, m, k] b [batch, k, n]. |ldc| is the distance of the rows of
-// c, |c_batch| that of its matrices.
+// Where products are written.
+typedef struct target_s {
+  void* data;
+  int64_t batch, rows;  // the distance of matrices, and of the rows of one
+} target_t;
+
+// Computes |batch| products of |m| x |k| and |k| x |n| matrices.
 static void multiply(leat_kernel_context_t* c, const operand_t* a, const operand_t* b,
-                     int64_t batch, int64_t m, int64_t n, int64_t k, void* to, int64_t ldc,
-                     int64_t c_batch) {
+                     int64_t batch, int64_t m, int64_t n, int64_t k, target_t to) {
   const int dtype = leat_kernel_input(c, 0)->dtype;
   const int64_t item = (int64_t)leat_dtype_size(dtype);
-  products_t p = {.shape = {.m = m, .n = n, .k = k, .ldc = ldc},
+  products_t p = {.shape = {.m = m, .n = n, .k = k, .ldc = to.rows},
                   .multiply = leat_multiply_of(dtype, c->services->deterministic),
                   .a = a->data,
                   .b = b->data,
-                  .c = to,
+                  .c = to.data,
                   .a_bytes = a->batch * item,
                   .b_bytes = b->batch * item,
-                  .c_bytes = c_batch * item};
+                  .c_bytes = to.batch * item};
   p.shape.op_a = find_storage(a, m, k, &p.shape.lda);
   p.shape.op_b = find_storage(b, k, n, &p.shape.ldb);
   const double product_ns = leat_product_ns(&p.shape);
@@ -344,18 +348,18 @@ static leat_status_t write_products(leat_kernel_context_t* c, const axes_t* axes
   if (!axes->output_repeats && collapses(&g->batch, C, &batch) &&
       collapses(&g->free_a, C, &rows) && collapses(&g->free_b, C, &columns)) {
     if (n == 1 || columns == 1) {
-      multiply(c, a, b, count, m, n, k, output, m == 1 ? n : rows, batch);
+      multiply(c, a, b, count, m, n, k, (target_t){output, batch, m == 1 ? n : rows});
       return leat_ok_status();
     }
     if (m == 1 || rows == 1) {
       const operand_t at = transposed(a), bt = transposed(b);
-      multiply(c, &bt, &at, count, n, m, k, output, columns, batch);
+      multiply(c, &bt, &at, count, n, m, k, (target_t){output, batch, columns});
       return leat_ok_status();
     }
   }
   leat_tensor_t dense;
   LEAT_RETURN_IF_ERROR(allocate(c, count * m * n, &dense));
-  multiply(c, a, b, count, m, n, k, dense.data, n, m * n);
+  multiply(c, a, b, count, m, n, k, (target_t){dense.data, m * n, n});
   const group_t* const groups[] = {&g->batch, &g->free_a, &g->free_b};
   leat_status_t status = reorder(c, groups, 3, C, false, dense.data, output);
   leat_tensor_release(&dense);

@@ -14,7 +14,7 @@
 // same in both formats. A depthwise convolution is one whose number of groups is the number of
 // channels.
 //
-// leat_conv2d_measure and leat_conv2d_run also serve the op Conv (conv3d_kernels_cpu.c).
+// leat_conv2d_measure and leat_conv2d_run also serve the op Conv (conv3d_cpu.c).
 #include "ops/nn/conv2d_cpu.h"
 
 #include "ops/kernel_rows.h"
@@ -212,9 +212,11 @@ static leat_status_t run_prepared(leat_conv2d_t* conv, leat_kernel_context_t* c,
   if (first->shape.element_count == 0 || second->shape.element_count == 0) {
     run_empty(shape, step, &transposed.wide);
   } else {
-    status = leat_convolution_cache_run(&conv->cache, c, conv->direction, shape,
-                                        transposed.wide.dtype, first->data, second->data,
-                                        filter, step, transposed.wide.data);
+    leat_convolution_run_t run = {.direction = conv->direction, .shape = shape,
+                                  .dtype = transposed.wide.dtype, .first = first->data,
+                                  .second = second->data, .filter = filter, .step = step,
+                                  .result = transposed.wide.data};
+    status = leat_convolution_cache_run(&conv->cache, c, &run);
   }
   return leat_transposed_output_end(c, &transposed, status);
 }

@@ -36,16 +36,25 @@ void leat_convolution_cache_clear(leat_convolution_cache_t* cache);
 // The number of plans whose filter is held, for tests.
 int leat_convolution_cache_held(leat_convolution_cache_t* cache);
 
-// Runs a convolution over float, double or int32 (|dtype|) data with the channels last. Float goes
-// by a plan of the cache, the others by the portable loops. |filter| is the kernel's input that the
-// filter among |first| and |second| is or was computed from, by which the cache knows it again;
-// NULL: it is not to be held. |step| follows the convolution; NULL: nothing does. Blocks until
-// |result| is filled. RESOURCE_EXHAUSTED when there is no memory for a plan or its workspace.
-LEAT_MUST_USE leat_status_t leat_convolution_cache_run(
-    leat_convolution_cache_t* cache, leat_kernel_context_t* c,
-    leat_convolution_direction_t direction, const leat_convolution_shape_t* shape, int dtype,
-    const void* first, const void* second, const leat_tensor_t* filter,
-    const leat_row_step_t* step, void* result);
+// One run of a convolution over data with the channels last. Everything is borrowed.
+typedef struct leat_convolution_run_s {
+  leat_convolution_direction_t direction;
+  const leat_convolution_shape_t* shape;
+  int dtype;  // float, double or int32
+  const void *first, *second;
+  // The kernel's input that the filter among |first| and |second| is or was computed from, by which
+  // the cache knows it again; NULL: it is not to be held.
+  const leat_tensor_t* filter;
+  const leat_row_step_t* step;  // follows the convolution; NULL: nothing does
+  void* result;
+} leat_convolution_run_t;
+
+// Runs the convolution. Float goes by a plan of the cache, the others by the portable loops. Blocks
+// until the result is filled. RESOURCE_EXHAUSTED when there is no memory for a plan or its
+// workspace.
+LEAT_MUST_USE leat_status_t leat_convolution_cache_run(leat_convolution_cache_t* cache,
+                                                       leat_kernel_context_t* c,
+                                                       const leat_convolution_run_t* run);
 
 // ---- Convolutions -------------------------------------------------------------------------------
 

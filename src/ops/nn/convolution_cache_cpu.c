@@ -292,10 +292,8 @@ static leat_status_t allocate_workspace(leat_kernel_context_t* c, size_t bytes,
 // A plan of the pool's width; where the session asks for determinism, one whose bits do not depend
 // on the number of threads.
 static leat_status_t run_f32(leat_convolution_cache_t* cache, leat_kernel_context_t* c,
-                             leat_convolution_direction_t direction,
-                             const leat_convolution_shape_t* shape, const void* first,
-                             const void* second, const leat_tensor_t* filter,
-                             const leat_row_step_t* step, void* result) {
+                             const leat_convolution_run_t* run) {
+  const leat_row_step_t* step = run->step;
   leat_thread_pool_t* pool = c->services->pool;
   const int width = pool ? leat_thread_pool_size(pool) : 1;
   int flags = 0;
@@ -303,16 +301,18 @@ static leat_status_t run_f32(leat_convolution_cache_t* cache, leat_kernel_contex
   if (step && step->bias) flags |= LEAT_CONVOLUTION_BIAS;
   if (step && !step->only_bias) flags |= LEAT_CONVOLUTION_STEP;
   use_t use;
-  LEAT_RETURN_IF_ERROR(begin_use(cache, direction, shape, flags, width, filter, &use));
+  LEAT_RETURN_IF_ERROR(
+      begin_use(cache, run->direction, run->shape, flags, width, run->filter, &use));
   const leat_convolution_plan_t* plan = use.entry->plan;
   leat_tensor_t workspace;
   leat_status_t status =
       allocate_workspace(c, leat_convolution_plan_workspace_bytes(plan), &workspace);
   if (!status) {
-    const float* plain = direction == LEAT_CONVOLUTION_FORWARD ? second : first;
-    if (use.packs) pack_filter(cache, &use, filter, plain, workspace.data);
-    status = leat_convolution_plan_run(plan, first, second, use.packed ? use.packed->data : NULL,
-                                       step, result, workspace.data, pool);
+    const float* plain = run->direction == LEAT_CONVOLUTION_FORWARD ? run->second : run->first;
+    if (use.packs) pack_filter(cache, &use, run->filter, plain, workspace.data);
+    status = leat_convolution_plan_run(plan, run->first, run->second,
+                                       use.packed ? use.packed->data : NULL, step, run->result,
+                                       workspace.data, pool);
     leat_tensor_release(&workspace);
   }
   end_use(cache, &use);
@@ -320,27 +320,23 @@ static leat_status_t run_f32(leat_convolution_cache_t* cache, leat_kernel_contex
 }
 
 leat_status_t leat_convolution_cache_run(leat_convolution_cache_t* cache, leat_kernel_context_t* c,
-                                         leat_convolution_direction_t direction,
-                                         const leat_convolution_shape_t* shape, int dtype,
-                                         const void* first, const void* second,
-                                         const leat_tensor_t* filter, const leat_row_step_t* step,
-                                         void* result) {
-  if (dtype == LEAT_DTYPE_FLOAT) {
-    return run_f32(cache, c, direction, shape, first, second, filter, step, result);
-  }
+                                         const leat_convolution_run_t* run) {
+  if (run->dtype == LEAT_DTYPE_FLOAT) return run_f32(cache, c, run);
   leat_thread_pool_t* pool = c->services->pool;
   const int width = pool ? leat_thread_pool_size(pool) : 1;
-  const bool is_double = dtype == LEAT_DTYPE_DOUBLE;
+  const bool is_double = run->dtype == LEAT_DTYPE_DOUBLE;
   leat_tensor_t workspace;
   LEAT_RETURN_IF_ERROR(allocate_workspace(
       c,
-      is_double ? leat_convolution_f64_workspace_bytes(direction, shape, width)
-                : leat_convolution_i32_workspace_bytes(direction, shape, width),
+      is_double ? leat_convolution_f64_workspace_bytes(run->direction, run->shape, width)
+                : leat_convolution_i32_workspace_bytes(run->direction, run->shape, width),
       &workspace));
   if (is_double) {
-    leat_convolution_f64(direction, shape, first, second, step, result, workspace.data, pool);
+    leat_convolution_f64(run->direction, run->shape, run->first, run->second, run->step,
+                         run->result, workspace.data, pool);
   } else {
-    leat_convolution_i32(direction, shape, first, second, step, result, workspace.data, pool);
+    leat_convolution_i32(run->direction, run->shape, run->first, run->second, run->step,
+                         run->result, workspace.data, pool);
   }
   leat_tensor_release(&workspace);
   return leat_ok_status();

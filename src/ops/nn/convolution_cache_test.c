@@ -59,9 +59,10 @@ static float run_batch(leat_convolution_cache_t* cache, const leat_tensor_t* fil
   enum { kMost = 8 * kSize * kSize * kChannels };
   LEAT_ALIGNED(64) float ones[kMost], result[kMost];
   for (int i = 0; i < kMost; ++i) ones[i] = 1;
-  leat_status_t status =
-      leat_convolution_cache_run(cache, &context, LEAT_CONVOLUTION_FORWARD, &shape,
-                                 LEAT_DTYPE_FLOAT, ones, filter->data, filter, NULL, result);
+  leat_convolution_run_t run = {.direction = LEAT_CONVOLUTION_FORWARD, .shape = &shape,
+                                .dtype = LEAT_DTYPE_FLOAT, .first = ones, .second = filter->data,
+                                .filter = filter, .result = result};
+  leat_status_t status = leat_convolution_cache_run(cache, &context, &run);
   const bool failed = status != leat_ok_status();
   leat_status_free(status);
   if (failed) return -1;

@@ -18,7 +18,7 @@
 #include "ops/array/index_cpu.h"
 #include "ops/array/strided_cpu.h"
 #include "ops/kernel_rows.h"
-#include "ops/quantize/quantization_isa.h"
+#include "ops/quantize/quantization_cpu.h"
 
 typedef struct quantization_state_s {
   int64_t bits;  // 0: input 3 holds the number of bits (the third version)

@@ -1,6 +1,6 @@
 // The loops of QuantizeAndDequantize, compiled for each instruction set. They differ in how halves
 // are rounded: to the even neighbour or up.
-#include "ops/quantize/quantization_isa.h"
+#include "ops/quantize/quantization_cpu.h"
 
 #include <math.h>
 

@@ -37,8 +37,9 @@ static void expect_gradient(const case_t* c) {
   leat_output_t start =
       with_sizes(&s, scene_floats(&s, c->start_count, kStart), c->start_sizes, 3);
   leat_gradient_value_t gradient;
-  LEAT_EXPECT_OK(leat_add_gradients(s.graph, &taken, 1, &variable, 1, &start, NULL,
-                                    LEAT_SV("gradients"), &gradient));
+  leat_gradient_spec_t spec = {.ys = &taken, .y_count = 1, .xs = &variable, .x_count = 1,
+                               .grad_ys = &start, .prefix = LEAT_SV("gradients")};
+  LEAT_EXPECT_OK(leat_add_gradients(s.graph, &spec, &gradient));
   leat_tensor_t got;
   LEAT_EXPECT_OK(scene_fetch(&s, leat_gradient_value_to_dense(&s.b, gradient), &got));
   assert_int_equal(got.shape.rank, 3);

@@ -1,8 +1,8 @@
 // The loops of QuantizeAndDequantize over |count| elements, compiled for each instruction set: y =
 // round(clamp(x, min, max) * scale) * inverse. "even" rounds halves to the even neighbour, "up"
 // rounds them up. |to| may be |from|. The loops neither allocate nor block.
-#ifndef LEAT_OPS_QUANTIZE_QUANTIZATION_ISA_H_
-#define LEAT_OPS_QUANTIZE_QUANTIZATION_ISA_H_
+#ifndef LEAT_OPS_QUANTIZE_QUANTIZATION_CPU_H_
+#define LEAT_OPS_QUANTIZE_QUANTIZATION_CPU_H_
 
 #include "base/cpu.h"
 
@@ -25,4 +25,4 @@ typedef struct leat_quantization_loops_s {
 } leat_quantization_loops_t;
 LEAT_ISA_DECLARE(leat_quantization_loops_t, leat_quantization_loops);
 
-#endif  // LEAT_OPS_QUANTIZE_QUANTIZATION_ISA_H_
+#endif  // LEAT_OPS_QUANTIZE_QUANTIZATION_CPU_H_

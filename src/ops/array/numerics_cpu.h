@@ -1,8 +1,8 @@
 // The loops of CheckNumerics, compiled once per instruction set: each finds the largest of |count|
 // floating-point numbers' bits without their signs; 0 when there are none. All numbers are finite
 // just when that is less than the bits of infinity.
-#ifndef LEAT_OPS_ARRAY_NUMERICS_ISA_H_
-#define LEAT_OPS_ARRAY_NUMERICS_ISA_H_
+#ifndef LEAT_OPS_ARRAY_NUMERICS_CPU_H_
+#define LEAT_OPS_ARRAY_NUMERICS_CPU_H_
 
 #include "base/cpu.h"
 
@@ -15,4 +15,4 @@ typedef struct leat_numerics_loops_s {
 } leat_numerics_loops_t;
 LEAT_ISA_DECLARE(leat_numerics_loops_t, leat_numerics_loops);
 
-#endif  // LEAT_OPS_ARRAY_NUMERICS_ISA_H_
+#endif  // LEAT_OPS_ARRAY_NUMERICS_CPU_H_
