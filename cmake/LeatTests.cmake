@@ -68,7 +68,7 @@ kernel\\.(cancellation|cell|resource)|ops\\.nn\\.convolution_cache|session\\.ses
 tensor\\.buffer_pool|\
 tests\\.paper\\.section_4_[46]_|tests\\.session\\.(control_flow|enqueued|executors|fused_shapes|\
 held_filter|queue|random_flow|random_graph|simulated|table|transfer)|\
-tests\\.capi\\.(call|cancellation|concurrency|eager|partial_run|session)_|\
+tests\\.capi\\.(call|cancellation|concurrency|eager|function_compile|partial_run|session)_|\
 tests\\.client\\.(callable|deadline|input|queue_runners|saver)_)")
   add_custom_target(leat_thread_tests)
   foreach(name ${names})
