@@ -47,7 +47,7 @@ function(leat_loopback_tests)
   list(FILTER names INCLUDE REGEX "^tests\\.(session|client|capi)\\.")
   # These measure memory: what a device holds at once, which is more where a step's parts begin at
   # different times, and what a run allocates, to which messages would add.
-  list(FILTER names EXCLUDE REGEX "session\\.(memory|fused_shapes)_test")
+  list(FILTER names EXCLUDE REGEX "(session\\.(memory|fused_shapes)|capi\\.memory_growth)_test")
   # No steps in these.
   list(FILTER names EXCLUDE REGEX
     "capi\\.(abi|api_def|attr|buffer|builder|eager|eager_experimental|environment|graph|import\
