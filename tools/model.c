@@ -166,8 +166,9 @@ int model_open(const model_source_t* source, model_t* m) {
   *m = (model_t){.graph = TF_NewGraph(), .status = TF_NewStatus()};
   model_source_t own = *source;
   char directory[MAX_PATH];
-  if (ends_with(own.path, "saved_model.pb") || ends_with(own.path, "saved_model.pbtxt")) {
-    const char* slash = strrchr(own.path, '/');
+  const char* slash = strrchr(own.path, '/');
+  const char* name = slash ? slash + 1 : own.path;
+  if (!strcmp(name, "saved_model.pb") || !strcmp(name, "saved_model.pbtxt")) {
     snprintf(directory, sizeof directory, "%.*s", slash ? (int)(slash - own.path) : 1,
              slash ? own.path : ".");
     own.path = directory;

@@ -121,7 +121,8 @@ TF_CAPI_EXPORT extern leat_saver_t* leat_saver_over(leat_saver_operations_t oper
                                                     TF_Status* status);
 TF_CAPI_EXPORT extern leat_saver_operations_t leat_saver_operations(const leat_saver_t* saver);
 TF_CAPI_EXPORT extern void leat_saver_free(leat_saver_t* saver);
-/* A step that was saved before is replaced: until that is done only the others can be restored. */
+/* A step that was saved before is replaced: it can be restored all the while, as it was until the
+ * new one stands (docs/decisions/0018). */
 TF_CAPI_EXPORT extern void leat_saver_save(leat_saver_t* saver, TF_Session* session, int64_t step,
                                            TF_Status* status);
 /* Saves when it is time; returns 1 when it did. */

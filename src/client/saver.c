@@ -154,14 +154,16 @@ void leat_saver_free(leat_saver_t* saver) {
   free(saver);
 }
 
+// Whether there may be a checkpoint |prefix|: yes, if it cannot be found out, since the caller
+// removes what was not there.
 static int has_index(const char* prefix) {
   char path[4096];
   TF_FileStatistics stats;
   TF_Status* status = TF_NewStatus();
-  if (!status) return 0;
+  if (!status) return 1;
   snprintf(path, sizeof path, "%s.index", prefix);
   TF_FileStat(path, &stats, status);
-  int found = TF_GetCode(status) == TF_OK;
+  int found = TF_GetCode(status) != TF_NOT_FOUND;
   TF_DeleteStatus(status);
   return found;
 }

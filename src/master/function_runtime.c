@@ -6,10 +6,21 @@
 //   kernel ─▶ instantiate(name, attrs, device) ─▶ handle = runtime's number << 32 | index
 //   kernel ─▶ run(handle, arguments) ─▶ checks of depth, count and types ─▶ leat_compiled_start
 //
-// Compiling is slow, so it happens under |mutex|, which only instantiate takes. Runs look up the
+// Compiling is slow, and threads of the pool call instantiate while steps run. So a function is
+// entered in the list as COMPILING under |mutex|, compiled without it, and then becomes READY for
+// good. Whoever wants the same function meanwhile waits on |changed|; whoever wants another one is
+// not held up:
+//
+//   ABSENT ─▶ COMPILING ─▶ READY
+//     ▲           └─▶ FAILED ─┐        as long as somebody who waited has not read the status
+//     └───────────────────────┘
+//
+// A failure is told to all who waited and is then forgotten, since the function may be defined
+// later. The entry stays, so that calls that fail again and again take no memory. Runs look up the
 // list under |lock|, which is held for a few instructions; a function that is in the list is never
-// changed or removed while the runtime lives. The depth of nested calls is limited, and their
-// number in a step, so that runaway recursion ends with RESOURCE_EXHAUSTED.
+// removed while the runtime lives, and handles are given out for READY ones only. The depth of
+// nested calls is limited, and their number in a step, so that runaway recursion ends with
+// RESOURCE_EXHAUSTED.
 #include "master/function_runtime.h"
 
 #include <string.h>
@@ -19,9 +30,21 @@
 #include "function/body_graph.h"
 #include "graph/storage.h"
 
+typedef enum function_state_e {
+  FUNCTION_ABSENT,
+  FUNCTION_COMPILING,
+  FUNCTION_FAILED,
+  FUNCTION_READY,
+} function_state_t;
+
 typedef struct function_s {
   leat_function_name_t function;  // lies in the runtime's arena
   leat_string_view_t device;
+  // Under the runtime's mutex.
+  function_state_t state;
+  int waiters;           // threads that wait until it is compiled
+  leat_status_t status;  // of one that FAILED
+  // Written by the thread that compiles it; read by others only when it is READY.
   leat_compiled_t* compiled;
   uint8_t* argument_types;
   int argument_count, return_count;
@@ -34,7 +57,8 @@ typedef struct runtime_s {
   const leat_master_options_t* master;
   leat_op_registry_t* ops;
   leat_graph_t* names;    // keeps the names and attributes of functions
-  leat_mutex_t mutex;     // held while a function is looked up or made
+  leat_mutex_t mutex;     // held while a function is looked up or entered, not while it compiles
+  leat_condition_t changed;  // a function is no longer COMPILING
   leat_spinlock_t lock;   // guards |functions| and |count|
   _Atomic(leat_function_library_t*) library;
   _Atomic(int32_t) producer_version;  // of the graph that calls the functions
@@ -66,19 +90,19 @@ static int64_t find_newest(const runtime_t* r, uint64_t hash) {
   return leat_word_map_get(&r->newest, hash, &index) ? (int64_t)index : -1;
 }
 
-// Finds a function that was made before. The mutex is held.
-static bool find(const runtime_t* r, const leat_function_name_t* function,
-                 leat_string_view_t device, uint64_t hash, uint64_t* out_handle) {
-  for (int64_t i = find_newest(r, hash); i >= 0; i = r->functions[i]->next) {
+// The index of a function that was entered before, or -1. The mutex is held.
+static int64_t find(const runtime_t* r, const leat_function_name_t* function,
+                    leat_string_view_t device, uint64_t hash) {
+  int64_t i = find_newest(r, hash);
+  for (; i >= 0; i = r->functions[i]->next) {
     LEAT_DCHECK((size_t)i < r->count);
     const function_t* f = r->functions[i];
     if (leat_string_view_equal(f->function.name, function->name) &&
         leat_string_view_equal(f->device, device) && same_attrs(&f->function, function)) {
-      *out_handle = r->number << 32 | (uint64_t)i;
-      return true;
+      break;
     }
   }
-  return false;
+  return i;
 }
 
 // Copies the name, the attributes and the device, which the caller lends only for the call.
@@ -125,9 +149,17 @@ static leat_status_t compile(runtime_t* r, function_t* f) {
   return leat_master_compile(r->master, &rewrite, f->argument_count, NULL, &f->compiled);
 }
 
-static void free_function(leat_allocator_t* allocator, function_t* f) {
+static void forget_compiled(leat_allocator_t* allocator, function_t* f) {
   leat_compiled_free(f->compiled);
   leat_allocator_free(allocator, f->argument_types);
+  f->compiled = NULL;
+  f->argument_types = NULL;
+}
+
+static void free_function(leat_allocator_t* allocator, function_t* f) {
+  LEAT_DCHECK(f->waiters == 0 && f->state != FUNCTION_COMPILING);
+  forget_compiled(allocator, f);
+  leat_status_free(f->status);
   leat_allocator_free(allocator, f);
 }
 
@@ -149,27 +181,60 @@ static leat_status_t make_room(runtime_t* r) {
   return leat_ok_status();
 }
 
-// Makes a function and adds it to the list. The mutex is held.
-static leat_status_t add(runtime_t* r, const leat_function_name_t* function,
-                         leat_string_view_t device, uint64_t hash, uint64_t* out_handle) {
+// Adds a function, which is ABSENT, to the list. The mutex is held.
+static leat_status_t enter(runtime_t* r, const leat_function_name_t* function,
+                           leat_string_view_t device, uint64_t hash, int64_t* out_index) {
   function_t* f;
-  leat_allocator_t* allocator = r->master->allocator;
-  LEAT_RETURN_IF_ERROR(LEAT_ALLOCATE(allocator, 1, &f));
-  leat_status_t status = copy_key(r, function, device, f);
+  LEAT_RETURN_IF_ERROR(make_room(r));
+  LEAT_RETURN_IF_ERROR(LEAT_ALLOCATE(r->master->allocator, 1, &f));
   f->next = find_newest(r, hash);
-  if (!status) status = compile(r, f);
-  if (!status) status = make_room(r);
+  leat_status_t status = copy_key(r, function, device, f);
   if (!status) status = leat_word_map_set(&r->newest, hash, r->count);
-  if (!status) {
-    *out_handle = r->number << 32 | r->count;
-    leat_spinlock_lock(&r->lock);
-    r->functions[r->count++] = f;
-    leat_spinlock_unlock(&r->lock);
+  if (status) {
+    leat_allocator_free(r->master->allocator, f);
     return status;
   }
-  free_function(allocator, f);
-  return leat_status_annotate(status, "Calling function '%.*s' failed",
-                              LEAT_SV_ARG(function->name));
+  *out_index = (int64_t)r->count;
+  leat_spinlock_lock(&r->lock);
+  r->functions[r->count++] = f;
+  leat_spinlock_unlock(&r->lock);
+  return status;
+}
+
+// Called with the mutex held, which is let go while the function is compiled.
+static leat_status_t compile_entry(runtime_t* r, function_t* f) {
+  LEAT_DCHECK(f->state == FUNCTION_ABSENT && f->waiters == 0 && !f->compiled);
+  f->state = FUNCTION_COMPILING;
+  leat_mutex_unlock(&r->mutex);
+  leat_status_t status = compile(r, f);
+  if (status) forget_compiled(r->master->allocator, f);
+  leat_mutex_lock(&r->mutex);
+  if (!status) {
+    f->state = FUNCTION_READY;
+  } else if (f->waiters == 0) {
+    f->state = FUNCTION_ABSENT;
+  } else {
+    f->state = FUNCTION_FAILED;
+    f->status = leat_status_clone(status);
+  }
+  leat_condition_notify_all(&r->changed);
+  return status;
+}
+
+// Called with the mutex held, which is let go meanwhile. Returns how the compilation ended that
+// runs, or whose failure somebody still has to read; the last who reads a failure forgets it.
+static leat_status_t wait_for(runtime_t* r, function_t* f) {
+  LEAT_DCHECK(f->state == FUNCTION_COMPILING || f->state == FUNCTION_FAILED);
+  ++f->waiters;
+  while (f->state == FUNCTION_COMPILING) leat_condition_wait(&r->changed, &r->mutex);
+  leat_status_t status = leat_ok_status();
+  if (f->state == FUNCTION_FAILED) status = leat_status_clone(f->status);
+  if (--f->waiters == 0 && f->state == FUNCTION_FAILED) {
+    leat_status_free(f->status);
+    f->status = leat_ok_status();
+    f->state = FUNCTION_ABSENT;
+  }
+  return status;
 }
 
 static leat_status_t instantiate(leat_function_runtime_t* self,
@@ -177,13 +242,23 @@ static leat_status_t instantiate(leat_function_runtime_t* self,
                                  uint64_t* out_handle) {
   runtime_t* r = (runtime_t*)self;
   const uint64_t hash = hash_key(function, device);
-  leat_mutex_lock(&r->mutex);
   leat_status_t status = leat_ok_status();
-  if (!find(r, function, device, hash, out_handle)) {
-    status = add(r, function, device, hash, out_handle);
+  leat_mutex_lock(&r->mutex);
+  int64_t index = find(r, function, device, hash);
+  if (index < 0) status = enter(r, function, device, hash, &index);
+  if (!status) {
+    function_t* f = r->functions[index];
+    if (f->state == FUNCTION_ABSENT) {
+      status = compile_entry(r, f);
+    } else if (f->state != FUNCTION_READY) {
+      status = wait_for(r, f);
+    }
+    LEAT_DCHECK(status || f->state == FUNCTION_READY);
   }
   leat_mutex_unlock(&r->mutex);
-  return status;
+  *out_handle = r->number << 32 | (uint64_t)(uint32_t)index;
+  return leat_status_annotate(status, "Calling function '%.*s' failed",
+                              LEAT_SV_ARG(function->name));
 }
 
 static leat_status_t count_calls(const function_t* f, _Atomic(int64_t)* calls) {
@@ -254,7 +329,7 @@ static void run(leat_function_runtime_t* self, uint64_t handle, const leat_funct
     return;
   }
   const leat_step_services_t* caller = call->caller;
-  // A function is in the list only when it has been compiled.
+  // A handle is given out only when the function has been compiled.
   LEAT_DCHECK(f->compiled);
   leat_compiled_call_t started = {
       .feeds = call->arguments,
@@ -287,6 +362,7 @@ leat_status_t leat_master_functions_create(const leat_master_options_t* master,
   r->master = master;
   r->ops = ops;
   leat_mutex_initialize(&r->mutex);
+  leat_condition_initialize(&r->changed);
   leat_word_map_initialize(master->allocator, &r->newest);
   *out_functions = &r->base;
   return leat_ok_status();
@@ -310,6 +386,7 @@ void leat_master_functions_free(leat_function_runtime_t* functions) {
   leat_allocator_free(allocator, r->functions);
   leat_word_map_deinitialize(&r->newest);
   leat_graph_free(r->names);
+  leat_condition_deinitialize(&r->changed);
   leat_mutex_deinitialize(&r->mutex);
   leat_allocator_free(allocator, r);
 }

@@ -126,22 +126,24 @@ static leat_status_t enter(leat_signature_cache_t* cache, const leat_run_t* run,
     signature_free(cache, s);
     return status;
   }
-  cache->items[cache->count++] = s;
+  s->place = cache->count++;
+  cache->items[s->place] = s;
   *out_signature = s;
   return leat_ok_status();
 }
 
 // The last entry takes the place of the one that goes, so that failing runs leave nothing behind.
 static void take_out(leat_signature_cache_t* cache, leat_signature_t* signature) {
-  size_t place = 0;
+  const size_t place = signature->place;
   uint64_t newest;
-  while (cache->items[place] != signature) ++place;
+  LEAT_DCHECK(place < cache->count && cache->items[place] == signature);
   if (leat_word_map_get(&cache->by_hash, signature->hash, &newest) && newest == place) {
     leat_word_map_erase(&cache->by_hash, signature->hash);
   }
   leat_signature_t* last = cache->items[--cache->count];
   if (last == signature) return;
   cache->items[place] = last;
+  last->place = place;
   if (leat_word_map_get(&cache->by_hash, last->hash, &newest) && newest == cache->count) {
     // Replacing the value of a key that is there takes no memory.
     leat_status_free(leat_word_map_set(&cache->by_hash, last->hash, place));

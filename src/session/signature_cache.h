@@ -39,6 +39,7 @@ struct leat_signature_s {
   _Atomic(int64_t) step_count;  // where steps are measured
   // Under the cache's mutex.
   leat_signature_state_t state;
+  size_t place;          // its index in |items|, while it is not FAILED
   int waiters;           // threads that wait until it is compiled
   leat_status_t status;  // of one that FAILED
 };

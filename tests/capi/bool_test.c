@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "capi/kit.h"
+#include "capi/plugin_kit.h"
 #include "leat/callable.h"
 #include "tensorflow/c/c_api_experimental.h"
 #include "tensorflow/c/eager/c_api.h"
@@ -169,6 +169,39 @@ static void test_eager(void** state) {
   TF_DeleteTensor(value);
 }
 
+// Kernels of plugins write outputs with any byte in them, into memory of Leat's and of their own.
+static void write_output(void* kernel, TF_OpKernelContext* context) {
+  const int64_t dims[] = {ODD};
+  TF_Status* s = TF_NewStatus();
+  TF_Tensor* output = TF_AllocateOutput(context, 0, TF_BOOL, dims, 1, ODD, s);
+  kit_ok(s);
+  memcpy(TF_TensorData(output), odd, ODD);
+  TF_DeleteTensor(output);
+  TF_DeleteStatus(s);
+}
+
+static void set_output(void* kernel, TF_OpKernelContext* context) {
+  TF_Status* s = TF_NewStatus();
+  TF_Tensor* output = make_bools(ODD, odd);
+  TF_SetOutput(context, 0, output, s);
+  kit_ok(s);
+  TF_DeleteTensor(output);
+  TF_DeleteStatus(s);
+}
+
+static void test_plugin(void** state) {
+  const char* const ops[] = {"WritesOddBools", "SetsOddBools"};
+  compute_t computes[] = {write_output, set_output};
+  for (int i = 0; i < 2; ++i) {
+    assert_int_equal(register_op(ops[i], "x: int32", "y: bool", NULL, NULL), TF_OK);
+    register_kernel(ops[i], computes[i]);
+    TF_Tensor* got = run_op(ops[i], status);
+    kit_ok(status);
+    expect_normal(TF_TensorData(got));
+    TF_DeleteTensor(got);
+  }
+}
+
 static void test_constant(void** state) {
   TF_Output chosen = choose(kit_const(graph, "p", make_bool(77)));
   TF_Operation* all = kit_const(graph, "all", make_bools(ODD, odd));
@@ -261,6 +294,7 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       TEST(test_session_feed), TEST(test_feed_is_left_alone), TEST(test_large_feed),
       TEST(test_partial_run),  TEST(test_callable),           TEST(test_eager),
+      TEST(test_plugin),
       TEST(test_constant),     TEST(test_bitcast),            TEST(test_decode_raw),
       TEST(test_memory_nobody_wrote),
   };

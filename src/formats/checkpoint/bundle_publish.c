@@ -137,19 +137,26 @@ static const char* last_component(const char* path) {
   return slash ? slash + 1 : path;
 }
 
+// Reads the number of a shard or of shards: five digits or more, and no sign, which strtoul takes.
+static bool read_number(const char** text, unsigned long* out_number) {
+  const char* begin = *text;
+  size_t digits = strspn(begin, "0123456789");
+  *text += digits;
+  *out_number = strtoul(begin, NULL, 10);
+  return digits >= 5;
+}
+
 // Whether |path|, which lies in the directory of the prefix, is that of a data file of this prefix
 // which the published index does not name. Directories may be spelt in two ways ("a//b").
 static bool is_left_over(const publish_t* p, const char* path) {
   const char *prefix = last_component(p->prefix), *name = last_component(path);
   size_t size = strlen(prefix);
-  char* end;
+  unsigned long shard, total;
   if (strncmp(name, prefix, size) != 0 || strncmp(name + size, ".data-", 6) != 0) return false;
   const char* number = name + size + 6;
-  unsigned long shard = strtoul(number, &end, 10);
-  if (end - number < 5 || strncmp(end, "-of-", 4) != 0) return false;
-  number = end + 4;
-  unsigned long total = strtoul(number, &end, 10);
-  if (end - number < 5 || *end) return false;
+  if (!read_number(&number, &shard) || strncmp(number, "-of-", 4) != 0) return false;
+  number += 4;
+  if (!read_number(&number, &total) || *number) return false;
   unsigned long first = (unsigned long)p->first;
   return total != p->count || shard < first || shard >= first + p->count;
 }

@@ -267,12 +267,16 @@ static void data_files_of_generations(void** state) {
   leat_tensor_t floats = make_floats(3, 4, 0), strings = make_strings();
   test_write_file(names[1], "x", 1);  // without an index it is nobody's
   test_write_file("g.data-0-of-1", "x", 1);
+  test_write_file("g.data-+0007-of-00001", "x", 1);
+  test_write_file("g.data-00007-of- 0001", "x", 1);
   test_write_file("g.data-00000-of-00007.bak", "x", 1);
   for (int i = 0; i < 5; ++i) {
     LEAT_EXPECT_OK(save(fs, test_path(i < 3 ? "g" : ".//g"), &floats, &strings));
     assert_true(leat_file_exists(fs, test_path(names[i % 2])));
     assert_false(leat_file_exists(fs, test_path(names[1 - i % 2])));
   }
+  assert_true(leat_file_exists(fs, test_path("g.data-+0007-of-00001")));
+  assert_true(leat_file_exists(fs, test_path("g.data-00007-of- 0001")));
   assert_true(leat_file_exists(fs, test_path("g.data-0-of-1")));  // no names of data files
   assert_true(leat_file_exists(fs, test_path("g.data-00000-of-00007.bak")));
   leat_tensor_release(&floats);

@@ -36,7 +36,10 @@ static leat_status_t read_block(leat_file_stream_t* s) {
   size_t size;
   leat_record_source_t* bytes = &s->bytes.base;
   LEAT_RETURN_IF_ERROR(bytes->read(bytes, head, sizeof head, &size));
-  if (size < sizeof head) return leat_ok_status();
+  if (size == 0) return leat_ok_status();
+  if (size < sizeof head) {
+    return leat_make_status(LEAT_DATA_LOSS, "%s ends in the size of a block", s->file->path);
+  }
   size_t wanted = (size_t)head[0] << 24 | (size_t)head[1] << 16 | (size_t)head[2] << 8 | head[3];
   uint64_t file_size;
   LEAT_RETURN_IF_ERROR(s->file->vtable->size(s->file, &file_size));

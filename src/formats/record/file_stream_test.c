@@ -40,6 +40,12 @@ static void damage_and_unknown_names_are_errors(void** state) {
   size_t size;
   put_file("snappy", LEAT_SV("\0\0\1\0\3\10abc"));
   LEAT_EXPECT_CODE(LEAT_DATA_LOSS, read_stream("snappy", LEAT_SV("SNAPPY"), text, &size));
+  // The size of the second block is cut after 1 to 3 bytes.
+  static const char kCut[] = "\0\0\0\5\3\10abc\0\0\0";
+  for (size_t bytes = 10; bytes <= 12; ++bytes) {
+    put_file("snappy", leat_string_view_make(kCut, bytes));
+    LEAT_EXPECT_CODE(LEAT_DATA_LOSS, read_stream("snappy", LEAT_SV("SNAPPY"), text, &size));
+  }
   LEAT_EXPECT_CODE(LEAT_INVALID_ARGUMENT, read_stream("snappy", LEAT_SV("RAR"), text, &size));
   LEAT_EXPECT_CODE(LEAT_NOT_FOUND, read_stream("missing", LEAT_SV(""), text, &size));
 }
