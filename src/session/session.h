@@ -157,9 +157,9 @@ leat_costs_t* leat_session_costs(const leat_session_t* session);
 bool leat_session_measures_step(const leat_session_t* session, leat_signature_t* signature);
 // The graphs that the devices got of a signature. A session that does not measure keeps none, and
 // the count is 0.
-int leat_signature_part_count(const leat_signature_t* signature);
-const leat_graph_t* leat_signature_part(const leat_signature_t* signature, int index,
-                                        leat_string_view_t* out_device);
+int leat_signature_partition_count(const leat_signature_t* signature);
+const leat_graph_t* leat_signature_partition(const leat_signature_t* signature, int index,
+                                             leat_string_view_t* out_device);
 
 // Shows what the pass |name| alone makes of the graph of |run|, of which only the feeds, fetches
 // and targets count: see leat_master_show_pass.

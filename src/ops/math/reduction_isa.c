@@ -58,9 +58,9 @@ ALWAYS_INLINE quad_doubles_t widen_quad(const float* p) {
 // Adds the lanes to two sums, one of the even and one of the odd lanes, by adding halves to each
 // other. A complex number needs both; a float adds them up.
 ALWAYS_INLINE pair_t add_lanes(const floats_t sums[FLOAT_VECTORS]) {
-  float_lanes_t parts[4];
-  memcpy(parts, sums, sizeof parts);
-  const float_lanes_t all = (parts[0] + parts[1]) + (parts[2] + parts[3]);
+  float_lanes_t quarters[4];
+  memcpy(quarters, sums, sizeof quarters);
+  const float_lanes_t all = (quarters[0] + quarters[1]) + (quarters[2] + quarters[3]);
   const double_lanes_t wide = __builtin_convertvector(EIGHT_OF(all, 0), double_lanes_t) +
                               __builtin_convertvector(EIGHT_OF(all, 8), double_lanes_t);
   const quad_doubles_t four = FOUR_OF(wide, 0) + FOUR_OF(wide, 4);

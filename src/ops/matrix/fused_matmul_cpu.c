@@ -18,23 +18,24 @@ static leat_status_t create(leat_kernel_creation_t* c, void* state) {
   return leat_epilogue_create(c, fused->matmul.dtype, &fused->epilogue);
 }
 
-// Computes |product| and what follows, in parts between which the step's cancellation is looked at.
+// Computes |product| and what follows in blocks of rows. Before each block it looks at the step's
+// cancellation.
 static void multiply(const leat_kernel_context_t* c, const leat_gemm_shape_t* product,
                      const leat_row_step_t* step, leat_tensor_t* output) {
   const leat_tensor_t* a = leat_kernel_input(c, 0);
   const leat_tensor_t* b = leat_kernel_input(c, 1);
   const bool is_deterministic = c->services->deterministic;
   const size_t item_bytes = leat_dtype_size(output->dtype);
-  const int64_t rows = leat_product_part_rows(product);
+  const int64_t rows = leat_product_block_rows(product);
   for (int64_t begin = 0; begin < product->m; begin += rows) {
     size_t a_bytes;
-    leat_gemm_shape_t part = leat_product_part(product, begin, rows, item_bytes, &a_bytes);
+    leat_gemm_shape_t block = leat_product_block(product, begin, rows, item_bytes, &a_bytes);
     if (begin > 0 && leat_step_is_over(c->services, true)) return;
-    leat_row_step_multiply(step, leat_multiply_of(output->dtype, is_deterministic), &part,
-                           item_bytes, leat_tensor_data(a, const char) + a_bytes, b->data,
-                           leat_tensor_data(output, char) +
-                               (size_t)(begin * product->ldc) * item_bytes,
-                           begin, is_deterministic, c->services->pool);
+    leat_row_step_multiply(
+        step, leat_multiply_of(output->dtype, is_deterministic), &block, item_bytes,
+        leat_tensor_data(a, const char) + a_bytes, b->data,
+        leat_tensor_data(output, char) + (size_t)(begin * product->ldc) * item_bytes, begin,
+        is_deterministic, c->services->pool);
   }
 }
 
