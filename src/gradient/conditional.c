@@ -27,7 +27,8 @@ static leat_output_t descend(leat_builder_t* b, leat_output_t value, const leat_
   return value;
 }
 
-// The same for a gradient, which may be rows.
+// Takes a gradient down the same sides as descend does a tensor; of rows (IndexedSlices) the
+// values, the indices and the shape each go.
 static leat_gradient_value_t descend_value(leat_builder_t* b, leat_gradient_value_t value,
                                            const leat_guard_t* items, int count) {
   value.dense = descend(b, value.dense, items, count);

@@ -275,9 +275,9 @@ static leat_output_t take_rows(fixture_t* f, leat_output_t table, int count,
 
 // Rows of one table that are gathered in several places: their gradients are one behind the other,
 // values and indices alike, so that number i of the indices says where row i of the values belongs.
-// The contributions have different lengths, repeat rows and are not sorted. TensorFlow gives
-// them in the order in which the walk meets them; what a user relies on is that rows and indices agree and
-// that a row which was gathered twice is there twice.
+// The contributions have different lengths, repeat rows and are not sorted. TensorFlow gives them
+// in the order in which the walk meets them; what a user relies on is that rows and indices agree
+// and that a row which was gathered twice is there twice.
 static void rows_gathered_in_several_places(void** state) {
   fixture_t* f = *state;
   static const int32_t first[] = {3, 1}, second[] = {0, 3, 3};

@@ -48,7 +48,8 @@ static leat_output_t step(const leat_site_t* site, leat_builder_t* b, const char
   return next;
 }
 
-// What |value| is before Identities and Enters.
+// Follows |value| back through the Identities and Enters that forward it unchanged, and returns
+// the output that they forward.
 static leat_output_t see_through(const leat_graph_t* graph, leat_output_t value) {
   const leat_node_t* node = &graph->nodes[value.node];
   while (node->op->flags & (LEAT_OP_PASS_THROUGH | LEAT_OP_ENTER)) {

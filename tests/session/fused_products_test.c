@@ -22,7 +22,7 @@ typedef struct product_s {
   const char* plain;
   int64_t first[4], second[4];  // shapes, of rank 2 or 4
   int64_t result[4];
-  bool turned;                  // transposed matrices
+  bool transposed;              // transposed matrices
   const char* padding;          // NULL: a matrix product
   int stride, dilation;
   bool channels_first;
@@ -36,7 +36,7 @@ typedef struct product_s {
 static const product_t kProducts[] = {
     {MATRICES, .first = {1, 4}, .second = {4, 5}, .result = {1, 5}},
     {MATRICES, .first = {7, 33}, .second = {33, 17}, .result = {7, 17}},
-    {MATRICES, .first = {9, 30}, .second = {40, 9}, .result = {30, 40}, .turned = true},
+    {MATRICES, .first = {9, 30}, .second = {40, 9}, .result = {30, 40}, .transposed = true},
     {MATRICES, .first = {3, 6}, .second = {6, 1100}, .result = {3, 1100}},
     {MATRICES, .first = {0, 6}, .second = {6, 4}, .result = {0, 4}},
     {CONV, .first = {2, 9, 8, 5}, .second = {3, 3, 5, 17}, .result = {2, 9, 8, 17},
@@ -147,8 +147,8 @@ static leat_output_t build_plain(scene_t* s, const product_t* p, const values_t*
   int64_t lists[3][8];
   int count = 0;
   if (is_matrix(p)) {
-    attrs[count++] = LEAT_BOOL("transpose_a", p->turned);
-    attrs[count++] = LEAT_BOOL("transpose_b", p->turned);
+    attrs[count++] = LEAT_BOOL("transpose_a", p->transposed);
+    attrs[count++] = LEAT_BOOL("transpose_b", p->transposed);
   } else {
     count = add_window(p, attrs, lists);
   }
@@ -176,8 +176,8 @@ static leat_output_t build_fused(scene_t* s, const product_t* p, const values_t*
   attrs[count++] = LEAT_REAL("epsilon", 0.001f);
   const int32_t types[] = {dtype, dtype, dtype, dtype, dtype};
   if (is_matrix(p)) {
-    attrs[count++] = LEAT_BOOL("transpose_a", p->turned);
-    attrs[count++] = LEAT_BOOL("transpose_b", p->turned);
+    attrs[count++] = LEAT_BOOL("transpose_a", p->transposed);
+    attrs[count++] = LEAT_BOOL("transpose_b", p->transposed);
   } else {
     count += add_window(p, attrs + count, lists);
   }

@@ -67,7 +67,7 @@ ALWAYS_INLINE pair_t add_lanes(const floats_t sums[FLOAT_VECTORS]) {
   return TWO_OF(four, 0) + TWO_OF(four, 2);
 }
 
-// The same two sums for fewer than 64 elements.
+// Computes the sums of the even and of the odd elements of fewer than 64.
 ALWAYS_INLINE pair_t sum_few_f32(const float* x, int64_t n) {
   quad_doubles_t sums = {0};
   int64_t i = 0;
@@ -77,7 +77,8 @@ ALWAYS_INLINE pair_t sum_few_f32(const float* x, int64_t n) {
   return (TWO_OF(sums, 0) + (pair_t){a, b}) + (TWO_OF(sums, 2) + (pair_t){c, 0});
 }
 
-// The same two sums of |n| elements, a multiple of 64 and at most one run.
+// Computes the sums of the even and of the odd ones of |n| elements, a multiple of 64 and at most
+// one run.
 ALWAYS_INLINE pair_t sum_run_f32(const float* x, int64_t n) {
   floats_t sums[FLOAT_VECTORS];
   LEAT_UNROLL for (int v = 0; v < FLOAT_VECTORS; ++v) sums[v] = (floats_t){0};

@@ -1,6 +1,6 @@
 // The matrix product of each type, behind one signature (product_cpu.h), and its cutting into
-// blocks of rows for cancellation. Integer types of one size share a product, because wrapping products do not
-// depend on the sign.
+// blocks of rows for cancellation. Integer types of one size share a product, because wrapping
+// products do not depend on the sign.
 #include "ops/matrix/product_cpu.h"
 
 #include "base/checked.h"
