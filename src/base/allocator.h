@@ -40,8 +40,8 @@ leat_allocator_t* leat_allocator_system(void);
 // Zeroed memory at an alignment of 16. Size 0 gives a valid pointer that must be freed.
 LEAT_MUST_USE leat_status_t leat_allocator_allocate(leat_allocator_t* allocator, size_t size_bytes,
                                                     void** out_pointer);
-// The same at |alignment|, a power of two. Above 16 the whole block is written to zero it, while
-// otherwise fresh pages of the system are left untouched.
+// Allocates zeroed memory at |alignment|, a power of two. Above 16 the whole block is written to
+// zero it, while otherwise fresh pages of the system are left untouched.
 LEAT_MUST_USE leat_status_t leat_allocator_allocate_aligned(leat_allocator_t* allocator,
                                                             size_t alignment, size_t size_bytes,
                                                             void** out_pointer);
@@ -49,8 +49,8 @@ LEAT_MUST_USE leat_status_t leat_allocator_allocate_aligned(leat_allocator_t* al
 // a known type LEAT_ALLOCATE, below, is safer.
 LEAT_MUST_USE leat_status_t leat_allocator_allocate_array(leat_allocator_t* allocator, size_t count,
                                                           size_t item_bytes, void** out_pointer);
-// The same as leat_allocator_allocate_aligned without the zeroing, for bytes that are written at
-// once.
+// Allocates as leat_allocator_allocate_aligned does, but without the zeroing, for bytes that are
+// written at once.
 LEAT_MUST_USE leat_status_t leat_allocator_allocate_uninitialized(leat_allocator_t* allocator,
                                                                   size_t alignment,
                                                                   size_t size_bytes,
@@ -74,7 +74,7 @@ LEAT_MUST_USE leat_status_t leat_allocator_grow_array(leat_allocator_t* allocato
                                                       size_t* inout_capacity);
 void leat_allocator_free(leat_allocator_t* allocator, void* pointer);  // NULL is allowed
 
-// The same functions for memory of a known type, which is that of the pointer that receives it:
+// Macros that allocate memory of a known type, which is that of the pointer that receives it:
 //
 //   leat_costs_t* costs = NULL;
 //   LEAT_RETURN_IF_ERROR(LEAT_ALLOCATE(allocator, 1, &costs));

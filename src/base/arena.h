@@ -53,8 +53,8 @@ LEAT_MUST_USE leat_status_t leat_arena_allocate(leat_arena_t* arena, size_t size
 // |count| * |item_bytes| bytes; a product that overflows is RESOURCE_EXHAUSTED.
 LEAT_MUST_USE leat_status_t leat_arena_allocate_array(leat_arena_t* arena, size_t count,
                                                       size_t item_bytes, void** out_pointer);
-// The same for items of the type that |out_items| is the address of a pointer to; LEAT_ALLOCATE
-// (base/allocator.h) says what it accepts.
+// Allocates |count| items of the type that |out_items| is the address of a pointer to;
+// LEAT_ALLOCATE (base/allocator.h) says what it accepts.
 #define LEAT_NEW(arena, count, out_items)                                 \
   leat_arena_allocate_array((arena), (count), LEAT_ITEM_BYTES(out_items), \
                             LEAT_ITEMS_ADDRESS(out_items))

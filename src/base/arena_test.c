@@ -1,3 +1,9 @@
+// The arena: memory that is taken piece by piece and given back all at once. Tested are what
+// callers rely on: bytes are zero, aligned and no one else's, blocks come from the allocator only
+// when they are needed, and an error leaves the arena usable. Errors come from sizes whose sum or
+// product overflows, and from an allocator that is made to fail (base/fault.h). Sizes and addresses
+// are compared with what the header promises; that reused memory is poisoned is left to the ASan
+// build.
 #include "base/arena.h"
 
 #include "base/fault.h"

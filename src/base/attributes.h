@@ -17,7 +17,7 @@
 // For functions that make errors: they are optimised for size, are kept out of line, and a branch
 // that leads to them counts as unlikely.
 #define LEAT_COLD __attribute__((cold, noinline))
-// Of a field or a type; |bytes| is a power of two. Memory for such a struct must come from
+// Aligns a field or a type to |bytes|, a power of two. Memory for such a struct must come from
 // leat_allocator_allocate_aligned.
 #define LEAT_ALIGNED(bytes) __attribute__((aligned(bytes)))
 // The number of items of an array. A pointer compiles too and gives nonsense.

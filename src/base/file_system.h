@@ -148,7 +148,7 @@ LEAT_MUST_USE leat_status_t leat_file_make_directories(leat_file_system_t* fs, c
 // read.
 LEAT_MUST_USE leat_status_t leat_file_match(leat_file_system_t* fs, const char* pattern,
                                             leat_file_name_fn_t fn, void* data);
-// The same, by listing directories, even where |fs| has a |match| of its own.
+// Matches by listing directories, as leat_file_match does where |fs| has no |match| of its own.
 LEAT_MUST_USE leat_status_t leat_file_match_by_listing(leat_file_system_t* fs, const char* pattern,
                                                        leat_file_name_fn_t fn, void* data);
 

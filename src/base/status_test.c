@@ -1,3 +1,7 @@
+// The status: OK is NULL, and an error carries code, place and message. Expected texts are written
+// out in the tests. A message has no longest length, so one is longer than any buffer on the stack,
+// and codes are compared with the names that TensorFlow gives them. What a status does when memory
+// runs out is tested by those who make errors under base/fault.h.
 #include "base/status.h"
 
 #include <string.h>

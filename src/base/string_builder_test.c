@@ -1,3 +1,8 @@
+// The string builder: texts that are appended, printed and reserved come out as one. Each expected
+// text is written out or counted by hand. A builder keeps its first error, so that callers test it
+// once at the end: memory is made to fail at every allocation in turn (base/fault.h), and each time
+// the end must say RESOURCE_EXHAUSTED and give no text. A size that overflows is an error of the
+// same kind.
 #include "base/string_builder.h"
 
 #include "base/fault.h"

@@ -1,3 +1,9 @@
+// String views: comparing, finding, trimming, and reading numbers. The numbers that must be refused
+// matter most, because strtod and strtoll would take them: blanks, hexadecimal, a trailing letter,
+// a comma where the locale asks for one. A view is not NUL-terminated, so one number ends in the
+// middle of its text. The hash has two values that are fixed here, since orders may depend on them
+// across processes, and 60,000 names of a model's shape must spread over its buckets about as
+// random numbers would.
 #include "base/string_view.h"
 
 #include <locale.h>

@@ -1,19 +1,21 @@
-// Letters: all come, in another order, within the orders that are asked for, and whatever other
-// messages do to their threads.
+// The simulated network: every message that is posted comes, once, in another order than that in
+// which messages were posted but within the orders that the sender asks for, and a thread that is
+// busy with one message holds up no other. The test itself counts what came and in which order.
+// What messages mean to a worker is tested in loopback_test.c.
 #include "cluster/network.h"
 
 #include "base/clock.h"
 #include "base/sync.h"
 #include "base/test.h"
 
-enum { kLetters = 64 };
+enum { kMessages = 64 };
 
 // What came, in order: messages bear their number as their call.
 typedef struct box_s {
   leat_network_t* network;
   leat_mutex_t mutex;
   int count;
-  uint64_t calls[2 * kLetters];
+  uint64_t calls[2 * kMessages];
   leat_notification_t gate;
 } box_t;
 
@@ -85,29 +87,29 @@ static int place_of(const box_t* box, uint64_t call) {
 
 static void all_come_in_another_order(void** state) {
   box_t* box = *state;
-  for (uint64_t i = 0; i < kLetters; ++i) post(box, note, i, 0, LEAT_NETWORK_UNORDERED);
+  for (uint64_t i = 0; i < kMessages; ++i) post(box, note, i, 0, LEAT_NETWORK_UNORDERED);
   leat_network_free(box->network);  // not before they came
-  assert_int_equal(box->count, kLetters);
+  assert_int_equal(box->count, kMessages);
   int earlier = 0;
-  for (int i = 1; i < kLetters; ++i) {
+  for (int i = 1; i < kMessages; ++i) {
     assert_true(place_of(box, (uint64_t)i) >= 0);
     earlier += place_of(box, (uint64_t)i) < place_of(box, (uint64_t)i - 1);
   }
-  assert_true(earlier > kLetters / 8);
+  assert_true(earlier > kMessages / 8);
 }
 
 // The last message of a step waits until the receivers of the others have returned.
 static void last_of_its_step(void** state) {
   box_t* box = *state;
-  for (uint64_t i = 0; i < kLetters; i += 4) {
+  for (uint64_t i = 0; i < kMessages; i += 4) {
     post(box, note_slowly, i, (int64_t)i + 1, LEAT_NETWORK_UNORDERED);
     post(box, note, i + 1, (int64_t)i + 1, LEAT_NETWORK_UNORDERED);
     post(box, note, i + 2, (int64_t)i + 1, LEAT_NETWORK_LAST);
     post(box, note, i + 3, (int64_t)i + 1, LEAT_NETWORK_UNORDERED);
   }
   leat_network_free(box->network);
-  assert_int_equal(box->count, kLetters);
-  for (uint64_t i = 0; i < kLetters; i += 4) {
+  assert_int_equal(box->count, kMessages);
+  for (uint64_t i = 0; i < kMessages; i += 4) {
     assert_true(place_of(box, i + 2) > place_of(box, i));
     assert_true(place_of(box, i + 2) > place_of(box, i + 1));
   }
@@ -115,26 +117,26 @@ static void last_of_its_step(void** state) {
 
 static void barrier(void** state) {
   box_t* box = *state;
-  for (uint64_t i = 0; i < kLetters; ++i) {
-    bool holds = i == kLetters / 2;
+  for (uint64_t i = 0; i < kMessages; ++i) {
+    bool holds = i == kMessages / 2;
     post(box, holds ? note_slowly : note, i, 0,
          holds ? LEAT_NETWORK_BARRIER : LEAT_NETWORK_UNORDERED);
   }
   leat_network_free(box->network);
-  assert_int_equal(box->count, kLetters);
-  for (uint64_t i = kLetters / 2 + 1; i < kLetters; ++i) {
-    assert_true(place_of(box, i) > place_of(box, kLetters / 2));
+  assert_int_equal(box->count, kMessages);
+  for (uint64_t i = kMessages / 2 + 1; i < kMessages; ++i) {
+    assert_true(place_of(box, i) > place_of(box, kMessages / 2));
   }
 }
 
 // Many receivers keep their threads until a message comes that was posted behind theirs.
 static void receivers_that_wait(void** state) {
   box_t* box = *state;
-  for (uint64_t i = 0; i < kLetters; ++i) post(box, wait_for_gate, i, 0, LEAT_NETWORK_UNORDERED);
+  for (uint64_t i = 0; i < kMessages; ++i) post(box, wait_for_gate, i, 0, LEAT_NETWORK_UNORDERED);
   leat_clock_sleep_ns(4000000);  // all wait
-  post(box, open_gate, kLetters, 0, LEAT_NETWORK_UNORDERED);
+  post(box, open_gate, kMessages, 0, LEAT_NETWORK_UNORDERED);
   leat_network_free(box->network);
-  assert_int_equal(box->count, kLetters + 1);
+  assert_int_equal(box->count, kMessages + 1);
 }
 
 int main(void) {

@@ -53,8 +53,8 @@ LEAT_MUST_USE leat_status_t leat_worker_value_to_message(const leat_tensor_t* te
 LEAT_MUST_USE leat_status_t leat_worker_value_of(const leat_pb_worker_value_t* message,
                                                  leat_object_table_t* objects,
                                                  leat_tensor_t* out_tensor);
-// The same for lists of values. |out_tensors| has room for |list->count|; on failure nothing is
-// left in it.
+// These two translate lists of values. |out_tensors| has room for |list->count|; on failure nothing
+// is left in it.
 LEAT_MUST_USE leat_status_t leat_worker_values_to_message(const leat_tensor_t* tensors, int count,
                                                           leat_object_table_t* objects,
                                                           leat_arena_t* arena,

@@ -1,3 +1,7 @@
+// Device names: reading, canonical writing, matching and merging of constraints. The table of texts
+// holds what TensorFlow's DeviceNameUtils makes of each, among them the old short forms ("/gpu:1",
+// "cpu:0") and those that it refuses. A buffer that is too small must get the beginning of a name
+// and a NUL, and nothing behind it. Which devices there are is the matter of the placer's tests.
 #include "device/device_name.h"
 
 #include <stdio.h>

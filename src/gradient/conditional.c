@@ -27,7 +27,8 @@ static leat_output_t descend(leat_builder_t* b, leat_output_t value, const leat_
   return value;
 }
 
-// The same for a gradient, which may be rows.
+// Takes a gradient down the same sides as descend does a tensor; of rows (IndexedSlices) the
+// values, the indices and the shape each go.
 static leat_gradient_value_t descend_value(leat_builder_t* b, leat_gradient_value_t value,
                                            const leat_guard_t* items, int count) {
   value.dense = descend(b, value.dense, items, count);
@@ -165,7 +166,7 @@ leat_status_t leat_conditional_visit_switch(leat_context_t* c, int32_t node, lea
   leat_gradient_value_t sides[2], value;
   bool has[2];
   for (int k = 0; k < 2; ++k) {
-    LEAT_RETURN_IF_ERROR(leat_walk_sum_parts(w, b, (leat_output_t){node, k}, &sides[k]));
+    LEAT_RETURN_IF_ERROR(leat_walk_sum_contributions(w, b, (leat_output_t){node, k}, &sides[k]));
     has[k] = leat_output_exists(sides[k].dense);
   }
   if (!has[0] && !has[1]) return leat_ok_status();
@@ -179,15 +180,15 @@ leat_status_t leat_conditional_visit_switch(leat_context_t* c, int32_t node, lea
   }
   LEAT_RETURN_IF_ERROR(leat_conditional_lift(c, b, data, guard, &value));
   LEAT_RETURN_IF_ERROR(leat_builder_take_status(b));
-  return leat_walk_add_part(w, data, value);
+  return leat_walk_add_contribution(w, data, value);
 }
 
 // ---- Merge --------------------------------------------------------------------------------------
 
 leat_status_t leat_conditional_visit_merge(leat_context_t* c, int32_t node, leat_builder_t* b) {
   leat_walk_t* w = c->walk;
-  leat_gradient_value_t dy, part;
-  LEAT_RETURN_IF_ERROR(leat_walk_sum_parts(w, b, (leat_output_t){node, 0}, &dy));
+  leat_gradient_value_t dy, contribution;
+  LEAT_RETURN_IF_ERROR(leat_walk_sum_contributions(w, b, (leat_output_t){node, 0}, &dy));
   if (!leat_output_exists(dy.dense)) return leat_ok_status();
   for (int k = 0; k < w->graph->nodes[node].input_count; ++k) {
     leat_output_t input = leat_walk_input(w, &w->graph->nodes[node], k);
@@ -203,9 +204,9 @@ leat_status_t leat_conditional_visit_merge(leat_context_t* c, int32_t node, leat
       items = &by_index;
       count = 1;
     }
-    part = descend_value(b, dy, items, count);
+    contribution = descend_value(b, dy, items, count);
     LEAT_RETURN_IF_ERROR(leat_builder_take_status(b));
-    LEAT_RETURN_IF_ERROR(leat_walk_add_part(w, input, part));
+    LEAT_RETURN_IF_ERROR(leat_walk_add_contribution(w, input, contribution));
   }
   return leat_ok_status();
 }

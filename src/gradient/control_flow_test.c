@@ -364,9 +364,9 @@ static leat_output_t sum(fixture_t* f, leat_output_t vector) {
 
 // Rows that each iteration looks up are gathered, and only then added up.
 static leat_output_t table_loop(fixture_t* f) {
-  leat_output_t parts[] = {f->x, unary(f, "Sin", f->x), unary(f, "Cos", f->x)};
-  leat_output_t table = scene_output(&f->s, "Pack", "", "", (leat_outputs_t){parts, 3},
-                                     LEAT_NO_ATTRS);
+  leat_output_t packed[] = {f->x, unary(f, "Sin", f->x), unary(f, "Cos", f->x)};
+  leat_output_t table =
+      scene_output(&f->s, "Pack", "", "", (leat_outputs_t){packed, 3}, LEAT_NO_ATTRS);
   loop_t loop = open_times(f, "rows", 3, LEAT_INPUTS(scene_float(&f->s, 1)));
   leat_output_t axis = enter(f, "rows", int32(f, 0), true);
   leat_output_t row = scene_output(
@@ -381,9 +381,9 @@ static void rows_of_a_table(void** state) { check(*state, table_loop(*state)); }
 // A table that is read on one side gets no rows on the other.
 static void rows_on_one_side(void** state) {
   fixture_t* f = *state;
-  leat_output_t parts[] = {f->x, unary(f, "Sin", f->x)}, pred = is_positive(f);
-  leat_output_t table = scene_output(&f->s, "Pack", "", "", (leat_outputs_t){parts, 2},
-                                     LEAT_NO_ATTRS);
+  leat_output_t packed[] = {f->x, unary(f, "Sin", f->x)}, pred = is_positive(f);
+  leat_output_t table =
+      scene_output(&f->s, "Pack", "", "", (leat_outputs_t){packed, 2}, LEAT_NO_ATTRS);
   leat_output_t index = side(f, int32(f, 1), pred, 1), axis = side(f, int32(f, 0), pred, 1);
   leat_output_t row = scene_output(&f->s, "GatherV2", "", "",
                                    LEAT_INPUTS(side(f, table, pred, 1), index, axis),

@@ -5,9 +5,9 @@
 // so the gradient of an output is complete when all of its readers on paths to the ys have been
 // visited. The walk marks these nodes (between.c), counts for each how many readers it waits for,
 // starts with the gradients of the ys, and visits a node when its count is zero (region.c): the
-// contributions to its outputs are added (parts.c), and its op's gradient function builds what its
-// inputs get. Everything that is built is ordinary graph, so a gradient can be differentiated
-// again.
+// contributions to its outputs are added (contributions.c), and its op's gradient function builds
+// what its inputs get. Everything that is built is ordinary graph, so a gradient can be
+// differentiated again.
 //
 // Control flow is recognised from its nodes alone, since a GraphDef has nothing else: conditionals
 // by guards.c and conditional.c, loops by loop_form.c and loop.c. Frames are visited from the frame
@@ -116,7 +116,7 @@ static leat_status_t recover_control_flow(leat_walk_t* w) {
 static leat_status_t prepare(leat_walk_t* w) {
   size_t count = w->node_count + 1;
   LEAT_RETURN_IF_ERROR(LEAT_NEW(&w->arena, count, &w->stops));
-  return LEAT_NEW(&w->arena, count, &w->parts);
+  return LEAT_NEW(&w->arena, count, &w->contributions);
 }
 
 // The frame of the ys, which must be one; their gradients are built there.
@@ -135,7 +135,7 @@ static leat_status_t find_start(const leat_walk_t* w, int32_t* out_frame) {
 
 // Contributes the given gradients, or ones, to the ys.
 static leat_status_t start_gradients(leat_context_t* c, const leat_output_t* grad_ys) {
-  LEAT_DCHECK(c->walk->parts && c->walk->stops);
+  LEAT_DCHECK(c->walk->contributions && c->walk->stops);
   leat_walk_t* w = c->walk;
   leat_string_view_t scope;
   LEAT_RETURN_IF_ERROR(
@@ -150,7 +150,7 @@ static leat_status_t start_gradients(leat_context_t* c, const leat_output_t* gra
       value.dense = leat_build_unary(&builder, "OnesLike", w->ys[i]);
     }
     LEAT_RETURN_IF_ERROR(leat_builder_take_status(&builder));
-    LEAT_RETURN_IF_ERROR(leat_walk_add_part(w, w->ys[i], value));
+    LEAT_RETURN_IF_ERROR(leat_walk_add_contribution(w, w->ys[i], value));
   }
   return leat_ok_status();
 }
@@ -196,7 +196,7 @@ static leat_status_t collect(leat_walk_t* w, leat_gradient_value_t* out_gradient
     LEAT_RETURN_IF_ERROR(
         leat_arena_print(&w->arena, &builder.scope, "%.*s/%.*s_grad/", LEAT_SV_ARG(w->prefix),
                          LEAT_SV_ARG(w->graph->nodes[w->xs[i].node].name)));
-    LEAT_RETURN_IF_ERROR(leat_walk_sum_parts(w, &builder, w->xs[i], &out_gradients[i]));
+    LEAT_RETURN_IF_ERROR(leat_walk_sum_contributions(w, &builder, w->xs[i], &out_gradients[i]));
   }
   return leat_ok_status();
 }

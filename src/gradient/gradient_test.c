@@ -96,7 +96,7 @@ static void paths_are_added_once(void** state) {
   assert_int_equal(count_op(f, "AddN"), 20);
 }
 
-static void a_single_part_needs_no_sum(void** state) {
+static void a_single_contribution_needs_no_sum(void** state) {
   fixture_t* f = *state;
   gradient_value(f, mul(f, f->x, f->y), f->x);
   assert_int_equal(count_op(f, "AddN"), 0);
@@ -173,9 +173,9 @@ static void unused_outputs_count_as_zero(void** state) {
   fixture_t* f = *state;
   leat_output_t packed = scene_output(&f->s, "Pack", "", "", LEAT_INPUTS(f->x, f->y),
                                       LEAT_NO_ATTRS);
-  int32_t parts = scene_node(&f->s, "Unpack", "", "", LEAT_INPUTS(packed),
-                             LEAT_ATTRS(LEAT_INT("num", 2)));
-  leat_output_t first = leat_node_output(parts, 0);
+  int32_t unpacked =
+      scene_node(&f->s, "Unpack", "", "", LEAT_INPUTS(packed), LEAT_ATTRS(LEAT_INT("num", 2)));
+  leat_output_t first = leat_node_output(unpacked, 0);
   assert_true(gradient_value(f, mul(f, first, first), f->x) == 6);
   assert_true(gradient_value(f, mul(f, first, first), f->y) == 0);
 }
@@ -277,9 +277,9 @@ static leat_output_t take_rows(fixture_t* f, leat_output_t table, int count,
 
 // Rows of one table that are gathered in several places: their gradients are one behind the other,
 // values and indices alike, so that number i of the indices says where row i of the values belongs.
-// The parts have different lengths, repeat rows and are not sorted. TensorFlow gives the parts in
-// the order in which the walk meets them; what a user relies on is that rows and indices agree and
-// that a row which was gathered twice is there twice.
+// The contributions have different lengths, repeat rows and are not sorted. TensorFlow gives them
+// in the order in which the walk meets them; what a user relies on is that rows and indices agree
+// and that a row which was gathered twice is there twice.
 static void rows_gathered_in_several_places(void** state) {
   fixture_t* f = *state;
   static const int32_t first[] = {3, 1}, second[] = {0, 3, 3};
@@ -299,7 +299,7 @@ static void rows_gathered_in_several_places(void** state) {
   LEAT_EXPECT_OK(differentiate(f, (request_t){{ys, 2}, LEAT_INPUTS(table), {0}, NULL}, &rows));
   assert_true(leat_output_exists(rows.indices) && leat_output_exists(rows.dense_shape));
   expect_numbers(f, rows.dense_shape, 2, (const double[]){4, 2});
-  // Either part may come first.
+  // Either contribution may come first.
   leat_tensor_t indices;
   LEAT_EXPECT_OK(scene_fetch(&f->s, rows.indices, &indices));
   const bool in_order = leat_tensor_index_at(&indices, 1) == 1;
@@ -319,7 +319,7 @@ int main(void) {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
       TEST(chains_and_sums),
       TEST(paths_are_added_once),
-      TEST(a_single_part_needs_no_sum),
+      TEST(a_single_contribution_needs_no_sum),
       TEST(several_ys),
       TEST(starts_are_taken),
       TEST(with_respect_to_an_edge_in_the_middle),

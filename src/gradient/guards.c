@@ -139,7 +139,8 @@ int32_t leat_walk_guard_of(leat_walk_t* w, leat_output_t output) {
   return guard;
 }
 
-// What the inputs have in common, the one that closes a loop aside.
+// Gives a Merge the guard that all its inputs imply, since any of them may be the one that is live.
+// The input that closes a loop is left out, because it is live only where another one was.
 static leat_status_t guard_of_merge(leat_walk_t* w, const leat_node_t* node, int32_t* out_guard) {
   int32_t own;
   for (int k = 0; k < node->input_count; ++k) {

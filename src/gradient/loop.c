@@ -48,7 +48,8 @@ static leat_output_t step(const leat_site_t* site, leat_builder_t* b, const char
   return next;
 }
 
-// What |value| is before Identities and Enters.
+// Follows |value| back through the Identities and Enters that forward it unchanged, and returns
+// the output that they forward.
 static leat_output_t see_through(const leat_graph_t* graph, leat_output_t value) {
   const leat_node_t* node = &graph->nodes[value.node];
   while (node->op->flags & (LEAT_OP_PASS_THROUGH | LEAT_OP_ENTER)) {
@@ -138,7 +139,7 @@ static leat_status_t open_backward(backward_t* t) {
 // ---- Variables ----------------------------------------------------------------------------------
 
 // Whether a gradient flows through the variable.
-static bool takes_part(const leat_walk_t* w, const leat_loop_variable_t* v) {
+static bool carries_gradient(const leat_walk_t* w, const leat_loop_variable_t* v) {
   return w->between[v->merge];
 }
 
@@ -151,7 +152,7 @@ static leat_status_t take_exits(backward_t* t, bool* out_any) {
   for (int32_t n = t->loop->first_node; n >= 0; n = w->next_in_loop[n]) {
     const leat_node_t* node = &w->graph->nodes[n];
     if (!(node->op->flags & LEAT_OP_EXIT)) continue;
-    if (w->stops[n] || !leat_walk_has_parts(w, (leat_output_t){n, 0})) continue;
+    if (w->stops[n] || !leat_walk_has_contributions(w, (leat_output_t){n, 0})) continue;
     leat_output_t last = node->inputs[0];
     bool known = false;
     for (int i = 0; i < t->loop->variable_count; ++i) {
@@ -162,8 +163,8 @@ static leat_status_t take_exits(backward_t* t, bool* out_any) {
                              "its input is not what a loop variable is at last, must be");
     }
     leat_gradient_value_t sum;
-    LEAT_RETURN_IF_ERROR(leat_walk_sum_parts(w, &b, (leat_output_t){n, 0}, &sum));
-    LEAT_RETURN_IF_ERROR(leat_walk_add_part(w, last, sum));
+    LEAT_RETURN_IF_ERROR(leat_walk_sum_contributions(w, &b, (leat_output_t){n, 0}, &sum));
+    LEAT_RETURN_IF_ERROR(leat_walk_add_contribution(w, last, sum));
     *out_any = true;
   }
   return leat_ok_status();
@@ -180,20 +181,20 @@ static leat_output_t zeros_at_last(backward_t* t, leat_output_t last) {
   return leat_build_zeros_of(&t->b, exit);
 }
 
-// Gives each variable that takes part a gradient variable in the backward loop, and contributes it
-// to what the variable's NextIteration reads.
+// Gives each variable that carries a gradient a gradient variable in the backward loop, and
+// contributes it to what the variable's NextIteration reads.
 static leat_status_t open_variables(backward_t* t) {
   leat_walk_t* w = t->w;
   for (int i = 0; i < t->loop->variable_count; ++i) {
     leat_loop_variable_t* v = &t->loop->variables[i];
     leat_gradient_value_t initial;
-    if (!takes_part(w, v)) continue;
+    if (!carries_gradient(w, v)) continue;
     if (v->decide < 0) {
       return leat_walk_error(w, LEAT_INVALID_ARGUMENT, v->merge,
                              "no Switch decides whether its loop goes on, one must");
     }
     leat_output_t last = {v->decide, 0};
-    LEAT_RETURN_IF_ERROR(leat_walk_sum_parts(w, &t->b, last, &initial));
+    LEAT_RETURN_IF_ERROR(leat_walk_sum_contributions(w, &t->b, last, &initial));
     leat_output_t start = leat_gradient_value_to_dense(&t->b, initial);
     if (!leat_output_exists(start)) start = zeros_at_last(t, last);
     LEAT_RETURN_IF_ERROR(leat_builder_take_status(&t->b));
@@ -204,8 +205,8 @@ static leat_status_t open_variables(backward_t* t) {
       LEAT_RETURN_IF_ERROR(leat_site_shape(&t->inner.site, v->back,
                                            leat_graph_output_shape(w->graph, last)));
     }
-    LEAT_RETURN_IF_ERROR(leat_walk_add_part(w, (leat_output_t){v->next, 0},
-                                            leat_gradient_dense(v->back.body)));
+    LEAT_RETURN_IF_ERROR(leat_walk_add_contribution(w, (leat_output_t){v->next, 0},
+                                                    leat_gradient_dense(v->back.body)));
   }
   return leat_ok_status();
 }
@@ -219,7 +220,7 @@ static leat_status_t hand_out(backward_t* t, int32_t enter, leat_gradient_value_
   leat_builder_t b = leat_context_builder(t->outer, t->inner.site.scope);
   LEAT_RETURN_IF_ERROR(leat_conditional_lift(t->outer, &b, entered, t->loop->guard, &value));
   LEAT_RETURN_IF_ERROR(leat_builder_take_status(&b));
-  return leat_walk_add_part(w, entered, value);
+  return leat_walk_add_contribution(w, entered, value);
 }
 
 // Behind the walk of the body: the gradient of a variable's value in an iteration is that of the
@@ -229,15 +230,15 @@ static leat_status_t close_variables(backward_t* t) {
   for (int i = 0; i < t->loop->variable_count; ++i) {
     leat_loop_variable_t* v = &t->loop->variables[i];
     leat_gradient_value_t sum;
-    if (!takes_part(w, v)) continue;
+    if (!carries_gradient(w, v)) continue;
     // open_variables has refused a variable that no Switch decides.
     LEAT_DCHECK(v->decide >= 0 && leat_output_exists(v->back.merge));
     leat_output_t merge = {v->merge, 0}, body = {v->decide, 1};
     leat_builder_t b = leat_context_builder(&t->inner, t->inner.site.scope);
     // The Merge has the same value as the Switch's output, so their gradients are added.
-    LEAT_RETURN_IF_ERROR(leat_walk_sum_parts(w, &b, merge, &sum));
-    LEAT_RETURN_IF_ERROR(leat_walk_add_part(w, body, sum));
-    LEAT_RETURN_IF_ERROR(leat_walk_sum_parts(w, &b, body, &sum));
+    LEAT_RETURN_IF_ERROR(leat_walk_sum_contributions(w, &b, merge, &sum));
+    LEAT_RETURN_IF_ERROR(leat_walk_add_contribution(w, body, sum));
+    LEAT_RETURN_IF_ERROR(leat_walk_sum_contributions(w, &b, body, &sum));
     leat_output_t next = leat_gradient_value_to_dense(&b, sum);
     if (!leat_output_exists(next)) next = leat_build_zeros_of(&b, body);
     leat_builder_t plain = leat_site_builder(&t->inner.site);
@@ -269,15 +270,15 @@ static leat_output_t accumulate(backward_t* t, leat_builder_t* b, const char* op
   return exit;
 }
 
-// |part| of all iterations, one behind the other; |row_shape| is [-1, ...], the shape of the rows.
-static leat_output_t gather(backward_t* t, leat_builder_t* b, leat_output_t part,
+// |rows| of all iterations, one behind the other; |row_shape| is [-1, ...], the shape of the rows.
+static leat_output_t gather(backward_t* t, leat_builder_t* b, leat_output_t rows,
                             leat_output_t row_shape) {
-  int dtype = leat_build_type_of(b, part);
+  int dtype = leat_build_type_of(b, rows);
   leat_builder_t* out = &t->b;
   leat_output_t any = leat_build_scalar(out, LEAT_DTYPE_INT32, -1);
   leat_output_t empty = leat_build(out, "EmptyTensorList", LEAT_INPUTS(any, any),
                                    LEAT_ATTRS(LEAT_TYPE("element_dtype", dtype)));
-  leat_output_t list = accumulate(t, b, "TensorListPushBack", empty, part);
+  leat_output_t list = accumulate(t, b, "TensorListPushBack", empty, rows);
   leat_tensor_t none;
   if (!out->status && !b->status) {
     out->status = leat_tensor_vector(LEAT_DTYPE_INT64, NULL, 0, &none);
@@ -318,7 +319,7 @@ static leat_status_t sum_invariant(backward_t* t, int32_t enter) {
     return leat_walk_error(w, LEAT_INVALID_ARGUMENT, enter,
                            "no Merge of its loop reads it, must be is_constant or read by one");
   }
-  LEAT_RETURN_IF_ERROR(leat_walk_sum_parts(w, &b, (leat_output_t){enter, 0}, &sum));
+  LEAT_RETURN_IF_ERROR(leat_walk_sum_contributions(w, &b, (leat_output_t){enter, 0}, &sum));
   leat_output_t entered = leat_walk_input(w, &w->graph->nodes[enter], 0);
   if (leat_gradient_is_rows(sum)) {
     total = gather_rows(t, &b, entered, sum);
@@ -337,7 +338,7 @@ static leat_status_t sum_invariants(backward_t* t) {
   leat_walk_t* w = t->w;
   for (int32_t n = t->loop->first_node; n >= 0; n = w->next_in_loop[n]) {
     if (!(w->graph->nodes[n].op->flags & LEAT_OP_ENTER)) continue;
-    if (w->stops[n] || !leat_walk_has_parts(w, (leat_output_t){n, 0})) continue;
+    if (w->stops[n] || !leat_walk_has_contributions(w, (leat_output_t){n, 0})) continue;
     LEAT_RETURN_IF_ERROR(sum_invariant(t, n));
   }
   return leat_ok_status();

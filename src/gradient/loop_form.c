@@ -37,7 +37,7 @@ static leat_status_t add_variable(leat_walk_t* w, int32_t merge) {
 }
 
 // Links the nodes of each loop, and finds its variables and its LoopCond.
-static leat_status_t find_parts(leat_walk_t* w, const int32_t* order, size_t count) {
+static leat_status_t find_members(leat_walk_t* w, const int32_t* order, size_t count) {
   for (size_t i = 0; i < count; ++i) {
     const leat_node_t* node = &w->graph->nodes[order[i]];
     leat_loop_t* loop = &w->loops[leat_walk_loop_of(w, order[i])];
@@ -105,7 +105,7 @@ leat_status_t leat_loops_find(leat_walk_t* w, const int32_t* order, size_t count
   for (size_t f = 0; f < frames; ++f) {
     LEAT_RETURN_IF_ERROR(describe(w, (int32_t)f, variables));
   }
-  LEAT_RETURN_IF_ERROR(find_parts(w, order, count));
+  LEAT_RETURN_IF_ERROR(find_members(w, order, count));
   for (size_t f = 1; f < frames; ++f) find_switches(w, &w->loops[f]);
   return leat_ok_status();
 }

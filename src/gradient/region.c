@@ -101,7 +101,7 @@ static leat_status_t pass_on(leat_context_t* c, int32_t index, leat_builder_t* b
     }
     if (guard > 0) LEAT_RETURN_IF_ERROR(leat_conditional_lift(c, b, input, guard, g));
     LEAT_RETURN_IF_ERROR(leat_builder_take_status(b));
-    LEAT_RETURN_IF_ERROR(leat_walk_add_part(w, input, *g));
+    LEAT_RETURN_IF_ERROR(leat_walk_add_contribution(w, input, *g));
   }
   return leat_ok_status();
 }
@@ -157,7 +157,7 @@ static leat_status_t visit_plain(leat_context_t* c, int32_t index, leat_builder_
   leat_output_t alive = LEAT_OUTPUT_NONE;
   for (int k = 0; k < outputs; ++k) {
     LEAT_RETURN_IF_ERROR(
-        leat_walk_sum_parts(w, builder, (leat_output_t){index, k}, &gradients[k]));
+        leat_walk_sum_contributions(w, builder, (leat_output_t){index, k}, &gradients[k]));
     if (leat_output_exists(gradients[k].dense)) alive = gradients[k].dense;
   }
   if (!leat_output_exists(alive)) return leat_ok_status();
@@ -194,15 +194,15 @@ static leat_status_t visit_flow(leat_context_t* c, int32_t index, leat_builder_t
     return is_of_loop ? leat_ok_status() : leat_conditional_visit_merge(c, index, b);
   }
   if ((flags & LEAT_OP_NEXT_ITERATION) || ((flags & LEAT_OP_ENTER) && !c->loop)) {
-    LEAT_RETURN_IF_ERROR(leat_walk_sum_parts(w, b, (leat_output_t){index, 0}, &value));
-    return leat_walk_add_part(w, leat_walk_input(w, &w->graph->nodes[index], 0), value);
+    LEAT_RETURN_IF_ERROR(leat_walk_sum_contributions(w, b, (leat_output_t){index, 0}, &value));
+    return leat_walk_add_contribution(w, leat_walk_input(w, &w->graph->nodes[index], 0), value);
   }
   return leat_ok_status();  // loop.c takes Exits and Enters
 }
 
 static leat_status_t visit_node(leat_context_t* c, int32_t index) {
   leat_walk_t* w = c->walk;
-  if (w->stops[index] || !w->parts[index]) return leat_ok_status();
+  if (w->stops[index] || !w->contributions[index]) return leat_ok_status();
   LEAT_DCHECK((size_t)index < w->node_count);
   leat_string_view_t scope;
   LEAT_RETURN_IF_ERROR(leat_arena_print(&w->arena, &scope, "%.*s/%.*s_grad/",
@@ -300,7 +300,7 @@ static leat_status_t sum_asked(leat_context_t* c) {
   leat_gradient_value_t sum;
   for (int i = 0; c->region > 0 && i < w->x_count; ++i) {
     if (leat_walk_frame_of(w, w->xs[i].node) != c->region) continue;
-    LEAT_RETURN_IF_ERROR(leat_walk_sum_parts(w, &b, w->xs[i], &sum));
+    LEAT_RETURN_IF_ERROR(leat_walk_sum_contributions(w, &b, w->xs[i], &sum));
   }
   return leat_ok_status();
 }

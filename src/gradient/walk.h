@@ -4,7 +4,7 @@
 //   gradient.c      the entry: preparation, frames from the ys outwards, the results
 //   between.c       which nodes lie on paths from xs to ys; expansion of calls among them
 //   region.c        the walk over the nodes of one frame
-//   parts.c         contributions to a gradient, and their sums
+//   contributions.c contributions to a gradient, and their sums
 //   guards.c        under which conditions a node runs
 //   conditional.c   gradients of Switch and Merge
 //   loop_form.c     loops recognised in the forward graph
@@ -31,10 +31,10 @@ struct leat_context_s;
 
 // One contribution to the gradient of an output. The contributions are summed when all are there:
 // one list for each output, in the order in which they came.
-typedef struct leat_part_s {
-  struct leat_part_s* next;
+typedef struct leat_contribution_s {
+  struct leat_contribution_s* next;
   leat_gradient_value_t value;
-} leat_part_t;
+} leat_contribution_t;
 
 // A condition under which a node runs: "|pred| is |side|" (0 or 1) and everything that guard
 // |parent| says. Guards form a tree, so that equal conditions have equal numbers; guard 0 is its
@@ -105,7 +105,7 @@ typedef struct leat_walk_s {
   bool* between;          // [node] it is reached, and a path leads from it to some y
   bool* stops;            // [node] its inputs get no gradient
   uint32_t* pending;      // [item] readers that are still to be visited; see count_pending
-  leat_part_t*** parts;   // [node][output] contributions so far
+  leat_contribution_t*** contributions;  // [node][output] contributions so far
   int32_t* ready;         // scratch: a stack of nodes
   leat_output_t* xs;      // as asked for, but past calls; |ys| likewise
   leat_output_t* ys;
@@ -177,17 +177,17 @@ int32_t leat_walk_item_of(const leat_walk_t* w, leat_output_t source);
 // Whether the walk goes back along the edge: it closes no loop, and its source is between.
 bool leat_walk_edge_counts(const leat_walk_t* w, const leat_node_t* reader, leat_output_t source);
 
-// ---- parts.c: contributions and their sums ------------------------------------------------------
+// ---- contributions.c: contributions to a gradient, and their sums -------------------------------
 // Adds a contribution to the gradient of |output|; nothing where |value| does not exist or |output|
 // is not part of the forward graph.
-LEAT_MUST_USE leat_status_t leat_walk_add_part(leat_walk_t* w, leat_output_t output,
-                                               leat_gradient_value_t value);
-bool leat_walk_has_parts(const leat_walk_t* w, leat_output_t output);
+LEAT_MUST_USE leat_status_t leat_walk_add_contribution(leat_walk_t* w, leat_output_t output,
+                                                       leat_gradient_value_t value);
+bool leat_walk_has_contributions(const leat_walk_t* w, leat_output_t output);
 // The sum of the contributions to |output|, none when there are none; the sum replaces them. Takes
 // the builder's error.
-LEAT_MUST_USE leat_status_t leat_walk_sum_parts(leat_walk_t* w, leat_builder_t* b,
-                                                leat_output_t output,
-                                                leat_gradient_value_t* out_sum);
+LEAT_MUST_USE leat_status_t leat_walk_sum_contributions(leat_walk_t* w, leat_builder_t* b,
+                                                        leat_output_t output,
+                                                        leat_gradient_value_t* out_sum);
 
 // Fills the guards of nodes and of loops, for the nodes in |order|, inputs first. UNIMPLEMENTED
 // beyond a thousand conditionals within one another.

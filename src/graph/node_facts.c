@@ -1,6 +1,8 @@
 // Facts about a node that follow from its attributes, from the shapes of its inputs and from
-// constants (node_facts.h). Each is found anew when it is asked, in a few steps, except that a
-// constant is read item by item, up to MAX_COMPARED_ITEMS.
+// constants (node_facts.h). The passes of the optimizer and the rewrite rules of the op families
+// ask them, so that both decide alike. Each is found anew when it is asked, in a few steps, except
+// that a constant is read item by item, up to MAX_COMPARED_ITEMS. Where something is not known, the
+// answer is the one after which nothing is rewritten.
 #include "graph/node_facts.h"
 
 #include <string.h>

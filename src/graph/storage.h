@@ -79,8 +79,8 @@ LEAT_MUST_USE leat_status_t leat_graph_storage_copy_value(leat_graph_storage_t* 
 LEAT_MUST_USE leat_status_t leat_graph_storage_copy_text(leat_graph_storage_t* storage,
                                                          leat_string_view_t text,
                                                          leat_string_view_t* out_text);
-// The same inline, for import, which copies several texts a node: no call where the current chunk
-// has room.
+// Copies a text inline, for import, which copies several texts a node: nothing is called where the
+// current chunk has room.
 LEAT_MUST_USE static inline leat_status_t leat_graph_storage_take_text(
     leat_graph_storage_t* storage, leat_string_view_t text, leat_string_view_t* out_text) {
   if (LEAT_UNLIKELY((size_t)(storage->text_end - storage->text_next) <= text.size)) {
@@ -96,7 +96,7 @@ LEAT_MUST_USE leat_status_t leat_graph_storage_copy_device(leat_graph_storage_t*
                                                            leat_string_view_t device,
                                                            leat_string_view_t* out_device);
 
-// The same for names of attributes that no op declares.
+// Copies the name of an attribute that no op declares, once for all nodes that have one.
 LEAT_MUST_USE leat_status_t leat_graph_storage_copy_attr_name(leat_graph_storage_t* storage,
                                                               leat_string_view_t name,
                                                               leat_string_view_t* out_name);

@@ -1,3 +1,8 @@
+// The cell, which holds a variable's value. A reader that took the value keeps it, whatever a
+// writer does afterwards; a new cell has none and says so; a handle names the cell that it was made
+// of. Two threads that read and two that add share one cell: each reader must find all elements
+// equal, since a value is seen whole or not at all, and no addition may be lost. Kernels that read
+// and assign variables are tested in ops/state.
 #include "base/test.h"
 #include "base/thread.h"
 #include "kernel/resource.h"

@@ -101,7 +101,7 @@ static const char* input_name(const leat_kernel_t* kernel, int index, char* buff
 
 #define INPUT_NAME(kernel, index) input_name((kernel), (index), (char[80]){0}, 80)
 
-// What |rule| demands, in words that follow "must be".
+// Writes what |rule| demands, in words that follow "must be".
 static const char* rule_words(const leat_kernel_t* kernel, const leat_rule_t* rule,
                               const leat_shape_t* b, char* buffer, size_t size) {
   switch ((leat_rule_kind_t)rule->kind) {

@@ -253,7 +253,8 @@ static inline leat_tensor_t* leat_kernel_output(leat_kernel_context_t* c, int in
 LEAT_MUST_USE leat_status_t leat_kernel_allocate_output(leat_kernel_context_t* c, int index,
                                                         const leat_shape_t* shape,
                                                         leat_tensor_t** out_tensor);
-// The same for [dims[0], ..., dims[rank - 1]]; INVALID_ARGUMENT for sizes that make no shape.
+// Allocates an output of shape [dims[0], ..., dims[rank - 1]]; INVALID_ARGUMENT for sizes that make
+// no shape.
 LEAT_MUST_USE leat_status_t leat_kernel_allocate_sized(leat_kernel_context_t* c, int index,
                                                        int rank, const int64_t* dims,
                                                        leat_tensor_t** out_tensor);
@@ -264,7 +265,7 @@ LEAT_MUST_USE leat_status_t leat_kernel_allocate_sized(leat_kernel_context_t* c,
 LEAT_MUST_USE leat_status_t leat_kernel_forward_or_allocate(leat_kernel_context_t* c, int input,
                                                             int output, const leat_shape_t* shape,
                                                             leat_tensor_t** out_tensor);
-// The same with the first input in the mask |inputs| that can be forwarded.
+// Forwards the first input in the mask |inputs| that can be forwarded, or allocates.
 LEAT_MUST_USE leat_status_t leat_kernel_forward_any_or_allocate(leat_kernel_context_t* c,
                                                                 uint64_t inputs, int output,
                                                                 const leat_shape_t* shape,
@@ -377,9 +378,9 @@ LEAT_MUST_USE leat_status_t leat_kernel_invoke(const leat_kernel_t* kernel,
                                                const leat_step_services_t* services,
                                                const leat_tensor_t* inputs,
                                                leat_tensor_t* out_outputs);
-// The same over slots, so that references and dead values pass. A reference that feeds an input of
-// the plain type is read, FAILED_PRECONDITION while it has no value. What dead inputs mean is
-// decided by the caller.
+// Runs the kernel over slots, so that references and dead values pass. A reference that feeds an
+// input of the plain type is read, FAILED_PRECONDITION while it has no value. What dead inputs mean
+// is decided by the caller.
 LEAT_MUST_USE leat_status_t leat_kernel_invoke_slots(const leat_kernel_t* kernel,
                                                      const leat_step_services_t* services,
                                                      const leat_slot_t* inputs,

@@ -31,8 +31,8 @@ LEAT_MUST_USE leat_status_t leat_kernel_registry_find(const leat_kernel_registry
                                                       const leat_attr_t* attrs, int attr_count,
                                                       leat_string_view_t device_type,
                                                       const leat_kernel_row_t** out_row);
-// The same without a message, for callers that try one device after another: NULL where no row
-// serves. Fails only when rows cannot be read.
+// Looks for a row but makes no message, for callers that try one device after another: NULL where
+// no row serves. Fails only when rows cannot be read.
 LEAT_MUST_USE leat_status_t leat_kernel_registry_probe(const leat_kernel_registry_t* registry,
                                                        const leat_op_t* op,
                                                        const leat_attr_t* attrs, int attr_count,

@@ -74,7 +74,7 @@ LEAT_MUST_USE leat_status_t leat_resource_manager_remove(leat_resource_manager_t
                                                          leat_string_view_t container,
                                                          leat_string_view_t name,
                                                          const leat_resource_kind_t* kind);
-// The same for a kind that is known by name only, as in a handle.
+// Removes a resource whose kind is known by name only, as in a handle.
 LEAT_MUST_USE leat_status_t leat_resource_manager_remove_named(leat_resource_manager_t* manager,
                                                                leat_string_view_t container,
                                                                leat_string_view_t name,

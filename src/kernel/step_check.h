@@ -10,7 +10,7 @@
 // True when the step shall end, and then for ever. The deadline counts only where |reads_clock|,
 // because the clock costs some 25 ns and a flag almost nothing.
 bool leat_step_is_over(const leat_step_services_t* services, bool reads_clock);
-// The same as a status: CANCELLED, or DEADLINE_EXCEEDED.
+// Checks whether the step is over, and tells it as a status: CANCELLED, or DEADLINE_EXCEEDED.
 LEAT_MUST_USE leat_status_t leat_step_check(const leat_step_services_t* services,
                                             bool reads_clock);
 
@@ -33,10 +33,10 @@ LEAT_MUST_USE static inline leat_status_t leat_step_pace_count(leat_step_pace_t*
   return leat_step_check(pace->services, true);
 }
 
-// The same for code far below a kernel that runs in a range of leat_kernel_parallel_for: algorithms
-// that spend long on one item. When it is true they return soon, with any result, which the kernel
-// must not use as a size or an index. False on threads that run no such loop, and in loops that
-// were expected to be short.
+// Says whether the step is over to code far below a kernel that runs in a range of
+// leat_kernel_parallel_for: algorithms that spend long on one item. When it is true they return
+// soon, with any result, which the kernel must not use as a size or an index. False on threads that
+// run no such loop, and in loops that were expected to be short.
 bool leat_step_loop_is_over(void);
 
 #endif  // LEAT_KERNEL_STEP_CHECK_H_

@@ -14,7 +14,7 @@ LEAT_MUST_USE leat_status_t leat_tensor_sum(const leat_tensor_t* a, const leat_t
 // variants that have no zeros.
 LEAT_MUST_USE leat_status_t leat_tensor_zeros_like(const leat_tensor_t* like,
                                                    leat_tensor_t* out_zeros);
-// The same into |zeros|, which was just allocated with the type and the shape of |like|.
+// Writes the zeros into |zeros|, which was just allocated with the type and the shape of |like|.
 LEAT_MUST_USE leat_status_t leat_tensor_fill_zeros_like(const leat_tensor_t* like,
                                                         leat_tensor_t* zeros);
 

@@ -46,8 +46,8 @@ LEAT_MUST_USE leat_status_t leat_tuple_row(leat_buffer_source_t* memory, const l
 LEAT_MUST_USE leat_status_t leat_tuple_batch(leat_buffer_source_t* memory, int dtype,
                                              const leat_shape_t* shape, const leat_tensor_t* rows,
                                              int64_t count, int stride, leat_tensor_t* out_batch);
-// The same for tensors whose dimensions differ where |shape| is unknown: each is padded with zeros
-// at its ends to the largest.
+// Joins tensors whose dimensions differ where |shape| is unknown: each is padded with zeros at its
+// ends to the largest.
 LEAT_MUST_USE leat_status_t leat_tuple_padded_batch(leat_buffer_source_t* memory, int dtype,
                                                     leat_partial_shape_t shape,
                                                     const leat_tensor_t* rows, int64_t count,

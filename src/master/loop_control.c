@@ -24,7 +24,7 @@ typedef struct adder_s {
   leat_arena_t* arena;
   leat_loop_control_t* control;
   int32_t* conditions;  // frame -> its LoopCond, or -1
-  bool* takes_part;     // [frame * device_count + device]
+  bool* is_in_frame;    // [frame * device_count + device]
 } adder_t;
 
 static bool has_loops(const leat_graph_t* graph) {
@@ -112,27 +112,27 @@ static leat_status_t settle_borders(adder_t* a) {
 
 // ---- Devices of a frame ------------------------------------------------------------------------
 
-static bool* part(const adder_t* a, int32_t frame, int device) {
+static bool* is_in(const adder_t* a, int32_t frame, int device) {
   LEAT_DCHECK(frame >= 0 && frame < a->control->frames.count);
   LEAT_DCHECK(device >= 0 && device < a->control->device_count);
-  return &a->takes_part[frame * a->control->device_count + device];
+  return &a->is_in_frame[frame * a->control->device_count + device];
 }
 
 // Finds the condition of each frame, and the devices that take part in it.
-static leat_status_t find_parts(adder_t* a) {
+static leat_status_t find_frame_devices(adder_t* a) {
   const leat_frames_t* frames = &a->control->frames;
   LEAT_RETURN_IF_ERROR(LEAT_NEW(a->arena, (size_t)frames->count + 1, &a->conditions));
   LEAT_RETURN_IF_ERROR(
-      LEAT_NEW(a->arena, (size_t)(frames->count * a->control->device_count) + 1, &a->takes_part));
+      LEAT_NEW(a->arena, (size_t)(frames->count * a->control->device_count) + 1, &a->is_in_frame));
   for (int32_t f = 0; f < frames->count; ++f) a->conditions[f] = -1;
   for (size_t i = 0; i < a->graph->node_count; ++i) {
     const leat_node_t* node = &a->graph->nodes[i];
     if (node->op->flags & LEAT_OP_LOOP_CONDITION) a->conditions[frames->runs_in[i]] = (int32_t)i;
     for (int32_t f = frames->runs_in[i]; f > 0; f = frames->items[f].parent) {
-      *part(a, f, node->assigned_device) = true;
+      *is_in(a, f, node->assigned_device) = true;
     }
     for (int32_t f = frames->outputs_in[i]; f > 0; f = frames->items[f].parent) {
-      *part(a, f, node->assigned_device) = true;
+      *is_in(a, f, node->assigned_device) = true;
     }
   }
   return leat_ok_status();
@@ -144,8 +144,8 @@ static bool is_spread(const adder_t* a, int32_t frame) {
   int count = 0;
   bool own_memory = false;
   for (int d = 0; d < a->control->device_count; ++d) {
-    count += *part(a, frame, d);
-    own_memory |= *part(a, frame, d) && a->placement->devices[d].has_own_memory;
+    count += *is_in(a, frame, d);
+    own_memory |= *is_in(a, frame, d) && a->placement->devices[d].has_own_memory;
   }
   return count > 1 || own_memory;
 }
@@ -202,7 +202,7 @@ static leat_status_t add_loops(adder_t* a) {
   for (size_t i = 0; i < places; ++i) control->merges[i] = -1;
   for (int32_t f = 1; f < control->frames.count; ++f) {
     for (int d = 0; is_spread(a, f) && d < control->device_count; ++d) {
-      if (*part(a, f, d)) LEAT_RETURN_IF_ERROR(add_loop(a, f, d));
+      if (*is_in(a, f, d)) LEAT_RETURN_IF_ERROR(add_loop(a, f, d));
     }
   }
   return leat_ok_status();
@@ -250,7 +250,7 @@ leat_status_t leat_loop_control_add(leat_graph_t* graph, const leat_placer_optio
   adder_t a = {.graph = graph, .placement = placement, .arena = arena, .control = out_control};
   LEAT_RETURN_IF_ERROR(settle_borders(&a));
   LEAT_RETURN_IF_ERROR(find_frames(&a));
-  LEAT_RETURN_IF_ERROR(find_parts(&a));
+  LEAT_RETURN_IF_ERROR(find_frame_devices(&a));
   size_t count = graph->node_count;
   LEAT_RETURN_IF_ERROR(add_loops(&a));
   LEAT_RETURN_IF_ERROR(order_receivers(&a, count));

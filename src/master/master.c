@@ -34,8 +34,8 @@ leat_status_t leat_master_prune(const leat_graph_t* graph, const leat_step_signa
 
 // ---- Compiling ----------------------------------------------------------------------------------
 
-// Copies the graph of a partition for those who look on (leat_compiled_part), because the worker
-// takes the graph itself over. Pruning to all nodes is a copy.
+// Copies the graph of a partition for those who look on (leat_compiled_partition), because the
+// worker takes the graph itself over. Pruning to all nodes is a copy.
 static leat_status_t keep_copy(const leat_partition_t* partition, leat_rewrite_t* out_kept) {
   size_t count = partition->graph->node_count;
   int32_t* all;
@@ -68,7 +68,7 @@ static leat_status_t register_partition(const leat_master_options_t* options,
       .transfer_count = transfer_count,
   };
   out->device = request.device;
-  if (options->keeps_parts) {
+  if (options->keeps_partitions) {
     LEAT_RETURN_IF_ERROR(keep_copy(partition, &out->kept));
     leat_name_device(out->kept.graph, out->device);
   }
@@ -263,7 +263,7 @@ leat_status_t leat_master_show_partitions(const leat_master_options_t* options,
   leat_status_t status = cut(options, rewrite, feeds, NULL, &partitions);
   leat_rewrite_deinitialize(rewrite);
   if (status) return status;
-  status = leat_show_parts(options, &partitions, true, show, data);
+  status = leat_show_partitions(options, &partitions, true, show, data);
   leat_partitions_free(&partitions);
   return status;
 }
@@ -301,13 +301,13 @@ void leat_compiled_free(leat_compiled_t* compiled) {
   leat_allocator_free(compiled->allocator, compiled);
 }
 
-int leat_compiled_part_count(const leat_compiled_t* compiled) {
+int leat_compiled_partition_count(const leat_compiled_t* compiled) {
   bool kept = compiled->partition_count > 0 && compiled->partitions[0].kept.graph;
   return kept ? compiled->partition_count : 0;
 }
 
-const leat_graph_t* leat_compiled_part(const leat_compiled_t* compiled, int index,
-                                       leat_string_view_t* out_device) {
+const leat_graph_t* leat_compiled_partition(const leat_compiled_t* compiled, int index,
+                                            leat_string_view_t* out_device) {
   *out_device = compiled->partitions[index].device;
   return compiled->partitions[index].kept.graph;
 }

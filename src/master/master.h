@@ -27,7 +27,7 @@ typedef struct leat_master_options_s {
   int inter_op_threads;  // as of the register request
   bool deterministic;
   struct leat_function_runtime_s* functions;  // that kernels call; NULL = none
-  bool keeps_parts;  // keep a copy of each device's graph, for leat_compiled_part
+  bool keeps_partitions;  // keep a copy of each device's graph, for leat_compiled_partition
 } leat_master_options_t;
 
 // What a step is asked to do: outputs of a graph that are fed and fetched, and nodes that are to
@@ -64,9 +64,9 @@ LEAT_MUST_USE leat_status_t leat_master_compile(const leat_master_options_t* opt
 void leat_compiled_free(leat_compiled_t* compiled);
 // The graphs that the devices got, as they were registered; there are none unless the options keep
 // them.
-int leat_compiled_part_count(const leat_compiled_t* compiled);
-const leat_graph_t* leat_compiled_part(const leat_compiled_t* compiled, int index,
-                                       leat_string_view_t* out_device);
+int leat_compiled_partition_count(const leat_compiled_t* compiled);
+const leat_graph_t* leat_compiled_partition(const leat_compiled_t* compiled, int index,
+                                            leat_string_view_t* out_device);
 
 // Returns a step number that no other step of the process has.
 int64_t leat_master_new_step(void);
@@ -119,8 +119,8 @@ LEAT_MUST_USE leat_status_t leat_master_show_partitions(const leat_master_option
 void leat_name_device(leat_graph_t* graph, leat_string_view_t device);
 struct leat_partitions_s;
 // Shows the graphs of |partitions| to |show|, one after the other.
-LEAT_MUST_USE leat_status_t leat_show_parts(const leat_master_options_t* options,
-                                            const struct leat_partitions_s* partitions, bool after,
-                                            leat_graph_view_fn_t show, void* data);
+LEAT_MUST_USE leat_status_t leat_show_partitions(const leat_master_options_t* options,
+                                                 const struct leat_partitions_s* partitions,
+                                                 bool after, leat_graph_view_fn_t show, void* data);
 
 #endif  // LEAT_MASTER_MASTER_H_

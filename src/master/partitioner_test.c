@@ -1,4 +1,4 @@
-// The partitioner: which Sends and Recvs stand between the parts, how feeds and fetches are
+// The partitioner: which Sends and Recvs stand between the partitions, how feeds and fetches are
 // distributed, and how transfers are numbered. Partitions are compared as pictures: a node's first
 // letter is its device, and what comes out is written the same way:
 //
@@ -327,13 +327,13 @@ static void every_graph_has_the_count(void** state) {
   static const leat_worker_vtable_t vtable = {.register_graph = clerk_register,
                                               .deregister_graph = clerk_deregister};
   fixture_t* f = *state;
-  for (int parts = 1; parts <= 3; parts += 2) {
+  for (int partitions = 1; partitions <= 3; partitions += 2) {
     scene_t scene;
     scene_open(&scene);
     leat_output_t x = scene_pass(&scene, 1, 0, scene_float(&scene, 1));
-    leat_output_t y = scene_output(&scene, "Neg", "", devices[parts / 2].name.data, LEAT_INPUTS(x),
-                                   LEAT_NO_ATTRS);
-    leat_output_t z = scene_output(&scene, "AddV2", "", devices[parts - 1].name.data,
+    leat_output_t y = scene_output(&scene, "Neg", "", devices[partitions / 2].name.data,
+                                   LEAT_INPUTS(x), LEAT_NO_ATTRS);
+    leat_output_t z = scene_output(&scene, "AddV2", "", devices[partitions - 1].name.data,
                                    LEAT_INPUTS(x, y), LEAT_NO_ATTRS);
     clerk_t clerk = {.base = {&vtable}};
     leat_master_options_t options = {.allocator = leat_allocator_system(),
@@ -345,9 +345,9 @@ static void every_graph_has_the_count(void** state) {
     leat_compiled_t* compiled;
     LEAT_EXPECT_OK(leat_master_prune(scene.graph, &signature, &rewrite));
     LEAT_EXPECT_OK(leat_master_compile(&options, &rewrite, 0, NULL, &compiled));
-    assert_int_equal(clerk.graphs, parts);
-    for (int i = 0; i < parts; ++i) {
-      assert_int_equal(clerk.transfer_counts[i], parts == 1 ? 0 : 3);
+    assert_int_equal(clerk.graphs, partitions);
+    for (int i = 0; i < partitions; ++i) {
+      assert_int_equal(clerk.transfer_counts[i], partitions == 1 ? 0 : 3);
     }
     leat_compiled_free(compiled);
     scene_close(&scene);

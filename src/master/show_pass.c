@@ -52,9 +52,9 @@ void leat_name_device(leat_graph_t* graph, leat_string_view_t device) {
   for (size_t i = 0; i < graph->node_count; ++i) graph->nodes[i].device = device;
 }
 
-leat_status_t leat_show_parts(const leat_master_options_t* options,
-                              const leat_partitions_t* partitions, bool after,
-                              leat_graph_view_fn_t show, void* data) {
+leat_status_t leat_show_partitions(const leat_master_options_t* options,
+                                   const leat_partitions_t* partitions, bool after,
+                                   leat_graph_view_fn_t show, void* data) {
   for (int i = 0; i < partitions->count; ++i) {
     const leat_partition_t* partition = &partitions->items[i];
     leat_name_device(partition->graph, options->placement.devices[partition->device].name);
@@ -80,9 +80,9 @@ static leat_status_t show_partitioned(const show_pass_t* s) {
   LEAT_RETURN_IF_ERROR(leat_partition(&s->rewrite->graph, s->rewrite->fetches,
                                       s->rewrite->fetch_count, &s->options->placement,
                                       s->options->incarnations, &partitions));
-  leat_status_t status = leat_show_parts(s->options, &partitions, false, s->show, s->data);
+  leat_status_t status = leat_show_partitions(s->options, &partitions, false, s->show, s->data);
   if (!status) status = run_partitions(s, &partitions);
-  if (!status) status = leat_show_parts(s->options, &partitions, true, s->show, s->data);
+  if (!status) status = leat_show_partitions(s->options, &partitions, true, s->show, s->data);
   leat_partitions_free(&partitions);
   return status;
 }

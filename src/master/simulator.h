@@ -79,7 +79,8 @@ void leat_simulator_deinitialize(leat_simulator_t* simulator);
 // finish. Returns false, without results, when the step is sure to take longer than |limit_ns|.
 bool leat_simulator_run_within(leat_simulator_t* simulator, const int32_t* devices,
                                int64_t limit_ns);
-// Simulates a step as leat_simulator_run_within does, to its end, however long it takes.
+// Simulates a step as leat_simulator_run_within does, but to its end however long it takes, so that
+// there are always results.
 void leat_simulator_run(leat_simulator_t* simulator, const int32_t* devices);
 
 // The time of |node| on the device that is fastest for it.

@@ -354,12 +354,12 @@ static void a_tile_that_broadcasts_is_no_step(void** state) {
   assert_int_equal(f->rewrite.graph->node_count, 2);
 }
 
-// |turned|: "a" or "b", or "".
+// |transposed|: "a" or "b", or "".
 static leat_output_t product(pass_scene_t* f, leat_output_t a, leat_output_t b,
-                             const char* turned) {
+                             const char* transposed) {
   return scene_output(&f->s, "MatMul", "", "", LEAT_INPUTS(a, b),
-                      LEAT_ATTRS(LEAT_BOOL("transpose_a", *turned == 'a'),
-                                 LEAT_BOOL("transpose_b", *turned == 'b')));
+                      LEAT_ATTRS(LEAT_BOOL("transpose_a", *transposed == 'a'),
+                                 LEAT_BOOL("transpose_b", *transposed == 'b')));
 }
 
 // As the gradient of a mean is: its sum's is repeated, and divided.
@@ -391,12 +391,12 @@ static leat_output_t repeated(pass_scene_t* f, float value, int count) {
 static void a_product_of_a_column_and_a_row_is_steps(void** state) {
   pass_scene_t* f = *state;
   leat_output_t x = scene_matrix(&f->s, "x", 64, 80), column = scene_matrix(&f->s, "column", 64, 1);
-  leat_output_t row = scene_matrix(&f->s, "row", 1, 80), turned = scene_matrix(&f->s, "w", 80, 1);
+  leat_output_t row = scene_matrix(&f->s, "row", 1, 80), upright = scene_matrix(&f->s, "w", 80, 1);
   leat_output_t any = scene_matrix(&f->s, "any", -1, 1), two = scene_matrix(&f->s, "two", 64, 2);
   leat_output_t y = BINARY("Mul", product(f, column, row, ""), x);
   assert_int_equal(region(f, LEAT_INPUTS(y), 0), 1);
   assert_int_equal(steps_of(pass_scene_fetched(f, 0)), 3);  // Mul, + 0, Mul
-  y = UNARY("Neg", product(f, any, turned, "b"));
+  y = UNARY("Neg", product(f, any, upright, "b"));
   assert_int_equal(region(f, LEAT_INPUTS(y), 0), 1);
   assert_int_equal(steps_of(pass_scene_fetched(f, 0)), 4);  // the row is a Reshape
   y = UNARY("Neg", product(f, two, scene_matrix(&f->s, "v", 2, 80), ""));

@@ -371,7 +371,7 @@ static void products_that_others_need_stay(void** state) {
   // It would come only when what hands it on may.
   scene_after(s, handed.node, scene_wait(s, 0, -1, rate).node);
   assert_int_equal(scale(f, LEAT_INPUTS(updated), -1), 0);
-  // Who waits for what hands on waits for what that waits for.
+  // A node that waits for the Identity waits for what the Identity waits for.
   handed = scene_unary(s, "Identity", -1, multiply(s, many(s, ""), rate));
   leat_output_t waiting = scene_unary(s, "Neg", -1, rate);
   scene_after(s, waiting.node, handed.node);

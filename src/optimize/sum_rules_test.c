@@ -157,9 +157,9 @@ static void sums_of_rows_are_left(void** state) {
   assert_int_equal(fuse(f, LEAT_INPUTS(scene_binary(&f->s, "AddV2", -1, marked, y)), -1), 1);
 }
 
-// ---- Terms that are handed on -------------------------------------------------------------------
+// ---- Terms that are forwarded -------------------------------------------------------------------
 
-// A group of gradients as tf.gradients makes it: each is handed on when both are there.
+// A group of gradients as tf.gradients makes it: each is forwarded when both are there.
 typedef struct group_s {
   leat_output_t a, b, product, other;
   leat_output_t from_product, from_other;

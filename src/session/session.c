@@ -150,7 +150,7 @@ static leat_status_t describe_devices(leat_session_t* session, const leat_runtim
       .executor = session->options.executor,
       .inter_op_threads = session->options.inter_op_threads,
       .deterministic = session->options.deterministic,
-      .keeps_parts = session->options.build_cost_model > 0,
+      .keeps_partitions = session->options.build_cost_model > 0,
   };
   session->master.passes.evaluate = leat_evaluator_run;
   session->master.passes.evaluate_data = &session->evaluator;
@@ -418,14 +418,14 @@ bool leat_session_measures_step(const leat_session_t* session, leat_signature_t*
   return count >= 0 && (count + 1) % session->options.build_cost_model == 0;
 }
 
-int leat_signature_part_count(const leat_signature_t* signature) {
+int leat_signature_partition_count(const leat_signature_t* signature) {
   const leat_compiled_t* compiled = leat_plans_general(&signature->plans);
-  return compiled ? leat_compiled_part_count(compiled) : 0;
+  return compiled ? leat_compiled_partition_count(compiled) : 0;
 }
 
-const leat_graph_t* leat_signature_part(const leat_signature_t* signature, int index,
-                                        leat_string_view_t* out_device) {
-  return leat_compiled_part(leat_plans_general(&signature->plans), index, out_device);
+const leat_graph_t* leat_signature_partition(const leat_signature_t* signature, int index,
+                                             leat_string_view_t* out_device) {
+  return leat_compiled_partition(leat_plans_general(&signature->plans), index, out_device);
 }
 
 // A session that measures has kept what was registered, since compiling again might place it anew.
@@ -434,12 +434,12 @@ leat_status_t leat_session_show_partitions(leat_session_t* session, const leat_r
                                            leat_graph_view_fn_t show, void* data) {
   leat_signature_t* signature;
   LEAT_RETURN_IF_ERROR(leat_session_prepare(session, run, &signature));
-  int parts = leat_signature_part_count(signature);
-  for (int i = 0; i < parts; ++i) {
+  int partitions = leat_signature_partition_count(signature);
+  for (int i = 0; i < partitions; ++i) {
     leat_string_view_t device;
-    LEAT_RETURN_IF_ERROR(show(data, true, leat_signature_part(signature, i, &device)));
+    LEAT_RETURN_IF_ERROR(show(data, true, leat_signature_partition(signature, i, &device)));
   }
-  if (parts) return leat_ok_status();
+  if (partitions) return leat_ok_status();
   leat_rewrite_t rewrite;
   LEAT_RETURN_IF_ERROR(prune_run(session, run, &rewrite));
   const bool is_specialized = leat_plans_is_specialized(&signature->plans, run->feed_values);

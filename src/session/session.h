@@ -42,7 +42,7 @@ typedef struct leat_session_options_s {
   bool isolate_state;              // named containers belong to this session alone
   int64_t operation_timeout_ms;    // milliseconds for each step; 0: no limit
   leat_executor_kind_t executor;
-  // Of each signature, every |build_cost_model|-th step after the first |build_cost_model_after| is
+  // Every |build_cost_model|-th step of each signature after the first |build_cost_model_after| is
   // measured; 0: none.
   int64_t build_cost_model, build_cost_model_after;
   // These are not in ConfigProto but come from leat/inspect.h or the environment.
@@ -142,7 +142,8 @@ LEAT_MUST_USE leat_status_t leat_session_begin_partial(leat_session_t* session,
 typedef struct leat_signature_s leat_signature_t;
 LEAT_MUST_USE leat_status_t leat_session_prepare(leat_session_t* session, const leat_run_t* run,
                                                  leat_signature_t** out_signature);
-// Of |run| only the values, and how to run: its edges are the signature's.
+// Runs a prepared signature. Only the values of |run| count, and how to run: its edges are the
+// signature's.
 LEAT_MUST_USE leat_status_t leat_session_run_prepared(leat_session_t* session,
                                                       leat_signature_t* signature,
                                                       const leat_run_t* run);
@@ -157,9 +158,9 @@ leat_costs_t* leat_session_costs(const leat_session_t* session);
 bool leat_session_measures_step(const leat_session_t* session, leat_signature_t* signature);
 // The graphs that the devices got of a signature. A session that does not measure keeps none, and
 // the count is 0.
-int leat_signature_part_count(const leat_signature_t* signature);
-const leat_graph_t* leat_signature_part(const leat_signature_t* signature, int index,
-                                        leat_string_view_t* out_device);
+int leat_signature_partition_count(const leat_signature_t* signature);
+const leat_graph_t* leat_signature_partition(const leat_signature_t* signature, int index,
+                                             leat_string_view_t* out_device);
 
 // Shows what the pass |name| alone makes of the graph of |run|, of which only the feeds, fetches
 // and targets count: see leat_master_show_pass. |observer|, unless it is NULL, is told what the

@@ -63,7 +63,7 @@ static inline const int64_t* leat_shape_dims(const leat_shape_t* shape) {
 static inline int64_t leat_shape_dim(const leat_shape_t* shape, int index) {
   return leat_shape_dims(shape)[index];
 }
-// The same for a further owner of the shared sizes, and for one who gives them up.
+// Add an owner to the shared sizes of a shape of high rank, and take one away.
 void leat_shape_retain_shared(const leat_shape_t* shape);
 void leat_shape_release_shared(leat_shape_t* shape);
 // A second owner's copy, to be released on its own. Ranks up to 8 only copy the struct.
@@ -76,8 +76,8 @@ static inline leat_shape_t leat_shape_retain(const leat_shape_t* shape) {
 static inline void leat_shape_release(leat_shape_t* shape) {
   if (LEAT_UNLIKELY(shape->rank > LEAT_SHAPE_INLINE_RANK)) leat_shape_release_shared(shape);
 }
-// The same, into |out_shape|, whose old content is not released. Only the sizes that the rank has
-// are copied, so that sharing the shape of a scalar takes a few instructions.
+// Makes a second owner's copy in |out_shape|, whose old content is not released. Only the sizes
+// that the rank has are copied, so that sharing the shape of a scalar takes a few instructions.
 static inline void leat_shape_share(const leat_shape_t* shape, leat_shape_t* out_shape) {
   out_shape->element_count = shape->element_count;
   out_shape->rank = shape->rank;
@@ -95,7 +95,7 @@ int64_t leat_shape_product(const leat_shape_t* shape, int begin, int end);
 // "[2,3]" for messages: at most |size| bytes, NUL-terminated, with "..." where sizes were left out.
 // Returns |buffer|.
 const char* leat_shape_print(const leat_shape_t* shape, char* buffer, size_t size);
-// The same in a buffer of the enclosing block, for an argument of printf.
+// Prints a shape into a buffer of the enclosing block, for an argument of printf.
 #define LEAT_SHAPE_TEXT(shape) leat_shape_print((shape), (char[160]){0}, 160)
 
 // NumPy broadcasting: sizes are paired from the last one on, and each pair is equal or has a 1.

@@ -84,8 +84,8 @@ static inline leat_tensor_t leat_tensor_move(leat_tensor_t* tensor) {
   tensor->shape.rank = 0;
   return moved;
 }
-// The same, into |out_tensor|, whose old content is not released. Only the sizes that the rank has
-// are copied, which is cheaper than the struct.
+// Moves the tensor into |out_tensor|, whose old content is not released. Only the sizes that the
+// rank has are copied, which is cheaper than the struct.
 static inline void leat_tensor_move_to(leat_tensor_t* tensor, leat_tensor_t* out_tensor) {
   out_tensor->buffer = tensor->buffer;
   out_tensor->data = tensor->data;
@@ -101,7 +101,8 @@ static inline void leat_tensor_move_to(leat_tensor_t* tensor, leat_tensor_t* out
 static inline size_t leat_tensor_size_bytes(const leat_tensor_t* tensor) {
   return (size_t)tensor->shape.element_count * leat_dtype_size(tensor->dtype);
 }
-// The same bytes under another shape of as many elements (INVALID_ARGUMENT otherwise).
+// Makes a tensor of the same bytes under another shape of as many elements (INVALID_ARGUMENT
+// otherwise).
 LEAT_MUST_USE leat_status_t leat_tensor_reshape(const leat_tensor_t* tensor,
                                                 const leat_shape_t* shape,
                                                 leat_tensor_t* out_tensor);

@@ -73,7 +73,7 @@ static void expect_read(const char* name, TF_Output handle, int rank, int64_t si
   assert_int_equal(dims[0], size);
 }
 
-static void handles_tell_and_hand_on(void** state) {
+static void handles_tell_and_forward(void** state) {
   TF_Output v = variable("v", 2), identity = pass("Identity", "identity", v);
   TF_Output enter = pass("Enter", "enter", v);
   EXPECT_DATA(v, TWO_BY_ANY);
@@ -173,7 +173,7 @@ static void what_makes_no_sense_is_refused(void** state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      TEST(handles_tell_and_hand_on),
+      TEST(handles_tell_and_forward),
       TEST(lists_and_tables_tell_too),
       TEST(what_is_set_is_used_by_what_comes_then),
       TEST(types_are_kept),

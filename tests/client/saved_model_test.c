@@ -157,12 +157,12 @@ static void test_there_and_back(void** state) {
 
 static void test_tags_are_a_set(void** state) {
   const char* const tags[] = {"serve", "gpu", "serve"};
-  const char* const turned[] = {"gpu", "serve"};
+  const char* const reordered[] = {"gpu", "serve"};
   m.description.tags = tags;
   m.description.tag_count = 3;
   write_model("model");
   TF_Graph* graph = TF_NewGraph();
-  TF_Session* session = load("model", turned, 2, graph, NULL);
+  TF_Session* session = load("model", reordered, 2, graph, NULL);
   kit_ok(kit.status);
   kit_close(session);
   TF_DeleteGraph(graph);

@@ -61,9 +61,9 @@ static leat_output_t binary(test_t* t, const char* op, leat_output_t x, leat_out
   return scene_output(&t->s, op, "", "", LEAT_INPUTS(x, y), LEAT_NO_ATTRS);
 }
 
-static leat_output_t product(test_t* t, leat_output_t column, leat_output_t row, bool turned) {
+static leat_output_t product(test_t* t, leat_output_t column, leat_output_t row, bool transposed) {
   return scene_output(&t->s, "MatMul", "", "", LEAT_INPUTS(column, row),
-                      LEAT_ATTRS(LEAT_BOOL("transpose_b", turned)));
+                      LEAT_ATTRS(LEAT_BOOL("transpose_b", transposed)));
 }
 
 static leat_output_t constants(test_t* t) {

@@ -24,7 +24,7 @@ typedef struct product_s {
   int rank;                     // of these shapes; 0: 2 of matrices, 4 of a convolution
   int64_t first[4], second[4];
   int64_t result[4];
-  bool turned;                  // transposed matrices
+  bool transposed;              // transposed matrices
   const char* padding;          // NULL: a matrix product
   int stride, dilation;
   bool channels_first;
@@ -39,11 +39,11 @@ typedef struct product_s {
 static const product_t kProducts[] = {
     {MATRICES, .first = {1, 4}, .second = {4, 5}, .result = {1, 5}},
     {MATRICES, .first = {7, 33}, .second = {33, 17}, .result = {7, 17}},
-    {MATRICES, .first = {9, 30}, .second = {40, 9}, .result = {30, 40}, .turned = true},
+    {MATRICES, .first = {9, 30}, .second = {40, 9}, .result = {30, 40}, .transposed = true},
     {MATRICES, .first = {3, 6}, .second = {6, 1100}, .result = {3, 1100}},
     {MATRICES, .first = {0, 6}, .second = {6, 4}, .result = {0, 4}},
     {BATCHES, .first = {3, 7, 33}, .second = {3, 33, 17}, .result = {3, 7, 17}},
-    {BATCHES, .first = {1, 9, 30}, .second = {4, 40, 9}, .result = {4, 30, 40}, .turned = true},
+    {BATCHES, .first = {1, 9, 30}, .second = {4, 40, 9}, .result = {4, 30, 40}, .transposed = true},
     {BATCHES, .first = {5, 3, 6}, .second = {1, 6, 1100}, .result = {5, 3, 1100}},
     {BATCHES, .first = {2, 0, 6}, .second = {2, 6, 4}, .result = {2, 0, 4}},
     {CONV, .first = {2, 9, 8, 5}, .second = {3, 3, 5, 17}, .result = {2, 9, 8, 17},
@@ -152,8 +152,8 @@ static int add_window(const product_t* p, leat_attr_t* attrs, int64_t lists[3][8
 
 static int add_transpositions(const product_t* p, leat_attr_t* attrs) {
   const bool is_batch = p->rank == 3;
-  attrs[0] = LEAT_BOOL("transpose_a", p->turned);
-  attrs[1] = LEAT_BOOL("transpose_b", p->turned);
+  attrs[0] = LEAT_BOOL("transpose_a", p->transposed);
+  attrs[1] = LEAT_BOOL("transpose_b", p->transposed);
   if (is_batch) attrs[0].name = LEAT_SV("adj_x");
   if (is_batch) attrs[1].name = LEAT_SV("adj_y");
   return 2;

@@ -40,22 +40,22 @@ static leat_output_t turn(scene_t* s, leat_output_t x) {
 static leat_output_t soften(scene_t* s, leat_output_t x) {
   return scene_unary(s, "Softmax", -1, x);
 }
-static leat_output_t product(scene_t* s, leat_output_t a, leat_output_t b, bool a_turned,
-                             bool b_turned) {
-  return scene_output(s, "MatMul", "", "", LEAT_INPUTS(a, b),
-                      LEAT_ATTRS(LEAT_BOOL("transpose_a", a_turned),
-                                 LEAT_BOOL("transpose_b", b_turned)));
+static leat_output_t product(scene_t* s, leat_output_t a, leat_output_t b, bool a_transposed,
+                             bool b_transposed) {
+  return scene_output(
+      s, "MatMul", "", "", LEAT_INPUTS(a, b),
+      LEAT_ATTRS(LEAT_BOOL("transpose_a", a_transposed), LEAT_BOOL("transpose_b", b_transposed)));
 }
 static leat_output_t rows_times(scene_t* s, leat_output_t x) {
   return product(s, x, matrix(s, WIDTH, 3), false, false);
 }
-static leat_output_t turned_rows_times(scene_t* s, leat_output_t x) {
+static leat_output_t transposed_rows_times(scene_t* s, leat_output_t x) {
   return product(s, x, matrix(s, 3, WIDTH), true, true);
 }
 static leat_output_t times_columns(scene_t* s, leat_output_t x) {
   return product(s, matrix(s, 3, WIDTH), x, false, false);
 }
-static leat_output_t times_turned_columns(scene_t* s, leat_output_t x) {
+static leat_output_t times_transposed_columns(scene_t* s, leat_output_t x) {
   return product(s, matrix(s, WIDTH, 3), x, true, true);
 }
 static leat_output_t reduce(scene_t* s, const char* op, leat_output_t x, int32_t axis,
@@ -84,9 +84,9 @@ static const case_t kCases[] = {
     {"axes are exchanged", 0, 1, turn},
     {"rows are normalized", 0, 0, soften},
     {"rows are multiplied", 0, 0, rows_times},
-    {"rows are multiplied, transposed", 1, 0, turned_rows_times},
+    {"rows are multiplied, transposed", 1, 0, transposed_rows_times},
     {"columns are multiplied", 1, 1, times_columns},
-    {"columns are multiplied, transposed", 0, 1, times_turned_columns},
+    {"columns are multiplied, transposed", 0, 1, times_transposed_columns},
     {"other axes are summed", 0, 0, sum_columns},
     {"maxima of other axes", 1, 1, keep_maxima},
     {"rows of a joined table", 1, 1, look_up},

@@ -72,7 +72,7 @@ static leat_status_t work(leat_kernel_context_t* c) {
   return leat_ok_status();
 }
 
-static leat_status_t hand_on(leat_kernel_context_t* c) {
+static leat_status_t forward(leat_kernel_context_t* c) {
   leat_kernel_pass_input(c, 0, 0);
   return leat_ok_status();
 }
@@ -238,7 +238,7 @@ static const leat_kernel_row_t kernel_rows[] = {
      .state_bytes = 8,
      .compute_async = wait_for_gate},
     {.op = "ProbeWork", .device_type = "CPU", .compute = work, .expensive = true},
-    {.op = "ProbeCall", .device_type = "CPU", .compute = hand_on},
+    {.op = "ProbeCall", .device_type = "CPU", .compute = forward},
     {.op = 0},
 };
 

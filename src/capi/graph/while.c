@@ -19,23 +19,25 @@
 
 // ---- The two graphs -----------------------------------------------------------------------------
 
-static void free_parts(const TF_WhileParams* params) {
+static void free_subgraphs(const TF_WhileParams* params) {
   TF_DeleteGraph(params->cond_graph);
   TF_DeleteGraph(params->body_graph);
   leat_allocator_free(leat_allocator_system(), (void*)params->cond_inputs);
 }
 
 // Makes a graph with a placeholder for each loop variable. After a failure the caller deletes
-// |*out_part|.
-static leat_status_t make_part(TF_Graph* parent, const TF_Output* inputs, int count,
-                               const char* scope, TF_Graph** out_part, TF_Output* out_inputs) {
-  TF_Graph* part = *out_part = TF_NewGraph();
-  if (!part) return leat_make_status(LEAT_RESOURCE_EXHAUSTED, "Memory for a loop's graph ran out");
+// |*out_subgraph|.
+static leat_status_t make_subgraph(TF_Graph* parent, const TF_Output* inputs, int count,
+                                   const char* scope, TF_Graph** out_subgraph,
+                                   TF_Output* out_inputs) {
+  TF_Graph* subgraph = *out_subgraph = TF_NewGraph();
+  if (!subgraph)
+    return leat_make_status(LEAT_RESOURCE_EXHAUSTED, "Memory for a loop's graph ran out");
   leat_capi_graph_retain(parent);
-  part->parent = parent;
-  part->parent_inputs = inputs;
-  leat_graph_t* graph = part->shared->graph;
-  LEAT_RETURN_IF_ERROR(leat_capi_graph_reserve(part, 0, (size_t)count));
+  subgraph->parent = parent;
+  subgraph->parent_inputs = inputs;
+  leat_graph_t* graph = subgraph->shared->graph;
+  LEAT_RETURN_IF_ERROR(leat_capi_graph_reserve(subgraph, 0, (size_t)count));
   for (int i = 0; i < count; ++i) {
     leat_attr_t dtype = LEAT_TYPE("dtype", 0);
     leat_node_spec_t spec = {.attrs = &dtype, .attr_count = 1};
@@ -48,7 +50,7 @@ static leat_status_t make_part(TF_Graph* parent, const TF_Output* inputs, int co
         leat_op_registry_find(graph->ops, LEAT_SV("Placeholder"), &spec.op));
     input.index = 0;
     LEAT_RETURN_IF_ERROR(leat_graph_add_node(graph, &spec, &input.node));
-    out_inputs[i] = leat_capi_output(part, input);
+    out_inputs[i] = leat_capi_output(subgraph, input);
   }
   return leat_ok_status();
 }
@@ -75,8 +77,8 @@ TF_WhileParams TF_NewWhile(TF_Graph* g, TF_Output* inputs, int ninputs, TF_Statu
   TF_Output* ends = memory;
   if (!result) {
     leat_capi_lock(g);
-    result = make_part(g, inputs, ninputs, "cond", &cond, ends);
-    if (!result) result = make_part(g, inputs, ninputs, "body", &body, ends + ninputs);
+    result = make_subgraph(g, inputs, ninputs, "cond", &cond, ends);
+    if (!result) result = make_subgraph(g, inputs, ninputs, "body", &body, ends + ninputs);
     leat_capi_unlock(g);
   }
   if (result) {
@@ -97,7 +99,7 @@ TF_WhileParams TF_NewWhile(TF_Graph* g, TF_Output* inputs, int ninputs, TF_Statu
                           .body_outputs = ends + 2 * ninputs};
 }
 
-void TF_AbortWhile(const TF_WhileParams* params) { free_parts(params); }
+void TF_AbortWhile(const TF_WhileParams* params) { free_subgraphs(params); }
 
 // ---- The loop -----------------------------------------------------------------------------------
 
@@ -115,10 +117,10 @@ typedef struct loop_s {
 
 // Translates an output of one of the two graphs into the parent. INVALID_ARGUMENT where it is not
 // one of them.
-static leat_status_t map_output(const loop_t* loop, const TF_Graph* part,
+static leat_status_t map_output(const loop_t* loop, const TF_Graph* subgraph,
                                 const leat_graft_t* graft, const int32_t* nodes, TF_Output output,
                                 leat_output_t* out_output) {
-  if (output.oper->graph != part) {
+  if (output.oper->graph != subgraph) {
     leat_string_view_t name = LEAT_SV("");
     if (output.oper->graph == loop->parent) name = leat_capi_node(output.oper)->name;
     return leat_make_status(LEAT_INVALID_ARGUMENT,
@@ -138,11 +140,11 @@ static leat_status_t map_output(const loop_t* loop, const TF_Graph* part,
 
 // Grafts one of the two graphs, whose placeholders become |values|, and finds its outputs in the
 // parent. Nodes that wait for no grafted node wait for |control|.
-static leat_status_t graft_part(loop_t* loop, TF_Graph* part, const TF_Output* inputs,
-                                const leat_output_t* values, int32_t control,
-                                const char* scope, const TF_Output* outputs,
-                                int output_count, leat_output_t* out_outputs) {
-  const leat_graph_t* from = part->shared->graph;
+static leat_status_t graft_subgraph(loop_t* loop, TF_Graph* subgraph, const TF_Output* inputs,
+                                    const leat_output_t* values, int32_t control, const char* scope,
+                                    const TF_Output* outputs, int output_count,
+                                    leat_output_t* out_outputs) {
+  const leat_graph_t* from = subgraph->shared->graph;
   void *memory, *nodes;
   LEAT_RETURN_IF_ERROR(leat_arena_allocate_array(&loop->arena, (size_t)loop->count,
                                                  sizeof(leat_output_t), &memory));
@@ -159,12 +161,12 @@ static leat_status_t graft_part(loop_t* loop, TF_Graph* part, const TF_Output* i
                         .control = control};
   LEAT_RETURN_IF_ERROR(leat_arena_print(&loop->arena, &graft.prefix, "%s/%s/", loop->params->name,
                                         scope));
-  leat_capi_lock(part);
+  leat_capi_lock(subgraph);
   leat_status_t status = leat_graft_add(loop->b.graph, &graft, nodes);
   for (int i = 0; !status && i < output_count; ++i) {
-    status = map_output(loop, part, &graft, nodes, outputs[i], &out_outputs[i]);
+    status = map_output(loop, subgraph, &graft, nodes, outputs[i], &out_outputs[i]);
   }
-  leat_capi_unlock(part);
+  leat_capi_unlock(subgraph);
   return status;
 }
 
@@ -190,8 +192,9 @@ static leat_status_t enter(loop_t* loop) {
 static leat_status_t decide(loop_t* loop, leat_output_t* out_goes_on) {
   const TF_WhileParams* p = loop->params;
   leat_output_t condition;
-  LEAT_RETURN_IF_ERROR(graft_part(loop, p->cond_graph, p->cond_inputs, loop->merges,
-                                  loop->merges[0].node, "cond", &p->cond_output, 1, &condition));
+  LEAT_RETURN_IF_ERROR(graft_subgraph(loop, p->cond_graph, p->cond_inputs, loop->merges,
+                                      loop->merges[0].node, "cond", &p->cond_output, 1,
+                                      &condition));
   int dtype = leat_dtype_base(leat_graph_output_type(loop->b.graph, condition));
   if (dtype != LEAT_DTYPE_BOOL) {
     return leat_make_status(LEAT_INVALID_ARGUMENT,
@@ -228,8 +231,8 @@ static leat_status_t build_loop(loop_t* loop) {
     pivot = leat_build_unary(b, "Identity", loop->bodies[0]).node;
     LEAT_RETURN_IF_ERROR(b->status);
   }
-  LEAT_RETURN_IF_ERROR(graft_part(loop, p->body_graph, p->body_inputs, loop->bodies, pivot,
-                                  "body", p->body_outputs, loop->count, loop->nexts));
+  LEAT_RETURN_IF_ERROR(graft_subgraph(loop, p->body_graph, p->body_inputs, loop->bodies, pivot,
+                                      "body", p->body_outputs, loop->count, loop->nexts));
   for (int i = 0; i < loop->count; ++i) {
     leat_output_t next = leat_build_unary(b, "NextIteration", loop->nexts[i]);
     LEAT_RETURN_IF_ERROR(b->status);
@@ -318,7 +321,7 @@ void TF_FinishWhile(const TF_WhileParams* params, TF_Status* status, TF_Output* 
     leat_capi_unlock(loop.parent);
     leat_arena_deinitialize(&loop.arena);
   }
-  free_parts(params);
+  free_subgraphs(params);
   leat_capi_status_set(status, result);
 }
 

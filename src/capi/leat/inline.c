@@ -65,7 +65,7 @@ static leat_status_t export_inlined(const leat_graph_t* old, const leat_inlined_
 
 // Cuts out the part of |graph| that the operations need. The caller holds the lock.
 static leat_status_t cut_out(TF_Graph* graph, const TF_Operation* const* operations, int count,
-                             leat_rewrite_t* out_part) {
+                             leat_rewrite_t* out_subgraph) {
   void* memory;
   LEAT_RETURN_IF_ERROR(leat_allocator_allocate_array(
       leat_allocator_system(), (size_t)count + 1, sizeof(int32_t), &memory));
@@ -80,31 +80,31 @@ static leat_status_t cut_out(TF_Graph* graph, const TF_Operation* const* operati
     }
   }
   if (!status) {
-    status = leat_prune(graph->shared->graph, NULL, 0, NULL, 0, targets, count, out_part);
+    status = leat_prune(graph->shared->graph, NULL, 0, NULL, 0, targets, count, out_subgraph);
   }
   leat_allocator_free(leat_allocator_system(), targets);
   return status;
 }
 
-static leat_status_t inline_part(const leat_graph_t* part, leat_string_builder_t* out) {
+static leat_status_t inline_subgraph(const leat_graph_t* subgraph, leat_string_builder_t* out) {
   leat_inlined_t inlined;
-  LEAT_RETURN_IF_ERROR(leat_function_inline(part, &inlined));
-  if (!inlined.graph) return leat_graph_export(part, out);
-  leat_status_t status = export_inlined(part, &inlined, out);
+  LEAT_RETURN_IF_ERROR(leat_function_inline(subgraph, &inlined));
+  if (!inlined.graph) return leat_graph_export(subgraph, out);
+  leat_status_t status = export_inlined(subgraph, &inlined, out);
   leat_graph_free(inlined.graph);
   return status;
 }
 
 TF_Buffer* leat_graph_inline(TF_Graph* graph, const TF_Operation* const* operations, int count,
                              TF_Status* status) {
-  leat_rewrite_t part;
+  leat_rewrite_t subgraph;
   leat_string_builder_t bytes;
   leat_string_builder_initialize(leat_allocator_system(), &bytes);
   leat_capi_lock(graph);
-  leat_status_t result = cut_out(graph, operations, count, &part);
+  leat_status_t result = cut_out(graph, operations, count, &subgraph);
   if (!result) {
-    result = inline_part(part.graph, &bytes);
-    leat_rewrite_deinitialize(&part);
+    result = inline_subgraph(subgraph.graph, &bytes);
+    leat_rewrite_deinitialize(&subgraph);
   }
   leat_capi_unlock(graph);
   return leat_capi_buffer_return(result, &bytes, status);

@@ -126,8 +126,6 @@ static leat_status_t make_row(const TF_OpDefinitionBuilder* builder, plugin_op_t
       .outputs = texts[OUTPUTS],
       .attrs = texts[ATTRS],
       .flags = builder->flags,
-      // The plugin's kernels may keep what they are given, so that no input's buffer may be reused.
-      .escaping_inputs = UINT64_MAX,
       .shape = builder->shape ? infer : NULL,
       .doc = "",
       .deprecated_since = (int16_t)builder->deprecated_since,

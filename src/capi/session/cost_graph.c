@@ -78,16 +78,16 @@ static leat_status_t write_node(const writer_t* w, int32_t index,
 
 leat_status_t leat_capi_cost_graph(leat_costs_t* costs, const leat_signature_t* signature,
                                    leat_arena_t* arena, leat_pb_cost_graph_def_t* out_graph) {
-  int parts = leat_signature_part_count(signature);
+  int partitions = leat_signature_partition_count(signature);
   size_t count = 0;
   writer_t w = {.arena = arena, .costs = costs};
-  for (int p = 0; p < parts; ++p) {
-    count += leat_signature_part(signature, p, &w.device)->node_count;
+  for (int p = 0; p < partitions; ++p) {
+    count += leat_signature_partition(signature, p, &w.device)->node_count;
   }
   LEAT_RETURN_IF_ERROR(LEAT_NEW(arena, count + 1, &out_graph->node.items));
-  for (int p = 0; p < parts; ++p) {
+  for (int p = 0; p < partitions; ++p) {
     leat_device_name_t name;
-    w.graph = leat_signature_part(signature, p, &w.device);
+    w.graph = leat_signature_partition(signature, p, &w.device);
     LEAT_RETURN_IF_ERROR(leat_device_name_parse(w.device, &name));
     w.device_type = name.type;
     for (size_t i = 0; i < w.graph->node_count; ++i) {

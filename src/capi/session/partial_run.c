@@ -148,49 +148,49 @@ void leat_capi_partials_end(TF_Session* session) {
 // ---- Running ------------------------------------------------------------------------------------
 
 // What one call gives to and takes from a partial run.
-typedef struct part_s {
+typedef struct call_s {
   leat_capi_partial_t* partial;
   TF_Tensor** outputs;
   int* feeds;  // [feed_count], numbers among the feeds of the setup
   int* fetches;  // likewise, of the fetches
-  leat_tensor_t* values;  // [feed_count], the part's
+  leat_tensor_t* values;  // [feed_count], the call's
   bool* taken;  // as the run's |done|, with what this call feeds and fetches
   int feed_count, fetch_count;
-} part_t;
+} call_t;
 
-static void end_part(part_t* part) {
-  for (int i = 0; part->values && i < part->feed_count; ++i) {
-    leat_tensor_release(&part->values[i]);
+static void end_call(call_t* call) {
+  for (int i = 0; call->values && i < call->feed_count; ++i) {
+    leat_tensor_release(&call->values[i]);
   }
-  leat_allocator_free(leat_allocator_system(), part->values);
-  leat_allocator_free(leat_allocator_system(), part->feeds);
-  leat_allocator_free(leat_allocator_system(), part->taken);
+  leat_allocator_free(leat_allocator_system(), call->values);
+  leat_allocator_free(leat_allocator_system(), call->feeds);
+  leat_allocator_free(leat_allocator_system(), call->taken);
 }
 
-static leat_status_t begin_part(leat_capi_partial_t* partial, part_t* part) {
+static leat_status_t begin_call(leat_capi_partial_t* partial, call_t* call) {
   leat_allocator_t* allocator = leat_allocator_system();
   const size_t edges = (size_t)(partial->feed_count + partial->fetch_count);
-  const size_t numbers = (size_t)part->feed_count + (size_t)part->fetch_count;
-  part->partial = partial;
-  LEAT_RETURN_IF_ERROR(LEAT_ALLOCATE(allocator, numbers + 1, &part->feeds));
-  LEAT_RETURN_IF_ERROR(LEAT_ALLOCATE(allocator, (size_t)part->feed_count + 1, &part->values));
-  LEAT_RETURN_IF_ERROR(LEAT_ALLOCATE(allocator, edges + 1, &part->taken));
-  part->fetches = part->feeds + part->feed_count;
-  memcpy(part->taken, partial->done, edges);
+  const size_t numbers = (size_t)call->feed_count + (size_t)call->fetch_count;
+  call->partial = partial;
+  LEAT_RETURN_IF_ERROR(LEAT_ALLOCATE(allocator, numbers + 1, &call->feeds));
+  LEAT_RETURN_IF_ERROR(LEAT_ALLOCATE(allocator, (size_t)call->feed_count + 1, &call->values));
+  LEAT_RETURN_IF_ERROR(LEAT_ALLOCATE(allocator, edges + 1, &call->taken));
+  call->fetches = call->feeds + call->feed_count;
+  memcpy(call->taken, partial->done, edges);
   return leat_ok_status();
 }
 
 // Finds |output| among the feeds or fetches of the setup; a fetch that it named twice may be taken
 // twice. INVALID_ARGUMENT where it is not there or was fed or fetched before.
-static leat_status_t take(TF_Session* session, part_t* part, bool is_feed, TF_Output output,
+static leat_status_t take(TF_Session* session, call_t* call, bool is_feed, TF_Output output,
                           int* out_index) {
-  const leat_capi_partial_t* partial = part->partial;
+  const leat_capi_partial_t* partial = call->partial;
   leat_output_t edge;
   const char* what = is_feed ? "feed" : "fetch";
   LEAT_RETURN_IF_ERROR(leat_capi_output_resolve(session->graph, output, "Partial run", &edge));
   const leat_output_t* edges = is_feed ? partial->feeds : partial->fetches;
   const int count = is_feed ? partial->feed_count : partial->fetch_count;
-  bool* taken = is_feed ? part->taken : part->taken + partial->feed_count;
+  bool* taken = is_feed ? call->taken : call->taken + partial->feed_count;
   bool is_known = false;
   for (int i = 0; i < count; ++i) {
     if (!leat_output_equal(edges[i], edge)) continue;
@@ -211,12 +211,12 @@ static leat_status_t take(TF_Session* session, part_t* part, bool is_feed, TF_Ou
 }
 
 // Takes value |index| of the call. The step reads it as its Recv's type, so it must have that type.
-static leat_status_t take_value(TF_Session* session, part_t* part, int index,
+static leat_status_t take_value(TF_Session* session, call_t* call, int index,
                                 const TF_Tensor* value) {
-  const leat_capi_partial_t* partial = part->partial;
-  leat_tensor_t* taken = &part->values[index];
+  const leat_capi_partial_t* partial = call->partial;
+  leat_tensor_t* taken = &call->values[index];
   LEAT_RETURN_IF_ERROR(leat_capi_tensor_value(value, taken));
-  const int feed = part->feeds[index], type = partial->feed_types[feed];
+  const int feed = call->feeds[index], type = partial->feed_types[feed];
   if (taken->dtype == type) return leat_ok_status();
   const leat_node_t* node = &session->graph->shared->graph->nodes[partial->feeds[feed].node];
   return leat_make_status(LEAT_INVALID_ARGUMENT,
@@ -227,45 +227,45 @@ static leat_status_t take_value(TF_Session* session, part_t* part, int index,
 }
 
 // Finds what the call names, with the graph locked.
-static leat_status_t take_all(TF_Session* session, part_t* part, const TF_Output* inputs,
+static leat_status_t take_all(TF_Session* session, call_t* call, const TF_Output* inputs,
                               TF_Tensor* const* values, const TF_Output* outputs) {
-  for (int i = 0; i < part->feed_count; ++i) {
-    LEAT_RETURN_IF_ERROR(take(session, part, true, inputs[i], &part->feeds[i]));
-    LEAT_RETURN_IF_ERROR(take_value(session, part, i, values[i]));
+  for (int i = 0; i < call->feed_count; ++i) {
+    LEAT_RETURN_IF_ERROR(take(session, call, true, inputs[i], &call->feeds[i]));
+    LEAT_RETURN_IF_ERROR(take_value(session, call, i, values[i]));
   }
-  for (int i = 0; i < part->fetch_count; ++i) {
-    LEAT_RETURN_IF_ERROR(take(session, part, false, outputs[i], &part->fetches[i]));
+  for (int i = 0; i < call->fetch_count; ++i) {
+    LEAT_RETURN_IF_ERROR(take(session, call, false, outputs[i], &call->fetches[i]));
   }
   return leat_ok_status();
 }
 
 // Checks that every feed on which a fetch depends was fed before or is fed now.
-static leat_status_t check_fetches(const part_t* part) {
-  const leat_capi_partial_t* partial = part->partial;
-  for (int i = 0; i < part->fetch_count; ++i) {
+static leat_status_t check_fetches(const call_t* call) {
+  const leat_capi_partial_t* partial = call->partial;
+  for (int i = 0; i < call->fetch_count; ++i) {
     for (int f = 0; f < partial->feed_count; ++f) {
-      if (part->taken[f] || !leat_partial_run_needs(partial->run, part->fetches[i], f)) continue;
+      if (call->taken[f] || !leat_partial_run_needs(partial->run, call->fetches[i], f)) continue;
       return leat_make_status(LEAT_INVALID_ARGUMENT,
                               "Fetch %d can't be computed from the feeds that have been fed so "
                               "far.",
-                              part->fetches[i]);
+                              call->fetches[i]);
     }
   }
   return leat_ok_status();
 }
 
 // Feeds and fetches. After a failure the run must be ended, since part of it may have happened.
-static leat_status_t run_part(const part_t* part) {
-  leat_capi_partial_t* partial = part->partial;
-  for (int i = 0; i < part->feed_count; ++i) {
-    LEAT_RETURN_IF_ERROR(leat_partial_run_feed(partial->run, part->feeds[i], &part->values[i]));
+static leat_status_t run_call(const call_t* call) {
+  leat_capi_partial_t* partial = call->partial;
+  for (int i = 0; i < call->feed_count; ++i) {
+    LEAT_RETURN_IF_ERROR(leat_partial_run_feed(partial->run, call->feeds[i], &call->values[i]));
   }
-  for (int i = 0; i < part->fetch_count; ++i) {
+  for (int i = 0; i < call->fetch_count; ++i) {
     leat_tensor_t value;
-    LEAT_RETURN_IF_ERROR(leat_partial_run_fetch(partial->run, part->fetches[i], &value));
-    LEAT_RETURN_IF_ERROR(leat_capi_tensor_wrap(&value, &part->outputs[i]));
+    LEAT_RETURN_IF_ERROR(leat_partial_run_fetch(partial->run, call->fetches[i], &value));
+    LEAT_RETURN_IF_ERROR(leat_capi_tensor_wrap(&value, &call->outputs[i]));
   }
-  memcpy(partial->done, part->taken, (size_t)(partial->feed_count + partial->fetch_count));
+  memcpy(partial->done, call->taken, (size_t)(partial->feed_count + partial->fetch_count));
   return leat_ok_status();
 }
 
@@ -305,20 +305,20 @@ static leat_status_t go_on(TF_Session* session, const char* handle, const TF_Out
     return leat_make_status(LEAT_INVALID_ARGUMENT,
                             "Must run 'setup' before performing partial runs!");
   }
-  part_t part = {.outputs = output_values, .feed_count = ninputs, .fetch_count = noutputs};
-  leat_status_t status = begin_part(partial, &part);
+  call_t call = {.outputs = output_values, .feed_count = ninputs, .fetch_count = noutputs};
+  leat_status_t status = begin_call(partial, &call);
   bool is_over = false;
   if (!status) {
     leat_capi_lock(session->graph);
-    status = take_all(session, &part, inputs, input_values, outputs);
+    status = take_all(session, &call, inputs, input_values, outputs);
     leat_capi_unlock(session->graph);
-    if (!status) status = check_fetches(&part);
+    if (!status) status = check_fetches(&call);
     if (!status) {
-      status = run_part(&part);
+      status = run_call(&call);
       is_over = status || is_done(partial);
     }
   }
-  end_part(&part);
+  end_call(&call);
   if (is_over) {
     free_partial(partial);
   } else {

@@ -159,23 +159,23 @@ typedef struct cut_s {
   int64_t images, rows;
 } cut_t;
 
-static int64_t count_parts(int64_t total, int64_t part) { return (total + part - 1) / part; }
+static int64_t count_blocks(int64_t total, int64_t block) { return (total + block - 1) / block; }
 
 // Chooses the cut for |lanes| lanes.
 static cut_t choose_cut(const leat_convolution_plan_t* plan, int64_t lanes) {
   const leat_convolution_shape_t* s = &plan->shape;
   const double bytes = (double)s->out_height * (double)s->out_width * (double)s->out_channels * 4;
-  cut_t cut = {count_parts(s->batch, lanes), s->out_height};
+  cut_t cut = {count_blocks(s->batch, lanes), s->out_height};
   if (plan->direction != LEAT_CONVOLUTION_FORWARD) return cut;
-  if (s->batch == 1 && lanes > 1) cut.rows = count_parts(s->out_height, lanes);
+  if (s->batch == 1 && lanes > 1) cut.rows = count_blocks(s->out_height, lanes);
   if (!(plan->flags & LEAT_CONVOLUTION_STEP)) return cut;
   if (bytes > STEP_MOST_BYTES) {
     const int64_t bands = LEAT_MIN(s->out_height, (int64_t)(bytes / STEP_BYTES));
-    cut = (cut_t){1, LEAT_MIN(cut.rows, count_parts(s->out_height, bands))};
+    cut = (cut_t){1, LEAT_MIN(cut.rows, count_blocks(s->out_height, bands))};
   } else if (cut.rows == s->out_height) {
     // Shards of equal size need one primitive.
     const int64_t fitting = LEAT_MAX((int64_t)(STEP_BYTES / LEAT_MAX(bytes, 1)), 1);
-    cut.images = count_parts(cut.images, count_parts(cut.images, fitting));
+    cut.images = count_blocks(cut.images, count_blocks(cut.images, fitting));
   }
   return cut;
 }
@@ -186,7 +186,7 @@ static int make_shard(leat_convolution_plan_t* plan, cut_t cut, int64_t index) {
   leat_convolution_shape_t shape;
   shard_t* shard = &plan->shards[index];
   if (cut.rows < s->out_height) {
-    const int64_t bands = count_parts(s->out_height, cut.rows);
+    const int64_t bands = count_blocks(s->out_height, cut.rows);
     const int64_t begin = index % bands * cut.rows;
     const int64_t end = LEAT_MIN(begin + cut.rows, s->out_height);
     if (!cut_rows(s, index / bands, begin, end, &shape, shard)) return LEAT_UNIMPLEMENTED;
@@ -226,9 +226,8 @@ static int allocate_shards(leat_convolution_plan_t* plan) {
 // Makes the shards of |cut| and divides them among at most |lanes| lanes.
 static int make_shards(leat_convolution_plan_t* plan, cut_t cut, int64_t lanes) {
   const leat_convolution_shape_t* s = &plan->shape;
-  plan->shard_count = cut.rows < s->out_height
-                          ? s->batch * count_parts(s->out_height, cut.rows)
-                          : count_parts(s->batch, cut.images);
+  plan->shard_count = cut.rows < s->out_height ? s->batch * count_blocks(s->out_height, cut.rows)
+                                               : count_blocks(s->batch, cut.images);
   plan->lane_count = LEAT_MIN(plan->shard_count, lanes);
   int code = allocate_shards(plan);
   for (int64_t i = 0; i < plan->shard_count && code == LEAT_OK; ++i) {
@@ -255,7 +254,7 @@ static int plan_onednn(leat_convolution_plan_t* plan) {
   const cut_t cut = choose_cut(plan, lanes);
   int code = make_shards(plan, cut, lanes);
   if (code != LEAT_OK && cut.rows < s->out_height) {
-    code = make_shards(plan, (cut_t){count_parts(s->batch, lanes), s->out_height}, lanes);
+    code = make_shards(plan, (cut_t){count_blocks(s->batch, lanes), s->out_height}, lanes);
   }
   if (code != LEAT_OK) return code;
   plan->way = WAY_ONEDNN;
@@ -452,8 +451,8 @@ static leat_status_t run_onednn(run_t* run, leat_thread_pool_t* pool) {
   if (plan->direction != LEAT_CONVOLUTION_BACKWARD_FILTER) return leat_ok_status();
   const int64_t count = leat_convolution_filter_count(&plan->shape);
   for (int64_t i = 1; i < plan->shard_count; ++i) {
-    const float* part = shard_filter(run, i);
-    for (int64_t t = 0; t < count; ++t) run->result[t] += part[t];
+    const float* addend = shard_filter(run, i);
+    for (int64_t t = 0; t < count; ++t) run->result[t] += addend[t];
   }
   return leat_ok_status();
 }

@@ -1,17 +1,17 @@
 // The matrix product of float and double as callers see it. This file chooses a path, cuts C into a
-// grid of parts for the pool, and finds each part its packing buffers. MatMul and convolutions
+// grid of blocks for the pool, and finds each block its packing buffers. MatMul and convolutions
 // call it. The paths are, for C = op(A) op(B) + D:
 //
 //   m or n is 1              a product of a vector, bound by reading the matrix   gemm_rows.inc
 //   few rows, transposed B   dot products of rows, nothing packed                 gemm_rows.inc
 //   large, matrix unit       three bfloat16 parts per float (AMX)                gemm_split_amx.c
-//   large, oneDNN present    oneDNN's product of each part                        onednn_module.h
+//   large, oneDNN present    oneDNN's product of each block                       onednn_module.h
 //   otherwise                packed blocks and tiles in registers                 gemm_kernel.inc
-//   no memory to pack        plain loops                                          gemm_parts.inc
+//   no memory to pack        plain loops                                          gemm_grid.inc
 //
-// Invariant: the path is chosen by the whole shape, before the cut, and parts are cut at tile
+// Invariant: the path is chosen by the whole shape, before the cut, and blocks are cut at tile
 // borders. The order of additions in an element of C therefore does not depend on the number of
-// threads. oneDNN is the exception, because it chooses its own order for each part. The thresholds
+// threads. oneDNN is the exception, because it chooses its own order for each block. The thresholds
 // below are measured.
 #include "device/cpu/gemm.h"
 
@@ -23,7 +23,7 @@
 #include "device/cpu/gemm_split.h"
 #include "device/cpu/module.h"
 
-#define MOST_PARTS 64
+#define MOST_BLOCKS 64
 
 leat_gemm_shape_t leat_gemm_shape_dense(leat_gemm_op_t op_a, leat_gemm_op_t op_b, int64_t m,
                                         int64_t n, int64_t k) {
@@ -43,40 +43,40 @@ static const leat_gemm_kernels_t* select_kernels(void) {
   return LEAT_ISA_SELECT(leat_gemm_kernels);
 }
 
-// How C is cut: into parts of |rows| x |columns|, of which the last ones are smaller.
+// How C is cut: into blocks of |rows| x |columns|, of which the last ones are smaller.
 typedef struct grid_s {
   int64_t rows, columns;
-  int64_t row_parts, column_parts;
+  int64_t row_blocks, column_blocks;
 } grid_t;
 
 static int64_t round_up(int64_t value, int64_t unit) { return (value + unit - 1) / unit * unit; }
-static int64_t count_parts(int64_t total, int64_t part) { return (total + part - 1) / part; }
+static int64_t count_blocks(int64_t total, int64_t block) { return (total + block - 1) / block; }
 
-// Chooses, among grids of about |width| parts, the one whose parts have the smallest rows +
-// columns, which is what each part must pack. Parts of less than about 20 us of work are not made.
+// Chooses, among grids of about |width| blocks, the one whose blocks have the smallest rows +
+// columns, which is what each block must pack. No block of less than about 20 us of work is made.
 static grid_t choose_grid(const leat_gemm_shape_t* shape, const leat_gemm_blocking_t* blocking,
                           int width) {
   grid_t best = {LEAT_MAX(shape->m, 1), LEAT_MAX(shape->n, 1), 1, 1};
   const double work = (double)shape->m * (double)shape->n * (double)shape->k;
-  const int limit = (int)LEAT_MIN(LEAT_MIN(width, MOST_PARTS), work / 1e6 + 1);
+  const int limit = (int)LEAT_MIN(LEAT_MIN(width, MOST_BLOCKS), work / 1e6 + 1);
   double best_cost = 0;
-  for (int row_parts = 1; row_parts <= limit; ++row_parts) {
-    const int column_parts = limit / row_parts;
-    const int64_t rows = round_up(count_parts(shape->m, row_parts), blocking->tile_rows);
-    const int64_t columns = round_up(count_parts(shape->n, column_parts), blocking->tile_columns);
+  for (int row_blocks = 1; row_blocks <= limit; ++row_blocks) {
+    const int column_blocks = limit / row_blocks;
+    const int64_t rows = round_up(count_blocks(shape->m, row_blocks), blocking->tile_rows);
+    const int64_t columns = round_up(count_blocks(shape->n, column_blocks), blocking->tile_columns);
     const double cost = (double)rows * (double)columns * (1 + 8.0 / (double)rows +
                                                           8.0 / (double)columns);
-    if (row_parts == 1 || cost < best_cost) {
+    if (row_blocks == 1 || cost < best_cost) {
       best_cost = cost;
-      best = (grid_t){rows, columns, count_parts(shape->m, rows), count_parts(shape->n, columns)};
+      best = (grid_t){rows, columns, count_blocks(shape->m, rows), count_blocks(shape->n, columns)};
     }
   }
   return best;
 }
 
-// The bytes that one part packs.
-static size_t part_bytes(const leat_gemm_blocking_t* blocking, const grid_t* grid, int64_t k,
-                         size_t item_bytes) {
+// The bytes that one block packs.
+static size_t block_bytes(const leat_gemm_blocking_t* blocking, const grid_t* grid, int64_t k,
+                          size_t item_bytes) {
   if (blocking->packed_bytes) return blocking->packed_bytes(grid->rows, grid->columns, k);
   const int64_t depth = LEAT_MIN(k, blocking->depth);
   const int64_t columns = round_up(LEAT_MIN(grid->columns, blocking->columns),
@@ -118,8 +118,8 @@ static size_t workspace_bytes(const leat_gemm_shape_t* shape, const leat_gemm_bl
                               size_t item_bytes, const leat_thread_pool_t* pool) {
   if (is_vector_shape(shape) || shape->m <= 0 || shape->n <= 0 || shape->k <= 0) return 0;
   const grid_t grid = choose_grid(shape, blocking, pool_width(pool));
-  return part_bytes(blocking, &grid, shape->k, item_bytes) *
-         (size_t)(grid.row_parts * grid.column_parts);
+  return block_bytes(blocking, &grid, shape->k, item_bytes) *
+         (size_t)(grid.row_blocks * grid.column_blocks);
 }
 
 size_t leat_gemm_f32_workspace_bytes(const leat_gemm_shape_t* shape,
@@ -184,13 +184,13 @@ static void return_buffer(buffer_t* buffer) {
 
 #define REAL float
 #define SUFFIX(x) x##_f32
-#include "device/cpu/gemm_parts.inc"
+#include "device/cpu/gemm_grid.inc"
 #undef REAL
 #undef SUFFIX
 
 #define REAL double
 #define SUFFIX(x) x##_f64
-#include "device/cpu/gemm_parts.inc"
+#include "device/cpu/gemm_grid.inc"
 #undef REAL
 #undef SUFFIX
 

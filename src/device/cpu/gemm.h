@@ -58,7 +58,7 @@ bool leat_gemm_f32_prefers_onednn(const leat_gemm_shape_t* shape);
 // The function to call. Where oneDNN serves, the bits may depend on the number of threads.
 void leat_gemm_f32(const leat_gemm_shape_t* shape, const float* a, const float* b, const float* d,
                    float* c, void* workspace, leat_thread_pool_t* pool);
-// The same without oneDNN and without the matrix unit: the bits never depend on the threads.
+// The product without oneDNN and without the matrix unit: its bits never depend on the threads.
 void leat_gemm_f32_portable(const leat_gemm_shape_t* shape, const float* a, const float* b,
                             const float* d, float* c, void* workspace, leat_thread_pool_t* pool);
 void leat_gemm_f64(const leat_gemm_shape_t* shape, const double* a, const double* b,

@@ -120,34 +120,34 @@ static void run_half_tile(const generic_t* product, widen_fn_t widen_fn, narrow_
                           int64_t i, int64_t j) {
   const leat_gemm_shape_t* whole = &product->shape;
   float a[HALF_TILE * HALF_DEPTH], b[HALF_TILE * HALF_DEPTH], c[HALF_TILE * HALF_TILE];
-  leat_gemm_shape_t part = *whole;
-  part.m = LEAT_MIN(whole->m - i, HALF_TILE);
-  part.n = LEAT_MIN(whole->n - j, HALF_TILE);
-  part.ldc = part.n;
+  leat_gemm_shape_t block = *whole;
+  block.m = LEAT_MIN(whole->m - i, HALF_TILE);
+  block.n = LEAT_MIN(whole->n - j, HALF_TILE);
+  block.ldc = block.n;
   uint16_t* to = (uint16_t*)product->c + i * whole->ldc + j;
   memset(c, 0, sizeof c);
-  if (product->accumulate) widen(widen_fn, to, whole->ldc, part.m, part.n, c);
+  if (product->accumulate) widen(widen_fn, to, whole->ldc, block.m, block.n, c);
   for (int64_t p = 0; p < whole->k; p += HALF_DEPTH) {
-    part.k = LEAT_MIN(whole->k - p, HALF_DEPTH);
+    block.k = LEAT_MIN(whole->k - p, HALF_DEPTH);
     const uint16_t* from_a = product->a;
     const uint16_t* from_b = product->b;
-    if (part.op_a == LEAT_GEMM_PLAIN) {
-      widen(widen_fn, from_a + i * whole->lda + p, whole->lda, part.m, part.k, a);
-      part.lda = part.k;
+    if (block.op_a == LEAT_GEMM_PLAIN) {
+      widen(widen_fn, from_a + i * whole->lda + p, whole->lda, block.m, block.k, a);
+      block.lda = block.k;
     } else {
-      widen(widen_fn, from_a + p * whole->lda + i, whole->lda, part.k, part.m, a);
-      part.lda = part.m;
+      widen(widen_fn, from_a + p * whole->lda + i, whole->lda, block.k, block.m, a);
+      block.lda = block.m;
     }
-    if (part.op_b == LEAT_GEMM_PLAIN) {
-      widen(widen_fn, from_b + p * whole->ldb + j, whole->ldb, part.k, part.n, b);
-      part.ldb = part.n;
+    if (block.op_b == LEAT_GEMM_PLAIN) {
+      widen(widen_fn, from_b + p * whole->ldb + j, whole->ldb, block.k, block.n, b);
+      block.ldb = block.n;
     } else {
-      widen(widen_fn, from_b + j * whole->ldb + p, whole->ldb, part.n, part.k, b);
-      part.ldb = part.k;
+      widen(widen_fn, from_b + j * whole->ldb + p, whole->ldb, block.n, block.k, b);
+      block.ldb = block.k;
     }
-    leat_gemm_f32_portable(&part, a, b, c, c, NULL, NULL);
+    leat_gemm_f32_portable(&block, a, b, c, c, NULL, NULL);
   }
-  for (int64_t r = 0; r < part.m; ++r) narrow_fn(c + r * part.n, to + r * whole->ldc, part.n);
+  for (int64_t r = 0; r < block.m; ++r) narrow_fn(c + r * block.n, to + r * whole->ldc, block.n);
 }
 
 // The items of the parallel loop are tiles of C.

@@ -48,10 +48,10 @@ static double* make_numbers(int64_t count) {
   return numbers;
 }
 
-static void check(int64_t m, int64_t n, int64_t k, bool turned, bool is_whole, int products,
+static void check(int64_t m, int64_t n, int64_t k, bool transposed, bool is_whole, int products,
                   leat_thread_pool_t* pool) {
   const leat_gemm_shape_t shape = leat_gemm_shape_dense(
-      turned ? LEAT_GEMM_TRANSPOSE : LEAT_GEMM_PLAIN, LEAT_GEMM_PLAIN, m, n, k);
+      transposed ? LEAT_GEMM_TRANSPOSE : LEAT_GEMM_PLAIN, LEAT_GEMM_PLAIN, m, n, k);
   double *a = make_numbers(m * k), *b = make_numbers(k * n), *c = make_numbers(m * n);
   recorder = (recorder_t){.columns = n, .calls = calloc((size_t)m + 1, sizeof(_Atomic int))};
   const leat_row_step_t step = {.apply = double_rows, .data = &recorder};
@@ -61,7 +61,7 @@ static void check(int64_t m, int64_t n, int64_t k, bool turned, bool is_whole, i
     assert_int_equal(recorder.calls[i], n > 0);
     for (int64_t j = 0; j < n; ++j) {
       double sum = 0;
-      for (int64_t p = 0; p < k; ++p) sum += a[turned ? p * m + i : i * k + p] * b[p * n + j];
+      for (int64_t p = 0; p < k; ++p) sum += a[transposed ? p * m + i : i * k + p] * b[p * n + j];
       assert_true(c[i * n + j] == 2 * sum + (double)(FIRST + i));
     }
   }

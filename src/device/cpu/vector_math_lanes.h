@@ -62,7 +62,7 @@ ALWAYS_INLINE void store_floats(float* p, floats_t v) { memcpy(p, &v, sizeof v);
 ALWAYS_INLINE floats_t select_floats(ints_t mask, floats_t a, floats_t b) {
   return (floats_t)((mask & (ints_t)a) | (~mask & (ints_t)b));
 }
-// The same with the mask x < |limit|. Compilers take masks of constant operands apart into slower
+// Selects with the mask x < |limit|. Compilers take masks of constant operands apart into slower
 // code; the intrinsic does not allow that.
 ALWAYS_INLINE floats_t select_less_floats(floats_t x, float limit, floats_t a, floats_t b) {
 #if defined(__AVX512F__)
@@ -72,7 +72,7 @@ ALWAYS_INLINE floats_t select_less_floats(floats_t x, float limit, floats_t a, f
   return select_floats(x < limit, a, b);
 #endif
 }
-// The same for doubles, with masks of 64 bits.
+// Selects doubles, with masks of 64 bits.
 ALWAYS_INLINE doubles_t select_doubles(longs_t mask, doubles_t a, doubles_t b) {
   return (doubles_t)((mask & (longs_t)a) | (~mask & (longs_t)b));
 }
@@ -85,7 +85,7 @@ ALWAYS_INLINE floats_t absolute_floats(floats_t x) {
 ALWAYS_INLINE floats_t copy_sign_floats(floats_t magnitude, floats_t sign) {
   return (floats_t)(((ints_t)magnitude & 0x7fffffff) | ((ints_t)sign & INT32_MIN));
 }
-// The same two functions for doubles.
+// absolute_floats and copy_sign_floats for doubles.
 ALWAYS_INLINE doubles_t absolute_doubles(doubles_t x) {
   return (doubles_t)((longs_t)x & INT64_MAX);
 }

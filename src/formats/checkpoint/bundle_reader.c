@@ -321,28 +321,28 @@ static leat_status_t read_entry(leat_bundle_reader_t* reader, leat_string_view_t
 }
 
 // A stored slice of a tensor: the box that it covers, and its entry.
-typedef struct part_s {
+typedef struct stored_slice_s {
   leat_tensor_slice_t box;
   leat_pb_bundle_entry_proto_t entry;
-} part_t;
+} stored_slice_t;
 
 // Finds the entry of one stored slice by its binary key.
-static leat_status_t find_part(leat_bundle_reader_t* reader, leat_string_view_t name,
-                               const leat_shape_t* full_shape, const leat_tensor_slice_t* slice,
-                               leat_arena_t* arena, part_t* out_part) {
+static leat_status_t find_slice(leat_bundle_reader_t* reader, leat_string_view_t name,
+                                const leat_shape_t* full_shape, const leat_tensor_slice_t* slice,
+                                leat_arena_t* arena, stored_slice_t* out_slice) {
   leat_string_builder_t key;
   leat_shape_t shape;
   leat_string_builder_initialize(reader->allocator, &key);
   leat_tensor_slice_append_key(name, slice, &key);
   leat_status_t status = leat_status_clone(key.status);
   if (leat_status_is_ok(status)) {
-    status = leat_bundle_reader_find(reader, leat_string_builder_view(&key), arena,
-                                     &out_part->entry);
+    status =
+        leat_bundle_reader_find(reader, leat_string_builder_view(&key), arena, &out_slice->entry);
   }
   leat_string_builder_deinitialize(&key);
   LEAT_RETURN_IF_ERROR(status);
-  out_part->box = *slice;
-  LEAT_RETURN_IF_ERROR(leat_tensor_slice_resolve(&out_part->box, full_shape, &shape));
+  out_slice->box = *slice;
+  LEAT_RETURN_IF_ERROR(leat_tensor_slice_resolve(&out_slice->box, full_shape, &shape));
   leat_shape_release(&shape);
   return leat_ok_status();
 }
@@ -350,24 +350,24 @@ static leat_status_t find_part(leat_bundle_reader_t* reader, leat_string_view_t 
 // Collects the stored slices that overlap |wanted|, and tests that together they cover it. The
 // slices of one tensor do not overlap each other, so comparing numbers of elements is enough. Each
 // slice is tested to lie in its file, hence memory may be taken for the whole.
-static leat_status_t find_parts(leat_bundle_reader_t* reader, leat_string_view_t name,
-                                const leat_pb_bundle_entry_proto_t* entry,
-                                const leat_shape_t* full_shape, const leat_tensor_slice_t* wanted,
-                                int64_t wanted_count, leat_arena_t* arena, part_t** out_parts,
-                                size_t* out_count) {
+static leat_status_t find_slices(leat_bundle_reader_t* reader, leat_string_view_t name,
+                                 const leat_pb_bundle_entry_proto_t* entry,
+                                 const leat_shape_t* full_shape, const leat_tensor_slice_t* wanted,
+                                 int64_t wanted_count, leat_arena_t* arena,
+                                 stored_slice_t** out_slices, size_t* out_count) {
   uint64_t stored_bytes = 0;
   int64_t covered = 0;
   *out_count = 0;
-  LEAT_RETURN_IF_ERROR(LEAT_NEW(arena, entry->slices.count, out_parts));
+  LEAT_RETURN_IF_ERROR(LEAT_NEW(arena, entry->slices.count, out_slices));
   for (size_t i = 0; i < entry->slices.count; ++i) {
     leat_tensor_slice_t slice;
-    part_t* part = &(*out_parts)[*out_count];
+    stored_slice_t* stored_slice = &(*out_slices)[*out_count];
     stored_t stored;
     LEAT_RETURN_IF_ERROR(leat_tensor_slice_from_proto(&entry->slices.items[i], arena, &slice));
-    LEAT_RETURN_IF_ERROR(find_part(reader, name, full_shape, &slice, arena, part));
-    int64_t common = leat_tensor_slice_count_common(&part->box, wanted);
+    LEAT_RETURN_IF_ERROR(find_slice(reader, name, full_shape, &slice, arena, stored_slice));
+    int64_t common = leat_tensor_slice_count_common(&stored_slice->box, wanted);
     if (common == 0) continue;
-    LEAT_RETURN_IF_ERROR(locate(reader, &part->entry, &stored));
+    LEAT_RETURN_IF_ERROR(locate(reader, &stored_slice->entry, &stored));
     leat_shape_release(&stored.shape);
     stored_bytes += stored.size;
     covered += common;
@@ -382,18 +382,18 @@ static leat_status_t find_parts(leat_bundle_reader_t* reader, leat_string_view_t
   return leat_ok_status();
 }
 
-static leat_status_t copy_part(leat_bundle_reader_t* reader, leat_string_view_t name,
-                               const part_t* part, const leat_tensor_slice_t* wanted,
-                               leat_tensor_t* target) {
+static leat_status_t copy_slice(leat_bundle_reader_t* reader, leat_string_view_t name,
+                                const stored_slice_t* stored_slice,
+                                const leat_tensor_slice_t* wanted, leat_tensor_t* target) {
   leat_tensor_t stored;
   LEAT_RETURN_IF_ERROR(
-      read_entry(reader, name, &part->entry, leat_buffer_source_host(), &stored));
-  bool fits = stored.dtype == target->dtype && stored.shape.rank == part->box.rank;
-  for (int i = 0; fits && i < part->box.rank; ++i) {
-    fits = leat_shape_dim(&stored.shape, i) == part->box.lengths[i];
+      read_entry(reader, name, &stored_slice->entry, leat_buffer_source_host(), &stored));
+  bool fits = stored.dtype == target->dtype && stored.shape.rank == stored_slice->box.rank;
+  for (int i = 0; fits && i < stored_slice->box.rank; ++i) {
+    fits = leat_shape_dim(&stored.shape, i) == stored_slice->box.lengths[i];
   }
   if (fits) {
-    leat_tensor_slice_copy_common(&part->box, stored.data, wanted, target->data,
+    leat_tensor_slice_copy_common(&stored_slice->box, stored.data, wanted, target->data,
                                   leat_dtype_size(stored.dtype));
   }
   leat_tensor_release(&stored);
@@ -409,11 +409,11 @@ static leat_status_t assemble(leat_bundle_reader_t* reader, leat_string_view_t n
                               const leat_shape_t* full_shape, const leat_shape_t* shape,
                               const leat_tensor_slice_t* wanted, leat_arena_t* arena,
                               leat_buffer_source_t* source, leat_tensor_t* out_tensor) {
-  part_t whole = {.entry = *entry}, *parts = &whole;
+  stored_slice_t whole = {.entry = *entry}, *slices = &whole;
   size_t count = 1;
   if (entry->slices.count > 0) {
-    LEAT_RETURN_IF_ERROR(find_parts(reader, name, entry, full_shape, wanted, shape->element_count,
-                                    arena, &parts, &count));
+    LEAT_RETURN_IF_ERROR(find_slices(reader, name, entry, full_shape, wanted, shape->element_count,
+                                     arena, &slices, &count));
   } else {
     leat_shape_t same;
     stored_t stored;
@@ -432,7 +432,7 @@ static leat_status_t assemble(leat_bundle_reader_t* reader, leat_string_view_t n
   // of some earlier tensor.
   leat_tensor_fill_zero(out_tensor);
   for (size_t i = 0; i < count; ++i) {
-    LEAT_RETURN_IF_ERROR(copy_part(reader, name, &parts[i], wanted, out_tensor));
+    LEAT_RETURN_IF_ERROR(copy_slice(reader, name, &slices[i], wanted, out_tensor));
   }
   return leat_ok_status();
 }

@@ -17,21 +17,21 @@
 #include "formats/wire/shape_proto.h"
 #include "formats/wire/tensor_proto.h"
 
-typedef struct part_s {
+typedef struct stored_slice_s {
   leat_tensor_slice_t slice;  // as the file states it; the key is made of this form
   leat_tensor_slice_t box;    // the same with every range resolved
   const leat_table_t* table;
-} part_t;
-typedef struct part_list_s {
-  part_t* items;
+} stored_slice_t;
+typedef struct slice_list_s {
+  stored_slice_t* items;
   size_t count;
-} part_list_t;
+} slice_list_t;
 
 typedef struct stored_tensor_s {
   leat_string_view_t name;
   int dtype;
   leat_shape_t shape;
-  part_list_t parts;
+  slice_list_t slices;
 } stored_tensor_t;
 
 struct leat_checkpoint_v1_s {
@@ -83,18 +83,19 @@ static leat_status_t get_tensor(leat_checkpoint_v1_t* checkpoint,
 }
 
 // Adds a slice that lies in |table| to |tensor|.
-static leat_status_t add_part(leat_checkpoint_v1_t* checkpoint, stored_tensor_t* tensor,
-                              const leat_pb_tensor_slice_proto_t* slice,
-                              const leat_table_t* table) {
+static leat_status_t add_slice(leat_checkpoint_v1_t* checkpoint, stored_tensor_t* tensor,
+                               const leat_pb_tensor_slice_proto_t* slice,
+                               const leat_table_t* table) {
   void* item;
   leat_shape_t shape;
   leat_arena_t* arena = &checkpoint->arena;
-  LEAT_RETURN_IF_ERROR(leat_message_list_append(arena, &tensor->parts, sizeof(part_t), &item));
-  part_t* part = (part_t*)item;
-  part->table = table;
-  LEAT_RETURN_IF_ERROR(leat_tensor_slice_from_proto(slice, arena, &part->slice));
-  LEAT_RETURN_IF_ERROR(leat_tensor_slice_from_proto(slice, arena, &part->box));
-  LEAT_RETURN_IF_ERROR(leat_tensor_slice_resolve(&part->box, &tensor->shape, &shape));
+  LEAT_RETURN_IF_ERROR(
+      leat_message_list_append(arena, &tensor->slices, sizeof(stored_slice_t), &item));
+  stored_slice_t* stored = (stored_slice_t*)item;
+  stored->table = table;
+  LEAT_RETURN_IF_ERROR(leat_tensor_slice_from_proto(slice, arena, &stored->slice));
+  LEAT_RETURN_IF_ERROR(leat_tensor_slice_from_proto(slice, arena, &stored->box));
+  LEAT_RETURN_IF_ERROR(leat_tensor_slice_resolve(&stored->box, &tensor->shape, &shape));
   leat_shape_release(&shape);
   return leat_ok_status();
 }
@@ -114,7 +115,7 @@ static leat_status_t read_meta(leat_checkpoint_v1_t* checkpoint, const leat_tabl
     }
     LEAT_RETURN_IF_ERROR(get_tensor(checkpoint, meta, &tensor));
     for (size_t j = 0; j < meta->slice.count; ++j) {
-      LEAT_RETURN_IF_ERROR(add_part(checkpoint, tensor, &meta->slice.items[j], table));
+      LEAT_RETURN_IF_ERROR(add_slice(checkpoint, tensor, &meta->slice.items[j], table));
     }
   }
   return leat_ok_status();
@@ -203,18 +204,18 @@ static leat_status_t box_shape(const leat_tensor_slice_t* box, leat_shape_t* out
 // Reads the elements of one stored slice. The message holds the elements alone; dtype and shape
 // come from the shard's list, and the shape is tested against the size of the message before memory
 // is taken, since an element takes at least one byte of it.
-static leat_status_t read_part(const stored_tensor_t* tensor, const part_t* part,
-                               leat_arena_t* arena, leat_tensor_t* out_tensor) {
+static leat_status_t read_slice(const stored_tensor_t* tensor, const stored_slice_t* stored,
+                                leat_arena_t* arena, leat_tensor_t* out_tensor) {
   leat_string_builder_t key;
   leat_string_view_t value;
   leat_shape_t shape;
   leat_pb_saved_tensor_slices_t slices;
   *out_tensor = (leat_tensor_t){0};
   leat_string_builder_initialize(arena->allocator, &key);
-  leat_tensor_slice_append_key(tensor->name, &part->slice, &key);
+  leat_tensor_slice_append_key(tensor->name, &stored->slice, &key);
   leat_status_t status = leat_status_clone(key.status);
   if (!status) {
-    status = leat_table_find(part->table, leat_string_builder_view(&key), arena, &value);
+    status = leat_table_find(stored->table, leat_string_builder_view(&key), arena, &value);
   }
   leat_string_builder_deinitialize(&key);
   LEAT_RETURN_IF_ERROR(status);
@@ -223,7 +224,7 @@ static leat_status_t read_part(const stored_tensor_t* tensor, const part_t* part
   if (!slices.data || !slices.data->data) return corrupt(tensor->name, "a slice has no values");
   leat_pb_tensor_proto_t proto = *slices.data->data;
   proto.dtype = tensor->dtype;
-  LEAT_RETURN_IF_ERROR(box_shape(&part->box, &shape));
+  LEAT_RETURN_IF_ERROR(box_shape(&stored->box, &shape));
   if ((uint64_t)shape.element_count > value.size) {
     status = corrupt(tensor->name, "a slice has too few values");
   } else {
@@ -235,15 +236,15 @@ static leat_status_t read_part(const stored_tensor_t* tensor, const part_t* part
   return leat_tensor_from_proto(&proto, leat_buffer_source_host(), out_tensor);
 }
 
-// Copies the elements that |part| and |wanted| have in common to |target|. Boxes of strings would
-// have to be copied string by string, so strings are only read when they are stored in one part.
-static leat_status_t copy_part(const stored_tensor_t* tensor, const part_t* part,
-                               const leat_tensor_slice_t* wanted, leat_arena_t* arena,
-                               leat_tensor_t* target) {
+// Copies the elements that |slice| and |wanted| have in common to |target|. Boxes of strings would
+// have to be copied string by string, so strings are only read when they are stored in one slice.
+static leat_status_t copy_slice(const stored_tensor_t* tensor, const stored_slice_t* slice,
+                                const leat_tensor_slice_t* wanted, leat_arena_t* arena,
+                                leat_tensor_t* target) {
   leat_tensor_t stored;
-  LEAT_RETURN_IF_ERROR(read_part(tensor, part, arena, &stored));
+  LEAT_RETURN_IF_ERROR(read_slice(tensor, slice, arena, &stored));
   leat_status_t status = leat_ok_status();
-  if (leat_tensor_slice_equal(&part->box, wanted)) {
+  if (leat_tensor_slice_equal(&slice->box, wanted)) {
     status = leat_tensor_copy_elements(tensor->dtype, stored.data, target->data,
                                        stored.shape.element_count);
   } else if (leat_dtype_in(tensor->dtype, LEAT_DTYPES_OBJECT)) {
@@ -252,22 +253,22 @@ static leat_status_t copy_part(const stored_tensor_t* tensor, const part_t* part
                               "numbers",
                               LEAT_SV_ARG(tensor->name), leat_dtype_name(tensor->dtype));
   } else {
-    leat_tensor_slice_copy_common(&part->box, stored.data, wanted, target->data,
+    leat_tensor_slice_copy_common(&slice->box, stored.data, wanted, target->data,
                                   leat_dtype_size(tensor->dtype));
   }
   leat_tensor_release(&stored);
   return status;
 }
 
-// Assembles |wanted| from all parts that overlap it. Because parts do not overlap each other, the
+// Assembles |wanted| from all slices that overlap it. Because slices do not overlap each other, the
 // range is covered exactly when the numbers of common elements add up to its size.
-static leat_status_t read_parts(const stored_tensor_t* tensor, const leat_tensor_slice_t* wanted,
-                                leat_arena_t* arena, leat_buffer_source_t* source,
-                                leat_tensor_t* out_tensor) {
+static leat_status_t read_slices(const stored_tensor_t* tensor, const leat_tensor_slice_t* wanted,
+                                 leat_arena_t* arena, leat_buffer_source_t* source,
+                                 leat_tensor_t* out_tensor) {
   leat_shape_t shape;
   int64_t covered = 0;
-  for (size_t i = 0; i < tensor->parts.count; ++i) {
-    covered += leat_tensor_slice_count_common(&tensor->parts.items[i].box, wanted);
+  for (size_t i = 0; i < tensor->slices.count; ++i) {
+    covered += leat_tensor_slice_count_common(&tensor->slices.items[i].box, wanted);
   }
   LEAT_RETURN_IF_ERROR(box_shape(wanted, &shape));
   leat_status_t status = leat_ok_status();
@@ -281,10 +282,10 @@ static leat_status_t read_parts(const stored_tensor_t* tensor, const leat_tensor
   leat_shape_release(&shape);
   LEAT_RETURN_IF_ERROR(status);
   leat_tensor_fill_zero(out_tensor);
-  for (size_t i = 0; i < tensor->parts.count; ++i) {
-    const part_t* part = &tensor->parts.items[i];
-    if (leat_tensor_slice_count_common(&part->box, wanted) == 0) continue;
-    LEAT_RETURN_IF_ERROR(copy_part(tensor, part, wanted, arena, out_tensor));
+  for (size_t i = 0; i < tensor->slices.count; ++i) {
+    const stored_slice_t* stored = &tensor->slices.items[i];
+    if (leat_tensor_slice_count_common(&stored->box, wanted) == 0) continue;
+    LEAT_RETURN_IF_ERROR(copy_slice(tensor, stored, wanted, arena, out_tensor));
   }
   return leat_ok_status();
 }
@@ -312,7 +313,7 @@ leat_status_t leat_checkpoint_v1_read(const leat_checkpoint_v1_t* checkpoint,
   if (!status) status = leat_tensor_slice_resolve(&wanted, &tensor->shape, &shape);
   if (!status) {
     leat_shape_release(&shape);
-    status = read_parts(tensor, &wanted, &arena, source, out_tensor);
+    status = read_slices(tensor, &wanted, &arena, source, out_tensor);
   }
   leat_arena_deinitialize(&arena);
   if (status) leat_tensor_release(out_tensor);

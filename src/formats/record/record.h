@@ -69,7 +69,7 @@ LEAT_MUST_USE leat_status_t leat_record_reader_next(leat_record_reader_t* reader
 // fails with the same error.
 typedef struct leat_record_writer_s {
   leat_file_t* file;  // borrowed
-  // Of the whole records that the writer has added.
+  // The bytes of the whole records that the writer has added.
   uint64_t size;
   // Why nothing can be written any more; OK while all is well.
   leat_status_t broken;

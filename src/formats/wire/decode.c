@@ -175,8 +175,8 @@ static leat_status_t reserve_slowly(decoder_t* decoder, frame_t* frame,
   return leat_ok_status();
 }
 
-// The same for the usual case: the first item of a list of strings or messages whose tag is one
-// byte.
+// Reserves as reserve_slowly does, but quickly in the usual case: the first item of a list of
+// strings or messages whose tag is one byte.
 static inline leat_status_t reserve_run(decoder_t* decoder, frame_t* frame,
                                         const leat_message_field_t* field, const uint8_t* here,
                                         leat_pb_list_t* list) {

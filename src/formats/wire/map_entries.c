@@ -74,7 +74,7 @@ cleanup:
   return status;
 }
 
-// The same for keys that are numbers.
+// Drops entries as drop_by_string does, for keys that are numbers.
 static leat_status_t drop_by_word(leat_allocator_t* allocator,
                                   const leat_message_descriptor_t* entry, leat_pb_list_t* list) {
   leat_word_map_t last;

@@ -67,7 +67,7 @@ typedef struct leat_message_field_s {
   uint8_t label;
   uint8_t wire_type;    // leat_wire_type_t of one item
   int8_t list_index;    // of the repeated field among the message's repeated fields, or -1
-  // Of the field in the struct of the message, in bytes.
+  // Where the field lies in the struct of the message, in bytes.
   int32_t offset;
   int32_t case_offset;  // of the oneof's case, or -1
   // What a field of kind MESSAGE or a map holds, and the values of an ENUM; NULL for other kinds.

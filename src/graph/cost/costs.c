@@ -26,7 +26,7 @@ typedef struct measure_s {
   int64_t kept;  // the average that placements use, or NOTHING
   int64_t most;  // the largest of all steps, or NOTHING
   int64_t step;  // what the step that is being added took so far, or NOTHING
-  // Of a size: type and shape of the largest value.
+  // Where the measure is a size, these are the type and the shape of the largest value.
   int dtype;
   int rank, capacity;  // dimensions in |dims|, and room
   int64_t* dims;

@@ -1,3 +1,8 @@
+// A graft copies the nodes of one graph into another one: TF_FinishWhile copies the condition and
+// the body of a loop, which the client built as graphs of their own, into the graph around the
+// loop. The caller says which outputs of the other graph replace the inputs of the copied one; all
+// other edges lead between copies.
+//
 // Nodes are added in topological order, so that the inputs of a copy exist before it. The exception
 // is an edge that closes a loop: its Merge is added with that input open, and the edge is set at
 // the end, when both of its nodes are there. The copies are added as any new node is, so shapes and

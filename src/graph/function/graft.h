@@ -25,7 +25,8 @@ typedef struct leat_graft_s {
 // failure some nodes may have been added.
 LEAT_MUST_USE leat_status_t leat_graft_add(leat_graph_t* graph, const leat_graft_t* graft,
                                            int32_t* out_nodes);
-// What |output| of |graft->from| is in the other graph; |nodes| is what leat_graft_add gave.
+// Returns the output of the other graph that stands for |output| of |graft->from|; |nodes| is what
+// leat_graft_add gave.
 leat_output_t leat_graft_output(const leat_graft_t* graft, const int32_t* nodes,
                                 leat_output_t output);
 

@@ -33,8 +33,8 @@ void leat_attr_reader_deinitialize(leat_attr_reader_t* reader);
 LEAT_MUST_USE leat_status_t leat_attr_reader_read(leat_attr_reader_t* reader,
                                                   leat_string_view_t bytes,
                                                   leat_attr_value_t* out_value);
-// The same, but the value is shared with nobody, so that its owner may change it (import renames
-// the targets of "_class").
+// Reads a value that is shared with nobody, so that its owner may change it (import renames the
+// targets of "_class").
 LEAT_MUST_USE leat_status_t leat_attr_reader_read_apart(leat_attr_reader_t* reader,
                                                         leat_string_view_t bytes,
                                                         leat_attr_value_t* out_value);

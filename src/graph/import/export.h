@@ -15,7 +15,7 @@ LEAT_MUST_USE leat_status_t leat_graph_export(const leat_graph_t* graph,
 // Fills |out_def|, which borrows texts from the graph; what it needs besides lies in |arena|.
 LEAT_MUST_USE leat_status_t leat_node_to_def(const leat_graph_t* graph, int32_t node,
                                              leat_arena_t* arena, leat_pb_node_def_t* out_def);
-// The same for a list of attributes.
+// Writes a list of attributes that belongs to no node, as those of a function do.
 LEAT_MUST_USE leat_status_t leat_attrs_to_def(const leat_attr_t* attrs, int attr_count,
                                               leat_arena_t* arena,
                                               leat_pb_node_def_attr_entry_list_t* out_list);

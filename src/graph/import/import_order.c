@@ -1,4 +1,7 @@
-// The rest of a file from the first node on that reads a later one. All nodes are decoded, each
+// Imports nodes of a GraphDef that do not stand in an order in which they could be added one by
+// one. The importer adds nodes as it reads them for as long as each reads only earlier ones; from
+// the first node on that reads a later one, it leaves the rest of the file to this code. All nodes
+// of the rest are decoded, each
 // input is looked up once, and nodes are added as their inputs become ready, lowest first, by
 // Kahn's algorithm (graph/ready_queue.h). This is the order in which TensorFlow's importer creates
 // them, so node numbers and error messages agree with it. An edge from a NextIteration into a Merge

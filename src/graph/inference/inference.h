@@ -161,7 +161,7 @@ LEAT_MUST_USE leat_status_t leat_shape_check_scalar(leat_inference_t* c, int ind
 
 // The handle at output 0 stands for what the handle at input 0 stands for (ops that forward a
 // handle).
-LEAT_MUST_USE leat_status_t leat_value_handed_on(leat_inference_t* c);
+LEAT_MUST_USE leat_status_t leat_value_forwarded(leat_inference_t* c);
 
 // ---- Running the functions ----------------------------------------------------------------------
 

@@ -123,7 +123,7 @@ static leat_status_t value_of_variable(leat_graph_t* graph, const leat_node_t* n
 // follows.
 static leat_status_t compute(leat_graph_t* graph, leat_output_t output, int depth,
                              leat_partial_value_t* out_value) {
-  const uint32_t hands_on = LEAT_OP_ENTER | LEAT_OP_EXIT | LEAT_OP_SWITCH;
+  const uint32_t forwards = LEAT_OP_ENTER | LEAT_OP_EXIT | LEAT_OP_SWITCH;
   const leat_node_t* node = &graph->nodes[output.node];
   if (recall(&graph->storage->referents, output, out_value)) return leat_ok_status();
   if ((node->op->flags & LEAT_OP_CONSTANT) && output.index == 0) {
@@ -136,8 +136,8 @@ static leat_status_t compute(leat_graph_t* graph, leat_output_t output, int dept
   if ((node->op->flags & LEAT_OP_VARIABLE) && output.index == 0) {
     return value_of_variable(graph, node, out_value);
   }
-  // The same handle in every iteration and branch, but perhaps other integers.
-  if ((node->op->flags & hands_on) && node->input_count > 0) {
+  // The node forwards the same handle in every iteration and branch, but perhaps other integers.
+  if ((node->op->flags & forwards) && node->input_count > 0) {
     leat_partial_value_t value;
     LEAT_RETURN_IF_ERROR(leat_inference_value_of(graph, node->inputs[0], depth + 1, &value));
     out_value->referents = value.referents;
@@ -199,7 +199,7 @@ leat_status_t leat_inference_set_output_referents(leat_inference_t* c, int index
   return copy_referents(c->arena, items, count, &c->output_values[index]);
 }
 
-leat_status_t leat_value_handed_on(leat_inference_t* c) {
+leat_status_t leat_value_forwarded(leat_inference_t* c) {
   leat_partial_value_t value;
   LEAT_RETURN_IF_ERROR(leat_inference_input_value(c, 0, &value));
   if (!value.referents) return leat_ok_status();

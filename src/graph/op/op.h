@@ -218,10 +218,6 @@ typedef struct leat_op_row_s {
   uint8_t cost;  // leat_cost_rule_t; 0: LEAT_COST_ELEMENTS
   const char* deprecation;  // what the error says besides ("Use X instead"); NULL: nothing
   uint16_t identities;  // of leat_identity_t
-  // Which flattened inputs the kernel may keep beyond its run, so that their buffers outlive it
-  // (Assign, an enqueue, Send): bit i stands for input i, bit 63 for every input from 63 on. A
-  // declaration for planners of memory; no part of the runtime reads it at present.
-  uint64_t escaping_inputs;
   // Infers the shapes of the outputs from those of the inputs, and refuses inputs that cannot fit.
   // It runs when a node is added. NULL: nothing is known of the outputs. See leat_shape_unchanged
   // and its neighbours for what many ops share.

@@ -201,9 +201,9 @@ static leat_status_t split_dense(way_back_t* w, leat_output_t gradient) {
   leat_output_t zero = leat_build_scalar(b, LEAT_DTYPE_INT32, 0);
   leat_output_t sizes =
       leat_build(b, "GatherV2", LEAT_INPUTS(table, w->axis, zero), LEAT_NO_ATTRS);
-  int32_t parts = leat_build_node(b, "SplitV", LEAT_INPUTS(gradient, sizes, w->axis),
-                                  LEAT_ATTRS(LEAT_INT("num_split", count)));
-  for (int i = 0; i < count; ++i) set_value_gradient(w, i, leat_node_output(parts, i));
+  int32_t pieces = leat_build_node(b, "SplitV", LEAT_INPUTS(gradient, sizes, w->axis),
+                                   LEAT_ATTRS(LEAT_INT("num_split", count)));
+  for (int i = 0; i < count; ++i) set_value_gradient(w, i, leat_node_output(pieces, i));
   return leat_ok_status();
 }
 

@@ -1,6 +1,6 @@
 // The CPU kernels of Concat, ConcatV2 and ConcatOffset. The first two check that the values agree
-// in all dimensions but the axis, allocate the output, and leave the copying to leat_parts_join
-// (parts_cpu.h).
+// in all dimensions but the axis, allocate the output, and leave the copying to leat_pieces_join
+// (pieces_cpu.h).
 //
 //   values [..., a, ...], [..., b, ...] -> [..., a + b, ...]
 //
@@ -9,7 +9,7 @@
 // because shapes and axis may be known only when the step runs.
 #include "base/checked.h"
 #include "ops/array/index_cpu.h"
-#include "ops/array/parts_cpu.h"
+#include "ops/array/pieces_cpu.h"
 #include "ops/array/types.h"
 #include "ops/kernel_rows.h"
 
@@ -55,7 +55,7 @@ static leat_status_t join(leat_kernel_context_t* c, int first_input, int count, 
   LEAT_RETURN_IF_ERROR(leat_shape_create(first->rank, dims, &shape));
   leat_status_t status = leat_kernel_allocate_output(c, 0, &shape, &output);
   if (!status && shape.element_count > 0) {
-    status = leat_parts_join(c, first_input, count, leat_shape_product(&shape, 0, axis));
+    status = leat_pieces_join(c, first_input, count, leat_shape_product(&shape, 0, axis));
   }
   leat_shape_release(&shape);
   return status;

@@ -83,10 +83,10 @@ static leat_status_t unpack_value(leat_inference_t* c) {
 static leat_status_t pack_gradient(leat_gradient_t* g) {
   int64_t axis = leat_node_attr_int(leat_gradient_node(g), "axis", 0);
   int count = leat_gradient_node(g)->input_count;
-  int32_t parts = leat_build_node(&g->builder, "Unpack",
-                                  LEAT_INPUTS(leat_gradient_of_output(g, 0)),
-                                  LEAT_ATTRS(LEAT_INT("num", count), LEAT_INT("axis", axis)));
-  for (int i = 0; i < count; ++i) leat_gradient_set_input(g, i, leat_node_output(parts, i));
+  int32_t pieces =
+      leat_build_node(&g->builder, "Unpack", LEAT_INPUTS(leat_gradient_of_output(g, 0)),
+                      LEAT_ATTRS(LEAT_INT("num", count), LEAT_INT("axis", axis)));
+  for (int i = 0; i < count; ++i) leat_gradient_set_input(g, i, leat_node_output(pieces, i));
   return leat_ok_status();
 }
 

@@ -1,10 +1,10 @@
-// The CPU kernels of Pack and Unpack. Pack is a join of pieces (parts_cpu.h) that have size 1 along
-// the new axis, Unpack takes them apart. A stack of one tensor is that tensor under another shape.
+// The CPU kernels of Pack and Unpack. Pack is a join of pieces (pieces_cpu.h) of size 1 along the
+// new axis, Unpack takes them apart. A stack of one tensor is that tensor under another shape.
 // Along dimension 0 the pieces of Unpack are contiguous and share the bytes of the whole where they
 // are long enough to be worth keeping it alive; otherwise they are copied. The shapes of the inputs
 // are checked here too, because the shape function may not have known them.
 #include "ops/array/index_cpu.h"
-#include "ops/array/parts_cpu.h"
+#include "ops/array/pieces_cpu.h"
 #include "ops/array/strided_cpu.h"
 #include "ops/array/types.h"
 #include "ops/kernel_rows.h"
@@ -50,44 +50,44 @@ static leat_status_t pack__cpu(leat_kernel_context_t* c) {
   leat_status_t status = count == 1 ? leat_kernel_pass_input_reshaped(c, 0, 0, &shape)
                                     : leat_kernel_allocate_output(c, 0, &shape, &output);
   if (!status && count > 1 && shape.element_count > 0) {
-    status = leat_parts_join(c, 0, count, leat_shape_product(&shape, 0, axis));
+    status = leat_pieces_join(c, 0, count, leat_shape_product(&shape, 0, axis));
   }
   leat_shape_release(&shape);
   return status;
 }
 
 // Makes output |index| the slice of the whole at |index| of dimension 0, which shares its bytes.
-static leat_status_t share_part(leat_kernel_context_t* c, const leat_shape_t* shape, int index) {
+static leat_status_t share_piece(leat_kernel_context_t* c, const leat_shape_t* shape, int index) {
   leat_tensor_t row;
   LEAT_RETURN_IF_ERROR(leat_tensor_slice(leat_kernel_input(c, 0), index, index + 1, &row));
-  leat_tensor_t part;
-  leat_status_t status = leat_tensor_reshape(&row, shape, &part);
+  leat_tensor_t piece;
+  leat_status_t status = leat_tensor_reshape(&row, shape, &piece);
   leat_tensor_release(&row);
-  if (!status) leat_kernel_set_output(c, index, part);
+  if (!status) leat_kernel_set_output(c, index, piece);
   return status;
 }
 
 // All pieces have the same bytes, so that the alignment of the first two is that of all.
-static bool parts_share(const leat_tensor_t* whole, const leat_shape_t* part) {
-  size_t bytes = (size_t)part->element_count * leat_dtype_size(whole->dtype);
-  return leat_parts_should_share(whole->data, bytes) &&
-         leat_parts_should_share((char*)whole->data + bytes, bytes);
+static bool pieces_share(const leat_tensor_t* whole, const leat_shape_t* piece) {
+  size_t bytes = (size_t)piece->element_count * leat_dtype_size(whole->dtype);
+  return leat_pieces_should_share(whole->data, bytes) &&
+         leat_pieces_should_share((char*)whole->data + bytes, bytes);
 }
 
 // Makes all outputs, each of |shape|. |outer| is the product of the dimensions before the axis;
 // where it is 1 the slices are contiguous.
-static leat_status_t unpack_parts(leat_kernel_context_t* c, const leat_shape_t* shape,
-                                  int64_t outer) {
+static leat_status_t unpack_pieces(leat_kernel_context_t* c, const leat_shape_t* shape,
+                                   int64_t outer) {
   int count = c->kernel->output_count;
-  if (outer == 1 && parts_share(leat_kernel_input(c, 0), shape)) {
-    for (int i = 0; i < count; ++i) LEAT_RETURN_IF_ERROR(share_part(c, shape, i));
+  if (outer == 1 && pieces_share(leat_kernel_input(c, 0), shape)) {
+    for (int i = 0; i < count; ++i) LEAT_RETURN_IF_ERROR(share_piece(c, shape, i));
     return leat_ok_status();
   }
   for (int i = 0; i < count; ++i) {
     leat_tensor_t* output;
     LEAT_RETURN_IF_ERROR(leat_kernel_allocate_output(c, i, shape, &output));
   }
-  return count > 0 && shape->element_count > 0 ? leat_parts_split(c, 0, outer) : leat_ok_status();
+  return count > 0 && shape->element_count > 0 ? leat_pieces_split(c, 0, outer) : leat_ok_status();
 }
 
 static leat_status_t unpack__cpu(leat_kernel_context_t* c) {
@@ -99,11 +99,11 @@ static leat_status_t unpack__cpu(leat_kernel_context_t* c) {
     return leat_kernel_invalid(c, "dimension %d of shape %s must be num, which is %d", axis,
                                LEAT_SHAPE_TEXT(whole), c->kernel->output_count);
   }
-  int64_t part[LEAT_SHAPE_MAX_RANK];
-  for (int d = 0; d < whole->rank - 1; ++d) part[d] = dims[d < axis ? d : d + 1];
+  int64_t piece[LEAT_SHAPE_MAX_RANK];
+  for (int d = 0; d < whole->rank - 1; ++d) piece[d] = dims[d < axis ? d : d + 1];
   leat_shape_t shape;
-  LEAT_RETURN_IF_ERROR(leat_shape_create(whole->rank - 1, part, &shape));
-  leat_status_t status = unpack_parts(c, &shape, leat_shape_product(whole, 0, axis));
+  LEAT_RETURN_IF_ERROR(leat_shape_create(whole->rank - 1, piece, &shape));
+  leat_status_t status = unpack_pieces(c, &shape, leat_shape_product(whole, 0, axis));
   leat_shape_release(&shape);
   return status;
 }

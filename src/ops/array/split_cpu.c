@@ -1,11 +1,11 @@
 // The CPU kernels of Split and SplitV. Along dimension 0 the pieces are contiguous, so that they
 // share the bytes of the whole where all of them are long enough to be worth keeping it alive
-// (leat_parts_should_share). Otherwise they are copied by leat_parts_split (parts_cpu.h). The only
+// (leat_pieces_should_share). Otherwise leat_pieces_split copies them (pieces_cpu.h). The only
 // output of a split into one is the whole itself. Sizes that must add up are checked here, since
 // they may be known only when the step runs.
 #include "base/checked.h"
 #include "ops/array/index_cpu.h"
-#include "ops/array/parts_cpu.h"
+#include "ops/array/pieces_cpu.h"
 #include "ops/array/types.h"
 #include "ops/kernel_rows.h"
 
@@ -23,36 +23,36 @@ static int64_t length_at(const lengths_t* l, int index) {
 }
 
 // Makes the outputs slices of |whole| along dimension 0, which share its bytes.
-static leat_status_t share_parts(leat_kernel_context_t* c, const leat_tensor_t* whole,
-                                 const lengths_t* l) {
+static leat_status_t share_pieces(leat_kernel_context_t* c, const leat_tensor_t* whole,
+                                  const lengths_t* l) {
   int64_t begin = 0;
   for (int i = 0; i < c->kernel->output_count; ++i) {
     int64_t end = begin + length_at(l, i);
-    leat_tensor_t part;
-    LEAT_RETURN_IF_ERROR(leat_tensor_slice(whole, begin, end, &part));
-    leat_kernel_set_output(c, i, part);
+    leat_tensor_t piece;
+    LEAT_RETURN_IF_ERROR(leat_tensor_slice(whole, begin, end, &piece));
+    leat_kernel_set_output(c, i, piece);
     begin = end;
   }
   return leat_ok_status();
 }
 
 // Says whether all pieces along dimension 0 should share the bytes of |whole|.
-static bool parts_share(const leat_kernel_context_t* c, const leat_tensor_t* whole,
-                        const lengths_t* l) {
+static bool pieces_share(const leat_kernel_context_t* c, const leat_tensor_t* whole,
+                         const lengths_t* l) {
   int64_t rows = leat_shape_dim(&whole->shape, 0), begin = 0;
   if (rows == 0) return false;
   int64_t row_bytes = (int64_t)leat_tensor_size_bytes(whole) / rows;
   for (int i = 0; i < c->kernel->output_count; ++i) {
     int64_t length = length_at(l, i);
     const char* at = (const char*)whole->data + begin * row_bytes;
-    if (!leat_parts_should_share(at, (size_t)(length * row_bytes))) return false;
+    if (!leat_pieces_should_share(at, (size_t)(length * row_bytes))) return false;
     begin += length;
   }
   return true;
 }
 
-static leat_status_t allocate_part(leat_kernel_context_t* c, const leat_shape_t* whole, int axis,
-                                   int index, int64_t length) {
+static leat_status_t allocate_piece(leat_kernel_context_t* c, const leat_shape_t* whole, int axis,
+                                    int index, int64_t length) {
   int64_t dims[LEAT_SHAPE_MAX_RANK];
   memcpy(dims, leat_shape_dims(whole), (size_t)whole->rank * sizeof(int64_t));
   dims[axis] = length;
@@ -68,12 +68,12 @@ static leat_status_t split(leat_kernel_context_t* c, int value_input, int axis,
     leat_kernel_pass_input(c, value_input, 0);
     return leat_ok_status();
   }
-  if (axis == 0 && parts_share(c, whole, l)) return share_parts(c, whole, l);
+  if (axis == 0 && pieces_share(c, whole, l)) return share_pieces(c, whole, l);
   for (int i = 0; i < c->kernel->output_count; ++i) {
-    LEAT_RETURN_IF_ERROR(allocate_part(c, &whole->shape, axis, i, length_at(l, i)));
+    LEAT_RETURN_IF_ERROR(allocate_piece(c, &whole->shape, axis, i, length_at(l, i)));
   }
   if (whole->shape.element_count == 0) return leat_ok_status();
-  return leat_parts_split(c, value_input, leat_shape_product(&whole->shape, 0, axis));
+  return leat_pieces_split(c, value_input, leat_shape_product(&whole->shape, 0, axis));
 }
 
 static leat_status_t split__cpu(leat_kernel_context_t* c) {

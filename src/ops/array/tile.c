@@ -80,8 +80,8 @@ static leat_status_t tile_gradient(leat_gradient_t* g) {
   leat_output_t two = leat_build_scalar(b, LEAT_DTYPE_INT32, 2);
   leat_output_t axes = leat_build(
       b, "Range", LEAT_INPUTS(zero, leat_build_unary(b, "Size", split), two), LEAT_NO_ATTRS);
-  leat_output_t parts = leat_build_binary(b, "Reshape", leat_gradient_of_output(g, 0), split);
-  leat_output_t sum = leat_build_binary(b, "Sum", parts, axes);
+  leat_output_t copies = leat_build_binary(b, "Reshape", leat_gradient_of_output(g, 0), split);
+  leat_output_t sum = leat_build_binary(b, "Sum", copies, axes);
   // The sum has the input's shape. Where inference does not find even its rank, a Reshape tells it.
   if (!b->status && leat_graph_output_shape(b->graph, sum).rank < 0) {
     sum = leat_build_binary(b, "Reshape", sum, shape);

@@ -75,10 +75,10 @@ static leat_status_t transpose(leat_kernel_context_t* c, bool may_share) {
 
 static leat_status_t transpose__cpu(leat_kernel_context_t* c) { return transpose(c, true); }
 
-#define DEFINE_CONJUGATE(name, type)                                   \
-  static void conjugate_##name(void* data, int64_t begin, int64_t end) { \
-    type* parts = data;                                                \
-    for (int64_t i = begin; i < end; ++i) parts[2 * i + 1] = -parts[2 * i + 1]; \
+#define DEFINE_CONJUGATE(name, type)                                                \
+  static void conjugate_##name(void* data, int64_t begin, int64_t end) {            \
+    type* numbers = data;                                                           \
+    for (int64_t i = begin; i < end; ++i) numbers[2 * i + 1] = -numbers[2 * i + 1]; \
   }
 DEFINE_CONJUGATE(complex64, float)
 DEFINE_CONJUGATE(complex128, double)

@@ -41,7 +41,7 @@ static const leat_op_case_t kCases[] = {
      .reference = transpose_reference,
      .gradient = LEAT_GRADIENT_UNCHECKED},
     {.op = "Transpose",
-     .name = "all dimensions turned",
+     .name = "all dimensions reversed",
      .inputs = {LEAT_RANDOM(FLOAT, LEAT_DIMS(5, 4, 9, 6), -100, 100),
                 LEAT_ITEMS(INT32, LEAT_DIMS(4), 3, 2, 1, 0)},
      .types = EVERY_WIDTH,

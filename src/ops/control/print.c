@@ -11,7 +11,7 @@ static leat_status_t print_shape(leat_inference_t* c) {
   return leat_inference_with_rank(c, leat_inference_input(c, 0), 0, &scalar);
 }
 
-static leat_status_t handed_on_gradient(leat_gradient_t* g) {
+static leat_status_t forwarded_gradient(leat_gradient_t* g) {
   g->input_gradients[0] = leat_gradient_value_of_output(g, 0);
   return leat_ok_status();
 }
@@ -31,7 +31,7 @@ const leat_op_row_t leat_print_ops[] = {
               "int = 3",
      .flags = LEAT_OP_STATEFUL,
      .shape = leat_shape_unchanged,
-     .gradient = handed_on_gradient,
+     .gradient = forwarded_gradient,
      .doc = "Hands its input on, and writes the data to the standard error stream."},
     {.name = "PrintV2",
      .inputs = "input: string",

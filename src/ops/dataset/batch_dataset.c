@@ -47,7 +47,6 @@ const leat_op_row_t leat_batch_dataset_ops[] = {
      .outputs = "handle: variant",
      .attrs = "f: func; Targuments: list(type) >= 0; " LEAT_ELEMENT_ATTRS
               "; preserve_cardinality: bool = false" LEAT_METADATA_ATTR,
-     .escaping_inputs = LEAT_EVERY_INPUT,
      .shape = leat_shape_scalar_output,
      .doc = "A function of each element, several as one."},
     {.name = "PaddedBatchDataset",
@@ -56,7 +55,6 @@ const leat_op_row_t leat_batch_dataset_ops[] = {
      .outputs = "handle: variant",
      .attrs = "Toutput_types: list(type) >= 1; output_shapes: list(shape) >= 1; N: int >= "
               "1" LEAT_METADATA_ATTR,
-     .escaping_inputs = LEAT_EVERY_INPUT,
      .shape = padded_shape,
      .doc = "Several elements as one, padded to a common shape."},
     {.name = "PaddedBatchDatasetV2",
@@ -65,7 +63,6 @@ const leat_op_row_t leat_batch_dataset_ops[] = {
      .outputs = "handle: variant",
      .attrs = "parallel_copy: bool = false; Toutput_types: list(type) >= 1; output_shapes: "
               "list(shape) >= 1; N: int >= 1" LEAT_METADATA_ATTR,
-     .escaping_inputs = LEAT_EVERY_INPUT,
      .shape = padded_v2_shape,
      .doc = "PaddedBatchDataset; the last ones may be dropped."},
     // Windows of consecutive elements, and the way back from batches to rows.
@@ -93,7 +90,6 @@ const leat_op_row_t leat_batch_dataset_ops[] = {
          "list(type) >= 0; Treduce_func_other_arguments: list(type) >= 0; "
          "Twindow_size_func_other_arguments: list(type) >= 0; " LEAT_ELEMENT_ATTRS
              LEAT_METADATA_ATTR,
-     .escaping_inputs = LEAT_EVERY_INPUT,
      .shape = leat_shape_scalar_output,
      .doc = "The datasets that a function makes of so many elements of one key each."},
     LEAT_OP_ROWS_END,

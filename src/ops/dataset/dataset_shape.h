@@ -6,9 +6,6 @@
 
 #define LEAT_ELEMENT_ATTRS "output_types: list(type) >= 1; output_shapes: list(shape) >= 1"
 #define LEAT_METADATA_ATTR "; metadata: string = ''"
-// Marks all inputs as escaping: the dataset keeps the tensors when its op has run, so that their
-// buffers must not be reused.
-#define LEAT_EVERY_INPUT UINT64_MAX
 
 // Checks that all inputs are scalars, apart from a dataset at input 0, and makes the output a
 // scalar.

@@ -58,7 +58,7 @@ LEAT_MUST_USE leat_status_t leat_element_spec_check_shapes(const leat_element_sp
                                                            const leat_element_spec_t* received);
 LEAT_MUST_USE leat_status_t leat_element_spec_check(const leat_element_spec_t* expected,
                                                     const leat_element_spec_t* received);
-// The same check for the |count| tensors of an element.
+// Checks the |count| tensors of an element against |expected|.
 LEAT_MUST_USE leat_status_t leat_element_spec_check_element(const leat_element_spec_t* expected,
                                                             const leat_tensor_t* tensors,
                                                             int count);

@@ -2,8 +2,8 @@
 // graph, from files, and from a generator of random numbers.
 //
 // All are marked stateful, as in TensorFlow, so that no pass folds one into a constant or takes two
-// of them for one. Those that keep the tensors of their inputs say so (LEAT_EVERY_INPUT), since the
-// elements are read when the step that made the dataset may long have ended. The kernels are in
+// of them for one. Some hold references to the tensors of their inputs, since the elements are read
+// when the step that made the dataset may long have ended. The kernels are in
 // tensor_dataset_cpu.c, file_dataset_cpu.c and random_dataset_cpu.c.
 #include "graph/inference/inference.h"
 #include "ops/dataset/dataset_shape.h"
@@ -31,7 +31,6 @@ const leat_op_row_t leat_source_dataset_ops[] = {
      .outputs = "handle: variant",
      .attrs = "Toutput_types: list(type) >= 1; output_shapes: list(shape) >= 1" LEAT_METADATA_ATTR,
      .flags = LEAT_OP_STATEFUL,
-     .escaping_inputs = LEAT_EVERY_INPUT,
      .shape = leat_shape_scalar_output,
      .doc = "One element: the tensors."},
     {.name = "TensorSliceDataset",
@@ -40,7 +39,6 @@ const leat_op_row_t leat_source_dataset_ops[] = {
      .attrs = "Toutput_types: list(type) >= 1; output_shapes: list(shape) >= 1; is_files: bool = "
               "false" LEAT_METADATA_ATTR "; replicate_on_split: bool = false",
      .flags = LEAT_OP_STATEFUL,
-     .escaping_inputs = LEAT_EVERY_INPUT,
      .shape = leat_shape_scalar_output,
      .doc = "The rows of tensors."},
     {.name = "RangeDataset",
@@ -55,7 +53,6 @@ const leat_op_row_t leat_source_dataset_ops[] = {
      .outputs = "handle: variant",
      .attrs = "metadata: string = ''",
      .flags = LEAT_OP_STATEFUL,
-     .escaping_inputs = LEAT_EVERY_INPUT,
      .shape = files_shape,
      .doc = "The lines of files."},
     {.name = "TFRecordDataset",
@@ -63,7 +60,6 @@ const leat_op_row_t leat_source_dataset_ops[] = {
      .outputs = "handle: variant",
      .attrs = "metadata: string = ''",
      .flags = LEAT_OP_STATEFUL,
-     .escaping_inputs = LEAT_EVERY_INPUT,
      .shape = files_shape,
      .doc = "The records of TFRecord files."},
     {.name = "TFRecordDatasetV2",
@@ -72,7 +68,6 @@ const leat_op_row_t leat_source_dataset_ops[] = {
      .outputs = "handle: variant",
      .attrs = "metadata: string = ''",
      .flags = LEAT_OP_STATEFUL,
-     .escaping_inputs = LEAT_EVERY_INPUT,
      .shape = offsets_shape,
      .doc = "The records of TFRecord files from an offset on."},
     {.name = "FixedLengthRecordDataset",
@@ -81,7 +76,6 @@ const leat_op_row_t leat_source_dataset_ops[] = {
      .outputs = "handle: variant",
      .attrs = "metadata: string = ''",
      .flags = LEAT_OP_STATEFUL,
-     .escaping_inputs = LEAT_EVERY_INPUT,
      .shape = fixed_shape,
      .doc = "Records of one size of files."},
     {.name = "FixedLengthRecordDatasetV2",
@@ -90,7 +84,6 @@ const leat_op_row_t leat_source_dataset_ops[] = {
      .outputs = "handle: variant",
      .attrs = "metadata: string = ''",
      .flags = LEAT_OP_STATEFUL,
-     .escaping_inputs = LEAT_EVERY_INPUT,
      .shape = fixed_shape,
      .doc = "Records of one size of files, perhaps compressed."},
     // Random numbers.

@@ -52,7 +52,7 @@ static float number_at(const leat_tensor_t* tensor, int64_t index) {
              : leat_tensor_data(tensor, const float)[index];
 }
 
-// What |x| becomes in the type of the inputs.
+// Rounds |x| to the type of the inputs, in which TensorFlow compares scores.
 static float rounded(const suppression_t* s, float x) {
   return s->is_half ? leat_half_to_float(leat_half_from_float(x)) : x;
 }
@@ -91,7 +91,7 @@ static float overlap(const suppression_t* s, int64_t i, int64_t k) {
 
 // ---- The heap -----------------------------------------------------------------------------------
 
-// Of equal scores the box with the smaller index comes first.
+// Orders candidates by score; where scores are equal the box with the smaller index comes first.
 static bool is_before(candidate_t a, candidate_t b) {
   return a.score > b.score || (a.score == b.score && a.box < b.box);
 }

@@ -10,7 +10,7 @@
 #include "base/checked.h"
 #include "device/cpu/combine.h"
 #include "ops/array/index_cpu.h"
-#include "ops/array/parts_cpu.h"
+#include "ops/array/pieces_cpu.h"
 #include "ops/array/strided_cpu.h"
 #include "ops/array/types.h"
 #include "ops/kernel_rows.h"
@@ -135,7 +135,7 @@ static leat_status_t parallel_concat__cpu(leat_kernel_context_t* c) {
     }
   }
   LEAT_RETURN_IF_ERROR(start__cpu(c));
-  return leat_parts_join(c, 0, count, 1);
+  return leat_pieces_join(c, 0, count, 1);
 }
 
 typedef struct update_state_s {

@@ -6,14 +6,14 @@
 //   contiguous and short   one copy, because sharing would keep the whole input alive for little
 //   any other              a strided copy (strided_cpu.h): x[:, 1:3] of [4, 5] has 4 runs of 2
 //
-// What is long is decided by leat_parts_should_share (ops/array/parts_cpu.h), as for Split and
+// What is long is decided by leat_pieces_should_share (ops/array/pieces_cpu.h), as for Split and
 // Unpack. All of the input is always shared. Tensors are not changed while somebody else holds
 // them, so that sharing is safe.
 #include "ops/index/selection_cpu.h"
 
 #include "base/checked.h"
 #include "ops/array/index_cpu.h"
-#include "ops/array/parts_cpu.h"
+#include "ops/array/pieces_cpu.h"
 
 leat_status_t leat_selection_masks_read(const leat_kernel_creation_t* creation,
                                         leat_selection_masks_t* out_masks) {
@@ -98,13 +98,13 @@ bool leat_selection_is_contiguous(const leat_selection_t* s, const leat_shape_t*
 static leat_status_t share(leat_kernel_context_t* c, const leat_tensor_t* input, int64_t first,
                            const leat_shape_t* shape) {
   leat_shape_t flat = leat_shape_vector(input->shape.element_count);
-  leat_tensor_t all, part, output;
+  leat_tensor_t all, piece, output;
   LEAT_RETURN_IF_ERROR(leat_tensor_reshape(input, &flat, &all));
-  leat_status_t status = leat_tensor_slice(&all, first, first + shape->element_count, &part);
+  leat_status_t status = leat_tensor_slice(&all, first, first + shape->element_count, &piece);
   leat_tensor_release(&all);
   if (status) return status;
-  status = leat_tensor_reshape(&part, shape, &output);
-  leat_tensor_release(&part);
+  status = leat_tensor_reshape(&piece, shape, &output);
+  leat_tensor_release(&piece);
   if (!status) leat_kernel_set_output(c, 0, output);
   return status;
 }
@@ -113,8 +113,8 @@ static leat_status_t share(leat_kernel_context_t* c, const leat_tensor_t* input,
 static bool is_shared(const leat_tensor_t* input, int64_t first, int64_t count) {
   size_t width = leat_dtype_size(input->dtype);
   return count == input->shape.element_count ||
-         leat_parts_should_share((char*)input->data + (size_t)first * width,
-                                 (size_t)count * width);
+         leat_pieces_should_share((char*)input->data + (size_t)first * width,
+                                  (size_t)count * width);
 }
 
 // Copies what is selected into |output|, which is dense.

@@ -10,20 +10,19 @@ static leat_status_t push_shape(leat_inference_t* c) {
   return leat_ok_status();
 }
 
-#define TWICE(op_name, more_inputs, op_outputs, op_attrs, escaping, op_shape, words)          \
-  {.name = op_name,                                                                           \
-   .inputs = "handle: Ref(string)" more_inputs,                                               \
-   .outputs = op_outputs,                                                                     \
-   .attrs = op_attrs,                                                                         \
-   .flags = LEAT_OP_STEP_RESOURCE,                                                            \
-   .escaping_inputs = escaping,                                                               \
-   .shape = op_shape,                                                                         \
-   .gradient = leat_gradient_none,                                                            \
-   .doc = words},                                                                             \
-  {                                                                                           \
-    .name = op_name "V2", .inputs = "handle: resource" more_inputs, .outputs = op_outputs,    \
-    .attrs = op_attrs, .flags = LEAT_OP_STATEFUL, .escaping_inputs = escaping,                \
-    .shape = op_shape, .gradient = leat_gradient_none, .doc = words                           \
+#define TWICE(op_name, more_inputs, op_outputs, op_attrs, op_shape, words)                 \
+  {.name = op_name,                                                                        \
+   .inputs = "handle: Ref(string)" more_inputs,                                            \
+   .outputs = op_outputs,                                                                  \
+   .attrs = op_attrs,                                                                      \
+   .flags = LEAT_OP_STEP_RESOURCE,                                                         \
+   .shape = op_shape,                                                                      \
+   .gradient = leat_gradient_none,                                                         \
+   .doc = words},                                                                          \
+  {                                                                                        \
+    .name = op_name "V2", .inputs = "handle: resource" more_inputs, .outputs = op_outputs, \
+    .attrs = op_attrs, .flags = LEAT_OP_STATEFUL, .shape = op_shape,                       \
+    .gradient = leat_gradient_none, .doc = words                                           \
   }
 
 const leat_op_row_t leat_stack_ops[] = {
@@ -42,11 +41,11 @@ const leat_op_row_t leat_stack_ops[] = {
      .shape = leat_shape_two_strings,
      .gradient = leat_gradient_none,
      .doc = "A stack of tensors of one type; a negative max_size does not bound it."},
-    TWICE("StackPush", "; elem: T", "output: T", "T: type; swap_memory: bool = false", 2,
-          push_shape, "Puts a tensor on the stack, and forwards it."),
-    TWICE("StackPop", "", "elem: elem_type", "elem_type: type", 0, leat_shape_unknown,
+    TWICE("StackPush", "; elem: T", "output: T", "T: type; swap_memory: bool = false", push_shape,
+          "Puts a tensor on the stack, and forwards it."),
+    TWICE("StackPop", "", "elem: elem_type", "elem_type: type", leat_shape_unknown,
           "Takes the tensor that was pushed last."),
-    TWICE("StackClose", "", NULL, NULL, 0, leat_shape_of_two_strings,
+    TWICE("StackClose", "", NULL, NULL, leat_shape_of_two_strings,
           "Forgets the tensors; the stack cannot be used any more."),
     LEAT_OP_ROWS_END,
 };

@@ -175,14 +175,13 @@ static leat_status_t write_gradient(leat_gradient_t* g) {
 #define NEW LEAT_OP_STATEFUL
 #define MAKES LEAT_OP_STATEFUL | LEAT_OP_STEP_RESOURCE
 
-#define ONE_SLOT(op_name, more_inputs, op_outputs, op_attrs, escaping, op_shape, op_gradient,     \
-                 words)                                                                           \
-  LEAT_ARRAY_ROW(op_name, "Ref(string)", more_inputs, op_outputs, op_attrs, OLD, escaping,        \
-                 leat_shape_unknown, op_gradient, 16, "Use " op_name "V3", words),                \
-  LEAT_ARRAY_ROW(op_name "V2", "string", more_inputs, op_outputs, op_attrs, OLD, escaping,        \
-                 op_shape, op_gradient, 26, "Use " op_name "V3", words),                          \
-  LEAT_ARRAY_ROW(op_name "V3", "resource", more_inputs, op_outputs, op_attrs, NEW, escaping,      \
-                 op_shape, op_gradient, 0, NULL, words)
+#define ONE_SLOT(op_name, more_inputs, op_outputs, op_attrs, op_shape, op_gradient, words)       \
+  LEAT_ARRAY_ROW(op_name, "Ref(string)", more_inputs, op_outputs, op_attrs, OLD,                 \
+                 leat_shape_unknown, op_gradient, 16, "Use " op_name "V3", words),               \
+      LEAT_ARRAY_ROW(op_name "V2", "string", more_inputs, op_outputs, op_attrs, OLD, op_shape,   \
+                     op_gradient, 26, "Use " op_name "V3", words),                               \
+      LEAT_ARRAY_ROW(op_name "V3", "resource", more_inputs, op_outputs, op_attrs, NEW, op_shape, \
+                     op_gradient, 0, NULL, words)
 
 #define GRADIENT_WORDS "The array of gradients of an array, one for each source."
 #define ARRAY_WORDS "An array of tensors of one type."
@@ -247,7 +246,7 @@ const leat_op_row_t leat_tensor_array_ops[] = {
      .attrs = "source: string",
      .flags = NEW,
      .shape = gradient_shape,
-     .value = leat_value_handed_on,
+     .value = leat_value_forwarded,
      .gradient = leat_gradient_none,
      .doc = GRADIENT_WORDS},
     {.name = "TensorArrayGradWithShape",
@@ -259,12 +258,12 @@ const leat_op_row_t leat_tensor_array_ops[] = {
      .gradient = leat_gradient_none,
      .doc = "The same for elements that have more dimensions before the array's."},
     ONE_SLOT("TensorArrayWrite", "; index: int32; value: T; flow_in: float", "flow_out: float",
-             "T: type", 4, write_shape, write_gradient, "Puts a tensor into a slot."),
-    ONE_SLOT("TensorArrayRead", "; index: int32; flow_in: float", "value: dtype", "dtype: type", 0,
+             "T: type", write_shape, write_gradient, "Puts a tensor into a slot."),
+    ONE_SLOT("TensorArrayRead", "; index: int32; flow_in: float", "value: dtype", "dtype: type",
              read_shape, read_gradient, "The tensor in a slot, which is mostly emptied."),
-    ONE_SLOT("TensorArraySize", "; flow_in: float", "size: int32", NULL, 0, size_shape,
+    ONE_SLOT("TensorArraySize", "; flow_in: float", "size: int32", NULL, size_shape,
              leat_gradient_none, "How many slots there are."),
-    ONE_SLOT("TensorArrayClose", "", NULL, NULL, 0, leat_array_check_handle, leat_gradient_none,
+    ONE_SLOT("TensorArrayClose", "", NULL, NULL, leat_array_check_handle, leat_gradient_none,
              "Forgets all tensors; the array cannot be used any more."),
     LEAT_OP_ROWS_END,
 };

@@ -34,12 +34,17 @@ LEAT_MUST_USE leat_status_t leat_array_gradient_of_rows(leat_gradient_t* g, cons
 
 // The row of one version of an op. |handle| is the type of the handle; |since| is the graph version
 // that deprecates the op (0: none).
-#define LEAT_ARRAY_ROW(op_name, handle, more_inputs, op_outputs, op_attrs, op_flags, escaping, \
-                       op_shape, op_gradient, since, instead, words)                           \
-  {                                                                                            \
-    .name = op_name, .inputs = "handle: " handle more_inputs, .outputs = op_outputs,           \
-    .attrs = op_attrs, .flags = op_flags, .escaping_inputs = escaping, .shape = op_shape,      \
-    .gradient = op_gradient, .deprecated_since = since, .deprecation = instead, .doc = words   \
-  }
+#define LEAT_ARRAY_ROW(op_name, handle, more_inputs, op_outputs, op_attrs, op_flags, op_shape, \
+                       op_gradient, since, instead, words)                                     \
+  {.name = op_name,                                                                            \
+   .inputs = "handle: " handle more_inputs,                                                    \
+   .outputs = op_outputs,                                                                      \
+   .attrs = op_attrs,                                                                          \
+   .flags = op_flags,                                                                          \
+   .shape = op_shape,                                                                          \
+   .gradient = op_gradient,                                                                    \
+   .deprecated_since = since,                                                                  \
+   .deprecation = instead,                                                                     \
+   .doc = words}
 
 #endif  // LEAT_OPS_LIST_TENSOR_ARRAY_H_

@@ -122,39 +122,39 @@ static leat_status_t split_gradient(leat_gradient_t* g) {
 
 // The rows of an op's three versions. |since1| and |instead1| deprecate the first version, |since2|
 // and |instead2| the second.
-#define MANY_SLOTS(op_name, more_inputs, op_outputs, op_attrs, escaping, shape2, shape3,          \
-                   op_gradient, since1, instead1, since2, instead2, words)                        \
-  LEAT_ARRAY_ROW(op_name, "Ref(string)", more_inputs, op_outputs, op_attrs, OLD, escaping,        \
-                 leat_shape_unknown, op_gradient, since1, instead1, words),                       \
-  LEAT_ARRAY_ROW(op_name "V2", "string", more_inputs, op_outputs, op_attrs, OLD, escaping,        \
-                 shape2, op_gradient, since2, instead2, words),                                   \
-  LEAT_ARRAY_ROW(op_name "V3", "resource", more_inputs, op_outputs, op_attrs, NEW, escaping,      \
-                 shape3, op_gradient, 0, NULL, words)
+#define MANY_SLOTS(op_name, more_inputs, op_outputs, op_attrs, shape2, shape3, op_gradient,    \
+                   since1, instead1, since2, instead2, words)                                  \
+  LEAT_ARRAY_ROW(op_name, "Ref(string)", more_inputs, op_outputs, op_attrs, OLD,               \
+                 leat_shape_unknown, op_gradient, since1, instead1, words),                    \
+      LEAT_ARRAY_ROW(op_name "V2", "string", more_inputs, op_outputs, op_attrs, OLD, shape2,   \
+                     op_gradient, since2, instead2, words),                                    \
+      LEAT_ARRAY_ROW(op_name "V3", "resource", more_inputs, op_outputs, op_attrs, NEW, shape3, \
+                     op_gradient, 0, NULL, words)
 
 #define ELEMENT_SHAPE "dtype: type; element_shape: shape = {unknown_rank: true}"
 
 const leat_op_row_t leat_tensor_array_batch_ops[] = {
     MANY_SLOTS("TensorArrayGather", "; indices: int32; flow_in: float", "value: dtype",
-               ELEMENT_SHAPE, 0, old_gather_shape, gather_shape, gather_gradient, 16,
+               ELEMENT_SHAPE, old_gather_shape, gather_shape, gather_gradient, 16,
                "Use TensorArrayGatherV3", 26, "Use TensorArrayGatherV3",
                "The tensors of some slots, stacked."),
     MANY_SLOTS("TensorArrayScatter", "; indices: int32; value: T; flow_in: float",
-               "flow_out: float", "T: type", 4, old_scatter_shape, scatter_shape,
-               scatter_gradient, 19, "Use TensorArrayGradV3", 26, "Use TensorArrayScatterV3",
+               "flow_out: float", "T: type", old_scatter_shape, scatter_shape, scatter_gradient, 19,
+               "Use TensorArrayGradV3", 26, "Use TensorArrayScatterV3",
                "Puts the rows of a tensor into some slots."),
     MANY_SLOTS("TensorArrayConcat", "; flow_in: float", "value: dtype; lengths: int64",
-               "dtype: type; element_shape_except0: shape = {unknown_rank: true}", 0,
-               concat_shape, concat_shape, concat_gradient, 16, "Use TensorArrayGradV3", 0, NULL,
+               "dtype: type; element_shape_except0: shape = {unknown_rank: true}", concat_shape,
+               concat_shape, concat_gradient, 16, "Use TensorArrayGradV3", 0, NULL,
                "The tensors of all slots, one behind the other, and their lengths."),
-    MANY_SLOTS("TensorArraySplit", "; value: T; lengths: int64; flow_in: float",
-               "flow_out: float", "T: type", 2, split_shape, split_shape, split_gradient, 16,
-               "Use TensorArraySplitV3", 26, "Use TensorArraySplitV3",
+    MANY_SLOTS("TensorArraySplit", "; value: T; lengths: int64; flow_in: float", "flow_out: float",
+               "T: type", split_shape, split_shape, split_gradient, 16, "Use TensorArraySplitV3",
+               26, "Use TensorArraySplitV3",
                "Puts parts of a tensor, so many rows each, into all slots."),
     LEAT_ARRAY_ROW("TensorArrayPack", "Ref(string)", "; flow_in: float", "value: dtype",
-                   ELEMENT_SHAPE, OLD, 0, leat_shape_unknown, NULL, 16,
+                   ELEMENT_SHAPE, OLD, leat_shape_unknown, NULL, 16,
                    "Use TensorArrayGatherV3 with RangeOp", "The tensors of all slots, stacked."),
     LEAT_ARRAY_ROW("TensorArrayUnpack", "Ref(string)", "; value: T; flow_in: float",
-                   "flow_out: float", "T: type", OLD, 2, leat_shape_unknown, NULL, 20,
+                   "flow_out: float", "T: type", OLD, leat_shape_unknown, NULL, 20,
                    "Use TensorArrayScatterV3 with RangeOp",
                    "Puts the rows of a tensor into all slots."),
     LEAT_OP_ROWS_END,

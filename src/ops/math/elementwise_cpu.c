@@ -25,7 +25,8 @@
 #define MAX_INPUTS LEAT_ELEMENTWISE_MAX_INPUTS
 #define BLOCK 512             // elements of a block on the stack
 #define SHORT_ROW 64          // a row that is shorter joins a piece of many rows
-// The same limit for a matrix, which is gathered by a quicker function.
+// The shortest row of a matrix that is not joined; it is longer because a matrix is gathered by a
+// quicker function.
 #define SHORT_MATRIX_ROW 256
 #define MAX_ELEMENT_BYTES 24
 #define MAX_CHAINED_BYTES 16

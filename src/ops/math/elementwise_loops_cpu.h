@@ -61,10 +61,10 @@ typedef enum leat_unary_e {
   LEAT_UNARY_IS_INF,
   LEAT_UNARY_IS_FINITE,
   LEAT_UNARY_NOT,
-  // Of integers: all bits inverted, and the number of bits that are 1, as uint8_t.
+  // For integers: all bits inverted, and the number of bits that are 1, as uint8_t.
   LEAT_UNARY_INVERT,
   LEAT_UNARY_POPULATION_COUNT,
-  // Of complex numbers. REAL, IMAG, COMPLEX_ABS and ANGLE give numbers of the real type with half
+  // For complex numbers. REAL, IMAG, COMPLEX_ABS and ANGLE give numbers of the real type with half
   // as many bytes.
   LEAT_UNARY_CONJ,
   LEAT_UNARY_REAL,

@@ -62,9 +62,9 @@ static leat_status_t allocate_own(run_t* r, int s) {
 }
 
 // Allocates one accumulator for each part of each row that reduction |s| reduces in parts.
-static leat_status_t allocate_parts(run_t* r, int s) {
+static leat_status_t allocate_partials(run_t* r, int s) {
   const int64_t count =
-      leat_fused_plan_parts(r->plan) * r->plan->steps[s].result.shape.element_count;
+      leat_fused_plan_partials(r->plan) * r->plan->steps[s].result.shape.element_count;
   const leat_shape_t shape =
       leat_shape_vector(count * r->fused->steps[s].reduction->reducer.accumulator_bytes);
   return leat_kernel_allocate_temporary(r->context, LEAT_DTYPE_UINT8, &shape, &r->own[s]);
@@ -90,7 +90,7 @@ static leat_status_t allocate(run_t* r) {
       LEAT_RETURN_IF_ERROR(allocate_own(r, s));
     }
     if (planned->is_tiled && step->reduction && r->plan->long_row) {
-      LEAT_RETURN_IF_ERROR(allocate_parts(r, s));
+      LEAT_RETURN_IF_ERROR(allocate_partials(r, s));
     }
   }
   return leat_ok_status();
@@ -230,10 +230,10 @@ static void begin_operand(const run_t* r, walk_t* walk, int k, int64_t begin, in
 
 // Starts the accumulator of the part of a long row that begins at element |begin|, and returns its
 // address.
-static char* begin_part(const run_t* r, int s, int64_t begin) {
+static char* begin_partial(const run_t* r, int s, int64_t begin) {
   const leat_reducer_t* reducer = &r->fused->steps[s].reduction->reducer;
-  const int64_t part = begin % r->plan->long_row / LEAT_REDUCTION_MAX_ROW;
-  const int64_t place = part * r->values[s]->shape.element_count + begin / r->plan->long_row;
+  const int64_t partial = begin % r->plan->long_row / LEAT_REDUCTION_MAX_ROW;
+  const int64_t place = partial * r->values[s]->shape.element_count + begin / r->plan->long_row;
   char* accumulator = (char*)r->own[s].data + place * reducer->accumulator_bytes;
   leat_reducer_start(reducer, accumulator, 1);
   return accumulator;
@@ -257,7 +257,7 @@ static void begin_reduction(const run_t* r, int s, int64_t begin, char* area, wa
                        .reduction = step->reduction,
                        .terms = terms};
   if (r->plan->long_row) {
-    out_walk->target = begin_part(r, s, begin);
+    out_walk->target = begin_partial(r, s, begin);
     out_walk->target_stride = 0;
   }
 }
@@ -355,9 +355,9 @@ static void run_rows(void* data, int64_t begin, int64_t end) {
 }
 
 // A shard of parts of long rows, numbered row by row.
-static void run_parts(void* data, int64_t begin, int64_t end) {
+static void run_partials(void* data, int64_t begin, int64_t end) {
   run_t* r = data;
-  const int64_t count = leat_fused_plan_parts(r->plan), long_row = r->plan->long_row;
+  const int64_t count = leat_fused_plan_partials(r->plan), long_row = r->plan->long_row;
   for (int64_t i = begin; i < end; ++i) {
     const int64_t row = i / count * long_row, first = i % count * LEAT_REDUCTION_MAX_ROW;
     run_span(r, row + first, row + LEAT_MIN(first + LEAT_REDUCTION_MAX_ROW, long_row));
@@ -375,15 +375,16 @@ static void run_shards(run_t* r) {
                              plan->cost_ns * (double)plan->reduced_row, run_rows, r);
     return;
   }
-  const int64_t count = leat_fused_plan_parts(plan);
-  const int64_t part = LEAT_MIN(plan->long_row, LEAT_REDUCTION_MAX_ROW);
+  const int64_t count = leat_fused_plan_partials(plan);
+  const int64_t partial = LEAT_MIN(plan->long_row, LEAT_REDUCTION_MAX_ROW);
   leat_kernel_parallel_for(r->context, plan->count / plan->long_row * count,
-                           plan->cost_ns * (double)part, run_parts, r);
+                           plan->cost_ns * (double)partial, run_partials, r);
   for (int s = 0; s < r->fused->step_count; ++s) {
     const leat_reduction_state_t* reduction = r->fused->steps[s].reduction;
     if (!plan->steps[s].is_tiled || !reduction) continue;
-    leat_reduction_finish_parts(reduction, r->own[s].data, count, r->values[s]->shape.element_count,
-                                plan->long_row, r->values[s]->data);
+    leat_reduction_finish_partials(reduction, r->own[s].data, count,
+                                   r->values[s]->shape.element_count, plan->long_row,
+                                   r->values[s]->data);
   }
 }
 

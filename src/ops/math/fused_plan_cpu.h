@@ -84,7 +84,7 @@ static inline int64_t leat_fused_plan_terms(const leat_fused_plan_t* plan, int s
 }
 // The number of parts in which a long row is reduced, each of at most LEAT_REDUCTION_MAX_ROW
 // elements; 0 where the plan has no long row.
-static inline int64_t leat_fused_plan_parts(const leat_fused_plan_t* plan) {
+static inline int64_t leat_fused_plan_partials(const leat_fused_plan_t* plan) {
   return (plan->long_row + LEAT_REDUCTION_MAX_ROW - 1) / LEAT_REDUCTION_MAX_ROW;
 }
 

@@ -104,15 +104,16 @@ double leat_polygamma(double n, double x) {
 
 // ---- Incomplete gamma functions -----------------------------------------------------------------
 
-// The power series of P or the continued fraction of Q, and its derivative by a.
-typedef struct leat_igamma_part_s {
+// One of the two tails of the gamma distribution: the power series of the lower one, P, or the
+// continued fraction of the upper one, Q, and its derivative by a.
+typedef struct leat_igamma_tail_s {
   // Q(a, x) or P(a, x) without the factor x^a e^-x over gamma(a) (Q) or gamma(a + 1) (P).
   double value;
   double slope;
-} leat_igamma_part_t;
+} leat_igamma_tail_t;
 
 // The sum over k of x^k / ((a + 1) ... (a + k)).
-static leat_igamma_part_t lower_series(double a, double x) {
+static leat_igamma_tail_t lower_series(double a, double x) {
   double term = 1, sum = 1, slope = 0, harmonic = 0;
   for (int k = 1; k < MAX_STEPS; ++k) {
     term *= x / (a + k);
@@ -121,12 +122,12 @@ static leat_igamma_part_t lower_series(double a, double x) {
     slope -= term * harmonic;
     if (term * (1 + harmonic) <= EPSILON * sum) break;
   }
-  return (leat_igamma_part_t){sum, slope};
+  return (leat_igamma_tail_t){sum, slope};
 }
 
 // The continued fraction of Q, by the recurrence of its convergents p / q; |dp| and |dq| are their
 // derivatives by a. p and q grow without bound and are scaled down together now and then.
-static leat_igamma_part_t upper_fraction(double a, double x) {
+static leat_igamma_tail_t upper_fraction(double a, double x) {
   double y = 1 - a, z = x + y + 1;
   double p2 = 1, q2 = x, p1 = x + 1, q1 = z * x;
   double dp2 = 0, dq2 = 0, dp1 = 0, dq1 = -x;
@@ -153,7 +154,7 @@ static leat_igamma_part_t upper_fraction(double a, double x) {
       break;
     }
   }
-  return (leat_igamma_part_t){value, slope};
+  return (leat_igamma_tail_t){value, slope};
 }
 
 // x^a e^-x / gamma(a).
@@ -188,11 +189,11 @@ double leat_igamma_grad_a(double a, double x) {
   double factor = isinf(a) || isinf(x) ? 0 : igamma_factor(a, x);
   if (factor == 0) return 0;
   if (x > 1 && x > a) {
-    leat_igamma_part_t part = upper_fraction(a, x);
-    return -factor * (part.value * (log(x) - leat_digamma(a)) + part.slope);
+    leat_igamma_tail_t tail = upper_fraction(a, x);
+    return -factor * (tail.value * (log(x) - leat_digamma(a)) + tail.slope);
   }
-  leat_igamma_part_t part = lower_series(a, x);
-  return factor / a * (part.value * (log(x) - leat_digamma(a + 1)) + part.slope);
+  leat_igamma_tail_t tail = lower_series(a, x);
+  return factor / a * (tail.value * (log(x) - leat_digamma(a + 1)) + tail.slope);
 }
 
 // ---- Incomplete beta function -------------------------------------------------------------------

@@ -14,7 +14,7 @@ typedef bool (*leat_integer_pair_fn_t)(int64_t x, int64_t y, int64_t* out_z);
 LEAT_MUST_USE leat_status_t leat_integer_value_binary(leat_inference_t* c,
                                                       leat_integer_pair_fn_t function);
 
-// The same for ops of one operand.
+// Finds the small integer values of an op of one operand.
 typedef bool (*leat_integer_fn_t)(int64_t x, int64_t* out_z);
 LEAT_MUST_USE leat_status_t leat_integer_value_unary(leat_inference_t* c,
                                                      leat_integer_fn_t function);

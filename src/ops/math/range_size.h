@@ -39,9 +39,9 @@ LEAT_MUST_USE static inline leat_status_t leat_range_size_integer(int64_t start,
   return leat_ok_status();
 }
 
-// The same for real numbers. |is_double| says that the op's type is double; otherwise the quotient
-// is computed in float, because the two types may round to different sizes. A NaN among the
-// operands is an error, as is an infinite size.
+// Computes the size of a range of real numbers. |is_double| says that the op's type is double;
+// otherwise the quotient is computed in float, because the two types may round to different sizes.
+// A NaN among the operands is an error, as is an infinite size.
 LEAT_MUST_USE static inline leat_status_t leat_range_size_real(double start, double limit,
                                                                double delta, bool is_double,
                                                                int64_t* out_size) {

@@ -248,14 +248,14 @@ static void reduction_shard(void* data, int64_t begin, int64_t end) {
 
 // ---- The run ------------------------------------------------------------------------------------
 
-void leat_reduction_finish_parts(const leat_reduction_state_t* state, void* parts, int64_t count,
-                                 int64_t outputs, int64_t terms, void* out) {
+void leat_reduction_finish_partials(const leat_reduction_state_t* state, void* partials,
+                                    int64_t count, int64_t outputs, int64_t terms, void* out) {
   const leat_reducer_t* reducer = &state->reducer;
   for (int64_t i = 1; i < count; ++i) {
-    const char* part = (char*)parts + i * outputs * reducer->accumulator_bytes;
-    leat_reducer_merge(reducer, part, parts, outputs);
+    const char* partial = (char*)partials + i * outputs * reducer->accumulator_bytes;
+    leat_reducer_merge(reducer, partial, partials, outputs);
   }
-  leat_reducer_finish(reducer, state->finish, parts, out, outputs, terms);
+  leat_reducer_finish(reducer, state->finish, partials, out, outputs, terms);
 }
 
 // Runs a reduction whose outputs have several chunks, through partial results.
@@ -265,14 +265,14 @@ static leat_status_t run_chunked(leat_kernel_context_t* c, leat_reduction_job_t*
   leat_tensor_t partials;
   if (!leat_checked_multiply(job->outputs * job->chunks, job->state->reducer.accumulator_bytes,
                              &bytes)) {
-    return leat_kernel_invalid(c, "the reduction has too many parts");
+    return leat_kernel_invalid(c, "the reduction has too many partial results");
   }
   leat_shape_t shape = leat_shape_vector(bytes);
   LEAT_RETURN_IF_ERROR(leat_kernel_allocate_temporary(c, LEAT_DTYPE_UINT8, &shape, &partials));
   job->partials = partials.data;
   leat_kernel_parallel_for(c, pieces, cost_ns, reduction_shard, job);
-  leat_reduction_finish_parts(job->state, job->partials, job->chunks, job->outputs, job->terms,
-                              job->output);
+  leat_reduction_finish_partials(job->state, job->partials, job->chunks, job->outputs, job->terms,
+                                 job->output);
   leat_tensor_release(&partials);
   return leat_ok_status();
 }

@@ -154,10 +154,10 @@ typedef struct leat_reduction_state_s {
 // result.
 void leat_reduction_reduce_rows(const leat_reduction_state_t* state, const void* x, int64_t rows,
                                 int64_t terms, void* out);
-// Computes |outputs| results of |terms| terms each from |count| accumulators per output, |parts|
-// [part][output]. The parts are merged in order and overwritten.
-void leat_reduction_finish_parts(const leat_reduction_state_t* state, void* parts, int64_t count,
-                                 int64_t outputs, int64_t terms, void* out);
+// Computes |outputs| results of |terms| terms each from |count| accumulators per output, |partials|
+// [partial][output]. The partials are merged in order and overwritten.
+void leat_reduction_finish_partials(const leat_reduction_state_t* state, void* partials,
+                                    int64_t count, int64_t outputs, int64_t terms, void* out);
 // Reduces |input| over the axes that |reduced| [rank] marks into |output|, whose shape is that of
 // leat_reduction_shape.
 LEAT_MUST_USE leat_status_t leat_reduction_run(leat_kernel_context_t* c,

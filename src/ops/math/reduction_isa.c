@@ -58,16 +58,16 @@ ALWAYS_INLINE quad_doubles_t widen_quad(const float* p) {
 // Adds the lanes to two sums, one of the even and one of the odd lanes, by adding halves to each
 // other. A complex number needs both; a float adds them up.
 ALWAYS_INLINE pair_t add_lanes(const floats_t sums[FLOAT_VECTORS]) {
-  float_lanes_t parts[4];
-  memcpy(parts, sums, sizeof parts);
-  const float_lanes_t all = (parts[0] + parts[1]) + (parts[2] + parts[3]);
+  float_lanes_t quarters[4];
+  memcpy(quarters, sums, sizeof quarters);
+  const float_lanes_t all = (quarters[0] + quarters[1]) + (quarters[2] + quarters[3]);
   const double_lanes_t wide = __builtin_convertvector(EIGHT_OF(all, 0), double_lanes_t) +
                               __builtin_convertvector(EIGHT_OF(all, 8), double_lanes_t);
   const quad_doubles_t four = FOUR_OF(wide, 0) + FOUR_OF(wide, 4);
   return TWO_OF(four, 0) + TWO_OF(four, 2);
 }
 
-// The same two sums for fewer than 64 elements.
+// Computes the sums of the even and of the odd elements of fewer than 64.
 ALWAYS_INLINE pair_t sum_few_f32(const float* x, int64_t n) {
   quad_doubles_t sums = {0};
   int64_t i = 0;
@@ -77,7 +77,8 @@ ALWAYS_INLINE pair_t sum_few_f32(const float* x, int64_t n) {
   return (TWO_OF(sums, 0) + (pair_t){a, b}) + (TWO_OF(sums, 2) + (pair_t){c, 0});
 }
 
-// The same two sums of |n| elements, a multiple of 64 and at most one run.
+// Computes the sums of the even and of the odd ones of |n| elements, a multiple of 64 and at most
+// one run.
 ALWAYS_INLINE pair_t sum_run_f32(const float* x, int64_t n) {
   floats_t sums[FLOAT_VECTORS];
   LEAT_UNROLL for (int v = 0; v < FLOAT_VECTORS; ++v) sums[v] = (floats_t){0};

@@ -3,7 +3,7 @@
 // that each op allows.
 //
 // A scalar condition of Select passes one of its inputs through without a copy. A vector condition
-// over the rows of t is turned into a column [rows, 1, ..., 1], which broadcasts. The output may
+// over the rows of t becomes a column [rows, 1, ..., 1], which broadcasts. The output may
 // take the bytes of t or e (inputs 1 and 2, mask 6), unless the elements are objects such as
 // strings, which are copied.
 #include "ops/kernel_rows.h"

@@ -74,7 +74,8 @@ LEAT_MUST_USE leat_status_t leat_linear_run(leat_kernel_context_t* c, leat_linea
 // n^3 nanoseconds.
 LEAT_MUST_USE leat_status_t leat_linear_map_squares(leat_kernel_context_t* c, leat_linear_t l,
                                                     int scratch_matrices, double cubes);
-// The same for n eigenvalues (output 0) and, if l.flags[0], the eigenvectors (output 1).
+// Runs an algorithm that gives n eigenvalues (output 0) and, if l.flags[0], eigenvectors (output 1)
+// of each square matrix.
 LEAT_MUST_USE leat_status_t leat_linear_eigen(leat_kernel_context_t* c, leat_linear_t l,
                                               int scratch_matrices, double cubes);
 

@@ -239,7 +239,6 @@ const leat_op_row_t leat_matmul_ops[] = {
      .inputs = "value: T",
      .outputs = "sum: variant",
      .attrs = FLOATS,
-     .escaping_inputs = 1,
      .shape = leat_shape_scalar_output,
      .doc = "A sum that begins with a value."},
     {.name = "_AddToProductSum",
@@ -248,7 +247,6 @@ const leat_op_row_t leat_matmul_ops[] = {
      .outputs = "new_sum: variant",
      .attrs = "transpose_a: bool = false; transpose_b: bool = false; " FLOATS
               "; grad_a: bool = false; grad_b: bool = false",
-     .escaping_inputs = 1 << 2,
      .shape = leat_shape_scalar_output,
      .contract = LEAT_RULES(LEAT_RULE_MATRIX(0), LEAT_RULE_MATRIX(1)),
      .doc = "Adds the product of two matrices, as _MatMulAdd does."},

@@ -7,7 +7,7 @@
 //
 // A single product is given to the pool as a whole, because gemm cuts it better than rows of this
 // file would; of a batch of small products each thread takes some. A long product is
-// computed in parts of rows between which the step's cancellation is looked at. A fused sum writes
+// computed in blocks of rows between which the step's cancellation is looked at. A fused sum writes
 // its addend once: gemm computes D = A B + C, where C may be the output itself, so that _MatMulAdd
 // costs no pass of its own.
 #include <string.h>
@@ -100,8 +100,8 @@ static leat_status_t matmul__cpu(leat_kernel_context_t* c) {
 
 // sum = a b + addend with the gemm of |dtype|; a deterministic step uses the portable kernel, whose
 // bits do not depend on the machine.
-static void add_part(const leat_kernel_context_t* c, int dtype, const leat_gemm_shape_t* product,
-                     const void* a, const void* b, const void* addend, void* sum) {
+static void add_block(const leat_kernel_context_t* c, int dtype, const leat_gemm_shape_t* product,
+                      const void* a, const void* b, const void* addend, void* sum) {
   leat_thread_pool_t* pool = c->services->pool;
   if (dtype == LEAT_DTYPE_DOUBLE) {
     leat_gemm_f64(product, a, b, addend, sum, NULL, pool);
@@ -112,22 +112,22 @@ static void add_part(const leat_kernel_context_t* c, int dtype, const leat_gemm_
   }
 }
 
-// Computes sum = a b + addend in parts of rows, as leat_product_run does without an addend. When
+// Computes sum = a b + addend in blocks of rows, as leat_product_run does without an addend. When
 // |sum| is its own addend it may belong to a value that outlives the step (_AddToProductSum), which
-// must not be left half added: then there is one part and no look at cancellation.
+// must not be left half added: then there is one block and no look at cancellation.
 static void add_product(const leat_kernel_context_t* c, int dtype,
                         const leat_gemm_shape_t* product, const void* a, const void* b,
                         const void* addend, void* sum) {
   const size_t item_bytes = leat_dtype_size(dtype);
-  const int64_t rows = addend == sum ? product->m : leat_product_part_rows(product);
+  const int64_t rows = addend == sum ? product->m : leat_product_block_rows(product);
   for (int64_t begin = 0; begin < product->m; begin += rows) {
     size_t a_bytes;
-    leat_gemm_shape_t part = leat_product_part(product, begin, rows, item_bytes, &a_bytes);
+    leat_gemm_shape_t block = leat_product_block(product, begin, rows, item_bytes, &a_bytes);
     if (begin > 0 && leat_step_is_over(c->services, true)) return;
     const char* to_add = addend;
     if (addend) to_add += (size_t)(begin * product->ldd) * item_bytes;
-    add_part(c, dtype, &part, (const char*)a + a_bytes, b, to_add,
-             (char*)sum + (size_t)(begin * product->ldc) * item_bytes);
+    add_block(c, dtype, &block, (const char*)a + a_bytes, b, to_add,
+              (char*)sum + (size_t)(begin * product->ldc) * item_bytes);
   }
 }
 

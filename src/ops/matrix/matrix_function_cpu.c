@@ -5,7 +5,7 @@
 //   sqrt:  R R = T, element by element from the diagonal up (Bjorck and Hammarling)
 //   log:   log(T) = 2^k log(T^(1/2^k)): roots until T is near 1, then a Pade approximation
 //   exp:   exp(A) = (exp(A / 2^k))^(2^k): scaling, Pade of degree 13, squarings (Higham), no Schur
-//   Eig:   the eigenvalues are T's diagonal; vectors by substitution in T, turned back by Q
+//   Eig:   the eigenvalues are T's diagonal; vectors by substitution in T, then multiplied by Q
 //
 // Everything is computed in complex double, whatever the type, because a real matrix may have
 // complex eigenvalues. Each function works on one matrix of the batch (linear_cpu.h runs the batch

@@ -16,7 +16,7 @@ LEAT_MUST_USE leat_status_t leat_matrix_set_output(leat_inference_t* c, int inde
 LEAT_MUST_USE leat_status_t leat_matrix_input(leat_inference_t* c, int index,
                                               leat_partial_shape_t* out_batch, int64_t* out_rows,
                                               int64_t* out_columns);
-// The same for square matrices; INVALID_ARGUMENT for others.
+// Takes an input that must be square matrices; INVALID_ARGUMENT for others.
 LEAT_MUST_USE leat_status_t leat_matrix_square_input(leat_inference_t* c, int index,
                                                      leat_partial_shape_t* out_batch,
                                                      int64_t* out_size);

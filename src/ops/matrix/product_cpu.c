@@ -1,6 +1,6 @@
-// The matrix product of each type, behind one signature (product_cpu.h), and its cutting into parts
-// for cancellation. Integer types of one size share a product, because wrapping products do not
-// depend on the sign.
+// The matrix product of each type, behind one signature (product_cpu.h), and its cutting into
+// blocks of rows for cancellation. Integer types of one size share a product, because wrapping
+// products do not depend on the sign.
 #include "ops/matrix/product_cpu.h"
 
 #include "base/checked.h"
@@ -51,29 +51,29 @@ double leat_product_ns(const leat_gemm_shape_t* shape) {
 #define PART_PRODUCTS 2e9
 #define PART_LEAST_ROWS 256
 
-int64_t leat_product_part_rows(const leat_gemm_shape_t* shape) {
+int64_t leat_product_block_rows(const leat_gemm_shape_t* shape) {
   double rows = PART_PRODUCTS / ((double)shape->n * (double)shape->k + 1);
   return rows < (double)shape->m ? LEAT_MIN(shape->m, LEAT_MAX((int64_t)rows, PART_LEAST_ROWS))
                                  : shape->m;
 }
 
-leat_gemm_shape_t leat_product_part(const leat_gemm_shape_t* shape, int64_t begin, int64_t rows,
-                                    size_t item_bytes, size_t* out_a_bytes) {
-  leat_gemm_shape_t part = *shape;
-  part.m = LEAT_MIN(rows, shape->m - begin);
+leat_gemm_shape_t leat_product_block(const leat_gemm_shape_t* shape, int64_t begin, int64_t rows,
+                                     size_t item_bytes, size_t* out_a_bytes) {
+  leat_gemm_shape_t block = *shape;
+  block.m = LEAT_MIN(rows, shape->m - begin);
   *out_a_bytes = (size_t)(begin * (shape->op_a == LEAT_GEMM_PLAIN ? shape->lda : 1)) * item_bytes;
-  return part;
+  return block;
 }
 
 void leat_product_run(const leat_kernel_context_t* c, leat_multiply_fn_t multiply,
                       const leat_gemm_shape_t* shape, size_t item_bytes, const void* a,
                       const void* b, void* product) {
-  int64_t rows = leat_product_part_rows(shape);
+  int64_t rows = leat_product_block_rows(shape);
   for (int64_t begin = 0; begin < shape->m; begin += rows) {
     size_t a_bytes;
-    leat_gemm_shape_t part = leat_product_part(shape, begin, rows, item_bytes, &a_bytes);
+    leat_gemm_shape_t block = leat_product_block(shape, begin, rows, item_bytes, &a_bytes);
     if (begin > 0 && leat_step_is_over(c->services, true)) return;
-    multiply(&part, (const char*)a + a_bytes, b,
+    multiply(&block, (const char*)a + a_bytes, b,
              (char*)product + (size_t)(begin * shape->ldc) * item_bytes, c->services->pool);
   }
 }
@@ -82,12 +82,12 @@ void leat_product_run_step(const leat_kernel_context_t* c, leat_multiply_fn_t mu
                            const leat_gemm_shape_t* shape, size_t item_bytes, const void* a,
                            const void* b, void* product, const leat_row_step_t* step,
                            int64_t first) {
-  const int64_t rows = leat_product_part_rows(shape);
+  const int64_t rows = leat_product_block_rows(shape);
   for (int64_t begin = 0; begin < shape->m; begin += rows) {
     size_t a_bytes;
-    leat_gemm_shape_t part = leat_product_part(shape, begin, rows, item_bytes, &a_bytes);
+    leat_gemm_shape_t block = leat_product_block(shape, begin, rows, item_bytes, &a_bytes);
     if (begin > 0 && leat_step_is_over(c->services, true)) return;
-    leat_row_step_multiply(step, multiply, &part, item_bytes, (const char*)a + a_bytes, b,
+    leat_row_step_multiply(step, multiply, &block, item_bytes, (const char*)a + a_bytes, b,
                            (char*)product + (size_t)(begin * shape->ldc) * item_bytes,
                            first + begin, c->services->deterministic, c->services->pool);
   }

@@ -1,6 +1,6 @@
 // One matrix product of any type, for kernels that compute many: a function per type with one
-// signature, an estimate of its cost, and a run that can be cancelled between parts. All of it may
-// be called on any thread.
+// signature, an estimate of its cost, and a run that can be cancelled between blocks of
+// rows. All of it may be called on any thread.
 #ifndef LEAT_OPS_MATRIX_PRODUCT_CPU_H_
 #define LEAT_OPS_MATRIX_PRODUCT_CPU_H_
 
@@ -18,13 +18,13 @@ typedef void (*leat_multiply_fn_t)(const leat_gemm_shape_t* shape, const void* a
 leat_multiply_fn_t leat_multiply_of(int dtype, bool deterministic);
 
 // The number of rows that are computed between two looks at the step's cancellation: about a tenth
-// of a second of work, but not so few that packing B again for each part would cost much. m when
+// of a second of work, but not so few that packing B again for each block would cost much. m when
 // that is the whole product.
-int64_t leat_product_part_rows(const leat_gemm_shape_t* shape);
+int64_t leat_product_block_rows(const leat_gemm_shape_t* shape);
 // The product of |rows| rows of op(A) from row |begin| on. Its A lies |*out_a_bytes| behind A, and
 // its C |begin| rows behind C.
-leat_gemm_shape_t leat_product_part(const leat_gemm_shape_t* shape, int64_t begin, int64_t rows,
-                                    size_t item_bytes, size_t* out_a_bytes);
+leat_gemm_shape_t leat_product_block(const leat_gemm_shape_t* shape, int64_t begin, int64_t rows,
+                                     size_t item_bytes, size_t* out_a_bytes);
 // C = op(A) op(B) by |multiply| on the step's pool; elements have |item_bytes|. When the step ends
 // meanwhile the rest is not computed, as in leat_kernel_parallel_for.
 void leat_product_run(const leat_kernel_context_t* c, leat_multiply_fn_t multiply,

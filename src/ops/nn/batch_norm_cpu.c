@@ -119,17 +119,17 @@ static leat_status_t allocate_forward(leat_kernel_context_t* c, int64_t channels
 // Writes mean and variance of the batch to the saved vectors, which the gradient op will read. The
 // first two vectors are for the running averages: they get the batch's values, or a weighted mean
 // of those and the old averages unless the factor is 1. The variance of a running average is
-// divided by N - 1 instead of N, so that it estimates that of all data. |parts| holds BLOCKS * n
+// divided by N - 1 instead of N, so that it estimates that of all data. |partials| holds BLOCKS * n
 // elements.
 static void find_statistics(leat_kernel_context_t* c, const float* x, int64_t rows, int64_t n,
-                            float* parts, float* const* vectors) {
+                            float* partials, float* const* vectors) {
   const leat_batch_norm_t* norm = leat_kernel_state(c);
   float *mean = vectors[2], *variance = vectors[3];
   const float inverse = 1.0f / (float)rows;
   const float adjust = (float)rows / (float)LEAT_MAX(rows - 1, 1);
-  sum_rows_f32(c, x, NULL, NULL, rows, n, parts, mean);
+  sum_rows_f32(c, x, NULL, NULL, rows, n, partials, mean);
   for (int64_t i = 0; i < n; ++i) mean[i] *= inverse;
-  sum_rows_f32(c, x, NULL, mean, rows, n, parts, variance);
+  sum_rows_f32(c, x, NULL, mean, rows, n, partials, variance);
   for (int64_t i = 0; i < n; ++i) variance[i] *= inverse;
   const float factor = norm->average_factor;
   const float* old_mean = leat_tensor_data(leat_kernel_input(c, 3), const float);
@@ -226,9 +226,9 @@ static leat_status_t run_gradient(leat_kernel_context_t* c, int64_t channels,
   leat_tensor_t scratch;
   LEAT_RETURN_IF_ERROR(allocate_scratch(c, BLOCKS + 3, channels, &scratch));
   float* factor = scratch.data;
-  float *dy_mean = factor + channels, *slope = dy_mean + channels, *parts = slope + channels;
-  sum_rows_f32(c, dy->data, NULL, NULL, rows, channels, parts, doffset);
-  sum_rows_f32(c, x->data, dy->data, mean, rows, channels, parts, dscale);
+  float *dy_mean = factor + channels, *slope = dy_mean + channels, *partials = slope + channels;
+  sum_rows_f32(c, dy->data, NULL, NULL, rows, channels, partials, doffset);
+  sum_rows_f32(c, x->data, dy->data, mean, rows, channels, partials, dscale);
   for (int64_t i = 0; i < channels; ++i) {
     const float inverse = 1 / sqrtf(variance[i] + norm->epsilon);
     factor[i] = scale[i] * inverse;

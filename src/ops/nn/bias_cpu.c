@@ -228,18 +228,18 @@ static leat_status_t run_sums(leat_kernel_context_t* c, const leat_tensor_t* x,
     sum_blocks(&sum, 0, 1);
     return leat_ok_status();
   }
-  leat_tensor_t parts;
+  leat_tensor_t partials;
   const leat_shape_t shape = leat_shape_vector(blocks * extent.channels);
-  LEAT_RETURN_IF_ERROR(leat_kernel_allocate_temporary(c, x->dtype, &shape, &parts));
-  sum.sums = parts.data;
+  LEAT_RETURN_IF_ERROR(leat_kernel_allocate_temporary(c, x->dtype, &shape, &partials));
+  sum.sums = partials.data;
   leat_kernel_parallel_for(c, blocks, 0.2 * (double)(sum.block_rows * extent.channels),
                            sum_blocks, &sum);
-  sum_t total = {.x = parts.data,
+  sum_t total = {.x = partials.data,
                  .sums = output->data,
                  .extent = {blocks, extent.channels, 1},
                  .block_rows = blocks};
   functions->sum_rows(&total, 0, 1);
-  leat_tensor_release(&parts);
+  leat_tensor_release(&partials);
   return leat_ok_status();
 }
 

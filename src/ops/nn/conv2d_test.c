@@ -55,7 +55,7 @@ static void read_geometry(const leat_reference_t* r, const leat_shape_t* in,
   }
 }
 
-// Every product x[a] * f[b] that is added to y[c] is handed on.
+// Every product x[a] * f[b] that is added to y[c] is given to |visit|.
 typedef void (*visit_fn_t)(void* data, int64_t a, int64_t b, int64_t c);
 static void visit_products(const geometry_t* g, bool is_depthwise, visit_fn_t visit, void* data) {
   const int64_t* f = g->filter;

@@ -102,9 +102,9 @@ typedef struct conv3d_run_s {
   void* y;       // the output or its gradient
   char* patches;
   int64_t taps, depth;  // positions of the filter; those times the channels of a group
-  // All output positions; those of a tile; those that a thread takes at once (a "part"). Each part
+  // All output positions; those of a tile; those that a thread takes at once (a shard). Each shard
   // has its own memory for the patches of a tile.
-  int64_t positions, tile, part;
+  int64_t positions, tile, shard;
   size_t item_bytes;
   leat_thread_pool_t* pool;
 } conv3d_run_t;
@@ -130,14 +130,14 @@ static inline int64_t find_place(const conv3d_shape_t* s, int64_t p, int64_t tap
 #define SUFFIX(name) name##_f64
 #include "ops/nn/conv3d_steps.inc"
 
-// Runs parts [begin, end), each over all groups and all tiles of the part.
-static void run_parts(void* data, int64_t begin, int64_t end) {
+// Runs shards [begin, end), each over all groups and all tiles of the shard.
+static void run_shards(void* data, int64_t begin, int64_t end) {
   const conv3d_run_t* run = data;
-  for (int64_t part = begin; part < end; ++part) {
-    const int64_t last = LEAT_MIN((part + 1) * run->part, run->positions);
-    char* patches = run->patches + (size_t)(part * run->tile * run->depth) * run->item_bytes;
+  for (int64_t shard = begin; shard < end; ++shard) {
+    const int64_t last = LEAT_MIN((shard + 1) * run->shard, run->positions);
+    char* patches = run->patches + (size_t)(shard * run->tile * run->depth) * run->item_bytes;
     for (int64_t group = 0; group < run->shape->groups; ++group) {
-      for (int64_t p = part * run->part; p < last; p += run->tile) {
+      for (int64_t p = shard * run->shard; p < last; p += run->tile) {
         (run->item_bytes == 8 ? run_tile_f64 : run_tile_f32)(
             run, p, LEAT_MIN(p + run->tile, last), group, patches);
       }
@@ -147,9 +147,9 @@ static void run_parts(void* data, int64_t begin, int64_t end) {
 
 // Patches of a tile should stay in the second-level cache between their making and the product.
 #define TILE_BYTES (256 << 10)
-#define MOST_PARTS 32
+#define MOST_SHARDS 32
 
-// Divides the work as the head of this file says and runs it. A run of one part is not put on the
+// Divides the work as the head of this file says and runs it. A run of one shard is not put on the
 // pool, so that the matrix products within it may use the pool.
 static leat_status_t run_tiles(leat_kernel_context_t* c, conv3d_run_t* run, int dtype) {
   const conv3d_shape_t* s = run->shape;
@@ -162,26 +162,26 @@ static leat_status_t run_tiles(leat_kernel_context_t* c, conv3d_run_t* run, int 
   run->tile = LEAT_MIN(run->tile, run->positions);
   switch (run->direction) {
     case LEAT_CONVOLUTION_FORWARD:
-      run->part = LEAT_MAX((run->positions + MOST_PARTS - 1) / MOST_PARTS, run->tile);
+      run->shard = LEAT_MAX((run->positions + MOST_SHARDS - 1) / MOST_SHARDS, run->tile);
       break;
     case LEAT_CONVOLUTION_BACKWARD_INPUT:  // whole images
-      run->part = (s->batch + MOST_PARTS - 1) / MOST_PARTS * image;
+      run->shard = (s->batch + MOST_SHARDS - 1) / MOST_SHARDS * image;
       break;
     default:
-      run->part = run->positions;
+      run->shard = run->positions;
   }
-  const int64_t parts = (run->positions + run->part - 1) / run->part;
-  const leat_shape_t flat = leat_shape_vector(parts * run->tile * run->depth);
+  const int64_t shards = (run->positions + run->shard - 1) / run->shard;
+  const leat_shape_t flat = leat_shape_vector(shards * run->tile * run->depth);
   leat_tensor_t patches;
   LEAT_RETURN_IF_ERROR(leat_kernel_allocate_temporary(c, dtype, &flat, &patches));
   run->patches = patches.data;
   run->pool = c->services->pool;
-  const double part_ns = 0.05 * (double)run->part * (double)run->depth *
-                         (double)(s->out_channels / s->groups);
-  if (parts == 1) {
-    run_parts(run, 0, 1);
+  const double shard_ns =
+      0.05 * (double)run->shard * (double)run->depth * (double)(s->out_channels / s->groups);
+  if (shards == 1) {
+    run_shards(run, 0, 1);
   } else {
-    leat_kernel_parallel_for(c, parts, part_ns, run_parts, run);
+    leat_kernel_parallel_for(c, shards, shard_ns, run_shards, run);
   }
   leat_tensor_release(&patches);
   return leat_ok_status();

@@ -13,7 +13,7 @@
 typedef struct leat_format_change_s {
   int count;       // dimensions of the formats
   int32_t to[5];   // dimension i of the source is dimension to[i] of the destination
-  // The same among the spatial dimensions alone ("HW", or "DHW" of five-letter formats).
+  // The change among the spatial dimensions alone ("HW", or "DHW" of five-letter formats).
   int spatial_count, spatial_to[5];
 } leat_format_change_t;
 

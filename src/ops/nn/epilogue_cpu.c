@@ -303,7 +303,7 @@ static void apply_piece(const leat_epilogue_run_t* run, void* x, const void* add
   }
 }
 
-// The same for elements in memory of the node's type, half or bfloat16.
+// Applies the steps to elements in memory of the node's type, half or bfloat16.
 static void apply_narrow_piece(const leat_epilogue_run_t* run, uint16_t* x,
                                const uint16_t* addend, int64_t n, int64_t at) {
   float wide[PIECE], wide_addend[PIECE];

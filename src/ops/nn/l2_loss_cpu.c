@@ -11,7 +11,7 @@
 
 typedef struct sum_s {
   const leat_tensor_t* x;
-  double* parts;
+  double* partials;
 } sum_t;
 
 static void sum_blocks(void* data, int64_t begin, int64_t end) {
@@ -20,9 +20,9 @@ static void sum_blocks(void* data, int64_t begin, int64_t end) {
   for (int64_t block = begin; block < end; ++block) {
     const int64_t first = block * BLOCK;
     const int64_t count = LEAT_MIN(sum->x->shape.element_count - first, BLOCK);
-    sum->parts[block] = sum->x->dtype == LEAT_DTYPE_DOUBLE
-                            ? sums->f64(leat_tensor_data(sum->x, const double) + first, count)
-                            : sums->f32(leat_tensor_data(sum->x, const float) + first, count);
+    sum->partials[block] = sum->x->dtype == LEAT_DTYPE_DOUBLE
+                               ? sums->f64(leat_tensor_data(sum->x, const double) + first, count)
+                               : sums->f32(leat_tensor_data(sum->x, const float) + first, count);
   }
 }
 
@@ -31,13 +31,13 @@ static leat_status_t sum_squares(leat_kernel_context_t* c, const leat_tensor_t* 
                                  double* out_sum) {
   const int64_t blocks = (x->shape.element_count + BLOCK - 1) / BLOCK;
   const leat_shape_t shape = leat_shape_vector(blocks);
-  leat_tensor_t parts;
+  leat_tensor_t partials;
   *out_sum = 0;
-  LEAT_RETURN_IF_ERROR(leat_kernel_allocate_temporary(c, LEAT_DTYPE_DOUBLE, &shape, &parts));
-  sum_t sum = {x, parts.data};
+  LEAT_RETURN_IF_ERROR(leat_kernel_allocate_temporary(c, LEAT_DTYPE_DOUBLE, &shape, &partials));
+  sum_t sum = {x, partials.data};
   leat_kernel_parallel_for(c, blocks, BLOCK * 0.1, sum_blocks, &sum);
-  for (int64_t i = 0; i < blocks; ++i) *out_sum += sum.parts[i];
-  leat_tensor_release(&parts);
+  for (int64_t i = 0; i < blocks; ++i) *out_sum += sum.partials[i];
+  leat_tensor_release(&partials);
   return leat_ok_status();
 }
 

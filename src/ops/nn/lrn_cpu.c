@@ -1,6 +1,7 @@
 // CPU kernels of LRN, local response normalisation across channels (the AlexNet paper), and its
-// gradient. The arithmetic for one pixel is in lrn_isa.c. Half is computed in float; pixels are
-// shared among threads.
+// gradient. The arithmetic for one pixel is in lrn_isa.c. Pixels do not depend on each other, so
+// they are shared among threads, and every number of threads gives the same bits. Half is computed
+// in float, because a sum of squares would soon leave its range.
 #include <string.h>
 
 #include "base/checked.h"

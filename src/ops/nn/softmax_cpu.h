@@ -23,7 +23,7 @@ typedef struct leat_softmax_rows_s {
   // the gradient only where the labels add up to 1, as TensorFlow has it.
   void (*cross_entropy)(const void* x, const void* labels, double scale, void* loss, void* dx,
                         int64_t n);
-  // The same for labels that are 1 at |label|, which must be in [0, n), and 0 elsewhere.
+  // The cross entropy with labels that are 1 at |label|, which must be in [0, n), and 0 elsewhere.
   void (*sparse_cross_entropy)(const void* x, int64_t label, double scale, void* loss, void* dx,
                                int64_t n);
 } leat_softmax_rows_t;

@@ -66,8 +66,8 @@ static inline int leat_window_channel_dim(const leat_window_t* window) {
 LEAT_MUST_USE leat_status_t leat_window_count(const leat_window_axis_t* axis,
                                               leat_padding_t padding, int64_t input, int64_t size,
                                               int64_t* out_count, int64_t* out_before);
-// The same for shape functions: an unknown |input| or |size| gives LEAT_DIM_UNKNOWN, and any input
-// that is smaller than the window is INVALID_ARGUMENT.
+// Counts windows for shape functions: an unknown |input| or |size| gives LEAT_DIM_UNKNOWN, and any
+// input that is smaller than the window is INVALID_ARGUMENT.
 LEAT_MUST_USE leat_status_t leat_window_infer(const leat_window_axis_t* axis,
                                               leat_padding_t padding, int64_t input, int64_t size,
                                               int64_t* out_count);

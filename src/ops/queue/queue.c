@@ -43,31 +43,29 @@ static leat_status_t dequeue_many_shape(leat_inference_t* c) {
   return leat_shape_unknown(c);
 }
 
-// The rows of an op and of its V2 form. |escaping| has a bit for each input that the kernel keeps
-// beyond its call.
-#define TWICE(op_name, more_inputs, op_outputs, op_attrs, old_shape, new_shape, escaping, words) \
-  {.name = op_name,                                                                              \
-   .inputs = "handle: Ref(string)" more_inputs,                                                  \
-   .outputs = op_outputs,                                                                        \
-   .attrs = op_attrs,                                                                            \
-   .escaping_inputs = escaping,                                                                  \
-   .shape = old_shape,                                                                           \
-   .gradient = leat_gradient_none,                                                               \
-   .doc = words},                                                                                \
-  {                                                                                              \
-    .name = op_name "V2", .inputs = "handle: resource" more_inputs, .outputs = op_outputs,       \
-    .attrs = op_attrs, .flags = LEAT_OP_STATEFUL, .escaping_inputs = escaping,                   \
-    .shape = new_shape, .gradient = leat_gradient_none, .doc = words                             \
+// The rows of an op and of its V2 form.
+#define TWICE(op_name, more_inputs, op_outputs, op_attrs, old_shape, new_shape, words)     \
+  {.name = op_name,                                                                        \
+   .inputs = "handle: Ref(string)" more_inputs,                                            \
+   .outputs = op_outputs,                                                                  \
+   .attrs = op_attrs,                                                                      \
+   .shape = old_shape,                                                                     \
+   .gradient = leat_gradient_none,                                                         \
+   .doc = words},                                                                          \
+  {                                                                                        \
+    .name = op_name "V2", .inputs = "handle: resource" more_inputs, .outputs = op_outputs, \
+    .attrs = op_attrs, .flags = LEAT_OP_STATEFUL, .shape = new_shape,                      \
+    .gradient = leat_gradient_none, .doc = words                                           \
   }
 
-#define ENQUEUE(op_name, words)                                                              \
-  TWICE(op_name, "; components: Tcomponents", NULL,                                          \
-        "Tcomponents: list(type) >= 1; timeout_ms: int = -1", leat_shape_none,               \
-        leat_shape_none, ~UINT64_C(1), words)
-#define DEQUEUE(op_name, more_inputs, new_shape, words)                                      \
-  TWICE(op_name, more_inputs, "components: component_types",                                 \
-        "component_types: list(type) >= 1; timeout_ms: int = -1", leat_shape_unknown,        \
-        new_shape, 0, words)
+#define ENQUEUE(op_name, words)                                                                 \
+  TWICE(op_name, "; components: Tcomponents", NULL,                                             \
+        "Tcomponents: list(type) >= 1; timeout_ms: int = -1", leat_shape_none, leat_shape_none, \
+        words)
+#define DEQUEUE(op_name, more_inputs, new_shape, words)                                          \
+  TWICE(op_name, more_inputs, "components: component_types",                                     \
+        "component_types: list(type) >= 1; timeout_ms: int = -1", leat_shape_unknown, new_shape, \
+        words)
 
 const leat_op_row_t leat_queue_ops[] = {
     QUEUE("FIFOQueue", COMPONENTS, "A queue whose tuples come out as they came in."),
@@ -93,12 +91,12 @@ const leat_op_row_t leat_queue_ops[] = {
     DEQUEUE("QueueDequeueUpTo", "; n: int32", leat_shape_unknown,
             "Takes n tuples out, fewer when the queue is closed."),
     TWICE("QueueClose", "", NULL, "cancel_pending_enqueues: bool = false",
-          leat_shape_of_two_strings, leat_shape_none, 0,
+          leat_shape_of_two_strings, leat_shape_none,
           "From now on nothing can be put in; what is in may be taken out."),
-    TWICE("QueueSize", "", "size: int32", NULL, leat_shape_of_two_strings, leat_shape_unchanged, 0,
+    TWICE("QueueSize", "", "size: int32", NULL, leat_shape_of_two_strings, leat_shape_unchanged,
           "How many tuples there are now."),
     TWICE("QueueIsClosed", "", "is_closed: bool", NULL, leat_shape_scalar_output,
-          leat_shape_scalar_output, 0, "Whether the queue is closed."),
+          leat_shape_scalar_output, "Whether the queue is closed."),
     // Mutexes.
     {.name = "MutexV2",
      .outputs = "resource: resource",

@@ -236,7 +236,8 @@ static void expect(const sampler_t* s, const int64_t* values, int64_t count, int
   for (int64_t i = 0; i < count; ++i) out[i] = -expm1f(out[i]);
 }
 
-// The same, for so many values at a time that the step may end in between.
+// Computes the expected counts in blocks of values, and looks between blocks whether the step has
+// ended, since a caller may name millions of candidates.
 static leat_status_t expect_all(const leat_kernel_context_t* c, const int64_t* values,
                                 int64_t count, int64_t tries, float* out) {
   const int64_t block = 1 << 15;

@@ -31,7 +31,8 @@ static leat_status_t stated_shape(leat_inference_t* c) {
   return leat_ok_status();
 }
 
-// The same, followed by the dimensions of input 1: so many samples are drawn for each parameter.
+// The output has the shape that input 0 states, followed by the dimensions of input 1: so many
+// samples are drawn for each parameter.
 static leat_status_t stated_samples_shape(leat_inference_t* c) {
   leat_partial_shape_t samples, shape;
   LEAT_RETURN_IF_ERROR(leat_inference_input_as_shape(c, 0, &samples));

@@ -46,7 +46,7 @@ static inline uint32_t leat_word_stream_below(leat_word_stream_t* stream, uint32
   while (word < least) word = leat_word_stream_next(stream);
   return word % count;
 }
-// The same from two words, for a |count| that may exceed 2^32.
+// Draws from two words, for a |count| that may exceed 2^32.
 static inline uint64_t leat_word_stream_below64(leat_word_stream_t* stream, uint64_t count) {
   uint64_t least = (count & (count - 1)) ? UINT64_MAX % count + 1 : 0;
   uint64_t word = leat_word_stream_next64(stream);

@@ -11,7 +11,6 @@
    .attrs = "T: type; tensor_name: string; send_device: string; send_device_incarnation: int; " \
             "recv_device: string; client_terminated: bool = false",                           \
    .flags = LEAT_OP_STATEFUL | LEAT_OP_SEND,                                                  \
-   .escaping_inputs = 1,                                                                      \
    .shape = leat_shape_none,                                                                  \
    .doc = text}
 #define RECV(op, text)                                                                        \

@@ -92,7 +92,6 @@ const leat_op_row_t leat_resource_variable_ops[] = {
      .inputs = "resource: resource; value: dtype",
      .attrs = "dtype: type; validate_shape: bool = false",
      .flags = LEAT_OP_STATEFUL,
-     .escaping_inputs = 2,
      .shape = update_shape,
      .gradient = leat_gradient_none,
      .doc = "Gives a variable a value."},

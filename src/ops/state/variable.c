@@ -91,7 +91,6 @@ const leat_op_row_t leat_variable_ops[] = {
      .outputs = "output_ref: Ref(T)",
      .attrs = "T: type; validate_shape: bool = true; use_locking: bool = true",
      .flags = LEAT_OP_ALLOWS_UNINITIALIZED_INPUT,
-     .escaping_inputs = 2,
      .shape = assign_shape,
      .gradient = leat_gradient_none,
      .doc = "Gives a variable a value."},

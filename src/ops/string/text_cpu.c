@@ -90,7 +90,7 @@ static bool find_characters(leat_string_view_t text, int64_t pos, int64_t len, s
   return go_back(text, -pos - behind, begin);
 }
 
-// The same in bytes.
+// Finds the substring where positions and lengths count bytes.
 static bool find_bytes(leat_string_view_t text, int64_t pos, int64_t len, size_t* begin,
                        size_t* end) {
   int64_t size = (int64_t)text.size;
@@ -102,10 +102,10 @@ static bool find_bytes(leat_string_view_t text, int64_t pos, int64_t len, size_t
   return true;
 }
 
-typedef struct parts_s {
+typedef struct substrings_s {
   const leat_tensor_t *input, *pos, *len;
   leat_tensor_t* output;
-} parts_t;
+} substrings_t;
 
 // A tensor of |shape| is broadcast to |whole|: its element that lies at element |index| of the
 // whole.
@@ -123,7 +123,7 @@ static int64_t broadcast_index(const leat_shape_t* whole, const leat_shape_t* sh
   return at;
 }
 
-static leat_status_t take_parts(leat_kernel_context_t* c, const parts_t* p) {
+static leat_status_t take_substrings(leat_kernel_context_t* c, const substrings_t* p) {
   const text_t* own = leat_kernel_state(c);
   const leat_shape_t* whole = &p->output->shape;
   for (int64_t i = 0; i < whole->element_count; ++i) {
@@ -145,7 +145,7 @@ static leat_status_t take_parts(leat_kernel_context_t* c, const parts_t* p) {
 }
 
 static leat_status_t substr__cpu(leat_kernel_context_t* c) {
-  parts_t p = {.input = leat_kernel_input(c, 0),
+  substrings_t p = {.input = leat_kernel_input(c, 0),
                .pos = leat_kernel_input(c, 1),
                .len = leat_kernel_input(c, 2)};
   leat_shape_t shape;
@@ -162,7 +162,7 @@ static leat_status_t substr__cpu(leat_kernel_context_t* c) {
   }
   if (!status) status = leat_kernel_allocate_output(c, 0, &shape, &p.output);
   leat_shape_release(&shape);
-  return status ? status : take_parts(c, &p);
+  return status ? status : take_substrings(c, &p);
 }
 
 // ---- Letters ------------------------------------------------------------------------------------

@@ -205,13 +205,13 @@ static void run_narrow(const leat_optimizer_plan_t* plan, const leat_optimizer_a
 static leat_optimizer_arrays_t arrays_from(const leat_optimizer_plan_t* plan,
                                            const leat_optimizer_arrays_t* arrays, int64_t begin) {
   const size_t offset = (size_t)begin * leat_dtype_size(plan->dtype);
-  leat_optimizer_arrays_t part = *arrays;
+  leat_optimizer_arrays_t shard = *arrays;
   for (int v = 0; v < plan->variable_count; ++v) {
-    part.in[v] = (const uint8_t*)part.in[v] + offset;
-    part.out[v] = (uint8_t*)part.out[v] + offset;
+    shard.in[v] = (const uint8_t*)shard.in[v] + offset;
+    shard.out[v] = (uint8_t*)shard.out[v] + offset;
   }
-  part.gradient = (const uint8_t*)part.gradient + offset;
-  return part;
+  shard.gradient = (const uint8_t*)shard.gradient + offset;
+  return shard;
 }
 
 // Runs the prologue and then the formula, block by block, so that what the prologue computes stays
@@ -226,12 +226,12 @@ static void run_prologue(const leat_optimizer_plan_t* plan, const leat_optimizer
   }
   for (int64_t i = begin; i < end; i += BLOCK) {
     const int64_t count = LEAT_MIN(end - i, BLOCK);
-    leat_optimizer_arrays_t part = arrays_from(plan, arrays, i);
+    leat_optimizer_arrays_t shard = arrays_from(plan, arrays, i);
     for (int s = 0; s < plan->prologue_count; ++s) {
-      steps[s](part.gradient, arrays->prologue_scalars[s], gradient, count);
-      part.gradient = gradient;
+      steps[s](shard.gradient, arrays->prologue_scalars[s], gradient, count);
+      shard.gradient = gradient;
     }
-    formula(&part, count);
+    formula(&shard, count);
   }
 }
 
@@ -251,8 +251,8 @@ void leat_optimizer_run(const leat_optimizer_plan_t* plan, const leat_optimizer_
     run_prologue(plan, arrays, begin, end);
     return;
   }
-  const leat_optimizer_arrays_t part = arrays_from(plan, arrays, begin);
-  leat_optimizer_formula(plan->optimizer, plan->dtype)(&part, end - begin);
+  const leat_optimizer_arrays_t shard = arrays_from(plan, arrays, begin);
+  leat_optimizer_formula(plan->optimizer, plan->dtype)(&shard, end - begin);
 }
 
 double leat_optimizer_cost_ns(const leat_optimizer_plan_t* plan) {

@@ -1,6 +1,6 @@
 // Optimizers on some rows of a variable, for the SparseApply ops. A row that is named twice is
 // updated twice, in the order of the indices, whatever the number of threads. For that the variable
-// is cut into PARTS ranges of rows; a thread takes some ranges and goes through all indices for
+// is cut into SHARDS ranges of rows; a thread takes some ranges and goes through all indices for
 // those that fall into them:
 //
 //   indices      7 1 7 4        ranges of rows [0, 4) and [4, 8)
@@ -11,7 +11,7 @@
 // updates. All indices are checked before the first row changes.
 #include "ops/train/optimizers_cpu.h"
 
-#define PARTS 8
+#define SHARDS 8
 
 typedef struct rows_s {
   const leat_optimizer_plan_t* plan;
@@ -72,11 +72,11 @@ static void run_row(const rows_t* rows, int64_t index, int64_t i) {
   leat_optimizer_run(rows->plan, &row, 0, rows->row_size);
 }
 
-// Updates the rows in ranges [begin, end) of PARTS.
-static void run_parts(void* data, int64_t begin, int64_t end) {
+// Updates the rows in ranges [begin, end) of SHARDS.
+static void run_shards(void* data, int64_t begin, int64_t end) {
   const rows_t* rows = data;
-  int64_t part = (rows->row_count + PARTS - 1) / PARTS;
-  int64_t first = begin * part, last = end * part;
+  int64_t shard = (rows->row_count + SHARDS - 1) / SHARDS;
+  int64_t first = begin * shard, last = end * shard;
   int64_t count = rows->indices->shape.element_count;
   for (int64_t i = 0; i < count; ++i) {
     int64_t index = leat_tensor_index_at(rows->indices, i);
@@ -95,6 +95,6 @@ leat_status_t leat_optimizer_run_rows(leat_kernel_context_t* c, const leat_optim
   if (count == 0) return leat_ok_status();
   rows.row_size = shape->element_count / rows.row_count;
   double row_ns = 10 + (double)rows.row_size * leat_optimizer_cost_ns(plan);
-  leat_kernel_parallel_for_unbroken(c, PARTS, row_ns * (double)count / PARTS, run_parts, &rows);
+  leat_kernel_parallel_for_unbroken(c, SHARDS, row_ns * (double)count / SHARDS, run_shards, &rows);
   return leat_ok_status();
 }

@@ -8,20 +8,20 @@
 //
 // The functions run on the calling thread and on the step's pool. They may fail only where objects
 // are copied.
-#ifndef LEAT_OPS_ARRAY_PARTS_CPU_H_
-#define LEAT_OPS_ARRAY_PARTS_CPU_H_
+#ifndef LEAT_OPS_ARRAY_PIECES_CPU_H_
+#define LEAT_OPS_ARRAY_PIECES_CPU_H_
 
 #include "kernel/kernel.h"
 
 // Joins inputs [first, first + count) of the kernel into output 0, which must be allocated. |outer|
 // must divide the element count of each input.
-LEAT_MUST_USE leat_status_t leat_parts_join(leat_kernel_context_t* c, int first, int count,
-                                            int64_t outer);
+LEAT_MUST_USE leat_status_t leat_pieces_join(leat_kernel_context_t* c, int first, int count,
+                                             int64_t outer);
 // Takes input |whole| apart into all outputs of the kernel, which must be allocated.
-LEAT_MUST_USE leat_status_t leat_parts_split(leat_kernel_context_t* c, int whole, int64_t outer);
+LEAT_MUST_USE leat_status_t leat_pieces_split(leat_kernel_context_t* c, int whole, int64_t outer);
 // Says whether a piece of these bytes should share the bytes of the whole rather than be copied. A
 // small piece is copied, because a piece that shares keeps the whole alive; one that is not aligned
 // as a buffer is must be larger to share.
-bool leat_parts_should_share(const void* data, size_t size_bytes);
+bool leat_pieces_should_share(const void* data, size_t size_bytes);
 
-#endif  // LEAT_OPS_ARRAY_PARTS_CPU_H_
+#endif  // LEAT_OPS_ARRAY_PIECES_CPU_H_
