@@ -1,10 +1,11 @@
 // Finds the nodes of the backward pass, for the passes "recompute" and "swap". The nodes that
 // adding gradients made are marked (node->is_gradient). An imported graph has lost the marks, so
-// names decide there, as they do for TensorFlow's memory optimizer: a name belongs to the backward
-// pass if it begins with "gradients/", or with the scope that the client's options name, at its
-// start or after a slash. Every node that depends on such a node is late as well, since it cannot
-// run before the backward pass does. The order that this file makes is topological and puts all
-// nodes of the forward pass before the late ones.
+// where no node is marked names decide, as they do for TensorFlow's memory optimizer: a name
+// belongs to the backward pass if it begins with "gradients/", at its start or after a slash. If
+// the client's options name a scope, the nodes in it belong to it in any case. Every node that
+// depends on such a node is late as well, since it cannot run before the backward pass does. The
+// order that this file makes is topological and puts all nodes of the forward pass before the late
+// ones.
 #include "optimize/backward.h"
 
 static bool is_in_scope(leat_string_view_t name, leat_string_view_t scope) {
@@ -20,10 +21,11 @@ static bool is_in_scope(leat_string_view_t name, leat_string_view_t scope) {
 
 // Finds what is known about node |index|. Nodes must be visited in topological order, as this
 // depends on what is known about the inputs.
+// An empty |scope| holds no node.
 static void mark(leat_backward_t* b, int32_t index, leat_string_view_t scope) {
   const leat_node_t* node = &b->graph->nodes[index];
   const uint32_t held = LEAT_OP_CONSTANT | LEAT_OP_ARGUMENT | LEAT_OP_VARIABLE;
-  b->late[index] = node->is_gradient || is_in_scope(node->name, scope);
+  b->late[index] = node->is_gradient || (scope.size && is_in_scope(node->name, scope));
   b->conditional[index] = node->op->flags & (LEAT_OP_SWITCH | LEAT_OP_ENTER | LEAT_OP_MERGE);
   b->kept[index] = (node->op->flags & held) || node->op->has_ref_outputs;
   for (int i = 0; i < node->input_count + node->control_count; ++i) {
@@ -36,8 +38,8 @@ static void mark(leat_backward_t* b, int32_t index, leat_string_view_t scope) {
       b->kept[index] = true;  // read from a variable
     }
   }
-  bool hands_on = (node->op->flags & LEAT_OP_PASS_THROUGH) && node->input_count;
-  if (hands_on && b->kept[node->inputs[0].node]) b->kept[index] = true;
+  bool forwards = (node->op->flags & LEAT_OP_PASS_THROUGH) && node->input_count;
+  if (forwards && b->kept[node->inputs[0].node]) b->kept[index] = true;
 }
 
 // Finds the first late reader of each node: walks backwards, so that the earliest is noted last.
@@ -69,14 +71,21 @@ static leat_status_t allocate(leat_backward_t* b) {
   return leat_ok_status();
 }
 
+static bool has_marks(const leat_backward_t* b, const int32_t* sorted) {
+  for (size_t i = 0; i < b->order_count; ++i) {
+    if (b->graph->nodes[sorted[i]].is_gradient) return true;
+  }
+  return false;
+}
+
 leat_status_t leat_backward_find(leat_edit_t* edit, leat_backward_t* b) {
   leat_string_view_t scope = leat_string_view_from(edit->options->memory_scope);
   int32_t* sorted;
   *b = (leat_backward_t){
       .edit = edit, .graph = edit->graph, .node_count = (int32_t)edit->graph->node_count};
-  if (!scope.size) scope = LEAT_SV("gradients/");
   LEAT_RETURN_IF_ERROR(allocate(b));
   LEAT_RETURN_IF_ERROR(leat_edit_sort(edit, &sorted, &b->order_count));
+  if (!scope.size && !has_marks(b, sorted)) scope = LEAT_SV("gradients/");
   for (size_t i = 0; i < b->order_count; ++i) mark(b, sorted[i], scope);
   for (int i = 0; i < edit->rewrite->fetch_count; ++i) {
     b->kept[edit->rewrite->fetches[i].node] = true;

@@ -261,8 +261,8 @@ static void what_runs_along_the_cut_is_made_of_pieces(void** state) {
   leat_output_t x = pair(f), rows = join(f, MATRIX(LEFT, 4), MATRIX(RIGHT, 4), 0);
   leat_output_t first = ints(f, 1, (const int32_t[]){0});
   const int32_t order[] = {1, 0}, once[] = {1, 3}, twice[] = {2, 1};
-  leat_output_t turned = BINARY("Transpose", x, ints(f, 2, order));
-  assert_false(stays(f, LEAT_INPUTS(box(f, turned, 0, 0, LEFT, -1))));
+  leat_output_t transposed = BINARY("Transpose", x, ints(f, 2, order));
+  assert_false(stays(f, LEAT_INPUTS(box(f, transposed, 0, 0, LEFT, -1))));
   assert_false(stays(f, LEAT_INPUTS(box(f, UNARY("Softmax", rows), 0, 0, LEFT, -1))));
   assert_true(stays(f, LEAT_INPUTS(left(f, UNARY("Softmax", x)))));
   leat_output_t times = BINARY("MatMul", rows, MATRIX(4, 2));

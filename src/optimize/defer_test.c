@@ -24,15 +24,16 @@ typedef struct sums_s {
 } sums_t;
 
 // sum = |first|; for (i = 0; i < turns; ++i) sum += (i + 1) A B, A of ones [rows, depth] or, where
-// it |is_turned|, [depth, rows], B of twos [depth, columns].
+// it |is_transposed|, [depth, rows], B of twos [depth, columns].
 static sums_t add_loop(scene_t* s, leat_output_t first, int depth, int rows, int columns,
-                       bool is_turned, also_t also) {
+                       bool is_transposed, also_t also) {
   sums_t sums = {.turns = scene_placeholder(s, "", LEAT_DTYPE_INT32)};
   flow_loop_t loop;
   flow_loop_open(s, "loop", LEAT_INPUTS(flow_int(s, 0), first), &loop);
   leat_output_t limit = flow_loop_invariant(&loop, sums.turns);
   leat_output_t a = flow_loop_invariant(
-      &loop, fill(s, scene_float(s, 1), is_turned ? depth : rows, is_turned ? rows : depth));
+      &loop, fill(s, scene_float(s, 1), is_transposed ? depth : rows,
+                  is_transposed ? rows : depth));
   leat_output_t b = flow_loop_invariant(&loop, fill(s, scene_float(s, 2), depth, columns));
   leat_output_t one = flow_loop_invariant(&loop, flow_int(s, 1));
   flow_loop_test(&loop, scene_binary(s, "Less", -1, loop.values[0], limit));
@@ -41,7 +42,7 @@ static sums_t add_loop(scene_t* s, leat_output_t first, int depth, int rows, int
                                      LEAT_ATTRS(LEAT_TYPE("DstT", LEAT_DTYPE_FLOAT)));
   leat_output_t product =
       scene_output(s, "MatMul", "", "", LEAT_INPUTS(scene_binary(s, "Mul", -1, a, scale), b),
-                   LEAT_ATTRS(LEAT_BOOL("transpose_a", is_turned)));
+                   LEAT_ATTRS(LEAT_BOOL("transpose_a", is_transposed)));
   sums.sum = scene_binary(s, "AddV2", -1, loop.values[1], product);
   leat_output_t carried = sums.sum;
   if (also == IN_THE_BODY) {

@@ -334,8 +334,8 @@ static void factors_that_are_no_numbers_by_row(void** state) {
   assert_int_equal(scale_scatter(f, multiply(s, scene_matrix(s, "", 1, 5), numbers)), 0);
   // By column, of which there are as many as rows.
   leat_output_t square = scene_matrix(s, "", 4, 4);
-  leat_output_t turned = BROADCAST(s, RESHAPE(s, numbers, 1, 4), 4, 4);
-  assert_int_equal(scale_scatter(f, multiply(s, square, turned)), 0);
+  leat_output_t column_wise = BROADCAST(s, RESHAPE(s, numbers, 1, 4), 4, 4);
+  assert_int_equal(scale_scatter(f, multiply(s, square, column_wise)), 0);
   assert_int_equal(scale_scatter(f, multiply(s, square, RESHAPE(s, numbers, 4))), 0);
   // For each row of other rows.
   leat_output_t halves = multiply(s, scene_matrix(s, "", 8, 5), scene_matrix(s, "", 8, 1));

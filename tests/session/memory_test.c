@@ -1,5 +1,6 @@
 // The passes that trade memory for work or transfers (§5.2): a network that fits into its device
 // only with them, and gives the same bits. And what a step that fails leaves in a device's memory.
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -54,7 +55,11 @@ static void build(network_t* n, bool hint, const char* prefix) {
   leat_output_t y = n->x;
   for (int i = 0; i < kLayers; ++i) {
     ws[i] = weights(s, (uint32_t)i);
-    leat_output_t h = scene_binary(s, "MatMul", -1, y, ws[i]);
+    // Names do not tell what is a gradient: where gradients have another prefix, the forward pass
+    // has the usual one.
+    char name[24];
+    snprintf(name, sizeof name, "%s/h%d", strcmp(prefix, "gradients") ? "gradients" : "layer", i);
+    leat_output_t h = scene_output(s, "MatMul", name, "", LEAT_INPUTS(y, ws[i]), LEAT_NO_ATTRS);
     leat_output_t gate = scene_unary(s, "Sigmoid", -1, h);
     y = scene_binary(s, "Mul", -1, h, gate);
     leat_attr_t attr = LEAT_BOOL("_recompute_hint", true);
