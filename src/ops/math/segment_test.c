@@ -40,6 +40,14 @@
               LEAT_SCALAR_ITEM(INT32, 3)},                                                      \
    .expected = {LEAT_ITEMS(DTYPE, LEAT_DIMS(3), limit, limit, best)}}
 
+// Segment 1 of 3 is the only row, and the other ones are products of no rows.
+static void one_row_reference(const leat_reference_t* r) {
+  const int64_t columns = r->inputs[0].shape.element_count;
+  for (int64_t i = 0; i < 3 * columns; ++i) {
+    r->out[0][i] = i / columns == 1 ? r->in[0][i % columns] : 1;
+  }
+}
+
 static const leat_op_case_t kCases[] = {
     SORTED("SegmentSum", TWICE, 4, 6, 0, 0, 12, 14),
     SORTED("SegmentMean", ONCE, 2, 3, 0, 0, 6, 7),
@@ -63,6 +71,12 @@ static const leat_op_case_t kCases[] = {
      .inputs = {LEAT_ITEMS(FLOAT, LEAT_DIMS(1), 3), LEAT_ITEMS(INT64, LEAT_DIMS(1), 0),
                 LEAT_SCALAR_ITEM(INT32, 2)},
      .expected = {LEAT_ITEMS(FLOAT, LEAT_DIMS(2), 3, -0x1.fffffep127)}},
+    {.op = "UnsortedSegmentProd",
+     .name = "long segments without rows",
+     .inputs = {LEAT_RANDOM(FLOAT, LEAT_DIMS(1, 3001), 0, 2), LEAT_ITEMS(INT32, LEAT_DIMS(1), 1),
+                LEAT_SCALAR_ITEM(INT32, 3)},
+     .types = LEAT_DTYPES_FLOATING | LEAT_DTYPE_BIT(UINT8),
+     .reference = one_row_reference},
     EMPTY(INT8, INT8_MIN, INT8_MAX),
     EMPTY(INT16, INT16_MIN, INT16_MAX),
     EMPTY(INT32, INT32_MIN, INT32_MAX),
