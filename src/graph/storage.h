@@ -96,7 +96,8 @@ LEAT_MUST_USE leat_status_t leat_graph_storage_copy_device(leat_graph_storage_t*
                                                            leat_string_view_t device,
                                                            leat_string_view_t* out_device);
 
-// Copies the name of an attribute that no op declares, once for all nodes that have one.
+// Copies the name of an attribute that no op declares, or gives the last copy if that is equal.
+// Nodes that follow each other with the same attribute share a copy. "" needs no copy.
 LEAT_MUST_USE leat_status_t leat_graph_storage_copy_attr_name(leat_graph_storage_t* storage,
                                                               leat_string_view_t name,
                                                               leat_string_view_t* out_name);

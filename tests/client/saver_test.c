@@ -12,6 +12,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/fault.h"
 #include "client/model_kit.h"
 #include "leat/files.h"
 #include "scratch.h"
@@ -216,6 +217,60 @@ static void test_no_variables(void** state) {
   leat_saver_free(NULL);
 }
 
+// ---- A failed save over a checkpoint ------------------------------------------------------------
+
+// Two faults at once: one in the question whether the checkpoint is there, one in the save.
+typedef struct fault_pair_s {
+  leat_fault_t question, save;
+} fault_pair_t;
+
+static leat_status_t fail_allocation(void* data, size_t size_bytes) {
+  return leat_fault_on_allocation(&((fault_pair_t*)data)->question, size_bytes);
+}
+
+static leat_status_t fail_file(void* data, const char* call, const char* path) {
+  fault_pair_t* pair = data;
+  leat_status_t status = leat_fault_on_file(&pair->question, call, path);
+  return status ? status : leat_fault_on_file(&pair->save, call, path);
+}
+
+// Saves step 1, which is there already, where the first event of |kind| fails, which is that of the
+// question, and the |nth| file call of the save. Returns whether the save had that many.
+static bool fail_to_save_again(int kind, int64_t nth) {
+  fault_pair_t pair = {.question = {.kinds = kind}, .save = {.kinds = LEAT_FAULT_FILE}};
+  leat_observer_t observer = {&pair, fail_allocation, fail_file, NULL, NULL};
+  atomic_init(&pair.question.events_left, 1);
+  atomic_init(&pair.save.events_left, nth);
+  leat_observer_install(&observer);
+  leat_saver_save(m.saver, kit.session, 1, kit.status);
+  leat_observer_install(NULL);
+  assert_true(atomic_load(&pair.question.events_left) <= 0);
+  return atomic_load(&pair.save.events_left) <= 0;
+}
+
+// A save that fails removes the files that it left, but not those of an older checkpoint of the
+// same name. Where memory or a failing call hides whether there is one, it removes nothing.
+static void test_unknown_whether_new(void** state) {
+  build((leat_saver_options_t){.keep = 2});
+  const int kKinds[] = {LEAT_FAULT_ALLOCATION, LEAT_FAULT_FILE};
+  for (size_t k = 0; k < sizeof kKinds / sizeof *kKinds; ++k) {
+    int failures = 0;
+    for (int64_t n = 1;; ++n) {
+      save(1);
+      save(2);  // the newest, which the state file protects
+      if (!fail_to_save_again(kKinds[k], n)) break;
+      failures += TF_GetCode(kit.status) != TF_OK;
+      leat_checkpoint_t* old = leat_checkpoint_open("ckpt/model.ckpt-1", kit.status);
+      kit_ok(kit.status);
+      TF_DeleteTensor(leat_checkpoint_read(old, "w", kit.status));
+      kit_ok(kit.status);
+      leat_checkpoint_close(old);
+      assert_true(n < 1000);
+    }
+    assert_true(failures >= 3);
+  }
+}
+
 // ---- Killed -------------------------------------------------------------------------------------
 
 // Trains on from the last save and saves each step until it is killed; in every save w's elements
@@ -331,6 +386,7 @@ int main(int argc, char** argv) {
       TEST(test_saved_twice),
       TEST(test_content),
       TEST(test_no_place),
+      TEST(test_unknown_whether_new),
       TEST(test_no_variables),
       TEST(test_lost_newest),
       TEST(test_step_of_name),

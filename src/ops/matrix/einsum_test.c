@@ -1,4 +1,8 @@
-// Cases of Einsum against a sum over all labels.
+// Cases of Einsum. The reference takes every combination of values of all labels in turn and adds
+// the product of the elements that it names; it knows no matrix products, into which the kernel may
+// turn an equation. Sums over nothing and complex numbers have expected values written by hand.
+// Malformed equations and shapes that disagree with them must be refused. The last case is there
+// for the benchmark only.
 #include "op_harness/op_harness.h"
 
 #define LABELS 128  // letters by their code; dimensions of the ellipsis take those below 'A'

@@ -1,4 +1,7 @@
-// Cases of the matrix products.
+// Cases of the matrix products, with and without batches and transposed operands. The reference is
+// the textbook's sum over the inner dimension, in double. It broadcasts no batch but that of a
+// second input without one, so cases that broadcast otherwise, complex numbers and products of
+// integers have expected values written by hand. The last cases are there for the benchmark only.
 #include "op_harness/op_harness.h"
 
 static bool flag(const leat_reference_t* r, const char* name) {
