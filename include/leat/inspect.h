@@ -36,7 +36,11 @@ TF_CAPI_EXPORT extern TF_Buffer* leat_graph_inline(TF_Graph* graph,
  * enable_bfloat16_sendrecv), in this order. JSON: an array of {"name", "doc", "stage", "after",
  * "default"}: the stage is "whole" (before nodes have devices), "placed" or "partitions" (of each
  * device), and "after" names passes that come before it. The caller deletes the buffer; NULL on
- * error. */
+ * error.
+ *
+ * Where feeds leave sizes open, a step is optimized for the shapes that are fed: the first four
+ * sets of shapes get a plan each, all others share one. rewrite_options.shape_optimization = OFF
+ * turns that off, and so do determinism and build_cost_model. */
 TF_CAPI_EXPORT extern TF_Buffer* leat_passes_json(TF_Status* status);
 
 /* What pass |pass| by itself makes of the session's graph for a step that fetches |fetches| and
