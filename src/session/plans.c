@@ -44,8 +44,10 @@ static leat_status_t copy_sizes(const leat_plans_t* plans, const leat_tensor_t* 
   return leat_ok_status();
 }
 
-// Lists the feeds whose shapes the graph does not know.
+// Lists the feeds whose shapes the graph does not know. In a graph without feeds there may be
+// arguments that the client put there himself; with feeds, pruning refuses those.
 static leat_status_t find_open_feeds(leat_plans_t* plans, const leat_graph_t* graph) {
+  if (plans->feed_count == 0) return leat_ok_status();
   LEAT_RETURN_IF_ERROR(
       LEAT_ALLOCATE(plans->allocator, (size_t)plans->feed_count + 1, &plans->open_feeds));
   for (size_t i = 0; i < graph->node_count; ++i) {

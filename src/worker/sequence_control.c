@@ -193,7 +193,7 @@ static uint32_t make_guard(sequencer_t* s, uint32_t record) {
     add_check(guard, s->record_flags[s->control_sources[i]]);
   }
   if (guard[0] == 0) return 0;
-  LEAT_DCHECK(place > 0 && !guard[guard[0] + 1]);
+  LEAT_DCHECK(place > 0);
   s->tables.guard_length += guard[0] + 1;
   return place;
 }
