@@ -45,7 +45,7 @@ struct leat_function_runtime_s {
 // that each call the next one twice make 2^n calls, which no memory limit would stop. A loop is no
 // such case, since its length is a matter between its caller and the deadline, so each of its
 // iterations is counted by itself.
-#define LEAT_MAX_FUNCTION_CALLS 1500000
+#define LEAT_MAX_FUNCTION_CALLS 1000000
 
 // A function that a kernel calls. It is instantiated by the first call and then known.
 typedef struct leat_callee_s {
