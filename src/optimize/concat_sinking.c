@@ -103,7 +103,7 @@ static leat_status_t look_at_pack(leat_concat_t* p, int32_t index) {
   int64_t* lengths;
   if (axis < 0) axis += rank;
   if (axis < 0 || axis >= rank || node->input_count < 2 || node->input_count > MAX_PIECES ||
-      !leat_node_served_as(p->edit->graph, node, "ExpandDims", p->edit->options)) {
+      !leat_node_served_as(p->edit->graph, node, LEAT_OP_NAME_EXPAND_DIMS.data, p->edit->options)) {
     return leat_ok_status();
   }
   for (int i = 0; i < node->input_count; ++i) {
@@ -177,12 +177,6 @@ static const leat_concat_value_t* value_at(const leat_concat_t* p, const leat_no
   return leat_concat_gives(p, source) ? &p->values[source] : NULL;
 }
 
-static int64_t length_of(leat_division_t division) {
-  int64_t length = 0;
-  for (int i = 0; i < division.count; ++i) length += division.lengths[i];
-  return length;
-}
-
 // Decides how the nodes of the pieces read input |k|: in the same pieces, as pieces of a constant,
 // or whole, because it does not run along the axis that is cut or is repeated along it. False where
 // none of these is possible. A constant with control inputs that is read whole is copied for each
@@ -204,7 +198,7 @@ static bool admit_operand(const leat_concat_t* p, const leat_domain_t* domain, i
   const leat_tensor_t* constant = leat_constant_behind(p->edit->graph, input.node, &waits);
   const bool is_whole = axis == LEAT_AXIS_NONE || (length == 1 && leat_domain_repeats(domain));
   if (constant && !leat_dtype_in(constant->dtype, LEAT_DTYPES_OBJECT)) {
-    const bool is_cut = !is_whole && length == length_of(inout_value->division);
+    const bool is_cut = !is_whole && length == leat_division_length(inout_value->division);
     if (is_cut || (is_whole && waits)) inout_value->constants |= bit;
     return is_cut || is_whole;
   }
@@ -312,7 +306,7 @@ static bool unpacks_pieces(const leat_concat_t* p, const leat_node_t* node,
   if (axis < 0) axis += shape_of(p, node->inputs[0]).rank;
   if (!value || node->control_count || axis != value->axis ||
       node->output_count != value->division.count ||
-      !leat_node_served_as(p->edit->graph, node, "Squeeze", p->edit->options)) {
+      !leat_node_served_as(p->edit->graph, node, LEAT_OP_NAME_SQUEEZE.data, p->edit->options)) {
     return false;
   }
   for (int i = 0; i < value->division.count; ++i) {

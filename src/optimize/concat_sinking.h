@@ -29,6 +29,13 @@ typedef struct leat_division_s {
   const int64_t* lengths;
 } leat_division_t;
 
+// The length of the value along that axis.
+static inline int64_t leat_division_length(leat_division_t division) {
+  int64_t length = 0;
+  for (int i = 0; i < division.count; ++i) length += division.lengths[i];
+  return length;
+}
+
 static inline bool leat_division_equal(leat_division_t a, leat_division_t b) {
   if (a.count != b.count) return false;
   for (int i = 0; i < a.count; ++i) {

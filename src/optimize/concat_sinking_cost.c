@@ -26,12 +26,6 @@ static leat_speed_t speed_for(const leat_concat_t* p, int32_t index) {
   return speed;
 }
 
-static int64_t total_length(leat_division_t division) {
-  int64_t total = 0;
-  for (int i = 0; i < division.count; ++i) total += division.lengths[i];
-  return total;
-}
-
 // The bytes that the node of each piece reads as a whole.
 static double shared_bytes(const leat_concat_t* p, int32_t index) {
   const leat_node_t* node = leat_edit_node(p->edit, index);
@@ -50,7 +44,7 @@ static double shared_bytes(const leat_concat_t* p, int32_t index) {
 static int64_t time_of_pieces(const leat_concat_t* p, int32_t index, const leat_speed_t* speed) {
   const leat_work_t whole = leat_cost_work(p->edit->graph, leat_edit_node(p->edit, index));
   const leat_division_t division = p->values[index].division;
-  const double total = (double)total_length(division), shared = shared_bytes(p, index);
+  const double total = (double)leat_division_length(division), shared = shared_bytes(p, index);
   int64_t time = 0;
   for (int i = 0; i < division.count; ++i) {
     const double share = (double)division.lengths[i] / total;
