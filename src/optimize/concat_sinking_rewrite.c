@@ -345,6 +345,24 @@ static leat_status_t add_each(const leat_concat_t* p, int32_t index, const leat_
   return leat_ok_status();
 }
 
+// Adds a node of |op| beside node |index| whose operands are |*inout_value|, which becomes its
+// result, and a constant: the scalar at |number|, of |dtype|.
+static leat_status_t add_with_scalar(const leat_concat_t* p, int32_t index, leat_string_view_t op,
+                                     int dtype, const void* number, leat_output_t* inout_value) {
+  leat_tensor_t scalar;
+  LEAT_RETURN_IF_ERROR(leat_tensor_scalar(dtype, number, &scalar));
+  const leat_attr_t attrs[] = {LEAT_TENSOR("value", &scalar), LEAT_TYPE("dtype", dtype)};
+  leat_node_spec_t spec = {.attrs = attrs, .attr_count = LEAT_ARRAY_SIZE(attrs)};
+  leat_output_t inputs[2] = {*inout_value};
+  leat_status_t status = find_op(p, LEAT_OP_NAME_CONSTANT, &spec.op);
+  if (!status) status = add_beside(p, index, "/_scalar", &spec, &inputs[1]);
+  leat_tensor_release(&scalar);
+  LEAT_RETURN_IF_ERROR(status);
+  spec = (leat_node_spec_t){.inputs = inputs, .input_count = 2, .infer_attrs = true};
+  LEAT_RETURN_IF_ERROR(find_op(p, op, &spec.op));
+  return add_beside(p, index, "/_piece", &spec, inout_value);
+}
+
 // Divides |*inout_value|, which stands for the reduction |index|, by the number of elements of the
 // input that make one element of it.
 static leat_status_t add_division(const leat_concat_t* p, int32_t index, const char* op,
@@ -361,19 +379,8 @@ static leat_status_t add_division(const leat_concat_t* p, int32_t index, const c
   }
   const float single = (float)count;
   const void* number = dtype == LEAT_DTYPE_FLOAT ? (const void*)&single : &count;
-  leat_tensor_t divisor;
   LEAT_DCHECK(dtype == LEAT_DTYPE_FLOAT || dtype == LEAT_DTYPE_DOUBLE);
-  LEAT_RETURN_IF_ERROR(leat_tensor_scalar(dtype, number, &divisor));
-  const leat_attr_t attrs[] = {LEAT_TENSOR("value", &divisor), LEAT_TYPE("dtype", dtype)};
-  leat_node_spec_t spec = {.attrs = attrs, .attr_count = LEAT_ARRAY_SIZE(attrs)};
-  leat_output_t inputs[2] = {*inout_value};
-  leat_status_t status = find_op(p, LEAT_OP_NAME_CONSTANT, &spec.op);
-  if (!status) status = add_beside(p, index, "/_count", &spec, &inputs[1]);
-  leat_tensor_release(&divisor);
-  LEAT_RETURN_IF_ERROR(status);
-  spec = (leat_node_spec_t){.inputs = inputs, .input_count = 2, .infer_attrs = true};
-  LEAT_RETURN_IF_ERROR(find_op(p, leat_string_view_from(op), &spec.op));
-  return add_beside(p, index, "/_pieces", &spec, inout_value);
+  return add_with_scalar(p, index, leat_string_view_from(op), dtype, number, inout_value);
 }
 
 // Adds a reduction for each piece and a chain that combines their results, which replaces the node.
@@ -445,18 +452,8 @@ static leat_status_t add_updates(const leat_concat_t* p, int32_t index) {
 static leat_status_t add_axis(const leat_concat_t* p, int32_t index, int axis,
                               leat_output_t* inout_piece) {
   const int32_t number = axis;
-  leat_tensor_t tensor;
-  LEAT_RETURN_IF_ERROR(leat_tensor_scalar(LEAT_DTYPE_INT32, &number, &tensor));
-  const leat_attr_t attrs[] = {LEAT_TENSOR("value", &tensor), LEAT_TYPE("dtype", LEAT_DTYPE_INT32)};
-  leat_node_spec_t spec = {.attrs = attrs, .attr_count = LEAT_ARRAY_SIZE(attrs)};
-  leat_output_t inputs[2] = {*inout_piece};
-  leat_status_t status = find_op(p, LEAT_OP_NAME_CONSTANT, &spec.op);
-  if (!status) status = add_beside(p, index, "/_axis", &spec, &inputs[1]);
-  leat_tensor_release(&tensor);
-  LEAT_RETURN_IF_ERROR(status);
-  spec = (leat_node_spec_t){.inputs = inputs, .input_count = 2, .infer_attrs = true};
-  LEAT_RETURN_IF_ERROR(find_op(p, LEAT_OP_NAME_EXPAND_DIMS, &spec.op));
-  return add_beside(p, index, "/_piece", &spec, inout_piece);
+  return add_with_scalar(p, index, LEAT_OP_NAME_EXPAND_DIMS, LEAT_DTYPE_INT32, &number,
+                         inout_piece);
 }
 
 // Makes the pieces of a Pack, which waits for what the Pack waited for.
