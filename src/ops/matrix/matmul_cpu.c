@@ -365,13 +365,9 @@ void leat_matmul_run_batch(const leat_kernel_context_t* c, leat_matmul_batch_t* 
     return;
   }
   for (int64_t i = 0; i < batch->count && !leat_step_is_over(c->services, i > 0); ++i) {
-    const char *a = find_matrix(batch, 0, i), *b = find_matrix(batch, 1, i);
-    char* result = batch->result + i * batch->result_bytes;
-    if (step) {
-      leat_product_run_step(c, batch->multiply, p, batch->item_bytes, a, b, result, step, i * p->m);
-    } else {
-      leat_product_run(c, batch->multiply, p, batch->item_bytes, a, b, result);
-    }
+    leat_product_run_step(c, batch->multiply, p, batch->item_bytes, find_matrix(batch, 0, i),
+                          find_matrix(batch, 1, i), batch->result + i * batch->result_bytes, step,
+                          i * p->m);
   }
 }
 

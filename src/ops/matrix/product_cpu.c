@@ -65,19 +65,6 @@ leat_gemm_shape_t leat_product_block(const leat_gemm_shape_t* shape, int64_t beg
   return block;
 }
 
-void leat_product_run(const leat_kernel_context_t* c, leat_multiply_fn_t multiply,
-                      const leat_gemm_shape_t* shape, size_t item_bytes, const void* a,
-                      const void* b, void* product) {
-  int64_t rows = leat_product_block_rows(shape);
-  for (int64_t begin = 0; begin < shape->m; begin += rows) {
-    size_t a_bytes;
-    leat_gemm_shape_t block = leat_product_block(shape, begin, rows, item_bytes, &a_bytes);
-    if (begin > 0 && leat_step_is_over(c->services, true)) return;
-    multiply(&block, (const char*)a + a_bytes, b,
-             (char*)product + (size_t)(begin * shape->ldc) * item_bytes, c->services->pool);
-  }
-}
-
 void leat_product_run_step(const leat_kernel_context_t* c, leat_multiply_fn_t multiply,
                            const leat_gemm_shape_t* shape, size_t item_bytes, const void* a,
                            const void* b, void* product, const leat_row_step_t* step,
@@ -87,8 +74,19 @@ void leat_product_run_step(const leat_kernel_context_t* c, leat_multiply_fn_t mu
     size_t a_bytes;
     leat_gemm_shape_t block = leat_product_block(shape, begin, rows, item_bytes, &a_bytes);
     if (begin > 0 && leat_step_is_over(c->services, true)) return;
-    leat_row_step_multiply(step, multiply, &block, item_bytes, (const char*)a + a_bytes, b,
-                           (char*)product + (size_t)(begin * shape->ldc) * item_bytes,
-                           first + begin, c->services->deterministic, c->services->pool);
+    const char* block_a = (const char*)a + a_bytes;
+    char* block_c = (char*)product + (size_t)(begin * shape->ldc) * item_bytes;
+    if (step) {
+      leat_row_step_multiply(step, multiply, &block, item_bytes, block_a, b, block_c,
+                             first + begin, c->services->deterministic, c->services->pool);
+    } else {
+      multiply(&block, block_a, b, block_c, c->services->pool);
+    }
   }
+}
+
+void leat_product_run(const leat_kernel_context_t* c, leat_multiply_fn_t multiply,
+                      const leat_gemm_shape_t* shape, size_t item_bytes, const void* a,
+                      const void* b, void* product) {
+  leat_product_run_step(c, multiply, shape, item_bytes, a, b, product, NULL, 0);
 }

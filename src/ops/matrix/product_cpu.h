@@ -1,6 +1,6 @@
 // One matrix product of any type, for kernels that compute many: a function per type with one
-// signature, an estimate of its cost, and a run that can be cancelled between blocks of
-// rows. All of it may be called on any thread.
+// signature, an estimate of its cost, and a run that can be cancelled between blocks of rows. All
+// of it may be called on any thread.
 #ifndef LEAT_OPS_MATRIX_PRODUCT_CPU_H_
 #define LEAT_OPS_MATRIX_PRODUCT_CPU_H_
 
@@ -30,8 +30,8 @@ leat_gemm_shape_t leat_product_block(const leat_gemm_shape_t* shape, int64_t beg
 void leat_product_run(const leat_kernel_context_t* c, leat_multiply_fn_t multiply,
                       const leat_gemm_shape_t* shape, size_t item_bytes, const void* a,
                       const void* b, void* product);
-// The same for a dense C, whose rows |step| changes. |first| is the number of C's first row in the
-// matrix that |step| knows.
+// Computes C as leat_product_run does, and has |step|, unless it is NULL, change its rows; C is
+// then dense. |first| is the number of C's first row in the matrix that |step| knows.
 void leat_product_run_step(const leat_kernel_context_t* c, leat_multiply_fn_t multiply,
                            const leat_gemm_shape_t* shape, size_t item_bytes, const void* a,
                            const void* b, void* product, const leat_row_step_t* step,

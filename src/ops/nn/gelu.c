@@ -23,10 +23,6 @@ static bool is_op(const leat_rewrite_match_t* m, leat_output_t output, const cha
   return leat_string_view_equals(leat_graph_node(m->graph, output.node)->op->name, op);
 }
 
-static bool is_same(leat_output_t a, leat_output_t b) {
-  return a.node == b.node && a.index == b.index;
-}
-
 static bool is_on_way(const leat_gelu_t* gelu, int32_t node) {
   for (int i = 0; i < gelu->way.count; ++i) {
     if (gelu->way.nodes[i] == node) return true;
@@ -101,7 +97,7 @@ static bool take_number(const leat_rewrite_match_t* m, factors_t* factors, doubl
 // Takes one factor that is |x| out of the list.
 static bool take_x(factors_t* factors, leat_output_t x) {
   for (int i = 0; i < factors->count; ++i) {
-    if (!is_same(factors->items[i], x)) continue;
+    if (!leat_output_equal(factors->items[i], x)) continue;
     factors->items[i] = factors->items[--factors->count];
     return true;
   }
@@ -134,7 +130,8 @@ static bool is_power(const leat_rewrite_match_t* m, factors_t* factors, leat_out
     const leat_output_t item = factors->items[i];
     const leat_node_t* node = leat_graph_node(m->graph, item.node);
     const bool is_square = is_op(m, item, "Square"), is_pow = is_op(m, item, "Pow");
-    if ((!is_square && !is_pow) || !is_same(node->inputs[0], x) || !pass(m, item.node, gelu)) {
+    if ((!is_square && !is_pow) || !leat_output_equal(node->inputs[0], x) ||
+        !pass(m, item.node, gelu)) {
       return false;
     }
     const int exponent = is_square || is_number(m, node->inputs[1], 2, gelu) ? 2
@@ -153,7 +150,7 @@ static bool is_cubic(const leat_rewrite_match_t* m, const leat_node_t* sum, bool
   for (int side = 0; side < 2; ++side) {
     const leat_output_t first = sum->inputs[side], rest = sum->inputs[1 - side];
     factors_t factors;
-    if (!(first_is_x ? is_same(first, x) : is_number(m, first, 1, gelu))) continue;
+    if (!(first_is_x ? leat_output_equal(first, x) : is_number(m, first, 1, gelu))) continue;
     return is_op(m, rest, "Mul") && pass(m, rest.node, gelu) &&
            list_factors(m, rest.node, gelu, &factors) &&
            take_number(m, &factors, 0.044715, gelu) &&
@@ -177,7 +174,8 @@ static bool is_argument_of_erf(const leat_rewrite_match_t* m, leat_output_t inpu
   }
   if (factors.count != 1) return false;
   if (!is_negative) return take_x(&factors, gelu->x);
-  return take_op(m, &factors, "Neg", gelu, &negation) && is_same(negation->inputs[0], gelu->x);
+  return take_op(m, &factors, "Neg", gelu, &negation) &&
+         leat_output_equal(negation->inputs[0], gelu->x);
 }
 
 // Whether |input| is √(2/π) (x + 0.044715 x³), the argument of tanh.
