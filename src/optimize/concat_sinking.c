@@ -98,11 +98,10 @@ static leat_status_t look_at_concatenation(leat_concat_t* p, int32_t index) {
 static leat_status_t look_at_pack(leat_concat_t* p, int32_t index) {
   const leat_node_t* node = node_at(p, index);
   leat_concat_value_t* value = &p->values[index];
-  const int64_t rank = node->output_shapes[0].rank;
-  int64_t axis = leat_node_attr_int(node, "axis", 0);
+  const int axis =
+      leat_axis_in_rank(leat_node_attr_int(node, "axis", 0), node->output_shapes[0].rank);
   int64_t* lengths;
-  if (axis < 0) axis += rank;
-  if (axis < 0 || axis >= rank || node->input_count < 2 || node->input_count > MAX_PIECES ||
+  if (axis == LEAT_AXIS_NONE || node->input_count < 2 || node->input_count > MAX_PIECES ||
       !leat_node_served_as(p->edit->graph, node, LEAT_OP_NAME_EXPAND_DIMS.data, p->edit->options)) {
     return leat_ok_status();
   }
@@ -112,7 +111,7 @@ static leat_status_t look_at_pack(leat_concat_t* p, int32_t index) {
   LEAT_RETURN_IF_ERROR(allocate_division(p, node->input_count, value, &lengths));
   for (int i = 0; i < node->input_count; ++i) lengths[i] = 1;
   value->pieces = NULL;
-  value->axis = (int)axis;
+  value->axis = axis;
   value->role = LEAT_CONCAT_JOINED;
   return leat_ok_status();
 }
@@ -302,8 +301,8 @@ static bool takes_piece(const leat_concat_t* p, const leat_node_t* node,
 static bool unpacks_pieces(const leat_concat_t* p, const leat_node_t* node,
                            leat_concat_value_t* inout_value) {
   const leat_concat_value_t* value = value_at(p, node, 0);
-  int64_t axis = leat_node_attr_int(node, "axis", 0);
-  if (axis < 0) axis += shape_of(p, node->inputs[0]).rank;
+  const int axis = leat_axis_in_rank(leat_node_attr_int(node, "axis", 0),
+                                     shape_of(p, node->inputs[0]).rank);
   if (!value || node->control_count || axis != value->axis ||
       node->output_count != value->division.count ||
       !leat_node_served_as(p->edit->graph, node, LEAT_OP_NAME_SQUEEZE.data, p->edit->options)) {

@@ -21,10 +21,14 @@ const leat_tensor_t* leat_constant_behind(const leat_graph_t* graph, int32_t ind
   return leat_node_constant(node);
 }
 
+int leat_axis_in_rank(int64_t axis, int rank) {
+  if (axis < -rank || axis >= rank) return LEAT_AXIS_NONE;
+  return (int)(axis < 0 ? axis + rank : axis);
+}
+
 int leat_axis_of_constant(const leat_tensor_t* axis, int rank) {
   if (!axis || rank < 1 || axis->shape.element_count != 1) return LEAT_AXIS_NONE;
-  const int64_t given = leat_tensor_index_at(axis, 0);
-  return given < -rank || given >= rank ? LEAT_AXIS_NONE : (int)(given < 0 ? given + rank : given);
+  return leat_axis_in_rank(leat_tensor_index_at(axis, 0), rank);
 }
 
 static const leat_tensor_t* constant_at(const leat_domain_t* d, int operand) {
@@ -41,8 +45,8 @@ static bool find_reduction(leat_domain_t* d) {
   bool is_reduced[LEAT_DOMAIN_MAX_RANK] = {false};
   if (!axes || rank < 0 || rank > LEAT_DOMAIN_MAX_RANK) return false;
   for (int64_t i = 0; i < axes->shape.element_count; ++i) {
-    const int64_t given = leat_tensor_index_at(axes, i), axis = given < 0 ? given + rank : given;
-    if (axis < 0 || axis >= rank || is_reduced[axis]) return false;
+    const int axis = leat_axis_in_rank(leat_tensor_index_at(axes, i), rank);
+    if (axis == LEAT_AXIS_NONE || is_reduced[axis]) return false;
     is_reduced[axis] = true;
   }
   const bool keeps = leat_node_attr_bool(d->node, "keep_dims", false);
@@ -60,9 +64,8 @@ static bool find_permutation(leat_domain_t* d) {
   if (!perm || perm->shape.element_count != d->rank || shape_of(d, 0).rank != d->rank) return false;
   memset(d->axes, LEAT_AXIS_NONE, sizeof d->axes);
   for (int i = 0; i < d->rank; ++i) {
-    const int64_t given = leat_tensor_index_at(perm, i);
-    const int64_t axis = given < 0 ? given + d->rank : given;
-    if (axis < 0 || axis >= d->rank || d->axes[axis] != LEAT_AXIS_NONE) return false;
+    const int axis = leat_axis_in_rank(leat_tensor_index_at(perm, i), d->rank);
+    if (axis == LEAT_AXIS_NONE || d->axes[axis] != LEAT_AXIS_NONE) return false;
     d->axes[axis] = (int8_t)i;
   }
   return true;

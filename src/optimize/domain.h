@@ -48,6 +48,9 @@ bool leat_domain_repeats(const leat_domain_t* domain);
 // come late or be dead.
 const leat_tensor_t* leat_constant_behind(const leat_graph_t* graph, int32_t index,
                                           bool* out_waits);
+// The axis of a tensor of |rank| that |axis| names, which counts from the end where it is negative;
+// NONE where it names none. |rank| -1 has no axes.
+int leat_axis_in_rank(int64_t axis, int rank);
 // The axis of a tensor of |rank| that the scalar constant |axis| names; NONE where it names none.
 int leat_axis_of_constant(const leat_tensor_t* axis, int rank);
 

@@ -169,7 +169,8 @@ LEAT_MUST_USE leat_status_t leat_session_show_pass(leat_session_t* session, cons
                                                    const char* name,
                                                    const leat_pass_observer_t* observer,
                                                    leat_graph_view_fn_t show, void* data);
-// Shows the graph that each device gets of |run|: see leat_master_show_partitions.
+// Shows the graph that each device gets of |run|, by the plan that its |feed_values| take: see
+// leat_master_show_partitions.
 LEAT_MUST_USE leat_status_t leat_session_show_partitions(leat_session_t* session,
                                                          const leat_run_t* run,
                                                          leat_graph_view_fn_t show, void* data);
