@@ -298,6 +298,8 @@ static void packed_pieces_are_unpacked(void** state) {
   assert_int_equal(count_of(f, "Pack"), 1);
   pieces(f, LEAT_INPUTS(unpack(f, UNARY("Exp", join(f, MATRIX(1, 4), MATRIX(2, 4), 0)), 3, 0)));
   assert_int_equal(count_of(f, "ConcatV2"), 1);  // one of the pieces is two rows
+  pieces(f, LEAT_INPUTS(unpack(f, UNARY("Exp", join(f, MATRIX(2, 4), MATRIX(0, 4), 0)), 2, 0)));
+  assert_int_equal(count_of(f, "ConcatV2"), 1);  // as many rows as pieces, but not one in each
 }
 
 // A piece may come where the whole would not have.

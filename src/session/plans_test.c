@@ -256,9 +256,33 @@ static void memory_may_end(void** state) {
     leat_tensor_release(&got);
     leat_tensor_release(&fed);
     assert_true(step(&s, x, 2, y) == -1);
-    assert_int_equal(atomic_load(&plans_of(&s, x, y)->count), 2);
+    const leat_plans_t* plans = plans_of(&s, x, y);
+    assert_int_equal(atomic_load(&plans->count), 2);
+    assert_null(leat_plans_general(plans));  // both shapes have plans of their own
     scene_close(&s);
   }
+}
+
+// While a plan is made, steps whose plan is ready run, and others wait until their deadline.
+static void others_wait_for_the_maker(void** state) {
+  scene_t s;
+  open_all_options(&s);
+  leat_output_t x = scene_placeholder(&s, "x", LEAT_DTYPE_FLOAT);
+  leat_output_t y = scene_unary(&s, "Neg", -1, x);
+  assert_true(step(&s, x, 1, y) == -1);
+  leat_plans_t* plans = (leat_plans_t*)plans_of(&s, x, y);
+  plans->is_compiling = true;
+  assert_true(step(&s, x, 1, y) == -1);
+  leat_tensor_t fed = vector(2), got = {0};
+  leat_run_t run = run_of(&x, &y);
+  run.feed_values = &fed;
+  run.fetch_values = &got;
+  run.timeout_ms = 20;
+  scene_expect(leat_session_run(s.session, &run), LEAT_DEADLINE_EXCEEDED, "other shapes");
+  plans->is_compiling = false;
+  leat_tensor_release(&fed);
+  assert_true(step(&s, x, 2, y) == -1);
+  scene_close(&s);
 }
 
 typedef struct runner_s {
@@ -303,6 +327,7 @@ int main(void) {
       cmocka_unit_test(growing_variables_of_loops_have_no_size_all_ways),
       cmocka_unit_test(contradictions_wait_for_the_step_all_ways),
       cmocka_unit_test(memory_may_end),
+      cmocka_unit_test(others_wait_for_the_maker),
       cmocka_unit_test(threads_share_plans),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
