@@ -298,8 +298,15 @@ static void packed_pieces_are_unpacked(void** state) {
   assert_int_equal(count_of(f, "Pack"), 1);
   pieces(f, LEAT_INPUTS(unpack(f, UNARY("Exp", join(f, MATRIX(1, 4), MATRIX(2, 4), 0)), 3, 0)));
   assert_int_equal(count_of(f, "ConcatV2"), 1);  // one of the pieces is two rows
-  pieces(f, LEAT_INPUTS(unpack(f, UNARY("Exp", join(f, MATRIX(2, 4), MATRIX(0, 4), 0)), 2, 0)));
-  assert_int_equal(count_of(f, "ConcatV2"), 1);  // as many rows as pieces, but not one in each
+  // Two pieces are unpacked into two, but what is fed makes one of them two rows: the step fails.
+  leat_output_t fed[] = {MATRIX(-1, 4), MATRIX(-1, 4)};
+  leat_output_t rows = unpack(f, UNARY("Exp", join(f, fed[0], fed[1], 0)), 2, 0);
+  for (int i = 0; i < 2; ++i) {
+    const int64_t dims[] = {i + 1, 4};
+    LEAT_EXPECT_OK(leat_graph_refine_shape(f->s.graph, fed[i], (leat_partial_shape_t){2, dims}));
+  }
+  pieces(f, LEAT_INPUTS(rows));
+  assert_int_equal(count_of(f, "ConcatV2"), 1);
 }
 
 // A piece may come where the whole would not have.
