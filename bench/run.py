@@ -28,7 +28,8 @@ from graphdef import fields  # noqa: E402
 TABLE_ROWS, TABLE_SLACK = (1_000_000, 100_000), 1.5
 NULL_OPS = ['chain1k', 'exec16x1024', 'exec1024x16']
 INFERENCE = ['resnet50_b1', 'resnet50_b32', 'inception_v1_b1', 'inception_v1_b32',
-             'mobilenet_v2_b1']
+             'mobilenet_v2_b1', 'mobilenet_v2_b32']
+MADE = ['mobilenet_v2_b32', 'towers4']  # by bench/make_graph.py
 MAX_STRIPPED_BYTES, MAX_RESIDENT_MB = 7 << 19, 20
 LIMIT_SLACK = 1.25
 
@@ -37,12 +38,16 @@ class Row:
   """A graph, how it is run, what is measured, the ratio wanted, and the work of a step."""
 
   def __init__(self, graph, goal=None, flags=(), executor=None, measure='med_us', gflop=0,
-               read_mb=0, moved_mb=0, bound=False, slack=LIMIT_SLACK):
+               read_mb=0, moved_mb=0, bound=False, slack=LIMIT_SLACK, threads=1):
     self.graph, self.goal, self.flags, self.measure = graph, goal, list(flags), measure
+    self.threads = threads  # and cores
+    if threads > 1:
+      self.flags += ['-t', str(threads)]
     self.executor, self.gflop, self.read_mb, self.moved_mb = executor, gflop, read_mb, moved_mb
     self.bound, self.slack = bound, slack  # how much of the limit is part of the goal
     self.name = graph + (' ' + executor if executor else '') + (
-        '' if measure == 'med_us' else ' ' + measure)
+        '' if measure == 'med_us' else ' ' + measure) + (
+        '' if threads == 1 else ' %d threads' % threads)
 
   def limit_us(self, peak):
     seconds = (self.gflop / peak['gflops'] + self.read_mb / 1e3 / peak['read_gbs']
@@ -74,6 +79,8 @@ ROWS = [
     Row('ewchain16m', 1, moved_mb=134), Row('softmax4kx1k', 1, moved_mb=33.6),
     Row('reduce16m', 1, read_mb=67), Row('adam25m', 1, moved_mb=700),
     *[Row(g, 1) for g in INFERENCE],
+    # Branches of one device run side by side. The first row is what one thread takes.
+    Row('towers4'), *[Row(g, 1, threads=2) for g in ('towers4', 'inception_v1_b1')],
 ]
 
 
@@ -106,27 +113,32 @@ class Bench:
       raise SystemExit('bench: no capibench.c in %s; set LEAT_BENCH_DIR' % home)
     self.graphs = os.path.join(home, 'graphs')
     self.capibench = compile_program(self.out, os.path.join(home, 'capibench.c'), '-O2', '-ldl')
-    self.pin = ['taskset', '-c', str(options.core)]
     peak = compile_program(self.out, os.path.join(ROOT, 'bench', 'peak.c'), '-O3')
-    output = subprocess.check_output(self.pin + [peak], text=True)
+    output = subprocess.check_output(self.pin(1) + [peak], text=True)
     self.peak = numbers(output)
     tf = oracle_venv.library_folder()
     self.leat = os.path.join(options.build, 'lib')
     self.peers = [Library('tf', tf, TF_ENABLE_ONEDNN_OPTS='0'),
                   Library('tf+onednn', tf, TF_ENABLE_ONEDNN_OPTS='1')]
 
-  def run(self, library, graph, flags):
+  def pin(self, cores):
+    """The command that keeps a program on |cores| cores: the chosen one and those before it."""
+    first = max(self.options.core - cores + 1, 0)
+    return ['taskset', '-c', '%d-%d' % (first, first + cores - 1)]
+
+  def run(self, library, graph, flags, cores=1):
     """What capibench prints, as numbers, with the time of loading nothing in `exec_ms`."""
     env = dict(os.environ, TF_CPP_MIN_LOG_LEVEL='3', CUDA_VISIBLE_DEVICES='', **library.env)
     if graph == 'queue_handoff':
       return self.hand_off(library, env)
     path = self.path(graph)
     start = time.perf_counter()
-    subprocess.run(self.pin + [self.capibench, '/nonexistent', path], capture_output=True)
+    subprocess.run(self.pin(cores) + [self.capibench, '/nonexistent', path], capture_output=True)
     exec_ms = (time.perf_counter() - start) * 1e3
     try:
-      run = subprocess.run(self.pin + [self.capibench, library.folder, path] + flags, env=env,
-                           capture_output=True, text=True, timeout=self.options.timeout)
+      run = subprocess.run(self.pin(cores) + [self.capibench, library.folder, path] + flags,
+                           env=env, capture_output=True, text=True,
+                           timeout=self.options.timeout)
     except subprocess.TimeoutExpired:
       return {'error': 'no answer in %d s' % self.options.timeout}
     if run.returncode or 'med_us' not in run.stdout:
@@ -143,15 +155,17 @@ class Bench:
     if graph.endswith('.meta'):
       return self.extract(graph)
     if table:
-      return self.resize_table(*table.groups())
+      return self.make(graph, 'resize_table.py', table.group(1), table.group(2))
+    if graph in MADE:
+      return self.make(graph, 'make_graph.py', 'mobilenet_v2_b1', graph)
     return os.path.join(self.graphs, graph + '.pb')
 
-  def resize_table(self, graph, rows):
-    path = os.path.join(self.out, '%s_%s.pb' % (graph, rows))
+  def make(self, graph, script, source, argument):
+    """Makes |graph| by a script of this folder, from the graph |source|, unless it is there."""
+    path = os.path.join(self.out, graph + '.pb')
     if not os.path.exists(path):
-      script = os.path.join(ROOT, 'bench', 'resize_table.py')
-      subprocess.check_call([oracle_venv.python(), script,
-                             os.path.join(self.graphs, graph + '.pb'), rows, path],
+      subprocess.check_call([oracle_venv.python(), os.path.join(ROOT, 'bench', script),
+                             os.path.join(self.graphs, source + '.pb'), argument, path],
                             stderr=subprocess.DEVNULL)
     return path
 
@@ -188,14 +202,14 @@ class Bench:
     samples = {library.name: [] for library in libraries}
     for _ in range(self.options.rounds):
       for library in libraries:
-        samples[library.name].append(self.run(library, row.graph, flags))
+        samples[library.name].append(self.run(library, row.graph, flags, row.threads))
     result = {}
     for name, runs in samples.items():
       errors = [r['error'] for r in runs if 'error' in r]
       result[name] = {'error': errors[0]} if errors else {
           field: statistics.median(r[field] for r in runs) for field in runs[0]}
     check = [self.run(library, row.graph, [f for f in row.flags if f not in ONCE]
-                      + ['-n', '3', '-w', '0']) for library in libraries]
+                      + ['-n', '3', '-w', '0'], row.threads) for library in libraries]
     result['last'] = [c.get('last') for c in check]
     return result
 

@@ -1,0 +1,139 @@
+// Remote procedure calls: unary calls between processes, as gRPC carries them. This is what the
+// services and the proxies of this room need of a wire, and no more: bytes go to a method by its
+// name, and bytes and a status come back. The engine behind it is a module (src/modules/grpc/, over
+// the gRPC C core), which is loaded by the first server or channel; a program without a cluster
+// never loads it.
+//
+//   client: leat_rpc_call ─▶ channel ─▶ [ network ] ─▶ server ─▶ leat_rpc_handler_fn_t
+//           done(status, answer)     ◀─            ◀─         leat_rpc_answer
+//
+// All functions may be called from any thread. Handlers and |done| functions run on threads of the
+// engine and may block there: another thread of the engine always waits for the next event, so
+// that a call is never stuck behind the handler of another one.
+//
+// No call is sent twice: TensorFlow's services refuse a request that comes again (CLUSTER.md,
+// section 5), so the engine's own retries are off.
+#ifndef LEAT_CLUSTER_RPC_H_
+#define LEAT_CLUSTER_RPC_H_
+
+#include "base/allocator.h"
+#include "base/clock.h"
+#include "base/status.h"
+#include "base/string_view.h"
+
+// ---- Bytes --------------------------------------------------------------------------------------
+
+// A message is a list of pieces that follow one another, so that the bytes of a large tensor go out
+// from its buffer, and come in into one, without a copy in between.
+//
+// A piece that is sent is kept by the engine until it has been written: |release|(|owner|) is then
+// called once, on any thread, also where the call fails. NULL: |data| is copied during the call.
+// Of a piece that was received, |release| is NULL, and |data| is valid as long as the function that
+// hands it out says.
+typedef struct leat_rpc_piece_s {
+  const char* data;
+  size_t size;
+  void (*release)(void* owner);
+  void* owner;
+} leat_rpc_piece_t;
+
+typedef struct leat_rpc_bytes_s {
+  const leat_rpc_piece_t* pieces;
+  size_t count;
+} leat_rpc_bytes_t;
+
+size_t leat_rpc_bytes_size(leat_rpc_bytes_t bytes);
+// The bytes as one view: of the only piece, or of a copy, which is |*out_copy| and the caller's to
+// free (NULL where there was none to make). RESOURCE_EXHAUSTED without memory.
+LEAT_MUST_USE leat_status_t leat_rpc_bytes_join(leat_rpc_bytes_t bytes,
+                                                leat_allocator_t* allocator,
+                                                leat_string_view_t* out_view, char** out_copy);
+
+// ---- Security -----------------------------------------------------------------------------------
+
+// Certificates and keys, as PEM text; borrowed for the call that takes them. All of them empty:
+// plain text, which anybody on the way can read and change.
+typedef struct leat_rpc_security_s {
+  leat_string_view_t root_certificates;  // whom to believe
+  leat_string_view_t certificate_chain;  // who we are; a server needs it
+  leat_string_view_t private_key;
+  bool requires_client_certificate;      // of a server: mutual TLS
+} leat_rpc_security_t;
+
+// ---- Server -------------------------------------------------------------------------------------
+
+typedef struct leat_rpc_server_s leat_rpc_server_t;
+
+// A call that came in; valid until it is answered. The engine owns it.
+typedef struct leat_rpc_request_s {
+  leat_string_view_t method;  // "/tensorflow.WorkerService/RunGraph"
+  leat_rpc_bytes_t bytes;
+  int64_t deadline_ns;        // leat_clock_now_ns, or LEAT_DEADLINE_NEVER
+  leat_string_view_t peer;    // "ipv4:127.0.0.1:40112"
+} leat_rpc_request_t;
+
+// Serves a call. It, or whoever it hands the request to, answers the request exactly once.
+typedef void (*leat_rpc_handler_fn_t)(void* data, leat_rpc_request_t* request);
+
+typedef struct leat_rpc_server_options_s {
+  leat_string_view_t address;  // "host:port"; port 0 takes a free one
+  leat_rpc_security_t security;
+  int64_t max_message_bytes;   // of a request; 0: no limit but gRPC's own of 2 GiB
+  leat_rpc_handler_fn_t handler;
+  void* data;                  // of the handler
+} leat_rpc_server_options_t;
+
+// Listens on the address, and serves from then on. UNIMPLEMENTED, naming the package, where the
+// engine is absent; UNAVAILABLE where the address cannot be had; INVALID_ARGUMENT for certificates
+// that cannot be read.
+LEAT_MUST_USE leat_status_t leat_rpc_server_start(const leat_rpc_server_options_t* options,
+                                                  int* out_port, leat_rpc_server_t** out_server);
+// Answers |request|, which is gone then. |status| is taken over; where it is a failure, |bytes| are
+// not sent. |details| is the trailer grpc-status-details-bin of a failure, or empty. May be called
+// on a thread other than the handler's. That the client is gone is no error.
+void leat_rpc_answer(leat_rpc_request_t* request, leat_status_t status,
+                     leat_string_view_t details, leat_rpc_bytes_t bytes);
+// Has |fn|(|data|) called once if the client cancels the call, its deadline passes, or its
+// connection breaks before the answer; at once where that has happened already. leat_rpc_answer
+// waits for an |fn| that is running, so it must not be called within |fn|. One |fn| a request.
+void leat_rpc_request_on_cancel(leat_rpc_request_t* request, void (*fn)(void* data), void* data);
+// Takes no more calls, cancels those that are not answered (their |fn| of cancellation is called),
+// and waits until all are answered; then frees the server. NULL is allowed. Not from a handler.
+void leat_rpc_server_stop(leat_rpc_server_t* server);
+
+// ---- Client -------------------------------------------------------------------------------------
+
+typedef struct leat_rpc_channel_s leat_rpc_channel_t;
+typedef struct leat_rpc_call_s leat_rpc_call_t;
+
+// A way to the server at |address| ("host:port"). It connects on the first call, and again after
+// the connection was lost. Never blocks.
+LEAT_MUST_USE leat_status_t leat_rpc_channel_create(leat_string_view_t address,
+                                                    const leat_rpc_security_t* security,
+                                                    leat_rpc_channel_t** out_channel);
+// Cancels the calls under way and waits until their |done| have returned. NULL is allowed. Not from
+// a |done|.
+void leat_rpc_channel_free(leat_rpc_channel_t* channel);
+
+// The end of a call: called exactly once, perhaps before leat_rpc_call returns. |status| is the
+// callee's to free; |details| as in leat_rpc_answer. |answer| and |details| are valid during the
+// call.
+typedef void (*leat_rpc_done_fn_t)(void* data, leat_status_t status, leat_string_view_t details,
+                                   leat_rpc_bytes_t answer);
+
+typedef struct leat_rpc_call_options_s {
+  const char* method;   // "/tensorflow.WorkerService/RunGraph"; must live until |done|
+  leat_rpc_bytes_t bytes;
+  int64_t deadline_ns;  // leat_clock_now_ns, or LEAT_DEADLINE_NEVER; DEADLINE_EXCEEDED when it passes
+  bool waits;           // for a server that is not up yet, instead of failing with UNAVAILABLE
+} leat_rpc_call_options_t;
+
+// Makes a call. Never blocks. |out_call|, unless it is NULL, gets the call for leat_rpc_cancel; the
+// caller frees it, before or after the end. It is set before |done| may be called.
+void leat_rpc_call(leat_rpc_channel_t* channel, const leat_rpc_call_options_t* options,
+                   leat_rpc_done_fn_t done, void* data, leat_rpc_call_t** out_call);
+// Ends the call with CANCELLED, unless it has ended. |done| is called as for every end.
+void leat_rpc_cancel(leat_rpc_call_t* call);
+void leat_rpc_call_free(leat_rpc_call_t* call);  // NULL is allowed
+
+#endif  // LEAT_CLUSTER_RPC_H_
