@@ -124,7 +124,7 @@ typedef void (*leat_rpc_done_fn_t)(void* data, leat_status_t status, leat_string
 typedef struct leat_rpc_call_options_s {
   const char* method;   // "/tensorflow.WorkerService/RunGraph"; must live until |done|
   leat_rpc_bytes_t bytes;
-  int64_t deadline_ns;  // leat_clock_now_ns, or LEAT_DEADLINE_NEVER; DEADLINE_EXCEEDED when it passes
+  int64_t deadline_ns;  // or LEAT_DEADLINE_NEVER; the call ends with DEADLINE_EXCEEDED then
   bool waits;           // for a server that is not up yet, instead of failing with UNAVAILABLE
 } leat_rpc_call_options_t;
 

@@ -157,9 +157,7 @@ static leat_status_t rebuild(leat_rewrite_t* rewrite) {
 static void finish(void* data, leat_status_t status) {
   leat_partial_run_t* run = data;
   run->status = status;
-  if (status) {
-    run->worker->vtable->abort_step(run->worker, run->step_id, leat_status_clone(status));
-  }
+  if (status) leat_compiled_abort_step(run->compiled, run->step_id, leat_status_clone(status));
   leat_notification_open(&run->finished);
 }
 
@@ -178,7 +176,7 @@ leat_status_t leat_partial_run_begin(const leat_master_options_t* options, leat_
   leat_status_t status;
   LEAT_GOTO_IF_ERROR(status, LEAT_ALLOCATE(options->allocator, 1, &run));
   run->allocator = options->allocator;
-  run->worker = options->worker;
+  run->worker = options->workers[0];
   run->feed_count = feed_count;
   run->fetch_count = rewrite->fetch_count;
   leat_notification_initialize(&run->finished);
@@ -244,10 +242,10 @@ leat_status_t leat_partial_run_fetch(leat_partial_run_t* run, int fetch, leat_te
 void leat_partial_run_end(leat_partial_run_t* run) {
   if (!run) return;
   // Has no effect on a step that has ended already.
-  run->worker->vtable->abort_step(
-      run->worker, run->step_id,
+  leat_compiled_abort_step(
+      run->compiled, run->step_id,
       leat_make_status(LEAT_CANCELLED, "Run failed: the partial run was given up"));
   leat_notification_wait(&run->finished, LEAT_DEADLINE_NEVER);
-  run->worker->vtable->cleanup_step(run->worker, run->step_id);
+  leat_compiled_cleanup_step(run->compiled, run->step_id);
   free_run(run);
 }

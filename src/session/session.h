@@ -55,12 +55,20 @@ typedef struct leat_session_options_s {
 // target, and TF_DETERMINISTIC_OPS=1 asks for determinism, as in TensorFlow.
 leat_session_options_t leat_session_options_default(void);
 
-// What a session runs on: a worker and its devices.
+// What a session runs on: the worker of this process and its devices and, in a cluster, those of
+// other tasks, of whose devices there are descriptions only. Whoever opens a target fills it; all
+// that it points to is owned.
 typedef struct leat_target_s {
-  leat_worker_t* worker;    // owned
-  leat_device_t** devices;  // retained; the array is owned
+  leat_worker_t** workers;  // by task; the first is of this process
+  int worker_count;
+  leat_device_t** devices;  // of this process; retained
   int device_count;
+  leat_placement_device_t* remote_devices;  // task by task, in the order of |workers|
+  int remote_device_count;
+  leat_arena_t* names;  // of the remote devices; NULL: there are none
 } leat_target_t;
+// Ends the workers and releases the devices of a target that was opened, or filled in part.
+void leat_target_deinitialize(leat_target_t* target, leat_allocator_t* allocator);
 
 // What sessions need of the process: ops, kernels and ways to reach targets. src/init.c makes it
 // once and it is never freed.
@@ -119,6 +127,7 @@ typedef struct leat_run_s {
   int target_count;
   int64_t timeout_ms;                // 0 = the session's
   int inter_op_threads;              // as of the session's options; 0 = the session's
+  struct leat_cancellation_s* cancellation;  // ends the step when it is cancelled; NULL: nobody can
   struct leat_step_collector_s* collector;  // NULL: no statistics
 } leat_run_t;
 // Runs a step. As in TensorFlow, INVALID_ARGUMENT where an output is both fed and fetched; a
@@ -177,8 +186,11 @@ LEAT_MUST_USE leat_status_t leat_session_show_partitions(leat_session_t* session
 
 // Describes |device| to the placer.
 leat_placement_device_t leat_session_describe_device(const leat_device_t* device);
-// The devices that the session's steps run on, in the order of their numbers; borrowed.
+// The devices that the session's steps run on, in the order of their numbers, those of this process
+// first; borrowed.
 int leat_session_device_count(const leat_session_t* session);
-const leat_device_t* leat_session_device(const leat_session_t* session, int index);
+const leat_placement_device_t* leat_session_device(const leat_session_t* session, int index);
+// Device |index|, which must be one of this process; borrowed.
+leat_device_t* leat_session_local_device(const leat_session_t* session, int index);
 
 #endif  // LEAT_SESSION_SESSION_H_

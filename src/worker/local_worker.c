@@ -588,7 +588,7 @@ leat_status_t leat_local_worker_create(const leat_local_worker_options_t* option
   worker->pool = options->pool;
   if (worker->pool) leat_thread_pool_retain(worker->pool);
   leat_graph_table_initialize(options->allocator, sizeof(registered_t), &worker->graphs);
-  leat_step_table_initialize(options->allocator, &worker->steps);
+  leat_step_table_initialize(options->allocator, options->rendezvous_source, &worker->steps);
   leat_status_t status = take_devices(worker, options);
   if (!status) status = leat_session_tensors_create(options->allocator, &worker->session_tensors);
   if (status) {

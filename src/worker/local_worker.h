@@ -13,6 +13,9 @@ typedef struct leat_local_worker_options_s {
   // One a device: where its named containers live (borrowed, must outlive the worker). NULL: they
   // are this worker's own.
   struct leat_resource_manager_s* const* shared_containers;
+  // Where values meet that come from other workers or go to them (worker/step_table.h); borrowed.
+  // NULL: there are no other workers.
+  struct leat_rendezvous_source_s* rendezvous_source;
   const leat_kernel_registry_t* kernels;
   leat_thread_pool_t* pool;  // retained
   leat_allocator_t* allocator;

@@ -11,8 +11,9 @@ typedef struct step_s {
   leat_status_t aborted;
 } step_t;
 
-void leat_step_table_initialize(leat_allocator_t* allocator, leat_step_table_t* out_table) {
-  *out_table = (leat_step_table_t){.allocator = allocator};
+void leat_step_table_initialize(leat_allocator_t* allocator, leat_rendezvous_source_t* source,
+                                leat_step_table_t* out_table) {
+  *out_table = (leat_step_table_t){.allocator = allocator, .source = source};
   leat_mutex_initialize(&out_table->mutex);
   leat_word_map_initialize(allocator, &out_table->steps);
 }
@@ -69,6 +70,13 @@ static leat_status_t abort_of(const leat_step_table_t* table, int64_t step_id) {
   return NULL;
 }
 
+static leat_status_t open_rendezvous(leat_step_table_t* table, int64_t step_id,
+                                     leat_rendezvous_t** out_rendezvous) {
+  leat_rendezvous_source_t* source = table->source;
+  return source ? source->open(source, step_id, out_rendezvous)
+                : leat_local_rendezvous_create(table->allocator, out_rendezvous);
+}
+
 // A rendezvous that is made after the abort of its step is born aborted, so that a transfer which
 // comes too late fails instead of waiting.
 static leat_status_t find_or_make_rendezvous(leat_step_table_t* table, int64_t step_id,
@@ -77,11 +85,11 @@ static leat_status_t find_or_make_rendezvous(leat_step_table_t* table, int64_t s
   step_t* step;
   LEAT_RETURN_IF_ERROR(find_or_make_step(table, step_id, &step));
   if (!step->rendezvous) {
-    LEAT_RETURN_IF_ERROR(leat_local_rendezvous_create(table->allocator, &step->rendezvous));
+    LEAT_RETURN_IF_ERROR(open_rendezvous(table, step_id, &step->rendezvous));
     leat_status_t aborted = abort_of(table, step_id);
     if (aborted) step->rendezvous->vtable->abort(step->rendezvous, aborted);
   }
-  LEAT_RETURN_IF_ERROR(leat_local_rendezvous_reserve(step->rendezvous, transfer_count));
+  LEAT_RETURN_IF_ERROR(step->rendezvous->vtable->reserve(step->rendezvous, transfer_count));
   *out_rendezvous = step->rendezvous;
   leat_rendezvous_retain(step->rendezvous);
   return leat_ok_status();
