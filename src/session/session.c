@@ -256,6 +256,10 @@ void leat_session_free(leat_session_t* session) {
   leat_allocator_free(session->allocator, session);
 }
 
+const leat_master_options_t* leat_session_master_options(const leat_session_t* session) {
+  return &session->master;
+}
+
 int leat_session_device_count(const leat_session_t* session) { return session->device_count; }
 
 const leat_placement_device_t* leat_session_device(const leat_session_t* session, int index) {

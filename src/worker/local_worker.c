@@ -66,6 +66,7 @@ struct local_worker_s {
   leat_allocator_t* allocator;
   leat_device_t** devices;
   leat_resource_manager_t** resources;  // one a device
+  bool owns_resources;
   int device_count;
   leat_session_tensors_t* session_tensors;
   const leat_kernel_registry_t* kernels;
@@ -541,7 +542,7 @@ static void worker_destroy(leat_worker_t* self) {
   }
   leat_graph_table_deinitialize(&worker->graphs);
   leat_step_table_deinitialize(&worker->steps);
-  for (int i = 0; worker->resources && i < worker->device_count; ++i) {
+  for (int i = 0; worker->owns_resources && worker->resources && i < worker->device_count; ++i) {
     leat_resource_manager_free(worker->resources[i]);
   }
   for (int i = 0; worker->devices && i < worker->device_count; ++i) {
@@ -566,8 +567,16 @@ static leat_status_t take_devices(leat_local_worker_t* worker,
   size_t count = (size_t)options->device_count;
   LEAT_RETURN_IF_ERROR(LEAT_ALLOCATE(worker->allocator, count, &worker->devices));
   LEAT_RETURN_IF_ERROR(LEAT_ALLOCATE(worker->allocator, count, &worker->resources));
+  worker->owns_resources = !options->resources;
   for (int i = 0; i < options->device_count; ++i) {
-    LEAT_RETURN_IF_ERROR(leat_resource_manager_create(worker->allocator, &worker->resources[i]));
+    if (options->resources) {
+      worker->resources[i] = options->resources[i];
+    } else {
+      LEAT_RETURN_IF_ERROR(leat_resource_manager_create(worker->allocator, &worker->resources[i]));
+      if (options->default_container.size) {
+        leat_resource_manager_name_default(worker->resources[i], options->default_container);
+      }
+    }
     if (options->shared_containers) {
       leat_resource_manager_share_named(worker->resources[i], options->shared_containers[i]);
     }

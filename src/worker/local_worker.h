@@ -13,6 +13,11 @@ typedef struct leat_local_worker_options_s {
   // One a device: where its named containers live (borrowed, must outlive the worker). NULL: they
   // are this worker's own.
   struct leat_resource_manager_s* const* shared_containers;
+  // One a device: where all of its containers live, instead of the above (borrowed likewise), so
+  // that workers with the same ones share all state. NULL: they are this worker's own.
+  struct leat_resource_manager_s* const* resources;
+  // The name of the default container where they are its own; borrowed. "": LEAT_DEFAULT_CONTAINER.
+  leat_string_view_t default_container;
   // Where values meet that come from other workers or go to them (worker/step_table.h); borrowed.
   // NULL: there are no other workers.
   struct leat_rendezvous_source_s* rendezvous_source;

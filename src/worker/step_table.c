@@ -161,5 +161,6 @@ void leat_step_table_forget(leat_step_table_t* table, int64_t step_id) {
   if (step) leat_word_map_erase(&table->steps, (uint64_t)step_id);
   table->count = table->steps.count;
   leat_mutex_unlock(&table->mutex);
+  if (table->source) table->source->close(table->source, step_id);
   if (step) free_step(table, step);
 }

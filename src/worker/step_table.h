@@ -20,6 +20,8 @@ typedef struct leat_rendezvous_source_s {
   // step table held, so it must not call a worker.
   leat_status_t (*open)(struct leat_rendezvous_source_s* self, int64_t step_id,
                         leat_rendezvous_t** out_rendezvous);
+  // The step is over, and will not be asked for again.
+  void (*close)(struct leat_rendezvous_source_s* self, int64_t step_id);
 } leat_rendezvous_source_t;
 
 typedef struct leat_step_table_s {

@@ -1,0 +1,612 @@
+// A client's session. Making one has two rounds of calls to the other tasks: all are asked for
+// their devices at once, and then each gets a session under the client's handle. The devices become
+// descriptions in the target of a session of this process, whose first worker is the task's own.
+//
+//   CreateSession ─▶ GetStatus to all ─▶ CreateWorkerSession to each ─▶ leat_session_create
+//
+// Sessions are kept in a list of the task, and live as long as a call uses them. Callables are steps
+// that were resolved once; nodes of a graph keep their numbers, so a resolved step stays valid.
+#include "cluster/master_session.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "cluster/cluster_target.h"
+#include "formats/generated/step_stats.h"
+#include "formats/wire/encode.h"
+#include "formats/wire/tensor_content.h"
+#include "function/function.h"
+#include "graph/import/export.h"
+#include "graph/import/import.h"
+#include "master/partial_run.h"
+#include "trace/collector.h"
+
+typedef struct callable_s {
+  struct callable_s* next;
+  int64_t number;
+  leat_arena_t arena;
+  leat_named_step_t step;
+} callable_t;
+
+typedef struct partial_s {
+  struct partial_s* next;
+  char handle[24];
+  leat_arena_t arena;
+  leat_named_step_t step;
+  bool* is_fed;      // [feed_count]
+  bool* is_fetched;  // [fetch_count]
+  leat_partial_run_t* run;
+} partial_t;
+
+struct leat_master_session_s {
+  leat_master_session_t* next;
+  leat_reference_count_t references;
+  leat_task_t* task;
+  char handle[24];
+  leat_shared_graph_t* graph;
+  leat_session_t* session;
+  leat_mutex_t mutex;  // guards what follows
+  int64_t version;
+  callable_t* callables;
+  int64_t next_callable;
+  partial_t* partials;
+};
+
+// ---- Life ---------------------------------------------------------------------------------------
+
+static void free_callable(leat_master_session_t* session, callable_t* callable) {
+  leat_arena_deinitialize(&callable->arena);
+  leat_allocator_free(session->task->allocator, callable);
+}
+
+static void free_partial(leat_master_session_t* session, partial_t* partial) {
+  leat_partial_run_end(partial->run);
+  leat_arena_deinitialize(&partial->arena);
+  leat_allocator_free(session->task->allocator, partial);
+}
+
+static void free_session(leat_master_session_t* session) {
+  for (callable_t *c = session->callables, *next; c; c = next) {
+    next = c->next;
+    free_callable(session, c);
+  }
+  for (partial_t *p = session->partials, *next; p; p = next) {
+    next = p->next;
+    free_partial(session, p);
+  }
+  leat_session_free(session->session);
+  leat_shared_graph_release(session->graph);
+  leat_mutex_deinitialize(&session->mutex);
+  leat_allocator_free(session->task->allocator, session);
+}
+
+void leat_master_session_release(leat_master_session_t* session) {
+  if (session && leat_reference_count_release(&session->references)) free_session(session);
+}
+
+// The place of the session in the task's list; it holds NULL where there is none. The task's mutex
+// is held.
+static leat_master_session_t** find_place(leat_task_t* task, leat_string_view_t handle) {
+  leat_master_session_t** place = &task->master_sessions;
+  while (*place && !leat_string_view_equals(handle, (*place)->handle)) place = &(*place)->next;
+  return place;
+}
+
+leat_status_t leat_master_session_find(leat_task_t* task, leat_string_view_t handle,
+                                       leat_master_session_t** out_session) {
+  leat_mutex_lock(&task->mutex);
+  *out_session = *find_place(task, handle);
+  if (*out_session) leat_reference_count_retain(&(*out_session)->references);
+  leat_mutex_unlock(&task->mutex);
+  if (*out_session) return leat_ok_status();
+  return leat_make_status(LEAT_ABORTED, "Session %.*s is not found.", LEAT_SV_ARG(handle));
+}
+
+leat_status_t leat_master_session_close(leat_task_t* task, leat_string_view_t handle) {
+  leat_mutex_lock(&task->mutex);
+  leat_master_session_t** place = find_place(task, handle);
+  leat_master_session_t* session = *place;
+  if (session) *place = session->next;
+  leat_mutex_unlock(&task->mutex);
+  if (!session) {
+    return leat_make_status(LEAT_ABORTED,
+                            "Session %.*s is not found. Possibly, this master has restarted.",
+                            LEAT_SV_ARG(handle));
+  }
+  leat_status_t status = leat_session_close(session->session);
+  leat_master_session_release(session);
+  return status;
+}
+
+static leat_master_session_t* take_first(leat_task_t* task) {
+  leat_mutex_lock(&task->mutex);
+  leat_master_session_t* session = task->master_sessions;
+  if (session) task->master_sessions = session->next;
+  leat_mutex_unlock(&task->mutex);
+  return session;
+}
+
+void leat_master_sessions_close(leat_task_t* task) {
+  for (leat_master_session_t* session; (session = take_first(task));) {
+    leat_status_free(leat_session_close(session->session));
+    leat_master_session_release(session);
+  }
+}
+
+void leat_master_sessions_free(leat_task_t* task) { leat_master_sessions_close(task); }
+
+const leat_session_t* leat_master_session_session(const leat_master_session_t* session) {
+  return session->session;
+}
+
+// ---- Graph --------------------------------------------------------------------------------------
+
+static leat_status_t import(leat_master_session_t* session, leat_string_view_t graph_def) {
+  const leat_import_options_t options = {.ignore_colocation = true};
+  if (graph_def.size == 0) return leat_ok_status();
+  leat_mutex_lock(&session->graph->mutex);
+  leat_status_t status = leat_graph_import(session->graph->graph, graph_def, &options, NULL);
+  leat_mutex_unlock(&session->graph->mutex);
+  return status;
+}
+
+leat_status_t leat_master_session_extend(leat_master_session_t* session,
+                                         leat_string_view_t graph_def, int64_t version,
+                                         int64_t* out_version) {
+  leat_mutex_lock(&session->mutex);
+  leat_status_t status = leat_ok_status();
+  if (version != session->version) {
+    status = leat_make_status(LEAT_ABORTED,
+                              "Current version is %" PRId64 " but caller expected %" PRId64 ".",
+                              session->version, version);
+  }
+  if (!status) status = import(session, graph_def);
+  if (!status) *out_version = ++session->version;
+  leat_mutex_unlock(&session->mutex);
+  return status;
+}
+
+static leat_status_t open_session(leat_master_session_t* session,
+                                  const leat_pb_create_session_request_t* request,
+                                  int64_t deadline_ns) {
+  leat_task_t* task = session->task;
+  leat_session_options_t options = task->options;
+  leat_status_t executor_status = NULL;
+  if (request->config.size) {
+    LEAT_RETURN_IF_ERROR(
+        leat_session_options_read(request->config, &options, &executor_status));
+    LEAT_RETURN_IF_ERROR(executor_status);
+  }
+  LEAT_RETURN_IF_ERROR(leat_shared_graph_create(task->runtime, &session->graph));
+  LEAT_RETURN_IF_ERROR(import(session, request->graph_def));
+  const leat_cluster_target_t target = {.task = task,
+                                        .handle = leat_string_view_from(session->handle),
+                                        .config = request->config,
+                                        .deadline_ns = deadline_ns};
+  return leat_cluster_target_open_session(&target, session->graph, &options, &session->session);
+}
+
+leat_status_t leat_master_session_create(leat_task_t* task,
+                                         const leat_pb_create_session_request_t* request,
+                                         int64_t deadline_ns, leat_arena_t* arena,
+                                         leat_string_view_t* out_handle) {
+  leat_master_session_t* session;
+  LEAT_RETURN_IF_ERROR(LEAT_ALLOCATE(task->allocator, 1, &session));
+  session->task = task;
+  atomic_init(&session->references, 1);
+  leat_mutex_initialize(&session->mutex);
+  snprintf(session->handle, sizeof session->handle, "%016" PRIx64, (uint64_t)leat_task_draw(63));
+  leat_status_t status = open_session(session, request, deadline_ns);
+  if (!status) {
+    status = leat_arena_copy_string(arena, leat_string_view_from(session->handle), out_handle);
+  }
+  if (status) {
+    free_session(session);
+    return status;
+  }
+  leat_mutex_lock(&task->mutex);
+  session->next = task->master_sessions;
+  task->master_sessions = session;
+  leat_mutex_unlock(&task->mutex);
+  return leat_ok_status();
+}
+
+// ---- Names --------------------------------------------------------------------------------------
+
+static leat_status_t find_output(const leat_graph_t* graph, leat_string_view_t name,
+                                 const char* what, leat_output_t* out_output) {
+  leat_string_view_t node_name;
+  LEAT_RETURN_IF_ERROR(leat_tensor_name_parse(name, &node_name, &out_output->index));
+  out_output->node = leat_graph_find_node(graph, node_name);
+  if (out_output->node < 0) {
+    return leat_make_status(LEAT_NOT_FOUND, "Run failed: %s '%.*s' is not in the graph", what,
+                            LEAT_SV_ARG(name));
+  }
+  const leat_node_t* node = &graph->nodes[out_output->node];
+  if (out_output->index >= 0 && out_output->index < node->output_count) return leat_ok_status();
+  return leat_make_status(LEAT_INVALID_ARGUMENT,
+                          "Run failed for node '%.*s' (%.*s): %s '%.*s' has output index %d, must "
+                          "be in [0, %d)",
+                          LEAT_SV_ARG(node->name), LEAT_SV_ARG(node->op->name), what,
+                          LEAT_SV_ARG(name), out_output->index, node->output_count);
+}
+
+static leat_status_t find_outputs(const leat_graph_t* graph, const leat_pb_string_list_t* names,
+                                  const char* what, leat_arena_t* arena,
+                                  leat_output_t** out_outputs, int* out_count) {
+  LEAT_RETURN_IF_ERROR(LEAT_NEW(arena, names->count + 1, out_outputs));
+  *out_count = (int)names->count;
+  for (size_t i = 0; i < names->count; ++i) {
+    LEAT_RETURN_IF_ERROR(find_output(graph, names->items[i], what, &(*out_outputs)[i]));
+  }
+  return leat_ok_status();
+}
+
+static leat_status_t find_targets(const leat_graph_t* graph, const leat_pb_string_list_t* names,
+                                  leat_arena_t* arena, leat_named_step_t* step) {
+  LEAT_RETURN_IF_ERROR(LEAT_NEW(arena, names->count + 1, &step->targets));
+  step->target_count = (int)names->count;
+  for (size_t i = 0; i < names->count; ++i) {
+    leat_string_view_t name;
+    int index;
+    LEAT_RETURN_IF_ERROR(leat_tensor_name_parse(names->items[i], &name, &index));
+    step->targets[i] = leat_graph_find_node(graph, name);
+    if (step->targets[i] >= 0) continue;
+    return leat_make_status(LEAT_NOT_FOUND, "Run failed: target '%.*s' is not in the graph",
+                            LEAT_SV_ARG(names->items[i]));
+  }
+  return leat_ok_status();
+}
+
+static leat_status_t resolve(const leat_graph_t* graph, const leat_pb_string_list_t* feeds,
+                             const leat_pb_string_list_t* fetches,
+                             const leat_pb_string_list_t* targets, leat_arena_t* arena,
+                             leat_named_step_t* step) {
+  LEAT_RETURN_IF_ERROR(
+      find_outputs(graph, feeds, "feed", arena, &step->feeds, &step->feed_count));
+  LEAT_RETURN_IF_ERROR(
+      find_outputs(graph, fetches, "fetch", arena, &step->fetches, &step->fetch_count));
+  LEAT_RETURN_IF_ERROR(find_targets(graph, targets, arena, step));
+  LEAT_RETURN_IF_ERROR(LEAT_NEW(arena, feeds->count + 1, &step->feed_types));
+  for (int i = 0; i < step->feed_count; ++i) {
+    step->feed_types[i] = leat_dtype_base(leat_graph_output_type(graph, step->feeds[i]));
+  }
+  return leat_ok_status();
+}
+
+leat_status_t leat_master_session_resolve(leat_master_session_t* session,
+                                          const leat_pb_string_list_t* feeds,
+                                          const leat_pb_string_list_t* fetches,
+                                          const leat_pb_string_list_t* targets,
+                                          leat_arena_t* arena, leat_named_step_t* out_step) {
+  *out_step = (leat_named_step_t){0};
+  leat_mutex_lock(&session->graph->mutex);
+  leat_status_t status =
+      resolve(session->graph->graph, feeds, fetches, targets, arena, out_step);
+  leat_mutex_unlock(&session->graph->mutex);
+  return status;
+}
+
+// ---- Steps --------------------------------------------------------------------------------------
+
+leat_status_t leat_named_step_read_feeds(const leat_named_step_t* step,
+                                         const leat_pb_tensor_proto_t* const* protos,
+                                         leat_arena_t* arena, leat_tensor_t* out_values) {
+  for (int i = 0; i < step->feed_count; ++i) {
+    static const leat_pb_tensor_proto_t kNone;
+    leat_status_t status = leat_tensor_from_content(protos[i] ? protos[i] : &kNone, arena,
+                                                    leat_buffer_source_host(), &out_values[i]);
+    if (status) {
+      return leat_status_annotate(status, "Invalid TensorProto for feed value %d", i);
+    }
+    if (out_values[i].dtype == step->feed_types[i]) continue;
+    return leat_make_status(LEAT_INTERNAL,
+                            "Run failed: the value of feed %d has type %s, must be %s", i,
+                            leat_dtype_name(out_values[i].dtype),
+                            leat_dtype_name(step->feed_types[i]));
+  }
+  return leat_ok_status();
+}
+
+#define PARTITION_GRAPHS_FIELD 3
+
+// A leat_graph_view_fn_t: appends the graph to the RunMetadata.
+static leat_status_t append_partition(void* data, bool after, const leat_graph_t* graph) {
+  leat_string_builder_t* metadata = data;
+  leat_string_builder_t def;
+  leat_string_builder_initialize(leat_allocator_system(), &def);
+  leat_status_t status = leat_graph_export(graph, &def);
+  if (!status) {
+    leat_message_append_field(metadata, PARTITION_GRAPHS_FIELD, leat_string_builder_view(&def));
+    status = leat_status_clone(metadata->status);
+  }
+  leat_string_builder_deinitialize(&def);
+  return status;
+}
+
+static leat_status_t describe(leat_master_session_t* session, const leat_run_t* run,
+                              bool shows_partitions, leat_string_builder_t* out_metadata) {
+  if (run->collector) {
+    leat_pb_step_stats_t stats;
+    LEAT_RETURN_IF_ERROR(leat_step_stats_describe(run->collector, NULL, NULL, &stats));
+    LEAT_RETURN_IF_ERROR(leat_run_metadata_encode(&stats, NULL, out_metadata));
+  }
+  if (!shows_partitions) return leat_ok_status();
+  return leat_session_show_partitions(session->session, run, append_partition, out_metadata);
+}
+
+// The milliseconds that are left until |deadline_ns|, at least one; 0: there is no deadline.
+static int64_t time_left_ms(int64_t deadline_ns) {
+  if (deadline_ns == LEAT_DEADLINE_NEVER) return 0;
+  const int64_t left = (deadline_ns - leat_clock_now_ns()) / 1000000;
+  return left > 0 ? left : 1;
+}
+
+leat_status_t leat_master_session_run(leat_master_session_t* session,
+                                      const leat_named_step_t* step, const leat_tensor_t* values,
+                                      const leat_pb_run_options_t* options, int64_t deadline_ns,
+                                      leat_cancellation_t* cancellation,
+                                      leat_tensor_t* out_values,
+                                      leat_string_builder_t* out_metadata) {
+  leat_step_collector_t collector;
+  leat_run_t run = {.feeds = step->feeds,
+                    .feed_values = values,
+                    .feed_count = step->feed_count,
+                    .fetches = step->fetches,
+                    .fetch_values = out_values,
+                    .fetch_count = step->fetch_count,
+                    .targets = step->targets,
+                    .target_count = step->target_count,
+                    .timeout_ms = time_left_ms(deadline_ns),
+                    .cancellation = cancellation};
+  if (options && options->trace_level > 0) {
+    leat_step_collector_initialize(leat_allocator_system(), &collector);
+    run.collector = &collector;
+  }
+  leat_status_t status = leat_session_run(session->session, &run);
+  if (!status) {
+    status = describe(session, &run, options && options->output_partition_graphs, out_metadata);
+    for (int i = 0; status && i < step->fetch_count; ++i) leat_tensor_release(&out_values[i]);
+  }
+  if (run.collector) leat_step_collector_deinitialize(&collector);
+  return status;
+}
+
+// ---- Callables ----------------------------------------------------------------------------------
+
+#define COPY(arena, count, items, out) copy_bytes(arena, (size_t)(count) * sizeof *(items), \
+                                                  items, (void**)(out))
+
+static leat_status_t copy_bytes(leat_arena_t* arena, size_t size, const void* bytes,
+                                void** out_copy) {
+  LEAT_RETURN_IF_ERROR(leat_arena_allocate_array(arena, size + 1, 1, out_copy));
+  if (size) memcpy(*out_copy, bytes, size);
+  return leat_ok_status();
+}
+
+static leat_status_t copy_step(const leat_named_step_t* step, leat_arena_t* arena,
+                               leat_named_step_t* out_step) {
+  *out_step = *step;
+  LEAT_RETURN_IF_ERROR(COPY(arena, step->feed_count, step->feeds, &out_step->feeds));
+  LEAT_RETURN_IF_ERROR(COPY(arena, step->feed_count, step->feed_types, &out_step->feed_types));
+  LEAT_RETURN_IF_ERROR(COPY(arena, step->fetch_count, step->fetches, &out_step->fetches));
+  return COPY(arena, step->target_count, step->targets, &out_step->targets);
+}
+
+leat_status_t leat_master_session_keep_callable(leat_master_session_t* session,
+                                                const leat_named_step_t* step,
+                                                int64_t* out_number) {
+  callable_t* callable;
+  LEAT_RETURN_IF_ERROR(LEAT_ALLOCATE(session->task->allocator, 1, &callable));
+  leat_arena_initialize(session->task->allocator, 0, &callable->arena);
+  leat_status_t status = copy_step(step, &callable->arena, &callable->step);
+  if (status) {
+    free_callable(session, callable);
+    return status;
+  }
+  leat_mutex_lock(&session->mutex);
+  *out_number = callable->number = session->next_callable++;
+  callable->next = session->callables;
+  session->callables = callable;
+  leat_mutex_unlock(&session->mutex);
+  return leat_ok_status();
+}
+
+// The place of a callable in the list; it holds NULL where there is none. The mutex is held.
+static callable_t** find_callable(leat_master_session_t* session, int64_t number) {
+  callable_t** place = &session->callables;
+  while (*place && (*place)->number != number) place = &(*place)->next;
+  return place;
+}
+
+leat_status_t leat_master_session_find_callable(leat_master_session_t* session, int64_t number,
+                                                leat_arena_t* arena,
+                                                leat_named_step_t* out_step) {
+  leat_mutex_lock(&session->mutex);
+  const callable_t* callable = *find_callable(session, number);
+  leat_status_t status =
+      callable ? copy_step(&callable->step, arena, out_step)
+               : leat_make_status(LEAT_INVALID_ARGUMENT,
+                                  "Attempted to run callable after handle was released: %" PRId64,
+                                  number);
+  leat_mutex_unlock(&session->mutex);
+  return status;
+}
+
+void leat_master_session_release_callable(leat_master_session_t* session, int64_t number) {
+  leat_mutex_lock(&session->mutex);
+  callable_t** place = find_callable(session, number);
+  callable_t* callable = *place;
+  if (callable) *place = callable->next;
+  leat_mutex_unlock(&session->mutex);
+  if (callable) free_callable(session, callable);
+}
+
+// ---- Partial runs -------------------------------------------------------------------------------
+
+static leat_status_t begin_partial(leat_master_session_t* session, const leat_named_step_t* step,
+                                   partial_t* partial) {
+  LEAT_RETURN_IF_ERROR(copy_step(step, &partial->arena, &partial->step));
+  LEAT_RETURN_IF_ERROR(LEAT_NEW(&partial->arena, (size_t)step->feed_count + 1, &partial->is_fed));
+  LEAT_RETURN_IF_ERROR(
+      LEAT_NEW(&partial->arena, (size_t)step->fetch_count + 1, &partial->is_fetched));
+  const leat_run_t run = {.feeds = step->feeds,
+                          .feed_count = step->feed_count,
+                          .fetches = step->fetches,
+                          .fetch_count = step->fetch_count,
+                          .targets = step->targets,
+                          .target_count = step->target_count};
+  return leat_session_begin_partial(session->session, &run, &partial->run);
+}
+
+leat_status_t leat_master_session_begin_partial(leat_master_session_t* session,
+                                                const leat_named_step_t* step,
+                                                leat_arena_t* arena,
+                                                leat_string_view_t* out_handle) {
+  partial_t* partial;
+  LEAT_RETURN_IF_ERROR(LEAT_ALLOCATE(session->task->allocator, 1, &partial));
+  leat_arena_initialize(session->task->allocator, 0, &partial->arena);
+  snprintf(partial->handle, sizeof partial->handle, "%016" PRIx64, (uint64_t)leat_task_draw(63));
+  leat_status_t status = begin_partial(session, step, partial);
+  if (!status) {
+    status = leat_arena_copy_string(arena, leat_string_view_from(partial->handle), out_handle);
+  }
+  if (status) {
+    free_partial(session, partial);
+    return status;
+  }
+  leat_mutex_lock(&session->mutex);
+  partial->next = session->partials;
+  session->partials = partial;
+  leat_mutex_unlock(&session->mutex);
+  return leat_ok_status();
+}
+
+// Takes the run out of the list, so that no other call uses it meanwhile; NULL where it is not
+// there.
+static partial_t* take_partial(leat_master_session_t* session, leat_string_view_t handle) {
+  leat_mutex_lock(&session->mutex);
+  partial_t** place = &session->partials;
+  while (*place && !leat_string_view_equals(handle, (*place)->handle)) place = &(*place)->next;
+  partial_t* partial = *place;
+  if (partial) *place = partial->next;
+  leat_mutex_unlock(&session->mutex);
+  return partial;
+}
+
+static void give_back_partial(leat_master_session_t* session, partial_t* partial) {
+  leat_mutex_lock(&session->mutex);
+  partial->next = session->partials;
+  session->partials = partial;
+  leat_mutex_unlock(&session->mutex);
+}
+
+// Finds |output| among those that the setup named; |used| says which were used before.
+static leat_status_t find_part(const leat_output_t* outputs, const bool* used, int count,
+                               leat_output_t output, const char* what, int* out_index) {
+  bool is_known = false;
+  for (int i = 0; i < count; ++i) {
+    if (!leat_output_equal(outputs[i], output)) continue;
+    is_known = true;
+    if (used[i]) continue;
+    *out_index = i;
+    return leat_ok_status();
+  }
+  return leat_make_status(LEAT_INVALID_ARGUMENT, "Partial run failed: %s %s, must be %s", what,
+                          is_known ? "was given in an earlier call" : "was not named at setup",
+                          is_known ? "given once" : "one of those");
+}
+
+// Marks what the call feeds and fetches, and checks that each fetch can be computed. The indices
+// are of the setup's lists.
+static leat_status_t check_partial(partial_t* partial, const leat_named_step_t* step, int* feeds,
+                                   int* fetches) {
+  const leat_named_step_t* all = &partial->step;
+  for (int i = 0; i < step->feed_count; ++i) {
+    LEAT_RETURN_IF_ERROR(find_part(all->feeds, partial->is_fed, all->feed_count, step->feeds[i],
+                                   "a feed", &feeds[i]));
+    partial->is_fed[feeds[i]] = true;
+  }
+  for (int i = 0; i < step->fetch_count; ++i) {
+    LEAT_RETURN_IF_ERROR(find_part(all->fetches, partial->is_fetched, all->fetch_count,
+                                   step->fetches[i], "a fetch", &fetches[i]));
+    partial->is_fetched[fetches[i]] = true;
+    for (int k = 0; k < all->feed_count; ++k) {
+      if (partial->is_fed[k] || !leat_partial_run_needs(partial->run, fetches[i], k)) continue;
+      return leat_make_status(LEAT_INVALID_ARGUMENT,
+                              "Partial run failed: fetch %d depends on feed %d of the setup, which "
+                              "must be fed first",
+                              i, k);
+    }
+  }
+  return leat_ok_status();
+}
+
+static bool is_complete(const partial_t* partial) {
+  for (int i = 0; i < partial->step.feed_count; ++i) {
+    if (!partial->is_fed[i]) return false;
+  }
+  for (int i = 0; i < partial->step.fetch_count; ++i) {
+    if (!partial->is_fetched[i]) return false;
+  }
+  return true;
+}
+
+static leat_status_t run_partial(partial_t* partial, const leat_named_step_t* step,
+                                 const leat_tensor_t* values, const int* feeds, const int* fetches,
+                                 leat_tensor_t* out_values) {
+  for (int i = 0; i < step->feed_count; ++i) {
+    LEAT_RETURN_IF_ERROR(leat_partial_run_feed(partial->run, feeds[i], &values[i]));
+  }
+  for (int i = 0; i < step->fetch_count; ++i) {
+    leat_status_t status = leat_partial_run_fetch(partial->run, fetches[i], &out_values[i]);
+    if (!status) continue;
+    while (i-- > 0) leat_tensor_release(&out_values[i]);
+    return status;
+  }
+  return leat_ok_status();
+}
+
+leat_status_t leat_master_session_run_partial(leat_master_session_t* session,
+                                              leat_string_view_t handle,
+                                              const leat_named_step_t* step,
+                                              const leat_tensor_t* values,
+                                              leat_tensor_t* out_values) {
+  partial_t* partial = take_partial(session, handle);
+  if (!partial) {
+    return leat_make_status(LEAT_INVALID_ARGUMENT,
+                            "Partial run failed: handle is '%.*s', must be of a partial run that "
+                            "is not over",
+                            LEAT_SV_ARG(handle));
+  }
+  leat_arena_t arena;
+  int *feeds = NULL, *fetches = NULL;
+  bool* before = NULL;
+  const size_t feed_count = (size_t)partial->step.feed_count;
+  const size_t fetch_count = (size_t)partial->step.fetch_count;
+  leat_arena_initialize(session->task->allocator, 0, &arena);
+  leat_status_t status = LEAT_NEW(&arena, (size_t)step->feed_count + 1, &feeds);
+  if (!status) status = LEAT_NEW(&arena, (size_t)step->fetch_count + 1, &fetches);
+  if (!status) status = LEAT_NEW(&arena, feed_count + fetch_count + 1, &before);
+  if (!status) {
+    memcpy(before, partial->is_fed, feed_count);
+    memcpy(before + feed_count, partial->is_fetched, fetch_count);
+    status = check_partial(partial, step, feeds, fetches);
+    if (status) {  // an error of the caller leaves the run as it was
+      memcpy(partial->is_fed, before, feed_count);
+      memcpy(partial->is_fetched, before + feed_count, fetch_count);
+      give_back_partial(session, partial);
+      leat_arena_deinitialize(&arena);
+      return status;
+    }
+    status = run_partial(partial, step, values, feeds, fetches, out_values);
+  }
+  leat_arena_deinitialize(&arena);
+  if (status || is_complete(partial)) {
+    free_partial(session, partial);
+  } else {
+    give_back_partial(session, partial);
+  }
+  return status;
+}

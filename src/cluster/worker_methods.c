@@ -1,0 +1,326 @@
+// The methods of tensorflow.WorkerService. Most answer before they return. Three wait for a step:
+//
+//   RunGraph     answered when this task's part of the step has ended
+//   RecvTensor   answered when a Send leaves the value, or the step ends
+//   CleanupGraph ends the step here: what still waits for it gets ABORTED
+//
+// When a master cancels a RunGraph, the step is aborted here, and the answer follows when its
+// kernels have ended. When another task cancels a RecvTensor it is answered at once; the rendezvous
+// keeps its receiver until the value comes or the step is over, and the value is dropped then.
+// Nothing of the task is used once a call is answered, since a server that stops waits for answers.
+//
+// A failure of a part ends the step's transfers, so that the other tasks, which wait for values of
+// this one, hear of it. They and their master are told that this is a consequence and not a cause
+// (leat_service_answer_derived).
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "cluster/recv_tensor.h"
+#include "cluster/service.h"
+#include "cluster/worker_session.h"
+#include "formats/generated/worker_service.h"
+#include "trace/collector.h"
+
+// ---- Sessions and graphs ------------------------------------------------------------------------
+
+static void get_status(leat_service_call_t* call, const void* message) {
+  leat_pb_get_status_response_t response = {0};
+  leat_status_t status =
+      leat_task_describe_devices(call->task, &call->arena, &response.device_attributes);
+  leat_service_answer(call, status, &leat_pb_get_status_response_descriptor, &response);
+}
+
+static void create_worker_session(leat_service_call_t* call, const void* message) {
+  const leat_pb_create_worker_session_request_t* request = message;
+  leat_status_t status = leat_worker_session_create(call->task, request->session_handle,
+                                                    request->isolate_session_state);
+  leat_service_answer(call, status, NULL, NULL);
+}
+
+static void delete_worker_session(leat_service_call_t* call, const void* message) {
+  const leat_pb_delete_worker_session_request_t* request = message;
+  leat_service_answer(call, leat_worker_session_delete(call->task, request->session_handle), NULL,
+                      NULL);
+}
+
+static void register_graph(leat_service_call_t* call, const void* message) {
+  const leat_pb_register_graph_request_t* request = message;
+  leat_pb_register_graph_response_t response = {0};
+  leat_worker_session_t* session = NULL;
+  leat_status_t status = leat_worker_session_find(call->task, request->session_handle, &session);
+  if (!status) {
+    status = leat_worker_session_register(session, request, &call->arena, &response.graph_handle);
+  }
+  leat_worker_session_release(session);
+  leat_service_answer(call, status, &leat_pb_register_graph_response_descriptor, &response);
+}
+
+static void deregister_graph(leat_service_call_t* call, const void* message) {
+  const leat_pb_deregister_graph_request_t* request = message;
+  leat_worker_session_t* session = NULL;
+  leat_status_t status = leat_worker_session_find(call->task, request->session_handle, &session);
+  if (!status) status = leat_worker_session_deregister(session, request->graph_handle);
+  leat_worker_session_release(session);
+  leat_service_answer(call, status, NULL, NULL);
+}
+
+static void cleanup_all(leat_service_call_t* call, const void* message) {
+  const leat_pb_cleanup_all_request_t* request = message;
+  if (request->container.count == 0) leat_task_clear_container(call->task, LEAT_SV(""));
+  for (size_t i = 0; i < request->container.count; ++i) {
+    leat_task_clear_container(call->task, request->container.items[i]);
+  }
+  leat_service_answer(call, leat_ok_status(), NULL, NULL);
+}
+
+// ---- Steps --------------------------------------------------------------------------------------
+
+// A RunGraph under way.
+typedef struct run_s {
+  leat_service_call_t* call;
+  leat_worker_graph_t* graph;  // retained
+  int64_t step_id;
+  bool stores_errors;          // failures travel in the answer's body
+  leat_step_collector_t* collector;  // |storage|, or NULL
+  leat_step_collector_t storage;
+} run_t;
+
+static void cancel_run(void* data) {
+  const run_t* run = data;
+  leat_compiled_abort_step(leat_worker_graph_compiled(run->graph), run->step_id,
+                           leat_make_status(LEAT_CANCELLED,
+                                            "RunGraph failed: the master cancelled step %" PRId64,
+                                            run->step_id));
+}
+
+// Answers a RunGraph. |status| is taken.
+static void answer_run(leat_service_call_t* call, bool stores_errors, leat_status_t status,
+                       leat_pb_run_graph_response_t* response) {
+  if (status && stores_errors) {
+    *response = (leat_pb_run_graph_response_t){
+        .status_code = leat_status_code(status),
+        .status_error_message = leat_string_view_from(leat_status_message(status))};
+    leat_service_answer(call, leat_ok_status(), &leat_pb_run_graph_response_descriptor, response);
+    leat_status_free(status);
+  } else {
+    leat_service_answer(call, status, &leat_pb_run_graph_response_descriptor, response);
+  }
+}
+
+// A leat_worker_done_fn_t. A failure ends the step's transfers.
+static void end_run(void* data, leat_status_t status) {
+  run_t* run = data;
+  leat_service_call_t* call = run->call;
+  leat_pb_run_graph_response_t response = {0};
+  leat_pb_step_stats_t stats;
+  if (status) {
+    leat_rendezvous_table_abort(call->task->rendezvous, run->step_id, leat_status_clone(status));
+  } else if (run->collector) {
+    status = leat_step_stats_describe(run->collector, NULL, NULL, &stats);
+    response.step_stats = &stats;
+  }
+  leat_rpc_request_on_cancel(call->request, NULL, NULL);
+  leat_worker_graph_release(run->graph);
+  answer_run(call, run->stores_errors, status, &response);
+  if (run->collector) leat_step_collector_deinitialize(run->collector);
+  leat_allocator_free(leat_allocator_system(), run);
+}
+
+static leat_status_t find_graph(leat_service_call_t* call,
+                                const leat_pb_run_graph_request_t* request,
+                                leat_worker_graph_t** out_graph) {
+  leat_worker_session_t* session;
+  LEAT_RETURN_IF_ERROR(leat_worker_session_find(call->task, request->session_handle, &session));
+  leat_status_t status =
+      leat_worker_session_find_graph(session, request->graph_handle, out_graph);
+  leat_worker_session_release(session);
+  return status;
+}
+
+static void run_graph(leat_service_call_t* call, const void* message) {
+  const leat_pb_run_graph_request_t* request = message;
+  leat_pb_run_graph_response_t response = {0};
+  run_t* run = NULL;
+  leat_worker_graph_t* graph = NULL;
+  leat_status_t status =
+      leat_task_note_request(call->task, request->request_id, "RunGraph (Worker)");
+  if (!status) status = find_graph(call, request, &graph);
+  if (!status) status = LEAT_ALLOCATE(leat_allocator_system(), 1, &run);
+  if (status) {
+    leat_worker_graph_release(graph);
+    answer_run(call, request->store_errors_in_response_body, status, &response);
+    return;
+  }
+  *run = (run_t){.call = call,
+                 .graph = graph,
+                 .step_id = request->step_id,
+                 .stores_errors = request->store_errors_in_response_body};
+  if (request->exec_opts && request->exec_opts->record_timeline) {
+    leat_step_collector_initialize(leat_allocator_system(), &run->storage);
+    run->collector = &run->storage;
+  }
+  leat_rpc_request_on_cancel(call->request, cancel_run, run);
+  const leat_compiled_call_t step = {.deadline_ns = LEAT_DEADLINE_NEVER,
+                                     .step_id = request->step_id,
+                                     .leaves_cleanup = true,
+                                     .collector = run->collector};
+  leat_compiled_start(leat_worker_graph_compiled(graph), &step, end_run, run);
+}
+
+static void cleanup_graph(leat_service_call_t* call, const void* message) {
+  const leat_pb_cleanup_graph_request_t* request = message;
+  leat_worker_sessions_cleanup(call->task, request->step_id);
+  leat_service_answer(call, leat_ok_status(), NULL, NULL);
+}
+
+// ---- Values -------------------------------------------------------------------------------------
+
+// A RecvTensor under way. The value and the call's cancellation race: the first of them answers.
+// Where that is the value, no cancellation comes any more, and the reception is freed; where it is
+// the cancellation, the rendezvous still has the reception, which is freed when the value comes.
+typedef struct reception_s {
+  leat_service_call_t* call;
+  int64_t step_id;
+  _Atomic(bool) is_answered;
+  char key[];
+} reception_t;
+
+static void answer_value(leat_service_call_t* call, leat_slot_t value) {
+  leat_rpc_piece_t pieces[LEAT_RECV_TENSOR_PIECES];
+  leat_rpc_bytes_t bytes;
+  leat_status_t status = leat_recv_tensor_encode(value, pieces, &bytes);
+  leat_service_answer_bytes(call, status, bytes);
+}
+
+// A leat_rendezvous_receive_fn_t.
+static void received(void* data, leat_status_t status, leat_slot_t value) {
+  reception_t* reception = data;
+  if (atomic_exchange(&reception->is_answered, true)) {
+    leat_status_free(status);
+    if (!status) leat_slot_release(&value);
+  } else if (!status) {
+    answer_value(reception->call, value);
+  } else if (leat_rendezvous_table_is_over(reception->call->task->rendezvous,
+                                           reception->step_id)) {
+    leat_service_answer(reception->call, status, NULL, NULL);
+  } else {
+    leat_service_answer_derived(reception->call, status);
+  }
+  leat_allocator_free(leat_allocator_system(), reception);
+}
+
+// Checks that the sender of a key is a device of this task, and no former one of it.
+static leat_status_t check_key(const leat_task_t* task, leat_string_view_t key) {
+  leat_string_view_t parts[5];
+  leat_string_view_t rest = key;
+  int count = 0;
+  for (; count < 5; ++count) {
+    const size_t end = count < 4 ? leat_string_view_find(rest, ';') : rest.size;
+    if (end == SIZE_MAX) break;
+    parts[count] = leat_string_view_make(rest.data, end);
+    rest = leat_string_view_from_index(rest, end + 1);
+  }
+  uint64_t incarnation = 0;
+  char text[20];
+  bool is_valid = count == 5 && parts[1].size == 16 && parts[4].size > 0;
+  if (is_valid) {
+    snprintf(text, sizeof text, "%.*s", LEAT_SV_ARG(parts[1]));
+    is_valid = sscanf(text, "%" SCNx64, &incarnation) == 1;
+  }
+  if (!is_valid) {
+    return leat_make_status(LEAT_INVALID_ARGUMENT, "Invalid  rendezvous key: %.*s",
+                            LEAT_SV_ARG(key));
+  }
+  for (int i = 0; i < task->device_count; ++i) {
+    const leat_device_t* device = task->devices[i];
+    if (!leat_string_view_equal(device->name, parts[0])) continue;
+    if (device->incarnation == incarnation) return leat_ok_status();
+    return leat_make_status(
+        LEAT_ABORTED,
+        "RecvTensor expects a different device incarnation: %" PRIu64 " vs. %" PRIu64 ". Your "
+        "worker job (\"%.*s\") was probably restarted. Check your worker job for the reason why it "
+        "was restarted.",
+        incarnation, device->incarnation, LEAT_SV_ARG(task->spec.tasks[task->number].name));
+  }
+  return leat_make_status(LEAT_INVALID_ARGUMENT,
+                          "RecvTensor failed: key '%.*s' is of an unknown device, must be of one "
+                          "of %.*s",
+                          LEAT_SV_ARG(key), LEAT_SV_ARG(task->spec.tasks[task->number].name));
+}
+
+static void cancel_reception(void* data) {
+  reception_t* reception = data;
+  if (atomic_exchange(&reception->is_answered, true)) return;
+  leat_service_answer(reception->call,
+                      leat_make_status(LEAT_CANCELLED, "RecvTensor failed: it was cancelled"), NULL,
+                      NULL);
+}
+
+// Once the cancellation is asked for, the call may be answered at any moment, and its message be
+// gone; the reception, which has a copy of the key, stays until the rendezvous has called back.
+static void recv_tensor(leat_service_call_t* call, const void* message) {
+  const leat_pb_recv_tensor_request_t* request = message;
+  leat_rendezvous_table_t* table = call->task->rendezvous;
+  void* memory = NULL;
+  leat_status_t status = leat_task_note_request(call->task, request->request_id, "RecvTensor");
+  if (!status) status = check_key(call->task, request->rendezvous_key);
+  if (!status) {
+    status = leat_allocator_allocate(leat_allocator_system(),
+                                     sizeof(reception_t) + request->rendezvous_key.size, &memory);
+  }
+  if (status) {
+    leat_service_answer(call, status, NULL, NULL);
+    return;
+  }
+  reception_t* reception = memory;
+  reception->call = call;
+  reception->step_id = request->step_id;
+  const leat_string_view_t key =
+      leat_string_view_make(reception->key, request->rendezvous_key.size);
+  memcpy(reception->key, request->rendezvous_key.data, key.size);
+  leat_rpc_request_on_cancel(call->request, cancel_reception, reception);
+  leat_rendezvous_table_receive(table, reception->step_id, key, received, reception);
+}
+
+static void mark_recv_finished(leat_service_call_t* call, const void* message) {
+  leat_service_answer(call, leat_ok_status(), NULL, NULL);
+}
+
+// ---- What is traced -----------------------------------------------------------------------------
+
+// Transfers are not logged; a master that asks for them is told of none.
+static void logging(leat_service_call_t* call, const void* message) {
+  const leat_pb_logging_request_t* request = message;
+  leat_pb_logging_response_t response = {0};
+  const size_t count = request->fetch_step_id.count;
+  leat_status_t status = LEAT_NEW(&call->arena, count + 1, &response.step.items);
+  for (size_t i = 0; i < count && !status; ++i) {
+    status = LEAT_NEW(&call->arena, 1, &response.step.items[i].step_stats);
+    response.step.items[i].step_id = request->fetch_step_id.items[i];
+    response.step.count = i + 1;
+  }
+  leat_service_answer(call, status, &leat_pb_logging_response_descriptor, &response);
+}
+
+static void tracing(leat_service_call_t* call, const void* message) {
+  leat_service_answer(call, leat_ok_status(), NULL, NULL);
+}
+
+const leat_service_method_t leat_worker_methods[] = {
+    {"GetStatus", NULL, get_status},
+    {"CreateWorkerSession", &leat_pb_create_worker_session_request_descriptor,
+     create_worker_session},
+    {"DeleteWorkerSession", &leat_pb_delete_worker_session_request_descriptor,
+     delete_worker_session},
+    {"RegisterGraph", &leat_pb_register_graph_request_descriptor, register_graph},
+    {"DeregisterGraph", &leat_pb_deregister_graph_request_descriptor, deregister_graph},
+    {"RunGraph", &leat_pb_run_graph_request_descriptor, run_graph},
+    {"CleanupGraph", &leat_pb_cleanup_graph_request_descriptor, cleanup_graph},
+    {"CleanupAll", &leat_pb_cleanup_all_request_descriptor, cleanup_all},
+    {"RecvTensor", &leat_pb_recv_tensor_request_descriptor, recv_tensor},
+    {"MarkRecvFinished", NULL, mark_recv_finished},
+    {"Logging", &leat_pb_logging_request_descriptor, logging},
+    {"Tracing", NULL, tracing},
+    {0},
+};
