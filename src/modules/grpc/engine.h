@@ -20,6 +20,7 @@
 
 // The functions of the library, set before anything else runs.
 extern const leat_rpc_host_t* rpc_host;
+void rpc_initialize(const leat_rpc_host_t* host);
 
 // ---- The engine ---------------------------------------------------------------------------------
 
@@ -30,9 +31,9 @@ typedef struct rpc_event_s rpc_event_t;
 struct rpc_event_s {
   void (*serve)(rpc_event_t* event, bool success);
   rpc_engine_t* engine;
-  // Written before the event is given to the C core and read when it comes back: what one thread
-  // wrote is visible to the other in any case, through the C core, but race detectors that do not
-  // see into the C core believe only this.
+  // Written before the event is given to the C core and read when it comes back. What one thread
+  // wrote is visible to the other in any case, through the C core, but a race detector that does
+  // not see into the C core believes only this.
   atomic_int sent;
 };
 #define RPC_EVENT_OWNER(event, type, field) ((type*)((char*)(event) - offsetof(type, field)))
@@ -47,8 +48,8 @@ grpc_completion_queue* rpc_engine_queue(rpc_engine_t* engine);
 // Makes |event| ready to be a tag.
 void* rpc_event_send(rpc_engine_t* engine, rpc_event_t* event,
                      void (*serve)(rpc_event_t* event, bool success));
-// A thread that serves an event brackets what may block, which is every function of the caller's.
-// Entering sees to it that another thread waits for the next event.
+// A thread that serves an event brackets what may block, which is every function of the caller's:
+// another thread then waits for events, at once or within a millisecond.
 void rpc_engine_enter_caller(rpc_engine_t* engine);
 void rpc_engine_leave_caller(rpc_engine_t* engine);
 
