@@ -94,8 +94,9 @@ LEAT_MUST_USE leat_status_t leat_rpc_server_start(const leat_rpc_server_options_
 void leat_rpc_answer(leat_rpc_request_t* request, leat_status_t status,
                      leat_string_view_t details, leat_rpc_bytes_t bytes);
 // Has |fn|(|data|) called once if the client cancels the call, its deadline passes, or its
-// connection breaks before the answer; at once where that has happened already. leat_rpc_answer
-// waits for an |fn| that is running, so it must not be called within |fn|. One |fn| a request.
+// connection breaks before the answer; at once where that has happened already. One |fn| a request;
+// NULL takes it back. That, and leat_rpc_answer, wait for an |fn| that is running on another
+// thread, so that nothing of its |data| is used afterwards; |fn| itself may answer.
 void leat_rpc_request_on_cancel(leat_rpc_request_t* request, void (*fn)(void* data), void* data);
 // Takes no more calls, cancels those that are not answered (their |fn| of cancellation is called),
 // and waits until all are answered; then frees the server. NULL is allowed. Not from a handler.

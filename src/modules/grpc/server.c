@@ -55,6 +55,7 @@ typedef struct rpc_request_s {
   void (*on_cancel)(void* data);
   void* on_cancel_data;
   bool is_cancelled, is_answered, is_in_on_cancel;
+  pthread_t canceller;  // the thread that |is_in_on_cancel|
 } rpc_request_t;
 
 // ---- The life of a request ----------------------------------------------------------------------
@@ -116,6 +117,20 @@ static void release_request(rpc_request_t* request) {
   if (leat_reference_count_release(&request->owners)) end_request(request);
 }
 
+// Marks that this thread calls a function of cancellation. The mutex is held.
+static void enter_on_cancel(rpc_request_t* request) {
+  request->is_in_on_cancel = true;
+  request->canceller = pthread_self();
+}
+
+// Waits until no other thread is in a function of cancellation. The mutex is held.
+static void await_on_cancel(rpc_request_t* request) {
+  leat_rpc_server_t* server = request->server;
+  while (request->is_in_on_cancel && !pthread_equal(request->canceller, pthread_self())) {
+    rpc_host->condition_wait_until(&server->changed, &server->mutex, LEAT_DEADLINE_NEVER);
+  }
+}
+
 // Calls |fn| of the caller's, with the request marked so that an answer waits.
 static void run_on_cancel(rpc_request_t* request, void (*fn)(void* data), void* data) {
   leat_rpc_server_t* server = request->server;
@@ -131,13 +146,14 @@ static void run_on_cancel(rpc_request_t* request, void (*fn)(void* data), void* 
 void rpc_request_on_cancel(leat_rpc_request_t* base, void (*fn)(void* data), void* data) {
   rpc_request_t* request = (rpc_request_t*)base;
   leat_mutex_lock(&request->server->mutex);
-  const bool runs_now = request->is_cancelled;
+  const bool runs_now = fn && request->is_cancelled;
   if (runs_now) {
-    request->is_in_on_cancel = true;
+    enter_on_cancel(request);
   } else {
     request->on_cancel = fn;
     request->on_cancel_data = data;
   }
+  if (!fn) await_on_cancel(request);
   leat_mutex_unlock(&request->server->mutex);
   if (runs_now) run_on_cancel(request, fn, data);
 }
@@ -147,9 +163,11 @@ static void serve_close(rpc_event_t* event, bool success) {
   leat_mutex_lock(&request->server->mutex);
   request->is_cancelled = request->was_cancelled != 0;
   const bool runs = request->is_cancelled && !request->is_answered && request->on_cancel;
-  request->is_in_on_cancel |= runs;
+  void (*fn)(void* data) = request->on_cancel;
+  void* data = request->on_cancel_data;
+  if (runs) enter_on_cancel(request);
   leat_mutex_unlock(&request->server->mutex);
-  if (runs) run_on_cancel(request, request->on_cancel, request->on_cancel_data);
+  if (runs) run_on_cancel(request, fn, data);
   release_request(request);
 }
 
@@ -191,9 +209,7 @@ void rpc_answer(leat_rpc_request_t* base, int code, leat_string_view_t message,
   grpc_byte_buffer* buffer = NULL;
   leat_mutex_lock(&server->mutex);
   request->is_answered = true;
-  while (request->is_in_on_cancel) {
-    rpc_host->condition_wait_until(&server->changed, &server->mutex, LEAT_DEADLINE_NEVER);
-  }
+  await_on_cancel(request);
   leat_mutex_unlock(&server->mutex);
   if (code != LEAT_OK) {
     rpc_bytes_release(bytes);
