@@ -17,7 +17,7 @@
 #include "json.h"
 #include "tensorflow/c/c_api_server.h"
 
-enum { CLUSTER_OPTION, JOB_OPTION, TASK_OPTION, CPUS_OPTION, JSON_OPTION };
+enum { CLUSTER_OPTION, JOB_OPTION, TASK_OPTION, CPUS_OPTION, CONFIG_OPTION, JSON_OPTION };
 
 // ---- ServerDef ----------------------------------------------------------------------------------
 
@@ -123,6 +123,7 @@ typedef struct server_options_s {
   const char* cluster;
   char job[128];
   int task, cpus;
+  const char* config;  // a ConfigProto in hexadecimal digits
   bool as_json;
   bytes_t cluster_def;
 } server_options_t;
@@ -156,9 +157,22 @@ static int read_environment(server_options_t* options) {
   return code;
 }
 
+// Appends the bytes that pairs of hexadecimal digits stand for. false where there are others.
+static bool append_digits(bytes_t* bytes, const char* digits) {
+  for (; *digits; digits += 2) {
+    unsigned value;
+    if (strspn(digits, "0123456789abcdefABCDEF") < 2 || sscanf(digits, "%2x", &value) != 1) {
+      return false;
+    }
+    append(bytes, &(unsigned char){(unsigned char)value}, 1);
+  }
+  return true;
+}
+
 static int read_arguments(int argc, char** argv, server_options_t* options) {
   static const option_t known[] = {{"cluster", true}, {"job", true},   {"task", true},
-                                   {"cpus", true},    {"json", false}, {NULL, 0}};
+                                   {"cpus", true},    {"config", true}, {"json", false},
+                                   {NULL, 0}};
   arguments_t arguments = {.command = &command_server, .options = known, .argc = argc,
                            .argv = argv};
   int kind;
@@ -168,6 +182,7 @@ static int read_arguments(int argc, char** argv, server_options_t* options) {
     if (kind == CLUSTER_OPTION) options->cluster = value;
     if (kind == JOB_OPTION) snprintf(options->job, sizeof options->job, "%s", value);
     if (kind == JSON_OPTION) options->as_json = true;
+    if (kind == CONFIG_OPTION && strcmp(value, "-")) options->config = value;
     int* number = kind == TASK_OPTION ? &options->task : &options->cpus;
     const bool wants_number = kind == TASK_OPTION || kind == CPUS_OPTION;
     if (wants_number && !read_number(value, number)) {
@@ -183,6 +198,13 @@ static int read_arguments(int argc, char** argv, server_options_t* options) {
   if (code != EXIT_OK) return code;
   if (options->cluster_def.size == 0) {
     return complain_usage("server", "--cluster and TF_CONFIG are missing");
+  }
+  bytes_t config = {0};
+  const bool has_digits = !options->config || append_digits(&config, options->config);
+  free(config.data);
+  if (!has_digits) {
+    return complain_usage("server", "--config is '%s', must be hexadecimal digits",
+                          options->config);
   }
   if (!options->job[0]) return complain_usage("server", "--job is missing");
   if (options->task < 0) options->task = 0;
@@ -200,8 +222,9 @@ static bytes_t make_server_def(server_options_t* options) {
     append_bytes(&entry, 1, "CPU", 3);
     append_number(&entry, 2, (unsigned long long)options->cpus);
     append_message(&config, 1, &entry);
-    append_message(&def, 4, &config);
   }
+  if (options->config) append_digits(&config, options->config);
+  if (config.size) append_message(&def, 4, &config);
   append_bytes(&def, 5, "grpc", 4);
   return def;
 }
@@ -271,6 +294,7 @@ const command_t command_server = {
     "the server. Anybody who reaches the port may run graphs on it.\n"
     "\n"
     "Options:\n"
-    "  --cpus N   how many CPU devices the task has (1)\n"
-    "  --json     one JSON object a line\n",
+    "  --cpus N       how many CPU devices the task has (1)\n"
+    "  --config HEX   the options of its sessions, a ConfigProto in hexadecimal digits; -: none\n"
+    "  --json         one JSON object a line\n",
     run};

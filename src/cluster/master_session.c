@@ -17,6 +17,7 @@
 #include "formats/wire/encode.h"
 #include "formats/wire/tensor_content.h"
 #include "function/function.h"
+#include "graph/function/graph_functions.h"
 #include "graph/import/export.h"
 #include "graph/import/import.h"
 #include "master/partial_run.h"
@@ -142,11 +143,21 @@ const leat_session_t* leat_master_session_session(const leat_master_session_t* s
 
 // ---- Graph --------------------------------------------------------------------------------------
 
-static leat_status_t import(leat_master_session_t* session, leat_string_view_t graph_def) {
-  const leat_import_options_t options = {.ignore_colocation = true};
+// Adds nodes to the graph. As in TensorFlow, all nodes must have a device then, whether a step needs
+// them or not; where one has none, the graph stays as it was.
+static leat_status_t add_nodes(leat_master_session_t* session, leat_string_view_t graph_def) {
+  const leat_import_options_t options = {.extends_graph = true};
   if (graph_def.size == 0) return leat_ok_status();
   leat_mutex_lock(&session->graph->mutex);
-  leat_status_t status = leat_graph_import(session->graph->graph, graph_def, &options, NULL);
+  leat_graph_t* graph = session->graph->graph;
+  const leat_graph_mark_t before = leat_graph_mark(graph);
+  size_t checked = graph->node_count;
+  leat_status_t status = leat_graph_import(graph, graph_def, &options, NULL);
+  if (!status && !leat_session_options(session->session)->place_pruned_graph) {
+    status = leat_check_placement(
+        graph, &leat_session_master_options(session->session)->placement, &checked);
+    if (status) leat_graph_return_to(graph, &before);
+  }
   leat_mutex_unlock(&session->graph->mutex);
   return status;
 }
@@ -161,7 +172,7 @@ leat_status_t leat_master_session_extend(leat_master_session_t* session,
                               "Current version is %" PRId64 " but caller expected %" PRId64 ".",
                               session->version, version);
   }
-  if (!status) status = import(session, graph_def);
+  if (!status) status = add_nodes(session, graph_def);
   if (!status) *out_version = ++session->version;
   leat_mutex_unlock(&session->mutex);
   return status;
@@ -179,12 +190,13 @@ static leat_status_t open_session(leat_master_session_t* session,
     LEAT_RETURN_IF_ERROR(executor_status);
   }
   LEAT_RETURN_IF_ERROR(leat_shared_graph_create(task->runtime, &session->graph));
-  LEAT_RETURN_IF_ERROR(import(session, request->graph_def));
   const leat_cluster_target_t target = {.task = task,
                                         .handle = leat_string_view_from(session->handle),
                                         .config = request->config,
                                         .deadline_ns = deadline_ns};
-  return leat_cluster_target_open_session(&target, session->graph, &options, &session->session);
+  LEAT_RETURN_IF_ERROR(leat_cluster_target_open_session(&target, session->graph, &options,
+                                                        &session->session));
+  return add_nodes(session, request->graph_def);
 }
 
 leat_status_t leat_master_session_create(leat_task_t* task,
@@ -269,8 +281,10 @@ static leat_status_t resolve(const leat_graph_t* graph, const leat_pb_string_lis
       find_outputs(graph, fetches, "fetch", arena, &step->fetches, &step->fetch_count));
   LEAT_RETURN_IF_ERROR(find_targets(graph, targets, arena, step));
   LEAT_RETURN_IF_ERROR(LEAT_NEW(arena, feeds->count + 1, &step->feed_types));
+  LEAT_RETURN_IF_ERROR(LEAT_NEW(arena, feeds->count + 1, &step->feed_names));
   for (int i = 0; i < step->feed_count; ++i) {
     step->feed_types[i] = leat_dtype_base(leat_graph_output_type(graph, step->feeds[i]));
+    step->feed_names[i] = graph->nodes[step->feeds[i].node].name;
   }
   return leat_ok_status();
 }
@@ -302,7 +316,9 @@ leat_status_t leat_named_step_read_feeds(const leat_named_step_t* step,
     }
     if (out_values[i].dtype == step->feed_types[i]) continue;
     return leat_make_status(LEAT_INTERNAL,
-                            "Run failed: the value of feed %d has type %s, must be %s", i,
+                            "Run failed for node '_recv_%.*s_%d': the value of feed %d has type "
+                            "%s, must be %s",
+                            LEAT_SV_ARG(step->feed_names[i]), step->feeds[i].index, i,
                             leat_dtype_name(out_values[i].dtype),
                             leat_dtype_name(step->feed_types[i]));
   }
@@ -390,6 +406,7 @@ static leat_status_t copy_step(const leat_named_step_t* step, leat_arena_t* aren
   *out_step = *step;
   LEAT_RETURN_IF_ERROR(COPY(arena, step->feed_count, step->feeds, &out_step->feeds));
   LEAT_RETURN_IF_ERROR(COPY(arena, step->feed_count, step->feed_types, &out_step->feed_types));
+  LEAT_RETURN_IF_ERROR(COPY(arena, step->feed_count, step->feed_names, &out_step->feed_names));
   LEAT_RETURN_IF_ERROR(COPY(arena, step->fetch_count, step->fetches, &out_step->fetches));
   return COPY(arena, step->target_count, step->targets, &out_step->targets);
 }

@@ -39,7 +39,8 @@ typedef struct leat_named_step_s {
   int fetch_count;
   int32_t* targets;
   int target_count;
-  int32_t* feed_types;  // [feed_count]
+  int32_t* feed_types;             // [feed_count]
+  leat_string_view_t* feed_names;  // [feed_count] of the nodes; the graph's
 } leat_named_step_t;
 
 // Finds what the names stand for; the arrays lie in |arena|. NOT_FOUND for a name that is not

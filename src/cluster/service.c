@@ -49,20 +49,27 @@ void leat_service_answer(leat_service_call_t* call, leat_status_t status,
   leat_service_answer_bytes(call, status, bytes);
 }
 
-// The trailer that tells TensorFlow's masters that a failure is derived.
-static leat_status_t write_derived(leat_string_builder_t* out) {
+// The trailer of a failure: a payload without content, whose name says the kind.
+static leat_status_t write_kind(leat_failure_kind_t kind, leat_string_builder_t* out) {
+  static const char* const kNames[] = {
+      [LEAT_FAILURE_DERIVED] = "type.googleapis.com/tensorflow.DerivedStatus",
+      [LEAT_FAILURE_RESTARTED] =
+          "type.googleapis.com/tensorflow.distributed_runtime.WorkerPossiblyRestarted",
+  };
   leat_pb_grpc_payload_container_payloads_entry_t entry = {
-      .key = LEAT_SV("type.googleapis.com/tensorflow.DerivedStatus")};
+      .key = leat_string_view_from(kNames[kind])};
   const leat_pb_grpc_payload_container_t container = {.payloads = {&entry, 1}};
   return leat_message_encode(&leat_pb_grpc_payload_container_descriptor, &container, out);
 }
 
-void leat_service_answer_derived(leat_service_call_t* call, leat_status_t status) {
+void leat_service_answer_failure(leat_service_call_t* call, leat_status_t status,
+                                 leat_failure_kind_t kind) {
   leat_rpc_request_t* request = call->request;
   leat_string_builder_t details;
   end_call(call);
   leat_string_builder_initialize(leat_allocator_system(), &details);
-  leat_status_free(write_derived(&details));  // without memory the failure is not marked
+  // Without memory the kind is not told.
+  if (kind != LEAT_FAILURE_PLAIN) leat_status_free(write_kind(kind, &details));
   leat_rpc_answer(request, status, leat_string_builder_view(&details), (leat_rpc_bytes_t){0});
   leat_string_builder_deinitialize(&details);
 }

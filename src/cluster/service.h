@@ -42,8 +42,14 @@ LEAT_MUST_USE leat_status_t leat_service_encode(leat_status_t status,
 // The second half: answers with bytes, and frees the call. |status| is taken.
 void leat_service_answer_bytes(leat_service_call_t* call, leat_status_t status,
                                leat_rpc_bytes_t bytes);
-// Answers with a failure that follows from another one, which somebody else reports: the master
-// then waits for that one.
-void leat_service_answer_derived(leat_service_call_t* call, leat_status_t status);
+// What TensorFlow's masters are told of a failure besides its code and text.
+typedef enum leat_failure_kind_e {
+  LEAT_FAILURE_PLAIN,
+  LEAT_FAILURE_DERIVED,    // it follows from another failure, which somebody else reports
+  LEAT_FAILURE_RESTARTED,  // what was asked for is unknown, maybe because the task is a new one
+} leat_failure_kind_t;
+// Answers with a failure; |status| is taken.
+void leat_service_answer_failure(leat_service_call_t* call, leat_status_t status,
+                                 leat_failure_kind_t kind);
 
 #endif  // LEAT_CLUSTER_SERVICE_H_

@@ -225,6 +225,7 @@ static leat_status_t open_devices(leat_task_t* task) {
 
 static leat_status_t open_task(leat_task_t* task, const leat_task_options_t* options) {
   task->fetcher = (leat_fetcher_t){is_remote, fetch_value};
+  leat_master_scatter_steps();
   leat_mutex_initialize(&task->mutex);
   LEAT_RETURN_IF_ERROR(open_requests(task->allocator, &task->requests));
   LEAT_RETURN_IF_ERROR(leat_cluster_spec_of(options->cluster, task->allocator, &task->spec));

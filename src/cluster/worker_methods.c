@@ -10,8 +10,8 @@
 // Nothing of the task is used once a call is answered, since a server that stops waits for answers.
 //
 // A failure of a part ends the step's transfers, so that the other tasks, which wait for values of
-// this one, hear of it. They and their master are told that this is a consequence and not a cause
-// (leat_service_answer_derived).
+// this one, hear of it. Where it is that the step was cancelled, they are told that this follows
+// from another failure.
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
@@ -51,6 +51,10 @@ static void register_graph(leat_service_call_t* call, const void* message) {
   leat_status_t status = leat_worker_session_find(call->task, request->session_handle, &session);
   if (!status) {
     status = leat_worker_session_register(session, request, &call->arena, &response.graph_handle);
+  }
+  if (!session) {
+    leat_service_answer_failure(call, status, LEAT_FAILURE_RESTARTED);
+    return;
   }
   leat_worker_session_release(session);
   leat_service_answer(call, status, &leat_pb_register_graph_response_descriptor, &response);
@@ -103,6 +107,8 @@ static void answer_run(leat_service_call_t* call, bool stores_errors, leat_statu
         .status_error_message = leat_string_view_from(leat_status_message(status))};
     leat_service_answer(call, leat_ok_status(), &leat_pb_run_graph_response_descriptor, response);
     leat_status_free(status);
+  } else if (leat_status_code(status) == LEAT_ABORTED) {
+    leat_service_answer_failure(call, status, LEAT_FAILURE_RESTARTED);
   } else {
     leat_service_answer(call, status, &leat_pb_run_graph_response_descriptor, response);
   }
@@ -181,7 +187,6 @@ static void cleanup_graph(leat_service_call_t* call, const void* message) {
 // the cancellation, the rendezvous still has the reception, which is freed when the value comes.
 typedef struct reception_s {
   leat_service_call_t* call;
-  int64_t step_id;
   _Atomic(bool) is_answered;
   char key[];
 } reception_t;
@@ -201,17 +206,19 @@ static void received(void* data, leat_status_t status, leat_slot_t value) {
     if (!status) leat_slot_release(&value);
   } else if (!status) {
     answer_value(reception->call, value);
-  } else if (leat_rendezvous_table_is_over(reception->call->task->rendezvous,
-                                           reception->step_id)) {
-    leat_service_answer(reception->call, status, NULL, NULL);
   } else {
-    leat_service_answer_derived(reception->call, status);
+    const leat_failure_kind_t kind = leat_status_code(status) == LEAT_CANCELLED
+                                         ? LEAT_FAILURE_DERIVED
+                                         : LEAT_FAILURE_PLAIN;
+    leat_service_answer_failure(reception->call, status, kind);
   }
   leat_allocator_free(leat_allocator_system(), reception);
 }
 
-// Checks that the sender of a key is a device of this task, and no former one of it.
-static leat_status_t check_key(const leat_task_t* task, leat_string_view_t key) {
+// Checks that the sender of a key is a device of this task. |*out_restarted| becomes true where it
+// is one that the task had before it was restarted.
+static leat_status_t check_key(const leat_task_t* task, leat_string_view_t key,
+                               bool* out_restarted) {
   leat_string_view_t parts[5];
   leat_string_view_t rest = key;
   int count = 0;
@@ -236,6 +243,7 @@ static leat_status_t check_key(const leat_task_t* task, leat_string_view_t key) 
     const leat_device_t* device = task->devices[i];
     if (!leat_string_view_equal(device->name, parts[0])) continue;
     if (device->incarnation == incarnation) return leat_ok_status();
+    *out_restarted = true;
     return leat_make_status(
         LEAT_ABORTED,
         "RecvTensor expects a different device incarnation: %" PRIu64 " vs. %" PRIu64 ". Your "
@@ -262,25 +270,27 @@ static void cancel_reception(void* data) {
 static void recv_tensor(leat_service_call_t* call, const void* message) {
   const leat_pb_recv_tensor_request_t* request = message;
   leat_rendezvous_table_t* table = call->task->rendezvous;
+  const int64_t step_id = request->step_id;
+  bool restarted = false;
   void* memory = NULL;
   leat_status_t status = leat_task_note_request(call->task, request->request_id, "RecvTensor");
-  if (!status) status = check_key(call->task, request->rendezvous_key);
+  if (!status) status = check_key(call->task, request->rendezvous_key, &restarted);
   if (!status) {
     status = leat_allocator_allocate(leat_allocator_system(),
                                      sizeof(reception_t) + request->rendezvous_key.size, &memory);
   }
   if (status) {
-    leat_service_answer(call, status, NULL, NULL);
+    leat_service_answer_failure(call, status,
+                                restarted ? LEAT_FAILURE_RESTARTED : LEAT_FAILURE_PLAIN);
     return;
   }
   reception_t* reception = memory;
   reception->call = call;
-  reception->step_id = request->step_id;
   const leat_string_view_t key =
       leat_string_view_make(reception->key, request->rendezvous_key.size);
   memcpy(reception->key, request->rendezvous_key.data, key.size);
   leat_rpc_request_on_cancel(call->request, cancel_reception, reception);
-  leat_rendezvous_table_receive(table, reception->step_id, key, received, reception);
+  leat_rendezvous_table_receive(table, step_id, key, received, reception);
 }
 
 static void mark_recv_finished(leat_service_call_t* call, const void* message) {

@@ -72,6 +72,9 @@ const leat_graph_t* leat_compiled_partition(const leat_compiled_t* compiled, int
 
 // Returns a step number that no other step of the process has.
 int64_t leat_master_new_step(void);
+// Lets the numbers of new steps begin at a random place, so that two processes whose steps meet at
+// one worker do not use the same ones.
+void leat_master_scatter_steps(void);
 // Runs one step and waits for it; DEADLINE_EXCEEDED when |deadline_ns| passes first. The first
 // failure of a partition ends the step everywhere and is its status. |inter_op_threads| 0 means as
 // registered; |collector| is a struct leat_step_collector_s, or NULL. |cancellation|, unless it is

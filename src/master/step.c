@@ -14,6 +14,7 @@
 // that the other partitions, which may wait for a Recv from the failed one, end too. A step that
 // may have left something with the worker is cleaned up when all partitions have ended.
 #include "base/clock.h"
+#include "base/random.h"
 #include "base/sync.h"
 #include "kernel/cancellation.h"
 #include "master/compiled.h"
@@ -30,6 +31,11 @@ int64_t leat_master_new_step(void) {
   }
   --ids_left;
   return next_id++;
+}
+
+void leat_master_scatter_steps(void) {
+  const int64_t begin = (int64_t)(leat_random_seed() & ((UINT64_C(1) << 56) - 1)) | 1 << 20;
+  atomic_store_explicit(&next_free_id, begin, memory_order_relaxed);
 }
 
 // ---- Waiting ------------------------------------------------------------------------------------

@@ -599,7 +599,9 @@ leat_status_t leat_local_worker_create(const leat_local_worker_options_t* option
   leat_graph_table_initialize(options->allocator, sizeof(registered_t), &worker->graphs);
   leat_step_table_initialize(options->allocator, options->rendezvous_source, &worker->steps);
   leat_status_t status = take_devices(worker, options);
-  if (!status) status = leat_session_tensors_create(options->allocator, &worker->session_tensors);
+  if (!status && options->keeps_session_tensors) {
+    status = leat_session_tensors_create(options->allocator, &worker->session_tensors);
+  }
   if (status) {
     worker_destroy(&worker->base);
     return status;

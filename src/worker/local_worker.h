@@ -21,6 +21,8 @@ typedef struct leat_local_worker_options_s {
   // Where values meet that come from other workers or go to them (worker/step_table.h); borrowed.
   // NULL: there are no other workers.
   struct leat_rendezvous_source_s* rendezvous_source;
+  // Tensors under handles (GetSessionHandle) are kept. TensorFlow's workers of a cluster keep none.
+  bool keeps_session_tensors;
   const leat_kernel_registry_t* kernels;
   leat_thread_pool_t* pool;  // retained
   leat_allocator_t* allocator;
