@@ -292,5 +292,10 @@ leat_status_t leat_recv_tensor_decode(leat_rpc_bytes_t bytes, leat_slot_t* out_v
   }
   if (!status && !is_done) status = read_joined(bytes, &arena, out_value);
   leat_arena_deinitialize(&arena);
-  return leat_status_annotate(status, "RecvTensor");
+  if (!status || leat_status_code(status) == LEAT_RESOURCE_EXHAUSTED) return status;
+  // Whoever reads the value has no part in what is wrong with it.
+  leat_status_t malformed = leat_make_status(LEAT_INTERNAL, "RecvTensor failed: the answer: %s",
+                                             leat_status_message(status));
+  leat_status_free(status);
+  return malformed;
 }

@@ -13,6 +13,9 @@
 // remembered, in a ring.
 #include "cluster/rendezvous_table.h"
 
+#include <inttypes.h>
+#include <stdio.h>
+
 #include "base/map.h"
 #include "base/sync.h"
 #include "worker/local_rendezvous.h"
@@ -275,6 +278,44 @@ void leat_rendezvous_table_close(leat_rendezvous_table_t* table, int64_t step_id
   rendezvous->vtable->abort(rendezvous, status);
   leat_status_free(status);
   leat_rendezvous_release(rendezvous);
+}
+
+leat_status_t leat_rendezvous_key_parse(leat_string_view_t key, leat_string_view_t* out_sender,
+                                        uint64_t* out_incarnation) {
+  leat_string_view_t parts[5];
+  leat_string_view_t rest = key;
+  int count = 0;
+  for (; count < 5; ++count) {
+    const size_t end = count < 4 ? leat_string_view_find(rest, ';') : rest.size;
+    if (end == SIZE_MAX) break;
+    parts[count] = leat_string_view_make(rest.data, end);
+    rest = leat_string_view_from_index(rest, end + 1);
+  }
+  char text[20];
+  bool is_valid = count == 5 && parts[1].size == 16 && parts[4].size > 0;
+  if (is_valid) {
+    snprintf(text, sizeof text, "%.*s", LEAT_SV_ARG(parts[1]));
+    is_valid = sscanf(text, "%" SCNx64, out_incarnation) == 1;
+  }
+  if (!is_valid) {
+    return leat_make_status(LEAT_INVALID_ARGUMENT, "Invalid  rendezvous key: %.*s",
+                            LEAT_SV_ARG(key));
+  }
+  *out_sender = parts[0];
+  return leat_ok_status();
+}
+
+leat_status_t leat_rendezvous_table_send(leat_rendezvous_table_t* table, int64_t step_id,
+                                         leat_string_view_t key, leat_slot_t value) {
+  leat_rendezvous_t* rendezvous;
+  leat_status_t status = open_step(table, step_id, &rendezvous);
+  if (status) {
+    leat_slot_release(&value);
+    return status;
+  }
+  status = rendezvous->vtable->send(rendezvous, leat_rendezvous_text(key), value);
+  leat_rendezvous_release(rendezvous);
+  return status;
 }
 
 bool leat_rendezvous_table_is_over(leat_rendezvous_table_t* table, int64_t step_id) {

@@ -36,6 +36,20 @@ void leat_rendezvous_table_free(leat_rendezvous_table_t* table);
 // What the workers of the task get their rendezvous from.
 leat_rendezvous_source_t* leat_rendezvous_table_source(leat_rendezvous_table_t* table);
 
+// Reads a key in text. INVALID_ARGUMENT where it is malformed.
+LEAT_MUST_USE leat_status_t leat_rendezvous_key_parse(leat_string_view_t key,
+                                                      leat_string_view_t* out_sender,
+                                                      uint64_t* out_incarnation);
+LEAT_MUST_USE static inline leat_status_t leat_rendezvous_key_check(leat_string_view_t key) {
+  leat_string_view_t sender;
+  uint64_t incarnation;
+  return leat_rendezvous_key_parse(key, &sender, &incarnation);
+}
+
+// Leaves a value (taken) under |key|, as a Send of this task does. ABORTED where the step is over.
+LEAT_MUST_USE leat_status_t leat_rendezvous_table_send(leat_rendezvous_table_t* table,
+                                                       int64_t step_id, leat_string_view_t key,
+                                                       leat_slot_t value);
 // Gives |fn| the value that a Send of this task leaves under |key|, for another task: when it is
 // there, which may be before this returns, or with the failure that ended the step. ABORTED where
 // the step is over.

@@ -11,6 +11,7 @@
 #include "base/random.h"
 #include "cluster/master_session.h"
 #include "cluster/recv_tensor.h"
+#include "cluster/worker_run.h"
 #include "cluster/worker_session.h"
 #include "formats/generated/worker_service.h"
 #include "formats/wire/encode.h"
@@ -227,6 +228,7 @@ static leat_status_t open_task(leat_task_t* task, const leat_task_options_t* opt
   task->fetcher = (leat_fetcher_t){is_remote, fetch_value};
   leat_master_scatter_steps();
   leat_mutex_initialize(&task->mutex);
+  leat_condition_initialize(&task->changed);
   LEAT_RETURN_IF_ERROR(open_requests(task->allocator, &task->requests));
   LEAT_RETURN_IF_ERROR(leat_cluster_spec_of(options->cluster, task->allocator, &task->spec));
   task->number = leat_cluster_spec_find(&task->spec, options->job, options->index);
@@ -274,6 +276,7 @@ void leat_task_abort(leat_task_t* task) {
 void leat_task_free(leat_task_t* task) {
   if (!task) return;
   leat_task_abort(task);
+  leat_worker_runs_end(task);
   leat_master_sessions_free(task);
   leat_worker_sessions_free(task);
   for (int i = 0; task->channels && i < task->spec.task_count; ++i) {
@@ -291,6 +294,7 @@ void leat_task_free(leat_task_t* task) {
   leat_allocator_free(task->allocator, task->requests.ring);
   leat_word_map_deinitialize(&task->requests.ids);
   leat_mutex_deinitialize(&task->requests.mutex);
+  leat_condition_deinitialize(&task->changed);
   leat_mutex_deinitialize(&task->mutex);
   leat_cluster_spec_deinitialize(&task->spec);
   leat_allocator_free(task->allocator, task);

@@ -1,26 +1,20 @@
-// The methods of tensorflow.WorkerService. Most answer before they return. Three wait for a step:
+// The methods of tensorflow.WorkerService, but for RunGraph (worker_run.c). Most answer before they
+// return. RecvTensor is answered when a Send leaves the value, or the step ends; CleanupGraph ends
+// the step here, and what still waits for it gets ABORTED.
 //
-//   RunGraph     answered when this task's part of the step has ended
-//   RecvTensor   answered when a Send leaves the value, or the step ends
-//   CleanupGraph ends the step here: what still waits for it gets ABORTED
-//
-// When a master cancels a RunGraph, the step is aborted here, and the answer follows when its
-// kernels have ended. When another task cancels a RecvTensor it is answered at once; the rendezvous
-// keeps its receiver until the value comes or the step is over, and the value is dropped then.
+// When another task cancels a RecvTensor it is answered at once; the rendezvous keeps its receiver
+// until the value comes or the step is over, and the value is dropped then. Where a step was
+// cancelled, the tasks that wait for its values are told that this follows from another failure.
 // Nothing of the task is used once a call is answered, since a server that stops waits for answers.
-//
-// A failure of a part ends the step's transfers, so that the other tasks, which wait for values of
-// this one, hear of it. Where it is that the step was cancelled, they are told that this follows
-// from another failure.
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "cluster/recv_tensor.h"
 #include "cluster/service.h"
+#include "cluster/worker_run.h"
 #include "cluster/worker_session.h"
 #include "formats/generated/worker_service.h"
-#include "trace/collector.h"
 
 // ---- Sessions and graphs ------------------------------------------------------------------------
 
@@ -40,8 +34,8 @@ static void create_worker_session(leat_service_call_t* call, const void* message
 
 static void delete_worker_session(leat_service_call_t* call, const void* message) {
   const leat_pb_delete_worker_session_request_t* request = message;
-  leat_service_answer(call, leat_worker_session_delete(call->task, request->session_handle), NULL,
-                      NULL);
+  leat_worker_session_delete(call->task, request->session_handle);
+  leat_service_answer(call, leat_ok_status(), NULL, NULL);
 }
 
 static void register_graph(leat_service_call_t* call, const void* message) {
@@ -80,102 +74,9 @@ static void cleanup_all(leat_service_call_t* call, const void* message) {
 
 // ---- Steps --------------------------------------------------------------------------------------
 
-// A RunGraph under way.
-typedef struct run_s {
-  leat_service_call_t* call;
-  leat_worker_graph_t* graph;  // retained
-  int64_t step_id;
-  bool stores_errors;          // failures travel in the answer's body
-  leat_step_collector_t* collector;  // |storage|, or NULL
-  leat_step_collector_t storage;
-} run_t;
-
-static void cancel_run(void* data) {
-  const run_t* run = data;
-  leat_compiled_abort_step(leat_worker_graph_compiled(run->graph), run->step_id,
-                           leat_make_status(LEAT_CANCELLED,
-                                            "RunGraph failed: the master cancelled step %" PRId64,
-                                            run->step_id));
-}
-
-// Answers a RunGraph. |status| is taken.
-static void answer_run(leat_service_call_t* call, bool stores_errors, leat_status_t status,
-                       leat_pb_run_graph_response_t* response) {
-  if (status && stores_errors) {
-    *response = (leat_pb_run_graph_response_t){
-        .status_code = leat_status_code(status),
-        .status_error_message = leat_string_view_from(leat_status_message(status))};
-    leat_service_answer(call, leat_ok_status(), &leat_pb_run_graph_response_descriptor, response);
-    leat_status_free(status);
-  } else if (leat_status_code(status) == LEAT_ABORTED) {
-    leat_service_answer_failure(call, status, LEAT_FAILURE_RESTARTED);
-  } else {
-    leat_service_answer(call, status, &leat_pb_run_graph_response_descriptor, response);
-  }
-}
-
-// A leat_worker_done_fn_t. A failure ends the step's transfers.
-static void end_run(void* data, leat_status_t status) {
-  run_t* run = data;
-  leat_service_call_t* call = run->call;
-  leat_pb_run_graph_response_t response = {0};
-  leat_pb_step_stats_t stats;
-  if (status) {
-    leat_rendezvous_table_abort(call->task->rendezvous, run->step_id, leat_status_clone(status));
-  } else if (run->collector) {
-    status = leat_step_stats_describe(run->collector, NULL, NULL, &stats);
-    response.step_stats = &stats;
-  }
-  leat_rpc_request_on_cancel(call->request, NULL, NULL);
-  leat_worker_graph_release(run->graph);
-  answer_run(call, run->stores_errors, status, &response);
-  if (run->collector) leat_step_collector_deinitialize(run->collector);
-  leat_allocator_free(leat_allocator_system(), run);
-}
-
-static leat_status_t find_graph(leat_service_call_t* call,
-                                const leat_pb_run_graph_request_t* request,
-                                leat_worker_graph_t** out_graph) {
-  leat_worker_session_t* session;
-  LEAT_RETURN_IF_ERROR(leat_worker_session_find(call->task, request->session_handle, &session));
-  leat_status_t status =
-      leat_worker_session_find_graph(session, request->graph_handle, out_graph);
-  leat_worker_session_release(session);
-  return status;
-}
-
-static void run_graph(leat_service_call_t* call, const void* message) {
-  const leat_pb_run_graph_request_t* request = message;
-  leat_pb_run_graph_response_t response = {0};
-  run_t* run = NULL;
-  leat_worker_graph_t* graph = NULL;
-  leat_status_t status =
-      leat_task_note_request(call->task, request->request_id, "RunGraph (Worker)");
-  if (!status) status = find_graph(call, request, &graph);
-  if (!status) status = LEAT_ALLOCATE(leat_allocator_system(), 1, &run);
-  if (status) {
-    leat_worker_graph_release(graph);
-    answer_run(call, request->store_errors_in_response_body, status, &response);
-    return;
-  }
-  *run = (run_t){.call = call,
-                 .graph = graph,
-                 .step_id = request->step_id,
-                 .stores_errors = request->store_errors_in_response_body};
-  if (request->exec_opts && request->exec_opts->record_timeline) {
-    leat_step_collector_initialize(leat_allocator_system(), &run->storage);
-    run->collector = &run->storage;
-  }
-  leat_rpc_request_on_cancel(call->request, cancel_run, run);
-  const leat_compiled_call_t step = {.deadline_ns = LEAT_DEADLINE_NEVER,
-                                     .step_id = request->step_id,
-                                     .leaves_cleanup = true,
-                                     .collector = run->collector};
-  leat_compiled_start(leat_worker_graph_compiled(graph), &step, end_run, run);
-}
-
 static void cleanup_graph(leat_service_call_t* call, const void* message) {
   const leat_pb_cleanup_graph_request_t* request = message;
+  leat_worker_runs_forget(call->task, request->step_id);
   leat_worker_sessions_cleanup(call->task, request->step_id);
   leat_service_answer(call, leat_ok_status(), NULL, NULL);
 }
@@ -219,29 +120,12 @@ static void received(void* data, leat_status_t status, leat_slot_t value) {
 // is one that the task had before it was restarted.
 static leat_status_t check_key(const leat_task_t* task, leat_string_view_t key,
                                bool* out_restarted) {
-  leat_string_view_t parts[5];
-  leat_string_view_t rest = key;
-  int count = 0;
-  for (; count < 5; ++count) {
-    const size_t end = count < 4 ? leat_string_view_find(rest, ';') : rest.size;
-    if (end == SIZE_MAX) break;
-    parts[count] = leat_string_view_make(rest.data, end);
-    rest = leat_string_view_from_index(rest, end + 1);
-  }
-  uint64_t incarnation = 0;
-  char text[20];
-  bool is_valid = count == 5 && parts[1].size == 16 && parts[4].size > 0;
-  if (is_valid) {
-    snprintf(text, sizeof text, "%.*s", LEAT_SV_ARG(parts[1]));
-    is_valid = sscanf(text, "%" SCNx64, &incarnation) == 1;
-  }
-  if (!is_valid) {
-    return leat_make_status(LEAT_INVALID_ARGUMENT, "Invalid  rendezvous key: %.*s",
-                            LEAT_SV_ARG(key));
-  }
+  leat_string_view_t sender;
+  uint64_t incarnation;
+  LEAT_RETURN_IF_ERROR(leat_rendezvous_key_parse(key, &sender, &incarnation));
   for (int i = 0; i < task->device_count; ++i) {
     const leat_device_t* device = task->devices[i];
-    if (!leat_string_view_equal(device->name, parts[0])) continue;
+    if (!leat_string_view_equal(device->name, sender)) continue;
     if (device->incarnation == incarnation) return leat_ok_status();
     *out_restarted = true;
     return leat_make_status(
@@ -325,7 +209,7 @@ const leat_service_method_t leat_worker_methods[] = {
      delete_worker_session},
     {"RegisterGraph", &leat_pb_register_graph_request_descriptor, register_graph},
     {"DeregisterGraph", &leat_pb_deregister_graph_request_descriptor, deregister_graph},
-    {"RunGraph", &leat_pb_run_graph_request_descriptor, run_graph},
+    {"RunGraph", &leat_pb_run_graph_request_descriptor, leat_worker_run_graph},
     {"CleanupGraph", &leat_pb_cleanup_graph_request_descriptor, cleanup_graph},
     {"CleanupAll", &leat_pb_cleanup_all_request_descriptor, cleanup_all},
     {"RecvTensor", &leat_pb_recv_tensor_request_descriptor, recv_tensor},

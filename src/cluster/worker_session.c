@@ -295,17 +295,13 @@ static void end_session(leat_worker_session_t* session) {
   leat_worker_session_release(session);
 }
 
-leat_status_t leat_worker_session_delete(leat_task_t* task, leat_string_view_t handle) {
-  leat_worker_session_t* session;
-  LEAT_RETURN_IF_ERROR(leat_worker_session_find(task, handle, &session));
+void leat_worker_session_delete(leat_task_t* task, leat_string_view_t handle) {
   leat_mutex_lock(&task->mutex);
   leat_worker_session_t** place = find_session(task, handle);
-  const bool was_there = *place == session;
-  if (was_there) *place = session->next;
+  leat_worker_session_t* session = *place;
+  if (session) *place = session->next;
   leat_mutex_unlock(&task->mutex);
-  if (was_there) end_session(session);
-  leat_worker_session_release(session);
-  return leat_ok_status();
+  if (session) end_session(session);
 }
 
 // ---- All sessions -------------------------------------------------------------------------------

@@ -14,9 +14,8 @@ typedef struct leat_worker_graph_s leat_worker_graph_t;
 // Makes the session |handle|. A second call with the same handle has no effect.
 LEAT_MUST_USE leat_status_t leat_worker_session_create(leat_task_t* task, leat_string_view_t handle,
                                                        bool isolates);
-// Ends the steps and frees the graphs of a session. ABORTED where there is none.
-LEAT_MUST_USE leat_status_t leat_worker_session_delete(leat_task_t* task,
-                                                       leat_string_view_t handle);
+// Ends the steps and frees the graphs of a session, if there is one.
+void leat_worker_session_delete(leat_task_t* task, leat_string_view_t handle);
 // Finds a session, which is retained. ABORTED where there is none (any more): the task may have
 // been restarted since the session was made.
 LEAT_MUST_USE leat_status_t leat_worker_session_find(leat_task_t* task, leat_string_view_t handle,
