@@ -260,6 +260,16 @@ static leat_status_t replace_graph(leat_rewrite_t* rewrite, leat_graph_t* graph,
   return leat_graph_find_sinks(graph, allocator, &rewrite->targets, &rewrite->target_count);
 }
 
+// Places nodes that a pass has added to a task's graph on the devices of their inputs.
+static void settle_devices(leat_graph_t* graph, const leat_placer_options_t* placement) {
+  for (size_t i = 0; i < graph->node_count; ++i) {
+    leat_node_t* node = &graph->nodes[i];
+    if (node->assigned_device >= 0 || node->input_count == 0) continue;
+    node->assigned_device = graph->nodes[node->inputs[0].node].assigned_device;
+    if (node->assigned_device >= 0) node->device = placement->devices[node->assigned_device].name;
+  }
+}
+
 // Cuts a placed graph that lies on several tasks. The part of the master's own stays in |rewrite|,
 // where the graph is NULL if there is none; the others become |out_parts|.
 static leat_status_t cut_by_task(const leat_master_options_t* options, leat_rewrite_t* rewrite,
@@ -269,6 +279,10 @@ static leat_status_t cut_by_task(const leat_master_options_t* options, leat_rewr
   LEAT_RETURN_IF_ERROR(leat_partition_by_task(rewrite->graph, rewrite->fetches,
                                               rewrite->fetch_count, &options->placement,
                                               out_parts));
+  LEAT_RETURN_IF_ERROR(optimize_partitions(options, out_parts));
+  for (int i = 0; i < out_parts->count; ++i) {
+    settle_devices(out_parts->items[i].graph, &options->placement);
+  }
   leat_partition_t* first = &out_parts->items[0];
   const bool has_own = options->placement.devices[first->device].task == 0;
   if (has_own) {
