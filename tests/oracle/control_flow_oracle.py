@@ -1,0 +1,508 @@
+"""Conditionals and loops that are built through leat/control_flow.h: each program below is written
+once and run by two front ends, TensorFlow's own tf.while_loop and tf.cond (with its first control
+flow) and a small one over Leat's C API, which does no bookkeeping of contexts. The graphs must be
+the same, node for node: names, ops, inputs, control inputs, devices, colocation and frames. Then
+both run them, and their gradients, and the values must agree."""
+import contextlib
+import ctypes
+import warnings
+
+warnings.filterwarnings('ignore')
+
+import numpy as np  # noqa: E402
+import tensorflow.compat.v1 as tf  # noqa: E402
+
+import capi  # noqa: E402
+from outcome import report  # noqa: E402
+
+tf.disable_eager_execution()
+tf.disable_control_flow_v2()
+tf.disable_resource_variables()
+LEAT = capi.Library()
+PROGRAMS = {}
+P, Output = capi.P, capi.Output
+
+
+class Options(ctypes.Structure):
+  _fields_ = [('device', ctypes.c_char_p), ('control_inputs', P),
+              ('control_input_count', ctypes.c_int), ('parallel_iterations', ctypes.c_int),
+              ('maximum_iterations', Output), ('ranks', P), ('dims', P)]
+
+
+for name, result, *arguments in (
+    ('leat_while_begin', P, P, ctypes.c_char_p, P, ctypes.c_int, P, P, P),
+    ('leat_while_body', None, P, Output, P, P),
+    ('leat_while_end', None, P, P, ctypes.c_int, P, P),
+    ('leat_cond_begin', P, P, ctypes.c_char_p, Output, P, P),
+    ('leat_cond_else', P, P, P, ctypes.c_int, P),
+    ('leat_cond_end', None, P, P, ctypes.c_int, P, P),
+    ('leat_flow_abandon', None, P), ('leat_flow_enter', None, P, P, P), ('leat_flow_leave', None, P),
+    ('TF_NewOperation', P, P, ctypes.c_char_p, ctypes.c_char_p), ('TF_FinishOperation', P, P, P),
+    ('TF_AddInput', None, P, Output), ('TF_AddInputList', None, P, P, ctypes.c_int),
+    ('TF_AddControlInput', None, P, P), ('TF_SetDevice', None, P, ctypes.c_char_p),
+    ('TF_SetAttrType', None, P, ctypes.c_char_p, ctypes.c_int),
+    ('TF_SetAttrBool', None, P, ctypes.c_char_p, ctypes.c_ubyte),
+    ('TF_SetAttrTensor', None, P, ctypes.c_char_p, P, P),
+    ('TF_SetAttrShape', None, P, ctypes.c_char_p, P, ctypes.c_int)):
+  function = getattr(LEAT.handle, name)
+  function.restype, function.argtypes = result, arguments
+  setattr(LEAT, name, function)
+
+
+class TensorFlow:
+  """The programs' operations, by TensorFlow."""
+  scope, device = staticmethod(tf.name_scope), staticmethod(tf.device)
+  after = staticmethod(tf.control_dependencies)
+
+  def constant(self, value, name='Const'):
+    return tf.constant(value, name=name)
+
+  def feed(self, name, dtype, shape=()):
+    return tf.placeholder(dtype, shape, name)
+
+  def op(self, op, name=None, **arguments):
+    return getattr(tf.raw_ops, op)(**arguments, **({'name': name} if name else {}))
+
+  def variable(self, name, value):
+    """A reference variable, its initializer, the value read from it."""
+    with tf.variable_scope('', reuse=tf.AUTO_REUSE):
+      reference = tf.raw_ops.VariableV2(shape=(), dtype=tf.float32, name=name)
+    return reference
+
+  def conditional(self, predicate, true, false, name=None):
+    merged = tf.cond(predicate, true, false, name=name)
+    return list(merged) if isinstance(merged, (list, tuple)) else [merged]
+
+  def loop(self, condition, body, start, name=None, shapes=None, **options):
+    if shapes is not None:
+      options['shape_invariants'] = [tf.TensorShape(s) for s in shapes]
+    ends = tf.while_loop(condition, body, start, name=name, **options)
+    return list(ends) if isinstance(ends, (list, tuple)) else [ends]
+
+
+class Leat:
+  """The same by Leat: names, devices and control dependencies are a front end's business, contexts
+  are not."""
+
+  def __init__(self):
+    self.graph = LEAT.TF_NewGraph()
+    self.prefix, self.used, self.devices, self.groups = '', set(), [], []
+
+  def unique(self, name):
+    """A name under the scope that is new to the front end and to the graph."""
+    full = self.prefix + name
+    tried, i = full, 0
+    while tried in self.used or LEAT.TF_GraphOperationByName(self.graph, tried.encode()):
+      i += 1
+      tried = '%s_%d' % (full, i)
+    self.used.add(tried)
+    return tried
+
+  @contextlib.contextmanager
+  def scope(self, name):
+    before, self.prefix = self.prefix, self.unique(name) + '/'
+    yield
+    self.prefix = before
+
+  @contextlib.contextmanager
+  def device(self, name):
+    self.devices.append(name)
+    yield
+    self.devices.pop()
+
+  @contextlib.contextmanager
+  def after(self, operations):
+    before = self.groups
+    if operations is None:
+      self.groups = []
+      LEAT.leat_flow_enter(self.graph, None, LEAT.status)
+    else:
+      self.groups = before + [([o.oper if isinstance(o, Output) else o for o in operations], set())]
+    yield
+    if operations is None:
+      LEAT.leat_flow_leave(self.graph)
+    self.groups = before
+
+  def controls(self, inputs):
+    """Of the groups of control inputs, those that no input has waited for."""
+    found = []
+    for members, seen in self.groups:
+      if not seen & set(inputs):
+        found += [m for m in members if m not in inputs and m not in found]
+    return found
+
+  def see(self, operations):
+    for _, seen in self.groups:
+      seen.update(operations)
+
+  def add(self, op, name, inputs, attrs=None):
+    desc = LEAT.TF_NewOperation(self.graph, op.encode(), self.unique(name or op).encode())
+    for value in inputs:
+      if isinstance(value, list):
+        LEAT.TF_AddInputList(desc, (Output * len(value))(*value), len(value))
+      else:
+        LEAT.TF_AddInput(desc, value)
+    flat = [v for value in inputs for v in (value if isinstance(value, list) else [value])]
+    for control in self.controls([v.oper for v in flat]):
+      LEAT.TF_AddControlInput(desc, control)
+    if self.devices:
+      LEAT.TF_SetDevice(desc, self.devices[-1].encode())
+    if attrs:
+      attrs(desc)
+    operation = LEAT.TF_FinishOperation(desc, LEAT.status)
+    LEAT.check()
+    self.see([operation])
+    return Output(operation, 0)
+
+  def constant(self, value, name='Const'):
+    def attrs(desc):
+      tensor = LEAT.tensor(value)
+      LEAT.TF_SetAttrType(desc, b'dtype', LEAT.TF_TensorType(tensor))
+      LEAT.TF_SetAttrTensor(desc, b'value', tensor, LEAT.status)
+      LEAT.TF_DeleteTensor(tensor)
+    value = np.asarray(value)
+    value = value.astype({'f8': 'f4', 'i8': 'i4'}.get(value.dtype.str[1:], value.dtype))
+    return self.add('Const', name, [], attrs)
+
+  def typed(self, op, name, dtype, shape):
+    def attrs(desc):
+      LEAT.TF_SetAttrType(desc, b'dtype', dtype.as_datatype_enum)
+      dims = [-1 if d is None else d for d in shape]
+      LEAT.TF_SetAttrShape(desc, b'shape', (ctypes.c_int64 * max(len(dims), 1))(*dims), len(dims))
+    return self.add(op, name, [], attrs)
+
+  def feed(self, name, dtype, shape=()):
+    return self.typed('Placeholder', name, dtype, shape)
+
+  def variable(self, name, value):
+    return self.typed('VariableV2', name, tf.float32, ())
+
+  def op(self, op, name=None, **arguments):
+    inputs = [v for v in arguments.values() if not isinstance(v, bool)]
+    flags = {k: v for k, v in arguments.items() if isinstance(v, bool)}
+    def attrs(desc):
+      for k, v in flags.items():
+        LEAT.TF_SetAttrBool(desc, k.encode(), v)
+    made = self.add(op, name, inputs, attrs)
+    return made if op != 'NoOp' else made.oper
+
+  def options(self, inputs=(), **fields):
+    controls = self.controls([v.oper for v in inputs])
+    self.kept = (P * max(len(controls), 1))(*controls)
+    fields.update(control_inputs=ctypes.cast(self.kept, P), control_input_count=len(controls),
+                  device=self.devices[-1].encode() if self.devices else None)
+    return Options(**fields)
+
+  def results(self, values):
+    values = list(values) if isinstance(values, (list, tuple)) else [values]
+    values = [v if isinstance(v, Output) else Output(v, -1) for v in values]
+    return (Output * len(values))(*values)
+
+  def conditional(self, predicate, true, false, name=None):
+    with self.scope(name or 'cond'):
+      options = self.options([predicate])
+      branch = LEAT.leat_cond_begin(self.graph, self.prefix[:-1].encode(), predicate,
+                                    ctypes.byref(options), LEAT.status)
+      LEAT.check()
+      results = self.results(true())
+      branch = LEAT.leat_cond_else(branch, results, len(results), LEAT.status)
+      LEAT.check()
+      results = self.results(false())
+      merged = (Output * len(results))()
+      LEAT.leat_cond_end(branch, results, len(results), merged, LEAT.status)
+      LEAT.check()
+    self.see([m.oper for m in merged])
+    return list(merged)
+
+  def loop(self, condition, body, start, name=None, shapes=None, maximum_iterations=None,
+           parallel_iterations=10, **unused):
+    with self.scope(name or 'while'):
+      fields = {'parallel_iterations': parallel_iterations}
+      if maximum_iterations is not None:
+        fields['maximum_iterations'] = self.constant(maximum_iterations, 'maximum_iterations')
+      if shapes is not None:
+        dims = [-1 if d is None else d for s in shapes for d in s]
+        self.ranks = (ctypes.c_int * len(shapes))(*[len(s) for s in shapes])
+        self.dims = (ctypes.c_int64 * max(len(dims), 1))(*dims)
+        fields.update(ranks=ctypes.cast(self.ranks, P), dims=ctypes.cast(self.dims, P))
+      inputs, variables = (Output * len(start))(*start), (Output * len(start))()
+      options = self.options(**fields)
+      loop = LEAT.leat_while_begin(self.graph, self.prefix[:-1].encode(), inputs, len(start),
+                                   ctypes.byref(options), variables, LEAT.status)
+      LEAT.check()
+      self.see([v.oper for v in variables])
+      decision = condition(*list(variables))
+      LEAT.leat_while_body(loop, decision, variables, LEAT.status)
+      LEAT.check()
+      self.see([v.oper for v in variables])
+      results = self.results(body(*[Output(v.oper, v.index) for v in variables]))
+      ends = (Output * len(start))()
+      LEAT.leat_while_end(loop, results, len(results), ends, LEAT.status)
+      LEAT.check()
+    self.see([e.oper for e in ends])
+    return list(ends)
+
+
+def program(**feeds):
+  """A function of a front end, which returns what is fetched. Its gradients by the floats that are
+  fed are compared too."""
+  def add(build):
+    PROGRAMS[build.__name__] = (build, {k: np.float32(v) if isinstance(v, float) else np.array(v)
+                                        for k, v in feeds.items()})
+    return build
+  return add
+
+
+def add(f, x, y, **o):
+  return f.op('AddV2', x=x, y=y, **o)
+
+
+def mul(f, x, y, **o):
+  return f.op('Mul', x=x, y=y, **o)
+
+
+def less(f, x, y):
+  return f.op('Less', x=x, y=y)
+
+
+def x_of(f):
+  return f.feed('x', tf.float32)
+
+
+@program(x=1.5)
+def sum_loop(f):
+  x, limit, zero = x_of(f), f.constant(5), f.constant(0)
+  return f.loop(lambda i, v: less(f, i, limit),
+                lambda i, v: [add(f, i, f.constant(1)), mul(f, v, x)], [zero, x])
+
+
+@program(x=1.5)
+def conditional(f):
+  x, zero = x_of(f), f.constant(0.)
+  return f.conditional(less(f, zero, x), lambda: mul(f, x, x), lambda: f.op('Neg', x=x))
+
+
+@program(x=-1.5)
+def conditional_with_outer_results_and_constants(f):
+  x, zero = x_of(f), f.constant(0.)
+  return f.conditional(less(f, zero, x), lambda: [x, f.constant(7.), zero],
+                       lambda: [zero, mul(f, x, f.constant(2.)), f.op('Sin', x=x)])
+
+
+@program(x=1.1)
+def nested_loops(f):
+  x, two, three, zero = x_of(f), f.constant(2), f.constant(3), f.constant(0)
+  def outer(i, v):
+    inner = f.loop(lambda j, w: less(f, j, two),
+                   lambda j, w: [add(f, j, f.constant(1)), add(f, mul(f, w, v), x)], [zero, v])
+    return [add(f, i, f.constant(1)), inner[1]]
+  return f.loop(lambda i, v: less(f, i, three), outer, [zero, x])
+
+
+@program(x=1.1)
+def conditional_in_loop(f):
+  x, four, two, zero = x_of(f), f.constant(4), f.constant(2), f.constant(0)
+  def body(i, v):
+    part = f.conditional(less(f, i, two), lambda: mul(f, v, x), lambda: add(f, f.op('Sin', x=v), x))
+    return [add(f, i, f.constant(1)), part[0]]
+  return f.loop(lambda i, v: less(f, i, four), body, [zero, x])
+
+
+@program(x=1.1)
+def loop_in_conditional(f):
+  x, three, zero = x_of(f), f.constant(3), f.constant(0)
+  def true():
+    return f.loop(lambda i, v: less(f, i, three),
+                  lambda i, v: [add(f, i, f.constant(1)), mul(f, v, x)], [zero, x])[1]
+  return f.conditional(less(f, f.constant(0.), x), true, lambda: f.op('Cos', x=x))
+
+
+@program(x=0.9)
+def everything_nested(f):
+  x, three, zero, one = x_of(f), f.constant(3), f.constant(0), f.constant(1)
+  def body(i, v):
+    def true():
+      inner = f.loop(lambda j, w: less(f, j, i), lambda j, w: [add(f, j, one), mul(f, w, x)],
+                     [zero, v], name='inner')[1]
+      return f.conditional(less(f, inner, x), lambda: [mul(f, inner, v)],
+                           lambda: [f.op('Sin', x=inner)])[0]
+    part = f.conditional(less(f, one, i), true, lambda: add(f, v, x), name='outer')
+    return [add(f, i, one), part[0]]
+  return f.loop(lambda i, v: less(f, i, three), body, [zero, x])
+
+
+@program(x=1.1)
+def constant_in_a_loop_in_a_loop(f):
+  x, two, zero, one = x_of(f), f.constant(2), f.constant(0), f.constant(1)
+  def outer(i, v):
+    inner = f.loop(lambda j, w: less(f, j, two),
+                   lambda j, w: [add(f, j, one), add(f, mul(f, x, x), w)], [zero, x])
+    return [add(f, i, one), add(f, v, inner[1])]
+  return f.loop(lambda i, v: less(f, i, two), outer, [zero, x])
+
+
+@program(x=1.5)
+def maximum_iterations(f):
+  x = x_of(f)
+  return f.loop(lambda v: less(f, v, f.constant(100.)), lambda v: [mul(f, v, x)], [x],
+                maximum_iterations=3)
+
+
+@program(x=1.5)
+def maximum_iterations_in_a_conditional(f):
+  x = x_of(f)
+  def true():
+    return f.loop(lambda v, w: less(f, v, f.constant(100.)), lambda v, w: [mul(f, v, x), v], [x, x],
+                  maximum_iterations=3, parallel_iterations=4)
+  return f.conditional(less(f, f.constant(0.), x), true, lambda: [x, x])
+
+
+@program(x=1.5)
+def loop_after_operations(f):
+  x, limit, zero = x_of(f), f.constant(3), f.constant(0)
+  before = f.op('Neg', x=x)
+  with f.after([before]):
+    return f.loop(lambda i, v: less(f, i, limit),
+                  lambda i, v: [add(f, i, f.constant(1)), mul(f, v, x)], [zero, x])
+
+
+@program(x=1.5)
+def conditional_after_operations(f):
+  x, zero = x_of(f), f.constant(0.)
+  before = f.op('Neg', x=x)
+  with f.after([before]):
+    return f.conditional(less(f, zero, x), lambda: mul(f, x, f.constant(3.)),
+                         lambda: f.op('Neg', x=x))
+
+
+@program(x=1.5)
+def control_inputs_from_outside(f):
+  x, limit, zero = x_of(f), f.constant(3), f.constant(0)
+  before = f.op('Neg', x=x)
+  def body(i, v):
+    with f.after([before]):
+      part = mul(f, v, x)
+      one = f.constant(1)
+    return [add(f, i, one), part]
+  return f.loop(lambda i, v: less(f, i, limit), body, [zero, x])
+
+
+@program(x=1.5)
+def operations_as_results(f):
+  x, zero = x_of(f), f.constant(0.)
+  def true():
+    with f.after([f.op('Neg', x=x)]):
+      return f.op('NoOp')
+  return f.conditional(less(f, zero, x), true, lambda: f.op('NoOp')) + [f.op('Neg', x=x)]
+
+
+@program(x=1.5)
+def devices(f):
+  with f.device('/device:CPU:0'):
+    x, limit, zero = x_of(f), f.constant(3), f.constant(0)
+  def body(i, v):
+    with f.device('/device:CPU:0'):
+      part = f.conditional(less(f, v, x), lambda: add(f, v, x), lambda: mul(f, v, x))
+    return [add(f, i, f.constant(1)), part[0]]
+  return f.loop(lambda i, v: less(f, i, limit), body, [zero, x])
+
+
+@program(x=1.5)
+def left_for_a_while(f):
+  x, limit, zero = x_of(f), f.constant(3), f.constant(0)
+  def body(i, v):
+    with f.after(None):
+      outside = mul(f, x, f.constant(2.))
+    return [add(f, i, f.constant(1)), add(f, v, outside)]
+  return f.loop(lambda i, v: less(f, i, limit), body, [zero, x])
+
+
+@program(x=1.5)
+def shape_invariants(f):
+  x, limit, zero, axis = x_of(f), f.constant(3), f.constant(0), f.constant(0)
+  start = f.op('ExpandDims', input=x, axis=axis)
+  def body(i, v):
+    return [add(f, i, f.constant(1)), f.op('ConcatV2', values=[v, v], axis=axis)]
+  return f.loop(lambda i, v: less(f, i, limit), body, [zero, start], shapes=[(), (None,)])
+
+
+@program(x=1.5)
+def results_from_outside_and_swapped(f):
+  x, limit, zero = x_of(f), f.constant(3), f.constant(0)
+  return f.loop(lambda i, v, w, u: less(f, i, limit),
+                lambda i, v, w, u: [add(f, i, f.constant(1)), w, x, u], [zero, x, x, x])
+
+
+@program(x=1.5)
+def references(f):
+  x, two, zero = x_of(f), f.constant(2), f.constant(0)
+  one = f.constant(1.)
+  v = f.variable('v', 0.)
+  with f.after([f.op('Assign', ref=v, value=one)]):
+    start = f.op('Identity', input=x)
+  def body(i, w):
+    added = f.op('AssignAdd', ref=v, value=x)
+    part = f.conditional(less(f, x, w), lambda: f.op('AssignSub', ref=v, value=one), lambda: w)
+    with f.after([added]):
+      return [add(f, i, f.constant(1)), add(f, part[0], x)]
+  return f.loop(lambda i, w: less(f, i, two), body, [zero, start])[:1]
+
+
+def nodes_of(graph_def):
+  """The nodes as comparable values. The order of control inputs means nothing."""
+  found = {}
+  for node in tf.GraphDef.FromString(graph_def).node:
+    attrs = {k: str(node.attr[k]) for k in
+             ('_class', 'frame_name', 'is_constant', 'parallel_iterations', 'T', 'dtype', 'value')
+             if k in node.attr}
+    inputs = [i[:-2] if i.endswith(':0') else i for i in node.input]
+    found[node.name] = (node.op, [i for i in inputs if i[0] != '^'],
+                        sorted(i for i in inputs if i[0] == '^'), node.device, attrs)
+  return found
+
+
+def built_by_tensorflow(build):
+  with tf.Graph().as_default() as graph:
+    return graph, build(TensorFlow())
+
+
+def compare_nodes(build):
+  graph, _ = built_by_tensorflow(build)
+  wanted = nodes_of(graph.as_graph_def().SerializeToString())
+  front = Leat()
+  build(front)
+  session = capi.Session(LEAT, graph=front.graph)
+  got = nodes_of(session.graph_def())
+  session.close()
+  different = ['%s is %s, not %s' % (n, got.get(n), wanted.get(n))
+               for n in sorted(set(got) | set(wanted)) if got.get(n) != wanted.get(n)]
+  return '; '.join(different[:4])
+
+
+def compare_values(build, feeds, with_gradients):
+  graph, fetches = built_by_tensorflow(build)
+  if with_gradients:
+    with graph.as_default():
+      floats = [y for y in fetches if y.dtype.base_dtype == tf.float32]
+      fetches = tf.gradients(floats, graph.get_tensor_by_name('x:0'))
+  with tf.Session(graph=graph) as session:
+    wanted = session.run(fetches, {k + ':0': v for k, v in feeds.items()})
+  front = Leat()
+  fetches = build(front)
+  session = capi.Session(LEAT, graph=front.graph)
+  if with_gradients:
+    floats = [y for y, value in zip(fetches, [f.dtype for f in built_by_tensorflow(build)[1]])
+              if value.base_dtype == tf.float32]
+    fetches = session.gradients(floats, ['x:0'])
+  got = session.run(fetches, {k + ':0': v for k, v in feeds.items()})
+  session.close()
+  for i, (a, b) in enumerate(zip(got, wanted)):
+    if not np.allclose(a, b, 1e-5, 1e-6):
+      return 'result %d is %s, not %s' % (i, a, b)
+
+
+for name, (build, feeds) in PROGRAMS.items():
+  report('control_flow.%s.nodes' % name, compare_nodes, build)
+  report('control_flow.%s.values' % name, compare_values, build, feeds, False)
+  if build is not references:
+    report('control_flow.%s.gradients' % name, compare_values, build, feeds, True)
