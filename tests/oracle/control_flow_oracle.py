@@ -39,7 +39,7 @@ for name, result, *arguments in (
     ('leat_flow_abandon', None, P), ('leat_flow_enter', None, P, P, P), ('leat_flow_leave', None, P),
     ('TF_NewOperation', P, P, ctypes.c_char_p, ctypes.c_char_p), ('TF_FinishOperation', P, P, P),
     ('TF_AddInput', None, P, Output), ('TF_AddInputList', None, P, P, ctypes.c_int),
-    ('TF_AddControlInput', None, P, P), ('TF_SetDevice', None, P, ctypes.c_char_p),
+    ('TF_AddControlInput', None, P, P), ('TF_ColocateWith', None, P, P), ('TF_SetDevice', None, P, ctypes.c_char_p),
     ('TF_SetAttrType', None, P, ctypes.c_char_p, ctypes.c_int),
     ('TF_SetAttrBool', None, P, ctypes.c_char_p, ctypes.c_ubyte),
     ('TF_SetAttrTensor', None, P, ctypes.c_char_p, P, P),
@@ -63,11 +63,8 @@ class TensorFlow:
   def op(self, op, name=None, **arguments):
     return getattr(tf.raw_ops, op)(**arguments, **({'name': name} if name else {}))
 
-  def variable(self, name, value):
-    """A reference variable, its initializer, the value read from it."""
-    with tf.variable_scope('', reuse=tf.AUTO_REUSE):
-      reference = tf.raw_ops.VariableV2(shape=(), dtype=tf.float32, name=name)
-    return reference
+  def variable(self, name):
+    return tf.raw_ops.VariableV2(shape=(), dtype=tf.float32, name=name)
 
   def conditional(self, predicate, true, false, name=None):
     merged = tf.cond(predicate, true, false, name=name)
@@ -135,7 +132,7 @@ class Leat:
     for _, seen in self.groups:
       seen.update(operations)
 
-  def add(self, op, name, inputs, attrs=None):
+  def add(self, op, name, inputs, attrs=None, references=()):
     desc = LEAT.TF_NewOperation(self.graph, op.encode(), self.unique(name or op).encode())
     for value in inputs:
       if isinstance(value, list):
@@ -145,6 +142,8 @@ class Leat:
     flat = [v for value in inputs for v in (value if isinstance(value, list) else [value])]
     for control in self.controls([v.oper for v in flat]):
       LEAT.TF_AddControlInput(desc, control)
+    if 'ref' in references:  # as TensorFlow's front end does
+      LEAT.TF_ColocateWith(desc, references['ref'].oper)
     if self.devices:
       LEAT.TF_SetDevice(desc, self.devices[-1].encode())
     if attrs:
@@ -174,7 +173,7 @@ class Leat:
   def feed(self, name, dtype, shape=()):
     return self.typed('Placeholder', name, dtype, shape)
 
-  def variable(self, name, value):
+  def variable(self, name):
     return self.typed('VariableV2', name, tf.float32, ())
 
   def op(self, op, name=None, **arguments):
@@ -183,7 +182,7 @@ class Leat:
     def attrs(desc):
       for k, v in flags.items():
         LEAT.TF_SetAttrBool(desc, k.encode(), v)
-    made = self.add(op, name, inputs, attrs)
+    made = self.add(op, name, inputs, attrs, arguments)
     return made if op != 'NoOp' else made.oper
 
   def options(self, inputs=(), **fields):
@@ -344,7 +343,7 @@ def constant_in_a_loop_in_a_loop(f):
 @program(x=1.5)
 def maximum_iterations(f):
   x = x_of(f)
-  return f.loop(lambda v: less(f, v, f.constant(100.)), lambda v: [mul(f, v, x)], [x],
+  return f.loop(lambda v: less(f, v, f.constant(100.)), lambda v: mul(f, v, x), [x],
                 maximum_iterations=3)
 
 
@@ -435,17 +434,17 @@ def results_from_outside_and_swapped(f):
 
 @program(x=1.5)
 def references(f):
-  x, two, zero = x_of(f), f.constant(2), f.constant(0)
-  one = f.constant(1.)
-  v = f.variable('v', 0.)
-  with f.after([f.op('Assign', ref=v, value=one)]):
-    start = f.op('Identity', input=x)
+  x, two, zero, one = x_of(f), f.constant(2), f.constant(0), f.constant(1.)
+  v = f.variable('v')
   def body(i, w):
     added = f.op('AssignAdd', ref=v, value=x)
-    part = f.conditional(less(f, x, w), lambda: f.op('AssignSub', ref=v, value=one), lambda: w)
+    def true():
+      return f.op('Identity', input=f.op('AssignSub', ref=v, value=one))
     with f.after([added]):
-      return [add(f, i, f.constant(1)), add(f, part[0], x)]
-  return f.loop(lambda i, w: less(f, i, two), body, [zero, start])[:1]
+      part = f.conditional(less(f, x, w), true, lambda: w)
+    return [add(f, i, f.constant(1)), add(f, part[0], x)]
+  with f.after([f.op('Assign', ref=v, value=one)]):
+    return f.loop(lambda i, w: less(f, i, two), body, [zero, x])
 
 
 def nodes_of(graph_def):

@@ -86,29 +86,40 @@ leat_status_t leat_control_build(leat_control_flow_t* flow, const leat_control_n
 
 // ---- Capturing ----------------------------------------------------------------------------------
 
-// The Enter waits for what the loop begins after, unless that is its input.
+static leat_status_t wait_around(const leat_control_context_t* loop, int32_t node,
+                                 const int32_t* controls, int count, int32_t source) {
+  for (int i = 0; i < count; ++i) {
+    if (controls[i] == source || !leat_control_is_around(loop, controls[i])) continue;
+    LEAT_RETURN_IF_ERROR(leat_graph_add_control_input(loop->flow->graph, node, controls[i]));
+  }
+  return leat_ok_status();
+}
+
+// The Enter waits for what the loop begins after and for what its reader waits for, outside the
+// loop, unless that is its input.
 leat_status_t leat_control_enter_value(leat_control_context_t* loop, leat_output_t value,
-                                       bool is_constant, int32_t pivot, leat_string_view_t scope,
-                                       leat_string_view_t device, leat_output_t* out_here) {
+                                       bool is_constant, int32_t pivot,
+                                       const leat_control_reader_t* reader,
+                                       leat_output_t* out_here) {
   leat_control_flow_t* flow = loop->flow;
   bool is_ref = leat_dtype_is_ref(leat_graph_output_type(flow->graph, value));
-  leat_control_node_t request = {
-      .op = is_ref ? "RefEnter" : "Enter",
-      .scope = scope,
-      .device = device,
-      .inputs = LEAT_INPUTS(value),
-      .attrs = LEAT_ATTRS(LEAT_STRING("frame_name", loop->frame),
+  leat_attr_t attrs[4] = {LEAT_STRING("frame_name", loop->frame),
                           LEAT_BOOL("is_constant", is_constant),
-                          LEAT_INT("parallel_iterations", loop->parallel_iterations)),
-      .colocate_with = -1,
-      .is_bare = true};
+                          LEAT_INT("parallel_iterations", loop->parallel_iterations)};
+  if (reader->group) attrs[3] = *reader->group;
+  leat_control_node_t request = {.op = is_ref ? "RefEnter" : "Enter",
+                                 .scope = reader->scope,
+                                 .device = reader->device,
+                                 .inputs = LEAT_INPUTS(value),
+                                 .attrs = {attrs, reader->group ? 4 : 3},
+                                 .colocate_with = -1,
+                                 .is_bare = true};
   int32_t node = -1;
   LEAT_RETURN_IF_ERROR(leat_control_build(flow, &request, &node));
   if (pivot >= 0) LEAT_RETURN_IF_ERROR(leat_graph_add_control_input(flow->graph, node, pivot));
-  for (int i = 0; i < loop->after_count; ++i) {
-    if (loop->after[i] == value.node) continue;
-    LEAT_RETURN_IF_ERROR(leat_graph_add_control_input(flow->graph, node, loop->after[i]));
-  }
+  LEAT_RETURN_IF_ERROR(wait_around(loop, node, loop->after, loop->after_count, value.node));
+  LEAT_RETURN_IF_ERROR(
+      wait_around(loop, node, reader->controls, reader->control_count, value.node));
   *out_here = (leat_output_t){node, 0};
   return leat_control_put(flow, node, loop);
 }
@@ -157,8 +168,7 @@ static bool is_known(const leat_control_flow_t* flow, const leat_control_context
 
 // Goes outwards to the first context that knows the value, and back inwards.
 leat_status_t leat_control_bring(leat_control_context_t* context, leat_output_t value,
-                                 leat_string_view_t scope, leat_string_view_t device,
-                                 leat_output_t* out_here) {
+                                 const leat_control_reader_t* reader, leat_output_t* out_here) {
   *out_here = value;
   if (!context) return leat_ok_status();
   leat_control_flow_t* flow = context->flow;
@@ -174,8 +184,8 @@ leat_status_t leat_control_bring(leat_control_context_t* context, leat_output_t 
   while (!status && count > 0) {
     c = path[--count];
     leat_output_t here = LEAT_OUTPUT_NONE;
-    status = c->is_loop ? leat_control_enter_value(c, *out_here, true, -1, scope, device, &here)
-                        : part(c, *out_here, scope, &here);
+    status = c->is_loop ? leat_control_enter_value(c, *out_here, true, -1, reader, &here)
+                        : part(c, *out_here, reader->scope, &here);
     if (!status) status = remember(c, value, here);
     *out_here = here;
   }
@@ -207,6 +217,7 @@ typedef struct placing_s {
   leat_control_context_t* context;
   leat_node_spec_t* spec;
   leat_arena_t* scratch;
+  leat_control_reader_t reader;
   int32_t* controls;
   int control_count;
   int32_t* outside;  // control inputs that were taken off
@@ -215,16 +226,13 @@ typedef struct placing_s {
 
 static leat_status_t take_inputs(placing_t* p) {
   leat_output_t* inputs = NULL;
-  leat_string_view_t scope;
   LEAT_RETURN_IF_ERROR(LEAT_NEW(p->scratch, (size_t)p->spec->input_count + 1, &inputs));
-  LEAT_RETURN_IF_ERROR(leat_arena_print(p->scratch, &scope, "%.*s/", LEAT_SV_ARG(p->spec->name)));
   for (int i = 0; i < p->spec->input_count; ++i) {
     inputs[i] = p->spec->inputs[i];
     if (!leat_output_exists(inputs[i])) continue;
     LEAT_RETURN_IF_ERROR(leat_control_check_input(p->flow, p->context, inputs[i], p->spec->op,
                                                   p->spec->name));
-    LEAT_RETURN_IF_ERROR(
-        leat_control_bring(p->context, inputs[i], scope, p->spec->device, &inputs[i]));
+    LEAT_RETURN_IF_ERROR(leat_control_bring(p->context, inputs[i], &p->reader, &inputs[i]));
   }
   p->spec->inputs = inputs;
   return leat_ok_status();
@@ -270,26 +278,36 @@ static bool waits_in_branch(const placing_t* p) {
   return true;
 }
 
-// Waits for an Identity of output 0 of each control input that was taken off, if it has one. A
-// constant is not named in a scope of its own in TensorFlow, and neither are its Identities.
-static leat_status_t replace_outside(placing_t* p) {
-  leat_string_view_t scope;
-  if (p->spec->op->flags & LEAT_OP_CONSTANT) {
-    size_t size = p->spec->name.size;
-    while (size > 0 && p->spec->name.data[size - 1] != '/') --size;
-    scope = leat_string_view_make(p->spec->name.data, size);
-  } else {
-    LEAT_RETURN_IF_ERROR(
-        leat_arena_print(p->scratch, &scope, "%.*s/", LEAT_SV_ARG(p->spec->name)));
+// What captures for the node is named under it, except for a constant, which is not named in a scope
+// of its own in TensorFlow, and lies where the node does.
+static leat_status_t describe_reader(placing_t* p) {
+  const leat_node_spec_t* spec = p->spec;
+  p->reader = (leat_control_reader_t){.device = spec->device,
+                                      .controls = spec->control_inputs,
+                                      .control_count = spec->control_count};
+  for (int i = 0; i < spec->attr_count; ++i) {
+    if (leat_string_view_equals(spec->attrs[i].name, "_class")) p->reader.group = &spec->attrs[i];
   }
+  if (spec->op->flags & LEAT_OP_CONSTANT) {
+    size_t size = spec->name.size;
+    while (size > 0 && spec->name.data[size - 1] != '/') --size;
+    p->reader.scope = leat_string_view_make(spec->name.data, size);
+    return leat_ok_status();
+  }
+  return leat_arena_print(p->scratch, &p->reader.scope, "%.*s/", LEAT_SV_ARG(spec->name));
+}
+
+// Waits for an Identity of output 0 of each control input that was taken off, if it has one.
+static leat_status_t replace_outside(placing_t* p) {
   for (int i = 0; i < p->outside_count; ++i) {
     leat_output_t value = {p->outside[i], 0};
     const leat_node_t* node = &p->flow->graph->nodes[value.node];
     if (node->output_count == 0) continue;
     leat_control_node_t request = {.op = "Identity",
-                                   .scope = scope,
-                                   .device = p->spec->device,
+                                   .scope = p->reader.scope,
+                                   .device = p->reader.device,
                                    .inputs = LEAT_INPUTS(value),
+                                   .attrs = {p->reader.group, p->reader.group ? 1 : 0},
                                    .colocate_with = -1};
     LEAT_RETURN_IF_ERROR(
         build(p->flow, &request, p->scratch, &p->controls[p->control_count]));
@@ -299,6 +317,7 @@ static leat_status_t replace_outside(placing_t* p) {
 }
 
 static leat_status_t place(placing_t* p) {
+  LEAT_RETURN_IF_ERROR(describe_reader(p));
   LEAT_RETURN_IF_ERROR(take_controls(p));
   LEAT_RETURN_IF_ERROR(take_inputs(p));
   bool waits;

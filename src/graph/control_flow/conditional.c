@@ -120,6 +120,7 @@ static leat_status_t take_results(leat_control_context_t* branch, const leat_out
   }
   leat_graph_t* graph = branch->flow->graph;
   const leat_op_t* op = NULL;
+  const leat_control_reader_t reader = {.scope = branch->scope, .device = branch->device};
   LEAT_RETURN_IF_ERROR(LEAT_NEW(&branch->flow->arena, (size_t)count, out_results));
   LEAT_RETURN_IF_ERROR(leat_op_registry_find(graph->ops, LEAT_SV("Merge"), &op));
   for (int i = 0; i < count; ++i) {
@@ -130,8 +131,7 @@ static leat_status_t take_results(leat_control_context_t* branch, const leat_out
     }
     LEAT_RETURN_IF_ERROR(
         leat_control_check_input(branch->flow, branch, results[i], op, branch->scope));
-    LEAT_RETURN_IF_ERROR(
-        leat_control_bring(branch, results[i], branch->scope, branch->device, result));
+    LEAT_RETURN_IF_ERROR(leat_control_bring(branch, results[i], &reader, result));
   }
   return leat_ok_status();
 }

@@ -41,18 +41,29 @@ typedef struct leat_control_node_s {
 LEAT_MUST_USE leat_status_t leat_control_build(leat_control_flow_t* flow,
                                                const leat_control_node_t* request,
                                                int32_t* out_node);
-// What stands for |value| in |context|, NULL for the outside. The nodes that bring it there get
-// names under |scope|, and |device| where they are Enters.
+// For whom a value is brought into a context: what the nodes that bring it take from that.
+typedef struct leat_control_reader_s {
+  leat_string_view_t scope;   // their names stand under it
+  leat_string_view_t device;  // of the Enters, as are the following
+  const leat_attr_t* group;   // "_class"; NULL: none
+  const int32_t* controls;    // those that stand around the loop are waited for
+  int control_count;
+} leat_control_reader_t;
+// What stands for |value| in |context|, NULL for the outside.
 LEAT_MUST_USE leat_status_t leat_control_bring(leat_control_context_t* context,
-                                               leat_output_t value, leat_string_view_t scope,
-                                               leat_string_view_t device, leat_output_t* out_here);
+                                               leat_output_t value,
+                                               const leat_control_reader_t* reader,
+                                               leat_output_t* out_here);
 // An Enter, or RefEnter, of |value| into |loop|, which waits for |pivot|, unless that is -1, and for
 // what the loop begins after.
 LEAT_MUST_USE leat_status_t leat_control_enter_value(leat_control_context_t* loop,
                                                      leat_output_t value, bool is_constant,
-                                                     int32_t pivot, leat_string_view_t scope,
-                                                     leat_string_view_t device,
+                                                     int32_t pivot,
+                                                     const leat_control_reader_t* reader,
                                                      leat_output_t* out_here);
+// Whether |control|, a node, is around |loop| and inside the loop around that. An Enter into |loop|
+// can wait for no other node, since a control edge cannot cross a frame.
+bool leat_control_is_around(const leat_control_context_t* loop, int32_t control);
 // INVALID_ARGUMENT where |value| is in a loop which |context| is not in; |reader|, a node of |op|,
 // is named as the one who reads it.
 LEAT_MUST_USE leat_status_t leat_control_check_input(const leat_control_flow_t* flow,

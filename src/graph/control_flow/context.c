@@ -155,6 +155,13 @@ leat_control_context_t* leat_control_output_context(const leat_control_flow_t* f
   return context->outer;
 }
 
+bool leat_control_is_around(const leat_control_context_t* loop, int32_t control) {
+  const leat_control_context_t* from = leat_control_output_context(loop->flow, control);
+  const leat_control_context_t* outer = loop->outer;
+  if (!leat_control_holds(from, outer)) return false;
+  return !outer || !outer->loop || leat_control_holds(outer->loop, from);
+}
+
 // Notes where |node| is: in |context|, and in |frames| frames of loops that are no contexts.
 static leat_status_t put(leat_control_flow_t* flow, int32_t node,
                          const leat_control_context_t* context, uint64_t frames) {

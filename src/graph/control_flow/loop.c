@@ -83,19 +83,14 @@ static leat_status_t name_frame(leat_control_context_t* loop) {
   return leat_string_map_set(&flow->frames, loop->frame, 1);
 }
 
-// Of the nodes after which the loop shall begin, those that are around it and inside the loop
-// around it: a control edge cannot cross a frame.
+// Keeps those of the nodes after which the loop shall begin that its Enters can wait for.
 static leat_status_t keep_after(leat_control_context_t* loop,
                                 const leat_control_options_t* options) {
   int32_t* kept = NULL;
   LEAT_RETURN_IF_ERROR(
       LEAT_NEW(&loop->flow->arena, (size_t)options->after_count + 1, &kept));
-  const leat_control_context_t* outer = loop->outer;
   for (int i = 0; i < options->after_count; ++i) {
-    const leat_control_context_t* from =
-        leat_control_output_context(loop->flow, options->after[i]);
-    if (!leat_control_holds(from, outer)) continue;
-    if (outer && outer->loop && !leat_control_holds(outer->loop, from)) continue;
+    if (!leat_control_is_around(loop, options->after[i])) continue;
     kept[loop->after_count++] = options->after[i];
   }
   loop->after = kept;
@@ -156,22 +151,24 @@ static leat_status_t enter(leat_control_context_t* loop, const leat_control_opti
   leat_output_t* starts = NULL;
   LEAT_RETURN_IF_ERROR(LEAT_NEW(&loop->flow->arena, (size_t)loop->variable_count, &starts));
   const leat_op_t* op = NULL;
+  const leat_control_reader_t reader = {.scope = loop->scope,
+                                        .device = loop->device,
+                                        .controls = options->after,
+                                        .control_count = options->after_count};
   LEAT_RETURN_IF_ERROR(leat_op_registry_find(graph->ops, LEAT_SV("Merge"), &op));
   for (int i = 0; i < loop->variable_count; ++i) {
     leat_output_t input = loop->variables[i].input;
     LEAT_RETURN_IF_ERROR(
         leat_control_check_input(loop->flow, loop->outer, input, op, loop->scope));
-    LEAT_RETURN_IF_ERROR(
-        leat_control_bring(loop->outer, input, loop->scope, loop->device, &starts[i]));
+    LEAT_RETURN_IF_ERROR(leat_control_bring(loop->outer, input, &reader, &starts[i]));
   }
   for (int i = 0; i < loop->variable_count; ++i) {
     leat_control_variable_t* v = &loop->variables[i];
     const leat_node_t* from = leat_graph_node(graph, starts[i].node);
     bool is_constant = (from->op->flags & LEAT_OP_ENTER) &&
                        leat_node_attr_bool(from, "is_constant", false);
-    LEAT_RETURN_IF_ERROR(leat_control_enter_value(loop, starts[i], false,
-                                                  is_constant ? pivot_around(loop) : -1,
-                                                  loop->scope, loop->device, &v->enter));
+    LEAT_RETURN_IF_ERROR(leat_control_enter_value(
+        loop, starts[i], false, is_constant ? pivot_around(loop) : -1, &reader, &v->enter));
     int client = i - loop->counts;
     LEAT_RETURN_IF_ERROR(shape_variable(
         loop, v, starts[i], options->shapes && client >= 0 ? &options->shapes[client] : NULL));
