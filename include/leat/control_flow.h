@@ -1,5 +1,5 @@
-/* leat/control_flow.h: conditionals and loops built from the nodes of the white paper's section 4.4,
- * over TensorFlow's C API.
+/* leat/control_flow.h: conditionals and loops, built from the nodes of the white paper's section
+ * 4.4, over TensorFlow's C API.
  *
  * A client says where a loop or a branch begins and ends; between the two it adds operations as
  * always. While a construct is open, its context is the graph's current one, and each operation
@@ -13,15 +13,15 @@
  *   TF_Output start[2] = {leat_constant_int(s, 0), leat_constant_int(s, 0)}, v[2], ends[2];
  *   TF_Output limit = leat_constant_int(s, 10), one = leat_constant_int(s, 1);
  *   leat_flow_context_t* loop = leat_while_begin(graph, "while", start, 2, NULL, v, status);
- *   TF_Operation* less = leat_operation(s, "Less", NULL, (TF_Output[]){v[0], limit}, 2, NULL, 0);
- *   leat_while_body(loop, (TF_Output){less, 0}, v, status);
+ *   TF_Output less = {leat_operation(s, "Less", NULL, (TF_Output[]){v[0], limit}, 2, NULL, 0), 0};
+ *   leat_while_body(loop, less, v, status);
  *   TF_Output next[2] = {leat_add(s, v[0], one), leat_add(s, v[1], v[0])};
  *   leat_while_end(loop, next, 2, ends, status);
  *
  * And "if x < 0 then -x else x":
  *
- *   TF_Operation* less = leat_operation(s, "Less", NULL, (TF_Output[]){x, zero}, 2, NULL, 0);
- *   leat_flow_context_t* branch = leat_cond_begin(graph, "cond", (TF_Output){less, 0}, NULL, status);
+ *   TF_Output less = {leat_operation(s, "Less", NULL, (TF_Output[]){x, zero}, 2, NULL, 0), 0};
+ *   leat_flow_context_t* branch = leat_cond_begin(graph, "cond", less, NULL, status);
  *   TF_Output negative = {leat_operation(s, "Neg", NULL, &x, 1, NULL, 0), 0}, size;
  *   branch = leat_cond_else(branch, &negative, 1, status);
  *   leat_cond_end(branch, &x, 1, &size, status);
@@ -100,8 +100,8 @@ TF_CAPI_EXPORT extern leat_flow_context_t* leat_cond_begin(TF_Graph* graph, cons
                                                            TF_Status* status);
 /* Ends the true branch with |count| >= 1 |results|, and returns the context of the false branch,
  * in which the graph is then. A result may be a value from outside. One whose index is -1 stands
- * for its operation: that runs in its branch, and the merged value is the predicate. NULL on
- * error. */
+ * for its operation: that runs in its branch, and the merged value is the predicate. On error the
+ * true branch is still open, and |branch| is returned. */
 TF_CAPI_EXPORT extern leat_flow_context_t* leat_cond_else(leat_flow_context_t* branch,
                                                           const TF_Output* results, int count,
                                                           TF_Status* status);

@@ -1,11 +1,12 @@
-// Conditionals and loops (leat/control_flow.h): the C API's door to graph/control_flow/. A context of
-// the API is one of that room under another name. What it belongs to, the room's record for the
-// graph, points back to the TF_Graph, so that a context alone leads to the lock. The record is made
-// with the first loop or conditional; TF_FinishOperation asks for it with each node.
+// Conditionals and loops (leat/control_flow.h): the C API's door to graph/control_flow/. A context
+// of the API is one of the contexts there under another name. What it belongs to, the record of the
+// graph's contexts, points back to the TF_Graph, so that a context alone leads to the lock. The
+// record is made with the first loop or conditional; TF_FinishOperation asks for it with each node.
 //
-// Each function resolves its arguments, calls the room under the graph's lock and gives handles
-// back. The room undoes what it added when it fails. The one thing that can fail behind it is a
-// handle for which there is no memory: a later call gives it.
+// Each function resolves its arguments, changes the graph under its lock and gives handles back. A
+// change that fails is undone in graph/control_flow/. The one thing that can fail after it is a
+// handle for which there is no memory: the construct is then further than the caller was told, and
+// leat_flow_abandon is what is left.
 #include "leat/control_flow.h"
 
 #include "capi/handles.h"
@@ -83,8 +84,8 @@ static leat_status_t take_controls(TF_Graph* graph, const leat_flow_options_t* o
     const TF_Operation* control = options->control_inputs[i];
     if (!control || control->graph != graph) {
       return leat_make_status(LEAT_INVALID_ARGUMENT,
-                              "Building control flow failed: control input %d is %s, must be in the "
-                              "graph",
+                              "Building control flow failed: control input %d is %s, must be in "
+                              "the graph",
                               i, control ? "of another graph" : "NULL");
     }
     after[i] = control->node;
@@ -104,15 +105,15 @@ static leat_status_t take_shapes(const leat_flow_options_t* options, int count,
     int rank = options->ranks[i];
     if (rank > LEAT_SHAPE_MAX_RANK || (rank > 0 && !dims)) {
       return leat_make_status(LEAT_INVALID_ARGUMENT,
-                              "Beginning a loop failed: rank of shape invariant %d is %d%s, must be "
-                              "<= %d",
+                              "Beginning a loop failed: rank of shape invariant %d is %d%s, must "
+                              "be <= %d",
                               i, rank, dims ? "" : " without sizes", LEAT_SHAPE_MAX_RANK);
     }
     for (int d = 0; d < rank; ++d) {
       if (dims[d] >= -1) continue;
       return leat_make_status(LEAT_INVALID_ARGUMENT,
-                              "Beginning a loop failed: size %d of shape invariant %d is %lld, must "
-                              "be >= -1",
+                              "Beginning a loop failed: size %d of shape invariant %d is %lld, "
+                              "must be >= -1",
                               d, i, (long long)dims[d]);
     }
     shapes[i] = (leat_partial_shape_t){rank < 0 ? -1 : rank, rank > 0 ? dims : NULL};
@@ -282,14 +283,14 @@ leat_flow_context_t* leat_cond_else(leat_flow_context_t* branch, const TF_Output
     leat_capi_status_set(status, missing("context"));
     return NULL;
   }
-  leat_control_context_t* context = NULL;
+  leat_control_context_t* context = context_of(branch);
   leat_output_t* taken = NULL;
   leat_arena_t arena;
   leat_arena_initialize(leat_allocator_system(), 1024, &arena);
   leat_capi_lock(graph);
   leat_status_t result =
       resolve(graph, results, count, true, "Ending a true branch", &arena, &taken);
-  if (!result) result = leat_control_cond_else(context_of(branch), taken, count, &context);
+  if (!result) result = leat_control_cond_else(context, taken, count, &context);
   leat_capi_unlock(graph);
   leat_arena_deinitialize(&arena);
   leat_capi_status_set(status, result);

@@ -4,8 +4,8 @@
 // - An input from outside is replaced by what stands for it in the context. On its way it passes
 //   every context between: an Enter with is_constant for each loop, a Switch for each branch. Each
 //   context remembers what it has captured.
-// - In a loop, control inputs from outside the loop go. A control edge cannot cross a frame; output 0
-//   of such a node is captured instead, and an Identity of it is waited for.
+// - In a loop, control inputs from outside the loop go, because no control edge can cross a frame.
+//   Output 0 of such a node is captured instead, and an Identity of it is waited for.
 // - A node that nothing else would tie to the context's runs waits for the context's pivot: one
 //   without inputs, in a loop one that reads only loop constants, and calls of functions, whose
 //   bodies may hold nodes without inputs.
@@ -278,8 +278,8 @@ static bool waits_in_branch(const placing_t* p) {
   return true;
 }
 
-// What captures for the node is named under it, except for a constant, which is not named in a scope
-// of its own in TensorFlow, and lies where the node does.
+// What captures for the node is named under it, except for a constant, which has no scope of its
+// own in TensorFlow, and lies where the node does.
 static leat_status_t describe_reader(placing_t* p) {
   const leat_node_spec_t* spec = p->spec;
   p->reader = (leat_control_reader_t){.device = spec->device,

@@ -26,8 +26,8 @@ static leat_status_t check_predicate(const leat_graph_t* graph, leat_output_t pr
   leat_partial_shape_t shape = node->output_shapes[predicate.index];
   if (dtype == LEAT_DTYPE_BOOL && shape.rank <= 0) return leat_ok_status();
   return leat_make_status(LEAT_INVALID_ARGUMENT,
-                          "%s failed for node '%.*s' (%.*s): predicate is %s of shape %s, must be a "
-                          "scalar bool",
+                          "%s failed for node '%.*s' (%.*s): predicate is %s of shape %s, must be "
+                          "a scalar bool",
                           kBegin, LEAT_SV_ARG(node->name), LEAT_SV_ARG(node->op->name),
                           leat_dtype_name(dtype), LEAT_PARTIAL_SHAPE_TEXT(shape));
 }
@@ -142,8 +142,9 @@ leat_status_t leat_control_cond_else(leat_control_context_t* branch, const leat_
   leat_control_flow_t* flow = branch->flow;
   if (branch->is_loop || branch->other) {
     return leat_make_status(LEAT_FAILED_PRECONDITION,
-                            "%s failed for context '%.*s': it is a %s, must be a true branch", kElse,
-                            LEAT_SV_ARG(branch->scope), branch->is_loop ? "loop" : "false branch");
+                            "%s failed for context '%.*s': it is a %s, must be a true branch",
+                            kElse, LEAT_SV_ARG(branch->scope),
+                            branch->is_loop ? "loop" : "false branch");
   }
   leat_control_change_t change;
   LEAT_RETURN_IF_ERROR(leat_control_change_begin(flow, &change));
@@ -224,8 +225,9 @@ leat_status_t leat_control_cond_end(leat_control_context_t* branch, const leat_o
   leat_control_flow_t* flow = branch->flow;
   if (!branch->other) {
     return leat_make_status(LEAT_FAILED_PRECONDITION,
-                            "%s failed for context '%.*s': it is a %s, must be a false branch", kEnd,
-                            LEAT_SV_ARG(branch->scope), branch->is_loop ? "loop" : "true branch");
+                            "%s failed for context '%.*s': it is a %s, must be a false branch",
+                            kEnd, LEAT_SV_ARG(branch->scope),
+                            branch->is_loop ? "loop" : "true branch");
   }
   leat_control_change_t change;
   LEAT_RETURN_IF_ERROR(leat_control_change_begin(flow, &change));

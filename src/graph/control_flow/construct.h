@@ -54,8 +54,8 @@ LEAT_MUST_USE leat_status_t leat_control_bring(leat_control_context_t* context,
                                                leat_output_t value,
                                                const leat_control_reader_t* reader,
                                                leat_output_t* out_here);
-// An Enter, or RefEnter, of |value| into |loop|, which waits for |pivot|, unless that is -1, and for
-// what the loop begins after.
+// An Enter, or RefEnter, of |value| into |loop|, which waits for |pivot|, unless that is -1, for
+// what the loop begins after and for the reader's controls.
 LEAT_MUST_USE leat_status_t leat_control_enter_value(leat_control_context_t* loop,
                                                      leat_output_t value, bool is_constant,
                                                      int32_t pivot,

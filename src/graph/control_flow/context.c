@@ -1,14 +1,14 @@
-// The contexts of a graph (graph/control_flow/context.h): their lifetimes, which of them is current,
-// and where each node is. The current context is a pointer; a stack keeps what was current before,
-// so that leaving a construct also leaves what was opened in it and never closed. A context notes
-// how high the stack was when it began: below that it takes nothing away.
+// The contexts of a graph (graph/control_flow/context.h): their lifetimes, which of them is
+// current, and where each node is. The current context is a pointer; a stack keeps what was current
+// before, so that leaving a construct also leaves what was opened in it and never closed. A context
+// notes how high the stack was when it was opened, and takes nothing away below that.
 //
 // The place of a node is noted when the node is added through a context. All other nodes (imported,
-// of gradients, of functions) get theirs here the next time it matters, each node once: a node is in
-// the deepest context of what it reads. Their own loops are no contexts. |foreign| counts the frames
-// of such loops around a node, so that an Exit of one of them is not taken for an Exit of ours. The
-// names of all frames in the graph are collected on the way, since a frame is known by its name and
-// a new loop must not share one.
+// of gradients, of functions) get theirs here the next time it matters, each node once: such a node
+// is in the deepest context of what it reads. Loops that came with such nodes are no contexts.
+// |foreign| counts the frames of such loops around a node, so that an Exit of one of them is not
+// taken for an Exit of ours. The names of all frames in the graph are collected on the way, since a
+// frame is known by its name and a new loop must not share one.
 #include "graph/control_flow/construct.h"
 
 // ---- Lifetime -----------------------------------------------------------------------------------

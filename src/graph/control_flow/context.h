@@ -5,7 +5,7 @@
 //
 //     outside            in the context
 //     value ──────────▶ Enter(is_constant) ──▶ reader       a loop
-//     value ──────────▶ Switch(predicate)  ──▶ reader       a branch; of another output in the other
+//     value ──────────▶ Switch(predicate)  ──▶ reader       a branch
 //     (no inputs)       pivot ──control──────▶ node
 //
 // A value is captured once for each context on its way from where it is to the reader. Nodes that

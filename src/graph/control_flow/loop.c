@@ -241,8 +241,8 @@ static leat_status_t check_condition(const leat_control_context_t* loop, leat_ou
   leat_partial_shape_t shape = node->output_shapes[condition.index];
   if (dtype == LEAT_DTYPE_BOOL && shape.rank <= 0) return leat_ok_status();
   return leat_make_status(LEAT_INVALID_ARGUMENT,
-                          "%s failed for node '%.*s' (%.*s): condition is %s of shape %s, must be a "
-                          "scalar bool",
+                          "%s failed for node '%.*s' (%.*s): condition is %s of shape %s, must be "
+                          "a scalar bool",
                           kBody, LEAT_SV_ARG(node->name), LEAT_SV_ARG(node->op->name),
                           leat_dtype_name(dtype), LEAT_PARTIAL_SHAPE_TEXT(shape));
 }
