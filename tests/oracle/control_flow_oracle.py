@@ -42,6 +42,7 @@ for name, result, *arguments in (
     ('TF_AddControlInput', None, P, P), ('TF_ColocateWith', None, P, P),
     ('TF_SetDevice', None, P, ctypes.c_char_p),
     ('TF_SetAttrType', None, P, ctypes.c_char_p, ctypes.c_int),
+    ('TF_SetAttrString', None, P, ctypes.c_char_p, ctypes.c_char_p, ctypes.c_size_t),
     ('TF_SetAttrBool', None, P, ctypes.c_char_p, ctypes.c_ubyte),
     ('TF_SetAttrTensor', None, P, ctypes.c_char_p, P, P),
     ('TF_SetAttrShape', None, P, ctypes.c_char_p, P, ctypes.c_int)):
@@ -66,6 +67,19 @@ class TensorFlow:
 
   def variable(self, name):
     return tf.raw_ops.VariableV2(shape=(), dtype=tf.float32, name=name)
+
+  def resource(self, name):
+    return tf.raw_ops.VarHandleOp(dtype=tf.float32, shape=(), shared_name=name, name=name)
+
+  def read(self, resource):
+    return tf.raw_ops.ReadVariableOp(resource=resource, dtype=tf.float32)
+
+  def array(self, size):
+    return tf.raw_ops.TensorArrayV3(size=size, dtype=tf.float32)
+
+  def gather(self, handle, indices, flow):
+    return tf.raw_ops.TensorArrayGatherV3(handle=handle, indices=indices, flow_in=flow,
+                                          dtype=tf.float32)
 
   def conditional(self, predicate, true, false, name=None):
     merged = tf.cond(predicate, true, false, name=name)
@@ -177,6 +191,27 @@ class Leat:
   def variable(self, name):
     return self.typed('VariableV2', name, tf.float32, ())
 
+  def resource(self, name):
+    def attrs(desc):
+      LEAT.TF_SetAttrType(desc, b'dtype', capi.FLOAT)
+      LEAT.TF_SetAttrShape(desc, b'shape', None, 0)
+      LEAT.TF_SetAttrString(desc, b'shared_name', name.encode(), len(name))
+    return self.add('VarHandleOp', name, [], attrs)
+
+  def of_floats(self, op, inputs):
+    return self.add(op, None, inputs,
+                    lambda desc: LEAT.TF_SetAttrType(desc, b'dtype', capi.FLOAT))
+
+  def read(self, resource):
+    return self.of_floats('ReadVariableOp', [resource])
+
+  def array(self, size):
+    handle = self.of_floats('TensorArrayV3', [size])
+    return handle, Output(handle.oper, 1)
+
+  def gather(self, handle, indices, flow):
+    return self.of_floats('TensorArrayGatherV3', [handle, indices, flow])
+
   def op(self, op, name=None, **arguments):
     inputs = [v for v in arguments.values() if not isinstance(v, bool)]
     flags = {k: v for k, v in arguments.items() if isinstance(v, bool)}
@@ -184,7 +219,7 @@ class Leat:
       for k, v in flags.items():
         LEAT.TF_SetAttrBool(desc, k.encode(), v)
     made = self.add(op, name, inputs, attrs, arguments)
-    return made if op != 'NoOp' else made.oper
+    return made.oper if op in ('NoOp', 'AssignVariableOp', 'AssignAddVariableOp') else made
 
   def options(self, inputs=(), **fields):
     controls = self.controls([v.oper for v in inputs])
@@ -448,6 +483,75 @@ def references(f):
     return f.loop(lambda i, w: less(f, i, two), body, [zero, x])
 
 
+@program(x=1.5)
+def resource_variables(f):
+  x, two, zero = x_of(f), f.constant(2), f.constant(0)
+  v = f.resource('v')
+  def body(i, w):
+    f.op('AssignAddVariableOp', resource=v, value=x)
+    part = f.conditional(less(f, x, w), lambda: mul(f, f.read(v), x), lambda: f.read(v))
+    return [add(f, i, f.constant(1)), add(f, part[0], w)]
+  with f.after([f.op('AssignVariableOp', resource=v, value=f.constant(3.))]):
+    return f.loop(lambda i, w: less(f, i, two), body, [zero, x])
+
+
+@program(x=1.5)
+def arrays(f):
+  x, four, zero = x_of(f), f.constant(4), f.constant(0)
+  handle, flow = f.array(four)
+  def body(i, v, flow):
+    flow = f.op('TensorArrayWriteV3', handle=handle, index=i, value=mul(f, v, x), flow_in=flow)
+    return [add(f, i, f.constant(1)), add(f, v, x), flow]
+  ends = f.loop(lambda i, v, flow: less(f, i, four), body, [zero, x, flow])
+  rows = f.op('Range', start=zero, limit=four, delta=f.constant(1))
+  return ends[:2] + [f.gather(handle, rows, ends[2])]
+
+
+@program(x=0.5)
+def conditionals_in_conditionals(f):
+  x, one, zero = x_of(f), f.constant(1.), f.constant(0.)
+  def true():
+    inner = f.conditional(less(f, x, one), lambda: [mul(f, x, x), one],
+                          lambda: [f.op('Neg', x=one), x])
+    return [inner[0], add(f, inner[1], x)]
+  return f.conditional(less(f, zero, x), true, lambda: [x, f.conditional(
+      less(f, one, x), lambda: f.constant(3.), lambda: mul(f, x, one))[0]])
+
+
+@program(x=0.5)
+def predicates_from_outside(f):
+  x, three, zero = x_of(f), f.constant(3), f.constant(0)
+  positive, small = less(f, f.constant(0.), x), less(f, x, f.constant(.1))
+  def body(i, v):
+    part = f.conditional(positive, lambda: mul(f, v, x), lambda: v)
+    inner = f.loop(lambda w: small, lambda w: mul(f, w, x), [part[0]])
+    return [add(f, i, f.constant(1)), add(f, inner[0], part[0])]
+  return f.loop(lambda i, v: less(f, i, three), body, [zero, x])
+
+
+@program(x=0.5)
+def loops_one_after_the_other(f):
+  x, three, zero, one = x_of(f), f.constant(3), f.constant(0), f.constant(1)
+  def twice(v):
+    return f.loop(lambda i, w: less(f, i, three), lambda i, w: [add(f, i, one), add(f, w, x)],
+                  [zero, v])[1]
+  return f.conditional(less(f, x, f.constant(1.)), lambda: twice(twice(x)),
+                       lambda: x) + [twice(twice(x))]
+
+
+@program(x=0.5)
+def five_deep(f):
+  x, two, zero, one = x_of(f), f.constant(2), f.constant(0), f.constant(1)
+  def nest(depth, v):
+    if depth == 0:
+      return mul(f, v, add(f, x, f.constant(1.)))
+    if depth % 2:
+      return f.conditional(less(f, v, f.constant(100.)), lambda: nest(depth - 1, v), lambda: x)[0]
+    return f.loop(lambda i, w: less(f, i, two),
+                  lambda i, w: [add(f, i, one), nest(depth - 1, w)], [zero, v])[1]
+  return [nest(5, x)]
+
+
 def nodes_of(graph_def):
   """The nodes as comparable values. The order of control inputs means nothing."""
   found = {}
@@ -504,5 +608,5 @@ def compare_values(build, feeds, with_gradients):
 for name, (build, feeds) in PROGRAMS.items():
   report('control_flow.%s.nodes' % name, compare_nodes, build)
   report('control_flow.%s.values' % name, compare_values, build, feeds, False)
-  if build is not references:
+  if build not in (references, resource_variables):
     report('control_flow.%s.gradients' % name, compare_values, build, feeds, True)

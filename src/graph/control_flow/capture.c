@@ -86,17 +86,27 @@ leat_status_t leat_control_build(leat_control_flow_t* flow, const leat_control_n
 
 // ---- Capturing ----------------------------------------------------------------------------------
 
+// Whether |node| is |control| or waits for it by a control edge.
+static bool is_after(const leat_node_t* nodes, int32_t node, int32_t control) {
+  const leat_node_t* n = &nodes[node];
+  for (int i = n->input_count; i < n->input_count + n->control_count; ++i) {
+    if (n->inputs[i].node == control) return true;
+  }
+  return node == control;
+}
+
+// Makes the Enter |node| of |source| wait for those of |controls| that it can wait for, unless its
+// source does so anyway.
 static leat_status_t wait_around(const leat_control_context_t* loop, int32_t node,
                                  const int32_t* controls, int count, int32_t source) {
+  const leat_node_t* nodes = loop->flow->graph->nodes;
   for (int i = 0; i < count; ++i) {
-    if (controls[i] == source || !leat_control_is_around(loop, controls[i])) continue;
+    if (!leat_control_is_around(loop, controls[i]) || is_after(nodes, source, controls[i])) continue;
     LEAT_RETURN_IF_ERROR(leat_graph_add_control_input(loop->flow->graph, node, controls[i]));
   }
   return leat_ok_status();
 }
 
-// The Enter waits for what the loop begins after and for what its reader waits for, outside the
-// loop, unless that is its input.
 leat_status_t leat_control_enter_value(leat_control_context_t* loop, leat_output_t value,
                                        bool is_constant, int32_t pivot,
                                        const leat_control_reader_t* reader,
@@ -349,7 +359,10 @@ static leat_status_t add(leat_control_flow_t* flow, const leat_node_spec_t* give
       .flow = flow, .context = flow->current, .spec = &spec, .scratch = scratch};
   LEAT_RETURN_IF_ERROR(flow->current ? place(&placing) : check_outside(flow, &spec));
   LEAT_RETURN_IF_ERROR(leat_graph_add_node(flow->graph, &spec, out_node));
-  return leat_control_put(flow, *out_node, flow->current);
+  LEAT_RETURN_IF_ERROR(leat_control_put(flow, *out_node, flow->current));
+  // A client that makes a loop by hand has begun a frame that is no context.
+  return spec.op->flags & LEAT_OP_ENTER ? leat_control_note_frame(flow, *out_node)
+                                        : leat_ok_status();
 }
 
 leat_status_t leat_control_flow_add_node(leat_control_flow_t* flow, const leat_node_spec_t* spec,

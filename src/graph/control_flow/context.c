@@ -151,8 +151,9 @@ static bool is_exit(const leat_control_flow_t* flow, int32_t node) {
 leat_control_context_t* leat_control_output_context(const leat_control_flow_t* flow,
                                                     int32_t node) {
   leat_control_context_t* context = context_of(flow, node);
-  if (!context || !is_exit(flow, node) || frames_around(flow, node) > 0) return context;
-  return context->outer;
+  // An Exit of a loop that is no context stays in the context.
+  return context && is_exit(flow, node) && frames_around(flow, node) == 0 ? context->outer
+                                                                          : context;
 }
 
 bool leat_control_is_around(const leat_control_context_t* loop, int32_t control) {
@@ -162,59 +163,59 @@ bool leat_control_is_around(const leat_control_context_t* loop, int32_t control)
   return !outer || !outer->loop || leat_control_holds(outer->loop, from);
 }
 
-// Notes where |node| is: in |context|, and in |frames| frames of loops that are no contexts.
-static leat_status_t put(leat_control_flow_t* flow, int32_t node,
-                         const leat_control_context_t* context, uint64_t frames) {
-  if (context) {
-    LEAT_RETURN_IF_ERROR(
-        leat_word_map_set(&flow->context_of, (uint64_t)node, (uintptr_t)context));
-  }
-  return frames > 0 ? leat_word_map_set(&flow->foreign, (uint64_t)node, frames) : leat_ok_status();
+// The number of frames which no context made around the outputs of |node|.
+static uint64_t frames_around_output(const leat_control_flow_t* flow, int32_t node) {
+  uint64_t count = frames_around(flow, node);
+  return count > 0 && is_exit(flow, node) ? count - 1 : count;
 }
 
 leat_status_t leat_control_put(leat_control_flow_t* flow, int32_t node,
                                const leat_control_context_t* context) {
   const leat_node_t* n = &flow->graph->nodes[node];
   uint64_t frames = 0;
-  for (int i = 0; i < n->input_count; ++i) {
-    if (!leat_output_exists(n->inputs[i])) continue;
-    uint64_t around = frames_around(flow, n->inputs[i].node);
-    around -= around > 0 && is_exit(flow, n->inputs[i].node);
+  for (int i = 0; i < n->input_count + n->control_count; ++i) {
+    // What closes a loop comes later, and a Merge of a loop under construction may lack it.
+    if (!leat_output_exists(n->inputs[i]) || n->inputs[i].node >= node) continue;
+    uint64_t around = frames_around_output(flow, n->inputs[i].node);
     if (around > frames) frames = around;
   }
-  flow->known_nodes = flow->graph->node_count;
-  return put(flow, node, context, frames);
+  if (context) {
+    LEAT_RETURN_IF_ERROR(
+        leat_word_map_set(&flow->context_of, (uint64_t)node, (uintptr_t)context));
+  }
+  if (frames > 0) LEAT_RETURN_IF_ERROR(leat_word_map_set(&flow->foreign, (uint64_t)node, frames));
+  flow->known_nodes = (size_t)node + 1;
+  return leat_ok_status();
+}
+
+leat_status_t leat_control_note_frame(leat_control_flow_t* flow, int32_t node) {
+  LEAT_RETURN_IF_ERROR(leat_string_map_set(
+      &flow->frames, leat_node_attr_string(&flow->graph->nodes[node], "frame_name"), 1));
+  return leat_word_map_set(&flow->foreign, (uint64_t)node, frames_around(flow, node) + 1);
 }
 
 // Derives the place of a node from its inputs. A Merge of a conditional reads both branches and is
-// in neither.
+// in neither. A node whose place could not be noted is tried again.
 static leat_status_t derive(leat_control_flow_t* flow, int32_t node) {
   const leat_node_t* n = &flow->graph->nodes[node];
-  leat_control_context_t* deepest = NULL;
-  uint64_t frames = 0;
-  for (int i = 0; i < n->input_count + n->control_count; ++i) {
-    leat_output_t input = n->inputs[i];
-    if (!leat_output_exists(input) || input.node >= node) continue;
-    leat_control_context_t* context = leat_control_output_context(flow, input.node);
-    uint64_t around = frames_around(flow, input.node);
-    around -= around > 0 && is_exit(flow, input.node);
-    if (around > frames) frames = around;
-    if (context && (!deepest || context->depth > deepest->depth)) deepest = context;
-  }
   const uint64_t flags = n->op->flags;
-  if (flags & LEAT_OP_ENTER) {
-    ++frames;
-    LEAT_RETURN_IF_ERROR(
-        leat_string_map_set(&flow->frames, leat_node_attr_string(n, "frame_name"), 1));
+  leat_control_context_t* deepest = NULL;
+  for (int i = 0; i < n->input_count + n->control_count; ++i) {
+    if (!leat_output_exists(n->inputs[i]) || n->inputs[i].node >= node) continue;
+    leat_control_context_t* c = leat_control_output_context(flow, n->inputs[i].node);
+    if (c && (!deepest || c->depth > deepest->depth)) deepest = c;
   }
-  if ((flags & LEAT_OP_MERGE) && deepest && !deepest->is_loop && frames == 0) {
-    deepest = deepest->outer;
-  }
-  return put(flow, node, deepest, frames);
+  bool ends_conditional =
+      (flags & LEAT_OP_MERGE) && leat_node_closing_input(flow->graph, n) < 0;
+  if (ends_conditional && deepest && !deepest->is_loop) deepest = deepest->outer;
+  leat_status_t status = leat_control_put(flow, node, deepest);
+  if (!status && (flags & LEAT_OP_ENTER)) status = leat_control_note_frame(flow, node);
+  if (status) flow->known_nodes = (size_t)node;
+  return status;
 }
 
 leat_status_t leat_control_catch_up(leat_control_flow_t* flow) {
-  for (; flow->known_nodes < flow->graph->node_count; ++flow->known_nodes) {
+  while (flow->known_nodes < flow->graph->node_count) {
     LEAT_RETURN_IF_ERROR(derive(flow, (int32_t)flow->known_nodes));
   }
   return leat_ok_status();
