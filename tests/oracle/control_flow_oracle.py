@@ -11,6 +11,7 @@ warnings.filterwarnings('ignore')
 
 import numpy as np  # noqa: E402
 import tensorflow.compat.v1 as tf  # noqa: E402
+from tensorflow.python.framework import function  # noqa: E402
 
 import capi  # noqa: E402
 from outcome import report  # noqa: E402
@@ -46,9 +47,14 @@ for name, result, *arguments in (
     ('TF_SetAttrBool', None, P, ctypes.c_char_p, ctypes.c_ubyte),
     ('TF_SetAttrTensor', None, P, ctypes.c_char_p, P, P),
     ('TF_SetAttrShape', None, P, ctypes.c_char_p, P, ctypes.c_int)):
-  function = getattr(LEAT.handle, name)
-  function.restype, function.argtypes = result, arguments
-  setattr(LEAT, name, function)
+  foreign = getattr(LEAT.handle, name)
+  foreign.restype, foreign.argtypes = result, arguments
+  setattr(LEAT, name, foreign)
+
+
+@function.Defun(tf.float32, func_name='Increase')
+def increase(v):
+  return v + 1.
 
 
 class TensorFlow:
@@ -74,6 +80,9 @@ class TensorFlow:
   def read(self, resource):
     return tf.raw_ops.ReadVariableOp(resource=resource, dtype=tf.float32)
 
+  def call(self, x):
+    return increase(x)
+
   def array(self, size):
     return tf.raw_ops.TensorArrayV3(size=size, dtype=tf.float32)
 
@@ -98,7 +107,7 @@ class Leat:
 
   def __init__(self):
     self.graph = LEAT.TF_NewGraph()
-    self.prefix, self.used, self.devices, self.groups = '', set(), [], []
+    self.prefix, self.used, self.devices, self.groups, self.calls = '', set(), [], [], False
 
   def unique(self, name):
     """A name under the scope that is new to the front end and to the graph."""
@@ -205,6 +214,19 @@ class Leat:
   def read(self, resource):
     return self.of_floats('ReadVariableOp', [resource])
 
+  def call(self, x):
+    if not self.calls:  # the definition comes with the first call
+      library = tf.GraphDef()
+      library.library.function.add().CopyFrom(increase.definition)
+      definition, options = LEAT.buffer(library.SerializeToString()), \
+          LEAT.TF_NewImportGraphDefOptions()
+      LEAT.TF_GraphImportGraphDef(self.graph, definition, options, LEAT.status)
+      LEAT.check()
+      LEAT.TF_DeleteImportGraphDefOptions(options)
+      LEAT.TF_DeleteBuffer(definition)
+      self.calls = True
+    return self.add('Increase', None, [x])
+
   def array(self, size):
     handle = self.of_floats('TensorArrayV3', [size])
     return handle, Output(handle.oper, 1)
@@ -256,8 +278,8 @@ class Leat:
       if maximum_iterations is not None:
         fields['maximum_iterations'] = self.constant(maximum_iterations, 'maximum_iterations')
       if shapes is not None:
-        dims = [-1 if d is None else d for s in shapes for d in s]
-        self.ranks = (ctypes.c_int * len(shapes))(*[len(s) for s in shapes])
+        dims = [-1 if d is None else d for s in shapes for d in s or ()]
+        self.ranks = (ctypes.c_int * len(shapes))(*[-1 if s is None else len(s) for s in shapes])
         self.dims = (ctypes.c_int64 * max(len(dims), 1))(*dims)
         fields.update(ranks=ctypes.cast(self.ranks, P), dims=ctypes.cast(self.dims, P))
       inputs, variables = (Output * len(start))(*start), (Output * len(start))()
@@ -550,6 +572,15 @@ def five_deep(f):
     return f.loop(lambda i, w: less(f, i, two),
                   lambda i, w: [add(f, i, one), nest(depth - 1, w)], [zero, v])[1]
   return [nest(5, x)]
+
+
+@program(x=0.5)
+def calls_of_functions(f):
+  x, three, zero = x_of(f), f.constant(3), f.constant(0)
+  def body(i, v):
+    part = f.conditional(less(f, v, x), lambda: f.call(v), lambda: f.call(x))
+    return [add(f, i, f.constant(1)), add(f, f.call(x), mul(f, part[0], f.call(v)))]
+  return f.loop(lambda i, v: less(f, i, three), body, [zero, x], shapes=[(), None])
 
 
 def nodes_of(graph_def):

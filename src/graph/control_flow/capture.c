@@ -205,7 +205,7 @@ leat_status_t leat_control_bring(leat_control_context_t* context, leat_output_t 
 
 // ---- The rules ----------------------------------------------------------------------------------
 
-// A call that names its function by its op: its body may hold nodes without inputs.
+// A call of one function, whose body may hold nodes without inputs.
 static bool is_named_call(const leat_op_t* op) {
   return (op->flags & LEAT_OP_CALLS) && !(op->flags & LEAT_OP_BRANCHES);
 }
@@ -288,8 +288,8 @@ static bool waits_in_branch(const placing_t* p) {
   return true;
 }
 
-// What captures for the node is named under it, except for a constant, which has no scope of its
-// own in TensorFlow, and lies where the node does.
+// What captures for the node is named under it and lies where it does. A constant, and the call of
+// a function by its name, has no scope of its own in TensorFlow.
 static leat_status_t describe_reader(placing_t* p) {
   const leat_node_spec_t* spec = p->spec;
   p->reader = (leat_control_reader_t){.device = spec->device,
@@ -298,7 +298,10 @@ static leat_status_t describe_reader(placing_t* p) {
   for (int i = 0; i < spec->attr_count; ++i) {
     if (leat_string_view_equals(spec->attrs[i].name, "_class")) p->reader.group = &spec->attrs[i];
   }
-  if (spec->op->flags & LEAT_OP_CONSTANT) {
+  const leat_op_t* op = spec->op;
+  bool is_function = (op->flags & LEAT_OP_CALLS) &&
+                     !leat_op_registry_has(p->flow->graph->ops, op->name);
+  if ((op->flags & LEAT_OP_CONSTANT) || is_function) {
     size_t size = spec->name.size;
     while (size > 0 && spec->name.data[size - 1] != '/') --size;
     p->reader.scope = leat_string_view_make(spec->name.data, size);
