@@ -172,6 +172,38 @@ static TF_Output gradient_in_body(TF_Output x) {
   return v[1];
 }
 
+// The derivative of v x^2, a loop, by v is taken in the body of a loop around it, which leaves frames
+// that are no contexts; then one is taken in a branch.
+static double gradients_deep_inside_in_c(double x) {
+  double v = x;
+  for (int i = 0; i < 3; ++i) v = v < 1 ? v + x * x : v * cos(v) + sin(v);
+  return v;
+}
+static TF_Output gradients_deep_inside(TF_Output x) {
+  TF_Output v[2] = {flow_constant(0), x}, limit = flow_constant(3), one = flow_constant(1);
+  TF_Output zero = flow_constant(0), two = flow_constant(2), dv, dy;
+  leat_flow_context_t* loop = flow_begin("while", v, 2);
+  flow_body(loop, flow_less(v[0], limit), v);
+  TF_Output w[2] = {zero, v[1]};
+  leat_flow_context_t* inner = flow_begin("while/while", w, 2);
+  flow_body(inner, flow_less(w[0], two), w);
+  w[0] = flow_add(w[0], one);
+  w[1] = flow_mul(w[1], x);
+  flow_end(inner, w, 2);
+  TF_AddGradients(kit.graph, &w[1], 1, &v[1], 1, NULL, kit.status, &dv);
+  kit_ok(kit.status);
+  leat_flow_context_t* branch = flow_choose("while/cond", flow_less(v[1], one));
+  branch = flow_else(branch, flow_add(v[1], dv));
+  TF_Output inside = flow_unary("Identity", v[1]);
+  TF_Output y = flow_mul(inside, flow_unary("Sin", inside));
+  TF_AddGradients(kit.graph, &y, 1, &inside, 1, NULL, kit.status, &dy);
+  kit_ok(kit.status);
+  v[1] = flow_merged(branch, dy);
+  v[0] = flow_add(v[0], one);
+  flow_end(loop, v, 2);
+  return v[1];
+}
+
 static void run_program(TF_Output (*build)(TF_Output), double (*compute)(double), double a,
                         double b, double c) {
   check_program(&(program_t){build, compute, {a, b, c}});
@@ -191,6 +223,9 @@ static void test_a_bounded_loop(void** state) {
 }
 static void test_a_gradient_in_a_body(void** state) {
   run_program(gradient_in_body, gradient_in_body_in_c, 1.5, 0.5, -0.3);
+}
+static void test_gradients_deep_inside(void** state) {
+  run_program(gradients_deep_inside, gradients_deep_inside_in_c, 1.5, 0.6, -0.3);
 }
 
 // ---- Captures -----------------------------------------------------------------------------------
@@ -379,6 +414,7 @@ int main(void) {
       TEST(test_a_loop_in_a_conditional),
       TEST(test_a_bounded_loop),
       TEST(test_a_gradient_in_a_body),
+      TEST(test_gradients_deep_inside),
       TEST(test_a_value_is_entered_once_for_each_frame),
       TEST(test_a_variable_is_updated_in_a_loop),
       TEST(test_a_variable_is_updated_in_the_branch_that_runs),

@@ -9,11 +9,15 @@ TF_Output flow_vector(double value) {
 }
 
 TF_Output flow_binary(const char* op, TF_Output x, TF_Output y) {
-  return kit_out(leat_operation(kit.scope, op, NULL, (TF_Output[]){x, y}, 2, NULL, 0), 0);
+  TF_Operation* made = leat_operation(kit.scope, op, NULL, (TF_Output[]){x, y}, 2, NULL, 0);
+  kit_ok(leat_scope_status(kit.scope));
+  return kit_out(made, 0);
 }
 
 TF_Output flow_unary(const char* op, TF_Output x) {
-  return kit_out(leat_operation(kit.scope, op, NULL, &x, 1, NULL, 0), 0);
+  TF_Operation* made = leat_operation(kit.scope, op, NULL, &x, 1, NULL, 0);
+  kit_ok(leat_scope_status(kit.scope));
+  return kit_out(made, 0);
 }
 
 TF_Output flow_less(TF_Output x, TF_Output y) { return flow_binary("Less", x, y); }

@@ -363,7 +363,7 @@ static leat_status_t add(leat_control_flow_t* flow, const leat_node_spec_t* give
   LEAT_RETURN_IF_ERROR(flow->current ? place(&placing) : check_outside(flow, &spec));
   LEAT_RETURN_IF_ERROR(leat_graph_add_node(flow->graph, &spec, out_node));
   LEAT_RETURN_IF_ERROR(leat_control_put(flow, *out_node, flow->current));
-  // A client that makes a loop by hand has begun a frame that is no context.
+  // A client that makes a loop by hand begins a frame.
   return spec.op->flags & LEAT_OP_ENTER ? leat_control_note_frame(flow, *out_node)
                                         : leat_ok_status();
 }

@@ -78,7 +78,7 @@ bool leat_control_holds(const leat_control_context_t* outer, const leat_control_
 // Notes that the newest node is in |context|.
 LEAT_MUST_USE leat_status_t leat_control_put(leat_control_flow_t* flow, int32_t node,
                                              const leat_control_context_t* context);
-// Notes that |node|, an Enter whose context is noted, leads into a frame that is no context.
+// Notes that |node|, an Enter whose place outside is noted, leads into the frame that it names.
 LEAT_MUST_USE leat_status_t leat_control_note_frame(leat_control_flow_t* flow, int32_t node);
 // Notes contexts and names of frames of nodes that came otherwise than through contexts.
 LEAT_MUST_USE leat_status_t leat_control_catch_up(leat_control_flow_t* flow);

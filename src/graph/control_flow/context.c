@@ -5,10 +5,11 @@
 //
 // The place of a node is noted when the node is added through a context. All other nodes (imported,
 // of gradients, of functions) get theirs here the next time it matters, each node once: such a node
-// is in the deepest context of what it reads. Loops that came with such nodes are no contexts.
-// |foreign| counts the frames of such loops around a node, so that an Exit of one of them is not
-// taken for an Exit of ours. The names of all frames in the graph are collected on the way, since a
-// frame is known by its name and a new loop must not share one.
+// is in the deepest context of what it reads, and an Enter in the loop whose frame it names, since
+// gradients add variables to loops. Loops that came with such nodes are no contexts: |foreign|
+// counts their frames around a node, so that an Exit of one of them is not taken for an Exit of
+// ours. The names of all frames in the graph are collected on the way, since a frame is known by its
+// name and a new loop must not share one.
 #include "graph/control_flow/construct.h"
 
 // ---- Lifetime -----------------------------------------------------------------------------------
@@ -189,8 +190,10 @@ leat_status_t leat_control_put(leat_control_flow_t* flow, int32_t node,
 }
 
 leat_status_t leat_control_note_frame(leat_control_flow_t* flow, int32_t node) {
-  LEAT_RETURN_IF_ERROR(leat_string_map_set(
-      &flow->frames, leat_node_attr_string(&flow->graph->nodes[node], "frame_name"), 1));
+  leat_string_view_t name = leat_node_attr_string(&flow->graph->nodes[node], "frame_name");
+  uint64_t* loop = NULL;
+  LEAT_RETURN_IF_ERROR(leat_string_map_insert(&flow->frames, name, 0, &loop, NULL));
+  if (*loop) return leat_word_map_set(&flow->context_of, (uint64_t)node, *loop);
   return leat_word_map_set(&flow->foreign, (uint64_t)node, frames_around(flow, node) + 1);
 }
 

@@ -92,7 +92,9 @@ typedef struct leat_control_flow_s {
   // node -> number of frames around it which no context made, the innermost ones: those of imported
   // loops and of gradients. Without an entry: 0.
   leat_word_map_t foreign;
-  leat_string_map_t frames;  // names of frames in the graph
+  // The frames in the graph by name: the leat_control_context_t* of a loop, or 0 for one which no
+  // context made.
+  leat_string_map_t frames;
   size_t known_nodes;        // so many nodes have their contexts and frames noted
   // What the addition under way has captured, so that its failure can be undone.
   leat_control_capture_t* fresh;

@@ -80,7 +80,7 @@ static leat_status_t name_frame(leat_control_context_t* loop) {
     LEAT_RETURN_IF_ERROR(
         leat_arena_print(&flow->arena, &loop->frame, "%.*s_%d", LEAT_SV_ARG(name), i));
   }
-  return leat_string_map_set(&flow->frames, loop->frame, 1);
+  return leat_string_map_set(&flow->frames, loop->frame, (uintptr_t)loop);
 }
 
 // Keeps those of the nodes after which the loop shall begin that its Enters can wait for.
