@@ -172,8 +172,8 @@ static TF_Output gradient_in_body(TF_Output x) {
   return v[1];
 }
 
-// The derivative of v x^2, a loop, by v is taken in the body of a loop around it, which leaves frames
-// that are no contexts; then one is taken in a branch.
+// The derivative of v x^2, a loop, by v is taken in the body of a loop around it, which leaves
+// frames that are no contexts; then one is taken in a branch.
 static double gradients_deep_inside_in_c(double x) {
   double v = x;
   for (int i = 0; i < 3; ++i) v = v < 1 ? v + x * x : v * cos(v) + sin(v);

@@ -8,8 +8,8 @@
 // is in the deepest context of what it reads, and an Enter in the loop whose frame it names, since
 // gradients add variables to loops. Loops that came with such nodes are no contexts: |foreign|
 // counts their frames around a node, so that an Exit of one of them is not taken for an Exit of
-// ours. The names of all frames in the graph are collected on the way, since a frame is known by its
-// name and a new loop must not share one.
+// ours. The names of all frames in the graph are collected on the way, since a frame is known by
+// its name and a new loop must not share one.
 #include "graph/control_flow/construct.h"
 
 // ---- Lifetime -----------------------------------------------------------------------------------
