@@ -101,7 +101,8 @@ static leat_status_t wait_around(const leat_control_context_t* loop, int32_t nod
                                  const int32_t* controls, int count, int32_t source) {
   const leat_node_t* nodes = loop->flow->graph->nodes;
   for (int i = 0; i < count; ++i) {
-    if (!leat_control_is_around(loop, controls[i]) || is_after(nodes, source, controls[i])) continue;
+    if (is_after(nodes, source, controls[i])) continue;
+    if (!leat_control_is_around(loop, controls[i])) continue;
     LEAT_RETURN_IF_ERROR(leat_graph_add_control_input(loop->flow->graph, node, controls[i]));
   }
   return leat_ok_status();
