@@ -317,6 +317,9 @@ static void test_control_inputs(void** state) {
   TF_Operation* in_branch = leat_operation(s, "Neg", "in_branch", &i, 1, NULL, 0);
   assert_int_equal(TF_OperationNumControlInputs(in_branch), 0);
   assert_true(flow_waits(flow_constant(1).oper, "while/cond/switch_t"));
+  TF_Output decides = {TF_GraphOperationByName(kit.graph, "while/cond/pred_id"), 0};
+  TF_Operation* reads = flow_unary("LogicalNot", decides).oper;  // is known in its branches
+  assert_ptr_equal(TF_OperationInput((TF_Input){reads, 0}).oper, decides.oper);
   branch = flow_else(branch, kit_out(in_branch, 0));
   assert_true(flow_waits(flow_constant(1).oper, "while/cond/switch_f"));
   TF_Output next = flow_merged(branch, flow_add(i, flow_constant(1)));

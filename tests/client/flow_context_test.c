@@ -50,13 +50,13 @@ static void test_abandoned_bodies(void** state) {
   leat_flow_enter(kit.graph, NULL, kit.status);
   leat_flow_abandon(inner);  // with the branch and what was entered in it
   assert_ptr_equal(leat_flow_current(kit.graph), loop);
-  leat_flow_abandon(branch);
-  leat_flow_abandon(inner);
-  assert_ptr_equal(leat_flow_current(kit.graph), loop);
   leat_while_body(inner, x, &w, kit.status);
   kit_expect_text(kit.status, TF_FAILED_PRECONDITION, "it is closed");
   assert_ptr_equal(leat_cond_else(branch, &x, 1, kit.status), branch);
   kit_expect_text(kit.status, TF_FAILED_PRECONDITION, "it is closed");
+  leat_flow_abandon(branch);
+  leat_flow_abandon(inner);
+  assert_ptr_equal(leat_flow_current(kit.graph), loop);
   flow_body(loop, flow_less(v[0], x), v);
   leat_flow_abandon(loop);
   leat_flow_abandon(loop);
