@@ -44,6 +44,8 @@ for name, result, *arguments in (
     ('TF_SetDevice', None, P, ctypes.c_char_p),
     ('TF_SetAttrType', None, P, ctypes.c_char_p, ctypes.c_int),
     ('TF_SetAttrString', None, P, ctypes.c_char_p, ctypes.c_char_p, ctypes.c_size_t),
+    ('TF_GraphGetTensorNumDims', ctypes.c_int, P, Output, P),
+    ('TF_GraphGetTensorShape', None, P, Output, P, ctypes.c_int, P),
     ('TF_SetAttrBool', None, P, ctypes.c_char_p, ctypes.c_ubyte),
     ('TF_SetAttrTensor', None, P, ctypes.c_char_p, P, P),
     ('TF_SetAttrShape', None, P, ctypes.c_char_p, P, ctypes.c_int)):
@@ -596,6 +598,34 @@ def nodes_of(graph_def):
   return found
 
 
+def shapes_in_leat(graph, name, count):
+  """The known shapes of a node's outputs, as TensorFlow writes them."""
+  operation, shapes = LEAT.TF_GraphOperationByName(graph, name.encode()), []
+  for i in range(count):
+    output = Output(operation, i)
+    rank = LEAT.TF_GraphGetTensorNumDims(graph, output, LEAT.status)
+    dims = (ctypes.c_int64 * max(rank, 1))()
+    if rank >= 0:
+      LEAT.TF_GraphGetTensorShape(graph, output, dims, rank, LEAT.status)
+    LEAT.check()
+    shapes.append(None if rank < 0 else [None if d < 0 else d for d in dims[:rank]])
+  return shapes
+
+
+def compare_shapes(build):
+  graph, _ = built_by_tensorflow(build)
+  front = Leat()
+  build(front)
+  different = []
+  for operation in graph.get_operations():
+    wanted = [None if o.shape.rank is None else o.shape.as_list() for o in operation.outputs]
+    got = shapes_in_leat(front.graph, operation.name, len(wanted))
+    if got != wanted:
+      different.append('%s (%s) has %s, not %s' % (operation.name, operation.type, got, wanted))
+  LEAT.TF_DeleteGraph(front.graph)
+  return '; '.join(different[:4])
+
+
 def built_by_tensorflow(build):
   with tf.Graph().as_default() as graph:
     return graph, build(TensorFlow())
@@ -638,6 +668,8 @@ def compare_values(build, feeds, with_gradients):
 
 for name, (build, feeds) in PROGRAMS.items():
   report('control_flow.%s.nodes' % name, compare_nodes, build)
+  if build is not calls_of_functions:  # whose shapes TensorFlow does not know
+    report('control_flow.%s.shapes' % name, compare_shapes, build)
   report('control_flow.%s.values' % name, compare_values, build, feeds, False)
   if build not in (references, resource_variables):
     report('control_flow.%s.gradients' % name, compare_values, build, feeds, True)
