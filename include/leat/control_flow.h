@@ -34,7 +34,13 @@
  * an error the construct is still open: call again, or leat_flow_abandon.
  *
  * Whole graphs that are added while a context is open (TF_GraphImportGraphDef, TF_FinishWhile,
- * TF_AddGradients) are not rewired. What they add is in the context of what it reads. */
+ * TF_AddGradients) are not rewired: what they add is in the context of what it reads. Neither are
+ * changes of operations that are there already (TF_AddOperationControlInput, TF_UpdateEdge). A
+ * capture takes the device, the colocation and the control inputs that its reader has when it is
+ * finished.
+ *
+ * Of tf.while_loop's options, swap_memory has nothing to do here, and back_prop=False is a
+ * StopGradient behind the exits. */
 #ifndef LEAT_CONTROL_FLOW_H_
 #define LEAT_CONTROL_FLOW_H_
 
@@ -74,7 +80,8 @@ typedef struct leat_flow_options_t {
 /* Begins a loop with |count| >= 1 variables, whose first values are |inputs|. The graph is then in
  * the loop's condition, which reads |out_variables| [count]. Nodes are named |name|/Enter and so
  * on; |name| is the caller's name scope without its "/", best one that is new. The frame is named
- * |name|/while_context, made unique in the graph. NULL on error, and no context is then open. */
+ * |name|/while_context. All these names are made unique in the graph by a number behind them. NULL
+ * on error, and no context is then open. Here and below, results may be written over arguments. */
 TF_CAPI_EXPORT extern leat_flow_context_t* leat_while_begin(
     TF_Graph* graph, const char* name, const TF_Output* inputs, int count,
     const leat_flow_options_t* options, TF_Output* out_variables, TF_Status* status);
@@ -113,8 +120,9 @@ TF_CAPI_EXPORT extern void leat_cond_end(leat_flow_context_t* branch, const TF_O
 /* ---- Contexts -------------------------------------------------------------------------------- */
 
 /* Leaves an open construct without finishing it, together with those opened in it, when the code
- * that builds it fails. What was added stays in the graph, as in TensorFlow, and nothing outside
- * reads it. Does nothing for NULL and for a construct that is not open. */
+ * that builds it fails; either branch stands for its conditional. What was added stays in the
+ * graph, as in TensorFlow, and nothing outside reads it. Does nothing for NULL and for a construct
+ * that is not open, so that it may always be called at the end. */
 TF_CAPI_EXPORT extern void leat_flow_abandon(leat_flow_context_t* context);
 /* Makes |context|, open or finished, the graph's current one until leat_flow_leave; NULL is the
  * graph outside all contexts (tf.control_dependencies(None)). Calls nest. */

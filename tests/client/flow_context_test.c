@@ -58,6 +58,12 @@ static void test_abandoned_bodies(void** state) {
   leat_flow_abandon(inner);
   assert_ptr_equal(leat_flow_current(kit.graph), loop);
   flow_body(loop, flow_less(v[0], x), v);
+  branch = flow_choose("while/cond", flow_less(v[0], x));
+  leat_flow_context_t* second = flow_else(branch, x);
+  leat_flow_abandon(branch);  // is ended, but stands for the conditional
+  assert_ptr_equal(leat_flow_current(kit.graph), loop);
+  leat_flow_abandon(second);
+  assert_ptr_equal(leat_flow_current(kit.graph), loop);
   leat_flow_abandon(loop);
   leat_flow_abandon(loop);
   leat_flow_abandon(NULL);

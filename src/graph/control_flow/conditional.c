@@ -8,7 +8,8 @@
 //   results of the false branch ─┐
 //   results of the true branch  ─┴─▶ Merge, one for each pair
 //
-// A branch is a context. Only one of them is open at a time; the second knows the first by |other|.
+// A branch is a context. Only one of them is open at a time; the false branch is made when the true
+// one ends, and each then knows the other.
 #include "graph/control_flow/construct.h"
 
 static const char kBegin[] = "Beginning a conditional", kElse[] = "Ending a true branch",
@@ -140,7 +141,7 @@ leat_status_t leat_control_cond_else(leat_control_context_t* branch, const leat_
                                      int count, leat_control_context_t** out_context) {
   LEAT_RETURN_IF_ERROR(leat_control_check_stage(branch, LEAT_CONTROL_OPEN, kElse));
   leat_control_flow_t* flow = branch->flow;
-  if (branch->is_loop || branch->other) {
+  if (branch->is_loop || branch->branch == 0) {
     return leat_make_status(LEAT_FAILED_PRECONDITION,
                             "%s failed for context '%.*s': it is a %s, must be a true branch",
                             kElse, LEAT_SV_ARG(branch->scope),
@@ -166,6 +167,7 @@ leat_status_t leat_control_cond_else(leat_control_context_t* branch, const leat_
     leat_status_t again = leat_control_open(branch, LEAT_CONTROL_OPEN);
     return leat_control_change_end(flow, &change, leat_status_join(status, again));
   }
+  branch->other = next;
   branch->results = taken;
   branch->result_count = count;
   *out_context = next;
@@ -223,12 +225,13 @@ leat_status_t leat_control_cond_end(leat_control_context_t* branch, const leat_o
                                     int count, leat_output_t* out_merged) {
   LEAT_RETURN_IF_ERROR(leat_control_check_stage(branch, LEAT_CONTROL_OPEN, kEnd));
   leat_control_flow_t* flow = branch->flow;
-  if (!branch->other) {
+  if (branch->is_loop || branch->branch == 1) {
     return leat_make_status(LEAT_FAILED_PRECONDITION,
                             "%s failed for context '%.*s': it is a %s, must be a false branch",
                             kEnd, LEAT_SV_ARG(branch->scope),
                             branch->is_loop ? "loop" : "true branch");
   }
+  LEAT_DCHECK(branch->other);
   leat_control_change_t change;
   LEAT_RETURN_IF_ERROR(leat_control_change_begin(flow, &change));
   leat_output_t* taken = NULL;

@@ -105,6 +105,7 @@ void leat_control_flow_leave(leat_control_flow_t* flow) {
 }
 
 void leat_control_flow_abandon(leat_control_context_t* context) {
+  if (context && context->stage == LEAT_CONTROL_CLOSED) context = context->other;
   if (context && context->stage != LEAT_CONTROL_CLOSED) leat_control_close(context);
 }
 

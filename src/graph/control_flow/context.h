@@ -66,8 +66,8 @@ typedef struct leat_control_context_s {
   leat_output_t within;      // whether the counter is below it
 
   // Of a conditional.
-  struct leat_control_context_s* other;  // the branch that was built before
-  int32_t other_pivot;                   // of the branch that is built next
+  struct leat_control_context_s* other;  // the other branch, once both are there
+  int32_t other_pivot;                   // of the false branch, until then
   leat_output_t* results;                // [result_count] of a branch that was ended
   int result_count;
 } leat_control_context_t;
