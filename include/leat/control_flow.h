@@ -33,11 +33,11 @@
  * both), FAILED_PRECONDITION for calls in the wrong order, RESOURCE_EXHAUSTED without memory. After
  * an error the construct is still open: call again, or leat_flow_abandon.
  *
- * Whole graphs that are added while a context is open (TF_GraphImportGraphDef, TF_FinishWhile,
- * TF_AddGradients) are not rewired: what they add is in the context of what it reads. Neither are
- * changes of operations that are there already (TF_AddOperationControlInput, TF_UpdateEdge). A
- * capture takes the device, the colocation and the control inputs that its reader has when it is
- * finished.
+ * A graph that is imported is put into the current context as a whole: what its inputs are mapped
+ * to is captured. What TF_AddGradients and TF_FinishWhile add is not rewired, and is in the context
+ * of what it reads. Neither are changes of operations that are there already
+ * (TF_AddOperationControlInput, TF_UpdateEdge). A capture takes the device, the colocation and the
+ * control inputs that its reader has when it is finished.
  *
  * Of tf.while_loop's options, swap_memory has nothing to do here, and back_prop=False is a
  * StopGradient behind the exits. */

@@ -138,6 +138,48 @@ static void test_a_frame_of_an_imported_loop_is_not_shared(void** state) {
   kit_close(session);
 }
 
+// y = x c with c = 3 is imported into a body and into a branch: the constant waits for the pivot, x
+// is mapped to a value outside.
+static TF_Output import_triple(const TF_Buffer* def, const char* prefix, TF_Output x) {
+  TF_Output y = {NULL, 0};
+  TF_ImportGraphDefOptions* options = TF_NewImportGraphDefOptions();
+  TF_ImportGraphDefOptionsSetPrefix(options, prefix);
+  TF_ImportGraphDefOptionsAddInputMapping(options, "x", 0, x);
+  TF_ImportGraphDefOptionsAddReturnOutput(options, "Mul", 0);
+  TF_GraphImportGraphDefWithReturnOutputs(kit.graph, def, options, &y, 1, kit.status);
+  kit_ok(kit.status);
+  TF_DeleteImportGraphDefOptions(options);
+  return y;
+}
+
+static void test_an_import_into_a_context(void** state) {
+  TF_Graph* source = TF_NewGraph();
+  leat_scope_t* s = leat_scope_create(source);
+  const double three = 3;
+  TF_Output in = leat_placeholder(s, "x", TF_DOUBLE, 0, NULL);
+  leat_multiply(s, in, leat_constant(s, TF_DOUBLE, 0, NULL, &three));
+  TF_Buffer* def = TF_NewBuffer();
+  TF_GraphToGraphDef(source, def, kit.status);
+  kit_ok(kit.status);
+  leat_scope_free(s);
+  TF_DeleteGraph(source);
+  TF_Output x = flow_constant(2), v[2] = {flow_constant(0), x}, limit = flow_constant(4);
+  leat_flow_context_t* loop = flow_begin("while", v, 2);
+  flow_body(loop, flow_less(v[0], limit), v);
+  TF_Output y = import_triple(def, "a", x);
+  assert_ptr_equal(leat_flow_of(y.oper), loop);
+  assert_int_equal(flow_count("Enter", x), 2);  // its first value, and the capture
+  assert_true(flow_waits(TF_GraphOperationByName(kit.graph, "a/Const"), "while/Identity"));
+  leat_flow_context_t* branch = flow_choose("while/cond", flow_less(v[0], x));
+  branch = flow_else(branch, import_triple(def, "b", y));
+  assert_true(flow_waits(TF_GraphOperationByName(kit.graph, "b/Const"), "while/cond/switch_t"));
+  v[1] = flow_add(v[1], flow_merged(branch, v[0]));
+  v[0] = flow_add(v[0], flow_constant(1));
+  flow_end(loop, v, 2);
+  assert_float_equal(model_kit_scalar(v[1]), 2 + 18 + 18 + 2 + 3, 0);
+  TF_DeleteBuffer(def);
+}
+
 // ---- What is refused ----------------------------------------------------------------------------
 
 static void expect_refused(TF_Code code, const char* text) {
@@ -329,6 +371,7 @@ int main(void) {
       TEST(test_entering_and_leaving),
       TEST(test_abandoned_bodies),
       TEST(test_a_frame_of_an_imported_loop_is_not_shared),
+      TEST(test_an_import_into_a_context),
       TEST(test_wrong_results_of_a_loop),
       TEST(test_wrong_results_of_a_conditional),
       TEST(test_wrong_places),

@@ -249,17 +249,23 @@ static leat_status_t take_inputs(placing_t* p) {
   return leat_ok_status();
 }
 
-// Parts the control inputs. Outside all loops each may stay.
+// Whether a node in |context| can wait for |control|: outside all loops for any, else for what is
+// in the same loop.
+static bool may_wait(const leat_control_context_t* context, int32_t control) {
+  if (!context->loop) return true;
+  const leat_control_context_t* from = leat_control_output_context(context->flow, control);
+  return from && from->loop == context->loop;
+}
+
+// Parts the control inputs.
 static leat_status_t take_controls(placing_t* p) {
   size_t room = (size_t)p->spec->control_count;
-  const leat_control_context_t* loop = p->context->loop;
   // Behind those that are given there is room for the pivot and for an Identity of each.
   LEAT_RETURN_IF_ERROR(LEAT_NEW(p->scratch, 2 * room + 2, &p->controls));
   LEAT_RETURN_IF_ERROR(LEAT_NEW(p->scratch, room + 1, &p->outside));
   for (int i = 0; i < p->spec->control_count; ++i) {
     int32_t control = p->spec->control_inputs[i];
-    const leat_control_context_t* from = leat_control_output_context(p->flow, control);
-    if (!loop || (from && from->loop == loop)) {
+    if (may_wait(p->context, control)) {
       p->controls[p->control_count++] = control;
     } else {
       p->outside[p->outside_count++] = control;
@@ -378,4 +384,37 @@ leat_status_t leat_control_flow_add_node(leat_control_flow_t* flow, const leat_n
   leat_status_t status = add(flow, spec, &scratch, out_node);
   leat_arena_deinitialize(&scratch);
   return leat_control_change_end(flow, &change, status);
+}
+
+// ---- For nodes that come otherwise --------------------------------------------------------------
+
+leat_status_t leat_control_flow_bring(leat_control_flow_t* flow, leat_output_t value,
+                                      leat_string_view_t scope, leat_output_t* out_here) {
+  leat_control_change_t change;
+  const leat_op_t* op = NULL;
+  const leat_control_reader_t reader = {.scope = scope};
+  LEAT_RETURN_IF_ERROR(leat_op_registry_find(flow->graph->ops, LEAT_OP_NAME_NO_OP, &op));
+  LEAT_RETURN_IF_ERROR(leat_control_change_begin(flow, &change));
+  leat_status_t status = leat_control_check_input(flow, flow->current, value, op, scope);
+  if (!status) status = leat_control_bring(flow->current, value, &reader, out_here);
+  return leat_control_change_end(flow, &change, status);
+}
+
+leat_status_t leat_control_flow_wait(leat_control_flow_t* flow, const int32_t* controls, int count,
+                                     leat_arena_t* arena, const int32_t** out_controls,
+                                     int* out_count) {
+  *out_controls = controls;
+  *out_count = count;
+  LEAT_RETURN_IF_ERROR(leat_control_catch_up(flow));
+  if (!flow->current) return leat_ok_status();
+  int32_t* kept = NULL;
+  int kept_count = 0;
+  LEAT_RETURN_IF_ERROR(LEAT_NEW(arena, (size_t)count + 1, &kept));
+  for (int i = 0; i < count; ++i) {
+    if (may_wait(flow->current, controls[i])) kept[kept_count++] = controls[i];
+  }
+  kept[kept_count++] = flow->current->pivot;
+  *out_controls = kept;
+  *out_count = kept_count;
+  return leat_ok_status();
 }

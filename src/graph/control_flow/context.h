@@ -8,9 +8,10 @@
 //     value ──────────▶ Switch(predicate)  ──▶ reader       a branch
 //     (no inputs)       pivot ──control──────▶ node
 //
-// A value is captured once for each context on its way from where it is to the reader. Nodes that
-// come into the graph in other ways (import, gradients, a function) are not rewired; their contexts
-// are derived from what they read, so that a later reader knows where they are.
+// A value is captured once for each context on its way from where it is to the reader. What an
+// import joins to the graph is captured before it. Nodes that come into the graph in other ways
+// (gradients, TF_FinishWhile) are not rewired. The contexts of all these are derived from what they
+// read, so that a later reader knows where they are.
 //
 // The graph's owner serialises the calls, which change the graph. Errors of all functions that
 // return a status: INVALID_ARGUMENT, FAILED_PRECONDITION for a call at the wrong time,
@@ -113,6 +114,17 @@ void leat_control_flow_free(leat_control_flow_t* flow);
 LEAT_MUST_USE leat_status_t leat_control_flow_add_node(leat_control_flow_t* flow,
                                                        const leat_node_spec_t* spec,
                                                        int32_t* out_node);
+// What stands for |value| in the current context, for a reader that is about to come in some other
+// way; |scope| is before the names of what is added. Errors as above.
+LEAT_MUST_USE leat_status_t leat_control_flow_bring(leat_control_flow_t* flow,
+                                                    leat_output_t value, leat_string_view_t scope,
+                                                    leat_output_t* out_here);
+// What nodes that read nothing wait for in the current context, in place of |controls|: those of
+// them that are in the same loop, and the pivot. The list lies in |arena|.
+LEAT_MUST_USE leat_status_t leat_control_flow_wait(leat_control_flow_t* flow,
+                                                   const int32_t* controls, int count,
+                                                   leat_arena_t* arena,
+                                                   const int32_t** out_controls, int* out_count);
 // The context that |node| is in; an Exit is in its loop. NULL: none.
 LEAT_MUST_USE leat_status_t leat_control_flow_context_of(leat_control_flow_t* flow, int32_t node,
                                                          leat_control_context_t** out_context);
