@@ -273,15 +273,13 @@ static leat_status_t translate_controls(import_t* import, const TF_Graph* graph,
 }
 
 // Where a loop or conditional is under construction, what is imported is in it: it reads what
-// stands there for the values that it is mapped to, and waits for the context's pivot. When the
-// import then fails, what was captured for it stays, and nothing reads it.
+// stands there for the values that it is mapped to, and waits for the context's pivot. What is
+// captured for it is named beside the prefix, as in TensorFlow. When the import then fails, that
+// stays, and nothing reads it.
 static leat_status_t join_context(import_t* import, const TF_Graph* graph) {
   leat_import_options_t* options = &import->options;
   leat_string_view_t scope = options->prefix;
-  if (scope.size > 0) {
-    LEAT_RETURN_IF_ERROR(
-        leat_arena_print(&import->arena, &scope, "%.*s/", LEAT_SV_ARG(options->prefix)));
-  }
+  while (scope.size > 0 && scope.data[scope.size - 1] != '/') --scope.size;
   for (int i = 0; i < options->input_map_count; ++i) {
     leat_output_t* to = &import->mappings[i].to;
     if (to->index == LEAT_CONTROL_INDEX) continue;
