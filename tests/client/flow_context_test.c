@@ -2,6 +2,8 @@
 // imported graph; what is refused, with messages that name what does not fit, and then leaves the
 // graph as it was; and memory that runs out while a loop is built. Loops and conditionals that are
 // built as they should be are run in control_flow_test.c.
+#include <stdio.h>
+
 #include "base/fault.h"
 #include "client/flow_kit.h"
 
@@ -308,6 +310,111 @@ static void test_an_operation_that_fails_leaves_nothing(void** state) {
   assert_float_equal(model_kit_scalar(next), 4, 0);
 }
 
+// Calls in any order, with contexts that are open, ended or NULL and values from everywhere: each
+// does what it says or refuses, and the graph stays one that can be exported and read again.
+typedef struct pool_s {
+  leat_flow_context_t* contexts[64];
+  TF_Output values[64];
+  int context_count, value_count;
+  uint32_t random;
+} pool_t;
+
+static uint32_t draw(pool_t* pool, uint32_t count) {
+  pool->random = pool->random * 1664525u + 1013904223u;
+  return (pool->random >> 8) % count;
+}
+
+// Half of them are the number or, where |decides|, the bool from which everything is made, so that
+// many calls are accepted.
+static TF_Output any_value(pool_t* pool, bool decides) {
+  if (draw(pool, 2)) return pool->values[decides];
+  return pool->values[draw(pool, (uint32_t)pool->value_count)];
+}
+
+static leat_flow_context_t* any_context(pool_t* pool) {
+  // Mostly the current one, so that constructs are also finished.
+  if (draw(pool, 4) > 0) return leat_flow_current(kit.graph);
+  return pool->contexts[draw(pool, (uint32_t)pool->context_count)];
+}
+
+static void keep_value(pool_t* pool, TF_Output value) {
+  if (value.oper && pool->value_count < 64) pool->values[pool->value_count++] = value;
+}
+
+static void keep_context(pool_t* pool, leat_flow_context_t* context) {
+  if (context && pool->context_count < 64) pool->contexts[pool->context_count++] = context;
+}
+
+static void add_anything(pool_t* pool, int step) {
+  char name[32];
+  snprintf(name, sizeof name, "op%d", step);
+  bool compares = draw(pool, 2);
+  TF_OperationDescription* desc = TF_NewOperation(kit.graph, compares ? "Less" : "AddV2", name);
+  TF_AddInput(desc, any_value(pool, false));
+  TF_AddInput(desc, any_value(pool, false));
+  if (draw(pool, 3) == 0) TF_AddControlInput(desc, any_value(pool, false).oper);
+  keep_value(pool, (TF_Output){TF_FinishOperation(desc, kit.status), 0});
+}
+
+static void call_anything(pool_t* pool, int step) {
+  TF_Output in[2] = {any_value(pool, false), any_value(pool, false)}, out[2] = {{NULL, 0}};
+  const TF_Output predicate = any_value(pool, true);
+  leat_flow_context_t* context = any_context(pool);
+  const int count = draw(pool, 4) ? 1 : 2;
+  switch (draw(pool, 12)) {
+    case 0:
+      keep_context(pool,
+                   leat_while_begin(kit.graph, "while", in, count, NULL, out, kit.status));
+      break;
+    case 1: leat_while_body(context, predicate, out, kit.status); break;
+    case 2: leat_while_end(context, in, count, out, kit.status); break;
+    case 3: keep_context(pool, leat_cond_begin(kit.graph, "c", predicate, NULL, kit.status)); break;
+    case 4: keep_context(pool, leat_cond_else(context, in, count, kit.status)); break;
+    case 5: leat_cond_end(context, in, count, out, kit.status); break;
+    case 6: leat_flow_enter(kit.graph, context, kit.status); break;
+    case 7: leat_flow_leave(kit.graph); break;
+    case 8:
+      if (draw(pool, 4) == 0) leat_flow_abandon(context);
+      break;
+    default: add_anything(pool, step);
+  }
+  keep_value(pool, out[0]);
+  keep_value(pool, out[1]);
+}
+
+static void test_calls_in_any_order(void** state) {
+  TF_Graph* const own = kit.graph;
+  int finished = 0;
+  for (uint32_t seed = 0; seed < 300; ++seed) {
+    pool_t pool = {.context_count = 1, .random = seed};
+    TF_Graph* graph = kit.graph = TF_NewGraph();
+    leat_scope_t* s = leat_scope_create(graph);
+    keep_value(&pool, leat_constant_float(s, 1));
+    keep_value(&pool, leat_constant(s, TF_BOOL, 0, NULL, "\1"));
+    leat_scope_free(s);
+    for (int step = 0; step < 80; ++step) call_anything(&pool, step);
+    while (leat_flow_current(graph)) {
+      leat_flow_abandon(leat_flow_current(graph));
+      leat_flow_leave(graph);
+    }
+    TF_Buffer* def = TF_NewBuffer();
+    TF_GraphToGraphDef(graph, def, kit.status);
+    kit_ok(kit.status);
+    TF_Graph* again = TF_NewGraph();
+    TF_ImportGraphDefOptions* options = TF_NewImportGraphDefOptions();
+    TF_GraphImportGraphDef(again, def, options, kit.status);
+    kit_ok(kit.status);
+    assert_int_equal(kit_count(again), kit_count(graph));
+    finished += flow_count("Exit", (TF_Output){NULL, 0}) > 0;
+    TF_DeleteImportGraphDefOptions(options);
+    TF_DeleteBuffer(def);
+    TF_DeleteGraph(again);
+    TF_DeleteGraph(graph);
+  }
+  kit.graph = own;
+  if (finished < 20) fail_msg("%d programs have a loop that was built to its end", finished);
+}
+
 // ---- Memory -------------------------------------------------------------------------------------
 
 // Builds a loop with a conditional in it; false where memory ran out, and then all is abandoned.
@@ -378,6 +485,7 @@ int main(void) {
       TEST(test_wrong_results_of_a_conditional),
       TEST(test_wrong_places),
       TEST(test_an_operation_that_fails_leaves_nothing),
+      TEST(test_calls_in_any_order),
       TEST(test_memory_that_runs_out),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
