@@ -1,12 +1,12 @@
 // The subcommand leat server: one task of a cluster, which serves until it is told to end. The
-// cluster is given on the command line or in TF_CONFIG, as TensorFlow's programs and their operators
-// give it.
+// cluster is given on the command line or in TF_CONFIG, as TensorFlow's programs and their
+// operators give it.
 //
 //   --cluster "ps=a:2222;worker=b:2222,c:2222" --job ps --task 0
 //   TF_CONFIG={"cluster": {"ps": ["a:2222"], ...}, "task": {"type": "ps", "index": 0}}
 //
-// Either becomes a ServerDef, the message that TF_NewServer reads; it is encoded here by hand, since
-// the tools see the public headers alone.
+// Either becomes a ServerDef, the message that TF_NewServer reads; it is encoded here by hand,
+// since the tools see the public headers alone.
 #include <errno.h>
 #include <pthread.h>
 #include <signal.h>

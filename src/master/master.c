@@ -279,7 +279,10 @@ static leat_status_t cut_by_task(const leat_master_options_t* options, leat_rewr
   LEAT_RETURN_IF_ERROR(leat_partition_by_task(rewrite->graph, rewrite->fetches,
                                               rewrite->fetch_count, &options->placement,
                                               out_parts));
-  LEAT_RETURN_IF_ERROR(optimize_partitions(options, out_parts));
+  // Between tasks every float counts, however small, as in TensorFlow.
+  leat_master_options_t between = *options;
+  between.passes.compress_limit_bytes = 1;
+  LEAT_RETURN_IF_ERROR(optimize_partitions(&between, out_parts));
   for (int i = 0; i < out_parts->count; ++i) {
     settle_devices(out_parts->items[i].graph, &options->placement);
   }
