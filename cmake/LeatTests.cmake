@@ -118,6 +118,7 @@ if(LEAT_CMOCKA_INCLUDE AND LEAT_CMOCKA_LIBRARY)
   endif()
   if(TARGET leat_module_grpc)
     add_dependencies(cluster.rpc_test leat_module_grpc)
+    add_dependencies(cluster.rpc_security_test leat_module_grpc)
   endif()
   if(TARGET leat_module_onednn)
     foreach(name device.cpu.convolution_test ops.nn.convolution_cache_test

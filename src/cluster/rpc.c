@@ -228,7 +228,7 @@ leat_status_t leat_rpc_channel_create(leat_string_view_t address,
                                 "Opening a channel failed: address is '%.*s', %s",
                                 LEAT_SV_ARG(address),
                                 code == LEAT_INVALID_ARGUMENT
-                                    ? "and it or the certificates cannot be read"
+                                    ? "must be host:port"
                                     : "there is no memory or no thread for it");
     }
   }

@@ -63,7 +63,7 @@ typedef struct leat_rpc_module_s {
   void (*answer)(leat_rpc_request_t* request, int code, leat_string_view_t message,
                  leat_string_view_t details, leat_rpc_bytes_t bytes);
   void (*request_on_cancel)(leat_rpc_request_t* request, void (*fn)(void* data), void* data);
-  // INVALID_ARGUMENT where the certificates cannot be read.
+  // INVALID_ARGUMENT where the address is none. Certificates that cannot be read make calls fail.
   int (*channel_create)(const char* address, const leat_rpc_credentials_t* credentials,
                         leat_rpc_channel_t** out_channel);
   void (*channel_free)(leat_rpc_channel_t* channel);

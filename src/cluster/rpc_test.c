@@ -447,12 +447,27 @@ static void two_servers_cannot_have_one_port(void** state) {
   assert_null(second);
 }
 
-static void* connect_raw(int port, int* out_socket) {
+static void addresses_are_checked(void** state) {
+  leat_rpc_server_t* server;
+  leat_rpc_channel_t* channel;
+  int port;
+  const char* const kNone[] = {"", "nowhere.invalid:1", "127.0.0.1:99999", "192.0.2.1:1"};
+  for (size_t i = 0; i < LEAT_ARRAY_SIZE(kNone); ++i) {
+    const leat_rpc_server_options_t options = {.address = leat_string_view_from(kNone[i]),
+                                               .handler = rpc_scene_serve};
+    LEAT_EXPECT_CODE(LEAT_UNAVAILABLE, leat_rpc_server_start(&options, &port, &server));
+  }
+  LEAT_EXPECT_CODE(LEAT_INVALID_ARGUMENT,
+                   leat_rpc_channel_create(LEAT_SV(""), &(leat_rpc_security_t){0}, &channel));
+  assert_null(channel);
+}
+
+static int connect_raw(int port) {
   struct sockaddr_in address = {.sin_family = AF_INET, .sin_addr = {htonl(INADDR_LOOPBACK)},
                                 .sin_port = htons((uint16_t)port)};
-  *out_socket = socket(AF_INET, SOCK_STREAM, 0);
-  assert_int_equal(connect(*out_socket, (struct sockaddr*)&address, sizeof address), 0);
-  return NULL;
+  const int stranger = socket(AF_INET, SOCK_STREAM, 0);
+  assert_int_equal(connect(stranger, (struct sockaddr*)&address, sizeof address), 0);
+  return stranger;
 }
 
 // Strangers who do not speak HTTP/2, or begin to and then do not, disturb nobody else.
@@ -463,9 +478,8 @@ static void garbage_disturbs_nobody(void** state) {
   rpc_scene_start(s, "/test/Hold", &held, NULL);
   rpc_scene_wait_for_held(s);
   for (int i = 0; i < 20; ++i) {
-    int stranger;
+    const int stranger = connect_raw(s->port);
     char garbage[5000];
-    connect_raw(s->port, &stranger);
     for (size_t j = 0; j < sizeof garbage; ++j) garbage[j] = (char)((j * 7919 + (size_t)i) >> 3);
     if (i % 2) memcpy(garbage, kPreface, sizeof kPreface - 1);
     send(stranger, garbage, sizeof garbage, MSG_NOSIGNAL);
@@ -522,6 +536,7 @@ int main(void) {
       CASE(late_questions_hear_of_cancellation), CASE(answered_requests_are_not_cancelled),
       CASE(cancelling_meets_ends), CASE(stopping_waits_for_answers),
       CASE(freeing_a_channel_ends_its_calls), CASE(two_servers_cannot_have_one_port),
+      cmocka_unit_test(addresses_are_checked),
       CASE(garbage_disturbs_nobody), CASE(allocations_fail),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

@@ -62,7 +62,7 @@ static grpc_channel* open_channel(const char* address, grpc_channel_credentials*
   arguments[count++] = rpc_integer_argument(GRPC_ARG_MAX_RECONNECT_BACKOFF_MS, 2000);
   const grpc_channel_args all = {count, arguments};
   grpc_channel* channel = grpc_channel_create(address, credentials, &all);
-  // Without credentials that it can use, the C core makes a channel whose calls all fail.
+  // For a target that it cannot read, the C core makes a channel whose calls all fail.
   if (grpc_channel_support_connectivity_watcher(channel)) return channel;
   grpc_channel_destroy(channel);
   return NULL;

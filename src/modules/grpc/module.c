@@ -16,6 +16,15 @@ size_t rpc_shared_arguments(grpc_arg* room) {
       {GRPC_ARG_MAX_RECEIVE_MESSAGE_LENGTH, -1},  // first: a server may limit it
       {GRPC_ARG_MAX_SEND_MESSAGE_LENGTH, -1},
       {GRPC_ARG_ENABLE_RETRIES, 0},
+      // What each call would pay for and nobody uses: statistics, compression of what is sent
+      // (what a peer compressed is still understood), and the timer that closes idle connections.
+      {GRPC_ARG_ENABLE_CHANNELZ, 0},
+      {GRPC_ARG_ENABLE_PER_MESSAGE_COMPRESSION, 0},
+      {GRPC_ARG_CLIENT_IDLE_TIMEOUT_MS, INT32_MAX},
+      // Large tensors: larger frames, of which a small message then waits for one at most, and more
+      // bytes on their way before the receiver must ask for more.
+      {GRPC_ARG_HTTP2_MAX_FRAME_SIZE, 1 << 20},
+      {GRPC_ARG_HTTP2_STREAM_LOOKAHEAD_BYTES, 8 << 20},
       // A peer that is gone without a word is noticed after half a minute.
       {GRPC_ARG_KEEPALIVE_TIME_MS, 20000},
       {GRPC_ARG_KEEPALIVE_TIMEOUT_MS, 10000},
