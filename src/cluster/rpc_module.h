@@ -1,8 +1,8 @@
 // The interface of leat_module_grpc.so: remote procedure calls over the gRPC C core, as plain C
-// functions, so that our library links none of it. cluster/rpc.c loads the module, makes statuses of
-// its codes and texts, and is its only caller; cluster/rpc.h says what each function promises, and
-// here stands only what differs. The module in turn reaches the library through the functions that
-// it is handed, leat_rpc_host_t: it has no other way to memory, threads and the log.
+// functions, so that our library links none of it. cluster/rpc.c loads the module, makes statuses
+// of its codes and texts, and is its only caller; cluster/rpc.h says what each function promises,
+// and here stands only what differs. The module in turn reaches the library through the functions
+// that it is handed, leat_rpc_host_t: it has no other way to memory, threads and the log.
 //
 // Objects that cluster/rpc.h leaves opaque (servers, channels, calls) are the module's own.
 #ifndef LEAT_CLUSTER_RPC_MODULE_H_

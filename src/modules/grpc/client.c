@@ -15,7 +15,7 @@
 
 #include <grpc/grpc_security.h>
 
-#include "engine.h"
+#include "modules/grpc/engine.h"
 
 struct leat_rpc_channel_s {
   grpc_channel* channel;

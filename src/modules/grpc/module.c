@@ -2,7 +2,7 @@
 // their settings and their time.
 #include <grpc/support/time.h>
 
-#include "engine.h"
+#include "modules/grpc/engine.h"
 
 grpc_arg rpc_integer_argument(const char* key, int value) {
   return (grpc_arg){.type = GRPC_ARG_INTEGER, .key = (char*)key, .value.integer = value};

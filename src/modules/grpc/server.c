@@ -19,7 +19,7 @@
 #include <grpc/grpc_security.h>
 #include <grpc/support/alloc.h>
 
-#include "engine.h"
+#include "modules/grpc/engine.h"
 
 // How many calls may come in before the first of them has been looked at.
 enum { WAITING_REQUESTS = 4 };
