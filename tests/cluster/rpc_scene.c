@@ -61,9 +61,11 @@ static void hold(rpc_scene_t* scene, leat_rpc_request_t* request) {
     leat_rpc_request_on_cancel(request, rpc_scene_on_cancel, scene);
   }
   leat_mutex_lock(&scene->mutex);
-  scene->held[scene->held_count++] = request;
+  const bool holds = !scene->is_closing;
+  if (holds) scene->held[scene->held_count++] = request;
   leat_condition_notify_all(&scene->changed);
   leat_mutex_unlock(&scene->mutex);
+  if (!holds) answer_text(request, "too late");
 }
 
 void rpc_scene_serve(void* data, leat_rpc_request_t* request) {
@@ -207,8 +209,11 @@ void rpc_scene_open(rpc_scene_t* scene, const rpc_scene_options_t* options) {
 
 void rpc_scene_close(rpc_scene_t* scene) {
   leat_rpc_channel_free(scene->channel);
-  // Stopping waits for answers; whatever is held was there before the channel was freed.
-  if (scene->held_count > 0) rpc_scene_answer_held(scene);
+  // Stopping waits for answers, also of calls that the channel has given up and that come only now.
+  leat_mutex_lock(&scene->mutex);
+  scene->is_closing = true;
+  leat_mutex_unlock(&scene->mutex);
+  rpc_scene_answer_held(scene);
   leat_rpc_server_stop(scene->server);
   leat_notification_deinitialize(&scene->cancelled);
   leat_condition_deinitialize(&scene->changed);

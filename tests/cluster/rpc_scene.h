@@ -28,6 +28,7 @@ typedef struct rpc_scene_s {
   leat_rpc_request_t* held[RPC_SCENE_MAX_HELD];
   int held_count;
   bool holds_without_asking, holds_many;
+  bool is_closing;  // nothing is held any more
   leat_notification_t cancelled;
   atomic_int cancellations, faults;
   atomic_bool has_stopped;

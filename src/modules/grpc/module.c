@@ -42,8 +42,10 @@ size_t rpc_shared_arguments(grpc_arg* room) {
 // Both clocks are monotonic, but nobody says that they start alike: only differences are passed on.
 gpr_timespec rpc_deadline_to_core(int64_t deadline_ns) {
   if (deadline_ns == LEAT_DEADLINE_NEVER) return gpr_inf_future(GPR_CLOCK_MONOTONIC);
-  return gpr_time_add(gpr_now(GPR_CLOCK_MONOTONIC),
-                      gpr_time_from_nanos(deadline_ns - rpc_host->now_ns(), GPR_TIMESPAN));
+  const int64_t left_ns = deadline_ns - rpc_host->now_ns();
+  // The C core rounds up to milliseconds, in which a call might still come through.
+  if (deadline_ns <= 0 || left_ns <= 0) return gpr_inf_past(GPR_CLOCK_MONOTONIC);
+  return gpr_time_add(gpr_now(GPR_CLOCK_MONOTONIC), gpr_time_from_nanos(left_ns, GPR_TIMESPAN));
 }
 
 int64_t rpc_deadline_from_core(gpr_timespec deadline) {
