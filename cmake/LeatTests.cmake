@@ -76,6 +76,9 @@ random_flow|random_graph|reader|simulated|table|transfer)_|\
 tests\\.capi\\.(branch|call|cancellation|concurrency|dataset|eager|function_compile|\
 partial_run|plugin|session)_|\
 tests\\.client\\.(callable|deadline|input|queue_runners|saver)_)")
+  # TSan sees neither the locks of the C core, which Debian builds without it, nor that a socket
+  # orders what its two ends do: it reports hundreds of races within libgrpc.
+  list(FILTER names EXCLUDE REGEX "^cluster\\.rpc_")
   add_custom_target(leat_thread_tests)
   foreach(name ${names})
     set_tests_properties(${name} PROPERTIES LABELS threads)

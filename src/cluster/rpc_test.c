@@ -105,9 +105,11 @@ static void large_messages_are_lent(void** state) {
                                            .deadline_ns = LEAT_DEADLINE_NEVER};
   rpc_end_t end;
   rpc_end_initialize(&end);
+  rpc_scene_share(s);
   leat_rpc_call(s->channel, &options, rpc_scene_done, &end, NULL);
   rpc_end_wait(&end);
   assert_int_equal(end.code, LEAT_OK);
+  rpc_scene_share(s);
   assert_true(s->lent_equalled);
   assert_int_equal(end.answer_size, size);
   assert_int_equal(memcmp(end.answer, bytes, size), 0);

@@ -10,6 +10,11 @@
 #include "base/checked.h"
 #include "base/test.h"
 
+void rpc_scene_share(rpc_scene_t* scene) {
+  leat_mutex_lock(&scene->mutex);
+  leat_mutex_unlock(&scene->mutex);
+}
+
 // ---- The handler --------------------------------------------------------------------------------
 
 static const leat_rpc_bytes_t kNoBytes = {NULL, 0};
@@ -71,6 +76,7 @@ static void hold(rpc_scene_t* scene, leat_rpc_request_t* request) {
 void rpc_scene_serve(void* data, leat_rpc_request_t* request) {
   rpc_scene_t* scene = data;
   const leat_string_view_t method = request->method;
+  rpc_scene_share(scene);
   if (leat_string_view_equals(method, "/test/Echo")) {
     leat_rpc_answer(request, leat_ok_status(), LEAT_SV(""), request->bytes);
   } else if (leat_string_view_equals(method, "/test/Describe")) {
@@ -81,6 +87,7 @@ void rpc_scene_serve(void* data, leat_rpc_request_t* request) {
     hold(scene, request);
   } else if (leat_string_view_equals(method, "/test/Lend")) {
     scene->lent_equalled = pieces_equal(request->bytes, scene->lent.data, scene->lent.size);
+    rpc_scene_share(scene);
     leat_rpc_answer(request, leat_ok_status(), LEAT_SV(""), (leat_rpc_bytes_t){&scene->lent, 1});
   } else if (leat_string_view_equals(method, "/test/FailLending")) {
     leat_rpc_answer(request, leat_make_status(LEAT_ABORTED, "no"), LEAT_SV(""),
@@ -138,6 +145,7 @@ static void start_call(rpc_scene_t* scene, const char* method, leat_rpc_bytes_t 
   const leat_rpc_call_options_t options = {.method = method, .bytes = bytes,
                                            .deadline_ns = LEAT_DEADLINE_NEVER};
   rpc_end_initialize(out_end);
+  rpc_scene_share(scene);
   leat_rpc_call(scene->channel, &options, rpc_scene_done, out_end, out_call);
 }
 
