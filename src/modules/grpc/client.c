@@ -222,8 +222,10 @@ static grpc_call_error start_batch(leat_rpc_call_t* call, bool waits, grpc_byte_
                                       .status = &call->code,
                                       .status_details = &call->message}},
   };
-  return grpc_call_start_batch(call->call, operations, sizeof operations / sizeof *operations,
-                               rpc_event_send(call->channel->engine, &call->ended, end_call), NULL);
+  grpc_call* inner = call->call;
+  void* tag = rpc_event_send(call->channel->engine, &call->ended, end_call);
+  return grpc_call_start_batch(inner, operations, sizeof operations / sizeof *operations, tag,
+                               NULL);
 }
 
 static grpc_call* create_inner(const leat_rpc_channel_t* channel,
