@@ -359,6 +359,24 @@ static void late_questions_hear_of_cancellation(void** state) {
   leat_rpc_call_free(call);
 }
 
+// What |fn| uses may be freed once the request is answered.
+static void answers_wait_for_the_news_of_cancellation(void** state) {
+  rpc_scene_t* s = *state;
+  rpc_end_t end;
+  leat_rpc_call_t* call;
+  s->cancellation_takes_ns = 200000000;
+  rpc_scene_start(s, "/test/Hold", &end, &call);
+  rpc_scene_wait_for_held(s);
+  leat_rpc_cancel(call);
+  leat_notification_wait(&s->cancelled, LEAT_DEADLINE_NEVER);
+  assert_int_equal(atomic_load(&s->cancellations_ended), 0);
+  rpc_scene_answer_held(s);
+  assert_int_equal(atomic_load(&s->cancellations_ended), 1);
+  rpc_end_wait(&end);
+  rpc_end_free(&end);
+  leat_rpc_call_free(call);
+}
+
 static void answered_requests_are_not_cancelled(void** state) {
   rpc_scene_t* s = *state;
   rpc_end_t end;
@@ -499,22 +517,35 @@ static void garbage_disturbs_nobody(void** state) {
   rpc_end_free(&held);
 }
 
-// Wherever memory runs out, a call ends once, with success or a failure that says so.
+// Wherever memory runs out, a call ends once, with success or a failure that says so, and what was
+// lent comes back once.
 static void allocations_fail(void** state) {
   rpc_scene_t* s = *state;
+  enum { PIECES = 10 };
   rpc_end_t end;
+  atomic_int released = 0;
+  leat_rpc_piece_t pieces[PIECES];
+  for (int i = 0; i < PIECES; ++i) {
+    pieces[i] = (leat_rpc_piece_t){"piece", 5, rpc_scene_count, &released};
+  }
+  const leat_rpc_call_options_t options = {.method = "/test/Echo", .bytes = {pieces, PIECES},
+                                           .deadline_ns = LEAT_DEADLINE_NEVER};
   rpc_scene_call(s, "/test/Echo", "connected", 9, &end);
   rpc_end_free(&end);
-  for (int64_t n = 1; n < 100; ++n) {
+  int64_t n = 1;
+  for (bool was_met = true; was_met; ++n) {
     leat_fault_t fault;
     leat_fault_install(&fault, LEAT_FAULT_ALLOCATION, n);
-    rpc_scene_call(s, "/test/Echo", "faulty", 6, &end);
-    const bool was_met = leat_fault_remove(&fault);
+    rpc_end_initialize(&end);
+    leat_rpc_call(s->channel, &options, rpc_scene_done, &end, NULL);
+    rpc_end_wait(&end);
+    was_met = leat_fault_remove(&fault);
     assert_true(end.code == LEAT_OK || (was_met && end.code == LEAT_RESOURCE_EXHAUSTED));
     assert_int_equal(atomic_load(&end.times), 1);
     rpc_end_free(&end);
-    if (!was_met) break;
+    rpc_scene_expect_count(&released, (int)n * PIECES);
   }
+  assert_true(n > 3);
   // Requests that could not be made ready were made up for.
   enum { CALLS = 20 };
   static rpc_end_t ends[CALLS];
@@ -538,7 +569,8 @@ int main(void) {
       CASE(statuses_arrive_as_they_were_sent), CASE(handlers_that_block_hold_up_nobody),
       CASE(ends_that_block_hold_up_nobody), CASE(many_threads_call_at_once), CASE(clients_cancel),
       CASE(deadlines_pass), CASE(deadlines_of_the_past_fail_at_once),
-      CASE(late_questions_hear_of_cancellation), CASE(answered_requests_are_not_cancelled),
+      CASE(late_questions_hear_of_cancellation), CASE(answers_wait_for_the_news_of_cancellation),
+      CASE(answered_requests_are_not_cancelled),
       CASE(cancelling_meets_ends), CASE(stopping_waits_for_answers),
       CASE(freeing_a_channel_ends_its_calls), CASE(two_servers_cannot_have_one_port),
       cmocka_unit_test(addresses_are_checked),

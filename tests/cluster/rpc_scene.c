@@ -59,6 +59,8 @@ static void gather(rpc_scene_t* scene, leat_rpc_request_t* request) {
 void rpc_scene_on_cancel(void* data) {
   rpc_scene_t* scene = data;
   if (atomic_fetch_add(&scene->cancellations, 1) == 0) leat_notification_open(&scene->cancelled);
+  leat_clock_sleep_ns(scene->cancellation_takes_ns);
+  atomic_fetch_add(&scene->cancellations_ended, 1);
 }
 
 static void hold(rpc_scene_t* scene, leat_rpc_request_t* request) {
@@ -180,7 +182,7 @@ void rpc_scene_answer_held(rpc_scene_t* scene) {
 void rpc_scene_count(void* owner) { atomic_fetch_add((atomic_int*)owner, 1); }
 
 void rpc_scene_expect_count(atomic_int* count, int expected) {
-  for (int i = 0; i < 6000 && atomic_load(count) < expected; ++i) leat_clock_sleep_ns(10000000);
+  for (int i = 0; i < 1000 && atomic_load(count) < expected; ++i) leat_clock_sleep_ns(10000000);
   leat_clock_sleep_ns(20000000);
   assert_int_equal(atomic_load(count), expected);
 }

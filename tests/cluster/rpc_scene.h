@@ -30,7 +30,8 @@ typedef struct rpc_scene_s {
   bool holds_without_asking, holds_many;
   bool is_closing;  // nothing is held any more
   leat_notification_t cancelled;
-  atomic_int cancellations, faults;
+  int64_t cancellation_takes_ns;
+  atomic_int cancellations, cancellations_ended, faults;
   atomic_bool has_stopped;
   leat_rpc_piece_t lent;  // what /test/Lend and /test/FailLending answer
   bool lent_equalled;     // whether the request of /test/Lend was the same
