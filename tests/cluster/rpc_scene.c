@@ -95,10 +95,11 @@ void rpc_scene_serve(void* data, leat_rpc_request_t* request) {
     leat_rpc_answer(request, leat_make_status(LEAT_ABORTED, "no"), LEAT_SV(""),
                     (leat_rpc_bytes_t){&scene->lent, 1});
   } else if (leat_string_view_equals(method, "/test/Fail")) {
-    leat_rpc_answer(request,
-                    leat_make_status((leat_status_code_t)scene->fails_with, "%s",
-                                     scene->fails_saying),
-                    scene->fails_with_details, kNoBytes);
+    leat_status_t status =
+        leat_make_status((leat_status_code_t)scene->fails_with, "%s", scene->fails_saying);
+    const leat_string_view_t details = scene->fails_with_details;
+    rpc_scene_share(scene);
+    leat_rpc_answer(request, status, details, kNoBytes);
   } else {
     leat_rpc_answer(request, leat_make_status(LEAT_UNIMPLEMENTED, "no such method"), LEAT_SV(""),
                     kNoBytes);
@@ -156,6 +157,7 @@ void rpc_scene_call(rpc_scene_t* scene, const char* method, const char* text, si
   const leat_rpc_piece_t piece = {text, size, NULL, NULL};
   start_call(scene, method, (leat_rpc_bytes_t){&piece, 1}, out_end, NULL);
   rpc_end_wait(out_end);
+  rpc_scene_share(scene);
 }
 
 void rpc_scene_start(rpc_scene_t* scene, const char* method, rpc_end_t* out_end,
