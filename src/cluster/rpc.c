@@ -93,6 +93,7 @@ static const leat_rpc_host_t host = {
     .condition_initialize = leat_condition_initialize,
     .condition_deinitialize = leat_condition_deinitialize,
     .condition_wait_until = leat_condition_wait_until,
+    .condition_notify_one = leat_condition_notify_one,
     .condition_notify_all = leat_condition_notify_all,
     .log = log_text,
     .finish = finish,

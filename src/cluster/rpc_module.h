@@ -24,6 +24,7 @@ typedef struct leat_rpc_host_s {
   void (*condition_deinitialize)(leat_condition_t* condition);
   bool (*condition_wait_until)(leat_condition_t* condition, leat_mutex_t* mutex,
                                int64_t deadline_ns);
+  void (*condition_notify_one)(leat_condition_t* condition);
   void (*condition_notify_all)(leat_condition_t* condition);
   void (*log)(bool is_error, const char* text);
   // Makes a status of |code| and |message|, and calls |done| with it.
@@ -51,7 +52,7 @@ typedef struct leat_rpc_server_settings_s {
 // Functions that return int return one of leat_status_code_t.
 typedef struct leat_rpc_module_s {
   size_t struct_size;   // of the module's struct: a field past it is absent
-  const char* version;  // "1.51.1"
+  const char* version;  // of what it was made for, for people
   // Must be called before all others, once or more often with the same |host|, which is kept.
   void (*initialize)(const leat_rpc_host_t* host);
   // UNAVAILABLE where the address cannot be had, INVALID_ARGUMENT where the certificates cannot be

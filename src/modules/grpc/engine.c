@@ -103,12 +103,13 @@ static bool start_thread(rpc_engine_t* e) {
   return has_started;
 }
 
-// Wakes a follower, or starts one; it will lead or watch, whichever is wanting. |mutex| is held.
+// Wakes a follower, or starts one; it will lead or watch, whichever is wanting. Of those that are
+// parked one is woken, and none ends before it has looked what is wanting. |mutex| is held.
 static bool call_follower(rpc_engine_t* e) {
   if (atomic_load(&e->has_sentry)) {
     rpc_host->condition_notify_all(&e->sentry_wakes);
   } else if (e->parked > 0) {
-    rpc_host->condition_notify_all(&e->parked_wake);
+    rpc_host->condition_notify_one(&e->parked_wake);
   } else {
     return start_thread(e);
   }
