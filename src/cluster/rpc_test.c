@@ -105,9 +105,11 @@ static void large_messages_are_lent(void** state) {
                                            .deadline_ns = LEAT_DEADLINE_NEVER};
   rpc_end_t end;
   rpc_end_initialize(&end);
+  rpc_scene_share(s);
   leat_rpc_call(s->channel, &options, rpc_scene_done, &end, NULL);
   rpc_end_wait(&end);
   assert_int_equal(end.code, LEAT_OK);
+  rpc_scene_share(s);
   assert_true(s->lent_equalled);
   assert_int_equal(end.answer_size, size);
   assert_int_equal(memcmp(end.answer, bytes, size), 0);
@@ -357,6 +359,24 @@ static void late_questions_hear_of_cancellation(void** state) {
   leat_rpc_call_free(call);
 }
 
+// What |fn| uses may be freed once the request is answered.
+static void answers_wait_for_the_news_of_cancellation(void** state) {
+  rpc_scene_t* s = *state;
+  rpc_end_t end;
+  leat_rpc_call_t* call;
+  s->cancellation_takes_ns = 200000000;
+  rpc_scene_start(s, "/test/Hold", &end, &call);
+  rpc_scene_wait_for_held(s);
+  leat_rpc_cancel(call);
+  leat_notification_wait(&s->cancelled, LEAT_DEADLINE_NEVER);
+  assert_int_equal(atomic_load(&s->cancellations_ended), 0);
+  rpc_scene_answer_held(s);
+  assert_int_equal(atomic_load(&s->cancellations_ended), 1);
+  rpc_end_wait(&end);
+  rpc_end_free(&end);
+  leat_rpc_call_free(call);
+}
+
 static void answered_requests_are_not_cancelled(void** state) {
   rpc_scene_t* s = *state;
   rpc_end_t end;
@@ -447,12 +467,30 @@ static void two_servers_cannot_have_one_port(void** state) {
   assert_null(second);
 }
 
-static void* connect_raw(int port, int* out_socket) {
+static void addresses_are_checked(void** state) {
+  leat_rpc_server_t* server;
+  leat_rpc_channel_t* channel;
+  int port;
+  const char* const kNone[] = {"", ":1", "127.0.0.1", "127.0.0.1:", "127.0.0.1:99999", "a:-1"};
+  leat_rpc_server_options_t options = {.handler = rpc_scene_serve};
+  for (size_t i = 0; i < LEAT_ARRAY_SIZE(kNone); ++i) {
+    options.address = leat_string_view_from(kNone[i]);
+    LEAT_EXPECT_CODE(LEAT_INVALID_ARGUMENT, leat_rpc_server_start(&options, &port, &server));
+    LEAT_EXPECT_CODE(LEAT_INVALID_ARGUMENT,
+                     leat_rpc_channel_create(options.address, &(leat_rpc_security_t){0}, &channel));
+    assert_null(channel);
+  }
+  options.address = LEAT_SV("192.0.2.1:1");  // an address for documentation: not this machine's
+  LEAT_EXPECT_CODE(LEAT_UNAVAILABLE, leat_rpc_server_start(&options, &port, &server));
+  assert_null(server);
+}
+
+static int connect_raw(int port) {
   struct sockaddr_in address = {.sin_family = AF_INET, .sin_addr = {htonl(INADDR_LOOPBACK)},
                                 .sin_port = htons((uint16_t)port)};
-  *out_socket = socket(AF_INET, SOCK_STREAM, 0);
-  assert_int_equal(connect(*out_socket, (struct sockaddr*)&address, sizeof address), 0);
-  return NULL;
+  const int stranger = socket(AF_INET, SOCK_STREAM, 0);
+  assert_int_equal(connect(stranger, (struct sockaddr*)&address, sizeof address), 0);
+  return stranger;
 }
 
 // Strangers who do not speak HTTP/2, or begin to and then do not, disturb nobody else.
@@ -463,9 +501,8 @@ static void garbage_disturbs_nobody(void** state) {
   rpc_scene_start(s, "/test/Hold", &held, NULL);
   rpc_scene_wait_for_held(s);
   for (int i = 0; i < 20; ++i) {
-    int stranger;
+    const int stranger = connect_raw(s->port);
     char garbage[5000];
-    connect_raw(s->port, &stranger);
     for (size_t j = 0; j < sizeof garbage; ++j) garbage[j] = (char)((j * 7919 + (size_t)i) >> 3);
     if (i % 2) memcpy(garbage, kPreface, sizeof kPreface - 1);
     send(stranger, garbage, sizeof garbage, MSG_NOSIGNAL);
@@ -480,21 +517,38 @@ static void garbage_disturbs_nobody(void** state) {
   rpc_end_free(&held);
 }
 
-// Wherever memory runs out, a call ends once, with success or a failure that says so.
+// Wherever memory runs out, a call ends once, with success or a failure that says so, and what was
+// lent comes back once.
 static void allocations_fail(void** state) {
   rpc_scene_t* s = *state;
+  enum { PIECES = 10 };
   rpc_end_t end;
+  atomic_int released = 0;
+  leat_rpc_piece_t pieces[PIECES];
+  for (int i = 0; i < PIECES; ++i) {
+    pieces[i] = (leat_rpc_piece_t){"piece", 5, rpc_scene_count, &released};
+  }
+  const leat_rpc_call_options_t options = {.method = "/test/Echo", .bytes = {pieces, PIECES},
+                                           .deadline_ns = LEAT_DEADLINE_NEVER};
   rpc_scene_call(s, "/test/Echo", "connected", 9, &end);
   rpc_end_free(&end);
-  for (int64_t n = 1; n < 100; ++n) {
+  // Several times, since a server that lost a waiting request has others.
+  int calls = 0, rounds = 0;
+  for (int64_t n = 1; rounds < 8; ++n) {
     leat_fault_t fault;
     leat_fault_install(&fault, LEAT_FAULT_ALLOCATION, n);
-    rpc_scene_call(s, "/test/Echo", "faulty", 6, &end);
+    rpc_end_initialize(&end);
+    leat_rpc_call(s->channel, &options, rpc_scene_done, &end, NULL);
+    rpc_end_wait(&end);
     const bool was_met = leat_fault_remove(&fault);
     assert_true(end.code == LEAT_OK || (was_met && end.code == LEAT_RESOURCE_EXHAUSTED));
     assert_int_equal(atomic_load(&end.times), 1);
     rpc_end_free(&end);
-    if (!was_met) break;
+    rpc_scene_expect_count(&released, ++calls * PIECES);
+    if (was_met) continue;
+    assert_true(n > 3);
+    ++rounds;
+    n = 0;
   }
   // Requests that could not be made ready were made up for.
   enum { CALLS = 20 };
@@ -519,9 +573,11 @@ int main(void) {
       CASE(statuses_arrive_as_they_were_sent), CASE(handlers_that_block_hold_up_nobody),
       CASE(ends_that_block_hold_up_nobody), CASE(many_threads_call_at_once), CASE(clients_cancel),
       CASE(deadlines_pass), CASE(deadlines_of_the_past_fail_at_once),
-      CASE(late_questions_hear_of_cancellation), CASE(answered_requests_are_not_cancelled),
+      CASE(late_questions_hear_of_cancellation), CASE(answers_wait_for_the_news_of_cancellation),
+      CASE(answered_requests_are_not_cancelled),
       CASE(cancelling_meets_ends), CASE(stopping_waits_for_answers),
       CASE(freeing_a_channel_ends_its_calls), CASE(two_servers_cannot_have_one_port),
+      cmocka_unit_test(addresses_are_checked),
       CASE(garbage_disturbs_nobody), CASE(allocations_fail),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

@@ -12,8 +12,8 @@
 // until its step is cleaned up, in which its further calls find it.
 //
 // A failure of the run ends the step's transfers, so that other tasks, which wait for values of
-// this one, hear of it. When a master cancels a call, the step is aborted; the answer follows when its
-// kernels have ended.
+// this one, hear of it. When a master cancels a call, the step is aborted; the answer follows when
+// its kernels have ended.
 #include "cluster/worker_run.h"
 
 #include <inttypes.h>

@@ -58,8 +58,8 @@ leat_session_options_t leat_session_options_default(void);
 // Notes that there shall be |count| devices of |type|, which is not "CPU".
 void leat_session_options_count_devices(leat_string_view_t type, int count,
                                         leat_session_options_t* options);
-// Reads a serialized ConfigProto over the defaults (session_config.c). INVALID_ARGUMENT, and
-// nothing changes, where it is not valid. |*out_executor_status| tells of an unknown executor_type, with
+// Reads a serialized ConfigProto over the defaults (session_config.c). Where it is not valid,
+// nothing changes: INVALID_ARGUMENT. |*out_executor_status| tells of an unknown executor_type, with
 // which no session can be created; TensorFlow finds it only then, so the rest is taken.
 LEAT_MUST_USE leat_status_t leat_session_options_read(leat_string_view_t config,
                                                       leat_session_options_t* inout_options,

@@ -5,7 +5,7 @@
 #include <limits.h>
 #include <string.h>
 
-#include "engine.h"
+#include "modules/grpc/engine.h"
 
 leat_string_view_t rpc_slice_view(const grpc_slice* slice) {
   return leat_string_view_make((const char*)GRPC_SLICE_START_PTR(*slice),
