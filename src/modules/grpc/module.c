@@ -25,11 +25,14 @@ size_t rpc_shared_arguments(grpc_arg* room) {
       // bytes on their way before the receiver must ask for more.
       {GRPC_ARG_HTTP2_MAX_FRAME_SIZE, 1 << 20},
       {GRPC_ARG_HTTP2_STREAM_LOOKAHEAD_BYTES, 8 << 20},
-      // A peer that is gone without a word is noticed after half a minute.
+      // A peer that is gone without a word is noticed after half a minute, unless the connection
+      // was silent for longer: a client sends two pings in silence and then none until it has sent
+      // something else. More would break calls to servers that are not ours, TensorFlow's among
+      // them, which close a connection at the third ping of a silence (ENHANCE_YOUR_CALM).
       {GRPC_ARG_KEEPALIVE_TIME_MS, 20000},
       {GRPC_ARG_KEEPALIVE_TIMEOUT_MS, 10000},
       {GRPC_ARG_KEEPALIVE_PERMIT_WITHOUT_CALLS, 1},
-      {GRPC_ARG_HTTP2_MAX_PINGS_WITHOUT_DATA, 0},
+      {GRPC_ARG_HTTP2_MAX_PINGS_WITHOUT_DATA, 2},
       {GRPC_ARG_HTTP2_MIN_RECV_PING_INTERVAL_WITHOUT_DATA_MS, 5000},
   };
   const size_t count = sizeof kArguments / sizeof *kArguments;
