@@ -276,7 +276,8 @@ static void lies_are_refused(void** state) {
     for (size_t k = 0; k < LEAT_ARRAY_SIZE(contents); ++k) {
       expect_refused(packed[i], 2, contents[k]);
     }
-    expect_refused(packed[i], 0, LEAT_SV("\0"));
+    // The content of a tensor of strings without elements is not looked at, as in TensorFlow.
+    if (packed[i] != LEAT_DTYPE_STRING) expect_refused(packed[i], 0, LEAT_SV("\0"));
     expect_refused(packed[i], -1, LEAT_SV("\0"));
     expect_refused(packed[i], INT64_MAX, LEAT_SV("\0\0"));
   }
