@@ -182,7 +182,8 @@ static bool read_head(cursor_t* cursor, leat_arena_t* arena, leat_pb_tensor_prot
   while (!is_known && cursor->left > behind && take_varint(cursor, &tag) &&
          take_varint(cursor, &size)) {
     if (tag == (4 << 3 | LEAT_WIRE_LENGTH)) {
-      is_known = size == cursor->left - behind;  // nothing follows in the tensor
+      // Nothing follows in the tensor, and its end does not lie between the tag and the size.
+      is_known = cursor->left >= behind && size == cursor->left - behind;
       *out_content_bytes = (size_t)size;
       break;
     }
