@@ -140,6 +140,12 @@ static leat_status_t open_session(leat_master_session_t* session,
         leat_session_options_read(request->config, &options, &executor_status));
     LEAT_RETURN_IF_ERROR(executor_status);
   }
+  if (options.inter_op_pool_count > 0) {
+    return leat_make_status(LEAT_INVALID_ARGUMENT,
+                            "CreateSession failed: session_inter_op_thread_pool has %d items, must "
+                            "have none in a session of a cluster",
+                            options.inter_op_pool_count);
+  }
   LEAT_RETURN_IF_ERROR(leat_shared_graph_create(task->runtime, &session->graph));
   const leat_cluster_target_t target = {.task = task,
                                         .handle = leat_string_view_from(session->handle),

@@ -275,7 +275,7 @@ static void settle_devices(leat_graph_t* graph, const leat_placer_options_t* pla
 static void settle_fetches(const leat_rewrite_t* rewrite, leat_partition_t* own) {
   for (int i = 0; i < own->fetch_count; ++i) {
     leat_output_t* fetch = &own->fetches[i];
-    const int wanted =
+    const leat_dtype_t wanted =
         leat_dtype_base(leat_graph_output_type(rewrite->graph, rewrite->fetches[i]));
     if (leat_dtype_base(leat_graph_output_type(own->graph, *fetch)) == wanted) continue;
     for (size_t n = 0; n < own->graph->node_count; ++n) {
