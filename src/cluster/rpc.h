@@ -8,8 +8,8 @@
 //           done(status, answer)     ◀─            ◀─         leat_rpc_answer
 //
 // All functions may be called from any thread. Handlers and |done| functions run on threads of the
-// engine and may block there: another thread of the engine always waits for the next event, so
-// that a call is never stuck behind the handler of another one.
+// engine and may block there: within a millisecond another thread of the engine waits for the next
+// event, so that a call is never stuck behind the handler of another one.
 //
 // No call is sent twice: TensorFlow's services refuse a request that comes again (CLUSTER.md,
 // section 5), so the engine's own retries are off.

@@ -3,7 +3,6 @@
 // reference calls it; the C core drops that reference when the bytes are written or the call has
 // failed. Pieces that come in are the slices of the received buffer themselves.
 #include <limits.h>
-#include <string.h>
 
 #include "modules/grpc/engine.h"
 

@@ -10,8 +10,6 @@
 // A channel keeps a list of its calls under way. Freeing it cancels each and waits until the list
 // is empty; a call leaves it when all else of it is gone, so that nothing of a call outlives its
 // channel but what leat_rpc_call_free frees.
-#include <stdio.h>
-#include <string.h>
 
 #include <grpc/grpc_security.h>
 

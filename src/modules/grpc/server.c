@@ -13,7 +13,6 @@
 // share one: it is held for some instructions, and never while |fn| runs. An answer sets
 // |is_answered| under it, so |fn| is not called from then on, and waits on |changed| while |fn|
 // runs.
-#include <stdio.h>
 #include <string.h>
 
 #include <grpc/grpc_security.h>
