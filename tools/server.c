@@ -265,8 +265,9 @@ static int serve(const server_options_t* options, const bytes_t* def) {
   TF_Server* server = TF_NewServer(def->data, def->size, status);
   int code = EXIT_OK;
   if (server && !options->allows_insecure && !is_loopback(TF_ServerTarget(server))) {
-    code = complain("server: the task's address is %s, must be of this machine (localhost): whoever "
-                    "reaches it may run graphs on it; --allow-insecure serves it all the same",
+    code = complain("server: the task's address is %s, must be of this machine (localhost): "
+                    "whoever reaches it may run graphs on it; --allow-insecure serves it all the "
+                    "same",
                     TF_ServerTarget(server));
   } else if (server) {
     TF_ServerStart(server, status);
