@@ -1,0 +1,72 @@
+// What the board needs of an Event, taken from its bytes without decoding the rest: a log of scalars
+// is mostly small events, and a whole decoder would cost several times what is read.
+//
+// All views are of the event's bytes.
+#ifndef LEAT_BOARD_EVENT_VALUE_H_
+#define LEAT_BOARD_EVENT_VALUE_H_
+
+#include <stdbool.h>
+
+#include "base/string_view.h"
+
+// Numbers of the fields of Event that the board knows.
+enum {
+  BOARD_EVENT_FILE_VERSION = 3,
+  BOARD_EVENT_GRAPH_DEF = 4,
+  BOARD_EVENT_SUMMARY = 5,
+  BOARD_EVENT_SESSION_LOG = 7,
+  BOARD_EVENT_RUN_METADATA = 8,
+};
+
+typedef struct board_event_s {
+  double wall_time;
+  int64_t step;
+  uint32_t what;  // the number of the last field that is not a time or a step; 0 for none
+  leat_string_view_t body;  // of that field
+} board_event_t;
+
+// Which field of a Summary.Value holds it.
+enum {
+  BOARD_VALUE_NONE = 0,
+  BOARD_VALUE_SIMPLE = 2,
+  BOARD_VALUE_IMAGE = 4,
+  BOARD_VALUE_HISTOGRAM = 5,
+  BOARD_VALUE_AUDIO = 6,
+  BOARD_VALUE_TENSOR = 8,
+};
+
+typedef struct board_value_s {
+  leat_string_view_t tag;
+  leat_string_view_t metadata;  // a SummaryMetadata
+  bool has_metadata;
+  uint32_t kind;
+  float simple;
+  leat_string_view_t body;  // of an image, a histogram, a sound or a tensor
+  leat_string_view_t bytes;  // of the whole value
+} board_value_t;
+
+typedef struct board_metadata_s {
+  leat_string_view_t plugin, content, display_name, description;
+  uint32_t data_class;
+} board_metadata_t;
+
+// Each returns false where the bytes are malformed.
+bool board_event_read(leat_string_view_t bytes, board_event_t* out_event);
+// Takes the next value off the front of a Summary's bytes; false at the end too, where |*summary| is
+// empty.
+bool board_value_next(leat_string_view_t* summary, board_value_t* out_value);
+bool board_metadata_read(leat_string_view_t bytes, board_metadata_t* out_metadata);
+// SessionLog.status.
+bool board_session_status_read(leat_string_view_t bytes, uint32_t* out_status);
+// TaggedRunMetadata.
+bool board_run_metadata_read(leat_string_view_t bytes, leat_string_view_t* out_tag,
+                             leat_string_view_t* out_metadata);
+// The number that a TensorProto of one element holds, of any numeric type. |*out_elements| is the
+// product of the shape's sizes; the number is set only where it is 1.
+bool board_scalar_read(leat_string_view_t tensor, uint64_t* out_elements, double* out_number);
+// The elements of a TensorProto by its shape, its first size, and whether it has a shape of one or
+// more dimensions.
+bool board_shape_read(leat_string_view_t tensor, uint64_t* out_elements, uint64_t* out_first,
+                      uint32_t* out_rank);
+
+#endif  // LEAT_BOARD_EVENT_VALUE_H_
