@@ -7,6 +7,8 @@
 #ifndef LEAT_BOARD_PYTHON_RANDOM_H_
 #define LEAT_BOARD_PYTHON_RANDOM_H_
 
+#include <stdint.h>
+
 #include "base/status.h"
 
 // Sets |*out_value| to randrange(|bound|), 0 < |bound| < 2^32, of a generator that has given

@@ -9,6 +9,8 @@
 #ifndef LEAT_BOARD_RESERVOIR_H_
 #define LEAT_BOARD_RESERVOIR_H_
 
+#include <stdint.h>
+
 #include "base/status.h"
 
 #define BOARD_RESERVOIR_NONE UINT32_MAX

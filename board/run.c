@@ -7,6 +7,7 @@
 // in it, and the run is read from its beginning.
 #include "board/run.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 
 #include "board/run_event.h"
