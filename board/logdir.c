@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "base/string_builder.h"
 #include "board/run_index.h"
 #include "board/watch.h"
 
@@ -233,19 +234,19 @@ void board_logdir_free(board_logdir_t* logdir) {
 }
 
 // ---- Looking ------------------------------------------------------------------------------------
-typedef struct key_s {
+typedef struct run_key_s {
   board_run_t* run;
   double time;
-} key_t;
+} run_key_t;
 
 static int compare_keys(const void* a, const void* b) {
-  const key_t *x = a, *y = b;
+  const run_key_t *x = a, *y = b;
   if (x->time != y->time) return x->time < y->time ? -1 : 1;
   return strcmp(x->run->name, y->run->name);
 }
 
 // Copies the runs that are there with their first times. The lock is held.
-static leat_status_t copy_keys(board_logdir_t* logdir, key_t** out_keys, size_t* out_count) {
+static leat_status_t copy_keys(board_logdir_t* logdir, run_key_t** out_keys, size_t* out_count) {
   LEAT_RETURN_IF_ERROR(LEAT_ALLOCATE(leat_allocator_system(), logdir->count + 1, out_keys));
   for (size_t i = 0; i < logdir->count; ++i) {
     board_run_t* run = logdir->members[i].run;
@@ -253,14 +254,14 @@ static leat_status_t copy_keys(board_logdir_t* logdir, key_t** out_keys, size_t*
     leat_mutex_lock(&run->lock);
     double time = run->has_events ? run->first_wall_time : HUGE_VAL;
     leat_mutex_unlock(&run->lock);
-    (*out_keys)[(*out_count)++] = (key_t){run, time};
+    (*out_keys)[(*out_count)++] = (run_key_t){run, time};
   }
   return leat_ok_status();
 }
 
 leat_status_t board_logdir_runs(board_logdir_t* logdir, board_run_t*** out_runs,
                                 size_t* out_count) {
-  key_t* keys = NULL;
+  run_key_t* keys = NULL;
   board_run_t** runs = NULL;
   *out_count = 0;
   leat_mutex_lock(&logdir->lock);
