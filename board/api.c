@@ -94,8 +94,8 @@ leat_status_t board_api_int(const board_request_t* request, const char* name, in
                           LEAT_SV_ARG(text));
 }
 
-// The first field of every plugin's data is its version, and TensorBoard passes over series of later
-// versions than 0. The field is absent where it is 0.
+// The first field of every plugin's data is its version, and TensorBoard passes over series of
+// later versions than 0. The field is absent where it is 0.
 static bool is_version_0(leat_string_view_t content) {
   return content.size < 2 || content.data[0] != 0x08 || content.data[1] == 0;
 }

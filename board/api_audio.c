@@ -27,7 +27,8 @@ leat_status_t board_api_audio_tags(board_api_t* api, const board_request_t* requ
 // Of the plugin's data, whose first fields are the version and the encoding, both small numbers.
 static const char* type_of(leat_string_view_t content) {
   for (size_t i = 0; i + 1 < content.size; i += 2) {
-    if (content.data[i] == ENCODING_FIELD) return content.data[i + 1] == ENCODING_WAV ? kWav : kUnknown;
+    if (content.data[i] != ENCODING_FIELD) continue;
+    return content.data[i + 1] == ENCODING_WAV ? kWav : kUnknown;
   }
   return kUnknown;
 }
@@ -65,7 +66,8 @@ leat_status_t board_api_audio(board_api_t* api, const board_request_t* request,
     leat_string_builder_append(&response->body, LEAT_SV("\"wall_time\":"));
     board_json_float(&response->body, snapshot.wall_times[i]);
     leat_string_builder_print(
-        &response->body, ",\"label\":\"\",\"step\":%lld,\"contentType\":\"%s\",\"query\":\"blob_key=",
+        &response->body, ",\"label\":\"\",\"step\":%lld,\"contentType\":\"%s\",\"query\":\""
+        "blob_key=",
         (long long)snapshot.steps[i], type);
     board_blob_key_print("audio", leat_string_view_from(run->name), tag, snapshot.steps[i],
                          (uint32_t)sample, &response->body);

@@ -35,8 +35,8 @@ leat_status_t board_api_status(board_api_t* api, const board_request_t* request,
   }
   leat_allocator_free(leat_allocator_system(), runs);
   leat_string_builder_print(
-      &response->body, "{\"version\":%llu,\"loaded\":%s,\"runs\":%zu,\"series\":%llu,\"points\":%llu,"
-      "\"damaged_records\":%llu,\"skipped_values\":%llu,\"purged_points\":%llu}",
+      &response->body, "{\"version\":%llu,\"loaded\":%s,\"runs\":%zu,\"series\":%llu,"
+      "\"points\":%llu,\"damaged_records\":%llu,\"skipped_values\":%llu,\"purged_points\":%llu}",
       (unsigned long long)board_logdir_version(api->logdir), is_loaded ? "true" : "false", count,
       (unsigned long long)series, (unsigned long long)points, (unsigned long long)damaged,
       (unsigned long long)skipped, (unsigned long long)purged);

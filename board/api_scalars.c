@@ -19,15 +19,23 @@ static void print_points(const board_snapshot_t* snapshot, leat_string_builder_t
     leat_string_builder_append_char(out, ',');
     board_json_int(out, snapshot->steps[i]);
     leat_string_builder_append_char(out, ',');
-    board_json_float(out, snapshot->values[i]);
+    board_json_number(out, snapshot->number_kind, snapshot->values[i]);
     leat_string_builder_append_char(out, ']');
   }
   leat_string_builder_append_char(out, ']');
 }
 
 // A number as Python's csv module writes it.
-static void print_csv_number(double number, leat_string_builder_t* out) {
+static void print_csv_number(board_number_kind_t kind, double number, leat_string_builder_t* out) {
   char text[40];
+  if (kind == BOARD_NUMBER_BOOL) {
+    leat_string_builder_append(out, number != 0 ? LEAT_SV("True") : LEAT_SV("False"));
+    return;
+  }
+  if (kind == BOARD_NUMBER_INT) {
+    board_json_number(out, kind, number);
+    return;
+  }
   size_t size = board_float_text(number, text);
   if (isfinite(number)) {
     leat_string_builder_append(out, leat_string_view_make(text, size));
@@ -39,9 +47,9 @@ static void print_csv_number(double number, leat_string_builder_t* out) {
 static void print_csv(const board_snapshot_t* snapshot, leat_string_builder_t* out) {
   leat_string_builder_append(out, LEAT_SV("Wall time,Step,Value\r\n"));
   for (uint32_t i = 0; i < snapshot->count; ++i) {
-    print_csv_number(snapshot->wall_times[i], out);
+    print_csv_number(BOARD_NUMBER_FLOAT, snapshot->wall_times[i], out);
     leat_string_builder_print(out, ",%lld,", (long long)snapshot->steps[i]);
-    print_csv_number(snapshot->values[i], out);
+    print_csv_number(snapshot->number_kind, snapshot->values[i], out);
     leat_string_builder_append(out, LEAT_SV("\r\n"));
   }
 }

@@ -1,6 +1,6 @@
 // Texts. TensorBoard shows them as Markdown; here their markup is escaped and only paragraphs and
-// tables are made, so that what a log says is read and never run. Tensors of texts become tables, of
-// more than two dimensions the first slice is shown, with a warning.
+// tables are made, so that what a log says is read and never run. Tensors of texts become tables,
+// of more than two dimensions the first slice is shown, with a warning.
 #include "board/api.h"
 #include "board/json_writer.h"
 #include "board/tensor_list.h"

@@ -69,10 +69,10 @@ bool board_serve(const board_options_t* options, char* out_message, int message_
     atomic_store(&board.server, server);
     say_ready(options, board_http_port(server));
     wait_for_end(&signals);
-    atomic_store(&board.server, NULL);
   }
-  // The log directory ends first: it pushes to the server while it lives, but no request may come
-  // behind its end, so that its memory is freed last.
+  // Loading ends first, since it pushes to the server; then the server, since its requests look at
+  // runs; and the runs are freed last.
+  board_logdir_stop(board.api.logdir);
   bool done = !status;
   if (status) {
     snprintf(out_message, (size_t)message_bytes, "%s", leat_status_message(status));

@@ -1,4 +1,5 @@
-// The board as the program `leat` sees it: one call that serves a log directory until a signal comes.
+// The board as the program `leat` sees it: one call that serves a log directory until a signal
+// comes.
 #ifndef LEAT_BOARD_BOARD_H_
 #define LEAT_BOARD_BOARD_H_
 
@@ -16,9 +17,9 @@ typedef struct board_options_s {
   bool json;  // the line that says where is JSON
 } board_options_t;
 
-// Serves, and prints one line when it is ready: the address. SIGINT and SIGTERM end it. Returns true
-// then, and false, with a message of |message_bytes| at most, where it could not begin. The caller
-// must have started no thread.
+// Serves, and prints one line when it is ready: the address. SIGINT and SIGTERM end it. Returns
+// true then, and false, with a message of |message_bytes| at most, where it could not begin. The
+// caller must have started no thread.
 bool board_serve(const board_options_t* options, char* out_message, int message_bytes);
 
 #endif  // LEAT_BOARD_BOARD_H_

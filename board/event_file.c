@@ -3,10 +3,10 @@
 // and only when the file has as many bytes: a length that lies costs nothing.
 //
 // What follows a damaged record is still wanted. Where the length's own checksum holds, the length
-// is right and the next record begins behind it. Where it does not, the next record is searched: the
-// first place where a length, the length's checksum and the checksum of as many bytes fit each
-// other. Where nothing fits, the file may still grow, so the walk ends there, and later calls search
-// only what is new. The run that owns the file calls this, on the thread that loads it.
+// is right and the next record begins behind it. Where it does not, the next record is searched:
+// the first place where a length, the length's checksum and the checksum of as many bytes fit each
+// other. Where nothing fits, the file may still grow, so the walk ends there, and later calls
+// search only what is new. The run that owns the file calls this, on the thread that loads it.
 #include "board/event_file.h"
 
 #include "base/crc32c.h"
@@ -45,8 +45,8 @@ void board_event_file_close(board_event_file_t* file) {
   file->window_capacity = file->window_size = 0;
 }
 
-// Makes |*out_data| the |size| bytes at |offset|; false when they are not all there, or on an error,
-// which |broken| keeps.
+// Makes |*out_data| the |size| bytes at |offset|; false when they are not all there, or on an
+// error, which |broken| keeps.
 static bool see(board_event_file_t* file, uint64_t offset, uint64_t size, const char** out_data) {
   uint64_t end = file->window_offset + file->window_size;
   if (offset >= file->window_offset && offset + size <= end) {

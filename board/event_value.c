@@ -1,7 +1,7 @@
 // Each reader walks over the fields of one message and keeps those that it knows, as the decoder of
-// formats/wire/ does for all of them: unknown fields are skipped, and the last of several wins. They
-// follow the wire format of event.proto, summary.proto and tensor.proto. Strings are views and may
-// hold any bytes; whoever keeps one makes UTF-8 of it. The run calls them for each record.
+// formats/wire/ does for all of them: unknown fields are skipped, and the last of several wins.
+// They follow the wire format of event.proto, summary.proto and tensor.proto. Strings are views and
+// may hold any bytes; whoever keeps one makes UTF-8 of it. The run calls them for each record.
 #include "board/event_value.h"
 
 #include <math.h>
@@ -273,7 +273,20 @@ static uint32_t list_of(uint32_t dtype) {
   }
 }
 
-bool board_scalar_read(leat_string_view_t tensor, uint64_t* out_elements, double* out_number) {
+board_number_kind_t board_number_kind(uint32_t dtype) {
+  switch (dtype) {
+    case LEAT_PB_DATA_TYPE_DT_FLOAT: case LEAT_PB_DATA_TYPE_DT_DOUBLE:
+    case LEAT_PB_DATA_TYPE_DT_HALF: case LEAT_PB_DATA_TYPE_DT_BFLOAT16:
+      return BOARD_NUMBER_FLOAT;
+    case LEAT_PB_DATA_TYPE_DT_BOOL:
+      return BOARD_NUMBER_BOOL;
+    default:
+      return BOARD_NUMBER_INT;
+  }
+}
+
+bool board_scalar_read(leat_string_view_t tensor, uint64_t* out_elements, uint32_t* out_dtype,
+                       double* out_number) {
   field_t field, list = {0};
   uint64_t first, word = 0;
   uint32_t dtype = 0, rank = 0;
@@ -290,6 +303,7 @@ bool board_scalar_read(leat_string_view_t tensor, uint64_t* out_elements, double
     if (field.number >= 5 && !list.number && field.number == list_of(dtype)) list = field;
   }
   size_t item_bytes = item_bytes_of(dtype);
+  *out_dtype = dtype;
   if (tensor.size || !item_bytes) return false;
   if (*out_elements != 1) return true;
   if (content.size) {

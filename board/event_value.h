@@ -1,5 +1,5 @@
-// What the board needs of an Event, taken from its bytes without decoding the rest: a log of scalars
-// is mostly small events, and a whole decoder would cost several times what is read.
+// What the board needs of an Event, taken from its bytes without decoding the rest: a log of
+// scalars is mostly small events, and a whole decoder would cost several times what is read.
 //
 // All views are of the event's bytes.
 #ifndef LEAT_BOARD_EVENT_VALUE_H_
@@ -8,6 +8,7 @@
 #include <stdbool.h>
 
 #include "base/string_view.h"
+#include "board/json_writer.h"
 
 // Numbers of the fields of Event that the board knows.
 enum {
@@ -52,8 +53,8 @@ typedef struct board_metadata_s {
 
 // Each returns false where the bytes are malformed.
 bool board_event_read(leat_string_view_t bytes, board_event_t* out_event);
-// Takes the next value off the front of a Summary's bytes; false at the end too, where |*summary| is
-// empty.
+// Takes the next value off the front of a Summary's bytes; false at the end too, where |*summary|
+// is empty.
 bool board_value_next(leat_string_view_t* summary, board_value_t* out_value);
 bool board_metadata_read(leat_string_view_t bytes, board_metadata_t* out_metadata);
 // SessionLog.status.
@@ -63,7 +64,10 @@ bool board_run_metadata_read(leat_string_view_t bytes, leat_string_view_t* out_t
                              leat_string_view_t* out_metadata);
 // The number that a TensorProto of one element holds, of any numeric type. |*out_elements| is the
 // product of the shape's sizes; the number is set only where it is 1.
-bool board_scalar_read(leat_string_view_t tensor, uint64_t* out_elements, double* out_number);
+bool board_scalar_read(leat_string_view_t tensor, uint64_t* out_elements, uint32_t* out_dtype,
+                       double* out_number);
+// How numbers of |dtype| are printed.
+board_number_kind_t board_number_kind(uint32_t dtype);
 // The elements of a TensorProto by its shape, its first size, and whether it has a shape of one or
 // more dimensions.
 bool board_shape_read(leat_string_view_t tensor, uint64_t* out_elements, uint64_t* out_first,

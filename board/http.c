@@ -3,12 +3,12 @@
 // opened many servers. Nothing of a URL ever becomes the name of a file.
 //
 // Who may ask: without a token only who comes to this machine by a name of its own, because a page
-// from elsewhere can make a browser send requests to a loopback port under the page's own host name.
-// With a token, who knows it: in the header "Authorization: Bearer", in a cookie, or in the parameter
-// "token", which sets the cookie.
+// from elsewhere can make a browser send requests to a loopback port under the page's own host
+// name. With a token, who knows it: in the header "Authorization: Bearer", in a cookie, or in the
+// parameter "token", which sets the cookie.
 //
-// A stream of events costs no thread. When all its bytes are sent the connection is suspended, and a
-// push appends to what each stream shall send and wakes it. A client that does not read keeps at
+// A stream of events costs no thread. When all its bytes are sent the connection is suspended, and
+// a push appends to what each stream shall send and wakes it. A client that does not read keeps at
 // most STREAM_BYTES: what comes beyond is dropped, since the next event says as much.
 #include "board/http.h"
 

@@ -1,9 +1,9 @@
-// An HTTP server in a few functions of our own. Behind them stands libmicrohttpd, which nothing else
-// of the board knows.
+// An HTTP server in a few functions of our own. Behind them stands libmicrohttpd, which nothing
+// else of the board knows.
 //
-// Requests are answered on the server's own threads, several at once: the handler reads its request,
-// fills its response and returns. What it allocates in the request's arena lives until then. A
-// response may be a stream of server-sent events instead, which stays open.
+// Requests are answered on the server's own threads, several at once: the handler reads its
+// request, fills its response and returns. What it allocates in the request's arena lives until
+// then. A response may be a stream of server-sent events instead, which stays open.
 #ifndef LEAT_BOARD_HTTP_H_
 #define LEAT_BOARD_HTTP_H_
 
@@ -39,8 +39,8 @@ typedef struct board_http_options_s {
   void* data;
 } board_http_options_t;
 
-// Starts to answer. The options' texts must live until the server is stopped. INVALID_ARGUMENT for a
-// host that is not this machine's and no token, UNAVAILABLE when the port is taken.
+// Starts to answer. The options' texts must live until the server is stopped. INVALID_ARGUMENT for
+// a host that is not this machine's and no token, UNAVAILABLE when the port is taken.
 LEAT_MUST_USE leat_status_t board_http_start(const board_http_options_t* options,
                                              board_http_t** out_server);
 uint16_t board_http_port(const board_http_t* server);

@@ -1,6 +1,6 @@
 // A string is walked character by character, so that a control character, a quote or a byte that is
-// no UTF-8 never reaches a page as it is. A float is printed by printf with as few digits as give it
-// back, and laid out as repr lays it out: as a decimal from 1e-4 to below 1e16, else with an
+// no UTF-8 never reaches a page as it is. A float is printed by printf with as few digits as give
+// it back, and laid out as repr lays it out: as a decimal from 1e-4 to below 1e16, else with an
 // exponent of two digits at least. The answers of every api_*.c are made of these.
 #include "board/json_writer.h"
 
@@ -70,17 +70,32 @@ void board_json_ascii_string(leat_string_builder_t* out, leat_string_view_t text
   append_string(out, text, true);
 }
 
-// The fewest significant digits that give |number| back. Up to 15 digits always survive the way
-// through a normal double, so that 15 is enough to try where the answer has fewer: printf then
-// prints zeros behind it.
-static int digits_of(double number, char text[40]) {
+// Adds one to the last digit of "d.ddde+xx".
+static void increment(char* text) {
+  char* last = strchr(text, 'e');
+  while (--last > text && (*last == '9' || *last == '.')) {
+    if (*last == '9') *last = '0';
+  }
+  if (*last != '9') ++*last;
+}
+
+// Prints |number| with the fewest significant digits that give it back. Up to 15 digits always
+// survive the way through a normal double, so that 15 is enough to try where the answer has fewer:
+// printf then prints zeros behind it. Below a power of two doubles lie twice as close as above it,
+// hence there the decimal above the number may do where the nearest one, below it, does not.
+static void print_shortest(double number, char text[40]) {
   double size = fabs(number);
+  int exponent;
+  bool is_power = frexp(size, &exponent) == 0.5;
   for (int digits = size > 0 && size < 2.2250738585072014e-308 ? 1 : 15; digits < 17; ++digits) {
     snprintf(text, 40, "%.*e", digits - 1, number);
-    if (strtod(text, NULL) == number) return digits;
+    if (strtod(text, NULL) == number) return;
+    if (is_power && digits > 1) {
+      increment(text);
+      if (strtod(text, NULL) == number) return;
+    }
   }
   snprintf(text, 40, "%.16e", number);
-  return 17;
 }
 
 size_t board_float_text(double number, char out_text[40]) {
@@ -90,7 +105,7 @@ size_t board_float_text(double number, char out_text[40]) {
     const char* word = isnan(number) ? "NaN" : number > 0 ? "Infinity" : "-Infinity";
     return (size_t)snprintf(out_text, 40, "%s", word);
   }
-  digits_of(number, scientific);
+  print_shortest(number, scientific);
   const char* next = scientific;
   if (*next == '-') out_text[at++] = *next++;
   for (; *next != 'e'; ++next) {
@@ -135,4 +150,14 @@ void board_json_float(leat_string_builder_t* out, double number) {
 
 void board_json_int(leat_string_builder_t* out, int64_t number) {
   leat_string_builder_print(out, "%lld", (long long)number);
+}
+
+void board_json_number(leat_string_builder_t* out, board_number_kind_t kind, double number) {
+  if (kind == BOARD_NUMBER_BOOL) {
+    leat_string_builder_append(out, number != 0 ? LEAT_SV("true") : LEAT_SV("false"));
+  } else if (kind == BOARD_NUMBER_INT && fabs(number) < 9.2e18) {
+    board_json_int(out, (int64_t)number);
+  } else {
+    board_json_float(out, number);
+  }
 }

@@ -6,12 +6,20 @@
 
 #include "base/string_builder.h"
 
+// Numbers are doubles here, whatever they were, and are printed as what they were.
+typedef enum board_number_kind_e {
+  BOARD_NUMBER_FLOAT,
+  BOARD_NUMBER_INT,
+  BOARD_NUMBER_BOOL,
+} board_number_kind_t;
+
 // |text| in quotes. Bytes that are no UTF-8 become U+FFFD.
 void board_json_string(leat_string_builder_t* out, leat_string_view_t text);
 // The same, with all but ASCII as \u escapes, as json.dumps does.
 void board_json_ascii_string(leat_string_builder_t* out, leat_string_view_t text);
 void board_json_float(leat_string_builder_t* out, double number);
 void board_json_int(leat_string_builder_t* out, int64_t number);
+void board_json_number(leat_string_builder_t* out, board_number_kind_t kind, double number);
 // repr(|number|) without quotes, at most 32 bytes; returns its size.
 size_t board_float_text(double number, char out_text[40]);
 

@@ -1,8 +1,8 @@
 // Every round walks the directory tree, makes runs of directories that are new, and loads all runs:
 // each is one task, and as many threads as there are CPUs take tasks until none is left. A round
 // with nothing new costs a listing for each directory and an open for each file. Runs are never
-// freed before the end, so that whoever looks at one needs no count; a directory that went away only
-// leaves the list of those that are shown.
+// freed before the end, so that whoever looks at one needs no count; a directory that went away
+// only leaves the list of those that are shown.
 #include "board/logdir.h"
 
 #include <math.h>
@@ -218,13 +218,17 @@ leat_status_t board_logdir_create(const board_logdir_options_t* options,
   return status;
 }
 
+void board_logdir_stop(board_logdir_t* logdir) {
+  if (!logdir || !logdir->has_thread) return;
+  atomic_store(&logdir->is_ending, true);
+  board_watch_wake(&logdir->watch);
+  leat_thread_join(logdir->thread);
+  logdir->has_thread = false;
+}
+
 void board_logdir_free(board_logdir_t* logdir) {
   if (!logdir) return;
-  atomic_store(&logdir->is_ending, true);
-  if (logdir->has_thread) {
-    board_watch_wake(&logdir->watch);
-    leat_thread_join(logdir->thread);
-  }
+  board_logdir_stop(logdir);
   board_watch_deinitialize(&logdir->watch);
   for (size_t i = 0; i < logdir->count; ++i) board_run_free(logdir->members[i].run);
   leat_allocator_free(leat_allocator_system(), logdir->members);
@@ -281,9 +285,8 @@ board_run_t* board_logdir_find(board_logdir_t* logdir, leat_string_view_t name) 
   board_run_t* found = NULL;
   leat_mutex_lock(&logdir->lock);
   for (size_t i = 0; i < logdir->count && !found; ++i) {
-    if (logdir->members[i].is_there && leat_string_view_equals(name, logdir->members[i].run->name)) {
-      found = logdir->members[i].run;
-    }
+    board_run_t* run = logdir->members[i].run;
+    if (logdir->members[i].is_there && leat_string_view_equals(name, run->name)) found = run;
   }
   leat_mutex_unlock(&logdir->lock);
   return found;

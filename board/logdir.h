@@ -25,7 +25,9 @@ typedef struct board_logdir_options_s {
 // Starts the threads. |options| and its texts must live until the end.
 LEAT_MUST_USE leat_status_t board_logdir_create(const board_logdir_options_t* options,
                                                 board_logdir_t** out_logdir);
-// Waits for the round that is under way. NULL is allowed.
+// Ends the threads, after which nothing changes and |changed| is called no more. NULL is allowed.
+void board_logdir_stop(board_logdir_t* logdir);
+// Stops, and frees the runs. NULL is allowed.
 void board_logdir_free(board_logdir_t* logdir);
 // The runs that are there, in the order of their first events, then of their names; runs without an
 // event come last. The array is the caller's to free with the system's allocator, the runs live as

@@ -4,10 +4,10 @@
 // plugin that owns the tag. Both become the same series here, and a series keeps the owner, the
 // class and the names of its first value.
 //
-// A program that dies at step 120 and starts again from a checkpoint of step 100 writes steps 100 to
-// 120 a second time. What the first try wrote at and behind step 100 is then void. Files of version
-// 2 say so themselves: the second SessionLog START of a run is a restart. In older files a summary
-// with a smaller step than the one before says it for its own tags.
+// A program that dies at step 120 and starts again from a checkpoint of step 100 writes steps 100
+// to 120 a second time. What the first try wrote at and behind step 100 is then void. Files of
+// version 2 say so themselves: the second SessionLog START of a run is a restart. In older files a
+// summary with a smaller step than the one before says it for its own tags.
 #include "board/run_event.h"
 
 #include "formats/wire/utf8.h"
@@ -190,10 +190,12 @@ static leat_status_t take_value(board_run_t* run, const board_event_t* event,
   bool understood = series->form != BOARD_FORM_BYTES;
   if (series->form == BOARD_FORM_SCALAR) {
     uint64_t elements = 1;
+    uint32_t dtype = 1;  // float
     number = value->simple;
     understood = value->kind == BOARD_VALUE_SIMPLE ||
                  (value->kind == BOARD_VALUE_TENSOR &&
-                  board_scalar_read(value->body, &elements, &number) && elements == 1);
+                  board_scalar_read(value->body, &elements, &dtype, &number) && elements == 1);
+    if (understood) series->number_kind = board_number_kind(dtype);
   } else if (series->data_class == BOARD_CLASS_BLOB && understood) {
     understood = count_blobs(value, series, &place.length);
   }

@@ -5,8 +5,8 @@
 
 #include "board/run.h"
 
-// Fills |run|, which is new, from its index file in |cache|. Leaves it as it is where there is none,
-// or where it is of another version, damaged, or of files that have changed otherwise than by
+// Fills |run|, which is new, from its index file in |cache|. Leaves it as it is where there is
+// none, or where it is of another version, damaged, or of files that have changed otherwise than by
 // growing.
 void board_run_index_read(board_run_t* run, const char* cache);
 // Writes the index file, and lets the run's columns lie in it. What cannot be written is not missed

@@ -9,6 +9,7 @@
 #include <stdbool.h>
 
 #include "base/string_view.h"
+#include "board/json_writer.h"
 #include "board/reservoir.h"
 
 // SummaryMetadata.data_class.
@@ -43,6 +44,7 @@ typedef struct board_series_s {
   size_t tag_size;
   board_data_class_t data_class;
   board_form_t form;
+  board_number_kind_t number_kind;  // of scalars, as the newest was
   board_reservoir_t reservoir;
   // Columns, |count| items each. Of |values| and |places| only one is there. The columns belong to
   // the series, or, where |capacity| is 0, to a mapped file.

@@ -1,7 +1,7 @@
-// Values that lie in event files are read after the lock was let go, and a file may have been cut or
-// replaced in between. Then the bytes are not what the place meant: they do not decode, or are those
-// of another value. The former gives an error, and the latter is harmless, since the run is read
-// anew at its next round.
+// Values that lie in event files are read after the lock was let go, and a file may have been cut
+// or replaced in between. Then the bytes are not what the place meant: they do not decode, or are
+// those of another value. The former gives an error, and the latter is harmless, since the run is
+// read anew at its next round.
 #include "board/snapshot.h"
 
 #include <stdlib.h>
@@ -26,6 +26,7 @@ static leat_status_t copy_locked(const board_run_t* run, const board_series_t* s
   size_t count = series->count;
   out->count = series->count;
   out->form = series->form;
+  out->number_kind = series->number_kind;
   LEAT_RETURN_IF_ERROR(
       copy_items(arena, series->steps, count * sizeof(int64_t), (const void**)&out->steps));
   LEAT_RETURN_IF_ERROR(copy_items(arena, series->wall_times, count * sizeof(double),

@@ -15,11 +15,12 @@ typedef struct board_snapshot_s {
   const board_place_t* places;
   const char** paths;  // of the files that |places| name
   board_form_t form;
+  board_number_kind_t number_kind;
   leat_string_view_t content;  // of the metadata
 } board_snapshot_t;
 
-// Copies the series |tag| of |run| into |arena|. NOT_FOUND where the run has none of that plugin and
-// class. Takes the run's lock.
+// Copies the series |tag| of |run| into |arena|. NOT_FOUND where the run has none of that plugin
+// and class. Takes the run's lock.
 LEAT_MUST_USE leat_status_t board_snapshot_take(board_run_t* run, leat_string_view_t tag,
                                                 const char* plugin, board_data_class_t data_class,
                                                 leat_arena_t* arena,

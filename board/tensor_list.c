@@ -53,8 +53,9 @@ static leat_status_t read_content(const leat_pb_tensor_proto_t* tensor, board_te
     // dtype (1, varint), tensor_content (4, length)
     char message[16] = {0x08, (char)tensor->dtype, 0x22, (char)item_bytes};
     uint64_t elements;
+    uint32_t dtype;
     memcpy(message + 4, tensor->tensor_content.data + i * item_bytes, item_bytes);
-    if (!board_scalar_read(leat_string_view_make(message, 4 + item_bytes), &elements,
+    if (!board_scalar_read(leat_string_view_make(message, 4 + item_bytes), &elements, &dtype,
                            &list->numbers[i])) {
       return invalid("its type is no number");
     }
@@ -81,10 +82,7 @@ static double listed(const leat_pb_tensor_proto_t* t, size_t index, size_t* out_
 static leat_status_t read_numbers(const leat_pb_tensor_proto_t* tensor, leat_arena_t* arena,
                                   board_tensor_list_t* list) {
   LEAT_RETURN_IF_ERROR(LEAT_NEW(arena, list->count + 1, &list->numbers));
-  list->is_float = tensor->dtype == LEAT_PB_DATA_TYPE_DT_FLOAT ||
-                   tensor->dtype == LEAT_PB_DATA_TYPE_DT_DOUBLE ||
-                   tensor->dtype == LEAT_PB_DATA_TYPE_DT_HALF ||
-                   tensor->dtype == LEAT_PB_DATA_TYPE_DT_BFLOAT16;
+  list->kind = board_number_kind((uint32_t)tensor->dtype);
   if (tensor->dtype < 1 || tensor->dtype > 23) return invalid("its type is no number");
   if (tensor->tensor_content.size) return read_content(tensor, list);
   if (tensor->half_val.count) return invalid("it has halves in a list");
@@ -105,6 +103,13 @@ leat_status_t board_tensor_list_read(const leat_pb_tensor_proto_t* tensor, leat_
                                                       : read_numbers(tensor, arena, out_list);
 }
 
+// |number| in single precision. It goes through memory, because GCC 12 makes one vector of two such
+// numbers side by side and forgets to round them (with -fno-trapping-math).
+static double to_single(double number) {
+  volatile float rounded = (float)number;
+  return rounded;
+}
+
 // The buckets of an older histogram from the first that holds something to the last, with the
 // smallest and largest value as outer edges, in single precision: so does TensorBoard show them.
 static leat_status_t read_older(const leat_pb_histogram_proto_t* histogram, leat_arena_t* arena,
@@ -117,15 +122,15 @@ static leat_status_t read_older(const leat_pb_histogram_proto_t* histogram, leat
   list->dims[0] = (uint32_t)(end - begin);
   list->dims[1] = 3;
   list->count = (end - begin) * 3;
-  list->is_float = true;
+  list->kind = BOARD_NUMBER_FLOAT;
   LEAT_RETURN_IF_ERROR(LEAT_NEW(arena, list->count + 1, &list->numbers));
   double left = histogram->min;
   for (size_t i = begin; i < end; ++i) {
     double right = i + 1 < end ? histogram->bucket_limit.items[i] : histogram->max;
     double* row = list->numbers + (i - begin) * 3;
-    row[0] = (float)left;
-    row[1] = (float)right;
-    row[2] = (float)histogram->bucket.items[i];
+    row[0] = to_single(left);
+    row[1] = to_single(right);
+    row[2] = to_single(histogram->bucket.items[i]);
     left = right;
   }
   return leat_ok_status();
@@ -145,11 +150,7 @@ static void print_level(const board_tensor_list_t* list, uint32_t dim, size_t* n
                         leat_string_builder_t* out) {
   if (dim == list->rank) {
     double number = list->numbers[(*next)++];
-    if (list->is_float) {
-      board_json_float(out, number);
-    } else {
-      board_json_int(out, (int64_t)number);
-    }
+    board_json_number(out, list->kind, number);
     return;
   }
   leat_string_builder_append_char(out, '[');

@@ -4,6 +4,7 @@
 
 #include "base/arena.h"
 #include "base/string_builder.h"
+#include "board/json_writer.h"
 #include "formats/generated/summary.h"
 
 #define BOARD_MAX_RANK 8
@@ -15,7 +16,7 @@ typedef struct board_tensor_list_s {
   // One of them is there.
   double* numbers;
   leat_string_view_t* texts;
-  bool is_float;  // of |numbers|: they are printed as such
+  board_number_kind_t kind;  // of |numbers|: how they are printed
 } board_tensor_list_t;
 
 // The elements of |tensor|, in |arena|; texts are views of the message. INVALID_ARGUMENT for types
