@@ -14,7 +14,7 @@
 #define RUN_GRAPH LEAT_SV("__run_graph__")
 
 // ---- What there is ------------------------------------------------------------------------------
-// Which of the three a series of |plugin| gives. Those of the summary op say that they are version 1.
+// Which of the three a series gives. Those of the summary op say that they are version 1.
 static bool gives(const board_series_t* series, bool* out_concept, bool* out_graph,
                   bool* out_profile) {
   *out_concept = !strcmp(series->plugin, "graph_keras_model");

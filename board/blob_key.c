@@ -157,7 +157,7 @@ static leat_status_t pick_blob(const leat_pb_summary_value_t* value, bool is_sou
 leat_status_t board_blob_key_read(board_api_t* api, const board_request_t* request,
                                   const char* plugin, leat_string_view_t key,
                                   leat_string_view_t* out_bytes) {
-  leat_string_view_t rest, experiment, owner, run_name, tag;
+  leat_string_view_t rest = {0}, experiment, owner, run_name, tag;
   int64_t step, index;
   board_snapshot_t snapshot;
   leat_pb_summary_value_t value;

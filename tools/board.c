@@ -145,7 +145,7 @@ const command_t command_board = {
     "                        a browser, or in the header Authorization: Bearer TOKEN\n"
     "  --path_prefix PATH    all addresses begin with it, for a proxy\n"
     "  --reload_interval S   look for new data this often where the system tells of none; 5\n"
-    "  --cache_dir DIR       index files, by which a second start is quick; in ~/.cache/leat/board\n"
+    "  --cache_dir DIR       index files, that make a second start quick; ~/.cache/leat/board\n"
     "  --no_cache            write and read no index files\n"
     "  --json                the line that tells the address is JSON\n"
     "\n"

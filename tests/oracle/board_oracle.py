@@ -1,5 +1,5 @@
 """`leat board` answers as TensorBoard's own server does, on the recorded event files and on ones
-that are made here: scalars, histograms, distributions, images, audio, texts, graphs and PR curves of
+that are made here: scalars, histograms, distributions, images, audio, texts, graphs, PR curves of
 both generations of summaries; long series, restarts, numbers that JSON has no word for.
 
 TensorBoard runs with --load_fast=false: its other loader samples long series with other random
@@ -96,7 +96,7 @@ def both(logdir):
                  '--no_cache', '--json'])
   try:
     wait_for(lambda: ours.json('/data/leat/status')['loaded'])
-    # TensorBoard loads one run after the other and does not say when it is done. Where it never comes
+    # TensorBoard loads one run after the other and does not say when it is done. Where it never gets
     # to the same index, the comparison shows how.
     with contextlib.suppress(RuntimeError):
       wait_for(lambda: all(ours.json(p) == theirs.json(p) for p in INDICES), 20)
