@@ -132,12 +132,13 @@ static void addresses_are_answered(void** state) {
                      "Content-Length: 15\r\n";
   assert_non_null(strstr(ask("POST", "/data/plugin/scalars/scalars_multirun", form,
                              "tag=loss&runs=."), "{\".\":[[1.0,0,0.0],"));
-  const char* parts = HOST "Content-Type: multipart/form-data; boundary=x\r\n"
-                      "Content-Length: 119\r\n";
+  const char* parts = HOST "Content-Type: multipart/form-data; boundary=----boundary1234567890\r\n"
+                      "Content-Length: 182\r\n";
   assert_non_null(strstr(
       ask("POST", "/data/plugin/scalars/scalars_multirun", parts,
-          "--x\r\nContent-Disposition: form-data; name=\"tag\"\r\n\r\nloss\r\n"
-          "--x\r\nContent-Disposition: form-data; name=\"runs\"\r\n\r\n.\r\n--x--\r\n"),
+          "------boundary1234567890\r\nContent-Disposition: form-data; name=\"tag\"\r\n\r\nloss\r\n"
+          "------boundary1234567890\r\nContent-Disposition: form-data; name=\"runs\"\r\n\r\n.\r\n"
+          "------boundary1234567890--\r\n"),
       "{\".\":[[1.0,0,0.0],"));
   expect_code(405, "DELETE", "/data/runs", HOST);
   expect_code(200, "HEAD", "/data/runs", HOST);

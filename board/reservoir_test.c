@@ -1,4 +1,5 @@
-// The expected numbers are those of CPython 3.11 and of TensorBoard 2.21's Reservoir and _downsample.
+// The expected numbers are those of CPython 3.11 and of TensorBoard 2.21's Reservoir and
+// _downsample.
 #include "board/reservoir.h"
 
 #include "base/test.h"

@@ -1,6 +1,6 @@
-// A run of events that are made here: both generations of scalars, restarts, files that are replaced,
-// tags that are no text, and messages that are malformed. What TensorBoard makes of the same events
-// is compared in tests/oracle/board_oracle.py.
+// A run of events that are made here: both generations of scalars, restarts, files that are
+// replaced, tags that are no text, and messages that are malformed. What TensorBoard makes of the
+// same events is compared in tests/oracle/board_oracle.py.
 #include "board/run.h"
 
 #include <math.h>

@@ -1,5 +1,5 @@
-// What a client sends in a URL: the query is parsed, and what it names is looked up as a blob's key,
-// which is the one text of a client that has a form of its own. There are no runs to find.
+// What a client sends in a URL: the query is parsed, and what it names is looked up as a blob's
+// key, which is the one text of a client that has a form of its own. There are no runs.
 #include "board/blob_key.h"
 
 static board_api_t* api(void) {

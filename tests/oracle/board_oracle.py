@@ -96,8 +96,8 @@ def both(logdir):
                  '--no_cache', '--json'])
   try:
     wait_for(lambda: ours.json('/data/leat/status')['loaded'])
-    # TensorBoard loads one run after the other and does not say when it is done. Where it never gets
-    # to the same index, the comparison shows how.
+    # TensorBoard loads one run after the other and does not say when it is done. Where it never
+    # gets to the same index, the comparison shows how.
     with contextlib.suppress(RuntimeError):
       wait_for(lambda: all(ours.json(p) == theirs.json(p) for p in INDICES), 20)
     time.sleep(1)
