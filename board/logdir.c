@@ -10,12 +10,15 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/string_builder.h"
 #include "board/run_index.h"
 #include "board/watch.h"
 
 #define DEPTH_LIMIT 32
 #define THREAD_LIMIT 16
+// A run that grows all the time writes its index file this often.
+#define INDEX_EVERY_NS ((int64_t)30000000000)
 
 typedef struct member_s {
   board_run_t* run;
@@ -89,7 +92,6 @@ static leat_status_t note_run(board_logdir_t* logdir, const char* directory) {
       leat_allocator_system(), logdir->count + 1, sizeof *logdir->members,
       (void**)&logdir->members, &logdir->capacity);
   if (!status) status = board_run_create(name, directory, &run);
-  if (!status && logdir->options.cache) board_run_index_read(run, logdir->options.cache);
   if (!status) logdir->members[logdir->count++] = (member_t){run, true};
   leat_mutex_unlock(&logdir->lock);
   return status;
@@ -129,18 +131,28 @@ typedef struct round_s {
 static void load_runs(void* data) {
   round_t* round = data;
   size_t index;
+  const char* cache = round->logdir->options.cache;
   while ((index = atomic_fetch_add(&round->next, 1)) < round->count) {
     bool changed = false;
     board_run_t* run = round->runs[index];
     if (atomic_load(&round->logdir->is_ending)) return;
+    if (cache && !run->has_tried_index) {
+      board_run_index_read(run, cache);
+      run->has_tried_index = true;
+      run->indexed_ns = leat_clock_now_ns() - INDEX_EVERY_NS;
+      changed = run->mapping != NULL;
+    }
+    bool is_read = changed;
+    changed = false;
     leat_status_t status = board_run_load(run, &changed);
     if (status) {
       fprintf(stderr, "leat: run '%s': %s\n", run->name, leat_status_message(status));
       leat_status_free(status);
     }
-    if (changed) atomic_store(&round->changed, true);
-    if (changed && round->logdir->options.cache) {
-      board_run_index_write(run, round->logdir->options.cache);
+    if (changed || is_read) atomic_store(&round->changed, true);
+    if (changed && cache && leat_clock_now_ns() - run->indexed_ns > INDEX_EVERY_NS) {
+      board_run_index_write(run, cache);
+      run->indexed_ns = leat_clock_now_ns();
     }
   }
 }
@@ -205,6 +217,11 @@ leat_status_t board_logdir_create(const board_logdir_options_t* options,
   logdir->options = *options;
   leat_mutex_initialize(&logdir->lock);
   leat_mutex_initialize(&logdir->round_lock);
+  if (options->cache) {
+    // Without the directory nothing can be written to it, which is no reason not to serve.
+    leat_status_free(
+        leat_file_make_directories(leat_file_system_default(), options->cache));
+  }
   leat_status_t status = board_watch_initialize(&logdir->watch);
   if (!status) {
     status = leat_thread_start("leat-board", follow, logdir, &logdir->thread);

@@ -9,6 +9,7 @@
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/mman.h>
 
 #include "board/run_event.h"
 
@@ -34,14 +35,15 @@ leat_status_t board_run_create(const char* name, const char* directory, board_ru
   return status;
 }
 
-// Forgets all that was read. The caller holds the lock or is alone.
-static void forget(board_run_t* run) {
+void board_run_forget(board_run_t* run) {
   for (size_t i = 0; i < run->series_count; ++i) {
     board_series_deinitialize(run->series[i]);
     leat_allocator_free(leat_allocator_system(), run->series[i]);
   }
   run->series_count = 0;
   leat_string_map_deinitialize(&run->by_tag);
+  if (run->mapping) munmap(run->mapping, run->mapping_bytes);
+  run->mapping = NULL;
   for (size_t i = 0; i < run->file_count; ++i) {
     run->files[i]->offset = run->files[i]->damaged = run->files[i]->searched = 0;
   }
@@ -55,7 +57,7 @@ static void forget(board_run_t* run) {
 void board_run_free(board_run_t* run) {
   leat_allocator_t* allocator = leat_allocator_system();
   if (!run) return;
-  forget(run);
+  board_run_forget(run);
   for (size_t i = 0; i < run->file_count; ++i) {
     board_event_file_deinitialize(run->files[i]);
     leat_allocator_free(allocator, run->files[i]);
@@ -212,7 +214,7 @@ leat_status_t board_run_load(board_run_t* run, bool* out_changed) {
     status = load_file(run, turns[i], out_changed, &replaced);
     if (replaced) {
       leat_mutex_lock(&run->lock);
-      forget(run);
+      board_run_forget(run);
       leat_mutex_unlock(&run->lock);
       *out_changed = true;
       i = (size_t)-1;  // all files, from the first

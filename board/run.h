@@ -36,11 +36,15 @@ typedef struct board_run_s {
   // Columns that lie in the index file of the run (board/run_index.h).
   void* mapping;
   size_t mapping_bytes;
+  bool has_tried_index;
+  int64_t indexed_ns;  // when its index file was last written
 } board_run_t;
 
 LEAT_MUST_USE leat_status_t board_run_create(const char* name, const char* directory,
                                              board_run_t** out_run);
 void board_run_free(board_run_t* run);
+// Forgets all that was read, so that it is read again. The caller holds the lock.
+void board_run_forget(board_run_t* run);
 // Whether |name| is that of an event file.
 bool board_run_is_event_file(const char* name);
 // Reads what the files have that was not read before. |*out_changed| says whether there was any.

@@ -4,6 +4,25 @@
 
 #define FIRST_CAPACITY 16
 
+static void free_columns(board_series_t* series) {
+  leat_allocator_t* allocator = leat_allocator_system();
+  if (series->capacity) {
+    leat_allocator_free(allocator, series->steps);
+    leat_allocator_free(allocator, series->wall_times);
+    leat_allocator_free(allocator, series->values);
+    leat_allocator_free(allocator, series->places);
+  }
+  series->capacity = 0;
+}
+
+void board_series_borrow(board_series_t* series, int64_t* steps, double* wall_times, void* items) {
+  free_columns(series);
+  series->steps = steps;
+  series->wall_times = wall_times;
+  series->values = series->form == BOARD_FORM_SCALAR ? items : NULL;
+  series->places = series->form == BOARD_FORM_SCALAR ? NULL : items;
+}
+
 void board_series_deinitialize(board_series_t* series) {
   leat_allocator_t* allocator = leat_allocator_system();
   leat_allocator_free(allocator, series->tag);
@@ -11,12 +30,7 @@ void board_series_deinitialize(board_series_t* series) {
   leat_allocator_free(allocator, series->display_name);
   leat_allocator_free(allocator, series->description);
   leat_allocator_free(allocator, (char*)series->content.data);
-  if (series->capacity) {
-    leat_allocator_free(allocator, series->steps);
-    leat_allocator_free(allocator, series->wall_times);
-    leat_allocator_free(allocator, series->values);
-    leat_allocator_free(allocator, series->places);
-  }
+  free_columns(series);
   *series = (board_series_t){0};
 }
 
