@@ -8,7 +8,6 @@
 
 #include "formats/generated/tensor.h"
 #include "formats/generated/types.h"
-#include "formats/wire/wire.h"
 
 // One field. |number| is its varint or fixed value, |bytes| what a length is of.
 typedef struct field_s {
@@ -62,8 +61,26 @@ static float float_of(uint32_t word) {
   return number;
 }
 
+// The form that writers give an event with a summary: time, step (unless it is 0), summary. false
+// where it is another.
+static bool read_usual_event(leat_string_view_t bytes, board_event_t* out_event) {
+  const uint8_t* next = (const uint8_t*)bytes.data;
+  const uint8_t* end = next + bytes.size;
+  uint64_t step = 0;
+  if (bytes.size < 11 || next[0] != 0x09) return false;
+  out_event->wall_time = double_of(leat_wire_load64(next + 1));
+  next += 9;
+  if (*next == 0x10) next = leat_wire_read_varint(next + 1, end, &step);
+  if (!next || next >= end || *next != 0x2a) return false;
+  next = leat_wire_read_bytes(next + 1, end, &out_event->body);
+  out_event->step = (int64_t)step;
+  out_event->what = BOARD_EVENT_SUMMARY;
+  return next == end;
+}
+
 bool board_event_read(leat_string_view_t bytes, board_event_t* out_event) {
   field_t field;
+  if (read_usual_event(bytes, out_event)) return true;
   *out_event = (board_event_t){0};
   while (take_field(&bytes, &field)) {
     if (field.number == 1 && field.type == LEAT_WIRE_FIXED64) {

@@ -9,6 +9,7 @@
 
 #include "base/string_view.h"
 #include "board/json_writer.h"
+#include "formats/wire/wire.h"
 
 // Numbers of the fields of Event that the board knows.
 enum {
@@ -56,6 +57,24 @@ bool board_event_read(leat_string_view_t bytes, board_event_t* out_event);
 // Takes the next value off the front of a Summary's bytes; false at the end too, where |*summary|
 // is empty.
 bool board_value_next(leat_string_view_t* summary, board_value_t* out_value);
+// Takes the next value off the front of |*summary| only where it is a tag of less than 100 bytes and a
+// simple_value, written in this order and nothing else: the form that writers of scalars give it.
+// Where it is false nothing was taken.
+static inline bool board_simple_next(leat_string_view_t* summary, leat_string_view_t* out_tag,
+                                     float* out_number) {
+  const char* data = summary->data;
+  // value (1) | its size | tag (1) | its size | the tag | simple_value (2) | four bytes
+  if (summary->size < 9 || data[0] != 0x0a || data[2] != 0x0a) return false;
+  size_t tag_size = (uint8_t)data[3];
+  if (tag_size >= 100 || (uint8_t)data[1] != tag_size + 7) return false;
+  if (summary->size < tag_size + 9 || data[4 + tag_size] != 0x15) return false;
+  *out_tag = (leat_string_view_t){data + 4, tag_size};
+  uint32_t bits = leat_wire_load32(data + 5 + tag_size);
+  memcpy(out_number, &bits, sizeof bits);
+  summary->data += tag_size + 9;
+  summary->size -= tag_size + 9;
+  return true;
+}
 bool board_metadata_read(leat_string_view_t bytes, board_metadata_t* out_metadata);
 // SessionLog.status.
 bool board_session_status_read(leat_string_view_t bytes, uint32_t* out_status);

@@ -217,9 +217,22 @@ static bool locate(uint32_t file, board_record_t record, leat_string_view_t byte
 static leat_status_t take_summary(board_run_t* run, uint32_t file, board_record_t record,
                                   const board_event_t* event) {
   leat_string_view_t rest = event->body;
+  leat_string_view_t before, tag;
   board_value_t value;
   board_place_t place;
-  while (board_value_next(&rest, &value)) {
+  board_series_t* series;
+  float number;
+  while (true) {
+    // Most values of most logs are scalars of tags that are known.
+    while (before = rest, board_simple_next(&rest, &tag, &number)) {
+      LEAT_RETURN_IF_ERROR(find_series(run, tag, &series));
+      if (!series || series->form != BOARD_FORM_SCALAR) break;
+      series->number_kind = BOARD_NUMBER_FLOAT;
+      LEAT_RETURN_IF_ERROR(
+          board_series_add(series, event->step, event->wall_time, number, (board_place_t){0}));
+    }
+    rest = before;
+    if (!board_value_next(&rest, &value)) break;
     if (!locate(file, record, value.bytes, &place)) {
       ++run->skipped;
     } else {
