@@ -3,8 +3,8 @@
 
   speed     one file of scalars, read by one thread: gigabytes a second of processor time
   start     runs x tags x steps: the time from the start of the program until all is loaded and the
-            first answer is there, and the memory that it has then; at first without an index file,
-            then with it (leat), with either loader (TensorBoard)
+            first answer is there, and the memory that it has then; at first without an index
+            file, then with it (leat), with either loader (TensorBoard)
 
 usage: bench/board.py [--runs N] [--tags N] [--steps N] [--file-mb N] [--no-tensorboard] [--build DIR]
 
@@ -217,7 +217,8 @@ def main():
     make_runs(runs, options.runs, log)
     print('%d runs x %d tags x %d steps, %.0f MB' % (
         options.runs, options.tags, options.steps, len(log) * options.runs / 1e6))
-    for label, place in (('leat board, no index files', None), ('leat board, writes index files', cache),
+    for label, place in (('leat board, no index files', None),
+                         ('leat board, writes index files', cache),
                          ('leat board, reads index files', cache)):
       port = free_port()
       measure(label, leat(options.build, runs, port, place), port, leat_is_loaded)

@@ -57,9 +57,9 @@ bool board_event_read(leat_string_view_t bytes, board_event_t* out_event);
 // Takes the next value off the front of a Summary's bytes; false at the end too, where |*summary|
 // is empty.
 bool board_value_next(leat_string_view_t* summary, board_value_t* out_value);
-// Takes the next value off the front of |*summary| only where it is a tag of less than 100 bytes and a
-// simple_value, written in this order and nothing else: the form that writers of scalars give it.
-// Where it is false nothing was taken.
+// Takes the next value off the front of |*summary| only where it is a tag of less than 100 bytes
+// and a simple_value, written in this order and nothing else: the form that writers of scalars give
+// it. Where it is false nothing was taken.
 static inline bool board_simple_next(leat_string_view_t* summary, leat_string_view_t* out_tag,
                                      float* out_number) {
   const char* data = summary->data;

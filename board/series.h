@@ -62,8 +62,8 @@ LEAT_MUST_USE leat_status_t board_series_add(board_series_t* series, int64_t ste
 // Forgets the points at and behind |step|. Returns how many.
 uint32_t board_series_purge(board_series_t* series, int64_t step);
 
-// Frees the columns and takes others with the same items, which belong to a mapped file. |items| are
-// values or places.
+// Frees the columns and takes others with the same items, which belong to a mapped file. |items|
+// are values or places.
 void board_series_borrow(board_series_t* series, int64_t* steps, double* wall_times, void* items);
 
 #endif  // LEAT_BOARD_SERIES_H_
