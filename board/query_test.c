@@ -42,6 +42,13 @@ static void parameters_are_decoded(void** state) {
   expect("a=%e2%80%a8", "a", "\xe2\x80\xa8", 3);
 }
 
+// An escape that the end of the text cuts does not take what lies behind.
+static void a_view_ends_where_it_ends(void** state) {
+  leat_string_view_t text;
+  LEAT_EXPECT_OK(board_query_decode(leat_string_view_make("%41", 2), true, &arena, &text));
+  assert_true(leat_string_view_equals(text, "%4"));
+}
+
 static void there_is_a_limit(void** state) {
   board_query_t query = {0};
   for (int i = 0; i < 3000; ++i) {
@@ -54,6 +61,7 @@ static void there_is_a_limit(void** state) {
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(parameters_are_decoded),
+      cmocka_unit_test(a_view_ends_where_it_ends),
       cmocka_unit_test(there_is_a_limit),
   };
   return cmocka_run_group_tests(tests, make_arena, free_arena);

@@ -21,11 +21,18 @@ static void words_are_pythons(void** state) {
 }
 
 static void samples_are_pythons(void** state) {
-  static const uint32_t expected[][6] = {
-      {197, 215, 388, 432, 455}, {1, 8, 12, 13, 15}, {331, 2121, 3155, 3445}};
-  static const uint32_t counts[] = {499, 19, 4999}, chosen[] = {5, 5, 4};
-  uint32_t indices[6];
-  for (size_t i = 0; i < 3; ++i) {
+  // The last two lie on either side of the border between the two ways of drawing.
+  static const uint32_t expected[][21] = {
+      {197, 215, 388, 432, 455},
+      {1, 8, 12, 13, 15},
+      {331, 2121, 3155, 3445},
+      {5, 12, 17, 18, 27, 32, 33, 36, 38, 39, 45,
+       49, 51, 53, 61, 62, 64, 65, 68, 71, 74},
+      {5, 12, 17, 18, 27, 32, 33, 36, 38, 45, 49,
+       51, 53, 61, 62, 64, 65, 68, 74, 77, 79}};
+  static const uint32_t counts[] = {499, 19, 4999, 85, 86}, chosen[] = {5, 5, 4, 21, 21};
+  uint32_t indices[21];
+  for (size_t i = 0; i < 5; ++i) {
     LEAT_EXPECT_OK(board_python_random_sample(counts[i], chosen[i], indices));
     assert_memory_equal(indices, expected[i], chosen[i] * sizeof *indices);
   }

@@ -8,8 +8,8 @@
 //
 // Numbers are this machine's: the file is a cache and never travels. It is written beside its place
 // and renamed. Nothing waits for the disk, hence the whole is checked by its checksum when it is
-// read, through a buffer, so that checking leaves no pages behind. The event files are recognised by
-// the bytes around where they had been read to; one that was replaced makes the index void.
+// read, through a buffer, so that checking leaves no pages behind. The event files are recognised
+// by the bytes around where they had been read to; one that was replaced makes the index void.
 #include "board/run_index.h"
 
 #include <errno.h>
@@ -33,8 +33,8 @@ static void name_index(const board_run_t* run, const char* cache, char* path, si
   snprintf(path, room, "%s/%016llx.run", cache, (unsigned long long)print);
 }
 
-// The checksum of the first bytes of an event file and of the last before |offset|: what was read of
-// it is still there where they are. 0 where the file cannot be read.
+// The checksum of the first bytes of an event file and of the last before |offset|: what was read
+// of it is still there where they are. 0 where the file cannot be read.
 static uint32_t probe(const char* path, uint64_t offset) {
   char bytes[PROBE_BYTES];
   uint32_t crc = 1;

@@ -71,7 +71,8 @@ static void expect_steps(board_run_t* run, const char* tag, const int64_t* steps
 
 static void a_second_start_purges(void** state) {
   add_version("brain.Event:2");
-  add_start(0);
+  add_simple(2, "early", 1);
+  add_start(0);  // the first start purges nothing
   for (int i = 0; i < 6; ++i) add_simple(i, "a", (float)i);
   add_simple(9, "b", 1);
   add_start(3);
@@ -81,6 +82,7 @@ static void a_second_start_purges(void** state) {
   assert_true(series_of(run, "a")->values[3] == 30);
   expect_steps(run, "b", NULL, 0);
   assert_int_equal(run->purged, 4);
+  expect_steps(run, "early", (const int64_t[]){2}, 1);
   board_run_free(run);
 }
 
@@ -92,6 +94,7 @@ static void steps_that_go_back_purge_old_files(void** state) {
       add_simple(i, "a", 0);
       add_simple(i, "b", 0);
     }
+    add_simple(4, "b", 1);  // the same step again is no step back
     add_simple(2, "a", 1);
     board_run_t* run = load();
     if (version == 1) {
@@ -99,7 +102,7 @@ static void steps_that_go_back_purge_old_files(void** state) {
     } else {
       expect_steps(run, "a", (const int64_t[]){0, 1, 2, 3, 4, 2}, 6);
     }
-    expect_steps(run, "b", (const int64_t[]){0, 1, 2, 3, 4}, 5);
+    expect_steps(run, "b", (const int64_t[]){0, 1, 2, 3, 4, 4}, 6);
     board_run_free(run);
   }
 }
