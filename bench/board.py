@@ -6,7 +6,8 @@
             first answer is there, and the memory that it has then; at first without an index
             file, then with it (leat), with either loader (TensorBoard)
 
-usage: bench/board.py [--runs N] [--tags N] [--steps N] [--file-mb N] [--no-tensorboard] [--build DIR]
+usage: bench/board.py [--runs N] [--tags N] [--steps N] [--file-mb N] [--no-tensorboard]
+                      [--build DIR]
 
 TensorBoard comes from the oracle's environment (dev/oracle_venv.py). It gets the same log, so that
 the default of 1,000 runs takes it many minutes: --runs 100 shows the same ratio.
@@ -188,7 +189,7 @@ def tensorboard_loads(runs, tags, last):
 
 
 def main():
-  parser = argparse.ArgumentParser(usage=__doc__.split('usage: ')[1].split('\n')[0])
+  parser = argparse.ArgumentParser(description=__doc__.split('\n')[0])
   parser.add_argument('--runs', type=int, default=1000)
   parser.add_argument('--tags', type=int, default=100)
   parser.add_argument('--steps', type=int, default=1000)

@@ -11,6 +11,8 @@ typedef struct route_s {
 
 static const route_t kRoutes[] = {
     {"/", board_api_page},
+    {"/page.css", board_api_style},
+    {"/page.js", board_api_script},
     {"/data/runs", board_api_runs},
     {"/data/environment", board_api_environment},
     {"/data/logdir", board_api_logdir},

@@ -77,5 +77,7 @@ BOARD_ROUTE(board_api_status);
 BOARD_ROUTE(board_api_columns);
 BOARD_ROUTE(board_api_live);
 BOARD_ROUTE(board_api_page);
+BOARD_ROUTE(board_api_style);
+BOARD_ROUTE(board_api_script);
 
 #endif  // LEAT_BOARD_API_H_

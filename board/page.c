@@ -1,37 +1,63 @@
-// The page at "/": what the server shows and at which addresses.
+// The page and what it loads. The page is a text with a mark where the prefix of all addresses
+// stands, which the server alone knows; the prefix is that of the command line, and is escaped as an
+// attribute's value.
 #include "board/api.h"
+#include "board/asset.h"
 
-static const char kPage[] =
-    "<!doctype html>\n"
-    "<html lang=\"en\">\n"
-    "<meta charset=\"utf-8\">\n"
-    "<meta name=\"viewport\" content=\"width=device-width\">\n"
-    "<title>Leat board</title>\n"
-    "<main>\n"
-    "<h1>Leat board</h1>\n"
-    "<p>This server answers TensorBoard's read API. It has no charts yet: ask it with a program,\n"
-    "or with <code>curl</code>.</p>\n"
-    "<ul>\n"
-    "<li><a href=\"data/leat/status\">data/leat/status</a>: what is loaded, and what was wrong\n"
-    "</li>\n"
-    "<li><a href=\"data/runs\">data/runs</a>, <a href=\"data/environment\">data/environment</a>,\n"
-    "<a href=\"data/plugins_listing\">data/plugins_listing</a></li>\n"
-    "<li><a href=\"data/plugin/scalars/tags\">data/plugin/scalars/tags</a>, then\n"
-    "<code>data/plugin/scalars/scalars?run=RUN&amp;tag=TAG</code></li>\n"
-    "<li>the same of histograms, distributions, images, audio, text and pr_curves</li>\n"
-    "<li><a href=\"data/plugin/graphs/info\">data/plugin/graphs/info</a>, then\n"
-    "<code>data/plugin/graphs/graph?run=RUN</code></li>\n"
-    "<li><code>data/leat/columns?run=RUN&amp;tag=TAG</code>: many series at once, as numbers</li>\n"
-    "<li><code>data/leat/live</code>: server-sent events, one for each change</li>\n"
-    "</ul>\n"
-    "</main>\n"
-    "</html>\n";
+#define MARK LEAT_SV("@PREFIX@")
+
+static const board_asset_t* find_asset(const char* name) {
+  const board_asset_t* asset = board_assets;
+  while (asset->name && strcmp(asset->name, name)) ++asset;
+  return asset;
+}
+
+static void append_attribute(const char* text, leat_string_builder_t* out) {
+  for (; *text; ++text) {
+    if (strchr("<>&\"'", *text)) {
+      leat_string_builder_print(out, "&#%d;", *text);
+    } else {
+      leat_string_builder_append_char(out, *text);
+    }
+  }
+}
 
 leat_status_t board_api_page(board_api_t* api, const board_request_t* request,
                              board_response_t* response) {
-  (void)api;
-  (void)request;
+  const board_asset_t* page = find_asset("page.html");
+  leat_string_view_t rest = leat_string_view_make((const char*)page->data, page->size);
   response->content_type = "text/html; charset=utf-8";
-  leat_string_builder_append(&response->body, leat_string_view_from(kPage));
+  while (rest.size) {
+    size_t size = leat_string_view_find(rest, MARK.data[0]);
+    if (size > rest.size) size = rest.size;
+    leat_string_builder_append(&response->body, leat_string_view_make(rest.data, size));
+    rest = leat_string_view_from_index(rest, size);
+    if (leat_string_view_starts_with(rest, MARK)) {
+      append_attribute(api->path_prefix, &response->body);
+      rest = leat_string_view_from_index(rest, MARK.size);
+    } else if (rest.size) {
+      leat_string_builder_append_char(&response->body, rest.data[0]);
+      rest = leat_string_view_from_index(rest, 1);
+    }
+  }
+  return leat_ok_status();
+}
+
+static void append_asset(const char* name, const char* content_type, board_response_t* response) {
+  const board_asset_t* asset = find_asset(name);
+  response->content_type = content_type;
+  leat_string_builder_append(&response->body,
+                             leat_string_view_make((const char*)asset->data, asset->size));
+}
+
+leat_status_t board_api_style(board_api_t* api, const board_request_t* request,
+                              board_response_t* response) {
+  append_asset("page.css", "text/css; charset=utf-8", response);
+  return leat_ok_status();
+}
+
+leat_status_t board_api_script(board_api_t* api, const board_request_t* request,
+                               board_response_t* response) {
+  append_asset("page.js", "text/javascript; charset=utf-8", response);
   return leat_ok_status();
 }

@@ -15,7 +15,13 @@ find_library(LEAT_MICROHTTPD_LIBRARY microhttpd)
 if(LEAT_MICROHTTPD_INCLUDE AND LEAT_MICROHTTPD_LIBRARY)
   leat_glob(board_sources board/*.c)
   list(FILTER board_sources EXCLUDE REGEX "_test\\.c$")
-  add_library(leat_board STATIC ${board_sources})
+  set(page ${CMAKE_SOURCE_DIR}/board/page)
+  set(assets ${page}/page.html ${page}/page.css ${page}/built/page.js)
+  add_custom_command(OUTPUT ${CMAKE_BINARY_DIR}/board_assets.c VERBATIM
+    COMMAND ${CMAKE_COMMAND} -DOUT=${CMAKE_BINARY_DIR}/board_assets.c "-DFILES=${assets}"
+            -P ${CMAKE_SOURCE_DIR}/cmake/LeatEmbed.cmake
+    DEPENDS ${assets} ${CMAKE_SOURCE_DIR}/cmake/LeatEmbed.cmake)
+  add_library(leat_board STATIC ${board_sources} ${CMAKE_BINARY_DIR}/board_assets.c)
   target_link_libraries(leat_board PRIVATE leat_flags
     PUBLIC leat_static ${LEAT_MICROHTTPD_LIBRARY})
   target_include_directories(leat_board PRIVATE ${LEAT_MICROHTTPD_INCLUDE}
