@@ -48,6 +48,7 @@ check:
 	@dev/check
 	@dev/generate-messages --check
 	@dev/list-capi --check
+	@dev/board-page --check
 
 demo: setup all
 	@dev/demo $(BUILD)

@@ -128,6 +128,9 @@ static void addresses_are_answered(void** state) {
   assert_non_null(strstr(ask("GET", "/data/plugin/scalars/scalars?run=.&tag=loss", HOST, ""),
                          "[[1.0,0,0.0],[1.0,1,1.0],[1.0,2,2.0]]"));
   assert_non_null(strstr(ask("GET", "/", HOST, ""), "default-src 'none'"));
+  assert_non_null(strstr(ask("GET", "/", HOST, ""), "<script src=\"/page.js\" defer>"));
+  assert_non_null(strstr(ask("GET", "/page.js", HOST, ""), "Content-Type: text/javascript"));
+  assert_non_null(strstr(ask("GET", "/page.css", HOST, ""), "--ground"));
   const char* form = HOST "Content-Type: application/x-www-form-urlencoded\r\n"
                      "Content-Length: 15\r\n";
   assert_non_null(strstr(ask("POST", "/data/plugin/scalars/scalars_multirun", form,
@@ -179,6 +182,11 @@ static void a_token_is_asked_for(void** state) {
                          "leat_board=" TOKEN "; HttpOnly; SameSite=Strict; Path=/p/"));
   expect_code(404, "GET", "/data/runs?token=" TOKEN, HOST);
   expect_code(404, "GET", "/x/data/runs?token=" TOKEN, HOST);
+  assert_non_null(strstr(ask("GET", "/p?token=" TOKEN, HOST, ""), "src=\"/p/page.js\""));
+  stop();
+  start("/\"><b>", NULL);
+  assert_non_null(strstr(ask("GET", "/%22%3E%3Cb%3E/", HOST, ""),
+                         "data-prefix=\"/&#34;&#62;&#60;b&#62;\""));
   stop();
   board_http_options_t open = {.host = "0.0.0.0", .path_prefix = "", .handler = board_api_handle};
   LEAT_EXPECT_CODE(LEAT_INVALID_ARGUMENT, board_http_start(&open, &scene.server));

@@ -198,6 +198,7 @@ static leat_status_t load_file(board_run_t* run, turn_t turn, bool* out_changed,
 leat_status_t board_run_load(board_run_t* run, bool* out_changed) {
   leat_file_system_t* fs = leat_file_system_default();
   turn_t* turns = NULL;
+  *out_changed = false;
   leat_mutex_lock(&run->lock);
   leat_status_t status = fs->vtable->list(fs, run->directory, note_file, run);
   if (!status && run->file_count) {

@@ -33,8 +33,9 @@ export function smooth(values: Float64Array, weight: number): Float64Array {
   return out;
 }
 
-// The point that stands out most from the course: further than ten times what points usually do.
-function findSpike(values: Float64Array): number {
+// The point that stands out most from its neighbours: by ten times what points usually do, and by an
+// eighth of the whole |range|.
+function findSpike(values: Float64Array, range: number): number {
   if (values.length < 10) return -1;
   const away: number[] = [];
   for (let i = 1; i + 1 < values.length; ++i) {
@@ -43,7 +44,7 @@ function findSpike(values: Float64Array): number {
   const usual = away.filter(Number.isFinite).sort((a, b) => a - b)[away.length >> 1] || 0;
   let most = -1;
   away.forEach((d, i) => {
-    if (d > 10 * usual && d > (most < 0 ? 0 : away[most - 1])) most = i + 1;
+    if (d > Math.max(10 * usual, range / 8) && d > (most < 0 ? 0 : away[most - 1])) most = i + 1;
   });
   return usual > 0 ? most : -1;
 }
@@ -69,7 +70,7 @@ export function describe(series: Series): string {
   const course = verb === 'stayed near' ? `${verb} ${formatNumber(to)}`
                                         : `${verb} from ${formatNumber(from)} to ${formatNumber(to)}`;
   let text = `${course} between the steps ${series.steps[first]} and ${series.steps[last]}`;
-  const spike = findSpike(series.values);
+  const spike = findSpike(series.values, range);
   if (spike >= 0) {
     text += `, with a spike to ${formatNumber(series.values[spike])} at step ${series.steps[spike]}`;
   } else if (low !== first && low !== last && to - series.values[low] > range / 20) {
