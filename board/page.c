@@ -1,6 +1,6 @@
 // The page and what it loads. The page is a text with a mark where the prefix of all addresses
-// stands, which the server alone knows; the prefix is that of the command line, and is escaped as an
-// attribute's value.
+// stands, which the server alone knows; the prefix is that of the command line, and is escaped as
+// an attribute's value.
 #include "board/api.h"
 #include "board/asset.h"
 
