@@ -53,6 +53,31 @@ export function ticksOf(low: number, high: number, count: number): number[] {
   return ticks;
 }
 
+// Of a logarithmic axis between 10^|low| and 10^|high|, as exponents: decades, and where there are
+// few of them also twos and fives.
+function logTicksOf(low: number, high: number): number[] {
+  const ticks: number[] = [], every = Math.max(1, Math.ceil((high - low) / 8));
+  for (let decade = Math.floor(low); decade <= high; ++decade) {
+    if (decade % every) continue;
+    for (const n of high - low < 3 ? [1, 2, 5] : [1]) {
+      const tick = decade + Math.log10(n);
+      if (tick >= low && tick <= high) ticks.push(tick);
+    }
+  }
+  return ticks;
+}
+
+// Of seconds: steps that clocks have.
+function timeTicksOf(low: number, high: number, count: number): number[] {
+  const rough = (high - low) / count;
+  const step = [1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 14400, 43200, 86400]
+    .find(s => s >= rough);
+  if (rough < 1 || !step) return ticksOf(low, high, count);
+  const ticks: number[] = [];
+  for (let n = Math.ceil(low / step); n * step <= high; ++n) ticks.push(n * step);
+  return ticks;
+}
+
 function range(lines: Line[], pick: (line: Line) => Float64Array[], log: boolean,
                clip: boolean): [number, number] {
   const all: number[] = [];
@@ -117,7 +142,7 @@ export function drawChart(canvas: HTMLCanvasElement, lines: Line[], look: Look):
   const margin = look.log ? 0 : (y1 - y0) * 0.05;
   [y0, y1] = [toY(y0 - margin), toY(y1 + margin)];
   context.font = '12px system-ui, sans-serif';
-  const yTicks = look.log ? ticksOf(y0, y1, 4).filter(Number.isInteger) : ticksOf(y0, y1, 5);
+  const yTicks = look.log ? logTicksOf(y0, y1) : ticksOf(y0, y1, 5);
   const labels = (yTicks.length ? yTicks : [y0, y1]).map(t => [t, formatNumber(look.log ? 10 ** t : t)] as const);
   const left = Math.ceil(Math.max(...labels.map(l => context.measureText(l[1]).width))) + 10;
   const bottom = height - 22, right = width - 8, top = 6;
@@ -138,7 +163,8 @@ export function drawChart(canvas: HTMLCanvasElement, lines: Line[], look: Look):
   }
   context.textBaseline = 'top';
   let end = -Infinity;
-  for (const tick of ticksOf(x0, x1, Math.max(2, Math.floor((right - left) / 80)))) {
+  const xTicks = (look.axis === 'step' ? ticksOf : timeTicksOf)(x0, x1, Math.max(2, Math.floor((right - left) / 80)));
+  for (const tick of xTicks) {
     const text = formatX(tick, look.axis, x1 - x0), size = context.measureText(text).width;
     const x = Math.min(Math.max(px(tick), left + size / 2), right - size / 2);
     if (x - size / 2 < end + 8) continue;

@@ -135,7 +135,7 @@ class Card {
     const told = this.series.slice(0, 3).map(s => `${s.run} ${describe(s)}`);
     const more = this.series.length - told.length;
     this.sentence.textContent = told.length
-      ? told.join('. ') + (more > 0 ? `. ${more} more runs.` : '.') : 'No run that is shown has this tag.';
+      ? told.join('. ') + (more > 1 ? `. ${more} more runs.` : more ? '. One more run.' : '.') : 'No run that is shown has this tag.';
     this.canvas.setAttribute('aria-label', `${this.tag}: ${this.sentence.textContent} ` +
       'The arrow keys read out values.');
     if (!this.table.hidden) this.fillTable();

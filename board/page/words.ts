@@ -9,11 +9,14 @@ export function formatNumber(x: number): string {
   return text.replace('-', '−').replace('e-', 'e−');
 }
 
+// "50 s", "1:20" minutes, "2:00:00" hours, "3 d 4 h"
 export function formatDuration(seconds: number): string {
-  const s = Math.abs(seconds);
-  if (s < 60) return formatNumber(seconds) + ' s';
-  if (s < 3600) return formatNumber(seconds / 60) + ' min';
-  return s < 86400 ? formatNumber(seconds / 3600) + ' h' : formatNumber(seconds / 86400) + ' d';
+  if (!Number.isFinite(seconds) || Math.abs(seconds) < 60) return formatNumber(seconds) + ' s';
+  const whole = Math.round(Math.abs(seconds)), sign = seconds < 0 ? '−' : '';
+  const two = (n: number) => String(n).padStart(2, '0');
+  const [s, m, h] = [whole % 60, Math.floor(whole / 60) % 60, Math.floor(whole / 3600)];
+  if (h >= 24) return `${sign}${Math.floor(h / 24)} d ${h % 24} h`;
+  return h ? `${sign}${h}:${two(m)}:${two(s)}` : `${sign}${m}:${two(s)}`;
 }
 
 // The exponential mean of what came so far, without the bias towards the zero that it begins with.
