@@ -48,6 +48,10 @@ static const owner_t* find_owner(leat_string_view_t plugin) {
 // A copy of |text| that is UTF-8: each byte that is not part of it becomes U+FFFD.
 static leat_status_t copy_text(leat_string_view_t text, char** out_copy, size_t* out_size) {
   char* copy;
+  if (leat_utf8_is_valid(text)) {
+    if (out_size) *out_size = text.size;
+    return leat_allocator_clone_string(leat_allocator_system(), text.data, text.size, out_copy);
+  }
   LEAT_RETURN_IF_ERROR(
       leat_allocator_allocate(leat_allocator_system(), text.size * 3 + 1, (void**)&copy));
   size_t size = 0;

@@ -113,7 +113,8 @@ static void a_damaged_index_is_not_used(void** state) {
   board_run_index_write(run, test_directory);
   size_t size;
   char* bytes = test_read_file(index_name(), &size);
-  for (size_t i = 0; i < size; ++i) {
+  // Every byte of the first 200, and every seventh of the others.
+  for (size_t i = 0; i < size; i += i < 200 ? 1 : 7) {
     bytes[i] ^= 4;
     // The four bytes that mean nothing may be any.
     bool is_padding = i >= 12 && i < 16;
@@ -124,7 +125,7 @@ static void a_damaged_index_is_not_used(void** state) {
     board_run_free(read);
     bytes[i] ^= 4;
   }
-  for (size_t cut = 0; cut < size; cut += 7) {
+  for (size_t cut = 0; cut < size; cut += 37) {
     test_write_file(index_name(), bytes, cut);
     board_run_t* read = make_run();
     board_run_index_read(read, test_directory);

@@ -2,7 +2,7 @@
 
 #include "base/allocator.h"
 
-#define FIRST_CAPACITY 16
+#define FIRST_CAPACITY 4
 
 static void free_columns(board_series_t* series) {
   leat_allocator_t* allocator = leat_allocator_system();

@@ -61,6 +61,11 @@ void board_watch_wait(board_watch_t* watch, uint32_t timeout_ms) {
   drain(watch->wake[0]);
 }
 
+void board_watch_pause(board_watch_t* watch, uint32_t timeout_ms) {
+  struct pollfd source = {watch->wake[0], POLLIN, 0};
+  poll(&source, 1, (int)timeout_ms);
+}
+
 void board_watch_wake(board_watch_t* watch) {
   ssize_t written = write(watch->wake[1], "", 1);
   (void)written;  // a full pipe wakes as well

@@ -20,6 +20,8 @@ void board_watch_add(board_watch_t* watch, const char* directory);
 // Waits for a change, for board_watch_wake, or for |timeout_ms|. Changes that come together within
 // some milliseconds are one.
 void board_watch_wait(board_watch_t* watch, uint32_t timeout_ms);
+// Waits for board_watch_wake or |timeout_ms|, whatever changes meanwhile.
+void board_watch_pause(board_watch_t* watch, uint32_t timeout_ms);
 // Any thread.
 void board_watch_wake(board_watch_t* watch);
 

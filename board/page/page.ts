@@ -374,8 +374,10 @@ addEventListener('scroll', () => cards.forEach(card => card.draw()), {passive: t
 document.addEventListener('toggle', showCards, true);
 reload();
 const live = new EventSource(PREFIX + '/data/leat/live');
+let waiting = 0;
 live.addEventListener('version', event => {
   if (event.data === version) return;
   version = event.data;
-  reload();
+  // While a program trains, something is new all the time: once in a second is enough.
+  waiting ||= window.setTimeout(() => { waiting = 0; reload(); }, 1000);
 });
