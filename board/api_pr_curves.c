@@ -78,10 +78,15 @@ leat_status_t board_api_pr_curves(board_api_t* api, const board_request_t* reque
     board_snapshot_t snapshot;
     if (!leat_string_view_equals(item->name, "run")) continue;
     board_run_t* run = board_logdir_find(api->logdir, item->value);
-    // TensorBoard answers 400 where it finds nothing.
-    if (!run) return leat_make_status(LEAT_INVALID_ARGUMENT, "No PR curves could be found");
-    LEAT_RETURN_IF_ERROR(board_snapshot_take(run, tag, "pr_curves", BOARD_CLASS_TENSOR,
-                                             request->arena, &snapshot));
+    leat_status_t status = run ? board_snapshot_take(run, tag, "pr_curves", BOARD_CLASS_TENSOR,
+                                                     request->arena, &snapshot)
+                               : leat_make_status(LEAT_NOT_FOUND, "no run");
+    if (status && leat_status_code(status) == LEAT_NOT_FOUND) {
+      // Here TensorBoard answers 400.
+      leat_status_free(status);
+      status = leat_make_status(LEAT_INVALID_ARGUMENT, "No PR curves could be found");
+    }
+    LEAT_RETURN_IF_ERROR(status);
     LEAT_RETURN_IF_ERROR(board_snapshot_thin(&snapshot, CURVE_POINTS, request->arena));
     if (follows) leat_string_builder_append_char(&response->body, ',');
     follows = true;

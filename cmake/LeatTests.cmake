@@ -67,8 +67,8 @@ endfunction()
 # builds them. CI runs these under TSan, where all tests would take too long.
 function(leat_label_thread_tests)
   get_property(names DIRECTORY PROPERTY TESTS)
-  list(FILTER names INCLUDE REGEX "^(base\\.(sync|thread_pool|observer|log)|board\\.board_|board\\.run_|\
-cluster\\.|worker\\.|\
+  list(FILTER names INCLUDE REGEX "^(base\\.(sync|thread_pool|observer|log)|board\\.board_|\
+board\\.run_|cluster\\.|worker\\.|\
 device\\.cpu\\.(cpu_device|row_step)_|graph\\.op\\.op_parse|\
 kernel\\.(cancellation|cell|invoke|registry|resource)_|ops\\.nn\\.convolution_cache|\
 session\\.(plans|session|signature_cache)_|tensor\\.buffer_pool|trace\\.collector|\

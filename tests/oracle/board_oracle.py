@@ -252,6 +252,7 @@ def errors(servers):
       ('/data/plugin/images/images', dict(run=run, tag='none')),
       ('/data/plugin/audio/audio', dict(run=run, tag='none')),
       ('/data/plugin/text/text', dict(run=run, tag='none')),
+      ('/data/plugin/pr_curves/pr_curves', dict(run=run, tag='none')),
       ('/data/plugin/graphs/graph', dict(run='none')),
       ('/data/plugin/graphs/graph', {}),
       ('/data/plugin/graphs/run_metadata', dict(run=run)),
