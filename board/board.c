@@ -11,12 +11,16 @@ typedef struct board_s {
   _Atomic(board_http_t*) server;
 } board_t;
 
-static void push_version(void* data, uint64_t version) {
+static void tell_clients(void* data, uint64_t version, bool changed) {
   board_http_t* server = atomic_load(&((board_t*)data)->server);
   char text[24];
   if (!server) return;
   snprintf(text, sizeof text, "%llu", (unsigned long long)version);
-  board_http_push(server, "version", text);
+  if (changed) {
+    board_http_push(server, "version", text);
+  } else {
+    board_http_ping(server);
+  }
 }
 
 static void say_ready(const board_options_t* options, uint16_t port) {
@@ -58,7 +62,7 @@ bool board_serve(const board_options_t* options, char* out_message, int message_
   sigaddset(&signals, SIGTERM);
   pthread_sigmask(SIG_BLOCK, &signals, &before);
   signal(SIGPIPE, SIG_IGN);
-  board_logdir_options_t logdir = {options->logdir, options->cache, options->poll_ms, push_version,
+  board_logdir_options_t logdir = {options->logdir, options->cache, options->poll_ms, tell_clients,
                                    &board};
   board_http_options_t http = {.host = options->host, .port = options->port,
                                .path_prefix = options->path_prefix, .token = options->token,

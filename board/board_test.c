@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "board/api.h"
@@ -24,11 +25,12 @@ typedef struct scene_s {
 } scene_t;
 static scene_t scene;
 
-static void push(void* data, uint64_t version) {
+static void push(void* data, uint64_t version, bool changed) {
   (void)data;
   char text[24];
   snprintf(text, sizeof text, "%llu", (unsigned long long)version);
-  if (scene.pushed) board_http_push(scene.pushed, "version", text);
+  if (scene.pushed && changed) board_http_push(scene.pushed, "version", text);
+  if (scene.pushed && !changed) board_http_ping(scene.pushed);
 }
 
 // Writes |count| scalars of the tag "loss" from |begin| on, as the whole file.
@@ -241,12 +243,62 @@ static void changes_are_pushed(void** state) {
   // The end does not wait for anybody.
   stop();
   size_t kept = 0;
+  int large = 1 << 20;  // what is on its way comes a window at a time
+  setsockopt(deaf, SOL_SOCKET, SO_RCVBUF, &large, sizeof large);
   for (ssize_t got = 1; got > 0; kept += (size_t)(got > 0 ? got : 0)) {
     got = recv(deaf, answer, sizeof answer, 0);
   }
   assert_true(kept < 16000000);
   close(deaf);
   close(client);
+}
+
+// Pages that were closed leave their streams; more of them than the server takes connections, while
+// nothing new is written, do not keep others out.
+static void streams_without_client_end(void** state) {
+  static char answer[1 << 16];
+  write_log(1);
+  start("", NULL);
+  for (int i = 0; i < 1100; ++i) {
+    int client = connect_client();
+    send_text(client, "GET /data/leat/live HTTP/1.1\r\n" HOST "\r\n");
+    assert_true(receive(client, "event: version\ndata: ", answer, sizeof answer));
+    close(client);
+  }
+  expect_code(200, "GET", "/data/runs", HOST);
+  stop();
+}
+
+// Runs behind symbolic links are found, once; links that lead back are not followed.
+static void links_do_not_go_round(void** state) {
+  static const char* const made[] = {"other/events.out.tfevents.1.host", "other/b", "other", "a",
+                                     "linked"};
+  write_log(1);
+  assert_int_equal(mkdir(test_path("other"), 0700), 0);
+  test_write_file(made[0], "", 0);
+  assert_int_equal(symlink("..", test_path("other/b")), 0);
+  assert_int_equal(symlink(".", test_path("a")), 0);
+  assert_int_equal(symlink("other", test_path("linked")), 0);
+  start("", NULL);
+  const char* runs = ask("GET", "/data/runs", HOST, "");
+  assert_non_null(strstr(runs, "\r\n\r\n[\".\",\"linked\",\"other\"]"));
+  stop();
+  for (size_t i = 0; i < sizeof made / sizeof *made; ++i) {
+    assert_int_equal(remove(test_path(made[i])), 0);
+  }
+}
+
+// A stranger's form is refused before it is sent.
+static void strangers_send_no_forms(void** state) {
+  static char answer[1 << 16];
+  write_log(1);
+  start("", TOKEN);
+  int client = connect_client();
+  send_text(client, "POST /data/leat/columns HTTP/1.1\r\n" HOST
+            "Content-Type: application/x-www-form-urlencoded\r\nContent-Length: 1000000\r\n\r\n");
+  assert_true(receive(client, "HTTP/1.1 401 ", answer, sizeof answer));
+  close(client);
+  stop();
 }
 
 int main(void) {
@@ -256,6 +308,9 @@ int main(void) {
       cmocka_unit_test(a_token_is_asked_for),
       cmocka_unit_test(many_ask_at_once),
       cmocka_unit_test(changes_are_pushed),
+      cmocka_unit_test(streams_without_client_end),
+      cmocka_unit_test(strangers_send_no_forms),
+      cmocka_unit_test(links_do_not_go_round),
   };
   return cmocka_run_group_tests(tests, test_directory_make, test_directory_remove);
 }

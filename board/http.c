@@ -9,7 +9,8 @@
 //
 // A stream of events costs no thread. When all its bytes are sent the connection is suspended, and
 // a push appends to what each stream shall send and wakes it. A client that does not read keeps at
-// most STREAM_BYTES: what comes beyond is dropped, since the next event says as much.
+// most STREAM_BYTES: what comes beyond is dropped, since the next event says as much. One that is
+// gone is noticed when something is sent to it, hence the pings.
 #include "board/http.h"
 
 #include <arpa/inet.h>
@@ -49,8 +50,9 @@ struct board_http_s {
 typedef struct exchange_s {
   leat_arena_t arena;
   leat_string_view_t url;  // as it was sent
+  board_request_t request;
+  bool sets_cookie;  // the token came as a parameter
   struct MHD_PostProcessor* post;
-  board_query_t form;
   // The field of the form that is being received.
   leat_string_view_t field;
   leat_string_builder_t value;
@@ -101,7 +103,7 @@ static leat_status_t end_field(exchange_t* exchange) {
   leat_status_t status = leat_ok_status();
   if (exchange->field.data) {
     status = board_query_add(&exchange->arena, exchange->field,
-                             leat_string_builder_view(&exchange->value), &exchange->form);
+                             leat_string_builder_view(&exchange->value), &exchange->request.form);
   }
   exchange->field = leat_string_view_make(NULL, 0);
   exchange->value.size = 0;
@@ -242,16 +244,23 @@ static void wake_locked(stream_t* stream) {
   MHD_resume_connection(stream->connection);
 }
 
-void board_http_push(board_http_t* server, const char* event, const char* data) {
+static void send_to_streams(board_http_t* server, leat_string_view_t bytes) {
   leat_mutex_lock(&server->lock);
   for (stream_t* stream = server->streams; stream; stream = stream->next) {
-    if (stream->pending.size < STREAM_BYTES) {
-      leat_string_builder_print(&stream->pending, "event: %s\ndata: %s\n\n", event, data);
-    }
+    if (stream->pending.size < STREAM_BYTES) leat_string_builder_append(&stream->pending, bytes);
     wake_locked(stream);
   }
   leat_mutex_unlock(&server->lock);
 }
+
+void board_http_push(board_http_t* server, const char* event, const char* data) {
+  char text[256];
+  int size = snprintf(text, sizeof text, "event: %s\ndata: %s\n\n", event, data);
+  LEAT_DCHECK(size > 0 && (size_t)size < sizeof text);
+  send_to_streams(server, leat_string_view_make(text, (size_t)size));
+}
+
+void board_http_ping(board_http_t* server) { send_to_streams(server, LEAT_SV(":\n\n")); }
 
 // ---- Answers ------------------------------------------------------------------------------------
 static void free_body(void* body) { leat_allocator_free(leat_allocator_system(), body); }
@@ -286,6 +295,11 @@ static enum MHD_Result send_text(struct MHD_Connection* connection, unsigned cod
   return result;
 }
 
+static enum MHD_Result send_no_memory(struct MHD_Connection* connection, leat_status_t status) {
+  leat_status_free(status);
+  return send_text(connection, MHD_HTTP_INTERNAL_SERVER_ERROR, "out of memory\n");
+}
+
 // Sends what the handler has made; the body moves into the answer.
 static enum MHD_Result send_response(board_http_t* server, struct MHD_Connection* connection,
                                      board_response_t* response, bool sets_cookie) {
@@ -296,10 +310,7 @@ static enum MHD_Result send_response(board_http_t* server, struct MHD_Connection
     answer = make_stream(server, connection, leat_string_builder_view(&response->body));
   } else {
     leat_status_t status = leat_string_builder_finish(&response->body, &body, &size);
-    if (status) {
-      leat_status_free(status);
-      return send_text(connection, MHD_HTTP_INTERNAL_SERVER_ERROR, "out of memory\n");
-    }
+    if (status) return send_no_memory(connection, status);
     answer = MHD_create_response_from_buffer_with_free_callback(size, body, free_body);
     if (!answer) free_body(body);
   }
@@ -315,12 +326,12 @@ static enum MHD_Result send_response(board_http_t* server, struct MHD_Connection
   return result;
 }
 
-// Fills |request| from the exchange; the path is that behind the prefix, and without data where it
-// lies elsewhere.
-static leat_status_t read_request(const board_http_t* server, exchange_t* exchange,
-                                  board_request_t* request) {
+// Fills the request of what the URL says; the path is that behind the prefix, and without data where
+// it lies elsewhere.
+static leat_status_t read_url(const board_http_t* server, exchange_t* exchange) {
   leat_string_view_t prefix = leat_string_view_from(server->options.path_prefix);
   leat_string_view_t path = exchange->url, query = leat_string_view_make("", 0);
+  board_request_t* request = &exchange->request;
   size_t mark = leat_string_view_find(path, '?');
   request->arena = &exchange->arena;
   if (mark < path.size) {
@@ -332,33 +343,59 @@ static leat_status_t read_request(const board_http_t* server, exchange_t* exchan
   if (leat_string_view_starts_with(path, prefix)) {
     request->path = leat_string_view_from_index(path, prefix.size);
   }
-  LEAT_RETURN_IF_ERROR(end_field(exchange));
-  request->form = exchange->form;
   return leat_ok_status();
 }
 
-static enum MHD_Result answer(board_http_t* server, struct MHD_Connection* connection,
-                              exchange_t* exchange, bool is_post) {
-  board_request_t request = {.is_post = is_post};
-  board_response_t response = {.code = 200, .content_type = "application/json"};
-  bool by_parameter;
-  leat_status_t status = read_request(server, exchange, &request);
-  if (status) {
-    leat_status_free(status);
-    return send_text(connection, MHD_HTTP_INTERNAL_SERVER_ERROR, "out of memory\n");
-  }
-  if (!may_ask(server, connection, &request.query, &by_parameter)) {
+// The headers are there, and nothing of a body. Whoever may not ask is refused here, so that nothing
+// that a stranger sends is kept.
+static enum MHD_Result begin_answer(board_http_t* server, struct MHD_Connection* connection,
+                                    exchange_t* exchange, const char* method) {
+  bool is_post = !strcmp(method, MHD_HTTP_METHOD_POST);
+  leat_status_t status = read_url(server, exchange);
+  if (status) return send_no_memory(connection, status);
+  if (!may_ask(server, connection, &exchange->request.query, &exchange->sets_cookie)) {
     return server->options.token
                ? send_text(connection, MHD_HTTP_UNAUTHORIZED, "a token is needed\n")
                : send_text(connection, MHD_HTTP_FORBIDDEN, "the host is not this machine's\n");
   }
+  if (!is_post && strcmp(method, MHD_HTTP_METHOD_GET) && strcmp(method, MHD_HTTP_METHOD_HEAD)) {
+    return send_text(connection, MHD_HTTP_METHOD_NOT_ALLOWED, "the method is not allowed\n");
+  }
+  exchange->request.is_post = is_post;
+  // A form of a type that is not understood is read and passed over.
+  if (is_post) exchange->post = MHD_create_post_processor(connection, 4096, take_piece, exchange);
+  return MHD_YES;
+}
+
+static void end_form(exchange_t* exchange) {
+  if (exchange->post) MHD_destroy_post_processor(exchange->post);
+  exchange->post = NULL;
+}
+
+static enum MHD_Result take_body(exchange_t* exchange, const char* bytes, size_t* size) {
+  exchange->received += *size;
+  if (exchange->received > POST_BYTES) return MHD_NO;
+  if (exchange->post && MHD_post_process(exchange->post, bytes, *size) != MHD_YES) {
+    end_form(exchange);
+  }
+  *size = 0;
+  return MHD_YES;
+}
+
+static enum MHD_Result answer(board_http_t* server, struct MHD_Connection* connection,
+                              exchange_t* exchange) {
+  board_response_t response = {.code = 200, .content_type = "application/json"};
+  end_form(exchange);
+  leat_status_t status = end_field(exchange);
+  if (status) return send_no_memory(connection, status);
   leat_string_builder_initialize(leat_allocator_system(), &response.body);
-  server->options.handler(server->options.data, &request, &response);
-  enum MHD_Result result = send_response(server, connection, &response, by_parameter);
+  server->options.handler(server->options.data, &exchange->request, &response);
+  enum MHD_Result result = send_response(server, connection, &response, exchange->sets_cookie);
   leat_string_builder_deinitialize(&response.body);
   return result;
 }
 
+// libmicrohttpd calls this when the headers are there, for each piece of the body, and at the end.
 static enum MHD_Result handle(void* data, struct MHD_Connection* connection, const char* url,
                               const char* method, const char* version, const char* upload,
                               size_t* upload_size, void** state) {
@@ -367,32 +404,12 @@ static enum MHD_Result handle(void* data, struct MHD_Connection* connection, con
   (void)url;
   (void)version;
   if (!exchange || !exchange->url.data) return MHD_NO;
-  bool is_post = !strcmp(method, MHD_HTTP_METHOD_POST);
-  bool begins = !exchange->has_begun;
-  exchange->has_begun = true;
-  if (begins) {
-    // A form of a type that is not understood is read and passed over.
-    if (is_post) exchange->post = MHD_create_post_processor(connection, 4096, take_piece, exchange);
-    return MHD_YES;
+  if (!exchange->has_begun) {
+    exchange->has_begun = true;
+    return begin_answer(server, connection, exchange, method);
   }
-  if (*upload_size) {
-    exchange->received += *upload_size;
-    if (exchange->received > POST_BYTES) return MHD_NO;
-    if (exchange->post && MHD_post_process(exchange->post, upload, *upload_size) != MHD_YES) {
-      MHD_destroy_post_processor(exchange->post);
-      exchange->post = NULL;
-    }
-    *upload_size = 0;
-    return MHD_YES;
-  }
-  if (!is_post && strcmp(method, MHD_HTTP_METHOD_GET) && strcmp(method, MHD_HTTP_METHOD_HEAD)) {
-    return send_text(connection, MHD_HTTP_METHOD_NOT_ALLOWED, "the method is not allowed\n");
-  }
-  if (exchange->post) {
-    MHD_destroy_post_processor(exchange->post);
-    exchange->post = NULL;
-  }
-  return answer(server, connection, exchange, is_post);
+  if (*upload_size) return take_body(exchange, upload, upload_size);
+  return answer(server, connection, exchange);
 }
 
 // ---- The server ---------------------------------------------------------------------------------

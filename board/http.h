@@ -44,8 +44,10 @@ typedef struct board_http_options_s {
 LEAT_MUST_USE leat_status_t board_http_start(const board_http_options_t* options,
                                              board_http_t** out_server);
 uint16_t board_http_port(const board_http_t* server);
-// Sends the event |data| to every stream that is open. Any thread.
+// Sends an event, of 200 bytes at most, to every stream that is open. Any thread.
 void board_http_push(board_http_t* server, const char* event, const char* data);
+// Sends a comment, which clients pass over, so that streams without a client end. Any thread.
+void board_http_ping(board_http_t* server);
 // Ends every request and stream. NULL is allowed.
 void board_http_stop(board_http_t* server);
 // Whether |host| names this machine alone.

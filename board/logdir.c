@@ -8,6 +8,7 @@
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/clock.h"
@@ -16,6 +17,7 @@
 #include "board/watch.h"
 
 #define DEPTH_LIMIT 32
+#define LINK_LIMIT 4
 #define THREAD_LIMIT 16
 #define REST_MS 100
 // A run that grows all the time writes its index file this often.
@@ -44,7 +46,7 @@ struct board_logdir_s {
 typedef struct walk_s {
   board_logdir_t* logdir;
   const char* directory;
-  int depth;
+  int depth, links;  // directories and symbolic links on the way to it
   bool has_events;
   // Names of directories below this one, each with its NUL, one after the other.
   leat_string_builder_t below;
@@ -55,6 +57,23 @@ static leat_status_t join(const char* directory, const char* name, char** out_pa
   LEAT_RETURN_IF_ERROR(leat_allocator_allocate(leat_allocator_system(), room, (void**)out_path));
   snprintf(*out_path, room, "%s/%s", directory, name);
   return leat_ok_status();
+}
+
+static bool is_link(const char* path) {
+  struct stat entry;
+  return !lstat(path, &entry) && S_ISLNK(entry.st_mode);
+}
+
+// Whether the symbolic link |path| leads to a directory that |directory| lies in, or is: a walk
+// through it would come back to where it is.
+static bool leads_back(const char* path, const char* directory) {
+  char *to = realpath(path, NULL), *from = realpath(directory, NULL);
+  size_t size = to ? strlen(to) : 0;
+  bool is_above = to && from && !strncmp(from, to, size) &&
+                  (!from[size] || from[size] == '/' || size == 1);
+  free(to);
+  free(from);
+  return is_above;
 }
 
 // An entry whose name is an event file's is one; of the others the directories are wanted.
@@ -70,7 +89,10 @@ static leat_status_t visit(void* data, const char* name) {
   LEAT_RETURN_IF_ERROR(join(walk->directory, name, &path));
   leat_status_t status = fs->vtable->stat(fs, path, &stat);
   if (!status && stat.is_directory && walk->depth < DEPTH_LIMIT) {
-    leat_string_builder_append(&walk->below, leat_string_view_make(path, strlen(path) + 1));
+    bool linked = is_link(path);
+    if (!linked || (walk->links < LINK_LIMIT && !leads_back(path, walk->directory))) {
+      leat_string_builder_append(&walk->below, leat_string_view_make(path, strlen(path) + 1));
+    }
   }
   // What went away in between, or may not be looked at, is passed over.
   leat_status_free(status);
@@ -98,9 +120,10 @@ static leat_status_t note_run(board_logdir_t* logdir, const char* directory) {
   return status;
 }
 
-static leat_status_t walk_directory(board_logdir_t* logdir, const char* directory, int depth) {
+static leat_status_t walk_directory(board_logdir_t* logdir, const char* directory, int depth,
+                                    int links) {
   leat_file_system_t* fs = leat_file_system_default();
-  walk_t walk = {logdir, directory, depth, false, {0}};
+  walk_t walk = {logdir, directory, depth, links, false, {0}};
   leat_string_builder_initialize(leat_allocator_system(), &walk.below);
   board_watch_add(&logdir->watch, directory);
   leat_status_t status = fs->vtable->list(fs, directory, visit, &walk);
@@ -108,7 +131,8 @@ static leat_status_t walk_directory(board_logdir_t* logdir, const char* director
   if (!status) status = walk.below.status;
   leat_string_view_t below = leat_string_builder_view(&walk.below);
   for (size_t at = 0; !status && at < below.size; at += strlen(below.data + at) + 1) {
-    status = walk_directory(logdir, below.data + at, depth + 1);
+    const char* path = below.data + at;
+    status = walk_directory(logdir, path, depth + 1, links + is_link(path));
   }
   walk.below.status = leat_ok_status();
   leat_string_builder_deinitialize(&walk.below);
@@ -180,7 +204,7 @@ static leat_status_t round_locked(board_logdir_t* logdir) {
   size_t before = logdir->count;
   for (size_t i = 0; i < before; ++i) logdir->members[i].is_there = false;
   leat_mutex_unlock(&logdir->lock);
-  LEAT_RETURN_IF_ERROR(walk_directory(logdir, logdir->options.path, 0));
+  LEAT_RETURN_IF_ERROR(walk_directory(logdir, logdir->options.path, 0, 0));
   LEAT_RETURN_IF_ERROR(board_logdir_runs(logdir, &round.runs, &round.count));
   load_all(&round);
   leat_allocator_free(leat_allocator_system(), round.runs);
@@ -189,7 +213,9 @@ static leat_status_t round_locked(board_logdir_t* logdir) {
   logdir->is_loaded = true;
   uint64_t version = logdir->version += changed;
   leat_mutex_unlock(&logdir->lock);
-  if (changed && logdir->options.changed) logdir->options.changed(logdir->options.data, version);
+  if (logdir->options.after_round) {
+    logdir->options.after_round(logdir->options.data, version, changed);
+  }
   return leat_ok_status();
 }
 

@@ -11,21 +11,21 @@
 
 typedef struct board_logdir_s board_logdir_t;
 
-// Called after a round that changed something, on the loading thread. |version| grows with each.
-typedef void (*board_logdir_changed_t)(void* data, uint64_t version);
+// Called after each round, on the loading thread. |version| has grown where something changed.
+typedef void (*board_logdir_round_fn_t)(void* data, uint64_t version, bool changed);
 
 typedef struct board_logdir_options_s {
   const char* path;
   const char* cache;  // directory of the index files; NULL: none are written or read
   uint32_t poll_ms;   // between rounds that nothing asked for
-  board_logdir_changed_t changed;  // may be NULL
+  board_logdir_round_fn_t after_round;  // may be NULL
   void* data;
 } board_logdir_options_t;
 
 // Starts the threads. |options| and its texts must live until the end.
 LEAT_MUST_USE leat_status_t board_logdir_create(const board_logdir_options_t* options,
                                                 board_logdir_t** out_logdir);
-// Ends the threads, after which nothing changes and |changed| is called no more. NULL is allowed.
+// Ends the threads, after which nothing changes and |after_round| is called no more. NULL is allowed.
 void board_logdir_stop(board_logdir_t* logdir);
 // Stops, and frees the runs. NULL is allowed.
 void board_logdir_free(board_logdir_t* logdir);

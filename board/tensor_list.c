@@ -8,7 +8,7 @@
 #include "board/json_writer.h"
 #include "formats/generated/types.h"
 
-#define ELEMENT_LIMIT ((size_t)1 << 24)
+#define ELEMENT_LIMIT ((size_t)1 << 20)
 
 static leat_status_t invalid(const char* what) {
   return leat_make_status(LEAT_INVALID_ARGUMENT, "Reading a value failed: %s", what);
@@ -25,7 +25,7 @@ static leat_status_t read_dims(const leat_pb_tensor_proto_t* tensor, board_tenso
     list->dims[list->rank++] = (uint32_t)size;
     list->count *= (size_t)size;
     places *= size ? (size_t)size : 1;
-    if (places > ELEMENT_LIMIT) return invalid("it has more than 2^24 elements");
+    if (places > ELEMENT_LIMIT) return invalid("it has more than 2^20 elements");
   }
   return leat_ok_status();
 }

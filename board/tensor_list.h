@@ -20,7 +20,7 @@ typedef struct board_tensor_list_s {
 } board_tensor_list_t;
 
 // The elements of |tensor|, in |arena|; texts are views of the message. INVALID_ARGUMENT for types
-// that are neither numbers nor texts, more than 2^24 elements or 8 dimensions, and contents of
+// that are neither numbers nor texts, more than 2^20 elements or 8 dimensions, and contents of
 // another size than the shape's.
 LEAT_MUST_USE leat_status_t board_tensor_list_read(const leat_pb_tensor_proto_t* tensor,
                                                    leat_arena_t* arena,
