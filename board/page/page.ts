@@ -268,7 +268,7 @@ function drawGroups(tags: string[]): void {
   let left = 24;  // groups that begin open hold about so many cards
   const made = [...groups].sort(([a], [b]) => a < b ? -1 : 1).map(([group, members]) => {
     const grid = element('div', {class: 'cards'});
-    for (const tag of members.sort()) {
+    for (const tag of members.sort((a, b) => a.localeCompare(b, 'en', {numeric: true}))) {
       let card = cards.get(tag);
       if (!card) {
         card = new Card(tag, group ? tag.slice(group.length + 1) || tag : tag);
