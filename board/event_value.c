@@ -19,9 +19,9 @@ typedef struct field_s {
 // Takes a field off the front of |*message|; false at the end, and where it is malformed, when
 // |*message| is not empty.
 static bool take_field(leat_string_view_t* message, field_t* out_field) {
+  if (!message->size) return false;
   const uint8_t* next = (const uint8_t*)message->data;
   const uint8_t* end = next + message->size;
-  if (!message->size) return false;
   next = leat_wire_read_tag(next, end, &out_field->number, &out_field->type);
   if (!next) return false;
   switch (out_field->type) {
@@ -64,10 +64,10 @@ static float float_of(uint32_t word) {
 // The form that writers give an event with a summary: time, step (unless it is 0), summary. false
 // where it is another.
 static bool read_usual_event(leat_string_view_t bytes, board_event_t* out_event) {
+  if (bytes.size < 11 || bytes.data[0] != 0x09) return false;
   const uint8_t* next = (const uint8_t*)bytes.data;
   const uint8_t* end = next + bytes.size;
   uint64_t step = 0;
-  if (bytes.size < 11 || next[0] != 0x09) return false;
   out_event->wall_time = double_of(leat_wire_load64(next + 1));
   next += 9;
   if (*next == 0x10) next = leat_wire_read_varint(next + 1, end, &step);

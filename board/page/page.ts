@@ -28,6 +28,8 @@ try {
   // A link that was cut short shows the page as it is at first.
 }
 
+const MANY_RUNS = 40;
+
 let runs: string[] = [];
 const styles = new Map<string, number>();
 const cards = new Map<string, Card>();
@@ -266,7 +268,7 @@ function drawGroups(tags: string[]): void {
   let left = 24;  // groups that begin open hold about so many cards
   const made = [...groups].sort(([a], [b]) => a < b ? -1 : 1).map(([group, members]) => {
     const grid = element('div', {class: 'cards'});
-    for (const tag of members.sort()) {
+    for (const tag of members.sort((a, b) => a.localeCompare(b, 'en', {numeric: true}))) {
       let card = cards.get(tag);
       if (!card) {
         card = new Card(tag, group ? tag.slice(group.length + 1) || tag : tag);
@@ -313,13 +315,18 @@ async function reload(): Promise<void> {
     const [names, index, status, environment] = await Promise.all([
       getJson('/data/runs'), getJson('/data/plugin/scalars/tags'), getJson('/data/leat/status'),
       getJson('/data/environment')]);
+    // So many lines in one chart say nothing and take long: of many runs the first are shown.
+    if (!runs.length && !location.hash && names.length > MANY_RUNS) {
+      settings.hidden = names.slice(MANY_RUNS);
+    }
     runs = names;
     runs.forEach(run => styles.has(run) || styles.set(run, styles.size));
     tags = [...new Set(Object.values(index).flatMap(of => Object.keys(of as object)))];
     byId('where').textContent = environment.data_location;
     const wrong = status.damaged_records + status.skipped_values;
-    byId('state').textContent = (status.loaded ? '' : 'Loading. ') +
-      `${runs.length} runs, ${tags.length} tags` + (wrong ? `, ${wrong} records or values skipped` : '');
+    const hidden = runs.filter(run => settings.hidden.includes(run)).length;
+    byId('state').textContent = (status.loaded ? '' : 'Loading. ') + (hidden ? `${hidden} of ` : '') +
+      `${runs.length} runs${hidden ? ' are hidden' : ''}, ${tags.length} tags` + (wrong ? `, ${wrong} records or values skipped` : '');
     drawRuns();
     drawGroups(tags);
     showCards();
