@@ -71,7 +71,7 @@ device\\.cpu\\.(cpu_device|row_step)_|graph\\.op\\.op_parse|\
 kernel\\.(cancellation|cell|invoke|registry|resource)_|ops\\.nn\\.convolution_cache|\
 session\\.(plans|session|signature_cache)_|tensor\\.buffer_pool|trace\\.collector|\
 tests\\.paper\\.section_(4_[46]|5_3|7)_|\
-tests\\.cluster\\.server_|\\
+tests\\.cluster\\.server_|\
 tests\\.session\\.(control_flow|enqueued|executors|fused_shapes|held_filter|optimizer_lock|queue|\
 random_flow|random_graph|reader|simulated|table|transfer)_|\
 tests\\.capi\\.(branch|call|cancellation|concurrency|dataset|eager|function_compile|\
