@@ -525,6 +525,52 @@ static void a_graph_runs_by_hand(void** state) {
   cluster_call_free(&call);
 }
 
+// The number of a frame is part of the key, and the same on all machines: these two were seen
+// between TensorFlow's own tasks.
+static void frames_have_the_numbers_of_tensorflow(void** state) {
+  static const struct {
+    const char *frame, *number;
+  } kCases[] = {{"while", "6315961604705615773"},
+                {"while/while_context", "18186195969791715286"}};
+  cluster_scene_t* cluster = *state;
+  by_hand_t hand;
+  char keys[4][256];
+  const char* asked[5] = {0};
+  for (int i = 0; i < 2; ++i) {
+    const leat_output_t in = op_on(
+        cluster, CLUSTER_PS, "Enter", i ? "enter_1" : "enter_0",
+        LEAT_INPUTS(leat_build_scalar(&cluster->scene.b, LEAT_DTYPE_FLOAT, 3 + i)),
+        LEAT_ATTRS(LEAT_STRING("frame_name", leat_string_view_from(kCases[i].frame))));
+    const leat_output_t next = op_on(cluster, CLUSTER_PS, "NextIteration", i ? "next_1" : "next_0",
+                                     LEAT_INPUTS(in), LEAT_NO_ATTRS);
+    for (int k = 0; k < 2; ++k) {
+      char name[16];
+      snprintf(name, sizeof name, "sent_%d_%d", i, k);
+      scene_node(&cluster->scene, "_Send", name, CLUSTER_PS_CPU, LEAT_INPUTS(k ? next : in),
+                 LEAT_ATTRS(LEAT_TYPE("T", LEAT_DTYPE_FLOAT), LEAT_STR("tensor_name", "f"),
+                            LEAT_STR("send_device", CLUSTER_PS_CPU),
+                            LEAT_STR("recv_device", CLUSTER_PS_CPU),
+                            LEAT_INT("send_device_incarnation", 17)));
+      snprintf(keys[2 * i + k], sizeof *keys, "%s;0000000000000011;%s;f;%s:%d", CLUSTER_PS_CPU,
+               CLUSTER_PS_CPU, kCases[i].number, k);
+      asked[2 * i + k] = keys[2 * i + k];
+    }
+  }
+  for (size_t i = 0; i < cluster->scene.graph->node_count; ++i) {
+    cluster->scene.graph->nodes[i].device = LEAT_SV(CLUSTER_PS_CPU);
+  }
+  open_by_hand(cluster, &hand);
+  cluster_call_t call;
+  leat_pb_run_graph_response_t response;
+  start_graph(&hand, 1, WHOLE, 1, asked, &call);
+  cluster_call_expect(&call, LEAT_OK, "", &leat_pb_run_graph_response_descriptor, &response);
+  for (int i = 0; i < 4; ++i) {
+    const float expected = (float)(3 + i / 2);
+    assert_memory_equal(response.recv.items[i].tensor->tensor_content.data, &expected, 4);
+  }
+  cluster_call_free(&call);
+}
+
 // A key that is malformed fails the call at once, though others that are not wait for values.
 static void bad_keys_of_a_graph(void** state) {
   by_hand_t hand;
@@ -713,6 +759,7 @@ int main(void) {
       TEST(bad_keys),
       TEST(requests_come_once),
       TEST(a_graph_runs_by_hand),
+      TEST(frames_have_the_numbers_of_tensorflow),
       TEST(bad_keys_of_a_graph),
       TEST(two_last_parts),
       TEST(a_worker_session_goes_while_it_runs),
