@@ -10,7 +10,7 @@ if(NOT TARGET leat_module_png)
   list(FILTER test_sources EXCLUDE REGEX "/formats/media/png_test\\.c$")
 endif()
 if(NOT TARGET leat_module_grpc)
-  list(FILTER test_sources EXCLUDE REGEX "/cluster/(rpc[a-z_]*|server)_test\\.c$")
+  list(FILTER test_sources EXCLUDE REGEX "/cluster/(rpc[a-z_]*|server|worker_by_hand)_test\\.c$")
 endif()
 leat_glob(kit_sources tests/*.c)
 list(FILTER kit_sources EXCLUDE REGEX "_(test|plugin)\\.c$")
@@ -71,7 +71,6 @@ device\\.cpu\\.(cpu_device|row_step)_|graph\\.op\\.op_parse|\
 kernel\\.(cancellation|cell|invoke|registry|resource)_|ops\\.nn\\.convolution_cache|\
 session\\.(plans|session|signature_cache)_|tensor\\.buffer_pool|trace\\.collector|\
 tests\\.paper\\.section_(4_[46]|5_3|7)_|\
-tests\\.cluster\\.server_|\
 tests\\.session\\.(control_flow|enqueued|executors|fused_shapes|held_filter|optimizer_lock|queue|\
 random_flow|random_graph|reader|simulated|table|transfer)_|\
 tests\\.capi\\.(branch|call|cancellation|concurrency|dataset|eager|function_compile|\
@@ -120,6 +119,7 @@ if(LEAT_CMOCKA_INCLUDE AND LEAT_CMOCKA_LIBRARY)
   if(TARGET leat_module_grpc)
     add_dependencies(cluster.rpc_test leat_module_grpc)
     add_dependencies(tests.cluster.server_test leat_module_grpc)
+    add_dependencies(tests.cluster.worker_by_hand_test leat_module_grpc)
   endif()
   if(TARGET leat_module_onednn)
     foreach(name device.cpu.convolution_test ops.nn.convolution_cache_test

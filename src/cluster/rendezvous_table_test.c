@@ -250,7 +250,7 @@ static void a_fetch_outlives_its_step(void** state) {
 
 // ---- Steps that are over ------------------------------------------------------------------------
 
-static void late_ones_are_turned_away(void** state) {
+static void steps_that_are_over_are_refused(void** state) {
   fixture_t* f = *state;
   reception_t reception = {0};
   leat_rendezvous_t* rendezvous;
@@ -418,7 +418,7 @@ int main(void) {
       TEST(fetches_end_later),
       TEST(an_abort_ends_fetches_with_its_cause),
       TEST(a_fetch_outlives_its_step),
-      TEST(late_ones_are_turned_away),
+      TEST(steps_that_are_over_are_refused),
       TEST(the_last_steps_are_remembered),
       TEST(the_table_frees_what_is_left),
       TEST(aborts_meet_receivers),

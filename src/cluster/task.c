@@ -100,7 +100,8 @@ typedef struct fetch_s {
   int sender;  // its number
 } fetch_t;
 
-// Says of which task a failure is: it may reach the master before the answer of that task's RunGraph.
+// Says of which task a failure is, since it may reach the master before the answer of that task's
+// RunGraph.
 static leat_status_t from_sender(const fetch_t* fetch, leat_status_t status) {
   leat_status_t told = leat_make_status(leat_status_code(status), "From %.*s:\n%s",
                                         LEAT_SV_ARG(fetch->task->spec.tasks[fetch->sender].name),

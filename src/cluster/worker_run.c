@@ -308,8 +308,8 @@ static leat_status_t find_run(leat_service_call_t* call,
   return status;
 }
 
-// Asks for the values that the answer shall have. It cannot fail, since a run that others have found
-// must start.
+// Asks for the values that the answer shall have. It cannot fail, since a run that others have
+// found must start.
 static void ask(answer_t* answer, int64_t step_id) {
   const size_t count = answer->keys->count;
   for (size_t i = 0; i < count; ++i) {

@@ -1,3 +1,8 @@
+// Makes the two servers, encodes and decodes messages around calls, and waits for their ends. Every
+// failure that the test does not ask for fails it. Graphs are built in a scene of the sessions'
+// tests, of which only the graph is used: it goes to the master as a GraphDef. A session's steps
+// ask for failures in the answer's body, as TensorFlow's clients do, so a step's failure is looked
+// for in both places.
 #include "cluster/cluster_scene.h"
 
 #include <stdlib.h>
@@ -68,6 +73,23 @@ int cluster_scene_tear_down(void** state) {
   TF_DeleteStatus(cluster->status);
   free(cluster);
   return 0;
+}
+
+leat_output_t cluster_op(cluster_scene_t* cluster, int task, const char* op, const char* name,
+                         leat_outputs_t inputs, leat_attrs_t attrs) {
+  return scene_output(&cluster->scene, op, name, task ? CLUSTER_PS_CPU : CLUSTER_WORKER_CPU,
+                      inputs, attrs);
+}
+
+void cluster_stop(cluster_scene_t* cluster, int task) {
+  TF_ServerStop(cluster->servers[task], cluster->status);
+  assert_int_equal(TF_GetCode(cluster->status), TF_OK);
+}
+
+void cluster_let_wait(void) { leat_clock_sleep_ns(50000000); }
+
+void cluster_expect_within(int64_t begin_ns, int64_t limit_ms) {
+  assert_true(leat_clock_now_ns() - begin_ns < limit_ms * 1000000);
 }
 
 // ---- Calls --------------------------------------------------------------------------------------

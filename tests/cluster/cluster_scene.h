@@ -29,6 +29,18 @@ int cluster_scene_tear_down(void** state);
 void cluster_scene_describe(const cluster_scene_t* cluster, const char* job, int index,
                             const char* protocol, leat_string_builder_t* out_bytes);
 
+// A node on the first device of a task, in the scene's graph.
+leat_output_t cluster_op(cluster_scene_t* cluster, int task, const char* op, const char* name,
+                         leat_outputs_t inputs, leat_attrs_t attrs);
+// Stops the server of a task.
+void cluster_stop(cluster_scene_t* cluster, int task);
+// Gives a step a moment to reach the place where it waits; nothing depends on it but which path is
+// tested.
+void cluster_let_wait(void);
+// Fails the test where more than |limit_ms| have passed since |begin_ns|.
+#define CLUSTER_SHORT_MS 5000  // on a busy machine; what hangs takes longer
+void cluster_expect_within(int64_t begin_ns, int64_t limit_ms);
+
 // A call and what came of it.
 typedef struct cluster_call_s {
   rpc_end_t end;
