@@ -131,6 +131,20 @@ void leat_worker_runs_end(leat_task_t* task) {
   leat_mutex_unlock(&task->mutex);
 }
 
+// What uses the task while it is not sure that a call is still unanswered stands between these two;
+// leat_worker_runs_end waits for the second.
+static void enter_task(leat_task_t* task) {
+  leat_mutex_lock(&task->mutex);
+  ++task->running;
+  leat_mutex_unlock(&task->mutex);
+}
+
+static void leave_task(leat_task_t* task) {
+  leat_mutex_lock(&task->mutex);
+  if (--task->running == 0) leat_condition_notify_all(&task->changed);
+  leat_mutex_unlock(&task->mutex);
+}
+
 // ---- Answers ------------------------------------------------------------------------------------
 
 static leat_status_t write_values(const answer_t* answer,
@@ -208,13 +222,20 @@ static void received(void* data, leat_status_t status, leat_slot_t value) {
   settle(answer, status);
 }
 
+// The abort may end the run and answer the call on this very thread, so that the run, with its
+// graph and session, and the task are held meanwhile.
 static void cancel_call(void* data) {
   const answer_t* answer = data;
-  const run_t* run = answer->run;
+  run_t* run = answer->run;
+  leat_task_t* task = run->task;
+  leat_reference_count_retain(&run->references);
+  enter_task(task);
   leat_compiled_abort_step(leat_worker_graph_compiled(run->graph), run->step_id,
                            leat_make_status(LEAT_CANCELLED,
                                             "RunGraph failed: the master cancelled step %" PRId64,
                                             run->step_id));
+  release_run(run);
+  leave_task(task);
 }
 
 // A leat_worker_done_fn_t: the graph has run. A failure ends the step's transfers.
@@ -231,9 +252,7 @@ static void end_run(void* data, leat_status_t status) {
   leat_status_t told = waiter ? leat_status_clone(status) : NULL;
   leat_mutex_unlock(&run->mutex);
   release_run(run);  // before the task, which waits for its runs, may go
-  leat_mutex_lock(&task->mutex);
-  if (--task->running == 0) leat_condition_notify_all(&task->changed);
-  leat_mutex_unlock(&task->mutex);
+  leave_task(task);
   if (waiter) settle(waiter, told);
 }
 
@@ -259,9 +278,7 @@ static void start_run(run_t* run) {
                                      .step_id = run->step_id,
                                      .leaves_cleanup = true,
                                      .collector = run->collector};
-  leat_mutex_lock(&run->task->mutex);
-  ++run->task->running;
-  leat_mutex_unlock(&run->task->mutex);
+  enter_task(run->task);
   leat_reference_count_retain(&run->references);
   leat_compiled_start(leat_worker_graph_compiled(run->graph), &step, end_run, run);
 }
