@@ -1,4 +1,4 @@
-// What a task of a cluster reads of its peers, on arbitrary bytes; the first byte chooses: an answer
+// What a task of a cluster reads of its peers, on arbitrary bytes. The first byte chooses: an answer
 // of RecvTensor, cut into pieces where the second byte says, a tensor whose elements are packed, a
 // rendezvous key, or a ServerDef with the description of a cluster. An answer that decodes must
 // decode alike in one piece.
