@@ -1,7 +1,7 @@
-// What a task of a cluster reads of its peers, on arbitrary bytes. The first byte chooses: an answer
-// of RecvTensor, cut into pieces where the second byte says, a tensor whose elements are packed, a
-// rendezvous key, or a ServerDef with the description of a cluster. An answer that decodes must
-// decode alike in one piece.
+// What a task of a cluster reads of its peers, on arbitrary bytes. The first byte chooses between
+// an answer of RecvTensor, cut into pieces where the second byte says, a tensor whose elements are
+// packed, a rendezvous key, and a ServerDef with the description of a cluster. An answer that
+// decodes must decode alike in one piece.
 #include <stdlib.h>
 #include <string.h>
 
