@@ -78,10 +78,16 @@ static void leave(client_session_t* session, exchange_t* exchange) {
   leat_mutex_unlock(&session->calls_mutex);
 }
 
-// Calls |method| and waits for the end. Where |is_step|, closing the session ends the call.
+typedef enum {
+  CALL_OPENS,  // waits for a master that is not up yet
+  CALL_STEP,   // is ended when the session is closed
+  CALL_CLOSES,
+} call_kind_t;
+
+// Calls |method| and waits for the end. UNAVAILABLE where the master is gone.
 static leat_status_t call(client_session_t* session, const char* method,
                           const leat_message_descriptor_t* descriptor, const void* message,
-                          int64_t deadline_ns, bool is_step,
+                          int64_t deadline_ns, call_kind_t kind,
                           leat_status_t (*read)(void* data, leat_string_view_t answer),
                           void* data) {
   exchange_t exchange = {.read = read, .data = data};
@@ -92,12 +98,15 @@ static leat_status_t call(client_session_t* session, const char* method,
     // The bytes outlive the call, hence nothing is to be released.
     const leat_rpc_piece_t piece = {.data = bytes.data, .size = bytes.size};
     const leat_rpc_call_options_t options = {
-        .method = method, .bytes = {&piece, 1}, .deadline_ns = deadline_ns, .waits = true};
+        .method = method,
+        .bytes = {&piece, 1},
+        .deadline_ns = deadline_ns,
+        .waits = kind == CALL_OPENS};
     leat_notification_initialize(&exchange.ended);
     leat_rpc_call(session->channel, &options, end_exchange, &exchange, &exchange.call);
-    if (is_step) enter(session, &exchange);
+    if (kind == CALL_STEP) enter(session, &exchange);
     leat_notification_wait(&exchange.ended, LEAT_DEADLINE_NEVER);
-    if (is_step) leave(session, &exchange);
+    if (kind == CALL_STEP) leave(session, &exchange);
     leat_notification_deinitialize(&exchange.ended);
     leat_rpc_call_free(exchange.call);
     status = exchange.status;
@@ -122,7 +131,8 @@ static void close_session(leat_remote_session_t* base) {
     // A master that is gone has no session to end.
     leat_status_free(call(session, "/tensorflow.MasterService/CloseSession",
                           &leat_pb_close_session_request_descriptor, &request,
-                          leat_clock_deadline_after_ms(CLOSE_TIMEOUT_MS), false, NULL, NULL));
+                          leat_clock_deadline_after_ms(CLOSE_TIMEOUT_MS), CALL_CLOSES, NULL,
+                          NULL));
   }
   leat_mutex_lock(&session->calls_mutex);
   session->is_closed = true;
@@ -217,14 +227,14 @@ static leat_status_t open_session(client_session_t* session, const leat_session_
   const leat_pb_create_session_request_t create = {.config = options->config};
   LEAT_RETURN_IF_ERROR(call(session, "/tensorflow.MasterService/CreateSession",
                             &leat_pb_create_session_request_descriptor, &create, deadline_ns,
-                            false, read_created, session));
+                            CALL_OPENS, read_created, session));
   const leat_pb_list_devices_request_t list = {
       .session_handle = leat_string_view_from(session->handle)};
   LEAT_RETURN_IF_ERROR(LEAT_ALLOCATE(session->allocator, 1, &target->names));
   leat_arena_initialize(session->allocator, 0, target->names);
   return call(session, "/tensorflow.MasterService/ListDevices",
-              &leat_pb_list_devices_request_descriptor, &list, deadline_ns, false, read_devices,
-              target);
+              &leat_pb_list_devices_request_descriptor, &list, deadline_ns, CALL_OPENS,
+              read_devices, target);
 }
 
 leat_status_t leat_client_session_open(leat_string_view_t address,
@@ -255,7 +265,7 @@ leat_status_t leat_client_session_reset(leat_string_view_t address, const char* 
   }
   if (!status) {
     status = call(session, "/tensorflow.MasterService/Reset", &leat_pb_reset_request_descriptor,
-                  &request, LEAT_DEADLINE_NEVER, false, NULL, NULL);
+                  &request, LEAT_DEADLINE_NEVER, CALL_CLOSES, NULL, NULL);
   }
   leat_arena_deinitialize(&arena);
   destroy_session(&session->base);
@@ -294,7 +304,7 @@ static leat_status_t send_graph(client_session_t* session, leat_shared_graph_t* 
         .graph_def = leat_string_builder_view(&bytes),
         .current_graph_version = session->graph_version};
     status = call(session, "/tensorflow.MasterService/ExtendSession",
-                  &leat_pb_extend_session_request_descriptor, &request, deadline_ns, true,
+                  &leat_pb_extend_session_request_descriptor, &request, deadline_ns, CALL_STEP,
                   read_extended, session);
     if (!status) session->sent_nodes = count;
   }
@@ -426,7 +436,7 @@ static leat_status_t run_step(leat_remote_session_t* base, leat_shared_graph_t* 
   if (!status) status = make_step(session, graph, &step);
   if (!status) {
     status = call(session, "/tensorflow.MasterService/RunStep",
-                  &leat_pb_run_step_request_descriptor, &step.request, deadline_ns, true,
+                  &leat_pb_run_step_request_descriptor, &step.request, deadline_ns, CALL_STEP,
                   read_step, &step);
   }
   leat_arena_deinitialize(&step.arena);

@@ -7,7 +7,7 @@
 //   TF_Reset            ─▶ Reset
 //
 // The graph goes to the master piece by piece: what was added since the last step goes before the
-// next one.
+// next one. A master that was up and is gone fails calls with UNAVAILABLE at once.
 #ifndef LEAT_CLUSTER_CLIENT_SESSION_H_
 #define LEAT_CLUSTER_CLIENT_SESSION_H_
 

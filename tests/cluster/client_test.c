@@ -161,9 +161,7 @@ static void failures_reach_the_client(void** state) {
   TF_Output bad = add_unary("Neg", "bad", "/job:gone/task:0", x);
   run(x, 1, 1, bad);
   expect(TF_INVALID_ARGUMENT, "bad");
-  TF_Buffer handle = {0};
   const char* name = NULL;
-  (void)handle;
   TF_SessionPRunSetup(client.session, &x, 1, &y, 1, NULL, 0, &name, client.status);
   expect(TF_UNIMPLEMENTED, "another process");
 }
@@ -205,6 +203,9 @@ static void a_master_that_stops_ends_steps(void** state) {
   cluster_stop(client.cluster, CLUSTER_WORKER);
   leat_thread_join(thread);
   assert_int_not_equal(TF_GetCode(waiter.status), TF_OK);
+  fetch_alone(client.session, waiter.fetch, NULL, waiter.status);
+  assert_int_equal(TF_GetCode(waiter.status), TF_UNAVAILABLE);
+  TF_CloseSession(client.session, client.status);
   cluster_expect_within(begin_ns, CLUSTER_SHORT_MS);
   TF_DeleteStatus(waiter.status);
 }
