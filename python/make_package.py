@@ -56,9 +56,7 @@ def _pairs(value, path):
   if isinstance(value, ast.Dict):
     return list(ast.literal_eval(value).items())
   if isinstance(value, ast.DictComp):  # {f(name): name for name in (...)}
-    names = ast.literal_eval(value.generators[0].iter)
     code = compile(ast.fix_missing_locations(ast.Expression(value)), path, 'eval')
-    del names
     return list(eval(code, {'__builtins__': {}}).items())  # the source is ours
   raise SystemExit('%s: EXPORTS must be a dict' % path)
 
