@@ -387,6 +387,10 @@ class Graph(_leat.Graph):
   def seed(self, seed):
     self._seed = seed
 
+  def _version_for_seed(self):
+    """The number of operations so far, of which operations without a seed make theirs."""
+    return self._version
+
   @property
   def building_function(self):
     return False
@@ -428,12 +432,6 @@ class Graph(_leat.Graph):
         raise AssertionError(
             'Nesting violated for default stack of %s objects' % type(self))
       _stack.graphs.pop()
-
-  def __enter__(self):
-    raise AttributeError('__enter__')
-
-
-del Graph.__enter__
 
 
 def _operation_of(item):
