@@ -266,7 +266,8 @@ def as_dtype(type_value):
   if python is not None:
     return python
   if type_value is not None and not isinstance(type_value, (str, int)):
-    found = _numpy_dtype(getattr(type_value, 'dtype', type_value))
+    found = _numpy_dtype(type_value if isinstance(type_value, type) else
+                         getattr(type_value, 'dtype', type_value))
     if found is not None:
       return found
   raise TypeError('Cannot convert value %r to a TensorFlow DType.' % (type_value,))

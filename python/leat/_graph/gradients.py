@@ -131,6 +131,8 @@ def _starts(targets, grad_ys):
       if g.dtype != y.dtype.base_dtype:
         raise TypeError('Gradient type %s generated for tensor %s of type %s' % (g.dtype, y,
                                                                               y.dtype))
+      if not g.get_shape().is_compatible_with(y.get_shape()):
+        g = array.reshape(g, array.shape(y))  # [1] for [], which TensorFlow takes too
       found.append(g)
   return found
 

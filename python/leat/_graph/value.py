@@ -254,14 +254,15 @@ def _shaped(array, shape, verify_shape):
     size *= d
   if array.size == size:
     return array.reshape(shape)
-  if array.size > size:
+  if array.size > size and not (size == 0 and array.size == 1):
     raise ValueError('Too many elements provided. Needed at most %d, but received %d' %
                      (size, array.size))
   if array.size == 0:
     raise ValueError('There are no values to fill the shape %s with.' % (shape,))
   flat = np.empty(size, array.dtype)
-  flat[:array.size] = array.ravel()
-  flat[array.size:] = array.ravel()[-1]
+  if size:
+    flat[:array.size] = array.ravel()
+    flat[array.size:] = array.ravel()[-1]
   return flat.reshape(shape)
 
 

@@ -386,7 +386,8 @@ def unstack(value, num=None, axis=0, name='unstack'):
 @export('split')
 def split(value, num_or_size_splits, axis=0, num=None, name='split'):
   """Cut along a dimension into equal pieces, or those of the sizes given."""
-  if isinstance(num_or_size_splits, (int, Dimension)) or hasattr(num_or_size_splits, '__index__'):
+  if isinstance(num_or_size_splits, (int, Dimension)) or hasattr(
+      num_or_size_splits, '__index__') and not getattr(num_or_size_splits, 'shape', ()):
     return apply_op('Split', name=name, split_dim=axis, num_split=int(num_or_size_splits),
                     value=value)
   sizes = convert(num_or_size_splits)

@@ -107,6 +107,8 @@ class BaseSession:
     for tensor, value in pairs:
       given[tensor] = (value, feeds.value_of(self._graph, tensor, value))
     wanted = [t for t in plan.tensors if t not in given] if given else plan.tensors
+    if not wanted and not plan.targets and run_metadata is None:
+      return plan.build(self._with_fed(plan, given, ()))
     try:
       found, metadata = self._session.run_(
           list(given), [v for _, v in given.values()], wanted, plan.targets,
