@@ -9,7 +9,7 @@ __version__, VERSION = _namespace.versions()
 GIT_VERSION = __git_version__ = 'leat ' + __version__
 COMPILER_VERSION = __compiler_version__ = 'cc'
 CXX11_ABI_FLAG = MONOLITHIC_BUILD = 0
-GRAPH_DEF_VERSION = 2188
+GRAPH_DEF_VERSION = 2474
 GRAPH_DEF_VERSION_MIN_CONSUMER = 0
 GRAPH_DEF_VERSION_MIN_PRODUCER = 0
 

@@ -184,7 +184,8 @@ static PyObject* session_run(PyObject* object, PyObject* args) {
   if (leat_py_status_end(status)) {
     PyObject* list = results_take(step.results, step.fetch_count);
     if (list && metadata) {
-      result = Py_BuildValue("(Ny#)", list, metadata->data, (Py_ssize_t)metadata->length);
+      result = Py_BuildValue("(Ny#)", list, metadata->data ? metadata->data : "",
+                             (Py_ssize_t)metadata->length);
     } else if (list) {
       result = Py_BuildValue("(NO)", list, Py_None);
     }

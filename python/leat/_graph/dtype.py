@@ -199,10 +199,16 @@ _by_name.update(half=half, double=double, float=float32, half_ref=half._ref,
                 double_ref=double._ref, float_ref=float32._ref)
 QUANTIZED_DTYPES = frozenset(
     d for q in (qint8, quint8, qint16, quint16, qint32) for d in (q, q._ref))
-EXPORTS = {name: name for name in (
+EXPORTS = {name: name.rpartition('.')[2] for name in (
     'float32', 'float64', 'float16', 'bfloat16', 'string', 'bool', 'int8', 'int16', 'int32',
     'int64', 'uint8', 'uint16', 'uint32', 'uint64', 'complex64', 'complex128', 'qint8', 'qint16',
-    'qint32', 'quint8', 'quint16', 'resource', 'variant', 'half', 'double', 'QUANTIZED_DTYPES')}
+    'qint32', 'quint8', 'quint16', 'resource', 'variant', 'half', 'double', 'QUANTIZED_DTYPES',
+    'dtypes.float32', 'dtypes.float64', 'dtypes.float16', 'dtypes.bfloat16', 'dtypes.string',
+    'dtypes.bool', 'dtypes.int8', 'dtypes.int16', 'dtypes.int32', 'dtypes.int64', 'dtypes.uint8',
+    'dtypes.uint16', 'dtypes.uint32', 'dtypes.uint64', 'dtypes.complex64', 'dtypes.complex128',
+    'dtypes.qint8', 'dtypes.qint16', 'dtypes.qint32', 'dtypes.quint8', 'dtypes.quint16',
+    'dtypes.resource', 'dtypes.variant', 'dtypes.half', 'dtypes.double',
+    'dtypes.QUANTIZED_DTYPES')}
 
 _numpy_classes = {}   # our name -> class
 _from_numpy = {}      # numpy's dtype -> DType

@@ -120,6 +120,7 @@ class Graph(_leat.Graph):
     return self._add(op_type, name, grouped, attributes)
 
   def _op_name(self, op_type, name):
+    name = name.decode('utf-8') if isinstance(name, bytes) else name
     if name and name[-1] == '/':
       return name[:-1]
     return self.unique_name(name or op_type)
@@ -257,12 +258,12 @@ class Graph(_leat.Graph):
     return self.operations()
 
   def get_operation_by_name(self, name):
-    if not isinstance(name, str):
+    if not isinstance(name, (str, bytes)):
       raise TypeError('Operation names are strings (or similar), not %s.' % type(name).__name__)
     return self.as_graph_element(name, allow_tensor=False, allow_operation=True)
 
   def get_tensor_by_name(self, name):
-    if not isinstance(name, str):
+    if not isinstance(name, (str, bytes)):
       raise TypeError('Tensor names are strings (or similar), not %s.' % type(name).__name__)
     return self.as_graph_element(name, allow_tensor=True, allow_operation=False)
 
@@ -273,7 +274,10 @@ class Graph(_leat.Graph):
     what = ' or '.join(['Tensor'] * allow_tensor + ['Operation'] * allow_operation)
     convert = getattr(obj, '_as_graph_element', None)
     if convert is not None:
-      obj = convert() or obj
+      found = convert()
+      obj = obj if found is None else found
+    if isinstance(obj, bytes):
+      obj = obj.decode('utf-8')
     if isinstance(obj, str):
       return self._by_name(obj, allow_tensor, allow_operation, what)
     if isinstance(obj, _leat.Output) and allow_tensor or \
@@ -404,6 +408,8 @@ class Graph(_leat.Graph):
     """The GraphDef message of the graph."""
     from leat._graph import message
     graph_def = message.of('GraphDef').FromString(self.graph_def_())
+    if not graph_def.library.function:
+      graph_def.ClearField('library')
     if from_version is not None or add_shapes:
       self._trim(graph_def, from_version, add_shapes)
     return graph_def
@@ -437,7 +443,8 @@ class Graph(_leat.Graph):
 def _operation_of(item):
   convert = getattr(item, '_as_graph_element', None)
   if convert is not None:
-    item = convert() or item
+    found = convert()
+    item = item if found is None else found
   if isinstance(item, _leat.Operation):
     return item
   if isinstance(item, _leat.Output):

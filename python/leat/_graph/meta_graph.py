@@ -91,8 +91,6 @@ def export_meta_graph(filename=None, meta_info_def=None, graph_def=None, saver_d
                       strip_default_attrs=False, save_debug_info=False, **kwargs):
   """The MetaGraphDef of a graph, also written to a file."""
   del clear_extraneous_savers, strip_default_attrs, save_debug_info, kwargs
-  if isinstance(meta_info_def, _leat.Graph):  # the saver's order of arguments
-    graph, meta_info_def = meta_info_def, None
   graph = graph or graphs.get_default_graph()
   meta = make(graph, saver_def, collection_list, export_scope, clear_devices, graph_def)
   if meta_info_def is not None:

@@ -32,9 +32,9 @@ def of_array(array, dtype):
     flat = [s if type(s) is bytes else _as_bytes(s) for s in array.ravel().tolist()]
     return _leat.Value.from_strings(flat, array.shape)
   shape = array.shape
+  array = np.ascontiguousarray(array).reshape(shape)
   if dtype.is_quantized and array.dtype.names:
-    array = array.view(array.dtype[0].base)
-    shape = array.shape[:len(shape)]
+    array = array[array.dtype.names[0]].reshape(shape)  # a struct of one integer each
   array = np.ascontiguousarray(array)
   if dtype._number == 14 or dtype._number > 23:  # the buffer protocol has no letter for it
     array = array.view('u%d' % array.dtype.itemsize)

@@ -116,9 +116,8 @@ class Variable(metaclass=_VariableMeta):
     return self._save_slice_info
 
   def initialized_value(self):
-    """The initial value until the variable is initialized; needs tf.cond."""
-    from leat._ops import flow
-    return flow.cond(is_variable_initialized(self), self.read_value, lambda: self.initial_value)
+    """The initial value until the variable is initialized."""
+    raise NotImplementedError('Variable.initialized_value needs tf.cond, which is not available yet')
 
   def load(self, value, session=None):
     """Sets the value in a session."""

@@ -48,7 +48,7 @@ class Plan:
     """The function that makes the value of `fetch` of the list of all values."""
     if fetch is None:
       raise TypeError('Fetch argument %r has invalid type %r' % (fetch, type(fetch)))
-    if isinstance(fetch, (_leat.Output, _leat.Operation, str)):
+    if isinstance(fetch, (_leat.Output, _leat.Operation, str, bytes)):
       return self._leaf(fetch)
     if isinstance(fetch, dict):
       keys = list(fetch)

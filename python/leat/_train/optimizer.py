@@ -256,7 +256,7 @@ def create_slot(primary, value, name):
     scope = variable_scope.get_variable_scope()
     shape = initial.get_shape() if isinstance(initial, _leat.Output) else None
     slot = variable_scope._store().get_single(
-        scope.name, None, initial.dtype if isinstance(initial, _leat.Output) else primary.dtype,
+        scope.name + '/', None, initial.dtype if isinstance(initial, _leat.Output) else primary.dtype,
         initial, None, None, False, None, None, shape is None or shape.is_fully_defined(),
         _is_resource(primary), None)
     info = primary._get_save_slice_info() if hasattr(primary, '_get_save_slice_info') else None

@@ -264,8 +264,9 @@ class Saver:
     from leat._graph import meta_graph
     del save_debug_info, clear_extraneous_savers
     return meta_graph.export_meta_graph(
-        filename, graphs.get_default_graph(), self.saver_def, collection_list, as_text,
-        export_scope, clear_devices, strip_default_attrs)
+        filename, saver_def=self.saver_def, collection_list=collection_list, as_text=as_text,
+        export_scope=export_scope, clear_devices=clear_devices,
+        strip_default_attrs=strip_default_attrs)
 
   # Restoring ----------------------------------------------------------------------------------
 
