@@ -1,8 +1,8 @@
 """tf.raw_ops: a function for each op of the library, under the op's own name.
 
 The functions are made when they are first asked for, of the op's definition, which the library
-gives; `load_op_library` brings more. They take their arguments by name. The wrappers that are public
-under a name of their own (`tf.less`) are the same functions with positional arguments, in
+gives; `load_op_library` brings more. They take their arguments by name. The wrappers that are
+public under a name of their own (`tf.less`) are the same functions with positional arguments, in
 TensorFlow's order, which endpoints.txt says where it does not follow from the definition.
 """
 from __future__ import annotations

@@ -1,5 +1,6 @@
-/* Attributes of operations, from Python and to Python, as (kind, value) with the kinds that module.h
- * lists. Whether a value suits the op is asked of the library, when the operation is finished. */
+/* Attributes of operations, from Python and to Python, as (kind, value) with the kinds that
+ * module.h lists. Whether a value suits the op is asked of the library, when the operation is
+ * finished. */
 #include "module.h"
 
 /* ---- Shapes ----------------------------------------------------------------------------------*/
@@ -304,7 +305,8 @@ static PyObject* scalar_get(TF_Operation* operation, const char* name, TF_AttrMe
   return message_get(operation, name, status);
 }
 
-/* Lists of numbers. Shapes, strings and all else of a list come as the message, which Python reads. */
+/* Lists of numbers. Shapes, strings and all else of a list come as the message, which Python
+ * reads. */
 static PyObject* list_get(TF_Operation* operation, const char* name, TF_AttrMetadata metadata,
                           const char** out_kind, TF_Status* status) {
   int count = (int)metadata.list_size;

@@ -1,7 +1,8 @@
-/* Graph: the TF_Graph, the objects of its operations, and adding operations. An operation's object is
- * made when it is first asked for and kept for the life of the graph, so that `is` compares
- * operations. All operations that Python adds come through add(); what a front end must do for every
- * operation (control inputs, devices, the source line) is done where the package calls it. */
+/* Graph: the TF_Graph, the objects of its operations, and adding operations. An operation's
+ * object is made when it is first asked for and kept for the life of the graph, so that `is`
+ * compares operations. All operations that Python adds come through add(); what a front end must
+ * do for every operation (control inputs, devices, the source line) is done where the package
+ * calls it. */
 #include "module.h"
 
 static PyObject* graph_new(PyTypeObject* type, PyObject* args, PyObject* kwargs) {
@@ -47,7 +48,7 @@ static PyObject* graph_operation(PyObject* self, PyObject* name) {
   return leat_py_operation_wrap((leat_py_graph_t*)self, operation);
 }
 
-PyDoc_STRVAR(operations_doc, "operations(): all Operations, in the order in which they were added.");
+PyDoc_STRVAR(operations_doc, "operations(): all Operations, in the order of their adding.");
 static PyObject* graph_operations(PyObject* self, PyObject* unused) {
   (void)unused;
   PyObject* list = PyList_New(0);
@@ -124,7 +125,7 @@ static int add_control_inputs(TF_OperationDescription* description, PyObject* op
 }
 
 PyDoc_STRVAR(add_doc,
-             "add(op, name, inputs, attributes=(), control_inputs=(), device=''): a new Operation.\n\n"
+             "add(op, name, inputs, attributes=(), control_inputs=(), device=''): an Operation.\n\n"
              "inputs: an Output, or a list of them, for each input of the op's definition;\n"
              "attributes: (name, kind, value) tuples.");
 static PyObject* graph_add(PyObject* object, PyObject* args) {

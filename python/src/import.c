@@ -1,5 +1,5 @@
-/* Graph.import_: a serialised GraphDef into a graph. Which names are mapped, and how an error reads,
- * is the package's; this fills TF_ImportGraphDefOptions and reads the results. */
+/* Graph.import_: a serialised GraphDef into a graph. Which names are mapped, and how an error
+ * reads, is the package's; this fills TF_ImportGraphDefOptions and reads the results. */
 #include "module.h"
 
 static int add_mappings(TF_ImportGraphDefOptions* options, PyObject* mappings) {

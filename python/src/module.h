@@ -1,15 +1,15 @@
 /* The types of the extension leat._leat, and what its sources share.
  *
- * The extension binds Leat's C API to Python and nothing else: what an argument means, which text an
- * error has, how names are made unique is decided by the library or by the Python above. It uses
- * CPython's limited API, so that one file serves 3.11 and all later versions.
+ * The extension binds Leat's C API to Python and nothing else: what an argument means, which text
+ * an error has, how names are made unique is decided by the library or by the Python above. It
+ * uses CPython's limited API, so that one file serves 3.11 and all later versions.
  *
  * Ownership: a Graph owns a TF_Graph. It remembers the Operation objects that were made for its
  * operations, so that asking twice gives the same object; an Operation refers to its Graph and
- * remembers the objects of its outputs. These cycles are Python's garbage collector's to break.
- * A Session owns a TF_Session, which keeps the TF_Graph alive by itself.
+ * remembers the objects of its outputs. These cycles are Python's garbage collector's to break. A
+ * Session owns a TF_Session, which keeps the TF_Graph alive by itself.
  *
- * Threads: all functions are called with the GIL held. Those that run steps give it up meanwhile. */
+ * Threads: all functions are called with the GIL held. Those that run steps give it up. */
 #ifndef LEAT_PYTHON_MODULE_H_
 #define LEAT_PYTHON_MODULE_H_
 
@@ -71,7 +71,7 @@ extern leat_py_types_t leat_py_types;
  * raises MemoryError. */
 int leat_py_status_end(TF_Status* status);
 
-/* ---- Handles (each returns a new reference, or NULL with an exception) -------------------------*/
+/* ---- Handles (each returns a new reference, or NULL with an exception) -----------------------*/
 PyObject* leat_py_operation_wrap(leat_py_graph_t* graph, TF_Operation* operation);
 PyObject* leat_py_output_wrap(leat_py_graph_t* graph, TF_Output output);
 /* The output that |object| stands for; 0 with TypeError where it is no Output. */

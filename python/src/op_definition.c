@@ -1,5 +1,5 @@
-/* Definitions of ops as tuples: what the wrappers of ops are made of while the program runs, so that
- * ops of plugins and functions of a graph are called as those of the library are.
+/* Definitions of ops as tuples: what the wrappers of ops are made of while the program runs, so
+ * that ops of plugins and functions of a graph are called as those of the library are.
  *
  *   (inputs, outputs, attributes, stateful, summary, deprecation)
  *   input, output: (name, type, type_attr, number_attr, type_list_attr, is_ref)

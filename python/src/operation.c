@@ -31,7 +31,8 @@ static int operation_traverse(PyObject* object, visitproc visit, void* arg) {
   Py_VISIT(self->outputs);
   return 0;
 }
-/* The graph stays until the object goes, so that the handle is valid as long as anyone can see it. */
+/* The graph stays until the object goes, so that the handle is valid as long as anyone can see
+ * it. */
 static int operation_clear(PyObject* object) {
   Py_CLEAR(((leat_py_operation_t*)object)->outputs);
   return 0;
@@ -203,8 +204,9 @@ static TF_Graph* graph_of(PyObject* self) {
   return ((leat_py_graph_t*)((leat_py_operation_t*)self)->graph)->graph;
 }
 
-PyDoc_STRVAR(set_attribute_doc, "set_attribute(name, attr_value): replaces by an AttrValue's bytes;\n"
-                                "None removes the attribute.");
+PyDoc_STRVAR(set_attribute_doc,
+             "set_attribute(name, attr_value): replaces by an AttrValue's bytes;\n"
+             "None removes the attribute.");
 static PyObject* operation_set_attribute(PyObject* self, PyObject* args) {
   const char *name, *bytes;
   Py_ssize_t size;
@@ -288,7 +290,8 @@ static PyType_Slot operation_slots[] = {
     {Py_tp_methods, operation_methods},      {Py_tp_getset, operation_members},
     {0, NULL}};
 #define HANDLE_FLAGS \
-  (Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_DISALLOW_INSTANTIATION)
+  (Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE | Py_TPFLAGS_HAVE_GC | \
+   Py_TPFLAGS_DISALLOW_INSTANTIATION)
 static PyType_Spec operation_spec = {"leat._leat.Operation", sizeof(leat_py_operation_t), 0,
                                      HANDLE_FLAGS, operation_slots};
 
@@ -408,8 +411,9 @@ static PyObject* output_consumers(PyObject* self, PyObject* unused) {
   return list;
 }
 
-PyDoc_STRVAR(constant_doc, "constant_value_(): a Value where all that it depends on is constant and\n"
-                           "cheap, else None.");
+PyDoc_STRVAR(constant_doc,
+             "constant_value_(): a Value where all that it depends on is constant and\n"
+             "cheap, else None.");
 static PyObject* output_constant(PyObject* self, PyObject* unused) {
   (void)unused;
   TF_Status* status = TF_NewStatus();
@@ -429,7 +433,7 @@ static PyMethodDef output_methods[] = {
     {"merge_shape", output_merge_shape, METH_O, merge_shape_doc},
     {"consumers_", output_consumers, METH_NOARGS, "consumers_(): an Operation for each edge."},
     {"constant_value_", output_constant, METH_NOARGS, constant_doc},
-    {"handle_data_", output_handle_data, METH_NOARGS, "handle_data_(): a HandleData's bytes or None."},
+    {"handle_data_", output_handle_data, METH_NOARGS, "handle_data_(): a HandleData or None."},
     {0}};
 static PyGetSetDef output_members[] = {
     {"op", output_op, NULL, "The Operation that computes it.", NULL},

@@ -1,6 +1,6 @@
-/* Session: steps of a graph, whole and in parts. The GIL is given up while a step runs, so that other
- * threads of Python run meanwhile, and feed or drain the queues that the step waits for. A session
- * that is closed while steps run is freed by the last of them.
+/* Session: steps of a graph, whole and in parts. The GIL is given up while a step runs, so that
+ * other threads of Python run meanwhile, and feed or drain the queues that the step waits for. A
+ * session that is closed while steps run is freed by the last of them.
  *
  * Ctrl-C: Python's signal handler only notes the signal; it is raised when run() returns. A step
  * cannot be stopped alone through the C API yet (TF_CloseSession ends all of them), so that an
@@ -151,8 +151,8 @@ static PyObject* results_take(TF_Tensor** results, int count) {
 
 /* ---- Steps -----------------------------------------------------------------------------------*/
 PyDoc_STRVAR(run_doc, "run(feeds, values, fetches, targets, options=None, metadata=False):\n"
-                      "(Values, RunMetadata's bytes or None). feeds and fetches are Outputs, targets\n"
-                      "Operations, options a serialised RunOptions.");
+                      "(Values, RunMetadata's bytes or None). feeds and fetches are Outputs,\n"
+                      "targets Operations, options a serialised RunOptions.");
 static PyObject* session_run(PyObject* object, PyObject* args) {
   leat_py_session_t* self = (leat_py_session_t*)object;
   PyObject *feeds, *values, *fetches, *targets;

@@ -1,11 +1,11 @@
-/* Value: a TF_Tensor, which is what is fed and fetched. It has the buffer protocol, so that numpy and
- * memoryview look at its elements without a copy, and is made of any object with a contiguous buffer,
- * likewise without a copy where the block is aligned. The object whose buffer it is is kept until
- * the library lets go of the block, which may be on any thread.
+/* Value: a TF_Tensor, which is what is fed and fetched. It has the buffer protocol, so that numpy
+ * and memoryview look at its elements without a copy, and is made of any object with a contiguous
+ * buffer, likewise without a copy where the block is aligned. The object whose buffer it is is
+ * kept until the library lets go of the block, which may be on any thread.
  *
  * Strings have no buffer: strings() lists them. Types that the buffer protocol has no letter for
- * (bfloat16, the quantized ones, ...) show as unsigned integers of their size; the package knows the
- * type. Resources and variants can be passed on, not looked into. */
+ * (bfloat16, the quantized ones, ...) show as unsigned integers of their size; the package knows
+ * the type. Resources and variants can be passed on, not looked into. */
 #include "module.h"
 
 static size_t element_size(TF_DataType dtype) { return TF_DataTypeSize(dtype); }
@@ -64,8 +64,9 @@ static void release_view(void* data, size_t size, void* argument) {
   PyGILState_Release(state);
 }
 
-PyDoc_STRVAR(from_buffer_doc, "from_buffer(buffer, dtype, shape): a Value over the bytes of |buffer|,\n"
-                              "without a copy where they are aligned.");
+PyDoc_STRVAR(from_buffer_doc,
+             "from_buffer(buffer, dtype, shape): a Value over the bytes of |buffer|,\n"
+             "without a copy where they are aligned.");
 static PyObject* value_from_buffer(PyObject* unused, PyObject* args) {
   (void)unused;
   PyObject *object, *shape;
@@ -121,8 +122,8 @@ static PyObject* value_from_strings(PyObject* unused, PyObject* args) {
   if (count < 0) return NULL;
   int rank = leat_py_shape_read(shape, &dims);
   if (rank < -1) return NULL;
-  TF_Tensor* tensor =
-      rank < 0 ? NULL : TF_AllocateTensor(TF_STRING, dims, rank, (size_t)count * sizeof(TF_TString));
+  size_t size = (size_t)count * sizeof(TF_TString);
+  TF_Tensor* tensor = rank < 0 ? NULL : TF_AllocateTensor(TF_STRING, dims, rank, size);
   PyMem_Free(dims);
   if (!tensor || TF_TensorElementCount(tensor) != count) {
     TF_DeleteTensor(tensor);

@@ -85,7 +85,7 @@ def _make(op_name, name, values):
         inputs.append(_list_input(inference, argument, value))
       else:
         inputs.append(_single_input(inference, argument, value))
-    attributes = _attributes(inference, values)
+    attributes = _attributes(graph, inference, values)
     if values:
       raise TypeError('%s got unexpected keyword arguments: %s' % (
           op_name, ', '.join(sorted(values))))
@@ -276,7 +276,7 @@ def _infer_types(inference, argument, bases):
 # ---- Attributes ---------------------------------------------------------------------------------
 
 
-def _attributes(inference, values):
+def _attributes(graph, inference, values):
   """The attributes that the library does not find by itself, as (name, kind, value); takes what it
   uses out of `values`."""
   found = []
@@ -299,6 +299,8 @@ def _attributes(inference, values):
       if value is None and attribute.default is not None:
         continue
     elif attribute.default is not None:
+      if name == 'container' and definition.stateful and graph._container:
+        found.append((name, 's', graph._container.encode()))
       continue
     else:
       raise TypeError('No argument found for attribute %s' % name)

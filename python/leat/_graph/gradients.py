@@ -1,4 +1,4 @@
-"""tf.gradients: the library adds the operations, this says between which tensors and in what form."""
+"""tf.gradients: the library adds the operations, this says between which tensors."""
 from __future__ import annotations
 
 from leat import _leat

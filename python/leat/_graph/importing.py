@@ -53,7 +53,8 @@ def import_graph_def(graph_def, input_map=None, return_elements=None, name=None,
     mappings = []
     if input_map:
       if not scope and not all(isinstance(v, _leat.Output) for v in input_map.values()):
-        raise ValueError('tf.import_graph_def() requires a non-empty `name` if `input_map` contains '
+        raise ValueError('tf.import_graph_def() requires a non-empty `name` if `input_map` '
+                         'contains '
                          'non-Tensor values. Try calling tf.convert_to_tensor() on `input_map` '
                          'values before calling tf.import_graph_def().')
       with name_scope('_inputs'):

@@ -11,7 +11,8 @@ from __future__ import annotations
 
 import struct
 
-from leat import _leat
+from leat._graph.wire import (STRUCTS, Field, checked, encode_scalar, of_varint, read_varint,
+                              tables, varint)
 
 EXPORTS = {n: n.rpartition('.')[2] for n in (
     'GraphDef', 'NodeDef', 'AttrValue', 'NameAttrList', 'ConfigProto', 'GPUOptions',
@@ -21,110 +22,6 @@ EXPORTS = {n: n.rpartition('.')[2] for n in (
     'train.JobDef', 'train.Example', 'train.SequenceExample', 'train.Feature', 'train.Features',
     'train.FeatureList', 'train.FeatureLists', 'train.BytesList', 'train.FloatList',
     'train.Int64List', 'train.QueueRunnerDef')}
-
-
-class Field:
-  """A field of a message, by its descriptor."""
-  __slots__ = ('name', 'number', 'kind', 'label', 'type', 'oneof', 'tag', 'wire', 'default')
-
-  def __init__(self, name, number, kind, label, type_name, oneof):
-    self.name, self.number, self.kind, self.label = name, number, kind, label
-    self.type, self.oneof = type_name, oneof
-    self.wire = {'double': 1, 'fixed64': 1, 'sfixed64': 1, 'float': 5, 'fixed32': 5, 'sfixed32': 5,
-                 'string': 2, 'bytes': 2, 'message': 2}.get(kind, 0)
-    self.tag = _varint(number << 3 | (2 if label == 'packed' else self.wire))
-    self.default = '' if kind == 'string' else b'' if kind == 'bytes' else False \
-        if kind == 'bool' else 0.0 if kind in ('float', 'double') else 0
-
-
-def _varint(value):
-  if value < 128:
-    return bytes((value,))
-  out = bytearray()
-  while value > 127:
-    out.append(value & 127 | 128)
-    value >>= 7
-  out.append(value)
-  return bytes(out)
-
-
-def _read_varint(data, at):
-  byte = data[at]
-  if byte < 128:
-    return byte, at + 1
-  value, shift = byte & 127, 7
-  at += 1
-  while True:
-    byte = data[at]
-    at += 1
-    value |= (byte & 127) << shift
-    if byte < 128:
-      return value & 0xffffffffffffffff, at
-    shift += 7
-
-
-_STRUCTS = {'double': struct.Struct('<d'), 'float': struct.Struct('<f'),
-            'fixed32': struct.Struct('<I'), 'fixed64': struct.Struct('<Q'),
-            'sfixed32': struct.Struct('<i'), 'sfixed64': struct.Struct('<q')}
-_SIGNED = ('int32', 'int64', 'enum')
-
-
-def _encode_scalar(kind, value):
-  if kind in _STRUCTS:
-    return _STRUCTS[kind].pack(value)
-  if kind == 'string':
-    value = value.encode('utf-8', 'surrogateescape')
-    return _varint(len(value)) + value
-  if kind == 'bytes':
-    return _varint(len(value)) + value
-  if kind in ('sint32', 'sint64'):
-    value = value << 1 ^ value >> 63
-  return _varint(int(value) & 0xffffffffffffffff)
-
-
-def _of_varint(kind, value):
-  if kind in _SIGNED:
-    value = value - (1 << 64) if value >> 63 else value
-    return value if kind == 'int64' else (value + 2 ** 31) % 2 ** 32 - 2 ** 31
-  if kind == 'bool':
-    return value != 0
-  if kind == 'uint32':
-    return value & 0xffffffff
-  if kind in ('sint32', 'sint64'):
-    return value >> 1 ^ -(value & 1)
-  return value
-
-
-def _checked(field, value):
-  """`value` in the form that a field keeps; TypeError or ValueError where it does not fit."""
-  kind = field.kind
-  if kind == 'string':
-    if isinstance(value, bytes):
-      return value.decode('utf-8')
-    if not isinstance(value, str):
-      raise TypeError('bad argument type for built-in operation: %s is %r, must be str' %
-                      (field.name, value))
-    return value
-  if kind == 'bytes':
-    if isinstance(value, str):
-      raise TypeError('%s is %r, must be bytes' % (field.name, value))
-    return bytes(value)
-  if kind in ('float', 'double'):
-    value = float(value)
-    return _STRUCTS['float'].unpack(_STRUCTS['float'].pack(value))[0] if kind == 'float' and \
-        abs(value) < 3.4e38 else value
-  if kind == 'bool':
-    return bool(value)
-  if kind == 'enum' and isinstance(value, str):
-    return _tables()['enums'][field.type][value]
-  if isinstance(value, (str, bytes, float)):
-    raise TypeError('%s is %r, must be an integer' % (field.name, value))
-  value = int(value)
-  low, high = {'int32': (-2 ** 31, 2 ** 31), 'enum': (-2 ** 31, 2 ** 31), 'uint32': (0, 2 ** 32),
-               'uint64': (0, 2 ** 64)}.get(kind, (-2 ** 63, 2 ** 63))
-  if not low <= value < high:
-    raise ValueError('Value out of range: %d' % value)
-  return value
 
 
 # ---- Containers ---------------------------------------------------------------------------------
@@ -139,22 +36,22 @@ class _Scalars(list):
     return self
 
   def append(self, value):
-    list.append(self, _checked(self._field, value))
+    list.append(self, checked(self._field, value))
     self._owner._touch()
 
   def extend(self, values):
-    list.extend(self, [_checked(self._field, v) for v in values or ()])
+    list.extend(self, [checked(self._field, v) for v in values or ()])
     self._owner._touch()
 
   def insert(self, index, value):
-    list.insert(self, index, _checked(self._field, value))
+    list.insert(self, index, checked(self._field, value))
     self._owner._touch()
 
   def __setitem__(self, key, value):
     if isinstance(key, slice):
-      value = [_checked(self._field, v) for v in value]
+      value = [checked(self._field, v) for v in value]
     else:
-      value = _checked(self._field, value)
+      value = checked(self._field, value)
     list.__setitem__(self, key, value)
     self._owner._touch()
 
@@ -213,7 +110,7 @@ class _Map(dict):
     return self
 
   def __missing__(self, key):
-    key = _checked(self._key, key)
+    key = checked(self._key, key)
     if self._value.kind == 'message':
       item = of(self._value.type)()
       item._parent = self._owner
@@ -230,7 +127,7 @@ class _Map(dict):
   def __setitem__(self, key, value):
     if self._value.kind == 'message':
       raise ValueError('May not set values directly, call my_map[key].foo = 5')
-    dict.__setitem__(self, _checked(self._key, key), _checked(self._value, value))
+    dict.__setitem__(self, checked(self._key, key), checked(self._value, value))
     self._owner._touch()
 
   def update(self, other):
@@ -322,7 +219,7 @@ class Message:
     if field.label != 'singular' or field.kind == 'message':
       raise AttributeError('Assignment not allowed to %s field "%s" in protocol message object.' % (
           'message' if field.label == 'singular' else 'repeated', field.name))
-    value = _checked(field, value)
+    value = checked(field, value)
     self._choose(field)
     self._values[field.name] = value
     self._touch()
@@ -361,12 +258,12 @@ class Message:
     at, end, values = 0, len(data), self._values
     by_number = self._by_number
     while at < end:
-      tag, at = _read_varint(data, at)
+      tag, at = read_varint(data, at)
       field, wire = by_number.get(tag >> 3), tag & 7
       if wire == 0:
-        raw, at = _read_varint(data, at)
+        raw, at = read_varint(data, at)
       elif wire == 2:
-        size, at = _read_varint(data, at)
+        size, at = read_varint(data, at)
         if at + size > end:
           raise DecodeError('Error parsing message: it is truncated')
         raw = data[at:at + size]
@@ -415,26 +312,26 @@ class Message:
   @staticmethod
   def _decode_scalar(field, wire, raw):
     if wire == 0:
-      return _of_varint(field.kind, raw)
+      return of_varint(field.kind, raw)
     if field.kind == 'string':
       return raw.decode('utf-8', 'surrogateescape')
     if field.kind == 'bytes':
       return raw
-    return _STRUCTS[field.kind].unpack(raw)[0]
+    return STRUCTS[field.kind].unpack(raw)[0]
 
   def _decode_list(self, field, wire, raw):
     items = self._get(field)
     if wire != 2 or field.kind in ('string', 'bytes'):
       list.append(items, self._decode_scalar(field, wire, raw))
-    elif field.kind in _STRUCTS:
-      size = _STRUCTS[field.kind].size
-      letter = _STRUCTS[field.kind].format[1:]
+    elif field.kind in STRUCTS:
+      size = STRUCTS[field.kind].size
+      letter = STRUCTS[field.kind].format[1:]
       list.extend(items, struct.unpack('<%d%s' % (len(raw) // size, letter), raw))
     else:
       at, end = 0, len(raw)
       while at < end:
-        value, at = _read_varint(raw, at)
-        list.append(items, _of_varint(field.kind, value))
+        value, at = read_varint(raw, at)
+        list.append(items, of_varint(field.kind, value))
 
   # Encoding -----------------------------------------------------------------------------------
 
@@ -451,27 +348,27 @@ class Message:
       if field.label == 'map':
         key_field, value_field = value._key, value._value
         for key in sorted(value):
-          entry = [key_field.tag, _encode_scalar(key_field.kind, key)]
+          entry = [key_field.tag, encode_scalar(key_field.kind, key)]
           item = value[key]
           if value_field.kind == 'message':
             data = item._bytes(canonical)
-            entry += [value_field.tag, _varint(len(data)), data]
+            entry += [value_field.tag, varint(len(data)), data]
           else:
-            entry += [value_field.tag, _encode_scalar(value_field.kind, item)]
+            entry += [value_field.tag, encode_scalar(value_field.kind, item)]
           data = b''.join(entry)
-          out += [field.tag, _varint(len(data)), data]
+          out += [field.tag, varint(len(data)), data]
       elif field.kind == 'message':
         for item in value if field.label != 'singular' else (value,):
           data = item._bytes(canonical)
-          out += [field.tag, _varint(len(data)), data]
+          out += [field.tag, varint(len(data)), data]
       elif field.label == 'packed':
-        data = b''.join([_encode_scalar(field.kind, v) for v in value])
-        out += [field.tag, _varint(len(data)), data]
+        data = b''.join([encode_scalar(field.kind, v) for v in value])
+        out += [field.tag, varint(len(data)), data]
       elif field.label == 'repeated':
         for item in value:
-          out += [field.tag, _encode_scalar(field.kind, item)]
+          out += [field.tag, encode_scalar(field.kind, item)]
       else:
-        out += [field.tag, _encode_scalar(field.kind, value)]
+        out += [field.tag, encode_scalar(field.kind, value)]
 
   def _bytes(self, canonical=False):
     out = []
@@ -583,9 +480,8 @@ class Message:
   __hash__ = None
 
   def __str__(self):
-    lines = []
-    _print(self, '', lines)
-    return ''.join(lines)
+    from leat._graph import message_text
+    return message_text.of(self)
 
   __repr__ = __str__
 
@@ -608,90 +504,13 @@ def _unpickle(name, data):
   return of(name).FromString(data)
 
 
-# ---- Text ---------------------------------------------------------------------------------------
-
-
-def _quoted(data):
-  if isinstance(data, str):
-    data = data.encode('utf-8', 'surrogateescape')
-  out = []
-  for byte in data:
-    char = chr(byte)
-    if char in '"\'\\':
-      out.append('\\' + char)
-    elif char in '\n\r\t':
-      out.append({'\n': '\\n', '\r': '\\r', '\t': '\\t'}[char])
-    elif 32 <= byte < 127:
-      out.append(char)
-    else:
-      out.append('\\%03o' % byte)
-  return '"%s"' % ''.join(out)
-
-
-def _scalar_text(field, value):
-  if field.kind in ('string', 'bytes'):
-    return _quoted(value)
-  if field.kind == 'bool':
-    return 'true' if value else 'false'
-  if field.kind == 'enum':
-    for name, number in _tables()['enums'][field.type].items():
-      if number == value:
-        return name
-    return str(value)
-  if field.kind in ('float', 'double'):
-    if value != value:
-      return 'nan'
-    if value in (float('inf'), float('-inf')):
-      return 'inf' if value > 0 else '-inf'
-    for digits in range(6, 10) if field.kind == 'float' else (15, 16, 17):
-      text = '%.*g' % (digits, value)
-      back = float(text)
-      if field.kind == 'float':
-        back = _STRUCTS['float'].unpack(_STRUCTS['float'].pack(back))[0]
-      if back == value:
-        break
-    return text
-  return str(value)
-
-
-def _print(message, indent, lines):
-  for field, value in message.ListFields():
-    if field.label == 'map':
-      for key in sorted(value):
-        lines.append('%s%s {\n%s  key: %s\n' % (indent, field.name, indent,
-                                                _scalar_text(value._key, key)))
-        if value._value.kind == 'message':
-          lines.append('%s  value {\n' % indent)
-          _print(value[key], indent + '    ', lines)
-          lines.append('%s  }\n%s}\n' % (indent, indent))
-        else:
-          lines.append('%s  value: %s\n%s}\n' % (indent, _scalar_text(value._value, value[key]),
-                                                 indent))
-      continue
-    for item in value if field.label != 'singular' else (value,):
-      if field.kind == 'message':
-        lines.append('%s%s {\n' % (indent, field.name))
-        _print(item, indent + '  ', lines)
-        lines.append('%s}\n' % indent)
-      else:
-        lines.append('%s%s: %s\n' % (indent, field.name, _scalar_text(field, item)))
-
-
 # ---- Classes ------------------------------------------------------------------------------------
 
-_loaded = []
 _classes = {}
 
 
-def _tables():
-  if not _loaded:
-    import json
-    _loaded.append(json.loads(_leat.messages_json()))
-  return _loaded[0]
-
-
 def _full_name(name):
-  table = _tables()['messages']
+  table = tables()['messages']
   for candidate in (name, 'tensorflow.' + name, 'tensorflow.eager.' + name):
     if candidate in table:
       return candidate
@@ -711,19 +530,19 @@ def of(name):
   if full in _classes:
     found = _classes[name] = _classes[full]
     return found
-  fields = sorted((Field(*f) for f in _tables()['messages'][full]), key=lambda f: f.number)
+  fields = sorted((Field(*f) for f in tables()['messages'][full]), key=lambda f: f.number)
   items = {'__slots__': (), '_fields': fields, '_by_name': {f.name: f for f in fields},
            '_by_number': {f.number: f for f in fields}, 'DESCRIPTOR': _Descriptor(full, fields),
            '__module__': 'leat', '__doc__': 'The message %s.' % full}
   for field in fields:
     items[field.name] = _property(field)
     items[field.name.upper() + '_FIELD_NUMBER'] = field.number
-  for enum, values in _tables()['enums'].items():
+  for enum, values in tables()['enums'].items():
     if enum.rpartition('.')[0] == full:
       items.update(values)
       items[enum.rpartition('.')[2]] = _Enum(enum, values)
   found = _classes[full] = _classes[name] = type(full.rpartition('.')[2], (Message,), items)
-  for other in list(_tables()['messages']):
+  for other in list(tables()['messages']):
     if other.rpartition('.')[0] == full and not other.endswith('Entry'):
       setattr(found, other.rpartition('.')[2], of(other))
   return found

@@ -103,8 +103,10 @@ class Tensor(_leat.Output):
                     'rather than `len(x)` for shape information.' % self.name)
 
   def __bool__(self):
-    raise TypeError('Using a `tf.Tensor` as a Python `bool` is not allowed. Use `if t is not None:` '
-                    'instead of `if t:` to test if a tensor is defined, and use TensorFlow ops such '
+    raise TypeError('Using a `tf.Tensor` as a Python `bool` is not allowed. Use `if t is not '
+                    'None:` '
+                    'instead of `if t:` to test if a tensor is defined, and use TensorFlow ops '
+                    'such '
                     'as tf.cond to execute subgraphs conditioned on the value of a tensor.')
 
   __nonzero__ = __bool__

@@ -392,7 +392,8 @@ def split(value, num_or_size_splits, axis=0, num=None, name='split'):
                     value=value)
   sizes = convert(num_or_size_splits)
   if sizes.shape_ == ():
-    raise ValueError('Rank-0 tensors are not supported as the num_or_size_splits argument to split. '
+    raise ValueError('Rank-0 tensors are not supported as the num_or_size_splits argument to '
+                     'split. '
                      'Argument provided: %s' % (num_or_size_splits,))
   if num is None:
     known = sizes.shape_
@@ -435,7 +436,8 @@ def meshgrid(*args, **kwargs):
     raise TypeError("'{}' is an invalid keyword argument for this function".format(
         list(kwargs)[0]))
   if indexing not in ('xy', 'ij'):
-    raise ValueError("Argument `indexing` parameter must be either 'xy' or 'ij', got '%s'" % indexing)
+    raise ValueError("Argument `indexing` parameter must be either 'xy' or 'ij', got '%s'" %
+                     indexing)
   with name_scope(name, 'meshgrid', args):
     count = len(args)
     output = []
@@ -575,33 +577,6 @@ def reverse_sequence(input, seq_lengths, seq_axis=None, batch_axis=None, name=No
                   batch_dim=0 if batch is None else batch)
 
 
-@export('space_to_batch')
-def space_to_batch(input, paddings, block_size=None, name=None, block_shape=None):
-  n = block_size if block_shape is None else block_shape
-  result = apply_op('SpaceToBatchND', name=name, input=input, paddings=paddings,
-                    block_shape=conversion.constant_of([n, n]) if isinstance(n, int) else n)
-  return result
-
-
-@export('batch_to_space')
-def batch_to_space(input, crops, block_size, name=None, block_shape=None):
-  n = block_size if block_shape is None else block_shape
-  return apply_op('BatchToSpaceND', name=name, input=input, crops=crops,
-                  block_shape=conversion.constant_of([n, n]) if isinstance(n, int) else n)
-
-
-@export('space_to_depth', 'nn.space_to_depth')
-def space_to_depth(input, block_size, name=None, data_format='NHWC'):
-  return apply_op('SpaceToDepth', name=name, input=input, block_size=block_size,
-                  data_format=data_format)
-
-
-@export('depth_to_space', 'nn.depth_to_space')
-def depth_to_space(input, block_size, name=None, data_format='NHWC'):
-  return apply_op('DepthToSpace', name=name, input=input, block_size=block_size,
-                  data_format=data_format)
-
-
 @export('edit_distance')
 def edit_distance(hypothesis, truth, normalize=True, name='edit_distance'):
   """The Levenshtein distance of sequences."""
@@ -609,30 +584,3 @@ def edit_distance(hypothesis, truth, normalize=True, name='edit_distance'):
                   hypothesis_values=hypothesis.values, hypothesis_shape=hypothesis.dense_shape,
                   truth_indices=truth.indices, truth_values=truth.values,
                   truth_shape=truth.dense_shape, normalize=normalize)
-
-
-@export('required_space_to_batch_paddings')
-def required_space_to_batch_paddings(input_shape, block_shape, base_paddings=None, name=None):
-  """(paddings, crops) that make sizes multiples of block_shape."""
-  import numpy as np
-  with name_scope(name, 'required_space_to_batch_paddings', [input_shape, block_shape]):
-    input_shape = convert(input_shape, dtypes.int32, 'input_shape')
-    block_shape = convert(block_shape, dtypes.int32, 'block_shape')
-    blocks = block_shape.get_shape()[0].value
-    if base_paddings is not None:
-      base_paddings = convert(base_paddings, dtypes.int32, 'base_paddings')
-    else:
-      base_paddings = zeros([blocks, 2], dtypes.int32)
-    known = [constant_value(t) for t in (input_shape, block_shape, base_paddings)]
-    if all(k is not None for k in known):
-      input_shape, block_shape, base_paddings = known
-      start, end = base_paddings[:, 0], base_paddings[:, 1]
-      extra = (block_shape - (input_shape + start + end) % block_shape) % block_shape
-      paddings = np.stack([start, end + extra], 1)
-      crops = np.stack([np.zeros_like(extra), extra], 1)
-      return (conversion.constant_of(paddings, name='paddings'),
-              conversion.constant_of(crops, name='crops'))
-    start, end = base_paddings[:, 0], base_paddings[:, 1]
-    extra = (block_shape - (input_shape + start + end) % block_shape) % block_shape
-    return (stack([[start[i], end[i] + extra[i]] for i in builtins_range(blocks)], name='paddings'),
-            stack([[0, extra[i]] for i in builtins_range(blocks)], name='crops'))

@@ -28,7 +28,8 @@ def op_of(item):
   convert_to = getattr(item, '_as_graph_element', None)
   if convert_to is not None:
     return convert_to().op
-  raise TypeError("'inputs' should be zero or more (nested) Tensors. Received '%s' with type '%s'." %
+  raise TypeError("'inputs' should be zero or more (nested) Tensors. Received '%s' with type "
+                  "'%s'." %
                   (item, type(item)))
 
 

@@ -7,6 +7,7 @@ from leat._graph.apply import apply_op
 from leat._graph.conversion import convert
 from leat._graph.scope import name_scope
 from leat._ops import array, math
+from leat._ops import matrix as products
 
 
 @export('matrix_triangular_solve', 'linalg.triangular_solve')
@@ -58,7 +59,7 @@ def matrix_solve_ls(matrix, rhs, l2_regularizer=0.0, fast=True, name=None):
                       fast=True)
     over = rows >= columns
     size = columns if over else rows
-    gram = math.matmul(matrix, matrix, adjoint_a=over, adjoint_b=not over)
+    gram = products.matmul(matrix, matrix, adjoint_a=over, adjoint_b=not over)
     if isinstance(l2_regularizer, _leat.Output) or l2_regularizer != 0:
       shape = array.shape(matrix)
       eye = array.eye(size, batch_shape=shape[:-2] if matrix.get_shape().ndims > 2 else None,
@@ -66,8 +67,8 @@ def matrix_solve_ls(matrix, rhs, l2_regularizer=0.0, fast=True, name=None):
       gram += math.cast(l2_regularizer, matrix.dtype) * eye
     chol = apply_op('Cholesky', input=gram)
     if over:
-      return cholesky_solve(chol, math.matmul(matrix, rhs, adjoint_a=True))
-    return math.matmul(matrix, cholesky_solve(chol, rhs), adjoint_a=True)
+      return cholesky_solve(chol, products.matmul(matrix, rhs, adjoint_a=True))
+    return products.matmul(matrix, cholesky_solve(chol, rhs), adjoint_a=True)
 
 
 @export('norm', 'linalg.norm')

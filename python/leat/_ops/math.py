@@ -62,7 +62,8 @@ EXPORTS = {
     'to_complex128': 'to_complex128', 'math.real': 'real', 'real': 'real',
     'math.imag': 'imag', 'imag': 'imag', 'math.angle': 'angle',
     'angle': 'angle', 'math.reduce_sum': 'reduce_sum', 'reduce_sum': 'reduce_sum',
-    'math.reduce_mean': 'reduce_mean', 'reduce_mean': 'reduce_mean', 'math.reduce_prod': 'reduce_prod',
+    'math.reduce_mean': 'reduce_mean', 'reduce_mean': 'reduce_mean',
+    'math.reduce_prod': 'reduce_prod',
     'reduce_prod': 'reduce_prod', 'math.reduce_max': 'reduce_max', 'reduce_max': 'reduce_max',
     'math.reduce_min': 'reduce_min', 'reduce_min': 'reduce_min', 'math.reduce_all': 'reduce_all',
     'reduce_all': 'reduce_all', 'math.reduce_any': 'reduce_any', 'reduce_any': 'reduce_any',
@@ -270,9 +271,12 @@ def _part(op):
     with name_scope(name, op, [input]) as scope:
       input = convert(input, name='input')
       if not input.dtype.is_complex:
-        return input if op == 'Real' else apply_op('ZerosLike', x=input) if op == 'Imag' else \
-            apply_op('Select', condition=input < 0, t=apply_op('OnesLike', x=input) * 3.141592653589793,
-                     e=apply_op('ZerosLike', x=input))
+        if op == 'Real':
+          return input
+        zeros = apply_op('ZerosLike', x=input)
+        return zeros if op == 'Imag' else apply_op(
+            'Select', condition=input < 0, t=apply_op('OnesLike', x=input) * 3.141592653589793,
+            e=zeros)
       return apply_op(op, name=scope, input=input, Tout=input.dtype.real_dtype)
   return function
 
@@ -450,232 +454,6 @@ def linspace(start, stop, num, name=None):
   return apply_op('LinSpace', name=name, start=start, stop=stop, num=num)
 
 
-# ---- Sums of many, products of matrices ---------------------------------------------------------
-
-
-@export('add_n', 'math.add_n')
-def add_n(inputs, name=None):
-  """The sum of all inputs."""
-  message = 'inputs must be an iterable of at least one Tensor/IndexedSlices with the same dtype ' \
-            'and shape'
-  if not inputs or not hasattr(inputs, '__iter__'):
-    raise ValueError(message)
-  try:
-    inputs = [i if type(i).__name__ == 'IndexedSlices' else convert(i) for i in inputs]
-  except TypeError:
-    raise ValueError(message) from None
-  inputs = [convert(i) for i in inputs]
-  if len(inputs) == 1:
-    return apply_op('Identity', name=name, input=inputs[0]) if name else inputs[0]
-  return apply_op('AddN', name=name, inputs=inputs)
-
-
-@export('accumulate_n', 'math.accumulate_n')
-def accumulate_n(inputs, shape=None, tensor_dtype=None, name=None):
-  """The sum of all inputs, of one shape."""
-  message = 'inputs must be a list of at least one Tensor with the same dtype and shape'
-  if not inputs or not isinstance(inputs, (list, tuple)):
-    raise ValueError(message)
-  inputs = [conversion.convert_to_tensor_or_indexed_slices(i) for i in inputs]
-  if not all(isinstance(i, _leat.Output) for i in inputs) or not all(
-      i.dtype == inputs[0].dtype for i in inputs):
-    raise ValueError(message)
-  from leat._graph.shape import TensorShape, as_shape
-  known = TensorShape(None) if shape is None else as_shape(shape)
-  for i in inputs:
-    known = known.merge_with(i.get_shape())
-  if tensor_dtype is not None and tensor_dtype != inputs[0].dtype:
-    raise TypeError('tensor_dtype is %s, but input is of type %s' % (tensor_dtype, inputs[0].dtype))
-  if len(inputs) == 1 and name is None:
-    return inputs[0]
-  if len(inputs) == 1:
-    return apply_op('Identity', name=name, input=inputs[0])
-  return apply_op('AddN', name=name, inputs=inputs)
-
-
-@export('matmul', 'linalg.matmul')
-def matmul(a, b, transpose_a=False, transpose_b=False, adjoint_a=False, adjoint_b=False,
-           a_is_sparse=False, b_is_sparse=False, output_type=None, name=None):
-  """The product of matrices, or of each pair of them where there are more dimensions."""
-  del output_type
-  with name_scope(name, 'MatMul', [a, b]) as scope:
-    if transpose_a and adjoint_a:
-      raise ValueError('Only one of `transpose_a` and `adjoint_a` can be True.')
-    if transpose_b and adjoint_b:
-      raise ValueError('Only one of `transpose_b` and `adjoint_b` can be True.')
-    a = convert(a, name='a')
-    b = convert(b, a.dtype.base_dtype, 'b')
-    ranks = [None if x.shape_ is None else len(x.shape_) for x in (a, b)]
-    if (ranks[0] is None or ranks[0] > 2) and (ranks[1] is None or ranks[1] > 2) or \
-        None not in ranks and max(ranks) > 2 and min(ranks) >= 2:
-      if transpose_a:
-        a, adjoint_a = conj(a), True
-      if transpose_b:
-        b, adjoint_b = conj(b), True
-      return apply_op('BatchMatMulV2', name=scope, x=a, y=b, adj_x=adjoint_a, adj_y=adjoint_b)
-    if adjoint_a:
-      a, transpose_a = conj(a), True
-    if adjoint_b:
-      b, transpose_b = conj(b), True
-    sparse_types = (dtypes.bfloat16, dtypes.float32)
-    if (a_is_sparse or b_is_sparse) and a.dtype in sparse_types and b.dtype in sparse_types:
-      result = apply_op('SparseMatMul', name=scope, a=a, b=b, transpose_a=transpose_a,
-                        transpose_b=transpose_b, a_is_sparse=a_is_sparse, b_is_sparse=b_is_sparse)
-      return result
-    return apply_op('MatMul', name=scope, a=a, b=b, transpose_a=transpose_a,
-                    transpose_b=transpose_b)
-
-
-@export('tensordot', 'linalg.tensordot')
-def tensordot(a, b, axes, name=None):
-  """The sum of products over the dimensions `axes` of both."""
-  from leat._ops import array
-  with name_scope(name, 'Tensordot', [a, b, axes]) as scope:
-    a, b = convert(a, name='a'), convert(b, name='b')
-    a_axes, b_axes = _tensordot_axes(a, axes)
-    a_flat, a_free = _tensordot_matrix(a, a_axes, False)
-    b_flat, b_free = _tensordot_matrix(b, b_axes, True)
-    product = matmul(a_flat, b_flat)
-    if isinstance(a_free, list) and isinstance(b_free, list) and None not in a_free + b_free:
-      return array.reshape(product, a_free + b_free, name=scope)
-    a_free = convert(a_free, dtypes.int32)
-    b_free = convert(b_free, dtypes.int32)
-    return array.reshape(product, array.concat([a_free, b_free], 0), name=scope)
-
-
-def _tensordot_axes(a, axes):
-  if isinstance(axes, int):
-    if axes < 0:
-      raise ValueError('`axes` must be at least 0. Received: %s.' % axes)
-    rank = len(a.shape_)
-    if axes > rank:
-      raise ValueError('`axes` must not be larger than the number of dimensions of tensor %s. '
-                       'Received: %s, vs tensor dimensions %s.' % (a, axes, rank))
-    return list(builtins_range(rank - axes, rank)), list(builtins_range(axes))
-  if len(axes) != 2:
-    raise ValueError('`axes` must be an integer or have length 2. Received: %s.' % (axes,))
-  first, second = axes
-  first = [first] if isinstance(first, int) else [int(i) for i in first]
-  second = [second] if isinstance(second, int) else [int(i) for i in second]
-  if len(first) != len(second):
-    raise ValueError('Different number of contraction axes `a` and `b`, %s != %s.' % (
-        len(first), len(second)))
-  return first, second
-
-
-def _tensordot_matrix(x, axes, flipped):
-  """x as a matrix whose columns (rows, if flipped) are the dimensions `axes`; the other sizes."""
-  from leat._ops import array
-  rank = len(x.shape_)
-  axes = [i + rank if i < 0 else i for i in axes]
-  free = [i for i in builtins_range(rank) if i not in axes]
-  sizes = x.get_shape().as_list()
-  order = axes + free if flipped else free + axes
-  if None not in sizes:
-    inner = outer = 1
-    for i in axes:
-      inner *= sizes[i]
-    for i in free:
-      outer *= sizes[i]
-    shape = [inner, outer] if flipped else [outer, inner]
-    if order != list(builtins_range(rank)):
-      x = array.transpose(x, order)
-    return array.reshape(x, shape), [sizes[i] for i in free]
-  shape = array.shape(x)
-  inner = reduce_prod(array.gather(shape, axes))
-  outer = reduce_prod(array.gather(shape, free))
-  x = array.transpose(x, order)
-  flat = array.reshape(x, array.stack([inner, outer] if flipped else [outer, inner]))
-  return flat, array.gather(shape, free)
-
-
-@export('trace', 'linalg.trace')
-def trace(x, name=None):
-  """The sum of the main diagonal of each inner matrix."""
-  from leat._ops import array
-  with name_scope(name, 'Trace', [x]) as scope:
-    return reduce_sum(array.matrix_diag_part(convert(x, name='x')), [-1], name=scope)
-
-
-@export('clip_by_value')
-def clip_by_value(t, clip_value_min, clip_value_max, name=None):
-  """What is outside of the two values becomes the nearer of them."""
-  with name_scope(name, 'clip_by_value', [t, clip_value_min, clip_value_max]) as scope:
-    if type(t).__name__ == 'IndexedSlices':
-      return type(t)(clip_by_value(t.values, clip_value_min, clip_value_max), t.indices,
-                     t.dense_shape)
-    t = convert(t, name='t')
-    low = apply_op('Minimum', x=t, y=clip_value_max)
-    t.get_shape().assert_is_compatible_with(low.get_shape())
-    result = apply_op('Maximum', name=scope, x=low, y=clip_value_min)
-    t.get_shape().assert_is_compatible_with(result.get_shape())
-    return result
-
-
-@export('clip_by_norm')
-def clip_by_norm(t, clip_norm, axes=None, name=None):
-  """Scaled so that the norm is at most clip_norm."""
-  with name_scope(name, 'clip_by_norm', [t, clip_norm]) as scope:
-    slices = type(t).__name__ == 'IndexedSlices'
-    values = convert(t.values if slices else t, name='t')
-    squares = reduce_sum(values * values, axes, keepdims=True)
-    positive = squares > 0
-    safe = apply_op('Select', condition=positive, t=squares, e=apply_op('OnesLike', x=squares))
-    norm = apply_op('Select', condition=positive, t=sqrt(safe), e=squares)
-    scaled = values * clip_norm
-    values.get_shape().assert_is_compatible_with(scaled.get_shape())
-    clipped = apply_op('Identity', name=scope,
-                       input=scaled / apply_op('Maximum', x=norm, y=clip_norm))
-    return type(t)(clipped, t.indices, t.dense_shape) if slices else clipped
-
-
-@export('global_norm', 'linalg.global_norm')
-def global_norm(t_list, name=None):
-  """The root of the sum of all squares."""
-  if not isinstance(t_list, (list, tuple)):
-    raise TypeError('`t_list` should be a sequence of tensors. Received %s.' % type(t_list))
-  with name_scope(name, 'global_norm', [t for t in t_list if isinstance(t, _leat.Output)]):
-    halves = []
-    for t in t_list:
-      if t is not None:
-        values = convert(t.values if type(t).__name__ == 'IndexedSlices' else t)
-        with _beside(values):
-          halves.append(apply_op('L2Loss', t=values))
-    from leat._ops import array
-    total = reduce_sum(array.stack(halves))
-    return sqrt(total * convert(2.0, total.dtype), name='global_norm')
-
-
-def _beside(tensor):
-  from leat._graph.scope import colocate_with
-  return colocate_with(tensor)
-
-
-@export('clip_by_global_norm')
-def clip_by_global_norm(t_list, clip_norm, use_norm=None, name=None):
-  """(all scaled so that their common norm is at most clip_norm, the norm)."""
-  if not isinstance(t_list, (list, tuple)):
-    raise TypeError('`t_list` should be a sequence of tensors. Received %s.' % type(t_list))
-  norm = global_norm(t_list, name) if use_norm is None else use_norm
-  with name_scope(name, 'clip_by_global_norm',
-                  [t for t in t_list if isinstance(t, _leat.Output)] + [clip_norm]):
-    one = convert(1.0, norm.dtype)
-    scale = clip_norm * apply_op('Minimum', x=1.0 / norm, y=one / clip_norm)
-    scale = scale + (norm - norm)  # a norm that is no number shows in what is clipped
-    result = []
-    for i, t in enumerate(t_list):
-      if t is None:
-        result.append(None)
-        continue
-      slices = type(t).__name__ == 'IndexedSlices'
-      values = convert(t.values if slices else t)
-      with _beside(values):
-        clipped = apply_op('Identity', name='clip_by_global_norm_%d' % i,
-                           input=values * cast(scale, values.dtype.base_dtype))
-      result.append(type(t)(clipped, t.indices, t.dense_shape) if slices else clipped)
-  return result, norm
-
-
 @export('bincount', 'math.bincount')
 def bincount(arr, weights=None, minlength=None, maxlength=None, dtype=dtypes.int32):
   """How often each number occurs."""
@@ -688,13 +466,6 @@ def bincount(arr, weights=None, minlength=None, maxlength=None, dtype=dtypes.int
     size = apply_op('Minimum', x=convert(maxlength, dtypes.int32), y=size)
   weights = convert(weights) if weights is not None else conversion.constant_of([], dtype)
   return apply_op('Bincount', arr=arr, size=size, weights=weights)
-
-
-@export('sparse_matmul')
-def sparse_matmul(a, b, transpose_a=False, transpose_b=False, a_is_sparse=False, b_is_sparse=False,
-                  name=None):
-  return apply_op('SparseMatMul', name=name, a=a, b=b, transpose_a=transpose_a,
-                  transpose_b=transpose_b, a_is_sparse=a_is_sparse, b_is_sparse=b_is_sparse)
 
 
 @export('floor_mod')

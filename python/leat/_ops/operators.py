@@ -83,8 +83,8 @@ def _invert(x):
 
 
 def _matmul(x, y, name):
-  from leat._ops import math
-  return math.matmul(x, y, name=name)
+  from leat._ops import matrix
+  return matrix.matmul(x, y, name=name)
 
 
 def _abs(x):

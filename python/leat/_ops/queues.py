@@ -79,7 +79,8 @@ class QueueBase:
       if not self._names:
         raise ValueError('Queue must have names to enqueue a dictionary')
       if sorted(self._names, key=str) != sorted(vals, key=str):
-        raise ValueError('Keys in dictionary to enqueue do not match names of Queue.  Dictionary: %s,'
+        raise ValueError('Keys in dictionary to enqueue do not match names of Queue.  Dictionary: '
+                         '%s,'
                          'Queue: %s' % (sorted(vals), sorted(self._names)))
       vals = [vals[n] for n in self._names]
     else:

@@ -14,7 +14,7 @@ from leat._graph.scope import name_scope
 from leat._graph.shape import TensorShape
 from leat._session import fetch as fetches
 
-SparseTensorValue = collections.namedtuple('SparseTensorValue', ['indices', 'values', 'dense_shape'])
+SparseTensorValue = collections.namedtuple('SparseTensorValue', 'indices values dense_shape')
 IndexedSlicesValue = collections.namedtuple('IndexedSlicesValue',
                                             ['values', 'indices', 'dense_shape'])
 EXPORTS = {'SparseTensorValue': 'SparseTensorValue',
@@ -191,7 +191,7 @@ def sparse_placeholder(dtype, shape=None, name=None):
   if shape is not None and not isinstance(shape, _leat.Output):
     known = TensorShape(shape)
     rank = known.ndims
-    shape = conversion.constant_of([-1 if d is None else d for d in known.as_list()], dtypes.int64) \
+    shape = conversion.constant_of(known.as_list(), dtypes.int64) \
         if known.is_fully_defined() else None
   if shape is None:
     shape = array.placeholder(dtypes.int64, [rank], suffixes[0])

@@ -13,7 +13,7 @@ from leat._graph.value import constant_value
 
 @export('TensorArray')
 class TensorArray:
-  """Each write gives a new TensorArray, whose `flow` says that it happens after the earlier ones."""
+  """Each write gives a new TensorArray, whose `flow` says that it comes after the earlier ones."""
 
   def __init__(self, dtype, size=None, dynamic_size=None, clear_after_read=None,
                tensor_array_name=None, handle=None, flow=None, infer_shape=True,
@@ -155,7 +155,8 @@ class TensorArray:
       lengths = apply_op('Cast', x=lengths, DstT=dtypes.int64) if lengths.dtype != dtypes.int64 \
           else lengths
       sizes = constant_value(lengths)
-      if sizes is not None and value.get_shape().ndims is not None and len(set(sizes.tolist())) == 1:
+      if sizes is not None and value.get_shape().ndims is not None and \
+          len(set(sizes.tolist())) == 1:
         self._merge(TensorShape([int(sizes[0])]).concatenate(value.get_shape()[1:]))
       return self._next(apply_op('TensorArraySplitV3', handle=self._handle, value=value,
                                  lengths=lengths, flow_in=self._flow))

@@ -90,7 +90,8 @@ class VariableStore:
     if found is not None:
       if reuse is False:
         where = found.op._where()
-        raise ValueError('Variable %s already exists, disallowed. Did you mean to set reuse=True or '
+        raise ValueError('Variable %s already exists, disallowed. Did you mean to set reuse=True '
+                         'or '
                          'reuse=tf.AUTO_REUSE in VarScope?%s' % (
                              name, ' Originally defined at:\n\n' + where if where else ''))
       if not shape.is_compatible_with(found.get_shape()):

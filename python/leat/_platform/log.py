@@ -1,4 +1,4 @@
-"""tf.logging: the logger 'tensorflow' of Python's logging, which is loaded with the first message."""
+"""tf.logging: the logger 'tensorflow' of Python's logging, loaded with the first message."""
 from __future__ import annotations
 
 import sys

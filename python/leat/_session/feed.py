@@ -32,7 +32,8 @@ def value_of(graph, tensor, value):
   if isinstance(value, _leat.Output):
     raise TypeError('The value of a feed cannot be a tf.Tensor object. Acceptable feed values '
                     'include Python scalars, strings, lists, numpy ndarrays, or TensorHandles. For '
-                    'reference, the tensor object was %s which was passed to the argument `feed_dict`'
+                    'reference, the tensor object was %s which was passed to the argument '
+                    '`feed_dict`'
                     ' with key %s.' % (value, tensor))
   if not graph.is_feedable(tensor):
     raise ValueError('Tensor %s may not be fed.' % tensor)

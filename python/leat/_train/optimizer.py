@@ -42,7 +42,8 @@ class Optimizer:
     pairs = self.compute_gradients(loss, var_list, gate_gradients, aggregation_method,
                                    colocate_gradients_with_ops, grad_loss)
     if not any(g is not None for g, _ in pairs):
-      raise ValueError('No gradients provided for any variable, check your graph for ops that do not '
+      raise ValueError('No gradients provided for any variable, check your graph for ops that do '
+                       'not '
                        'support gradients, between variables %s and loss %s.' % (
                            [str(v) for _, v in pairs], loss))
     return self.apply_gradients(pairs, global_step, name)
@@ -256,7 +257,8 @@ def create_slot(primary, value, name):
     scope = variable_scope.get_variable_scope()
     shape = initial.get_shape() if isinstance(initial, _leat.Output) else None
     slot = variable_scope._store().get_single(
-        scope.name + '/', None, initial.dtype if isinstance(initial, _leat.Output) else primary.dtype,
+        scope.name + '/', None,
+        initial.dtype if isinstance(initial, _leat.Output) else primary.dtype,
         initial, None, None, False, None, None, shape is None or shape.is_fully_defined(),
         _is_resource(primary), None)
     info = primary._get_save_slice_info() if hasattr(primary, '_get_save_slice_info') else None

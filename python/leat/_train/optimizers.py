@@ -6,7 +6,7 @@ from leat._graph import dtype as dtypes
 from leat._graph.apply import apply_op, make_op
 from leat._graph.conversion import convert
 from leat._graph.scope import colocate_with, control_dependencies
-from leat._ops import array, control, math, variables
+from leat._ops import array, assign, control, math, variables
 from leat._train.optimizer import Optimizer, _is_resource
 
 
@@ -367,7 +367,7 @@ class AdamOptimizer(_Applied):
     return control.group(update, m_new, v_new)
 
   def _apply_sparse(self, grad, var):
-    add = lambda x, i, v: variables.scatter_add(x, i, v, use_locking=self._use_locking)
+    add = lambda x, i, v: assign.scatter_add(x, i, v, use_locking=self._use_locking)
     return self._apply_sparse_with(grad.values, var, grad.indices, add)
 
   def _resource_apply_sparse(self, grad, handle, indices):
@@ -387,5 +387,3 @@ class AdamOptimizer(_Applied):
         second = beta2_power.assign(beta2_power * math.cast(
             self._tensors['beta2'], beta2_power.dtype.base_dtype), use_locking=self._use_locking)
     return control.group(*update_ops + [first, second], name=name_scope)
-
-

@@ -56,12 +56,14 @@ def _named(var_list):
       raise TypeError('names_to_saveables must be a dict mapping string names to checkpointable '
                       'operations. Name is not a string: %s' % (name,))
     item = items[name]
-    parts = list(item) if isinstance(item, (list, tuple)) or hasattr(item, '_partitions') else [item]
+    several = isinstance(item, (list, tuple)) or hasattr(item, '_partitions')
+    parts = list(item) if several else [item]
     for part in parts:
       if not isinstance(part, variables.Variable) and not (isinstance(
           part, _leat.Output) and part.op.type in ('Variable', 'VariableV2')) and not hasattr(
               part, 'specs'):
-        raise TypeError('names_to_saveables must be a dict mapping string names to Tensors/Variables.'
+        raise TypeError('names_to_saveables must be a dict mapping string names to '
+                        'Tensors/Variables.'
                         ' Not a variable: %s' % part)
       if part.op in seen:
         raise ValueError('The same saveable will be restored with two names: %s' % name)
@@ -176,8 +178,8 @@ class Saver:
   # Saving -------------------------------------------------------------------------------------
 
   def save(self, sess, save_path, global_step=None, latest_filename=None,
-           meta_graph_suffix='meta', write_meta_graph=True, write_state=True, strip_default_attrs=False,
-           save_debug_info=False):
+           meta_graph_suffix='meta', write_meta_graph=True, write_state=True,
+           strip_default_attrs=False, save_debug_info=False):
     """Writes a checkpoint and, beside it, the graph; gives its path."""
     del save_debug_info
     self._check_built()
@@ -282,12 +284,14 @@ class Saver:
       sess.run(self.saver_def.restore_op_name, {self.saver_def.filename_tensor_name: save_path})
     except errors.NotFoundError as error:
       raise errors.NotFoundError(
-          error.node_def, error.op, 'Restoring from checkpoint failed. This is most likely due to a '
+          error.node_def, error.op, 'Restoring from checkpoint failed. This is most likely due to '
+                                    'a '
           'Variable name or other graph key that is missing from the checkpoint. %s' %
           error.message) from None
     except errors.InvalidArgumentError as error:
       raise errors.InvalidArgumentError(
-          error.node_def, error.op, 'Restoring from checkpoint failed. This is most likely due to a '
+          error.node_def, error.op, 'Restoring from checkpoint failed. This is most likely due to '
+                                    'a '
           'mismatch between the current graph and the graph from the checkpoint. %s' %
           error.message) from None
 

@@ -9,7 +9,7 @@ from leat._graph import graph as graphs
 from leat._graph.apply import apply_op
 from leat._graph.conversion import convert
 from leat._graph.scope import GraphKeys, colocate_with, init_scope, name_scope
-from leat._ops import array, control, initializers, math, variable_scope, variables
+from leat._ops import array, assign, control, initializers, math, variable_scope, variables
 
 
 @export('train.get_global_step')
@@ -186,7 +186,7 @@ def assign_moving_average(variable, value, decay, zero_debias=True, name=None):
     with colocate_with(variable.op):
       rest = convert(1.0 - decay, name='decay')
       rest = math.cast(rest, variable.dtype.base_dtype)
-      return variables.assign_sub(variable, (variable - value) * rest, name=scope)
+      return assign.assign_sub(variable, (variable - value) * rest, name=scope)
 
 
 @export('train.ExponentialMovingAverage')

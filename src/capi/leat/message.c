@@ -141,9 +141,9 @@ TF_Buffer* leat_message_from_text(const char* type, const TF_Buffer* text, TF_St
 
 // ---- What the messages are ----------------------------------------------------------------------
 
-// Walks over the messages that can be reached from kTypes. |seen| maps the names of those that were
-// met to their descriptors, and is the list of what is still to be written: its entries keep the
-// order in which they were added.
+// Walks over the messages that can be reached from kTypes. |messages| maps the names of those that
+// were met to their descriptors and is the list of what is still to be written too: its entries
+// keep the order in which they were added.
 typedef struct listing_s {
   leat_string_map_t messages;
   leat_string_map_t enums;
@@ -157,8 +157,9 @@ static leat_status_t meet(leat_string_map_t* map, const char* name, const void* 
 
 static leat_status_t list_field(listing_t* listing, const leat_message_field_t* field) {
   static const char* const kKinds[] = {
-      "double",  "float",   "int32",    "int64",    "uint32", "uint64", "sint32", "sint64", "fixed32",
-      "fixed64", "sfixed32", "sfixed64", "bool",     "enum",   "string", "bytes",  "message"};
+      "double",  "float",   "int32",    "int64",    "uint32", "uint64", "sint32", "sint64",
+      "fixed32", "fixed64", "sfixed32", "sfixed64", "bool",   "enum",   "string", "bytes",
+      "message"};
   static const char* const kLabels[] = {"singular", "repeated", "packed", "map"};
   const char* type = field->message       ? field->message->name
                      : field->enumeration ? field->enumeration->name
