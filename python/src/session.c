@@ -252,10 +252,17 @@ static PyMethodDef session_methods[] = {
     {"partial_run_setup_", session_partial_run_setup, METH_VARARGS, partial_run_setup_doc},
     {"partial_run_", session_partial_run, METH_VARARGS, partial_run_doc},
     {0}};
+static PyObject* session_runs(PyObject* self, void* unused) {
+  (void)unused;
+  return PyLong_FromLong(((leat_py_session_t*)self)->runs);
+}
+static PyGetSetDef session_members[] = {
+    {"runs_", session_runs, NULL, "How many calls are under way.", NULL}, {0}};
 static PyType_Slot session_slots[] = {{Py_tp_doc, "A graph being run."},
                                       {Py_tp_new, session_new},
                                       {Py_tp_dealloc, session_dealloc},
                                       {Py_tp_methods, session_methods},
+                                      {Py_tp_getset, session_members},
                                       {0, NULL}};
 static PyType_Spec session_spec = {"leat._leat.Session", sizeof(leat_py_session_t), 0,
                                    Py_TPFLAGS_DEFAULT, session_slots};

@@ -15,8 +15,8 @@ from leat._graph.value import constant_value
 
 
 @export('placeholder')
-def placeholder(dtype, shape=None, name=None):
-  """A tensor that must be fed."""
+def placeholder(dtype=dtypes.float32, shape=None, name=None):
+  """A tensor that must be fed. Without a type, as in figure 1 of the white paper, it is float32."""
   return apply_op('Placeholder', name=name, dtype=dtype, shape=as_shape(shape))
 
 

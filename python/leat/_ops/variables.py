@@ -2,7 +2,6 @@
 use_resource=True, behind a handle."""
 from __future__ import annotations
 
-from leat import _leat
 from leat._export import export
 from leat._graph import conversion
 from leat._graph import dtype as dtypes
