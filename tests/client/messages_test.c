@@ -15,7 +15,7 @@ static void test_fields(void** state) {
   expect_text(json, "\"tensorflow.NodeDef\": [[\"name\", 1, \"string\", \"singular\", null, -1], "
                     "[\"op\", 2, \"string\", \"singular\", null, -1], "
                     "[\"input\", 3, \"string\", \"repeated\", null, -1]");
-  expect_text(json, "[\"attr\", 5, \"message\", \"map\", \"tensorflow.NodeDef.AttrEntry\", -1]");
+  expect_text(json, "[\"attr\", 5, \"message\", \"map\", \"tensorflow.NodeDef.attr_entry\", -1]");
   // Reached from ConfigProto only.
   expect_text(json, "\"tensorflow.OptimizerOptions\": [");
   expect_text(json, "\"tensorflow.OptimizerOptions.Level\": {\"L1\": 0, \"L0\": -1}");

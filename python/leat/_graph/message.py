@@ -543,7 +543,7 @@ def of(name):
       items[enum.rpartition('.')[2]] = _Enum(enum, values)
   found = _classes[full] = _classes[name] = type(full.rpartition('.')[2], (Message,), items)
   for other in list(tables()['messages']):
-    if other.rpartition('.')[0] == full and not other.endswith('Entry'):
+    if other.rpartition('.')[0] == full and not other.endswith('_entry'):
       setattr(found, other.rpartition('.')[2], of(other))
   return found
 
