@@ -24,7 +24,7 @@ if(LEAT_PYTHON)
   target_link_options(leat_python PRIVATE -Wl,--gc-sections)
   set_target_properties(leat_python PROPERTIES PREFIX "" OUTPUT_NAME _leat SUFFIX .abi3.so
     LIBRARY_OUTPUT_DIRECTORY ${package} BUILD_WITH_INSTALL_RPATH ON
-    INSTALL_RPATH "\$ORIGIN;\$ORIGIN/../../lib")
+    INSTALL_RPATH "\$ORIGIN/lib;\$ORIGIN/../../lib")
   file(GLOB_RECURSE python_sources CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/python/leat/*.py
     ${CMAKE_SOURCE_DIR}/python/leat/py.typed)
   set(maker ${CMAKE_SOURCE_DIR}/python/make_package.py)

@@ -110,8 +110,8 @@ class ErrorTest(unittest.TestCase):
 
   def test_types_that_do_not_fit(self):
     with tf.Graph().as_default():
-      with self.assertRaisesRegex(TypeError, "Input 'b' of 'MatMul' Op has type int32 that does not "
-                                             "match type float32 of argument 'a'."):
+      with self.assertRaisesRegex(TypeError, "Input 'b' of 'MatMul' Op has type int32 that does "
+                                             "not match type float32 of argument 'a'."):
         tf.raw_ops.MatMul(a=[[1.0]], b=tf.constant([[1]]))
       with self.assertRaisesRegex(TypeError, 'not in list of allowed values: '):
         tf.raw_ops.MatMul(a=[['x']], b=[['y']])

@@ -1,4 +1,4 @@
-"""Messages: presence, oneofs, maps, the wire and text forms. The library reads what Python wrote."""
+"""Messages: presence, oneofs, maps, wire and text forms. The library reads what Python wrote."""
 import copy
 import pickle
 import unittest
