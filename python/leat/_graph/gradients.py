@@ -82,6 +82,7 @@ def gradients(ys, xs, grad_ys=None, name='gradients', colocate_gradients_with_op
   ys, xs = _as_list(ys), _as_list(xs)
   graph = graphs.of_inputs([y for y in ys if isinstance(y, _leat.Output)])
   with graph.as_default(), name_scope(name, 'gradients') as scope:
+    before = graph.version
     targets = [convert(y.values if type(y).__name__ == 'IndexedSlices' else y, name='y')
                for y in ys]
     for y in targets:
@@ -95,7 +96,9 @@ def gradients(ys, xs, grad_ys=None, name='gradients', colocate_gradients_with_op
         raise ValueError('%s must be from the same graph as %s.' % (x, targets[0]))
     if not targets:
       return [None] * len(xs)
-    prefix = graph.unique_name_(scope + 'grad', True) if scope else None
+    # The library wants a prefix that no operation has yet.
+    fresh = graph.version == before
+    prefix = scope[:-1] if scope and fresh else graph.unique_name_(scope + 'grad', True)
     try:
       found = graph.gradients(prefix, targets, sources, starts)
     except _leat.StatusError as error:

@@ -33,7 +33,7 @@ def embedding_lookup(params, ids, partition_strategy='mod', name=None, validate_
   if isinstance(params, (list, tuple)) and not params:
     raise ValueError('Length of params is currently 0. Need at least one param.')
   params = list(params) if isinstance(params, (list, tuple)) or hasattr(
-      params, '_partitions') else [params]
+      params, '_get_variable_list') else [params]
   with name_scope(name, 'embedding_lookup', [p for p in params if isinstance(p, _leat.Output)] + [
       ids]) as scope:
     ids = convert(ids, name='ids')
@@ -102,7 +102,7 @@ def embedding_lookup_sparse(params, sp_ids, sp_weights, partition_strategy='mod'
   if not hasattr(sp_ids, 'dense_shape'):
     raise TypeError('sp_ids must be SparseTensor')
   params = list(params) if isinstance(params, (list, tuple)) or hasattr(
-      params, '_partitions') else [params]
+      params, '_get_variable_list') else [params]
   with name_scope(name, 'embedding_lookup_sparse', [sp_ids.values]) as scope:
     segments = math.cast(sp_ids.indices[:, 0], dtypes.int32)
     ids, places = array.unique(sp_ids.values)

@@ -388,13 +388,15 @@ def dropout(x, keep_prob=None, noise_shape=None, seed=None, name=None, rate=None
   if rate is None:
     if keep_prob is None:
       raise ValueError('`rate` must be provided')
-    rate = 1 - keep_prob
+    rate = 1 - keep_prob if not isinstance(keep_prob, list) else keep_prob
   with name_scope(name, 'dropout', [x]) as scope:
     x = convert(x, name='x')
     if not x.dtype.is_floating:
       raise ValueError('`x.dtype` must be a floating point tensor as `x` will be scaled. Received: '
                        'x.dtype=%s' % x.dtype)
     plain = isinstance(rate, (int, float))
+    if isinstance(rate, (list, tuple)):
+      raise ValueError('`rate` must be a scalar. Received: rate=%s' % (rate,))
     if plain and not 0 <= rate < 1:
       raise ValueError('`rate` must be a scalar tensor or a float in the range [0, 1). Received: '
                        'rate=%s' % rate)

@@ -33,13 +33,22 @@ class _Saved:
     return found
 
 
+def _parts(var_list):
+  """The variables of a list, those in parts as their parts."""
+  for v in var_list:
+    if hasattr(v, '_get_variable_list'):
+      yield from v
+    else:
+      yield v
+
+
 def _named(var_list):
   """[_Saved] of a list of variables, or a dict from names to them; sorted by name."""
   if isinstance(var_list, dict):
     items = var_list
   else:
     items = {}
-    for v in var_list:
+    for v in _parts(var_list):
       info = getattr(v, '_save_slice_info', None)
       if info is not None:
         items.setdefault(info.full_name, []).append(v)
@@ -56,7 +65,7 @@ def _named(var_list):
       raise TypeError('names_to_saveables must be a dict mapping string names to checkpointable '
                       'operations. Name is not a string: %s' % (name,))
     item = items[name]
-    several = isinstance(item, (list, tuple)) or hasattr(item, '_partitions')
+    several = isinstance(item, (list, tuple)) or hasattr(item, '_get_variable_list')
     parts = list(item) if several else [item]
     for part in parts:
       if not isinstance(part, variables.Variable) and not (isinstance(
