@@ -72,7 +72,14 @@ def _make(op_name, name, values):
   except KeyError:
     raise RuntimeError('Unrecognized Op name ' + op_name) from None
   inference = _Inference(definition)
-  with graph.as_default(), graph.name_scope(name or op_name) as scope:
+  # What `with graph.as_default(), graph.name_scope(...)` does, without its context managers: this
+  # is done for every operation.
+  stack, building = graphs._stack.graphs, graph._building
+  outer = building.scope
+  scope = graph._new_scope(name or op_name)
+  stack.append(graph)
+  building.scope = scope
+  try:
     inputs = []
     for argument in definition.inputs:
       key = argument.name
@@ -90,6 +97,9 @@ def _make(op_name, name, values):
       raise TypeError('%s got unexpected keyword arguments: %s' % (
           op_name, ', '.join(sorted(values))))
     op = graph._add(op_name, scope[:-1], inputs, attributes)
+  finally:
+    building.scope = outer
+    stack.pop()
   return op, definition
 
 

@@ -87,6 +87,8 @@ def of(graph, name):
     return found
   except _leat.StatusError:
     pass
+  if graph is None:
+    raise KeyError(name)
   try:
     return Definition(name, *graph.op_definition(name))
   except _leat.StatusError:

@@ -136,23 +136,26 @@ class Graph(_leat.Graph):
     """New operations have names that begin with `name`/; '' or None leaves all scopes, a name
     with a slash at the end is taken as it is."""
     building = self._building
-    if name:
-      if not isinstance(name, str):
-        raise TypeError("'name' must be a string, not %r" % (name,))
-      if building.scope:
-        if not _SCOPE_NAME.match(name):
-          raise ValueError("'%s' is not a valid scope name" % name)
-      elif not _OP_NAME.match(name):
-        raise ValueError("'%s' is not a valid root scope name. A root scope name has to match the "
-                         'following pattern: %s' % (name, _OP_NAME.pattern))
-      scope = name if name[-1] == '/' else self.unique_name(name) + '/'
-    else:
-      scope = ''
+    scope = self._new_scope(name)
     outer, building.scope = building.scope, scope
     try:
       yield scope
     finally:
       building.scope = outer
+
+  def _new_scope(self, name):
+    """The scope that `name` stands for inside the current one, with a slash at the end, or ''."""
+    if not name:
+      return ''
+    if not isinstance(name, str):
+      raise TypeError("'name' must be a string, not %r" % (name,))
+    if self._building.scope:
+      if not _SCOPE_NAME.match(name):
+        raise ValueError("'%s' is not a valid scope name" % name)
+    elif not _OP_NAME.match(name):
+      raise ValueError("'%s' is not a valid root scope name. A root scope name has to match the "
+                       'following pattern: %s' % (name, _OP_NAME.pattern))
+    return name if name[-1] == '/' else self.unique_name(name) + '/'
 
   def get_name_scope(self):
     return self._building.scope[:-1]
@@ -269,6 +272,8 @@ class Graph(_leat.Graph):
 
   def as_graph_element(self, obj, allow_tensor=True, allow_operation=True):
     """The Tensor or Operation that `obj`, one of them, a name, or a variable, stands for."""
+    if allow_tensor and isinstance(obj, _leat.Output) and obj.op.graph is self:
+      return obj
     if not allow_tensor and not allow_operation:
       raise ValueError("allow_tensor and allow_operation can't both be False.")
     what = ' or '.join(['Tensor'] * allow_tensor + ['Operation'] * allow_operation)

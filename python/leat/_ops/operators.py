@@ -6,11 +6,14 @@ from leat._graph import conversion
 from leat._graph import dtype as dtypes
 from leat._graph.apply import apply_op
 from leat._graph.scope import name_scope
+from leat._graph.tensor import Tensor
 
 
 def _binary(name, function):
   """(x op y, y op x)"""
   def left(x, y):
+    if type(y) is Tensor and type(x) is Tensor and x.dtype_ == y.dtype_:
+      return function(x, y, x.op.graph._new_scope(name))  # nothing is converted
     with name_scope(None, name, [x, y]) as scope:
       if not getattr(y, '_is_composite', False):
         y = conversion.convert(y, x.dtype.base_dtype, 'y')

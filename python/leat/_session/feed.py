@@ -27,6 +27,22 @@ def flat(graph, feed_dict):
   return found
 
 
+# Types whose arrays the library reads as they are.
+_PLAIN = frozenset((1, 2, 3, 4, 5, 6, 8, 9, 10, 17, 18, 19, 22, 23))
+
+
+def _fits(known, shape):
+  """Whether a value of the shape may be fed to a tensor of which that much is known."""
+  if known is None or known == shape:
+    return True
+  if len(known) != len(shape):
+    return False
+  for k, s in zip(known, shape):
+    if k != s and k >= 0:
+      return False
+  return True
+
+
 def value_of(graph, tensor, value):
   """The Value that is fed; TypeError or ValueError where it does not fit the tensor."""
   if isinstance(value, _leat.Output):
@@ -35,7 +51,7 @@ def value_of(graph, tensor, value):
                     'reference, the tensor object was %s which was passed to the argument '
                     '`feed_dict`'
                     ' with key %s.' % (value, tensor))
-  if not graph.is_feedable(tensor):
+  if graph._unfeedable and not graph.is_feedable(tensor):
     raise ValueError('Tensor %s may not be fed.' % tensor)
   if isinstance(value, _leat.Value):
     return value
@@ -50,6 +66,9 @@ def value_of(graph, tensor, value):
                       'Try explicitly setting the type of the feed tensor to a larger type (e.g. '
                       'int64).' % (value, kind, dtype.as_numpy_dtype))
   import numpy as np
+  if kind is np.ndarray and value.dtype == dtype.as_numpy_dtype and dtype._number in _PLAIN and \
+      value.flags.c_contiguous and _fits(tensor.shape_, value.shape):
+    return _leat.Value.from_buffer(value, dtype._number, value.shape)
   if dtype in (dtypes.resource, dtypes.variant):
     raise TypeError('Values of type %s are fed as they were fetched.' % dtype.name)
   if dtype is dtypes.string:
@@ -61,9 +80,7 @@ def value_of(graph, tensor, value):
       if hasattr(value, 'name') and hasattr(value, 'eval'):
         raise TypeError('The value of a feed cannot be a tf.Tensor object.') from None
       raise type(error)(str(error)) from None
-  known = tensor.shape_
-  if known is not None and (len(known) != array.ndim or any(
-      k >= 0 and k != s for k, s in zip(known, array.shape))):
+  if not _fits(tensor.shape_, array.shape):
     raise ValueError('Cannot feed value of shape %r for Tensor %s, which has shape %s' % (
         array.shape, tensor.name, tensor.get_shape()))
   return values.of_array(array, dtype)
