@@ -25,6 +25,10 @@ def _function(name):
     from leat._ops import variables
     return (message.of('VariableDef'), lambda v, export_scope=None: v.to_proto(export_scope),
             variables.Variable.from_proto)
+  if name == 'queue_runners':
+    from leat._train import coordinator
+    return (message.of('QueueRunnerDef'), lambda r, export_scope=None: r.to_proto(export_scope),
+            coordinator.QueueRunner.from_proto)
   if name == 'savers':
     from leat._train import saver
     return (message.of('SaverDef'), lambda s, export_scope=None: s.to_proto(),

@@ -39,8 +39,8 @@ def _check_weights(weights, values):
                      'values.shape=%s. weights.shape=%s.' % (v.ndims, w.ndims, v, w))
   for a, b in zip(w.as_list(), v.as_list()):
     if a is not None and b is not None and a != 1 and a != b:
-      raise ValueError('weights can not be broadcast to values. values.shape=%s. weights.shape=%s.' %
-                       (v, w))
+      raise ValueError('weights can not be broadcast to values. values.shape=%s. '
+                       'weights.shape=%s.' % (v, w))
 
 
 def _safe_mean(losses, count):
