@@ -1,6 +1,5 @@
 /* Functions of the module that need no graph: the text form of messages, what the fields of
  * messages are, the list of ops, versions, checkpoints. */
-#include "leat/files.h"
 #include "module.h"
 
 static PyObject* buffer_return(TF_Buffer* buffer, TF_Status* status) {

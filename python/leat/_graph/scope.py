@@ -131,9 +131,8 @@ def get_seed(op_seed):
     seeds = graph.seed, op_seed
   else:
     seeds = (87654321, op_seed) if op_seed is not None else (None, None)
-  if seeds == (0, 0):
-    return 0, 2 ** 31 - 1
-  return tuple(None if s is None else s % 2 ** 31 for s in seeds)
+  seeds = tuple(None if s is None else s % 2 ** 31 for s in seeds)
+  return (0, 2 ** 31 - 1) if seeds == (0, 0) else seeds
 
 
 @export('GraphKeys')

@@ -162,7 +162,9 @@ class QueueRunner:
         raise ValueError('Must provide queue and enqueue_ops.')
       self._queue, self._enqueue_ops = queue, enqueue_ops
       self._close_op = queue.close() if close_op is None else close_op
-      self._cancel_op = queue.close(cancel_pending_enqueues=True) if cancel_op is None else cancel_op
+      self._cancel_op = cancel_op
+      if cancel_op is None:
+        self._cancel_op = queue.close(cancel_pending_enqueues=True)
       kinds = queue_closed_exception_types
       if kinds is not None and (not isinstance(kinds, tuple) or not kinds or not all(
           issubclass(t, errors.OpError) for t in kinds)):

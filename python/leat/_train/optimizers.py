@@ -296,6 +296,10 @@ class AdagradDAOptimizer(_Applied):
   def _settings(self):
     return self._values
 
+  def _prepare(self):
+    super()._prepare()
+    self._step = math.cast(array.identity(self._global_step) + 1, dtypes.int64)  # the first is 1
+
   def _create_slots(self, var_list):
     for v in var_list:
       dtype = v.dtype.base_dtype
@@ -307,7 +311,7 @@ class AdagradDAOptimizer(_Applied):
 
   def _inputs(self, var, dtype):
     found = super()._inputs(var, dtype)
-    found['global_step'] = math.cast(self._global_step, dtypes.int64)
+    found['global_step'] = self._step
     return found
 
 
