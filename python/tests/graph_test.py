@@ -126,6 +126,8 @@ class ErrorTest(unittest.TestCase):
         tf.raw_ops.AddV2(x=a, y=tf.constant([1.0, 2.0, 3.0], name='b'))
       with self.assertRaises(TypeError):
         graph.add('AddV2', 'c', [a, 'no tensor'])
+      with self.assertRaises(TypeError):
+        graph.add('NoOp', 'd', [], [('_note', 'i', 'no integer')])
       names = [op.name for op in graph.get_operations()[before:]]
       self.assertEqual(names, ['b'])
 

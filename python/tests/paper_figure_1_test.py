@@ -51,5 +51,14 @@ class Figure1Test(unittest.TestCase):
     np.testing.assert_allclose(dx, [[4, -0.5]])
 
 
+  def test_gradients_see_every_reader(self):
+    with tf.Graph().as_default(), tf.Session() as s:
+      for use_resource in (False, True):
+        v = tf.Variable(3.0, use_resource=use_resource)
+        y = v * 2.0 + v.read_value() * 5.0
+        s.run(v.initializer)
+        self.assertEqual(s.run(tf.gradients(y, v)[0]), 7.0)
+
+
 if __name__ == '__main__':
   unittest.main()
