@@ -5,8 +5,10 @@ used first, so that a program pays for what it uses; numpy is loaded with the fi
 """
 from leat import _namespace
 
-__version__, VERSION = _namespace.versions()
-GIT_VERSION = __git_version__ = 'leat ' + __version__
+# The version is that of the TensorFlow whose semantics these are, which programs compare with.
+__leat_version__, __version__ = _namespace.versions()
+VERSION = __version__
+GIT_VERSION = __git_version__ = 'leat ' + __leat_version__
 COMPILER_VERSION = __compiler_version__ = 'cc'
 CXX11_ABI_FLAG = MONOLITHIC_BUILD = 0
 GRAPH_DEF_VERSION = 2474
