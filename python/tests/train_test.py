@@ -27,7 +27,7 @@ class OptimizerTest(unittest.TestCase):
     self.assertAlmostEqual(value, 1 - 0.1 * 2 - 0.1 * (0.9 * 2 + 2), 6)
     self.assertEqual(names, ['Variable:0', 'Variable/Momentum:0'])
     value, names = self._one_step(tf.train.AdamOptimizer(0.1), steps=3)
-    self.assertAlmostEqual(value, 0.7, 5)   # while the gradient stays, steps are as long as the rate
+    self.assertAlmostEqual(value, 0.7, 5)   # with one gradient all steps have the rate's length
     self.assertEqual(names, ['Variable:0', 'beta1_power:0', 'beta2_power:0', 'Variable/Adam:0',
                              'Variable/Adam_1:0'])
     value, _ = self._one_step(tf.train.AdagradOptimizer(0.1, initial_accumulator_value=0.1))

@@ -36,12 +36,12 @@ class InputSpec:
                          'undefined, but the layer requires a defined rank.' % name)
       return
     if self.ndim is not None and known.ndims != self.ndim:
-      raise ValueError('Input 0 of layer %s is incompatible with the layer: expected ndim=%d, found '
-                       'ndim=%d. Full shape received: %s' % (name, self.ndim, known.ndims,
+      raise ValueError('Input 0 of layer %s is incompatible with the layer: expected ndim=%d, '
+                       'found ndim=%d. Full shape received: %s' % (name, self.ndim, known.ndims,
                                                              known.as_list()))
     if self.min_ndim is not None and known.ndims < self.min_ndim:
-      raise ValueError('Input 0 of layer %s is incompatible with the layer: : expected min_ndim=%d, '
-                       'found ndim=%d. Full shape received: %s' % (name, self.min_ndim, known.ndims,
+      raise ValueError('Input 0 of layer %s is incompatible with the layer: : expected '
+                       'min_ndim=%d, found ndim=%d. Full shape received: %s' % (name, self.min_ndim, known.ndims,
                                                                    known.as_list()))
     for axis, value in self.axes.items():
       if value is not None and known.as_list()[int(axis)] not in (value, None):
@@ -309,7 +309,8 @@ def _tuple(value, n, name):
 
 def _padding(padding):
   if padding.lower() not in ('valid', 'same'):
-    raise ValueError('The `padding` argument must be one of "valid", "same". Received: %s' % padding)
+    raise ValueError('The `padding` argument must be one of "valid", "same". Received: %s' %
+                     padding)
   return padding.upper()
 
 
