@@ -17,6 +17,18 @@ def versions():
 
 
 _spaces = set()
+# Inner modules of TensorFlow that programs import by their path, and the namespace that has their
+# names here. `from tensorflow.python.framework import ops` is the most frequent of them.
+_INNER = {'python.' + path: space for path, space in {
+    'framework': '', 'framework.ops': '', 'framework.dtypes': '', 'framework.constant_op': '',
+    'framework.tensor_shape': '', 'framework.errors': 'errors', 'framework.graph_util': 'graph_util',
+    'ops': '', 'ops.array_ops': '', 'ops.math_ops': '', 'ops.variables': '', 'ops.state_ops': '',
+    'ops.variable_scope': '', 'ops.init_ops': '', 'ops.random_ops': '', 'ops.control_flow_ops': '',
+    'ops.nn_ops': 'nn', 'ops.nn': 'nn', 'platform': '', 'platform.gfile': 'gfile',
+    'platform.tf_logging': 'logging', 'platform.flags': 'flags', 'platform.app': 'app',
+    'client': '', 'client.session': '', 'training': 'train', 'training.saver': 'train',
+    'training.training': 'train', 'util': '', 'util.nest': 'nest'}.items()}
+_INNER['python'] = ''
 
 
 def _names():
@@ -111,12 +123,12 @@ class _Finder:
   def find_spec(self, fullname, path=None, target=None):
     del path, target
     root, _, rest = fullname.partition('.')
-    if root not in self.roots:
-      return None
+    if root not in self.roots or rest.startswith('_'):
+      return None  # our own modules are files
     _names()
     if root != 'leat':
       return importlib.machinery.ModuleSpec(fullname, self, is_package=True)
-    if rest in _spaces and rest != 'raw_ops':
+    if rest in _INNER or rest in _spaces and rest != 'raw_ops':
       return importlib.machinery.ModuleSpec(fullname, self, is_package=True)
     return None
 
@@ -126,6 +138,8 @@ class _Finder:
       return importlib.import_module('leat.' + rest if rest else 'leat')
     if rest == 'compat.v1':
       return Namespace(spec.name, '')
+    if rest in _INNER:
+      return Namespace(spec.name, _INNER[rest])
     if rest.startswith('compat.v1.'):
       return Namespace(spec.name, rest[len('compat.v1.'):])
     return Namespace(spec.name, rest)

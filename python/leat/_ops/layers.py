@@ -37,12 +37,12 @@ class InputSpec:
       return
     if self.ndim is not None and known.ndims != self.ndim:
       raise ValueError('Input 0 of layer %s is incompatible with the layer: expected ndim=%d, '
-                       'found ndim=%d. Full shape received: %s' % (name, self.ndim, known.ndims,
-                                                             known.as_list()))
+                       'found ndim=%d. Full shape received: %s' % (
+                           name, self.ndim, known.ndims, known.as_list()))
     if self.min_ndim is not None and known.ndims < self.min_ndim:
       raise ValueError('Input 0 of layer %s is incompatible with the layer: : expected '
-                       'min_ndim=%d, found ndim=%d. Full shape received: %s' % (name, self.min_ndim, known.ndims,
-                                                                   known.as_list()))
+                       'min_ndim=%d, found ndim=%d. Full shape received: %s' % (
+                           name, self.min_ndim, known.ndims, known.as_list()))
     for axis, value in self.axes.items():
       if value is not None and known.as_list()[int(axis)] not in (value, None):
         raise ValueError('Input 0 of layer %s is incompatible with the layer: expected axis %s of '
