@@ -7,6 +7,7 @@
 #   make bench-board   leat board beside TensorBoard
 #   make bench-variants   what the optimizer does with the same work written in different ways
 #   make test-oracle   against TensorFlow itself           make install  PREFIX=/usr/local DESTDIR=
+#   make test-python   the Python package's tests          make wheel    the package, into build/wheel
 # JOBS limits parallel work; TESTS selects tests by a regular expression.
 BUILD ?= build
 PREFIX ?= /usr/local
@@ -29,7 +30,7 @@ SANITIZER_ENV = UBSAN_OPTIONS=print_stacktrace=1 ASAN_OPTIONS=$(ASAN_FLAGS) \
   TSAN_OPTIONS=suppressions=$(CURDIR)/dev/tsan-suppressions
 
 .PHONY: all setup test check demo install asan tsan asan-build tsan-build tsan-threads fuzz bench \
-  bench-variants bench-board test-oracle clean
+  bench-variants bench-board test-oracle test-python wheel clean
 all: $(BUILD)/build.ninja
 	@$(NINJA) -C $(BUILD)
 
@@ -91,6 +92,12 @@ bench-board: all
 
 test-oracle: setup all
 	@dev/test-oracle $(ORACLE_ARGS)
+
+test-python: setup all
+	@dev/test-python $(BUILD)
+
+wheel: setup all
+	@python3 python/build_backend.py wheel $(BUILD)/wheel $(BUILD)
 
 clean:
 	@rm -rf build build-asan build-tsan build-fuzz

@@ -116,6 +116,15 @@ TF_CAPI_EXPORT extern TF_Buffer* leat_message_to_text(const char* type, const TF
 TF_CAPI_EXPORT extern TF_Buffer* leat_message_from_text(const char* type, const TF_Buffer* text,
                                                         TF_Status* status);
 
+/* What the messages consist of, for front ends that make classes of them. JSON: {"messages":
+ * {name: [[field, number, kind, label, type, oneof], ...]}, "enums": {name: {value: number}}}.
+ * Names are in full ("tensorflow.NodeDef"). The kind is that of the .proto file ("int32", "string",
+ * "message", "enum", ...), the label "singular", "repeated", "packed" or "map", type the name of
+ * the message or enum or null. Fields of one oneof have the same number as it, other fields
+ * -1. An entry of a map is a message with the fields key and value. The caller deletes the buffer;
+ * NULL on error. */
+TF_CAPI_EXPORT extern TF_Buffer* leat_messages_json(TF_Status* status);
+
 /* The same, field by field, by the names that TensorFlow's .proto files give. Several threads may
  * look into one message.
  *

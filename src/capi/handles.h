@@ -19,6 +19,7 @@
 #ifndef LEAT_CAPI_HANDLES_H_
 #define LEAT_CAPI_HANDLES_H_
 
+#include "capi/leat/names.h"
 #include "graph/control_flow/context.h"
 #include "init.h"
 #include "session/session.h"
@@ -132,6 +133,7 @@ struct TF_Graph {
   // loop is built in, which is kept alive, and the loop's initial values there.
   TF_Graph* parent;
   const TF_Output* parent_inputs;
+  leat_capi_names_t* names;  // given out by leat_unique_name; made when it is first called
 };
 
 void leat_capi_graph_retain(TF_Graph* graph);

@@ -40,6 +40,7 @@ void leat_capi_graph_release(TF_Graph* graph) {
   for (int i = 0; i < LEAT_CAPI_CHUNKS; ++i) {
     leat_allocator_free(leat_allocator_system(), graph->chunks[i]);
   }
+  leat_capi_names_free(graph->names);
   leat_shared_graph_release(graph->shared);
   leat_capi_graph_release(graph->parent);
   leat_allocator_free(leat_allocator_system(), graph);

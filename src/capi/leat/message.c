@@ -7,7 +7,9 @@
 // its descriptor. Views are values that the caller does not free; they are valid until the message
 // is closed. A field that is absent, or a name that does not exist, reads as empty, which lets
 // callers follow long paths without a check at each step.
+#include "base/map.h"
 #include "capi/handles.h"
+#include "formats/generated/api_def.h"
 #include "formats/generated/checkpoint.h"
 #include "formats/generated/config.h"
 #include "formats/generated/device_attributes.h"
@@ -16,17 +18,20 @@
 #include "formats/generated/graph.h"
 #include "formats/generated/meta_graph.h"
 #include "formats/generated/object_graph.h"
+#include "formats/generated/queue_runner.h"
 #include "formats/generated/rewriter_config.h"
 #include "formats/generated/run_metadata.h"
 #include "formats/generated/server.h"
 #include "formats/generated/variable.h"
 #include "formats/wire/decode.h"
 #include "formats/wire/encode.h"
+#include "formats/wire/json.h"
 #include "formats/wire/text.h"
 #include "leat/inspect.h"
 
 // The messages that files and buffers consist of; all others are inside these.
 static const leat_message_descriptor_t* const kTypes[] = {
+    &leat_pb_api_defs_descriptor,
     &leat_pb_attr_value_descriptor,
     &leat_pb_bundle_entry_proto_descriptor,
     &leat_pb_bundle_header_proto_descriptor,
@@ -50,6 +55,7 @@ static const leat_message_descriptor_t* const kTypes[] = {
     &leat_pb_node_def_descriptor,
     &leat_pb_op_def_descriptor,
     &leat_pb_op_list_descriptor,
+    &leat_pb_queue_runner_def_descriptor,
     &leat_pb_resource_handle_proto_descriptor,
     &leat_pb_rewriter_config_descriptor,
     &leat_pb_run_metadata_descriptor,
@@ -131,6 +137,82 @@ TF_Buffer* leat_message_to_text(const char* type, const TF_Buffer* message, TF_S
 
 TF_Buffer* leat_message_from_text(const char* type, const TF_Buffer* text, TF_Status* status) {
   return convert(from_text, type, text, status);
+}
+
+// ---- What the messages are ----------------------------------------------------------------------
+
+// Walks over the messages that can be reached from kTypes. |messages| maps the names of those that
+// were met to their descriptors and is the list of what is still to be written too: its entries
+// keep the order in which they were added.
+typedef struct listing_s {
+  leat_string_map_t messages;
+  leat_string_map_t enums;
+  leat_string_builder_t out;
+} listing_t;
+
+static leat_status_t meet(leat_string_map_t* map, const char* name, const void* descriptor) {
+  return leat_string_map_insert(map, leat_string_view_from(name), (uint64_t)(uintptr_t)descriptor,
+                                NULL, NULL);
+}
+
+static leat_status_t list_field(listing_t* listing, const leat_message_field_t* field) {
+  static const char* const kKinds[] = {
+      "double",  "float",   "int32",    "int64",    "uint32", "uint64", "sint32", "sint64",
+      "fixed32", "fixed64", "sfixed32", "sfixed64", "bool",   "enum",   "string", "bytes",
+      "message"};
+  static const char* const kLabels[] = {"singular", "repeated", "packed", "map"};
+  const char* type = field->message       ? field->message->name
+                     : field->enumeration ? field->enumeration->name
+                                          : NULL;
+  if (field->message) LEAT_RETURN_IF_ERROR(meet(&listing->messages, type, field->message));
+  if (field->enumeration) LEAT_RETURN_IF_ERROR(meet(&listing->enums, type, field->enumeration));
+  leat_string_builder_print(&listing->out, "[\"%s\", %u, \"%s\", \"%s\", %s%s%s, %d]",
+                            field->name, (unsigned)field->number, kKinds[field->kind],
+                            kLabels[field->label], type ? "\"" : "", type ? type : "null",
+                            type ? "\"" : "", (int)field->case_offset);
+  return leat_ok_status();
+}
+
+static leat_status_t list_messages(listing_t* listing) {
+  leat_string_builder_t* out = &listing->out;
+  for (size_t i = 0; i < LEAT_ARRAY_SIZE(kTypes); ++i) {
+    LEAT_RETURN_IF_ERROR(meet(&listing->messages, kTypes[i]->name, kTypes[i]));
+  }
+  leat_string_builder_append(out, LEAT_SV("{\"messages\": {"));
+  for (size_t i = 0; i < listing->messages.count; ++i) {
+    const leat_message_descriptor_t* descriptor =
+        (const leat_message_descriptor_t*)(uintptr_t)listing->messages.entries[i].value;
+    leat_string_builder_print(out, "%s\n\"%s\": [", i ? "," : "", descriptor->name);
+    for (size_t f = 0; f < descriptor->field_count; ++f) {
+      if (f) leat_string_builder_append(out, LEAT_SV(", "));
+      LEAT_RETURN_IF_ERROR(list_field(listing, &descriptor->fields[f]));
+    }
+    leat_string_builder_append(out, LEAT_SV("]"));
+  }
+  leat_string_builder_append(out, LEAT_SV("}, \"enums\": {"));
+  for (size_t i = 0; i < listing->enums.count; ++i) {
+    const leat_enum_descriptor_t* descriptor =
+        (const leat_enum_descriptor_t*)(uintptr_t)listing->enums.entries[i].value;
+    leat_string_builder_print(out, "%s\n\"%s\": {", i ? "," : "", descriptor->name);
+    for (size_t v = 0; v < descriptor->value_count; ++v) {
+      leat_string_builder_print(out, "%s\"%s\": %d", v ? ", " : "", descriptor->values[v].name,
+                                (int)descriptor->values[v].number);
+    }
+    leat_string_builder_append(out, LEAT_SV("}"));
+  }
+  leat_string_builder_append(out, LEAT_SV("}}\n"));
+  return leat_ok_status();
+}
+
+TF_Buffer* leat_messages_json(TF_Status* status) {
+  listing_t listing;
+  leat_string_map_initialize(leat_allocator_system(), &listing.messages);
+  leat_string_map_initialize(leat_allocator_system(), &listing.enums);
+  leat_string_builder_initialize(leat_allocator_system(), &listing.out);
+  leat_status_t result = list_messages(&listing);
+  leat_string_map_deinitialize(&listing.messages);
+  leat_string_map_deinitialize(&listing.enums);
+  return leat_capi_buffer_return(result, &listing.out, status);
 }
 
 // ---- Reading field by field ---------------------------------------------------------------------

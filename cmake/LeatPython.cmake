@@ -1,0 +1,36 @@
+# The Python package, in build/python/leat: the extension _leat from python/src/, links to the
+# sources of python/leat/, and what python/make_package.py makes of them. `PYTHONPATH=build/python`
+# uses it without an installation. Where Python's headers are missing the package is not built.
+option(LEAT_PYTHON "Build the Python package (needs Python.h of 3.11 or later)" ON)
+if(LEAT_PYTHON)
+  find_package(Python3 3.11 COMPONENTS Interpreter)
+  if(Python3_FOUND)
+    execute_process(OUTPUT_VARIABLE LEAT_PYTHON_INCLUDE OUTPUT_STRIP_TRAILING_WHITESPACE
+      COMMAND ${Python3_EXECUTABLE} -c "import sysconfig; print(sysconfig.get_path('include'))")
+  endif()
+  if(NOT Python3_FOUND OR NOT EXISTS "${LEAT_PYTHON_INCLUDE}/Python.h")
+    message(STATUS "Leat: no Python.h of Python 3.11 or later, so the Python package is left out")
+    set(LEAT_PYTHON OFF)
+  endif()
+endif()
+if(LEAT_PYTHON)
+  set(package ${CMAKE_BINARY_DIR}/python/leat)
+  leat_glob(sources python/src/*.c)
+  add_library(leat_python MODULE ${sources})
+  target_link_libraries(leat_python PRIVATE leat_flags leat)
+  target_include_directories(leat_python SYSTEM PRIVATE ${LEAT_PYTHON_INCLUDE})
+  # Python's method tables ask for casts between functions of different types.
+  target_compile_options(leat_python PRIVATE -Os -Wno-cast-function-type)
+  target_link_options(leat_python PRIVATE -Wl,--gc-sections)
+  set_target_properties(leat_python PROPERTIES PREFIX "" OUTPUT_NAME _leat SUFFIX .abi3.so
+    LIBRARY_OUTPUT_DIRECTORY ${package} BUILD_WITH_INSTALL_RPATH ON
+    INSTALL_RPATH "\$ORIGIN/lib;\$ORIGIN/../../lib")
+  file(GLOB_RECURSE python_sources CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/python/leat/*.py
+    ${CMAKE_SOURCE_DIR}/python/leat/py.typed)
+  set(maker ${CMAKE_SOURCE_DIR}/python/make_package.py)
+  add_custom_command(OUTPUT ${package}/_names.py
+    COMMAND ${Python3_EXECUTABLE} ${maker} ${CMAKE_SOURCE_DIR}/python ${package}
+    DEPENDS leat_python ${maker} ${CMAKE_SOURCE_DIR}/python/endpoints.txt ${python_sources}
+    COMMENT "Making the Python package" VERBATIM)
+  add_custom_target(leat_python_package ALL DEPENDS ${package}/_names.py)
+endif()

@@ -1,0 +1,64 @@
+"""What holds for the operations that are being added: name scope, device, control inputs, ...
+
+These are settings of a thread while it builds a graph, as `with tf.device(...)` makes them. They
+say how the next operation is made; once it is made, all that is known of it is in the C graph.
+"""
+from __future__ import annotations
+
+import threading
+
+
+class Building(threading.local):
+  """The settings of one graph, for each thread that builds it."""
+
+  def __init__(self):
+    self.scope = ''         # name scope with a slash at the end, or ''
+    self.devices = []       # functions or device strings, the innermost last
+    self.controls = []      # ControlDependencies, the innermost last
+    self.colocations = []   # Operations
+    self.attributes = {}    # added to every operation: name -> (kind, value)
+    self.container = ''
+    self.original_op = None
+    self.kernel_labels = {}
+    self.gradient_types = {}
+
+
+class ControlDependencies:
+  """The operations that new ones wait for, inside a `with`."""
+
+  def __init__(self, graph, operations):
+    self._graph, self._operations = graph, operations
+    self._new_stack = operations is None
+    self._seen = set()      # operations added under it, which wait already
+    self._outer = None
+    self._scope_controls = None
+
+  def __enter__(self):
+    building = self._graph._building
+    if self._new_stack:
+      self._outer, building.controls = building.controls, []
+    building.controls = building.controls + [self]
+
+  def __exit__(self, *unused):
+    building = self._graph._building
+    building.controls = [c for c in building.controls if c is not self]
+    if self._new_stack:
+      building.controls = self._outer
+
+  @property
+  def operations(self):
+    return self._operations or []
+
+
+def control_inputs(building, inputs):
+  """The operations that a new one with `inputs` must wait for. Those that an input waits for
+  already, being added under the same `with`, are left out."""
+  found = []
+  for controls in building.controls:
+    seen = controls._seen
+    if seen and any(op in seen for op in inputs):
+      continue
+    for op in controls.operations:
+      if op not in inputs and op not in found:
+        found.append(op)
+  return found

@@ -1,0 +1,147 @@
+"""tf.gradients: the library adds the operations, this says between which tensors."""
+from __future__ import annotations
+
+from leat import _leat
+from leat._export import export
+from leat._graph import graph as graphs
+from leat._graph.conversion import convert
+from leat._graph.scope import name_scope
+
+_registry = {}
+
+
+@export('AggregationMethod')
+class AggregationMethod:
+  """How gradients that meet are summed; the library chooses by itself."""
+  ADD_N = DEFAULT = 0
+  EXPERIMENTAL_TREE = 1
+  EXPERIMENTAL_ACCUMULATE_N = 2
+
+
+@export('UnconnectedGradients')
+class UnconnectedGradients:
+  """What the gradient of an x is that no y depends on."""
+  NONE, ZERO = 'none', 'zero'
+
+
+@export('RegisterGradient')
+class RegisterGradient:
+  """Decorates the gradient function of an op type. It is kept by name; the library does not call
+  functions of Python yet, and tf.gradients says so where one would be needed."""
+
+  def __init__(self, op_type):
+    if not isinstance(op_type, str):
+      raise TypeError('op_type must be a string')
+    self._op_type = op_type
+
+  def __call__(self, function):
+    _register(self._op_type, function)
+    return function
+
+
+def _register(op_type, function):
+  if op_type in _registry:
+    raise KeyError("Registering two gradient with name '%s'! (Previous registration was in %s)" % (
+        op_type, _registry[op_type].__module__ if _registry[op_type] else 'leat'))
+  _registry[op_type] = function
+
+
+@export('NotDifferentiable', 'NoGradient', 'no_gradient')
+def NotDifferentiable(op_type):
+  """Says that an op has no gradient."""
+  if not isinstance(op_type, str):
+    raise TypeError('op_type must be a string')
+  _register(op_type, None)
+
+
+def _as_list(x):
+  return list(x) if isinstance(x, (list, tuple)) else [x]
+
+
+def _source(x):
+  """The tensor whose gradient is asked for: a variable's reference or handle."""
+  if hasattr(x, '_ref') and hasattr(x, '_as_graph_element'):
+    return x._ref()
+  if getattr(x, '_is_composite', False):
+    return x.values
+  return convert(x, name='x', as_ref=True)
+
+
+@export('gradients')
+def gradients(ys, xs, grad_ys=None, name='gradients', colocate_gradients_with_ops=False,
+              gate_gradients=False, aggregation_method=None, stop_gradients=None,
+              unconnected_gradients=UnconnectedGradients.NONE):
+  """The derivatives of the sum of ys by each of xs, None where there is none. grad_ys are the
+  gradients to start from."""
+  del colocate_gradients_with_ops, gate_gradients, aggregation_method
+  if unconnected_gradients not in ('none', 'zero'):
+    raise ValueError("Unknown value for unconnected_gradients: '%s'" % unconnected_gradients)
+  if stop_gradients:
+    raise NotImplementedError('tf.gradients: stop_gradients is not available yet; put '
+                              'tf.stop_gradient around the tensors')
+  ys, xs = _as_list(ys), _as_list(xs)
+  graph = graphs.of_inputs([y for y in ys if isinstance(y, _leat.Output)])
+  with graph.as_default(), name_scope(name, 'gradients') as scope:
+    before = graph.version
+    targets = [convert(y.values if type(y).__name__ == 'IndexedSlices' else y, name='y')
+               for y in ys]
+    for y in targets:
+      if y.dtype.is_complex and grad_ys is None:
+        raise TypeError('Gradients of complex tensors %s must set grad_ys (y.dtype = %s)' % (
+            y, y.dtype.name))
+    starts = _starts(targets, grad_ys)
+    sources = [_source(x) for x in xs]
+    for x in sources:
+      if x.graph is not graph:
+        raise ValueError('%s must be from the same graph as %s.' % (x, targets[0]))
+    if not targets:
+      return [None] * len(xs)
+    # The library wants a prefix that no operation has yet.
+    fresh = graph.version == before
+    prefix = scope[:-1] if scope and fresh else graph.unique_name_(scope + 'grad', True)
+    try:
+      found = graph.gradients(prefix, targets, sources, starts)
+    except _leat.StatusError as error:
+      code, message = error.args
+      if code == 5:
+        raise LookupError(message) from None
+      raise graphs._build_error(error) from None
+    finally:
+      graph._version += 1
+    if unconnected_gradients == 'zero':
+      from leat._ops import array
+      found = [array.zeros_like(convert(x)) if g is None else g for g, x in zip(found, xs)]
+  return found
+
+
+def _starts(targets, grad_ys):
+  """The gradients to start from: ones where none is given."""
+  if grad_ys is None:
+    grad_ys = [None] * len(targets)
+  grad_ys = _as_list(grad_ys)
+  if len(grad_ys) != len(targets):
+    raise ValueError('Must pass one grad_y for each y in ys; got %d grad_ys and %d ys' % (
+        len(grad_ys), len(targets)))
+  if all(g is None for g in grad_ys):
+    return None
+  from leat._ops import array
+  found = []
+  for i, (g, y) in enumerate(zip(grad_ys, targets)):
+    if g is None:
+      found.append(array.ones_like(y, name='grad_ys_%d' % i))
+    else:
+      g = convert(g, y.dtype.base_dtype, 'grad_ys_%d' % i)
+      if g.dtype != y.dtype.base_dtype:
+        raise TypeError('Gradient type %s generated for tensor %s of type %s' % (g.dtype, y,
+                                                                              y.dtype))
+      if not g.get_shape().is_compatible_with(y.get_shape()):
+        g = array.reshape(g, array.shape(y))  # [1] for [], which TensorFlow takes too
+      found.append(g)
+  return found
+
+
+@export('hessians')
+def hessians(ys, xs, name='hessians', colocate_gradients_with_ops=False, gate_gradients=False,
+             aggregation_method=None):
+  """The second derivatives of the sum of ys by each of xs."""
+  raise NotImplementedError('tf.hessians needs tf.while_loop, which is not available yet')

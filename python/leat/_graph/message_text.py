@@ -1,0 +1,78 @@
+"""The text form of messages, as protocol buffers print it."""
+from __future__ import annotations
+
+from leat._graph.wire import STRUCTS, tables
+
+
+def of(message):
+  """The text of a message."""
+  lines = []
+  _print(message, '', lines)
+  return ''.join(lines)
+
+
+
+def _quoted(data):
+  if isinstance(data, str):
+    data = data.encode('utf-8', 'surrogateescape')
+  out = []
+  for byte in data:
+    char = chr(byte)
+    if char in '"\'\\':
+      out.append('\\' + char)
+    elif char in '\n\r\t':
+      out.append({'\n': '\\n', '\r': '\\r', '\t': '\\t'}[char])
+    elif 32 <= byte < 127:
+      out.append(char)
+    else:
+      out.append('\\%03o' % byte)
+  return '"%s"' % ''.join(out)
+
+
+def _scalar_text(field, value):
+  if field.kind in ('string', 'bytes'):
+    return _quoted(value)
+  if field.kind == 'bool':
+    return 'true' if value else 'false'
+  if field.kind == 'enum':
+    for name, number in tables()['enums'][field.type].items():
+      if number == value:
+        return name
+    return str(value)
+  if field.kind in ('float', 'double'):
+    if value != value:
+      return 'nan'
+    if value in (float('inf'), float('-inf')):
+      return 'inf' if value > 0 else '-inf'
+    for digits in range(6, 10) if field.kind == 'float' else (15, 16, 17):
+      text = '%.*g' % (digits, value)
+      back = float(text)
+      if field.kind == 'float':
+        back = STRUCTS['float'].unpack(STRUCTS['float'].pack(back))[0]
+      if back == value:
+        break
+    return text
+  return str(value)
+
+
+def _print(message, indent, lines):
+  for field, value in message.ListFields():
+    if field.label == 'map':
+      for key in sorted(value):
+        lines.append('%s%s {\n%s  key: %s\n' % (indent, field.name, indent,
+                                                _scalar_text(value._key, key)))
+        if value._value.kind == 'message':
+          lines.append('%s  value {\n' % indent)
+          _print(value[key], indent + '    ', lines)
+          lines.append('%s  }\n%s}\n' % (indent, indent))
+        else:
+          lines.append('%s  value: %s\n%s}\n' % (indent, _scalar_text(value._value, value[key]),
+                                                 indent))
+      continue
+    for item in value if field.label != 'singular' else (value,):
+      if field.kind == 'message':
+        lines.append('%s%s {\n' % (indent, field.name))
+        _print(item, indent + '  ', lines)
+        lines.append('%s}\n' % indent)
+      else:
+        lines.append('%s%s: %s\n' % (indent, field.name, _scalar_text(field, item)))

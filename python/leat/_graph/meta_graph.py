@@ -1,0 +1,166 @@
+"""MetaGraphDefs: a graph with its collections and its saver, as files."""
+from __future__ import annotations
+
+import os
+
+from leat import _leat
+from leat._export import export
+from leat._graph import graph as graphs
+from leat._graph import importing, message
+
+_proto_functions = {}   # collection -> (class of the message, to_proto, from_proto)
+
+
+@export('register_proto_function')
+def register_proto_function(collection_name, proto_type=None, to_proto=None, from_proto=None):
+  """How the items of a collection become messages and come back."""
+  _proto_functions[collection_name] = (proto_type, to_proto, from_proto)
+
+
+def _function(name):
+  if name in _proto_functions:
+    return _proto_functions[name]
+  if name in ('variables', 'local_variables', 'model_variables', 'trainable_variables',
+              'moving_average_variables', 'metric_variables'):
+    from leat._ops import variables
+    return (message.of('VariableDef'), lambda v, export_scope=None: v.to_proto(export_scope),
+            variables.Variable.from_proto)
+  if name == 'queue_runners':
+    from leat._train import coordinator
+    return (message.of('QueueRunnerDef'), lambda r, export_scope=None: r.to_proto(export_scope),
+            coordinator.QueueRunner.from_proto)
+  if name == 'savers':
+    from leat._train import saver
+    return (message.of('SaverDef'), lambda s, export_scope=None: s.to_proto(),
+            saver.Saver.from_proto)
+  return None, None, None
+
+
+def _add_collection(meta, name, items, export_scope):
+  """Items of one kind as a CollectionDef; collections of other things are left out."""
+  definition = message.of('CollectionDef')()
+  _, to_proto, _ = _function(name)
+  if to_proto is not None:
+    for item in items:
+      proto = to_proto(item, export_scope=export_scope)
+      if proto is not None:
+        definition.bytes_list.value.append(proto.SerializeToString())
+  elif all(isinstance(i, (str, bytes)) for i in items):
+    definition.bytes_list.value.extend([i.encode() if isinstance(i, str) else i for i in items])
+  elif all(isinstance(i, int) for i in items):
+    definition.int64_list.value.extend(items)
+  elif all(isinstance(i, float) for i in items):
+    definition.float_list.value.extend(items)
+  elif all(hasattr(i, 'name') for i in items):
+    prefix = export_scope + '/' if export_scope else ''
+    definition.node_list.value.extend(
+        [i.name[len(prefix):] for i in items if i.name.startswith(prefix)])
+  else:
+    return
+  meta.collection_def[name].CopyFrom(definition)
+
+
+def make(graph, saver_def=None, collection_list=None, export_scope=None, clear_devices=False,
+         graph_def=None):
+  """The MetaGraphDef of a graph."""
+  meta = message.of('MetaGraphDef')()
+  meta.meta_info_def.tensorflow_version = _leat.version()[1]
+  meta.meta_info_def.tensorflow_git_version = 'leat'
+  graph_def = graph.as_graph_def(add_shapes=True) if graph_def is None else graph_def
+  if clear_devices:
+    for node in graph_def.node:
+      node.device = ''
+  meta.graph_def.CopyFrom(graph_def)
+  names = graph.get_all_collection_keys() if collection_list is None else collection_list
+  for name in sorted(names):
+    items = graph.get_collection(name)
+    if items:
+      _add_collection(meta, name, items, export_scope)
+  if saver_def is not None:
+    meta.saver_def.CopyFrom(saver_def)
+  return meta
+
+
+def write(path, graph, saver_def, strip_default_attrs=False):
+  del strip_default_attrs
+  with open(path + '.tmp', 'wb') as f:
+    f.write(make(graph, saver_def).SerializeToString())
+  os.replace(path + '.tmp', path)
+
+
+@export('train.export_meta_graph')
+def export_meta_graph(filename=None, meta_info_def=None, graph_def=None, saver_def=None,
+                      collection_list=None, as_text=False, graph=None, export_scope=None,
+                      clear_devices=False, clear_extraneous_savers=False,
+                      strip_default_attrs=False, save_debug_info=False, **kwargs):
+  """The MetaGraphDef of a graph, also written to a file."""
+  del clear_extraneous_savers, strip_default_attrs, save_debug_info, kwargs
+  graph = graph or graphs.get_default_graph()
+  meta = make(graph, saver_def, collection_list, export_scope, clear_devices, graph_def)
+  if meta_info_def is not None:
+    meta.meta_info_def.MergeFrom(meta_info_def)
+  if filename:
+    with open(filename, 'wb') as f:
+      f.write(str(meta).encode() if as_text else meta.SerializeToString())
+  return meta
+
+
+def read(path):
+  """The MetaGraphDef in a file, of either form."""
+  if isinstance(path, message.of('MetaGraphDef')):
+    return path
+  if not os.path.exists(path):
+    raise OSError('File %s does not exist.' % path)
+  with open(path, 'rb') as f:
+    data = f.read()
+  try:
+    return message.of('MetaGraphDef').FromString(data)
+  except (message.DecodeError, UnicodeDecodeError):
+    pass
+  try:
+    return message.of('MetaGraphDef').FromString(_leat.message_from_text('MetaGraphDef', data))
+  except _leat.StatusError as error:
+    raise OSError('Cannot parse file %s: %s.' % (path, error.args[1])) from None
+
+
+@export('train.import_meta_graph')
+def import_meta_graph(meta_graph_or_file, clear_devices=False, import_scope=None, **kwargs):
+  """Adds the graph and the collections of a MetaGraphDef to the default graph; gives its saver."""
+  meta = read(meta_graph_or_file)
+  graph = graphs.get_default_graph()
+  graph_def = meta.graph_def
+  if clear_devices:
+    for node in graph_def.node:
+      node.device = ''
+  importing.import_graph_def(graph_def, name=import_scope or '',
+                             input_map=kwargs.get('input_map'))
+  for name in sorted(meta.collection_def):
+    _restore_collection(graph, name, meta.collection_def[name], import_scope)
+  from leat._train import saver
+  if meta.HasField('saver_def'):
+    definition = meta.saver_def
+    if import_scope:
+      for field in ('filename_tensor_name', 'save_tensor_name', 'restore_op_name'):
+        setattr(definition, field, import_scope + '/' + getattr(definition, field))
+    return saver.Saver(saver_def=definition)
+  from leat._ops import variables
+  return saver.Saver() if variables.global_variables() else None
+
+
+def _restore_collection(graph, name, definition, import_scope):
+  proto_type, _, from_proto = _function(name)
+  kind = [f.name for f, _ in definition.ListFields()]
+  if not kind:
+    return
+  values = getattr(definition, kind[0]).value
+  if kind[0] == 'bytes_list' and from_proto is not None:
+    for data in values:
+      graph.add_to_collection(name, from_proto(proto_type.FromString(data),
+                                               import_scope=import_scope))
+  elif kind[0] == 'node_list':
+    for item in values:
+      item = import_scope + '/' + item if import_scope else item
+      graph.add_to_collection(name, graph.as_graph_element(item))
+  else:
+    for item in values:
+      graph.add_to_collection(name, int(item) if kind[0] == 'int64_list' else item)

@@ -1,0 +1,173 @@
+"""The functions that set how operations of the default graph are made, and its collections."""
+from __future__ import annotations
+
+from leat._export import export
+from leat._graph import graph as graphs
+from leat._graph.graph import get_default_graph
+
+
+@export('name_scope')
+class name_scope:
+  """`with tf.name_scope('layer') as scope:` names operations 'layer/...'. With `values` their
+  graph becomes the default one."""
+
+  def __init__(self, name, default_name=None, values=None):
+    if not (default_name is None or isinstance(default_name, str)):
+      raise TypeError('`default_name` type (%s) is not a string type. You likely meant to pass '
+                      'this into the `values` kwarg.' % type(default_name))
+    self._name = default_name if name is None else name
+    self._given, self._default_name, self._values = name, default_name, values
+
+  @property
+  def name(self):
+    return self._name
+
+  def __enter__(self):
+    if self._name is None and self._values is not None:
+      raise ValueError('At least one of name (%s) and default_name (%s) must be provided.' %
+                       (self._given, self._default_name))
+    graph = graphs.of_inputs(self._values or ())
+    self._default = graph.as_default()
+    self._scope = graph.name_scope(self._name)
+    self._default.__enter__()
+    try:
+      return self._scope.__enter__()
+    except BaseException:
+      self._default.__exit__(None, None, None)
+      raise
+
+  def __exit__(self, kind, value, traceback):
+    self._scope.__exit__(kind, value, traceback)
+    self._default.__exit__(kind, value, traceback)
+    return False
+
+
+@export('op_scope')
+def op_scope(values, name, default_name=None):
+  """name_scope with the arguments in another order; deprecated."""
+  return name_scope(name, default_name=default_name, values=values)
+
+
+@export('device')
+def device(device_name_or_function):
+  return get_default_graph().device(device_name_or_function)
+
+
+@export('container')
+def container(container_name):
+  return get_default_graph().container(container_name)
+
+
+@export('colocate_with')
+def colocate_with(op, ignore_existing=False):
+  return get_default_graph().colocate_with(op, ignore_existing)
+
+
+@export('control_dependencies')
+def control_dependencies(control_inputs):
+  return get_default_graph().control_dependencies(control_inputs)
+
+
+@export('init_scope')
+def init_scope():
+  """Operations inside depend on nothing that is being built around them."""
+  return get_default_graph().control_dependencies(None)
+
+
+@export('add_to_collection')
+def add_to_collection(name, value):
+  get_default_graph().add_to_collection(name, value)
+
+
+@export('add_to_collections')
+def add_to_collections(names, value):
+  get_default_graph().add_to_collections(names, value)
+
+
+@export('get_collection')
+def get_collection(key, scope=None):
+  return get_default_graph().get_collection(key, scope)
+
+
+@export('get_collection_ref')
+def get_collection_ref(key):
+  return get_default_graph().get_collection_ref(key)
+
+
+@export('executing_eagerly')
+def executing_eagerly():
+  """Leat runs graphs only."""
+  return False
+
+
+@export('disable_eager_execution')
+def disable_eager_execution():
+  """There is none."""
+
+
+@export('disable_v2_behavior')
+def disable_v2_behavior():
+  """There is none."""
+
+
+@export('disable_resource_variables')
+def disable_resource_variables():
+  """Variables are references unless `use_resource` asks for the other kind."""
+
+
+@export('set_random_seed', 'random.set_random_seed')
+def set_random_seed(seed):
+  """The seed of the graph, from which those of random operations follow."""
+  get_default_graph().seed = seed
+
+
+@export('get_seed', 'random.get_seed')
+def get_seed(op_seed):
+  """The pair of seeds for an operation with the seed `op_seed`."""
+  graph = get_default_graph()
+  if graph.seed is not None:
+    if op_seed is None:
+      op_seed = graph._version_for_seed()
+    seeds = graph.seed, op_seed
+  else:
+    seeds = (87654321, op_seed) if op_seed is not None else (None, None)
+  seeds = tuple(None if s is None else s % 2 ** 31 for s in seeds)
+  return (0, 2 ** 31 - 1) if seeds == (0, 0) else seeds
+
+
+@export('GraphKeys')
+class GraphKeys:
+  """Names of collections."""
+  GLOBAL_VARIABLES = 'variables'
+  LOCAL_VARIABLES = 'local_variables'
+  METRIC_VARIABLES = 'metric_variables'
+  MODEL_VARIABLES = 'model_variables'
+  TRAINABLE_VARIABLES = 'trainable_variables'
+  SUMMARIES = 'summaries'
+  QUEUE_RUNNERS = 'queue_runners'
+  TABLE_INITIALIZERS = 'table_initializer'
+  ASSET_FILEPATHS = 'asset_filepaths'
+  MOVING_AVERAGE_VARIABLES = 'moving_average_variables'
+  REGULARIZATION_LOSSES = 'regularization_losses'
+  CONCATENATED_VARIABLES = 'concatenated_variables'
+  SAVERS = 'savers'
+  WEIGHTS = 'weights'
+  BIASES = 'biases'
+  ACTIVATIONS = 'activations'
+  UPDATE_OPS = 'update_ops'
+  LOSSES = 'losses'
+  SAVEABLE_OBJECTS = 'saveable_objects'
+  RESOURCES = 'resources'
+  LOCAL_RESOURCES = 'local_resources'
+  TRAIN_OP = 'train_op'
+  INIT_OP = 'init_op'
+  LOCAL_INIT_OP = 'local_init_op'
+  READY_OP = 'ready_op'
+  READY_FOR_LOCAL_INIT_OP = 'ready_for_local_init_op'
+  SUMMARY_OP = 'summary_op'
+  GLOBAL_STEP = 'global_step'
+  EVAL_STEP = 'eval_step'
+  COND_CONTEXT = 'cond_context'
+  WHILE_CONTEXT = 'while_context'
+  VARIABLES = 'variables'
+  _SUMMARY_COLLECTION = '_SUMMARY_V2'

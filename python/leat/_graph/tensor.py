@@ -1,0 +1,185 @@
+"""Tensor: a handle of an output of the C graph, with TensorFlow's names and Python's operators.
+
+The operators are those of `leat._ops.operators`, loaded when the first of them is used.
+"""
+from __future__ import annotations
+
+from leat import _leat
+from leat._export import export
+from leat._graph import dtype as dtypes
+from leat._graph.operation import Operation
+from leat._graph.shape import TensorShape, as_shape
+
+_by_number = dtypes._by_number
+
+
+@export('Tensor')
+class Tensor(_leat.Output):
+  """A value that an operation will compute."""
+  __array_priority__ = 100
+
+  @property
+  def dtype(self):
+    return _by_number[self.dtype_]
+
+  @property
+  def name(self):
+    return '%s:%d' % (self.op.name, self.value_index)
+
+  @property
+  def graph(self):
+    return self.op.graph
+
+  @property
+  def device(self):
+    return self.op.device
+
+  @property
+  def shape(self):
+    return TensorShape._known(self.shape_)
+
+  def get_shape(self):
+    return TensorShape._known(self.shape_)
+
+  @property
+  def _shape(self):
+    return TensorShape._known(self.shape_)
+
+  def _shape_tuple(self):
+    shape = self.shape_
+    return None if shape is None else tuple(None if d < 0 else d for d in shape)
+
+  def _rank(self):
+    shape = self.shape_
+    return None if shape is None else len(shape)
+
+  def set_shape(self, shape):
+    """Adds to what is known of the shape; ValueError where it contradicts."""
+    shape = as_shape(shape)
+    try:
+      self.merge_shape(shape._sizes())
+    except _leat.StatusError as error:
+      raise ValueError(error.args[1]) from None
+
+  def consumers(self):
+    found = []
+    for op in self.consumers_():
+      if op not in found:
+        found.append(op)
+    return found
+
+  def _as_node_def_input(self):
+    return self.op.name if self.value_index == 0 else self.name
+
+  def _as_graph_element(self):
+    return None
+
+  @property
+  def _handle_data(self):
+    return self.handle_data_()
+
+  def eval(self, feed_dict=None, session=None):
+    """Its value, computed in the default session."""
+    from leat._session import session as sessions
+    return sessions.of_run(session, self.graph, 'eval').run(self, feed_dict)
+
+  def experimental_ref(self):
+    return Reference(self)
+
+  ref = experimental_ref
+
+  def __iter__(self):
+    shape = self.shape_
+    if shape is None:
+      raise TypeError('Cannot iterate over a tensor with unknown rank.')
+    if not shape:
+      raise TypeError('Cannot iterate over a scalar tensor.')
+    if shape[0] < 0:
+      raise TypeError('Cannot iterate over a tensor with unknown first dimension.')
+    return iter([self[i] for i in range(shape[0])])
+
+  def __len__(self):
+    raise TypeError('len is not well defined for a symbolic Tensor (%s). Please call `x.shape` '
+                    'rather than `len(x)` for shape information.' % self.name)
+
+  def __bool__(self):
+    raise TypeError('Using a `tf.Tensor` as a Python `bool` is not allowed. Use `if t is not '
+                    'None:` '
+                    'instead of `if t:` to test if a tensor is defined, and use TensorFlow ops '
+                    'such '
+                    'as tf.cond to execute subgraphs conditioned on the value of a tensor.')
+
+  __nonzero__ = __bool__
+
+  def __array__(self, *unused):
+    raise NotImplementedError('Cannot convert a symbolic tf.Tensor (%s) to a numpy array. This '
+                              'error may indicate that you\'re trying to pass a Tensor to a NumPy '
+                              'call, which is not supported.' % self.name)
+
+  __hash__ = object.__hash__
+
+  def __eq__(self, other):
+    return self is other
+
+  def __ne__(self, other):
+    return self is not other
+
+  def __copy__(self):
+    return self
+
+  def __repr__(self):
+    return "<tf.Tensor '%s' shape=%s dtype=%s>" % (self.name, self.shape, self.dtype.name)
+
+  def __str__(self):
+    shape = self.shape
+    return 'Tensor("%s"%s, dtype=%s%s)' % (
+        self.name, ', shape=%s' % shape if shape.ndims is not None else '', self.dtype.name,
+        ', device=%s' % self.device if self.device else '')
+
+  @staticmethod
+  def _override_operator(operator, function):
+    setattr(Tensor, operator, function)
+
+
+class Reference:
+  """Compares and hashes a tensor by what it is."""
+  __slots__ = ('_item',)
+
+  def __init__(self, item):
+    self._item = item
+
+  def deref(self):
+    return self._item
+
+  def __eq__(self, other):
+    return isinstance(other, Reference) and self._item is other._item
+
+  def __hash__(self):
+    return id(self._item)
+
+
+OPERATORS = ('__add__ __radd__ __sub__ __rsub__ __mul__ __rmul__ __div__ __rdiv__ __truediv__ '
+             '__rtruediv__ __floordiv__ __rfloordiv__ __mod__ __rmod__ __lt__ __le__ __gt__ __ge__ '
+             '__and__ __rand__ __or__ __ror__ __xor__ __rxor__ __getitem__ __pow__ __rpow__ '
+             '__invert__ __neg__ __abs__ __matmul__ __rmatmul__').split()
+
+
+def _operator(name):
+  def call(self, *operands):
+    from leat._ops import operators
+    return operators.TABLE[name](self, *operands)
+  call.__name__ = name
+  return call
+
+
+for _name in OPERATORS:
+  setattr(Tensor, _name, _operator(_name))
+EXPORTS = {}
+_leat.set_classes(Operation, Tensor)
+
+
+@export('is_tensor', 'is_symbolic_tensor', 'contrib.framework.is_tensor')
+def is_tensor(x):
+  """Whether x is a tensor or stands for one: a variable, a SparseTensor."""
+  return isinstance(x, Tensor) or hasattr(x, '_as_graph_element') and hasattr(x, 'dtype') or \
+      hasattr(x, '_tensor_like')

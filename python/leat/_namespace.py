@@ -1,0 +1,161 @@
+"""Namespaces of the API: leat.nn, leat.train, ... and how a name in them is found.
+
+A public name is an item of a module of ours (`_names.EXPORTS`), the wrapper of an op
+(`_names.ENDPOINTS`), or a namespace, which is whatever stands before a dot in another public name.
+Each is made when it is first asked for, and kept in its namespace.
+"""
+import importlib
+import importlib.machinery
+import sys
+import types
+
+from leat import _leat
+
+
+def versions():
+  return _leat.version()
+
+
+_spaces = set()
+# Inner modules of TensorFlow that programs import by their path, and the namespace that has their
+# names here. `from tensorflow.python.framework import ops` is the most frequent of them.
+_INNER = {'python.' + path: space for path, space in {
+    'framework': '', 'framework.ops': '', 'framework.dtypes': '', 'framework.constant_op': '',
+    'framework.tensor_shape': '', 'framework.errors': 'errors',
+    'framework.graph_util': 'graph_util',
+    'ops': '', 'ops.array_ops': '', 'ops.math_ops': '', 'ops.variables': '', 'ops.state_ops': '',
+    'ops.variable_scope': '', 'ops.init_ops': '', 'ops.random_ops': '', 'ops.control_flow_ops': '',
+    'ops.nn_ops': 'nn', 'ops.nn': 'nn', 'platform': '', 'platform.gfile': 'gfile',
+    'platform.tf_logging': 'logging', 'platform.flags': 'flags', 'platform.app': 'app',
+    'client': '', 'client.session': '', 'training': 'train', 'training.saver': 'train',
+    'training.training': 'train', 'util': '', 'util.nest': 'nest'}.items()}
+_INNER['python'] = ''
+
+
+def _names():
+  """The module of names; while the package is being made it is not there yet."""
+  try:
+    from leat import _names as names
+  except ImportError:
+    names = types.ModuleType('leat._names')
+    names.EXPORTS, names.ENDPOINTS, names.PARAMETERS = {}, {}, {}
+    return names
+  if not _spaces:
+    for table in (names.EXPORTS, names.ENDPOINTS):
+      for name in table:
+        while '.' in name:
+          name = name.rpartition('.')[0]
+          _spaces.add(name)
+    _spaces.update(('compat', 'compat.v1', 'raw_ops'))
+  return names
+
+
+def _find(name):
+  """The item of that public name. KeyError where there is none."""
+  names = _names()
+  place = names.EXPORTS.get(name)
+  if place is not None:
+    return getattr(importlib.import_module(place[0]), place[1])
+  op = names.ENDPOINTS.get(name)
+  if op is not None:
+    from leat import raw_ops
+    return raw_ops.wrapper(op, name.rpartition('.')[2])
+  if name in _spaces:
+    return importlib.import_module('leat.' + name)
+  raise KeyError(name)
+
+
+class Namespace(types.ModuleType):
+  """A module whose items are public names with a common beginning."""
+
+  def __init__(self, name, prefix):
+    super().__init__(name, 'Public names of TensorFlow 1: %s.' % (prefix or 'all'))
+    self.__path__ = []
+    self.__dict__['_prefix'] = prefix
+
+  def __getattr__(self, name):
+    if name.startswith('__'):
+      raise AttributeError(name)
+    prefix = self.__dict__['_prefix']
+    full = prefix + '.' + name if prefix else name
+    try:
+      item = _find(full)
+    except KeyError:
+      raise AttributeError("leat has no '%s'" % full) from None
+    self.__dict__[name] = item
+    return item
+
+  def __dir__(self):
+    return members(self.__dict__['_prefix'])
+
+
+def members(prefix):
+  """The names in a namespace."""
+  names = _names()
+  start = prefix + '.' if prefix else ''
+  return sorted({n[len(start):].partition('.')[0] for table in (names.EXPORTS, names.ENDPOINTS)
+                 for n in table if n.startswith(start)})
+
+
+def getter(module, prefix):
+  """__getattr__ of the package itself."""
+  def __getattr__(name):
+    if name.startswith('_'):
+      raise AttributeError(name)
+    try:
+      item = _find(prefix + name)
+    except KeyError:
+      raise AttributeError("module '%s' has no attribute '%s'" % (module, name)) from None
+    setattr(sys.modules[module], name, item)
+    return item
+  return __getattr__
+
+
+def lister(items, prefix):
+  return lambda: sorted(set(n for n in items if not n.startswith('_')) | set(members(prefix)))
+
+
+class _Finder:
+  """Finds `leat.nn` and, once installed, `tensorflow.nn`, for import statements."""
+
+  def __init__(self):
+    self.roots = {'leat': ''}
+
+  def find_spec(self, fullname, path=None, target=None):
+    del path, target
+    root, _, rest = fullname.partition('.')
+    if root not in self.roots or rest.startswith('_'):
+      return None  # our own modules are files
+    _names()
+    if root != 'leat':
+      return importlib.machinery.ModuleSpec(fullname, self, is_package=True)
+    if rest in _INNER or rest in _spaces and rest != 'raw_ops':
+      return importlib.machinery.ModuleSpec(fullname, self, is_package=True)
+    return None
+
+  def create_module(self, spec):
+    root, _, rest = spec.name.partition('.')
+    if root != 'leat':
+      return importlib.import_module('leat.' + rest if rest else 'leat')
+    if rest == 'compat.v1':
+      return Namespace(spec.name, '')
+    if rest in _INNER:
+      return Namespace(spec.name, _INNER[rest])
+    if rest.startswith('compat.v1.'):
+      return Namespace(spec.name, rest[len('compat.v1.'):])
+    return Namespace(spec.name, rest)
+
+  def exec_module(self, module):
+    pass
+
+
+_finder = _Finder()
+sys.meta_path.append(_finder)
+
+
+def install(root):
+  """Lets `import <root>` give this package."""
+  _finder.roots[root] = ''
+  sys.meta_path.remove(_finder)
+  sys.meta_path.insert(0, _finder)
+  sys.modules[root] = sys.modules['leat']

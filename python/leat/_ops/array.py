@@ -1,0 +1,586 @@
+"""Arrays: placeholders, shapes, joining and cutting, gathering."""
+from __future__ import annotations
+
+from builtins import range as builtins_range
+
+from leat import _leat
+from leat._export import export
+from leat._graph import conversion
+from leat._graph import dtype as dtypes
+from leat._graph.apply import apply_op
+from leat._graph.conversion import convert
+from leat._graph.scope import name_scope
+from leat._graph.shape import Dimension, TensorShape, as_shape
+from leat._graph.value import constant_value
+
+
+@export('placeholder')
+def placeholder(dtype=dtypes.float32, shape=None, name=None):
+  """A tensor that must be fed. Without a type, as in figure 1 of the white paper, it is float32."""
+  return apply_op('Placeholder', name=name, dtype=dtype, shape=as_shape(shape))
+
+
+@export('placeholder_with_default')
+def placeholder_with_default(input, shape, name=None):
+  """A tensor that may be fed, else it is `input`."""
+  return apply_op('PlaceholderWithDefault', name=name, input=input, shape=as_shape(shape))
+
+
+@export('identity')
+def identity(input, name=None):
+  """The same value."""
+  if getattr(input, '_is_composite', False):
+    return input._map(lambda t: apply_op('Identity', name=name, input=t))
+  return apply_op('Identity', name=name, input=input)
+
+
+@export('stop_gradient')
+def stop_gradient(input, name=None):
+  """The same value, which gradients see as a constant."""
+  return apply_op('StopGradient', name=name, input=input)
+
+
+# ---- Shapes -------------------------------------------------------------------------------------
+
+
+@export('shape')
+def shape(input, name=None, out_type=dtypes.int32):
+  """The sizes as a tensor: a constant where they are known."""
+  with name_scope(name, 'Shape', [input]) as scope:
+    if getattr(input, '_is_composite', False):
+      from leat._ops import math
+      return math.cast(input.dense_shape, out_type)
+    input = convert(input)
+    known = input.get_shape()
+    if known.is_fully_defined():
+      return conversion.constant_of(known.as_list(), dtypes.as_dtype(out_type), name=scope)
+    return apply_op('Shape', name=scope, input=input, out_type=out_type)
+
+
+@export('shape_n')
+def shape_n(input, out_type=dtypes.int32, name=None):
+  """The sizes of each."""
+  return apply_op('ShapeN', name=name, input=input, out_type=out_type)
+
+
+@export('size')
+def size(input, name=None, out_type=dtypes.int32):
+  """How many elements there are."""
+  with name_scope(name, 'Size', [input]) as scope:
+    if getattr(input, '_is_composite', False):
+      from leat._ops import math
+      return math.reduce_prod(math.cast(input.dense_shape, out_type), 0, name=scope)
+    input = convert(input)
+    count = input.get_shape().num_elements()
+    if count is not None:
+      return conversion.constant_of(count, dtypes.as_dtype(out_type), name=scope)
+    return apply_op('Size', name=scope, input=input, out_type=out_type)
+
+
+@export('rank')
+def rank(input, name=None):
+  """How many dimensions there are."""
+  with name_scope(name, 'Rank', [input]) as scope:
+    if getattr(input, '_is_composite', False):
+      return size(input.dense_shape, name=scope)
+    input = convert(input)
+    if input.shape_ is not None:
+      return conversion.constant_of(len(input.shape_), dtypes.int32, name=scope)
+    return apply_op('Rank', name=scope, input=input)
+
+
+@export('reshape', 'manip.reshape')
+def reshape(tensor, shape, name=None):
+  """The same elements in another shape."""
+  return apply_op('Reshape', name=name, tensor=tensor, shape=shape)
+
+
+@export('expand_dims')
+def expand_dims(input, axis=None, name=None, dim=None):
+  """A dimension of 1 more."""
+  if dim is not None:
+    if axis is not None:
+      raise ValueError("Cannot specify both 'axis' and 'dim'.")
+    axis = dim
+  if axis is None:
+    raise ValueError('Must specify an axis argument to tf.expand_dims()')
+  return apply_op('ExpandDims', name=name, input=input, dim=axis)
+
+
+@export('squeeze')
+def squeeze(input, axis=None, name=None, squeeze_dims=None):
+  """Without the dimensions of 1, or those of `axis`."""
+  axis = squeeze_dims if axis is None else axis
+  if axis is None:
+    axis = []
+  if isinstance(axis, int):
+    axis = [axis]
+  return apply_op('Squeeze', name=name, input=input, squeeze_dims=axis)
+
+
+@export('transpose')
+def transpose(a, perm=None, name='transpose', conjugate=False):
+  """The dimensions in another order: reversed, or perm's."""
+  with name_scope(name, 'transpose', [a]) as scope:
+    op = 'ConjugateTranspose' if conjugate and convert(a).dtype.is_complex else 'Transpose'
+    if perm is None:
+      a = convert(a, name='a')
+      if a.shape_ is not None:
+        perm = list(builtins_range(len(a.shape_)))[::-1]
+        perm = conversion.constant_of(perm, dtypes.int32, 'perm')
+      else:
+        from leat._ops import math
+        r = rank(a)
+        perm = (r - 1) - math.range(0, r, 1)
+    return apply_op(op, name=scope, x=a, perm=perm)
+
+
+@export('matrix_transpose', 'linalg.matrix_transpose', 'linalg.transpose')
+def matrix_transpose(a, name='matrix_transpose', conjugate=False):
+  """The last two dimensions exchanged."""
+  with name_scope(name, values=[a]):
+    a = convert(a, name='a')
+    if a.shape_ is not None:
+      n = len(a.shape_)
+      if n < 2:
+        raise ValueError("Argument 'a' should be a (batch) matrix, with rank >= 2. Found: %s" %
+                         a.get_shape())
+      return transpose(a, list(builtins_range(n - 2)) + [n - 1, n - 2], conjugate=conjugate)
+    from leat._ops import math
+    r = rank(a)
+    perm = concat([math.range(r - 2), [r - 1, r - 2]], 0)
+    return transpose(a, perm, conjugate=conjugate)
+
+
+@export('broadcast_static_shape')
+def broadcast_static_shape(shape_x, shape_y):
+  """The shape of what two shapes are broadcast to, as far as it is known."""
+  x, y = as_shape(shape_x), as_shape(shape_y)
+  if x.ndims is None or y.ndims is None:
+    return TensorShape(None)
+  a, b = x.as_list(), y.as_list()
+  n = max(len(a), len(b))
+  a, b = [1] * (n - len(a)) + a, [1] * (n - len(b)) + b
+  result = []
+  for p, q in zip(a, b):
+    if p is None and q is None:
+      result.append(None)
+    elif p is None or q is None:
+      known = q if p is None else p
+      result.append(known if known > 1 else None)
+    elif p == q or q == 1:
+      result.append(p)
+    elif p == 1:
+      result.append(q)
+    else:
+      raise ValueError('Incompatible shapes for broadcasting: %s and %s' % (shape_x, shape_y))
+  return TensorShape(result)
+
+
+@export('broadcast_dynamic_shape')
+def broadcast_dynamic_shape(shape_x, shape_y):
+  """The same of tensors of sizes."""
+  return apply_op('BroadcastArgs', s0=shape_x, s1=shape_y)
+
+
+# ---- Filled -------------------------------------------------------------------------------------
+
+
+def _shape_tensor(shape, name):
+  """A shape as a tensor of int32, or of int64 where sizes need it."""
+  if isinstance(shape, _leat.Output):
+    return shape
+  if isinstance(shape, (TensorShape, Dimension)) or not isinstance(shape, (list, tuple)):
+    return convert(shape, None if isinstance(shape, (TensorShape, Dimension)) or hasattr(
+        shape, 'dtype') else dtypes.int32, name)
+  shape = [d.value if isinstance(d, Dimension) else d for d in shape]
+  if any(conversion.is_tensor_like(d) for d in shape):
+    return convert(shape, None, name)
+  return convert(shape, dtypes.int32 if not shape or max(map(int, shape)) < 2 ** 31 else
+                 dtypes.int64, name)
+
+
+def _filled(value_of, name_default):
+  def function(shape, dtype=dtypes.float32, name=None):
+    dtype = dtypes.as_dtype(dtype).base_dtype
+    with name_scope(name, name_default, [shape]) as scope:
+      value = value_of(dtype)
+      if not isinstance(shape, _leat.Output):
+        try:
+          sizes = as_shape(shape)
+          if sizes.is_fully_defined() and sizes.num_elements() < 1000:
+            return conversion.constant_of(value, dtype, name=scope, shape=sizes)
+        except (TypeError, ValueError):
+          pass
+      made = _shape_tensor(shape, 'shape_as_tensor')
+      if made.shape_ is not None and len(made.shape_) != 1:
+        made = reshape(made, [-1])
+      return apply_op('Fill', name=scope, dims=made,
+                      value=conversion.constant_of(value, dtype, name='Const'))
+  return function
+
+
+def _zero(dtype):
+  return False if dtype == dtypes.bool else '' if dtype == dtypes.string else 0
+
+
+zeros = _filled(_zero, 'zeros')
+ones = _filled(lambda dtype: True if dtype == dtypes.bool else 1, 'ones')
+EXPORTS = {'zeros': 'zeros', 'ones': 'ones'}
+
+
+@export('zeros_like')
+def zeros_like(tensor, dtype=None, name=None, optimize=True):
+  """Zeros in the shape of a tensor."""
+  with name_scope(name, 'zeros_like', [tensor]) as scope:
+    tensor = convert(tensor, name='tensor')
+    dtype = tensor.dtype.base_dtype if dtype is None else dtypes.as_dtype(dtype).base_dtype
+    if optimize and tensor.get_shape().is_fully_defined() and tensor.dtype != dtypes.variant:
+      return zeros(tensor.get_shape(), dtype, scope)
+    if dtype != tensor.dtype.base_dtype and dtype != dtypes.variant:
+      return zeros(shape(tensor), dtype, scope)
+    return apply_op('ZerosLike', name=scope, x=tensor)
+
+
+@export('ones_like')
+def ones_like(tensor, dtype=None, name=None, optimize=True):
+  """Ones in the shape of a tensor."""
+  with name_scope(name, 'ones_like', [tensor]) as scope:
+    tensor = convert(tensor, name='tensor')
+    if dtype is None:
+      dtype = tensor.dtype.base_dtype
+    sizes = tensor.get_shape() if optimize and tensor.get_shape().is_fully_defined() else \
+        shape(tensor)
+    result = ones(sizes, dtype, scope)
+    result.set_shape(tensor.get_shape())
+    return result
+
+
+@export('fill')
+def fill(dims, value, name=None):
+  """A tensor of one value."""
+  return apply_op('Fill', name=name, dims=_shape_tensor(dims, 'dims'), value=value)
+
+
+@export('eye', 'linalg.eye')
+def eye(num_rows, num_columns=None, batch_shape=None, dtype=dtypes.float32, name=None):
+  """The identity matrix, for each of batch_shape."""
+  with name_scope(name, 'eye', [num_rows, num_columns, batch_shape]):
+    columns = num_rows if num_columns is None else num_columns
+    static = not any(conversion.is_tensor_like(x) for x in (num_rows, columns))
+    diagonal = min(int(num_rows), int(columns)) if static else apply_op(
+        'Minimum', x=num_rows, y=columns)
+    batch = [] if batch_shape is None else batch_shape
+    if isinstance(batch, _leat.Output):
+      full = concat([batch, [diagonal]], 0)
+    else:
+      full = list(batch) + [diagonal]
+    ones_of = ones(full, dtype)
+    if num_columns is None:
+      return apply_op('MatrixDiag', diagonal=ones_of)
+    if isinstance(batch, _leat.Output):
+      full = concat([batch, [num_rows, columns]], 0)
+    else:
+      full = list(batch) + [num_rows, columns]
+    return apply_op('MatrixSetDiag', input=zeros(full, dtype), diagonal=ones_of)
+
+
+@export('one_hot')
+def one_hot(indices, depth, on_value=None, off_value=None, axis=None, dtype=None, name=None):
+  """on_value at each index, off_value elsewhere."""
+  with name_scope(name, 'one_hot', [indices, depth, on_value, off_value, axis, dtype]) as scope:
+    on_dtype = None if on_value is None else convert(on_value).dtype.base_dtype
+    off_dtype = None if off_value is None else convert(off_value).dtype.base_dtype
+    if on_dtype or off_dtype:
+      if dtype:
+        for given, what in ((on_dtype, 'on_value'), (off_dtype, 'off_value')):
+          if given and given != dtypes.as_dtype(dtype):
+            raise TypeError('dtype {0} of {1} does not match dtype parameter {2}'.format(
+                given, what, dtype))
+      dtype = on_dtype or off_dtype
+    elif dtype is None:
+      dtype = dtypes.float32
+    dtype = dtypes.as_dtype(dtype)
+    if on_value is None:
+      on_value = conversion.constant_of(1 if not dtype.is_bool else True, dtype, 'Const')
+      on_dtype = dtype
+    if off_value is None:
+      off_value = conversion.constant_of(0 if not dtype.is_bool else False, dtype, 'Const')
+      off_dtype = dtype
+    if on_dtype and off_dtype and on_dtype != off_dtype:
+      raise TypeError('dtype {0} of on_value does not match dtype {1} of off_value'.format(
+          on_dtype, off_dtype))
+    return apply_op('OneHot', name=scope, indices=indices, depth=depth, on_value=on_value,
+                    off_value=off_value, axis=-1 if axis is None else axis)
+
+
+@export('sequence_mask')
+def sequence_mask(lengths, maxlen=None, dtype=dtypes.bool, name=None):
+  """Row i is true in the first lengths[i] places."""
+  from leat._ops import math
+  with name_scope(name, 'SequenceMask', [lengths, maxlen]):
+    lengths = convert(lengths)
+    if maxlen is None:
+      maxlen = math.reduce_max(lengths, list(builtins_range(len(lengths.shape_))))
+      maxlen = apply_op('Maximum', x=conversion.constant_of(0, maxlen.dtype), y=maxlen)
+    else:
+      maxlen = convert(maxlen)
+    if maxlen.shape_ not in (None, ()):
+      raise ValueError('maxlen must be scalar for sequence_mask')
+    row = math.range(conversion.constant_of(0, maxlen.dtype), maxlen,
+                     conversion.constant_of(1, maxlen.dtype))
+    column = math.cast(expand_dims(lengths, -1), maxlen.dtype)
+    result = row < column
+    return result if dtype is None or dtypes.as_dtype(dtype) == dtypes.bool else \
+        math.cast(result, dtype)
+
+
+# ---- Joining and cutting ------------------------------------------------------------------------
+
+
+@export('concat', 'concat_v2')
+def concat(values, axis, name='concat'):
+  """Joined along a dimension."""
+  if not isinstance(values, (list, tuple)):
+    values = [values]
+  if len(values) == 1:
+    with name_scope(name):
+      convert(axis, dtypes.int32, 'concat_dim').get_shape().assert_has_rank(0)
+      return identity(values[0], name=name)
+  return apply_op('ConcatV2', name=name, values=list(values), axis=axis)
+
+
+@export('stack')
+def stack(values, axis=0, name='stack'):
+  """Joined along a new dimension."""
+  first = convert(values[0], name=None).get_shape()
+  if first.ndims is not None:
+    expanded = first.ndims + 1
+    if axis < -expanded or axis >= expanded:
+      raise ValueError('Argument `axis` = %d not in range [%d, %d)' % (axis, -expanded, expanded))
+  return apply_op('Pack', name=name, values=list(values), axis=axis)
+
+
+@export('parallel_stack')
+def parallel_stack(values, name='parallel_stack'):
+  """Joined along a new first dimension."""
+  return stack(values, 0, name)
+
+
+@export('unstack')
+def unstack(value, num=None, axis=0, name='unstack'):
+  """The pieces along a dimension."""
+  if num is None:
+    value = convert(value)
+    known = value.get_shape()
+    if known.ndims is not None:
+      if axis < -known.ndims or axis >= known.ndims:
+        raise ValueError('Argument `axis` = %d not in range [%d, %d)' % (axis, -known.ndims,
+                                                                       known.ndims))
+      num = known.as_list()[axis]
+    if num is None:
+      raise ValueError('Cannot infer argument `num` from shape %s' % known)
+  return apply_op('Unpack', name=name, value=value, num=num, axis=axis)
+
+
+@export('split')
+def split(value, num_or_size_splits, axis=0, num=None, name='split'):
+  """Cut along a dimension into equal pieces, or those of the sizes given."""
+  if isinstance(num_or_size_splits, (int, Dimension)) or hasattr(
+      num_or_size_splits, '__index__') and not getattr(num_or_size_splits, 'shape', ()):
+    return apply_op('Split', name=name, split_dim=axis, num_split=int(num_or_size_splits),
+                    value=value)
+  sizes = convert(num_or_size_splits)
+  if sizes.shape_ == ():
+    raise ValueError('Rank-0 tensors are not supported as the num_or_size_splits argument to '
+                     'split. '
+                     'Argument provided: %s' % (num_or_size_splits,))
+  if num is None:
+    known = sizes.shape_
+    if known is None or known[0] < 0:
+      raise ValueError('Cannot infer argument `num` from shape %s' % (num_or_size_splits,))
+    num = known[0]
+  return apply_op('SplitV', name=name, value=value, size_splits=sizes, split_dim=axis,
+                  num_split=num)
+
+
+@export('slice')
+def slice(input_, begin, size, name=None):
+  """The part that begins at `begin`, of sizes `size`, where -1 is the rest."""
+  return apply_op('Slice', name=name, input=input_, begin=begin, size=size)
+
+
+@export('pad')
+def pad(tensor, paddings, mode='CONSTANT', name=None, constant_values=0):
+  """With zeros, or what mode says, around it."""
+  mode = mode.upper()
+  if mode == 'CONSTANT':
+    if conversion.is_tensor_like(constant_values) or constant_values != 0:
+      result = apply_op('PadV2', name=name, input=tensor, paddings=paddings,
+                        constant_values=constant_values)
+    else:
+      result = apply_op('Pad', name=name, input=tensor, paddings=paddings)
+  elif mode in ('REFLECT', 'SYMMETRIC'):
+    result = apply_op('MirrorPad', name=name, input=tensor, paddings=paddings, mode=mode)
+  else:
+    raise ValueError('Value of argument `mode` expected to be one of "CONSTANT", "REFLECT", or '
+                     '"SYMMETRIC". Received `mode` = %s' % mode)
+  return result
+
+
+@export('meshgrid')
+def meshgrid(*args, **kwargs):
+  """Coordinates of a grid, as numpy's."""
+  indexing, name = kwargs.pop('indexing', 'xy'), kwargs.pop('name', 'meshgrid')
+  if kwargs:
+    raise TypeError("'{}' is an invalid keyword argument for this function".format(
+        list(kwargs)[0]))
+  if indexing not in ('xy', 'ij'):
+    raise ValueError("Argument `indexing` parameter must be either 'xy' or 'ij', got '%s'" %
+                     indexing)
+  with name_scope(name, 'meshgrid', args):
+    count = len(args)
+    output = []
+    for i, x in enumerate(args):
+      output.append(reshape(stack(x), [1] * i + [-1] + [1] * (count - i - 1))
+                    if isinstance(x, (list, tuple)) else
+                    reshape(x, [1] * i + [-1] + [1] * (count - i - 1)))
+    sizes = [size(x) for x in args]
+    if indexing == 'xy' and count > 1:
+      for i, s in ((0, [1, -1]), (1, [-1, 1])):
+        output[i] = reshape(output[i], s + [1] * (count - 2))
+      sizes[0], sizes[1] = sizes[1], sizes[0]
+    return [x * fill(stack(sizes), conversion.constant_of(
+        True if x.dtype.is_bool else 1, x.dtype)) for x in output]
+
+
+# ---- Gathering ----------------------------------------------------------------------------------
+
+
+@export('gather')
+def gather(params, indices, validate_indices=None, name=None, axis=None, batch_dims=0):
+  """The slices of params at indices along a dimension."""
+  del validate_indices
+  if axis is None:
+    axis = batch_dims
+  if hasattr(params, 'sparse_read') and axis == 0 and batch_dims == 0:
+    return params.sparse_read(indices, name=name)
+  return apply_op('GatherV2', name=name, params=params, indices=indices, axis=axis,
+                  batch_dims=batch_dims)
+
+
+@export('gather_nd', 'manip.gather_nd')
+def gather_nd(params, indices, name=None, batch_dims=0):
+  """The slices of params at the places that the rows of indices say."""
+  if hasattr(params, 'gather_nd') and batch_dims == 0:
+    return params.gather_nd(indices, name=name)
+  return apply_op('GatherNd', name=name, params=params, indices=indices)
+
+
+@export('where')
+def where(condition, x=None, y=None, name=None):
+  """Where condition is true: the places, or of x there and of y elsewhere."""
+  if x is None and y is None:
+    with name_scope(name, 'Where', [condition]) as scope:
+      return apply_op('Where', name=scope, input=convert(condition, dtypes.bool, 'condition'))
+  if x is None or y is None:
+    raise ValueError('x and y must both be non-None or both be None.')
+  return apply_op('Select', name=name, condition=condition, t=x, e=y)
+
+
+@export('where_v2')
+def where_v2(condition, x=None, y=None, name=None):
+  """The same, broadcast."""
+  if x is None or y is None:
+    return where(condition, x, y, name)
+  return apply_op('SelectV2', name=name, condition=condition, t=x, e=y)
+
+
+@export('boolean_mask')
+def boolean_mask(tensor, mask, name='boolean_mask', axis=None):
+  """The slices where mask is true."""
+  from leat._ops import math
+  with name_scope(name, values=[tensor, mask]):
+    tensor, mask = convert(tensor, name='tensor'), convert(mask, name='mask')
+    axis = 0 if axis is None else axis
+    mask_shape, tensor_shape = mask.get_shape(), tensor.get_shape()
+    n = mask_shape.ndims
+    if n == 0:
+      raise ValueError('mask cannot be scalar.')
+    if n is None:
+      raise ValueError('Number of mask dimensions must be specified, even if some dimensions are '
+                       'None.  E.g. shape=[None] is ok, but shape=None is not.')
+    axis = constant_value(axis) if isinstance(axis, _leat.Output) else axis
+    axis = int(axis)
+    if axis < 0:
+      axis += tensor_shape.ndims
+    tensor_shape[axis:axis + n].assert_is_compatible_with(mask_shape)
+    leading = math.reduce_prod(shape(tensor)[axis:axis + n], [0])
+    tensor = reshape(tensor, concat([shape(tensor)[:axis], [leading], shape(tensor)[axis + n:]], 0))
+    first = TensorShape(tensor_shape[axis:axis + n]).num_elements()
+    tensor.set_shape(TensorShape(tensor_shape[:axis]).concatenate([first]).concatenate(
+        tensor_shape[axis + n:]))
+    mask = reshape(mask, [-1])
+    indices = squeeze(where(mask), axis=[1])
+    return gather(tensor, indices, axis=axis)
+
+
+@export('unique')
+def unique(x, out_idx=dtypes.int32, name=None):
+  """(the distinct elements, the place of each element among them)."""
+  return apply_op('Unique', name=name, x=x, out_idx=out_idx)
+
+
+@export('unique_with_counts')
+def unique_with_counts(x, out_idx=dtypes.int32, name=None):
+  """The same with how often each occurs."""
+  return apply_op('UniqueWithCounts', name=name, x=x, out_idx=out_idx)
+
+
+@export('setdiff1d')
+def setdiff1d(x, y, index_dtype=dtypes.int32, name=None):
+  """(elements of x that are not in y, their places)."""
+  return apply_op('ListDiff', name=name, x=x, y=y, out_idx=index_dtype)
+
+
+@export('matrix_diag', 'linalg.diag')
+def matrix_diag(diagonal, name='diag'):
+  """Matrices with the vectors on the main diagonal."""
+  return apply_op('MatrixDiag', name=name, diagonal=diagonal)
+
+
+@export('matrix_diag_part', 'linalg.diag_part')
+def matrix_diag_part(input, name='diag_part'):
+  """The main diagonals of matrices."""
+  return apply_op('MatrixDiagPart', name=name, input=input)
+
+
+@export('matrix_set_diag', 'linalg.set_diag')
+def matrix_set_diag(input, diagonal, name='set_diag'):
+  """The matrices with other main diagonals."""
+  return apply_op('MatrixSetDiag', name=name, input=input, diagonal=diagonal)
+
+
+@export('diag_part', 'linalg.tensor_diag_part')
+def diag_part(input, name=None):
+  """The diagonal of a tensor of even rank."""
+  return apply_op('DiagPart', name=name, input=input)
+
+
+@export('reverse_sequence')
+def reverse_sequence(input, seq_lengths, seq_axis=None, batch_axis=None, name=None, seq_dim=None,
+                     batch_dim=None):
+  """The first seq_lengths[i] elements of each sequence reversed."""
+  seq = seq_dim if seq_axis is None else seq_axis
+  batch = batch_dim if batch_axis is None else batch_axis
+  return apply_op('ReverseSequence', name=name, input=input, seq_lengths=seq_lengths, seq_dim=seq,
+                  batch_dim=0 if batch is None else batch)
+
+
+@export('edit_distance')
+def edit_distance(hypothesis, truth, normalize=True, name='edit_distance'):
+  """The Levenshtein distance of sequences."""
+  return apply_op('EditDistance', name=name, hypothesis_indices=hypothesis.indices,
+                  hypothesis_values=hypothesis.values, hypothesis_shape=hypothesis.dense_shape,
+                  truth_indices=truth.indices, truth_values=truth.values,
+                  truth_shape=truth.dense_shape, normalize=normalize)

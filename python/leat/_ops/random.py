@@ -1,0 +1,109 @@
+"""Random tensors."""
+from __future__ import annotations
+
+from leat._export import export
+from leat._graph import dtype as dtypes
+from leat._graph.apply import apply_op
+from leat._graph.conversion import convert
+from leat._graph.scope import get_seed, name_scope
+from leat._ops.array import _shape_tensor
+
+
+def _seeds(seed):
+  first, second = get_seed(seed)
+  return {'seed': first or 0, 'seed2': second or 0}
+
+
+@export('random_normal', 'random.normal')
+def random_normal(shape, mean=0.0, stddev=1.0, dtype=dtypes.float32, seed=None, name=None):
+  """From a normal distribution."""
+  with name_scope(name, 'random_normal', [shape, mean, stddev]) as scope:
+    shape = _shape_tensor(shape, 'shape')
+    mean, stddev = convert(mean, dtype, 'mean'), convert(stddev, dtype, 'stddev')
+    unit = apply_op('RandomStandardNormal', shape=shape, dtype=dtype, **_seeds(seed))
+    return apply_op('AddV2', name=scope, x=unit * stddev, y=mean)
+
+
+@export('truncated_normal', 'random.truncated_normal')
+def truncated_normal(shape, mean=0.0, stddev=1.0, dtype=dtypes.float32, seed=None, name=None):
+  """From a normal distribution, without what is two standard deviations away."""
+  with name_scope(name, 'truncated_normal', [shape, mean, stddev]) as scope:
+    shape = _shape_tensor(shape, 'shape')
+    mean, stddev = convert(mean, dtype, 'mean'), convert(stddev, dtype, 'stddev')
+    unit = apply_op('TruncatedNormal', shape=shape, dtype=dtype, **_seeds(seed))
+    return apply_op('AddV2', name=scope, x=unit * stddev, y=mean)
+
+
+@export('random_uniform', 'random.uniform')
+def random_uniform(shape, minval=0, maxval=None, dtype=dtypes.float32, seed=None, name=None):
+  """Even from minval to before maxval."""
+  dtype = dtypes.as_dtype(dtype)
+  if maxval is None:
+    if dtype.is_integer:
+      raise ValueError('Must specify maxval for integer dtype %r' % dtype)
+    maxval = 1
+  with name_scope(name, 'random_uniform', [shape, minval, maxval]) as scope:
+    shape = _shape_tensor(shape, 'shape')
+    minval, maxval = convert(minval, dtype, 'min'), convert(maxval, dtype, 'max')
+    if dtype.is_integer:
+      return apply_op('RandomUniformInt', name=scope, shape=shape, minval=minval, maxval=maxval,
+                      **_seeds(seed))
+    unit = apply_op('RandomUniform', shape=shape, dtype=dtype, **_seeds(seed))
+    return apply_op('AddV2', name=scope, x=unit * (maxval - minval), y=minval)
+
+
+@export('random_shuffle', 'random.shuffle')
+def random_shuffle(value, seed=None, name=None):
+  """The slices of the first dimension in a random order."""
+  return apply_op('RandomShuffle', name=name, value=value, **_seeds(seed))
+
+
+@export('random_crop', 'image.random_crop')
+def random_crop(value, size, seed=None, name=None):
+  """A part of that size at a random place."""
+  from leat._ops import array
+  with name_scope(name, 'random_crop', [value, size]) as scope:
+    value = convert(value, name='value')
+    size = convert(size, dtypes.int32, 'size')
+    limit = array.shape(value) - size + 1
+    offset = random_uniform(array.shape(limit), dtype=dtypes.int32, maxval=dtypes.int32.max,
+                            seed=seed) % limit
+    return array.slice(value, offset, size, name=scope)
+
+
+@export('multinomial', 'random.multinomial')
+def multinomial(logits, num_samples, seed=None, name=None, output_dtype=None):
+  """Classes drawn with the probabilities softmax(logits)."""
+  with name_scope(name, 'multinomial', [logits]):
+    return apply_op('Multinomial', logits=convert(logits, name='logits'), num_samples=num_samples,
+                    output_dtype=output_dtype, **_seeds(seed))
+
+
+@export('random.categorical')
+def categorical(logits, num_samples, dtype=None, seed=None, name=None):
+  """The same."""
+  return multinomial(logits, num_samples, seed, name or 'categorical', dtype)
+
+
+@export('random_gamma', 'random.gamma')
+def random_gamma(shape, alpha, beta=None, dtype=dtypes.float32, seed=None, name=None):
+  """From gamma distributions."""
+  from leat._ops import array
+  with name_scope(name, 'random_gamma', [shape, alpha, beta]):
+    shape = convert(shape, dtypes.int32, 'shape')
+    alpha = convert(alpha, dtype, 'alpha')
+    beta = convert(1 if beta is None else beta, dtype, 'beta')
+    both = array.broadcast_dynamic_shape(array.shape(alpha), array.shape(beta))
+    alpha = apply_op('BroadcastTo', input=alpha, shape=both)
+    tiny = convert(1.1754943508222875e-38, alpha.dtype) if alpha.dtype == dtypes.float32 else \
+        convert(2.2250738585072014e-308 if alpha.dtype == dtypes.float64 else 6.1e-05, alpha.dtype)
+    drawn = apply_op('RandomGamma', shape=shape, alpha=alpha, **_seeds(seed)) / beta
+    return apply_op('Maximum', x=tiny, y=drawn)
+
+
+@export('random_poisson', 'random.poisson')
+def random_poisson(lam, shape, dtype=dtypes.float32, seed=None, name=None):
+  """From Poisson distributions."""
+  with name_scope(name, 'random_poisson', [lam, shape]):
+    return apply_op('RandomPoissonV2', shape=convert(shape, dtypes.int32, 'shape'), rate=lam,
+                    dtype=dtype, **_seeds(seed))

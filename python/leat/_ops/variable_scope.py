@@ -1,0 +1,445 @@
+"""get_variable and variable_scope: variables that are shared by their names."""
+from __future__ import annotations
+
+import contextlib
+
+from leat import _leat
+from leat._export import export
+from leat._graph import dtype as dtypes
+from leat._graph import graph as graphs
+from leat._graph.scope import GraphKeys, name_scope as graph_name_scope
+from leat._graph.shape import as_shape
+from leat._ops import initializers, variables
+
+_STORE, _SCOPE = '__variable_store', '__varscope'
+
+
+class _Reuse:
+  """tf.AUTO_REUSE."""
+
+  def __repr__(self):
+    return '_ReuseMode.AUTO_REUSE'
+
+
+AUTO_REUSE = _Reuse()
+VariableSynchronization = type('VariableSynchronization', (), {
+    'AUTO': 0, 'NONE': 1, 'ON_WRITE': 2, 'ON_READ': 3})
+VariableAggregation = type('VariableAggregation', (), {
+    'NONE': 0, 'SUM': 1, 'MEAN': 2, 'ONLY_FIRST_REPLICA': 3, 'ONLY_FIRST_TOWER': 3})
+EXPORTS = {'AUTO_REUSE': 'AUTO_REUSE', 'VariableSynchronization': 'VariableSynchronization',
+           'VariableAggregation': 'VariableAggregation'}
+
+
+def _graph_item(key, make):
+  items = graphs.get_default_graph().get_collection_ref((key,))
+  if not items:
+    items.append(make())
+  return items[0]
+
+
+class _State:
+  """The current scope, and how often the name of each scope was used."""
+
+  def __init__(self):
+    self.current = VariableScope(False)
+    self.counts = {}
+
+  def count_of(self, name):
+    return self.counts.get(name, 0)
+
+  def enter(self, name):
+    self.counts[name] = self.count_of(name) + 1
+
+  def close_below(self, name):
+    for key in list(self.counts):
+      if name is None or key.startswith(name + '/'):
+        self.counts[key] = 0
+
+
+class VariableStore:
+  """The variables of a graph by name."""
+
+  def __init__(self):
+    self.variables, self.partitioned = {}, {}
+
+  def get(self, name, shape, dtype, initializer, regularizer, reuse, trainable, collections,
+          caching_device, partitioner, validate_shape, use_resource, constraint):
+    if partitioner is not None and shape is not None and as_shape(shape).ndims:
+      return self._get_partitioned(name, as_shape(shape), dtype, initializer, regularizer, reuse,
+                                   trainable, collections, caching_device, partitioner,
+                                   validate_shape, use_resource, constraint)
+    if reuse is True and partitioner is None and name in self.partitioned:
+      raise ValueError('No partitioner was provided, but a partitioned version of the variable was '
+                       'found: %s/part_0. Perhaps a variable of the same name was already created '
+                       'with partitioning?' % name)
+    if '%s/part_0' % name in self.variables:
+      raise ValueError('No partitioner was provided, but a partitioned version of the variable was '
+                       'found: %s/part_0. Perhaps a variable of the same name was already created '
+                       'with partitioning?' % name)
+    return self.get_single(name, shape, dtype, initializer, regularizer, reuse, trainable,
+                           collections, caching_device, validate_shape, use_resource, constraint)
+
+  def get_single(self, name, shape, dtype, initializer, regularizer, reuse, trainable, collections,
+                 caching_device, validate_shape, use_resource, constraint, partition_info=None):
+    given = initializer is not None and not callable(initializer)
+    if given and shape is not None:
+      raise ValueError('If initializer is a constant, do not specify shape.')
+    dtype = dtypes.as_dtype(dtype)
+    shape = as_shape(shape)
+    found = self.variables.get(name)
+    if found is not None:
+      if reuse is False:
+        where = found.op._where()
+        raise ValueError('Variable %s already exists, disallowed. Did you mean to set reuse=True '
+                         'or '
+                         'reuse=tf.AUTO_REUSE in VarScope?%s' % (
+                             name, ' Originally defined at:\n\n' + where if where else ''))
+      if not shape.is_compatible_with(found.get_shape()):
+        raise ValueError('Trying to share variable %s, but specified shape %s and found shape %s.' %
+                         (name, shape, found.get_shape()))
+      if not dtype.is_compatible_with(found.dtype):
+        raise ValueError('Trying to share variable %s, but specified dtype %s and found dtype %s.' %
+                         (name, dtype.name, found.dtype.name))
+      return found
+    if reuse is True:
+      raise ValueError('Variable %s does not exist, or was not created with tf.get_variable(). Did '
+                       'you mean to set reuse=tf.AUTO_REUSE in VarScope?' % name)
+    if initializer is None:
+      initializer = _default_initializer(name, dtype)
+    if given:
+      initial, kind = initializer, None
+      if hasattr(initializer, 'dtype') and isinstance(initializer, _leat.Output):
+        kind = initializer.dtype.base_dtype
+      else:
+        kind = dtype if not hasattr(initializer, 'dtype') else None
+    else:
+      if not shape.is_fully_defined() and validate_shape:
+        raise ValueError('Shape of a new variable (%s) must be fully defined, but instead was %s.' %
+                         (name, shape))
+      if isinstance(initializer, type):
+        initializer = initializer()
+      initial, kind = _call_initializer(initializer, shape, dtype, partition_info), \
+          dtype.base_dtype
+    variable = variables.Variable(
+        initial_value=initial, name=name, trainable=trainable, collections=collections,
+        caching_device=caching_device, dtype=kind, validate_shape=validate_shape,
+        constraint=constraint, use_resource=bool(use_resource))
+    self.variables[name] = variable
+    if regularizer:
+      _regularize(variable, name, regularizer)
+    return variable
+
+  def _get_partitioned(self, name, shape, dtype, initializer, regularizer, reuse, trainable,
+                       collections, caching_device, partitioner, validate_shape, use_resource,
+                       constraint):
+    from leat._ops import partitioned
+    return partitioned.get(self, name, shape, dtype, initializer, regularizer, reuse, trainable,
+                           collections, caching_device, partitioner, validate_shape, use_resource,
+                           constraint)
+
+
+def _call_initializer(initializer, shape, dtype, partition_info):
+  sizes = shape.as_list() if shape.ndims is not None else None
+
+  def call():
+    try:
+      if partition_info is not None:
+        return initializer(sizes, dtype=dtype, partition_info=partition_info)
+      return initializer(sizes, dtype=dtype)
+    except TypeError as error:
+      if 'dtype' not in str(error) and 'positional' not in str(error):
+        raise
+      return initializer() if 'positional' in str(error) else initializer(sizes)
+  return call
+
+
+def _default_initializer(name, dtype):
+  if dtype.is_floating:
+    return initializers.glorot_uniform_initializer()
+  if dtype.is_integer or dtype.is_unsigned or dtype.is_bool or dtype == dtypes.string:
+    return initializers.zeros_initializer()
+  raise ValueError('An initializer for variable %s of %s is required' % (name, dtype.base_dtype))
+
+
+def _regularize(variable, name, regularizer):
+  graph = graphs.get_default_graph()
+  with graph.colocate_with(variable.op), graph_name_scope(name + '/Regularizer/'):
+    loss = regularizer(variable)
+  if loss is not None:
+    graph.add_to_collection(GraphKeys.REGULARIZATION_LOSSES, loss)
+
+
+@export('VariableScope')
+class VariableScope:
+  """Where get_variable looks for variables, and the defaults for those that it makes."""
+
+  def __init__(self, reuse, name='', initializer=None, regularizer=None, caching_device=None,
+               partitioner=None, custom_getter=None, name_scope='', dtype=dtypes.float32,
+               use_resource=None, constraint=None):
+    self._name, self._reuse = name, reuse
+    self._initializer, self._regularizer = initializer, regularizer
+    self._caching_device, self._partitioner = caching_device, partitioner
+    self._custom_getter, self._name_scope = custom_getter, name_scope
+    self._dtype, self._use_resource, self._constraint = dtype, use_resource, constraint
+
+  name = property(lambda self: self._name)
+  original_name_scope = property(lambda self: self._name_scope)
+  reuse = property(lambda self: self._reuse)
+  initializer = property(lambda self: self._initializer)
+  regularizer = property(lambda self: self._regularizer)
+  dtype = property(lambda self: self._dtype)
+  use_resource = property(lambda self: self._use_resource)
+  caching_device = property(lambda self: self._caching_device)
+  partitioner = property(lambda self: self._partitioner)
+  custom_getter = property(lambda self: self._custom_getter)
+  constraint = property(lambda self: self._constraint)
+
+  def reuse_variables(self):
+    self._reuse = True
+
+  def set_initializer(self, initializer):
+    self._initializer = initializer
+
+  def set_regularizer(self, regularizer):
+    self._regularizer = regularizer
+
+  def set_caching_device(self, caching_device):
+    self._caching_device = caching_device
+
+  def set_partitioner(self, partitioner):
+    self._partitioner = partitioner
+
+  def set_custom_getter(self, custom_getter):
+    self._custom_getter = custom_getter
+
+  def set_dtype(self, dtype):
+    self._dtype = dtype
+
+  def set_use_resource(self, use_resource):
+    self._use_resource = use_resource
+
+  def get_collection(self, name):
+    scope = self._name + '/' if self._name else self._name
+    return graphs.get_default_graph().get_collection(name, scope)
+
+  def trainable_variables(self):
+    return self.get_collection(GraphKeys.TRAINABLE_VARIABLES)
+
+  def global_variables(self):
+    return self.get_collection(GraphKeys.GLOBAL_VARIABLES)
+
+  def local_variables(self):
+    return self.get_collection(GraphKeys.LOCAL_VARIABLES)
+
+  def get_variable(self, store, name, shape=None, dtype=None, initializer=None, regularizer=None,
+                   reuse=None, trainable=None, collections=None, caching_device=None,
+                   partitioner=None, validate_shape=True, use_resource=None, custom_getter=None,
+                   constraint=None, synchronization=None, aggregation=None):
+    """The variable of that name in the scope."""
+    del synchronization, aggregation
+    regularizer = self._regularizer if regularizer is None else regularizer
+    caching_device = self._caching_device if caching_device is None else caching_device
+    partitioner = self._partitioner if partitioner is None else partitioner
+    custom_getter = self._custom_getter if custom_getter is None else custom_getter
+    reuse = self._reuse if reuse is None or self._reuse is True else reuse
+    use_resource = self._use_resource if use_resource is None else use_resource
+    constraint = self._constraint if constraint is None else constraint
+    full = self._name + '/' + name if self._name else name
+    with graph_name_scope(None):
+      if dtype is not None and initializer is not None and not callable(initializer):
+        given = getattr(initializer, 'dtype', None)
+        if isinstance(given, dtypes.DType) and given.base_dtype != dtypes.as_dtype(
+            dtype).base_dtype:
+          raise ValueError("Initializer type '%s' and explicit dtype '%s' don't match." % (
+              given.base_dtype, dtypes.as_dtype(dtype)))
+      if initializer is None:
+        initializer = self._initializer
+      if dtype is None:
+        dtype = self._dtype
+      if not callable(initializer) and isinstance(getattr(initializer, 'dtype', None),
+                                                  dtypes.DType):
+        dtype = initializer.dtype.base_dtype
+      named = dict(shape=shape, dtype=dtype, initializer=initializer, regularizer=regularizer,
+                   reuse=reuse, trainable=trainable, collections=collections,
+                   caching_device=caching_device, partitioner=partitioner,
+                   validate_shape=validate_shape, use_resource=use_resource, constraint=constraint)
+      if custom_getter is None:
+        return store.get(full, **named)
+
+      def getter(name, shape=None, dtype=dtypes.float32, initializer=None, regularizer=None,
+                 reuse=None, trainable=None, collections=None, caching_device=None,
+                 partitioner=None, validate_shape=True, use_resource=None, constraint=None,
+                 **unused):
+        return store.get(name, shape, dtype, initializer, regularizer, reuse, trainable,
+                         collections, caching_device, partitioner, validate_shape, use_resource,
+                         constraint)
+      return custom_getter(getter, name=full, **named)
+
+
+def _store():
+  return _graph_item(_STORE, VariableStore)
+
+
+def _state():
+  return _graph_item(_SCOPE, _State)
+
+
+@export('get_variable_scope')
+def get_variable_scope():
+  """The scope that get_variable looks in now."""
+  return _state().current
+
+
+@export('get_variable')
+def get_variable(name, shape=None, dtype=None, initializer=None, regularizer=None, trainable=None,
+                 collections=None, caching_device=None, partitioner=None, validate_shape=True,
+                 use_resource=None, custom_getter=None, constraint=None, synchronization=None,
+                 aggregation=None):
+  """The variable of that name: the one that is there, or a new one."""
+  return get_variable_scope().get_variable(
+      _store(), name, shape, dtype, initializer, regularizer, None, trainable, collections,
+      caching_device, partitioner, validate_shape, use_resource, custom_getter, constraint,
+      synchronization, aggregation)
+
+
+@export('get_local_variable')
+def get_local_variable(name, shape=None, dtype=None, initializer=None, regularizer=None,
+                       trainable=False, collections=None, **named):
+  """The same for a local variable."""
+  collections = (collections or []) + [GraphKeys.LOCAL_VARIABLES]
+  return get_variable(name, shape, dtype, initializer, regularizer, False, collections, **named)
+
+
+@export('variable_scope')
+class variable_scope:
+  """`with tf.variable_scope('layer'):` names variables 'layer/...', and operations too."""
+
+  def __init__(self, name_or_scope, default_name=None, values=None, initializer=None,
+               regularizer=None, caching_device=None, partitioner=None, custom_getter=None,
+               reuse=None, dtype=None, use_resource=None, constraint=None,
+               auxiliary_name_scope=True):
+    if default_name is None and name_or_scope is None:
+      raise TypeError('If default_name is None then name_or_scope is required')
+    if default_name is not None and not isinstance(default_name, str):
+      raise TypeError('`default_name` must be a string')
+    if reuse is False:
+      reuse = None
+    if not (reuse is True or reuse is None or reuse is AUTO_REUSE):
+      raise ValueError('The reuse parameter must be True or False or None.')
+    if not isinstance(auxiliary_name_scope, bool):
+      raise TypeError('The auxiliary_name_scope must be `True` or `False`, while get %s' %
+                      auxiliary_name_scope)
+    self._name_or_scope, self._default_name, self._values = name_or_scope, default_name, values
+    self._settings = dict(initializer=initializer, regularizer=regularizer,
+                          caching_device=caching_device, partitioner=partitioner,
+                          custom_getter=custom_getter, dtype=dtype, use_resource=use_resource,
+                          constraint=constraint)
+    self._reuse, self._auxiliary = reuse, auxiliary_name_scope
+
+  def __enter__(self):
+    self._exit = contextlib.ExitStack()
+    try:
+      self._exit.enter_context(graphs.of_inputs(self._values or ()).as_default())
+      return self._enter()
+    except BaseException:
+      self._exit.close()
+      raise
+
+  def _enter(self):
+    given = self._name_or_scope
+    if given is not None:
+      if not isinstance(given, (VariableScope, str)):
+        raise TypeError('VariableScope: name_or_scope must be a string or VariableScope.')
+      short = given if isinstance(given, str) else given.name.split('/')[-1]
+      scope_name = self._names(short, given)
+      return self._pure(given, scope_name)
+    if self._reuse is True:
+      raise ValueError('reuse=True cannot be used without a name_or_scope')
+    scope_name = self._names(self._default_name, None)
+    return self._pure(self._unique(self._default_name), scope_name)
+
+  def _names(self, short, given):
+    """Enters the scope of names of operations; what it is called."""
+    graph = graphs.get_default_graph()
+    if not self._auxiliary:
+      return graph._building.scope
+    if not short:
+      return graph._building.scope
+    scope = self._exit.enter_context(graph.name_scope(short))
+    return given.original_name_scope if isinstance(given, VariableScope) else scope
+
+  @staticmethod
+  def _unique(prefix):
+    state = _state()
+    current = state.current.name
+    full = current + '/' + prefix if current else prefix
+    if state.count_of(full) == 0:
+      return prefix
+    number = 1
+    while state.count_of('%s_%d' % (full, number)) > 0:
+      number += 1
+    return '%s_%d' % (prefix, number)
+
+  def _pure(self, given, scope_name):
+    """Makes the new scope the current one."""
+    state = _state()
+    old = self._old = state.current
+    settings = self._settings
+    if isinstance(given, VariableScope):
+      base, name = given, given.name
+      reuse = given.reuse if not self._reuse else self._reuse
+      self._counts = dict(state.counts)
+      state.close_below(name)
+    else:
+      base, name = old, old.name + '/' + given if old.name else given
+      reuse = self._reuse or old.reuse
+      self._counts = None
+    new = VariableScope(reuse, name, base.initializer, base.regularizer, base.caching_device,
+                        base.partitioner, base.custom_getter, scope_name, base.dtype,
+                        base.use_resource, base.constraint)
+    for key, value in settings.items():
+      if value is not None and key != 'custom_getter':
+        setattr(new, '_' + key, value)
+    getter = settings['custom_getter']
+    if getter is not None:
+      new._custom_getter = _chain(getter, base.custom_getter)
+    if self._counts is None:
+      state.enter(name)
+    self._name = name
+    state.current = new
+    self._state = state
+    return new
+
+  def __exit__(self, kind, value, traceback):
+    self._state.close_below(self._name)
+    if self._counts is not None:
+      self._state.counts = self._counts
+    self._state.current = self._old
+    self._exit.__exit__(kind, value, traceback)
+    return False
+
+
+def _chain(getter, outer):
+  """A getter inside a scope that has one: the outer one is the getter that it sees."""
+  if outer is None:
+    return getter
+
+  def both(inner, *args, **named):
+    def middle(*a, **k):
+      return outer(inner, *a, **k)
+    return getter(middle, *args, **named)
+  return both
+
+
+@export('variable_op_scope')
+@contextlib.contextmanager
+def variable_op_scope(values, name_or_scope, default_name=None, **named):
+  """variable_scope with the arguments in another order; deprecated."""
+  with variable_scope(name_or_scope, default_name, values, **named) as scope:
+    yield scope
+
+
+@export('no_regularizer')
+def no_regularizer(_):
+  """A regularizer that adds nothing."""
+  return None

@@ -1,0 +1,1 @@
+"""What programs use beside graphs: files, logging, flags."""

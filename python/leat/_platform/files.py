@@ -1,0 +1,214 @@
+"""tf.gfile: files and folders of the local file system."""
+from __future__ import annotations
+
+import glob
+import os
+import shutil
+
+from leat._export import export
+from leat._graph import errors
+
+
+def _text(path):
+  path = os.fspath(path)
+  return path.decode() if isinstance(path, bytes) else path
+
+
+class _translated:
+  """OSError as the public error of its kind."""
+
+  def __init__(self, path):
+    self._path = path
+
+  def __enter__(self):
+    return self
+
+  def __exit__(self, kind, value, traceback):
+    if not isinstance(value, OSError):
+      return False
+    text = '%s; %s' % (self._path, value.strerror or value)
+    if isinstance(value, FileNotFoundError):
+      raise errors.NotFoundError(None, None, text) from None
+    if isinstance(value, FileExistsError):
+      raise errors.AlreadyExistsError(None, None, text) from None
+    if isinstance(value, PermissionError):
+      raise errors.PermissionDeniedError(None, None, text) from None
+    raise errors.FailedPreconditionError(None, None, text) from None
+
+
+@export('gfile.GFile', 'gfile.Open', 'gfile.FastGFile', 'io.gfile.GFile')
+class GFile:
+  """A file that is opened when it is first used."""
+
+  def __init__(self, name, mode='r'):
+    self._name, self._mode, self._file = _text(name), mode, None
+    if mode not in ('r', 'w', 'a', 'r+', 'w+', 'a+', 'rb', 'wb', 'ab', 'r+b', 'w+b', 'a+b', 'rb+',
+                    'wb+', 'ab+'):
+      raise errors.InvalidArgumentError(None, None, "mode is not 'r' or 'w' or 'a': %s" % mode)
+
+  name = property(lambda self: self._name)
+  mode = property(lambda self: self._mode)
+
+  def _open(self, writes=False):
+    reads = 'r' in self._mode or '+' in self._mode
+    if writes and self._mode.startswith('r') and '+' not in self._mode:
+      raise errors.PermissionDeniedError(None, None, "File isn't open for writing")
+    if not writes and not reads:
+      raise errors.PermissionDeniedError(None, None, "File isn't open for reading")
+    if self._file is None:
+      with _translated(self._name):
+        self._file = open(self._name, self._mode.replace('b', '') + 'b')
+    return self._file
+
+  def _result(self, data):
+    return data if 'b' in self._mode else data.decode('utf-8')
+
+  def read(self, n=-1):
+    return self._result(self._open().read(n))
+
+  def readline(self):
+    return self._result(self._open().readline())
+
+  def readlines(self):
+    return [self._result(line) for line in self._open().readlines()]
+
+  def write(self, file_content):
+    self._open(True).write(file_content.encode() if isinstance(file_content, str) else
+                           bytes(file_content))
+
+  def seek(self, offset=None, whence=0, position=None):
+    if offset is None and position is None:
+      raise TypeError('seek(): offset argument required')
+    if offset is not None and position is not None:
+      raise TypeError('seek(): offset and position may not be set simultaneously.')
+    if whence not in (0, 1, 2):
+      raise errors.InvalidArgumentError(None, None, 'Invalid whence argument: %d. Valid values are '
+                                        '0, 1, or 2.' % whence)
+    offset = position if offset is None else offset
+    size = os.path.getsize(self._name)
+    target = offset + {0: 0, 1: self._open().tell() if whence == 1 else 0, 2: size}[whence]
+    if target < 0 or target > size:
+      raise errors.InvalidArgumentError(None, None, 'offset is out of the file')
+    self._open().seek(target)
+
+  def tell(self):
+    if self._file is None:
+      self._open('r' not in self._mode)
+    return self._file.tell()
+
+  def size(self):
+    return os.path.getsize(self._name)
+
+  def flush(self):
+    if self._file is not None:
+      self._file.flush()
+
+  def seekable(self):
+    return True
+
+  def close(self):
+    if self._file is not None:
+      self._file.close()
+      self._file = None
+
+  def __enter__(self):
+    return self
+
+  def __exit__(self, *unused):
+    self.close()
+
+  def __iter__(self):
+    return self
+
+  def __next__(self):
+    line = self.readline()
+    if not line:
+      raise StopIteration
+    return line
+
+  next = __next__
+
+
+@export('gfile.Exists')
+def Exists(filename):
+  return os.path.exists(_text(filename))
+
+
+@export('gfile.IsDirectory')
+def IsDirectory(dirname):
+  return os.path.isdir(_text(dirname))
+
+
+@export('gfile.ListDirectory')
+def ListDirectory(dirname):
+  with _translated(dirname):
+    if not os.path.isdir(_text(dirname)):
+      raise FileNotFoundError(2, 'Could not find directory')
+    return os.listdir(_text(dirname))
+
+
+@export('gfile.MkDir')
+def MkDir(dirname):
+  with _translated(dirname):
+    os.mkdir(_text(dirname))
+
+
+@export('gfile.MakeDirs')
+def MakeDirs(dirname):
+  with _translated(dirname):
+    if os.path.isfile(_text(dirname)):
+      raise NotADirectoryError(20, 'Not a directory')
+    os.makedirs(_text(dirname), exist_ok=True)
+
+
+@export('gfile.Remove')
+def Remove(filename):
+  with _translated(filename):
+    os.remove(_text(filename))
+
+
+@export('gfile.DeleteRecursively')
+def DeleteRecursively(dirname):
+  with _translated(dirname):
+    if os.path.isdir(_text(dirname)):
+      shutil.rmtree(_text(dirname))
+    else:
+      os.remove(_text(dirname))
+
+
+@export('gfile.Rename')
+def Rename(oldname, newname, overwrite=False):
+  with _translated(oldname):
+    if os.path.exists(_text(newname)) and not overwrite:
+      raise FileExistsError(17, 'file already exists')
+    os.replace(_text(oldname), _text(newname))
+
+
+@export('gfile.Copy')
+def Copy(oldpath, newpath, overwrite=False):
+  with _translated(oldpath):
+    if os.path.exists(_text(newpath)) and not overwrite:
+      raise FileExistsError(17, 'file already exists')
+    shutil.copyfile(_text(oldpath), _text(newpath))
+
+
+@export('gfile.Glob')
+def Glob(filename):
+  names = [filename] if isinstance(filename, (str, bytes)) or hasattr(
+      filename, '__fspath__') else filename
+  return [n for name in names for n in glob.glob(_text(name))]
+
+
+@export('gfile.Walk')
+def Walk(top, in_order=True):
+  yield from os.walk(_text(top), topdown=in_order)
+
+
+@export('gfile.Stat')
+def Stat(filename):
+  """length, mtime_nsec and is_directory of a file."""
+  with _translated(filename):
+    found = os.stat(_text(filename))
+  return type('FileStatistics', (), {
+      'length': found.st_size, 'mtime_nsec': found.st_mtime_ns,
+      'is_directory': os.path.isdir(_text(filename))})()

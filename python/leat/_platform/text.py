@@ -1,0 +1,53 @@
+"""tf.compat: texts and bytes."""
+from __future__ import annotations
+
+from leat._export import export
+
+
+@export('compat.as_bytes')
+def as_bytes(bytes_or_text, encoding='utf-8'):
+  """Bytes of bytes or a text."""
+  if isinstance(bytes_or_text, bytearray):
+    return bytes(bytes_or_text)
+  if isinstance(bytes_or_text, str):
+    return bytes_or_text.encode(encoding)
+  if isinstance(bytes_or_text, bytes):
+    return bytes_or_text
+  raise TypeError('Expected binary or unicode string, got %r' % (bytes_or_text,))
+
+
+@export('compat.as_text', 'compat.as_str')
+def as_text(bytes_or_text, encoding='utf-8'):
+  """A text of bytes or a text."""
+  if isinstance(bytes_or_text, str):
+    return bytes_or_text
+  if isinstance(bytes_or_text, bytes):
+    return bytes_or_text.decode(encoding)
+  raise TypeError('Expected binary or unicode string, got %r' % (bytes_or_text,))
+
+
+@export('compat.as_str_any')
+def as_str_any(value, encoding='utf-8'):
+  """A text of anything."""
+  return as_text(value, encoding) if isinstance(value, bytes) else str(value)
+
+
+@export('compat.path_to_str')
+def path_to_str(path):
+  return as_str_any(path.__fspath__()) if hasattr(path, '__fspath__') else path
+
+
+EXPORTS = {'compat.integral_types': 'integral_types', 'compat.real_types': 'real_types',
+           'compat.complex_types': 'complex_types',
+           'compat.bytes_or_text_types': 'bytes_or_text_types'}
+import numbers as _numbers  # noqa: E402
+integral_types = (_numbers.Integral,)
+real_types = (_numbers.Real,)
+complex_types = (_numbers.Complex,)
+bytes_or_text_types = (bytes, str)
+
+
+@export('compat.forward_compatible')
+def forward_compatible(year, month, day):
+  del year, month, day
+  return True

@@ -1,0 +1,86 @@
+"""What run() is given: a dict from tensors, names or composites to values, as flat lists."""
+from __future__ import annotations
+
+from leat import _leat
+from leat._graph import dtype as dtypes
+from leat._graph import value as values
+from leat._session import fetch as fetches
+
+
+def flat(graph, feed_dict):
+  """[(tensor, value)] of a feed_dict."""
+  found = []
+  for feed, value in feed_dict.items():
+    for cls, function in fetches.feed_conversions:
+      if isinstance(feed, cls):
+        pairs = list(function(feed, value))
+        break
+    else:
+      pairs = [(feed, value)]
+    for target, part in pairs:
+      try:
+        tensor = graph.as_graph_element(target, allow_operation=False)
+      except Exception as error:
+        raise TypeError('Cannot interpret feed_dict key as Tensor: ' + str(
+            error.args[0] if error.args else error)) from None
+      found.append((tensor, part))
+  return found
+
+
+# Types whose arrays the library reads as they are.
+_PLAIN = frozenset((1, 2, 3, 4, 5, 6, 8, 9, 10, 17, 18, 19, 22, 23))
+
+
+def _fits(known, shape):
+  """Whether a value of the shape may be fed to a tensor of which that much is known."""
+  if known is None or known == shape:
+    return True
+  if len(known) != len(shape):
+    return False
+  for k, s in zip(known, shape):
+    if k != s and k >= 0:
+      return False
+  return True
+
+
+def value_of(graph, tensor, value):
+  """The Value that is fed; TypeError or ValueError where it does not fit the tensor."""
+  if isinstance(value, _leat.Output):
+    raise TypeError('The value of a feed cannot be a tf.Tensor object. Acceptable feed values '
+                    'include Python scalars, strings, lists, numpy ndarrays, or TensorHandles. For '
+                    'reference, the tensor object was %s which was passed to the argument '
+                    '`feed_dict`'
+                    ' with key %s.' % (value, tensor))
+  if graph._unfeedable and not graph.is_feedable(tensor):
+    raise ValueError('Tensor %s may not be fed.' % tensor)
+  if isinstance(value, _leat.Value):
+    return value
+  dtype = tensor.dtype._base
+  kind = type(value)
+  if kind is float or kind is int or kind is bool:
+    quick = values._quick(value, dtype)
+    if quick is not None and tensor.shape_ in (None, ()):
+      return quick
+    if kind is int and dtype.is_integer and quick is None:
+      raise TypeError('Type of feed value %s with type %s is not compatible with Tensor type %s. '
+                      'Try explicitly setting the type of the feed tensor to a larger type (e.g. '
+                      'int64).' % (value, kind, dtype.as_numpy_dtype))
+  import numpy as np
+  if kind is np.ndarray and value.dtype == dtype.as_numpy_dtype and dtype._number in _PLAIN and \
+      value.flags.c_contiguous and _fits(tensor.shape_, value.shape):
+    return _leat.Value.from_buffer(value, dtype._number, value.shape)
+  if dtype in (dtypes.resource, dtypes.variant):
+    raise TypeError('Values of type %s are fed as they were fetched.' % dtype.name)
+  if dtype is dtypes.string:
+    array = np.asarray(value, dtype=object)
+  else:
+    try:
+      array = np.asarray(value, dtype=dtype.as_numpy_dtype)
+    except (TypeError, ValueError) as error:
+      if hasattr(value, 'name') and hasattr(value, 'eval'):
+        raise TypeError('The value of a feed cannot be a tf.Tensor object.') from None
+      raise type(error)(str(error)) from None
+  if not _fits(tensor.shape_, array.shape):
+    raise ValueError('Cannot feed value of shape %r for Tensor %s, which has shape %s' % (
+        array.shape, tensor.name, tensor.get_shape()))
+  return values.of_array(array, dtype)

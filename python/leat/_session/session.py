@@ -1,0 +1,289 @@
+"""Session and InteractiveSession: steps of a graph.
+
+A call of run() finds what is fetched (fetch.py) and fed (feed.py), gives both to the library, which
+runs the step without the interpreter's lock, and puts the values into the structure of the fetches.
+"""
+from __future__ import annotations
+
+import threading
+
+from leat import _leat
+from leat._export import export
+from leat._graph import errors
+from leat._graph import graph as graphs
+from leat._graph.value import to_numpy
+from leat._session import feed as feeds
+from leat._session import fetch as fetches
+
+
+class _Stack(threading.local):
+  def __init__(self):
+    self.sessions = []
+
+
+_stack = _Stack()
+
+
+@export('get_default_session')
+def get_default_session():
+  """The innermost session of a `with`, or None."""
+  return _stack.sessions[-1] if _stack.sessions else None
+
+
+def of_run(session, graph, verb):
+  """The session that runs `tensor.eval()` or `op.run()`; ValueError where there is none."""
+  what = 'evaluate tensor' if verb == 'eval' else 'execute operation'
+  if session is None:
+    session = get_default_session()
+    if session is None:
+      raise ValueError('Cannot %s using `%s()`: No default session is registered. Use `with '
+                       'sess.as_default()` or pass an explicit session to `%s(session=sess)`' %
+                       (what, verb, verb))
+    if session.graph is not graph:
+      raise ValueError("Cannot use the default session to %s: the %s's graph is different from the "
+                       "session's graph. Pass an explicit session to `%s(session=sess)`." %
+                       (what, what.split()[1], verb))
+  elif session.graph is not graph:
+    raise ValueError("Cannot use the given session to %s: the %s's graph is different from the "
+                     "session's graph." % (what, what.split()[1]))
+  return session
+
+
+class BaseSession:
+  """What Session and InteractiveSession have in common."""
+
+  def __init__(self, target='', graph=None, config=None):
+    if graph is None:
+      graph = graphs.get_default_graph()
+    elif not isinstance(graph, _leat.Graph):
+      raise TypeError('graph must be a tf.Graph, but got %s' % type(graph))
+    if isinstance(target, bytes):
+      target = target.decode()
+    if target is not None and not isinstance(target, str):
+      raise TypeError('target must be a string, but got %s' % type(target))
+    if config is not None and not hasattr(config, 'allow_soft_placement'):
+      raise TypeError('config must be a tf.ConfigProto, but got %s' % type(config))
+    self._graph, self._target, self._config = graph, target or '', config
+    self._closed = False
+    self._handles = {}
+    self._partials = {}
+    try:
+      self._session = _leat.Session(graph, self._target,
+                                    None if config is None else config.SerializeToString())
+    except _leat.StatusError as error:
+      raise errors.of_status(error) from None
+
+  @property
+  def graph(self):
+    return self._graph
+
+  @property
+  def graph_def(self):
+    return self._graph.as_graph_def()
+
+  @property
+  def sess_str(self):
+    return self._target.encode()
+
+  def close(self):
+    """Cancels what runs and frees the state; run() fails from then on."""
+    if not self._closed:
+      self._closed = True
+      try:
+        self._session.close_()
+      except _leat.StatusError as error:
+        raise errors.of_status(error) from None
+
+  def as_default(self):
+    return _Default(self)
+
+  # Steps --------------------------------------------------------------------------------------
+
+  def run(self, fetches, feed_dict=None, options=None, run_metadata=None):
+    """The values of `fetches`, a tensor, operation, name, or any structure of them, in a step that
+    is fed with feed_dict."""
+    plan, pairs = self._prepare(fetches, feed_dict)
+    given = {}
+    for tensor, value in pairs:
+      given[tensor] = (value, feeds.value_of(self._graph, tensor, value))
+    wanted = [t for t in plan.tensors if t not in given] if given else plan.tensors
+    if not wanted and not plan.targets and run_metadata is None:
+      return plan.build(self._with_fed(plan, given, ()))
+    try:
+      found, metadata = self._session.run_(
+          list(given), [v for _, v in given.values()], wanted, plan.targets,
+          options.SerializeToString() if options is not None else None, run_metadata is not None)
+    except _leat.StatusError as error:
+      raise errors.of_status(error, self._graph) from None
+    if run_metadata is not None:
+      run_metadata.ParseFromString(metadata)
+    arrays = [to_numpy(v) for v in found]
+    if given and len(wanted) != len(plan.tensors):
+      arrays = self._with_fed(plan, given, arrays)
+    return plan.build(arrays)
+
+  @staticmethod
+  def _with_fed(plan, given, arrays):
+    """What is fetched and fed is what was fed."""
+    rest = iter(arrays)
+    return [to_numpy(given[t][1]) if t in given else next(rest) for t in plan.tensors]
+
+  def _prepare(self, wanted, feed_dict):
+    if self._closed:
+      raise RuntimeError('Attempted to use a closed Session.')
+    if self._graph.version == 0 and not self._graph.operations():
+      raise RuntimeError('The Session graph is empty. Add operations to the graph before calling '
+                         'run().')
+    if feed_dict is not None and not isinstance(feed_dict, dict):
+      raise TypeError('feed_dict must be a dict, but got %s' % type(feed_dict).__name__) \
+          if not hasattr(feed_dict, 'items') else AssertionError
+    plan = fetches.Plan(self._graph, wanted)
+    return plan, feeds.flat(self._graph, feed_dict) if feed_dict else ()
+
+  def partial_run_setup(self, fetches, feeds=None):
+    """A step in parts: all that its parts will fetch and feed. The handle is for partial_run."""
+    if self._closed:
+      raise RuntimeError('Attempted to use a closed Session.')
+    if self._graph.version == 0:
+      raise RuntimeError('The Session graph is empty. Add operations to the graph before calling '
+                         'run().')
+    plan = _plan(self._graph, fetches)
+    tensors = []
+    for feed in feeds or ():
+      for cls, function in _feed_conversions():
+        if isinstance(feed, cls):
+          tensors += [self._graph.as_graph_element(t) for t, _ in function(feed, None)]
+          break
+      else:
+        try:
+          tensors.append(self._graph.as_graph_element(feed, allow_operation=False))
+        except Exception as error:
+          raise TypeError('Cannot interpret feed_list key as Tensor: %s' % error) from None
+    try:
+      return self._session.partial_run_setup_(tensors, plan.tensors, plan.targets).decode()
+    except _leat.StatusError as error:
+      raise errors.of_status(error, self._graph) from None
+
+  def partial_run(self, handle, fetches, feed_dict=None):
+    """A part of a step that partial_run_setup began."""
+    plan, pairs = self._prepare(fetches, feed_dict)
+    tensors = [t for t, _ in pairs]
+    values = [feeds.value_of(self._graph, t, v) for t, v in pairs]
+    try:
+      found = self._session.partial_run_(handle.encode(), tensors, values, plan.tensors,
+                                         plan.targets)
+    except _leat.StatusError as error:
+      raise errors.of_status(error, self._graph) from None
+    return plan.build([to_numpy(v) for v in found])
+
+  def make_callable(self, fetches, feed_list=None, accept_options=False):
+    """A function of the values of feed_list that runs a step for the fetches."""
+    if feed_list is not None and not isinstance(feed_list, (list, tuple)):
+      raise TypeError('`feed_list` must be a list or tuple.')
+    graph = self._graph
+    plan = _plan(graph, fetches)
+    tensors = [graph.as_graph_element(f, allow_operation=False) for f in feed_list or ()]
+    if accept_options:
+      return self._callable_with_options(fetches, tensors)
+    try:
+      runner = _leat.Callable(self._session, tensors, plan.tensors, plan.targets)
+    except _leat.StatusError as error:
+      raise errors.of_status(error, graph) from None
+    run, build, value_of = runner.run, plan.build, feeds.value_of
+
+    def call(*values):
+      if len(values) != len(tensors):
+        raise TypeError('Expected %d arguments but got %d' % (len(tensors), len(values)))
+      try:
+        found = run([value_of(graph, t, v) for t, v in zip(tensors, values)])
+      except _leat.StatusError as error:
+        raise errors.of_status(error, graph) from None
+      return build([to_numpy(v) for v in found])
+    return call
+
+  def _callable_with_options(self, fetches, tensors):
+    def call(*values, **named):
+      return self.run(fetches, dict(zip(tensors, values)), options=named.get('options'),
+                      run_metadata=named.get('run_metadata'))
+    return call
+
+  def list_devices(self):
+    """The devices of the session."""
+    from leat._session import devices
+    return devices.list_of(self)
+
+
+def _plan(graph, wanted):
+  return fetches.Plan(graph, wanted)
+
+
+def _feed_conversions():
+  return fetches.feed_conversions
+
+
+class _Default:
+  """`with session.as_default()`: the session that eval() and run() use."""
+
+  def __init__(self, session):
+    self._session = session
+
+  def __enter__(self):
+    _stack.sessions.append(self._session)
+    return self._session
+
+  def __exit__(self, *unused):
+    if not _stack.sessions or _stack.sessions[-1] is not self._session:
+      raise AssertionError('Nesting violated for default stack of %s objects' %
+                           type(self._session))
+    _stack.sessions.pop()
+    return False
+
+
+@export('Session')
+class Session(BaseSession):
+  """Runs a graph. `with tf.Session() as sess:` also makes it, and its graph, the default."""
+
+  def __init__(self, target='', graph=None, config=None):
+    super().__init__(target, graph, config)
+    self._defaults = []
+
+  def __enter__(self):
+    graph = self._graph.as_default()
+    graph.__enter__()
+    session = self.as_default()
+    session.__enter__()
+    self._defaults.append((graph, session))
+    return self
+
+  def __exit__(self, kind, value, traceback):
+    graph, session = self._defaults.pop()
+    session.__exit__(kind, value, traceback)
+    graph.__exit__(kind, value, traceback)
+    self.close()
+    return False
+
+  @staticmethod
+  def reset(target, containers=None, config=None):
+    """Forgets the state of the containers in the process behind `target`."""
+    raise errors.UnimplementedError(None, None, 'Session.reset is not available yet')
+
+
+@export('InteractiveSession')
+class InteractiveSession(BaseSession):
+  """A session that is the default one until it is closed."""
+  _count = 0
+
+  def __init__(self, target='', graph=None, config=None):
+    super().__init__(target, graph, config)
+    self._given_graph = graph is not None
+    _stack.sessions.append(self)
+    if self._given_graph:
+      graphs._stack.graphs.append(graph)
+
+  def close(self):
+    super().close()
+    if self in _stack.sessions:
+      _stack.sessions.remove(self)
+    if self._given_graph and self._graph in graphs._stack.graphs:
+      graphs._stack.graphs.remove(self._graph)
+      self._given_graph = False

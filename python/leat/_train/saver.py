@@ -1,0 +1,408 @@
+"""Saver: checkpoints of variables, and the file that says which is the newest."""
+from __future__ import annotations
+
+import glob
+import os
+import re
+import time
+
+from leat import _leat
+from leat._export import export
+from leat._graph import dtype as dtypes
+from leat._graph import errors
+from leat._graph import graph as graphs
+from leat._graph import message
+from leat._graph.apply import apply_op
+from leat._graph.conversion import constant_of
+from leat._graph.scope import GraphKeys, control_dependencies, name_scope
+from leat._ops import array, control, variables
+
+
+class _Saved:
+  """What is saved under one name: a variable, or the parts of one."""
+
+  def __init__(self, name, parts):
+    self.name, self.parts = name, parts
+
+  def specs(self):
+    """[(name, slice, part)]."""
+    found = []
+    for part in self.parts:
+      info = getattr(part, '_save_slice_info', None)
+      found.append((info.full_name, info.spec, part) if info else (self.name, '', part))
+    return found
+
+
+def _parts(var_list):
+  """The variables of a list, those in parts as their parts."""
+  for v in var_list:
+    if hasattr(v, '_get_variable_list'):
+      yield from v
+    else:
+      yield v
+
+
+def _named(var_list):
+  """[_Saved] of a list of variables, or a dict from names to them; sorted by name."""
+  if isinstance(var_list, dict):
+    items = var_list
+  else:
+    items = {}
+    for v in _parts(var_list):
+      info = getattr(v, '_save_slice_info', None)
+      if info is not None:
+        items.setdefault(info.full_name, []).append(v)
+        continue
+      if not hasattr(v, 'op') and not isinstance(v, _leat.Output):
+        raise TypeError('Variable to save is not a Variable: %s' % v)
+      name = v.op.name
+      if name in items:
+        raise ValueError('At least two variables have the same name: %s' % name)
+      items[name] = v
+  found, seen = [], set()
+  for name in sorted(items):
+    if not isinstance(name, str):
+      raise TypeError('names_to_saveables must be a dict mapping string names to checkpointable '
+                      'operations. Name is not a string: %s' % (name,))
+    item = items[name]
+    several = isinstance(item, (list, tuple)) or hasattr(item, '_get_variable_list')
+    parts = list(item) if several else [item]
+    for part in parts:
+      if not isinstance(part, variables.Variable) and not (isinstance(
+          part, _leat.Output) and part.op.type in ('Variable', 'VariableV2')) and not hasattr(
+              part, 'specs'):
+        raise TypeError('names_to_saveables must be a dict mapping string names to '
+                        'Tensors/Variables.'
+                        ' Not a variable: %s' % part)
+      if part.op in seen:
+        raise ValueError('The same saveable will be restored with two names: %s' % name)
+      seen.add(part.op)
+    found.append(_Saved(name, parts))
+  return found
+
+
+def _restored(part, value, reshape):
+  """Assigns what was read to a variable."""
+  if reshape:
+    shape = part.get_shape()
+    if shape.is_fully_defined():
+      value = array.reshape(value, shape.as_list())
+  if getattr(part, '_handle', None) is not None:
+    from leat._graph.apply import make_op
+    return make_op('AssignVariableOp', resource=part.handle, value=value)
+  ref = part._ref() if isinstance(part, variables.Variable) else part
+  return apply_op('Assign', ref=ref, value=value,
+                  validate_shape=not reshape and part.get_shape().is_fully_defined()).op
+
+
+@export('train.Saver')
+class Saver:
+  """Saves and restores variables."""
+
+  def __init__(self, var_list=None, reshape=False, sharded=False, max_to_keep=5,
+               keep_checkpoint_every_n_hours=10000.0, name=None, restore_sequentially=False,
+               saver_def=None, builder=None, defer_build=False, allow_empty=False,
+               write_version=2, pad_step_number=False, save_relative_paths=False, filename=None):
+    if defer_build and var_list:
+      raise ValueError('If `var_list` is provided then build cannot be deferred. Either set '
+                       'defer_build=False or var_list=None.')
+    self._var_list, self._reshape, self._sharded = var_list, reshape, sharded
+    self._max_to_keep = max_to_keep
+    self._keep_hours = keep_checkpoint_every_n_hours
+    self._name, self._sequential, self._allow_empty = name, restore_sequentially, allow_empty
+    self._version, self._pad = write_version, pad_step_number
+    self._relative, self._filename = save_relative_paths, filename
+    self._is_built = self._is_empty = False
+    self._last, self._to_be_removed = [], []
+    self._next_kept = time.time() + keep_checkpoint_every_n_hours * 3600
+    self.saver_def = saver_def
+    if saver_def is not None:
+      self._max_to_keep = saver_def.max_to_keep
+      self._is_built = True
+    elif not defer_build:
+      self.build()
+
+  # Building -----------------------------------------------------------------------------------
+
+  def build(self):
+    """Adds the operations that save and restore."""
+    if self._is_built:
+      return
+    self._is_built = True
+    if self._var_list is None:
+      graph = graphs.get_default_graph()
+      self._var_list = graph.get_collection(GraphKeys.GLOBAL_VARIABLES) + graph.get_collection(
+          GraphKeys.SAVEABLE_OBJECTS)
+    if not self._var_list:
+      if not self._allow_empty:
+        raise ValueError('No variables to save')
+      self._is_empty = True
+      return
+    saved = _named(self._var_list)
+    with name_scope(self._name, 'save', []):
+      name = array.placeholder_with_default(self._filename or 'model', (), 'filename')
+      prefix = array.placeholder_with_default(name, (), 'Const')
+      written = self._add_save(prefix, saved)
+      restore = self._add_restore(prefix, saved)
+    self.saver_def = message.of('SaverDef')(
+        filename_tensor_name=prefix.name, save_tensor_name=written.name,
+        restore_op_name=restore.name, max_to_keep=self._max_to_keep or 0, sharded=self._sharded,
+        keep_checkpoint_every_n_hours=self._keep_hours, version=self._version)
+
+  def _add_save(self, prefix, saved):
+    names, slices, tensors = [], [], []
+    for item in saved:
+      for name, spec, part in item.specs():
+        names.append(name)
+        slices.append(spec)
+        tensors.append(part._as_tensor() if isinstance(part, variables.Variable) and
+                       part._handle is not None else
+                       part._ref() if isinstance(part, variables.Variable) else part)
+    if self._version == 1:
+      op = apply_op('SaveSlices', name='SaveSlices', filename=prefix, tensor_names=names,
+                    shapes_and_slices=slices, data=tensors)
+    else:
+      op = apply_op('SaveV2', name='SaveV2', prefix=prefix, tensor_names=names,
+                    shape_and_slices=slices, tensors=tensors)
+    with control_dependencies([op]):
+      return array.identity(prefix, name='control_dependency')
+
+  def _add_restore(self, prefix, saved):
+    specs = [spec for item in saved for spec in item.specs()]
+    dtype_list = [part.dtype.base_dtype for _, _, part in specs]
+    values = apply_op('RestoreV2', name='RestoreV2', prefix=prefix,
+                      tensor_names=constant_of([n for n, _, _ in specs], dtypes.string,
+                                               'RestoreV2/tensor_names'),
+                      shape_and_slices=[s for _, s, _ in specs], dtypes=dtype_list)
+    updates = []
+    for value, (_, _, part) in zip(values, specs):
+      with control_dependencies(updates[-1:] if self._sequential else []):
+        updates.append(_restored(part, value, self._reshape))
+    return control.group(*updates, name='restore_all')
+
+  def _check_built(self):
+    if not self._is_built:
+      raise RuntimeError('`build()` should be called before save if defer_build==True')
+
+  # Saving -------------------------------------------------------------------------------------
+
+  def save(self, sess, save_path, global_step=None, latest_filename=None,
+           meta_graph_suffix='meta', write_meta_graph=True, write_state=True,
+           strip_default_attrs=False, save_debug_info=False):
+    """Writes a checkpoint and, beside it, the graph; gives its path."""
+    del save_debug_info
+    self._check_built()
+    if latest_filename is not None and os.path.split(latest_filename)[0]:
+      raise ValueError("'latest_filename' must not contain path components")
+    if global_step is not None:
+      if not isinstance(global_step, int):
+        global_step = int(sess.run(global_step)) if hasattr(global_step, 'graph') else int(
+            global_step)
+      prefix = '%s-%08d' % (save_path, global_step) if self._pad else '%s-%d' % (
+          save_path, global_step)
+    else:
+      if os.path.basename(save_path) == (latest_filename or 'checkpoint') and not self._sharded:
+        raise ValueError("'latest_filename' collides with 'save_path': '%s' and '%s'" % (
+            latest_filename or 'checkpoint', save_path))
+      prefix = save_path
+    if not self._is_empty:
+      try:
+        prefix = sess.run(self.saver_def.save_tensor_name,
+                          {self.saver_def.filename_tensor_name: prefix}).decode()
+      except (errors.FailedPreconditionError, errors.NotFoundError) as error:
+        if not os.path.isdir(os.path.dirname(os.path.abspath(save_path))):
+          raise ValueError("Parent directory of {} doesn't exist, can't save.".format(
+              save_path)) from error
+        raise
+      if write_state:
+        self._record(prefix, meta_graph_suffix)
+        write_checkpoint_state(os.path.dirname(save_path), prefix, self.last_checkpoints,
+                               latest_filename, self._relative)
+    if write_meta_graph:
+      from leat._graph import meta_graph
+      meta_graph.write(_meta_name(prefix, meta_graph_suffix), sess.graph, self.saver_def,
+                       strip_default_attrs)
+    return None if self._is_empty else prefix
+
+  def _record(self, prefix, suffix):
+    """Notes the newest checkpoint, and removes one when there are too many."""
+    if not self._max_to_keep:
+      return
+    self._last = [(p, t) for p, t in self._last if p != prefix]
+    self._last.append((prefix, time.time()))
+    if len(self._last) <= self._max_to_keep:
+      return
+    path, when = self._last.pop(0)
+    if when > self._next_kept:
+      self._next_kept += self._keep_hours * 3600
+      return
+    remove_checkpoint(path, meta_graph_suffix=suffix)
+
+  @property
+  def last_checkpoints(self):
+    return [p for p, _ in self._last]
+
+  def set_last_checkpoints(self, last_checkpoints):
+    assert isinstance(last_checkpoints, list)
+    self._last = [(p, float('inf')) for p in last_checkpoints]
+
+  def set_last_checkpoints_with_time(self, last_checkpoints_with_time):
+    assert isinstance(last_checkpoints_with_time, list)
+    self._last = last_checkpoints_with_time
+
+  def recover_last_checkpoints(self, checkpoint_paths):
+    found = []
+    for path in checkpoint_paths:
+      names = glob.glob(path + '.index') or glob.glob(path)
+      if names:
+        found.append((path, os.path.getmtime(names[0])))
+    self._last = found
+
+  def as_saver_def(self):
+    return self.saver_def
+
+  def to_proto(self, export_scope=None):
+    del export_scope
+    return self.saver_def
+
+  @staticmethod
+  def from_proto(saver_def, import_scope=None):
+    return Saver(saver_def=saver_def, name=import_scope)
+
+  def export_meta_graph(self, filename=None, collection_list=None, as_text=False,
+                        export_scope=None, clear_devices=False, clear_extraneous_savers=False,
+                        strip_default_attrs=False, save_debug_info=False):
+    from leat._graph import meta_graph
+    del save_debug_info, clear_extraneous_savers
+    return meta_graph.export_meta_graph(
+        filename, saver_def=self.saver_def, collection_list=collection_list, as_text=as_text,
+        export_scope=export_scope, clear_devices=clear_devices,
+        strip_default_attrs=strip_default_attrs)
+
+  # Restoring ----------------------------------------------------------------------------------
+
+  def restore(self, sess, save_path):
+    """Sets the variables of a session to what a checkpoint has."""
+    if self._is_empty:
+      return
+    if save_path is None:
+      raise ValueError("Can't load save_path when it is None.")
+    if not checkpoint_exists(save_path):
+      raise ValueError('The passed save_path is not a valid checkpoint: %s' % save_path)
+    try:
+      sess.run(self.saver_def.restore_op_name, {self.saver_def.filename_tensor_name: save_path})
+    except errors.NotFoundError as error:
+      raise errors.NotFoundError(
+          error.node_def, error.op, 'Restoring from checkpoint failed. This is most likely due to '
+                                    'a '
+          'Variable name or other graph key that is missing from the checkpoint. %s' %
+          error.message) from None
+    except errors.InvalidArgumentError as error:
+      raise errors.InvalidArgumentError(
+          error.node_def, error.op, 'Restoring from checkpoint failed. This is most likely due to '
+                                    'a '
+          'mismatch between the current graph and the graph from the checkpoint. %s' %
+          error.message) from None
+
+
+def _meta_name(prefix, suffix='meta'):
+  return re.sub(r'-[\d\?]+-of-\d+$', '', prefix) + '.' + suffix
+
+
+# ---- The state file -----------------------------------------------------------------------------
+
+
+@export('train.generate_checkpoint_state_proto')
+def generate_checkpoint_state_proto(save_dir, model_checkpoint_path,
+                                    all_model_checkpoint_paths=None, **unused):
+  """The message of the state file, with paths relative to save_dir where that is relative."""
+  paths = list(all_model_checkpoint_paths or [])
+  if not paths or paths[-1] != model_checkpoint_path:
+    paths.append(model_checkpoint_path)
+  if not os.path.isabs(save_dir):
+    relative = lambda p: p if os.path.isabs(p) else os.path.relpath(p, save_dir or '.')
+    paths, model_checkpoint_path = [relative(p) for p in paths], relative(model_checkpoint_path)
+  return message.of('CheckpointState')(model_checkpoint_path=model_checkpoint_path,
+                                       all_model_checkpoint_paths=paths)
+
+
+def write_checkpoint_state(save_dir, path, paths, latest_filename=None, relative=False):
+  """Replaces the state file."""
+  folder = save_dir or '.'
+  if relative:
+    strip = lambda p: os.path.relpath(p, folder) if os.path.isabs(p) or save_dir else p
+    path, paths = strip(path), [strip(p) for p in paths]
+    state = message.of('CheckpointState')(model_checkpoint_path=path,
+                                          all_model_checkpoint_paths=paths or [path])
+  else:
+    state = generate_checkpoint_state_proto(save_dir, path, paths)
+  name = os.path.join(folder, latest_filename or 'checkpoint')
+  with open(name + '.tmp', 'w', encoding='utf-8') as f:
+    f.write(str(state))
+  os.replace(name + '.tmp', name)
+
+
+@export('train.update_checkpoint_state')
+def update_checkpoint_state(save_dir, model_checkpoint_path, all_model_checkpoint_paths=None,
+                            latest_filename=None, **unused):
+  write_checkpoint_state(save_dir, model_checkpoint_path, all_model_checkpoint_paths or [],
+                         latest_filename)
+
+
+@export('train.get_checkpoint_state')
+def get_checkpoint_state(checkpoint_dir, latest_filename=None):
+  """The state file's message with full paths, or None."""
+  name = os.path.join(checkpoint_dir, latest_filename or 'checkpoint')
+  try:
+    with open(name, 'rb') as f:
+      text = f.read()
+    state = message.of('CheckpointState').FromString(
+        _leat.message_from_text('CheckpointState', text))
+  except (OSError, _leat.StatusError):
+    return None
+  if not state.model_checkpoint_path:
+    return None
+  full = lambda p: p if os.path.isabs(p) else os.path.join(checkpoint_dir, p)
+  state.model_checkpoint_path = full(state.model_checkpoint_path)
+  for i, p in enumerate(list(state.all_model_checkpoint_paths)):
+    state.all_model_checkpoint_paths[i] = full(p)
+  return state
+
+
+@export('train.latest_checkpoint')
+def latest_checkpoint(checkpoint_dir, latest_filename=None):
+  """The path of the newest checkpoint, or None."""
+  state = get_checkpoint_state(checkpoint_dir, latest_filename)
+  if state is not None and checkpoint_exists(state.model_checkpoint_path):
+    return state.model_checkpoint_path
+  return None
+
+
+@export('train.checkpoint_exists')
+def checkpoint_exists(checkpoint_prefix):
+  """Whether there is a checkpoint of that name, of either version."""
+  pattern = re.sub(r'-\?\?\?\?\?-of-', '-*-of-', checkpoint_prefix)
+  return bool(glob.glob(pattern + '.index') or glob.glob(pattern))
+
+
+@export('train.remove_checkpoint')
+def remove_checkpoint(checkpoint_prefix, checkpoint_format_version=2, meta_graph_suffix='meta'):
+  """Removes the files of a checkpoint."""
+  del checkpoint_format_version
+  names = glob.glob(checkpoint_prefix + '.index') + glob.glob(
+      checkpoint_prefix + '.data-?????-of-?????')
+  if not names:
+    names = glob.glob(checkpoint_prefix)
+  for name in names + glob.glob(_meta_name(checkpoint_prefix, meta_graph_suffix)):
+    os.remove(name)
+
+
+@export('train.get_checkpoint_mtimes')
+def get_checkpoint_mtimes(checkpoint_prefixes):
+  """When each checkpoint was written."""
+  found = []
+  for prefix in checkpoint_prefixes:
+    names = glob.glob(prefix + '.index') or glob.glob(prefix)
+    if names:
+      found.append(os.path.getmtime(names[0]))
+  return found

@@ -1,0 +1,205 @@
+"""tf.summary: operations that make summaries, and the writer of event files."""
+from __future__ import annotations
+
+import os
+import queue
+import socket
+import threading
+import time
+
+from leat import _leat
+from leat._export import export
+from leat._graph import message
+from leat._graph.apply import apply_op
+from leat._graph.graph import get_default_graph
+from leat._graph.scope import GraphKeys, name_scope
+from leat._platform.log import get_logger
+
+
+def _collect(value, collections):
+  collections = [GraphKeys.SUMMARIES] if collections is None else collections
+  get_default_graph().add_to_collections(list(collections), value)
+  return value
+
+
+def _clean(name):
+  """A name that operations can have."""
+  import re
+  return re.sub(r'[^-/\w\.]', '_', name).lstrip('/')
+
+
+def _scoped(name, family, values, default):
+  name = _clean(name) if name else default
+  if family:
+    family = _clean(family)
+    return name_scope('%s/%s' % (family, name), default, values), family
+  return name_scope(name, default, values), None
+
+
+@export('summary.scalar')
+def scalar(name, tensor, collections=None, family=None):
+  """A number over time."""
+  context, _ = _scoped(name, family, [tensor], None)
+  with context as scope:
+    return _collect(apply_op('ScalarSummary', name=scope, tags=scope[:-1], values=tensor),
+                    collections)
+
+
+@export('summary.histogram')
+def histogram(name, values, collections=None, family=None):
+  """The distribution of values over time."""
+  context, _ = _scoped(name, family, [values], 'HistogramSummary')
+  with context as scope:
+    return _collect(apply_op('HistogramSummary', name=scope, tag=scope[:-1], values=values),
+                    collections)
+
+
+@export('summary.image')
+def image(name, tensor, max_outputs=3, collections=None, family=None):
+  """Pictures, [n, height, width, 1, 3 or 4]."""
+  context, _ = _scoped(name, family, [tensor], None)
+  with context as scope:
+    return _collect(apply_op('ImageSummary', name=scope, tag=scope[:-1], tensor=tensor,
+                             max_images=max_outputs), collections)
+
+
+@export('summary.audio')
+def audio(name, tensor, sample_rate, max_outputs=3, collections=None, family=None):
+  """Sound, [n, frames, channels]."""
+  context, _ = _scoped(name, family, [tensor], None)
+  with context as scope:
+    return _collect(apply_op('AudioSummaryV2', name=scope, tag=scope[:-1], tensor=tensor,
+                             max_outputs=max_outputs, sample_rate=sample_rate), collections)
+
+
+@export('summary.merge')
+def merge(inputs, collections=None, name=None):
+  """One summary of several."""
+  with name_scope(name, 'Merge', inputs) as scope:
+    value = apply_op('MergeSummary', name=scope, inputs=list(inputs))
+    if collections:
+      _collect(value, collections)
+    return value
+
+
+@export('summary.merge_all')
+def merge_all(key=GraphKeys.SUMMARIES, scope=None, name=None):
+  """One summary of all in the graph, or None."""
+  found = get_default_graph().get_collection(key, scope=scope)
+  return merge(found, name=name) if found else None
+
+
+# ---- Event files --------------------------------------------------------------------------------
+
+_writers = [0]
+
+
+@export('summary.FileWriter', 'train.SummaryWriter')
+class FileWriter:
+  """Writes events to a file, on a thread of its own."""
+
+  def __init__(self, logdir, graph=None, max_queue=10, flush_secs=120, graph_def=None,
+               filename_suffix=None, session=None):
+    del session
+    self._logdir = logdir
+    os.makedirs(logdir, exist_ok=True)
+    self._suffix = filename_suffix or ''
+    self._max_queue = max_queue
+    del flush_secs  # each event is written when its turn comes
+    self._open()
+    self.add_event(message.of('Event')(wall_time=time.time(), file_version='brain.Event:2'))
+    if graph is not None:
+      self.add_graph(graph)
+    if graph_def is not None:
+      self.add_event(message.of('Event')(wall_time=time.time(),
+                                         graph_def=graph_def.SerializeToString()))
+
+  def _open(self):
+    _writers[0] += 1
+    name = 'events.out.tfevents.%010d.%s.%d.%d%s' % (
+        time.time(), socket.gethostname(), os.getpid(), _writers[0], self._suffix)
+    self._records = _leat.RecordWriter(os.path.join(self._logdir, name))
+    self._queue = queue.Queue(self._max_queue)
+    self._closed = False
+    self._thread = threading.Thread(target=self._write, daemon=True)
+    self._thread.start()
+
+  def _write(self):
+    while True:
+      item = self._queue.get()
+      try:
+        if item is None:
+          return
+        self._records.write(item)
+      except _leat.StatusError as error:
+        get_logger().error('An event is lost: %s', error.args[1])
+      finally:
+        self._queue.task_done()
+
+  def get_logdir(self):
+    return self._logdir
+
+  def add_event(self, event):
+    if not self._closed:
+      self._queue.put(event.SerializeToString())
+
+  def _stamped(self, event, global_step):
+    event.wall_time = time.time()
+    if global_step is not None:
+      event.step = int(global_step)
+    self.add_event(event)
+
+  def add_summary(self, summary, global_step=None):
+    """A Summary, or its bytes as the summary operations give them."""
+    event = message.of('Event')()
+    if isinstance(summary, bytes):
+      event.summary.ParseFromString(summary)
+    else:
+      event.summary.CopyFrom(summary)
+    self._stamped(event, global_step)
+
+  def add_session_log(self, session_log, global_step=None):
+    self._stamped(message.of('Event')(session_log=session_log), global_step)
+
+  def add_graph(self, graph, global_step=None, graph_def=None):
+    definition = graph_def if graph_def is not None else graph.as_graph_def(add_shapes=True) \
+        if hasattr(graph, 'as_graph_def') else graph
+    self._stamped(message.of('Event')(graph_def=definition.SerializeToString()), global_step)
+
+  def add_meta_graph(self, meta_graph_def, global_step=None):
+    self._stamped(message.of('Event')(meta_graph_def=meta_graph_def.SerializeToString()),
+                  global_step)
+
+  def add_run_metadata(self, run_metadata, tag, global_step=None):
+    tagged = message.of('TaggedRunMetadata')(tag=tag,
+                                             run_metadata=run_metadata.SerializeToString())
+    self._stamped(message.of('Event')(tagged_run_metadata=tagged), global_step)
+
+  def flush(self):
+    if not self._closed:
+      self._queue.join()
+
+  def close(self):
+    if not self._closed:
+      self.flush()
+      self._closed = True
+      self._queue.put(None)
+      self._thread.join()
+      self._records.close()
+
+  def reopen(self):
+    if self._closed:
+      self._open()
+
+  def __enter__(self):
+    return self
+
+  def __exit__(self, *unused):
+    self.close()
+
+
+@export('train.summary_iterator')
+def summary_iterator(path):
+  """The events of a file, one after the other."""
+  for data in _leat.RecordReader(path):
+    yield message.of('Event').FromString(data)

@@ -1,0 +1,113 @@
+"""Makes the Python package in the build tree: make_package.py SOURCES PACKAGE.
+
+SOURCES is the folder python/ of the source tree. In PACKAGE (build/python/leat, where the extension
+lies already) it puts
+  - a link to each source of python/leat/,
+  - _names.py: where each public name is defined, read from the `@export(...)` and `EXPORTS = {...}`
+    of the sources, and the wrappers of ops that are public, read from endpoints.txt,
+  - raw_ops.pyi: the signatures of all wrappers of ops, for type checkers and editors.
+"""
+import ast
+import os
+import sys
+
+
+def link_sources(source, package):
+  """Links the files of the tree, and takes links away whose file is gone."""
+  wanted = set()
+  for folder, folders, files in os.walk(source):
+    folders[:] = [f for f in folders if f != '__pycache__']
+    below = os.path.relpath(folder, source)
+    for name in files:
+      if name.endswith(('.py', '.pyi', '.typed')):
+        wanted.add(os.path.normpath(os.path.join(below, name)))
+  for name in wanted:
+    link, target = os.path.join(package, name), os.path.join(source, name)
+    os.makedirs(os.path.dirname(link), exist_ok=True)
+    if not os.path.islink(link) or os.readlink(link) != target:
+      if os.path.lexists(link):
+        os.remove(link)
+      os.symlink(target, link)
+  for folder, _, files in os.walk(package):
+    for name in files:
+      path = os.path.join(folder, name)
+      if os.path.islink(path) and os.path.normpath(os.path.relpath(path, package)) not in wanted:
+        os.remove(path)
+  return sorted(wanted)
+
+
+def exports_of(path, module):
+  """{public name: (module, attribute)} of a source."""
+  found = {}
+  with open(path, encoding='utf-8') as f:
+    tree = ast.parse(f.read(), path)
+  for node in tree.body:
+    for mark in getattr(node, 'decorator_list', ()):
+      if isinstance(mark, ast.Call) and getattr(mark.func, 'id', '') == 'export':
+        for argument in mark.args:
+          found[argument.value] = (module, node.name)
+    if isinstance(node, ast.Assign) and getattr(node.targets[0], 'id', '') == 'EXPORTS':
+      for public, attribute in _pairs(node.value, path):
+        found[public] = (module, attribute)
+  return found
+
+
+def _pairs(value, path):
+  if isinstance(value, ast.Dict):
+    return list(ast.literal_eval(value).items())
+  if isinstance(value, ast.DictComp):  # {f(name): name for name in (...)}
+    code = compile(ast.fix_missing_locations(ast.Expression(value)), path, 'eval')
+    return list(eval(code, {'__builtins__': {}}).items())  # the source is ours
+  raise SystemExit('%s: EXPORTS must be a dict' % path)
+
+
+def endpoints(path):
+  """({public name: op}, {op: parameters as text}) of endpoints.txt."""
+  public, parameters = {}, {}
+  with open(path, encoding='utf-8') as f:
+    for line in f:
+      if line.startswith('#') or not line.strip():
+        continue
+      op, names, words = (line.rstrip('\n').split('\t') + ['', ''])[:3]
+      for name in names.split(','):
+        if name:
+          public[name] = op
+      if words:
+        parameters[op] = words
+  return public, parameters
+
+
+def write_names(package, exports, public, parameters):
+  lines = ['"""Made by python/make_package.py from the sources; where public names are."""', '',
+           'EXPORTS = {']
+  lines += ['  %r: %r,' % item for item in sorted(exports.items())]
+  lines += ['}', 'ENDPOINTS = {']
+  lines += ['  %r: %r,' % item for item in sorted(public.items()) if item[0] not in exports]
+  lines += ['}', 'PARAMETERS = {']
+  lines += ['  %r: %r,' % item for item in sorted(parameters.items())]
+  lines += ['}', '']
+  with open(os.path.join(package, '_names.py'), 'w', encoding='utf-8') as f:
+    f.write('\n'.join(lines))
+
+
+def write_stubs(package):
+  """raw_ops.pyi, from the registry of the library that was built."""
+  sys.path.insert(0, os.path.dirname(package))
+  from leat import raw_ops
+  raw_ops.write_stubs(os.path.join(package, 'raw_ops.pyi'))
+
+
+def main():
+  sources, package = sys.argv[1:]
+  exports = {}
+  for name in link_sources(os.path.join(sources, 'leat'), package):
+    if name.endswith('.py'):
+      module = 'leat.' + name[:-3].replace(os.sep, '.')
+      exports.update(exports_of(os.path.join(sources, 'leat', name), module))
+  public, parameters = endpoints(os.path.join(sources, 'endpoints.txt'))
+  write_names(package, exports, public, parameters)
+  write_stubs(package)
+
+
+if __name__ == '__main__':
+  main()

@@ -1,0 +1,88 @@
+/* Functions of the module that need no graph: the text form of messages, what the fields of
+ * messages are, the list of ops, versions, checkpoints. */
+#include "module.h"
+
+static PyObject* buffer_return(TF_Buffer* buffer, TF_Status* status) {
+  if (!leat_py_status_end(status)) {
+    TF_DeleteBuffer(buffer);
+    return NULL;
+  }
+  return leat_py_buffer_take(buffer);
+}
+
+typedef TF_Buffer* (*convert_t)(const char*, const TF_Buffer*, TF_Status*);
+static PyObject* convert(PyObject* args, convert_t function) {
+  const char *type, *bytes;
+  Py_ssize_t size;
+  if (!PyArg_ParseTuple(args, "sy#", &type, &bytes, &size)) return NULL;
+  TF_Status* status = TF_NewStatus();
+  TF_Buffer* in = TF_NewBufferFromString(bytes, (size_t)size);
+  TF_Buffer* out = status && in ? function(type, in, status) : NULL;
+  TF_DeleteBuffer(in);
+  return buffer_return(out, status);
+}
+static PyObject* message_to_text(PyObject* module, PyObject* args) {
+  (void)module;
+  return convert(args, leat_message_to_text);
+}
+static PyObject* message_from_text(PyObject* module, PyObject* args) {
+  (void)module;
+  return convert(args, leat_message_from_text);
+}
+
+static PyObject* messages_json(PyObject* module, PyObject* unused) {
+  (void)module, (void)unused;
+  TF_Status* status = TF_NewStatus();
+  return buffer_return(status ? leat_messages_json(status) : NULL, status);
+}
+
+static PyObject* ops_json(PyObject* module, PyObject* unused) {
+  (void)module, (void)unused;
+  TF_Status* status = TF_NewStatus();
+  return buffer_return(status ? leat_ops_json(status) : NULL, status);
+}
+
+static PyObject* version(PyObject* module, PyObject* unused) {
+  (void)module, (void)unused;
+  return Py_BuildValue("(ss)", leat_version(), TF_Version());
+}
+
+static PyObject* set_classes(PyObject* module, PyObject* args) {
+  (void)module;
+  PyObject *operation, *output;
+  if (!PyArg_ParseTuple(args, "O!O!", &PyType_Type, &operation, &PyType_Type, &output)) return NULL;
+  if (!PyType_IsSubtype((PyTypeObject*)operation, leat_py_types.operation) ||
+      !PyType_IsSubtype((PyTypeObject*)output, leat_py_types.output)) {
+    PyErr_SetString(PyExc_TypeError, "the classes must be subclasses of Operation and Output");
+    return NULL;
+  }
+  Py_XDECREF((PyObject*)leat_py_types.operation_class);
+  Py_XDECREF((PyObject*)leat_py_types.output_class);
+  leat_py_types.operation_class = (PyTypeObject*)Py_NewRef(operation);
+  leat_py_types.output_class = (PyTypeObject*)Py_NewRef(output);
+  Py_RETURN_NONE;
+}
+
+static PyObject* load_library(PyObject* module, PyObject* path) {
+  (void)module;
+  const char* text = PyUnicode_AsUTF8AndSize(path, NULL);
+  if (!text) return NULL;
+  TF_Status* status = TF_NewStatus();
+  TF_Library* library = status ? TF_LoadLibrary(text, status) : NULL;
+  if (!leat_py_status_end(status)) return NULL;
+  TF_Buffer ops = TF_GetOpList(library);
+  PyObject* bytes = PyBytes_FromStringAndSize(ops.data, (Py_ssize_t)ops.length);
+  TF_DeleteLibraryHandle(library);
+  return bytes;
+}
+
+PyDoc_STRVAR(set_classes_doc, "set_classes(operation, output): what handles are made of.");
+PyMethodDef leat_py_message_functions[] = {
+    {"message_to_text", message_to_text, METH_VARARGS, "message_to_text(type, bytes): text bytes."},
+    {"message_from_text", message_from_text, METH_VARARGS, "message_from_text(type, text): bytes."},
+    {"messages_json", messages_json, METH_NOARGS, "messages_json(): the fields of all messages."},
+    {"ops_json", ops_json, METH_NOARGS, "ops_json(): what the registered ops are."},
+    {"version", version, METH_NOARGS, "version(): (Leat's, TensorFlow's)."},
+    {"set_classes", set_classes, METH_VARARGS, set_classes_doc},
+    {"load_library", load_library, METH_O, "load_library(path): a serialised OpList."},
+    {0}};

@@ -1,0 +1,25 @@
+/* The module leat._leat. It keeps the types of its handles in one place, so that it can be imported
+ * by one interpreter of a process only. */
+#include "module.h"
+
+leat_py_types_t leat_py_types;
+
+static int module_exec(PyObject* module) {
+  if (leat_py_types.graph) {
+    PyErr_SetString(PyExc_ImportError, "leat is already imported by another interpreter");
+    return -1;
+  }
+  if (leat_py_status_register(module) || leat_py_value_register(module) ||
+      leat_py_operation_register(module) || leat_py_graph_register(module) ||
+      leat_py_records_register(module)) {
+    return -1;
+  }
+  return leat_py_session_register(module);
+}
+
+static PyModuleDef_Slot slots[] = {{Py_mod_exec, module_exec}, {0, NULL}};
+static PyModuleDef definition = {PyModuleDef_HEAD_INIT, "_leat", "Leat's C API for Python.", 0,
+                                 leat_py_message_functions, slots, NULL, NULL, NULL};
+
+PyMODINIT_FUNC PyInit__leat(void);
+PyMODINIT_FUNC PyInit__leat(void) { return PyModuleDef_Init(&definition); }

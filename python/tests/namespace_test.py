@@ -1,0 +1,61 @@
+"""Public names: where they are found, what importing loads, and standing in for tensorflow."""
+import subprocess
+import sys
+import unittest
+
+import leat as tf
+
+
+def _run(code):
+  """What a program prints, in a process of its own."""
+  return subprocess.run([sys.executable, '-c', code], check=True, capture_output=True,
+                        text=True).stdout.split()
+
+
+class NamespaceTest(unittest.TestCase):
+
+  def test_one_thing_under_several_names(self):
+    self.assertIs(tf.nn.sigmoid, tf.sigmoid)
+    self.assertIs(tf.compat.v1.Session, tf.Session)
+    self.assertIs(tf.compat.v1.nn.relu6, tf.nn.relu6)
+    self.assertIn('reduce_sum', dir(tf))
+    self.assertIn('relu6', dir(tf.nn))
+
+  def test_names_that_are_not_there(self):
+    with self.assertRaisesRegex(AttributeError, 'no_such_name'):
+      tf.no_such_name
+    with self.assertRaisesRegex(AttributeError, 'nn.no_such_name'):
+      tf.nn.no_such_name
+    with self.assertRaisesRegex(AttributeError, 'NoSuchOp'):
+      tf.raw_ops.NoSuchOp
+    with self.assertRaises(ImportError):
+      import leat.python.framework.nothing  # noqa: F401
+
+  def test_importing_loads_little(self):
+    loaded = _run('import sys, leat as tf; print(*[m for m in sys.modules if m.startswith("leat") '
+                  'or m == "numpy"])')
+    self.assertEqual(sorted(loaded), ['leat', 'leat._leat', 'leat._namespace'])
+    code = 'import sys, leat as tf; s = tf.Session(); s.run((tf.constant(2.0) * 3.0).op); ' \
+           'print("numpy" in sys.modules)'
+    self.assertEqual(_run(code), ['False'])
+
+  def test_standing_in_for_tensorflow(self):
+    code = 'import leat; leat.install_as_tensorflow()\n' \
+           'import tensorflow as tf, tensorflow.compat.v1 as tf1\n' \
+           'from tensorflow.python.framework import ops\n' \
+           'ops.reset_default_graph()\n' \
+           'print(tf.Session is leat.Session, tf1.nn.relu is tf.nn.relu, tf.__version__)'
+    self.assertEqual(_run(code)[:2], ['True', 'True'])
+
+  def test_wrappers_are_documented(self):
+    import inspect
+    self.assertIn('a: a tensor of type T (', tf.raw_ops.MatMul.__doc__)
+    with self.assertRaisesRegex(TypeError, 'only takes keyword args'):
+      tf.raw_ops.MatMul([[1.0]], [[1.0]])
+    with self.assertRaisesRegex(TypeError, "unexpected keyword argument 'c'"):
+      tf.raw_ops.MatMul(a=[[1.0]], b=[[1.0]], c=1)
+    self.assertTrue(inspect.isfunction(tf.acosh))
+
+
+if __name__ == '__main__':
+  unittest.main()

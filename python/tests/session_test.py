@@ -1,0 +1,142 @@
+"""Sessions: fetches of any structure, feeds, strings and rare types, partial runs, threads."""
+import collections
+import threading
+import unittest
+
+import leat as tf
+
+
+class FetchTest(unittest.TestCase):
+
+  def setUp(self):
+    self._graph = tf.Graph().as_default()
+    self._graph.__enter__()
+    self.addCleanup(self._graph.__exit__, None, None, None)
+
+  def test_structures(self):
+    Pair = collections.namedtuple('Pair', 'first second')
+    a, b = tf.constant(1.0), tf.constant([2, 3])
+    with tf.Session() as session:
+      found = session.run({'x': [a, (b, a)], 'y': Pair(a, b.op), 'z': 'Const:0'})
+    self.assertEqual(found['x'][0], 1.0)
+    self.assertEqual(found['x'][1][0].tolist(), [2, 3])
+    self.assertIsInstance(found['x'][1], tuple)
+    self.assertEqual(found['y'], Pair(1.0, None))
+    self.assertEqual(found['z'], 1.0)
+
+  def test_a_fetch_that_is_fed(self):
+    x = tf.placeholder(tf.int32, [2])
+    with tf.Session() as session:
+      self.assertEqual(session.run([x, x + 1], {x: [1, 2]})[0].tolist(), [1, 2])
+
+  def test_fetched_arrays_are_the_callers(self):
+    import numpy as np
+    v = tf.Variable(np.zeros([1000], np.float32))
+    with tf.Session() as session:
+      session.run(v.initializer)
+      found = session.run(v)
+      found[:] = 7
+      self.assertEqual(session.run(v).max(), 0)
+
+  def test_fed_arrays_are_read_in_place_and_released(self):
+    import sys
+    import numpy as np
+    x = tf.placeholder(tf.float32, [None])
+    y = x + 1.0
+    array = np.arange(100000, dtype=np.float32)
+    with tf.Session() as session:
+      before = sys.getrefcount(array)
+      for _ in range(3):
+        session.run(y, {x: array})
+      self.assertEqual(sys.getrefcount(array), before)
+      self.assertEqual(session.run(y, {x: array[::2]})[-1], 99999.0)
+
+  def test_strings(self):
+    with tf.Session() as session:
+      text = tf.placeholder(tf.string, [None])
+      joined = tf.identity(text)
+      found = session.run(joined, {text: ['a', b'\0b\xff', 'ü']})
+      self.assertEqual(found.tolist(), [b'a', b'\0b\xff', 'ü'.encode()])
+      self.assertEqual(session.run(tf.constant('one')), b'one')
+      self.assertEqual(session.run(tf.constant([], tf.string)).shape, (0,))
+
+  def test_half_and_bool_and_complex(self):
+    import numpy as np
+    for dtype, value in ((tf.float16, [1.5, -2]), (tf.bool, [True, False]),
+                         (tf.complex64, [1 + 2j, 0]), (tf.uint8, [0, 255]),
+                         (tf.int64, [2 ** 40, -1])):
+      x = tf.placeholder(dtype, [2])
+      with tf.Session() as session:
+        found = session.run([tf.identity(x), tf.constant(value, dtype)], {x: value})
+      self.assertEqual(found[0].dtype, np.dtype(dtype.as_numpy_dtype))
+      self.assertEqual(found[0].tolist(), value)
+      self.assertEqual(found[1].tolist(), value)
+
+  def test_bad_feeds(self):
+    x = tf.placeholder(tf.float32, [2, 2])
+    with tf.Session() as session:
+      with self.assertRaisesRegex(ValueError, r'Cannot feed value of shape \(3,\)'):
+        session.run(x, {x: [1, 2, 3]})
+      with self.assertRaisesRegex(TypeError, 'cannot be a tf.Tensor object'):
+        session.run(x, {x: tf.ones([2, 2])})
+      with self.assertRaisesRegex(TypeError, 'Cannot interpret feed_dict key as Tensor'):
+        session.run(x, {'nothing:0': 1})
+
+  def test_closed(self):
+    a = tf.constant(1)
+    session = tf.Session()
+    session.close()
+    with self.assertRaisesRegex(RuntimeError, 'closed Session'):
+      session.run(a)
+
+  def test_partial_run(self):
+    a, b = tf.placeholder(tf.float32, []), tf.placeholder(tf.float32, [])
+    c = a + 1.0
+    d = c * b
+    with tf.Session() as session:
+      handle = session.partial_run_setup([c, d], [a, b])
+      self.assertEqual(session.partial_run(handle, c, {a: 1.0}), 2.0)
+      self.assertEqual(session.partial_run(handle, d, {b: 3.0}), 6.0)
+
+  def test_callables_and_metadata(self):
+    x = tf.placeholder(tf.float32, [2])
+    y = x * 2.0
+    with tf.Session() as session:
+      double = session.make_callable([y, y.op], [x])
+      self.assertEqual(double([1, 2])[0].tolist(), [2, 4])
+      self.assertIsNone(double([1, 2])[1])
+      metadata = tf.RunMetadata()
+      session.run(y, {x: [1, 2]}, tf.RunOptions(trace_level=tf.RunOptions.FULL_TRACE), metadata)
+      self.assertTrue(metadata.step_stats.dev_stats)
+
+  def test_threads_run_while_a_step_waits(self):
+    queue = tf.FIFOQueue(1, tf.float32, [[]])
+    take, put = queue.dequeue(), queue.enqueue(5.0)
+    found = []
+    with tf.Session() as session:
+      waiter = threading.Thread(target=lambda: found.append(session.run(take)))
+      waiter.start()
+      session.run(put)
+      waiter.join(30)
+    self.assertEqual(found, [5.0])
+
+  def test_closing_ends_a_step_that_waits(self):
+    take = tf.FIFOQueue(1, tf.float32, [[]]).dequeue()
+    session, failed = tf.Session(), []
+
+    def run():
+      try:
+        session.run(take)
+      except tf.errors.CancelledError as error:
+        failed.append(error)
+    waiter = threading.Thread(target=run)
+    waiter.start()
+    while not session._session.runs_:
+      pass
+    session.close()
+    waiter.join(30)
+    self.assertEqual(len(failed), 1)
+
+
+if __name__ == '__main__':
+  unittest.main()

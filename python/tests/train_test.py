@@ -1,0 +1,136 @@
+"""Optimizers, savers, summaries and input pipelines, on problems whose answers are known."""
+import glob
+import os
+import tempfile
+import unittest
+
+import leat as tf
+
+
+class OptimizerTest(unittest.TestCase):
+
+  def _one_step(self, optimizer, gradient=2.0, start=1.0, steps=1):
+    """The variable after steps with a constant gradient."""
+    with tf.Graph().as_default(), tf.Session() as session:
+      v = tf.Variable(start)
+      train = optimizer.minimize(v * gradient)
+      session.run(tf.global_variables_initializer())
+      for _ in range(steps):
+        session.run(train)
+      return session.run(v), [s.name for s in tf.global_variables()]
+
+  def test_updates_are_the_formulas(self):
+    value, names = self._one_step(tf.train.GradientDescentOptimizer(0.1))
+    self.assertAlmostEqual(value, 0.8, 6)
+    self.assertEqual(names, ['Variable:0'])
+    value, names = self._one_step(tf.train.MomentumOptimizer(0.1, 0.9), steps=2)
+    self.assertAlmostEqual(value, 1 - 0.1 * 2 - 0.1 * (0.9 * 2 + 2), 6)
+    self.assertEqual(names, ['Variable:0', 'Variable/Momentum:0'])
+    value, names = self._one_step(tf.train.AdamOptimizer(0.1), steps=3)
+    self.assertAlmostEqual(value, 0.7, 5)   # with one gradient all steps have the rate's length
+    self.assertEqual(names, ['Variable:0', 'beta1_power:0', 'beta2_power:0', 'Variable/Adam:0',
+                             'Variable/Adam_1:0'])
+    value, _ = self._one_step(tf.train.AdagradOptimizer(0.1, initial_accumulator_value=0.1))
+    self.assertAlmostEqual(value, 1 - 0.1 * 2 / 4.1 ** 0.5, 6)
+
+  def test_resource_variables(self):
+    with tf.Graph().as_default(), tf.Session() as session:
+      v = tf.Variable([1.0, 2.0], use_resource=True)
+      step = tf.train.get_or_create_global_step()
+      train = tf.train.AdamOptimizer(0.1).minimize(tf.reduce_sum(v * [1.0, -1.0]), step)
+      session.run(tf.global_variables_initializer())
+      session.run(train)
+      value, count = session.run([v, step])
+    self.assertAlmostEqual(value[0], 0.9, 5)
+    self.assertAlmostEqual(value[1], 2.1, 5)
+    self.assertEqual(count, 1)
+
+  def test_untrainable_variables_stay(self):
+    with tf.Graph().as_default(), tf.Session() as session:
+      a, b = tf.Variable(1.0), tf.Variable(1.0, trainable=False)
+      train = tf.train.GradientDescentOptimizer(0.5).minimize(a * b)
+      session.run(tf.global_variables_initializer())
+      session.run(train)
+      self.assertEqual(session.run([a, b]), [0.5, 1.0])
+
+
+class SaverTest(unittest.TestCase):
+
+  def test_saves_restores_and_keeps(self):
+    with tempfile.TemporaryDirectory() as folder:
+      path = os.path.join(folder, 'model')
+      with tf.Graph().as_default(), tf.Session() as session:
+        v = tf.get_variable('v', initializer=[1.0, 2.0])
+        r = tf.get_variable('r', initializer=3, use_resource=True)
+        saver = tf.train.Saver(max_to_keep=2)
+        session.run(tf.global_variables_initializer())
+        for step in range(3):
+          session.run(v.assign([step, step]))
+          self.assertEqual(saver.save(session, path, step), '%s-%d' % (path, step))
+        self.assertFalse(glob.glob(path + '-0*'))
+        session.run([v.assign([9, 9]), r.assign(9)])
+        saver.restore(session, tf.train.latest_checkpoint(folder))
+        self.assertEqual(session.run(v).tolist(), [2, 2])
+        self.assertEqual(session.run(r), 3)
+      with tf.Graph().as_default(), tf.Session() as session:
+        again = tf.train.import_meta_graph(path + '-1.meta')
+        again.restore(session, path + '-1')
+        self.assertEqual(session.run('v:0').tolist(), [1, 1])
+        self.assertEqual([v.name for v in tf.trainable_variables()], ['v:0', 'r:0'])
+
+  def test_missing_names_are_told(self):
+    with tempfile.TemporaryDirectory() as folder, tf.Graph().as_default(), tf.Session() as session:
+      a, b = tf.Variable(1.0, name='a'), tf.Variable(1.0, name='b')
+      session.run(tf.global_variables_initializer())
+      path = tf.train.Saver([a]).save(session, os.path.join(folder, 'm'))
+      with self.assertRaises(tf.errors.NotFoundError):
+        tf.train.Saver([b]).restore(session, path)
+
+
+class SummaryTest(unittest.TestCase):
+
+  def test_event_files(self):
+    with tempfile.TemporaryDirectory() as folder:
+      with tf.Graph().as_default() as graph, tf.Session() as session:
+        tf.summary.scalar('loss', tf.constant(2.5))
+        merged = tf.summary.merge_all()
+        with tf.summary.FileWriter(folder, graph) as writer:
+          writer.add_summary(session.run(merged), 7)
+      events = list(tf.train.summary_iterator(glob.glob(folder + '/*')[0]))
+    self.assertEqual([e.WhichOneof('what') for e in events],
+                     ['file_version', 'graph_def', 'summary'])
+    self.assertEqual(events[2].step, 7)
+    self.assertEqual(events[2].summary.value[0].tag, 'loss')
+    self.assertEqual(events[2].summary.value[0].simple_value, 2.5)
+
+
+class InputTest(unittest.TestCase):
+
+  def test_batches_until_the_end(self):
+    with tf.Graph().as_default(), tf.Session() as session:
+      row = tf.train.slice_input_producer([tf.range(5)], num_epochs=1, shuffle=False)[0]
+      rows = tf.train.batch([row], 2, allow_smaller_final_batch=True)[0]
+      session.run([tf.global_variables_initializer(), tf.local_variables_initializer()])
+      coordinator = tf.train.Coordinator()
+      threads = tf.train.start_queue_runners(session, coordinator)
+      found = []
+      with self.assertRaises(tf.errors.OutOfRangeError):
+        while True:
+          found.append(session.run(rows).tolist())
+      coordinator.request_stop()
+      coordinator.join(threads)
+    self.assertEqual(found, [[0, 1], [2, 3], [4]])
+
+  def test_records(self):
+    with tempfile.TemporaryDirectory() as folder:
+      path = os.path.join(folder, 'r')
+      for options in (None, tf.python_io.TFRecordOptions(
+          tf.python_io.TFRecordCompressionType.ZLIB)):
+        with tf.python_io.TFRecordWriter(path, options) as writer:
+          writer.write(b'one')
+          writer.write(b'')
+        self.assertEqual(list(tf.python_io.tf_record_iterator(path, options)), [b'one', b''])
+
+
+if __name__ == '__main__':
+  unittest.main()
