@@ -147,12 +147,9 @@ static const leat_transport_t* const kTransports[] = {&leat_loopback_transport};
 //   cluster/rpc.c: grpc
 //     the loaded module with the gRPC C core
 //     the first server or channel | atomic | process
-//   cluster/rpc.c: host
-//     what the library gives to that module: never written
-//     at start | constant | process
 //   modules/grpc/engine.c: mutex, threads_ended, engine, is_initialized, rpc_host
 //     the completion queue of the C core with its threads, and whether the C core was initialized
-//     the first server or channel | mutex; rpc_host is written once | the last of them; the C core: process
+//     the first server or channel | mutex | engine: with the last of these; the rest: process
 //   modules/grpc/engine.c: this_thread
 //     whether this thread serves the queue and leads, and where it is in functions of the caller's
 //     the thread's start | thread | thread

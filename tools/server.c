@@ -1,12 +1,12 @@
 // The subcommand leat server: one task of a cluster, which serves until it is told to end. The
-// cluster is given on the command line or in TF_CONFIG, as TensorFlow's programs and their operators
-// give it.
+// cluster is given on the command line or in TF_CONFIG, as TensorFlow's programs and their
+// operators give it.
 //
 //   --cluster "ps=a:2222;worker=b:2222,c:2222" --job ps --task 0
 //   TF_CONFIG={"cluster": {"ps": ["a:2222"], ...}, "task": {"type": "ps", "index": 0}}
 //
-// Either becomes a ServerDef, the message that TF_NewServer reads; it is encoded here by hand, since
-// the tools see the public headers alone.
+// Either becomes a ServerDef, the message that TF_NewServer reads; it is encoded here by hand,
+// since the tools see the public headers alone.
 #include <errno.h>
 #include <pthread.h>
 #include <signal.h>
@@ -17,7 +17,9 @@
 #include "json.h"
 #include "tensorflow/c/c_api_server.h"
 
-enum { CLUSTER_OPTION, JOB_OPTION, TASK_OPTION, CPUS_OPTION, CONFIG_OPTION, JSON_OPTION };
+enum {
+  CLUSTER_OPTION, JOB_OPTION, TASK_OPTION, CPUS_OPTION, CONFIG_OPTION, INSECURE_OPTION, JSON_OPTION
+};
 
 // ---- ServerDef ----------------------------------------------------------------------------------
 
@@ -124,7 +126,7 @@ typedef struct server_options_s {
   char job[128];
   int task, cpus;
   const char* config;  // a ConfigProto in hexadecimal digits
-  bool as_json;
+  bool allows_insecure, as_json;
   bytes_t cluster_def;
 } server_options_t;
 
@@ -171,8 +173,8 @@ static bool append_digits(bytes_t* bytes, const char* digits) {
 
 static int read_arguments(int argc, char** argv, server_options_t* options) {
   static const option_t known[] = {{"cluster", true}, {"job", true},   {"task", true},
-                                   {"cpus", true},    {"config", true}, {"json", false},
-                                   {NULL, 0}};
+                                   {"cpus", true},    {"config", true}, {"allow-insecure", false},
+                                   {"json", false},   {NULL, 0}};
   arguments_t arguments = {.command = &command_server, .options = known, .argc = argc,
                            .argv = argv};
   int kind;
@@ -182,6 +184,7 @@ static int read_arguments(int argc, char** argv, server_options_t* options) {
     if (kind == CLUSTER_OPTION) options->cluster = value;
     if (kind == JOB_OPTION) snprintf(options->job, sizeof options->job, "%s", value);
     if (kind == JSON_OPTION) options->as_json = true;
+    if (kind == INSECURE_OPTION) options->allows_insecure = true;
     if (kind == CONFIG_OPTION && strcmp(value, "-")) options->config = value;
     int* number = kind == TASK_OPTION ? &options->task : &options->cpus;
     const bool wants_number = kind == TASK_OPTION || kind == CPUS_OPTION;
@@ -246,6 +249,12 @@ static void wait_for_signal(const sigset_t* signals) {
   }
 }
 
+static bool is_loopback(const char* target) {
+  const char* address = target + strlen("grpc://");
+  return !strncmp(address, "localhost:", 10) || !strncmp(address, "127.", 4) ||
+         !strncmp(address, "[::1]:", 6);
+}
+
 static int serve(const server_options_t* options, const bytes_t* def) {
   sigset_t signals;
   sigemptyset(&signals);
@@ -254,11 +263,18 @@ static int serve(const server_options_t* options, const bytes_t* def) {
   pthread_sigmask(SIG_BLOCK, &signals, NULL);
   TF_Status* status = TF_NewStatus();
   TF_Server* server = TF_NewServer(def->data, def->size, status);
-  if (server) TF_ServerStart(server, status);
   int code = EXIT_OK;
+  if (server && !options->allows_insecure && !is_loopback(TF_ServerTarget(server))) {
+    code = complain("server: the task's address is %s, must be of this machine (localhost): "
+                    "whoever reaches it may run graphs on it; --allow-insecure serves it all the "
+                    "same",
+                    TF_ServerTarget(server));
+  } else if (server) {
+    TF_ServerStart(server, status);
+  }
   if (TF_GetCode(status) != TF_OK) {
     code = complain_status("server", status);
-  } else {
+  } else if (code == EXIT_OK) {
     say(options, "serving", TF_ServerTarget(server));
     wait_for_signal(&signals);
     TF_ServerStop(server, status);
@@ -291,10 +307,13 @@ const command_t command_server = {
     "  leat server [--cluster JOB=HOST:PORT,...;...] [--job NAME] [--task N] [options]\n"
     "\n"
     "What is not given is taken from the environment variable TF_CONFIG. SIGINT or SIGTERM ends\n"
-    "the server. Anybody who reaches the port may run graphs on it.\n"
+    "the server. Calls are not encrypted and nobody is asked who they are: whoever reaches the\n"
+    "port may run graphs on it. So a task whose address is not of this machine alone is refused\n"
+    "without --allow-insecure.\n"
     "\n"
     "Options:\n"
     "  --cpus N       how many CPU devices the task has (1)\n"
+    "  --allow-insecure   serve other machines too\n"
     "  --config HEX   the options of its sessions, a ConfigProto in hexadecimal digits; -: none\n"
     "  --json         one JSON object a line\n",
     run};

@@ -11,7 +11,6 @@
 #include "cluster/recv_tensor.h"
 
 #include <string.h>
-#include <time.h>
 
 #include "base/checked.h"
 #include "formats/generated/worker_service.h"
@@ -24,12 +23,6 @@
 #define SMALL_BYTES 16384
 
 // ---- Writing ------------------------------------------------------------------------------------
-
-static int64_t now_micros(void) {
-  struct timespec now;
-  clock_gettime(CLOCK_REALTIME, &now);
-  return (int64_t)now.tv_sec * 1000000 + now.tv_nsec / 1000;
-}
 
 static void append_varint(leat_string_builder_t* out, uint64_t value) {
   for (; value >= 0x80; value >>= 7) {
@@ -71,7 +64,7 @@ static leat_status_t write_frame(const leat_pb_tensor_proto_t* tensor, bool is_d
   if (!status) status = leat_status_clone(inner.status);
   leat_string_builder_deinitialize(&inner);
   const leat_pb_recv_tensor_response_t rest = {.is_dead = is_dead,
-                                               .send_start_micros = now_micros()};
+                                               .send_start_micros = leat_clock_wall_ns() / 1000};
   if (!status) {
     status = leat_message_encode(&leat_pb_recv_tensor_response_descriptor, &rest, trailer);
   }
@@ -189,7 +182,8 @@ static bool read_head(cursor_t* cursor, leat_arena_t* arena, leat_pb_tensor_prot
   while (!is_known && cursor->left > behind && take_varint(cursor, &tag) &&
          take_varint(cursor, &size)) {
     if (tag == (4 << 3 | LEAT_WIRE_LENGTH)) {
-      is_known = size == cursor->left - behind;  // nothing follows in the tensor
+      // Nothing follows in the tensor, and its end does not lie between the tag and the size.
+      is_known = cursor->left >= behind && size == cursor->left - behind;
       *out_content_bytes = (size_t)size;
       break;
     }

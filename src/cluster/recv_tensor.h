@@ -14,8 +14,8 @@
 LEAT_MUST_USE leat_status_t leat_recv_tensor_encode(
     leat_slot_t value, leat_rpc_piece_t pieces[LEAT_RECV_TENSOR_PIECES],
     leat_rpc_bytes_t* out_bytes);
-// Reads a RecvTensorResponse. INTERNAL where it is malformed, or holds a variant that cannot be made
-// here.
+// Reads a RecvTensorResponse. INTERNAL where it is malformed, or holds a variant that cannot be
+// made here.
 LEAT_MUST_USE leat_status_t leat_recv_tensor_decode(leat_rpc_bytes_t bytes, leat_slot_t* out_value);
 
 #endif  // LEAT_CLUSTER_RECV_TENSOR_H_

@@ -337,7 +337,8 @@ static void run_graph(leat_worker_t* self, const leat_run_request_t* request,
   if (frees) free_run(run);
 }
 
-// Aborts the runs of a step, or of every step where |step_id| is LEAT_EVERY_STEP. The mutex is held.
+// Aborts the runs of a step, or of every step where |step_id| is LEAT_EVERY_STEP. The mutex is
+// held.
 static void abort_runs(remote_task_t* task, int64_t step_id, leat_status_t status) {
   for (run_t* run = task->runs; run; run = run->next) {
     if ((step_id != LEAT_EVERY_STEP && run->step_id != step_id) || run->aborted) continue;

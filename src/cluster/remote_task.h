@@ -1,8 +1,9 @@
 // The worker of another task, as a master sees it: the interface of worker/worker.h, whose calls
 // become calls of tensorflow.WorkerService. The task may run TensorFlow or Leat.
 //
-//   register_graph ─▶ RegisterGraph    run_graph ─▶ RunGraph          receive_tensor ─▶ RecvTensor
-//   cleanup_step ─▶ CleanupGraph       abort_step ─▶ cancels RunGraph  destroy ─▶ DeleteWorkerSession
+//   register_graph ─▶ RegisterGraph   run_graph ─▶ RunGraph
+//   cleanup_step ─▶ CleanupGraph      abort_step ─▶ cancels RunGraph
+//   clear_container ─▶ CleanupAll     destroy ─▶ DeleteWorkerSession
 //
 // A step has no feeds and fetches here: its values come and go by Send and Recv, and the master's
 // own task sends what is fed and receives what is fetched (master/partitioner.h).

@@ -1,8 +1,8 @@
-// The rendezvous of a task's steps, for all of its sessions (section 3.3 of the white paper). Values
-// move by the receiver's pull, as in TensorFlow: a Send leaves its value with its own task, and a
-// Recv of another task asks that task for it by the number of the step and the key. A request may
-// come before its step, so the rendezvous of a step belongs to the task and not to the worker that
-// runs the step:
+// The rendezvous of a task's steps, for all of its sessions (section 3.3 of the white paper).
+// Values move by the receiver's pull, as in TensorFlow: a Send leaves its value with its own task,
+// and a Recv of another task asks that task for it by the number of the step and the key. A request
+// may come before its step, so the rendezvous of a step belongs to the task and not to the worker
+// that runs the step:
 //
 //   Send ─▶ rendezvous of the step ◀─ Recv of this task, whose sender is of this task
 //                     ▲      │

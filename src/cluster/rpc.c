@@ -93,6 +93,7 @@ static const leat_rpc_host_t host = {
     .condition_initialize = leat_condition_initialize,
     .condition_deinitialize = leat_condition_deinitialize,
     .condition_wait_until = leat_condition_wait_until,
+    .condition_notify_one = leat_condition_notify_one,
     .condition_notify_all = leat_condition_notify_all,
     .log = log_text,
     .finish = finish,
@@ -113,7 +114,21 @@ static const leat_rpc_module_t* module(void) {
   return loaded;
 }
 
-// ---- Security -----------------------------------------------------------------------------------
+// ---- Addresses and security ---------------------------------------------------------------------
+
+// The C core would take a port modulo 65536.
+static leat_status_t check_address(leat_string_view_t address) {
+  const size_t colon = leat_string_view_find_last(address, ':');
+  int64_t port = -1;
+  const bool is_right =
+      colon != SIZE_MAX && colon > 0 &&
+      leat_string_view_to_int64(leat_string_view_from_index(address, colon + 1), &port) &&
+      port >= 0 && port <= UINT16_MAX;
+  if (is_right) return leat_ok_status();
+  return leat_make_status(LEAT_INVALID_ARGUMENT,
+                          "Reading an address failed: it is '%.*s', must be host:port",
+                          LEAT_SV_ARG(address));
+}
 
 static leat_status_t clone_pem(leat_string_view_t text, const char** out_text) {
   char* copy = NULL;
@@ -175,6 +190,7 @@ leat_status_t leat_rpc_server_start(const leat_rpc_server_options_t* options, in
                                          .data = options->data};
   char* address = NULL;
   *out_server = NULL;
+  LEAT_RETURN_IF_ERROR(check_address(options->address));
   LEAT_RETURN_IF_ERROR(load(&loaded));
   leat_status_t status = make_credentials(&options->security, true, &settings.credentials);
   if (!status) {
@@ -215,6 +231,7 @@ leat_status_t leat_rpc_channel_create(leat_string_view_t address,
   leat_rpc_credentials_t credentials;
   char* target = NULL;
   *out_channel = NULL;
+  LEAT_RETURN_IF_ERROR(check_address(address));
   LEAT_RETURN_IF_ERROR(load(&loaded));
   leat_status_t status = make_credentials(security, false, &credentials);
   if (!status) {
@@ -228,7 +245,7 @@ leat_status_t leat_rpc_channel_create(leat_string_view_t address,
                                 "Opening a channel failed: address is '%.*s', %s",
                                 LEAT_SV_ARG(address),
                                 code == LEAT_INVALID_ARGUMENT
-                                    ? "and it or the certificates cannot be read"
+                                    ? "must be host:port"
                                     : "there is no memory or no thread for it");
     }
   }

@@ -1,8 +1,8 @@
 // The interface of leat_module_grpc.so: remote procedure calls over the gRPC C core, as plain C
-// functions, so that our library links none of it. cluster/rpc.c loads the module, makes statuses of
-// its codes and texts, and is its only caller; cluster/rpc.h says what each function promises, and
-// here stands only what differs. The module in turn reaches the library through the functions that
-// it is handed, leat_rpc_host_t: it has no other way to memory, threads and the log.
+// functions, so that our library links none of it. cluster/rpc.c loads the module, makes statuses
+// of its codes and texts, and is its only caller; cluster/rpc.h says what each function promises,
+// and here stands only what differs. The module in turn reaches the library through the functions
+// that it is handed, leat_rpc_host_t: it has no other way to memory, threads and the log.
 //
 // Objects that cluster/rpc.h leaves opaque (servers, channels, calls) are the module's own.
 #ifndef LEAT_CLUSTER_RPC_MODULE_H_
@@ -24,6 +24,7 @@ typedef struct leat_rpc_host_s {
   void (*condition_deinitialize)(leat_condition_t* condition);
   bool (*condition_wait_until)(leat_condition_t* condition, leat_mutex_t* mutex,
                                int64_t deadline_ns);
+  void (*condition_notify_one)(leat_condition_t* condition);
   void (*condition_notify_all)(leat_condition_t* condition);
   void (*log)(bool is_error, const char* text);
   // Makes a status of |code| and |message|, and calls |done| with it.
@@ -51,7 +52,7 @@ typedef struct leat_rpc_server_settings_s {
 // Functions that return int return one of leat_status_code_t.
 typedef struct leat_rpc_module_s {
   size_t struct_size;   // of the module's struct: a field past it is absent
-  const char* version;  // "1.51.1"
+  const char* version;  // of what it was made for, for people
   // Must be called before all others, once or more often with the same |host|, which is kept.
   void (*initialize)(const leat_rpc_host_t* host);
   // UNAVAILABLE where the address cannot be had, INVALID_ARGUMENT where the certificates cannot be
@@ -63,7 +64,7 @@ typedef struct leat_rpc_module_s {
   void (*answer)(leat_rpc_request_t* request, int code, leat_string_view_t message,
                  leat_string_view_t details, leat_rpc_bytes_t bytes);
   void (*request_on_cancel)(leat_rpc_request_t* request, void (*fn)(void* data), void* data);
-  // INVALID_ARGUMENT where the certificates cannot be read.
+  // INVALID_ARGUMENT where the address is none. Certificates that cannot be read make calls fail.
   int (*channel_create)(const char* address, const leat_rpc_credentials_t* credentials,
                         leat_rpc_channel_t** out_channel);
   void (*channel_free)(leat_rpc_channel_t* channel);

@@ -1,7 +1,7 @@
 // Listens for a task. Stopping has an order: first no further call is taken, then the task's steps
 // and sessions are ended, so that the calls that wait for them are answered, and only when all are
-// answered is the task freed. leat_rpc_server_stop does the first and the last; steps are ended from
-// another thread meanwhile.
+// answered is the task freed. leat_rpc_server_stop does the first and waits for the last on a
+// thread of its own; steps are ended meanwhile.
 #include "cluster/server.h"
 
 #include <stdio.h>
@@ -85,6 +85,15 @@ leat_status_t leat_server_create(const struct leat_runtime_s* runtime,
   return leat_ok_status();
 }
 
+// Whether the address leads to this machine alone.
+static bool is_loopback(leat_string_view_t address) {
+  return leat_string_view_starts_with(address, LEAT_SV("localhost:")) ||
+         leat_string_view_starts_with(address, LEAT_SV("127.")) ||
+         leat_string_view_starts_with(address, LEAT_SV("[::1]:"));
+}
+
+// Listens on the port of the task's address: where that leads to this machine alone, for this
+// machine alone, else on all of its addresses, since the name may be one of many.
 static leat_status_t listen(leat_server_t* server) {
   const leat_string_view_t address = server->task->spec.tasks[server->task->number].address;
   const size_t colon = leat_string_view_find_last(address, ':');
@@ -92,7 +101,9 @@ static leat_status_t listen(leat_server_t* server) {
   int port;
   snprintf(text, sizeof text, "[::]:%.*s", (int)(address.size - colon - 1),
            address.data + colon + 1);
-  const leat_rpc_server_options_t options = {.address = leat_string_view_from(text),
+  const leat_rpc_server_options_t options = {.address = is_loopback(address)
+                                                            ? address
+                                                            : leat_string_view_from(text),
                                              .security = server->task->security,
                                              .handler = leat_service_handle,
                                              .data = server->task};

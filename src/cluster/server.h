@@ -15,7 +15,8 @@ typedef struct leat_server_s leat_server_t;
 LEAT_MUST_USE leat_status_t leat_server_create(const struct leat_runtime_s* runtime,
                                                leat_string_view_t server_def,
                                                leat_server_t** out_server);
-// Listens on the task's port, on all addresses of the machine. UNIMPLEMENTED where the module for
+// Listens on the task's port: of the loopback address where the task's own is one, else of all
+// addresses of the machine. UNIMPLEMENTED where the module for
 // gRPC is absent, UNAVAILABLE where the port is taken. A server that listens already stays as it
 // is; one that was stopped cannot start again (FAILED_PRECONDITION).
 LEAT_MUST_USE leat_status_t leat_server_start(leat_server_t* server);

@@ -33,8 +33,8 @@ void leat_service_handle(void* task, leat_rpc_request_t* request);
 // and frees the call. |status| is taken.
 void leat_service_answer(leat_service_call_t* call, leat_status_t status,
                          const leat_message_descriptor_t* descriptor, const void* message);
-// The first half of that, for an answer that borrows from what is freed before the call is answered:
-// makes the bytes of the answer, in |piece|, unless |status| (taken) is a failure.
+// The first half of that, for an answer that borrows from what is freed before the call is
+// answered: makes the bytes of the answer, in |piece|, unless |status| (taken) is a failure.
 LEAT_MUST_USE leat_status_t leat_service_encode(leat_status_t status,
                                                 const leat_message_descriptor_t* descriptor,
                                                 const void* message, leat_rpc_piece_t* piece,

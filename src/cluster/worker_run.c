@@ -11,9 +11,9 @@
 // what it waits for; whoever brings the last of it answers. A partial run is in a list of the task
 // until its step is cleaned up, in which its further calls find it.
 //
-// A failure of the run ends the step's transfers, so that other tasks, which wait for values of this
-// one, hear of it. When a master cancels a call, the step is aborted; the answer follows when its
-// kernels have ended.
+// A failure of the run ends the step's transfers, so that other tasks, which wait for values of
+// this one, hear of it. When a master cancels a call, the step is aborted; the answer follows when
+// its kernels have ended.
 #include "cluster/worker_run.h"
 
 #include <inttypes.h>

@@ -270,6 +270,26 @@ static void settle_devices(leat_graph_t* graph, const leat_placer_options_t* pla
   }
 }
 
+// A pass that compresses transfers puts a Cast behind a Recv, and gives it to the Recv's readers. A
+// fetch of the Recv is one more reader, of which the pass does not know.
+static void settle_fetches(const leat_rewrite_t* rewrite, leat_partition_t* own) {
+  for (int i = 0; i < own->fetch_count; ++i) {
+    leat_output_t* fetch = &own->fetches[i];
+    const leat_dtype_t wanted =
+        leat_dtype_base(leat_graph_output_type(rewrite->graph, rewrite->fetches[i]));
+    if (leat_dtype_base(leat_graph_output_type(own->graph, *fetch)) == wanted) continue;
+    for (size_t n = 0; n < own->graph->node_count; ++n) {
+      const leat_node_t* node = &own->graph->nodes[n];
+      if (node->input_count != 1 || !leat_output_equal(node->inputs[0], *fetch) ||
+          node->output_types[0] != wanted) {
+        continue;
+      }
+      *fetch = (leat_output_t){(int32_t)n, 0};
+      break;
+    }
+  }
+}
+
 // Cuts a placed graph that lies on several tasks. The part of the master's own stays in |rewrite|,
 // where the graph is NULL if there is none; the others become |out_parts|.
 static leat_status_t cut_by_task(const leat_master_options_t* options, leat_rewrite_t* rewrite,
@@ -279,13 +299,17 @@ static leat_status_t cut_by_task(const leat_master_options_t* options, leat_rewr
   LEAT_RETURN_IF_ERROR(leat_partition_by_task(rewrite->graph, rewrite->fetches,
                                               rewrite->fetch_count, &options->placement,
                                               out_parts));
-  LEAT_RETURN_IF_ERROR(optimize_partitions(options, out_parts));
+  // Between tasks every float counts, however small, as in TensorFlow.
+  leat_master_options_t between = *options;
+  between.passes.compress_limit_bytes = 1;
+  LEAT_RETURN_IF_ERROR(optimize_partitions(&between, out_parts));
   for (int i = 0; i < out_parts->count; ++i) {
     settle_devices(out_parts->items[i].graph, &options->placement);
   }
   leat_partition_t* first = &out_parts->items[0];
   const bool has_own = options->placement.devices[first->device].task == 0;
   if (has_own) {
+    settle_fetches(rewrite, first);
     own = first->graph;
     fetches = first->fetches;
     first->graph = NULL;

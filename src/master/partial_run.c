@@ -82,8 +82,8 @@ static leat_status_t add_transfer(leat_graph_t* graph, leat_string_view_t device
                          LEAT_STR("send_device", CLIENT), LEAT_INT("send_device_incarnation", 0),
                          LEAT_STR("recv_device", CLIENT)};
   if (!sends) attrs[0].name = LEAT_SV("tensor_type");
-  leat_node_spec_t spec = {.name = name, .device = device, .inputs = &input, .input_count = sends, .attrs = attrs,
-                           .attr_count = 5, .skip_shapes = true};
+  leat_node_spec_t spec = {.name = name, .device = device, .inputs = &input, .input_count = sends,
+                           .attrs = attrs, .attr_count = 5, .skip_shapes = true};
   LEAT_RETURN_IF_ERROR(leat_op_registry_find(graph->ops, op, &spec.op));
   return leat_graph_add_node(graph, &spec, out_node);
 }

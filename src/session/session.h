@@ -58,8 +58,8 @@ leat_session_options_t leat_session_options_default(void);
 // Notes that there shall be |count| devices of |type|, which is not "CPU".
 void leat_session_options_count_devices(leat_string_view_t type, int count,
                                         leat_session_options_t* options);
-// Reads a serialized ConfigProto over the defaults (session_config.c). INVALID_ARGUMENT, and nothing
-// changes, where it is not valid. |*out_executor_status| tells of an unknown executor_type, with
+// Reads a serialized ConfigProto over the defaults (session_config.c). Where it is not valid,
+// nothing changes: INVALID_ARGUMENT. |*out_executor_status| tells of an unknown executor_type, with
 // which no session can be created; TensorFlow finds it only then, so the rest is taken.
 LEAT_MUST_USE leat_status_t leat_session_options_read(leat_string_view_t config,
                                                       leat_session_options_t* inout_options,
@@ -194,7 +194,8 @@ LEAT_MUST_USE leat_status_t leat_session_show_partitions(leat_session_t* session
                                                          const leat_run_t* run,
                                                          leat_graph_view_fn_t show, void* data);
 
-// What the session lends to each compilation, for whoever compiles graphs that are not the client's.
+// What the session lends to each compilation, for whoever compiles graphs that are not the
+// client's.
 const leat_master_options_t* leat_session_master_options(const leat_session_t* session);
 // Describes |device| to the placer.
 leat_placement_device_t leat_session_describe_device(const leat_device_t* device);

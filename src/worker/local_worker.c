@@ -483,48 +483,15 @@ static void worker_cleanup_step(leat_worker_t* self, int64_t step_id) {
   leat_step_table_forget(&((leat_local_worker_t*)self)->steps, step_id);
 }
 
-typedef struct reception_s {
-  leat_slot_t* out_value;
-  leat_worker_done_fn_t done;
-  void* data;
-  leat_allocator_t* allocator;
-} reception_t;
-
-static void received(void* data, leat_status_t status, leat_slot_t value) {
-  reception_t reception = *(reception_t*)data;
-  leat_allocator_free(reception.allocator, data);
-  if (!status) *reception.out_value = value;
-  reception.done(reception.data, status);
-}
-
 static void worker_receive_tensor(leat_worker_t* self, int64_t step_id, leat_string_view_t key,
                                   leat_slot_t* out_value, leat_worker_done_fn_t done, void* data) {
   leat_local_worker_t* worker = (leat_local_worker_t*)self;
-  leat_rendezvous_t* rendezvous = NULL;
-  reception_t* reception = NULL;
-  leat_status_t status = leat_step_table_rendezvous(&worker->steps, step_id, &rendezvous);
-  if (!status) status = LEAT_ALLOCATE(worker->allocator, 1, &reception);
-  if (status) {
-    done(data, status);
-  } else {
-    *reception = (reception_t){out_value, done, data, worker->allocator};
-    rendezvous->vtable->receive(rendezvous, leat_rendezvous_text(key), received, reception);
-  }
-  leat_rendezvous_release(rendezvous);
+  leat_step_table_receive(&worker->steps, step_id, key, out_value, done, data);
 }
 
 static void worker_send_tensor(leat_worker_t* self, int64_t step_id, leat_string_view_t key,
                                leat_slot_t value, leat_worker_done_fn_t done, void* data) {
-  leat_local_worker_t* worker = (leat_local_worker_t*)self;
-  leat_rendezvous_t* rendezvous;
-  leat_status_t status = leat_step_table_rendezvous(&worker->steps, step_id, &rendezvous);
-  if (status) {
-    leat_slot_release(&value);
-  } else {
-    status = rendezvous->vtable->send(rendezvous, leat_rendezvous_text(key), value);
-    leat_rendezvous_release(rendezvous);
-  }
-  done(data, status);
+  done(data, leat_step_table_send(&((leat_local_worker_t*)self)->steps, step_id, key, value));
 }
 
 static void worker_clear_container(leat_worker_t* self, leat_string_view_t container) {

@@ -164,3 +164,47 @@ void leat_step_table_forget(leat_step_table_t* table, int64_t step_id) {
   if (table->source) table->source->close(table->source, step_id);
   if (step) free_step(table, step);
 }
+
+// ---- Values that come and go from outside the step's graphs -------------------------------------
+
+typedef struct reception_s {
+  leat_slot_t* out_value;
+  leat_step_table_done_fn_t done;
+  void* data;
+  leat_allocator_t* allocator;
+} reception_t;
+
+static void received(void* data, leat_status_t status, leat_slot_t value) {
+  reception_t reception = *(reception_t*)data;
+  leat_allocator_free(reception.allocator, data);
+  if (!status) *reception.out_value = value;
+  reception.done(reception.data, status);
+}
+
+void leat_step_table_receive(leat_step_table_t* table, int64_t step_id, leat_string_view_t key,
+                             leat_slot_t* out_value, leat_step_table_done_fn_t done, void* data) {
+  leat_rendezvous_t* rendezvous = NULL;
+  reception_t* reception = NULL;
+  leat_status_t status = leat_step_table_rendezvous(table, step_id, &rendezvous);
+  if (!status) status = LEAT_ALLOCATE(table->allocator, 1, &reception);
+  if (status) {
+    done(data, status);
+  } else {
+    *reception = (reception_t){out_value, done, data, table->allocator};
+    rendezvous->vtable->receive(rendezvous, leat_rendezvous_text(key), received, reception);
+  }
+  leat_rendezvous_release(rendezvous);
+}
+
+leat_status_t leat_step_table_send(leat_step_table_t* table, int64_t step_id,
+                                   leat_string_view_t key, leat_slot_t value) {
+  leat_rendezvous_t* rendezvous;
+  leat_status_t status = leat_step_table_rendezvous(table, step_id, &rendezvous);
+  if (status) {
+    leat_slot_release(&value);
+    return status;
+  }
+  status = rendezvous->vtable->send(rendezvous, leat_rendezvous_text(key), value);
+  leat_rendezvous_release(rendezvous);
+  return status;
+}

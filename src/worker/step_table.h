@@ -47,6 +47,13 @@ static inline bool leat_step_table_has_any(const leat_step_table_t* table) {
 // its step is.
 LEAT_MUST_USE leat_status_t leat_step_table_rendezvous(leat_step_table_t* table, int64_t step_id,
                                                        leat_rendezvous_t** out_rendezvous);
+// Leaves a value (taken) in the step's rendezvous under the text |key|, or takes one out: |done| is
+// called once, perhaps before this returns.
+typedef void (*leat_step_table_done_fn_t)(void* data, leat_status_t status);
+LEAT_MUST_USE leat_status_t leat_step_table_send(leat_step_table_t* table, int64_t step_id,
+                                                 leat_string_view_t key, leat_slot_t value);
+void leat_step_table_receive(leat_step_table_t* table, int64_t step_id, leat_string_view_t key,
+                             leat_slot_t* out_value, leat_step_table_done_fn_t done, void* data);
 // For a run that begins: its step's rendezvous and the container of step |container_step_id|, each
 // where it is wanted (else NULL), made on first need. The container lives until that step is
 // forgotten. The rendezvous gets room for |transfer_count| numbered transfers. Returns a clone of

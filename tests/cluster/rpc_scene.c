@@ -10,6 +10,11 @@
 #include "base/checked.h"
 #include "base/test.h"
 
+void rpc_scene_share(rpc_scene_t* scene) {
+  leat_mutex_lock(&scene->mutex);
+  leat_mutex_unlock(&scene->mutex);
+}
+
 // ---- The handler --------------------------------------------------------------------------------
 
 static const leat_rpc_bytes_t kNoBytes = {NULL, 0};
@@ -54,6 +59,8 @@ static void gather(rpc_scene_t* scene, leat_rpc_request_t* request) {
 void rpc_scene_on_cancel(void* data) {
   rpc_scene_t* scene = data;
   if (atomic_fetch_add(&scene->cancellations, 1) == 0) leat_notification_open(&scene->cancelled);
+  leat_clock_sleep_ns(scene->cancellation_takes_ns);
+  atomic_fetch_add(&scene->cancellations_ended, 1);
 }
 
 static void hold(rpc_scene_t* scene, leat_rpc_request_t* request) {
@@ -61,14 +68,17 @@ static void hold(rpc_scene_t* scene, leat_rpc_request_t* request) {
     leat_rpc_request_on_cancel(request, rpc_scene_on_cancel, scene);
   }
   leat_mutex_lock(&scene->mutex);
-  scene->held[scene->held_count++] = request;
+  const bool holds = !scene->is_closing;
+  if (holds) scene->held[scene->held_count++] = request;
   leat_condition_notify_all(&scene->changed);
   leat_mutex_unlock(&scene->mutex);
+  if (!holds) answer_text(request, "too late");
 }
 
 void rpc_scene_serve(void* data, leat_rpc_request_t* request) {
   rpc_scene_t* scene = data;
   const leat_string_view_t method = request->method;
+  rpc_scene_share(scene);
   if (leat_string_view_equals(method, "/test/Echo")) {
     leat_rpc_answer(request, leat_ok_status(), LEAT_SV(""), request->bytes);
   } else if (leat_string_view_equals(method, "/test/Describe")) {
@@ -79,15 +89,17 @@ void rpc_scene_serve(void* data, leat_rpc_request_t* request) {
     hold(scene, request);
   } else if (leat_string_view_equals(method, "/test/Lend")) {
     scene->lent_equalled = pieces_equal(request->bytes, scene->lent.data, scene->lent.size);
+    rpc_scene_share(scene);
     leat_rpc_answer(request, leat_ok_status(), LEAT_SV(""), (leat_rpc_bytes_t){&scene->lent, 1});
   } else if (leat_string_view_equals(method, "/test/FailLending")) {
     leat_rpc_answer(request, leat_make_status(LEAT_ABORTED, "no"), LEAT_SV(""),
                     (leat_rpc_bytes_t){&scene->lent, 1});
   } else if (leat_string_view_equals(method, "/test/Fail")) {
-    leat_rpc_answer(request,
-                    leat_make_status((leat_status_code_t)scene->fails_with, "%s",
-                                     scene->fails_saying),
-                    scene->fails_with_details, kNoBytes);
+    leat_status_t status =
+        leat_make_status((leat_status_code_t)scene->fails_with, "%s", scene->fails_saying);
+    const leat_string_view_t details = scene->fails_with_details;
+    rpc_scene_share(scene);
+    leat_rpc_answer(request, status, details, kNoBytes);
   } else {
     leat_rpc_answer(request, leat_make_status(LEAT_UNIMPLEMENTED, "no such method"), LEAT_SV(""),
                     kNoBytes);
@@ -136,6 +148,7 @@ static void start_call(rpc_scene_t* scene, const char* method, leat_rpc_bytes_t 
   const leat_rpc_call_options_t options = {.method = method, .bytes = bytes,
                                            .deadline_ns = LEAT_DEADLINE_NEVER};
   rpc_end_initialize(out_end);
+  rpc_scene_share(scene);
   leat_rpc_call(scene->channel, &options, rpc_scene_done, out_end, out_call);
 }
 
@@ -144,6 +157,7 @@ void rpc_scene_call(rpc_scene_t* scene, const char* method, const char* text, si
   const leat_rpc_piece_t piece = {text, size, NULL, NULL};
   start_call(scene, method, (leat_rpc_bytes_t){&piece, 1}, out_end, NULL);
   rpc_end_wait(out_end);
+  rpc_scene_share(scene);
 }
 
 void rpc_scene_start(rpc_scene_t* scene, const char* method, rpc_end_t* out_end,
@@ -170,7 +184,7 @@ void rpc_scene_answer_held(rpc_scene_t* scene) {
 void rpc_scene_count(void* owner) { atomic_fetch_add((atomic_int*)owner, 1); }
 
 void rpc_scene_expect_count(atomic_int* count, int expected) {
-  for (int i = 0; i < 6000 && atomic_load(count) < expected; ++i) leat_clock_sleep_ns(10000000);
+  for (int i = 0; i < 1000 && atomic_load(count) < expected; ++i) leat_clock_sleep_ns(10000000);
   leat_clock_sleep_ns(20000000);
   assert_int_equal(atomic_load(count), expected);
 }
@@ -207,8 +221,11 @@ void rpc_scene_open(rpc_scene_t* scene, const rpc_scene_options_t* options) {
 
 void rpc_scene_close(rpc_scene_t* scene) {
   leat_rpc_channel_free(scene->channel);
-  // Stopping waits for answers; whatever is held was there before the channel was freed.
-  if (scene->held_count > 0) rpc_scene_answer_held(scene);
+  // Stopping waits for answers, also of calls that the channel has given up and that come only now.
+  leat_mutex_lock(&scene->mutex);
+  scene->is_closing = true;
+  leat_mutex_unlock(&scene->mutex);
+  rpc_scene_answer_held(scene);
   leat_rpc_server_stop(scene->server);
   leat_notification_deinitialize(&scene->cancelled);
   leat_condition_deinitialize(&scene->changed);

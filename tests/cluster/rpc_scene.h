@@ -28,8 +28,10 @@ typedef struct rpc_scene_s {
   leat_rpc_request_t* held[RPC_SCENE_MAX_HELD];
   int held_count;
   bool holds_without_asking, holds_many;
+  bool is_closing;  // nothing is held any more
   leat_notification_t cancelled;
-  atomic_int cancellations, faults;
+  int64_t cancellation_takes_ns;
+  atomic_int cancellations, cancellations_ended, faults;
   atomic_bool has_stopped;
   leat_rpc_piece_t lent;  // what /test/Lend and /test/FailLending answer
   bool lent_equalled;     // whether the request of /test/Lend was the same
@@ -58,6 +60,9 @@ int rpc_scene_set_up(void** state);
 int rpc_scene_tear_down(void** state);
 // A port on which nobody listens.
 int rpc_scene_free_port(void);
+// What one side wrote before it sent something is visible to the other in any case, but a race
+// detector knows nothing of sockets; both sides therefore pass through the scene's mutex.
+void rpc_scene_share(rpc_scene_t* scene);
 // The server's handler.
 void rpc_scene_serve(void* data, leat_rpc_request_t* request);
 

@@ -1,8 +1,8 @@
 // TF_SessionOptions: the options of a session, read from a serialized ConfigProto
-// (session/session_config.c), and those that leat/inspect.h adds (placer, devices, costs). An option
-// that makes the session impossible is not an error here but when the session is created, as in
-// TensorFlow. Reading a second ConfigProto starts from the defaults again and keeps only what other
-// functions have set.
+// (session/session_config.c), and those that leat/inspect.h adds (placer, devices, costs). An
+// option that makes the session impossible is not an error here but when the session is created,
+// as in TensorFlow. Reading a second ConfigProto starts from the defaults again and keeps only what
+// other functions have set.
 #include <stdio.h>
 #include <string.h>
 

@@ -3,9 +3,8 @@
 // reference calls it; the C core drops that reference when the bytes are written or the call has
 // failed. Pieces that come in are the slices of the received buffer themselves.
 #include <limits.h>
-#include <string.h>
 
-#include "engine.h"
+#include "modules/grpc/engine.h"
 
 leat_string_view_t rpc_slice_view(const grpc_slice* slice) {
   return leat_string_view_make((const char*)GRPC_SLICE_START_PTR(*slice),

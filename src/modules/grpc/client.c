@@ -10,12 +10,10 @@
 // A channel keeps a list of its calls under way. Freeing it cancels each and waits until the list
 // is empty; a call leaves it when all else of it is gone, so that nothing of a call outlives its
 // channel but what leat_rpc_call_free frees.
-#include <stdio.h>
-#include <string.h>
 
 #include <grpc/grpc_security.h>
 
-#include "engine.h"
+#include "modules/grpc/engine.h"
 
 struct leat_rpc_channel_s {
   grpc_channel* channel;
@@ -62,7 +60,7 @@ static grpc_channel* open_channel(const char* address, grpc_channel_credentials*
   arguments[count++] = rpc_integer_argument(GRPC_ARG_MAX_RECONNECT_BACKOFF_MS, 2000);
   const grpc_channel_args all = {count, arguments};
   grpc_channel* channel = grpc_channel_create(address, credentials, &all);
-  // Without credentials that it can use, the C core makes a channel whose calls all fail.
+  // For a target that it cannot read, the C core makes a channel whose calls all fail.
   if (grpc_channel_support_connectivity_watcher(channel)) return channel;
   grpc_channel_destroy(channel);
   return NULL;
@@ -222,8 +220,10 @@ static grpc_call_error start_batch(leat_rpc_call_t* call, bool waits, grpc_byte_
                                       .status = &call->code,
                                       .status_details = &call->message}},
   };
-  return grpc_call_start_batch(call->call, operations, sizeof operations / sizeof *operations,
-                               rpc_event_send(call->channel->engine, &call->ended, end_call), NULL);
+  grpc_call* inner = call->call;
+  void* tag = rpc_event_send(call->channel->engine, &call->ended, end_call);
+  return grpc_call_start_batch(inner, operations, sizeof operations / sizeof *operations, tag,
+                               NULL);
 }
 
 static grpc_call* create_inner(const leat_rpc_channel_t* channel,

@@ -13,8 +13,8 @@
 //
 // |turn| is even while the leader serves and odd while it is in a function of the caller's. Leader
 // and sentry both try to move it on from the odd number, and whoever does is the leader: the two
-// agree without a lock. While nothing happens the sentry sleeps without looking, and the next leader
-// who enters a function wakes it.
+// agree without a lock. While nothing happens the sentry sleeps without looking, and a leader who
+// enters a function wakes it.
 //
 // Where functions do block, that is long: after the sentry had to step in, leaders hand over at
 // once before the next 128 functions. (How long a function takes says little: handing over makes it
@@ -22,9 +22,9 @@
 // function returns.
 //
 // The engine is made by the first server or channel and ends with the last one: the queue is shut
-// down, each thread leaves when it sees that, and whoever released it waits for them. Should that be
-// one of these threads, which could wait for itself for ever, then the last thread frees the engine.
-#include "engine.h"
+// down, each thread leaves when it sees that, and whoever released it waits for them. If that is
+// one of these threads, it would wait for itself for ever; the last thread then frees the engine.
+#include "modules/grpc/engine.h"
 
 #include <grpc/support/log.h>
 
@@ -103,12 +103,13 @@ static bool start_thread(rpc_engine_t* e) {
   return has_started;
 }
 
-// Wakes a follower, or starts one; it will lead or watch, whichever is wanting. |mutex| is held.
+// Wakes a follower, or starts one; it will lead or watch, whichever is wanting. Of those that are
+// parked one is woken, and none ends before it has looked what is wanting. |mutex| is held.
 static bool call_follower(rpc_engine_t* e) {
   if (atomic_load(&e->has_sentry)) {
     rpc_host->condition_notify_all(&e->sentry_wakes);
   } else if (e->parked > 0) {
-    rpc_host->condition_notify_all(&e->parked_wake);
+    rpc_host->condition_notify_one(&e->parked_wake);
   } else {
     return start_thread(e);
   }

@@ -38,8 +38,8 @@ struct rpc_event_s {
 };
 #define RPC_EVENT_OWNER(event, type, field) ((type*)((char*)(event) - offsetof(type, field)))
 
-// One engine serves all servers and channels of the process. The first of them makes it, and it ends
-// with the last. NULL without memory or threads.
+// One engine serves all servers and channels of the process. The first of them makes it, and it
+// ends with the last. NULL without memory or threads.
 rpc_engine_t* rpc_engine_acquire(void);
 // The caller's events must all have come. Waits until the threads have ended, if this was the last
 // user, except on a thread of the engine.

@@ -13,13 +13,12 @@
 // share one: it is held for some instructions, and never while |fn| runs. An answer sets
 // |is_answered| under it, so |fn| is not called from then on, and waits on |changed| while |fn|
 // runs.
-#include <stdio.h>
 #include <string.h>
 
 #include <grpc/grpc_security.h>
 #include <grpc/support/alloc.h>
 
-#include "engine.h"
+#include "modules/grpc/engine.h"
 
 // How many calls may come in before the first of them has been looked at.
 enum { WAITING_REQUESTS = 4 };
@@ -195,8 +194,9 @@ static void start_answer(rpc_request_t* request, int code, leat_string_view_t me
                                                  .trailing_metadata = &request->trailer,
                                                  .status = (grpc_status_code)code,
                                                  .status_details = code ? &text : NULL}};
+  grpc_call* call = request->call;
   void* tag = rpc_event_send(request->server->engine, &request->answered, serve_answered);
-  const grpc_call_error error = grpc_call_start_batch(request->call, operations, count, tag, NULL);
+  const grpc_call_error error = grpc_call_start_batch(call, operations, count, tag, NULL);
   grpc_slice_unref(text);
   // The batch is of the right form, so this does not happen.
   if (error != GRPC_CALL_OK) release_request(request);
