@@ -4,6 +4,7 @@
 #   make asan      the tests under ASan and UBSan          make tsan     the tests under TSan
 #   make tsan-threads   those that are about threads, under TSan: some minutes
 #   make fuzz      each fuzz target for FUZZ_SECONDS       make bench    speed beside TensorFlow
+#   make bench-cluster    a cluster of three tasks beside TensorFlow's
 #   make bench-variants   what the optimizer does with the same work written in different ways
 #   make test-oracle   against TensorFlow itself           make install  PREFIX=/usr/local DESTDIR=
 # JOBS limits parallel work; TESTS selects tests by a regular expression.
@@ -28,7 +29,7 @@ SANITIZER_ENV = UBSAN_OPTIONS=print_stacktrace=1 ASAN_OPTIONS=$(ASAN_FLAGS) \
   TSAN_OPTIONS=suppressions=$(CURDIR)/dev/tsan-suppressions
 
 .PHONY: all setup test check demo install asan tsan asan-build tsan-build tsan-threads fuzz bench \
-  bench-variants test-oracle clean
+  bench-variants bench-cluster test-oracle clean
 all: $(BUILD)/build.ninja
 	@$(NINJA) -C $(BUILD)
 
@@ -83,6 +84,9 @@ bench: all
 
 bench-variants: all
 	@python3 bench/variants.py $(BENCH_ARGS)
+
+bench-cluster: all
+	@python3 bench/cluster.py $(BENCH_ARGS)
 
 test-oracle: setup all
 	@dev/test-oracle $(ORACLE_ARGS)

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""A cluster of Leat beside one of TensorFlow: bench/cluster.py [--rows REGEX] [--rounds N] [--quick]
+"""Leat's cluster beside TensorFlow's: bench/cluster.py [--rows REGEX] [--rounds N] [--quick]
 
 Both clusters have one parameter server and two workers, each a process on this machine, and are
 driven by TensorFlow's Python client, which is a process of its own and speaks to worker 0. The

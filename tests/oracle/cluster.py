@@ -15,7 +15,7 @@ import time
 import tensorflow.compat.v1 as tf
 
 LEAT = os.path.join(os.environ['LEAT_BUILD_DIR'], 'bin', 'leat')
-SERVER_SECONDS, START_SECONDS = 300, 30
+SERVER_SECONDS, SESSION_SECONDS, START_SECONDS = 300, 20, 30
 PR_SET_PDEATHSIG = 1
 
 
@@ -91,6 +91,7 @@ class Cluster:
     for task in list(self.processes):
       self.kill(task)
 
-  def session(self, task, graph, timeout_ms=0):
+  def session(self, task, graph, timeout_ms=SESSION_SECONDS * 1000):
+    """A session of the master of |task|; its steps end at the latest after |timeout_ms|."""
     config = tf.ConfigProto(operation_timeout_in_ms=timeout_ms)
     return tf.Session('grpc://' + self.address(task), graph=graph, config=config)
