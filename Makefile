@@ -4,7 +4,7 @@
 #   make asan      the tests under ASan and UBSan          make tsan     the tests under TSan
 #   make tsan-threads   those that are about threads, under TSan: some minutes
 #   make fuzz      each fuzz target for FUZZ_SECONDS       make bench    speed beside TensorFlow
-#   make bench-cluster    a cluster of three tasks beside TensorFlow's
+#   make bench-board   leat board beside TensorBoard       make bench-cluster   beside a cluster of TensorFlow's
 #   make bench-variants   what the optimizer does with the same work written in different ways
 #   make test-oracle   against TensorFlow itself           make install  PREFIX=/usr/local DESTDIR=
 # JOBS limits parallel work; TESTS selects tests by a regular expression.
@@ -29,7 +29,7 @@ SANITIZER_ENV = UBSAN_OPTIONS=print_stacktrace=1 ASAN_OPTIONS=$(ASAN_FLAGS) \
   TSAN_OPTIONS=suppressions=$(CURDIR)/dev/tsan-suppressions
 
 .PHONY: all setup test check demo install asan tsan asan-build tsan-build tsan-threads fuzz bench \
-  bench-variants bench-cluster test-oracle clean
+  bench-variants bench-board bench-cluster test-oracle clean
 all: $(BUILD)/build.ninja
 	@$(NINJA) -C $(BUILD)
 
@@ -48,6 +48,7 @@ check:
 	@dev/check
 	@dev/generate-messages --check
 	@dev/list-capi --check
+	@dev/board-page --check
 
 demo: setup all
 	@dev/demo $(BUILD)
@@ -84,6 +85,9 @@ bench: all
 
 bench-variants: all
 	@python3 bench/variants.py $(BENCH_ARGS)
+
+bench-board: all
+	@python3 bench/board.py $(BENCH_ARGS)
 
 bench-cluster: all
 	@python3 bench/cluster.py $(BENCH_ARGS)

@@ -6,6 +6,10 @@ include(CTest)
 find_path(LEAT_CMOCKA_INCLUDE cmocka.h)
 find_library(LEAT_CMOCKA_LIBRARY cmocka)
 leat_glob(test_sources src/*_test.c tests/*_test.c tools/*_test.c)
+if(TARGET leat_board)
+  leat_glob(board_test_sources board/*_test.c)
+  list(APPEND test_sources ${board_test_sources})
+endif()
 if(NOT TARGET leat_module_png)
   list(FILTER test_sources EXCLUDE REGEX "/formats/media/png_test\\.c$")
 endif()
@@ -67,7 +71,8 @@ endfunction()
 # builds them. CI runs these under TSan, where all tests would take too long.
 function(leat_label_thread_tests)
   get_property(names DIRECTORY PROPERTY TESTS)
-  list(FILTER names INCLUDE REGEX "^(base\\.(sync|thread_pool|observer|log)|cluster\\.|worker\\.|\
+  list(FILTER names INCLUDE REGEX "^(base\\.(sync|thread_pool|observer|log)|board\\.board_|\
+board\\.run_|cluster\\.|worker\\.|\
 device\\.cpu\\.(cpu_device|row_step)_|graph\\.op\\.op_parse|\
 kernel\\.(cancellation|cell|invoke|registry|resource)_|ops\\.nn\\.convolution_cache|\
 session\\.(plans|session|signature_cache)_|tensor\\.buffer_pool|trace\\.collector|\
@@ -106,6 +111,10 @@ if(LEAT_CMOCKA_INCLUDE AND LEAT_CMOCKA_LIBRARY)
   endif()
   foreach(source ${test_sources})
     leat_test(${source})
+  endforeach()
+  foreach(source ${board_test_sources})
+    get_filename_component(name ${source} NAME_WE)
+    target_link_libraries(board.${name} PRIVATE leat_board)
   endforeach()
   leat_loopback_tests()
   leat_label_thread_tests()
