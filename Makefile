@@ -4,7 +4,7 @@
 #   make asan      the tests under ASan and UBSan          make tsan     the tests under TSan
 #   make tsan-threads   those that are about threads, under TSan: some minutes
 #   make fuzz      each fuzz target for FUZZ_SECONDS       make bench    speed beside TensorFlow
-#   make bench-board   leat board beside TensorBoard       make bench-cluster   beside a cluster of TensorFlow's
+#   make bench-board   leat board beside TensorBoard       make bench-cluster   servers beside its
 #   make bench-variants   what the optimizer does with the same work written in different ways
 #   make test-oracle   against TensorFlow itself           make install  PREFIX=/usr/local DESTDIR=
 # JOBS limits parallel work; TESTS selects tests by a regular expression.
