@@ -140,7 +140,7 @@ static leat_status_t open_session(leat_master_session_t* session,
         leat_session_options_read(request->config, &options, &executor_status));
     LEAT_RETURN_IF_ERROR(executor_status);
   }
-  if (options.inter_op_pool_count > 0) {
+  if (options.inter_op_pool_count > 0 || options.use_per_session_threads) {
     return leat_make_status(LEAT_INVALID_ARGUMENT,
                             "Distributed session does not support session thread pool options.");
   }
