@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "board/api.h"
+#include "base/clock.h"
 #include "base/thread.h"
 #include "formats/generated/event.h"
 #include "formats/record/record.h"
@@ -301,6 +302,23 @@ static void strangers_send_no_forms(void** state) {
   stop();
 }
 
+// Rounds that look for runs hide none meanwhile.
+static void runs_stay_during_rounds(void** state) {
+  write_log(1);
+  start("", NULL);
+  for (int i = 0; i < 2000; ++i) {
+    board_run_t** runs;
+    size_t count;
+    if (i % 20 == 0) write_log(2 + i);  // which begins a round
+    assert_non_null(board_logdir_find(scene.api.logdir, LEAT_SV(".")));
+    LEAT_EXPECT_OK(board_logdir_runs(scene.api.logdir, &runs, &count));
+    leat_allocator_free(leat_allocator_system(), runs);
+    assert_int_equal(count, 1);
+    leat_clock_sleep_ns(50000);
+  }
+  stop();
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(addresses_are_answered),
@@ -311,6 +329,7 @@ int main(void) {
       cmocka_unit_test(streams_without_client_end),
       cmocka_unit_test(strangers_send_no_forms),
       cmocka_unit_test(links_do_not_go_round),
+      cmocka_unit_test(runs_stay_during_rounds),
   };
   return cmocka_run_group_tests(tests, test_directory_make, test_directory_remove);
 }

@@ -25,7 +25,7 @@
 
 typedef struct member_s {
   board_run_t* run;
-  bool is_there;
+  uint64_t seen;  // the last round that found it
 } member_t;
 
 struct board_logdir_s {
@@ -37,6 +37,10 @@ struct board_logdir_s {
   leat_mutex_t lock;  // guards what follows
   member_t* members;
   size_t count, capacity;
+  uint64_t round;  // number of the round under way, or of the last
+  // The last round that found all that there was. Runs that it or a later one found are shown, so
+  // that a round under way hides nothing.
+  uint64_t whole_round;
   uint64_t version;
   bool is_loaded;
   atomic_bool is_ending;
@@ -107,7 +111,7 @@ static leat_status_t note_run(board_logdir_t* logdir, const char* directory) {
   leat_mutex_lock(&logdir->lock);
   for (size_t i = 0; i < logdir->count; ++i) {
     if (strcmp(logdir->members[i].run->name, name)) continue;
-    logdir->members[i].is_there = true;
+    logdir->members[i].seen = logdir->round;
     leat_mutex_unlock(&logdir->lock);
     return leat_ok_status();
   }
@@ -115,7 +119,7 @@ static leat_status_t note_run(board_logdir_t* logdir, const char* directory) {
       leat_allocator_system(), logdir->count + 1, sizeof *logdir->members,
       (void**)&logdir->members, &logdir->capacity);
   if (!status) status = board_run_create(name, directory, &run);
-  if (!status) logdir->members[logdir->count++] = (member_t){run, true};
+  if (!status) logdir->members[logdir->count++] = (member_t){run, logdir->round};
   leat_mutex_unlock(&logdir->lock);
   return status;
 }
@@ -202,9 +206,12 @@ static leat_status_t round_locked(board_logdir_t* logdir) {
   round_t round = {.logdir = logdir};
   leat_mutex_lock(&logdir->lock);
   size_t before = logdir->count;
-  for (size_t i = 0; i < before; ++i) logdir->members[i].is_there = false;
+  ++logdir->round;
   leat_mutex_unlock(&logdir->lock);
   LEAT_RETURN_IF_ERROR(walk_directory(logdir, logdir->options.path, 0, 0));
+  leat_mutex_lock(&logdir->lock);
+  logdir->whole_round = logdir->round;
+  leat_mutex_unlock(&logdir->lock);
   LEAT_RETURN_IF_ERROR(board_logdir_runs(logdir, &round.runs, &round.count));
   load_all(&round);
   leat_allocator_free(leat_allocator_system(), round.runs);
@@ -304,7 +311,7 @@ static leat_status_t copy_keys(board_logdir_t* logdir, run_key_t** out_keys, siz
   LEAT_RETURN_IF_ERROR(LEAT_ALLOCATE(leat_allocator_system(), logdir->count + 1, out_keys));
   for (size_t i = 0; i < logdir->count; ++i) {
     board_run_t* run = logdir->members[i].run;
-    if (!logdir->members[i].is_there) continue;
+    if (logdir->members[i].seen < logdir->whole_round) continue;
     leat_mutex_lock(&run->lock);
     double time = run->has_events ? run->first_wall_time : HUGE_VAL;
     leat_mutex_unlock(&run->lock);
@@ -336,7 +343,8 @@ board_run_t* board_logdir_find(board_logdir_t* logdir, leat_string_view_t name) 
   leat_mutex_lock(&logdir->lock);
   for (size_t i = 0; i < logdir->count && !found; ++i) {
     board_run_t* run = logdir->members[i].run;
-    if (logdir->members[i].is_there && leat_string_view_equals(name, run->name)) found = run;
+    bool is_there = logdir->members[i].seen >= logdir->whole_round;
+    if (is_there && leat_string_view_equals(name, run->name)) found = run;
   }
   leat_mutex_unlock(&logdir->lock);
   return found;

@@ -225,9 +225,9 @@ static void masters_that_are_not_there(void** state) {
   TF_SessionOptions* options = TF_NewSessionOptions();
   TF_SetConfig(options, kConfig, sizeof kConfig, client.status);
   expect(TF_OK, "");
-  TF_SetTarget(options, "grpc://localhost:1");
+  TF_SetTarget(options, "grpc://127.0.0.1:1");
   assert_null(TF_NewSession(client.graph, options, client.status));
-  expect(TF_DEADLINE_EXCEEDED, "Creating a session at grpc://localhost:1");
+  expect(TF_DEADLINE_EXCEEDED, "Creating a session at grpc://127.0.0.1:1");
   TF_SetTarget(options, "grpc://no port");
   assert_null(TF_NewSession(client.graph, options, client.status));
   expect(TF_INVALID_ARGUMENT, "no port");
