@@ -47,7 +47,7 @@ def _parts(key):
     elif item is Ellipsis or item is None:
       masks['ellipsis_mask' if item is Ellipsis else 'new_axis_mask'] |= bit
       begin.append(0)
-      end.append(0 if item is Ellipsis else 0)
+      end.append(0)
       strides.append(1)
     else:
       _check_index(item)

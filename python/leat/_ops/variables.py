@@ -373,6 +373,10 @@ class ResourceVariable(Variable):
   def _as_graph_element(self):
     return self._snapshot
 
+  @property
+  def _as_graph_element_of_control(self):
+    return self._handle   # waiting for the variable reads nothing
+
   def _as_tensor(self):
     return self.value()
 

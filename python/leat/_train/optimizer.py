@@ -108,8 +108,7 @@ class Optimizer:
       for g, v in converted:
         if g is None:
           continue
-        short = '' if _is_resource(v) else v.op.name
-        with name_scope('update_' + (v.op.name if not short else short)), colocate_with(v.op):
+        with name_scope('update_' + v.op.name), colocate_with(v.op):
           updates.append(self._update(g, v))
       if global_step is None:
         done = self._finish(updates, scope)
