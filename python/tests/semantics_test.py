@@ -1,5 +1,7 @@
 """What TensorFlow does in corners that are easily forgotten: gradients of rows, what a finalized
 graph refuses, seeds, arguments that contradict each other. The numbers are TensorFlow's."""
+import threading
+import types
 import unittest
 
 import numpy as np
@@ -133,6 +135,114 @@ class SeedTest(GraphCase):
       seeds.append([op for op in self.graph.get_operations()
                     if op.type.startswith('Random')][-1].get_attr('seed2'))
     self.assertEqual(seeds, [0, 1, 2])
+
+
+class VariableTest(GraphCase):
+
+  def test_parts_of_resource_variables_are_assigned(self):
+    for resource in (False, True):
+      v = tf.Variable([1.0, 2.0, 3.0], use_resource=resource)
+      self.assertEqual(self.run_all(v[1:2].assign([9.0]), v)[1].tolist(), [1, 9, 3])
+      self.assertEqual(self.run_all(tf.scatter_nd_update(v, [[1]], [8.0]), v)[1].tolist(),
+                       [1, 8, 3])
+      self.assertEqual(self.run_all(v.scatter_nd_add([[0]], [2.0]), v)[1].tolist(), [3, 2, 3])
+
+  def test_what_is_synchronized_on_read_is_not_trained(self):
+    on_read = tf.VariableSynchronization.ON_READ
+    v = tf.get_variable('a', [], synchronization=on_read, aggregation=tf.VariableAggregation.SUM)
+    self.assertFalse(v.trainable)
+    self.assertEqual(tf.trainable_variables(), [])
+    self.assertEqual((v.synchronization, v.aggregation), (on_read, tf.VariableAggregation.SUM))
+    again = tf.Variable.from_proto(v.to_proto())
+    self.assertEqual((again.synchronization, again.trainable), (on_read, False))
+    with self.assertRaisesRegex(ValueError, 'ON_READ'):
+      tf.Variable(1.0, trainable=True, synchronization=on_read)
+    with self.assertRaisesRegex(ValueError, 'aggregation'):
+      tf.Variable(1.0, aggregation='sum')
+
+  def test_scopes(self):
+    names = []
+
+    def look():
+      with self.graph.as_default():
+        names.append(tf.get_variable_scope().name)
+    with tf.variable_scope('a') as a:
+      thread = threading.Thread(target=look)
+      thread.start()
+      thread.join()
+    self.assertEqual(names, [''])
+    with tf.variable_scope('o'), tf.variable_scope(a, auxiliary_name_scope=False) as inner:
+      self.assertEqual(inner.original_name_scope, 'a/')
+
+  def test_slots_come_from_the_getter_of_the_scope(self):
+    names = []
+
+    def getter(inner, name, *args, **named):
+      names.append(name)
+      return inner(name, *args, **named)
+    with tf.variable_scope('a', custom_getter=getter):
+      v = tf.get_variable('v', [2])
+      tf.train.MomentumOptimizer(0.1, 0.9).minimize(tf.reduce_sum(v * v))
+    self.assertEqual(names, ['a/v', 'a/a/v/Momentum/'])
+
+  def test_dual_averaging_names_its_slots(self):
+    v = tf.Variable([1.0], name='v')
+    tf.train.AdagradDAOptimizer(0.5, tf.train.get_or_create_global_step()).minimize(v * v)
+    self.assertEqual(sorted(x.name for x in tf.global_variables()),
+                     ['global_step:0', 'v/AdagradDA:0', 'v/AdagradDA_1:0', 'v:0'])
+
+  def test_averages_of_tensors_lose_the_bias_to_zero(self):
+    x = tf.constant(10.0)
+    average = tf.train.ExponentialMovingAverage(0.9, zero_debias=True)
+    step = average.apply([x])
+    self.assertEqual(self.run_all(step, average.average(x))[1], 10.0)
+
+
+class FunctionTest(GraphCase):
+
+  def test_gather_nd_in_batches(self):
+    x = tf.constant([[[1, 2], [3, 4]], [[5, 6], [7, 8]]])
+    unknown = tf.placeholder(tf.int32, [None, None])
+    found = self.run_all(
+        tf.gather_nd(x, [[1], [0]], batch_dims=1), tf.gather_nd(x, unknown, batch_dims=1),
+        tf.gather_nd(x, [[[0], [1]], [[1], [1]]], batch_dims=2), feed={unknown: [[1], [0]]})
+    self.assertEqual([f.tolist() for f in found], [[[3, 4], [5, 6]]] * 2 + [[[1, 4], [6, 8]]])
+
+  def test_two_names_for_one_argument(self):
+    x = tf.ones([1, 2])
+    for call in (lambda: tf.nn.dropout(x, keep_prob=0.5, rate=0.3),
+                 lambda: tf.argmax(x, axis=0, dimension=0),
+                 lambda: tf.argmin(x, axis=0, dimension=0),
+                 lambda: tf.squeeze(x, axis=0, squeeze_dims=0)):
+      with self.assertRaisesRegex(ValueError, 'Cannot specify both'):
+        call()
+    with self.assertRaisesRegex(ValueError, 'data_format'):
+      tf.nn.max_pool_with_argmax(tf.ones([1, 2, 4, 4]), [1, 1, 2, 2], [1, 1, 2, 2], 'SAME',
+                                 data_format='NCHW')
+
+  def test_weights_are_compared_in_the_step(self):
+    values = tf.placeholder(tf.float32, [None, 3])
+    weights = tf.placeholder(tf.float32, [None, None])
+    loss = tf.losses.compute_weighted_loss(values, weights)
+    ones = np.ones
+    for shape in ((1, 1), (2, 1), (1, 3), (2, 3)):
+      self.assertEqual(self.run_all(loss, feed={values: ones((2, 3)), weights: ones(shape)}), [1])
+    for shape in ((3, 3), (2, 2)):
+      with self.assertRaisesRegex(tf.errors.InvalidArgumentError, 'can not be broadcast'):
+        self.run_all(loss, feed={values: ones((1, 3)), weights: ones(shape)})
+
+  def test_feeds_and_devices(self):
+    a, b = tf.placeholder(tf.float32, []), tf.placeholder(tf.float32, [])
+    self.assertEqual(self.run_all(a + b, feed={(a, b): (1.0, 2.0)}), [3])
+    self.assertEqual(self.run_all(a + b, feed=types.MappingProxyType({a: 1.0, b: 2.0})), [3])
+    with self.assertRaisesRegex(TypeError, 'feed_dict'):
+      self.run_all(a, feed=[a])
+    with self.assertRaisesRegex(ValueError, 'list or tuple of 2'):
+      self.run_all(a, feed={(a, b): (1.0,)})
+    with tf.Session() as session:
+      devices = session.list_devices()
+    self.assertIn('CPU', [d.device_type for d in devices])
+    self.assertTrue(devices[0].name.endswith(':0'))
 
 
 if __name__ == '__main__':

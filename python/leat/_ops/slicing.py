@@ -82,6 +82,7 @@ def index(tensor, key, variable=None):
 def strided_slice(input_, begin, end=None, strides=None, begin_mask=0, end_mask=0, ellipsis_mask=0,
                   new_axis_mask=0, shrink_axis_mask=0, var=None, name=None):
   """The part of a tensor that begin, end and strides say, as numpy's slices do."""
+  scope = name
   if end is None:
     end = begin
     begin = conversion.constant_of([0])
@@ -95,11 +96,7 @@ def strided_slice(input_, begin, end=None, strides=None, begin_mask=0, end_mask=
   if var is not None:
     def assign(value, name=None):
       """Assigns to the part of the variable."""
-      return apply_op('StridedSliceAssign', name=name or scope_of(result) + '_assign',
-                      ref=var._ref(), begin=begin, end=end, strides=strides, value=value, **masks)
+      return var._assign_slice(begin, end, strides, value, name or parent + '_assign', masks)
+    parent = scope or 'strided_slice'
     result.assign = assign
   return result
-
-
-def scope_of(tensor):
-  return tensor.op.name.rpartition('/')[2]

@@ -7,10 +7,23 @@ from leat._graph import value as values
 from leat._session import fetch as fetches
 
 
+def _leaves(pairs):
+  """The pairs, those with a tuple of keys taken apart along it."""
+  for feed, value in pairs:
+    if isinstance(feed, tuple) and not any(
+        isinstance(feed, cls) for cls, _ in fetches.feed_conversions):
+      if not isinstance(value, (list, tuple)) or len(value) != len(feed):
+        raise ValueError('The value fed for %s must be a list or tuple of %d values, but got %r' %
+                         (feed, len(feed), value))
+      yield from _leaves(zip(feed, value))
+    else:
+      yield feed, value
+
+
 def flat(graph, feed_dict):
   """[(tensor, value)] of a feed_dict."""
   found = []
-  for feed, value in feed_dict.items():
+  for feed, value in _leaves(feed_dict.items()):
     for cls, function in fetches.feed_conversions:
       if isinstance(feed, cls):
         pairs = list(function(feed, value))
