@@ -322,7 +322,8 @@ def sequence_mask(lengths, maxlen=None, dtype=dtypes.bool, name=None):
   with name_scope(name, 'SequenceMask', [lengths, maxlen]):
     lengths = convert(lengths)
     if maxlen is None:
-      maxlen = math.reduce_max(lengths, list(builtins_range(len(lengths.shape_))))
+      rank = lengths.get_shape().ndims
+      maxlen = math.reduce_max(lengths, None if rank is None else list(builtins_range(rank)))
       maxlen = apply_op('Maximum', x=conversion.constant_of(0, maxlen.dtype), y=maxlen)
     else:
       maxlen = convert(maxlen)

@@ -65,6 +65,10 @@ def _stack(values, name):
 
 def index(tensor, key, variable=None):
   """tensor[key]; `variable` is what assign() on the result changes."""
+  if getattr(key, 'dtype', None) in (dtypes.bool, dtypes.bool._as_ref) if isinstance(
+      key, _leat.Output) else getattr(getattr(key, 'dtype', None), 'kind', None) == 'b':
+    from leat._ops import array
+    return array.boolean_mask(tensor, key)
   begin, end, strides, masks = _parts(key)
   with name_scope(None, 'strided_slice', [tensor] + begin + end + strides) as scope:
     if begin:

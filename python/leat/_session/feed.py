@@ -72,6 +72,9 @@ def value_of(graph, tensor, value):
   kind = type(value)
   if kind is float or kind is int or kind is bool:
     quick = values._quick(value, dtype)
+    if kind is int and dtype is dtypes.bool and value not in (0, 1):
+      raise TypeError('Type of feed value %s with type %s is not compatible with Tensor type %s.' %
+                      (value, kind, dtype.as_numpy_dtype))
     if quick is not None and tensor.shape_ in (None, ()):
       return quick
     if kind is int and dtype.is_integer and quick is None:
@@ -89,6 +92,8 @@ def value_of(graph, tensor, value):
   else:
     try:
       array = np.asarray(value, dtype=dtype.as_numpy_dtype)
+    except OverflowError:
+      array = np.asarray(value).astype(dtype.as_numpy_dtype)   # what wraps around
     except (TypeError, ValueError) as error:
       if hasattr(value, 'name') and hasattr(value, 'eval'):
         raise TypeError('The value of a feed cannot be a tf.Tensor object.') from None
