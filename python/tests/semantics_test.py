@@ -245,5 +245,60 @@ class FunctionTest(GraphCase):
     self.assertTrue(devices[0].name.endswith(':0'))
 
 
+class ValueTest(GraphCase):
+
+  def test_constants_and_types(self):
+    self.assertEqual(self.run_all(tf.constant(True, tf.int32), tf.constant(True, tf.float32),
+                                  tf.constant(300, tf.uint8)), [1, 1.0, 44])
+    for call in (lambda: tf.constant(1.0) + tf.constant(1), lambda: tf.constant(1) + 1.5):
+      with self.assertRaisesRegex(TypeError, "Input 'y' of 'AddV2' Op has type"):
+        call()
+    with self.assertRaisesRegex(TypeError, 'feed value 2'):
+      x = tf.placeholder(tf.bool, [])
+      self.run_all(x, feed={x: 2})
+
+  def test_unknown_ranks(self):
+    x = tf.placeholder(tf.int32)
+    y = tf.placeholder(tf.float32)
+    ones = tf.ones([3, 2])
+    mask, product, last, taken = self.run_all(
+        tf.sequence_mask(x), tf.tensordot(y, ones, [[1], [0]]), tf.tensordot(y, ones, 1),
+        tf.constant([1, 2, 3])[tf.constant([True, False, True])],
+        feed={x: [1, 2], y: np.ones((2, 3))})
+    self.assertEqual(mask.tolist(), [[True, False], [True, True]])
+    self.assertEqual((product.tolist(), last.tolist()), ([[3, 3]] * 2, [[3, 3]] * 2))
+    self.assertEqual(taken.tolist(), [1, 3])
+    self.assertEqual(tf.nn.dropout(tf.placeholder(tf.float32, [4, 5]), rate=0.5,
+                                   noise_shape=[None, 1]).shape, [4, 5])
+
+  def test_messages(self):
+    data = b'\xfa\x3f\x03abc'
+    message = tf.RunOptions.FromString(data)
+    self.assertEqual(message.trace_level, 0)
+    self.assertEqual(message.SerializeToString(), data)
+    for ask in (tf.AttrValue(i=3).HasField, tf.AttrValue(i=3).WhichOneof):
+      with self.assertRaises(ValueError):
+        ask('bogus')
+    with self.assertRaisesRegex(Exception, 'Error parsing'):
+      tf.RunOptions.FromString(b'\xff' * 12)
+
+  def test_meta_graphs_of_a_scope_and_savers(self):
+    with tf.name_scope('s'):
+      tf.Variable(1.0, name='v')
+    tf.Variable(2.0, name='w')
+    meta = tf.train.export_meta_graph(export_scope='s')
+    self.assertEqual(sorted(n.name for n in meta.graph_def.node),
+                     ['v', 'v/Assign', 'v/initial_value', 'v/read'])
+    with self.assertRaises(TypeError):
+      tf.train.export_meta_graph(bogus=1)
+    with self.assertRaises(NotImplementedError):
+      tf.train.Saver(sharded=True)
+    definition = tf.train.Saver(keep_checkpoint_every_n_hours=0.5).as_saver_def()
+    self.assertEqual(tf.train.Saver(saver_def=definition)._keep_hours, 0.5)
+    with tf.Graph().as_default():
+      tf.train.import_meta_graph(meta, import_scope='t')
+      self.assertEqual([v.name for v in tf.global_variables()], ['t/v:0'])
+
+
 if __name__ == '__main__':
   unittest.main()
