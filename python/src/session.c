@@ -246,7 +246,8 @@ static PyObject* session_partial_run(PyObject* object, PyObject* args) {
   return result;
 }
 
-PyDoc_STRVAR(list_devices_doc, "list_devices_(): (name, type, bytes of memory, incarnation) of each.");
+PyDoc_STRVAR(list_devices_doc,
+             "list_devices_(): (name, type, bytes of memory, incarnation) of each.");
 static PyObject* session_list_devices(PyObject* object, PyObject* unused) {
   (void)unused;
   leat_py_session_t* self = (leat_py_session_t*)object;

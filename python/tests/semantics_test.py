@@ -300,5 +300,23 @@ class ValueTest(GraphCase):
       self.assertEqual([v.name for v in tf.global_variables()], ['t/v:0'])
 
 
+class FlagTest(unittest.TestCase):
+
+  def test_flags_are_checked(self):
+    flags = tf.flags
+    flags.DEFINE_enum('shape_of_it', 'a', ['a', 'b'], '')
+    flags.DEFINE_integer('size_of_it', 3, '', lower_bound=0)
+    with self.assertRaises(flags.DuplicateFlagError):
+      flags.DEFINE_integer('size_of_it', 3, '')
+    for text in ('--shape_of_it=c', '--size_of_it=-4'):
+      with self.assertRaises(flags.IllegalFlagValueError):
+        flags.FLAGS(['p', text])
+    with self.assertRaises(flags.UnrecognizedFlagError):
+      flags.FLAGS(['p', '--unknown=1'])
+    self.assertEqual(flags.FLAGS(['p', '--unknown=1', '--size_of_it=5'], known_only=True),
+                     ['p', '--unknown=1'])
+    self.assertEqual(flags.FLAGS.size_of_it, 5)
+
+
 if __name__ == '__main__':
   unittest.main()

@@ -471,7 +471,8 @@ class Message:
   def WhichOneof(self, name):
     """The member that is set, of the oneof `name`."""
     if name != self._oneof_name():
-      raise ValueError('Protocol message %s has no oneof "%s" field.' % (self.DESCRIPTOR.name, name))
+      raise ValueError('Protocol message %s has no oneof "%s" field.' % (
+          self.DESCRIPTOR.name, name))
     if self._raw is not None:
       self._decode()
     for field in self._fields:

@@ -59,7 +59,8 @@ def _fitting_weights(weights, values):
     same_rank = math.equal(array.rank(weights), array.rank(values))
     length = array.where(same_rank, array.rank(values), 0)
     taken, sizes = array.slice(taken, [0], [length]), array.slice(sizes, [0], [length])
-    fits = math.reduce_all(apply_op('LogicalOr', x=math.equal(taken, 1), y=math.equal(taken, sizes)))
+    equal = math.equal(taken, sizes)
+    fits = math.reduce_all(apply_op('LogicalOr', x=math.equal(taken, 1), y=equal))
     fine = apply_op('LogicalOr', x=scalar, y=apply_op('LogicalAnd', x=same_rank, y=fits))
     check = control.Assert(fine, [
         'weights can not be broadcast to values.', 'weights.shape=', array.shape(weights),

@@ -329,8 +329,8 @@ def generate_checkpoint_state_proto(save_dir, model_checkpoint_path,
     paths.append(model_checkpoint_path)
   times = list(all_model_checkpoint_timestamps or [])
   if times and len(times) != len(paths):
-    raise ValueError('Checkpoint timestamps, if provided, must match checkpoint paths (got paths %s '
-                     'and timestamps %s)' % (paths, times))
+    raise ValueError('Checkpoint timestamps, if provided, must match checkpoint paths (got paths '
+                     '%s and timestamps %s)' % (paths, times))
   if not os.path.isabs(save_dir):
     relative = lambda p: p if os.path.isabs(p) else os.path.relpath(p, save_dir or '.')
     paths, model_checkpoint_path = [relative(p) for p in paths], relative(model_checkpoint_path)
