@@ -48,18 +48,29 @@ static PyObject* graph_operation(PyObject* self, PyObject* name) {
   return leat_py_operation_wrap((leat_py_graph_t*)self, operation);
 }
 
-PyDoc_STRVAR(operations_doc, "operations(): all Operations, in the order of their adding.");
-static PyObject* graph_operations(PyObject* self, PyObject* unused) {
-  (void)unused;
+PyDoc_STRVAR(operations_doc,
+             "operations(start=0): the Operations from that one on, in the order of their adding.");
+static PyObject* graph_operations(PyObject* self, PyObject* args) {
+  Py_ssize_t start = 0;
+  if (!PyArg_ParseTuple(args, "|n", &start)) return NULL;
   PyObject* list = PyList_New(0);
   size_t position = 0;
   TF_Operation* operation;
   while (list && (operation = TF_GraphNextOperation(((leat_py_graph_t*)self)->graph, &position))) {
+    if (start-- > 0) continue;
     PyObject* object = leat_py_operation_wrap((leat_py_graph_t*)self, operation);
     if (!object || PyList_Append(list, object)) Py_CLEAR(list);
     Py_XDECREF(object);
   }
   return list;
+}
+
+PyDoc_STRVAR(count_doc, "count(): how many operations there are. Only new ones are walked over.");
+static PyObject* graph_count(PyObject* object, PyObject* unused) {
+  (void)unused;
+  leat_py_graph_t* self = (leat_py_graph_t*)object;
+  while (TF_GraphNextOperation(self->graph, &self->seen)) ++self->count;
+  return PyLong_FromSsize_t(self->count);
 }
 
 PyDoc_STRVAR(unique_name_doc,
@@ -256,7 +267,8 @@ static PyObject* graph_add_function(PyObject* self, PyObject* args) {
 
 static PyMethodDef graph_methods[] = {
     {"operation", graph_operation, METH_O, operation_doc},
-    {"operations", graph_operations, METH_NOARGS, operations_doc},
+    {"operations", graph_operations, METH_VARARGS, operations_doc},
+    {"count", graph_count, METH_NOARGS, count_doc},
     {"unique_name_", graph_unique_name, METH_VARARGS, unique_name_doc},
     {"add", graph_add, METH_VARARGS, add_doc},
     {"gradients", graph_gradients, METH_VARARGS, gradients_doc},

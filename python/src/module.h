@@ -27,6 +27,8 @@ typedef struct leat_py_graph_t {
   PyObject_HEAD
   TF_Graph* graph;
   PyObject* operations; /* dict: address of a TF_Operation -> its object */
+  size_t seen;          /* where TF_GraphNextOperation goes on, and how many it has */
+  Py_ssize_t count;     /* given so far */
 } leat_py_graph_t;
 
 typedef struct leat_py_operation_t {

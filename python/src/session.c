@@ -246,7 +246,36 @@ static PyObject* session_partial_run(PyObject* object, PyObject* args) {
   return result;
 }
 
+PyDoc_STRVAR(list_devices_doc,
+             "list_devices_(): (name, type, bytes of memory, incarnation) of each.");
+static PyObject* session_list_devices(PyObject* object, PyObject* unused) {
+  (void)unused;
+  leat_py_session_t* self = (leat_py_session_t*)object;
+  if (!session_enter(self)) return NULL;
+  TF_Status* status = TF_NewStatus();
+  TF_DeviceList* devices = status ? TF_SessionListDevices(self->session, status) : NULL;
+  session_leave(self);
+  PyObject* list = leat_py_status_end(status) ? PyList_New(0) : NULL;
+  int count = list ? TF_DeviceListCount(devices) : 0;
+  for (int i = 0; list && i < count; ++i) {
+    /* What is asked of an index in range does not fail. */
+    status = TF_NewStatus();
+    PyObject* item =
+        status ? Py_BuildValue("ssLK", TF_DeviceListName(devices, i, status),
+                               TF_DeviceListType(devices, i, status),
+                               (long long)TF_DeviceListMemoryBytes(devices, i, status),
+                               (unsigned long long)TF_DeviceListIncarnation(devices, i, status))
+               : PyErr_NoMemory();
+    TF_DeleteStatus(status);
+    if (!item || PyList_Append(list, item)) Py_CLEAR(list);
+    Py_XDECREF(item);
+  }
+  if (devices) TF_DeleteDeviceList(devices);
+  return list;
+}
+
 static PyMethodDef session_methods[] = {
+    {"list_devices_", session_list_devices, METH_NOARGS, list_devices_doc},
     {"close_", session_close, METH_NOARGS, "close_(): cancels what runs and frees the state."},
     {"run_", session_run, METH_VARARGS, run_doc},
     {"partial_run_setup_", session_partial_run_setup, METH_VARARGS, partial_run_setup_doc},

@@ -109,7 +109,7 @@ class InputTest(unittest.TestCase):
   def test_batches_until_the_end(self):
     with tf.Graph().as_default(), tf.Session() as session:
       row = tf.train.slice_input_producer([tf.range(5)], num_epochs=1, shuffle=False)[0]
-      rows = tf.train.batch([row], 2, allow_smaller_final_batch=True)[0]
+      rows = tf.train.batch([row], 2, allow_smaller_final_batch=True)
       session.run([tf.global_variables_initializer(), tf.local_variables_initializer()])
       coordinator = tf.train.Coordinator()
       threads = tf.train.start_queue_runners(session, coordinator)

@@ -53,12 +53,12 @@ class ControlDependencies:
 def control_inputs(building, inputs):
   """The operations that a new one with `inputs` must wait for. Those that an input waits for
   already, being added under the same `with`, are left out."""
-  found = []
+  found = {}   # in the order of finding
   for controls in building.controls:
     seen = controls._seen
     if seen and any(op in seen for op in inputs):
       continue
     for op in controls.operations:
-      if op not in inputs and op not in found:
-        found.append(op)
-  return found
+      if op not in inputs:
+        found[op] = None
+  return list(found)

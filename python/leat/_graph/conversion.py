@@ -142,8 +142,7 @@ def convert(value, dtype=None, name=None, as_ref=False, preferred=None):
   """The tensor that `value` becomes. A reference stays one only with `as_ref`."""
   if isinstance(value, Tensor) and type(value) is Tensor:
     if value.op.graph is not get_default_graph():
-      raise ValueError('Tensor(%r) must be from the same graph as the default graph.' % value.name
-                       if False else '%s must be from the same graph as the default one.' % value)
+      raise ValueError('%s must be from the same graph as the default one.' % value)
     return _of_tensor(value, dtype)
   if dtype is not None:
     dtype = dtypes.as_dtype(dtype)

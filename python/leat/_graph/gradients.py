@@ -73,7 +73,9 @@ def gradients(ys, xs, grad_ys=None, name='gradients', colocate_gradients_with_op
               unconnected_gradients=UnconnectedGradients.NONE):
   """The derivatives of the sum of ys by each of xs, None where there is none. grad_ys are the
   gradients to start from."""
-  del colocate_gradients_with_ops, gate_gradients, aggregation_method
+  del colocate_gradients_with_ops, gate_gradients
+  if aggregation_method not in (None, 0, 1, 2):
+    raise ValueError('Invalid aggregation_method specified %s.' % aggregation_method)
   if unconnected_gradients not in ('none', 'zero'):
     raise ValueError("Unknown value for unconnected_gradients: '%s'" % unconnected_gradients)
   if stop_gradients:
@@ -96,9 +98,11 @@ def gradients(ys, xs, grad_ys=None, name='gradients', colocate_gradients_with_op
         raise ValueError('%s must be from the same graph as %s.' % (x, targets[0]))
     if not targets:
       return [None] * len(xs)
+    graph._check_not_finalized()
     # The library wants a prefix that no operation has yet.
     fresh = graph.version == before
     prefix = scope[:-1] if scope and fresh else graph.unique_name_(scope + 'grad', True)
+    start = graph.count()
     try:
       found = graph.gradients(prefix, targets, sources, starts)
     except _leat.StatusError as error:
@@ -107,11 +111,27 @@ def gradients(ys, xs, grad_ys=None, name='gradients', colocate_gradients_with_op
         raise LookupError(message) from None
       raise graphs._build_error(error) from None
     finally:
-      graph._version += 1
+      graph._adopt(start)
+    found = [_as_slices(g, prefix) for g in found]
     if unconnected_gradients == 'zero':
       from leat._ops import array
       found = [array.zeros_like(convert(x)) if g is None else g for g, x in zip(found, xs)]
   return found
+
+
+def _as_slices(gradient, prefix):
+  """A gradient of the rows that a gather took, as IndexedSlices. The library sums such rows up by
+  an UnsortedSegmentSum right below the prefix, of the first size of a shape, after all else."""
+  if gradient is None:
+    return None
+  op = gradient.op
+  if op.type != 'UnsortedSegmentSum' or op.name.rpartition('/')[0] != prefix:
+    return gradient
+  values, indices, count = op.inputs
+  if count.op.type != 'StridedSlice':
+    return gradient
+  from leat._ops.sparse import IndexedSlices
+  return IndexedSlices(values, indices, count.op.inputs[0])
 
 
 def _starts(targets, grad_ys):

@@ -33,7 +33,7 @@ class Graph(_leat.Graph):
     self._finalized = False
     self._unfeedable, self._unfetchable = set(), set()
     self._handle_feeders, self._handle_readers = {}, {}
-    self._version = 0
+    self._seedless = 0       # how many operations took their seed of the graph's
     self._lock = threading.RLock()
     self._functions_python = {}
 
@@ -77,10 +77,7 @@ class Graph(_leat.Graph):
       op = self.add(op_type, name, inputs, attributes, controls, device or '')
     except _leat.StatusError as error:
       raise _build_error(error) from None
-    self._version += 1
-    frame = sys._getframe(1)
-    while frame is not None and frame.f_globals.get('__name__', '').startswith(_PACKAGE):
-      frame = frame.f_back
+    frame = _caller()
     if frame is not None:
       op._code, op._line = frame.f_code, frame.f_lineno
     if building.original_op is not None:
@@ -90,6 +87,29 @@ class Graph(_leat.Graph):
     if device is None:
       self._apply_device_functions(op)
     return op
+
+  def _adopt(self, start):
+    """Does for the operations from the number `start` on, which the library added by itself, what
+    _add does for one."""
+    building, frame = self._building, _caller()
+    for op in self.operations(start):
+      for source in control_inputs(building, {i.op for i in op.inputs_}):
+        if source not in op.control_inputs:
+          op.add_control_input_(source)
+      for controls in building.controls:
+        controls._seen.add(op)
+      if building.colocations:
+        attributes, device = self._colocate(building, [], '')
+        _, _, groups = attributes[0]
+        op._set_groups(groups)
+        if device:
+          op._set_device(device)
+      elif building.devices:
+        self._apply_device_functions(op)
+      if frame is not None:
+        op._code, op._line = frame.f_code, frame.f_lineno
+      if building.original_op is not None:
+        op._original_op = building.original_op
 
   def _colocate(self, building, attributes, device):
     groups = set()
@@ -201,10 +221,8 @@ class Graph(_leat.Graph):
     operations = []
     for item in control_inputs:
       item = self.as_graph_element(getattr(item, '_as_graph_element_of_control', item))
-      op = item if isinstance(item, _leat.Operation) else item.op
-      if op not in operations:
-        operations.append(op)
-    return ControlDependencies(self, operations)
+      operations.append(item if isinstance(item, _leat.Operation) else item.op)
+    return ControlDependencies(self, list(dict.fromkeys(operations)))
 
   @contextlib.contextmanager
   def container(self, container_name):
@@ -386,7 +404,8 @@ class Graph(_leat.Graph):
 
   @property
   def version(self):
-    return self._version
+    """The number of operations."""
+    return self.count()
 
   @property
   def seed(self):
@@ -396,9 +415,10 @@ class Graph(_leat.Graph):
   def seed(self, seed):
     self._seed = seed
 
-  def _version_for_seed(self):
-    """The number of operations so far, of which operations without a seed make theirs."""
-    return self._version
+  def _next_op_seed(self):
+    """The seed of an operation without one: how many had none before."""
+    self._seedless += 1
+    return self._seedless - 1
 
   @property
   def building_function(self):
@@ -445,6 +465,14 @@ class Graph(_leat.Graph):
       _stack.graphs.pop()
 
 
+def _caller():
+  """The frame of the program, outside of this package, or None."""
+  frame = sys._getframe(2)
+  while frame is not None and frame.f_globals.get('__name__', '').startswith(_PACKAGE):
+    frame = frame.f_back
+  return frame
+
+
 def _operation_of(item):
   convert = getattr(item, '_as_graph_element', None)
   if convert is not None:
@@ -454,6 +482,8 @@ def _operation_of(item):
     return item
   if isinstance(item, _leat.Output):
     return item.op
+  if getattr(item, '_graph_element', None) is not None:
+    return item._graph_element.op
   from leat._graph import conversion
   return conversion.convert(item, as_ref=True).op
 

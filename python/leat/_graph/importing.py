@@ -68,16 +68,15 @@ def import_graph_def(graph_def, input_map=None, return_elements=None, name=None,
             mappings.append((op, index or 0, conversion.convert(value)))
     wanted = [(op, -1 if index is None else index) for op, index in map(_split, returns or ())]
     controls = [op for c in graph._building.controls for op in c.operations]
-    before = len(graph.operations())
+    graph._check_not_finalized()
+    before = graph.count()
     try:
       outputs, operations, missing = graph.import_(
           graph_def.SerializeToString(), prefix=prefix, mappings=mappings, returns=wanted,
           control_inputs=controls)
     except _leat.StatusError as error:
       raise ValueError(error.args[1]) from None
-    added = graph.operations()[before:]
-    graph._version += len(added)
-    _apply_settings(graph, added)
+    graph._adopt(before)
   unused = [m for m in missing if m]
   if unused:
     raise ValueError('Attempted to map inputs that were not found in graph_def: [%s]' % ', '.join(
@@ -86,14 +85,6 @@ def import_graph_def(graph_def, input_map=None, return_elements=None, name=None,
     return None
   outputs, operations = iter(outputs), iter(operations)
   return [next(operations) if index < 0 else next(outputs) for _, index in wanted]
-
-
-def _apply_settings(graph, operations):
-  """Devices and colocation that the program asks for around the import."""
-  building = graph._building
-  if building.devices:
-    for op in operations:
-      graph._apply_device_functions(op)
 
 
 # ---- graph_util ---------------------------------------------------------------------------------

@@ -154,10 +154,11 @@ class _Descriptor:
 
 class Message:
   """The base of all messages."""
-  __slots__ = ('_raw', '_values', '_parent', '_set', '__weakref__')
+  __slots__ = ('_raw', '_values', '_parent', '_set', '_unknown', '__weakref__')
 
   def __init__(self, **values):
     self._raw, self._values, self._parent, self._set = None, {}, None, False
+    self._unknown = b''   # fields that the message type does not have, as they came
     for name, value in values.items():
       field = self._by_name.get(name)
       if field is None:
@@ -251,13 +252,22 @@ class Message:
     data, self._raw = self._raw, None
     try:
       self._decode_into(data)
-    except (IndexError, struct.error):
-      raise DecodeError('Error parsing message: it is truncated') from None
+    except DecodeError:
+      self._raw, self._values, self._unknown = data, {}, b''   # the next look fails too
+      raise
 
   def _decode_into(self, data):
+    try:
+      self._decode_fields(data)
+    except (IndexError, struct.error):
+      raise DecodeError("Error parsing message with type '%s': it is truncated" %
+                        self.DESCRIPTOR.full_name) from None
+
+  def _decode_fields(self, data):
     at, end, values = 0, len(data), self._values
     by_number = self._by_number
     while at < end:
+      start = at
       tag, at = read_varint(data, at)
       field, wire = by_number.get(tag >> 3), tag & 7
       if wire == 0:
@@ -270,11 +280,14 @@ class Message:
         at += size
       elif wire in (1, 5):
         size = 8 if wire == 1 else 4
+        if at + size > end:
+          raise DecodeError('Error parsing message: it is truncated')
         raw = data[at:at + size]
         at += size
-      else:
-        raise DecodeError('Error parsing message with type \'%s\'' % self.DESCRIPTOR.full_name)
-      if field is None:
+      if wire not in (0, 1, 2, 5) or tag < 8:
+        raise DecodeError("Error parsing message with type '%s'" % self.DESCRIPTOR.full_name)
+      if field is None or not field.takes(wire):
+        self._unknown += data[start:at]
         continue
       if field.label == 'singular':
         if field.oneof >= 0:
@@ -369,6 +382,8 @@ class Message:
           out += [field.tag, encode_scalar(field.kind, item)]
       else:
         out += [field.tag, encode_scalar(field.kind, value)]
+    if self._unknown:
+      out.append(self._unknown)
 
   def _bytes(self, canonical=False):
     out = []
@@ -395,10 +410,7 @@ class Message:
     else:
       if self._raw is not None:
         self._decode()
-      try:
-        self._decode_into(data)
-      except (IndexError, struct.error):
-        raise DecodeError('Error parsing message: it is truncated') from None
+      self._decode_into(data)
     self._touch()
     return len(data)
 
@@ -409,7 +421,7 @@ class Message:
     return message
 
   def Clear(self):
-    self._raw, self._values = None, {}
+    self._raw, self._values, self._unknown = None, {}, b''
     self._touch()
 
   def CopyFrom(self, other):
@@ -417,7 +429,7 @@ class Message:
       return
     self._check_class(other)
     data = other._bytes()
-    self._values, self._raw = {}, data
+    self._values, self._raw, self._unknown = {}, data, b''
     self._touch()
 
   def MergeFrom(self, other):
@@ -447,8 +459,8 @@ class Message:
     return field
 
   def HasField(self, name):
-    if name not in self._by_name and self.WhichOneof(name) is not None:
-      return True
+    if name not in self._by_name and name == self._oneof_name():
+      return self.WhichOneof(name) is not None
     return self._present(self._field(name))
 
   def ClearField(self, name):
@@ -457,15 +469,19 @@ class Message:
     self._touch()
 
   def WhichOneof(self, name):
-    """The member that is set, of the oneof `name`; which name is not looked at where the message
-    has one oneof only."""
-    del name
+    """The member that is set, of the oneof `name`."""
+    if name != self._oneof_name():
+      raise ValueError('Protocol message %s has no oneof "%s" field.' % (
+          self.DESCRIPTOR.name, name))
     if self._raw is not None:
       self._decode()
     for field in self._fields:
       if field.oneof >= 0 and self._present(field):
         return field.name
     return None
+
+  def _oneof_name(self):
+    return _ONEOFS.get(self.DESCRIPTOR.full_name.partition('.')[2])
 
   def ListFields(self):
     if self._raw is not None:
@@ -494,6 +510,13 @@ class Message:
 
   def __reduce__(self):
     return _unpickle, (self.DESCRIPTOR.full_name, self._bytes())
+
+
+# The descriptors number the oneofs of a message, of which none has two, and do not name them.
+_ONEOFS = {'AttrValue': 'value', 'CollectionDef': 'kind', 'Event': 'what', 'Feature': 'kind',
+           'FullTypeDef': 'attr', 'SavedObject': 'kind', 'StructuredValue': 'kind',
+           'Summary.Value': 'value', 'TensorInfo': 'encoding',
+           'TensorSliceProto.Extent': 'has_length'}
 
 
 class DecodeError(Exception):

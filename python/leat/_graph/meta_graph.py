@@ -60,6 +60,36 @@ def _add_collection(meta, name, items, export_scope):
   meta.collection_def[name].CopyFrom(definition)
 
 
+def _of_scope(graph_def, scope):
+  """(the nodes of a scope, whose names lose it; the inputs from outside, which get a mark that
+  import_meta_graph's input_map names them by)."""
+  prefix, result, unbound = scope.rstrip('/') + '/', message.of('GraphDef')(), []
+  result.versions.CopyFrom(graph_def.versions)
+  result.library.CopyFrom(graph_def.library)
+  for node in graph_def.node:
+    if not node.name.startswith(prefix):
+      continue
+    copy = result.node.add()
+    copy.CopyFrom(node)
+    copy.name = node.name[len(prefix):]
+    for i, name in enumerate(node.input):
+      mark, plain = ('^', name[1:]) if name.startswith('^') else ('', name)
+      if plain.startswith(prefix):
+        copy.input[i] = mark + plain[len(prefix):]
+      else:
+        copy.input[i] = mark + '$unbound_inputs_' + plain
+        unbound.append(copy.input[i].encode())
+    if '_class' in node.attr:
+      groups = ('loc:@' + prefix).encode()
+      del copy.attr['_class'].list.s[:]
+      copy.attr['_class'].list.s.extend(
+          [b'loc:@' + g[len(groups):] if g.startswith(groups) else g
+           for g in node.attr['_class'].list.s if g.startswith(groups) or g[:5] != b'loc:@'])
+      if not copy.attr['_class'].list.s:
+        del copy.attr['_class']
+  return result, list(dict.fromkeys(unbound))
+
+
 def make(graph, saver_def=None, collection_list=None, export_scope=None, clear_devices=False,
          graph_def=None):
   """The MetaGraphDef of a graph."""
@@ -70,6 +100,10 @@ def make(graph, saver_def=None, collection_list=None, export_scope=None, clear_d
   if clear_devices:
     for node in graph_def.node:
       node.device = ''
+  if export_scope:
+    graph_def, unbound = _of_scope(graph_def, export_scope)
+    if unbound:
+      meta.collection_def['unbound_inputs'].bytes_list.value.extend(unbound)
   meta.graph_def.CopyFrom(graph_def)
   names = graph.get_all_collection_keys() if collection_list is None else collection_list
   for name in sorted(names):
@@ -92,9 +126,9 @@ def write(path, graph, saver_def, strip_default_attrs=False):
 def export_meta_graph(filename=None, meta_info_def=None, graph_def=None, saver_def=None,
                       collection_list=None, as_text=False, graph=None, export_scope=None,
                       clear_devices=False, clear_extraneous_savers=False,
-                      strip_default_attrs=False, save_debug_info=False, **kwargs):
+                      strip_default_attrs=False, save_debug_info=False):
   """The MetaGraphDef of a graph, also written to a file."""
-  del clear_extraneous_savers, strip_default_attrs, save_debug_info, kwargs
+  del clear_extraneous_savers, strip_default_attrs, save_debug_info
   graph = graph or graphs.get_default_graph()
   meta = make(graph, saver_def, collection_list, export_scope, clear_devices, graph_def)
   if meta_info_def is not None:
@@ -124,7 +158,7 @@ def read(path):
 
 
 @export('train.import_meta_graph')
-def import_meta_graph(meta_graph_or_file, clear_devices=False, import_scope=None, **kwargs):
+def import_meta_graph(meta_graph_or_file, clear_devices=False, import_scope=None, input_map=None):
   """Adds the graph and the collections of a MetaGraphDef to the default graph; gives its saver."""
   meta = read(meta_graph_or_file)
   graph = graphs.get_default_graph()
@@ -133,7 +167,7 @@ def import_meta_graph(meta_graph_or_file, clear_devices=False, import_scope=None
     for node in graph_def.node:
       node.device = ''
   importing.import_graph_def(graph_def, name=import_scope or '',
-                             input_map=kwargs.get('input_map'))
+                             input_map=input_map)
   for name in sorted(meta.collection_def):
     _restore_collection(graph, name, meta.collection_def[name], import_scope)
   from leat._train import saver

@@ -119,15 +119,24 @@ class Operation(_leat.Operation):
   def _set_attr(self, attr_name, attr_value):
     self.set_attribute(attr_name, attr_value.SerializeToString())
 
+  def _set_groups(self, groups):
+    """Sets the groups of colocation, bytes."""
+    from leat._graph import message
+    value = message.of('AttrValue')()
+    value.list.s.extend(groups)
+    self._set_attr('_class', value)
+
   def _set_device(self, device):
     self.set_device_(device_names.canonical(device))
 
   def _add_control_input(self, op):
+    if op.graph is not self.graph:
+      raise ValueError('%r must be from the same graph as %r.' % (op, self))
     self.add_control_input_(op)
 
   def _add_control_inputs(self, ops):
     for op in ops:
-      self.add_control_input_(op)
+      self._add_control_input(op)
 
   def _remove_all_control_inputs(self):
     self.clear_control_inputs()

@@ -127,11 +127,11 @@ def get_seed(op_seed):
   graph = get_default_graph()
   if graph.seed is not None:
     if op_seed is None:
-      op_seed = graph._version_for_seed()
+      op_seed = graph._next_op_seed()
     seeds = graph.seed, op_seed
   else:
     seeds = (87654321, op_seed) if op_seed is not None else (None, None)
-  seeds = tuple(None if s is None else s % 2 ** 31 for s in seeds)
+  seeds = tuple(None if s is None else s % (2 ** 31 - 1) for s in seeds)
   return (0, 2 ** 31 - 1) if seeds == (0, 0) else seeds
 
 

@@ -77,10 +77,10 @@ def _is_int(v):
 def _fits(dtype):
   """What Python's values may become the type."""
   def integer(v):
-    return _is_int(v) or _is_array(v) and v.dtype.kind in 'iu'
+    return _is_int(v) or isinstance(v, bool) or _is_array(v) and v.dtype.kind in 'iu'
 
   def real(v):
-    return isinstance(v, (int, float)) and not isinstance(v, bool) or _is_int(v) or \
+    return isinstance(v, (int, float)) or _is_int(v) or \
         _is_array(v) and v.dtype.kind in 'iuf' or hasattr(v, '__float__') and _is_array(v)
   if dtype.is_integer or dtype.is_quantized:
     return integer
@@ -176,6 +176,8 @@ def _array_of(values, dtype):
     else:
       try:
         array = np.array(values, dtype=np_type)
+      except OverflowError:
+        array = np.array(values).astype(np_type)   # of the number that wraps around
       except (TypeError, ValueError) as error:
         if 'inhomogeneous' in str(error) or 'sequence' in str(error):
           raise ValueError('Argument must be a dense tensor: %s - got shape that is not '

@@ -29,6 +29,10 @@ class Field:
     self.default = '' if kind == 'string' else b'' if kind == 'bytes' else False \
         if kind == 'bool' else 0.0 if kind in ('float', 'double') else 0
 
+  def takes(self, wire):
+    """Whether a value of that form on the wire is one of the field's."""
+    return wire == self.wire or wire == 2 and self.label in ('repeated', 'packed')
+
 
 def varint(value):
   if value < 128:
@@ -48,6 +52,8 @@ def read_varint(data, at):
   value, shift = byte & 127, 7
   at += 1
   while True:
+    if shift > 63:
+      raise IndexError('a varint has more than 10 bytes')
     byte = data[at]
     at += 1
     value |= (byte & 127) << shift

@@ -8,6 +8,7 @@ from leat._export import export
 from leat._graph import conversion
 from leat._graph import dtype as dtypes
 from leat._graph.apply import apply_op
+from leat._graph.arguments import either
 from leat._graph.conversion import convert
 from leat._graph.scope import name_scope
 from leat._graph.shape import Dimension, TensorShape, as_shape
@@ -110,7 +111,7 @@ def expand_dims(input, axis=None, name=None, dim=None):
 @export('squeeze')
 def squeeze(input, axis=None, name=None, squeeze_dims=None):
   """Without the dimensions of 1, or those of `axis`."""
-  axis = squeeze_dims if axis is None else axis
+  axis = either('axis', axis, 'squeeze_dims', squeeze_dims)
   if axis is None:
     axis = []
   if isinstance(axis, int):
@@ -321,7 +322,8 @@ def sequence_mask(lengths, maxlen=None, dtype=dtypes.bool, name=None):
   with name_scope(name, 'SequenceMask', [lengths, maxlen]):
     lengths = convert(lengths)
     if maxlen is None:
-      maxlen = math.reduce_max(lengths, list(builtins_range(len(lengths.shape_))))
+      rank = lengths.get_shape().ndims
+      maxlen = math.reduce_max(lengths, None if rank is None else list(builtins_range(rank)))
       maxlen = apply_op('Maximum', x=conversion.constant_of(0, maxlen.dtype), y=maxlen)
     else:
       maxlen = convert(maxlen)
@@ -474,7 +476,34 @@ def gather_nd(params, indices, name=None, batch_dims=0):
   """The slices of params at the places that the rows of indices say."""
   if hasattr(params, 'gather_nd') and batch_dims == 0:
     return params.gather_nd(indices, name=name)
+  if batch_dims:
+    return _gather_nd_in_batches(params, indices, batch_dims, name)
   return apply_op('GatherNd', name=name, params=params, indices=indices)
+
+
+def _gather_nd_in_batches(params, indices, batch_dims, name):
+  """gather_nd in each batch: the places of the batch itself are put before the indices."""
+  from leat._ops import math
+  with name_scope(name, 'GatherNd', [params, indices]) as scope:
+    params, indices = convert(params, name='params'), convert(indices, name='indices')
+    rank = indices.get_shape().ndims
+    if not isinstance(batch_dims, int) or batch_dims < 0:
+      raise ValueError('batch_dims = %s must be an integer that is not negative' % (batch_dims,))
+    if rank is None:
+      raise ValueError('batch_dims = %d needs indices of known rank' % batch_dims)
+    if batch_dims >= rank:
+      raise ValueError('batch_dims = %d must be less than rank(indices) = %d' % (batch_dims, rank))
+    known = params.get_shape().ndims
+    if known is not None and batch_dims >= known:
+      raise ValueError('batch_dims = %d must be less than rank(params) = %d' % (batch_dims, known))
+    sizes, kind = shape(indices, out_type=indices.dtype), indices.dtype
+    column = concat([sizes[:-1], [1]], 0)
+    places = []
+    for i in builtins_range(batch_dims):
+      numbers = math.range(math.cast(0, kind), sizes[i], math.cast(1, kind))
+      numbers = reshape(numbers, [-1 if j == i else 1 for j in builtins_range(rank)])
+      places.append(numbers + zeros(column, kind))
+    return apply_op('GatherNd', name=scope, params=params, indices=concat(places + [indices], -1))
 
 
 @export('where')
@@ -571,8 +600,8 @@ def diag_part(input, name=None):
 def reverse_sequence(input, seq_lengths, seq_axis=None, batch_axis=None, name=None, seq_dim=None,
                      batch_dim=None):
   """The first seq_lengths[i] elements of each sequence reversed."""
-  seq = seq_dim if seq_axis is None else seq_axis
-  batch = batch_dim if batch_axis is None else batch_axis
+  seq = either('seq_axis', seq_axis, 'seq_dim', seq_dim)
+  batch = either('batch_axis', batch_axis, 'batch_dim', batch_dim)
   return apply_op('ReverseSequence', name=name, input=input, seq_lengths=seq_lengths, seq_dim=seq,
                   batch_dim=0 if batch is None else batch)
 

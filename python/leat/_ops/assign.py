@@ -50,8 +50,9 @@ def _scatter_function(name, op):
     if _is_ref(ref):
       return apply_op(op, name=name, ref=ref, indices=indices, updates=updates,
                       use_locking=use_locking)
-    return ref._changed(make_op('Resource' + op, name=name, resource=ref.handle, indices=indices,
-                                updates=convert(updates, ref.dtype)), True)
+    handle = {'ref' if 'Nd' in op else 'resource': ref.handle}
+    return ref._changed(make_op('Resource' + op, name=name, indices=indices,
+                                updates=convert(updates, ref.dtype), **handle), True)
   function.__name__ = name
   function.__doc__ = 'The op %s on a variable.' % op
   return function

@@ -4,11 +4,12 @@ from __future__ import annotations
 from leat._export import export
 from leat._graph import dtype as dtypes
 from leat._graph.apply import apply_op
+from leat._graph.arguments import either
 from leat._graph.conversion import convert
 from leat._graph.graph import get_default_graph
-from leat._graph.scope import GraphKeys, name_scope
+from leat._graph.scope import GraphKeys, control_dependencies, name_scope
 from leat._graph.value import constant_value
-from leat._ops import array, math, nn
+from leat._ops import array, control, math, nn
 
 
 @export('losses.Reduction')
@@ -43,6 +44,31 @@ def _check_weights(weights, values):
                        'weights.shape=%s.' % (v, w))
 
 
+def _fitting_weights(weights, values):
+  """The weights, which are compared with the values in each step where their shapes are not known
+  before: without this, the product would be broadcast in both directions."""
+  _check_weights(weights, values)
+  w, v = weights.get_shape(), values.get_shape()
+  if w.ndims == 0 or w.ndims is not None and v.ndims is not None and all(
+      a == 1 or a is not None and a == b for a, b in zip(w.as_list(), v.as_list())):
+    return weights
+  with name_scope(None, 'assert_broadcastable', [weights, values]):
+    taken, sizes = array.shape(weights), array.shape(values)
+    scalar = math.equal(array.rank(weights), 0)
+    # Of another rank, the sizes are not compared: they are taken to be 1 and 0, which differ.
+    same_rank = math.equal(array.rank(weights), array.rank(values))
+    length = array.where(same_rank, array.rank(values), 0)
+    taken, sizes = array.slice(taken, [0], [length]), array.slice(sizes, [0], [length])
+    equal = math.equal(taken, sizes)
+    fits = math.reduce_all(apply_op('LogicalOr', x=math.equal(taken, 1), y=equal))
+    fine = apply_op('LogicalOr', x=scalar, y=apply_op('LogicalAnd', x=same_rank, y=fits))
+    check = control.Assert(fine, [
+        'weights can not be broadcast to values.', 'weights.shape=', array.shape(weights),
+        'values.shape=', array.shape(values)])
+    with control_dependencies([check]):
+      return array.identity(weights)
+
+
 def _safe_mean(losses, count):
   return apply_op('DivNoNan', name='value', x=math.reduce_sum(losses), y=count)
 
@@ -74,7 +100,7 @@ def compute_weighted_loss(losses, weights=1.0, scope=None, loss_collection=Graph
     losses = math.cast(losses, dtypes.float32)
     weights = math.cast(convert(weights, dtypes.float32 if not hasattr(weights, 'dtype') else None),
                         dtypes.float32)
-    _check_weights(weights, losses)
+    weights = _fitting_weights(weights, losses)
     loss = losses * weights
     if reduction != Reduction.NONE:
       total = math.reduce_sum(loss)
@@ -193,7 +219,7 @@ def hinge_loss(labels, logits, weights=1.0, scope=None, loss_collection=GraphKey
 def cosine_distance(labels, predictions, axis=None, weights=1.0, scope=None,
                     loss_collection=GraphKeys.LOSSES,
                     reduction=Reduction.SUM_BY_NONZERO_WEIGHTS, dim=None):
-  axis = dim if axis is None else axis
+  axis = either('axis', axis, 'dim', dim)
   if axis is None:
     raise ValueError('You must specify argument `axis`.')
   return _pair('cosine_distance_loss', scope, labels, predictions, weights,
@@ -211,7 +237,7 @@ def mean_pairwise_squared_error(labels, predictions, weights=1.0, scope=None,
     weights = math.cast(weights, dtypes.float32)
     labels = math.cast(labels, dtypes.float32)
     predictions = math.cast(predictions, dtypes.float32)
-    _check_weights(weights, labels)
+    weights = _fitting_weights(weights, labels)
     predictions.get_shape().assert_is_compatible_with(labels.get_shape())
     difference = predictions - labels
     axes = list(range(1, len(difference.shape_)))

@@ -9,6 +9,7 @@ from leat._export import export
 from leat._graph import conversion
 from leat._graph import dtype as dtypes
 from leat._graph.apply import apply_op
+from leat._graph.arguments import either
 from leat._graph.conversion import convert
 from leat._graph.scope import name_scope
 from leat._ops import operators
@@ -401,7 +402,7 @@ def count_nonzero(input_tensor=None, axis=None, keepdims=None, dtype=dtypes.int6
 @export('argmax', 'math.argmax')
 def argmax(input, axis=None, name=None, dimension=None, output_type=dtypes.int64):
   """Where the largest element is."""
-  axis = dimension if axis is None else axis
+  axis = either('axis', axis, 'dimension', dimension)
   return apply_op('ArgMax', name=name, input=input, dimension=0 if axis is None else axis,
                   output_type=output_type)
 
@@ -409,7 +410,7 @@ def argmax(input, axis=None, name=None, dimension=None, output_type=dtypes.int64
 @export('argmin', 'math.argmin')
 def argmin(input, axis=None, name=None, dimension=None, output_type=dtypes.int64):
   """Where the smallest element is."""
-  axis = dimension if axis is None else axis
+  axis = either('axis', axis, 'dimension', dimension)
   return apply_op('ArgMin', name=name, input=input, dimension=0 if axis is None else axis,
                   output_type=output_type)
 

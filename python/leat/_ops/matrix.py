@@ -102,9 +102,13 @@ def tensordot(a, b, axes, name=None):
 
 
 def _tensordot_axes(a, axes):
+  from leat._ops import array
   if isinstance(axes, int):
     if axes < 0:
       raise ValueError('`axes` must be at least 0. Received: %s.' % axes)
+    if a.shape_ is None:
+      rank = array.rank(a)
+      return math.range(rank - axes, rank), math.range(axes)
     rank = len(a.shape_)
     if axes > rank:
       raise ValueError('`axes` must not be larger than the number of dimensions of tensor %s. '
@@ -124,6 +128,8 @@ def _tensordot_axes(a, axes):
 def _tensordot_matrix(x, axes, flipped):
   """x as a matrix whose columns (rows, if flipped) are the dimensions `axes`; the other sizes."""
   from leat._ops import array
+  if x.shape_ is None or isinstance(axes, _leat.Output):
+    return _tensordot_matrix_unknown(x, axes, flipped)
   rank = len(x.shape_)
   axes = [i + rank if i < 0 else i for i in axes]
   free = [i for i in range(rank) if i not in axes]
@@ -143,6 +149,20 @@ def _tensordot_matrix(x, axes, flipped):
   inner = math.reduce_prod(array.gather(shape, axes))
   outer = math.reduce_prod(array.gather(shape, free))
   x = array.transpose(x, order)
+  flat = array.reshape(x, array.stack([inner, outer] if flipped else [outer, inner]))
+  return flat, array.gather(shape, free)
+
+
+def _tensordot_matrix_unknown(x, axes, flipped):
+  """The same where the rank, or which dimensions, is known in the step only."""
+  from leat._ops import array
+  shape, rank = array.shape(x), array.rank(x)
+  axes = convert(axes, dtypes.int32)
+  axes = array.where(axes >= 0, axes, axes + rank)
+  free, _ = array.setdiff1d(math.range(rank), axes)
+  inner = math.reduce_prod(array.gather(shape, axes))
+  outer = math.reduce_prod(array.gather(shape, free))
+  x = array.transpose(x, array.concat([axes, free] if flipped else [free, axes], 0))
   flat = array.reshape(x, array.stack([inner, outer] if flipped else [outer, inner]))
   return flat, array.gather(shape, free)
 

@@ -5,8 +5,10 @@ from leat._export import export
 from leat._graph import conversion
 from leat._graph import dtype as dtypes
 from leat._graph.apply import apply_op
+from leat._graph.arguments import either
 from leat._graph.conversion import convert
 from leat._graph.scope import name_scope
+from leat._graph.shape import TensorShape, as_shape
 from leat._graph.value import constant_value
 from leat._ops import array, math, matrix
 
@@ -319,10 +321,11 @@ def conv2d_transpose(value=None, filter=None, output_shape=None, strides=None, p
   """The gradient of conv2d by its input."""
   value = input if value is None else value
   filter = filters if filter is None else filter
+  padding, explicit = _padding(padding)
   with name_scope(name, 'conv2d_transpose', [value, filter, output_shape]) as scope:
     return apply_op('Conv2DBackpropInput', name=scope, input_sizes=output_shape, filter=filter,
                     out_backprop=value, strides=_four(strides, data_format), padding=padding,
-                    data_format=data_format,
+                    data_format=data_format, explicit_paddings=explicit,
                     dilations=[1, 1, 1, 1] if dilations is None else _four(dilations, data_format))
 
 
@@ -373,7 +376,9 @@ def avg_pool(value=None, ksize=None, strides=None, padding=None, data_format='NH
 def max_pool_with_argmax(input, ksize, strides, padding, data_format='NHWC', Targmax=None,
                          name=None, output_dtype=None, include_batch_in_index=False):
   """(the largest of each window, where it is)."""
-  del data_format
+  if data_format != 'NHWC':
+    raise ValueError("`data_format` values other than 'NHWC' are not supported. Received: "
+                     'data_format=%s' % data_format)
   return apply_op('MaxPoolWithArgmax', name=name, input=input, ksize=ksize, strides=strides,
                   padding=padding, Targmax=Targmax or output_dtype,
                   include_batch_in_index=include_batch_in_index)
@@ -385,10 +390,11 @@ def max_pool_with_argmax(input, ksize, strides, padding, data_format='NHWC', Tar
 @export('nn.dropout')
 def dropout(x, keep_prob=None, noise_shape=None, seed=None, name=None, rate=None):
   """Each element is kept, and scaled by 1/keep_prob, or 0."""
+  if keep_prob is not None:
+    rate = either('rate', rate, 'keep_prob',
+                  keep_prob if isinstance(keep_prob, (list, tuple)) else 1 - keep_prob)
   if rate is None:
-    if keep_prob is None:
-      raise ValueError('`rate` must be provided')
-    rate = 1 - keep_prob if not isinstance(keep_prob, list) else keep_prob
+    raise ValueError('`rate` must be provided')
   with name_scope(name, 'dropout', [x]) as scope:
     x = convert(x, name='x')
     if not x.dtype.is_floating:
@@ -409,8 +415,7 @@ def dropout(x, keep_prob=None, noise_shape=None, seed=None, name=None, rate=None
       if known is not None and known == 0:
         return x
     scaled = x * (1 / (1 - rate)) if plain else x / (1 - rate)
-    if noise_shape is None:
-      noise_shape = array.shape(x)
+    noise_shape = _noise_shape(x, noise_shape)
     from leat._ops import random
     uniform = random.random_uniform(noise_shape, seed=seed, dtype=x.dtype)
     kept = uniform >= rate
@@ -419,10 +424,25 @@ def dropout(x, keep_prob=None, noise_shape=None, seed=None, name=None, rate=None
     return result
 
 
+def _noise_shape(x, noise_shape):
+  """The shape of the choices: that of x, also where an item of it is None."""
+  if noise_shape is None:
+    return array.shape(x)
+  if isinstance(noise_shape, (list, tuple, TensorShape)):
+    sizes = as_shape(noise_shape).as_list() if not any(
+        hasattr(s, '_as_graph_element') or hasattr(s, 'op') for s in noise_shape) else noise_shape
+    if any(s is None for s in sizes):
+      known = x.get_shape().as_list()
+      own = array.shape(x) if None in known else None
+      return [s if s is not None else known[i] if known[i] is not None else own[i]
+              for i, s in enumerate(sizes)]
+  return noise_shape
+
+
 @export('nn.l2_normalize', 'math.l2_normalize', 'linalg.l2_normalize')
 def l2_normalize(x, axis=None, epsilon=1e-12, name=None, dim=None):
   """x divided by its norm."""
-  axis = dim if axis is None else axis
+  axis = either('axis', axis, 'dim', dim)
   with name_scope(name, 'l2_normalize', [x]) as scope:
     x = convert(x, name='x')
     total = math.reduce_sum(math.square(x), axis, keepdims=True)

@@ -16,7 +16,7 @@ def _binary(name, function):
       return function(x, y, x.op.graph._new_scope(name))  # nothing is converted
     with name_scope(None, name, [x, y]) as scope:
       if not getattr(y, '_is_composite', False):
-        y = conversion.convert(y, x.dtype.base_dtype, 'y')
+        y = conversion.convert(y, None, 'y', preferred=x.dtype.base_dtype)
       return function(x, y, scope)
 
   def right(y, x):

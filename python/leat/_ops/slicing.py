@@ -47,7 +47,7 @@ def _parts(key):
     elif item is Ellipsis or item is None:
       masks['ellipsis_mask' if item is Ellipsis else 'new_axis_mask'] |= bit
       begin.append(0)
-      end.append(0 if item is Ellipsis else 0)
+      end.append(0)
       strides.append(1)
     else:
       _check_index(item)
@@ -65,6 +65,10 @@ def _stack(values, name):
 
 def index(tensor, key, variable=None):
   """tensor[key]; `variable` is what assign() on the result changes."""
+  if getattr(key, 'dtype', None) in (dtypes.bool, dtypes.bool._as_ref) if isinstance(
+      key, _leat.Output) else getattr(getattr(key, 'dtype', None), 'kind', None) == 'b':
+    from leat._ops import array
+    return array.boolean_mask(tensor, key)
   begin, end, strides, masks = _parts(key)
   with name_scope(None, 'strided_slice', [tensor] + begin + end + strides) as scope:
     if begin:
@@ -82,6 +86,7 @@ def index(tensor, key, variable=None):
 def strided_slice(input_, begin, end=None, strides=None, begin_mask=0, end_mask=0, ellipsis_mask=0,
                   new_axis_mask=0, shrink_axis_mask=0, var=None, name=None):
   """The part of a tensor that begin, end and strides say, as numpy's slices do."""
+  scope = name
   if end is None:
     end = begin
     begin = conversion.constant_of([0])
@@ -95,11 +100,7 @@ def strided_slice(input_, begin, end=None, strides=None, begin_mask=0, end_mask=
   if var is not None:
     def assign(value, name=None):
       """Assigns to the part of the variable."""
-      return apply_op('StridedSliceAssign', name=name or scope_of(result) + '_assign',
-                      ref=var._ref(), begin=begin, end=end, strides=strides, value=value, **masks)
+      return var._assign_slice(begin, end, strides, value, name or parent + '_assign', masks)
+    parent = scope or 'strided_slice'
     result.assign = assign
   return result
-
-
-def scope_of(tensor):
-  return tensor.op.name.rpartition('/')[2]

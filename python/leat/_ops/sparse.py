@@ -120,6 +120,7 @@ class IndexedSlices:
   dtype = property(lambda self: self._values.dtype)
   graph = property(lambda self: self._values.graph)
   _graph_element = property(lambda self: self._values)
+  _as_graph_element_of_control = _graph_element
 
   @property
   def shape(self):

@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 import contextlib
+import threading
 
 from leat import _leat
 from leat._export import export
@@ -22,12 +23,7 @@ class _Reuse:
 
 
 AUTO_REUSE = _Reuse()
-VariableSynchronization = type('VariableSynchronization', (), {
-    'AUTO': 0, 'NONE': 1, 'ON_WRITE': 2, 'ON_READ': 3})
-VariableAggregation = type('VariableAggregation', (), {
-    'NONE': 0, 'SUM': 1, 'MEAN': 2, 'ONLY_FIRST_REPLICA': 3, 'ONLY_FIRST_TOWER': 3})
-EXPORTS = {'AUTO_REUSE': 'AUTO_REUSE', 'VariableSynchronization': 'VariableSynchronization',
-           'VariableAggregation': 'VariableAggregation'}
+EXPORTS = {'AUTO_REUSE': 'AUTO_REUSE'}
 
 
 def _graph_item(key, make):
@@ -37,8 +33,8 @@ def _graph_item(key, make):
   return items[0]
 
 
-class _State:
-  """The current scope, and how often the name of each scope was used."""
+class _State(threading.local):
+  """The current scope of a thread, and how often the name of each scope was used."""
 
   def __init__(self):
     self.current = VariableScope(False)
@@ -63,7 +59,8 @@ class VariableStore:
     self.variables, self.partitioned = {}, {}
 
   def get(self, name, shape, dtype, initializer, regularizer, reuse, trainable, collections,
-          caching_device, partitioner, validate_shape, use_resource, constraint):
+          caching_device, partitioner, validate_shape, use_resource, constraint,
+          synchronization=None, aggregation=None):
     if partitioner is not None and shape is not None and as_shape(shape).ndims:
       return self._get_partitioned(name, as_shape(shape), dtype, initializer, regularizer, reuse,
                                    trainable, collections, caching_device, partitioner,
@@ -77,10 +74,12 @@ class VariableStore:
                        'found: %s/part_0. Perhaps a variable of the same name was already created '
                        'with partitioning?' % name)
     return self.get_single(name, shape, dtype, initializer, regularizer, reuse, trainable,
-                           collections, caching_device, validate_shape, use_resource, constraint)
+                           collections, caching_device, validate_shape, use_resource, constraint,
+                           synchronization=synchronization, aggregation=aggregation)
 
   def get_single(self, name, shape, dtype, initializer, regularizer, reuse, trainable, collections,
-                 caching_device, validate_shape, use_resource, constraint, partition_info=None):
+                 caching_device, validate_shape, use_resource, constraint, partition_info=None,
+                 synchronization=None, aggregation=None):
     given = initializer is not None and not callable(initializer)
     if given and shape is not None:
       raise ValueError('If initializer is a constant, do not specify shape.')
@@ -123,7 +122,8 @@ class VariableStore:
     variable = variables.Variable(
         initial_value=initial, name=name, trainable=trainable, collections=collections,
         caching_device=caching_device, dtype=kind, validate_shape=validate_shape,
-        constraint=constraint, use_resource=bool(use_resource))
+        constraint=constraint, use_resource=bool(use_resource), synchronization=synchronization,
+        aggregation=aggregation)
     self.variables[name] = variable
     if regularizer:
       _regularize(variable, name, regularizer)
@@ -236,7 +236,8 @@ class VariableScope:
                    partitioner=None, validate_shape=True, use_resource=None, custom_getter=None,
                    constraint=None, synchronization=None, aggregation=None):
     """The variable of that name in the scope."""
-    del synchronization, aggregation
+    synchronization, aggregation, trainable = variables.shared_settings(
+        synchronization, aggregation, trainable)
     regularizer = self._regularizer if regularizer is None else regularizer
     caching_device = self._caching_device if caching_device is None else caching_device
     partitioner = self._partitioner if partitioner is None else partitioner
@@ -262,17 +263,18 @@ class VariableScope:
       named = dict(shape=shape, dtype=dtype, initializer=initializer, regularizer=regularizer,
                    reuse=reuse, trainable=trainable, collections=collections,
                    caching_device=caching_device, partitioner=partitioner,
-                   validate_shape=validate_shape, use_resource=use_resource, constraint=constraint)
+                   validate_shape=validate_shape, use_resource=use_resource, constraint=constraint,
+                   synchronization=synchronization, aggregation=aggregation)
       if custom_getter is None:
         return store.get(full, **named)
 
       def getter(name, shape=None, dtype=dtypes.float32, initializer=None, regularizer=None,
                  reuse=None, trainable=None, collections=None, caching_device=None,
                  partitioner=None, validate_shape=True, use_resource=None, constraint=None,
-                 **unused):
+                 synchronization=None, aggregation=None):
         return store.get(name, shape, dtype, initializer, regularizer, reuse, trainable,
                          collections, caching_device, partitioner, validate_shape, use_resource,
-                         constraint)
+                         constraint, synchronization, aggregation)
       return custom_getter(getter, name=full, **named)
 
 
@@ -361,10 +363,9 @@ class variable_scope:
   def _names(self, short, given):
     """Enters the scope of names of operations; what it is called."""
     graph = graphs.get_default_graph()
-    if not self._auxiliary:
-      return graph._building.scope
-    if not short:
-      return graph._building.scope
+    if not self._auxiliary or not short:
+      scope = graph._building.scope
+      return given.original_name_scope if isinstance(given, VariableScope) else scope
     scope = self._exit.enter_context(graph.name_scope(short))
     return given.original_name_scope if isinstance(given, VariableScope) else scope
 

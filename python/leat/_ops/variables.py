@@ -2,6 +2,8 @@
 use_resource=True, behind a handle."""
 from __future__ import annotations
 
+import enum
+
 from leat._export import export
 from leat._graph import conversion
 from leat._graph import dtype as dtypes
@@ -12,6 +14,38 @@ from leat._graph.conversion import convert
 from leat._graph.scope import (GraphKeys, colocate_with, control_dependencies, init_scope,
                                name_scope)
 from leat._graph.shape import TensorShape, as_shape
+
+
+@export('VariableSynchronization')
+class VariableSynchronization(enum.Enum):
+  """When the copies of a variable on several devices are made equal."""
+  AUTO, NONE, ON_WRITE, ON_READ = 0, 1, 2, 3
+
+
+@export('VariableAggregation')
+class VariableAggregation(enum.Enum):
+  """How updates of several devices become one."""
+  NONE, SUM, MEAN, ONLY_FIRST_REPLICA = 0, 1, 2, 3
+  ONLY_FIRST_TOWER = 3
+
+
+def shared_settings(synchronization, aggregation, trainable):
+  """(synchronization, aggregation, trainable) with the defaults for those that are None: what is
+  made equal when it is read is not trained."""
+  synchronization = VariableSynchronization.AUTO if synchronization is None else synchronization
+  aggregation = VariableAggregation.NONE if aggregation is None else aggregation
+  if not isinstance(synchronization, VariableSynchronization):
+    raise ValueError('Invalid variable synchronization mode: %s' % (synchronization,))
+  if not isinstance(aggregation, VariableAggregation):
+    raise ValueError('Invalid variable aggregation mode: %s' % (aggregation,))
+  on_read = synchronization is VariableSynchronization.ON_READ
+  if trainable is None:
+    trainable = not on_read
+  elif on_read and trainable:
+    raise ValueError('Synchronization value can be set to VariableSynchronization.ON_READ only for '
+                     'non-trainable variables. You have specified trainable=True and '
+                     'synchronization=VariableSynchronization.ON_READ.')
+  return synchronization, aggregation, trainable
 
 
 class _VariableMeta(type):
@@ -33,13 +67,14 @@ class Variable(metaclass=_VariableMeta):
                caching_device=None, name=None, variable_def=None, dtype=None,
                expected_shape=None, import_scope=None, constraint=None, shape=None,
                synchronization=None, aggregation=None):
-    del expected_shape, synchronization, aggregation
+    del expected_shape
     if variable_def is not None:
       if initial_value is not None:
         raise ValueError('variable_def and initial_value are mutually exclusive.')
       self._of_message(variable_def, import_scope)
       return
-    self._trainable = True if trainable is None else trainable
+    self._synchronization, self._aggregation, self._trainable = shared_settings(
+        synchronization, aggregation, trainable)
     self._constraint, self._save_slice_info = constraint, None
     if initial_value is None:
       raise ValueError('initial_value must be specified.')
@@ -103,6 +138,14 @@ class Variable(metaclass=_VariableMeta):
   @property
   def trainable(self):
     return self._trainable
+
+  @property
+  def synchronization(self):
+    return self._synchronization
+
+  @property
+  def aggregation(self):
+    return self._aggregation
 
   @property
   def constraint(self):
@@ -172,6 +215,8 @@ class Variable(metaclass=_VariableMeta):
     proto.initializer_name = strip(self._initializer.name)
     proto.snapshot_name = strip(self._snapshot.name)
     proto.is_resource = self._handle is not None
+    proto.synchronization = self._synchronization.value
+    proto.aggregation = self._aggregation.value
     if self._save_slice_info:
       proto.save_slice_info_def.MergeFrom(self._save_slice_info.to_proto())
     return proto
@@ -192,7 +237,9 @@ class Variable(metaclass=_VariableMeta):
     self._initializer = find(proto.initializer_name)
     self._initial_value = find(proto.initial_value_name) if proto.initial_value_name else None
     self._snapshot = find(proto.snapshot_name)
-    self._trainable = proto.trainable
+    self._synchronization, self._aggregation, self._trainable = shared_settings(
+        VariableSynchronization(proto.synchronization), VariableAggregation(proto.aggregation),
+        proto.trainable)
     self._constraint = self._save_slice_info = None
     self._caching_device = None
     self._dtype = self._snapshot.dtype if proto.is_resource else self._variable.dtype
@@ -323,6 +370,10 @@ class RefVariable(Variable):
     return apply_op('ScatterNdUpdate', name=name, ref=self._variable, indices=indices,
                     updates=updates)
 
+  def _assign_slice(self, begin, end, strides, value, name, masks):
+    return apply_op('StridedSliceAssign', name=name, ref=self._variable, begin=begin, end=end,
+                    strides=strides, value=value, **masks)
+
 
 class ResourceVariable(Variable):
   """A variable behind a handle: reads and assignments are operations of their own."""
@@ -372,6 +423,10 @@ class ResourceVariable(Variable):
 
   def _as_graph_element(self):
     return self._snapshot
+
+  @property
+  def _as_graph_element_of_control(self):
+    return self._handle   # waiting for the variable reads nothing
 
   def _as_tensor(self):
     return self.value()
@@ -447,6 +502,24 @@ class ResourceVariable(Variable):
 
   def scatter_update(self, sparse_delta, use_locking=False, name=None):
     return self._scatter('ResourceScatterUpdate', sparse_delta, use_locking, name)
+
+  def _scatter_nd(self, op, indices, updates, name):
+    return self._changed(make_op(op, name=name, ref=self._handle, indices=indices,
+                                 updates=convert(updates, self._dtype)), True)
+
+  def scatter_nd_sub(self, indices, updates, name=None):
+    return self._scatter_nd('ResourceScatterNdSub', indices, updates, name)
+
+  def scatter_nd_add(self, indices, updates, name=None):
+    return self._scatter_nd('ResourceScatterNdAdd', indices, updates, name)
+
+  def scatter_nd_update(self, indices, updates, name=None):
+    return self._scatter_nd('ResourceScatterNdUpdate', indices, updates, name)
+
+  def _assign_slice(self, begin, end, strides, value, name, masks):
+    return self._changed(make_op('ResourceStridedSliceAssign', name=name, ref=self._handle,
+                                 begin=begin, end=end, strides=strides,
+                                 value=convert(value, self._dtype), **masks), True)
 
 
 def _of_variable(value, dtype=None, name=None, as_ref=False):

@@ -7,14 +7,37 @@ import sys
 from leat._export import export
 
 
+class Error(Exception):
+  """What is wrong with the flags of a program."""
+
+
+class IllegalFlagValueError(Error):
+  """A value that a flag does not take."""
+
+
+class UnrecognizedFlagError(Error):
+  """A flag that was not defined."""
+
+
+class DuplicateFlagError(Error):
+  """A flag that is defined twice."""
+
+
+class _Parser(argparse.ArgumentParser):
+  def error(self, message):
+    raise IllegalFlagValueError(message)
+
+
 class _Flags:
   """tf.flags.FLAGS: the values by name."""
 
   def __init__(self):
-    self.__dict__.update(_parser=argparse.ArgumentParser(allow_abbrev=False), _defaults={},
+    self.__dict__.update(_parser=_Parser(allow_abbrev=False), _defaults={},
                          _values={}, _parsed=False, _unparsed=[], _required=set())
 
   def _define(self, name, default, docstring, convert):
+    if name in self._defaults:
+      raise DuplicateFlagError("The flag '%s' is defined twice." % name)
     if convert is _bool:
       self._parser.add_argument('--' + name, nargs='?', const=True, default=default,
                                 type=_bool, help=docstring)
@@ -24,16 +47,22 @@ class _Flags:
     self._defaults[name] = default
     self._values.setdefault(name, default)
 
-  def _parse(self, arguments=None):
+  def _parse(self, arguments=None, known_only=False):
     found, rest = self._parser.parse_known_args(sys.argv[1:] if arguments is None else arguments)
+    unknown = [a for a in rest if a.startswith('-') and a not in ('-', '--')]
+    if unknown and not known_only:
+      raise UnrecognizedFlagError("Unknown command line flag '%s'" %
+                                  unknown[0].lstrip('-').partition('=')[0])
+    for name in self._required:
+      if getattr(found, name) is None:
+        raise IllegalFlagValueError('Flag --%s must have a value other than None.' % name)
     self._values.update(vars(found))
     self.__dict__['_parsed'] = True
     self.__dict__['_unparsed'] = rest
     return rest
 
   def __call__(self, argv, known_only=False):
-    del known_only
-    return [argv[0]] + self._parse(list(argv[1:]))
+    return [argv[0]] + self._parse(list(argv[1:]), known_only)
 
   def __getattr__(self, name):
     if name.startswith('__'):
@@ -87,17 +116,29 @@ def _bool(text):
 FLAGS = _Flags()
 
 
+def _bounded(convert, low, high):
+  """`convert`, with an error where the number is not between the bounds that are given."""
+  def checked(text):
+    value = convert(text)
+    if low is not None and value < low or high is not None and value > high:
+      raise argparse.ArgumentTypeError('%s is not in [%s, %s]' % (text, low, high))
+    return value
+  return checked
+
+
 def DEFINE_string(flag_name, default_value, docstring='', **unused):
   FLAGS._define(flag_name, default_value, docstring, str)
 
 
-def DEFINE_integer(flag_name, default_value, docstring='', **unused):
-  FLAGS._define(flag_name, default_value, docstring, int)
+def DEFINE_integer(flag_name, default_value, docstring='', lower_bound=None,
+                   upper_bound=None, **unused):
+  FLAGS._define(flag_name, default_value, docstring, _bounded(int, lower_bound, upper_bound))
 
 
-def DEFINE_float(flag_name, default_value, docstring='', **unused):
+def DEFINE_float(flag_name, default_value, docstring='', lower_bound=None, upper_bound=None,
+                 **unused):
   FLAGS._define(flag_name, default_value if default_value is None else float(default_value),
-                docstring, float)
+                docstring, _bounded(float, lower_bound, upper_bound))
 
 
 def DEFINE_boolean(flag_name, default_value, docstring='', **unused):
@@ -105,8 +146,11 @@ def DEFINE_boolean(flag_name, default_value, docstring='', **unused):
 
 
 def DEFINE_enum(flag_name, default_value, enum_values, docstring='', **unused):
-  del enum_values
-  FLAGS._define(flag_name, default_value, docstring, str)
+  def one_of(text):
+    if text not in enum_values:
+      raise argparse.ArgumentTypeError('%s should be one of <%s>' % (text, '|'.join(enum_values)))
+    return text
+  FLAGS._define(flag_name, default_value, docstring, one_of)
 
 
 def DEFINE_list(flag_name, default_value, docstring='', **unused):
@@ -122,16 +166,17 @@ def mark_flag_as_required(flag_name):
 DEFINE_bool = DEFINE_boolean
 EXPORTS = {prefix + n: n for prefix in ('flags.', 'app.flags.') for n in (
     'FLAGS', 'DEFINE_string', 'DEFINE_integer', 'DEFINE_float', 'DEFINE_boolean', 'DEFINE_bool',
-    'DEFINE_enum', 'DEFINE_list', 'mark_flag_as_required')}
+    'DEFINE_enum', 'DEFINE_list', 'mark_flag_as_required', 'Error', 'IllegalFlagValueError',
+    'UnrecognizedFlagError', 'DuplicateFlagError')}
 
 
 @export('app.run')
 def run(main=None, argv=None):
   """Parses the flags, calls main(rest of the command line) and ends the program."""
   argv = sys.argv if argv is None else argv
-  rest = FLAGS([argv[0]] + list(argv[1:]))
-  for name in FLAGS._required:
-    if FLAGS._values.get(name) is None:
-      raise SystemExit('Flag --%s must have a value other than None.' % name)
+  try:
+    rest = FLAGS([argv[0]] + list(argv[1:]), known_only=True)
+  except Error as error:
+    raise SystemExit('FATAL Flags parsing error: %s' % error) from None
   main = main or sys.modules['__main__'].main
   sys.exit(main(rest))

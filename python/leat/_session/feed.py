@@ -7,10 +7,23 @@ from leat._graph import value as values
 from leat._session import fetch as fetches
 
 
+def _leaves(pairs):
+  """The pairs, those with a tuple of keys taken apart along it."""
+  for feed, value in pairs:
+    if isinstance(feed, tuple) and not any(
+        isinstance(feed, cls) for cls, _ in fetches.feed_conversions):
+      if not isinstance(value, (list, tuple)) or len(value) != len(feed):
+        raise ValueError('The value fed for %s must be a list or tuple of %d values, but got %r' %
+                         (feed, len(feed), value))
+      yield from _leaves(zip(feed, value))
+    else:
+      yield feed, value
+
+
 def flat(graph, feed_dict):
   """[(tensor, value)] of a feed_dict."""
   found = []
-  for feed, value in feed_dict.items():
+  for feed, value in _leaves(feed_dict.items()):
     for cls, function in fetches.feed_conversions:
       if isinstance(feed, cls):
         pairs = list(function(feed, value))
@@ -59,6 +72,9 @@ def value_of(graph, tensor, value):
   kind = type(value)
   if kind is float or kind is int or kind is bool:
     quick = values._quick(value, dtype)
+    if kind is int and dtype is dtypes.bool and value not in (0, 1):
+      raise TypeError('Type of feed value %s with type %s is not compatible with Tensor type %s.' %
+                      (value, kind, dtype.as_numpy_dtype))
     if quick is not None and tensor.shape_ in (None, ()):
       return quick
     if kind is int and dtype.is_integer and quick is None:
@@ -76,6 +92,8 @@ def value_of(graph, tensor, value):
   else:
     try:
       array = np.asarray(value, dtype=dtype.as_numpy_dtype)
+    except OverflowError:
+      array = np.asarray(value).astype(dtype.as_numpy_dtype)   # what wraps around
     except (TypeError, ValueError) as error:
       if hasattr(value, 'name') and hasattr(value, 'eval'):
         raise TypeError('The value of a feed cannot be a tf.Tensor object.') from None

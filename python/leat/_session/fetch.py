@@ -15,7 +15,7 @@ class Plan:
   def __init__(self, graph, fetches):
     self._graph = graph
     self.tensors, self.targets = [], []
-    self._places = {}
+    self._places, self._known_targets = {}, set()
     self.build = self._of(fetches)
 
   def _element(self, fetch):
@@ -35,7 +35,8 @@ class Plan:
       raise ValueError('%s %s has been marked as not fetchable.' % (
           'Operation' if isinstance(element, _leat.Operation) else 'Tensor', element.name))
     if isinstance(element, _leat.Operation):
-      if element not in self.targets:
+      if element not in self._known_targets:
+        self._known_targets.add(element)
         self.targets.append(element)
       return None
     place = self._places.get(element)

@@ -5,7 +5,9 @@ runs the step without the interpreter's lock, and puts the values into the struc
 """
 from __future__ import annotations
 
+import collections.abc
 import threading
+import typing
 
 from leat import _leat
 from leat._export import export
@@ -47,6 +49,14 @@ def of_run(session, graph, verb):
     raise ValueError("Cannot use the given session to %s: the %s's graph is different from the "
                      "session's graph." % (what, what.split()[1]))
   return session
+
+
+class DeviceAttributes(typing.NamedTuple):
+  """What is known of a device of a session."""
+  name: str
+  device_type: str
+  memory_limit_bytes: int
+  incarnation: int
 
 
 class BaseSession:
@@ -134,9 +144,8 @@ class BaseSession:
     if self._graph.version == 0 and not self._graph.operations():
       raise RuntimeError('The Session graph is empty. Add operations to the graph before calling '
                          'run().')
-    if feed_dict is not None and not isinstance(feed_dict, dict):
-      raise TypeError('feed_dict must be a dict, but got %s' % type(feed_dict).__name__) \
-          if not hasattr(feed_dict, 'items') else AssertionError
+    if feed_dict is not None and not isinstance(feed_dict, collections.abc.Mapping):
+      raise TypeError('feed_dict must be a dict, but got %s' % type(feed_dict).__name__)
     plan = fetches.Plan(self._graph, wanted)
     return plan, feeds.flat(self._graph, feed_dict) if feed_dict else ()
 
@@ -209,8 +218,12 @@ class BaseSession:
 
   def list_devices(self):
     """The devices of the session."""
-    from leat._session import devices
-    return devices.list_of(self)
+    if self._closed:
+      raise RuntimeError('Attempted to use a closed Session.')
+    try:
+      return [DeviceAttributes(*d) for d in self._session.list_devices_()]
+    except _leat.StatusError as error:
+      raise errors.of_status(error) from None
 
 
 def _plan(graph, wanted):

@@ -123,7 +123,7 @@ def _batch(tensors, batch_size, num_threads, capacity, enqueue_many, shapes, par
     result = result if isinstance(result, list) else [result]
     if keys is not None:
       return dict(zip(keys, result))
-    return result[0] if not isinstance(tensors, (list, tuple)) else result
+    return result[0] if len(result) == 1 else result
 
 
 @export('train.batch')

@@ -108,8 +108,7 @@ class Optimizer:
       for g, v in converted:
         if g is None:
           continue
-        short = '' if _is_resource(v) else v.op.name
-        with name_scope('update_' + (v.op.name if not short else short)), colocate_with(v.op):
+        with name_scope('update_' + v.op.name), colocate_with(v.op):
           updates.append(self._update(g, v))
       if global_step is None:
         done = self._finish(updates, scope)
@@ -255,12 +254,12 @@ def create_slot(primary, value, name):
   with variable_scope.variable_scope(None, primary_name + '/' + name), colocate_with(primary.op):
     initial = value()
     scope = variable_scope.get_variable_scope()
-    shape = initial.get_shape() if isinstance(initial, _leat.Output) else None
-    slot = variable_scope._store().get_single(
-        scope.name + '/', None,
-        initial.dtype if isinstance(initial, _leat.Output) else primary.dtype,
-        initial, None, None, False, None, None, shape is None or shape.is_fully_defined(),
-        _is_resource(primary), None)
+    is_tensor = isinstance(initial, _leat.Output)
+    scope.set_partitioner(None)   # a slot is whole, or one of the parts that the primary is
+    slot = variable_scope.get_variable(
+        '', initializer=initial, trainable=False, use_resource=_is_resource(primary),
+        dtype=(initial if is_tensor else primary).dtype.base_dtype,
+        validate_shape=not is_tensor or initial.get_shape().is_fully_defined())
     info = primary._get_save_slice_info() if hasattr(primary, '_get_save_slice_info') else None
     if info is not None:
       part = primary_name.split('/')[-1]

@@ -304,8 +304,8 @@ class AdagradDAOptimizer(_Applied):
     for v in var_list:
       dtype = v.dtype.base_dtype
       zeros = lambda v=v, dtype=dtype: array.zeros(v.get_shape(), dtype)
-      self._slot(v, 'gradient_accumulator', self._name + '/gradient_accumulator', zeros)
-      self._slot(v, 'gradient_squared_accumulator', self._name + '/gradient_squared_accumulator',
+      self._slot(v, 'gradient_accumulator', self._name, zeros)
+      self._slot(v, 'gradient_squared_accumulator', self._name,
                  lambda v=v, dtype=dtype: array.zeros(v.get_shape(), dtype) + convert(
                      self._initial, dtype))
 

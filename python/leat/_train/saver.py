@@ -114,10 +114,16 @@ class Saver:
     self._relative, self._filename = save_relative_paths, filename
     self._is_built = self._is_empty = False
     self._last, self._to_be_removed = [], []
-    self._next_kept = time.time() + keep_checkpoint_every_n_hours * 3600
+    if sharded and saver_def is None:
+      raise NotImplementedError('tf.train.Saver: sharded=True is not available yet; without it all '
+                                'variables are written to one file')
     self.saver_def = saver_def
     if saver_def is not None:
-      self._max_to_keep = saver_def.max_to_keep
+      self._max_to_keep, self._sharded = saver_def.max_to_keep, saver_def.sharded
+      self._keep_hours, self._version = (saver_def.keep_checkpoint_every_n_hours,
+                                         saver_def.version)
+    self._next_kept = time.time() + self._keep_hours * 3600
+    if saver_def is not None:
       self._is_built = True
     elif not defer_build:
       self.build()
@@ -314,28 +320,36 @@ def _meta_name(prefix, suffix='meta'):
 
 @export('train.generate_checkpoint_state_proto')
 def generate_checkpoint_state_proto(save_dir, model_checkpoint_path,
-                                    all_model_checkpoint_paths=None, **unused):
+                                    all_model_checkpoint_paths=None,
+                                    all_model_checkpoint_timestamps=None,
+                                    last_preserved_timestamp=None):
   """The message of the state file, with paths relative to save_dir where that is relative."""
   paths = list(all_model_checkpoint_paths or [])
   if not paths or paths[-1] != model_checkpoint_path:
     paths.append(model_checkpoint_path)
+  times = list(all_model_checkpoint_timestamps or [])
+  if times and len(times) != len(paths):
+    raise ValueError('Checkpoint timestamps, if provided, must match checkpoint paths (got paths '
+                     '%s and timestamps %s)' % (paths, times))
   if not os.path.isabs(save_dir):
     relative = lambda p: p if os.path.isabs(p) else os.path.relpath(p, save_dir or '.')
     paths, model_checkpoint_path = [relative(p) for p in paths], relative(model_checkpoint_path)
-  return message.of('CheckpointState')(model_checkpoint_path=model_checkpoint_path,
-                                       all_model_checkpoint_paths=paths)
+  return message.of('CheckpointState')(
+      model_checkpoint_path=model_checkpoint_path, all_model_checkpoint_paths=paths,
+      all_model_checkpoint_timestamps=times, last_preserved_timestamp=last_preserved_timestamp)
 
 
-def write_checkpoint_state(save_dir, path, paths, latest_filename=None, relative=False):
+def write_checkpoint_state(save_dir, path, paths, latest_filename=None, relative=False,
+                           **times):
   """Replaces the state file."""
   folder = save_dir or '.'
   if relative:
     strip = lambda p: os.path.relpath(p, folder) if os.path.isabs(p) or save_dir else p
     path, paths = strip(path), [strip(p) for p in paths]
     state = message.of('CheckpointState')(model_checkpoint_path=path,
-                                          all_model_checkpoint_paths=paths or [path])
+                                          all_model_checkpoint_paths=paths or [path], **times)
   else:
-    state = generate_checkpoint_state_proto(save_dir, path, paths)
+    state = generate_checkpoint_state_proto(save_dir, path, paths, **times)
   name = os.path.join(folder, latest_filename or 'checkpoint')
   with open(name + '.tmp', 'w', encoding='utf-8') as f:
     f.write(str(state))
@@ -344,9 +358,13 @@ def write_checkpoint_state(save_dir, path, paths, latest_filename=None, relative
 
 @export('train.update_checkpoint_state')
 def update_checkpoint_state(save_dir, model_checkpoint_path, all_model_checkpoint_paths=None,
-                            latest_filename=None, **unused):
+                            latest_filename=None, all_model_checkpoint_timestamps=None,
+                            last_preserved_timestamp=None):
+  """Replaces the state file of a folder."""
   write_checkpoint_state(save_dir, model_checkpoint_path, all_model_checkpoint_paths or [],
-                         latest_filename)
+                         latest_filename,
+                         all_model_checkpoint_timestamps=all_model_checkpoint_timestamps,
+                         last_preserved_timestamp=last_preserved_timestamp)
 
 
 @export('train.get_checkpoint_state')

@@ -180,13 +180,27 @@ def cosine_decay(learning_rate, global_step, decay_steps, alpha=0.0, name=None):
 
 def assign_moving_average(variable, value, decay, zero_debias=True, name=None):
   """variable -= (1 - decay) * (variable - value)."""
-  if zero_debias:
-    raise NotImplementedError('assign_moving_average with zero_debias is not available yet')
   with name_scope(name, 'AssignMovingAvg', [variable, value, decay]) as scope:
     with colocate_with(variable.op):
       rest = convert(1.0 - decay, name='decay')
       rest = math.cast(rest, variable.dtype.base_dtype)
+      if zero_debias:
+        return _assign_without_bias(variable, value, rest, scope)
       return assign.assign_sub(variable, (variable - value) * rest, name=scope)
+
+
+def _assign_without_bias(variable, value, rest, name):
+  """Sets the variable to the average since the first step, as if it had not begun at 0: another
+  variable has the average from 0, which is divided by how much of it is of values."""
+  with variable_scope.variable_scope(variable.op.name, values=[variable, value, rest]):
+    with init_scope():
+      make = lambda name, shape: variable_scope.get_variable(
+          name, shape=shape, dtype=variable.dtype.base_dtype, trainable=False,
+          initializer=initializers.zeros_initializer())
+      biased, steps = make('biased', variable.get_shape()), make('local_step', [])
+    biased = assign.assign_sub(biased, (biased - value) * rest)
+    counted = assign.assign_add(steps, 1)
+    return assign.assign(variable, biased / (1 - math.pow(1.0 - rest, counted)), name=name)
 
 
 @export('train.ExponentialMovingAverage')
@@ -227,7 +241,9 @@ class ExponentialMovingAverage:
       if self._num_updates is not None:
         n = math.cast(self._num_updates, dtypes.float32, name='num_updates')
         decay = apply_op('Minimum', x=decay, y=(1.0 + n) / (10.0 + n))
-      updates = [assign_moving_average(self._averages[self._key(v)], v, decay, zero_debias=False)
+      updates = [assign_moving_average(
+          self._averages[self._key(v)], v, decay,
+          zero_debias=self._zero_debias and not isinstance(v, variables.Variable))
                  for v in var_list]
       return control.group(*updates, name=scope)
 
