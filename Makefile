@@ -4,6 +4,7 @@
 #   make asan      the tests under ASan and UBSan          make tsan     the tests under TSan
 #   make tsan-threads   those that are about threads, under TSan: some minutes
 #   make fuzz      each fuzz target for FUZZ_SECONDS       make bench    speed beside TensorFlow
+#   make bench-board   leat board beside TensorBoard
 #   make bench-variants   what the optimizer does with the same work written in different ways
 #   make test-oracle   against TensorFlow itself           make install  PREFIX=/usr/local DESTDIR=
 #   make test-python   the Python package's tests          make wheel    the package, into build/wheel
@@ -29,7 +30,7 @@ SANITIZER_ENV = UBSAN_OPTIONS=print_stacktrace=1 ASAN_OPTIONS=$(ASAN_FLAGS) \
   TSAN_OPTIONS=suppressions=$(CURDIR)/dev/tsan-suppressions
 
 .PHONY: all setup test check demo install asan tsan asan-build tsan-build tsan-threads fuzz bench \
-  bench-variants test-oracle test-python wheel clean
+  bench-variants bench-board test-oracle test-python wheel clean
 all: $(BUILD)/build.ninja
 	@$(NINJA) -C $(BUILD)
 
@@ -48,6 +49,7 @@ check:
 	@dev/check
 	@dev/generate-messages --check
 	@dev/list-capi --check
+	@dev/board-page --check
 
 demo: setup all
 	@dev/demo $(BUILD)
@@ -84,6 +86,9 @@ bench: all
 
 bench-variants: all
 	@python3 bench/variants.py $(BENCH_ARGS)
+
+bench-board: all
+	@python3 bench/board.py $(BENCH_ARGS)
 
 test-oracle: setup all
 	@dev/test-oracle $(ORACLE_ARGS)

@@ -35,4 +35,8 @@ if(LEAT_ONEDNN)
 endif()
 leat_module(png png.h png libpng-dev)
 leat_module(zlib zlib.h z zlib1g-dev)
+leat_module(grpc grpc/grpc.h grpc libgrpc-dev)
+if(TARGET leat_module_grpc)
+  target_link_libraries(leat_module_grpc PRIVATE gpr)  # the C core's own base, in the same package
+endif()
 get_property(LEAT_MODULE_TARGETS GLOBAL PROPERTY LEAT_MODULE_TARGETS)

@@ -7,12 +7,41 @@ function(leat_program name)
     BUILD_RPATH "\$ORIGIN/../lib" INSTALL_RPATH "\$ORIGIN/../${CMAKE_INSTALL_LIBDIR}")
 endfunction()
 
+# The board: a static library for bin/leat and the tests of board/. It uses rooms of the library
+# that the shared one does not export, hence it brings its own copy of what it needs of them; the
+# two copies share no state and exchange no objects. Without libmicrohttpd the command says so.
+find_path(LEAT_MICROHTTPD_INCLUDE microhttpd.h)
+find_library(LEAT_MICROHTTPD_LIBRARY microhttpd)
+if(LEAT_MICROHTTPD_INCLUDE AND LEAT_MICROHTTPD_LIBRARY)
+  leat_glob(board_sources board/*.c)
+  list(FILTER board_sources EXCLUDE REGEX "_test\\.c$")
+  set(page ${CMAKE_SOURCE_DIR}/board/page)
+  set(assets ${page}/page.html ${page}/page.css ${page}/built/page.js)
+  add_custom_command(OUTPUT ${CMAKE_BINARY_DIR}/board_assets.c VERBATIM
+    COMMAND ${CMAKE_COMMAND} -DOUT=${CMAKE_BINARY_DIR}/board_assets.c "-DFILES=${assets}"
+            -P ${CMAKE_SOURCE_DIR}/cmake/LeatEmbed.cmake
+    DEPENDS ${assets} ${CMAKE_SOURCE_DIR}/cmake/LeatEmbed.cmake)
+  add_library(leat_board STATIC ${board_sources} ${CMAKE_BINARY_DIR}/board_assets.c)
+  target_link_libraries(leat_board PRIVATE leat_flags
+    PUBLIC leat_static ${LEAT_MICROHTTPD_LIBRARY})
+  target_include_directories(leat_board PRIVATE ${LEAT_MICROHTTPD_INCLUDE}
+    PUBLIC ${CMAKE_SOURCE_DIR} ${CMAKE_SOURCE_DIR}/src ${CMAKE_SOURCE_DIR}/include)
+  set_target_properties(leat_board PROPERTIES POSITION_INDEPENDENT_CODE ON)
+else()
+  message(STATUS "Leat: no board: libmicrohttpd is absent (apt: libmicrohttpd-dev)")
+endif()
+
 leat_glob(sources tools/*.c)
 list(FILTER sources EXCLUDE REGEX "_test\\.c$")
 if(sources)
   leat_program(leat_tool ${sources})
   target_include_directories(leat_tool PRIVATE ${CMAKE_SOURCE_DIR}/tools)
   set_target_properties(leat_tool PROPERTIES OUTPUT_NAME leat)
+  if(TARGET leat_board)
+    target_compile_definitions(leat_tool PRIVATE LEAT_HAVE_BOARD=1)
+    target_include_directories(leat_tool PRIVATE ${CMAKE_SOURCE_DIR})
+    target_link_libraries(leat_tool PRIVATE leat_board)
+  endif()
 endif()
 
 # <x>_plugin.c of the examples and tests -> lib/<x>_plugin.so: what a program loads, linked against

@@ -144,6 +144,15 @@ static const leat_transport_t* const kTransports[] = {&leat_loopback_transport};
 //   formats/record/compression.c: zlib
 //     the loaded module with zlib
 //     the first compressed file | atomic | process
+//   cluster/rpc.c: grpc
+//     the loaded module with the gRPC C core
+//     the first server or channel | atomic | process
+//   modules/grpc/engine.c: mutex, threads_ended, engine, is_initialized, rpc_host
+//     the completion queue of the C core with its threads, and whether the C core was initialized
+//     the first server or channel | mutex | engine: with the last of these; the rest: process
+//   modules/grpc/engine.c: this_thread
+//     whether this thread serves the queue and leads, and where it is in functions of the caller's
+//     the thread's start | thread | thread
 //   formats/checkpoint/bundle_publish.c: locks
 //     excludes saves of checkpoints under one prefix, by a hash of it
 //     at start | themselves | process
@@ -255,13 +264,6 @@ static void clear_container(leat_string_view_t container) {
   leat_mutex_unlock(&containers_mutex);
 }
 
-static void close_target(leat_target_t* target, leat_allocator_t* allocator) {
-  if (target->worker) target->worker->vtable->destroy(target->worker);
-  for (int i = 0; i < target->device_count; ++i) leat_device_release(target->devices[i]);
-  leat_allocator_free(allocator, target->devices);
-  *target = (leat_target_t){0};
-}
-
 static int count_devices(const leat_session_options_t* options, const char* type) {
   for (int i = 0; i < LEAT_SESSION_DEVICE_TYPES; ++i) {
     if (!strcmp(options->device_counts[i].type, type)) return options->device_counts[i].count;
@@ -304,14 +306,17 @@ static leat_status_t open_local(const leat_runtime_t* runtime,
         .devices = target->devices,
         .device_count = target->device_count,
         .shared_containers = shared ? containers : NULL,
+        .keeps_session_tensors = true,
         .kernels = runtime->kernels,
         .pool = pool,
         .allocator = runtime->allocator,
     };
-    status = leat_local_worker_create(&worker, &target->worker);
+    status = LEAT_ALLOCATE(runtime->allocator, 1, &target->workers);
+    if (!status) status = leat_local_worker_create(&worker, &target->workers[0]);
+    target->worker_count = !status;
   }
   leat_thread_pool_release(pool);
-  if (status) close_target(target, runtime->allocator);
+  if (status) leat_target_deinitialize(target, runtime->allocator);
   return status;
 }
 
@@ -353,9 +358,9 @@ static leat_status_t open_target(const leat_runtime_t* runtime, leat_string_view
   LEAT_RETURN_IF_ERROR(find_transport(name, &transport, &rest));
   LEAT_RETURN_IF_ERROR(open_local(runtime, options, out_target));
   if (!transport) return leat_ok_status();
-  leat_status_t status = transport->join(rest, out_target->worker, runtime->ops,
-                                         runtime->allocator, &out_target->worker);
-  if (status) close_target(out_target, runtime->allocator);
+  leat_status_t status = transport->join(rest, out_target->workers[0], runtime->ops,
+                                         runtime->allocator, &out_target->workers[0]);
+  if (status) leat_target_deinitialize(out_target, runtime->allocator);
   return status;
 }
 

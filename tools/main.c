@@ -7,6 +7,7 @@
 static const command_t* const kCommands[] = {
     &command_run,    &command_inspect, &command_place, &command_ops,
     &command_doctor, &command_train,   &command_convert,
+    &command_server, &command_board,
 };
 #define COMMAND_COUNT ((int)(sizeof kCommands / sizeof *kCommands))
 
@@ -18,7 +19,8 @@ static void print_help(FILE* out) {
           "  leat inspect checkpoint ckpt/model.ckpt-100 --tensor w\n"
           "  leat convert freeze export/1 frozen.pb\n"
           "  leat ops MatMul\n"
-          "  leat train mnist /tmp/mnist\n\n"
+          "  leat train mnist /tmp/mnist\n"
+          "  leat board --logdir logs\n\n"
           "%sCommands%s\n",
           style_bold(out), style_end(out), style_bold(out), style_end(out));
   for (int i = 0; i < COMMAND_COUNT; ++i) {

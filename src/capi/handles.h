@@ -20,6 +20,7 @@
 #define LEAT_CAPI_HANDLES_H_
 
 #include "capi/leat/names.h"
+#include "graph/control_flow/context.h"
 #include "init.h"
 #include "session/session.h"
 #include "tensorflow/c/c_api.h"
@@ -125,6 +126,8 @@ struct TF_Graph {
   size_t readers_nodes;
   uint64_t readers_edits;
   uint64_t edits;  // changes of edges between existing nodes so far
+  // Its conditionals and loops under construction (leat/control_flow.h); NULL until the first one.
+  leat_control_flow_t* flow;
   leat_session_t* evaluator;  // runs steps for TF_TryEvaluateConstant; made when it is first needed
   // Only of the condition and body of a loop under construction (graph/while.c): the graph that the
   // loop is built in, which is kept alive, and the loop's initial values there.

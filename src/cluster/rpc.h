@@ -8,8 +8,8 @@
 //           done(status, answer)     ◀─            ◀─         leat_rpc_answer
 //
 // All functions may be called from any thread. Handlers and |done| functions run on threads of the
-// engine and may block there: another thread of the engine always waits for the next event, so
-// that a call is never stuck behind the handler of another one.
+// engine and may block there: within a millisecond another thread of the engine waits for the next
+// event, so that a call is never stuck behind the handler of another one.
 //
 // No call is sent twice: TensorFlow's services refuse a request that comes again (CLUSTER.md,
 // section 5), so the engine's own retries are off.
@@ -84,8 +84,8 @@ typedef struct leat_rpc_server_options_s {
 } leat_rpc_server_options_t;
 
 // Listens on the address, and serves from then on. UNIMPLEMENTED, naming the package, where the
-// engine is absent; UNAVAILABLE where the address cannot be had; INVALID_ARGUMENT for certificates
-// that cannot be read.
+// engine is absent; UNAVAILABLE where the address cannot be had; INVALID_ARGUMENT for one without a
+// port, and for certificates that cannot be read.
 LEAT_MUST_USE leat_status_t leat_rpc_server_start(const leat_rpc_server_options_t* options,
                                                   int* out_port, leat_rpc_server_t** out_server);
 // Answers |request|, which is gone then. |status| is taken over; where it is a failure, |bytes| are
@@ -94,11 +94,13 @@ LEAT_MUST_USE leat_status_t leat_rpc_server_start(const leat_rpc_server_options_
 void leat_rpc_answer(leat_rpc_request_t* request, leat_status_t status,
                      leat_string_view_t details, leat_rpc_bytes_t bytes);
 // Has |fn|(|data|) called once if the client cancels the call, its deadline passes, or its
-// connection breaks before the answer; at once where that has happened already. leat_rpc_answer
-// waits for an |fn| that is running, so it must not be called within |fn|. One |fn| a request.
+// connection breaks before the answer; at once where that has happened already. One |fn| a request;
+// NULL takes it back. That, and leat_rpc_answer, wait for an |fn| that is running on another
+// thread, so that nothing of its |data| is used afterwards; |fn| itself may answer.
 void leat_rpc_request_on_cancel(leat_rpc_request_t* request, void (*fn)(void* data), void* data);
 // Takes no more calls, cancels those that are not answered (their |fn| of cancellation is called),
-// and waits until all are answered; then frees the server. NULL is allowed. Not from a handler.
+// and waits until all are answered and no handler runs; then frees the server. NULL is allowed. Not
+// from a handler.
 void leat_rpc_server_stop(leat_rpc_server_t* server);
 
 // ---- Client -------------------------------------------------------------------------------------
@@ -107,7 +109,8 @@ typedef struct leat_rpc_channel_s leat_rpc_channel_t;
 typedef struct leat_rpc_call_s leat_rpc_call_t;
 
 // A way to the server at |address| ("host:port"). It connects on the first call, and again after
-// the connection was lost. Never blocks.
+// the connection was lost. Never blocks. Root certificates that cannot be read are found when it
+// connects, and make its calls fail with UNAVAILABLE.
 LEAT_MUST_USE leat_status_t leat_rpc_channel_create(leat_string_view_t address,
                                                     const leat_rpc_security_t* security,
                                                     leat_rpc_channel_t** out_channel);
@@ -124,7 +127,7 @@ typedef void (*leat_rpc_done_fn_t)(void* data, leat_status_t status, leat_string
 typedef struct leat_rpc_call_options_s {
   const char* method;   // "/tensorflow.WorkerService/RunGraph"; must live until |done|
   leat_rpc_bytes_t bytes;
-  int64_t deadline_ns;  // leat_clock_now_ns, or LEAT_DEADLINE_NEVER; DEADLINE_EXCEEDED when it passes
+  int64_t deadline_ns;  // leat_clock_now_ns, or LEAT_DEADLINE_NEVER; then DEADLINE_EXCEEDED
   bool waits;           // for a server that is not up yet, instead of failing with UNAVAILABLE
 } leat_rpc_call_options_t;
 
@@ -132,7 +135,8 @@ typedef struct leat_rpc_call_options_s {
 // caller frees it, before or after the end. It is set before |done| may be called.
 void leat_rpc_call(leat_rpc_channel_t* channel, const leat_rpc_call_options_t* options,
                    leat_rpc_done_fn_t done, void* data, leat_rpc_call_t** out_call);
-// Ends the call with CANCELLED, unless it has ended. |done| is called as for every end.
+// Ends the call with CANCELLED, unless it has ended. |done| is called as for every end. NULL is
+// allowed: a call for which there was no memory ended within leat_rpc_call.
 void leat_rpc_cancel(leat_rpc_call_t* call);
 void leat_rpc_call_free(leat_rpc_call_t* call);  // NULL is allowed
 

@@ -259,6 +259,11 @@ typedef struct leat_readers_s {
 LEAT_MUST_USE leat_status_t leat_readers_initialize(const leat_graph_t* graph,
                                                     leat_readers_t* out_readers);
 void leat_readers_deinitialize(leat_readers_t* readers);
+// Lists the nodes that nobody reads, in an array that the caller frees with |allocator|: whoever
+// needs these needs all nodes.
+LEAT_MUST_USE leat_status_t leat_graph_find_sinks(const leat_graph_t* graph,
+                                                  leat_allocator_t* allocator,
+                                                  int32_t** out_nodes, int* out_count);
 
 // A topological order, into |out_order| [node_count]: every node stands behind its inputs, edges
 // that close loops aside, and of the nodes that are ready the lowest index comes first.

@@ -62,3 +62,16 @@ void leat_readers_deinitialize(leat_readers_t* readers) {
   leat_allocator_free(readers->allocator, readers->readers);
   *readers = (leat_readers_t){0};
 }
+
+leat_status_t leat_graph_find_sinks(const leat_graph_t* graph, leat_allocator_t* allocator,
+                                    int32_t** out_nodes, int* out_count) {
+  leat_readers_t readers;
+  LEAT_RETURN_IF_ERROR(leat_readers_initialize(graph, &readers));
+  leat_status_t status = LEAT_ALLOCATE(allocator, graph->node_count + 1, out_nodes);
+  *out_count = 0;
+  for (size_t i = 0; !status && i < graph->node_count; ++i) {
+    if (readers.begin[i] == readers.begin[i + 1]) (*out_nodes)[(*out_count)++] = (int32_t)i;
+  }
+  leat_readers_deinitialize(&readers);
+  return status;
+}

@@ -62,7 +62,7 @@ static leat_status_t choose_names(const leat_kernel_creation_t* c, bool node_nam
   LEAT_RETURN_IF_ERROR(leat_kernel_attr_string(c, "container", &container));
   LEAT_RETURN_IF_ERROR(leat_kernel_attr_string(c, "shared_name", &name));
   LEAT_RETURN_IF_ERROR(check_names(c, container, name));
-  if (container.size == 0) container = LEAT_SV(LEAT_DEFAULT_CONTAINER);
+  if (container.size == 0) container = leat_resource_manager_default(c->resources);
   char prefix[24] = "";
   if (name.size == 0) {
     name = c->kernel->node_name;

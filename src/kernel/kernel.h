@@ -229,7 +229,8 @@ struct leat_kernel_context_s {
   // input is forwarded only to an output for which the plan names the same buffer, which is an
   // overwrite that the plan foresaw.
   leat_buffer_t* const* planned_outputs;
-  uint64_t frame_iteration;  // of loops, in rendezvous keys; 0 outside loops
+  uint64_t frame_id;  // of the loop, the same on every machine (worker/frames.c); 0 outside loops
+  int64_t iteration;  // of the loop, from 0
   bool inputs_dead;          // only seen by ops that take dead inputs: Merge, Send, ControlTrigger
   void* owner;               // for whoever made the context
 };

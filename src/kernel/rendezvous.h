@@ -4,7 +4,8 @@
 // process and the cluster between processes. All functions are thread-safe.
 //
 // There are two kinds of keys. The general one is the text "srcdevice;%016x
-// incarnation;dstdevice;tensor name;frame:iteration". The other one is a number that the
+// incarnation;dstdevice;tensor name;frame:iteration", which is TensorFlow's, so that its workers
+// and ours form the same one. The other one is a number that the
 // partitioner gave to the transfer when it cut the graph, with the frame and iteration in which the
 // transfer takes place. A transfer is numbered only where its step meets in one rendezvous within a
 // process; such a step then composes and compares no text. The same edge has another key in each
@@ -25,7 +26,7 @@ typedef void (*leat_rendezvous_receive_fn_t)(void* data, leat_status_t status, l
 typedef struct leat_rendezvous_key_s {
   leat_string_view_t text;  // borrowed; empty in a numbered key
   int64_t transfer;         // the transfer's number, or LEAT_RENDEZVOUS_NO_TRANSFER
-  uint64_t iteration;       // of a numbered key: leat_kernel_context_t.frame_iteration
+  uint64_t iteration;       // of a numbered key: a number of the frame and iteration
 } leat_rendezvous_key_t;
 static inline leat_rendezvous_key_t leat_rendezvous_text(leat_string_view_t text) {
   return (leat_rendezvous_key_t){.text = text, .transfer = LEAT_RENDEZVOUS_NO_TRANSFER};
@@ -45,6 +46,11 @@ typedef struct leat_rendezvous_vtable_s {
   // of the abort.
   void (*receive)(leat_rendezvous_t* self, leat_rendezvous_key_t key,
                   leat_rendezvous_receive_fn_t fn, void* data);
+  // Makes room for numbered keys, whose transfers are 0, ..., |transfer_count| - 1; 0: for none.
+  // All graphs of a step call it with the same count before their first transfer, and INTERNAL
+  // tells that the counts differ. Does nothing after an abort, since every later transfer fails
+  // then.
+  leat_status_t (*reserve)(leat_rendezvous_t* self, uint32_t transfer_count);
   // Every waiting and later call fails with a copy of |status|, which stays the caller's. Only the
   // first abort counts.
   void (*abort)(leat_rendezvous_t* self, leat_status_t status);

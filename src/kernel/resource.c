@@ -34,6 +34,7 @@ struct leat_resource_manager_s {
   resource_entry_t** buckets;
   size_t bucket_count;  // a power of two
   size_t count;
+  leat_string_view_t default_container;
   leat_resource_manager_t* shared;  // has the named containers; NULL: this manager has them
 };
 
@@ -46,9 +47,10 @@ void leat_resource_release(leat_resource_t* resource) {
 }
 
 // The key with its hash; the container "" is the default one.
-static resource_key_t make_key(leat_string_view_t container, leat_string_view_t name,
+static resource_key_t make_key(const leat_resource_manager_t* manager,
+                               leat_string_view_t container, leat_string_view_t name,
                                const leat_resource_kind_t* kind) {
-  if (container.size == 0) container = LEAT_SV(LEAT_DEFAULT_CONTAINER);
+  if (container.size == 0) container = manager->default_container;
   uint64_t hash = leat_string_view_hash(name);
   hash ^= (leat_string_view_hash(container) ^ (uint64_t)(uintptr_t)kind) * 0x9e3779b97f4a7c15u;
   return (resource_key_t){container, name, kind, hash ^ hash >> 32};
@@ -172,6 +174,7 @@ leat_status_t leat_resource_manager_create(leat_allocator_t* allocator,
   manager->buckets = buckets;
   manager->bucket_count = FIRST_BUCKETS;
   leat_mutex_initialize(&manager->mutex);
+  manager->default_container = LEAT_SV(LEAT_DEFAULT_CONTAINER);
   *out_manager = manager;
   return leat_ok_status();
 }
@@ -210,6 +213,15 @@ static void free_entries(leat_resource_manager_t* manager, resource_entry_t* ent
   }
 }
 
+void leat_resource_manager_name_default(leat_resource_manager_t* manager, leat_string_view_t name) {
+  LEAT_DCHECK(manager->count == 0);
+  manager->default_container = name;
+}
+
+leat_string_view_t leat_resource_manager_default(const leat_resource_manager_t* manager) {
+  return manager ? manager->default_container : LEAT_SV(LEAT_DEFAULT_CONTAINER);
+}
+
 void leat_resource_manager_share_named(leat_resource_manager_t* manager,
                                        leat_resource_manager_t* shared) {
   // holder_of follows one step only.
@@ -220,7 +232,7 @@ void leat_resource_manager_share_named(leat_resource_manager_t* manager,
 // The manager that has |container|: this one, or the shared one for named containers.
 static leat_resource_manager_t* holder_of(leat_resource_manager_t* manager,
                                           leat_string_view_t container) {
-  bool named = container.size && !leat_string_view_equals(container, LEAT_DEFAULT_CONTAINER);
+  bool named = container.size && !leat_string_view_equal(container, manager->default_container);
   return named && manager->shared ? manager->shared : manager;
 }
 
@@ -234,7 +246,7 @@ void leat_resource_manager_free(leat_resource_manager_t* manager) {
 
 void leat_resource_manager_clear(leat_resource_manager_t* manager, leat_string_view_t container) {
   manager = holder_of(manager, container);
-  if (container.size == 0) container = LEAT_SV(LEAT_DEFAULT_CONTAINER);
+  if (container.size == 0) container = manager->default_container;
   leat_mutex_lock(&manager->mutex);
   resource_entry_t* entries = unlink_entries(manager, container);
   leat_mutex_unlock(&manager->mutex);
@@ -279,7 +291,7 @@ leat_status_t leat_resource_manager_find_or_make(leat_resource_manager_t* manage
                                                  leat_resource_make_fn_t make, void* data,
                                                  leat_resource_t** out_resource) {
   manager = holder_of(manager, container);
-  resource_key_t key = make_key(container, name, kind);
+  resource_key_t key = make_key(manager, container, name, kind);
   *out_resource = look_up(manager, &key);
   if (LEAT_LIKELY(*out_resource != NULL)) return leat_ok_status();
   leat_mutex_lock(&manager->mutex);
@@ -293,7 +305,7 @@ leat_status_t leat_resource_manager_find(leat_resource_manager_t* manager,
                                          const leat_resource_kind_t* kind,
                                          leat_resource_t** out_resource) {
   manager = holder_of(manager, container);
-  resource_key_t key = make_key(container, name, kind);
+  resource_key_t key = make_key(manager, container, name, kind);
   *out_resource = look_up(manager, &key);
   if (LEAT_LIKELY(*out_resource != NULL)) return leat_ok_status();
   leat_mutex_lock(&manager->mutex);
@@ -319,7 +331,7 @@ leat_status_t leat_resource_manager_add(leat_resource_manager_t* manager,
                                         leat_string_view_t container, leat_string_view_t name,
                                         leat_resource_t* resource) {
   manager = holder_of(manager, container);
-  resource_key_t key = make_key(container, name, resource->kind);
+  resource_key_t key = make_key(manager, container, name, resource->kind);
   leat_mutex_lock(&manager->mutex);
   leat_status_t status = add_locked(manager, &key, resource);
   leat_mutex_unlock(&manager->mutex);
@@ -330,7 +342,7 @@ leat_status_t leat_resource_manager_remove(leat_resource_manager_t* manager,
                                            leat_string_view_t container, leat_string_view_t name,
                                            const leat_resource_kind_t* kind) {
   manager = holder_of(manager, container);
-  resource_key_t key = make_key(container, name, kind);
+  resource_key_t key = make_key(manager, container, name, kind);
   leat_status_t status = leat_ok_status();
   leat_mutex_lock(&manager->mutex);
   resource_entry_t** place = find_place(manager, &key);
@@ -355,7 +367,7 @@ static const leat_resource_kind_t* find_kind(leat_resource_manager_t* manager,
                                              leat_string_view_t container, leat_string_view_t name,
                                              leat_string_view_t kind_name) {
   const leat_resource_kind_t* kind = NULL;
-  if (container.size == 0) container = LEAT_SV(LEAT_DEFAULT_CONTAINER);
+  if (container.size == 0) container = manager->default_container;
   leat_mutex_lock(&manager->mutex);
   for (size_t i = 0; !kind && i < manager->bucket_count; ++i) {
     for (const resource_entry_t* e = manager->buckets[i]; e; e = e->next) {

@@ -44,6 +44,11 @@ LEAT_MUST_USE leat_status_t leat_resource_manager_create(leat_allocator_t* alloc
 void leat_resource_manager_free(leat_resource_manager_t* manager);
 // The container of resources whose op states none. It is each session's own.
 #define LEAT_DEFAULT_CONTAINER "localhost"
+// Gives the default container another name, as tasks of a cluster do, whose default container is
+// called after their job. To be called before first use; |name| is borrowed.
+void leat_resource_manager_name_default(leat_resource_manager_t* manager, leat_string_view_t name);
+// The name of the default container of |manager|, which may be NULL.
+leat_string_view_t leat_resource_manager_default(const leat_resource_manager_t* manager);
 // From now on named containers (all but the default one) are those of |shared|, which must outlive
 // the manager, so that sessions see each other's. To be called before first use.
 void leat_resource_manager_share_named(leat_resource_manager_t* manager,

@@ -6,6 +6,7 @@
 #include "master/master.h"
 
 typedef struct leat_compiled_partition_s {
+  leat_worker_t* worker;
   uint64_t handle;
   bool registered;
   int* feed_indices;  // places in the signature's feeds; NULL: all of them, in order
@@ -18,14 +19,16 @@ typedef struct leat_compiled_partition_s {
 
 struct leat_compiled_s {
   leat_allocator_t* allocator;
-  leat_worker_t* worker;
+  leat_worker_t** workers;  // those that have partitions, each once
+  int worker_count;
   leat_compiled_partition_t* partitions;
   int partition_count;
   int feed_count;
   int fetch_count;
   bool has_flow;       // has control flow, so values may be dead
-  bool leaves_traces;  // has ops that put resources into the step's container, or calls, so the
-                       // worker must clean up after every step
+  bool spans_tasks;    // has partitions on other tasks than the master's own
+  bool leaves_traces;  // lies on other tasks, or has ops that put resources into the step's
+                       // container, or calls, so the workers must clean up after every step
 };
 
 #endif  // LEAT_MASTER_COMPILED_H_

@@ -12,6 +12,10 @@
 // of the partitions with the transfers that the cut has added. The graph of a rewrite changes hands
 // at each stage, and leat_master_compile takes it over even where it fails.
 //
+// In a cluster, a graph that lies on several tasks is first cut by task. The parts of other tasks
+// go to their workers as they are, which compile them in the same way; that of the master's own
+// goes on through the stages above.
+//
 // The feeds and fetches of a step belong to the whole graph, while each partition has only some of
 // them. The partitioner gives a list of indices for each partition, by which step.c distributes
 // feeds and collects fetches; with a single partition the caller's arrays are passed on as they
@@ -54,9 +58,10 @@ static leat_status_t register_partition(const leat_master_options_t* options,
                                         int feed_count, bool has_flow,
                                         leat_compiled_partition_t* out) {
   LEAT_DCHECK(partition->graph && !out->registered);
+  const leat_placement_device_t* device = &options->placement.devices[partition->device];
   leat_register_request_t request = {
       .graph = partition->graph,
-      .device = options->placement.devices[partition->device].name,
+      .device = device->name,
       .feed_count = feed_count,
       .fetches = partition->fetches,
       .fetch_count = partition->fetch_count,
@@ -68,15 +73,16 @@ static leat_status_t register_partition(const leat_master_options_t* options,
       .transfer_count = transfer_count,
   };
   out->device = request.device;
+  out->worker = options->workers[device->task];
   if (options->keeps_partitions) {
     LEAT_RETURN_IF_ERROR(keep_copy(partition, &out->kept));
-    leat_name_device(out->kept.graph, out->device);
+    if (device->task == 0) leat_name_device(out->kept.graph, out->device);
   }
   partition->graph = NULL;  // taken over
   leat_answer_t answer;
   leat_answer_initialize(&answer);
-  options->worker->vtable->register_graph(options->worker, &request, &out->handle,
-                                          leat_answer_give, &answer);
+  out->worker->vtable->register_graph(out->worker, &request, &out->handle, leat_answer_give,
+                                      &answer);
   leat_status_t status = leat_answer_wait(&answer);
   out->registered = !status;
   return status;
@@ -89,17 +95,32 @@ static leat_status_t copy_indices(leat_allocator_t* allocator, const int* indice
   return leat_ok_status();
 }
 
-// Registers each partition with the worker. With a single one, the step's feeds and fetches are
-// passed on without lists of indices.
+// Notes the worker of a new partition.
+static void add_worker(leat_compiled_t* compiled, leat_worker_t* worker) {
+  for (int i = 0; i < compiled->worker_count; ++i) {
+    if (compiled->workers[i] == worker) return;
+  }
+  compiled->workers[compiled->worker_count++] = worker;
+}
+
+// Registers the partitions of the master's own devices, and |parts|, those of other tasks, each
+// with its worker. With a single one of the former, the step's feeds and fetches are passed on
+// without lists of indices.
 static leat_status_t register_partitions(const leat_master_options_t* options,
-                                         leat_partitions_t* partitions, leat_compiled_t* compiled) {
-  LEAT_RETURN_IF_ERROR(
-      LEAT_ALLOCATE(options->allocator, (size_t)partitions->count, &compiled->partitions));
-  compiled->partition_count = partitions->count;
+                                         leat_partitions_t* partitions, leat_partitions_t* parts,
+                                         leat_compiled_t* compiled) {
+  size_t room = (size_t)(partitions->count + parts->count);
+  LEAT_RETURN_IF_ERROR(LEAT_ALLOCATE(options->allocator, room, &compiled->partitions));
+  LEAT_RETURN_IF_ERROR(LEAT_ALLOCATE(options->allocator, room, &compiled->workers));
+  for (int i = 0; i < parts->count; ++i) {
+    leat_compiled_partition_t* out = &compiled->partitions[compiled->partition_count++];
+    LEAT_RETURN_IF_ERROR(register_partition(options, &parts->items[i], 0, 0, true, out));
+    add_worker(compiled, out->worker);
+  }
   bool several = partitions->count > 1;
   for (int i = 0; i < partitions->count; ++i) {
     leat_partition_t* partition = &partitions->items[i];
-    leat_compiled_partition_t* out = &compiled->partitions[i];
+    leat_compiled_partition_t* out = &compiled->partitions[compiled->partition_count++];
     out->feed_count = several ? partition->feed_count : compiled->feed_count;
     out->fetch_count = partition->fetch_count;
     if (several) {
@@ -110,6 +131,7 @@ static leat_status_t register_partitions(const leat_master_options_t* options,
     }
     LEAT_RETURN_IF_ERROR(register_partition(options, partition, partitions->transfer_count,
                                             out->feed_count, compiled->has_flow, out));
+    add_worker(compiled, out->worker);
   }
   return leat_ok_status();
 }
@@ -223,11 +245,85 @@ static leat_status_t specialize(leat_graph_t* graph, const leat_tensor_t* feeds)
   return status;
 }
 
+// Makes |graph| (taken, even on failure) the graph of |rewrite|, whose fetches are |fetches|. Its
+// targets are the nodes that nobody reads, which keeps all of its nodes.
+static leat_status_t replace_graph(leat_rewrite_t* rewrite, leat_graph_t* graph,
+                                   const leat_output_t* fetches) {
+  leat_allocator_t* allocator = leat_allocator_system();
+  for (int i = 0; i < rewrite->fetch_count; ++i) rewrite->fetches[i] = fetches[i];
+  leat_graph_free(rewrite->graph);
+  leat_allocator_free(allocator, rewrite->targets);
+  rewrite->graph = graph;
+  rewrite->targets = NULL;
+  rewrite->target_count = 0;
+  if (!graph) return leat_ok_status();
+  return leat_graph_find_sinks(graph, allocator, &rewrite->targets, &rewrite->target_count);
+}
+
+// Places nodes that a pass has added to a task's graph on the devices of their inputs.
+static void settle_devices(leat_graph_t* graph, const leat_placer_options_t* placement) {
+  for (size_t i = 0; i < graph->node_count; ++i) {
+    leat_node_t* node = &graph->nodes[i];
+    if (node->assigned_device >= 0 || node->input_count == 0) continue;
+    node->assigned_device = graph->nodes[node->inputs[0].node].assigned_device;
+    if (node->assigned_device >= 0) node->device = placement->devices[node->assigned_device].name;
+  }
+}
+
+// A pass that compresses transfers puts a Cast behind a Recv, and gives it to the Recv's readers. A
+// fetch of the Recv is one more reader, of which the pass does not know.
+static void settle_fetches(const leat_rewrite_t* rewrite, leat_partition_t* own) {
+  for (int i = 0; i < own->fetch_count; ++i) {
+    leat_output_t* fetch = &own->fetches[i];
+    const leat_dtype_t wanted =
+        leat_dtype_base(leat_graph_output_type(rewrite->graph, rewrite->fetches[i]));
+    if (leat_dtype_base(leat_graph_output_type(own->graph, *fetch)) == wanted) continue;
+    for (size_t n = 0; n < own->graph->node_count; ++n) {
+      const leat_node_t* node = &own->graph->nodes[n];
+      if (node->input_count != 1 || !leat_output_equal(node->inputs[0], *fetch) ||
+          node->output_types[0] != wanted) {
+        continue;
+      }
+      *fetch = (leat_output_t){(int32_t)n, 0};
+      break;
+    }
+  }
+}
+
+// Cuts a placed graph that lies on several tasks. The part of the master's own stays in |rewrite|,
+// where the graph is NULL if there is none; the others become |out_parts|.
+static leat_status_t cut_by_task(const leat_master_options_t* options, leat_rewrite_t* rewrite,
+                                 leat_partitions_t* out_parts) {
+  leat_graph_t* own = NULL;
+  const leat_output_t* fetches = NULL;
+  LEAT_RETURN_IF_ERROR(leat_partition_by_task(rewrite->graph, rewrite->fetches,
+                                              rewrite->fetch_count, &options->placement,
+                                              out_parts));
+  // Between tasks every float counts, however small, as in TensorFlow.
+  leat_master_options_t between = *options;
+  between.passes.compress_limit_bytes = 1;
+  LEAT_RETURN_IF_ERROR(optimize_partitions(&between, out_parts));
+  for (int i = 0; i < out_parts->count; ++i) {
+    settle_devices(out_parts->items[i].graph, &options->placement);
+  }
+  leat_partition_t* first = &out_parts->items[0];
+  const bool has_own = options->placement.devices[first->device].task == 0;
+  if (has_own) {
+    settle_fetches(rewrite, first);
+    own = first->graph;
+    fetches = first->fetches;
+    first->graph = NULL;
+  }
+  leat_status_t status = replace_graph(rewrite, own, fetches);
+  if (has_own) leat_partitions_remove_first(out_parts);
+  return status;
+}
+
 // Takes a pruned graph through all stages up to the partitions. |compiled|, unless it is NULL, is
-// told what kinds of nodes the graph has.
+// told what kinds of nodes the graph has. |out_parts| gets the parts of other tasks.
 static leat_status_t cut(const leat_master_options_t* options, leat_rewrite_t* rewrite,
                          const leat_tensor_t* feeds, leat_compiled_t* compiled,
-                         leat_partitions_t* out_partitions) {
+                         leat_partitions_t* out_parts, leat_partitions_t* out_partitions) {
   const uint32_t traces = LEAT_OP_STEP_RESOURCE | LEAT_OP_CALLS;
   LEAT_RETURN_IF_ERROR(inline_calls(rewrite));
   if (feeds) LEAT_RETURN_IF_ERROR(specialize(rewrite->graph, feeds));
@@ -235,13 +331,18 @@ static leat_status_t cut(const leat_master_options_t* options, leat_rewrite_t* r
   for (size_t i = 0; compiled && i < rewrite->graph->node_count; ++i) {
     uint32_t flags = rewrite->graph->nodes[i].op->flags;
     if (flags & traces) compiled->leaves_traces = true;
-    if (flags & LEAT_OP_CONTROL_FLOW) compiled->has_flow = true;
+    // What a Recv of the graph itself brings may be dead.
+    if (flags & (LEAT_OP_CONTROL_FLOW | LEAT_OP_RECV)) compiled->has_flow = true;
   }
   LEAT_RETURN_IF_ERROR(leat_place(rewrite->graph, &options->placement));
+  if (options->worker_count > 1 && leat_spans_tasks(rewrite->graph, &options->placement)) {
+    if (compiled) compiled->spans_tasks = compiled->leaves_traces = true;
+    LEAT_RETURN_IF_ERROR(cut_by_task(options, rewrite, out_parts));
+    if (!rewrite->graph) return leat_ok_status();
+  }
   LEAT_RETURN_IF_ERROR(optimize(options, rewrite, LEAT_PASS_PLACED));
   LEAT_RETURN_IF_ERROR(leat_partition(&rewrite->graph, rewrite->fetches, rewrite->fetch_count,
-                                      &options->placement, options->incarnations,
-                                      out_partitions));
+                                      &options->placement, out_partitions));
   leat_status_t status = optimize_partitions(options, out_partitions);
   if (status) leat_partitions_free(out_partitions);
   return status;
@@ -249,22 +350,24 @@ static leat_status_t cut(const leat_master_options_t* options, leat_rewrite_t* r
 
 static leat_status_t compile(const leat_master_options_t* options, leat_rewrite_t* rewrite,
                              const leat_tensor_t* feeds, leat_compiled_t* compiled) {
-  leat_partitions_t partitions = {0};
-  LEAT_RETURN_IF_ERROR(cut(options, rewrite, feeds, compiled, &partitions));
-  leat_status_t status = register_partitions(options, &partitions, compiled);
+  leat_partitions_t parts = {0}, partitions = {0};
+  leat_status_t status = cut(options, rewrite, feeds, compiled, &parts, &partitions);
+  if (!status) status = register_partitions(options, &partitions, &parts, compiled);
   leat_partitions_free(&partitions);
+  leat_partitions_free(&parts);
   return status;
 }
 
 leat_status_t leat_master_show_partitions(const leat_master_options_t* options,
                                           leat_rewrite_t* rewrite, const leat_tensor_t* feeds,
                                           leat_graph_view_fn_t show, void* data) {
-  leat_partitions_t partitions = {0};
-  leat_status_t status = cut(options, rewrite, feeds, NULL, &partitions);
+  leat_partitions_t parts = {0}, partitions = {0};
+  leat_status_t status = cut(options, rewrite, feeds, NULL, &parts, &partitions);
   leat_rewrite_deinitialize(rewrite);
-  if (status) return status;
-  status = leat_show_partitions(options, &partitions, true, show, data);
+  if (!status) status = leat_show_partitions(options, &partitions, true, show, data);
+  if (!status) status = leat_show_partitions(options, &parts, true, show, data);
   leat_partitions_free(&partitions);
+  leat_partitions_free(&parts);
   return status;
 }
 
@@ -275,7 +378,6 @@ leat_status_t leat_master_compile(const leat_master_options_t* options, leat_rew
   leat_status_t status = LEAT_ALLOCATE(options->allocator, 1, &compiled);
   if (!status) {
     compiled->allocator = options->allocator;
-    compiled->worker = options->worker;
     compiled->feed_count = feed_count;
     compiled->fetch_count = rewrite->fetch_count;
     status = compile(options, rewrite, feeds, compiled);
@@ -291,13 +393,14 @@ void leat_compiled_free(leat_compiled_t* compiled) {
   for (int i = 0; i < compiled->partition_count; ++i) {
     leat_compiled_partition_t* partition = &compiled->partitions[i];
     if (partition->registered) {
-      compiled->worker->vtable->deregister_graph(compiled->worker, partition->handle);
+      partition->worker->vtable->deregister_graph(partition->worker, partition->handle);
     }
     if (partition->kept.graph) leat_rewrite_deinitialize(&partition->kept);
     leat_allocator_free(compiled->allocator, partition->feed_indices);
     leat_allocator_free(compiled->allocator, partition->fetch_indices);
   }
   leat_allocator_free(compiled->allocator, compiled->partitions);
+  leat_allocator_free(compiled->allocator, compiled->workers);
   leat_allocator_free(compiled->allocator, compiled);
 }
 

@@ -18,9 +18,11 @@
 // What a session decides once and lends to each compilation. Pointers are borrowed.
 typedef struct leat_master_options_s {
   leat_allocator_t* allocator;
-  leat_worker_t* worker;  // borrowed
+  // The workers of the session's tasks, by the tasks' numbers. Number 0 is of the master's own
+  // process, and the only one where there is no cluster.
+  leat_worker_t* const* workers;
+  int worker_count;
   leat_placer_options_t placement;
-  const uint64_t* incarnations;  // of the devices
   bool optimize;
   leat_pass_options_t passes;
   leat_executor_kind_t executor;
@@ -70,14 +72,19 @@ const leat_graph_t* leat_compiled_partition(const leat_compiled_t* compiled, int
 
 // Returns a step number that no other step of the process has.
 int64_t leat_master_new_step(void);
+// Lets the numbers of new steps begin at a random place, so that two processes whose steps meet at
+// one worker do not use the same ones.
+void leat_master_scatter_steps(void);
 // Runs one step and waits for it; DEADLINE_EXCEEDED when |deadline_ns| passes first. The first
 // failure of a partition ends the step everywhere and is its status. |inter_op_threads| 0 means as
-// registered; |collector| is a struct leat_step_collector_s, or NULL. (Plain parameters, which go
-// by registers: this is the way of every step.)
+// registered; |collector| is a struct leat_step_collector_s, or NULL. |cancellation|, unless it is
+// NULL, ends the step with CANCELLED when it is cancelled. (Plain parameters, which go by
+// registers: this is the way of every step.)
 LEAT_MUST_USE leat_status_t leat_compiled_run(leat_compiled_t* compiled,
                                               const leat_tensor_t* feeds, leat_tensor_t* fetches,
                                               int64_t deadline_ns, int inter_op_threads,
-                                              void* collector);
+                                              void* collector,
+                                              struct leat_cancellation_s* cancellation);
 // A run of a compiled signature for which no thread waits: a function called by a kernel, or a
 // partial run.
 typedef struct leat_compiled_call_s {
@@ -87,7 +94,7 @@ typedef struct leat_compiled_call_s {
   void* collector;            // struct leat_step_collector_s, or NULL
   int64_t step_id;            // 0 = a new one
   int64_t container_step_id;
-  bool leaves_cleanup;        // the caller calls cleanup_step itself
+  bool leaves_cleanup;        // the caller calls leat_compiled_cleanup_step itself
   int32_t function_depth;
   _Atomic(int64_t)* calls;    // see leat_run_request_t
   struct leat_cancellation_s* cancellation;  // of the caller; NULL = none
@@ -96,6 +103,10 @@ typedef struct leat_compiled_call_s {
 // itself is copied; feeds and fetches stay the caller's until |done|.
 void leat_compiled_start(leat_compiled_t* compiled, const leat_compiled_call_t* call,
                          leat_worker_done_fn_t done, void* data);
+// Ends a run that was started under the number |step_id| of the caller's choice, with |status|
+// (taken); it has no effect on one that has ended. And forgets it, after its end.
+void leat_compiled_abort_step(leat_compiled_t* compiled, int64_t step_id, leat_status_t status);
+void leat_compiled_cleanup_step(leat_compiled_t* compiled, int64_t step_id);
 // The options that passes get: |options->passes|, and a function that finds the kernels there are.
 leat_pass_options_t leat_master_pass_options(const leat_master_options_t* options);
 // For tools that look at a pass: |show| gets every graph before the pass |name| ("fold", ...) and

@@ -68,9 +68,11 @@ static leat_status_t find_needs(leat_partial_run_t* run, const leat_rewrite_t* r
 
 // ---- The graph ----------------------------------------------------------------------------------
 
-// Adds a Send of |input|, or a Recv where there is no |input|, for feed or fetch |index|.
-static leat_status_t add_transfer(leat_graph_t* graph, leat_string_view_t op, const char* what,
-                                  int index, int dtype, leat_output_t input, int32_t* out_node) {
+// Adds a Send of |input|, or a Recv where there is no |input|, for feed or fetch |index|, on
+// |device|.
+static leat_status_t add_transfer(leat_graph_t* graph, leat_string_view_t device,
+                                  leat_string_view_t op, const char* what, int index, int dtype,
+                                  leat_output_t input, int32_t* out_node) {
   leat_string_view_t key, name;
   leat_arena_t* arena = leat_graph_arena(graph);
   LEAT_RETURN_IF_ERROR(leat_arena_print(arena, &key, "%s_%d", what, index));
@@ -80,20 +82,20 @@ static leat_status_t add_transfer(leat_graph_t* graph, leat_string_view_t op, co
                          LEAT_STR("send_device", CLIENT), LEAT_INT("send_device_incarnation", 0),
                          LEAT_STR("recv_device", CLIENT)};
   if (!sends) attrs[0].name = LEAT_SV("tensor_type");
-  leat_node_spec_t spec = {.name = name, .inputs = &input, .input_count = sends, .attrs = attrs,
-                           .attr_count = 5, .skip_shapes = true};
+  leat_node_spec_t spec = {.name = name, .device = device, .inputs = &input, .input_count = sends,
+                           .attrs = attrs, .attr_count = 5, .skip_shapes = true};
   LEAT_RETURN_IF_ERROR(leat_op_registry_find(graph->ops, op, &spec.op));
   return leat_graph_add_node(graph, &spec, out_node);
 }
 
 // Copies all nodes to |graph|, with a Recv in place of each argument.
 static leat_status_t copy_nodes(const leat_graph_t* old, leat_graph_t* graph,
-                                const leat_node_map_t* map) {
+                                leat_string_view_t device, const leat_node_map_t* map) {
   for (size_t i = 0; i < old->node_count; ++i) {
     const leat_node_t* node = &old->nodes[i];
     int32_t copy;
     if (node->op->flags & LEAT_OP_ARGUMENT) {
-      LEAT_RETURN_IF_ERROR(add_transfer(graph, LEAT_OP_NAME_RECV, "feed",
+      LEAT_RETURN_IF_ERROR(add_transfer(graph, device, LEAT_OP_NAME_RECV, "feed",
                                         (int)leat_node_attr_int(node, "index", 0),
                                         node->output_types[0], LEAT_OUTPUT_NONE, &copy));
       graph->nodes[copy].output_shapes[0] = node->output_shapes[0];
@@ -107,16 +109,16 @@ static leat_status_t copy_nodes(const leat_graph_t* old, leat_graph_t* graph,
 // Copies the nodes, which keep their numbers, and adds the Sends behind them. The Sends become
 // targets, and no fetch is left.
 static leat_status_t open_ends(leat_rewrite_t* rewrite, leat_graph_t* graph,
-                               const leat_node_map_t* map) {
+                               leat_string_view_t device, const leat_node_map_t* map) {
   int32_t* targets;
   size_t room = (size_t)(rewrite->target_count + rewrite->fetch_count) + 1;
-  LEAT_RETURN_IF_ERROR(copy_nodes(rewrite->graph, graph, map));
+  LEAT_RETURN_IF_ERROR(copy_nodes(rewrite->graph, graph, device, map));
   LEAT_RETURN_IF_ERROR(LEAT_ALLOCATE(leat_allocator_system(), room, &targets));
   leat_status_t status = leat_ok_status();
   for (int i = 0; i < rewrite->target_count; ++i) targets[i] = rewrite->targets[i];
   for (int i = 0; i < rewrite->fetch_count && !status; ++i) {
     leat_output_t fetch = rewrite->fetches[i];
-    status = add_transfer(graph, LEAT_OP_NAME_SEND, "fetch", i,
+    status = add_transfer(graph, device, LEAT_OP_NAME_SEND, "fetch", i,
                           leat_dtype_base(leat_graph_output_type(graph, fetch)), fetch,
                           &targets[rewrite->target_count + i]);
   }
@@ -131,15 +133,15 @@ static leat_status_t open_ends(leat_rewrite_t* rewrite, leat_graph_t* graph,
 }
 
 // Replaces the graph of |rewrite| by one that exchanges its feeds and fetches through the
-// rendezvous.
-static leat_status_t rebuild(leat_rewrite_t* rewrite) {
+// rendezvous, on |device| ("": wherever).
+static leat_status_t rebuild(leat_rewrite_t* rewrite, leat_string_view_t device) {
   leat_graph_t* graph;
   leat_node_map_t map = {0};
   size_t count = rewrite->graph->node_count;
   LEAT_RETURN_IF_ERROR(leat_graph_create_child(rewrite->graph, &graph));
   leat_status_t status = LEAT_ALLOCATE(leat_allocator_system(), count + 1, &map.nodes);
   for (size_t i = 0; !status && i < count; ++i) map.nodes[i] = (int32_t)i;
-  if (!status) status = open_ends(rewrite, graph, &map);
+  if (!status) status = open_ends(rewrite, graph, device, &map);
   leat_allocator_free(leat_allocator_system(), map.nodes);
   if (status) {
     leat_graph_free(graph);
@@ -157,9 +159,7 @@ static leat_status_t rebuild(leat_rewrite_t* rewrite) {
 static void finish(void* data, leat_status_t status) {
   leat_partial_run_t* run = data;
   run->status = status;
-  if (status) {
-    run->worker->vtable->abort_step(run->worker, run->step_id, leat_status_clone(status));
-  }
+  if (status) leat_compiled_abort_step(run->compiled, run->step_id, leat_status_clone(status));
   leat_notification_open(&run->finished);
 }
 
@@ -178,12 +178,15 @@ leat_status_t leat_partial_run_begin(const leat_master_options_t* options, leat_
   leat_status_t status;
   LEAT_GOTO_IF_ERROR(status, LEAT_ALLOCATE(options->allocator, 1, &run));
   run->allocator = options->allocator;
-  run->worker = options->worker;
+  run->worker = options->workers[0];
   run->feed_count = feed_count;
   run->fetch_count = rewrite->fetch_count;
   leat_notification_initialize(&run->finished);
   LEAT_GOTO_IF_ERROR(status, find_needs(run, rewrite));
-  LEAT_GOTO_IF_ERROR(status, rebuild(rewrite));
+  // In a cluster, the client's ends lie on the master's own task.
+  LEAT_GOTO_IF_ERROR(status, rebuild(rewrite, options->worker_count > 1
+                                                  ? options->placement.devices[0].name
+                                                  : LEAT_SV("")));
   LEAT_GOTO_IF_ERROR(status, leat_master_compile(options, rewrite, 0, NULL, &run->compiled));
   run->step_id = leat_master_new_step();
   leat_compiled_call_t call = {.deadline_ns = LEAT_DEADLINE_NEVER,
@@ -244,10 +247,10 @@ leat_status_t leat_partial_run_fetch(leat_partial_run_t* run, int fetch, leat_te
 void leat_partial_run_end(leat_partial_run_t* run) {
   if (!run) return;
   // Has no effect on a step that has ended already.
-  run->worker->vtable->abort_step(
-      run->worker, run->step_id,
+  leat_compiled_abort_step(
+      run->compiled, run->step_id,
       leat_make_status(LEAT_CANCELLED, "Run failed: the partial run was given up"));
   leat_notification_wait(&run->finished, LEAT_DEADLINE_NEVER);
-  run->worker->vtable->cleanup_step(run->worker, run->step_id);
+  leat_compiled_cleanup_step(run->compiled, run->step_id);
   free_run(run);
 }

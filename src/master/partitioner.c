@@ -14,6 +14,10 @@
 // Sends and Recvs get no number, and lose the one that they may claim to have, because a false
 // number would bring the value of one edge to another.
 //
+// A graph can also be cut by task: a task's graph then holds the nodes of all its devices, and
+// edges between these stay whole, because the task's own worker cuts it again. Everything meets by
+// text, since the numbers would be known in one process only.
+//
 // A device with memory of its own is two places. An edge between its memory and the host's is cut
 // inside its graph by a pair whose one end is a Host op, and what is fetched from it is received on
 // a device that the host can read. Edges that close a loop are set last, when both their ends have
@@ -90,9 +94,9 @@ int leat_memory_host_device(const leat_placer_options_t* placement) {
 typedef struct cut_s {
   const leat_graph_t* graph;
   const leat_placer_options_t* placement;
-  const uint64_t* incarnations;
-  leat_partition_t* by_device;  // [device_count]; graph NULL where nothing lies
-  int32_t* place;               // node -> its index in its device's graph
+  bool by_task;
+  leat_partition_t* by_device;  // [device_count]; graph NULL where nothing lies; see home()
+  int32_t* place;               // node -> its index in its graph
   int32_t* starts;              // device -> 1 + a NoOp for constants to wait for, or 0
   uint64_t* first_edge;         // node -> the number of its control edge; its outputs follow
   uint32_t* transfer_count;     // of the partitions
@@ -100,6 +104,19 @@ typedef struct cut_s {
   leat_loop_control_t loops;
   leat_arena_t arena;
 } cut_t;
+
+// The device under whose number the graph of |device| stands: its own, or the first of its task.
+static int home(const cut_t* c, int device) {
+  const leat_placement_device_t* devices = c->placement->devices;
+  LEAT_DCHECK(device >= 0 && device < c->placement->device_count);
+  int first = device;
+  while (c->by_task && first > 0 && devices[first - 1].task == devices[device].task) --first;
+  return first;
+}
+
+static leat_partition_t* partition_of(const cut_t* c, int device) {
+  return &c->by_device[home(c, device)];
+}
 
 // The key in |receives|: the number of the edge's source, the destination, and which memory there.
 static uint64_t receive_key(const cut_t* c, leat_output_t source, int device, bool host) {
@@ -111,39 +128,53 @@ static uint64_t receive_key(const cut_t* c, leat_output_t source, int device, bo
   return (edge * (uint64_t)c->placement->device_count + (uint64_t)device) * 2 + host;
 }
 
+// Memory counts only where a graph is cut by device.
 static bool has_own_memory(const cut_t* c, int device) {
   LEAT_DCHECK(device >= 0 && device < c->placement->device_count);
-  return c->placement->devices[device].has_own_memory;
+  return !c->by_task && c->placement->devices[device].has_own_memory;
 }
 
 // Whether the value lies in host memory; a control edge has none, and counts as if it did.
 static bool is_host(const cut_t* c, leat_output_t source) {
-  return source.index == LEAT_CONTROL_INDEX ||
+  return c->by_task || source.index == LEAT_CONTROL_INDEX ||
          leat_memory_output_is_host(c->placement, &c->graph->nodes[source.node], source.index);
 }
 
 static leat_status_t ensure_graph(const cut_t* c, int device) {
-  LEAT_DCHECK(device >= 0 && device < c->placement->device_count);
-  if (c->by_device[device].graph) return leat_ok_status();
-  return leat_graph_create_child(c->graph, &c->by_device[device].graph);
+  leat_partition_t* partition = partition_of(c, device);
+  if (partition->graph) return leat_ok_status();
+  return leat_graph_create_child(c->graph, &partition->graph);
 }
 
-static leat_status_t add(leat_graph_t* graph, leat_node_spec_t* spec, leat_string_view_t op,
+// Notes the device of a new node in the graph of a task. A graph of one device has it for all.
+static void name_device(const cut_t* c, int device, int32_t node) {
+  if (!c->by_task) return;
+  leat_graph_t* graph = partition_of(c, device)->graph;
+  graph->nodes[node].assigned_device = device;
+  graph->nodes[node].device = c->placement->devices[device].name;
+}
+
+// Adds a node for |device| to its graph.
+static leat_status_t add(const cut_t* c, int device, leat_node_spec_t* spec, leat_string_view_t op,
                          int32_t* out_node) {
+  leat_graph_t* graph = partition_of(c, device)->graph;
   LEAT_RETURN_IF_ERROR(leat_op_registry_find(graph->ops, op, &spec->op));
-  return leat_graph_add_node(graph, spec, out_node);
+  LEAT_RETURN_IF_ERROR(leat_graph_add_node(graph, spec, out_node));
+  name_device(c, device, *out_node);
+  return leat_ok_status();
 }
 
-// Adds the value that a control edge sends: an empty constant that waits for node |source|.
-static leat_status_t add_dummy(cut_t* c, leat_graph_t* graph, int32_t source,
-                               leat_string_view_t name, leat_output_t* out_value) {
+// Adds the value that a control edge from |device| sends: an empty constant that waits for node
+// |source| of the device's graph.
+static leat_status_t add_dummy(cut_t* c, int device, int32_t source, leat_string_view_t name,
+                               leat_output_t* out_value) {
   leat_tensor_t* empty;
   LEAT_RETURN_IF_ERROR(LEAT_NEW(&c->arena, 1, &empty));
   LEAT_RETURN_IF_ERROR(leat_tensor_vector(LEAT_DTYPE_FLOAT, "", 0, empty));
   leat_attr_t attrs[] = {LEAT_TENSOR("value", empty), LEAT_TYPE("dtype", LEAT_DTYPE_FLOAT)};
   leat_node_spec_t spec = {.name = name, .attrs = attrs, .attr_count = 2,
                            .control_inputs = &source, .control_count = 1};
-  leat_status_t status = add(graph, &spec, LEAT_OP_NAME_CONSTANT, &out_value->node);
+  leat_status_t status = add(c, device, &spec, LEAT_OP_NAME_CONSTANT, &out_value->node);
   out_value->index = 0;
   leat_tensor_release(empty);
   return status;
@@ -156,9 +187,9 @@ static leat_status_t add_pair(cut_t* c, leat_output_t source, int to, bool host,
                               int32_t* out_receive) {
   const leat_node_t* node = &c->graph->nodes[source.node];
   int from = node->assigned_device;
-  leat_graph_t* sender = c->by_device[from].graph;
   // The source has been copied, since nodes are copied inputs first.
-  LEAT_DCHECK(sender && (size_t)c->place[source.node] < sender->node_count);
+  LEAT_DCHECK(partition_of(c, from)->graph &&
+              (size_t)c->place[source.node] < partition_of(c, from)->graph->node_count);
   leat_string_view_t edge, name;
   bool to_host = host && has_own_memory(c, to);
   bool from_host = has_own_memory(c, from) && is_host(c, source);
@@ -170,7 +201,7 @@ static leat_status_t add_pair(cut_t* c, leat_output_t source, int to, bool host,
   if (source.index == LEAT_CONTROL_INDEX) {
     LEAT_RETURN_IF_ERROR(
         leat_arena_print(&c->arena, &name, "_%.*s/control_%d", LEAT_SV_ARG(edge), to));
-    LEAT_RETURN_IF_ERROR(add_dummy(c, sender, c->place[source.node], name, &value));
+    LEAT_RETURN_IF_ERROR(add_dummy(c, from, c->place[source.node], name, &value));
   } else {
     dtype = leat_dtype_base(leat_graph_output_type(c->graph, source));
   }
@@ -178,28 +209,34 @@ static leat_status_t add_pair(cut_t* c, leat_output_t source, int to, bool host,
       LEAT_TYPE("T", dtype),
       LEAT_STRING("tensor_name", edge),
       LEAT_STRING("send_device", c->placement->devices[from].name),
-      LEAT_INT("send_device_incarnation", (int64_t)c->incarnations[from]),
+      LEAT_INT("send_device_incarnation",
+               (int64_t)c->placement->devices[from].incarnation),
       LEAT_STRING("recv_device", c->placement->devices[to].name),
-      LEAT_INT(LEAT_ATTR_NAME_TRANSFER, (int64_t)(*c->transfer_count)++),
+      LEAT_INT(LEAT_ATTR_NAME_TRANSFER, 0),
   };
+  int attr_count = LEAT_ARRAY_SIZE(attrs);
+  if (c->by_task) {
+    --attr_count;
+  } else {
+    attrs[attr_count - 1].value.i = (int64_t)(*c->transfer_count)++;
+  }
   LEAT_RETURN_IF_ERROR(
       leat_arena_print(&c->arena, &name, "_%.*s/send_%d", LEAT_SV_ARG(edge), to));
   leat_node_spec_t send = {.name = name, .inputs = &value, .input_count = 1, .attrs = attrs,
-                           .attr_count = LEAT_ARRAY_SIZE(attrs)};
+                           .attr_count = attr_count};
   int32_t sent;
   LEAT_RETURN_IF_ERROR(
-      add(sender, &send, from_host ? LEAT_OP_NAME_HOST_SEND : LEAT_OP_NAME_SEND, &sent));
+      add(c, from, &send, from_host ? LEAT_OP_NAME_HOST_SEND : LEAT_OP_NAME_SEND, &sent));
   attrs[0].name = LEAT_SV("tensor_type");
   LEAT_RETURN_IF_ERROR(leat_arena_print(&c->arena, &name, "_%.*s/recv_%d", LEAT_SV_ARG(edge),
                                         to));
   int32_t gate = leat_loop_control_gate(&c->loops, source, to);
   LEAT_DCHECK(gate < 0 || c->graph->nodes[gate].assigned_device == to);
   if (gate >= 0) gate = c->place[gate];
-  leat_node_spec_t receive = {.name = name, .attrs = attrs, .attr_count = LEAT_ARRAY_SIZE(attrs),
+  leat_node_spec_t receive = {.name = name, .attrs = attrs, .attr_count = attr_count,
                               .control_inputs = &gate, .control_count = gate >= 0};
   LEAT_RETURN_IF_ERROR(ensure_graph(c, to));
-  return add(c->by_device[to].graph, &receive,
-             to_host ? LEAT_OP_NAME_HOST_RECV : LEAT_OP_NAME_RECV, out_receive);
+  return add(c, to, &receive, to_host ? LEAT_OP_NAME_HOST_RECV : LEAT_OP_NAME_RECV, out_receive);
 }
 
 // Finds |source| as device |to| sees it, in host memory or in the device's; adds a transfer where
@@ -207,7 +244,7 @@ static leat_status_t add_pair(cut_t* c, leat_output_t source, int to, bool host,
 static leat_status_t map_input(cut_t* c, leat_output_t source, int to, bool host,
                                leat_output_t* out) {
   LEAT_DCHECK(leat_output_exists(source) && (size_t)source.node < c->graph->node_count);
-  if (c->graph->nodes[source.node].assigned_device == to &&
+  if (home(c, c->graph->nodes[source.node].assigned_device) == home(c, to) &&
       (!has_own_memory(c, to) || is_host(c, source) == host)) {
     *out = (leat_output_t){c->place[source.node], source.index};
     return leat_ok_status();
@@ -220,7 +257,7 @@ static leat_status_t map_input(cut_t* c, leat_output_t source, int to, bool host
     receive = (uint64_t)node;
     LEAT_RETURN_IF_ERROR(leat_word_map_set(&c->receives, key, receive));
   }
-  LEAT_DCHECK(receive < c->by_device[to].graph->node_count);
+  LEAT_DCHECK(receive < partition_of(c, to)->graph->node_count);
   out->node = (int32_t)receive;
   out->index = source.index == LEAT_CONTROL_INDEX ? LEAT_CONTROL_INDEX : 0;
   return leat_ok_status();
@@ -253,7 +290,7 @@ static bool wants_host(const cut_t* c, const leat_node_t* node, int input) {
 static leat_status_t follow_start(cut_t* c, int32_t index) {
   const leat_node_t* node = &c->graph->nodes[index];
   int device = node->assigned_device;
-  leat_graph_t* graph = c->by_device[device].graph;
+  leat_graph_t* graph = partition_of(c, device)->graph;
   if (!(node->op->flags & LEAT_OP_CONSTANT) || node->control_count > 0 ||
       is_host(c, (leat_output_t){index, 0})) {
     return leat_ok_status();
@@ -261,7 +298,7 @@ static leat_status_t follow_start(cut_t* c, int32_t index) {
   if (c->starts[device] == 0) {
     leat_node_spec_t spec = {.name = LEAT_SV("_start")};
     int32_t start;
-    LEAT_RETURN_IF_ERROR(add(graph, &spec, LEAT_OP_NAME_NO_OP, &start));
+    LEAT_RETURN_IF_ERROR(add(c, device, &spec, LEAT_OP_NAME_NO_OP, &start));
     c->starts[device] = 1 + start;
   }
   return leat_graph_add_control_input(graph, c->place[index], c->starts[device] - 1);
@@ -280,7 +317,7 @@ static leat_status_t close_loops(cut_t* c) {
       // An edge that closes a loop is never cut: leat_loop_control_add put both ends on one device.
       LEAT_DCHECK(c->graph->nodes[node->inputs[k].node].assigned_device == node->assigned_device);
       leat_output_t source = {c->place[node->inputs[k].node], node->inputs[k].index};
-      LEAT_RETURN_IF_ERROR(leat_graph_set_input(c->by_device[node->assigned_device].graph,
+      LEAT_RETURN_IF_ERROR(leat_graph_set_input(partition_of(c, node->assigned_device)->graph,
                                                 c->place[i], k, source));
     }
   }
@@ -290,7 +327,7 @@ static leat_status_t close_loops(cut_t* c) {
 // Copies node |index| into its device's graph, with its inputs as that device sees them.
 static leat_status_t copy_node(cut_t* c, int32_t index) {
   const leat_node_t* node = &c->graph->nodes[index];
-  leat_partition_t* partition = &c->by_device[node->assigned_device];
+  leat_partition_t* partition = partition_of(c, node->assigned_device);
   int total = node->input_count + node->control_count;
   leat_output_t* inputs;
   LEAT_RETURN_IF_ERROR(LEAT_NEW(&c->arena, (size_t)total + 1, &inputs));
@@ -306,15 +343,18 @@ static leat_status_t copy_node(cut_t* c, int32_t index) {
     leat_attr_t none = LEAT_INT(LEAT_ATTR_NAME_TRANSFER, -1);
     LEAT_RETURN_IF_ERROR(leat_graph_set_attr(partition->graph, c->place[index], &none));
   }
+  name_device(c, node->assigned_device, c->place[index]);
+  if (c->by_task) return leat_ok_status();
   if (node->op->flags & LEAT_OP_ARGUMENT) return note_feed(partition, c->place[index]);
   return follow_start(c, index);
 }
 
-// Finds where a fetch is taken: at its node, or on a device that the host can read.
+// Finds where a fetch is taken: at its node, or on a device of the master that the host can read.
 static leat_status_t map_fetch(cut_t* c, leat_output_t fetch, int* out_device,
                                leat_output_t* out) {
   *out_device = c->graph->nodes[fetch.node].assigned_device;
-  if (has_own_memory(c, *out_device) && !is_host(c, fetch)) {
+  if ((has_own_memory(c, *out_device) && !is_host(c, fetch)) ||
+      c->placement->devices[*out_device].task != 0) {
     *out_device = leat_memory_host_device(c->placement);
   }
   return map_input(c, fetch, *out_device, true, out);
@@ -338,7 +378,7 @@ static leat_status_t note_fetches(cut_t* c, const leat_output_t* fetches, int fe
     LEAT_RETURN_IF_ERROR(LEAT_ALLOCATE(allocator, room, &partition->fetch_indices));
   }
   for (int i = 0; i < fetch_count; ++i) {
-    leat_partition_t* partition = &c->by_device[devices[i]];
+    leat_partition_t* partition = partition_of(c, devices[i]);
     LEAT_DCHECK(partition->graph && partition->fetches && partition->fetch_count < fetch_count);
     partition->fetches[partition->fetch_count] = outputs[i];
     partition->fetch_indices[partition->fetch_count++] = i;
@@ -407,9 +447,29 @@ static void drop_empty(leat_partitions_t* partitions) {
   partitions->count = kept;
 }
 
+static leat_status_t cut_graph(leat_graph_t* graph, const leat_output_t* fetches, int fetch_count,
+                               const leat_placer_options_t* placement, bool by_task,
+                               leat_partitions_t* out_partitions) {
+  LEAT_RETURN_IF_ERROR(allocate_partitions(placement->device_count, out_partitions));
+  cut_t c = {.graph = graph, .placement = placement, .by_task = by_task,
+             .by_device = out_partitions->items, .transfer_count = &out_partitions->transfer_count};
+  leat_arena_initialize(graph->allocator, 0, &c.arena);
+  leat_word_map_initialize(graph->allocator, &c.receives);
+  leat_status_t status = leat_loop_control_add(graph, placement, &c.arena, &c.loops);
+  if (!status) status = cut(&c, fetches, fetch_count);
+  leat_word_map_deinitialize(&c.receives);
+  leat_arena_deinitialize(&c.arena);
+  drop_empty(out_partitions);
+  // The nodes of graphs by device are new and have no device: the partition has it for all of them.
+  for (int i = 0; !status && i < out_partitions->count; ++i) {
+    status = LEAT_VERIFY_GRAPH(out_partitions->items[i].graph, "partitioning");
+  }
+  if (status) leat_partitions_free(out_partitions);
+  return status;
+}
+
 leat_status_t leat_partition(leat_graph_t** inout_graph, const leat_output_t* fetches,
-                             int fetch_count,
-                             const leat_placer_options_t* placement, const uint64_t* incarnations,
+                             int fetch_count, const leat_placer_options_t* placement,
                              leat_partitions_t* out_partitions) {
   memset(out_partitions, 0, sizeof *out_partitions);
   int device = only_device(*inout_graph);
@@ -420,34 +480,48 @@ leat_status_t leat_partition(leat_graph_t** inout_graph, const leat_output_t* fe
     if (status) leat_partitions_free(out_partitions);
     return status;
   }
-  LEAT_RETURN_IF_ERROR(allocate_partitions(placement->device_count, out_partitions));
-  cut_t c = {.graph = *inout_graph, .placement = placement, .incarnations = incarnations,
-             .by_device = out_partitions->items, .transfer_count = &out_partitions->transfer_count};
-  leat_arena_initialize((*inout_graph)->allocator, 0, &c.arena);
-  leat_word_map_initialize((*inout_graph)->allocator, &c.receives);
-  leat_status_t status =
-      leat_loop_control_add(*inout_graph, placement, &c.arena, &c.loops);
-  if (!status) status = cut(&c, fetches, fetch_count);
-  leat_word_map_deinitialize(&c.receives);
-  leat_arena_deinitialize(&c.arena);
-  drop_empty(out_partitions);
-  // The nodes of these graphs are new and have no device: the partition has it for all of them.
-  for (int i = 0; !status && i < out_partitions->count; ++i) {
-    status = LEAT_VERIFY_GRAPH(out_partitions->items[i].graph, "partitioning");
+  return cut_graph(*inout_graph, fetches, fetch_count, placement, false, out_partitions);
+}
+
+bool leat_spans_tasks(const leat_graph_t* graph, const leat_placer_options_t* placement) {
+  for (size_t i = 0; i < graph->node_count; ++i) {
+    if (placement->devices[graph->nodes[i].assigned_device].task != 0) return true;
   }
-  if (status) leat_partitions_free(out_partitions);
-  return status;
+  return false;
+}
+
+leat_status_t leat_partition_by_task(leat_graph_t* graph, const leat_output_t* fetches,
+                                     int fetch_count, const leat_placer_options_t* placement,
+                                     leat_partitions_t* out_partitions) {
+  memset(out_partitions, 0, sizeof *out_partitions);
+  for (size_t i = 0; i < graph->node_count; ++i) {
+    leat_node_t* node = &graph->nodes[i];
+    if (!(node->op->flags & LEAT_OP_ARGUMENT)) continue;
+    if (placement->devices[node->assigned_device].task == 0) continue;
+    node->assigned_device = leat_memory_host_device(placement);
+  }
+  return cut_graph(graph, fetches, fetch_count, placement, true, out_partitions);
+}
+
+static void free_partition(leat_partition_t* partition) {
+  leat_allocator_t* allocator = leat_allocator_system();
+  leat_graph_free(partition->graph);
+  leat_allocator_free(allocator, partition->fetches);
+  leat_allocator_free(allocator, partition->fetch_indices);
+  leat_allocator_free(allocator, partition->feed_indices);
+}
+
+void leat_partitions_remove_first(leat_partitions_t* partitions) {
+  LEAT_DCHECK(partitions->count > 0 && !partitions->items[0].graph);
+  free_partition(&partitions->items[0]);
+  --partitions->count;
+  memmove(partitions->items, partitions->items + 1,
+          (size_t)partitions->count * sizeof *partitions->items);
 }
 
 void leat_partitions_free(leat_partitions_t* partitions) {
   leat_allocator_t* allocator = leat_allocator_system();
-  for (int i = 0; i < partitions->count; ++i) {
-    leat_partition_t* partition = &partitions->items[i];
-    leat_graph_free(partition->graph);
-    leat_allocator_free(allocator, partition->fetches);
-    leat_allocator_free(allocator, partition->fetch_indices);
-    leat_allocator_free(allocator, partition->feed_indices);
-  }
+  for (int i = 0; i < partitions->count; ++i) free_partition(&partitions->items[i]);
   leat_allocator_free(allocator, partitions->items);
   memset(partitions, 0, sizeof *partitions);
 }

@@ -15,11 +15,13 @@
 #include "session/scene.h"
 
 static const leat_placement_device_t devices[] = {
-    {.name = LEAT_SV("/job:localhost/replica:0/task:0/device:CPU:0"), .type = LEAT_SV("CPU")},
-    {.name = LEAT_SV("/job:localhost/replica:0/task:0/device:CPU:1"), .type = LEAT_SV("CPU")},
-    {.name = LEAT_SV("/job:localhost/replica:0/task:0/device:CPU:2"), .type = LEAT_SV("CPU")},
+    {.name = LEAT_SV("/job:localhost/replica:0/task:0/device:CPU:0"), .type = LEAT_SV("CPU"),
+     .incarnation = 11},
+    {.name = LEAT_SV("/job:localhost/replica:0/task:0/device:CPU:1"), .type = LEAT_SV("CPU"),
+     .incarnation = 12},
+    {.name = LEAT_SV("/job:localhost/replica:0/task:0/device:CPU:2"), .type = LEAT_SV("CPU"),
+     .incarnation = 13},
 };
-static const uint64_t incarnations[] = {11, 12, 13};
 
 typedef struct fixture_s {
   scene_t scene;
@@ -67,8 +69,7 @@ static void cut(fixture_t* f, const leat_output_t* fetches, int fetch_count) {
                                         &index));
     copy->nodes[index].assigned_device = n->assigned_device;
   }
-  LEAT_EXPECT_OK(leat_partition(&copy, fetches, fetch_count, &f->options, incarnations,
-                                &f->partitions));
+  LEAT_EXPECT_OK(leat_partition(&copy, fetches, fetch_count, &f->options, &f->partitions));
   leat_graph_free(copy);
 }
 
@@ -336,10 +337,11 @@ static void every_graph_has_the_count(void** state) {
     leat_output_t z = scene_output(&scene, "AddV2", "", devices[partitions - 1].name.data,
                                    LEAT_INPUTS(x, y), LEAT_NO_ATTRS);
     clerk_t clerk = {.base = {&vtable}};
+    leat_worker_t* worker = &clerk.base;
     leat_master_options_t options = {.allocator = leat_allocator_system(),
-                                     .worker = &clerk.base,
-                                     .placement = f->options,
-                                     .incarnations = incarnations};
+                                     .workers = &worker,
+                                     .worker_count = 1,
+                                     .placement = f->options};
     leat_step_signature_t signature = {.fetches = &z, .fetch_count = 1};
     leat_rewrite_t rewrite;
     leat_compiled_t* compiled;

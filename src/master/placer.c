@@ -180,11 +180,15 @@ leat_status_t leat_check_placement(const leat_graph_t* graph, const leat_placer_
   leat_arena_t arena;
   leat_arena_initialize(graph->allocator, 0, &arena);
   leat_status_t status = leat_groups_initialize(graph, options, &arena, &groups);
-  size_t i = *inout_checked;
-  for (; !status && i < graph->node_count; ++i) {
-    status = leat_groups_check_node(&groups, &graph->nodes[i]);
+  // Nodes with inputs come first, as in TensorFlow, which places constants and the like beside
+  // their readers: so an error names the reader.
+  for (int sources = 0; sources < 2; ++sources) {
+    for (size_t i = *inout_checked; !status && i < graph->node_count; ++i) {
+      if ((graph->nodes[i].input_count == 0) != sources) continue;
+      status = leat_groups_check_node(&groups, &graph->nodes[i]);
+    }
   }
-  if (!status) *inout_checked = i;
+  if (!status) *inout_checked = graph->node_count;
   leat_arena_deinitialize(&arena);
   return status;
 }

@@ -16,6 +16,9 @@
 typedef struct leat_placement_device_s {
   leat_string_view_t name;  // full
   leat_string_view_t type;
+  uint64_t incarnation;     // as in leat_device_t
+  // The number of its task among the session's, which stand in their order; 0: the master's own.
+  int task;
   int64_t memory_limit_bytes;  // for the greedy placer; 0: no limit
   bool has_own_memory;         // the host cannot read its tensors
   leat_speed_t speed;

@@ -57,7 +57,8 @@ leat_status_t leat_show_partitions(const leat_master_options_t* options,
                                    leat_graph_view_fn_t show, void* data) {
   for (int i = 0; i < partitions->count; ++i) {
     const leat_partition_t* partition = &partitions->items[i];
-    leat_name_device(partition->graph, options->placement.devices[partition->device].name);
+    const leat_placement_device_t* device = &options->placement.devices[partition->device];
+    if (device->task == 0) leat_name_device(partition->graph, device->name);
     LEAT_RETURN_IF_ERROR(show(data, after, partition->graph));
   }
   return leat_ok_status();
@@ -79,7 +80,7 @@ static leat_status_t show_partitioned(const show_pass_t* s) {
   LEAT_RETURN_IF_ERROR(leat_place(s->rewrite->graph, &s->options->placement));
   LEAT_RETURN_IF_ERROR(leat_partition(&s->rewrite->graph, s->rewrite->fetches,
                                       s->rewrite->fetch_count, &s->options->placement,
-                                      s->options->incarnations, &partitions));
+                                      &partitions));
   leat_status_t status = leat_show_partitions(s->options, &partitions, false, s->show, s->data);
   if (!status) status = run_partitions(s, &partitions);
   if (!status) status = leat_show_partitions(s->options, &partitions, true, s->show, s->data);

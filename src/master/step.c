@@ -14,6 +14,7 @@
 // that the other partitions, which may wait for a Recv from the failed one, end too. A step that
 // may have left something with the worker is cleaned up when all partitions have ended.
 #include "base/clock.h"
+#include "base/random.h"
 #include "base/sync.h"
 #include "kernel/cancellation.h"
 #include "master/compiled.h"
@@ -32,6 +33,11 @@ int64_t leat_master_new_step(void) {
   return next_id++;
 }
 
+void leat_master_scatter_steps(void) {
+  const int64_t begin = (int64_t)(leat_random_seed() & ((UINT64_C(1) << 56) - 1)) | 1 << 20;
+  atomic_store_explicit(&next_free_id, begin, memory_order_relaxed);
+}
+
 // ---- Waiting ------------------------------------------------------------------------------------
 
 // The states of a wait; the picture at the top of the file shows their order.
@@ -43,24 +49,47 @@ typedef struct wait_s {
   void* rest_data;
   _Atomic(int) pending;
   _Atomic(int) state;
-  leat_worker_t* worker;
+  leat_compiled_t* compiled;
   int64_t step_id;
   bool several;  // there are other partitions, which must learn of a failure
-  bool aborted;  // abort_step was called, so the worker remembers the step
-  bool leaves_traces;
+  // abort_step was called, perhaps by a cancellation, so the workers remember the step
+  _Atomic(bool) aborted;
   leat_spinlock_t lock;
   leat_status_t status;
   leat_notification_t* notification;
 } wait_t;
 
-// Joins |status| (taken) to |*inout_status|, under |lock|; with |several| partitions it aborts the
-// step.
-static void note_failure(leat_worker_t* worker, int64_t step_id, bool several,
+void leat_compiled_abort_step(leat_compiled_t* compiled, int64_t step_id, leat_status_t status) {
+  for (int i = 0; i < compiled->worker_count; ++i) {
+    leat_worker_t* worker = compiled->workers[i];
+    worker->vtable->abort_step(worker, step_id, leat_status_clone(status));
+  }
+  leat_status_free(status);
+}
+
+void leat_compiled_cleanup_step(leat_compiled_t* compiled, int64_t step_id) {
+  for (int i = 0; i < compiled->worker_count; ++i) {
+    compiled->workers[i]->vtable->cleanup_step(compiled->workers[i], step_id);
+  }
+}
+
+// Joins |status| (taken) to |*inout_status|, under |lock|: the first failure stays, but that a task
+// was cancelled, which another one's failure may have led to, gives way to any other status. With
+// |several| partitions it aborts the step.
+static void note_failure(leat_compiled_t* compiled, int64_t step_id, bool several,
                          leat_spinlock_t* lock, leat_status_t* inout_status,
                          leat_status_t status) {
   leat_status_t cause = several ? leat_status_clone(status) : NULL;
-  leat_spinlock_join_status(lock, inout_status, status);
-  if (cause) worker->vtable->abort_step(worker, step_id, cause);
+  leat_status_t dropped = status;
+  leat_spinlock_lock(lock);
+  const leat_status_code_t code = leat_status_code(*inout_status);
+  if (code == LEAT_OK || (code == LEAT_CANCELLED && leat_status_code(status) != LEAT_CANCELLED)) {
+    dropped = *inout_status;
+    *inout_status = status;
+  }
+  leat_spinlock_unlock(lock);
+  leat_status_free(dropped);
+  if (cause) leat_compiled_abort_step(compiled, step_id, cause);
 }
 
 // Changes the state, and wakes the waiting thread if it is parked. The thread may return at once,
@@ -75,7 +104,7 @@ static void partition_done(void* data, leat_status_t status) {
   wait_t* wait = data;
   LEAT_DCHECK(atomic_load_explicit(&wait->pending, memory_order_relaxed) > 0);
   if (LEAT_UNLIKELY(status)) {
-    note_failure(wait->worker, wait->step_id, wait->several, &wait->lock, &wait->status, status);
+    note_failure(wait->compiled, wait->step_id, wait->several, &wait->lock, &wait->status, status);
   }
   if (atomic_fetch_sub_explicit(&wait->pending, 1, memory_order_acq_rel) == 1) {
     wake(wait, WAIT_DONE);
@@ -103,16 +132,15 @@ static void park(wait_t* wait, int64_t deadline_ns) {
   if (atomic_compare_exchange_strong(&wait->state, &running, WAIT_PARKED) &&
       !leat_notification_wait(&notification, deadline_ns)) {
     wait->aborted = true;
-    wait->worker->vtable->abort_step(
-        wait->worker, wait->step_id,
+    leat_compiled_abort_step(
+        wait->compiled, wait->step_id,
         leat_make_status(LEAT_DEADLINE_EXCEEDED, "Run failed: the step's timeout has passed"));
     leat_notification_wait(&notification, LEAT_DEADLINE_NEVER);
   }
   leat_notification_deinitialize(&notification);
 }
 
-// Waits for the end of the step, runs what the thread is asked to run meanwhile, and cleans up
-// after a step that may have left something with the worker.
+// Waits for the end of the step, and runs what the thread is asked to run meanwhile.
 static leat_status_t wait_for(wait_t* wait, int64_t deadline_ns) {
   int state;
   while (LEAT_UNLIKELY((state = atomic_load_explicit(&wait->state, memory_order_acquire)) !=
@@ -124,21 +152,36 @@ static leat_status_t wait_for(wait_t* wait, int64_t deadline_ns) {
       park(wait, wait->aborted ? LEAT_DEADLINE_NEVER : deadline_ns);
     }
   }
-  if (LEAT_UNLIKELY(wait->status || wait->several || wait->aborted || wait->leaves_traces)) {
-    wait->worker->vtable->cleanup_step(wait->worker, wait->step_id);
-  }
   return wait->status;
+}
+
+// Called when the caller of the step cancels it.
+static void cancel_wait(void* data) {
+  wait_t* wait = data;
+  wait->aborted = true;
+  leat_compiled_abort_step(wait->compiled, wait->step_id,
+                           leat_make_status(LEAT_CANCELLED, "Run failed: the step was cancelled"));
 }
 
 // ---- Running ------------------------------------------------------------------------------------
 
+// Has |fn|(|data|) called when |cancellation| is cancelled. CANCELLED where it is already.
+static leat_status_t watch(leat_cancellation_t* cancellation, void (*fn)(void* data), void* data,
+                           uint64_t* out_token) {
+  if (leat_cancellation_register(cancellation, fn, data, out_token)) return leat_ok_status();
+  return leat_cancellation_is_cancelled(cancellation)
+             ? leat_make_status(LEAT_CANCELLED, "Run failed: the caller was cancelled")
+             : leat_make_status(LEAT_RESOURCE_EXHAUSTED, "Run failed: memory ran out");
+}
+
 static leat_status_t run_one(leat_compiled_t* compiled, leat_run_request_t* request,
                              wait_t* wait) {
   LEAT_DCHECK(compiled->partition_count == 1 && compiled->partitions[0].registered);
+  leat_worker_t* worker = compiled->partitions[0].worker;
   request->handle = compiled->partitions[0].handle;
   request->waiter = &wait->waiter;
   wait->pending = 1;
-  compiled->worker->vtable->run_graph(compiled->worker, request, partition_done, wait);
+  worker->vtable->run_graph(worker, request, partition_done, wait);
   return wait_for(wait, request->deadline_ns);
 }
 
@@ -176,9 +219,9 @@ static leat_status_t deal_out(const leat_compiled_t* compiled, const leat_run_re
     deal->requests[i].handle = partition->handle;
     deal->requests[i].feeds = next;
     for (int k = 0; k < partition->feed_count; ++k) {
-      LEAT_DCHECK(partition->feed_indices[k] >= 0 &&
-                  partition->feed_indices[k] < compiled->feed_count);
-      *next++ = whole->feeds[partition->feed_indices[k]];
+      const int feed = partition->feed_indices ? partition->feed_indices[k] : k;
+      LEAT_DCHECK(feed >= 0 && feed < compiled->feed_count);
+      *next++ = whole->feeds[feed];
     }
     deal->requests[i].fetches = next;
     next += partition->fetch_count;
@@ -196,8 +239,9 @@ static void collect(const leat_compiled_t* compiled, const leat_run_request_t* w
       if (status) {
         leat_tensor_release(&deal->requests[i].fetches[k]);  // of a partition that had finished
       } else {
-        LEAT_DCHECK(partition->fetch_indices[k] < compiled->fetch_count);
-        whole->fetches[partition->fetch_indices[k]] = deal->requests[i].fetches[k];
+        const int fetch = partition->fetch_indices ? partition->fetch_indices[k] : k;
+        LEAT_DCHECK(fetch >= 0 && fetch < compiled->fetch_count);
+        whole->fetches[fetch] = deal->requests[i].fetches[k];
       }
     }
   }
@@ -211,7 +255,8 @@ static leat_status_t run_several(leat_compiled_t* compiled, const leat_run_reque
   wait->pending = compiled->partition_count;
   wait->several = true;
   for (int i = 0; i < compiled->partition_count; ++i) {
-    compiled->worker->vtable->run_graph(compiled->worker, &deal.requests[i], partition_done, wait);
+    leat_worker_t* worker = compiled->partitions[i].worker;
+    worker->vtable->run_graph(worker, &deal.requests[i], partition_done, wait);
   }
   leat_status_t status = wait_for(wait, whole->deadline_ns);
   collect(compiled, whole, status, &deal);
@@ -220,7 +265,7 @@ static leat_status_t run_several(leat_compiled_t* compiled, const leat_run_reque
 
 leat_status_t leat_compiled_run(leat_compiled_t* compiled, const leat_tensor_t* feeds,
                                 leat_tensor_t* fetches, int64_t deadline_ns, int inter_op_threads,
-                                void* collector) {
+                                void* collector, leat_cancellation_t* cancellation) {
   leat_run_request_t request = {
       .step_id = leat_master_new_step(),
       .feeds = feeds,
@@ -229,13 +274,19 @@ leat_status_t leat_compiled_run(leat_compiled_t* compiled, const leat_tensor_t* 
       .inter_op_threads = inter_op_threads,
       .collector = collector,
   };
-  wait_t wait = {.waiter = {go_on},
-                 .worker = compiled->worker,
-                 .step_id = request.step_id,
-                 .leaves_traces = compiled->leaves_traces};
+  wait_t wait = {.waiter = {go_on}, .compiled = compiled, .step_id = request.step_id};
   if (compiled->partition_count == 0) return leat_ok_status();  // nothing was asked for
-  if (compiled->partition_count == 1) return run_one(compiled, &request, &wait);
-  return run_several(compiled, &request, &wait);
+  uint64_t token = 0;
+  if (LEAT_UNLIKELY(cancellation != NULL)) {
+    LEAT_RETURN_IF_ERROR(watch(cancellation, cancel_wait, &wait, &token));
+  }
+  leat_status_t status = compiled->partition_count == 1 ? run_one(compiled, &request, &wait)
+                                                        : run_several(compiled, &request, &wait);
+  if (LEAT_UNLIKELY(cancellation != NULL)) leat_cancellation_deregister(cancellation, token);
+  if (LEAT_UNLIKELY(status || wait.several || wait.aborted || compiled->leaves_traces)) {
+    leat_compiled_cleanup_step(compiled, request.step_id);
+  }
+  return status;
 }
 
 // ---- Runs that nobody waits for -----------------------------------------------------------------
@@ -259,17 +310,15 @@ typedef struct started_s {
 // Called when the caller's step is cancelled.
 static void cancel_started(void* data) {
   started_t* s = data;
-  leat_worker_t* worker = s->compiled->worker;
-  worker->vtable->abort_step(worker, s->whole.step_id,
-                             leat_make_status(LEAT_CANCELLED, "Run failed: the caller was "
-                                                              "cancelled"));
+  leat_compiled_abort_step(s->compiled, s->whole.step_id,
+                           leat_make_status(LEAT_CANCELLED, "Run failed: the caller was "
+                                                            "cancelled"));
 }
 
 // Runs when the last partition has ended. Once the cancellation is deregistered, nobody else can
 // use |s|.
 static void end_started(started_t* s) {
   LEAT_DCHECK(atomic_load_explicit(&s->pending, memory_order_relaxed) == 0);
-  leat_worker_t* worker = s->compiled->worker;
   leat_worker_done_fn_t done = s->done;
   void* data = s->data;
   leat_status_t status = s->status;
@@ -277,8 +326,8 @@ static void end_started(started_t* s) {
   if (s->cancellation) {
     was_cancelled = !leat_cancellation_deregister(s->cancellation, s->cancel_token);
   }
-  if (!s->leaves_cleanup && (status || s->several || was_cancelled)) {
-    worker->vtable->cleanup_step(worker, s->whole.step_id);
+  if (!s->leaves_cleanup && (status || s->several || was_cancelled || s->compiled->spans_tasks)) {
+    leat_compiled_cleanup_step(s->compiled, s->whole.step_id);
   }
   if (s->several) collect(s->compiled, &s->whole, status, &s->deal);
   leat_allocator_free(s->compiled->allocator, s);
@@ -288,7 +337,7 @@ static void end_started(started_t* s) {
 static void started_partition_done(void* data, leat_status_t status) {
   started_t* s = data;
   if (LEAT_UNLIKELY(status)) {
-    note_failure(s->compiled->worker, s->whole.step_id, s->several, &s->lock, &s->status, status);
+    note_failure(s->compiled, s->whole.step_id, s->several, &s->lock, &s->status, status);
   }
   LEAT_DCHECK(atomic_load_explicit(&s->pending, memory_order_relaxed) > 0);
   if (atomic_fetch_sub_explicit(&s->pending, 1, memory_order_acq_rel) == 1) end_started(s);
@@ -323,23 +372,19 @@ void leat_compiled_start(leat_compiled_t* compiled, const leat_compiled_call_t* 
       .done = done,
       .data = data};
   if (s->several) status = deal_out(compiled, &s->whole, &s->deal);
-  if (!status && call->cancellation &&
-      leat_cancellation_register(call->cancellation, cancel_started, s, &s->cancel_token)) {
+  if (!status && call->cancellation) {
     s->cancellation = call->cancellation;
-  } else if (!status && call->cancellation) {
-    status = leat_cancellation_is_cancelled(call->cancellation)
-                 ? leat_make_status(LEAT_CANCELLED, "Run failed: the caller was cancelled")
-                 : leat_make_status(LEAT_RESOURCE_EXHAUSTED, "Run failed: memory ran out");
-    if (s->several) free_deal(compiled, &s->deal);
+    status = watch(call->cancellation, cancel_started, s, &s->cancel_token);
+    if (status && s->several) free_deal(compiled, &s->deal);
   }
   if (status) {
     leat_allocator_free(compiled->allocator, s);
     done(data, status);
     return;
   }
-  leat_worker_t* worker = compiled->worker;
   leat_run_request_t* requests = s->several ? s->deal.requests : &s->whole;
   for (int i = 0; i < count; ++i) {
+    leat_worker_t* worker = compiled->partitions[i].worker;
     worker->vtable->run_graph(worker, &requests[i], started_partition_done, s);
   }
 }

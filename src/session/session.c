@@ -31,8 +31,8 @@ struct leat_session_s {
   leat_session_options_t options;
   leat_target_t target;
   leat_evaluator_t evaluator;
-  leat_placement_device_t* placement_devices;
-  uint64_t* incarnations;
+  leat_placement_device_t* devices;  // this process's first, then those of other tasks
+  int device_count;
   int32_t* swap_devices;
   leat_speed_t* speeds;
   leat_master_options_t master;
@@ -75,6 +75,20 @@ void leat_shared_graph_release(leat_shared_graph_t* graph) {
 
 // ---- Life ---------------------------------------------------------------------------------------
 
+// A worker is ended before the devices that its kernels run on.
+void leat_target_deinitialize(leat_target_t* target, leat_allocator_t* allocator) {
+  for (int i = 0; i < target->worker_count; ++i) {
+    target->workers[i]->vtable->destroy(target->workers[i]);
+  }
+  for (int i = 0; i < target->device_count; ++i) leat_device_release(target->devices[i]);
+  leat_allocator_free(allocator, target->workers);
+  leat_allocator_free(allocator, target->devices);
+  leat_allocator_free(allocator, target->remote_devices);
+  if (target->names) leat_arena_deinitialize(target->names);
+  leat_allocator_free(allocator, target->names);
+  *target = (leat_target_t){0};
+}
+
 leat_session_options_t leat_session_options_default(void) {
   leat_session_options_t options = {.optimize = true, .specialize = true, .swap_device = -1,
                                     .optimizer = {.passes = leat_passes_of_option(NULL)}};
@@ -94,16 +108,16 @@ leat_session_options_t leat_session_options_default(void) {
 // Tells the passes how fast devices are and where their values may be swapped to: those of a device
 // with memory of its own to the host, unless the options name a device.
 static leat_status_t describe_to_passes(leat_session_t* session) {
-  int count = session->target.device_count, host = -1;
+  int count = session->device_count, host = -1;
   LEAT_RETURN_IF_ERROR(LEAT_ALLOCATE(session->allocator, (size_t)count, &session->swap_devices));
   LEAT_RETURN_IF_ERROR(LEAT_ALLOCATE(session->allocator, (size_t)count, &session->speeds));
-  for (int i = count; i-- > 0;) {
-    if (session->target.devices[i]->shares_host_memory) host = i;
+  for (int i = session->target.device_count; i-- > 0;) {
+    if (!session->devices[i].has_own_memory) host = i;
   }
   for (int i = 0; i < count; ++i) {
     int asked = session->options.swap_device;
-    bool own = !session->target.devices[i]->shares_host_memory;
-    session->speeds[i] = session->target.devices[i]->speed;
+    bool own = session->devices[i].has_own_memory;
+    session->speeds[i] = session->devices[i].speed;
     session->swap_devices[i] = asked >= 0 && asked < count ? asked : own ? host : -1;
   }
   return leat_ok_status();
@@ -112,6 +126,7 @@ static leat_status_t describe_to_passes(leat_session_t* session) {
 leat_placement_device_t leat_session_describe_device(const leat_device_t* device) {
   return (leat_placement_device_t){.name = device->name,
                                    .type = device->type,
+                                   .incarnation = device->incarnation,
                                    .memory_limit_bytes = device->memory_limit_bytes,
                                    .has_own_memory = !device->shares_host_memory,
                                    .speed = device->speed};
@@ -120,31 +135,35 @@ leat_placement_device_t leat_session_describe_device(const leat_device_t* device
 // Describes the session's devices to the placer and the optimizer, and puts the options together
 // that every compilation by the master takes.
 static leat_status_t describe_devices(leat_session_t* session, const leat_runtime_t* runtime) {
-  size_t count = (size_t)session->target.device_count;
-  LEAT_RETURN_IF_ERROR(LEAT_ALLOCATE(session->allocator, count, &session->placement_devices));
-  LEAT_RETURN_IF_ERROR(LEAT_ALLOCATE(session->allocator, count, &session->incarnations));
-  for (size_t i = 0; i < count; ++i) {
-    const leat_device_t* device = session->target.devices[i];
-    session->placement_devices[i] = leat_session_describe_device(device);
-    session->incarnations[i] = device->incarnation;
+  const leat_target_t* target = &session->target;
+  // Folding computes on the first device.
+  LEAT_DCHECK(target->device_count > 0 && target->worker_count > 0);
+  session->device_count = target->device_count + target->remote_device_count;
+  LEAT_RETURN_IF_ERROR(
+      LEAT_ALLOCATE(session->allocator, (size_t)session->device_count, &session->devices));
+  for (int i = 0; i < target->device_count; ++i) {
+    session->devices[i] = leat_session_describe_device(target->devices[i]);
+  }
+  for (int i = 0; i < target->remote_device_count; ++i) {
+    LEAT_DCHECK(target->remote_devices[i].task > 0 &&
+                target->remote_devices[i].task < target->worker_count);
+    session->devices[target->device_count + i] = target->remote_devices[i];
   }
   LEAT_RETURN_IF_ERROR(describe_to_passes(session));
-  // Folding computes on the first device.
-  LEAT_DCHECK(count > 0);
   leat_evaluator_initialize(runtime->kernels, session->target.devices[0], session->allocator,
                             &session->evaluator);
   session->master = (leat_master_options_t){
       .allocator = session->allocator,
-      .worker = session->target.worker,
+      .workers = session->target.workers,
+      .worker_count = session->target.worker_count,
       .placement = {.kernels = runtime->kernels,
-                    .devices = session->placement_devices,
-                    .device_count = (int)count,
+                    .devices = session->devices,
+                    .device_count = session->device_count,
                     .allow_soft_placement = session->options.allow_soft_placement,
                     .log_placement = session->options.log_device_placement,
                     .placer = session->options.placer,
                     .costs = session->options.costs,
                     .anchors = session->anchors},
-      .incarnations = session->incarnations,
       .optimize = session->options.optimize,
       .passes = session->options.optimizer,
       .executor = session->options.executor,
@@ -201,8 +220,8 @@ leat_status_t leat_session_create(const leat_runtime_t* runtime, leat_shared_gra
 
 leat_status_t leat_session_close(leat_session_t* session) {
   if (atomic_exchange(&session->closed, true)) return leat_ok_status();
-  leat_worker_t* worker = session->target.worker;
-  if (worker) {
+  for (int i = 0; i < session->target.worker_count; ++i) {
+    leat_worker_t* worker = session->target.workers[i];
     worker->vtable->abort_all(worker,
                               leat_make_status(LEAT_CANCELLED, "Run failed: session was closed"));
   }
@@ -228,13 +247,8 @@ void leat_session_free(leat_session_t* session) {
   leat_signature_cache_deinitialize(&session->signatures);
   leat_master_functions_free(session->functions);
   leat_anchors_free(session->anchors);
-  if (session->target.worker) session->target.worker->vtable->destroy(session->target.worker);
-  for (int i = 0; i < session->target.device_count; ++i) {
-    leat_device_release(session->target.devices[i]);
-  }
-  leat_allocator_free(session->allocator, session->target.devices);
-  leat_allocator_free(session->allocator, session->placement_devices);
-  leat_allocator_free(session->allocator, session->incarnations);
+  leat_target_deinitialize(&session->target, session->allocator);
+  leat_allocator_free(session->allocator, session->devices);
   leat_allocator_free(session->allocator, session->swap_devices);
   leat_allocator_free(session->allocator, session->speeds);
   leat_shared_graph_release(session->graph);
@@ -242,11 +256,18 @@ void leat_session_free(leat_session_t* session) {
   leat_allocator_free(session->allocator, session);
 }
 
-int leat_session_device_count(const leat_session_t* session) {
-  return session->target.device_count;
+const leat_master_options_t* leat_session_master_options(const leat_session_t* session) {
+  return &session->master;
 }
 
-const leat_device_t* leat_session_device(const leat_session_t* session, int index) {
+int leat_session_device_count(const leat_session_t* session) { return session->device_count; }
+
+const leat_placement_device_t* leat_session_device(const leat_session_t* session, int index) {
+  LEAT_DCHECK(index >= 0 && index < session->device_count);
+  return &session->devices[index];
+}
+
+leat_device_t* leat_session_local_device(const leat_session_t* session, int index) {
   LEAT_DCHECK(index >= 0 && index < session->target.device_count);
   return session->target.devices[index];
 }
@@ -484,7 +505,7 @@ leat_status_t leat_session_run_prepared(leat_session_t* session, leat_signature_
                                          deadline_ns, &compiled));
   }
   return leat_compiled_run(compiled, run->feed_values, run->fetch_values, deadline_ns,
-                           run->inter_op_threads, run->collector);
+                           run->inter_op_threads, run->collector, run->cancellation);
 }
 
 leat_status_t leat_session_run(leat_session_t* session, const leat_run_t* run) {

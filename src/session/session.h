@@ -17,6 +17,7 @@ typedef struct leat_device_count_s {
   int count;
 } leat_device_count_t;
 
+#define LEAT_SESSION_MAX_CPU_DEVICES 4096
 #define LEAT_SESSION_INTER_OP_POOLS 8
 // The options of a session, mostly from ConfigProto.
 typedef struct leat_session_options_s {
@@ -54,13 +55,30 @@ typedef struct leat_session_options_s {
 // the executor, LEAT_PLACER=simple|greedy the placer (default simple), LEAT_SESSION_TARGET the
 // target, and TF_DETERMINISTIC_OPS=1 asks for determinism, as in TensorFlow.
 leat_session_options_t leat_session_options_default(void);
+// Notes that there shall be |count| devices of |type|, which is not "CPU".
+void leat_session_options_count_devices(leat_string_view_t type, int count,
+                                        leat_session_options_t* options);
+// Reads a serialized ConfigProto over the defaults (session_config.c). Where it is not valid,
+// nothing changes: INVALID_ARGUMENT. |*out_executor_status| tells of an unknown executor_type, with
+// which no session can be created; TensorFlow finds it only then, so the rest is taken.
+LEAT_MUST_USE leat_status_t leat_session_options_read(leat_string_view_t config,
+                                                      leat_session_options_t* inout_options,
+                                                      leat_status_t* out_executor_status);
 
-// What a session runs on: a worker and its devices.
+// What a session runs on: the worker of this process and its devices and, in a cluster, those of
+// other tasks, of whose devices there are descriptions only. Whoever opens a target fills it; all
+// that it points to is owned.
 typedef struct leat_target_s {
-  leat_worker_t* worker;    // owned
-  leat_device_t** devices;  // retained; the array is owned
+  leat_worker_t** workers;  // by task; the first is of this process
+  int worker_count;
+  leat_device_t** devices;  // of this process; retained
   int device_count;
+  leat_placement_device_t* remote_devices;  // task by task, in the order of |workers|
+  int remote_device_count;
+  leat_arena_t* names;  // of the remote devices; NULL: there are none
 } leat_target_t;
+// Ends the workers and releases the devices of a target that was opened, or filled in part.
+void leat_target_deinitialize(leat_target_t* target, leat_allocator_t* allocator);
 
 // What sessions need of the process: ops, kernels and ways to reach targets. src/init.c makes it
 // once and it is never freed.
@@ -119,6 +137,7 @@ typedef struct leat_run_s {
   int target_count;
   int64_t timeout_ms;                // 0 = the session's
   int inter_op_threads;              // as of the session's options; 0 = the session's
+  struct leat_cancellation_s* cancellation;  // ends the step when it is cancelled; NULL: nobody can
   struct leat_step_collector_s* collector;  // NULL: no statistics
 } leat_run_t;
 // Runs a step. As in TensorFlow, INVALID_ARGUMENT where an output is both fed and fetched; a
@@ -175,10 +194,16 @@ LEAT_MUST_USE leat_status_t leat_session_show_partitions(leat_session_t* session
                                                          const leat_run_t* run,
                                                          leat_graph_view_fn_t show, void* data);
 
+// What the session lends to each compilation, for whoever compiles graphs that are not the
+// client's.
+const leat_master_options_t* leat_session_master_options(const leat_session_t* session);
 // Describes |device| to the placer.
 leat_placement_device_t leat_session_describe_device(const leat_device_t* device);
-// The devices that the session's steps run on, in the order of their numbers; borrowed.
+// The devices that the session's steps run on, in the order of their numbers, those of this process
+// first; borrowed.
 int leat_session_device_count(const leat_session_t* session);
-const leat_device_t* leat_session_device(const leat_session_t* session, int index);
+const leat_placement_device_t* leat_session_device(const leat_session_t* session, int index);
+// Device |index|, which must be one of this process; borrowed.
+leat_device_t* leat_session_local_device(const leat_session_t* session, int index);
 
 #endif  // LEAT_SESSION_SESSION_H_

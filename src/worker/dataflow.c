@@ -300,7 +300,8 @@ static inline leat_status_t run_record(leat_dataflow_t* d, const leat_ready_t* e
   }
   if (LEAT_UNLIKELY(d->tables->framed)) {
     context->inputs_dead = entry->dead;
-    context->frame_iteration = leat_iteration_tag(entry->iteration);
+    context->frame_id = leat_iteration_frame_id(entry->iteration);
+    context->iteration = entry->iteration->number;
     if (record->flags & LEAT_RECORD_CONTROL_FLOW) {
       if (prepares) LEAT_RETURN_IF_ERROR(leat_kernel_prepare(context));
       return leat_frames_run(entry->iteration, record);

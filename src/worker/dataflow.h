@@ -87,9 +87,8 @@ LEAT_MUST_USE leat_status_t leat_frames_run(leat_iteration_t* iteration,
 LEAT_MUST_USE leat_status_t leat_frames_complete(leat_dataflow_t* dataflow,
                                                  leat_iteration_t* iteration, uint32_t record,
                                                  bool dead, leat_ready_list_t* ready);
-// Names the iteration alike on every device, by its number and the frames that it is in; 0 outside
-// loops.
-uint64_t leat_iteration_tag(const leat_iteration_t* iteration);
+// The number of the frame that the iteration is in, the same on every machine; 0 outside loops.
+uint64_t leat_iteration_frame_id(const leat_iteration_t* iteration);
 // Ends the frames that a failed run left.
 void leat_frames_abandon(leat_dataflow_t* dataflow);
 

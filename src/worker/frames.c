@@ -9,6 +9,7 @@
 // under one lock of the run; kernels run outside it.
 #include <string.h>
 
+#include "base/fingerprint.h"
 #include "worker/dataflow.h"
 
 // A value that waits: for the next iteration, or for every one.
@@ -22,7 +23,7 @@ struct leat_frame_run_s {
   leat_frame_run_t* next_sibling;
   leat_iteration_t* parent;
   int32_t index;             // in the plan's frames
-  uint64_t tag;              // of the frame's name and the iteration that began it
+  uint64_t id;               // of the frame's name and the iteration that began it
   uint32_t pending_entries;
   int64_t iteration_count;   // number of the newest
   int64_t first_iteration;   // the oldest that lives
@@ -264,13 +265,19 @@ static void free_frame(leat_dataflow_t* d, leat_frame_run_t* frame) {
   leat_allocator_free(d->plan->allocator, frame);
 }
 
-uint64_t leat_iteration_tag(const leat_iteration_t* iteration) {
-  return iteration->frame ? leat_hash_mix(iteration->frame->tag, (uint64_t)iteration->number + 1)
-                          : 0;
+uint64_t leat_iteration_frame_id(const leat_iteration_t* iteration) {
+  return iteration->frame ? iteration->frame->id : 0;
 }
 
-static uint64_t frame_tag(const leat_iteration_t* parent, leat_string_view_t name) {
-  return leat_hash_mix(leat_iteration_tag(parent), leat_string_view_hash(name));
+static uint64_t combine(uint64_t a, uint64_t b) {
+  return a ^ (b + UINT64_C(0x9e3779b97f4a7800) + (a << 10) + (a >> 4));
+}
+
+// The number that TensorFlow's executor gives a frame. Sends and Recvs of two machines meet under
+// it, so every worker must compute the same one.
+static uint64_t frame_id(const leat_iteration_t* parent, leat_string_view_t name) {
+  return combine(leat_iteration_frame_id(parent),
+                 combine((uint64_t)parent->number, leat_fingerprint_murmur(name)));
 }
 
 // Begins a run of a frame from iteration |parent|, with its first iteration.
@@ -283,7 +290,7 @@ static leat_status_t begin_frame(leat_dataflow_t* d, leat_iteration_t* parent, i
   LEAT_RETURN_IF_ERROR(LEAT_ALLOCATE(d->plan->allocator, 1, &frame));
   frame->parent = parent;
   frame->index = index;
-  frame->tag = frame_tag(parent, d->tables->frames.items[index].name);
+  frame->id = frame_id(parent, d->tables->frames.items[index].name);
   frame->pending_entries = plan->entries;
   frame->capacity = plan->parallel_iterations < MAX_PARALLEL_ITERATIONS
                         ? plan->parallel_iterations + 1

@@ -203,6 +203,24 @@ static leat_status_t check(const leat_local_rendezvous_t* self, leat_rendezvous_
                           (long long)key.transfer, (unsigned)self->place_count);
 }
 
+static leat_status_t reserve(leat_rendezvous_t* rendezvous, uint32_t transfer_count) {
+  leat_local_rendezvous_t* self = (leat_local_rendezvous_t*)rendezvous;
+  if (transfer_count == 0) return leat_ok_status();
+  leat_status_t status = leat_ok_status();
+  leat_mutex_lock(&self->mutex);
+  if (!self->aborted && !self->places) {
+    status = LEAT_ALLOCATE(self->allocator, transfer_count, &self->places);
+    if (!status) self->place_count = transfer_count;
+  } else if (!self->aborted && self->place_count != transfer_count) {
+    status = leat_make_status(LEAT_INTERNAL,
+                              "RunGraph failed: the graph's number of transfers is %u, must be "
+                              "%u, as in the step's other graphs",
+                              (unsigned)transfer_count, (unsigned)self->place_count);
+  }
+  leat_mutex_unlock(&self->mutex);
+  return status;
+}
+
 static leat_status_t send(leat_rendezvous_t* rendezvous, leat_rendezvous_key_t key,
                           leat_slot_t value) {
   leat_local_rendezvous_t* self = (leat_local_rendezvous_t*)rendezvous;
@@ -332,6 +350,7 @@ static const leat_rendezvous_vtable_t local_vtable = {
     .destroy = destroy,
     .send = send,
     .receive = receive,
+    .reserve = reserve,
     .abort = abort_all,
 };
 
@@ -357,24 +376,4 @@ leat_status_t leat_local_rendezvous_create(leat_allocator_t* allocator,
   leat_mutex_initialize(&self->mutex);
   *out_rendezvous = &self->rendezvous;
   return leat_ok_status();
-}
-
-leat_status_t leat_local_rendezvous_reserve(leat_rendezvous_t* rendezvous,
-                                            uint32_t transfer_count) {
-  leat_local_rendezvous_t* self = (leat_local_rendezvous_t*)rendezvous;
-  LEAT_DCHECK(rendezvous->vtable == &local_vtable);
-  if (transfer_count == 0) return leat_ok_status();
-  leat_status_t status = leat_ok_status();
-  leat_mutex_lock(&self->mutex);
-  if (!self->aborted && !self->places) {
-    status = LEAT_ALLOCATE(self->allocator, transfer_count, &self->places);
-    if (!status) self->place_count = transfer_count;
-  } else if (!self->aborted && self->place_count != transfer_count) {
-    status = leat_make_status(LEAT_INTERNAL,
-                              "RunGraph failed: the graph's number of transfers is %u, must be "
-                              "%u, as in the step's other graphs",
-                              (unsigned)transfer_count, (unsigned)self->place_count);
-  }
-  leat_mutex_unlock(&self->mutex);
-  return status;
 }

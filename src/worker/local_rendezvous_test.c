@@ -149,7 +149,9 @@ static traffic_t* make_traffic(bool numbered) {
   traffic_t* traffic = calloc(1, sizeof(*traffic));
   traffic->rendezvous = make();
   traffic->numbered = numbered;
-  if (numbered) LEAT_EXPECT_OK(leat_local_rendezvous_reserve(traffic->rendezvous, TRANSFERS));
+  if (numbered) {
+    LEAT_EXPECT_OK(traffic->rendezvous->vtable->reserve(traffic->rendezvous, TRANSFERS));
+  }
   return traffic;
 }
 
@@ -204,7 +206,7 @@ static void memory_may_fail_by(bool numbered) {
     leat_fault_install(&fault, LEAT_FAULT_ALLOCATION, n);
     leat_status_t status = leat_local_rendezvous_create(leat_allocator_system(), &r);
     if (r && numbered) {
-      leat_status_t reserved = leat_local_rendezvous_reserve(r, TRANSFERS);
+      leat_status_t reserved = r->vtable->reserve(r, TRANSFERS);
       if (reserved) {
         leat_rendezvous_release(r);
         r = NULL;
@@ -245,7 +247,7 @@ static void memory_may_fail(void** state) {
 
 static leat_rendezvous_t* make_numbered(uint32_t transfer_count) {
   leat_rendezvous_t* r = make();
-  LEAT_EXPECT_OK(leat_local_rendezvous_reserve(r, transfer_count));
+  LEAT_EXPECT_OK(r->vtable->reserve(r, transfer_count));
   return r;
 }
 
@@ -390,9 +392,9 @@ static void a_number_out_of_range_is_an_error(void** state) {
     leat_rendezvous_release(r);
   }
   leat_rendezvous_t* r = make_numbered(2);
-  LEAT_EXPECT_OK(leat_local_rendezvous_reserve(r, 2));
-  LEAT_EXPECT_OK(leat_local_rendezvous_reserve(r, 0));
-  LEAT_EXPECT_CODE(LEAT_INTERNAL, leat_local_rendezvous_reserve(r, 3));
+  LEAT_EXPECT_OK(r->vtable->reserve(r, 2));
+  LEAT_EXPECT_OK(r->vtable->reserve(r, 0));
+  LEAT_EXPECT_CODE(LEAT_INTERNAL, r->vtable->reserve(r, 3));
   leat_rendezvous_release(r);
 }
 
@@ -415,7 +417,7 @@ static void end_what_waits(bool abort, int iterations) {
     r->vtable->abort(r, cause);
     r->vtable->abort(r, cause);
     leat_status_free(cause);
-    LEAT_EXPECT_OK(leat_local_rendezvous_reserve(r, 5));
+    LEAT_EXPECT_OK(r->vtable->reserve(r, 5));
     receive_number(r, 0, 0, &late);
     assert_int_equal(late.calls, 1);
     assert_int_equal(late.code, LEAT_DATA_LOSS);
@@ -448,7 +450,7 @@ static void an_abort_may_come_first(void** state) {
   leat_status_t cause = leat_make_status(LEAT_DATA_LOSS, "before all");
   r->vtable->abort(r, cause);
   leat_status_free(cause);
-  LEAT_EXPECT_OK(leat_local_rendezvous_reserve(r, 2));
+  LEAT_EXPECT_OK(r->vtable->reserve(r, 2));
   receive_number(r, 1, 0, &receipt);
   assert_int_equal(receipt.calls, 1);
   assert_int_equal(receipt.code, LEAT_DATA_LOSS);

@@ -66,6 +66,7 @@ struct local_worker_s {
   leat_allocator_t* allocator;
   leat_device_t** devices;
   leat_resource_manager_t** resources;  // one a device
+  bool owns_resources;
   int device_count;
   leat_session_tensors_t* session_tensors;
   const leat_kernel_registry_t* kernels;
@@ -482,48 +483,15 @@ static void worker_cleanup_step(leat_worker_t* self, int64_t step_id) {
   leat_step_table_forget(&((leat_local_worker_t*)self)->steps, step_id);
 }
 
-typedef struct reception_s {
-  leat_slot_t* out_value;
-  leat_worker_done_fn_t done;
-  void* data;
-  leat_allocator_t* allocator;
-} reception_t;
-
-static void received(void* data, leat_status_t status, leat_slot_t value) {
-  reception_t reception = *(reception_t*)data;
-  leat_allocator_free(reception.allocator, data);
-  if (!status) *reception.out_value = value;
-  reception.done(reception.data, status);
-}
-
 static void worker_receive_tensor(leat_worker_t* self, int64_t step_id, leat_string_view_t key,
                                   leat_slot_t* out_value, leat_worker_done_fn_t done, void* data) {
   leat_local_worker_t* worker = (leat_local_worker_t*)self;
-  leat_rendezvous_t* rendezvous = NULL;
-  reception_t* reception = NULL;
-  leat_status_t status = leat_step_table_rendezvous(&worker->steps, step_id, &rendezvous);
-  if (!status) status = LEAT_ALLOCATE(worker->allocator, 1, &reception);
-  if (status) {
-    done(data, status);
-  } else {
-    *reception = (reception_t){out_value, done, data, worker->allocator};
-    rendezvous->vtable->receive(rendezvous, leat_rendezvous_text(key), received, reception);
-  }
-  leat_rendezvous_release(rendezvous);
+  leat_step_table_receive(&worker->steps, step_id, key, out_value, done, data);
 }
 
 static void worker_send_tensor(leat_worker_t* self, int64_t step_id, leat_string_view_t key,
                                leat_slot_t value, leat_worker_done_fn_t done, void* data) {
-  leat_local_worker_t* worker = (leat_local_worker_t*)self;
-  leat_rendezvous_t* rendezvous;
-  leat_status_t status = leat_step_table_rendezvous(&worker->steps, step_id, &rendezvous);
-  if (status) {
-    leat_slot_release(&value);
-  } else {
-    status = rendezvous->vtable->send(rendezvous, leat_rendezvous_text(key), value);
-    leat_rendezvous_release(rendezvous);
-  }
-  done(data, status);
+  done(data, leat_step_table_send(&((leat_local_worker_t*)self)->steps, step_id, key, value));
 }
 
 static void worker_clear_container(leat_worker_t* self, leat_string_view_t container) {
@@ -541,7 +509,7 @@ static void worker_destroy(leat_worker_t* self) {
   }
   leat_graph_table_deinitialize(&worker->graphs);
   leat_step_table_deinitialize(&worker->steps);
-  for (int i = 0; worker->resources && i < worker->device_count; ++i) {
+  for (int i = 0; worker->owns_resources && worker->resources && i < worker->device_count; ++i) {
     leat_resource_manager_free(worker->resources[i]);
   }
   for (int i = 0; worker->devices && i < worker->device_count; ++i) {
@@ -566,8 +534,16 @@ static leat_status_t take_devices(leat_local_worker_t* worker,
   size_t count = (size_t)options->device_count;
   LEAT_RETURN_IF_ERROR(LEAT_ALLOCATE(worker->allocator, count, &worker->devices));
   LEAT_RETURN_IF_ERROR(LEAT_ALLOCATE(worker->allocator, count, &worker->resources));
+  worker->owns_resources = !options->resources;
   for (int i = 0; i < options->device_count; ++i) {
-    LEAT_RETURN_IF_ERROR(leat_resource_manager_create(worker->allocator, &worker->resources[i]));
+    if (options->resources) {
+      worker->resources[i] = options->resources[i];
+    } else {
+      LEAT_RETURN_IF_ERROR(leat_resource_manager_create(worker->allocator, &worker->resources[i]));
+      if (options->default_container.size) {
+        leat_resource_manager_name_default(worker->resources[i], options->default_container);
+      }
+    }
     if (options->shared_containers) {
       leat_resource_manager_share_named(worker->resources[i], options->shared_containers[i]);
     }
@@ -588,9 +564,11 @@ leat_status_t leat_local_worker_create(const leat_local_worker_options_t* option
   worker->pool = options->pool;
   if (worker->pool) leat_thread_pool_retain(worker->pool);
   leat_graph_table_initialize(options->allocator, sizeof(registered_t), &worker->graphs);
-  leat_step_table_initialize(options->allocator, &worker->steps);
+  leat_step_table_initialize(options->allocator, options->rendezvous_source, &worker->steps);
   leat_status_t status = take_devices(worker, options);
-  if (!status) status = leat_session_tensors_create(options->allocator, &worker->session_tensors);
+  if (!status && options->keeps_session_tensors) {
+    status = leat_session_tensors_create(options->allocator, &worker->session_tensors);
+  }
   if (status) {
     worker_destroy(&worker->base);
     return status;

@@ -13,6 +13,16 @@ typedef struct leat_local_worker_options_s {
   // One a device: where its named containers live (borrowed, must outlive the worker). NULL: they
   // are this worker's own.
   struct leat_resource_manager_s* const* shared_containers;
+  // One a device: where all of its containers live, instead of the above (borrowed likewise), so
+  // that workers with the same ones share all state. NULL: they are this worker's own.
+  struct leat_resource_manager_s* const* resources;
+  // The name of the default container where they are its own; borrowed. "": LEAT_DEFAULT_CONTAINER.
+  leat_string_view_t default_container;
+  // Where values meet that come from other workers or go to them (worker/step_table.h); borrowed.
+  // NULL: there are no other workers.
+  struct leat_rendezvous_source_s* rendezvous_source;
+  // Tensors under handles (GetSessionHandle) are kept. TensorFlow's workers of a cluster keep none.
+  bool keeps_session_tensors;
   const leat_kernel_registry_t* kernels;
   leat_thread_pool_t* pool;  // retained
   leat_allocator_t* allocator;

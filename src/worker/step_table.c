@@ -11,8 +11,9 @@ typedef struct step_s {
   leat_status_t aborted;
 } step_t;
 
-void leat_step_table_initialize(leat_allocator_t* allocator, leat_step_table_t* out_table) {
-  *out_table = (leat_step_table_t){.allocator = allocator};
+void leat_step_table_initialize(leat_allocator_t* allocator, leat_rendezvous_source_t* source,
+                                leat_step_table_t* out_table) {
+  *out_table = (leat_step_table_t){.allocator = allocator, .source = source};
   leat_mutex_initialize(&out_table->mutex);
   leat_word_map_initialize(allocator, &out_table->steps);
 }
@@ -69,6 +70,13 @@ static leat_status_t abort_of(const leat_step_table_t* table, int64_t step_id) {
   return NULL;
 }
 
+static leat_status_t open_rendezvous(leat_step_table_t* table, int64_t step_id,
+                                     leat_rendezvous_t** out_rendezvous) {
+  leat_rendezvous_source_t* source = table->source;
+  return source ? source->open(source, step_id, out_rendezvous)
+                : leat_local_rendezvous_create(table->allocator, out_rendezvous);
+}
+
 // A rendezvous that is made after the abort of its step is born aborted, so that a transfer which
 // comes too late fails instead of waiting.
 static leat_status_t find_or_make_rendezvous(leat_step_table_t* table, int64_t step_id,
@@ -77,11 +85,11 @@ static leat_status_t find_or_make_rendezvous(leat_step_table_t* table, int64_t s
   step_t* step;
   LEAT_RETURN_IF_ERROR(find_or_make_step(table, step_id, &step));
   if (!step->rendezvous) {
-    LEAT_RETURN_IF_ERROR(leat_local_rendezvous_create(table->allocator, &step->rendezvous));
+    LEAT_RETURN_IF_ERROR(open_rendezvous(table, step_id, &step->rendezvous));
     leat_status_t aborted = abort_of(table, step_id);
     if (aborted) step->rendezvous->vtable->abort(step->rendezvous, aborted);
   }
-  LEAT_RETURN_IF_ERROR(leat_local_rendezvous_reserve(step->rendezvous, transfer_count));
+  LEAT_RETURN_IF_ERROR(step->rendezvous->vtable->reserve(step->rendezvous, transfer_count));
   *out_rendezvous = step->rendezvous;
   leat_rendezvous_retain(step->rendezvous);
   return leat_ok_status();
@@ -153,5 +161,50 @@ void leat_step_table_forget(leat_step_table_t* table, int64_t step_id) {
   if (step) leat_word_map_erase(&table->steps, (uint64_t)step_id);
   table->count = table->steps.count;
   leat_mutex_unlock(&table->mutex);
+  if (table->source) table->source->close(table->source, step_id);
   if (step) free_step(table, step);
+}
+
+// ---- Values that come and go from outside the step's graphs -------------------------------------
+
+typedef struct reception_s {
+  leat_slot_t* out_value;
+  leat_step_table_done_fn_t done;
+  void* data;
+  leat_allocator_t* allocator;
+} reception_t;
+
+static void received(void* data, leat_status_t status, leat_slot_t value) {
+  reception_t reception = *(reception_t*)data;
+  leat_allocator_free(reception.allocator, data);
+  if (!status) *reception.out_value = value;
+  reception.done(reception.data, status);
+}
+
+void leat_step_table_receive(leat_step_table_t* table, int64_t step_id, leat_string_view_t key,
+                             leat_slot_t* out_value, leat_step_table_done_fn_t done, void* data) {
+  leat_rendezvous_t* rendezvous = NULL;
+  reception_t* reception = NULL;
+  leat_status_t status = leat_step_table_rendezvous(table, step_id, &rendezvous);
+  if (!status) status = LEAT_ALLOCATE(table->allocator, 1, &reception);
+  if (status) {
+    done(data, status);
+  } else {
+    *reception = (reception_t){out_value, done, data, table->allocator};
+    rendezvous->vtable->receive(rendezvous, leat_rendezvous_text(key), received, reception);
+  }
+  leat_rendezvous_release(rendezvous);
+}
+
+leat_status_t leat_step_table_send(leat_step_table_t* table, int64_t step_id,
+                                   leat_string_view_t key, leat_slot_t value) {
+  leat_rendezvous_t* rendezvous;
+  leat_status_t status = leat_step_table_rendezvous(table, step_id, &rendezvous);
+  if (status) {
+    leat_slot_release(&value);
+    return status;
+  }
+  status = rendezvous->vtable->send(rendezvous, leat_rendezvous_text(key), value);
+  leat_rendezvous_release(rendezvous);
+  return status;
 }

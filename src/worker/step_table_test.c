@@ -7,7 +7,7 @@
 static leat_step_table_t table;
 
 static int set_up(void** state) {
-  leat_step_table_initialize(leat_allocator_system(), &table);
+  leat_step_table_initialize(leat_allocator_system(), NULL, &table);
   return 0;
 }
 

@@ -33,8 +33,8 @@ static leat_output_t both(scene_t* s, const char* op, leat_output_t x, leat_outp
 static leat_device_t* accelerator(scene_t* s) {
   leat_session_t* session = scene_session(s);
   for (int i = 0; i < leat_session_device_count(session); ++i) {
-    const leat_device_t* device = leat_session_device(session, i);
-    if (leat_string_view_equals(device->type, "SIM")) return (leat_device_t*)device;
+    leat_device_t* device = leat_session_local_device(session, i);
+    if (leat_string_view_equals(device->type, "SIM")) return device;
   }
   fail_msg("there is no accelerator");
   return NULL;

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "leat/callable.h"
+#include "leat/control_flow.h"
 #include "leat/files.h"
 #include "leat/input.h"
 #include "leat/inspect.h"
@@ -196,6 +197,26 @@ static void operations(void) {
   close_all(NULL, s, graph);
 }
 
+static void control_flow(void) {
+  TF_Graph* graph = TF_NewGraph();
+  leat_scope_t* s = leat_scope_create(graph);
+  TF_Output x = leat_constant_float(s, -2.5f), zero = leat_constant_float(s, 0);
+  TF_Output sum, magnitude;
+  {
+#include "control_flow_1.inc"
+    CHECK_OK();
+    sum = leat_cast(s, ends[1], TF_FLOAT);
+  }
+  {
+#include "control_flow_2.inc"
+    CHECK_OK();
+    magnitude = size;
+  }
+  TF_Session* session = open_session(graph);
+  CHECK(run_float(session, sum) == 45 && run_float(session, magnitude) == 2.5f);
+  close_all(session, s, graph);
+}
+
 static void training(void) {
   TF_Graph* graph = TF_NewGraph();
   leat_scope_t* s = leat_scope_create(graph);
@@ -335,6 +356,7 @@ int main(void) {
   strings();
   graph();
   operations();
+  control_flow();
   training();
   input();
   placement();

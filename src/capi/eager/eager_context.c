@@ -51,7 +51,7 @@ void TFE_ContextOptionsSetDevicePlacementPolicy(TFE_ContextOptions* options,
 // Fills what depends on the session. After a failure TFE_DeleteContext frees the rest.
 static leat_status_t open_context(TFE_Context* context) {
   leat_allocator_t* allocator = leat_allocator_system();
-  context->device = (leat_device_t*)(uintptr_t)leat_session_device(context->session->session, 0);
+  context->device = leat_session_local_device(context->session->session, 0);
   LEAT_RETURN_IF_ERROR(leat_resource_manager_create(allocator, &context->resources));
   LEAT_RETURN_IF_ERROR(leat_resource_manager_create(allocator, &context->step_resources));
   return leat_cancellation_create(allocator, &context->cancellation);

@@ -35,6 +35,7 @@ void leat_capi_graph_retain(TF_Graph* graph) { leat_reference_count_retain(&grap
 void leat_capi_graph_release(TF_Graph* graph) {
   if (!graph || !leat_reference_count_release(&graph->references)) return;
   leat_session_free(graph->evaluator);
+  leat_control_flow_free(graph->flow);
   if (graph->readers.begin) leat_readers_deinitialize(&graph->readers);
   for (int i = 0; i < LEAT_CAPI_CHUNKS; ++i) {
     leat_allocator_free(leat_allocator_system(), graph->chunks[i]);

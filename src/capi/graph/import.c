@@ -221,6 +221,7 @@ static leat_status_t make_results(const TF_ImportGraphDefOptions* opts,
 
 typedef struct import_s {
   leat_arena_t arena;
+  leat_import_mapping_t* mappings;  // those of |options|
   leat_import_options_t options;
   leat_import_results_t results;
 } import_t;
@@ -249,6 +250,7 @@ static leat_status_t translate_mappings(import_t* import, const TF_Graph* graph,
     LEAT_RETURN_IF_ERROR(
         leat_capi_output_resolve(graph, mapping->to, "Mapping an input", &mappings[i].to));
   }
+  import->mappings = mappings;
   import->options.input_map = mappings;
   import->options.input_map_count = (int)opts->mapping_count;
   return leat_ok_status();
@@ -270,6 +272,25 @@ static leat_status_t translate_controls(import_t* import, const TF_Graph* graph,
   return leat_ok_status();
 }
 
+// Where a loop or conditional is under construction, what is imported is in it: it reads what
+// stands there for the values that it is mapped to, and waits for the context's pivot. What is
+// captured for it is named beside the prefix, as in TensorFlow. When the import then fails, that
+// stays, and nothing reads it.
+static leat_status_t join_context(import_t* import, const TF_Graph* graph) {
+  leat_import_options_t* options = &import->options;
+  leat_string_view_t scope = options->prefix;
+  while (scope.size > 0 && scope.data[scope.size - 1] != '/') --scope.size;
+  for (int i = 0; i < options->input_map_count; ++i) {
+    leat_output_t* to = &import->mappings[i].to;
+    if (to->index == LEAT_CONTROL_INDEX) continue;
+    LEAT_RETURN_IF_ERROR(leat_control_flow_bring(graph->flow, *to, scope, to));
+  }
+  return leat_control_flow_wait(graph->flow, options->control_dependencies,
+                                options->control_dependency_count, &import->arena,
+                                &options->control_dependencies,
+                                &options->control_dependency_count);
+}
+
 static leat_status_t translate_options(import_t* import, const TF_Graph* graph,
                                        const TF_ImportGraphDefOptions* opts) {
   import->options = (leat_import_options_t){
@@ -283,7 +304,8 @@ static leat_status_t translate_options(import_t* import, const TF_Graph* graph,
       .default_device = opts->default_device,
   };
   LEAT_RETURN_IF_ERROR(translate_mappings(import, graph, opts));
-  return translate_controls(import, graph, opts);
+  LEAT_RETURN_IF_ERROR(translate_controls(import, graph, opts));
+  return graph->flow ? join_context(import, graph) : leat_ok_status();
 }
 
 // Gives the results their handles, which exist already, so that it cannot fail.

@@ -298,6 +298,20 @@ static leat_status_t find_op(const TF_OperationDescription* desc, const leat_op_
   return renamed;
 }
 
+// Adds the node of a graph that has conditionals or loops under construction: into the current one,
+// with nodes before it that bring its inputs there, at most one for each edge and context and an
+// Identity for each control edge.
+static leat_status_t add_in_context(TF_Graph* graph, const leat_node_spec_t* spec,
+                                    int32_t* out_node) {
+  const leat_control_context_t* context = graph->flow->current;
+  size_t depth = context ? (size_t)context->depth : 0;
+  size_t edges = (size_t)spec->input_count + (size_t)spec->control_count;
+  size_t most = 1 + depth * edges + (size_t)spec->control_count;
+  LEAT_RETURN_IF_ERROR(
+      leat_capi_graph_reserve(graph, graph->shared->graph->node_count, most));
+  return leat_control_flow_add_node(graph->flow, spec, out_node);
+}
+
 // Adds the node. Types and counts that no argument has set yet are inferred by the graph, and then
 // all attributes are checked together.
 static leat_status_t add_node(TF_OperationDescription* desc, const leat_op_t* op,
@@ -326,6 +340,7 @@ static leat_status_t add_node(TF_OperationDescription* desc, const leat_op_t* op
       .attr_count = (int)desc->attr_count,
       .infer_attrs = true,
   };
+  if (LEAT_UNLIKELY(graph->flow)) return add_in_context(graph, &spec, out_node);
   LEAT_RETURN_IF_ERROR(leat_capi_graph_reserve(graph, g->node_count, 1));
   return leat_graph_add_node(g, &spec, out_node);
 }

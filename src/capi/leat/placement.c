@@ -150,13 +150,6 @@ static leat_status_t copy_graph(TF_Graph* graph, const TF_Output* fetches, int f
   return leat_prune(whole, NULL, 0, outputs, fetch_count, nodes, count, out_rewrite);
 }
 
-// Frees what the target opened; a target that was not opened is zero.
-static void close_target(leat_target_t* target) {
-  if (target->worker) target->worker->vtable->destroy(target->worker);
-  for (int i = 0; i < target->device_count; ++i) leat_device_release(target->devices[i]);
-  leat_allocator_free(leat_allocator_system(), target->devices);
-}
-
 TF_Buffer* leat_explain_placement(TF_Graph* graph, const TF_SessionOptions* options,
                                   const TF_Output* fetches, int fetch_count,
                                   const TF_Operation* const* targets, int target_count,
@@ -181,7 +174,7 @@ TF_Buffer* leat_explain_placement(TF_Graph* graph, const TF_SessionOptions* opti
   }
   leat_simulator_deinitialize(&e.sim);
   if (copied) leat_rewrite_deinitialize(&rewrite);
-  close_target(&target);
+  leat_target_deinitialize(&target, leat_allocator_system());
   leat_arena_deinitialize(&e.arena);
   return leat_capi_buffer_return(error, &e.out, status);
 }

@@ -389,11 +389,9 @@ int64_t TF_StepId(TF_OpKernelContext* ctx) { return ctx->context->services->step
 
 int64_t TF_GetStepId(TF_OpKernelContext* ctx) { return TF_StepId(ctx); }
 
-uint64_t TF_GetFrameId(TF_OpKernelContext* ctx) { return ctx->context->frame_iteration >> 32; }
+uint64_t TF_GetFrameId(TF_OpKernelContext* ctx) { return ctx->context->frame_id; }
 
-int64_t TF_GetIterId(TF_OpKernelContext* ctx) {
-  return (int64_t)(ctx->context->frame_iteration & UINT32_MAX);
-}
+int64_t TF_GetIterId(TF_OpKernelContext* ctx) { return ctx->context->iteration; }
 
 static TF_StringView view_of(leat_string_view_t text) {
   return (TF_StringView){text.data, text.size};

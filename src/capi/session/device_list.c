@@ -25,7 +25,7 @@ void TF_DeleteDeviceList(TF_DeviceList* list) {
   leat_allocator_free(leat_allocator_system(), list);
 }
 
-static leat_status_t fill_entry(const leat_device_t* device, device_entry_t* entry) {
+static leat_status_t fill_entry(const leat_placement_device_t* device, device_entry_t* entry) {
   entry->memory_bytes = device->memory_limit_bytes;
   entry->incarnation = device->incarnation;
   LEAT_RETURN_IF_ERROR(leat_allocator_clone_string(leat_allocator_system(), device->name.data,

@@ -42,8 +42,11 @@ static leat_status_t load_session(load_t* l, const TF_SessionOptions* options,
   return leat_ok_status();
 }
 
-// Gives |graph| the content |fresh|, in place of the empty one that it had.
+// Gives |graph| the content |fresh|, in place of the empty one that it had, in which there can be
+// no loops and conditionals.
 static void adopt(TF_Graph* graph, leat_shared_graph_t* fresh) {
+  leat_control_flow_free(graph->flow);
+  graph->flow = NULL;
   leat_session_free(graph->evaluator);
   graph->evaluator = NULL;
   leat_shared_graph_release(graph->shared);

@@ -14,6 +14,10 @@ typedef struct leat_pb_interconnect_link_list_s {
   leat_pb_interconnect_link_t* items;
   size_t count;
 } leat_pb_interconnect_link_list_t;
+typedef struct leat_pb_device_attributes_list_s {
+  leat_pb_device_attributes_t* items;
+  size_t count;
+} leat_pb_device_attributes_list_t;
 
 struct leat_pb_interconnect_link_s {
   leat_string_view_t type;

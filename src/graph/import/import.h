@@ -43,6 +43,8 @@ typedef struct leat_import_options_s {
   const leat_string_view_t* return_nodes;  // nodes of the GraphDef to look up
   int return_node_count;
   leat_string_view_t default_device;  // for nodes that ask for no device
+  // Names of inputs and groups may be of nodes that the graph had before, unless names change.
+  bool extends_graph;
   bool ignore_colocation;  // "loc:@x" in "_class" need not name an imported node
   bool allow_internal_names;  // accept names that begin with '_' (graphs of the runtime)
 } leat_import_options_t;

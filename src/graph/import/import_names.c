@@ -129,7 +129,7 @@ int32_t leat_importer_find(leat_importer_t* importer, leat_string_view_t name) {
     return leat_string_map_get(&importer->imported, name, &found) ? (int32_t)found : -1;
   }
   int32_t node = leat_graph_find_node(importer->graph, name);
-  if (node < importer->first) return -1;
+  if (node < 0 || (node < importer->first && !importer->options->extends_graph)) return -1;
   leat_importer_note(importer, name, node);
   return node;
 }

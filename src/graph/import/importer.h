@@ -95,7 +95,7 @@ LEAT_MUST_USE leat_status_t leat_importer_learn_names(leat_importer_t* importer,
 LEAT_MUST_USE leat_status_t leat_importer_name(leat_importer_t* importer, leat_string_view_t name,
                                                leat_string_view_t* out_name);
 // The node that |name| of the GraphDef became, or -1 when it is not imported yet. Nodes that were
-// in the graph before are never found, also not by their name.
+// in the graph before are found where the options say so, by their name.
 int32_t leat_importer_find(leat_importer_t* importer, leat_string_view_t name);
 // The slot of |name| in the cache of recent nodes, by its length and last eight bytes; NULL for
 // shorter names, which are not cached.

@@ -63,13 +63,13 @@ static leat_status_t transfer_key(const leat_kernel_context_t* c, leat_string_bu
   const transfer_t* transfer = leat_kernel_state(c);
   leat_string_builder_initialize(leat_allocator_system(), storage);
   if (LEAT_LIKELY(transfer->number >= 0 && c->services->transfer_count > 0)) {
-    *out_key = leat_rendezvous_number(transfer->number, c->frame_iteration);
+    *out_key = leat_rendezvous_number(transfer->number,
+                                      leat_hash_mix(c->frame_id, (uint64_t)c->iteration));
     return leat_ok_status();
   }
   leat_string_builder_append(storage,
                              leat_string_view_make(transfer->key, transfer->fixed_bytes));
-  leat_string_builder_print(storage, "%" PRIu64 ":%" PRIu64, c->frame_iteration >> 32,
-                            c->frame_iteration & UINT32_MAX);
+  leat_string_builder_print(storage, "%" PRIu64 ":%" PRId64, c->frame_id, c->iteration);
   *out_key = leat_rendezvous_text(leat_string_builder_view(storage));
   leat_status_t status = storage->status;
   storage->status = leat_ok_status();

@@ -26,7 +26,7 @@ static leat_status_t handle_create(leat_kernel_creation_t* c, void* state) {
   leat_string_view_t container, name;
   LEAT_RETURN_IF_ERROR(leat_kernel_attr_string(c, "container", &container));
   LEAT_RETURN_IF_ERROR(leat_kernel_attr_string(c, "shared_name", &name));
-  if (container.size == 0) container = LEAT_SV(LEAT_DEFAULT_CONTAINER);
+  if (container.size == 0) container = leat_resource_manager_default(c->resources);
   leat_shape_t scalar = leat_shape_scalar();
   LEAT_RETURN_IF_ERROR(leat_tensor_allocate(leat_buffer_source_host(), LEAT_DTYPE_RESOURCE,
                                             &scalar, &handle->tensor));

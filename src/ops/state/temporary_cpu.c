@@ -49,9 +49,9 @@ static leat_resource_manager_t* container_of_step(const leat_kernel_context_t* c
 static leat_status_t unique_name(const leat_kernel_context_t* c, const char* name,
                                  leat_string_builder_t* out) {
   leat_string_builder_initialize(leat_allocator_system(), out);
-  leat_string_builder_print(out, "%s/%llx/%llx", name,
+  leat_string_builder_print(out, "%s/%llx/%llx:%llx", name,
                             (unsigned long long)c->services->step_id,
-                            (unsigned long long)c->frame_iteration);
+                            (unsigned long long)c->frame_id, (unsigned long long)c->iteration);
   leat_status_t status = out->status;
   out->status = leat_ok_status();
   return status;

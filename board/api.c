@@ -1,0 +1,199 @@
+// The addresses, and what several plugins need. The plugin of an address is looked up by the whole
+// path, so that nothing but what stands in the table exists.
+#include "board/api.h"
+
+#include "board/json_writer.h"
+
+typedef struct route_s {
+  const char* path;
+  board_route_fn_t answer;
+} route_t;
+
+static const route_t kRoutes[] = {
+    {"/", board_api_page},
+    {"/page.css", board_api_style},
+    {"/page.js", board_api_script},
+    {"/data/runs", board_api_runs},
+    {"/data/environment", board_api_environment},
+    {"/data/logdir", board_api_logdir},
+    {"/data/window_properties", board_api_window_properties},
+    {"/data/experiments", board_api_nothing},
+    {"/data/experiment_runs", board_api_nothing},
+    {"/data/plugins_listing", board_api_plugins},
+    {"/data/plugin/scalars/tags", board_api_scalar_tags},
+    {"/data/plugin/scalars/scalars", board_api_scalars},
+    {"/data/plugin/scalars/scalars_multirun", board_api_scalars_multirun},
+    {"/data/plugin/histograms/tags", board_api_histogram_tags},
+    {"/data/plugin/histograms/histograms", board_api_histograms},
+    {"/data/plugin/distributions/tags", board_api_histogram_tags},
+    {"/data/plugin/distributions/distributions", board_api_distributions},
+    {"/data/plugin/images/tags", board_api_image_tags},
+    {"/data/plugin/images/images", board_api_images},
+    {"/data/plugin/images/individualImage", board_api_image},
+    {"/data/plugin/audio/tags", board_api_audio_tags},
+    {"/data/plugin/audio/audio", board_api_audio},
+    {"/data/plugin/audio/individualAudio", board_api_sound},
+    {"/data/plugin/text/tags", board_api_text_tags},
+    {"/data/plugin/text/text", board_api_text},
+    {"/data/plugin/graphs/info", board_api_graph_info},
+    {"/data/plugin/graphs/graph", board_api_graph},
+    {"/data/plugin/graphs/run_metadata", board_api_run_metadata},
+    {"/data/plugin/pr_curves/tags", board_api_pr_curve_tags},
+    {"/data/plugin/pr_curves/pr_curves", board_api_pr_curves},
+    {"/data/leat/status", board_api_status},
+    {"/data/leat/columns", board_api_columns},
+    {"/data/leat/live", board_api_live},
+};
+
+static int code_of(leat_status_t status) {
+  switch (leat_status_code(status)) {
+    case LEAT_INVALID_ARGUMENT: return 400;
+    case LEAT_NOT_FOUND: return 404;
+    case LEAT_UNIMPLEMENTED: return 501;
+    default: return 500;
+  }
+}
+
+void board_api_handle(void* data, const board_request_t* request, board_response_t* response) {
+  leat_string_view_t path = request->path;
+  board_route_fn_t answer = NULL;
+  // As in TensorBoard, one slash at the end does not matter.
+  if (path.size > 1 && path.data[path.size - 1] == '/') --path.size;
+  if (request->path.data && !path.size) path = LEAT_SV("/");
+  for (size_t i = 0; i < sizeof kRoutes / sizeof *kRoutes && !answer; ++i) {
+    if (leat_string_view_equals(path, kRoutes[i].path)) answer = kRoutes[i].answer;
+  }
+  leat_status_t status = answer ? answer(data, request, response)
+                                : leat_make_status(LEAT_NOT_FOUND, "Not found");
+  if (!status) return;
+  response->code = code_of(status);
+  response->content_type = "text/plain; charset=utf-8";
+  response->is_stream = false;
+  response->body.size = 0;
+  leat_string_builder_append(&response->body, leat_string_view_from(leat_status_message(status)));
+  leat_status_free(status);
+}
+
+leat_status_t board_api_run_and_tag(board_api_t* api, const board_request_t* request,
+                                    board_run_t** out_run, leat_string_view_t* out_tag) {
+  leat_string_view_t run;
+  if (!board_query_get(&request->query, "run", &run) ||
+      !board_query_get(&request->query, "tag", out_tag)) {
+    return leat_make_status(LEAT_INVALID_ARGUMENT, "Both run and tag must be specified");
+  }
+  *out_run = board_logdir_find(api->logdir, run);
+  if (*out_run) return leat_ok_status();
+  return leat_make_status(LEAT_NOT_FOUND, "Not found: there is no run '%.*s'", LEAT_SV_ARG(run));
+}
+
+leat_status_t board_api_int(const board_request_t* request, const char* name, int64_t fallback,
+                            int64_t* out_value) {
+  leat_string_view_t text;
+  *out_value = fallback;
+  if (!board_query_get(&request->query, name, &text)) return leat_ok_status();
+  if (leat_string_view_to_int64(leat_string_view_trim(text), out_value)) return leat_ok_status();
+  return leat_make_status(LEAT_INVALID_ARGUMENT, "%s is '%.*s', must be a whole number", name,
+                          LEAT_SV_ARG(text));
+}
+
+// The first field of every plugin's data is its version, and TensorBoard passes over series of
+// later versions than 0. The field is absent where it is 0.
+static bool is_version_0(leat_string_view_t content) {
+  return content.size < 2 || content.data[0] != 0x08 || content.data[1] == 0;
+}
+
+// Prints the series of one run; false where it has none. The lock is held.
+static bool print_run(const board_run_t* run, const char* plugin, board_data_class_t data_class,
+                      board_api_print_fn_t print, bool is_first, leat_string_builder_t* out) {
+  bool has_any = false, follows = false;
+  for (size_t i = 0; i < run->series_count; ++i) {
+    const board_series_t* series = run->series[i];
+    if (series->data_class != data_class || strcmp(series->plugin, plugin)) continue;
+    if (!has_any) {
+      if (!is_first) leat_string_builder_append_char(out, ',');
+      board_json_string(out, leat_string_view_from(run->name));
+      leat_string_builder_append(out, print ? LEAT_SV(":{") : LEAT_SV(":["));
+      has_any = true;
+    }
+    if (!is_version_0(series->content)) continue;
+    if (follows) leat_string_builder_append_char(out, ',');
+    follows = true;
+    board_json_string(out, leat_string_view_make(series->tag, series->tag_size));
+    if (!print) continue;
+    leat_string_builder_append(out, LEAT_SV(":{"));
+    print(series, out);
+    leat_string_builder_append_char(out, '}');
+  }
+  if (has_any) leat_string_builder_append_char(out, print ? '}' : ']');
+  return has_any;
+}
+
+leat_status_t board_api_index(board_api_t* api, const char* plugin, board_data_class_t data_class,
+                              board_api_print_fn_t print, leat_string_builder_t* out) {
+  board_run_t** runs;
+  size_t count;
+  bool has_any = false;
+  LEAT_RETURN_IF_ERROR(board_logdir_runs(api->logdir, &runs, &count));
+  leat_string_builder_append_char(out, '{');
+  for (size_t i = 0; i < count; ++i) {
+    leat_mutex_lock(&runs[i]->lock);
+    has_any |= print_run(runs[i], plugin, data_class, print, !has_any, out);
+    leat_mutex_unlock(&runs[i]->lock);
+  }
+  leat_string_builder_append_char(out, '}');
+  leat_allocator_free(leat_allocator_system(), runs);
+  return leat_ok_status();
+}
+
+void board_api_print_names(const board_series_t* series, leat_string_builder_t* out) {
+  leat_string_builder_append(out, LEAT_SV("\"displayName\":"));
+  board_json_string(out, leat_string_view_from(series->display_name));
+  leat_string_builder_append(out, LEAT_SV(",\"description\":"));
+  board_api_print_html_string(leat_string_view_from(series->description), out);
+}
+
+static void append_escaped(leat_string_view_t text, leat_string_builder_t* out) {
+  for (size_t i = 0; i < text.size; ++i) {
+    char c = text.data[i];
+    if (c == '<') {
+      leat_string_builder_append(out, LEAT_SV("&lt;"));
+    } else if (c == '>') {
+      leat_string_builder_append(out, LEAT_SV("&gt;"));
+    } else if (c == '&') {
+      leat_string_builder_append(out, LEAT_SV("&amp;"));
+    } else if (c) {
+      leat_string_builder_append_char(out, c);
+    }
+  }
+}
+
+void board_api_print_html(leat_string_view_t text, leat_string_builder_t* out) {
+  leat_string_view_t line;
+  bool is_open = false, is_first = true;
+  while (leat_string_view_take_line(&text, &line)) {
+    if (!leat_string_view_trim(line).size) {
+      if (is_open) leat_string_builder_append(out, LEAT_SV("</p>"));
+      is_open = false;
+      continue;
+    }
+    if (!is_open) {
+      if (!is_first) leat_string_builder_append_char(out, '\n');
+      leat_string_builder_append(out, LEAT_SV("<p>"));
+      line = leat_string_view_trim(line);
+    } else {
+      leat_string_builder_append_char(out, '\n');
+    }
+    append_escaped(line, out);
+    is_open = true;
+    is_first = false;
+  }
+  if (is_open) leat_string_builder_append(out, LEAT_SV("</p>"));
+}
+
+void board_api_print_html_string(leat_string_view_t text, leat_string_builder_t* out) {
+  leat_string_builder_t html;
+  leat_string_builder_initialize(leat_allocator_system(), &html);
+  board_api_print_html(text, &html);
+  board_json_string(out, leat_string_builder_view(&html));
+  leat_string_builder_deinitialize(&html);
+}

@@ -1,0 +1,173 @@
+// What TensorBoard's API lacks, for the board's own pages: scalars of many runs and tags at once,
+// in columns that a page reads without parsing; a stream that says when something is new; and what
+// was wrong with the files.
+//
+// The columns (/data/leat/columns?run=...&tag=..., each any number of times, none meaning all; as a
+// POST too) are one block of little-endian numbers:
+//
+//   u32 magic "LBC1" | u32 runs | u32 tags | u32 series | u64 version | texts | series ...
+//   texts:  for each run, then each tag: u32 bytes, the bytes (UTF-8), zeros up to a multiple of 4;
+//           at the end zeros up to a multiple of 8 from the beginning
+//   series: u32 run | u32 tag | u32 points | u32 0 | f64 steps | f64 wall times | f64 values
+//
+// Steps are doubles because that is what a page computes with; up to 2^53 they are exact.
+#include "board/api.h"
+#include "board/json_writer.h"
+
+#define ANSWER_BYTES ((size_t)256 << 20)
+
+leat_status_t board_api_status(board_api_t* api, const board_request_t* request,
+                               board_response_t* response) {
+  board_run_t** runs;
+  size_t count;
+  uint64_t series = 0, points = 0, damaged = 0, skipped = 0, purged = 0;
+  (void)request;
+  bool is_loaded = board_logdir_is_loaded(api->logdir);
+  LEAT_RETURN_IF_ERROR(board_logdir_runs(api->logdir, &runs, &count));
+  for (size_t i = 0; i < count; ++i) {
+    leat_mutex_lock(&runs[i]->lock);
+    series += runs[i]->series_count;
+    for (size_t s = 0; s < runs[i]->series_count; ++s) points += runs[i]->series[s]->count;
+    damaged += board_run_damaged(runs[i]);
+    skipped += runs[i]->skipped;
+    purged += runs[i]->purged;
+    leat_mutex_unlock(&runs[i]->lock);
+  }
+  leat_allocator_free(leat_allocator_system(), runs);
+  leat_string_builder_print(
+      &response->body, "{\"version\":%llu,\"loaded\":%s,\"runs\":%zu,\"series\":%llu,"
+      "\"points\":%llu,\"damaged_records\":%llu,\"skipped_values\":%llu,\"purged_points\":%llu}",
+      (unsigned long long)board_logdir_version(api->logdir), is_loaded ? "true" : "false", count,
+      (unsigned long long)series, (unsigned long long)points, (unsigned long long)damaged,
+      (unsigned long long)skipped, (unsigned long long)purged);
+  return leat_ok_status();
+}
+
+leat_status_t board_api_live(board_api_t* api, const board_request_t* request,
+                             board_response_t* response) {
+  (void)request;
+  response->content_type = "text/event-stream; charset=utf-8";
+  response->is_stream = true;
+  leat_string_builder_print(&response->body, "retry: 2000\nevent: version\ndata: %llu\n\n",
+                            (unsigned long long)board_logdir_version(api->logdir));
+  return leat_ok_status();
+}
+
+// ---- Columns ------------------------------------------------------------------------------------
+static void put(leat_string_builder_t* out, uint64_t number, int bytes) {
+  char text[8];
+  for (int i = 0; i < bytes; ++i) text[i] = (char)(number >> 8 * i);
+  leat_string_builder_append(out, leat_string_view_make(text, (size_t)bytes));
+}
+
+static void pad(leat_string_builder_t* out, size_t multiple) {
+  while (!out->status && out->size % multiple) leat_string_builder_append_char(out, 0);
+}
+
+static void put_text(leat_string_builder_t* out, leat_string_view_t text) {
+  put(out, text.size, 4);
+  leat_string_builder_append(out, text);
+  pad(out, 4);
+}
+
+static void put_double(leat_string_builder_t* out, double number) {
+  uint64_t bits;
+  memcpy(&bits, &number, sizeof bits);
+  put(out, bits, 8);
+}
+
+typedef struct choice_s {
+  const board_query_t* query;
+  leat_string_map_t tags;  // those of the series that were chosen
+  uint32_t series;
+  leat_string_builder_t body;
+  leat_arena_t* arena;
+} choice_t;
+
+// Whether the query names |value| under |name|, or nothing under it.
+static bool is_wanted(const board_query_t* query, const char* name, leat_string_view_t value) {
+  bool names_any = false;
+  for (size_t i = 0; i < query->count; ++i) {
+    if (!leat_string_view_equals(query->items[i].name, name)) continue;
+    if (leat_string_view_equal(query->items[i].value, value)) return true;
+    names_any = true;
+  }
+  return !names_any;
+}
+
+// Appends a series. The run's lock is held.
+static leat_status_t put_series(choice_t* choice, uint32_t run, const board_series_t* series) {
+  leat_string_view_t tag = leat_string_view_make(series->tag, series->tag_size);
+  uint64_t index;
+  if (!leat_string_map_get(&choice->tags, tag, &index)) {
+    index = choice->tags.count;
+    LEAT_RETURN_IF_ERROR(leat_arena_copy_string(choice->arena, tag, &tag));
+    LEAT_RETURN_IF_ERROR(leat_string_map_set(&choice->tags, tag, index));
+  }
+  if (choice->body.size + (size_t)series->count * 24 > ANSWER_BYTES) {
+    return leat_make_status(LEAT_INVALID_ARGUMENT,
+                            "the answer has more than 256 MiB: ask for fewer runs or tags");
+  }
+  put(&choice->body, run, 4);
+  put(&choice->body, index, 4);
+  put(&choice->body, series->count, 4);
+  put(&choice->body, 0, 4);
+  for (uint32_t i = 0; i < series->count; ++i) put_double(&choice->body, (double)series->steps[i]);
+  for (uint32_t i = 0; i < series->count; ++i) put_double(&choice->body, series->wall_times[i]);
+  for (uint32_t i = 0; i < series->count; ++i) put_double(&choice->body, series->values[i]);
+  ++choice->series;
+  return leat_ok_status();
+}
+
+static leat_status_t put_run(choice_t* choice, uint32_t index, board_run_t* run) {
+  leat_status_t status = leat_ok_status();
+  leat_mutex_lock(&run->lock);
+  for (size_t i = 0; i < run->series_count && !status; ++i) {
+    const board_series_t* series = run->series[i];
+    leat_string_view_t tag = leat_string_view_make(series->tag, series->tag_size);
+    if (series->form == BOARD_FORM_SCALAR && !strcmp(series->plugin, "scalars") &&
+        is_wanted(choice->query, "tag", tag)) {
+      status = put_series(choice, index, series);
+    }
+  }
+  leat_mutex_unlock(&run->lock);
+  return status;
+}
+
+leat_status_t board_api_columns(board_api_t* api, const board_request_t* request,
+                                board_response_t* response) {
+  board_run_t** runs;
+  size_t count, chosen = 0;
+  choice_t choice = {.query = request->is_post ? &request->form : &request->query,
+                     .arena = request->arena};
+  uint64_t version = board_logdir_version(api->logdir);
+  LEAT_RETURN_IF_ERROR(board_logdir_runs(api->logdir, &runs, &count));
+  leat_string_map_initialize(leat_allocator_system(), &choice.tags);
+  leat_string_builder_initialize(leat_allocator_system(), &choice.body);
+  leat_status_t status = leat_ok_status();
+  for (size_t i = 0; i < count && !status; ++i) {
+    if (!is_wanted(choice.query, "run", leat_string_view_from(runs[i]->name))) continue;
+    runs[chosen] = runs[i];
+    status = put_run(&choice, (uint32_t)chosen++, runs[i]);
+  }
+  if (!status) {
+    leat_string_builder_append(&response->body, LEAT_SV("LBC1"));
+    put(&response->body, chosen, 4);
+    put(&response->body, choice.tags.count, 4);
+    put(&response->body, choice.series, 4);
+    put(&response->body, version, 8);
+    for (size_t i = 0; i < chosen; ++i) {
+      put_text(&response->body, leat_string_view_from(runs[i]->name));
+    }
+    for (size_t i = 0; i < choice.tags.count; ++i) {
+      put_text(&response->body, choice.tags.entries[i].key);
+    }
+    pad(&response->body, 8);
+    leat_string_builder_append(&response->body, leat_string_builder_view(&choice.body));
+    response->content_type = "application/octet-stream";
+  }
+  leat_string_map_deinitialize(&choice.tags);
+  leat_string_builder_deinitialize(&choice.body);
+  leat_allocator_free(leat_allocator_system(), runs);
+  return status;
+}

@@ -1,0 +1,316 @@
+// The server as clients see it, over a socket: answers, tokens, hosts, paths, a hundred clients at
+// once, one that never reads, and events that are pushed.
+#include <arpa/inet.h>
+#include <netinet/in.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "board/api.h"
+#include "base/thread.h"
+#include "formats/generated/event.h"
+#include "formats/record/record.h"
+#include "formats/test_directory.h"
+#include "formats/wire/encode.h"
+
+#define TOKEN "0123456789abcdef"
+
+typedef struct scene_s {
+  board_api_t api;
+  board_http_t* server;
+  _Atomic(board_http_t*) pushed;
+  board_logdir_options_t logdir;
+} scene_t;
+static scene_t scene;
+
+static void push(void* data, uint64_t version, bool changed) {
+  (void)data;
+  char text[24];
+  snprintf(text, sizeof text, "%llu", (unsigned long long)version);
+  if (scene.pushed && changed) board_http_push(scene.pushed, "version", text);
+  if (scene.pushed && !changed) board_http_ping(scene.pushed);
+}
+
+// Writes |count| scalars of the tag "loss" from |begin| on, as the whole file.
+static void write_log(int count) {
+  leat_string_builder_t bytes, event_bytes;
+  leat_string_builder_initialize(leat_allocator_system(), &bytes);
+  for (int i = 0; i < count; ++i) {
+    leat_pb_summary_value_t value = {.tag = LEAT_SV("loss"), .simple_value = (float)i,
+                                     .value_case = 2};
+    leat_pb_summary_t summary = {.value = {&value, 1}};
+    leat_pb_event_t event = {.wall_time = 1, .step = i, .summary = &summary, .what_case = 5};
+    leat_string_builder_initialize(leat_allocator_system(), &event_bytes);
+    LEAT_EXPECT_OK(leat_message_encode(&leat_pb_event_descriptor, &event, &event_bytes));
+    leat_record_append(&bytes, leat_string_builder_view(&event_bytes));
+    leat_string_builder_deinitialize(&event_bytes);
+  }
+  test_write_file("events.out.tfevents.1.host", bytes.data, bytes.size);
+  leat_string_builder_deinitialize(&bytes);
+}
+
+static void start(const char* prefix, const char* token) {
+  board_http_options_t http = {.host = "127.0.0.1", .path_prefix = prefix, .token = token,
+                               .handler = board_api_handle, .data = &scene.api};
+  scene.logdir = (board_logdir_options_t){test_directory, NULL, 50, push, NULL};
+  scene.api.path_prefix = prefix;
+  LEAT_EXPECT_OK(board_logdir_create(&scene.logdir, &scene.api.logdir));
+  LEAT_EXPECT_OK(board_http_start(&http, &scene.server));
+  scene.pushed = scene.server;
+  LEAT_EXPECT_OK(board_logdir_round(scene.api.logdir));
+}
+
+static void stop(void) {
+  board_logdir_stop(scene.api.logdir);
+  scene.pushed = NULL;
+  board_http_stop(scene.server);
+  board_logdir_free(scene.api.logdir);
+}
+
+static int connect_client(void) {
+  struct sockaddr_in address = {.sin_family = AF_INET,
+                                .sin_port = htons(board_http_port(scene.server)),
+                                .sin_addr = {htonl(INADDR_LOOPBACK)}};
+  int client = socket(AF_INET, SOCK_STREAM, 0);
+  assert_true(client >= 0);
+  assert_int_equal(connect(client, (struct sockaddr*)&address, sizeof address), 0);
+  return client;
+}
+
+static void send_text(int client, const char* text) {
+  size_t size = strlen(text);
+  assert_int_equal(send(client, text, size, MSG_NOSIGNAL), size);
+}
+
+// Reads until |wanted| was seen, or to the end where it is NULL. Returns whether it was seen.
+static bool receive(int client, const char* wanted, char* out, size_t room) {
+  size_t size = 0;
+  struct timeval patience = {20, 0};
+  setsockopt(client, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience);
+  while (size + 1 < room) {
+    ssize_t got = recv(client, out + size, room - size - 1, 0);
+    if (got <= 0) break;
+    size += (size_t)got;
+    out[size] = 0;
+    if (wanted && strstr(out, wanted)) return true;
+  }
+  out[size] = 0;
+  return false;
+}
+
+// Sends a request of its own connection; the whole answer, valid until the next call.
+static const char* ask(const char* method, const char* target, const char* headers,
+                       const char* body) {
+  static char request[8192], answer[1 << 16];
+  int client = connect_client();
+  snprintf(request, sizeof request, "%s %s HTTP/1.1\r\nConnection: close\r\n%s\r\n%s", method,
+           target, headers, body);
+  send_text(client, request);
+  receive(client, NULL, answer, sizeof answer);
+  close(client);
+  return answer;
+}
+
+#define HOST "Host: localhost:6006\r\n"
+
+static void expect_code(int code, const char* method, const char* target, const char* headers) {
+  char begin[32];
+  const char* answer = ask(method, target, headers, "");
+  snprintf(begin, sizeof begin, "HTTP/1.1 %d ", code);
+  if (strncmp(answer, begin, strlen(begin))) print_error("%s: %.200s\n", target, answer);
+  assert_int_equal(strncmp(answer, begin, strlen(begin)), 0);
+}
+
+static void addresses_are_answered(void** state) {
+  write_log(3);
+  start("", NULL);
+  assert_non_null(strstr(ask("GET", "/data/runs", HOST, ""), "\r\n\r\n[\".\"]"));
+  assert_non_null(strstr(ask("GET", "/data/plugin/scalars/scalars?run=.&tag=loss", HOST, ""),
+                         "[[1.0,0,0.0],[1.0,1,1.0],[1.0,2,2.0]]"));
+  assert_non_null(strstr(ask("GET", "/", HOST, ""), "default-src 'none'"));
+  assert_non_null(strstr(ask("GET", "/", HOST, ""), "<script src=\"/page.js\" defer>"));
+  assert_non_null(strstr(ask("GET", "/page.js", HOST, ""), "Content-Type: text/javascript"));
+  assert_non_null(strstr(ask("GET", "/page.css", HOST, ""), "--ground"));
+  const char* form = HOST "Content-Type: application/x-www-form-urlencoded\r\n"
+                     "Content-Length: 15\r\n";
+  assert_non_null(strstr(ask("POST", "/data/plugin/scalars/scalars_multirun", form,
+                             "tag=loss&runs=."), "{\".\":[[1.0,0,0.0],"));
+  const char* parts = HOST "Content-Type: multipart/form-data; boundary=----boundary1234567890\r\n"
+                      "Content-Length: 182\r\n";
+  assert_non_null(strstr(
+      ask("POST", "/data/plugin/scalars/scalars_multirun", parts,
+          "------boundary1234567890\r\nContent-Disposition: form-data; name=\"tag\"\r\n\r\nloss\r\n"
+          "------boundary1234567890\r\nContent-Disposition: form-data; name=\"runs\"\r\n\r\n.\r\n"
+          "------boundary1234567890--\r\n"),
+      "{\".\":[[1.0,0,0.0],"));
+  expect_code(405, "DELETE", "/data/runs", HOST);
+  expect_code(200, "HEAD", "/data/runs", HOST);
+  expect_code(200, "GET", "/data/runs/", HOST);
+  stop();
+}
+
+// No path leads to a file, however it is spelt; and nobody but this machine's names may ask.
+static void strangers_get_nothing(void** state) {
+  static const char* const paths[] = {
+      "/../../../../etc/passwd", "/%2e%2e/%2e%2e/etc/passwd", "/data/../../etc/passwd",
+      "/data//runs", "//data/runs", "/data/runs%00", "/data/plugin/scalars/../runs",
+      "/events.out.tfevents.1.host"};
+  write_log(1);
+  start("", NULL);
+  for (size_t i = 0; i < sizeof paths / sizeof *paths; ++i) expect_code(404, "GET", paths[i], HOST);
+  expect_code(404, "GET", "/data/plugin/scalars/scalars?run=../..&tag=loss", HOST);
+  expect_code(403, "GET", "/data/runs", "Host: evil.example\r\n");
+  expect_code(403, "GET", "/data/runs", "Host: 127.0.0.1.evil.example:80\r\n");
+  expect_code(403, "GET", "/data/runs", "Host: [::1].evil\r\n");
+  expect_code(200, "GET", "/data/runs", "Host: 127.0.0.1:6006\r\n");
+  expect_code(200, "GET", "/data/runs", "Host: [::1]:6006\r\n");
+  stop();
+}
+
+static void a_token_is_asked_for(void** state) {
+  write_log(1);
+  start("/p", TOKEN);
+  expect_code(401, "GET", "/p/data/runs", HOST);
+  expect_code(401, "GET", "/p/data/runs?token=0123456789abcdeX", HOST);
+  expect_code(401, "GET", "/p/data/runs?token=", HOST);
+  expect_code(401, "GET", "/p/data/runs?token=" TOKEN TOKEN, HOST);
+  expect_code(401, "GET", "/p/data/runs", HOST "Authorization: Bearer 0123456789abcde\r\n");
+  expect_code(401, "GET", "/p/data/runs", HOST "Cookie: leat_board=x\r\n");
+  expect_code(200, "GET", "/p/data/runs", "Host: any\r\nAuthorization: Bearer " TOKEN "\r\n");
+  expect_code(200, "GET", "/p/data/runs", "Host: any\r\nCookie: leat_board=" TOKEN "\r\n");
+  assert_non_null(strstr(ask("GET", "/p/data/runs?token=" TOKEN, HOST, ""),
+                         "leat_board=" TOKEN "; HttpOnly; SameSite=Strict; Path=/p/"));
+  expect_code(404, "GET", "/data/runs?token=" TOKEN, HOST);
+  expect_code(404, "GET", "/x/data/runs?token=" TOKEN, HOST);
+  assert_non_null(strstr(ask("GET", "/p?token=" TOKEN, HOST, ""), "src=\"/p/page.js\""));
+  stop();
+  start("/\"><b>", NULL);
+  assert_non_null(strstr(ask("GET", "/%22%3E%3Cb%3E/", HOST, ""),
+                         "data-prefix=\"/&#34;&#62;&#60;b&#62;\""));
+  stop();
+  board_http_options_t open = {.host = "0.0.0.0", .path_prefix = "", .handler = board_api_handle};
+  LEAT_EXPECT_CODE(LEAT_INVALID_ARGUMENT, board_http_start(&open, &scene.server));
+}
+
+// A hundred clients that ask at once, and one that asks for much and reads nothing.
+static void many_ask_at_once(void** state) {
+  static char answer[1 << 16];
+  int clients[100];
+  write_log(1000);
+  start("", NULL);
+  int silent = connect_client();
+  for (int i = 0; i < 1000; ++i) {
+    const char* request = "GET /data/plugin/scalars/scalars?run=.&tag=loss HTTP/1.1\r\n" HOST
+                          "\r\n";
+    if (send(silent, request, strlen(request), MSG_NOSIGNAL | MSG_DONTWAIT) < 0) break;
+  }
+  for (int i = 0; i < 100; ++i) {
+    clients[i] = connect_client();
+    send_text(clients[i], "GET /data/plugin/scalars/scalars?run=.&tag=loss HTTP/1.1\r\n"
+              "Connection: close\r\n" HOST "\r\n");
+  }
+  for (int i = 0; i < 100; ++i) {
+    assert_true(receive(clients[i], "[1.0,999,999.0]]", answer, sizeof answer));
+    close(clients[i]);
+  }
+  close(silent);
+  stop();
+}
+
+// Streams hear of what is written; those that do not read do not keep the others from it.
+static void changes_are_pushed(void** state) {
+  static char answer[1 << 16];
+  write_log(1);
+  start("", NULL);
+  int deaf = connect_client(), client = connect_client(), small = 4096;
+  setsockopt(deaf, SOL_SOCKET, SO_RCVBUF, &small, sizeof small);
+  send_text(deaf, "GET /data/leat/live HTTP/1.1\r\n" HOST "\r\n");
+  send_text(client, "GET /data/leat/live HTTP/1.1\r\n" HOST "\r\n");
+  assert_true(receive(client, "event: version\ndata: ", answer, sizeof answer));
+  write_log(5);
+  // An event may still be of the rounds before.
+  bool is_new = false;
+  for (int i = 0; i < 10 && !is_new; ++i) {
+    assert_true(receive(client, "event: version\ndata: ", answer, sizeof answer));
+    is_new = strstr(ask("GET", "/data/plugin/scalars/scalars?run=.&tag=loss", HOST, ""),
+                    "[1.0,4,4.0]]") != NULL;
+  }
+  assert_true(is_new);
+  // What a client does not read is not kept for it: of 28 MB it gets what its socket held.
+  for (int i = 0; i < 1000000; ++i) board_http_push(scene.server, "version", "1000000");
+  // The end does not wait for anybody.
+  stop();
+  size_t kept = 0;
+  int large = 1 << 20;  // what is on its way comes a window at a time
+  setsockopt(deaf, SOL_SOCKET, SO_RCVBUF, &large, sizeof large);
+  for (ssize_t got = 1; got > 0; kept += (size_t)(got > 0 ? got : 0)) {
+    got = recv(deaf, answer, sizeof answer, 0);
+  }
+  assert_true(kept < 16000000);
+  close(deaf);
+  close(client);
+}
+
+// Pages that were closed leave their streams; more of them than the server takes connections, while
+// nothing new is written, do not keep others out.
+static void streams_without_client_end(void** state) {
+  static char answer[1 << 16];
+  write_log(1);
+  start("", NULL);
+  for (int i = 0; i < 1100; ++i) {
+    int client = connect_client();
+    send_text(client, "GET /data/leat/live HTTP/1.1\r\n" HOST "\r\n");
+    assert_true(receive(client, "event: version\ndata: ", answer, sizeof answer));
+    close(client);
+  }
+  expect_code(200, "GET", "/data/runs", HOST);
+  stop();
+}
+
+// Runs behind symbolic links are found, once; links that lead back are not followed.
+static void links_do_not_go_round(void** state) {
+  static const char* const made[] = {"other/events.out.tfevents.1.host", "other/b", "other", "a",
+                                     "linked"};
+  write_log(1);
+  assert_int_equal(mkdir(test_path("other"), 0700), 0);
+  test_write_file(made[0], "", 0);
+  assert_int_equal(symlink("..", test_path("other/b")), 0);
+  assert_int_equal(symlink(".", test_path("a")), 0);
+  assert_int_equal(symlink("other", test_path("linked")), 0);
+  start("", NULL);
+  const char* runs = ask("GET", "/data/runs", HOST, "");
+  assert_non_null(strstr(runs, "\r\n\r\n[\".\",\"linked\",\"other\"]"));
+  stop();
+  for (size_t i = 0; i < sizeof made / sizeof *made; ++i) {
+    assert_int_equal(remove(test_path(made[i])), 0);
+  }
+}
+
+// A stranger's form is refused before it is sent.
+static void strangers_send_no_forms(void** state) {
+  static char answer[1 << 16];
+  write_log(1);
+  start("", TOKEN);
+  int client = connect_client();
+  send_text(client, "POST /data/leat/columns HTTP/1.1\r\n" HOST
+            "Content-Type: application/x-www-form-urlencoded\r\nContent-Length: 1000000\r\n\r\n");
+  assert_true(receive(client, "HTTP/1.1 401 ", answer, sizeof answer));
+  close(client);
+  stop();
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(addresses_are_answered),
+      cmocka_unit_test(strangers_get_nothing),
+      cmocka_unit_test(a_token_is_asked_for),
+      cmocka_unit_test(many_ask_at_once),
+      cmocka_unit_test(changes_are_pushed),
+      cmocka_unit_test(streams_without_client_end),
+      cmocka_unit_test(strangers_send_no_forms),
+      cmocka_unit_test(links_do_not_go_round),
+  };
+  return cmocka_run_group_tests(tests, test_directory_make, test_directory_remove);
+}

@@ -1,0 +1,202 @@
+// A chart of lines on a canvas: axes, a line for each series, a faint one for what was not smoothed,
+// and a cursor. It draws what it is given and keeps nothing but the scale of its last drawing.
+import {formatDuration, formatNumber} from './words';
+
+export interface Line {
+  name: string;
+  style: number;  // index of a colour and a dash
+  x: Float64Array;
+  y: Float64Array;    // smoothed
+  raw: Float64Array;  // as written
+  step: Float64Array;
+}
+
+export interface Look {
+  axis: 'step' | 'relative' | 'wall';
+  log: boolean;
+  clip: boolean;
+  smoothed: boolean;
+  cursor: number | null;  // an x
+}
+
+export interface Scale {
+  left: number;
+  width: number;
+  x0: number;
+  x1: number;
+}
+
+// Colours that people who see few colours tell apart (Okabe and Ito), darker on a light ground; and
+// dashes, so that more than eight lines differ, and none by its colour alone.
+const LIGHT = ['#0060a0', '#b04a00', '#00704c', '#9a3d74', '#8a6a00', '#2a7fa8', '#333333', '#6a5acd'];
+const DARK = ['#56b4e9', '#f0a04b', '#2ecc9a', '#e8a0cc', '#f0e442', '#8fd0ff', '#e8e8e8', '#b8a8ff'];
+const DASHES = [[], [7, 4], [2, 3], [9, 3, 2, 3], [14, 4]];
+
+export function isDark(): boolean {
+  return document.documentElement.dataset.theme === 'dark';
+}
+
+export function setStroke(context: CanvasRenderingContext2D, style: number): void {
+  const colours = isDark() ? DARK : LIGHT;
+  context.strokeStyle = context.fillStyle = colours[style % colours.length];
+  context.setLineDash(DASHES[Math.floor(style / colours.length + style) % DASHES.length]);
+}
+
+// Round numbers between |low| and |high|, about |count| of them.
+export function ticksOf(low: number, high: number, count: number): number[] {
+  const span = high - low;
+  if (!(span > 0) || !Number.isFinite(span)) return [low];
+  const rough = span / count, power = 10 ** Math.floor(Math.log10(rough));
+  const step = [1, 2, 5, 10].map(n => n * power).find(s => s >= rough) as number;
+  const ticks: number[] = [];
+  for (let n = Math.ceil(low / step); n * step <= high + step * 1e-9; ++n) ticks.push(n * step);
+  return ticks;
+}
+
+// Of a logarithmic axis between 10^|low| and 10^|high|, as exponents: decades, and where there are
+// few of them also twos and fives.
+function logTicksOf(low: number, high: number): number[] {
+  const ticks: number[] = [], every = Math.max(1, Math.ceil((high - low) / 8));
+  for (let decade = Math.floor(low); decade <= high; ++decade) {
+    if (decade % every) continue;
+    for (const n of high - low < 3 ? [1, 2, 5] : [1]) {
+      const tick = decade + Math.log10(n);
+      if (tick >= low && tick <= high) ticks.push(tick);
+    }
+  }
+  return ticks;
+}
+
+// Of seconds: steps that clocks have.
+function timeTicksOf(low: number, high: number, count: number): number[] {
+  const rough = (high - low) / count;
+  const step = [1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 14400, 43200, 86400]
+    .find(s => s >= rough);
+  if (rough < 1 || !step) return ticksOf(low, high, count);
+  const ticks: number[] = [];
+  for (let n = Math.ceil(low / step); n * step <= high; ++n) ticks.push(n * step);
+  return ticks;
+}
+
+function range(lines: Line[], pick: (line: Line) => Float64Array[], log: boolean,
+               clip: boolean): [number, number] {
+  const all: number[] = [];
+  for (const line of lines) {
+    for (const values of pick(line)) {
+      for (const v of values) if (Number.isFinite(v) && (!log || v > 0)) all.push(v);
+    }
+  }
+  if (!all.length) return log ? [1, 10] : [0, 1];
+  let low = Infinity, high = -Infinity;
+  if (clip && all.length > 20) {
+    all.sort((a, b) => a - b);
+    low = all[Math.floor(all.length * 0.05)];
+    high = all[Math.floor(all.length * 0.95)];
+  } else {
+    for (const v of all) {
+      if (v < low) low = v;
+      if (v > high) high = v;
+    }
+  }
+  if (low === high) return log ? [low / 2, low * 2] : [low - (Math.abs(low) / 2 || 1), low + (Math.abs(low) / 2 || 1)];
+  return [low, high];
+}
+
+function formatX(x: number, axis: Look['axis'], span: number): string {
+  if (axis === 'step') return Math.abs(x) >= 1e6 ? formatNumber(x) : String(x);
+  if (axis === 'relative') return formatDuration(x);
+  const date = new Date(x * 1000);
+  return span > 172800 ? date.toLocaleDateString() : date.toLocaleTimeString();
+}
+
+function drawLine(context: CanvasRenderingContext2D, x: Float64Array, y: Float64Array,
+                  px: (v: number) => number, py: (v: number) => number): void {
+  let isDown = false;
+  context.beginPath();
+  for (let i = 0; i < x.length; ++i) {
+    const at = py(y[i]);
+    if (!Number.isFinite(at)) {
+      isDown = false;
+    } else if (isDown) {
+      context.lineTo(px(x[i]), at);
+    } else {
+      context.moveTo(px(x[i]), at);
+      isDown = true;
+    }
+  }
+  context.stroke();
+  if (x.length === 1) context.fillRect(px(x[0]) - 3, py(y[0]) - 3, 6, 6);
+}
+
+export function drawChart(canvas: HTMLCanvasElement, lines: Line[], look: Look): Scale {
+  const context = canvas.getContext('2d') as CanvasRenderingContext2D;
+  const ratio = window.devicePixelRatio || 1, width = canvas.clientWidth, height = canvas.clientHeight;
+  canvas.width = Math.round(width * ratio);
+  canvas.height = Math.round(height * ratio);
+  context.scale(ratio, ratio);
+  const css = getComputedStyle(document.documentElement);
+  const colour = (name: string) => css.getPropertyValue(name).trim();
+  const [x0, x1] = range(lines, line => [line.x], false, false);
+  let [y0, y1] = range(lines, line => look.smoothed ? [line.y, line.raw] : [line.y], look.log, look.clip);
+  const toY = (v: number) => look.log ? Math.log10(v) : v;
+  const margin = look.log ? 0 : (y1 - y0) * 0.05;
+  [y0, y1] = [toY(y0 - margin), toY(y1 + margin)];
+  context.font = '12px system-ui, sans-serif';
+  const yTicks = look.log ? logTicksOf(y0, y1) : ticksOf(y0, y1, 5);
+  const labels = (yTicks.length ? yTicks : [y0, y1]).map(t => [t, formatNumber(look.log ? 10 ** t : t)] as const);
+  const left = Math.ceil(Math.max(...labels.map(l => context.measureText(l[1]).width))) + 10;
+  const bottom = height - 22, right = width - 8, top = 6;
+  const px = (x: number) => left + (x - x0) / (x1 - x0) * (right - left);
+  const py = (v: number) => bottom - (toY(v) - y0) / (y1 - y0) * (bottom - top);
+  context.lineWidth = 1;
+  for (const [tick, label] of labels) {
+    const y = bottom - (tick - y0) / (y1 - y0) * (bottom - top);
+    context.strokeStyle = colour('--grid');
+    context.beginPath();
+    context.moveTo(left, y);
+    context.lineTo(right, y);
+    context.stroke();
+    context.fillStyle = colour('--axis');
+    context.textAlign = 'right';
+    context.textBaseline = 'middle';
+    context.fillText(label, left - 6, y);
+  }
+  context.textBaseline = 'top';
+  let end = -Infinity;
+  const xTicks = (look.axis === 'step' ? ticksOf : timeTicksOf)(x0, x1, Math.max(2, Math.floor((right - left) / 80)));
+  for (const tick of xTicks) {
+    const text = formatX(tick, look.axis, x1 - x0), size = context.measureText(text).width;
+    const x = Math.min(Math.max(px(tick), left + size / 2), right - size / 2);
+    if (x - size / 2 < end + 8) continue;
+    context.textAlign = 'center';
+    context.fillStyle = colour('--axis');
+    context.fillText(text, x, bottom + 6);
+    end = x + size / 2;
+  }
+  context.save();
+  context.beginPath();
+  context.rect(left, top - 4, right - left + 4, bottom - top + 8);
+  context.clip();
+  for (const line of lines) {
+    setStroke(context, line.style);
+    if (look.smoothed) {
+      context.globalAlpha = 0.3;
+      context.lineWidth = 1;
+      drawLine(context, line.x, line.raw, px, py);
+    }
+    context.globalAlpha = 1;
+    context.lineWidth = 2;
+    drawLine(context, line.x, line.y, px, py);
+  }
+  if (look.cursor !== null) {
+    context.setLineDash([]);
+    context.strokeStyle = colour('--text');
+    context.lineWidth = 1;
+    context.beginPath();
+    context.moveTo(px(look.cursor), top);
+    context.lineTo(px(look.cursor), bottom);
+    context.stroke();
+  }
+  context.restore();
+  return {left, width: right - left, x0, x1};
+}

@@ -1,0 +1,24 @@
+// The parts of a client's session (master_session.h) that its own files share.
+#ifndef LEAT_CLUSTER_KEPT_STEPS_H_
+#define LEAT_CLUSTER_KEPT_STEPS_H_
+
+#include "cluster/master_session.h"
+
+struct leat_master_session_s {
+  leat_master_session_t* next;
+  leat_reference_count_t references;
+  leat_task_t* task;
+  char handle[24];
+  leat_shared_graph_t* graph;
+  leat_session_t* session;
+  leat_mutex_t mutex;  // guards what follows
+  int64_t version;
+  struct callable_s* callables;
+  int64_t next_callable;
+  struct partial_s* partials;
+};
+
+// Frees the callables and the partial runs of a session, which nobody uses any more.
+void leat_kept_steps_free(leat_master_session_t* session);
+
+#endif  // LEAT_CLUSTER_KEPT_STEPS_H_

@@ -1,0 +1,174 @@
+// Listens for a task. Stopping has an order: first no further call is taken, then the task's steps
+// and sessions are ended, so that the calls that wait for them are answered, and only when all are
+// answered is the task freed. leat_rpc_server_stop does the first and waits for the last on a
+// thread of its own; steps are ended meanwhile.
+#include "cluster/server.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "base/thread.h"
+#include "cluster/service.h"
+#include "cluster/task.h"
+#include "formats/generated/server.h"
+#include "formats/wire/decode.h"
+#include "formats/wire/encode.h"
+
+typedef enum { SERVER_NEW, SERVER_LISTENS, SERVER_STOPPING, SERVER_STOPPED } server_state_t;
+
+struct leat_server_s {
+  leat_task_t* task;
+  char target[280];
+  leat_mutex_t mutex;  // guards what follows
+  leat_condition_t changed;
+  server_state_t state;
+  leat_rpc_server_t* listener;
+};
+
+// Takes from the configuration of the server what holds for all sessions: devices and threads. An
+// executor that is not known fails the sessions that ask for it.
+static leat_status_t read_options(leat_string_view_t config, leat_session_options_t* out_options) {
+  leat_status_t executor_status = NULL;
+  *out_options = leat_session_options_default();
+  out_options->target = LEAT_SV("");
+  if (config.size == 0) return leat_ok_status();
+  LEAT_RETURN_IF_ERROR(leat_session_options_read(config, out_options, &executor_status));
+  leat_status_free(executor_status);
+  return leat_ok_status();
+}
+
+static leat_status_t make_task(const struct leat_runtime_s* runtime,
+                               const leat_pb_server_def_t* def, leat_task_t** out_task) {
+  static const leat_pb_cluster_def_t kNone;
+  leat_task_options_t options = {.runtime = runtime,
+                                 .cluster = def->cluster ? def->cluster : &kNone,
+                                 .job = def->job_name,
+                                 .index = def->task_index};
+  if (def->protocol.size && !leat_string_view_equals(def->protocol, "grpc")) {
+    return leat_make_status(LEAT_UNIMPLEMENTED,
+                            "Making a server failed: protocol is '%.*s', must be grpc",
+                            LEAT_SV_ARG(def->protocol));
+  }
+  leat_string_builder_t config;
+  leat_string_builder_initialize(leat_allocator_system(), &config);
+  leat_status_t status = leat_ok_status();
+  if (def->default_session_config) {
+    status = leat_message_encode(&leat_pb_config_proto_descriptor, def->default_session_config,
+                                 &config);
+  }
+  if (!status) status = read_options(leat_string_builder_view(&config), &options.session);
+  leat_string_builder_deinitialize(&config);
+  LEAT_RETURN_IF_ERROR(status);
+  return leat_task_create(&options, out_task);
+}
+
+leat_status_t leat_server_create(const struct leat_runtime_s* runtime,
+                                 leat_string_view_t server_def, leat_server_t** out_server) {
+  leat_server_t* server;
+  leat_arena_t arena;
+  leat_pb_server_def_t def;
+  LEAT_RETURN_IF_ERROR(LEAT_ALLOCATE(leat_allocator_system(), 1, &server));
+  leat_arena_initialize(leat_allocator_system(), 0, &arena);
+  leat_status_t status =
+      leat_message_decode(&leat_pb_server_def_descriptor, server_def, &arena, NULL, &def);
+  if (!status) status = make_task(runtime, &def, &server->task);
+  leat_arena_deinitialize(&arena);
+  if (status) {
+    leat_allocator_free(leat_allocator_system(), server);
+    return status;
+  }
+  leat_mutex_initialize(&server->mutex);
+  leat_condition_initialize(&server->changed);
+  snprintf(server->target, sizeof server->target, "grpc://%.*s",
+           LEAT_SV_ARG(server->task->spec.tasks[server->task->number].address));
+  *out_server = server;
+  return leat_ok_status();
+}
+
+// Whether the address leads to this machine alone.
+static bool is_loopback(leat_string_view_t address) {
+  return leat_string_view_starts_with(address, LEAT_SV("localhost:")) ||
+         leat_string_view_starts_with(address, LEAT_SV("127.")) ||
+         leat_string_view_starts_with(address, LEAT_SV("[::1]:"));
+}
+
+// Listens on the port of the task's address: where that leads to this machine alone, for this
+// machine alone, else on all of its addresses, since the name may be one of many.
+static leat_status_t listen(leat_server_t* server) {
+  const leat_string_view_t address = server->task->spec.tasks[server->task->number].address;
+  const size_t colon = leat_string_view_find_last(address, ':');
+  char text[32];
+  int port;
+  snprintf(text, sizeof text, "[::]:%.*s", (int)(address.size - colon - 1),
+           address.data + colon + 1);
+  const leat_rpc_server_options_t options = {.address = is_loopback(address)
+                                                            ? address
+                                                            : leat_string_view_from(text),
+                                             .security = server->task->security,
+                                             .handler = leat_service_handle,
+                                             .data = server->task};
+  return leat_rpc_server_start(&options, &port, &server->listener);
+}
+
+leat_status_t leat_server_start(leat_server_t* server) {
+  leat_mutex_lock(&server->mutex);
+  leat_status_t status = leat_ok_status();
+  if (server->state == SERVER_NEW) {
+    status = listen(server);
+    if (!status) server->state = SERVER_LISTENS;
+  } else if (server->state != SERVER_LISTENS) {
+    status = leat_make_status(LEAT_FAILED_PRECONDITION,
+                              "Starting a server failed: it was stopped, must be new");
+  }
+  leat_mutex_unlock(&server->mutex);
+  return status;
+}
+
+static void stop_listening(void* listener) { leat_rpc_server_stop(listener); }
+
+void leat_server_stop(leat_server_t* server) {
+  leat_mutex_lock(&server->mutex);
+  while (server->state == SERVER_STOPPING) {
+    leat_condition_wait(&server->changed, &server->mutex);
+  }
+  const bool stops = server->state != SERVER_STOPPED;
+  server->state = stops ? SERVER_STOPPING : SERVER_STOPPED;
+  leat_rpc_server_t* listener = server->listener;
+  server->listener = NULL;
+  leat_mutex_unlock(&server->mutex);
+  if (!stops) return;
+  leat_thread_t thread;
+  leat_status_t status =
+      listener ? leat_thread_start("leat-stop", stop_listening, listener, &thread) : NULL;
+  // A call may begin a step after one look, so the steps are ended again until none is left.
+  leat_task_abort(server->task);
+  if (status) {
+    leat_status_free(status);
+    stop_listening(listener);
+  } else if (listener) {
+    leat_thread_join(thread);
+  }
+  leat_mutex_lock(&server->mutex);
+  server->state = SERVER_STOPPED;
+  leat_condition_notify_all(&server->changed);
+  leat_mutex_unlock(&server->mutex);
+}
+
+void leat_server_join(leat_server_t* server) {
+  leat_mutex_lock(&server->mutex);
+  while (server->state != SERVER_STOPPED) {
+    leat_condition_wait(&server->changed, &server->mutex);
+  }
+  leat_mutex_unlock(&server->mutex);
+}
+
+const char* leat_server_target(const leat_server_t* server) { return server->target; }
+
+void leat_server_free(leat_server_t* server) {
+  if (!server) return;
+  leat_server_stop(server);
+  leat_task_free(server->task);
+  leat_condition_deinitialize(&server->changed);
+  leat_mutex_deinitialize(&server->mutex);
+  leat_allocator_free(leat_allocator_system(), server);
+}

@@ -1,0 +1,33 @@
+// A server: one task of a cluster, which serves tensorflow.MasterService and
+// tensorflow.WorkerService on the task's address. TF_NewServer and `leat server` make one.
+#ifndef LEAT_CLUSTER_SERVER_H_
+#define LEAT_CLUSTER_SERVER_H_
+
+#include "base/status.h"
+#include "base/string_view.h"
+
+struct leat_runtime_s;
+typedef struct leat_server_s leat_server_t;
+
+// Makes the server that a serialized ServerDef describes; it does not listen yet.
+// INVALID_ARGUMENT for a ServerDef that is malformed or names no task of its cluster; UNIMPLEMENTED
+// for a protocol other than "grpc".
+LEAT_MUST_USE leat_status_t leat_server_create(const struct leat_runtime_s* runtime,
+                                               leat_string_view_t server_def,
+                                               leat_server_t** out_server);
+// Listens on the task's port: of the loopback address where the task's own is one, else of all
+// addresses of the machine. UNIMPLEMENTED where the module for
+// gRPC is absent, UNAVAILABLE where the port is taken. A server that listens already stays as it
+// is; one that was stopped cannot start again (FAILED_PRECONDITION).
+LEAT_MUST_USE leat_status_t leat_server_start(leat_server_t* server);
+// Takes no more calls, ends those under way, and all steps and sessions, with CANCELLED. Blocks
+// until they have ended.
+void leat_server_stop(leat_server_t* server);
+// Blocks until the server has been stopped.
+void leat_server_join(leat_server_t* server);
+// "grpc://host:port", by which sessions reach it; borrowed.
+const char* leat_server_target(const leat_server_t* server);
+// Stops the server first. NULL is allowed.
+void leat_server_free(leat_server_t* server);
+
+#endif  // LEAT_CLUSTER_SERVER_H_

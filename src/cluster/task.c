@@ -1,0 +1,301 @@
+// Makes and ends a task, and fetches values from the others. The devices, the pool of threads and
+// the containers belong to the task; each session of it, be it a master's or a client's, has a
+// local worker of its own over them (leat_task_open_target), so that the end of one session ends
+// its steps alone. The workers share the containers, unless a session is isolated, and always the
+// table of rendezvous, in which steps of all tasks meet.
+#include "cluster/task.h"
+
+#include <stdio.h>
+
+#include "base/cpu.h"
+#include "base/random.h"
+#include "cluster/master_session.h"
+#include "cluster/recv_tensor.h"
+#include "cluster/worker_run.h"
+#include "cluster/worker_session.h"
+#include "formats/generated/worker_service.h"
+#include "formats/wire/encode.h"
+#include "kernel/resource.h"
+#include "worker/local_worker.h"
+
+// What TensorFlow states as the memory of a CPU device.
+#define CPU_MEMORY_BYTES (INT64_C(256) << 20)
+#define RECENT_REQUESTS 65536
+
+int64_t leat_task_draw(int bits) {
+  const uint64_t mask = (UINT64_C(1) << bits) - 1;
+  for (;;) {
+    const int64_t drawn = (int64_t)(leat_random_seed() & mask);
+    if (drawn) return drawn;
+  }
+}
+
+// ---- Requests -----------------------------------------------------------------------------------
+
+static leat_status_t open_requests(leat_allocator_t* allocator, leat_recent_requests_t* requests) {
+  leat_mutex_initialize(&requests->mutex);
+  leat_word_map_initialize(allocator, &requests->ids);
+  return LEAT_ALLOCATE(allocator, RECENT_REQUESTS, &requests->ring);
+}
+
+leat_status_t leat_task_note_request(leat_task_t* task, int64_t request_id, const char* what) {
+  leat_recent_requests_t* requests = &task->requests;
+  if (request_id == 0) return leat_ok_status();
+  leat_mutex_lock(&requests->mutex);
+  leat_status_t status = leat_ok_status();
+  if (leat_word_map_get(&requests->ids, (uint64_t)request_id, NULL)) {
+    status = leat_make_status(LEAT_ABORTED,
+                              "The same %s request was received twice: request_id is %lld, must "
+                              "be new",
+                              what, (long long)request_id);
+  } else {
+    status = leat_word_map_set(&requests->ids, (uint64_t)request_id, 1);
+  }
+  if (!status) {
+    uint64_t* place = &requests->ring[requests->next];
+    if (*place) leat_word_map_erase(&requests->ids, *place);
+    *place = (uint64_t)request_id;
+    requests->next = (requests->next + 1) % RECENT_REQUESTS;
+  }
+  leat_mutex_unlock(&requests->mutex);
+  return status;
+}
+
+// ---- Other tasks --------------------------------------------------------------------------------
+
+leat_status_t leat_task_channel(leat_task_t* task, int number, leat_rpc_channel_t** out_channel) {
+  LEAT_DCHECK(number >= 0 && number < task->spec.task_count);
+  leat_status_t status = leat_ok_status();
+  leat_mutex_lock(&task->mutex);
+  if (!task->channels[number]) {
+    status = leat_rpc_channel_create(task->spec.tasks[number].address, &task->security,
+                                     &task->channels[number]);
+  }
+  *out_channel = task->channels[number];
+  leat_mutex_unlock(&task->mutex);
+  return status;
+}
+
+static leat_task_t* task_of(const leat_fetcher_t* fetcher) {
+  return (leat_task_t*)((char*)(uintptr_t)fetcher - offsetof(leat_task_t, fetcher));
+}
+
+// The device of a key's sender stands before its first ';'.
+static int sender_of(const leat_task_t* task, leat_string_view_t key) {
+  const size_t end = leat_string_view_find(key, ';');
+  if (end == SIZE_MAX) return -1;
+  return leat_cluster_spec_find_device(&task->spec, leat_string_view_make(key.data, end));
+}
+
+static bool is_remote(const leat_fetcher_t* self, leat_string_view_t key) {
+  const leat_task_t* task = task_of(self);
+  const int sender = sender_of(task, key);
+  return sender >= 0 && sender != task->number;
+}
+
+typedef struct fetch_s {
+  leat_rendezvous_receive_fn_t fn;
+  void* data;
+  leat_allocator_t* allocator;
+} fetch_t;
+
+// A leat_rpc_done_fn_t.
+static void fetched(void* data, leat_status_t status, leat_string_view_t details,
+                    leat_rpc_bytes_t answer) {
+  const fetch_t fetch = *(fetch_t*)data;
+  leat_slot_t value = {0};
+  leat_allocator_free(fetch.allocator, data);
+  if (!status) status = leat_recv_tensor_decode(answer, &value);
+  fetch.fn(fetch.data, status, value);
+}
+
+static leat_status_t start_fetch(leat_task_t* task, int64_t step_id, leat_string_view_t key,
+                                 leat_rendezvous_receive_fn_t fn, void* data,
+                                 leat_rpc_call_t** out_call) {
+  fetch_t* fetch = NULL;
+  leat_rpc_channel_t* channel;
+  leat_string_builder_t bytes;
+  const leat_pb_recv_tensor_request_t request = {
+      .step_id = step_id, .rendezvous_key = key, .request_id = leat_task_draw(63)};
+  LEAT_RETURN_IF_ERROR(leat_task_channel(task, sender_of(task, key), &channel));
+  leat_string_builder_initialize(task->allocator, &bytes);
+  leat_status_t status =
+      leat_message_encode(&leat_pb_recv_tensor_request_descriptor, &request, &bytes);
+  if (!status) status = LEAT_ALLOCATE(task->allocator, 1, &fetch);
+  if (!status) {
+    *fetch = (fetch_t){fn, data, task->allocator};
+    const leat_rpc_piece_t piece = {.data = bytes.data, .size = bytes.size};
+    const leat_rpc_call_options_t options = {.method = "/tensorflow.WorkerService/RecvTensor",
+                                             .bytes = {&piece, 1},
+                                             .deadline_ns = LEAT_DEADLINE_NEVER};
+    leat_rpc_call(channel, &options, fetched, fetch, out_call);
+  }
+  leat_string_builder_deinitialize(&bytes);
+  return status;
+}
+
+static void fetch_value(leat_fetcher_t* self, int64_t step_id, leat_string_view_t key,
+                        leat_rendezvous_receive_fn_t fn, void* data, leat_rpc_call_t** out_call) {
+  leat_status_t status = start_fetch(task_of(self), step_id, key, fn, data, out_call);
+  if (status) fn(data, status, (leat_slot_t){0});
+}
+
+// ---- The own worker -----------------------------------------------------------------------------
+
+static leat_status_t share_devices(const leat_task_t* task, leat_target_t* target) {
+  LEAT_RETURN_IF_ERROR(
+      LEAT_ALLOCATE(task->allocator, (size_t)task->device_count, &target->devices));
+  for (int i = 0; i < task->device_count; ++i) {
+    target->devices[i] = task->devices[i];
+    leat_device_retain(task->devices[i]);
+  }
+  target->device_count = task->device_count;
+  return LEAT_ALLOCATE(task->allocator, (size_t)task->spec.task_count, &target->workers);
+}
+
+leat_status_t leat_task_open_target(leat_task_t* task, bool isolates, leat_target_t* out_target) {
+  *out_target = (leat_target_t){0};
+  leat_status_t status = share_devices(task, out_target);
+  if (!status) {
+    const leat_local_worker_options_t options = {
+        .devices = task->devices,
+        .device_count = task->device_count,
+        .resources = isolates ? NULL : task->resources,
+        .default_container = task->spec.tasks[task->number].job,
+        .rendezvous_source = leat_rendezvous_table_source(task->rendezvous),
+        .kernels = task->runtime->kernels,
+        .pool = task->pool,
+        .allocator = task->allocator,
+    };
+    status = leat_local_worker_create(&options, &out_target->workers[0]);
+    out_target->worker_count = !status;
+  }
+  if (status) leat_target_deinitialize(out_target, task->allocator);
+  return status;
+}
+
+void leat_task_clear_container(leat_task_t* task, leat_string_view_t container) {
+  for (int i = 0; i < task->device_count; ++i) {
+    leat_resource_manager_clear(task->resources[i], container);
+  }
+}
+
+leat_status_t leat_task_describe_devices(const leat_task_t* task, leat_arena_t* arena,
+                                         leat_pb_device_attributes_list_t* out_list) {
+  leat_pb_device_locality_t* locality;
+  LEAT_RETURN_IF_ERROR(LEAT_NEW(arena, 1, &locality));
+  LEAT_RETURN_IF_ERROR(LEAT_NEW(arena, (size_t)task->device_count, &out_list->items));
+  out_list->count = (size_t)task->device_count;
+  for (int i = 0; i < task->device_count; ++i) {
+    const leat_device_t* device = task->devices[i];
+    out_list->items[i] = (leat_pb_device_attributes_t){
+        .name = device->name,
+        .device_type = device->type,
+        .memory_limit = device->memory_limit_bytes ? device->memory_limit_bytes : CPU_MEMORY_BYTES,
+        .locality = locality,
+        .incarnation = device->incarnation,
+        .xla_global_id = -1,
+    };
+  }
+  return leat_ok_status();
+}
+
+// ---- Life ---------------------------------------------------------------------------------------
+
+static leat_status_t open_devices(leat_task_t* task) {
+  const int count = task->options.cpu_device_count > 0 ? task->options.cpu_device_count : 1;
+  const int threads =
+      task->options.intra_op_threads > 0 ? task->options.intra_op_threads : leat_cpu_count();
+  LEAT_RETURN_IF_ERROR(leat_thread_pool_create(threads, task->allocator, &task->pool));
+  LEAT_RETURN_IF_ERROR(LEAT_ALLOCATE(task->allocator, (size_t)count, &task->devices));
+  for (int i = 0; i < count; ++i) {
+    leat_string_view_t name;
+    LEAT_RETURN_IF_ERROR(leat_arena_print(&task->spec.arena, &name, "%.*s/device:CPU:%d",
+                                          LEAT_SV_ARG(task->spec.tasks[task->number].name), i));
+    LEAT_RETURN_IF_ERROR(leat_cpu_device_type.create(name, task->pool, task->allocator,
+                                                     &task->devices[i]));
+    ++task->device_count;
+  }
+  LEAT_RETURN_IF_ERROR(LEAT_ALLOCATE(task->allocator, (size_t)count, &task->resources));
+  for (int i = 0; i < count; ++i) {
+    LEAT_RETURN_IF_ERROR(leat_resource_manager_create(task->allocator, &task->resources[i]));
+    leat_resource_manager_name_default(task->resources[i], task->spec.tasks[task->number].job);
+  }
+  return leat_ok_status();
+}
+
+static leat_status_t open_task(leat_task_t* task, const leat_task_options_t* options) {
+  task->fetcher = (leat_fetcher_t){is_remote, fetch_value};
+  leat_master_scatter_steps();
+  leat_mutex_initialize(&task->mutex);
+  leat_condition_initialize(&task->changed);
+  LEAT_RETURN_IF_ERROR(open_requests(task->allocator, &task->requests));
+  LEAT_RETURN_IF_ERROR(leat_cluster_spec_of(options->cluster, task->allocator, &task->spec));
+  task->number = leat_cluster_spec_find(&task->spec, options->job, options->index);
+  if (task->number < 0) {
+    return leat_make_status(LEAT_INVALID_ARGUMENT,
+                            "Making a server failed: it is task %d of job '%.*s', must be a task "
+                            "of the cluster",
+                            options->index, LEAT_SV_ARG(options->job));
+  }
+  LEAT_RETURN_IF_ERROR(
+      LEAT_ALLOCATE(task->allocator, (size_t)task->spec.task_count, &task->channels));
+  LEAT_RETURN_IF_ERROR(
+      leat_rendezvous_table_create(&task->fetcher, task->allocator, &task->rendezvous));
+  return open_devices(task);
+}
+
+leat_status_t leat_task_create(const leat_task_options_t* options, leat_task_t** out_task) {
+  leat_task_t* task;
+  leat_allocator_t* allocator = options->runtime->allocator;
+  LEAT_RETURN_IF_ERROR(LEAT_ALLOCATE(allocator, 1, &task));
+  task->allocator = allocator;
+  task->runtime = options->runtime;
+  task->options = options->session;
+  task->security = options->security;
+  leat_status_t status = open_task(task, options);
+  if (status) {
+    leat_task_free(task);
+    return status;
+  }
+  *out_task = task;
+  return leat_ok_status();
+}
+
+void leat_task_abort(leat_task_t* task) {
+  leat_master_sessions_close(task);
+  leat_worker_sessions_abort(task);
+  if (task->rendezvous) {
+    leat_rendezvous_table_abort_all(
+        task->rendezvous, leat_make_status(LEAT_CANCELLED, "Run failed: the server was stopped"));
+  }
+}
+
+// Channels end with all calls under way, and calls are what sessions and fetches wait for; so
+// sessions end first, then channels, and then the table in which fetches are entered.
+void leat_task_free(leat_task_t* task) {
+  if (!task) return;
+  leat_task_abort(task);
+  leat_worker_runs_end(task);
+  leat_master_sessions_free(task);
+  leat_worker_sessions_free(task);
+  for (int i = 0; task->channels && i < task->spec.task_count; ++i) {
+    leat_rpc_channel_free(task->channels[i]);
+  }
+  leat_rendezvous_table_free(task->rendezvous);
+  for (int i = 0; i < task->device_count; ++i) {
+    if (task->resources) leat_resource_manager_free(task->resources[i]);
+    leat_device_release(task->devices[i]);
+  }
+  leat_allocator_free(task->allocator, task->resources);
+  leat_allocator_free(task->allocator, task->devices);
+  leat_allocator_free(task->allocator, task->channels);
+  if (task->pool) leat_thread_pool_release(task->pool);
+  leat_allocator_free(task->allocator, task->requests.ring);
+  leat_word_map_deinitialize(&task->requests.ids);
+  leat_mutex_deinitialize(&task->requests.mutex);
+  leat_condition_deinitialize(&task->changed);
+  leat_mutex_deinitialize(&task->mutex);
+  leat_cluster_spec_deinitialize(&task->spec);
+  leat_allocator_free(task->allocator, task);
+}

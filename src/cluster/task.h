@@ -1,0 +1,90 @@
+// A task of a cluster: its devices, the state that its sessions share, the steps that run here, and
+// the ways to the other tasks. What the two services of the task need of it stands here; they are
+// worker_methods.c, by which masters and other workers use this task's devices, and
+// master_methods.c, by which clients use the whole cluster. leat_server_t (server.h) listens on the
+// task's address and owns the task.
+//
+//   client ──▶ MasterService ──▶ session over all tasks ──▶ WorkerService of each task
+//                                                     └──▶ this task's worker, by direct calls
+#ifndef LEAT_CLUSTER_TASK_H_
+#define LEAT_CLUSTER_TASK_H_
+
+#include "base/map.h"
+#include "base/sync.h"
+#include "cluster/cluster_spec.h"
+#include "cluster/rendezvous_table.h"
+#include "cluster/rpc.h"
+#include "formats/generated/device_attributes.h"
+#include "session/session.h"
+
+// Numbers of requests that were served, so that one which comes twice is refused: TensorFlow's
+// transport may send a request again although it was served.
+typedef struct leat_recent_requests_s {
+  leat_mutex_t mutex;
+  leat_word_map_t ids;
+  uint64_t* ring;  // the last ones, oldest at |next|
+  size_t next;
+} leat_recent_requests_t;
+
+typedef struct leat_task_s {
+  leat_allocator_t* allocator;
+  const leat_runtime_t* runtime;
+  leat_cluster_spec_t spec;
+  int number;                         // in |spec|
+  leat_session_options_t options;     // of the server: how many devices and threads
+  leat_rpc_security_t security;       // the texts are the server's
+  leat_thread_pool_t* pool;
+  leat_device_t** devices;
+  int device_count;
+  leat_resource_manager_t** resources;  // one a device: of all sessions that are not isolated
+  leat_rendezvous_table_t* rendezvous;
+  leat_fetcher_t fetcher;             // asks the other tasks for values
+  leat_recent_requests_t requests;
+  leat_mutex_t mutex;                 // guards what follows
+  leat_rpc_channel_t** channels;      // by task; NULL until they are first used
+  struct leat_worker_session_s* worker_sessions;  // a list
+  uint64_t last_serial;               // of a worker's session
+  struct leat_master_session_s* master_sessions;  // a list
+  struct leat_worker_run_s* partial_runs;         // a list (worker_run.c)
+  int running;                        // graphs that RunGraph started
+  leat_condition_t changed;           // |running| is 0
+} leat_task_t;
+
+typedef struct leat_task_options_s {
+  const leat_runtime_t* runtime;
+  const leat_pb_cluster_def_t* cluster;
+  leat_string_view_t job;
+  int index;
+  leat_session_options_t session;     // cpu_device_count and the numbers of threads count
+  leat_rpc_security_t security;       // borrowed for the life of the task
+} leat_task_options_t;
+
+// Makes the task's devices and opens no connection. INVALID_ARGUMENT where the cluster has no such
+// task.
+LEAT_MUST_USE leat_status_t leat_task_create(const leat_task_options_t* options,
+                                             leat_task_t** out_task);
+// Ends all sessions and steps. No call may be served any more. NULL is allowed.
+void leat_task_free(leat_task_t* task);
+// Ends the steps and the sessions' runs with CANCELLED, so that the calls that wait for them end.
+void leat_task_abort(leat_task_t* task);
+
+// The channel to task |number| of the cluster; borrowed.
+LEAT_MUST_USE leat_status_t leat_task_channel(leat_task_t* task, int number,
+                                              leat_rpc_channel_t** out_channel);
+// This task's own worker for a session, as its target: with |isolates|, the session's state is its
+// own and ends with it; else it is the task's.
+LEAT_MUST_USE leat_status_t leat_task_open_target(leat_task_t* task, bool isolates,
+                                                  leat_target_t* out_target);
+// Describes the task's devices, for GetStatus and ListDevices. The message lies in |arena|.
+LEAT_MUST_USE leat_status_t leat_task_describe_devices(
+    const leat_task_t* task, leat_arena_t* arena, leat_pb_device_attributes_list_t* out_list);
+// Empties a container of the state that sessions share; "" is the default one.
+void leat_task_clear_container(leat_task_t* task, leat_string_view_t container);
+// Notes the number of a request. ABORTED where it came before; 0 is not noted. |what| names the
+// method in the message.
+LEAT_MUST_USE leat_status_t leat_task_note_request(leat_task_t* task, int64_t request_id,
+                                                   const char* what);
+// A random number that is not 0 and has |bits| bits at most, for handles, steps and requests.
+int64_t leat_task_draw(int bits);
+
+#endif  // LEAT_CLUSTER_TASK_H_

@@ -1,0 +1,220 @@
+// The methods of tensorflow.WorkerService, but for RunGraph (worker_run.c). Most answer before they
+// return. RecvTensor is answered when a Send leaves the value, or the step ends; CleanupGraph ends
+// the step here, and what still waits for it gets ABORTED.
+//
+// When another task cancels a RecvTensor it is answered at once; the rendezvous keeps its receiver
+// until the value comes or the step is over, and the value is dropped then. Where a step was
+// cancelled, the tasks that wait for its values are told that this follows from another failure.
+// Nothing of the task is used once a call is answered, since a server that stops waits for answers.
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "cluster/recv_tensor.h"
+#include "cluster/service.h"
+#include "cluster/worker_run.h"
+#include "cluster/worker_session.h"
+#include "formats/generated/worker_service.h"
+
+// ---- Sessions and graphs ------------------------------------------------------------------------
+
+static void get_status(leat_service_call_t* call, const void* message) {
+  leat_pb_get_status_response_t response = {0};
+  leat_status_t status =
+      leat_task_describe_devices(call->task, &call->arena, &response.device_attributes);
+  leat_service_answer(call, status, &leat_pb_get_status_response_descriptor, &response);
+}
+
+static void create_worker_session(leat_service_call_t* call, const void* message) {
+  const leat_pb_create_worker_session_request_t* request = message;
+  leat_status_t status = leat_worker_session_create(call->task, request->session_handle,
+                                                    request->isolate_session_state);
+  leat_service_answer(call, status, NULL, NULL);
+}
+
+static void delete_worker_session(leat_service_call_t* call, const void* message) {
+  const leat_pb_delete_worker_session_request_t* request = message;
+  leat_worker_session_delete(call->task, request->session_handle);
+  leat_service_answer(call, leat_ok_status(), NULL, NULL);
+}
+
+static void register_graph(leat_service_call_t* call, const void* message) {
+  const leat_pb_register_graph_request_t* request = message;
+  leat_pb_register_graph_response_t response = {0};
+  leat_worker_session_t* session = NULL;
+  leat_status_t status = leat_worker_session_find(call->task, request->session_handle, &session);
+  if (!status) {
+    status = leat_worker_session_register(session, request, &call->arena, &response.graph_handle);
+  }
+  if (!session) {
+    leat_service_answer_failure(call, status, LEAT_FAILURE_RESTARTED);
+    return;
+  }
+  leat_worker_session_release(session);
+  leat_service_answer(call, status, &leat_pb_register_graph_response_descriptor, &response);
+}
+
+static void deregister_graph(leat_service_call_t* call, const void* message) {
+  const leat_pb_deregister_graph_request_t* request = message;
+  leat_worker_session_t* session = NULL;
+  leat_status_t status = leat_worker_session_find(call->task, request->session_handle, &session);
+  if (!status) status = leat_worker_session_deregister(session, request->graph_handle);
+  leat_worker_session_release(session);
+  leat_service_answer(call, status, NULL, NULL);
+}
+
+static void cleanup_all(leat_service_call_t* call, const void* message) {
+  const leat_pb_cleanup_all_request_t* request = message;
+  if (request->container.count == 0) leat_task_clear_container(call->task, LEAT_SV(""));
+  for (size_t i = 0; i < request->container.count; ++i) {
+    leat_task_clear_container(call->task, request->container.items[i]);
+  }
+  leat_service_answer(call, leat_ok_status(), NULL, NULL);
+}
+
+// ---- Steps --------------------------------------------------------------------------------------
+
+static void cleanup_graph(leat_service_call_t* call, const void* message) {
+  const leat_pb_cleanup_graph_request_t* request = message;
+  leat_worker_runs_forget(call->task, request->step_id);
+  leat_worker_sessions_cleanup(call->task, request->step_id);
+  leat_service_answer(call, leat_ok_status(), NULL, NULL);
+}
+
+// ---- Values -------------------------------------------------------------------------------------
+
+// A RecvTensor under way. The value and the call's cancellation race: the first of them answers.
+// Where that is the value, no cancellation comes any more, and the reception is freed; where it is
+// the cancellation, the rendezvous still has the reception, which is freed when the value comes.
+typedef struct reception_s {
+  leat_service_call_t* call;
+  _Atomic(bool) is_answered;
+  char key[];
+} reception_t;
+
+static void answer_value(leat_service_call_t* call, leat_slot_t value) {
+  leat_rpc_piece_t pieces[LEAT_RECV_TENSOR_PIECES];
+  leat_rpc_bytes_t bytes;
+  leat_status_t status = leat_recv_tensor_encode(value, pieces, &bytes);
+  leat_service_answer_bytes(call, status, bytes);
+}
+
+// A leat_rendezvous_receive_fn_t.
+static void received(void* data, leat_status_t status, leat_slot_t value) {
+  reception_t* reception = data;
+  if (atomic_exchange(&reception->is_answered, true)) {
+    leat_status_free(status);
+    if (!status) leat_slot_release(&value);
+  } else if (!status) {
+    answer_value(reception->call, value);
+  } else {
+    const leat_failure_kind_t kind = leat_status_code(status) == LEAT_CANCELLED
+                                         ? LEAT_FAILURE_DERIVED
+                                         : LEAT_FAILURE_PLAIN;
+    leat_service_answer_failure(reception->call, status, kind);
+  }
+  leat_allocator_free(leat_allocator_system(), reception);
+}
+
+// Checks that the sender of a key is a device of this task. |*out_restarted| becomes true where it
+// is one that the task had before it was restarted.
+static leat_status_t check_key(const leat_task_t* task, leat_string_view_t key,
+                               bool* out_restarted) {
+  leat_string_view_t sender;
+  uint64_t incarnation;
+  LEAT_RETURN_IF_ERROR(leat_rendezvous_key_parse(key, &sender, &incarnation));
+  for (int i = 0; i < task->device_count; ++i) {
+    const leat_device_t* device = task->devices[i];
+    if (!leat_string_view_equal(device->name, sender)) continue;
+    if (device->incarnation == incarnation) return leat_ok_status();
+    *out_restarted = true;
+    return leat_make_status(
+        LEAT_ABORTED,
+        "RecvTensor expects a different device incarnation: %" PRIu64 " vs. %" PRIu64 ". Your "
+        "worker job (\"%.*s\") was probably restarted. Check your worker job for the reason why it "
+        "was restarted.",
+        incarnation, device->incarnation, LEAT_SV_ARG(task->spec.tasks[task->number].name));
+  }
+  return leat_make_status(LEAT_INVALID_ARGUMENT,
+                          "RecvTensor failed: key '%.*s' is of an unknown device, must be of one "
+                          "of %.*s",
+                          LEAT_SV_ARG(key), LEAT_SV_ARG(task->spec.tasks[task->number].name));
+}
+
+static void cancel_reception(void* data) {
+  reception_t* reception = data;
+  if (atomic_exchange(&reception->is_answered, true)) return;
+  leat_service_answer(reception->call,
+                      leat_make_status(LEAT_CANCELLED, "RecvTensor failed: it was cancelled"), NULL,
+                      NULL);
+}
+
+// Once the cancellation is asked for, the call may be answered at any moment, and its message be
+// gone; the reception, which has a copy of the key, stays until the rendezvous has called back.
+static void recv_tensor(leat_service_call_t* call, const void* message) {
+  const leat_pb_recv_tensor_request_t* request = message;
+  leat_rendezvous_table_t* table = call->task->rendezvous;
+  const int64_t step_id = request->step_id;
+  bool restarted = false;
+  void* memory = NULL;
+  leat_status_t status = leat_task_note_request(call->task, request->request_id, "RecvTensor");
+  if (!status) status = check_key(call->task, request->rendezvous_key, &restarted);
+  if (!status) {
+    status = leat_allocator_allocate(leat_allocator_system(),
+                                     sizeof(reception_t) + request->rendezvous_key.size, &memory);
+  }
+  if (status) {
+    leat_service_answer_failure(call, status,
+                                restarted ? LEAT_FAILURE_RESTARTED : LEAT_FAILURE_PLAIN);
+    return;
+  }
+  reception_t* reception = memory;
+  reception->call = call;
+  const leat_string_view_t key =
+      leat_string_view_make(reception->key, request->rendezvous_key.size);
+  memcpy(reception->key, request->rendezvous_key.data, key.size);
+  leat_rpc_request_on_cancel(call->request, cancel_reception, reception);
+  leat_rendezvous_table_receive(table, step_id, key, received, reception);
+}
+
+static void mark_recv_finished(leat_service_call_t* call, const void* message) {
+  leat_service_answer(call, leat_ok_status(), NULL, NULL);
+}
+
+// ---- What is traced -----------------------------------------------------------------------------
+
+// Transfers are not logged; a master that asks for them is told of none.
+static void logging(leat_service_call_t* call, const void* message) {
+  const leat_pb_logging_request_t* request = message;
+  leat_pb_logging_response_t response = {0};
+  const size_t count = request->fetch_step_id.count;
+  leat_status_t status = LEAT_NEW(&call->arena, count + 1, &response.step.items);
+  for (size_t i = 0; i < count && !status; ++i) {
+    status = LEAT_NEW(&call->arena, 1, &response.step.items[i].step_stats);
+    response.step.items[i].step_id = request->fetch_step_id.items[i];
+    response.step.count = i + 1;
+  }
+  leat_service_answer(call, status, &leat_pb_logging_response_descriptor, &response);
+}
+
+static void tracing(leat_service_call_t* call, const void* message) {
+  leat_service_answer(call, leat_ok_status(), NULL, NULL);
+}
+
+const leat_service_method_t leat_worker_methods[] = {
+    {"GetStatus", NULL, get_status},
+    {"CreateWorkerSession", &leat_pb_create_worker_session_request_descriptor,
+     create_worker_session},
+    {"DeleteWorkerSession", &leat_pb_delete_worker_session_request_descriptor,
+     delete_worker_session},
+    {"RegisterGraph", &leat_pb_register_graph_request_descriptor, register_graph},
+    {"DeregisterGraph", &leat_pb_deregister_graph_request_descriptor, deregister_graph},
+    {"RunGraph", &leat_pb_run_graph_request_descriptor, leat_worker_run_graph},
+    {"CleanupGraph", &leat_pb_cleanup_graph_request_descriptor, cleanup_graph},
+    {"CleanupAll", &leat_pb_cleanup_all_request_descriptor, cleanup_all},
+    {"RecvTensor", &leat_pb_recv_tensor_request_descriptor, recv_tensor},
+    {"MarkRecvFinished", NULL, mark_recv_finished},
+    {"Logging", &leat_pb_logging_request_descriptor, logging},
+    {"Tracing", NULL, tracing},
+    {0},
+};

@@ -1,0 +1,47 @@
+// The sessions that masters keep with this task, and the graphs that they have registered. A graph
+// is the part of a step that lies on this task, with the nodes of all its devices; it is compiled
+// like a signature without feeds and fetches, since its values come and go by Send and Recv.
+#ifndef LEAT_CLUSTER_WORKER_SESSION_H_
+#define LEAT_CLUSTER_WORKER_SESSION_H_
+
+#include "cluster/task.h"
+#include "formats/generated/worker_service.h"
+#include "master/master.h"
+
+typedef struct leat_worker_session_s leat_worker_session_t;
+typedef struct leat_worker_graph_s leat_worker_graph_t;
+
+// Makes the session |handle|. A second call with the same handle has no effect.
+LEAT_MUST_USE leat_status_t leat_worker_session_create(leat_task_t* task, leat_string_view_t handle,
+                                                       bool isolates);
+// Ends the steps and frees the graphs of a session, if there is one.
+void leat_worker_session_delete(leat_task_t* task, leat_string_view_t handle);
+// Finds a session, which is retained. ABORTED where there is none (any more): the task may have
+// been restarted since the session was made.
+LEAT_MUST_USE leat_status_t leat_worker_session_find(leat_task_t* task, leat_string_view_t handle,
+                                                     leat_worker_session_t** out_session);
+void leat_worker_session_release(leat_worker_session_t* session);  // NULL is allowed
+
+// Compiles a graph and gives it a handle. INVALID_ARGUMENT where a node has no device of this task,
+// and what importing and compiling say.
+LEAT_MUST_USE leat_status_t leat_worker_session_register(
+    leat_worker_session_t* session, const leat_pb_register_graph_request_t* request,
+    leat_arena_t* arena, leat_string_view_t* out_handle);
+// Forgets a graph; steps that run on go to their end. ABORTED where there is none.
+LEAT_MUST_USE leat_status_t leat_worker_session_deregister(leat_worker_session_t* session,
+                                                           leat_string_view_t handle);
+// Finds a graph, which is retained. ABORTED where there is none.
+LEAT_MUST_USE leat_status_t leat_worker_session_find_graph(leat_worker_session_t* session,
+                                                           leat_string_view_t handle,
+                                                           leat_worker_graph_t** out_graph);
+void leat_worker_graph_release(leat_worker_graph_t* graph);  // NULL is allowed
+leat_compiled_t* leat_worker_graph_compiled(const leat_worker_graph_t* graph);
+
+// Forgets a step in all sessions: the values that nobody received, and its containers.
+void leat_worker_sessions_cleanup(leat_task_t* task, int64_t step_id);
+// Ends the steps of all sessions with CANCELLED.
+void leat_worker_sessions_abort(leat_task_t* task);
+// Frees all sessions; no step may be running.
+void leat_worker_sessions_free(leat_task_t* task);
+
+#endif  // LEAT_CLUSTER_WORKER_SESSION_H_
