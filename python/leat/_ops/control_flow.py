@@ -19,7 +19,7 @@ from leat._graph.apply import apply_op
 from leat._graph.building import control_inputs
 from leat._graph.conversion import constant_of, convert
 from leat._graph.scope import control_dependencies, name_scope
-from leat._graph.shape import TensorShape, as_shape
+from leat._graph.shape import TensorShape
 from leat._ops import nest
 from leat._ops.sparse import IndexedSlices, SparseTensor, SparseTensorValue
 from leat._ops.tensor_array import TensorArray
@@ -101,6 +101,15 @@ def _call(function, *arguments):
     raise graphs._build_error(error) from None
 
 
+def _bool(value, argument, op):
+  """What decides, with TensorFlow's error where it is no bool."""
+  value = convert(value, name=argument)
+  if value.dtype.base_dtype.name != 'bool':
+    raise TypeError("Input '%s' of '%s' Op has type %s that does not match expected type of bool." %
+                    (argument, op, value.dtype.name))
+  return value
+
+
 def _unpack(result):
   return result[0] if isinstance(result, (list, tuple)) and len(result) == 1 else result
 
@@ -153,7 +162,7 @@ def cond(pred, true_fn=None, false_fn=None, strict=False, name=None, fn1=None, f
   with name_scope(name, 'cond', [pred]) as scope:
     if isinstance(pred, bool):
       raise TypeError("'pred' must not be a Python bool.")
-    pred = convert(pred)
+    pred = _bool(pred, 'pred', 'Switch')
     graph = pred.graph
     building = graph._building
     context = _call(_leat.cond_begin, graph, scope[:-1], pred, graphs.device_of(building),
@@ -176,21 +185,17 @@ def cond(pred, true_fn=None, false_fn=None, strict=False, name=None, fn1=None, f
 
 
 def _invariants(item, shape):
-  """The shapes that the tensors of a loop variable have in every iteration."""
-  if shape is None:
-    shape = item.get_shape() if hasattr(item, 'get_shape') else None
-  elif hasattr(shape, 'shape') and not isinstance(shape, TensorShape):
-    shape = shape.shape  # a TensorSpec
-  if isinstance(item, TensorArray):
-    return [TensorShape([])]
-  shape = as_shape(shape)
+  """The shapes that the tensors of a loop variable have in every iteration. As in TensorFlow, that
+  of a SparseTensor is given by the shape of its dense_shape, that of IndexedSlices by the shape of
+  their values."""
+  parts = _parts(item)
   if isinstance(item, SparseTensor):
-    rank = shape.ndims
+    rank = item.get_shape().ndims if shape is None else shape.with_rank(1)[0].value
     return [TensorShape([None, rank]), TensorShape([None]), TensorShape([rank])]
+  if shape is None:
+    return [part.get_shape() for part in parts]
   if isinstance(item, IndexedSlices):
-    rows = shape[0] if shape.ndims else None
-    found = [shape, TensorShape([rows]), TensorShape([shape.ndims])]
-    return found[:len(_parts(item))]
+    return [shape, shape[:1], TensorShape([shape.ndims])][:len(parts)]
   return [shape]
 
 
@@ -202,12 +207,21 @@ def _shapes(loop_vars, shape_invariants):
       return None
     shapes = [None] * len(items)
   else:
-    shapes = _invariant_items(loop_vars, shape_invariants)
+    shapes = [_shape_of(i) for i in _invariant_items(loop_vars, shape_invariants)]
   return [s._sizes() for item, shape in zip(items, shapes) for s in _invariants(item, shape)]
 
 
+def _shape_of(invariant):
+  """The TensorShape of an invariant, which may be a TensorSpec or None."""
+  found = invariant if isinstance(invariant, TensorShape) else getattr(invariant, 'shape', None)
+  if invariant is not None and not isinstance(found, TensorShape):
+    raise TypeError("'shape' must be one of TypeSpec, TensorShape or None. Received: %s" %
+                    type(invariant))
+  return found
+
+
 def _invariant_items(loop_vars, invariants):
-  """Those of shape_invariants in the order of the variables. A list of sizes may be a shape."""
+  """Those of shape_invariants in the order of the variables."""
   if not nest.is_nested(loop_vars):
     return [invariants]
   nest.assert_same_structure(list(loop_vars) if isinstance(loop_vars, tuple) else loop_vars,
@@ -242,7 +256,7 @@ class _Loop:
     return function(packed) if self._single and self._wrapped else function(*packed)
 
   def condition(self, function):
-    condition = convert(self._apply(function))
+    condition = _bool(self._apply(function), 'input', 'LoopCond')
     self._variables = _built(self._graph, _call(
         _leat.while_body, self._graph, self._context, condition, self._count))
 
@@ -372,7 +386,6 @@ def case(pred_fn_pairs, default=None, exclusive=False, strict=False, name='case'
     raise TypeError('default must be callable.')
   predicates, actions = [p for p, _ in pairs], [f for _, f in pairs]
   with name_scope(name, 'case', predicates):
-    checked = list(predicates)
     if default is None:
       default, predicates, actions = _last_as_default(predicates, actions)
     function = default
@@ -381,5 +394,5 @@ def case(pred_fn_pairs, default=None, exclusive=False, strict=False, name='case'
                                    strict=strict)
     if not exclusive:
       return function()
-    with control_dependencies([_at_most(checked, 1, 'Input error: exclusive=True')]):
+    with control_dependencies([_at_most(predicates, 1, 'Input error: exclusive=True')]):
       return function()
