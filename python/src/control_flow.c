@@ -237,7 +237,7 @@ static PyObject* cond_begin(PyObject* module, PyObject* args) {
 }
 
 PyDoc_STRVAR(cond_else_doc,
-             "cond_else(context, results): the context of the false branch. A result is an Output,\n"
+             "cond_else(context, results): the context of the false branch. A result is an Output\n"
              "or an Operation that runs in the branch.");
 static PyObject* cond_else(PyObject* module, PyObject* args) {
   (void)module;

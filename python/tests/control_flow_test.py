@@ -84,11 +84,13 @@ class CondTest(ControlFlowCase):
         (TypeError, 'argument required', lambda: tf.cond(p, one)),
         (TypeError, 'may not be set simultaneously', lambda: tf.cond(p, one, one, fn1=one)),
         (ValueError, 'must have a return value', lambda: tf.cond(p, lambda: None, one)),
-        (TypeError, "of 'Switch' Op has type int32", lambda: tf.cond(tf.constant(1), one, one)),
+        (TypeError, "of 'Switch' Op has type int32",
+         lambda: tf.cond(tf.constant(1), one, one)),
         (ValueError, 'at least one result', lambda: tf.cond(p, lambda: [], lambda: [])),
         (ValueError, 'same type', lambda: tf.cond(p, one, lambda: tf.constant(1.0))),
-        (ValueError, 'ncompatible return values|same nested structure', lambda: tf.cond(p, one, lambda: [1, 2])),
-        (TypeError, 'Incompatible return types', lambda: tf.cond(
+        (ValueError, 'ncompatible return values|same nested structure',
+         lambda: tf.cond(p, one, lambda: [1, 2])),
+        (TypeError, 'ncompatible return types|same nested structure', lambda: tf.cond(
             p, lambda: (tf.constant(1), tf.constant(2)), lambda: [1, 2]))):
       with self.assertRaisesRegex(error, text):
         call()
@@ -302,6 +304,49 @@ class NestedTest(ControlFlowCase):
     end = tf.while_loop(lambda i: i < 5, body, [0])
     self.session.run(tf.global_variables_initializer())
     self.assertEqual(self.run_(end), 6)
+
+
+class FunctionalTest(ControlFlowCase):
+
+  def test_map(self):
+    x = tf.constant([1.0, 2.0, 3.0])
+    squares = tf.map_fn(lambda v: v * v, x)
+    self.assertEqual(squares.get_shape().as_list(), [3])
+    self.assertEqual(self.run_(squares), [1.0, 4.0, 9.0])
+    self.assertEqual(self.run_(tf.gradients(squares, x)[0]), [2.0, 4.0, 6.0])
+    both = tf.map_fn(lambda v: (v[0] + v[1], v[1]), (x, x), dtype=(tf.float32, tf.float32))
+    self.assertEqual([v.tolist() for v in self.session.run(both)], [[2, 4, 6], [1, 2, 3]])
+    with self.assertRaisesRegex(ValueError, 'not scalars'):
+      tf.map_fn(lambda v: v, tf.constant(1))
+
+  def test_folds(self):
+    x = tf.placeholder(tf.float32, [None])
+    f = lambda a, v: 2.0 * a - v
+    feed = {x: [5.0, 3.0, 2.0]}
+    self.assertEqual(self.run_(tf.foldl(f, x), feed), 12.0)
+    self.assertEqual(self.run_(tf.foldl(f, x, initializer=1.0), feed), -20.0)
+    self.assertEqual(self.run_(tf.foldr(f, x), feed), -3.0)
+    self.assertEqual(self.run_(tf.foldr(f, x, initializer=1.0), feed), -11.0)
+
+  def test_scan(self):
+    x = tf.constant([1, 2, 3, 4])
+    f = lambda a, v: a * 2 + v
+    self.assertEqual(self.run_(tf.scan(f, x)), [1, 4, 11, 26])
+    self.assertEqual(self.run_(tf.scan(f, x, initializer=1)), [3, 8, 19, 42])
+    self.assertEqual(self.run_(tf.scan(f, x, reverse=True)), [49, 24, 11, 4])
+    self.assertEqual(tf.scan(f, x).get_shape().as_list(), [4])
+
+  def test_hessians(self):
+    x = tf.constant([1.0, 2.0])
+    self.assertEqual(self.run_(tf.hessians(x[0] * x[0] * x[1], x)[0]), [[4.0, 2.0], [2.0, 0.0]])
+
+  def test_initialized_value(self):
+    v = tf.Variable(3.0)
+    first = v.initialized_value()
+    self.assertEqual(self.run_(first), 3.0)
+    self.session.run(v.initializer)
+    self.session.run(tf.assign(v, 5.0))
+    self.assertEqual(self.run_(first), 5.0)
 
 
 class CaseTest(ControlFlowCase):

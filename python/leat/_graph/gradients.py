@@ -144,4 +144,18 @@ def _starts(targets, grad_ys):
 def hessians(ys, xs, name='hessians', colocate_gradients_with_ops=False, gate_gradients=False,
              aggregation_method=None):
   """The second derivatives of the sum of ys by each of xs."""
-  raise NotImplementedError('tf.hessians needs tf.while_loop, which is not available yet')
+  from leat._ops import array
+  from leat._ops.control_flow import while_loop
+  from leat._ops.tensor_array import TensorArray
+  del name, colocate_gradients_with_ops, gate_gradients, aggregation_method
+  found = []
+  for gradient, x in zip(gradients(ys, xs), _as_list(xs)):
+    rows = array.reshape(gradient, [-1])
+    count, sizes = array.size(x), array.shape(x)
+
+    def row(i, result, rows=rows, x=x):
+      return i + 1, result.write(i, gradients(rows[i], x)[0])
+    _, result = while_loop(lambda i, _, count=count: i < count, row,
+                           [0, TensorArray(x.dtype, count)])
+    found.append(array.reshape(result.stack(), array.concat([sizes, sizes], 0)))
+  return found

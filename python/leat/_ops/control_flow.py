@@ -24,7 +24,7 @@ from leat._ops import nest
 from leat._ops.sparse import IndexedSlices, SparseTensor, SparseTensorValue
 from leat._ops.tensor_array import TensorArray
 
-# ---- Structures -----------------------------------------------------------------------------------
+# ---- Structures ----------------------------------------------------------------------------------
 
 
 def _parts(item):
@@ -76,7 +76,7 @@ def _converted(item):
   return convert(item)
 
 
-# ---- Constructs -----------------------------------------------------------------------------------
+# ---- Constructs ----------------------------------------------------------------------------------
 
 
 def _built(graph, outputs):
@@ -133,7 +133,8 @@ def _check_branches(original_t, original_f, results_t, results_f):
   except TypeError as error:
     raise TypeError("Incompatible return types of 'true_fn' and 'false_fn': %s" % error) from None
   except ValueError as error:
-    raise ValueError("Incompatible return values of 'true_fn' and 'false_fn': %s" % error) from None
+    raise ValueError("Incompatible return values of 'true_fn' and 'false_fn': %s" %
+                     error) from None
   for x, y in zip(results_t, results_f):
     # An operation gives the predicate.
     types = ['bool' if isinstance(r, _leat.Operation) else r.dtype.base_dtype.name for r in (x, y)]
@@ -181,7 +182,7 @@ def cond(pred, true_fn=None, false_fn=None, strict=False, name=None, fn1=None, f
     return merged if strict else _unpack(merged)
 
 
-# ---- Loops ----------------------------------------------------------------------------------------
+# ---- Loops ---------------------------------------------------------------------------------------
 
 
 def _invariants(item, shape):
@@ -313,7 +314,7 @@ def while_loop(cond, body, loop_vars, shape_invariants=None, parallel_iterations
     return packed[0] if not bounded and len(exits) == 1 and not return_same_structure else packed
 
 
-# ---- Made of conditionals --------------------------------------------------------------------------
+# ---- Made of conditionals ------------------------------------------------------------------------
 
 
 @export('Assert', 'debugging.Assert')
