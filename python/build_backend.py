@@ -131,6 +131,15 @@ def get_requires_for_build_sdist(config_settings=None):
   return []
 
 
+def prepare_metadata_for_build_wheel(metadata_directory, config_settings=None):
+  """What the wheel will say of itself; without it, installers build the wheel to find that out."""
+  name = 'leat-%s.dist-info' % version()
+  os.makedirs(os.path.join(metadata_directory, name), exist_ok=True)
+  with open(os.path.join(metadata_directory, name, 'METADATA'), 'w', encoding='utf-8') as f:
+    f.write(metadata())
+  return name
+
+
 def build_wheel(wheel_directory, config_settings=None, metadata_directory=None):
   """Builds in the folder that the setting `build` names, else in a fresh one."""
   chosen = (config_settings or {}).get('build')

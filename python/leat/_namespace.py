@@ -21,7 +21,8 @@ _spaces = set()
 # names here. `from tensorflow.python.framework import ops` is the most frequent of them.
 _INNER = {'python.' + path: space for path, space in {
     'framework': '', 'framework.ops': '', 'framework.dtypes': '', 'framework.constant_op': '',
-    'framework.tensor_shape': '', 'framework.errors': 'errors', 'framework.graph_util': 'graph_util',
+    'framework.tensor_shape': '', 'framework.errors': 'errors',
+    'framework.graph_util': 'graph_util',
     'ops': '', 'ops.array_ops': '', 'ops.math_ops': '', 'ops.variables': '', 'ops.state_ops': '',
     'ops.variable_scope': '', 'ops.init_ops': '', 'ops.random_ops': '', 'ops.control_flow_ops': '',
     'ops.nn_ops': 'nn', 'ops.nn': 'nn', 'platform': '', 'platform.gfile': 'gfile',
