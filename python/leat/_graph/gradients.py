@@ -3,6 +3,7 @@ from __future__ import annotations
 
 from leat import _leat
 from leat._export import export
+from leat._graph import dtype as dtypes
 from leat._graph import graph as graphs
 from leat._graph.conversion import convert
 from leat._graph.scope import name_scope
@@ -108,6 +109,11 @@ def gradients(ys, xs, grad_ys=None, name='gradients', colocate_gradients_with_op
       raise graphs._build_error(error) from None
     finally:
       graph._version += 1
+    for g, x in zip(found, sources):
+      # What comes out of a loop may have lost its shape on the way.
+      if g is not None and x.dtype.base_dtype != dtypes.resource:
+        if g.get_shape().is_compatible_with(x.get_shape()):
+          g.set_shape(x.get_shape())
     if unconnected_gradients == 'zero':
       from leat._ops import array
       found = [array.zeros_like(convert(x)) if g is None else g for g, x in zip(found, xs)]
