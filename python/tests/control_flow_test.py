@@ -60,6 +60,7 @@ class CondTest(ControlFlowCase):
     self.assertIsInstance(made, pair)
     self.assertEqual(self.run_([made.a, made.b[0]]), [3, 4])
     self.assertEqual(self.run_(tf.cond(p, lambda: [1], lambda: [2])), 2)
+    self.assertEqual(self.run_(tf.cond(p, lambda: [[1]], lambda: [[2]])), 2)
     self.assertEqual(self.run_(tf.cond(p, lambda: [1], lambda: [2], strict=True)), [2])
     by_key = tf.cond(p, lambda: {'k': tf.constant(1)}, lambda: {'k': tf.constant(5)})
     self.assertEqual(self.run_(by_key['k']), 5)
@@ -117,6 +118,19 @@ class CondTest(ControlFlowCase):
   def _outside(self):
     with tf.control_dependencies(None):
       return tf.constant(2, name='outside')
+
+  def test_the_construct_waits_and_has_a_device(self):
+    p = tf.constant(True, name='p')
+    with tf.control_dependencies([tf.no_op(name='before')]), tf.device('/cpu:1'):
+      tf.cond(p, lambda: 1, lambda: 2)
+      tf.while_loop(lambda i: i < 1, lambda i: i + 1, [0],
+                    parallel_iterations=3)
+    self.assertEqual(self.controls('cond/Switch'), ['before'])
+    self.assertEqual(self.controls('cond/Merge'), [])
+    for name in ('cond/Switch', 'cond/Merge', 'while/Enter', 'while/Exit', 'while/LoopCond'):
+      self.assertEqual(self.graph.get_operation_by_name(name).device, '/device:CPU:1', name)
+    self.assertEqual(self.graph.get_operation_by_name('while/Enter').get_attr(
+        'parallel_iterations'), 3)
 
   def test_insides_cannot_be_fetched(self):
     inside = []
@@ -186,6 +200,18 @@ class WhileTest(ControlFlowCase):
     with self.assertRaises(TypeError):
       tf.while_loop(lambda x: True, grow, [x], [5])
 
+  def test_shape_invariants_of_many(self):
+    shapes = [[], [None, 2], None, [3]]
+    ends = tf.while_loop(lambda i, *_: i < 2, lambda i, a, b, c: (i + 1, a, b, c),
+                         [0, tf.ones([1, 2]), tf.ones([4]), tf.ones([3])],
+                         [tf.TensorShape(s) for s in shapes])
+    self.assertEqual([e.shape.as_list() if e.shape.ndims is not None else None for e in ends],
+                     shapes)
+    x = tf.placeholder(tf.float32, [None])
+    end = tf.while_loop(lambda i, _: i < 5, lambda i, v: (i + 1, x * v), [0, tf.constant([2.0])],
+                        [tf.TensorShape([]), tf.TensorShape(None)])[1]
+    self.assertEqual(tf.gradients(end, x)[0].get_shape().as_list(), [None])
+
   def test_sparse_tensors(self):
     x = tf.SparseTensor([[0], [3]], [2.0, 4.0], [10])
     double = lambda i, x: [i + 1, tf.SparseTensor(x.indices, x.values * 2.0, x.dense_shape)]
@@ -250,13 +276,14 @@ class WhileTest(ControlFlowCase):
   def test_control_dependencies(self):
     before = tf.constant(1, name='before')
     with tf.control_dependencies([before]):
-      tf.while_loop(lambda i: i < 3, lambda i: i + tf.constant(1, name='in'),
+      tf.while_loop(lambda i: i < 3, lambda i: tf.identity(i, 'same') + tf.constant(1, name='in'),
                     [tf.constant(0, name='i')])
     # No control edge enters the frame.
     self.assertEqual(self.controls('while/in'), ['while/Identity', 'while/in/Identity']
                      if 'while/in/Identity' in self.names() else
                      ['while/Identity', 'while/Identity_1'])
     self.assertEqual(self.controls('i'), ['before'])
+    self.assertEqual(self.controls('while/same'), [])  # it waits through its variable
 
   def test_back_prop(self):
     x = tf.constant(2.0)
@@ -292,10 +319,16 @@ class NestedTest(ControlFlowCase):
     self.assertEqual(self.run_([end, slope], {x: 1.5}), [1.5 ** 7 + 1.5, 7 * 1.5 ** 6 + 1.0])
 
   def test_loops_in_loops(self):
+    inner = []
+
     def outer(i, s):
-      return i + 1, tf.while_loop(lambda j, s: j < i, lambda j, s: (j + 1, s + i * j), [0, s])[1]
+      inner.append(tf.while_loop(lambda j, s: j < i, lambda j, s: (j + 1, s + i * j), [0, s])[1])
+      return i + 1, inner[0]
     end = tf.while_loop(lambda i, s: i < 5, outer, [0, 0])[1]
     self.assertEqual(self.run_(end), sum(i * j for i in range(5) for j in range(i)))
+    self.assertEqual(inner[0].op.type, 'Exit')
+    with self.assertRaisesRegex(ValueError, 'not fetchable'):
+      self.session.run(inner[0])
 
   def test_a_variable_made_inside_is_outside(self):
     def body(i):

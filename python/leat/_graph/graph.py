@@ -452,6 +452,8 @@ class Graph(_leat.Graph):
 def device_of(building):
   """The device that new operations ask for; None where functions choose, which are asked once an
   operation is there."""
+  if not building.devices:
+    return ''
   if any(callable(d) for d in building.devices):
     return None
   device = ''

@@ -127,7 +127,7 @@ def _branch(function, what):
   return original, results
 
 
-def _check_branches(original_t, original_f, results_t, results_f):
+def _check_branches(original_t, original_f):
   try:
     _assert_same(original_t, original_f)
   except TypeError as error:
@@ -135,12 +135,6 @@ def _check_branches(original_t, original_f, results_t, results_f):
   except ValueError as error:
     raise ValueError("Incompatible return values of 'true_fn' and 'false_fn': %s" %
                      error) from None
-  for x, y in zip(results_t, results_f):
-    # An operation gives the predicate.
-    types = ['bool' if isinstance(r, _leat.Operation) else r.dtype.base_dtype.name for r in (x, y)]
-    if types[0] != types[1]:
-      raise ValueError("Outputs of 'true_fn' and 'false_fn' must have the same type(s). Received "
-                       "%s from 'true_fn' and %s from 'false_fn'." % tuple(types))
 
 
 def _two_functions(true_fn, false_fn, fn1, fn2):
@@ -174,7 +168,7 @@ def cond(pred, true_fn=None, false_fn=None, strict=False, name=None, fn1=None, f
       original_f, results_f = _branch(false_fn, 'false_fn')
       if not strict:
         original_t, original_f = _unpack(original_t), _unpack(original_f)
-      _check_branches(original_t, original_f, results_t, results_f)
+      _check_branches(original_t, original_f)
       merged = _call(_leat.cond_end, graph, context, results_f)
     finally:
       _leat.flow_abandon(context)

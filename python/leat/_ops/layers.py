@@ -516,13 +516,12 @@ class BatchNormalization(Layer):
     self.moving_variance = self.add_weight('moving_variance', [size], kind, self._variance,
                                            trainable=False)
 
-  def _update(self, training, mean, variance):
-    """Moves the averages while training. Where only a step can say that, they move by nothing."""
+  def _update(self, mean, variance):
+    """Moves the averages. Where a step does not train, they are what they move to."""
     from leat._train import step
-    momentum = self.momentum if training is True else _choose(
-        training, lambda: convert(self.momentum), lambda: convert(1.0))
     for average, value in ((self.moving_mean, mean), (self.moving_variance, variance)):
-      self.add_update(step.assign_moving_average(average, value, momentum, zero_debias=False))
+      self.add_update(step.assign_moving_average(average, value, self.momentum,
+                                                 zero_debias=False))
 
   def call(self, inputs, training=False):
     training = _known_training(training)
@@ -535,7 +534,7 @@ class BatchNormalization(Layer):
     else:
       batch = nn.moments(inputs, axes)
       mean, variance = _choose(training, lambda: tuple(batch), averages)
-      self._update(training, mean, variance)
+      self._update(mean, variance)
     spread = [1] * inputs.get_shape().ndims
     spread[self.axis] = inputs.get_shape().as_list()[self.axis]
     wide = lambda v: v if v is None or self.axis == len(spread) - 1 else array.reshape(v, spread)
@@ -554,7 +553,7 @@ class BatchNormalization(Layer):
     outputs, mean, variance = _choose(training, lambda: normalised(True),
                                       lambda: normalised(False))
     if training is not False:
-      self._update(training, mean, variance)
+      self._update(mean, variance)
     return outputs
 
 
