@@ -330,6 +330,37 @@ class NestedTest(ControlFlowCase):
     with self.assertRaisesRegex(ValueError, 'not fetchable'):
       self.session.run(inner[0])
 
+  def test_gradients_inside_of_a_loop(self):
+    w = tf.constant(3.0)
+
+    def body(i, x):
+      inner = tf.gradients(x * x * w, x)[0]   # 2 x w
+      outer = tf.gradients(x * w * w, w)[0]   # 2 x w too, of a value from outside
+      return i + 1, x + 0.25 * inner - 0.125 * outer
+    end = tf.while_loop(lambda i, _: i < 2, body, [0, 4.0])[1]
+    self.assertEqual(self.run_(end), 4.0 * 1.75 * 1.75)
+
+  def test_arrays_and_imported_graphs_in_branches(self):
+    with tf.Graph().as_default() as part:
+      tf.multiply(tf.placeholder(tf.float32, [], name='in'), 10.0, name='out')
+    x = tf.constant([1.0, 2.0, 3.0])
+    array = tf.TensorArray(tf.float32, 3).unstack(x)
+
+    def body(i, a):
+      times_ten = lambda: tf.import_graph_def(
+          part.as_graph_def(), {'in': array.read(i)}, ['out:0'])[0]
+      return i + 1, tf.cond(tf.equal(i, 1), times_ten, lambda: a * array.read(i))
+    end = tf.while_loop(lambda i, _: i < 3, body, [0, 5.0],
+                        [tf.TensorShape([]), tf.TensorShape(None)])[1]
+    self.assertEqual(self.run_(end), 60.0)
+    self.assertEqual(self.run_(tf.gradients(end, x)[0]), [0.0, 30.0, 20.0])
+
+  def test_resource_variables(self):
+    v = tf.get_variable('v', [], initializer=tf.constant_initializer(3.0), use_resource=True)
+    self.session.run(tf.global_variables_initializer())
+    end = tf.while_loop(lambda i, _: i < 3, lambda i, x: (i + 1, x * v), [0, 1.0])[1]
+    self.assertEqual(self.run_([end, tf.gradients(end, v)[0]]), [27.0, 27.0])
+
   def test_a_variable_made_inside_is_outside(self):
     def body(i):
       v = tf.get_variable('v', [], tf.int32, initializer=tf.constant_initializer(2))
