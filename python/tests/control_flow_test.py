@@ -7,6 +7,7 @@ import unittest
 
 tf = importlib.import_module(os.environ.get('LEAT_TEST_MODULE', 'leat'))
 tf.disable_v2_behavior()
+tf.disable_control_flow_v2()
 
 
 class ControlFlowCase(unittest.TestCase):
@@ -360,6 +361,16 @@ class NestedTest(ControlFlowCase):
     self.session.run(tf.global_variables_initializer())
     end = tf.while_loop(lambda i, _: i < 3, lambda i, x: (i + 1, x * v), [0, 1.0])[1]
     self.assertEqual(self.run_([end, tf.gradients(end, v)[0]]), [27.0, 27.0])
+
+  def test_finalized_graphs_do_not_grow(self):
+    p, i = tf.constant(True), tf.constant(0)
+    count = len(self.names())
+    self.graph.finalize()
+    with self.assertRaisesRegex(RuntimeError, 'finalized'):
+      tf.cond(p, lambda: p, lambda: p)
+    with self.assertRaisesRegex(RuntimeError, 'finalized'):
+      tf.while_loop(lambda i: p, lambda i: i, [i])
+    self.assertEqual(len(self.names()), count)
 
   def test_a_variable_made_inside_is_outside(self):
     def body(i):

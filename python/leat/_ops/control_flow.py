@@ -159,6 +159,7 @@ def cond(pred, true_fn=None, false_fn=None, strict=False, name=None, fn1=None, f
       raise TypeError("'pred' must not be a Python bool.")
     pred = _bool(pred, 'pred', 'Switch')
     graph = pred.graph
+    graph._check_not_finalized()
     building = graph._building
     context = _call(_leat.cond_begin, graph, scope[:-1], pred, graphs.device_of(building),
                     control_inputs(building, (pred.op,)))
@@ -235,6 +236,7 @@ class _Loop:
     self._vars = nest.map_structure(_converted, self._vars)
 
   def start(self, graph, scope, invariants, parallel_iterations, maximum):
+    graph._check_not_finalized()
     self._graph = graph
     inputs = _flat(self._vars)
     self._count = len(inputs)
@@ -306,6 +308,16 @@ def while_loop(cond, body, loop_vars, shape_invariants=None, parallel_iterations
       exits = [apply_op('StopGradient', input=e) for e in exits]
     packed = _packed(result, exits)
     return packed[0] if not bounded and len(exits) == 1 and not return_same_structure else packed
+
+
+@export('disable_control_flow_v2')
+def disable_control_flow_v2():
+  """There is no other kind of control flow than the first."""
+
+
+@export('control_flow_v2_enabled')
+def control_flow_v2_enabled():
+  return False
 
 
 # ---- Made of conditionals ------------------------------------------------------------------------
