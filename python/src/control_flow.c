@@ -2,9 +2,8 @@
  * are added as always, and the library puts them into the open context, so that neither this file
  * nor the Python above it keeps anything of contexts.
  *
- * A context crosses as a capsule that borrows: a context belongs to its graph, and whoever holds a
- * capsule holds the graph too (python/leat/_ops/control_flow.py builds a construct inside of one
- * function). */
+ * A context crosses as a capsule. The context belongs to its TF_Graph and lives as long, so that a
+ * capsule refers to the Graph. */
 #include "leat/control_flow.h"
 
 #include "module.h"
@@ -12,17 +11,25 @@
 #define CONTEXT "leat._leat.flow"
 
 /* ---- Arguments and results -------------------------------------------------------------------*/
-static PyObject* wrap_context(leat_flow_context_t* context) {
-  if (!context) Py_RETURN_NONE;
-  return PyCapsule_New(context, CONTEXT, NULL);
+static void capsule_free(PyObject* capsule) {
+  PyObject* graph = PyCapsule_GetContext(capsule);
+  Py_XDECREF(graph);
 }
 
-/* None is NULL; 0 with an exception. */
-static int read_context(PyObject* object, leat_flow_context_t** out_context) {
-  *out_context = NULL;
-  if (object == Py_None) return 1;
+static PyObject* wrap_context(leat_py_graph_t* graph, leat_flow_context_t* context) {
+  if (!context) Py_RETURN_NONE;
+  PyObject* capsule = PyCapsule_New(context, CONTEXT, capsule_free);
+  if (capsule) PyCapsule_SetContext(capsule, Py_NewRef((PyObject*)graph));
+  return capsule;
+}
+
+/* 0 with an exception. The graph is the capsule's. */
+static int read_context(PyObject* object, leat_py_graph_t** out_graph,
+                        leat_flow_context_t** out_context) {
   *out_context = PyCapsule_GetPointer(object, CONTEXT);
-  return *out_context != NULL;
+  if (!*out_context) return 0;
+  *out_graph = PyCapsule_GetContext(object);
+  return *out_graph != NULL;
 }
 
 static int read_graph(PyObject* object, leat_py_graph_t** out_graph) {
@@ -147,7 +154,7 @@ static PyObject* while_begin(PyObject* module, PyObject* args) {
   }
   if (!leat_py_status_end(status)) goto done;
   PyObject* list = wrap_outputs(graph, variables, count);
-  PyObject* context = list ? wrap_context(loop) : NULL;
+  PyObject* context = list ? wrap_context(graph, loop) : NULL;
   if (context) result = PyTuple_Pack(2, context, list);
   if (!result) leat_flow_abandon(loop);
   Py_XDECREF(context);
@@ -161,16 +168,16 @@ done:
   return result;
 }
 
-PyDoc_STRVAR(while_body_doc, "while_body(graph, context, condition, count): the variables.");
+PyDoc_STRVAR(while_body_doc, "while_body(context, condition, count): the variables.");
 static PyObject* while_body(PyObject* module, PyObject* args) {
   (void)module;
-  PyObject *graph_object, *context_object, *condition_object;
+  PyObject *context_object, *condition_object;
   leat_py_graph_t* graph;
   leat_flow_context_t* loop;
   TF_Output condition;
   int count;
-  if (!PyArg_ParseTuple(args, "OOOi", &graph_object, &context_object, &condition_object, &count) ||
-      !read_graph(graph_object, &graph) || !read_context(context_object, &loop) ||
+  if (!PyArg_ParseTuple(args, "OOi", &context_object, &condition_object, &count) ||
+      !read_context(context_object, &graph, &loop) ||
       !leat_py_output_read(condition_object, &condition)) {
     return NULL;
   }
@@ -186,12 +193,12 @@ static PyObject* while_body(PyObject* module, PyObject* args) {
 /* What leat_while_end and leat_cond_end have in common. */
 typedef void (*end_t)(leat_flow_context_t*, const TF_Output*, int, TF_Output*, TF_Status*);
 static PyObject* end_construct(PyObject* args, end_t end) {
-  PyObject *graph_object, *context_object, *sequence, *result = NULL;
+  PyObject *context_object, *sequence, *result = NULL;
   leat_py_graph_t* graph;
   leat_flow_context_t* context;
   int count;
-  if (!PyArg_ParseTuple(args, "OOO", &graph_object, &context_object, &sequence) ||
-      !read_graph(graph_object, &graph) || !read_context(context_object, &context)) {
+  if (!PyArg_ParseTuple(args, "OO", &context_object, &sequence) ||
+      !read_context(context_object, &graph, &context)) {
     return NULL;
   }
   TF_Output* outputs = read_results(sequence, &count);
@@ -203,7 +210,7 @@ static PyObject* end_construct(PyObject* args, end_t end) {
   return result;
 }
 
-PyDoc_STRVAR(while_end_doc, "while_end(graph, context, results): the last values.");
+PyDoc_STRVAR(while_end_doc, "while_end(context, results): the last values.");
 static PyObject* while_end(PyObject* module, PyObject* args) {
   (void)module;
   return end_construct(args, leat_while_end);
@@ -233,7 +240,7 @@ static PyObject* cond_begin(PyObject* module, PyObject* args) {
   leat_flow_context_t* branch = NULL;
   if (status) branch = leat_cond_begin(graph->graph, name, predicate, &options, status);
   PyMem_Free(after);
-  return leat_py_status_end(status) ? wrap_context(branch) : NULL;
+  return leat_py_status_end(status) ? wrap_context(graph, branch) : NULL;
 }
 
 PyDoc_STRVAR(cond_else_doc,
@@ -242,10 +249,11 @@ PyDoc_STRVAR(cond_else_doc,
 static PyObject* cond_else(PyObject* module, PyObject* args) {
   (void)module;
   PyObject *context_object, *sequence;
+  leat_py_graph_t* graph;
   leat_flow_context_t* branch;
   int count;
   if (!PyArg_ParseTuple(args, "OO", &context_object, &sequence) ||
-      !read_context(context_object, &branch)) {
+      !read_context(context_object, &graph, &branch)) {
     return NULL;
   }
   TF_Output* results = read_results(sequence, &count);
@@ -253,10 +261,10 @@ static PyObject* cond_else(PyObject* module, PyObject* args) {
   TF_Status* status = TF_NewStatus();
   if (status) branch = leat_cond_else(branch, results, count, status);
   PyMem_Free(results);
-  return leat_py_status_end(status) ? wrap_context(branch) : NULL;
+  return leat_py_status_end(status) ? wrap_context(graph, branch) : NULL;
 }
 
-PyDoc_STRVAR(cond_end_doc, "cond_end(graph, context, results): the merged values.");
+PyDoc_STRVAR(cond_end_doc, "cond_end(context, results): the merged values.");
 static PyObject* cond_end(PyObject* module, PyObject* args) {
   (void)module;
   return end_construct(args, leat_cond_end);
@@ -266,29 +274,25 @@ static PyObject* cond_end(PyObject* module, PyObject* args) {
 PyDoc_STRVAR(flow_abandon_doc, "flow_abandon(context): leaves an open construct unfinished.");
 static PyObject* flow_abandon(PyObject* module, PyObject* object) {
   (void)module;
+  leat_py_graph_t* graph;
   leat_flow_context_t* context;
-  if (!read_context(object, &context)) return NULL;
+  if (!read_context(object, &graph, &context)) return NULL;
   leat_flow_abandon(context);
   Py_RETURN_NONE;
 }
 
-PyDoc_STRVAR(flow_enter_doc, "flow_enter(graph, context): the current one until flow_leave.");
-static PyObject* flow_enter(PyObject* module, PyObject* args) {
+PyDoc_STRVAR(flow_outside_doc, "flow_outside(graph): outside all contexts until flow_leave.");
+static PyObject* flow_outside(PyObject* module, PyObject* object) {
   (void)module;
-  PyObject *graph_object, *context_object;
   leat_py_graph_t* graph;
-  leat_flow_context_t* context;
-  if (!PyArg_ParseTuple(args, "OO", &graph_object, &context_object) ||
-      !read_graph(graph_object, &graph) || !read_context(context_object, &context)) {
-    return NULL;
-  }
+  if (!read_graph(object, &graph)) return NULL;
   TF_Status* status = TF_NewStatus();
-  if (status) leat_flow_enter(graph->graph, context, status);
+  if (status) leat_flow_enter(graph->graph, NULL, status);
   if (!leat_py_status_end(status)) return NULL;
   Py_RETURN_NONE;
 }
 
-PyDoc_STRVAR(flow_leave_doc, "flow_leave(graph): back to what was current before flow_enter.");
+PyDoc_STRVAR(flow_leave_doc, "flow_leave(graph): back to where flow_outside was called.");
 static PyObject* flow_leave(PyObject* module, PyObject* object) {
   (void)module;
   leat_py_graph_t* graph;
@@ -297,18 +301,13 @@ static PyObject* flow_leave(PyObject* module, PyObject* object) {
   Py_RETURN_NONE;
 }
 
-PyDoc_STRVAR(flow_current_doc, "flow_current(graph): the current context or None.");
-static PyObject* flow_current(PyObject* module, PyObject* object) {
-  (void)module;
-  leat_py_graph_t* graph;
-  return read_graph(object, &graph) ? wrap_context(leat_flow_current(graph->graph)) : NULL;
-}
-
 PyDoc_STRVAR(flow_of_doc, "flow_of(operation): the context that it is in, or None.");
 static PyObject* flow_of(PyObject* module, PyObject* object) {
   (void)module;
   TF_Operation* operation;
-  return leat_py_operation_read(object, &operation) ? wrap_context(leat_flow_of(operation)) : NULL;
+  if (!leat_py_operation_read(object, &operation)) return NULL;
+  leat_py_graph_t* graph = (leat_py_graph_t*)((leat_py_operation_t*)object)->graph;
+  return wrap_context(graph, leat_flow_of(operation));
 }
 
 static PyMethodDef functions[] = {
@@ -319,9 +318,8 @@ static PyMethodDef functions[] = {
     {"cond_else", cond_else, METH_VARARGS, cond_else_doc},
     {"cond_end", cond_end, METH_VARARGS, cond_end_doc},
     {"flow_abandon", flow_abandon, METH_O, flow_abandon_doc},
-    {"flow_enter", flow_enter, METH_VARARGS, flow_enter_doc},
+    {"flow_outside", flow_outside, METH_O, flow_outside_doc},
     {"flow_leave", flow_leave, METH_O, flow_leave_doc},
-    {"flow_current", flow_current, METH_O, flow_current_doc},
     {"flow_of", flow_of, METH_O, flow_of_doc},
     {0}};
 

@@ -1,9 +1,11 @@
 """tf.cond, tf.while_loop, tf.case: values, names, structures, errors, gradients. With
 LEAT_TEST_MODULE=tensorflow.compat.v1 the same tests run through TensorFlow itself."""
 import collections
+import gc
 import importlib
 import os
 import unittest
+import weakref
 
 tf = importlib.import_module(os.environ.get('LEAT_TEST_MODULE', 'leat'))
 tf.disable_v2_behavior()
@@ -422,6 +424,48 @@ class FunctionalTest(ControlFlowCase):
     self.session.run(v.initializer)
     self.session.run(tf.assign(v, 5.0))
     self.assertEqual(self.run_(first), 5.0)
+
+
+@unittest.skipIf(tf.__name__ != 'leat', 'about the extension')
+class ContextTest(unittest.TestCase):
+
+  def test_a_context_keeps_its_graph_and_nothing_keeps_it(self):
+    from leat import _leat
+    graph = tf.Graph()
+    with graph.as_default():
+      kept = []
+      tf.while_loop(lambda i: i < 3, lambda i: kept.append(i) or i + 1, [0])
+      context = _leat.flow_of(kept.pop().op)
+    seen = weakref.ref(graph)
+    del graph
+    gc.collect()
+    self.assertIsNotNone(seen())
+    _leat.flow_abandon(context)  # not open any more: nothing
+    del context
+    gc.collect()
+    self.assertIsNone(seen())
+
+  def test_arguments_of_the_extension(self):
+    from leat import _leat
+    with tf.Graph().as_default() as graph:
+      p = tf.constant(True)
+    for call in (lambda: _leat.while_begin(graph, 'w', [1], None, '', [], 10, None),
+                 lambda: _leat.cond_begin(p, 'c', p, '', []), lambda: _leat.flow_of(1),
+                 lambda: _leat.while_begin(graph, 'w', [p], [('x',)], '', [], 10, None),
+                 lambda: _leat.cond_else(p, [p]), lambda: _leat.flow_leave(None)):
+      with self.assertRaises((TypeError, ValueError)):
+        call()
+    with self.assertRaises(_leat.StatusError):
+      _leat.while_begin(graph, 'w', [], None, '', [], 10, None)
+    context = _leat.cond_begin(graph, 'c', p, '', [])
+    for results in (1, [1], [None]):
+      with self.assertRaises(TypeError):
+        _leat.cond_else(context, results)
+    with self.assertRaises(_leat.StatusError):
+      _leat.cond_end(context, [p])
+    _leat.flow_abandon(context)
+    with graph.as_default():
+      self.assertEqual(tf.constant(1).op.control_inputs, [])
 
 
 class CaseTest(ControlFlowCase):

@@ -40,7 +40,7 @@ class ControlDependencies:
     building = self._graph._building
     if self._new_stack:
       self._outer, building.controls = building.controls, []
-      _leat.flow_enter(self._graph, None)
+      _leat.flow_outside(self._graph)
     building.controls = building.controls + [self]
 
   def __exit__(self, *unused):

@@ -170,7 +170,7 @@ def cond(pred, true_fn=None, false_fn=None, strict=False, name=None, fn1=None, f
       if not strict:
         original_t, original_f = _unpack(original_t), _unpack(original_f)
       _check_branches(original_t, original_f)
-      merged = _call(_leat.cond_end, graph, context, results_f)
+      merged = _call(_leat.cond_end, context, results_f)
     finally:
       _leat.flow_abandon(context)
     merged = _packed(original_t, _built(graph, merged))
@@ -255,7 +255,7 @@ class _Loop:
   def condition(self, function):
     condition = _bool(self._apply(function), 'input', 'LoopCond')
     self._variables = _built(self._graph, _call(
-        _leat.while_body, self._graph, self._context, condition, self._count))
+        _leat.while_body, self._context, condition, self._count))
 
   def body(self, function):
     """Gives the last values in the structure of what the body gives."""
@@ -267,7 +267,7 @@ class _Loop:
       result = result if nest.is_nested(result) else [result]
       _assert_same(list(packed), list(result))
     results = [convert(r) for r in _flat(result)]
-    exits = _call(_leat.while_end, self._graph, self._context, results)
+    exits = _call(_leat.while_end, self._context, results)
     return result, _built(self._graph, exits)
 
   def abandon(self):
