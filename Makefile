@@ -4,7 +4,7 @@
 #   make asan      the tests under ASan and UBSan          make tsan     the tests under TSan
 #   make tsan-threads   those that are about threads, under TSan: some minutes
 #   make fuzz      each fuzz target for FUZZ_SECONDS       make bench    speed beside TensorFlow
-#   make bench-board   leat board beside TensorBoard
+#   make bench-board   leat board beside TensorBoard       make bench-cluster   servers beside its
 #   make bench-variants   what the optimizer does with the same work written in different ways
 #   make test-oracle   against TensorFlow itself           make install  PREFIX=/usr/local DESTDIR=
 #   make test-python   the Python package's tests          make wheel    the package, into build/wheel
@@ -30,7 +30,7 @@ SANITIZER_ENV = UBSAN_OPTIONS=print_stacktrace=1 ASAN_OPTIONS=$(ASAN_FLAGS) \
   TSAN_OPTIONS=suppressions=$(CURDIR)/dev/tsan-suppressions
 
 .PHONY: all setup test check demo install asan tsan asan-build tsan-build tsan-threads fuzz bench \
-  bench-variants bench-board test-oracle test-python wheel clean
+  bench-variants bench-board bench-cluster test-oracle test-python wheel clean
 all: $(BUILD)/build.ninja
 	@$(NINJA) -C $(BUILD)
 
@@ -89,6 +89,9 @@ bench-variants: all
 
 bench-board: all
 	@python3 bench/board.py $(BENCH_ARGS)
+
+bench-cluster: all
+	@python3 bench/cluster.py $(BENCH_ARGS)
 
 test-oracle: setup all
 	@dev/test-oracle $(ORACLE_ARGS)

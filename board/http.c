@@ -326,8 +326,8 @@ static enum MHD_Result send_response(board_http_t* server, struct MHD_Connection
   return result;
 }
 
-// Fills the request of what the URL says; the path is that behind the prefix, and without data where
-// it lies elsewhere.
+// Fills the request of what the URL says; the path is that behind the prefix, and without data
+// where it lies elsewhere.
 static leat_status_t read_url(const board_http_t* server, exchange_t* exchange) {
   leat_string_view_t prefix = leat_string_view_from(server->options.path_prefix);
   leat_string_view_t path = exchange->url, query = leat_string_view_make("", 0);
@@ -346,8 +346,8 @@ static leat_status_t read_url(const board_http_t* server, exchange_t* exchange) 
   return leat_ok_status();
 }
 
-// The headers are there, and nothing of a body. Whoever may not ask is refused here, so that nothing
-// that a stranger sends is kept.
+// The headers are there, and nothing of a body. Whoever may not ask is refused here, so that
+// nothing that a stranger sends is kept.
 static enum MHD_Result begin_answer(board_http_t* server, struct MHD_Connection* connection,
                                     exchange_t* exchange, const char* method) {
   bool is_post = !strcmp(method, MHD_HTTP_METHOD_POST);

@@ -25,7 +25,8 @@ typedef struct board_logdir_options_s {
 // Starts the threads. |options| and its texts must live until the end.
 LEAT_MUST_USE leat_status_t board_logdir_create(const board_logdir_options_t* options,
                                                 board_logdir_t** out_logdir);
-// Ends the threads, after which nothing changes and |after_round| is called no more. NULL is allowed.
+// Ends the threads, after which nothing changes and |after_round| is called no more. NULL is
+// allowed.
 void board_logdir_stop(board_logdir_t* logdir);
 // Stops, and frees the runs. NULL is allowed.
 void board_logdir_free(board_logdir_t* logdir);

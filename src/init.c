@@ -14,6 +14,7 @@
 #include <string.h>
 
 #include "base/cpu.h"
+#include "cluster/client_session.h"
 #include "cluster/transport.h"
 #include "device/simulated/simulated_device.h"
 #include "kernel/resource.h"
@@ -255,7 +256,7 @@ static leat_status_t open_containers(int count, leat_allocator_t* allocator) {
   return status;
 }
 
-// Removes a named container on all devices, for TF_Reset.
+// Removes a named container on all devices; "": the default one.
 static void clear_container(leat_string_view_t container) {
   leat_mutex_lock(&containers_mutex);
   for (int i = 0; i < LEAT_SHARED_DEVICE_MAX; ++i) {
@@ -342,19 +343,32 @@ static leat_status_t find_transport(leat_string_view_t target,
                           LEAT_SV_ARG(target));
 }
 
-static leat_status_t check_target(leat_string_view_t name) {
+// Empties containers, for TF_Reset.
+static leat_status_t reset_target(leat_string_view_t name, const char* const* names, size_t count,
+                                  bool* out_is_here) {
   const leat_transport_t* transport;
   leat_string_view_t rest;
-  return find_transport(name, &transport, &rest);
+  *out_is_here = !leat_client_session_is_target(name, &rest);
+  if (!*out_is_here) return leat_client_session_reset(rest, names, count);
+  LEAT_RETURN_IF_ERROR(find_transport(name, &transport, &rest));
+  if (count == 0) clear_container(LEAT_SV(""));
+  for (size_t i = 0; i < count; ++i) {
+    if (names[i]) clear_container(leat_string_view_from(names[i]));
+  }
+  return leat_ok_status();
 }
 
-// Opens a session's target: the local worker or, behind a transport, a proxy of a worker.
+// Opens a session's target: the local worker; behind a transport, a proxy of a worker; or a master
+// of a cluster.
 static leat_status_t open_target(const leat_runtime_t* runtime, leat_string_view_t name,
                                  const leat_session_options_t* options,
                                  leat_target_t* out_target) {
   const leat_transport_t* transport;
   leat_string_view_t rest;
   *out_target = (leat_target_t){0};
+  if (leat_client_session_is_target(name, &rest)) {
+    return leat_client_session_open(rest, options, runtime->allocator, out_target);
+  }
   LEAT_RETURN_IF_ERROR(find_transport(name, &transport, &rest));
   LEAT_RETURN_IF_ERROR(open_local(runtime, options, out_target));
   if (!transport) return leat_ok_status();
@@ -396,8 +410,7 @@ static leat_status_t register_kernels(leat_kernel_registry_t* registry) {
 static leat_status_t make_runtime(leat_runtime_t* runtime) {
   *runtime = (leat_runtime_t){.allocator = leat_allocator_system(),
                               .open_target = open_target,
-                              .check_target = check_target,
-                              .clear_container = clear_container};
+                              .reset_target = reset_target};
   leat_status_t status = leat_op_registry_create(runtime->allocator, &runtime->ops);
   if (!status) status = leat_kernel_registry_create(runtime->allocator, &runtime->kernels);
   if (!status) status = register_ops(runtime->ops);

@@ -174,6 +174,7 @@ static inline const leat_node_t* leat_capi_node(const TF_Operation* operation) {
 
 struct TF_SessionOptions {
   char* target;  // NULL: this process
+  char* config;  // the ConfigProto that |options.config| views
   leat_session_options_t options;
   leat_status_t status;  // what creating a session from these options fails with
 };

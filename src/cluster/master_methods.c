@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/clock.h"
 #include "cluster/cluster_target.h"
 #include "cluster/master_session.h"
 #include "cluster/remote_task.h"
@@ -183,6 +184,14 @@ static leat_status_t serve_step(step_t* step, const leat_pb_run_step_request_t* 
   return leat_ok_status();
 }
 
+// Did the step end by the client's own deadline? The client's end of the call tells the client so
+// at that very moment, as a status of the call. Where this task is the quicker of the two, it must
+// say it in the same way, and not in the body of the response.
+static bool is_late(const leat_service_call_t* call, leat_status_t status) {
+  return leat_status_code(status) == LEAT_DEADLINE_EXCEEDED &&
+         leat_clock_now_ns() >= call->request->deadline_ns;
+}
+
 // Encodes before the step is ended, because the response borrows from it.
 static void run_step(leat_service_call_t* call, const void* message) {
   const leat_pb_run_step_request_t* request = message;
@@ -192,7 +201,7 @@ static void run_step(leat_service_call_t* call, const void* message) {
   begin_step(call, &step);
   leat_status_t status = serve_step(&step, request, &response);
   leat_status_t told = NULL;
-  if (status && stores_errors) {
+  if (status && stores_errors && !is_late(call, status)) {
     response = (leat_pb_run_step_response_t){
         .status_code = leat_status_code(status),
         .status_error_message = leat_string_view_from(leat_status_message(status))};

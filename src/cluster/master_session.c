@@ -140,11 +140,9 @@ static leat_status_t open_session(leat_master_session_t* session,
         leat_session_options_read(request->config, &options, &executor_status));
     LEAT_RETURN_IF_ERROR(executor_status);
   }
-  if (options.inter_op_pool_count > 0) {
+  if (options.inter_op_pool_count > 0 || options.use_per_session_threads) {
     return leat_make_status(LEAT_INVALID_ARGUMENT,
-                            "CreateSession failed: session_inter_op_thread_pool has %d items, must "
-                            "have none in a session of a cluster",
-                            options.inter_op_pool_count);
+                            "Distributed session does not support session thread pool options.");
   }
   LEAT_RETURN_IF_ERROR(leat_shared_graph_create(task->runtime, &session->graph));
   const leat_cluster_target_t target = {.task = task,
@@ -309,10 +307,11 @@ static leat_status_t describe(leat_master_session_t* session, const leat_run_t* 
   return leat_session_show_partitions(session->session, run, append_partition, out_metadata);
 }
 
-// The milliseconds that are left until |deadline_ns|, at least one; 0: there is no deadline.
+// The milliseconds until |deadline_ns| is past, at least one; 0: there is no deadline. They are
+// rounded up, so that a step that runs out of time ends after its client's call has.
 static int64_t time_left_ms(int64_t deadline_ns) {
   if (deadline_ns == LEAT_DEADLINE_NEVER) return 0;
-  const int64_t left = (deadline_ns - leat_clock_now_ns()) / 1000000;
+  const int64_t left = (deadline_ns - leat_clock_now_ns()) / 1000000 + 1;
   return left > 0 ? left : 1;
 }
 

@@ -196,13 +196,15 @@ static bool read_head(cursor_t* cursor, leat_arena_t* arena, leat_pb_tensor_prot
     if (!text || !take(cursor, (size_t)size, text)) break;
   }
   leat_string_view_t bytes;
-  is_known = is_known && !head.status &&
-             !leat_arena_copy_string(arena, leat_string_builder_view(&head), &bytes);
-  if (is_known) {
-    leat_status_t status = leat_message_decode(&leat_pb_tensor_proto_descriptor, bytes, arena, NULL,
-                                               out_head);
+  if (is_known && !head.status) {
+    leat_status_t status = leat_arena_copy_string(arena, leat_string_builder_view(&head), &bytes);
+    if (!status) {
+      status = leat_message_decode(&leat_pb_tensor_proto_descriptor, bytes, arena, NULL, out_head);
+    }
     is_known = !status;
     leat_status_free(status);
+  } else {
+    is_known = false;
   }
   leat_string_builder_deinitialize(&head);
   return is_known;

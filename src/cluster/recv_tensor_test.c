@@ -343,6 +343,17 @@ static void a_tensor_in_two_parts(void** state) {
   free(text.data);
 }
 
+// The second one may also be so small that it stands with what follows a large tensor.
+static void a_small_second_tensor(void** state) {
+  const text_t text = make_response(LEAT_SV(""), "dsc", kLargeFloats, LEAT_SV("\x0a\2\x08\3"));
+  leat_slot_t value;
+  LEAT_EXPECT_OK(decode(text.data, text.size, &value));
+  assert_int_equal(value.tensor.dtype, LEAT_DTYPE_INT32);
+  assert_int_equal(value.tensor.shape.element_count, kLargeFloats);
+  leat_slot_release(&value);
+  free(text.data);
+}
+
 static void bools_are_checked(void** state) {
   const leat_shape_t shape = leat_shape_vector(20000);
   for (int byte = 1; byte <= 2; ++byte) {
@@ -516,6 +527,7 @@ int main(void) {
       cmocka_unit_test(fields_come_in_any_order),
       cmocka_unit_test(large_dead_values),
       cmocka_unit_test(a_tensor_in_two_parts),
+      cmocka_unit_test(a_small_second_tensor),
       cmocka_unit_test(bools_are_checked),
       cmocka_unit_test(every_truncation_is_internal),
       cmocka_unit_test(sizes_that_lie),

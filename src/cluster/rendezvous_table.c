@@ -13,8 +13,7 @@
 // remembered, in a ring.
 #include "cluster/rendezvous_table.h"
 
-#include <inttypes.h>
-#include <stdio.h>
+#include <ctype.h>
 
 #include "base/map.h"
 #include "base/sync.h"
@@ -280,6 +279,18 @@ void leat_rendezvous_table_close(leat_rendezvous_table_t* table, int64_t step_id
   leat_rendezvous_release(rendezvous);
 }
 
+// Reads 16 hex digits.
+static bool parse_incarnation(leat_string_view_t text, uint64_t* out_incarnation) {
+  *out_incarnation = 0;
+  for (size_t i = 0; i < text.size; ++i) {
+    const unsigned char c = (unsigned char)text.data[i];
+    if (!isxdigit(c)) return false;
+    const int digit = c <= '9' ? c - '0' : tolower(c) - 'a' + 10;
+    *out_incarnation = *out_incarnation << 4 | (uint64_t)digit;
+  }
+  return text.size == 16;
+}
+
 leat_status_t leat_rendezvous_key_parse(leat_string_view_t key, leat_string_view_t* out_sender,
                                         uint64_t* out_incarnation) {
   leat_string_view_t parts[5];
@@ -291,12 +302,8 @@ leat_status_t leat_rendezvous_key_parse(leat_string_view_t key, leat_string_view
     parts[count] = leat_string_view_make(rest.data, end);
     rest = leat_string_view_from_index(rest, end + 1);
   }
-  char text[20];
-  bool is_valid = count == 5 && parts[1].size == 16 && parts[4].size > 0;
-  if (is_valid) {
-    snprintf(text, sizeof text, "%.*s", LEAT_SV_ARG(parts[1]));
-    is_valid = sscanf(text, "%" SCNx64, out_incarnation) == 1;
-  }
+  const bool is_valid = count == 5 && parse_incarnation(parts[1], out_incarnation) &&
+                        parts[4].size > 0 && leat_string_view_find(parts[4], ';') == SIZE_MAX;
   if (!is_valid) {
     return leat_make_status(LEAT_INVALID_ARGUMENT, "Invalid  rendezvous key: %.*s",
                             LEAT_SV_ARG(key));

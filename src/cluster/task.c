@@ -96,16 +96,28 @@ static bool is_remote(const leat_fetcher_t* self, leat_string_view_t key) {
 typedef struct fetch_s {
   leat_rendezvous_receive_fn_t fn;
   void* data;
-  leat_allocator_t* allocator;
+  const leat_task_t* task;
+  int sender;  // its number
 } fetch_t;
+
+// Says of which task a failure is, since it may reach the master before the answer of that task's
+// RunGraph.
+static leat_status_t from_sender(const fetch_t* fetch, leat_status_t status) {
+  leat_status_t told = leat_make_status(leat_status_code(status), "From %.*s:\n%s",
+                                        LEAT_SV_ARG(fetch->task->spec.tasks[fetch->sender].name),
+                                        leat_status_message(status));
+  leat_status_free(status);
+  return told;
+}
 
 // A leat_rpc_done_fn_t.
 static void fetched(void* data, leat_status_t status, leat_string_view_t details,
                     leat_rpc_bytes_t answer) {
   const fetch_t fetch = *(fetch_t*)data;
   leat_slot_t value = {0};
-  leat_allocator_free(fetch.allocator, data);
+  leat_allocator_free(fetch.task->allocator, data);
   if (!status) status = leat_recv_tensor_decode(answer, &value);
+  if (status) status = from_sender(&fetch, status);
   fetch.fn(fetch.data, status, value);
 }
 
@@ -117,13 +129,14 @@ static leat_status_t start_fetch(leat_task_t* task, int64_t step_id, leat_string
   leat_string_builder_t bytes;
   const leat_pb_recv_tensor_request_t request = {
       .step_id = step_id, .rendezvous_key = key, .request_id = leat_task_draw(63)};
-  LEAT_RETURN_IF_ERROR(leat_task_channel(task, sender_of(task, key), &channel));
+  const int sender = sender_of(task, key);
+  LEAT_RETURN_IF_ERROR(leat_task_channel(task, sender, &channel));
   leat_string_builder_initialize(task->allocator, &bytes);
   leat_status_t status =
       leat_message_encode(&leat_pb_recv_tensor_request_descriptor, &request, &bytes);
   if (!status) status = LEAT_ALLOCATE(task->allocator, 1, &fetch);
   if (!status) {
-    *fetch = (fetch_t){fn, data, task->allocator};
+    *fetch = (fetch_t){fn, data, task, sender};
     const leat_rpc_piece_t piece = {.data = bytes.data, .size = bytes.size};
     const leat_rpc_call_options_t options = {.method = "/tensorflow.WorkerService/RecvTensor",
                                              .bytes = {&piece, 1},

@@ -46,7 +46,7 @@ typedef struct leat_task_s {
   uint64_t last_serial;               // of a worker's session
   struct leat_master_session_s* master_sessions;  // a list
   struct leat_worker_run_s* partial_runs;         // a list (worker_run.c)
-  int running;                        // graphs that RunGraph started
+  int running;                        // graphs that RunGraph started, and aborts of them
   leat_condition_t changed;           // |running| is 0
 } leat_task_t;
 

@@ -23,6 +23,7 @@
 #include "trace/collector.h"
 
 typedef struct answer_s answer_t;
+typedef struct wanted_s wanted_t;
 
 typedef struct leat_worker_run_s {
   struct leat_worker_run_s* next;  // in the task's list of partial runs
@@ -48,13 +49,14 @@ struct answer_s {
   leat_status_t status;  // the first failure, under |lock|
   const leat_pb_string_list_t* keys;  // of the request
   leat_slot_t* values;                // [keys->count]
+  wanted_t* wanted;                   // [keys->count]
 };
 
 // A value that an answer waits for.
-typedef struct wanted_s {
+struct wanted_s {
   answer_t* answer;
-  int index;
-} wanted_t;
+  size_t index;
+};
 
 // ---- Runs ---------------------------------------------------------------------------------------
 
@@ -129,6 +131,20 @@ void leat_worker_runs_end(leat_task_t* task) {
   leat_mutex_unlock(&task->mutex);
 }
 
+// What uses the task while it is not sure that a call is still unanswered stands between these two;
+// leat_worker_runs_end waits for the second.
+static void enter_task(leat_task_t* task) {
+  leat_mutex_lock(&task->mutex);
+  ++task->running;
+  leat_mutex_unlock(&task->mutex);
+}
+
+static void leave_task(leat_task_t* task) {
+  leat_mutex_lock(&task->mutex);
+  if (--task->running == 0) leat_condition_notify_all(&task->changed);
+  leat_mutex_unlock(&task->mutex);
+}
+
 // ---- Answers ------------------------------------------------------------------------------------
 
 static leat_status_t write_values(const answer_t* answer,
@@ -200,19 +216,26 @@ static void settle(answer_t* answer, leat_status_t status) {
 
 // A leat_rendezvous_receive_fn_t.
 static void received(void* data, leat_status_t status, leat_slot_t value) {
-  const wanted_t wanted = *(wanted_t*)data;
-  leat_allocator_free(leat_allocator_system(), data);
-  if (!status) wanted.answer->values[wanted.index] = value;
-  settle(wanted.answer, status);
+  const wanted_t* wanted = data;
+  answer_t* answer = wanted->answer;
+  if (!status) answer->values[wanted->index] = value;
+  settle(answer, status);
 }
 
+// The abort may end the run and answer the call on this very thread, so that the run, with its
+// graph and session, and the task are held meanwhile.
 static void cancel_call(void* data) {
   const answer_t* answer = data;
-  const run_t* run = answer->run;
+  run_t* run = answer->run;
+  leat_task_t* task = run->task;
+  leat_reference_count_retain(&run->references);
+  enter_task(task);
   leat_compiled_abort_step(leat_worker_graph_compiled(run->graph), run->step_id,
                            leat_make_status(LEAT_CANCELLED,
                                             "RunGraph failed: the master cancelled step %" PRId64,
                                             run->step_id));
+  release_run(run);
+  leave_task(task);
 }
 
 // A leat_worker_done_fn_t: the graph has run. A failure ends the step's transfers.
@@ -228,22 +251,26 @@ static void end_run(void* data, leat_status_t status) {
   answer_t* waiter = run->waiter;
   leat_status_t told = waiter ? leat_status_clone(status) : NULL;
   leat_mutex_unlock(&run->mutex);
-  leat_mutex_lock(&task->mutex);
-  if (--task->running == 0) leat_condition_notify_all(&task->changed);
-  leat_mutex_unlock(&task->mutex);
-  release_run(run);
+  release_run(run);  // before the task, which waits for its runs, may go
+  leave_task(task);
   if (waiter) settle(waiter, told);
 }
 
-// Has the answer hear of the run's end, which may have come.
+// Has the answer hear of the run's end, which may have come. One answer hears of it.
 static void await_end(answer_t* answer) {
   run_t* run = answer->run;
   leat_mutex_lock(&run->mutex);
-  const bool is_ended = run->is_ended;
-  leat_status_t told = is_ended ? leat_status_clone(run->status) : NULL;
-  if (!is_ended) run->waiter = answer;
+  const bool is_known = run->is_ended || run->waiter;
+  leat_status_t told = run->is_ended ? leat_status_clone(run->status) : NULL;
+  if (!is_known) run->waiter = answer;
+  if (is_known && !run->is_ended) {
+    told = leat_make_status(LEAT_INVALID_ARGUMENT,
+                            "RunGraph failed: two calls of step %" PRId64 " are the last, must be "
+                            "one",
+                            run->step_id);
+  }
   leat_mutex_unlock(&run->mutex);
-  if (is_ended) settle(answer, told);
+  if (is_known) settle(answer, told);
 }
 
 static void start_run(run_t* run) {
@@ -251,9 +278,7 @@ static void start_run(run_t* run) {
                                      .step_id = run->step_id,
                                      .leaves_cleanup = true,
                                      .collector = run->collector};
-  leat_mutex_lock(&run->task->mutex);
-  ++run->task->running;
-  leat_mutex_unlock(&run->task->mutex);
+  enter_task(run->task);
   leat_reference_count_retain(&run->references);
   leat_compiled_start(leat_worker_graph_compiled(run->graph), &step, end_run, run);
 }
@@ -300,19 +325,16 @@ static leat_status_t find_run(leat_service_call_t* call,
   return status;
 }
 
-// Asks for the values that the answer shall have.
-static leat_status_t ask(answer_t* answer, int64_t step_id) {
-  const int count = (int)answer->keys->count;
-  for (int i = 0; i < count; ++i) {
-    wanted_t* wanted;
-    LEAT_RETURN_IF_ERROR(leat_rendezvous_key_check(answer->keys->items[i]));
-    LEAT_RETURN_IF_ERROR(LEAT_ALLOCATE(leat_allocator_system(), 1, &wanted));
-    *wanted = (wanted_t){answer, i};
+// Asks for the values that the answer shall have. It cannot fail, since a run that others have
+// found must start.
+static void ask(answer_t* answer, int64_t step_id) {
+  const size_t count = answer->keys->count;
+  for (size_t i = 0; i < count; ++i) {
+    answer->wanted[i] = (wanted_t){answer, i};
     atomic_fetch_add(&answer->pending, 1);
     leat_rendezvous_table_receive(answer->call->task->rendezvous, step_id, answer->keys->items[i],
-                                  received, wanted);
+                                  received, &answer->wanted[i]);
   }
-  return leat_ok_status();
 }
 
 // Fills an answer, which is given as a failure where |status| is one.
@@ -320,6 +342,10 @@ static leat_status_t prepare(answer_t* answer, const leat_pb_run_graph_request_t
                              bool* out_is_new) {
   leat_service_call_t* call = answer->call;
   LEAT_RETURN_IF_ERROR(LEAT_NEW(&call->arena, answer->keys->count + 1, &answer->values));
+  LEAT_RETURN_IF_ERROR(LEAT_NEW(&call->arena, answer->keys->count + 1, &answer->wanted));
+  for (size_t i = 0; i < answer->keys->count; ++i) {
+    LEAT_RETURN_IF_ERROR(leat_rendezvous_key_check(answer->keys->items[i]));
+  }
   LEAT_RETURN_IF_ERROR(find_run(call, request, &answer->run, out_is_new));
   for (size_t i = 0; i < request->send.count; ++i) {
     LEAT_RETURN_IF_ERROR(
@@ -354,9 +380,8 @@ void leat_worker_run_graph(leat_service_call_t* call, const void* message) {
       atomic_fetch_add(&answer->pending, 1);
       await_end(answer);
     }
-    status = ask(answer, step_id);
-    if (is_new && !status) start_run(run);
-    if (is_new && status && answer->wants_end) settle(answer, leat_ok_status());  // it never runs
+    ask(answer, step_id);
+    if (is_new) start_run(run);
   }
   settle(answer, status);
 }

@@ -5,7 +5,8 @@
 //   "a1 a2(a1) b1(a2)"  ->  A: "a1 a2(a1) send(a2)"   B: "recv b1(recv)"
 //
 // Devices are assigned by the test and not by the placer, and nothing runs. Partitions run in
-// tests/session/devices_test.c, loops across devices included.
+// tests/session/devices_test.c, loops across devices included, and those of tasks in
+// tests/cluster/server_test.c.
 #include "master/partitioner.h"
 
 #include <stdlib.h>
@@ -303,6 +304,146 @@ static void transfers_are_numbered(void** state) {
   assert_int_equal(found, 1);
 }
 
+// ---- Tasks --------------------------------------------------------------------------------------
+
+// A and B are devices of the master's own task, C and D of another one.
+static const leat_placement_device_t task_devices[] = {
+    {.name = LEAT_SV("/job:w/replica:0/task:0/device:CPU:0"), .type = LEAT_SV("CPU"),
+     .incarnation = 21, .task = 0},
+    {.name = LEAT_SV("/job:w/replica:0/task:0/device:CPU:1"), .type = LEAT_SV("CPU"),
+     .incarnation = 22, .task = 0},
+    {.name = LEAT_SV("/job:ps/replica:0/task:0/device:CPU:0"), .type = LEAT_SV("CPU"),
+     .incarnation = 23, .task = 1},
+    {.name = LEAT_SV("/job:ps/replica:0/task:0/device:CPU:1"), .type = LEAT_SV("CPU"),
+     .incarnation = -24, .task = 1},
+};
+
+static int set_up_tasks(void** state) {
+  set_up(state);
+  fixture_t* f = *state;
+  f->options.devices = task_devices;
+  f->options.device_count = LEAT_ARRAY_SIZE(task_devices);
+  return 0;
+}
+
+static leat_output_t argument(fixture_t* f, const char* name, int index) {
+  leat_output_t x = scene_output(&f->scene, "_Arg", name, "", LEAT_NO_INPUTS,
+                                 LEAT_ATTRS(LEAT_TYPE("T", LEAT_DTYPE_FLOAT),
+                                            LEAT_INT("index", index)));
+  f->scene.graph->nodes[x.node].assigned_device = name[0] - 'a';
+  return x;
+}
+
+static void cut_by_task(fixture_t* f, const leat_output_t* fetches, int fetch_count) {
+  LEAT_EXPECT_OK(leat_partition_by_task(f->scene.graph, fetches, fetch_count, &f->options,
+                                        &f->partitions));
+  assert_int_equal(f->partitions.transfer_count, 0);
+  for (int i = 0; i < f->partitions.count; ++i) {
+    const leat_partition_t* partition = &f->partitions.items[i];
+    for (size_t k = 0; k < partition->graph->node_count; ++k) {
+      const leat_node_t* n = &partition->graph->nodes[k];
+      assert_true(leat_string_view_equal(n->device, task_devices[n->assigned_device].name));
+      assert_int_equal(task_devices[n->assigned_device].task,
+                       task_devices[partition->device].task);
+      assert_int_equal(number_of(n), -1);
+    }
+  }
+}
+
+// Only what goes to the other task is sent, once for each of its devices; between devices of one
+// task the edges stay, for its worker to cut.
+static void tasks_are_cut(void** state) {
+  fixture_t* f = *state;
+  leat_output_t x = source(f, "a1");
+  leat_output_t y = node(f, "b1", "Neg", LEAT_INPUTS(x));
+  leat_output_t z = node(f, "c1", "AddV2", LEAT_INPUTS(x, y));
+  node(f, "c2", "Neg", LEAT_INPUTS(y));
+  leat_output_t w = node(f, "d1", "AddV2", LEAT_INPUTS(z, y));
+  node(f, "b2", "Neg", LEAT_INPUTS(w));
+  assert_true(leat_spans_tasks(f->scene.graph, &f->options));
+  cut_by_task(f, NULL, 0);
+  assert_int_equal(f->partitions.count, 2);
+  expect_picture(f, 0, "a1 b1(a1) send(a1) send(b1) send(b1) recv b2(recv)");
+  expect_picture(f, 2, "recv recv c1(recv,recv) c2(recv) recv d1(c1,recv) send(d1)");
+}
+
+// The keys name the devices between which a value goes, and the sender's incarnation.
+static void keys_of_tasks(void** state) {
+  fixture_t* f = *state;
+  node(f, "b1", "Neg", LEAT_INPUTS(source(f, "d1")));
+  cut_by_task(f, NULL, 0);
+  const leat_graph_t *from = on_device(f, 2)->graph, *to = on_device(f, 0)->graph;
+  const leat_node_t *sent = &from->nodes[1], *received = &to->nodes[0];
+  assert_true(same_text(sent, received, "tensor_name"));
+  for (int i = 0; i < 2; ++i) {
+    const leat_node_t* n = i ? sent : received;
+    assert_true(leat_string_view_equal(leat_node_attr_string(n, "send_device"),
+                                       task_devices[3].name));
+    assert_true(leat_string_view_equal(leat_node_attr_string(n, "recv_device"),
+                                       task_devices[1].name));
+    assert_int_equal(leat_node_attr_int(n, "send_device_incarnation", 0), -24);
+  }
+}
+
+static void control_edges_between_tasks(void** state) {
+  fixture_t* f = *state;
+  leat_output_t x = source(f, "a1");
+  leat_output_t y = node(f, "b1", "Neg", LEAT_INPUTS(source(f, "b0")));
+  leat_output_t z = node(f, "c1", "Neg", LEAT_INPUTS(source(f, "c0")));
+  scene_after(&f->scene, y.node, x.node);
+  scene_after(&f->scene, z.node, x.node);
+  cut_by_task(f, NULL, 0);
+  expect_picture(f, 0, "a1 b0 b1(b0,^a1) dummy(^a1) send(dummy)");
+  expect_picture(f, 2, "c0 recv c1(c0,^recv)");
+}
+
+// What the other task is fed, or computes for a fetch, goes by way of the master's own task.
+static void feeds_and_fetches_stay_at_the_master(void** state) {
+  fixture_t* f = *state;
+  leat_output_t here = argument(f, "b1", 0), there = argument(f, "d1", 1);
+  leat_output_t y = node(f, "d2", "AddV2", LEAT_INPUTS(there, here));
+  leat_output_t z = node(f, "b2", "Neg", LEAT_INPUTS(here));
+  const leat_output_t fetches[] = {y, z, y};
+  cut_by_task(f, fetches, 3);
+  assert_int_equal(f->partitions.count, 2);
+  const leat_partition_t *own = on_device(f, 0), *other = on_device(f, 2);
+  int arguments = 0;
+  for (size_t i = 0; i < own->graph->node_count; ++i) {
+    const leat_node_t* n = &own->graph->nodes[i];
+    if (!(n->op->flags & LEAT_OP_ARGUMENT)) continue;
+    assert_int_equal(leat_node_attr_int(n, "index", -1), n->name.data[0] == 'd');
+    ++arguments;
+  }
+  assert_int_equal(arguments, 2);
+  for (size_t i = 0; i < other->graph->node_count; ++i) {
+    assert_false(other->graph->nodes[i].op->flags & LEAT_OP_ARGUMENT);
+  }
+  expect_picture(f, 2, "recv recv d2(recv,recv) send(d2)");
+  assert_int_equal(other->fetch_count, 0);
+  assert_int_equal(own->fetch_count, 3);
+  for (int i = 0; i < 3; ++i) {
+    assert_int_equal(own->fetch_indices[i], i);
+    const leat_node_t* n = &own->graph->nodes[own->fetches[i].node];
+    assert_int_equal((n->op->flags & LEAT_OP_RECV) != 0, i != 1);
+  }
+  assert_true(leat_output_equal(own->fetches[0], own->fetches[2]));
+}
+
+// A step may lie on the other task alone; the master's own has a graph as soon as it is fed.
+static void a_step_of_the_other_task(void** state) {
+  fixture_t* f = *state;
+  node(f, "c1", "Neg", LEAT_INPUTS(source(f, "d1")));
+  cut_by_task(f, NULL, 0);
+  assert_int_equal(f->partitions.count, 1);
+  expect_picture(f, 2, "d1 c1(d1)");
+}
+
+static void a_step_of_the_own_task(void** state) {
+  fixture_t* f = *state;
+  node(f, "b1", "Neg", LEAT_INPUTS(source(f, "a1")));
+  assert_false(leat_spans_tasks(f->scene.graph, &f->options));
+}
+
 // A worker that only takes note of what is registered.
 typedef struct clerk_s {
   leat_worker_t base;
@@ -369,6 +510,14 @@ int main(void) {
       TEST(many_outputs_are_told_apart),
       TEST(transfers_are_numbered),
       TEST(every_graph_has_the_count),
+#undef TEST
+#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up_tasks, tear_down)
+      TEST(tasks_are_cut),
+      TEST(keys_of_tasks),
+      TEST(control_edges_between_tasks),
+      TEST(feeds_and_fetches_stay_at_the_master),
+      TEST(a_step_of_the_other_task),
+      TEST(a_step_of_the_own_task),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

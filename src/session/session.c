@@ -86,6 +86,7 @@ void leat_target_deinitialize(leat_target_t* target, leat_allocator_t* allocator
   leat_allocator_free(allocator, target->remote_devices);
   if (target->names) leat_arena_deinitialize(target->names);
   leat_allocator_free(allocator, target->names);
+  if (target->remote) target->remote->vtable->destroy(target->remote);
   *target = (leat_target_t){0};
 }
 
@@ -132,12 +133,8 @@ leat_placement_device_t leat_session_describe_device(const leat_device_t* device
                                    .speed = device->speed};
 }
 
-// Describes the session's devices to the placer and the optimizer, and puts the options together
-// that every compilation by the master takes.
-static leat_status_t describe_devices(leat_session_t* session, const leat_runtime_t* runtime) {
+static leat_status_t describe_devices(leat_session_t* session) {
   const leat_target_t* target = &session->target;
-  // Folding computes on the first device.
-  LEAT_DCHECK(target->device_count > 0 && target->worker_count > 0);
   session->device_count = target->device_count + target->remote_device_count;
   LEAT_RETURN_IF_ERROR(
       LEAT_ALLOCATE(session->allocator, (size_t)session->device_count, &session->devices));
@@ -145,10 +142,18 @@ static leat_status_t describe_devices(leat_session_t* session, const leat_runtim
     session->devices[i] = leat_session_describe_device(target->devices[i]);
   }
   for (int i = 0; i < target->remote_device_count; ++i) {
-    LEAT_DCHECK(target->remote_devices[i].task > 0 &&
-                target->remote_devices[i].task < target->worker_count);
+    LEAT_DCHECK(target->remote || (target->remote_devices[i].task > 0 &&
+                                   target->remote_devices[i].task < target->worker_count));
     session->devices[target->device_count + i] = target->remote_devices[i];
   }
+  return leat_ok_status();
+}
+
+// Makes this process the master: describes the session's devices to the placer and the optimizer,
+// and puts the options together that every compilation takes.
+static leat_status_t become_master(leat_session_t* session, const leat_runtime_t* runtime) {
+  // Folding computes on the first device.
+  LEAT_DCHECK(session->target.device_count > 0 && session->target.worker_count > 0);
   LEAT_RETURN_IF_ERROR(describe_to_passes(session));
   leat_evaluator_initialize(runtime->kernels, session->target.devices[0], session->allocator,
                             &session->evaluator);
@@ -209,7 +214,10 @@ leat_status_t leat_session_create(const leat_runtime_t* runtime, leat_shared_gra
   if (!status) {
     status = runtime->open_target(runtime, options->target, options, &session->target);
   }
-  if (!status) status = describe_devices(session, runtime);
+  if (!status) status = describe_devices(session);
+  if (!status && !session->target.remote) status = become_master(session, runtime);
+  // What a master elsewhere measures is its own business.
+  if (session->target.remote) session->options.build_cost_model = 0;
   if (status) {
     leat_session_free(session);
     return status;
@@ -220,6 +228,8 @@ leat_status_t leat_session_create(const leat_runtime_t* runtime, leat_shared_gra
 
 leat_status_t leat_session_close(leat_session_t* session) {
   if (atomic_exchange(&session->closed, true)) return leat_ok_status();
+  leat_remote_session_t* remote = session->target.remote;
+  if (remote) remote->vtable->close(remote);
   for (int i = 0; i < session->target.worker_count; ++i) {
     leat_worker_t* worker = session->target.workers[i];
     worker->vtable->abort_all(worker,
@@ -341,6 +351,7 @@ static leat_status_t check_whole_graph(leat_session_t* session) {
 }
 
 leat_status_t leat_session_check_placement(leat_session_t* session) {
+  if (session->target.remote) return leat_ok_status();  // the master checks
   leat_mutex_lock(&session->graph->mutex);
   leat_status_t status = check_whole_graph(session);
   leat_mutex_unlock(&session->graph->mutex);
@@ -380,6 +391,13 @@ static leat_status_t compile_signature(void* data, const leat_run_t* run, leat_s
                                specializes(session), &s->plans);
 }
 
+static leat_status_t check_master(const leat_session_t* session, const char* what) {
+  if (LEAT_LIKELY(!session->target.remote)) return leat_ok_status();
+  return leat_make_status(LEAT_UNIMPLEMENTED,
+                          "%s failed: the session's master is another process, must be this one",
+                          what);
+}
+
 // Copies what |run| needs of the graph, with the graph's lock held.
 static leat_status_t prune_run(leat_session_t* session, const leat_run_t* run,
                                leat_rewrite_t* out_rewrite) {
@@ -400,6 +418,7 @@ leat_status_t leat_session_show_pass(leat_session_t* session, const leat_run_t* 
                                      leat_graph_view_fn_t show, void* data) {
   leat_rewrite_t rewrite;
   leat_master_options_t options = session->master;
+  LEAT_RETURN_IF_ERROR(check_master(session, "Showing a graph"));
   options.passes.observer = observer;
   LEAT_RETURN_IF_ERROR(prune_run(session, run, &rewrite));
   return leat_master_show_pass(&options, &rewrite, name, show, data);
@@ -409,6 +428,7 @@ leat_status_t leat_session_begin_partial(leat_session_t* session, const leat_run
                                          leat_partial_run_t** out_run) {
   leat_rewrite_t rewrite;
   LEAT_RETURN_IF_ERROR(leat_session_check_open(session));
+  LEAT_RETURN_IF_ERROR(check_master(session, "Partial run"));
   LEAT_RETURN_IF_ERROR(prune_run(session, run, &rewrite));
   return leat_partial_run_begin(&session->master, &rewrite, run->feed_count, out_run);
 }
@@ -417,6 +437,7 @@ leat_status_t leat_session_prepare(leat_session_t* session, const leat_run_t* ru
                                    leat_signature_t** out_signature) {
   *out_signature = leat_signature_cache_find(&session->signatures, run);
   if (LEAT_LIKELY(*out_signature != NULL)) return leat_ok_status();
+  LEAT_RETURN_IF_ERROR(check_master(session, "Preparing a step"));
   int64_t timeout_ms = run->timeout_ms > 0 ? run->timeout_ms
                                            : session->options.operation_timeout_ms;
   return leat_signature_cache_make(&session->signatures, run,
@@ -508,12 +529,27 @@ leat_status_t leat_session_run_prepared(leat_session_t* session, leat_signature_
                            run->inter_op_threads, run->collector, run->cancellation);
 }
 
+static leat_status_t refuse_echo(void) {
+  return leat_make_status(LEAT_INVALID_ARGUMENT,
+                          "Run failed: an output is both fed and fetched, must be one of these");
+}
+
+static LEAT_COLD leat_status_t run_remotely(leat_session_t* session, const leat_run_t* run) {
+  leat_remote_session_t* remote = session->target.remote;
+  bool echoes = false;
+  LEAT_RETURN_IF_ERROR(leat_session_check_open(session));
+  leat_mutex_lock(&session->graph->mutex);
+  leat_status_t status = check_run(session->graph->graph, run, &echoes);
+  leat_mutex_unlock(&session->graph->mutex);
+  LEAT_RETURN_IF_ERROR(status);
+  if (echoes) return refuse_echo();
+  return remote->vtable->run(remote, session->graph, run);
+}
+
 leat_status_t leat_session_run(leat_session_t* session, const leat_run_t* run) {
   leat_signature_t* signature;
+  if (LEAT_UNLIKELY(session->target.remote)) return run_remotely(session, run);
   LEAT_RETURN_IF_ERROR(leat_session_prepare(session, run, &signature));
-  if (LEAT_UNLIKELY(signature->echoes)) {
-    return leat_make_status(LEAT_INVALID_ARGUMENT,
-                            "Run failed: an output is both fed and fetched, must be one of these");
-  }
+  if (LEAT_UNLIKELY(signature->echoes)) return refuse_echo();
   return leat_session_run_prepared(session, signature, run);
 }

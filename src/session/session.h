@@ -50,6 +50,7 @@ typedef struct leat_session_options_s {
   leat_placer_kind_t placer;
   leat_costs_t* costs;             // measured costs for the greedy placer; retained by the session
   leat_string_view_t target;       // "": this process; borrowed
+  leat_string_view_t config;       // the ConfigProto, for a master elsewhere; borrowed
 } leat_session_options_t;
 // Returns the defaults. The environment may change them: LEAT_EXECUTOR=sequence|dataflow chooses
 // the executor, LEAT_PLACER=simple|greedy the placer (default simple), LEAT_SESSION_TARGET the
@@ -65,10 +66,29 @@ LEAT_MUST_USE leat_status_t leat_session_options_read(leat_string_view_t config,
                                                       leat_session_options_t* inout_options,
                                                       leat_status_t* out_executor_status);
 
+typedef struct leat_run_s leat_run_t;
+typedef struct leat_shared_graph_s leat_shared_graph_t;
+
+// A session of a master in another process, which places, compiles and runs what this session's
+// client asks for (cluster/client_session.h).
+typedef struct leat_remote_session_s {
+  const struct leat_remote_session_vtable_s* vtable;
+} leat_remote_session_t;
+typedef struct leat_remote_session_vtable_s {
+  // Runs a step, whose edges are the graph's; |run|'s collector, number of threads and cancellation
+  // do not count. What the master has not seen of the graph is sent to it first. Any thread.
+  leat_status_t (*run)(leat_remote_session_t* remote, leat_shared_graph_t* graph,
+                       const leat_run_t* run);
+  // Ends the steps under way; later ones fail. Called once.
+  void (*close)(leat_remote_session_t* remote);
+  void (*destroy)(leat_remote_session_t* remote);
+} leat_remote_session_vtable_t;
+
 // What a session runs on: the worker of this process and its devices and, in a cluster, those of
-// other tasks, of whose devices there are descriptions only. Whoever opens a target fills it; all
-// that it points to is owned.
+// other tasks, of whose devices there are descriptions only. A target with a master elsewhere has
+// only such descriptions. Whoever opens a target fills it; all that it points to is owned.
 typedef struct leat_target_s {
+  leat_remote_session_t* remote;  // NULL: this process is the master
   leat_worker_t** workers;  // by task; the first is of this process
   int worker_count;
   leat_device_t** devices;  // of this process; retained
@@ -86,22 +106,23 @@ typedef struct leat_runtime_s {
   leat_allocator_t* allocator;
   leat_op_registry_t* ops;
   leat_kernel_registry_t* kernels;
-  // "" and "local" are this process, other targets name a transport. NOT_FOUND where there is none.
-  leat_status_t (*check_target)(leat_string_view_t target);
+  // "" and "local" are this process, "grpc://host:port" is a master of a cluster, other targets
+  // name a transport. NOT_FOUND where there is none.
   leat_status_t (*open_target)(const struct leat_runtime_s* runtime, leat_string_view_t target,
                                const leat_session_options_t* options, leat_target_t* out_target);
-  // Forgets the resources in a named container of this process, on every device; "": the default
-  // one.
-  void (*clear_container)(leat_string_view_t container);
+  // Forgets the resources in the containers of that name, on every device of the target; without a
+  // name those in the default one. |*out_is_here| says whether the target is this process.
+  leat_status_t (*reset_target)(leat_string_view_t target, const char* const* containers,
+                                size_t container_count, bool* out_is_here);
 } leat_runtime_t;
 
 typedef struct leat_session_s leat_session_t;
 // A graph with its lock. The client, who adds nodes, and its sessions, which read them, share it.
-typedef struct leat_shared_graph_s {
+struct leat_shared_graph_s {
   leat_reference_count_t references;
   leat_mutex_t mutex;
   leat_graph_t* graph;
-} leat_shared_graph_t;
+};
 // An empty graph with one reference, the caller's.
 LEAT_MUST_USE leat_status_t leat_shared_graph_create(const leat_runtime_t* runtime,
                                                      leat_shared_graph_t** out_graph);
@@ -110,7 +131,9 @@ void leat_shared_graph_release(leat_shared_graph_t* graph);  // NULL is allowed
 
 // Opens the target and its devices; the caller frees the session. |graph| is retained. |options| is
 // copied, except for the text of the target, which is needed for the call only. NOT_FOUND for a
-// target that no transport knows, and what the transport says where it cannot be reached.
+// target that no transport knows, and what the transport says where it cannot be reached. A session
+// with a master elsewhere runs steps by leat_session_run alone: what prepares signatures, begins
+// partial runs or shows graphs gives UNIMPLEMENTED.
 LEAT_MUST_USE leat_status_t leat_session_create(const leat_runtime_t* runtime,
                                                 leat_shared_graph_t* graph,
                                                 const leat_session_options_t* options,
@@ -126,7 +149,7 @@ LEAT_MUST_USE leat_status_t leat_session_check_open(const leat_session_t* sessio
 void leat_session_free(leat_session_t* session);
 
 // One step: what is fed, fetched and run.
-typedef struct leat_run_s {
+struct leat_run_s {
   const leat_output_t* feeds;
   const leat_tensor_t* feed_values;  // [feed_count], borrowed and only read
   int feed_count;
@@ -139,7 +162,7 @@ typedef struct leat_run_s {
   int inter_op_threads;              // as of the session's options; 0 = the session's
   struct leat_cancellation_s* cancellation;  // ends the step when it is cancelled; NULL: nobody can
   struct leat_step_collector_s* collector;  // NULL: no statistics
-} leat_run_t;
+};
 // Runs a step. As in TensorFlow, INVALID_ARGUMENT where an output is both fed and fetched; a
 // signature that was prepared gives such a value back as it was fed.
 LEAT_MUST_USE leat_status_t leat_session_run(leat_session_t* session, const leat_run_t* run);

@@ -176,7 +176,7 @@ static void test_reset(void** state) {
   kit_ok(s);
   assert_int_equal(read_code(two, read, s), TF_OK);  // containers with a name are shared
   TF_SessionOptions* options = TF_NewSessionOptions();
-  TF_SetTarget(options, "grpc://nobody:1");
+  TF_SetTarget(options, "nowhere://nobody:1");
   TF_Reset(options, NULL, 0, s);
   kit_expect(s, TF_NOT_FOUND);
   TF_SetTarget(options, "");

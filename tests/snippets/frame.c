@@ -9,6 +9,7 @@
 
 #include "leat/callable.h"
 #include "leat/control_flow.h"
+#include "leat/names.h"
 #include "leat/files.h"
 #include "leat/input.h"
 #include "leat/inspect.h"
@@ -197,6 +198,16 @@ static void operations(void) {
   close_all(NULL, s, graph);
 }
 
+static void names(void) {
+  TF_Graph* graph = TF_NewGraph();
+#include "names_1.inc"
+  CHECK_OK();
+  CHECK(!strcmp(scope, "tower") && !strcmp(second, "tower_1"));
+  free(scope);
+  free(second);
+  TF_DeleteGraph(graph);
+}
+
 static void control_flow(void) {
   TF_Graph* graph = TF_NewGraph();
   leat_scope_t* s = leat_scope_create(graph);
@@ -357,6 +368,7 @@ int main(void) {
   graph();
   operations();
   control_flow();
+  names();
   training();
   input();
   placement();

@@ -29,6 +29,7 @@ void TF_DeleteSessionOptions(TF_SessionOptions* options) {
   leat_status_free(options->status);
   leat_costs_release(options->options.costs);
   leat_allocator_free(leat_allocator_system(), options->target);
+  leat_allocator_free(leat_allocator_system(), options->config);
   leat_allocator_free(leat_allocator_system(), options);
 }
 
@@ -44,7 +45,18 @@ void TF_SetTarget(TF_SessionOptions* options, const char* target) {
 // Reads a ConfigProto. The options change only when all of it could be read.
 static leat_status_t set_config(TF_SessionOptions* options, leat_string_view_t bytes) {
   leat_status_t executor_status;
-  LEAT_RETURN_IF_ERROR(leat_session_options_read(bytes, &options->options, &executor_status));
+  char* copy;
+  LEAT_RETURN_IF_ERROR(
+      leat_allocator_clone_string(leat_allocator_system(), bytes.data, bytes.size, &copy));
+  leat_status_t status =
+      leat_session_options_read(bytes, &options->options, &executor_status);
+  if (status) {
+    leat_allocator_free(leat_allocator_system(), copy);
+    return status;
+  }
+  leat_allocator_free(leat_allocator_system(), options->config);
+  options->config = copy;
+  options->options.config = leat_string_view_make(copy, bytes.size);
   leat_status_free(options->status);
   options->status = executor_status;
   return leat_ok_status();

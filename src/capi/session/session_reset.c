@@ -1,5 +1,6 @@
 // TF_Reset: clears the named containers of resources, which outlive sessions, and closes all
-// sessions of this process. The open sessions are in a list for this purpose.
+// sessions of this process, which are in a list for this purpose; or it asks the master that the
+// target names to do the same in its cluster.
 #include "capi/handles.h"
 
 static leat_mutex_t sessions_mutex = {PTHREAD_MUTEX_INITIALIZER};
@@ -33,13 +34,11 @@ static leat_status_t close_sessions(void) {
 static leat_status_t reset(const TF_SessionOptions* options, const char** names, int count) {
   const leat_runtime_t* runtime = NULL;
   const char* target = options && options->target ? options->target : "";
+  bool is_here;
   LEAT_RETURN_IF_ERROR(leat_runtime_get(&runtime));
-  LEAT_RETURN_IF_ERROR(runtime->check_target(leat_string_view_from(target)));
-  if (count <= 0) runtime->clear_container(LEAT_SV(""));
-  for (int i = 0; i < count; ++i) {
-    if (names[i]) runtime->clear_container(leat_string_view_from(names[i]));
-  }
-  return close_sessions();
+  LEAT_RETURN_IF_ERROR(runtime->reset_target(leat_string_view_from(target), names,
+                                             count > 0 ? (size_t)count : 0, &is_here));
+  return is_here ? close_sessions() : leat_ok_status();
 }
 
 void TF_Reset(const TF_SessionOptions* opt, const char** containers, int ncontainers,

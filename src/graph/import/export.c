@@ -138,14 +138,14 @@ static leat_status_t append_node(const leat_graph_t* graph, int32_t node, leat_a
   return leat_ok_status();
 }
 
-// Appends all nodes, and starts a new arena from time to time, so that the messages need little
-// memory.
-static leat_status_t append_nodes(const leat_graph_t* graph, leat_string_builder_t* encoded,
-                                  leat_string_builder_t* out) {
+// Appends the nodes from |first| on, and starts a new arena from time to time, so that the messages
+// need little memory.
+static leat_status_t append_nodes(const leat_graph_t* graph, size_t first,
+                                  leat_string_builder_t* encoded, leat_string_builder_t* out) {
   leat_arena_t arena;
   leat_arena_initialize(graph->allocator, 0, &arena);
   leat_status_t status = leat_ok_status();
-  for (size_t i = 0; i < graph->node_count && !status; ++i) {
+  for (size_t i = first; i < graph->node_count && !status; ++i) {
     status = append_node(graph, (int32_t)i, &arena, encoded, out);
     if ((i + 1) % NODES_PER_ARENA != 0) continue;
     leat_arena_deinitialize(&arena);
@@ -173,9 +173,14 @@ static leat_status_t append_rest(const leat_graph_t* graph, leat_string_builder_
 }
 
 leat_status_t leat_graph_export(const leat_graph_t* graph, leat_string_builder_t* out) {
+  return leat_graph_export_from(graph, 0, out);
+}
+
+leat_status_t leat_graph_export_from(const leat_graph_t* graph, size_t first_node,
+                                     leat_string_builder_t* out) {
   leat_string_builder_t encoded;
   leat_string_builder_initialize(graph->allocator, &encoded);
-  leat_status_t status = append_nodes(graph, &encoded, out);
+  leat_status_t status = append_nodes(graph, first_node, &encoded, out);
   if (!status) status = append_rest(graph, out);
   leat_string_builder_deinitialize(&encoded);
   return leat_status_join(status, leat_status_clone(out->status));

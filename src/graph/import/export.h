@@ -12,6 +12,9 @@
 // Appends the encoded GraphDef to |out|: the nodes in the graph's order, the versions, the library.
 LEAT_MUST_USE leat_status_t leat_graph_export(const leat_graph_t* graph,
                                               leat_string_builder_t* out);
+// The same without the nodes before |first_node|, for a reader who has these.
+LEAT_MUST_USE leat_status_t leat_graph_export_from(const leat_graph_t* graph, size_t first_node,
+                                                   leat_string_builder_t* out);
 // Fills |out_def|, which borrows texts from the graph; what it needs besides lies in |arena|.
 LEAT_MUST_USE leat_status_t leat_node_to_def(const leat_graph_t* graph, int32_t node,
                                              leat_arena_t* arena, leat_pb_node_def_t* out_def);

@@ -1,0 +1,201 @@
+#!/usr/bin/env python3
+"""Leat's cluster beside TensorFlow's: bench/cluster.py [--rows REGEX] [--rounds N] [--quick]
+
+Both clusters have one parameter server and two workers, each a process on this machine, and are
+driven by TensorFlow's Python client, which is a process of its own and speaks to worker 0. The
+client's own time is therefore in every row, and makes the ratios smaller than those of the servers.
+Rounds of the two alternate, so that a disturbance of the machine meets both. Shown are the minimum
+and the median over all rounds; the ratio is TensorFlow's median over Leat's. Steps fetch nothing:
+what is measured is the cluster's work and not the way of a value into Python.
+"""
+import argparse
+import os
+import re
+import socket
+import statistics
+import subprocess
+import sys
+import time
+
+ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+for folder in ('dev', 'tests/oracle'):
+  sys.path.insert(0, os.path.join(ROOT, folder))
+import oracle_venv  # noqa: E402
+
+os.environ.setdefault('LEAT_BUILD_DIR', os.path.join(ROOT, 'build'))
+os.environ.update(CUDA_VISIBLE_DEVICES='', TF_ENABLE_ONEDNN_OPTS='0', TF_CPP_MIN_LOG_LEVEL='3')
+PS, WORKER0, WORKER1 = '/job:ps/task:0', '/job:worker/task:0', '/job:worker/task:1'
+MASTER = 'worker/0'
+HOPS, LARGE, TABLE, GATHERED = 20, 25_000_000, (1_000_000, 128), 32
+IDLE_SECONDS = 1.0  # a server is left alone for so long before its memory is read
+# A server of TensorFlow as its users start it, for the rows about a single server.
+TENSORFLOW_SERVER = '''
+import sys, tensorflow.compat.v1 as tf
+tf.train.Server({'ps': [sys.argv[1]]}, job_name='ps', task_index=0).join()
+'''
+
+
+# ---- what the steps do ---------------------------------------------------------------------------
+def build_steps(tf):
+  """-> graph, op that initializes, {row: (op, how many steps a round, unit)}"""
+  with tf.Graph().as_default() as graph:
+    nothing = []
+    for device in (WORKER0, PS, WORKER1):
+      with tf.device(device):
+        nothing.append(tf.no_op())
+    with tf.device(PS):
+      start = tf.Variable(0.0, use_resource=True, name='start')
+      large = tf.Variable(tf.zeros([LARGE]), use_resource=True, name='large')
+      table = tf.Variable(tf.zeros(TABLE), use_resource=True, name='table')
+    with tf.device(WORKER0):
+      mine = tf.Variable(tf.ones([LARGE]), use_resource=True, name='mine')
+    steps = {}
+    for remote in range(3):
+      steps['null step, %d remote tasks' % remote] = (nothing[:remote + 1], 200, 'us')
+    value = start.read_value()
+    for hop in range(HOPS):  # from the parameter server to worker 0 and back
+      with tf.device(PS if hop % 2 else WORKER0):
+        value = value + 1.0
+    steps['%d hops between two tasks' % HOPS] = ([value.op], 30, 'us')
+    with tf.device(WORKER0):
+      steps['pull 100 MB'] = ([tf.reduce_sum(large).op], 3, 'ms')
+    steps['push 100 MB'] = ([tf.assign(large, mine).op], 3, 'ms')
+    with tf.device(PS):
+      rows = tf.gather(table, tf.range(0, TABLE[0], TABLE[0] // GATHERED))
+    with tf.device(WORKER0):
+      steps['%d rows of a table' % GATHERED] = ([tf.reduce_sum(rows).op], 50, 'us')
+    return graph, tf.global_variables_initializer(), steps
+
+
+def time_steps(step, count):
+  """-> seconds of each step"""
+  seconds = []
+  for _ in range(count):
+    start = time.perf_counter()
+    step()
+    seconds.append(time.perf_counter() - start)
+  return seconds
+
+
+def life_of_a_session(tf, cluster):
+  """-> a function: a session is made, runs a first step on three tasks, and ends"""
+  with tf.Graph().as_default() as graph:
+    nothing = []
+    for device in (WORKER0, PS, WORKER1):
+      with tf.device(device):
+        nothing.append(tf.no_op())
+
+  def live():
+    with cluster.session(MASTER, graph) as session:
+      session.run(nothing)
+  return live
+
+
+# ---- a single server -----------------------------------------------------------------------------
+def start_server(command, port):
+  """-> seconds until the port answers, and how many MB an idle server holds"""
+  start = time.perf_counter()
+  server = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+  try:
+    while True:
+      try:
+        socket.create_connection(('127.0.0.1', port), 1).close()
+        break
+      except OSError:
+        if server.poll() is not None:
+          raise RuntimeError('a server ended with %d' % server.returncode)
+        time.sleep(.0005)
+    seconds = time.perf_counter() - start
+    time.sleep(IDLE_SECONDS)
+    status = open('/proc/%d/status' % server.pid).read()
+    return seconds, int(re.search(r'VmRSS:\s+(\d+)', status).group(1)) / 1024
+  finally:
+    server.kill()
+    server.wait()
+
+
+def measure_servers(options):
+  """-> {row: ([Leat], [TensorFlow], unit)}"""
+  from cluster import LEAT, free_ports
+  starts, sizes = ([], []), ([], [])
+  for _ in range(options.rounds):
+    for player in range(2):
+      port, = free_ports(1)
+      address = '127.0.0.1:%d' % port
+      command = [sys.executable, '-c', TENSORFLOW_SERVER, address] if player else [
+          LEAT, 'server', '--cluster', 'ps=' + address, '--job', 'ps', '--task', '0']
+      seconds, megabytes = start_server(command, port)
+      starts[player].append(seconds)
+      sizes[player].append(megabytes)
+  return {'server start to port': (*starts, 'ms'), 'memory of an idle server': (*sizes, 'MB')}
+
+
+# ---- rounds --------------------------------------------------------------------------------------
+def measure_steps(tf, clusters, options):
+  """Yields row, ([Leat's seconds], [TensorFlow's]), unit."""
+  graph, init, steps = build_steps(tf)
+  sessions = [cluster.session(MASTER, graph) for cluster in clusters]
+  for session in sessions:
+    session.run(init)
+  for row, (targets, count, unit) in steps.items():
+    if re.search(options.rows, row):
+      count = max(3, count // 10) if options.quick else count
+      callables = [session.make_callable(targets) for session in sessions]
+      yield row, measure(callables, count, options.rounds), unit
+  for session in sessions:
+    session.close()
+  row = 'session: create, first step, close'
+  if re.search(options.rows, row):
+    lives = [life_of_a_session(tf, cluster) for cluster in clusters]
+    yield row, measure(lives, 3 if options.quick else 20, options.rounds), 'ms'
+
+
+def measure(callables, count, rounds):
+  seconds = [[] for _ in callables]
+  for step in callables:  # the first steps of a signature register its graphs
+    time_steps(step, 2)
+  for _ in range(rounds):
+    for of_one, step in zip(seconds, callables):
+      of_one += time_steps(step, count)
+  return seconds
+
+
+def show(row, values, unit):
+  scale = {'us': 1e6, 'ms': 1e3, 'MB': 1}[unit]
+  cells = ['%10.1f%10.1f' % (min(v) * scale, statistics.median(v) * scale) for v in values]
+  leat, tensorflow = map(statistics.median, values)
+  print('%-38s%3s%s%s%8.2f' % (row, unit, *cells, tensorflow / leat), flush=True)
+
+
+def main():
+  parser = argparse.ArgumentParser(description=__doc__,
+                                   formatter_class=argparse.RawDescriptionHelpFormatter)
+  parser.add_argument('--rows', default='.', help='regular expression of rows')
+  parser.add_argument('--rounds', type=int, default=5)
+  parser.add_argument('--quick', action='store_true', help='fewer steps a round')
+  options = parser.parse_args()
+  python = oracle_venv.python()
+  if os.path.realpath(sys.prefix) != os.path.realpath(oracle_venv.folder()):
+    os.execv(python, [python] + sys.argv)
+  import tensorflow.compat.v1 as tf
+  from cluster import Cluster
+  tf.disable_eager_execution()
+  clusters = [Cluster({'ps': p, 'worker': p * 2}) for p in 'LT']
+  try:
+    for cluster in reversed(clusters):  # TensorFlow's are forks, and come before all threads
+      cluster.start()
+    print('%-41s%20s%20s%8s' % ('', 'Leat min, median', 'TensorFlow', 'ratio'))
+    for row in measure_steps(tf, clusters, options):
+      show(*row)
+  finally:
+    for cluster in clusters:
+      cluster.stop()
+  if re.search(options.rows, 'server start to port, memory of an idle server'):
+    for row, (*values, unit) in measure_servers(options).items():
+      show(row, values, unit)
+  sys.stdout.flush()
+  os._exit(0)  # TensorFlow's channels to servers that have ended would be waited for
+
+
+if __name__ == '__main__':
+  main()

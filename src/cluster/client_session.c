@@ -1,0 +1,444 @@
+// A step is one call, on whose answer its thread waits. The answer is read where it arrives, on a
+// thread of the engine, so that a large value is copied once: from the answer's bytes into its
+// tensor. Calls under way are in a list, by which closing the session ends those that a master no
+// longer answers.
+#include "cluster/client_session.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "cluster/rpc.h"
+#include "formats/generated/master_service.h"
+#include "formats/wire/decode.h"
+#include "formats/wire/encode.h"
+#include "formats/wire/tensor_content.h"
+#include "graph/import/export.h"
+
+#define SCHEME "grpc://"
+// How long a master has to end a session.
+#define CLOSE_TIMEOUT_MS 10000
+
+typedef struct exchange_s exchange_t;
+
+typedef struct client_session_s {
+  leat_remote_session_t base;
+  leat_allocator_t* allocator;
+  leat_rpc_channel_t* channel;
+  char* address;
+  char* handle;            // the master's name of the session; NULL: there is none
+  int64_t timeout_ms;      // of a step that has none of its own; 0: none
+  leat_mutex_t mutex;      // guards the graph's state, and is held while the graph is sent
+  int64_t graph_version;   // the master's
+  size_t sent_nodes;
+  leat_mutex_t calls_mutex;  // guards what follows
+  exchange_t* calls;
+  bool is_closed;
+} client_session_t;
+
+// ---- Calls --------------------------------------------------------------------------------------
+
+// A call under way, on the stack of the thread that waits for it.
+struct exchange_s {
+  exchange_t *next, **link;  // in the session's list; |*link| is this call
+  leat_rpc_call_t* call;
+  leat_notification_t ended;
+  leat_status_t status;
+  // Reads the answer, on a thread of the engine.
+  leat_status_t (*read)(void* data, leat_string_view_t answer);
+  void* data;
+};
+
+static void end_exchange(void* data, leat_status_t status, leat_string_view_t details,
+                         leat_rpc_bytes_t answer) {
+  exchange_t* exchange = data;
+  leat_string_view_t view;
+  char* copy = NULL;
+  if (!status) status = leat_rpc_bytes_join(answer, leat_allocator_system(), &view, &copy);
+  if (!status && exchange->read) status = exchange->read(exchange->data, view);
+  leat_allocator_free(leat_allocator_system(), copy);
+  exchange->status = status;
+  leat_notification_open(&exchange->ended);
+}
+
+// Enters the call into the list. One that begins after the session was closed ends at once.
+static void enter(client_session_t* session, exchange_t* exchange) {
+  leat_mutex_lock(&session->calls_mutex);
+  exchange->next = session->calls;
+  exchange->link = &session->calls;
+  if (exchange->next) exchange->next->link = &exchange->next;
+  session->calls = exchange;
+  if (session->is_closed) leat_rpc_cancel(exchange->call);
+  leat_mutex_unlock(&session->calls_mutex);
+}
+
+static void leave(client_session_t* session, exchange_t* exchange) {
+  leat_mutex_lock(&session->calls_mutex);
+  *exchange->link = exchange->next;
+  if (exchange->next) exchange->next->link = exchange->link;
+  leat_mutex_unlock(&session->calls_mutex);
+}
+
+typedef enum {
+  CALL_OPENS,  // waits for a master that is not up yet
+  CALL_STEP,   // is ended when the session is closed
+  CALL_CLOSES,
+} call_kind_t;
+
+// Calls |method| and waits for the end. UNAVAILABLE where the master is gone.
+static leat_status_t call(client_session_t* session, const char* method,
+                          const leat_message_descriptor_t* descriptor, const void* message,
+                          int64_t deadline_ns, call_kind_t kind,
+                          leat_status_t (*read)(void* data, leat_string_view_t answer),
+                          void* data) {
+  exchange_t exchange = {.read = read, .data = data};
+  leat_string_builder_t bytes;
+  leat_string_builder_initialize(session->allocator, &bytes);
+  leat_status_t status = leat_message_encode(descriptor, message, &bytes);
+  if (!status) {
+    // The bytes outlive the call, hence nothing is to be released.
+    const leat_rpc_piece_t piece = {.data = bytes.data, .size = bytes.size};
+    const leat_rpc_call_options_t options = {
+        .method = method,
+        .bytes = {&piece, 1},
+        .deadline_ns = deadline_ns,
+        .waits = kind == CALL_OPENS};
+    leat_notification_initialize(&exchange.ended);
+    leat_rpc_call(session->channel, &options, end_exchange, &exchange, &exchange.call);
+    if (kind == CALL_STEP) enter(session, &exchange);
+    leat_notification_wait(&exchange.ended, LEAT_DEADLINE_NEVER);
+    if (kind == CALL_STEP) leave(session, &exchange);
+    leat_notification_deinitialize(&exchange.ended);
+    leat_rpc_call_free(exchange.call);
+    status = exchange.status;
+  }
+  leat_string_builder_deinitialize(&bytes);
+  return status;
+}
+
+// ---- Life ---------------------------------------------------------------------------------------
+
+bool leat_client_session_is_target(leat_string_view_t target, leat_string_view_t* out_address) {
+  if (!leat_string_view_starts_with(target, LEAT_SV(SCHEME))) return false;
+  *out_address = leat_string_view_from_index(target, strlen(SCHEME));
+  return true;
+}
+
+static void close_session(leat_remote_session_t* base) {
+  client_session_t* session = (client_session_t*)base;
+  if (session->handle) {
+    const leat_pb_close_session_request_t request = {
+        .session_handle = leat_string_view_from(session->handle)};
+    // A master that is gone has no session to end.
+    leat_status_free(call(session, "/tensorflow.MasterService/CloseSession",
+                          &leat_pb_close_session_request_descriptor, &request,
+                          leat_clock_deadline_after_ms(CLOSE_TIMEOUT_MS), CALL_CLOSES, NULL,
+                          NULL));
+  }
+  leat_mutex_lock(&session->calls_mutex);
+  session->is_closed = true;
+  for (exchange_t* exchange = session->calls; exchange; exchange = exchange->next) {
+    leat_rpc_cancel(exchange->call);
+  }
+  leat_mutex_unlock(&session->calls_mutex);
+}
+
+static void destroy_session(leat_remote_session_t* base) {
+  client_session_t* session = (client_session_t*)base;
+  leat_allocator_t* allocator = session->allocator;
+  leat_rpc_channel_free(session->channel);
+  leat_mutex_deinitialize(&session->mutex);
+  leat_mutex_deinitialize(&session->calls_mutex);
+  leat_allocator_free(allocator, session->handle);
+  leat_allocator_free(allocator, session->address);
+  leat_allocator_free(allocator, session);
+}
+
+static leat_status_t run_step(leat_remote_session_t* base, leat_shared_graph_t* graph,
+                              const leat_run_t* run);
+static const leat_remote_session_vtable_t kVtable = {run_step, close_session, destroy_session};
+
+// A session that the master does not know yet.
+static leat_status_t make_session(leat_string_view_t address, leat_allocator_t* allocator,
+                                  client_session_t** out_session) {
+  static const leat_rpc_security_t kNone;
+  client_session_t* session;
+  LEAT_RETURN_IF_ERROR(LEAT_ALLOCATE(allocator, 1, &session));
+  session->base.vtable = &kVtable;
+  session->allocator = allocator;
+  leat_mutex_initialize(&session->mutex);
+  leat_mutex_initialize(&session->calls_mutex);
+  leat_status_t status =
+      leat_allocator_clone_string(allocator, address.data, address.size, &session->address);
+  if (!status) status = leat_rpc_channel_create(address, &kNone, &session->channel);
+  if (status) {
+    destroy_session(&session->base);
+    return status;
+  }
+  *out_session = session;
+  return status;
+}
+
+static leat_status_t read_created(void* data, leat_string_view_t answer) {
+  client_session_t* session = data;
+  leat_arena_t arena;
+  leat_pb_create_session_response_t response;
+  leat_arena_initialize(session->allocator, 0, &arena);
+  leat_status_t status = leat_message_decode(&leat_pb_create_session_response_descriptor, answer,
+                                             &arena, NULL, &response);
+  if (!status) {
+    session->graph_version = response.graph_version;
+    status = leat_allocator_clone_string(session->allocator, response.session_handle.data,
+                                         response.session_handle.size, &session->handle);
+  }
+  leat_arena_deinitialize(&arena);
+  return status;
+}
+
+static leat_status_t add_devices(const leat_pb_device_attributes_list_t* devices,
+                                 leat_target_t* target) {
+  for (size_t i = 0; i < devices->count; ++i) {
+    const leat_pb_device_attributes_t* device = &devices->items[i];
+    leat_placement_device_t* entry = &target->remote_devices[target->remote_device_count];
+    entry->memory_limit_bytes = device->memory_limit;
+    entry->incarnation = device->incarnation;
+    LEAT_RETURN_IF_ERROR(leat_arena_copy_string(target->names, device->name, &entry->name));
+    LEAT_RETURN_IF_ERROR(leat_arena_copy_string(target->names, device->device_type, &entry->type));
+    ++target->remote_device_count;
+  }
+  return leat_ok_status();
+}
+
+static leat_status_t read_devices(void* data, leat_string_view_t answer) {
+  leat_target_t* target = data;
+  leat_allocator_t* allocator = leat_allocator_system();
+  leat_pb_list_devices_response_t response;
+  LEAT_RETURN_IF_ERROR(leat_message_decode(&leat_pb_list_devices_response_descriptor, answer,
+                                           target->names, NULL, &response));
+  LEAT_RETURN_IF_ERROR(LEAT_ALLOCATE(
+      allocator, response.local_device.count + response.remote_device.count + 1,
+      &target->remote_devices));
+  LEAT_RETURN_IF_ERROR(add_devices(&response.local_device, target));
+  return add_devices(&response.remote_device, target);
+}
+
+static leat_status_t open_session(client_session_t* session, const leat_session_options_t* options,
+                                  leat_target_t* target) {
+  const int64_t deadline_ns = leat_clock_deadline_after_ms(session->timeout_ms);
+  const leat_pb_create_session_request_t create = {.config = options->config};
+  LEAT_RETURN_IF_ERROR(call(session, "/tensorflow.MasterService/CreateSession",
+                            &leat_pb_create_session_request_descriptor, &create, deadline_ns,
+                            CALL_OPENS, read_created, session));
+  const leat_pb_list_devices_request_t list = {
+      .session_handle = leat_string_view_from(session->handle)};
+  LEAT_RETURN_IF_ERROR(LEAT_ALLOCATE(session->allocator, 1, &target->names));
+  leat_arena_initialize(session->allocator, 0, target->names);
+  return call(session, "/tensorflow.MasterService/ListDevices",
+              &leat_pb_list_devices_request_descriptor, &list, deadline_ns, CALL_OPENS,
+              read_devices, target);
+}
+
+leat_status_t leat_client_session_open(leat_string_view_t address,
+                                       const leat_session_options_t* options,
+                                       leat_allocator_t* allocator, leat_target_t* out_target) {
+  client_session_t* session;
+  LEAT_RETURN_IF_ERROR(make_session(address, allocator, &session));
+  session->timeout_ms = options->operation_timeout_ms;
+  out_target->remote = &session->base;
+  leat_status_t status = open_session(session, options, out_target);
+  if (!status) return status;
+  status = leat_status_annotate(status, "Creating a session at %s%s", SCHEME, session->address);
+  close_session(&session->base);
+  leat_target_deinitialize(out_target, allocator);
+  return status;
+}
+
+leat_status_t leat_client_session_reset(leat_string_view_t address, const char* const* containers,
+                                        size_t count) {
+  client_session_t* session;
+  leat_arena_t arena;
+  leat_pb_reset_request_t request = {.container = {.count = count}};
+  LEAT_RETURN_IF_ERROR(make_session(address, leat_allocator_system(), &session));
+  leat_arena_initialize(leat_allocator_system(), 0, &arena);
+  leat_status_t status = LEAT_NEW(&arena, count + 1, &request.container.items);
+  for (size_t i = 0; i < count && !status; ++i) {
+    request.container.items[i] = leat_string_view_from(containers[i] ? containers[i] : "");
+  }
+  if (!status) {
+    status = call(session, "/tensorflow.MasterService/Reset", &leat_pb_reset_request_descriptor,
+                  &request, LEAT_DEADLINE_NEVER, CALL_CLOSES, NULL, NULL);
+  }
+  leat_arena_deinitialize(&arena);
+  destroy_session(&session->base);
+  return status;
+}
+
+// ---- The graph ----------------------------------------------------------------------------------
+
+static leat_status_t read_extended(void* data, leat_string_view_t answer) {
+  client_session_t* session = data;
+  leat_arena_t arena;
+  leat_pb_extend_session_response_t response;
+  leat_arena_initialize(session->allocator, 0, &arena);
+  leat_status_t status = leat_message_decode(&leat_pb_extend_session_response_descriptor, answer,
+                                             &arena, NULL, &response);
+  if (!status) session->graph_version = response.new_graph_version;
+  leat_arena_deinitialize(&arena);
+  return status;
+}
+
+// Sends the nodes that were added since the last call, with the graph's functions.
+static leat_status_t send_graph(client_session_t* session, leat_shared_graph_t* graph,
+                                int64_t deadline_ns) {
+  leat_string_builder_t bytes;
+  leat_string_builder_initialize(session->allocator, &bytes);
+  leat_mutex_lock(&graph->mutex);
+  const size_t count = graph->graph->node_count;
+  leat_status_t status = leat_ok_status();
+  if (count > session->sent_nodes) {
+    status = leat_graph_export_from(graph->graph, session->sent_nodes, &bytes);
+  }
+  leat_mutex_unlock(&graph->mutex);
+  if (!status && count > session->sent_nodes) {
+    const leat_pb_extend_session_request_t request = {
+        .session_handle = leat_string_view_from(session->handle),
+        .graph_def = leat_string_builder_view(&bytes),
+        .current_graph_version = session->graph_version};
+    status = call(session, "/tensorflow.MasterService/ExtendSession",
+                  &leat_pb_extend_session_request_descriptor, &request, deadline_ns, CALL_STEP,
+                  read_extended, session);
+    if (!status) session->sent_nodes = count;
+  }
+  leat_string_builder_deinitialize(&bytes);
+  return status;
+}
+
+// ---- Steps --------------------------------------------------------------------------------------
+
+typedef struct step_s {
+  const leat_run_t* run;
+  leat_arena_t arena;
+  leat_pb_run_step_request_t request;
+} step_t;
+
+static leat_status_t name_output(const leat_graph_t* graph, leat_output_t output,
+                                 leat_arena_t* arena, leat_string_view_t* out_name) {
+  const leat_string_view_t node = graph->nodes[output.node].name;
+  char* text = NULL;
+  LEAT_RETURN_IF_ERROR(LEAT_NEW(arena, node.size + 16, &text));
+  const int size =
+      snprintf(text, node.size + 16, "%.*s:%d", LEAT_SV_ARG(node), output.index);
+  *out_name = leat_string_view_make(text, (size_t)size);
+  return leat_ok_status();
+}
+
+// Makes names of the step's edges. The graph's lock is held.
+static leat_status_t name_edges(const leat_graph_t* graph, step_t* step) {
+  const leat_run_t* run = step->run;
+  leat_pb_run_step_request_t* request = &step->request;
+  leat_arena_t* arena = &step->arena;
+  LEAT_RETURN_IF_ERROR(LEAT_NEW(arena, (size_t)run->feed_count + 1, &request->feed.items));
+  LEAT_RETURN_IF_ERROR(LEAT_NEW(arena, (size_t)run->fetch_count + 1, &request->fetch.items));
+  LEAT_RETURN_IF_ERROR(LEAT_NEW(arena, (size_t)run->target_count + 1, &request->target.items));
+  request->feed.count = (size_t)run->feed_count;
+  request->fetch.count = (size_t)run->fetch_count;
+  request->target.count = (size_t)run->target_count;
+  for (int i = 0; i < run->feed_count; ++i) {
+    LEAT_RETURN_IF_ERROR(
+        name_output(graph, run->feeds[i], arena, &request->feed.items[i].name));
+  }
+  for (int i = 0; i < run->fetch_count; ++i) {
+    LEAT_RETURN_IF_ERROR(name_output(graph, run->fetches[i], arena, &request->fetch.items[i]));
+  }
+  for (int i = 0; i < run->target_count; ++i) {
+    LEAT_RETURN_IF_ERROR(leat_arena_copy_string(arena, graph->nodes[run->targets[i]].name,
+                                                &request->target.items[i]));
+  }
+  return leat_ok_status();
+}
+
+// The feeds' bytes stay where they are until they are encoded.
+static leat_status_t write_feeds(step_t* step) {
+  for (int i = 0; i < step->run->feed_count; ++i) {
+    leat_pb_named_tensor_proto_t* feed = &step->request.feed.items[i];
+    LEAT_RETURN_IF_ERROR(LEAT_NEW(&step->arena, 1, &feed->tensor));
+    LEAT_RETURN_IF_ERROR(
+        leat_tensor_to_content(&step->run->feed_values[i], &step->arena, feed->tensor));
+  }
+  return leat_ok_status();
+}
+
+// The value of |name|. Values mostly come in the order of their names, hence the search begins
+// where the last one ended.
+static const leat_pb_tensor_proto_t* find_value(const leat_pb_run_step_response_t* response,
+                                                leat_string_view_t name, size_t* inout_at) {
+  for (size_t i = 0; i < response->tensor.count; ++i) {
+    const size_t at = (*inout_at + i) % response->tensor.count;
+    if (!leat_string_view_equal(response->tensor.items[at].name, name)) continue;
+    *inout_at = at + 1;
+    return response->tensor.items[at].tensor;
+  }
+  return NULL;
+}
+
+static leat_status_t read_fetches(step_t* step, const leat_pb_run_step_response_t* response) {
+  const leat_run_t* run = step->run;
+  size_t at = 0;
+  leat_status_t status = leat_ok_status();
+  int count = 0;
+  for (; count < run->fetch_count && !status; ++count) {
+    const leat_string_view_t name = step->request.fetch.items[count];
+    const leat_pb_tensor_proto_t* value = find_value(response, name, &at);
+    run->fetch_values[count] = (leat_tensor_t){0};
+    status = value ? leat_tensor_from_content(value, &step->arena, leat_buffer_source_host(),
+                                              &run->fetch_values[count])
+                   : leat_make_status(LEAT_INTERNAL,
+                                      "Run failed: the master's answer has no value of '%.*s'",
+                                      LEAT_SV_ARG(name));
+  }
+  while (status && count > 0) leat_tensor_release(&run->fetch_values[--count]);
+  return status;
+}
+
+static leat_status_t read_step(void* data, leat_string_view_t answer) {
+  step_t* step = data;
+  leat_pb_run_step_response_t response;
+  LEAT_RETURN_IF_ERROR(leat_message_decode(&leat_pb_run_step_response_descriptor, answer,
+                                           &step->arena, NULL, &response));
+  if (response.status_code) {
+    return leat_make_status((leat_status_code_t)response.status_code, "%.*s",
+                            LEAT_SV_ARG(response.status_error_message));
+  }
+  return read_fetches(step, &response);
+}
+
+static leat_status_t make_step(client_session_t* session, leat_shared_graph_t* graph,
+                               step_t* step) {
+  leat_mutex_lock(&graph->mutex);
+  leat_status_t status = name_edges(graph->graph, step);
+  leat_mutex_unlock(&graph->mutex);
+  LEAT_RETURN_IF_ERROR(status);
+  step->request.session_handle = leat_string_view_from(session->handle);
+  step->request.store_errors_in_response_body = true;
+  return write_feeds(step);
+}
+
+static leat_status_t run_step(leat_remote_session_t* base, leat_shared_graph_t* graph,
+                              const leat_run_t* run) {
+  client_session_t* session = (client_session_t*)base;
+  const int64_t timeout_ms = run->timeout_ms > 0 ? run->timeout_ms : session->timeout_ms;
+  const int64_t deadline_ns = leat_clock_deadline_after_ms(timeout_ms);
+  const leat_pb_run_options_t options = {.timeout_in_ms = timeout_ms > 0 ? timeout_ms : 0};
+  step_t step = {.run = run, .request = {.options = (leat_pb_run_options_t*)&options}};
+  leat_arena_initialize(session->allocator, 0, &step.arena);
+  leat_mutex_lock(&session->mutex);
+  leat_status_t status = send_graph(session, graph, deadline_ns);
+  leat_mutex_unlock(&session->mutex);
+  if (!status) status = make_step(session, graph, &step);
+  if (!status) {
+    status = call(session, "/tensorflow.MasterService/RunStep",
+                  &leat_pb_run_step_request_descriptor, &step.request, deadline_ns, CALL_STEP,
+                  read_step, &step);
+  }
+  leat_arena_deinitialize(&step.arena);
+  return status;
+}

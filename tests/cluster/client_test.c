@@ -1,0 +1,283 @@
+// A client in this process whose master is a server: TF_SetTarget("grpc://host:port"), and then the
+// functions that every session has. The two servers are in this process too.
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/thread.h"
+#include "cluster/cluster_scene.h"
+#include "tensorflow/c/c_api.h"
+
+typedef struct client_s {
+  cluster_scene_t* cluster;
+  TF_Status* status;
+  TF_Graph* graph;
+  TF_SessionOptions* options;
+  TF_Session* session;
+} client_t;
+
+static client_t client;
+
+static int set_up(void** state) {
+  char target[64];
+  client = (client_t){0};
+  if (cluster_scene_set_up(state)) return 1;
+  client.cluster = *state;
+  client.status = TF_NewStatus();
+  client.graph = TF_NewGraph();
+  client.options = TF_NewSessionOptions();
+  snprintf(target, sizeof target, "grpc://%s", client.cluster->addresses[CLUSTER_WORKER]);
+  TF_SetTarget(client.options, target);
+  client.session = TF_NewSession(client.graph, client.options, client.status);
+  assert_string_equal(TF_Message(client.status), "");
+  return 0;
+}
+
+static int tear_down(void** state) {
+  TF_DeleteSession(client.session, client.status);
+  TF_DeleteSessionOptions(client.options);
+  TF_DeleteGraph(client.graph);
+  TF_DeleteStatus(client.status);
+  *state = client.cluster;
+  return cluster_scene_tear_down(state);
+}
+
+static void expect(TF_Code code, const char* part) {
+  if (TF_GetCode(client.status) != code || !strstr(TF_Message(client.status), part)) {
+    print_error("code %d: %s\n", TF_GetCode(client.status), TF_Message(client.status));
+  }
+  assert_int_equal(TF_GetCode(client.status), code);
+  assert_non_null(strstr(TF_Message(client.status), part));
+}
+
+// ---- Graphs -------------------------------------------------------------------------------------
+
+static TF_Output add_unary(const char* op, const char* name, const char* device, TF_Output input) {
+  TF_OperationDescription* description = TF_NewOperation(client.graph, op, name);
+  TF_SetDevice(description, device);
+  TF_AddInput(description, input);
+  TF_Operation* operation = TF_FinishOperation(description, client.status);
+  expect(TF_OK, "");
+  return (TF_Output){operation, 0};
+}
+
+static TF_Output add_placeholder(const char* name) {
+  TF_OperationDescription* description = TF_NewOperation(client.graph, "Placeholder", name);
+  TF_SetAttrType(description, "dtype", TF_FLOAT);
+  TF_Operation* operation = TF_FinishOperation(description, client.status);
+  expect(TF_OK, "");
+  return (TF_Output){operation, 0};
+}
+
+// What takes an element of a queue that has none.
+static TF_Output add_wait(void) {
+  static const TF_DataType kTypes[] = {TF_FLOAT};
+  TF_OperationDescription* description = TF_NewOperation(client.graph, "FIFOQueueV2", "queue");
+  TF_SetDevice(description, CLUSTER_PS_CPU);
+  TF_SetAttrTypeList(description, "component_types", kTypes, 1);
+  TF_Operation* queue = TF_FinishOperation(description, client.status);
+  description = TF_NewOperation(client.graph, "QueueDequeueV2", "taken");
+  TF_AddInput(description, (TF_Output){queue, 0});
+  TF_SetAttrTypeList(description, "component_types", kTypes, 1);
+  TF_Operation* taken = TF_FinishOperation(description, client.status);
+  expect(TF_OK, "");
+  return (TF_Output){taken, 0};
+}
+
+static TF_Tensor* make_vector(float first, int64_t count) {
+  TF_Tensor* tensor = TF_AllocateTensor(TF_FLOAT, &count, 1, (size_t)count * sizeof(float));
+  for (int64_t i = 0; i < count; ++i) ((float*)TF_TensorData(tensor))[i] = first + (float)i;
+  return tensor;
+}
+
+// Runs a step with a vector of |count| floats from |value| on. Returns the last float of the fetch.
+static float run(TF_Output feed, float value, int64_t count, TF_Output fetch) {
+  TF_Tensor *in = make_vector(value, count), *out = NULL;
+  float last = 0;
+  TF_SessionRun(client.session, NULL, &feed, &in, 1, &fetch, &out, 1, NULL, 0, NULL,
+                client.status);
+  if (out) {
+    assert_int_equal(TF_Dim(out, 0), count);
+    last = ((float*)TF_TensorData(out))[count - 1];
+  }
+  TF_DeleteTensor(in);
+  TF_DeleteTensor(out);
+  return last;
+}
+
+static void fetch_alone(TF_Session* session, TF_Output fetch, TF_Buffer* run_options,
+                        TF_Status* status) {
+  TF_Tensor* out = NULL;
+  TF_SessionRun(session, run_options, NULL, NULL, 0, &fetch, &out, 1, NULL, 0, NULL, status);
+  TF_DeleteTensor(out);
+}
+
+// ---- Tests --------------------------------------------------------------------------------------
+
+static void devices_are_those_of_the_cluster(void** state) {
+  TF_DeviceList* list = TF_SessionListDevices(client.session, client.status);
+  assert_int_equal(TF_DeviceListCount(list), 2);
+  bool has_ps = false;
+  for (int i = 0; i < 2; ++i) {
+    has_ps |= !strcmp(TF_DeviceListName(list, i, client.status), CLUSTER_PS_CPU);
+    assert_string_equal(TF_DeviceListType(list, i, client.status), "CPU");
+  }
+  assert_true(has_ps);
+  TF_DeleteDeviceList(list);
+}
+
+// Nodes that are added between steps reach the master, and values of any size come and go.
+static void a_graph_grows_between_steps(void** state) {
+  TF_Output x = add_placeholder("x");
+  TF_Output y = add_unary("Square", "y", CLUSTER_PS_CPU, x);
+  assert_true(run(x, 3, 4, y) == 36);
+  TF_Output z = add_unary("Neg", "z", CLUSTER_WORKER_CPU, y);
+  assert_true(run(x, 3, 4, z) == -36);
+  assert_true(run(x, 1, 1, y) == 1);
+  assert_true(run(x, 0, 1000000, z) == -999999.f * 999999.f);
+  expect(TF_OK, "");
+  // A value that is asked for twice comes twice.
+  TF_Tensor *in = make_vector(2, 1), *out[3];
+  const TF_Output fetches[] = {z, y, z};
+  TF_SessionRun(client.session, NULL, &x, &in, 1, fetches, out, 3, NULL, 0, NULL, client.status);
+  expect(TF_OK, "");
+  assert_true(*(float*)TF_TensorData(out[0]) == -4 && *(float*)TF_TensorData(out[1]) == 4 &&
+              *(float*)TF_TensorData(out[2]) == -4);
+  for (int i = 0; i < 3; ++i) TF_DeleteTensor(out[i]);
+  TF_DeleteTensor(in);
+}
+
+static void failures_reach_the_client(void** state) {
+  TF_Output x = add_placeholder("x");
+  TF_Output y = add_unary("Neg", "y", CLUSTER_PS_CPU, x);
+  fetch_alone(client.session, y, NULL, client.status);
+  expect(TF_INVALID_ARGUMENT, "You must feed a value for placeholder");
+  run(x, 1, 1, x);
+  expect(TF_INVALID_ARGUMENT, "both fed and fetched");
+  run(x, 1, 1, (TF_Output){y.oper, 1});
+  expect(TF_OUT_OF_RANGE, "output index 1");
+  assert_true(run(x, 1, 1, y) == -1);
+  // A node for a device that no task has.
+  TF_Output bad = add_unary("Neg", "bad", "/job:gone/task:0", x);
+  run(x, 1, 1, bad);
+  expect(TF_INVALID_ARGUMENT, "bad");
+  const char* name = NULL;
+  TF_SessionPRunSetup(client.session, &x, 1, &y, 1, NULL, 0, &name, client.status);
+  expect(TF_UNIMPLEMENTED, "another process");
+}
+
+typedef struct waiter_s {
+  TF_Output fetch;
+  TF_Status* status;
+} waiter_t;
+
+static void wait_for_element(void* data) {
+  waiter_t* waiter = data;
+  fetch_alone(client.session, waiter->fetch, NULL, waiter->status);
+}
+
+// Closing the session ends its steps, and later ones fail.
+static void closing_ends_steps(void** state) {
+  waiter_t waiter = {add_wait(), TF_NewStatus()};
+  leat_thread_t thread;
+  const int64_t begin_ns = leat_clock_now_ns();
+  LEAT_EXPECT_OK(leat_thread_start("test", wait_for_element, &waiter, &thread));
+  cluster_let_wait();
+  TF_CloseSession(client.session, client.status);
+  expect(TF_OK, "");
+  leat_thread_join(thread);
+  assert_int_equal(TF_GetCode(waiter.status), TF_CANCELLED);
+  cluster_expect_within(begin_ns, CLUSTER_SHORT_MS);
+  fetch_alone(client.session, waiter.fetch, NULL, waiter.status);
+  assert_int_equal(TF_GetCode(waiter.status), TF_CANCELLED);
+  TF_DeleteStatus(waiter.status);
+}
+
+// So does a master that goes away.
+static void a_master_that_stops_ends_steps(void** state) {
+  waiter_t waiter = {add_wait(), TF_NewStatus()};
+  leat_thread_t thread;
+  const int64_t begin_ns = leat_clock_now_ns();
+  LEAT_EXPECT_OK(leat_thread_start("test", wait_for_element, &waiter, &thread));
+  cluster_let_wait();
+  cluster_stop(client.cluster, CLUSTER_WORKER);
+  leat_thread_join(thread);
+  assert_int_not_equal(TF_GetCode(waiter.status), TF_OK);
+  fetch_alone(client.session, waiter.fetch, NULL, waiter.status);
+  assert_int_equal(TF_GetCode(waiter.status), TF_UNAVAILABLE);
+  TF_CloseSession(client.session, client.status);
+  cluster_expect_within(begin_ns, CLUSTER_SHORT_MS);
+  TF_DeleteStatus(waiter.status);
+}
+
+static void steps_have_deadlines(void** state) {
+  static const char kOptions[] = {0x10, 100};  // timeout_in_ms: 100
+  TF_Buffer options = {.data = kOptions, .length = sizeof kOptions};
+  const int64_t begin_ns = leat_clock_now_ns();
+  fetch_alone(client.session, add_wait(), &options, client.status);
+  expect(TF_DEADLINE_EXCEEDED, "");
+  cluster_expect_within(begin_ns, CLUSTER_SHORT_MS);
+}
+
+// Where nobody listens, a session with a deadline is refused when it has passed.
+static void masters_that_are_not_there(void** state) {
+  static const char kConfig[] = {0x58, 100};  // operation_timeout_in_ms: 100
+  TF_SessionOptions* options = TF_NewSessionOptions();
+  TF_SetConfig(options, kConfig, sizeof kConfig, client.status);
+  expect(TF_OK, "");
+  TF_SetTarget(options, "grpc://localhost:1");
+  assert_null(TF_NewSession(client.graph, options, client.status));
+  expect(TF_DEADLINE_EXCEEDED, "Creating a session at grpc://localhost:1");
+  TF_SetTarget(options, "grpc://no port");
+  assert_null(TF_NewSession(client.graph, options, client.status));
+  expect(TF_INVALID_ARGUMENT, "no port");
+  TF_DeleteSessionOptions(options);
+}
+
+// TF_Reset at a master empties the containers of all tasks and ends its sessions.
+static void a_cluster_is_reset(void** state) {
+  TF_OperationDescription* description = TF_NewOperation(client.graph, "VarHandleOp", "v");
+  TF_SetDevice(description, CLUSTER_PS_CPU);
+  TF_SetAttrType(description, "dtype", TF_FLOAT);
+  TF_SetAttrShape(description, "shape", NULL, -1);
+  TF_Output handle = {TF_FinishOperation(description, client.status), 0};
+  TF_Output is_there = add_unary("VarIsInitializedOp", "is_there", CLUSTER_PS_CPU, handle);
+  TF_Output x = add_placeholder("x");
+  description = TF_NewOperation(client.graph, "AssignVariableOp", "assign");
+  TF_AddInput(description, handle);
+  TF_AddInput(description, x);
+  TF_Operation* assign = TF_FinishOperation(description, client.status);
+  expect(TF_OK, "");
+  TF_Tensor *in = make_vector(1, 2), *out = NULL;
+  const TF_Operation* const target = assign;
+  TF_SessionRun(client.session, NULL, &x, &in, 1, NULL, NULL, 0, &target, 1, NULL, client.status);
+  expect(TF_OK, "");
+  TF_DeleteTensor(in);
+  for (int is_reset = 0; is_reset < 2; ++is_reset) {
+    TF_Session* other = TF_NewSession(client.graph, client.options, client.status);
+    TF_SessionRun(other, NULL, NULL, NULL, 0, &is_there, &out, 1, NULL, 0, NULL, client.status);
+    expect(TF_OK, "");
+    assert_int_equal(*(bool*)TF_TensorData(out), !is_reset);
+    TF_DeleteTensor(out);
+    TF_DeleteSession(other, client.status);
+    TF_Reset(client.options, NULL, 0, client.status);
+    expect(TF_OK, "");
+  }
+  fetch_alone(client.session, is_there, NULL, client.status);
+  expect(TF_ABORTED, "not found");
+}
+
+int main(void) {
+#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+  const struct CMUnitTest tests[] = {
+      TEST(devices_are_those_of_the_cluster),
+      TEST(a_graph_grows_between_steps),
+      TEST(failures_reach_the_client),
+      TEST(closing_ends_steps),
+      TEST(a_master_that_stops_ends_steps),
+      TEST(steps_have_deadlines),
+      TEST(masters_that_are_not_there),
+      TEST(a_cluster_is_reset),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,235 @@
+// Makes the two servers, encodes and decodes messages around calls, and waits for their ends. Every
+// failure that the test does not ask for fails it. Graphs are built in a scene of the sessions'
+// tests, of which only the graph is used: it goes to the master as a GraphDef. A session's steps
+// ask for failures in the answer's body, as TensorFlow's clients do, so a step's failure is looked
+// for in both places.
+#include "cluster/cluster_scene.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/random.h"
+#include "formats/generated/server.h"
+#include "formats/wire/decode.h"
+#include "formats/wire/encode.h"
+#include "formats/wire/tensor_content.h"
+#include "graph/import/export.h"
+
+static const char* const kJobs[CLUSTER_TASKS] = {"worker", "ps"};
+
+// ---- The cluster --------------------------------------------------------------------------------
+
+void cluster_scene_describe(const cluster_scene_t* cluster, const char* job, int index,
+                            const char* protocol, leat_string_builder_t* out_bytes) {
+  leat_pb_job_def_tasks_entry_t entries[CLUSTER_TASKS] = {0};
+  leat_pb_job_def_t jobs[CLUSTER_TASKS] = {0};
+  for (int i = 0; i < CLUSTER_TASKS; ++i) {
+    entries[i].value = leat_string_view_from(cluster->addresses[i]);
+    jobs[i] = (leat_pb_job_def_t){.name = leat_string_view_from(kJobs[i]),
+                                  .tasks = {&entries[i], 1}};
+  }
+  leat_pb_cluster_def_t spec = {.job = {jobs, CLUSTER_TASKS}};
+  const leat_pb_server_def_t def = {.cluster = &spec,
+                                    .job_name = leat_string_view_from(job),
+                                    .task_index = index,
+                                    .protocol = leat_string_view_from(protocol)};
+  LEAT_EXPECT_OK(leat_message_encode(&leat_pb_server_def_descriptor, &def, out_bytes));
+}
+
+static void open_server(cluster_scene_t* cluster, int task) {
+  leat_string_builder_t bytes;
+  leat_string_builder_initialize(leat_allocator_system(), &bytes);
+  cluster_scene_describe(cluster, kJobs[task], 0, "grpc", &bytes);
+  cluster->servers[task] = TF_NewServer(bytes.data, bytes.size, cluster->status);
+  leat_string_builder_deinitialize(&bytes);
+  assert_string_equal(TF_Message(cluster->status), "");
+  TF_ServerStart(cluster->servers[task], cluster->status);
+  assert_string_equal(TF_Message(cluster->status), "");
+  const leat_rpc_security_t plain = {.requires_client_certificate = false};
+  LEAT_EXPECT_OK(leat_rpc_channel_create(leat_string_view_from(cluster->addresses[task]), &plain,
+                                         &cluster->channels[task]));
+}
+
+int cluster_scene_set_up(void** state) {
+  cluster_scene_t* cluster = calloc(1, sizeof *cluster);
+  cluster->status = TF_NewStatus();
+  const int first = rpc_scene_free_port();
+  int second = rpc_scene_free_port();
+  while (second == first) second = rpc_scene_free_port();
+  snprintf(cluster->addresses[0], sizeof cluster->addresses[0], "127.0.0.1:%d", first);
+  snprintf(cluster->addresses[1], sizeof cluster->addresses[1], "127.0.0.1:%d", second);
+  scene_open(&cluster->scene);
+  for (int i = 0; i < CLUSTER_TASKS; ++i) open_server(cluster, i);
+  *state = cluster;
+  return 0;
+}
+
+int cluster_scene_tear_down(void** state) {
+  cluster_scene_t* cluster = *state;
+  for (int i = 0; i < CLUSTER_TASKS; ++i) leat_rpc_channel_free(cluster->channels[i]);
+  for (int i = 0; i < CLUSTER_TASKS; ++i) TF_DeleteServer(cluster->servers[i]);
+  scene_close(&cluster->scene);
+  TF_DeleteStatus(cluster->status);
+  free(cluster);
+  return 0;
+}
+
+leat_output_t cluster_op(cluster_scene_t* cluster, int task, const char* op, const char* name,
+                         leat_outputs_t inputs, leat_attrs_t attrs) {
+  return scene_output(&cluster->scene, op, name, task ? CLUSTER_PS_CPU : CLUSTER_WORKER_CPU,
+                      inputs, attrs);
+}
+
+void cluster_stop(cluster_scene_t* cluster, int task) {
+  TF_ServerStop(cluster->servers[task], cluster->status);
+  assert_int_equal(TF_GetCode(cluster->status), TF_OK);
+}
+
+void cluster_let_wait(void) { leat_clock_sleep_ns(50000000); }
+
+void cluster_expect_within(int64_t begin_ns, int64_t limit_ms) {
+  assert_true(leat_clock_now_ns() - begin_ns < limit_ms * 1000000);
+}
+
+// ---- Calls --------------------------------------------------------------------------------------
+
+void cluster_call_start(cluster_scene_t* cluster, int task, const char* method,
+                        const leat_message_descriptor_t* descriptor, const void* message,
+                        cluster_call_t* out_call) {
+  leat_string_builder_t bytes;
+  leat_string_builder_initialize(leat_allocator_system(), &bytes);
+  if (descriptor) LEAT_EXPECT_OK(leat_message_encode(descriptor, message, &bytes));
+  rpc_end_initialize(&out_call->end);
+  leat_arena_initialize(leat_allocator_system(), 0, &out_call->arena);
+  const leat_rpc_piece_t piece = {.data = bytes.data, .size = bytes.size};
+  const leat_rpc_call_options_t options = {.method = method,
+                                           .bytes = {&piece, 1},
+                                           .deadline_ns = LEAT_DEADLINE_NEVER};
+  leat_rpc_call(cluster->channels[task], &options, rpc_scene_done, &out_call->end,
+                &out_call->call);
+  leat_string_builder_deinitialize(&bytes);
+}
+
+void cluster_call_expect(cluster_call_t* call, leat_status_code_t code, const char* text,
+                         const leat_message_descriptor_t* descriptor, void* out_answer) {
+  rpc_end_wait(&call->end);
+  if (call->end.code != code || !strstr(call->end.message, text)) {
+    print_error("%s: %s\n", leat_status_code_name(call->end.code), call->end.message);
+  }
+  assert_string_equal(leat_status_code_name(call->end.code), leat_status_code_name(code));
+  assert_true(strstr(call->end.message, text));
+  if (!descriptor || code != LEAT_OK) return;
+  const leat_string_view_t bytes = leat_string_view_make(call->end.answer, call->end.answer_size);
+  LEAT_EXPECT_OK(leat_message_decode(descriptor, bytes, &call->arena, NULL, out_answer));
+}
+
+void cluster_call_free(cluster_call_t* call) {
+  leat_rpc_call_free(call->call);
+  leat_arena_deinitialize(&call->arena);
+  rpc_end_free(&call->end);
+}
+
+void cluster_call(cluster_scene_t* cluster, int task, const char* method,
+                  const leat_message_descriptor_t* descriptor, const void* message,
+                  leat_status_code_t code, const char* text) {
+  cluster_call_t call;
+  cluster_call_start(cluster, task, method, descriptor, message, &call);
+  cluster_call_expect(&call, code, text, NULL, NULL);
+  cluster_call_free(&call);
+}
+
+// ---- Sessions -----------------------------------------------------------------------------------
+
+void cluster_session_open(cluster_scene_t* cluster, char out_handle[32]) {
+  leat_string_builder_t graph;
+  leat_string_builder_initialize(leat_allocator_system(), &graph);
+  LEAT_EXPECT_OK(leat_graph_export(cluster->scene.graph, &graph));
+  const leat_pb_create_session_request_t request = {.graph_def = leat_string_builder_view(&graph)};
+  leat_pb_create_session_response_t response;
+  cluster_call_t call;
+  cluster_call_start(cluster, CLUSTER_WORKER, "/tensorflow.MasterService/CreateSession",
+                     &leat_pb_create_session_request_descriptor, &request, &call);
+  cluster_call_expect(&call, LEAT_OK, "", &leat_pb_create_session_response_descriptor, &response);
+  snprintf(out_handle, 32, "%.*s", LEAT_SV_ARG(response.session_handle));
+  cluster_call_free(&call);
+  leat_string_builder_deinitialize(&graph);
+}
+
+void cluster_session_close(cluster_scene_t* cluster, const char* handle) {
+  const leat_pb_close_session_request_t request = {.session_handle =
+                                                       leat_string_view_from(handle)};
+  cluster_call(cluster, CLUSTER_WORKER, "/tensorflow.MasterService/CloseSession",
+               &leat_pb_close_session_request_descriptor, &request, LEAT_OK, "");
+}
+
+// ---- Steps --------------------------------------------------------------------------------------
+
+void cluster_step_start(cluster_scene_t* cluster, const char* handle, const char* fetch,
+                        const char* target, const char* feed, float value,
+                        cluster_step_t* out_step) {
+  leat_pb_tensor_proto_t proto = {.dtype = LEAT_DTYPE_FLOAT, .float_val = {&value, 1}};
+  leat_pb_named_tensor_proto_t fed = {.name = leat_string_view_from(feed ? feed : ""),
+                                      .tensor = &proto};
+  leat_string_view_t fetched = leat_string_view_from(fetch ? fetch : "");
+  leat_string_view_t run = leat_string_view_from(target ? target : "");
+  const leat_pb_run_step_request_t request = {
+      .session_handle = leat_string_view_from(handle),
+      .feed = {&fed, feed != NULL},
+      .fetch = {&fetched, fetch != NULL},
+      .target = {&run, target != NULL},
+      .store_errors_in_response_body = true,
+      .request_id = (int64_t)(leat_random_seed() >> 1)};
+  out_step->response = (leat_pb_run_step_response_t){0};
+  cluster_call_start(cluster, CLUSTER_WORKER, "/tensorflow.MasterService/RunStep",
+                     &leat_pb_run_step_request_descriptor, &request, &out_step->call);
+}
+
+leat_status_code_t cluster_step_end(cluster_step_t* step) {
+  rpc_end_wait(&step->call.end);
+  if (step->call.end.code != LEAT_OK) return step->call.end.code;
+  cluster_call_expect(&step->call, LEAT_OK, "", &leat_pb_run_step_response_descriptor,
+                      &step->response);
+  return (leat_status_code_t)step->response.status_code;
+}
+
+bool cluster_step_says(const cluster_step_t* step, const char* text) {
+  char message[1024];
+  snprintf(message, sizeof message, "%s%.*s", step->call.end.message,
+           LEAT_SV_ARG(step->response.status_error_message));
+  if (!strstr(message, text)) print_error("the step says: %s\n", message);
+  return strstr(message, text) != NULL;
+}
+
+void cluster_step_free(cluster_step_t* step) { cluster_call_free(&step->call); }
+
+float cluster_step(cluster_scene_t* cluster, const char* handle, const char* fetch,
+                   const char* target, const char* feed, float value, leat_status_code_t code,
+                   const char* text) {
+  cluster_step_t step;
+  float fetched = 0;
+  cluster_step_start(cluster, handle, fetch, target, feed, value, &step);
+  const leat_status_code_t got = cluster_step_end(&step);
+  assert_true(cluster_step_says(&step, text));
+  assert_string_equal(leat_status_code_name(got), leat_status_code_name(code));
+  if (got == LEAT_OK && fetch) {
+    assert_int_equal(step.response.tensor.count, 1);
+    const leat_pb_tensor_proto_t* proto = step.response.tensor.items[0].tensor;
+    assert_int_equal(proto->dtype, LEAT_DTYPE_FLOAT);
+    assert_int_equal(proto->tensor_content.size, sizeof fetched);
+    memcpy(&fetched, proto->tensor_content.data, sizeof fetched);
+  }
+  cluster_step_free(&step);
+  return fetched;
+}
+
+uint64_t cluster_incarnation(cluster_scene_t* cluster, int task) {
+  leat_pb_get_status_response_t response;
+  cluster_call_t call;
+  cluster_call_start(cluster, task, "/tensorflow.WorkerService/GetStatus", NULL, NULL, &call);
+  cluster_call_expect(&call, LEAT_OK, "", &leat_pb_get_status_response_descriptor, &response);
+  assert_true(response.device_attributes.count > 0);
+  const uint64_t incarnation = response.device_attributes.items[0].incarnation;
+  cluster_call_free(&call);
+  return incarnation;
+}

@@ -1,0 +1,93 @@
+// A cluster of two tasks in one process, for tests: "worker", which sessions are opened at, and
+// "ps". Servers are made through the C API (TF_NewServer) and called by raw messages of
+// tensorflow.MasterService and tensorflow.WorkerService, as other programs call them.
+#ifndef LEAT_TESTS_CLUSTER_CLUSTER_SCENE_H_
+#define LEAT_TESTS_CLUSTER_CLUSTER_SCENE_H_
+
+#include "cluster/rpc_scene.h"
+#include "formats/generated/master_service.h"
+#include "formats/generated/worker_service.h"
+#include "session/scene.h"
+#include "tensorflow/c/c_api_server.h"
+
+enum { CLUSTER_WORKER, CLUSTER_PS, CLUSTER_TASKS };
+
+#define CLUSTER_WORKER_CPU "/job:worker/replica:0/task:0/device:CPU:0"
+#define CLUSTER_PS_CPU "/job:ps/replica:0/task:0/device:CPU:0"
+
+typedef struct cluster_scene_s {
+  TF_Status* status;
+  TF_Server* servers[CLUSTER_TASKS];
+  leat_rpc_channel_t* channels[CLUSTER_TASKS];
+  char addresses[CLUSTER_TASKS][32];
+  scene_t scene;  // where graphs are built; nothing runs in it
+} cluster_scene_t;
+
+int cluster_scene_set_up(void** state);
+int cluster_scene_tear_down(void** state);
+// The bytes of a ServerDef of the cluster, in |out_bytes|, which the caller initializes.
+void cluster_scene_describe(const cluster_scene_t* cluster, const char* job, int index,
+                            const char* protocol, leat_string_builder_t* out_bytes);
+
+// A node on the first device of a task, in the scene's graph.
+leat_output_t cluster_op(cluster_scene_t* cluster, int task, const char* op, const char* name,
+                         leat_outputs_t inputs, leat_attrs_t attrs);
+// Stops the server of a task.
+void cluster_stop(cluster_scene_t* cluster, int task);
+// Gives a step a moment to reach the place where it waits; nothing depends on it but which path is
+// tested.
+void cluster_let_wait(void);
+// Fails the test where more than |limit_ms| have passed since |begin_ns|.
+#define CLUSTER_SHORT_MS 5000  // on a busy machine; what hangs takes longer
+void cluster_expect_within(int64_t begin_ns, int64_t limit_ms);
+
+// A call and what came of it.
+typedef struct cluster_call_s {
+  rpc_end_t end;
+  leat_rpc_call_t* call;
+  leat_arena_t arena;  // of the decoded answer
+} cluster_call_t;
+
+// Begins a call of |method| ("/tensorflow.…") at a task; |message| is the struct of |descriptor|.
+void cluster_call_start(cluster_scene_t* cluster, int task, const char* method,
+                        const leat_message_descriptor_t* descriptor, const void* message,
+                        cluster_call_t* out_call);
+// Waits for the end and expects |code| and a message that contains |text|. With OK, and a
+// |descriptor|, the answer is decoded into |out_answer|, which lives as long as the call.
+void cluster_call_expect(cluster_call_t* call, leat_status_code_t code, const char* text,
+                         const leat_message_descriptor_t* descriptor, void* out_answer);
+void cluster_call_free(cluster_call_t* call);
+// All three; for an answer that is not looked at.
+void cluster_call(cluster_scene_t* cluster, int task, const char* method,
+                  const leat_message_descriptor_t* descriptor, const void* message,
+                  leat_status_code_t code, const char* text);
+
+// Opens a session over the scene's graph at the worker task. |out_handle| is NUL-terminated.
+void cluster_session_open(cluster_scene_t* cluster, char out_handle[32]);
+void cluster_session_close(cluster_scene_t* cluster, const char* handle);
+
+// A step of a session. Failures are asked for in the answer's body.
+typedef struct cluster_step_s {
+  cluster_call_t call;
+  leat_pb_run_step_response_t response;  // after cluster_step_end
+} cluster_step_t;
+
+// Begins to run |target| (NULL: none), or to fetch |fetch|, with |feed| = |value| unless it is
+// NULL.
+void cluster_step_start(cluster_scene_t* cluster, const char* handle, const char* fetch,
+                        const char* target, const char* feed, float value,
+                        cluster_step_t* out_step);
+// Waits for the end, wherever the failure travels.
+leat_status_code_t cluster_step_end(cluster_step_t* step);
+// What the failure said.
+bool cluster_step_says(const cluster_step_t* step, const char* text);
+void cluster_step_free(cluster_step_t* step);
+// A step that must end with |code| and, unless it is OK, say |text|. Returns the fetched float.
+float cluster_step(cluster_scene_t* cluster, const char* handle, const char* fetch,
+                   const char* target, const char* feed, float value, leat_status_code_t code,
+                   const char* text);
+
+// The incarnation of the task's first device, as GetStatus tells it.
+uint64_t cluster_incarnation(cluster_scene_t* cluster, int task);
+
+#endif  // LEAT_TESTS_CLUSTER_CLUSTER_SCENE_H_
