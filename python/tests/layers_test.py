@@ -62,6 +62,34 @@ class LayersTest(unittest.TestCase):
     np.testing.assert_allclose(moving, [[1, 1], [1, 2.5]])
     self.assertEqual(len(tf.trainable_variables()), 2)
 
+  def test_a_step_says_whether_it_trains(self):
+    import numpy as np
+    training = tf.placeholder(tf.bool, [])
+    x = tf.placeholder(tf.float32, [None, 2])
+    dropped = tf.layers.dropout(x, 0.999, training=training)
+    images = tf.placeholder(tf.float32, [None, 1, 1, 2])
+    options = dict(momentum=0.5, epsilon=0.0, training=training)
+    plain = tf.layers.batch_normalization(x, name='plain', **options)
+    fused = tf.layers.batch_normalization(images, name='fused', **options)
+    updates = tf.get_collection(tf.GraphKeys.UPDATE_OPS)
+    rows = np.array([[1, 0], [3, 4]], np.float32)
+    with tf.Session() as session:
+      session.run(tf.global_variables_initializer())
+      for is_training in (False, True):
+        feed = {x: rows, images: rows.reshape(2, 1, 1, 2), training: is_training}
+        found = session.run([dropped, plain, fused], feed)
+        session.run(updates, feed)
+        means = session.run(['plain/moving_mean:0', 'fused/moving_mean:0'])
+        if is_training:
+          self.assertFalse(np.any(found[0][1] == rows[1]))
+          np.testing.assert_allclose(found[1], [[-1, -1], [1, 1]], rtol=1e-4)
+          np.testing.assert_allclose(found[2].reshape(2, 2), [[-1, -1], [1, 1]], rtol=1e-4)
+          np.testing.assert_allclose(means, [[1, 1], [1, 1]])
+        else:
+          for values in found:
+            np.testing.assert_allclose(values.reshape(2, 2), rows, rtol=1e-4)
+          np.testing.assert_allclose(means, [[0, 0], [0, 0]])
+
 
 if __name__ == '__main__':
   unittest.main()

@@ -7,6 +7,8 @@ from __future__ import annotations
 
 import threading
 
+from leat import _leat
+
 
 class Building(threading.local):
   """The settings of one graph, for each thread that builds it."""
@@ -24,7 +26,8 @@ class Building(threading.local):
 
 
 class ControlDependencies:
-  """The operations that new ones wait for, inside a `with`."""
+  """The operations that new ones wait for, inside a `with`. Forgetting the outer ones leaves all
+  loops and branches that are being built, too."""
 
   def __init__(self, graph, operations):
     self._graph, self._operations = graph, operations
@@ -37,6 +40,7 @@ class ControlDependencies:
     building = self._graph._building
     if self._new_stack:
       self._outer, building.controls = building.controls, []
+      _leat.flow_outside(self._graph)
     building.controls = building.controls + [self]
 
   def __exit__(self, *unused):
@@ -44,6 +48,7 @@ class ControlDependencies:
     building.controls = [c for c in building.controls if c is not self]
     if self._new_stack:
       building.controls = self._outer
+      _leat.flow_leave(self._graph)
 
   @property
   def operations(self):

@@ -3,6 +3,7 @@ from __future__ import annotations
 
 from leat import _leat
 from leat._export import export
+from leat._graph import dtype as dtypes
 from leat._graph import graph as graphs
 from leat._graph.conversion import convert
 from leat._graph.scope import name_scope
@@ -112,6 +113,11 @@ def gradients(ys, xs, grad_ys=None, name='gradients', colocate_gradients_with_op
       raise graphs._build_error(error) from None
     finally:
       graph._adopt(start)
+    for g, x in zip(found, sources):
+      # What comes out of a loop may have lost its shape on the way.
+      if g is not None and x.dtype.base_dtype != dtypes.resource:
+        if g.get_shape().is_compatible_with(x.get_shape()):
+          g.set_shape(x.get_shape())
     found = [_as_slices(g, prefix) for g in found]
     if unconnected_gradients == 'zero':
       from leat._ops import array
@@ -164,4 +170,18 @@ def _starts(targets, grad_ys):
 def hessians(ys, xs, name='hessians', colocate_gradients_with_ops=False, gate_gradients=False,
              aggregation_method=None):
   """The second derivatives of the sum of ys by each of xs."""
-  raise NotImplementedError('tf.hessians needs tf.while_loop, which is not available yet')
+  from leat._ops import array
+  from leat._ops.control_flow import while_loop
+  from leat._ops.tensor_array import TensorArray
+  del name, colocate_gradients_with_ops, gate_gradients, aggregation_method
+  found = []
+  for gradient, x in zip(gradients(ys, xs), _as_list(xs)):
+    rows = array.reshape(gradient, [-1])
+    count, sizes = array.size(x), array.shape(x)
+
+    def row(i, result, rows=rows, x=x):
+      return i + 1, result.write(i, gradients(rows[i], x)[0])
+    _, result = while_loop(lambda i, _, count=count: i < count, row,
+                           [0, TensorArray(x.dtype, count)])
+    found.append(array.reshape(result.stack(), array.concat([sizes, sizes], 0)))
+  return found

@@ -64,13 +64,7 @@ class Graph(_leat.Graph):
     gradient = building.gradient_types.get(op_type) if building.gradient_types else None
     if gradient:
       attributes = attributes + [('_gradient_op_type', 's', gradient.encode())]
-    device = ''
-    if building.devices:
-      if any(callable(d) for d in building.devices):
-        device = None  # asked of functions, once the operation is there
-      else:
-        for d in building.devices:
-          device = '' if d is None else device_names.merge(device, d)
+    device = device_of(building)
     if building.colocations:
       attributes, device = self._colocate(building, attributes, device)
     try:
@@ -347,7 +341,17 @@ class Graph(_leat.Graph):
     self._unfeedable.add(tensor)
 
   def is_fetchable(self, tensor_or_op):
-    return tensor_or_op not in self._unfetchable
+    """Whether it is there when a step ends: what is inside of a loop or a branch is not."""
+    if tensor_or_op in self._unfetchable:
+      return False
+    op = tensor_or_op if isinstance(tensor_or_op, _leat.Operation) else tensor_or_op.op
+    while op.type in ('Exit', 'RefExit'):
+      # It is where the first value of its variable is: behind Switch, Merge and Enter.
+      for _ in range(4):
+        if not op.inputs_:
+          return True
+        op = op.inputs_[0].op
+    return _leat.flow_of(op) is None
 
   def prevent_fetching(self, op):
     self._unfetchable.add(op)
@@ -471,6 +475,19 @@ def _caller():
   while frame is not None and frame.f_globals.get('__name__', '').startswith(_PACKAGE):
     frame = frame.f_back
   return frame
+
+
+def device_of(building):
+  """The device that new operations ask for; None where functions choose, which are asked once an
+  operation is there."""
+  if not building.devices:
+    return ''
+  if any(callable(d) for d in building.devices):
+    return None
+  device = ''
+  for d in building.devices:
+    device = '' if d is None else device_names.merge(device, d)
+  return device
 
 
 def _operation_of(item):

@@ -1,10 +1,9 @@
-"""What runs before what: group, tuple, assertions, printing."""
+"""What runs before what: group, tuple, printing."""
 from __future__ import annotations
 
 from leat import _leat
 from leat._export import export
 from leat._graph.apply import apply_op
-from leat._graph.conversion import convert
 from leat._graph.graph import get_default_graph
 from leat._graph.scope import colocate_with, control_dependencies, device, name_scope
 
@@ -100,14 +99,6 @@ def with_dependencies(dependencies, output_tensor, name=None):
           type(output_tensor).__name__ == 'IndexedSlices':
         return output_tensor._map(lambda t: apply_op('Identity', input=t))
       return apply_op('Identity', name=scope, input=output_tensor)
-
-
-@export('Assert', 'debugging.Assert')
-def Assert(condition, data, summarize=None, name=None):
-  """An operation that fails, showing data, where condition is false."""
-  with name_scope(name, 'Assert', [condition, *data]) as scope:
-    return apply_op('Assert', name=scope, condition=condition, data=[convert(d) for d in data],
-                    summarize=3 if summarize is None else summarize)
 
 
 @export('Print')

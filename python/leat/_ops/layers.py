@@ -437,14 +437,20 @@ class Flatten(Layer):
 
 
 def _known_training(training):
-  """Python's bool of `training`; a tensor that is not constant would need tf.cond."""
+  """Python's bool of `training`, or the tensor where only a step can say."""
   from leat._graph.value import constant_value
-  if hasattr(training, 'op'):
-    value = constant_value(training)
-    if value is None:
-      raise NotImplementedError('a tensor for `training` needs tf.cond, which is not available yet')
-    return bool(value)
-  return bool(training)
+  if not hasattr(training, 'op'):
+    return bool(training)
+  value = constant_value(training)
+  return training if value is None else bool(value)
+
+
+def _choose(training, yes, no):
+  """yes() while training, else no(); these are branches where only a step can say."""
+  if isinstance(training, bool):
+    return yes() if training else no()
+  from leat._ops import control_flow, math
+  return control_flow.cond(math.cast(training, dtypes.bool), yes, no)
 
 
 @export('layers.Dropout')
@@ -456,8 +462,10 @@ class Dropout(Layer):
     self.rate, self.noise_shape, self.seed = rate, noise_shape, seed
 
   def call(self, inputs, training=False):
-    if not _known_training(training):
-      return array.identity(inputs)
+    return _choose(_known_training(training), lambda: self._dropped(inputs),
+                   lambda: array.identity(inputs))
+
+  def _dropped(self, inputs):
     noise = self.noise_shape
     if noise is not None and not hasattr(noise, 'op'):
       sizes = array.shape(inputs)
@@ -508,38 +516,44 @@ class BatchNormalization(Layer):
     self.moving_variance = self.add_weight('moving_variance', [size], kind, self._variance,
                                            trainable=False)
 
-  def _update(self, variable, value):
+  def _update(self, mean, variance):
+    """Moves the averages. Where a step does not train, they are what they move to."""
     from leat._train import step
-    self.add_update(step.assign_moving_average(variable, value, self.momentum, zero_debias=False))
+    for average, value in ((self.moving_mean, mean), (self.moving_variance, variance)):
+      self.add_update(step.assign_moving_average(average, value, self.momentum,
+                                                 zero_debias=False))
 
   def call(self, inputs, training=False):
     training = _known_training(training)
     if self._fused:
       return self._call_fused(inputs, training)
     axes = [i for i in range(inputs.get_shape().ndims) if i != self.axis]
-    if training:
-      mean, variance = nn.moments(inputs, axes)
-      self._update(self.moving_mean, mean)
-      self._update(self.moving_variance, variance)
+    averages = lambda: (convert(self.moving_mean), convert(self.moving_variance))
+    if training is False:
+      mean, variance = averages()
     else:
-      mean, variance = self.moving_mean, self.moving_variance
+      batch = nn.moments(inputs, axes)
+      mean, variance = _choose(training, lambda: tuple(batch), averages)
+      self._update(mean, variance)
     spread = [1] * inputs.get_shape().ndims
     spread[self.axis] = inputs.get_shape().as_list()[self.axis]
     wide = lambda v: v if v is None or self.axis == len(spread) - 1 else array.reshape(v, spread)
-    return nn.batch_normalization(inputs, wide(convert(mean)), wide(convert(variance)),
-                                  wide(self.beta), wide(self.gamma), self.epsilon)
+    return nn.batch_normalization(inputs, wide(mean), wide(variance), wide(self.beta),
+                                  wide(self.gamma), self.epsilon)
 
   def _call_fused(self, inputs, training):
     size = self.moving_mean.get_shape().as_list()
     gamma = array.ones(size) if self.gamma is None else self.gamma
     beta = array.zeros(size) if self.beta is None else self.beta
-    outputs, mean, variance = nn.fused_batch_norm(
-        inputs, gamma, beta, None if training else self.moving_mean,
-        None if training else self.moving_variance, self.epsilon,
-        'NCHW' if self.axis == 1 else 'NHWC', training)
-    if training:
-      self._update(self.moving_mean, mean)
-      self._update(self.moving_variance, variance)
+
+    def normalised(is_training):
+      averages = (None, None) if is_training else (self.moving_mean, self.moving_variance)
+      return nn.fused_batch_norm(inputs, gamma, beta, *averages, self.epsilon,
+                                 'NCHW' if self.axis == 1 else 'NHWC', is_training)
+    outputs, mean, variance = _choose(training, lambda: normalised(True),
+                                      lambda: normalised(False))
+    if training is not False:
+      self._update(mean, variance)
     return outputs
 
 

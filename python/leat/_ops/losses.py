@@ -9,7 +9,7 @@ from leat._graph.conversion import convert
 from leat._graph.graph import get_default_graph
 from leat._graph.scope import GraphKeys, control_dependencies, name_scope
 from leat._graph.value import constant_value
-from leat._ops import array, control, math, nn
+from leat._ops import array, control_flow, math, nn
 
 
 @export('losses.Reduction')
@@ -62,7 +62,7 @@ def _fitting_weights(weights, values):
     equal = math.equal(taken, sizes)
     fits = math.reduce_all(apply_op('LogicalOr', x=math.equal(taken, 1), y=equal))
     fine = apply_op('LogicalOr', x=scalar, y=apply_op('LogicalAnd', x=same_rank, y=fits))
-    check = control.Assert(fine, [
+    check = control_flow.Assert(fine, [
         'weights can not be broadcast to values.', 'weights.shape=', array.shape(weights),
         'values.shape=', array.shape(values)])
     with control_dependencies([check]):

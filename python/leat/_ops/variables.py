@@ -159,8 +159,9 @@ class Variable(metaclass=_VariableMeta):
 
   def initialized_value(self):
     """The initial value until the variable is initialized."""
-    raise NotImplementedError('Variable.initialized_value needs tf.cond, which is not available '
-                              'yet')
+    from leat._ops.control_flow import cond
+    with init_scope():
+      return cond(is_variable_initialized(self), self.read_value, lambda: self.initial_value)
 
   def load(self, value, session=None):
     """Sets the value in a session."""

@@ -5,7 +5,7 @@ from leat._export import export
 from leat._graph import dtype as dtypes
 from leat._graph.conversion import convert
 from leat._graph.scope import GraphKeys, control_dependencies, name_scope
-from leat._ops import array, control, math, queues, random
+from leat._ops import array, control_flow, math, queues, random
 from leat._train import coordinator
 
 
@@ -69,7 +69,7 @@ def string_input_producer(string_tensor, num_epochs=None, shuffle=True, seed=Non
     raise ValueError(message)
   with name_scope(name, 'input_producer', [string_tensor]) as scope:
     string_tensor = convert(string_tensor, dtypes.string)
-    check = control.Assert(array.size(string_tensor) > 0, [message])
+    check = control_flow.Assert(array.size(string_tensor) > 0, [message])
     with control_dependencies([check]):
       string_tensor = array.identity(string_tensor)
     return input_producer(string_tensor, [], num_epochs, shuffle, seed, capacity, shared_name,
