@@ -20,6 +20,7 @@
 #include "leat/inspect.h"
 #include "leat/names.h"
 #include "tensorflow/c/c_api.h"
+#include "tensorflow/c/c_api_server.h"
 #include "tensorflow/c/tf_tstring.h"
 
 /* ---- Objects ---------------------------------------------------------------------------------*/
@@ -58,6 +59,11 @@ typedef struct leat_py_session_t {
   int runs; /* calls under way; the session is freed after the last */
   int closed;
 } leat_py_session_t;
+
+typedef struct leat_py_server_t {
+  PyObject_HEAD
+  TF_Server* server;
+} leat_py_server_t;
 
 /* What the module made when it was imported; one interpreter has it. The two classes are those that
  * handles are made of: subclasses that the package above sets. */
@@ -108,6 +114,7 @@ int leat_py_value_register(PyObject* module);
 int leat_py_session_register(PyObject* module);
 int leat_py_records_register(PyObject* module);
 int leat_py_control_flow_register(PyObject* module);
+int leat_py_server_register(PyObject* module);
 /* Methods of Graph that stand in files of their own, and the functions of the module. */
 PyObject* leat_py_graph_import(PyObject* self, PyObject* args, PyObject* kwargs);
 PyObject* leat_py_op_definition(PyObject* self, PyObject* name);

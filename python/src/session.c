@@ -28,7 +28,11 @@ static PyObject* session_new(PyTypeObject* type, PyObject* args, PyObject* kwarg
     if (target[0]) TF_SetTarget(options, target);
     if (config) TF_SetConfig(options, config, (size_t)config_size, status);
     if (TF_GetCode(status) == TF_OK) {
-      self->session = TF_NewSession(((leat_py_graph_t*)graph)->graph, options, status);
+      /* A master elsewhere may be long in coming. */
+      TF_Graph* of_session = ((leat_py_graph_t*)graph)->graph;
+      Py_BEGIN_ALLOW_THREADS
+      self->session = TF_NewSession(of_session, options, status);
+      Py_END_ALLOW_THREADS
     }
   }
   TF_DeleteSessionOptions(options);

@@ -62,6 +62,10 @@ static leat_status_t make_task(const struct leat_runtime_s* runtime,
   return leat_task_create(&options, out_task);
 }
 
+static leat_string_view_t own_address(const leat_server_t* server) {
+  return server->task->spec.tasks[server->task->number].address;
+}
+
 leat_status_t leat_server_create(const struct leat_runtime_s* runtime,
                                  leat_string_view_t server_def, leat_server_t** out_server) {
   leat_server_t* server;
@@ -79,8 +83,8 @@ leat_status_t leat_server_create(const struct leat_runtime_s* runtime,
   }
   leat_mutex_initialize(&server->mutex);
   leat_condition_initialize(&server->changed);
-  snprintf(server->target, sizeof server->target, "grpc://%.*s",
-           LEAT_SV_ARG(server->task->spec.tasks[server->task->number].address));
+  const leat_string_view_t address = own_address(server);
+  snprintf(server->target, sizeof server->target, "grpc://%.*s", LEAT_SV_ARG(address));
   *out_server = server;
   return leat_ok_status();
 }
@@ -95,7 +99,7 @@ static bool is_loopback(leat_string_view_t address) {
 // Listens on the port of the task's address: where that leads to this machine alone, for this
 // machine alone, else on all of its addresses, since the name may be one of many.
 static leat_status_t listen(leat_server_t* server) {
-  const leat_string_view_t address = server->task->spec.tasks[server->task->number].address;
+  const leat_string_view_t address = own_address(server);
   const size_t colon = leat_string_view_find_last(address, ':');
   char text[32];
   int port;
@@ -107,7 +111,10 @@ static leat_status_t listen(leat_server_t* server) {
                                              .security = server->task->security,
                                              .handler = leat_service_handle,
                                              .data = server->task};
-  return leat_rpc_server_start(&options, &port, &server->listener);
+  LEAT_RETURN_IF_ERROR(leat_rpc_server_start(&options, &port, &server->listener));
+  // The address may have left the port to the system.
+  snprintf(server->target, sizeof server->target, "grpc://%.*s:%d", (int)colon, address.data, port);
+  return leat_ok_status();
 }
 
 leat_status_t leat_server_start(leat_server_t* server) {

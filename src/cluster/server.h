@@ -15,17 +15,18 @@ typedef struct leat_server_s leat_server_t;
 LEAT_MUST_USE leat_status_t leat_server_create(const struct leat_runtime_s* runtime,
                                                leat_string_view_t server_def,
                                                leat_server_t** out_server);
-// Listens on the task's port: of the loopback address where the task's own is one, else of all
-// addresses of the machine. UNIMPLEMENTED where the module for
-// gRPC is absent, UNAVAILABLE where the port is taken. A server that listens already stays as it
-// is; one that was stopped cannot start again (FAILED_PRECONDITION).
+// Listens on the task's port, or on a free one where that is 0: of the loopback address where the
+// task's own is one, else of all addresses of the machine. UNIMPLEMENTED where the module for gRPC
+// is absent, UNAVAILABLE where the port is taken. A server that listens already stays as it is; one
+// that was stopped cannot start again (FAILED_PRECONDITION).
 LEAT_MUST_USE leat_status_t leat_server_start(leat_server_t* server);
 // Takes no more calls, ends those under way, and all steps and sessions, with CANCELLED. Blocks
 // until they have ended.
 void leat_server_stop(leat_server_t* server);
 // Blocks until the server has been stopped.
 void leat_server_join(leat_server_t* server);
-// "grpc://host:port", by which sessions reach it; borrowed.
+// "grpc://host:port", by which sessions reach it, with the port that it listens on; borrowed, and
+// not to be asked for while it is being started.
 const char* leat_server_target(const leat_server_t* server);
 // Stops the server first. NULL is allowed.
 void leat_server_free(leat_server_t* server);

@@ -104,6 +104,21 @@ static void servers_start_once_and_stop_for_good(void** state) {
   assert_int_equal(TF_GetCode(cluster->status), TF_FAILED_PRECONDITION);
 }
 
+// A port of 0 is a free one, which the target tells.
+static void a_server_takes_a_free_port(void** state) {
+  static const char kServer[] = "\x0a\x18\x0a\x16\x0a\x05local\x12\x0d\x12\x0blocalhost:0"
+                                "\x12\x05local\x2a\x04grpc";
+  TF_Status* status = TF_NewStatus();
+  TF_Server* server = TF_NewServer(kServer, sizeof kServer - 1, status);
+  assert_string_equal(TF_Message(status), "");
+  TF_ServerStart(server, status);
+  assert_string_equal(TF_Message(status), "");
+  assert_int_equal(strncmp(TF_ServerTarget(server), "grpc://localhost:", 17), 0);
+  assert_true(atoi(TF_ServerTarget(server) + 17) > 0);
+  TF_DeleteServer(server);
+  TF_DeleteStatus(status);
+}
+
 // ---- Steps over both tasks ----------------------------------------------------------------------
 
 static void a_step_over_both_tasks(void** state) {
@@ -370,6 +385,7 @@ int main(void) {
   cmocka_unit_test_setup_teardown(name, cluster_scene_set_up, cluster_scene_tear_down)
       TEST(bad_servers),
       TEST(servers_start_once_and_stop_for_good),
+      TEST(a_server_takes_a_free_port),
       TEST(a_step_over_both_tasks),
       TEST(fetches_are_sorted),
       TEST(failures_name_their_task_and_node),

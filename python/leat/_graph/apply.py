@@ -75,7 +75,7 @@ def _make(op_name, name, values):
   # What `with graph.as_default(), graph.name_scope(...)` does, without its context managers: this
   # is done for every operation.
   stack, building = graphs._stack.graphs, graph._building
-  outer = building.scope
+  outer, colocations, devices = building.scope, building.colocations, building.devices
   scope = graph._new_scope(name or op_name)
   stack.append(graph)
   building.scope = scope
@@ -96,9 +96,14 @@ def _make(op_name, name, values):
     if values:
       raise TypeError('%s got unexpected keyword arguments: %s' % (
           op_name, ', '.join(sorted(values))))
+    referred = [i.op for a, i in zip(definition.inputs, inputs) if a.is_ref and not a.is_list]
+    if referred:
+      # What writes to a variable is placed where the variable is.
+      building.colocations, building.devices = colocations + referred, []
     op = graph._add(op_name, scope[:-1], inputs, attributes)
   finally:
     building.scope = outer
+    building.colocations, building.devices = colocations, devices
     stack.pop()
   return op, definition
 

@@ -1,0 +1,117 @@
+"""Clusters: descriptions, servers in this process, sessions at them, and where variables go."""
+import threading
+import unittest
+
+import leat as tf
+
+
+class ClusterSpecTest(unittest.TestCase):
+
+  def test_forms_are_equal(self):
+    dense = tf.train.ClusterSpec({'ps': ['ps0:1'], 'worker': ['w0:1', 'w1:1']})
+    self.assertEqual(dense.as_dict(), {'ps': ['ps0:1'], 'worker': ['w0:1', 'w1:1']})
+    self.assertEqual(dense, tf.train.ClusterSpec(dense.as_cluster_def()))
+    self.assertEqual(
+        dense, tf.train.ClusterSpec({'worker': {1: 'w1:1', 0: 'w0:1'}, 'ps': ['ps0:1']}))
+    self.assertNotEqual(dense, tf.train.ClusterSpec({'ps': ['ps0:1']}))
+    self.assertTrue(dense)
+    self.assertFalse(tf.train.ClusterSpec({}))
+    self.assertEqual(dense.jobs, ['ps', 'worker'])
+
+  def test_sparse_jobs(self):
+    spec = tf.train.ClusterSpec({'worker': {3: 'w3:1', 1: 'w1:1'}})
+    self.assertEqual(spec.as_dict(), {'worker': {1: 'w1:1', 3: 'w3:1'}})
+    self.assertEqual(spec.task_indices('worker'), [1, 3])
+    self.assertEqual(spec.job_tasks('worker'), [None, 'w1:1', None, 'w3:1'])
+    self.assertEqual(spec.num_tasks('worker'), 2)
+    self.assertEqual(spec.task_address('worker', 3), 'w3:1')
+    with self.assertRaisesRegex(ValueError, "No task with index 0 in job 'worker'"):
+      spec.task_address('worker', 0)
+    with self.assertRaisesRegex(ValueError, "No such job in cluster: 'ps'"):
+      spec.num_tasks('ps')
+
+  def test_what_is_refused(self):
+    for bad in (['w0:1'], {'worker': 'w0:1'}, {'worker': {'0': 'w0:1'}}, {'worker': [1]}, {1: []}):
+      with self.assertRaises(TypeError):
+        tf.train.ClusterSpec(bad)
+
+
+class ServerTest(unittest.TestCase):
+
+  def test_local_server(self):
+    server = tf.train.Server.create_local_server()
+    self.assertRegex(server.target, r'^grpc://localhost:[1-9]\d*$')
+    self.assertEqual(server.server_def.job_name, 'local')
+    with tf.Graph().as_default():
+      v = tf.get_variable('v', initializer=1.0)
+      more = v.assign_add(2.0)
+      with tf.Session(server.target) as session:
+        session.run(v.initializer)
+        self.assertEqual(session.run(more), 3.0)
+        self.assertIn('/job:local/replica:0/task:0/device:CPU:0',
+                      [d.name for d in session.list_devices()])
+      with tf.Session(server.target) as session:  # variables outlive sessions
+        self.assertEqual(session.run(v), 3.0)
+        added = v * 2
+        self.assertEqual(session.run(added), 6.0)
+
+  def test_a_closed_session_ends_its_step(self):
+    server = tf.train.Server.create_local_server()
+    with tf.Graph().as_default():
+      taken = tf.FIFOQueue(1, tf.float32).dequeue()
+      session = tf.Session(server.target)
+      raised = []
+
+      def run():
+        try:
+          session.run(taken)
+        except tf.errors.OpError as error:
+          raised.append(error)
+      thread = threading.Thread(target=run)
+      thread.start()
+      thread.join(0.2)
+      session.close()
+      thread.join(30)
+      self.assertIsInstance(raised[0], tf.errors.CancelledError)
+
+  def test_arguments(self):
+    cluster = {'ps': ['localhost:1'], 'worker': ['localhost:2', 'localhost:3']}
+    with self.assertRaisesRegex(ValueError, 'explicit `job_name`'):
+      tf.train.Server(cluster, start=False)
+    with self.assertRaisesRegex(ValueError, 'explicit `task_index`'):
+      tf.train.Server(cluster, job_name='worker', start=False)
+    server = tf.train.Server(cluster, job_name='ps', start=False)
+    self.assertEqual((server.server_def.task_index, server.server_def.protocol), (0, 'grpc'))
+    with self.assertRaises(tf.errors.InvalidArgumentError):
+      tf.train.Server(cluster, job_name='worker', task_index=2, start=False)
+    again = tf.train.Server(server.server_def, job_name='worker', task_index=1, start=False)
+    self.assertEqual(again.target, 'grpc://localhost:3')
+
+
+class ReplicaDeviceSetterTest(unittest.TestCase):
+
+  def test_variables_go_round(self):
+    cluster = tf.train.ClusterSpec({'ps': ['a:1', 'b:1'], 'worker': ['c:1']})
+    with tf.Graph().as_default():
+      with tf.device(tf.train.replica_device_setter(cluster=cluster,
+                                                    worker_device='/job:worker/task:0')):
+        v, w = tf.Variable([1.0]), tf.Variable([2.0])
+        with tf.device('/device:CPU:1'):
+          x = tf.Variable([3.0])
+        a = v + w
+      self.assertEqual([v.device, w.device, x.device, a.device],
+                       ['/job:ps/task:0', '/job:ps/task:1', '/job:ps/task:0/device:CPU:1',
+                        '/job:worker/task:0'])
+      # What writes to a variable is placed with it.
+      self.assertEqual([v.initializer.device, v.initializer.colocation_groups()],
+                       ['/job:ps/task:0', [b'loc:@Variable']])
+
+  def test_without_parameter_servers(self):
+    self.assertIsNone(tf.train.replica_device_setter())
+    self.assertIsNone(tf.train.replica_device_setter(cluster={'worker': ['a:1']}))
+    with self.assertRaises(TypeError):
+      tf.train.replica_device_setter(ps_tasks=1, ps_strategy=3)
+
+
+if __name__ == '__main__':
+  unittest.main()
