@@ -1,7 +1,11 @@
 # The Python package, in build/python/leat: the extension _leat from python/src/, links to the
 # sources of python/leat/, and what python/make_package.py makes of them. `PYTHONPATH=build/python`
-# uses it without an installation. Where Python's headers are missing the package is not built.
+# uses it without an installation. Where Python's headers are missing the package is not built, nor
+# with sanitizers, whose runtime the interpreter would have to load first.
 option(LEAT_PYTHON "Build the Python package (needs Python.h of 3.11 or later)" ON)
+if(LEAT_SANITIZE OR LEAT_FUZZ)
+  set(LEAT_PYTHON OFF)
+endif()
 if(LEAT_PYTHON)
   find_package(Python3 3.11 COMPONENTS Interpreter)
   if(Python3_FOUND)
