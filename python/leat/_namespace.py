@@ -25,7 +25,8 @@ _INNER = {'python.' + path: space for path, space in {
     'framework.graph_util': 'graph_util',
     'ops': '', 'ops.array_ops': '', 'ops.math_ops': '', 'ops.variables': '', 'ops.state_ops': '',
     'ops.variable_scope': '', 'ops.init_ops': '', 'ops.random_ops': '', 'ops.control_flow_ops': '',
-    'ops.nn_ops': 'nn', 'ops.nn': 'nn', 'platform': '', 'platform.gfile': 'gfile',
+    'ops.nn_ops': 'nn', 'ops.nn': 'nn', 'ops.rnn': 'nn', 'ops.rnn_cell': 'nn.rnn_cell',
+    'ops.rnn_cell_impl': 'nn.rnn_cell', 'platform': '', 'platform.gfile': 'gfile',
     'platform.tf_logging': 'logging', 'platform.flags': 'flags', 'platform.app': 'app',
     'client': '', 'client.session': '', 'training': 'train', 'training.saver': 'train',
     'training.training': 'train', 'util': '', 'util.nest': 'nest'}.items()}

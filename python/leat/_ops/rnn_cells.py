@@ -1,0 +1,380 @@
+"""tf.nn.rnn_cell: the cells of recurrent networks. A cell makes (output, new state) of an input and
+a state; _ops/rnn.py runs one over the steps of a sequence. A state is a tensor, or a nest of
+tensors with the structure of `state_size`."""
+from __future__ import annotations
+
+import collections
+
+from leat._export import export
+from leat._graph import dtype as dtypes
+from leat._graph.conversion import convert
+from leat._graph.graph import get_default_graph
+from leat._graph.scope import name_scope
+from leat._graph.shape import TensorShape
+from leat._ops import array, clip, initializers, math, matrix, nest, nn
+from leat._ops.layers import Layer
+from leat._ops.variable_scope import variable_scope
+
+
+@export('nn.rnn_cell.LSTMStateTuple', 'contrib.rnn.LSTMStateTuple')
+class LSTMStateTuple(collections.namedtuple('LSTMStateTuple', ('c', 'h'))):
+  """The state of an LSTM: the memory and the last output."""
+  __slots__ = ()
+
+
+def state_shape(batch_size, size):
+  """The shape of a part of a state: a list, or a tensor where the batch is one."""
+  rest = TensorShape(size).as_list() if not isinstance(size, int) else [size]
+  if hasattr(batch_size, 'get_shape'):
+    return array.concat([array.expand_dims(math.cast(batch_size, dtypes.int32), 0),
+                         convert(rest, dtypes.int32)], 0)
+  return [batch_size] + rest
+
+
+@export('nn.rnn_cell.RNNCell', 'contrib.rnn.RNNCell')
+class RNNCell(Layer):
+  """The base of cells: state_size, output_size, and call(inputs, state)."""
+
+  def __call__(self, inputs, state, scope=None):
+    return super().__call__(inputs, state, scope=scope)
+
+  @property
+  def state_size(self):
+    raise NotImplementedError('Abstract method')
+
+  @property
+  def output_size(self):
+    raise NotImplementedError('Abstract method')
+
+  def zero_state(self, batch_size, dtype):
+    """A state of zeros for `batch_size` (an int or a scalar tensor) sequences."""
+    with name_scope(type(self).__name__ + 'ZeroState'):
+      sizes = self.state_size
+      return nest.map_structure(
+          lambda size: _zeros(batch_size, size, dtype), sizes)
+
+  def get_initial_state(self, inputs=None, batch_size=None, dtype=None):
+    """zero_state for the batch and the type of `inputs`, or those that are given."""
+    if inputs is not None:
+      inputs = convert(inputs)
+      known = inputs.get_shape().as_list()[0] if inputs.get_shape().ndims else None
+      own = array.shape(inputs)[0] if known is None else known
+      if isinstance(batch_size, int) and known not in (None, batch_size):
+        raise ValueError('batch_size is %d, must be that of inputs, %d' % (batch_size, known))
+      if dtype is not None and dtypes.as_dtype(dtype) != inputs.dtype:
+        raise ValueError('dtype is %s, must be that of inputs, %s' % (dtype, inputs.dtype))
+      batch_size, dtype = own, inputs.dtype
+    if batch_size is None or dtype is None:
+      raise ValueError('batch_size and dtype must be there where inputs are not: %s, %s' % (
+          batch_size, dtype))
+    return self.zero_state(batch_size, dtype)
+
+
+def _zeros(batch_size, size, dtype):
+  zeros = array.zeros(state_shape(batch_size, size), dtype)
+  known = batch_size if isinstance(batch_size, int) else None
+  zeros.set_shape([known] + (TensorShape(size).as_list() if not isinstance(size, int) else [size]))
+  return zeros
+
+
+def _input_size(cell, shape):
+  shape = shape[0] if isinstance(shape, list) else shape
+  last = shape.as_list()[-1]
+  if last is None:
+    raise ValueError('Expected inputs.shape[-1] to be known, saw shape: %s' % shape)
+  return last
+
+
+@export('nn.rnn_cell.BasicRNNCell', 'contrib.rnn.BasicRNNCell')
+class BasicRNNCell(RNNCell):
+  """output = new state = activation([input, state] W + b)."""
+
+  def __init__(self, num_units, activation=None, reuse=None, name=None, dtype=None, **kwargs):
+    super().__init__(_reuse=reuse, name=name, dtype=dtype, **kwargs)
+    self._num_units, self._activation = num_units, activation or math.tanh
+
+  state_size = property(lambda self: self._num_units)
+  output_size = property(lambda self: self._num_units)
+
+  def build(self, inputs_shape):
+    width = _input_size(self, inputs_shape) + self._num_units
+    self._kernel = self.add_weight('kernel', [width, self._num_units])
+    self._bias = self.add_weight('bias', [self._num_units],
+                                 initializer=initializers.zeros_initializer(dtype=self._dtype))
+
+  def call(self, inputs, state):
+    product = matrix.matmul(array.concat([inputs, state], 1), self._kernel)
+    output = self._activation(nn.bias_add(product, self._bias))
+    return output, output
+
+
+@export('nn.rnn_cell.GRUCell', 'contrib.rnn.GRUCell')
+class GRUCell(RNNCell):
+  """The gated recurrent unit (Cho et al., arXiv:1406.1078)."""
+
+  def __init__(self, num_units, activation=None, reuse=None, kernel_initializer=None,
+               bias_initializer=None, name=None, dtype=None, **kwargs):
+    super().__init__(_reuse=reuse, name=name, dtype=dtype, **kwargs)
+    self._num_units, self._activation = num_units, activation or math.tanh
+    self._initializers = kernel_initializer, bias_initializer
+
+  state_size = property(lambda self: self._num_units)
+  output_size = property(lambda self: self._num_units)
+
+  def build(self, inputs_shape):
+    width, units = _input_size(self, inputs_shape) + self._num_units, self._num_units
+    kernel, bias = self._initializers
+    self._gate_kernel = self.add_weight('gates/kernel', [width, 2 * units], initializer=kernel)
+    self._gate_bias = self.add_weight(
+        'gates/bias', [2 * units],
+        initializer=bias or initializers.constant_initializer(1.0, dtype=self._dtype))
+    self._candidate_kernel = self.add_weight('candidate/kernel', [width, units],
+                                             initializer=kernel)
+    self._candidate_bias = self.add_weight(
+        'candidate/bias', [units],
+        initializer=bias or initializers.zeros_initializer(dtype=self._dtype))
+
+  def call(self, inputs, state):
+    gates = matrix.matmul(array.concat([inputs, state], 1), self._gate_kernel)
+    r, u = array.split(math.sigmoid(nn.bias_add(gates, self._gate_bias)), 2, 1)
+    candidate = matrix.matmul(array.concat([inputs, r * state], 1), self._candidate_kernel)
+    c = self._activation(nn.bias_add(candidate, self._candidate_bias))
+    new = u * state + (1 - u) * c
+    return new, new
+
+
+def _halves(state, units, is_tuple):
+  """(c, h) of a state of an LSTM."""
+  if is_tuple:
+    return state
+  return array.split(state, 2, 1) if units is None else (
+      array.slice(state, [0, 0], [-1, units[0]]),
+      array.slice(state, [0, units[0]], [-1, units[1]]))
+
+
+@export('nn.rnn_cell.BasicLSTMCell', 'contrib.rnn.BasicLSTMCell')
+class BasicLSTMCell(RNNCell):
+  """The LSTM of Zaremba et al. (arXiv:1409.2329), without peepholes."""
+
+  def __init__(self, num_units, forget_bias=1.0, state_is_tuple=True, activation=None, reuse=None,
+               name=None, dtype=None, **kwargs):
+    super().__init__(_reuse=reuse, name=name, dtype=dtype, **kwargs)
+    self._num_units, self._forget_bias = num_units, forget_bias
+    self._state_is_tuple, self._activation = state_is_tuple, activation or math.tanh
+
+  @property
+  def state_size(self):
+    units = self._num_units
+    return LSTMStateTuple(units, units) if self._state_is_tuple else 2 * units
+
+  output_size = property(lambda self: self._num_units)
+
+  def build(self, inputs_shape):
+    width = _input_size(self, inputs_shape) + self._num_units
+    self._kernel = self.add_weight('kernel', [width, 4 * self._num_units])
+    self._bias = self.add_weight('bias', [4 * self._num_units],
+                                 initializer=initializers.zeros_initializer(dtype=self._dtype))
+
+  def call(self, inputs, state):
+    c, h = _halves(state, None, self._state_is_tuple)
+    gates = matrix.matmul(array.concat([inputs, h], 1), self._kernel)
+    i, j, f, o = array.split(nn.bias_add(gates, self._bias), 4, 1)
+    new_c = c * math.sigmoid(f + self._forget_bias) + math.sigmoid(i) * self._activation(j)
+    new_h = self._activation(new_c) * math.sigmoid(o)
+    new = LSTMStateTuple(new_c, new_h) if self._state_is_tuple else array.concat([new_c, new_h], 1)
+    return new_h, new
+
+
+@export('nn.rnn_cell.LSTMCell', 'contrib.rnn.LSTMCell')
+class LSTMCell(RNNCell):
+  """The LSTM of Sak et al. (Interspeech 2014): peepholes, clipping and a projection, each if
+  asked for."""
+
+  def __init__(self, num_units, use_peepholes=False, cell_clip=None, initializer=None,
+               num_proj=None, proj_clip=None, num_unit_shards=None, num_proj_shards=None,
+               forget_bias=1.0, state_is_tuple=True, activation=None, reuse=None, name=None,
+               dtype=None, **kwargs):
+    super().__init__(_reuse=reuse, name=name, dtype=dtype, **kwargs)
+    if num_unit_shards is not None or num_proj_shards is not None:
+      raise ValueError('num_unit_shards and num_proj_shards are not supported: use a partitioner '
+                       'of the variable scope')
+    self._num_units, self._use_peepholes, self._cell_clip = num_units, use_peepholes, cell_clip
+    self._initializer, self._num_proj, self._proj_clip = initializer, num_proj, proj_clip
+    self._forget_bias, self._state_is_tuple = forget_bias, state_is_tuple
+    self._activation = activation or math.tanh
+
+  output_size = property(lambda self: self._num_proj or self._num_units)
+
+  @property
+  def state_size(self):
+    sizes = self._num_units, self.output_size
+    return LSTMStateTuple(*sizes) if self._state_is_tuple else sum(sizes)
+
+  def build(self, inputs_shape):
+    units = self._num_units
+    width = _input_size(self, inputs_shape) + self.output_size
+    self._kernel = self.add_weight('kernel', [width, 4 * units], initializer=self._initializer)
+    self._bias = self.add_weight('bias', [4 * units],
+                                 initializer=initializers.zeros_initializer(dtype=self._dtype))
+    if self._use_peepholes:
+      self._f_diag, self._i_diag, self._o_diag = (
+          self.add_weight('w_%s_diag' % gate, [units], initializer=self._initializer)
+          for gate in 'fio')
+    if self._num_proj is not None:
+      self._projection = self.add_weight('projection/kernel', [units, self._num_proj],
+                                         initializer=self._initializer)
+
+  def call(self, inputs, state):
+    c, h = _halves(state, (self._num_units, self.output_size), self._state_is_tuple)
+    gates = matrix.matmul(array.concat([inputs, h], 1), self._kernel)
+    i, j, f, o = array.split(nn.bias_add(gates, self._bias), 4, 1)
+    peeps = self._use_peepholes
+    forget = math.sigmoid(f + self._forget_bias + (self._f_diag * c if peeps else 0.0))
+    take = math.sigmoid(i + self._i_diag * c if peeps else i)
+    c = forget * c + take * self._activation(j)
+    if self._cell_clip is not None:
+      c = clip.clip_by_value(c, -self._cell_clip, self._cell_clip)
+    m = math.sigmoid(o + self._o_diag * c if peeps else o) * self._activation(c)
+    if self._num_proj is not None:
+      m = matrix.matmul(m, self._projection)
+      if self._proj_clip is not None:
+        m = clip.clip_by_value(m, -self._proj_clip, self._proj_clip)
+    return m, LSTMStateTuple(c, m) if self._state_is_tuple else array.concat([c, m], 1)
+
+
+@export('nn.rnn_cell.MultiRNNCell', 'contrib.rnn.MultiRNNCell')
+class MultiRNNCell(RNNCell):
+  """Cells one above the other; each has the output of the one below as its input."""
+
+  def __init__(self, cells, state_is_tuple=True):
+    super().__init__()
+    if not cells:
+      raise ValueError('Must specify at least one cell for MultiRNNCell.')
+    if not isinstance(cells, (list, tuple)):
+      raise TypeError('cells must be a list or tuple, but saw: %s.' % cells)
+    self._cells, self._state_is_tuple = cells, state_is_tuple
+    if not state_is_tuple and any(nest.is_nested(c.state_size) for c in cells):
+      raise ValueError('Some cells return tuples of states, but the flag state_is_tuple is not set.'
+                       '  State sizes are: %s' % str([c.state_size for c in cells]))
+
+  output_size = property(lambda self: self._cells[-1].output_size)
+
+  @property
+  def state_size(self):
+    sizes = tuple(cell.state_size for cell in self._cells)
+    return sizes if self._state_is_tuple else sum(sizes)
+
+  def zero_state(self, batch_size, dtype):
+    with name_scope(type(self).__name__ + 'ZeroState'):
+      if self._state_is_tuple:
+        return tuple(cell.zero_state(batch_size, dtype) for cell in self._cells)
+    return super().zero_state(batch_size, dtype)
+
+  @property
+  def trainable_weights(self):
+    return [w for cell in self._cells for w in cell.trainable_weights] if self.trainable else []
+
+  @property
+  def non_trainable_weights(self):
+    return [w for cell in self._cells for w in cell.non_trainable_weights]
+
+  def call(self, inputs, state):
+    current, new, position = inputs, [], 0
+    for number, cell in enumerate(self._cells):
+      with variable_scope('cell_%d' % number):
+        if self._state_is_tuple:
+          own = state[number]
+        else:
+          own = array.slice(state, [0, position], [-1, cell.state_size])
+          position += cell.state_size
+        current, own = cell(current, own)
+        new.append(own)
+    return current, tuple(new) if self._state_is_tuple else array.concat(new, 1)
+
+
+class _Wrapper(RNNCell):
+  """A cell around another one, with that one's sizes."""
+
+  def __init__(self, cell):
+    super().__init__()
+    self._cell = cell
+
+  state_size = property(lambda self: self._cell.state_size)
+  output_size = property(lambda self: self._cell.output_size)
+
+  def zero_state(self, batch_size, dtype):
+    with name_scope(type(self).__name__ + 'ZeroState'):
+      return self._cell.zero_state(batch_size, dtype)
+
+
+@export('nn.rnn_cell.DropoutWrapper', 'contrib.rnn.DropoutWrapper')
+class DropoutWrapper(_Wrapper):
+  """A cell whose input, output and state are dropped out with the probabilities that remain."""
+
+  def __init__(self, cell, input_keep_prob=1.0, output_keep_prob=1.0, state_keep_prob=1.0,
+               variational_recurrent=False, input_size=None, dtype=None, seed=None):
+    super().__init__(cell)
+    if variational_recurrent:
+      raise NotImplementedError('variational_recurrent is not there yet')
+    del input_size, dtype  # for variational_recurrent
+    self._seed = seed
+    self._keep = [self._checked(*item) for item in (
+        ('input_keep_prob', input_keep_prob), ('output_keep_prob', output_keep_prob),
+        ('state_keep_prob', state_keep_prob))]
+
+  @staticmethod
+  def _checked(name, keep):
+    if isinstance(keep, (int, float)) and not 0 <= keep <= 1:
+      raise ValueError('Parameter %s must be between 0 and 1: %s' % (name, keep))
+    return keep
+
+  wrapped_cell = property(lambda self: self._cell)
+
+  def _drop(self, structure, keep):
+    if isinstance(keep, (int, float)) and keep >= 1:
+      return structure
+    return nest.map_structure(lambda x: nn.dropout(x, keep_prob=keep, seed=self._seed), structure)
+
+  def __call__(self, inputs, state, scope=None):
+    keep_input, keep_output, keep_state = self._keep
+    output, new = self._cell(self._drop(inputs, keep_input), state, scope=scope)
+    if not (isinstance(keep_state, (int, float)) and keep_state >= 1):
+      # The memory of an LSTM is kept whole.
+      if isinstance(new, LSTMStateTuple):
+        new = LSTMStateTuple(new.c, self._drop(new.h, keep_state))
+      else:
+        new = self._drop(new, keep_state)
+    return self._drop(output, keep_output), new
+
+
+@export('nn.rnn_cell.ResidualWrapper', 'contrib.rnn.ResidualWrapper')
+class ResidualWrapper(_Wrapper):
+  """A cell whose input is added to its output, or `residual_fn` of both is the output."""
+
+  def __init__(self, cell, residual_fn=None):
+    super().__init__(cell)
+    self._residual = residual_fn or self._sum
+
+  @staticmethod
+  def _sum(inputs, outputs):
+    nest.assert_same_structure(inputs, outputs)
+    for i, o in zip(nest.flatten(inputs), nest.flatten(outputs)):
+      i.get_shape().assert_is_compatible_with(o.get_shape())
+    return nest.map_structure(lambda i, o: i + o, inputs, outputs)
+
+  def __call__(self, inputs, state, scope=None):
+    outputs, new = self._cell(inputs, state, scope=scope)
+    return self._residual(inputs, outputs), new
+
+
+@export('nn.rnn_cell.DeviceWrapper', 'contrib.rnn.DeviceWrapper')
+class DeviceWrapper(_Wrapper):
+  """A cell whose operations are asked for on a device."""
+
+  def __init__(self, cell, device):
+    super().__init__(cell)
+    self._device = device
+
+  def __call__(self, inputs, state, scope=None):
+    with get_default_graph().device(self._device):
+      return self._cell(inputs, state, scope=scope)
