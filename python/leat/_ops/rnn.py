@@ -2,8 +2,8 @@
 directions.
 
 The first is a loop of the graph over any number of steps, the second adds the cell's operations
-once for each step of a list. Of sequences that are shorter than others, outputs behind their end are
-zeros and the state stays what it was at the end.
+once for each step of a list. Of sequences that are shorter than others, outputs behind their end
+are zeros and the state stays what it was at the end.
 """
 from __future__ import annotations
 
