@@ -10,12 +10,8 @@
 static const char kWav[] = "audio/wav", kUnknown[] = "application/octet-stream";
 
 static void print_audio_tag(const board_series_t* series, leat_string_builder_t* out) {
-  uint32_t most = 0;
-  for (uint32_t i = 0; i < series->count; ++i) {
-    if (series->places[i].length > most) most = series->places[i].length;
-  }
   board_api_print_names(series, out);
-  leat_string_builder_print(out, ",\"samples\":%u", most);
+  leat_string_builder_print(out, ",\"samples\":%u", board_blob_longest(series));
 }
 
 leat_status_t board_api_audio_tags(board_api_t* api, const board_request_t* request,
@@ -33,7 +29,7 @@ static const char* type_of(leat_string_view_t content) {
   return kUnknown;
 }
 
-// |text| in a query: what is no letter, digit or "_.-~" becomes %XX.
+// A content type in a query: its slash is the one character that must be escaped.
 static void print_query_value(const char* text, leat_string_builder_t* out) {
   for (; *text; ++text) {
     if (*text == '/') {
@@ -51,12 +47,8 @@ leat_status_t board_api_audio(board_api_t* api, const board_request_t* request,
   leat_string_view_t tag;
   int64_t sample;
   bool follows = false;
-  LEAT_RETURN_IF_ERROR(board_api_run_and_tag(api, request, &run, &tag));
-  LEAT_RETURN_IF_ERROR(board_api_int(request, "sample", 0, &sample));
-  LEAT_RETURN_IF_ERROR(board_snapshot_take(run, tag, "audio", BOARD_CLASS_BLOB, request->arena,
-                                           &snapshot));
-  LEAT_RETURN_IF_ERROR(board_snapshot_sort(&snapshot, request->arena));
-  LEAT_RETURN_IF_ERROR(board_snapshot_thin(&snapshot, AUDIO_POINTS, request->arena));
+  LEAT_RETURN_IF_ERROR(board_blob_points(api, request, "audio", AUDIO_POINTS, &run, &tag, &sample,
+                                         &snapshot));
   const char* type = type_of(snapshot.content);
   leat_string_builder_append_char(&response->body, '[');
   for (uint32_t i = 0; i < snapshot.count; ++i) {

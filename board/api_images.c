@@ -6,18 +6,9 @@
 
 #define IMAGE_POINTS 10
 
-// The most elements that one point of the series has.
-static uint32_t longest(const board_series_t* series) {
-  uint32_t most = 0;
-  for (uint32_t i = 0; i < series->count; ++i) {
-    if (series->places[i].length > most) most = series->places[i].length;
-  }
-  return most;
-}
-
 static void print_image_tag(const board_series_t* series, leat_string_builder_t* out) {
   board_api_print_names(series, out);
-  leat_string_builder_print(out, ",\"samples\":%lld", (long long)longest(series) - 2);
+  leat_string_builder_print(out, ",\"samples\":%lld", (long long)board_blob_longest(series) - 2);
 }
 
 leat_status_t board_api_image_tags(board_api_t* api, const board_request_t* request,
@@ -33,12 +24,8 @@ leat_status_t board_api_images(board_api_t* api, const board_request_t* request,
   leat_string_view_t tag;
   int64_t sample;
   bool follows = false;
-  LEAT_RETURN_IF_ERROR(board_api_run_and_tag(api, request, &run, &tag));
-  LEAT_RETURN_IF_ERROR(board_api_int(request, "sample", 0, &sample));
-  LEAT_RETURN_IF_ERROR(board_snapshot_take(run, tag, "images", BOARD_CLASS_BLOB, request->arena,
-                                           &snapshot));
-  LEAT_RETURN_IF_ERROR(board_snapshot_sort(&snapshot, request->arena));
-  LEAT_RETURN_IF_ERROR(board_snapshot_thin(&snapshot, IMAGE_POINTS, request->arena));
+  LEAT_RETURN_IF_ERROR(board_blob_points(api, request, "images", IMAGE_POINTS, &run, &tag, &sample,
+                                         &snapshot));
   leat_string_builder_append_char(&response->body, '[');
   for (uint32_t i = 0; i < snapshot.count; ++i) {
     if (sample < 0 || sample >= (int64_t)snapshot.places[i].length - 2) continue;

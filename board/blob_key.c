@@ -180,3 +180,24 @@ leat_status_t board_blob_key_read(board_api_t* api, const board_request_t* reque
   }
   return leat_make_status(LEAT_NOT_FOUND, "Not found: no such step");
 }
+
+// ---- Points -------------------------------------------------------------------------------------
+uint32_t board_blob_longest(const board_series_t* series) {
+  uint32_t most = 0;
+  for (uint32_t i = 0; i < series->count; ++i) {
+    if (series->places[i].length > most) most = series->places[i].length;
+  }
+  return most;
+}
+
+leat_status_t board_blob_points(board_api_t* api, const board_request_t* request,
+                                const char* plugin, uint32_t points, board_run_t** out_run,
+                                leat_string_view_t* out_tag, int64_t* out_sample,
+                                board_snapshot_t* out_snapshot) {
+  LEAT_RETURN_IF_ERROR(board_api_run_and_tag(api, request, out_run, out_tag));
+  LEAT_RETURN_IF_ERROR(board_api_int(request, "sample", 0, out_sample));
+  LEAT_RETURN_IF_ERROR(board_snapshot_take(*out_run, *out_tag, plugin, BOARD_CLASS_BLOB,
+                                           request->arena, out_snapshot));
+  LEAT_RETURN_IF_ERROR(board_snapshot_sort(out_snapshot, request->arena));
+  return board_snapshot_thin(out_snapshot, points, request->arena);
+}

@@ -7,10 +7,9 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "cluster/rpc.h"
+#include "cluster/rpc_message.h"
 #include "formats/generated/master_service.h"
 #include "formats/wire/decode.h"
-#include "formats/wire/encode.h"
 #include "formats/wire/tensor_content.h"
 #include "graph/import/export.h"
 
@@ -91,28 +90,17 @@ static leat_status_t call(client_session_t* session, const char* method,
                           leat_status_t (*read)(void* data, leat_string_view_t answer),
                           void* data) {
   exchange_t exchange = {.read = read, .data = data};
-  leat_string_builder_t bytes;
-  leat_string_builder_initialize(session->allocator, &bytes);
-  leat_status_t status = leat_message_encode(descriptor, message, &bytes);
-  if (!status) {
-    // The bytes outlive the call, hence nothing is to be released.
-    const leat_rpc_piece_t piece = {.data = bytes.data, .size = bytes.size};
-    const leat_rpc_call_options_t options = {
-        .method = method,
-        .bytes = {&piece, 1},
-        .deadline_ns = deadline_ns,
-        .waits = kind == CALL_OPENS};
-    leat_notification_initialize(&exchange.ended);
-    leat_rpc_call(session->channel, &options, end_exchange, &exchange, &exchange.call);
-    if (kind == CALL_STEP) enter(session, &exchange);
-    leat_notification_wait(&exchange.ended, LEAT_DEADLINE_NEVER);
-    if (kind == CALL_STEP) leave(session, &exchange);
-    leat_notification_deinitialize(&exchange.ended);
-    leat_rpc_call_free(exchange.call);
-    status = exchange.status;
-  }
-  leat_string_builder_deinitialize(&bytes);
-  return status;
+  const leat_rpc_call_options_t options = {
+      .method = method, .deadline_ns = deadline_ns, .waits = kind == CALL_OPENS};
+  leat_notification_initialize(&exchange.ended);
+  leat_rpc_call_message(session->channel, &options, descriptor, message, end_exchange, &exchange,
+                        &exchange.call);
+  if (kind == CALL_STEP) enter(session, &exchange);
+  leat_notification_wait(&exchange.ended, LEAT_DEADLINE_NEVER);
+  if (kind == CALL_STEP) leave(session, &exchange);
+  leat_notification_deinitialize(&exchange.ended);
+  leat_rpc_call_free(exchange.call);
+  return exchange.status;
 }
 
 // ---- Life ---------------------------------------------------------------------------------------

@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "cluster/recv_tensor.h"
+#include "cluster/rpc_message.h"
 #include "formats/generated/worker_service.h"
 #include "formats/wire/decode.h"
 #include "formats/wire/encode.h"
@@ -51,23 +52,12 @@ struct run_s {
 
 // ---- Calls --------------------------------------------------------------------------------------
 
-// Makes a call with an encoded message. A failure before the call is made goes to |done| too.
 static void call(leat_rpc_channel_t* channel, const char* method,
                  const leat_message_descriptor_t* descriptor, const void* message,
                  int64_t deadline_ns, leat_rpc_done_fn_t done, void* data,
                  leat_rpc_call_t** out_call) {
-  leat_string_builder_t bytes;
-  leat_string_builder_initialize(leat_allocator_system(), &bytes);
-  leat_status_t status = leat_message_encode(descriptor, message, &bytes);
-  if (status) {
-    done(data, status, LEAT_SV(""), (leat_rpc_bytes_t){0});
-  } else {
-    const leat_rpc_piece_t piece = {.data = bytes.data, .size = bytes.size};
-    const leat_rpc_call_options_t options = {
-        .method = method, .bytes = {&piece, 1}, .deadline_ns = deadline_ns};
-    leat_rpc_call(channel, &options, done, data, out_call);
-  }
-  leat_string_builder_deinitialize(&bytes);
+  const leat_rpc_call_options_t options = {.method = method, .deadline_ns = deadline_ns};
+  leat_rpc_call_message(channel, &options, descriptor, message, done, data, out_call);
 }
 
 // The end of a call whose failure nobody can do anything about.

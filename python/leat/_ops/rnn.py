@@ -63,11 +63,11 @@ def _step(time, lengths, cell, inputs, state, zeros):
   return output, nest.map_structure(lambda old, n: _where_running(is_over, old, n), state, new)
 
 
-def _zeros_of(batch_size, dtype):
+def _zeros_of(batch_size):
   def make(output):
     return nest.map_structure(
         lambda o: array.zeros(rnn_cells.state_shape(batch_size, o.get_shape().as_list()[1:]),
-                              dtype or o.dtype), output)
+                              o.dtype), output)
   return make
 
 
@@ -121,7 +121,7 @@ def _loop(cell, inputs, items, lengths, state, dtype, batch_size, parallel_itera
     for value, shape in zip(values, shapes):
       value.set_shape(shape)
     output, new = _step(time, lengths, cell, nest.pack_sequence_as(inputs, values), state,
-                        _zeros_of(batch_size, None))
+                        _zeros_of(batch_size))
     written = [w.write(time, o) for w, o in zip(written, nest.flatten(output))]
     return time + 1, written, new
 
@@ -152,7 +152,7 @@ def static_rnn(cell, inputs, initial_state=None, dtype=None, sequence_length=Non
     for time, item in enumerate(inputs):
       if time > 0:
         found.reuse_variables()
-      output, state = _step(time, lengths, cell, item, state, _zeros_of(batch_size, None))
+      output, state = _step(time, lengths, cell, item, state, _zeros_of(batch_size))
       outputs.append(output)
     return outputs, state
 

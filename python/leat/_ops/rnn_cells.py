@@ -77,7 +77,7 @@ def _zeros(batch_size, size, dtype):
   return zeros
 
 
-def _input_size(cell, shape):
+def _input_size(shape):
   shape = shape[0] if isinstance(shape, list) else shape
   last = shape.as_list()[-1]
   if last is None:
@@ -97,7 +97,7 @@ class BasicRNNCell(RNNCell):
   output_size = property(lambda self: self._num_units)
 
   def build(self, inputs_shape):
-    width = _input_size(self, inputs_shape) + self._num_units
+    width = _input_size(inputs_shape) + self._num_units
     self._kernel = self.add_weight('kernel', [width, self._num_units])
     self._bias = self.add_weight('bias', [self._num_units],
                                  initializer=initializers.zeros_initializer(dtype=self._dtype))
@@ -122,7 +122,7 @@ class GRUCell(RNNCell):
   output_size = property(lambda self: self._num_units)
 
   def build(self, inputs_shape):
-    width, units = _input_size(self, inputs_shape) + self._num_units, self._num_units
+    width, units = _input_size(inputs_shape) + self._num_units, self._num_units
     kernel, bias = self._initializers
     self._gate_kernel = self.add_weight('gates/kernel', [width, 2 * units], initializer=kernel)
     self._gate_bias = self.add_weight(
@@ -170,7 +170,7 @@ class BasicLSTMCell(RNNCell):
   output_size = property(lambda self: self._num_units)
 
   def build(self, inputs_shape):
-    width = _input_size(self, inputs_shape) + self._num_units
+    width = _input_size(inputs_shape) + self._num_units
     self._kernel = self.add_weight('kernel', [width, 4 * self._num_units])
     self._bias = self.add_weight('bias', [4 * self._num_units],
                                  initializer=initializers.zeros_initializer(dtype=self._dtype))
@@ -212,7 +212,7 @@ class LSTMCell(RNNCell):
 
   def build(self, inputs_shape):
     units = self._num_units
-    width = _input_size(self, inputs_shape) + self.output_size
+    width = _input_size(inputs_shape) + self.output_size
     self._kernel = self.add_weight('kernel', [width, 4 * units], initializer=self._initializer)
     self._bias = self.add_weight('bias', [4 * units],
                                  initializer=initializers.zeros_initializer(dtype=self._dtype))

@@ -27,6 +27,24 @@ static leat_status_t missing(const char* what) {
   return leat_make_status(LEAT_INVALID_ARGUMENT, "Building control flow failed: %s is NULL", what);
 }
 
+// Begins a call: takes the graph's lock and makes an arena for the call. false where there is no
+// graph; |status| says so then.
+static bool enter(TF_Graph* graph, const char* what, TF_Status* status, leat_arena_t* out_arena) {
+  if (!graph) {
+    leat_capi_status_set(status, missing(what));
+    return false;
+  }
+  leat_arena_initialize(leat_allocator_system(), 1024, out_arena);
+  leat_capi_lock(graph);
+  return true;
+}
+
+static void leave(TF_Graph* graph, leat_arena_t* arena, leat_status_t result, TF_Status* status) {
+  leat_capi_unlock(graph);
+  leat_arena_deinitialize(arena);
+  leat_capi_status_set(status, result);
+}
+
 // The record of the graph's contexts, made when it is first needed.
 static leat_status_t get_flow(TF_Graph* graph, leat_control_flow_t** out_flow) {
   if (!graph->flow) {
@@ -171,21 +189,16 @@ static leat_status_t while_begin(TF_Graph* graph, const char* name, const TF_Out
 leat_flow_context_t* leat_while_begin(TF_Graph* graph, const char* name, const TF_Output* inputs,
                                       int count, const leat_flow_options_t* options,
                                       TF_Output* out_variables, TF_Status* status) {
-  if (!graph) {
-    leat_capi_status_set(status, missing("graph"));
-    return NULL;
-  }
   leat_control_context_t* context = NULL;
   leat_arena_t arena;
-  leat_arena_initialize(leat_allocator_system(), 1024, &arena);
-  leat_capi_lock(graph);
+  if (!enter(graph, "graph", status, &arena)) return NULL;
   leat_status_t result =
       while_begin(graph, name, inputs, count, options, &arena, out_variables, &context);
-  if (result) leat_control_flow_abandon(context);
-  leat_capi_unlock(graph);
-  leat_arena_deinitialize(&arena);
-  if (result) context = NULL;
-  leat_capi_status_set(status, result);
+  if (result) {
+    leat_control_flow_abandon(context);
+    context = NULL;
+  }
+  leave(graph, &arena, result, status);
   return handle_of(context);
 }
 
@@ -204,17 +217,10 @@ static leat_status_t while_body(leat_control_context_t* loop, TF_Output conditio
 void leat_while_body(leat_flow_context_t* loop, TF_Output condition, TF_Output* out_variables,
                      TF_Status* status) {
   TF_Graph* graph = graph_of(loop);
-  if (!graph) {
-    leat_capi_status_set(status, missing("context"));
-    return;
-  }
   leat_arena_t arena;
-  leat_arena_initialize(leat_allocator_system(), 1024, &arena);
-  leat_capi_lock(graph);
+  if (!enter(graph, "context", status, &arena)) return;
   leat_status_t result = while_body(context_of(loop), condition, &arena, out_variables);
-  leat_capi_unlock(graph);
-  leat_arena_deinitialize(&arena);
-  leat_capi_status_set(status, result);
+  leave(graph, &arena, result, status);
 }
 
 static leat_status_t while_end(leat_control_context_t* loop, const TF_Output* results, int count,
@@ -231,17 +237,10 @@ static leat_status_t while_end(leat_control_context_t* loop, const TF_Output* re
 void leat_while_end(leat_flow_context_t* loop, const TF_Output* results, int count,
                     TF_Output* out_exits, TF_Status* status) {
   TF_Graph* graph = graph_of(loop);
-  if (!graph) {
-    leat_capi_status_set(status, missing("context"));
-    return;
-  }
   leat_arena_t arena;
-  leat_arena_initialize(leat_allocator_system(), 1024, &arena);
-  leat_capi_lock(graph);
+  if (!enter(graph, "context", status, &arena)) return;
   leat_status_t result = while_end(context_of(loop), results, count, &arena, out_exits);
-  leat_capi_unlock(graph);
-  leat_arena_deinitialize(&arena);
-  leat_capi_status_set(status, result);
+  leave(graph, &arena, result, status);
 }
 
 // ---- Conditionals -------------------------------------------------------------------------------
@@ -261,39 +260,25 @@ static leat_status_t cond_begin(TF_Graph* graph, const char* name, TF_Output pre
 
 leat_flow_context_t* leat_cond_begin(TF_Graph* graph, const char* name, TF_Output predicate,
                                      const leat_flow_options_t* options, TF_Status* status) {
-  if (!graph) {
-    leat_capi_status_set(status, missing("graph"));
-    return NULL;
-  }
   leat_control_context_t* context = NULL;
   leat_arena_t arena;
-  leat_arena_initialize(leat_allocator_system(), 1024, &arena);
-  leat_capi_lock(graph);
+  if (!enter(graph, "graph", status, &arena)) return NULL;
   leat_status_t result = cond_begin(graph, name, predicate, options, &arena, &context);
-  leat_capi_unlock(graph);
-  leat_arena_deinitialize(&arena);
-  leat_capi_status_set(status, result);
+  leave(graph, &arena, result, status);
   return handle_of(context);
 }
 
 leat_flow_context_t* leat_cond_else(leat_flow_context_t* branch, const TF_Output* results,
                                     int count, TF_Status* status) {
   TF_Graph* graph = graph_of(branch);
-  if (!graph) {
-    leat_capi_status_set(status, missing("context"));
-    return NULL;
-  }
   leat_control_context_t* context = context_of(branch);
   leat_output_t* taken = NULL;
   leat_arena_t arena;
-  leat_arena_initialize(leat_allocator_system(), 1024, &arena);
-  leat_capi_lock(graph);
+  if (!enter(graph, "context", status, &arena)) return NULL;
   leat_status_t result =
       resolve(graph, results, count, true, "Ending a true branch", &arena, &taken);
   if (!result) result = leat_control_cond_else(context, taken, count, &context);
-  leat_capi_unlock(graph);
-  leat_arena_deinitialize(&arena);
-  leat_capi_status_set(status, result);
+  leave(graph, &arena, result, status);
   return handle_of(context);
 }
 
@@ -311,17 +296,10 @@ static leat_status_t cond_end(leat_control_context_t* branch, const TF_Output* r
 void leat_cond_end(leat_flow_context_t* branch, const TF_Output* results, int count,
                    TF_Output* out_merged, TF_Status* status) {
   TF_Graph* graph = graph_of(branch);
-  if (!graph) {
-    leat_capi_status_set(status, missing("context"));
-    return;
-  }
   leat_arena_t arena;
-  leat_arena_initialize(leat_allocator_system(), 1024, &arena);
-  leat_capi_lock(graph);
+  if (!enter(graph, "context", status, &arena)) return;
   leat_status_t result = cond_end(context_of(branch), results, count, &arena, out_merged);
-  leat_capi_unlock(graph);
-  leat_arena_deinitialize(&arena);
-  leat_capi_status_set(status, result);
+  leave(graph, &arena, result, status);
 }
 
 // ---- Contexts -----------------------------------------------------------------------------------

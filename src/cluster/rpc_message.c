@@ -1,0 +1,21 @@
+// The bytes are copied by leat_rpc_call, so that they may go when it returns.
+#include "cluster/rpc_message.h"
+
+#include "formats/wire/encode.h"
+
+void leat_rpc_call_message(leat_rpc_channel_t* channel, const leat_rpc_call_options_t* options,
+                           const leat_message_descriptor_t* descriptor, const void* message,
+                           leat_rpc_done_fn_t done, void* data, leat_rpc_call_t** out_call) {
+  leat_string_builder_t bytes;
+  leat_string_builder_initialize(leat_allocator_system(), &bytes);
+  leat_status_t status = leat_message_encode(descriptor, message, &bytes);
+  if (status) {
+    done(data, status, LEAT_SV(""), (leat_rpc_bytes_t){0});
+  } else {
+    const leat_rpc_piece_t piece = {.data = bytes.data, .size = bytes.size};
+    leat_rpc_call_options_t with_bytes = *options;
+    with_bytes.bytes = (leat_rpc_bytes_t){&piece, 1};
+    leat_rpc_call(channel, &with_bytes, done, data, out_call);
+  }
+  leat_string_builder_deinitialize(&bytes);
+}
