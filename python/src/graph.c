@@ -175,39 +175,11 @@ static PyObject* graph_add(PyObject* object, PyObject* args) {
 }
 
 PyDoc_STRVAR(gradients_doc,
-             "gradients(prefix, ys, xs, grad_ys): the derivatives of the sum of ys by each x;\n"
-             "None where no y depends on it. grad_ys is None or an Output for each y.");
-static PyObject* graph_gradients(PyObject* object, PyObject* args) {
-  leat_py_graph_t* self = (leat_py_graph_t*)object;
-  const char* prefix;
-  PyObject *ys, *xs, *grad_ys, *result = NULL;
-  if (!PyArg_ParseTuple(args, "zOOO", &prefix, &ys, &xs, &grad_ys)) return NULL;
-  int y_count = 0, x_count = 0, grad_count = 0;
-  TF_Output* y = leat_py_outputs_read(ys, &y_count);
-  TF_Output* x = y ? leat_py_outputs_read(xs, &x_count) : NULL;
-  TF_Output* dy = x && grad_ys != Py_None ? leat_py_outputs_read(grad_ys, &grad_count) : NULL;
-  TF_Output* dx = x ? PyMem_Malloc((size_t)(x_count + 1) * sizeof *dx) : NULL;
-  TF_Status* status = TF_NewStatus();
-  if (!dx || (grad_ys != Py_None && !dy)) {
-    TF_DeleteStatus(status);
-  } else if (dy && grad_count != y_count) {
-    PyErr_SetString(PyExc_ValueError, "grad_ys must have one Output for each of ys");
-    TF_DeleteStatus(status);
-  } else {
-    TF_AddGradientsWithPrefix(self->graph, prefix, y, y_count, x, x_count, dy, status, dx);
-    if (leat_py_status_end(status)) result = PyList_New(0);
-    for (int i = 0; result && i < x_count; ++i) {
-      PyObject* item = dx[i].oper ? leat_py_output_wrap(self, dx[i]) : Py_NewRef(Py_None);
-      if (!item || PyList_Append(result, item)) Py_CLEAR(result);
-      Py_XDECREF(item);
-    }
-  }
-  PyMem_Free(dx);
-  PyMem_Free(dy);
-  PyMem_Free(x);
-  PyMem_Free(y);
-  return result;
-}
+             "gradients_(prefix, ys, xs, grad_ys, stop_gradients, colocate, has, build): the\n"
+             "derivatives of the sum of ys by each x, each None, an Output or, for rows, a tuple\n"
+             "(values, indices, dense_shape). grad_ys is None or an Output for each y.\n\n"
+             "has(entry) says whether Python differentiates an op, build(operation, entry, name,\n"
+             "of_outputs) does it; both may be None.");
 
 /* ---- Messages and functions ------------------------------------------------------------------*/
 typedef void (*write_t)(TF_Graph*, TF_Buffer*, TF_Status*);
@@ -271,7 +243,7 @@ static PyMethodDef graph_methods[] = {
     {"count", graph_count, METH_NOARGS, count_doc},
     {"unique_name_", graph_unique_name, METH_VARARGS, unique_name_doc},
     {"add", graph_add, METH_VARARGS, add_doc},
-    {"gradients", graph_gradients, METH_VARARGS, gradients_doc},
+    {"gradients_", leat_py_graph_gradients, METH_VARARGS, gradients_doc},
     {"graph_def_", graph_graph_def, METH_NOARGS, "graph_def_(): a serialised GraphDef."},
     {"versions_", graph_versions, METH_NOARGS, "versions_(): a serialised VersionDef."},
     {"op_def_", graph_op_def, METH_O, "op_def_(name): a serialised OpDef."},

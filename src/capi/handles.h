@@ -128,6 +128,8 @@ struct TF_Graph {
   uint64_t edits;  // changes of edges between existing nodes so far
   // Its conditionals and loops under construction (leat/control_flow.h); NULL until the first one.
   leat_control_flow_t* flow;
+  // What a gradient function of the caller is building (graph/gradient.c); NULL: none is at work.
+  struct leat_gradient_s* gradient;
   leat_session_t* evaluator;  // runs steps for TF_TryEvaluateConstant; made when it is first needed
   // Only of the condition and body of a loop under construction (graph/while.c): the graph that the
   // loop is built in, which is kept alive, and the loop's initial values there.
@@ -165,6 +167,9 @@ LEAT_MUST_USE leat_status_t leat_capi_graph_readers(TF_Graph* graph,
 // caller in the message.
 LEAT_MUST_USE leat_status_t leat_capi_output_resolve(const TF_Graph* graph, TF_Output output,
                                                      const char* what, leat_output_t* out_output);
+// FAILED_PRECONDITION while a gradient function of the caller builds within a loop, where only
+// single operations can be added; |what| names the caller in the message.
+LEAT_MUST_USE leat_status_t leat_capi_check_no_gradient(const TF_Graph* graph, const char* what);
 // The node of |operation|; the caller holds the lock.
 static inline const leat_node_t* leat_capi_node(const TF_Operation* operation) {
   return leat_graph_node(operation->graph->shared->graph, operation->node);

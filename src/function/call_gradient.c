@@ -21,9 +21,11 @@ static bool has_flow(leat_call_gradient_t* state, const leat_graph_t* graph) {
   return state->has_flow;
 }
 
-// Whether the gradient of the call is stated: by the library, or by the attribute with which Python
-// overrides gradients.
-static bool has_own_gradient(const leat_graph_t* graph, const leat_node_t* node) {
+// Whether the gradient of the call is stated: by the caller, by the library, or by the attribute
+// with which Python overrides gradients.
+static bool has_own_gradient(const leat_call_gradient_t* state, const leat_graph_t* graph,
+                             const leat_node_t* node) {
+  if (state->own && state->own->has(state->own->data, leat_gradient_entry(node))) return true;
   const leat_attr_value_t* f = leat_node_attr(node, LEAT_SV("f"));
   bool named = f && f->kind == LEAT_ATTR_FUNCTION && !f->is_list;
   leat_string_view_t name = named ? f->function->name : node->op->name;
@@ -58,7 +60,7 @@ static leat_status_t expand(void* data, leat_graph_t* graph, int32_t index,
   const leat_node_t node = graph->nodes[index];  // a copy, since the array may move
   int32_t done;
   out_outputs[0] = LEAT_OUTPUT_NONE;
-  if ((size_t)index >= state->own_count || has_own_gradient(graph, &node) ||
+  if ((size_t)index >= state->own_count || has_own_gradient(state, graph, &node) ||
       !leat_expander_takes(&state->expander, &node)) {
     return leat_ok_status();
   }
@@ -70,10 +72,11 @@ static leat_status_t expand(void* data, leat_graph_t* graph, int32_t index,
 
 leat_gradient_options_t leat_call_gradient_options(leat_graph_t* graph,
                                                    const leat_call_chain_t* chain,
+                                                   const leat_own_gradients_t* own,
                                                    leat_call_gradient_t* state) {
   *state = (leat_call_gradient_t){.expander = leat_expander_make(graph, graph->node_count),
-                                  .own_count = graph->node_count};
+                                  .own_count = graph->node_count, .own = own};
   state->expander.chain = chain;
   state->expander.lower_all = true;
-  return (leat_gradient_options_t){.expand = expand, .data = state};
+  return (leat_gradient_options_t){.expand = expand, .data = state, .own = own};
 }

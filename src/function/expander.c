@@ -155,7 +155,7 @@ static leat_status_t differentiate(leat_lowering_t* l, leat_call_t body, leat_ou
                                         LEAT_SV_ARG(l->builder.scope)));
   leat_call_gradient_t state;
   leat_gradient_options_t options =
-      leat_call_gradient_options(graph, ((expansion_t*)l)->expander->chain, &state);
+      leat_call_gradient_options(graph, ((expansion_t*)l)->expander->chain, NULL, &state);
   leat_gradient_spec_t spec = {.ys = body.returns, .y_count = body.return_count, .xs = xs.items,
                                .x_count = xs.count, .grad_ys = grad_ys, .options = &options,
                                .prefix = prefix};

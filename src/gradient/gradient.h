@@ -7,11 +7,23 @@
 
 #include "graph/gradient.h"
 
+// Gradient functions that the caller has beside those of the ops. An operation's entry is the name
+// of its op or, where it has one, its attribute "_gradient_op_type".
+typedef struct leat_own_gradients_s {
+  void* data;
+  // Whether |build| is the gradient of |entry|, in place of the op's function.
+  bool (*has)(void* data, leat_string_view_t entry);
+  // As a leat_gradient_fn_t.
+  leat_status_t (*build)(void* data, leat_gradient_t* gradient);
+} leat_own_gradients_t;
+
 // What a caller may ask for besides. A NULL pointer or a zeroed struct: nothing.
 typedef struct leat_gradient_options_s {
   // Outputs whose nodes are treated as constants: nothing flows back through them.
   const leat_output_t* stop;
   int stop_count;
+  bool colocate;  // the nodes that are built for a node are colocated with it
+  const leat_own_gradients_t* own;  // NULL: none
   // How a node that calls a function (LEAT_OP_CALLS) is differentiated: adds nodes under |scope|
   // that compute the same outputs from the same inputs, and tells them in |out_outputs|. The nodes
   // may be calls again. If |out_outputs|[0] does not exist afterwards, the call is not expanded and
@@ -20,6 +32,9 @@ typedef struct leat_gradient_options_s {
                           leat_output_t* out_outputs);
   void* data;
 } leat_gradient_options_t;
+
+// The entry under which the gradient function of |node| is looked up.
+leat_string_view_t leat_gradient_entry(const leat_node_t* node);
 
 // What is differentiated by what. Everything is borrowed for the call.
 typedef struct leat_gradient_spec_s {

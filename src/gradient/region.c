@@ -15,26 +15,38 @@ typedef struct region_s {
   bool* queued;  // [item] it is in |ready|, or was
 } region_t;
 
-// The gradient function of a node: its op's, unless attribute "_gradient_op_type", which Python's
-// gradient_override_map sets, names another op.
-static leat_status_t find_gradient(const leat_walk_t* w, int32_t index,
-                                   leat_gradient_fn_t* out_fn) {
-  const leat_node_t* node = &w->graph->nodes[index];
-  leat_string_view_t name = node->op->name;
-  *out_fn = node->op->row->gradient;
+// The gradient function of a node: the caller's for its entry, or that of the op which the entry
+// names.
+typedef struct found_gradient_s {
+  leat_gradient_fn_t of_op;
+  const leat_own_gradients_t* own;  // NULL: |of_op| is used
+} found_gradient_t;
+
+leat_string_view_t leat_gradient_entry(const leat_node_t* node) {
+  // Python's gradient_override_map sets the attribute.
   const leat_attr_value_t* other = leat_node_attr(node, LEAT_SV("_gradient_op_type"));
-  if (other && other->kind == LEAT_ATTR_STRING && !other->is_list) {
+  return other && other->kind == LEAT_ATTR_STRING && !other->is_list ? other->s : node->op->name;
+}
+
+static leat_status_t find_gradient(const leat_walk_t* w, int32_t index, found_gradient_t* out) {
+  const leat_node_t* node = &w->graph->nodes[index];
+  const leat_string_view_t entry = leat_gradient_entry(node);
+  *out = (found_gradient_t){.of_op = node->op->row->gradient};
+  if (w->options && w->options->own && w->options->own->has(w->options->own->data, entry)) {
+    out->own = w->options->own;
+    return leat_ok_status();
+  }
+  if (!leat_string_view_equal(entry, node->op->name)) {
     const leat_op_t* op;
-    name = other->s;
-    leat_status_t status = leat_op_registry_find(w->graph->ops, name, &op);
-    *out_fn = status ? NULL : op->row->gradient;
+    leat_status_t status = leat_op_registry_find(w->graph->ops, entry, &op);
+    out->of_op = status ? NULL : op->row->gradient;
     leat_status_free(status);
   }
-  if (*out_fn) return leat_ok_status();
+  if (out->of_op) return leat_ok_status();
   return leat_make_status(LEAT_NOT_FOUND,
                           "AddGradients failed for node '%.*s' (%.*s): No gradient defined for "
                           "op: %.*s",
-                          LEAT_SV_ARG(node->name), LEAT_SV_ARG(node->op->name), LEAT_SV_ARG(name));
+                          LEAT_SV_ARG(node->name), LEAT_SV_ARG(node->op->name), LEAT_SV_ARG(entry));
 }
 
 // ---- Nodes --------------------------------------------------------------------------------------
@@ -129,8 +141,8 @@ static leat_status_t call_gradient(leat_context_t* c, int32_t index, leat_output
                                    const leat_gradient_value_t* output_gradients,
                                    leat_builder_t* builder) {
   leat_walk_t* w = c->walk;
-  leat_gradient_fn_t fn;
-  LEAT_RETURN_IF_ERROR(find_gradient(w, index, &fn));
+  found_gradient_t found;
+  LEAT_RETURN_IF_ERROR(find_gradient(w, index, &found));
   LEAT_RETURN_IF_ERROR(check_stacks(c, index));
   int inputs = w->graph->nodes[index].input_count;
   leat_gradient_value_t* gradients;
@@ -138,7 +150,7 @@ static leat_status_t call_gradient(leat_context_t* c, int32_t index, leat_output
   for (int k = 0; k < inputs; ++k) gradients[k] = LEAT_GRADIENT_NONE;
   int32_t first_new = (int32_t)w->graph->node_count;
   leat_gradient_t g = {*builder, index, output_gradients, gradients};
-  leat_status_t status = fn(&g);
+  leat_status_t status = found.own ? found.own->build(found.own->data, &g) : found.of_op(&g);
   // Many functions return the builder's status itself, which must not be joined with itself.
   if (status != g.builder.status) status = leat_status_join(status, g.builder.status);
   if (!status) status = pass_on(c, index, builder, first_new, alive, gradients);
@@ -200,6 +212,18 @@ static leat_status_t visit_flow(leat_context_t* c, int32_t index, leat_builder_t
   return leat_ok_status();  // loop.c takes Exits and Enters
 }
 
+// The node with which |node| is colocated: the first of its group, or itself.
+static leat_string_view_t colocated_with(const leat_node_t* node) {
+  const leat_string_view_t prefix = LEAT_SV("loc:@");
+  const leat_attr_value_t* group = leat_node_attr(node, LEAT_SV("_class"));
+  if (!group || group->kind != LEAT_ATTR_STRING || !group->is_list || group->count == 0 ||
+      !leat_string_view_starts_with(group->strings[0], prefix)) {
+    return node->name;
+  }
+  return leat_string_view_make(group->strings[0].data + prefix.size,
+                               group->strings[0].size - prefix.size);
+}
+
 static leat_status_t visit_node(leat_context_t* c, int32_t index) {
   leat_walk_t* w = c->walk;
   if (w->stops[index] || !w->contributions[index]) return leat_ok_status();
@@ -209,6 +233,9 @@ static leat_status_t visit_node(leat_context_t* c, int32_t index) {
                                         LEAT_SV_ARG(w->prefix),
                                         LEAT_SV_ARG(w->graph->nodes[index].name)));
   leat_builder_t b = leat_context_builder(c, scope);
+  if (w->options && w->options->colocate) {
+    b.colocate_with = colocated_with(&w->graph->nodes[index]);
+  }
   if (w->graph->nodes[index].op->flags & LEAT_OP_CONTROL_FLOW) return visit_flow(c, index, &b);
   return visit_plain(c, index, &b);
 }

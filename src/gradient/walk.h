@@ -121,17 +121,6 @@ typedef struct leat_walk_s {
   int32_t guard_count, guard_capacity;
 } leat_walk_t;
 
-// A gradient that is zero or not asked for; one that is a single tensor; whether one is rows
-// (IndexedSlices: |indices| name rows of a variable, |dense| holds them).
-#define LEAT_GRADIENT_NONE \
-  ((leat_gradient_value_t){LEAT_OUTPUT_NONE, LEAT_OUTPUT_NONE, LEAT_OUTPUT_NONE})
-static inline leat_gradient_value_t leat_gradient_dense(leat_output_t value) {
-  return (leat_gradient_value_t){value, LEAT_OUTPUT_NONE, LEAT_OUTPUT_NONE};
-}
-static inline bool leat_gradient_is_rows(leat_gradient_value_t value) {
-  return leat_output_exists(value.indices);
-}
-
 static inline bool leat_walk_has_loops(const leat_walk_t* w) { return w->frames.count > 1; }
 // The frame that the outputs of |node| are in; 0 outside all loops.
 static inline int32_t leat_walk_frame_of(const leat_walk_t* w, int32_t node) {

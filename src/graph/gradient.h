@@ -25,6 +25,16 @@ typedef struct leat_gradient_value_s {
   leat_output_t indices;      // [count]
   leat_output_t dense_shape;  // vector, the shape of the whole tensor
 } leat_gradient_value_t;
+// A gradient that is zero or not asked for; one that is a single tensor; whether one is rows
+// (IndexedSlices: |indices| name rows of a variable, |dense| holds them).
+#define LEAT_GRADIENT_NONE \
+  ((leat_gradient_value_t){LEAT_OUTPUT_NONE, LEAT_OUTPUT_NONE, LEAT_OUTPUT_NONE})
+static inline leat_gradient_value_t leat_gradient_dense(leat_output_t value) {
+  return (leat_gradient_value_t){value, LEAT_OUTPUT_NONE, LEAT_OUTPUT_NONE};
+}
+static inline bool leat_gradient_is_rows(leat_gradient_value_t value) {
+  return leat_output_exists(value.indices);
+}
 
 // What a gradient function gets. It lives for one call.
 typedef struct leat_gradient_s {

@@ -11,6 +11,7 @@
 #include "leat/control_flow.h"
 #include "leat/names.h"
 #include "leat/files.h"
+#include "leat/gradients.h"
 #include "leat/input.h"
 #include "leat/inspect.h"
 #include "leat/train.h"
@@ -228,6 +229,22 @@ static void control_flow(void) {
   close_all(session, s, graph);
 }
 
+// At the top level, as a program has it.
+#include "gradients_1.inc"
+
+static void gradients(void) {
+  TF_Graph* graph = TF_NewGraph();
+  leat_scope_t* s = leat_scope_create(graph);
+  TF_Output x = leat_constant_float(s, 3);
+  TF_Output y = {leat_operation(s, "Identity", NULL, (TF_Output[]){leat_multiply(s, x, x)}, 1, NULL,
+                                0), 0};
+#include "gradients_2.inc"
+  CHECK_OK();
+  TF_Session* session = open_session(graph);
+  CHECK(run_float(session, slope.values) == -6);
+  close_all(session, s, graph);
+}
+
 static void training(void) {
   TF_Graph* graph = TF_NewGraph();
   leat_scope_t* s = leat_scope_create(graph);
@@ -369,6 +386,7 @@ int main(void) {
   operations();
   control_flow();
   names();
+  gradients();
   training();
   input();
   placement();

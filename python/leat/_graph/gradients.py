@@ -1,5 +1,10 @@
-"""tf.gradients: the library adds the operations, this says between which tensors."""
+"""tf.gradients: the library adds the operations, this says between which tensors.
+
+Functions of tf.RegisterGradient are called by the library while it walks over the graph, with the
+derivatives of an operation's outputs; what they add belongs to the walk, in loops too."""
 from __future__ import annotations
+
+import contextlib
 
 from leat import _leat
 from leat._export import export
@@ -27,8 +32,9 @@ class UnconnectedGradients:
 
 @export('RegisterGradient')
 class RegisterGradient:
-  """Decorates the gradient function of an op type. It is kept by name; the library does not call
-  functions of Python yet, and tf.gradients says so where one would be needed."""
+  """Decorates the gradient function of an op type: function(op, *gradients of its outputs) gives
+  the gradients of its inputs, None for those that have none. It is used in place of the library's,
+  and for operations that gradient_override_map gives this type."""
 
   def __init__(self, op_type):
     if not isinstance(op_type, str):
@@ -73,15 +79,13 @@ def gradients(ys, xs, grad_ys=None, name='gradients', colocate_gradients_with_op
               gate_gradients=False, aggregation_method=None, stop_gradients=None,
               unconnected_gradients=UnconnectedGradients.NONE):
   """The derivatives of the sum of ys by each of xs, None where there is none. grad_ys are the
-  gradients to start from."""
-  del colocate_gradients_with_ops, gate_gradients
+  gradients to start from; stop_gradients are taken as constants. gate_gradients and
+  aggregation_method change nothing: gradients that meet are added by one AddN."""
+  del gate_gradients
   if aggregation_method not in (None, 0, 1, 2):
     raise ValueError('Invalid aggregation_method specified %s.' % aggregation_method)
   if unconnected_gradients not in ('none', 'zero'):
     raise ValueError("Unknown value for unconnected_gradients: '%s'" % unconnected_gradients)
-  if stop_gradients:
-    raise NotImplementedError('tf.gradients: stop_gradients is not available yet; put '
-                              'tf.stop_gradient around the tensors')
   ys, xs = _as_list(ys), _as_list(xs)
   graph = graphs.of_inputs([y for y in ys if isinstance(y, _leat.Output)])
   with graph.as_default(), name_scope(name, 'gradients') as scope:
@@ -94,6 +98,7 @@ def gradients(ys, xs, grad_ys=None, name='gradients', colocate_gradients_with_op
             y, y.dtype.name))
     starts = _starts(targets, grad_ys)
     sources = [_source(x) for x in xs]
+    stops = [_source(x) for x in _as_list(stop_gradients or [])]
     for x in sources:
       if x.graph is not graph:
         raise ValueError('%s must be from the same graph as %s.' % (x, targets[0]))
@@ -104,8 +109,10 @@ def gradients(ys, xs, grad_ys=None, name='gradients', colocate_gradients_with_op
     fresh = graph.version == before
     prefix = scope[:-1] if scope and fresh else graph.unique_name_(scope + 'grad', True)
     start = graph.count()
+    walk = _Walk(graph, colocate_gradients_with_ops)
     try:
-      found = graph.gradients(prefix, targets, sources, starts)
+      found = graph.gradients_(prefix, targets, sources, starts, stops,
+                               bool(colocate_gradients_with_ops), walk.has, walk.build)
     except _leat.StatusError as error:
       code, message = error.args
       if code == 5:
@@ -115,29 +122,75 @@ def gradients(ys, xs, grad_ys=None, name='gradients', colocate_gradients_with_op
       graph._adopt(start)
     for g, x in zip(found, sources):
       # What comes out of a loop may have lost its shape on the way.
-      if g is not None and x.dtype.base_dtype != dtypes.resource:
+      if isinstance(g, _leat.Output) and x.dtype.base_dtype != dtypes.resource:
         if g.get_shape().is_compatible_with(x.get_shape()):
           g.set_shape(x.get_shape())
-    found = [_as_slices(g, prefix) for g in found]
+    found = [_from_library(g) for g in found]
     if unconnected_gradients == 'zero':
       from leat._ops import array
       found = [array.zeros_like(convert(x)) if g is None else g for g, x in zip(found, xs)]
   return found
 
 
-def _as_slices(gradient, prefix):
-  """A gradient of the rows that a gather took, as IndexedSlices. The library sums such rows up by
-  an UnsortedSegmentSum right below the prefix, of the first size of a shape, after all else."""
-  if gradient is None:
-    return None
-  op = gradient.op
-  if op.type != 'UnsortedSegmentSum' or op.name.rpartition('/')[0] != prefix:
-    return gradient
-  values, indices, count = op.inputs
-  if count.op.type != 'StridedSlice':
-    return gradient
+def _from_library(derivative):
+  """A derivative as the library gives it, as None, a Tensor or IndexedSlices."""
+  if not isinstance(derivative, tuple):
+    return derivative
   from leat._ops.sparse import IndexedSlices
-  return IndexedSlices(values, indices, count.op.inputs[0])
+  return IndexedSlices(*derivative)
+
+
+class _Walk:
+  """The gradient functions of Python in one call of tf.gradients."""
+
+  def __init__(self, graph, colocate):
+    self._graph, self._colocate = graph, colocate
+
+  def has(self, entry):
+    """Whether Python differentiates operations of this entry, an op or another registered name."""
+    return entry in _registry
+
+  def build(self, op, entry, name, of_outputs):
+    """The derivatives of the inputs of `op`, from those of its outputs."""
+    function = _registry[entry]
+    if function is None:
+      return [None] * len(op.inputs)
+    from leat._ops import array
+    graph, building = self._graph, self._graph._building
+    outer, building.original_op = building.original_op, op
+    try:
+      with name_scope(name + '/'), contextlib.ExitStack() as stack:
+        if self._colocate:
+          stack.enter_context(graph.colocate_with(op))
+        gradients_of = [_from_library(g) for g in of_outputs]
+        for i, y in enumerate(op.outputs):
+          if gradients_of[i] is None and _is_trainable(y.dtype):
+            gradients_of[i] = array.zeros_like(y)
+        results = function(op, *gradients_of)
+        results = [] if results is None and not op.inputs else _as_list(results)
+        if len(results) != len(op.inputs):
+          raise ValueError('Num gradients %d generated for op %s do not match num inputs %d' % (
+              len(results), op.node_def, len(op.inputs)))
+        return [_to_library(g, x) for g, x in zip(results, op.inputs)]
+    finally:
+      building.original_op = outer
+
+
+def _is_trainable(dtype):
+  dtype = dtype.base_dtype
+  return dtype.is_floating or dtype.is_complex
+
+
+def _to_library(derivative, x):
+  """What a gradient function gave for the input x, as the library takes it."""
+  if derivative is None:
+    return None
+  if type(derivative).__name__ != 'IndexedSlices':
+    return convert(derivative)
+  if derivative.dense_shape is not None:
+    return derivative.values, derivative.indices, derivative.dense_shape
+  from leat._ops import array
+  return derivative.values, derivative.indices, array.shape(x)
 
 
 def _starts(targets, grad_ys):

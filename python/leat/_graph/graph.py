@@ -83,10 +83,12 @@ class Graph(_leat.Graph):
     return op
 
   def _adopt(self, start):
-    """Does for the operations from the number `start` on, which the library added by itself, what
-    _add does for one."""
+    """Does for the operations from the number `start` on what _add does for one, but for those
+    that came through it while the library was adding the others."""
     building, frame = self._building, _caller()
     for op in self.operations(start):
+      if op._code is not None:
+        continue
       for source in control_inputs(building, {i.op for i in op.inputs_}):
         if source not in op.control_inputs:
           op.add_control_input_(source)

@@ -350,6 +350,7 @@ static leat_status_t import_locked(TF_Graph* graph, leat_string_view_t bytes,
   import_t import = {.options = {.uniquify_names = false}};
   leat_graph_t* g = graph->shared->graph;
   LEAT_RETURN_IF_ERROR(leat_status_clone(opts->status));
+  LEAT_RETURN_IF_ERROR(leat_capi_check_no_gradient(graph, "Importing a graph"));
   leat_arena_initialize(leat_allocator_system(), 1024, &import.arena);
   leat_status_t status = translate_options(&import, graph, opts);
   if (!status && results && (opts->output_count > 0 || opts->operation_count > 0)) {

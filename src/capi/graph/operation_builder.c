@@ -14,6 +14,7 @@
 
 #include "capi/graph/description.h"
 #include "graph/function/graph_functions.h"
+#include "graph/gradient.h"
 #include "graph/storage.h"
 
 // ---- Collecting ---------------------------------------------------------------------------------
@@ -312,6 +313,17 @@ static leat_status_t add_in_context(TF_Graph* graph, const leat_node_spec_t* spe
   return leat_control_flow_add_node(graph->flow, spec, out_node);
 }
 
+// Adds the node where a gradient function of the caller builds, which may be within a loop: the
+// inputs are then forward values, for which what is there in the backward loop is put.
+static leat_status_t add_in_gradient(TF_Graph* graph, leat_node_spec_t* spec, int32_t* out_node) {
+  const leat_build_place_t* place = graph->gradient->builder.place;
+  if (place->prepare) LEAT_RETURN_IF_ERROR(place->prepare(place->data, spec));
+  LEAT_RETURN_IF_ERROR(
+      leat_capi_graph_reserve(graph, graph->shared->graph->node_count, 1));
+  LEAT_RETURN_IF_ERROR(leat_graph_add_node(graph->shared->graph, spec, out_node));
+  return place->placed(place->data, *out_node);
+}
+
 // Adds the node. Types and counts that no argument has set yet are inferred by the graph, and then
 // all attributes are checked together.
 static leat_status_t add_node(TF_OperationDescription* desc, const leat_op_t* op,
@@ -340,6 +352,9 @@ static leat_status_t add_node(TF_OperationDescription* desc, const leat_op_t* op
       .attr_count = (int)desc->attr_count,
       .infer_attrs = true,
   };
+  if (LEAT_UNLIKELY(graph->gradient && graph->gradient->builder.place)) {
+    return add_in_gradient(graph, &spec, out_node);
+  }
   if (LEAT_UNLIKELY(graph->flow)) return add_in_context(graph, &spec, out_node);
   LEAT_RETURN_IF_ERROR(leat_capi_graph_reserve(graph, g->node_count, 1));
   return leat_graph_add_node(g, &spec, out_node);

@@ -176,6 +176,7 @@ static leat_status_t while_begin(TF_Graph* graph, const char* name, const TF_Out
   leat_control_flow_t* flow = NULL;
   leat_control_options_t taken;
   leat_output_t *starts = NULL, *variables = NULL;
+  LEAT_RETURN_IF_ERROR(leat_capi_check_no_gradient(graph, "Beginning a loop"));
   LEAT_RETURN_IF_ERROR(get_flow(graph, &flow));
   LEAT_RETURN_IF_ERROR(take_options(graph, name, options, count, arena, &taken));
   LEAT_RETURN_IF_ERROR(
@@ -251,6 +252,7 @@ static leat_status_t cond_begin(TF_Graph* graph, const char* name, TF_Output pre
   leat_control_flow_t* flow = NULL;
   leat_control_options_t taken;
   leat_output_t decides;
+  LEAT_RETURN_IF_ERROR(leat_capi_check_no_gradient(graph, "Beginning a conditional"));
   LEAT_RETURN_IF_ERROR(get_flow(graph, &flow));
   LEAT_RETURN_IF_ERROR(take_options(graph, name, options, 0, arena, &taken));
   LEAT_RETURN_IF_ERROR(
