@@ -33,6 +33,8 @@ if(LEAT_ONEDNN)
     target_link_options(leat_module_onednn PRIVATE -fopenmp)  # it sets OpenMP's number of threads
   endif()
 endif()
+leat_module(gif gif_lib.h gif libgif-dev)
+leat_module(jpeg jpeglib.h jpeg libjpeg62-turbo-dev)
 leat_module(png png.h png libpng-dev)
 leat_module(zlib zlib.h z zlib1g-dev)
 leat_module(grpc grpc/grpc.h grpc libgrpc-dev)

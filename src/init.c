@@ -139,6 +139,12 @@ static const leat_transport_t* const kTransports[] = {&leat_loopback_transport};
 //   modules/onednn/onednn.c: made, version, module
 //     oneDNN's engine, and the table of functions that the library calls
 //     loading the module; the first use | atomic; all who load write the same | process
+//   formats/media/gif.c: gif
+//     the loaded module with giflib
+//     the first GIF file | atomic | process
+//   formats/media/jpeg.c: jpeg
+//     the loaded module with libjpeg
+//     the first JPEG file | atomic | process
 //   formats/media/png.c: png
 //     the loaded module with libpng
 //     the first PNG | atomic | process

@@ -24,6 +24,16 @@ class GraphCase(unittest.TestCase):
       return [session.run(f, feed) for f in fetches]
 
 
+class ConversionTest(GraphCase):
+
+  def test_an_array_keeps_its_type_where_the_op_takes_it(self):
+    image = np.zeros((1, 1, 3), np.uint16)
+    self.assertEqual(tf.raw_ops.EncodePng(image=image).op.get_attr('T'), tf.uint16)
+    self.assertEqual(tf.raw_ops.EncodePng(image=[[[1]]]).op.get_attr('T'), tf.uint8)
+    tiled = tf.raw_ops.Tile(input=[1.0], multiples=np.array([2], np.int64))
+    self.assertEqual(tiled.op.inputs[1].dtype, tf.int64)
+
+
 class RowGradientTest(GraphCase):
 
   def test_gathers_have_gradients_of_rows(self):

@@ -11,6 +11,7 @@ from leat._graph import definition as definitions
 from leat._graph import dtype as dtypes
 from leat._graph import graph as graphs
 from leat._graph.shape import TensorShape, as_shape
+from leat._graph.tensor import Tensor
 
 
 def apply_op(op_name, name=None, **values):
@@ -149,7 +150,7 @@ def _converted(inference, argument, value, dtype, default):
   if dtype is None:
     allowed = inference.definition.by_name[argument.type_attr].allowed if argument.type_attr \
         else None
-    if allowed and default is not None and not hasattr(value, 'dtype'):
+    if allowed and default is not None and not isinstance(value, Tensor):
       try:
         tensor = conversion.convert(value, None, argument.name, argument.is_ref)
         if tensor.dtype.base_dtype in allowed:

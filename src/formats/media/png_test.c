@@ -17,7 +17,7 @@ static void a_file_states_size_and_colours(void** state) {
   static const char kColorTypes[] = {0, 4, 2, 6};
   for (int channels = 1; channels <= 4; ++channels) {
     leat_string_builder_t file;
-    leat_png_image_t image = {kPixels, 3, 2, channels};
+    leat_png_image_t image = {kPixels, 3, 2, channels, 8, -1};
     encode(&image, &file);
     char head[] = "\211PNG\r\n\032\n\0\0\0\rIHDR\0\0\0\003\0\0\0\002\010?\0\0";
     head[25] = kColorTypes[channels - 1];
@@ -29,9 +29,10 @@ static void a_file_states_size_and_colours(void** state) {
 }
 
 static void what_is_no_image_is_an_error(void** state) {
-  static const leat_png_image_t kImages[] = {{kPixels, 0, 2, 1}, {kPixels, 3, 2, 5}};
+  static const leat_png_image_t kImages[] = {{kPixels, 0, 2, 1, 8, -1},
+                                            {kPixels, 3, 2, 5, 8, -1}};
   leat_string_builder_t file;
-  encode(&(leat_png_image_t){kPixels, 3, 2, 1}, &file);
+  encode(&(leat_png_image_t){kPixels, 3, 2, 1, 8, -1}, &file);
   for (int i = 0; i < 2; ++i) {
     leat_status_t status = leat_png_encode(&kImages[i], &file);
     assert_int_equal(leat_status_code(status), LEAT_INTERNAL);

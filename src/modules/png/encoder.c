@@ -1,11 +1,9 @@
-// The PNG module's table of functions: libpng's encoder with TensorFlow's settings. libpng reports
-// errors with longjmp, which must not cross the functions of other files: encode() catches them
-// all.
+// libpng's encoder with TensorFlow's settings.
+#include "modules/png/png_codec.h"
+
 #include <png.h>
 #include <setjmp.h>
 #include <zlib.h>
-
-#include "formats/media/png_module.h"
 
 typedef struct sink_s {
   leat_png_write_fn_t write;
@@ -28,19 +26,23 @@ static void ignore(png_structp file, png_const_charp message) {}
 static void write_image(png_structp file, png_infop info, const leat_png_image_t* image) {
   static const int kColorTypes[] = {PNG_COLOR_TYPE_GRAY, PNG_COLOR_TYPE_GRAY_ALPHA,
                                     PNG_COLOR_TYPE_RGB, PNG_COLOR_TYPE_RGB_ALPHA};
-  png_set_compression_level(file, Z_DEFAULT_COMPRESSION);
+  png_set_compression_level(file, image->compression);
   png_set_compression_mem_level(file, MAX_MEM_LEVEL);
-  png_set_IHDR(file, info, image->width, image->height, 8, kColorTypes[image->channels - 1],
-               PNG_INTERLACE_NONE, PNG_COMPRESSION_TYPE_DEFAULT, PNG_FILTER_TYPE_DEFAULT);
+  png_set_IHDR(file, info, image->width, image->height, image->bits,
+               kColorTypes[image->channels - 1], PNG_INTERLACE_NONE, PNG_COMPRESSION_TYPE_DEFAULT,
+               PNG_FILTER_TYPE_DEFAULT);
   png_write_info(file, info);
-  size_t row_bytes = (size_t)image->width * (size_t)image->channels;
+#if __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
+  if (image->bits == 16) png_set_swap(file);
+#endif
+  size_t row_bytes = (size_t)image->width * (size_t)(image->channels * image->bits / 8);
   for (uint32_t y = 0; y < image->height; ++y) {
-    png_write_row(file, image->pixels + y * row_bytes);
+    png_write_row(file, (png_const_bytep)image->pixels + y * row_bytes);
   }
   png_write_end(file, NULL);
 }
 
-static int encode(const leat_png_image_t* image, leat_png_write_fn_t write, void* data) {
+int leat_png_module_encode(const leat_png_image_t* image, leat_png_write_fn_t write, void* data) {
   sink_t sink = {write, data, false};
   if (image->channels < 1 || image->channels > 4) return LEAT_INTERNAL;
   png_structp file = png_create_write_struct(PNG_LIBPNG_VER_STRING, NULL, jump_back, ignore);
@@ -55,13 +57,4 @@ static int encode(const leat_png_image_t* image, leat_png_write_fn_t write, void
   write_image(file, info, image);
   png_destroy_write_struct(&file, &info);
   return LEAT_OK;
-}
-
-__attribute__((visibility("default"))) const leat_png_module_t* leat_module_png(void) {
-  static const leat_png_module_t kModule = {
-      .struct_size = sizeof(leat_png_module_t),
-      .version = PNG_LIBPNG_VER_STRING,
-      .encode = encode,
-  };
-  return &kModule;
 }

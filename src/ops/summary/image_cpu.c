@@ -163,7 +163,9 @@ static leat_status_t encode(leat_kernel_context_t* c, int64_t index, leat_arena_
   leat_png_image_t image = {.pixels = scratch,
                             .width = (uint32_t)leat_shape_dim(shape, 2),
                             .height = (uint32_t)leat_shape_dim(shape, 1),
-                            .channels = p.channels};
+                            .channels = p.channels,
+                            .bits = 8,
+                            .compression = -1};
   if (scratch) {
     scale_pixels(leat_kernel_state(c), &p, scratch);
   } else {
