@@ -7,6 +7,7 @@ from leat import _leat
 from leat._export import export
 from leat._graph import graph as graphs
 from leat._graph import importing, message
+from leat._platform import files
 
 _proto_functions = {}   # collection -> (class of the message, to_proto, from_proto)
 
@@ -117,9 +118,7 @@ def make(graph, saver_def=None, collection_list=None, export_scope=None, clear_d
 
 def write(path, graph, saver_def, strip_default_attrs=False):
   del strip_default_attrs
-  with open(path + '.tmp', 'wb') as f:
-    f.write(make(graph, saver_def).SerializeToString())
-  os.replace(path + '.tmp', path)
+  files.replace(path, make(graph, saver_def).SerializeToString())
 
 
 @export('train.export_meta_graph')

@@ -212,3 +212,18 @@ def Stat(filename):
   return type('FileStatistics', (), {
       'length': found.st_size, 'mtime_nsec': found.st_mtime_ns,
       'is_directory': os.path.isdir(_text(filename))})()
+
+
+def replace(path, data):
+  """Writes a file so that others see the old one or all of the new one. Several threads may do so
+  at the same time: each writes a file of its own, which takes the name then."""
+  import threading
+  temporary = '%s.tmp%d_%d' % (path, os.getpid(), threading.get_ident())
+  try:
+    with open(temporary, 'wb') as f:
+      f.write(data)
+    os.replace(temporary, path)
+  except BaseException:
+    if os.path.exists(temporary):
+      os.remove(temporary)
+    raise

@@ -1,21 +1,21 @@
-"""Saver: checkpoints of variables, and the file that says which is the newest."""
+"""Saver: checkpoints of variables."""
 from __future__ import annotations
 
-import glob
 import os
-import re
 import time
 
 from leat import _leat
 from leat._export import export
+from leat._graph import device as devices_
 from leat._graph import dtype as dtypes
 from leat._graph import errors
 from leat._graph import graph as graphs
 from leat._graph import message
 from leat._graph.apply import apply_op
 from leat._graph.conversion import constant_of
-from leat._graph.scope import GraphKeys, control_dependencies, name_scope
+from leat._graph.scope import GraphKeys, control_dependencies, device, name_scope
 from leat._ops import array, control, variables
+from leat._train import checkpoint_state
 
 
 class _Saved:
@@ -81,6 +81,23 @@ def _named(var_list):
   return found
 
 
+def _by_device(saved):
+  """[(device, [_Saved])], sorted by the name of the device."""
+  found = {}
+  for item in saved:
+    devices = {devices_.canonical(part.op.device) for part in item.parts}
+    if len(devices) > 1:
+      raise ValueError('All tensors of a saveable object must be on the same device: %s' %
+                       item.name)
+    found.setdefault(devices.pop(), []).append(item)
+  return sorted(found.items())
+
+
+def _first_cpu(where):
+  """The CPU beside a device, where files are read and written."""
+  return devices_.merge(where, '/device:CPU:0')
+
+
 def _restored(part, value, reshape):
   """Assigns what was read to a variable."""
   if reshape:
@@ -114,9 +131,6 @@ class Saver:
     self._relative, self._filename = save_relative_paths, filename
     self._is_built = self._is_empty = False
     self._last, self._to_be_removed = [], []
-    if sharded and saver_def is None:
-      raise NotImplementedError('tf.train.Saver: sharded=True is not available yet; without it all '
-                                'variables are written to one file')
     self.saver_def = saver_def
     if saver_def is not None:
       self._max_to_keep, self._sharded = saver_def.max_to_keep, saver_def.sharded
@@ -148,8 +162,13 @@ class Saver:
     with name_scope(self._name, 'save', []):
       name = array.placeholder_with_default(self._filename or 'model', (), 'filename')
       prefix = array.placeholder_with_default(name, (), 'Const')
-      written = self._add_save(prefix, saved)
-      restore = self._add_restore(prefix, saved)
+      if self._sharded:
+        shards = _by_device(saved)
+        written = self._add_sharded_save(prefix, shards)
+        restore = self._add_sharded_restore(prefix, shards)
+      else:
+        written = self._add_save(prefix, saved)
+        restore = self._add_restore(prefix, saved, 'restore_all')
     self.saver_def = message.of('SaverDef')(
         filename_tensor_name=prefix.name, save_tensor_name=written.name,
         restore_op_name=restore.name, max_to_keep=self._max_to_keep or 0, sharded=self._sharded,
@@ -173,18 +192,51 @@ class Saver:
     with control_dependencies([op]):
       return array.identity(prefix, name='control_dependency')
 
-  def _add_restore(self, prefix, saved):
+  def _add_sharded_save(self, prefix, shards):
+    """Each device writes what it has, with version 2 under a temporary prefix, from which the files
+    are moved together."""
+    if self._version != 1:
+      with device('CPU'):
+        on_s3 = apply_op('StaticRegexFullMatch', input=prefix, pattern='^s3://.*')
+        suffix = array.where(on_s3, constant_of('.part'), constant_of('_temp/part'))
+        written_to = apply_op('StringJoin', inputs=[prefix, suffix])
+    else:
+      written_to = prefix
+    count = constant_of(len(shards), name='num_shards')
+    names, writes = [], []
+    for i, (where, saved) in enumerate(shards):
+      with device(_first_cpu(where)):
+        names.append(apply_op('ShardedFilename', basename=written_to, shard=i, num_shards=count))
+        writes.append(self._add_save(names[-1], saved))
+    with control_dependencies([w.op for w in writes]):
+      if self._version == 1:
+        return apply_op('ShardedFilespec', basename=prefix, num_shards=count)
+      with device(_first_cpu(shards[-1][0])):
+        merge = apply_op('MergeV2Checkpoints', destination_prefix=prefix, delete_old_dirs=True,
+                         checkpoint_prefixes=array.stack(
+                             names, name='MergeV2Checkpoints/checkpoint_prefixes'))
+        with control_dependencies([merge]):
+          return array.identity(prefix)
+
+  def _add_sharded_restore(self, prefix, shards):
+    restores = []
+    for where, saved in shards:
+      with device(where):
+        restores.append(self._add_restore(prefix, saved, 'restore_shard', _first_cpu(where)))
+    return control.group(*restores, name='restore_all')
+
+  def _add_restore(self, prefix, saved, group_name, read_on=''):
     specs = [spec for item in saved for spec in item.specs()]
     dtype_list = [part.dtype.base_dtype for _, _, part in specs]
-    values = apply_op('RestoreV2', name='RestoreV2', prefix=prefix,
-                      tensor_names=constant_of([n for n, _, _ in specs], dtypes.string,
-                                               'RestoreV2/tensor_names'),
-                      shape_and_slices=[s for _, s, _ in specs], dtypes=dtype_list)
+    with device(read_on):
+      values = apply_op('RestoreV2', name='RestoreV2', prefix=prefix,
+                        tensor_names=[n for n, _, _ in specs],
+                        shape_and_slices=[s for _, s, _ in specs], dtypes=dtype_list)
     updates = []
     for value, (_, _, part) in zip(values, specs):
       with control_dependencies(updates[-1:] if self._sequential else []):
         updates.append(_restored(part, value, self._reshape))
-    return control.group(*updates, name='restore_all')
+    return control.group(*updates, name=group_name)
 
   def _check_built(self):
     if not self._is_built:
@@ -222,12 +274,12 @@ class Saver:
         raise
       if write_state:
         self._record(prefix, meta_graph_suffix)
-        write_checkpoint_state(os.path.dirname(save_path), prefix, self.last_checkpoints,
+        checkpoint_state.write(os.path.dirname(save_path), prefix, self.last_checkpoints,
                                latest_filename, self._relative)
     if write_meta_graph:
       from leat._graph import meta_graph
-      meta_graph.write(_meta_name(prefix, meta_graph_suffix), sess.graph, self.saver_def,
-                       strip_default_attrs)
+      meta_graph.write(checkpoint_state.meta_name(prefix, meta_graph_suffix), sess.graph,
+                       self.saver_def, strip_default_attrs)
     return None if self._is_empty else prefix
 
   def _record(self, prefix, suffix):
@@ -242,7 +294,7 @@ class Saver:
     if when > self._next_kept:
       self._next_kept += self._keep_hours * 3600
       return
-    remove_checkpoint(path, meta_graph_suffix=suffix)
+    checkpoint_state.remove_checkpoint(path, meta_graph_suffix=suffix)
 
   @property
   def last_checkpoints(self):
@@ -257,12 +309,8 @@ class Saver:
     self._last = last_checkpoints_with_time
 
   def recover_last_checkpoints(self, checkpoint_paths):
-    found = []
-    for path in checkpoint_paths:
-      names = glob.glob(path + '.index') or glob.glob(path)
-      if names:
-        found.append((path, os.path.getmtime(names[0])))
-    self._last = found
+    existing = [p for p in checkpoint_paths if checkpoint_state.checkpoint_exists(p)]
+    self._last = list(zip(existing, checkpoint_state.get_checkpoint_mtimes(existing)))
 
   def as_saver_def(self):
     return self.saver_def
@@ -293,7 +341,7 @@ class Saver:
       return
     if save_path is None:
       raise ValueError("Can't load save_path when it is None.")
-    if not checkpoint_exists(save_path):
+    if not checkpoint_state.checkpoint_exists(save_path):
       raise ValueError('The passed save_path is not a valid checkpoint: %s' % save_path)
     try:
       sess.run(self.saver_def.restore_op_name, {self.saver_def.filename_tensor_name: save_path})
@@ -309,118 +357,3 @@ class Saver:
                                     'a '
           'mismatch between the current graph and the graph from the checkpoint. %s' %
           error.message) from None
-
-
-def _meta_name(prefix, suffix='meta'):
-  return re.sub(r'-[\d\?]+-of-\d+$', '', prefix) + '.' + suffix
-
-
-# ---- The state file -----------------------------------------------------------------------------
-
-
-@export('train.generate_checkpoint_state_proto')
-def generate_checkpoint_state_proto(save_dir, model_checkpoint_path,
-                                    all_model_checkpoint_paths=None,
-                                    all_model_checkpoint_timestamps=None,
-                                    last_preserved_timestamp=None):
-  """The message of the state file, with paths relative to save_dir where that is relative."""
-  paths = list(all_model_checkpoint_paths or [])
-  if not paths or paths[-1] != model_checkpoint_path:
-    paths.append(model_checkpoint_path)
-  times = list(all_model_checkpoint_timestamps or [])
-  if times and len(times) != len(paths):
-    raise ValueError('Checkpoint timestamps, if provided, must match checkpoint paths (got paths '
-                     '%s and timestamps %s)' % (paths, times))
-  if not os.path.isabs(save_dir):
-    relative = lambda p: p if os.path.isabs(p) else os.path.relpath(p, save_dir or '.')
-    paths, model_checkpoint_path = [relative(p) for p in paths], relative(model_checkpoint_path)
-  return message.of('CheckpointState')(
-      model_checkpoint_path=model_checkpoint_path, all_model_checkpoint_paths=paths,
-      all_model_checkpoint_timestamps=times, last_preserved_timestamp=last_preserved_timestamp)
-
-
-def write_checkpoint_state(save_dir, path, paths, latest_filename=None, relative=False,
-                           **times):
-  """Replaces the state file."""
-  folder = save_dir or '.'
-  if relative:
-    strip = lambda p: os.path.relpath(p, folder) if os.path.isabs(p) or save_dir else p
-    path, paths = strip(path), [strip(p) for p in paths]
-    state = message.of('CheckpointState')(model_checkpoint_path=path,
-                                          all_model_checkpoint_paths=paths or [path], **times)
-  else:
-    state = generate_checkpoint_state_proto(save_dir, path, paths, **times)
-  name = os.path.join(folder, latest_filename or 'checkpoint')
-  with open(name + '.tmp', 'w', encoding='utf-8') as f:
-    f.write(str(state))
-  os.replace(name + '.tmp', name)
-
-
-@export('train.update_checkpoint_state')
-def update_checkpoint_state(save_dir, model_checkpoint_path, all_model_checkpoint_paths=None,
-                            latest_filename=None, all_model_checkpoint_timestamps=None,
-                            last_preserved_timestamp=None):
-  """Replaces the state file of a folder."""
-  write_checkpoint_state(save_dir, model_checkpoint_path, all_model_checkpoint_paths or [],
-                         latest_filename,
-                         all_model_checkpoint_timestamps=all_model_checkpoint_timestamps,
-                         last_preserved_timestamp=last_preserved_timestamp)
-
-
-@export('train.get_checkpoint_state')
-def get_checkpoint_state(checkpoint_dir, latest_filename=None):
-  """The state file's message with full paths, or None."""
-  name = os.path.join(checkpoint_dir, latest_filename or 'checkpoint')
-  try:
-    with open(name, 'rb') as f:
-      text = f.read()
-    state = message.of('CheckpointState').FromString(
-        _leat.message_from_text('CheckpointState', text))
-  except (OSError, _leat.StatusError):
-    return None
-  if not state.model_checkpoint_path:
-    return None
-  full = lambda p: p if os.path.isabs(p) else os.path.join(checkpoint_dir, p)
-  state.model_checkpoint_path = full(state.model_checkpoint_path)
-  for i, p in enumerate(list(state.all_model_checkpoint_paths)):
-    state.all_model_checkpoint_paths[i] = full(p)
-  return state
-
-
-@export('train.latest_checkpoint')
-def latest_checkpoint(checkpoint_dir, latest_filename=None):
-  """The path of the newest checkpoint, or None."""
-  state = get_checkpoint_state(checkpoint_dir, latest_filename)
-  if state is not None and checkpoint_exists(state.model_checkpoint_path):
-    return state.model_checkpoint_path
-  return None
-
-
-@export('train.checkpoint_exists')
-def checkpoint_exists(checkpoint_prefix):
-  """Whether there is a checkpoint of that name, of either version."""
-  pattern = re.sub(r'-\?\?\?\?\?-of-', '-*-of-', checkpoint_prefix)
-  return bool(glob.glob(pattern + '.index') or glob.glob(pattern))
-
-
-@export('train.remove_checkpoint')
-def remove_checkpoint(checkpoint_prefix, checkpoint_format_version=2, meta_graph_suffix='meta'):
-  """Removes the files of a checkpoint."""
-  del checkpoint_format_version
-  names = glob.glob(checkpoint_prefix + '.index') + glob.glob(
-      checkpoint_prefix + '.data-?????-of-?????')
-  if not names:
-    names = glob.glob(checkpoint_prefix)
-  for name in names + glob.glob(_meta_name(checkpoint_prefix, meta_graph_suffix)):
-    os.remove(name)
-
-
-@export('train.get_checkpoint_mtimes')
-def get_checkpoint_mtimes(checkpoint_prefixes):
-  """When each checkpoint was written."""
-  found = []
-  for prefix in checkpoint_prefixes:
-    names = glob.glob(prefix + '.index') or glob.glob(prefix)
-    if names:
-      found.append(os.path.getmtime(names[0]))
-  return found

@@ -1,0 +1,120 @@
+"""The file that says which checkpoints of a folder there are, and the files of a checkpoint."""
+from __future__ import annotations
+
+import glob
+import os
+import re
+
+from leat import _leat
+from leat._export import export
+from leat._graph import message
+from leat._platform import files
+
+
+def meta_name(prefix, suffix='meta'):
+  return re.sub(r'-[\d\?]+-of-\d+$', '', prefix) + '.' + suffix
+
+
+@export('train.generate_checkpoint_state_proto')
+def generate_checkpoint_state_proto(save_dir, model_checkpoint_path,
+                                    all_model_checkpoint_paths=None,
+                                    all_model_checkpoint_timestamps=None,
+                                    last_preserved_timestamp=None):
+  """The message of the state file, with paths relative to save_dir where that is relative."""
+  paths = list(all_model_checkpoint_paths or [])
+  if not paths or paths[-1] != model_checkpoint_path:
+    paths.append(model_checkpoint_path)
+  times = list(all_model_checkpoint_timestamps or [])
+  if times and len(times) != len(paths):
+    raise ValueError('Checkpoint timestamps, if provided, must match checkpoint paths (got paths '
+                     '%s and timestamps %s)' % (paths, times))
+  if not os.path.isabs(save_dir):
+    relative = lambda p: p if os.path.isabs(p) else os.path.relpath(p, save_dir or '.')
+    paths, model_checkpoint_path = [relative(p) for p in paths], relative(model_checkpoint_path)
+  return message.of('CheckpointState')(
+      model_checkpoint_path=model_checkpoint_path, all_model_checkpoint_paths=paths,
+      all_model_checkpoint_timestamps=times, last_preserved_timestamp=last_preserved_timestamp)
+
+
+def write(save_dir, path, paths, latest_filename=None, relative=False, **times):
+  """Replaces the state file."""
+  folder = save_dir or '.'
+  if relative:
+    strip = lambda p: os.path.relpath(p, folder) if os.path.isabs(p) or save_dir else p
+    path, paths = strip(path), [strip(p) for p in paths]
+    state = message.of('CheckpointState')(model_checkpoint_path=path,
+                                          all_model_checkpoint_paths=paths or [path], **times)
+  else:
+    state = generate_checkpoint_state_proto(save_dir, path, paths, **times)
+  name = os.path.join(folder, latest_filename or 'checkpoint')
+  files.replace(name, str(state).encode())
+
+
+@export('train.update_checkpoint_state')
+def update_checkpoint_state(save_dir, model_checkpoint_path, all_model_checkpoint_paths=None,
+                            latest_filename=None, all_model_checkpoint_timestamps=None,
+                            last_preserved_timestamp=None):
+  """Replaces the state file of a folder."""
+  write(save_dir, model_checkpoint_path, all_model_checkpoint_paths or [],
+                         latest_filename,
+                         all_model_checkpoint_timestamps=all_model_checkpoint_timestamps,
+                         last_preserved_timestamp=last_preserved_timestamp)
+
+
+@export('train.get_checkpoint_state')
+def get_checkpoint_state(checkpoint_dir, latest_filename=None):
+  """The state file's message with full paths, or None."""
+  name = os.path.join(checkpoint_dir, latest_filename or 'checkpoint')
+  try:
+    with open(name, 'rb') as f:
+      text = f.read()
+    state = message.of('CheckpointState').FromString(
+        _leat.message_from_text('CheckpointState', text))
+  except (OSError, _leat.StatusError):
+    return None
+  if not state.model_checkpoint_path:
+    return None
+  full = lambda p: p if os.path.isabs(p) else os.path.join(checkpoint_dir, p)
+  state.model_checkpoint_path = full(state.model_checkpoint_path)
+  for i, p in enumerate(list(state.all_model_checkpoint_paths)):
+    state.all_model_checkpoint_paths[i] = full(p)
+  return state
+
+
+@export('train.latest_checkpoint')
+def latest_checkpoint(checkpoint_dir, latest_filename=None):
+  """The path of the newest checkpoint, or None."""
+  state = get_checkpoint_state(checkpoint_dir, latest_filename)
+  if state is not None and checkpoint_exists(state.model_checkpoint_path):
+    return state.model_checkpoint_path
+  return None
+
+
+@export('train.checkpoint_exists')
+def checkpoint_exists(checkpoint_prefix):
+  """Whether there is a checkpoint of that name, of either version."""
+  pattern = re.sub(r'-\?\?\?\?\?-of-', '-*-of-', checkpoint_prefix)
+  return bool(glob.glob(pattern + '.index') or glob.glob(pattern))
+
+
+@export('train.remove_checkpoint')
+def remove_checkpoint(checkpoint_prefix, checkpoint_format_version=2, meta_graph_suffix='meta'):
+  """Removes the files of a checkpoint."""
+  del checkpoint_format_version
+  names = glob.glob(checkpoint_prefix + '.index') + glob.glob(
+      checkpoint_prefix + '.data-?????-of-?????')
+  if not names:
+    names = glob.glob(checkpoint_prefix)
+  for name in names + glob.glob(meta_name(checkpoint_prefix, meta_graph_suffix)):
+    os.remove(name)
+
+
+@export('train.get_checkpoint_mtimes')
+def get_checkpoint_mtimes(checkpoint_prefixes):
+  """When each checkpoint was written."""
+  found = []
+  for prefix in checkpoint_prefixes:
+    names = glob.glob(prefix + '.index') or glob.glob(prefix)
+    if names:
+      found.append(os.path.getmtime(names[0]))
+  return found
