@@ -14,6 +14,7 @@ from leat._graph.conversion import convert
 from leat._graph.scope import (GraphKeys, colocate_with, control_dependencies, init_scope,
                                name_scope)
 from leat._graph.shape import TensorShape, as_shape
+from leat._ops import initial_value as initial_value_
 
 
 @export('VariableSynchronization')
@@ -301,7 +302,8 @@ class RefVariable(Variable):
     self._variable = apply_op('VariableV2', name=scope, shape=shape, dtype=value.dtype.base_dtype,
                               container=graphs.get_default_graph()._container)
     self._dtype = self._variable.dtype
-    self._initializer = apply_op('Assign', ref=self._variable, value=value,
+    self._initializer = apply_op('Assign', ref=self._variable,
+                                 value=initial_value_.guarded(scope, value),
                                  validate_shape=validate_shape).op
     if caching_device is not None:
       with graphs.get_default_graph().device(caching_device):
