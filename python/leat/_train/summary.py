@@ -107,7 +107,6 @@ class FileWriter:
     self._max_queue = max_queue
     del flush_secs  # each event is written when its turn comes
     self._open()
-    self.add_event(message.of('Event')(wall_time=time.time(), file_version='brain.Event:2'))
     if graph is not None:
       self.add_graph(graph)
     if graph_def is not None:
@@ -123,6 +122,7 @@ class FileWriter:
     self._closed = False
     self._thread = threading.Thread(target=self._write, daemon=True)
     self._thread.start()
+    self.add_event(message.of('Event')(wall_time=time.time(), file_version='brain.Event:2'))
 
   def _write(self):
     while True:
@@ -196,6 +196,29 @@ class FileWriter:
 
   def __exit__(self, *unused):
     self.close()
+
+
+@export('summary.FileWriterCache')
+class FileWriterCache:
+  """The writers of folders: one for each, which all parts of a program share."""
+  _cache = {}
+  _lock = threading.RLock()
+
+  @staticmethod
+  def clear():
+    """Closes and forgets all writers."""
+    with FileWriterCache._lock:
+      for writer in FileWriterCache._cache.values():
+        writer.close()
+      FileWriterCache._cache.clear()
+
+  @staticmethod
+  def get(logdir):
+    """The writer of a folder, which begins with the default graph."""
+    with FileWriterCache._lock:
+      if logdir not in FileWriterCache._cache:
+        FileWriterCache._cache[logdir] = FileWriter(logdir, graph=get_default_graph())
+      return FileWriterCache._cache[logdir]
 
 
 @export('train.summary_iterator')
