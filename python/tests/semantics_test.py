@@ -301,8 +301,6 @@ class ValueTest(GraphCase):
                      ['v', 'v/Assign', 'v/initial_value', 'v/read'])
     with self.assertRaises(TypeError):
       tf.train.export_meta_graph(bogus=1)
-    with self.assertRaises(NotImplementedError):
-      tf.train.Saver(sharded=True)
     definition = tf.train.Saver(keep_checkpoint_every_n_hours=0.5).as_saver_def()
     self.assertEqual(tf.train.Saver(saver_def=definition)._keep_hours, 0.5)
     with tf.Graph().as_default():

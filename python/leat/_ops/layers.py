@@ -518,10 +518,9 @@ class BatchNormalization(Layer):
 
   def _update(self, mean, variance):
     """Moves the averages. Where a step does not train, they are what they move to."""
-    from leat._train import step
+    from leat._train.average import assign_moving_average
     for average, value in ((self.moving_mean, mean), (self.moving_variance, variance)):
-      self.add_update(step.assign_moving_average(average, value, self.momentum,
-                                                 zero_debias=False))
+      self.add_update(assign_moving_average(average, value, self.momentum, zero_debias=False))
 
   def call(self, inputs, training=False):
     training = _known_training(training)
