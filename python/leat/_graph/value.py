@@ -162,8 +162,9 @@ def _array_of(values, dtype):
   """The numpy array of any value, of the type that constants of it have."""
   np = _numpy()
   if _is_array(values):
+    values = np.asarray(values)  # a np.matrix would stay one, of two dimensions
     array = values.astype(dtype.as_numpy_dtype) if dtype is not None and \
-        dtype is not dtypes.string and not dtype.is_quantized else np.asarray(values)
+        dtype is not dtypes.string and not dtype.is_quantized else values
     return array, dtype
   _check(values, dtype)
   if dtype is not None and dtype.is_numpy_compatible:
