@@ -5,7 +5,7 @@ from leat._export import export
 from leat._graph import dtype as dtypes
 from leat._graph.apply import apply_op
 from leat._graph.conversion import convert
-from leat._graph.scope import get_seed, name_scope
+from leat._graph.scope import control_dependencies, get_seed, name_scope
 from leat._ops.array import _shape_tensor
 
 
@@ -60,12 +60,16 @@ def random_shuffle(value, seed=None, name=None):
 
 @export('random_crop', 'image.random_crop')
 def random_crop(value, size, seed=None, name=None):
-  """A part of that size at a random place."""
-  from leat._ops import array
+  """A part of that size at a random place. The step fails if the size is larger than the value."""
+  from leat._ops import array, control_flow, math
   with name_scope(name, 'random_crop', [value, size]) as scope:
     value = convert(value, name='value')
     size = convert(size, dtypes.int32, 'size')
-    limit = array.shape(value) - size + 1
+    shape = array.shape(value)
+    check = control_flow.Assert(math.reduce_all(shape >= size),
+                                ['Need value.shape >= size, got ', shape, size], summarize=1000)
+    with control_dependencies([check]):
+      limit = array.identity(shape) - size + 1
     offset = random_uniform(array.shape(limit), dtype=dtypes.int32, maxval=dtypes.int32.max,
                             seed=seed) % limit
     return array.slice(value, offset, size, name=scope)
