@@ -171,8 +171,9 @@ def assert_rank(x, rank, data=None, summarize=None, message=None, name=None):
 @export('assert_rank_at_least', 'debugging.assert_rank_at_least')
 def assert_rank_at_least(x, rank, data=None, summarize=None, message=None, name=None):
   """An operation that fails if x has a lower rank. ValueError if that is known while building."""
-  return _ranks('assert_rank_at_least', 'at least ', [rank], lambda found, wanted: found >= wanted[0],
-                x, data, summarize, message, name)
+  at_least = lambda found, wanted: found >= wanted[0]
+  return _ranks('assert_rank_at_least', 'at least ', [rank], at_least, x, data, summarize, message,
+                name)
 
 
 @export('assert_rank_in', 'debugging.assert_rank_in')
@@ -264,7 +265,7 @@ def assert_same_float_dtype(tensors=None, dtype=None):
 # ---- Order --------------------------------------------------------------------------------------
 
 
-def _ordered(compare, default_name):
+def _ordered(compare, words, default_name):
   def function(x, name=None):
     with name_scope(name, default_name, [x]):
       x = array.reshape(convert(x, name='x'), [-1])
@@ -273,13 +274,12 @@ def _ordered(compare, default_name):
       # Of less than two elements both parts are empty, and all of nothing holds.
       return math.reduce_all(apply_op(compare, x=x[1:], y=x[:-1]))
   function.__name__ = function.__qualname__ = default_name
-  function.__doc__ = 'Whether each element of x, as a list, is in %s relation to the one before.' % \
-      compare
+  function.__doc__ = 'Whether each element of x, as a list, is %s than the one before.' % words
   return function
 
 
-is_non_decreasing = _ordered('GreaterEqual', 'is_non_decreasing')
-is_strictly_increasing = _ordered('Greater', 'is_strictly_increasing')
+is_non_decreasing = _ordered('GreaterEqual', 'not less', 'is_non_decreasing')
+is_strictly_increasing = _ordered('Greater', 'greater', 'is_strictly_increasing')
 
 
 # ---- Numbers ------------------------------------------------------------------------------------

@@ -72,7 +72,8 @@ def confusion_matrix(labels, predictions, num_classes=None, dtype=dtypes.int32, 
                              y=math.reduce_max(labels)) + 1
     else:
       classes = math.cast(num_classes, dtypes.int64)
-      labels = _checked(labels, checks.assert_less(labels, classes, message='`labels` out of bound'))
+      labels = _checked(labels, checks.assert_less(
+          labels, classes, message='`labels` out of bound'))
       predictions = _checked(predictions, checks.assert_less(
           predictions, classes, message='`predictions` out of bound'))
     if weights is None:

@@ -1,8 +1,8 @@
 """tf.image: crops, pads and turns of images.
 
-An image is [height, width, channels], a batch of images [batch, height, width, channels]. Sizes that
-are known while the graph is built stay numbers, and what is wrong with them is a ValueError there;
-others are tensors, and an Assert checks them in the step. `image_resize`, `image_colors`,
+An image is [height, width, channels], a batch of images [batch, height, width, channels]. Sizes
+that are known while the graph is built stay numbers, and what is wrong with them is a ValueError
+there; others are tensors, and an Assert checks them in the step. `image_resize`, `image_colors`,
 `image_similarity`, `bounding_boxes` and `image_files` have the rest of tf.image.
 """
 from __future__ import annotations
