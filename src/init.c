@@ -118,6 +118,9 @@ static const leat_transport_t* const kTransports[] = {&leat_loopback_transport};
 //   base/thread_pool.c: current_pool
 //     the pool whose worker this thread is
 //     the worker's start | thread | thread
+//   graph/control_flow/context.c: last, number
+//     numbers of threads that build conditionals and loops
+//     the first construct of a thread | atomic; thread | process; thread
 //   tensor/buffer_pool.c: pool
 //     memory of tensors: free blocks by size, the list of all thread caches, counts
 //     at start | a spinlock a list; atomic counts | process; the pool gives memory back by itself

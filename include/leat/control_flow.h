@@ -2,11 +2,12 @@
  * 4.4, over TensorFlow's C API.
  *
  * A client says where a loop or a branch begins and ends; between the two it adds operations as
- * always. While a construct is open, its context is the graph's current one, and each operation
- * that is then added (TF_FinishOperation, leat_operation and what builds on them) is put into it by
- * the library: a value from outside comes in through an Enter (a loop's) or a Switch (a branch's),
- * once for each value and context, however deep contexts are nested; an operation without inputs
- * waits for the context's pivot; control inputs from outside a loop are replaced. The rules, the
+ * always. While a construct is open, its context is the thread's current one in this graph, and
+ * each operation that the thread then adds (TF_FinishOperation, leat_operation and what builds on
+ * them) is put into it by the library: a value from outside comes in through an Enter (a loop's) or
+ * a Switch (a branch's), once for each value and context, however deep contexts are nested; an
+ * operation without inputs waits for the context's pivot; control inputs from outside a loop are
+ * replaced. The rules, the
  * nodes and their names are those of TensorFlow 1's tf.while_loop and tf.cond, so that a language
  * binding needs no bookkeeping of its own. The sum of 0, 1, ... 9:
  *
@@ -27,11 +28,11 @@
  *   leat_cond_end(branch, &x, 1, &size, status);
  *
  * Ownership: a context belongs to its graph and lives as long; nothing here is freed. Threads: each
- * function takes the graph's lock for the time of the call, as TF_FinishOperation does, but the
- * current context is the graph's and not the thread's: while one is open, one thread adds to the
- * graph. Nothing blocks. Errors: INVALID_ARGUMENT for values that do not fit (the message names
- * both), FAILED_PRECONDITION for calls in the wrong order, RESOURCE_EXHAUSTED without memory. After
- * an error the construct is still open: call again, or leat_flow_abandon.
+ * function takes the graph's lock for the time of the call, as TF_FinishOperation does, and each
+ * thread has a current context of its own; a construct is built by the thread that began it, and
+ * may be abandoned by any. Nothing blocks. Errors: INVALID_ARGUMENT for values that do not fit (the
+ * message names both), FAILED_PRECONDITION for calls in the wrong order, RESOURCE_EXHAUSTED without
+ * memory. After an error the construct is still open: call again, or leat_flow_abandon.
  *
  * A graph that is imported is put into the current context as a whole: what its inputs are mapped
  * to is captured. What TF_AddGradients and TF_FinishWhile add is not rewired, and is in the context
@@ -77,7 +78,7 @@ typedef struct leat_flow_options_t {
 
 /* ---- Loops ----------------------------------------------------------------------------------- */
 
-/* Begins a loop with |count| >= 1 variables, whose first values are |inputs|. The graph is then in
+/* Begins a loop with |count| >= 1 variables, whose first values are |inputs|. The thread is then in
  * the loop's condition, which reads |out_variables| [count]. Nodes are named |name|/Enter and so
  * on; |name| is the caller's name scope without its "/", best one that is new. The frame is named
  * |name|/while_context. All these names are made unique in the graph by a number behind them. NULL
@@ -98,7 +99,7 @@ TF_CAPI_EXPORT extern void leat_while_end(leat_flow_context_t* loop, const TF_Ou
 
 /* ---- Conditionals ---------------------------------------------------------------------------- */
 
-/* Begins a conditional on |predicate|, a scalar bool. The graph is then in the branch that runs
+/* Begins a conditional on |predicate|, a scalar bool. The thread is then in the branch that runs
  * when it is true, and the context is that branch's. Names and errors are as of
  * leat_while_begin. */
 TF_CAPI_EXPORT extern leat_flow_context_t* leat_cond_begin(TF_Graph* graph, const char* name,
@@ -106,7 +107,7 @@ TF_CAPI_EXPORT extern leat_flow_context_t* leat_cond_begin(TF_Graph* graph, cons
                                                            const leat_flow_options_t* options,
                                                            TF_Status* status);
 /* Ends the true branch with |count| >= 1 |results|, and returns the context of the false branch,
- * in which the graph is then. A result may be a value from outside. One whose index is -1 stands
+ * in which the thread is then. A result may be a value from outside. One whose index is -1 stands
  * for its operation: that runs in its branch, and the merged value is the predicate. On error the
  * true branch is still open, and |branch| is returned. */
 TF_CAPI_EXPORT extern leat_flow_context_t* leat_cond_else(leat_flow_context_t* branch,
@@ -124,14 +125,14 @@ TF_CAPI_EXPORT extern void leat_cond_end(leat_flow_context_t* branch, const TF_O
  * graph, as in TensorFlow, and nothing outside reads it. Does nothing for NULL and for a construct
  * that is not open, so that it may always be called at the end. */
 TF_CAPI_EXPORT extern void leat_flow_abandon(leat_flow_context_t* context);
-/* Makes |context|, open or finished, the graph's current one until leat_flow_leave; NULL is the
- * graph outside all contexts (tf.control_dependencies(None)). Calls nest. */
+/* Makes |context|, open or finished, the thread's current one until leat_flow_leave; NULL is the
+ * outside of all contexts (tf.control_dependencies(None)). Calls nest. */
 TF_CAPI_EXPORT extern void leat_flow_enter(TF_Graph* graph, leat_flow_context_t* context,
                                            TF_Status* status);
 /* Goes back to what was current before the last leat_flow_enter. Does nothing without one since
  * the innermost construct was begun. */
 TF_CAPI_EXPORT extern void leat_flow_leave(TF_Graph* graph);
-/* The current context; NULL outside all. */
+/* The thread's current context; NULL outside all. */
 TF_CAPI_EXPORT extern leat_flow_context_t* leat_flow_current(TF_Graph* graph);
 /* The context that |operation| is in; NULL outside all. An Exit is in its loop, though its output
  * is outside. */

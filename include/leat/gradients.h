@@ -65,10 +65,12 @@ typedef struct leat_gradients_options_t {
   int colocate;
   /* Gradient functions of the caller. Where |has_gradient| says 1 for an operation's entry,
    * |gradient| fills |of_inputs| [TF_OperationNumInputs], preset to none; else the library's is
-   * used. An error in |status| ends the whole call with it. Both are called in the caller's thread,
-   * while the graph is not locked: |gradient| may add operations, and reads inputs and outputs of
-   * the operation as they are, in loops too, where the library keeps the values of all iterations.
-   * For operations in loops it may not begin a loop or conditional, import a graph or ask for
+   * used. An error in |status| ends the whole call with it. Both are called in the caller's thread.
+   * |has_gradient| only looks the entry up: the graph is locked, so that a call of the library, or
+   * waiting for a lock that another user of the graph holds, would never end. |gradient| is called
+   * while the graph is not locked: it may add operations, and reads inputs and outputs of the
+   * operation as they are, in loops too, where the library keeps the values of all iterations. For
+   * operations in loops it may not begin a loop or conditional, import a graph or ask for
    * derivatives (FAILED_PRECONDITION). No other thread changes the graph meanwhile. NULL: none. */
   int (*has_gradient)(void* data, const char* entry);
   void (*gradient)(void* data, const leat_gradient_node_t* node, leat_derivative_t* of_inputs,

@@ -10,7 +10,8 @@
 /* Of one call of Graph.gradients_. */
 typedef struct walk_t {
   leat_py_graph_t* graph;
-  PyObject *has, *build; /* borrowed; None where Python has no gradient functions */
+  PyObject* functions; /* borrowed: a dict whose keys are the entries that Python differentiates */
+  PyObject* build;     /* borrowed */
   PyObject *type, *value, *traceback; /* of the exception, or NULL */
 } walk_t;
 
@@ -58,12 +59,13 @@ static int read_derivative(PyObject* object, leat_derivative_t* out) {
 }
 
 /* ---- What the library calls ------------------------------------------------------------------*/
+/* Runs no Python: the graph is locked, and a thread that waits for it with the interpreter's lock
+ * would never get on. */
 static int has_gradient(void* data, const char* entry) {
   walk_t* walk = data;
-  if (walk->type) return 0;
-  PyObject* answer = PyObject_CallFunction(walk->has, "s", entry);
-  int has = answer ? PyObject_IsTrue(answer) : -1;
-  Py_XDECREF(answer);
+  PyObject* key = PyUnicode_FromString(entry);
+  const int has = key ? PyDict_Contains(walk->functions, key) : -1;
+  Py_XDECREF(key);
   if (has < 0) keep_exception(walk);
   return has > 0;
 }
@@ -136,8 +138,8 @@ PyObject* leat_py_graph_gradients(PyObject* object, PyObject* args) {
   const char* prefix;
   int colocate;
   PyObject *ys, *xs, *grad_ys, *stops, *result = NULL;
-  if (!PyArg_ParseTuple(args, "zOOOOpOO", &prefix, &ys, &xs, &grad_ys, &stops, &colocate,
-                        &walk.has, &walk.build)) {
+  if (!PyArg_ParseTuple(args, "zOOOOpO!O", &prefix, &ys, &xs, &grad_ys, &stops, &colocate,
+                        &PyDict_Type, &walk.functions, &walk.build)) {
     return NULL;
   }
   arguments_t a = {0};
@@ -152,11 +154,9 @@ PyObject* leat_py_graph_gradients(PyObject* object, PyObject* args) {
                                         .stop_gradients = a.stops,
                                         .stop_gradient_count = a.stop_count,
                                         .colocate = colocate,
+                                        .has_gradient = has_gradient,
+                                        .gradient = gradient,
                                         .data = &walk};
-    if (walk.has != Py_None) {
-      options.has_gradient = has_gradient;
-      options.gradient = gradient;
-    }
     TF_Status* status = TF_NewStatus();
     if (status) {
       leat_gradients(walk.graph->graph, a.ys, a.y_count, a.xs, a.x_count, &options, derivatives,

@@ -175,11 +175,11 @@ static PyObject* graph_add(PyObject* object, PyObject* args) {
 }
 
 PyDoc_STRVAR(gradients_doc,
-             "gradients_(prefix, ys, xs, grad_ys, stop_gradients, colocate, has, build): the\n"
-             "derivatives of the sum of ys by each x, each None, an Output or, for rows, a tuple\n"
-             "(values, indices, dense_shape). grad_ys is None or an Output for each y.\n\n"
-             "has(entry) says whether Python differentiates an op, build(operation, entry, name,\n"
-             "of_outputs) does it; both may be None.");
+             "gradients_(prefix, ys, xs, grad_ys, stop_gradients, colocate, functions, build):\n"
+             "the derivatives of the sum of ys by each x, each None, an Output or, for rows, a\n"
+             "tuple (values, indices, dense_shape). grad_ys is None or an Output for each y.\n\n"
+             "Operations whose entry (op, or _gradient_op_type) is a key of the dict functions\n"
+             "are differentiated by build(operation, entry, name, of_outputs).");
 
 /* ---- Messages and functions ------------------------------------------------------------------*/
 typedef void (*write_t)(TF_Graph*, TF_Buffer*, TF_Status*);

@@ -84,5 +84,7 @@ PyMethodDef leat_py_message_functions[] = {
     {"ops_json", ops_json, METH_NOARGS, "ops_json(): what the registered ops are."},
     {"version", version, METH_NOARGS, "version(): (Leat's, TensorFlow's)."},
     {"set_classes", set_classes, METH_VARARGS, set_classes_doc},
+    {"set_arrays", leat_py_set_arrays, METH_VARARGS,
+     "set_arrays(ndarray, {DataType: class}): what fetched Values become."},
     {"load_library", load_library, METH_O, "load_library(path): a serialised OpList."},
     {0}};

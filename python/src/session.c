@@ -141,11 +141,12 @@ static int step_read(step_t* step, PyObject* feeds, PyObject* values, PyObject* 
   return step->results != NULL;
 }
 
-/* The fetched tensors as Values; all are taken, also after an error. */
+/* The fetched tensors as the package gives them; all are taken, also after an error. */
 static PyObject* results_take(TF_Tensor** results, int count) {
   PyObject* list = PyList_New(count);
   for (int i = 0; i < count; ++i) {
-    PyObject* item = list ? leat_py_value_wrap_fetched(results[i]) : NULL;
+    PyObject* item =
+        list ? leat_py_value_array(leat_py_value_wrap_fetched(results[i])) : NULL;
     if (!list) TF_DeleteTensor(results[i]);
     else if (item) PyList_SetItem(list, i, item);
     else Py_CLEAR(list);
@@ -155,8 +156,8 @@ static PyObject* results_take(TF_Tensor** results, int count) {
 
 /* ---- Steps -----------------------------------------------------------------------------------*/
 PyDoc_STRVAR(run_doc, "run(feeds, values, fetches, targets, options=None, metadata=False):\n"
-                      "(Values, RunMetadata's bytes or None). feeds and fetches are Outputs,\n"
-                      "targets Operations, options a serialised RunOptions.");
+                      "(arrays and Values, RunMetadata's bytes or None). feeds and fetches are\n"
+                      "Outputs, targets Operations, options a serialised RunOptions.");
 static PyObject* session_run(PyObject* object, PyObject* args) {
   leat_py_session_t* self = (leat_py_session_t*)object;
   PyObject *feeds, *values, *fetches, *targets;
@@ -225,7 +226,8 @@ static PyObject* session_partial_run_setup(PyObject* object, PyObject* args) {
   return text;
 }
 
-PyDoc_STRVAR(partial_run_doc, "partial_run(handle, feeds, values, fetches, targets): Values.");
+PyDoc_STRVAR(partial_run_doc,
+             "partial_run(handle, feeds, values, fetches, targets): arrays and Values.");
 static PyObject* session_partial_run(PyObject* object, PyObject* args) {
   leat_py_session_t* self = (leat_py_session_t*)object;
   PyObject *feeds, *values, *fetches, *targets, *result = NULL;
@@ -366,7 +368,7 @@ static PyObject* callable_run(PyObject* object, PyObject* list) {
 }
 
 static PyMethodDef callable_methods[] = {
-    {"run", callable_run, METH_O, "run(values): Values."}, {0}};
+    {"run", callable_run, METH_O, "run(values): arrays and Values."}, {0}};
 static PyType_Slot callable_slots[] = {{Py_tp_doc, "A signature of a session, resolved once."},
                                        {Py_tp_new, callable_new},
                                        {Py_tp_dealloc, callable_dealloc},

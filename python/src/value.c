@@ -64,37 +64,16 @@ static void release_view(void* data, size_t size, void* argument) {
   PyGILState_Release(state);
 }
 
-PyDoc_STRVAR(from_buffer_doc,
-             "from_buffer(buffer, dtype, shape): a Value over the bytes of |buffer|,\n"
-             "without a copy where they are aligned.");
-static PyObject* value_from_buffer(PyObject* unused, PyObject* args) {
-  (void)unused;
-  PyObject *object, *shape;
-  int dtype;
-  int64_t* dims = NULL;
-  if (!PyArg_ParseTuple(args, "OiO", &object, &dtype, &shape)) return NULL;
-  Py_buffer* view = PyMem_Malloc(sizeof *view);
-  if (!view) return PyErr_NoMemory();
-  if (PyObject_GetBuffer(object, view, PyBUF_C_CONTIGUOUS)) {
-    PyMem_Free(view);
-    return NULL;
-  }
-  int rank = leat_py_shape_read(shape, &dims);
-  if (rank < 0 || !element_size((TF_DataType)dtype)) {
-    if (!PyErr_Occurred()) PyErr_SetString(PyExc_ValueError, "shape or dtype has no fixed size");
-    PyBuffer_Release(view);
-    PyMem_Free(view);
-    PyMem_Free(dims);
-    return NULL;
-  }
+/* For a small block a copy costs less than to hold the buffer. */
+#define COPIED_BYTES 4096
+
+/* A Value over the bytes of |view|, which is taken, also when that fails. */
+static PyObject* value_of_view(Py_buffer* view, TF_DataType dtype, const int64_t* dims, int rank) {
+  const size_t size = (size_t)view->len;
   TF_Tensor* tensor;
-  size_t size = (size_t)view->len;
-  if (size <= 4096) {
-    /* For a small block a copy costs less than to hold the buffer. */
-    tensor = TF_AllocateTensor((TF_DataType)dtype, dims, rank, size);
-    size_t wanted = tensor ? (size_t)TF_TensorElementCount(tensor) *
-                                 element_size((TF_DataType)dtype) : size;
-    if (wanted != size) {
+  if (size <= COPIED_BYTES) {
+    tensor = TF_AllocateTensor(dtype, dims, rank, size);
+    if (tensor && (size_t)TF_TensorElementCount(tensor) * element_size(dtype) != size) {
       TF_DeleteTensor(tensor);
       tensor = NULL;
     }
@@ -102,14 +81,102 @@ static PyObject* value_from_buffer(PyObject* unused, PyObject* args) {
     PyBuffer_Release(view);
     PyMem_Free(view);
   } else {
-    tensor = TF_NewTensor((TF_DataType)dtype, dims, rank, view->buf, size, release_view, view);
+    tensor = TF_NewTensor(dtype, dims, rank, view->buf, size, release_view, view);
+  }
+  if (tensor) return value_allocate(tensor, 0);
+  PyErr_Format(PyExc_ValueError, "a buffer of %zu bytes does not suit the shape", size);
+  return NULL;
+}
+
+/* The buffer of |object|, which the caller takes; NULL with an exception. */
+static Py_buffer* view_of(PyObject* object, int flags) {
+  Py_buffer* view = PyMem_Malloc(sizeof *view);
+  if (!view) {
+    PyErr_NoMemory();
+  } else if (PyObject_GetBuffer(object, view, flags)) {
+    PyMem_Free(view);
+    view = NULL;
+  }
+  return view;
+}
+
+PyDoc_STRVAR(from_buffer_doc,
+             "from_buffer(buffer, dtype, shape): a Value over the bytes of |buffer|,\n"
+             "without a copy where they are aligned.");
+static PyObject* value_from_buffer(PyObject* unused, PyObject* args) {
+  (void)unused;
+  PyObject *object, *shape, *value = NULL;
+  int dtype;
+  int64_t* dims = NULL;
+  if (!PyArg_ParseTuple(args, "OiO", &object, &dtype, &shape)) return NULL;
+  int rank = leat_py_shape_read(shape, &dims);
+  if (rank < 0 || !element_size((TF_DataType)dtype)) {
+    if (!PyErr_Occurred()) PyErr_SetString(PyExc_ValueError, "shape or dtype has no fixed size");
+  } else {
+    Py_buffer* view = view_of(object, PyBUF_C_CONTIGUOUS);
+    if (view) value = value_of_view(view, (TF_DataType)dtype, dims, rank);
   }
   PyMem_Free(dims);
-  if (!tensor) {
-    PyErr_Format(PyExc_ValueError, "a buffer of %zu bytes does not suit the shape", size);
+  return value;
+}
+
+/* ---- Feeds -----------------------------------------------------------------------------------*/
+static const char* format_of(TF_DataType dtype, size_t size);
+
+/* Whether a buffer's elements, as it describes them, are of the type. */
+static int has_type(const Py_buffer* view, TF_DataType dtype) {
+  const char* format = view->format;
+  if (!format || (size_t)view->itemsize != element_size(dtype)) return 0;
+  /* numpy calls the 64-bit integers long, which they are on these machines. */
+  if (dtype == TF_INT64 && !strcmp(format, "l")) return 1;
+  if (dtype == TF_UINT64 && !strcmp(format, "L")) return 1;
+  return !strcmp(format, format_of(dtype, (size_t)view->itemsize));
+}
+
+#define MOST_DIMS 32
+
+/* Whether a buffer's shape, which |dims| becomes, fits what is known of the output's. */
+static int has_shape(const Py_buffer* view, TF_Graph* graph, TF_Output output, int64_t* dims) {
+  int64_t known[MOST_DIMS];
+  if (view->ndim > MOST_DIMS) return 0;
+  for (int i = 0; i < view->ndim; ++i) dims[i] = view->shape[i];
+  TF_Status* status = TF_NewStatus();
+  if (!status) return 0;
+  const int rank = TF_GraphGetTensorNumDims(graph, output, status);
+  int fits = TF_GetCode(status) == TF_OK && (rank < 0 || rank == view->ndim);
+  if (fits && rank > 0) TF_GraphGetTensorShape(graph, output, known, rank, status);
+  fits &= TF_GetCode(status) == TF_OK;
+  for (int i = 0; fits && i < rank; ++i) fits = known[i] < 0 || known[i] == dims[i];
+  TF_DeleteStatus(status);
+  return fits;
+}
+
+PyDoc_STRVAR(fed_doc, "fed(output, array): the array as a Value to be fed to the Output; None\n"
+                      "where its type or shape does not fit, or its elements are not in order.");
+static PyObject* value_fed(PyObject* unused, PyObject* args) {
+  (void)unused;
+  PyObject *of_output, *array;
+  TF_Output output;
+  int64_t dims[MOST_DIMS];
+  if (!PyArg_ParseTuple(args, "OO", &of_output, &array) ||
+      !leat_py_output_read(of_output, &output)) {
     return NULL;
   }
-  return value_allocate(tensor, 0);
+  const int dtype = TF_OperationOutputType(output) % 100; /* of a reference: what it refers to */
+  const PyObject* operation = ((leat_py_output_t*)of_output)->operation;
+  const PyObject* graph = ((const leat_py_operation_t*)operation)->graph;
+  Py_buffer* view = view_of(array, PyBUF_C_CONTIGUOUS | PyBUF_FORMAT);
+  if (!view) {
+    PyErr_Clear();
+    Py_RETURN_NONE;
+  }
+  if (has_type(view, (TF_DataType)dtype) &&
+      has_shape(view, ((const leat_py_graph_t*)graph)->graph, output, dims)) {
+    return value_of_view(view, (TF_DataType)dtype, dims, view->ndim);
+  }
+  PyBuffer_Release(view);
+  PyMem_Free(view);
+  Py_RETURN_NONE;
 }
 
 PyDoc_STRVAR(from_strings_doc, "from_strings(list of bytes, shape): a Value of type string.");
@@ -163,6 +230,76 @@ static PyObject* value_shape(PyObject* self, void* unused) {
     else PyTuple_SetItem(shape, i, item);
   }
   return shape;
+}
+
+/* The number in a scalar of a type that Python has; NULL without an exception otherwise. */
+static PyObject* number_of(const TF_Tensor* tensor) {
+  const void* data = TF_TensorData(tensor);
+  switch (TF_TensorType(tensor)) {
+    case TF_FLOAT: return PyFloat_FromDouble(*(const float*)data);
+    case TF_DOUBLE: return PyFloat_FromDouble(*(const double*)data);
+    case TF_INT8: return PyLong_FromLong(*(const int8_t*)data);
+    case TF_INT16: return PyLong_FromLong(*(const int16_t*)data);
+    case TF_INT32: return PyLong_FromLong(*(const int32_t*)data);
+    case TF_INT64: return PyLong_FromLongLong(*(const int64_t*)data);
+    case TF_UINT8: return PyLong_FromLong(*(const uint8_t*)data);
+    case TF_UINT16: return PyLong_FromLong(*(const uint16_t*)data);
+    case TF_BOOL: return PyBool_FromLong(*(const uint8_t*)data);
+    default: return NULL;
+  }
+}
+
+/* numpy's array over the Value's memory; of a scalar, numpy's number. */
+static PyObject* array_of(PyObject* value, PyObject* element_class) {
+  const TF_Tensor* tensor = TENSOR(value);
+  PyObject* number = TF_NumDims(tensor) == 0 ? number_of(tensor) : NULL;
+  if (number) {
+    PyObject* scalar = PyObject_CallFunctionObjArgs(element_class, number, NULL);
+    Py_DECREF(number);
+    return scalar;
+  }
+  if (PyErr_Occurred()) return NULL;
+  PyObject* shape = value_shape(value, NULL);
+  if (!shape) return NULL;
+  PyObject* array = PyObject_CallFunctionObjArgs(leat_py_types.array_class, shape, element_class,
+                                                 value, NULL);
+  Py_DECREF(shape);
+  if (!array || TF_NumDims(tensor) != 0) return array;
+  PyObject* index = PyTuple_New(0);
+  PyObject* scalar = index ? PyObject_GetItem(array, index) : NULL;
+  Py_XDECREF(index);
+  Py_DECREF(array);
+  return scalar;
+}
+
+PyObject* leat_py_value_array(PyObject* value) {
+  if (!value || !leat_py_types.element_classes) return value;
+  PyObject* dtype = PyLong_FromLong(TF_TensorType(TENSOR(value)));
+  PyObject* element_class =
+      dtype ? PyDict_GetItemWithError(leat_py_types.element_classes, dtype) : NULL;
+  Py_XDECREF(dtype);
+  if (!element_class && !PyErr_Occurred()) return value;
+  PyObject* array = element_class ? array_of(value, element_class) : NULL;
+  Py_DECREF(value);
+  return array;
+}
+
+PyDoc_STRVAR(array_doc, "array(): numpy's array over its memory, of a scalar numpy's number; the\n"
+                        "Value itself where set_arrays has no class for its elements.");
+static PyObject* value_array(PyObject* self, PyObject* unused) {
+  (void)unused;
+  return leat_py_value_array(Py_NewRef(self));
+}
+
+PyObject* leat_py_set_arrays(PyObject* module, PyObject* args) {
+  (void)module;
+  PyObject *array_class, *element_classes;
+  if (!PyArg_ParseTuple(args, "OO!", &array_class, &PyDict_Type, &element_classes)) return NULL;
+  Py_XDECREF(leat_py_types.array_class);
+  Py_XDECREF(leat_py_types.element_classes);
+  leat_py_types.array_class = Py_NewRef(array_class);
+  leat_py_types.element_classes = Py_NewRef(element_classes);
+  Py_RETURN_NONE;
 }
 
 static PyObject* value_strings(PyObject* self, PyObject* unused) {
@@ -243,7 +380,9 @@ static int value_get_buffer(PyObject* object, Py_buffer* view, int flags) {
 
 static PyMethodDef value_methods[] = {
     {"from_buffer", value_from_buffer, METH_VARARGS | METH_STATIC, from_buffer_doc},
+    {"fed", value_fed, METH_VARARGS | METH_STATIC, fed_doc},
     {"from_strings", value_from_strings, METH_VARARGS | METH_STATIC, from_strings_doc},
+    {"array", value_array, METH_NOARGS, array_doc},
     {"strings", value_strings, METH_NOARGS, "strings(): the elements as a flat list of bytes."},
     {0}};
 static PyGetSetDef value_members[] = {

@@ -2,6 +2,7 @@
 // imported graph; what is refused, with messages that name what does not fit, and then leaves the
 // graph as it was; and memory that runs out while a loop is built. Loops and conditionals that are
 // built as they should be are run in control_flow_test.c.
+#include <pthread.h>
 #include <stdio.h>
 
 #include "base/fault.h"
@@ -41,6 +42,38 @@ static void test_entering_and_leaving(void** state) {
   leat_flow_enter(other, loop, kit.status);
   kit_expect(kit.status, TF_INVALID_ARGUMENT);
   TF_DeleteGraph(other);
+}
+
+// A whole loop, and an operation outside, added by another thread.
+static void* build_beside(void* data) {
+  TF_Output* results = data;
+  TF_Output v = results[0];
+  results[1] = flow_mul(v, v);
+  leat_flow_context_t* loop = flow_begin("beside", &v, 1);
+  assert_ptr_equal(leat_flow_current(kit.graph), loop);
+  flow_body(loop, flow_less(v, flow_constant(100)), &v);
+  TF_Output next = flow_mul(v, v);
+  flow_end(loop, &next, 1);
+  results[2] = next;
+  return leat_flow_current(kit.graph);
+}
+
+static void test_threads_are_in_contexts_of_their_own(void** state) {
+  TF_Output x = flow_constant(3), i = flow_constant(0), results[3] = {x};
+  pthread_t thread;
+  void* current = NULL;
+  leat_flow_context_t* loop = flow_begin("while", &i, 1);
+  flow_body(loop, flow_less(i, x), &i);
+  assert_int_equal(pthread_create(&thread, NULL, build_beside, results), 0);
+  pthread_join(thread, &current);
+  assert_null(current);
+  assert_null(leat_flow_of(results[1].oper));
+  assert_ptr_equal(leat_flow_current(kit.graph), loop);
+  TF_Output next = flow_add(i, results[1]);
+  assert_ptr_equal(leat_flow_of(next.oper), loop);
+  flow_end(loop, &next, 1);
+  assert_float_equal(model_kit_scalar(next), 9, 0);
+  assert_float_equal(model_kit_scalar(results[2]), 6561, 0);
 }
 
 static void test_abandoned_bodies(void** state) {
@@ -478,6 +511,7 @@ static void test_memory_that_runs_out(void** state) {
 int main(void) {
   const struct CMUnitTest tests[] = {
       TEST(test_entering_and_leaving),
+      TEST(test_threads_are_in_contexts_of_their_own),
       TEST(test_abandoned_bodies),
       TEST(test_a_frame_of_an_imported_loop_is_not_shared),
       TEST(test_an_import_into_a_context),

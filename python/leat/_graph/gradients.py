@@ -112,7 +112,7 @@ def gradients(ys, xs, grad_ys=None, name='gradients', colocate_gradients_with_op
     walk = _Walk(graph, colocate_gradients_with_ops)
     try:
       found = graph.gradients_(prefix, targets, sources, starts, stops,
-                               bool(colocate_gradients_with_ops), walk.has, walk.build)
+                               bool(colocate_gradients_with_ops), _registry, walk.build)
     except _leat.StatusError as error:
       code, message = error.args
       if code == 5:
@@ -145,10 +145,6 @@ class _Walk:
 
   def __init__(self, graph, colocate):
     self._graph, self._colocate = graph, colocate
-
-  def has(self, entry):
-    """Whether Python differentiates operations of this entry, an op or another registered name."""
-    return entry in _registry
 
   def build(self, op, entry, name, of_outputs):
     """The derivatives of the inputs of `op`, from those of its outputs."""

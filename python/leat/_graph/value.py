@@ -15,6 +15,9 @@ _SCALARS = {dtypes.float32: 'f', dtypes.float64: 'd', dtypes.int32: 'i', dtypes.
             dtypes.uint16: 'H', dtypes.float16: 'e', dtypes.uint32: 'I', dtypes.uint64: 'Q'}
 
 
+_by_number = dtypes._by_number
+
+
 def _numpy():
   import numpy
   return numpy
@@ -271,22 +274,35 @@ def _shaped(array, shape, verify_shape):
 
 def to_numpy(value):
   """The numpy array of a Value, over its own memory; a scalar becomes numpy's scalar, a string
-  bytes."""
-  np = sys.modules.get('numpy') or _numpy()
-  dtype = dtypes._by_number[value.dtype_]
-  if dtype is dtypes.string:
-    shape = value.shape
-    items = value.strings()
-    if not shape:
-      return items[0]
-    array = np.empty(len(items), object)
-    array[:] = items
-    return array.reshape(shape)
-  if dtype in (dtypes.resource, dtypes.variant):
+  bytes. Anything else, such as what the library has made of a Value already, is given back."""
+  if type(value) is not _leat.Value:
     return value
-  np_type = dtype.as_numpy_dtype
-  array = np.ndarray(value.shape, np_type, value)
-  return array if array.ndim else array[()]
+  load_arrays()
+  if _by_number[value.dtype_] is not dtypes.string:
+    return value.array()
+  items, shape = value.strings(), value.shape
+  if not shape:
+    return items[0]
+  array = _numpy().empty(len(items), object)
+  array[:] = items
+  return array.reshape(shape)
+
+
+# The classes of numpy's arrays and numbers; empty before numpy is loaded.
+array_classes = ()
+
+
+def load_arrays():
+  """Loads numpy, and tells the library what the elements of its Values are there."""
+  global array_classes
+  if array_classes:
+    return
+  np = _numpy()
+  _leat.set_arrays(np.ndarray, {
+      number: dtype.as_numpy_dtype for number, dtype in _by_number.items()
+      if number < 100 and dtype not in (dtypes.string, dtypes.resource, dtypes.variant)
+      and dtype.as_numpy_dtype is not None})
+  array_classes = (np.ndarray, np.generic)
 
 
 # ---- Messages -----------------------------------------------------------------------------------

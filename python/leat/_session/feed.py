@@ -4,6 +4,7 @@ from __future__ import annotations
 from leat import _leat
 from leat._graph import dtype as dtypes
 from leat._graph import value as values
+from leat._graph.tensor import Tensor
 from leat._session import fetch as fetches
 
 
@@ -20,28 +21,31 @@ def _leaves(pairs):
       yield feed, value
 
 
+def _of_graph(graph, target):
+  """The tensor that a key of a feed_dict stands for."""
+  try:
+    return graph.as_graph_element(target, allow_operation=False)
+  except Exception as error:
+    raise TypeError('Cannot interpret feed_dict key as Tensor: ' + str(
+        error.args[0] if error.args else error)) from None
+
+
 def flat(graph, feed_dict):
   """[(tensor, value)] of a feed_dict."""
   found = []
-  for feed, value in _leaves(feed_dict.items()):
-    for cls, function in fetches.feed_conversions:
-      if isinstance(feed, cls):
-        pairs = list(function(feed, value))
-        break
-    else:
-      pairs = [(feed, value)]
-    for target, part in pairs:
-      try:
-        tensor = graph.as_graph_element(target, allow_operation=False)
-      except Exception as error:
-        raise TypeError('Cannot interpret feed_dict key as Tensor: ' + str(
-            error.args[0] if error.args else error)) from None
-      found.append((tensor, part))
+  for item in feed_dict.items():
+    if type(item[0]) is Tensor and item[0].op.graph is graph:
+      found.append(item)
+      continue
+    for feed, value in _leaves((item,)):
+      for cls, function in fetches.feed_conversions:
+        if isinstance(feed, cls):
+          pairs = function(feed, value)
+          break
+      else:
+        pairs = [(feed, value)]
+      found += [(_of_graph(graph, target), part) for target, part in pairs]
   return found
-
-
-# Types whose arrays the library reads as they are.
-_PLAIN = frozenset((1, 2, 3, 4, 5, 6, 8, 9, 10, 17, 18, 19, 22, 23))
 
 
 def _fits(known, shape):
@@ -58,6 +62,10 @@ def _fits(known, shape):
 
 def value_of(graph, tensor, value):
   """The Value that is fed; TypeError or ValueError where it does not fit the tensor."""
+  if isinstance(value, values.array_classes) and not graph._unfeedable:
+    found = _leat.Value.fed(tensor, value)
+    if found is not None:
+      return found
   if isinstance(value, _leat.Output):
     raise TypeError('The value of a feed cannot be a tf.Tensor object. Acceptable feed values '
                     'include Python scalars, strings, lists, numpy ndarrays, or TensorHandles. For '
@@ -82,9 +90,6 @@ def value_of(graph, tensor, value):
                       'Try explicitly setting the type of the feed tensor to a larger type (e.g. '
                       'int64).' % (value, kind, dtype.as_numpy_dtype))
   import numpy as np
-  if kind is np.ndarray and value.dtype == dtype.as_numpy_dtype and dtype._number in _PLAIN and \
-      value.flags.c_contiguous and _fits(tensor.shape_, value.shape):
-    return _leat.Value.from_buffer(value, dtype._number, value.shape)
   if dtype in (dtypes.resource, dtypes.variant):
     raise TypeError('Values of type %s are fed as they were fetched.' % dtype.name)
   if dtype is dtypes.string:

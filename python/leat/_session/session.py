@@ -13,9 +13,17 @@ from leat import _leat
 from leat._export import export
 from leat._graph import errors
 from leat._graph import graph as graphs
+from leat._graph import value as conversion
+from leat._graph.operation import Operation
+from leat._graph.tensor import Tensor
 from leat._graph.value import to_numpy
 from leat._session import feed as feeds
 from leat._session import fetch as fetches
+
+
+# Fetches whose plan is kept, and how many plans a session keeps.
+_ELEMENTS = frozenset((Tensor, Operation, str))
+_MOST_PLANS = 1000
 
 
 class _Stack(threading.local):
@@ -77,6 +85,7 @@ class BaseSession:
     self._closed = False
     self._handles = {}
     self._partials = {}
+    self._plans = {}   # fetches -> Plan
     try:
       self._session = _leat.Session(graph, self._target,
                                     None if config is None else config.SerializeToString())
@@ -113,6 +122,8 @@ class BaseSession:
     """The values of `fetches`, a tensor, operation, name, or any structure of them, in a step that
     is fed with feed_dict."""
     plan, pairs = self._prepare(fetches, feed_dict)
+    if plan.tensors or feed_dict:
+      conversion.load_arrays()
     given = {}
     for tensor, value in pairs:
       given[tensor] = (value, feeds.value_of(self._graph, tensor, value))
@@ -127,7 +138,7 @@ class BaseSession:
       raise errors.of_status(error, self._graph) from None
     if run_metadata is not None:
       run_metadata.ParseFromString(metadata)
-    arrays = [to_numpy(v) for v in found]
+    arrays = _arrays(found)
     if given and len(wanted) != len(plan.tensors):
       arrays = self._with_fed(plan, given, arrays)
     return plan.build(arrays)
@@ -146,8 +157,25 @@ class BaseSession:
                          'run().')
     if feed_dict is not None and not isinstance(feed_dict, collections.abc.Mapping):
       raise TypeError('feed_dict must be a dict, but got %s' % type(feed_dict).__name__)
-    plan = fetches.Plan(self._graph, wanted)
+    plan = self._plan(wanted)
     return plan, feeds.flat(self._graph, feed_dict) if feed_dict else ()
+
+  def _plan(self, wanted):
+    """The plan of what is fetched. That of a tensor or operation, or of a flat list of them, is
+    kept for the next call."""
+    kind = type(wanted)
+    if kind in _ELEMENTS:
+      key = wanted
+    elif kind in (list, tuple) and _ELEMENTS.issuperset(map(type, wanted)):
+      key = (kind, *wanted)
+    else:
+      return fetches.Plan(self._graph, wanted)
+    plan = self._plans.get(key)
+    if plan is None:
+      if len(self._plans) >= _MOST_PLANS:
+        self._plans.clear()
+      plan = self._plans[key] = fetches.Plan(self._graph, wanted)
+    return plan
 
   def partial_run_setup(self, fetches, feeds=None):
     """A step in parts: all that its parts will fetch and feed. The handle is for partial_run."""
@@ -156,7 +184,7 @@ class BaseSession:
     if self._graph.version == 0:
       raise RuntimeError('The Session graph is empty. Add operations to the graph before calling '
                          'run().')
-    plan = _plan(self._graph, fetches)
+    plan = self._plan(fetches)
     tensors = []
     for feed in feeds or ():
       for cls, function in _feed_conversions():
@@ -183,18 +211,19 @@ class BaseSession:
                                          plan.targets)
     except _leat.StatusError as error:
       raise errors.of_status(error, self._graph) from None
-    return plan.build([to_numpy(v) for v in found])
+    return plan.build(_arrays(found))
 
   def make_callable(self, fetches, feed_list=None, accept_options=False):
     """A function of the values of feed_list that runs a step for the fetches."""
     if feed_list is not None and not isinstance(feed_list, (list, tuple)):
       raise TypeError('`feed_list` must be a list or tuple.')
     graph = self._graph
-    plan = _plan(graph, fetches)
+    plan = self._plan(fetches)
     tensors = [graph.as_graph_element(f, allow_operation=False) for f in feed_list or ()]
     if accept_options:
       return self._callable_with_options(fetches, tensors)
     try:
+      conversion.load_arrays()
       runner = _leat.Callable(self._session, tensors, plan.tensors, plan.targets)
     except _leat.StatusError as error:
       raise errors.of_status(error, graph) from None
@@ -207,7 +236,7 @@ class BaseSession:
         found = run([value_of(graph, t, v) for t, v in zip(tensors, values)])
       except _leat.StatusError as error:
         raise errors.of_status(error, graph) from None
-      return build([to_numpy(v) for v in found])
+      return build(_arrays(found))
     return call
 
   def _callable_with_options(self, fetches, tensors):
@@ -226,8 +255,9 @@ class BaseSession:
       raise errors.of_status(error) from None
 
 
-def _plan(graph, wanted):
-  return fetches.Plan(graph, wanted)
+def _arrays(found):
+  """What the library gave, with strings taken out of their Values."""
+  return [to_numpy(v) if type(v) is _leat.Value else v for v in found]
 
 
 def _feed_conversions():

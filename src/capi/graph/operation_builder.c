@@ -304,7 +304,7 @@ static leat_status_t find_op(const TF_OperationDescription* desc, const leat_op_
 // Identity for each control edge.
 static leat_status_t add_in_context(TF_Graph* graph, const leat_node_spec_t* spec,
                                     int32_t* out_node) {
-  const leat_control_context_t* context = graph->flow->current;
+  const leat_control_context_t* context = leat_control_flow_current(graph->flow);
   size_t depth = context ? (size_t)context->depth : 0;
   size_t edges = (size_t)spec->input_count + (size_t)spec->control_count;
   size_t most = 1 + depth * edges + (size_t)spec->control_count;

@@ -340,7 +340,7 @@ void leat_flow_leave(TF_Graph* graph) {
 leat_flow_context_t* leat_flow_current(TF_Graph* graph) {
   if (!graph) return NULL;
   leat_capi_lock(graph);
-  leat_control_context_t* context = graph->flow ? graph->flow->current : NULL;
+  leat_control_context_t* context = graph->flow ? leat_control_flow_current(graph->flow) : NULL;
   leat_capi_unlock(graph);
   return handle_of(context);
 }

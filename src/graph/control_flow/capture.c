@@ -365,11 +365,11 @@ static leat_status_t check_outside(const leat_control_flow_t* flow, const leat_n
 static leat_status_t add(leat_control_flow_t* flow, const leat_node_spec_t* given,
                          leat_arena_t* scratch, int32_t* out_node) {
   leat_node_spec_t spec = *given;
-  placing_t placing = {
-      .flow = flow, .context = flow->current, .spec = &spec, .scratch = scratch};
-  LEAT_RETURN_IF_ERROR(flow->current ? place(&placing) : check_outside(flow, &spec));
+  leat_control_context_t* current = leat_control_flow_current(flow);
+  placing_t placing = {.flow = flow, .context = current, .spec = &spec, .scratch = scratch};
+  LEAT_RETURN_IF_ERROR(current ? place(&placing) : check_outside(flow, &spec));
   LEAT_RETURN_IF_ERROR(leat_graph_add_node(flow->graph, &spec, out_node));
-  LEAT_RETURN_IF_ERROR(leat_control_put(flow, *out_node, flow->current));
+  LEAT_RETURN_IF_ERROR(leat_control_put(flow, *out_node, current));
   // A client that makes a loop by hand begins a frame.
   return spec.op->flags & LEAT_OP_ENTER ? leat_control_note_frame(flow, *out_node)
                                         : leat_ok_status();
@@ -395,8 +395,9 @@ leat_status_t leat_control_flow_bring(leat_control_flow_t* flow, leat_output_t v
   const leat_control_reader_t reader = {.scope = scope};
   LEAT_RETURN_IF_ERROR(leat_op_registry_find(flow->graph->ops, LEAT_OP_NAME_NO_OP, &op));
   LEAT_RETURN_IF_ERROR(leat_control_change_begin(flow, &change));
-  leat_status_t status = leat_control_check_input(flow, flow->current, value, op, scope);
-  if (!status) status = leat_control_bring(flow->current, value, &reader, out_here);
+  leat_control_context_t* current = leat_control_flow_current(flow);
+  leat_status_t status = leat_control_check_input(flow, current, value, op, scope);
+  if (!status) status = leat_control_bring(current, value, &reader, out_here);
   return leat_control_change_end(flow, &change, status);
 }
 
@@ -406,14 +407,15 @@ leat_status_t leat_control_flow_wait(leat_control_flow_t* flow, const int32_t* c
   *out_controls = controls;
   *out_count = count;
   LEAT_RETURN_IF_ERROR(leat_control_catch_up(flow));
-  if (!flow->current) return leat_ok_status();
+  const leat_control_context_t* current = leat_control_flow_current(flow);
+  if (!current) return leat_ok_status();
   int32_t* kept = NULL;
   int kept_count = 0;
   LEAT_RETURN_IF_ERROR(LEAT_NEW(arena, (size_t)count + 1, &kept));
   for (int i = 0; i < count; ++i) {
-    if (may_wait(flow->current, controls[i])) kept[kept_count++] = controls[i];
+    if (may_wait(current, controls[i])) kept[kept_count++] = controls[i];
   }
-  kept[kept_count++] = flow->current->pivot;
+  kept[kept_count++] = current->pivot;
   *out_controls = kept;
   *out_count = kept_count;
   return leat_ok_status();

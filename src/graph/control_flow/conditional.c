@@ -239,10 +239,10 @@ leat_status_t leat_control_cond_end(leat_control_context_t* branch, const leat_o
   if (!status) status = check_pairs(branch, taken, count);
   if (!status) {
     // The Merges are added as if the branch were left already; where that fails it is open still.
-    leat_control_context_t* current = flow->current;
-    flow->current = branch->outer;
+    leat_control_builder_t* builder = branch->builder;
+    builder->current = branch->outer;
     status = merge(branch, taken, out_merged);
-    flow->current = current;
+    builder->current = branch;
   }
   if (status) return leat_control_change_end(flow, &change, status);
   leat_control_close(branch);

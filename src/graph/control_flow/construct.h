@@ -83,6 +83,8 @@ LEAT_MUST_USE leat_status_t leat_control_note_frame(leat_control_flow_t* flow, i
 // Notes contexts and names of frames of nodes that came otherwise than through contexts.
 LEAT_MUST_USE leat_status_t leat_control_catch_up(leat_control_flow_t* flow);
 
+// What the calling thread builds; NULL: it is outside all contexts.
+leat_control_builder_t* leat_control_builder(const leat_control_flow_t* flow);
 // A new context in the current one. It is closed.
 LEAT_MUST_USE leat_status_t leat_control_create(leat_control_flow_t* flow,
                                                 const leat_control_options_t* options,

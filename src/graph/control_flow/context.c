@@ -1,7 +1,8 @@
 // The contexts of a graph (graph/control_flow/context.h): their lifetimes, which of them is
-// current, and where each node is. The current context is a pointer; a stack keeps what was current
-// before, so that leaving a construct also leaves what was opened in it and never closed. A context
-// notes how high the stack was when it was opened, and takes nothing away below that.
+// current, and where each node is. Each thread that builds has a current context of its own; a
+// stack keeps what was current before, so that leaving a construct also leaves what was opened in
+// it and never closed. A context notes how high the stack was when it was opened, and takes nothing
+// away below that.
 //
 // The place of a node is noted when the node is added through a context. All other nodes (imported,
 // of gradients, of functions) get theirs here the next time it matters, each node once: such a node
@@ -27,6 +28,15 @@ leat_status_t leat_control_flow_create(leat_graph_t* graph, leat_control_flow_t*
   return leat_ok_status();
 }
 
+static void free_builder(leat_control_flow_t* flow, leat_control_builder_t* builder) {
+  leat_allocator_t* allocator = leat_allocator_system();
+  leat_control_builder_t** place = &flow->builders;
+  while (*place != builder) place = &(*place)->next;
+  *place = builder->next;
+  leat_allocator_free(allocator, builder->stack);
+  leat_allocator_free(allocator, builder);
+}
+
 void leat_control_flow_free(leat_control_flow_t* flow) {
   if (!flow) return;
   leat_allocator_t* allocator = leat_allocator_system();
@@ -37,7 +47,7 @@ void leat_control_flow_free(leat_control_flow_t* flow) {
   leat_word_map_deinitialize(&flow->foreign);
   leat_string_map_deinitialize(&flow->frames);
   leat_arena_deinitialize(&flow->arena);
-  leat_allocator_free(allocator, flow->stack);
+  while (flow->builders) free_builder(flow, flow->builders);
   leat_allocator_free(allocator, flow->fresh);
   leat_allocator_free(allocator, flow);
 }
@@ -51,7 +61,7 @@ leat_status_t leat_control_create(leat_control_flow_t* flow,
       leat_arena_print(&flow->arena, &c->scope, "%.*s/", LEAT_SV_ARG(options->name)));
   LEAT_RETURN_IF_ERROR(leat_arena_copy_string(&flow->arena, options->device, &c->device));
   c->flow = flow;
-  c->outer = flow->current;
+  c->outer = leat_control_flow_current(flow);
   c->loop = c->outer ? c->outer->loop : NULL;
   c->depth = c->outer ? c->outer->depth + 1 : 1;
   c->stage = LEAT_CONTROL_CLOSED;
@@ -66,42 +76,96 @@ leat_status_t leat_control_create(leat_control_flow_t* flow,
 
 // ---- The current context ------------------------------------------------------------------------
 
+// Threads are told apart by a number, since their own handles come back when they have ended.
+static uint64_t this_thread(void) {
+  static _Atomic uint64_t last;
+  static LEAT_THREAD_LOCAL uint64_t number;
+  if (!number) number = ++last;
+  return number;
+}
+
+leat_control_builder_t* leat_control_builder(const leat_control_flow_t* flow) {
+  leat_control_builder_t* builder = flow->builders;
+  if (LEAT_LIKELY(!builder)) return NULL;
+  for (const uint64_t thread = this_thread(); builder && builder->thread != thread;) {
+    builder = builder->next;
+  }
+  return builder;
+}
+
+leat_control_context_t* leat_control_flow_current(const leat_control_flow_t* flow) {
+  const leat_control_builder_t* builder = leat_control_builder(flow);
+  return builder ? builder->current : NULL;
+}
+
+// The thread's record, made if there is none.
+static leat_status_t make_builder(leat_control_flow_t* flow, leat_control_builder_t** out) {
+  *out = leat_control_builder(flow);
+  if (*out) return leat_ok_status();
+  LEAT_RETURN_IF_ERROR(LEAT_ALLOCATE(leat_allocator_system(), 1, out));
+  (*out)->thread = this_thread();
+  (*out)->next = flow->builders;
+  flow->builders = *out;
+  return leat_ok_status();
+}
+
+// A record that says nothing is not kept, so that those of threads that have ended do not gather.
+static void forget_if_idle(leat_control_flow_t* flow, leat_control_builder_t* builder) {
+  if (builder->stack_count == 0) free_builder(flow, builder);
+}
+
+static leat_status_t push(leat_control_builder_t* builder, leat_control_context_t* context) {
+  LEAT_RETURN_IF_ERROR(LEAT_GROW(leat_allocator_system(), builder->stack_count + 1,
+                                 &builder->stack, &builder->stack_capacity));
+  builder->stack[builder->stack_count++] = builder->current;
+  builder->current = context;
+  return leat_ok_status();
+}
+
 leat_status_t leat_control_flow_enter(leat_control_flow_t* flow,
                                       leat_control_context_t* context) {
-  LEAT_RETURN_IF_ERROR(LEAT_GROW(leat_allocator_system(), flow->stack_count + 1, &flow->stack,
-                                 &flow->stack_capacity));
-  flow->stack[flow->stack_count++] = flow->current;
-  flow->current = context;
-  return leat_ok_status();
+  leat_control_builder_t* builder;
+  LEAT_RETURN_IF_ERROR(make_builder(flow, &builder));
+  leat_status_t status = push(builder, context);
+  forget_if_idle(flow, builder);
+  return status;
 }
 
 leat_status_t leat_control_open(leat_control_context_t* context, leat_control_stage_t stage) {
   leat_control_flow_t* flow = context->flow;
+  leat_control_builder_t* builder;
   LEAT_DCHECK(context->stage == LEAT_CONTROL_CLOSED && stage != LEAT_CONTROL_CLOSED);
-  context->stack_count = flow->stack_count;
   LEAT_RETURN_IF_ERROR(leat_control_flow_enter(flow, context));
+  builder = leat_control_builder(flow);
+  context->builder = builder;
+  context->stack_count = builder->stack_count - 1;
   context->stage = stage;
-  context->around = flow->open;
-  flow->open = context;
+  context->around = builder->open;
+  builder->open = context;
   return leat_ok_status();
 }
 
 void leat_control_close(leat_control_context_t* context) {
-  leat_control_flow_t* flow = context->flow;
+  leat_control_builder_t* builder = context->builder;
   LEAT_DCHECK(context->stage != LEAT_CONTROL_CLOSED);
-  LEAT_DCHECK(context->stack_count < flow->stack_count);
-  while (flow->open && flow->open->stack_count >= context->stack_count) {
-    flow->open->stage = LEAT_CONTROL_CLOSED;
-    flow->open = flow->open->around;
+  LEAT_DCHECK(context->stack_count < builder->stack_count);
+  while (builder->open && builder->open->stack_count >= context->stack_count) {
+    builder->open->stage = LEAT_CONTROL_CLOSED;
+    builder->open = builder->open->around;
   }
-  flow->current = flow->stack[context->stack_count];
-  flow->stack_count = context->stack_count;
+  builder->current = builder->stack[context->stack_count];
+  builder->stack_count = context->stack_count;
+  forget_if_idle(context->flow, builder);
 }
 
 // What is on the stack up to and with the entry of the innermost open construct stays.
 void leat_control_flow_leave(leat_control_flow_t* flow) {
-  size_t floor = flow->open ? flow->open->stack_count + 1 : 0;
-  if (flow->stack_count > floor) flow->current = flow->stack[--flow->stack_count];
+  leat_control_builder_t* builder = leat_control_builder(flow);
+  if (!builder) return;
+  size_t floor = builder->open ? builder->open->stack_count + 1 : 0;
+  if (builder->stack_count <= floor) return;
+  builder->current = builder->stack[--builder->stack_count];
+  forget_if_idle(flow, builder);
 }
 
 void leat_control_flow_abandon(leat_control_context_t* context) {
@@ -113,10 +177,11 @@ leat_status_t leat_control_check_stage(const leat_control_context_t* context,
                                        leat_control_stage_t stage, const char* verb) {
   static const char* const names[] = {"its condition", "open", "closed"};
   const char* is = NULL;
+  const leat_control_builder_t* builder = leat_control_builder(context->flow);
   if (context->stage != stage) {
     is = names[context->stage];
-  } else if (context->flow->current != context ||
-             context->flow->stack_count != context->stack_count + 1) {
+  } else if (!builder || builder->current != context ||
+             builder->stack_count != context->stack_count + 1) {
     is = "not the current context";
   }
   if (!is) return leat_ok_status();

@@ -37,6 +37,18 @@ typedef struct leat_control_variable_s {
   leat_output_t body;    // the Identity that the body reads
 } leat_control_variable_t;
 
+// What one thread builds: threads that add to a graph at the same time are each in contexts of
+// their own. There is a record while a construct of the thread is open or it has entered a context.
+typedef struct leat_control_builder_s {
+  uint64_t thread;
+  struct leat_control_builder_s* next;     // in the list of the graph's
+  struct leat_control_context_s* current;  // NULL: outside all
+  struct leat_control_context_s* open;     // the innermost construct under way; NULL: none
+  // What was current before each begin and enter, the innermost last.
+  struct leat_control_context_s** stack;
+  size_t stack_count, stack_capacity;
+} leat_control_builder_t;
+
 // A context. It lies in the arena of its leat_control_flow_t and lives as long.
 typedef struct leat_control_context_s {
   struct leat_control_flow_s* flow;
@@ -47,7 +59,8 @@ typedef struct leat_control_context_s {
   bool is_loop;
   uint8_t branch;  // of a conditional: the output of Switch that leads here, 0 or 1
   leat_control_stage_t stage;
-  size_t stack_count;         // of the flow's stack, when this one was opened
+  leat_control_builder_t* builder;  // while open: who builds it
+  size_t stack_count;               // of the builder's stack, when this one was opened
   struct leat_control_context_s* around;  // while open: the one that was opened before it
   leat_string_view_t scope;   // of the names of its nodes: "while/"
   leat_string_view_t device;  // of the nodes that the construct itself adds
@@ -84,11 +97,7 @@ typedef struct leat_control_flow_s {
   void* owner;  // the C API's handle of the graph, for its own use
   leat_arena_t arena;
   leat_control_context_t* contexts;  // all, the newest first
-  leat_control_context_t* current;   // NULL: outside all
-  leat_control_context_t* open;      // the innermost construct that is being built; NULL: none
-  // What was current before each begin and enter, the innermost last.
-  leat_control_context_t** stack;
-  size_t stack_count, stack_capacity;
+  leat_control_builder_t* builders;  // of the threads that are in contexts
   leat_word_map_t context_of;  // node -> leat_control_context_t*; a node outside all is absent
   // node -> number of frames around it which no context made, the innermost ones: those of imported
   // loops and of gradients. Without an entry: 0.
@@ -108,6 +117,8 @@ LEAT_MUST_USE leat_status_t leat_control_flow_create(leat_graph_t* graph,
 // NULL is allowed.
 void leat_control_flow_free(leat_control_flow_t* flow);
 
+// The context that is current for the calling thread; NULL: outside all.
+leat_control_context_t* leat_control_flow_current(const leat_control_flow_t* flow);
 // Adds a node to the current context, or, where there is none, as leat_graph_add_node does.
 // INVALID_ARGUMENT also for an input that is in a loop which the context is not in. On failure the
 // graph and the contexts are as before.
