@@ -4,7 +4,8 @@ SOURCES is the folder python/ of the source tree. In PACKAGE (build/python/leat,
 lies already) it puts
   - a link to each source of python/leat/,
   - _names.py: where each public name is defined, read from the `@export(...)` and `EXPORTS = {...}`
-    of the sources, and the wrappers of ops that are public, read from endpoints.txt,
+    of the sources, and the wrappers of ops that are public, read from endpoints.txt; a source's
+    `ALIASES = {...}` gives further names to what has a public name already,
   - raw_ops.pyi: the signatures of all wrappers of ops, for type checkers and editors.
 """
 import ast
@@ -37,8 +38,8 @@ def link_sources(source, package):
 
 
 def exports_of(path, module):
-  """{public name: (module, attribute)} of a source."""
-  found = {}
+  """({public name: (module, attribute)}, {further public name: public name}) of a source."""
+  found, aliases = {}, {}
   with open(path, encoding='utf-8') as f:
     tree = ast.parse(f.read(), path)
   for node in tree.body:
@@ -49,7 +50,20 @@ def exports_of(path, module):
     if isinstance(node, ast.Assign) and getattr(node.targets[0], 'id', '') == 'EXPORTS':
       for public, attribute in _pairs(node.value, path):
         found[public] = (module, attribute)
-  return found
+    if isinstance(node, ast.Assign) and getattr(node.targets[0], 'id', '') == 'ALIASES':
+      aliases.update(_pairs(node.value, path))
+  return found, aliases
+
+
+def add_aliases(aliases, exports, public):
+  """Gives further names to functions of ours and to wrappers of ops."""
+  for name, target in sorted(aliases.items()):
+    if target in exports:
+      exports[name] = exports[target]
+    elif target in public:
+      public[name] = public[target]
+    else:
+      raise SystemExit('%s: no public name %s' % (name, target))
 
 
 def _pairs(value, path):
@@ -58,7 +72,7 @@ def _pairs(value, path):
   if isinstance(value, ast.DictComp):  # {f(name): name for name in (...)}
     code = compile(ast.fix_missing_locations(ast.Expression(value)), path, 'eval')
     return list(eval(code, {'__builtins__': {}}).items())  # the source is ours
-  raise SystemExit('%s: EXPORTS must be a dict' % path)
+  raise SystemExit('%s: EXPORTS and ALIASES must be dicts' % path)
 
 
 def endpoints(path):
@@ -99,12 +113,15 @@ def write_stubs(package):
 
 def main():
   sources, package = sys.argv[1:]
-  exports = {}
+  exports, aliases = {}, {}
   for name in link_sources(os.path.join(sources, 'leat'), package):
     if name.endswith('.py'):
       module = 'leat.' + name[:-3].replace(os.sep, '.')
-      exports.update(exports_of(os.path.join(sources, 'leat', name), module))
+      found, further = exports_of(os.path.join(sources, 'leat', name), module)
+      exports.update(found)
+      aliases.update(further)
   public, parameters = endpoints(os.path.join(sources, 'endpoints.txt'))
+  add_aliases(aliases, exports, public)
   write_names(package, exports, public, parameters)
   write_stubs(package)
 

@@ -1,0 +1,1 @@
+"""tf.contrib.layers: layers as functions, whose arguments arg_scope can set."""
