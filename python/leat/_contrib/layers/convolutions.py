@@ -141,7 +141,7 @@ def convolution2d_in_plane(inputs, kernel_size, stride=1, padding='SAME',
     weights = _own('weights', list(two_element_tuple(kernel_size)) + [1, 1], inputs,
                    weights_initializer, weights_regularizer, trainable, variables_collections)
     outputs = nn.depthwise_conv2d_native(
-        inputs, array.tile(weights, [1, 1, channels, 1]),
+        inputs, apply_op('Tile', input=weights, multiples=[1, 1, channels, 1]),
         [1, *two_element_tuple(stride), 1], padding)
     if normalizer_fn is not None:
       outputs = normalized(outputs, normalizer_fn, normalizer_params)
