@@ -5,7 +5,8 @@ lies already) it puts
   - a link to each source of python/leat/,
   - _names.py: where each public name is defined, read from the `@export(...)` and `EXPORTS = {...}`
     of the sources, and the wrappers of ops that are public, read from endpoints.txt; a source's
-    `ALIASES = {...}` gives further names to what has a public name already,
+    `ALIASES = {...}` gives further names to what has a public name already, or to all names with a
+    common beginning ('contrib.slim.*': 'contrib.layers.*'),
   - raw_ops.pyi: the signatures of all wrappers of ops, for type checkers and editors.
 """
 import ast
@@ -57,8 +58,12 @@ def exports_of(path, module):
 
 def add_aliases(aliases, exports, public):
   """Gives further names to functions of ours and to wrappers of ops."""
-  for name, target in sorted(aliases.items()):
-    if target in exports:
+  for name, target in sorted(aliases.items(), key=lambda item: item[0].endswith('*')):
+    if target.endswith('.*'):
+      for known, place in list(exports.items()):
+        if known.startswith(target[:-1]):
+          exports.setdefault(name[:-1] + known[len(target) - 1:], place)
+    elif target in exports:
       exports[name] = exports[target]
     elif target in public:
       public[name] = public[target]
