@@ -197,9 +197,13 @@ def adaptive_clipping_fn(std_factor=2., decay=0.95, static_max_norm=None, global
   return clipping
 
 
+def _log(x):
+  return apply_op('Log', x=x)
+
+
 def _adaptive_limit(norm, std_factor, decay, global_step, epsilon, name):
   with variable_scope(name, 'AdaptiveMaxNorm', [norm]):
-    log_norm = math.log(norm + epsilon)
+    log_norm = _log(norm + epsilon)
     if global_step is not None:
       n = math.cast(global_step, dtypes.float32)
       decay = apply_op('Minimum', x=decay, y=n / (n + 1.))

@@ -1,0 +1,1 @@
+"""tf.contrib.losses: the losses before tf.losses, with predictions first, and metric learning."""
