@@ -33,6 +33,20 @@ _INNER = {'python.' + path: space for path, space in {
 _INNER['python'] = ''
 
 
+def _inner(path):
+  """The namespace for an inner module of TensorFlow, None where there is none. A module below
+  contrib.X.python has the names of contrib.X, or of the namespace in it that has the module's name:
+  contrib.slim.python.slim.nets.vgg is contrib.slim.nets.vgg."""
+  parts = path.split('.')
+  if parts[0] != 'contrib' or parts[2:3] != ['python']:
+    return _INNER.get(path)
+  rest = parts[4:] if parts[3:4] == parts[1:2] else parts[3:]
+  while rest and '.'.join(parts[:2] + rest) not in _spaces:
+    rest.pop()
+  space = '.'.join(parts[:2] + rest)
+  return space if space in _spaces else None
+
+
 def _names():
   """The module of names; while the package is being made it is not there yet."""
   try:
@@ -130,7 +144,7 @@ class _Finder:
     _names()
     if root != 'leat':
       return importlib.machinery.ModuleSpec(fullname, self, is_package=True)
-    if rest in _INNER or rest in _spaces and rest != 'raw_ops':
+    if _inner(rest) is not None or rest in _spaces and rest != 'raw_ops':
       return importlib.machinery.ModuleSpec(fullname, self, is_package=True)
     return None
 
@@ -140,8 +154,8 @@ class _Finder:
       return importlib.import_module('leat.' + rest if rest else 'leat')
     if rest == 'compat.v1':
       return Namespace(spec.name, '')
-    if rest in _INNER:
-      return Namespace(spec.name, _INNER[rest])
+    if _inner(rest) is not None:
+      return Namespace(spec.name, _inner(rest))
     if rest.startswith('compat.v1.'):
       return Namespace(spec.name, rest[len('compat.v1.'):])
     return Namespace(spec.name, rest)

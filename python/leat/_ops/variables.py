@@ -285,7 +285,7 @@ class RefVariable(Variable):
       outer = building.attributes
       building.attributes = {**outer, '_class': attributes[0][1:]}
       try:
-        with name_scope('Initializer'):
+        with name_scope('Initializer'), graphs.get_default_graph().device(None):
           value = convert(initial_value(), dtype, 'initial_value')
       finally:
         building.attributes = outer
@@ -384,7 +384,7 @@ class ResourceVariable(Variable):
   def _build(self, scope, initial_value, made, dtype, validate_shape, caching_device, shape):
     self._handle_name = scope[:-1]
     if made:
-      with name_scope('Initializer'):
+      with name_scope('Initializer'), graphs.get_default_graph().device(None):
         value = convert(initial_value(), dtype, 'initial_value')
     else:
       value = convert(initial_value, dtype, 'initial_value')
