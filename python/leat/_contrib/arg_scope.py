@@ -1,10 +1,9 @@
 """contrib.framework.arg_scope: default arguments for functions within a block.
 
-A function that is marked with `add_arg_scope` looks, each time it is called, for its arguments in the
-innermost scope, which is a dict from functions (their keys) to arguments. Arguments of the call itself
-win. A scope contains all that the scopes around it set, so that it can be kept and entered again
-elsewhere: `with arg_scope(kept):`.
-"""
+A function that is marked with `add_arg_scope` looks, each time it is called, for its arguments in
+the innermost scope, which is a dict from functions (their keys) to arguments. Arguments of the call
+itself win. A scope contains all that the scopes around it set, so that it can be kept and entered
+again elsewhere: `with arg_scope(kept):`. """
 from __future__ import annotations
 
 import contextlib

@@ -14,8 +14,8 @@ def get_name_scope():
 
 @export('contrib.framework.get_graph_from_inputs')
 def get_graph_from_inputs(op_input_list, graph=None):
-  """The graph of the tensors, variables and operations: `graph` where it is given, which all must be
-  in; the default graph where none of them has one. ValueError where two graphs meet."""
+  """The graph of the tensors, variables and operations: `graph` where it is given, which all must
+  be in; the default graph where none of them has one. ValueError where two graphs meet."""
   first = None
   for item in op_input_list:
     if not hasattr(item, 'graph') and hasattr(item, '_graph_element'):
@@ -56,9 +56,10 @@ def _reached(starts, inputs):
 
 
 @export('contrib.framework.fuse_op')
-def fuse_op(graph_def, input_nodes, output_nodes, output_dtypes, output_quantized, op_name, op_type):
-  """A copy of a GraphDef in which the nodes between `input_nodes` and `output_nodes` (lists of names)
-  are one node `op_name` of type `op_type`.
+def fuse_op(graph_def, input_nodes, output_nodes, output_dtypes, output_quantized, op_name,
+            op_type):
+  """A copy of a GraphDef in which the nodes between `input_nodes` and `output_nodes` (lists of
+  names) are one node `op_name` of type `op_type`.
 
   Input and output nodes stay; the i-th output node, which must have one input, has the fused node's
   i-th output as its input. The attributes _output_types and _output_quantized of that node say what

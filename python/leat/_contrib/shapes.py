@@ -66,9 +66,9 @@ def reduce_sum_n(tensors, name=None):
 
 @export('contrib.framework.remove_squeezable_dimensions')
 def remove_squeezable_dimensions(predictions, labels, name=None):
-  """(predictions, labels) without the last dimension of that one whose rank is larger by one. Where a
-  rank is not known, the step compares them; a dimension that is not 1 is left to the operations that
-  follow."""
+  """(predictions, labels) without the last dimension of that one whose rank is larger by one. Where
+  a rank is not known, the step compares them; a dimension that is not 1 is left to the operations
+  that follow."""
   with name_scope(name, 'remove_squeezable_dimensions', [predictions, labels]):
     predictions, labels = convert(predictions), convert(labels)
     known_p, known_l = predictions.get_shape(), labels.get_shape()
@@ -113,9 +113,9 @@ def _compatible(tensor, expected):
 
 @export('contrib.framework.with_shape')
 def with_shape(expected_shape, tensor):
-  """The tensor, with the shape set as far as it is known, and compared with `expected_shape` (a list, a
-  TensorShape or a vector of int32 or int64) in the step where it is not. ValueError where they
-  differ."""
+  """The tensor, with the shape set as far as it is known, and compared with `expected_shape` (a
+  list, a TensorShape or a vector of int32 or int64) in the step where it is not. ValueError where
+  they differ."""
   if isinstance(expected_shape, TensorShape):
     tensor.get_shape().assert_is_compatible_with(expected_shape)
     if not expected_shape.is_fully_defined():

@@ -1,5 +1,5 @@
-"""contrib.framework: variables of models, of a step and global ones, lists of them by scope and name,
-and values for them from arrays and checkpoints."""
+"""contrib.framework: variables of models, of a step and global ones, lists of them by scope and
+name, and values for them from arrays and checkpoints."""
 from __future__ import annotations
 
 import functools
@@ -48,8 +48,8 @@ def global_variable(initial_value, validate_shape=True, name=None, use_resource=
 def variable(name, shape=None, dtype=None, initializer=None, regularizer=None, trainable=True,
              collections=None, caching_device=None, device=None, partitioner=None,
              custom_getter=None, use_resource=None, synchronization=None, aggregation=None):
-  """get_variable on a device: its name, or a function of an operation. `custom_getter` is called instead
-  of get_variable."""
+  """get_variable on a device: its name, or a function of an operation. `custom_getter` is called
+  instead of get_variable."""
   collections = list(collections if collections is not None else [GraphKeys.GLOBAL_VARIABLES])
   collections = list(dict.fromkeys(collections))
   getter = variable_scope.get_variable
@@ -87,8 +87,8 @@ def add_model_variable(var):
 
 @export('contrib.framework.zero_initializer')
 def zero_initializer(ref, use_locking=True, name='zero_initializer'):
-  """The value of a variable that has none yet, set to zeros. FailedPreconditionError in the step where
-  it has one: the input is already initialized."""
+  """The value of a variable that has none yet, set to zeros. FailedPreconditionError in the step
+  where it has one: the input is already initialized."""
   if not ref.get_shape().is_fully_defined():
     raise ValueError('input is not fully defined: the shape of %s is %s' % (ref.name,
                                                                            ref.get_shape()))
@@ -133,7 +133,8 @@ EXPORTS = {'contrib.' + space + '.' + name: name for space in ('framework', 'sli
 
 @export('contrib.framework.get_variables_to_restore', 'contrib.slim.get_variables_to_restore')
 def get_variables_to_restore(include=None, exclude=None):
-  """The global variables in the scopes `include` (all where it is None) and in none of `exclude`."""
+  """The global variables in the scopes `include` (all where it is None) and in none of
+  `exclude`."""
   if include is None:
     found = get_variables()
   else:
@@ -183,8 +184,8 @@ def get_variable_full_name(var):
 
 @export('contrib.framework.filter_variables', 'contrib.slim.filter_variables')
 def filter_variables(var_list, include_patterns=None, exclude_patterns=None, reg_search=True):
-  """The variables whose name matches one of the regular expressions `include_patterns` (all where it
-  is empty) and none of `exclude_patterns`: anywhere with `reg_search`, else from the start."""
+  """The variables whose name matches one of the regular expressions `include_patterns` (all where
+  it is empty) and none of `exclude_patterns`: anywhere with `reg_search`, else from the start."""
   match = re.search if reg_search else re.match
   matches = lambda v, patterns: any(match(p, v.op.name) for p in patterns)
   found = list(var_list)
@@ -233,9 +234,9 @@ def _by_name(var_list):
 
 @export('contrib.framework.assign_from_checkpoint', 'contrib.slim.assign_from_checkpoint')
 def assign_from_checkpoint(model_path, var_list, ignore_missing_vars=False):
-  """(operation, feeds) that set variables (a list, or a dict from names in the checkpoint) to what the
-  checkpoint has. ValueError where it has no such name, unless these are ignored, or where the number
-  of elements differs; a shape of as many elements fits."""
+  """(operation, feeds) that set variables (a list, or a dict from names in the checkpoint) to what
+  the checkpoint has. ValueError where it has no such name, unless these are ignored, or where the
+  number of elements differs; a shape of as many elements fits."""
   reader, feeds, assignments = _reader(model_path), {}, []
   for name, parts in _by_name(var_list).items():
     if not reader.has_tensor(name):
@@ -252,8 +253,8 @@ def assign_from_checkpoint(model_path, var_list, ignore_missing_vars=False):
         own = own[tuple(slice(o, o + s) for o, s in zip(info.var_offset, info.var_shape))]
       shape = var.get_shape()
       if not shape.is_fully_defined() or shape.num_elements() != own.size:
-        raise ValueError('Total size of new array must be unchanged for %s lh_shape: [%s], rh_shape: '
-                         '[%s]' % (name, own.shape, shape))
+        raise ValueError('Total size of new array must be unchanged for %s lh_shape: [%s], '
+                         'rh_shape: [%s]' % (name, own.shape, shape))
       holder = apply_op('Placeholder', dtype=var.dtype.base_dtype, shape=shape,
                         name='placeholder/' + var.op.name)
       assignments.append(assign.assign(var, holder))
@@ -264,8 +265,8 @@ def assign_from_checkpoint(model_path, var_list, ignore_missing_vars=False):
 @export('contrib.framework.assign_from_checkpoint_fn', 'contrib.slim.assign_from_checkpoint_fn')
 def assign_from_checkpoint_fn(model_path, var_list, ignore_missing_vars=False,
                               reshape_variables=False):
-  """A function of a session that restores the variables; None where none is to be restored. ValueError
-  where `var_list` is empty."""
+  """A function of a session that restores the variables; None where none is to be restored.
+  ValueError where `var_list` is empty."""
   if not var_list:
     raise ValueError('var_list cannot be empty')
   if ignore_missing_vars:
@@ -293,8 +294,8 @@ def _reader(model_path):
 
 @export('contrib.framework.VariableDeviceChooser', 'contrib.slim.VariableDeviceChooser')
 class VariableDeviceChooser:
-  """A device function for variables: each one goes to the next of `num_tasks` tasks of a job, in turn,
-  and to a device of that task. It is given as `device` to `variable`."""
+  """A device function for variables: each one goes to the next of `num_tasks` tasks of a job, in
+  turn, and to a device of that task. It is given as `device` to `variable`."""
 
   def __init__(self, num_tasks=0, job_name='ps', device_type='CPU', device_index=0, replica=None):
     self._tasks, self._job, self._type = num_tasks, job_name, device_type

@@ -1,9 +1,8 @@
 """contrib.crf: a layer over the scores of tags that knows which tags follow each other.
 
-Scores ("inputs", "potentials") are [batch, time, tags], lengths [batch], transition parameters [tags,
-tags]: from which tag to which. The norm is a sum over all sequences, the best sequence a maximum over
-them; both go through time once, with a vector of tags as their state.
-"""
+Scores ("inputs", "potentials") are [batch, time, tags], lengths [batch], transition parameters
+[tags, tags]: from which tag to which. The norm is a sum over all sequences, the best sequence a
+maximum over them; both go through time once, with a vector of tags as their state. """
 from __future__ import annotations
 
 from leat._export import export
@@ -55,8 +54,8 @@ def crf_sequence_score(inputs, tag_indices, sequence_lengths, transition_params)
 
 @export('contrib.crf.crf_multitag_sequence_score')
 def crf_multitag_sequence_score(inputs, tag_bitmap, sequence_lengths, transition_params):
-  """The logarithm of the sum over all sequences that have only tags of tag_bitmap [batch, time, tags]:
-  [batch]."""
+  """The logarithm of the sum over all sequences that have only tags of tag_bitmap [batch, time,
+  tags]: [batch]."""
   inputs = convert(inputs)
   low = array.fill(array.shape(inputs), convert(float('-inf'), inputs.dtype))
   return crf_log_norm(array.where(math.cast(tag_bitmap, dtypes.bool), inputs, low),
@@ -71,8 +70,8 @@ def _split(inputs):
 
 @export('contrib.crf.crf_forward')
 def crf_forward(inputs, state, transition_params, sequence_lengths):
-  """The alphas of each step, [batch, time, tags]: logarithms of sums over all sequences that end with
-  a tag, given those of the step before, `state` [batch, tags]."""
+  """The alphas of each step, [batch, time, tags]: logarithms of sums over all sequences that end
+  with a tag, given those of the step before, `state` [batch, tags]."""
   outputs, _ = rnn.dynamic_rnn(CrfForwardRnnCell(transition_params), inputs,
                                sequence_length=_lengths(sequence_lengths), initial_state=state)
   return outputs
@@ -80,7 +79,8 @@ def crf_forward(inputs, state, transition_params, sequence_lengths):
 
 @export('contrib.crf.crf_log_norm')
 def crf_log_norm(inputs, sequence_lengths, transition_params):
-  """The logarithm of the sum over all sequences of tags, [batch]; 0 for a sequence without steps."""
+  """The logarithm of the sum over all sequences of tags, [batch]; 0 for a sequence without
+  steps."""
   inputs, lengths = convert(inputs), _lengths(sequence_lengths)
   first, rest = _split(inputs)
   _, alphas = rnn.dynamic_rnn(CrfForwardRnnCell(transition_params), rest, initial_state=first,
@@ -92,8 +92,8 @@ def crf_log_norm(inputs, sequence_lengths, transition_params):
 
 @export('contrib.crf.crf_log_likelihood')
 def crf_log_likelihood(inputs, tag_indices, sequence_lengths, transition_params=None):
-  """(the logarithms of the probabilities of tags [batch, time], transition parameters), which are the
-  variable 'transitions' where none are given."""
+  """(the logarithms of the probabilities of tags [batch, time], transition parameters), which are
+  the variable 'transitions' where none are given."""
   inputs = convert(inputs)
   if transition_params is None:
     tags = inputs.get_shape().as_list()[2]
@@ -130,7 +130,8 @@ class CrfForwardRnnCell(_TagCell):
 
 @export('contrib.crf.viterbi_decode')
 def viterbi_decode(score, transition_params):
-  """(the best sequence of tags, a list; its score) of one sequence of scores [time, tags], in numpy."""
+  """(the best sequence of tags, a list; its score) of one sequence of scores [time, tags], in
+  numpy."""
   import numpy as np
   best, back = np.asarray(score[0]), []
   for step in score[1:]:

@@ -33,7 +33,8 @@ def batch_norm(inputs, decay=0.999, center=True, scale=False, epsilon=0.001, act
                variables_collections=None, outputs_collections=None, trainable=True,
                batch_weights=None, fused=None, data_format='NHWC', zero_debias_moving_mean=False,
                scope=None, renorm=False, renorm_clipping=None, renorm_decay=0.99, adjustment=None):
-  """Batch normalization (arXiv:1502.03167) of inputs whose channels are last (NHWC) or second (NCHW).
+  """Batch normalization (arXiv:1502.03167) of inputs whose channels are last (NHWC) or second
+  (NCHW).
 
   param_initializers and param_regularizers are dicts with 'beta', 'gamma', 'moving_mean' and
   'moving_variance'. is_training is a bool or a tensor of one. Operations that bring the averages up

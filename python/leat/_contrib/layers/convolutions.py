@@ -43,15 +43,15 @@ def _run_layer(make, inputs, reuse, found, use_bias, weights_initializer, weight
 
 @export('contrib.layers.convolution')
 @add_arg_scope
-def convolution(inputs, num_outputs, kernel_size, stride=1, padding='SAME', data_format=None, rate=1,
-                activation_fn=relu_function, normalizer_fn=None, normalizer_params=None,
+def convolution(inputs, num_outputs, kernel_size, stride=1, padding='SAME', data_format=None,
+                rate=1, activation_fn=relu_function, normalizer_fn=None, normalizer_params=None,
                 weights_initializer=initializers.xavier_initializer(), weights_regularizer=None,
                 biases_initializer=zeros_initializer(), biases_regularizer=None, reuse=None,
                 variables_collections=None, outputs_collections=None, trainable=True, scope=None,
                 conv_dims=None):
-  """A convolution over one, two or three dimensions, as the rank of the inputs says (3, 4, 5), which
-  must be conv_dims + 2 where that is given. `rate` is the distance of a filter's elements. With a
-  normalizer there are no biases."""
+  """A convolution over one, two or three dimensions, as the rank of the inputs says (3, 4, 5),
+  which must be conv_dims + 2 where that is given. `rate` is the distance of a filter's elements.
+  With a normalizer there are no biases."""
   if data_format not in (None, 'NWC', 'NCW', 'NHWC', 'NCHW', 'NDHWC', 'NCDHW'):
     raise ValueError('Invalid data_format: %r' % (data_format,))
   with layer_scope(scope, 'Conv', inputs, reuse) as found:
@@ -164,8 +164,8 @@ def separable_convolution2d(inputs, num_outputs, kernel_size, depth_multiplier=1
                             biases_initializer=zeros_initializer(), biases_regularizer=None,
                             reuse=None, variables_collections=None, outputs_collections=None,
                             trainable=True, scope=None):
-  """`depth_multiplier` filters on each channel alone, then a convolution of 1 by 1 over the results to
-  `num_outputs` channels, which is left out where that is None."""
+  """`depth_multiplier` filters on each channel alone, then a convolution of 1 by 1 over the results
+  to `num_outputs` channels, which is left out where that is None."""
   _check_format(data_format)
   with layer_scope(scope, 'SeparableConv2d', inputs, reuse) as found:
     inputs = convert(inputs)
@@ -293,9 +293,9 @@ def sequence_to_images(inputs, height, output_data_format='channels_last', outpu
 @add_arg_scope
 def spatial_softmax(features, temperature=None, name=None, variables_collections=None,
                     trainable=True, data_format='NHWC'):
-  """Where each channel of images is active: (x, y) of all channels, [batch, channels * 2], each from
-  -1 to 1, the mean of places under a softmax over them. `temperature` divides the features; it is a
-  variable where it is None."""
+  """Where each channel of images is active: (x, y) of all channels, [batch, channels * 2], each
+  from -1 to 1, the mean of places under a softmax over them. `temperature` divides the features; it
+  is a variable where it is None."""
   _check_format(data_format)
   with variable_scope(name, 'spatial_softmax'):
     features = convert(features)

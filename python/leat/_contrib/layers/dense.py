@@ -31,8 +31,9 @@ def fully_connected(inputs, num_outputs, activation_fn=relu_function, normalizer
                     weights_regularizer=None, biases_initializer=zeros_initializer(),
                     biases_regularizer=None, reuse=None, variables_collections=None,
                     outputs_collections=None, trainable=True, scope=None):
-  """activation_fn(inputs weights + biases) of inputs [..., n]: [..., num_outputs]. With a normalizer
-  there are no biases. ValueError where the last size is not known or num_outputs is no integer."""
+  """activation_fn(inputs weights + biases) of inputs [..., n]: [..., num_outputs]. With a
+  normalizer there are no biases. ValueError where the last size is not known or num_outputs is no
+  integer."""
   try:
     num_outputs = num_outputs.__index__()
   except AttributeError:
@@ -152,8 +153,8 @@ def softmax(logits, scope=None):
 @export('contrib.layers.maxout')
 @add_arg_scope
 def maxout(inputs, num_units, axis=-1, scope=None):
-  """The largest of each group of neighbours of an axis, which becomes `num_units` groups. ValueError
-  where they do not divide the axis."""
+  """The largest of each group of neighbours of an axis, which becomes `num_units` groups.
+  ValueError where they do not divide the axis."""
   with variable_scope(scope, 'MaxOut', [inputs]):
     inputs = convert(inputs)
     known, sizes = inputs.get_shape().as_list(), array.shape(inputs)
@@ -183,7 +184,8 @@ def unit_norm(inputs, dim, epsilon=1e-7, scope=None):
 
 @export('contrib.layers.poincare_normalize')
 def poincare_normalize(x, axis=1, epsilon=1e-5, name=None):
-  """x, where it is as long as 1 or longer along the axis shortened to 1 - epsilon: into the ball."""
+  """x, where it is as long as 1 or longer along the axis shortened to 1 - epsilon: into the
+  ball."""
   with name_scope(name, 'poincare_normalize', [x]) as scope:
     x = convert(x)
     squares = math.reduce_sum(math.square(x), axis, keepdims=True)

@@ -24,8 +24,8 @@ def safe_embedding_lookup_sparse(embedding_weights, sparse_ids, sparse_weights=N
   size of an embedding].
 
   Ids below 0 and ids with a weight that is not positive are left out. Rows without an id are the
-  embedding of `default_id`, or zeros where that is None. ValueError where there are no embeddings, or
-  where their types differ or are not that of the weights."""
+  embedding of `default_id`, or zeros where that is None. ValueError where there are no embeddings,
+  or where their types differ or are not that of the weights."""
   if embedding_weights is None or (isinstance(embedding_weights, (list, tuple))
                                    and not embedding_weights):
     raise ValueError('Missing embedding_weights %s.' % (embedding_weights,))
@@ -78,8 +78,8 @@ def _valid(ids, weights):
   """Without ids below 0, and those whose weight is not positive."""
   keep = apply_op('GreaterEqual', x=ids.values, y=convert(0, ids.values.dtype))
   if weights is not None:
-    keep = apply_op('LogicalAnd', x=keep, y=apply_op('Greater', x=weights.values, y=array.zeros_like(
-        weights.values)))
+    positive = apply_op('Greater', x=weights.values, y=array.zeros_like(weights.values))
+    keep = apply_op('LogicalAnd', x=keep, y=positive)
   places = array.reshape(array.where(keep), [-1])
   kept = lambda s: None if s is None else SparseTensor(
       array.gather(s.indices, places), array.gather(s.values, places), s.dense_shape)

@@ -27,9 +27,10 @@ def _fans(shape):
 @export('contrib.layers.variance_scaling_initializer')
 def variance_scaling_initializer(factor=2.0, mode='FAN_IN', uniform=False, seed=None,
                                  dtype=dtypes.float32):
-  """A function that makes values with the variance factor / n; n is the number of inputs (FAN_IN), of
-  outputs (FAN_OUT) or their mean (FAN_AVG). Even between two limits with `uniform`, else normal, cut
-  at two standard deviations. TypeError where the type is not floating or the mode another one."""
+  """A function that makes values with the variance factor / n; n is the number of inputs (FAN_IN),
+  of outputs (FAN_OUT) or their mean (FAN_AVG). Even between two limits with `uniform`, else normal,
+  cut at two standard deviations. TypeError where the type is not floating or the mode another
+  one."""
   dtype = _floating(dtype)
   if mode not in ('FAN_IN', 'FAN_OUT', 'FAN_AVG'):
     raise TypeError('Unknown mode %s [FAN_IN, FAN_OUT, FAN_AVG]' % mode)

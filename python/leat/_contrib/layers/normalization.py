@@ -38,15 +38,16 @@ def layer_norm(inputs, center=True, scale=True, activation_fn=None, reuse=None,
                variables_collections=None, outputs_collections=None, trainable=True,
                begin_norm_axis=1, begin_params_axis=-1, scope=None):
   """Layer normalization (arXiv:1607.06450): each example by its own mean and variance, over the
-  dimensions from begin_norm_axis on. beta and gamma have those from begin_params_axis on. ValueError
-  where an axis is not smaller than the rank, or where the parameters' sizes are not known."""
+  dimensions from begin_norm_axis on. beta and gamma have those from begin_params_axis on.
+  ValueError where an axis is not smaller than the rank, or where the parameters' sizes are not
+  known."""
   with variable_scope(scope, 'LayerNorm', [inputs], reuse=reuse) as found:
     inputs = convert(inputs)
     known, rank = inputs.get_shape(), _rank(inputs)
     begin = begin_norm_axis + rank if begin_norm_axis < 0 else begin_norm_axis
     if begin_params_axis >= rank or begin >= rank:
-      raise ValueError('begin_params_axis (%d) and begin_norm_axis (%d) must be < rank(inputs) (%d)' %
-                       (begin_params_axis, begin, rank))
+      raise ValueError('begin_params_axis (%d) and begin_norm_axis (%d) must be < rank(inputs) '
+                       '(%d)' % (begin_params_axis, begin, rank))
     shape = known[begin_params_axis:]
     if not shape.is_fully_defined():
       raise ValueError('Inputs %s: shape(inputs)[%s:] is not fully defined: %s' % (
@@ -104,8 +105,8 @@ def _group_axes(channels_axis, reduction_axes, rank):
 
 @export('contrib.layers.group_norm')
 @add_arg_scope
-def group_norm(inputs, groups=32, channels_axis=-1, reduction_axes=(-3, -2), center=True, scale=True,
-               epsilon=1e-6, activation_fn=None, param_initializers=None, reuse=None,
+def group_norm(inputs, groups=32, channels_axis=-1, reduction_axes=(-3, -2), center=True,
+               scale=True, epsilon=1e-6, activation_fn=None, param_initializers=None, reuse=None,
                variables_collections=None, outputs_collections=None, trainable=True, scope=None,
                mean_close_to_zero=False):
   """Group normalization (arXiv:1803.08494): channels are taken in groups of neighbours, each

@@ -1,5 +1,5 @@
-"""contrib.layers.optimize_loss: the training step of a loss, with decay of the rate, noise and clipping
-of gradients, and summaries."""
+"""contrib.layers.optimize_loss: the training step of a loss, with decay of the rate, noise and
+clipping of gradients, and summaries."""
 from __future__ import annotations
 
 from leat import _leat
@@ -36,13 +36,13 @@ def optimize_loss(loss, global_step, learning_rate, optimizer, gradient_noise_sc
                   colocate_gradients_with_ops=False, increment_global_step=True):
   """The loss, a scalar, which when it is run does a step of training first.
 
-  `optimizer` is a key of OPTIMIZER_CLS_NAMES, a class, an object, or a function of the learning rate.
-  `learning_rate` is a float, which becomes a variable, a scalar tensor, or None where the optimizer
-  has its own; learning_rate_decay_fn(rate, global_step) changes it. Gradients have normal noise of
-  `gradient_noise_scale` added, are multiplied by `gradient_multipliers` ({variable or its name:
-  factor}), and clipped to the global norm `clip_gradients`, or given to it where it is a function.
-  `update_ops` (the collection UPDATE_OPS where it is None) run before the loss. `summaries` are some
-  of OPTIMIZER_SUMMARIES. ValueError where an argument is none of these."""
+  `optimizer` is a key of OPTIMIZER_CLS_NAMES, a class, an object, or a function of the learning
+  rate. `learning_rate` is a float, which becomes a variable, a scalar tensor, or None where the
+  optimizer has its own; learning_rate_decay_fn(rate, global_step) changes it. Gradients have normal
+  noise of `gradient_noise_scale` added, are multiplied by `gradient_multipliers` ({variable or its
+  name: factor}), and clipped to the global norm `clip_gradients`, or given to it where it is a
+  function. `update_ops` (the collection UPDATE_OPS where it is None) run before the loss.
+  `summaries` are some of OPTIMIZER_SUMMARIES. ValueError where an argument is none of these."""
   loss = shapes.assert_scalar(convert(loss))
   if global_step is None:
     global_step = step.get_global_step()
@@ -113,8 +113,8 @@ def _optimizer(optimizer, rate):
                      'subclass of Optimizer or function with one argument. Got %s.' % (optimizer,))
   made = optimizer(rate) if rate is not None else optimizer()
   if not isinstance(made, optimizer_.Optimizer):
-    raise ValueError('Unrecognized optimizer: function should return subclass of Optimizer. Got %s.' %
-                     (made,))
+    raise ValueError('Unrecognized optimizer: function should return subclass of Optimizer. Got '
+                     '%s.' % (made,))
   return made
 
 

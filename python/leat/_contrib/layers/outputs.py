@@ -1,5 +1,5 @@
-"""contrib.layers.utils: the outputs of layers in collections under their names, collections that are
-given for each variable, and arguments that are a number or a list."""
+"""contrib.layers.utils: the outputs of layers in collections under their names, collections that
+are given for each variable, and arguments that are a number or a list."""
 from __future__ import annotations
 
 import collections
@@ -13,8 +13,8 @@ from leat._ops import control_flow, variables
 
 @export('contrib.layers.utils.collect_named_outputs')
 def collect_named_outputs(collections, alias, outputs):
-  """Adds the output of a layer to collections (a name or a list of names), under an alias; the output
-  itself."""
+  """Adds the output of a layer to collections (a name or a list of names), under an alias; the
+  output itself."""
   if collections:
     append_tensor_alias(outputs, alias)
     get_default_graph().add_to_collections(collections, outputs)
@@ -57,8 +57,8 @@ def convert_collection_to_dict(collection, clear_collection=False):
 
 @export('contrib.layers.utils.constant_value')
 def constant_value(value_or_tensor_or_var, dtype=None):
-  """The value where it is known while building, else None. TypeError where the argument is neither a
-  value of `dtype` (a Python type) nor a tensor or variable."""
+  """The value where it is known while building, else None. TypeError where the argument is neither
+  a value of `dtype` (a Python type) nor a tensor or variable."""
   value = value_or_tensor_or_var
   if value is None:
     raise ValueError('value_or_tensor_or_var cannot be None')
@@ -120,8 +120,8 @@ def _dimension(shape, index, min_rank):
 
 @export('contrib.layers.utils.channel_dimension')
 def channel_dimension(shape, data_format, min_rank=1):
-  """The number of channels of NHWC (the last) or NCHW (the second). ValueError where it is not known,
-  or where the rank is less than `min_rank`."""
+  """The number of channels of NHWC (the last) or NCHW (the second). ValueError where it is not
+  known, or where the rank is less than `min_rank`."""
   return _dimension(shape, 1 if data_format == 'NCHW' else -1, min_rank)
 
 

@@ -38,8 +38,8 @@ def _scaled(scale, scope, default_name, norm):
 
 @export('contrib.layers.l1_regularizer')
 def l1_regularizer(scale, scope=None):
-  """scale times the sum of absolute values. With a scale of 0 nothing is added. ValueError where the
-  scale is an integer or negative."""
+  """scale times the sum of absolute values. With a scale of 0 nothing is added. ValueError where
+  the scale is an integer or negative."""
   return _scaled(scale, scope, 'l1_regularizer', lambda w: math.reduce_sum(math.abs(w)))
 
 
@@ -79,9 +79,9 @@ def sum_regularizer(regularizer_list, scope=None):
 
 @export('contrib.layers.apply_regularization')
 def apply_regularization(regularizer, weights_list=None):
-  """The sum of the losses of weights (of the collection WEIGHTS where there is no list), which is kept
-  in the collection of regularization losses. ValueError where there is no weight, or where a loss is
-  no scalar."""
+  """The sum of the losses of weights (of the collection WEIGHTS where there is no list), which is
+  kept in the collection of regularization losses. ValueError where there is no weight, or where a
+  loss is no scalar."""
   weights_list = weights_list or get_default_graph().get_collection(GraphKeys.WEIGHTS)
   if not weights_list:
     raise ValueError('No weights to regularize.')
@@ -90,8 +90,8 @@ def apply_regularization(regularizer, weights_list=None):
     penalties = [convert(0.0) if p is None else p for p in penalties]
     for p in penalties:
       if p.get_shape().ndims != 0:
-        raise ValueError('regularizer must return a scalar Tensor instead of a Tensor with rank %s.' %
-                         p.get_shape().ndims)
+        raise ValueError('regularizer must return a scalar Tensor instead of a Tensor with rank '
+                         '%s.' % p.get_shape().ndims)
     total = matrix.add_n(penalties, name=scope)
     get_default_graph().add_to_collection(GraphKeys.REGULARIZATION_LOSSES, total)
     return total

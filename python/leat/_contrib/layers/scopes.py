@@ -1,9 +1,8 @@
 """How the variables of contrib's layers are made: as variables of the model, under contrib's names.
 
 The layers of tf.layers call their variables 'kernel' and 'bias', those of contrib 'weights' and
-'biases'. Both are the same code: within `layer_scope` get_variable renames, and makes its variables by
-contrib.framework.model_variable, whose arguments an arg_scope may set.
-"""
+'biases'. Both are the same code: within `layer_scope` get_variable renames, and makes its variables
+by contrib.framework.model_variable, whose arguments an arg_scope may set. """
 from __future__ import annotations
 
 from leat._contrib import variables

@@ -24,8 +24,8 @@ def summarize_tensor(tensor, tag=None):
 
 @export('contrib.layers.summarize_activation')
 def summarize_activation(op):
-  """A histogram of an activation (a tensor). Of Relu, Softplus and Relu6 also the share of inputs that
-  are less than 0, of Relu6 that of inputs greater than 6."""
+  """A histogram of an activation (a tensor). Of Relu, Softplus and Relu6 also the share of inputs
+  that are less than 0, of Relu6 that of inputs greater than 6."""
   share = lambda condition: math.reduce_mean(math.cast(condition, dtypes.float32))
   source = op.op.inputs[0] if op.op.inputs else None
   if op.op.type in ('Relu', 'Softplus', 'Relu6'):
@@ -45,7 +45,8 @@ def summarize_tensors(tensors, summarizer=summarize_tensor):
 
 @export('contrib.layers.summarize_collection')
 def summarize_collection(collection, name_filter=None, summarizer=summarize_tensor):
-  """Summaries of the tensors of a collection whose operation's name matches the regular expression."""
+  """Summaries of the tensors of a collection whose operation's name matches the regular
+  expression."""
   return summarize_tensors([t for t in get_default_graph().get_collection(collection)
                             if name_filter is None or re.match(name_filter, t.op.name)], summarizer)
 

@@ -1,9 +1,8 @@
 """contrib.losses: means of losses, in the collection of losses.
 
-They differ from tf.losses in that predictions come before labels, and in their weights: these have the
-first dimensions of the losses, and count for all elements in the others. Weights of [batch] or
-[batch, 1] are weights of examples.
-"""
+They differ from tf.losses in that predictions come before labels, and in their weights: these have
+the first dimensions of the losses, and count for all elements in the others. Weights of [batch] or
+[batch, 1] are weights of examples. """
 from __future__ import annotations
 
 from leat._contrib.arg_scope import add_arg_scope
@@ -130,7 +129,8 @@ def mean_squared_error(predictions, labels=None, weights=1.0, scope=None):
 
 @export('contrib.losses.log_loss')
 def log_loss(predictions, labels=None, weights=1.0, epsilon=1e-7, scope=None):
-  """The cross entropy of probabilities and labels of 0 and 1; epsilon keeps the logarithm finite."""
+  """The cross entropy of probabilities and labels of 0 and 1; epsilon keeps the logarithm
+  finite."""
   return _pair(scope, 'log_loss', predictions, labels, weights, lambda p, l: -(
       l * _log(p + epsilon)) - (1 - l) * _log(1 - p + epsilon))
 

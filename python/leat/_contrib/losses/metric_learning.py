@@ -1,9 +1,8 @@
-"""contrib.losses.metric_learning: losses of embeddings that bring examples of one class together and
-keep those of others apart.
+"""contrib.losses.metric_learning: losses of embeddings that bring examples of one class together
+and keep those of others apart.
 
-Distances are matrices over a batch; where a loss is of triples (anchor, positive, negative), a third
-dimension is of negatives.
-"""
+Distances are matrices over a batch; where a loss is of triples (anchor, positive, negative), a
+third dimension is of negatives. """
 from __future__ import annotations
 
 from leat._export import export
@@ -22,8 +21,8 @@ def _log(x):
 
 
 def _distances(embeddings, squared=False):
-  """The distances of all pairs, [batch, batch]: not negative, and exactly 0 from each to itself. The
-  root has no gradient where a distance is 0."""
+  """The distances of all pairs, [batch, batch]: not negative, and exactly 0 from each to itself.
+  The root has no gradient where a distance is 0."""
   lengths = math.reduce_sum(math.square(embeddings), 1, keepdims=True)
   products = matrix.matmul(embeddings, embeddings, transpose_b=True)
   squares = _maximum(lengths + array.transpose(lengths) - 2.0 * products, 0.0)
@@ -86,8 +85,8 @@ def triplet_semihard_loss(labels, embeddings, margin=1.0):
 
 @export('contrib.losses.metric_learning.lifted_struct_loss')
 def lifted_struct_loss(labels, embeddings, margin=1.0):
-  """Of each pair of one class, its distance against a soft minimum of both's distances to all of other
-  classes (arXiv:1511.06452). labels [batch], embeddings [batch, n]."""
+  """Of each pair of one class, its distance against a soft minimum of both's distances to all of
+  other classes (arXiv:1511.06452). labels [batch], embeddings [batch, n]."""
   labels = convert(labels)
   distances, same = _distances(embeddings), _same(labels)
   negative = math.cast(apply_op('LogicalNot', x=same), dtypes.float32)
@@ -108,8 +107,8 @@ def lifted_struct_loss(labels, embeddings, margin=1.0):
 @export('contrib.losses.metric_learning.npairs_loss')
 def npairs_loss(labels, embeddings_anchor, embeddings_positive, reg_lambda=0.002,
                 print_losses=False):
-  """The cross entropy of each anchor's products with all positives, against those of its class, and a
-  regularization of the lengths. labels [batch], embeddings [batch, n]."""
+  """The cross entropy of each anchor's products with all positives, against those of its class, and
+  a regularization of the lengths. labels [batch], embeddings [batch, n]."""
   length = lambda e: math.reduce_mean(math.reduce_sum(math.square(e), 1))
   regularization = math.multiply(
       0.25 * reg_lambda, length(embeddings_anchor) + length(embeddings_positive),

@@ -1,1 +1,2 @@
-"""tf.contrib.slim: training and evaluation of networks of contrib.layers, data, and known networks."""
+"""tf.contrib.slim: training and evaluation of networks of contrib.layers, data, and known
+networks."""

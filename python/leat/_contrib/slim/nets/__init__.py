@@ -1,2 +1,2 @@
-"""tf.contrib.slim.nets: known networks as tables. The names of their variables are those of TensorFlow's
-published checkpoints."""
+"""tf.contrib.slim.nets: known networks as tables. The names of their variables are those of
+TensorFlow's published checkpoints."""

@@ -1,10 +1,10 @@
 """contrib.slim.nets: networks that are one chain of layers: AlexNet (the second version,
 arXiv:1404.5997), OverFeat (arXiv:1312.6229) and VGG (arXiv:1409.1556).
 
-A row of a table is a convolution (scope, channels, kernel, arguments), several of them (scope, channels,
-kernel, how many), or a pool (scope, kernel). The layers that were fully connected are convolutions too,
-the first of which has a kernel as large as its input, so that larger images give a map of logits.
-"""
+A row of a table is a convolution (scope, channels, kernel, arguments), several of them (scope,
+channels, kernel, how many), or a pool (scope, kernel). The layers that were fully connected are
+convolutions too, the first of which has a kernel as large as its input, so that larger images give
+a map of logits. """
 from __future__ import annotations
 
 from leat._contrib.arg_scope import arg_scope

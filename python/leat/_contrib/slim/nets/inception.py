@@ -1,8 +1,8 @@
 """contrib.slim.nets.inception: GoogLeNet and its successors, versions 1 to 3 (arXiv:1409.4842,
 1502.03167, 1512.00567).
 
-A network is a list of (end point, what makes it). A layer is a step; a block is branches, of steps in
-series, that end in one tensor, one behind the other. A step is written
+A network is a list of (end point, what makes it). A layer is a step; a block is branches, of steps
+in series, that end in one tensor, one behind the other. A step is written
 
     64:0a_1x1        64 channels, the scope Conv2d_0a_1x1, and a kernel as the scope says
     max:0a_3x3       a pool, with the scope MaxPool_0a_3x3; avg: likewise
@@ -246,8 +246,8 @@ def inception_v2(inputs, num_classes=1000, is_training=True, dropout_keep_prob=0
 def inception_v3(inputs, num_classes=1000, is_training=True, dropout_keep_prob=0.8, min_depth=16,
                  depth_multiplier=1.0, prediction_fn=dense.softmax, spatial_squeeze=True,
                  reuse=None, scope='InceptionV3'):
-  """(logits [batch, classes], end points) of images [batch, 299, 299, 3]. The end point AuxLogits is a
-  second classifier, of the middle of the network, for training."""
+  """(logits [batch, classes], end points) of images [batch, 299, 299, 3]. The end point AuxLogits
+  is a second classifier, of the middle of the network, for training."""
   depth = _depth(depth_multiplier, min_depth)
   with variable_scope(scope, 'InceptionV3', [inputs, num_classes], reuse=reuse) as found:
     with arg_scope([batch_norm, dropout], is_training=is_training):

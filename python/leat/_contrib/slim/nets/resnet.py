@@ -1,9 +1,8 @@
 """contrib.slim.nets: residual networks, versions 1 and 2 (arXiv:1512.03385, 1603.05027).
 
 A network is blocks of units. A unit adds to its input, or to a convolution of it, what three
-convolutions make of it. The last unit of a block has the block's stride. With `output_stride`, strides
-beyond it become rates: the map stays as large, and filters reach as far.
-"""
+convolutions make of it. The last unit of a block has the block's stride. With `output_stride`,
+strides beyond it become rates: the map stays as large, and filters reach as far. """
 from __future__ import annotations
 
 import collections
@@ -34,8 +33,8 @@ def subsample(inputs, factor, scope=None):
 
 @export('contrib.slim.nets.resnet_utils.conv2d_same')
 def conv2d_same(inputs, num_outputs, kernel_size, stride, rate=1, scope=None):
-  """A convolution padded by the kernel's size alone: with a stride, SAME would pad as the image's size
-  says too, and a filter would stand elsewhere than without the stride."""
+  """A convolution padded by the kernel's size alone: with a stride, SAME would pad as the image's
+  size says too, and a filter would stand elsewhere than without the stride."""
   if stride == 1:
     return conv2d(inputs, num_outputs, kernel_size, stride=1, rate=rate, padding='SAME',
                   scope=scope)
@@ -127,8 +126,8 @@ def _network(version, bottleneck):
 
   def network(inputs, blocks, num_classes=None, is_training=True, global_pool=True,
               output_stride=None, include_root_block=True, reuse=None, scope=None):
-    """(output, end points): logits [batch, 1, 1, classes], or features where num_classes is None; they
-    are a map without global_pool."""
+    """(output, end points): logits [batch, 1, 1, classes], or features where num_classes is None;
+    they are a map without global_pool."""
     with variable_scope(scope, default_scope, [inputs], reuse=reuse) as found:
       collection = found.original_name_scope + '_end_points'
       with arg_scope([conv2d, bottleneck, stack_blocks_dense], outputs_collections=collection):
