@@ -19,7 +19,7 @@ from leat._graph.scope import GraphKeys, control_dependencies
 from leat._ops import array, layers, math, nn
 from leat._ops.initializers import ones_initializer, zeros_initializer
 from leat._ops.variable_scope import variable_scope
-from leat._train import step
+from leat._train.average import assign_moving_average
 
 _INITIAL = {'beta': zeros_initializer, 'gamma': ones_initializer, 'moving_mean': zeros_initializer,
             'moving_variance': ones_initializer}
@@ -120,7 +120,7 @@ def _own(inputs, found, updates_collections, batch_weights, zero_debias, decay, 
       training, lambda: normalise(True), lambda: normalise(False))
 
   def updates():
-    return [step.assign_moving_average(average, value, decay, zero_debias=debias)
+    return [assign_moving_average(average, value, decay, zero_debias=debias)
             for average, value, debias in ((mean, batch_mean, zero_debias),
                                            (variance, batch_variance, False))]
   if training is not False:

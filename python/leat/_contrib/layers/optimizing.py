@@ -15,6 +15,7 @@ from leat._ops.initializers import constant_initializer, zeros_initializer
 from leat._ops.sparse import IndexedSlices
 from leat._ops.variable_scope import get_variable, variable_scope
 from leat._train import optimizer as optimizer_, optimizers, step, summary
+from leat._train.average import assign_moving_average
 
 OPTIMIZER_CLS_NAMES = {
     'Adagrad': optimizers.AdagradOptimizer,
@@ -211,7 +212,7 @@ def _adaptive_limit(norm, std_factor, decay, global_step, epsilon, name):
     def average(name, value):
       kept = get_variable(name, shape=value.get_shape(), dtype=value.dtype,
                           initializer=zeros_initializer(), trainable=False)
-      return step.assign_moving_average(kept, value, decay, zero_debias=False)
+      return assign_moving_average(kept, value, decay, zero_debias=False)
     mean = average('mean', log_norm)
     squares = average('sq_mean', math.square(log_norm))
     deviation = math.sqrt(apply_op('Maximum', x=epsilon, y=squares - math.square(mean)))
