@@ -147,6 +147,10 @@ class Layer:
   def call(self, inputs, **kwargs):
     return inputs
 
+  def compute_output_shape(self, input_shape):
+    """The shape of what call() gives for an input of that shape."""
+    raise NotImplementedError('%s has no compute_output_shape' % type(self).__name__)
+
   def _enter_scope(self, scope):
     if self._scope is None:
       if self._reuse:
@@ -228,6 +232,13 @@ class Dense(Layer):
     if self.use_bias:
       outputs = nn.bias_add(outputs, self.bias)
     return outputs if self.activation is None else self.activation(outputs)
+
+  def compute_output_shape(self, input_shape):
+    shape = TensorShape(input_shape).with_rank_at_least(2)
+    if shape[-1].value is None:
+      raise ValueError('The innermost dimension of input_shape must be defined, but saw: %s' %
+                       input_shape)
+    return shape[:-1].concatenate(self.units)
 
 
 class _Conv(Layer):
