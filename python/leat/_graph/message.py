@@ -514,8 +514,8 @@ class Message:
 
 # The descriptors number the oneofs of a message, of which none has two, and do not name them.
 _ONEOFS = {'AttrValue': 'value', 'CollectionDef': 'kind', 'Event': 'what', 'Feature': 'kind',
-           'FullTypeDef': 'attr', 'SavedObject': 'kind', 'StructuredValue': 'kind',
-           'Summary.Value': 'value', 'TensorInfo': 'encoding',
+           'FullTypeDef': 'attr', 'HParamDef.HParamType': 'kind', 'SavedObject': 'kind',
+           'StructuredValue': 'kind', 'Summary.Value': 'value', 'TensorInfo': 'encoding',
            'TensorSliceProto.Extent': 'has_length'}
 
 

@@ -133,6 +133,7 @@ def export_meta_graph(filename=None, meta_info_def=None, graph_def=None, saver_d
   if meta_info_def is not None:
     meta.meta_info_def.MergeFrom(meta_info_def)
   if filename:
+    os.makedirs(os.path.dirname(filename) or '.', exist_ok=True)
     with open(filename, 'wb') as f:
       f.write(str(meta).encode() if as_text else meta.SerializeToString())
   return meta

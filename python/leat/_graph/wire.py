@@ -16,6 +16,11 @@ def tables():
   return _loaded[0]
 
 
+def define(message, fields):
+  """Adds a message that the library does not have; its fields are listed as the library does."""
+  tables()['messages'].setdefault(message, fields)
+
+
 class Field:
   """A field of a message, by its descriptor."""
   __slots__ = ('name', 'number', 'kind', 'label', 'type', 'oneof', 'tag', 'wire', 'default')

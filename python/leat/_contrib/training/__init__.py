@@ -1,0 +1,2 @@
+"""tf.contrib.training: hyperparameters, queues that sample, bucket or keep state, loops that train
+and evaluate."""
