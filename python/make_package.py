@@ -38,8 +38,10 @@ def link_sources(source, package):
   return sorted(wanted)
 
 
-def exports_of(path, module):
-  """({public name: (module, attribute)}, {further public name: public name}) of a source."""
+def exports_of(path, module, ragged):
+  """({public name: (module, attribute)}, {further public name: public name}) of a source; adds to
+  `ragged` what is called in place of public functions when an argument is ragged
+  (_ops/ragged/dispatch.py)."""
   found, aliases = {}, {}
   with open(path, encoding='utf-8') as f:
     tree = ast.parse(f.read(), path)
@@ -48,11 +50,18 @@ def exports_of(path, module):
       if isinstance(mark, ast.Call) and getattr(mark.func, 'id', '') == 'export':
         for argument in mark.args:
           found[argument.value] = (module, node.name)
+      elif isinstance(mark, ast.Call) and getattr(mark.func, 'id', '') in ('for_ragged', 'around'):
+        for argument in mark.args:
+          for name in argument.value.split():
+            ragged[name] = (module, node.name, mark.func.id == 'around')
     if isinstance(node, ast.Assign) and getattr(node.targets[0], 'id', '') == 'EXPORTS':
       for public, attribute in _pairs(node.value, path):
         found[public] = (module, attribute)
     if isinstance(node, ast.Assign) and getattr(node.targets[0], 'id', '') == 'ALIASES':
       aliases.update(_pairs(node.value, path))
+    if isinstance(node, ast.Assign) and getattr(node.targets[0], 'id', '') == 'RAGGED':
+      for public, attribute in _pairs(node.value, path):
+        ragged[public] = (module, attribute, False)
   return found, aliases
 
 
@@ -96,10 +105,12 @@ def endpoints(path):
   return public, parameters
 
 
-def write_names(package, exports, public, parameters):
+def write_names(package, exports, ragged, public, parameters):
   lines = ['"""Made by python/make_package.py from the sources; where public names are."""', '',
            'EXPORTS = {']
   lines += ['  %r: %r,' % item for item in sorted(exports.items())]
+  lines += ['}', 'RAGGED = {']
+  lines += ['  %r: %r,' % item for item in sorted(ragged.items())]
   lines += ['}', 'ENDPOINTS = {']
   lines += ['  %r: %r,' % item for item in sorted(public.items()) if item[0] not in exports]
   lines += ['}', 'PARAMETERS = {']
@@ -118,16 +129,17 @@ def write_stubs(package):
 
 def main():
   sources, package = sys.argv[1:]
-  exports, aliases = {}, {}
+  exports, aliases, ragged = {}, {}, {}
   for name in link_sources(os.path.join(sources, 'leat'), package):
     if name.endswith('.py'):
       module = 'leat.' + name[:-3].replace(os.sep, '.')
-      found, further = exports_of(os.path.join(sources, 'leat', name), module)
+      found, further = exports_of(os.path.join(sources, 'leat', name), module,
+                                  ragged)
       exports.update(found)
       aliases.update(further)
   public, parameters = endpoints(os.path.join(sources, 'endpoints.txt'))
   add_aliases(aliases, exports, public)
-  write_names(package, exports, public, parameters)
+  write_names(package, exports, ragged, public, parameters)
   write_stubs(package)
 
 

@@ -53,7 +53,7 @@ def _names():
     from leat import _names as names
   except ImportError:
     names = types.ModuleType('leat._names')
-    names.EXPORTS, names.ENDPOINTS, names.PARAMETERS = {}, {}, {}
+    names.EXPORTS, names.RAGGED, names.ENDPOINTS, names.PARAMETERS = {}, {}, {}, {}
     return names
   if not _spaces:
     for table in (names.EXPORTS, names.ENDPOINTS):
@@ -69,15 +69,31 @@ def _find(name):
   """The item of that public name. KeyError where there is none."""
   names = _names()
   place = names.EXPORTS.get(name)
-  if place is not None:
-    return getattr(importlib.import_module(place[0]), place[1])
   op = names.ENDPOINTS.get(name)
-  if op is not None:
+  if place is not None:
+    item = getattr(importlib.import_module(place[0]), place[1])
+  elif op is not None:
     from leat import raw_ops
-    return raw_ops.wrapper(op, name.rpartition('.')[2])
-  if name in _spaces:
+    item = raw_ops.wrapper(op, name.rpartition('.')[2])
+  elif name in _spaces:
     return importlib.import_module('leat.' + name)
-  raise KeyError(name)
+  else:
+    raise KeyError(name)
+  ragged = names.RAGGED.get(name)
+  return item if ragged is None else _with_ragged(item, *ragged)
+
+
+_wrapped = {}
+
+
+def _with_ragged(item, module, attribute, around):
+  """The function, which calls that of the module when an argument is ragged; one for all names."""
+  found = _wrapped.get(item)
+  if found is None:
+    from leat._ops.ragged import dispatch
+    found = _wrapped[item] = dispatch.with_ragged(
+        item, lambda: getattr(importlib.import_module(module), attribute), around)
+  return found
 
 
 class Namespace(types.ModuleType):

@@ -57,10 +57,15 @@ def _check_callable(fn):
 
 @export('map_fn')
 def map_fn(fn, elems, dtype=None, parallel_iterations=None, back_prop=True, swap_memory=False,
-           infer_shape=True, name=None):
+           infer_shape=True, name=None, fn_output_signature=None):
   """fn of each slice, stacked. `dtype` is the structure of types that fn gives, where these are not
-  the structure and types of elems."""
+  the structure and types of elems; a RaggedTensorSpec in it says that slices differ in size."""
   _check_callable(fn)
+  dtype = fn_output_signature if dtype is None else dtype
+  if any(hasattr(item, 'ragged_rank') for item in nest.flatten(elems) + nest.flatten(dtype)):
+    from leat._ops.ragged import map as ragged
+    return ragged.map_fn(fn, elems, dtype, parallel_iterations, back_prop, swap_memory, infer_shape,
+                         name)
   with name_scope(name, 'map', nest.flatten(elems)):
     elements = _Elements(elems)
     like = elems if dtype is None else dtype

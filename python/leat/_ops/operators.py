@@ -14,6 +14,8 @@ def _binary(name, function):
   def left(x, y):
     if type(y) is Tensor and type(x) is Tensor and x.dtype_ == y.dtype_:
       return function(x, y, x.op.graph._new_scope(name))  # nothing is converted
+    if getattr(y, '_is_ragged', False):
+      return NotImplemented  # the operator of the ragged tensor is called
     with name_scope(None, name, [x, y]) as scope:
       if not getattr(y, '_is_composite', False):
         y = conversion.convert(y, None, 'y', preferred=x.dtype.base_dtype)
@@ -114,4 +116,5 @@ for _left, _right, _name, _function in (
   TABLE[_left], TABLE[_right] = _binary(_name, _function)
 for _operator, _op_name in (('__lt__', 'Less'), ('__le__', 'LessEqual'), ('__gt__', 'Greater'),
                             ('__ge__', 'GreaterEqual')):
-  TABLE[_operator] = (lambda op: lambda x, y: apply_op(op, x=x, y=y))(_op_name)
+  TABLE[_operator] = (lambda op: lambda x, y: NotImplemented if getattr(
+      y, '_is_ragged', False) else apply_op(op, x=x, y=y))(_op_name)

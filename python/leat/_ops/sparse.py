@@ -180,7 +180,7 @@ def convert_to_tensor_or_sparse_tensor(value, dtype=None, name=None):
   return convert(value, dtype, name)
 
 
-@export('sparse_placeholder')
+@export('sparse_placeholder', 'sparse.placeholder')
 def sparse_placeholder(dtype, shape=None, name=None):
   """A sparse tensor that must be fed."""
   from leat._ops import array
@@ -239,7 +239,7 @@ def sparse_reorder(sp_input, name=None):
   return SparseTensor(indices, values, apply_op('Identity', input=sp_input.dense_shape))
 
 
-@export('sparse_mask')
+@export('sparse_mask', 'sparse.mask')
 def sparse_mask(a, mask_indices, name=None):
   """IndexedSlices without the slices at mask_indices."""
   from leat._ops import array
