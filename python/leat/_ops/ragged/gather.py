@@ -8,7 +8,7 @@ from leat._graph.conversion import constant_of
 from leat._graph.scope import name_scope
 from leat._graph.shape import TensorShape
 from leat._graph.value import constant_value
-from leat._ops import array, math
+from leat._ops import array, math, sorting
 from leat._ops.ragged import rows
 from leat._ops.ragged.dispatch import for_ragged
 from leat._ops.ragged.tensor import (RaggedTensor, as_ragged, positive_axis, same_splits_dtype)
@@ -115,7 +115,7 @@ def _in_batches(params, indices):
     return _rows(params, indices)
   ragged = isinstance(params, RaggedTensor), isinstance(indices, RaggedTensor)
   if not any(ragged):
-    return array.batch_gather(params, indices)
+    return sorting.batch_gather(params, indices)
   if params.shape.ndims is not None and params.shape.ndims < rank:
     raise ValueError('batch shape from indices does not match params shape')
   try:
