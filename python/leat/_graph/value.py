@@ -161,9 +161,26 @@ def _packed(letter, values, dtype, shape):
   return _leat.Value.from_buffer(data, dtype._number, shape)
 
 
+def bfloat16_bits(values):
+  """The bits of numbers as bfloat16, as uint16, rounded to even; those of uint16 are bits already."""
+  np = _numpy()
+  array = np.asarray(values)
+  if array.dtype == np.uint16:
+    return array
+  bits = np.asarray(array, np.float32)
+  nan = np.isnan(bits)
+  bits = bits.view(np.uint32).astype(np.uint64)
+  bits = (bits + 0x7fff + (bits >> 16 & 1)) >> 16
+  return np.where(nan, 0x7fc0, bits).astype(np.uint16)
+
+
 def _array_of(values, dtype):
   """The numpy array of any value, of the type that constants of it have."""
   np = _numpy()
+  if dtype is dtypes.bfloat16:
+    if not _is_array(values):
+      _check(values, dtype)
+    return bfloat16_bits(values), dtype
   if _is_array(values):
     values = np.asarray(values)  # a np.matrix would stay one, of two dimensions
     array = values.astype(dtype.as_numpy_dtype) if dtype is not None and \

@@ -3,6 +3,7 @@ from __future__ import annotations
 
 from leat import _leat
 from leat._export import export
+from leat._graph import dtype as dtypes
 from leat._graph.apply import apply_op
 from leat._graph.conversion import convert
 from leat._graph.scope import name_scope
@@ -39,6 +40,18 @@ def clip_by_norm(t, clip_norm, axes=None, name=None):
     clipped = apply_op('Identity', name=scope,
                        input=scaled / apply_op('Maximum', x=norm, y=clip_norm))
     return type(t)(clipped, t.indices, t.dense_shape) if slices else clipped
+
+
+@export('clip_by_average_norm')
+def clip_by_average_norm(t, clip_norm, name=None):
+  """Scaled so that the norm divided by the number of elements is at most clip_norm."""
+  from leat._ops import array
+  with name_scope(name, 'clip_by_average_norm', [t, clip_norm]) as scope:
+    t = convert(t, name='t')
+    count = math.cast(array.size(t), dtypes.float32)
+    inverse = math.rsqrt(math.reduce_sum(t * t, math.range(array.rank(t)), keepdims=True))
+    limit = apply_op('Minimum', x=inverse * count, y=convert(1.0) / clip_norm)
+    return apply_op('Identity', name=scope, input=t * clip_norm * limit)
 
 
 @export('global_norm', 'linalg.global_norm')

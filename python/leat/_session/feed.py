@@ -94,6 +94,8 @@ def value_of(graph, tensor, value):
     raise TypeError('Values of type %s are fed as they were fetched.' % dtype.name)
   if dtype is dtypes.string:
     array = np.asarray(value, dtype=object)
+  elif dtype is dtypes.bfloat16:
+    array = values.bfloat16_bits(value)
   else:
     try:
       array = np.asarray(value, dtype=dtype.as_numpy_dtype)
