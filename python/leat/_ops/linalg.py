@@ -53,6 +53,9 @@ def matrix_solve_ls(matrix, rhs, l2_regularizer=0.0, fast=True, name=None):
       return apply_op('MatrixSolveLs', matrix=matrix, rhs=rhs, l2_regularizer=l2_regularizer,
                       fast=False)
     matrix, rhs = convert(matrix), convert(rhs)
+    if matrix.get_shape().ndims is None:
+      return apply_op('MatrixSolveLs', matrix=matrix, rhs=rhs, l2_regularizer=l2_regularizer,
+                      fast=True)
     rows, columns = matrix.get_shape().as_list()[-2:]
     if rows is None or columns is None:
       return apply_op('MatrixSolveLs', matrix=matrix, rhs=rhs, l2_regularizer=l2_regularizer,

@@ -100,7 +100,8 @@ def _pair(x, y):
 @export('divide', 'math.divide')
 def divide(x, y, name=None):
   """x / y as Python divides."""
-  if name is None and hasattr(x, '__truediv__') and not isinstance(x, (int, float)):
+  if name is None and (hasattr(x, '__truediv__') and not isinstance(x, (int, float)) or
+                       isinstance(y, _leat.Output)):
     return x / y
   with name_scope(name, 'truediv', [x, y]) as scope:
     return operators.true_divide(*_pair(x, y), scope)

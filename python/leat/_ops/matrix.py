@@ -8,6 +8,7 @@ from leat._graph import dtype as dtypes
 from leat._graph.apply import apply_op
 from leat._graph.conversion import convert
 from leat._graph.scope import name_scope
+from leat._graph.value import constant_value
 from leat._ops import math
 
 
@@ -103,6 +104,11 @@ def tensordot(a, b, axes, name=None):
 
 def _tensordot_axes(a, axes):
   from leat._ops import array
+  if isinstance(axes, _leat.Output):
+    known = constant_value(axes)
+    if known is None:
+      return axes[0], axes[1]
+    axes = known.tolist()
   if isinstance(axes, int):
     if axes < 0:
       raise ValueError('`axes` must be at least 0. Received: %s.' % axes)

@@ -1,0 +1,70 @@
+"""Means and variances with weights; batch normalization with given statistics; a check of all
+numbers of a graph."""
+from __future__ import annotations
+
+from leat._export import export
+from leat._graph import dtype as dtypes
+from leat._graph.apply import apply_op
+from leat._graph.conversion import convert
+from leat._graph.scope import name_scope
+from leat._ops import array, math, nn
+
+
+@export('nn.weighted_moments')
+def weighted_moments(x, axes, frequency_weights, name=None, keep_dims=None, keepdims=None):
+  """(the mean, the variance) over axes, where each element counts as often as its weight says.
+  Weights are broadcast to x."""
+  keep = bool(keep_dims if keepdims is None else keepdims)
+  with name_scope(name, 'weighted_moments', [x, frequency_weights, axes]):
+    x = convert(x, name='x')
+    weights = convert(frequency_weights, name='frequency_weights')
+    half = x.dtype == dtypes.float16
+    if half:
+      x = math.cast(x, dtypes.float32)
+    if weights.dtype != x.dtype:
+      weights = math.cast(weights, x.dtype)
+    weighted = math.reduce_sum(weights * x, axes, keepdims=True, name='weighted_input_sum')
+    ones = weights + array.zeros_like(x)   # the weights in the shape of x
+    total = math.reduce_sum(ones, axes, keepdims=True, name='sum_of_weights')
+    mean = weighted * (1.0 / total)
+    distance = apply_op('SquaredDifference', x=x, y=array.stop_gradient(mean))
+    variance = math.reduce_sum(weights * distance, axes, keepdims=True) * (1.0 / total)
+    if not keep:
+      mean, variance = array.squeeze(mean, list(axes)), array.squeeze(variance, list(axes))
+    if half:
+      mean, variance = math.cast(mean, dtypes.float16), math.cast(variance, dtypes.float16)
+    return mean, variance
+
+
+@export('nn.batch_norm_with_global_normalization')
+def batch_norm_with_global_normalization(t=None, m=None, v=None, beta=None, gamma=None,
+                                         variance_epsilon=None, scale_after_normalization=None,
+                                         name=None, input=None, mean=None, variance=None):
+  """(t - m) / sqrt(v + epsilon), times gamma where scale_after_normalization says so, plus beta."""
+  t = input if t is None else t
+  m = mean if m is None else m
+  v = variance if v is None else v
+  return nn.batch_normalization(t, m, v, beta, gamma if scale_after_normalization else None,
+                                variance_epsilon, name)
+
+
+_CONTROL_FLOW = ('Switch', 'RefSwitch', 'Merge', 'RefMerge', 'Enter', 'RefEnter')
+
+
+@export('add_check_numerics_ops')
+def add_check_numerics_ops():
+  """An operation that fails where any floating-point tensor of the graph has an element that is no
+  number or infinite. ValueError where the graph has loops or conditionals."""
+  from leat._graph.graph import get_default_graph
+  from leat._graph.scope import colocate_with, control_dependencies
+  from leat._ops import control
+  checks = []
+  for op in get_default_graph().get_operations():
+    if op.type in _CONTROL_FLOW:
+      raise ValueError('`tf.add_check_numerics_ops() is not compatible with TensorFlow control flow '
+                       'operations such as `tf.cond()` or `tf.while_loop()`.')
+    for output in op.outputs:
+      if output.dtype in (dtypes.float16, dtypes.float32, dtypes.float64):
+        with colocate_with(op), control_dependencies(checks[-1:]):
+          checks.append(apply_op('CheckNumerics', tensor=output, message=output.name))
+  return control.group(*checks)
