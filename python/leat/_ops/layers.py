@@ -2,6 +2,7 @@
 functions."""
 from __future__ import annotations
 
+import contextlib
 import re
 
 from leat._export import export
@@ -30,6 +31,9 @@ class InputSpec:
   def check(self, name, x):
     """ValueError where the input does not fit."""
     known = x.get_shape()
+    if self.dtype is not None and x.dtype != dtypes.as_dtype(self.dtype):
+      raise ValueError('Input 0 of layer %s is incompatible with the layer: expected dtype=%s, '
+                       'found dtype=%s' % (name, self.dtype, x.dtype.name))
     if known.ndims is None:
       if self.ndim is not None or self.min_ndim is not None or self.axes:
         raise ValueError('Input 0 of layer %s is incompatible with the layer: its rank is '
@@ -61,7 +65,7 @@ class Layer:
     self._trainable_weights, self._other_weights = [], []
     self._losses, self._updates = [], []
     self._reuse, self._scope, self.input_spec = _reuse, None, None
-    self._activity_regularizer = activity_regularizer
+    self.activity_regularizer = activity_regularizer
     self._base_name = name or _snake(type(self).__name__)
     self._name = name
     if _scope is not None:
@@ -120,15 +124,23 @@ class Layer:
       get_default_graph().add_to_collection(GraphKeys.UPDATE_OPS, update)
 
   def add_weight(self, name, shape, dtype=None, initializer=None, regularizer=None, trainable=None,
-                 constraint=None, use_resource=None, partitioner=None, **unused):
+                 constraint=None, use_resource=None, partitioner=None, synchronization=None,
+                 **unused):
     """A variable of the layer."""
+    if getattr(synchronization, 'name', None) == 'ON_READ':
+      if trainable:
+        raise ValueError('Synchronization value can be set to VariableSynchronization.ON_READ only '
+                         'for non-trainable variables. You have specified trainable=True and '
+                         'synchronization=VariableSynchronization.ON_READ.')
+      trainable = False
     trainable = True if trainable is None else trainable
     dtype = dtypes.as_dtype(dtype or self._dtype or dtypes.float32)
     known = len(get_default_graph().get_collection(GraphKeys.GLOBAL_VARIABLES))
-    variable = variable_scope.get_variable(
-        name, shape=shape, dtype=dtype, initializer=initializer, constraint=constraint,
-        trainable=trainable and self.trainable, use_resource=use_resource,
-        partitioner=partitioner)
+    with self._inside():
+      variable = variable_scope.get_variable(
+          name, shape=shape, dtype=dtype, initializer=initializer, constraint=constraint,
+          trainable=trainable and self.trainable, use_resource=use_resource,
+          partitioner=partitioner)
     fresh = len(get_default_graph().get_collection(GraphKeys.GLOBAL_VARIABLES)) > known
     if regularizer is not None and fresh:
       with colocate_with(variable.op), name_scope(name + '/Regularizer'):
@@ -162,31 +174,44 @@ class Layer:
       if self._name is None:
         self._name = self._scope.name.rpartition('/')[2] or self._base_name
 
-  def __call__(self, inputs, *args, **kwargs):
-    self._enter_scope(kwargs.pop('scope', None))
+  @contextlib.contextmanager
+  def _inside(self):
+    """The scopes of variables and names of the layer."""
+    if self._scope is None:
+      self._enter_scope(None)
     reuse = True if self.built or self._reuse is True else self._reuse or None
     with variable_scope.variable_scope(self._scope, reuse=reuse, auxiliary_name_scope=False):
       with name_scope(self._scope.original_name_scope):
-        items = inputs if isinstance(inputs, (list, tuple)) else [inputs]
-        items = [convert(i) for i in items]
-        if self.input_spec is not None:
-          self.input_spec.check(self.name, items[0])
-        inputs = items if isinstance(inputs, (list, tuple)) else items[0]
-        if not self.built:
-          if self._dtype is None:
-            self._dtype = items[0].dtype.base_dtype
-          self.build([i.get_shape() for i in items] if isinstance(inputs, list) else
-                     inputs.get_shape())
-          self.built = True
-        outputs = self.call(inputs, *args, **kwargs)
-        if self._activity_regularizer is not None:
-          with name_scope('ActivityRegularizer'):
-            self.add_loss(self._activity_regularizer(outputs))
+        yield
+
+  def __call__(self, inputs, *args, **kwargs):
+    self._enter_scope(kwargs.pop('scope', None))
+    with self._inside():
+      items = inputs if isinstance(inputs, (list, tuple)) else [inputs]
+      items = [convert(i) for i in items]
+      if self.input_spec is not None:
+        self.input_spec.check(self.name, items[0])
+      inputs = items if isinstance(inputs, (list, tuple)) else items[0]
+      if not self.built:
+        if self._dtype is None:
+          self._dtype = items[0].dtype.base_dtype
+        self.build([i.get_shape() for i in items] if isinstance(inputs, list) else
+                   inputs.get_shape())
+        self.built = True
+      outputs = self.call(inputs, *args, **kwargs)
+      if self.activity_regularizer is not None:
+        with name_scope('ActivityRegularizer'):
+          self.add_loss(self.activity_regularizer(outputs))
     return outputs
 
   apply = __call__
 
   def count_params(self):
+    """The number of elements of all variables; ValueError before they are made."""
+    if not self.built:
+      raise ValueError('You tried to call `count_params` on %s, but the layer isn\'t built. You can '
+                       'build it manually via: `%s.build(batch_input_shape)`.' % (self.name,
+                                                                                 self.name))
     return sum(v.get_shape().num_elements() for v in self.weights)
 
 
@@ -211,7 +236,7 @@ class Dense(Layer):
     self.input_spec = InputSpec(min_ndim=2)
 
   def build(self, input_shape):
-    last = input_shape.as_list()[-1]
+    last = TensorShape(input_shape).as_list()[-1]
     if last is None:
       raise ValueError('The last dimension of the inputs to `Dense` should be defined. Found '
                        '`None`.')
@@ -221,6 +246,10 @@ class Dense(Layer):
     if self.use_bias:
       self.bias = self.add_weight('bias', [self.units], self._dtype, *self._bias[:2],
                                   constraint=self._bias[2])
+    self.built = True
+
+  def compute_output_shape(self, input_shape):
+    return TensorShape(input_shape).with_rank_at_least(2)[:-1].concatenate(self.units)
 
   def call(self, inputs):
     rank = inputs.get_shape().ndims
@@ -268,7 +297,7 @@ class _Conv(Layer):
 
   def _channels(self, input_shape):
     axis = 1 if self.data_format == 'channels_first' else -1
-    channels = input_shape.as_list()[axis]
+    channels = TensorShape(input_shape).as_list()[axis]
     if channels is None:
       raise ValueError('The channel dimension of the inputs should be defined. Found `None`.')
     self.input_spec = InputSpec(ndim=self.rank + 2, axes={axis: channels})
@@ -386,48 +415,6 @@ class Conv2DTranspose(_Conv):
     if self.use_bias:
       outputs = nn.bias_add(outputs, self.bias, _format(2, self.data_format))
     return outputs if self.activation is None else self.activation(outputs)
-
-
-class _Pool(Layer):
-  """The largest or the mean of each window, of one to three dimensions."""
-
-  def __init__(self, rank, op, pool_size, strides, padding='valid', data_format='channels_last',
-               name=None, **kwargs):
-    super().__init__(name=name, **kwargs)
-    self.rank, self._op = rank, op
-    self.pool_size = _tuple(pool_size, rank, 'pool_size')
-    self.strides = _tuple(pool_size if strides is None else strides, rank, 'strides')
-    self.padding, self.data_format = _padding(padding), _data_format(data_format)
-    self.input_spec = InputSpec(ndim=rank + 2)
-
-  def call(self, inputs):
-    first = self.data_format == 'channels_first'
-    size, strides = self.pool_size, self.strides
-    if self.rank == 1:
-      axis = 3 if first else 2
-      inputs = array.expand_dims(inputs, axis)
-      size, strides = size + (1,), strides + (1,)
-    full = lambda v: [1, 1] + list(v) if first else [1] + list(v) + [1]
-    key = 'value' if self._op == 'AvgPool' and self.rank < 3 else 'input'
-    outputs = apply_op(self._op + ('3D' if self.rank == 3 else ''), ksize=full(size),
-                       strides=full(strides), padding=self.padding,
-                       data_format=_format(max(self.rank, 2), self.data_format), **{key: inputs})
-    return array.squeeze(outputs, [axis]) if self.rank == 1 else outputs
-
-
-def _pool_class(name, rank, op):
-  def initialize(self, pool_size, strides, padding='valid', data_format='channels_last', name=None,
-                 **kwargs):
-    _Pool.__init__(self, rank, op, pool_size, strides, padding, data_format, name, **kwargs)
-  return type(name, (_Pool,), {'__init__': initialize, '__module__': 'leat.layers'})
-
-
-MaxPooling1D, AveragePooling1D = (_pool_class(n + 'Pooling1D', 1, o) for n, o in (
-    ('Max', 'MaxPool'), ('Average', 'AvgPool')))
-MaxPooling2D, AveragePooling2D = (_pool_class(n + 'Pooling2D', 2, o) for n, o in (
-    ('Max', 'MaxPool'), ('Average', 'AvgPool')))
-MaxPooling3D, AveragePooling3D = (_pool_class(n + 'Pooling3D', 3, o) for n, o in (
-    ('Max', 'MaxPool'), ('Average', 'AvgPool')))
 
 
 @export('layers.Flatten')
@@ -584,20 +571,14 @@ def _function(cls, leading, apply_arguments=()):
 
 _CONV = ('filters kernel_size strides padding data_format dilation_rate activation use_bias '
          'kernel_initializer bias_initializer').split()
-_POOL = 'pool_size strides padding data_format name'.split()
 dense = _function(Dense, 'units activation use_bias kernel_initializer bias_initializer'.split())
 conv1d, conv2d, conv3d = (_function(c, _CONV) for c in (Conv1D, Conv2D, Conv3D))
 conv2d_transpose = _function(Conv2DTranspose, [n for n in _CONV if n != 'dilation_rate'])
-max_pooling1d, average_pooling1d = (_function(c, _POOL) for c in (MaxPooling1D, AveragePooling1D))
-max_pooling2d, average_pooling2d = (_function(c, _POOL) for c in (MaxPooling2D, AveragePooling2D))
-max_pooling3d, average_pooling3d = (_function(c, _POOL) for c in (MaxPooling3D, AveragePooling3D))
 flatten = _function(Flatten, ['name'])
 dropout = _function(Dropout, 'rate noise_shape seed training name'.split(), ['training'])
 batch_normalization = _function(
     BatchNormalization, 'axis momentum epsilon center scale beta_initializer gamma_initializer '
     'moving_mean_initializer moving_variance_initializer'.split(), ['training'])
 EXPORTS = {'layers.' + n: n for n in (
-    'dense', 'conv1d', 'conv2d', 'conv3d', 'conv2d_transpose', 'max_pooling1d',
-    'average_pooling1d', 'max_pooling2d', 'average_pooling2d', 'max_pooling3d',
-    'average_pooling3d', 'flatten', 'dropout', 'batch_normalization', 'MaxPooling1D',
-    'AveragePooling1D', 'MaxPooling2D', 'AveragePooling2D', 'MaxPooling3D', 'AveragePooling3D')}
+    'dense', 'conv1d', 'conv2d', 'conv3d', 'conv2d_transpose', 'flatten', 'dropout',
+    'batch_normalization')}
