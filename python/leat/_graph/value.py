@@ -162,7 +162,7 @@ def _packed(letter, values, dtype, shape):
 
 
 def bfloat16_bits(values):
-  """The bits of numbers as bfloat16, as uint16, rounded to even; those of uint16 are bits already."""
+  """The bits of numbers as bfloat16, as uint16, rounded to even; uint16 are bits already."""
   np = _numpy()
   array = np.asarray(values)
   if array.dtype == np.uint16:

@@ -40,7 +40,7 @@ def ctc_loss(labels, inputs=None, sequence_length=None, preprocess_collapse_repe
 @export('nn.ctc_loss_v2')
 def ctc_loss_v2(labels, logits, label_length, logit_length, logits_time_major=True, unique=None,
                 blank_index=None, name=None):
-  """The loss of labels that are a SparseTensor, or a tensor [batch, time] with label_length [batch].
+  """The loss of labels: a SparseTensor, or a tensor [batch, time] with label_length [batch].
   blank_index is the class of the blank: 0 for a tensor, and must be given for a SparseTensor."""
   del unique  # it is nothing but a help for a way to compute the loss
   with name_scope(name, 'ctc_loss'):

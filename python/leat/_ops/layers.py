@@ -1,218 +1,13 @@
-"""tf.layers: layers as objects that make their variables when they are first called, and as
-functions."""
+"""tf.layers: dense layers, convolutions, dropout, batch normalization, as objects and functions."""
 from __future__ import annotations
-
-import contextlib
-import re
 
 from leat._export import export
 from leat._graph import dtype as dtypes
 from leat._graph.apply import apply_op
 from leat._graph.conversion import convert
-from leat._graph.graph import get_default_graph
-from leat._graph.scope import GraphKeys, colocate_with, name_scope
 from leat._graph.shape import TensorShape
-from leat._ops import array, initializers, matrix, nn, variable_scope
-
-
-def _snake(name):
-  name = re.sub('(.)([A-Z][a-z0-9]+)', r'\1_\2', name)
-  return re.sub('([a-z])([A-Z])', r'\1_\2', name).lower()
-
-
-@export('layers.InputSpec')
-class InputSpec:
-  """What a layer wants of its input."""
-
-  def __init__(self, dtype=None, shape=None, ndim=None, max_ndim=None, min_ndim=None, axes=None):
-    self.dtype, self.shape, self.ndim = dtype, shape, ndim
-    self.max_ndim, self.min_ndim, self.axes = max_ndim, min_ndim, axes or {}
-
-  def check(self, name, x):
-    """ValueError where the input does not fit."""
-    known = x.get_shape()
-    if self.dtype is not None and x.dtype != dtypes.as_dtype(self.dtype):
-      raise ValueError('Input 0 of layer %s is incompatible with the layer: expected dtype=%s, '
-                       'found dtype=%s' % (name, self.dtype, x.dtype.name))
-    if known.ndims is None:
-      if self.ndim is not None or self.min_ndim is not None or self.axes:
-        raise ValueError('Input 0 of layer %s is incompatible with the layer: its rank is '
-                         'undefined, but the layer requires a defined rank.' % name)
-      return
-    if self.ndim is not None and known.ndims != self.ndim:
-      raise ValueError('Input 0 of layer %s is incompatible with the layer: expected ndim=%d, '
-                       'found ndim=%d. Full shape received: %s' % (
-                           name, self.ndim, known.ndims, known.as_list()))
-    if self.min_ndim is not None and known.ndims < self.min_ndim:
-      raise ValueError('Input 0 of layer %s is incompatible with the layer: : expected '
-                       'min_ndim=%d, found ndim=%d. Full shape received: %s' % (
-                           name, self.min_ndim, known.ndims, known.as_list()))
-    for axis, value in self.axes.items():
-      if value is not None and known.as_list()[int(axis)] not in (value, None):
-        raise ValueError('Input 0 of layer %s is incompatible with the layer: expected axis %s of '
-                         'input shape to have value %s but received input with shape %s' % (
-                             name, axis, value, known.as_list()))
-
-
-@export('layers.Layer')
-class Layer:
-  """The base of layers: build() makes the variables, call() the operations."""
-
-  def __init__(self, trainable=True, name=None, dtype=None, _scope=None, _reuse=None,
-               activity_regularizer=None, **unused):
-    self.trainable, self.built = trainable, False
-    self._dtype = None if dtype is None else dtypes.as_dtype(dtype)
-    self._trainable_weights, self._other_weights = [], []
-    self._losses, self._updates = [], []
-    self._reuse, self._scope, self.input_spec = _reuse, None, None
-    self.activity_regularizer = activity_regularizer
-    self._base_name = name or _snake(type(self).__name__)
-    self._name = name
-    if _scope is not None:
-      with variable_scope.variable_scope(_scope) as scope:
-        self._scope = scope
-
-  # What the layer has ---------------------------------------------------------------------------
-
-  @property
-  def name(self):
-    return self._name or self._base_name
-
-  @property
-  def scope_name(self):
-    if self._scope is None:
-      raise ValueError('No name available for layer scope because the layer "%s" has not been used '
-                       'yet. The scope name  is determined the first time the layer instance is '
-                       'called. You must therefore call the layer before querying `scope_name`.' %
-                       self.name)
-    return self._scope.name
-
-  @property
-  def dtype(self):
-    return None if self._dtype is None else self._dtype.name
-
-  @property
-  def trainable_weights(self):
-    return list(self._trainable_weights) if self.trainable else []
-
-  @property
-  def non_trainable_weights(self):
-    return list(self._other_weights) if self.trainable else self._trainable_weights + \
-        self._other_weights
-
-  trainable_variables = property(lambda self: self.trainable_weights)
-  non_trainable_variables = property(lambda self: self.non_trainable_weights)
-  weights = property(lambda self: self.trainable_weights + self.non_trainable_weights)
-  variables = property(lambda self: self.weights)
-  losses = property(lambda self: list(self._losses))
-  updates = property(lambda self: list(self._updates))
-
-  @property
-  def graph(self):
-    return get_default_graph()
-
-  def add_loss(self, losses, inputs=None):
-    del inputs
-    for loss in losses if isinstance(losses, (list, tuple)) else [losses]:
-      self._losses.append(loss)
-      get_default_graph().add_to_collection(GraphKeys.REGULARIZATION_LOSSES, loss)
-
-  def add_update(self, updates, inputs=None):
-    del inputs
-    for update in updates if isinstance(updates, (list, tuple)) else [updates]:
-      self._updates.append(update)
-      get_default_graph().add_to_collection(GraphKeys.UPDATE_OPS, update)
-
-  def add_weight(self, name, shape, dtype=None, initializer=None, regularizer=None, trainable=None,
-                 constraint=None, use_resource=None, partitioner=None, synchronization=None,
-                 **unused):
-    """A variable of the layer."""
-    if getattr(synchronization, 'name', None) == 'ON_READ':
-      if trainable:
-        raise ValueError('Synchronization value can be set to VariableSynchronization.ON_READ only '
-                         'for non-trainable variables. You have specified trainable=True and '
-                         'synchronization=VariableSynchronization.ON_READ.')
-      trainable = False
-    trainable = True if trainable is None else trainable
-    dtype = dtypes.as_dtype(dtype or self._dtype or dtypes.float32)
-    known = len(get_default_graph().get_collection(GraphKeys.GLOBAL_VARIABLES))
-    with self._inside():
-      variable = variable_scope.get_variable(
-          name, shape=shape, dtype=dtype, initializer=initializer, constraint=constraint,
-          trainable=trainable and self.trainable, use_resource=use_resource,
-          partitioner=partitioner)
-    fresh = len(get_default_graph().get_collection(GraphKeys.GLOBAL_VARIABLES)) > known
-    if regularizer is not None and fresh:
-      with colocate_with(variable.op), name_scope(name + '/Regularizer'):
-        self.add_loss(regularizer(variable))
-    (self._trainable_weights if trainable else self._other_weights).append(variable)
-    return variable
-
-  add_variable = add_weight
-
-  # Calling --------------------------------------------------------------------------------------
-
-  def build(self, input_shape):
-    del input_shape
-    self.built = True
-
-  def call(self, inputs, **kwargs):
-    return inputs
-
-  def compute_output_shape(self, input_shape):
-    """The shape of what call() gives for an input of that shape."""
-    raise NotImplementedError('%s has no compute_output_shape' % type(self).__name__)
-
-  def _enter_scope(self, scope):
-    if self._scope is None:
-      if self._reuse:
-        opened = variable_scope.variable_scope(scope if scope is not None else self._base_name)
-      else:
-        opened = variable_scope.variable_scope(scope, default_name=self._base_name)
-      with opened as found:
-        self._scope = found
-      if self._name is None:
-        self._name = self._scope.name.rpartition('/')[2] or self._base_name
-
-  @contextlib.contextmanager
-  def _inside(self):
-    """The scopes of variables and names of the layer."""
-    if self._scope is None:
-      self._enter_scope(None)
-    reuse = True if self.built or self._reuse is True else self._reuse or None
-    with variable_scope.variable_scope(self._scope, reuse=reuse, auxiliary_name_scope=False):
-      with name_scope(self._scope.original_name_scope):
-        yield
-
-  def __call__(self, inputs, *args, **kwargs):
-    self._enter_scope(kwargs.pop('scope', None))
-    with self._inside():
-      items = inputs if isinstance(inputs, (list, tuple)) else [inputs]
-      items = [convert(i) for i in items]
-      if self.input_spec is not None:
-        self.input_spec.check(self.name, items[0])
-      inputs = items if isinstance(inputs, (list, tuple)) else items[0]
-      if not self.built:
-        if self._dtype is None:
-          self._dtype = items[0].dtype.base_dtype
-        self.build([i.get_shape() for i in items] if isinstance(inputs, list) else
-                   inputs.get_shape())
-        self.built = True
-      outputs = self.call(inputs, *args, **kwargs)
-      if self.activity_regularizer is not None:
-        with name_scope('ActivityRegularizer'):
-          self.add_loss(self.activity_regularizer(outputs))
-    return outputs
-
-  apply = __call__
-
-  def count_params(self):
-    """The number of elements of all variables; ValueError before they are made."""
-    if not self.built:
-      raise ValueError('You tried to call `count_params` on %s, but the layer isn\'t built. You can '
-                       'build it manually via: `%s.build(batch_input_shape)`.' % (self.name,
-                                                                                 self.name))
-    return sum(v.get_shape().num_elements() for v in self.weights)
+from leat._ops import array, initializers, matrix, nn
+from leat._ops.layer import InputSpec, Layer
 
 
 @export('layers.Dense')
@@ -261,13 +56,6 @@ class Dense(Layer):
     if self.use_bias:
       outputs = nn.bias_add(outputs, self.bias)
     return outputs if self.activation is None else self.activation(outputs)
-
-  def compute_output_shape(self, input_shape):
-    shape = TensorShape(input_shape).with_rank_at_least(2)
-    if shape[-1].value is None:
-      raise ValueError('The innermost dimension of input_shape must be defined, but saw: %s' %
-                       input_shape)
-    return shape[:-1].concatenate(self.units)
 
 
 class _Conv(Layer):
@@ -425,6 +213,10 @@ class Flatten(Layer):
     super().__init__(name=name, **kwargs)
     self.input_spec = InputSpec(min_ndim=2)
 
+  def compute_output_shape(self, input_shape):
+    shape = TensorShape(input_shape).with_rank_at_least(2)
+    return TensorShape([shape[0], shape[1:].num_elements()])
+
   def call(self, inputs):
     known = inputs.get_shape().as_list()
     size = TensorShape(known[1:]).num_elements()
@@ -480,12 +272,17 @@ class BatchNormalization(Layer):
                beta_initializer=None, gamma_initializer=None, moving_mean_initializer=None,
                moving_variance_initializer=None, beta_regularizer=None, gamma_regularizer=None,
                beta_constraint=None, gamma_constraint=None, trainable=True, name=None,
-               fused=None, **kwargs):
-    for option in ('renorm', 'virtual_batch_size', 'adjustment'):
+               fused=None, adjustment=None, **kwargs):
+    for option in ('renorm', 'virtual_batch_size'):
       if kwargs.pop(option, None):
         raise NotImplementedError('BatchNormalization: %s is not available yet' % option)
     super().__init__(name=name, trainable=trainable, **kwargs)
-    self.axis = axis[0] if isinstance(axis, (list, tuple)) else axis
+    self.axis = list(axis) if isinstance(axis, (list, tuple)) else axis
+    if not isinstance(self.axis, (list, int)):
+      raise TypeError('axis must be int or list, type given: %s' % type(axis))
+    if fused and adjustment is not None:
+      raise ValueError('Passing fused=True is not supported when adjustment is specified.')
+    self.adjustment = adjustment
     self.momentum, self.epsilon = momentum, epsilon
     self.center, self.scale, self._fused = center, scale, fused
     zeros, ones = initializers.zeros_initializer(), initializers.ones_initializer()
@@ -498,20 +295,30 @@ class BatchNormalization(Layer):
     rank = input_shape.ndims
     if rank is None:
       raise ValueError('Input has undefined rank:', input_shape)
-    self.axis = self.axis + rank if self.axis < 0 else self.axis
-    size = input_shape.as_list()[self.axis]
-    if size is None:
+    axes = [self.axis] if isinstance(self.axis, int) else self.axis
+    self.axis = [a + rank if a < 0 else a for a in axes]
+    if any(not 0 <= a < rank for a in self.axis):
+      raise ValueError('Invalid axis: %s' % (axes,))
+    if len(set(self.axis)) != len(self.axis):
+      raise ValueError('Duplicate axis: %s' % self.axis)
+    sizes = {a: input_shape.as_list()[a] for a in self.axis}
+    if None in sizes.values():
       raise ValueError('Input has undefined `axis` dimension. Input shape: ', input_shape)
-    self.input_spec = InputSpec(ndim=rank, axes={self.axis: size})
+    self.input_spec = InputSpec(ndim=rank, axes=sizes)
     if self._fused is None:
-      self._fused = rank == 4 and self.axis in (1, 3)
+      self._fused = rank == 4 and self.axis in ([1], [3]) and self.adjustment is None
+    elif self._fused and (rank != 4 or self.axis not in ([1], [3])):
+      raise ValueError('Fused batch norm needs an input of rank 4 and axis 1 or 3, but rank is %d '
+                       'and axis %s' % (rank, self.axis))
     kind = dtypes.float32 if self._dtype in (dtypes.float16, dtypes.bfloat16) else self._dtype
-    self.gamma = self.add_weight('gamma', [size], kind, *self._gamma[:2],
+    # Parameters of one axis are vectors, those of several have the rank of the input.
+    size = list(sizes.values()) if len(sizes) == 1 else [sizes.get(i, 1) for i in range(rank)]
+    self.gamma = self.add_weight('gamma', size, kind, *self._gamma[:2],
                                  constraint=self._gamma[2]) if self.scale else None
-    self.beta = self.add_weight('beta', [size], kind, *self._beta[:2],
+    self.beta = self.add_weight('beta', size, kind, *self._beta[:2],
                                 constraint=self._beta[2]) if self.center else None
-    self.moving_mean = self.add_weight('moving_mean', [size], kind, self._mean, trainable=False)
-    self.moving_variance = self.add_weight('moving_variance', [size], kind, self._variance,
+    self.moving_mean = self.add_weight('moving_mean', size, kind, self._mean, trainable=False)
+    self.moving_variance = self.add_weight('moving_variance', size, kind, self._variance,
                                            trainable=False)
 
   def _update(self, mean, variance):
@@ -524,19 +331,32 @@ class BatchNormalization(Layer):
     training = _known_training(training)
     if self._fused:
       return self._call_fused(inputs, training)
-    axes = [i for i in range(inputs.get_shape().ndims) if i != self.axis]
+    rank = inputs.get_shape().ndims
+    axes = [i for i in range(rank) if i not in self.axis]
+    several = len(self.axis) > 1
     averages = lambda: (convert(self.moving_mean), convert(self.moving_variance))
     if training is False:
       mean, variance = averages()
     else:
-      batch = nn.moments(inputs, axes)
+      batch = nn.moments(inputs, axes, keep_dims=several)
       mean, variance = _choose(training, lambda: tuple(batch), averages)
       self._update(mean, variance)
-    spread = [1] * inputs.get_shape().ndims
-    spread[self.axis] = inputs.get_shape().as_list()[self.axis]
-    wide = lambda v: v if v is None or self.axis == len(spread) - 1 else array.reshape(v, spread)
-    return nn.batch_normalization(inputs, wide(mean), wide(variance), wide(self.beta),
-                                  wide(self.gamma), self.epsilon)
+    spread = [d if i in self.axis else 1 for i, d in enumerate(inputs.get_shape().as_list())]
+    wide = lambda v: v if v is None or several or self.axis == [rank - 1] else array.reshape(
+        v, spread)
+    gamma, beta = wide(self.gamma), wide(self.beta)
+    if self.adjustment is not None and training is not False:
+      gamma, beta = self._adjusted(inputs, training, gamma, beta)
+    return nn.batch_normalization(inputs, wide(mean), wide(variance), beta, gamma, self.epsilon)
+
+  def _adjusted(self, inputs, training, gamma, beta):
+    """gamma and beta with the scale and the bias of the function `adjustment` while training."""
+    scale, bias = self.adjustment(array.shape(inputs))
+    scale = _choose(training, lambda: array.identity(scale), lambda: array.ones_like(scale))
+    bias = _choose(training, lambda: array.identity(bias), lambda: array.zeros_like(bias))
+    if gamma is None:
+      return scale, bias if beta is None else bias + beta
+    return scale * gamma, bias * gamma if beta is None else bias * gamma + beta
 
   def _call_fused(self, inputs, training):
     size = self.moving_mean.get_shape().as_list()
@@ -546,7 +366,7 @@ class BatchNormalization(Layer):
     def normalised(is_training):
       averages = (None, None) if is_training else (self.moving_mean, self.moving_variance)
       return nn.fused_batch_norm(inputs, gamma, beta, *averages, self.epsilon,
-                                 'NCHW' if self.axis == 1 else 'NHWC', is_training)
+                                 'NCHW' if self.axis == [1] else 'NHWC', is_training)
     outputs, mean, variance = _choose(training, lambda: normalised(True),
                                       lambda: normalised(False))
     if training is not False:

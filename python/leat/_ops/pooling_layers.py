@@ -14,7 +14,7 @@ class _Pool(Layer):
     super().__init__(name=name, **kwargs)
     self.rank, self._op = rank, op
     self.pool_size = _tuple(pool_size, rank, 'pool_size')
-    self.strides = _tuple(pool_size if strides is None else strides, rank, 'strides')
+    self.strides = _tuple(strides, rank, 'strides')
     self.padding, self.data_format = _padding(padding), _data_format(data_format)
     self.input_spec = InputSpec(ndim=rank + 2)
 

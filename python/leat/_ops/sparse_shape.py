@@ -269,7 +269,8 @@ def sparse_eye(num_rows, num_columns=None, dtype=dtypes.float32, name=None):
     count = apply_op('Minimum', x=rows, y=columns)
     numbers = math.range(constant_of(0, dtypes.int64), count, constant_of(1, dtypes.int64))
     return SparseTensor(array.stack([numbers, numbers], 1),
-                        array.ones(array.expand_dims(count, 0), dtype), array.stack([rows, columns]))
+                        array.ones(array.expand_dims(count, 0), dtype),
+                        array.stack([rows, columns]))
 
 
 @export('sparse.from_dense')

@@ -90,7 +90,7 @@ def unsorted_segment_sqrt_n(data, segment_ids, num_segments, name=None):
 
 @export('histogram_fixed_width')
 def histogram_fixed_width(values, value_range, nbins=100, dtype=dtypes.int32, name=None):
-  """How many values lie in each of nbins equal parts of a range; those outside count at its ends."""
+  """How many lie in each of nbins equal parts of a range; those outside count at its ends."""
   with name_scope(name, 'histogram_fixed_width', [values, value_range, nbins]) as scope:
     return apply_op('HistogramFixedWidth', name=scope, values=values, value_range=value_range,
                     nbins=nbins, dtype=dtype)
@@ -186,7 +186,7 @@ def _check_sizes(label, shape, sizes, equation):
     if dimension is None:
       continue
     if sizes.setdefault(c, dimension) != dimension and 1 not in (dimension, sizes[c]):
-      raise ValueError('Dimensions of label %s of equation "%s" must be equal, but are %d and %d' % (
+      raise ValueError('Sizes of label %s of equation "%s" must be equal, but are %d and %d' % (
           c, equation, sizes[c], dimension))
 
 

@@ -61,8 +61,8 @@ def add_check_numerics_ops():
   checks = []
   for op in get_default_graph().get_operations():
     if op.type in _CONTROL_FLOW:
-      raise ValueError('`tf.add_check_numerics_ops() is not compatible with TensorFlow control flow '
-                       'operations such as `tf.cond()` or `tf.while_loop()`.')
+      raise ValueError('`tf.add_check_numerics_ops() is not compatible with TensorFlow control '
+                       'flow operations such as `tf.cond()` or `tf.while_loop()`.')
     for output in op.outputs:
       if output.dtype in (dtypes.float16, dtypes.float32, dtypes.float64):
         with colocate_with(op), control_dependencies(checks[-1:]):

@@ -102,8 +102,8 @@ def bytes_split(input, name=None):
 
 @export('strings.format')
 def string_format(template, inputs, placeholder='{}', summarize=3, name=None):
-  """The template with tensors in words in its places; summarize items are written from each end of a
-  dimension, all where it is -1."""
+  """The template with tensors in words in its places; summarize items are written from each end of
+  a dimension, all where it is -1."""
   if hasattr(inputs, 'op') or not isinstance(inputs, (list, tuple, dict)):
     inputs = [inputs]
   if template.count(placeholder) != len(inputs):

@@ -203,8 +203,8 @@ def _by_lengths(tensor, lengths, kind):
   """The first lengths[i] slices of each row."""
   lengths = convert(lengths, name='lengths', preferred=kind)
   if not lengths.dtype.base_dtype.is_integer:
-    raise TypeError('Argument `tensor` (name: lengths) must be of type integer. Received `tensor` = '
-                    '%s of dtype: %r' % (lengths, lengths.dtype))
+    raise TypeError('Argument `tensor` (name: lengths) must be of type integer. Received `tensor` '
+                    '= %s of dtype: %r' % (lengths, lengths.dtype))
   lengths.get_shape().assert_has_rank(1)
   tensor.get_shape()[:1].assert_is_compatible_with(lengths.get_shape()[:1])
   size = array.shape(tensor, out_type=kind)[1]

@@ -1,10 +1,10 @@
 """Which functions of the API take ragged tensors too, and how a call finds the function for them.
 
-A module of this folder marks a function with `@for_ragged('gather')`, or with `@around('abs')` where
-it calls the public function itself; `RAGGED = {name: function}` says the same of functions that are
-not made by `def`. The build notes these names (python/make_package.py), and a public function of
-such a name looks at its arguments: where one is ragged, or a list has a ragged one in it, the
-function of this folder is called.
+A module of this folder marks a function with `@for_ragged('gather')`, or with `@around('abs')`
+where it calls the public function itself; `RAGGED = {name: function}` says the same of functions
+that are not made by `def`. The build notes these names (python/make_package.py), and a public
+function of such a name looks at its arguments: where one is ragged, or a list has a ragged one in
+it, the function of this folder is called.
 """
 from __future__ import annotations
 

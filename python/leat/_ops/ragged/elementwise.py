@@ -16,6 +16,7 @@ from leat._ops.ragged.dispatch import around
 from leat._ops.ragged.gather import pick
 from leat._ops.ragged.tensor import (RaggedTensor, as_ragged, is_ragged, same_splits_dtype)
 
+
 @around(
     'abs math.abs acos math.acos acosh math.acosh angle math.angle asin math.asin asinh '
     'math.asinh atan math.atan atanh math.atanh cast dtypes.cast ceil math.ceil conj math.conj '
@@ -265,8 +266,8 @@ def _slices(ragged, tensor, outer):
     single = apply_op('Equal', x=size, y=one)
     fits = math.reduce_all(apply_op('Equal', x=lengths[i], y=size))
     places = rows.checked(places, apply_op('LogicalOr', x=single, y=fits),
-                          'Incompatible shapes: dimension %d of the tensor must have size 1 or that '
-                          'of all rows' % i, size, lengths[i])
+                          'Incompatible shapes: dimension %d of the tensor must have size 1 or '
+                          'that of all rows' % i, size, lengths[i])
     index.append(places * array.where_v2(single, zero, one))
   return array.gather_nd(tensor, array.stack(index, 1))
 

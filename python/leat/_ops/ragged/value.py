@@ -70,7 +70,8 @@ class RaggedTensorValue:
 
 
 @export('ragged.constant_value')
-def constant_value(pylist, dtype=None, ragged_rank=None, inner_shape=None, row_splits_dtype='int64'):
+def constant_value(pylist, dtype=None, ragged_rank=None, inner_shape=None,
+                   row_splits_dtype='int64'):
   """Nested lists as a RaggedTensorValue, or as an array where no dimension is ragged."""
   import numpy as np
   splits_type = np.dtype(getattr(row_splits_dtype, 'as_numpy_dtype', row_splits_dtype))
