@@ -57,6 +57,8 @@ def split(input=None, sep=None, maxsplit=-1, result_type='SparseTensor', source=
   with name_scope(name, 'StringSplit', [input] if hasattr(input, 'op') else []):
     from leat._ops.ragged.tensor import RaggedTensor, as_ragged
     strings = as_ragged(input, dtypes.string, 'input')
+    if not isinstance(strings, RaggedTensor) and strings.get_shape().ndims == 0:
+      strings = array.expand_dims(strings, 0)
     if not isinstance(strings, RaggedTensor) and strings.get_shape().ndims in (None, 1) and \
         result_type == 'SparseTensor':
       return _split_result(apply_op('StringSplitV2', input=strings, sep=convert(
@@ -72,8 +74,6 @@ def _split_ragged(strings, sep, maxsplit):
   rank = strings.get_shape().ndims
   if rank is None:
     raise ValueError('input must have a known rank')
-  if rank == 0:
-    return _split_ragged(array.stack([strings]), sep, maxsplit)[0]
   if rank > 1:
     ragged = RaggedTensor.from_tensor(strings, ragged_rank=rank - 1)
     return _split_ragged(ragged, sep, maxsplit)

@@ -101,13 +101,14 @@ def _inside(ragged, keys):
   raise ValueError('Cannot index into an inner ragged dimension.')
 
 
-def _bound(value, lengths):
-  """A begin or end of a slice, for each row, inside of 0 and its length."""
+def _bound(value, lengths, least, most):
+  """A begin or end of a slice, for each row: counted from the end where it is negative, and kept
+  inside of least and most."""
   kind = lengths.dtype.base_dtype
-  zero = constant_of(0, kind)
   value = math.cast(convert(value, None, preferred=kind), kind)
-  counted = array.where_v2(value < zero, lengths + value, lengths * zero + value)
-  return apply_op('Maximum', x=zero, y=apply_op('Minimum', x=counted, y=lengths))
+  counted = array.where_v2(value < constant_of(0, kind), lengths + value,
+                           array.zeros_like(lengths) + value)
+  return apply_op('Maximum', x=least, y=apply_op('Minimum', x=counted, y=most))
 
 
 def _slice_of_each_row(ragged, part):
@@ -124,14 +125,13 @@ def _slice_of_each_row(ragged, part):
   lengths, starts = ragged.row_lengths(), ragged.row_starts()
   kind = lengths.dtype.base_dtype
   if step > 0:
-    begin = _bound(0 if part.start is None else part.start, lengths)
-    end = lengths if part.stop is None else _bound(part.stop, lengths)
+    least, most = constant_of(0, kind), lengths
+    first, last = least, most
   else:
-    one = constant_of(1, kind)
-    last = lengths - one
-    begin = last if part.start is None else apply_op(
-        'Minimum', x=last, y=_bound(part.start, lengths))
-    end = array.zeros_like(lengths) - one if part.stop is None else _bound(part.stop, lengths)
+    least, most = constant_of(-1, kind), lengths - constant_of(1, kind)
+    first, last = most, least
+  begin = first if part.start is None else _bound(part.start, lengths, least, most)
+  end = last if part.stop is None else _bound(part.stop, lengths, least, most)
   made = apply_op('RaggedRange', starts=starts + begin, limits=starts + end,
                   deltas=constant_of(step, kind), Tsplits=kind)
   splits = made.rt_nested_splits
