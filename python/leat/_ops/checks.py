@@ -10,6 +10,7 @@ from leat import _leat
 from leat._export import export
 from leat._graph import dtype as dtypes
 from leat._graph import errors
+from leat._graph import graph as graphs
 from leat._graph.apply import apply_op
 from leat._graph.conversion import convert
 from leat._graph.scope import control_dependencies, name_scope
@@ -295,6 +296,29 @@ def verify_tensor_all_finite(t=None, msg=None, name=None, x=None, message=None):
       check = apply_op('CheckNumerics', tensor=tensor, message=text)
       with control_dependencies([check]):
         return array.identity(tensor)
+
+
+@export('add_check_numerics_ops')
+def add_check_numerics_ops():
+  """An operation that fails if an element of any tensor of floating point in the graph is infinite
+  or no number; the operations are checked in the order in which they were added.
+
+  Raises:
+    ValueError: if such an operation is part of a loop or conditional, which may not run.
+  """
+  from leat._ops import control
+  made = []
+  for op in graphs.get_default_graph().get_operations():
+    for output in op.outputs:
+      if output.dtype.base_dtype in (dtypes.float16, dtypes.float32, dtypes.float64):
+        if _leat.flow_of(op) is not None:
+          raise ValueError(
+              '`tf.add_check_numerics_ops() is not compatible with TensorFlow control flow '
+              'operations such as `tf.cond()` or `tf.while_loop()`. %s is part of one.' % op.name)
+        with control_dependencies(made[-1:]):
+          made.append(apply_op('CheckNumerics', tensor=output, message='%s:%d' % (
+              op.name, output.value_index)))
+  return control.group(*made)
 
 
 EXPORTS = {prefix + name: name for name in (

@@ -4,7 +4,7 @@ from __future__ import annotations
 from leat._export import export
 from leat._graph import conversion
 from leat._graph import dtype as dtypes
-from leat._graph.scope import name_scope
+from leat._graph.scope import control_dependencies, name_scope
 from leat._graph.shape import TensorShape
 from leat._ops import variables
 
@@ -63,13 +63,14 @@ class PartitionedVariable:
     if len(axes) > 1:
       raise NotImplementedError('Cannot concatenate along more than one dimension: %s. Multi-axis '
                                 'partition concat is not supported' % axes)
-    with name_scope(None):
-      if self._concatenated is None:
-        with name_scope(self._name + '/ConcatPartitions/'):
-          if len(self._variable_list) == 1:
-            self._concatenated = array.identity(self._variable_list[0])
-          else:
-            self._concatenated = array.concat(self._variable_list, axes[0])
+    if self._concatenated is None:
+      # All of a program reads the same tensor, which must not wait for what is around its first use.
+      with control_dependencies(None), name_scope(None):
+        joined = self._variable_list[0]
+        if len(self._variable_list) > 1:
+          with name_scope(self._name + '/ConcatPartitions/'):
+            joined = array.concat(self._variable_list, axes[0])
+        self._concatenated = array.identity(joined, name=self._name)
     return self._concatenated
 
   def _as_graph_element(self):
@@ -108,11 +109,12 @@ conversion.register_tensor_conversion_function(PartitionedVariable, _of_partitio
 
 def get(store, name, shape, dtype, initializer, regularizer, reuse, trainable, collections,
         caching_device, partitioner, validate_shape, use_resource, constraint):
-  """The parts of a variable: those that are there, or new ones."""
-  if not callable(partitioner):
+  """The parts of a variable: those that are there, for which no partitioner is needed, or new
+  ones."""
+  found = store.partitioned.get(name)
+  if not callable(partitioner) and not (found is not None and partitioner is None):
     raise ValueError('Partitioner must be callable, but received: %s' % partitioner)
   dtype = dtypes.as_dtype(dtype)
-  found = store.partitioned.get(name)
   if found is not None:
     if reuse is False:
       raise ValueError('Partitioned variable with name %s already exists. Did you mean to set '
@@ -123,6 +125,11 @@ def get(store, name, shape, dtype, initializer, regularizer, reuse, trainable, c
     if not dtype.is_compatible_with(found.dtype):
       raise ValueError('Trying to reuse partitioned variable %s, but specified dtype %s and found '
                        'dtype %s.' % (name, dtype.name, found.dtype.name))
+    if partitioner is not None:
+      partitions = list(partitioner(shape=found.get_shape(), dtype=dtype))
+      if partitions != found._get_partitions():
+        raise ValueError('Trying to reuse partitioned variable %s, but specified partitions %s and '
+                         'found partitions %s.' % (name, partitions, found._get_partitions()))
     return found
   if reuse is True:
     raise ValueError('PartitionedVariable %s does not exist, or was not created with '
@@ -215,3 +222,31 @@ def min_max_variable_partitioner(max_partitions=1, axis=0, min_slice_size=256 <<
     parts[axis] = max(1, min(shape.as_list()[axis], max_partitions, total // min_slice_size))
     return parts
   return partitioner
+
+
+@export('create_partitioned_variables')
+def create_partitioned_variables(shape, slicing, initializer, dtype=dtypes.float32, trainable=True,
+                                 collections=None, name=None, reuse=None):
+  """The variables that a tensor of `shape` is cut into, slicing[i] of them along dimension i.
+
+  Args:
+    slicing: a number for each dimension, at most one of which is more than 1.
+    initializer: a function of a shape, or a tensor.
+    name: of the whole, 'PartitionedVariable' if None.
+
+  Raises:
+    ValueError: if the slices do not fit the shape.
+  """
+  from leat._ops import variable_scope
+  if len(shape) != len(slicing):
+    raise ValueError("The 'shape' and 'slicing' of a partitioned Variable must have the length: "
+                     'shape: %s, slicing: %s' % (shape, slicing))
+  if any(parts > size for parts, size in zip(slicing, shape)):
+    raise ValueError('A dimension cannot have more slices than it is long: shape: %s, slicing: %s' %
+                     (shape, slicing))
+  with variable_scope.variable_scope(name, 'PartitionedVariable', reuse=reuse) as scope:
+    with name_scope(None):
+      return list(get(variable_scope._store(), scope.name, TensorShape(shape), dtype, initializer,
+                      scope.regularizer, scope.reuse, trainable, collections,
+                      scope.caching_device, lambda **unused: list(slicing), True,
+                      scope.use_resource, None))

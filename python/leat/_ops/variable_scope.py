@@ -66,9 +66,9 @@ class VariableStore:
                                    trainable, collections, caching_device, partitioner,
                                    validate_shape, use_resource, constraint)
     if reuse is True and partitioner is None and name in self.partitioned:
-      raise ValueError('No partitioner was provided, but a partitioned version of the variable was '
-                       'found: %s/part_0. Perhaps a variable of the same name was already created '
-                       'with partitioning?' % name)
+      return self._get_partitioned(name, as_shape(shape), dtype, initializer, regularizer, reuse,
+                                   trainable, collections, caching_device, None, validate_shape,
+                                   use_resource, constraint)
     if '%s/part_0' % name in self.variables:
       raise ValueError('No partitioner was provided, but a partitioned version of the variable was '
                        'found: %s/part_0. Perhaps a variable of the same name was already created '
@@ -242,6 +242,8 @@ class VariableScope:
     caching_device = self._caching_device if caching_device is None else caching_device
     partitioner = self._partitioner if partitioner is None else partitioner
     custom_getter = self._custom_getter if custom_getter is None else custom_getter
+    if custom_getter is not None and not callable(custom_getter):
+      raise ValueError('Passed a custom_getter which is not callable: %s' % (custom_getter,))
     reuse = self._reuse if reuse is None or self._reuse is True else reuse
     use_resource = self._use_resource if use_resource is None else use_resource
     constraint = self._constraint if constraint is None else constraint

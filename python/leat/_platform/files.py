@@ -36,45 +36,59 @@ class _translated:
     raise errors.FailedPreconditionError(None, None, text) from None
 
 
+_MODES = frozenset(kind + more for kind in 'rwa' for more in ('', '+', 'b', '+b', 'b+'))
+
+
 @export('gfile.GFile', 'gfile.Open', 'gfile.FastGFile', 'io.gfile.GFile')
 class GFile:
-  """A file that is opened when it is first used."""
+  """A file that is opened when it is first used. It is read from the beginning, whatever was
+  written: reading and writing have streams of their own. Writing begins with an empty file, but for
+  the modes with 'a'."""
 
   def __init__(self, name, mode='r'):
-    self._name, self._mode, self._file = _text(name), mode, None
-    if mode not in ('r', 'w', 'a', 'r+', 'w+', 'a+', 'rb', 'wb', 'ab', 'r+b', 'w+b', 'a+b', 'rb+',
-                    'wb+', 'ab+'):
+    self._name, self._mode = _text(name), mode
+    self._reader = self._writer = None
+    if mode not in _MODES:
       raise errors.InvalidArgumentError(None, None, "mode is not 'r' or 'w' or 'a': %s" % mode)
 
   name = property(lambda self: self._name)
   mode = property(lambda self: self._mode)
 
-  def _open(self, writes=False):
-    reads = 'r' in self._mode or '+' in self._mode
-    if writes and self._mode.startswith('r') and '+' not in self._mode:
-      raise errors.PermissionDeniedError(None, None, "File isn't open for writing")
-    if not writes and not reads:
+  def _reads(self):
+    return 'r' in self._mode or '+' in self._mode
+
+  def _opened(self):
+    """The stream that is read."""
+    if not self._reads():
       raise errors.PermissionDeniedError(None, None, "File isn't open for reading")
-    if self._file is None:
+    if self._reader is None:
       with _translated(self._name):
-        self._file = open(self._name, self._mode.replace('b', '') + 'b')
-    return self._file
+        self._reader = open(self._name, 'rb')
+    return self._reader
+
+  def _opened_for_writing(self):
+    if self._mode.startswith('r') and '+' not in self._mode:
+      raise errors.PermissionDeniedError(None, None, "File isn't open for writing")
+    if self._writer is None:
+      with _translated(self._name):
+        self._writer = open(self._name, 'ab' if self._mode.startswith('a') else 'wb')
+    return self._writer
 
   def _result(self, data):
     return data if 'b' in self._mode else data.decode('utf-8')
 
   def read(self, n=-1):
-    return self._result(self._open().read(n))
+    return self._result(self._opened().read(n))
 
   def readline(self):
-    return self._result(self._open().readline())
+    return self._result(self._opened().readline())
 
   def readlines(self):
-    return [self._result(line) for line in self._open().readlines()]
+    return [self._result(line) for line in self._opened().readlines()]
 
   def write(self, file_content):
-    self._open(True).write(file_content.encode() if isinstance(file_content, str) else
-                           bytes(file_content))
+    self._opened_for_writing().write(
+        file_content.encode() if isinstance(file_content, str) else bytes(file_content))
 
   def seek(self, offset=None, whence=0, position=None):
     if offset is None and position is None:
@@ -84,32 +98,32 @@ class GFile:
     if whence not in (0, 1, 2):
       raise errors.InvalidArgumentError(None, None, 'Invalid whence argument: %d. Valid values are '
                                         '0, 1, or 2.' % whence)
-    offset = position if offset is None else offset
+    offset, reader = position if offset is None else offset, self._opened()
     size = os.path.getsize(self._name)
-    target = offset + {0: 0, 1: self._open().tell() if whence == 1 else 0, 2: size}[whence]
+    target = offset + {0: 0, 1: reader.tell() if whence == 1 else 0, 2: size}[whence]
     if target < 0 or target > size:
       raise errors.InvalidArgumentError(None, None, 'offset is out of the file')
-    self._open().seek(target)
+    reader.seek(target)
 
   def tell(self):
-    if self._file is None:
-      self._open('r' not in self._mode)
-    return self._file.tell()
+    return (self._opened() if self._reads() else self._opened_for_writing()).tell()
 
   def size(self):
-    return os.path.getsize(self._name)
+    with _translated(self._name):
+      return os.path.getsize(self._name)
 
   def flush(self):
-    if self._file is not None:
-      self._file.flush()
+    if self._writer is not None:
+      self._writer.flush()
 
   def seekable(self):
     return True
 
   def close(self):
-    if self._file is not None:
-      self._file.close()
-      self._file = None
+    for stream in (self._reader, self._writer):
+      if stream is not None:
+        stream.close()
+    self._reader = self._writer = None
 
   def __enter__(self):
     return self
@@ -129,17 +143,17 @@ class GFile:
   next = __next__
 
 
-@export('gfile.Exists')
+@export('gfile.Exists', 'io.gfile.exists')
 def Exists(filename):
   return os.path.exists(_text(filename))
 
 
-@export('gfile.IsDirectory')
+@export('gfile.IsDirectory', 'io.gfile.isdir')
 def IsDirectory(dirname):
   return os.path.isdir(_text(dirname))
 
 
-@export('gfile.ListDirectory')
+@export('gfile.ListDirectory', 'io.gfile.listdir')
 def ListDirectory(dirname):
   with _translated(dirname):
     if not os.path.isdir(_text(dirname)):
@@ -147,13 +161,13 @@ def ListDirectory(dirname):
     return os.listdir(_text(dirname))
 
 
-@export('gfile.MkDir')
+@export('gfile.MkDir', 'io.gfile.mkdir')
 def MkDir(dirname):
   with _translated(dirname):
     os.mkdir(_text(dirname))
 
 
-@export('gfile.MakeDirs')
+@export('gfile.MakeDirs', 'io.gfile.makedirs')
 def MakeDirs(dirname):
   with _translated(dirname):
     if os.path.isfile(_text(dirname)):
@@ -161,13 +175,13 @@ def MakeDirs(dirname):
     os.makedirs(_text(dirname), exist_ok=True)
 
 
-@export('gfile.Remove')
+@export('gfile.Remove', 'io.gfile.remove')
 def Remove(filename):
   with _translated(filename):
     os.remove(_text(filename))
 
 
-@export('gfile.DeleteRecursively')
+@export('gfile.DeleteRecursively', 'io.gfile.rmtree')
 def DeleteRecursively(dirname):
   with _translated(dirname):
     if os.path.isdir(_text(dirname)):
@@ -176,7 +190,7 @@ def DeleteRecursively(dirname):
       os.remove(_text(dirname))
 
 
-@export('gfile.Rename')
+@export('gfile.Rename', 'io.gfile.rename')
 def Rename(oldname, newname, overwrite=False):
   with _translated(oldname):
     if os.path.exists(_text(newname)) and not overwrite:
@@ -184,7 +198,7 @@ def Rename(oldname, newname, overwrite=False):
     os.replace(_text(oldname), _text(newname))
 
 
-@export('gfile.Copy')
+@export('gfile.Copy', 'io.gfile.copy')
 def Copy(oldpath, newpath, overwrite=False):
   with _translated(oldpath):
     if os.path.exists(_text(newpath)) and not overwrite:
@@ -192,7 +206,7 @@ def Copy(oldpath, newpath, overwrite=False):
     shutil.copyfile(_text(oldpath), _text(newpath))
 
 
-@export('gfile.Glob')
+@export('gfile.Glob', 'io.gfile.glob')
 def Glob(filename):
   names = [filename] if isinstance(filename, (str, bytes)) or hasattr(
       filename, '__fspath__') else filename
@@ -204,7 +218,7 @@ def Walk(top, in_order=True):
   yield from os.walk(_text(top), topdown=in_order)
 
 
-@export('gfile.Stat')
+@export('gfile.Stat', 'io.gfile.stat')
 def Stat(filename):
   """length, mtime_nsec and is_directory of a file."""
   with _translated(filename):
@@ -227,3 +241,9 @@ def replace(path, data):
     if os.path.exists(temporary):
       os.remove(temporary)
     raise
+
+
+@export('io.gfile.walk')
+def walk(top, topdown=True, onerror=None):
+  """(folder, folders in it, files in it) of all folders below."""
+  yield from os.walk(_text(top), topdown=topdown, onerror=onerror)
