@@ -76,6 +76,8 @@ def value_of(graph, tensor, value):
     raise ValueError('Tensor %s may not be fed.' % tensor)
   if isinstance(value, _leat.Value):
     return value
+  if hasattr(value, 'get_raw_handle'):
+    value = value.eval()
   dtype = tensor.dtype._base
   kind = type(value)
   if kind is float or kind is int or kind is bool:

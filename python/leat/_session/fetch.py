@@ -3,7 +3,9 @@ structure of values afterwards."""
 from __future__ import annotations
 
 from leat import _leat
+from leat._session import handles
 
+_OF_HANDLES = (7, 20)  # string, resource
 # (class, function) pairs: fetch -> (list of elements, function of their values), newest first.
 conversions = []
 feed_conversions = []
@@ -15,6 +17,7 @@ class Plan:
   def __init__(self, graph, fetches):
     self._graph = graph
     self.tensors, self.targets = [], []
+    self.handles = []  # the places of tensors for which a TensorHandle is given
     self._places, self._known_targets = {}, set()
     self.build = self._of(fetches)
 
@@ -43,6 +46,8 @@ class Plan:
     if place is None:
       place = self._places[element] = len(self.tensors)
       self.tensors.append(element)
+      if element.dtype_ in _OF_HANDLES and element.op.type in handles.GIVE_HANDLES:
+        self.handles.append(place)
     return place
 
   def _of(self, fetch):

@@ -19,6 +19,7 @@ from leat._graph.tensor import Tensor
 from leat._graph.value import to_numpy
 from leat._session import feed as feeds
 from leat._session import fetch as fetches
+from leat._session import handles
 
 
 # Fetches whose plan is kept, and how many plans a session keeps.
@@ -141,6 +142,8 @@ class BaseSession:
     arrays = _arrays(found)
     if given and len(wanted) != len(plan.tensors):
       arrays = self._with_fed(plan, given, arrays)
+    for place in plan.handles:
+      arrays[place] = handles.of_value(arrays[place], plan.tensors[place], self)
     return plan.build(arrays)
 
   @staticmethod
