@@ -27,7 +27,7 @@ def decode_image(contents, channels=None, dtype=dtypes.uint8, name=None, expand_
   with name_scope(name, 'decode_image'):
     dtype = dtypes.as_dtype(dtype)
     direct = dtype in (dtypes.uint8, dtypes.uint16, dtypes.float32)
-    pixels = apply_op('DecodeImage', contents=contents, channels=0 if channels is None else channels,
+    pixels = apply_op('DecodeImage', contents=contents, channels=channels or 0,
                       dtype=dtype if direct else dtypes.uint8,
                       expand_animations=expand_animations)
     return pixels if direct else convert_image_dtype(pixels, dtype)

@@ -64,7 +64,7 @@ class PartitionedVariable:
       raise NotImplementedError('Cannot concatenate along more than one dimension: %s. Multi-axis '
                                 'partition concat is not supported' % axes)
     if self._concatenated is None:
-      # All of a program reads the same tensor, which must not wait for what is around its first use.
+      # All of a program reads one tensor, which must not wait for what is around its first use.
       with control_dependencies(None), name_scope(None):
         joined = self._variable_list[0]
         if len(self._variable_list) > 1:

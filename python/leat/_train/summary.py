@@ -36,40 +36,75 @@ def _scoped(name, family, values, default):
   return name_scope(name, default, values), None
 
 
+def _tag(scope, family):
+  """What TensorBoard calls a summary: the name in the graph, below the family."""
+  return '%s/%s' % (family, scope[:-1]) if family else scope[:-1]
+
+
 @export('summary.scalar')
 def scalar(name, tensor, collections=None, family=None):
   """A number over time."""
-  context, _ = _scoped(name, family, [tensor], None)
+  context, family = _scoped(name, family, [tensor], None)
   with context as scope:
-    return _collect(apply_op('ScalarSummary', name=scope, tags=scope[:-1], values=tensor),
+    return _collect(apply_op('ScalarSummary', name=scope, tags=_tag(scope, family), values=tensor),
                     collections)
 
 
 @export('summary.histogram')
 def histogram(name, values, collections=None, family=None):
   """The distribution of values over time."""
-  context, _ = _scoped(name, family, [values], 'HistogramSummary')
+  context, family = _scoped(name, family, [values], 'HistogramSummary')
   with context as scope:
-    return _collect(apply_op('HistogramSummary', name=scope, tag=scope[:-1], values=values),
-                    collections)
+    return _collect(apply_op('HistogramSummary', name=scope, tag=_tag(scope, family),
+                             values=values), collections)
 
 
 @export('summary.image')
 def image(name, tensor, max_outputs=3, collections=None, family=None):
   """Pictures, [n, height, width, 1, 3 or 4]."""
-  context, _ = _scoped(name, family, [tensor], None)
+  context, family = _scoped(name, family, [tensor], None)
   with context as scope:
-    return _collect(apply_op('ImageSummary', name=scope, tag=scope[:-1], tensor=tensor,
+    return _collect(apply_op('ImageSummary', name=scope, tag=_tag(scope, family), tensor=tensor,
                              max_images=max_outputs), collections)
 
 
 @export('summary.audio')
 def audio(name, tensor, sample_rate, max_outputs=3, collections=None, family=None):
   """Sound, [n, frames, channels]."""
-  context, _ = _scoped(name, family, [tensor], None)
+  context, family = _scoped(name, family, [tensor], None)
   with context as scope:
-    return _collect(apply_op('AudioSummaryV2', name=scope, tag=scope[:-1], tensor=tensor,
+    return _collect(apply_op('AudioSummaryV2', name=scope, tag=_tag(scope, family), tensor=tensor,
                              max_outputs=max_outputs, sample_rate=sample_rate), collections)
+
+
+@export('summary.tensor_summary')
+def tensor_summary(name, tensor, summary_description=None, collections=None,
+                   summary_metadata=None, family=None, display_name=None):
+  """A tensor as it is. summary_metadata, a SummaryMetadata, says what TensorBoard makes of it;
+  display_name and summary_description are set in it."""
+  metadata = message.of('SummaryMetadata')()
+  if summary_metadata is not None:
+    metadata.CopyFrom(summary_metadata)
+  if display_name is not None:
+    metadata.display_name = display_name
+  if summary_description is not None:
+    metadata.summary_description = summary_description
+  context, family = _scoped(name, family, [tensor], None)
+  with context as scope:
+    return _collect(apply_op('TensorSummaryV2', name=scope, tag=_tag(scope, family), tensor=tensor,
+                             serialized_summary_metadata=metadata.SerializeToString()),
+                    collections)
+
+
+@export('summary.text')
+def text(name, tensor, collections=None):
+  """Strings, which TensorBoard shows as text."""
+  if tensor.dtype.name != 'string':
+    raise ValueError('Expected tensor %s to have dtype string, got %s' % (
+        tensor.name, tensor.dtype.name))
+  metadata = message.of('SummaryMetadata')()
+  metadata.plugin_data.plugin_name = 'text'
+  return tensor_summary(name, tensor, collections=collections, summary_metadata=metadata)
 
 
 @export('summary.merge')
