@@ -222,10 +222,15 @@ class PaddingFIFOQueue(QueueBase):
   def __init__(self, capacity, dtypes, shapes, names=None, shared_name=None,
                name='padding_fifo_queue'):
     kinds = _dtypes(dtypes)
+    if shapes is None:
+      raise ValueError('When providing partial shapes, a list of shapes must be provided.')
     shapes, names = _shapes(shapes, kinds), _names(names, kinds)
     if len(kinds) != len(shapes):
       raise ValueError('Shapes must be provided for all components, but received %d dtypes and %d '
                        'shapes.' % (len(kinds), len(shapes)))
+    for i, shape in enumerate(shapes):
+      if shape.ndims is None:
+        raise ValueError('shapes[%d] is %s, must have a defined rank.' % (i, shape))
     ref = apply_op('PaddingFIFOQueueV2', name=name, component_types=kinds, shapes=shapes,
                    capacity=capacity, shared_name=shared_name)
     super().__init__(kinds, shapes, names, ref)

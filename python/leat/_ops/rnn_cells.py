@@ -7,10 +7,11 @@ import collections
 
 from leat._export import export
 from leat._graph import dtype as dtypes
-from leat._graph.conversion import convert
+from leat._graph.conversion import convert, is_tensor_like
 from leat._graph.graph import get_default_graph
 from leat._graph.scope import name_scope
 from leat._graph.shape import TensorShape
+from leat._graph.value import constant_value
 from leat._ops import array, clip, initializers, math, matrix, nest, nn
 from leat._ops.layers import Layer
 from leat._ops.variable_scope import variable_scope
@@ -59,14 +60,17 @@ class RNNCell(Layer):
       inputs = convert(inputs)
       known = inputs.get_shape().as_list()[0] if inputs.get_shape().ndims else None
       own = array.shape(inputs)[0] if known is None else known
-      if isinstance(batch_size, int) and known not in (None, batch_size):
-        raise ValueError('batch_size is %d, must be that of inputs, %d' % (batch_size, known))
+      given = constant_value(batch_size) if is_tensor_like(batch_size) else batch_size
+      if batch_size is not None and (None if given is None else int(given)) != known:
+        raise ValueError('batch size from input tensor is different from the batch_size given: '
+                         'they are %s and %s.' % (known, batch_size))
       if dtype is not None and dtypes.as_dtype(dtype) != inputs.dtype:
-        raise ValueError('dtype is %s, must be that of inputs, %s' % (dtype, inputs.dtype))
+        raise ValueError('dtype from input tensor is different from the dtype given: they are %s '
+                         'and %s.' % (inputs.dtype, dtype))
       batch_size, dtype = own, inputs.dtype
     if batch_size is None or dtype is None:
-      raise ValueError('batch_size and dtype must be there where inputs are not: %s, %s' % (
-          batch_size, dtype))
+      raise ValueError('batch_size and dtype cannot be None where inputs are: they are %s and %s.' %
+                       (batch_size, dtype))
     return self.zero_state(batch_size, dtype)
 
 

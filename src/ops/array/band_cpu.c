@@ -62,7 +62,7 @@ static leat_status_t matrix_band_part__cpu(leat_kernel_context_t* c) {
   const leat_tensor_t* input = leat_kernel_input(c, 0);
   const leat_shape_t* shape = &input->shape;
   if (shape->rank < 2) {
-    return leat_kernel_invalid(c, "input has shape %s, must have a rank of at least 2",
+    return leat_kernel_invalid(c, "input must be at least 2-dim, received shape: %s",
                                LEAT_SHAPE_TEXT(shape));
   }
   band_t band = {.rows = leat_shape_dim(shape, shape->rank - 2),

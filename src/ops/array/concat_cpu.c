@@ -7,6 +7,8 @@
 // ConcatOffset writes, for the shapes of such values, where each begins in the output: vectors that
 // are 0 but for the axis. The checks are made here although the shape functions make them too,
 // because shapes and axis may be known only when the step runs.
+#include <stdio.h>
+
 #include "base/checked.h"
 #include "ops/array/index_cpu.h"
 #include "ops/array/pieces_cpu.h"
@@ -72,18 +74,36 @@ static leat_status_t concat_v2__cpu(leat_kernel_context_t* c) {
 
 // ---- ConcatOffset -------------------------------------------------------------------------------
 
+// Writes the sizes that a vector holds, like "[2 3 5]"; returns |buffer|.
+static const char* sizes_text(const leat_tensor_t* sizes, char* buffer, size_t size) {
+  size_t used = (size_t)snprintf(buffer, size, "[");
+  for (int64_t d = 0; d < sizes->shape.element_count && used + 26 < size; ++d) {
+    used += (size_t)snprintf(buffer + used, size - used, d ? " %lld" : "%lld",
+                             (long long)leat_tensor_index_at(sizes, d));
+  }
+  snprintf(buffer + used, size - used, "]");
+  return buffer;
+}
+
 // Checks that shape |index| differs from the first one at |axis| only.
 static leat_status_t check_offset_input(const leat_kernel_context_t* c, int index, int axis) {
   const leat_tensor_t* first = leat_kernel_input(c, 1);
   const leat_tensor_t* shape = leat_kernel_input(c, index);
-  if (shape->shape.rank != 1 || shape->shape.element_count != first->shape.element_count) {
-    return leat_kernel_invalid(c, "shape[%d] has shape %s, must be a vector as long as shape[0]",
-                               index - 1, LEAT_SHAPE_TEXT(&shape->shape));
+  if (shape->shape.rank != 1) {
+    return leat_kernel_invalid(c, "input %d has shape %s, should be a vector", index - 1,
+                               LEAT_SHAPE_TEXT(&shape->shape));
+  }
+  if (shape->shape.element_count != first->shape.element_count) {
+    return leat_kernel_invalid(c, "input %d has shape %s, should contain %lld elements, as input 0",
+                               index - 1, LEAT_SHAPE_TEXT(&shape->shape),
+                               (long long)first->shape.element_count);
   }
   for (int64_t d = 0; d < shape->shape.element_count; ++d) {
     if (d != axis && leat_tensor_index_at(shape, d) != leat_tensor_index_at(first, d)) {
-      return leat_kernel_invalid(c, "shape[%d] differs from shape[0] in dimension %lld, must not",
-                                 index - 1, (long long)d);
+      return leat_kernel_invalid(c, "All dimensions except %d must match. Input %d has shape %s "
+                                 "and doesn't match input 0 with shape %s.",
+                                 axis, index - 1, sizes_text(shape, (char[160]){0}, 160),
+                                 sizes_text(first, (char[160]){0}, 160));
     }
   }
   return leat_ok_status();
@@ -91,8 +111,14 @@ static leat_status_t check_offset_input(const leat_kernel_context_t* c, int inde
 
 static leat_status_t concat_offset__cpu(leat_kernel_context_t* c) {
   const leat_tensor_t* first = leat_kernel_input(c, 1);
-  int axis;
-  LEAT_RETURN_IF_ERROR(leat_axis_read(c, 0, first->shape.element_count, &axis));
+  const int64_t rank = first->shape.element_count;
+  const leat_tensor_t* given = leat_kernel_input(c, 0);
+  int64_t dim = given->shape.element_count == 1 ? leat_tensor_index_at(given, 0) : rank;
+  if (!leat_axis_resolve(&dim, rank)) {
+    return leat_kernel_invalid(c, "Concat dim is out of range: %lld vs. %lld", (long long)dim,
+                               (long long)rank);
+  }
+  const int axis = (int)dim;
   int64_t offset = 0;
   for (int i = 1; i < leat_kernel_input_count(c); ++i) {
     LEAT_RETURN_IF_ERROR(check_offset_input(c, i, axis));

@@ -1,7 +1,24 @@
 // Reading the axes of kernels, and the strides of dense tensors (index_cpu.h).
 #include "ops/array/index_cpu.h"
 
+#include <stdio.h>
+
 #include "base/checked.h"
+
+const char* leat_index_place(const leat_shape_t* shape, int64_t at, char* buffer, size_t size) {
+  LEAT_DCHECK(at >= 0 && at < shape->element_count);
+  int64_t inner = shape->element_count;
+  size_t used = 0;
+  buffer[0] = 0;
+  for (int d = 0; d < shape->rank && used + 24 < size; ++d) {
+    inner /= leat_shape_dim(shape, d);
+    used += (size_t)snprintf(buffer + used, size - used, "%s%lld", d ? "," : "[",
+                             (long long)(at / inner));
+    at %= inner;
+  }
+  if (used) snprintf(buffer + used, size - used, "]");
+  return buffer;
+}
 
 leat_status_t leat_axis_read(const leat_kernel_context_t* c, int input, int64_t rank,
                              int* out_axis) {
@@ -12,8 +29,8 @@ leat_status_t leat_axis_read(const leat_kernel_context_t* c, int input, int64_t 
   }
   int64_t given = leat_index_read(tensor, 0), axis = given;
   if (!leat_axis_resolve(&axis, rank)) {
-    return leat_kernel_invalid(c, "axis is %lld, must be in [%lld, %lld)", (long long)given,
-                               (long long)-rank, (long long)rank);
+    return leat_kernel_invalid(c, "axis %lld is out of range, must be in [%lld, %lld)",
+                               (long long)given, (long long)-rank, (long long)rank);
   }
   *out_axis = (int)axis;
   return leat_ok_status();

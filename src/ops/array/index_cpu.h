@@ -38,6 +38,12 @@ __attribute__((always_inline)) static inline void leat_row_fetch(const void* row
   }
 }
 
+// Writes where element |at| of a tensor of |shape| is: "[2]", "[0,1]", or "" in a scalar; it stands
+// behind the tensor's name in messages. Returns |buffer|, which holds |size| characters; what is
+// longer is cut off.
+const char* leat_index_place(const leat_shape_t* shape, int64_t at, char* buffer, size_t size);
+#define LEAT_INDEX_PLACE(shape, at) leat_index_place((shape), (at), (char[160]){0}, 160)
+
 // Reads the axis of a tensor of |rank| from input |input|, which has one element and may be
 // negative; |out_axis| is in [0, rank). INVALID_ARGUMENT when it is no axis.
 LEAT_MUST_USE leat_status_t leat_axis_read(const leat_kernel_context_t* c, int input,

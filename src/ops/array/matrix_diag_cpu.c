@@ -60,7 +60,7 @@ static leat_status_t read_band(diag_t* d, int input) {
 // Takes the matrices' sizes from |shape| and checks the band against them.
 static leat_status_t read_matrices(diag_t* d, const leat_shape_t* shape) {
   if (shape->rank < 2) {
-    return leat_kernel_invalid(d->c, "input has shape %s, must have a rank of at least 2",
+    return leat_kernel_invalid(d->c, "input must be at least 2-dim, received shape: %s",
                                LEAT_SHAPE_TEXT(shape));
   }
   d->rows = leat_shape_dim(shape, shape->rank - 2);

@@ -89,10 +89,13 @@ static leat_status_t reverse_sequence_shape(leat_inference_t* c) {
   int64_t seq_dim = leat_node_attr_int(c->node, "seq_dim", 0);
   int64_t batch_dim = leat_node_attr_int(c->node, "batch_dim", 0);
   if (input.rank < 0) return leat_ok_status();
-  if (batch_dim >= input.rank || seq_dim >= input.rank) {
-    return leat_make_status(LEAT_INVALID_ARGUMENT,
-                            "batch_dim and seq_dim must be < input rank: %lld, %lld vs. %d",
-                            (long long)batch_dim, (long long)seq_dim, input.rank);
+  if (batch_dim >= input.rank) {
+    return leat_make_status(LEAT_INVALID_ARGUMENT, "batch_dim must be < input rank: %lld vs. %d",
+                            (long long)batch_dim, input.rank);
+  }
+  if (seq_dim >= input.rank) {
+    return leat_make_status(LEAT_INVALID_ARGUMENT, "seq_dim must be < input rank: %lld vs. %d",
+                            (long long)seq_dim, input.rank);
   }
   if (batch_dim < 0) {
     return leat_make_status(LEAT_INVALID_ARGUMENT, "batch_dim must be >=0, got %lld",
@@ -109,6 +112,15 @@ static leat_status_t roll_shape(leat_inference_t* c) {
   LEAT_RETURN_IF_ERROR(leat_inference_with_rank_at_least(c, leat_inference_input(c, 0), 1));
   LEAT_RETURN_IF_ERROR(leat_inference_with_rank_at_most(c, leat_inference_input(c, 1), 1));
   LEAT_RETURN_IF_ERROR(leat_inference_with_rank_at_most(c, leat_inference_input(c, 2), 1));
+  const leat_partial_shape_t shift = leat_inference_input(c, 1), axis = leat_inference_input(c, 2);
+  leat_partial_shape_t merged;
+  leat_status_t status = leat_inference_merge(c, shift, axis, &merged);
+  if (status) {
+    leat_status_free(status);
+    return leat_make_status(LEAT_INVALID_ARGUMENT,
+                            "Of shift and axis both shapes must be equal, but are %s and %s",
+                            LEAT_PARTIAL_SHAPE_TEXT(shift), LEAT_PARTIAL_SHAPE_TEXT(axis));
+  }
   return leat_shape_unchanged(c);
 }
 

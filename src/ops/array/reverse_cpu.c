@@ -120,7 +120,11 @@ static leat_status_t check_sequence(const leat_kernel_context_t* c) {
   const leat_shape_t* input = &leat_kernel_input(c, 0)->shape;
   const leat_tensor_t* lengths = leat_kernel_input(c, 1);
   int64_t seq = state->seq_dim, batch = state->batch_dim;
-  if (seq < 0 || batch < 0 || seq >= input->rank || batch >= input->rank || seq == batch) {
+  if (seq == batch) {
+    return leat_kernel_invalid(c, "batch_dim == seq_dim == %lld, must be two dimensions",
+                               (long long)seq);
+  }
+  if (seq < 0 || batch < 0 || seq >= input->rank || batch >= input->rank) {
     return leat_kernel_invalid(c, "seq_dim is %lld and batch_dim %lld, must be two of %d "
                                "dimensions",
                                (long long)seq, (long long)batch, input->rank);
@@ -166,17 +170,25 @@ static leat_status_t read_shifts(const leat_kernel_context_t* c, const leat_shap
                                  int64_t* out_shifts) {
   const leat_tensor_t* shift = leat_kernel_input(c, 1);
   const leat_tensor_t* axis = leat_kernel_input(c, 2);
-  if (shape->rank < 1 || shift->shape.rank > 1 || !leat_shape_equal(&shift->shape, &axis->shape)) {
-    return leat_kernel_invalid(c, "shift and axis have shapes %s and %s, must be equal and at most "
-                               "vectors, for an input of rank at least 1",
+  if (shape->rank < 1) return leat_kernel_invalid(c, "input must be 1-D or higher, is a scalar");
+  if (shift->shape.rank > 1) {
+    return leat_kernel_invalid(c, "shift must be a scalar or a 1-D vector. Found: %s",
+                               LEAT_SHAPE_TEXT(&shift->shape));
+  }
+  if (axis->shape.rank > 1) {
+    return leat_kernel_invalid(c, "axis must be a scalar or a 1-D vector. Found: %s",
+                               LEAT_SHAPE_TEXT(&axis->shape));
+  }
+  if (!leat_shape_equal(&shift->shape, &axis->shape)) {
+    return leat_kernel_invalid(c, "shift and axis must have the same size, have shapes %s and %s",
                                LEAT_SHAPE_TEXT(&shift->shape), LEAT_SHAPE_TEXT(&axis->shape));
   }
   for (int d = 0; d < shape->rank; ++d) out_shifts[d] = 0;
   for (int64_t i = 0; i < axis->shape.element_count; ++i) {
     int64_t d = leat_tensor_index_at(axis, i);
     if (!leat_axis_resolve(&d, shape->rank)) {
-      return leat_kernel_invalid(c, "axis[%lld] is %lld, must be in [%d, %d)", (long long)i,
-                                 (long long)d, -shape->rank, shape->rank);
+      return leat_kernel_invalid(c, "axis[%lld] = %lld is out of range, must be in [%d, %d)",
+                                 (long long)i, (long long)d, -shape->rank, shape->rank);
     }
     int64_t size = LEAT_MAX(leat_shape_dim(shape, (int)d), 1);
     int64_t moved = (out_shifts[d] + leat_tensor_index_at(shift, i) % size) % size;

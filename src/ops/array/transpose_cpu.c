@@ -21,12 +21,18 @@ static leat_status_t read_perm(const leat_kernel_context_t* c, int rank, int* ou
   for (int d = 0; d < rank; ++d) seen[d] = false;
   for (int d = 0; d < rank; ++d) {
     int64_t axis = leat_tensor_index_at(perm, d);
-    if (!leat_axis_resolve(&axis, rank) || seen[axis]) {
-      return leat_kernel_invalid(c, "perm[%d] is %lld, must be in [0, %d) and none twice", d,
+    if (!leat_axis_resolve(&axis, rank)) {
+      return leat_kernel_invalid(c, "perm[%d] is %lld, which is out of range [0, %d)", d,
                                  (long long)axis, rank);
     }
     seen[axis] = true;
     out_perm[d] = (int)axis;
+  }
+  for (int d = 0; d < rank; ++d) {
+    if (!seen[d]) {
+      return leat_kernel_invalid(c, "%d is missing from perm, which must have each of [0, %d) once",
+                                 d, rank);
+    }
   }
   return leat_ok_status();
 }

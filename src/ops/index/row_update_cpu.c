@@ -76,11 +76,17 @@ static leat_status_t inplace__cpu(leat_kernel_context_t* c) {
   const leat_shape_t* x = &leat_kernel_input(c, 0)->shape;
   const leat_shape_t* rows = &leat_kernel_input(c, 1)->shape;
   const leat_shape_t* values = &leat_kernel_input(c, 2)->shape;
-  if (rows->rank != 1 || !rows_alike(x, values) ||
-      leat_shape_dim(values, 0) != rows->element_count) {
-    return leat_kernel_invalid(c, "x, i and v have shapes %s, %s and %s, must be [n, ...], [m] and "
-                               "[m, ...]",
-                               LEAT_SHAPE_TEXT(x), LEAT_SHAPE_TEXT(rows), LEAT_SHAPE_TEXT(values));
+  if (rows->rank != 1) {
+    return leat_kernel_invalid(c, "i must be a vector, has shape %s", LEAT_SHAPE_TEXT(rows));
+  }
+  if (!rows_alike(x, values)) {
+    return leat_kernel_invalid(c, "x and v shape doesn't match (index_dims = 1): %s vs. %s",
+                               LEAT_SHAPE_TEXT(x), LEAT_SHAPE_TEXT(values));
+  }
+  if (leat_shape_dim(values, 0) != rows->element_count) {
+    return leat_kernel_invalid(c, "i and x shape doesn't match: i has %lld rows, v has %lld",
+                               (long long)rows->element_count,
+                               (long long)leat_shape_dim(values, 0));
   }
   leat_tensor_t* output;
   LEAT_RETURN_IF_ERROR(own_copy(c, &output));

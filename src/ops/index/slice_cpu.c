@@ -31,8 +31,9 @@ static leat_status_t slice__cpu(leat_kernel_context_t* c) {
   int rank = input->shape.rank;
   if (begin->rank != 1 || size->rank != 1 || begin->element_count != rank ||
       size->element_count != rank) {
-    return leat_kernel_invalid(c, "begin and size have shapes %s and %s, must be vectors of %d",
-                               LEAT_SHAPE_TEXT(begin), LEAT_SHAPE_TEXT(size), rank);
+    return leat_kernel_invalid(c, "Expected begin and size arguments to be 1-D tensors of size %d, "
+                               "but got shapes %s and %s",
+                               rank, LEAT_SHAPE_TEXT(begin), LEAT_SHAPE_TEXT(size));
   }
   leat_selection_t selection;
   selection.rank = rank;

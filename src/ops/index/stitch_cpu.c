@@ -50,8 +50,8 @@ static leat_status_t count_partitions(const leat_kernel_context_t* c, int64_t* c
   const int32_t* items = partitions->data;
   for (int64_t i = 0; i < partitions->shape.element_count; ++i) {
     if (items[i] < 0 || items[i] >= count) {
-      return leat_kernel_invalid(c, "partitions[%lld] is %d, must be in [0, %d)", (long long)i,
-                                 items[i], count);
+      return leat_kernel_invalid(c, "partitions%s = %d is not in [0, %d)",
+                                 LEAT_INDEX_PLACE(&partitions->shape, i), items[i], count);
     }
     ++counts[items[i]];
   }

@@ -96,30 +96,35 @@ static bool find_in_example(const scan_t* scan, leat_string_view_t bytes,
 
 // ---- Counting -----------------------------------------------------------------------------------
 
-static leat_status_t fail(const leat_example_slots_t* s, int64_t example,
+// The error of a value: of a feature of the example, or of row |row| of a feature list (-1: of
+// none).
+static leat_status_t fail(const leat_example_slots_t* s, int64_t example, int64_t row,
                           const leat_feature_spec_t* spec, const char* what) {
   leat_string_view_t name = leat_example_name(s, example);
-  return leat_make_status(LEAT_INVALID_ARGUMENT, "Name: %.*s, Feature: %.*s, Index: %lld. %s",
-                          LEAT_SV_ARG(name), LEAT_SV_ARG(spec->key), (long long)example, what);
+  return leat_make_status(LEAT_INVALID_ARGUMENT, "Name: %.*s, %s: %.*s, Index: %lld.  %s",
+                          LEAT_SV_ARG(name), row < 0 ? "Key" : "Feature list",
+                          LEAT_SV_ARG(spec->key), (long long)(row < 0 ? example : row), what);
 }
 
 // Counts the values of the Feature message |bytes|, which must be of the wanted type or have no
 // values.
 static leat_status_t count_values(const leat_example_slots_t* s, int64_t example,
-                                  const leat_feature_spec_t* spec, leat_string_view_t bytes,
-                                  int64_t* out_count) {
+                                  int64_t row, const leat_feature_spec_t* spec,
+                                  leat_string_view_t bytes, int64_t* out_count) {
   leat_feature_t feature;
   *out_count = 0;
-  if (!leat_feature_read(bytes, &feature)) return fail(s, example, spec, "Unsupported datatype.");
+  if (!leat_feature_read(bytes, &feature)) {
+    return fail(s, example, row, spec, "Unsupported datatype.");
+  }
   if (feature.dtype == 0) return leat_ok_status();
   if (feature.dtype != spec->dtype) {
     char text[96];
-    snprintf(text, sizeof text, "Data types don't match. Data type: %s but expected type: %s",
-             leat_dtype_name(feature.dtype), leat_dtype_name(spec->dtype));
-    return fail(s, example, spec, text);
+    snprintf(text, sizeof text, "Data types don't match. Expected type: %s, data type: %s",
+             leat_dtype_name(spec->dtype), leat_dtype_name(feature.dtype));
+    return fail(s, example, row, spec, text);
   }
   if (leat_feature_count(&feature, out_count)) return leat_ok_status();
-  return fail(s, example, spec, "Can't parse serialized Example.");
+  return fail(s, example, row, spec, "Can't parse serialized Example.");
 }
 
 // The number of values in |shape|; an unknown first size, which sets |*out_is_variable|, counts as
@@ -131,12 +136,13 @@ static int64_t stride_of(leat_partial_shape_t shape, bool* out_is_variable) {
   return stride;
 }
 
-static leat_status_t wrong_count(const leat_example_slots_t* s, int64_t example,
+static leat_status_t wrong_count(const leat_example_slots_t* s, int64_t example, int64_t row,
                                  const leat_feature_spec_t* spec, int64_t count) {
   char text[320];
-  snprintf(text, sizeof text, "Number of %s values is %lld, must be as in the output shape: %s",
+  snprintf(text, sizeof text,
+           "Number of %s values != expected.  Values size: %lld but output shape: %s",
            leat_dtype_name(spec->dtype), (long long)count, LEAT_PARTIAL_SHAPE_TEXT(spec->shape));
-  return fail(s, example, spec, text);
+  return fail(s, example, row, spec, text);
 }
 
 // Counts the values of a feature. A dense one must have as many values as its shape, or a multiple
@@ -144,17 +150,22 @@ static leat_status_t wrong_count(const leat_example_slots_t* s, int64_t example,
 static leat_status_t count_feature(const leat_example_slots_t* s, int64_t example,
                                    const leat_feature_spec_t* spec, leat_feature_slot_t* slot) {
   bool is_variable;
-  LEAT_RETURN_IF_ERROR(count_values(s, example, spec, slot->bytes, &slot->count));
+  LEAT_RETURN_IF_ERROR(count_values(s, example, -1, spec, slot->bytes, &slot->count));
   if (spec->kind != LEAT_FEATURE_DENSE) return leat_ok_status();
   int64_t stride = stride_of(spec->shape, &is_variable);
   if (!slot->present) {
     bool has_default = stride && spec->fallback->shape.element_count == stride;
     if (is_variable || has_default) return leat_ok_status();
-    return fail(s, example, spec, "It is required but could not be found.");
+    leat_string_view_t name = leat_example_name(s, example);
+    return leat_make_status(LEAT_INVALID_ARGUMENT,
+                            "Name: %.*s, Feature: %.*s (data type: %s) is required but could not "
+                            "be found.",
+                            LEAT_SV_ARG(name), LEAT_SV_ARG(spec->key),
+                            leat_dtype_name(spec->dtype));
   }
   bool fits = is_variable ? slot->count == 0 || (stride && slot->count % stride == 0)
                           : slot->count == stride;
-  return fits ? leat_ok_status() : wrong_count(s, example, spec, slot->count);
+  return fits ? leat_ok_status() : wrong_count(s, example, -1, spec, slot->count);
 }
 
 // Counts the rows of a feature list and the values in them. Each row of a dense list has the same
@@ -166,20 +177,24 @@ static leat_status_t count_list(const leat_example_slots_t* s, int64_t example,
   leat_string_view_t rest = slot->bytes, row;
   uint32_t number;
   if (is_dense && !slot->present && !spec->may_be_missing) {
-    return fail(s, example, spec,
-                "The feature list is required but could not be found. Did you mean to include it "
-                "in feature_list_dense_missing_assumed_empty or feature_list_dense_defaults?");
+    leat_string_view_t name = leat_example_name(s, example);
+    return leat_make_status(LEAT_INVALID_ARGUMENT,
+                            "Name: %.*s, Feature list '%.*s' is required but could not be found.  "
+                            "Did you mean to include it in "
+                            "feature_list_dense_missing_assumed_empty or "
+                            "feature_list_dense_defaults?",
+                            LEAT_SV_ARG(name), LEAT_SV_ARG(spec->key));
   }
   while (leat_field_next(&rest, &number, &row)) {
     if (number == 0) return leat_ok_status();
     if (number != 1) continue;
-    LEAT_RETURN_IF_ERROR(count_values(s, example, spec, row, &count));
-    if (is_dense && count != row_count) return wrong_count(s, example, spec, count);
+    LEAT_RETURN_IF_ERROR(count_values(s, example, slot->rows, spec, row, &count));
+    if (is_dense && count != row_count) return wrong_count(s, example, slot->rows, spec, count);
     slot->count += count;
     if (count > slot->columns) slot->columns = count;
     ++slot->rows;
   }
-  return fail(s, example, spec, "Error in the feature list.");
+  return fail(s, example, slot->rows, spec, "Error in the feature list.");
 }
 
 static leat_status_t scan_one(const scan_t* scan, int64_t example) {

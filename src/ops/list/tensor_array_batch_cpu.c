@@ -185,8 +185,10 @@ static leat_status_t set_lengths(leat_kernel_context_t* c, const span_t* span,
         i == 0 ? leat_partial_shape_admits(except0, &rest) : leat_shape_equal(&first, &rest);
     if (!fits) {
       status = leat_kernel_invalid(c,
-                                   "TensorArray has inconsistent shapes: index %lld has (excepting "
+                                   "TensorArray has inconsistent shapes.  Index 0 has (excepting "
+                                   "dimension 0) shape: %s but index %lld has (excepting "
                                    "dimension 0) shape: %s",
+                                   i ? LEAT_SHAPE_TEXT(&first) : LEAT_PARTIAL_SHAPE_TEXT(except0),
                                    (long long)i, LEAT_SHAPE_TEXT(&rest));
     }
     leat_tensor_data(lengths, int64_t)[i] = leat_shape_dim(shape, 0);
@@ -300,8 +302,7 @@ static leat_status_t write_parts(leat_kernel_context_t* c, leat_slots_t* slots, 
 static leat_status_t check_value(const leat_kernel_context_t* c, const leat_slots_t* slots,
                                  const leat_tensor_t* value) {
   if (value->shape.rank < 1) {
-    return leat_kernel_invalid(c, "Input value for unpack must be at least a vector but received "
-                                  "shape: %s",
+    return leat_kernel_invalid(c, "Expected value to be at least a vector, but received shape: %s",
                                LEAT_SHAPE_TEXT(&value->shape));
   }
   if (leat_shape_dim(&value->shape, 0) >= INT32_MAX) {

@@ -16,7 +16,7 @@ leat_status_t leat_slots_find(leat_kernel_context_t* c, leat_slots_t** out_slots
 leat_status_t leat_slots_check_dtype(const leat_kernel_context_t* c, const leat_slots_t* slots,
                                      int dtype) {
   if (leat_slots_dtype(slots) == dtype) return leat_ok_status();
-  return leat_kernel_invalid(c, "TensorArray dtype is %s but Op has dtype %s.",
+  return leat_kernel_invalid(c, "TensorArray dtype is %s but Op requested dtype %s.",
                              leat_dtype_name(leat_slots_dtype(slots)), leat_dtype_name(dtype));
 }
 

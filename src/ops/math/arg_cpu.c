@@ -115,8 +115,8 @@ static leat_status_t arg__cpu(leat_kernel_context_t* c) {
       .inner = leat_shape_product(&input->shape, (int)axis + 1, rank),
   };
   if (job.axis_size == 0) {
-    return leat_kernel_invalid(c, "input is %s, must not be empty along dimension %lld",
-                               LEAT_SHAPE_TEXT(&input->shape), (long long)axis);
+    return leat_kernel_invalid(c, "Reduction axis %lld is empty in shape %s, must not be",
+                               (long long)axis, LEAT_SHAPE_TEXT(&input->shape));
   }
   LEAT_RETURN_IF_ERROR(allocate_output(c, &input->shape, (int)axis, &job.output));
   leat_kernel_parallel_for(c, job.output->shape.element_count, 5 + 0.3 * (double)job.axis_size,

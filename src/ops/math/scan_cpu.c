@@ -174,8 +174,8 @@ static leat_status_t scan__cpu(leat_kernel_context_t* c) {
   int rank = input->shape.rank;
   int64_t axis = leat_tensor_index_at(leat_kernel_input(c, 1), 0);
   if (axis < -rank || axis >= rank) {
-    return leat_kernel_invalid(c, "axis is %lld, must be in [%d, %d)", (long long)axis, -rank,
-                               rank);
+    return leat_kernel_invalid(c, "Expected scan axis in the range [%d, %d), but got %lld", -rank,
+                               rank, (long long)axis);
   }
   if (axis < 0) axis += rank;
   leat_tensor_t* output;

@@ -349,7 +349,8 @@ static leat_status_t search(leat_kernel_context_t* c, decoder_t* d, leat_arena_t
     LEAT_RETURN_IF_ERROR(step(d, arena, &beam, t, b));
   }
   if (paths > beam.count) {
-    return leat_kernel_invalid(c, "top_paths is %lld, must be at most the %lld in the beam",
+    return leat_kernel_invalid(c, "top_paths is %lld: requested more paths than the beam width, of "
+                               "which %lld are there",
                                (long long)paths, (long long)beam.count);
   }
   for (int64_t p = 0; p < paths; ++p) {

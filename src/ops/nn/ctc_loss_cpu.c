@@ -61,6 +61,10 @@ static leat_status_t check_shapes(const leat_kernel_context_t* c) {
   bool fits = inputs->rank == 3 && indices->rank == 2 && leat_shape_dim(indices, 1) == 2 &&
               values->rank == 1 && lengths->rank == 1 &&
               leat_shape_dim(indices, 0) == values->element_count;
+  if (fits && leat_shape_dim(inputs, 1) == 0) {
+    return leat_kernel_invalid(c, "inputs have shape %s, batch_size must not be 0",
+                               LEAT_SHAPE_TEXT(inputs));
+  }
   if (!fits || inputs->element_count == 0 || leat_shape_dim(inputs, 2) > INT32_MAX ||
       leat_shape_dim(inputs, 1) != lengths->element_count) {
     return leat_kernel_invalid(

@@ -109,10 +109,15 @@ static leat_status_t max_over_channels(leat_kernel_context_t* c, const leat_wind
   }
   const int64_t depth = leat_shape_dim(&input->shape, input->shape.rank - 1);
   const int64_t size = w->channels.size;
-  if (depth % size != 0 || w->channels.stride != size) {
+  if (depth % size != 0) {
     return leat_kernel_error(c, LEAT_UNIMPLEMENTED, "Depthwise max pooling requires the depth "
-                             "window to evenly divide the input depth and to equal the depth "
-                             "stride");
+                             "window to evenly divide the input depth; they are %lld and %lld",
+                             (long long)size, (long long)depth);
+  }
+  if (w->channels.stride != size) {
+    return leat_kernel_error(c, LEAT_UNIMPLEMENTED, "Depthwise max pooling requires the depth "
+                             "window to equal the depth stride; they are %lld and %lld",
+                             (long long)size, (long long)w->channels.stride);
   }
   leat_shape_t shape = input->shape;
   shape.inline_dims[shape.rank - 1] = depth / size;

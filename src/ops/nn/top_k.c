@@ -66,6 +66,10 @@ static leat_status_t nth_element_shape(leat_inference_t* c) {
   const leat_partial_shape_t input = leat_inference_input(c, 0);
   int64_t n;
   LEAT_RETURN_IF_ERROR(leat_inference_with_rank_at_least(c, input, 1));
+  const int rank = leat_inference_input(c, 1).rank;
+  if (rank > 0) {
+    return leat_make_status(LEAT_INVALID_ARGUMENT, "Input n must be scalar but has rank %d", rank);
+  }
   LEAT_RETURN_IF_ERROR(read_size(c, 1, &n));
   const int64_t last = leat_partial_shape_dim(input, -1);
   if (last != LEAT_DIM_UNKNOWN && n != LEAT_DIM_UNKNOWN && last <= n) {

@@ -198,8 +198,12 @@ static leat_status_t read_k(const leat_kernel_context_t* c, int64_t* inout_k) {
   }
   const leat_shape_t* shape = &leat_kernel_input(c, 0)->shape;
   const int64_t columns = leat_shape_dim(shape, shape->rank - 1);
-  if (*inout_k < 0 || *inout_k > columns) {
-    return leat_kernel_invalid(c, "k is %lld, must be in [0, %lld], the size of the last dimension",
+  if (*inout_k < 0) {
+    return leat_kernel_invalid(c, "Need k >= 0, got %lld", (long long)*inout_k);
+  }
+  if (*inout_k > columns) {
+    return leat_kernel_invalid(c, "input must have at least k columns. k is %lld, the last "
+                               "dimension has %lld",
                                (long long)*inout_k, (long long)columns);
   }
   return leat_ok_status();

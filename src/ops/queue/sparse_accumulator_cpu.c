@@ -85,7 +85,10 @@ static leat_status_t check_gradient(leat_kernel_context_t* c, const sparse_t* sp
                                LEAT_SHAPE_TEXT(&indices->shape));
   }
   int64_t rows = indices->shape.element_count;
-  if (values->shape.rank < 1 || leat_shape_dim(&values->shape, 0) != rows) {
+  if (values->shape.rank < 1) {
+    return leat_kernel_invalid(c, "Values cannot be 0-dimensional.");
+  }
+  if (leat_shape_dim(&values->shape, 0) != rows) {
     return leat_kernel_invalid(c, "Expected %lld non-empty input values, got shape %s",
                                (long long)rows, LEAT_SHAPE_TEXT(&values->shape));
   }

@@ -198,11 +198,16 @@ static void finish_plain(leat_attempt_t* self) {
   a->call.done(&a->call, self->status, NULL);
 }
 
-static leat_status_t shape_mismatch(int component, leat_partial_shape_t expected,
-                                    const leat_shape_t* got) {
+// Checks the shape of a component, or, where |batch_rank| is 1, of a batch of them.
+static leat_status_t check_shape(int component, leat_partial_shape_t element,
+                                 const leat_shape_t* got, int batch_rank) {
+  int64_t dims[LEAT_SHAPE_MAX_RANK + 1] = {batch_rank ? leat_shape_dim(got, 0) : 0};
+  for (int d = 0; d < element.rank; ++d) dims[batch_rank + d] = element.dims[d];
+  const leat_partial_shape_t wanted = {element.rank < 0 ? -1 : element.rank + batch_rank, dims};
+  if (leat_partial_shape_admits(wanted, got)) return leat_ok_status();
   return leat_make_status(LEAT_INVALID_ARGUMENT,
                           "Shape mismatch in tuple component %d. Expected %s, got %s", component,
-                          LEAT_PARTIAL_SHAPE_TEXT(expected), LEAT_SHAPE_TEXT(got));
+                          LEAT_PARTIAL_SHAPE_TEXT(wanted), LEAT_SHAPE_TEXT(got));
 }
 
 static leat_status_t check_batches(const tuple_queue_t* q, const leat_tensor_t* batches) {
@@ -222,21 +227,14 @@ static leat_status_t check_batches(const tuple_queue_t* q, const leat_tensor_t* 
           i, (long long)leat_shape_dim(shape, 0),
           (long long)leat_shape_dim(&batches[0].shape, 0));
     }
-    if (!q->shapes) continue;
-    leat_shape_t row;
-    LEAT_RETURN_IF_ERROR(leat_row_shape(shape, &row));
-    bool fits = leat_partial_shape_admits(q->shapes[i], &row);
-    leat_shape_release(&row);
-    if (!fits) return shape_mismatch(i, q->shapes[i], shape);
+    if (q->shapes) LEAT_RETURN_IF_ERROR(check_shape(i, q->shapes[i], shape, 1));
   }
   return leat_ok_status();
 }
 
 static leat_status_t check_tuple(const tuple_queue_t* q, const leat_tensor_t* tuple) {
   for (int i = 0; q->shapes && i < width_of(q); ++i) {
-    if (!leat_partial_shape_admits(q->shapes[i], &tuple[i].shape)) {
-      return shape_mismatch(i, q->shapes[i], &tuple[i].shape);
-    }
+    LEAT_RETURN_IF_ERROR(check_shape(i, q->shapes[i], &tuple[i].shape, 0));
   }
   return leat_ok_status();
 }
@@ -590,7 +588,7 @@ leat_status_t leat_tuple_queue_check(leat_queue_t* queue, const leat_queue_optio
   if (q->capacity != o->capacity) return differs(o, "capacity");
   if (q->min_after_dequeue != o->min_after_dequeue) return differs(o, "min_after_dequeue");
   if ((o->seed || o->seed2) && (q->seed != o->seed || q->seed2 != o->seed2)) {
-    return differs(o, "random seed");
+    return differs(o, "pair of random seeds");
   }
   if (queue->component_count != o->count ||
       memcmp(queue->component_types, o->types, (size_t)o->count * sizeof(int32_t)) != 0) {

@@ -330,8 +330,8 @@ leat_status_t leat_random_shape(const leat_kernel_context_t* c, int index,
   const leat_tensor_t* sizes = leat_kernel_input(c, index);
   int64_t dims[LEAT_SHAPE_MAX_RANK];
   if (sizes->shape.rank != 1 || sizes->shape.element_count > LEAT_SHAPE_MAX_RANK) {
-    return leat_kernel_invalid(c, "shape has shape %s, must be a vector of at most %d sizes",
-                               LEAT_SHAPE_TEXT(&sizes->shape), LEAT_SHAPE_MAX_RANK);
+    return leat_kernel_invalid(c, "shape must be a vector of at most %d sizes, got shape %s",
+                               LEAT_SHAPE_MAX_RANK, LEAT_SHAPE_TEXT(&sizes->shape));
   }
   int rank = (int)sizes->shape.element_count;
   for (int d = 0; d < rank; ++d) dims[d] = leat_tensor_index_at(sizes, d);

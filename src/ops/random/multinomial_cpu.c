@@ -100,7 +100,8 @@ static leat_status_t make_output(leat_kernel_context_t* c, multinomial_t* m) {
                                (long long)m->sample_count);
   }
   if (m->class_count <= 0 || m->class_count > INT32_MAX) {
-    return leat_kernel_invalid(c, "logits have %lld classes, must have 1 to 2^31 - 1",
+    return leat_kernel_invalid(c, "num_classes should be positive and at most 2^31 - 1, got "
+                               "logits with %lld",
                                (long long)m->class_count);
   }
   int64_t dims[2] = {leat_shape_dim(&m->logits->shape, 0), m->sample_count};

@@ -88,8 +88,9 @@ static leat_status_t check_indices(leat_kernel_context_t* c, int64_t rows) {
   for (int64_t i = 0; i < indices->shape.element_count; ++i) {
     int64_t index = leat_tensor_index_at(indices, i);
     if (LEAT_UNLIKELY(index < 0 || index >= rows)) {
-      return leat_kernel_invalid(c, "indices[%lld] is %lld, must be in [0, %lld)", (long long)i,
-                                 (long long)index, (long long)rows);
+      return leat_kernel_invalid(c, "indices%s = %lld is not in [0, %lld)",
+                                 LEAT_INDEX_PLACE(&indices->shape, i), (long long)index,
+                                 (long long)rows);
     }
   }
   return leat_ok_status();
