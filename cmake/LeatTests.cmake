@@ -19,7 +19,7 @@ endif()
 if(NOT TARGET leat_module_grpc)
   message(STATUS "Leat: the tests of remote procedure calls and of servers are left out")
   list(FILTER test_sources EXCLUDE REGEX
-    "/cluster/(rpc[a-z_]*|server|worker_by_hand|client)_test\\.c$")
+    "/cluster/(rpc[a-z_]*|server|silence|worker_by_hand|client)_test\\.c$")
 endif()
 leat_glob(kit_sources tests/*.c)
 list(FILTER kit_sources EXCLUDE REGEX "_(test|plugin)\\.c$")
@@ -132,7 +132,8 @@ if(LEAT_CMOCKA_INCLUDE AND LEAT_CMOCKA_LIBRARY)
   endif()
   if(TARGET leat_module_grpc)
     foreach(name cluster.rpc_test cluster.rpc_cancellation_test cluster.rpc_security_test
-            tests.cluster.server_test tests.cluster.worker_by_hand_test tests.cluster.client_test)
+            tests.cluster.server_test tests.cluster.silence_test tests.cluster.worker_by_hand_test
+            tests.cluster.client_test)
       add_dependencies(${name} leat_module_grpc)
     endforeach()
   endif()

@@ -18,7 +18,8 @@
 #include "tensorflow/c/c_api_server.h"
 
 enum {
-  CLUSTER_OPTION, JOB_OPTION, TASK_OPTION, CPUS_OPTION, CONFIG_OPTION, INSECURE_OPTION, JSON_OPTION
+  CLUSTER_OPTION, JOB_OPTION, TASK_OPTION, CPUS_OPTION, CONFIG_OPTION, INSECURE_OPTION, JSON_OPTION,
+  HEARTBEAT_OPTION, SESSION_OPTION, PARTIAL_OPTION
 };
 
 // ---- ServerDef ----------------------------------------------------------------------------------
@@ -125,6 +126,7 @@ typedef struct server_options_s {
   const char* cluster;
   char job[128];
   int task, cpus;
+  int heartbeat_ms, session_s, partial_s;  // below 0: not given; 0: never
   const char* config;  // a ConfigProto in hexadecimal digits
   bool allows_insecure, as_json;
   bytes_t cluster_def;
@@ -174,7 +176,14 @@ static bool append_digits(bytes_t* bytes, const char* digits) {
 static int read_arguments(int argc, char** argv, server_options_t* options) {
   static const option_t known[] = {{"cluster", true}, {"job", true},   {"task", true},
                                    {"cpus", true},    {"config", true}, {"allow-insecure", false},
-                                   {"json", false},   {NULL, 0}};
+                                   {"json", false},   {"heartbeat", true},
+                                   {"session-timeout", true},
+                                   {"partial-run-timeout", true}, {NULL, 0}};
+  int* const numbers[] = {[TASK_OPTION] = &options->task,
+                          [CPUS_OPTION] = &options->cpus,
+                          [HEARTBEAT_OPTION] = &options->heartbeat_ms,
+                          [SESSION_OPTION] = &options->session_s,
+                          [PARTIAL_OPTION] = &options->partial_s};
   arguments_t arguments = {.command = &command_server, .options = known, .argc = argc,
                            .argv = argv};
   int kind;
@@ -186,9 +195,8 @@ static int read_arguments(int argc, char** argv, server_options_t* options) {
     if (kind == JSON_OPTION) options->as_json = true;
     if (kind == INSECURE_OPTION) options->allows_insecure = true;
     if (kind == CONFIG_OPTION && strcmp(value, "-")) options->config = value;
-    int* number = kind == TASK_OPTION ? &options->task : &options->cpus;
-    const bool wants_number = kind == TASK_OPTION || kind == CPUS_OPTION;
-    if (wants_number && !read_number(value, number)) {
+    int* number = kind >= 0 && kind <= PARTIAL_OPTION ? numbers[kind] : NULL;
+    if (number && !read_number(value, number)) {
       return complain_usage("server", "'%s' is no number", value);
     }
   }
@@ -214,6 +222,20 @@ static int read_arguments(int argc, char** argv, server_options_t* options) {
   return EXIT_OK;
 }
 
+// A number of milliseconds, of which 0 stands for never: the message has another number for that.
+static unsigned long long patience(int number, int unit_ms) {
+  return number ? (unsigned long long)number * (unsigned)unit_ms : (unsigned long long)-1;
+}
+
+// Appends to a ConfigProto how often the other tasks are asked for a sign of life: its
+// experimental.coordination_config.heartbeat_timeout_in_ms, which is two heartbeats.
+static void append_heartbeat(bytes_t* config, int heartbeat_ms) {
+  bytes_t coordination = {0}, experimental = {0};
+  append_number(&coordination, 5, patience(heartbeat_ms, 2));
+  append_message(&experimental, 23, &coordination);
+  append_message(config, 16, &experimental);
+}
+
 // Makes the ServerDef.
 static bytes_t make_server_def(server_options_t* options) {
   bytes_t def = {0}, config = {0};
@@ -227,8 +249,13 @@ static bytes_t make_server_def(server_options_t* options) {
     append_message(&config, 1, &entry);
   }
   if (options->config) append_digits(&config, options->config);
+  if (options->heartbeat_ms >= 0) append_heartbeat(&config, options->heartbeat_ms);
   if (config.size) append_message(&def, 4, &config);
   append_bytes(&def, 5, "grpc", 4);
+  bytes_t own = {0};  // LeatServerOptions
+  if (options->session_s >= 0) append_number(&own, 1, patience(options->session_s, 1000));
+  if (options->partial_s >= 0) append_number(&own, 2, patience(options->partial_s, 1000));
+  if (own.size) append_message(&def, 1015, &own);
   return def;
 }
 
@@ -286,7 +313,8 @@ static int serve(const server_options_t* options, const bytes_t* def) {
 }
 
 static int run(int argc, char** argv) {
-  server_options_t options = {.task = -1};
+  server_options_t options = {
+      .task = -1, .heartbeat_ms = -1, .session_s = -1, .partial_s = -1};
   int code = read_arguments(argc, argv, &options);
   if (code == EXIT_OK) {
     bytes_t def = make_server_def(&options);
@@ -315,5 +343,10 @@ const command_t command_server = {
     "  --cpus N       how many CPU devices the task has (1)\n"
     "  --allow-insecure   serve other machines too\n"
     "  --config HEX   the options of its sessions, a ConfigProto in hexadecimal digits; -: none\n"
+    "  --heartbeat MS           how often a task that is being waited for is asked for a sign of\n"
+    "                           life (5000; 0: never); silence for two ends the steps that wait\n"
+    "  --session-timeout S      when a session that nobody uses is closed (86400; 0: never)\n"
+    "  --partial-run-timeout S  when a partial run that nobody goes on with is ended (3600;\n"
+    "                           0: never)\n"
     "  --json         one JSON object a line\n",
     run};

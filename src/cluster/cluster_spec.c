@@ -96,6 +96,13 @@ int leat_cluster_spec_find(const leat_cluster_spec_t* spec, leat_string_view_t j
   return -1;
 }
 
+int leat_cluster_spec_find_name(const leat_cluster_spec_t* spec, leat_string_view_t name) {
+  for (int i = 0; i < spec->task_count; ++i) {
+    if (leat_string_view_equal(name, spec->tasks[i].name)) return i;
+  }
+  return -1;
+}
+
 int leat_cluster_spec_find_device(const leat_cluster_spec_t* spec, leat_string_view_t device) {
   for (int i = 0; i < spec->task_count; ++i) {
     const leat_string_view_t name = spec->tasks[i].name;

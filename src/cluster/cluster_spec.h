@@ -30,6 +30,8 @@ void leat_cluster_spec_deinitialize(leat_cluster_spec_t* spec);
 
 // The number of a task; -1 where there is none.
 int leat_cluster_spec_find(const leat_cluster_spec_t* spec, leat_string_view_t job, int index);
+// The same by the name of the task, "/job:ps/replica:0/task:1".
+int leat_cluster_spec_find_name(const leat_cluster_spec_t* spec, leat_string_view_t name);
 // The number of the task that has the device with the full name |device|; -1 where there is none.
 int leat_cluster_spec_find_device(const leat_cluster_spec_t* spec, leat_string_view_t device);
 

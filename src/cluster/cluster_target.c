@@ -5,6 +5,7 @@
 
 #include "base/checked.h"
 #include "cluster/remote_task.h"
+#include "cluster/rpc_message.h"
 #include "device/device_name.h"
 #include "formats/generated/config.h"
 #include "formats/generated/worker_service.h"
@@ -53,22 +54,14 @@ static leat_status_t passes(const leat_pb_string_list_t* filters, leat_string_vi
 
 // ---- Asking -------------------------------------------------------------------------------------
 
-static leat_status_t read_answer(leat_rpc_bytes_t bytes, asked_t* asked) {
-  leat_string_view_t view, kept;
-  char* copy;
-  LEAT_RETURN_IF_ERROR(leat_rpc_bytes_join(bytes, leat_allocator_system(), &view, &copy));
-  leat_status_t status = leat_arena_copy_string(&asked->arena, view, &kept);
-  leat_allocator_free(leat_allocator_system(), copy);
-  LEAT_RETURN_IF_ERROR(status);
-  return leat_message_decode(&leat_pb_get_status_response_descriptor, kept, &asked->arena, NULL,
-                             &asked->answer);
-}
-
 static void answered(void* data, leat_status_t status, leat_string_view_t details,
                      leat_rpc_bytes_t answer) {
   asked_t* asked = data;
   asking_t* asking = asked->asking;
-  if (!status) status = read_answer(answer, asked);
+  if (!status) {
+    status = leat_rpc_decode_message(answer, &asked->arena,
+                                     &leat_pb_get_status_response_descriptor, &asked->answer);
+  }
   asked->status = status;
   if (atomic_fetch_sub(&asking->pending, 1) == 1) leat_notification_open(&asking->ended);
 }

@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/clock.h"
 #include "master/partial_run.h"
 
 typedef struct callable_s {
@@ -23,6 +24,7 @@ typedef struct partial_s {
   char handle[24];
   leat_arena_t arena;
   leat_named_step_t step;
+  int64_t last_use_ns;
   bool* is_fed;      // [feed_count]
   bool* is_fetched;  // [fetch_count]
   leat_partial_run_t* run;
@@ -106,7 +108,7 @@ void leat_master_session_release_callable(leat_master_session_t* session, int64_
 
 // ---- Partial runs -------------------------------------------------------------------------------
 
-static void free_partial(leat_master_session_t* session, partial_t* partial) {
+void leat_kept_steps_end(leat_master_session_t* session, partial_t* partial) {
   leat_partial_run_end(partial->run);
   leat_arena_deinitialize(&partial->arena);
   leat_allocator_free(session->task->allocator, partial);
@@ -119,8 +121,27 @@ void leat_kept_steps_free(leat_master_session_t* session) {
   }
   for (partial_t *p = session->partials, *next; p; p = next) {
     next = p->next;
-    free_partial(session, p);
+    leat_kept_steps_end(session, p);
   }
+}
+
+// Puts the run into the list, where other calls find it.
+static void add_partial(leat_master_session_t* session, partial_t* partial) {
+  leat_mutex_lock(&session->mutex);
+  partial->last_use_ns = leat_clock_now_ns();
+  partial->next = session->partials;
+  session->partials = partial;
+  leat_mutex_unlock(&session->mutex);
+}
+
+partial_t* leat_kept_steps_take_abandoned(leat_master_session_t* session, int64_t before_ns) {
+  leat_mutex_lock(&session->mutex);
+  partial_t** place = &session->partials;
+  while (*place && (*place)->last_use_ns >= before_ns) place = &(*place)->next;
+  partial_t* partial = *place;
+  if (partial) *place = partial->next;
+  leat_mutex_unlock(&session->mutex);
+  return partial;
 }
 
 static leat_status_t begin_partial(leat_master_session_t* session, const leat_named_step_t* step,
@@ -151,13 +172,10 @@ leat_status_t leat_master_session_begin_partial(leat_master_session_t* session,
     status = leat_arena_copy_string(arena, leat_string_view_from(partial->handle), out_handle);
   }
   if (status) {
-    free_partial(session, partial);
+    leat_kept_steps_end(session, partial);
     return status;
   }
-  leat_mutex_lock(&session->mutex);
-  partial->next = session->partials;
-  session->partials = partial;
-  leat_mutex_unlock(&session->mutex);
+  add_partial(session, partial);
   return leat_ok_status();
 }
 
@@ -171,13 +189,6 @@ static partial_t* take_partial(leat_master_session_t* session, leat_string_view_
   if (partial) *place = partial->next;
   leat_mutex_unlock(&session->mutex);
   return partial;
-}
-
-static void give_back_partial(leat_master_session_t* session, partial_t* partial) {
-  leat_mutex_lock(&session->mutex);
-  partial->next = session->partials;
-  session->partials = partial;
-  leat_mutex_unlock(&session->mutex);
 }
 
 // Finds |output| among those that the setup named; |used| says which were used before.
@@ -274,7 +285,7 @@ leat_status_t leat_master_session_run_partial(leat_master_session_t* session,
     if (status) {  // an error of the caller leaves the run as it was
       memcpy(partial->is_fed, before, feed_count);
       memcpy(partial->is_fetched, before + feed_count, fetch_count);
-      give_back_partial(session, partial);
+      add_partial(session, partial);
       leat_arena_deinitialize(&arena);
       return status;
     }
@@ -282,9 +293,9 @@ leat_status_t leat_master_session_run_partial(leat_master_session_t* session,
   }
   leat_arena_deinitialize(&arena);
   if (status || is_complete(partial)) {
-    free_partial(session, partial);
+    leat_kept_steps_end(session, partial);
   } else {
-    give_back_partial(session, partial);
+    add_partial(session, partial);
   }
   return status;
 }

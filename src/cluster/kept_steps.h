@@ -9,6 +9,7 @@ struct leat_master_session_s {
   leat_reference_count_t references;
   leat_task_t* task;
   char handle[24];
+  _Atomic(int64_t) last_use_ns;
   leat_shared_graph_t* graph;
   leat_session_t* session;
   leat_mutex_t mutex;  // guards what follows
@@ -18,6 +19,12 @@ struct leat_master_session_s {
   struct partial_s* partials;
 };
 
+// Takes a partial run that nobody has used since |before_ns| out of the session, which the caller
+// ends; NULL where there is none.
+struct partial_s* leat_kept_steps_take_abandoned(leat_master_session_t* session,
+                                                 int64_t before_ns);
+// Ends the partial run, with CANCELLED where it still waits, and blocks until it has ended.
+void leat_kept_steps_end(leat_master_session_t* session, struct partial_s* partial);
 // Frees the callables and the partial runs of a session, which nobody uses any more.
 void leat_kept_steps_free(leat_master_session_t* session);
 

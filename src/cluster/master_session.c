@@ -12,6 +12,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/clock.h"
 #include "cluster/cluster_target.h"
 #include "cluster/kept_steps.h"
 #include "formats/generated/step_stats.h"
@@ -33,8 +34,11 @@ static void free_session(leat_master_session_t* session) {
   leat_allocator_free(session->task->allocator, session);
 }
 
+// Who releases a session has used it until now.
 void leat_master_session_release(leat_master_session_t* session) {
-  if (session && leat_reference_count_release(&session->references)) free_session(session);
+  if (!session) return;
+  atomic_store(&session->last_use_ns, leat_clock_now_ns());
+  if (leat_reference_count_release(&session->references)) free_session(session);
 }
 
 // The place of the session in the task's list; it holds NULL where there is none. The task's mutex
@@ -87,6 +91,56 @@ void leat_master_sessions_close(leat_task_t* task) {
 }
 
 void leat_master_sessions_free(leat_task_t* task) { leat_master_sessions_close(task); }
+
+// ---- What clients abandon -----------------------------------------------------------------------
+
+// Takes a session out of the list that has no call under way, and has had none since |before_ns|;
+// NULL where there is none.
+static leat_master_session_t* take_abandoned(leat_task_t* task, int64_t before_ns) {
+  leat_mutex_lock(&task->mutex);
+  leat_master_session_t** place = &task->master_sessions;
+  while (*place && (atomic_load(&(*place)->references) > 1 ||
+                    atomic_load(&(*place)->last_use_ns) >= before_ns)) {
+    place = &(*place)->next;
+  }
+  leat_master_session_t* session = *place;
+  if (session) *place = session->next;
+  leat_mutex_unlock(&task->mutex);
+  return session;
+}
+
+// Takes a partial run out of its session, which is retained. The task's mutex is taken before the
+// session's.
+static struct partial_s* take_abandoned_partial(leat_task_t* task, int64_t before_ns,
+                                                leat_master_session_t** out_session) {
+  struct partial_s* partial = NULL;
+  leat_mutex_lock(&task->mutex);
+  for (leat_master_session_t* s = task->master_sessions; s && !partial; s = s->next) {
+    partial = leat_kept_steps_take_abandoned(s, before_ns);
+    if (partial) {
+      leat_reference_count_retain(&s->references);
+      *out_session = s;
+    }
+  }
+  leat_mutex_unlock(&task->mutex);
+  return partial;
+}
+
+void leat_master_sessions_collect(leat_task_t* task, int64_t now_ns) {
+  leat_master_session_t* session;
+  struct partial_s* partial;
+  const int64_t partial_ns = task->patience.partial_run_ms * 1000000;
+  const int64_t session_ns = task->patience.session_ms * 1000000;
+  while (partial_ns > 0 &&
+         (partial = take_abandoned_partial(task, now_ns - partial_ns, &session))) {
+    leat_kept_steps_end(session, partial);
+    if (leat_reference_count_release(&session->references)) free_session(session);
+  }
+  while (session_ns > 0 && (session = take_abandoned(task, now_ns - session_ns))) {
+    leat_status_free(leat_session_close(session->session));
+    leat_master_session_release(session);
+  }
+}
 
 const leat_session_t* leat_master_session_session(const leat_master_session_t* session) {
   return session->session;
@@ -162,6 +216,7 @@ leat_status_t leat_master_session_create(leat_task_t* task,
   LEAT_RETURN_IF_ERROR(LEAT_ALLOCATE(task->allocator, 1, &session));
   session->task = task;
   atomic_init(&session->references, 1);
+  atomic_init(&session->last_use_ns, 0);
   leat_mutex_initialize(&session->mutex);
   snprintf(session->handle, sizeof session->handle, "%016" PRIx64, (uint64_t)leat_task_draw(63));
   leat_status_t status = open_session(session, request, deadline_ns);
@@ -172,6 +227,7 @@ leat_status_t leat_master_session_create(leat_task_t* task,
     free_session(session);
     return status;
   }
+  atomic_store(&session->last_use_ns, leat_clock_now_ns());
   leat_mutex_lock(&task->mutex);
   session->next = task->master_sessions;
   task->master_sessions = session;

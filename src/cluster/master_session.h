@@ -93,6 +93,9 @@ LEAT_MUST_USE leat_status_t leat_master_session_run_partial(
 
 // Ends the steps of all sessions with CANCELLED; later calls do not find them.
 void leat_master_sessions_close(leat_task_t* task);
+// Closes the sessions, and ends the partial runs, that no client has used for as long as the task's
+// patience lasts.
+void leat_master_sessions_collect(leat_task_t* task, int64_t now_ns);
 // Frees all sessions; no call may be using one.
 void leat_master_sessions_free(leat_task_t* task);
 

@@ -75,23 +75,11 @@ typedef struct wait_s {
   leat_arena_t* arena;
 } wait_t;
 
-static leat_status_t decode_answer(leat_rpc_bytes_t answer, leat_arena_t* arena,
-                                   const leat_message_descriptor_t* descriptor,
-                                   void* out_message) {
-  leat_string_view_t view, kept;
-  char* copy;
-  LEAT_RETURN_IF_ERROR(leat_rpc_bytes_join(answer, leat_allocator_system(), &view, &copy));
-  leat_status_t status = leat_arena_copy_string(arena, view, &kept);
-  leat_allocator_free(leat_allocator_system(), copy);
-  LEAT_RETURN_IF_ERROR(status);
-  return leat_message_decode(descriptor, kept, arena, NULL, out_message);
-}
-
 static void end_wait(void* data, leat_status_t status, leat_string_view_t details,
                      leat_rpc_bytes_t answer) {
   wait_t* wait = data;
   if (!status && wait->descriptor) {
-    status = decode_answer(answer, wait->arena, wait->descriptor, wait->message);
+    status = leat_rpc_decode_message(answer, wait->arena, wait->descriptor, wait->message);
   }
   wait->status = status;
   leat_notification_open(&wait->ended);
@@ -234,7 +222,7 @@ static leat_status_t read_answer(leat_rpc_bytes_t answer) {
   leat_pb_run_graph_response_t response;
   leat_arena_initialize(leat_allocator_system(), 0, &arena);
   leat_status_t status =
-      decode_answer(answer, &arena, &leat_pb_run_graph_response_descriptor, &response);
+      leat_rpc_decode_message(answer, &arena, &leat_pb_run_graph_response_descriptor, &response);
   if (!status && response.status_code != LEAT_OK) {
     const bool is_known =
         response.status_code > LEAT_OK && response.status_code <= LEAT_UNAUTHENTICATED;

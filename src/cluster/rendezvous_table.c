@@ -15,6 +15,7 @@
 
 #include <ctype.h>
 
+#include "base/clock.h"
 #include "base/map.h"
 #include "base/sync.h"
 #include "worker/local_rendezvous.h"
@@ -28,6 +29,7 @@ typedef struct step_rendezvous_s {
   leat_rendezvous_t* local;
   leat_rendezvous_table_t* table;
   int64_t step_id;
+  int64_t made_ns;     // when it was first named
   leat_mutex_t mutex;  // guards what follows
   leat_status_t aborted;
   fetch_t* fetches;  // under way
@@ -190,7 +192,10 @@ static leat_status_t make_rendezvous(leat_rendezvous_table_t* table, int64_t ste
                                      step_rendezvous_t** out_rendezvous) {
   step_rendezvous_t* rendezvous;
   LEAT_RETURN_IF_ERROR(LEAT_ALLOCATE(table->allocator, 1, &rendezvous));
-  *rendezvous = (step_rendezvous_t){.base = {&kVtable}, .table = table, .step_id = step_id};
+  *rendezvous = (step_rendezvous_t){.base = {&kVtable},
+                                    .table = table,
+                                    .step_id = step_id,
+                                    .made_ns = leat_clock_now_ns()};
   atomic_init(&rendezvous->base.references, 1);
   leat_status_t status = leat_local_rendezvous_create(table->allocator, &rendezvous->local);
   if (status) {
@@ -277,6 +282,33 @@ void leat_rendezvous_table_close(leat_rendezvous_table_t* table, int64_t step_id
   rendezvous->vtable->abort(rendezvous, status);
   leat_status_free(status);
   leat_rendezvous_release(rendezvous);
+}
+
+// The number of a step that only this table holds, made before |before_ns|; 0: there is none.
+static int64_t find_abandoned(leat_rendezvous_table_t* table, int64_t before_ns) {
+  int64_t step_id = 0;
+  leat_mutex_lock(&table->mutex);
+  for (size_t i = 0; i < table->steps.capacity && !step_id; ++i) {
+    if (!table->steps.used[i]) continue;
+    step_rendezvous_t* rendezvous = (step_rendezvous_t*)(uintptr_t)table->steps.values[i];
+    const bool is_held = atomic_load(&rendezvous->base.references) > 1;
+    if (!is_held && rendezvous->made_ns < before_ns) step_id = rendezvous->step_id;
+  }
+  leat_mutex_unlock(&table->mutex);
+  return step_id;
+}
+
+void leat_rendezvous_table_collect(leat_rendezvous_table_t* table, int64_t before_ns) {
+  for (int64_t step_id; (step_id = find_abandoned(table, before_ns));) {
+    leat_rendezvous_table_close(table, step_id);
+  }
+}
+
+size_t leat_rendezvous_table_count(leat_rendezvous_table_t* table) {
+  leat_mutex_lock(&table->mutex);
+  const size_t count = table->steps.count;
+  leat_mutex_unlock(&table->mutex);
+  return count;
 }
 
 // Reads 16 hex digits.

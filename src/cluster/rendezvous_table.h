@@ -63,6 +63,11 @@ void leat_rendezvous_table_abort(leat_rendezvous_table_t* table, int64_t step_id
 void leat_rendezvous_table_close(leat_rendezvous_table_t* table, int64_t step_id);
 // Whether the step is over, as far as that is remembered.
 bool leat_rendezvous_table_is_over(leat_rendezvous_table_t* table, int64_t step_id);
+// Forgets the steps that nobody runs and that were first named before |before_ns|: their master
+// died before it could clean up, or they never came.
+void leat_rendezvous_table_collect(leat_rendezvous_table_t* table, int64_t before_ns);
+// How many steps there are.
+size_t leat_rendezvous_table_count(leat_rendezvous_table_t* table);
 // Ends the transfers of all steps with |status| (taken).
 void leat_rendezvous_table_abort_all(leat_rendezvous_table_t* table, leat_status_t status);
 

@@ -258,6 +258,15 @@ void leat_rpc_channel_free(leat_rpc_channel_t* channel) {
   if (channel) module()->channel_free(channel);
 }
 
+bool leat_rpc_channel_is_busy(leat_rpc_channel_t* channel) {
+  return module()->channel_is_busy(channel);
+}
+
+void leat_rpc_channel_fail(leat_rpc_channel_t* channel, leat_status_t status) {
+  module()->channel_fail(channel, leat_status_code(status), leat_status_message(status));
+  leat_status_free(status);
+}
+
 void leat_rpc_call(leat_rpc_channel_t* channel, const leat_rpc_call_options_t* options,
                    leat_rpc_done_fn_t done, void* data, leat_rpc_call_t** out_call) {
   module()->call(channel, options, done, data, out_call);

@@ -117,6 +117,12 @@ LEAT_MUST_USE leat_status_t leat_rpc_channel_create(leat_string_view_t address,
 // Cancels the calls under way and waits until their |done| have returned. NULL is allowed. Not from
 // a |done|.
 void leat_rpc_channel_free(leat_rpc_channel_t* channel);
+// Whether a call is under way that does not wait for the server to come up
+// (leat_rpc_call_options_t.waits).
+bool leat_rpc_channel_is_busy(leat_rpc_channel_t* channel);
+// Ends these calls with |status|, which is taken: the caller knows that nobody will answer them.
+// Later calls are made as before. Does not wait for their |done|.
+void leat_rpc_channel_fail(leat_rpc_channel_t* channel, leat_status_t status);
 
 // The end of a call: called exactly once, perhaps before leat_rpc_call returns. |status| is the
 // callee's to free; |details| as in leat_rpc_answer. |answer| and |details| are valid during the

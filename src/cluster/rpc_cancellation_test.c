@@ -169,6 +169,35 @@ static void freeing_a_channel_ends_its_calls(void** state) {
   }
 }
 
+// Whoever knows that nobody will answer ends the calls under way, and says why. Later calls, and
+// those that wait for a server, are not meant.
+static void a_channel_fails(void** state) {
+  rpc_scene_t* s = *state;
+  rpc_end_t end, later, waiting;
+  rpc_end_initialize(&waiting);
+  assert_false(leat_rpc_channel_is_busy(s->channel));
+  const leat_rpc_call_options_t options = {
+      .method = "/test/Hold", .deadline_ns = LEAT_DEADLINE_NEVER, .waits = true};
+  s->holds_many = true;
+  leat_rpc_call(s->channel, &options, rpc_scene_done, &waiting, NULL);
+  assert_false(leat_rpc_channel_is_busy(s->channel));
+  rpc_scene_start(s, "/test/Hold", &end, NULL);
+  assert_true(leat_rpc_channel_is_busy(s->channel));
+  leat_rpc_channel_fail(s->channel, leat_make_status(LEAT_UNAVAILABLE, "it is silent"));
+  rpc_end_wait(&end);
+  assert_int_equal(end.code, LEAT_UNAVAILABLE);
+  assert_non_null(strstr(end.message, "it is silent"));
+  assert_false(atomic_load(&waiting.times));
+  rpc_scene_call(s, "/test/Echo", "x", 1, &later);
+  assert_int_equal(later.code, LEAT_OK);
+  leat_rpc_channel_free(s->channel);  // which ends the call that waits
+  s->channel = NULL;
+  assert_int_equal(waiting.code, LEAT_CANCELLED);
+  rpc_end_free(&end);
+  rpc_end_free(&later);
+  rpc_end_free(&waiting);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
 #define CASE(name) cmocka_unit_test_setup_teardown(name, rpc_scene_set_up, rpc_scene_tear_down)
@@ -176,6 +205,7 @@ int main(void) {
       CASE(late_questions_hear_of_cancellation), CASE(answers_wait_for_the_news_of_cancellation),
       CASE(answered_requests_are_not_cancelled), CASE(cancelling_meets_ends),
       CASE(stopping_waits_for_answers), CASE(freeing_a_channel_ends_its_calls),
+      CASE(a_channel_fails),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

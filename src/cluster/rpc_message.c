@@ -1,6 +1,7 @@
-// The bytes are copied by leat_rpc_call, so that they may go when it returns.
+// The bytes of a request are copied by leat_rpc_call, so that they may go when it returns.
 #include "cluster/rpc_message.h"
 
+#include "formats/wire/decode.h"
 #include "formats/wire/encode.h"
 
 void leat_rpc_call_message(leat_rpc_channel_t* channel, const leat_rpc_call_options_t* options,
@@ -18,4 +19,16 @@ void leat_rpc_call_message(leat_rpc_channel_t* channel, const leat_rpc_call_opti
     leat_rpc_call(channel, &with_bytes, done, data, out_call);
   }
   leat_string_builder_deinitialize(&bytes);
+}
+
+leat_status_t leat_rpc_decode_message(leat_rpc_bytes_t bytes, leat_arena_t* arena,
+                                      const leat_message_descriptor_t* descriptor,
+                                      void* out_message) {
+  leat_string_view_t view, kept;
+  char* copy;
+  LEAT_RETURN_IF_ERROR(leat_rpc_bytes_join(bytes, leat_allocator_system(), &view, &copy));
+  leat_status_t status = leat_arena_copy_string(arena, view, &kept);
+  leat_allocator_free(leat_allocator_system(), copy);
+  LEAT_RETURN_IF_ERROR(status);
+  return leat_message_decode(descriptor, kept, arena, NULL, out_message);
 }

@@ -72,6 +72,8 @@ typedef struct leat_rpc_module_s {
                leat_rpc_done_fn_t done, void* data, leat_rpc_call_t** out_call);
   void (*cancel)(leat_rpc_call_t* call);
   void (*call_free)(leat_rpc_call_t* call);
+  bool (*channel_is_busy)(leat_rpc_channel_t* channel);
+  void (*channel_fail)(leat_rpc_channel_t* channel, int code, const char* message);
 } leat_rpc_module_t;
 
 // The module's only exported symbol, `leat_module_grpc`, has this type.

@@ -37,13 +37,35 @@ static leat_status_t read_options(leat_string_view_t config, leat_session_option
   return leat_ok_status();
 }
 
+static int64_t patience_of(int64_t given_ms, int64_t default_ms) {
+  return given_ms ? given_ms : default_ms;
+}
+
+// Two heartbeats make the time-out of a heartbeat, as ConfigProto knows it.
+static leat_task_patience_t read_patience(const leat_pb_server_def_t* def) {
+  const leat_pb_config_proto_t* config = def->default_session_config;
+  const leat_pb_config_proto_experimental_t* experimental = config ? config->experimental : NULL;
+  const leat_pb_coordination_service_config_t* coordination =
+      experimental ? experimental->coordination_config : NULL;
+  const int64_t timeout_ms = coordination ? coordination->heartbeat_timeout_in_ms : 0;
+  const leat_pb_leat_server_options_t* options = def->leat_options;
+  return (leat_task_patience_t){
+      .heartbeat_ms = timeout_ms > 0 ? timeout_ms / 2 + timeout_ms % 2
+                                     : patience_of(timeout_ms, LEAT_HEARTBEAT_DEFAULT_MS),
+      .session_ms = patience_of(options ? options->session_timeout_in_ms : 0,
+                                LEAT_SESSION_PATIENCE_DEFAULT_MS),
+      .partial_run_ms = patience_of(options ? options->partial_run_timeout_in_ms : 0,
+                                    LEAT_PARTIAL_RUN_PATIENCE_DEFAULT_MS)};
+}
+
 static leat_status_t make_task(const struct leat_runtime_s* runtime,
                                const leat_pb_server_def_t* def, leat_task_t** out_task) {
   static const leat_pb_cluster_def_t kNone;
   leat_task_options_t options = {.runtime = runtime,
                                  .cluster = def->cluster ? def->cluster : &kNone,
                                  .job = def->job_name,
-                                 .index = def->task_index};
+                                 .index = def->task_index,
+                                 .patience = read_patience(def)};
   if (def->protocol.size && !leat_string_view_equals(def->protocol, "grpc")) {
     return leat_make_status(LEAT_UNIMPLEMENTED,
                             "Making a server failed: protocol is '%.*s', must be grpc",
@@ -121,7 +143,8 @@ leat_status_t leat_server_start(leat_server_t* server) {
   leat_mutex_lock(&server->mutex);
   leat_status_t status = leat_ok_status();
   if (server->state == SERVER_NEW) {
-    status = listen(server);
+    status = leat_task_start(server->task);
+    if (!status) status = listen(server);
     if (!status) server->state = SERVER_LISTENS;
   } else if (server->state != SERVER_LISTENS) {
     status = leat_make_status(LEAT_FAILED_PRECONDITION,

@@ -7,7 +7,9 @@
 
 #include <stdio.h>
 
+#include "base/clock.h"
 #include "base/cpu.h"
+#include "base/log.h"
 #include "base/random.h"
 #include "cluster/master_session.h"
 #include "cluster/recv_tensor.h"
@@ -70,6 +72,7 @@ leat_status_t leat_task_channel(leat_task_t* task, int number, leat_rpc_channel_
   if (!task->channels[number]) {
     status = leat_rpc_channel_create(task->spec.tasks[number].address, &task->security,
                                      &task->channels[number]);
+    if (!status) leat_heartbeat_watch(task->heartbeat, number, task->channels[number]);
   }
   *out_channel = task->channels[number];
   leat_mutex_unlock(&task->mutex);
@@ -213,6 +216,31 @@ leat_status_t leat_task_describe_devices(const leat_task_t* task, leat_arena_t* 
   return leat_ok_status();
 }
 
+// ---- Watching -----------------------------------------------------------------------------------
+
+static void tell_of_task(void* data, int number, bool is_lost) {
+  const leat_task_t* task = data;
+  const leat_cluster_task_t* other = &task->spec.tasks[number];
+  leat_log(is_lost ? LEAT_LOG_WARNING : LEAT_LOG_INFO, "task %.*s at %.*s %s",
+           LEAT_SV_ARG(other->name), LEAT_SV_ARG(other->address),
+           is_lost ? "is lost" : "answers again");
+}
+
+// Ends what its owner has abandoned: a client or a master that died says nothing. Once a heartbeat.
+static void collect(void* data) {
+  leat_task_t* task = data;
+  const int64_t now_ns = leat_clock_now_ns();
+  leat_master_sessions_collect(task, now_ns);
+  leat_worker_runs_collect(task, now_ns);
+  leat_worker_sessions_collect(task, now_ns);
+  if (task->patience.partial_run_ms > 0) {
+    leat_rendezvous_table_collect(task->rendezvous,
+                                  now_ns - task->patience.partial_run_ms * 1000000);
+  }
+}
+
+leat_status_t leat_task_start(leat_task_t* task) { return leat_heartbeat_start(task->heartbeat); }
+
 // ---- Life ---------------------------------------------------------------------------------------
 
 static leat_status_t open_devices(leat_task_t* task) {
@@ -255,6 +283,16 @@ static leat_status_t open_task(leat_task_t* task, const leat_task_options_t* opt
       LEAT_ALLOCATE(task->allocator, (size_t)task->spec.task_count, &task->channels));
   LEAT_RETURN_IF_ERROR(
       leat_rendezvous_table_create(&task->fetcher, task->allocator, &task->rendezvous));
+  const bool asks = options->patience.heartbeat_ms > 0;
+  const leat_heartbeat_options_t heartbeat = {
+      .spec = &task->spec,
+      .interval_ms = asks ? options->patience.heartbeat_ms : LEAT_HEARTBEAT_DEFAULT_MS,
+      .asks = asks,
+      .allocator = task->allocator,
+      .tell = tell_of_task,
+      .each_beat = collect,
+      .data = task};
+  LEAT_RETURN_IF_ERROR(leat_heartbeat_create(&heartbeat, &task->heartbeat));
   return open_devices(task);
 }
 
@@ -266,6 +304,7 @@ leat_status_t leat_task_create(const leat_task_options_t* options, leat_task_t**
   task->runtime = options->runtime;
   task->options = options->session;
   task->security = options->security;
+  task->patience = options->patience;
   leat_status_t status = open_task(task, options);
   if (status) {
     leat_task_free(task);
@@ -285,9 +324,12 @@ void leat_task_abort(leat_task_t* task) {
 }
 
 // Channels end with all calls under way, and calls are what sessions and fetches wait for; so
-// sessions end first, then channels, and then the table in which fetches are entered.
+// sessions end first, then channels, and then the table in which fetches are entered. The thread of
+// the heartbeats looks at the sessions and the channels, so it ends before all of them, but what it
+// asked ends with the channels.
 void leat_task_free(leat_task_t* task) {
   if (!task) return;
+  leat_heartbeat_stop(task->heartbeat);
   leat_task_abort(task);
   leat_worker_runs_end(task);
   leat_master_sessions_free(task);
@@ -295,6 +337,7 @@ void leat_task_free(leat_task_t* task) {
   for (int i = 0; task->channels && i < task->spec.task_count; ++i) {
     leat_rpc_channel_free(task->channels[i]);
   }
+  leat_heartbeat_free(task->heartbeat);
   leat_rendezvous_table_free(task->rendezvous);
   for (int i = 0; i < task->device_count; ++i) {
     if (task->resources) leat_resource_manager_free(task->resources[i]);

@@ -12,10 +12,21 @@
 #include "base/map.h"
 #include "base/sync.h"
 #include "cluster/cluster_spec.h"
+#include "cluster/heartbeat.h"
 #include "cluster/rendezvous_table.h"
 #include "cluster/rpc.h"
 #include "formats/generated/device_attributes.h"
 #include "session/session.h"
+
+// When a task gives up on others. A time of 0 or less: never.
+typedef struct leat_task_patience_s {
+  int64_t heartbeat_ms;    // between two heartbeats (heartbeat.h)
+  int64_t session_ms;      // how long nobody uses a session before it is closed
+  int64_t partial_run_ms;  // how long nobody goes on with a partial run before it is ended
+} leat_task_patience_t;
+#define LEAT_HEARTBEAT_DEFAULT_MS 5000
+#define LEAT_SESSION_PATIENCE_DEFAULT_MS (INT64_C(24) * 3600 * 1000)
+#define LEAT_PARTIAL_RUN_PATIENCE_DEFAULT_MS (INT64_C(3600) * 1000)
 
 // Numbers of requests that were served, so that one which comes twice is refused: TensorFlow's
 // transport may send a request again although it was served.
@@ -40,6 +51,8 @@ typedef struct leat_task_s {
   leat_rendezvous_table_t* rendezvous;
   leat_fetcher_t fetcher;             // asks the other tasks for values
   leat_recent_requests_t requests;
+  leat_task_patience_t patience;
+  leat_heartbeat_t* heartbeat;        // watches calls to the other tasks
   leat_mutex_t mutex;                 // guards what follows
   leat_rpc_channel_t** channels;      // by task; NULL until they are first used
   struct leat_worker_session_s* worker_sessions;  // a list
@@ -57,6 +70,7 @@ typedef struct leat_task_options_s {
   int index;
   leat_session_options_t session;     // cpu_device_count and the numbers of threads count
   leat_rpc_security_t security;       // borrowed for the life of the task
+  leat_task_patience_t patience;
 } leat_task_options_t;
 
 // Makes the task's devices and opens no connection. INVALID_ARGUMENT where the cluster has no such
@@ -67,6 +81,9 @@ LEAT_MUST_USE leat_status_t leat_task_create(const leat_task_options_t* options,
 void leat_task_free(leat_task_t* task);
 // Ends the steps and the sessions' runs with CANCELLED, so that the calls that wait for them end.
 void leat_task_abort(leat_task_t* task);
+
+// Begins to watch the other tasks, and to give up what nobody uses. A second call has no effect.
+LEAT_MUST_USE leat_status_t leat_task_start(leat_task_t* task);
 
 // The channel to task |number| of the cluster; borrowed.
 LEAT_MUST_USE leat_status_t leat_task_channel(leat_task_t* task, int number,

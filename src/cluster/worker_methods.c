@@ -27,8 +27,7 @@ static void get_status(leat_service_call_t* call, const void* message) {
 
 static void create_worker_session(leat_service_call_t* call, const void* message) {
   const leat_pb_create_worker_session_request_t* request = message;
-  leat_status_t status = leat_worker_session_create(call->task, request->session_handle,
-                                                    request->isolate_session_state);
+  leat_status_t status = leat_worker_session_create(call->task, request);
   leat_service_answer(call, status, NULL, NULL);
 }
 

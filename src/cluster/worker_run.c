@@ -18,6 +18,7 @@
 
 #include <inttypes.h>
 
+#include "base/clock.h"
 #include "cluster/worker_session.h"
 #include "formats/wire/tensor_content.h"
 #include "trace/collector.h"
@@ -31,6 +32,7 @@ typedef struct leat_worker_run_s {
   leat_task_t* task;
   leat_worker_graph_t* graph;  // retained
   int64_t step_id;
+  int64_t last_use_ns;               // of a partial run; guarded by the task's mutex
   leat_step_collector_t* collector;  // |storage|, or NULL
   leat_step_collector_t storage;
   leat_mutex_t mutex;  // guards what follows
@@ -96,7 +98,10 @@ static run_t** find_place(leat_task_t* task, int64_t step_id) {
 static run_t* find_partial(leat_task_t* task, int64_t step_id) {
   leat_mutex_lock(&task->mutex);
   run_t* run = *find_place(task, step_id);
-  if (run) leat_reference_count_retain(&run->references);
+  if (run) {
+    leat_reference_count_retain(&run->references);
+    run->last_use_ns = leat_clock_now_ns();
+  }
   leat_mutex_unlock(&task->mutex);
   return run;
 }
@@ -104,6 +109,7 @@ static run_t* find_partial(leat_task_t* task, int64_t step_id) {
 static void add_partial(leat_task_t* task, run_t* run) {
   leat_reference_count_retain(&run->references);
   leat_mutex_lock(&task->mutex);
+  run->last_use_ns = leat_clock_now_ns();
   run->next = task->partial_runs;
   task->partial_runs = run;
   leat_mutex_unlock(&task->mutex);
@@ -116,6 +122,49 @@ void leat_worker_runs_forget(leat_task_t* task, int64_t step_id) {
   if (run) *place = run->next;
   leat_mutex_unlock(&task->mutex);
   release_run(run);
+}
+
+static bool has_ended(run_t* run) {
+  leat_mutex_lock(&run->mutex);
+  const bool is_ended = run->is_ended;
+  leat_mutex_unlock(&run->mutex);
+  return is_ended;
+}
+
+// The first partial run that was not called since |before_ns|, has ended or not, and whose step is
+// above |after|; retained. NULL where there is none.
+static run_t* find_abandoned(leat_task_t* task, int64_t before_ns, int64_t after) {
+  run_t* found = NULL;
+  leat_mutex_lock(&task->mutex);
+  for (run_t* run = task->partial_runs; run; run = run->next) {
+    if (run->last_use_ns >= before_ns || run->step_id <= after) continue;
+    if (!found || run->step_id < found->step_id) found = run;
+  }
+  if (found) leat_reference_count_retain(&found->references);
+  leat_mutex_unlock(&task->mutex);
+  return found;
+}
+
+// A run that has not ended is aborted, and forgotten when it has, at a later heartbeat: this thread
+// does not wait for its kernels.
+void leat_worker_runs_collect(leat_task_t* task, int64_t now_ns) {
+  const int64_t patience_ns = task->patience.partial_run_ms * 1000000;
+  int64_t step_id = INT64_MIN;
+  if (patience_ns <= 0) return;
+  for (run_t* run; (run = find_abandoned(task, now_ns - patience_ns, step_id));) {
+    step_id = run->step_id;
+    if (has_ended(run)) {
+      leat_worker_runs_forget(task, step_id);
+      leat_worker_sessions_cleanup(task, step_id);
+    } else {
+      leat_compiled_abort_step(leat_worker_graph_compiled(run->graph), step_id,
+                               leat_make_status(LEAT_ABORTED,
+                                                "RunGraph failed: nobody went on with the partial "
+                                                "run of step %" PRId64 " for %" PRId64 " ms",
+                                                step_id, task->patience.partial_run_ms));
+    }
+    release_run(run);
+  }
 }
 
 void leat_worker_runs_end(leat_task_t* task) {
@@ -242,6 +291,7 @@ static void cancel_call(void* data) {
 static void end_run(void* data, leat_status_t status) {
   run_t* run = data;
   leat_task_t* task = run->task;
+  leat_worker_graph_end_run(run->graph);
   if (status) {
     leat_rendezvous_table_abort(task->rendezvous, run->step_id, leat_status_clone(status));
   }
@@ -280,6 +330,7 @@ static void start_run(run_t* run) {
                                      .collector = run->collector};
   enter_task(run->task);
   leat_reference_count_retain(&run->references);
+  leat_worker_graph_begin_run(run->graph);
   leat_compiled_start(leat_worker_graph_compiled(run->graph), &step, end_run, run);
 }
 

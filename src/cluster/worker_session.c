@@ -12,10 +12,18 @@
 
 #include <inttypes.h>
 #include <stdio.h>
+#include <string.h>
 
+#include "base/checked.h"
+#include "base/clock.h"
+#include "cluster/rpc_message.h"
 #include "function/function.h"
 #include "graph/import/import.h"
 #include "master/function_runtime.h"
+
+// After how many heartbeats without a call the master is asked for, and how long it has to answer.
+#define LOOK_BEATS 12
+#define LOOK_TIMEOUT_MS 10000
 
 struct leat_worker_graph_s {
   leat_worker_graph_t* next;
@@ -34,6 +42,11 @@ struct leat_worker_session_s {
   leat_task_t* task;
   uint64_t serial;  // later sessions have higher ones
   char* handle;
+  char* master;  // the name of its task; "" where it gave none
+  uint64_t master_incarnation;
+  _Atomic(int) running;          // steps
+  _Atomic(int64_t) last_use_ns;  // by the master
+  int64_t next_look_ns;          // when to ask for the master; guarded by the task's mutex
   leat_session_t* session;
   leat_mutex_t mutex;           // guards what follows
   leat_worker_graph_t* graphs;  // a list
@@ -57,6 +70,15 @@ void leat_worker_graph_release(leat_worker_graph_t* graph) {
 
 leat_compiled_t* leat_worker_graph_compiled(const leat_worker_graph_t* graph) {
   return graph->compiled;
+}
+
+void leat_worker_graph_begin_run(leat_worker_graph_t* graph) {
+  atomic_fetch_add(&graph->session->running, 1);
+}
+
+void leat_worker_graph_end_run(leat_worker_graph_t* graph) {
+  atomic_store(&graph->session->last_use_ns, leat_clock_now_ns());
+  atomic_fetch_sub(&graph->session->running, 1);
 }
 
 // Checks that each node is placed on a device of this task: the master has placed it.
@@ -227,6 +249,7 @@ static void free_session(leat_worker_session_t* session) {
   leat_session_free(session->session);
   leat_mutex_deinitialize(&session->mutex);
   leat_allocator_free(allocator, session->handle);
+  leat_allocator_free(allocator, session->master);
   leat_allocator_free(allocator, session);
 }
 
@@ -242,20 +265,32 @@ static leat_worker_session_t** find_session(leat_task_t* task, leat_string_view_
   return place;
 }
 
-leat_status_t leat_worker_session_create(leat_task_t* task, leat_string_view_t handle,
-                                         bool isolates) {
+static leat_status_t fill_session(leat_worker_session_t* session,
+                                  const leat_pb_create_worker_session_request_t* request) {
+  leat_allocator_t* allocator = session->task->allocator;
+  const leat_string_view_t handle = request->session_handle, master = request->master_task;
+  session->master_incarnation = (uint64_t)request->master_incarnation;
+  LEAT_RETURN_IF_ERROR(
+      leat_allocator_clone_string(allocator, handle.data, handle.size, &session->handle));
+  LEAT_RETURN_IF_ERROR(
+      leat_allocator_clone_string(allocator, master.data, master.size, &session->master));
+  return open_session(session, request->isolate_session_state);
+}
+
+leat_status_t leat_worker_session_create(leat_task_t* task,
+                                         const leat_pb_create_worker_session_request_t* request) {
   leat_worker_session_t* session;
   LEAT_RETURN_IF_ERROR(LEAT_ALLOCATE(task->allocator, 1, &session));
   *session = (leat_worker_session_t){.task = task};
   atomic_init(&session->references, 1);
+  atomic_init(&session->running, 0);
+  atomic_init(&session->last_use_ns, leat_clock_now_ns());
   leat_mutex_initialize(&session->mutex);
-  leat_status_t status = leat_allocator_clone_string(task->allocator, handle.data, handle.size,
-                                                     &session->handle);
-  if (!status) status = open_session(session, isolates);
+  leat_status_t status = fill_session(session, request);
   bool is_new = false;
   if (!status) {
     leat_mutex_lock(&task->mutex);
-    leat_worker_session_t** place = find_session(task, handle);
+    leat_worker_session_t** place = find_session(task, request->session_handle);
     is_new = !*place;
     if (is_new) {
       session->serial = ++task->last_serial;
@@ -271,7 +306,10 @@ leat_status_t leat_worker_session_find(leat_task_t* task, leat_string_view_t han
                                        leat_worker_session_t** out_session) {
   leat_mutex_lock(&task->mutex);
   *out_session = *find_session(task, handle);
-  if (*out_session) leat_reference_count_retain(&(*out_session)->references);
+  if (*out_session) {
+    leat_reference_count_retain(&(*out_session)->references);
+    atomic_store(&(*out_session)->last_use_ns, leat_clock_now_ns());
+  }
   leat_mutex_unlock(&task->mutex);
   if (*out_session) return leat_ok_status();
   return leat_make_status(LEAT_ABORTED,
@@ -344,10 +382,105 @@ static void close_session(leat_session_t* session, int64_t unused) {
 
 void leat_worker_sessions_abort(leat_task_t* task) { visit_sessions(task, close_session, 0); }
 
+static leat_worker_session_t* take_first(leat_task_t* task) {
+  leat_mutex_lock(&task->mutex);
+  leat_worker_session_t* session = task->worker_sessions;
+  if (session) task->worker_sessions = session->next;
+  leat_mutex_unlock(&task->mutex);
+  return session;
+}
+
 void leat_worker_sessions_free(leat_task_t* task) {
-  while (task->worker_sessions) {
-    leat_worker_session_t* session = task->worker_sessions;
-    task->worker_sessions = session->next;
-    end_session(session);
+  for (leat_worker_session_t* session; (session = take_first(task));) end_session(session);
+}
+
+// ---- Sessions of masters that are gone ----------------------------------------------------------
+
+// A session whose master is asked for.
+typedef struct look_s {
+  leat_task_t* task;
+  uint64_t incarnation;
+  bool is_impatient;  // silence counts as death
+  char handle[];
+} look_t;
+
+static bool has_incarnation(leat_rpc_bytes_t answer, uint64_t incarnation) {
+  leat_arena_t arena;
+  leat_pb_get_status_response_t response = {0};
+  leat_arena_initialize(leat_allocator_system(), 0, &arena);
+  leat_status_t status = leat_rpc_decode_message(
+      answer, &arena, &leat_pb_get_status_response_descriptor, &response);
+  bool is_found = status != NULL;  // an answer that cannot be read tells nothing
+  for (size_t i = 0; !status && i < response.device_attributes.count; ++i) {
+    is_found |= response.device_attributes.items[i].incarnation == incarnation;
+  }
+  leat_status_free(status);
+  leat_arena_deinitialize(&arena);
+  return is_found;
+}
+
+// A leat_rpc_done_fn_t: the master has answered, or has not.
+static void looked(void* data, leat_status_t status, leat_string_view_t details,
+                   leat_rpc_bytes_t answer) {
+  look_t* look = data;
+  const bool is_gone =
+      status ? look->is_impatient : !has_incarnation(answer, look->incarnation);
+  leat_status_free(status);
+  if (is_gone) leat_worker_session_delete(look->task, leat_string_view_from(look->handle));
+  leat_allocator_free(leat_allocator_system(), look);
+}
+
+static leat_status_t look_for_master(const leat_worker_session_t* session, bool is_impatient) {
+  leat_task_t* task = session->task;
+  leat_rpc_channel_t* channel;
+  look_t* look;
+  const size_t size = strlen(session->handle) + 1;
+  const int number =
+      leat_cluster_spec_find_name(&task->spec, leat_string_view_from(session->master));
+  if (number < 0 || number == task->number) {  // nobody can be asked
+    if (is_impatient) {
+      leat_worker_session_delete(task, leat_string_view_from(session->handle));
+    }
+    return leat_ok_status();
+  }
+  LEAT_RETURN_IF_ERROR(leat_task_channel(task, number, &channel));
+  LEAT_RETURN_IF_ERROR(
+      leat_allocator_allocate(leat_allocator_system(), sizeof *look + size, (void**)&look));
+  *look = (look_t){task, session->master_incarnation, is_impatient};
+  memcpy(look->handle, session->handle, size);
+  const leat_rpc_call_options_t options = {
+      .method = "/tensorflow.WorkerService/GetStatus",
+      .deadline_ns = leat_clock_deadline_after_ms(LOOK_TIMEOUT_MS)};
+  leat_rpc_call(channel, &options, looked, look, NULL);
+  return leat_ok_status();
+}
+
+// Whether the session has been idle for so long that its master is to be asked for now.
+static bool is_due(leat_worker_session_t* session, int64_t now_ns) {
+  leat_task_t* task = session->task;
+  const int64_t beat_ms =
+      task->patience.heartbeat_ms > 0 ? task->patience.heartbeat_ms : LEAT_HEARTBEAT_DEFAULT_MS;
+  int64_t idle_ms = LOOK_BEATS * beat_ms;
+  if (task->patience.session_ms > 0) idle_ms = LEAT_MIN(idle_ms, task->patience.session_ms);
+  const int64_t begin_ns = now_ns - idle_ms * 1000000;
+  leat_mutex_lock(&task->mutex);
+  const bool is_due = atomic_load(&session->running) == 0 &&
+                      atomic_load(&session->last_use_ns) < begin_ns &&
+                      session->next_look_ns <= now_ns;
+  if (is_due) session->next_look_ns = now_ns + idle_ms * 1000000;
+  leat_mutex_unlock(&task->mutex);
+  return is_due;
+}
+
+void leat_worker_sessions_collect(leat_task_t* task, int64_t now_ns) {
+  const int64_t patience_ns = task->patience.session_ms * 1000000;
+  uint64_t serial = 0;
+  for (leat_worker_session_t* session; (session = find_next(task, serial));) {
+    serial = session->serial;
+    const bool is_impatient =
+        patience_ns > 0 && atomic_load(&session->last_use_ns) < now_ns - patience_ns;
+    // Without memory it is tried again.
+    if (is_due(session, now_ns)) leat_status_free(look_for_master(session, is_impatient));
+    leat_worker_session_release(session);
   }
 }

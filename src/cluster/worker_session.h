@@ -11,9 +11,10 @@
 typedef struct leat_worker_session_s leat_worker_session_t;
 typedef struct leat_worker_graph_s leat_worker_graph_t;
 
-// Makes the session |handle|. A second call with the same handle has no effect.
-LEAT_MUST_USE leat_status_t leat_worker_session_create(leat_task_t* task, leat_string_view_t handle,
-                                                       bool isolates);
+// Makes the session that the request names, for the master that it names. A second call with the
+// same handle has no effect.
+LEAT_MUST_USE leat_status_t leat_worker_session_create(
+    leat_task_t* task, const leat_pb_create_worker_session_request_t* request);
 // Ends the steps and frees the graphs of a session, if there is one.
 void leat_worker_session_delete(leat_task_t* task, leat_string_view_t handle);
 // Finds a session, which is retained. ABORTED where there is none (any more): the task may have
@@ -36,9 +37,16 @@ LEAT_MUST_USE leat_status_t leat_worker_session_find_graph(leat_worker_session_t
                                                            leat_worker_graph_t** out_graph);
 void leat_worker_graph_release(leat_worker_graph_t* graph);  // NULL is allowed
 leat_compiled_t* leat_worker_graph_compiled(const leat_worker_graph_t* graph);
+// A run of the graph begins or ends. Its session is in use meanwhile.
+void leat_worker_graph_begin_run(leat_worker_graph_t* graph);
+void leat_worker_graph_end_run(leat_worker_graph_t* graph);
 
 // Forgets a step in all sessions: the values that nobody received, and its containers.
 void leat_worker_sessions_cleanup(leat_task_t* task, int64_t step_id);
+// Deletes the sessions whose master is gone. A master whose session has not been used for some
+// heartbeats is asked whether it is still the process that made the session. If it is another one,
+// the session is deleted, and if nobody answers, it is deleted when the task's patience is over.
+void leat_worker_sessions_collect(leat_task_t* task, int64_t now_ns);
 // Ends the steps of all sessions with CANCELLED.
 void leat_worker_sessions_abort(leat_task_t* task);
 // Frees all sessions; no step may be running.

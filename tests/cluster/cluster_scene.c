@@ -5,8 +5,13 @@
 // for in both places.
 #include "cluster/cluster_scene.h"
 
+#include <fcntl.h>
+#include <signal.h>
+#include <spawn.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include "base/clock.h"
 #include "base/random.h"
@@ -15,6 +20,8 @@
 #include "formats/wire/encode.h"
 #include "formats/wire/tensor_content.h"
 #include "graph/import/export.h"
+
+extern char** environ;
 
 static const char* const kJobs[CLUSTER_TASKS] = {"worker", "ps"};
 
@@ -30,11 +37,46 @@ void cluster_scene_describe(const cluster_scene_t* cluster, const char* job, int
                                   .tasks = {&entries[i], 1}};
   }
   leat_pb_cluster_def_t spec = {.job = {jobs, CLUSTER_TASKS}};
+  leat_pb_coordination_service_config_t coordination = {
+      .heartbeat_timeout_in_ms = cluster->options.heartbeat_timeout_ms};
+  leat_pb_config_proto_experimental_t experimental = {.coordination_config = &coordination};
+  leat_pb_config_proto_t config = {.experimental = &experimental};
+  leat_pb_leat_server_options_t leat_options = {
+      .session_timeout_in_ms = cluster->options.session_timeout_ms,
+      .partial_run_timeout_in_ms = cluster->options.partial_run_timeout_ms};
   const leat_pb_server_def_t def = {.cluster = &spec,
                                     .job_name = leat_string_view_from(job),
                                     .task_index = index,
-                                    .protocol = leat_string_view_from(protocol)};
+                                    .default_session_config = &config,
+                                    .protocol = leat_string_view_from(protocol),
+                                    .leat_options = &leat_options};
   LEAT_EXPECT_OK(leat_message_encode(&leat_pb_server_def_descriptor, &def, out_bytes));
+}
+
+// Starts `leat server` for the ps. Whoever calls it waits until it is up.
+static void start_process(cluster_scene_t* cluster) {
+  char program[512], spec[128], heartbeat[32];
+  const char* build = getenv("LEAT_BUILD_DIR");
+  snprintf(program, sizeof program, "%s/bin/leat", build ? build : ".");
+  snprintf(spec, sizeof spec, "worker=%s;ps=%s", cluster->addresses[0], cluster->addresses[1]);
+  snprintf(heartbeat, sizeof heartbeat, "%d",
+           cluster->options.heartbeat_timeout_ms ? cluster->options.heartbeat_timeout_ms / 2
+                                                 : 5000);
+  char* const arguments[] = {program, "server", "--cluster", spec,        "--job",   "ps",
+                             "--task", "0",     "--heartbeat", heartbeat, "--json", NULL};
+  posix_spawn_file_actions_t actions;
+  assert_int_equal(posix_spawn_file_actions_init(&actions), 0);
+  assert_int_equal(
+      posix_spawn_file_actions_addopen(&actions, STDOUT_FILENO, "/dev/null", O_WRONLY, 0), 0);
+  assert_int_equal(
+      posix_spawn(&cluster->process, program, &actions, NULL, arguments, environ), 0);
+  posix_spawn_file_actions_destroy(&actions);
+}
+
+static void open_channel(cluster_scene_t* cluster, int task) {
+  const leat_rpc_security_t plain = {.requires_client_certificate = false};
+  LEAT_EXPECT_OK(leat_rpc_channel_create(leat_string_view_from(cluster->addresses[task]), &plain,
+                                         &cluster->channels[task]));
 }
 
 static void open_server(cluster_scene_t* cluster, int task) {
@@ -46,13 +88,16 @@ static void open_server(cluster_scene_t* cluster, int task) {
   assert_string_equal(TF_Message(cluster->status), "");
   TF_ServerStart(cluster->servers[task], cluster->status);
   assert_string_equal(TF_Message(cluster->status), "");
-  const leat_rpc_security_t plain = {.requires_client_certificate = false};
-  LEAT_EXPECT_OK(leat_rpc_channel_create(leat_string_view_from(cluster->addresses[task]), &plain,
-                                         &cluster->channels[task]));
+  open_channel(cluster, task);
 }
 
 int cluster_scene_set_up(void** state) {
+  return cluster_scene_set_up_with(state, &(cluster_options_t){0});
+}
+
+int cluster_scene_set_up_with(void** state, const cluster_options_t* options) {
   cluster_scene_t* cluster = calloc(1, sizeof *cluster);
+  cluster->options = *options;
   cluster->status = TF_NewStatus();
   const int first = rpc_scene_free_port();
   int second = rpc_scene_free_port();
@@ -60,7 +105,11 @@ int cluster_scene_set_up(void** state) {
   snprintf(cluster->addresses[0], sizeof cluster->addresses[0], "127.0.0.1:%d", first);
   snprintf(cluster->addresses[1], sizeof cluster->addresses[1], "127.0.0.1:%d", second);
   scene_open(&cluster->scene);
-  for (int i = 0; i < CLUSTER_TASKS; ++i) open_server(cluster, i);
+  for (int i = 0; i < CLUSTER_TASKS - options->ps_is_a_process; ++i) open_server(cluster, i);
+  if (options->ps_is_a_process) {
+    start_process(cluster);
+    open_channel(cluster, CLUSTER_PS);
+  }
   *state = cluster;
   return 0;
 }
@@ -69,6 +118,10 @@ int cluster_scene_tear_down(void** state) {
   cluster_scene_t* cluster = *state;
   for (int i = 0; i < CLUSTER_TASKS; ++i) leat_rpc_channel_free(cluster->channels[i]);
   for (int i = 0; i < CLUSTER_TASKS; ++i) TF_DeleteServer(cluster->servers[i]);
+  if (cluster->process) {
+    kill(cluster->process, SIGKILL);
+    waitpid(cluster->process, NULL, 0);
+  }
   scene_close(&cluster->scene);
   TF_DeleteStatus(cluster->status);
   free(cluster);
@@ -79,6 +132,26 @@ leat_output_t cluster_op(cluster_scene_t* cluster, int task, const char* op, con
                          leat_outputs_t inputs, leat_attrs_t attrs) {
   return scene_output(&cluster->scene, op, name, task ? CLUSTER_PS_CPU : CLUSTER_WORKER_CPU,
                       inputs, attrs);
+}
+
+void cluster_build_queue(cluster_scene_t* cluster) {
+  static const int32_t kTypes[] = {LEAT_DTYPE_FLOAT};
+  static const leat_partial_shape_t kShapes[] = {{0, NULL}};
+  const leat_attr_t types = {
+      LEAT_SV("component_types"),
+      {.kind = LEAT_ATTR_TYPE, .is_list = true, .count = 1, .types = kTypes}};
+  const leat_attr_t queue_types[] = {
+      types,
+      {LEAT_SV("shapes"),
+       {.kind = LEAT_ATTR_SHAPE, .is_list = true, .count = 1, .shapes = kShapes}}};
+  const leat_output_t queue = cluster_op(cluster, CLUSTER_PS, "FIFOQueueV2", "queue",
+                                         LEAT_NO_INPUTS, (leat_attrs_t){queue_types, 2});
+  const leat_output_t taken = cluster_op(cluster, CLUSTER_PS, "QueueDequeueV2", "taken",
+                                         LEAT_INPUTS(queue), (leat_attrs_t){&types, 1});
+  cluster_op(cluster, CLUSTER_WORKER, "Neg", "away", LEAT_INPUTS(taken), LEAT_NO_ATTRS);
+  const leat_output_t x = scene_placeholder(&cluster->scene, "fed", LEAT_DTYPE_FLOAT);
+  scene_node(&cluster->scene, "QueueEnqueueV2", "put", CLUSTER_PS_CPU, LEAT_INPUTS(queue, x),
+             LEAT_NO_ATTRS);
 }
 
 void cluster_stop(cluster_scene_t* cluster, int task) {

@@ -4,6 +4,8 @@
 #ifndef LEAT_TESTS_CLUSTER_CLUSTER_SCENE_H_
 #define LEAT_TESTS_CLUSTER_CLUSTER_SCENE_H_
 
+#include <sys/types.h>
+
 #include "cluster/rpc_scene.h"
 #include "formats/generated/master_service.h"
 #include "formats/generated/worker_service.h"
@@ -15,7 +17,16 @@ enum { CLUSTER_WORKER, CLUSTER_PS, CLUSTER_TASKS };
 #define CLUSTER_WORKER_CPU "/job:worker/replica:0/task:0/device:CPU:0"
 #define CLUSTER_PS_CPU "/job:ps/replica:0/task:0/device:CPU:0"
 
+// How the servers are made; all zero: as by default.
+typedef struct cluster_options_s {
+  int heartbeat_timeout_ms;  // two heartbeats
+  int session_timeout_ms, partial_run_timeout_ms;
+  bool ps_is_a_process;      // the ps is a `leat server`, which can be stopped by signals
+} cluster_options_t;
+
 typedef struct cluster_scene_s {
+  cluster_options_t options;
+  pid_t process;  // the ps, where it is one
   TF_Status* status;
   TF_Server* servers[CLUSTER_TASKS];
   leat_rpc_channel_t* channels[CLUSTER_TASKS];
@@ -24,6 +35,7 @@ typedef struct cluster_scene_s {
 } cluster_scene_t;
 
 int cluster_scene_set_up(void** state);
+int cluster_scene_set_up_with(void** state, const cluster_options_t* options);
 int cluster_scene_tear_down(void** state);
 // The bytes of a ServerDef of the cluster, in |out_bytes|, which the caller initializes.
 void cluster_scene_describe(const cluster_scene_t* cluster, const char* job, int index,
@@ -32,6 +44,9 @@ void cluster_scene_describe(const cluster_scene_t* cluster, const char* job, int
 // A node on the first device of a task, in the scene's graph.
 leat_output_t cluster_op(cluster_scene_t* cluster, int task, const char* op, const char* name,
                          leat_outputs_t inputs, leat_attrs_t attrs);
+// Adds an empty queue on the ps, of which "taken" waits for an element and "put" brings it: "fed".
+// "away", on the worker, is the element with the other sign.
+void cluster_build_queue(cluster_scene_t* cluster);
 // Stops the server of a task.
 void cluster_stop(cluster_scene_t* cluster, int task);
 // Gives a step a moment to reach the place where it waits; nothing depends on it but which path is

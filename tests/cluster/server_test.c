@@ -24,27 +24,6 @@ static void build_product(cluster_scene_t* cluster) {
   cluster_op(cluster, CLUSTER_WORKER, "Mul", "z", LEAT_INPUTS(x, y), LEAT_NO_ATTRS);
 }
 
-// An empty queue on the ps, of which "taken" waits for an element and "put" brings it: x.
-static void build_queue(cluster_scene_t* cluster) {
-  static const int32_t kTypes[] = {LEAT_DTYPE_FLOAT};
-  static const leat_partial_shape_t kShapes[] = {{0, NULL}};
-  const leat_attr_t types = {
-      LEAT_SV("component_types"),
-      {.kind = LEAT_ATTR_TYPE, .is_list = true, .count = 1, .types = kTypes}};
-  const leat_attr_t queue_types[] = {
-      types,
-      {LEAT_SV("shapes"),
-       {.kind = LEAT_ATTR_SHAPE, .is_list = true, .count = 1, .shapes = kShapes}}};
-  const leat_output_t queue = cluster_op(cluster, CLUSTER_PS, "FIFOQueueV2", "queue",
-                                         LEAT_NO_INPUTS, (leat_attrs_t){queue_types, 2});
-  const leat_output_t taken = cluster_op(cluster, CLUSTER_PS, "QueueDequeueV2", "taken",
-                                         LEAT_INPUTS(queue), (leat_attrs_t){&types, 1});
-  cluster_op(cluster, CLUSTER_WORKER, "Neg", "away", LEAT_INPUTS(taken), LEAT_NO_ATTRS);
-  const leat_output_t x = scene_placeholder(&cluster->scene, "fed", LEAT_DTYPE_FLOAT);
-  scene_node(&cluster->scene, "QueueEnqueueV2", "put", CLUSTER_PS_CPU, LEAT_INPUTS(queue, x),
-             LEAT_NO_ATTRS);
-}
-
 // ---- Servers ------------------------------------------------------------------------------------
 
 static void expect_no_server(cluster_scene_t* cluster, const void* bytes, size_t size,
@@ -199,7 +178,7 @@ static void failures_name_their_task_and_node(void** state) {
 static void a_step_is_cancelled(void** state) {
   cluster_scene_t* cluster = *state;
   char handle[32];
-  build_queue(cluster);
+  cluster_build_queue(cluster);
   cluster_session_open(cluster, handle);
   for (int i = 0; i < 3; ++i) {
     cluster_step_t step;
@@ -224,7 +203,7 @@ static void a_session_closes_while_steps_run(void** state) {
   cluster_scene_t* cluster = *state;
   cluster_step_t steps[kSteps];
   char handle[32];
-  build_queue(cluster);
+  cluster_build_queue(cluster);
   cluster_session_open(cluster, handle);
   for (int i = 0; i < kSteps; ++i) {
     cluster_step_start(cluster, handle, i % 2 ? "away" : "taken", NULL, NULL, 0, &steps[i]);
@@ -246,7 +225,7 @@ static void a_master_stops_while_steps_run(void** state) {
   cluster_scene_t* cluster = *state;
   cluster_step_t steps[kSteps];
   char handle[32];
-  build_queue(cluster);
+  cluster_build_queue(cluster);
   cluster_session_open(cluster, handle);
   for (int i = 0; i < kSteps; ++i) {
     cluster_step_start(cluster, handle, i % 2 ? "away" : "taken", NULL, NULL, 0, &steps[i]);
@@ -267,7 +246,7 @@ static void a_worker_stops_while_steps_run(void** state) {
   cluster_scene_t* cluster = *state;
   cluster_step_t step;
   char handle[32];
-  build_queue(cluster);
+  cluster_build_queue(cluster);
   const leat_output_t x = scene_placeholder(&cluster->scene, "x", LEAT_DTYPE_FLOAT);
   cluster_op(cluster, CLUSTER_WORKER, "Neg", "own", LEAT_INPUTS(x), LEAT_NO_ATTRS);
   cluster_session_open(cluster, handle);

@@ -3,6 +3,20 @@
 
 #include <stddef.h>
 
+static const leat_message_field_t leat_server_options_fields[] = {
+    {"session_timeout_in_ms", 1, LEAT_FIELD_INT64, LEAT_FIELD_SINGULAR, 0, -1,
+        offsetof(leat_pb_leat_server_options_t, session_timeout_in_ms), -1, NULL, NULL},
+    {"partial_run_timeout_in_ms", 2, LEAT_FIELD_INT64, LEAT_FIELD_SINGULAR, 0, -1,
+        offsetof(leat_pb_leat_server_options_t, partial_run_timeout_in_ms), -1, NULL, NULL},
+};
+static const uint8_t leat_server_options_tags[LEAT_MESSAGE_SHORT_TAGS] = {
+    0, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 2,
+};
+const leat_message_descriptor_t leat_pb_leat_server_options_descriptor = {
+    "tensorflow.LeatServerOptions", sizeof(leat_pb_leat_server_options_t), 2, 0,
+        leat_server_options_fields, leat_server_options_tags, false,
+};
+
 static const leat_message_field_t server_def_fields[] = {
     {"cluster", 1, LEAT_FIELD_MESSAGE, LEAT_FIELD_SINGULAR, 2, -1, offsetof(leat_pb_server_def_t,
         cluster), -1, &leat_pb_cluster_def_descriptor, NULL},
@@ -22,6 +36,9 @@ static const leat_message_field_t server_def_fields[] = {
         &leat_pb_cluster_device_filters_descriptor, NULL},
     {"replica", 8, LEAT_FIELD_INT32, LEAT_FIELD_SINGULAR, 0, -1, offsetof(leat_pb_server_def_t,
         replica), -1, NULL, NULL},
+    {"leat_options", 1015, LEAT_FIELD_MESSAGE, LEAT_FIELD_SINGULAR, 2, -1,
+        offsetof(leat_pb_server_def_t, leat_options), -1, &leat_pb_leat_server_options_descriptor,
+        NULL},
 };
 static const uint8_t server_def_tags[LEAT_MESSAGE_SHORT_TAGS] = {
     0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 2, 0, 0, 0, 0, 0, 3, 0, 0, 0, 0, 0, 0, 0,
@@ -29,6 +46,6 @@ static const uint8_t server_def_tags[LEAT_MESSAGE_SHORT_TAGS] = {
         0, 8,
 };
 const leat_message_descriptor_t leat_pb_server_def_descriptor = {
-    "tensorflow.ServerDef", sizeof(leat_pb_server_def_t), 8, 0, server_def_fields, server_def_tags,
+    "tensorflow.ServerDef", sizeof(leat_pb_server_def_t), 9, 0, server_def_fields, server_def_tags,
         false,
 };

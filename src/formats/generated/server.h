@@ -7,8 +7,16 @@
 #include "formats/generated/config.h"
 #include "formats/wire/message.h"
 
+typedef struct leat_pb_leat_server_options_s leat_pb_leat_server_options_t;
 typedef struct leat_pb_server_def_s leat_pb_server_def_t;
 
+
+// What TensorFlow's servers do not know, and pass over.
+struct leat_pb_leat_server_options_s {
+  int64_t session_timeout_in_ms;
+  int64_t partial_run_timeout_in_ms;
+};
+extern const leat_message_descriptor_t leat_pb_leat_server_options_descriptor;
 
 struct leat_pb_server_def_s {
   leat_pb_cluster_def_t* cluster;
@@ -16,6 +24,7 @@ struct leat_pb_server_def_s {
   leat_pb_config_proto_t* default_session_config;
   leat_string_view_t protocol;
   leat_pb_cluster_device_filters_t* cluster_device_filters;
+  leat_pb_leat_server_options_t* leat_options;
   int32_t task_index;
   int32_t port;
   int32_t replica;

@@ -20,7 +20,9 @@ struct leat_rpc_channel_s {
   rpc_engine_t* engine;
   leat_mutex_t mutex;
   leat_condition_t emptied;
-  leat_rpc_call_t* first;  // calls under way, in no order; guarded by |mutex|
+  // Guarded by |mutex|.
+  leat_rpc_call_t* first;  // calls under way, in no order
+  uint64_t failures;       // how often rpc_channel_fail was called
 };
 
 struct leat_rpc_call_s {
@@ -29,7 +31,10 @@ struct leat_rpc_call_s {
   grpc_call* call;  // NULL once it has ended; guarded by |lock|
   leat_rpc_channel_t* channel;
   leat_rpc_call_t *previous, *next;  // in the channel's list
-  bool is_cancelled_by_channel;      // guarded by the channel's mutex
+  // Guarded by the channel's mutex.
+  bool is_cancelled_by_channel;
+  bool waits;         // for a server that is not up yet
+  uint64_t failures;  // the channel's, when the call was made or was failed last
   rpc_event_t ended;
   leat_rpc_done_fn_t done;
   void* data;
@@ -91,6 +96,7 @@ int rpc_channel_create(const char* address, const leat_rpc_credentials_t* creden
 
 static void add_to_channel(leat_rpc_channel_t* channel, leat_rpc_call_t* call) {
   leat_mutex_lock(&channel->mutex);
+  call->failures = channel->failures;
   call->next = channel->first;
   if (call->next) call->next->previous = call;
   channel->first = call;
@@ -140,6 +146,50 @@ void rpc_channel_free(leat_rpc_channel_t* channel) {
   rpc_host->free(channel);
 }
 
+bool rpc_channel_is_busy(leat_rpc_channel_t* channel) {
+  leat_mutex_lock(&channel->mutex);
+  const leat_rpc_call_t* call = channel->first;
+  while (call && call->waits) call = call->next;
+  leat_mutex_unlock(&channel->mutex);
+  return call != NULL;
+}
+
+// A call that was made before failure number |failures| and has not been ended by it yet; retained.
+static leat_rpc_call_t* find_unfailed(leat_rpc_channel_t* channel, uint64_t failures) {
+  leat_mutex_lock(&channel->mutex);
+  leat_rpc_call_t* call = channel->first;
+  while (call && (call->waits || call->failures >= failures)) call = call->next;
+  if (call) {
+    call->failures = failures;
+    leat_reference_count_retain(&call->owners);
+  }
+  leat_mutex_unlock(&channel->mutex);
+  return call;
+}
+
+// The C core's call, with a reference of the caller's; NULL once it has ended.
+static grpc_call* take_inner(leat_rpc_call_t* call) {
+  leat_spinlock_lock(&call->lock);
+  grpc_call* inner = call->call;
+  if (inner) grpc_call_ref(inner);
+  leat_spinlock_unlock(&call->lock);
+  return inner;
+}
+
+void rpc_channel_fail(leat_rpc_channel_t* channel, int code, const char* message) {
+  leat_mutex_lock(&channel->mutex);
+  const uint64_t failures = ++channel->failures;
+  leat_mutex_unlock(&channel->mutex);
+  for (leat_rpc_call_t* call; (call = find_unfailed(channel, failures));) {
+    grpc_call* inner = take_inner(call);
+    if (inner) {
+      grpc_call_cancel_with_status(inner, (grpc_status_code)code, message, NULL);
+      grpc_call_unref(inner);
+    }
+    rpc_call_free(call);
+  }
+}
+
 // ---- Calls --------------------------------------------------------------------------------------
 
 void rpc_call_free(leat_rpc_call_t* call) {
@@ -147,11 +197,7 @@ void rpc_call_free(leat_rpc_call_t* call) {
 }
 
 void rpc_cancel(leat_rpc_call_t* call) {
-  if (!call) return;
-  leat_spinlock_lock(&call->lock);
-  grpc_call* inner = call->call;
-  if (inner) grpc_call_ref(inner);
-  leat_spinlock_unlock(&call->lock);
+  grpc_call* inner = call ? take_inner(call) : NULL;
   if (!inner) return;
   grpc_call_cancel(inner, NULL);
   grpc_call_unref(inner);
@@ -254,6 +300,7 @@ void rpc_call(leat_rpc_channel_t* channel, const leat_rpc_call_options_t* option
   call->channel = channel;
   call->done = done;
   call->data = data;
+  call->waits = options->waits;
   call->call = create_inner(channel, options);
   add_to_channel(channel, call);
   if (out_call) *out_call = call;

@@ -72,6 +72,8 @@ __attribute__((visibility("default"))) const leat_rpc_module_t* leat_module_grpc
       .call = rpc_call,
       .cancel = rpc_cancel,
       .call_free = rpc_call_free,
+      .channel_is_busy = rpc_channel_is_busy,
+      .channel_fail = rpc_channel_fail,
   };
   return &kModule;
 }

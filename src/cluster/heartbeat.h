@@ -1,0 +1,42 @@
+// Heartbeats: how a task finds out that another one has fallen silent (section 3.3 of the white
+// paper). A host that is lost, a process that is stopped and a network that drops everything close
+// no connection, so a call to such a task would never end. While calls to a task are under way, it
+// is therefore asked for its status once an interval. If it does not answer within an interval,
+// every call to it ends with UNAVAILABLE, and the message names the task and its address. So a call
+// outlives the silence of its task by two intervals at most. A task that was lost is asked on until
+// it answers. A task without calls is not asked, and a short step pays nothing.
+//
+// TensorFlow's tasks are asked in the same way, since GetStatus is a method of its worker.
+#ifndef LEAT_CLUSTER_HEARTBEAT_H_
+#define LEAT_CLUSTER_HEARTBEAT_H_
+
+#include "cluster/cluster_spec.h"
+#include "cluster/rpc.h"
+
+typedef struct leat_heartbeat_s leat_heartbeat_t;
+
+typedef struct leat_heartbeat_options_s {
+  const leat_cluster_spec_t* spec;  // borrowed
+  int64_t interval_ms;              // above 0
+  bool asks;                        // false: nobody is asked, and only |each_beat| is called
+  leat_allocator_t* allocator;
+  // Task |number| fell silent, or answers again. On any thread; must not block for long.
+  void (*tell)(void* data, int number, bool is_lost);
+  // Called once an interval, on the thread of the heartbeats.
+  void (*each_beat)(void* data);
+  void* data;
+} leat_heartbeat_options_t;
+
+LEAT_MUST_USE leat_status_t leat_heartbeat_create(const leat_heartbeat_options_t* options,
+                                                  leat_heartbeat_t** out_heartbeat);
+// Starts the thread. A second call has no effect.
+LEAT_MUST_USE leat_status_t leat_heartbeat_start(leat_heartbeat_t* heartbeat);
+// Watches the calls of |channel|, which leads to task |number|. The channel must live until
+// leat_heartbeat_stop has returned.
+void leat_heartbeat_watch(leat_heartbeat_t* heartbeat, int number, leat_rpc_channel_t* channel);
+// Ends the thread. NULL is allowed.
+void leat_heartbeat_stop(leat_heartbeat_t* heartbeat);
+// The channels that were watched must have been freed. NULL is allowed.
+void leat_heartbeat_free(leat_heartbeat_t* heartbeat);
+
+#endif  // LEAT_CLUSTER_HEARTBEAT_H_
