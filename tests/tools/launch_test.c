@@ -1,0 +1,85 @@
+// leat launch: a cluster of processes on this machine, here of shells that tell what they see.
+#include <string.h>
+
+#include "tools/tool_run.h"
+
+static void each_task_has_its_place(void** state) {
+  tool_result_t result = tool_run(
+      "launch -n 2 --ps 1 -- sh -c 'echo \"$TF_CONFIG\"; echo to stderr >&2; "
+      "printf \"no end\"'");
+  assert_int_equal(result.code, 0);
+  static const char* const lines[] = {
+      "[worker 0] {\"cluster\": {\"worker\": [\"localhost:",
+      "\"task\": {\"type\": \"worker\", \"index\": 0}}\n",
+      "\"task\": {\"type\": \"worker\", \"index\": 1}}\n",
+      "\"task\": {\"type\": \"ps\", \"index\": 0}}\n",
+      "[worker 1] to stderr\n",
+      "[worker 0] no end\n",
+  };
+  for (size_t i = 0; i < sizeof lines / sizeof *lines; ++i) {
+    if (!strstr(result.out, lines[i])) print_error("%s\n is not in\n%s\n", lines[i], result.out);
+    // A parameter server may be ended before it has said anything.
+    if (i != 3) assert_non_null(strstr(result.out, lines[i]));
+  }
+  tool_free(&result);
+}
+
+// The parameter server would run for ever; what it started ends with it.
+static void parameter_servers_end_with_the_workers(void** state) {
+  tool_expect_part(0, "[worker 1] done",
+                   "launch -n 2 --ps 2 -- sh -c 'case \"$TF_CONFIG\" in "
+                   "*\"type*: .ps\"*) sleep 1000;; *) echo done;; esac'");
+}
+
+static void one_failure_ends_all(void** state) {
+  tool_expect_part(3, "worker 1 ended with code 3; the other tasks are ended",
+                   "launch -n 3 --ps 1 -- sh -c 'case \"$TF_CONFIG\" in "
+                   "*worker*index*1}}) exit 3;; *) sleep 1000;; esac'");
+  tool_expect_part(137, "worker 0 ended with signal 9",
+                   "launch -n 1 --ps 1 -- sh -c 'case \"$TF_CONFIG\" in "
+                   "*type*worker*index*) kill -9 $$;; *) sleep 1000;; esac'");
+}
+
+static void who_does_not_end_is_killed(void** state) {
+  tool_expect_part(3, "ended with code 3",
+                   "launch -n 2 --grace 0 -- sh -c 'case \"$TF_CONFIG\" in *index*1}}) exit 3;; "
+                   "*) trap \"\" TERM; sleep 1000; sleep 1000;; esac'");
+}
+
+static void the_exit_code_is_the_chiefs(void** state) {
+  tool_expect(5, NULL, "launch -n 2 -- sh -c 'case \"$TF_CONFIG\" in *index*0}}) exit 5;; esac'");
+  tool_expect_part(127, "cannot be started", "launch -- /no/such/program");
+}
+
+// Both tasks have set their traps when the chief asks the launcher for the signal.
+static void signals_are_passed_on(void** state) {
+  tool_result_t result = tool_run(
+      "launch -n 2 -- sh -c 'trap \"echo heard; exit 0\" USR1; case \"$TF_CONFIG\" in "
+      "*index*0}}) while [ ! -e ready ]; do sleep 0.05; done; kill -USR1 $PPID;; "
+      "*) : > ready;; esac; while :; do sleep 0.05; done'");
+  assert_int_equal(result.code, 0);
+  assert_non_null(strstr(result.out, "[worker 0] heard"));
+  assert_non_null(strstr(result.out, "[worker 1] heard"));
+  tool_free(&result);
+}
+
+static void arguments_are_checked(void** state) {
+  tool_expect_part(2, "the program is missing", "launch -n 2");
+  tool_expect_part(2, "must be a number", "launch -n two -- true");
+  tool_expect_part(2, "with a worker", "launch -n 0 --ps 2 -- true");
+  tool_expect_part(0, "leat launch -n 3", "launch --help");
+}
+
+int main(void) {
+#define TEST(name) cmocka_unit_test_setup_teardown(name, scratch_set_up, scratch_tear_down)
+  const struct CMUnitTest tests[] = {
+      TEST(each_task_has_its_place),
+      TEST(parameter_servers_end_with_the_workers),
+      TEST(one_failure_ends_all),
+      TEST(who_does_not_end_is_killed),
+      TEST(the_exit_code_is_the_chiefs),
+      TEST(signals_are_passed_on),
+      TEST(arguments_are_checked),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
