@@ -111,6 +111,10 @@ static char* make_config(const launch_t* launch, const task_t* task) {
 
 // ---- Processes ----------------------------------------------------------------------------------
 
+// Those that are handled here.
+static const int kSignals[] = {SIGCHLD, SIGINT, SIGTERM, SIGHUP, SIGUSR1, SIGUSR2};
+#define SIGNAL_COUNT (sizeof kSignals / sizeof *kSignals)
+
 static volatile sig_atomic_t passed_signal;  // that is to be passed on; 0: none
 
 static void take_signal(int number) {
@@ -127,6 +131,8 @@ static void become_program(const launch_t* launch, const char* config, const int
   if (nothing >= 0) dup2(nothing, STDIN_FILENO);
   dup2(pipes[0], STDOUT_FILENO);
   dup2(pipes[1], STDERR_FILENO);
+  // A signal that came meanwhile must end the child, and not be taken by the handler above.
+  for (size_t i = 0; i < SIGNAL_COUNT; ++i) signal(kSignals[i], SIG_DFL);
   sigprocmask(SIG_SETMASK, mask, NULL);
   if (!setenv("TF_CONFIG", config, 1)) execvp(launch->program[0], launch->program);
   fprintf(stderr, "leat: launch: %s cannot be started: %s\n", launch->program[0], strerror(errno));
@@ -302,10 +308,9 @@ static void look_after(launch_t* launch, const sigset_t* mask) {
 }
 
 static int launch_all(launch_t* launch) {
-  static const int kSignals[] = {SIGCHLD, SIGINT, SIGTERM, SIGHUP, SIGUSR1, SIGUSR2};
   sigset_t blocked, mask;
   sigemptyset(&blocked);
-  for (size_t i = 0; i < sizeof kSignals / sizeof *kSignals; ++i) {
+  for (size_t i = 0; i < SIGNAL_COUNT; ++i) {
     const struct sigaction action = {.sa_handler = take_signal};
     sigaction(kSignals[i], &action, NULL);
     sigaddset(&blocked, kSignals[i]);
