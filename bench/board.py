@@ -2,6 +2,7 @@
 """How fast and how small `leat board` is, beside TensorBoard on the same logs: make bench-board
 
   speed     one file of scalars, read by one thread: gigabytes a second of processor time
+  graphs    levels of large graphs (board_graph.py)
   start     runs x tags x steps: the time from the start of the program until all is loaded and the
             first answer is there, and the memory that it has then; at first without an index
             file, then with it (leat), with either loader (TensorBoard)
@@ -197,6 +198,8 @@ def main():
   parser.add_argument('--no-tensorboard', action='store_true')
   parser.add_argument('--build', default=os.path.join(ROOT, 'build'))
   options = parser.parse_args()
+  subprocess.check_call([sys.executable, os.path.join(ROOT, 'bench', 'board_graph.py'), '--build',
+                         options.build])
   folder = tempfile.mkdtemp(prefix='leat-bench-board')
   try:
     big, runs, cache = (os.path.join(folder, n) for n in ('big', 'runs', 'cache'))

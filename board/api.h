@@ -9,8 +9,11 @@
 #include "board/logdir.h"
 #include "board/snapshot.h"
 
+typedef struct board_graph_store_s board_graph_store_t;
+
 typedef struct board_api_s {
   board_logdir_t* logdir;
+  board_graph_store_t* graphs;
   const char* path_prefix;
 } board_api_t;
 
@@ -71,6 +74,9 @@ BOARD_ROUTE(board_api_text);
 BOARD_ROUTE(board_api_graph_info);
 BOARD_ROUTE(board_api_graph);
 BOARD_ROUTE(board_api_run_metadata);
+BOARD_ROUTE(board_api_graph_levels);
+BOARD_ROUTE(board_api_graph_item);
+BOARD_ROUTE(board_api_graph_search);
 BOARD_ROUTE(board_api_pr_curve_tags);
 BOARD_ROUTE(board_api_pr_curves);
 BOARD_ROUTE(board_api_status);

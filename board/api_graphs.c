@@ -4,14 +4,13 @@
 // under which summaries traced functions: their graphs, times, or both. What a Keras model's JSON
 // draws as a graph is not made here.
 #include "board/api.h"
+#include "board/graph_source.h"
 #include "board/json_writer.h"
 #include "formats/generated/graph.h"
 #include "formats/generated/run_metadata.h"
 #include "formats/wire/decode.h"
 #include "formats/wire/encode.h"
 #include "formats/wire/text.h"
-
-#define RUN_GRAPH LEAT_SV("__run_graph__")
 
 // ---- What there is ------------------------------------------------------------------------------
 // Which of the three a series gives. Those of the summary op say that they are version 1.
@@ -30,7 +29,7 @@ static const char* word(bool truth) { return truth ? "true" : "false"; }
 
 // Prints one run; false where it has nothing. The lock is held.
 static bool print_run(const board_run_t* run, bool is_first, leat_string_builder_t* out) {
-  bool has_graph = board_run_find_of(run, RUN_GRAPH, "graphs", BOARD_CLASS_BLOB) != NULL;
+  bool has_graph = board_run_find_of(run, BOARD_RUN_GRAPH, "graphs", BOARD_CLASS_BLOB) != NULL;
   bool concept, graph, profile, follows = false, any = has_graph;
   for (size_t i = 0; i < run->series_count; ++i) {
     any |= gives(run->series[i], &concept, &graph, &profile);
@@ -75,39 +74,7 @@ leat_status_t board_api_graph_info(board_api_t* api, const board_request_t* requ
   return leat_ok_status();
 }
 
-// ---- Reading ------------------------------------------------------------------------------------
-// The bytes of the newest step of the first of |plugins| that owns |tag|.
-static leat_status_t read_newest(board_api_t* api, const board_request_t* request,
-                                 leat_string_view_t tag, const char* const plugins[2],
-                                 leat_string_view_t* out_bytes) {
-  leat_string_view_t name;
-  board_snapshot_t snapshot;
-  leat_pb_summary_value_t value;
-  if (!board_query_get(&request->query, "run", &name)) {
-    return leat_make_status(LEAT_INVALID_ARGUMENT, "query parameter \"run\" is required");
-  }
-  board_run_t* run = board_logdir_find(api->logdir, name);
-  leat_status_t status = leat_make_status(LEAT_NOT_FOUND, "Not found");
-  for (int i = 0; i < 2 && run && plugins[i] && status; ++i) {
-    leat_status_free(status);
-    status =
-        board_snapshot_take(run, tag, plugins[i], BOARD_CLASS_BLOB, request->arena, &snapshot);
-  }
-  LEAT_RETURN_IF_ERROR(status);
-  LEAT_RETURN_IF_ERROR(board_snapshot_sort(&snapshot, request->arena));
-  if (!snapshot.count) return leat_make_status(LEAT_NOT_FOUND, "Not found");
-  uint32_t last = snapshot.count - 1;
-  if (snapshot.form == BOARD_FORM_BYTES) {
-    return board_snapshot_bytes(&snapshot, last, request->arena, out_bytes);
-  }
-  LEAT_RETURN_IF_ERROR(board_snapshot_value(&snapshot, last, request->arena, &value));
-  if (!value.tensor || !value.tensor->string_val.count) {
-    return leat_make_status(LEAT_NOT_FOUND, "Not found");
-  }
-  *out_bytes = value.tensor->string_val.items[0];
-  return leat_ok_status();
-}
-
+// ---- Graphs -------------------------------------------------------------------------------------
 // Takes attributes that are encoded in more than |limit| bytes out of the nodes, and lists their
 // names under the attribute |key|.
 static leat_status_t cut_attributes(leat_pb_graph_def_t* graph, int64_t limit,
@@ -167,46 +134,26 @@ static leat_status_t print_graph(const board_request_t* request, leat_pb_graph_d
 
 leat_status_t board_api_graph(board_api_t* api, const board_request_t* request,
                               board_response_t* response) {
-  leat_decode_limits_t limits = {0};
-  leat_string_view_t tag, bytes, conceptual;
-  leat_pb_graph_def_t graph = {0};
-  leat_pb_run_metadata_t metadata;
+  leat_string_view_t conceptual;
+  board_graph_source_t source;
+  leat_pb_graph_def_t graph;
   if (board_query_get(&request->query, "conceptual", &conceptual) &&
       leat_string_view_equals(conceptual, "true")) {
     return leat_make_status(LEAT_UNIMPLEMENTED, "graphs of Keras models are not drawn");
   }
-  if (!board_query_get(&request->query, "tag", &tag)) {
-    LEAT_RETURN_IF_ERROR(read_newest(api, request, RUN_GRAPH, (const char*[2]){"graphs"}, &bytes));
-    LEAT_RETURN_IF_ERROR(leat_message_decode(&leat_pb_graph_def_descriptor, bytes, request->arena,
-                                             &limits, &graph));
-    return print_graph(request, &graph, response);
-  }
-  LEAT_RETURN_IF_ERROR(read_newest(
-      api, request, tag, (const char*[2]){"graph_run_metadata", "graph_run_metadata_graph"},
-      &bytes));
-  LEAT_RETURN_IF_ERROR(leat_message_decode(&leat_pb_run_metadata_descriptor, bytes, request->arena,
-                                           &limits, &metadata));
-  if (metadata.function_graphs.count > 1) {
-    return leat_make_status(LEAT_UNIMPLEMENTED, "graphs of several functions are not joined");
-  }
-  if (metadata.function_graphs.count == 1 &&
-      metadata.function_graphs.items[0].pre_optimization_graph) {
-    graph = *metadata.function_graphs.items[0].pre_optimization_graph;
-  }
+  LEAT_RETURN_IF_ERROR(board_graph_source_find(api, request, &source));
+  LEAT_RETURN_IF_ERROR(board_graph_source_read(&source, request->arena, &graph));
   return print_graph(request, &graph, response);
 }
 
 leat_status_t board_api_run_metadata(board_api_t* api, const board_request_t* request,
                                      board_response_t* response) {
   leat_decode_limits_t limits = {0};
-  leat_string_view_t tag, bytes;
+  leat_string_view_t bytes;
   leat_pb_run_metadata_t metadata;
-  if (!board_query_get(&request->query, "tag", &tag)) {
-    return leat_make_status(LEAT_INVALID_ARGUMENT, "query parameter \"tag\" is required");
-  }
-  LEAT_RETURN_IF_ERROR(read_newest(
-      api, request, tag, (const char*[2]){"graph_tagged_run_metadata", "graph_run_metadata"},
-      &bytes));
+  board_graph_source_t source;
+  LEAT_RETURN_IF_ERROR(board_graph_source_find_steps(api, request, &source));
+  LEAT_RETURN_IF_ERROR(board_graph_source_bytes(&source, request->arena, &bytes));
   LEAT_RETURN_IF_ERROR(leat_message_decode(&leat_pb_run_metadata_descriptor, bytes, request->arena,
                                            &limits, &metadata));
   response->content_type = "text/x-protobuf; charset=utf-8";

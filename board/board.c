@@ -4,6 +4,7 @@
 #include <stdio.h>
 
 #include "board/api.h"
+#include "board/graph_store.h"
 #include "board/json_writer.h"
 
 typedef struct board_s {
@@ -67,7 +68,8 @@ bool board_serve(const board_options_t* options, char* out_message, int message_
   board_http_options_t http = {.host = options->host, .port = options->port,
                                .path_prefix = options->path_prefix, .token = options->token,
                                .handler = board_api_handle, .data = &board.api};
-  leat_status_t status = board_logdir_create(&logdir, &board.api.logdir);
+  leat_status_t status = board_graph_store_create(&board.api.graphs);
+  if (!status) status = board_logdir_create(&logdir, &board.api.logdir);
   if (!status) status = board_http_start(&http, &server);
   if (!status) {
     atomic_store(&board.server, server);
@@ -83,6 +85,7 @@ bool board_serve(const board_options_t* options, char* out_message, int message_
     leat_status_free(status);
   }
   board_http_stop(server);
+  board_graph_store_free(board.api.graphs);
   board_logdir_free(board.api.logdir);
   pthread_sigmask(SIG_SETMASK, &before, NULL);
   return done;

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "board/api.h"
+#include "board/graph_store.h"
 #include "base/clock.h"
 #include "base/thread.h"
 #include "formats/generated/event.h"
@@ -58,6 +59,7 @@ static void start(const char* prefix, const char* token) {
                                .handler = board_api_handle, .data = &scene.api};
   scene.logdir = (board_logdir_options_t){test_directory, NULL, 50, push, NULL};
   scene.api.path_prefix = prefix;
+  LEAT_EXPECT_OK(board_graph_store_create(&scene.api.graphs));
   LEAT_EXPECT_OK(board_logdir_create(&scene.logdir, &scene.api.logdir));
   LEAT_EXPECT_OK(board_http_start(&http, &scene.server));
   scene.pushed = scene.server;
@@ -68,6 +70,7 @@ static void stop(void) {
   board_logdir_stop(scene.api.logdir);
   scene.pushed = NULL;
   board_http_stop(scene.server);
+  board_graph_store_free(scene.api.graphs);
   board_logdir_free(scene.api.logdir);
 }
 

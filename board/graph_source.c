@@ -1,0 +1,84 @@
+#include "board/graph_source.h"
+
+#include "formats/generated/run_metadata.h"
+#include "formats/wire/decode.h"
+
+// The newest step of the first of |plugins| that owns the source's tag.
+static leat_status_t find_newest(board_api_t* api, const board_request_t* request,
+                                 const char* const plugins[2], board_graph_source_t* source) {
+  leat_string_view_t name;
+  if (!board_query_get(&request->query, "run", &name)) {
+    return leat_make_status(LEAT_INVALID_ARGUMENT, "query parameter \"run\" is required");
+  }
+  source->run = board_logdir_find(api->logdir, name);
+  leat_status_t status = leat_make_status(LEAT_NOT_FOUND, "Not found");
+  for (int i = 0; i < 2 && source->run && plugins[i] && status; ++i) {
+    leat_status_free(status);
+    status = board_snapshot_take(source->run, source->tag, plugins[i], BOARD_CLASS_BLOB,
+                                 request->arena, &source->snapshot);
+  }
+  LEAT_RETURN_IF_ERROR(status);
+  LEAT_RETURN_IF_ERROR(board_snapshot_sort(&source->snapshot, request->arena));
+  if (!source->snapshot.count) return leat_make_status(LEAT_NOT_FOUND, "Not found");
+  source->index = source->snapshot.count - 1;
+  return leat_ok_status();
+}
+
+leat_status_t board_graph_source_find(board_api_t* api, const board_request_t* request,
+                                      board_graph_source_t* out_source) {
+  *out_source = (board_graph_source_t){.tag = BOARD_RUN_GRAPH};
+  if (!board_query_get(&request->query, "tag", &out_source->tag)) {
+    return find_newest(api, request, (const char*[2]){"graphs"}, out_source);
+  }
+  out_source->is_metadata = true;
+  return find_newest(api, request,
+                     (const char*[2]){"graph_run_metadata", "graph_run_metadata_graph"},
+                     out_source);
+}
+
+leat_status_t board_graph_source_find_steps(board_api_t* api, const board_request_t* request,
+                                            board_graph_source_t* out_source) {
+  *out_source = (board_graph_source_t){.is_metadata = true};
+  if (!board_query_get(&request->query, "tag", &out_source->tag)) {
+    return leat_make_status(LEAT_INVALID_ARGUMENT, "query parameter \"tag\" is required");
+  }
+  return find_newest(api, request,
+                     (const char*[2]){"graph_tagged_run_metadata", "graph_run_metadata"},
+                     out_source);
+}
+
+leat_status_t board_graph_source_bytes(const board_graph_source_t* source, leat_arena_t* arena,
+                                       leat_string_view_t* out_bytes) {
+  leat_pb_summary_value_t value;
+  if (source->snapshot.form == BOARD_FORM_BYTES) {
+    return board_snapshot_bytes(&source->snapshot, source->index, arena, out_bytes);
+  }
+  LEAT_RETURN_IF_ERROR(board_snapshot_value(&source->snapshot, source->index, arena, &value));
+  if (!value.tensor || !value.tensor->string_val.count) {
+    return leat_make_status(LEAT_NOT_FOUND, "Not found");
+  }
+  *out_bytes = value.tensor->string_val.items[0];
+  return leat_ok_status();
+}
+
+leat_status_t board_graph_source_read(const board_graph_source_t* source, leat_arena_t* arena,
+                                      leat_pb_graph_def_t* out_graph) {
+  leat_decode_limits_t limits = {0};
+  leat_string_view_t bytes;
+  leat_pb_run_metadata_t metadata;
+  *out_graph = (leat_pb_graph_def_t){0};
+  LEAT_RETURN_IF_ERROR(board_graph_source_bytes(source, arena, &bytes));
+  if (!source->is_metadata) {
+    return leat_message_decode(&leat_pb_graph_def_descriptor, bytes, arena, &limits, out_graph);
+  }
+  LEAT_RETURN_IF_ERROR(
+      leat_message_decode(&leat_pb_run_metadata_descriptor, bytes, arena, &limits, &metadata));
+  if (metadata.function_graphs.count > 1) {
+    return leat_make_status(LEAT_UNIMPLEMENTED, "graphs of several functions are not joined");
+  }
+  if (metadata.function_graphs.count == 1 &&
+      metadata.function_graphs.items[0].pre_optimization_graph) {
+    *out_graph = *metadata.function_graphs.items[0].pre_optimization_graph;
+  }
+  return leat_ok_status();
+}

@@ -1,0 +1,93 @@
+#include "board/graph_store.h"
+
+#include "base/sync.h"
+
+// Two, so that two graphs can be compared in two windows.
+#define KEPT 2
+
+struct board_graph_store_s {
+  leat_mutex_t lock;
+  board_stored_graph_t* newest[KEPT];  // the one that was taken last comes first; each is one use
+};
+
+leat_status_t board_graph_store_create(board_graph_store_t** out_store) {
+  LEAT_RETURN_IF_ERROR(LEAT_ALLOCATE(leat_allocator_system(), 1, out_store));
+  leat_mutex_initialize(&(*out_store)->lock);
+  return leat_ok_status();
+}
+
+static void drop(board_stored_graph_t* graph) {
+  if (!graph || --graph->users) return;
+  leat_arena_deinitialize(&graph->arena);
+  leat_allocator_free(leat_allocator_system(), graph);
+}
+
+void board_graph_store_free(board_graph_store_t* store) {
+  if (!store) return;
+  for (int i = 0; i < KEPT; ++i) {
+    LEAT_DCHECK(!store->newest[i] || store->newest[i]->users == 1);
+    drop(store->newest[i]);
+  }
+  leat_mutex_deinitialize(&store->lock);
+  leat_allocator_free(leat_allocator_system(), store);
+}
+
+static leat_status_t read_graph(const board_graph_source_t* source, board_place_t place,
+                                board_stored_graph_t** out_graph) {
+  board_stored_graph_t* graph;
+  leat_pb_graph_def_t* message;
+  LEAT_RETURN_IF_ERROR(LEAT_ALLOCATE(leat_allocator_system(), 1, &graph));
+  leat_arena_initialize(leat_allocator_system(), 0, &graph->arena);
+  graph->run = source->run;
+  graph->place = place;
+  graph->users = 1;
+  leat_status_t status = leat_arena_copy_string(&graph->arena, source->tag, &graph->tag);
+  if (!status) status = LEAT_NEW(&graph->arena, 1, &message);
+  if (!status) status = board_graph_source_read(source, &graph->arena, message);
+  if (!status) status = board_graph_build(message, &graph->arena, &graph->graph);
+  if (status) {
+    drop(graph);
+    return status;
+  }
+  *out_graph = graph;
+  return leat_ok_status();
+}
+
+static bool is_same(const board_stored_graph_t* graph, const board_graph_source_t* source,
+                    board_place_t place) {
+  return graph && graph->run == source->run && leat_string_view_equal(graph->tag, source->tag) &&
+         graph->place.file == place.file && graph->place.offset == place.offset &&
+         graph->place.size == place.size;
+}
+
+leat_status_t board_graph_store_take(board_graph_store_t* store,
+                                     const board_graph_source_t* source,
+                                     board_stored_graph_t** out_graph) {
+  board_place_t place = source->snapshot.places[source->index];
+  board_stored_graph_t* graph = NULL;
+  leat_status_t status = leat_ok_status();
+  leat_mutex_lock(&store->lock);
+  int at = 0;
+  while (at < KEPT && !is_same(store->newest[at], source, place)) ++at;
+  if (at < KEPT) {
+    graph = store->newest[at];
+  } else {
+    status = read_graph(source, place, &graph);
+    at = KEPT - 1;
+    if (!status) drop(store->newest[at]);
+  }
+  if (!status) {
+    for (; at > 0; --at) store->newest[at] = store->newest[at - 1];
+    store->newest[0] = graph;
+    ++graph->users;
+  }
+  leat_mutex_unlock(&store->lock);
+  *out_graph = graph;
+  return status;
+}
+
+void board_graph_store_release(board_graph_store_t* store, board_stored_graph_t* graph) {
+  leat_mutex_lock(&store->lock);
+  drop(graph);
+  leat_mutex_unlock(&store->lock);
+}
