@@ -157,6 +157,18 @@ static void addresses_are_answered(void** state) {
 }
 
 // No path leads to a file, however it is spelt; and nobody but this machine's names may ask.
+static void long_answers_are_compressed(void** state) {
+  write_log(1);
+  start("", NULL);
+  const char* answer = ask("GET", "/page.js", HOST "Accept-Encoding: br, gzip\r\n", "");
+  assert_non_null(strstr(answer, "Content-Encoding: gzip"));
+  assert_non_null(strstr(answer, "\r\n\r\n\x1f\x8b"));
+  assert_null(strstr(ask("GET", "/page.js", HOST, ""), "Content-Encoding"));
+  assert_null(strstr(ask("GET", "/data/runs", HOST "Accept-Encoding: gzip\r\n", ""),
+                     "Content-Encoding"));
+  stop();
+}
+
 static void strangers_get_nothing(void** state) {
   static const char* const paths[] = {
       "/../../../../etc/passwd", "/%2e%2e/%2e%2e/etc/passwd", "/data/../../etc/passwd",
@@ -327,6 +339,7 @@ static void runs_stay_during_rounds(void** state) {
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(addresses_are_answered),
+      cmocka_unit_test(long_answers_are_compressed),
       cmocka_unit_test(strangers_get_nothing),
       cmocka_unit_test(a_token_is_asked_for),
       cmocka_unit_test(many_ask_at_once),

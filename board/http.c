@@ -20,9 +20,11 @@
 #include <sys/socket.h>
 
 #include "base/sync.h"
+#include "board/gzip.h"
 
 #define POST_BYTES ((size_t)16 << 20)
 #define STREAM_BYTES ((size_t)64 << 10)
+#define GZIP_FROM 1024  // bytes; below it nothing is gained
 #define CONNECTIONS 1024
 #define TIMEOUT_S 30
 #define THREADS 4
@@ -300,12 +302,25 @@ static enum MHD_Result send_no_memory(struct MHD_Connection* connection, leat_st
   return send_text(connection, MHD_HTTP_INTERNAL_SERVER_ERROR, "out of memory\n");
 }
 
+// Compresses the body where the client can take it and it is a text; images and sounds are
+// compressed already.
+static bool compress(struct MHD_Connection* connection, board_response_t* response) {
+  leat_string_view_t type = leat_string_view_from(response->content_type);
+  bool is_text = leat_string_view_starts_with(type, LEAT_SV("text/")) ||
+                 leat_string_view_starts_with(type, LEAT_SV("application/json"));
+  const char* accepted =
+      MHD_lookup_connection_value(connection, MHD_HEADER_KIND, "Accept-Encoding");
+  return is_text && response->body.size >= GZIP_FROM && board_gzip_is_accepted(accepted) &&
+         board_gzip(&response->body);
+}
+
 // Sends what the handler has made; the body moves into the answer.
 static enum MHD_Result send_response(board_http_t* server, struct MHD_Connection* connection,
                                      board_response_t* response, bool sets_cookie) {
   struct MHD_Response* answer;
   char *body, cookie[512];
   size_t size;
+  bool is_compressed = !response->is_stream && compress(connection, response);
   if (response->is_stream) {
     answer = make_stream(server, connection, leat_string_builder_view(&response->body));
   } else {
@@ -316,6 +331,8 @@ static enum MHD_Result send_response(board_http_t* server, struct MHD_Connection
   }
   if (!answer) return MHD_NO;
   add_headers(answer, response->content_type);
+  MHD_add_response_header(answer, "Vary", "Accept-Encoding");
+  if (is_compressed) MHD_add_response_header(answer, "Content-Encoding", "gzip");
   if (sets_cookie) {
     snprintf(cookie, sizeof cookie, "leat_board=%s; HttpOnly; SameSite=Strict; Path=%s/",
              server->options.token, server->options.path_prefix);

@@ -7,6 +7,9 @@ function(leat_program name)
     BUILD_RPATH "\$ORIGIN/../lib" INSTALL_RPATH "\$ORIGIN/../${CMAKE_INSTALL_LIBDIR}")
 endfunction()
 
+# The data sets of the examples come gzipped, and the board's answers may go so.
+find_package(ZLIB REQUIRED)
+
 # The board: a static library for bin/leat and the tests of board/. It uses rooms of the library
 # that the shared one does not export, hence it brings its own copy of what it needs of them; the
 # two copies share no state and exchange no objects. Without libmicrohttpd the command says so.
@@ -23,7 +26,7 @@ if(LEAT_MICROHTTPD_INCLUDE AND LEAT_MICROHTTPD_LIBRARY)
     DEPENDS ${assets} ${CMAKE_SOURCE_DIR}/cmake/LeatEmbed.cmake)
   add_library(leat_board STATIC ${board_sources} ${CMAKE_BINARY_DIR}/board_assets.c)
   target_link_libraries(leat_board PRIVATE leat_flags
-    PUBLIC leat_static ${LEAT_MICROHTTPD_LIBRARY})
+    PUBLIC leat_static ${LEAT_MICROHTTPD_LIBRARY} ZLIB::ZLIB)
   target_include_directories(leat_board PRIVATE ${LEAT_MICROHTTPD_INCLUDE}
     PUBLIC ${CMAKE_SOURCE_DIR} ${CMAKE_SOURCE_DIR}/src ${CMAKE_SOURCE_DIR}/include)
   set_target_properties(leat_board PROPERTIES POSITION_INDEPENDENT_CODE ON)
@@ -56,8 +59,6 @@ foreach(plugin ${plugins})
   set_property(GLOBAL APPEND PROPERTY LEAT_PLUGIN_TARGETS ${plugin_name})
 endforeach()
 
-# The data sets of the examples come gzipped.
-find_package(ZLIB REQUIRED)
 file(GLOB folders CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/examples/*)
 foreach(folder ${folders})
   get_filename_component(name ${folder} NAME)

@@ -1,0 +1,162 @@
+// Cards in groups: of every tag one, or of every run and tag, in the group of what stands before the
+// tag's first slash. A card loads when it comes into view. Pages of scalars, images and the like
+// differ in their cards alone.
+import {byId, element, matcher} from './dom';
+import {setStroke} from './chart';
+import {state} from './state';
+
+export interface Card {
+  root: HTMLElement;
+  show(): Promise<void>;  // loads what is not there yet, and draws
+  draw(): void;
+}
+
+export interface Item {
+  key: string;  // names the card
+  tag: string;
+}
+
+export function isNear(box: DOMRect): boolean {
+  return box.width > 0 && box.top < innerHeight + 400 && box.bottom > -400;
+}
+
+// The short line in a run's colour and dash.
+export function swatch(run: string): HTMLCanvasElement {
+  const canvas = element('canvas', {class: 'swatch', width: '64', height: '32', 'aria-hidden': 'true'});
+  const context = canvas.getContext('2d') as CanvasRenderingContext2D;
+  context.scale(2, 2);
+  context.lineWidth = 3;
+  setStroke(context, state.styles.get(run) || 0);
+  context.beginPath();
+  context.moveTo(0, 8);
+  context.lineTo(32, 8);
+  context.stroke();
+  return canvas;
+}
+
+// What a tag is called within its group.
+export function shortName(tag: string): string {
+  const at = tag.indexOf('/');
+  return at < 0 ? tag : tag.slice(at + 1) || tag;
+}
+
+export class CardList<T extends Item> {
+  private readonly cards = new Map<string, Card>();
+  private readonly watcher = new IntersectionObserver(entries => {
+    for (const entry of entries) {
+      if (entry.isIntersecting) this.cards.get((entry.target as HTMLElement).dataset.key || '')?.show();
+    }
+  }, {rootMargin: '300px'});
+
+  constructor(readonly root: HTMLElement, private readonly nothing: string,
+              private readonly make: (item: T) => Card) {
+    root.addEventListener('toggle', () => this.showNear(), true);
+  }
+
+  // Shows a card for each of |items|, those that are there already as they are.
+  set(items: T[]): void {
+    const matches = matcher(byId('tag-filter')), groups = new Map<string, T[]>();
+    for (const item of items.filter(i => matches(i.tag))) {
+      const group = item.tag.includes('/') ? item.tag.slice(0, item.tag.indexOf('/')) : '';
+      groups.set(group, [...groups.get(group) || [], item]);
+    }
+    const open = new Map([...this.root.querySelectorAll('details')].map(d => [d.dataset.group, d.open]));
+    let left = 24;  // groups that begin open hold about so many cards
+    const made = [...groups].sort(([a], [b]) => a < b ? -1 : 1).map(([group, members]) => {
+      const grid = element('div', {class: 'cards'});
+      members.sort((a, b) => a.key.localeCompare(b.key, 'en', {numeric: true}));
+      grid.append(...members.map(item => this.cardOf(item).root));
+      const details = element('details', {'data-group': group}, element('summary', {},
+        `${group || 'Without a group'} (${members.length})`), grid);
+      details.open = open.get(group) ?? left > 0;
+      left -= members.length;
+      return details;
+    });
+    const text = items.length ? 'No tag matches the filter.' : this.nothing;
+    this.root.replaceChildren(...(made.length ? made : [element('p', {}, text)]));
+    this.showNear();
+  }
+
+  private cardOf(item: T): Card {
+    let card = this.cards.get(item.key);
+    if (!card) {
+      card = this.make(item);
+      card.root.dataset.key = item.key;
+      this.cards.set(item.key, card);
+      this.watcher.observe(card.root);
+    }
+    return card;
+  }
+
+  showNear(): void {
+    for (const card of this.cards.values()) {
+      if (isNear(card.root.getBoundingClientRect())) card.show();
+    }
+  }
+
+  draw(): void {
+    for (const card of this.cards.values()) {
+      if (isNear(card.root.getBoundingClientRect())) card.draw();
+    }
+  }
+}
+
+// The frame of a card: a heading, buttons, the chart, a line that is read out, a sentence and a table.
+export class CardFrame {
+  readonly root: HTMLElement;
+  readonly buttons = element('div');
+  readonly reading = element('p', {class: 'reading', 'aria-live': 'polite'});
+  readonly sentence = element('p', {class: 'sentence'});
+  private readonly scroll = element('div', {class: 'scroll', tabindex: '0', role: 'region'});
+
+  constructor(heading: string, label: string, body: HTMLElement, private readonly fill?: () => HTMLElement,
+              onWide?: () => void, run?: string) {
+    this.scroll.hidden = true;
+    this.scroll.setAttribute('aria-label', 'Values of ' + label);
+    const title = element('div', {}, element('h3', {}, heading));
+    if (run !== undefined) title.append(element('p', {class: 'run'}, swatch(run), run));
+    if (fill) {
+      const toggle = element('button', {type: 'button', 'aria-expanded': 'false'}, 'Table');
+      toggle.onclick = () => {
+        this.scroll.hidden = !this.scroll.hidden;
+        toggle.setAttribute('aria-expanded', String(!this.scroll.hidden));
+        this.refreshTable();
+      };
+      this.buttons.append(toggle);
+    }
+    if (onWide) {
+      const wide = element('button', {type: 'button', 'aria-pressed': 'false'}, 'Wide');
+      wide.onclick = () => {
+        wide.setAttribute('aria-pressed', String(this.root.classList.toggle('wide')));
+        onWide();
+      };
+      this.buttons.append(wide);
+    }
+    this.root = element('article', {class: 'card', 'aria-label': label},
+      element('div', {class: 'top'}, title, this.buttons), body, this.reading, this.sentence, this.scroll);
+  }
+
+  refreshTable(): void {
+    if (!this.scroll.hidden && this.fill) this.scroll.replaceChildren(this.fill());
+  }
+}
+
+// A canvas that the keyboard moves a cursor in: |count| tells how many places there are.
+export function keyCursor(canvas: HTMLCanvasElement, count: () => number,
+                          move: (at: number | null) => void): void {
+  let at = -1;
+  canvas.onkeydown = event => {
+    const all = count(), far = Math.max(1, Math.round(all / 20));
+    const moves: Record<string, number> = {
+      ArrowRight: at + 1, ArrowLeft: at < 0 ? all - 1 : at - 1, PageDown: at + far, PageUp: at - far,
+      Home: 0, End: all - 1};
+    if (!all || !(event.key in moves || event.key === 'Escape')) return;
+    at = event.key === 'Escape' ? -1 : Math.min(Math.max(moves[event.key], 0), all - 1);
+    move(at < 0 ? null : at);
+    event.preventDefault();
+  };
+  canvas.onblur = () => {
+    at = -1;
+    move(null);
+  };
+}

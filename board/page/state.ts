@@ -1,0 +1,69 @@
+// What the user has set, and the runs. All pages share it; what a link keeps stands behind its "#".
+import type {Look} from './chart';
+import {byId, matcher} from './dom';
+
+export interface Settings {
+  page: string;
+  runFilter: string;
+  tagFilter: string;
+  smoothing: number;
+  axis: Look['axis'];
+  log: boolean;
+  clip: boolean;
+  hidden: string[];
+  graph: {run: string; tag: string; open: number[]; selected: number; colour: string};
+  bands: boolean;
+  brightness: number;
+  contrast: number;
+  actualSize: boolean;
+}
+
+export const settings: Settings = {
+  page: 'scalars', runFilter: '', tagFilter: '', smoothing: 0.6, axis: 'step', log: false,
+  clip: false, hidden: [], graph: {run: '', tag: '', open: [], selected: 0, colour: 'structure'},
+  bands: false, brightness: 1, contrast: 1, actualSize: false};
+const atFirst = JSON.stringify(settings);
+
+// A link that was cut short shows the page as it is at first.
+export function readLink(): void {
+  try {
+    const given = JSON.parse(decodeURIComponent(location.hash.slice(1)) || '{}');
+    Object.assign(settings, JSON.parse(atFirst), given);
+  } catch {
+    Object.assign(settings, JSON.parse(atFirst));
+  }
+}
+
+// Only what differs from the beginning stands in the link. |isStep| lets the browser go back.
+export function writeLink(isStep = false): void {
+  const first = JSON.parse(atFirst);
+  const changed = Object.entries(settings).filter(([name, value]) =>
+    JSON.stringify(value) !== JSON.stringify(first[name]));
+  const hash = '#' + encodeURIComponent(JSON.stringify(Object.fromEntries(changed)));
+  if (isStep) history.pushState(null, '', hash);
+  else history.replaceState(null, '', hash);
+}
+
+export const state = {
+  runs: [] as string[],
+  styles: new Map<string, number>(),  // of runs: indices of colours and dashes
+  version: '',  // of what the server has loaded
+};
+
+export function shownRuns(): string[] {
+  const matches = matcher(byId('run-filter'));
+  return state.runs.filter(run => matches(run) && !settings.hidden.includes(run));
+}
+
+// A part of the document that one name in the navigation shows.
+export interface Page {
+  name: string;
+  title: string;
+  plugins: string[];  // of which the server must have something
+  usesRuns: boolean;  // the list of runs stands beside it
+  usesTags: boolean;  // the filter of tags and the tools stand above it
+  root: HTMLElement;
+  reload(): Promise<void>;  // something is new, or the page comes into view
+  redraw(): void;           // other settings
+  draw(): void;             // the same in another size, place or theme
+}

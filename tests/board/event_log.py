@@ -1,0 +1,311 @@
+"""Writes event files by hand, with values of every kind that the board shows.
+
+Messages are put together byte by byte, so that a test of the board needs neither Leat's Python
+package nor TensorFlow's. Field numbers are those of the formats' .proto files.
+"""
+import math
+import os
+import struct
+import zlib
+
+
+def make_table():
+  table = []
+  for i in range(256):
+    crc = i
+    for _ in range(8):
+      crc = crc >> 1 ^ (0x82f63b78 if crc & 1 else 0)
+    table.append(crc)
+  return table
+
+
+TABLE = make_table()
+
+
+def masked_crc(data):
+  crc = 0xffffffff
+  for byte in data:
+    crc = TABLE[(crc ^ byte) & 255] ^ crc >> 8
+  crc ^= 0xffffffff
+  return ((crc >> 15 | crc << 17) + 0xa282ead8) & 0xffffffff
+
+
+def record(data):
+  size = struct.pack('<Q', len(data))
+  return size + struct.pack('<I', masked_crc(size)) + data + struct.pack('<I', masked_crc(data))
+
+
+# ---- messages -----------------------------------------------------------------------------------
+def varint(n):
+  out = bytearray()
+  n &= (1 << 64) - 1
+  while n > 127:
+    out.append(n & 127 | 128)
+    n >>= 7
+  out.append(n)
+  return bytes(out)
+
+
+def number(field, n):
+  return varint(field << 3) + varint(n)
+
+
+def text(field, data):
+  data = data.encode() if isinstance(data, str) else data
+  return varint(field << 3 | 2) + varint(len(data)) + data
+
+
+def double(field, x):
+  return varint(field << 3 | 1) + struct.pack('<d', x)
+
+
+def single(field, x):
+  return varint(field << 3 | 5) + struct.pack('<f', x)
+
+
+def doubles(field, values):
+  return text(field, struct.pack('<%dd' % len(values), *values))
+
+
+def metadata(plugin, content=b'', data_class=2, description=''):
+  return text(9, text(1, text(1, plugin) + text(2, content)) + text(3, description) +
+              number(4, data_class))
+
+
+def tensor(dtype, dims, rest):
+  shape = text(2, b''.join(text(2, number(1, d)) for d in dims))
+  return text(8, number(1, dtype) + shape + rest)
+
+
+# ---- values -------------------------------------------------------------------------------------
+def scalar(tag, x):
+  return text(1, tag) + single(2, x)
+
+
+def histogram(tag, values):
+  """Of a sorted list of numbers, in 30 buckets."""
+  low, high = values[0], values[-1]
+  limits = [low + (high - low) * (i + 1) / 30 for i in range(30)]
+  counts, at = [], 0
+  for limit in limits:
+    end = at
+    while end < len(values) and values[end] <= limit + 1e-12:
+      end += 1
+    counts.append(float(end - at))
+    at = end
+  return text(1, tag) + text(5, double(1, low) + double(2, high) + double(3, len(values)) + double(
+      4, sum(values)) + double(5, sum(v * v for v in values)) + doubles(6, limits) +
+                             doubles(7, counts))
+
+
+def png(width, height, pixel):
+  """A grey picture; |pixel| gives the value at x, y."""
+  rows = b''.join(b'\0' + bytes(pixel(x, y) for x in range(width)) for y in range(height))
+
+  def chunk(kind, data):
+    return (struct.pack('>I', len(data)) + kind + data +
+            struct.pack('>I', zlib.crc32(kind + data)))
+  head = struct.pack('>IIBBBBB', width, height, 8, 0, 0, 0, 0)
+  return (b'\x89PNG\r\n\x1a\n' + chunk(b'IHDR', head) +
+          chunk(b'IDAT', zlib.compress(rows)) + chunk(b'IEND', b''))
+
+
+def image(tag, width, height, pixel):
+  return text(1, tag) + text(4, number(1, height) + number(2, width) + number(3, 1) +
+                             text(4, png(width, height, pixel)))
+
+
+def wav(samples, rate):
+  data = struct.pack('<%dh' % len(samples), *samples)
+  return (b'RIFF' + struct.pack('<I', 36 + len(data)) + b'WAVEfmt ' +
+          struct.pack('<IHHIIHH', 16, 1, 1, rate, rate * 2, 2, 16) + b'data' +
+          struct.pack('<I', len(data)) + data)
+
+
+def audio(tag, samples, rate=8000):
+  return text(1, tag) + text(6, single(1, rate) + number(2, 1) + number(3, len(samples)) +
+                             text(4, wav(samples, rate)) + text(5, 'audio/wav'))
+
+
+def words(tag, *rows):
+  """A text; several make a list."""
+  dims = [] if len(rows) == 1 else [len(rows)]
+  return (text(1, tag) + tensor(7, dims, b''.join(text(8, row) for row in rows)) +
+          metadata('text'))
+
+
+def pr_curve(tag, quality, thresholds=51):
+  rows = [[] for _ in range(6)]
+  for i in range(thresholds):
+    t = i / (thresholds - 1)
+    recall, fall_out = (1 - t) ** (1 / quality), (1 - t) ** quality
+    tp, fp = 100 * recall, 100 * fall_out
+    row = (tp, fp, 100 - fp, 100 - tp, tp / (tp + fp) if tp + fp else 1.0, recall)
+    for column, x in zip(rows, row):
+      column.append(x)
+  data = struct.pack('<%df' % (6 * thresholds), *[x for row in rows for x in row])
+  return (text(1, tag) + tensor(1, [6, thresholds], text(4, data)) +
+          metadata('pr_curves', number(2, thresholds)))
+
+
+def hparams_value(x):
+  if isinstance(x, bool):
+    return number(4, x)
+  return text(3, x) if isinstance(x, str) else double(2, x)
+
+
+def hparams_session(values, group=''):
+  fields = b''.join(text(1, text(1, name) + text(2, hparams_value(x)))
+                    for name, x in values.items())
+  content = text(4, fields + text(4, group) + double(5, 1.7e9))
+  return (text(1, '_hparams_/session_start_info') + tensor(1, [], single(5, 0)) +
+          metadata('hparams', content))
+
+
+def hparams_end(status):
+  return (text(1, '_hparams_/session_end_info') + tensor(1, [], single(5, 0)) +
+          metadata('hparams', text(5, number(1, status) + double(2, 1.7e9))))
+
+
+def event(step, *values):
+  summary = b''.join(text(1, value) for value in values)
+  return record(double(1, 1.7e9 + step) + number(2, step) + text(5, summary))
+
+
+def graph_event(graph):
+  return record(double(1, 1.7e9) + text(4, graph))
+
+
+VERSION = record(double(1, 1.7e9) + text(3, 'brain.Event:2'))
+
+
+# ---- a graph ------------------------------------------------------------------------------------
+def shape_attribute(*dims):
+  shape = b''.join(text(2, number(1, d)) for d in dims)
+  return text(5, text(1, '_output_shapes') + text(2, text(1, text(7, shape))))
+
+
+def node(name, op, inputs=(), device='', rest=b''):
+  return text(1, text(1, name) + text(2, op) + b''.join(text(3, i) for i in inputs) +
+              text(4, device) + rest)
+
+
+def network(layers=6):
+  """A small training graph: layers that are alike, their gradients, a loop and a function."""
+  gpu = '/job:localhost/device:GPU:0'
+  out = [node('x', 'Placeholder', rest=shape_attribute(-1, 784)),
+         node('global_step', 'VariableV2')]
+  last = 'x'
+  for i in range(layers):
+    scope = 'layer_%d/' % i if i else 'input_layer/'
+    out += [node(scope + 'weights', 'VariableV2', device=gpu, rest=shape_attribute(784, 784)),
+            node(scope + 'MatMul', 'MatMul', [last, scope + 'weights'], gpu,
+                 shape_attribute(-1, 784)),
+            node(scope + 'bias', 'VariableV2', device=gpu),
+            node(scope + 'BiasAdd', 'BiasAdd', [scope + 'MatMul', scope + 'bias'], gpu,
+                 shape_attribute(-1, 784)),
+            node(scope + 'Relu', 'Relu', [scope + 'BiasAdd'], gpu, shape_attribute(-1, 784))]
+    last = scope + 'Relu'
+  out += [node('loss/labels', 'Placeholder'),
+          node('loss/xent', 'SoftmaxXent', [last, 'loss/labels']),
+          node('loss/Mean', 'Mean', ['loss/xent']),
+          node('while/Enter', 'Enter', ['global_step']),
+          node('while/Merge', 'Merge', ['while/Enter', 'while/Next']),
+          node('while/Switch', 'Switch', ['while/Merge']),
+          node('while/Add', 'twice', ['while/Switch:1']),
+          node('while/Next', 'NextIteration', ['while/Add']),
+          node('while/Exit', 'Exit', ['while/Switch'])]
+  for i in range(layers):
+    scope = 'layer_%d/' % i if i else 'input_layer/'
+    out += [node('gradients/%sMatMul_grad' % scope, 'MatMul', ['loss/Mean', scope + 'weights']),
+            node('train/update_%d' % i, 'ApplyGradientDescent',
+                 [scope + 'weights', 'gradients/%sMatMul_grad' % scope, 'global_step'])]
+  for i in range(12):
+    out.append(node('summary/value_%d' % i, 'ScalarSummary', ['loss/Mean']))
+  signature = text(1, 'twice') + text(2, text(1, 'a'))
+  function = (text(1, signature) + text(3, text(1, 'sum') + text(2, 'Add') + text(3, 'a') +
+                                        text(3, 'a')) +
+              text(4, text(1, 'b') + text(2, 'sum:z:0')))
+  return b''.join(out) + text(2, text(1, function))
+
+
+# ---- a directory of logs ------------------------------------------------------------------------
+def normal(count, mean, deviation, seed):
+  """Numbers that are about normally distributed, sorted; the same each time."""
+  out, state = [], seed * 7919 + 1
+  for _ in range(count):
+    total = 0
+    for _ in range(12):
+      state = (state * 1103515245 + 12345) & 0x7fffffff
+      total += state / 0x7fffffff
+    out.append(mean + deviation * (total - 6))
+  return sorted(out)
+
+
+MARKDOWN = '''# Configuration
+
+A run with **bold** and *slanted* words, `code`, and a [link](https://example.com/).
+
+| name | value |
+|------|------:|
+| rate | 0.01 |
+| <b>batch</b> | 64 |
+
+- first
+- second
+  - inner
+
+1. one
+2. two
+
+> A quotation
+> of two lines
+
+```
+for x in range(3):  # <not markup>
+  print(x)
+```
+<script>window.broken = 1</script> [bad](javascript:alert(1)) <img src=x onerror="window.broken=1">
+'''
+
+
+def write_run(folder, name, rate, steps=60):
+  """One run with all there is. Returns the path of its file."""
+  out = [VERSION]
+  if name == 'train':
+    out.append(graph_event(network()))
+  out.append(event(0, hparams_session({'rate': rate, 'optimizer': 'adam' if rate < 0.05 else 'sgd',
+                                       'shuffle': rate < 0.05})))
+  for step in range(steps):
+    fall = math.exp(-step * rate)
+    values = [scalar('loss/total', 0.2 + 2 * fall + 0.05 * math.sin(step * 1.7)),
+              scalar('loss/regularisation', 0.1 * fall + 0.01), scalar('accuracy', 1 - 0.9 * fall)]
+    if step % 6 == 0:
+      values += [histogram('layer_1/weights', normal(400, fall, 0.3 + 0.5 * (1 - fall), step)),
+                 histogram('layer_2/bias', normal(200, 0, 0.1 + fall, step + 1))]
+    if step % 15 == 0:
+      wide = 4 + step // 3
+      values += [image('input/picture', 32, 24,
+                       lambda x, y, w=wide: 255 if (x // w + y // w) % 2 else 40 + 4 * x),
+                 audio('tone', [int(12000 * math.sin(i * (0.1 + step / 400)))
+                                for i in range(4000)]),
+                 words('config', MARKDOWN.replace('0.01', str(rate))),
+                 words('samples', 'the first sample', 'the <i>second</i> sample'),
+                 pr_curve('class_a', 1.2 + step / 20), pr_curve('class_b', 1.5)]
+    out.append(event(step, *values))
+  out.append(event(steps, hparams_end(1)))
+  os.makedirs(os.path.join(folder, name), exist_ok=True)
+  path = os.path.join(folder, name, 'events.out.tfevents.1.host')
+  with open(path, 'wb') as f:
+    f.write(b''.join(out))
+  return path
+
+
+def write_logs(folder):
+  write_run(folder, 'train', 0.1)
+  write_run(folder, 'eval', 0.03)
+
+
+if __name__ == '__main__':
+  import sys
+  write_logs(sys.argv[1])

@@ -1,0 +1,194 @@
+#!/usr/bin/env python3
+"""The board's pages in a real browser: tests/board/page_test.py BUILD [NAME]...
+
+A log with values of every kind is written, `leat board` is started on it, and a headless Chromium
+visits each page: what it shows, what the keyboard does, what comes when the log grows, and that its
+console has no complaint (a violation of the content security policy is one). axe-core looks for
+what people with disabilities could not use; it comes with the tools that bundle the page
+(dev/board-page). Without a browser, and for axe without it, the tests say SKIP.
+
+With $LEAT_SCREENSHOTS the pages are saved there as pictures.
+"""
+import json
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+import unittest
+import urllib.parse
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path.insert(0, HERE)
+import browser
+import event_log
+
+BUILD = os.path.join(os.path.dirname(os.path.dirname(HERE)), 'build')
+CACHE = os.environ.get('XDG_CACHE_HOME') or os.path.expanduser('~/.cache')
+AXE = os.path.join(CACHE, 'leat', 'board-page', 'node_modules', 'axe-core', 'axe.min.js')
+
+
+class PageTest(unittest.TestCase):
+  @classmethod
+  def setUpClass(cls):
+    path = browser.find()
+    if not path:
+      raise unittest.SkipTest('no Chromium (apt: chromium)')
+    cls.folder = tempfile.mkdtemp(prefix='leat-test-board-logs')
+    event_log.write_logs(cls.folder)
+    command = [os.path.join(BUILD, 'bin', 'leat'), 'board', '--logdir', cls.folder, '--port', '0',
+               '--json', '--no_cache', '--reload_interval', '1', '--path_prefix', '/x']
+    cls.server = subprocess.Popen(command, stdout=subprocess.PIPE)
+    cls.url = json.loads(cls.server.stdout.readline())['url']
+    cls.page = browser.Browser(path)
+
+  @classmethod
+  def tearDownClass(cls):
+    cls.page.close()
+    cls.server.terminate()
+    cls.server.wait()
+    cls.server.stdout.close()
+    shutil.rmtree(cls.folder)
+
+  def setUp(self):
+    self.page.errors.clear()
+    self.page.resize(1280, 860)
+
+  def tearDown(self):
+    self.assertEqual(self.page.errors, [])
+
+  def open(self, name, **settings):
+    settings['page'] = name
+    self.page.open(self.url + '#' + urllib.parse.quote(json.dumps(settings)))
+    self.page.wait('document.querySelector("#pages a[aria-current]")?.dataset.page === "%s"' % name)
+
+  def pages(self):
+    self.open('scalars')
+    return self.page.evaluate(
+        '[...document.querySelectorAll("#pages a")].map(a => a.dataset.page)')
+
+  def text(self, selector):
+    return self.page.evaluate('document.querySelector(%s)?.textContent' % json.dumps(selector))
+
+  def wait_text(self, selector, text):
+    self.page.wait('document.querySelector(%s)?.textContent.includes(%s)' % (
+        json.dumps(selector), json.dumps(text)))
+
+  def click(self, selector):
+    self.page.wait('!!document.querySelector(%s)' % json.dumps(selector))
+    self.page.evaluate('document.querySelector(%s).click()' % json.dumps(selector))
+
+  def focus(self, selector):
+    self.page.evaluate('document.querySelector(%s).focus()' % json.dumps(selector))
+
+  def has_ink(self, selector):
+    """Whether a canvas has more than one colour."""
+    return '''(() => {
+      const canvas = document.querySelector(%s);
+      if (!canvas || !canvas.width) return false;
+      const data = canvas.getContext('2d').getImageData(0, 0, canvas.width, canvas.height).data;
+      return new Set(new Uint32Array(data.buffer)).size > 2;
+    })()''' % json.dumps(selector)
+
+  # ---- scalars ----------------------------------------------------------------------------------
+  def test_scalars(self):
+    self.open('scalars')
+    self.wait_text('[data-key="loss/total"] .sentence', 'train fell from 2.2')
+    self.page.wait(self.has_ink('[data-key="loss/total"] canvas.chart'))
+    self.focus('[data-key="loss/total"] canvas.chart')
+    self.page.press('End')
+    self.wait_text('[data-key="loss/total"] .reading', 'at step 59')
+    self.page.press('ArrowLeft')
+    self.wait_text('[data-key="loss/total"] .reading', 'at step 58')
+    self.click('[data-key="loss/total"] button')
+    self.wait_text('[data-key="loss/total"] caption', '60 steps')
+    self.click('#none')
+    self.wait_text('[data-key="accuracy"] .sentence', 'No run that is shown')
+    self.assertIn('hidden', urllib.parse.unquote(self.page.evaluate('location.hash')))
+
+  def test_what_is_written_appears(self):
+    self.open('scalars')
+    self.wait_text('[data-key="accuracy"] .sentence', 'eval')
+    with open(os.path.join(self.folder, 'eval', 'events.out.tfevents.1.host'), 'ab') as f:
+      f.write(event_log.event(99, event_log.scalar('fresh/tag', 5)))
+    self.wait_text('[data-key="fresh/tag"] .sentence', 'eval is 5 at step 99')
+
+  def test_the_browser_goes_back(self):
+    self.open('scalars')
+    self.click('#pages a[data-page=graphs]')
+    self.page.wait('!!document.querySelector("canvas.graph")')
+    self.page.evaluate('history.back()')
+    self.page.wait('!!document.querySelector("canvas.chart")')
+
+  # ---- graph ------------------------------------------------------------------------------------
+  def test_graph(self):
+    self.open('graphs')
+    self.wait_text('.details', '68 nodes and 85 edges')
+    self.page.wait(self.has_ink('canvas.graph'))
+    # The mouse: the box in the middle of the first line.
+    self.assertEqual(self.page.evaluate('document.querySelectorAll("[role=treeitem]").length'), 10)
+    self.focus('[role=tree] [tabindex="0"]')
+    self.page.press('ArrowDown', 'ArrowRight')
+    self.page.wait('document.activeElement.getAttribute("aria-expanded") === "true"')
+    self.assertIn('layer', self.page.evaluate('document.activeElement.textContent'))
+    self.page.press('ArrowRight', 'Enter')
+    self.wait_text('.details h3', 'layer_1')
+    self.assertIn('The same structure', self.text('.details'))
+    self.page.press('ArrowLeft', 'ArrowLeft')
+    self.page.wait('document.activeElement.getAttribute("aria-expanded") === "false"')
+
+  def test_graph_keys_and_search(self):
+    self.open('graphs')
+    self.wait_text('.details', '68 nodes')
+    self.focus('#graph-search')
+    self.page.press(*'layer_3/matmul')
+    self.wait_text('.found', 'layer_3/MatMul')
+    self.page.press('Enter')
+    self.wait_text('.details', 'Op')
+    self.wait_text('.details', 'MatMul')
+    self.assertIn('[?,784]', self.text('.details'))
+    self.assertIn('/job:localhost/device:GPU:0', self.text('.details'))
+    self.focus('canvas.graph')
+    self.page.press('ArrowDown')
+    self.wait_text('.middle .reading', 'node BiasAdd')
+    self.page.press('Escape')
+    self.wait_text('.middle .reading', 'scope layer_3, 5 nodes, open')
+    self.page.press('Enter')
+    self.page.wait('document.querySelector(".middle .reading").textContent === '
+                   '"scope layer_3, 5 nodes"')
+
+  # ---- all pages --------------------------------------------------------------------------------
+  def test_accessibility(self):
+    if not os.path.exists(AXE):
+      self.skipTest('no axe-core: run dev/board-page once')
+    with open(AXE, encoding='utf-8') as f:
+      axe = f.read()
+    for theme in ('light', 'dark'):
+      for name in self.pages():
+        self.open(name)
+        self.page.evaluate('localStorage.setItem("leat-theme", "%s")' % theme)
+        self.open(name)
+        self.page.wait('document.readyState === "complete"')
+        self.page.evaluate('new Promise(done => setTimeout(done, 400))')
+        self.page.evaluate(axe + ';0')
+        found = self.page.evaluate('''axe.run().then(r => r.violations.map(v =>
+            v.id + ': ' + v.nodes.slice(0, 4).map(n => n.html.slice(0, 200)).join('\\n  ')))''')
+        with self.subTest(page=name, theme=theme):
+          self.assertEqual(found, [])
+        folder = os.environ.get('LEAT_SCREENSHOTS')
+        if folder:
+          self.page.screenshot(os.path.join(folder, '%s-%s.png' % (name, theme)))
+
+  def test_narrow_windows(self):
+    self.page.resize(320, 640)
+    for name in self.pages():
+      self.open(name)
+      self.page.evaluate('new Promise(done => setTimeout(done, 300))')
+      with self.subTest(page=name):
+        self.assertLessEqual(self.page.evaluate('document.documentElement.scrollWidth'), 320)
+
+
+if __name__ == '__main__':
+  if len(sys.argv) > 1 and os.path.isdir(sys.argv[1]):
+    BUILD = os.path.abspath(sys.argv.pop(1))
+  unittest.main()
