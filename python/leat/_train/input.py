@@ -1,12 +1,13 @@
-"""Input producers: queues that are filled by runners."""
+"""Input producers: queues of names, numbers or rows that runners fill for so many epochs."""
 from __future__ import annotations
 
 from leat._export import export
+from leat._graph import conversion
 from leat._graph import dtype as dtypes
 from leat._graph.conversion import convert
 from leat._graph.scope import GraphKeys, control_dependencies, name_scope
 from leat._ops import array, control_flow, math, queues, random
-from leat._train import coordinator
+from leat._train import coordinator, summary
 
 
 @export('train.match_filenames_once')
@@ -23,7 +24,6 @@ def match_filenames_once(pattern, name=None):
 @export('train.limit_epochs')
 def limit_epochs(tensor, num_epochs=None, name=None):
   """The tensor num_epochs times, then OutOfRangeError."""
-  from leat._graph import conversion
   from leat._graph.scope import colocate_with
   from leat._ops import variables
   if num_epochs is None:
@@ -42,8 +42,8 @@ def limit_epochs(tensor, num_epochs=None, name=None):
 @export('train.input_producer')
 def input_producer(input_tensor, element_shape=None, num_epochs=None, shuffle=True, seed=None,
                    capacity=32, shared_name=None, summary_name=None, name=None, cancel_op=None):
-  """A queue with the rows of a tensor, num_epochs times."""
-  del summary_name
+  """A queue with the rows of a tensor, num_epochs times, in a new order each time where `shuffle`.
+  OutOfRangeError ends it. A summary `summary_name` tells how full it is."""
   with name_scope(name, 'input_producer', [input_tensor]):
     input_tensor = convert(input_tensor, name='input_tensor')
     element_shape = input_tensor.get_shape()[1:].merge_with(element_shape)
@@ -54,9 +54,11 @@ def input_producer(input_tensor, element_shape=None, num_epochs=None, shuffle=Tr
       input_tensor = random.random_shuffle(input_tensor, seed=seed)
     input_tensor = limit_epochs(input_tensor, num_epochs)
     queue = queues.FIFOQueue(capacity, [input_tensor.dtype.base_dtype], [element_shape],
-                             shared_name=shared_name, name=name or 'input_producer')
+                             shared_name=shared_name, name=name)
     coordinator.add_queue_runner(coordinator.QueueRunner(
         queue, [queue.enqueue_many([input_tensor])], cancel_op=cancel_op))
+    if summary_name is not None:
+      summary.scalar(summary_name, math.cast(queue.size(), dtypes.float32) * (1. / capacity))
     return queue
 
 
@@ -73,7 +75,7 @@ def string_input_producer(string_tensor, num_epochs=None, shuffle=True, seed=Non
     with control_dependencies([check]):
       string_tensor = array.identity(string_tensor)
     return input_producer(string_tensor, [], num_epochs, shuffle, seed, capacity, shared_name,
-                          name=scope, cancel_op=cancel_op)
+                          'fraction_of_%d_full' % capacity, scope, cancel_op)
 
 
 @export('train.range_input_producer')
@@ -82,7 +84,7 @@ def range_input_producer(limit, num_epochs=None, shuffle=True, seed=None, capaci
   """The same for the numbers below limit."""
   with name_scope(name, 'input_producer', [limit]) as scope:
     return input_producer(math.range(limit), [], num_epochs, shuffle, seed, capacity, shared_name,
-                          name=scope)
+                          'fraction_of_%d_full' % capacity, scope)
 
 
 @export('train.slice_input_producer')
@@ -90,62 +92,9 @@ def slice_input_producer(tensor_list, num_epochs=None, shuffle=True, seed=None, 
                          shared_name=None, name=None):
   """A row of each tensor at a time."""
   with name_scope(name, 'input_producer', tensor_list):
-    tensor_list = [convert(t) for t in tensor_list]
+    tensor_list = [conversion.convert_to_tensor_or_indexed_slices(t) for t in tensor_list]
     if not tensor_list:
       raise ValueError('Expected at least one tensor in slice_input_producer().')
     size = array.shape(tensor_list[0])[0]
     index = range_input_producer(size, num_epochs, shuffle, seed, capacity, shared_name).dequeue()
     return [array.gather(t, index) for t in tensor_list]
-
-
-def _tensors(tensors):
-  """(list of tensors, names or None)."""
-  if isinstance(tensors, dict):
-    return [convert(tensors[k]) for k in tensors], list(tensors)
-  if not isinstance(tensors, (list, tuple)):
-    tensors = [tensors]
-  return [convert(t) for t in tensors], None
-
-
-def _batch(tensors, batch_size, num_threads, capacity, enqueue_many, shapes, partial,
-           shared_name, name, make_queue):
-  found, keys = _tensors(tensors)
-  with name_scope(name, 'batch', found) as scope:
-    if shapes is None:
-      shapes = [t.get_shape()[1:] if enqueue_many else t.get_shape() for t in found]
-    kinds = [t.dtype.base_dtype for t in found]
-    queue = make_queue(capacity, kinds, shapes, shared_name)
-    enqueue = queue.enqueue_many if enqueue_many else queue.enqueue
-    coordinator.add_queue_runner(coordinator.QueueRunner(
-        queue, [enqueue(found) for _ in range(num_threads)]))
-    take = queue.dequeue_up_to if partial else queue.dequeue_many
-    result = take(batch_size, name=scope)
-    result = result if isinstance(result, list) else [result]
-    if keys is not None:
-      return dict(zip(keys, result))
-    return result[0] if len(result) == 1 else result
-
-
-@export('train.batch')
-def batch(tensors, batch_size, num_threads=1, capacity=32, enqueue_many=False, shapes=None,
-          dynamic_pad=False, allow_smaller_final_batch=False, shared_name=None, name=None):
-  """Tensors that come batch_size at a time from a queue that runners fill."""
-  def make(capacity, kinds, shapes, shared_name):
-    cls = queues.PaddingFIFOQueue if dynamic_pad else queues.FIFOQueue
-    return cls(capacity, kinds, shapes, shared_name=shared_name)
-  return _batch(tensors, batch_size, num_threads, capacity, enqueue_many, shapes,
-                allow_smaller_final_batch, shared_name, name, make)
-
-
-@export('train.shuffle_batch')
-def shuffle_batch(tensors, batch_size, capacity, min_after_dequeue, num_threads=1, seed=None,
-                  enqueue_many=False, shapes=None, allow_smaller_final_batch=False,
-                  shared_name=None, name=None):
-  """The same in a random order."""
-  def make(capacity, kinds, shapes, shared_name):
-    return queues.RandomShuffleQueue(capacity, min_after_dequeue, kinds, shapes, seed=seed,
-                                     shared_name=shared_name)
-  return _batch(tensors, batch_size, num_threads, capacity, enqueue_many, shapes,
-                allow_smaller_final_batch, shared_name, name or 'shuffle_batch', make)
-
-

@@ -1,6 +1,8 @@
 """Optimizer: gradients of a loss by variables, and the operations that apply them."""
 from __future__ import annotations
 
+import contextlib
+
 from leat import _leat
 from leat._export import export
 from leat._graph import conversion
@@ -11,7 +13,7 @@ from leat._graph.apply import apply_op, make_op
 from leat._graph.conversion import convert
 from leat._graph.scope import (GraphKeys, colocate_with, control_dependencies, init_scope,
                                name_scope)
-from leat._ops import array, control, variable_scope, variables
+from leat._ops import array, control, initializers, variable_scope, variables
 
 
 def _is_resource(variable):
@@ -247,26 +249,46 @@ def _colocated(variable):
   return colocate_with(variable.op)
 
 
-def create_slot(primary, value, name):
-  """A variable named '<primary>/<name>' beside the primary one, that training leaves alone.
-  `value` makes its initial value."""
-  primary_name = primary.op.name
-  with variable_scope.variable_scope(None, primary_name + '/' + name), colocate_with(primary.op):
-    initial = value()
-    scope = variable_scope.get_variable_scope()
+def create_slot(primary, value, name, colocate=True):
+  """A variable named '<primary>/<name>' that training leaves alone, beside the primary one where
+  `colocate`. `value` is its initial value or a function that makes it."""
+  with variable_scope.variable_scope(None, primary.op.name + '/' + name), _beside(primary,
+                                                                                  colocate):
+    initial = value() if callable(value) else value
     is_tensor = isinstance(initial, _leat.Output)
-    scope.set_partitioner(None)   # a slot is whole, or one of the parts that the primary is
-    slot = variable_scope.get_variable(
-        '', initializer=initial, trainable=False, use_resource=_is_resource(primary),
-        dtype=(initial if is_tensor else primary).dtype.base_dtype,
-        validate_shape=not is_tensor or initial.get_shape().is_fully_defined())
-    info = primary._get_save_slice_info() if hasattr(primary, '_get_save_slice_info') else None
-    if info is not None:
-      part = primary_name.split('/')[-1]
-      slot._set_save_slice_info(variables.Variable.SaveSliceInfo(
-          scope.name.replace('/' + part, '', 1) if part.startswith('part_') else
-          info.full_name + '/' + name, info.full_shape, info.var_offset, info.var_shape))
-    return slot
+    return _slot_of(primary, name, initializer=initial,
+                    dtype=(initial if is_tensor else primary).dtype.base_dtype,
+                    validate_shape=not is_tensor or initial.get_shape().is_fully_defined())
+
+
+def create_zeros_slot(primary, name, colocate=True):
+  """A slot that begins with zeros, of the shape that the primary one has then."""
+  kind, shape = primary.dtype.base_dtype, primary.get_shape()
+  if not shape.is_fully_defined():
+    return create_slot(primary, lambda: array.zeros(array.shape(primary), kind), name, colocate)
+  with variable_scope.variable_scope(None, primary.op.name + '/' + name), _beside(primary,
+                                                                                  colocate):
+    return _slot_of(primary, name, initializer=initializers.zeros_initializer(), dtype=kind,
+                    shape=shape)
+
+
+def _beside(primary, colocate):
+  return colocate_with(primary.op) if colocate else contextlib.nullcontext()
+
+
+def _slot_of(primary, name, **arguments):
+  """The variable of the current scope; one of a part of a variable is such a part too."""
+  scope = variable_scope.get_variable_scope()
+  scope.set_partitioner(None)   # a slot is whole, or one of the parts that the primary is
+  slot = variable_scope.get_variable('', trainable=False, use_resource=_is_resource(primary),
+                                     **arguments)
+  info = primary._get_save_slice_info() if hasattr(primary, '_get_save_slice_info') else None
+  if info is not None:
+    part = primary.op.name.split('/')[-1]
+    slot._set_save_slice_info(variables.Variable.SaveSliceInfo(
+        scope.name.replace('/' + part, '', 1) if part.startswith('part_') else
+        info.full_name + '/' + name, info.full_shape, info.var_offset, info.var_shape))
+  return slot
 
 
 def deduplicated(values, indices):
