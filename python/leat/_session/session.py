@@ -223,8 +223,8 @@ class BaseSession:
     graph = self._graph
     plan = self._plan(fetches)
     tensors = [graph.as_graph_element(f, allow_operation=False) for f in feed_list or ()]
-    if accept_options:
-      return self._callable_with_options(fetches, tensors)
+    if accept_options or self._target:   # a master elsewhere knows whole steps alone
+      return self._callable_by_run(fetches, tensors, accept_options)
     try:
       conversion.load_arrays()
       runner = _leat.Callable(self._session, tensors, plan.tensors, plan.targets)
@@ -242,8 +242,14 @@ class BaseSession:
       return build(_arrays(found))
     return call
 
-  def _callable_with_options(self, fetches, tensors):
+  def _callable_by_run(self, fetches, tensors, accept_options):
+    """A function of the values of `tensors`, and of options and run_metadata where they are
+    accepted, that calls run()."""
     def call(*values, **named):
+      if len(values) != len(tensors):
+        raise TypeError('Expected %d arguments but got %d' % (len(tensors), len(values)))
+      if not accept_options and named:
+        raise TypeError('Unexpected arguments: %s' % ', '.join(named))
       return self.run(fetches, dict(zip(tensors, values)), options=named.get('options'),
                       run_metadata=named.get('run_metadata'))
     return call

@@ -131,6 +131,8 @@ class Optimizer:
 
   def _update(self, gradient, variable):
     """Applies one gradient, then the variable's constraint."""
+    if isinstance(variable, _leat.Output) and variable.op.type not in ('Variable', 'VariableV2'):
+      raise NotImplementedError('Trying to update a Tensor %s' % variable)
     if isinstance(gradient, _leat.Output):
       apply = self._resource_apply_dense if _is_resource(variable) else self._apply_dense
       op = apply(gradient, variable)

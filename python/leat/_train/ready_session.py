@@ -10,7 +10,7 @@ from leat._graph import graph as graphs
 from leat._platform import log
 
 
-def _is_ready(op, session, what):
+def is_ready(op, session, what):
   """(whether the model is ready, the reason if not). `op` gives the names of what is not
   initialized, or fails where something is not."""
   if op is None:
@@ -105,7 +105,7 @@ class SessionManager:
     if not done:
       raise RuntimeError('Init operations did not make model ready for local_init.  Init op: %s, '
                          'init fn: %s, error: %s' % (_name(init_op), init_fn, reason))
-    ready, reason = _is_ready(self._ready_op, session, 'Model not ready')
+    ready, reason = is_ready(self._ready_op, session, 'Model not ready')
     if not ready:
       raise RuntimeError('Init operations did not make model ready.  Init op: %s, init fn: %s, '
                          'local_init_op: %s, error: %s' % (
@@ -126,7 +126,7 @@ class SessionManager:
       log.info('Restoring model from %s did not make model ready for local init: %s', source,
                reason)
       return session, False
-    ready, reason = _is_ready(self._ready_op, session, 'Model not ready')
+    ready, reason = is_ready(self._ready_op, session, 'Model not ready')
     if not ready:
       log.info('Restoring model from %s did not make model ready: %s', source, reason)
       return session, False
@@ -142,7 +142,7 @@ class SessionManager:
       reason = None
       done, local_reason = self._try_local_init(session)
       if done:
-        ready, reason = _is_ready(self._ready_op, session, 'Model not ready')
+        ready, reason = is_ready(self._ready_op, session, 'Model not ready')
         if ready:
           return session
       _close_quietly(session)
@@ -158,7 +158,7 @@ class SessionManager:
     not)."""
     if self._local_init_op is None:
       return True, None
-    ready, reason = _is_ready(self._ready_for_local_init_op, session,
+    ready, reason = is_ready(self._ready_for_local_init_op, session,
                               'Model not ready for local init')
     if not ready:
       return False, reason

@@ -176,6 +176,30 @@ class Server:
     return Server({'local': ['localhost:0']}, config=config, start=start)
 
 
+def _free_ports(count):
+  """Ports of this machine that nothing listens on."""
+  import socket
+  sockets = [socket.socket() for _ in range(count)]
+  try:
+    for s in sockets:
+      s.bind(('localhost', 0))
+    return [s.getsockname()[1] for s in sockets]
+  finally:
+    for s in sockets:
+      s.close()
+
+
+@export('test.create_local_cluster')
+def create_local_cluster(num_workers, num_ps, protocol='grpc', worker_config=None, ps_config=None):
+  """([Server of each worker], [Server of each parameter server]) of a cluster in this process."""
+  ports = ['localhost:%d' % p for p in _free_ports(num_workers + num_ps)]
+  cluster = ClusterSpec({'worker': ports[:num_workers], 'ps': ports[num_workers:]})
+  make = lambda job, count, config: [
+      Server(cluster, job_name=job, task_index=i, protocol=protocol, config=config)
+      for i in range(count)]
+  return make('worker', num_workers, worker_config), make('ps', num_ps, ps_config)
+
+
 # Ops whose state belongs to the parameter servers.
 _PS_OPS = ('Variable', 'VariableV2', 'VarHandleOp', 'AutoReloadVariable', 'MutableHashTable',
            'MutableHashTableV2', 'MutableHashTableOfTensors', 'MutableHashTableOfTensorsV2',
