@@ -557,6 +557,9 @@ def of(name):
   items = {'__slots__': (), '_fields': fields, '_by_name': {f.name: f for f in fields},
            '_by_number': {f.number: f for f in fields}, 'DESCRIPTOR': _Descriptor(full, fields),
            '__module__': 'leat', '__doc__': 'The message %s.' % full}
+  if full == 'google.protobuf.Any':
+    from leat._graph import any_message
+    items.update(any_message.METHODS)
   for field in fields:
     items[field.name] = _property(field)
     items[field.name.upper() + '_FIELD_NUMBER'] = field.number

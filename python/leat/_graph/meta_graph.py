@@ -52,6 +52,8 @@ def _add_collection(meta, name, items, export_scope):
     definition.int64_list.value.extend(items)
   elif all(isinstance(i, float) for i in items):
     definition.float_list.value.extend(items)
+  elif all(isinstance(i, message.of('google.protobuf.Any')) for i in items):
+    definition.any_list.value.extend(items)
   elif all(hasattr(i, 'name') for i in items):
     prefix = export_scope + '/' if export_scope else ''
     definition.node_list.value.extend(

@@ -1,0 +1,1 @@
+"""SavedModels: a folder with graphs, their signatures, variables and files."""
