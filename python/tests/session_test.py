@@ -138,5 +138,30 @@ class FetchTest(unittest.TestCase):
     self.assertEqual(len(failed), 1)
 
 
+class TensorHandleTest(unittest.TestCase):
+
+  def test_tensors_stay_in_the_session_until_they_are_forgotten(self):
+    with tf.Graph().as_default(), tf.Session() as session:
+      x = tf.placeholder(tf.float32, [])
+      stored = tf.get_session_handle(x * 2)
+      handle = session.run(stored, {x: 3.0})
+      self.assertEqual(handle.eval(), 6.0)
+      holder, value = tf.get_session_tensor(handle.handle, tf.float32)
+      self.assertEqual(session.run(value + 1, {holder: handle}), 7.0)
+      self.assertEqual(session.run(x * 10, {x: handle}), 60.0)
+      text = handle.handle
+      del handle
+      for _ in range(20):
+        session.run(stored, {x: 0.0})   # each is forgotten at once
+      with self.assertRaises(tf.errors.InvalidArgumentError):
+        session.run(value, {holder: text})
+      kept = session.run(stored, {x: 4.0}).get_raw_handle()
+      self.assertEqual(session.run(value, {holder: kept}), 8.0)
+      place, delete = tf.delete_session_tensor(kept)
+      session.run(delete, {place: kept})
+      with self.assertRaises(tf.errors.InvalidArgumentError):
+        session.run(value, {holder: kept})
+
+
 if __name__ == '__main__':
   unittest.main()

@@ -45,8 +45,8 @@ def _check_info(info):
     raise AssertionError('All TensorInfo protos used in the SignatureDefs must have the name field '
                          '(or coo_sparse) set: %s' % info)
   if info.dtype == 0:
-    raise AssertionError('All TensorInfo protos used in the SignatureDefs must have the dtype field '
-                         'set: %s' % info)
+    raise AssertionError('All TensorInfo protos used in the SignatureDefs must have the dtype '
+                         'field set: %s' % info)
 
 
 def _check_signatures(signature_def_map):

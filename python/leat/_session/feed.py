@@ -72,12 +72,13 @@ def value_of(graph, tensor, value):
                     'reference, the tensor object was %s which was passed to the argument '
                     '`feed_dict`'
                     ' with key %s.' % (value, tensor))
+  if type(value).__name__ == 'TensorHandle':
+    from leat._session import handle
+    value = handle.value_to_feed(graph, tensor, value)
   if graph._unfeedable and not graph.is_feedable(tensor):
     raise ValueError('Tensor %s may not be fed.' % tensor)
   if isinstance(value, _leat.Value):
     return value
-  if hasattr(value, 'get_raw_handle'):
-    value = value.eval()
   dtype = tensor.dtype._base
   kind = type(value)
   if kind is float or kind is int or kind is bool:

@@ -3,9 +3,7 @@ structure of values afterwards."""
 from __future__ import annotations
 
 from leat import _leat
-from leat._session import handles
 
-_OF_HANDLES = (7, 20)  # string, resource
 # (class, function) pairs: fetch -> (list of elements, function of their values), newest first.
 conversions = []
 feed_conversions = []
@@ -17,7 +15,7 @@ class Plan:
   def __init__(self, graph, fetches):
     self._graph = graph
     self.tensors, self.targets = [], []
-    self.handles = []  # the places of tensors for which a TensorHandle is given
+    self.has_handles = False   # whether one is the handle of a tensor that stays in the session
     self._places, self._known_targets = {}, set()
     self.build = self._of(fetches)
 
@@ -46,8 +44,8 @@ class Plan:
     if place is None:
       place = self._places[element] = len(self.tensors)
       self.tensors.append(element)
-      if element.dtype_ in _OF_HANDLES and element.op.type in handles.GIVE_HANDLES:
-        self.handles.append(place)
+      if element.op.type.startswith('GetSessionHandle'):
+        self.has_handles = True
     return place
 
   def _of(self, fetch):

@@ -19,7 +19,6 @@ from leat._graph.tensor import Tensor
 from leat._graph.value import to_numpy
 from leat._session import feed as feeds
 from leat._session import fetch as fetches
-from leat._session import handles
 
 
 # Fetches whose plan is kept, and how many plans a session keeps.
@@ -84,7 +83,7 @@ class BaseSession:
       raise TypeError('config must be a tf.ConfigProto, but got %s' % type(config))
     self._graph, self._target, self._config = graph, target or '', config
     self._closed = False
-    self._handles = {}
+    self._forgotten_handles = []   # of tensors that stay in the session, see handle.py
     self._partials = {}
     self._plans = {}   # fetches -> Plan
     try:
@@ -122,6 +121,9 @@ class BaseSession:
   def run(self, fetches, feed_dict=None, options=None, run_metadata=None):
     """The values of `fetches`, a tensor, operation, name, or any structure of them, in a step that
     is fed with feed_dict."""
+    if self._forgotten_handles:
+      from leat._session import handle
+      handle.delete_forgotten(self)
     plan, pairs = self._prepare(fetches, feed_dict)
     if plan.tensors or feed_dict:
       conversion.load_arrays()
@@ -140,10 +142,11 @@ class BaseSession:
     if run_metadata is not None:
       run_metadata.ParseFromString(metadata)
     arrays = _arrays(found)
+    if plan.has_handles:
+      from leat._session import handle
+      arrays = [handle.wrapped(t, v, self) for t, v in zip(wanted, arrays)]
     if given and len(wanted) != len(plan.tensors):
       arrays = self._with_fed(plan, given, arrays)
-    for place in plan.handles:
-      arrays[place] = handles.of_value(arrays[place], plan.tensors[place], self)
     return plan.build(arrays)
 
   @staticmethod

@@ -1,5 +1,5 @@
-"""Batches: tensors that are put into a queue one by one, by the threads of a queue runner, and taken
-out many at a time.
+"""Batches: tensors that the threads of a queue runner put into a queue one by one, and that are
+taken out many at a time.
 
 The functions are eight of one kind: with one list of tensors or several, in order or shuffled, of
 all elements or of those that `keep_input` chooses. A sparse tensor is kept aside under a number,

@@ -5,8 +5,8 @@
     the chief        a queue runner takes the mean once enough gradients are there, applies it,
                      which raises the global step, and puts a token for each replica into a queue
 
-Gradients that are older than the global step are dropped by the accumulators, so that a replica that
-is late does no harm.
+Gradients that are older than the global step are dropped by the accumulators, so that a replica
+that is late does no harm.
 """
 from __future__ import annotations
 
@@ -48,7 +48,8 @@ class SyncReplicasOptimizer(Optimizer):
     return self._opt.compute_gradients(*args, **kwargs)
 
   def apply_gradients(self, grads_and_vars, global_step=None, name=None):
-    """The operation of a replica: it adds the gradients and waits for the token of the next step."""
+    """The operation of a replica: it adds the gradients and waits for the token of the next step.
+    """
     grads_and_vars = list(grads_and_vars)
     if not grads_and_vars:
       raise ValueError('Must supply at least one variable')
