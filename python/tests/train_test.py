@@ -132,5 +132,59 @@ class InputTest(unittest.TestCase):
         self.assertEqual(list(tf.python_io.tf_record_iterator(path, options)), [b'one', b''])
 
 
+class CheckpointReaderTest(unittest.TestCase):
+
+  def test_both_versions_are_read_without_their_graph(self):
+    with tempfile.TemporaryDirectory() as folder:
+      with tf.Graph().as_default(), tf.Session() as session:
+        names = ['scope/variable_%d' % i for i in range(40)]   # more than one prefix in a block
+        for i, name in enumerate(names):
+          tf.Variable([float(i)] * 3, name=name)
+        parts = tf.get_variable('parts', initializer=tf.reshape(tf.range(12), [4, 3]),
+                                partitioner=tf.fixed_size_partitioner(2))
+        session.run(tf.global_variables_initializer())
+        for version in (1, 2):
+          saver = tf.train.Saver(write_version=version)
+          saver.save(session, os.path.join(folder, 'v%d' % version))
+      for version in (1, 2):
+        reader = tf.train.NewCheckpointReader(os.path.join(folder, 'v%d' % version))
+        shapes = reader.get_variable_to_shape_map()
+        self.assertEqual(sorted(shapes), sorted(names + ['parts']))
+        self.assertEqual((shapes[names[7]], shapes['parts']), ([3], [4, 3]))
+        self.assertEqual(reader.get_variable_to_dtype_map()['parts'], tf.int32)
+        self.assertEqual(reader.get_tensor(names[7]).tolist(), [7.0] * 3)
+        self.assertEqual(reader.get_tensor('parts')[3].tolist(), [9, 10, 11])
+        self.assertIn(b'parts (DT_INT32) [4,3]', reader.debug_string())
+      with open(os.path.join(folder, 'bad.index'), 'wb') as f:
+        f.write(b'x' * 60)
+      with self.assertRaises(tf.errors.DataLossError):
+        tf.train.NewCheckpointReader(os.path.join(folder, 'bad'))
+
+  def test_compressed_blocks_are_read(self):
+    from leat._train import checkpoint_table
+    # A literal 'abcd', then 8 bytes copied from 4 back, by the shorter and the longer form.
+    self.assertEqual(checkpoint_table._uncompressed(b'\x0c\x0cabcd\x11\x04'), b'abcdabcdabcd')
+    self.assertEqual(checkpoint_table._uncompressed(b'\x0c\x0cabcd\x1e\x04\x00'),
+                     b'abcdabcdabcd')
+
+  def test_variables_begin_with_values_of_a_checkpoint(self):
+    with tempfile.TemporaryDirectory() as folder:
+      with tf.Graph().as_default(), tf.Session() as session:
+        tf.Variable([1.0, 2.0], name='old/a')
+        tf.get_variable('w', initializer=tf.reshape(tf.range(12), [4, 3]))
+        session.run(tf.global_variables_initializer())
+        tf.train.Saver().save(session, os.path.join(folder, 'model'))
+      with tf.Graph().as_default(), tf.Session() as session:
+        a = tf.Variable([0.0, 0.0], name='new/a', use_resource=True)
+        w = tf.get_variable('w', [4, 3], tf.int32, tf.zeros_initializer(),
+                            partitioner=tf.fixed_size_partitioner(2))
+        tf.train.init_from_checkpoint(folder, {'old/': 'new/', 'w': w})
+        session.run(tf.global_variables_initializer())
+        self.assertEqual(session.run(a).tolist(), [1.0, 2.0])
+        self.assertEqual(session.run(tf.convert_to_tensor(w))[2].tolist(), [6, 7, 8])
+        with self.assertRaisesRegex(ValueError, "doesn't match"):
+          tf.train.init_from_checkpoint(folder, {'w': a})
+
+
 if __name__ == '__main__':
   unittest.main()

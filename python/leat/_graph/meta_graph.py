@@ -94,8 +94,9 @@ def _of_scope(graph_def, scope):
 
 
 def make(graph, saver_def=None, collection_list=None, export_scope=None, clear_devices=False,
-         graph_def=None):
-  """The MetaGraphDef of a graph."""
+         graph_def=None, strip_default_attrs=False, without_savers=False):
+  """The MetaGraphDef of a graph. Attributes that have the default of their op are left out with
+  strip_default_attrs, the collection of savers without_savers."""
   meta = message.of('MetaGraphDef')()
   meta.meta_info_def.tensorflow_version = _leat.version()[1]
   meta.meta_info_def.tensorflow_git_version = 'leat'
@@ -107,20 +108,35 @@ def make(graph, saver_def=None, collection_list=None, export_scope=None, clear_d
     graph_def, unbound = _of_scope(graph_def, export_scope)
     if unbound:
       meta.collection_def['unbound_inputs'].bytes_list.value.extend(unbound)
+  if strip_default_attrs:
+    _strip_defaults(graph, graph_def)
+    meta.meta_info_def.stripped_default_attrs = True
   meta.graph_def.CopyFrom(graph_def)
   names = graph.get_all_collection_keys() if collection_list is None else collection_list
   for name in sorted(names):
     items = graph.get_collection(name)
-    if items:
+    if items and not (without_savers and name == 'savers'):
       _add_collection(meta, name, items, export_scope)
   if saver_def is not None:
     meta.saver_def.CopyFrom(saver_def)
   return meta
 
 
+def _strip_defaults(graph, graph_def):
+  """Removes attributes with the values that their ops give them."""
+  for node in graph_def.node:
+    op = graph.operation(node.name)
+    if op is None:
+      continue
+    for attr in op.op_def.attr:
+      if attr.HasField('default_value') and attr.name in node.attr and \
+          node.attr[attr.name] == attr.default_value:
+        del node.attr[attr.name]
+
+
 def write(path, graph, saver_def, strip_default_attrs=False):
-  del strip_default_attrs
-  files.replace(path, make(graph, saver_def).SerializeToString())
+  files.replace(path, make(graph, saver_def,
+                           strip_default_attrs=strip_default_attrs).SerializeToString())
 
 
 @export('train.export_meta_graph')
@@ -129,9 +145,10 @@ def export_meta_graph(filename=None, meta_info_def=None, graph_def=None, saver_d
                       clear_devices=False, clear_extraneous_savers=False,
                       strip_default_attrs=False, save_debug_info=False):
   """The MetaGraphDef of a graph, also written to a file."""
-  del clear_extraneous_savers, strip_default_attrs, save_debug_info
+  del save_debug_info
   graph = graph or graphs.get_default_graph()
-  meta = make(graph, saver_def, collection_list, export_scope, clear_devices, graph_def)
+  meta = make(graph, saver_def, collection_list, export_scope, clear_devices, graph_def,
+              strip_default_attrs, clear_extraneous_savers)
   if meta_info_def is not None:
     meta.meta_info_def.MergeFrom(meta_info_def)
   if filename:
@@ -160,27 +177,42 @@ def read(path):
 
 
 @export('train.import_meta_graph')
-def import_meta_graph(meta_graph_or_file, clear_devices=False, import_scope=None, input_map=None):
-  """Adds the graph and the collections of a MetaGraphDef to the default graph; gives its saver."""
-  meta = read(meta_graph_or_file)
-  graph = graphs.get_default_graph()
-  graph_def = meta.graph_def
-  if clear_devices:
-    for node in graph_def.node:
-      node.device = ''
-  importing.import_graph_def(graph_def, name=import_scope or '',
-                             input_map=input_map)
-  for name in sorted(meta.collection_def):
-    _restore_collection(graph, name, meta.collection_def[name], import_scope)
-  from leat._train import saver
-  if meta.HasField('saver_def'):
-    definition = meta.saver_def
-    if import_scope:
-      for field in ('filename_tensor_name', 'save_tensor_name', 'restore_op_name'):
-        setattr(definition, field, import_scope + '/' + getattr(definition, field))
-    return saver.Saver(saver_def=definition)
+def import_meta_graph(meta_graph_or_file, clear_devices=False, import_scope=None, graph=None,
+                      input_map=None, unbound_inputs_col_name='unbound_inputs',
+                      restore_collections_predicate=lambda key: True):
+  """Adds the graph and the collections of a MetaGraphDef to a graph, below `import_scope` or the
+  current name scope; gives its saver, or None where it has no variables. Collections are restored
+  for whose names the predicate is true."""
   from leat._ops import variables
-  return saver.Saver() if variables.global_variables() else None
+  from leat._train import saver
+  meta = read(meta_graph_or_file)
+  graph = graphs.get_default_graph() if graph is None else graph
+  with graph.as_default():
+    _check_inputs(meta, unbound_inputs_col_name, input_map)
+    if clear_devices:
+      for node in meta.graph_def.node:
+        node.device = ''
+    scope = graph.unique_name(import_scope) if import_scope else graph.get_name_scope()
+    importing.import_graph_def(meta.graph_def, name=scope + '/' if scope else '',
+                               input_map=input_map)
+    for name in sorted(meta.collection_def):
+      if name != unbound_inputs_col_name and restore_collections_predicate(name):
+        _restore_collection(graph, name, meta.collection_def[name], scope)
+    if meta.HasField('saver_def'):
+      return saver.Saver(saver_def=meta.saver_def, name=scope)
+    return saver.Saver() if variables.global_variables() else None
+
+
+def _check_inputs(meta, collection, input_map):
+  """ValueError where an input from outside of an exported scope is not mapped."""
+  if collection not in meta.collection_def:
+    return
+  wanted = {n.decode() for n in meta.collection_def[collection].bytes_list.value}
+  given = {k.lstrip('^') if not k.startswith('^$') else k for k in input_map or {}}
+  missing = sorted(n for n in wanted if n not in given and n.lstrip('^') not in given)
+  if missing:
+    raise ValueError('Graph contains unbound inputs: %s. Must provide these inputs through '
+                     'input_map.' % ','.join(missing))
 
 
 def _restore_collection(graph, name, definition, import_scope):

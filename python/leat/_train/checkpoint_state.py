@@ -21,7 +21,8 @@ def generate_checkpoint_state_proto(save_dir, model_checkpoint_path,
                                     all_model_checkpoint_timestamps=None,
                                     last_preserved_timestamp=None):
   """The message of the state file, with paths relative to save_dir where that is relative."""
-  paths = list(all_model_checkpoint_paths or [])
+  # A list that was given grows by the newest checkpoint, as callers of TensorFlow may rely on.
+  paths = [] if all_model_checkpoint_paths is None else all_model_checkpoint_paths
   if not paths or paths[-1] != model_checkpoint_path:
     paths.append(model_checkpoint_path)
   times = list(all_model_checkpoint_timestamps or [])
@@ -73,7 +74,7 @@ def get_checkpoint_state(checkpoint_dir, latest_filename=None):
   except (OSError, _leat.StatusError):
     return None
   if not state.model_checkpoint_path:
-    return None
+    raise ValueError('Invalid checkpoint state loaded from %s' % checkpoint_dir)
   full = lambda p: p if os.path.isabs(p) else os.path.join(checkpoint_dir, p)
   state.model_checkpoint_path = full(state.model_checkpoint_path)
   for i, p in enumerate(list(state.all_model_checkpoint_paths)):

@@ -195,9 +195,9 @@ class QueueRunner:
   name = property(lambda self: getattr(self._queue, 'name', ''))
 
   def _run(self, sess, enqueue_op, coord=None):
-    enqueue = sess.make_callable(enqueue_op)
     counted = True
     try:
+      enqueue = sess.make_callable(enqueue_op)
       while not (coord and coord.should_stop()):
         try:
           enqueue()
@@ -239,9 +239,9 @@ class QueueRunner:
       self._runs[sess] = len(self._enqueue_ops)
       self._raised = []
     found = []
-    for i, op in enumerate(self._enqueue_ops):
+    for op in self._enqueue_ops:
       found.append(threading.Thread(target=self._run, args=(sess, op, coord),
-                                    name='QueueRunnerThread-%s-%d' % (self.name, i)))
+                                    name='QueueRunnerThread-%s-%s' % (self.name, op.name)))
     if coord:
       found.append(threading.Thread(target=self._close_on_stop, args=(sess, self._cancel_op, coord),
                                     name='QueueRunnerThread-%s-close_on_stop' % self.name))

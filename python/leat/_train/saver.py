@@ -81,6 +81,16 @@ def _named(var_list):
   return found
 
 
+def _scoped_def(saver_def, scope):
+  """The SaverDef with the names of its operations below a scope."""
+  found = message.of('SaverDef')()
+  found.CopyFrom(saver_def)
+  if scope:
+    for field in ('filename_tensor_name', 'save_tensor_name', 'restore_op_name'):
+      setattr(found, field, scope + '/' + getattr(found, field))
+  return found
+
+
 def _by_device(saved):
   """[(device, [_Saved])], sorted by the name of the device."""
   found = {}
@@ -131,7 +141,7 @@ class Saver:
     self._relative, self._filename = save_relative_paths, filename
     self._is_built = self._is_empty = False
     self._last, self._to_be_removed = [], []
-    self.saver_def = saver_def
+    self.saver_def = _scoped_def(saver_def, name) if saver_def is not None else None
     if saver_def is not None:
       self._max_to_keep, self._sharded = saver_def.max_to_keep, saver_def.sharded
       self._keep_hours, self._version = (saver_def.keep_checkpoint_every_n_hours,
@@ -327,11 +337,11 @@ class Saver:
                         export_scope=None, clear_devices=False, clear_extraneous_savers=False,
                         strip_default_attrs=False, save_debug_info=False):
     from leat._graph import meta_graph
-    del save_debug_info, clear_extraneous_savers
+    del save_debug_info
     return meta_graph.export_meta_graph(
         filename, saver_def=self.saver_def, collection_list=collection_list, as_text=as_text,
         export_scope=export_scope, clear_devices=clear_devices,
-        strip_default_attrs=strip_default_attrs)
+        clear_extraneous_savers=clear_extraneous_savers, strip_default_attrs=strip_default_attrs)
 
   # Restoring ----------------------------------------------------------------------------------
 
