@@ -18,10 +18,9 @@ from leat._graph import graph as graphs
 from leat._graph import message
 from leat._graph import value as values
 from leat._graph.scope import GraphKeys, control_dependencies
-from leat._ops import control, variables
+from leat._ops import control, lookup, variables
 from leat._platform import files, log
 from leat._saved_model import constants, signature
-from leat._train import scaffold
 
 
 def _text(path):
@@ -235,7 +234,7 @@ def simple_save(session, export_dir, inputs, outputs, legacy_init_op=None):
 def main_op():
   """An operation that initializes variables, local variables and tables."""
   return control.group(variables.global_variables_initializer(),
-                       variables.local_variables_initializer(), scaffold.fill_tables())
+                       variables.local_variables_initializer(), lookup.tables_initializer())
 
 
 @export('saved_model.main_op.main_op_with_restore', 'saved_model.main_op_with_restore')

@@ -10,7 +10,7 @@ from leat._graph import dtype as dtypes
 from leat._graph import graph as graphs
 from leat._graph.conversion import constant_of
 from leat._graph.scope import GraphKeys, name_scope
-from leat._ops import array, control, variables
+from leat._ops import array, control, lookup, variables
 from leat._platform import log
 
 
@@ -54,12 +54,6 @@ def report_uninitialized_resources(resources, name='report_uninitialized_resourc
       return constant_of([], dtypes.string)
     missing = apply_op('LogicalNot', x=array.stack([r.is_initialized for r in resources]))
     return array.boolean_mask(constant_of([r.handle.name for r in resources]), missing)
-
-
-def fill_tables():
-  """An operation that fills all lookup tables."""
-  return control.group(*graphs.get_default_graph().get_collection(GraphKeys.TABLE_INITIALIZERS),
-                       name='init_all_tables')
 
 
 def default_init_op():
@@ -168,5 +162,5 @@ class Scaffold:
   @staticmethod
   def default_local_init_op():
     """Initializes local variables, tables and local resources."""
-    return control.group(variables.local_variables_initializer(), fill_tables(),
+    return control.group(variables.local_variables_initializer(), lookup.tables_initializer(),
                          initialize_resources(_resources(GraphKeys.LOCAL_RESOURCES)))

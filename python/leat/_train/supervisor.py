@@ -17,9 +17,9 @@ from leat._graph import errors
 from leat._graph import graph as graphs
 from leat._graph import message
 from leat._graph.scope import GraphKeys
-from leat._ops import control, variables
+from leat._ops import control, lookup, variables
 from leat._platform import log
-from leat._train import coordinator, ready_session, scaffold, step as steps, summary
+from leat._train import coordinator, ready_session, step as steps, summary
 
 
 def _first(collection):
@@ -102,7 +102,7 @@ class Supervisor:
                                        lambda: None)
     self._init_op = of(init_op, GraphKeys.INIT_OP, variables.global_variables_initializer)
     self._local_init_op = of(local_init_op, GraphKeys.LOCAL_INIT_OP, lambda: control.group(
-        variables.local_variables_initializer(), scaffold.fill_tables()))
+        variables.local_variables_initializer(), lookup.tables_initializer()))
     self._saver = of(saver, GraphKeys.SAVERS, _default_saver)
     self._summary_op = of(summary_op, GraphKeys.SUMMARY_OP, summary.merge_all)
     self._global_step = of(global_step, GraphKeys.GLOBAL_STEP, _default_step)
