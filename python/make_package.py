@@ -135,7 +135,9 @@ def main():
       module = 'leat.' + name[:-3].replace(os.sep, '.')
       found, further = exports_of(os.path.join(sources, 'leat', name), module,
                                   ragged)
-      exports.update(found)
+      for public, place in found.items():
+        if exports.setdefault(public, place) != place:
+          raise SystemExit('%s is defined twice, in %s and %s' % (public, exports[public], place))
       aliases.update(further)
   public, parameters = endpoints(os.path.join(sources, 'endpoints.txt'))
   add_aliases(aliases, exports, public)

@@ -25,8 +25,8 @@ class Chain(tf.nn.rnn_cell.RNNCell):
 
 
 def best_sequences(log_probs, start, steps):
-  """All sequences of at most `steps` words by their log probabilities, the best first; after the end
-  token there are only end tokens."""
+  """All sequences of at most `steps` words by their log probabilities, the best first; after the
+  end token there are only end tokens."""
   found = {}
   for words in itertools.product(range(WORDS), repeat=steps):
     total, last, words = 0.0, start, list(words)

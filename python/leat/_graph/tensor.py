@@ -178,7 +178,7 @@ EXPORTS = {}
 _leat.set_classes(Operation, Tensor)
 
 
-@export('is_tensor', 'is_symbolic_tensor', 'contrib.framework.is_tensor')
+@export('is_tensor', 'is_symbolic_tensor')
 def is_tensor(x):
   """Whether x is a tensor or stands for one: a variable, a SparseTensor."""
   return isinstance(x, Tensor) or hasattr(x, '_as_graph_element') and hasattr(x, 'dtype') or \

@@ -24,7 +24,6 @@ def squeezed_if(condition, tensor):
                            lambda: array.identity(tensor))
 
 
-@export('contrib.framework.remove_squeezable_dimensions')
 def remove_squeezable_dimensions(labels, predictions, expected_rank_diff=0, name=None):
   """(labels, predictions), one of them without its last dimension where the ranks differ by one
   more than rank(predictions) - rank(labels) = expected_rank_diff."""

@@ -1,5 +1,4 @@
-"""Means and variances with weights; batch normalization with given statistics; a check of all
-numbers of a graph."""
+"""Means and variances with weights; batch normalization with given statistics."""
 from __future__ import annotations
 
 from leat._export import export
@@ -46,25 +45,3 @@ def batch_norm_with_global_normalization(t=None, m=None, v=None, beta=None, gamm
   v = variance if v is None else v
   return nn.batch_normalization(t, m, v, beta, gamma if scale_after_normalization else None,
                                 variance_epsilon, name)
-
-
-_CONTROL_FLOW = ('Switch', 'RefSwitch', 'Merge', 'RefMerge', 'Enter', 'RefEnter')
-
-
-@export('add_check_numerics_ops')
-def add_check_numerics_ops():
-  """An operation that fails where any floating-point tensor of the graph has an element that is no
-  number or infinite. ValueError where the graph has loops or conditionals."""
-  from leat._graph.graph import get_default_graph
-  from leat._graph.scope import colocate_with, control_dependencies
-  from leat._ops import control
-  checks = []
-  for op in get_default_graph().get_operations():
-    if op.type in _CONTROL_FLOW:
-      raise ValueError('`tf.add_check_numerics_ops() is not compatible with TensorFlow control '
-                       'flow operations such as `tf.cond()` or `tf.while_loop()`.')
-    for output in op.outputs:
-      if output.dtype in (dtypes.float16, dtypes.float32, dtypes.float64):
-        with colocate_with(op), control_dependencies(checks[-1:]):
-          checks.append(apply_op('CheckNumerics', tensor=output, message=output.name))
-  return control.group(*checks)

@@ -99,35 +99,42 @@ def list_variables(ckpt_dir_or_file):
   return sorted(shapes.items())
 
 
-@export('train.checkpoints_iterator')
-def checkpoints_iterator(checkpoint_dir, min_interval_secs=0, timeout=None, timeout_fn=None):
-  """Gives each new checkpoint of a folder as it comes. It ends when none came for `timeout` seconds
-  and timeout_fn(), where there is one, is true."""
-  newest = None
+@export('contrib.training.wait_for_new_checkpoint')
+def wait_for_new_checkpoint(checkpoint_dir, last_checkpoint=None, seconds_to_sleep=1, timeout=None):
+  """The path of a checkpoint other than the last one, as soon as there is one; None after `timeout`
+  seconds."""
+  log.info('Waiting for new checkpoint at %s', checkpoint_dir)
+  ends = None if timeout is None else time.monotonic() + timeout
   while True:
-    found = _wait_for_new(checkpoint_dir, newest, timeout)
-    if found is None:
-      if not timeout_fn or timeout_fn():
+    path = checkpoint_state.latest_checkpoint(checkpoint_dir)
+    if path is not None and path != last_checkpoint:
+      log.info('Found new checkpoint at %s', path)
+      return path
+    if ends is not None and time.monotonic() + seconds_to_sleep > ends:
+      return None
+    time.sleep(seconds_to_sleep)
+
+
+@export('contrib.training.checkpoints_iterator', 'train.checkpoints_iterator')
+def checkpoints_iterator(checkpoint_dir, min_interval_secs=0, timeout=None, timeout_fn=None):
+  """Yields the path of each new checkpoint, one in min_interval_secs at most. After `timeout`
+  seconds without one it asks timeout_fn whether that is the end, and ends where there is none."""
+  path = None
+  while True:
+    new = wait_for_new_checkpoint(checkpoint_dir, path, timeout=timeout)
+    if new is None:
+      if not timeout_fn:
+        log.info('Timed-out waiting for a checkpoint.')
+        return
+      if timeout_fn():
         return
       continue
-    begun = time.time()
-    newest = found
-    yield found
-    rest = begun + min_interval_secs - time.time()
+    start = time.monotonic()
+    path = new
+    yield path
+    rest = start + min_interval_secs - time.monotonic()
     if rest > 0:
       time.sleep(rest)
-
-
-def _wait_for_new(folder, last, timeout):
-  """The newest checkpoint once it is not `last`; None after the timeout."""
-  end = None if timeout is None else time.time() + timeout
-  while True:
-    found = checkpoint_state.latest_checkpoint(folder)
-    if found is not None and found != last:
-      return found
-    if end is not None and time.time() + 1 > end:
-      return None
-    time.sleep(1)
 
 
 # ---- Variables that begin with values of a checkpoint -------------------------------------------

@@ -15,7 +15,8 @@ from leat._graph import graph as graphs
 from leat._graph.scope import GraphKeys
 from leat._ops import assign, initializers, variable_scope
 from leat._platform import log
-from leat._train import checkpoint_state, monitored, step as steps, summary
+from leat._train import monitored, step as steps, summary
+from leat._train.checkpoint_reader import checkpoints_iterator
 from leat._train.hook import SessionRunArgs, SessionRunHook
 from leat._train.hooks import FinalOpsHook
 
@@ -88,44 +89,6 @@ class SummaryAtEndHook(SessionRunHook):
     global_step = session.run(self._global_step)
     self._summary_writer.add_summary(session.run(self._summary_op, self._feed_dict), global_step)
     self._summary_writer.flush()
-
-
-@export('contrib.training.wait_for_new_checkpoint')
-def wait_for_new_checkpoint(checkpoint_dir, last_checkpoint=None, seconds_to_sleep=1, timeout=None):
-  """The path of a checkpoint other than the last one, as soon as there is one; None after `timeout`
-  seconds."""
-  log.info('Waiting for new checkpoint at %s', checkpoint_dir)
-  ends = None if timeout is None else time.monotonic() + timeout
-  while True:
-    path = checkpoint_state.latest_checkpoint(checkpoint_dir)
-    if path is not None and path != last_checkpoint:
-      log.info('Found new checkpoint at %s', path)
-      return path
-    if ends is not None and time.monotonic() + seconds_to_sleep > ends:
-      return None
-    time.sleep(seconds_to_sleep)
-
-
-@export('contrib.training.checkpoints_iterator', 'train.checkpoints_iterator')
-def checkpoints_iterator(checkpoint_dir, min_interval_secs=0, timeout=None, timeout_fn=None):
-  """Yields the path of each new checkpoint, one in min_interval_secs at most. After `timeout`
-  seconds without one it asks timeout_fn whether that is the end, and ends where there is none."""
-  path = None
-  while True:
-    new = wait_for_new_checkpoint(checkpoint_dir, path, timeout=timeout)
-    if new is None:
-      if not timeout_fn:
-        log.info('Timed-out waiting for a checkpoint.')
-        return
-      if timeout_fn():
-        return
-      continue
-    start = time.monotonic()
-    path = new
-    yield path
-    rest = start + min_interval_secs - time.monotonic()
-    if rest > 0:
-      time.sleep(rest)
 
 
 def _with_step(eval_ops, hooks):
