@@ -5,12 +5,13 @@
 
 #include "base/checked.h"
 
-const char* leat_index_place(const leat_shape_t* shape, int64_t at, char* buffer, size_t size) {
-  LEAT_DCHECK(at >= 0 && at < shape->element_count);
-  int64_t inner = shape->element_count;
+const char* leat_index_place(const leat_shape_t* shape, int rank, int64_t at, char* buffer,
+                             size_t size) {
+  int64_t inner = leat_shape_product(shape, 0, rank);
   size_t used = 0;
+  LEAT_DCHECK(at >= 0 && at < inner);
   buffer[0] = 0;
-  for (int d = 0; d < shape->rank && used + 24 < size; ++d) {
+  for (int d = 0; d < rank && used + 24 < size; ++d) {
     inner /= leat_shape_dim(shape, d);
     used += (size_t)snprintf(buffer + used, size - used, "%s%lld", d ? "," : "[",
                              (long long)(at / inner));

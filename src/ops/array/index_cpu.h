@@ -38,11 +38,13 @@ __attribute__((always_inline)) static inline void leat_row_fetch(const void* row
   }
 }
 
-// Writes where element |at| of a tensor of |shape| is: "[2]", "[0,1]", or "" in a scalar; it stands
-// behind the tensor's name in messages. Returns |buffer|, which holds |size| characters; what is
-// longer is cut off.
-const char* leat_index_place(const leat_shape_t* shape, int64_t at, char* buffer, size_t size);
-#define LEAT_INDEX_PLACE(shape, at) leat_index_place((shape), (at), (char[160]){0}, 160)
+// Writes where item |at| of a tensor of |shape| is, an item being what the first |rank| dimensions
+// number: "[2]", "[0,1]", or "" where |rank| is 0; it stands behind the tensor's name in messages.
+// Returns |buffer|, which holds |size| characters; what is longer is cut off.
+const char* leat_index_place(const leat_shape_t* shape, int rank, int64_t at, char* buffer,
+                             size_t size);
+#define LEAT_INDEX_PLACE(shape, rank, at) \
+  leat_index_place((shape), (rank), (at), (char[160]){0}, 160)
 
 // Reads the axis of a tensor of |rank| from input |input|, which has one element and may be
 // negative; |out_axis| is in [0, rank). INVALID_ARGUMENT when it is no axis.

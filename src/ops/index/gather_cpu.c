@@ -135,7 +135,7 @@ static leat_status_t make_shape(const gather_t* g, int axis, int batch_dims,
 
 static LEAT_COLD leat_status_t bad_index(const leat_kernel_context_t* c, const gather_t* g) {
   return leat_kernel_invalid(c, "indices%s = %lld is not in [0, %lld)",
-                             LEAT_INDEX_PLACE(&g->indices->shape, g->bad),
+                             LEAT_INDEX_PLACE(&g->indices->shape, g->indices->shape.rank, g->bad),
                              (long long)leat_index_read(g->indices, g->bad), (long long)g->rows);
 }
 

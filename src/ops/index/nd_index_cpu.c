@@ -52,9 +52,9 @@ leat_status_t leat_nd_index_error(const leat_kernel_context_t* c, const leat_nd_
                              (long long)leat_index_read(index->indices, at * index->depth + d));
   }
   leat_partial_shape_t dims = {index->depth, index->dims};
-  leat_shape_t rows = index->indices->shape;  // all dimensions but the last, which holds the tuple
-  rows.rank = LEAT_MAX(rows.rank - 1, 0);
-  rows.element_count = leat_shape_product(&index->indices->shape, 0, rows.rank);
+  // The last dimension of the indices holds the tuple.
+  const leat_shape_t* shape = &index->indices->shape;
   return leat_kernel_invalid(c, "indices%s = [%s] does not index into param shape %s",
-                             LEAT_INDEX_PLACE(&rows, at), tuple, LEAT_PARTIAL_SHAPE_TEXT(dims));
+                             LEAT_INDEX_PLACE(shape, LEAT_MAX(shape->rank - 1, 0), at), tuple,
+                             LEAT_PARTIAL_SHAPE_TEXT(dims));
 }

@@ -51,7 +51,8 @@ static leat_status_t count_partitions(const leat_kernel_context_t* c, int64_t* c
   for (int64_t i = 0; i < partitions->shape.element_count; ++i) {
     if (items[i] < 0 || items[i] >= count) {
       return leat_kernel_invalid(c, "partitions%s = %d is not in [0, %d)",
-                                 LEAT_INDEX_PLACE(&partitions->shape, i), items[i], count);
+                                 LEAT_INDEX_PLACE(&partitions->shape, partitions->shape.rank, i),
+                                 items[i], count);
     }
     ++counts[items[i]];
   }

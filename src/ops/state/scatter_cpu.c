@@ -89,8 +89,8 @@ static leat_status_t check_indices(leat_kernel_context_t* c, int64_t rows) {
     int64_t index = leat_tensor_index_at(indices, i);
     if (LEAT_UNLIKELY(index < 0 || index >= rows)) {
       return leat_kernel_invalid(c, "indices%s = %lld is not in [0, %lld)",
-                                 LEAT_INDEX_PLACE(&indices->shape, i), (long long)index,
-                                 (long long)rows);
+                                 LEAT_INDEX_PLACE(&indices->shape, indices->shape.rank, i),
+                                 (long long)index, (long long)rows);
     }
   }
   return leat_ok_status();
