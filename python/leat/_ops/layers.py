@@ -6,7 +6,7 @@ from leat._graph import dtype as dtypes
 from leat._graph.apply import apply_op
 from leat._graph.conversion import convert
 from leat._graph.shape import TensorShape
-from leat._ops import array, initializers, matrix, nn
+from leat._ops import array, initializers, matrix, nn, variable_scope
 from leat._ops.layer import InputSpec, Layer
 
 
@@ -317,9 +317,12 @@ class BatchNormalization(Layer):
                                  constraint=self._gamma[2]) if self.scale else None
     self.beta = self.add_weight('beta', size, kind, *self._beta[:2],
                                 constraint=self._beta[2]) if self.center else None
-    self.moving_mean = self.add_weight('moving_mean', size, kind, self._mean, trainable=False)
-    self.moving_variance = self.add_weight('moving_variance', size, kind, self._variance,
-                                           trainable=False)
+    with variable_scope.variable_scope(variable_scope.get_variable_scope(),
+                                       auxiliary_name_scope=False) as scope:
+      scope.set_partitioner(None)   # the averages are assigned as a whole
+      self.moving_mean = self.add_weight('moving_mean', size, kind, self._mean, trainable=False)
+      self.moving_variance = self.add_weight('moving_variance', size, kind, self._variance,
+                                             trainable=False)
 
   def _update(self, mean, variance):
     """Moves the averages. Where a step does not train, they are what they move to."""

@@ -147,6 +147,8 @@ def _call_initializer(initializer, shape, dtype, partition_info):
         return initializer(sizes, dtype=dtype, partition_info=partition_info)
       return initializer(sizes, dtype=dtype)
     except TypeError as error:
+      if "argument: 'partition_info'" in str(error):   # it has no default
+        return initializer(sizes, dtype=dtype, partition_info=None)
       if 'dtype' not in str(error) and 'positional' not in str(error):
         raise
       return initializer() if 'positional' in str(error) else initializer(sizes)

@@ -194,10 +194,14 @@ class QueueRunner:
   exceptions_raised = property(lambda self: self._raised)
   name = property(lambda self: getattr(self._queue, 'name', ''))
 
+  def _callable(self, sess, enqueue_op):
+    """What a thread calls again and again."""
+    return sess.make_callable(enqueue_op)
+
   def _run(self, sess, enqueue_op, coord=None):
     counted = True
     try:
-      enqueue = sess.make_callable(enqueue_op)
+      enqueue = self._callable(sess, enqueue_op)
       while not (coord and coord.should_stop()):
         try:
           enqueue()

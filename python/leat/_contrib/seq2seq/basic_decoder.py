@@ -7,7 +7,7 @@ from leat._export import export
 from leat._graph.scope import name_scope
 from leat._graph.shape import TensorShape
 from leat._contrib.seq2seq.decoder import Decoder
-from leat._contrib.seq2seq.decoder_input import Helper
+from leat._contrib.seq2seq.step_inputs import Helper
 from leat._ops import nest, rnn_cells
 from leat._ops.layers import Layer
 

@@ -19,9 +19,9 @@ from leat._graph.conversion import convert
 from leat._graph.scope import name_scope
 from leat._graph.shape import TensorShape
 from leat._graph.value import constant_value
-from leat._contrib.seq2seq import attention_wrapper, basic_decoder, decoder, decoder_input
+from leat._contrib.seq2seq import attention_wrapper, basic_decoder, decoder, step_inputs
 from leat._contrib.seq2seq.gather_tree import gather_tree, gather_tree_from_array
-from leat._ops import array, control_flow, embedding as embeddings, math, nest, nn
+from leat._ops import array, control_flow, embedding as embeddings, math, matrix, nest, nn
 from leat._ops.tensor_array import TensorArray
 
 
@@ -116,7 +116,7 @@ def _attention_of(state, weight):
   if not found:
     raise ValueError('coverage_penalty_weight must be 0.0 when none of the cells is wrapped with '
                      'attention: there is no AttentionWrapperState in the state')
-  return math.add_n(found) / len(found) if len(found) > 1 else found[0]
+  return matrix.add_n(found) / len(found) if len(found) > 1 else found[0]
 
 
 def _masked(log_probs, end_token, finished):
@@ -158,7 +158,7 @@ class BeamSearchDecoder(decoder.Decoder):
     basic_decoder.check_output_layer(output_layer)
     self._cell, self._output_layer = cell, output_layer
     self._reorders = reorder_tensor_arrays
-    self._embedding_fn = decoder_input.lookup(embedding)
+    self._embedding_fn = step_inputs.lookup(embedding)
     self._start_tokens = convert(start_tokens, dtypes.int32, 'start_tokens')
     if self._start_tokens.get_shape().ndims != 1:
       raise ValueError('start_tokens must be a vector')
