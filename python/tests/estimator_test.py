@@ -164,6 +164,34 @@ class EstimatorTest(unittest.TestCase):
                                y, atol=0.1)
     self.assertLess(model.evaluate(data, steps=1)['average_loss'], 0.01)
 
+  def test_an_exported_model_is_served(self):
+    model = estimator.LinearClassifier([columns.numeric_column('a')], n_classes=3,
+                                       label_vocabulary=['n', 'o', 'p'])
+    data = estimator.inputs.numpy_input_fn({'a': self.x}, np.array(['n', 'n', 'p', 'p']), 4, None,
+                                           False)
+    model.train(data, steps=20)
+    spec = columns.make_parse_example_spec([columns.numeric_column('a')])
+    path = model.export_savedmodel(
+        tempfile.mkdtemp(), estimator.export.build_parsing_serving_input_receiver_fn(spec),
+        assets_extra={'notes/why': __file__})
+    self.assertTrue(os.path.exists(os.path.join(path.decode(), 'assets.extra', 'notes', 'why')))
+    expected = [p['probabilities'] for _, p in zip(range(4), model.predict(data))]
+    with tf.Graph().as_default(), tf.Session() as session:
+      signatures = tf.saved_model.loader.load(session, ['serve'], path.decode()).signature_def
+      self.assertEqual(sorted(signatures), ['classification', 'predict', 'serving_default'])
+      signature = signatures['serving_default']
+      self.assertEqual(signature.method_name, 'tensorflow/serving/classify')
+      examples = []
+      for value in self.x:
+        example = tf.train.Example()
+        example.features.feature['a'].float_list.value.append(value)
+        examples.append(example.SerializeToString())
+      scores, classes = session.run(
+          [signature.outputs['scores'].name, signature.outputs['classes'].name],
+          {signature.inputs['inputs'].name: examples})
+    np.testing.assert_allclose(scores, expected, rtol=1e-5)
+    self.assertEqual(classes.tolist(), [[b'n', b'o', b'p']] * 4)
+
   def test_tasks_of_a_cluster(self):
     cluster = {'chief': ['a:1'], 'ps': ['b:1', 'c:1'], 'worker': ['d:1']}
     for task, index, expected in (
@@ -175,8 +203,8 @@ class EstimatorTest(unittest.TestCase):
         self.assertEqual((config.master, config.is_chief, config.global_id_in_cluster), expected)
         self.assertEqual((config.num_ps_replicas, config.num_worker_replicas),
                          (0, 0) if task == 'evaluator' else (2, 2))
-    with mock.patch.dict(os.environ, {'TF_CONFIG': json.dumps({'cluster': {'ps': ['a:1']},
-                                                               'task': {'type': 'ps', 'index': 0}})}):
+    alone = {'cluster': {'ps': ['a:1']}, 'task': {'type': 'ps', 'index': 0}}
+    with mock.patch.dict(os.environ, {'TF_CONFIG': json.dumps(alone)}):
       with self.assertRaisesRegex(ValueError, 'must have one "chief" node'):
         estimator.RunConfig()
     with self.assertRaisesRegex(NotImplementedError, 'train_distribute'):

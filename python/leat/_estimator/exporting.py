@@ -10,7 +10,7 @@ from leat._graph import graph as graphs
 from leat._graph.scope import GraphKeys
 from leat._estimator.export_outputs import DEFAULT_SIGNATURE
 from leat._estimator.model_fn import ModeKeys
-from leat._platform import files, log
+from leat._platform import log
 from leat._session import session as sessions
 from leat._train import saver as savers
 from leat._train.scaffold import Scaffold
@@ -22,7 +22,7 @@ def timestamped_folder(base):
   """A path in `base`, named by the time, that does not exist."""
   while True:
     path = os.path.join(base, str(int(time.time())))
-    if not files.exists(path):
+    if not os.path.exists(path):
       return path
     log.warning('Folder %s is there already: waiting a second', path)
     time.sleep(1)

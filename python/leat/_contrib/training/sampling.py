@@ -8,11 +8,10 @@ from leat._graph.apply import apply_op
 from leat._graph.conversion import convert
 from leat._graph.scope import control_dependencies, name_scope
 from leat._graph.value import constant_value
-from leat._contrib.training.bucket import when
 from leat._contrib.training.stored_sparse import int32_ids
-from leat._ops import array, control_flow, math, queues, random, variables
+from leat._ops import array, control_flow, math, random, variables
 from leat._platform import log
-from leat._train import coordinator, input as inputs
+from leat._train import batch as batching
 
 
 def _checked(tensors, enqueue_many):
@@ -28,20 +27,10 @@ def _checked(tensors, enqueue_many):
 
 def _one_by_one(tensors, name, capacity, threads):
   """The rows of batches, one in each step."""
-  rows = inputs.batch(tensors, 1, num_threads=threads, capacity=capacity, enqueue_many=True,
+  rows = batching.batch(tensors, 1, num_threads=threads, capacity=capacity, enqueue_many=True,
                       name=name)
   rows = rows if isinstance(rows, list) else [rows]
   return [array.squeeze(r, [0]) for r in rows]
-
-
-def _batch_of_kept(tensors, keep, batch_size, threads, name):
-  """Batches of the examples for which `keep` is true."""
-  kinds = [t.dtype.base_dtype for t in tensors]
-  queue = queues.FIFOQueue(32, kinds, [t.get_shape() for t in tensors])
-  enqueue = when(keep, lambda: queue.enqueue(tensors))
-  coordinator.add_queue_runner(coordinator.QueueRunner(queue, [enqueue] * threads))
-  found = queue.dequeue_many(batch_size, name=name)
-  return found if isinstance(found, list) else [found]
 
 
 @export('contrib.training.rejection_sample')
@@ -63,8 +52,9 @@ def rejection_sample(tensors, accept_prob_fn, batch_size, queue_threads=1, enque
           'The result of accept_prob_fn must be from 0 to 1, is', probability])
       with control_dependencies([check]):
         probability = array.identity(probability, name='prob_with_checks')
-    return _batch_of_kept(tensors, random.random_uniform([]) < probability, batch_size,
-                          queue_threads, 'batch')
+    found = batching.maybe_batch(tensors, random.random_uniform([]) < probability, batch_size,
+                                 queue_threads)
+    return found if isinstance(found, list) else [found]
 
 
 def _check_probabilities(values, what):
