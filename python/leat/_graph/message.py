@@ -21,7 +21,8 @@ EXPORTS = {n: n.rpartition('.')[2] for n in (
     'TensorInfo', 'train.CheckpointState', 'train.SaverDef', 'train.ClusterDef', 'train.ServerDef',
     'train.JobDef', 'train.Example', 'train.SequenceExample', 'train.Feature', 'train.Features',
     'train.FeatureList', 'train.FeatureLists', 'train.BytesList', 'train.FloatList',
-    'train.Int64List', 'train.QueueRunnerDef')}
+    'train.Int64List', 'train.QueueRunnerDef', 'summary.Summary', 'summary.Event',
+    'summary.SessionLog', 'summary.TaggedRunMetadata')}
 
 
 # ---- Containers ---------------------------------------------------------------------------------

@@ -12,7 +12,7 @@ from leat._graph import graph as graphs
 from leat._graph import message
 from leat._graph.scope import GraphKeys
 from leat._platform import log
-from leat._train import hooks, step as steps, summary
+from leat._train import events, hooks, step as steps
 from leat._train.hook import SessionRunArgs, SessionRunHook
 
 
@@ -56,7 +56,7 @@ class CheckpointSaverHook(SessionRunHook):
     self._steps_per_run = steps_per_run
 
   def begin(self):
-    self._summary_writer = summary.FileWriterCache.get(self._checkpoint_dir)
+    self._summary_writer = events.FileWriterCache.get(self._checkpoint_dir)
     self._global_step_tensor = hooks.required_step('CheckpointSaverHook')
     for listener in self._listeners:
       listener.begin()
@@ -147,7 +147,7 @@ class StepCounterHook(SessionRunHook):
 
   def begin(self):
     if self._summary_writer is None and self._output_dir:
-      self._summary_writer = summary.FileWriterCache.get(self._output_dir)
+      self._summary_writer = events.FileWriterCache.get(self._output_dir)
     self._global_step_tensor = hooks.required_step('StepCounterHook')
     self._summary_tag = steps.get_global_step().op.name + '/sec'
 
@@ -201,7 +201,7 @@ class SummarySaverHook(SessionRunHook):
 
   def begin(self):
     if self._summary_writer is None and self._output_dir:
-      self._summary_writer = summary.FileWriterCache.get(self._output_dir)
+      self._summary_writer = events.FileWriterCache.get(self._output_dir)
     self._next_step = None
     self._global_step_tensor = hooks.required_step('SummarySaverHook')
 
@@ -260,7 +260,7 @@ class ProfilerHook(SessionRunHook):
 
   def begin(self):
     self._next_step = None
-    self._file_writer = summary.FileWriterCache.get(self._file_writer_dir)
+    self._file_writer = events.FileWriterCache.get(self._file_writer_dir)
     self._global_step_tensor = hooks.required_step('ProfilerHook')
 
   def before_run(self, run_context):

@@ -19,7 +19,7 @@ from leat._graph import message
 from leat._graph.scope import GraphKeys
 from leat._ops import control, lookup, variables
 from leat._platform import log
-from leat._train import coordinator, ready_session, step as steps, summary
+from leat._train import coordinator, events, ready_session, step as steps, summary
 
 
 def _first(collection):
@@ -116,7 +116,7 @@ class Supervisor:
     if summary_writer is not Supervisor.USE_DEFAULT:
       self._summary_writer = summary_writer
     elif logdir:
-      self._summary_writer = summary.FileWriter(logdir)
+      self._summary_writer = events.FileWriter(logdir)
 
   def _verify_setup(self):
     """Where there are replicas, each variable must have a device: else each worker would have its

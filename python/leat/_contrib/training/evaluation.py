@@ -15,7 +15,7 @@ from leat._graph import graph as graphs
 from leat._graph.scope import GraphKeys
 from leat._ops import assign, initializers, variable_scope
 from leat._platform import log
-from leat._train import monitored, step as steps, summary
+from leat._train import events, monitored, step as steps, summary
 from leat._train.checkpoint_reader import checkpoints_iterator
 from leat._train.hook import SessionRunArgs, SessionRunHook
 from leat._train.hooks import FinalOpsHook
@@ -79,7 +79,7 @@ class SummaryAtEndHook(SessionRunHook):
 
   def after_create_session(self, session, coord):
     if self._summary_writer is None and self._log_dir:
-      self._summary_writer = summary.FileWriterCache.get(self._log_dir)
+      self._summary_writer = events.FileWriterCache.get(self._log_dir)
     if self._summary_writer:
       self._summary_writer.add_graph(session.graph)
 
