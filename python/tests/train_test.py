@@ -98,10 +98,10 @@ class SummaryTest(unittest.TestCase):
           writer.add_summary(session.run(merged), 7)
       events = list(tf.train.summary_iterator(glob.glob(folder + '/*')[0]))
     self.assertEqual([e.WhichOneof('what') for e in events],
-                     ['file_version', 'graph_def', 'summary'])
-    self.assertEqual(events[2].step, 7)
-    self.assertEqual(events[2].summary.value[0].tag, 'loss')
-    self.assertEqual(events[2].summary.value[0].simple_value, 2.5)
+                     ['file_version', 'graph_def', 'meta_graph_def', 'summary'])
+    self.assertEqual(events[3].step, 7)
+    self.assertEqual(events[3].summary.value[0].tag, 'loss')
+    self.assertEqual(events[3].summary.value[0].simple_value, 2.5)
 
 
 class InputTest(unittest.TestCase):
@@ -184,6 +184,35 @@ class CheckpointReaderTest(unittest.TestCase):
         self.assertEqual(session.run(tf.convert_to_tensor(w))[2].tolist(), [6, 7, 8])
         with self.assertRaisesRegex(ValueError, "doesn't match"):
           tf.train.init_from_checkpoint(folder, {'w': a})
+
+
+class WarmStartTest(unittest.TestCase):
+
+  def test_rows_follow_their_words(self):
+    with tempfile.TemporaryDirectory() as folder:
+      for name, words in (('old', 'apple banana guava'), ('new', 'guava kiwi apple fig')):
+        with open(os.path.join(folder, name), 'w', encoding='utf-8') as f:
+          f.write('\n'.join(words.split()) + '\n')
+      with tf.Graph().as_default(), tf.Session() as session:
+        tf.get_variable('a', initializer=[[1.0, 2.0], [3.0, 4.0], [5.0, 6.0]])
+        tf.get_variable('b', initializer=[[1.0, 2.0, 3.0]])
+        session.run(tf.global_variables_initializer())
+        tf.train.Saver().save(session, os.path.join(folder, 'model'))
+      old, new = os.path.join(folder, 'old'), os.path.join(folder, 'new')
+      for partitioner in (None, tf.fixed_size_partitioner(2)):
+        with tf.Graph().as_default(), tf.Session() as session:
+          a = tf.get_variable('a', [6, 2], partitioner=partitioner)
+          b = tf.get_variable('c', [1, 5])
+          tf.train.warm_start(
+              folder, var_name_to_prev_var_name={'c': 'b'}, var_name_to_vocab_info={
+                  'a': tf.train.VocabInfo(new, 4, 2, old, 3, tf.ones_initializer()),
+                  'c': tf.train.VocabInfo(new, 4, 1, old, axis=1)})
+          session.run(tf.global_variables_initializer())
+          self.assertEqual(session.run(tf.convert_to_tensor(a)).tolist(),
+                           [[5, 6], [1, 1], [1, 2], [1, 1], [1, 1], [1, 1]])
+          self.assertEqual(session.run(b).tolist(), [[3, 0, 1, 0, 0]])
+      with tf.Graph().as_default(), self.assertRaisesRegex(ValueError, 'not used'):
+        tf.train.warm_start(folder, None, var_name_to_prev_var_name={'q': 'b'})
 
 
 if __name__ == '__main__':

@@ -192,9 +192,15 @@ def convert_variables_to_constants(sess, input_graph_def, output_node_names,
       made.op, made.name = 'Identity', node.name
       made.input.extend([node.input[0]])
       made.attr['T'].CopyFrom(node.attr['dtype'])
+    elif node.op == 'ResourceGather' and _node_name(node.input[0]) in found:
+      made.op, made.name = 'Gather', node.name
+      made.input.extend(node.input)
+      made.attr['Tparams'].CopyFrom(node.attr['dtype'])
+      made.attr['Tindices'].CopyFrom(node.attr['Tindices'])
     else:
       made.CopyFrom(node)
   result.library.CopyFrom(inference.library)
+  result.versions.CopyFrom(inference.versions)
   return result
 
 

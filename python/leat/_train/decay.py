@@ -8,7 +8,7 @@ from leat._graph import dtype as dtypes
 from leat._graph.apply import apply_op
 from leat._graph.conversion import convert
 from leat._graph.scope import name_scope
-from leat._ops import array, math
+from leat._ops import array, control_flow, math, random
 
 
 
@@ -114,3 +114,74 @@ def cosine_decay(learning_rate, global_step, decay_steps, alpha=0.0, name=None):
     step = apply_op('Minimum', x=math.cast(global_step, rate.dtype), y=steps)
     cosine = 0.5 * (1.0 + apply_op('Cos', x=convert(python_math.pi, rate.dtype) * (step / steps)))
     return rate * ((1 - alpha) * cosine + alpha)
+
+
+@export('train.cosine_decay_restarts')
+def cosine_decay_restarts(learning_rate, global_step, first_decay_steps, t_mul=2.0, m_mul=1.0,
+                          alpha=0.0, name=None):
+  """Cosine decays one after the other, the first over first_decay_steps; each is t_mul times as long
+  and begins with m_mul times the rate of the one before."""
+  _needs_step(global_step, 'cosine decay restarts')
+  with name_scope(name, 'SGDRDecay', [learning_rate, global_step]):
+    rate = convert(learning_rate, name='initial_learning_rate')
+    first, alpha, t_mul, m_mul = (math.cast(v, rate.dtype) for v in (
+        first_decay_steps, alpha, t_mul, m_mul))
+    done = math.cast(global_step, rate.dtype) / first
+
+    def growing():
+      restarts = math.floor(apply_op('Log', x=1.0 - done * (1.0 - t_mul)) /
+                            apply_op('Log', x=t_mul))
+      before = (1.0 - math.pow(t_mul, restarts)) / (1.0 - t_mul)
+      return restarts, (done - before) / math.pow(t_mul, restarts)
+
+    def equal():
+      restarts = math.floor(done)
+      return restarts, done - restarts
+
+    restarts, part = control_flow.cond(math.equal(t_mul, 1.0), equal, growing)
+    cosine = 0.5 * math.pow(m_mul, restarts) * (1.0 + _cosine(part))
+    return math.multiply(rate, (1 - alpha) * cosine + alpha, name=name)
+
+
+@export('train.linear_cosine_decay')
+def linear_cosine_decay(learning_rate, global_step, decay_steps, num_periods=0.5, alpha=0.0,
+                        beta=0.001, name=None):
+  """A cosine over num_periods whose height falls to alpha, above beta times the rate."""
+  _needs_step(global_step, 'linear cosine decay')
+  with name_scope(name, 'LinearCosineDecay', [learning_rate, global_step]):
+    return _linear_cosine(learning_rate, global_step, decay_steps, num_periods, alpha, beta, name)
+
+
+@export('train.noisy_linear_cosine_decay')
+def noisy_linear_cosine_decay(learning_rate, global_step, decay_steps, initial_variance=1.0,
+                              variance_decay=0.55, num_periods=0.5, alpha=0.0, beta=0.001,
+                              name=None):
+  """linear_cosine_decay with noise on the height, whose variance falls from initial_variance as
+  (1 + step) ^ -variance_decay."""
+  _needs_step(global_step, 'noisy linear cosine decay')
+
+  def noise(step, like):
+    variance = initial_variance / math.pow(1.0 + step, math.cast(variance_decay, like.dtype))
+    return random.random_normal(like.get_shape(), stddev=apply_op('Sqrt', x=variance),
+                                dtype=like.dtype)
+  with name_scope(name, 'NoisyLinearCosineDecay', [learning_rate, global_step]):
+    return _linear_cosine(learning_rate, global_step, decay_steps, num_periods, alpha, beta, name,
+                          noise)
+
+
+def _cosine(part):
+  """The cosine of `part` half periods."""
+  return apply_op('Cos', x=convert(python_math.pi, part.dtype) * part)
+
+
+def _linear_cosine(learning_rate, global_step, decay_steps, num_periods, alpha, beta, name,
+                   noise=None):
+  rate = convert(learning_rate, name='initial_learning_rate')
+  steps, periods, alpha, beta = (math.cast(v, rate.dtype) for v in (
+      decay_steps, num_periods, alpha, beta))
+  step = apply_op('Minimum', x=math.cast(global_step, rate.dtype), y=steps)
+  linear = (steps - step) / steps
+  if noise is not None:
+    linear = linear + noise(step, linear)
+  cosine = 0.5 * (1.0 + _cosine(2.0 * periods * (step / steps)))
+  return math.multiply(rate, (alpha + linear) * cosine + beta, name=name)
