@@ -119,8 +119,8 @@ def cosine_decay(learning_rate, global_step, decay_steps, alpha=0.0, name=None):
 @export('train.cosine_decay_restarts')
 def cosine_decay_restarts(learning_rate, global_step, first_decay_steps, t_mul=2.0, m_mul=1.0,
                           alpha=0.0, name=None):
-  """Cosine decays one after the other, the first over first_decay_steps; each is t_mul times as long
-  and begins with m_mul times the rate of the one before."""
+  """Cosine decays one after the other, the first over first_decay_steps; each is t_mul times as
+  long and begins with m_mul times the rate of the one before."""
   _needs_step(global_step, 'cosine decay restarts')
   with name_scope(name, 'SGDRDecay', [learning_rate, global_step]):
     rate = convert(learning_rate, name='initial_learning_rate')

@@ -26,8 +26,8 @@ class VocabInfo(collections.namedtuple('VocabInfo', [
   def __new__(cls, new_vocab, new_vocab_size, num_oov_buckets, old_vocab, old_vocab_size=-1,
               backup_initializer=None, axis=0):
     if axis not in (0, 1):
-      raise ValueError('The only supported values for the axis argument are 0 and 1.  Provided axis:'
-                       ' %s' % (axis,))
+      raise ValueError('The only supported values for the axis argument are 0 and 1.  Provided '
+                       'axis: %s' % (axis,))
     return super().__new__(cls, new_vocab, new_vocab_size, num_oov_buckets, old_vocab,
                            old_vocab_size, backup_initializer, axis)
 
