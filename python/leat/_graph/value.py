@@ -338,7 +338,10 @@ def to_proto(value):
   array = to_numpy(value)
   np = _numpy()
   flat = np.ravel(array)
-  if flat.size == 1 and dtype in _PROTO_FIELDS:
+  if dtype.is_complex:   # pairs of the real and the imaginary part
+    field = 'scomplex_val' if dtype is dtypes.complex64 else 'dcomplex_val'
+    getattr(proto, field).extend(flat.view(flat.real.dtype).tolist())
+  elif flat.size == 1 and dtype in _PROTO_FIELDS:
     getattr(proto, _PROTO_FIELDS[dtype]).append(flat[0].item())
   else:
     proto.tensor_content = flat.tobytes()
@@ -379,20 +382,27 @@ def to_value_of_constant(serialized, dtype):
 
 @export('make_ndarray')
 def make_ndarray(tensor):
-  """The array of a TensorProto."""
-  return _numpy().asarray(to_numpy(of_proto(tensor)))
+  """The array of a TensorProto, which may be changed; strings are bytes in an array of objects."""
+  value = to_numpy(of_proto(tensor))
+  return _numpy().array(value, dtype=object if isinstance(value, bytes) else None)
 
 
 @export('get_static_value', 'contrib.util.constant_value')
 def constant_value(tensor, partial=False):
-  """The value of a tensor where it is known before the graph runs, else None."""
-  del partial
+  """The value of a tensor where it is known before the graph runs, else None. With `partial` a
+  tensor packed along the first axis may be known in part: an array of objects with None for the
+  rest."""
   if not isinstance(tensor, _leat.Output):
     return _numpy().asarray(tensor)
   try:
     value = tensor.constant_value_()
   except _leat.StatusError:
     return None
+  if value is None and partial and tensor.op.type == 'Pack' and not tensor.op.get_attr('axis'):
+    known = [constant_value(i) for i in tensor.op.inputs]
+    found = _numpy().empty(len(known), object)
+    found[:] = known
+    return found if any(v is not None for v in known) else None
   return None if value is None else _numpy().asarray(to_numpy(value))
 
 

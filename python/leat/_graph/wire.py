@@ -125,7 +125,8 @@ def checked(field, value):
     raise TypeError('%s is %r, must be an integer' % (field.name, value))
   value = int(value)
   low, high = {'int32': (-2 ** 31, 2 ** 31), 'enum': (-2 ** 31, 2 ** 31), 'uint32': (0, 2 ** 32),
-               'uint64': (0, 2 ** 64)}.get(kind, (-2 ** 63, 2 ** 63))
+               'uint64': (0, 2 ** 64), 'fixed32': (0, 2 ** 32),
+               'fixed64': (0, 2 ** 64)}.get(kind, (-2 ** 63, 2 ** 63))
   if not low <= value < high:
     raise ValueError('Value out of range: %d' % value)
   return value
