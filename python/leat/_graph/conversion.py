@@ -47,8 +47,19 @@ def _of_sequence(value, dtype=None, name=None, as_ref=False):
     return constant_of(value, dtype, name or 'Const')
   found = _dtype_in(value)
   if dtype is not None and found is not None and found != dtype:
-    return NotImplemented
+    value = _cast_tensors(value, dtype)
   return _pack(value, dtype or found, name or 'packed')
+
+
+def _cast_tensors(value, dtype):
+  """The list with its tensors, at any depth, as tensors of the type."""
+  from leat._graph.apply import apply_op
+  if isinstance(value, (list, tuple)):
+    return [_cast_tensors(item, dtype) for item in value]
+  if not (isinstance(value, Tensor) or hasattr(value, '_as_graph_element')):
+    return value
+  tensor = convert(value)
+  return tensor if tensor.dtype.base_dtype == dtype else apply_op('Cast', x=tensor, DstT=dtype)
 
 
 def _dtype_in(value):

@@ -183,6 +183,8 @@ def _array_of(values, dtype):
     return bfloat16_bits(values), dtype
   if _is_array(values):
     values = np.asarray(values)  # a np.matrix would stay one, of two dimensions
+    if dtype is not None and dtype.is_quantized and values.dtype.names is None:
+      return values.astype(np.dtype(dtype.as_numpy_dtype)[0].base), dtype
     array = values.astype(dtype.as_numpy_dtype) if dtype is not None and \
         dtype is not dtypes.string and not dtype.is_quantized else values
     return array, dtype

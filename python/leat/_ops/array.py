@@ -44,11 +44,17 @@ def stop_gradient(input, name=None):
 # ---- Shapes -------------------------------------------------------------------------------------
 
 
+def _is_sparse(value):
+  """Whether it is a SparseTensor, or the value of one."""
+  return getattr(value, '_is_composite', False) or hasattr(value, 'dense_shape') and hasattr(
+      value, 'indices')
+
+
 @export('shape')
 def shape(input, name=None, out_type=dtypes.int32):
   """The sizes as a tensor: a constant where they are known."""
   with name_scope(name, 'Shape', [input]) as scope:
-    if getattr(input, '_is_composite', False):
+    if _is_sparse(input):
       from leat._ops import math
       return math.cast(input.dense_shape, out_type)
     input = convert(input)
@@ -68,7 +74,7 @@ def shape_n(input, out_type=dtypes.int32, name=None):
 def size(input, name=None, out_type=dtypes.int32):
   """How many elements there are."""
   with name_scope(name, 'Size', [input]) as scope:
-    if getattr(input, '_is_composite', False):
+    if _is_sparse(input):
       from leat._ops import math
       return math.reduce_prod(math.cast(input.dense_shape, out_type), 0, name=scope)
     input = convert(input)
@@ -82,7 +88,7 @@ def size(input, name=None, out_type=dtypes.int32):
 def rank(input, name=None):
   """How many dimensions there are."""
   with name_scope(name, 'Rank', [input]) as scope:
-    if getattr(input, '_is_composite', False):
+    if _is_sparse(input):
       return size(input.dense_shape, name=scope)
     input = convert(input)
     if input.shape_ is not None:
@@ -197,6 +203,8 @@ def _shape_tensor(shape, name):
   shape = [d.value if isinstance(d, Dimension) else d for d in shape]
   if any(conversion.is_tensor_like(d) for d in shape):
     return convert(shape, None, name)
+  if any(isinstance(d, (list, tuple)) for d in shape):
+    raise ValueError('%s is %s, must be a list of sizes.' % (name, shape))
   return convert(shape, dtypes.int32 if not shape or max(map(int, shape)) < 2 ** 31 else
                  dtypes.int64, name)
 
@@ -360,6 +368,11 @@ def stack(values, axis=0, name='stack'):
     expanded = first.ndims + 1
     if axis < -expanded or axis >= expanded:
       raise ValueError('Argument `axis` = %d not in range [%d, %d)' % (axis, -expanded, expanded))
+  if axis == 0 and not any(conversion.is_tensor_like(v) for v in values):
+    try:
+      return convert(values, name=name)  # one constant
+    except (TypeError, ValueError):
+      pass
   return apply_op('Pack', name=name, values=list(values), axis=axis)
 
 

@@ -45,6 +45,16 @@ def remove_squeezable_dimensions(labels, predictions, expected_rank_diff=0, name
     return labels, squeezed
 
 
+def without_extra_dimension(weights, labels):
+  """The weights without a last dimension of 1 that the labels do not have."""
+  a, b = weights.get_shape().ndims, labels.get_shape().ndims
+  if a is not None and b is not None:
+    return array.squeeze(weights, [-1]) if a == b + 1 else weights
+  if a == 0 or not _may_end_in_one(weights):
+    return weights
+  return squeezed_if(math.equal(array.rank(weights), array.rank(labels) + 1), weights)
+
+
 @export('confusion_matrix', 'train.confusion_matrix', 'math.confusion_matrix')
 def confusion_matrix(labels, predictions, num_classes=None, dtype=dtypes.int32, name=None,
                      weights=None):

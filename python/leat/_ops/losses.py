@@ -9,7 +9,7 @@ from leat._graph.conversion import convert
 from leat._graph.graph import get_default_graph
 from leat._graph.scope import GraphKeys, name_scope
 from leat._graph.value import constant_value
-from leat._ops import array, math, nn
+from leat._ops import array, confusion, math, nn
 from leat._ops.weights import fitting_weights as _fitting_weights
 
 
@@ -35,6 +35,12 @@ def _safe_mean(losses, count):
   return apply_op('DivNoNan', name='value', x=math.reduce_sum(losses), y=count)
 
 
+def _inner_axes(tensor):
+  """All dimensions but the first."""
+  rank = tensor.get_shape().ndims
+  return math.range(1, array.rank(tensor)) if rank is None else list(range(1, rank))
+
+
 def _present(losses, weights, per_batch=False):
   """How many elements have a weight that is not zero."""
   static = constant_value(weights) if weights.get_shape().ndims == 0 else None
@@ -46,8 +52,7 @@ def _present(losses, weights, per_batch=False):
                           array.ones_like(weights))
     present = present * array.ones_like(math.cast(losses, dtypes.float32))
     if per_batch:
-      return math.reduce_sum(present, list(range(1, present.get_shape().ndims)), keepdims=True,
-                             name=scope)
+      return math.reduce_sum(present, _inner_axes(present), keepdims=True, name=scope)
     return math.reduce_sum(present, name=scope)
 
 
@@ -202,7 +207,7 @@ def mean_pairwise_squared_error(labels, predictions, weights=1.0, scope=None,
     weights = _fitting_weights(weights, labels)
     predictions.get_shape().assert_is_compatible_with(labels.get_shape())
     difference = predictions - labels
-    axes = list(range(1, len(difference.shape_)))
+    axes = _inner_axes(difference)
     squares = math.reduce_sum(math.square(difference), axes, keepdims=True)
     present = _present(difference, weights, per_batch=True)
     positive = apply_op('Maximum', x=present - 1, y=array.zeros_like(present))
@@ -263,15 +268,8 @@ def sparse_softmax_cross_entropy(labels, logits, weights=1.0, scope=None,
   if labels is None or logits is None:
     raise ValueError('labels and logits must not be None.')
   with name_scope(scope, 'sparse_softmax_cross_entropy_loss', (logits, labels, weights)) as scope:
-    labels, logits = convert(labels), convert(logits)
-    rank, target = labels.get_shape().ndims, logits.get_shape().ndims
-    if rank is not None and rank == target:
-      labels = array.squeeze(labels, [-1])
+    labels, logits = confusion.remove_squeezable_dimensions(convert(labels), convert(logits), 1)
+    weights = confusion.without_extra_dimension(convert(weights), labels)
     losses = nn.sparse_softmax_cross_entropy_with_logits(labels=labels, logits=logits,
                                                          name='xentropy')
-    weights = convert(weights)
-    if weights.get_shape().ndims == (losses.get_shape().ndims or 0) + 1:
-      weights = array.squeeze(weights, [-1])
     return compute_weighted_loss(losses, weights, scope, loss_collection, reduction=reduction)
-
-

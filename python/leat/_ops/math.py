@@ -154,7 +154,7 @@ def pow(x, y, name=None):
 def abs(x, name=None):
   """The absolute value, of complex numbers too."""
   if _is_sparse(x):
-    return _sparse_map(x, 'Abs', name)
+    return type(x)(x.indices, abs(x.values, name), x.dense_shape)
   with name_scope(name, 'Abs', [x]) as scope:
     x = convert(x, name='x')
     if x.dtype.is_complex:
@@ -432,21 +432,33 @@ def cumprod(x, axis=0, exclusive=False, reverse=False, name=None):
                     reverse=reverse)
 
 
+def _type_of_number(value):
+  """The type of the tensor that a tensor or number is."""
+  if hasattr(value, 'dtype'):
+    return dtypes.as_dtype(value.dtype).base_dtype
+  if isinstance(value, float):
+    return dtypes.float32
+  if isinstance(value, int):
+    return dtypes.int32 if -2 ** 31 <= value < 2 ** 31 else dtypes.int64
+  return convert(value).dtype.base_dtype
+
+
 @export('range')
 def range(start, limit=None, delta=1, dtype=None, name='range'):
   """Numbers from start to before limit."""
   if limit is None:
     start, limit = 0, start
   with name_scope(name, 'Range', [start, limit, delta]) as scope:
-    parts = [p if isinstance(p, _leat.Output) else conversion.convert(p, dtype, n)
-             for p, n in ((start, 'start'), (limit, 'limit'), (delta, 'delta'))]
+    parts = ((start, 'start'), (limit, 'limit'), (delta, 'delta'))
     if dtype is None:
       order = [dtypes.int32, dtypes.int64, dtypes.float32, dtypes.float64]
-      wide = max((p.dtype.base_dtype for p in parts),
+      wide = max((_type_of_number(p) for p, _ in parts),
                  key=lambda d: order.index(d) if d in order else -1)
     else:
       wide = dtypes.as_dtype(dtype)
-    parts = [cast(p, wide) for p in parts]
+    # Numbers become constants of the type, so that the shape is known while building.
+    parts = [cast(convert(p, name=n), wide) if conversion.is_tensor_like(p) else
+             convert(p, wide, n) for p, n in parts]
     return apply_op('Range', name=scope, start=parts[0], limit=parts[1], delta=parts[2])
 
 

@@ -63,7 +63,9 @@ def matmul(a, b, transpose_a=False, transpose_b=False, adjoint_a=False, adjoint_
     if transpose_b and adjoint_b:
       raise ValueError('Only one of `transpose_b` and `adjoint_b` can be True.')
     a = convert(a, name='a')
-    b = convert(b, a.dtype.base_dtype, 'b')
+    b = convert(b, None, 'b', preferred=a.dtype.base_dtype)
+    kinds = {a.dtype.base_dtype, b.dtype.base_dtype}
+    sparse = a_is_sparse or b_is_sparse or len(kinds) > 1 and dtypes.bfloat16 in kinds
     ranks = [None if x.shape_ is None else len(x.shape_) for x in (a, b)]
     if (ranks[0] is None or ranks[0] > 2) and (ranks[1] is None or ranks[1] > 2) or \
         None not in ranks and max(ranks) > 2 and min(ranks) >= 2:
@@ -76,11 +78,8 @@ def matmul(a, b, transpose_a=False, transpose_b=False, adjoint_a=False, adjoint_
       a, transpose_a = math.conj(a), True
     if adjoint_b:
       b, transpose_b = math.conj(b), True
-    sparse_types = (dtypes.bfloat16, dtypes.float32)
-    if (a_is_sparse or b_is_sparse) and a.dtype in sparse_types and b.dtype in sparse_types:
-      result = apply_op('SparseMatMul', name=scope, a=a, b=b, transpose_a=transpose_a,
-                        transpose_b=transpose_b, a_is_sparse=a_is_sparse, b_is_sparse=b_is_sparse)
-      return result
+    if sparse:
+      return sparse_matmul(a, b, transpose_a, transpose_b, a_is_sparse, b_is_sparse, scope)
     return apply_op('MatMul', name=scope, a=a, b=b, transpose_a=transpose_a,
                     transpose_b=transpose_b)
 
@@ -184,5 +183,11 @@ def trace(x, name=None):
 @export('sparse_matmul')
 def sparse_matmul(a, b, transpose_a=False, transpose_b=False, a_is_sparse=False, b_is_sparse=False,
                   name=None):
-  return apply_op('SparseMatMul', name=name, a=a, b=b, transpose_a=transpose_a,
-                  transpose_b=transpose_b, a_is_sparse=a_is_sparse, b_is_sparse=b_is_sparse)
+  """The product of two matrices. That many elements are zeros changes nothing here: the library
+  multiplies all. Of bfloat16 the product is float32."""
+  del a_is_sparse, b_is_sparse
+  with name_scope(name, 'SparseMatMul', [a, b]) as scope:
+    a, b = [math.cast(x, dtypes.float32) if x.dtype.base_dtype == dtypes.bfloat16 else x
+            for x in (convert(a, name='a'), convert(b, name='b'))]
+    return apply_op('MatMul', name=scope, a=a, b=b, transpose_a=transpose_a,
+                    transpose_b=transpose_b)

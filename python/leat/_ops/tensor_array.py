@@ -77,6 +77,9 @@ class TensorArray:
     made._colocates, made._dynamic_size = self._colocates, self._dynamic_size
     return made
 
+  def mark_used(self):
+    """TensorFlow warns of arrays that are written and not used further; this library does not."""
+
   def identity(self):
     return self._next(apply_op('Identity', input=self._flow))
 
@@ -100,7 +103,8 @@ class TensorArray:
 
   def write(self, index, value, name=None):
     with name_scope(name, 'TensorArrayWrite', [self._handle, index, value]):
-      value = convert(value, self._dtype, 'value')
+      # A value of another type is refused when the step runs.
+      value = convert(value, name='value', preferred=self._dtype)
       self._merge(value.get_shape())
       return self._next(apply_op('TensorArrayWriteV3', handle=self._handle, index=index,
                                  value=value, flow_in=self._flow))

@@ -122,7 +122,8 @@ static leat_status_t stack_values(leat_kernel_context_t* c, leat_partial_shape_t
 static leat_status_t gather_from(leat_kernel_context_t* c, leat_slots_t* slots,
                                  const int32_t* indices, int64_t count) {
   leat_partial_shape_t shape = ((const element_shape_t*)leat_kernel_state(c))->shape;
-  LEAT_RETURN_IF_ERROR(leat_slots_check_dtype(c, slots, c->kernel->output_types[0]));
+  LEAT_RETURN_IF_ERROR(
+      leat_slots_check_dtype(c, slots, c->kernel->output_types[0], "requested"));
   LEAT_RETURN_IF_ERROR(leat_slots_merge_shape(slots, shape));
   if (count < 0) LEAT_RETURN_IF_ERROR(leat_slots_whole_size(slots, &count));
   if (count == 0) return set_empty(c, shape);
@@ -227,7 +228,8 @@ static leat_status_t concat_values(leat_kernel_context_t* c, leat_partial_shape_
 static leat_status_t concat_from(leat_kernel_context_t* c, leat_slots_t* slots) {
   leat_partial_shape_t except0 = ((const element_shape_t*)leat_kernel_state(c))->shape;
   int64_t count;
-  LEAT_RETURN_IF_ERROR(leat_slots_check_dtype(c, slots, c->kernel->output_types[0]));
+  LEAT_RETURN_IF_ERROR(
+      leat_slots_check_dtype(c, slots, c->kernel->output_types[0], "requested"));
   LEAT_RETURN_IF_ERROR(leat_slots_whole_size(slots, &count));
   if (count == 0) {
     leat_shape_t none = leat_shape_vector(0);
@@ -308,7 +310,7 @@ static leat_status_t check_value(const leat_kernel_context_t* c, const leat_slot
   if (leat_shape_dim(&value->shape, 0) >= INT32_MAX) {
     return leat_kernel_invalid(c, "tensor dim0 too large to unpack");
   }
-  return leat_slots_check_dtype(c, slots, value->dtype);
+  return leat_slots_check_dtype(c, slots, value->dtype, "is trying to write");
 }
 
 // Writes row i of the value to slot i. The rows must be as many as the slots; an array of dynamic

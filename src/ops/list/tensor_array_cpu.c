@@ -14,10 +14,11 @@ leat_status_t leat_slots_find(leat_kernel_context_t* c, leat_slots_t** out_slots
 }
 
 leat_status_t leat_slots_check_dtype(const leat_kernel_context_t* c, const leat_slots_t* slots,
-                                     int dtype) {
+                                     int dtype, const char* what) {
   if (leat_slots_dtype(slots) == dtype) return leat_ok_status();
-  return leat_kernel_invalid(c, "TensorArray dtype is %s but Op requested dtype %s.",
-                             leat_dtype_name(leat_slots_dtype(slots)), leat_dtype_name(dtype));
+  return leat_kernel_invalid(c, "TensorArray dtype is %s but Op %s dtype %s.",
+                             leat_dtype_name(leat_slots_dtype(slots)), what,
+                             leat_dtype_name(dtype));
 }
 
 // ---- Making -------------------------------------------------------------------------------------
@@ -141,7 +142,8 @@ static leat_status_t write__cpu(leat_kernel_context_t* c) {
   leat_tensor_t value;
   LEAT_RETURN_IF_ERROR(read_index(c, &index));
   LEAT_RETURN_IF_ERROR(leat_slots_find(c, &slots));
-  leat_status_t status = leat_slots_check_dtype(c, slots, leat_kernel_input(c, 2)->dtype);
+  leat_status_t status = leat_slots_check_dtype(
+      c, slots, leat_kernel_input(c, 2)->dtype, "is trying to write");
   if (!status) status = leat_kernel_keep_input(c, 2, &value);
   if (!status) status = leat_slots_write(slots, c, &index, 1, &value);
   leat_resource_release((leat_resource_t*)slots);
@@ -156,7 +158,8 @@ static leat_status_t read__cpu(leat_kernel_context_t* c) {
   leat_tensor_t value;
   LEAT_RETURN_IF_ERROR(read_index(c, &index));
   LEAT_RETURN_IF_ERROR(leat_slots_find(c, &slots));
-  leat_status_t status = leat_slots_check_dtype(c, slots, c->kernel->output_types[0]);
+  leat_status_t status = leat_slots_check_dtype(c, slots, c->kernel->output_types[0],
+                                                "requested");
   if (!status) status = leat_slots_read(slots, c, &index, 1, &value);
   leat_resource_release((leat_resource_t*)slots);
   if (!status) leat_kernel_set_output(c, 0, value);

@@ -216,16 +216,16 @@ leat_status_t leat_slots_gradient(leat_slots_t* slots, leat_string_view_t source
 // Checks the index and the value's type and shape; the state of the slot is checked when it is
 // written.
 static leat_status_t check_write(leat_slots_t* slots, int64_t index, const leat_tensor_t* value) {
+  if (value->dtype != slots->dtype) {
+    return leat_make_status(LEAT_INVALID_ARGUMENT,
+                            "TensorArray dtype is %s but Op is trying to write dtype %s.",
+                            leat_dtype_name(slots->dtype), leat_dtype_name(value->dtype));
+  }
   if (index < 0 || (!slots->dynamic_size && (size_t)index >= slots->count)) {
     return leat_make_status(LEAT_INVALID_ARGUMENT,
                             "Tried to write to index %lld but array is not resizeable and size "
                             "is: %zu",
                             (long long)index, slots->count);
-  }
-  if (value->dtype != slots->dtype) {
-    return leat_make_status(LEAT_INVALID_ARGUMENT,
-                            "TensorArray dtype is %s but Op is trying to write dtype %s.",
-                            leat_dtype_name(slots->dtype), leat_dtype_name(value->dtype));
   }
   if (leat_partial_shape_admits(slots->element_shape, &value->shape)) return leat_ok_status();
   return leat_make_status(LEAT_INVALID_ARGUMENT,
@@ -242,8 +242,9 @@ static leat_status_t add_to(leat_slots_t* slots, const leat_kernel_context_t* c,
                             leat_tensor_t* value) {
   if (!leat_shape_equal(&entry->shape, &value->shape)) {
     return leat_make_status(LEAT_INVALID_ARGUMENT,
-                            "Could not aggregate to a TensorArray's index because the existing "
+                            "Could not aggregate to TensorArray index %lld because the existing "
                             "shape is %s but the new input shape is %s.",
+                            (long long)(entry - slots->entries),
                             LEAT_SHAPE_TEXT(&entry->shape), LEAT_SHAPE_TEXT(&value->shape));
   }
   if (!entry->tensor.dtype || entry->tensor.shape.element_count == 0) {

@@ -65,8 +65,10 @@ void leat_slots_close(leat_slots_t* slots);
 // two strings, two strings, a resource). The result is retained.
 LEAT_MUST_USE leat_status_t leat_slots_find(leat_kernel_context_t* c, leat_slots_t** out_slots);
 // INVALID_ARGUMENT unless the array's elements are of |dtype|.
+// |what| is what the op does with the type, for the message.
 LEAT_MUST_USE leat_status_t leat_slots_check_dtype(const leat_kernel_context_t* c,
-                                                   const leat_slots_t* slots, int dtype);
+                                                   const leat_slots_t* slots, int dtype,
+                                                   const char* what);
 
 // The types that the elements of an array may have.
 #define LEAT_SLOTS_TYPES                                                                      \
