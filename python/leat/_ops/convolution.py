@@ -201,6 +201,26 @@ def conv1d(value=None, filters=None, stride=None, padding=None, use_cudnn_on_gpu
     return _convolved(value, filters, padding, stride, rates, first)
 
 
+@export('nn.conv1d_transpose')
+def conv1d_transpose(input, filters, output_shape, strides, padding='SAME', data_format='NWC',
+                     dilations=None, name=None):
+  """The gradient of conv1d by its input; filters [width, out, in]."""
+  with name_scope(name, 'conv1d_transpose', [input, filters, output_shape]) as scope:
+    if data_format not in ('NWC', 'NCW'):
+      raise ValueError("data_format is %r, must be 'NWC' or 'NCW'" % (data_format,))
+    first = _channels_first(data_format)
+    axis = 2 if first else 1
+    wide = lambda v: _full([1] + ([v] if isinstance(v, int) else _spatial(v, first)), first)
+    sizes = convert(output_shape, name='output_shape')
+    sizes = array.concat([sizes[:axis], [1], sizes[axis:]], 0)
+    outputs = apply_op(
+        'Conv2DBackpropInput', input_sizes=sizes, filter=array.expand_dims(filters, 0),
+        out_backprop=array.expand_dims(input, axis), strides=wide(strides), padding=padding,
+        data_format='NCHW' if first else 'NHWC',
+        dilations=wide(1 if dilations is None else dilations))
+    return array.squeeze(outputs, [axis], name=scope)
+
+
 def _spatial(sizes, first):
   sizes = list(sizes)
   return sizes if len(sizes) == 1 else sizes[2:3] if first else sizes[1:2]
@@ -313,6 +333,26 @@ def _pooled(x, kind, window, strides, padding, first):
   key = 'value' if op == 'AvgPool' else 'input'
   return apply_op(op, ksize=_full(window, first), strides=_full(strides, first), padding=padding,
                   data_format=formats[first], **{key: x})
+
+
+def _pool_of(kind, count, default_name):
+  def function(input, ksize, strides, padding, data_format=None, name=None):
+    with name_scope(name, default_name, [input]) as scope:
+      first = _channels_first(data_format)
+      sizes = [_numbers(v, count) for v in (ksize, strides)]
+      sizes = [v * count if len(v) == 1 else v if len(v) == count else
+               v[2:] if first else v[1:-1] for v in sizes]
+      return array.identity(_pooled(convert(input, name='input'), kind, *sizes, padding, first),
+                            name=scope)
+  function.__name__ = function.__qualname__ = default_name
+  function.__doc__ = 'The %s of windows of %d spatial dimensions.' % (kind.lower(), count)
+  return function
+
+
+max_pool1d, avg_pool1d = _pool_of('MAX', 1, 'max_pool1d'), _pool_of('AVG', 1, 'avg_pool1d')
+max_pool2d = _pool_of('MAX', 2, 'max_pool2d')
+EXPORTS = {'nn.max_pool1d': 'max_pool1d', 'nn.avg_pool1d': 'avg_pool1d',
+           'nn.max_pool2d': 'max_pool2d'}
 
 
 @export('nn.erosion2d')

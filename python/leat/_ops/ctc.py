@@ -129,15 +129,16 @@ def collapse_repeated(labels, seq_length, name=None):
 
 @export('nn.ctc_unique_labels')
 def ctc_unique_labels(labels, name=None):
-  """(the different labels of each row, padded with zeros, for each label its place among them)."""
+  """(the different labels of each row, padded with zeros, of int64; for each label its place among
+  them, of int32)."""
   with name_scope(name, 'ctc_unique_labels', [labels]):
     labels = convert(labels, name='labels')
 
     def row(x):
-      found, places = array.unique(x, dtypes.int64)
+      found, places = array.unique(x)
       rest = array.size(x) - array.size(found)
-      return array.pad(found, [[0, rest]]), places
-    made = map_fn(row, labels, dtype=(labels.dtype, dtypes.int64))
+      return math.cast(array.pad(found, [[0, rest]]), dtypes.int64), places
+    made = map_fn(row, labels, dtype=(dtypes.int64, dtypes.int32))
     for part in made:
       part.set_shape(labels.get_shape())
     return made

@@ -23,6 +23,12 @@ def in_top_k(predictions, targets, k, name=None):
     return apply_op('InTopKV2', name=scope, predictions=predictions, targets=targets, k=k)
 
 
+def _parts(params):
+  """The tensors and variables that the rows are in."""
+  several = isinstance(params, (list, tuple)) or hasattr(params, '_get_variable_list')
+  return [p if hasattr(p, 'get_shape') else convert(p) for p in (params if several else [params])]
+
+
 @export('nn.embedding_lookup')
 def embedding_lookup(params, ids, partition_strategy='mod', name=None, validate_indices=True,
                      max_norm=None):
@@ -32,8 +38,7 @@ def embedding_lookup(params, ids, partition_strategy='mod', name=None, validate_
     raise ValueError('params must be specified')
   if isinstance(params, (list, tuple)) and not params:
     raise ValueError('Length of params is currently 0. Need at least one param.')
-  params = list(params) if isinstance(params, (list, tuple)) or hasattr(
-      params, '_get_variable_list') else [params]
+  params = _parts(params)
   with name_scope(name, 'embedding_lookup', [p for p in params if isinstance(p, _leat.Output)] + [
       ids]) as scope:
     ids = convert(ids, name='ids')
@@ -101,8 +106,7 @@ def embedding_lookup_sparse(params, sp_ids, sp_weights, partition_strategy='mod'
     raise ValueError("combiner must be one of 'mean', 'sqrtn' or 'sum'")
   if not hasattr(sp_ids, 'dense_shape'):
     raise TypeError('sp_ids must be SparseTensor')
-  params = list(params) if isinstance(params, (list, tuple)) or hasattr(
-      params, '_get_variable_list') else [params]
+  params = _parts(params)
   with name_scope(name, 'embedding_lookup_sparse', [sp_ids.values]) as scope:
     segments = math.cast(sp_ids.indices[:, 0], dtypes.int32)
     ids, places = array.unique(sp_ids.values)

@@ -14,6 +14,7 @@ def weighted_moments(x, axes, frequency_weights, name=None, keep_dims=None, keep
   """(the mean, the variance) over axes, where each element counts as often as its weight says.
   Weights are broadcast to x."""
   keep = bool(keep_dims if keepdims is None else keepdims)
+  axes = [axes] if isinstance(axes, int) else axes
   with name_scope(name, 'weighted_moments', [x, frequency_weights, axes]):
     x = convert(x, name='x')
     weights = convert(frequency_weights, name='frequency_weights')
