@@ -6,12 +6,15 @@ Operations say by a handle which table they mean. Keys that are not there have t
 """
 from __future__ import annotations
 
+import collections
+
 from leat._export import export
 from leat._graph import dtype as dtypes
 from leat._graph import graph as graphs
 from leat._graph.apply import apply_op
 from leat._graph.conversion import convert
 from leat._graph.scope import GraphKeys, name_scope
+from leat._graph.shape import TensorShape
 from leat._ops import array, control
 from leat._ops.sparse import SparseTensor
 
@@ -31,6 +34,7 @@ class Table:
   table_ref = resource_handle
   name = property(lambda self: self._resource_handle.op.name.split('/')[-1])
   _lookup_suffix, _export_suffix = '_Lookup', '_Export'
+  _key_shape = TensorShape([])
 
   def _scope(self, name, suffix):
     return name_scope(name, self.name + suffix, [self._resource_handle])
@@ -66,6 +70,7 @@ class Table:
       keys, values = apply_op('LookupTableExportV2', name=scope,
                               table_handle=self._resource_handle, Tkeys=self._key_dtype,
                               Tvalues=self._value_dtype)
+    keys.set_shape(TensorShape([None]).concatenate(self._key_shape))
     values.set_shape(keys.get_shape()[:1].concatenate(self._default_value.get_shape()))
     return keys, values
 
@@ -277,9 +282,35 @@ class StaticVocabularyTable:
     return SparseTensor(keys.indices, ids, keys.dense_shape) if sparse else ids
 
 
+_Spec = collections.namedtuple('_Spec', ['tensor', 'slice_spec', 'name'])
+
+
+class _TableInCheckpoint:
+  """What Saver saves of a table: its keys and its values, as they are in the step."""
+
+  def __init__(self, table):
+    keys, values = table.export()
+    self.op, self._table = table.resource_handle.op, table
+    self.name = self.op.name
+    self.specs = [_Spec(keys, '', self.name + '-keys'), _Spec(values, '', self.name + '-values')]
+
+  def restore(self, restored_tensors, restored_shapes):
+    """The operation that sets the table to what was read."""
+    del restored_shapes
+    keys, values = restored_tensors
+    return apply_op('LookupTableImportV2', table_handle=self._table.resource_handle, keys=keys,
+                    values=values)
+
+
 class MutableTable(Table):
-  """What tables that change have."""
+  """What tables that change have. With `checkpoint`, Saver saves them."""
   _lookup_suffix, _export_suffix = '_lookup_table_find', '_lookup_table_export_values'
+
+  def __init__(self, handle, key_dtype, value_dtype, default_value, checkpoint):
+    super().__init__(handle, key_dtype, value_dtype, default_value)
+    if checkpoint:
+      graphs.get_default_graph().add_to_collection(GraphKeys.SAVEABLE_OBJECTS,
+                                                   _TableInCheckpoint(self))
 
   def insert(self, keys, values, name=None):
     """An operation that sets the values of keys."""
@@ -301,15 +332,16 @@ class MutableHashTable(MutableTable):
   """A table whose values are scalars, or tensors in the shape of the default."""
 
   def __init__(self, key_dtype, value_dtype, default_value, name='MutableHashTable',
-               shared_name=None):
+               checkpoint=True, shared_name=None):
     default = convert(default_value, value_dtype)
     shape = default.get_shape()
-    types = dict(key_dtype=key_dtype, value_dtype=value_dtype, shared_name=shared_name or '')
+    types = dict(key_dtype=key_dtype, value_dtype=value_dtype, shared_name=shared_name or '',
+                 use_node_name_sharing=checkpoint and shared_name is None)
     if shape.ndims == 0:
       handle = apply_op('MutableHashTableV2', name=name, **types)
     else:
       handle = apply_op('MutableHashTableOfTensorsV2', name=name, value_shape=shape, **types)
-    super().__init__(handle, key_dtype, value_dtype, default)
+    super().__init__(handle, key_dtype, value_dtype, default, checkpoint)
 
 
 @export('lookup.experimental.DenseHashTable')
@@ -318,16 +350,18 @@ class DenseHashTable(MutableTable):
   mark places that are free: they may not be keys."""
 
   def __init__(self, key_dtype, value_dtype, default_value, empty_key, deleted_key,
-               initial_num_buckets=None, name='MutableDenseHashTable', shared_name=None):
+               initial_num_buckets=None, name='MutableDenseHashTable', checkpoint=True,
+               shared_name=None):
     default = convert(default_value, value_dtype, 'default_value')
     empty = convert(empty_key, key_dtype, 'empty_key')
     handle = apply_op(
         'MutableDenseHashTableV2', name=name, empty_key=empty,
         deleted_key=convert(deleted_key, key_dtype, 'deleted_key'), value_dtype=value_dtype,
         value_shape=default.get_shape(), shared_name=shared_name or '',
-        initial_num_buckets=initial_num_buckets)
-    super().__init__(handle, key_dtype, value_dtype, default)
-    self._key_rank = empty.get_shape().ndims
+        initial_num_buckets=initial_num_buckets,
+        use_node_name_sharing=checkpoint and shared_name is None)
+    self._key_shape = empty.get_shape()
+    super().__init__(handle, key_dtype, value_dtype, default, checkpoint)
 
   def lookup(self, keys, name=None):
     """The values of keys [..., of a key]."""

@@ -32,6 +32,21 @@ class _Saved:
       found.append((info.full_name, info.spec, part) if info else (self.name, '', part))
     return found
 
+  def restore(self, values, reshape):
+    """Functions that each add an operation that restores."""
+    return [lambda part=part, value=value: _restored(part, value, reshape)
+            for part, value in zip(self.parts, values)]
+
+
+class _SavedObject(_Saved):
+  """What says itself which tensors are saved of it (`specs`) and how they are restored: a table."""
+
+  def specs(self):
+    return [(s.name, s.slice_spec, s.tensor) for s in self.parts[0].specs]
+
+  def restore(self, values, reshape):
+    return [lambda: self.parts[0].restore(values, None)]
+
 
 def _parts(var_list):
   """The variables of a list, those in parts as their parts."""
@@ -55,7 +70,7 @@ def _named(var_list):
         continue
       if not hasattr(v, 'op') and not isinstance(v, _leat.Output):
         raise TypeError('Variable to save is not a Variable: %s' % v)
-      name = v.op.name
+      name = v.name if hasattr(v, 'specs') else v.op.name
       if name in items:
         raise ValueError('At least two variables have the same name: %s' % name)
       items[name] = v
@@ -77,7 +92,7 @@ def _named(var_list):
       if part.op in seen:
         raise ValueError('The same saveable will be restored with two names: %s' % name)
       seen.add(part.op)
-    found.append(_Saved(name, parts))
+    found.append((_SavedObject if hasattr(parts[0], 'specs') else _Saved)(name, parts))
   return found
 
 
@@ -242,10 +257,12 @@ class Saver:
       values = apply_op('RestoreV2', name='RestoreV2', prefix=prefix,
                         tensor_names=[n for n, _, _ in specs],
                         shape_and_slices=[s for _, s, _ in specs], dtypes=dtype_list)
-    updates = []
-    for value, (_, _, part) in zip(values, specs):
-      with control_dependencies(updates[-1:] if self._sequential else []):
-        updates.append(_restored(part, value, self._reshape))
+    updates, values = [], list(values)
+    for item in saved:
+      own = [values.pop(0) for _ in item.specs()]
+      for restore in item.restore(own, self._reshape):
+        with control_dependencies(updates[-1:] if self._sequential else []):
+          updates.append(restore())
     return control.group(*updates, name=group_name)
 
   def _check_built(self):
