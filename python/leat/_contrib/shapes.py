@@ -9,7 +9,7 @@ from leat._graph.conversion import convert
 from leat._graph.scope import control_dependencies, name_scope
 from leat._graph.shape import TensorShape
 from leat._graph.value import constant_value
-from leat._ops import array, control_flow, math, matrix, variables
+from leat._ops import array, confusion, control_flow, math, matrix, variables
 
 
 @export('contrib.framework.assert_same_float_dtype')
@@ -69,26 +69,8 @@ def remove_squeezable_dimensions(predictions, labels, name=None):
   """(predictions, labels) without the last dimension of that one whose rank is larger by one. Where
   a rank is not known, the step compares them; a dimension that is not 1 is left to the operations
   that follow."""
-  with name_scope(name, 'remove_squeezable_dimensions', [predictions, labels]):
-    predictions, labels = convert(predictions), convert(labels)
-    known_p, known_l = predictions.get_shape(), labels.get_shape()
-    if known_p.ndims is not None and known_l.ndims is not None:
-      difference = known_p.ndims - known_l.ndims
-      if difference == -1:
-        labels = array.squeeze(labels, [-1])
-      elif difference == 1:
-        predictions = array.squeeze(predictions, [-1])
-      return predictions, labels
-    difference = array.rank(predictions) - array.rank(labels)
-    if known_p.ndims is None or known_p.as_list()[-1:] == [1]:
-      predictions = _squeezed_if(math.equal(1, difference), predictions)
-    if known_l.ndims is None or known_l.as_list()[-1:] == [1]:
-      labels = _squeezed_if(math.equal(-1, difference), labels)
-    return predictions, labels
-
-
-def _squeezed_if(condition, tensor):
-  return control_flow.cond(condition, lambda: array.squeeze(tensor, [-1]), lambda: tensor)
+  labels, predictions = confusion.remove_squeezable_dimensions(labels, predictions, name=name)
+  return predictions, labels
 
 
 @export('contrib.framework.with_same_shape')

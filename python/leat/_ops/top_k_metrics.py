@@ -169,18 +169,34 @@ def average_precision_at_k(labels, predictions, k, weights=None, metrics_collect
       raise ValueError('k is %d, must be at least 1.' % k)
     predictions = convert(predictions)
     _, top = embedding.top_k(predictions, k)
-    average = _average_precision(_expanded(labels, predictions), math.cast(top, dtypes.int64))
-    if weights is not None:
-      weights = broadcast_weights(math.cast(weights, dtypes.float64), average)
-      average = average * weights
-    with name_scope(None, 'max', (average,)) as max_scope:
-      most = metric_variable([], dtypes.float64, name=max_scope)
-      batch = math.cast(array.size(average), dtypes.float64) if weights is None else \
-          math.reduce_sum(weights, name='batch_max')
-      most_update = assign_add(most, batch, name='update')
-    with name_scope(None, 'total', (average,)) as total_scope:
-      total = metric_variable([], dtypes.float64, name=total_scope)
-      total_update = assign_add(total, math.reduce_sum(average, name='batch_total'),
-                                name='update')
-    return collected(safe_div(total, most, 'mean'), safe_div(total_update, most_update, scope),
-                     metrics_collections, updates_collections)
+    return _mean_average_precision(labels, top, weights, metrics_collections, updates_collections,
+                                   scope)
+
+
+def average_precision_at_top_k(labels, predictions_idx, weights=None, metrics_collections=None,
+                               updates_collections=None, name=None):
+  """average_precision_at_k where the classes, from the first to the last, are given."""
+  predictions_idx = convert(predictions_idx)
+  k = predictions_idx.get_shape().as_list()[-1]
+  with name_scope(name, _name_at('average_precision', k), (predictions_idx, labels,
+                                                           weights)) as scope:
+    return _mean_average_precision(labels, predictions_idx, weights, metrics_collections,
+                                   updates_collections, scope)
+
+
+def _mean_average_precision(labels, top, weights, metrics_collections, updates_collections, scope):
+  average = _average_precision(_expanded(labels, top), math.cast(top, dtypes.int64))
+  if weights is not None:
+    weights = broadcast_weights(math.cast(weights, dtypes.float64), average)
+    average = average * weights
+  with name_scope(None, 'max', (average,)) as max_scope:
+    most = metric_variable([], dtypes.float64, name=max_scope)
+    batch = math.cast(array.size(average), dtypes.float64) if weights is None else \
+        math.reduce_sum(weights, name='batch_max')
+    most_update = assign_add(most, batch, name='update')
+  with name_scope(None, 'total', (average,)) as total_scope:
+    total = metric_variable([], dtypes.float64, name=total_scope)
+    total_update = assign_add(total, math.reduce_sum(average, name='batch_total'),
+                              name='update')
+  return collected(safe_div(total, most, 'mean'), safe_div(total_update, most_update, scope),
+                   metrics_collections, updates_collections)

@@ -1,8 +1,7 @@
 """contrib.lookup: tables, and tables between words and ids.
 
-A table of ids has the words of a file or a tensor, numbered from 0. Words that it does not have get a
-default, or one of some buckets behind, as their hash says.
-"""
+A table of ids has the words of a file or a tensor, numbered from 0. Words that it does not have get
+a default, or one of some buckets behind, as their hash says. """
 from __future__ import annotations
 
 import collections
@@ -82,8 +81,8 @@ EXPORTS = {'contrib.lookup.FastHashSpec': 'FastHashSpec'}
 
 @export('contrib.lookup.StrongHashSpec')
 class StrongHashSpec(HasherSpec):
-  """A hash with a secret key, two integers of 64 bits without sign, which makes it hard to find words
-  for one bucket."""
+  """A hash with a secret key, two integers of 64 bits without sign, which makes it hard to find
+  words for one bucket."""
   __slots__ = ()
 
   def __new__(cls, key):
@@ -97,8 +96,8 @@ class StrongHashSpec(HasherSpec):
 
 @export('contrib.lookup.IdTableWithHashBuckets')
 class IdTableWithHashBuckets:
-  """A table of ids, or None for none, and buckets behind it. ValueError or TypeError where the hash is
-  not a HasherSpec, where the table does not give int64, or where no id is possible."""
+  """A table of ids, or None for none, and buckets behind it. ValueError or TypeError where the hash
+  is not a HasherSpec, where the table does not give int64, or where no id is possible."""
 
   def __init__(self, table, num_oov_buckets, hasher_spec=FastHashSpec, name=None, key_dtype=None):
     if name:

@@ -1,0 +1,2 @@
+"""tf.contrib.metrics: values that are summed up over many steps, as tf.metrics has them, and
+more."""
