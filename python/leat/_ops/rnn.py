@@ -11,7 +11,7 @@ from leat._export import export
 from leat._graph import dtype as dtypes
 from leat._graph.apply import apply_op
 from leat._graph.conversion import convert
-from leat._graph.scope import name_scope
+from leat._graph.scope import control_dependencies, name_scope
 from leat._graph.shape import TensorShape
 from leat._ops import array, control_flow, math, nest, rnn_cells
 from leat._ops.tensor_array import TensorArray
@@ -155,6 +155,30 @@ def static_rnn(cell, inputs, initial_state=None, dtype=None, sequence_length=Non
       output, state = _step(time, lengths, cell, item, state, _zeros_of(batch_size))
       outputs.append(output)
     return outputs, state
+
+
+@export('nn.static_state_saving_rnn', 'nn.state_saving_rnn', 'contrib.rnn.static_state_saving_rnn')
+def static_state_saving_rnn(cell, inputs, state_saver, state_name, sequence_length=None,
+                            scope=None):
+  """static_rnn from a state that `state_saver` has by name, and which it keeps afterwards:
+  state_saver.state(name) is a tensor, state_saver.save_state(name, tensor) an operation or tensor.
+  Names have the structure of the cell's state; the last output runs what saves."""
+  sizes = cell.state_size
+  if nest.is_nested(state_name) != nest.is_nested(sizes):
+    raise ValueError('state_name should be the same type as cell.state_size.  state_name: %s, '
+                     'cell.state_size: %s' % (state_name, sizes))
+  names = nest.flatten(state_name)
+  if len(names) != len(nest.flatten(sizes)):
+    raise ValueError('#elems(state_name) != #elems(state_size): %d vs. %d' % (
+        len(names), len(nest.flatten(sizes))))
+  initial = nest.pack_sequence_as(sizes, [state_saver.state(name) for name in names])
+  outputs, state = static_rnn(cell, inputs, initial_state=initial, sequence_length=sequence_length,
+                              scope=scope)
+  saved = [state_saver.save_state(name, part) for name, part in zip(names, nest.flatten(state))]
+  with control_dependencies(saved):
+    outputs[-1] = nest.map_structure(array.identity, outputs[-1])
+    state = nest.map_structure(array.identity, state)
+  return outputs, state
 
 
 def _reversed(tensor, lengths, time_axis, batch_axis):

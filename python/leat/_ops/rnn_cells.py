@@ -12,7 +12,7 @@ from leat._graph.graph import get_default_graph
 from leat._graph.scope import name_scope
 from leat._graph.shape import TensorShape
 from leat._graph.value import constant_value
-from leat._ops import array, clip, initializers, math, matrix, nest, nn
+from leat._ops import array, clip, initializers, math, matrix, nest, nn, partitioned, random
 from leat._ops.layers import Layer
 from leat._ops.variable_scope import variable_scope
 
@@ -199,9 +199,9 @@ class LSTMCell(RNNCell):
                forget_bias=1.0, state_is_tuple=True, activation=None, reuse=None, name=None,
                dtype=None, **kwargs):
     super().__init__(_reuse=reuse, name=name, dtype=dtype, **kwargs)
-    if num_unit_shards is not None or num_proj_shards is not None:
-      raise ValueError('num_unit_shards and num_proj_shards are not supported: use a partitioner '
-                       'of the variable scope')
+    self._partitioner, self._proj_partitioner = [
+        None if n is None else partitioned.fixed_size_partitioner(n)
+        for n in (num_unit_shards, num_proj_shards)]
     self._num_units, self._use_peepholes, self._cell_clip = num_units, use_peepholes, cell_clip
     self._initializer, self._num_proj, self._proj_clip = initializer, num_proj, proj_clip
     self._forget_bias, self._state_is_tuple = forget_bias, state_is_tuple
@@ -217,7 +217,8 @@ class LSTMCell(RNNCell):
   def build(self, inputs_shape):
     units = self._num_units
     width = _input_size(inputs_shape) + self.output_size
-    self._kernel = self.add_weight('kernel', [width, 4 * units], initializer=self._initializer)
+    self._kernel = self.add_weight('kernel', [width, 4 * units], initializer=self._initializer,
+                                   partitioner=self._partitioner)
     self._bias = self.add_weight('bias', [4 * units],
                                  initializer=initializers.zeros_initializer(dtype=self._dtype))
     if self._use_peepholes:
@@ -226,7 +227,8 @@ class LSTMCell(RNNCell):
           for gate in 'fio')
     if self._num_proj is not None:
       self._projection = self.add_weight('projection/kernel', [units, self._num_proj],
-                                         initializer=self._initializer)
+                                         initializer=self._initializer,
+                                         partitioner=self._proj_partitioner)
 
   def call(self, inputs, state):
     c, h = _halves(state, (self._num_units, self.output_size), self._state_is_tuple)
@@ -313,18 +315,27 @@ class _Wrapper(RNNCell):
 
 @export('nn.rnn_cell.DropoutWrapper', 'contrib.rnn.DropoutWrapper')
 class DropoutWrapper(_Wrapper):
-  """A cell whose input, output and state are dropped out with the probabilities that remain."""
+  """A cell whose input, output and state are dropped out with the probabilities that remain.
+
+  With `variational_recurrent` the same elements are dropped in all steps, and for all sequences of
+  a batch (arXiv:1512.05287); `dtype` and, where inputs are dropped, their `input_size` must be
+  given. dropout_state_filter_visitor(state) says which parts of a state may be dropped, as bools in
+  its structure, or one for all; by default the memory of an LSTM is kept whole."""
 
   def __init__(self, cell, input_keep_prob=1.0, output_keep_prob=1.0, state_keep_prob=1.0,
-               variational_recurrent=False, input_size=None, dtype=None, seed=None):
+               variational_recurrent=False, input_size=None, dtype=None, seed=None,
+               dropout_state_filter_visitor=None):
     super().__init__(cell)
-    if variational_recurrent:
-      raise NotImplementedError('variational_recurrent is not there yet')
-    del input_size, dtype  # for variational_recurrent
+    if dropout_state_filter_visitor is not None and not callable(dropout_state_filter_visitor):
+      raise TypeError('dropout_state_filter_visitor must be callable')
+    self._filter = dropout_state_filter_visitor or _all_but_memory
     self._seed = seed
     self._keep = [self._checked(*item) for item in (
         ('input_keep_prob', input_keep_prob), ('output_keep_prob', output_keep_prob),
         ('state_keep_prob', state_keep_prob))]
+    self._noise = {}
+    if variational_recurrent:
+      self._noise = self._make_noise(input_size, dtype)
 
   @staticmethod
   def _checked(name, keep):
@@ -334,21 +345,74 @@ class DropoutWrapper(_Wrapper):
 
   wrapped_cell = property(lambda self: self._cell)
 
-  def _drop(self, structure, keep):
-    if isinstance(keep, (int, float)) and keep >= 1:
+  def _seed_of(self, which, index):
+    """A seed for each dropped tensor, of the wrapper's."""
+    if self._seed is None:
+      return None
+    import hashlib
+    text = '%s%s_%d' % (self._seed, which, index)
+    return int(hashlib.md5(text.encode()).hexdigest()[:8], 16) & 0x7fffffff
+
+  def _make_noise(self, input_size, dtype):
+    """{what: [random numbers from 0 to 1 for each tensor of it]}."""
+    if dtype is None:
+      raise ValueError('When variational_recurrent=True, dtype must be provided')
+    sizes = {'state': self._cell.state_size, 'output': self._cell.output_size}
+    if not self._keeps_all(self._keep[0]):
+      if input_size is None:
+        raise ValueError('When variational_recurrent=True and input_keep_prob < 1.0 or is unknown, '
+                         'input_size must be provided')
+      sizes['input'] = input_size
+    return {which: [random.random_uniform([1] + state_shape(1, size)[1:], dtype=dtype,
+                                          seed=self._seed_of(which, i))
+                    for i, size in enumerate(nest.flatten(size))] for which, size in sizes.items()}
+
+  @staticmethod
+  def _keeps_all(keep):
+    return isinstance(keep, (int, float)) and keep >= 1
+
+  def _drop(self, which, structure, keep, chosen=None):
+    """The structure with elements dropped, of all tensors or of those chosen."""
+    if self._keeps_all(keep):
       return structure
-    return nest.map_structure(lambda x: nn.dropout(x, keep_prob=keep, seed=self._seed), structure)
+    items = nest.flatten(structure)
+    found = []
+    for i, (x, drop) in enumerate(zip(items, chosen or [True] * len(items))):
+      if drop and which in self._noise:
+        kept = math.floor(self._noise[which][i] + keep)
+        dropped = x / keep * kept
+        dropped.set_shape(x.get_shape())
+        x = dropped
+      elif drop:
+        x = nn.dropout(x, keep_prob=keep, seed=self._seed_of(which, i))
+      found.append(x)
+    return nest.pack_sequence_as(structure, found)
+
+  def _chosen(self, state):
+    chosen = self._filter(state)
+    if isinstance(chosen, bool):
+      return [chosen] * len(nest.flatten(state))
+    found = []
+    for part, drop in zip(state if isinstance(chosen, (list, tuple)) else [state], chosen):
+      found += [drop] * len(nest.flatten(part)) if isinstance(drop, bool) else [
+          bool(d) for d in nest.flatten(drop)]
+    return found
 
   def __call__(self, inputs, state, scope=None):
     keep_input, keep_output, keep_state = self._keep
-    output, new = self._cell(self._drop(inputs, keep_input), state, scope=scope)
-    if not (isinstance(keep_state, (int, float)) and keep_state >= 1):
-      # The memory of an LSTM is kept whole.
-      if isinstance(new, LSTMStateTuple):
-        new = LSTMStateTuple(new.c, self._drop(new.h, keep_state))
-      else:
-        new = self._drop(new, keep_state)
-    return self._drop(output, keep_output), new
+    output, new = self._cell(self._drop('input', inputs, keep_input), state, scope=scope)
+    if not self._keeps_all(keep_state):
+      new = self._drop('state', new, keep_state, self._chosen(new))
+    return self._drop('output', output, keep_output), new
+
+
+def _all_but_memory(state):
+  """Which parts of a state may be dropped: not the memory of an LSTM."""
+  if isinstance(state, LSTMStateTuple):
+    return LSTMStateTuple(False, True)
+  if isinstance(state, (list, tuple)):
+    return [_all_but_memory(s) for s in state]
+  return True
 
 
 @export('nn.rnn_cell.ResidualWrapper', 'contrib.rnn.ResidualWrapper')

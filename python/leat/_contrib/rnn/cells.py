@@ -1,7 +1,7 @@
 """contrib.rnn: cells that are no LSTMs, and convolutional ones."""
 from __future__ import annotations
 
-from leat._contrib.rnn.linear import depth_of, linear
+from leat._contrib.rnn.linear import depth_of, initialized, linear
 from leat._export import export
 from leat._graph.apply import apply_op
 from leat._graph.conversion import convert
@@ -10,7 +10,7 @@ from leat._ops import array, math, matrix, nn
 from leat._ops.initializers import (constant_initializer, random_uniform_initializer,
                                     zeros_initializer)
 from leat._ops.rnn_cells import LSTMStateTuple, RNNCell
-from leat._ops.variable_scope import get_variable, get_variable_scope, variable_scope
+from leat._ops.variable_scope import get_variable, variable_scope
 
 
 class _Units(RNNCell):
@@ -24,10 +24,6 @@ class _Units(RNNCell):
   output_size = property(lambda self: self._num_units)
 
 
-def _scope(initializer):
-  return variable_scope(get_variable_scope(), initializer=initializer, auxiliary_name_scope=False)
-
-
 @export('contrib.rnn.UGRNNCell')
 class UGRNNCell(_Units):
   """A cell with one gate between the old state and the new one (arXiv:1611.09913)."""
@@ -38,7 +34,7 @@ class UGRNNCell(_Units):
     self._initializer, self._forget_bias = initializer, forget_bias
 
   def call(self, inputs, state):
-    with _scope(self._initializer):
+    with initialized(self._initializer):
       g, c = array.split(linear([inputs, state], 2 * self._num_units, True), 2, 1)
     gate = math.sigmoid(g + self._forget_bias)
     new = gate * state + (1.0 - gate) * self._activation(c)
@@ -57,7 +53,7 @@ class IntersectionRNNCell(_Units):
     self._forget_bias, self._y_activation = forget_bias, y_activation
 
   def call(self, inputs, state):
-    with _scope(self._initializer):
+    with initialized(self._initializer):
       if depth_of(inputs) != self._num_units:
         if not self._num_in_proj:
           raise ValueError('Must have input size == output size for Intersection RNN. To fix, '

@@ -5,7 +5,7 @@ from __future__ import annotations
 from leat._graph.conversion import convert
 from leat._ops import array, matrix, nn
 from leat._ops.initializers import constant_initializer, zeros_initializer
-from leat._ops.variable_scope import get_variable, variable_scope
+from leat._ops.variable_scope import get_variable, get_variable_scope, variable_scope
 
 
 def depth_of(tensor):
@@ -34,6 +34,11 @@ def linear(tensors, size, bias, bias_initializer=None, kernel_initializer=None):
     return product
   return nn.bias_add(product, get_variable('bias', [size], dtype=dtype,
                                            initializer=bias_initializer or zeros_initializer()))
+
+
+def initialized(initializer):
+  """The current scope, with another default of initializers where one is given."""
+  return variable_scope(get_variable_scope(), initializer=initializer, auxiliary_name_scope=False)
 
 
 def normalized(tensor, scope, gain, shift):

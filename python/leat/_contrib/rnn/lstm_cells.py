@@ -1,7 +1,8 @@
 """contrib.rnn: variants of the LSTM."""
 from __future__ import annotations
 
-from leat._contrib.rnn.linear import depth_of, joined, linear, normalized
+from leat._contrib.rnn.linear import (depth_of, initialized, joined, linear,
+                                      normalized)
 from leat._export import export
 from leat._graph import dtype as dtypes
 from leat._graph.apply import apply_op
@@ -9,7 +10,7 @@ from leat._ops import array, clip, math, matrix, nn, random
 from leat._ops.initializers import (constant_initializer, random_uniform_initializer,
                                     zeros_initializer)
 from leat._ops.rnn_cells import LSTMStateTuple, RNNCell
-from leat._ops.variable_scope import get_variable, get_variable_scope, variable_scope
+from leat._ops.variable_scope import get_variable, variable_scope
 
 
 class LSTM(RNNCell):
@@ -69,7 +70,7 @@ class CoupledInputForgetGateLSTMCell(LSTM):
 
   def call(self, inputs, state):
     c, m = self._parts(state)
-    with _initialized(self._initializer):
+    with initialized(self._initializer):
       values, dtype = joined([inputs, m]), inputs.dtype
       kernel = concat_variable('W', [depth_of(values), 3 * self._num_units], dtype,
                                self._num_unit_shards)
@@ -92,11 +93,6 @@ class CoupledInputForgetGateLSTMCell(LSTM):
         if self._proj_clip is not None:
           m = clip.clip_by_value(m, -self._proj_clip, self._proj_clip)
     return m, self._state(c, m)
-
-
-def _initialized(initializer):
-  """The current scope, with another default of initializers."""
-  return variable_scope(get_variable_scope(), initializer=initializer, auxiliary_name_scope=False)
 
 
 def concat_variable(name, shape, dtype, num_shards):
@@ -159,7 +155,7 @@ class LayerNormLSTMCell(LSTM):
 
   def call(self, inputs, state):
     c, m = state
-    with _initialized(self._initializer):
+    with initialized(self._initializer):
       gates = linear([inputs, m], 4 * self._num_units, not self._layer_norm)
       c, m = _peephole_step(self, gates, c, inputs.dtype)
       if self._num_proj is not None:
@@ -200,7 +196,7 @@ class WeightNormLSTMCell(LSTM):
 
   def call(self, inputs, state):
     c, h = state
-    with _initialized(self._initializer):
+    with initialized(self._initializer):
       c, h = _peephole_step(self, self._linear([inputs, h], 4 * self._num_units, True), c,
                             inputs.dtype)
       if self._num_proj is not None:
@@ -286,7 +282,7 @@ class GLSTMCell(LSTM):
     if size % groups:
       raise ValueError('input size (%d) must be divisible by number_of_groups (%d)' % (size,
                                                                                      groups))
-    with _initialized(self._initializer):
+    with initialized(self._initializer):
       parts = []
       for number, (x, own) in enumerate(zip(array.split(inputs, groups, 1),
                                             array.split(m, groups, 1))):

@@ -119,8 +119,8 @@ class AttentionCellWrapper(_Around):
                state_is_tuple=True, reuse=None):
     super().__init__(cell, reuse)
     if nest.is_nested(cell.state_size) and not state_is_tuple:
-      raise ValueError('Cell returns tuple of states, but the flag state_is_tuple is not set. State '
-                       'size is: %s' % str(cell.state_size))
+      raise ValueError('Cell returns tuple of states, but the flag state_is_tuple is not set. '
+                       'State size is: %s' % str(cell.state_size))
     if attn_length <= 0:
       raise ValueError('attn_length should be greater than zero, got %s' % attn_length)
     self._length, self._size = attn_length, attn_size or cell.output_size
