@@ -9,7 +9,7 @@ from leat._graph.conversion import convert
 from leat._graph.scope import control_dependencies, name_scope
 from leat._graph.shape import TensorShape
 from leat._graph.value import constant_value
-from leat._ops import array, confusion, control_flow, math, matrix, variables
+from leat._ops import array, confusion, control_flow, math, matrix
 
 
 @export('contrib.framework.assert_same_float_dtype')
@@ -144,11 +144,3 @@ def _checked(tensor, expected):
                               name='assert_shape')
   with control_dependencies([check]):
     return array.identity(tensor)
-
-
-@export('contrib.framework.is_tensor')
-def is_tensor(x):
-  """Whether it is a tensor, a variable, or slices or entries of one."""
-  from leat._ops import sparse
-  return isinstance(x, (_leat.Output, variables.Variable, sparse.SparseTensor,
-                        sparse.IndexedSlices))

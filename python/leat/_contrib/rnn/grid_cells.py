@@ -153,8 +153,8 @@ class GridLSTMCell(_Frequencies):
         raise ValueError('Length of start and end freqindex_list does not match %d %d' % (
             len(self._starts), len(self._ends)))
       if len(self._blocks) != len(self._starts):
-        raise ValueError('Length of num_frequency_blocks is not equal to start_freqindex_list %d %d' %
-                         (len(self._blocks), len(self._starts)))
+        raise ValueError('Length of num_frequency_blocks is not equal to start_freqindex_list '
+                         '%d %d' % (len(self._blocks), len(self._starts)))
       places = [(start, end - start) for start, end in zip(self._starts, self._ends)]
     found = [_windows(x, start, size, self._feature_size, self._skip) for start, size in places]
     for windows, count in zip(found, self._blocks):

@@ -10,8 +10,7 @@ from leat._export import export
 from leat._graph import dtype as dtypes
 from leat._graph.apply import apply_op
 from leat._graph.conversion import convert
-from leat._graph.scope import control_dependencies
-from leat._ops import array, control_flow, functional, math, parsing, sparse
+from leat._ops import array, control_flow, functional, image_files, math, parsing, sparse
 
 
 @export('contrib.slim.tfexample_decoder.ItemHandler')
@@ -157,17 +156,16 @@ class Image(ItemHandler):
   """The image of a feature with its bytes and one with their format, 'image/encoded' and
   'image/format' by default.
 
-  A format of 'raw' or 'RAW' has the elements themselves, of type `dtype`, and needs `shape`. No
-  kernel of the library decodes others: they are an InvalidArgumentError in the step. With
-  `repeated` the feature has any number of images."""
+  A format of 'raw' or 'RAW' has the elements themselves, of type `dtype`, and needs `shape`. Others
+  are found by the bytes (tf.image.decode_image), and cast to the type. With `repeated` the feature
+  has any number of images of one size."""
 
   def __init__(self, image_key=None, format_key=None, shape=None, channels=3, dtype=dtypes.uint8,
                repeated=False, dct_method=''):
-    del dct_method  # of JPEG
     self._image_key = image_key or 'image/encoded'
     self._format_key = format_key or 'image/format'
     self._shape, self._channels, self._repeated = shape, channels, repeated
-    self._dtype = dtypes.as_dtype(dtype)
+    self._dtype, self._dct_method = dtypes.as_dtype(dtype), dct_method
     super().__init__([self._image_key, self._format_key])
 
   def tensors_to_item(self, keys_to_tensors):
@@ -178,11 +176,21 @@ class Image(ItemHandler):
     return self._decode(buffers, kind)
 
   def _decode(self, buffer, kind):
-    raw = apply_op('LogicalOr', x=math.equal(kind, 'raw'), y=math.equal(kind, 'RAW'))
-    check = control_flow.Assert(raw, ['The format of an image must be raw, is', kind])
-    with control_dependencies([check]):
-      image = parsing.decode_raw(buffer, out_type=self._dtype)
-    image.set_shape([None])
+    def jpeg():
+      return apply_op('DecodeJpeg', contents=buffer, channels=self._channels or 0,
+                      dct_method=self._dct_method)
+
+    def encoded():
+      image = control_flow.cond(
+          image_files.is_jpeg(buffer), jpeg,
+          lambda: image_files.decode_image(buffer, channels=self._channels))
+      return math.cast(image, self._dtype)
+
+    def raw():
+      return parsing.decode_raw(buffer, out_type=self._dtype)
+    is_raw = apply_op('LogicalOr', x=math.equal(kind, 'raw'), y=math.equal(kind, 'RAW'))
+    image = control_flow.case([(is_raw, raw)], default=encoded, exclusive=True)
+    image.set_shape([None, None, self._channels])
     return image if self._shape is None else array.reshape(image, self._shape)
 
 
