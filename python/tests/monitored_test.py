@@ -116,13 +116,14 @@ class MonitoredSessionTest(unittest.TestCase):
     self.assertRaisesRegex(RuntimeError, 'already closed', session.close)
 
   def test_the_end_of_the_input_ends_the_loop(self):
+    before = set(threading.enumerate())
     rows = tf.train.string_input_producer(['a', 'b', 'c'], num_epochs=1, shuffle=False).dequeue()
     found, hook = [], Recorder()
     with tf.train.MonitoredTrainingSession(hooks=[hook]) as session:
       while not session.should_stop():
         found.append(session.run(rows))
     self.assertEqual(found, [b'a', b'b', b'c'])
-    self.assertFalse([t for t in threading.enumerate() if 'QueueRunner' in t.name])
+    self.assertEqual(set(threading.enumerate()) - before, set())
 
   def test_training_writes_checkpoints_summaries_and_speed(self):
     step = tf.train.get_or_create_global_step()

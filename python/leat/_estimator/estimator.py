@@ -20,7 +20,7 @@ from leat._estimator.model_fn import LOSS_METRIC_KEY, EstimatorSpec, ModeKeys
 from leat._estimator.run_config import RunConfig, default_session_config
 from leat._ops import control, metrics
 from leat._platform import log
-from leat._train import (checkpoint_state, hooks as train_hooks, monitored, saver as savers,
+from leat._train import (checkpoint_state, events, hooks as train_hooks, monitored, saver as savers,
                          saver_hooks, server, step as steps, summary)
 from leat._train.hook import SessionRunHook
 
@@ -388,7 +388,7 @@ def _write_results(folder, results):
     else:
       log.warning('Skipping summary for %s, must be a float, an integer or a serialized Summary.',
                   name)
-  writer = summary.FileWriterCache.get(folder)
+  writer = events.FileWriterCache.get(folder)
   writer.add_summary(made, results[GraphKeys.GLOBAL_STEP])
   writer.flush()
 

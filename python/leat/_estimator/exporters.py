@@ -119,7 +119,7 @@ class BestExporter(_SavedModelExporter):
   def _best_of_events(self, pattern):
     """The best result in the summaries of evaluations, or None."""
     import glob
-    from leat._train.summary import summary_iterator
+    from leat._train.events import summary_iterator
     best = None
     for path in glob.glob(pattern):
       for event in summary_iterator(path):
