@@ -237,12 +237,23 @@ static PyObject* graph_add_function(PyObject* self, PyObject* args) {
   Py_RETURN_NONE;
 }
 
+PyDoc_STRVAR(define_doc,
+             "define_(body, name, operations, inputs, outputs, output_names, control_outputs,\n"
+             "attributes, gradient, description): makes the operations of the Graph body a\n"
+             "function of this one's library, with the functions that body knows; its name.\n\n"
+             "inputs and outputs are Outputs of body, output_names None or their names,\n"
+             "attributes (name, serialised AttrValue) pairs, gradient None or the name of the\n"
+             "function that is its derivative, description None or a text.");
+
 static PyMethodDef graph_methods[] = {
     {"operation", graph_operation, METH_O, operation_doc},
     {"operations", graph_operations, METH_VARARGS, operations_doc},
     {"count", graph_count, METH_NOARGS, count_doc},
     {"unique_name_", graph_unique_name, METH_VARARGS, unique_name_doc},
     {"add", graph_add, METH_VARARGS, add_doc},
+    {"define_", leat_py_graph_define, METH_VARARGS, define_doc},
+    {"copy_functions_", leat_py_graph_copy_functions, METH_O,
+     "copy_functions_(other): makes the functions of another graph known in this one."},
     {"gradients_", leat_py_graph_gradients, METH_VARARGS, gradients_doc},
     {"graph_def_", graph_graph_def, METH_NOARGS, "graph_def_(): a serialised GraphDef."},
     {"versions_", graph_versions, METH_NOARGS, "versions_(): a serialised VersionDef."},

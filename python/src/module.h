@@ -123,6 +123,8 @@ int leat_py_control_flow_register(PyObject* module);
 int leat_py_server_register(PyObject* module);
 /* Methods of Graph that stand in files of their own, and the functions of the module. */
 PyObject* leat_py_graph_import(PyObject* self, PyObject* args, PyObject* kwargs);
+PyObject* leat_py_graph_define(PyObject* self, PyObject* args);
+PyObject* leat_py_graph_copy_functions(PyObject* self, PyObject* other);
 PyObject* leat_py_graph_gradients(PyObject* self, PyObject* args);
 PyObject* leat_py_op_definition(PyObject* self, PyObject* name);
 extern PyMethodDef leat_py_message_functions[];

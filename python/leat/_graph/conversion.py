@@ -152,7 +152,10 @@ def _functions(kind):
 def convert(value, dtype=None, name=None, as_ref=False, preferred=None):
   """The tensor that `value` becomes. A reference stays one only with `as_ref`."""
   if isinstance(value, Tensor) and type(value) is Tensor:
-    if value.op.graph is not get_default_graph():
+    graph = get_default_graph()
+    if value.op.graph is not graph:
+      if graph._is_function:
+        return _of_tensor(graph.capture(value), dtype)
       raise ValueError('%s must be from the same graph as the default one.' % value)
     return _of_tensor(value, dtype)
   if dtype is not None:

@@ -112,7 +112,7 @@ def gradients(ys, xs, grad_ys=None, name='gradients', colocate_gradients_with_op
     walk = _Walk(graph, colocate_gradients_with_ops)
     try:
       found = graph.gradients_(prefix, targets, sources, starts, stops,
-                               bool(colocate_gradients_with_ops), _registry, walk.build)
+                               bool(colocate_gradients_with_ops), walk.functions, walk.build)
     except _leat.StatusError as error:
       code, message = error.args
       if code == 5:
@@ -145,10 +145,13 @@ class _Walk:
 
   def __init__(self, graph, colocate):
     self._graph, self._colocate = graph, colocate
+    own = {name: f.python_grad_func for name, f in graph._functions_python.items()
+           if f.python_grad_func is not None}
+    self.functions = {**_registry, **own} if own else _registry
 
   def build(self, op, entry, name, of_outputs):
     """The derivatives of the inputs of `op`, from those of its outputs."""
-    function = _registry[entry]
+    function = self.functions[entry]
     if function is None:
       return [None] * len(op.inputs)
     from leat._ops import array

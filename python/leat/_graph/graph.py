@@ -24,6 +24,7 @@ _PACKAGE = __name__.split('.')[0] + '.'
 @export('Graph')
 class Graph(_leat.Graph):
   """A dataflow graph. `as_default()` makes it the one that functions add operations to."""
+  _is_function = False   # whether it is the body of a function (function_graph.py)
 
   def __init__(self):
     super().__init__()
@@ -544,7 +545,11 @@ def reset_default_graph():
 
 
 def of_inputs(inputs, graph=None):
-  """The graph that all of `inputs` are in: ValueError where they differ."""
+  """The graph that all of `inputs` are in: ValueError where they differ. The body of a function
+  that is being built captures what is not its own."""
+  stack = _stack.graphs
+  if graph is None and stack and stack[-1]._is_function:
+    return stack[-1]
   found, first = graph, None
   for item in inputs:
     if not isinstance(item, (_leat.Output, _leat.Operation)):

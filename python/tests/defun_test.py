@@ -1,0 +1,81 @@
+"""Functions of the graph that are made of functions of Python."""
+import unittest
+
+import leat as tf
+from leat.python.framework import function
+
+
+class DefunTest(unittest.TestCase):
+
+  def setUp(self):
+    default = tf.Graph().as_default()
+    default.__enter__()
+    self.addCleanup(default.__exit__, None, None, None)
+
+  def _value(self, fetch, feed=None):
+    with tf.Session() as session:
+      session.run(tf.global_variables_initializer())
+      return session.run(fetch, feed)
+
+  def test_a_call_is_one_operation(self):
+    @function.Defun(tf.float32, tf.float32, func_name='Total')
+    def total(a, b):
+      return a + b
+    y = total(1.0, 2.0)
+    self.assertEqual(y.op.type, 'Total')
+    self.assertEqual(self._value(y), 3)
+    self.assertEqual(len(tf.get_default_graph().as_graph_def().library.function), 1)
+
+  def test_what_is_around_is_captured_once_through_all_bodies(self):
+    v = tf.Variable(3.0)
+    w = tf.constant(2.0)
+
+    @function.Defun(tf.float32)
+    def outer(x):
+      @function.Defun(tf.float32)
+      def inner(y):
+        return y * w + w
+      return inner(x) + v + v
+    self.assertEqual(self._value(outer(10.0)), 28)
+    self.assertEqual([t.op.name for t in outer.captured_inputs], ['Const', 'Variable/read'])
+
+  def test_gradients_go_through_calls(self):
+    x = tf.placeholder(tf.float32, [])
+
+    @function.Defun(tf.float32)
+    def cube(a):
+      return a * a * a
+
+    @function.Defun(tf.float32, python_grad_func=lambda op, g: g * 100.0)
+    def straight(a):
+      return a * 1.0
+    self.assertEqual(self._value(tf.gradients(cube(x), x), {x: 2.0}), [12])
+    self.assertEqual(self._value(tf.gradients(straight(x), x), {x: 2.0}), [100])
+
+  def test_definitions_follow_the_types_of_calls(self):
+    @function.Defun()
+    def double(x):
+      return x + x
+    found = self._value([double(tf.constant(2)), double(tf.constant(0.5))])
+    self.assertEqual(found, [4, 1.0])
+
+  def test_wrong_calls_are_refused(self):
+    @function.Defun(tf.float32)
+    def one(x):
+      return x
+    with self.assertRaisesRegex(ValueError, 'Expected number of arguments: 1'):
+      one(1.0, 2.0)
+    with self.assertRaisesRegex(ValueError, 'number of types'):
+      function.Defun(tf.float32, tf.float32)(lambda x: x)
+    with tf.Graph().as_default():
+      other = tf.constant(1.0)
+
+    @function.Defun(tf.float32)
+    def foreign(x):
+      return x + other
+    with self.assertRaisesRegex(ValueError, 'another graph'):
+      foreign(1.0)
+
+
+if __name__ == '__main__':
+  unittest.main()
