@@ -135,8 +135,8 @@ def _strip_defaults(graph, graph_def):
 
 
 def write(path, graph, saver_def, strip_default_attrs=False):
-  files.replace(path, make(graph, saver_def,
-                           strip_default_attrs=strip_default_attrs).SerializeToString())
+  meta = make(graph, saver_def, strip_default_attrs=strip_default_attrs)
+  files.replace(files.local(path), meta.SerializeToString())
 
 
 @export('train.export_meta_graph')

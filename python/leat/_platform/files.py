@@ -9,9 +9,13 @@ from leat._export import export
 from leat._graph import errors
 
 
-def _text(path):
+def local(path):
+  """A path as a text, without the 'file://' and the host that it may begin with."""
   path = os.fspath(path)
-  return path.decode() if isinstance(path, bytes) else path
+  path = path.decode() if isinstance(path, bytes) else path
+  if path.startswith('file://'):
+    return '/' + path[len('file://'):].partition('/')[2]
+  return path
 
 
 class _translated:
@@ -46,7 +50,7 @@ class GFile:
   the modes with 'a'."""
 
   def __init__(self, name, mode='r'):
-    self._name, self._mode = _text(name), mode
+    self._name, self._mode = local(name), mode
     self._reader = self._writer = None
     if mode not in _MODES:
       raise errors.InvalidArgumentError(None, None, "mode is not 'r' or 'w' or 'a': %s" % mode)
@@ -145,87 +149,87 @@ class GFile:
 
 @export('gfile.Exists', 'io.gfile.exists')
 def Exists(filename):
-  return os.path.exists(_text(filename))
+  return os.path.exists(local(filename))
 
 
 @export('gfile.IsDirectory', 'io.gfile.isdir')
 def IsDirectory(dirname):
-  return os.path.isdir(_text(dirname))
+  return os.path.isdir(local(dirname))
 
 
 @export('gfile.ListDirectory', 'io.gfile.listdir')
 def ListDirectory(dirname):
   with _translated(dirname):
-    if not os.path.isdir(_text(dirname)):
+    if not os.path.isdir(local(dirname)):
       raise FileNotFoundError(2, 'Could not find directory')
-    return os.listdir(_text(dirname))
+    return os.listdir(local(dirname))
 
 
 @export('gfile.MkDir', 'io.gfile.mkdir')
 def MkDir(dirname):
   with _translated(dirname):
-    os.mkdir(_text(dirname))
+    os.mkdir(local(dirname))
 
 
 @export('gfile.MakeDirs', 'io.gfile.makedirs')
 def MakeDirs(dirname):
   with _translated(dirname):
-    if os.path.isfile(_text(dirname)):
+    if os.path.isfile(local(dirname)):
       raise NotADirectoryError(20, 'Not a directory')
-    os.makedirs(_text(dirname), exist_ok=True)
+    os.makedirs(local(dirname), exist_ok=True)
 
 
 @export('gfile.Remove', 'io.gfile.remove')
 def Remove(filename):
   with _translated(filename):
-    os.remove(_text(filename))
+    os.remove(local(filename))
 
 
 @export('gfile.DeleteRecursively', 'io.gfile.rmtree')
 def DeleteRecursively(dirname):
   with _translated(dirname):
-    if os.path.isdir(_text(dirname)):
-      shutil.rmtree(_text(dirname))
+    if os.path.isdir(local(dirname)):
+      shutil.rmtree(local(dirname))
     else:
-      os.remove(_text(dirname))
+      os.remove(local(dirname))
 
 
 @export('gfile.Rename', 'io.gfile.rename')
 def Rename(oldname, newname, overwrite=False):
   with _translated(oldname):
-    if os.path.exists(_text(newname)) and not overwrite:
+    if os.path.exists(local(newname)) and not overwrite:
       raise FileExistsError(17, 'file already exists')
-    os.replace(_text(oldname), _text(newname))
+    os.replace(local(oldname), local(newname))
 
 
 @export('gfile.Copy', 'io.gfile.copy')
 def Copy(oldpath, newpath, overwrite=False):
   with _translated(oldpath):
-    if os.path.exists(_text(newpath)) and not overwrite:
+    if os.path.exists(local(newpath)) and not overwrite:
       raise FileExistsError(17, 'file already exists')
-    shutil.copyfile(_text(oldpath), _text(newpath))
+    shutil.copyfile(local(oldpath), local(newpath))
 
 
 @export('gfile.Glob', 'io.gfile.glob')
 def Glob(filename):
   names = [filename] if isinstance(filename, (str, bytes)) or hasattr(
       filename, '__fspath__') else filename
-  return [n for name in names for n in glob.glob(_text(name))]
+  return [n for name in names for n in glob.glob(local(name))]
 
 
 @export('gfile.Walk')
 def Walk(top, in_order=True):
-  yield from os.walk(_text(top), topdown=in_order)
+  yield from os.walk(local(top), topdown=in_order)
 
 
 @export('gfile.Stat', 'io.gfile.stat')
 def Stat(filename):
   """length, mtime_nsec and is_directory of a file."""
   with _translated(filename):
-    found = os.stat(_text(filename))
+    found = os.stat(local(filename))
   return type('FileStatistics', (), {
       'length': found.st_size, 'mtime_nsec': found.st_mtime_ns,
-      'is_directory': os.path.isdir(_text(filename))})()
+      'is_directory': os.path.isdir(local(filename))})()
 
 
 def replace(path, data):
@@ -246,4 +250,4 @@ def replace(path, data):
 @export('io.gfile.walk')
 def walk(top, topdown=True, onerror=None):
   """(folder, folders in it, files in it) of all folders below."""
-  yield from os.walk(_text(top), topdown=topdown, onerror=onerror)
+  yield from os.walk(local(top), topdown=topdown, onerror=onerror)

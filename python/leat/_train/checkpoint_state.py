@@ -47,7 +47,7 @@ def write(save_dir, path, paths, latest_filename=None, relative=False, **times):
                                           all_model_checkpoint_paths=paths or [path], **times)
   else:
     state = generate_checkpoint_state_proto(save_dir, path, paths, **times)
-  name = os.path.join(folder, latest_filename or 'checkpoint')
+  name = os.path.join(files.local(folder), latest_filename or 'checkpoint')
   files.replace(name, str(state).encode())
 
 
@@ -65,7 +65,7 @@ def update_checkpoint_state(save_dir, model_checkpoint_path, all_model_checkpoin
 @export('train.get_checkpoint_state')
 def get_checkpoint_state(checkpoint_dir, latest_filename=None):
   """The state file's message with full paths, or None."""
-  name = os.path.join(checkpoint_dir, latest_filename or 'checkpoint')
+  name = os.path.join(files.local(checkpoint_dir), latest_filename or 'checkpoint')
   try:
     with open(name, 'rb') as f:
       text = f.read()
@@ -94,7 +94,7 @@ def latest_checkpoint(checkpoint_dir, latest_filename=None):
 @export('train.checkpoint_exists')
 def checkpoint_exists(checkpoint_prefix):
   """Whether there is a checkpoint of that name, of either version."""
-  pattern = re.sub(r'-\?\?\?\?\?-of-', '-*-of-', checkpoint_prefix)
+  pattern = re.sub(r'-\?\?\?\?\?-of-', '-*-of-', files.local(checkpoint_prefix))
   return bool(glob.glob(pattern + '.index') or glob.glob(pattern))
 
 
@@ -102,11 +102,11 @@ def checkpoint_exists(checkpoint_prefix):
 def remove_checkpoint(checkpoint_prefix, checkpoint_format_version=2, meta_graph_suffix='meta'):
   """Removes the files of a checkpoint."""
   del checkpoint_format_version
-  names = glob.glob(checkpoint_prefix + '.index') + glob.glob(
-      checkpoint_prefix + '.data-?????-of-?????')
+  prefix = files.local(checkpoint_prefix)
+  names = glob.glob(prefix + '.index') + glob.glob(prefix + '.data-?????-of-?????')
   if not names:
-    names = glob.glob(checkpoint_prefix)
-  for name in names + glob.glob(meta_name(checkpoint_prefix, meta_graph_suffix)):
+    names = glob.glob(prefix)
+  for name in names + glob.glob(meta_name(prefix, meta_graph_suffix)):
     os.remove(name)
 
 
@@ -114,7 +114,7 @@ def remove_checkpoint(checkpoint_prefix, checkpoint_format_version=2, meta_graph
 def get_checkpoint_mtimes(checkpoint_prefixes):
   """When each checkpoint was written."""
   found = []
-  for prefix in checkpoint_prefixes:
+  for prefix in map(files.local, checkpoint_prefixes):
     names = glob.glob(prefix + '.index') or glob.glob(prefix)
     if names:
       found.append(os.path.getmtime(names[0]))

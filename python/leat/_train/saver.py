@@ -123,6 +123,19 @@ def _first_cpu(where):
   return devices_.merge(where, '/device:CPU:0')
 
 
+def _saved_tensor(part):
+  """The tensor whose value is saved; what is read by a handle elsewhere is brought to the CPU."""
+  if not isinstance(part, variables.Variable):
+    return part
+  if part._handle is None:
+    return part._ref()
+  read = part._as_tensor()
+  if devices_.DeviceSpec.from_string(part.device).device_type in (None, 'CPU'):
+    return read
+  with device(_first_cpu(part.device)):
+    return array.identity(read)
+
+
 def _restored(part, value, reshape):
   """Assigns what was read to a variable."""
   if reshape:
@@ -205,9 +218,7 @@ class Saver:
       for name, spec, part in item.specs():
         names.append(name)
         slices.append(spec)
-        tensors.append(part._as_tensor() if isinstance(part, variables.Variable) and
-                       part._handle is not None else
-                       part._ref() if isinstance(part, variables.Variable) else part)
+        tensors.append(_saved_tensor(part))
     if self._version == 1:
       op = apply_op('SaveSlices', name='SaveSlices', filename=prefix, tensor_names=names,
                     shapes_and_slices=slices, data=tensors)
