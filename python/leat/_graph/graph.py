@@ -129,10 +129,16 @@ class Graph(_leat.Graph):
   def create_op(self, op_type, inputs, dtypes=None, input_types=None, name=None, attrs=None,
                 op_def=None, compute_shapes=True, compute_device=True):
     """An Operation from converted inputs and AttrValue messages (by name)."""
+    from leat._graph import definition
+    self._check_not_finalized()
+    try:
+      op_definition = definition.of(self, op_type)
+    except KeyError:
+      raise RuntimeError("Op type not registered '%s': neither the library nor a plugin that was "
+                         'loaded has it' % op_type) from None
     name = self._op_name(op_type, name)
     attributes = [(key, 'P', value.SerializeToString()) for key, value in (attrs or {}).items()]
-    from leat._graph import definition
-    grouped = definition.of(self, op_type).group_inputs(list(inputs), attrs or {})
+    grouped = op_definition.group_inputs(list(inputs), attrs or {})
     del dtypes, input_types, op_def, compute_shapes, compute_device
     return self._add(op_type, name, grouped, attributes)
 

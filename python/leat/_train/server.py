@@ -154,8 +154,11 @@ class Server:
       raise errors.of_status(error) from None
 
   def start(self):
-    """Listens on the task's address."""
-    self._call(self._server.start)
+    """Listens on the task's address; UnknownError where that is in use, as TensorFlow says it."""
+    try:
+      self._call(self._server.start)
+    except errors.UnavailableError as error:
+      raise errors.UnknownError(None, None, error.message) from None
 
   def join(self):
     """Waits for the end of the server, which a signal brings."""
