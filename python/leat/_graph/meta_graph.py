@@ -112,6 +112,9 @@ def make(graph, saver_def=None, collection_list=None, export_scope=None, clear_d
     _strip_defaults(graph, graph_def)
     meta.meta_info_def.stripped_default_attrs = True
   meta.graph_def.CopyFrom(graph_def)
+  functions = {f.signature.name for f in graph_def.library.function}
+  meta.meta_info_def.stripped_op_list.op.extend(
+      _stripped(graph, name) for name in sorted({n.op for n in graph_def.node} - functions))
   names = graph.get_all_collection_keys() if collection_list is None else collection_list
   for name in sorted(names):
     items = graph.get_collection(name)
@@ -120,6 +123,22 @@ def make(graph, saver_def=None, collection_list=None, export_scope=None, clear_d
   if saver_def is not None:
     meta.saver_def.CopyFrom(saver_def)
   return meta
+
+
+_stripped_definitions = {}   # op -> its OpDef without documentation
+
+
+def _stripped(graph, name):
+  """The OpDef of an op without what is written for readers."""
+  found = _stripped_definitions.get(name)
+  if found is None:
+    from leat._graph import definition
+    found = definition.message_of(graph, name)
+    for part in [found] + list(found.attr) + list(found.input_arg) + list(found.output_arg):
+      part.ClearField('description')
+    found.ClearField('summary')
+    _stripped_definitions[name] = found
+  return found
 
 
 def _strip_defaults(graph, graph_def):

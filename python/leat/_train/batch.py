@@ -182,6 +182,9 @@ class _Order:
   """How elements come out: as they came, or shuffled."""
 
   def __init__(self, name, capacity, dynamic_pad=False, min_after_dequeue=None, seed=None):
+    if min_after_dequeue is not None and capacity <= min_after_dequeue:
+      raise ValueError('capacity %d must be bigger than min_after_dequeue %d.' % (
+          capacity, min_after_dequeue))
     self.name, self._capacity = name, capacity
     self._min, self._seed, self._pads = min_after_dequeue, seed, dynamic_pad
 

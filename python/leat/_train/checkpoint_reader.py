@@ -79,9 +79,8 @@ def load_checkpoint(ckpt_dir_or_file):
   none."""
   prefix = _checkpoint_of(ckpt_dir_or_file)
   if os.path.isdir(prefix):
-    raise errors.NotFoundError(
-        None, None, "Couldn't find 'checkpoint' file or checkpoints in given directory %s" %
-        ckpt_dir_or_file)
+    raise ValueError("Couldn't find 'checkpoint' file or checkpoints in given directory %s" %
+                     ckpt_dir_or_file)
   return NewCheckpointReader(prefix)
 
 
