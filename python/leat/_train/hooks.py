@@ -17,7 +17,7 @@ def required_step(what, read=True):
   found = steps.global_step_read() if read else steps.get_global_step()
   if found is None:
     raise RuntimeError('Global step should be created to use %s.' % what)
-  return found
+  return graphs.get_default_graph().as_graph_element(found)
 
 
 @export('train.SecondOrStepTimer')

@@ -163,31 +163,35 @@ class _HookedSession(_WrappedSession):
   def run(self, fetches, feed_dict=None, options=None, run_metadata=None):
     if self.should_stop():
       raise RuntimeError('Run called even after should_stop requested.')
-    wanted = {'caller': fetches}
+    # A list, whose plan a session keeps where it has tensors and operations alone.
+    wanted, asking = [fetches], []
     context = hooks_.SessionRunContext(hooks_.SessionRunArgs(fetches, feed_dict), self._sess)
+    requests = [hook.before_run(context) for hook in self._hooks]
+    asked = options is not None or any(r is not None and r.options for r in requests)
     options = options or message.of('RunOptions')()
-    feed_dict = self._before_run(context, wanted, feed_dict, options)
-    asked = options.SerializeToString()
+    feed_dict = self._merged(requests, wanted, asking, feed_dict, options)
     collects = run_metadata is not None or asked
     if run_metadata is None:
       run_metadata = message.of('RunMetadata')()
     found = self._sess.run(wanted, feed_dict=feed_dict, options=options if asked else None,
                            run_metadata=run_metadata if collects else None)
+    results = dict(zip(asking, found[1:]))
     for hook in self._hooks:
-      hook.after_run(context, hooks_.SessionRunValues(results=found.get(hook), options=options,
+      hook.after_run(context, hooks_.SessionRunValues(results=results.get(hook), options=options,
                                                       run_metadata=run_metadata))
     self._should_stop = self._should_stop or context.stop_requested
-    return found['caller']
+    return found[0]
 
-  def _before_run(self, context, wanted, feed_dict, options):
-    """Adds what the hooks ask for to the fetches and options; gives all feeds."""
+  def _merged(self, requests, wanted, asking, feed_dict, options):
+    """Adds what the hooks ask for to the fetches, with the hooks in `asking`, and to the options;
+    gives all feeds."""
     feeds = {}
-    for hook in self._hooks:
-      request = hook.before_run(context)
+    for hook, request in zip(self._hooks, requests):
       if request is None:
         continue
       if request.fetches is not None:
-        wanted[hook] = request.fetches
+        wanted.append(request.fetches)
+        asking.append(hook)
       if request.feed_dict:
         _raise_if_both_feed(feeds, request.feed_dict, 'Same tensor is fed by two hooks.')
         feeds.update(request.feed_dict)
