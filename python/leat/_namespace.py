@@ -112,7 +112,10 @@ class Namespace(types.ModuleType):
     try:
       item = _find(full)
     except KeyError:
-      raise AttributeError("leat has no '%s'" % full) from None
+      inner = self.__name__.partition('.')[2] + '.' + name   # python.client, say
+      if inner not in _INNER and inner not in _spaces:
+        raise AttributeError("leat has no '%s'" % full) from None
+      item = importlib.import_module('leat.' + inner)
     self.__dict__[name] = item
     return item
 

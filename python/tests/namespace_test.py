@@ -31,6 +31,11 @@ class NamespaceTest(unittest.TestCase):
     with self.assertRaises(ImportError):
       import leat.python.framework.nothing  # noqa: F401
 
+  def test_inner_modules_are_attributes_too(self):
+    code = 'import leat as tf; from leat.python.training import moving_averages; ' \
+           'print(tf.python.client.timeline.Timeline.__name__, moving_averages.__name__)'
+    self.assertEqual(_run(code), ['Timeline', 'leat.python.training.moving_averages'])
+
   def test_importing_loads_little(self):
     loaded = _run('import sys, leat as tf; print(*[m for m in sys.modules if m.startswith("leat") '
                   'or m == "numpy"])')
