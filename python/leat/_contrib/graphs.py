@@ -1,6 +1,8 @@
 """contrib.framework: the graph of tensors, the current name scope, nodes of a GraphDef as one."""
 from __future__ import annotations
 
+import re
+
 from leat._export import export
 from leat._graph import graph as graphs
 
@@ -29,6 +31,25 @@ def get_graph_from_inputs(op_input_list, graph=None):
       raise ValueError('%s must be from the same graph as %s.' % (item, first))
     first = item if first is None else first
   return graph or (graphs.get_default_graph() if first is None else first.graph)
+
+
+@export('contrib.framework.strip_name_scope')
+def strip_name_scope(name, export_scope):
+  """A name of an operation, a tensor, an input or a colocation without the scope that it begins
+  with."""
+  if not export_scope:
+    return name
+  scope = export_scope[:-1] if export_scope.endswith('/') else export_scope
+  return re.sub(r'^([\^]|loc:@|)%s/' % re.escape(scope), r'\1', str(name), count=1)
+
+
+@export('contrib.framework.prepend_name_scope')
+def prepend_name_scope(name, import_scope):
+  """Such a name within a scope."""
+  if not import_scope:
+    return name
+  scope = import_scope[:-1] if import_scope.endswith('/') else import_scope
+  return re.sub(r'^([\^]|loc:@|)', lambda m: m.group(1) + scope + '/', str(name), count=1)
 
 
 @export('contrib.framework.get_placeholders')

@@ -1,6 +1,9 @@
 """Names of tf.contrib for functions that have a public name outside of it."""
 from __future__ import annotations
 
-ALIASES = {'contrib.framework.' + name: 'train.' + name for name in (
-    'assert_global_step', 'create_global_step', 'get_global_step', 'get_or_create_global_step',
-    'init_from_checkpoint', 'list_variables', 'load_checkpoint', 'load_variable')}
+ALIASES = {contrib + name: public + name for contrib, public, names in (
+    ('contrib.framework.', 'train.',
+     'assert_global_step create_global_step get_global_step get_or_create_global_step '
+     'init_from_checkpoint list_variables load_checkpoint load_variable'),
+    ('contrib.framework.', '', 'argsort broadcast_to convert_to_tensor_or_sparse_tensor sort'),
+) for name in names.split()}

@@ -16,7 +16,7 @@ from leat._graph import dtype as dtypes
 from leat._graph.apply import apply_op
 from leat._graph.conversion import convert
 from leat._graph.scope import name_scope
-from leat._ops import array, layers, math, nn
+from leat._ops import array, convolution as convolution_, convolution_layers, layers, math, nn
 from leat._ops.initializers import ones_initializer, zeros_initializer
 from leat._ops.variable_scope import variable_scope
 
@@ -117,6 +117,31 @@ def convolution2d_transpose(inputs, num_outputs, kernel_size, stride=1, padding=
 
 
 conv2d_transpose = convolution2d_transpose
+
+
+@add_arg_scope
+def convolution3d_transpose(inputs, num_outputs, kernel_size, stride=1, padding='SAME',
+                            data_format='NDHWC', activation_fn=relu_function, normalizer_fn=None,
+                            normalizer_params=None,
+                            weights_initializer=initializers.xavier_initializer(),
+                            weights_regularizer=None, biases_initializer=zeros_initializer(),
+                            biases_regularizer=None, reuse=None, variables_collections=None,
+                            outputs_collections=None, trainable=True, scope=None):
+  """The same over three dimensions."""
+  _check_format(data_format, ('NCDHW', 'NDHWC'))
+  with layer_scope(scope, 'Conv3d_transpose', inputs, reuse) as found:
+    inputs = convert(inputs)
+    outputs = _run_layer(
+        functools.partial(convolution_layers.Conv3DTranspose, num_outputs, kernel_size), inputs,
+        reuse, found, normalizer_fn is None and biases_initializer is not None,
+        weights_initializer, weights_regularizer, biases_initializer, biases_regularizer,
+        trainable, variables_collections, strides=stride, padding=padding,
+        data_format='channels_first' if data_format == 'NCDHW' else 'channels_last')
+    outputs = normalized(outputs, normalizer_fn, normalizer_params)
+    return finished(outputs, activation_fn, outputs_collections, found.name)
+
+
+conv3d_transpose = convolution3d_transpose
 
 
 def _own(name, shape, inputs, initializer, regularizer, trainable, variables_collections):
@@ -252,6 +277,27 @@ def max_pool3d(inputs, kernel_size, stride=2, padding='VALID', data_format='NDHW
                outputs_collections, scope)
 
 
+@export('contrib.layers.pool')
+@add_arg_scope
+def pool(inputs, kernel_size, pooling_type, padding='VALID', data_format=None, dilation_rate=1,
+         stride=1, outputs_collections=None, scope=None):
+  """tf.nn.pool ('MAX' or 'AVG') over as many dimensions as the rank of the inputs says. ValueError
+  where that is not known, or less than 3."""
+  with name_scope(scope, '%s_pool' % pooling_type.lower(), [inputs]) as found:
+    inputs = convert(inputs)
+    rank = inputs.get_shape().ndims
+    if rank is None:
+      raise ValueError('Rank of inputs must be known')
+    if rank < 3:
+      raise ValueError('Rank of inputs must be >= 3')
+    each = lambda value: n_positive_integers(rank - 2, value)
+    outputs = convolution_.pool(input=inputs, window_shape=each(kernel_size),
+                                pooling_type=pooling_type, padding=padding,
+                                data_format=data_format, dilation_rate=each(dilation_rate),
+                                strides=each(stride), name=found)
+    return collect_named_outputs(outputs_collections, found, outputs)
+
+
 # ---- Images -------------------------------------------------------------------------------------
 
 
@@ -323,4 +369,4 @@ def spatial_softmax(features, temperature=None, name=None, variables_collections
 EXPORTS = {'contrib.layers.' + n: n for n in (
     'convolution1d', 'conv1d', 'convolution2d', 'conv2d', 'convolution3d', 'conv3d',
     'convolution2d_transpose', 'conv2d_transpose', 'convolution2d_in_plane', 'conv2d_in_plane',
-    'separable_convolution2d', 'separable_conv2d')}
+    'separable_convolution2d', 'separable_conv2d', 'convolution3d_transpose', 'conv3d_transpose')}
