@@ -44,18 +44,29 @@ class ColumnsTest(unittest.TestCase):
     np.testing.assert_allclose(found[:, 0], [
         50 + (1 + 2) + (2 * 10 + 3 * 20) + 0.5, 150 + 2 + 4 * 20 + 0.5, 250 + 0.5])
 
+  def test_buckets_of_each_number_have_weights_of_their_own(self):
+    buckets = layers.bucketized_column(layers.real_valued_column('two', 2), [10.0])
+    predictions, _, _ = layers.weighted_sum_from_feature_columns(
+        {'two': tf.constant([[5.0, 5.0], [15.0, 5.0], [5.0, 15.0]])}, [buckets], 1)
+    found = self.run_with(predictions * 2.0 ** 0.5, {
+        'two_bucketized/weights': [[1.0], [2.0], [4.0], [8.0]]})
+    # The mean is by the root of the number of ids.
+    self.assertEqual([round(float(v), 4) for v in found[:, 0]], [5.0, 6.0, 9.0])
+
   def test_numbers_for_a_network(self):
     import numpy as np
     buckets = layers.bucketized_column(layers.real_valued_column('age'), [10.0, 20.0])
     embedded = layers.embedding_column(self.word, 2, combiner='sum')
+    weighted = layers.one_hot_column(layers.weighted_sparse_column(self.word, 'count'))
     outputs = {}
     layers.input_from_feature_columns(
-        self.features, [buckets, layers.one_hot_column(self.word), embedded],
+        self.features, [buckets, layers.one_hot_column(self.word), embedded, weighted],
         cols_to_outs=outputs)
     found = self.run_with(outputs, {'word_embedding/weights': [[1.0, 2.0], [10.0, 20.0], [0, 0]]})
     np.testing.assert_array_equal(found[buckets], np.eye(3))
     np.testing.assert_array_equal(found[layers.one_hot_column(self.word)],
                                   [[1, 1, 0], [0, 1, 0], [0, 0, 0]])
+    np.testing.assert_array_equal(found[weighted], [[2, 3, 0], [0, 4, 0], [0, 0, 0]])
     np.testing.assert_array_equal(found[embedded], [[11, 22], [10, 20], [0, 0]])
     with self.assertRaisesRegex(ValueError, 'not supported in DNN'):
       layers.input_from_feature_columns(self.features, [self.word])

@@ -124,9 +124,10 @@ class DataTest(FolderTest):
   def test_one_pass_keeps_the_order(self):
     def provide():
       _, value = slim.parallel_reader.single_pass_read(
-          [self.path('data-1'), self.path('data-0')], tf.TFRecordReader)
+          [self.path('data-%d' % i) for i in (1, 0, 0, 1, 1)], tf.TFRecordReader)
       return self.dataset.decoder.decode(value)[0]
-    self.assertEqual(self.items(provide), [10, 11, 12, 0, 1, 2])
+    first, second = [0, 1, 2], [10, 11, 12]
+    self.assertEqual(self.items(provide), second + first + first + second + second)
 
   def test_queue_runners_do_not_nest(self):
     with tf.Graph().as_default(), tf.Session() as session:

@@ -175,6 +175,7 @@ class LossesTest(ContribTest):
     import numpy as np
     random = np.random.RandomState(3)
     labels, x = np.array([0, 0, 1, 1, 1, 2]), random.rand(6, 4).astype(np.float32)
+    x[1] = 3.0  # farther from its kind than all others are
     d = ((x[:, None] - x[None]) ** 2).sum(2)
     terms = []
     for a in range(6):
@@ -224,6 +225,10 @@ class NetworksTest(ContribTest):
     self.assertEqual(logits.shape.as_list(), [2, 1, 1, 10])
     self.assertEqual(points['resnet_v1_50/block3'].shape.as_list(), [2, 7, 7, 1024])
     self.assertEqual(net.shape.as_list(), [2, 9, 9, 2048])
+    rates = [tf.get_default_graph().get_operation_by_name(
+        'resnet_v2_50/block%d/unit_3/bottleneck_v2/conv2/Conv2D' % n).get_attr('dilations')[1]
+             for n in (1, 2, 3, 4)]
+    self.assertEqual(rates, [1, 1, 2, 4])
     weights = {v.op.name: v.shape.as_list() for v in tf.global_variables()}
     self.assertEqual(weights['resnet_v1_50/block1/unit_1/bottleneck_v1/shortcut/weights'],
                      [1, 1, 64, 256])
