@@ -41,10 +41,10 @@ def _inner(path):
   if parts[0] != 'contrib' or parts[2:3] != ['python']:
     return _INNER.get(path)
   rest = parts[4:] if parts[3:4] == parts[1:2] else parts[3:]
-  while rest and '.'.join(parts[:2] + rest) not in _spaces:
-    rest.pop()
-  space = '.'.join(parts[:2] + rest)
-  return space if space in _spaces else None
+  ends = [rest[n:] for n in range(len(rest))]            # slim.data.dataset is slim.dataset
+  beginnings = [rest[:n] for n in range(len(rest), -1, -1)]
+  spaces = ['.'.join(parts[:2] + names) for names in ends + beginnings]
+  return next((space for space in spaces if space in _spaces), None)
 
 
 def _names():

@@ -31,6 +31,8 @@ class NamesTest(ContribTest):
     from leat.contrib.layers.python.layers import layers, utils
     from leat.contrib.slim.python.slim.nets import vgg
     from leat.contrib.framework.python.ops import add_arg_scope
+    import leat.contrib.slim.python.slim.data.dataset as dataset
+    self.assertIs(dataset.Dataset, tf.contrib.slim.dataset.Dataset)
     self.assertIs(layers.conv2d, tf.contrib.slim.conv2d)
     self.assertIs(utils.collect_named_outputs, tf.contrib.slim.utils.collect_named_outputs)
     self.assertIs(vgg.vgg_16, tf.contrib.slim.nets.vgg.vgg_16)
@@ -78,6 +80,31 @@ class ArgScopeTest(ContribTest):
     with self.assertRaisesRegex(ValueError, 'kwargs must be empty'), arg_scope({}, a=1):
       pass
     self.assertEqual(tf.contrib.framework.arg_scoped_arguments(self.f), ('a', 'b'))
+
+
+class MarksTest(ContribTest):
+
+  def test_a_marked_function_warns_once(self):
+    framework = tf.contrib.framework
+
+    @framework.deprecated('2016-11-01', 'Use g.')
+    def f(x):
+      """Twice x."""
+      return 2 * x
+
+    @framework.deprecated_args(None, 'Leave y out.', 'y', ('z', None))
+    def g(x, y=1, z=None):
+      return x + y
+    with self.assertLogs('tensorflow', 'WARNING') as logs:
+      self.assertEqual((f(1), f(2)), (2, 4))
+      self.assertEqual((g(1), g(1, 2), g(1, y=3), g(1, z=None)), (2, 3, 4, 2))
+    self.assertEqual(len(logs.output), 2)
+    self.assertIn('after 2016-11-01', logs.output[0])
+    self.assertIn('Twice x.', f.__doc__)
+    with self.assertRaisesRegex(ValueError, 'YYYY'):
+      framework.deprecated('soon', 'Use g.')
+    with self.assertRaisesRegex(ValueError, 'not present'):
+      framework.deprecated_args(None, 'No.', 'w')(g)
 
 
 class LayersTest(ContribTest):

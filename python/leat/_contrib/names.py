@@ -5,5 +5,10 @@ ALIASES = {contrib + name: public + name for contrib, public, names in (
     ('contrib.framework.', 'train.',
      'assert_global_step create_global_step get_global_step get_or_create_global_step '
      'init_from_checkpoint list_variables load_checkpoint load_variable'),
-    ('contrib.framework.', '', 'argsort broadcast_to convert_to_tensor_or_sparse_tensor sort'),
+    ('contrib.framework.', '',
+     'argsort broadcast_to convert_to_tensor_or_sparse_tensor is_tensor sort'),
+    ('contrib.slim.', 'contrib.framework.', 'assert_or_get_global_step global_variable '
+     'local_variable zero_initializer'),
+    ('contrib.slim.', 'train.', 'assert_global_step create_global_step get_global_step '
+     'get_or_create_global_step'),
 ) for name in names.split()}

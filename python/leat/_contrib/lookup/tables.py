@@ -76,7 +76,10 @@ class HasherSpec(collections.namedtuple('HasherSpec', ['hasher', 'key'])):
 
 
 FastHashSpec = HasherSpec('fasthash', None)
-EXPORTS = {'contrib.lookup.FastHashSpec': 'FastHashSpec'}
+LookupInterface, TableInitializerBase = lookup.Table, lookup.TableInitializer
+InitializableLookupTableBase = lookup.InitializableTable
+EXPORTS = {'contrib.lookup.' + name: name for name in (
+    'FastHashSpec', 'LookupInterface', 'TableInitializerBase', 'InitializableLookupTableBase')}
 
 
 @export('contrib.lookup.StrongHashSpec')
