@@ -11,7 +11,7 @@ from leat._graph import message
 from leat._estimator import arguments
 from leat._train.server import ClusterSpec
 
-_USE_DEFAULT = object()
+USE_DEFAULT = object()
 
 
 class TaskType:
@@ -37,13 +37,13 @@ _RULES = (
      'device_fn must be callable with exactly one argument "op".'),
     ('protocol', lambda p: p in ('grpc', 'grpc+verbs'), 'protocol should be grpc or grpc+verbs'))
 _DISTRIBUTION = ('train_distribute', 'eval_distribute', 'experimental_distribute')
-_PROPERTIES = ('model_dir', 'tf_random_seed', 'save_summary_steps', 'save_checkpoints_steps',
+PROPERTIES = ('model_dir', 'tf_random_seed', 'save_summary_steps', 'save_checkpoints_steps',
                'save_checkpoints_secs', 'session_config', 'keep_checkpoint_max',
                'keep_checkpoint_every_n_hours', 'log_step_count_steps', 'train_distribute',
                'device_fn', 'protocol', 'eval_distribute', 'experimental_distribute')
 
 
-def _check(values):
+def check(values):
   for name, rule, words in _RULES:
     value = values.get(name)
     if value is not None and not rule(value):
@@ -122,26 +122,26 @@ class RunConfig:
   unless something else is said, or every save_checkpoints_steps."""
 
   def __init__(self, model_dir=None, tf_random_seed=None, save_summary_steps=100,
-               save_checkpoints_steps=_USE_DEFAULT, save_checkpoints_secs=_USE_DEFAULT,
+               save_checkpoints_steps=USE_DEFAULT, save_checkpoints_secs=USE_DEFAULT,
                session_config=None, keep_checkpoint_max=5, keep_checkpoint_every_n_hours=10000,
                log_step_count_steps=100, train_distribute=None, device_fn=None, protocol=None,
                eval_distribute=None, experimental_distribute=None):
-    if save_checkpoints_steps is _USE_DEFAULT and save_checkpoints_secs is _USE_DEFAULT:
+    if save_checkpoints_steps is USE_DEFAULT and save_checkpoints_secs is USE_DEFAULT:
       save_checkpoints_steps, save_checkpoints_secs = None, 600
-    elif save_checkpoints_secs is _USE_DEFAULT:
+    elif save_checkpoints_secs is USE_DEFAULT:
       save_checkpoints_secs = None
-    elif save_checkpoints_steps is _USE_DEFAULT:
+    elif save_checkpoints_steps is USE_DEFAULT:
       save_checkpoints_steps = None
     elif save_checkpoints_steps is not None and save_checkpoints_secs is not None:
       raise ValueError('`save_checkpoints_steps` and `save_checkpoints_secs` cannot be both set.')
     environment = json.loads(os.environ.get('TF_CONFIG', '{}'))
     self._init_cluster(environment)
     values = locals()
-    self._values = {name: values[name] for name in _PROPERTIES}
+    self._values = {name: values[name] for name in PROPERTIES}
     self._values['model_dir'] = self._model_dir(environment, model_dir)
     if session_config is None and self._cluster_spec:
       self._values['session_config'] = default_session_config(self._task_type, self._task_id)
-    _check(self._values)
+    check(self._values)
 
   @staticmethod
   def _model_dir(environment, model_dir):
@@ -207,9 +207,9 @@ class RunConfig:
   def replace(self, **kwargs):
     """A copy with other settings. To set one of the two save_checkpoints_* takes the other away."""
     for name in kwargs:
-      if name not in _PROPERTIES:
+      if name not in PROPERTIES:
         raise ValueError('Replacing %s is not supported. Allowed properties are %s.' % (
-            name, list(_PROPERTIES)))
+            name, list(PROPERTIES)))
     if kwargs.get('model_dir', None) == '':
       raise ValueError('model_dir should be non-empty')
     both = ('save_checkpoints_steps', 'save_checkpoints_secs')
@@ -221,7 +221,7 @@ class RunConfig:
       if name in kwargs:
         new._values[other] = None
     new._values.update(kwargs)
-    _check(new._values)
+    check(new._values)
     return new
 
 
@@ -229,5 +229,5 @@ def _setting(name):
   return property(lambda self: self._values[name])
 
 
-for _name in _PROPERTIES:
+for _name in PROPERTIES:
   setattr(RunConfig, _name, _setting(_name))

@@ -73,7 +73,7 @@ def _checkpoint_of(folder_or_prefix):
   return path
 
 
-@export('train.load_checkpoint')
+@export('train.load_checkpoint', 'contrib.framework.load_checkpoint')
 def load_checkpoint(ckpt_dir_or_file):
   """The reader of a checkpoint, or of the newest one of a folder; ValueError where the folder has
   none."""
@@ -84,14 +84,14 @@ def load_checkpoint(ckpt_dir_or_file):
   return NewCheckpointReader(prefix)
 
 
-@export('train.load_variable')
+@export('train.load_variable', 'contrib.framework.load_variable')
 def load_variable(ckpt_dir_or_file, name):
   """The value of a variable of a checkpoint."""
   name = _text(name)
   return load_checkpoint(ckpt_dir_or_file).get_tensor(name[:-2] if name.endswith(':0') else name)
 
 
-@export('train.list_variables')
+@export('train.list_variables', 'contrib.framework.list_variables')
 def list_variables(ckpt_dir_or_file):
   """[(name, [sizes])] of a checkpoint, by name."""
   shapes = load_checkpoint(ckpt_dir_or_file).get_variable_to_shape_map()
@@ -139,7 +139,7 @@ def checkpoints_iterator(checkpoint_dir, min_interval_secs=0, timeout=None, time
 # ---- Variables that begin with values of a checkpoint -------------------------------------------
 
 
-@export('train.init_from_checkpoint')
+@export('train.init_from_checkpoint', 'contrib.framework.init_from_checkpoint')
 def init_from_checkpoint(ckpt_dir_or_file, assignment_map):
   """Replaces the initializers of variables of the default graph by values of a checkpoint.
 

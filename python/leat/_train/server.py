@@ -93,7 +93,9 @@ class ClusterSpec:
     return bool(self._jobs)
 
   def __eq__(self, other):
-    return isinstance(other, ClusterSpec) and self._jobs == other._jobs
+    if isinstance(other, ClusterSpec):
+      return self._jobs == other._jobs
+    return self.as_dict() == other
 
   __hash__ = None
 

@@ -1,0 +1,1 @@
+"""tf.contrib.learn: the first estimators, and what belonged to them."""
