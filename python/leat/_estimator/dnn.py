@@ -27,10 +27,15 @@ def _summarize(value, tag):
 def logits_of(features, mode, units, hidden_units, feature_columns, activation_fn, dropout,
               input_layer_partitioner, batch_norm):
   """The logits [batch, units] above hidden layers of hidden_units."""
-  training = mode == ModeKeys.TRAIN
   with variable_scope('input_from_feature_columns', values=list(features.values()),
                       partitioner=input_layer_partitioner):
     net = columns.input_layer(features, feature_columns)
+  return logits_above(net, mode, units, hidden_units, activation_fn, dropout, batch_norm)
+
+
+def logits_above(net, mode, units, hidden_units, activation_fn, dropout, batch_norm):
+  """The same above an input [batch, width]."""
+  training = mode == ModeKeys.TRAIN
   for number, width in enumerate(hidden_units):
     name = 'hiddenlayer_%d' % number
     net = layers.dense(net, width, activation=activation_fn, name=name,

@@ -5,6 +5,8 @@ from __future__ import annotations
 from leat._export import export
 from leat._contrib.learn.estimator import BaseEstimator
 from leat._estimator import dnn, head as heads, linear, optimizers
+from leat._feature import layers as layers_of_columns
+from leat._feature.column import FeatureColumn
 from leat._graph import graph as graphs
 from leat._graph.scope import GraphKeys, control_dependencies
 from leat._ops import assign, clip, control, losses
@@ -24,11 +26,35 @@ def _minimize(optimizer, loss, clip_norm, step=None, scope=None):
   return optimizer.apply_gradients(pairs, global_step=step)
 
 
+def _are_core(columns):
+  """Whether the columns are those of tf.feature_column; else they are those of contrib.layers."""
+  return all(isinstance(c, FeatureColumn) for c in columns)
+
+
+def _sums(features, columns, units, joint):
+  """The logits of a linear model; with `joint` all columns have one variable."""
+  if _are_core(columns):
+    return linear.logits_of(features, columns, units, 'sum')
+  from leat.contrib import layers
+  function = layers.joint_weighted_sum_from_feature_columns if joint else \
+      layers.weighted_sum_from_feature_columns
+  return function(columns_to_tensors=features, feature_columns=columns, num_outputs=units)[0]
+
+
+def _inputs(features, columns):
+  """The input of hidden layers."""
+  if _are_core(columns):
+    return layers_of_columns.input_layer(features, columns)
+  from leat.contrib import layers
+  return layers.input_from_feature_columns(columns_to_tensors=features, feature_columns=columns)
+
+
 class _Canned(BaseEstimator):
   """A head over the sum of a linear model and hidden layers, one of which may lack."""
 
   def __init__(self, head, wide=None, deep=None, clip_norm=None, model_dir=None, config=None,
-               feature_engineering_fn=None):
+               feature_engineering_fn=None, joint=False):
+    self._joint = joint
     self._head, self._wide, self._deep, self._clip_norm = head, wide, deep, clip_norm
     self._feature_engineering_fn = feature_engineering_fn
     super().__init__(model_dir, config)
@@ -40,16 +66,17 @@ class _Canned(BaseEstimator):
     parts, trained = [], []
     split = linear.partitioner(self._config)
     if self._deep:
-      columns, optimizer, hidden_units, activation_fn, dropout = self._deep
+      columns, optimizer, *above = self._deep
       with variable_scope('dnn', values=list(features.values()),
                           partitioner=linear.partitioner(self._config, linear.SMALL)):
-        parts.append(dnn.logits_of(features, mode, self._head.logits_dimension, hidden_units,
-                                   columns, activation_fn, dropout, split, False))
+        with variable_scope('input_from_feature_columns', partitioner=split):
+          net = _inputs(features, columns)
+        parts.append(dnn.logits_above(net, mode, self._head.logits_dimension, *above, False))
       trained.append((optimizers.instance(optimizer or 'Adagrad', 0.05), 'dnn/'))
     if self._wide:
       columns, optimizer = self._wide
       with variable_scope('linear', values=list(features.values()), partitioner=split):
-        parts.append(linear.logits_of(features, columns, self._head.logits_dimension, 'sum'))
+        parts.append(_sums(features, columns, self._head.logits_dimension, self._joint))
       trained.append((optimizers.instance(optimizer or linear.default_optimizer(columns), 0.2),
                       'linear/'))
 
@@ -127,12 +154,12 @@ class LinearClassifier(_Classifier):
   """Classes by a weighted sum of feature columns."""
 
   def __init__(self, feature_columns, model_dir=None, n_classes=2, weight_column_name=None,
-               optimizer=None, gradient_clip_norm=None, enable_centered_bias=False, config=None,
-               feature_engineering_fn=None, label_keys=None):
+               optimizer=None, gradient_clip_norm=None, enable_centered_bias=False,
+               _joint_weight=False, config=None, feature_engineering_fn=None, label_keys=None):
     _check_unused(enable_centered_bias)
     super().__init__(_class_head(n_classes, weight_column_name, label_keys),
                      wide=(list(feature_columns), optimizer), clip_norm=gradient_clip_norm,
-                     model_dir=model_dir, config=config,
+                     model_dir=model_dir, config=config, joint=_joint_weight,
                      feature_engineering_fn=feature_engineering_fn)
 
 
