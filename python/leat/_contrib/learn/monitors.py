@@ -13,7 +13,7 @@ from leat._graph import graph as graphs
 from leat._graph import message
 from leat._graph.scope import GraphKeys
 from leat._platform import log
-from leat._train import summary
+from leat._train import events
 
 
 
@@ -266,7 +266,7 @@ class SummarySaver(EveryN):
     self._summary_op, self._scaffold = summary_op, scaffold
     self._writer = summary_writer
     if summary_writer is None and output_dir:
-      self._writer = summary.FileWriterCache.get(output_dir)
+      self._writer = events.FileWriterCache.get(output_dir)
 
   def every_n_step_begin(self, step):
     super().every_n_step_begin(step)
@@ -296,7 +296,7 @@ class StepCounter(EveryN):
     super().__init__(every_n_steps)
     self._summary_writer = summary_writer
     if summary_writer is None and output_dir:
-      self._summary_writer = summary.FileWriterCache.get(output_dir)
+      self._summary_writer = events.FileWriterCache.get(output_dir)
     self._last_reported = None
 
   def every_n_step_end(self, step, outputs):
