@@ -3,44 +3,12 @@ from __future__ import annotations
 
 import collections
 
+from leat._contrib.layers.feature_columns import infer_real_valued_columns
 from leat._export import export
-from leat._feature.column import DenseColumn
 from leat._graph import dtype as dtypes
 from leat._graph.conversion import convert
 from leat._graph.graph import Graph
-from leat._graph.shape import TensorShape
-from leat._ops import array, math
-
-
-class InferredColumn(DenseColumn, collections.namedtuple('InferredColumn', [
-    'column_name', 'dimension', 'dtype'])):
-  """Numbers of any type, as floats."""
-  __slots__ = ()
-  name = property(lambda self: self.column_name)
-  variable_shape = property(lambda self: TensorShape([self.dimension]))
-
-  @property
-  def config(self):
-    from leat._ops import parsing
-    return {self.column_name: parsing.FixedLenFeature([self.dimension], self.dtype)}
-
-  parse_example_spec = config
-
-  def transform(self, features):
-    return math.cast(features.get(self.column_name), dtypes.float32)
-
-  def dense(self, features, weight_collections=None, trainable=None):
-    return features.get(self)
-
-
-def _column(name, tensor):
-  if not (tensor.dtype.is_floating or tensor.dtype.is_integer):
-    raise ValueError('on integer or non floating types are not supported: the feature %r has the '
-                     'type %s' % (name, tensor.dtype.name))
-  shape = tensor.get_shape()
-  if shape.ndims is None or shape.ndims > 2:
-    raise ValueError('The feature %r must be [batch, width], has the shape %s' % (name, shape))
-  return InferredColumn(name, 1 if shape.ndims < 2 else int(shape[1]), tensor.dtype.base_dtype)
+from leat._ops import array
 
 
 @export('contrib.learn.infer_real_valued_columns_from_input_fn')
@@ -48,9 +16,7 @@ def infer_real_valued_columns_from_input_fn(input_fn):
   """A column for each feature that an input function gives; a single one has the name ''."""
   with Graph().as_default():
     features, _ = input_fn()
-    if isinstance(features, dict):
-      return [_column(name, features[name]) for name in sorted(features)]
-    return [_column('', features)]
+    return infer_real_valued_columns(features)
 
 
 @export('contrib.learn.infer_real_valued_columns_from_input')
