@@ -1,5 +1,5 @@
-"""Sequence to sequence models over lists: what is fed back, names of variables, attention beside the
-same in numpy, losses, buckets, and a model that learns to reverse."""
+"""Sequence to sequence models over lists: what is fed back, names of variables, attention, losses,
+buckets, and a model that learns to reverse."""
 import unittest
 
 import leat as tf
