@@ -103,6 +103,32 @@ class LearnTest(unittest.TestCase):
     data = learn.preprocessing.ByteProcessor(4)
     self.assertEqual([b.tolist() for b in data.fit_transform(['\u00e4b'])], [[195, 164, 98, 0]])
 
+  def test_records_of_files(self):
+    folder = tempfile.mkdtemp()
+    for name, words in (('a', 'p\nq\nr\n'), ('b', 's\n')):
+      with open(os.path.join(folder, name), 'w') as f:
+        f.write(words)
+    with tf.Graph().as_default(), tf.Session() as session:
+      keys, records = learn.read_keyed_batch_examples(
+          os.path.join(folder, '*'), 3, tf.TextLineReader, randomize_input=False, num_epochs=1,
+          queue_capacity=10, parse_fn=lambda record: {'word': record, 'twice': record + record})
+      shuffled = learn.read_batch_examples([os.path.join(folder, 'a')], 3, tf.TextLineReader,
+                                           num_epochs=1, queue_capacity=10)
+      session.run(tf.local_variables_initializer())
+      coordinator = tf.train.Coordinator()
+      threads = tf.train.start_queue_runners(session, coordinator)
+      found = [session.run([keys, records]) for _ in range(2)]
+      self.assertEqual(sorted(session.run(shuffled).tolist()), [b'p', b'q', b'r'])
+      with self.assertRaises(tf.errors.OutOfRangeError):
+        session.run(keys)
+      coordinator.request_stop()
+      coordinator.join(threads)
+    self.assertEqual([f[1]['word'].tolist() for f in found], [[b'p', b'q', b'r'], [b's']])
+    self.assertEqual([f[1]['twice'].tolist() for f in found], [[b'pp', b'qq', b'rr'], [b'ss']])
+    self.assertEqual(found[1][0].tolist(), [os.path.join(folder, 'b').encode() + b':1'])
+    with self.assertRaisesRegex(ValueError, 'No files match'):
+      learn.read_batch_examples(os.path.join(folder, 'no*'), 1, tf.TextLineReader)
+
   def test_tables_in_files(self):
     path = os.path.join(tempfile.mkdtemp(), 'table.csv')
     with open(path, 'w') as f:
