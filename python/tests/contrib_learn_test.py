@@ -72,21 +72,24 @@ class LearnTest(unittest.TestCase):
     x = random.randn(200, 3).astype('f')
     y = (x[:, 0] + x[:, 1] > 0).astype('i8')
     columns = learn.infer_real_valued_columns_from_input(x)
+    seeded = learn.RunConfig(tf_random_seed=1)
     self.assertEqual([(c.name, c.dimension) for c in columns], [('', 3)])
     for number, model in enumerate((
-        learn.LinearClassifier(columns),
-        learn.DNNClassifier([8], columns, n_classes=3, gradient_clip_norm=5.0),
-        learn.DNNLinearCombinedClassifier(linear_feature_columns=columns,
-                                          dnn_feature_columns=columns, dnn_hidden_units=[4]))):
+        learn.LinearClassifier(columns, config=seeded),
+        learn.DNNClassifier([16], columns, n_classes=3, gradient_clip_norm=5.0, config=seeded),
+        learn.DNNLinearCombinedClassifier(
+            linear_feature_columns=columns, dnn_feature_columns=columns, dnn_hidden_units=[8],
+            config=seeded))):
       with self.subTest(number):
-        model.fit(x, y, steps=200, batch_size=50)
+        model.fit(x, y, steps=300)
         self.assertGreater(model.evaluate(x, y)['accuracy'], 0.9)
         classes = list(model.predict(x))
         self.assertGreater(np.mean(classes == y), 0.9)
         np.testing.assert_array_equal(
             np.argmax(model.predict_proba(x, as_iterable=False), 1), classes)
-    values = learn.DNNRegressor([16], columns, optimizer='Adam')
-    values.fit(x, x.sum(1), steps=600)
+    values = learn.DNNRegressor([16], columns, config=seeded,
+                                optimizer=lambda: tf.train.AdamOptimizer(0.02))
+    values.fit(x, x.sum(1), steps=300)
     error = np.mean(np.square(values.predict(x, as_iterable=False) - x.sum(1)))
     self.assertLess(error, 0.2)
 

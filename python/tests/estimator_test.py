@@ -127,14 +127,16 @@ class EstimatorTest(unittest.TestCase):
     y = ((x['a'] > 0) ^ (x['c'] == 'u')).astype('i8')
     a, c = columns.numeric_column('a'), columns.categorical_column_with_hash_bucket('c', 10)
     both = columns.crossed_column([columns.bucketized_column(a, [0]), 'c'], 100)
-    dense = [a, columns.indicator_column(c)]
+    dense, seeded = [a, columns.indicator_column(c)], estimator.RunConfig(tf_random_seed=1)
     for number, model in enumerate((
-        estimator.LinearClassifier([a, c, both]),
-        estimator.DNNClassifier([8], dense, n_classes=3, optimizer='Adam', dropout=0.1),
+        estimator.LinearClassifier([a, c, both], config=seeded),
+        estimator.DNNClassifier([16], dense, n_classes=3, config=seeded, dropout=0.1,
+                                optimizer=lambda: tf.train.AdamOptimizer(0.02)),
         estimator.DNNLinearCombinedClassifier(
-            linear_feature_columns=[both], dnn_feature_columns=dense, dnn_hidden_units=[4]))):
+            linear_feature_columns=[both], linear_optimizer=lambda: tf.train.AdamOptimizer(0.02),
+            dnn_feature_columns=dense, dnn_hidden_units=[4], config=seeded))):
       with self.subTest(number):
-        train = estimator.inputs.numpy_input_fn(x, y, 50, None, True)
+        train = estimator.inputs.numpy_input_fn(x, y, 50, None, False)
         every = estimator.inputs.numpy_input_fn(x, y, num_epochs=1, shuffle=False)
         model.train(train, steps=300 if number else 60)
         self.assertGreater(model.evaluate(every)['accuracy'], 0.9)
