@@ -194,6 +194,17 @@ class EstimatorTest(unittest.TestCase):
     np.testing.assert_allclose(scores, expected, rtol=1e-5)
     self.assertEqual(classes.tolist(), [[b'n', b'o', b'p']] * 4)
 
+  def test_examples_of_canned_models(self):
+    a = columns.numeric_column('a')
+    self.assertEqual(estimator.classifier_parse_example_spec([a], 'y', weight_column='w'), {
+        'a': tf.FixedLenFeature((1,), tf.float32), 'y': tf.FixedLenFeature((1,), tf.int64),
+        'w': tf.FixedLenFeature((1,), tf.float32)})
+    self.assertEqual(
+        estimator.regressor_parse_example_spec([a], 'y', label_dimension=2)['y'],
+        tf.FixedLenFeature((2,), tf.float32))
+    with self.assertRaisesRegex(ValueError, 'label should not be used as feature'):
+      estimator.regressor_parse_example_spec([a], 'a')
+
   def test_tasks_of_a_cluster(self):
     cluster = {'chief': ['a:1'], 'ps': ['b:1', 'c:1'], 'worker': ['d:1']}
     for task, index, expected in (
