@@ -120,6 +120,18 @@ class EstimatorTest(unittest.TestCase):
     found = [exporter.export(model, '/nowhere', 'c', {'loss': loss}, False)
              for loss in (3.0, 5.0, 2.0, 2.0)]
     self.assertEqual(found, [1, None, 2, None])
+    # Another process reads what was the best so far from the events of evaluations.
+    folder = tempfile.mkdtemp()
+    for step, loss in ((10, 2.0), (20, 1.0)):
+      with tf.summary.FileWriter(os.path.join(folder, 'eval'), filename_suffix=str(step)) as writer:
+        writer.add_summary(tf.Summary(value=[tf.Summary.Value(tag='loss', simple_value=loss)]),
+                           step)
+    model = mock.Mock(model_dir=folder)
+    for step, loss, is_exported in ((20, 1.0, True), (30, 1.5, False)):
+      exporter = estimator.BestExporter(serving_input_receiver_fn=lambda: None)
+      exporter._write = mock.Mock(return_value='path')
+      found = exporter.export(model, '/nowhere', 'c', {'loss': loss, 'global_step': step}, False)
+      self.assertEqual(found, 'path' if is_exported else None)
 
   def test_canned_models_learn(self):
     random = np.random.RandomState(0)

@@ -105,8 +105,8 @@ class BestExporter(_SavedModelExporter):
 
   def export(self, estimator, export_path, checkpoint_path, eval_result, is_the_final_export):
     if not self._has_exported and self._best is None and self._event_file_pattern:
-      self._best = self._best_of_events(os.path.join(estimator.model_dir,
-                                                     self._event_file_pattern))
+      self._best = self._best_of_events(os.path.join(
+          estimator.model_dir, self._event_file_pattern), eval_result.get('global_step'))
     if self._best is not None and not self._compare_fn(best_eval_result=self._best,
                                                        current_eval_result=eval_result):
       return None
@@ -116,8 +116,9 @@ class BestExporter(_SavedModelExporter):
     _remove_old(export_path, self._exports_to_keep)
     return path
 
-  def _best_of_events(self, pattern):
-    """The best result in the summaries of evaluations, or None."""
+  def _best_of_events(self, pattern, step):
+    """The best result in the summaries of evaluations, or None. That of the step is the result
+    which it is compared with."""
     import glob
     from leat._train.events import summary_iterator
     best = None
@@ -125,7 +126,7 @@ class BestExporter(_SavedModelExporter):
       for event in summary_iterator(path):
         found = {v.tag: v.simple_value for v in event.summary.value
                  if v.WhichOneof('value') == 'simple_value'}
-        if 'loss' in found and (best is None or self._compare_fn(
+        if found and event.step != step and (best is None or self._compare_fn(
             best_eval_result=best, current_eval_result=found)):
           best = found
     return best
