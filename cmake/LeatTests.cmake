@@ -13,13 +13,17 @@ endif()
 if(NOT TARGET leat_module_png OR NOT TARGET leat_module_jpeg OR NOT TARGET leat_module_gif)
   list(FILTER test_sources EXCLUDE REGEX "/client/image_file_test\\.c$")
 endif()
+if(NOT TARGET leat_board)  # which has the status page of a server
+  list(FILTER test_sources EXCLUDE REGEX "/tools/server_command_test\\.c$")
+endif()
 if(NOT TARGET leat_module_png)
   list(FILTER test_sources EXCLUDE REGEX "/formats/media/png_test\\.c$")
 endif()
 if(NOT TARGET leat_module_grpc)
   message(STATUS "Leat: the tests of remote procedure calls and of servers are left out")
   list(FILTER test_sources EXCLUDE REGEX
-    "/cluster/(rpc[a-z_]*|server|silence|worker_by_hand|client)_test\\.c$")
+    "/(cluster/(rpc[a-z_]*|server|silence|operator|worker_by_hand|client)|tools/server_command)\
+_test\\.c$")
 endif()
 leat_glob(kit_sources tests/*.c)
 list(FILTER kit_sources EXCLUDE REGEX "_(test|plugin)\\.c$")
@@ -132,8 +136,8 @@ if(LEAT_CMOCKA_INCLUDE AND LEAT_CMOCKA_LIBRARY)
   endif()
   if(TARGET leat_module_grpc)
     foreach(name cluster.rpc_test cluster.rpc_cancellation_test cluster.rpc_security_test
-            tests.cluster.server_test tests.cluster.silence_test tests.cluster.worker_by_hand_test
-            tests.cluster.client_test)
+            tests.cluster.server_test tests.cluster.silence_test tests.cluster.operator_test
+            tests.cluster.worker_by_hand_test tests.cluster.client_test)
       add_dependencies(${name} leat_module_grpc)
     endforeach()
   endif()

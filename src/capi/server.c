@@ -2,12 +2,8 @@
 #include "tensorflow/c/c_api_server.h"
 
 #include "capi/handles.h"
-#include "cluster/server.h"
+#include "capi/server_handle.h"
 #include "init.h"
-
-struct TF_Server {
-  leat_server_t* server;
-};
 
 static leat_status_t make(leat_string_view_t server_def, TF_Server** out_server) {
   const leat_runtime_t* runtime;

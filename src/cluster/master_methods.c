@@ -24,7 +24,8 @@
 static void create_session(leat_service_call_t* call, const void* message) {
   leat_pb_create_session_response_t response = {0};
   leat_status_t status =
-      leat_master_session_create(call->task, message, call->request->deadline_ns, &call->arena,
+      leat_master_session_create(call->task, message, call->request->peer,
+                                 call->request->deadline_ns, &call->arena,
                                  &response.session_handle);
   leat_service_answer(call, status, &leat_pb_create_session_response_descriptor, &response);
 }
@@ -376,7 +377,7 @@ static void list_devices(leat_service_call_t* call, const void* message) {
 
 static void reset(leat_service_call_t* call, const void* message) {
   const leat_pb_reset_request_t* request = message;
-  leat_master_sessions_close(call->task);
+  leat_master_sessions_close(call->task, "a client reset the cluster");
   leat_status_t status =
       leat_task_clear_cluster(call->task, &request->container, &request->device_filters,
                               call->request->deadline_ns);

@@ -59,6 +59,17 @@ leat_status_t leat_master_session_find(leat_task_t* task, leat_string_view_t han
   return leat_make_status(LEAT_ABORTED, "Session %.*s is not found.", LEAT_SV_ARG(handle));
 }
 
+// Closes a session that was taken out of the list, and lets go of it.
+static leat_status_t end_session(leat_master_session_t* session, const char* reason) {
+  const leat_task_event_t event = {.name = "session_closed",
+                                   .session = leat_string_view_from(session->handle),
+                                   .message = leat_string_view_from(reason)};
+  leat_task_tell(session->task, &event);
+  leat_status_t status = leat_session_close(session->session);
+  leat_master_session_release(session);
+  return status;
+}
+
 leat_status_t leat_master_session_close(leat_task_t* task, leat_string_view_t handle) {
   leat_mutex_lock(&task->mutex);
   leat_master_session_t** place = find_place(task, handle);
@@ -70,9 +81,7 @@ leat_status_t leat_master_session_close(leat_task_t* task, leat_string_view_t ha
                             "Session %.*s is not found. Possibly, this master has restarted.",
                             LEAT_SV_ARG(handle));
   }
-  leat_status_t status = leat_session_close(session->session);
-  leat_master_session_release(session);
-  return status;
+  return end_session(session, "the client closed it");
 }
 
 static leat_master_session_t* take_first(leat_task_t* task) {
@@ -83,14 +92,23 @@ static leat_master_session_t* take_first(leat_task_t* task) {
   return session;
 }
 
-void leat_master_sessions_close(leat_task_t* task) {
+void leat_master_sessions_close(leat_task_t* task, const char* reason) {
   for (leat_master_session_t* session; (session = take_first(task));) {
-    leat_status_free(leat_session_close(session->session));
-    leat_master_session_release(session);
+    leat_status_free(end_session(session, reason));
   }
 }
 
-void leat_master_sessions_free(leat_task_t* task) { leat_master_sessions_close(task); }
+void leat_master_sessions_free(leat_task_t* task) {
+  leat_master_sessions_close(task, "the server stops");
+}
+
+size_t leat_master_sessions_count(leat_task_t* task) {
+  size_t count = 0;
+  leat_mutex_lock(&task->mutex);
+  for (const leat_master_session_t* s = task->master_sessions; s; s = s->next) ++count;
+  leat_mutex_unlock(&task->mutex);
+  return count;
+}
 
 // ---- What clients abandon -----------------------------------------------------------------------
 
@@ -134,11 +152,12 @@ void leat_master_sessions_collect(leat_task_t* task, int64_t now_ns) {
   while (partial_ns > 0 &&
          (partial = take_abandoned_partial(task, now_ns - partial_ns, &session))) {
     leat_kept_steps_end(session, partial);
+    leat_metrics_add(&task->metrics.partial_runs_abandoned, 1);
     if (leat_reference_count_release(&session->references)) free_session(session);
   }
   while (session_ns > 0 && (session = take_abandoned(task, now_ns - session_ns))) {
-    leat_status_free(leat_session_close(session->session));
-    leat_master_session_release(session);
+    leat_metrics_add(&task->metrics.sessions_abandoned, 1);
+    leat_status_free(end_session(session, "no client used it for the time of --session-timeout"));
   }
 }
 
@@ -210,8 +229,8 @@ static leat_status_t open_session(leat_master_session_t* session,
 
 leat_status_t leat_master_session_create(leat_task_t* task,
                                          const leat_pb_create_session_request_t* request,
-                                         int64_t deadline_ns, leat_arena_t* arena,
-                                         leat_string_view_t* out_handle) {
+                                         leat_string_view_t peer, int64_t deadline_ns,
+                                         leat_arena_t* arena, leat_string_view_t* out_handle) {
   leat_master_session_t* session;
   LEAT_RETURN_IF_ERROR(LEAT_ALLOCATE(task->allocator, 1, &session));
   session->task = task;
@@ -223,10 +242,17 @@ leat_status_t leat_master_session_create(leat_task_t* task,
   if (!status) {
     status = leat_arena_copy_string(arena, leat_string_view_from(session->handle), out_handle);
   }
+  leat_task_event_t event = {.name = status ? "session_refused" : "session_created",
+                             .address = peer};
   if (status) {
+    event.message = leat_string_view_from(leat_status_message(status));
+    leat_task_tell(task, &event);
     free_session(session);
     return status;
   }
+  leat_metrics_add(&task->metrics.sessions_created, 1);
+  event.session = *out_handle;
+  leat_task_tell(task, &event);
   atomic_store(&session->last_use_ns, leat_clock_now_ns());
   leat_mutex_lock(&task->mutex);
   session->next = task->master_sessions;
@@ -377,6 +403,8 @@ leat_status_t leat_master_session_run(leat_master_session_t* session,
                                       leat_cancellation_t* cancellation,
                                       leat_tensor_t* out_values,
                                       leat_string_builder_t* out_metadata) {
+  leat_task_metrics_t* metrics = &session->task->metrics;
+  const int64_t begin_ns = leat_clock_now_ns();
   leat_step_collector_t collector;
   leat_run_t run = {.feeds = step->feeds,
                     .feed_values = values,
@@ -398,5 +426,6 @@ leat_status_t leat_master_session_run(leat_master_session_t* session,
     for (int i = 0; status && i < step->fetch_count; ++i) leat_tensor_release(&out_values[i]);
   }
   if (run.collector) leat_step_collector_deinitialize(&collector);
+  leat_metrics_note_end(metrics->steps, &metrics->step_times, begin_ns, status);
   return status;
 }

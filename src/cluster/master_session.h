@@ -11,11 +11,12 @@
 
 typedef struct leat_master_session_s leat_master_session_t;
 
-// Opens a session over the cluster: asks each task for its devices, waiting for those that are not
-// up, and makes a session with each. |*out_handle| is the session's, in |arena|.
+// Opens a session over the cluster for the client at |peer|: asks each task for its devices,
+// waiting for those that are not up, and makes a session with each. |*out_handle| is the session's,
+// in |arena|.
 LEAT_MUST_USE leat_status_t leat_master_session_create(
-    leat_task_t* task, const leat_pb_create_session_request_t* request, int64_t deadline_ns,
-    leat_arena_t* arena, leat_string_view_t* out_handle);
+    leat_task_t* task, const leat_pb_create_session_request_t* request, leat_string_view_t peer,
+    int64_t deadline_ns, leat_arena_t* arena, leat_string_view_t* out_handle);
 // Finds a session, which is retained. ABORTED where there is none (any more).
 LEAT_MUST_USE leat_status_t leat_master_session_find(leat_task_t* task, leat_string_view_t handle,
                                                      leat_master_session_t** out_session);
@@ -91,8 +92,10 @@ LEAT_MUST_USE leat_status_t leat_master_session_run_partial(
 
 // ---- All sessions -------------------------------------------------------------------------------
 
-// Ends the steps of all sessions with CANCELLED; later calls do not find them.
-void leat_master_sessions_close(leat_task_t* task);
+// Ends the steps of all sessions with CANCELLED; later calls do not find them. |reason| is told.
+void leat_master_sessions_close(leat_task_t* task, const char* reason);
+// How many there are.
+size_t leat_master_sessions_count(leat_task_t* task);
 // Closes the sessions, and ends the partial runs, that no client has used for as long as the task's
 // patience lasts.
 void leat_master_sessions_collect(leat_task_t* task, int64_t now_ns);

@@ -111,6 +111,15 @@ leat_status_t leat_server_create(const struct leat_runtime_s* runtime,
   return leat_ok_status();
 }
 
+void leat_server_set_observer(leat_server_t* server, leat_task_observer_t observer, void* data) {
+  server->task->observer = observer;
+  server->task->observer_data = data;
+}
+
+void leat_server_print_metrics(leat_server_t* server, leat_string_builder_t* out) {
+  leat_task_print_metrics(server->task, out);
+}
+
 // Whether the address leads to this machine alone.
 static bool is_loopback(leat_string_view_t address) {
   return leat_string_view_starts_with(address, LEAT_SV("localhost:")) ||

@@ -4,7 +4,8 @@
 #define LEAT_CLUSTER_SERVER_H_
 
 #include "base/status.h"
-#include "base/string_view.h"
+#include "base/string_builder.h"
+#include "cluster/event.h"
 
 struct leat_runtime_s;
 typedef struct leat_server_s leat_server_t;
@@ -15,6 +16,10 @@ typedef struct leat_server_s leat_server_t;
 LEAT_MUST_USE leat_status_t leat_server_create(const struct leat_runtime_s* runtime,
                                                leat_string_view_t server_def,
                                                leat_server_t** out_server);
+// Has |observer| called for each event (include/leat/cluster.h). Before leat_server_start.
+void leat_server_set_observer(leat_server_t* server, leat_task_observer_t observer, void* data);
+// Appends the figures of the server, in the text format of Prometheus.
+void leat_server_print_metrics(leat_server_t* server, leat_string_builder_t* out);
 // Listens on the task's port, or on a free one where that is 0: of the loopback address where the
 // task's own is one, else of all addresses of the machine. UNIMPLEMENTED where the module for gRPC
 // is absent, UNAVAILABLE where the port is taken. A server that listens already stays as it is; one

@@ -83,6 +83,7 @@ static const leat_service_method_t* find_method(leat_string_view_t path) {
   } kServices[] = {
       {LEAT_SV("/tensorflow.WorkerService/"), leat_worker_methods},
       {LEAT_SV("/tensorflow.MasterService/"), leat_master_methods},
+      {LEAT_SV("/leat.Diagnosis/"), leat_diagnosis_methods},
   };
   for (size_t i = 0; i < LEAT_ARRAY_SIZE(kServices); ++i) {
     if (!leat_string_view_starts_with(path, kServices[i].prefix)) continue;
@@ -117,9 +118,12 @@ void leat_service_handle(void* data, leat_rpc_request_t* request) {
   const leat_service_method_t* method = find_method(request->method);
   leat_service_call_t* call = NULL;
   leat_status_t status = leat_ok_status();
+  leat_metrics_add(&task->metrics.calls, 1);
+  leat_metrics_add(&task->metrics.request_bytes, leat_rpc_bytes_size(request->bytes));
   if (!method) {
     status = leat_make_status(LEAT_UNIMPLEMENTED, "Method '%.*s' is not served here",
                               LEAT_SV_ARG(request->method));
+    leat_task_note_refusal(task, request->peer, status);
   }
   if (!status) status = LEAT_ALLOCATE(task->allocator, 1, &call);
   if (status) {
@@ -131,6 +135,7 @@ void leat_service_handle(void* data, leat_rpc_request_t* request) {
   void* message;
   status = decode(method, call, &message);
   if (status) {
+    leat_task_note_refusal(task, request->peer, status);
     leat_service_answer(call, status, NULL, NULL);
   } else {
     method->serve(call, message);

@@ -9,7 +9,6 @@
 
 #include "base/clock.h"
 #include "base/cpu.h"
-#include "base/log.h"
 #include "base/random.h"
 #include "cluster/master_session.h"
 #include "cluster/recv_tensor.h"
@@ -23,6 +22,7 @@
 // What TensorFlow states as the memory of a CPU device.
 #define CPU_MEMORY_BYTES (INT64_C(256) << 20)
 #define RECENT_REQUESTS 65536
+#define REFUSALS_PAUSE_NS INT64_C(1000000000)
 
 int64_t leat_task_draw(int bits) {
   const uint64_t mask = (UINT64_C(1) << bits) - 1;
@@ -99,7 +99,7 @@ static bool is_remote(const leat_fetcher_t* self, leat_string_view_t key) {
 typedef struct fetch_s {
   leat_rendezvous_receive_fn_t fn;
   void* data;
-  const leat_task_t* task;
+  leat_task_t* task;
   int sender;  // its number
 } fetch_t;
 
@@ -119,7 +119,11 @@ static void fetched(void* data, leat_status_t status, leat_string_view_t details
   const fetch_t fetch = *(fetch_t*)data;
   leat_slot_t value = {0};
   leat_allocator_free(fetch.task->allocator, data);
-  if (!status) status = leat_recv_tensor_decode(answer, &value);
+  if (!status) {
+    leat_metrics_add(&fetch.task->metrics.tensors_received, 1);
+    leat_metrics_add(&fetch.task->metrics.tensor_bytes_received, leat_rpc_bytes_size(answer));
+    status = leat_recv_tensor_decode(answer, &value);
+  }
   if (status) status = from_sender(&fetch, status);
   fetch.fn(fetch.data, status, value);
 }
@@ -218,12 +222,35 @@ leat_status_t leat_task_describe_devices(const leat_task_t* task, leat_arena_t* 
 
 // ---- Watching -----------------------------------------------------------------------------------
 
+void leat_task_tell(const leat_task_t* task, const leat_task_event_t* event) {
+  if (task->observer) task->observer(task->observer_data, event);
+}
+
+void leat_task_note_refusal(leat_task_t* task, leat_string_view_t peer, leat_status_t status) {
+  const int64_t now_ns = leat_clock_now_ns();
+  int64_t told_ns = atomic_load(&task->refusals_told_ns);
+  leat_metrics_add(&task->metrics.calls_refused, 1);
+  if ((told_ns && now_ns - told_ns < REFUSALS_PAUSE_NS) ||
+      !atomic_compare_exchange_strong(&task->refusals_told_ns, &told_ns, now_ns)) {
+    atomic_fetch_add(&task->refusals_untold, 1);
+    return;
+  }
+  const leat_task_event_t event = {
+      .name = "call_refused",
+      .address = peer,
+      .message = leat_string_view_from(leat_status_message(status)),
+      .count = atomic_exchange(&task->refusals_untold, 0)};
+  leat_task_tell(task, &event);
+}
+
 static void tell_of_task(void* data, int number, bool is_lost) {
-  const leat_task_t* task = data;
+  leat_task_t* task = data;
   const leat_cluster_task_t* other = &task->spec.tasks[number];
-  leat_log(is_lost ? LEAT_LOG_WARNING : LEAT_LOG_INFO, "task %.*s at %.*s %s",
-           LEAT_SV_ARG(other->name), LEAT_SV_ARG(other->address),
-           is_lost ? "is lost" : "answers again");
+  const leat_task_event_t event = {.name = is_lost ? "worker_lost" : "worker_regained",
+                                   .task = other->name,
+                                   .address = other->address};
+  atomic_fetch_add(&task->metrics.lost_tasks, is_lost ? 1 : -1);
+  leat_task_tell(task, &event);
 }
 
 // Ends what its owner has abandoned: a client or a master that died says nothing. Once a heartbeat.
@@ -305,6 +332,7 @@ leat_status_t leat_task_create(const leat_task_options_t* options, leat_task_t**
   task->options = options->session;
   task->security = options->security;
   task->patience = options->patience;
+  task->metrics.start_wall_ns = leat_clock_wall_ns();
   leat_status_t status = open_task(task, options);
   if (status) {
     leat_task_free(task);
@@ -315,7 +343,7 @@ leat_status_t leat_task_create(const leat_task_options_t* options, leat_task_t**
 }
 
 void leat_task_abort(leat_task_t* task) {
-  leat_master_sessions_close(task);
+  leat_master_sessions_close(task, "the server stops");
   leat_worker_sessions_abort(task);
   if (task->rendezvous) {
     leat_rendezvous_table_abort_all(

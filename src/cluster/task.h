@@ -12,7 +12,9 @@
 #include "base/map.h"
 #include "base/sync.h"
 #include "cluster/cluster_spec.h"
+#include "cluster/event.h"
 #include "cluster/heartbeat.h"
+#include "cluster/metrics.h"
 #include "cluster/rendezvous_table.h"
 #include "cluster/rpc.h"
 #include "formats/generated/device_attributes.h"
@@ -53,6 +55,11 @@ typedef struct leat_task_s {
   leat_recent_requests_t requests;
   leat_task_patience_t patience;
   leat_heartbeat_t* heartbeat;        // watches calls to the other tasks
+  leat_task_metrics_t metrics;
+  leat_task_observer_t observer;      // set before the task is started; NULL: there is none
+  void* observer_data;
+  _Atomic(int64_t) refusals_told_ns;  // when a refused call was told of last
+  _Atomic(int64_t) refusals_untold;
   leat_mutex_t mutex;                 // guards what follows
   leat_rpc_channel_t** channels;      // by task; NULL until they are first used
   struct leat_worker_session_s* worker_sessions;  // a list
@@ -84,6 +91,12 @@ void leat_task_abort(leat_task_t* task);
 
 // Begins to watch the other tasks, and to give up what nobody uses. A second call has no effect.
 LEAT_MUST_USE leat_status_t leat_task_start(leat_task_t* task);
+
+// Tells the operator of an event. Not with a mutex held.
+void leat_task_tell(const leat_task_t* task, const leat_task_event_t* event);
+// Counts a call that could not be served at all, and tells of it: once a second at most, since
+// anybody can make such calls. |status| is borrowed.
+void leat_task_note_refusal(leat_task_t* task, leat_string_view_t peer, leat_status_t status);
 
 // The channel to task |number| of the cluster; borrowed.
 LEAT_MUST_USE leat_status_t leat_task_channel(leat_task_t* task, int number,

@@ -33,7 +33,7 @@ static void create_worker_session(leat_service_call_t* call, const void* message
 
 static void delete_worker_session(leat_service_call_t* call, const void* message) {
   const leat_pb_delete_worker_session_request_t* request = message;
-  leat_worker_session_delete(call->task, request->session_handle);
+  leat_worker_session_delete(call->task, request->session_handle, "its master closed it");
   leat_service_answer(call, leat_ok_status(), NULL, NULL);
 }
 
@@ -95,6 +95,9 @@ static void answer_value(leat_service_call_t* call, leat_slot_t value) {
   leat_rpc_piece_t pieces[LEAT_RECV_TENSOR_PIECES];
   leat_rpc_bytes_t bytes;
   leat_status_t status = leat_recv_tensor_encode(value, pieces, &bytes);
+  leat_metrics_add(&call->task->metrics.tensors_sent, !status);
+  leat_metrics_add(&call->task->metrics.tensor_bytes_sent,
+                   status ? 0 : leat_rpc_bytes_size(bytes));
   leat_service_answer_bytes(call, status, bytes);
 }
 

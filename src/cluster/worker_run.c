@@ -32,6 +32,7 @@ typedef struct leat_worker_run_s {
   leat_task_t* task;
   leat_worker_graph_t* graph;  // retained
   int64_t step_id;
+  int64_t begin_ns;
   int64_t last_use_ns;               // of a partial run; guarded by the task's mutex
   leat_step_collector_t* collector;  // |storage|, or NULL
   leat_step_collector_t storage;
@@ -291,7 +292,7 @@ static void cancel_call(void* data) {
 static void end_run(void* data, leat_status_t status) {
   run_t* run = data;
   leat_task_t* task = run->task;
-  leat_worker_graph_end_run(run->graph);
+  leat_worker_graph_end_run(run->graph, run->begin_ns, status);
   if (status) {
     leat_rendezvous_table_abort(task->rendezvous, run->step_id, leat_status_clone(status));
   }
@@ -330,6 +331,7 @@ static void start_run(run_t* run) {
                                      .collector = run->collector};
   enter_task(run->task);
   leat_reference_count_retain(&run->references);
+  run->begin_ns = leat_clock_now_ns();
   leat_worker_graph_begin_run(run->graph);
   leat_compiled_start(leat_worker_graph_compiled(run->graph), &step, end_run, run);
 }

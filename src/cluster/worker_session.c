@@ -76,7 +76,10 @@ void leat_worker_graph_begin_run(leat_worker_graph_t* graph) {
   atomic_fetch_add(&graph->session->running, 1);
 }
 
-void leat_worker_graph_end_run(leat_worker_graph_t* graph) {
+void leat_worker_graph_end_run(leat_worker_graph_t* graph, int64_t begin_ns,
+                               leat_status_t status) {
+  leat_task_metrics_t* metrics = &graph->session->task->metrics;
+  leat_metrics_note_end(metrics->runs, &metrics->run_times, begin_ns, status);
   atomic_store(&graph->session->last_use_ns, leat_clock_now_ns());
   atomic_fetch_sub(&graph->session->running, 1);
 }
@@ -173,6 +176,11 @@ leat_status_t leat_worker_session_register(leat_worker_session_t* session,
   session->graphs = graph;
   const uint64_t number = graph->number;
   leat_mutex_unlock(&session->mutex);
+  const leat_task_event_t event = {.name = "graph_registered",
+                                   .session = leat_string_view_from(session->handle),
+                                   .count = (int64_t)number};
+  leat_metrics_add(&session->task->metrics.graphs_registered, 1);
+  leat_task_tell(session->task, &event);
   return leat_arena_print(arena, out_handle, "%016" PRIx64, number);
 }
 
@@ -298,7 +306,15 @@ leat_status_t leat_worker_session_create(leat_task_t* task,
     }
     leat_mutex_unlock(&task->mutex);
   }
-  if (!is_new) free_session(session);
+  if (is_new) {
+    const leat_task_event_t event = {.name = "worker_session_created",
+                                     .session = request->session_handle,
+                                     .task = request->master_task};
+    leat_metrics_add(&task->metrics.worker_sessions_created, 1);
+    leat_task_tell(task, &event);
+  } else {
+    free_session(session);
+  }
   return status;
 }
 
@@ -333,13 +349,19 @@ static void end_session(leat_worker_session_t* session) {
   leat_worker_session_release(session);
 }
 
-void leat_worker_session_delete(leat_task_t* task, leat_string_view_t handle) {
+void leat_worker_session_delete(leat_task_t* task, leat_string_view_t handle,
+                                const char* reason) {
   leat_mutex_lock(&task->mutex);
   leat_worker_session_t** place = find_session(task, handle);
   leat_worker_session_t* session = *place;
   if (session) *place = session->next;
   leat_mutex_unlock(&task->mutex);
-  if (session) end_session(session);
+  if (!session) return;
+  const leat_task_event_t event = {.name = "worker_session_deleted",
+                                   .session = handle,
+                                   .message = leat_string_view_from(reason)};
+  leat_task_tell(task, &event);
+  end_session(session);
 }
 
 // ---- All sessions -------------------------------------------------------------------------------
@@ -381,6 +403,20 @@ static void close_session(leat_session_t* session, int64_t unused) {
 }
 
 void leat_worker_sessions_abort(leat_task_t* task) { visit_sessions(task, close_session, 0); }
+
+size_t leat_worker_sessions_count(leat_task_t* task, size_t* out_graph_count) {
+  size_t count = 0;
+  uint64_t serial = 0;
+  *out_graph_count = 0;
+  for (leat_worker_session_t* session; (session = find_next(task, serial)); ++count) {
+    serial = session->serial;
+    leat_mutex_lock(&session->mutex);
+    for (const leat_worker_graph_t* g = session->graphs; g; g = g->next) ++*out_graph_count;
+    leat_mutex_unlock(&session->mutex);
+    leat_worker_session_release(session);
+  }
+  return count;
+}
 
 static leat_worker_session_t* take_first(leat_task_t* task) {
   leat_mutex_lock(&task->mutex);
@@ -425,8 +461,11 @@ static void looked(void* data, leat_status_t status, leat_string_view_t details,
   look_t* look = data;
   const bool is_gone =
       status ? look->is_impatient : !has_incarnation(answer, look->incarnation);
+  if (is_gone) {
+    leat_worker_session_delete(look->task, leat_string_view_from(look->handle),
+                               status ? "its master is silent" : "its master is gone");
+  }
   leat_status_free(status);
-  if (is_gone) leat_worker_session_delete(look->task, leat_string_view_from(look->handle));
   leat_allocator_free(leat_allocator_system(), look);
 }
 
@@ -439,7 +478,8 @@ static leat_status_t look_for_master(const leat_worker_session_t* session, bool 
       leat_cluster_spec_find_name(&task->spec, leat_string_view_from(session->master));
   if (number < 0 || number == task->number) {  // nobody can be asked
     if (is_impatient) {
-      leat_worker_session_delete(task, leat_string_view_from(session->handle));
+      leat_worker_session_delete(task, leat_string_view_from(session->handle),
+                                 "no master used it for the time of --session-timeout");
     }
     return leat_ok_status();
   }

@@ -15,8 +15,9 @@ typedef struct leat_worker_graph_s leat_worker_graph_t;
 // same handle has no effect.
 LEAT_MUST_USE leat_status_t leat_worker_session_create(
     leat_task_t* task, const leat_pb_create_worker_session_request_t* request);
-// Ends the steps and frees the graphs of a session, if there is one.
-void leat_worker_session_delete(leat_task_t* task, leat_string_view_t handle);
+// Ends the steps and frees the graphs of a session, if there is one. |reason| is told.
+void leat_worker_session_delete(leat_task_t* task, leat_string_view_t handle,
+                                const char* reason);
 // Finds a session, which is retained. ABORTED where there is none (any more): the task may have
 // been restarted since the session was made.
 LEAT_MUST_USE leat_status_t leat_worker_session_find(leat_task_t* task, leat_string_view_t handle,
@@ -37,9 +38,10 @@ LEAT_MUST_USE leat_status_t leat_worker_session_find_graph(leat_worker_session_t
                                                            leat_worker_graph_t** out_graph);
 void leat_worker_graph_release(leat_worker_graph_t* graph);  // NULL is allowed
 leat_compiled_t* leat_worker_graph_compiled(const leat_worker_graph_t* graph);
-// A run of the graph begins or ends. Its session is in use meanwhile.
+// A run of the graph begins, or ends with |status| (borrowed) after it began at |begin_ns|. Its
+// session is in use meanwhile.
 void leat_worker_graph_begin_run(leat_worker_graph_t* graph);
-void leat_worker_graph_end_run(leat_worker_graph_t* graph);
+void leat_worker_graph_end_run(leat_worker_graph_t* graph, int64_t begin_ns, leat_status_t status);
 
 // Forgets a step in all sessions: the values that nobody received, and its containers.
 void leat_worker_sessions_cleanup(leat_task_t* task, int64_t step_id);
@@ -47,6 +49,8 @@ void leat_worker_sessions_cleanup(leat_task_t* task, int64_t step_id);
 // heartbeats is asked whether it is still the process that made the session. If it is another one,
 // the session is deleted, and if nobody answers, it is deleted when the task's patience is over.
 void leat_worker_sessions_collect(leat_task_t* task, int64_t now_ns);
+// How many sessions there are, and how many graphs in them.
+size_t leat_worker_sessions_count(leat_task_t* task, size_t* out_graph_count);
 // Ends the steps of all sessions with CANCELLED.
 void leat_worker_sessions_abort(leat_task_t* task);
 // Frees all sessions; no step may be running.

@@ -86,6 +86,10 @@ static void open_server(cluster_scene_t* cluster, int task) {
   cluster->servers[task] = TF_NewServer(bytes.data, bytes.size, cluster->status);
   leat_string_builder_deinitialize(&bytes);
   assert_string_equal(TF_Message(cluster->status), "");
+  if (cluster->options.observe) {
+    static int numbers[CLUSTER_TASKS] = {CLUSTER_WORKER, CLUSTER_PS};
+    leat_server_observe(cluster->servers[task], cluster->options.observe, &numbers[task]);
+  }
   TF_ServerStart(cluster->servers[task], cluster->status);
   assert_string_equal(TF_Message(cluster->status), "");
   open_channel(cluster, task);

@@ -9,6 +9,7 @@
 #include "cluster/rpc_scene.h"
 #include "formats/generated/master_service.h"
 #include "formats/generated/worker_service.h"
+#include "leat/cluster.h"
 #include "session/scene.h"
 #include "tensorflow/c/c_api_server.h"
 
@@ -22,6 +23,7 @@ typedef struct cluster_options_s {
   int heartbeat_timeout_ms;  // two heartbeats
   int session_timeout_ms, partial_run_timeout_ms;
   bool ps_is_a_process;      // the ps is a `leat server`, which can be stopped by signals
+  void (*observe)(void* task, const leat_server_event_t* event);  // |task| points to its number
 } cluster_options_t;
 
 typedef struct cluster_scene_s {

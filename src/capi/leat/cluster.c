@@ -1,0 +1,56 @@
+// leat/cluster.h: events and figures of a server, and probes of a cluster.
+#include "leat/cluster.h"
+
+#include <stdio.h>
+
+#include "capi/handles.h"
+#include "capi/server_handle.h"
+#include "cluster/probe.h"
+
+// A copy of |text| with a NUL behind it, cut to the size of |room|.
+static const char* copy_text(leat_string_view_t text, char* room, size_t size) {
+  snprintf(room, size, "%.*s", LEAT_SV_ARG(text));
+  return room;
+}
+
+// A leat_task_observer_t.
+static void pass_on(void* data, const leat_task_event_t* event) {
+  const TF_Server* server = data;
+  char session[64], task[256], address[256], message[1024];
+  const leat_server_event_t told = {
+      .struct_size = sizeof told,
+      .name = event->name,
+      .session = copy_text(event->session, session, sizeof session),
+      .task = copy_text(event->task, task, sizeof task),
+      .address = copy_text(event->address, address, sizeof address),
+      .message = copy_text(event->message, message, sizeof message),
+      .count = event->count};
+  server->observer(server->observer_data, &told);
+}
+
+void leat_server_observe(TF_Server* server,
+                         void (*fn)(void* data, const leat_server_event_t* event), void* data) {
+  server->observer = fn;
+  server->observer_data = data;
+  leat_server_set_observer(server->server, fn ? pass_on : NULL, server);
+}
+
+TF_Buffer* leat_server_metrics(TF_Server* server, TF_Status* status) {
+  leat_string_builder_t out;
+  leat_string_builder_initialize(leat_allocator_system(), &out);
+  leat_server_print_metrics(server->server, &out);
+  return leat_capi_buffer_return(leat_ok_status(), &out, status);
+}
+
+TF_Buffer* leat_cluster_doctor_json(const void* cluster_def, size_t size, int64_t load_bytes,
+                                    int64_t timeout_ms, int pairs, TF_Status* status) {
+  leat_string_builder_t out;
+  const leat_cluster_probe_options_t options = {
+      .cluster = leat_string_view_make(cluster_def, size),
+      .load_bytes = load_bytes,
+      .timeout_ms = timeout_ms > 0 ? timeout_ms : 0,
+      .probes_pairs = pairs != 0};
+  leat_string_builder_initialize(leat_allocator_system(), &out);
+  leat_status_t result = leat_cluster_probe(&options, &out);
+  return leat_capi_buffer_return(result, &out, status);
+}
