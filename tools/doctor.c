@@ -1,11 +1,14 @@
-// The subcommand leat doctor: prints what the library says of the machine, as lines or as JSON.
+// The subcommand leat doctor: prints what the library says of the machine, or of a cluster
+// (doctor_cluster.h), as lines or as JSON.
+#include <stdlib.h>
 #include <string.h>
 
 #include "command.h"
+#include "doctor_cluster.h"
 #include "json.h"
 #include "leat/inspect.h"
 
-enum { PEAK_OPTION, JSON_OPTION };
+enum { PEAK_OPTION, JSON_OPTION, CLUSTER_OPTION, LOAD_OPTION, TIMEOUT_OPTION, NO_PAIRS_OPTION };
 
 // Prints a line for a member; an object is a heading with its members below it.
 static void print_member(const json_t* member, const char* indent) {
@@ -32,8 +35,17 @@ static int print_report(const TF_Buffer* text) {
   return EXIT_OK;
 }
 
+static bool read_number(const char* text, long least, long* out_number) {
+  char* end;
+  *out_number = strtol(text, &end, 10);
+  return end != text && !*end && *out_number >= least && *out_number <= 3600;
+}
+
 static int run(int argc, char** argv) {
-  static const option_t options[] = {{"peak", false}, {"json", false}, {NULL, 0}};
+  static const option_t options[] = {{"peak", false},   {"json", false},    {"cluster", true},
+                                     {"load", true},    {"timeout", true},  {"no-pairs", false},
+                                     {NULL, 0}};
+  doctor_cluster_t cluster = {.load_mb = 16, .timeout_s = 10, .probes_pairs = true};
   arguments_t arguments = {.command = &command_doctor, .options = options, .argc = argc,
                            .argv = argv};
   bool as_json = false, measure = false;
@@ -41,10 +53,18 @@ static int run(int argc, char** argv) {
   while ((kind = arguments_next(&arguments)) >= ARGUMENT_OPERAND) {
     if (kind == ARGUMENT_OPERAND) return complain_usage("doctor", "'%s' is not wanted",
                                                         arguments.value);
+    if (kind == CLUSTER_OPTION) cluster.cluster = arguments.value;
+    if (kind == NO_PAIRS_OPTION) cluster.probes_pairs = false;
+    if ((kind == LOAD_OPTION && !read_number(arguments.value, 0, &cluster.load_mb)) ||
+        (kind == TIMEOUT_OPTION && !read_number(arguments.value, 1, &cluster.timeout_s))) {
+      return complain_usage("doctor", "'%s' must be a number", arguments.value);
+    }
     measure |= kind == PEAK_OPTION;
     as_json |= kind == JSON_OPTION;
   }
   if (kind != ARGUMENT_END) return arguments_exit_code(kind);
+  cluster.as_json = as_json;
+  if (cluster.cluster) return doctor_cluster(&cluster);
   TF_Status* status = TF_NewStatus();
   TF_Buffer* text = leat_doctor_json(measure, status);
   int code = EXIT_OK;
@@ -61,12 +81,24 @@ static int run(int argc, char** argv) {
 }
 
 const command_t command_doctor = {
-    "doctor", "says what this machine has, and with --peak what it reaches",
+    "doctor", "says what this machine has and reaches, and how a cluster is",
     "Examples:\n"
     "  leat doctor\n"
     "  leat doctor --peak        measures flops, bandwidth, wake-up and step times (2 s, 256 MB)\n"
     "  leat doctor --peak --json\n"
+    "  leat doctor --cluster 'ps=a:2222;worker=b:2222,c:2222'\n"
     "\n"
     "Usage:\n"
-    "  leat doctor [--peak] [--json]\n",
+    "  leat doctor [--peak] [--json]\n"
+    "  leat doctor --cluster SPEC [--load MB] [--timeout S] [--no-pairs] [--json]\n"
+    "\n"
+    "With --cluster (''  takes the cluster from TF_CONFIG) it asks each task whether it is there,\n"
+    "which version and incarnation it has, how far its clock is ahead, and how far and fast the\n"
+    "way to it is. Tasks that run Leat are asked for their ways to the others too. The exit code\n"
+    "is 1 where one cannot be reached.\n"
+    "\n"
+    "Options:\n"
+    "  --load MB     how large the messages are that measure the bandwidth (16; 0: not measured)\n"
+    "  --timeout S   for each way (10)\n"
+    "  --no-pairs    only the ways from here\n",
     run};

@@ -13,112 +13,19 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cluster.h"
 #include "command.h"
 #include "json.h"
-#include "tensorflow/c/c_api_server.h"
+#include "server_log.h"
+#ifdef LEAT_HAVE_BOARD
+#include "board/status_page.h"
+#endif
 
 enum {
   CLUSTER_OPTION, JOB_OPTION, TASK_OPTION, CPUS_OPTION, CONFIG_OPTION, INSECURE_OPTION, JSON_OPTION,
-  HEARTBEAT_OPTION, SESSION_OPTION, PARTIAL_OPTION
+  HEARTBEAT_OPTION, SESSION_OPTION, PARTIAL_OPTION, STATUS_PORT_OPTION, STATUS_HOST_OPTION,
+  STATUS_TOKEN_OPTION
 };
-
-// ---- ServerDef ----------------------------------------------------------------------------------
-
-// Bytes of a message under construction; |failed| once memory was gone.
-typedef struct bytes_s {
-  unsigned char* data;
-  size_t size, capacity;
-  bool failed;
-} bytes_t;
-
-static void append(bytes_t* bytes, const void* data, size_t size) {
-  if (bytes->failed) return;
-  if (bytes->size + size > bytes->capacity) {
-    const size_t capacity = 2 * (bytes->size + size) + 64;
-    unsigned char* grown = realloc(bytes->data, capacity);
-    bytes->failed = !grown;
-    if (!grown) return;
-    bytes->data = grown;
-    bytes->capacity = capacity;
-  }
-  memcpy(bytes->data + bytes->size, data, size);
-  bytes->size += size;
-}
-
-static void append_varint(bytes_t* bytes, unsigned long long value) {
-  do {
-    const unsigned char byte = (unsigned char)(value & 0x7f) | (value >= 0x80 ? 0x80 : 0);
-    append(bytes, &byte, 1);
-    value >>= 7;
-  } while (value);
-}
-
-// Field |number| of text or of a message.
-static void append_bytes(bytes_t* bytes, int number, const void* data, size_t size) {
-  append_varint(bytes, (unsigned long long)number << 3 | 2);
-  append_varint(bytes, size);
-  append(bytes, data, size);
-}
-
-static void append_number(bytes_t* bytes, int number, unsigned long long value) {
-  append_varint(bytes, (unsigned long long)number << 3);
-  append_varint(bytes, value);
-}
-
-static void append_message(bytes_t* bytes, int number, bytes_t* message) {
-  append_bytes(bytes, number, message->data, message->size);
-  bytes->failed |= message->failed;
-  free(message->data);
-  *message = (bytes_t){0};
-}
-
-// Adds task |index| to a JobDef: an entry of its map from numbers to addresses.
-static void append_task(bytes_t* job, int index, const char* address, size_t size) {
-  bytes_t entry = {0};
-  append_number(&entry, 1, (unsigned long long)index);
-  append_bytes(&entry, 2, address, size);
-  append_message(job, 2, &entry);
-}
-
-// Reads "ps=a:1;worker=b:1,c:1" into a ClusterDef. false where it is malformed.
-static bool read_cluster(const char* text, bytes_t* out_cluster) {
-  while (*text) {
-    const size_t name = strcspn(text, "=");
-    bytes_t job = {0};
-    if (text[name] != '=' || name == 0) return false;
-    append_bytes(&job, 1, text, name);
-    text += name + 1;
-    for (int index = 0;; ++index) {
-      const size_t address = strcspn(text, ",;");
-      append_task(&job, index, text, address);
-      text += address;
-      if (*text != ',') break;
-      ++text;
-    }
-    append_message(out_cluster, 1, &job);
-    if (*text == ';') ++text;
-  }
-  return out_cluster->size > 0;
-}
-
-// Reads the member "cluster" of TF_CONFIG: an object of lists of addresses, or of objects from
-// numbers to addresses.
-static bool read_jobs(const json_t* jobs, bytes_t* out_cluster) {
-  if (!jobs || jobs->kind != JSON_OBJECT) return false;
-  for (const json_t* member = jobs->first; member; member = member->next) {
-    bytes_t job = {0};
-    int index = 0;
-    append_bytes(&job, 1, member->name, strlen(member->name));
-    if (member->kind != JSON_ARRAY && member->kind != JSON_OBJECT) return false;
-    for (const json_t* task = member->first; task; task = task->next, ++index) {
-      if (task->kind != JSON_STRING) return false;
-      const int number = member->kind == JSON_OBJECT ? atoi(task->name) : index;
-      append_task(&job, number, task->text, strlen(task->text));
-    }
-    append_message(out_cluster, 1, &job);
-  }
-  return out_cluster->size > 0;
-}
 
 // ---- Options ------------------------------------------------------------------------------------
 
@@ -128,8 +35,10 @@ typedef struct server_options_s {
   int task, cpus;
   int heartbeat_ms, session_s, partial_s;  // below 0: not given; 0: never
   const char* config;  // a ConfigProto in hexadecimal digits
+  int status_port;     // below 0: none
+  const char *status_host, *status_token;
   bool allows_insecure, as_json;
-  bytes_t cluster_def;
+  message_t cluster_def;
 } server_options_t;
 
 static bool read_number(const char* text, int* out_number) {
@@ -142,14 +51,15 @@ static bool read_number(const char* text, int* out_number) {
 
 // Takes from TF_CONFIG what the command line leaves open.
 static int read_environment(server_options_t* options) {
-  const char* text = getenv("TF_CONFIG");
-  if (!text || (options->cluster && options->job[0] && options->task >= 0)) return EXIT_OK;
-  json_t* config = json_parse(text, strlen(text));
+  if (!getenv("TF_CONFIG") || (options->cluster && options->job[0] && options->task >= 0)) {
+    return EXIT_OK;
+  }
+  json_t* config = cluster_read_environment();
   const json_t* task = config ? json_member(config, "task") : NULL;
   const json_t* type = task ? json_member(task, "type") : NULL;
   const json_t* index = task ? json_member(task, "index") : NULL;
   int code = EXIT_OK;
-  if (!options->cluster && !read_jobs(config ? json_member(config, "cluster") : NULL,
+  if (!options->cluster && !cluster_read_jobs(config ? json_member(config, "cluster") : NULL,
                                       &options->cluster_def)) {
     code = complain_usage("server", "TF_CONFIG has no cluster that can be read");
   }
@@ -162,13 +72,13 @@ static int read_environment(server_options_t* options) {
 }
 
 // Appends the bytes that pairs of hexadecimal digits stand for. false where there are others.
-static bool append_digits(bytes_t* bytes, const char* digits) {
+static bool append_digits(message_t* bytes, const char* digits) {
   for (; *digits; digits += 2) {
     unsigned value;
     if (strspn(digits, "0123456789abcdefABCDEF") < 2 || sscanf(digits, "%2x", &value) != 1) {
       return false;
     }
-    append(bytes, &(unsigned char){(unsigned char)value}, 1);
+    message_append(bytes, &(unsigned char){(unsigned char)value}, 1);
   }
   return true;
 }
@@ -178,12 +88,17 @@ static int read_arguments(int argc, char** argv, server_options_t* options) {
                                    {"cpus", true},    {"config", true}, {"allow-insecure", false},
                                    {"json", false},   {"heartbeat", true},
                                    {"session-timeout", true},
-                                   {"partial-run-timeout", true}, {NULL, 0}};
+                                   {"partial-run-timeout", true},
+                                   {"status-port", true},
+                                   {"status-host", true},
+                                   {"status-token", true}, {NULL, 0}};
   int* const numbers[] = {[TASK_OPTION] = &options->task,
                           [CPUS_OPTION] = &options->cpus,
                           [HEARTBEAT_OPTION] = &options->heartbeat_ms,
                           [SESSION_OPTION] = &options->session_s,
-                          [PARTIAL_OPTION] = &options->partial_s};
+                          [PARTIAL_OPTION] = &options->partial_s,
+                          [STATUS_PORT_OPTION] = &options->status_port,
+                          [STATUS_TOKEN_OPTION] = NULL};
   arguments_t arguments = {.command = &command_server, .options = known, .argc = argc,
                            .argv = argv};
   int kind;
@@ -194,14 +109,16 @@ static int read_arguments(int argc, char** argv, server_options_t* options) {
     if (kind == JOB_OPTION) snprintf(options->job, sizeof options->job, "%s", value);
     if (kind == JSON_OPTION) options->as_json = true;
     if (kind == INSECURE_OPTION) options->allows_insecure = true;
+    if (kind == STATUS_HOST_OPTION) options->status_host = value;
+    if (kind == STATUS_TOKEN_OPTION) options->status_token = value;
     if (kind == CONFIG_OPTION && strcmp(value, "-")) options->config = value;
-    int* number = kind >= 0 && kind <= PARTIAL_OPTION ? numbers[kind] : NULL;
+    int* number = kind >= 0 ? numbers[kind] : NULL;
     if (number && !read_number(value, number)) {
       return complain_usage("server", "'%s' is no number", value);
     }
   }
   if (kind != ARGUMENT_END) return kind == ARGUMENT_HELP ? -1 : arguments_exit_code(kind);
-  if (options->cluster && !read_cluster(options->cluster, &options->cluster_def)) {
+  if (options->cluster && !cluster_read(options->cluster, &options->cluster_def)) {
     return complain_usage("server", "--cluster is '%s', must be JOB=HOST:PORT,...;JOB=...",
                           options->cluster);
   }
@@ -210,12 +127,16 @@ static int read_arguments(int argc, char** argv, server_options_t* options) {
   if (options->cluster_def.size == 0) {
     return complain_usage("server", "--cluster and TF_CONFIG are missing");
   }
-  bytes_t config = {0};
+  message_t config = {0};
   const bool has_digits = !options->config || append_digits(&config, options->config);
   free(config.data);
   if (!has_digits) {
     return complain_usage("server", "--config is '%s', must be hexadecimal digits",
                           options->config);
+  }
+  if (options->status_port > 65535) {
+    return complain_usage("server", "--status-port is %d, must be at most 65535",
+                          options->status_port);
   }
   if (!options->job[0]) return complain_usage("server", "--job is missing");
   if (options->task < 0) options->task = 0;
@@ -229,45 +150,80 @@ static unsigned long long patience(int number, int unit_ms) {
 
 // Appends to a ConfigProto how often the other tasks are asked for a sign of life: its
 // experimental.coordination_config.heartbeat_timeout_in_ms, which is two heartbeats.
-static void append_heartbeat(bytes_t* config, int heartbeat_ms) {
-  bytes_t coordination = {0}, experimental = {0};
-  append_number(&coordination, 5, patience(heartbeat_ms, 2));
-  append_message(&experimental, 23, &coordination);
-  append_message(config, 16, &experimental);
+static void append_heartbeat(message_t* config, int heartbeat_ms) {
+  message_t coordination = {0}, experimental = {0};
+  message_append_number(&coordination, 5, patience(heartbeat_ms, 2));
+  message_append_message(&experimental, 23, &coordination);
+  message_append_message(config, 16, &experimental);
 }
 
 // Makes the ServerDef.
-static bytes_t make_server_def(server_options_t* options) {
-  bytes_t def = {0}, config = {0};
-  append_message(&def, 1, &options->cluster_def);
-  append_bytes(&def, 2, options->job, strlen(options->job));
-  append_number(&def, 3, (unsigned long long)options->task);
+static message_t make_server_def(server_options_t* options) {
+  message_t def = {0}, config = {0};
+  message_append_message(&def, 1, &options->cluster_def);
+  message_append_bytes(&def, 2, options->job, strlen(options->job));
+  message_append_number(&def, 3, (unsigned long long)options->task);
   if (options->cpus > 0) {
-    bytes_t entry = {0};
-    append_bytes(&entry, 1, "CPU", 3);
-    append_number(&entry, 2, (unsigned long long)options->cpus);
-    append_message(&config, 1, &entry);
+    message_t entry = {0};
+    message_append_bytes(&entry, 1, "CPU", 3);
+    message_append_number(&entry, 2, (unsigned long long)options->cpus);
+    message_append_message(&config, 1, &entry);
   }
   if (options->config) append_digits(&config, options->config);
   if (options->heartbeat_ms >= 0) append_heartbeat(&config, options->heartbeat_ms);
-  if (config.size) append_message(&def, 4, &config);
-  append_bytes(&def, 5, "grpc", 4);
-  bytes_t own = {0};  // LeatServerOptions
-  if (options->session_s >= 0) append_number(&own, 1, patience(options->session_s, 1000));
-  if (options->partial_s >= 0) append_number(&own, 2, patience(options->partial_s, 1000));
-  if (own.size) append_message(&def, 1015, &own);
+  if (config.size) message_append_message(&def, 4, &config);
+  message_append_bytes(&def, 5, "grpc", 4);
+  message_t own = {0};  // LeatServerOptions
+  if (options->session_s >= 0) message_append_number(&own, 1, patience(options->session_s, 1000));
+  if (options->partial_s >= 0) message_append_number(&own, 2, patience(options->partial_s, 1000));
+  if (own.size) message_append_message(&def, 1015, &own);
   return def;
 }
 
 // ---- Serving ------------------------------------------------------------------------------------
 
-static void say(const server_options_t* options, const char* event, const char* target) {
-  printf(options->as_json ? "{\"event\": \"%s\", \"job\": \"%s\", \"task\": %d, "
-                            "\"target\": \"%s\"}\n"
-                          : "%s: /job:%s/task:%d at %s\n",
-         event, options->job, options->task, target);
-  fflush(stdout);
+#ifdef LEAT_HAVE_BOARD
+static char* make_metrics(void* server) {
+  TF_Status* status = TF_NewStatus();
+  TF_Buffer* text = leat_server_metrics(server, status);
+  char* copy = text ? strndup(text->data, text->length) : NULL;
+  TF_DeleteBuffer(text);
+  TF_DeleteStatus(status);
+  return copy;
 }
+
+// Starts the status page, if it is asked for. |*out_url| is freed by the caller.
+static int start_status(const server_options_t* options, TF_Server* server,
+                        board_status_page_t** out_page, char** out_url) {
+  char message[512];
+  if (options->status_port < 0) return EXIT_OK;
+  const board_status_options_t page = {.host = options->status_host,
+                                       .port = (uint16_t)options->status_port,
+                                       .token = options->status_token,
+                                       .metrics = make_metrics,
+                                       .data = server};
+  *out_page = board_status_start(&page, message, sizeof message);
+  if (!*out_page) return complain("server: %s", message);
+  snprintf(message, sizeof message, "http://%s:%d", options->status_host,
+           board_status_port(*out_page));
+  *out_url = strdup(message);
+  return EXIT_OK;
+}
+#else
+typedef struct board_status_page_s board_status_page_t;
+static int start_status(const server_options_t* options, TF_Server* server,
+                        board_status_page_t** out_page, char** out_url) {
+  (void)server;
+  (void)out_page;
+  (void)out_url;
+  return options->status_port < 0
+             ? EXIT_OK
+             : complain("server: this program was built without a status page: install "
+                        "libmicrohttpd-dev and build it again");
+}
+
+static void board_status_stop(board_status_page_t* page) { (void)page; }
+#endif
 
 // Waits for the signals that end a server. They are blocked in all threads, so that they come here.
 static void wait_for_signal(const sigset_t* signals) {
@@ -282,12 +238,33 @@ static bool is_loopback(const char* target) {
          !strncmp(address, "[::1]:", 6);
 }
 
-static int serve(const server_options_t* options, const bytes_t* def) {
+// Serves from the start of the server to a signal.
+static int serve_until_signal(const server_options_t* options, TF_Server* server,
+                              const sigset_t* signals, server_log_t* log, TF_Status* status) {
+  board_status_page_t* page = NULL;
+  char* url = NULL;
+  leat_server_observe(server, server_log_print, log);
+  TF_ServerStart(server, status);
+  if (TF_GetCode(status) != TF_OK) return complain_status("server", status);
+  const int code = start_status(options, server, &page, &url);
+  if (code == EXIT_OK) {
+    server_log_say(log, "serving", TF_ServerTarget(server), url);
+    wait_for_signal(signals);
+  }
+  board_status_stop(page);
+  TF_ServerStop(server, status);
+  if (code == EXIT_OK) server_log_say(log, "stopped", TF_ServerTarget(server), NULL);
+  free(url);
+  return code;
+}
+
+static int serve(const server_options_t* options, const message_t* def) {
   sigset_t signals;
   sigemptyset(&signals);
   sigaddset(&signals, SIGINT);
   sigaddset(&signals, SIGTERM);
   pthread_sigmask(SIG_BLOCK, &signals, NULL);
+  server_log_t log = {options->job, options->task, options->as_json};
   TF_Status* status = TF_NewStatus();
   TF_Server* server = TF_NewServer(def->data, def->size, status);
   int code = EXIT_OK;
@@ -297,15 +274,9 @@ static int serve(const server_options_t* options, const bytes_t* def) {
                     "same",
                     TF_ServerTarget(server));
   } else if (server) {
-    TF_ServerStart(server, status);
-  }
-  if (TF_GetCode(status) != TF_OK) {
+    code = serve_until_signal(options, server, &signals, &log, status);
+  } else {
     code = complain_status("server", status);
-  } else if (code == EXIT_OK) {
-    say(options, "serving", TF_ServerTarget(server));
-    wait_for_signal(&signals);
-    TF_ServerStop(server, status);
-    say(options, "stopped", TF_ServerTarget(server));
   }
   TF_DeleteServer(server);
   TF_DeleteStatus(status);
@@ -314,10 +285,11 @@ static int serve(const server_options_t* options, const bytes_t* def) {
 
 static int run(int argc, char** argv) {
   server_options_t options = {
-      .task = -1, .heartbeat_ms = -1, .session_s = -1, .partial_s = -1};
+      .task = -1, .heartbeat_ms = -1, .session_s = -1, .partial_s = -1, .status_port = -1,
+      .status_host = "localhost", .status_token = getenv("LEAT_STATUS_TOKEN")};
   int code = read_arguments(argc, argv, &options);
   if (code == EXIT_OK) {
-    bytes_t def = make_server_def(&options);
+    message_t def = make_server_def(&options);
     code = def.failed ? complain("there is no memory") : serve(&options, &def);
     free(def.data);
   }
@@ -348,5 +320,12 @@ const command_t command_server = {
     "  --session-timeout S      when a session that nobody uses is closed (86400; 0: never)\n"
     "  --partial-run-timeout S  when a partial run that nobody goes on with is ended (3600;\n"
     "                           0: never)\n"
-    "  --json         one JSON object a line\n",
+    "  --status-port P   answer /healthz and /metrics (Prometheus) by HTTP; 0: any free port\n"
+    "  --status-host A   the address for that (localhost); others need a token\n"
+    "  --status-token T  who asks must send 'Authorization: Bearer T' (LEAT_STATUS_TOKEN)\n"
+    "  --json         one JSON object a line\n"
+    "\n"
+    "Each event is one line: serving, session_created, session_closed, session_refused,\n"
+    "worker_session_created, worker_session_deleted, graph_registered, worker_lost,\n"
+    "worker_regained, call_refused, stopped. A line that nobody reads is dropped.\n",
     run};
