@@ -9,11 +9,14 @@
 
 #include "cluster/rpc_message.h"
 #include "formats/generated/master_service.h"
+#include "formats/generated/run_metadata.h"
 #include "formats/wire/decode.h"
 #include "formats/wire/tensor_content.h"
 #include "graph/import/export.h"
+#include "trace/collector.h"
 
 #define SCHEME "grpc://"
+#define FULL_TRACE 3  // of RunOptions.TraceLevel
 // How long a master has to end a session.
 #define CLOSE_TIMEOUT_MS 10000
 
@@ -212,7 +215,10 @@ static leat_status_t read_devices(void* data, leat_string_view_t answer) {
 static leat_status_t open_session(client_session_t* session, const leat_session_options_t* options,
                                   leat_target_t* target) {
   const int64_t deadline_ns = leat_clock_deadline_after_ms(session->timeout_ms);
-  const leat_pb_create_session_request_t create = {.config = options->config};
+  char address[320];  // by which a master finds itself in ConfigProto.cluster_def
+  snprintf(address, sizeof address, SCHEME "%s", session->address);
+  const leat_pb_create_session_request_t create = {.config = options->config,
+                                                   .target = leat_string_view_from(address)};
   LEAT_RETURN_IF_ERROR(call(session, "/tensorflow.MasterService/CreateSession",
                             &leat_pb_create_session_request_descriptor, &create, deadline_ns,
                             CALL_OPENS, read_created, session));
@@ -387,6 +393,17 @@ static leat_status_t read_fetches(step_t* step, const leat_pb_run_step_response_
   return status;
 }
 
+// Adds what the master recorded of the step.
+static leat_status_t read_metadata(step_t* step, leat_string_view_t bytes) {
+  leat_pb_run_metadata_t metadata;
+  LEAT_RETURN_IF_ERROR(leat_message_decode(&leat_pb_run_metadata_descriptor, bytes, &step->arena,
+                                           NULL, &metadata));
+  if (metadata.step_stats) {
+    leat_step_collector_add_stats(step->run->collector, metadata.step_stats);
+  }
+  return leat_ok_status();
+}
+
 static leat_status_t read_step(void* data, leat_string_view_t answer) {
   step_t* step = data;
   leat_pb_run_step_response_t response;
@@ -396,6 +413,7 @@ static leat_status_t read_step(void* data, leat_string_view_t answer) {
     return leat_make_status((leat_status_code_t)response.status_code, "%.*s",
                             LEAT_SV_ARG(response.status_error_message));
   }
+  if (step->run->collector) LEAT_RETURN_IF_ERROR(read_metadata(step, response.metadata));
   return read_fetches(step, &response);
 }
 
@@ -415,7 +433,8 @@ static leat_status_t run_step(leat_remote_session_t* base, leat_shared_graph_t* 
   client_session_t* session = (client_session_t*)base;
   const int64_t timeout_ms = run->timeout_ms > 0 ? run->timeout_ms : session->timeout_ms;
   const int64_t deadline_ns = leat_clock_deadline_after_ms(timeout_ms);
-  const leat_pb_run_options_t options = {.timeout_in_ms = timeout_ms > 0 ? timeout_ms : 0};
+  const leat_pb_run_options_t options = {.timeout_in_ms = timeout_ms > 0 ? timeout_ms : 0,
+                                         .trace_level = run->collector ? FULL_TRACE : 0};
   step_t step = {.run = run, .request = {.options = (leat_pb_run_options_t*)&options}};
   leat_arena_initialize(session->allocator, 0, &step.arena);
   leat_mutex_lock(&session->mutex);

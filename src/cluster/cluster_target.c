@@ -111,6 +111,41 @@ static leat_status_t ask(const leat_cluster_target_t* target, asking_t* asking) 
 
 // ---- Opening ------------------------------------------------------------------------------------
 
+// Gives the devices of the tasks the names that they have in the cluster of a renamed task: each
+// task knows only the names of the cluster that it was started in.
+static leat_status_t rename_devices(const leat_task_t* task, asking_t* asking) {
+  for (int i = 0; i < asking->count; ++i) {
+    asked_t* asked = &asking->tasks[i];
+    leat_pb_device_attributes_list_t* list = &asked->answer.device_attributes;
+    for (size_t k = 0; k < list->count; ++k) {
+      leat_string_view_t* name = &list->items[k].name;
+      const size_t slash = leat_string_view_find_last(*name, '/');
+      if (slash == SIZE_MAX) continue;
+      LEAT_RETURN_IF_ERROR(leat_arena_print(
+          &asked->arena, name, "%.*s%.*s", LEAT_SV_ARG(task->spec.tasks[asked->number].name),
+          (int)(name->size - slash), name->data + slash));
+    }
+  }
+  return leat_ok_status();
+}
+
+// All devices of the cluster, which a session with a cluster of its own tells to each task.
+static leat_status_t gather_devices(const leat_task_t* task, const asking_t* asking,
+                                    leat_arena_t* arena,
+                                    leat_pb_device_attributes_list_t* out_list) {
+  leat_pb_device_attributes_list_t own;
+  LEAT_RETURN_IF_ERROR(leat_task_describe_devices(task, arena, &own));
+  size_t count = own.count;
+  for (int i = 0; i < asking->count; ++i) count += asking->tasks[i].answer.device_attributes.count;
+  LEAT_RETURN_IF_ERROR(LEAT_NEW(arena, count + 1, &out_list->items));
+  for (size_t k = 0; k < own.count; ++k) out_list->items[out_list->count++] = own.items[k];
+  for (int i = 0; i < asking->count; ++i) {
+    const leat_pb_device_attributes_list_t* list = &asking->tasks[i].answer.device_attributes;
+    for (size_t k = 0; k < list->count; ++k) out_list->items[out_list->count++] = list->items[k];
+  }
+  return leat_ok_status();
+}
+
 // Adds the devices of a task, whose worker has just been added.
 static leat_status_t add_devices(const asked_t* asked, const leat_pb_string_list_t* filters,
                                  const leat_device_t* like, leat_allocator_t* allocator,
@@ -140,10 +175,15 @@ static leat_status_t add_tasks(const leat_cluster_target_t* cluster, const askin
   leat_allocator_t* allocator = cluster->task->allocator;
   LEAT_RETURN_IF_ERROR(LEAT_ALLOCATE(allocator, 1, &target->names));
   leat_arena_initialize(allocator, 0, target->names);
+  leat_pb_device_attributes_list_t devices = {0};
+  if (cluster->task != cluster->task->root) {
+    LEAT_RETURN_IF_ERROR(gather_devices(cluster->task, asking, target->names, &devices));
+  }
   for (int i = 0; i < asking->count; ++i) {
     const asked_t* asked = &asking->tasks[i];
     LEAT_RETURN_IF_ERROR(leat_remote_task_open(cluster->task, asked->number, cluster->handle,
-                                               isolates, cluster->config, cluster->deadline_ns,
+                                               isolates, cluster->config, &devices,
+                                               cluster->deadline_ns,
                                                &target->workers[target->worker_count]));
     ++target->worker_count;
     LEAT_RETURN_IF_ERROR(
@@ -168,6 +208,7 @@ static leat_status_t open_target(const leat_runtime_t* runtime, leat_string_view
                                  &config);
     if (!status) status = choose(cluster, &config.device_filters, &asking);
     if (!status) status = ask(cluster, &asking);
+    if (!status && task != task->root) status = rename_devices(task, &asking);
     if (!status) {
       status = add_tasks(cluster, &asking, &config.device_filters, options->isolate_state,
                          out_target);

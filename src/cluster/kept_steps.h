@@ -7,7 +7,8 @@
 struct leat_master_session_s {
   leat_master_session_t* next;
   leat_reference_count_t references;
-  leat_task_t* task;
+  leat_task_t* task;   // as it is called in the session's cluster
+  bool shares_state;   // though the session has a cluster of its own
   char handle[24];
   _Atomic(int64_t) last_use_ns;
   leat_shared_graph_t* graph;

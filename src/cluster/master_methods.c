@@ -334,9 +334,13 @@ static void release_callable(leat_service_call_t* call, const void* message) {
 
 // ---- The cluster --------------------------------------------------------------------------------
 
-// Lists the devices of a session; TensorFlow calls all of them local.
-static leat_status_t list_session_devices(const leat_session_t* session, leat_arena_t* arena,
-                                          leat_pb_device_attributes_list_t* out_list) {
+// Lists the devices of a session. TensorFlow calls all of them local, but where the session has a
+// cluster of its own those of other tasks are remote.
+static leat_status_t list_session_devices(const leat_master_session_t* master,
+                                          leat_arena_t* arena,
+                                          leat_pb_list_devices_response_t* response) {
+  const leat_session_t* session = leat_master_session_session(master);
+  leat_pb_device_attributes_list_t* out_list = &response->local_device;
   const size_t count = (size_t)leat_session_device_count(session);
   LEAT_RETURN_IF_ERROR(LEAT_NEW(arena, count, &out_list->items));
   out_list->count = count;
@@ -347,6 +351,12 @@ static leat_status_t list_session_devices(const leat_session_t* session, leat_ar
     LEAT_RETURN_IF_ERROR(leat_arena_copy_string(arena, device->type, &item->device_type));
     item->memory_limit = device->memory_limit_bytes;
     item->incarnation = device->incarnation;
+  }
+  int own_count;
+  if (leat_master_session_is_renamed(master, &own_count)) {
+    out_list->count = (size_t)own_count;
+    response->remote_device.items = out_list->items + own_count;
+    response->remote_device.count = count - (size_t)own_count;
   }
   return leat_ok_status();
 }
@@ -367,8 +377,7 @@ static void list_devices(leat_service_call_t* call, const void* message) {
                                 LEAT_SV_ARG(request->session_handle));
     }
     if (!status) {
-      status = list_session_devices(leat_master_session_session(session), &call->arena,
-                                    &response.local_device);
+      status = list_session_devices(session, &call->arena, &response);
     }
   }
   leat_master_session_release(session);

@@ -15,7 +15,9 @@
 #include "base/clock.h"
 #include "cluster/cluster_target.h"
 #include "cluster/kept_steps.h"
+#include "formats/generated/config.h"
 #include "formats/generated/step_stats.h"
+#include "formats/wire/decode.h"
 #include "formats/wire/encode.h"
 #include "formats/wire/tensor_content.h"
 #include "function/function.h"
@@ -165,6 +167,11 @@ const leat_session_t* leat_master_session_session(const leat_master_session_t* s
   return session->session;
 }
 
+bool leat_master_session_is_renamed(const leat_master_session_t* session, int* out_own_devices) {
+  *out_own_devices = session->task->device_count;
+  return session->task != session->task->root;
+}
+
 // ---- Graph --------------------------------------------------------------------------------------
 
 // Adds nodes to the graph. As in TensorFlow, all nodes must have a device then, whether a step
@@ -213,6 +220,7 @@ static leat_status_t open_session(leat_master_session_t* session,
         leat_session_options_read(request->config, &options, &executor_status));
     LEAT_RETURN_IF_ERROR(executor_status);
   }
+  if (session->task != session->task->root) options.isolate_state |= !session->shares_state;
   if (options.inter_op_pool_count > 0 || options.use_per_session_threads) {
     return leat_make_status(LEAT_INVALID_ARGUMENT,
                             "Distributed session does not support session thread pool options.");
@@ -227,6 +235,49 @@ static leat_status_t open_session(leat_master_session_t* session,
   return add_nodes(session, request->graph_def);
 }
 
+// Finds the task whose address the client used as its target, "grpc://host:port", or else the
+// address of |root|.
+static int find_by_target(const leat_task_t* root, const leat_pb_cluster_def_t* cluster,
+                          leat_string_view_t target, leat_string_view_t* out_job) {
+  const leat_string_view_t own = root->spec.tasks[root->number].address;
+  if (leat_string_view_starts_with(target, LEAT_SV("grpc://"))) {
+    target = leat_string_view_from_index(target, strlen("grpc://"));
+  }
+  for (int pass = 0; pass < 2; ++pass) {
+    for (size_t j = 0; j < cluster->job.count; ++j) {
+      const leat_pb_job_def_t* job = &cluster->job.items[j];
+      for (size_t i = 0; i < job->tasks.count; ++i) {
+        if (!leat_string_view_equal(job->tasks.items[i].value, pass ? own : target)) continue;
+        *out_job = job->name;
+        return job->tasks.items[i].key;
+      }
+    }
+  }
+  return -1;
+}
+
+// The task that the session is of: |root|, or what it is called in the cluster that the client
+// gives.
+static leat_status_t choose_task(leat_task_t* root, const leat_pb_create_session_request_t* request,
+                                 leat_arena_t* arena, leat_master_session_t* session) {
+  leat_pb_config_proto_t config = {0};
+  leat_string_view_t job;
+  session->task = root;
+  LEAT_RETURN_IF_ERROR(leat_message_decode(&leat_pb_config_proto_descriptor, request->config,
+                                           arena, NULL, &config));
+  if (!config.cluster_def || config.cluster_def->job.count == 0) return leat_ok_status();
+  const int index = find_by_target(root, config.cluster_def, request->target, &job);
+  if (index < 0) {
+    return leat_make_status(LEAT_INVALID_ARGUMENT,
+                            "CreateSession failed: target is '%.*s', must be the address of a task "
+                            "of ConfigProto.cluster_def",
+                            LEAT_SV_ARG(request->target));
+  }
+  session->shares_state =
+      config.experimental && config.experimental->share_session_state_in_clusterspec_propagation;
+  return leat_task_rename(root, config.cluster_def, job, index, &session->task);
+}
+
 leat_status_t leat_master_session_create(leat_task_t* task,
                                          const leat_pb_create_session_request_t* request,
                                          leat_string_view_t peer, int64_t deadline_ns,
@@ -238,7 +289,8 @@ leat_status_t leat_master_session_create(leat_task_t* task,
   atomic_init(&session->last_use_ns, 0);
   leat_mutex_initialize(&session->mutex);
   snprintf(session->handle, sizeof session->handle, "%016" PRIx64, (uint64_t)leat_task_draw(63));
-  leat_status_t status = open_session(session, request, deadline_ns);
+  leat_status_t status = choose_task(task, request, arena, session);
+  if (!status) status = open_session(session, request, deadline_ns);
   if (!status) {
     status = leat_arena_copy_string(arena, leat_string_view_from(session->handle), out_handle);
   }
@@ -382,7 +434,8 @@ static leat_status_t describe(leat_master_session_t* session, const leat_run_t* 
                               bool shows_partitions, leat_string_builder_t* out_metadata) {
   if (run->collector) {
     leat_pb_step_stats_t stats;
-    LEAT_RETURN_IF_ERROR(leat_step_stats_describe(run->collector, NULL, NULL, &stats));
+    LEAT_RETURN_IF_ERROR(
+        leat_step_stats_describe(run->collector, leat_trace_no_inputs, NULL, &stats));
     LEAT_RETURN_IF_ERROR(leat_run_metadata_encode(&stats, NULL, out_metadata));
   }
   if (!shows_partitions) return leat_ok_status();
@@ -403,7 +456,7 @@ leat_status_t leat_master_session_run(leat_master_session_t* session,
                                       leat_cancellation_t* cancellation,
                                       leat_tensor_t* out_values,
                                       leat_string_builder_t* out_metadata) {
-  leat_task_metrics_t* metrics = &session->task->metrics;
+  leat_task_metrics_t* metrics = &session->task->root->metrics;
   const int64_t begin_ns = leat_clock_now_ns();
   leat_step_collector_t collector;
   leat_run_t run = {.feeds = step->feeds,

@@ -25,6 +25,9 @@ void leat_master_session_release(leat_master_session_t* session);  // NULL is al
 LEAT_MUST_USE leat_status_t leat_master_session_close(leat_task_t* task,
                                                       leat_string_view_t handle);
 const leat_session_t* leat_master_session_session(const leat_master_session_t* session);
+// Whether the session has a cluster of its own (ConfigProto.cluster_def). |*out_own_devices| is how
+// many of its devices, the first ones, are of this task.
+bool leat_master_session_is_renamed(const leat_master_session_t* session, int* out_own_devices);
 // Adds nodes to the graph. ABORTED where |version| is not the present one.
 LEAT_MUST_USE leat_status_t leat_master_session_extend(leat_master_session_t* session,
                                                        leat_string_view_t graph_def,

@@ -16,6 +16,7 @@
 #include "formats/wire/decode.h"
 #include "formats/wire/encode.h"
 #include "graph/import/export.h"
+#include "trace/collector.h"
 
 // How long a task has to end a session.
 #define DELETE_TIMEOUT_MS 10000
@@ -217,12 +218,16 @@ static void free_run(run_t* run) {
   leat_allocator_free(run->task->allocator, run);
 }
 
-static leat_status_t read_answer(leat_rpc_bytes_t answer) {
+// Adds what the task has recorded of its part to |collector|, unless that is NULL.
+static leat_status_t read_answer(leat_rpc_bytes_t answer, leat_step_collector_t* collector) {
   leat_arena_t arena;
   leat_pb_run_graph_response_t response;
   leat_arena_initialize(leat_allocator_system(), 0, &arena);
   leat_status_t status =
       leat_rpc_decode_message(answer, &arena, &leat_pb_run_graph_response_descriptor, &response);
+  if (!status && collector && response.step_stats) {
+    leat_step_collector_add_stats(collector, response.step_stats);
+  }
   if (!status && response.status_code != LEAT_OK) {
     const bool is_known =
         response.status_code > LEAT_OK && response.status_code <= LEAT_UNAUTHENTICATED;
@@ -240,7 +245,7 @@ static void end_run(void* data, leat_status_t status, leat_string_view_t details
   remote_task_t* task = run->task;
   leat_worker_done_fn_t done = run->done;
   void* done_data = run->data;
-  if (!status) status = read_answer(answer);
+  if (!status) status = read_answer(answer, run->collector);
   status = from_task(task, status);
   leat_mutex_lock(&task->mutex);
   if (run->next) run->next->previous = run->previous;
@@ -424,7 +429,11 @@ static leat_status_t copy_text(remote_task_t* task, leat_string_view_t text, cha
 }
 
 static leat_status_t create_session(leat_task_t* master, int number, remote_task_t* task,
-                                    bool isolates, int64_t deadline_ns) {
+                                    bool isolates,
+                                    const leat_pb_device_attributes_list_t* devices,
+                                    int64_t deadline_ns) {
+  leat_arena_t arena;
+  leat_pb_cluster_def_t cluster;
   const leat_cluster_task_t* own = &master->spec.tasks[master->number];
   const leat_cluster_task_t* other = &master->spec.tasks[number];
   leat_pb_server_def_t server = {
@@ -433,17 +442,30 @@ static leat_status_t create_session(leat_task_t* master, int number, remote_task
       .session_handle = leat_string_view_from(task->handle),
       .server_def = &server,
       .isolate_session_state = isolates,
+      .cluster_device_attributes = *devices,
       .master_task = own->name,
       .master_incarnation = (int64_t)master->devices[0]->incarnation};
   wait_t wait = {0};
-  return call_and_wait(task->channel, "/tensorflow.WorkerService/CreateWorkerSession",
-                       &leat_pb_create_worker_session_request_descriptor, &request, deadline_ns,
-                       &wait);
+  leat_arena_initialize(master->allocator, 0, &arena);
+  leat_status_t status = leat_ok_status();
+  if (master != master->root) {
+    status = leat_message_decode(&leat_pb_cluster_def_descriptor, master->cluster, &arena, NULL,
+                                 &cluster);
+    server.cluster = &cluster;
+  }
+  if (!status) {
+    status = call_and_wait(task->channel, "/tensorflow.WorkerService/CreateWorkerSession",
+                           &leat_pb_create_worker_session_request_descriptor, &request,
+                           deadline_ns, &wait);
+  }
+  leat_arena_deinitialize(&arena);
+  return status;
 }
 
 leat_status_t leat_remote_task_open(leat_task_t* master, int number, leat_string_view_t handle,
-                                    bool isolates, leat_string_view_t config, int64_t deadline_ns,
-                                    leat_worker_t** out_worker) {
+                                    bool isolates, leat_string_view_t config,
+                                    const leat_pb_device_attributes_list_t* devices,
+                                    int64_t deadline_ns, leat_worker_t** out_worker) {
   remote_task_t* task;
   LEAT_RETURN_IF_ERROR(LEAT_ALLOCATE(master->allocator, 1, &task));
   task->base.vtable = &kVtable;
@@ -454,7 +476,7 @@ leat_status_t leat_remote_task_open(leat_task_t* master, int number, leat_string
   if (!status) status = copy_text(task, master->spec.tasks[number].name, &task->name);
   if (!status) status = copy_text(task, handle, &task->handle);
   if (!status) status = copy_text(task, config, &task->config);
-  if (!status) status = create_session(master, number, task, isolates, deadline_ns);
+  if (!status) status = create_session(master, number, task, isolates, devices, deadline_ns);
   if (status) {
     free_task(task);
     return status;

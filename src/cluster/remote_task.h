@@ -14,10 +14,13 @@
 
 // Makes a session |handle| with task |number| for the master |task|, and its worker. Blocks until
 // the task has answered, or the deadline has passed. |config| is the session's ConfigProto, which
-// is copied.
+// is copied. |devices| are those of the whole cluster where the session has one of its own, else
+// none.
 LEAT_MUST_USE leat_status_t leat_remote_task_open(leat_task_t* task, int number,
                                                   leat_string_view_t handle, bool isolates,
-                                                  leat_string_view_t config, int64_t deadline_ns,
+                                                  leat_string_view_t config,
+                                                  const leat_pb_device_attributes_list_t* devices,
+                                                  int64_t deadline_ns,
                                                   leat_worker_t** out_worker);
 // Asks task |number| for its devices, waiting for a task that is not up yet. |fn| is called once
 // with the answer, a GetStatusResponse.

@@ -30,6 +30,7 @@ typedef struct step_rendezvous_s {
   leat_rendezvous_table_t* table;
   int64_t step_id;
   int64_t made_ns;     // when it was first named
+  leat_fetcher_t* fetcher;  // the table's, or that of the view by which the step's worker opened it
   leat_mutex_t mutex;  // guards what follows
   leat_status_t aborted;
   fetch_t* fetches;  // under way
@@ -95,7 +96,7 @@ static void end_fetch(void* data, leat_status_t status, leat_slot_t value) {
 }
 
 static void start_fetch(step_rendezvous_t* rendezvous, fetch_t* fetch, leat_string_view_t key) {
-  leat_fetcher_t* fetcher = rendezvous->table->fetcher;
+  leat_fetcher_t* fetcher = rendezvous->fetcher;
   leat_rpc_call_t* call = NULL;
   fetcher->fetch(fetcher, rendezvous->step_id, key, end_fetch, fetch, &call);
   leat_mutex_lock(&rendezvous->mutex);
@@ -140,7 +141,7 @@ static leat_status_t send(leat_rendezvous_t* self, leat_rendezvous_key_t key, le
 static void receive(leat_rendezvous_t* self, leat_rendezvous_key_t key,
                     leat_rendezvous_receive_fn_t fn, void* data) {
   step_rendezvous_t* rendezvous = (step_rendezvous_t*)self;
-  const leat_fetcher_t* fetcher = rendezvous->table->fetcher;
+  const leat_fetcher_t* fetcher = rendezvous->fetcher;
   if (key.transfer != LEAT_RENDEZVOUS_NO_TRANSFER || !fetcher->is_remote(fetcher, key.text)) {
     rendezvous->local->vtable->receive(rendezvous->local, key, fn, data);
     return;
@@ -195,6 +196,7 @@ static leat_status_t make_rendezvous(leat_rendezvous_table_t* table, int64_t ste
   *rendezvous = (step_rendezvous_t){.base = {&kVtable},
                                     .table = table,
                                     .step_id = step_id,
+                                    .fetcher = table->fetcher,
                                     .made_ns = leat_clock_now_ns()};
   atomic_init(&rendezvous->base.references, 1);
   leat_status_t status = leat_local_rendezvous_create(table->allocator, &rendezvous->local);
@@ -252,6 +254,27 @@ static leat_status_t source_open(leat_rendezvous_source_t* self, int64_t step_id
 
 static void source_close(leat_rendezvous_source_t* self, int64_t step_id) {
   leat_rendezvous_table_close((leat_rendezvous_table_t*)self, step_id);
+}
+
+// The same of a view. The step may have been named before, by a task that asks for its values,
+// which needs no fetcher.
+static leat_status_t view_open(leat_rendezvous_source_t* self, int64_t step_id,
+                               leat_rendezvous_t** out_rendezvous) {
+  const leat_rendezvous_view_t* view = (const leat_rendezvous_view_t*)self;
+  leat_mutex_lock(&view->table->mutex);
+  leat_status_t status = find_or_make(view->table, step_id, out_rendezvous);
+  if (!status) ((step_rendezvous_t*)*out_rendezvous)->fetcher = view->fetcher;
+  leat_mutex_unlock(&view->table->mutex);
+  return status;
+}
+
+static void view_close(leat_rendezvous_source_t* self, int64_t step_id) {
+  leat_rendezvous_table_close(((leat_rendezvous_view_t*)self)->table, step_id);
+}
+
+void leat_rendezvous_view_initialize(leat_rendezvous_table_t* table, leat_fetcher_t* fetcher,
+                                     leat_rendezvous_view_t* out_view) {
+  *out_view = (leat_rendezvous_view_t){{view_open, view_close}, table, fetcher};
 }
 
 // Remembers that the step is over, in place of the oldest. Without memory it is not remembered. The

@@ -35,6 +35,16 @@ LEAT_MUST_USE leat_status_t leat_rendezvous_table_create(leat_fetcher_t* fetcher
 void leat_rendezvous_table_free(leat_rendezvous_table_t* table);
 // What the workers of the task get their rendezvous from.
 leat_rendezvous_source_t* leat_rendezvous_table_source(leat_rendezvous_table_t* table);
+// Another source of the same table, whose steps ask other tasks by another fetcher: that of a task
+// under the name that it has in another cluster (task.h).
+typedef struct leat_rendezvous_view_s {
+  leat_rendezvous_source_t source;
+  leat_rendezvous_table_t* table;
+  leat_fetcher_t* fetcher;
+} leat_rendezvous_view_t;
+// |table| and |fetcher| are borrowed.
+void leat_rendezvous_view_initialize(leat_rendezvous_table_t* table, leat_fetcher_t* fetcher,
+                                     leat_rendezvous_view_t* out_view);
 
 // Reads a key in text. INVALID_ARGUMENT where it is malformed.
 LEAT_MUST_USE leat_status_t leat_rendezvous_key_parse(leat_string_view_t key,

@@ -120,8 +120,9 @@ static void fetched(void* data, leat_status_t status, leat_string_view_t details
   leat_slot_t value = {0};
   leat_allocator_free(fetch.task->allocator, data);
   if (!status) {
-    leat_metrics_add(&fetch.task->metrics.tensors_received, 1);
-    leat_metrics_add(&fetch.task->metrics.tensor_bytes_received, leat_rpc_bytes_size(answer));
+    leat_task_metrics_t* metrics = &fetch.task->root->metrics;
+    leat_metrics_add(&metrics->tensors_received, 1);
+    leat_metrics_add(&metrics->tensor_bytes_received, leat_rpc_bytes_size(answer));
     status = leat_recv_tensor_decode(answer, &value);
   }
   if (status) status = from_sender(&fetch, status);
@@ -180,9 +181,10 @@ leat_status_t leat_task_open_target(leat_task_t* task, bool isolates, leat_targe
     const leat_local_worker_options_t options = {
         .devices = task->devices,
         .device_count = task->device_count,
-        .resources = isolates ? NULL : task->resources,
+        .resources = isolates ? NULL : task->root->resources,
         .default_container = task->spec.tasks[task->number].job,
-        .rendezvous_source = leat_rendezvous_table_source(task->rendezvous),
+        .rendezvous_source = task == task->root ? leat_rendezvous_table_source(task->rendezvous)
+                                                : &task->view.source,
         .kernels = task->runtime->kernels,
         .pool = task->pool,
         .allocator = task->allocator,
@@ -223,6 +225,7 @@ leat_status_t leat_task_describe_devices(const leat_task_t* task, leat_arena_t* 
 // ---- Watching -----------------------------------------------------------------------------------
 
 void leat_task_tell(const leat_task_t* task, const leat_task_event_t* event) {
+  task = task->root;
   if (task->observer) task->observer(task->observer_data, event);
 }
 
@@ -249,7 +252,7 @@ static void tell_of_task(void* data, int number, bool is_lost) {
   const leat_task_event_t event = {.name = is_lost ? "worker_lost" : "worker_regained",
                                    .task = other->name,
                                    .address = other->address};
-  atomic_fetch_add(&task->metrics.lost_tasks, is_lost ? 1 : -1);
+  atomic_fetch_add(&task->root->metrics.lost_tasks, is_lost ? 1 : -1);
   leat_task_tell(task, &event);
 }
 
@@ -257,6 +260,7 @@ static void tell_of_task(void* data, int number, bool is_lost) {
 static void collect(void* data) {
   leat_task_t* task = data;
   const int64_t now_ns = leat_clock_now_ns();
+  if (task != task->root) return;
   leat_master_sessions_collect(task, now_ns);
   leat_worker_runs_collect(task, now_ns);
   leat_worker_sessions_collect(task, now_ns);
@@ -274,7 +278,12 @@ static leat_status_t open_devices(leat_task_t* task) {
   const int count = task->options.cpu_device_count > 0 ? task->options.cpu_device_count : 1;
   const int threads =
       task->options.intra_op_threads > 0 ? task->options.intra_op_threads : leat_cpu_count();
-  LEAT_RETURN_IF_ERROR(leat_thread_pool_create(threads, task->allocator, &task->pool));
+  if (task == task->root) {
+    LEAT_RETURN_IF_ERROR(leat_thread_pool_create(threads, task->allocator, &task->pool));
+  } else {
+    task->pool = task->root->pool;
+    leat_thread_pool_retain(task->pool);
+  }
   LEAT_RETURN_IF_ERROR(LEAT_ALLOCATE(task->allocator, (size_t)count, &task->devices));
   for (int i = 0; i < count; ++i) {
     leat_string_view_t name;
@@ -283,7 +292,10 @@ static leat_status_t open_devices(leat_task_t* task) {
     LEAT_RETURN_IF_ERROR(leat_cpu_device_type.create(name, task->pool, task->allocator,
                                                      &task->devices[i]));
     ++task->device_count;
+    // TensorFlow's masters know the devices of a renamed task by what its root answers.
+    task->devices[i]->incarnation = task->root->devices[i]->incarnation;
   }
+  if (task != task->root) return leat_ok_status();
   LEAT_RETURN_IF_ERROR(LEAT_ALLOCATE(task->allocator, (size_t)count, &task->resources));
   for (int i = 0; i < count; ++i) {
     LEAT_RETURN_IF_ERROR(leat_resource_manager_create(task->allocator, &task->resources[i]));
@@ -308,8 +320,13 @@ static leat_status_t open_task(leat_task_t* task, const leat_task_options_t* opt
   }
   LEAT_RETURN_IF_ERROR(
       LEAT_ALLOCATE(task->allocator, (size_t)task->spec.task_count, &task->channels));
-  LEAT_RETURN_IF_ERROR(
-      leat_rendezvous_table_create(&task->fetcher, task->allocator, &task->rendezvous));
+  if (task == task->root) {
+    LEAT_RETURN_IF_ERROR(
+        leat_rendezvous_table_create(&task->fetcher, task->allocator, &task->rendezvous));
+  } else {
+    task->rendezvous = task->root->rendezvous;
+    leat_rendezvous_view_initialize(task->rendezvous, &task->fetcher, &task->view);
+  }
   const bool asks = options->patience.heartbeat_ms > 0;
   const leat_heartbeat_options_t heartbeat = {
       .spec = &task->spec,
@@ -328,6 +345,7 @@ leat_status_t leat_task_create(const leat_task_options_t* options, leat_task_t**
   leat_allocator_t* allocator = options->runtime->allocator;
   LEAT_RETURN_IF_ERROR(LEAT_ALLOCATE(allocator, 1, &task));
   task->allocator = allocator;
+  task->root = options->root ? options->root : task;
   task->runtime = options->runtime;
   task->options = options->session;
   task->security = options->security;
@@ -341,6 +359,89 @@ leat_status_t leat_task_create(const leat_task_options_t* options, leat_task_t**
   *out_task = task;
   return leat_ok_status();
 }
+
+// ---- Other names --------------------------------------------------------------------------------
+
+static bool is_named(const leat_task_t* task, leat_string_view_t cluster, leat_string_view_t job,
+                     int index) {
+  const leat_cluster_task_t* own = &task->spec.tasks[task->number];
+  return own->index == index && leat_string_view_equal(own->job, job) &&
+         leat_string_view_equal(task->cluster, cluster);
+}
+
+// Enters |task|, unless there is one of the same name and cluster, which is returned. |task| may be
+// NULL: then it is only looked for.
+static leat_task_t* enter_renamed(leat_task_t* root, leat_string_view_t cluster,
+                                  leat_string_view_t job, int index, leat_task_t* task) {
+  leat_mutex_lock(&root->mutex);
+  leat_task_t* found = root->renamed;
+  while (found && !is_named(found, cluster, job, index)) found = found->next_renamed;
+  if (!found && task) {
+    task->next_renamed = root->renamed;
+    root->renamed = task;
+    found = task;
+  }
+  leat_mutex_unlock(&root->mutex);
+  return found;
+}
+
+static leat_status_t make_renamed(leat_task_t* root, const leat_pb_cluster_def_t* cluster,
+                                  leat_string_view_t bytes, leat_string_view_t job, int index,
+                                  leat_task_t** out_task) {
+  leat_task_t* task;
+  const leat_task_options_t options = {.runtime = root->runtime,
+                                       .cluster = cluster,
+                                       .job = job,
+                                       .index = index,
+                                       .session = root->options,
+                                       .security = root->security,
+                                       .patience = root->patience,
+                                       .root = root};
+  LEAT_RETURN_IF_ERROR(leat_task_create(&options, &task));
+  leat_status_t status = leat_arena_copy_string(&task->spec.arena, bytes, &task->cluster);
+  if (!status) status = leat_task_start(task);
+  *out_task = status ? NULL : enter_renamed(root, bytes, job, index, task);
+  if (*out_task != task) leat_task_free(task);
+  return status;
+}
+
+leat_status_t leat_task_rename(leat_task_t* root, const leat_pb_cluster_def_t* cluster,
+                               leat_string_view_t job, int index, leat_task_t** out_task) {
+  leat_string_builder_t text;
+  leat_string_builder_initialize(root->allocator, &text);
+  leat_status_t status = leat_message_encode(&leat_pb_cluster_def_descriptor, cluster, &text);
+  if (!status) {
+    const leat_string_view_t bytes = leat_string_builder_view(&text);
+    *out_task = enter_renamed(root, bytes, job, index, NULL);
+    if (!*out_task) status = make_renamed(root, cluster, bytes, job, index, out_task);
+  }
+  leat_string_builder_deinitialize(&text);
+  return status;
+}
+
+static bool has_device(const leat_task_t* task, leat_string_view_t name, uint64_t incarnation,
+                       bool* out_is_named) {
+  for (int i = 0; i < task->device_count; ++i) {
+    if (!leat_string_view_equal(task->devices[i]->name, name)) continue;
+    *out_is_named = true;
+    if (task->devices[i]->incarnation == incarnation) return true;
+  }
+  return false;
+}
+
+bool leat_task_has_device(leat_task_t* task, leat_string_view_t name, uint64_t incarnation,
+                          bool* out_is_named) {
+  *out_is_named = false;
+  bool is_found = has_device(task, name, incarnation, out_is_named);
+  leat_mutex_lock(&task->mutex);
+  for (const leat_task_t* r = task->renamed; r && !is_found; r = r->next_renamed) {
+    is_found = has_device(r, name, incarnation, out_is_named);
+  }
+  leat_mutex_unlock(&task->mutex);
+  return is_found;
+}
+
+// ---- The end ------------------------------------------------------------------------------------
 
 void leat_task_abort(leat_task_t* task) {
   leat_master_sessions_close(task, "the server stops");
@@ -362,11 +463,15 @@ void leat_task_free(leat_task_t* task) {
   leat_worker_runs_end(task);
   leat_master_sessions_free(task);
   leat_worker_sessions_free(task);
+  for (leat_task_t *renamed = task->renamed, *next; renamed; renamed = next) {
+    next = renamed->next_renamed;
+    leat_task_free(renamed);
+  }
   for (int i = 0; task->channels && i < task->spec.task_count; ++i) {
     leat_rpc_channel_free(task->channels[i]);
   }
   leat_heartbeat_free(task->heartbeat);
-  leat_rendezvous_table_free(task->rendezvous);
+  if (task == task->root) leat_rendezvous_table_free(task->rendezvous);
   for (int i = 0; i < task->device_count; ++i) {
     if (task->resources) leat_resource_manager_free(task->resources[i]);
     leat_device_release(task->devices[i]);

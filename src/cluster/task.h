@@ -39,7 +39,18 @@ typedef struct leat_recent_requests_s {
   size_t next;
 } leat_recent_requests_t;
 
+// A client may name the tasks of a cluster otherwise for its session (ConfigProto.cluster_def, in
+// TensorFlow "ClusterSpec propagation"). The task then is a second leat_task_t with the names and
+// addresses of that other cluster, which has devices of its own names and ways of its own to the
+// other tasks. All else belongs to the task that listens, its |root|: calls, sessions, the
+// rendezvous, whose steps know which of the two they are of, figures and events. It lives as long
+// as the root.
 typedef struct leat_task_s {
+  struct leat_task_s* root;     // itself, where it is the task that listens
+  struct leat_task_s* renamed;  // of the root: a list, guarded by its mutex
+  struct leat_task_s* next_renamed;
+  leat_string_view_t cluster;   // of a renamed one: the ClusterDef, encoded; in |spec|'s arena
+  leat_rendezvous_view_t view;  // of a renamed one
   leat_allocator_t* allocator;
   const leat_runtime_t* runtime;
   leat_cluster_spec_t spec;
@@ -78,7 +89,19 @@ typedef struct leat_task_options_s {
   leat_session_options_t session;     // cpu_device_count and the numbers of threads count
   leat_rpc_security_t security;       // borrowed for the life of the task
   leat_task_patience_t patience;
+  leat_task_t* root;                  // of a task that is renamed; else NULL
 } leat_task_options_t;
+
+// The task |root| as task |index| of |job| in another cluster. Made where there is none yet.
+// INVALID_ARGUMENT where the cluster has no such task.
+LEAT_MUST_USE leat_status_t leat_task_rename(leat_task_t* root,
+                                             const leat_pb_cluster_def_t* cluster,
+                                             leat_string_view_t job, int index,
+                                             leat_task_t** out_task);
+// Whether the task, or one of its other names, has the device with this name and incarnation.
+// |*out_is_named| says whether it has one with the name.
+bool leat_task_has_device(leat_task_t* task, leat_string_view_t name, uint64_t incarnation,
+                          bool* out_is_named);
 
 // Makes the task's devices and opens no connection. INVALID_ARGUMENT where the cluster has no such
 // task.

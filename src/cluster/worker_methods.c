@@ -120,22 +120,20 @@ static void received(void* data, leat_status_t status, leat_slot_t value) {
 
 // Checks that the sender of a key is a device of this task. |*out_restarted| becomes true where it
 // is one that the task had before it was restarted.
-static leat_status_t check_key(const leat_task_t* task, leat_string_view_t key,
+static leat_status_t check_key(leat_task_t* task, leat_string_view_t key,
                                bool* out_restarted) {
   leat_string_view_t sender;
   uint64_t incarnation;
   LEAT_RETURN_IF_ERROR(leat_rendezvous_key_parse(key, &sender, &incarnation));
-  for (int i = 0; i < task->device_count; ++i) {
-    const leat_device_t* device = task->devices[i];
-    if (!leat_string_view_equal(device->name, sender)) continue;
-    if (device->incarnation == incarnation) return leat_ok_status();
-    *out_restarted = true;
+  if (leat_task_has_device(task, sender, incarnation, out_restarted)) return leat_ok_status();
+  if (*out_restarted) {
     return leat_make_status(
         LEAT_ABORTED,
         "RecvTensor expects a different device incarnation: %" PRIu64 " vs. %" PRIu64 ". Your "
         "worker job (\"%.*s\") was probably restarted. Check your worker job for the reason why it "
         "was restarted.",
-        incarnation, device->incarnation, LEAT_SV_ARG(task->spec.tasks[task->number].name));
+        incarnation, task->devices[0]->incarnation,
+        LEAT_SV_ARG(task->spec.tasks[task->number].name));
   }
   return leat_make_status(LEAT_INVALID_ARGUMENT,
                           "RecvTensor failed: key '%.*s' is of an unknown device, must be of one "

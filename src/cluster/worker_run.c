@@ -223,7 +223,7 @@ static leat_status_t write_response(const answer_t* answer, leat_pb_step_stats_t
   LEAT_RETURN_IF_ERROR(write_values(answer, response));
   if (!answer->wants_end || !answer->run->collector) return leat_ok_status();
   response->step_stats = stats;
-  return leat_step_stats_describe(answer->run->collector, NULL, NULL, stats);
+  return leat_step_stats_describe(answer->run->collector, leat_trace_no_inputs, NULL, stats);
 }
 
 // Answers, when nothing is wanting any more. Nothing of the task is used afterwards.

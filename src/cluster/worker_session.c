@@ -78,7 +78,7 @@ void leat_worker_graph_begin_run(leat_worker_graph_t* graph) {
 
 void leat_worker_graph_end_run(leat_worker_graph_t* graph, int64_t begin_ns,
                                leat_status_t status) {
-  leat_task_metrics_t* metrics = &graph->session->task->metrics;
+  leat_task_metrics_t* metrics = &graph->session->task->root->metrics;
   leat_metrics_note_end(metrics->runs, &metrics->run_times, begin_ns, status);
   atomic_store(&graph->session->last_use_ns, leat_clock_now_ns());
   atomic_fetch_sub(&graph->session->running, 1);
@@ -179,7 +179,7 @@ leat_status_t leat_worker_session_register(leat_worker_session_t* session,
   const leat_task_event_t event = {.name = "graph_registered",
                                    .session = leat_string_view_from(session->handle),
                                    .count = (int64_t)number};
-  leat_metrics_add(&session->task->metrics.graphs_registered, 1);
+  leat_metrics_add(&session->task->root->metrics.graphs_registered, 1);
   leat_task_tell(session->task, &event);
   return leat_arena_print(arena, out_handle, "%016" PRIx64, number);
 }
@@ -288,8 +288,14 @@ static leat_status_t fill_session(leat_worker_session_t* session,
 leat_status_t leat_worker_session_create(leat_task_t* task,
                                          const leat_pb_create_worker_session_request_t* request) {
   leat_worker_session_t* session;
+  leat_task_t* named = task;
+  const leat_pb_server_def_t* server = request->server_def;
+  if (server && server->cluster && server->cluster->job.count > 0) {
+    LEAT_RETURN_IF_ERROR(leat_task_rename(task, server->cluster, server->job_name,
+                                          server->task_index, &named));
+  }
   LEAT_RETURN_IF_ERROR(LEAT_ALLOCATE(task->allocator, 1, &session));
-  *session = (leat_worker_session_t){.task = task};
+  *session = (leat_worker_session_t){.task = named};
   atomic_init(&session->references, 1);
   atomic_init(&session->running, 0);
   atomic_init(&session->last_use_ns, leat_clock_now_ns());
@@ -462,7 +468,7 @@ static void looked(void* data, leat_status_t status, leat_string_view_t details,
   const bool is_gone =
       status ? look->is_impatient : !has_incarnation(answer, look->incarnation);
   if (is_gone) {
-    leat_worker_session_delete(look->task, leat_string_view_from(look->handle),
+    leat_worker_session_delete(look->task->root, leat_string_view_from(look->handle),
                                status ? "its master is silent" : "its master is gone");
   }
   leat_status_free(status);
@@ -478,7 +484,7 @@ static leat_status_t look_for_master(const leat_worker_session_t* session, bool 
       leat_cluster_spec_find_name(&task->spec, leat_string_view_from(session->master));
   if (number < 0 || number == task->number) {  // nobody can be asked
     if (is_impatient) {
-      leat_worker_session_delete(task, leat_string_view_from(session->handle),
+      leat_worker_session_delete(task->root, leat_string_view_from(session->handle),
                                  "no master used it for the time of --session-timeout");
     }
     return leat_ok_status();
@@ -503,12 +509,12 @@ static bool is_due(leat_worker_session_t* session, int64_t now_ns) {
   int64_t idle_ms = LOOK_BEATS * beat_ms;
   if (task->patience.session_ms > 0) idle_ms = LEAT_MIN(idle_ms, task->patience.session_ms);
   const int64_t begin_ns = now_ns - idle_ms * 1000000;
-  leat_mutex_lock(&task->mutex);
+  leat_mutex_lock(&task->root->mutex);
   const bool is_due = atomic_load(&session->running) == 0 &&
                       atomic_load(&session->last_use_ns) < begin_ns &&
                       session->next_look_ns <= now_ns;
   if (is_due) session->next_look_ns = now_ns + idle_ms * 1000000;
-  leat_mutex_unlock(&task->mutex);
+  leat_mutex_unlock(&task->root->mutex);
   return is_due;
 }
 

@@ -75,8 +75,8 @@ typedef struct leat_remote_session_s {
   const struct leat_remote_session_vtable_s* vtable;
 } leat_remote_session_t;
 typedef struct leat_remote_session_vtable_s {
-  // Runs a step, whose edges are the graph's; |run|'s collector, number of threads and cancellation
-  // do not count. What the master has not seen of the graph is sent to it first. Any thread.
+  // Runs a step, whose edges are the graph's; |run|'s number of threads and cancellation do not
+  // count. What the master has not seen of the graph is sent to it first. Any thread.
   leat_status_t (*run)(leat_remote_session_t* remote, leat_shared_graph_t* graph,
                        const leat_run_t* run);
   // Ends the steps under way; later ones fail. Called once.

@@ -7,6 +7,7 @@
 #include "trace/collector.h"
 
 #include "base/clock.h"
+#include "formats/generated/step_stats.h"
 
 void leat_step_collector_initialize(leat_allocator_t* allocator,
                                     leat_step_collector_t* out_collector) {
@@ -65,6 +66,15 @@ static leat_status_t note_outputs(leat_step_collector_t* collector, const leat_t
   return leat_ok_status();
 }
 
+static void link_event(leat_device_events_t* events, leat_node_event_t* event) {
+  if (events->last) {
+    events->last->next = event;
+  } else {
+    events->first = event;
+  }
+  events->last = event;
+}
+
 // Adds an event. It is linked into its list last, so that an event for which memory runs out is
 // never seen in part.
 static leat_status_t add(leat_step_collector_t* collector, leat_string_view_t device,
@@ -80,12 +90,7 @@ static leat_status_t add(leat_step_collector_t* collector, leat_string_view_t de
   event->start_ns = start_ns;
   event->end_ns = leat_step_collector_now();
   event->thread = thread_number();
-  if (events->last) {
-    events->last->next = event;
-  } else {
-    events->first = event;
-  }
-  events->last = event;
+  link_event(events, event);
   return leat_ok_status();
 }
 
@@ -96,5 +101,73 @@ void leat_step_collector_add(leat_step_collector_t* collector, leat_string_view_
   leat_mutex_lock(&collector->mutex);
   leat_status_free(
       add(collector, device, node, op, start_ns, outputs, output_count, stride_bytes));
+  leat_mutex_unlock(&collector->mutex);
+}
+
+// ---- Events of other processes ------------------------------------------------------------------
+
+// The op in a label `name = Op(input, input)`; empty where it is of another form.
+static leat_string_view_t op_of_label(leat_string_view_t label) {
+  const size_t equals = leat_string_view_find(label, '=');
+  if (equals == SIZE_MAX || equals + 2 >= label.size) return LEAT_SV("");
+  const leat_string_view_t rest = leat_string_view_from_index(label, equals + 2);
+  const size_t end = leat_string_view_find(rest, '(');
+  return end == SIZE_MAX ? LEAT_SV("") : leat_string_view_make(rest.data, end);
+}
+
+// Copies the types, shapes and sizes of outputs; each stands at the place of its slot.
+static leat_status_t note_described(leat_step_collector_t* collector,
+                                    const leat_pb_node_output_list_t* outputs,
+                                    leat_node_event_t* event) {
+  LEAT_RETURN_IF_ERROR(LEAT_NEW(&collector->arena, outputs->count + 1, &event->outputs));
+  event->output_count = (int)outputs->count;
+  for (size_t i = 0; i < outputs->count; ++i) {
+    const leat_pb_node_output_t* output = &outputs->items[i];
+    const leat_pb_tensor_description_t* tensor = output->tensor_description;
+    if (output->slot < 0 || (size_t)output->slot >= outputs->count || !tensor) continue;
+    leat_arena_t* arena = &collector->arena;
+    const size_t rank = tensor->shape ? tensor->shape->dim.count : 0;
+    int64_t* dims;
+    LEAT_RETURN_IF_ERROR(LEAT_NEW(arena, rank + 1, &dims));
+    for (size_t d = 0; d < rank; ++d) dims[d] = tensor->shape->dim.items[d].size;
+    LEAT_RETURN_IF_ERROR(leat_partial_shape_create((int)rank, dims, arena,
+                                                   &event->outputs[output->slot].shape));
+    event->outputs[output->slot].dtype = tensor->dtype;
+    if (!tensor->allocation_description) continue;
+    event->outputs[output->slot].size_bytes =
+        (size_t)tensor->allocation_description->requested_bytes;
+  }
+  return leat_ok_status();
+}
+
+static leat_status_t add_described(leat_step_collector_t* collector, leat_string_view_t device,
+                                   const leat_pb_node_exec_stats_t* stats) {
+  leat_arena_t* arena = &collector->arena;
+  leat_device_events_t* events;
+  leat_node_event_t* event;
+  LEAT_RETURN_IF_ERROR(find_device(collector, device, &events));
+  LEAT_RETURN_IF_ERROR(LEAT_NEW(arena, 1, &event));
+  LEAT_RETURN_IF_ERROR(leat_arena_copy_string(arena, stats->node_name, &event->node));
+  LEAT_RETURN_IF_ERROR(
+      leat_arena_copy_string(arena, op_of_label(stats->timeline_label), &event->op));
+  LEAT_RETURN_IF_ERROR(note_described(collector, &stats->output, event));
+  event->start_ns =
+      stats->all_start_nanos ? stats->all_start_nanos : stats->all_start_micros * 1000;
+  event->end_ns = event->start_ns + (stats->all_start_nanos ? stats->all_end_rel_nanos
+                                                            : stats->all_end_rel_micros * 1000);
+  event->thread = stats->thread_id;
+  link_event(events, event);
+  return leat_ok_status();
+}
+
+void leat_step_collector_add_stats(leat_step_collector_t* collector,
+                                   const leat_pb_step_stats_t* stats) {
+  leat_mutex_lock(&collector->mutex);
+  for (size_t i = 0; i < stats->dev_stats.count; ++i) {
+    const leat_pb_device_step_stats_t* device = &stats->dev_stats.items[i];
+    for (size_t k = 0; k < device->node_stats.count; ++k) {
+      leat_status_free(add_described(collector, device->device, &device->node_stats.items[k]));
+    }
+  }
   leat_mutex_unlock(&collector->mutex);
 }

@@ -59,17 +59,24 @@ void leat_step_collector_add(leat_step_collector_t* collector, leat_string_view_
                              leat_string_view_t node, leat_string_view_t op, int64_t start_ns,
                              const leat_tensor_t* outputs, int output_count, size_t stride_bytes);
 
+// Adds the events that another process has collected for its part of the step. Those for which
+// there is no memory, and what is not valid of them, are left out.
+struct leat_pb_step_stats_s;
+void leat_step_collector_add_stats(leat_step_collector_t* collector,
+                                   const struct leat_pb_step_stats_s* stats);
+
 // ---- What was collected, as messages (run_metadata.c) -------------------------------------------
 // Translates collected events into TensorFlow's StepStats, and these into its RunMetadata message.
 // Called after the step has ended, when nothing writes to the collector any more.
 
-struct leat_pb_step_stats_s;
 struct leat_pb_cost_graph_def_s;
 
 // Appends the names of the inputs of |node|, separated by ", "; nothing for a node that it does not
 // know.
 typedef void (*leat_trace_inputs_fn_t)(void* data, leat_string_view_t node,
                                        leat_string_builder_t* out_inputs);
+// One that names no inputs, for labels that only tell the op.
+void leat_trace_no_inputs(void* data, leat_string_view_t node, leat_string_builder_t* out_inputs);
 // Makes the StepStats of the collected events. |inputs_of| is called with |data| for each label;
 // NULL: the nodes have no labels. The message lies in the collector's arena.
 LEAT_MUST_USE leat_status_t leat_step_stats_describe(leat_step_collector_t* collector,

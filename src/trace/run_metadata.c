@@ -10,6 +10,8 @@
 #include "formats/wire/encode.h"
 #include "trace/collector.h"
 
+void leat_trace_no_inputs(void* data, leat_string_view_t node, leat_string_builder_t* out_inputs) {}
+
 typedef struct labels_s {
   leat_trace_inputs_fn_t inputs_of;
   void* data;

@@ -1,5 +1,6 @@
 // A client in this process whose master is a server: TF_SetTarget("grpc://host:port"), and then the
 // functions that every session has. The two servers are in this process too.
+#define _GNU_SOURCE  // memmem
 #include <stdlib.h>
 #include <string.h>
 
@@ -210,6 +211,33 @@ static void a_master_that_stops_ends_steps(void** state) {
   TF_DeleteStatus(waiter.status);
 }
 
+static bool holds(const leat_string_view_t bytes, const char* text) {
+  return memmem(bytes.data, bytes.size, text, strlen(text)) != NULL;
+}
+
+// A traced step tells what ran on all tasks: here a node on each, and what carries the value.
+static void statistics_come_from_all_tasks(void** state) {
+  static const char kOptions[] = {0x08, 3};  // trace_level: FULL_TRACE
+  TF_Buffer options = {.data = kOptions, .length = sizeof kOptions};
+  TF_Output x = add_placeholder("x");
+  TF_Output y = add_unary("Square", "squared", CLUSTER_PS_CPU, x);
+  TF_Output z = add_unary("Neg", "negated", CLUSTER_WORKER_CPU, y);
+  TF_Tensor *in = make_vector(3, 1), *out = NULL;
+  TF_Buffer* metadata = TF_NewBuffer();
+  TF_SessionRun(client.session, &options, &x, &in, 1, &z, &out, 1, NULL, 0, metadata,
+                client.status);
+  expect(TF_OK, "");
+  const leat_string_view_t bytes = leat_string_view_make(metadata->data, metadata->length);
+  assert_true(holds(bytes, CLUSTER_PS_CPU));
+  assert_true(holds(bytes, CLUSTER_WORKER_CPU));
+  assert_true(holds(bytes, "squared = Square("));
+  assert_true(holds(bytes, "negated = Neg("));
+  assert_true(holds(bytes, " = _Recv("));
+  TF_DeleteBuffer(metadata);
+  TF_DeleteTensor(in);
+  TF_DeleteTensor(out);
+}
+
 static void steps_have_deadlines(void** state) {
   static const char kOptions[] = {0x10, 100};  // timeout_in_ms: 100
   TF_Buffer options = {.data = kOptions, .length = sizeof kOptions};
@@ -275,6 +303,7 @@ int main(void) {
       TEST(failures_reach_the_client),
       TEST(closing_ends_steps),
       TEST(a_master_that_stops_ends_steps),
+      TEST(statistics_come_from_all_tasks),
       TEST(steps_have_deadlines),
       TEST(masters_that_are_not_there),
       TEST(a_cluster_is_reset),
