@@ -6,6 +6,9 @@
 // outlives the silence of its task by two intervals at most. A task that was lost is asked on until
 // it answers. A task without calls is not asked, and a short step pays nothing.
 //
+// A call for a value (RecvTensor) is no reason to ask: the master of the step watches the sender,
+// and a worker of TensorFlow's asks nobody. It ends with the others when its sender is lost.
+//
 // TensorFlow's tasks are asked in the same way, since GetStatus is a method of its worker.
 #ifndef LEAT_CLUSTER_HEARTBEAT_H_
 #define LEAT_CLUSTER_HEARTBEAT_H_

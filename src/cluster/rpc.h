@@ -117,10 +117,11 @@ LEAT_MUST_USE leat_status_t leat_rpc_channel_create(leat_string_view_t address,
 // Cancels the calls under way and waits until their |done| have returned. NULL is allowed. Not from
 // a |done|.
 void leat_rpc_channel_free(leat_rpc_channel_t* channel);
-// Whether a call is under way that does not wait for the server to come up
-// (leat_rpc_call_options_t.waits).
+// Whether a call is under way that neither waits for the server to come up nor is patient
+// (leat_rpc_call_options_t).
 bool leat_rpc_channel_is_busy(leat_rpc_channel_t* channel);
-// Ends these calls with |status|, which is taken: the caller knows that nobody will answer them.
+// Ends all calls but those that wait for the server to come up with |status|, which is taken: the
+// caller knows that nobody will answer them.
 // Later calls are made as before. Does not wait for their |done|.
 void leat_rpc_channel_fail(leat_rpc_channel_t* channel, leat_status_t status);
 
@@ -135,6 +136,7 @@ typedef struct leat_rpc_call_options_s {
   leat_rpc_bytes_t bytes;
   int64_t deadline_ns;  // leat_clock_now_ns, or LEAT_DEADLINE_NEVER; then DEADLINE_EXCEEDED
   bool waits;           // for a server that is not up yet, instead of failing with UNAVAILABLE
+  bool is_patient;      // does not count as busy (leat_rpc_channel_is_busy)
 } leat_rpc_call_options_t;
 
 // Makes a call. Never blocks. |out_call|, unless it is NULL, gets the call for leat_rpc_cancel; the

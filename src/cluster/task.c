@@ -148,7 +148,8 @@ static leat_status_t start_fetch(leat_task_t* task, int64_t step_id, leat_string
     const leat_rpc_piece_t piece = {.data = bytes.data, .size = bytes.size};
     const leat_rpc_call_options_t options = {.method = "/tensorflow.WorkerService/RecvTensor",
                                              .bytes = {&piece, 1},
-                                             .deadline_ns = LEAT_DEADLINE_NEVER};
+                                             .deadline_ns = LEAT_DEADLINE_NEVER,
+                                             .is_patient = true};
     leat_rpc_call(channel, &options, fetched, fetch, out_call);
   }
   leat_string_builder_deinitialize(&bytes);

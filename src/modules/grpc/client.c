@@ -34,6 +34,7 @@ struct leat_rpc_call_s {
   // Guarded by the channel's mutex.
   bool is_cancelled_by_channel;
   bool waits;         // for a server that is not up yet
+  bool is_patient;
   uint64_t failures;  // the channel's, when the call was made or was failed last
   rpc_event_t ended;
   leat_rpc_done_fn_t done;
@@ -149,7 +150,7 @@ void rpc_channel_free(leat_rpc_channel_t* channel) {
 bool rpc_channel_is_busy(leat_rpc_channel_t* channel) {
   leat_mutex_lock(&channel->mutex);
   const leat_rpc_call_t* call = channel->first;
-  while (call && call->waits) call = call->next;
+  while (call && (call->waits || call->is_patient)) call = call->next;
   leat_mutex_unlock(&channel->mutex);
   return call != NULL;
 }
@@ -301,6 +302,7 @@ void rpc_call(leat_rpc_channel_t* channel, const leat_rpc_call_options_t* option
   call->done = done;
   call->data = data;
   call->waits = options->waits;
+  call->is_patient = options->is_patient;
   call->call = create_inner(channel, options);
   add_to_channel(channel, call);
   if (out_call) *out_call = call;
