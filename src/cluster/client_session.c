@@ -13,6 +13,7 @@
 #include "formats/wire/decode.h"
 #include "formats/wire/tensor_content.h"
 #include "graph/import/export.h"
+#include "master/partial_run.h"
 #include "trace/collector.h"
 
 #define SCHEME "grpc://"
@@ -146,7 +147,10 @@ static void destroy_session(leat_remote_session_t* base) {
 
 static leat_status_t run_step(leat_remote_session_t* base, leat_shared_graph_t* graph,
                               const leat_run_t* run);
-static const leat_remote_session_vtable_t kVtable = {run_step, close_session, destroy_session};
+static leat_status_t begin_partial(leat_remote_session_t* base, leat_shared_graph_t* graph,
+                                   const leat_run_t* run, leat_remote_partial_run_t** out_run);
+static const leat_remote_session_vtable_t kVtable = {run_step, begin_partial, close_session,
+                                                     destroy_session};
 
 // A session that the master does not know yet.
 static leat_status_t make_session(leat_string_view_t address, leat_allocator_t* allocator,
@@ -448,4 +452,138 @@ static leat_status_t run_step(leat_remote_session_t* base, leat_shared_graph_t* 
   }
   leat_arena_deinitialize(&step.arena);
   return status;
+}
+
+// ---- Partial runs -------------------------------------------------------------------------------
+
+// A partial run at the master. A fed value is kept until a fetch is asked for, whose call takes
+// along all that were fed since the last one.
+typedef struct client_partial_s {
+  leat_remote_partial_run_t base;
+  client_session_t* session;
+  step_t step;            // the names of all feeds and fetches
+  leat_run_t run;         // of |step|; only its counts are valid
+  char* handle;
+  leat_tensor_t* values;  // [feed_count], those that are not sent yet
+  bool* is_waiting;       // [feed_count], which these are
+} client_partial_t;
+
+static leat_status_t keep_feed(leat_remote_partial_run_t* base, int feed,
+                               const leat_tensor_t* value) {
+  client_partial_t* partial = (client_partial_t*)base;
+  leat_buffer_mark_lent(value->buffer);
+  partial->values[feed] = leat_tensor_share(value);
+  partial->is_waiting[feed] = true;
+  return leat_ok_status();
+}
+
+// Adds the values that wait to the request.
+static leat_status_t take_feeds(client_partial_t* partial, step_t* step) {
+  leat_pb_named_tensor_proto_list_t* feeds = &step->request.feed;
+  LEAT_RETURN_IF_ERROR(LEAT_NEW(&step->arena, (size_t)partial->run.feed_count + 1, &feeds->items));
+  for (int i = 0; i < partial->run.feed_count; ++i) {
+    if (!partial->is_waiting[i]) continue;
+    leat_pb_named_tensor_proto_t* feed = &feeds->items[feeds->count++];
+    feed->name = partial->step.request.feed.items[i].name;
+    LEAT_RETURN_IF_ERROR(LEAT_NEW(&step->arena, 1, &feed->tensor));
+    LEAT_RETURN_IF_ERROR(leat_tensor_to_content(&partial->values[i], &step->arena, feed->tensor));
+  }
+  return leat_ok_status();
+}
+
+static void drop_feeds(client_partial_t* partial) {
+  for (int i = 0; i < partial->run.feed_count; ++i) {
+    if (partial->is_waiting[i]) leat_tensor_release(&partial->values[i]);
+    partial->is_waiting[i] = false;
+  }
+}
+
+static leat_status_t take_fetch(leat_remote_partial_run_t* base, int fetch,
+                                leat_tensor_t* out_value) {
+  client_partial_t* partial = (client_partial_t*)base;
+  client_session_t* session = partial->session;
+  const leat_run_t run = {.fetch_count = 1, .fetch_values = out_value};
+  step_t step = {
+      .run = &run,
+      .request = {.session_handle = leat_string_view_from(session->handle),
+                  .partial_run_handle = leat_string_view_from(partial->handle),
+                  .fetch = {&partial->step.request.fetch.items[fetch], 1},
+                  .store_errors_in_response_body = true}};
+  leat_arena_initialize(session->allocator, 0, &step.arena);
+  leat_status_t status = take_feeds(partial, &step);
+  if (!status) {
+    status = call(session, "/tensorflow.MasterService/RunStep",
+                  &leat_pb_run_step_request_descriptor, &step.request,
+                  leat_clock_deadline_after_ms(session->timeout_ms), CALL_STEP, read_step, &step);
+  }
+  drop_feeds(partial);
+  leat_arena_deinitialize(&step.arena);
+  return status;
+}
+
+// The master ends a run that is complete, and one that is abandoned after some time.
+static void end_partial(leat_remote_partial_run_t* base) {
+  client_partial_t* partial = (client_partial_t*)base;
+  leat_allocator_t* allocator = partial->session->allocator;
+  if (partial->is_waiting) drop_feeds(partial);
+  leat_arena_deinitialize(&partial->step.arena);
+  leat_allocator_free(allocator, partial->handle);
+  leat_allocator_free(allocator, partial);
+}
+
+static leat_status_t read_partial(void* data, leat_string_view_t answer) {
+  client_partial_t* partial = data;
+  leat_pb_partial_run_setup_response_t response;
+  LEAT_RETURN_IF_ERROR(leat_message_decode(&leat_pb_partial_run_setup_response_descriptor, answer,
+                                           &partial->step.arena, NULL, &response));
+  return leat_allocator_clone_string(partial->session->allocator, response.partial_run_handle.data,
+                                     response.partial_run_handle.size, &partial->handle);
+}
+
+static leat_status_t set_up(client_partial_t* partial, leat_shared_graph_t* graph) {
+  client_session_t* session = partial->session;
+  step_t* step = &partial->step;
+  leat_pb_string_list_t feeds = {.count = (size_t)partial->run.feed_count};
+  const int64_t deadline_ns = leat_clock_deadline_after_ms(session->timeout_ms);
+  leat_mutex_lock(&session->mutex);
+  leat_status_t status = send_graph(session, graph, deadline_ns);
+  leat_mutex_unlock(&session->mutex);
+  LEAT_RETURN_IF_ERROR(status);
+  leat_mutex_lock(&graph->mutex);
+  status = name_edges(graph->graph, step);
+  leat_mutex_unlock(&graph->mutex);
+  LEAT_RETURN_IF_ERROR(status);
+  LEAT_RETURN_IF_ERROR(LEAT_NEW(&step->arena, feeds.count + 1, &feeds.items));
+  LEAT_RETURN_IF_ERROR(LEAT_NEW(&step->arena, feeds.count + 1, &partial->values));
+  LEAT_RETURN_IF_ERROR(LEAT_NEW(&step->arena, feeds.count + 1, &partial->is_waiting));
+  for (size_t i = 0; i < feeds.count; ++i) feeds.items[i] = step->request.feed.items[i].name;
+  const leat_pb_partial_run_setup_request_t request = {
+      .session_handle = leat_string_view_from(session->handle),
+      .feed = feeds,
+      .fetch = step->request.fetch,
+      .target = step->request.target};
+  return call(session, "/tensorflow.MasterService/PartialRunSetup",
+              &leat_pb_partial_run_setup_request_descriptor, &request, deadline_ns, CALL_STEP,
+              read_partial, partial);
+}
+
+static leat_status_t begin_partial(leat_remote_session_t* base, leat_shared_graph_t* graph,
+                                   const leat_run_t* run, leat_remote_partial_run_t** out_run) {
+  static const leat_remote_partial_run_vtable_t kPartialVtable = {keep_feed, take_fetch,
+                                                                  end_partial};
+  client_session_t* session = (client_session_t*)base;
+  client_partial_t* partial;
+  LEAT_RETURN_IF_ERROR(LEAT_ALLOCATE(session->allocator, 1, &partial));
+  partial->base.vtable = &kPartialVtable;
+  partial->session = session;
+  partial->run = *run;
+  partial->step.run = &partial->run;
+  leat_arena_initialize(session->allocator, 0, &partial->step.arena);
+  leat_status_t status = set_up(partial, graph);
+  if (status) {
+    end_partial(&partial->base);
+    return status;
+  }
+  *out_run = &partial->base;
+  return leat_ok_status();
 }

@@ -23,6 +23,7 @@
 
 struct leat_partial_run_s {
   leat_allocator_t* allocator;
+  leat_remote_partial_run_t* remote;  // NULL: the run is of this process, and what follows is set
   leat_worker_t* worker;
   leat_compiled_t* compiled;
   int64_t step_id;
@@ -202,6 +203,26 @@ cleanup:
   return status;
 }
 
+leat_status_t leat_partial_run_of_remote(leat_remote_partial_run_t* remote,
+                                         const leat_rewrite_t* rewrite, int feed_count,
+                                         leat_allocator_t* allocator,
+                                         leat_partial_run_t** out_run) {
+  leat_partial_run_t* run;
+  LEAT_RETURN_IF_ERROR(LEAT_ALLOCATE(allocator, 1, &run));
+  *run = (leat_partial_run_t){.allocator = allocator,
+                              .remote = remote,
+                              .feed_count = feed_count,
+                              .fetch_count = rewrite->fetch_count};
+  leat_status_t status = find_needs(run, rewrite);
+  if (status) {
+    leat_allocator_free(allocator, run->needs);
+    leat_allocator_free(allocator, run);
+    return status;
+  }
+  *out_run = run;
+  return leat_ok_status();
+}
+
 bool leat_partial_run_needs(const leat_partial_run_t* run, int fetch, int feed) {
   LEAT_DCHECK(fetch >= 0 && fetch < run->fetch_count && feed >= 0 && feed < run->feed_count);
   return run->needs[fetch * run->feed_count + feed];
@@ -215,6 +236,7 @@ static leat_string_view_t key_of(char* text, size_t size, const char* what, int 
 
 leat_status_t leat_partial_run_feed(leat_partial_run_t* run, int feed, const leat_tensor_t* value) {
   LEAT_DCHECK(feed >= 0 && feed < run->feed_count);
+  if (run->remote) return run->remote->vtable->feed(run->remote, feed, value);
   char text[80];
   leat_buffer_mark_lent(value->buffer);
   leat_slot_t slot = {.tensor = leat_tensor_share(value), .alive = true};
@@ -228,6 +250,7 @@ leat_status_t leat_partial_run_feed(leat_partial_run_t* run, int feed, const lea
 
 leat_status_t leat_partial_run_fetch(leat_partial_run_t* run, int fetch, leat_tensor_t* out_value) {
   LEAT_DCHECK(fetch >= 0 && fetch < run->fetch_count);
+  if (run->remote) return run->remote->vtable->fetch(run->remote, fetch, out_value);
   char text[80];
   leat_slot_t value = {0};
   leat_answer_t answer;
@@ -246,6 +269,12 @@ leat_status_t leat_partial_run_fetch(leat_partial_run_t* run, int fetch, leat_te
 
 void leat_partial_run_end(leat_partial_run_t* run) {
   if (!run) return;
+  if (run->remote) {
+    run->remote->vtable->end(run->remote);
+    leat_allocator_free(run->allocator, run->needs);
+    leat_allocator_free(run->allocator, run);
+    return;
+  }
   // Has no effect on a step that has ended already.
   leat_compiled_abort_step(
       run->compiled, run->step_id,

@@ -8,6 +8,23 @@
 
 typedef struct leat_partial_run_s leat_partial_run_t;
 
+// A partial run of a master in another process. The functions below pass on to it.
+typedef struct leat_remote_partial_run_s {
+  const struct leat_remote_partial_run_vtable_s* vtable;
+} leat_remote_partial_run_t;
+typedef struct leat_remote_partial_run_vtable_s {
+  // As leat_partial_run_feed, leat_partial_run_fetch and leat_partial_run_end.
+  leat_status_t (*feed)(leat_remote_partial_run_t* run, int feed, const leat_tensor_t* value);
+  leat_status_t (*fetch)(leat_remote_partial_run_t* run, int fetch, leat_tensor_t* out_value);
+  void (*end)(leat_remote_partial_run_t* run);
+} leat_remote_partial_run_vtable_t;
+// Makes a run of |remote|, which is taken over on success. |rewrite| is the signature's pruned
+// graph, borrowed, which tells what each fetch needs.
+LEAT_MUST_USE leat_status_t leat_partial_run_of_remote(leat_remote_partial_run_t* remote,
+                                                       const leat_rewrite_t* rewrite,
+                                                       int feed_count, leat_allocator_t* allocator,
+                                                       leat_partial_run_t** out_run);
+
 // Compiles the signature's pruned graph |rewrite|, which is taken over, also on failure, and starts
 // the step. Blocks until it has been compiled.
 LEAT_MUST_USE leat_status_t leat_partial_run_begin(const leat_master_options_t* options,

@@ -408,7 +408,10 @@ static leat_status_t prune_run(leat_session_t* session, const leat_run_t* run,
   const leat_graph_t* graph = session->graph->graph;
   leat_status_t status = check_run(graph, run, &echoes);
   if (!status) status = leat_master_prune(graph, &step, out_rewrite);
-  leat_master_functions_set_library(session->functions, graph->functions, graph->producer_version);
+  if (session->functions) {  // a master elsewhere has functions of its own
+    leat_master_functions_set_library(session->functions, graph->functions,
+                                      graph->producer_version);
+  }
   leat_mutex_unlock(&session->graph->mutex);
   return status;
 }
@@ -424,11 +427,27 @@ leat_status_t leat_session_show_pass(leat_session_t* session, const leat_run_t* 
   return leat_master_show_pass(&options, &rewrite, name, show, data);
 }
 
+static leat_status_t begin_remote_partial(leat_session_t* session, const leat_run_t* run,
+                                          leat_partial_run_t** out_run) {
+  leat_remote_session_t* remote = session->target.remote;
+  leat_remote_partial_run_t* begun = NULL;
+  leat_rewrite_t rewrite;
+  LEAT_RETURN_IF_ERROR(prune_run(session, run, &rewrite));
+  leat_status_t status = remote->vtable->begin_partial(remote, session->graph, run, &begun);
+  if (!status) {
+    status = leat_partial_run_of_remote(begun, &rewrite, run->feed_count, session->allocator,
+                                        out_run);
+    if (status) begun->vtable->end(begun);
+  }
+  leat_rewrite_deinitialize(&rewrite);
+  return status;
+}
+
 leat_status_t leat_session_begin_partial(leat_session_t* session, const leat_run_t* run,
                                          leat_partial_run_t** out_run) {
   leat_rewrite_t rewrite;
   LEAT_RETURN_IF_ERROR(leat_session_check_open(session));
-  LEAT_RETURN_IF_ERROR(check_master(session, "Partial run"));
+  if (session->target.remote) return begin_remote_partial(session, run, out_run);
   LEAT_RETURN_IF_ERROR(prune_run(session, run, &rewrite));
   return leat_partial_run_begin(&session->master, &rewrite, run->feed_count, out_run);
 }

@@ -69,6 +69,8 @@ LEAT_MUST_USE leat_status_t leat_session_options_read(leat_string_view_t config,
 typedef struct leat_run_s leat_run_t;
 typedef struct leat_shared_graph_s leat_shared_graph_t;
 
+struct leat_remote_partial_run_s;  // master/partial_run.h
+
 // A session of a master in another process, which places, compiles and runs what this session's
 // client asks for (cluster/client_session.h).
 typedef struct leat_remote_session_s {
@@ -79,6 +81,10 @@ typedef struct leat_remote_session_vtable_s {
   // count. What the master has not seen of the graph is sent to it first. Any thread.
   leat_status_t (*run)(leat_remote_session_t* remote, leat_shared_graph_t* graph,
                        const leat_run_t* run);
+  // Begins a partial run (master/partial_run.h) with the feeds and fetches that |run| names.
+  leat_status_t (*begin_partial)(leat_remote_session_t* remote, leat_shared_graph_t* graph,
+                                 const leat_run_t* run,
+                                 struct leat_remote_partial_run_s** out_run);
   // Ends the steps under way; later ones fail. Called once.
   void (*close)(leat_remote_session_t* remote);
   void (*destroy)(leat_remote_session_t* remote);
@@ -132,8 +138,8 @@ void leat_shared_graph_release(leat_shared_graph_t* graph);  // NULL is allowed
 // Opens the target and its devices; the caller frees the session. |graph| is retained. |options| is
 // copied, except for the text of the target, which is needed for the call only. NOT_FOUND for a
 // target that no transport knows, and what the transport says where it cannot be reached. A session
-// with a master elsewhere runs steps by leat_session_run alone: what prepares signatures, begins
-// partial runs or shows graphs gives UNIMPLEMENTED.
+// with a master elsewhere runs steps by leat_session_run and in parts: what prepares signatures or
+// shows graphs gives UNIMPLEMENTED.
 LEAT_MUST_USE leat_status_t leat_session_create(const leat_runtime_t* runtime,
                                                 leat_shared_graph_t* graph,
                                                 const leat_session_options_t* options,
