@@ -43,6 +43,8 @@ static const route_t kRoutes[] = {
     {"/data/leat/status", board_api_status},
     {"/data/leat/columns", board_api_columns},
     {"/data/leat/live", board_api_live},
+    {"/data/leat/text", board_api_raw_text},
+    {"/data/leat/hparams", board_api_hparams},
     {"/data/leat/graph/levels", board_api_graph_levels},
     {"/data/leat/graph/item", board_api_graph_item},
     {"/data/leat/graph/search", board_api_graph_search},

@@ -71,6 +71,8 @@ BOARD_ROUTE(board_api_audio);
 BOARD_ROUTE(board_api_sound);
 BOARD_ROUTE(board_api_text_tags);
 BOARD_ROUTE(board_api_text);
+BOARD_ROUTE(board_api_raw_text);
+BOARD_ROUTE(board_api_hparams);
 BOARD_ROUTE(board_api_graph_info);
 BOARD_ROUTE(board_api_graph);
 BOARD_ROUTE(board_api_run_metadata);

@@ -35,8 +35,38 @@ static void print_table(const board_tensor_list_t* list, leat_string_builder_t* 
   leat_string_builder_append(out, LEAT_SV("</tbody>\n</table>"));
 }
 
+// The texts of a point, as they were written and as a table.
+static void print_raw(const board_tensor_list_t* list, leat_string_builder_t* out) {
+  leat_string_builder_append(out, LEAT_SV(",\"shape\":["));
+  for (uint32_t i = 0; i < list->rank; ++i) {
+    leat_string_builder_print(out, i ? ",%u" : "%u", list->dims[i]);
+  }
+  leat_string_builder_append(out, LEAT_SV("],\"texts\":["));
+  for (size_t i = 0; i < list->count; ++i) {
+    if (i) leat_string_builder_append_char(out, ',');
+    board_json_string(out, list->texts[i]);
+  }
+  leat_string_builder_append_char(out, ']');
+}
+
+static void print_html(const board_tensor_list_t* list, leat_string_builder_t* out) {
+  leat_string_builder_t html;
+  leat_string_builder_append(out, LEAT_SV(",\"text\":"));
+  leat_string_builder_initialize(leat_allocator_system(), &html);
+  if (list->rank) {
+    print_table(list, &html);
+  } else {
+    board_api_print_html(list->texts[0], &html);
+  }
+  board_json_string(out, leat_string_builder_view(&html));
+  leat_string_builder_deinitialize(&html);
+}
+
+typedef void (*print_fn_t)(const board_tensor_list_t* list, leat_string_builder_t* out);
+
 static leat_status_t print_point(const board_snapshot_t* snapshot, uint32_t index,
-                                 leat_arena_t* arena, leat_string_builder_t* out) {
+                                 leat_arena_t* arena, print_fn_t print,
+                                 leat_string_builder_t* out) {
   leat_pb_summary_value_t value;
   board_tensor_list_t list;
   LEAT_RETURN_IF_ERROR(board_snapshot_value(snapshot, index, arena, &value));
@@ -44,22 +74,14 @@ static leat_status_t print_point(const board_snapshot_t* snapshot, uint32_t inde
   if (!list.texts) return leat_make_status(LEAT_INVALID_ARGUMENT, "the value is no text");
   leat_string_builder_append(out, LEAT_SV("{\"wall_time\":"));
   board_json_float(out, snapshot->wall_times[index]);
-  leat_string_builder_print(out, ",\"step\":%lld,\"text\":", (long long)snapshot->steps[index]);
-  leat_string_builder_t html;
-  leat_string_builder_initialize(leat_allocator_system(), &html);
-  if (list.rank) {
-    print_table(&list, &html);
-  } else {
-    board_api_print_html(list.texts[0], &html);
-  }
-  board_json_string(out, leat_string_builder_view(&html));
-  leat_string_builder_deinitialize(&html);
+  leat_string_builder_print(out, ",\"step\":%lld", (long long)snapshot->steps[index]);
+  print(&list, out);
   leat_string_builder_append_char(out, '}');
   return leat_ok_status();
 }
 
-leat_status_t board_api_text(board_api_t* api, const board_request_t* request,
-                             board_response_t* response) {
+static leat_status_t print_points(board_api_t* api, const board_request_t* request,
+                                  print_fn_t print, board_response_t* response) {
   board_run_t* run;
   board_snapshot_t snapshot = {0};
   leat_string_view_t tag;
@@ -77,8 +99,19 @@ leat_status_t board_api_text(board_api_t* api, const board_request_t* request,
   leat_string_builder_append_char(&response->body, '[');
   for (uint32_t i = 0; i < snapshot.count; ++i) {
     if (i) leat_string_builder_append_char(&response->body, ',');
-    LEAT_RETURN_IF_ERROR(print_point(&snapshot, i, request->arena, &response->body));
+    LEAT_RETURN_IF_ERROR(print_point(&snapshot, i, request->arena, print,
+                                     &response->body));
   }
   leat_string_builder_append_char(&response->body, ']');
   return leat_ok_status();
+}
+
+leat_status_t board_api_text(board_api_t* api, const board_request_t* request,
+                             board_response_t* response) {
+  return print_points(api, request, print_html, response);
+}
+
+leat_status_t board_api_raw_text(board_api_t* api, const board_request_t* request,
+                                 board_response_t* response) {
+  return print_points(api, request, print_raw, response);
 }

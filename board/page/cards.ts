@@ -133,7 +133,8 @@ export class CardFrame {
       this.buttons.append(wide);
     }
     this.root = element('article', {class: 'card', 'aria-label': label},
-      element('div', {class: 'top'}, title, this.buttons), body, this.reading, this.sentence, this.scroll);
+      element('div', {class: 'top'}, title, this.buttons), body,
+      ...(fill ? [this.reading] : []), this.sentence, this.scroll);
   }
 
   refreshTable(): void {

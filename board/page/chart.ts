@@ -17,6 +17,7 @@ export interface Look {
   clip: boolean;
   smoothed: boolean;
   cursor: number | null;  // an x
+  isShare?: boolean;      // both axes go from 0 to 1
 }
 
 export interface Scale {
@@ -103,7 +104,9 @@ function range(lines: Line[], pick: (line: Line) => Float64Array[], log: boolean
 }
 
 function formatX(x: number, axis: Look['axis'], span: number): string {
-  if (axis === 'step') return Math.abs(x) >= 1e6 ? formatNumber(x) : String(x);
+  if (axis === 'step') {
+    return Math.abs(x) >= 1e6 || !Number.isInteger(x) ? formatNumber(x) : String(x);
+  }
   if (axis === 'relative') return formatDuration(x);
   const date = new Date(x * 1000);
   return span > 172800 ? date.toLocaleDateString() : date.toLocaleTimeString();
@@ -136,8 +139,8 @@ export function drawChart(canvas: HTMLCanvasElement, lines: Line[], look: Look):
   context.scale(ratio, ratio);
   const css = getComputedStyle(document.documentElement);
   const colour = (name: string) => css.getPropertyValue(name).trim();
-  const [x0, x1] = range(lines, line => [line.x], false, false);
-  let [y0, y1] = range(lines, line => look.smoothed ? [line.y, line.raw] : [line.y], look.log, look.clip);
+  const [x0, x1] = look.isShare ? [0, 1] : range(lines, line => [line.x], false, false);
+  let [y0, y1] = look.isShare ? [0, 1] : range(lines, line => look.smoothed ? [line.y, line.raw] : [line.y], look.log, look.clip);
   const toY = (v: number) => look.log ? Math.log10(v) : v;
   const margin = look.log ? 0 : (y1 - y0) * 0.05;
   [y0, y1] = [toY(y0 - margin), toY(y1 + margin)];

@@ -22,7 +22,7 @@ export class Graph implements Page {
   private readonly reading = element('p', {class: 'reading', 'aria-live': 'polite'});
   private readonly details = element('section', {class: 'details', 'aria-label': 'What is selected',
                                                  tabindex: '0'});
-  private readonly tools = element('div', {class: 'graph-tools', role: 'group',
+  private readonly bar = element('div', {class: 'graph-tools', role: 'group',
                                            'aria-label': 'How the graph is drawn'});
   private readonly found = element('ul', {class: 'found', 'aria-label': 'Found'});
   private readonly foundCount = element('p', {role: 'status', class: 'sentence'});
@@ -43,7 +43,7 @@ export class Graph implements Page {
       if (event.key === 'Enter') this.found.querySelector('button')?.click();
     };
     this.canvas.onkeydown = event => this.onKey(event);
-    this.root = element('div', {class: 'graph-page'}, this.tools,
+    this.root = element('div', {class: 'graph-page'}, this.bar,
       element('section', {class: 'side', 'aria-label': 'Search and outline'},
         element('label', {for: 'graph-search'}, 'Find a node, scope or op'), this.query,
         this.foundCount, this.found, this.outline.root),
@@ -81,7 +81,7 @@ export class Graph implements Page {
     const names = this.sources.map((s, i) =>
       [String(i), s.tag ? `${s.run}: ${s.tag}` : s.run] as [string, string]);
     const at = this.sources.indexOf(this.source());
-    this.tools.replaceChildren(
+    this.bar.replaceChildren(
       choice('graph-run', 'Graph of', names, String(at), value => {
         Object.assign(settings.graph, this.sources[Number(value)], {open: [], selected: 0});
         this.view.drawing = null;

@@ -3,13 +3,21 @@
 import {isDark} from './chart';
 import {swatch} from './cards';
 import {byId, element, getJson, matcher, PREFIX} from './dom';
+import {Audio} from './audio';
 import {Graph} from './graph';
+import {Histograms} from './histograms';
+import {Hparams} from './hparams';
+import {Images} from './images';
+import {PrCurves} from './pr_curves';
 import {Scalars} from './scalars';
 import {Page, readLink, settings, state, writeLink} from './state';
+import {Texts} from './texts';
 
 const MANY_RUNS = 40;
 
-const pages: Page[] = [new Scalars(), new Graph()];
+readLink();
+const pages: Page[] = [new Scalars(), new Graph(), new Histograms(), new Images(), new Audio(),
+                       new Texts(), new PrCurves(), new Hparams()];
 
 function shownPage(): Page {
   return pages.find(page => page.name === settings.page) || pages[0];
@@ -67,6 +75,7 @@ function showPage(): void {
   document.querySelectorAll<HTMLElement>('.tools').forEach(tools => {
     tools.hidden = tools.dataset.page !== shown.name;
   });
+  byId('page-tools').replaceChildren(...(shown.tools ? [shown.tools] : []));
   markPage();
   shown.reload().catch(sayFailure);
 }
@@ -98,7 +107,7 @@ async function reload(): Promise<void> {
     const wrong = status.damaged_records + status.skipped_values;
     const hidden = names.filter((run: string) => settings.hidden.includes(run)).length;
     byId('state').textContent = (status.loaded ? '' : 'Loading. ') +
-      (hidden ? `${hidden} of ` : '') + `${names.length} runs${hidden ? ' are hidden' : ''}, ` +
+      (hidden ? `${hidden} of ` : '') + `${names.length} run${names.length === 1 ? '' : 's'}${hidden ? ' are hidden' : ''}, ` +
       `${status.series} series` + (wrong ? `, ${wrong} records or values skipped` : '');
     drawRuns();
     drawPages(new Set(Object.keys(plugins).filter(name => plugins[name].enabled)));
@@ -148,7 +157,6 @@ function bind(): void {
   };
 }
 
-readLink();
 bind();
 fillTools();
 drawPages(new Set());

@@ -63,6 +63,7 @@ export interface Page {
   usesRuns: boolean;  // the list of runs stands beside it
   usesTags: boolean;  // the filter of tags and the tools stand above it
   root: HTMLElement;
+  tools?: HTMLElement;
   reload(): Promise<void>;  // something is new, or the page comes into view
   redraw(): void;           // other settings
   draw(): void;             // the same in another size, place or theme

@@ -157,14 +157,14 @@ def hparams_value(x):
 def hparams_session(values, group=''):
   fields = b''.join(text(1, text(1, name) + text(2, hparams_value(x)))
                     for name, x in values.items())
-  content = text(4, fields + text(4, group) + double(5, 1.7e9))
+  content = text(3, fields + text(4, group) + double(5, 1.7e9))
   return (text(1, '_hparams_/session_start_info') + tensor(1, [], single(5, 0)) +
           metadata('hparams', content))
 
 
 def hparams_end(status):
   return (text(1, '_hparams_/session_end_info') + tensor(1, [], single(5, 0)) +
-          metadata('hparams', text(5, number(1, status) + double(2, 1.7e9))))
+          metadata('hparams', text(4, number(1, status) + double(2, 1.7e9))))
 
 
 def event(step, *values):

@@ -157,6 +157,82 @@ class PageTest(unittest.TestCase):
     self.page.wait('document.querySelector(".middle .reading").textContent === '
                    '"scope layer_3, 5 nodes"')
 
+  # ---- the other pages --------------------------------------------------------------------------
+  def key(self, tag, run):
+    return '[data-key="%s\\a %s\\a 0"]' % (tag, run)
+
+  def test_histograms(self):
+    self.open('histograms')
+    card = self.key('layer_1/weights', 'train')
+    self.wait_text(card + ' .sentence', 'The median fell from 1.0')
+    self.page.wait(self.has_ink(card + ' canvas.chart'))
+    self.focus(card + ' canvas.chart')
+    self.page.press('Home', 'ArrowRight')
+    self.wait_text(card + ' .reading', 'step 6: median')
+    self.click(card + ' button')
+    self.wait_text(card + ' caption', '10 steps')
+    self.page.evaluate('''const s = document.querySelector('#histogram-form');
+                          s.value = 'bands'; s.dispatchEvent(new Event('change'))''')
+    self.page.wait(self.has_ink(card + ' canvas.chart'))
+    self.assertIn('bands', urllib.parse.unquote(self.page.evaluate('location.hash')))
+
+  def test_images(self):
+    self.open('images')
+    card = self.key('input/picture', 'train')
+    self.wait_text(card + ' .sentence', '32 × 24 pixels')
+    self.assertIn('at step 45', self.page.evaluate(
+        'document.querySelector(%s).alt' % json.dumps(card + ' img')))
+    self.focus(card + ' input')
+    self.page.press('Home')
+    self.page.wait('document.querySelector(%s).alt.includes("at step 0,")' %
+                   json.dumps(card + ' img'))
+    self.focus('#brightness')
+    self.page.press('ArrowRight')
+    self.page.wait('getComputedStyle(document.querySelector(%s)).filter.includes("1.05")' %
+                   json.dumps(card + ' img'))
+
+  def test_audio(self):
+    self.open('audio')
+    self.wait_text(self.key('tone', 'train') + ' .sentence', '0.5 s, written')
+
+  def test_text_is_no_markup(self):
+    self.open('text')
+    card = self.key('config', 'train')
+    self.wait_text(card + ' .text h4', 'Configuration')
+    for selector, text in (('td + td', '0.1'), ('strong', 'bold'), ('em', 'slanted'),
+                           ('li li', 'inner'), ('ol li', 'one'), ('blockquote', 'A quotation'),
+                           ('pre code', '# <not markup>')):
+      self.wait_text('%s .text %s' % (card, selector), text)
+    self.assertEqual(self.page.evaluate(
+        'document.querySelectorAll(".text script, .text img, .text b, .text i").length'), 0)
+    self.assertEqual(self.page.evaluate(
+        '[...document.querySelectorAll(%s)].map(a => a.href).join()' %
+        json.dumps(card + ' .text a')), 'https://example.com/')
+    self.assertIsNone(self.page.evaluate('window.broken'))
+    self.wait_text(self.key('samples', 'train') + ' .text tr:nth-child(2)', '<i>second</i>')
+
+  def test_pr_curves(self):
+    self.open('pr_curves')
+    card = '[data-key="class_a"]'
+    self.wait_text(card + ' .sentence', 'train: area 0.6')
+    self.page.wait(self.has_ink(card + ' canvas.chart'))
+    self.focus(card + ' canvas.chart')
+    self.page.press('Home')
+    self.wait_text(card + ' .reading', 'eval: precision 0.5, recall 1 at the threshold 0')
+    self.click(card + ' button')
+    self.wait_text(card + ' caption', 'By threshold')
+
+  def test_hparams(self):
+    self.open('hparams')
+    self.wait_text('#content', 'They differ in rate, optimizer, shuffle')
+    first = 'document.querySelector(".hparams tbody th").textContent.trim()'
+    self.click('[data-sort="hparamsrate"]')
+    self.page.wait(first + ' === "eval"')
+    self.click('[data-sort="hparamsrate"]')
+    self.page.wait(first + ' === "train"')
+    self.assertEqual(self.page.evaluate(
+        'document.querySelector("[aria-sort]").getAttribute("aria-sort")'), 'descending')
+
   # ---- all pages --------------------------------------------------------------------------------
   def test_accessibility(self):
     if not os.path.exists(AXE):

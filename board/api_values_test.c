@@ -1,0 +1,94 @@
+// Answers that TensorBoard does not have: texts as they were written, and hyper-parameters, from
+// well-formed messages and from bytes that break off.
+#include <stdio.h>
+
+#include "board/test_scene.h"
+
+static leat_pb_event_t make_event(leat_pb_summary_t* summary) {
+  return (leat_pb_event_t){.wall_time = 1, .step = 3, .summary = summary, .what_case = 5};
+}
+
+static void texts_come_as_they_are(void** state) {
+  leat_string_view_t texts[2] = {LEAT_SV("# <b>\n\"x\""), LEAT_SV("second")};
+  leat_pb_tensor_shape_proto_dim_t dim = {.size = 2};
+  leat_pb_tensor_shape_proto_t shape = {.dim = {&dim, 1}};
+  leat_pb_tensor_proto_t tensor = {.dtype = 7, .tensor_shape = &shape, .string_val = {texts, 2}};
+  leat_pb_summary_metadata_plugin_data_t plugin = {.plugin_name = LEAT_SV("text")};
+  leat_pb_summary_metadata_t metadata = {.plugin_data = &plugin, .data_class = 2};
+  leat_pb_summary_value_t value = {.tag = LEAT_SV("t"), .tensor = &tensor, .value_case = 8,
+                                   .metadata = &metadata};
+  leat_pb_summary_t summary = {.value = {&value, 1}};
+  leat_pb_event_t event = make_event(&summary);
+  scene_write(".", &event, 1);
+  scene_start();
+  assert_int_equal(scene_ask("/data/leat/text", "run=.&tag=t"), 200);
+  scene_expect("\"step\":3,\"shape\":[2],\"texts\":[\"# <b>\\n\\\"x\\\"\",\"second\"]");
+  // TensorBoard's own address escapes.
+  assert_int_equal(scene_ask("/data/plugin/text/text", "run=.&tag=t"), 200);
+  scene_expect("&lt;b&gt;");
+  assert_int_equal(scene_ask("/data/leat/text", "run=.&tag=u"), 200);
+  scene_expect("[]");
+  scene_stop();
+}
+
+static void write_session(leat_string_view_t content) {
+  leat_pb_tensor_proto_t tensor = {.dtype = 1};
+  leat_pb_summary_metadata_plugin_data_t plugin = {.plugin_name = LEAT_SV("hparams"),
+                                                   .content = content};
+  leat_pb_summary_metadata_t metadata = {.plugin_data = &plugin, .data_class = 2};
+  leat_pb_summary_value_t values[2] = {
+      {.tag = LEAT_SV("_hparams_/session_start_info"), .tensor = &tensor, .value_case = 8,
+       .metadata = &metadata},
+      {.tag = LEAT_SV("loss"), .simple_value = 0.5f, .value_case = 2}};
+  leat_pb_summary_t summary = {.value = {values, 2}};
+  leat_pb_event_t event = make_event(&summary);
+  scene_write(".", &event, 1);
+}
+
+// A session with the parameters "rate": 0.5, "adam": true and "name": "<x>", of the group "g".
+#define ENTRY(size, key, value) "\x0a" size "\x0a\x04" key "\x12" value
+#define SESSION                                         \
+  "\x1a\x31" ENTRY("\x11", "rate", "\x09\x11\0\0\0\0\0\0\xe0?") \
+  ENTRY("\x0a", "adam", "\x02 \x01") ENTRY("\x0d", "name", "\x05\x1a\x03<x>") "\x22\x01g"
+
+static void hyper_parameters_are_told(void** state) {
+  write_session(LEAT_SV(SESSION));
+  scene_start();
+  assert_int_equal(scene_ask("/data/leat/hparams", ""), 200);
+  scene_expect("{\"sessions\":[{\"run\":\".\",\"group\":\"g\",\"hparams\":"
+               "{\"rate\":0.5,\"adam\":true,\"name\":\"<x>\"},\"start\":0.0,\"status\":0,"
+               "\"metrics\":{\"loss\":0.5}}]}");
+  scene_stop();
+}
+
+// Whatever the bytes, there is an answer.
+static void broken_sessions_do_no_harm(void** state) {
+  char bytes[] = SESSION;
+  for (size_t size = 0; size < sizeof bytes; size += 3) {
+    bytes[size] = (char)0xff;
+    write_session(leat_string_view_make(bytes, sizeof bytes - 1));
+    scene_start();
+    assert_int_equal(scene_ask("/data/leat/hparams", ""), 200);
+    scene_stop();
+  }
+}
+
+static void without_sessions_the_table_is_empty(void** state) {
+  scene_start();
+  scene_stop();
+  test_write_file("events.out.tfevents.1.host", "", 0);
+  scene_start();
+  assert_int_equal(scene_ask("/data/leat/hparams", ""), 200);
+  assert_string_equal(scene.body, "{\"sessions\":[]}");
+  scene_stop();
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(texts_come_as_they_are),
+      cmocka_unit_test(hyper_parameters_are_told),
+      cmocka_unit_test(broken_sessions_do_no_harm),
+      cmocka_unit_test(without_sessions_the_table_is_empty),
+  };
+  return cmocka_run_group_tests(tests, test_directory_make, test_directory_remove);
+}
