@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "board/api.h"
+#include "board/graph_store.h"
 #include "formats/record/record.h"
 
 static board_logdir_options_t options;
@@ -40,19 +41,37 @@ static void ask(const char* address, leat_string_view_t tag) {
   leat_arena_deinitialize(&arena);
 }
 
+// The run's own graph: its first item, and what holds the letter e.
+static void ask_graph(const char* address) {
+  leat_arena_t arena;
+  leat_arena_initialize(leat_allocator_system(), 0, &arena);
+  board_request_t request = {.arena = &arena, .path = leat_string_view_from(address)};
+  board_response_t response = {.code = 200};
+  leat_string_builder_initialize(leat_allocator_system(), &response.body);
+  leat_status_free(board_query_parse(LEAT_SV("run=.&open=1,2,3&item=1&q=e"), &arena,
+                                     &request.query));
+  board_api_handle(&api, &request, &response);
+  leat_string_builder_deinitialize(&response.body);
+  leat_arena_deinitialize(&arena);
+}
+
 static void ask_all(void) {
   static const char* const indices[] = {
       "/data/runs", "/data/plugins_listing", "/data/plugin/scalars/tags",
       "/data/plugin/histograms/tags", "/data/plugin/images/tags", "/data/plugin/audio/tags",
       "/data/plugin/text/tags", "/data/plugin/graphs/info", "/data/leat/status",
-      "/data/leat/columns", "/data/plugin/graphs/graph"};
+      "/data/leat/columns", "/data/plugin/graphs/graph", "/data/leat/hparams"};
   static const char* const values[] = {
       "/data/plugin/scalars/scalars", "/data/plugin/histograms/histograms",
       "/data/plugin/distributions/distributions", "/data/plugin/images/images",
       "/data/plugin/audio/audio", "/data/plugin/text/text", "/data/plugin/pr_curves/pr_curves",
-      "/data/plugin/graphs/graph", "/data/plugin/graphs/run_metadata"};
+      "/data/plugin/graphs/graph", "/data/plugin/graphs/run_metadata", "/data/leat/text",
+      "/data/leat/graph/levels"};
+  static const char* const graphs[] = {"/data/leat/graph/levels", "/data/leat/graph/item",
+                                       "/data/leat/graph/search"};
   board_run_t* run = board_logdir_find(api.logdir, LEAT_SV("."));
   for (size_t i = 0; i < sizeof indices / sizeof *indices; ++i) ask(indices[i], LEAT_SV("a"));
+  for (size_t i = 0; i < 3; ++i) ask_graph(graphs[i]);
   for (size_t s = 0; run && s < run->series_count && s < 4; ++s) {
     for (size_t i = 0; i < sizeof values / sizeof *values; ++i) {
       ask(values[i], leat_string_view_make(run->series[s]->tag, run->series[s]->tag_size));
@@ -75,9 +94,12 @@ int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   if (file < 0 || write(file, records.data ? records.data : "", records.size) < 0) abort();
   close(file);
   leat_string_builder_deinitialize(&records);
+  leat_status_free(board_graph_store_create(&api.graphs));
   leat_status_free(board_logdir_create(&options, &api.logdir));
   leat_status_free(board_logdir_round(api.logdir));
   ask_all();
+  board_logdir_stop(api.logdir);
+  board_graph_store_free(api.graphs);
   board_logdir_free(api.logdir);
   return 0;
 }
