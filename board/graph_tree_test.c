@@ -275,6 +275,21 @@ static void a_hub_stands_aside(void** state) {
   assert_false(link_of(levels, child_of(0, "chainb"), child_of(0, "chainc"))->is_aside);
 }
 
+// A pair that is joined both ways counts once.
+static void loops_make_no_hub(void** state) {
+  char name[40];
+  add("middle", "Merge", "n1 n2 n3 n4 n5");
+  for (int i = 1; i <= 5; ++i) {
+    snprintf(name, sizeof name, "n%d", i);
+    add(name, (const char*[6]){"", "Add", "Sub", "Mul", "Neg", "Exp"}[i], "middle");
+  }
+  build();
+  size_t count;
+  board_level_t* levels = levels_of(NULL, 0, &count);
+  assert_int_equal(levels->link_count, 10);
+  for (size_t b = 0; b < levels->box_count; ++b) assert_false(levels->boxes[b].is_aside);
+}
+
 static void functions_are_scopes(void** state) {
   leat_pb_op_def_arg_def_t argument = {.name = LEAT_SV("x")};
   leat_pb_op_def_t signature = {.name = LEAT_SV("double"), .input_arg = {&argument, 1}};
@@ -312,7 +327,8 @@ int main(void) {
       TEST(scopes_become_items),         TEST(open_levels_are_drawn),
       TEST(equal_insides_have_one_structure), TEST(numbered_nodes_are_a_series),
       TEST(large_scopes_are_folded),     TEST(hostile_graphs_do_no_harm),
-      TEST(a_hub_stands_aside),          TEST(functions_are_scopes),
+      TEST(a_hub_stands_aside),          TEST(loops_make_no_hub),
+      TEST(functions_are_scopes),
       TEST(devices_are_told),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

@@ -18,6 +18,8 @@ export interface Look {
   smoothed: boolean;
   cursor: number | null;  // an x
   isShare?: boolean;      // both axes go from 0 to 1
+  zoom?: [number, number] | null;  // of x; values outside are not drawn
+  chosen?: [number, number] | null;  // a stretch of x that is being chosen
 }
 
 export interface Scale {
@@ -139,8 +141,12 @@ export function drawChart(canvas: HTMLCanvasElement, lines: Line[], look: Look):
   context.scale(ratio, ratio);
   const css = getComputedStyle(document.documentElement);
   const colour = (name: string) => css.getPropertyValue(name).trim();
-  const [x0, x1] = look.isShare ? [0, 1] : range(lines, line => [line.x], false, false);
-  let [y0, y1] = look.isShare ? [0, 1] : range(lines, line => look.smoothed ? [line.y, line.raw] : [line.y], look.log, look.clip);
+  const zoom = look.zoom;
+  const [x0, x1] = look.isShare ? [0, 1] : zoom || range(lines, line => [line.x], false, false);
+  let [y0, y1] = look.isShare ? [0, 1] : range(lines, line => {
+    const shown = look.smoothed ? [line.y, line.raw] : [line.y];
+    return zoom ? shown.map(v => v.filter((_, i) => line.x[i] >= x0 && line.x[i] <= x1)) : shown;
+  }, look.log, look.clip);
   const toY = (v: number) => look.log ? Math.log10(v) : v;
   const margin = look.log ? 0 : (y1 - y0) * 0.05;
   [y0, y1] = [toY(y0 - margin), toY(y1 + margin)];
@@ -190,6 +196,13 @@ export function drawChart(canvas: HTMLCanvasElement, lines: Line[], look: Look):
     context.globalAlpha = 1;
     context.lineWidth = 2;
     drawLine(context, line.x, line.y, px, py);
+  }
+  if (look.chosen) {
+    context.globalAlpha = 0.2;
+    context.fillStyle = colour('--accent');
+    const [from, to] = look.chosen.map(px);
+    context.fillRect(Math.min(from, to), top, Math.abs(to - from), bottom - top);
+    context.globalAlpha = 1;
   }
   if (look.cursor !== null) {
     context.setLineDash([]);

@@ -4,7 +4,7 @@
 import {Card, CardFrame, CardList, Item, isNear, keyCursor, shortName} from './cards';
 import {Line, Scale, drawChart} from './chart';
 import {Series, fetchColumns} from './columns';
-import {PREFIX, element, getJson, table} from './dom';
+import {PREFIX, button, element, getJson, table} from './dom';
 import {Page, settings, shownRuns, state} from './state';
 import {describe, formatDuration, formatNumber, smooth} from './words';
 
@@ -17,6 +17,9 @@ class ScalarCard implements Card {
   private places: number[] = [];  // of the cursor
   private scale: Scale = {left: 0, width: 1, x0: 0, x1: 1};
   private cursor: number | null = null;
+  private zoom: [number, number] | null = null;
+  private chosen: [number, number] | null = null;  // while the mouse draws a stretch
+  private axis = settings.axis;
   private loaded = '';
 
   constructor(readonly tag: string) {
@@ -24,10 +27,20 @@ class ScalarCard implements Card {
     this.root = this.frame.root;
     keyCursor(this.canvas, () => this.places.length,
               at => this.setCursor(at === null ? null : this.places[at]));
-    this.canvas.onpointermove = event => {
-      const share = (event.offsetX - this.scale.left) / this.scale.width;
-      this.moveTo(this.scale.x0 + share * (this.scale.x1 - this.scale.x0));
+    this.frame.buttons.prepend(button('CSV', () => this.save()));
+    this.canvas.addEventListener('keydown', event => this.onZoomKey(event));
+    this.canvas.onpointerdown = event => {
+      if (event.button || event.pointerType === 'touch') return;
+      this.canvas.setPointerCapture(event.pointerId);
+      this.chosen = [this.xAt(event), this.xAt(event)];
     };
+    this.canvas.onpointermove = event => {
+      if (this.chosen) this.chosen[1] = this.xAt(event);
+      this.moveTo(this.xAt(event));
+      if (this.chosen) this.draw();
+    };
+    this.canvas.onpointerup = event => this.endChoice(event);
+    this.canvas.ondblclick = () => this.setZoom(null);
     this.canvas.onpointerleave = () => {
       if (document.activeElement !== this.canvas) this.setCursor(null);
     };
@@ -51,6 +64,8 @@ class ScalarCard implements Card {
   }
 
   private prepare(): void {
+    if (this.axis !== settings.axis) this.zoom = null;  // it was of other units
+    this.axis = settings.axis;
     this.lines = this.series.filter(s => s.values.length).map(s => {
       const begin = s.times[0];
       return {name: s.run, style: state.styles.get(s.run) || 0, step: s.steps, raw: s.values,
@@ -64,7 +79,7 @@ class ScalarCard implements Card {
     const rest = more > 1 ? `. ${more} more runs.` : more ? '. One more run.' : '.';
     const text = told.length ? told.join('. ') + rest : 'No run that is shown has this tag.';
     this.frame.sentence.textContent = text;
-    this.canvas.setAttribute('aria-label', `${this.tag}: ${text} The arrow keys read out values.`);
+    this.canvas.setAttribute('aria-label', `${this.tag}: ${text} The arrow keys read out values, plus and minus zoom.`);
     this.frame.refreshTable();
   }
 
@@ -72,7 +87,52 @@ class ScalarCard implements Card {
     if (!isNear(this.root.getBoundingClientRect())) return;
     this.scale = drawChart(this.canvas, this.lines, {
       axis: settings.axis, log: settings.log, clip: settings.clip,
-      smoothed: settings.smoothing > 0, cursor: this.cursor});
+      smoothed: settings.smoothing > 0, cursor: this.cursor, zoom: this.zoom, chosen: this.chosen});
+  }
+
+  // ---- Zoom -------------------------------------------------------------------------------------
+  private xAt(event: PointerEvent): number {
+    const share = (event.offsetX - this.scale.left) / this.scale.width;
+    return this.scale.x0 + Math.min(Math.max(share, 0), 1) * (this.scale.x1 - this.scale.x0);
+  }
+
+  private endChoice(event: PointerEvent): void {
+    const chosen = this.chosen;
+    this.chosen = null;
+    if (!chosen) return;
+    const [from, to] = [chosen[0], this.xAt(event)].sort((a, b) => a - b);
+    // A click is no stretch.
+    if ((to - from) / (this.scale.x1 - this.scale.x0) > 0.02) this.setZoom([from, to]);
+    else this.draw();
+  }
+
+  private setZoom(zoom: [number, number] | null): void {
+    this.zoom = zoom;
+    this.frame.reading.textContent = zoom
+      ? `Zoomed: ${zoom.map(formatNumber).join(' to ')}. 0 or a double click shows all.` : '';
+    this.draw();
+  }
+
+  // Plus and minus zoom around the cursor, or around the middle.
+  private onZoomKey(event: KeyboardEvent): void {
+    const by = event.key === '+' || event.key === '=' ? 0.5 : event.key === '-' ? 2 : 0;
+    if (event.key === '0') this.setZoom(null);
+    if (!by || !this.places.length) return;
+    const {x0, x1} = this.scale, first = this.places[0], last = this.places[this.places.length - 1];
+    const at = this.cursor ?? (x0 + x1) / 2;
+    const zoom: [number, number] = [Math.max(at + (x0 - at) * by, first), Math.min(at + (x1 - at) * by, last)];
+    this.setZoom(zoom[0] <= first && zoom[1] >= last ? null : zoom);
+  }
+
+  // All points of the lines that are shown, as a file.
+  private save(): void {
+    const quote = (text: string) => /[",\n]/.test(text) ? '"' + text.replace(/"/g, '""') + '"' : text;
+    const rows = this.series.flatMap(s => [...s.steps].map((step, i) =>
+      [quote(s.run), quote(s.tag), step, s.times[i], s.values[i]].join(',')));
+    const text = ['run,tag,step,wall_time,value', ...rows].join('\n') + '\n';
+    const url = URL.createObjectURL(new Blob([text], {type: 'text/csv'}));
+    element('a', {href: url, download: this.tag.replace(/[^\w.-]+/g, '_') + '.csv'}).click();
+    setTimeout(() => URL.revokeObjectURL(url), 1000);
   }
 
   // The cursor goes to the point of any line that lies nearest to |x|.

@@ -301,6 +301,31 @@ def write_run(folder, name, rate, steps=60):
   return path
 
 
+MARKUP = '<img src=x onerror="window.broken=1">'
+
+
+def write_hostile_run(folder):
+  """Names with markup, numbers that are none, wrong sizes, a record that breaks off."""
+  name = '">' + MARKUP
+  nodes = [node(MARKUP + '/' + MARKUP, MARKUP, [MARKUP, '^' + MARKUP, '', ':', '^'], MARKUP),
+           node('', ''), node('/', '/', ['/']), node('a/' * 500, 'Deep', ['a/' * 500])]
+  nodes += [node('many/%s%d' % (MARKUP, i), 'Op%d' % (i % 3)) for i in range(3000)]
+  image_of = text(1, 'picture') + text(4, number(1, 1 << 30) + number(2, -1) + text(4, b'no PNG'))
+  sound = text(1, 'sound') + text(6, text(4, b'no WAV') + text(5, 'text/html'))
+  values = [scalar(MARKUP + '/' + MARKUP, float(x)) for x in ('nan', 'inf', '-inf', 1e38)]
+  values += [scalar('many/%d' % i, i) for i in range(300)] + [image_of, sound,
+             histogram(MARKUP, [0.0, 0.0]), histogram('empty', [float('nan')] * 3),
+             words('text' + MARKUP, MARKUP, '[x](javascript:window.broken=1)', '![x](data:,x)'),
+             words('deep', '>' * 5000 + '*' * 5000 + '[' * 5000), pr_curve('pr' + MARKUP, 1.0, 2)]
+  os.makedirs(os.path.join(folder, name))
+  with open(os.path.join(folder, name, 'events.out.tfevents.1.host'), 'wb') as f:
+    f.write(record(double(1, 1.8e9) + text(3, 'brain.Event:2')) + graph_event(b''.join(nodes)))
+    f.write(event(0, hparams_session({MARKUP: MARKUP})))
+    for step, value in enumerate(values):
+      f.write(event(step % 7, value))
+    f.write(event(9, scalar('last', 1))[:-5])
+
+
 def write_logs(folder):
   write_run(folder, 'train', 0.1)
   write_run(folder, 'eval', 0.03)

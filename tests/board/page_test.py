@@ -100,8 +100,17 @@ class PageTest(unittest.TestCase):
     self.wait_text('[data-key="loss/total"] .reading', 'at step 59')
     self.page.press('ArrowLeft')
     self.wait_text('[data-key="loss/total"] .reading', 'at step 58')
-    self.click('[data-key="loss/total"] button')
+    self.page.press('+')
+    self.wait_text('[data-key="loss/total"] .reading', 'Zoomed: 29')
+    self.page.press('0')
+    self.click('[data-key="loss/total"] [aria-expanded]')
     self.wait_text('[data-key="loss/total"] caption', '60 steps')
+    # What would be saved: the address of the file is kept from the link.
+    self.page.evaluate('''window.saved = new Promise(done => {
+        URL.createObjectURL = blob => { blob.text().then(done); return 'blob:none'; };
+      }); HTMLAnchorElement.prototype.click = () => {}; 0''')
+    self.click('[data-key="loss/total"] button')
+    self.assertIn('train,loss/total,59,', self.page.evaluate('window.saved'))
     self.click('#none')
     self.wait_text('[data-key="accuracy"] .sentence', 'No run that is shown')
     self.assertIn('hidden', urllib.parse.unquote(self.page.evaluate('location.hash')))
@@ -142,7 +151,8 @@ class PageTest(unittest.TestCase):
     self.wait_text('.details', '68 nodes')
     self.focus('#graph-search')
     self.page.press(*'layer_3/matmul')
-    self.wait_text('.found', 'layer_3/MatMul')
+    # The node and its gradient.
+    self.wait_text('.side [role=status]', '2 found')
     self.page.press('Enter')
     self.wait_text('.details', 'Op')
     self.wait_text('.details', 'MatMul')
@@ -232,6 +242,33 @@ class PageTest(unittest.TestCase):
     self.page.wait(first + ' === "train"')
     self.assertEqual(self.page.evaluate(
         'document.querySelector("[aria-sort]").getAttribute("aria-sort")'), 'descending')
+
+  def test_hostile_logs_do_no_harm(self):
+    folder = os.path.join(self.folder, 'hostile')
+    os.makedirs(folder)
+    event_log.write_hostile_run(folder)
+    run = 'hostile/">' + event_log.MARKUP
+    others = ['train', 'eval']
+    try:
+      self.open('scalars', hidden=others)
+      self.wait_text('#runs', run)
+      self.page.wait('document.querySelectorAll(".card").length > 300')
+      for name in self.pages():
+        self.open(name, hidden=others, graph={'run': run, 'tag': '', 'open': [], 'selected': 0,
+                                              'colour': 'device'})
+        self.page.wait('!!document.querySelector(".card, .details h3, .hparams")')
+        self.page.evaluate('new Promise(done => setTimeout(done, 500))')
+        self.assertIsNone(self.page.evaluate('window.broken'), name)
+        self.assertEqual(self.page.evaluate('document.querySelectorAll("img[src=x]").length'), 0)
+      self.open('graphs', graph={'run': run, 'tag': '', 'open': [], 'selected': 0, 'colour': ''})
+      self.wait_text('.details', '3004 nodes')
+      self.focus('#graph-search')
+      self.page.press(*'deep')
+      self.wait_text('.side [role=status]', '1 found')
+      self.page.press('Enter')
+      self.wait_text('.details', 'Inputs: 1')
+    finally:
+      shutil.rmtree(folder)
 
   # ---- all pages --------------------------------------------------------------------------------
   def test_accessibility(self):
