@@ -6,17 +6,20 @@
 //    "levels": [{"item": 0, "width": w, "height": h, "boxes": [box, ...], "links": [link, ...]},
 //               ...]}
 //   box:  [item, kind, x, y, width, height, nodes, structure, device (-1: several), aside, open,
-//          entering, leaving, label, op]
+//          entering, leaving, label, op, nanoseconds, bytes]
 //   link: [from, to (indices of boxes), edges, of which control, shape of the first tensor,
 //          [x, y, x, y, ...] (empty: an end stands aside)]
-// Lists without names are a fifth of the bytes. The kinds are those of board/graph_tree.h.
+// Lists without names are a fifth of the bytes. The last two of a box are what a recorded step
+// says, where the parameter "steps" names its tag. The kinds are those of board/graph_tree.h.
 //
 // /data/leat/graph/item?item=17 (or name=a/b) tells one item, /data/leat/graph/search?q=conv finds
 // items by a part of their names or ops, whatever the case.
 #include "board/api.h"
 #include "board/graph_level.h"
+#include "board/graph_steps.h"
 #include "board/graph_store.h"
 #include "board/json_writer.h"
+#include "formats/wire/decode.h"
 #include "formats/wire/text.h"
 #include "tensor/dtype.h"
 
@@ -31,6 +34,25 @@ static leat_status_t take_graph(board_api_t* api, const board_request_t* request
   board_graph_source_t source;
   LEAT_RETURN_IF_ERROR(board_graph_source_find(api, request, &source));
   return board_graph_store_take(api->graphs, &source, out_graph);
+}
+
+// What the step that the parameter "steps" names says; NULL without it.
+static leat_status_t read_steps(board_api_t* api, const board_request_t* request,
+                                const board_graph_t* graph, board_graph_steps_t* storage,
+                                board_graph_steps_t** out_steps) {
+  leat_decode_limits_t limits = {0};
+  leat_string_view_t tag, bytes;
+  leat_pb_run_metadata_t metadata;
+  board_graph_source_t source;
+  *out_steps = NULL;
+  if (!board_query_get(&request->query, "steps", &tag)) return leat_ok_status();
+  LEAT_RETURN_IF_ERROR(board_graph_source_find_steps(api, request, "steps", &source));
+  LEAT_RETURN_IF_ERROR(board_graph_source_bytes(&source, request->arena, &bytes));
+  LEAT_RETURN_IF_ERROR(leat_message_decode(&leat_pb_run_metadata_descriptor, bytes, request->arena,
+                                           &limits, &metadata));
+  LEAT_RETURN_IF_ERROR(board_graph_steps_read(graph, &metadata, request->arena, storage));
+  *out_steps = storage;
+  return leat_ok_status();
 }
 
 // ---- What tensors look like ---------------------------------------------------------------------
@@ -74,7 +96,7 @@ static void print_output_shape(const leat_pb_node_def_t* node, uint32_t output,
 
 // ---- Levels -------------------------------------------------------------------------------------
 static void print_box(const board_graph_t* graph, const board_level_box_t* box,
-                      leat_string_builder_t* out) {
+                      const board_graph_steps_t* steps, leat_string_builder_t* out) {
   const board_graph_item_t* item = &graph->items[box->item];
   leat_string_builder_print(
       out, "[%u,%d,%d,%d,%d,%d,%u,%u,%lld,%d,%d,%u,%u,", box->item, (int)item->kind, box->x, box->y,
@@ -84,6 +106,10 @@ static void print_box(const board_graph_t* graph, const board_level_box_t* box,
   board_json_string(out, item->label);
   leat_string_builder_append_char(out, ',');
   board_json_string(out, item->node ? item->node->op : leat_string_view_make("", 0));
+  if (steps) {
+    leat_string_builder_print(out, ",%llu,%llu", (unsigned long long)steps->time_ns[box->item],
+                              (unsigned long long)steps->bytes[box->item]);
+  }
   leat_string_builder_append_char(out, ']');
 }
 
@@ -101,12 +127,12 @@ static void print_link(const board_graph_t* graph, const board_level_link_t* lin
 }
 
 static void print_level(const board_graph_t* graph, const board_level_t* level,
-                        leat_string_builder_t* out) {
+                        const board_graph_steps_t* steps, leat_string_builder_t* out) {
   leat_string_builder_print(out, "{\"item\":%u,\"width\":%d,\"height\":%d,\"boxes\":[",
                             level->item, level->width, level->height);
   for (size_t i = 0; i < level->box_count; ++i) {
     if (i) leat_string_builder_append_char(out, ',');
-    print_box(graph, &level->boxes[i], out);
+    print_box(graph, &level->boxes[i], steps, out);
   }
   leat_string_builder_append(out, LEAT_SV("],\"links\":["));
   for (size_t i = 0; i < level->link_count; ++i) {
@@ -143,13 +169,16 @@ leat_status_t board_api_graph_levels(board_api_t* api, const board_request_t* re
   leat_string_builder_t* out = &response->body;
   uint32_t open[BOARD_GRAPH_MAX_OPEN];
   board_stored_graph_t* stored;
+  board_graph_steps_t storage, *steps;
   board_level_t* levels;
   size_t open_count, count = 0;
   LEAT_RETURN_IF_ERROR(parse_open(request, open, &open_count));
   LEAT_RETURN_IF_ERROR(take_graph(api, request, &stored));
   const board_graph_t* graph = &stored->graph;
-  leat_status_t status =
-      board_levels_make(graph, open, open_count, request->arena, &levels, &count);
+  leat_status_t status = read_steps(api, request, graph, &storage, &steps);
+  if (!status) {
+    status = board_levels_make(graph, open, open_count, request->arena, &levels, &count);
+  }
   leat_string_builder_print(out, "{\"nodes\":%u,\"edges\":%zu,\"missing\":%zu,\"devices\":[",
                             graph->items[0].node_count, graph->edge_count, graph->missing_inputs);
   for (size_t i = 0; i < graph->device_count; ++i) {
@@ -159,7 +188,7 @@ leat_status_t board_api_graph_levels(board_api_t* api, const board_request_t* re
   leat_string_builder_append(out, LEAT_SV("],\"levels\":["));
   for (size_t i = 0; i < count; ++i) {
     if (i) leat_string_builder_append_char(out, ',');
-    print_level(graph, &levels[i], out);
+    print_level(graph, &levels[i], steps, out);
   }
   leat_string_builder_append(out, LEAT_SV("]}"));
   board_graph_store_release(api->graphs, stored);

@@ -2,17 +2,42 @@
 // refused.
 #include "board/test_scene.h"
 #include "formats/generated/graph.h"
+#include "formats/generated/run_metadata.h"
 
-// A log with one event, the graph.
+// A step: x took 5 microseconds, the product 7 on its device and 40 in kernels.
+static void make_step(leat_string_builder_t* out) {
+  leat_pb_allocator_memory_used_t memory = {.total_bytes = 640};
+  leat_pb_node_exec_stats_t host[3] = {
+      {.node_name = LEAT_SV("x"), .all_end_rel_micros = 5, .memory = {&memory, 1}},
+      {.node_name = LEAT_SV("layer/<b>\"\n"), .all_end_rel_nanos = 7000},
+      {.node_name = LEAT_SV("_SOURCE"), .all_end_rel_micros = INT64_MAX}};
+  leat_pb_node_exec_stats_t kernel = {.node_name = LEAT_SV("layer/<b>\"\n:MatMul"),
+                                      .all_end_rel_micros = 40};
+  leat_pb_device_step_stats_t devices[3] = {
+      {.device = LEAT_SV("/job:x/device:GPU:0"), .node_stats = {host, 3}},
+      {.device = LEAT_SV("/device:GPU:0/stream:all"), .node_stats = {&kernel, 1}},
+      {.device = LEAT_SV("/device:GPU:0/stream:14"), .node_stats = {&kernel, 1}}};
+  leat_pb_step_stats_t stats = {.dev_stats = {devices, 3}};
+  leat_pb_run_metadata_t metadata = {.step_stats = &stats};
+  leat_string_builder_initialize(leat_allocator_system(), out);
+  LEAT_EXPECT_OK(leat_message_encode(&leat_pb_run_metadata_descriptor, &metadata, out));
+}
+
+// A log with two events, the graph and a step.
 static void write_graph(leat_pb_node_def_t* nodes, size_t count) {
-  leat_string_builder_t graph_bytes;
+  leat_string_builder_t graph_bytes, step_bytes;
   leat_pb_graph_def_t graph = {.node = {nodes, count}};
   leat_string_builder_initialize(leat_allocator_system(), &graph_bytes);
   LEAT_EXPECT_OK(leat_message_encode(&leat_pb_graph_def_descriptor, &graph, &graph_bytes));
-  leat_pb_event_t event = {.wall_time = 1, .graph_def = leat_string_builder_view(&graph_bytes),
-                           .what_case = 4};
-  scene_write(".", &event, 1);
+  make_step(&step_bytes);
+  leat_pb_tagged_run_metadata_t step = {.tag = LEAT_SV("step1"),
+                                        .run_metadata = leat_string_builder_view(&step_bytes)};
+  leat_pb_event_t events[2] = {
+      {.wall_time = 1, .graph_def = leat_string_builder_view(&graph_bytes), .what_case = 4},
+      {.wall_time = 2, .step = 1, .tagged_run_metadata = &step, .what_case = 8}};
+  scene_write(".", events, 2);
   leat_string_builder_deinitialize(&graph_bytes);
+  leat_string_builder_deinitialize(&step_bytes);
 }
 
 static int start(void** state) {
@@ -48,6 +73,14 @@ static void levels_are_answered(void** state) {
   scene_expect("\"item\":1,");
   scene_expect("\"w\",\"VariableV2\"]");
   scene_expect("<b>\\\"\\n");
+}
+
+static void steps_are_told(void** state) {
+  assert_int_equal(scene_ask("/data/leat/graph/levels", "run=.&open=1&steps=step1"), 200);
+  scene_expect("\"x\",\"Placeholder\",5000,640]");
+  scene_expect("\"MatMul\",40000,0]");
+  scene_expect("\"layer\",\"\",40000,0]");
+  assert_int_equal(scene_ask("/data/leat/graph/levels", "run=.&steps=step2"), 404);
 }
 
 static void one_item_is_told(void** state) {
@@ -87,6 +120,7 @@ static void what_is_not_there_is_refused(void** state) {
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test_setup_teardown(levels_are_answered, start, stop),
+      cmocka_unit_test_setup_teardown(steps_are_told, start, stop),
       cmocka_unit_test_setup_teardown(one_item_is_told, start, stop),
       cmocka_unit_test_setup_teardown(items_are_found, start, stop),
       cmocka_unit_test_setup_teardown(what_is_not_there_is_refused, start, stop),

@@ -152,7 +152,7 @@ leat_status_t board_api_run_metadata(board_api_t* api, const board_request_t* re
   leat_string_view_t bytes;
   leat_pb_run_metadata_t metadata;
   board_graph_source_t source;
-  LEAT_RETURN_IF_ERROR(board_graph_source_find_steps(api, request, &source));
+  LEAT_RETURN_IF_ERROR(board_graph_source_find_steps(api, request, "tag", &source));
   LEAT_RETURN_IF_ERROR(board_graph_source_bytes(&source, request->arena, &bytes));
   LEAT_RETURN_IF_ERROR(leat_message_decode(&leat_pb_run_metadata_descriptor, bytes, request->arena,
                                            &limits, &metadata));

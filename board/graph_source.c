@@ -37,10 +37,10 @@ leat_status_t board_graph_source_find(board_api_t* api, const board_request_t* r
 }
 
 leat_status_t board_graph_source_find_steps(board_api_t* api, const board_request_t* request,
-                                            board_graph_source_t* out_source) {
+                                            const char* name, board_graph_source_t* out_source) {
   *out_source = (board_graph_source_t){.is_metadata = true};
-  if (!board_query_get(&request->query, "tag", &out_source->tag)) {
-    return leat_make_status(LEAT_INVALID_ARGUMENT, "query parameter \"tag\" is required");
+  if (!board_query_get(&request->query, name, &out_source->tag)) {
+    return leat_make_status(LEAT_INVALID_ARGUMENT, "query parameter \"%s\" is required", name);
   }
   return find_newest(api, request,
                      (const char*[2]){"graph_tagged_run_metadata", "graph_run_metadata"},

@@ -21,9 +21,10 @@ typedef struct board_graph_source_s {
 LEAT_MUST_USE leat_status_t board_graph_source_find(board_api_t* api,
                                                     const board_request_t* request,
                                                     board_graph_source_t* out_source);
-// The same for what was recorded of steps; a tag must be named.
+// The same for what was recorded of steps, under the tag that the parameter |name| must give.
 LEAT_MUST_USE leat_status_t board_graph_source_find_steps(board_api_t* api,
                                                           const board_request_t* request,
+                                                          const char* name,
                                                           board_graph_source_t* out_source);
 LEAT_MUST_USE leat_status_t board_graph_source_bytes(const board_graph_source_t* source,
                                                      leat_arena_t* arena,

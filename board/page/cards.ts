@@ -1,9 +1,12 @@
 // Cards in groups: of every tag one, or of every run and tag, in the group of what stands before the
 // tag's first slash. A card loads when it comes into view. Pages of scalars, images and the like
 // differ in their cards alone.
-import {byId, element, matcher} from './dom';
+import {button, byId, element, matcher} from './dom';
 import {setStroke} from './chart';
 import {state} from './state';
+
+const MANY_CARDS = 60, MANY_GROUPS = 300;
+const COLLATOR = new Intl.Collator('en', {numeric: true});
 
 export interface Card {
   root: HTMLElement;
@@ -42,6 +45,7 @@ export function shortName(tag: string): string {
 
 export class CardList<T extends Item> {
   private readonly cards = new Map<string, Card>();
+  private readonly counts = new Map<string, number>();  // of cards, by group
   private readonly watcher = new IntersectionObserver(entries => {
     for (const entry of entries) {
       if (entry.isIntersecting) this.cards.get((entry.target as HTMLElement).dataset.key || '')?.show();
@@ -53,28 +57,52 @@ export class CardList<T extends Item> {
     root.addEventListener('toggle', () => this.showNear(), true);
   }
 
-  // Shows a card for each of |items|, those that are there already as they are.
+  // Shows a card for each of |items|, those that are there already as they are. Cards of groups that
+  // are closed are not made, and of a long group the first ones at first: logs have 100,000 tags.
   set(items: T[]): void {
     const matches = matcher(byId('tag-filter')), groups = new Map<string, T[]>();
     for (const item of items.filter(i => matches(i.tag))) {
       const group = item.tag.includes('/') ? item.tag.slice(0, item.tag.indexOf('/')) : '';
-      groups.set(group, [...groups.get(group) || [], item]);
+      const members = groups.get(group);
+      if (members) members.push(item);
+      else groups.set(group, [item]);
     }
     const open = new Map([...this.root.querySelectorAll('details')].map(d => [d.dataset.group, d.open]));
     let left = 24;  // groups that begin open hold about so many cards
-    const made = [...groups].sort(([a], [b]) => a < b ? -1 : 1).map(([group, members]) => {
-      const grid = element('div', {class: 'cards'});
-      members.sort((a, b) => a.key.localeCompare(b.key, 'en', {numeric: true}));
-      grid.append(...members.map(item => this.cardOf(item).root));
-      const details = element('details', {'data-group': group}, element('summary', {},
-        `${group || 'Without a group'} (${members.length})`), grid);
-      details.open = open.get(group) ?? left > 0;
+    const shown = [...groups].sort(([a], [b]) => a < b ? -1 : 1);
+    const made = shown.slice(0, MANY_GROUPS).map(([group, members]) => {
+      const details = this.makeGroup(group, members, open.get(group) ?? left > 0);
       left -= members.length;
       return details;
     });
+    const more = shown.length - made.length;
+    if (more > 0) made.push(element('p', {}, `${more} more groups: filter the tags to see them.`));
     const text = items.length ? 'No tag matches the filter.' : this.nothing;
     this.root.replaceChildren(...(made.length ? made : [element('p', {}, text)]));
     this.showNear();
+  }
+
+  private makeGroup(group: string, members: T[], isOpen: boolean): HTMLElement {
+    const grid = element('div', {class: 'cards'}), rest = element('p');
+    const details = element('details', {'data-group': group}, element('summary', {},
+      `${group || 'Without a group'} (${members.length})`), grid, rest);
+    let isSorted = false;
+    const fill = () => {
+      if (!isSorted) members.sort((a, b) => COLLATOR.compare(a.key, b.key));
+      isSorted = true;
+      const count = Math.min(this.counts.get(group) || MANY_CARDS, members.length);
+      grid.replaceChildren(...members.slice(0, count).map(item => this.cardOf(item).root));
+      rest.replaceChildren(...(count < members.length ? [button(
+        `Show ${Math.min(MANY_CARDS, members.length - count)} more of ${members.length}`, () => {
+          this.counts.set(group, count + MANY_CARDS);
+          fill();
+          this.showNear();
+        })] : []));
+    };
+    details.open = isOpen;
+    if (isOpen) fill();
+    else details.addEventListener('toggle', fill, {once: true});
+    return details;
   }
 
   private cardOf(item: T): Card {

@@ -6,6 +6,7 @@ import {Box, Drawing, Item, KIND_NAMES, Kind, Source, describeBox, fetchDrawing,
 import {GraphOutline} from './graph_outline';
 import {ColourBy, GraphView} from './graph_view';
 import {Page, settings, state, writeLink} from './state';
+import {formatBytes, formatNanoseconds} from './words';
 
 const HELP = 'Arrow down follows an output, arrow up an input, left and right go to neighbours. ' +
   'Enter opens or closes, Escape goes to the scope around. Plus and minus zoom, 0 shows all.';
@@ -32,6 +33,7 @@ export class Graph implements Page {
   private readonly outline: GraphOutline;
   private drawing: Drawing | null = null;
   private sources: Source[] = [];
+  private steps = new Map<string, string[]>();  // by run: tags of what was recorded of steps
   private loaded = '';
   private asked = 0;  // answers to older questions are dropped
 
@@ -58,7 +60,9 @@ export class Graph implements Page {
   async reload(): Promise<void> {
     const info = await getJson('/data/plugin/graphs/info');
     this.sources = [];
+    this.steps.clear();
     for (const run of Object.values<any>(info)) {
+      this.steps.set(run.run, Object.values<any>(run.tags).filter(t => t.profile).map(t => t.tag));
       if (run.run_graph) this.sources.push({run: run.run, tag: ''});
       for (const tag of Object.values<any>(run.tags)) {
         if (tag.op_graph) this.sources.push({run: run.run, tag: tag.tag});
@@ -81,15 +85,29 @@ export class Graph implements Page {
     const names = this.sources.map((s, i) =>
       [String(i), s.tag ? `${s.run}: ${s.tag}` : s.run] as [string, string]);
     const at = this.sources.indexOf(this.source());
+    const tags = this.steps.get(this.source()?.run) || [];
+    if (!tags.includes(settings.graph.steps)) settings.graph.steps = '';
+    const colours: [string, string][] = [['structure', 'Same structure'], ['device', 'Device'],
+                                         ['kind', 'Kind']];
+    if (settings.graph.steps) colours.push(['time', 'Time'], ['memory', 'Memory']);
+    if (!colours.some(c => c[0] === settings.graph.colour)) settings.graph.colour = 'structure';
     this.bar.replaceChildren(
       choice('graph-run', 'Graph of', names, String(at), value => {
-        Object.assign(settings.graph, this.sources[Number(value)], {open: [], selected: 0});
+        Object.assign(settings.graph, this.sources[Number(value)], {open: [], selected: 0, steps: ''});
         this.view.drawing = null;
         writeLink();
         this.reload();
       }),
-      choice('graph-colour', 'Colours', [['structure', 'Same structure'], ['device', 'Device'],
-                                         ['kind', 'Kind']], settings.graph.colour, value => {
+      ...(tags.length ? [choice('graph-steps', 'Recorded step', [['', 'none'], ...tags.map(tag =>
+        [tag, tag] as [string, string])], settings.graph.steps, value => {
+          settings.graph.steps = value;
+          settings.graph.colour = value ? 'time' : 'structure';
+          this.load(0).then(() => {
+            this.drawTools();
+            document.getElementById('graph-steps')?.focus();
+          });
+        })] : []),
+      choice('graph-colour', 'Colours', colours, settings.graph.colour, value => {
         settings.graph.colour = value;
         writeLink();
         this.draw();
@@ -107,7 +125,7 @@ export class Graph implements Page {
   private async load(item: number): Promise<void> {
     const question = ++this.asked;
     try {
-      const drawing = await fetchDrawing(this.source(), settings.graph.open);
+      const drawing = await fetchDrawing(this.source(), settings.graph.open, settings.graph.steps);
       if (question !== this.asked) return;
       this.drawing = drawing;
       this.view.selected = settings.graph.selected;
@@ -214,7 +232,9 @@ export class Graph implements Page {
         if (box) this.view.fit(box);
       })));
     }
-    const rows = [['Kind', KIND_NAMES[item.kind]], ['Op', item.op], ['Device', item.device],
+    const box = settings.graph.steps ? this.drawing?.boxes.get(item.item) : undefined;
+    const rows = [['Time', box?.time ? formatNanoseconds(box.time) : ''],
+                  ['Memory', box?.bytes ? formatBytes(box.bytes) : ''], ['Kind', KIND_NAMES[item.kind]], ['Op', item.op], ['Device', item.device],
                   ['Nodes', item.kind === Kind.Node ? '' : String(item.nodes)]];
     parts.push(element('dl', {}, ...rows.filter(([, text]) => text).flatMap(([name, text]) =>
       [element('dt', {}, name), element('dd', {}, text)])));

@@ -21,6 +21,8 @@ export interface Box {
   leaving: number;
   label: string;
   op: string;
+  time: number;   // nanoseconds in the recorded step
+  bytes: number;
   level: Level;
 }
 
@@ -68,7 +70,7 @@ export function parseDrawing(data: any): Drawing {
       const box: Box = {
         item: b[0], kind: b[1], x: x + b[2], y: y + b[3], width: b[4], height: b[5], nodes: b[6],
         structure: b[7], device: b[8], isAside: !!b[9], isOpen: !!b[10], entering: b[11],
-        leaving: b[12], label: b[13], op: b[14], level};
+        leaving: b[12], label: b[13], op: b[14], time: b[15] || 0, bytes: b[16] || 0, level};
       level.boxes.push(box);
       boxes.set(box.item, box);
     }
@@ -111,8 +113,10 @@ function named(source: Source, more: Record<string, string>): Record<string, str
   return {run: source.run, ...(source.tag ? {tag: source.tag} : {}), ...more};
 }
 
-export async function fetchDrawing(source: Source, open: number[]): Promise<Drawing> {
-  return parseDrawing(await getJson('/data/leat/graph/levels', named(source, {open: open.join(',')})));
+// |steps| names what was recorded of a step, or is empty.
+export async function fetchDrawing(source: Source, open: number[], steps: string): Promise<Drawing> {
+  return parseDrawing(await getJson('/data/leat/graph/levels', named(source, {
+    open: open.join(','), ...(steps ? {steps} : {})})));
 }
 
 export function fetchItem(source: Source, item: number): Promise<Item> {

@@ -3,6 +3,7 @@
 import {isDark} from './chart';
 import {beginDrawing, cssColour} from './dom';
 import {Box, Drawing, Kind, Level, Link} from './graph_data';
+import {formatBytes, formatNanoseconds} from './words';
 
 // Pale on a light ground, deep on a dark one, so that the text on them has contrast.
 const LIGHT = ['#cfe3f7', '#fbe0c4', '#cdeede', '#f3d3e6', '#f3ecbf', '#d9d6f5', '#ffd5d0', '#d6ead0',
@@ -10,7 +11,7 @@ const LIGHT = ['#cfe3f7', '#fbe0c4', '#cdeede', '#f3d3e6', '#f3ecbf', '#d9d6f5',
 const DARK = ['#24476b', '#6b4519', '#1d5a45', '#6b3454', '#5c541c', '#453d7c', '#71362f', '#385a2f',
               '#1f565d', '#5b4630', '#4a4d52', '#563a70'];
 
-export type ColourBy = 'structure' | 'device' | 'kind';
+export type ColourBy = 'structure' | 'device' | 'kind' | 'time' | 'memory';
 
 const FONT = '12px system-ui, sans-serif';
 const SMALL = '10px system-ui, sans-serif';
@@ -251,8 +252,26 @@ export class GraphView {
       return box.device < 0 ? cssColour('--card') : colours[box.device % colours.length];
     }
     if (this.colourBy === 'kind') return colours[box.kind];
+    if (this.colourBy === 'time' || this.colourBy === 'memory') return this.heatOf(box);
     if (box.kind === Kind.Node) return cssColour('--card');
     return box.structure ? colours[(box.structure - 1) % colours.length] : cssColour('--neutral');
+  }
+
+  // The share of the whole, as a mixture of the ground with a warm colour; the square root lets small
+  // shares be seen.
+  private heatOf(box: Box): string {
+    const amount = (b: Box) => this.colourBy === 'time' ? b.time : b.bytes;
+    const whole = this.drawing!.levels[0].boxes.reduce((sum, b) => sum + amount(b), 0);
+    const share = whole ? Math.sqrt(amount(box) / whole) : 0;
+    const [cold, warm] = isDark() ? [[31, 34, 38], [150, 66, 20]] : [[255, 255, 255], [255, 170, 100]];
+    return `rgb(${cold.map((c, i) => Math.round(c + (warm[i] - c) * share)).join(',')})`;
+  }
+
+  // The second line of a closed scope.
+  private amountOf(box: Box): string {
+    if (this.colourBy === 'time') return box.time ? formatNanoseconds(box.time) : '–';
+    if (this.colourBy === 'memory') return box.bytes ? formatBytes(box.bytes) : '–';
+    return `${box.nodes} nodes`;
   }
 
   private outline(box: Box, grow = 0): void {
@@ -308,7 +327,7 @@ export class GraphView {
     if (!closed) return;
     context.font = SMALL;
     context.fillStyle = cssColour('--soft-on-colour');
-    context.fillText(`${box.nodes} nodes`, middle, box.y + 28);
+    context.fillText(this.amountOf(box), middle, box.y + 28);
   }
 
   // The end of a name says more than its beginning, hence the middle goes.

@@ -11,7 +11,7 @@ export interface Settings {
   log: boolean;
   clip: boolean;
   hidden: string[];
-  graph: {run: string; tag: string; open: number[]; selected: number; colour: string};
+  graph: {run: string; tag: string; open: number[]; selected: number; colour: string; steps: string};
   bands: boolean;
   brightness: number;
   contrast: number;
@@ -20,7 +20,7 @@ export interface Settings {
 
 export const settings: Settings = {
   page: 'scalars', runFilter: '', tagFilter: '', smoothing: 0.6, axis: 'step', log: false,
-  clip: false, hidden: [], graph: {run: '', tag: '', open: [], selected: 0, colour: 'structure'},
+  clip: false, hidden: [], graph: {run: '', tag: '', open: [], selected: 0, colour: 'structure', steps: ''},
   bands: false, brightness: 1, contrast: 1, actualSize: false};
 const atFirst = JSON.stringify(settings);
 

@@ -19,6 +19,18 @@ export function formatDuration(seconds: number): string {
   return h ? `${sign}${h}:${two(m)}:${two(s)}` : `${sign}${m}:${two(s)}`;
 }
 
+export function formatNanoseconds(ns: number): string {
+  if (ns < 1e3) return `${ns} ns`;
+  return ns < 1e6 ? formatNumber(ns / 1e3) + ' µs' : ns < 1e9 ? formatNumber(ns / 1e6) + ' ms'
+    : formatNumber(ns / 1e9) + ' s';
+}
+
+export function formatBytes(bytes: number): string {
+  const units = ['bytes', 'KiB', 'MiB', 'GiB', 'TiB'];
+  const power = bytes < 1024 ? 0 : Math.min(Math.floor(Math.log2(bytes) / 10), 4);
+  return `${formatNumber(bytes / 2 ** (10 * power))} ${units[power]}`;
+}
+
 // The exponential mean of what came so far, without the bias towards the zero that it begins with.
 // What is not finite is passed over and stays as it is.
 export function smooth(values: Float64Array, weight: number): Float64Array {

@@ -176,6 +176,14 @@ def graph_event(graph):
   return record(double(1, 1.7e9) + text(4, graph))
 
 
+def step_event(tag, times, device='/job:localhost/device:CPU:0'):
+  """A recorded step: |times| gives microseconds by the names of nodes."""
+  nodes = b''.join(text(2, text(1, name) + number(5, micros) + text(6, number(2, 1024 * micros)))
+                   for name, micros in times.items())
+  stats = text(1, text(1, device) + nodes)
+  return record(double(1, 1.7e9) + number(2, 1) + text(8, text(1, tag) + text(2, text(1, stats))))
+
+
 VERSION = record(double(1, 1.7e9) + text(3, 'brain.Event:2'))
 
 
@@ -274,6 +282,8 @@ def write_run(folder, name, rate, steps=60):
   out = [VERSION]
   if name == 'train':
     out.append(graph_event(network()))
+    out.append(step_event('step 1', {'layer_%d/MatMul' % i: 400 * i for i in range(1, 6)} |
+                          {'loss/xent': 90, 'input_layer/MatMul': 1200}))
   out.append(event(0, hparams_session({'rate': rate, 'optimizer': 'adam' if rate < 0.05 else 'sgd',
                                        'shuffle': rate < 0.05})))
   for step in range(steps):

@@ -167,6 +167,18 @@ class PageTest(unittest.TestCase):
     self.page.wait('document.querySelector(".middle .reading").textContent === '
                    '"scope layer_3, 5 nodes"')
 
+  def test_graph_of_a_recorded_step(self):
+    self.open('graphs')
+    self.wait_text('.details', '68 nodes')
+    self.page.evaluate('''const s = document.querySelector('#graph-steps');
+                          s.value = 'step 1'; s.dispatchEvent(new Event('change'))''')
+    self.page.wait('document.querySelector("#graph-colour").value === "time"')
+    self.focus('[role=tree] [tabindex="0"]')
+    self.page.press('ArrowDown', 'Enter')
+    self.wait_text('.details h3', 'layer')
+    self.wait_text('.details dl', '6 ms')
+    self.wait_text('.details dl', '5.859 MiB')
+
   # ---- the other pages --------------------------------------------------------------------------
   def key(self, tag, run):
     return '[data-key="%s\\a %s\\a 0"]' % (tag, run)
@@ -252,7 +264,12 @@ class PageTest(unittest.TestCase):
     try:
       self.open('scalars', hidden=others)
       self.wait_text('#runs', run)
-      self.page.wait('document.querySelectorAll(".card").length > 300')
+      # Of 300 cards of a group the first are made, and the others when they are asked for.
+      self.wait_text('details:last-of-type summary', 'many (300)')
+      self.click('details:last-of-type summary')
+      self.page.wait('document.querySelectorAll("details:last-of-type .card").length === 60')
+      self.click('details:last-of-type > p button')
+      self.page.wait('document.querySelectorAll("details:last-of-type .card").length === 120')
       for name in self.pages():
         self.open(name, hidden=others, graph={'run': run, 'tag': '', 'open': [], 'selected': 0,
                                               'colour': 'device'})
