@@ -17,7 +17,7 @@
 #define HEADING 30    // above it
 #define MAX_SIZE (1 << 20)
 // A box with links to so many others stands aside, or to a quarter of them where that is more.
-#define ASIDE 8
+#define ASIDE 12
 #define ASIDE_MOST 30
 
 typedef struct work_s {

@@ -6,7 +6,7 @@ import {Box, Drawing, Item, KIND_NAMES, Kind, Source, describeBox, fetchDrawing,
 import {GraphOutline} from './graph_outline';
 import {ColourBy, GraphView} from './graph_view';
 import {Page, settings, state, writeLink} from './state';
-import {formatBytes, formatNanoseconds} from './words';
+import {countOf, formatBytes, formatNanoseconds} from './words';
 
 const HELP = 'Arrow down follows an output, arrow up an input, left and right go to neighbours. ' +
   'Enter opens or closes, Escape goes to the scope around. Plus and minus zoom, 0 shows all.';
@@ -197,8 +197,8 @@ export class Graph implements Page {
     if (!drawing) return;
     const devices = drawing.devices.filter(name => name);
     this.details.replaceChildren(element('h3', {}, 'The graph'),
-      element('p', {}, `${drawing.nodes} nodes and ${drawing.edges} edges` +
-        (devices.length ? ` on ${devices.length} device${devices.length > 1 ? 's' : ''}` : '') + '.' +
+      element('p', {}, countOf(drawing.nodes, 'node') + ' and ' + countOf(drawing.edges, 'edge') +
+        (devices.length ? ' on ' + countOf(devices.length, 'device') : '') + '.' +
         (drawing.missing ? ` ${drawing.missing} inputs name no node.` : '')),
       element('p', {class: 'sentence'}, 'Boxes of one colour have the same structure inside. A dashed ' +
         'frame marks what stands aside because so much is joined to it; its lines show when it is ' +

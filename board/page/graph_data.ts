@@ -1,6 +1,7 @@
 // A graph's levels as the server sends them (board/api_graph_levels.c says how), and where each of
 // their boxes lies in the whole drawing.
 import {getJson} from './dom';
+import {countOf} from './words';
 
 export enum Kind { Scope, Node, Function, Series, List }
 export const KIND_NAMES = ['scope', 'node', 'function', 'series', 'list'];
@@ -130,6 +131,6 @@ export function search(source: Source, q: string):
 
 // "scope layer, 12 nodes", "node w, VariableV2": how a box is read out.
 export function describeBox(box: Box): string {
-  const what = box.kind === Kind.Node ? box.op : `${box.nodes} nodes`;
+  const what = box.kind === Kind.Node ? box.op : countOf(box.nodes, 'node');
   return `${KIND_NAMES[box.kind]} ${box.label}, ${what}` + (box.isOpen ? ', open' : '');
 }

@@ -3,7 +3,7 @@
 import {isDark} from './chart';
 import {beginDrawing, cssColour} from './dom';
 import {Box, Drawing, Kind, Level, Link} from './graph_data';
-import {formatBytes, formatNanoseconds} from './words';
+import {countOf, formatBytes, formatNanoseconds} from './words';
 
 // Pale on a light ground, deep on a dark one, so that the text on them has contrast.
 const LIGHT = ['#cfe3f7', '#fbe0c4', '#cdeede', '#f3d3e6', '#f3ecbf', '#d9d6f5', '#ffd5d0', '#d6ead0',
@@ -226,8 +226,9 @@ export class GraphView {
     const [x, y] = [p[p.length - 2], p[p.length - 1]], up = p[p.length - 3] > y ? -1 : 1;
     context.beginPath();
     context.moveTo(x, y);
-    context.lineTo(x - 3.5, y - 7 * up);
-    context.lineTo(x + 3.5, y - 7 * up);
+    const size = 6 + context.lineWidth;
+    context.lineTo(x - size / 2, y - size * up);
+    context.lineTo(x + size / 2, y - size * up);
     context.fill();
     const text = link.count > 1 ? `${link.count}` : link.shape;
     if (text && this.scale > 0.7) this.drawLinkText(text, p);
@@ -271,7 +272,7 @@ export class GraphView {
   private amountOf(box: Box): string {
     if (this.colourBy === 'time') return box.time ? formatNanoseconds(box.time) : '–';
     if (this.colourBy === 'memory') return box.bytes ? formatBytes(box.bytes) : '–';
-    return `${box.nodes} nodes`;
+    return countOf(box.nodes, 'node');
   }
 
   private outline(box: Box, grow = 0): void {

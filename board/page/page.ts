@@ -12,6 +12,7 @@ import {PrCurves} from './pr_curves';
 import {Scalars} from './scalars';
 import {Page, readLink, settings, state, writeLink} from './state';
 import {Texts} from './texts';
+import {countOf} from './words';
 
 const MANY_RUNS = 40;
 
@@ -107,8 +108,7 @@ async function reload(): Promise<void> {
     const wrong = status.damaged_records + status.skipped_values;
     const hidden = names.filter((run: string) => settings.hidden.includes(run)).length;
     byId('state').textContent = (status.loaded ? '' : 'Loading. ') +
-      (hidden ? `${hidden} of ` : '') + `${names.length} run${names.length === 1 ? '' : 's'}${hidden ? ' are hidden' : ''}, ` +
-      `${status.series} series` + (wrong ? `, ${wrong} records or values skipped` : '');
+      (hidden ? `${hidden} of ` : '') + countOf(names.length, 'run') + (hidden ? ' are hidden' : '') + `, ${status.series} series` + (wrong ? `, ${wrong} records or values skipped` : '');
     drawRuns();
     drawPages(new Set(Object.keys(plugins).filter(name => plugins[name].enabled)));
     await shownPage().reload();

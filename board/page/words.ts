@@ -19,6 +19,11 @@ export function formatDuration(seconds: number): string {
   return h ? `${sign}${h}:${two(m)}:${two(s)}` : `${sign}${m}:${two(s)}`;
 }
 
+// "1 node", "2 nodes"
+export function countOf(n: number, noun: string): string {
+  return `${n} ${noun}${n === 1 ? '' : 's'}`;
+}
+
 export function formatNanoseconds(ns: number): string {
   if (ns < 1e3) return `${ns} ns`;
   return ns < 1e6 ? formatNumber(ns / 1e3) + ' µs' : ns < 1e9 ? formatNumber(ns / 1e6) + ' ms'
