@@ -1,5 +1,8 @@
 // The graph page's addresses, asked without a socket: levels, one item, a search, and what is
 // refused.
+#include <unistd.h>
+
+#include "base/thread.h"
 #include "board/test_scene.h"
 #include "formats/generated/graph.h"
 #include "formats/generated/run_metadata.h"
@@ -24,7 +27,7 @@ static void make_step(leat_string_builder_t* out) {
 }
 
 // A log with two events, the graph and a step.
-static void write_graph(leat_pb_node_def_t* nodes, size_t count) {
+static void write_graph(const char* run, leat_pb_node_def_t* nodes, size_t count) {
   leat_string_builder_t graph_bytes, step_bytes;
   leat_pb_graph_def_t graph = {.node = {nodes, count}};
   leat_string_builder_initialize(leat_allocator_system(), &graph_bytes);
@@ -35,10 +38,13 @@ static void write_graph(leat_pb_node_def_t* nodes, size_t count) {
   leat_pb_event_t events[2] = {
       {.wall_time = 1, .graph_def = leat_string_builder_view(&graph_bytes), .what_case = 4},
       {.wall_time = 2, .step = 1, .tagged_run_metadata = &step, .what_case = 8}};
-  scene_write(".", events, 2);
+  scene_write(run, events, 2);
   leat_string_builder_deinitialize(&graph_bytes);
   leat_string_builder_deinitialize(&step_bytes);
 }
+
+// Runs with graphs of one, two and three nodes.
+static const char* const kRuns[] = {"one", "two", "three"};
 
 static int start(void** state) {
   static leat_string_view_t inputs[2] = {LEAT_SV("layer/w:0"), LEAT_SV("x")};
@@ -52,13 +58,24 @@ static int start(void** state) {
       {.name = LEAT_SV("layer/w"), .op = LEAT_SV("VariableV2"), .device = LEAT_SV("/gpu:0")},
       {.name = LEAT_SV("layer/<b>\"\n"), .op = LEAT_SV("MatMul"), .input = {inputs, 2}},
   };
-  write_graph(nodes, 3);
+  write_graph(".", nodes, 3);
+  leat_file_system_t* files = leat_file_system_posix();
+  for (int i = 0; i < 3; ++i) {
+    LEAT_EXPECT_OK(leat_file_make_directories(files, test_path(kRuns[i])));
+    write_graph(kRuns[i], nodes, (size_t)i + 1);
+  }
   scene_start();
   return 0;
 }
 
 static int stop(void** state) {
   scene_stop();
+  for (int i = 0; i < 3; ++i) {
+    char name[64];
+    snprintf(name, sizeof name, "%s/events.out.tfevents.1.host", kRuns[i]);
+    unlink(test_path(name));
+    rmdir(test_path(kRuns[i]));
+  }
   return 0;
 }
 
@@ -105,6 +122,47 @@ static void items_are_found(void** state) {
   scene_expect("{\"items\":[],\"total\":0}");
 }
 
+typedef struct asker_s {
+  leat_thread_t thread;
+  int first;
+  bool was_wrong;
+} asker_t;
+
+// Asks for the graph of one run after the other; the store keeps fewer than there are.
+static void ask_in_turn(void* data) {
+  asker_t* asker = data;
+  for (int i = 0; i < 60; ++i) {
+    int run = (asker->first + i) % 3;
+    char wanted[24], query[24];
+    leat_arena_t arena;
+    leat_arena_initialize(leat_allocator_system(), 0, &arena);
+    board_request_t request = {.arena = &arena, .path = LEAT_SV("/data/leat/graph/levels")};
+    board_response_t response = {.code = 200};
+    snprintf(query, sizeof query, "run=%s", kRuns[run]);
+    snprintf(wanted, sizeof wanted, "{\"nodes\":%d,", run + 1);
+    leat_status_t status = board_query_parse(leat_string_view_from(query), &arena, &request.query);
+    leat_string_builder_initialize(leat_allocator_system(), &response.body);
+    board_api_handle(&scene.api, &request, &response);
+    asker->was_wrong |= status != leat_ok_status() || response.code != 200 ||
+                        strncmp(response.body.data, wanted, strlen(wanted)) != 0;
+    leat_status_free(status);
+    leat_string_builder_deinitialize(&response.body);
+    leat_arena_deinitialize(&arena);
+  }
+}
+
+static void many_ask_for_several_graphs(void** state) {
+  asker_t askers[4];
+  for (int i = 0; i < 4; ++i) {
+    askers[i] = (asker_t){.first = i};
+    LEAT_EXPECT_OK(leat_thread_start("asker", ask_in_turn, &askers[i], &askers[i].thread));
+  }
+  for (int i = 0; i < 4; ++i) {
+    leat_thread_join(askers[i].thread);
+    assert_false(askers[i].was_wrong);
+  }
+}
+
 static void what_is_not_there_is_refused(void** state) {
   assert_int_equal(scene_ask("/data/leat/graph/levels", "run=.&open=1,x"), 400);
   assert_int_equal(scene_ask("/data/leat/graph/levels", "run=.&open=-1"), 400);
@@ -123,6 +181,7 @@ int main(void) {
       cmocka_unit_test_setup_teardown(steps_are_told, start, stop),
       cmocka_unit_test_setup_teardown(one_item_is_told, start, stop),
       cmocka_unit_test_setup_teardown(items_are_found, start, stop),
+      cmocka_unit_test_setup_teardown(many_ask_for_several_graphs, start, stop),
       cmocka_unit_test_setup_teardown(what_is_not_there_is_refused, start, stop),
   };
   return cmocka_run_group_tests(tests, test_directory_make, test_directory_remove);
