@@ -59,8 +59,13 @@ function drawPages(enabled: Set<string>): void {
 function markPage(): void {
   const shown = shownPage();
   document.querySelectorAll<HTMLElement>('#pages a').forEach(link => {
-    if (link.dataset.page === shown.name) link.setAttribute('aria-current', 'page');
-    else link.removeAttribute('aria-current');
+    if (link.dataset.page !== shown.name) {
+      link.removeAttribute('aria-current');
+      return;
+    }
+    link.setAttribute('aria-current', 'page');
+    const row = byId('pages');  // which is scrolled where the window is narrow
+    row.scrollLeft = Math.max(0, link.offsetLeft + link.offsetWidth - row.offsetLeft - row.clientWidth);
   });
 }
 

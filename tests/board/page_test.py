@@ -17,6 +17,7 @@ import sys
 import tempfile
 import unittest
 import urllib.parse
+import urllib.request
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, HERE)
@@ -308,6 +309,15 @@ class PageTest(unittest.TestCase):
         folder = os.environ.get('LEAT_SCREENSHOTS')
         if folder:
           self.page.screenshot(os.path.join(folder, '%s-%s.png' % (name, theme)))
+
+  def test_the_page_is_small(self):
+    size = 0
+    for name in ('', 'page.css', 'page.js'):
+      request = urllib.request.Request(self.url + name, headers={'Accept-Encoding': 'gzip'})
+      with urllib.request.urlopen(request) as answer:
+        self.assertEqual(answer.headers['Content-Encoding'], 'gzip')
+        size += len(answer.read())
+    self.assertLess(size, 150 << 10)
 
   def test_narrow_windows(self):
     self.page.resize(320, 640)
