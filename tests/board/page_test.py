@@ -29,12 +29,17 @@ CACHE = os.environ.get('XDG_CACHE_HOME') or os.path.expanduser('~/.cache')
 AXE = os.path.join(CACHE, 'leat', 'board-page', 'node_modules', 'axe-core', 'axe.min.js')
 
 
+def skip(why):
+  print('SKIP ' + why, flush=True)
+  raise unittest.SkipTest(why)
+
+
 class PageTest(unittest.TestCase):
   @classmethod
   def setUpClass(cls):
     path = browser.find()
     if not path:
-      raise unittest.SkipTest('no Chromium (apt: chromium)')
+      skip('the pages in a browser: there is no Chromium (apt: chromium)')
     cls.folder = tempfile.mkdtemp(prefix='leat-test-board-logs')
     event_log.write_logs(cls.folder)
     command = [os.path.join(BUILD, 'bin', 'leat'), 'board', '--logdir', cls.folder, '--port', '0',
@@ -291,7 +296,7 @@ class PageTest(unittest.TestCase):
   # ---- all pages --------------------------------------------------------------------------------
   def test_accessibility(self):
     if not os.path.exists(AXE):
-      self.skipTest('no axe-core: run dev/board-page once')
+      skip('accessibility: there is no axe-core (run dev/board-page once)')
     with open(AXE, encoding='utf-8') as f:
       axe = f.read()
     for theme in ('light', 'dark'):
