@@ -91,6 +91,16 @@ export function beginDrawing(canvas: HTMLCanvasElement):
   return {context, width, height};
 }
 
+const colours = new Map<string, string>();
+
+// The value of a custom property, which is the same for each theme; asking the browser takes long
+// enough to be seen in a drawing of a thousand boxes.
 export function cssColour(name: string): string {
-  return getComputedStyle(document.documentElement).getPropertyValue(name).trim();
+  const root = document.documentElement, key = root.dataset.theme + name;
+  let colour = colours.get(key);
+  if (colour === undefined) {
+    colour = getComputedStyle(root).getPropertyValue(name).trim();
+    if (colour) colours.set(key, colour);
+  }
+  return colour;
 }
