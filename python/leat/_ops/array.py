@@ -201,7 +201,7 @@ def _shape_tensor(shape, name):
     return convert(shape, None if isinstance(shape, (TensorShape, Dimension)) or hasattr(
         shape, 'dtype') else dtypes.int32, name)
   shape = [d.value if isinstance(d, Dimension) else d for d in shape]
-  if any(conversion.is_tensor_like(d) for d in shape):
+  if any(conversion.is_tensor_like(d) or isinstance(d, (list, tuple)) for d in shape):
     return convert(shape, None, name)
   if any(isinstance(d, (list, tuple)) for d in shape):
     raise ValueError('%s is %s, must be a list of sizes.' % (name, shape))
@@ -362,7 +362,9 @@ def concat(values, axis, name='concat'):
 
 @export('stack')
 def stack(values, axis=0, name='stack'):
-  """Joined along a new dimension."""
+  """Joined along a new dimension. A list of constants is a constant."""
+  if axis == 0 and not conversion._has_tensor(values):
+    return convert(values if isinstance(values, (list, tuple)) else list(values), name=name)
   first = convert(values[0], name=None).get_shape()
   if first.ndims is not None:
     expanded = first.ndims + 1

@@ -18,7 +18,12 @@ def _binary(name, function):
       return NotImplemented  # the operator of the ragged tensor is called
     with name_scope(None, name, [x, y]) as scope:
       if not getattr(y, '_is_composite', False):
-        y = conversion.convert(y, None, 'y', preferred=x.dtype.base_dtype)
+        try:
+          y = conversion.convert(y, None, 'y', preferred=x.dtype.base_dtype)
+        except TypeError:
+          if hasattr(type(y), '__r%s__' % name):
+            return NotImplemented  # Python asks the other operand
+          raise
       return function(x, y, scope)
 
   def right(y, x):
