@@ -176,9 +176,10 @@ FAMILY(stage, STAGE, STAGE, NO_RULES)
 FAMILY(state, STATE_OPS, STATE_KERNELS, STATE_RULES)
 
 // Tensors of strings.
-#define STRING_OPS(X) X(string)
-#define STRING_KERNELS(X) \
-  X(format) X(hash) X(join) X(ngrams) X(number) X(regex) X(string_split) X(text)
+#define STRING_OPS(X) X(string) X(unicode)
+#define STRING_KERNELS(X)                                                             \
+  X(base64) X(format) X(hash) X(join) X(ngrams) X(number) X(regex) X(string_split) X(text) \
+  X(unicode)
 FAMILY(string, STRING_OPS, STRING_KERNELS, NO_RULES)
 
 // Summaries (section 9.1): values described as encoded Summary messages, which a client writes to

@@ -10,7 +10,8 @@
 //
 // Strings are bytes; only the ops with an attribute "unit" or "encoding" look at characters. None
 // has a gradient. The kernels are in text_cpu.c, join_cpu.c, string_split_cpu.c, ngrams_cpu.c,
-// regex_cpu.c, hash_cpu.c, number_cpu.c and format_cpu.c.
+// regex_cpu.c, hash_cpu.c, number_cpu.c, base64_cpu.c and format_cpu.c. Ops that change encodings
+// are defined in unicode.c.
 #include "graph/gradient.h"
 #include "graph/inference/inference.h"
 #include "ops/math/reduction.h"
@@ -246,6 +247,17 @@ const leat_op_row_t leat_string_ops[] = {
      .shape = leat_shape_unchanged,
      .gradient = leat_gradient_none,
      .doc = "The number that each string states, in decimal."},
+    {.name = "EncodeBase64",
+     .inputs = "input: string",
+     .outputs = "output: string",
+     .attrs = "pad: bool = false",
+     .shape = leat_shape_unchanged,
+     .doc = "The bytes of each string in base64, in the alphabet for file names."},
+    {.name = "DecodeBase64",
+     .inputs = "input: string",
+     .outputs = "output: string",
+     .shape = leat_shape_unchanged,
+     .doc = "The bytes that each string in base64 stands for."},
     {.name = "StringFormat",
      .inputs = "inputs: T",
      .outputs = "output: string",
