@@ -175,6 +175,10 @@ FAMILY(stage, STAGE, STAGE, NO_RULES)
 #define STATE_RULES(X) X(scatter)
 FAMILY(state, STATE_OPS, STATE_KERNELS, STATE_RULES)
 
+// Signals: Fourier transforms.
+#define SIGNAL(X) X(fourier)
+FAMILY(signal, SIGNAL, SIGNAL, NO_RULES)
+
 // Tensors of strings.
 #define STRING_OPS(X) X(string) X(unicode)
 #define STRING_KERNELS(X)                                                             \
@@ -198,5 +202,5 @@ const leat_op_family_t* const leat_op_families[] = {
     &array_family, &audio_family, &checkpoint_family, &control_family, &dataset_family,
     &function_family, &image_family, &index_family, &input_family, &list_family, &lookup_family,
     &math_family, &matrix_family, &nn_family, &quantize_family, &queue_family, &random_family,
-    &sendrecv_family, &sparse_family, &stage_family, &state_family, &string_family, &summary_family,
-    &train_family, 0};
+    &sendrecv_family, &signal_family, &sparse_family, &stage_family, &state_family, &string_family,
+    &summary_family, &train_family, 0};
