@@ -106,11 +106,12 @@ FAMILY(math, MATH_OPS, MATH_KERNELS, MATH_RULES)
 
 // Matrices: products, decompositions, equations. The last two dimensions of a tensor are the
 // matrix, those before them a batch.
-#define MATRIX_OPS(X) \
-  X(matmul) X(solve) X(decomposition) X(matrix_function) X(einsum) X(solve_ls) X(tridiagonal)
-#define MATRIX_KERNELS(X)                                                               \
-  X(matmul) X(fused_matmul) X(product_sum) X(solve) X(decomposition) X(matrix_function) \
-  X(einsum) X(solve_ls) X(tridiagonal)
+#define MATRIX_OPS(X)                                                                            \
+  X(matmul) X(sparse_matmul) X(solve) X(decomposition) X(matrix_function) X(einsum) X(solve_ls) \
+  X(tridiagonal)
+#define MATRIX_KERNELS(X)                                                                    \
+  X(matmul) X(fused_matmul) X(product_sum) X(sparse_matmul) X(solve) X(decomposition)        \
+  X(matrix_function) X(einsum) X(solve_ls) X(tridiagonal)
 #define MATRIX_RULES(X) X(matmul)
 FAMILY(matrix, MATRIX_OPS, MATRIX_KERNELS, MATRIX_RULES)
 
