@@ -78,10 +78,27 @@ def sparse_concat(axis, sp_inputs, name=None, expand_nonconcat_dim=False, concat
         shapes[i] = required(one, math.reduce_all(apply_op('Equal', x=one * others,
                                                            y=largest * others)),
                              'Input shapes must match except in the dimension of concatenation')
-    total = _all(shapes, largest * others + here * end)
-    total.set_shape(sizes)
+    total = _joined_shape(inputs, axis, expand)
+    if total is None:
+      total = _all(shapes, largest * others + here * end)
+      total.set_shape(sizes)
     indices = array.concat([s.indices + here * o for s, o in zip(inputs, offsets)], 0)
     return sparse_reorder(SparseTensor(indices, array.concat([s.values for s in inputs], 0), total))
+
+
+def _joined_shape(inputs, axis, expand):
+  """The dense shape of the result as a constant, where all shapes are known and fit."""
+  import numpy as np
+  known = [constant_value(s.dense_shape) for s in inputs]
+  if any(k is None for k in known):
+    return None
+  known = np.stack(known)
+  others = np.delete(known, axis, 1)
+  if not expand and (others != others[0]).any():
+    return None
+  total = known.max(0)
+  total[axis] = known[:, axis].sum()
+  return constant_of(total, dtypes.int64)
 
 
 def _all(checked, tensor):
