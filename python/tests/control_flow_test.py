@@ -510,6 +510,18 @@ class AssertTest(ControlFlowCase):
     self.assertEqual(check.name, 'Assert/AssertGuard/Merge')
     self.assertEqual(tf.Assert(tf.constant(True), [1, 'text']).type, 'Assert')
 
+  def test_batches_of_one_matrix(self):
+    """The optimizer makes them products of matrices, with shapes that must be in their frame."""
+    with tf.Graph().as_default(), tf.Session() as session:
+      x = tf.placeholder_with_default(tf.constant([[[2.0, 0.0], [0.0, 3.0]]]), [1, 2, 2])
+      _, power = tf.while_loop(lambda i, _: i < 2, lambda i, m: (i + 1, tf.matmul(m, m)),
+                               [tf.constant(0), x])
+      flag = tf.placeholder(tf.bool, [])
+      chosen = tf.cond(flag, lambda: tf.matmul(x, x), lambda: tf.identity(x))
+      self.assertEqual(session.run(power).tolist(), [[[16.0, 0.0], [0.0, 81.0]]])
+      self.assertEqual(session.run(chosen, {flag: True}).tolist(), [[[4.0, 0.0], [0.0, 9.0]]])
+      self.assertEqual(session.run(chosen, {flag: False}).tolist(), [[[2.0, 0.0], [0.0, 3.0]]])
+
 
 if __name__ == '__main__':
   unittest.main()

@@ -91,6 +91,8 @@ class FunctionsTest(unittest.TestCase):
         (lambda: tf.einsum('ij,ij->', F([[1, 2]]), F([[3, 4]])), 11.0),
         (lambda: tf.round(tf.linalg.tridiagonal_solve(
             F([[1, 1, 0], [4, 4, 4], [0, 1, 1]]), F([5, 6, 5]))), [1.0, 1.0, 1.0]),
+        (lambda: tf.round(1000 * tf.linalg.expm(F([[0, 1], [-1, 0]]))),
+         [[540.0, 841.0], [-841.0, 540.0]]),
         (lambda: tf.round(1000 * tf.linalg.expm(F([[[0, 1], [-1, 0]], [[1, 0], [0, 2]]]))),
          [[[540.0, 841.0], [-841.0, 540.0]], [[2718.0, 0.0], [0.0, 7389.0]]]),
     ])

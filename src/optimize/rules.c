@@ -300,6 +300,13 @@ static leat_status_t add(leat_rewrite_match_t* match, const char* op, leat_node_
   }
   spec->control_inputs = a->waits.nodes;
   spec->control_count = a->waits.count;
+  // A node that reads nothing waits for an input of the root, so that it is in the root's frame.
+  const leat_node_t* root = leat_edit_node(edit, match->root);
+  const int32_t anchor = root->input_count ? root->inputs[0].node : -1;
+  if (spec->input_count == 0 && spec->control_count == 0 && anchor >= 0) {
+    spec->control_inputs = &anchor;
+    spec->control_count = 1;
+  }
   out_output->index = 0;
   leat_status_t status = leat_edit_add(edit, match->root, "/_fused", spec, &out_output->node);
   if (leat_status_code(status) != LEAT_INVALID_ARGUMENT) return status;
