@@ -216,6 +216,26 @@ static void test_constants(void** state) {
   TF_DeleteStatus(s);
 }
 
+// A placeholder with a default may be fed with something else, so nothing follows from the default.
+static void test_constants_of_defaults(void** state) {
+  TF_Status* s = TF_NewStatus();
+  TF_Graph* graph = TF_NewGraph();
+  TF_Operation* three = kit_const_int32(graph, "three", 3);
+  TF_OperationDescription* desc = TF_NewOperation(graph, "PlaceholderWithDefault", "x");
+  TF_AddInput(desc, kit_out(three, 0));
+  TF_SetAttrShape(desc, "shape", NULL, 0);
+  TF_Operation* x = kit_finish(desc);
+  TF_Operation* sum = kit_binary(graph, "AddV2", "sum", x, three);
+  TF_Tensor* value = NULL;
+  assert_int_equal(TF_TryEvaluateConstant(graph, kit_out(x, 0), &value, s), 0);
+  kit_ok(s);
+  assert_null(value);
+  assert_int_equal(TF_TryEvaluateConstant(graph, kit_out(sum, 0), &value, s), 0);
+  kit_ok(s);
+  TF_DeleteGraph(graph);
+  TF_DeleteStatus(s);
+}
+
 static void test_edits(void** state) {
   TF_Status* s = TF_NewStatus();
   TF_Graph* graph = TF_NewGraph();
@@ -338,6 +358,7 @@ int main(void) {
       cmocka_unit_test(test_shapes),
       cmocka_unit_test(test_shape_of_strangers),
       cmocka_unit_test(test_constants),
+      cmocka_unit_test(test_constants_of_defaults),
       cmocka_unit_test(test_edits),
       cmocka_unit_test(test_replaced_constant),
       cmocka_unit_test(test_attributes_fit_edges),

@@ -11,7 +11,8 @@
 // Flags of ops whose outputs are not a function of their inputs alone, or not outside a step.
 #define NOT_CONSTANT                                                                            \
   (LEAT_OP_STATEFUL | LEAT_OP_PLACEHOLDER | LEAT_OP_SEND | LEAT_OP_RECV | LEAT_OP_CONTROL_FLOW | \
-   LEAT_OP_LOOP_CONDITION | LEAT_OP_CONTROL_TRIGGER | LEAT_OP_ARGUMENT | LEAT_OP_RETURN_VALUE)
+   LEAT_OP_LOOP_CONDITION | LEAT_OP_CONTROL_TRIGGER | LEAT_OP_ARGUMENT | LEAT_OP_RETURN_VALUE |  \
+   LEAT_OP_NEVER_FOLD)
 
 static bool has_kernel(const leat_kernel_registry_t* kernels, const leat_node_t* node) {
   const leat_kernel_row_t* row = NULL;
