@@ -16,14 +16,22 @@ def space_to_batch(input, paddings, block_size=None, name=None, block_shape=None
   n = block_size if block_shape is None else block_shape
   result = apply_op('SpaceToBatchND', name=name, input=input, paddings=paddings,
                     block_shape=conversion.constant_of([n, n]) if isinstance(n, int) else n)
-  return result
+  return _of_images(result, n)
 
 
 @export('batch_to_space')
 def batch_to_space(input, crops, block_size, name=None, block_shape=None):
   n = block_size if block_shape is None else block_shape
-  return apply_op('BatchToSpaceND', name=name, input=input, crops=crops,
-                  block_shape=conversion.constant_of([n, n]) if isinstance(n, int) else n)
+  result = apply_op('BatchToSpaceND', name=name, input=input, crops=crops,
+                    block_shape=conversion.constant_of([n, n]) if isinstance(n, int) else n)
+  return _of_images(result, n)
+
+
+def _of_images(tensor, block_size):
+  """The tensor, which has four dimensions where one size of blocks is for height and width."""
+  if isinstance(block_size, int):
+    tensor.set_shape([None] * 4)
+  return tensor
 
 
 @export('space_to_depth', 'nn.space_to_depth')
