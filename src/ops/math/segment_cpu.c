@@ -102,14 +102,27 @@ static void segment_shard(void* data, int64_t begin, int64_t end) {
   }
 }
 
+leat_status_t leat_segment_error(const leat_kernel_context_t* c, int64_t at, int64_t id,
+                                 int64_t segments) {
+  if (id < 0 || id >= segments) {
+    return leat_kernel_invalid(c, "Segment id %lld out of range [0, %lld), possibly because "
+                               "'segment_ids' input is not sorted.",
+                               (long long)id, (long long)segments);
+  }
+  return leat_kernel_invalid(c, "segment ids are not increasing: segment_ids[%lld] is %lld",
+                             (long long)at, (long long)id);
+}
+
 static leat_status_t check_sorted(leat_kernel_context_t* c, const leat_tensor_t* ids) {
-  int64_t before = 0;
-  for (int64_t i = 0; i < ids->shape.element_count; ++i) {
+  int64_t count = ids->shape.element_count, before = 0;
+  int64_t segments = count ? leat_segment_id(ids, count - 1) + 1 : 0;
+  if (count && segments < 1) {
+    return leat_kernel_invalid(c, "segment ids must be >= 0, the last is %lld",
+                               (long long)segments - 1);
+  }
+  for (int64_t i = 0; i < count; ++i) {
     int64_t id = leat_segment_id(ids, i);
-    if (id < before) {
-      return leat_kernel_invalid(c, "segment_ids[%lld] is %lld, must be >= 0 and not below the one "
-                                    "before", (long long)i, (long long)id);
-    }
+    if (LEAT_UNLIKELY(id < before || id >= segments)) return leat_segment_error(c, i, id, segments);
     before = id;
   }
   return leat_ok_status();

@@ -118,14 +118,15 @@ static void sparse_segment_shard(void* data, int64_t begin, int64_t end) {
 static leat_status_t check_picks(leat_kernel_context_t* c, const leat_sparse_segment_job_t* job,
                                  int64_t segments) {
   int64_t rows = leat_shape_dim(&job->data->shape, 0), before = 0;
+  if (segments < 0 && job->picks) segments = leat_tensor_index_at(job->ids, job->picks - 1) + 1;
+  if (job->picks && segments < 1) {
+    return leat_kernel_invalid(c, "segment ids must be >= 0 and below %lld", (long long)segments);
+  }
   for (int64_t i = 0; i < job->picks; ++i) {
     int64_t id = leat_tensor_index_at(job->ids, i), index = leat_tensor_index_at(job->indices, i);
-    if (id < before || (segments >= 0 && id >= segments)) {
-      return leat_kernel_invalid(c, "segment_ids[%lld] is %lld, must be sorted and in [0, %lld)",
-                                 (long long)i, (long long)id, (long long)segments);
-    }
+    if (id < before || id >= segments) return leat_segment_error(c, i, id, segments);
     if (index < 0 || index >= rows) {
-      return leat_kernel_invalid(c, "indices[%lld] is %lld, must be in [0, %lld)", (long long)i,
+      return leat_kernel_invalid(c, "indices[%lld] == %lld out of range [0, %lld)", (long long)i,
                                  (long long)index, (long long)rows);
     }
     before = id;
@@ -228,15 +229,22 @@ static void scatter_shard(void* data, int64_t begin, int64_t end) {
 static leat_status_t count_picks(leat_kernel_context_t* c, const leat_scatter_job_t* job,
                                  int64_t rows, int64_t* counts) {
   int64_t segments = leat_shape_dim(&job->gradient->shape, 0);
-  for (int64_t i = 0; i < job->ids->shape.element_count; ++i) {
+  int64_t count = job->ids->shape.element_count;
+  if (count && leat_tensor_index_at(job->ids, count - 1) >= segments) {
+    return leat_kernel_invalid(c, "Invalid number of segments: the last id is %lld, grad has %lld "
+                               "rows",
+                               (long long)leat_tensor_index_at(job->ids, count - 1),
+                               (long long)segments);
+  }
+  for (int64_t i = 0; i < count; ++i) {
     int64_t id = leat_tensor_index_at(job->ids, i), index = leat_tensor_index_at(job->indices, i);
     if (id < 0 || id >= segments) {
-      return leat_kernel_invalid(c, "segment_ids[%lld] is %lld, must be in [0, %lld)",
-                                 (long long)i, (long long)id, (long long)segments);
+      return leat_kernel_invalid(c, "Segment id %lld out of range [0, %lld)", (long long)id,
+                                 (long long)segments);
     }
     if (index < 0 || index >= rows) {
-      return leat_kernel_invalid(c, "indices[%lld] is %lld, must be in [0, %lld)", (long long)i,
-                                 (long long)index, (long long)rows);
+      return leat_kernel_invalid(c, "Index %lld out of range [0, %lld)", (long long)index,
+                                 (long long)rows);
     }
     ++counts[id];
   }

@@ -13,6 +13,8 @@
 // leat_entries_check_indices run first, or checks the index itself.
 #include "ops/sparse/entries_cpu.h"
 
+#include <stdio.h>
+
 #include "base/checked.h"
 
 leat_status_t leat_entries_allocate(leat_kernel_context_t* c, int first, int second, int64_t count,
@@ -75,10 +77,20 @@ leat_status_t leat_entries_check_indices(const leat_kernel_context_t* c,
       if (order == 0) order = (index[d] > former[d]) - (index[d] < former[d]);
     }
     if (is_inside && order > 0) continue;
-    return leat_kernel_invalid(c, "indices[%lld] is %s", (long long)i,
-                               !is_inside  ? "out of bounds"
-                               : order < 0 ? "out of order. Many sparse ops require sorted indices."
-                                           : "repeated");
+    char text[160];
+    size_t used = (size_t)snprintf(text, sizeof text, "[");
+    for (int64_t d = 0; d < rank && used + 24 < sizeof text; ++d) {
+      used += (size_t)snprintf(text + used, sizeof text - used, d ? ",%lld" : "%lld",
+                               (long long)index[d]);
+    }
+    if (!is_inside) {
+      const leat_partial_shape_t shape = {(int)rank, dims};
+      return leat_kernel_invalid(c, "indices[%lld] = %s] is out of bounds: need 0 <= index < %s",
+                                 (long long)i, text, LEAT_PARTIAL_SHAPE_TEXT(shape));
+    }
+    return leat_kernel_invalid(c, "indices[%lld] = %s] is %s", (long long)i, text,
+                               order < 0 ? "out of order. Many sparse ops require sorted indices."
+                                         : "repeated");
   }
   return leat_ok_status();
 }

@@ -10,7 +10,7 @@ static const leat_op_case_t kCases[] = {
     {.op = "AddManySparseToTensorsMap",
      .inputs = {UNORDERED, VALUES, SHAPE},
      .code = LEAT_INVALID_ARGUMENT,
-     .message = "out of order"},
+     .message = "indices[1] = [0,1] is out of order"},
     {.op = "TakeManySparseFromTensorsMap",
      .inputs = {LEAT_ITEMS(INT64, LEAT_DIMS(1), 123456)},
      .attrs = {LEAT_CASE_TYPE("dtype", FLOAT)},

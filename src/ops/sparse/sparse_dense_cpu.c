@@ -246,10 +246,14 @@ static leat_status_t add_products(const leat_kernel_context_t* c, const leat_ent
     LEAT_RETURN_IF_ERROR(leat_step_pace_count(&pace, 10 + 0.5 * (double)columns));
     int64_t row = leat_tensor_index_at(&a->indices, 2 * i + adjoints->a);
     int64_t k = leat_tensor_index_at(&a->indices, 2 * i + !adjoints->a);
-    if (k < 0 || k >= inner || row < 0 || row >= dims[adjoints->a]) {
-      return leat_kernel_invalid(c, "entry %lld from A is at (%lld, %lld), must be in [%lld,%lld]",
-                                 (long long)i, (long long)row, (long long)k,
-                                 (long long)dims[adjoints->a], (long long)inner);
+    if (k < 0 || k >= inner) {
+      return leat_kernel_invalid(c, "k (%lld) from index[%lld,%d] out of bounds (>=%lld)",
+                                 (long long)k, (long long)i, !adjoints->a, (long long)inner);
+    }
+    if (row < 0 || row >= dims[adjoints->a]) {
+      return leat_kernel_invalid(c, "m (%lld) from index[%lld,%d] out of bounds (>=%lld)",
+                                 (long long)row, (long long)i, adjoints->a,
+                                 (long long)dims[adjoints->a]);
     }
     kAddScaled[b->dtype]((const char*)a->values.data + (size_t)i * bytes, adjoints->a,
                          (const char*)b->data + (size_t)(adjoints->b ? k : k * width) * bytes,

@@ -53,12 +53,17 @@ static leat_status_t resolve(const leat_kernel_context_t* c, int64_t dense, int6
       return leat_kernel_invalid(c, "reshape cannot infer the missing input size for an empty "
                                  "tensor unless all specified input sizes are non-zero");
     }
+    if (dense % product != 0) {
+      return leat_kernel_invalid(c, "Input to reshape is a SparseTensor with %lld dense values, "
+                                 "but the requested shape requires a multiple of %lld",
+                                 (long long)dense, (long long)product);
+    }
     dims[unknown] = dense / product;
     product *= dims[unknown];
   }
   if (product == dense) return leat_ok_status();
-  return leat_kernel_invalid(c, "Input to reshape is a SparseTensor with %lld dense values, but "
-                             "the requested shape has %lld",
+  return leat_kernel_invalid(c, "Input to reshape is a tensor with %lld dense values, but the "
+                             "requested shape has %lld",
                              (long long)dense, (long long)product);
 }
 
