@@ -30,6 +30,8 @@ def decode_image(contents, channels=None, dtype=dtypes.uint8, name=None, expand_
     pixels = apply_op('DecodeImage', contents=contents, channels=channels or 0,
                       dtype=dtype if direct else dtypes.uint8,
                       expand_animations=expand_animations)
+    if not expand_animations:
+      pixels.set_shape([None, None, channels or None])
     return pixels if direct else convert_image_dtype(pixels, dtype)
 
 
