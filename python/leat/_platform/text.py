@@ -1,6 +1,9 @@
 """tf.compat: texts and bytes."""
 from __future__ import annotations
 
+import contextlib
+import datetime
+
 from leat._export import export
 
 
@@ -47,7 +50,23 @@ complex_types = (_numbers.Complex,)
 bytes_or_text_types = (bytes, str)
 
 
+# The date up to which the programs that read graphs are taken to know all ops.
+_horizon = datetime.date.max
+
+
 @export('compat.forward_compatible')
 def forward_compatible(year, month, day):
-  del year, month, day
-  return True
+  """Whether graphs may have what came at that date; false only inside of a horizon before it."""
+  return _horizon > datetime.date(year, month, day)
+
+
+@export('compat.forward_compatibility_horizon')
+@contextlib.contextmanager
+def forward_compatibility_horizon(year, month, day):
+  """Inside, forward_compatible is true of earlier dates only."""
+  global _horizon
+  before, _horizon = _horizon, datetime.date(year, month, day)
+  try:
+    yield
+  finally:
+    _horizon = before
