@@ -48,6 +48,7 @@ typedef struct rules_s {
   int count;
   int32_t *producers, *passed;  // [inputs], and [inputs * MAX_PASSED]
   int inputs;
+  bool has_loops;  // the graph has frames
 } rules_t;
 
 // An attempt to apply a rule. |match| comes first: the rule sees nothing else.
@@ -301,8 +302,9 @@ static leat_status_t add(leat_rewrite_match_t* match, const char* op, leat_node_
   spec->control_inputs = a->waits.nodes;
   spec->control_count = a->waits.count;
   // A node that reads nothing waits for an input of the root, so that it is in the root's frame.
+  // Without frames it waits for nothing: then it is made once, and not in each step.
   const leat_node_t* root = leat_edit_node(edit, match->root);
-  const int32_t anchor = root->input_count ? root->inputs[0].node : -1;
+  const int32_t anchor = a->rules->has_loops && root->input_count ? root->inputs[0].node : -1;
   if (spec->input_count == 0 && spec->control_count == 0 && anchor >= 0) {
     spec->control_inputs = &anchor;
     spec->control_count = 1;
@@ -512,6 +514,13 @@ static bool has_roots(const leat_graph_t* graph, const rules_t* rules) {
   return false;
 }
 
+static bool has_loops(const leat_graph_t* graph) {
+  for (size_t i = 0; i < graph->node_count; ++i) {
+    if (graph->nodes[i].op->flags & LEAT_OP_ENTER) return true;
+  }
+  return false;
+}
+
 // Tries the rules of all nodes once, inputs first. A rule looks from its root towards the inputs,
 // so the nodes that it takes have been visited when the root is. To visit the nodes around each
 // change again, until nothing changes, found nothing more in 92 graphs (docs/decisions/0020).
@@ -523,6 +532,7 @@ static leat_status_t run(leat_edit_t* edit, leat_rewrite_phase_t first,
   if (!edit->options->find_kernel) return leat_ok_status();
   LEAT_RETURN_IF_ERROR(list_entries(edit, first, last, &rules.entries, &rules.count));
   if (!has_roots(edit->graph, &rules)) return leat_ok_status();
+  rules.has_loops = has_loops(edit->graph);
   LEAT_RETURN_IF_ERROR(reserve(edit, 2, &rules));
   LEAT_RETURN_IF_ERROR(leat_edit_find_conditions(edit));
   LEAT_RETURN_IF_ERROR(leat_edit_sort(edit, &nodes, &count));
