@@ -1,11 +1,14 @@
 // What a client sends in a URL: the query is parsed, and what it names is looked up as a blob's
 // key, which is the one text of a client that has a form of its own. There are no runs.
 #include "board/blob_key.h"
+#include "board/graph_store.h"
 
 static board_api_t* api(void) {
-  static board_logdir_options_t options = {"/nonexistent/leat", NULL, 86400000, NULL, NULL};
-  static board_api_t api = {NULL, ""};
+  static board_logdir_options_t options = {.path = "/nonexistent/leat",
+                                           .poll_ms = 86400000};
+  static board_api_t api = {.path_prefix = ""};
   if (!api.logdir) leat_status_free(board_logdir_create(&options, &api.logdir));
+  if (!api.graphs) leat_status_free(board_graph_store_create(&api.graphs));
   return &api;
 }
 

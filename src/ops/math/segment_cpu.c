@@ -115,11 +115,12 @@ leat_status_t leat_segment_error(const leat_kernel_context_t* c, int64_t at, int
 
 static leat_status_t check_sorted(leat_kernel_context_t* c, const leat_tensor_t* ids) {
   int64_t count = ids->shape.element_count, before = 0;
-  int64_t segments = count ? leat_segment_id(ids, count - 1) + 1 : 0;
-  if (count && segments < 1) {
-    return leat_kernel_invalid(c, "segment ids must be >= 0, the last is %lld",
-                               (long long)segments - 1);
+  int64_t last = count ? leat_segment_id(ids, count - 1) : 0;
+  if (last < 0) {
+    return leat_kernel_invalid(c, "segment ids must be >= 0, the last is %lld", (long long)last);
   }
+  if (last == INT64_MAX) return leat_kernel_invalid(c, "the last segment id is too large");
+  int64_t segments = last + 1;
   for (int64_t i = 0; i < count; ++i) {
     int64_t id = leat_segment_id(ids, i);
     if (LEAT_UNLIKELY(id < before || id >= segments)) return leat_segment_error(c, i, id, segments);
@@ -139,7 +140,6 @@ static leat_status_t segment__cpu(leat_kernel_context_t* c) {
   job.inner = leat_shape_product(&job.data->shape, 1, job.data->shape.rank);
   job.element_bytes = (int64_t)leat_dtype_size(job.data->dtype);
   int64_t last = job.rows ? leat_segment_id(job.ids, job.rows - 1) : -1;
-  if (last == INT64_MAX) return leat_kernel_invalid(c, "the last segment id is too large");
   LEAT_RETURN_IF_ERROR(allocate_rows(c, last + 1, &job.data->shape, 1, &job.output));
   // Rows without elements: there may be 2^62 of them, which no loop should visit.
   if (job.output->shape.element_count == 0) return leat_ok_status();

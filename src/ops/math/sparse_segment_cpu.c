@@ -113,12 +113,10 @@ static void sparse_segment_shard(void* data, int64_t begin, int64_t end) {
   }
 }
 
-// INVALID_ARGUMENT unless ids are sorted and indices are rows of |data|. |segments| is -1 where the
-// last id decides how many there are.
+// INVALID_ARGUMENT unless ids are sorted and below |segments|, and indices are rows of |data|.
 static leat_status_t check_picks(leat_kernel_context_t* c, const leat_sparse_segment_job_t* job,
                                  int64_t segments) {
   int64_t rows = leat_shape_dim(&job->data->shape, 0), before = 0;
-  if (segments < 0 && job->picks) segments = leat_tensor_index_at(job->ids, job->picks - 1) + 1;
   if (job->picks && segments < 1) {
     return leat_kernel_invalid(c, "segment ids must be >= 0 and below %lld", (long long)segments);
   }
@@ -141,16 +139,14 @@ static leat_status_t sparse_segment__cpu(leat_kernel_context_t* c) {
       .indices = leat_kernel_input(c, 1),
       .ids = leat_kernel_input(c, 2),
   };
-  int64_t segments = -1;
+  int64_t segments = 0;
   job.picks = job.ids->shape.element_count;
   if (leat_kernel_input_count(c) == 4) {
     segments = leat_tensor_index_at(leat_kernel_input(c, 3), 0);
     if (segments < 0) {
       return leat_kernel_invalid(c, "num_segments is %lld, must be >= 0", (long long)segments);
     }
-  }
-  LEAT_RETURN_IF_ERROR(check_picks(c, &job, segments));
-  if (segments < 0 && job.picks) {
+  } else if (job.picks) {
     int64_t last = leat_tensor_index_at(job.ids, job.picks - 1);
     if (last >= INT32_MAX) {
       return leat_kernel_invalid(c, "the last segment id is %lld, must be below 2^31 - 1",
@@ -158,12 +154,13 @@ static leat_status_t sparse_segment__cpu(leat_kernel_context_t* c) {
     }
     segments = last + 1;
   }
+  LEAT_RETURN_IF_ERROR(check_picks(c, &job, segments));
   job.inner = leat_shape_product(&job.data->shape, 1, job.data->shape.rank);
   job.element_bytes = (int64_t)leat_dtype_size(job.data->dtype);
   LEAT_RETURN_IF_ERROR(
-      allocate_rows(c, 0, LEAT_MAX(segments, 0), &job.data->shape, &job.output));
+      allocate_rows(c, 0, segments, &job.data->shape, &job.output));
   double cost_ns = 10 + 0.4 * (double)(job.picks * job.inner) / (double)LEAT_MAX(segments, 1);
-  leat_kernel_parallel_for(c, LEAT_MAX(segments, 0), cost_ns, sparse_segment_shard, &job);
+  leat_kernel_parallel_for(c, segments, cost_ns, sparse_segment_shard, &job);
   return leat_ok_status();
 }
 
