@@ -1,6 +1,7 @@
 // Plans of float convolutions: chooses how a convolution of one shape is computed, and cuts it into
-// shards for the pool. There are three ways: a oneDNN primitive, one matrix product (1x1 filters),
-// and the portable convolution; convolution_plan.h has the measurements that decide.
+// shards for the pool. There are four ways: a oneDNN primitive, Winograd's algorithm for 3x3
+// filters, one matrix product (1x1 filters), and the portable convolution; convolution_plan.h has
+// the measurements that decide.
 //
 // For oneDNN a shard is a run of images or, for a single image of a forward convolution, a band of
 // output rows with the padding that the band sees. Shards of equal shape share a primitive. Each
@@ -27,6 +28,7 @@
 
 #include "base/checked.h"
 #include "base/sync.h"
+#include "device/cpu/convolution_winograd.h"
 #include "device/cpu/gemm.h"
 #include "device/cpu/module.h"
 
@@ -43,6 +45,12 @@
 // (onednn_convolution.c has the same limit for a primitive that packs in each run).
 #define WINOGRAD_POSITIONS 4000
 
+// From so many output positions on, Winograd's algorithm of this library pays. Below, the
+// transformed filter, four times the size of the plain one, takes longer to read than it saves. The
+// filter of a gradient changes from step to step, so that its transformation must be earned too.
+#define WINOGRAD_FORWARD_POSITIONS 100
+#define WINOGRAD_GRADIENT_POSITIONS 500
+
 // One oneDNN primitive; shards of equal shape share it.
 typedef struct primitive_s {
   leat_convolution_shape_t shape;
@@ -55,7 +63,7 @@ typedef struct shard_s {
   int64_t input_offset, output_offset;  // in elements
 } shard_t;
 
-typedef enum way_e { WAY_PORTABLE, WAY_GEMM, WAY_ONEDNN } way_t;
+typedef enum way_e { WAY_PORTABLE, WAY_GEMM, WAY_WINOGRAD, WAY_ONEDNN } way_t;
 
 struct leat_convolution_plan_s {
   leat_allocator_t* allocator;
@@ -64,13 +72,14 @@ struct leat_convolution_plan_s {
   int flags, width;
   way_t way;
   char name[80];
+  leat_winograd_t winograd;
   const leat_onednn_module_t* onednn;
   int64_t shard_count, lane_count;
   int primitive_count;
   shard_t* shards;
   primitive_t primitives[MOST_PRIMITIVES];
   size_t scratch_bytes;     // for one lane
-  size_t packed_bytes;      // of the packed filters of all primitives
+  size_t packed_bytes;      // of the packed filters of all primitives, or of Winograd's
 };
 
 static int64_t count_positions(const leat_convolution_shape_t* s) {
@@ -127,7 +136,7 @@ static void cut_images(const leat_convolution_shape_t* s, int64_t begin, int64_t
 // true when the shards are so small that packing the filter for each would cost too much. A run
 // without a packed filter then packs it once for all of them; otherwise each shard packs its own.
 static bool packs_each_run(const leat_convolution_plan_t* plan) {
-  return plan->shard_count > plan->lane_count;
+  return plan->way == WAY_WINOGRAD || plan->shard_count > plan->lane_count;
 }
 
 // Finds the primitive for |shape|, which is made unless an earlier shard had the same shape.
@@ -263,6 +272,24 @@ static int plan_onednn(leat_convolution_plan_t* plan) {
   return LEAT_OK;
 }
 
+// Plans the convolution with Winograd's algorithm; false when it does not apply or does not pay.
+static bool plan_winograd(leat_convolution_plan_t* plan) {
+  if (plan->flags & LEAT_CONVOLUTION_DETERMINISTIC) return false;
+  const int64_t least = plan->direction == LEAT_CONVOLUTION_FORWARD ? WINOGRAD_FORWARD_POSITIONS
+                                                                     : WINOGRAD_GRADIENT_POSITIONS;
+  if (count_positions(&plan->shape) < least) return false;
+  if (!leat_winograd_describe(plan->direction, &plan->shape, plan->width, &plan->winograd)) {
+    return false;
+  }
+  plan->way = WAY_WINOGRAD;
+  plan->shard_count = plan->winograd.block_count;
+  plan->lane_count = LEAT_MIN(LEAT_MIN(plan->width, MOST_LANES), plan->shard_count);
+  plan->scratch_bytes = leat_align_up(leat_winograd_scratch_bytes(&plan->winograd), 64);
+  plan->packed_bytes = leat_winograd_packed_bytes(&plan->winograd);
+  snprintf(plan->name, sizeof plan->name, "winograd");
+  return true;
+}
+
 leat_status_t leat_convolution_plan_create(leat_convolution_direction_t direction,
                                            const leat_convolution_shape_t* shape, int flags,
                                            int width, leat_allocator_t* allocator,
@@ -278,6 +305,7 @@ leat_status_t leat_convolution_plan_create(leat_convolution_direction_t directio
   plan->flags = flags;
   plan->width = LEAT_MAX(width, 1);
   *out_plan = plan;
+  if (plan_winograd(plan)) return leat_ok_status();
   plan->onednn = prefers_onednn(direction, shape, flags) ? leat_cpu_onednn() : NULL;
   if (plan->onednn && plan_onednn(plan) == LEAT_OK) return leat_ok_status();
   const bool is_free = !(flags & LEAT_CONVOLUTION_DETERMINISTIC);
@@ -304,6 +332,7 @@ size_t leat_convolution_plan_workspace_bytes(const leat_convolution_plan_t* plan
       return leat_convolution_f32_workspace_bytes(plan->direction, &plan->shape, plan->width);
     case WAY_GEMM:
       return 0;  // leat_gemm_f32 borrows its own
+    case WAY_WINOGRAD:
     case WAY_ONEDNN: {
       const bool sums = plan->direction == LEAT_CONVOLUTION_BACKWARD_FILTER;
       return (size_t)plan->lane_count * plan->scratch_bytes +
@@ -356,12 +385,19 @@ static void finish_shard(const run_t* run, const shard_t* shard) {
                    (plan->flags & LEAT_CONVOLUTION_BIAS) != 0);
 }
 
-// Runs one shard with the scratch memory of |lane|; returns a status code.
-static int run_shard(const run_t* run, int64_t lane, int64_t index) {
+static void run_winograd_block(const run_t* run, char* scratch, int64_t block) {
+  const leat_convolution_plan_t* plan = run->plan;
+  const float* input =
+      plan->direction == LEAT_CONVOLUTION_FORWARD ? run->first : run->second;
+  leat_winograd_run(&plan->winograd, block, input, (const float*)run->packed, run->step,
+                    run->result, (float*)scratch);
+}
+
+// Runs one shard with the scratch memory |scratch| of its lane; returns a status code.
+static int run_primitive(const run_t* run, char* scratch, int64_t index) {
   const leat_convolution_plan_t* plan = run->plan;
   const shard_t* shard = &plan->shards[index];
   const primitive_t* primitive = &plan->primitives[shard->primitive];
-  char* scratch = run->workspace + (size_t)lane * plan->scratch_bytes;
   const float* bias = plan->flags & LEAT_CONVOLUTION_BIAS ? run->step->bias : NULL;
   const float* first = run->first;
   const float* second = run->second;
@@ -397,8 +433,13 @@ static void run_lanes(void* data, int64_t begin, int64_t end) {
   const leat_convolution_plan_t* plan = run->plan;
   for (int64_t lane = begin; lane < end; ++lane) {
     const int64_t last = plan->shard_count * (lane + 1) / plan->lane_count;
+    char* scratch = run->workspace + (size_t)lane * plan->scratch_bytes;
     for (int64_t i = plan->shard_count * lane / plan->lane_count; i < last; ++i) {
-      const int code = run_shard(run, lane, i);
+      if (plan->way == WAY_WINOGRAD) {
+        run_winograd_block(run, scratch, i);
+        continue;
+      }
+      const int code = run_primitive(run, scratch, i);
       if (code != LEAT_OK) atomic_store_explicit(&run->failed, code, memory_order_relaxed);
     }
   }
@@ -410,6 +451,7 @@ size_t leat_convolution_plan_packed_bytes(const leat_convolution_plan_t* plan) {
 
 leat_status_t leat_convolution_plan_pack(const leat_convolution_plan_t* plan, const float* filter,
                                          void* workspace, void* packed) {
+  if (plan->way == WAY_WINOGRAD) leat_winograd_pack(&plan->winograd, filter, packed);
   for (int i = 0; i < plan->primitive_count; ++i) {
     const primitive_t* primitive = &plan->primitives[i];
     if (plan->onednn->convolution_packed_filter_bytes(primitive->convolution) == 0) continue;
@@ -434,7 +476,7 @@ static leat_status_t pack_for_run(run_t* run) {
   return leat_ok_status();
 }
 
-static leat_status_t run_onednn(run_t* run, leat_thread_pool_t* pool) {
+static leat_status_t run_shards(run_t* run, leat_thread_pool_t* pool) {
   const leat_convolution_plan_t* plan = run->plan;
   LEAT_RETURN_IF_ERROR(pack_for_run(run));
   if (plan->lane_count == 1) {
@@ -501,8 +543,9 @@ leat_status_t leat_convolution_plan_run(const leat_convolution_plan_t* plan, con
                .result = result,
                .workspace = workspace};
   switch (plan->way) {
+    case WAY_WINOGRAD:
     case WAY_ONEDNN:
-      return run_onednn(&run, pool);
+      return run_shards(&run, pool);
     case WAY_GEMM:
       run_gemm(&run, pool);
       break;

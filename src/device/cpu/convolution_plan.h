@@ -1,19 +1,21 @@
-// A float convolution prepared for one shape: the fastest way known for it (a oneDNN primitive, a
-// matrix product, or the portable convolution), cut into shards for the pool. A kernel makes a plan
-// for each shape that it meets and runs it once a step. Several steps may run it at once if each
-// brings its own workspace.
+// A float convolution prepared for one shape: the fastest way known for it (a oneDNN primitive,
+// Winograd's algorithm, a matrix product, or the portable convolution), cut into shards for the
+// pool. A kernel makes a plan for each shape that it meets and runs it once a step. Several steps
+// may run it at once if each brings its own workspace.
 //
 // What was measured (one core, GFLOP/s on AVX-512 / AVX2, this library : oneDNN):
 //   mnist_cnn, 64 x 28x28x1, 5x5x32   forward 32:135 / 30:114, filter gradient 31:140 / 27:82,
 //                                     input gradient 25:12 / 25:13
 //   mnist_cnn, 64 x 14x14x32, 5x5x64  forward 131:224 / 95:136, input 92:194 / 71:130,
 //                                     filter 128:219 / 92:124
-//   3x3 of 64..256 channels           oneDNN's Winograd on AVX-512: up to 290 (340 with a filter
-//                                     packed once), for many positions
-// Therefore oneDNN is chosen, except for the input gradient of an image (fewer than 8 channels),
-// and where so few positions meet the filter that packing it costs more than it saves. A plan does
-// not know whether its filter will change, so that a caller who packs a filter once gets the same
-// algorithm, and the same bits, as one whose runs pack it.
+//   3x3 of 64..512 channels, stride 1, on a busy machine whose peak is 125, with a packed filter
+//                                     32 images  260:215 / 260:95 (oneDNN: Winograd / direct)
+//                                     1 image    370:118 / 320:113
+// Therefore Winograd's algorithm (convolution_winograd.h) is chosen where it applies to enough
+// positions, and oneDNN elsewhere, except for the input gradient of an image (fewer than 8
+// channels), and where so few positions meet the filter that packing it costs more than it saves. A
+// plan does not know whether its filter will change, so that a caller who packs a filter once gets
+// the same algorithm, and the same bits, as one whose runs pack it.
 #ifndef LEAT_DEVICE_CPU_CONVOLUTION_PLAN_H_
 #define LEAT_DEVICE_CPU_CONVOLUTION_PLAN_H_
 
@@ -41,7 +43,7 @@ void leat_convolution_plan_destroy(leat_convolution_plan_t* plan);  // NULL is a
 
 // The bytes of the 64-byte aligned workspace that each run needs.
 size_t leat_convolution_plan_workspace_bytes(const leat_convolution_plan_t* plan);
-// "oneDNN jit:avx512_core", "gemm" or "portable"; the plan owns the text.
+// "oneDNN jit:avx512_core", "winograd", "gemm" or "portable"; the plan owns the text.
 const char* leat_convolution_plan_name(const leat_convolution_plan_t* plan);
 
 // The bytes of the filter in the layout that the plan's code wants, for all parts of the plan; 0

@@ -4,7 +4,8 @@
 // code by the flags that it is compiled with.
 //
 // Arithmetic is written with C's operators on vector types and never fused into multiply-adds, so
-// that every set gives the same bits. Intrinsics are used only where the operators have no such
+// that every set gives the same bits; multiply_add_floats is for code that gives that up for speed.
+// Intrinsics are used only where the operators have no such
 // operation, or compile badly. All functions are inlined. A comparison of vectors gives a mask: a
 // lane has all bits set where it holds and none where it does not.
 #ifndef LEAT_DEVICE_CPU_VECTOR_MATH_LANES_H_
@@ -19,6 +20,8 @@
 
 #if defined(__x86_64__)
 #include <immintrin.h>
+#elif defined(__aarch64__)
+#include <arm_neon.h>
 #endif
 
 #if defined(__AVX512F__)
@@ -57,6 +60,19 @@ ALWAYS_INLINE floats_t load_floats(const float* p) {
 }
 // |p| needs no alignment.
 ALWAYS_INLINE void store_floats(float* p, floats_t v) { memcpy(p, &v, sizeof v); }
+
+// a * b + c, rounded once where the machine has such an instruction, and twice elsewhere.
+ALWAYS_INLINE floats_t multiply_add_floats(floats_t a, floats_t b, floats_t c) {
+#if defined(__AVX512F__)
+  return (floats_t)_mm512_fmadd_ps((__m512)a, (__m512)b, (__m512)c);
+#elif defined(__FMA__)
+  return (floats_t)_mm256_fmadd_ps((__m256)a, (__m256)b, (__m256)c);
+#elif defined(__aarch64__)
+  return (floats_t)vfmaq_f32((float32x4_t)c, (float32x4_t)a, (float32x4_t)b);
+#else
+  return a * b + c;
+#endif
+}
 
 // Lane by lane |a| where |mask| has all bits set, |b| where it has none.
 ALWAYS_INLINE floats_t select_floats(ints_t mask, floats_t a, floats_t b) {
