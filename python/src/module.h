@@ -9,7 +9,8 @@
  * remembers the objects of its outputs. These cycles are Python's garbage collector's to break. A
  * Session owns a TF_Session, which keeps the TF_Graph alive by itself.
  *
- * Threads: all functions are called with the GIL held. Those that run steps give it up. */
+ * Threads: all functions are called with the GIL held. Those that run steps give it up. Threads of
+ * the library take it through leat_py_enter. */
 #ifndef LEAT_PYTHON_MODULE_H_
 #define LEAT_PYTHON_MODULE_H_
 
@@ -101,6 +102,12 @@ PyObject* leat_py_set_arrays(PyObject* module, PyObject* args);
 /* Takes |buffer|; bytes. NULL buffer with a clean |status| is None. */
 PyObject* leat_py_buffer_take(TF_Buffer* buffer);
 
+/* ---- Threads of the library (py_func.c) -------------------------------------------------------*/
+/* Takes the GIL, for PyGILState_Release; 0 where the interpreter has ended. */
+int leat_py_enter(PyGILState_STATE* out_state);
+/* Whether a kernel is in a function of Python that may never end, since the interpreter has. */
+int leat_py_function_is_stuck(void);
+
 /* ---- Attributes ------------------------------------------------------------------------------*/
 /* A value crosses as a tuple (kind, value). Kinds: s bytes, i int, f float, b bool, t DataType,
  * h shape (None or a tuple of sizes, -1 for unknown), v Value, n name of a function, p placeholder,
@@ -121,6 +128,7 @@ int leat_py_session_register(PyObject* module);
 int leat_py_records_register(PyObject* module);
 int leat_py_control_flow_register(PyObject* module);
 int leat_py_server_register(PyObject* module);
+int leat_py_py_func_register(PyObject* module);
 /* Methods of Graph that stand in files of their own, and the functions of the module. */
 PyObject* leat_py_graph_import(PyObject* self, PyObject* args, PyObject* kwargs);
 PyObject* leat_py_graph_define(PyObject* self, PyObject* args);

@@ -418,7 +418,11 @@ static PyObject* output_constant(PyObject* self, PyObject* unused) {
   (void)unused;
   TF_Status* status = TF_NewStatus();
   TF_Tensor* tensor = NULL;
-  if (status) TF_TryEvaluateConstant(output_graph(self), OUTPUT(self), &tensor, status);
+  TF_Graph* graph = output_graph(self);
+  const TF_Output output = OUTPUT(self);
+  Py_BEGIN_ALLOW_THREADS /* it may run a function of Python on a thread of the library */
+  if (status) TF_TryEvaluateConstant(graph, output, &tensor, status);
+  Py_END_ALLOW_THREADS
   if (!leat_py_status_end(status)) return NULL;
   if (!tensor) Py_RETURN_NONE;
   return leat_py_value_wrap_fetched(tensor);

@@ -40,10 +40,11 @@ static PyObject* session_new(PyTypeObject* type, PyObject* args, PyObject* kwarg
   return (PyObject*)self;
 }
 
-/* Frees the TF_Session unless a step of it runs. */
+/* Frees the TF_Session unless a step of it runs. That waits for kernels, which at the end of the
+ * interpreter may be in a function of Python that never ends. */
 static void session_free(leat_py_session_t* self) {
   TF_Session* session = self->session;
-  if (!session || self->runs) return;
+  if (!session || self->runs || leat_py_function_is_stuck()) return;
   self->session = NULL;
   TF_Status* status = TF_NewStatus();
   Py_BEGIN_ALLOW_THREADS
@@ -328,9 +329,13 @@ static PyObject* callable_new(PyTypeObject* type, PyObject* args, PyObject* kwar
       self->session = Py_NewRef(session);
       self->feed_count = step.feed_count;
       self->fetch_count = step.fetch_count;
-      self->callable = leat_callable_create(
-          ((leat_py_session_t*)session)->session, step.feeds, step.feed_count, step.fetches,
-          step.fetch_count, (const TF_Operation* const*)step.targets, step.target_count, status);
+      TF_Session* of_session = ((leat_py_session_t*)session)->session;
+      Py_BEGIN_ALLOW_THREADS
+      self->callable = leat_callable_create(of_session, step.feeds, step.feed_count, step.fetches,
+                                            step.fetch_count,
+                                            (const TF_Operation* const*)step.targets,
+                                            step.target_count, status);
+      Py_END_ALLOW_THREADS
     }
     session_leave((leat_py_session_t*)session);
     if (!leat_py_status_end(status)) Py_CLEAR(self);

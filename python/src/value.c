@@ -56,8 +56,8 @@ static void value_dealloc(PyObject* object) {
  * interpreter has ended. */
 static void release_view(void* data, size_t size, void* argument) {
   (void)data, (void)size;
-  if (!Py_IsInitialized()) return;
-  PyGILState_STATE state = PyGILState_Ensure();
+  PyGILState_STATE state;
+  if (!leat_py_enter(&state)) return;
   Py_buffer* view = argument;
   PyBuffer_Release(view);
   PyMem_Free(view);

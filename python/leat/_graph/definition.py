@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 import collections
+import importlib
 
 from leat import _leat
 from leat._graph import dtype as dtypes
@@ -75,6 +76,11 @@ _definitions = {}
 _registry = []
 
 
+def register_py_func():
+  """Registers the ops that call Python, which the extension adds when they are first needed."""
+  importlib.import_module('leat._ops.py_func')
+
+
 def of(graph, name):
   """The Definition of a registered op, or of a function of the graph. KeyError for others."""
   found = _definitions.get(name)
@@ -82,6 +88,8 @@ def of(graph, name):
     return found
   if not _registry:
     _registry.append(_leat.Graph())
+  if 'PyFunc' in name:
+    register_py_func()
   try:
     found = _definitions[name] = Definition(name, *_registry[0].op_definition(name))
     return found

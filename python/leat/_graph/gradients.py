@@ -13,7 +13,9 @@ from leat._graph import graph as graphs
 from leat._graph.conversion import convert
 from leat._graph.scope import name_scope
 
-_registry = {}
+# Functions, None for no gradient, by op types and by names of gradient_override_map. The library
+# knows nothing of the ops of the extension.
+_registry = {'PyFunc': None, 'PyFuncStateless': None}
 
 
 @export('AggregationMethod')

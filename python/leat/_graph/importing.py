@@ -4,6 +4,7 @@ from __future__ import annotations
 from leat import _leat
 from leat._export import export
 from leat._graph import conversion
+from leat._graph import definition
 from leat._graph import graph as graphs
 from leat._graph import message
 from leat._graph.scope import name_scope
@@ -70,9 +71,12 @@ def import_graph_def(graph_def, input_map=None, return_elements=None, name=None,
     controls = [op for c in graph._building.controls for op in c.operations]
     graph._check_not_finalized()
     before = graph.count()
+    serialized = graph_def.SerializeToString()
+    if b'PyFunc' in serialized:
+      definition.register_py_func()
     try:
       outputs, operations, missing = graph.import_(
-          graph_def.SerializeToString(), prefix=prefix, mappings=mappings, returns=wanted,
+          serialized, prefix=prefix, mappings=mappings, returns=wanted,
           control_inputs=controls)
     except _leat.StatusError as error:
       raise ValueError(error.args[1]) from None
