@@ -1,5 +1,8 @@
-// The addresses, and what several plugins need. The plugin of an address is looked up by the whole
-// path, so that nothing but what stands in the table exists.
+// The addresses that the board answers, and what several of them need. An address is looked up as a
+// whole in one table, so that nothing exists but what stands there. An answer that fails becomes an
+// HTTP code and its message as text. The functions below the table print what TensorBoard's pages
+// read of a tag: its name for display, its description as HTML. Descriptions are Markdown there;
+// here their markup is escaped, because a log may come from a stranger.
 #include "board/api.h"
 
 #include "board/json_writer.h"

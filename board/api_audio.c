@@ -1,4 +1,8 @@
-// Sounds: which there are, and each by its key.
+// The sounds of the summaries, as TensorBoard's audio plugin answers for them: which tags there
+// are, the list of a tag's points, and one sound. The list names each sound by a key (blob_key.h),
+// which is the address under which a page fetches the bytes. Sounds lie in the event file until
+// they are asked for. The type is told from the plugin's data, and a sound whose encoding is
+// unknown is sent as plain bytes, which no browser plays and none executes.
 #include "board/api.h"
 #include "board/blob_key.h"
 #include "board/json_writer.h"

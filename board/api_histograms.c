@@ -1,6 +1,8 @@
 // Histograms as rows of left edge, right edge and count; and distributions, which are the same
-// histograms as the values at nine percentiles, those at which a normal distribution has whole and
-// half standard deviations.
+// histograms seen as the values at nine percentiles, those at which a normal distribution has whole
+// and half standard deviations. Both read the stored histogram of a point when it is asked for. At
+// most 51 and 501 points are answered, as TensorBoard does: the reservoir has chosen among more.
+// Percentiles lie between two edges and are interpolated there.
 #include "board/api.h"
 #include "board/json_writer.h"
 #include "board/tensor_list.h"

@@ -1,3 +1,8 @@
+// The board as a whole: makes the log directory, the store of graphs and the HTTP server, and takes
+// them down again. Signals are blocked in every thread and waited for in the one that called
+// board_serve, so that nothing is done in a signal handler. The order at the end matters. Loading
+// stops first, because each round that found something new pushes a message to the server's
+// clients; then the server, because its requests look at runs; and the runs are freed last.
 #include "board/board.h"
 
 #include <signal.h>

@@ -1,3 +1,8 @@
+// Finds where the graph, or the step statistics, that a request asks for lie in the event files. A
+// graph comes as a GraphDef in an event of its own, as a summary whose tensor holds the bytes, or
+// as the graph inside a RunMetadata; plugins of TensorBoard's name say which. The newest step of a
+// tag counts. Nothing is kept: the bytes are read from the file for each request, and graph_store.c
+// keeps what was made of them.
 #include "board/graph_source.h"
 
 #include "formats/generated/run_metadata.h"

@@ -1,3 +1,8 @@
+// Keeps the graphs that were looked at last as trees, so that a click on one of their nodes does
+// not read and build the whole graph again. A graph is the same one as long as its place in the
+// event file is, so that a newer one of the tag is never mistaken for it. Each user counts, and so
+// does the store itself; a graph that is pushed out lives until its last user releases it. The lock
+// is held while a graph is built: two requests for the same graph wait for one reading of it.
 #include "board/graph_store.h"
 
 #include "base/sync.h"

@@ -1,3 +1,9 @@
+// Adds points to a series, and takes out those that the reservoir or a restart of the program
+// drops. The columns are either memory of the series or, for a run whose index file was mapped,
+// parts of that file, which nobody writes to: the first change copies them. Columns grow by
+// doubling, up to the reservoir's size, and stay at that, since from then on one point goes for
+// each that comes. Steps stay in the order in which they were written, so that a purge removes from
+// the middle too.
 #include "board/series.h"
 
 #include "base/allocator.h"

@@ -1,4 +1,8 @@
-// The subcommand leat board: serves the logs of training runs (board/).
+// The subcommand leat board: reads its options and serves the logs of training runs, which board/
+// does. Options have the names of TensorBoard's where it has them. Only the loopback address is
+// served unless a token protects another. Index files go to the user's cache directory, as the XDG
+// specification places it; where there is none, nothing is kept between starts. A tool that was
+// built without the board says so.
 #include <errno.h>
 #include <stdint.h>
 #include <stdlib.h>

@@ -1,5 +1,7 @@
-// Encodes the messages that describe a cluster by hand, since the tools see the public headers
-// alone: a field is its number and kind, and its bytes or its number.
+// What the subcommands about clusters share: they read a cluster from the command line or from
+// TF_CONFIG, and make messages of it. Messages are encoded by hand, since the tools see the public
+// headers alone: a field is its number and kind, and its bytes or its number. Running out of memory
+// is noted in the message and asked for once, at the end.
 #include "cluster.h"
 
 #include <stdlib.h>

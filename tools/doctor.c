@@ -1,5 +1,7 @@
-// The subcommand leat doctor: prints what the library says of the machine, or of a cluster
-// (doctor_cluster.h), as lines or as JSON.
+// The subcommand leat doctor: prints what the library says of the machine (instruction sets,
+// modules, and with --peak the speed that its cores and memory reach) or, with --cluster, of the
+// ways between the tasks of a cluster (doctor_cluster.h). The library answers in JSON; --json
+// prints that as it is, and otherwise each member becomes a line.
 #include <stdlib.h>
 #include <string.h>
 

@@ -1,5 +1,7 @@
-// Prints what leat_cluster_doctor_json found: a block for each task, and a table of the ways from
-// each task to each other one. The library measures and this file only shows.
+// Prints what leat_cluster_doctor_json found: a block for each task, with its version and the
+// latency, bandwidth and clock seen from here, and a table of the ways from each task to each other
+// one. The library measures and this file only shows. The exit code tells scripts whether every
+// task was reached.
 #include "doctor_cluster.h"
 
 #include <stdlib.h>

@@ -1,5 +1,8 @@
-// Reads descriptions of clusters. Tasks are kept in one list, ordered by job and index, in which a
-// task's place is its number; there are few, and names are compared one after the other.
+// Reads descriptions of clusters and finds tasks in them. Tasks are kept in one list, ordered by
+// job and index, in which a task's place is its number: all rooms of the cluster speak of tasks by
+// that number. There are few, so that names are compared one after the other. Names of jobs and
+// addresses come from users and peers, hence both are checked here, once, and nobody checks them
+// again.
 #include "cluster/cluster_spec.h"
 
 #include <ctype.h>

@@ -1,6 +1,9 @@
-// Reaches the tasks of a cluster for a session. All tasks are asked for their devices at once, so
-// that a cluster takes as long as its slowest task; then each gets the session. A failure of one
-// ends it all: the sessions that were made are deleted with the target.
+// Makes the target of a session over a cluster: the devices of all tasks, and a way to run work on
+// each. All tasks are asked for their devices at once, so that this takes as long as the slowest
+// task does and not the sum; then each gets the session. Failing is all or nothing: if one task
+// refuses, the sessions that the others made are deleted with the target. Devices keep the
+// incarnations that their tasks gave, by which a restarted task is told from the one that was
+// asked.
 #include "cluster/cluster_target.h"
 
 #include "base/checked.h"

@@ -1,5 +1,8 @@
-// Counts and prints. A histogram keeps each bucket by itself; the sums that Prometheus wants, of a
-// bucket and all below it, are made when it is printed.
+// Counts what a task does, and prints the figures for Prometheus. Counters are atomic and are added
+// to on the threads that serve calls, without a lock; a reader may see a step counted whose time is
+// not yet in the histogram. A histogram keeps each bucket by itself; the sums that Prometheus
+// wants, of a bucket and all below it, are made when it is printed. The names, and what they count,
+// are part of the interface of the server (docs/cluster.md).
 #include "cluster/metrics.h"
 
 #include <inttypes.h>

@@ -1,6 +1,9 @@
-// A probe makes calls one after the other and takes the time of each. The shortest round trip is
-// the least disturbed one: it tells the latency, and the clock of the other side was read about in
-// its middle. Bandwidth is that of one large message each way, less the latency, the best of a few.
+// Measures the ways between the tasks of a cluster, for leat doctor. A probe makes calls one after
+// the other and takes the time of each. The shortest round trip is the least disturbed one: it
+// tells the latency, and the clock of the other side was read at about its middle, which gives the
+// offset of the clocks. Bandwidth is that of one large message each way, less the latency, the best
+// of a few. A task that does not answer costs one deadline and is reported, and the others are
+// measured all the same.
 #include "cluster/probe.h"
 
 #include <inttypes.h>

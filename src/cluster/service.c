@@ -1,6 +1,8 @@
-// Finds the method of a request by its name, decodes the request and encodes the answer. Requests
-// come from anybody who reaches the port, so the decoder's limits hold, and a method never sees a
-// message that could not be decoded.
+// Serves one call: finds the method by the request's name, decodes the request, and gives both to
+// the method, which answers now or later, on any thread. Requests come from anybody who reaches the
+// port, so that the decoder's limits hold, and a method never sees a message that could not be
+// decoded. Messages of the request live in the call's arena until the answer is given, which frees
+// the call: whoever answers must not touch it afterwards.
 #include "cluster/service.h"
 
 #include <string.h>
