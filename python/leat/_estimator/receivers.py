@@ -5,6 +5,7 @@ from __future__ import annotations
 import collections
 
 from leat import _leat
+from leat._estimator.inputs import parsed
 from leat._export import export
 from leat._graph import dtype as dtypes
 from leat._graph.conversion import convert
@@ -163,7 +164,7 @@ def build_supervised_input_receiver_fn_from_input_fn(input_fn, **input_fn_args):
   """A function that makes a receiver with the types and shapes of what input_fn gives."""
   from leat._graph.graph import Graph
   with Graph().as_default():
-    features, labels = input_fn(**input_fn_args)
+    features, labels, _ = parsed(input_fn(**input_fn_args))
     plain = lambda values: {k: (v.dtype.base_dtype, v.get_shape()) for k, v in values.items()}
     inputs, targets = plain(_named(features, 'input')), plain(_named(labels, 'label'))
 

@@ -1,0 +1,1 @@
+"""tf.data: datasets, their elements, iterators over them."""

@@ -1,0 +1,137 @@
+"""Datasets of what is in files. The tests pass in TensorFlow too."""
+import gzip
+import os
+import tempfile
+import unittest
+
+from dataset_test import D, elements, tf
+
+X = tf.data.experimental
+TABLE = 'a,b,c,d\n1,2.5,x,10000000000\n4,,"y,z",5\n7,8.5,,6\n'
+FEATURES = {'a': tf.FixedLenFeature([], tf.int64), 'w': tf.VarLenFeature(tf.string),
+            'y': tf.FixedLenFeature([1], tf.float32)}
+
+
+class FilesTest(unittest.TestCase):
+
+  def setUp(self):
+    folder = tempfile.TemporaryDirectory()
+    self.addCleanup(folder.cleanup)
+    self.folder = folder.name
+    graph = tf.Graph().as_default()
+    graph.__enter__()
+    self.addCleanup(graph.__exit__, None, None, None)
+
+  def _file(self, name, content):
+    path = os.path.join(self.folder, name)
+    with open(path, 'wb') as f:
+      f.write(content.encode() if isinstance(content, str) else content)
+    return path
+
+  def _check(self, *cases):
+    for i, (dataset, expected) in enumerate(cases):
+      with self.subTest(number=i):
+        self.assertEqual(elements(dataset), expected)
+
+  def test_lines(self):
+    first, second = self._file('1', 'a\nbb\r\n\nccc'), self._file('2', 'z\n')
+    packed = self._file('3', gzip.compress(b'p\nq'))
+    names = D.from_tensor_slices([first, second])
+    lines = [b'a', b'bb', b'', b'ccc']
+    self._check(
+        (tf.data.TextLineDataset(first), lines),
+        (tf.data.TextLineDataset([first, second]), lines + [b'z']),
+        (tf.data.TextLineDataset(names), lines + [b'z']),
+        (tf.data.TextLineDataset([first, second], num_parallel_reads=2),
+         [b'a', b'z', b'bb', b'', b'ccc']),
+        (tf.data.TextLineDataset(packed, compression_type='GZIP'), [b'p', b'q']),
+        (names.interleave(tf.data.TextLineDataset, cycle_length=2),
+         [b'a', b'z', b'bb', b'', b'ccc']))
+
+  def test_records_of_one_size(self):
+    path = self._file('1', b'HHaabbccF')
+    self._check((tf.data.FixedLengthRecordDataset(path, 2, 2, 1), [b'aa', b'bb', b'cc']),
+                (tf.data.FixedLengthRecordDataset(path, 3), [b'HHa', b'abb', b'ccF']))
+    with self.assertRaisesRegex(tf.errors.InvalidArgumentError, 'record length'):
+      elements(tf.data.FixedLengthRecordDataset(path, 2))
+
+  def test_names(self):
+    paths = [self._file(name, '').encode() for name in ('b', 'a', 'c')]
+    self._check((D.list_files(os.path.join(self.folder, '*'), shuffle=False), sorted(paths)),
+                (D.list_files([p.decode() for p in paths[:2]], shuffle=False), sorted(paths[:2])))
+    self.assertEqual(sorted(elements(D.list_files(os.path.join(self.folder, '*')))), sorted(paths))
+    with self.assertRaisesRegex(tf.errors.InvalidArgumentError, 'No files matched'):
+      elements(D.list_files(os.path.join(self.folder, 'x*')))
+
+  def test_a_missing_file(self):
+    with self.assertRaises(tf.errors.NotFoundError):
+      elements(tf.data.TextLineDataset(os.path.join(self.folder, 'none')))
+
+  def test_rows(self):
+    path = self._file('1', TABLE)
+    self._check(
+        (X.CsvDataset(path, [tf.int32, [0.5], [''], tf.int64], header=True),
+         [(1, 2.5, b'x', 10000000000), (4, 0.5, b'y,z', 5), (7, 8.5, b'', 6)]),
+        (X.CsvDataset([path, path], [tf.int32], header=True, select_cols=[0]),
+         [(1,), (4,), (7,), (1,), (4,), (7,)]),
+        (X.make_csv_dataset(path, 2, num_epochs=1, shuffle=False),
+         [{'a': [1, 4], 'b': [2.5, 0.0], 'c': [b'x', b'y,z'], 'd': [10000000000, 5]},
+          {'a': [7], 'b': [8.5], 'c': [b''], 'd': [6]}]),
+        (X.make_csv_dataset(path, 2, num_epochs=2, shuffle=False, label_name='a',
+                            select_columns=['c', 'a']),
+         [({'c': [b'x', b'y,z']}, [1, 4]), ({'c': [b'', b'x']}, [7, 1]),
+          ({'c': [b'y,z', b'']}, [4, 7])]))
+    with self.assertRaisesRegex(tf.errors.InvalidArgumentError, 'required'):
+      elements(X.CsvDataset(path, [tf.float32], header=True, select_cols=[1]))
+
+  def test_types_of_columns(self):
+    path = self._file('1', 'a,b,c,d,e\n1,,1e50,,q\n,3000000000,2,1.5,2\n')
+    types = tf.data.get_output_types(X.make_csv_dataset(path, 2))
+    self.assertEqual(list(types.items()), [('a', tf.int32), ('b', tf.int64), ('c', tf.float64),
+                                           ('d', tf.float32), ('e', tf.string)])
+    few = tf.data.get_output_types(X.make_csv_dataset(path, 2, num_rows_for_inference=1))
+    self.assertEqual([few['a'], few['b']], [tf.int32, tf.string])
+
+  def test_errors_of_columns(self):
+    path = self._file('1', TABLE)
+    for text, values in (('label_name', {'label_name': 'q'}),
+                         ('match', {'file_pattern': path + 'q'}),
+                         ('duplicate', {'column_names': ['a', 'a', 'c', 'd']}),
+                         ('header', {'header': False}), ('q', {'select_columns': ['a', 'q']})):
+      with self.assertRaisesRegex(ValueError, text):
+        X.make_csv_dataset(**dict({'file_pattern': path, 'batch_size': 2}, **values))
+
+  def _examples(self):
+    path = os.path.join(self.folder, 'examples')
+    with tf.python_io.TFRecordWriter(path) as writer:
+      for i in range(3):
+        example = tf.train.Example()
+        features = example.features.feature
+        features['a'].int64_list.value.append(i)
+        features['w'].bytes_list.value.extend([b'x'] * i)
+        features['y'].float_list.value.append(i / 2)
+        writer.write(example.SerializeToString())
+    return path
+
+  def test_examples(self):
+    path = self._examples()
+    first = {'a': [0, 1], 'w': [[[1, 0]], [b'x'], [2, 1]], 'y': [[0.0], [0.5]]}
+    second = {'a': [2], 'w': [[[0, 0], [0, 1]], [b'x', b'x'], [1, 2]], 'y': [[1.0]]}
+    self._check(
+        (X.make_batched_features_dataset(path, 2, FEATURES, num_epochs=1, shuffle=False),
+         [first, second]),
+        (tf.data.TFRecordDataset(path).batch(2).apply(X.parse_example_dataset(FEATURES)),
+         [first, second]),
+        (X.make_batched_features_dataset(
+            path, 2, {'a': FEATURES['a'], 'y': FEATURES['y']}, label_key='y', num_epochs=1,
+            shuffle=False, drop_final_batch=True), [({'a': [0, 1]}, [[0.0], [0.5]])]))
+    endless = X.make_batched_features_dataset(path, 2, FEATURES)
+    self.assertEqual(str(tf.data.get_output_shapes(endless)['y']), '(2, 1)')
+    with self.assertRaisesRegex(ValueError, 'label_key'):
+      X.make_batched_features_dataset(path, 2, FEATURES, label_key='q')
+    with self.assertRaisesRegex(TypeError, 'vectors of strings'):
+      tf.data.TFRecordDataset(path).apply(X.parse_example_dataset(FEATURES))
+
+
+if __name__ == '__main__':
+  unittest.main()
