@@ -21,15 +21,16 @@ class Iterator:
     self._setup(iterator_resource, initializer,
                 elements.of_types(output_types, output_shapes, output_classes))
 
-  def _setup(self, resource, initializer, element):
+  def _setup(self, resource, initializer, element, dataset=None):
     self._iterator_resource, self._initializer, self._element = resource, initializer, element
+    self._dataset, self._state = dataset, None
     self._string_handle = apply_op('IteratorToStringHandle', resource_handle=resource)
     self._calls = 0
 
   @classmethod
-  def _of(cls, resource, initializer, element):
+  def _of(cls, resource, initializer, element, dataset=None):
     made = cls.__new__(cls)
-    made._setup(resource, initializer, element)
+    made._setup(resource, initializer, element, dataset)
     return made
 
   @staticmethod
@@ -93,6 +94,13 @@ class Iterator:
       return self._string_handle
     return apply_op('IteratorToStringHandle', name=name, resource_handle=self._iterator_resource)
 
+  def _saveable(self):
+    """What checkpoints hold of it (iterator_state.py)."""
+    if self._state is None:
+      from leat._data.iterator_state import IteratorState
+      self._state = IteratorState(self)
+    return self._state
+
   output_types = property(lambda self: elements.types_of(self._element))
   output_shapes = property(lambda self: elements.shapes_of(self._element))
   output_classes = property(lambda self: elements.classes_of(self._element))
@@ -113,7 +121,7 @@ def make_initializable_iterator(dataset, shared_name=None):
   resource = _resource(dataset._element, shared_name)
   with resource.graph.colocate_with(resource):
     initializer = make_op('MakeIterator', dataset=dataset._variant, iterator=resource)
-  return Iterator._of(resource, initializer, dataset._element)
+  return Iterator._of(resource, initializer, dataset._element, dataset)
 
 
 @export('data.make_one_shot_iterator')
@@ -135,7 +143,7 @@ def make_one_shot_iterator(dataset):
                      ) from None
   resource = apply_op('OneShotIterator', dataset_factory=factory,
                       **elements.described(dataset._element))
-  return Iterator._of(resource, None, dataset._element)
+  return Iterator._of(resource, None, dataset._element, dataset)
 
 
 @export('data.experimental.get_next_as_optional')

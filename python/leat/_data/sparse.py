@@ -9,41 +9,24 @@ from leat._export import export
 from leat._graph import dtype as dtypes
 from leat._graph.apply import apply_op
 from leat._graph.conversion import convert
-from leat._graph.scope import control_dependencies, name_scope
+from leat._graph.scope import control_dependencies
 from leat._graph.shape import TensorShape, as_shape
 from leat._ops.sparse import SparseTensor
 
 
 def sparse_slices(sparse_tensor):
-  """The rows of a sparse tensor in the order of their numbers, also those without values. Row i is
-  where the running sum of the rows' lengths says, since the indices are in order; the step fails
-  with InvalidArgumentError where they are not."""
-  from leat._ops import math
-  from leat._ops.control_flow import Assert
+  """The rows of a sparse tensor, as their indices, values and shape."""
   if not isinstance(sparse_tensor, SparseTensor):
     raise TypeError('Invalid `sparse_tensor`. `sparse_tensor` must be a `tf.SparseTensor`. Got %s.'
                     % type(sparse_tensor))
-  indices, values, shape = sparse_tensor.indices, sparse_tensor.values, sparse_tensor.dense_shape
-  with name_scope('sparse_slices'):
-    rows = indices[:, 0]
-    in_order = math.reduce_all(rows[1:] >= rows[:-1])
-    with control_dependencies([Assert(in_order, [convert(
-        'The indices of the sparse tensor must be in the order of its rows.')])]):
-      rows = apply_op('Identity', input=rows)
-    lengths = apply_op('UnsortedSegmentSum', data=apply_op('OnesLike', x=rows), segment_ids=rows,
-                       num_segments=shape[0])
-    ends = math.cumsum(lengths)
-
-    def row(i):
-      length = apply_op('GatherV2', params=lengths, indices=i, axis=0)
-      start = apply_op('GatherV2', params=ends, indices=i, axis=0) - length
-      return indices[start:start + length, 1:], values[start:start + length], shape[1:]
-    found = Dataset.range(shape[0]).map(row)
-  rank = shape.get_shape()[0].value
+  rank = sparse_tensor.dense_shape.get_shape()[0].value
   rank = None if rank is None else rank - 1
   element = (elements.TensorSpec([None, rank], dtypes.int64),
-             elements.TensorSpec([None], values.dtype), elements.TensorSpec([rank], dtypes.int64))
-  return Dataset(found._variant, element, found._inputs)
+             elements.TensorSpec([None], sparse_tensor.dtype),
+             elements.TensorSpec([rank], dtypes.int64))
+  return Dataset(apply_op('SparseTensorSliceDataset', indices=sparse_tensor.indices,
+                          values=sparse_tensor.values, dense_shape=sparse_tensor.dense_shape),
+                 element)
 
 
 def unbatched(dataset):

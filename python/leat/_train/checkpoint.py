@@ -31,8 +31,18 @@ def _session(session):
   return found
 
 
-def _tensor_of(variable):
-  return variable._as_tensor() if variable._handle is not None else variable._ref()
+def _tensor_of(saved):
+  """The tensor that is written of a variable or the state of an iterator."""
+  if not isinstance(saved, variables.Variable):
+    return saved.tensor
+  return saved._as_tensor() if saved._handle is not None else saved._ref()
+
+
+def _restore_one(saved, value):
+  """The operation that sets a variable or the state of an iterator to what was read."""
+  if not isinstance(saved, variables.Variable):
+    return saved.restore([value])
+  return _restored(saved, value, False)
 
 
 @export('train.Checkpoint')
@@ -192,7 +202,7 @@ class CheckpointLoadStatus:
       values = apply_op('RestoreV2', prefix=self._path, tensor_names=names,
                         shape_and_slices=[''] * len(names),
                         dtypes=[found[n].dtype.base_dtype for n in names])
-    return control.group(*[_restored(found[n], v, False) for n, v in zip(names, values)])
+    return control.group(*[_restore_one(found[n], v) for n, v in zip(names, values)])
 
   def initialize_or_restore(self, session=None):
     """Sets the variables that are found and initializes the others."""
@@ -200,7 +210,8 @@ class CheckpointLoadStatus:
     with session.graph.as_default():
       found = {id(v) for v in self._found()[0].values()}
       counter = self._root._save_counter
-      rest = [v.initializer for v in self._variables() if id(v) not in found]
+      rest = [v.initializer for v in self._variables()
+              if id(v) not in found and v.initializer is not None]
       if rest:
         session.run(rest)
       if counter is not None and id(counter) not in found:

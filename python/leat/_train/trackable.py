@@ -20,11 +20,19 @@ def _escaped(name):
   return name.replace('.', '..').replace('/', '.S')
 
 
+def saved_of(value):
+  """What is saved of an object itself: a variable, or the state that an iterator over a dataset has;
+  None for an object that only holds others."""
+  if isinstance(value, variables.Variable):
+    return value
+  return value._saveable() if hasattr(value, '_saveable') else None
+
+
 def is_trackable(value):
   """Whether a value holds variables, or may later."""
   if isinstance(value, (variables.Variable, Optimizer, dict, list, tuple)):
     return True
-  return hasattr(value, '_checkpoint_children') or hasattr(value, 'trainable_weights')
+  return hasattr(value, '_saveable') or hasattr(value, '_checkpoint_children') or hasattr(value, 'trainable_weights')
 
 
 def children(value):
@@ -32,7 +40,7 @@ def children(value):
   own = getattr(value, '_checkpoint_children', None)
   if own is not None:
     return own()
-  if isinstance(value, variables.Variable):
+  if saved_of(value) is not None:
     return []
   if isinstance(value, Optimizer):
     from leat._graph import graph as graphs
@@ -85,9 +93,9 @@ class ObjectGraph:
               yield i, j, slot_name, slot
 
   def variables(self):
-    """{key in a checkpoint: variable}."""
-    found = {self.names[i] + _VALUE: o for i, o in enumerate(self.objects)
-             if isinstance(o, variables.Variable)}
+    """{key in a checkpoint: variable, or state of an iterator}."""
+    saved = ((self.names[i] + _VALUE, saved_of(o)) for i, o in enumerate(self.objects))
+    found = {key: value for key, value in saved if value is not None}
     for optimizer, variable, slot_name, slot in self.slots:
       found['%s/.OPTIMIZER_SLOT/%s/%s%s' % (self.names[variable], self.names[optimizer],
                                             _escaped(slot_name), _VALUE)] = slot
@@ -100,8 +108,9 @@ class ObjectGraph:
       node = graph.nodes.add()
       for name, child in self.edges[i]:
         node.children.add(node_id=child, local_name=name)
-      if isinstance(value, variables.Variable):
-        node.attributes.add(name='VARIABLE_VALUE', full_name=value.op.name,
+      saved = saved_of(value)
+      if saved is not None:
+        node.attributes.add(name='VARIABLE_VALUE', full_name=saved.op.name,
                             checkpoint_key=self.names[i] + _VALUE)
     for key, slot in self.variables().items():
       if '/.OPTIMIZER_SLOT/' not in key:
@@ -130,9 +139,10 @@ def matched(root, saved):
         waiting.append(child.node_id)
   for node, place in list(places.items()):
     value = graph.objects[place]
-    if isinstance(value, variables.Variable):
+    own = saved_of(value)
+    if own is not None:
       for attribute in saved.nodes[node].attributes:
-        found[attribute.checkpoint_key] = value
+        found[attribute.checkpoint_key] = own
     for slot in saved.nodes[node].slot_variables:
       original = places.get(slot.original_variable_node_id)
       if original is None or not isinstance(value, Optimizer):

@@ -8,8 +8,8 @@
 // iterator did so first; only then is the cache complete. A pass that stops early leaves nothing
 // behind, because a cache with some of the elements would cut later passes short. Once |complete|
 // is true the cache never changes again, so that reading it takes no lock. CacheDatasetV2 takes the
-// cache as a resource, which several datasets can share. Caches in files are not supported: a file
-// name gives UNIMPLEMENTED.
+// cache as a resource, which several datasets can share. With a file name, the dataset is that of
+// file_cache_dataset_cpu.c.
 #include "kernel/handle.h"
 #include "ops/dataset/dataset_cpu.h"
 #include "ops/kernel_rows.h"
@@ -165,9 +165,8 @@ static leat_status_t cache__cpu(leat_kernel_context_t* c) {
   leat_dataset_t* dataset;
   LEAT_RETURN_IF_ERROR(leat_dataset_string_input(c, 1, "filename", &filename));
   if (filename.size) {
-    return leat_kernel_error(c, LEAT_UNIMPLEMENTED,
-                             "filename is '%.*s', must be empty: only memory caches are there",
-                             LEAT_SV_ARG(filename));
+    LEAT_RETURN_IF_ERROR(leat_file_cache_create(c, filename, &dataset));
+    return leat_dataset_set_output(c, dataset);
   }
   LEAT_RETURN_IF_ERROR(leat_dataset_create_over_input(c, &kCache, &dataset));
   leat_status_t status = find_cache(c, &((cache_t*)dataset)->cache);

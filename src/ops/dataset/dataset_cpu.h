@@ -223,4 +223,10 @@ LEAT_MUST_USE leat_status_t leat_map_dataset_create(leat_kernel_context_t* c,
 LEAT_MUST_USE leat_status_t leat_window_create(leat_element_spec_t* spec, int64_t count,
                                                leat_dataset_t** out_dataset);
 
+// file_cache_dataset_cpu.c. Makes the dataset of the elements at input 0 of the kernel, which are
+// kept in files whose names begin with |filename|.
+LEAT_MUST_USE leat_status_t leat_file_cache_create(leat_kernel_context_t* c,
+                                                   leat_string_view_t filename,
+                                                   leat_dataset_t** out_dataset);
+
 #endif  // LEAT_OPS_DATASET_DATASET_CPU_H_

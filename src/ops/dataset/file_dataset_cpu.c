@@ -8,6 +8,8 @@
 // Failures follow TensorFlow: a file with corrupt data (DATA_LOSS) and a TFRecord file with any
 // failure are reported once, and the next call goes on with the next file; any other failure, such
 // as a file that does not exist, is reported again by every call.
+#include <stdio.h>
+
 #include "base/string_builder.h"
 #include "formats/record/byte_reader.h"
 #include "formats/record/compression.h"
@@ -114,14 +116,21 @@ static leat_status_t read_record(files_iterator_t* it, leat_string_view_t* out_r
 
 // ---- Records of a fixed size --------------------------------------------------------------------
 
-static leat_status_t wrong_length(const files_iterator_t* it, leat_status_code_t code) {
+// Says that the body of the current file cannot be cut into records. |body_bytes| is its length, or
+// negative where the file is compressed and its length not known.
+static leat_status_t wrong_length(const files_iterator_t* it, leat_status_code_t code,
+                                  int64_t body_bytes) {
   const files_t* files = (const files_t*)it->base.dataset;
+  char length[48] = "a body length";
+  if (body_bytes >= 0) {
+    snprintf(length, sizeof length, "body length %lld bytes,", (long long)body_bytes);
+  }
   return leat_make_status(code,
                           "Excluding the header (%lld bytes) and footer (%lld bytes), input file "
-                          "\"%.*s\" has a body length which is not an exact multiple of the record "
-                          "length (%lld bytes).",
+                          "\"%.*s\" has %s which is not an exact multiple of the record length "
+                          "(%lld bytes).",
                           (long long)files->header_bytes, (long long)files->footer_bytes,
-                          LEAT_SV_ARG(file_name(it)), (long long)files->record_bytes);
+                          LEAT_SV_ARG(file_name(it)), length, (long long)files->record_bytes);
 }
 
 // The length of a file that is not compressed is known and checked before its first record is
@@ -133,7 +142,9 @@ static leat_status_t open_fixed(files_iterator_t* it) {
     uint64_t size;
     LEAT_RETURN_IF_ERROR(leat_file_stream_size(it->stream, &size));
     int64_t body = (int64_t)size - files->header_bytes - files->footer_bytes;
-    if (body < 0 || body % files->record_bytes) return wrong_length(it, LEAT_INVALID_ARGUMENT);
+    if (body < 0 || body % files->record_bytes) {
+      return wrong_length(it, LEAT_INVALID_ARGUMENT, body);
+    }
   }
   return leat_byte_reader_skip(&it->bytes, (uint64_t)files->header_bytes);
 }
@@ -159,7 +170,7 @@ static leat_status_t read_fixed(files_iterator_t* it, leat_string_view_t* out_re
       return status;
     }
     leat_status_free(status);
-    return wrong_length(it, LEAT_DATA_LOSS);
+    return wrong_length(it, LEAT_DATA_LOSS, -1);
   }
   if (status) return status;
   *out_record = leat_string_view_make(rest.data, record);

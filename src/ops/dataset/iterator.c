@@ -10,8 +10,8 @@
 // whole dataset in one step. All but DatasetCardinality are stateful, because two runs of
 // IteratorGetNext give different elements: no pass may merge or fold them. The types and shapes of
 // the components are those of the attributes, since the dataset is not known while the graph is
-// built. The kernels are in iterator_cpu.c, iterator_resource_cpu.c, one_shot_iterator_cpu.c and
-// dataset_reader_cpu.c.
+// built. The kernels are in iterator_cpu.c, iterator_resource_cpu.c, iterator_state_cpu.c,
+// one_shot_iterator_cpu.c and dataset_reader_cpu.c.
 #include "graph/gradient.h"
 #include "ops/dataset/dataset_shape.h"
 #include "ops/op_rows.h"
@@ -57,6 +57,17 @@ const leat_op_row_t leat_iterator_ops[] = {
      .flags = LEAT_OP_STATEFUL,
      .shape = leat_shape_none,
      .doc = "Sets an iterator to the start of a dataset."},
+    {.name = "IteratorPosition",
+     .inputs = "iterator: resource",
+     .outputs = "position: int64",
+     .flags = LEAT_OP_STATEFUL,
+     .shape = leat_shape_scalar_output,
+     .doc = "How many elements of its dataset an iterator has given."},
+    {.name = "RestoreIterator",
+     .inputs = "dataset: variant; iterator: resource; position: int64",
+     .flags = LEAT_OP_STATEFUL,
+     .shape = leat_shape_none,
+     .doc = "Sets an iterator behind so many elements of a dataset."},
     {.name = "IteratorGetNext",
      .inputs = "iterator: resource",
      .outputs = "components: output_types",

@@ -76,34 +76,6 @@ static leat_status_t delete__cpu(leat_kernel_context_t* c) {
 
 // ---- Kernels that take a turn -------------------------------------------------------------------
 
-// Allocates a turn of |bytes| bytes, whose struct begins with leat_turn_t, and waits with it for
-// the iterator at input |input|. |step| and |finish| are those of the turn's pull.
-static void take_turn(leat_kernel_context_t* c, leat_kernel_done_fn_t done, int input, size_t bytes,
-                      leat_status_t (*step)(leat_pull_t*, leat_poll_t*),
-                      void (*finish)(leat_pull_t*, leat_status_t)) {
-  leat_turn_t* turn = NULL;
-  leat_resource_t* resource = NULL;
-  leat_status_t status = leat_handle_find(c, input, &leat_iterator_kind, &resource);
-  if (!status) status = leat_allocator_allocate(leat_allocator_system(), bytes, (void**)&turn);
-  if (status) {
-    leat_resource_release(resource);
-    done(c, status);
-    return;
-  }
-  turn->pull = (leat_pull_t){.context = c, .done = done, .step = step, .finish = finish};
-  turn->resource = (leat_iterator_resource_t*)resource;
-  leat_turn_take(turn);
-}
-
-// Ends the turn, frees it and reports that the kernel is done; |turn| must not be used afterwards.
-static void end_turn(leat_turn_t* turn, leat_status_t status) {
-  leat_kernel_context_t* context = turn->pull.context;
-  leat_kernel_done_fn_t done = turn->pull.done;
-  leat_turn_end(turn);
-  leat_allocator_free(leat_allocator_system(), turn);
-  done(context, status);
-}
-
 static leat_status_t set_step(leat_pull_t* pull, leat_poll_t* out_poll) {
   leat_dataset_t* dataset;
   LEAT_RETURN_IF_ERROR(leat_dataset_of(leat_kernel_input(pull->context, 0), &dataset));
@@ -111,11 +83,11 @@ static leat_status_t set_step(leat_pull_t* pull, leat_poll_t* out_poll) {
 }
 
 static void set_finish(leat_pull_t* pull, leat_status_t status) {
-  end_turn((leat_turn_t*)pull, status);
+  leat_turn_finish((leat_turn_t*)pull, status);
 }
 
 static void make__cpu(leat_kernel_context_t* c, leat_kernel_done_fn_t done) {
-  take_turn(c, done, 1, sizeof(leat_turn_t), set_step, set_finish);
+  leat_turn_begin(c, done, 1, sizeof(leat_turn_t), set_step, set_finish);
 }
 
 // ---- The next element ---------------------------------------------------------------------------
@@ -140,7 +112,10 @@ static leat_status_t next_step(leat_pull_t* pull, leat_poll_t* out_poll) {
   }
   const leat_element_spec_state_t* state = leat_kernel_state(pull->context);
   LEAT_RETURN_IF_ERROR(leat_element_spec_check_types(state->spec, resource->spec));
-  LEAT_RETURN_IF_ERROR(leat_iterator_next(resource->iterator, pull, next->components, out_poll));
+  leat_status_t status = leat_iterator_next(resource->iterator, pull, next->components, out_poll);
+  bool has_moved = status ? !leat_pull_was_stopped(status) : *out_poll == LEAT_POLL_ELEMENT;
+  if (has_moved) ++resource->position;
+  if (status) return status;
   next->at_end = *out_poll == LEAT_POLL_END;
   if (*out_poll != LEAT_POLL_ELEMENT) return leat_ok_status();
   next->count = resource->spec->count;
@@ -149,7 +124,7 @@ static leat_status_t next_step(leat_pull_t* pull, leat_poll_t* out_poll) {
 
 static void end_next(next_t* next, leat_status_t status) {
   leat_element_release(next->components, next->count);
-  end_turn(&next->turn, status);
+  leat_turn_finish(&next->turn, status);
 }
 
 static void components_finish(leat_pull_t* pull, leat_status_t status) {
@@ -184,7 +159,7 @@ static void take_next(leat_kernel_context_t* c, leat_kernel_done_fn_t done,
                       void (*finish)(leat_pull_t*, leat_status_t)) {
   const leat_element_spec_state_t* state = leat_kernel_state(c);
   size_t bytes = sizeof(next_t) + (size_t)state->spec->count * sizeof(leat_tensor_t);
-  take_turn(c, done, 0, bytes, next_step, finish);
+  leat_turn_begin(c, done, 0, bytes, next_step, finish);
 }
 
 static void get_next__cpu(leat_kernel_context_t* c, leat_kernel_done_fn_t done) {

@@ -16,6 +16,7 @@ typedef struct leat_iterator_resource_s {
   // guarded by the wait queue's lock; the pull for which it was set alone uses the fields below
   bool busy;
   leat_iterator_t* iterator;  // NULL until a dataset was set
+  int64_t position;  // elements of the dataset that were given, or failed, since it was set
   leat_status_t failure;      // of a one-shot iterator: why its dataset could not be made
   _Atomic(bool) settled;      // of a one-shot iterator: it has its dataset, or failed for good
 } leat_iterator_resource_t;
@@ -35,6 +36,14 @@ typedef struct leat_turn_s {
   leat_pull_t pull;
   leat_iterator_resource_t* resource;  // retained until the turn has ended
 } leat_turn_t;
+// Allocates a turn of |bytes| bytes, whose struct begins with leat_turn_t, for the iterator at input
+// |input| of the kernel, and waits with it. |step| and |finish| are those of the turn's pull.
+void leat_turn_begin(leat_kernel_context_t* c, leat_kernel_done_fn_t done, int input, size_t bytes,
+                     leat_status_t (*step)(leat_pull_t*, leat_poll_t*),
+                     void (*finish)(leat_pull_t*, leat_status_t));
+// Ends a turn that leat_turn_begin allocated, frees it and reports that the kernel is done; |turn|
+// must not be used afterwards.
+void leat_turn_finish(leat_turn_t* turn, leat_status_t status);
 // Waits for the turn and then runs the pull. If the step is cancelled first, the pull is finished
 // with that status. |turn->resource| is moved in. Never blocks.
 void leat_turn_take(leat_turn_t* turn);

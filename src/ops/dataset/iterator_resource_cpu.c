@@ -31,6 +31,7 @@ leat_status_t leat_iterator_resource_set(leat_iterator_resource_t* resource,
   LEAT_RETURN_IF_ERROR(leat_iterator_create(dataset, 0, &iterator));
   leat_iterator_free(resource->iterator);
   resource->iterator = iterator;
+  resource->position = 0;
   return leat_ok_status();
 }
 
@@ -76,4 +77,29 @@ void leat_turn_end(leat_turn_t* turn) {
   turn->resource = NULL;
   leat_wait_queue_change(&resource->wait_queue, leave, resource, 0);
   leat_resource_release(&resource->resource);
+}
+
+void leat_turn_begin(leat_kernel_context_t* c, leat_kernel_done_fn_t done, int input, size_t bytes,
+                     leat_status_t (*step)(leat_pull_t*, leat_poll_t*),
+                     void (*finish)(leat_pull_t*, leat_status_t)) {
+  leat_turn_t* turn = NULL;
+  leat_resource_t* resource = NULL;
+  leat_status_t status = leat_handle_find(c, input, &leat_iterator_kind, &resource);
+  if (!status) status = leat_allocator_allocate(leat_allocator_system(), bytes, (void**)&turn);
+  if (status) {
+    leat_resource_release(resource);
+    done(c, status);
+    return;
+  }
+  turn->pull = (leat_pull_t){.context = c, .done = done, .step = step, .finish = finish};
+  turn->resource = (leat_iterator_resource_t*)resource;
+  leat_turn_take(turn);
+}
+
+void leat_turn_finish(leat_turn_t* turn, leat_status_t status) {
+  leat_kernel_context_t* context = turn->pull.context;
+  leat_kernel_done_fn_t done = turn->pull.done;
+  leat_turn_end(turn);
+  leat_allocator_free(leat_allocator_system(), turn);
+  done(context, status);
 }

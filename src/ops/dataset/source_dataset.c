@@ -4,7 +4,8 @@
 // All are marked stateful, as in TensorFlow, so that no pass folds one into a constant or takes two
 // of them for one. Some hold references to the tensors of their inputs, since the elements are read
 // when the step that made the dataset may long have ended. The kernels are in
-// tensor_dataset_cpu.c, file_dataset_cpu.c and random_dataset_cpu.c.
+// tensor_dataset_cpu.c, sparse_slice_dataset_cpu.c, file_dataset_cpu.c and
+// random_dataset_cpu.c.
 #include "graph/inference/inference.h"
 #include "ops/dataset/dataset_shape.h"
 #include "ops/op_rows.h"
@@ -41,6 +42,13 @@ const leat_op_row_t leat_source_dataset_ops[] = {
      .flags = LEAT_OP_STATEFUL,
      .shape = leat_shape_scalar_output,
      .doc = "The rows of tensors."},
+    {.name = "SparseTensorSliceDataset",
+     .inputs = "indices: int64; values: Tvalues; dense_shape: int64",
+     .outputs = "handle: variant",
+     .attrs = "Tvalues: type",
+     .flags = LEAT_OP_STATEFUL,
+     .shape = leat_shape_scalar_output,
+     .doc = "The rows of a sparse tensor: indices, values, shape."},
     {.name = "RangeDataset",
      .inputs = "start: int64; stop: int64; step: int64",
      .outputs = "handle: variant",
