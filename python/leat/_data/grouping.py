@@ -121,3 +121,42 @@ def get_single_element(dataset):
   found = apply_op('DatasetToSingleElement', dataset=dataset._variant,
                    **elements.described(dataset._element))
   return elements.value_of(dataset._element, found)
+
+
+@export('data.experimental.Reducer')
+class Reducer:
+  """What group_by_reducer does with the elements of one key: init_func(key) gives the first state,
+  reduce_func(state, element) the next one, finalize_func(state) an element of the result."""
+
+  def __init__(self, init_func, reduce_func, finalize_func):
+    self._functions = init_func, reduce_func, finalize_func
+
+  init_func = property(lambda self: self._functions[0])
+  reduce_func = property(lambda self: self._functions[1])
+  finalize_func = property(lambda self: self._functions[2])
+
+
+@export('data.experimental.group_by_reducer')
+def group_by_reducer(key_func, reducer):
+  """For Dataset.apply: one element for each key, what the reducer makes of its elements, in the
+  order of the keys, when the dataset has ended. Its elements are kept until then."""
+  def reduced(key, group):
+    last = group.reduce(reducer.init_func(key), reducer.reduce_func)
+    is_tuple = type(last) is tuple
+    return Dataset.from_tensors(reducer.finalize_func(*last) if is_tuple
+                                else reducer.finalize_func(last))
+  return group_by_window(key_func, reduced, 2 ** 63 - 1)
+
+
+@export('data.experimental.unique')
+def unique():
+  """For Dataset.apply: the elements that are unlike all before them, tensors of int32, int64 or
+  string."""
+  def apply(dataset):
+    spec = dataset._element
+    if not isinstance(spec, elements.TensorSpec) or spec.dtype not in (
+        dtypes.int32, dtypes.int64, dtypes.string):
+      raise TypeError('`unique` is for datasets of one component, a tensor of tf.int32, tf.int64 or '
+                      'tf.string. Got %s.' % (spec,))
+    return dataset._made('UniqueDataset')
+  return apply

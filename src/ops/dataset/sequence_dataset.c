@@ -1,12 +1,13 @@
 // Definitions of the datasets that give the elements of other datasets without changing them. Take,
-// skip, repeat and shard select from one input; concatenate, zip and directed interleave join
+// skip, repeat, shard and unique select from one input; concatenate, zip and directed interleave join
 // several; CacheDataset remembers its elements for the next pass. The rest are TensorFlow's ops
 // that tune or annotate a pipeline, which give the elements of their input.
 //
 // The memory in which CacheDatasetV2 keeps elements is a resource, which ops of its own make and
 // delete, so that several passes and several steps can share it. The kernels are in
-// sequence_dataset_cpu.c, choice_dataset_cpu.c and cache_dataset_cpu.c; that of DummyMemoryCache,
-// whose handle stands for nothing, is in seed_generator_cpu.c.
+// sequence_dataset_cpu.c, choice_dataset_cpu.c, unique_dataset_cpu.c, cache_dataset_cpu.c and
+// file_cache_dataset_cpu.c; that of DummyMemoryCache, whose handle stands for nothing, is in
+// seed_generator_cpu.c.
 #include "ops/dataset/dataset_shape.h"
 #include "ops/op_rows.h"
 
@@ -35,6 +36,12 @@ const leat_op_row_t leat_sequence_dataset_ops[] = {
      .attrs = "require_non_empty: bool = false; " LEAT_ELEMENT_ATTRS LEAT_METADATA_ATTR,
      .shape = leat_shape_scalar_output,
      .doc = "Every n-th element."},
+    {.name = "UniqueDataset",
+     .inputs = "input_dataset: variant",
+     .outputs = "handle: variant",
+     .attrs = LEAT_ELEMENT_ATTRS LEAT_METADATA_ATTR,
+     .shape = leat_shape_scalar_output,
+     .doc = "The elements that are unlike all before them."},
     {.name = "ConcatenateDataset",
      .inputs = "input_dataset: variant; another_dataset: variant",
      .outputs = "handle: variant",
