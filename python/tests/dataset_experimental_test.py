@@ -54,6 +54,15 @@ class TransformationsTest(unittest.TestCase):
         (lambda: filled(1, 2, 1).apply(X.bucket_by_sequence_length(
             length, [3, 6], [2, 2, 2], padding_values=tf.constant(-1, tf.int64),
             drop_remainder=True)), [[[1, -1], [2, 2]]]),
+        (lambda: D.range(10).apply(X.group_by_reducer(lambda x: 1 - x % 2, X.Reducer(
+            lambda k: (k, np.int64(0)), lambda s, x: (s[0], s[1] + x), lambda k, t: (k, t * 10)))),
+         [(0, 250), (1, 200)]),
+        (lambda: D.range(6).apply(X.group_by_reducer(lambda x: x % 2, X.Reducer(
+            lambda k: tf.zeros([0], tf.int64), lambda s, x: tf.concat([s, [x]], 0),
+            lambda s: s))), [[0, 2, 4], [1, 3, 5]]),
+        (lambda: D.from_tensor_slices([1, 2, 1, 3, 2]).apply(X.unique()), [1, 2, 3]),
+        (lambda: D.from_tensor_slices([['a', 'bc'], ['ab', 'c'], ['a', 'bc']]).apply(X.unique()),
+         [[b'a', b'bc'], [b'ab', b'c']]),
         (lambda: D.range(5).apply(X.bucket_by_sequence_length(
             lambda x: tf.cast(x, tf.int32), [3], [2, 2], no_padding=True)),
          [[0, 1], [3, 4], [2]]),
@@ -135,6 +144,9 @@ class TransformationsTest(unittest.TestCase):
         (lambda: X.sample_from_datasets([D.range(3)] * 2, [1., 2., 3.]), ValueError, 'weights'),
         (lambda: X.sample_from_datasets([D.range(3), D.from_tensors(1.0)]), TypeError, ''),
         (lambda: X.choose_from_datasets([D.range(3)], D.from_tensors(1.0)), TypeError, 'choice'),
+        (lambda: D.range(3).apply(X.group_by_reducer(lambda x: x, X.Reducer(
+            lambda k: 0, lambda s, x: x, lambda s: s))), TypeError, 'state'),
+        (lambda: D.from_tensors(1.0).apply(X.unique()), TypeError, 'int32'),
         (lambda: X.get_single_element(3), TypeError, 'dataset')):
       with self.subTest(line=build.__code__.co_firstlineno):
         with tf.Graph().as_default(), self.assertRaisesRegex(error, text):

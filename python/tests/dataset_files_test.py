@@ -67,6 +67,31 @@ class FilesTest(unittest.TestCase):
     with self.assertRaises(tf.errors.NotFoundError):
       elements(tf.data.TextLineDataset(os.path.join(self.folder, 'none')))
 
+  def test_cache(self):
+    name = os.path.join(self.folder, 'cache')
+    variable = tf.Variable(0, dtype=tf.int64)
+    dataset = D.range(3).map(lambda x: (x + variable, ['a', tf.as_string(x)])).cache(name)
+    iterator = tf.data.make_initializable_iterator(dataset)
+    number, texts = iterator.get_next()
+    with tf.Session() as session:
+      session.run(variable.initializer)
+      session.run(iterator.initializer)
+      self.assertEqual(session.run(number), 0)
+      self.assertFalse(os.path.exists(name + '.index'))
+      other = tf.data.make_initializable_iterator(D.range(3).cache(name))
+      session.run(other.initializer)
+      with self.assertRaises(tf.errors.AlreadyExistsError):
+        session.run(other.get_next())
+      for _ in range(2):
+        session.run(number)
+      with self.assertRaises(tf.errors.OutOfRangeError):
+        session.run(number)
+      session.run([variable.assign(10), iterator.initializer])
+      self.assertEqual([session.run(number) for _ in range(2)], [0, 1])
+      self.assertEqual(session.run(texts).tolist(), [b'a', b'2'])
+    self.assertEqual(sorted(os.listdir(self.folder)),
+                     ['cache.data-00000-of-00001', 'cache.index'])
+
   def test_rows(self):
     path = self._file('1', TABLE)
     self._check(

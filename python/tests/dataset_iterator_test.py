@@ -1,5 +1,6 @@
 """Iterators over datasets. The tests pass in TensorFlow too."""
 import os
+import tempfile
 import unittest
 
 import numpy as np
@@ -127,6 +128,75 @@ class IteratorTest(unittest.TestCase):
       for _ in range(100):
         iterator.get_next()
     self.assertTrue(any('high number of `Iterator.get_next()`' in str(w.message) for w in caught))
+
+
+class SavedIteratorTest(unittest.TestCase):
+
+  def setUp(self):
+    graph = tf.Graph().as_default()
+    graph.__enter__()
+    self.addCleanup(graph.__exit__, None, None, None)
+    folder = tempfile.TemporaryDirectory()
+    self.addCleanup(folder.cleanup)
+    self.prefix = os.path.join(folder.name, 'model')
+
+  def _check(self, iterator):
+    """What comes after a position that was saved comes again after it is restored, in the session
+    and in another one."""
+    following = iterator.get_next()
+    saver = tf.train.Saver([X.make_saveable_from_iterator(iterator)])
+    starts = [iterator.initializer] if iterator is not self.one_shot else []
+    with tf.Session() as session:
+      session.run(starts)
+      for _ in range(3):
+        session.run(following)
+      path = saver.save(session, self.prefix)
+      wanted = [session.run(following).tolist() for _ in range(4)]
+      saver.restore(session, path)
+      self.assertEqual([session.run(following).tolist() for _ in range(4)], wanted)
+    with tf.Session() as session:
+      session.run(starts)
+      saver.restore(session, path)
+      self.assertEqual([session.run(following).tolist() for _ in range(4)], wanted)
+    return wanted
+
+  def test_position(self):
+    dataset = D.range(10).shuffle(5, seed=2).repeat(2).batch(2)
+    self.one_shot = tf.data.make_one_shot_iterator(dataset)
+    found = self._check(self.one_shot)
+    self.assertEqual(self._check(tf.data.make_initializable_iterator(dataset)), found)
+
+  def test_end(self):
+    iterator = tf.data.make_initializable_iterator(D.range(2))
+    following = iterator.get_next()
+    saver = tf.train.Saver([X.make_saveable_from_iterator(iterator)])
+    with tf.Session() as session:
+      session.run(iterator.initializer)
+      for _ in range(2):
+        session.run(following)
+      path = saver.save(session, self.prefix)
+      session.run(iterator.initializer)
+      saver.restore(session, path)
+      with self.assertRaises(tf.errors.OutOfRangeError):
+        session.run(following)
+
+  def test_checkpoint(self):
+    iterator = tf.data.make_initializable_iterator(D.range(9))
+    following = iterator.get_next()
+    checkpoint = tf.train.Checkpoint(iterator=iterator)
+    with tf.Session() as session:
+      checkpoint.restore(None).initialize_or_restore(session)
+      self.assertEqual([session.run(following) for _ in range(3)], [0, 1, 2])
+      path = checkpoint.save(self.prefix, session)
+      self.assertEqual(session.run(following), 3)
+      checkpoint.restore(path).initialize_or_restore(session)
+      self.assertEqual(session.run(following), 3)
+
+  def test_not_initialized(self):
+    iterator = tf.data.make_initializable_iterator(D.range(9))
+    saver = tf.train.Saver([X.make_saveable_from_iterator(iterator)])
+    with tf.Session() as session, self.assertRaises(tf.errors.FailedPreconditionError):
+      saver.save(session, self.prefix)
 
 
 class OptionalTest(unittest.TestCase):

@@ -241,6 +241,12 @@ class DescriptionTest(unittest.TestCase):
       with tf.Graph().as_default(), self.assertRaises(tf.errors.InvalidArgumentError):
         elements(build())
 
+  def test_sparse_rows_are_in_order(self):
+    with tf.Graph().as_default():
+      rows = tf.SparseTensor([[1, 0], [0, 2]], [1., 2.], [2, 3])
+      with self.assertRaises(tf.errors.UnimplementedError):
+        elements(D.from_sparse_tensor_slices(rows))
+
   def test_options(self):
     with tf.Graph().as_default():
       first, second = tf.data.Options(), tf.data.Options()

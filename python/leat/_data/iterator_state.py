@@ -27,7 +27,7 @@ class IteratorState:
     self.op, self.name = resource.op, resource.op.name
     self.initializer = iterator._initializer   # None where it needs none
     with resource.graph.colocate_with(resource):
-      self.tensor = apply_op('IteratorPosition', iterator=resource)
+      self.tensor = apply_op('_IteratorPosition', name='IteratorPosition', iterator=resource)
     self.specs = [_Spec(self.tensor, '', self.name + '-position')]
 
   def restore(self, restored_tensors, restored_shapes=None):
@@ -35,8 +35,9 @@ class IteratorState:
     del restored_shapes
     resource = self._iterator._iterator_resource
     with resource.graph.colocate_with(resource):
-      return make_op('RestoreIterator', dataset=self._iterator._dataset._variant,
-                     iterator=resource, position=restored_tensors[0])
+      return make_op('_RestoreIterator', name='RestoreIterator',
+                     dataset=self._iterator._dataset._variant, iterator=resource,
+                     position=restored_tensors[0])
 
 
 @export('data.experimental.make_saveable_from_iterator')

@@ -74,6 +74,33 @@ static void records_of_one_size_lie_between_header_and_footer(void** state) {
   pipeline_close(&p);
 }
 
+static leat_output_t cached(pipeline_t* p, leat_output_t input, leat_output_t name) {
+  return pipeline_dataset(p, "CacheDataset", LEAT_INPUTS(input, name));
+}
+
+static void a_cache_in_files_is_there_when_a_pass_has_ended(void** state) {
+  pipeline_t p;
+  pipeline_open(&p);
+  leat_output_t name = pipeline_text(&p, test_path("cache"));
+  leat_output_t first = cached(&p, pipeline_range(&p, 0, 4), name);
+  PIPELINE_EXPECT(&p, pipeline_counted(&p, "TakeDataset", first, 2), 0, 1);
+  leat_output_t other = cached(&p, pipeline_range(&p, 5, 8), name);
+  PIPELINE_EXPECT(&p, other, 5, 6, 7);
+  PIPELINE_EXPECT(&p, pipeline_counted(&p, "RepeatDataset", first, 2), 5, 6, 7, 5, 6, 7);
+  pipeline_close(&p);
+}
+
+static void one_pass_at_a_time_writes_a_cache(void** state) {
+  pipeline_t p;
+  pipeline_open(&p);
+  leat_output_t name = pipeline_text(&p, test_path("cache"));
+  leat_output_t inner = cached(&p, pipeline_range(&p, 0, 4), name);
+  leat_output_t outer = cached(&p, inner, name);
+  pipeline_expect_bad_elements(&p, outer, LEAT_DTYPE_INT64, LEAT_ALREADY_EXISTS);
+  PIPELINE_EXPECT(&p, inner, 0, 1, 2, 3);
+  pipeline_close(&p);
+}
+
 #define IN_DIRECTORY(test) \
   cmocka_unit_test_setup_teardown(test, test_directory_make, test_directory_remove)
 
@@ -81,6 +108,8 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       IN_DIRECTORY(lines_end_as_on_any_system),
       IN_DIRECTORY(records_are_checked),
+      IN_DIRECTORY(a_cache_in_files_is_there_when_a_pass_has_ended),
+      IN_DIRECTORY(one_pass_at_a_time_writes_a_cache),
       IN_DIRECTORY(records_of_one_size_lie_between_header_and_footer),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

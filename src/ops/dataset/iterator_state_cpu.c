@@ -76,7 +76,7 @@ static void restore__cpu(leat_kernel_context_t* c, leat_kernel_done_fn_t done) {
 }
 
 const leat_kernel_row_t leat_iterator_state_kernels_cpu[] = {
-    {.op = "IteratorPosition", .device_type = "CPU", .compute_async = position__cpu},
-    {.op = "RestoreIterator", .device_type = "CPU", .compute_async = restore__cpu},
+    {.op = "_IteratorPosition", .device_type = "CPU", .compute_async = position__cpu},
+    {.op = "_RestoreIterator", .device_type = "CPU", .compute_async = restore__cpu},
     LEAT_KERNEL_ROWS_END,
 };

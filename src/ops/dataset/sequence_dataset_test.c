@@ -94,6 +94,20 @@ static void a_cache_is_read_from_the_second_pass_on(void** state) {
   pipeline_close(&p);
 }
 
+static void only_the_first_of_like_elements_is_given(void** state) {
+  pipeline_t p;
+  pipeline_open(&p);
+  const int64_t values[] = {3, 1, 3, 2, 1, 3};
+  leat_output_t numbers = pipeline_slices(&p, pipeline_vector(&p, 6, values));
+  PIPELINE_EXPECT(&p, pipeline_dataset(&p, "UniqueDataset", LEAT_INPUTS(numbers)), 3, 1, 2);
+  leat_output_t pairs = pipeline_counted(&p, "BatchDataset", numbers, 2);
+  leat_output_t windows = pipeline_counted(&p, "RepeatDataset", pairs, 2);
+  leat_output_t rows = pipeline_dataset(&p, "UniqueDataset", LEAT_INPUTS(windows));
+  PIPELINE_EXPECT(&p, pipeline_dataset(&p, "UnbatchDataset", LEAT_INPUTS(rows)), 3, 1, 3, 2, 1, 3);
+  assert_int_equal(pipeline_cardinality(&p, rows), -2);
+  pipeline_close(&p);
+}
+
 // Neither the elements nor the freeing of them may exhaust the stack.
 static void datasets_stand_on_each_other_up_to_a_limit(void** state) {
   pipeline_t p;
@@ -115,6 +129,7 @@ int main(void) {
       cmocka_unit_test(cardinalities_follow),
       cmocka_unit_test(shuffling_is_tensorflows),
       cmocka_unit_test(a_cache_is_read_from_the_second_pass_on),
+      cmocka_unit_test(only_the_first_of_like_elements_is_given),
       cmocka_unit_test(datasets_stand_on_each_other_up_to_a_limit),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
