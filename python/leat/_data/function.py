@@ -15,6 +15,9 @@ from leat._graph import graph as graphs
 from leat._graph.defun import _BodyGraph
 
 
+_METHODS = ('map', 'flat_map', 'interleave', 'filter', 'reduce', 'unbatch')
+
+
 class Traced:
   """A function of the library: its `name`, the specs `element` of what it gives, and the tensors
   around it that it has `captured`."""
@@ -30,8 +33,9 @@ def _normalized(result):
 
 def traced(function, where, element, convert=_normalized):
   """The function as one of the default graph's library. It is called with the components of an
-  element, where they are a tuple each as an argument of its own. `convert` makes (components,
-  specs) of what it gives."""
+  element, where they are a tuple each as an argument of its own. `where` is the transformation that
+  it is passed to, and `convert` makes (components, specs) of what it gives; TypeError where it
+  cannot."""
   from leat._ops import variable_scope
   outer = graphs.get_default_graph()
   body = _BodyGraph(outer, where)
@@ -41,12 +45,21 @@ def traced(function, where, element, convert=_normalized):
   with body.as_default(), variable_scope.variable_scope(scope, custom_getter=body.getvar):
     value = elements.value_of(element, arguments)
     result = function(*value) if type(value) is tuple else function(value)
-    components, specs = convert(result)
+    components, specs = _converted(convert, result, where)
     outputs = [body._own(t) for t in elements.carriers(specs, components)]
   name = _name_of(function, where, body, outputs)
   made = function_graph.define(body, name, outputs, output_names=[
       'output_%d' % i for i in range(len(outputs))])
   return Traced(name, specs, made.captured)
+
+
+def _converted(convert, result, where):
+  try:
+    return convert(result)
+  except (TypeError, ValueError) as error:
+    transformation = ('Dataset.%s()' if where in _METHODS else 'tf.data.experimental.%s()') % where
+    raise TypeError('Unsupported return value from function passed to %s: %s. (%s)' % (
+        transformation, result, error)) from None
 
 
 def _name_of(function, where, body, outputs):

@@ -32,11 +32,12 @@ def group_by_window(key_func, reduce_func, window_size=None, window_size_func=No
       return convert(window_size, dtypes.int64, 'window_size')
 
   def apply(dataset):
-    key = traced(key_func, 'key', dataset._element)
+    key = traced(key_func, 'group_by_window', dataset._element)
     _scalar(key, 'key_func')
-    size = traced(window_size_func, 'window_size', _SCALAR)
+    size = traced(window_size_func, 'group_by_window', _SCALAR)
     _scalar(size, 'window_size_func')
-    group = traced(reduce_func, 'group', (_SCALAR, elements.DatasetSpec(dataset._element)))
+    group = traced(reduce_func, 'group_by_window',
+                   (_SCALAR, elements.DatasetSpec(dataset._element)))
     if not isinstance(group.element, elements.DatasetSpec):
       raise TypeError('`reduce_func` must return a `Dataset` object. Got %s.' % (group.element,))
     return dataset._made(
