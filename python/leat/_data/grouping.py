@@ -157,7 +157,7 @@ def unique():
     spec = dataset._element
     if not isinstance(spec, elements.TensorSpec) or spec.dtype not in (
         dtypes.int32, dtypes.int64, dtypes.string):
-      raise TypeError('`unique` is for datasets of one component, a tensor of tf.int32, tf.int64 or '
-                      'tf.string. Got %s.' % (spec,))
+      raise TypeError('`unique` is for datasets of one component, a tensor of tf.int32, tf.int64 '
+                      'or tf.string. Got %s.' % (spec,))
     return dataset._made('UniqueDataset')
   return apply

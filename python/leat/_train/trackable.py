@@ -21,8 +21,8 @@ def _escaped(name):
 
 
 def saved_of(value):
-  """What is saved of an object itself: a variable, or the state that an iterator over a dataset has;
-  None for an object that only holds others."""
+  """What is saved of an object itself: a variable, or the state of an iterator over a dataset; None
+  for an object that only holds others."""
   if isinstance(value, variables.Variable):
     return value
   return value._saveable() if hasattr(value, '_saveable') else None
@@ -32,7 +32,8 @@ def is_trackable(value):
   """Whether a value holds variables, or may later."""
   if isinstance(value, (variables.Variable, Optimizer, dict, list, tuple)):
     return True
-  return hasattr(value, '_saveable') or hasattr(value, '_checkpoint_children') or hasattr(value, 'trainable_weights')
+  return any(hasattr(value, name)
+             for name in ('_saveable', '_checkpoint_children', 'trainable_weights'))
 
 
 def children(value):

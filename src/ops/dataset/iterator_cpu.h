@@ -36,8 +36,8 @@ typedef struct leat_turn_s {
   leat_pull_t pull;
   leat_iterator_resource_t* resource;  // retained until the turn has ended
 } leat_turn_t;
-// Allocates a turn of |bytes| bytes, whose struct begins with leat_turn_t, for the iterator at input
-// |input| of the kernel, and waits with it. |step| and |finish| are those of the turn's pull.
+// Allocates a turn of |bytes| bytes, whose struct begins with leat_turn_t, for the iterator at
+// input |input| of the kernel, and waits with it. |step| and |finish| are those of its pull.
 void leat_turn_begin(leat_kernel_context_t* c, leat_kernel_done_fn_t done, int input, size_t bytes,
                      leat_status_t (*step)(leat_pull_t*, leat_poll_t*),
                      void (*finish)(leat_pull_t*, leat_status_t));

@@ -1,8 +1,8 @@
 // Kernels that save and restore an iterator. What is saved is its position, the number of elements
-// of its dataset that it has given. To restore it, the dataset is made anew and read from its start,
-// and as many elements are dropped. So no kind of dataset has a state that must be written down, and
-// a position costs the computation of the elements before it. The elements behind it are the same
-// ones if the dataset gives the same elements in each pass: a shuffle must have a seed.
+// of its dataset that it has given. To restore it, the dataset is made anew and read from its
+// start, and as many elements are dropped. So no kind of dataset has a state that must be written
+// down, and a position costs the computation of the elements before it. The elements behind it are
+// the same ones if the dataset gives the same elements in each pass: a shuffle must have a seed.
 #include "ops/dataset/iterator_cpu.h"
 #include "ops/kernel_rows.h"
 

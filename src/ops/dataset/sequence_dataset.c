@@ -1,7 +1,7 @@
 // Definitions of the datasets that give the elements of other datasets without changing them. Take,
-// skip, repeat, shard and unique select from one input; concatenate, zip and directed interleave join
-// several; CacheDataset remembers its elements for the next pass. The rest are TensorFlow's ops
-// that tune or annotate a pipeline, which give the elements of their input.
+// skip, repeat, shard and unique select from one input; concatenate, zip and directed interleave
+// join several; CacheDataset remembers its elements for the next pass. The rest are TensorFlow's
+// ops that tune or annotate a pipeline, which give the elements of their input.
 //
 // The memory in which CacheDatasetV2 keeps elements is a resource, which ops of its own make and
 // delete, so that several passes and several steps can share it. The kernels are in

@@ -6,8 +6,6 @@
 //
 // The values of a row must be next to each other, and the rows in order; the kernel checks it once.
 // An iterator then only moves on by the values of each row.
-#include <string.h>
-
 #include "ops/dataset/dataset_cpu.h"
 #include "ops/kernel_rows.h"
 
@@ -40,16 +38,18 @@ static leat_status_t make_indices(const leat_tensor_t* parts, int64_t begin, int
       leat_tensor_allocate(leat_buffer_source_host(), LEAT_DTYPE_INT64, &shape, out_tensor);
   leat_shape_release(&shape);
   if (status) return status;
-  const int64_t* from = leat_tensor_data(&parts[INDICES], const int64_t) + begin * rank;
+  const int64_t* from = leat_tensor_data(&parts[INDICES], const int64_t);
   int64_t* to = leat_tensor_data(out_tensor, int64_t);
-  for (int64_t i = 0; i < dims[0]; ++i, from += rank, to += rank - 1) {
-    memcpy(to, from + 1, (size_t)(rank - 1) * sizeof *to);
+  for (int64_t i = 0; i < dims[0]; ++i) {
+    for (int64_t d = 1; d < rank; ++d) {
+      to[i * (rank - 1) + d - 1] = from[(begin + i) * rank + d];
+    }
   }
   return leat_ok_status();
 }
 
 // Copies the elements from |begin| to |end| of a vector: a kernel wants them aligned.
-static leat_status_t copy_part(const leat_tensor_t* vector, int64_t begin, int64_t end,
+static leat_status_t copy_range(const leat_tensor_t* vector, int64_t begin, int64_t end,
                                leat_tensor_t* out_tensor) {
   leat_tensor_t slice;
   LEAT_RETURN_IF_ERROR(leat_tensor_slice(vector, begin, end, &slice));
@@ -61,9 +61,9 @@ static leat_status_t copy_part(const leat_tensor_t* vector, int64_t begin, int64
 static leat_status_t make_row(const leat_tensor_t* parts, int64_t begin, int64_t end,
                               leat_tensor_t* out) {
   LEAT_RETURN_IF_ERROR(make_indices(parts, begin, end, &out[INDICES]));
-  leat_status_t status = copy_part(&parts[VALUES], begin, end, &out[VALUES]);
+  leat_status_t status = copy_range(&parts[VALUES], begin, end, &out[VALUES]);
   if (!status) {
-    status = copy_part(&parts[SHAPE], 1, rank_of(parts), &out[SHAPE]);
+    status = copy_range(&parts[SHAPE], 1, rank_of(parts), &out[SHAPE]);
     if (status) leat_tensor_release(&out[VALUES]);
   }
   if (status) leat_tensor_release(&out[INDICES]);

@@ -1,6 +1,7 @@
 // The kernel of UniqueDataset: the elements of the input that are unlike all before them. An
-// iterator remembers what it has given as keys in a map: a key is the shape of the element, then its
-// numbers or its strings, each with its length before it, so that no two elements have the same key.
+// iterator remembers what it has given as keys in a map: a key is the rank and shape of the
+// element, then its numbers or its strings, each with its length before it, so that no two elements
+// have the same key.
 #include <string.h>
 
 #include "base/map.h"
@@ -33,6 +34,7 @@ static void append_bytes(leat_string_builder_t* out, const void* data, size_t si
 
 static void append_key(const leat_tensor_t* element, leat_string_builder_t* out) {
   const leat_shape_t* shape = &element->shape;
+  append_bytes(out, &shape->rank, sizeof shape->rank);
   append_bytes(out, leat_shape_dims(shape), (size_t)shape->rank * sizeof(int64_t));
   if (element->dtype != LEAT_DTYPE_STRING) {
     append_bytes(out, element->data, leat_tensor_size_bytes(element));
