@@ -238,6 +238,75 @@ class GradientTest(unittest.TestCase):
       self.assertIsNone(tf.gradients(tf.py_func(np.square, [x], tf.float32), x)[0])
 
 
+class TensorsWithValuesTest(unittest.TestCase):
+
+  def setUp(self):
+    graph = tf.Graph().as_default()
+    graph.__enter__()
+    self.addCleanup(graph.__exit__, None, None, None)
+    self.session = tf.Session()
+    self.addCleanup(self.session.close)
+
+  def _check(self, expected, function, inp, Tout):
+    found = self.session.run(tf.py_function(function, inp, Tout))
+    self.assertEqual(found if isinstance(found, (list, bytes)) else found.tolist(), expected)
+
+  def test_values(self):
+    self._check([2.0, 4.0], lambda x: x.numpy() * 2, [[1.0, 2.0]], tf.float32)
+    self._check(b'ab!', lambda x: x.numpy() + b'!', ['ab'], tf.string)
+    self._check(3.0, lambda x: x if x > 0 else -x, [-3.0], tf.float32)
+    self._check(4.0, lambda x: float(x) + int(x), [2.0], tf.float32)
+    self._check(3, len, [[5, 6, 7]], tf.int32)
+    self._check([1, 2], lambda x: [i for i in x], [[1, 2]], [tf.int32] * 2)
+    self._check([0.0, 1.0], lambda x: np.sqrt(x), [[0.0, 1.0]], tf.float32)
+    self._check(3.5, lambda _: 3.5, [1], tf.float32)
+    self._check([[2]], lambda x: tf.matmul(x, x + 1), [[[1]]], tf.int32)
+    self._check(6.0, lambda x: tf.cond(x > 1, lambda: x * 2, lambda: x), [3.0], tf.float32)
+    self.assertIsNone(self.session.run(tf.py_function(lambda x: None, [1], [])))
+    self.assertFalse(hasattr(tf.constant(1), 'numpy'))
+    with self.assertRaises(TypeError):
+      float(tf.constant(1))
+
+  def test_operations_with_state_run_once(self):
+    def difference(x):
+      numbers = tf.random.uniform([2]) + x
+      return numbers.numpy() - numbers
+    self._check([0.0, 0.0], difference, [1.0], tf.float32)
+    calls = []
+
+    def count(x):
+      y = tf.py_func(lambda v: calls.append(1) or v, [x], tf.float32)
+      return float(y) + y
+    self._check(4.0, count, [2.0], tf.float32)
+    self.assertEqual(calls, [1])
+
+  def test_a_variable_of_the_function(self):
+    def double(x):
+      v = tf.get_variable('v', initializer=x, use_resource=True)
+      v.assign_add(v)
+      return v.read_value()
+    self._check(6.0, double, [3.0], tf.float32)
+
+  def test_errors(self):
+    def fail(_):
+      raise ValueError('bad')
+    for function, text in ((fail, 'ValueError: bad\nTraceback'), (lambda x: x, 'dtype float32'),
+                           (lambda x: (1.0, 2.0), 'returns 2 values, but expects to see 1'),
+                           (lambda x: None, 'returns 0 values, but expects to see 1')):
+      with self.assertRaisesRegex(tf.errors.InvalidArgumentError, text):
+        self.session.run(tf.py_function(function, [1], tf.float32))
+
+  def test_gradients(self):
+    x = tf.constant([1.0, 2.0])
+    y = tf.py_function(lambda a, n: a * a * tf.cast(n, tf.float32), [x, 3], tf.float32)
+    self.assertEqual(self.session.run(tf.gradients(y, x)[0]).tolist(), [6.0, 12.0])
+    y = tf.py_function(lambda a: a.numpy() * a, [x], tf.float32)
+    self.assertEqual(self.session.run(tf.gradients(y, x)[0]).tolist(), [1.0, 2.0])
+    a, b = tf.py_function(lambda a: (a * 2, a.numpy()), [x], [tf.float32] * 2)
+    self.assertEqual(self.session.run(tf.gradients(a + b, x, x)[0]).tolist(), [2.0, 4.0])
+    self.assertEqual(self.session.run(tf.gradients(b, x)[0]).tolist(), [0.0, 0.0])
+
+
 # Programs that end while `f` runs, or is about to.
 _BEGIN = '''
 import threading, time, leat as tf

@@ -24,7 +24,8 @@ _PACKAGE = __name__.split('.')[0] + '.'
 @export('Graph')
 class Graph(_leat.Graph):
   """A dataflow graph. `as_default()` makes it the one that functions add operations to."""
-  _is_function = False   # whether it is the body of a function (function_graph.py)
+  _is_function = False    # whether it is the body of a function (function_graph.py)
+  _is_immediate = False   # whether its tensors have values (immediate.py)
 
   def __init__(self):
     super().__init__()

@@ -98,11 +98,23 @@ class Tensor(_leat.Output):
       raise TypeError('Cannot iterate over a tensor with unknown first dimension.')
     return iter([self[i] for i in range(shape[0])])
 
+  @property
+  def numpy(self):
+    """A method that gives its value, where the graph has values (immediate.py)."""
+    graph = self.op.graph
+    if not graph._is_immediate:
+      raise AttributeError("'Tensor' object has no attribute 'numpy'")
+    return lambda: graph.values_of([self])[0]
+
   def __len__(self):
+    if self.op.graph._is_immediate:
+      return len(self.numpy())
     raise TypeError('len is not well defined for a symbolic Tensor (%s). Please call `x.shape` '
                     'rather than `len(x)` for shape information.' % self.name)
 
   def __bool__(self):
+    if self.op.graph._is_immediate:
+      return bool(self.numpy())
     raise TypeError('Using a `tf.Tensor` as a Python `bool` is not allowed. Use `if t is not '
                     'None:` '
                     'instead of `if t:` to test if a tensor is defined, and use TensorFlow ops '
@@ -111,7 +123,10 @@ class Tensor(_leat.Output):
 
   __nonzero__ = __bool__
 
-  def __array__(self, *unused):
+  def __array__(self, dtype=None, copy=None):
+    if self.op.graph._is_immediate:
+      import numpy as np
+      return np.array(self.numpy(), dtype)
     raise NotImplementedError('Cannot convert a symbolic tf.Tensor (%s) to a numpy array. This '
                               'error may indicate that you\'re trying to pass a Tensor to a NumPy '
                               'call, which is not supported.' % self.name)
@@ -172,6 +187,18 @@ def _operator(name):
   return call
 
 
+def _number(name, function):
+  def call(self):
+    if not self.op.graph._is_immediate:
+      raise TypeError("%s() argument must be a number, not a 'Tensor' without a value" %
+                      function.__name__)
+    return function(self.numpy())
+  call.__name__ = name
+  return call
+
+
+for _name, _function in (('__float__', float), ('__int__', int)):
+  setattr(Tensor, _name, _number(_name, _function))
 for _name in OPERATORS:
   setattr(Tensor, _name, _operator(_name))
 EXPORTS = {}

@@ -24,6 +24,7 @@ _numbers = itertools.count()
 _CODES = ((StopIteration, errors.OUT_OF_RANGE), (MemoryError, errors.RESOURCE_EXHAUSTED),
           (NotImplementedError, errors.UNIMPLEMENTED),
           ((TypeError, ValueError), errors.INVALID_ARGUMENT))
+_OWN = (__name__, 'leat._ops.py_function')   # whose frames a traceback does not begin with
 
 
 class _Failure(Exception):
@@ -49,7 +50,7 @@ def _status(error):
   """(code, message) of an exception; the traceback begins at the function."""
   code = next((code for classes, code in _CODES if isinstance(error, classes)), errors.UNKNOWN)
   trace = error.__traceback__
-  while trace.tb_next is not None and trace.tb_frame.f_code.co_filename == __file__:
+  while trace.tb_next is not None and trace.tb_frame.f_globals.get('__name__') in _OWN:
     trace = trace.tb_next
   text = '%s: %s\n%s' % (type(error).__name__, error,
                          ''.join(traceback.format_exception(type(error), error, trace)))
@@ -70,7 +71,6 @@ class _ArrayFunction:
 
   def __init__(self, function):
     self.function = function
-    self.token = 'pyfunc_%d' % next(_numbers)
 
   def call(self, inputs, types):
     result = self.function(*map(values.to_numpy, inputs))
@@ -112,10 +112,21 @@ class _ArrayFunction:
     return found
 
 
+def check_count(token, results, types):
+  """Fails the operation where the function did not return as many results as there are outputs."""
+  if len(results) != len(types):
+    raise _Failure(errors.INVALID_ARGUMENT, '%s returns %d values, but expects to see %d values.' % (
+        token, len(results), len(types)))
+
+
+def function_of(op):
+  """The object that was kept for an operation."""
+  return _functions[op.get_attr('token').decode()]
+
+
 def keep(function, graph):
-  """Makes the function known under its token, as long as the graph, or one of the graphs around
-  where that is the body of a function."""
-  _functions[function.token] = function
+  """Makes the function live as long as the graph, or as those around where that is the body of a
+  function."""
   while graph is not None:
     graph._py_functions.append(function)
     graph = getattr(graph, 'outer', None)
@@ -123,7 +134,10 @@ def keep(function, graph):
 
 def apply_function(op_type, function, inp, Tout, name):
   """The outputs of an operation that calls `function`: a list for a list of types, a tensor for one
-  type. Without outputs it is the Operation where that has state, else an empty list."""
+  type. Without outputs it is the Operation where that has state, else an empty list. The function
+  is an object with a method call(inputs, types), which gets a token."""
+  function.token = 'pyfunc_%d' % next(_numbers)
+  _functions[function.token] = function
   single = not isinstance(Tout, (list, tuple))
   types = [dtypes.as_dtype(t) for t in ([Tout] if single else Tout)]
   op = make_op(op_type, name=name, input=list(inp), token=function.token, Tout=types)
@@ -133,7 +147,7 @@ def apply_function(op_type, function, inp, Tout, name):
   return op.outputs[0] if single else list(op.outputs)
 
 
-def _check_callable(func):
+def check_callable(func):
   if not callable(func):
     raise ValueError('Expected func to be callable. Received func=%r of type %s.' %
                      (func, type(func)))
@@ -146,7 +160,7 @@ def py_func(func, inp, Tout, stateful=True, name=None):
   this process, on any thread, under the GIL. It has no gradient and its results no known shape.
 
   An operation that is not stateful may run once where it is there twice, or before the step."""
-  _check_callable(func)
+  check_callable(func)
   return apply_function('PyFunc' if stateful else 'PyFuncStateless', _ArrayFunction(func), inp,
                         Tout, name)
 
