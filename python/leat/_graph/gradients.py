@@ -149,6 +149,7 @@ class _Walk:
     self._graph, self._colocate = graph, colocate
     own = {name: f.python_grad_func for name, f in graph._functions_python.items()
            if f.python_grad_func is not None}
+    own.update(graph._gradient_functions)
     self.functions = {**_registry, **own} if own else _registry
 
   def build(self, op, entry, name, of_outputs):

@@ -38,7 +38,8 @@ class Graph(_leat.Graph):
     self._seedless = 0       # how many operations took their seed of the graph's
     self._lock = threading.RLock()
     self._functions_python = {}
-    self._py_functions = []  # of tf.py_func; the operations know them by tokens only
+    self._gradient_functions = {}   # of tf.custom_gradient, by names in gradient_override_map
+    self._py_functions = []         # of tf.py_func; the operations know them by tokens only
 
   # Adding -------------------------------------------------------------------------------------
 

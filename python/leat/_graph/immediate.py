@@ -2,8 +2,9 @@
 operations were computed where they are added.
 
 Operations with state run when they are added, once, in the program's order. All others run when a
-value is asked for (`tensor.numpy()`, `if tensor`, `float(tensor)`). Values that are known are fed to
-later runs, so that nothing is computed twice. The operations of a loop or conditional run as a whole.
+value is asked for (`tensor.numpy()`, `if tensor`, `float(tensor)`). Values that are known are fed
+to later runs, so that nothing is computed twice. The operations of a loop or conditional run as a
+whole.
 """
 from __future__ import annotations
 

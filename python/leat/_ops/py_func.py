@@ -115,8 +115,8 @@ class _ArrayFunction:
 def check_count(token, results, types):
   """Fails the operation where the function did not return as many results as there are outputs."""
   if len(results) != len(types):
-    raise _Failure(errors.INVALID_ARGUMENT, '%s returns %d values, but expects to see %d values.' % (
-        token, len(results), len(types)))
+    raise _Failure(errors.INVALID_ARGUMENT, '%s returns %d values, but expects to see %d values.' %
+                   (token, len(results), len(types)))
 
 
 def function_of(op):
