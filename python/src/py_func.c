@@ -222,6 +222,17 @@ static int call_leave(call_t* left) {
   return is_left;
 }
 
+/* A process that was forked has none of these threads, and its calls are its parent's. */
+static void fork_begin(void) { pthread_mutex_lock(&lock); }
+static void fork_end(void) { pthread_mutex_unlock(&lock); }
+static void fork_end_in_child(void) {
+  calls = NULL;
+  waiting = running = call_count = idle = 0;
+  pthread_cond_init(&entered, NULL);
+  pthread_cond_init(&called, NULL);
+  pthread_mutex_init(&lock, NULL);
+}
+
 static void kernel_compute(void* token, TF_OpKernelContext* context,
                            TF_AsyncOpKernelDoneCallback* done) {
   pthread_t thread;
@@ -269,6 +280,7 @@ static PyObject* register_py_func(PyObject* module, PyObject* callable) {
   (void)module;
   if (caller) Py_RETURN_NONE;
   caller = Py_NewRef(callable);
+  pthread_atfork(fork_begin, fork_end, fork_end_in_child);
   for (size_t i = 0; i < sizeof kOps / sizeof *kOps; ++i) {
     TF_Status* status = TF_NewStatus();
     if (status) op_register(i, status);

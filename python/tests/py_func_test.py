@@ -343,7 +343,19 @@ try:
 except tf.errors.InvalidArgumentError as error:
   assert 'callback pyfunc_0 is not found' in str(error), error
 '''
+_FORK = '''
+import os, leat as tf
+session = tf.Session()
+y = tf.py_func(lambda: 1, [], tf.int64)
+assert session.run(y) == 1
+child = os.fork()
+assert session.run(y) == 1
+if child:
+  _, status = os.waitpid(child, 0)
+  assert status == 0, status
+'''
 _EXITS = {
+    'the process is forked': _FORK,
     'a graph of another process is imported': _IMPORT,
     'a function sleeps': _BEGIN + 'f = lambda: time.sleep(1000)' + _STEPS,
     'a function waits': _BEGIN + 'f = threading.Event().wait' + _STEPS,
