@@ -62,6 +62,13 @@ class LayersTest(unittest.TestCase):
     np.testing.assert_allclose(moving, [[1, 1], [1, 2.5]])
     self.assertEqual(len(tf.trainable_variables()), 2)
 
+  def test_a_regularizer_of_scale_zero_adds_no_loss(self):
+    x = tf.ones([2, 3])
+    tf.layers.dense(x, 4, kernel_regularizer=tf.contrib.layers.l2_regularizer(0.0))
+    self.assertEqual(tf.losses.get_regularization_losses(), [])
+    tf.layers.dense(x, 4, kernel_regularizer=tf.contrib.layers.l2_regularizer(0.1))
+    self.assertEqual(len(tf.losses.get_regularization_losses()), 1)
+
   def test_a_step_says_whether_it_trains(self):
     import numpy as np
     training = tf.placeholder(tf.bool, [])

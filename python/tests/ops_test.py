@@ -48,6 +48,20 @@ class CheckTest(OpsCase):
     with self.assertRaisesRegex(ValueError, 'not compatible'):
       tf.add_check_numerics_ops()
 
+  def test_checks_of_numbers_change_no_variable(self):
+    """The initializer gives a reference too: a check of it would start the variable anew."""
+    v = tf.Variable(1.0, use_resource=False)
+    more = tf.assign_add(v, 1.0)
+    with tf.control_dependencies([more]):
+      bad = tf.log(v.read_value() - 4.0, name='bad')
+    checks = tf.add_check_numerics_ops()
+    with tf.Session() as s:
+      s.run(v.initializer)
+      s.run(more)
+      with self.assertRaisesRegex(tf.errors.InvalidArgumentError, 'bad:0'):
+        s.run([bad, checks])
+      self.assertEqual(s.run(v), 3.0)
+
 
 class TableTest(OpsCase):
 

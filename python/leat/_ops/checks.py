@@ -301,7 +301,9 @@ def verify_tensor_all_finite(t=None, msg=None, name=None, x=None, message=None):
 @export('add_check_numerics_ops')
 def add_check_numerics_ops():
   """An operation that fails if an element of any tensor of floating point in the graph is infinite
-  or no number; the operations are checked in the order in which they were added.
+  or no number; the operations are checked in the order in which they were added. References to
+  variables are left out, so that a check never runs what changes a variable; their values are
+  checked where they are read.
 
   Raises:
     ValueError: if such an operation is part of a loop or conditional, which may not run.
@@ -310,7 +312,7 @@ def add_check_numerics_ops():
   made = []
   for op in graphs.get_default_graph().get_operations():
     for output in op.outputs:
-      if output.dtype.base_dtype in (dtypes.float16, dtypes.float32, dtypes.float64):
+      if output.dtype in (dtypes.float16, dtypes.float32, dtypes.float64):
         if _leat.flow_of(op) is not None:
           raise ValueError(
               '`tf.add_check_numerics_ops() is not compatible with TensorFlow control flow '

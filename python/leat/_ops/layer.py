@@ -122,6 +122,8 @@ class Layer:
   def add_loss(self, losses, inputs=None):
     del inputs
     for loss in losses if isinstance(losses, (list, tuple)) else [losses]:
+      if loss is None:    # what a regularizer of scale zero gives
+        continue
       self._losses.append(loss)
       get_default_graph().add_to_collection(GraphKeys.REGULARIZATION_LOSSES, loss)
 
