@@ -1,8 +1,9 @@
-// mnist: trains a perceptron and a convolutional net on handwritten digits, saves them, and in
-// another run restores them and classifies digits, drawn beside the answers.
+// mnist: trains softmax regression, a perceptron and a convolutional net on handwritten digits,
+// saves them, and in another run restores two of them and classifies digits, drawn beside the
+// answers.
 //
-//   mnist train DIR       trains both, saves checkpoints DIR/mlp and DIR/cnn
-//   mnist classify DIR    restores them and shows what they see
+//   mnist train DIR       trains all, saves checkpoints DIR/softmax, DIR/mlp and DIR/cnn
+//   mnist classify DIR    restores mlp and cnn and shows what they see
 //
 // train --input queue writes the digits to files first and reads them, by threads of their own,
 // while it trains (input.c); --steps N takes N steps instead of some epochs.
@@ -17,7 +18,6 @@
 #include "leat/callable.h"
 #include "mnist.h"
 
-#define RATE 2e-3f  // of learning, at first
 #define SHOWN 8   // digits drawn at the end,
 #define IN_ROW 4  // so many beside one another
 
@@ -184,7 +184,7 @@ static void train(runner_t* r, const char* kind, const dataset_t* set, int steps
   for (int i = 0; order && i < steps; ++i) {
     if (i % per_epoch == 0) shuffle(order, set->count, &random);
     if (!skipped) gather(set, order + (size_t)(i % per_epoch) * BATCH, pixels, labels);
-    rate = RATE * (float)(steps - i) / (float)steps;  // down to nothing at the end
+    rate = m->first_rate * (float)(steps - i) / (float)steps;  // down to nothing at the end
     leat_callable_run(step, feeds + skipped, &fetch, r->status);
     check("training", r->status);
     average += 0.02 * (loss - average);
@@ -254,7 +254,7 @@ static void classify(const char* directory, const dataset_t* set) {
   }
 }
 
-static void train_both(const char* directory, int from_queue, int steps,
+static void train_all(const char* directory, int from_queue, int steps,
                        const dataset_t* test_set) {
   dataset_t set = {0};
   load("train", &set);
@@ -264,6 +264,7 @@ static void train_both(const char* directory, int from_queue, int steps,
   }
   const char* records = from_queue ? directory : NULL;
   int per_epoch = set.count / BATCH;
+  train_model("softmax", directory, records, steps ? steps : 4 * per_epoch, 1, &set, test_set);
   train_model("mlp", directory, records, steps ? steps : 4 * per_epoch, 0.9f, &set, test_set);
   train_model("cnn", directory, records, steps ? steps : 3 * per_epoch, 0.6f, &set, test_set);
   dataset_free(&set);
@@ -287,7 +288,7 @@ int main(int argc, char** argv) {
   }
   load("t10k", &test_set);
   if (trains) {
-    train_both(argv[2], from_queue, steps, &test_set);
+    train_all(argv[2], from_queue, steps, &test_set);
   } else {
     classify(argv[2], &test_set);
   }

@@ -1,4 +1,4 @@
-// What the parts of the example share: a labelled set of 28 x 28 pictures, and the two models.
+// What the parts of the example share: a labelled set of 28 x 28 pictures, and the models.
 #ifndef LEAT_EXAMPLES_MNIST_H_
 #define LEAT_EXAMPLES_MNIST_H_
 
@@ -44,6 +44,7 @@ typedef struct {
   TF_Output labels;  // int32 [batch]
   TF_Output keep;    // float: the share that dropout keeps
   TF_Output rate;    // float: of learning
+  float first_rate;  // of the first step
   TF_Output logits;  // [batch, CLASSES]
   TF_Output loss;
   TF_Operation* train;
@@ -51,8 +52,8 @@ typedef struct {
   input_t input;     // without runners: images and labels must be fed
 } model_t;
 
-// The kinds of model: "mlp" or "cnn". |records| is the directory of input_write, or NULL. The
-// status of |out->scope| says whether it was built.
+// The kinds of model: "softmax", "mlp" or "cnn". |records| is the directory of input_write, or
+// NULL. The status of |out->scope| says whether it was built.
 void model_build(const char* kind, const char* records, model_t* out);
 void model_free(model_t* model);
 

@@ -1,6 +1,7 @@
-// The two networks. Read model_build first: a graph, a formula, a loss, an optimizer.
+// The three networks. Read model_build first: a graph, a formula, a loss, an optimizer.
 #include <string.h>
 
+#include "leat/gradients.h"
 #include "mnist.h"
 
 static TF_Output dense(leat_scope_t* s, const char* name, TF_Output x, int64_t in, int64_t out) {
@@ -27,6 +28,11 @@ static TF_Output convolution(leat_scope_t* s, const char* name, TF_Output x, int
   return pooled;
 }
 
+// [batch, 784] -> 10
+static TF_Output softmax(leat_scope_t* s, const model_t* m) {
+  return dense(s, "out", m->images, PIXELS, CLASSES);
+}
+
 // [batch, 784] -> 256 -> 10
 static TF_Output mlp(leat_scope_t* s, const model_t* m) {
   TF_Output h = leat_relu(s, dense(s, "hidden", m->images, PIXELS, 256));
@@ -43,6 +49,29 @@ static TF_Output cnn(leat_scope_t* s, const model_t* m) {
   return dense(s, "out", leat_dropout(s, h, m->keep, 3), 128, CLASSES);
 }
 
+// Gradient descent by hand: the derivatives of the loss by each variable, and behind all of them an
+// operation for each variable that subtracts its derivative times |rate|. leat_minimize does this
+// for any optimizer.
+static TF_Operation* descend(leat_scope_t* s, TF_Output loss, TF_Output rate) {
+  enum { COUNT = 2 };  // softmax has a matrix and biases
+  TF_Output variables[COUNT];
+  leat_derivative_t slopes[COUNT];
+  TF_Operation *computed[COUNT], *updates[COUNT];
+  for (int i = 0; i < COUNT; ++i) variables[i] = leat_variable_at(s, i);
+  if (TF_GetCode(leat_scope_status(s)) != TF_OK) return NULL;
+  leat_gradients(leat_scope_graph(s), &loss, 1, variables, COUNT, NULL, slopes,
+                 leat_scope_status(s));
+  if (TF_GetCode(leat_scope_status(s)) != TF_OK) return NULL;
+  for (int i = 0; i < COUNT; ++i) computed[i] = slopes[i].values.oper;
+  leat_scope_t* after = leat_scope_after(s, computed, COUNT);
+  for (int i = 0; i < COUNT; ++i) {
+    updates[i] = leat_operation(after, "ApplyGradientDescent", NULL,
+                                (TF_Output[]){variables[i], rate, slopes[i].values}, 3, NULL, 0);
+  }
+  leat_scope_free(after);
+  return leat_group(s, "descend", updates, COUNT);
+}
+
 void model_build(const char* kind, const char* records, model_t* m) {
   *m = (model_t){.images = {NULL, 0}};
   m->graph = TF_NewGraph();
@@ -57,11 +86,18 @@ void model_build(const char* kind, const char* records, model_t* m) {
   }
   m->keep = leat_placeholder(s, "keep", TF_FLOAT, 0, NULL);
   m->rate = leat_placeholder(s, "rate", TF_FLOAT, 0, NULL);
-  m->logits = strcmp(kind, "cnn") == 0 ? cnn(s, m) : mlp(s, m);
+  int is_softmax = strcmp(kind, "softmax") == 0;
+  m->logits = is_softmax ? softmax(s, m) : strcmp(kind, "cnn") == 0 ? cnn(s, m) : mlp(s, m);
   m->loss = leat_sparse_softmax_cross_entropy(s, m->logits, m->labels);
-  leat_optimizer_t adam = leat_optimizer_adam(0);
-  adam.rate = m->rate;
-  m->train = leat_minimize(s, adam, m->loss);
+  if (is_softmax) {
+    m->first_rate = 0.5f;
+    m->train = descend(s, m->loss, m->rate);
+  } else {
+    leat_optimizer_t adam = leat_optimizer_adam(0);
+    adam.rate = m->rate;
+    m->first_rate = 2e-3f;
+    m->train = leat_minimize(s, adam, m->loss);
+  }
   m->init = leat_variables_initializer(s);
 }
 

@@ -59,8 +59,13 @@ static void test_concurrent(void** state) {
 static void test_mnist(void** state) {
   double accuracy = 0;
   tool_result_t result = run("mnist", "train . --input queue --steps 50");
-  assert_int_equal(sscanf(result.out, "mlp: test accuracy %lf", &accuracy), 1);
-  assert_true(accuracy > 50);
+  const char* const kinds[] = {"softmax: test accuracy ", "mlp: test accuracy "};
+  for (int i = 0; i < 2; ++i) {
+    const char* found = strstr(result.out, kinds[i]);
+    assert_non_null(found);
+    assert_int_equal(sscanf(found + strlen(kinds[i]), "%lf", &accuracy), 1);
+    assert_true(accuracy > 50);
+  }
   assert_int_equal(scratch_count("digits-"), 3);
   tool_free(&result);
   result = run("mnist", "classify .");
@@ -71,11 +76,31 @@ static void test_mnist(void** state) {
   tool_free(&result);
 }
 
+// Ten costs, then derivatives. Each of the 784 * 100 units is above zero in half of the cases, so
+// that the derivatives by b add up to about 39200.
+static void test_figure1(void** state) {
+  tool_result_t result = run("figure1", "");
+  double cost = 0, db = 0;
+  const char* rest = result.out;
+  for (int step = 0; step < 10; ++step) {
+    int found = -1, end = 0;
+    assert_int_equal(sscanf(rest, "%d %lf\n%n", &found, &cost, &end), 2);
+    assert_int_equal(found, step);
+    assert_true(cost > 60000 && cost < 160000);
+    rest += end;
+  }
+  assert_int_equal(sscanf(rest, "sum of db: %lf", &db), 1);
+  assert_true(db > 37000 && db < 41000);
+  assert_non_null(strstr(rest, "sum of dW: "));
+  assert_non_null(strstr(rest, "sum of dx: "));
+  tool_free(&result);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_synchronous), cmocka_unit_test(test_asynchronous),
       cmocka_unit_test(test_layers),      cmocka_unit_test(test_concurrent),
-      cmocka_unit_test(test_mnist),
+      cmocka_unit_test(test_mnist),       cmocka_unit_test(test_figure1),
   };
   return cmocka_run_group_tests(tests, scratch_set_up, scratch_tear_down);
 }

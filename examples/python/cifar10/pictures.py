@@ -1,0 +1,67 @@
+"""The input of the CIFAR-10 example: readers, distortions and queues, all in the graph.
+
+File names go through a queue to a reader, records through a second queue that shuffles, and
+batches leave it. Threads of queue runners fill the queues while the model computes.
+
+  file names -> string_input_producer -> FixedLengthRecordReader -> distort -> shuffle_batch
+"""
+import os
+import sys
+
+import leat as tf
+
+sys.path.append(os.path.join(os.path.dirname(os.path.abspath(__file__)), '..'))
+import data_files  # noqa: E402, the module beside this folder
+
+SIZE = 32
+CLASSES = 10
+TEST_PICTURES = 10000
+
+
+def read_picture(queue):
+  """(picture float32 [32, 32, 3] from 0 to 255, label int32 []) of the next record."""
+  reader = tf.FixedLengthRecordReader(record_bytes=data_files.CIFAR10_RECORD)
+  _, record = reader.read(queue)
+  record = tf.decode_raw(record, tf.uint8)
+  label = tf.cast(record[0], tf.int32)
+  planes = tf.reshape(tf.slice(record, [1], [3 * SIZE * SIZE]), [3, SIZE, SIZE])
+  return tf.cast(tf.transpose(planes, [1, 2, 0]), tf.float32), label
+
+
+def distort(picture):
+  """The picture moved by up to 4 pixels, flipped or not, in another light."""
+  picture = tf.pad(picture, [[4, 4], [4, 4], [0, 0]], 'REFLECT')
+  picture = tf.random_crop(picture, [SIZE, SIZE, 3])
+  picture = tf.image.random_flip_left_right(picture)
+  picture = tf.image.random_brightness(picture, max_delta=25)
+  return tf.image.random_contrast(picture, lower=0.8, upper=1.25)
+
+
+def cut_out(picture, size=8):
+  """The picture with a square of zeros somewhere, in part outside at times."""
+  row, column = tf.unstack(tf.random_uniform([2], 0, SIZE, tf.int32))
+  distance = tf.maximum(tf.abs(tf.range(SIZE) - row)[:, None],
+                        tf.abs(tf.range(SIZE) - column)[None, :])
+  return picture * tf.cast(distance >= size // 2, tf.float32)[:, :, None]
+
+
+def train_batch(batch_size, threads=2, smoke=False):
+  """(pictures [batch, 32, 32, 3], labels [batch]): distorted and shuffled, for ever."""
+  queue = tf.train.string_input_producer(data_files.cifar10('train', smoke))
+  examples = []
+  for _ in range(threads):
+    picture, label = read_picture(queue)
+    picture = tf.image.per_image_standardization(distort(picture))
+    examples.append((cut_out(picture), label))
+  enough = 100 if smoke else 4000
+  return tf.train.shuffle_batch_join(examples, batch_size, capacity=enough + 4 * batch_size,
+                                     min_after_dequeue=enough)
+
+
+def test_batch(batch_size, smoke=False):
+  """(pictures, labels) of the test set, once and in order; the last batch may be smaller."""
+  queue = tf.train.string_input_producer(data_files.cifar10('test', smoke), num_epochs=1,
+                                         shuffle=False)
+  picture, label = read_picture(queue)
+  return tf.train.batch([tf.image.per_image_standardization(picture), label], batch_size,
+                        capacity=4 * batch_size, allow_smaller_final_batch=True)
