@@ -55,6 +55,7 @@ class ExamplesTest(unittest.TestCase):
     self.assertTrue(self.events())
 
   def test_cifar10(self):
+    parameters = []
     for towers in ('1', '2'):
       folder = os.path.join(self.folder, towers)
       self.run_example('cifar10/train.py', '--train_dir', folder, '--towers', towers)
@@ -62,6 +63,10 @@ class ExamplesTest(unittest.TestCase):
       self.assertIn('step 10: ', printed)
       self.assertIn(' of 200 test pictures right', printed)
       self.assertGreater(len(self.events(towers)), 1)
+      counts = self.run_example('porting/parameter_counts.py', '--meta',
+                                os.path.join(folder, 'model.ckpt-10.meta'))
+      parameters.append(counts.splitlines()[0])
+    self.assertEqual(parameters[0], parameters[1])    # towers share the variables
 
   def test_ptb_lstm(self):
     printed = self.run_example('ptb_lstm.py', '--train_dir', self.folder)

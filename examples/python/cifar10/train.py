@@ -45,7 +45,8 @@ def settings():
 
 def tower_loss():
   """The loss of a batch of this tower's own."""
-  images, labels = pictures.train_batch(FLAGS.batch_size, smoke=FLAGS.smoke)
+  with tf.device('/cpu:0'):    # where files and queues are
+    images, labels = pictures.train_batch(FLAGS.batch_size, smoke=FLAGS.smoke)
   outputs = network.logits(images, FLAGS.network, training=True, width=FLAGS.width)
   entropy, decay = network.loss(outputs, labels, FLAGS.weight_decay)
   accuracy = tf.reduce_mean(tf.cast(tf.nn.in_top_k(outputs, labels, 1), tf.float32))
