@@ -55,6 +55,15 @@ class ServerTest(unittest.TestCase):
         added = v * 2
         self.assertEqual(session.run(added), 6.0)
 
+  def test_a_server_outlives_its_object(self):
+    def target():
+      return tf.train.Server.create_local_server().target
+    with tf.Graph().as_default():
+      two = tf.constant(1) + 1
+      config = tf.ConfigProto(operation_timeout_in_ms=20000)
+      with tf.Session(target(), config=config) as session:
+        self.assertEqual(session.run(two), 2)
+
   def test_a_closed_session_ends_its_step(self):
     server = tf.train.Server.create_local_server()
     with tf.Graph().as_default():

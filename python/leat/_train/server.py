@@ -137,9 +137,14 @@ def _server_def(server_or_cluster_def, job_name, task_index, protocol, config):
   return definition
 
 
+# What Server.start() started. TensorFlow's servers do not stop when their Python object goes, and
+# programs count on it: they make a server in a function and return its target alone.
+_started = []
+
+
 @export('train.Server')
 class Server:
-  """A task of a cluster, served by this process until the object is gone."""
+  """A task of a cluster, served by this process from start() to the end of the process."""
 
   def __init__(self, server_or_cluster_def, job_name=None, task_index=None, protocol=None,
                config=None, start=True):
@@ -161,6 +166,7 @@ class Server:
       self._call(self._server.start)
     except errors.UnavailableError as error:
       raise errors.UnknownError(None, None, error.message) from None
+    _started.append(self._server)
 
   def join(self):
     """Waits for the end of the server, which a signal brings."""
