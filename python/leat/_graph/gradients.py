@@ -81,9 +81,9 @@ def gradients(ys, xs, grad_ys=None, name='gradients', colocate_gradients_with_op
               gate_gradients=False, aggregation_method=None, stop_gradients=None,
               unconnected_gradients=UnconnectedGradients.NONE):
   """The derivatives of the sum of ys by each of xs, None where there is none. grad_ys are the
-  gradients to start from; stop_gradients are taken as constants. gate_gradients and
-  aggregation_method change nothing: gradients that meet are added by one AddN."""
-  del gate_gradients
+  gradients to start from; stop_gradients are taken as constants. With gate_gradients the gradient
+  of a variable is there only once the other gradients do not read the variable any more (gates.py).
+  aggregation_method changes nothing: gradients that meet are added by one AddN."""
   if aggregation_method not in (None, 0, 1, 2):
     raise ValueError('Invalid aggregation_method specified %s.' % aggregation_method)
   if unconnected_gradients not in ('none', 'zero'):
@@ -128,6 +128,9 @@ def gradients(ys, xs, grad_ys=None, name='gradients', colocate_gradients_with_op
         if g.get_shape().is_compatible_with(x.get_shape()):
           g.set_shape(x.get_shape())
     found = [_from_library(g) for g in found]
+    if gate_gradients:
+      from leat._graph import gates
+      found = gates.gated(graph, found, sources, start)
     if unconnected_gradients == 'zero':
       from leat._ops import array
       found = [array.zeros_like(convert(x)) if g is None else g for g, x in zip(found, xs)]

@@ -217,6 +217,8 @@ class QueueRunner:
               pass  # the session may be closed already
           return
     except Exception as error:  # pylint: disable=broad-except
+      if coord and coord.joined and isinstance(error, errors.CancelledError):
+        return  # the session was closed under a thread that nobody waits for any more
       if coord:
         coord.request_stop(error)
       else:

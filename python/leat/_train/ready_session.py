@@ -134,8 +134,9 @@ class SessionManager:
     return session, True
 
   def wait_for_session(self, master, config=None, max_wait_secs=float('Inf')):
-    """A session of a model that another process initializes. It looks again each
-    recovery_wait_secs; DeadlineExceededError once max_wait_secs have passed."""
+    """A session of a model that another process initializes. It looks again after a while, which
+    grows up to recovery_wait_secs; DeadlineExceededError once max_wait_secs have passed."""
+    wait = min(0.25, self._recovery_wait_secs)
     end = time.time() + (float('Inf') if max_wait_secs is None else max_wait_secs)
     while True:
       session = self._session(master, config)
@@ -151,7 +152,8 @@ class SessionManager:
             None, None, 'Session was not ready after waiting %s secs.' % (max_wait_secs,))
       log.info('Waiting for model to be ready.  Ready_for_local_init_op:  %s, ready: %s',
                local_reason, reason)
-      time.sleep(self._recovery_wait_secs)
+      time.sleep(wait)
+      wait = min(2 * wait, self._recovery_wait_secs)
 
   def _try_local_init(self, session):
     """Runs local_init_op where the model is ready for it: (whether it may go on, the reason if
