@@ -91,18 +91,22 @@ def train(text):
   with tf.train.MonitoredTrainingSession(checkpoint_dir=FLAGS.logdir, hooks=hooks,
                                          save_summaries_steps=FLAGS.report) as session:
 
+    def first_step(step_context):
+      return step_context.session.run(model.global_step)
+
     def validate(step_context):
       return validation_loss(step_context.session, model, text.validation)
 
     state, start, data = None, time.time(), endless(text.training)
+    step = session.run_step_fn(first_step)
     while not session.should_stop():
       inputs, targets, first = next(data)
       feed = {model.inputs: inputs, model.targets: targets}
       if not first:
         feed[model.state_in] = state
-      step, loss, state, _ = session.run(
-          [model.global_step, model.loss, model.state_out, model.train_op], feed)
-      if step % FLAGS.report == 0 and not session.should_stop():
+      loss, state, _ = session.run([model.loss, model.state_out, model.train_op], feed)
+      step += 1
+      if step % FLAGS.report == 0:
         print('step %d, loss %.3f, validation %.3f nats a character, %.0f s'
               % (step, loss, session.run_step_fn(validate), time.time() - start), flush=True)
 

@@ -77,7 +77,8 @@ def q_network(states, scope):
 
 
 class Agent:
-  """The graph: placeholders of a batch of transitions, the greedy action, train_op, update_target."""
+  """The graph: placeholders of a batch of transitions, greedy (the best action of each state),
+  train_op, and update_target, by which the copy follows the network."""
 
   def __init__(self):
     self.states = tf.placeholder(tf.float32, [None, STATE], 'states')

@@ -125,14 +125,16 @@ def train(text):
     def validate(step_context):
       return validation_loss(step_context.session, model, text.validation)
 
+    step, start = session.run_step_fn(first_step), time.time()
     # A run that goes on draws other rows than the first run did.
-    random, start = np.random.RandomState(FLAGS.seed + session.run_step_fn(first_step)), time.time()
+    random = np.random.RandomState(FLAGS.seed + step)
     while not session.should_stop():
       beginnings = random.randint(len(text.training) - FLAGS.context, size=FLAGS.batch)
       inputs, targets = rows(text.training, beginnings)
-      step, loss, _ = session.run([model.global_step, model.loss, model.train_op],
-                                  {model.inputs: inputs, model.targets: targets})
-      if step % FLAGS.report == 0 and not session.should_stop():
+      loss, _ = session.run([model.loss, model.train_op],
+                            {model.inputs: inputs, model.targets: targets})
+      step += 1
+      if step % FLAGS.report == 0:
         print('step %d, loss %.3f, validation %.3f nats a character, %.0f s'
               % (step, loss, session.run_step_fn(validate), time.time() - start), flush=True)
 

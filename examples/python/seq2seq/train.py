@@ -70,9 +70,10 @@ def main(_):
     random = np.random.RandomState(FLAGS.seed + step)
     start = time.time()
     while not session.should_stop():
-      loss, step, _ = session.run([translator.loss, translator.global_step, translator.train_op],
-                                  feed(dates.batch(random, FLAGS.batch)))
-      if step % FLAGS.report == 0 and not session.should_stop():
+      loss, _ = session.run([translator.loss, translator.train_op],
+                            feed(dates.batch(random, FLAGS.batch)))
+      step += 1
+      if step % FLAGS.report == 0:
         _, exact = session.run_step_fn(evaluate)
         print('step %d, loss %.4f, exact %.1f %%, %.0f s'
               % (step, loss, 100 * exact, time.time() - start), flush=True)

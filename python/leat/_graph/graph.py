@@ -448,22 +448,16 @@ class Graph(_leat.Graph):
   def as_graph_def(self, from_version=None, add_shapes=False):
     """The GraphDef message of the graph."""
     from leat._graph import message
-    graph_def = message.of('GraphDef').FromString(self.graph_def_())
+    data = self.graph_def_()
+    if add_shapes:
+      from leat._graph import output_shapes
+      data = output_shapes.added(self, data)
+    graph_def = message.of('GraphDef').FromString(data)
     if not graph_def.library.function:
       graph_def.ClearField('library')
-    if from_version is not None or add_shapes:
-      self._trim(graph_def, from_version, add_shapes)
-    return graph_def
-
-  def _trim(self, graph_def, from_version, add_shapes):
     if from_version:
       del graph_def.node[:from_version]
-    if add_shapes:
-      for node in graph_def.node:
-        op = self.operation(node.name)
-        if op.outputs:
-          node.attr['_output_shapes'].list.shape.extend(
-              [o.get_shape().as_proto() for o in op.outputs])
+    return graph_def
 
   def switch_to_thread_local(self):
     """Settings are always those of a thread."""

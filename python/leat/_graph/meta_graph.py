@@ -100,6 +100,8 @@ def make(graph, saver_def=None, collection_list=None, export_scope=None, clear_d
   meta = message.of('MetaGraphDef')()
   meta.meta_info_def.tensorflow_version = _leat.version()[1]
   meta.meta_info_def.tensorflow_git_version = 'leat'
+  # Nodes of a large graph are not looked at where it is exported as it is.
+  whole = graph_def is None and not export_scope
   graph_def = graph.as_graph_def(add_shapes=True) if graph_def is None else graph_def
   if clear_devices:
     for node in graph_def.node:
@@ -113,8 +115,9 @@ def make(graph, saver_def=None, collection_list=None, export_scope=None, clear_d
     meta.meta_info_def.stripped_default_attrs = True
   meta.graph_def.CopyFrom(graph_def)
   functions = {f.signature.name for f in graph_def.library.function}
+  used = {op.type for op in graph.operations(0)} if whole else {n.op for n in graph_def.node}
   meta.meta_info_def.stripped_op_list.op.extend(
-      _stripped(graph, name) for name in sorted({n.op for n in graph_def.node} - functions))
+      _stripped(graph, name) for name in sorted(used - functions))
   names = graph.get_all_collection_keys() if collection_list is None else collection_list
   for name in sorted(names):
     items = graph.get_collection(name)

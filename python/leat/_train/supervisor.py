@@ -249,7 +249,9 @@ class Supervisor:
       self._coord.join(threads, stop_grace_period_secs=self._stop_grace_secs,
                        ignore_live_threads=ignore_live_threads)
     finally:
-      if close_summary_writer and self._summary_writer:
+      # A program may stop within managed_session(), which stops once more at its end.
+      closed = getattr(self._summary_writer, '_closed', False)
+      if close_summary_writer and self._summary_writer and not closed:
         SessionLog = message.of('SessionLog')
         self._summary_writer.add_session_log(SessionLog(status=SessionLog.STOP))
         self._summary_writer.close()
