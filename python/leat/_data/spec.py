@@ -56,22 +56,51 @@ class TypeSpec:
     return self.with_shape(self.shape[1:] if self.shape.ndims is not None else TensorShape(None))
 
 
-@export('TensorSpec')
+@export('TensorSpec', 'contrib.framework.TensorSpec')
 class TensorSpec(TypeSpec):
-  """A tensor."""
+  """Shape, type and name of a tensor, which need not be there yet. `shape` may be None, for any."""
 
   def __init__(self, shape, dtype=dtypes.float32, name=None):
     super().__init__(as_shape(shape), dtypes.as_dtype(dtype), Tensor)
-    self.flat_type, self.flat_shape = self.dtype, self.shape
-    self.name = name
+    self.flat_type, self.flat_shape, self.name = self.dtype, self.shape, name
+
+  @classmethod
+  def from_spec(cls, spec, name=None):
+    """The same shape and type, and the same name unless one is given."""
+    return cls(spec.shape, spec.dtype, name or spec.name)
+
+  @classmethod
+  def from_tensor(cls, tensor, name=None):
+    """Shape and type of a tensor; the name is that of its operation unless one is given."""
+    if not isinstance(tensor, Tensor):
+      raise ValueError('`tensor` should be a tf.Tensor, but got type %s.' % type(tensor))
+    return cls(tensor.get_shape(), tensor.dtype.base_dtype, name or tensor.op.name)
+
+  def is_compatible_with(self, spec_or_tensor):
+    """Whether a tensor, or one of that spec, may be of this one: the type is equal, and nothing
+    that is known of the shapes differs."""
+    if isinstance(spec_or_tensor, TypeSpec) and not isinstance(spec_or_tensor, TensorSpec):
+      return False
+    dtype, shape = (getattr(spec_or_tensor, what, None) for what in ('dtype', 'shape'))
+    return dtype is not None and self.dtype.is_compatible_with(dtype) and \
+        self.shape.is_compatible_with(shape)
+
+  def with_shape(self, shape):
+    return TensorSpec(shape, self.dtype)
+
+  def _fields(self):
+    return self.shape, self.dtype, self.name
+
+  def __eq__(self, other):
+    return super().__eq__(other) and self.name == other.name
+
+  __hash__ = TypeSpec.__hash__
+
+  def __reduce__(self):
+    return type(self), self._fields()
 
   def __repr__(self):
-    return 'TensorSpec(shape=%s, dtype=%r, name=%r)' % (self.shape, self.dtype, self.name)
-
-  @staticmethod
-  def from_tensor(tensor, name=None):
-    """The spec of a tensor."""
-    return TensorSpec(tensor.get_shape(), tensor.dtype.base_dtype, name or tensor.op.name)
+    return 'TensorSpec(shape=%s, dtype=%r, name=%r)' % self._fields()
 
   def carrier(self, value):
     return value
