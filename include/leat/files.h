@@ -43,7 +43,7 @@ TF_CAPI_EXPORT extern void leat_events_close(leat_events_t* events, TF_Status* s
  *   leat_checkpoint_close(c);                                                                   */
 typedef struct leat_checkpoint_t leat_checkpoint_t;
 /* |prefix| as TensorFlow names checkpoints, without ".index"; a checkpoint of the first version is
- * a file of that name, or its shards. */
+ * a file of that name, or its shards; |prefix| may also be the pattern of their files. */
 TF_CAPI_EXPORT extern leat_checkpoint_t* leat_checkpoint_open(const char* prefix,
                                                               TF_Status* status);
 TF_CAPI_EXPORT extern void leat_checkpoint_close(leat_checkpoint_t* checkpoint);

@@ -128,6 +128,17 @@ static void test_missing_part(void** state) {
   expect_failure(restore("upper", "6 4 3,2:-"), TF_INVALID_ARGUMENT, "table");
 }
 
+// A reader without a graph finds both shards of what test_first_version has written.
+static void expect_old_table(const char* prefix) {
+  int64_t dims[2];
+  leat_checkpoint_t* checkpoint = leat_checkpoint_open(prefix, kit.status);
+  kit_ok(kit.status);
+  assert_int_equal(leat_checkpoint_count(checkpoint), 1);
+  assert_int_equal(leat_checkpoint_shape(checkpoint, 0, NULL, dims, 2), 2);
+  assert_int_equal(dims[0], 6);
+  leat_checkpoint_close(checkpoint);
+}
+
 // The first version: each file a shard of its own, found by a pattern.
 static void test_first_version(void** state) {
   save("SaveSlices", "old-00000-of-00002", "6 4 0,4:-", table(0, 4, 0, 4));
@@ -138,6 +149,8 @@ static void test_first_version(void** state) {
   expect_failure(restore_old("old-00000-of-00002", "6 4 3,2:-"), TF_INVALID_ARGUMENT,
                  "sufficient slices");
   expect_failure(restore_old("none", "6 4 3,2:-"), TF_NOT_FOUND, "none");
+  expect_old_table("old");
+  expect_old_table("old-?\?\?\?\?-of-00002");
 }
 
 static void test_wrong_slices(void** state) {

@@ -53,12 +53,13 @@ static int compare_entries(const void* a, const void* b) {
 }
 
 // Opens a checkpoint of the first format: the file |prefix|, or its shards, <prefix>-00000-of-00002
-// and so on.
+// and so on. A saver of the first format names a sharded checkpoint by the pattern of its files,
+// <prefix>-?????-of-00002.
 static leat_status_t open_old(const char* prefix, leat_checkpoint_t* checkpoint) {
   leat_string_view_t pattern;
-  bool is_file = leat_file_exists(leat_file_system_default(), prefix);
+  bool is_whole = strpbrk(prefix, "*?") || leat_file_exists(leat_file_system_default(), prefix);
   LEAT_RETURN_IF_ERROR(
-      leat_arena_print(&checkpoint->arena, &pattern, is_file ? "%s" : "%s-*-of-*", prefix));
+      leat_arena_print(&checkpoint->arena, &pattern, is_whole ? "%s" : "%s-*-of-*", prefix));
   LEAT_RETURN_IF_ERROR(leat_checkpoint_v1_open(leat_file_system_default(), pattern.data,
                                                leat_allocator_system(), &checkpoint->old));
   for (size_t i = 0; i < leat_checkpoint_v1_count(checkpoint->old); ++i) {
