@@ -86,5 +86,7 @@ PyMethodDef leat_py_message_functions[] = {
     {"set_classes", set_classes, METH_VARARGS, set_classes_doc},
     {"set_arrays", leat_py_set_arrays, METH_VARARGS,
      "set_arrays(ndarray, {DataType: class}): what fetched Values become."},
+    {"reset", leat_py_session_reset, METH_VARARGS,
+     "reset(target, containers, config): forgets variables and queues, closes the sessions."},
     {"load_library", load_library, METH_O, "load_library(path): a serialised OpList."},
     {0}};

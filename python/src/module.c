@@ -11,8 +11,9 @@ static int module_exec(PyObject* module) {
   }
   if (leat_py_status_register(module) || leat_py_value_register(module) ||
       leat_py_operation_register(module) || leat_py_graph_register(module) ||
-      leat_py_records_register(module) || leat_py_control_flow_register(module) ||
-      leat_py_server_register(module) || leat_py_py_func_register(module)) {
+      leat_py_records_register(module) || leat_py_checkpoint_register(module) ||
+      leat_py_control_flow_register(module) || leat_py_server_register(module) ||
+      leat_py_py_func_register(module)) {
     return -1;
   }
   return leat_py_session_register(module);

@@ -126,6 +126,7 @@ int leat_py_operation_register(PyObject* module);
 int leat_py_value_register(PyObject* module);
 int leat_py_session_register(PyObject* module);
 int leat_py_records_register(PyObject* module);
+int leat_py_checkpoint_register(PyObject* module);
 int leat_py_control_flow_register(PyObject* module);
 int leat_py_server_register(PyObject* module);
 int leat_py_py_func_register(PyObject* module);
@@ -135,6 +136,7 @@ PyObject* leat_py_graph_define(PyObject* self, PyObject* args);
 PyObject* leat_py_graph_copy_functions(PyObject* self, PyObject* other);
 PyObject* leat_py_graph_gradients(PyObject* self, PyObject* args);
 PyObject* leat_py_op_definition(PyObject* self, PyObject* name);
+PyObject* leat_py_session_reset(PyObject* module, PyObject* args);
 extern PyMethodDef leat_py_message_functions[];
 
 #endif /* LEAT_PYTHON_MODULE_H_ */

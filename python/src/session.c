@@ -281,6 +281,53 @@ static PyObject* session_list_devices(PyObject* object, PyObject* unused) {
   return list;
 }
 
+/* The names of a sequence of str, each borrowed from its item: an array for PyMem_Free. */
+static const char** names_read(PyObject* sequence, int* out_count) {
+  Py_ssize_t count = PySequence_Size(sequence);
+  const char** names = count < 0 ? NULL : PyMem_Malloc(sizeof(char*) * (size_t)(count + 1));
+  if (!names) return count < 0 ? NULL : (const char**)PyErr_NoMemory();
+  for (Py_ssize_t i = 0; i < count; ++i) {
+    PyObject* item = PySequence_GetItem(sequence, i);
+    names[i] = item ? PyUnicode_AsUTF8AndSize(item, NULL) : NULL;
+    Py_XDECREF(item); /* the sequence has it */
+    if (!names[i]) {
+      PyMem_Free(names);
+      return NULL;
+    }
+  }
+  *out_count = (int)count;
+  return names;
+}
+
+PyObject* leat_py_session_reset(PyObject* module, PyObject* args) {
+  (void)module;
+  const char *target, *config = NULL;
+  PyObject* containers;
+  Py_ssize_t config_size = 0;
+  int count = 0;
+  if (!PyArg_ParseTuple(args, "sO!z#", &target, &PyTuple_Type, &containers, &config,
+                        &config_size)) {
+    return NULL;
+  }
+  const char** names = names_read(containers, &count);
+  if (!names) return NULL;
+  TF_Status* status = TF_NewStatus();
+  TF_SessionOptions* options = TF_NewSessionOptions();
+  if (status && options) {
+    TF_SetTarget(options, target);
+    if (config) TF_SetConfig(options, config, (size_t)config_size, status);
+    if (TF_GetCode(status) == TF_OK) {
+      Py_BEGIN_ALLOW_THREADS
+      TF_Reset(options, names, count, status);
+      Py_END_ALLOW_THREADS
+    }
+  }
+  TF_DeleteSessionOptions(options);
+  PyMem_Free(names);
+  if (!leat_py_status_end(status)) return NULL;
+  Py_RETURN_NONE;
+}
+
 static PyMethodDef session_methods[] = {
     {"list_devices_", session_list_devices, METH_NOARGS, list_devices_doc},
     {"close_", session_close, METH_NOARGS, "close_(): cancels what runs and frees the state."},

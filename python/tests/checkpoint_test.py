@@ -84,6 +84,40 @@ class CheckpointTest(unittest.TestCase):
       with self.assertRaises(ValueError):
         tf.train.CheckpointManager(checkpoint, self.dir, max_to_keep=0)
 
+  def test_readers_know_both_versions_and_shards(self):
+    values = {'number': 7.0, 'texts': [[b'a', b'']], 'flags': [True, False]}
+    for version, sharded in ((tf.train.SaverDef.V1, True), (tf.train.SaverDef.V2, False)):
+      with tf.Graph().as_default(), tf.Session() as session:
+        made = [tf.Variable(value, name=name) for name, value in values.items()]
+        session.run(tf.global_variables_initializer())
+        path = tf.train.Saver(made, write_version=version, sharded=sharded).save(
+            session, os.path.join(self.dir, 'v%d' % version))
+      reader = tf.train.NewCheckpointReader(path)
+      self.assertEqual(reader.get_variable_to_shape_map(),
+                       {'number': [], 'texts': [1, 2], 'flags': [2]})
+      self.assertEqual(reader.get_variable_to_dtype_map()['texts'], tf.string)
+      self.assertEqual({name: reader.get_tensor(name).tolist() for name in values}, values)
+      with self.assertRaises(tf.errors.NotFoundError):
+        reader.get_tensor('absent')
+    with self.assertRaises(tf.errors.NotFoundError):
+      tf.train.NewCheckpointReader(os.path.join(self.dir, 'absent'))
+
+  def test_parts_and_the_step_come_back_with_a_meta_graph(self):
+    path = os.path.join(self.dir, 'parts')
+    with tf.Graph().as_default(), tf.Session() as session:
+      v = tf.get_variable('v', [5], partitioner=tf.fixed_size_partitioner(2),
+                          initializer=tf.ones_initializer())
+      tf.train.create_global_step()
+      session.run(tf.global_variables_initializer())
+      tf.train.Saver({'v': v}).save(session, path, write_meta_graph=False)
+      tf.train.export_meta_graph(path + '.meta')
+    with tf.Graph().as_default(), tf.Session() as session:
+      tf.train.import_meta_graph(path + '.meta')
+      self.assertEqual(tf.train.get_global_step().name, 'global_step:0')
+      parts = tf.global_variables()[:2]
+      tf.train.Saver(parts).restore(session, path)
+      self.assertEqual([p.tolist() for p in session.run(parts)], [[1, 1, 1], [1, 1]])
+
 
 if __name__ == '__main__':
   unittest.main()

@@ -162,6 +162,20 @@ class TensorHandleTest(unittest.TestCase):
       with self.assertRaises(tf.errors.InvalidArgumentError):
         session.run(value, {holder: kept})
 
+  def test_reset_forgets_a_container(self):
+    with tf.Graph().as_default():
+      with tf.container('mine'):
+        queue = tf.FIFOQueue(5, [tf.float32], shared_name='queue')
+      session = tf.Session()
+      session.run(queue.enqueue(1.0))
+      tf.Session.reset('', ['mine'])
+      with self.assertRaises((tf.errors.OpError, RuntimeError)):
+        session.run(queue.size())   # it was closed
+      with tf.Session() as session:
+        self.assertEqual(session.run(queue.size()), 0)
+    with self.assertRaises(TypeError):
+      tf.Session.reset('', 'mine')
+
 
 if __name__ == '__main__':
   unittest.main()

@@ -22,7 +22,7 @@ def _function(name):
   if name in _proto_functions:
     return _proto_functions[name]
   if name in ('variables', 'local_variables', 'model_variables', 'trainable_variables',
-              'moving_average_variables', 'metric_variables'):
+              'moving_average_variables', 'metric_variables', 'global_step'):
     from leat._ops import variables
     return (message.of('VariableDef'), lambda v, export_scope=None: v.to_proto(export_scope),
             variables.Variable.from_proto)

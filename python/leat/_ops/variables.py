@@ -11,7 +11,7 @@ from leat._graph import graph as graphs
 from leat._graph import tensor as tensors
 from leat._graph.apply import apply_op, make_op
 from leat._graph.conversion import convert
-from leat._graph.scope import (GraphKeys, colocate_with, control_dependencies, init_scope,
+from leat._graph.scope import (GraphKeys, colocate_with, control_dependencies, device, init_scope,
                                name_scope)
 from leat._graph.shape import TensorShape, as_shape
 from leat._ops import initial_value as initial_value_
@@ -242,8 +242,10 @@ class Variable(metaclass=_VariableMeta):
     self._synchronization, self._aggregation, self._trainable = shared_settings(
         VariableSynchronization(proto.synchronization), VariableAggregation(proto.aggregation),
         proto.trainable)
-    self._constraint = self._save_slice_info = None
-    self._caching_device = None
+    self._constraint = self._caching_device = self._save_slice_info = None
+    if proto.HasField('save_slice_info_def'):
+      self._save_slice_info = Variable.SaveSliceInfo(
+          save_slice_info_def=proto.save_slice_info_def, import_scope=import_scope)
     self._dtype = self._snapshot.dtype if proto.is_resource else self._variable.dtype
 
   class SaveSliceInfo:
@@ -611,8 +613,10 @@ def report_uninitialized_variables(var_list=None, name='report_uninitialized_var
     names = [v.op.name for v in var_list]
     if not names:
       return conversion.constant_of([], dtypes.string)
-    missing = apply_op('LogicalNot', x=array.stack([is_variable_initialized(v) for v in var_list]))
-    return array.boolean_mask(conversion.constant_of(names), missing)
+    initialized = [is_variable_initialized(v) for v in var_list]
+    with device('/cpu:0'):
+      missing = apply_op('LogicalNot', x=array.stack(initialized))
+      return array.boolean_mask(conversion.constant_of(names), missing)
 
 
 @export('assert_variables_initialized')

@@ -319,8 +319,15 @@ class Session(BaseSession):
 
   @staticmethod
   def reset(target, containers=None, config=None):
-    """Forgets the state of the containers in the process behind `target`."""
-    raise errors.UnimplementedError(None, None, 'Session.reset is not available yet')
+    """Forgets the variables and queues in the containers named, or in the default one, in the
+    processes behind `target`, and closes the sessions there."""
+    if containers is not None and isinstance(containers, (str, bytes)):
+      raise TypeError('containers must be a list of names, is %r' % (containers,))
+    try:
+      _leat.reset(target, tuple(containers or ()),
+                  None if config is None else config.SerializeToString())
+    except _leat.StatusError as error:
+      raise errors.of_status(error) from None
 
 
 @export('InteractiveSession')

@@ -6,22 +6,37 @@ import os
 import time
 
 from leat._export import export
-from leat._graph import graph as graphs
+from leat import _leat
 from leat._graph import errors
+from leat._graph import value as values
 from leat._graph.apply import apply_op, make_op
+from leat._graph.dtype import as_dtype
 from leat._graph.scope import device, init_scope
 from leat._graph.wire import tables
 from leat._ops import variables
 from leat._platform import log
-from leat._train import checkpoint_state, checkpoint_table
+from leat._train import checkpoint_state
+
+
+def _unreadable(prefix, error):
+  """The error for a checkpoint that the library cannot open."""
+  found = errors.of_status(error)
+  if not isinstance(found, errors.NotFoundError):
+    return found
+  return errors.NotFoundError(None, None, 'Unsuccessful TensorSliceReader constructor: there are '
+                              'no files of a checkpoint %s' % prefix)
 
 
 class CheckpointReader:
   """The tensors of a checkpoint."""
 
   def __init__(self, prefix):
-    self._prefix = prefix
-    self._tensors = checkpoint_table.tensors(prefix)
+    try:
+      self._reader = _leat.CheckpointReader(prefix)
+    except _leat.StatusError as error:
+      raise _unreadable(prefix, error) from None
+    self._tensors = {name: (as_dtype(number), shape)
+                     for name, number, shape in self._reader.entries()}
 
   def get_variable_to_shape_map(self):
     """{name: [sizes]}"""
@@ -36,15 +51,13 @@ class CheckpointReader:
 
   def get_tensor(self, tensor_str):
     """The value of a tensor; NotFoundError where there is none of that name."""
-    from leat._session import session as sessions
     name = _text(tensor_str)
     if name not in self._tensors:
       raise errors.NotFoundError(None, None, 'Key %s not found in checkpoint' % name)
-    with graphs.Graph().as_default() as graph:
-      value, = apply_op('RestoreV2', prefix=self._prefix, tensor_names=[name],
-                        shape_and_slices=[''], dtypes=[self._tensors[name][0]])
-      with sessions.Session(graph=graph) as session:
-        return session.run(value)
+    try:
+      return values.to_numpy(self._reader.read(name))
+    except _leat.StatusError as error:
+      raise errors.of_status(error) from None
 
   def debug_string(self):
     """A line for each tensor, as bytes."""
