@@ -76,6 +76,17 @@ class DefunTest(unittest.TestCase):
     with self.assertRaisesRegex(ValueError, 'another graph'):
       foreign(1.0)
 
+  def test_an_argument_that_is_not_used_has_the_gradient_zero(self):
+    @function.Defun(tf.float32, tf.float32, tf.int32)
+    def first(a, b, c):
+      return a * 2.0
+    x, v = tf.constant([1.0, 2.0]), tf.Variable([3.0, 4.0])
+    other = tf.constant(1.0)
+    by_x, by_v, by_i, by_other = tf.gradients(first(x, v, 3), [x, v, tf.constant(3), other])
+    self.assertEqual(self._value([by_x, by_v])[0].tolist(), [2, 2])
+    self.assertEqual(self._value(by_v).tolist(), [0, 0])
+    self.assertEqual((by_i, by_other), (None, None))
+
 
 if __name__ == '__main__':
   unittest.main()

@@ -131,10 +131,38 @@ def gradients(ys, xs, grad_ys=None, name='gradients', colocate_gradients_with_op
     if gate_gradients:
       from leat._graph import gates
       found = gates.gated(graph, found, sources, start)
+    if graph._functions_python and None in found:
+      found = _with_zeros_of_calls(graph, targets, sources, stops, found)
     if unconnected_gradients == 'zero':
       from leat._ops import array
       found = [array.zeros_like(convert(x)) if g is None else g for g, x in zip(found, xs)]
   return found
+
+
+def _with_zeros_of_calls(graph, targets, sources, stops, found):
+  """The derivatives, with zeros for a source that is an argument of a function of the program and
+  on which no result of it depends. The library looks into the function and finds none."""
+  from leat._ops import array
+  arguments = _arguments_of_calls(graph, targets, set(stops))
+  return [array.zeros_like(x) if g is None and x in arguments and _is_trainable(x.dtype) else g
+          for g, x in zip(found, sources)]
+
+
+def _arguments_of_calls(graph, targets, stops):
+  """The arguments of all calls on which the targets depend, and the variables that they are read
+  from."""
+  waiting, seen, arguments = [t.op for t in targets], set(), set()
+  while waiting:
+    op = waiting.pop()
+    if op in seen or op.type == 'StopGradient':
+      continue
+    seen.add(op)
+    inputs = [x for x in op.inputs if x not in stops]
+    if op.type in graph._functions_python:
+      arguments.update(inputs)
+      arguments.update(x.op.inputs[0] for x in inputs if x.op.type == 'Identity')
+    waiting.extend(x.op for x in inputs)
+  return arguments
 
 
 def _from_library(derivative):
