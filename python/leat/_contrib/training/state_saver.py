@@ -230,10 +230,13 @@ class SequenceQueueingStateSaver:
     # All is checked before any of it is in the barrier.
     with control_dependencies([v.op for v in values] + before):
       inserted = [self._barrier.insert_many(n, keys, v) for n, v in enumerate(values)]
-      inserted += [self._barrier.insert_many(self._state_index[name], keys[:1],
-                                             array.expand_dims(state, 0))
-                   for name, state in self._states]
-    return control.group(*inserted, name='prefetch')
+    # The barrier gives all keys of the first of these calls one number. A call with the first key
+    # alone must not come before, or an example would have two numbers.
+    with control_dependencies(inserted):
+      states = [self._barrier.insert_many(self._state_index[name], keys[:1],
+                                          array.expand_dims(state, 0))
+                for name, state in self._states]
+    return control.group(*inserted, *states, name='prefetch')
 
   # Out of the barrier ---------------------------------------------------------------------------
 
