@@ -326,5 +326,28 @@ class FlagTest(unittest.TestCase):
     self.assertEqual(flags.FLAGS.size_of_it, 5)
 
 
+class ArgumentTest(GraphCase):
+
+  def test_diagonals_beside_the_main_one(self):
+    with tf.Session() as session:
+      m = tf.reshape(tf.range(9), [3, 3])
+      self.assertEqual(session.run(tf.linalg.diag_part(m, k=1)).tolist(), [1, 5])
+      self.assertEqual(session.run(tf.linalg.diag([1, 2], k=-1, padding_value=7)).tolist(),
+                       [[7, 7, 7], [1, 7, 7], [7, 2, 7]])
+      self.assertEqual(session.run(tf.linalg.set_diag(m, [0, 0], k=1))[0, 1], 0)
+
+  def test_the_number_of_segments_may_be_given(self):
+    with tf.Session() as session:
+      rows = tf.constant([[1.0], [2.0], [4.0]])
+      got = session.run(tf.sparse_segment_sum(rows, [0, 2], [0, 2], num_segments=4))
+      self.assertEqual(got.ravel().tolist(), [1, 0, 4, 0])
+
+  def test_the_length_of_an_array_is_known(self):
+    array = tf.TensorArray(tf.float32, 3, element_shape=[2])
+    self.assertEqual(array.stack().shape.as_list(), [3, 2])
+    grows = tf.TensorArray(tf.float32, 3, dynamic_size=True, element_shape=[2])
+    self.assertEqual(grows.stack().shape.as_list(), [None, 2])
+
+
 if __name__ == '__main__':
   unittest.main()

@@ -150,6 +150,7 @@ class GraphKeys:
   MOVING_AVERAGE_VARIABLES = 'moving_average_variables'
   REGULARIZATION_LOSSES = 'regularization_losses'
   CONCATENATED_VARIABLES = 'concatenated_variables'
+  TRAINABLE_RESOURCE_VARIABLES = 'trainable_resource_variables'
   SAVERS = 'savers'
   WEIGHTS = 'weights'
   BIASES = 'biases'

@@ -587,24 +587,6 @@ def setdiff1d(x, y, index_dtype=dtypes.int32, name=None):
   return apply_op('ListDiff', name=name, x=x, y=y, out_idx=index_dtype)
 
 
-@export('matrix_diag', 'linalg.diag')
-def matrix_diag(diagonal, name='diag'):
-  """Matrices with the vectors on the main diagonal."""
-  return apply_op('MatrixDiag', name=name, diagonal=diagonal)
-
-
-@export('matrix_diag_part', 'linalg.diag_part')
-def matrix_diag_part(input, name='diag_part'):
-  """The main diagonals of matrices."""
-  return apply_op('MatrixDiagPart', name=name, input=input)
-
-
-@export('matrix_set_diag', 'linalg.set_diag')
-def matrix_set_diag(input, diagonal, name='set_diag'):
-  """The matrices with other main diagonals."""
-  return apply_op('MatrixSetDiag', name=name, input=input, diagonal=diagonal)
-
-
 @export('diag_part', 'linalg.tensor_diag_part')
 def diag_part(input, name=None):
   """The diagonal of a tensor of even rank."""

@@ -46,7 +46,9 @@ def count_up_to(ref, limit, name=None):
 
 
 def _scatter_function(name, op):
-  def function(ref, indices, updates, use_locking=True, name=None):
+  locks = op.endswith('Update')
+
+  def function(ref, indices, updates, use_locking=locks, name=None):
     if _is_ref(ref):
       return apply_op(op, name=name, ref=ref, indices=indices, updates=updates,
                       use_locking=use_locking)

@@ -83,7 +83,7 @@ def clip_by_global_norm(t_list, clip_norm, use_norm=None, name=None):
     raise TypeError('`t_list` should be a sequence of tensors. Received %s.' % type(t_list))
   norm = global_norm(t_list, name) if use_norm is None else use_norm
   with name_scope(name, 'clip_by_global_norm',
-                  [t for t in t_list if isinstance(t, _leat.Output)] + [clip_norm]):
+                  [t for t in t_list if isinstance(t, _leat.Output)] + [clip_norm]) as scope:
     one = convert(1.0, norm.dtype)
     scale = clip_norm * apply_op('Minimum', x=1.0 / norm, y=one / clip_norm)
     scale = scale + (norm - norm)  # a norm that is no number shows in what is clipped
@@ -95,7 +95,7 @@ def clip_by_global_norm(t_list, clip_norm, use_norm=None, name=None):
       slices = type(t).__name__ == 'IndexedSlices'
       values = convert(t.values if slices else t)
       with _beside(values):
-        clipped = apply_op('Identity', name='clip_by_global_norm_%d' % i,
+        clipped = apply_op('Identity', name='%s_%d' % (scope, i),
                            input=values * math.cast(scale, values.dtype.base_dtype))
       result.append(type(t)(clipped, t.indices, t.dense_shape) if slices else clipped)
   return result, norm

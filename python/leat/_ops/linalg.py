@@ -7,6 +7,7 @@ from leat._graph.apply import apply_op
 from leat._graph.conversion import convert
 from leat._graph.scope import name_scope
 from leat._ops import array, math
+from leat._ops import diagonal as diagonals
 from leat._ops import matrix as products
 
 
@@ -122,8 +123,8 @@ def logdet(matrix, name=None):
   """The logarithm of the determinant of a positive definite matrix."""
   with name_scope(name, 'logdet', [matrix]):
     chol = apply_op('Cholesky', input=matrix)
-    diagonal = math.real(array.matrix_diag_part(chol)) if chol.dtype.is_complex else \
-        array.matrix_diag_part(chol)
+    diagonal = math.real(diagonals.matrix_diag_part(chol)) if chol.dtype.is_complex else \
+        diagonals.matrix_diag_part(chol)
     return 2.0 * math.reduce_sum(apply_op('Log', x=diagonal), [-1])
 
 

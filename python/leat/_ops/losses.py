@@ -68,7 +68,7 @@ def compute_weighted_loss(losses, weights=1.0, scope=None, loss_collection=Graph
     weights = math.cast(convert(weights, dtypes.float32 if not hasattr(weights, 'dtype') else None),
                         dtypes.float32)
     weights = _fitting_weights(weights, losses)
-    loss = losses * weights
+    loss = math.multiply(losses, weights)
     if reduction != Reduction.NONE:
       total = math.reduce_sum(loss)
       if reduction == Reduction.SUM:

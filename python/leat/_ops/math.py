@@ -135,6 +135,36 @@ def div_no_nan(x, y, name=None):
     return apply_op('DivNoNan', name=scope, x=x, y=y)
 
 
+@export('math.erfcinv')
+def erfcinv(x, name=None):
+  """The inverse of erfc."""
+  with name_scope(name, 'erfcinv', [x]):
+    x = convert(x, name='start')
+    return -ndtri(0.5 * x) * 0.5 ** 0.5
+
+
+@export('math.xdivy')
+def xdivy(x, y, name=None):
+  """x / y, 0 where x is 0."""
+  with name_scope(name, 'xdivy', [x]):
+    return apply_op('Xdivy', x=x, y=y)
+
+
+@export('math.xlog1py')
+def xlog1py(x, y, name=None):
+  """x * log(1 + y), 0 where x is 0."""
+  with name_scope(name, 'xlog1py', [x]):
+    return apply_op('Xlog1py', x=x, y=y)
+
+
+@export('math.reciprocal_no_nan')
+def reciprocal_no_nan(x, name=None):
+  """1 / x, 0 where x is 0."""
+  with name_scope(name, 'reciprocal_no_nan', [x]) as scope:
+    x = convert(x, name='x')
+    return apply_op('DivNoNan', name=scope, x=conversion.constant_of(1, x.dtype, 'one'), y=x)
+
+
 @export('math.multiply_no_nan')
 def multiply_no_nan(x, y, name=None):
   """x * y, 0 where y is 0."""
@@ -338,7 +368,8 @@ def _reduction(op, boolean=False):
                keep_dims=None):
     keepdims = _keep(keepdims, keep_dims)
     axis = _axis(axis, reduction_indices)
-    x = convert(input_tensor, dtypes.bool if boolean else None, name=None)
+    boolean_only = boolean and not isinstance(input_tensor, _leat.Output)
+    x = convert(input_tensor, dtypes.bool if boolean_only else None, name=None)
     result = apply_op(op, name=name, input=x, reduction_indices=_reduction_dims(x, axis),
                       keep_dims=keepdims)
     if axis is None and not keepdims:
@@ -430,6 +461,14 @@ def cumprod(x, axis=0, exclusive=False, reverse=False, name=None):
   with name_scope(name, 'Cumprod', [x]) as scope:
     return apply_op('Cumprod', name=scope, x=convert(x, name='x'), axis=axis, exclusive=exclusive,
                     reverse=reverse)
+
+
+@export('math.cumulative_logsumexp')
+def cumulative_logsumexp(x, axis=0, exclusive=False, reverse=False, name=None):
+  """Running logarithms of sums of exponentials, without overflow."""
+  with name_scope(name, 'CumulativeLogsumexp', [x]) as scope:
+    return apply_op('CumulativeLogsumexp', name=scope, x=convert(x, name='x'), axis=axis,
+                    exclusive=exclusive, reverse=reverse)
 
 
 def _type_of_number(value):

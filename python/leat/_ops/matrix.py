@@ -9,7 +9,7 @@ from leat._graph.apply import apply_op
 from leat._graph.conversion import convert
 from leat._graph.scope import name_scope
 from leat._graph.value import constant_value
-from leat._ops import math
+from leat._ops import diagonal, math
 
 
 @export('add_n', 'math.add_n')
@@ -177,7 +177,7 @@ def trace(x, name=None):
   """The sum of the main diagonal of each inner matrix."""
   from leat._ops import array
   with name_scope(name, 'Trace', [x]) as scope:
-    return math.reduce_sum(array.matrix_diag_part(convert(x, name='x')), [-1], name=scope)
+    return math.reduce_sum(diagonal.matrix_diag_part(convert(x, name='x')), [-1], name=scope)
 
 
 @export('sparse_matmul')

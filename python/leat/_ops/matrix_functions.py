@@ -6,7 +6,7 @@ from leat._graph import dtype as dtypes
 from leat._graph.apply import apply_op
 from leat._graph.conversion import constant_of, convert
 from leat._graph.scope import name_scope
-from leat._ops import array, linalg, math, matrix
+from leat._ops import array, diagonal, linalg, math, matrix
 from leat._ops.control_flow import while_loop
 
 # The order of the Padé approximant of exp, and the greatest norm for which it is exact to the
@@ -109,9 +109,9 @@ def _three_diagonals(diagonals, diagonals_format):
   if diagonals_format == 'matrix':
     full = convert(diagonals)
     zero = array.zeros_like(full[..., :1, 0])
-    main = array.matrix_diag_part(full)
-    upper = array.concat([array.matrix_diag_part(full[..., :-1, 1:]), zero], -1)
-    lower = array.concat([zero, array.matrix_diag_part(full[..., 1:, :-1])], -1)
+    main = diagonal.matrix_diag_part(full)
+    upper = array.concat([diagonal.matrix_diag_part(full[..., :-1, 1:]), zero], -1)
+    lower = array.concat([zero, diagonal.matrix_diag_part(full[..., 1:, :-1])], -1)
     return array.stack([upper, main, lower], -2)
   raise ValueError('Unrecognized diagonals_format: %s' % diagonals_format)
 
@@ -127,14 +127,14 @@ def tridiagonal_solve(diagonals, rhs, diagonals_format='compact', transpose_rhs=
     if vector:
       rhs = array.expand_dims(rhs, -1)
     elif transpose_rhs:
-      rhs = array.matrix_transpose(rhs)
+      rhs = diagonal.matrix_transpose(rhs)
     if conjugate_rhs:
       rhs = math.conj(rhs)
     made = apply_op('TridiagonalSolve', diagonals=diagonals, rhs=rhs,
                     partial_pivoting=partial_pivoting, perturb_singular=perturb_singular)
     if vector:
       return array.squeeze(made, [-1])
-    return array.matrix_transpose(made) if transpose_rhs else made
+    return diagonal.matrix_transpose(made) if transpose_rhs else made
 
 
 @export('linalg.tridiagonal_matmul')
@@ -216,7 +216,7 @@ def lu_solve(lower_upper, perm, rhs, validate_args=False, name=None):
     batch = array.shape(lower_upper)[:-2]
     rhs = apply_op('BroadcastTo', input=rhs, shape=array.concat([batch, array.shape(rhs)[-2:]], 0))
     moved = array.gather(rhs, perm, axis=rank - 1, batch_dims=rank - 1)
-    unit = array.matrix_set_diag(apply_op('MatrixBandPart', input=lower_upper, num_lower=-1,
+    unit = diagonal.matrix_set_diag(apply_op('MatrixBandPart', input=lower_upper, num_lower=-1,
                                           num_upper=0),
                                  array.ones(array.shape(lower_upper)[:-1], lower_upper.dtype))
     return linalg.matrix_triangular_solve(
@@ -230,7 +230,7 @@ def lu_reconstruct(lower_upper, perm, validate_args=False, name=None):
   with name_scope(name, 'lu_reconstruct'):
     lower_upper = convert(lower_upper)
     perm = convert(perm, dtypes.int32, 'perm')
-    lower = array.matrix_set_diag(
+    lower = diagonal.matrix_set_diag(
         apply_op('MatrixBandPart', input=lower_upper, num_lower=-1, num_upper=0),
         array.ones(array.shape(lower_upper)[:-1], lower_upper.dtype))
     upper = apply_op('MatrixBandPart', input=lower_upper, num_lower=0, num_upper=-1)

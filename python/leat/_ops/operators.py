@@ -63,8 +63,9 @@ def true_divide(x, y, name):
         x.dtype.base_dtype, y.dtype.base_dtype))
   wide = _TRUE_DIVISION.get(x.dtype.base_dtype)
   if wide is not None:
-    x = apply_op('Cast', name='Cast', x=x, DstT=wide)
-    y = apply_op('Cast', name='Cast_1', x=y, DstT=wide)
+    with name_scope(name):
+      x = apply_op('Cast', name='Cast', x=x, DstT=wide)
+      y = apply_op('Cast', name='Cast_1', x=y, DstT=wide)
   return apply_op('RealDiv', name=name, x=x, y=y)
 
 
@@ -77,15 +78,23 @@ def _divide(x, y, name):
 
 def _logical(logical, bitwise):
   def function(x, y, name):
-    return apply_op(logical if x.dtype.base_dtype == dtypes.bool else bitwise, name=name, x=x, y=y)
+    if x.dtype.base_dtype == dtypes.bool:
+      return apply_op(logical, name=name, x=x, y=y)
+    return _bitwise(bitwise, x, y, name)
   return function
+
+
+def _bitwise(op, x, y, name):
+  """The operation is in a scope with the name of the operator: and/BitwiseAnd."""
+  with name_scope(name):
+    return apply_op(op, x=x, y=y)
 
 
 def _xor(x, y, name):
   if x.dtype.base_dtype == dtypes.bool:
     from leat._ops import math
     return math.logical_xor(x, y, name)
-  return apply_op('BitwiseXor', name=name, x=x, y=y)
+  return _bitwise('BitwiseXor', x, y, name)
 
 
 def _invert(x):

@@ -205,7 +205,7 @@ def bidirectional_dynamic_rnn(cell_fw, cell_bw, inputs, sequence_length=None,
       turned = nest.map_structure(lambda i: _reversed(i, sequence_length, *axes), inputs)
       output_bw, state_bw = dynamic_rnn(cell_bw, turned, initial_state=initial_state_bw,
                                         scope=backward, **common)
-    output_bw = nest.map_structure(lambda o: _reversed(o, sequence_length, *axes), output_bw)
+  output_bw = nest.map_structure(lambda o: _reversed(o, sequence_length, *axes), output_bw)
   return (output_fw, output_bw), (state_fw, state_bw)
 
 

@@ -39,7 +39,7 @@ class SparseTensor:
     with name_scope(None, 'SparseTensor', [indices, values, dense_shape]):
       self._indices = convert(indices, dtypes.int64, 'indices')
       self._values = convert(values, name='values')
-      self._dense_shape = convert(dense_shape, dtypes.int64, 'shape')
+      self._dense_shape = convert(dense_shape, dtypes.int64, 'dense_shape')
     rows = self._indices.get_shape().with_rank(2)
     self._values.get_shape().with_rank(1)
     sizes = self._dense_shape.get_shape().with_rank(1)

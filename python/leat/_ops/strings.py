@@ -121,15 +121,16 @@ def reduce_join(inputs, axis=None, keep_dims=None, separator='', name=None, redu
   keep = either('keepdims', keepdims, 'keep_dims', keep_dims)
   axis = either('axis', axis, 'reduction_indices', reduction_indices)
   inputs = convert(inputs, dtypes.string, 'inputs')
-  if axis is None:
-    rank = inputs.get_shape().ndims
-    if rank is not None:
-      axis = convert(list(range(rank - 1, -1, -1)), dtypes.int32)
-    else:
-      count = array.rank(inputs)
-      axis = math.range(count - 1, -1, -1)
-  return apply_op('ReduceJoin', name=name, inputs=inputs, reduction_indices=axis,
-                  keep_dims=bool(keep), separator=separator)
+  with name_scope(name, 'ReduceJoin', [inputs, axis]):
+    if axis is None:
+      rank = inputs.get_shape().ndims
+      if rank is not None:
+        axis = convert(list(range(rank - 1, -1, -1)), dtypes.int32)
+      else:
+        count = array.rank(inputs)
+        axis = math.range(count - 1, -1, -1)
+    return apply_op('ReduceJoin', inputs=inputs, reduction_indices=axis, keep_dims=bool(keep),
+                    separator=separator)
 
 
 @export('strings.ngrams')

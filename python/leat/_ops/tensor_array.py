@@ -37,6 +37,7 @@ class TensorArray:
     self._shape = [as_shape(element_shape)] if element_shape is not None else [TensorShape(None)]
     self._check = infer_shape or element_shape is not None
     self._dynamic_size = bool(dynamic_size)
+    self._size = None  # where it is known and does not change
     with name_scope(name, 'TensorArray', [handle, size, flow]) as scope:
       if handle is not None:
         self._handle = handle
@@ -44,6 +45,8 @@ class TensorArray:
           raise ValueError('flow must be provided if handle is provided')
         self._flow = flow
         return
+      if not dynamic_size:
+        self._size = constant_value(size) if isinstance(size, _leat.Output) else size
       made = apply_op('TensorArrayV3', name=scope, dtype=self._dtype, size=size,
                       element_shape=self._shape[0], identical_element_shapes=infer_shape,
                       dynamic_size=bool(dynamic_size),
@@ -75,6 +78,7 @@ class TensorArray:
     made = TensorArray(dtype=self._dtype, handle=self._handle, flow=flow)
     made._shape, made._infer, made._check = self._shape, self._infer, self._check
     made._colocates, made._dynamic_size = self._colocates, self._dynamic_size
+    made._size = self._size
     return made
 
   def mark_used(self):
@@ -114,7 +118,10 @@ class TensorArray:
     from leat._ops import math
     with colocate_with(self._handle):
       with name_scope(name, 'TensorArrayStack', [self._handle]):
-        return self.gather(math.range(0, self.size()), name=name)
+        value = self.gather(math.range(0, self.size()), name=name)
+        if self._size is not None and self._shape[0].ndims is not None:
+          value.set_shape(TensorShape([self._size]).concatenate(self._shape[0]))
+        return value
 
   def gather(self, indices, name=None):
     """The elements at indices as one tensor."""

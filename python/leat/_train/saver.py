@@ -225,8 +225,7 @@ class Saver:
     else:
       op = apply_op('SaveV2', name='SaveV2', prefix=prefix, tensor_names=names,
                     shape_and_slices=slices, tensors=tensors)
-    with control_dependencies([op]):
-      return array.identity(prefix, name='control_dependency')
+    return control.with_dependencies([op], prefix)
 
   def _add_sharded_save(self, prefix, shards):
     """Each device writes what it has, with version 2 under a temporary prefix, from which the files
@@ -261,7 +260,7 @@ class Saver:
         restores.append(self._add_restore(prefix, saved, 'restore_shard', _first_cpu(where)))
     return control.group(*restores, name='restore_all')
 
-  def _add_restore(self, prefix, saved, group_name, read_on=''):
+  def _add_restore(self, prefix, saved, group_name, read_on='/cpu:0'):
     specs = [spec for item in saved for spec in item.specs()]
     dtype_list = [part.dtype.base_dtype for _, _, part in specs]
     with device(read_on):

@@ -95,8 +95,8 @@ def text(name, tensor, collections=None):
 @export('summary.merge')
 def merge(inputs, collections=None, name=None):
   """One summary of several."""
-  with name_scope(name, 'Merge', inputs) as scope:
-    value = apply_op('MergeSummary', name=scope, inputs=list(inputs))
+  with name_scope(name, 'Merge', inputs):
+    value = apply_op('MergeSummary', inputs=list(inputs))
     if collections:
       _collect(value, collections)
     return value
