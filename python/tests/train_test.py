@@ -160,13 +160,6 @@ class CheckpointReaderTest(unittest.TestCase):
       with self.assertRaises(tf.errors.DataLossError):
         tf.train.NewCheckpointReader(os.path.join(folder, 'bad'))
 
-  def test_compressed_blocks_are_read(self):
-    from leat._train import checkpoint_table
-    # A literal 'abcd', then 8 bytes copied from 4 back, by the shorter and the longer form.
-    self.assertEqual(checkpoint_table._uncompressed(b'\x0c\x0cabcd\x11\x04'), b'abcdabcdabcd')
-    self.assertEqual(checkpoint_table._uncompressed(b'\x0c\x0cabcd\x1e\x04\x00'),
-                     b'abcdabcdabcd')
-
   def test_variables_begin_with_values_of_a_checkpoint(self):
     with tempfile.TemporaryDirectory() as folder:
       with tf.Graph().as_default(), tf.Session() as session:
