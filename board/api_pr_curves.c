@@ -1,7 +1,7 @@
 // Precision and recall curves, as TensorBoard's plugin answers for them. A point of a series is a
 // matrix of six rows: true positives, false positives, true negatives, false negatives, precision
-// and recall, at as many thresholds between 0 and 1. A tensor of another form is refused. Counts are
-// printed as whole numbers, which is what the pages expect, whatever a file says.
+// and recall, at as many thresholds between 0 and 1. A tensor of another form is refused. Counts
+// are printed as whole numbers, which is what the pages expect, whatever a file says.
 #include "board/api.h"
 #include "board/json_writer.h"
 #include "board/tensor_list.h"

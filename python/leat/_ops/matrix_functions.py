@@ -127,14 +127,14 @@ def tridiagonal_solve(diagonals, rhs, diagonals_format='compact', transpose_rhs=
     if vector:
       rhs = array.expand_dims(rhs, -1)
     elif transpose_rhs:
-      rhs = diagonal.matrix_transpose(rhs)
+      rhs = array.matrix_transpose(rhs)
     if conjugate_rhs:
       rhs = math.conj(rhs)
     made = apply_op('TridiagonalSolve', diagonals=diagonals, rhs=rhs,
                     partial_pivoting=partial_pivoting, perturb_singular=perturb_singular)
     if vector:
       return array.squeeze(made, [-1])
-    return diagonal.matrix_transpose(made) if transpose_rhs else made
+    return array.matrix_transpose(made) if transpose_rhs else made
 
 
 @export('linalg.tridiagonal_matmul')
