@@ -121,6 +121,13 @@ class Dataset:
     return sparse_slices(sparse_tensor)
 
   @staticmethod
+  def from_generator(generator, output_types, output_shapes=None, args=None):
+    """What the iterator gives that `generator(*args)` makes; a new one for each pass. `args` are
+    tensors, which the generator gets as arrays."""
+    from leat._data.generator import from_generator
+    return from_generator(generator, output_types, output_shapes, args)
+
+  @staticmethod
   def range(*args, **kwargs):
     """The numbers of Python's range, as int64 scalars or `output_type`."""
     output_type = dtypes.as_dtype(kwargs.pop('output_type', dtypes.int64))
