@@ -382,14 +382,45 @@ class BatchNormalization(Layer):
 
 def _function(cls, leading, apply_arguments=()):
   """The function of a layer: makes one and calls it. `leading` names its positional arguments."""
+  parameters = _parameters(cls, leading, apply_arguments)
+
   def function(inputs, *args, **kwargs):
+    if len(args) > len(leading):
+      raise TypeError('%s takes at most %d positional arguments (inputs, %s), not %d' % (
+          cls.__name__, len(leading) + 1, ', '.join(leading), len(args) + 1))
+    for name in kwargs:
+      if name not in parameters:
+        raise TypeError("%s got an unexpected keyword argument '%s'" % (cls.__name__, name))
     kwargs.update(zip(leading, args))
     reuse, name = kwargs.pop('reuse', None), kwargs.pop('name', None)
     rest = {n: kwargs.pop(n) for n in apply_arguments if n in kwargs}
     layer = cls(name=name, _reuse=reuse, _scope=name, **kwargs)
     return layer(inputs, **rest)
   function.__doc__ = 'The layer %s, made and called.' % cls.__name__
+  words = [n if d is _REQUIRED else '%s=%r' % (n, d if isinstance(d, (str, int, float)) else None)
+           for n, d in parameters.items()]
+  words.insert(len(leading), '*')
+  function.__text_signature__ = '(inputs, %s)' % ', '.join(words)
   return function
+
+
+_REQUIRED = object()
+
+
+def _parameters(cls, leading, apply_arguments):
+  """{parameter: default} of the function of a layer: of its constructor and those of its bases."""
+  found = dict.fromkeys(apply_arguments, False)
+  for base in reversed(cls.__mro__):
+    code = getattr(base.__init__, '__code__', None)
+    if code:
+      names = code.co_varnames[1:code.co_argcount]
+      defaults = base.__init__.__defaults__ or ()
+      required = (_REQUIRED,) * (len(names) - len(defaults))
+      found.update(zip(names, required + defaults))
+  found.update(name=None, reuse=None)
+  rest = [n for n, default in found.items()
+          if n not in leading and not n.startswith('_') and default is not _REQUIRED]
+  return {name: found[name] for name in (*leading, *rest)}
 
 
 _CONV = ('filters kernel_size strides padding data_format dilation_rate activation use_bias '
