@@ -1,7 +1,7 @@
 # The Python package, in build/python/leat: the extension _leat from python/src/, links to the
-# sources of python/leat/, and what python/make_package.py makes of them. `PYTHONPATH=build/python`
-# uses it without an installation. Where Python's headers are missing the package is not built, nor
-# with sanitizers, whose runtime the interpreter would have to load first.
+# sources of python/leat/, and what python/make_package.py makes of them; beside it the stubs.
+# `PYTHONPATH=build/python` uses it without an installation. Where Python's headers are missing the
+# package is not built, nor with sanitizers, whose runtime the interpreter would have to load first.
 option(LEAT_PYTHON "Build the Python package (needs Python.h of 3.11 or later)" ON)
 if(LEAT_SANITIZE OR LEAT_FUZZ)
   set(LEAT_PYTHON OFF)
@@ -34,7 +34,9 @@ if(LEAT_PYTHON)
   set(maker ${CMAKE_SOURCE_DIR}/python/make_package.py)
   add_custom_command(OUTPUT ${package}/_names.py
     COMMAND ${Python3_EXECUTABLE} ${maker} ${CMAKE_SOURCE_DIR}/python ${package}
-    DEPENDS leat_python ${maker} ${CMAKE_SOURCE_DIR}/python/endpoints.txt ${python_sources}
+    DEPENDS leat_python ${maker} ${CMAKE_SOURCE_DIR}/python/make_stubs.py
+      ${CMAKE_SOURCE_DIR}/python/stub_returns.py ${CMAKE_SOURCE_DIR}/python/endpoints.txt
+      ${python_sources}
     COMMENT "Making the Python package" VERBATIM)
   add_custom_target(leat_python_package ALL DEPENDS ${package}/_names.py)
 endif()

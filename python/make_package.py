@@ -7,11 +7,13 @@ lies already) it puts
     of the sources, and the wrappers of ops that are public, read from endpoints.txt; a source's
     `ALIASES = {...}` gives further names to what has a public name already, or to all names with a
     common beginning ('contrib.slim.*': 'contrib.layers.*'),
-  - raw_ops.pyi: the signatures of all wrappers of ops, for type checkers and editors.
+and beside it leat-stubs, the signatures for type checkers and editors (make_stubs.py).
 """
 import ast
 import os
 import sys
+
+import make_stubs
 
 
 def link_sources(source, package):
@@ -120,13 +122,6 @@ def write_names(package, exports, ragged, public, parameters):
     f.write('\n'.join(lines))
 
 
-def write_stubs(package):
-  """raw_ops.pyi, from the registry of the library that was built."""
-  sys.path.insert(0, os.path.dirname(package))
-  from leat import raw_ops
-  raw_ops.write_stubs(os.path.join(package, 'raw_ops.pyi'))
-
-
 def main():
   sources, package = sys.argv[1:]
   exports, aliases, ragged = {}, {}, {}
@@ -142,7 +137,7 @@ def main():
   public, parameters = endpoints(os.path.join(sources, 'endpoints.txt'))
   add_aliases(aliases, exports, public)
   write_names(package, exports, ragged, public, parameters)
-  write_stubs(package)
+  make_stubs.main(os.path.dirname(package))
 
 
 if __name__ == '__main__':

@@ -82,14 +82,14 @@ def wrapper(op, name=None):
   call.__module__ = 'leat.raw_ops'
   call.__doc__ = _document(definition, parameters)
   call._leat_parameters = parameters
-  _sign(call, parameters)
+  _sign(call, parameters, positional)
   return call
 
 
-def _sign(call, parameters):
+def _sign(call, parameters, positional):
   """inspect.signature of the wrapper; made when it is looked at."""
-  call.__text_signature__ = '(%s)' % ', '.join(
-      [p if d is None else '%s=%r' % (p, _plain(d)) for p, _, d in parameters] + ['name=None'])
+  words = [p if d is None else '%s=%r' % (p, _plain(d)) for p, _, d in parameters] + ['name=None']
+  call.__text_signature__ = '(%s)' % ', '.join(words if positional else ['*'] + words)
 
 
 def _document(definition, parameters):
@@ -142,35 +142,3 @@ def _all_ops():
 
 def __dir__():
   return [name for name in _all_ops() if not name.startswith('_')]
-
-
-_STUB_TYPES = {'int': 'int', 'float': 'float', 'bool': 'bool', 'string': 'str | bytes',
-               'type': 'DTypeLike', 'shape': 'ShapeLike'}
-
-
-def write_stubs(path):
-  """The signatures of all wrappers as a stub file."""
-  from leat._graph import definition as definitions
-  lines = ['"""Made from the registry of ops by python/make_package.py."""',
-           'from typing import Any, List, Sequence', '',
-           'from leat._graph.operation import Operation', 'from leat._graph.tensor import Tensor',
-           '', 'TensorLike = Any', 'DTypeLike = Any', 'ShapeLike = Any', '']
-  for op in __dir__():
-    definition = definitions.of(None, op)
-    inputs = {a.name: a for a in definition.inputs}
-    words = []
-    for parameter, argument, default in _parameters(op, definition):
-      if argument in inputs:
-        kind = 'Sequence[TensorLike]' if inputs[argument].is_list else 'TensorLike'
-      else:
-        kind = definition.by_name[argument].type
-        kind = 'Sequence[%s]' % _STUB_TYPES.get(kind[5:-1], 'Any') if kind.startswith('list(') \
-            else _STUB_TYPES.get(kind, 'Any')
-      words.append('%s: %s%s' % (parameter, kind, '' if default is None else ' = ...'))
-    outputs = definition.outputs
-    result = 'Operation' if not outputs else 'Any' if len(outputs) > 1 else \
-        'List[Tensor]' if outputs[0].is_list else 'Tensor'
-    lines.append('def %s(%s, name: str | None = ...) -> %s: ...' % (
-        op, ', '.join(['*'] + words) if words else '*', result))
-  with open(path, 'w', encoding='utf-8') as f:
-    f.write('\n'.join(lines) + '\n')
