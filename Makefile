@@ -8,6 +8,7 @@
 #   make bench-variants   what the optimizer does with the same work written in different ways
 #   make test-oracle   against TensorFlow itself           make install  PREFIX=/usr/local DESTDIR=
 #   make test-python   the Python package's tests          make wheel    the package, into build/wheel
+#   make sdist     its source archive, into build/wheel    make test-sdist   builds the package of it
 #   make test-board    the board's pages in a headless browser
 # JOBS limits parallel work; TESTS selects tests by a regular expression.
 BUILD ?= build
@@ -31,7 +32,8 @@ SANITIZER_ENV = UBSAN_OPTIONS=print_stacktrace=1 ASAN_OPTIONS=$(ASAN_FLAGS) \
   TSAN_OPTIONS=suppressions=$(CURDIR)/dev/tsan-suppressions
 
 .PHONY: all setup test check demo install asan tsan asan-build tsan-build tsan-threads fuzz bench \
-  bench-variants bench-board bench-cluster test-oracle test-python test-board wheel clean
+  bench-variants bench-board bench-cluster test-oracle test-python test-board wheel sdist \
+  test-sdist clean
 all: $(BUILD)/build.ninja
 	@$(NINJA) -C $(BUILD)
 
@@ -105,6 +107,12 @@ test-board: setup all
 
 wheel: setup all
 	@python3 python/build_backend.py wheel $(BUILD)/wheel $(BUILD)
+
+sdist:
+	@python3 python/build_backend.py sdist $(BUILD)/wheel
+
+test-sdist: setup
+	@dev/test-sdist
 
 clean:
 	@rm -rf build build-asan build-tsan build-fuzz
