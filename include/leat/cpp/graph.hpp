@@ -1,0 +1,552 @@
+// leat/cpp/graph.hpp: graphs, and scopes through which operations are added. Part of leat/leat.hpp.
+//
+// A Graph is a handle on a TF_Graph that scopes, sessions and variables share. Operation and Output
+// are borrowed from the graph: they are two words, may be copied, and are valid as long as it.
+//
+// A Scope says how operations are added: the prefix of their names, device, control inputs,
+// colocation. Its modifiers return a new scope and leave the old one as it is. A scope belongs to
+// one thread; several threads may add to one graph through scopes of their own.
+#ifndef LEAT_CPP_GRAPH_HPP_
+#define LEAT_CPP_GRAPH_HPP_
+
+#include <cstdlib>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "leat/cpp/tensor.hpp"
+#include "leat/names.h"
+
+LEAT_BEGIN_NAMESPACE
+
+class Output;
+
+/// An operation of a graph, or none.
+class Operation {
+ public:
+  Operation() = default;
+  Operation(TF_Graph* graph, TF_Operation* operation) : graph_(graph), operation_(operation) {}
+  explicit operator bool() const { return operation_ != nullptr; }
+  bool operator==(const Operation& other) const { return operation_ == other.operation_; }
+  bool operator!=(const Operation& other) const { return operation_ != other.operation_; }
+  TF_Operation* get() const { return operation_; }
+  TF_Graph* graph() const { return graph_; }
+  std::string name() const { return operation_ ? TF_OperationName(operation_) : ""; }
+  /// The name of its op: "MatMul".
+  std::string op() const { return operation_ ? TF_OperationOpType(operation_) : ""; }
+  /// The device that was asked for.
+  std::string device() const { return operation_ ? TF_OperationDevice(operation_) : ""; }
+  int num_inputs() const { return operation_ ? TF_OperationNumInputs(operation_) : 0; }
+  int num_outputs() const { return operation_ ? TF_OperationNumOutputs(operation_) : 0; }
+  inline Output input(int index) const;
+  inline Output output(int index) const;
+  /// The outputs of the list |argument|, or the one that it stands for.
+  inline std::vector<Output> outputs(const char* argument, int first) const;
+
+ private:
+  TF_Graph* graph_ = nullptr;
+  TF_Operation* operation_ = nullptr;
+};
+
+/// A tensor of a graph, or none.
+class Output {
+ public:
+  Output() = default;
+  Output(Operation operation, int index) : operation_(operation), index_(index) {}
+  Output(TF_Graph* graph, TF_Output output)
+      : operation_(graph, output.oper), index_(output.index) {}
+  explicit operator bool() const { return static_cast<bool>(operation_); }
+  bool operator==(const Output& other) const {
+    return operation_ == other.operation_ && index_ == other.index_;
+  }
+  bool operator!=(const Output& other) const { return !(*this == other); }
+  Operation op() const { return operation_; }
+  int index() const { return index_; }
+  TF_Output get() const { return {operation_.get(), index_}; }
+  /// "x:0"
+  std::string name() const { return operation_.name() + ":" + std::to_string(index_); }
+  /// The type of the elements. One that can be assigned to has this type too.
+  DataType dtype() const {
+    return static_cast<DataType>(type() > 100 ? type() - 100 : type());
+  }
+  /// Whether it refers to a variable of the first kind.
+  bool is_ref() const { return type() > 100; }
+  /// What is known of the shape before the run.
+  TensorShape shape() const {
+    detail::CallStatus status;
+    const int rank =
+        operation_ ? TF_GraphGetTensorNumDims(operation_.graph(), get(), status) : -1;
+    if (rank < 0) return TensorShape::unknown();
+    std::vector<std::int64_t> dims(rank);
+    TF_GraphGetTensorShape(operation_.graph(), get(), dims.data(), rank, status);
+    return TensorShape(std::move(dims));
+  }
+
+ private:
+  /// The number of the type, which for a reference is above those that TF_DataType names.
+  int type() const {
+    return operation_ ? static_cast<int>(TF_OperationOutputType(get())) : 0;
+  }
+  Operation operation_;
+  int index_ = 0;
+};
+
+inline Output Operation::input(int index) const {
+  return operation_ ? Output(graph_, TF_OperationInput({operation_, index})) : Output();
+}
+inline Output Operation::output(int index) const {
+  return index < num_outputs() ? Output(*this, index) : Output();
+}
+inline std::vector<Output> Operation::outputs(const char* argument, int first) const {
+  std::vector<Output> all;
+  detail::CallStatus status;
+  const int count =
+      operation_ ? TF_OperationOutputListLength(operation_, argument, status) : 0;
+  for (int i = 0; i < count; ++i) all.emplace_back(*this, first + i);
+  return all;
+}
+
+/// What an operation reads: a tensor of the graph, or a value, of which a Const is made. Numbers,
+/// texts, and lists in braces are values. A value has its C++ type: 1 is an int32, 1.f a float.
+class Input {
+ public:
+  Input() = default;
+  Input(const Output& output) : output_(output) {}
+  Input(const Tensor& value) : value_(value) {}
+  /// What converts to an Output: operations with one output, variables.
+  template <class T, class = std::enable_if_t<std::is_convertible<const T&, Output>::value &&
+                                              !std::is_same<T, Output>::value>>
+  Input(const T& producer) : output_(producer) {}
+  template <class T, class = detail::if_value<T>, class = void>
+  Input(const T& value) : value_(value) {}
+  template <class T, class = detail::if_value<T>>
+  Input(std::initializer_list<T> values) : value_(values) {}
+  template <class T, class = detail::if_value<T>>
+  Input(std::initializer_list<std::initializer_list<T>> rows) : value_(rows) {}
+  template <class T, class = detail::if_value<T>>
+  Input(std::initializer_list<std::initializer_list<std::initializer_list<T>>> blocks)
+      : value_(blocks) {}
+  const Output& output() const { return output_; }
+  const Tensor& value() const { return value_; }
+
+ private:
+  Output output_;
+  Tensor value_;
+};
+
+/// A list of them: `AddN(scope, {x, y, z})`, or a vector of outputs.
+class InputList {
+ public:
+  InputList(std::initializer_list<Input> inputs) : inputs_(inputs) {}
+  InputList(const std::vector<Input>& inputs) : inputs_(inputs) {}
+  InputList(const std::vector<Output>& outputs) : inputs_(outputs.begin(), outputs.end()) {}
+  const std::vector<Input>& inputs() const { return inputs_; }
+
+ private:
+  std::vector<Input> inputs_;
+};
+
+/// The name of a function of the graph, as the value of an attribute.
+struct FunctionName {
+  FunctionName(std::string name) : name(std::move(name)) {}
+  FunctionName(const char* name) : name(name) {}
+  std::string name;
+};
+
+/// The value of an attribute.
+class AttrValue {
+ public:
+  AttrValue(bool value) : kind_('b'), integer_(value) {}
+  template <class T, class = std::enable_if_t<std::is_integral<T>::value>, class = void>
+  AttrValue(T value) : kind_('i'), integer_(static_cast<std::int64_t>(value)) {}
+  AttrValue(float value) : kind_('f'), real_(value) {}
+  AttrValue(double value) : kind_('f'), real_(static_cast<float>(value)) {}
+  AttrValue(const char* value) : kind_('s'), texts_{value} {}
+  AttrValue(std::string value) : kind_('s'), texts_{std::move(value)} {}
+  AttrValue(DataType value) : kind_('t'), types_{value} {}
+  AttrValue(const TensorShape& value) : kind_('h'), shapes_{value} {}
+  AttrValue(const Tensor& value) : kind_('v'), tensor_(value) {}
+  AttrValue(const FunctionName& value) : kind_('F'), texts_{value.name} {}
+  AttrValue(std::vector<std::int64_t> values) : kind_('I'), integers_(std::move(values)) {}
+  AttrValue(const std::vector<int>& values)
+      : kind_('I'), integers_(values.begin(), values.end()) {}
+  AttrValue(std::vector<float> values) : kind_('R'), reals_(std::move(values)) {}
+  AttrValue(std::vector<std::string> values) : kind_('S'), texts_(std::move(values)) {}
+  AttrValue(std::vector<DataType> values) : kind_('T'), types_(std::move(values)) {}
+  AttrValue(std::vector<TensorShape> values) : kind_('H'), shapes_(std::move(values)) {}
+  AttrValue(const std::vector<bool>& values) : kind_('B') {
+    for (bool value : values) integers_.push_back(value);
+  }
+  AttrValue(const std::vector<FunctionName>& values) : kind_('G') {
+    for (const FunctionName& value : values) texts_.push_back(value.name);
+  }
+
+  inline void set(TF_OperationDescription* description, const char* name, TF_Status* status) const;
+
+ private:
+  char kind_;
+  std::int64_t integer_ = 0;
+  float real_ = 0;
+  std::vector<std::int64_t> integers_;
+  std::vector<float> reals_;
+  std::vector<std::string> texts_;
+  std::vector<DataType> types_;
+  std::vector<TensorShape> shapes_;
+  Tensor tensor_;
+};
+
+inline void AttrValue::set(TF_OperationDescription* d, const char* name,
+                           TF_Status* status) const {
+  const int count = static_cast<int>(integers_.size() + reals_.size() + texts_.size() +
+                                     types_.size() + shapes_.size());
+  switch (kind_) {
+    case 'b': return TF_SetAttrBool(d, name, integer_ != 0);
+    case 'i': return TF_SetAttrInt(d, name, integer_);
+    case 'f': return TF_SetAttrFloat(d, name, real_);
+    case 's': return TF_SetAttrString(d, name, texts_[0].data(), texts_[0].size());
+    case 't': return TF_SetAttrType(d, name, types_[0]);
+    case 'h': return TF_SetAttrShape(d, name, shapes_[0].dims().data(), shapes_[0].rank());
+    case 'v': return TF_SetAttrTensor(d, name, tensor_.get(), status);
+    case 'F': return TF_SetAttrFuncName(d, name, texts_[0].data(), texts_[0].size());
+    case 'I': return TF_SetAttrIntList(d, name, integers_.data(), count);
+    case 'R': return TF_SetAttrFloatList(d, name, reals_.data(), count);
+    case 'T': return TF_SetAttrTypeList(d, name, types_.data(), count);
+    case 'B': {
+      const std::vector<unsigned char> values(integers_.begin(), integers_.end());
+      return TF_SetAttrBoolList(d, name, values.data(), count);
+    }
+    case 'S': {
+      std::vector<const void*> values;
+      std::vector<std::size_t> sizes;
+      for (const std::string& text : texts_) {
+        values.push_back(text.data());
+        sizes.push_back(text.size());
+      }
+      return TF_SetAttrStringList(d, name, values.data(), sizes.data(), count);
+    }
+    case 'H': {
+      std::vector<const std::int64_t*> dims;
+      std::vector<int> ranks;
+      for (const TensorShape& shape : shapes_) {
+        dims.push_back(shape.dims().data());
+        ranks.push_back(shape.rank());
+      }
+      return TF_SetAttrShapeList(d, name, dims.data(), ranks.data(), count);
+    }
+    case 'G': {  // an AttrValue message: list { func { name: "..." } ... }
+      std::string text = "list {";
+      for (const std::string& function : texts_) text += " func { name: \"" + function + "\" }";
+      Handle<TF_Buffer, TF_DeleteBuffer> in(
+          TF_NewBufferFromString((text + " }").data(), text.size() + 2));
+      Handle<TF_Buffer, TF_DeleteBuffer> out(leat_message_from_text("AttrValue", in.get(), status));
+      if (out) TF_SetAttrValueProto(d, name, out.get()->data, out.get()->length, status);
+      return;
+    }
+    default: return;
+  }
+}
+
+/// An attribute with its name.
+struct Attribute {
+  std::string name;
+  AttrValue value;
+};
+
+namespace detail {
+
+/// A variable of a graph (leat/cpp/variable.hpp).
+struct VariableRow {
+  Output handle;  // a reference or a resource
+  Output value;   // what is read where the variable is an input
+  Operation initializer;
+  DataType dtype = TF_FLOAT;
+  TensorShape shape;
+  bool trainable = true;
+  bool is_resource() const { return !handle.is_ref(); }
+};
+
+struct GraphState {
+  GraphState() : graph(TF_NewGraph()) {}
+  GraphState(const GraphState&) = delete;
+  GraphState& operator=(const GraphState&) = delete;
+  ~GraphState() { TF_DeleteGraph(graph); }
+  TF_Graph* const graph;
+  std::mutex mutex;
+  std::vector<VariableRow> variables;  // in the order of their making
+};
+
+}  // namespace detail
+
+/// A dataflow graph. Copies are the same graph.
+class Graph {
+ public:
+  Graph() : state_(std::make_shared<detail::GraphState>()) {}
+  TF_Graph* get() const { return state_->graph; }
+  bool operator==(const Graph& other) const { return state_ == other.state_; }
+
+  /// The operation of this name, or none.
+  Operation operation(const std::string& name) const {
+    return {get(), TF_GraphOperationByName(get(), name.c_str())};
+  }
+  /// The tensor "name:index"; ":0" may be left out. None where there is no such operation.
+  Output output(const std::string& name) const {
+    const std::size_t colon = name.rfind(':');
+    const Operation op = operation(name.substr(0, colon));
+    return op.output(colon == std::string::npos ? 0 : std::atoi(name.c_str() + colon + 1));
+  }
+  /// All operations, in the order in which they were added.
+  std::vector<Operation> operations() const {
+    std::vector<Operation> all;
+    std::size_t place = 0;
+    while (TF_Operation* op = TF_GraphNextOperation(get(), &place)) all.emplace_back(get(), op);
+    return all;
+  }
+  result<Message> graph_def() const {
+    detail::CallStatus status;
+    Handle<TF_Buffer, TF_DeleteBuffer> buffer(TF_NewBuffer());
+    TF_GraphToGraphDef(get(), buffer.get(), status);
+    return detail::finish(status.get(), [&] { return Message("GraphDef", buffer.get()); });
+  }
+  /// Adds a GraphDef, its names below |prefix| unless that is empty.
+  result<void> import(const Message& graph_def, const std::string& prefix = "") {
+    detail::CallStatus status;
+    Handle<TF_Buffer, TF_DeleteBuffer> buffer(graph_def.buffer());
+    Handle<TF_ImportGraphDefOptions, TF_DeleteImportGraphDefOptions> options(
+        TF_NewImportGraphDefOptions());
+    TF_ImportGraphDefOptionsSetPrefix(options.get(), prefix.c_str());
+    TF_GraphImportGraphDef(get(), buffer.get(), options.get(), status);
+    return detail::finish(status.get());
+  }
+  std::vector<detail::VariableRow> variables() const {
+    std::lock_guard<std::mutex> lock(state_->mutex);
+    return state_->variables;
+  }
+  void add_variable(const detail::VariableRow& row) const {
+    std::lock_guard<std::mutex> lock(state_->mutex);
+    state_->variables.push_back(row);
+  }
+
+ private:
+  std::shared_ptr<detail::GraphState> state_;
+};
+
+/// How operations are added to a graph.
+class Scope {
+ public:
+  /// The outermost scope of a graph.
+  explicit Scope(Graph graph = Graph())
+      : graph_(std::move(graph)), error_(std::make_shared<Status>()) {}
+
+  /// Names below "|name|/", "|name|_1/" the second time.
+  Scope sub_scope(const std::string& name) const {
+    Scope scope = *this;
+    scope.prefix_ = unique(prefix_ + name) + "/";
+    scope.name_.clear();
+    return scope;
+  }
+  /// The name of the operations that are added; the second is "|name|_1". Without it they are
+  /// named after their op.
+  Scope with_op_name(const std::string& name) const {
+    Scope scope = *this;
+    scope.name_ = name;
+    return scope;
+  }
+  /// Names below the operation's, as what belongs to a variable has them.
+  Scope below(const Operation& operation) const {
+    Scope scope = *this;
+    scope.prefix_ = operation.name() + "/";
+    scope.name_.clear();
+    return scope;
+  }
+  /// Asks for a device, as "/device:CPU:1" or "/job:worker/task:0"; "" leaves it to the placer.
+  Scope with_device(const std::string& device) const {
+    Scope scope = *this;
+    scope.device_ = device;
+    return scope;
+  }
+  /// Operations run after these too.
+  Scope with_control_dependencies(const std::vector<Operation>& operations) const {
+    Scope scope = *this;
+    for (const Operation& operation : operations) {
+      if (operation) scope.control_.push_back(operation);
+    }
+    return scope;
+  }
+  Scope with_no_control_dependencies() const {
+    Scope scope = *this;
+    scope.control_.clear();
+    return scope;
+  }
+  /// Where |operation| runs, wherever that is.
+  Scope colocate_with(const Operation& operation) const {
+    Scope scope = *this;
+    scope.beside_ = operation;
+    return scope;
+  }
+  Scope clear_colocation() const { return colocate_with(Operation()); }
+
+  const Graph& graph() const { return graph_; }
+  const std::string& prefix() const { return prefix_; }
+  /// What with_op_name() said.
+  const std::string& op_name() const { return name_; }
+  /// A name that no operation of the graph has, below the prefix; |name| where no other was set.
+  std::string unique_name(const std::string& name) const {
+    return unique(prefix_ + (name_.empty() ? name : name_));
+  }
+
+  /// The first error of this scope and all those that were made of one root. An operation that
+  /// fails throws it; without exceptions it is looked at here, and later operations do nothing.
+  const Status& status() const { return *error_; }
+  bool ok() const { return error_->ok(); }
+  void fail(const Status& status) const {
+#ifdef LEAT_NO_EXCEPTIONS
+    if (ok()) *error_ = status;
+#else
+    throw Error(status);
+#endif
+  }
+
+ private:
+  friend class OpBuilder;
+  std::string unique(const std::string& name) const {
+    detail::CallStatus status;
+    std::unique_ptr<char, void (*)(void*)> found(
+        leat_unique_name(graph_.get(), name.c_str(), 1, status), std::free);
+    return found ? found.get() : name;
+  }
+
+  Graph graph_;
+  std::shared_ptr<Status> error_;
+  std::string prefix_, name_, device_;
+  std::vector<Operation> control_;
+  Operation beside_;
+};
+
+/// Adds one operation of any op, also of a plugin's:
+///
+///   Operation zeroed = OpBuilder(scope, "ZeroOut").input(x).attribute("T", DT_INT32).finish();
+class OpBuilder {
+ public:
+  OpBuilder(const Scope& scope, const char* op) : scope_(scope) {
+    if (!scope.ok()) return;
+    name_ = scope.unique_name(op);
+    description_ = TF_NewOperation(scope.graph().get(), op, name_.c_str());
+    for (const Operation& before : scope.control_) {
+      TF_AddControlInput(description_, before.get());
+    }
+    if (!scope.device_.empty()) TF_SetDevice(description_, scope.device_.c_str());
+    if (scope.beside_) TF_ColocateWith(description_, scope.beside_.get());
+  }
+  OpBuilder(const OpBuilder&) = delete;
+  OpBuilder& operator=(const OpBuilder&) = delete;
+  ~OpBuilder() {
+    if (description_) TF_FinishOperation(description_, status_);  // which frees it
+  }
+
+  /// That the operation will have.
+  const std::string& name() const { return name_; }
+
+  OpBuilder& input(const Input& input) {
+    const Output output = tensor(input);
+    if (description_ && error_.ok()) TF_AddInput(description_, output.get());
+    return *this;
+  }
+  OpBuilder& input(const InputList& list) {
+    std::vector<TF_Output> outputs;
+    for (const Input& input : list.inputs()) outputs.push_back(tensor(input).get());
+    if (description_ && error_.ok()) {
+      TF_AddInputList(description_, outputs.data(), static_cast<int>(outputs.size()));
+    }
+    return *this;
+  }
+  OpBuilder& attribute(const char* name, const AttrValue& value) {
+    if (!description_) return *this;
+    value.set(description_, name, status_);
+    if (!status_.ok()) note(status_.get());
+    return *this;
+  }
+  OpBuilder& attributes(const std::vector<Attribute>& all) {
+    for (const Attribute& one : all) attribute(one.name.c_str(), one.value);
+    return *this;
+  }
+  Operation finish() {
+    if (!description_) return Operation();
+    TF_Operation* operation = nullptr;
+    if (error_.ok()) {
+      operation = TF_FinishOperation(std::exchange(description_, nullptr), status_);
+      note(status_.get());
+    }
+    if (!error_.ok()) scope_.fail(error_);
+    return {scope_.graph().get(), operation};
+  }
+
+ private:
+  void note(const Status& status) {
+    if (error_.ok()) error_ = status;
+  }
+  /// The output that the input names, or that of a Const with its value.
+  Output tensor(const Input& input) {
+    if (!description_ || !error_.ok()) return Output();
+    if (input.output()) return input.output();
+    if (!input.value()) {
+      note(Status(TF_INVALID_ARGUMENT, "adding operation '" + name_ +
+                                           "' failed: an input is no tensor and no value"));
+      return Output();
+    }
+    Scope around = scope_;
+    around.name_.clear();
+    OpBuilder constant(around, "Const");
+    constant.attribute("value", input.value()).attribute("dtype", input.value().dtype());
+    return constant.finish().output(0);
+  }
+
+  const Scope& scope_;
+  std::string name_;
+  TF_OperationDescription* description_ = nullptr;
+  detail::CallStatus status_;
+  Status error_;
+};
+
+namespace detail {
+/// Optional attributes of an op: `MatMul::TransposeA(true).TransposeB(true)`.
+template <class Self>
+class Attributes {
+ public:
+  operator const std::vector<Attribute>&() const { return all_; }
+
+ protected:
+  Self with(const char* name, const AttrValue& value) const {
+    Self more = static_cast<const Self&>(*this);
+    more.all_.push_back({name, value});
+    return more;
+  }
+
+ private:
+  std::vector<Attribute> all_;
+};
+}  // namespace detail
+
+/// Operations that are written by hand, beside those that the build makes (leat/ops.hpp).
+namespace ops {
+
+/// A Const: `Const(scope, {{1.f, 2.f}, {3.f, 4.f}})`.
+inline Output Const(const Scope& scope, const Tensor& value) {
+  return OpBuilder(scope, "Const")
+      .attribute("value", value)
+      .attribute("dtype", value ? value.dtype() : TF_FLOAT)
+      .finish()
+      .output(0);
+}
+
+/// A NoOp that runs after |operations|: one target for several.
+inline Operation group(const Scope& scope, const std::vector<Operation>& operations) {
+  return OpBuilder(scope.with_control_dependencies(operations), "NoOp").finish();
+}
+
+}  // namespace ops
+
+LEAT_END_NAMESPACE
+
+#endif  // LEAT_CPP_GRAPH_HPP_

@@ -1,0 +1,221 @@
+// leat/cpp/variable.hpp: variables and their first values. Part of leat/leat.hpp.
+//
+//   Var w(scope.with_op_name("w"), {784, 10}, truncated_normal(0.1));
+//   Var b(scope.with_op_name("b"), {10}, zeros());
+//   auto y = ops::BiasAdd(scope, ops::MatMul(scope, x, w), b);
+//   session.run_targets({initialize_variables(scope)});
+//
+// A variable lives in a session, from its initialisation to the session's end. Its name is that
+// under which checkpoints have it. There are two kinds: references (VariableV2, the default), which
+// are TensorFlow's first, and resources (VarHandleOp).
+#ifndef LEAT_CPP_VARIABLE_HPP_
+#define LEAT_CPP_VARIABLE_HPP_
+
+#include <cmath>
+#include <functional>
+#include <vector>
+
+#include "leat/cpp/graph.hpp"
+
+LEAT_BEGIN_NAMESPACE
+
+/// Adds what computes the first value of a variable.
+using Initializer = std::function<Output(const Scope&, const TensorShape&, DataType)>;
+
+namespace detail {
+
+/// A scalar of any type of numbers.
+inline Output number(const Scope& scope, DataType dtype, double value) {
+  switch (dtype) {
+    case TF_FLOAT: return ops::Const(scope, static_cast<float>(value));
+    case TF_DOUBLE: return ops::Const(scope, value);
+    case TF_INT32: return ops::Const(scope, static_cast<std::int32_t>(value));
+    case TF_INT64: return ops::Const(scope, static_cast<std::int64_t>(value));
+    default: break;
+  }
+  return OpBuilder(scope, "Cast")
+      .input(Input(value))
+      .attribute("DstT", dtype)
+      .finish()
+      .output(0);
+}
+inline Output shape_constant(const Scope& scope, const TensorShape& shape) {
+  return ops::Const(scope, std::vector<std::int32_t>(shape.dims().begin(), shape.dims().end()));
+}
+inline Output binary(const Scope& scope, const char* op, const Input& x, const Input& y) {
+  return OpBuilder(scope, op).input(x).input(y).finish().output(0);
+}
+
+/// |low| + (|high| - |low|) * what |op| draws; the seed is 0 where none is wanted.
+inline Initializer random(const char* op, double factor, double offset, std::int64_t seed) {
+  return [=](const Scope& scope, const TensorShape& shape, DataType dtype) {
+    const Output drawn = OpBuilder(scope, op)
+                             .input(shape_constant(scope, shape))
+                             .attribute("dtype", dtype)
+                             .attribute("seed", seed)
+                             .attribute("seed2", seed)
+                             .finish()
+                             .output(0);
+    const Output scaled = binary(scope, "Mul", drawn, number(scope, dtype, factor));
+    return binary(scope, "AddV2", scaled, number(scope, dtype, offset));
+  };
+}
+
+/// How many inputs and outputs a unit of a matrix [in, out] or a filter [..., in, out] has.
+struct Fans {
+  explicit Fans(const TensorShape& shape) {
+    const int rank = shape.rank();
+    if (rank < 1) return;
+    double field = 1;
+    for (int i = 0; i + 2 < rank; ++i) field *= static_cast<double>(shape[i]);
+    in = field * static_cast<double>(shape[rank < 2 ? 0 : rank - 2]);
+    out = field * static_cast<double>(shape[rank - 1]);
+  }
+  double in = 1, out = 1;
+};
+
+}  // namespace detail
+
+inline Initializer constant(double value) {
+  return [value](const Scope& scope, const TensorShape& shape, DataType dtype) {
+    return detail::binary(scope, "Fill", detail::shape_constant(scope, shape),
+                          detail::number(scope, dtype, value));
+  };
+}
+inline Initializer zeros() { return constant(0); }
+inline Initializer ones() { return constant(1); }
+/// In [low, high). A seed of 0 draws other numbers in each session.
+inline Initializer random_uniform(double low, double high, std::int64_t seed = 0) {
+  return detail::random("RandomUniform", high - low, low, seed);
+}
+inline Initializer random_normal(double deviation, std::int64_t seed = 0) {
+  return detail::random("RandomStandardNormal", deviation, 0, seed);
+}
+/// Cut at two deviations.
+inline Initializer truncated_normal(double deviation, std::int64_t seed = 0) {
+  return detail::random("TruncatedNormal", deviation, 0, seed);
+}
+inline Initializer glorot_uniform(std::int64_t seed = 0) {
+  return [seed](const Scope& scope, const TensorShape& shape, DataType dtype) {
+    const detail::Fans fans(shape);
+    const double limit = std::sqrt(6 / (fans.in + fans.out));
+    return random_uniform(-limit, limit, seed)(scope, shape, dtype);
+  };
+}
+/// For layers with Relu.
+inline Initializer he_normal(std::int64_t seed = 0) {
+  return [seed](const Scope& scope, const TensorShape& shape, DataType dtype) {
+    return truncated_normal(std::sqrt(2 / detail::Fans(shape).in), seed)(scope, shape, dtype);
+  };
+}
+
+/// What is unusual about a variable: `VarOptions().resource().dtype(DT_DOUBLE)`.
+class VarOptions {
+ public:
+  VarOptions& dtype(DataType value) {
+    dtype_ = value;
+    return *this;
+  }
+  /// A VarHandleOp instead of a reference.
+  VarOptions& resource(bool value = true) {
+    resource_ = value;
+    return *this;
+  }
+  /// minimize() leaves it alone: step counters, averages.
+  VarOptions& untrainable() {
+    trainable_ = false;
+    return *this;
+  }
+
+ private:
+  friend class Var;
+  DataType dtype_ = TF_FLOAT;
+  bool resource_ = false, trainable_ = true;
+};
+
+/// A variable. It converts to an Output, which is its value, wherever an input is wanted.
+class Var {
+ public:
+  Var(const Scope& scope, const TensorShape& shape, const Initializer& initializer,
+      const VarOptions& options = VarOptions()) {
+    make(scope, shape, initializer, options);
+  }
+  /// The first value is given; the variable has its type and shape.
+  Var(const Scope& scope, const Input& value, VarOptions options = VarOptions()) {
+    const Output first = value.output() ? value.output()
+                                        : ops::Const(scope.with_op_name("initial_value"),
+                                                     value.value());
+    options.dtype_ = first.dtype();
+    make(scope, first.shape(), [first](const Scope&, const TensorShape&, DataType) {
+      return first;
+    }, options);
+  }
+  operator Output() const { return row_.value; }
+  Output value() const { return row_.value; }
+  /// The reference or resource: what ops that change it take.
+  Output handle() const { return row_.handle; }
+  Operation initializer() const { return row_.initializer; }
+  std::string name() const { return row_.handle.op().name(); }
+  DataType dtype() const { return row_.dtype; }
+  const TensorShape& shape() const { return row_.shape; }
+  const detail::VariableRow& row() const { return row_; }
+
+  Operation assign(const Scope& scope, const Input& value) const {
+    return change(scope, "Assign", "AssignVariableOp", value);
+  }
+  Operation assign_add(const Scope& scope, const Input& value) const {
+    return change(scope, "AssignAdd", "AssignAddVariableOp", value);
+  }
+  Operation assign_sub(const Scope& scope, const Input& value) const {
+    return change(scope, "AssignSub", "AssignSubVariableOp", value);
+  }
+
+ private:
+  Operation change(const Scope& scope, const char* by_reference, const char* by_resource,
+                   const Input& value) const {
+    return OpBuilder(scope, row_.is_resource() ? by_resource : by_reference)
+        .input(row_.handle)
+        .input(value)
+        .finish();
+  }
+  /// Nodes and names are those of TensorFlow 1: w, w/Assign, w/read (or w/Read/ReadVariableOp).
+  void make(const Scope& outer, const TensorShape& shape, const Initializer& initializer,
+            const VarOptions& options) {
+    const Scope scope =
+        (outer.op_name().empty() ? outer.with_op_name("Variable") : outer)
+            .with_no_control_dependencies();
+    OpBuilder builder(scope, options.resource_ ? "VarHandleOp" : "VariableV2");
+    builder.attribute("shape", shape).attribute("dtype", options.dtype_);
+    if (options.resource_) builder.attribute("shared_name", builder.name());
+    row_.handle = builder.finish().output(0);
+    row_.dtype = options.dtype_;
+    row_.shape = shape;
+    row_.trainable = options.trainable_;
+    const Scope own = scope.below(row_.handle.op());
+    const Output first = initializer(own.sub_scope("Initializer"), shape, options.dtype_);
+    const Scope beside = own.colocate_with(row_.handle.op());
+    row_.initializer = assign(beside.with_op_name("Assign"), first);
+    row_.value =
+        options.resource_
+            ? OpBuilder(beside.with_op_name("Read/ReadVariableOp"), "ReadVariableOp")
+                  .input(row_.handle)
+                  .attribute("dtype", options.dtype_)
+                  .finish()
+                  .output(0)
+            : OpBuilder(beside.with_op_name("read"), "Identity").input(row_.handle).finish().output(
+                  0);
+    if (scope.ok()) scope.graph().add_variable(row_);
+  }
+  detail::VariableRow row_;
+};
+
+/// One operation that gives every variable made so far its first value, those of optimizers too.
+inline Operation initialize_variables(const Scope& scope) {
+  std::vector<Operation> all;
+  for (const detail::VariableRow& row : scope.graph().variables()) all.push_back(row.initializer);
+  return ops::group(scope.with_op_name("init"), all);
+}
+
+LEAT_END_NAMESPACE
+
+#endif  // LEAT_CPP_VARIABLE_HPP_
