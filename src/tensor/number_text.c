@@ -1,4 +1,4 @@
-// Numbers in decimal text: C's strtod does the fractions.
+// Numbers in text: C's strtod does the fractions.
 #include "tensor/number_text.h"
 
 #include <string.h>
@@ -35,11 +35,10 @@ static bool parse_integer(leat_string_view_t text, bool is_signed, uint64_t limi
   return size <= limit;
 }
 
-// What C's strtod reads, but for hexadecimal numbers; all of it.
+// What C's strtod reads, hexadecimal numbers too; all of it.
 static bool parse_fraction(leat_string_view_t text, bool is_double, void* out_value) {
   char buffer[400];
   if (text.size == 0 || text.size >= sizeof buffer) return false;
-  if (memchr(text.data, 'x', text.size) || memchr(text.data, 'X', text.size)) return false;
   memcpy(buffer, text.data, text.size);
   buffer[text.size] = 0;
   char* end;

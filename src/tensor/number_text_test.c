@@ -24,7 +24,7 @@ static void whole_numbers_fit_or_are_refused(void** state) {
   assert_false(leat_number_parse(LEAT_SV("1.0"), LEAT_DTYPE_INT32, &narrow));
 }
 
-static void fractions_are_decimal(void** state) {
+static void fractions_are_those_of_c(void** state) {
   float single;
   double value;
   assert_true(leat_number_parse(LEAT_SV(" -1.5e2 "), LEAT_DTYPE_DOUBLE, &value));
@@ -33,14 +33,16 @@ static void fractions_are_decimal(void** state) {
   assert_true(isinf(single));
   assert_true(leat_number_parse(LEAT_SV("nan"), LEAT_DTYPE_FLOAT, &single));
   assert_true(isnan(single));
-  assert_false(leat_number_parse(LEAT_SV("0x10"), LEAT_DTYPE_DOUBLE, &value));
+  assert_true(leat_number_parse(LEAT_SV("-0x1.8p1"), LEAT_DTYPE_DOUBLE, &value));
+  assert_true(value == -3);
+  assert_false(leat_number_parse(LEAT_SV("0x"), LEAT_DTYPE_DOUBLE, &value));
   assert_false(leat_number_parse(LEAT_SV("1.5z"), LEAT_DTYPE_DOUBLE, &value));
 }
 
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(whole_numbers_fit_or_are_refused),
-      cmocka_unit_test(fractions_are_decimal),
+      cmocka_unit_test(fractions_are_those_of_c),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

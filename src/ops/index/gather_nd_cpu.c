@@ -101,7 +101,8 @@ leat_status_t leat_gather_nd_take(leat_kernel_context_t* c, const leat_tensor_t*
     leat_kernel_parallel_for(c, g.index.count,
                              2 + g.index.depth + (double)g.slice_bytes * 0.08, take_shard, &g);
   }
-  return LEAT_LIKELY(g.bad < 0) ? leat_ok_status() : leat_nd_index_error(c, &g.index, g.bad);
+  if (LEAT_LIKELY(g.bad < 0)) return leat_ok_status();
+  return leat_nd_index_error(c, &g.index, "param shape", g.bad);
 }
 
 static leat_status_t gather_nd__cpu(leat_kernel_context_t* c) {

@@ -43,7 +43,7 @@ leat_status_t leat_nd_index_make(const leat_kernel_context_t* c, const leat_tens
 }
 
 leat_status_t leat_nd_index_error(const leat_kernel_context_t* c, const leat_nd_index_t* index,
-                                  int64_t at) {
+                                  const char* what, int64_t at) {
   char tuple[200];
   size_t used = 0;
   tuple[0] = 0;
@@ -54,7 +54,7 @@ leat_status_t leat_nd_index_error(const leat_kernel_context_t* c, const leat_nd_
   leat_partial_shape_t dims = {index->depth, index->dims};
   // The last dimension of the indices holds the tuple.
   const leat_shape_t* shape = &index->indices->shape;
-  return leat_kernel_invalid(c, "indices%s = [%s] does not index into param shape %s",
+  return leat_kernel_invalid(c, "indices%s = [%s] does not index into %s %s",
                              LEAT_INDEX_PLACE(shape, LEAT_MAX(shape->rank - 1, 0), at), tuple,
-                             LEAT_PARTIAL_SHAPE_TEXT(dims));
+                             what, LEAT_PARTIAL_SHAPE_TEXT(dims));
 }

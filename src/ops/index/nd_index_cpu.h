@@ -49,8 +49,9 @@ static inline int64_t leat_nd_index_at(const leat_nd_index_t* index, int64_t at)
   return element;
 }
 // Makes the INVALID_ARGUMENT that names tuple |at|, which is out of range, and the shape that it
-// should index into.
+// should index into, called |what|.
 LEAT_MUST_USE leat_status_t leat_nd_index_error(const leat_kernel_context_t* c,
-                                                const leat_nd_index_t* index, int64_t at);
+                                                const leat_nd_index_t* index, const char* what,
+                                                int64_t at);
 
 #endif  // LEAT_OPS_INDEX_ND_INDEX_CPU_H_

@@ -83,7 +83,7 @@ leat_status_t leat_scatter_nd_apply(const leat_kernel_context_t* c, const leat_t
   for (int64_t i = 0; i < index.count; ++i) {
     int64_t at = leat_nd_index_at(&index, i);
     if (at < 0 && state->policy == LEAT_BAD_INDICES_IGNORE) continue;
-    if (at < 0) return leat_nd_index_error(c, &index, i);
+    if (at < 0) return leat_nd_index_error(c, &index, "shape", i);
     LEAT_RETURN_IF_ERROR(apply_one(state->how, combine, dtype,
                                    leat_element_at(whole->data, dtype, at),
                                    leat_element_at(updates->data, dtype, i * index.slice),

@@ -279,8 +279,8 @@ static leat_status_t check_ids(leat_kernel_context_t* c, const leat_tensor_t* da
   for (int64_t i = 0; data->shape.element_count && i < ids->shape.element_count; ++i) {
     int64_t id = leat_segment_id(ids, i);
     if (id < segments) continue;
-    return leat_kernel_invalid(c, "segment_ids[%lld] is %lld, must be below %lld", (long long)i,
-                               (long long)id, (long long)segments);
+    return leat_kernel_invalid(c, "segment_ids[%lld] = %lld is out of range [0, %lld)",
+                               (long long)i, (long long)id, (long long)segments);
   }
   return leat_ok_status();
 }

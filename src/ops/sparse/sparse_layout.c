@@ -111,6 +111,7 @@ static leat_status_t fill_gradient(leat_gradient_t* g) {
 
 static leat_status_t to_dense_shape(leat_inference_t* c) {
   leat_partial_shape_t shape;
+  LEAT_RETURN_IF_ERROR(leat_inference_with_rank(c, leat_inference_input(c, 1), 1, &shape));
   LEAT_RETURN_IF_ERROR(leat_inference_input_as_shape(c, 1, &shape));
   leat_inference_set_output(c, 0, shape);
   return leat_ok_status();
