@@ -378,3 +378,15 @@ class CheckpointSaver(BaseMonitor):
     self._last_saved_time, self._last_saved_step = time.monotonic(), step
     saver = self._saver or self._scaffold.saver
     saver.save(session, self._save_path, global_step=step)
+
+
+@export('contrib.learn.monitors.get_default_monitors')
+def get_default_monitors(loss_op=None, summary_op=None, save_summary_steps=100, output_dir=None,
+                         summary_writer=None):
+  """Monitors that print the loss and save summaries, for those that are given."""
+  found = []
+  if loss_op is not None:
+    found.append(PrintTensor({'loss': loss_op.name}))
+  if summary_op is not None:
+    found.append(SummarySaver(summary_op, save_summary_steps, output_dir, summary_writer))
+  return found
