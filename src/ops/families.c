@@ -62,9 +62,9 @@ FAMILY(dataset, DATASET_OPS, DATASET_KERNELS, NO_RULES)
 FAMILY(function, FUNCTION, FUNCTION, NO_RULES)
 
 // Images [batch, height, width, channels], and boxes in them.
-#define IMAGE_OPS(X) X(codec) X(image) X(suppression)
+#define IMAGE_OPS(X) X(codec) X(colors) X(image) X(suppression)
 #define IMAGE_KERNELS(X) \
-  X(crop) X(decode_image) X(drawing) X(encode_image) X(resize) X(suppression)
+  X(colors) X(crop) X(decode_image) X(drawing) X(encode_image) X(resize) X(suppression)
 FAMILY(image, IMAGE_OPS, IMAGE_KERNELS, NO_RULES)
 
 // Elements and slices of tensors taken, written and found by their positions.
