@@ -17,7 +17,7 @@ leat_status_t leat_tensor_parse(leat_string_view_t text, int dtype, leat_buffer_
   leat_arena_initialize(leat_allocator_system(), 0, &arena);
   leat_status_t status =
       leat_message_decode(&leat_pb_tensor_proto_descriptor, text, &arena, NULL, &proto);
-  if (!status && proto.dtype != dtype) {
+  if (!status && dtype != LEAT_DTYPE_INVALID && proto.dtype != dtype) {
     status = leat_make_status(LEAT_INVALID_ARGUMENT,
                               "Type mismatch between parsed tensor (%s) and dtype (%s)",
                               leat_dtype_name(proto.dtype), leat_dtype_name(dtype));

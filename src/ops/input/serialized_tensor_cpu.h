@@ -9,7 +9,7 @@
 LEAT_MUST_USE leat_status_t leat_tensor_serialize(const leat_tensor_t* tensor, bool packs_strings,
                                                   leat_tensor_t* target, int64_t index);
 // Makes the tensor that |text| describes. INVALID_ARGUMENT where |text| is not a TensorProto or its
-// type is not |dtype|.
+// type is not |dtype|, which may be LEAT_DTYPE_INVALID for any.
 LEAT_MUST_USE leat_status_t leat_tensor_parse(leat_string_view_t text, int dtype,
                                               leat_buffer_source_t* source,
                                               leat_tensor_t* out_tensor);

@@ -165,7 +165,7 @@ static leat_status_t join_shapes(leat_kernel_context_t* c, const leat_entries_t*
   for (int i = 0; i < lead_rank; ++i) *dims++ = lead[i];
   for (int64_t i = 0; i < count; ++i) {
     if (rows[i].shape.shape.element_count != rank) {
-      return leat_kernel_invalid(c, "Inconsistent rank across SparseTensors: rank prior to "
+      return leat_kernel_invalid(c, "Inconsistent shape across SparseTensors: rank prior to "
                                  "SparseTensor[%lld] was: %lld but rank of SparseTensor[%lld] is: "
                                  "%lld",
                                  (long long)i, (long long)rank, (long long)i,

@@ -72,25 +72,33 @@ static leat_status_t serialize_many__cpu(leat_kernel_context_t* c) {
 
 // ---- Reading ------------------------------------------------------------------------------------
 
-// Reads the tensor that element |index| of input 0 holds; it must be of |dtype|.
-static leat_status_t read_tensor(const leat_kernel_context_t* c, int64_t index, int dtype,
+// Reads the tensor that element |index| of input 0 holds.
+static leat_status_t read_tensor(const leat_kernel_context_t* c, int64_t index,
                                  leat_tensor_t* out_tensor) {
   const leat_tensor_t* input = leat_kernel_input(c, 0);
   if (input->dtype == LEAT_DTYPE_STRING) {
-    return leat_tensor_parse(leat_tensor_string_at(input, index), dtype, c->services->memory,
-                             out_tensor);
+    leat_status_t status = leat_tensor_parse(leat_tensor_string_at(input, index),
+                                             LEAT_DTYPE_INVALID, c->services->memory, out_tensor);
+    return leat_status_annotate(status, "Could not parse serialized proto");
   }
   const leat_boxed_tensors_t* box = leat_boxed_tensors_of(
       leat_tensor_data(input, const leat_variant_t) + index, &leat_tensor_box_vtable);
-  if (!box || box->items[0].dtype != dtype) {
-    return leat_kernel_invalid(c, "Could not get a tensor from serialized_sparse[%lld, %lld]: it "
-                               "holds %s, must be of type %s",
-                               (long long)(index / 3), (long long)(index % 3),
-                               box ? leat_dtype_name(box->items[0].dtype) : "no tensor",
-                               leat_dtype_name(dtype));
+  if (!box) {
+    return leat_kernel_invalid(c, "Could not get a tensor from serialized_sparse[%lld, %lld]",
+                               (long long)(index / 3), (long long)(index % 3));
   }
   *out_tensor = leat_tensor_share(&box->items[0]);
   return leat_ok_status();
+}
+
+// INVALID_ARGUMENT unless |tensor|, |part| of sparse tensor |number|, is of |dtype|.
+static leat_status_t check_type(const leat_kernel_context_t* c, int64_t number, const char* part,
+                                const leat_tensor_t* tensor, int dtype) {
+  if (tensor->dtype == dtype) return leat_ok_status();
+  return leat_kernel_invalid(c, "Requested SparseTensor of type %s but SparseTensor[%lld].%s"
+                             ".dtype() == %s",
+                             leat_dtype_name(dtype), (long long)number, part,
+                             leat_dtype_name(tensor->dtype));
 }
 
 // Reads sparse tensor |number|. On failure the caller releases what there is of |out_entries|.
@@ -98,10 +106,13 @@ static leat_status_t read_entries(const leat_kernel_context_t* c, int64_t number
                                   leat_entries_t* out_entries) {
   int dtype = (int)leat_dtype_base(c->kernel->output_types[1]);
   leat_shape_t dense;
+  LEAT_RETURN_IF_ERROR(read_tensor(c, 3 * number, &out_entries->indices));
+  LEAT_RETURN_IF_ERROR(read_tensor(c, 3 * number + 1, &out_entries->values));
+  LEAT_RETURN_IF_ERROR(read_tensor(c, 3 * number + 2, &out_entries->shape));
   LEAT_RETURN_IF_ERROR(
-      read_tensor(c, 3 * number, LEAT_DTYPE_INT64, &out_entries->indices));
-  LEAT_RETURN_IF_ERROR(read_tensor(c, 3 * number + 1, dtype, &out_entries->values));
-  LEAT_RETURN_IF_ERROR(read_tensor(c, 3 * number + 2, LEAT_DTYPE_INT64, &out_entries->shape));
+      check_type(c, number, "indices", &out_entries->indices, LEAT_DTYPE_INT64));
+  LEAT_RETURN_IF_ERROR(check_type(c, number, "values", &out_entries->values, dtype));
+  LEAT_RETURN_IF_ERROR(check_type(c, number, "shape", &out_entries->shape, LEAT_DTYPE_INT64));
   LEAT_RETURN_IF_ERROR(leat_entries_check(c, out_entries));
   int64_t rank = out_entries->shape.shape.element_count;
   if (rank > LEAT_SHAPE_MAX_RANK) return leat_kernel_invalid(c, "the rank is too large");
