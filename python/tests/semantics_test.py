@@ -349,5 +349,19 @@ class ArgumentTest(GraphCase):
     self.assertEqual(grows.stack().shape.as_list(), [None, 2])
 
 
+class VariableTypeTest(unittest.TestCase):
+
+  def test_a_constant_says_the_type(self):
+    for value, expected in ((3, tf.int32), ([1.5], tf.float32), (True, tf.bool), ('a', tf.string),
+                            ([2 ** 40], tf.int64)):
+      with tf.Graph().as_default(), tf.variable_scope('', dtype=tf.float64):
+        v = tf.get_variable('v', initializer=value)
+        self.assertEqual(v.dtype.base_dtype, expected)
+        with tf.variable_scope('', reuse=True):
+          self.assertIs(tf.get_variable('v', dtype=expected), v)
+        with self.assertRaisesRegex(ValueError, "explicit dtype '<dtype: 'float16'>' don't match"):
+          tf.get_variable('w', initializer=value, dtype=tf.float16)
+
+
 if __name__ == '__main__':
   unittest.main()

@@ -8,6 +8,8 @@ from leat import _leat
 from leat._export import export
 from leat._graph import dtype as dtypes
 from leat._graph import graph as graphs
+from leat._graph import value as values
+from leat._graph.conversion import convert
 from leat._graph.scope import GraphKeys, name_scope as graph_name_scope
 from leat._graph.shape import as_shape
 from leat._ops import initializers, variables
@@ -106,11 +108,7 @@ class VariableStore:
     if initializer is None:
       initializer = _default_initializer(name, dtype)
     if given:
-      initial, kind = initializer, None
-      if hasattr(initializer, 'dtype') and isinstance(initializer, _leat.Output):
-        kind = initializer.dtype.base_dtype
-      else:
-        kind = dtype if not hasattr(initializer, 'dtype') else None
+      initial, kind = initializer, None   # the type of the value
     else:
       if not shape.is_fully_defined() and validate_shape:
         raise ValueError('Shape of a new variable (%s) must be fully defined, but instead was %s.' %
@@ -136,6 +134,21 @@ class VariableStore:
     return partitioned.get(self, name, shape, dtype, initializer, regularizer, reuse, trainable,
                            collections, caching_device, partitioner, validate_shape, use_resource,
                            constraint)
+
+
+def _type_of(value):
+  """The type of the constant or tensor that a variable begins with."""
+  found = getattr(value, 'dtype', None)
+  if found is None:
+    found = values.make(value).dtype_ if _is_constant(value) else convert(value).dtype
+  return dtypes.as_dtype(found).base_dtype
+
+
+def _is_constant(value):
+  """Whether it holds no tensors."""
+  if isinstance(value, (list, tuple)):
+    return all(map(_is_constant, value))
+  return not isinstance(value, _leat.Output) and not hasattr(value, '_as_graph_element')
 
 
 def _call_initializer(initializer, shape, dtype, partition_info):
@@ -251,19 +264,17 @@ class VariableScope:
     constraint = self._constraint if constraint is None else constraint
     full = self._name + '/' + name if self._name else name
     with graph_name_scope(None):
-      if dtype is not None and initializer is not None and not callable(initializer):
-        given = getattr(initializer, 'dtype', None)
-        if isinstance(given, dtypes.DType) and given.base_dtype != dtypes.as_dtype(
-            dtype).base_dtype:
-          raise ValueError("Initializer type '%s' and explicit dtype '%s' don't match." % (
-              given.base_dtype, dtypes.as_dtype(dtype)))
-      if initializer is None:
+      is_own = initializer is not None
+      if not is_own:
         initializer = self._initializer
-      if dtype is None:
+      if initializer is not None and not callable(initializer):
+        given = _type_of(initializer)
+        if is_own and dtype is not None and given != dtypes.as_dtype(dtype).base_dtype:
+          raise ValueError("Initializer type '%s' and explicit dtype '%s' don't match." % (
+              given, dtypes.as_dtype(dtype)))
+        dtype = given
+      elif dtype is None:
         dtype = self._dtype
-      if not callable(initializer) and isinstance(getattr(initializer, 'dtype', None),
-                                                  dtypes.DType):
-        dtype = initializer.dtype.base_dtype
       named = dict(shape=shape, dtype=dtype, initializer=initializer, regularizer=regularizer,
                    reuse=reuse, trainable=trainable, collections=collections,
                    caching_device=caching_device, partitioner=partitioner,
