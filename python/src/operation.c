@@ -433,11 +433,24 @@ static PyObject* output_handle_data(PyObject* self, PyObject* unused) {
   return leat_py_buffer_take(TF_GetHandleShapeAndType(output_graph(self), OUTPUT(self)));
 }
 
+static PyObject* output_set_handle_data(PyObject* self, PyObject* bytes) {
+  char* data;
+  Py_ssize_t size;
+  if (PyBytes_AsStringAndSize(bytes, &data, &size)) return NULL;
+  TF_Status* status = TF_NewStatus();
+  if (status) {
+    TF_SetHandleShapeAndType(output_graph(self), OUTPUT(self), data, (size_t)size, status);
+  }
+  if (!leat_py_status_end(status)) return NULL;
+  Py_RETURN_NONE;
+}
+
 static PyMethodDef output_methods[] = {
     {"merge_shape", output_merge_shape, METH_O, merge_shape_doc},
     {"consumers_", output_consumers, METH_NOARGS, "consumers_(): an Operation for each edge."},
     {"constant_value_", output_constant, METH_NOARGS, constant_doc},
     {"handle_data_", output_handle_data, METH_NOARGS, "handle_data_(): a HandleData or None."},
+    {"set_handle_data_", output_set_handle_data, METH_O, "set_handle_data_(HandleData)."},
     {0}};
 static PyGetSetDef output_members[] = {
     {"op", output_op, NULL, "The Operation that computes it.", NULL},

@@ -59,6 +59,30 @@ class DefunTest(unittest.TestCase):
     found = self._value([double(tf.constant(2)), double(tf.constant(0.5))])
     self.assertEqual(found, [4, 1.0])
 
+  def test_variables_are_made_once_in_the_scope_of_the_first_call(self):
+    @function.Defun(tf.float32)
+    def add(x):
+      return x + tf.get_variable('v', [2], initializer=tf.ones_initializer())
+    with tf.Graph().as_default(), tf.Session() as session:
+      found = []
+      for scope in ('first', 'second'):
+        with tf.variable_scope(scope):
+          found.append(add([1.0, 2.0]))
+      self.assertEqual([v.name for v in tf.global_variables()], ['first/v:0'])
+      session.run(tf.global_variables_initializer())
+      self.assertEqual([v.tolist() for v in session.run(found)], [[2.0, 3.0]] * 2)
+
+  def test_a_captured_variable_has_a_shape(self):
+    with tf.Graph().as_default():
+      v = tf.get_variable('v', [4, 3], use_resource=True)
+
+      @function.Defun()
+      def read():
+        x = tf.identity(v)
+        self.assertEqual(x.get_shape().as_list(), [4, 3])
+        return x
+      self.assertEqual(read().dtype, tf.float32)
+
   def test_wrong_calls_are_refused(self):
     @function.Defun(tf.float32)
     def one(x):

@@ -16,6 +16,7 @@ from leat._graph import dtype as dtypes
 from leat._graph import function_graph
 from leat._graph import graph as graphs
 from leat._graph.conversion import convert
+from leat._graph.scope import name_scope
 
 _EXPERIMENTAL = 'experimental_'
 
@@ -69,7 +70,7 @@ class _BodyGraph(function_graph.FunctionGraph):
 
   def getvar(self, getter, *args, **kwargs):
     """The custom getter of tf.get_variable: the variable is one of the graph around."""
-    with self.outer.as_default():
+    with self.outer.as_default(), name_scope(None):
       found = getter(*args, **kwargs)
     if found not in self.extra_vars:
       self.extra_vars.append(found)

@@ -47,6 +47,9 @@ class FunctionGraph(graphs.Graph):
     with self.as_default(), name_scope(None), control_dependencies(None):
       found = apply_op('Placeholder', name=tensor.op.name.rpartition('/')[2],
                        dtype=source.dtype.base_dtype, shape=source.get_shape())
+    data = source.handle_data_()   # what the handle of a variable stands for
+    if data is not None:
+      found.set_handle_data_(data)
     self.captures[tensor] = found
     self.captured.append((source, found))
     return found

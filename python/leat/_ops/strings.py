@@ -170,3 +170,11 @@ def ngrams(data, ngram_width, separator=' ', pad_values=None, padding_width=None
       return result.flat_values
     return result.to_tensor() if dense else result
 
+
+@export('strings.regex_full_match')
+def regex_full_match(input, pattern, name=None):
+  """Whether the pattern, in RE2's syntax, matches the whole of each string. A pattern that is no
+  tensor is compiled once."""
+  if isinstance(pattern, (str, bytes)):
+    return apply_op('StaticRegexFullMatch', name=name, input=input, pattern=pattern)
+  return apply_op('RegexFullMatch', name=name, input=input, pattern=pattern)

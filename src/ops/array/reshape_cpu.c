@@ -73,8 +73,8 @@ static leat_status_t find_missing(const leat_kernel_context_t* c, const leat_sha
   int64_t missing = count / r->product;
   if (!is_loose && missing * r->product != count) {
     return leat_kernel_invalid(c,
-                               "input has %lld values, but the requested shape requires a "
-                               "multiple of %lld",
+                               "Input to reshape is a tensor with %lld values, but the requested "
+                               "shape requires a multiple of %lld",
                                (long long)count, (long long)r->product);
   }
   r->dims[r->missing] = missing;
@@ -91,9 +91,10 @@ static leat_status_t reshape__cpu(leat_kernel_context_t* c) {
   leat_status_t status = leat_ok_status();
   if (shape.element_count != input->shape.element_count) {
     status = leat_kernel_invalid(
-        c, "input has %lld values, but the requested shape %s has %lld",
-        (long long)input->shape.element_count, LEAT_SHAPE_TEXT(&shape),
-        (long long)shape.element_count);
+        c,
+        "Input to reshape is a tensor with %lld values, but the requested shape has %lld, being %s",
+        (long long)input->shape.element_count, (long long)shape.element_count,
+        LEAT_SHAPE_TEXT(&shape));
   } else {
     status = leat_kernel_pass_input_reshaped(c, 0, 0, &shape);
   }

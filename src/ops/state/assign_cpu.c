@@ -19,8 +19,9 @@ static leat_status_t check_shape(leat_kernel_context_t* c, const leat_cell_t* ce
                                : cell->has_shape  ? &cell->shape
                                                   : value;
   if (leat_shape_equal(wanted, value)) return leat_ok_status();
-  return leat_kernel_invalid(c, "value has shape %s, must be the variable's, %s",
-                             LEAT_SHAPE_TEXT(value), LEAT_SHAPE_TEXT(wanted));
+  return leat_kernel_invalid(c, "Assign requires shapes of both tensors to match. The variable has "
+                             "%s, the value %s",
+                             LEAT_SHAPE_TEXT(wanted), LEAT_SHAPE_TEXT(value));
 }
 
 static leat_status_t assign__cpu(leat_kernel_context_t* c) {
