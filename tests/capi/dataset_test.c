@@ -67,6 +67,22 @@ static void test_an_iterator_begins_again(void** state) {
   functions_close(&f);
 }
 
+static void test_an_iterator_goes_on_where_it_was(void** state) {
+  functions_t f = functions_open(
+      LIBRARY SQUARE END NUMBERS RANGE MAP("squares", "Squared", "range") ITERATOR("squares") NODE(
+          "position", "_IteratorPosition", IN("it"), )
+          NODE("restore", "_RestoreIterator", IN("squares") IN("it") IN("two"), ));
+  assert_int_equal(functions_try(&f, "position", NULL, 0), TF_FAILED_PRECONDITION);
+  functions_target(&f, "restore");
+  assert_int_equal(next(&f), 4);
+  assert_int_equal(value_of(functions_run(&f, "position", 0, NULL, NULL)), 3);
+  functions_target(&f, "make");
+  assert_int_equal(value_of(functions_run(&f, "position", 0, NULL, NULL)), 0);
+  functions_target(&f, "restore");
+  EXPECT_ALL(&f, 4, 9, 16, 25, 36, 49, 64, 81);
+  functions_close(&f);
+}
+
 static void test_elements_must_be_what_the_iterator_says(void** state) {
   functions_t f = functions_open(NUMBERS RANGE NODE("batch", "BatchDataset", IN("range") IN("two"),
                                                     VECTORS) ITERATOR("batch"));
@@ -295,6 +311,7 @@ static void test_a_failed_element_is_passed_over(void** state) {
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_an_iterator_begins_again),
+      cmocka_unit_test(test_an_iterator_goes_on_where_it_was),
       cmocka_unit_test(test_elements_must_be_what_the_iterator_says),
       cmocka_unit_test(test_a_one_shot_iterator_makes_its_dataset),
       cmocka_unit_test(test_functions_choose_and_make),

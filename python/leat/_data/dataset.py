@@ -45,7 +45,6 @@ class Dataset:
   output_shapes = property(lambda self: elements.shapes_of(self._element))
   output_classes = property(lambda self: elements.classes_of(self._element))
   element_spec = property(lambda self: self._element)
-  _variant_tensor = property(lambda self: self._variant)
 
   def __repr__(self):
     shapes = nest.map_structure(str, self.output_shapes)

@@ -157,19 +157,19 @@ def get_next_as_optional(iterator):
   return Optional(found, iterator._element)
 
 
-@export('data.get_output_types', 'compat.v1.data.get_output_types')
+@export('data.get_output_types')
 def get_output_types(dataset_or_iterator):
   """The types of an element's components."""
   return dataset_or_iterator.output_types
 
 
-@export('data.get_output_shapes', 'compat.v1.data.get_output_shapes')
+@export('data.get_output_shapes')
 def get_output_shapes(dataset_or_iterator):
   """The shapes of an element's components."""
   return dataset_or_iterator.output_shapes
 
 
-@export('data.get_output_classes', 'compat.v1.data.get_output_classes')
+@export('data.get_output_classes')
 def get_output_classes(dataset_or_iterator):
   """The classes of an element's components."""
   return dataset_or_iterator.output_classes

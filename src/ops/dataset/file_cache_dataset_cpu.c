@@ -157,7 +157,7 @@ static leat_status_t read_next(file_cache_iterator_t* it, leat_tensor_t* out,
 }
 
 // The cache is published when the input ends, or has given as many elements as it has: a reader
-// that knows the number may not ask again.
+// that knows the number may not ask again. Where writing fails, the pass goes on without the cache.
 static leat_status_t write_next(file_cache_iterator_t* it, leat_pull_t* pull, leat_tensor_t* out,
                                 leat_poll_t* out_poll) {
   LEAT_RETURN_IF_ERROR(leat_iterator_next(it->base.input, pull, out, out_poll));
@@ -165,7 +165,10 @@ static leat_status_t write_next(file_cache_iterator_t* it, leat_pull_t* pull, le
   if (*out_poll != LEAT_POLL_ELEMENT || !it->writer) return leat_ok_status();
   leat_status_t status = write_element(it, out);
   if (!status && it->element == leat_dataset_cardinality(it->base.dataset)) status = publish(it);
-  if (status) leat_element_release(out, it->base.dataset->spec->count);
+  if (status) {
+    leat_element_release(out, it->base.dataset->spec->count);
+    end_writing(it);
+  }
   return status;
 }
 

