@@ -120,6 +120,14 @@ class IteratorTest(unittest.TestCase):
         'stop_1', 'step_1', 'RangeDataset_1', 'OneShotIterator', 'IteratorToStringHandle_1',
         'IteratorGetNext'])
 
+  def test_elements_on_a_device(self):
+    dataset = D.range(2).map(lambda x: (x, tf.SparseTensor([[0]], [x], [1])))
+    dataset = dataset.apply(X.prefetch_to_device('/cpu:0', 1))
+    number, sparse = tf.data.make_one_shot_iterator(dataset).get_next()
+    self.assertEqual(number.device.lower(), '/device:cpu:0')
+    with tf.Session() as session:
+      self.assertEqual(session.run([number, sparse.values]), [0, [0]])
+
   def test_many_calls_of_get_next_warn(self):
     import warnings
     iterator = tf.data.make_one_shot_iterator(D.range(3))

@@ -40,6 +40,7 @@ class Dataset:
   def __init__(self, variant, element, inputs=(), settings=None):
     self._variant, self._element = variant, element
     self._inputs, self._own_settings = tuple(inputs), settings
+    self._device = None   # where an iterator's elements are brought to
 
   output_types = property(lambda self: elements.types_of(self._element))
   output_shapes = property(lambda self: elements.shapes_of(self._element))
@@ -344,7 +345,9 @@ class Dataset:
 
   def with_options(self, options):
     """The same elements with settings, which win over those of before."""
-    return Dataset(self._variant, self._element, (self,), options)
+    found = Dataset(self._variant, self._element, (self,), options)
+    found._device = self._device
+    return found
 
   def _with_settings(self):
     """The dataset with what its settings ask of the library."""
@@ -356,6 +359,7 @@ class Dataset:
     if threading.private_threadpool_size is not None:
       dataset = dataset._made('PrivateThreadPoolDataset', num_threads=_int64(
           threading.private_threadpool_size, 'num_threads'))
+    dataset._device = self._device
     return dataset
 
   # Iterators ----------------------------------------------------------------------------------

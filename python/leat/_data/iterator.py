@@ -86,6 +86,9 @@ class Iterator:
     with self._iterator_resource.graph.colocate_with(self._iterator_resource):
       found = apply_op('IteratorGetNext', name=name, iterator=self._iterator_resource,
                        **elements.described(self._element))
+    if self._dataset is not None and self._dataset._device is not None:
+      from leat._data.device import brought_to
+      found = brought_to(self._dataset._device, found)
     return elements.value_of(self._element, found)
 
   def string_handle(self, name=None):
