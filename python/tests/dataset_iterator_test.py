@@ -217,6 +217,15 @@ class OptionalTest(unittest.TestCase):
       sparse = X.Optional.from_value(tf.SparseTensor([[0]], [5], [1])).get_value()
       self.assertEqual(session.run(sparse).values.tolist(), [5])
 
+  def test_no_value(self):
+    with tf.Graph().as_default(), tf.Session() as session:
+      none = X.Optional.empty((tf.TensorSpec([], tf.int32), {'a': tf.TensorSpec([2], tf.string)}))
+      self.assertFalse(session.run(none.has_value()))
+      number, texts = none.get_value()[0], none.get_value()[1]['a']
+      self.assertEqual([number.dtype, texts.get_shape().as_list()], [tf.int32, [2]])
+      with self.assertRaises(tf.errors.InvalidArgumentError):
+        session.run(number)
+
   def test_next_element(self):
     with tf.Graph().as_default(), tf.Session() as session:
       following = X.get_next_as_optional(tf.data.make_one_shot_iterator(D.range(2)))
