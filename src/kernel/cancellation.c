@@ -184,3 +184,8 @@ void leat_cancellation_cancel(leat_cancellation_t* cancellation) {
   leat_mutex_unlock(&cancellation->mutex);
   leat_cancellation_release(cancellation);
 }
+
+leat_status_t leat_step_timeout(void) {
+  return leat_make_status(LEAT_DEADLINE_EXCEEDED,
+                          "Timed out waiting for notification: the step's timeout has passed");
+}

@@ -43,4 +43,8 @@ bool leat_cancellation_deregister(leat_cancellation_t* cancellation, uint64_t to
 // thread, return at once, even while the first is still calling.
 void leat_cancellation_cancel(leat_cancellation_t* cancellation);
 
+// DEADLINE_EXCEEDED: what a step returns whose timeout has passed, in the words that programs
+// written for TensorFlow look for.
+LEAT_MUST_USE leat_status_t leat_step_timeout(void);
+
 #endif  // LEAT_KERNEL_CANCELLATION_H_

@@ -27,7 +27,7 @@ leat_status_t leat_step_check(const leat_step_services_t* services, bool reads_c
   if (is_cancelled(services)) {
     return leat_make_status(LEAT_CANCELLED, "Run failed: the step was cancelled");
   }
-  return leat_make_status(LEAT_DEADLINE_EXCEEDED, "Run failed: the step's timeout has passed");
+  return leat_step_timeout();
 }
 
 // ---- Loops --------------------------------------------------------------------------------------

@@ -132,9 +132,7 @@ static void park(wait_t* wait, int64_t deadline_ns) {
   if (atomic_compare_exchange_strong(&wait->state, &running, WAIT_PARKED) &&
       !leat_notification_wait(&notification, deadline_ns)) {
     wait->aborted = true;
-    leat_compiled_abort_step(
-        wait->compiled, wait->step_id,
-        leat_make_status(LEAT_DEADLINE_EXCEEDED, "Run failed: the step's timeout has passed"));
+    leat_compiled_abort_step(wait->compiled, wait->step_id, leat_step_timeout());
     leat_notification_wait(&notification, LEAT_DEADLINE_NEVER);
   }
   leat_notification_deinitialize(&notification);

@@ -146,8 +146,8 @@ static leat_status_t wait_for_maker(leat_plans_t* plans, int64_t deadline_ns) {
   }
   if (!plans->is_compiling) return leat_ok_status();
   return leat_make_status(LEAT_DEADLINE_EXCEEDED,
-                          "Run failed: the step's timeout has passed while another thread compiled "
-                          "its signature for other shapes");
+                          "Timed out waiting for notification: the step's timeout has passed while "
+                          "another thread compiled its signature for other shapes");
 }
 
 leat_status_t leat_plans_make(leat_plans_t* plans, const leat_master_options_t* options,

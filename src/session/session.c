@@ -233,7 +233,9 @@ leat_status_t leat_session_close(leat_session_t* session) {
   for (int i = 0; i < session->target.worker_count; ++i) {
     leat_worker_t* worker = session->target.workers[i];
     worker->vtable->abort_all(worker,
-                              leat_make_status(LEAT_CANCELLED, "Run failed: session was closed"));
+                              leat_make_status(LEAT_CANCELLED,
+                                               "Run failed: the step was cancelled, because its "
+                                               "session was closed"));
   }
   return leat_ok_status();
 }

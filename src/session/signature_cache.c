@@ -178,8 +178,8 @@ static leat_status_t wait_for(leat_signature_cache_t* cache, leat_signature_t* s
   if (state == LEAT_SIGNATURE_FAILED) status = leat_status_clone(s->status);
   if (state == LEAT_SIGNATURE_COMPILING) {
     status = leat_make_status(LEAT_DEADLINE_EXCEEDED,
-                              "Run failed: the step's timeout has passed while another thread "
-                              "compiled its signature");
+                              "Timed out waiting for notification: the step's timeout has passed "
+                              "while another thread compiled its signature");
   }
   if (--s->waiters == 0 && state == LEAT_SIGNATURE_FAILED) signature_free(cache, s);
   return status;

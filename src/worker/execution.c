@@ -9,6 +9,7 @@
 #include "worker/execution.h"
 
 #include "base/clock.h"
+#include "kernel/cancellation.h"
 #include "trace/collector.h"
 #include "worker/dataflow.h"
 #include "worker/sequence.h"
@@ -78,7 +79,7 @@ leat_status_t leat_execution_check(leat_execution_t* e) {
     return leat_status_clone(e->stop_status);  // set before |stopped|, and once
   }
   if (e->deadline_ns != LEAT_DEADLINE_NEVER && leat_clock_now_ns() > e->deadline_ns) {
-    return leat_make_status(LEAT_DEADLINE_EXCEEDED, "Run failed: the step's timeout has passed");
+    return leat_step_timeout();
   }
   return leat_ok_status();
 }
