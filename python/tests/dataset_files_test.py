@@ -92,6 +92,23 @@ class FilesTest(unittest.TestCase):
     self.assertEqual(sorted(os.listdir(self.folder)),
                      ['cache.data-00000-of-00001', 'cache.index'])
 
+  def test_written_records(self):
+    path = os.path.join(self.folder, 'records')
+    for compression in (None, 'GZIP', 'ZLIB'):
+      writer = X.TFRecordWriter(path, compression)
+      with tf.Session() as session:
+        session.run(writer.write(D.range(3).map(tf.as_string)))
+      self._check((tf.data.TFRecordDataset(path, compression), [b'0', b'1', b'2']))
+    odd = D.from_tensor_slices([1., 0.]).map(
+        lambda x: tf.as_string(tf.check_numerics(1 / x, 'odd')))
+    with tf.Session() as session, self.assertRaises(tf.errors.InvalidArgumentError):
+      session.run(writer.write(odd))
+    with tf.Session() as session, self.assertRaises(tf.errors.NotFoundError):
+      session.run(X.TFRecordWriter(os.path.join(self.folder, 'none', 'y')).write(
+          D.range(3).map(tf.as_string)))
+    with self.assertRaisesRegex(TypeError, 'string'):
+      writer.write(D.range(3))
+
   def test_rows(self):
     path = self._file('1', TABLE)
     self._check(

@@ -1,11 +1,11 @@
-"""Datasets of what is in files: lines, TFRecords, records of one size."""
+"""Datasets of what is in files: lines, TFRecords, records of one size; and a file of records."""
 from __future__ import annotations
 
 from leat._data import element as elements
 from leat._data.dataset import Dataset, _int64
 from leat._export import export
 from leat._graph import dtype as dtypes
-from leat._graph.apply import apply_op
+from leat._graph.apply import apply_op, make_op
 from leat._graph.conversion import convert
 
 _BUFFER_BYTES = 256 * 1024
@@ -83,3 +83,23 @@ class FixedLengthRecordDataset(_Files):
     return apply_op('FixedLengthRecordDatasetV2', filenames=names,
                     compression_type=_compression(self._compression_type),
                     **{name: _int64(size, name) for name, size in self._sizes.items()})
+
+
+@export('data.experimental.TFRecordWriter')
+class TFRecordWriter:
+  """Writes a dataset of scalar strings to a TFRecord file. compression_type is '', 'ZLIB' or
+  'GZIP'."""
+
+  def __init__(self, filename, compression_type=None):
+    self._filename = convert(filename, dtypes.string, 'filename')
+    self._compression_type = _compression(compression_type)
+
+  def write(self, dataset):
+    """The operation that writes all elements of the dataset. TypeError where they are no scalar
+    strings."""
+    if not isinstance(dataset, Dataset):
+      raise TypeError('`dataset` must be a `tf.data.Dataset` object. Got %s.' % type(dataset))
+    if not elements.is_compatible(_RECORD, dataset._element):
+      raise TypeError('`dataset` must produce scalar `tf.string` tensors. Got %s.' % (dataset,))
+    return make_op('DatasetToTFRecord', input_dataset=dataset._variant, filename=self._filename,
+                   compression_type=self._compression_type)

@@ -11,7 +11,7 @@
 // IteratorGetNext give different elements: no pass may merge or fold them. The types and shapes of
 // the components are those of the attributes, since the dataset is not known while the graph is
 // built. The kernels are in iterator_cpu.c, iterator_resource_cpu.c, iterator_state_cpu.c,
-// one_shot_iterator_cpu.c and dataset_reader_cpu.c.
+// one_shot_iterator_cpu.c, dataset_reader_cpu.c and record_writer_cpu.c.
 #include "graph/gradient.h"
 #include "ops/dataset/dataset_shape.h"
 #include "ops/op_rows.h"
@@ -130,6 +130,11 @@ const leat_op_row_t leat_iterator_ops[] = {
      .flags = LEAT_OP_STATEFUL,
      .shape = leat_shape_of_element,
      .doc = "The only element."},
+    {.name = "DatasetToTFRecord",
+     .inputs = "input_dataset: variant; filename: string; compression_type: string",
+     .flags = LEAT_OP_STATEFUL,
+     .shape = leat_shape_none,
+     .doc = "Writes the elements to a TFRecord file."},
     {.name = "ReduceDataset",
      .inputs = "input_dataset: variant; initial_state: Tstate; other_arguments: Targuments",
      .outputs = "components: output_types",
