@@ -164,6 +164,10 @@ class ElementsTest(unittest.TestCase):
     with tf.Graph().as_default():
       tf.set_random_seed(7)
       self.assertEqual(elements(D.range(9).shuffle(4, seed=3)), [3, 0, 1, 4, 6, 5, 7, 8, 2])
+      numbers = [elements(D.range(3).map(lambda x: tf.random_uniform([], seed=11)))
+                 for _ in range(2)]
+      self.assertEqual(numbers[0], numbers[1])
+      self.assertEqual(len(set(numbers[0])), 3)
       same = D.range(5).shuffle(9, seed=3, reshuffle_each_iteration=False).repeat(2)
       found = elements(same)
       self.assertEqual(found[:5], found[5:])

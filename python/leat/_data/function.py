@@ -13,7 +13,7 @@ from leat._data import element as elements
 from leat._graph import function_graph
 from leat._graph import graph as graphs
 from leat._graph.defun import _BodyGraph
-
+from leat._graph.scope import GraphKeys
 
 _METHODS = ('map', 'flat_map', 'interleave', 'filter', 'reduce', 'unbatch')
 
@@ -42,30 +42,42 @@ def traced(function, where, element, convert=_normalized):
   scope = variable_scope.get_variable_scope()
   arguments = [body.argument(spec.flat_type, spec.flat_shape)
                for spec in elements.nest.flatten(element)]
+  tables = len(outer.get_collection(GraphKeys.TABLE_INITIALIZERS))
   with body.as_default(), variable_scope.variable_scope(scope, custom_getter=body.getvar):
     value = elements.value_of(element, arguments)
     result = function(*value) if type(value) is tuple else function(value)
     components, specs = _converted(convert, result, where)
     outputs = [body._own(t) for t in elements.carriers(specs, components)]
+  if len(outer.get_collection(GraphKeys.TABLE_INITIALIZERS)) != tables:
+    import warnings
+    warnings.warn('Creating lookup tables inside a function passed to %s is not supported: their '
+                  'initializers belong to no session. Create each table outside the function.' %
+                  _transformation(where))
   name = _name_of(function, where, body, outputs)
   made = function_graph.define(body, name, outputs, output_names=[
       'output_%d' % i for i in range(len(outputs))])
   return Traced(name, specs, made.captured)
 
 
+def _transformation(where):
+  return ('Dataset.%s()' if where in _METHODS else 'tf.data.experimental.%s()') % where
+
+
 def _converted(convert, result, where):
   try:
     return convert(result)
   except (TypeError, ValueError) as error:
-    transformation = ('Dataset.%s()' if where in _METHODS else 'tf.data.experimental.%s()') % where
     raise TypeError('Unsupported return value from function passed to %s: %s. (%s)' % (
-        transformation, result, error)) from None
+        _transformation(where), result, error)) from None
 
 
 def _name_of(function, where, body, outputs):
-  """Names of functions are told apart by what is in their bodies."""
+  """Names of functions are told apart by what is in their bodies. Those with a state are not shared:
+  the place in the graph where they are used tells them apart too."""
   own = re.sub('[^A-Za-z0-9_]', '', getattr(function, '__name__', type(function).__name__))
   text = body.as_graph_def().SerializeToString() + repr([o.name for o in outputs]).encode()
+  if any(op.op_def.is_stateful for op in body.get_operations()):
+    text += b'%d' % len(body.outer.get_operations())
   return 'Dataset_%s_%s_%s' % (where, own or 'function', hashlib.sha1(text).hexdigest()[:12])
 
 

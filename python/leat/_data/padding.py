@@ -21,22 +21,22 @@ def padded_batch(dataset, batch_size, padded_shapes, padding_values, drop_remain
       raise TypeError('Batching of padded sparse tensors is not currently supported')
   if padded_shapes is None:
     padded_shapes = dataset.output_shapes
-    if any(k.shape.ndims is None for k in specs):
+    if any(spec.shape.ndims is None for spec in specs):
       raise ValueError('You must provide `padded_shapes` argument because component shapes are '
                        'unknown: %s.' % (padded_shapes,))
-  shapes = [_shape_tensor(s, k.shape) for s, k in zip(
+  shapes = [_shape_tensor(shape, spec.shape) for shape, spec in zip(
       nest.flatten_up_to(element, padded_shapes), specs)]
   if padding_values is None or not nest.is_nested(padding_values) and nest.is_nested(element):
     padding_values = [padding_values] * len(specs)
   else:
     padding_values = nest.flatten_up_to(element, padding_values)
-  values = [_padding(v, k.dtype) for v, k in zip(padding_values, specs)]
+  values = [_padding(value, spec.dtype) for value, spec in zip(padding_values, specs)]
   size = _int64(batch_size, 'batch_size')
   drop = convert(drop_remainder, dtypes.bool, 'drop_remainder')
   count = known_batch(size, drop)
   made = nest.pack_sequence_as(element, [
-      elements.TensorSpec(TensorShape([count]).concatenate(_known(s)), k.dtype)
-      for k, s in zip(specs, shapes)])
+      elements.TensorSpec(TensorShape([count]).concatenate(_known(shape)), spec.dtype)
+      for spec, shape in zip(specs, shapes)])
   return dataset._made('PaddedBatchDatasetV2', made, batch_size=size, padded_shapes=shapes,
                        padding_values=values, drop_remainder=drop)
 

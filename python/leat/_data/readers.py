@@ -33,8 +33,8 @@ class _Files(Dataset):
     return super().__init__(found._variant, _RECORD, found._inputs)
 
 
-def _compression(kind):
-  return convert('' if kind is None else kind, dtypes.string, 'compression_type')
+def _compression(name):
+  return convert('' if name is None else name, dtypes.string, 'compression_type')
 
 
 @export('data.TextLineDataset')

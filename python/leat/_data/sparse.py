@@ -36,11 +36,11 @@ def unbatched(dataset):
   for spec in flat:
     if spec.shape.ndims == 0:
       raise ValueError('Cannot unbatch an input with scalar components.')
-  sizes = {k.shape[0].value for k in flat if k.shape.ndims} - {None}
+  sizes = {s.shape[0].value for s in flat if s.shape.ndims} - {None}
   if len(sizes) > 1:
     raise ValueError('Cannot unbatch an input whose components have different batch sizes.')
   element = elements.unbatched(dataset._element)
-  if all(isinstance(k, elements.TensorSpec) for k in flat):
+  if all(isinstance(s, elements.TensorSpec) for s in flat):
     return dataset._made('UnbatchDataset', element)
   carried = _Rows(dataset._element)
   made = traced(carried.of_components, 'unbatch', dataset._element, carried.as_tensors)
