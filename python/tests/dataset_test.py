@@ -230,6 +230,8 @@ class DescriptionTest(unittest.TestCase):
         (lambda: D.from_tensors([1, 2]).padded_batch(2, [None], [1]), ValueError, 'scalar'),
         (lambda: sparse_rows().padded_batch(2, [None]), TypeError, 'padded'),
         (lambda: D.range(3).filter(lambda x: x), ValueError, 'predicate'),
+        (lambda: D.range(3).map(lambda x: D), TypeError,
+         r'Unsupported return value from function passed to Dataset.map\(\)'),
         (lambda: D.range(3).apply(lambda d: 3), TypeError, 'transformation_func'),
         (lambda: D.range(5).reduce(0, lambda s, x: s + 1.0), (TypeError, ValueError), ''),
         (lambda: tf.data.TFRecordDataset(D.range(3)), TypeError, 'filenames')):

@@ -72,8 +72,8 @@ def _converted(convert, result, where):
 
 
 def _name_of(function, where, body, outputs):
-  """Names of functions are told apart by what is in their bodies. Those with a state are not shared:
-  the place in the graph where they are used tells them apart too."""
+  """Names of functions are told apart by what is in their bodies. Those with a state are not
+  shared: where in the graph they are used tells them apart too."""
   own = re.sub('[^A-Za-z0-9_]', '', getattr(function, '__name__', type(function).__name__))
   text = body.as_graph_def().SerializeToString() + repr([o.name for o in outputs]).encode()
   if any(op.op_def.is_stateful for op in body.get_operations()):
