@@ -45,6 +45,29 @@ class OptimizerTest(unittest.TestCase):
     self.assertAlmostEqual(value[1], 2.1, 5)
     self.assertEqual(count, 1)
 
+  def test_gradients_are_those_of_the_variables_before_the_step(self):
+    """No variable changes while the gradient of a layer below still has to read it. The layers are
+    so large that operations run side by side."""
+    import numpy as np
+    random = np.random.RandomState(1)
+    weights = [(random.standard_normal([192, 192]) / 192 ** 0.5).astype(np.float32)
+               for _ in range(4)]
+    for use_resource in (False, True):
+      with tf.Graph().as_default(), tf.Session() as session:
+        y = tf.constant(random.standard_normal([32, 192]).astype(np.float32))
+        variables = [tf.Variable(w, use_resource=use_resource) for w in weights]
+        for v in variables:
+          y = tf.matmul(y, v)
+        loss = tf.reduce_sum(y * y)
+        gradients = tf.gradients(loss, variables)
+        train = tf.train.GradientDescentOptimizer(1.0).minimize(loss)
+        for _ in range(10):
+          session.run(tf.global_variables_initializer())
+          expected = session.run(gradients)
+          session.run(train)
+          for w, v, gradient in zip(weights, session.run(variables), expected):
+            self.assertLess(abs(w - v - gradient).max(), 1e-3 * abs(gradient).max())
+
   def test_untrainable_variables_stay(self):
     with tf.Graph().as_default(), tf.Session() as session:
       a, b = tf.Variable(1.0), tf.Variable(1.0, trainable=False)
