@@ -68,6 +68,11 @@ class ExamplesTest(unittest.TestCase):
       parameters.append(counts.splitlines()[0])
     self.assertEqual(parameters[0], parameters[1])    # towers share the variables
 
+  def test_cifar10_as_published(self):
+    arguments = ('--network', 'tutorial', '--train_dir', self.folder)
+    self.run_example('cifar10/train.py', *arguments)
+    self.assertIn('step 10: ', self.run_example('cifar10/evaluate.py', *arguments))
+
   def test_ptb_lstm(self):
     printed = self.run_example('ptb_lstm.py', '--train_dir', self.folder)
     self.assertLess(self.number(r'epoch 2: .* valid ([\d.]+),', printed), 100)

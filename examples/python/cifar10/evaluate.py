@@ -21,7 +21,7 @@ FLAGS = flags.FLAGS
 
 def main(_):
   width = 4 if FLAGS.smoke else FLAGS.width
-  images, labels = pictures.test_batch(FLAGS.batch_size, FLAGS.smoke)
+  images, labels = pictures.test_batch(FLAGS.batch_size, FLAGS.network == 'tutorial', FLAGS.smoke)
   with tf.variable_scope('', reuse=tf.AUTO_REUSE):
     outputs = (network.logits(images, FLAGS.network, False, width) +
                network.logits(tf.image.flip_left_right(images), FLAGS.network, False, width))

@@ -14,8 +14,8 @@ sys.path.append(os.path.join(os.path.dirname(os.path.abspath(__file__)), '..'))
 import data_files  # noqa: E402, the module beside this folder
 
 SIZE = 32
+PUBLISHED_SIZE = 24    # of the part of a picture that the tutorial's network sees
 CLASSES = 10
-TEST_PICTURES = 10000
 
 
 def read_picture(queue):
@@ -29,12 +29,22 @@ def read_picture(queue):
 
 
 def distort(picture):
-  """The picture moved by up to 4 pixels, flipped or not, in another light."""
+  """The picture moved by up to 4 pixels, flipped or not, in another light, with a part cut out."""
   picture = tf.pad(picture, [[4, 4], [4, 4], [0, 0]], 'REFLECT')
   picture = tf.random_crop(picture, [SIZE, SIZE, 3])
   picture = tf.image.random_flip_left_right(picture)
   picture = tf.image.random_brightness(picture, max_delta=25)
-  return tf.image.random_contrast(picture, lower=0.8, upper=1.25)
+  picture = tf.image.random_contrast(picture, lower=0.8, upper=1.25)
+  return cut_out(tf.image.per_image_standardization(picture))
+
+
+def distort_as_published(picture):
+  """A part of 24 x 24 pixels, flipped or not, in quite another light."""
+  picture = tf.random_crop(picture, [PUBLISHED_SIZE, PUBLISHED_SIZE, 3])
+  picture = tf.image.random_flip_left_right(picture)
+  picture = tf.image.random_brightness(picture, max_delta=63)
+  picture = tf.image.random_contrast(picture, lower=0.2, upper=1.8)
+  return tf.image.per_image_standardization(picture)
 
 
 def cut_out(picture, size=8):
@@ -45,23 +55,25 @@ def cut_out(picture, size=8):
   return picture * tf.cast(distance >= size // 2, tf.float32)[:, :, None]
 
 
-def train_batch(batch_size, threads=2, smoke=False):
-  """(pictures [batch, 32, 32, 3], labels [batch]): distorted and shuffled, for ever."""
+def train_batch(batch_size, published=False, threads=2, smoke=False):
+  """(pictures [batch, size, size, 3], labels [batch]): distorted and shuffled, for ever. They are
+  distorted as for the tutorial's network where |published|."""
   queue = tf.train.string_input_producer(data_files.cifar10('train', smoke))
   examples = []
   for _ in range(threads):
     picture, label = read_picture(queue)
-    picture = tf.image.per_image_standardization(distort(picture))
-    examples.append((cut_out(picture), label))
+    examples.append((distort_as_published(picture) if published else distort(picture), label))
   enough = 100 if smoke else 4000
   return tf.train.shuffle_batch_join(examples, batch_size, capacity=enough + 4 * batch_size,
                                      min_after_dequeue=enough)
 
 
-def test_batch(batch_size, smoke=False):
+def test_batch(batch_size, published=False, smoke=False):
   """(pictures, labels) of the test set, once and in order; the last batch may be smaller."""
   queue = tf.train.string_input_producer(data_files.cifar10('test', smoke), num_epochs=1,
                                          shuffle=False)
   picture, label = read_picture(queue)
+  if published:
+    picture = tf.image.resize_image_with_crop_or_pad(picture, PUBLISHED_SIZE, PUBLISHED_SIZE)
   return tf.train.batch([tf.image.per_image_standardization(picture), label], batch_size,
                         capacity=4 * batch_size, allow_smaller_final_batch=True)

@@ -4,11 +4,15 @@ With --towers N the graph has N copies of the model (section 7 of the white pape
 parallelism): each takes a batch of its own on its own device, all use the same variables, and
 one step follows the mean of their gradients, which are the gradients of the mean of their losses.
 
-The learning rate falls in a straight line to zero. Moving averages of the variables are kept beside
-them, and evaluate.py takes those. A run continues from the last checkpoint in --train_dir.
+Moving averages of the variables are kept beside them, and evaluate.py takes those. A run continues
+from the last checkpoint in --train_dir.
 
-  python train.py --train_dir /tmp/cifar10
-  python evaluate.py --train_dir /tmp/cifar10
+  python train.py --train_dir /tmp/cifar10 && python evaluate.py --train_dir /tmp/cifar10
+
+The published network, with its distortions and learning rate (86 % after 100,000 steps with all
+50,000 pictures):
+
+  python train.py --network tutorial --steps 100000
 """
 import time
 
@@ -21,11 +25,9 @@ flags = tf.app.flags
 flags.DEFINE_string('train_dir', '/tmp/leat-cifar10', 'folder of checkpoints and summaries')
 flags.DEFINE_string('network', 'residual', 'residual or tutorial')
 flags.DEFINE_integer('width', 32, "channels of the first convolution of 'residual'")
-flags.DEFINE_integer('steps', 3000, 'steps in all')
-flags.DEFINE_integer('batch_size', 128, 'pictures of a batch; each tower takes one')
+flags.DEFINE_integer('steps', 4000, 'steps in all')
+flags.DEFINE_integer('batch_size', 0, 'pictures of a batch; 0: 64, for the tutorial 128')
 flags.DEFINE_integer('towers', 1, 'copies of the model, each on a device of its own')
-flags.DEFINE_float('learning_rate', 0.1, 'of the first steps')
-flags.DEFINE_float('weight_decay', 5e-4, 'cost of the squares of the weights')
 flags.DEFINE_integer('threads', 0, 'threads that compute; 0: as many as there are cores')
 flags.DEFINE_bool('smoke', False, 'a trial of some seconds with a small network')
 FLAGS = flags.FLAGS
@@ -46,14 +48,25 @@ def settings():
 def tower_loss():
   """The loss of a batch of this tower's own."""
   with tf.device('/cpu:0'):    # where files and queues are
-    images, labels = pictures.train_batch(FLAGS.batch_size, smoke=FLAGS.smoke)
+    images, labels = pictures.train_batch(FLAGS.batch_size, FLAGS.network == 'tutorial',
+                                          smoke=FLAGS.smoke)
   outputs = network.logits(images, FLAGS.network, training=True, width=FLAGS.width)
-  entropy, decay = network.loss(outputs, labels, FLAGS.weight_decay)
+  entropy, decay = network.loss(outputs, labels, FLAGS.network)
   accuracy = tf.reduce_mean(tf.cast(tf.nn.in_top_k(outputs, labels, 1), tf.float32))
   tf.summary.scalar('cross_entropy', entropy)
   tf.summary.scalar('accuracy', accuracy)
   tf.summary.image('pictures', images, max_outputs=3)
   return entropy + decay
+
+
+def optimizer_of(global_step):
+  """(optimizer, its learning rate, how much of a moving average each step keeps)."""
+  if FLAGS.network == 'tutorial':    # a tenth of the rate after 350 epochs of 50,000 pictures
+    rate = tf.train.exponential_decay(0.1, global_step, 350 * 50000 // FLAGS.batch_size, 0.1,
+                                      staircase=True)
+    return tf.train.GradientDescentOptimizer(rate), rate, 0.9999
+  rate = tf.train.polynomial_decay(0.05, global_step, FLAGS.steps, 0.0)    # a straight line
+  return tf.train.MomentumOptimizer(rate, 0.9, use_nesterov=True), rate, 0.99
 
 
 def average_gradients(towers):
@@ -68,8 +81,7 @@ def average_gradients(towers):
 def build():
   """(train_op, the mean loss of the towers)."""
   global_step = tf.train.get_or_create_global_step()
-  learning_rate = tf.train.polynomial_decay(FLAGS.learning_rate, global_step, FLAGS.steps, 0.0)
-  optimizer = tf.train.MomentumOptimizer(learning_rate, 0.9, use_nesterov=True)
+  optimizer, learning_rate, kept = optimizer_of(global_step)
 
   losses, gradients = [], []
   for i, device in enumerate(devices(FLAGS.towers)):
@@ -77,13 +89,13 @@ def build():
       with tf.variable_scope(tf.get_variable_scope(), reuse=i > 0):
         losses.append(tower_loss())
       gradients.append(optimizer.compute_gradients(losses[i]))
-      if i == 0:    # batch normalization's moving averages follow the batches of one tower
+      if i == 0:    # the averages of batch normalization follow the batches of one tower
         updates = tf.get_collection(tf.GraphKeys.UPDATE_OPS)
   loss = tf.add_n(losses) / len(losses)
 
   with tf.control_dependencies(updates):
     step = optimizer.apply_gradients(average_gradients(gradients), global_step=global_step)
-  averages = tf.train.ExponentialMovingAverage(0.99, global_step)
+  averages = tf.train.ExponentialMovingAverage(kept, global_step)
   with tf.control_dependencies([step]):
     train_op = averages.apply(tf.trainable_variables())
 
@@ -120,6 +132,7 @@ class Progress(tf.train.SessionRunHook):
 def main(_):
   if FLAGS.network not in network.NETWORKS:
     raise ValueError('--network is %s, must be one of %s' % (FLAGS.network, network.NETWORKS))
+  FLAGS.batch_size = FLAGS.batch_size or (128 if FLAGS.network == 'tutorial' else 64)
   if FLAGS.smoke:
     FLAGS.steps, FLAGS.batch_size, FLAGS.width = 10, 16, 4
   train_op, loss = build()
