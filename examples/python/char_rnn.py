@@ -1,7 +1,7 @@
 """A model of text by characters: two LSTM layers read Shakespeare, and write some: char_rnn.py
 
-    python char_rnn.py --logdir /tmp/char_rnn             trains, and goes on where it ended
-    python char_rnn.py --logdir /tmp/char_rnn --sample 500 --start 'ROMEO:'
+    python char_rnn.py --train_dir /tmp/char_rnn             trains, and goes on where it ended
+    python char_rnn.py --train_dir /tmp/char_rnn --sample 500 --start 'ROMEO:'
 
 The text is cut into as many rows as a batch has. A step reads the next characters of all rows, and
 begins with the state in which the step before ended, so that the layers remember more than the
@@ -9,16 +9,16 @@ characters through which a step's gradients flow.
 """
 import time
 
+import leat as tf
 import numpy as np
 
 import characters
-import leat as tf
 
 flags = tf.app.flags
-flags.DEFINE_string('text', characters.default_path(), 'The file to learn from.')
-flags.DEFINE_string('logdir', '/tmp/leat_char_rnn', 'Folder of checkpoints and summaries.')
+flags.DEFINE_string('text', '', 'The file to learn from, in place of tinyshakespeare.txt.')
+flags.DEFINE_string('train_dir', '/tmp/leat-char_rnn', 'Folder of checkpoints and summaries.')
 flags.DEFINE_integer('steps', 1500, 'Steps in all, those of earlier runs included.')
-flags.DEFINE_integer('batch', 32, 'Rows.')
+flags.DEFINE_integer('batch_size', 32, 'Rows.')
 flags.DEFINE_integer('length', 64, 'Characters of a row that a step reads.')
 flags.DEFINE_integer('units', 128, 'Units of each layer.')
 flags.DEFINE_float('learning_rate', 0.005, 'Of Adam, at first; it is a tenth at the last step.')
@@ -62,8 +62,8 @@ class CharRNN:
 
 def pieces(ids):
   """(inputs, targets, whether the rows begin here) of each step of one pass through the text."""
-  columns = (len(ids) - 1) // FLAGS.batch
-  rows = [ids[i:i + FLAGS.batch * columns].reshape(FLAGS.batch, columns) for i in (0, 1)]
+  columns = (len(ids) - 1) // FLAGS.batch_size
+  rows = [ids[i:i + FLAGS.batch_size * columns].reshape(FLAGS.batch_size, columns) for i in (0, 1)]
   for i in range(0, columns - FLAGS.length + 1, FLAGS.length):
     yield rows[0][:, i:i + FLAGS.length], rows[1][:, i:i + FLAGS.length], i == 0
 
@@ -86,9 +86,9 @@ def validation_loss(session, model, ids):
 
 
 def train(text):
-  model = CharRNN(len(text.alphabet), FLAGS.batch)
+  model = CharRNN(len(text.alphabet), FLAGS.batch_size)
   hooks = [tf.train.StopAtStepHook(last_step=FLAGS.steps)]
-  with tf.train.MonitoredTrainingSession(checkpoint_dir=FLAGS.logdir, hooks=hooks,
+  with tf.train.MonitoredTrainingSession(checkpoint_dir=FLAGS.train_dir, hooks=hooks,
                                          save_summaries_steps=FLAGS.report) as session:
 
     def first_step(step_context):
@@ -116,7 +116,7 @@ def sample(text):
   model = CharRNN(len(text.alphabet), batch=1)
   drawn = tf.multinomial(model.logits[:, -1] / FLAGS.temperature, 1, output_dtype=tf.int32)
   with tf.Session() as session:
-    tf.train.Saver().restore(session, tf.train.latest_checkpoint(FLAGS.logdir))
+    tf.train.Saver().restore(session, tf.train.latest_checkpoint(FLAGS.train_dir))
     ids, feed = [], {model.inputs: [text.encode(FLAGS.start)]}
     for _ in range(FLAGS.sample):
       state, character = session.run([model.state_out, drawn], feed)
@@ -127,10 +127,9 @@ def sample(text):
 
 def main(_):
   if FLAGS.smoke:
-    FLAGS.steps, FLAGS.batch, FLAGS.length, FLAGS.units, FLAGS.report = 4, 4, 8, 16, 2
-    FLAGS.text = ''
+    FLAGS.steps, FLAGS.batch_size, FLAGS.length, FLAGS.units, FLAGS.report = 4, 4, 8, 16, 2
   tf.set_random_seed(FLAGS.seed)
-  text = characters.Characters(FLAGS.text)
+  text = characters.Characters(FLAGS.text, FLAGS.smoke)
   if FLAGS.sample:
     sample(text)
   else:

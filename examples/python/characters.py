@@ -1,15 +1,10 @@
-"""Text as ids of characters, for the models of language: a file, or made sentences without one."""
-import os
-
+"""Text as ids of characters, for models of language."""
 import numpy as np
+
+import data_files
 
 _SUBJECTS = 'the king', 'a fool', 'my lady', 'the ghost', 'our captain', 'this merchant'
 _VERBS = 'sees', 'praises', 'mocks', 'follows', 'forgets', 'betrays'
-
-
-def default_path():
-  """tinyshakespeare.txt in $LEAT_DATA_DIR/text, which need not be there."""
-  return os.path.join(os.environ.get('LEAT_DATA_DIR', ''), 'text', 'tinyshakespeare.txt')
 
 
 def _made(sentences=2000):
@@ -19,20 +14,30 @@ def _made(sentences=2000):
                  for _ in range(sentences))
 
 
-class Characters:
-  """The text of a file: |training| and |validation|, its last tenth, are int32 arrays of ids."""
+def _text(path, smoke):
+  try:
+    path = path or data_files.path_of('text', 'tinyshakespeare.txt')
+  except FileNotFoundError:
+    if not smoke:
+      raise
+    return _made()
+  with open(path, encoding='utf-8') as f:
+    return f.read()
 
-  def __init__(self, path):
-    if os.path.exists(path):
-      with open(path, encoding='utf-8') as f:
-        text = f.read()
-    else:
-      print('No file %s: the text is made.' % path)
-      text = _made()
+
+class Characters:
+  """The text of a file: |training| and |validation|, its last tenth, are int32 arrays of ids.
+
+  Without a path the file is tinyshakespeare.txt. A trial run has made sentences where that is
+  absent, and 3,000 characters for validation at most.
+  """
+
+  def __init__(self, path, smoke):
+    text = _text(path, smoke)
     self.alphabet = sorted(set(text))
     ids = self.encode(text)
     cut = len(ids) * 9 // 10
-    self.training, self.validation = ids[:cut], ids[cut:]
+    self.training, self.validation = ids[:cut], ids[cut:cut + 3000] if smoke else ids[cut:]
 
   def encode(self, text):
     """An int32 array. A character that the file lacks is a KeyError."""

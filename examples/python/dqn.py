@@ -10,15 +10,14 @@ import collections
 import math
 import time
 
+import leat as tf
 import numpy as np
 
-import leat as tf
-
 flags = tf.app.flags
-flags.DEFINE_string('logdir', '/tmp/leat_dqn', 'Folder of checkpoints and summaries.')
+flags.DEFINE_string('train_dir', '/tmp/leat-dqn', 'Folder of checkpoints and summaries.')
 flags.DEFINE_integer('steps', 30000, 'Steps in all at most, those of earlier runs included.')
 flags.DEFINE_float('solved', 195.0, 'Ends when the mean return of 20 greedy episodes is this.')
-flags.DEFINE_integer('batch', 64, 'Transitions a step of learning.')
+flags.DEFINE_integer('batch_size', 64, 'Transitions a step of learning.')
 flags.DEFINE_integer('memory', 20000, 'Transitions remembered.')
 flags.DEFINE_integer('warm_up', 500, 'Steps of random actions before learning begins.')
 flags.DEFINE_integer('evaluate', 1000, 'Steps between two evaluations.')
@@ -129,13 +128,13 @@ def main(_):
   tf.set_random_seed(FLAGS.seed)
   agent, saver = Agent(), tf.train.Saver()
   with tf.Session() as session:
-    latest = tf.train.latest_checkpoint(FLAGS.logdir)
+    latest = tf.train.latest_checkpoint(FLAGS.train_dir)
     if latest:
       saver.restore(session, latest)
     else:
       session.run(tf.global_variables_initializer())
       session.run(agent.copy_target)
-    writer = tf.summary.FileWriter(FLAGS.logdir, session.graph)
+    writer = tf.summary.FileWriter(FLAGS.train_dir, session.graph)
     step, solved = train(session, agent, saver, writer)
     writer.close()
     print('step %d: mean return %.1f' % (step, solved))
@@ -159,7 +158,7 @@ def train(session, agent, saver, writer):
     state = environment.reset() if ended else next_state
     if step - first < FLAGS.warm_up:
       continue
-    chosen = random.randint(len(memory), size=FLAGS.batch)
+    chosen = random.randint(len(memory), size=FLAGS.batch_size)
     feed = agent.feed([memory[i] for i in chosen])
     session.run(agent.train_op, feed)
     session.run(agent.update_target)
@@ -168,7 +167,7 @@ def train(session, agent, saver, writer):
       loss, summary = session.run([agent.loss, agent.summary],
                                   {agent.mean_return: result, **feed})
       writer.add_summary(summary, step)
-      saver.save(session, FLAGS.logdir + '/model.ckpt', global_step=step)
+      saver.save(session, FLAGS.train_dir + '/model.ckpt', global_step=step)
       print('step %d, loss %.4f, mean return %.1f, %.0f s'
             % (step, loss, result, time.time() - start), flush=True)
   return step, result

@@ -1,51 +1,61 @@
 """Pictures in folders, one a class, read by queues and threads of the graph while it trains.
 
     files and labels ─► queue ─► read, decode, distort (threads) ─► queue ─► batches
-
-The default is the flowers of $LEAT_DATA_DIR/images: daisies, dandelions, roses, sunflowers, tulips.
-Where a folder has none, pictures of plain colours are made in it.
 """
 import os
-
-import numpy as np
+import tempfile
 
 import leat as tf
+import numpy as np
+
+import data_files
+
+_COLOURS = {'blue': (40, 60, 200), 'green': (40, 160, 60), 'grey': (128, 128, 128),
+            'red': (200, 40, 50), 'yellow': (220, 210, 60)}
 
 
-def default_folder():
-  return os.path.join(os.environ.get('LEAT_DATA_DIR', '/tmp/leat_flowers'), 'images', 'flowers')
+def _folder(path, smoke):
+  try:
+    return path or data_files.path_of('images', 'flowers')
+  except FileNotFoundError:
+    if not smoke:
+      raise
+    return _made()
 
 
-def _make(folder):
-  """Writes five classes of eight pictures, each of a colour of its own under noise."""
+def _made():
+  """A folder with five classes of five pictures, each of a colour of its own under noise."""
+  folder = os.path.join(tempfile.gettempdir(), 'leat-colours-%d' % os.getuid())
   random = np.random.RandomState(0)
-  pixels = tf.placeholder(tf.uint8, [64, 64, 3])
-  jpeg = tf.image.encode_jpeg(pixels)
-  with tf.Session() as session:
-    for name, colour in (('blue', (40, 60, 200)), ('green', (40, 160, 60)), ('grey', (128,) * 3),
-                         ('red', (200, 40, 50)), ('yellow', (220, 210, 60))):
-      os.makedirs(os.path.join(folder, name))
-      for i in range(8):
+  with tf.Graph().as_default(), tf.Session() as session:
+    pixels = tf.placeholder(tf.uint8, [64, 64, 3])
+    jpeg = tf.image.encode_jpeg(pixels)
+    for name, colour in _COLOURS.items():
+      os.makedirs(os.path.join(folder, name), exist_ok=True)
+      for i in range(5):
         picture = np.clip(random.normal(colour, 20, [64, 64, 3]), 0, 255)
         with open(os.path.join(folder, name, '%d.jpg' % i), 'wb') as f:
           f.write(session.run(jpeg, {pixels: picture}))
+  return folder
 
 
 class Flowers:
-  """|training| and |validation|, each ([paths], [labels]); each fifth picture is for validation."""
+  """|training| and |validation|, each ([paths], [labels]); each fifth picture is for validation.
 
-  def __init__(self, folder):
-    if not os.path.isdir(folder):
-      print('No folder %s: pictures are made there.' % folder)
-      with tf.Graph().as_default():
-        _make(folder)
+  Without a path the folder is images/flowers of $LEAT_DATA_DIR. A trial run has pictures of plain
+  colours where that is absent, and five of each class at most.
+  """
+
+  def __init__(self, path, smoke):
+    folder = _folder(path, smoke)
     self.classes = sorted(name for name in os.listdir(folder)
                           if os.path.isdir(os.path.join(folder, name)))
     self.training, self.validation = ([], []), ([], [])
     for label, name in enumerate(self.classes):
-      for i, path in enumerate(sorted(os.listdir(os.path.join(folder, name)))):
+      pictures = sorted(os.listdir(os.path.join(folder, name)))
+      for i, picture in enumerate(pictures[:5] if smoke else pictures):
         paths, labels = self.validation if i % 5 == 4 else self.training
-        paths.append(os.path.join(folder, name, path))
+        paths.append(os.path.join(folder, name, picture))
         labels.append(label)
 
 

@@ -1,21 +1,22 @@
 """A residual network of 50 layers (He et al. 2015) learns flowers, and says what pictures show.
 
-    python resnet50.py --logdir /tmp/resnet50                  trains, and goes on where it ended
-    python resnet50.py --logdir /tmp/resnet50 --classify a.jpg,b.jpg
+    python resnet50.py --train_dir /tmp/resnet50                  trains, and goes on where it ended
+    python resnet50.py --train_dir /tmp/resnet50 --classify a.jpg,b.jpg
 
 The network is written with tf.layers. Pictures of 64 pixels, and an eightieth of the pictures that
 such a network wants, are a matter of minutes on one core; --size 224 is the network of the paper.
 """
 import time
 
-import flowers
 import leat as tf
 
+import flowers
+
 flags = tf.app.flags
-flags.DEFINE_string('data', flowers.default_folder(), 'Folder with a folder for each class.')
-flags.DEFINE_string('logdir', '/tmp/leat_resnet50', 'Folder of checkpoints and summaries.')
+flags.DEFINE_string('data', '', 'Folder with a folder for each class, in place of the flowers.')
+flags.DEFINE_string('train_dir', '/tmp/leat-resnet50', 'Folder of checkpoints and summaries.')
 flags.DEFINE_integer('steps', 300, 'Steps in all, those of earlier runs included.')
-flags.DEFINE_integer('batch', 16, 'Pictures a step.')
+flags.DEFINE_integer('batch_size', 16, 'Pictures a step.')
 flags.DEFINE_integer('size', 64, 'Height and width of the pictures.')
 flags.DEFINE_integer('width', 64, 'Channels of the first layer.')
 flags.DEFINE_float('learning_rate', 0.02, 'Of momentum, at first; it falls to none at the end.')
@@ -66,7 +67,7 @@ def resnet50(pictures, classes, training):
 
 def training_graph(data):
   """(global step, loss, train_op) of the pictures for training."""
-  pictures, labels = flowers.batches(data.training, FLAGS.size, FLAGS.batch)
+  pictures, labels = flowers.batches(data.training, FLAGS.size, FLAGS.batch_size)
   logits = resnet50(pictures, len(data.classes), training=True)
   loss = tf.losses.sparse_softmax_cross_entropy(labels, logits)
   weights = [v for v in tf.trainable_variables() if 'kernel' in v.op.name]
@@ -92,7 +93,7 @@ def train(data):
   accuracy = tf.reduce_mean(tf.cast(tf.equal(predicted, labels), tf.float32))
   hooks = [tf.train.StopAtStepHook(last_step=FLAGS.steps)]
   with tf.train.MonitoredTrainingSession(
-      checkpoint_dir=FLAGS.logdir, save_summaries_steps=FLAGS.report, hooks=hooks) as session:
+      checkpoint_dir=FLAGS.train_dir, save_summaries_steps=FLAGS.report, hooks=hooks) as session:
     start = time.time()
     number = session.run_step_fn(lambda step_context: step_context.session.run(step))
     while not session.should_stop():
@@ -110,7 +111,7 @@ def classify(data, paths):
   logits = resnet50(flowers.read(path, FLAGS.size)[tf.newaxis], len(data.classes), training=False)
   likelihoods = tf.nn.softmax(logits)[0]
   with tf.Session() as session:
-    tf.train.Saver().restore(session, tf.train.latest_checkpoint(FLAGS.logdir))
+    tf.train.Saver().restore(session, tf.train.latest_checkpoint(FLAGS.train_dir))
     for name in paths:
       found = session.run(likelihoods, {path: name})
       print('%s: %s, %.3f' % (name, data.classes[found.argmax()], found.max()))
@@ -118,9 +119,9 @@ def classify(data, paths):
 
 def main(_):
   if FLAGS.smoke:
-    FLAGS.steps, FLAGS.batch, FLAGS.size, FLAGS.width, FLAGS.report = 2, 2, 32, 4, 1
+    FLAGS.steps, FLAGS.batch_size, FLAGS.size, FLAGS.width, FLAGS.report = 2, 2, 32, 4, 1
   tf.set_random_seed(1)
-  data = flowers.Flowers(FLAGS.data)
+  data = flowers.Flowers(FLAGS.data, FLAGS.smoke)
   if FLAGS.classify:
     classify(data, FLAGS.classify.split(','))
   else:

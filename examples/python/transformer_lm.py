@@ -1,7 +1,7 @@
 """A small transformer that continues text (Vaswani et al. 2017, the decoder alone), by characters.
 
-    python transformer_lm.py --logdir /tmp/transformer    trains, and goes on where it ended
-    python transformer_lm.py --logdir /tmp/transformer --sample 500
+    python transformer_lm.py --train_dir /tmp/transformer    trains, and goes on where it ended
+    python transformer_lm.py --train_dir /tmp/transformer --sample 500
 
 A block is attention to the characters so far and two dense layers, each behind a layer norm and
 beside a path that nothing interrupts. A mask keeps a place from looking at the places after it, so
@@ -9,16 +9,16 @@ that one step learns from each place of a row.
 """
 import time
 
+import leat as tf
 import numpy as np
 
 import characters
-import leat as tf
 
 flags = tf.app.flags
-flags.DEFINE_string('text', characters.default_path(), 'The file to learn from.')
-flags.DEFINE_string('logdir', '/tmp/leat_transformer', 'Folder of checkpoints and summaries.')
+flags.DEFINE_string('text', '', 'The file to learn from, in place of tinyshakespeare.txt.')
+flags.DEFINE_string('train_dir', '/tmp/leat-transformer', 'Folder of checkpoints and summaries.')
 flags.DEFINE_integer('steps', 2000, 'Steps in all, those of earlier runs included.')
-flags.DEFINE_integer('batch', 16, 'Rows a step.')
+flags.DEFINE_integer('batch_size', 16, 'Rows a step.')
 flags.DEFINE_integer('context', 64, 'Characters a row, and the most that a place can look back.')
 flags.DEFINE_integer('units', 96, 'Width of the path.')
 flags.DEFINE_integer('heads', 4, 'Of each attention; they share the units.')
@@ -106,8 +106,8 @@ def rows(ids, beginnings):
 def validation_loss(session, model, ids):
   """The mean of -log p of each character, in nats, over rows that follow one another."""
   beginnings, losses = np.arange(0, len(ids) - FLAGS.context, FLAGS.context), []
-  for i in range(0, len(beginnings), 4 * FLAGS.batch):
-    inputs, targets = rows(ids, beginnings[i:i + 4 * FLAGS.batch])
+  for i in range(0, len(beginnings), 4 * FLAGS.batch_size):
+    inputs, targets = rows(ids, beginnings[i:i + 4 * FLAGS.batch_size])
     losses.append(len(inputs) * session.run(
         model.loss, {model.inputs: inputs, model.targets: targets}))
   return np.sum(losses) / len(beginnings)
@@ -116,7 +116,7 @@ def validation_loss(session, model, ids):
 def train(text):
   model = Model(len(text.alphabet))
   hooks = [tf.train.StopAtStepHook(last_step=FLAGS.steps)]
-  with tf.train.MonitoredTrainingSession(checkpoint_dir=FLAGS.logdir, hooks=hooks,
+  with tf.train.MonitoredTrainingSession(checkpoint_dir=FLAGS.train_dir, hooks=hooks,
                                          save_summaries_steps=FLAGS.report) as session:
 
     def first_step(step_context):
@@ -129,7 +129,7 @@ def train(text):
     # A run that goes on draws other rows than the first run did.
     random = np.random.RandomState(FLAGS.seed + step)
     while not session.should_stop():
-      beginnings = random.randint(len(text.training) - FLAGS.context, size=FLAGS.batch)
+      beginnings = random.randint(len(text.training) - FLAGS.context, size=FLAGS.batch_size)
       inputs, targets = rows(text.training, beginnings)
       loss, _ = session.run([model.loss, model.train_op],
                             {model.inputs: inputs, model.targets: targets})
@@ -144,7 +144,7 @@ def sample(text):
   model = Model(len(text.alphabet))
   drawn = tf.multinomial(model.logits[:, -1], 1, output_dtype=tf.int32)
   with tf.Session() as session:
-    tf.train.Saver().restore(session, tf.train.latest_checkpoint(FLAGS.logdir))
+    tf.train.Saver().restore(session, tf.train.latest_checkpoint(FLAGS.train_dir))
     ids = list(text.encode(FLAGS.start))
     for _ in range(FLAGS.sample):
       ids.append(session.run(drawn, {model.inputs: [ids[-FLAGS.context:]]})[0, 0])
@@ -153,10 +153,10 @@ def sample(text):
 
 def main(_):
   if FLAGS.smoke:
-    FLAGS.steps, FLAGS.batch, FLAGS.context, FLAGS.units, FLAGS.report = 4, 2, 8, 16, 2
-    FLAGS.blocks, FLAGS.text = 1, ''
+    FLAGS.steps, FLAGS.batch_size, FLAGS.context, FLAGS.units, FLAGS.report = 4, 2, 8, 16, 2
+    FLAGS.blocks = 1
   tf.set_random_seed(FLAGS.seed)
-  text = characters.Characters(FLAGS.text)
+  text = characters.Characters(FLAGS.text, FLAGS.smoke)
   if FLAGS.sample:
     sample(text)
   else:

@@ -24,14 +24,14 @@ class ExampleTest(unittest.TestCase):
   def run_example(self, name, *arguments, before=(), data=''):
     """What the program prints. Its folder is made for this test, its data are made by itself."""
     command = [*before, sys.executable, os.path.join(EXAMPLES, name), *arguments]
-    environment = dict(os.environ, LEAT_DATA_DIR=data, PYTHONPATH=PACKAGE)
+    environment = dict(os.environ, LEAT_DATA_DIR=data, PYTHONPATH=PACKAGE, TMPDIR=self.folder)
     environment.pop('TF_CONFIG', None)
     done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=300)
     self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
     return done.stdout
 
   def smoke(self, name, *arguments, **named):
-    return self.run_example(name, '--smoke', '--logdir', os.path.join(self.folder, 'log'),
+    return self.run_example(name, '--smoke', '--train_dir', os.path.join(self.folder, 'log'),
                             *arguments, **named)
 
   def assertWritten(self, steps):
@@ -48,7 +48,7 @@ class CharactersTest(ExampleTest):
     self.assertIn('step 2, ', self.smoke(name))
     self.assertWritten(4)
     text = self.smoke(name, '--sample', '20', '--start', 'the ')
-    self.assertEqual(len(text[text.index('the ', text.index('\n')):].rstrip('\n')), 24)
+    self.assertEqual(len(text), len('the ') + 20 + len('\n'))
 
   def test_char_rnn(self):
     self.goes_on_and_writes('char_rnn.py')
@@ -111,18 +111,15 @@ class ReplicasTest(ExampleTest):
 
 class PicturesTest(ExampleTest):
 
-  def pictures(self):
-    return '--data', os.path.join(self.folder, 'pictures')
-
   def test_resnet50(self):
-    self.assertIn('step 1, ', self.smoke('resnet50.py', *self.pictures()))
+    self.assertIn('step 1, ', self.smoke('resnet50.py'))
     self.assertWritten(2)
-    picture = os.path.join(self.folder, 'pictures', 'red', '0.jpg')
-    found = self.smoke('resnet50.py', *self.pictures(), '--classify', picture)
+    picture = os.path.join(self.folder, 'leat-colours-%d' % os.getuid(), 'red', '0.jpg')
+    found = self.smoke('resnet50.py', '--classify', picture)
     self.assertRegex(found, re.escape(picture) + r': \w+, [01]\.\d+')
 
   def test_inception_trains_and_evaluates(self):
-    arguments = ('--network', 'v2', *self.pictures())
+    arguments = '--network', 'v2'
     self.assertIn('loss ', self.smoke('inception/train.py', *arguments))
     self.assertWritten(2)
     self.assertRegex(self.smoke('inception/train.py', *arguments, '--evaluate'),

@@ -16,17 +16,17 @@ import json
 import os
 import time
 
-import digits
 import leat as tf
 
+import digits
+
 flags = tf.app.flags
-flags.DEFINE_string('data', digits.default_path(), 'Folder of the files of MNIST.')
-flags.DEFINE_string('logdir', '/tmp/leat_replicas', 'Folder of checkpoints and summaries.')
+flags.DEFINE_string('train_dir', '/tmp/leat-replicas', 'Folder of checkpoints and summaries.')
 flags.DEFINE_bool('sync', True, 'Whether the workers take each step together.')
 flags.DEFINE_integer('backup', 0, 'Of the workers in step, how many an update does not wait for.')
 flags.DEFINE_integer('shards', 1, 'Shards of a step, where there is no cluster.')
 flags.DEFINE_integer('steps', 3000, 'Updates in all, those of earlier runs included.')
-flags.DEFINE_integer('batch', 50, 'Pictures a shard.')
+flags.DEFINE_integer('batch_size', 50, 'Pictures a shard.')
 flags.DEFINE_float('learning_rate', 0.1, 'Of gradient descent.')
 flags.DEFINE_integer('report', 500, 'Updates between two reports.')
 flags.DEFINE_bool('smoke', False, 'A few steps with made digits, to see that all works.')
@@ -116,17 +116,17 @@ def train(place):
   """Takes steps until the last; returns the model."""
   with tf.device(place.device()):
     model = Model(place)
-  data, start = digits.Digits(FLAGS.data, 'train'), time.time()
+  data, start = digits.Digits('train', FLAGS.smoke), time.time()
   model.hooks.append(tf.train.StopAtStepHook(last_step=FLAGS.steps))
   with tf.train.MonitoredTrainingSession(
-      place.target, place.is_chief, checkpoint_dir=FLAGS.logdir, config=place.config(),
+      place.target, place.is_chief, checkpoint_dir=FLAGS.train_dir, config=place.config(),
       hooks=model.hooks, save_summaries_steps=FLAGS.report,
       # The thread that applies the updates waits for gradients that will not come any more.
       stop_grace_period_secs=1) as session:
     reported = 0
     while not session.should_stop():
       first = session.run_step_fn(lambda step_context: step_context.session.run(model.next_shard))
-      shards = [data.shard(first + i, FLAGS.batch) for i in range(len(model.images))]
+      shards = [data.shard(first + i, FLAGS.batch_size) for i in range(len(model.images))]
       step, loss, _ = session.run([model.global_step, model.loss, model.train_op],
                                   model.feed(shards))
       if step >= reported + FLAGS.report:
@@ -137,10 +137,10 @@ def train(place):
 
 def report(place, model):
   """Prints the accuracy, and a digest of the weights by which runs can be compared."""
-  data = digits.Digits(FLAGS.data, 't10k')
+  data = digits.Digits('t10k', FLAGS.smoke)
   with tf.Session(place.target, config=place.config()) as session:
     if place.cluster is None:
-      tf.train.Saver().restore(session, tf.train.latest_checkpoint(FLAGS.logdir))
+      tf.train.Saver().restore(session, tf.train.latest_checkpoint(FLAGS.train_dir))
     accuracy = session.run(model.accuracy,
                            {model.images[0]: data.images, model.labels[0]: data.labels})
     digest = hashlib.sha256(b''.join(w.tobytes() for w in session.run(model.weights)))
@@ -149,7 +149,7 @@ def report(place, model):
 
 def main(_):
   if FLAGS.smoke:
-    FLAGS.steps, FLAGS.report, FLAGS.data = 20, 5, ''
+    FLAGS.steps, FLAGS.report = 20, 5
   place = Place()
   if place.job == 'ps':
     place.server.join()

@@ -9,9 +9,8 @@ import gzip
 import os
 import tempfile
 
-import numpy as np
-
 import leat as tf
+import numpy as np
 
 flags = tf.app.flags
 _MODELS = os.path.join(os.environ.get('LEAT_DATA_DIR', ''), 'models')

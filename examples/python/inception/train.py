@@ -1,25 +1,26 @@
 """Trains Inception on flowers with tf.contrib.slim, or counts what its graph consists of.
 
-    python train.py --network v3 --logdir /tmp/inception       trains, and goes on where it ended
-    python train.py --network v3 --logdir /tmp/inception --evaluate
+    python train.py --network v3 --train_dir /tmp/inception       trains, and goes on where it ended
+    python train.py --network v3 --train_dir /tmp/inception --evaluate
     python train.py --network v3 --count                       parameters and nodes, 1,000 classes
 """
 import os
 import sys
 
 import leat as tf
+
 import networks
 
-sys.path.insert(1, os.path.join(os.path.dirname(os.path.abspath(__file__)), os.pardir))
-import flowers  # pylint: disable=wrong-import-position
+sys.path.append(os.path.join(os.path.dirname(os.path.abspath(__file__)), '..'))
+import flowers  # noqa: E402, the module beside this folder
 
 slim = tf.contrib.slim
 flags = tf.app.flags
 flags.DEFINE_enum('network', 'v3', sorted(networks.NETWORKS), 'The version of Inception.')
-flags.DEFINE_string('data', flowers.default_folder(), 'Folder with a folder for each class.')
-flags.DEFINE_string('logdir', '/tmp/leat_inception', 'Folder of checkpoints and summaries.')
+flags.DEFINE_string('data', '', 'Folder with a folder for each class, in place of the flowers.')
+flags.DEFINE_string('train_dir', '/tmp/leat-inception', 'Folder of checkpoints and summaries.')
 flags.DEFINE_integer('steps', 200, 'Steps in all, those of earlier runs included.')
-flags.DEFINE_integer('batch', 8, 'Pictures a step.')
+flags.DEFINE_integer('batch_size', 8, 'Pictures a step.')
 flags.DEFINE_integer('size', 0, 'Height and width of the pictures; 0 is the smallest that will do.')
 flags.DEFINE_float('learning_rate', 0.002, 'Of RMSProp.')
 flags.DEFINE_bool('evaluate', False, 'Classifies the pictures for validation instead of training.')
@@ -63,10 +64,10 @@ def count():
 
 
 def train(data, size):
-  pictures, labels = flowers.batches(data.training, size, FLAGS.batch)
+  pictures, labels = flowers.batches(data.training, size, FLAGS.batch_size)
   train_op = training_graph(pictures, labels, len(data.classes))
   tf.logging.set_verbosity(tf.logging.INFO)  # slim tells its steps there
-  loss = slim.learning.train(train_op, FLAGS.logdir, number_of_steps=FLAGS.steps,
+  loss = slim.learning.train(train_op, FLAGS.train_dir, number_of_steps=FLAGS.steps,
                              log_every_n_steps=10, save_summaries_secs=30)
   print('loss %.3f' % loss)
 
@@ -79,22 +80,22 @@ def evaluate(data, size):
   averages = tf.train.ExponentialMovingAverage(AVERAGE_DECAY)
   with tf.Session() as session:
     tf.train.Saver(averages.variables_to_restore()).restore(
-        session, tf.train.latest_checkpoint(FLAGS.logdir))
+        session, tf.train.latest_checkpoint(FLAGS.train_dir))
     found = session.run(hits)
   print('right: %d of %d' % (found.sum(), len(found)))
 
 
 def main(_):
   if FLAGS.smoke:
-    FLAGS.steps, FLAGS.batch = 2, 2
+    FLAGS.steps, FLAGS.batch_size = 2, 2
   size = FLAGS.size or networks.NETWORKS[FLAGS.network][3]
   tf.set_random_seed(1)
   if FLAGS.count:
     count()
   elif FLAGS.evaluate:
-    evaluate(flowers.Flowers(FLAGS.data), size)
+    evaluate(flowers.Flowers(FLAGS.data, FLAGS.smoke), size)
   else:
-    train(flowers.Flowers(FLAGS.data), size)
+    train(flowers.Flowers(FLAGS.data, FLAGS.smoke), size)
 
 
 if __name__ == '__main__':

@@ -1,8 +1,8 @@
-"""Trains the translator of dates: python train.py --logdir /tmp/dates
+"""Trains the translator of dates: python train.py --train_dir /tmp/dates
 
 With --devices its four layers lie on /cpu:0 to /cpu:3 of this process. Under
 
-    leat launch -n 1 --ps 3 -- python train.py --logdir /tmp/dates
+    leat launch -n 1 --ps 3 -- python train.py --train_dir /tmp/dates
 
 they lie on four tasks: the worker has the first layer and runs this loop, the others serve.
 """
@@ -10,17 +10,16 @@ import json
 import os
 import time
 
-import numpy as np
-
 import leat as tf
+import numpy as np
 
 import dates
 import model
 
 flags = tf.app.flags
-flags.DEFINE_string('logdir', '/tmp/leat_dates', 'Folder of checkpoints and summaries.')
+flags.DEFINE_string('train_dir', '/tmp/leat-dates', 'Folder of checkpoints and summaries.')
 flags.DEFINE_integer('steps', 1000, 'Steps in all, those of earlier runs included.')
-flags.DEFINE_integer('batch', 64, 'Pairs a step.')
+flags.DEFINE_integer('batch_size', 64, 'Pairs a step.')
 flags.DEFINE_integer('units', 96, 'Units of each layer.')
 flags.DEFINE_integer('report', 100, 'Steps between two reports.')
 flags.DEFINE_bool('devices', False, 'Whether each layer gets a CPU device of its own.')
@@ -49,11 +48,11 @@ def placement():
 
 def main(_):
   if FLAGS.smoke:
-    FLAGS.steps, FLAGS.batch, FLAGS.units, FLAGS.report = 4, 8, 16, 2
+    FLAGS.steps, FLAGS.batch_size, FLAGS.units, FLAGS.report = 4, 8, 16, 2
   devices, master, config = placement()
   tf.set_random_seed(FLAGS.seed)
   translator = model.Model(FLAGS.units, devices)
-  unseen = dates.batch(np.random.RandomState(0), 4 * FLAGS.batch)
+  unseen = dates.batch(np.random.RandomState(0), 4 * FLAGS.batch_size)
 
   def feed(pairs):
     return dict(zip((translator.source, translator.length, translator.target), pairs))
@@ -62,7 +61,7 @@ def main(_):
     return step_context.session.run([translator.global_step, translator.accuracy], feed(unseen))
 
   with tf.train.MonitoredTrainingSession(
-      master, checkpoint_dir=FLAGS.logdir, config=config, save_summaries_steps=FLAGS.report,
+      master, checkpoint_dir=FLAGS.train_dir, config=config, save_summaries_steps=FLAGS.report,
       hooks=[tf.train.StopAtStepHook(last_step=FLAGS.steps)]) as session:
     # A run that goes on must not see the dates of its first steps again. (Hooks are not called for
     # what run_step_fn() runs: it is no step.)
@@ -71,7 +70,7 @@ def main(_):
     start = time.time()
     while not session.should_stop():
       loss, _ = session.run([translator.loss, translator.train_op],
-                            feed(dates.batch(random, FLAGS.batch)))
+                            feed(dates.batch(random, FLAGS.batch_size)))
       step += 1
       if step % FLAGS.report == 0:
         _, exact = session.run_step_fn(evaluate)
@@ -84,7 +83,7 @@ def main(_):
 def report(translator, unseen, feed, master, config):
   """Prints how many unseen dates are translated exactly, and the first of them."""
   with tf.Session(master, config=config) as session:
-    tf.train.Saver().restore(session, tf.train.latest_checkpoint(FLAGS.logdir))
+    tf.train.Saver().restore(session, tf.train.latest_checkpoint(FLAGS.train_dir))
     exact, ids = session.run([translator.accuracy, translator.translation], feed(unseen))
   for source, translated in list(zip(unseen[0], ids))[:5]:
     print('%-30s %s' % (dates.decode(source), dates.decode(translated)))
