@@ -5,6 +5,8 @@ import os
 import tempfile
 import threading
 import unittest
+import warnings
+from unittest import mock
 
 import leat as tf
 from leat._platform import log
@@ -181,6 +183,38 @@ class MonitoredSessionTest(unittest.TestCase):
       with creator.create_session() as worker:
         self.assertEqual(list(worker.run([v, local])), [5.0, 10.0])
 
+  def test_a_worker_looks_soon_again(self):
+    server = tf.train.Server.create_local_server()
+    v = tf.Variable(3.0)
+    scaffold = tf.train.Scaffold().finalize()
+    waits = []
+
+    def sleep(seconds):
+      waits.append(seconds)
+      if len(waits) == 9:
+        with tf.Session(server.target) as chief:
+          chief.run(scaffold.init_op)
+
+    with mock.patch('time.sleep', sleep):
+      with tf.train.WorkerSessionCreator(scaffold, server.target).create_session() as worker:
+        self.assertEqual(worker.run(v), 3.0)
+    self.assertEqual(waits, [0.25, 0.5, 1, 2, 4, 8, 16, 30, 30])
+
+  def test_a_queue_runner_is_still_when_its_session_is_closed(self):
+    queue = tf.FIFOQueue(1, tf.float32)
+    # Something that is never there keeps the thread from looking whether it shall stop.
+    never = tf.FIFOQueue(1, tf.float32).dequeue()
+    tf.train.add_queue_runner(tf.train.QueueRunner(queue, [queue.enqueue(never)]))
+    one, failed = tf.constant(1), []
+    with mock.patch('threading.excepthook', failed.append):
+      with tf.train.MonitoredSession(stop_grace_period_secs=0) as session:
+        session.run(one)
+        threads = [t for t in threading.enumerate() if 'QueueRunnerThread' in t.name]
+      for thread in threads:
+        thread.join(60)
+    self.assertTrue(threads)
+    self.assertEqual(failed, [])
+
   def test_a_traced_step_shows_its_operations(self):
     step = tf.train.get_or_create_global_step()
     train = tf.assign_add(step, 1, name='train')
@@ -272,6 +306,17 @@ class SupervisorTest(unittest.TestCase):
       statuses = [e.session_log.status for e in _events(folder) if e.HasField('session_log')]
       log_ = tf.SessionLog
       self.assertEqual(statuses, [log_.START, log_.STOP] * 2)
+
+  def test_a_second_stop_writes_nothing(self):
+    with tempfile.TemporaryDirectory() as folder, tf.Graph().as_default():
+      tf.train.get_or_create_global_step()
+      supervisor = tf.train.Supervisor(logdir=folder, save_model_secs=0)
+      with warnings.catch_warnings():
+        warnings.simplefilter('error')
+        with supervisor.managed_session():
+          supervisor.stop()
+      statuses = [e.session_log.status for e in _events(folder) if e.HasField('session_log')]
+      self.assertEqual(statuses, [tf.SessionLog.START, tf.SessionLog.STOP])
 
   def test_variables_of_workers_need_a_device(self):
     with tf.Graph().as_default():
