@@ -63,6 +63,9 @@ class CharRNN:
 def pieces(ids):
   """(inputs, targets, whether the rows begin here) of each step of one pass through the text."""
   columns = (len(ids) - 1) // FLAGS.batch_size
+  if columns < FLAGS.length:
+    raise ValueError('%d characters are too few for %d rows of %d'
+                     % (len(ids), FLAGS.batch_size, FLAGS.length))
   rows = [ids[i:i + FLAGS.batch_size * columns].reshape(FLAGS.batch_size, columns) for i in (0, 1)]
   for i in range(0, columns - FLAGS.length + 1, FLAGS.length):
     yield rows[0][:, i:i + FLAGS.length], rows[1][:, i:i + FLAGS.length], i == 0

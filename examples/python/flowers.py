@@ -1,6 +1,6 @@
-"""Pictures in folders, one a class, read by queues and threads of the graph while it trains.
+"""Pictures in folders, one a class, read by tf.data while the model trains.
 
-    files and labels ─► queue ─► read, decode, distort (threads) ─► queue ─► batches
+    (path, label) ─► shuffle ─► read, decode, distort (several at a time) ─► batch ─► prefetch
 """
 import os
 import tempfile
@@ -75,13 +75,19 @@ def _distort(picture, size):
   return tf.clip_by_value(tf.image.random_brightness(picture, 0.2), -1.0, 1.0)
 
 
-def batches(examples, size, batch, threads=2):
-  """(pictures float32 [batch, size, size, 3], labels int32 [batch]), distorted, without an end."""
+def batches(examples, size, batch_size, parallel=2):
+  """(pictures float32 [batch_size, size, size, 3], labels int32 [batch_size]), distorted, without
+  an end."""
   paths, labels = examples
+
+  def load(path, label):
+    return _distort(read(path, size * 9 // 8), size), label
+
   with tf.name_scope('flowers'), tf.device('/cpu:0'):
-    path, label = tf.train.slice_input_producer([paths, labels], shuffle=True)
-    picture = _distort(read(path, size * 9 // 8), size)
-    return tf.train.batch([picture, label], batch, num_threads=threads, capacity=4 * batch)
+    dataset = tf.data.Dataset.from_tensor_slices((paths, labels))
+    dataset = dataset.shuffle(len(paths)).repeat().map(load, num_parallel_calls=parallel)
+    dataset = dataset.batch(batch_size, drop_remainder=True).prefetch(1)
+    return dataset.make_one_shot_iterator().get_next()
 
 
 def whole(examples, size):

@@ -90,7 +90,6 @@ class ReplicasTest(ExampleTest):
 
   def on_cluster(self, workers, *arguments):
     """The line of the chief with the accuracy and the digest of the weights."""
-    self.folder = self.enterContext(tempfile.TemporaryDirectory())
     found = self.smoke('distributed/mnist_replicas.py', *arguments,
                        before=[TOOL, 'launch', '-n', str(workers), '--ps', '1', '--'])
     return re.search(r'\[worker 0\] (accuracy .*)', found).group(1)
@@ -98,7 +97,10 @@ class ReplicasTest(ExampleTest):
   def test_two_workers_in_step_are_one_machine_to_the_last_bit(self):
     alone = self.smoke('distributed/mnist_replicas.py', '--shards', '2').splitlines()[-1]
     self.assertWritten(20)
-    self.assertRegex(alone, '^accuracy 1.0000, weights [0-9a-f]{16}$')
+    self.assertRegex(alone, r'^accuracy 1\.0000, weights [0-9a-f]{16}$')
+    self.folder = self.enterContext(tempfile.TemporaryDirectory())
+    self.on_cluster(2, '--steps', '8')
+    self.assertWritten(8)
     self.assertEqual(self.on_cluster(2), alone)
     self.assertWritten(20)
 
@@ -107,6 +109,12 @@ class ReplicasTest(ExampleTest):
 
   def test_each_at_its_own_pace(self):
     self.assertRegex(self.on_cluster(2, '--nosync'), r'^accuracy (1\.|0\.[5-9])')
+
+  def test_pictures(self):
+    found = self.smoke('distributed/cifar10_replicas.py',
+                       before=[TOOL, 'launch', '-n', '2', '--ps', '1', '--'])
+    self.assertRegex(found, r'\[worker 0\] accuracy [\d.]+ of 200 pictures')
+    self.assertWritten(4)
 
 
 class PicturesTest(ExampleTest):

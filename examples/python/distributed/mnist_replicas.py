@@ -12,13 +12,12 @@ in which they come, and sums of floats depend on it. With backup workers the gra
 too late are dropped.
 """
 import hashlib
-import json
-import os
 import time
 
 import leat as tf
 
 import digits
+import place
 
 flags = tf.app.flags
 flags.DEFINE_string('train_dir', '/tmp/leat-replicas', 'Folder of checkpoints and summaries.')
@@ -31,35 +30,6 @@ flags.DEFINE_float('learning_rate', 0.1, 'Of gradient descent.')
 flags.DEFINE_integer('report', 500, 'Updates between two reports.')
 flags.DEFINE_bool('smoke', False, 'A few steps with made digits, to see that all works.')
 FLAGS = flags.FLAGS
-
-
-class Place:
-  """Where this process is: alone, or a task of the cluster that TF_CONFIG describes."""
-
-  def __init__(self):
-    self.target, self.cluster, self.job, self.index, self.workers = '', None, 'worker', 0, 1
-    if 'TF_CONFIG' in os.environ:
-      place = json.loads(os.environ['TF_CONFIG'])
-      self.cluster = tf.train.ClusterSpec(place['cluster'])
-      self.job, self.index = place['task']['type'], place['task']['index']
-      self.workers = self.cluster.num_tasks('worker')
-      self.server = tf.train.Server(self.cluster, self.job, self.index)
-      self.target = self.server.target
-
-  @property
-  def is_chief(self):
-    return self.index == 0
-
-  def device(self):
-    """Variables go to the parameter servers in turn, all else to this worker."""
-    return tf.train.replica_device_setter(cluster=self.cluster,
-                                          worker_device='/job:worker/task:%d' % self.index)
-
-  def config(self):
-    """A worker needs the parameter servers only, so that the others may come and go."""
-    if self.cluster is None:
-      return None
-    return tf.ConfigProto(device_filters=['/job:ps', '/job:worker/task:%d' % self.index])
 
 
 def losses_and_hits(images, labels):
@@ -80,8 +50,8 @@ class Model:
   next_shard, run before a step, is the number of the first shard that no step has taken.
   """
 
-  def __init__(self, place):
-    shards = FLAGS.shards if place.cluster is None else 1
+  def __init__(self, here):
+    shards = FLAGS.shards if here.cluster is None else 1
     self.images = [tf.placeholder(tf.float32, [None, 784]) for _ in range(shards)]
     self.labels = [tf.placeholder(tf.int32, [None]) for _ in range(shards)]
     counter = tf.get_variable('shards_taken', [], tf.int64, tf.zeros_initializer(),
@@ -90,13 +60,8 @@ class Model:
     self.global_step = tf.train.get_or_create_global_step()
 
     optimizer, self.hooks = tf.train.GradientDescentOptimizer(FLAGS.learning_rate), []
-    if place.cluster is not None and FLAGS.sync:
-      optimizer = tf.train.SyncReplicasOptimizer(
-          optimizer, replicas_to_aggregate=place.workers - FLAGS.backup,
-          total_num_replicas=place.workers)
-      # Tokens are what lets a worker begin its next step. With some to begin with, a fast worker
-      # would take two steps before a slow one has taken its first.
-      self.hooks.append(optimizer.make_session_run_hook(place.is_chief, num_tokens=0))
+    if FLAGS.sync:
+      optimizer, self.hooks = here.synchronous(optimizer, FLAGS.backup)
     losses, hits = zip(*(losses_and_hits(*shard) for shard in zip(self.images, self.labels)))
     self.loss, self.accuracy = tf.add_n(losses) / shards, hits[0]
     gradients = [optimizer.compute_gradients(loss) for loss in losses]
@@ -112,17 +77,13 @@ class Model:
     return feed
 
 
-def train(place):
+def train(here):
   """Takes steps until the last; returns the model."""
-  with tf.device(place.device()):
-    model = Model(place)
+  with tf.device(here.device()):
+    model = Model(here)
   data, start = digits.Digits('train', FLAGS.smoke), time.time()
   model.hooks.append(tf.train.StopAtStepHook(last_step=FLAGS.steps))
-  with tf.train.MonitoredTrainingSession(
-      place.target, place.is_chief, checkpoint_dir=FLAGS.train_dir, config=place.config(),
-      hooks=model.hooks, save_summaries_steps=FLAGS.report,
-      # The thread that applies the updates waits for gradients that will not come any more.
-      stop_grace_period_secs=1) as session:
+  with here.session(FLAGS.train_dir, model.hooks, FLAGS.report) as session:
     reported = 0
     while not session.should_stop():
       first = session.run_step_fn(lambda step_context: step_context.session.run(model.next_shard))
@@ -135,11 +96,11 @@ def train(place):
   return model
 
 
-def report(place, model):
+def report(here, model):
   """Prints the accuracy, and a digest of the weights by which runs can be compared."""
   data = digits.Digits('t10k', FLAGS.smoke)
-  with tf.Session(place.target, config=place.config()) as session:
-    if place.cluster is None:
+  with tf.Session(here.target, config=here.config()) as session:
+    if here.cluster is None:
       tf.train.Saver().restore(session, tf.train.latest_checkpoint(FLAGS.train_dir))
     accuracy = session.run(model.accuracy,
                            {model.images[0]: data.images, model.labels[0]: data.labels})
@@ -149,13 +110,12 @@ def report(place, model):
 
 def main(_):
   if FLAGS.smoke:
-    FLAGS.steps, FLAGS.report = 20, 5
-  place = Place()
-  if place.job == 'ps':
-    place.server.join()
-  model = train(place)
-  if place.is_chief:
-    report(place, model)
+    FLAGS.steps, FLAGS.report = min(FLAGS.steps, 20), 5
+  here = place.Place()
+  here.serve()
+  model = train(here)
+  if here.is_chief:
+    report(here, model)
 
 
 if __name__ == '__main__':
