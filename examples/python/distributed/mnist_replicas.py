@@ -26,7 +26,7 @@ flags.DEFINE_integer('backup', 0, 'Of the workers in step, how many an update do
 flags.DEFINE_integer('shards', 1, 'Shards of a step, where there is no cluster.')
 flags.DEFINE_integer('steps', 3000, 'Updates in all, those of earlier runs included.')
 flags.DEFINE_integer('batch_size', 50, 'Pictures a shard.')
-flags.DEFINE_float('learning_rate', 0.1, 'Of gradient descent.')
+flags.DEFINE_float('learning_rate', 0.3, 'Of gradient descent.')
 flags.DEFINE_integer('report', 500, 'Updates between two reports.')
 flags.DEFINE_bool('smoke', False, 'A few steps with made digits, to see that all works.')
 FLAGS = flags.FLAGS
