@@ -30,8 +30,6 @@ flags.DEFINE_integer('report', 100, 'Steps between two reports.')
 flags.DEFINE_bool('smoke', False, 'A few steps of a small network, to see that all works.')
 FLAGS = flags.FLAGS
 
-WEIGHT_DECAY = 5e-4
-
 
 def logits(images, training):
   with tf.variable_scope('model'):
@@ -41,7 +39,7 @@ def logits(images, training):
 def training_graph(here):
   """(loss, train_op, hooks) of this worker."""
   images, labels = pictures.train_batch(FLAGS.batch_size, smoke=FLAGS.smoke)
-  entropy, decay = network.loss(logits(images, training=True), labels, WEIGHT_DECAY)
+  entropy, decay = network.loss(logits(images, training=True), labels, 'residual')
   step = tf.train.get_or_create_global_step()
   rate = tf.train.polynomial_decay(FLAGS.learning_rate, step, FLAGS.steps, 0.0)
   optimizer, hooks = tf.train.MomentumOptimizer(rate, 0.9), []
