@@ -1,4 +1,5 @@
 """Clusters: descriptions, servers in this process, sessions at them, and where variables go."""
+import gc
 import threading
 import unittest
 
@@ -82,6 +83,12 @@ class ServerTest(unittest.TestCase):
       session.close()
       thread.join(30)
       self.assertIsInstance(raised[0], tf.errors.CancelledError)
+
+  def test_a_started_server_stays(self):
+    target = tf.train.Server.create_local_server().target   # nothing refers to the object
+    gc.collect()
+    with tf.Graph().as_default(), tf.Session(target) as session:
+      self.assertEqual(session.run(tf.constant(3.0) * 2.0), 6.0)
 
   def test_arguments(self):
     cluster = {'ps': ['localhost:1'], 'worker': ['localhost:2', 'localhost:3']}

@@ -1,5 +1,7 @@
 """Sessions: fetches of any structure, feeds, strings and rare types, partial runs, threads."""
 import collections
+import subprocess
+import sys
 import threading
 import unittest
 
@@ -175,6 +177,27 @@ class TensorHandleTest(unittest.TestCase):
         self.assertEqual(session.run(queue.size()), 0)
     with self.assertRaises(TypeError):
       tf.Session.reset('', 'mine')
+
+
+class PlacementLogTest(unittest.TestCase):
+  PROGRAM = """
+import leat as tf
+x = tf.placeholder(tf.float32, [], name='x')
+y = tf.add(x, tf.constant(2.0, name='two'), name='y')
+with tf.Session(config=tf.ConfigProto(log_device_placement=True)) as session:
+  session.run(y, {x: 1.0})
+  session.run([x, y], {x: 1.0})   # nothing new
+  print('more', flush=True)
+  session.run(tf.negative(y, name='z'), {x: 1.0})
+"""
+
+  def test_whole_graphs_are_printed(self):
+    found = subprocess.run([sys.executable, '-c', self.PROGRAM], capture_output=True, text=True,
+                           check=True)
+    line = lambda name, op: '%s: (%s): /job:localhost/replica:0/task:0/device:CPU:0' % (name, op)
+    self.assertEqual(found.stdout.splitlines(), [
+        line('y', 'AddV2'), line('x', 'Placeholder'), line('two', 'Const'), 'more',
+        line('y', 'AddV2'), line('z', 'Neg'), line('x', 'Placeholder'), line('two', 'Const')])
 
 
 if __name__ == '__main__':

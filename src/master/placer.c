@@ -12,11 +12,13 @@
 // signatures (anchors.h); a graph without any request on a single device skips all of this.
 #include "master/placer.h"
 
-#include "base/log.h"
+#include <stdio.h>
+
 #include "graph/verify.h"
 #include "master/anchors.h"
 #include "master/greedy.h"
 #include "master/groups.h"
+#include "optimize/pass.h"
 
 typedef struct simple_s {
   leat_groups_t* groups;
@@ -161,14 +163,37 @@ leat_status_t leat_place(leat_graph_t* graph, const leat_placer_options_t* optio
     leat_arena_deinitialize(&arena);
   }
   if (!status) status = LEAT_VERIFY_PLACED(graph, options->device_count, "placement");
-  if (!status && options->log_placement) {
-    for (size_t i = 0; i < graph->node_count; ++i) {
-      const leat_node_t* node = &graph->nodes[i];
-      leat_log(LEAT_LOG_WARNING, "%.*s: (%.*s): %.*s", LEAT_SV_ARG(node->name),
-               LEAT_SV_ARG(node->op->name),
-               LEAT_SV_ARG(options->devices[node->assigned_device].name));
+  return status;
+}
+
+// Sets |*out_copy| to a child of |graph| with all of its nodes.
+static leat_status_t copy_whole(const leat_graph_t* graph, leat_rewrite_t* out_copy) {
+  int32_t* nodes;
+  LEAT_RETURN_IF_ERROR(LEAT_ALLOCATE(graph->allocator, graph->node_count + 1, &nodes));
+  for (size_t i = 0; i < graph->node_count; ++i) nodes[i] = (int32_t)i;
+  leat_status_t status =
+      leat_prune(graph, NULL, 0, NULL, 0, nodes, (int)graph->node_count, out_copy);
+  leat_allocator_free(graph->allocator, nodes);
+  return status;
+}
+
+leat_status_t leat_print_placement(const leat_graph_t* graph,
+                                   const leat_placer_options_t* options) {
+  leat_placer_options_t alone = *options;
+  alone.anchors = NULL;  // the copy's nodes run nowhere, so they hold none
+  leat_rewrite_t copy;
+  LEAT_RETURN_IF_ERROR(copy_whole(graph, &copy));
+  leat_status_t status = leat_place(copy.graph, &alone);
+  for (int generators = 0; !status && generators < 2; ++generators) {
+    for (size_t i = 0; i < copy.graph->node_count; ++i) {
+      const leat_node_t* node = &copy.graph->nodes[i];
+      if (is_generator(node) != generators) continue;
+      printf("%.*s: (%.*s): %.*s\n", LEAT_SV_ARG(node->name), LEAT_SV_ARG(node->op->name),
+             LEAT_SV_ARG(options->devices[node->assigned_device].name));
     }
   }
+  fflush(stdout);
+  leat_rewrite_deinitialize(&copy);
   return status;
 }
 

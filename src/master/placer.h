@@ -52,8 +52,6 @@ typedef struct leat_placer_options_s {
   int device_count;
   // A request that no device can meet is dropped in part instead of failing (ConfigProto).
   bool allow_soft_placement;
-  // Each node's device goes to the log (ConfigProto's log_device_placement).
-  bool log_placement;
   leat_placer_kind_t placer;
   leat_costs_t* costs;           // measured costs; NULL: estimates alone
   struct leat_anchors_s* anchors;  // of the session (anchors.h); NULL: nothing was placed before
@@ -64,6 +62,12 @@ typedef struct leat_placer_options_s {
 // Sets node->assigned_device (an index in |options->devices|) of every node. INVALID_ARGUMENT names
 // a node that no device can run, its request, and the devices that there are.
 LEAT_MUST_USE leat_status_t leat_place(leat_graph_t* graph, const leat_placer_options_t* options);
+
+// Places a copy of |graph| and prints a line "name: (op): device" for each node to stdout, in
+// TensorFlow's order: nodes that only generate a value come last (ConfigProto's
+// log_device_placement). Stateful nodes that earlier signatures placed elsewhere are not looked at.
+LEAT_MUST_USE leat_status_t leat_print_placement(const leat_graph_t* graph,
+                                                 const leat_placer_options_t* options);
 
 // Checks that each node from number |*inout_checked| on has a kernel and that its own request can
 // be met, and then raises the number to the count of nodes. TensorFlow reports such faults for the

@@ -165,7 +165,6 @@ static leat_status_t become_master(leat_session_t* session, const leat_runtime_t
                     .devices = session->devices,
                     .device_count = session->device_count,
                     .allow_soft_placement = session->options.allow_soft_placement,
-                    .log_placement = session->options.log_device_placement,
                     .placer = session->options.placer,
                     .costs = session->options.costs,
                     .anchors = session->anchors},
@@ -345,11 +344,17 @@ static leat_status_t check_run(const leat_graph_t* graph, const leat_run_t* run,
   return leat_ok_status();
 }
 
-// Checks that every node can be placed. The caller holds the graph's lock.
+// Checks that every node can be placed, and prints where, if the session is to do so and nodes have
+// come since it did. The caller holds the graph's lock.
 static leat_status_t check_whole_graph(leat_session_t* session) {
   if (session->options.place_pruned_graph) return leat_ok_status();
-  return leat_check_placement(session->graph->graph, &session->master.placement,
-                              &session->checked_nodes);
+  const leat_graph_t* graph = session->graph->graph;
+  size_t checked_before = session->checked_nodes;
+  LEAT_RETURN_IF_ERROR(
+      leat_check_placement(graph, &session->master.placement, &session->checked_nodes));
+  bool is_new = session->checked_nodes > checked_before;
+  if (!session->options.log_device_placement || !is_new) return leat_ok_status();
+  return leat_print_placement(graph, &session->master.placement);
 }
 
 leat_status_t leat_session_check_placement(leat_session_t* session) {
@@ -386,6 +391,10 @@ static leat_status_t compile_signature(void* data, const leat_run_t* run, leat_s
     s->feed_types[i] = leat_dtype_base(leat_graph_output_type(graph, run->feeds[i]));
   }
   if (!status) status = leat_master_prune(graph, &step, &rewrite);
+  if (!status && session->options.place_pruned_graph && session->options.log_device_placement) {
+    status = leat_print_placement(rewrite.graph, &session->master.placement);
+    if (status) leat_rewrite_deinitialize(&rewrite);
+  }
   leat_master_functions_set_library(session->functions, graph->functions, graph->producer_version);
   leat_mutex_unlock(&session->graph->mutex);
   if (status) return status;

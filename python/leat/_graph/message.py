@@ -497,8 +497,9 @@ class Message:
   __hash__ = None
 
   def __str__(self):
+    """The text form, with maps from their last key on, as the protobuf package (upb) prints them."""
     from leat._graph import message_text
-    return message_text.of(self)
+    return message_text.of(self, last_key_first=True)
 
   __repr__ = __str__
 

@@ -4,12 +4,11 @@ from __future__ import annotations
 from leat._graph.wire import STRUCTS, tables
 
 
-def of(message):
-  """The text of a message."""
+def of(message, last_key_first=False):
+  """The text of a message. Maps are printed in the order of their keys, or the other way round."""
   lines = []
-  _print(message, '', lines)
+  _print(message, '', lines, last_key_first)
   return ''.join(lines)
-
 
 
 def _quoted(data):
@@ -55,15 +54,15 @@ def _scalar_text(field, value):
   return str(value)
 
 
-def _print(message, indent, lines):
+def _print(message, indent, lines, last_key_first):
   for field, value in message.ListFields():
     if field.label == 'map':
-      for key in sorted(value):
+      for key in sorted(value, reverse=last_key_first):
         lines.append('%s%s {\n%s  key: %s\n' % (indent, field.name, indent,
                                                 _scalar_text(value._key, key)))
         if value._value.kind == 'message':
           lines.append('%s  value {\n' % indent)
-          _print(value[key], indent + '    ', lines)
+          _print(value[key], indent + '    ', lines, last_key_first)
           lines.append('%s  }\n%s}\n' % (indent, indent))
         else:
           lines.append('%s  value: %s\n%s}\n' % (indent, _scalar_text(value._value, value[key]),
@@ -72,7 +71,7 @@ def _print(message, indent, lines):
     for item in value if field.label != 'singular' else (value,):
       if field.kind == 'message':
         lines.append('%s%s {\n' % (indent, field.name))
-        _print(item, indent + '  ', lines)
+        _print(item, indent + '  ', lines, last_key_first)
         lines.append('%s}\n' % indent)
       else:
         lines.append('%s%s: %s\n' % (indent, field.name, _scalar_text(field, item)))
