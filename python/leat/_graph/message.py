@@ -497,7 +497,7 @@ class Message:
   __hash__ = None
 
   def __str__(self):
-    """The text form, with maps from their last key on, as the protobuf package (upb) prints them."""
+    """The text form; maps begin with their last key, as the protobuf package (upb) has it."""
     from leat._graph import message_text
     return message_text.of(self, last_key_first=True)
 

@@ -67,8 +67,7 @@ def matmul(a, b, transpose_a=False, transpose_b=False, adjoint_a=False, adjoint_
     kinds = {a.dtype.base_dtype, b.dtype.base_dtype}
     sparse = a_is_sparse or b_is_sparse or len(kinds) > 1 and dtypes.bfloat16 in kinds
     ranks = [None if x.shape_ is None else len(x.shape_) for x in (a, b)]
-    if (ranks[0] is None or ranks[0] > 2) and (ranks[1] is None or ranks[1] > 2) or \
-        None not in ranks and max(ranks) > 2 and min(ranks) >= 2:
+    if None in ranks or max(ranks) > 2:
       if transpose_a:
         a, adjoint_a = math.conj(a), True
       if transpose_b:
