@@ -305,8 +305,29 @@ static PyObject* scalar_get(TF_Operation* operation, const char* name, TF_AttrMe
   return message_get(operation, name, status);
 }
 
-/* Lists of numbers. Shapes, strings and all else of a list come as the message, which Python
- * reads. */
+static PyObject* strings_get(TF_Operation* operation, const char* name, TF_AttrMetadata metadata,
+                             TF_Status* status) {
+  const int count = (int)metadata.list_size;
+  const size_t size = (size_t)metadata.total_size;
+  void** values = PyMem_Calloc((size_t)count + 1, sizeof *values);
+  size_t* lengths = PyMem_Calloc((size_t)count + 1, sizeof *lengths);
+  char* storage = PyMem_Malloc(size + 1);
+  PyObject* list = values && lengths && storage ? PyList_New(0) : PyErr_NoMemory();
+  if (list) {
+    TF_OperationGetAttrStringList(operation, name, values, lengths, count, storage, size, status);
+  }
+  for (int i = 0; list && TF_GetCode(status) == TF_OK && i < count; ++i) {
+    PyObject* item = PyBytes_FromStringAndSize(values[i], (Py_ssize_t)lengths[i]);
+    if (!item || PyList_Append(list, item)) Py_CLEAR(list);
+    Py_XDECREF(item);
+  }
+  PyMem_Free(values);
+  PyMem_Free(lengths);
+  PyMem_Free(storage);
+  return list;
+}
+
+/* Lists of numbers. Shapes and all else of a list come as the message, which Python reads. */
 static PyObject* list_get(TF_Operation* operation, const char* name, TF_AttrMetadata metadata,
                           const char** out_kind, TF_Status* status) {
   int count = (int)metadata.list_size;
@@ -345,12 +366,23 @@ PyObject* leat_py_attribute_get(TF_Operation* operation, const char* name) {
   const char* kind = "P";
   PyObject* value = NULL;
   TF_AttrMetadata metadata = TF_OperationGetAttrMetadata(operation, name, status);
-  if (TF_GetCode(status) == TF_OK) {
+  if (TF_GetCode(status) != TF_OK) {
+    TF_DeleteStatus(status);
+    Py_RETURN_NONE;
+  }
+  if (!metadata.is_list) {
+    value = scalar_get(operation, name, metadata, &kind, status);
+  } else {
     int numbers = metadata.type == TF_ATTR_INT || metadata.type == TF_ATTR_FLOAT ||
                   metadata.type == TF_ATTR_BOOL || metadata.type == TF_ATTR_TYPE;
-    if (!metadata.is_list) value = scalar_get(operation, name, metadata, &kind, status);
-    else if (numbers) value = list_get(operation, name, metadata, &kind, status);
-    else value = message_get(operation, name, status);
+    if (numbers) {
+      value = list_get(operation, name, metadata, &kind, status);
+    } else if (metadata.type == TF_ATTR_STRING) {
+      kind = "ls";
+      value = strings_get(operation, name, metadata, status);
+    } else {
+      value = message_get(operation, name, status);
+    }
   }
   if (!leat_py_status_end(status)) {
     Py_XDECREF(value);

@@ -114,6 +114,7 @@ int leat_py_function_is_stuck(void);
  * P serialised AttrValue; ls, li, lf, lb, lt, lh, lv are lists. */
 int leat_py_attribute_set(TF_OperationDescription* description, const char* name, const char* kind,
                           PyObject* value);
+/* A new tuple, or None where the operation has no such attribute. */
 PyObject* leat_py_attribute_get(TF_Operation* operation, const char* name);
 /* The sizes of a shape; the rank, or -1 for None, or -2 with an exception. For PyMem_Free. */
 int leat_py_shape_read(PyObject* shape, int64_t** out_dims);

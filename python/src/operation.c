@@ -263,7 +263,7 @@ static PyObject* operation_output_length(PyObject* self, PyObject* name) {
 }
 
 static PyMethodDef operation_methods[] = {
-    {"attribute", operation_attribute, METH_O, "attribute(name): (kind, value)."},
+    {"attribute", operation_attribute, METH_O, "attribute(name): (kind, value) or None."},
     {"attribute_names", operation_attribute_names, METH_NOARGS, NULL},
     {"node_def_", operation_node_def, METH_NOARGS, "node_def_(): a serialised NodeDef."},
     {"set_attribute", operation_set_attribute, METH_VARARGS, set_attribute_doc},
@@ -355,6 +355,9 @@ static TF_Graph* output_graph(PyObject* self) {
 static PyObject* output_op(PyObject* self, void* unused) {
   (void)unused;
   return Py_NewRef(((leat_py_output_t*)self)->operation);
+}
+static PyObject* output_graph_object(PyObject* self, void* unused) {
+  return operation_graph(((leat_py_output_t*)self)->operation, unused);
 }
 static PyObject* output_index(PyObject* self, void* unused) {
   (void)unused;
@@ -454,6 +457,7 @@ static PyMethodDef output_methods[] = {
     {0}};
 static PyGetSetDef output_members[] = {
     {"op", output_op, NULL, "The Operation that computes it.", NULL},
+    {"graph", output_graph_object, NULL, "The Graph of its Operation.", NULL},
     {"value_index", output_index, NULL, "Which of its outputs it is.", NULL},
     {"dtype_", output_type, NULL, "Its DataType.", NULL},
     {"shape_", output_shape, NULL, "A tuple of sizes, -1 for unknown; None: unknown rank.", NULL},

@@ -3,9 +3,13 @@
 Values become tensors; attributes that follow from them (types, numbers of inputs) are found; others
 are checked and brought into the form that the library takes. What TensorFlow's programs rely on is
 kept: the order in which inputs decide types, the names of constants, and the texts of errors.
+
+Most operations take tensors only. They go to the library as they are, which checks them anyway
+(_of_tensors); what it refuses, and all others, are looked at value by value (_of_values).
 """
 from __future__ import annotations
 
+from leat import _leat
 from leat._graph import conversion
 from leat._graph import definition as definitions
 from leat._graph import dtype as dtypes
@@ -72,12 +76,45 @@ def _make(op_name, name, values):
     definition = definitions.of(graph, op_name)
   except KeyError:
     raise RuntimeError('Unrecognized Op name ' + op_name) from None
+  scope = graph._new_scope(name or op_name)
+  op = _of_tensors(graph, definition, scope[:-1], values)
+  if op is None:
+    op = _of_values(graph, definition, scope, values)
+  return op, definition
+
+
+def _of_tensors(graph, definition, name, values):
+  """The operation where all inputs are tensors already. None where something is to be converted or
+  found out, and where the library refuses it: _of_values says then what is wrong."""
+  if definition.takes_references or graph._is_function:
+    return None
+  inputs = []
+  for argument in definition.inputs:
+    value = values.get(argument.name)
+    if argument.is_list:
+      if not value or type(value) is not list or not all(type(v) is Tensor for v in value):
+        return None
+    elif type(value) is not Tensor:
+      return None
+    inputs.append(value)
+  attributes = []
+  if len(values) > len(inputs) or definition.needs_attributes or definition.has_container:
+    attributes = _given_attributes(graph, definition, values)
+    if attributes is None:
+      return None
+  try:
+    return graph._add_or_refuse(definition.name, name, inputs, attributes)
+  except _leat.StatusError:
+    return None
+
+
+def _of_values(graph, definition, scope, values):
+  op_name = definition.name
   inference = _Inference(definition)
   # What `with graph.as_default(), graph.name_scope(...)` does, without its context managers: this
   # is done for every operation.
   stack, building = graphs._stack.graphs, graph._building
   outer, colocations, devices = building.scope, building.colocations, building.devices
-  scope = graph._new_scope(name or op_name)
   stack.append(graph)
   building.scope = scope
   try:
@@ -101,12 +138,11 @@ def _make(op_name, name, values):
     if referred:
       # What writes to a variable is placed where the variable is.
       building.colocations, building.devices = colocations + referred, []
-    op = graph._add(op_name, scope[:-1], inputs, attributes)
+    return graph._add(op_name, scope[:-1], inputs, attributes)
   finally:
     building.scope = outer
     building.colocations, building.devices = colocations, devices
     stack.pop()
-  return op, definition
 
 
 def _flat(values):
@@ -309,19 +345,32 @@ def _attributes(graph, inference, values):
         if not inference.values[name]:
           found.append((name, 'lt', []))
       continue
-    key = name if name in values else name + '_'
-    if key in values:
-      value = values.pop(key)
-      if value is None and attribute.default is not None:
-        continue
-    elif attribute.default is not None:
-      if name == 'container' and definition.stateful and graph._container:
-        found.append((name, 's', graph._container.encode()))
-      continue
-    else:
-      raise TypeError('No argument found for attribute %s' % name)
-    found.append((name,) + attribute_value(definition.name, attribute, value))
+    _take_attribute(graph, definition, attribute, values, found)
   return found
+
+
+def _given_attributes(graph, definition, values):
+  """The attributes that do not follow from inputs. None where `values` has more than inputs and
+  them."""
+  rest = {name: value for name, value in values.items() if name not in definition.input_names}
+  found = []
+  for attribute in definition.given:
+    _take_attribute(graph, definition, attribute, rest, found)
+  return None if rest else found
+
+
+def _take_attribute(graph, definition, attribute, values, found):
+  """Appends (name, kind, value) to `found`, if the attribute is in `values`, and takes it out."""
+  name = attribute.name
+  key = name if name in values else name + '_'
+  if key in values:
+    value = values.pop(key)
+    if value is not None or attribute.default is None:
+      found.append((name,) + attribute_value(definition.name, attribute, value))
+  elif attribute.default is None:
+    raise TypeError('No argument found for attribute %s' % name)
+  elif name == 'container' and definition.stateful and graph._container:
+    found.append((name, 's', graph._container.encode()))
 
 
 def attribute_value(op_name, attribute, value):

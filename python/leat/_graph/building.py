@@ -25,6 +25,23 @@ class Building(threading.local):
     self.gradient_types = {}
 
 
+class NameScope:
+  """The `with` in which names of new operations begin with a name."""
+  __slots__ = ('_graph', '_name', '_outer')
+
+  def __init__(self, graph, name):
+    self._graph, self._name = graph, name
+
+  def __enter__(self):
+    building = self._graph._building
+    scope = self._graph._new_scope(self._name)
+    self._outer, building.scope = building.scope, scope
+    return scope
+
+  def __exit__(self, *unused):
+    self._graph._building.scope = self._outer
+
+
 class ControlDependencies:
   """The operations that new ones wait for, inside a `with`. Forgetting the outer ones leaves all
   loops and branches that are being built, too."""

@@ -27,6 +27,11 @@ class Definition:
         Attribute(n, t, default, minimum, _allowed(t, allowed), n in inferred)
         for n, t, default, minimum, allowed in attributes]
     self.by_name = {a.name: a for a in self.attributes}
+    self.given = [a for a in self.attributes if a.name not in inferred]   # by a program
+    self.needs_attributes = any(a.default is None for a in self.given)
+    self.has_container = stateful and 'container' in self.by_name
+    self.input_names = frozenset(a.name for a in self.inputs)
+    self.takes_references = any(a.is_ref for a in self.inputs)
     self.default_types = {
         a.name: dtypes.as_dtype(a.default[1]) for a in self.attributes
         if a.type == 'type' and a.default is not None}

@@ -1,6 +1,8 @@
 """Names of devices, in whole or in part, and how nested requests for them are merged."""
 from __future__ import annotations
 
+import functools
+
 from leat._export import export
 
 
@@ -88,26 +90,24 @@ def canonical(device):
     return ''
   if hasattr(device, 'to_string'):
     return device.to_string()
-  if not device:
-    return ''
-  return DeviceSpec.from_string(device).to_string()
+  return _canonical(device)
 
 
-_merged = {}
+@functools.lru_cache(maxsize=1000)
+def _canonical(text):
+  return DeviceSpec.from_string(text).to_string() if text else ''
 
 
+@functools.lru_cache(maxsize=1000)
 def merge(outer, inner):
   """The device that is asked for by `inner` inside `outer`: parts that inner has count."""
   if not outer:
     return inner
   if not inner:
     return outer
-  found = _merged.get((outer, inner))
-  if found is None:
-    spec = DeviceSpec.from_string(outer)
-    new = DeviceSpec.from_string(inner)
-    if new.device_type is not None:
-      spec.device_index = None
-    spec.merge_from(new)
-    found = _merged[outer, inner] = spec.to_string()
-  return found
+  spec = DeviceSpec.from_string(outer)
+  new = DeviceSpec.from_string(inner)
+  if new.device_type is not None:
+    spec.device_index = None
+  spec.merge_from(new)
+  return spec.to_string()

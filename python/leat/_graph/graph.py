@@ -14,7 +14,7 @@ import threading
 from leat import _leat
 from leat._export import export
 from leat._graph import device as device_names
-from leat._graph.building import Building, ControlDependencies, control_inputs
+from leat._graph.building import Building, ControlDependencies, NameScope, control_inputs
 
 _OP_NAME = re.compile(r'^[A-Za-z0-9.][A-Za-z0-9_.\\/>-]*$')
 _SCOPE_NAME = re.compile(r'^[A-Za-z0-9_.\\/>-]*$')
@@ -45,11 +45,16 @@ class Graph(_leat.Graph):
 
   def _add(self, op_type, name, inputs, attributes):
     """A new Operation. `name` is unique already; `inputs` are Tensors and lists of them."""
+    try:
+      return self._add_or_refuse(op_type, name, inputs, attributes)
+    except _leat.StatusError as error:
+      raise _build_error(error) from None
+
+  def _add_or_refuse(self, op_type, name, inputs, attributes):
+    """The same, but what the library refuses is its StatusError."""
     building = self._building
     if self._finalized:
       raise RuntimeError('Graph is finalized and cannot be modified.')
-    if not _OP_NAME.match(name):
-      raise ValueError("'%s' is not a valid node name" % name)
     controls = ()
     if building.controls:
       sources = set()
@@ -71,10 +76,7 @@ class Graph(_leat.Graph):
     device = device_of(building)
     if building.colocations:
       attributes, device = self._colocate(building, attributes, device)
-    try:
-      op = self.add(op_type, name, inputs, attributes, controls, device or '')
-    except _leat.StatusError as error:
-      raise _build_error(error) from None
+    op = self.add(op_type, name, inputs, attributes, controls, device or '')
     frame = _caller()
     if frame is not None:
       op._code, op._line = frame.f_code, frame.f_lineno
@@ -147,9 +149,10 @@ class Graph(_leat.Graph):
 
   def _op_name(self, op_type, name):
     name = name.decode('utf-8') if isinstance(name, bytes) else name
-    if name and name[-1] == '/':
-      return name[:-1]
-    return self.unique_name(name or op_type)
+    name = name[:-1] if name and name[-1] == '/' else self.unique_name(name or op_type)
+    if not _OP_NAME.match(name):
+      raise ValueError("'%s' is not a valid node name" % name)
+    return name
 
   # Names --------------------------------------------------------------------------------------
 
@@ -157,17 +160,10 @@ class Graph(_leat.Graph):
     """`name` in the current scope, with a number where it is in use."""
     return self.unique_name_(self._building.scope + name, mark_as_used)
 
-  @contextlib.contextmanager
   def name_scope(self, name):
     """New operations have names that begin with `name`/; '' or None leaves all scopes, a name
     with a slash at the end is taken as it is."""
-    building = self._building
-    scope = self._new_scope(name)
-    outer, building.scope = building.scope, scope
-    try:
-      yield scope
-    finally:
-      building.scope = outer
+    return NameScope(self, name)
 
   def _new_scope(self, name):
     """The scope that `name` stands for inside the current one, with a slash at the end, or ''."""
@@ -462,36 +458,53 @@ class Graph(_leat.Graph):
   def switch_to_thread_local(self):
     """Settings are always those of a thread."""
 
-  @contextlib.contextmanager
   def as_default(self):
     """The graph that functions add operations to, inside the `with`."""
-    _stack.graphs.append(self)
-    try:
-      yield self
-    finally:
-      if not _stack.graphs or _stack.graphs[-1] is not self:
-        raise AssertionError(
-            'Nesting violated for default stack of %s objects' % type(self))
-      _stack.graphs.pop()
+    return DefaultGraph(self)
+
+
+class DefaultGraph:
+  """The `with` that makes a graph the default one."""
+  __slots__ = ('_graph',)
+
+  def __init__(self, graph):
+    self._graph = graph
+
+  def __enter__(self):
+    _stack.graphs.append(self._graph)
+    return self._graph
+
+  def __exit__(self, *unused):
+    graphs = _stack.graphs
+    if not graphs or graphs[-1] is not self._graph:
+      raise AssertionError(
+          'Nesting violated for default stack of %s objects' % type(self._graph))
+    graphs.pop()
+
+
+_own_files = set()   # files of this package that _caller() came through
 
 
 def _caller():
   """The frame of the program, outside of this package, or None."""
   frame = sys._getframe(2)
-  while frame is not None and frame.f_globals.get('__name__', '').startswith(_PACKAGE):
+  while frame is not None:
+    file = frame.f_code.co_filename
+    if file not in _own_files:
+      if not frame.f_globals.get('__name__', '').startswith(_PACKAGE):
+        return frame
+      _own_files.add(file)
     frame = frame.f_back
-  return frame
+  return None
 
 
 def device_of(building):
   """The device that new operations ask for; None where functions choose, which are asked once an
   operation is there."""
-  if not building.devices:
-    return ''
-  if any(callable(d) for d in building.devices):
-    return None
   device = ''
   for d in building.devices:
+    if callable(d):
+      return None
     device = '' if d is None else device_names.merge(device, d)
   return device
 
@@ -547,6 +560,9 @@ def reset_default_graph():
   _global[0] = None
 
 
+_HANDLES = (_leat.Output, _leat.Operation)
+
+
 def of_inputs(inputs, graph=None):
   """The graph that all of `inputs` are in: ValueError where they differ. The body of a function
   that is being built captures what is not its own."""
@@ -555,7 +571,7 @@ def of_inputs(inputs, graph=None):
     return stack[-1]
   found, first = graph, None
   for item in inputs:
-    if not isinstance(item, (_leat.Output, _leat.Operation)):
+    if not isinstance(item, _HANDLES):
       item = getattr(item, '_graph_element', None) if not isinstance(
           item, (int, float, str, bytes)) else None
       if item is None:

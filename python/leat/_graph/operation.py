@@ -89,11 +89,11 @@ class Operation(_leat.Operation):
 
   def get_attr(self, name):
     """The value of an attribute: bytes, int, float, bool, DType, message, or a list of them."""
-    try:
-      kind, value = self.attribute(name)
-    except _leat.StatusError as error:
-      raise ValueError("Operation '%s' has no attr named '%s'." % (self.name, name)) from error
-    if kind in ('s', 'i', 'f', 'b', 'li', 'lf', 'lb'):
+    found = self.attribute(name)
+    if found is None:
+      raise ValueError("Operation '%s' has no attr named '%s'." % (self.name, name))
+    kind, value = found
+    if kind in ('s', 'i', 'f', 'b', 'ls', 'li', 'lf', 'lb'):
       return value
     if kind == 't':
       return dtypes.as_dtype(value)
@@ -110,7 +110,7 @@ class Operation(_leat.Operation):
     which = attribute.WhichOneof('value')
     if which != 'list':
       return getattr(attribute, which)
-    for field in ('s', 'shape', 'tensor', 'func'):
+    for field in ('shape', 'tensor', 'func'):
       found = getattr(attribute.list, field)
       if found:
         return list(found)
@@ -152,13 +152,9 @@ class Operation(_leat.Operation):
 
   def colocation_groups(self):
     """The groups ('loc:@name' as bytes) of operations that must lie together."""
-    own = [('loc:@%s' % self.name).encode()]
-    try:
-      groups = self.get_attr('_class')
-    except ValueError:
-      return own
+    _, groups = self.attribute('_class') or (None, ())
     found = [g for g in groups if g.startswith(b'loc:@')]
-    return found or own
+    return found or [('loc:@%s' % self.name).encode()]
 
   def run(self, feed_dict=None, session=None):
     """Runs it in the default session, fetching nothing."""

@@ -27,19 +27,14 @@ class name_scope:
       raise ValueError('At least one of name (%s) and default_name (%s) must be provided.' %
                        (self._given, self._default_name))
     graph = graphs.of_inputs(self._values or ())
-    self._default = graph.as_default()
-    self._scope = graph.name_scope(self._name)
+    self._scope, self._default = graph.name_scope(self._name), graph.as_default()
+    scope = self._scope.__enter__()
     self._default.__enter__()
-    try:
-      return self._scope.__enter__()
-    except BaseException:
-      self._default.__exit__(None, None, None)
-      raise
+    return scope
 
-  def __exit__(self, kind, value, traceback):
-    self._scope.__exit__(kind, value, traceback)
-    self._default.__exit__(kind, value, traceback)
-    return False
+  def __exit__(self, *unused):
+    self._default.__exit__()
+    self._scope.__exit__()
 
 
 @export('op_scope')

@@ -1,6 +1,7 @@
 """Tensor: a handle of an output of the C graph, with TensorFlow's names and Python's operators.
 
-The operators are those of `leat._ops.operators`, loaded when the first of them is used.
+The operators are those of `leat._ops.operators`, which is loaded when the first of them is used and
+then puts its functions in the place of those here.
 """
 from __future__ import annotations
 
@@ -25,10 +26,6 @@ class Tensor(_leat.Output):
   @property
   def name(self):
     return '%s:%d' % (self.op.name, self.value_index)
-
-  @property
-  def graph(self):
-    return self.op.graph
 
   @property
   def device(self):
@@ -182,6 +179,7 @@ OPERATORS = ('__add__ __radd__ __sub__ __rsub__ __mul__ __rmul__ __div__ __rdiv_
 def _operator(name):
   def call(self, *operands):
     from leat._ops import operators
+    operators.install()
     return operators.TABLE[name](self, *operands)
   call.__name__ = name
   return call
@@ -199,8 +197,9 @@ def _number(name, function):
 
 for _name, _function in (('__float__', float), ('__int__', int)):
   setattr(Tensor, _name, _number(_name, _function))
-for _name in OPERATORS:
-  setattr(Tensor, _name, _operator(_name))
+LOADING = {_name: _operator(_name) for _name in OPERATORS}
+for _name, _loading in LOADING.items():
+  setattr(Tensor, _name, _loading)
 EXPORTS = {}
 _leat.set_classes(Operation, Tensor)
 

@@ -42,7 +42,7 @@ def _variable_of(op):
   """The variable that the operation holds, or None."""
   for key in (GraphKeys.GLOBAL_VARIABLES, GraphKeys.LOCAL_VARIABLES):
     for v in op.graph.get_collection(key):
-      if getattr(v, 'name', None) == op.name + ':0':
+      if getattr(v, 'op', None) is op:
         return v
   return None
 

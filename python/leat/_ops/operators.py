@@ -6,14 +6,14 @@ from leat._graph import conversion
 from leat._graph import dtype as dtypes
 from leat._graph.apply import apply_op
 from leat._graph.scope import name_scope
-from leat._graph.tensor import Tensor
+from leat._graph.tensor import LOADING, Tensor
 
 
 def _binary(name, function):
   """(x op y, y op x)"""
   def left(x, y):
     if type(y) is Tensor and type(x) is Tensor and x.dtype_ == y.dtype_:
-      return function(x, y, x.op.graph._new_scope(name))  # nothing is converted
+      return function(x, y, x.graph._new_scope(name))  # nothing is converted
     if getattr(y, '_is_ragged', False):
       return NotImplemented  # the operator of the ragged tensor is called
     with name_scope(None, name, [x, y]) as scope:
@@ -132,3 +132,10 @@ for _operator, _op_name in (('__lt__', 'Less'), ('__le__', 'LessEqual'), ('__gt_
                             ('__ge__', 'GreaterEqual')):
   TABLE[_operator] = (lambda op: lambda x, y: NotImplemented if getattr(
       y, '_is_ragged', False) else apply_op(op, x=x, y=y))(_op_name)
+
+
+def install():
+  """Makes the functions methods of Tensor, unless a program has set its own."""
+  for name, loading in LOADING.items():
+    if getattr(Tensor, name) is loading:
+      setattr(Tensor, name, TABLE[name])

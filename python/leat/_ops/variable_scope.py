@@ -35,23 +35,34 @@ def _graph_item(key, make):
   return items[0]
 
 
+class _Use:
+  """How often the name of a scope was used, and the same for the names below it."""
+  __slots__ = ('count', 'below')
+
+  def __init__(self):
+    self.count, self.below = 0, {}   # part of a name -> _Use
+
+  def copy(self):
+    made = _Use()
+    made.count, made.below = self.count, {name: use.copy() for name, use in self.below.items()}
+    return made
+
+
 class _State(threading.local):
   """The current scope of a thread, and how often the name of each scope was used."""
 
   def __init__(self):
     self.current = VariableScope(False)
-    self.counts = {}
+    self.uses = _Use()
 
-  def count_of(self, name):
-    return self.counts.get(name, 0)
-
-  def enter(self, name):
-    self.counts[name] = self.count_of(name) + 1
-
-  def close_below(self, name):
-    for key in list(self.counts):
-      if name is None or key.startswith(name + '/'):
-        self.counts[key] = 0
+  def use_of(self, name):
+    use = self.uses
+    for part in name.split('/') if name else ():
+      found = use.below.get(part)
+      if found is None:
+        found = use.below[part] = _Use()
+      use = found
+    return use
 
 
 class VariableStore:
@@ -389,10 +400,10 @@ class variable_scope:
     state = _state()
     current = state.current.name
     full = current + '/' + prefix if current else prefix
-    if state.count_of(full) == 0:
+    if state.use_of(full).count == 0:
       return prefix
     number = 1
-    while state.count_of('%s_%d' % (full, number)) > 0:
+    while state.use_of('%s_%d' % (full, number)).count > 0:
       number += 1
     return '%s_%d' % (prefix, number)
 
@@ -404,12 +415,9 @@ class variable_scope:
     if isinstance(given, VariableScope):
       base, name = given, given.name
       reuse = given.reuse if not self._reuse else self._reuse
-      self._counts = dict(state.counts)
-      state.close_below(name)
     else:
       base, name = old, old.name + '/' + given if old.name else given
       reuse = self._reuse or old.reuse
-      self._counts = None
     new = VariableScope(reuse, name, base.initializer, base.regularizer, base.caching_device,
                         base.partitioner, base.custom_getter, scope_name, base.dtype,
                         base.use_resource, base.constraint)
@@ -419,17 +427,22 @@ class variable_scope:
     getter = settings['custom_getter']
     if getter is not None:
       new._custom_getter = _chain(getter, base.custom_getter)
-    if self._counts is None:
-      state.enter(name)
-    self._name = name
+    use = self._use = state.use_of(name)
+    # What was used below a scope is forgotten when it is left; below the scope without a name are
+    # all others, which stay. In a scope that is entered again names count from the beginning, and
+    # what was used there before is known again afterwards.
+    self._below_after = {} if name else use.below
+    if isinstance(given, VariableScope):
+      self._below_after = use.below
+      use.below = {} if name else use.copy().below
+    else:
+      use.count += 1
     state.current = new
     self._state = state
     return new
 
   def __exit__(self, kind, value, traceback):
-    self._state.close_below(self._name)
-    if self._counts is not None:
-      self._state.counts = self._counts
+    self._use.below = self._below_after
     self._state.current = self._old
     self._exit.__exit__(kind, value, traceback)
     return False
