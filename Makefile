@@ -5,6 +5,7 @@
 #   make tsan-threads   those that are about threads, under TSan: some minutes
 #   make fuzz      each fuzz target for FUZZ_SECONDS       make bench    speed beside TensorFlow
 #   make bench-board   leat board beside TensorBoard       make bench-cluster   servers beside its
+#   make bench-python   the Python package beside TensorFlow's
 #   make bench-variants   what the optimizer does with the same work written in different ways
 #   make test-oracle   against TensorFlow itself           make install  PREFIX=/usr/local DESTDIR=
 #   make test-python   the Python package's tests          make wheel    the package, into build/wheel
@@ -32,8 +33,8 @@ SANITIZER_ENV = UBSAN_OPTIONS=print_stacktrace=1 ASAN_OPTIONS=$(ASAN_FLAGS) \
   TSAN_OPTIONS=suppressions=$(CURDIR)/dev/tsan-suppressions
 
 .PHONY: all setup test check demo install asan tsan asan-build tsan-build tsan-threads fuzz bench \
-  bench-variants bench-board bench-cluster test-oracle test-python test-board wheel sdist \
-  test-sdist clean
+  bench-variants bench-board bench-cluster bench-python test-oracle test-python test-board wheel \
+  sdist test-sdist clean
 all: $(BUILD)/build.ninja
 	@$(NINJA) -C $(BUILD)
 
@@ -95,6 +96,9 @@ bench-board: all
 
 bench-cluster: all
 	@python3 bench/cluster.py $(BENCH_ARGS)
+
+bench-python: all
+	@python3 bench/python.py $(BENCH_ARGS)
 
 test-oracle: setup all
 	@dev/test-oracle $(ORACLE_ARGS)
