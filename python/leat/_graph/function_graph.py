@@ -57,14 +57,14 @@ class FunctionGraph(graphs.Graph):
   def _own(self, item):
     return item if item.op.graph is self else self.capture(item)
 
-  def _add(self, op_type, name, inputs, attributes):
+  def _add_or_refuse(self, op_type, name, inputs, attributes):
     inputs = [[self._own(i) for i in item] if type(item) is list else self._own(item)
               for item in inputs]
     building = self._building
     outer = building.colocations
     building.colocations = [op for op in outer if op.graph is self]
     try:
-      return super()._add(op_type, name, inputs, attributes)
+      return super()._add_or_refuse(op_type, name, inputs, attributes)
     finally:
       building.colocations = outer
 

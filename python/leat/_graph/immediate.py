@@ -43,8 +43,8 @@ class ImmediateGraph(graphs.Graph):
                                                if op not in self._done]
     return found
 
-  def _add(self, op_type, name, inputs, attributes):
-    op = super()._add(op_type, name, inputs, attributes)
+  def _add_or_refuse(self, op_type, name, inputs, attributes):
+    op = super()._add_or_refuse(op_type, name, inputs, attributes)
     if op.op_def.is_stateful and _leat.flow_of(op) is None and all(map(_has_value, op.outputs)):
       self._done.add(op)
       if op.outputs:

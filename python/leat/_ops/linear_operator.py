@@ -19,6 +19,7 @@ from leat._graph.conversion import constant_of, convert
 from leat._graph.scope import name_scope
 from leat._graph.tensor import is_tensor
 from leat._ops import array, checks, linalg, math
+from leat._ops.diagonal import matrix_diag_part
 from leat._ops.matrix import matmul
 
 FLOATING = (dtypes.float16, dtypes.float32, dtypes.float64, dtypes.complex64, dtypes.complex128)
@@ -297,7 +298,7 @@ class LinearOperator:
 
   def _log_abs_determinant(self):
     if self._uses_cholesky():
-      diagonal = array.matrix_diag_part(apply_op('Cholesky', input=self._to_dense()))
+      diagonal = matrix_diag_part(apply_op('Cholesky', input=self._to_dense()))
       return 2 * math.reduce_sum(apply_op('Log', x=diagonal), -1)
     return apply_op('LogMatrixDeterminant', input=self._to_dense())[1]
 
@@ -313,7 +314,7 @@ class LinearOperator:
       return self._diag_part()
 
   def _diag_part(self):
-    return array.matrix_diag_part(self._to_dense())
+    return matrix_diag_part(self._to_dense())
 
   def eigvals(self, name='eigvals'):
     """The eigenvalues of a self-adjoint operator, in rising order."""

@@ -5,6 +5,7 @@ from leat._export import export
 from leat._graph.apply import apply_op
 from leat._graph.conversion import convert
 from leat._ops import array, checks, linalg, math
+from leat._ops.diagonal import matrix_diag, matrix_diag_part, matrix_set_diag
 from leat._ops.linear_operator import LinearOperator, check_dtype, check_rank
 
 
@@ -70,13 +71,13 @@ class LinearOperatorDiag(LinearOperator):
     return math.cast(found, self.dtype) if self.dtype.is_complex else found
 
   def _to_dense(self):
-    return array.matrix_diag(self._diag)
+    return matrix_diag(self._diag)
 
   def _diag_part(self):
     return self._diag
 
   def _add_to_tensor(self, x):
-    return array.matrix_set_diag(x, array.matrix_diag_part(x) + self._diag)
+    return matrix_set_diag(x, matrix_diag_part(x) + self._diag)
 
   def _eigvals(self):
     return self._diag

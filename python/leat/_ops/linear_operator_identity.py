@@ -12,6 +12,7 @@ from leat._graph.conversion import constant_of, convert
 from leat._graph.shape import TensorShape
 from leat._graph.value import constant_value
 from leat._ops import array, checks, linalg, math
+from leat._ops.diagonal import matrix_diag, matrix_diag_part, matrix_set_diag
 from leat._ops.linear_operator import LinearOperator, check_dtype
 
 
@@ -108,7 +109,7 @@ class LinearOperatorIdentity(_Sized):
 
   def _add_to_tensor(self, x):
     x = self._over_batch(x)
-    return array.matrix_set_diag(x, 1 + array.matrix_diag_part(x))
+    return matrix_set_diag(x, 1 + matrix_diag_part(x))
 
   def _eigvals(self):
     return self._diag_part()
@@ -189,10 +190,10 @@ class LinearOperatorScaledIdentity(_Sized):
     return self._multiplier * math.cast(self._dimension(-2), self.dtype)
 
   def _to_dense(self):
-    return array.matrix_diag(self._diag_part())
+    return matrix_diag(self._diag_part())
 
   def _add_to_tensor(self, x):
-    return array.matrix_set_diag(x, array.matrix_diag_part(x) + self._factor(1))
+    return matrix_set_diag(x, matrix_diag_part(x) + self._factor(1))
 
   def _eigvals(self):
     return self._diag_part()

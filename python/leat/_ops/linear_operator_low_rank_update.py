@@ -10,6 +10,7 @@ from leat._export import export
 from leat._graph.apply import apply_op
 from leat._graph.conversion import convert
 from leat._ops import array, linalg, math
+from leat._ops.diagonal import matrix_diag_part
 from leat._ops.linear_operator import LinearOperator, broadcast_batches, check_dtype, solve_dense
 from leat._ops.linear_operator_composition import joint_batch_shape
 from leat._ops.linear_operator_diag import LinearOperatorDiag
@@ -112,7 +113,7 @@ class LinearOperatorLowRankUpdate(LinearOperator):
 
   def _log_abs_determinant(self):
     if self._uses_cholesky():
-      diagonal = array.matrix_diag_part(apply_op('Cholesky', input=self._capacitance()))
+      diagonal = matrix_diag_part(apply_op('Cholesky', input=self._capacitance()))
       inner = 2 * math.reduce_sum(apply_op('Log', x=diagonal), -1)
     else:
       inner = apply_op('Log', x=math.abs(apply_op('MatrixDeterminant', input=self._capacitance())))

@@ -5,6 +5,7 @@ from leat._export import export
 from leat._graph.apply import apply_op
 from leat._graph.conversion import convert
 from leat._ops import array, checks, linalg, math
+from leat._ops.diagonal import matrix_diag_part
 from leat._ops.linear_operator import LinearOperator, broadcast_batches, check_dtype, check_rank
 
 
@@ -22,7 +23,7 @@ class LinearOperatorLowerTriangular(LinearOperator):
       check_rank(given, 2, 'tril')
       check_dtype(given.dtype, 'tril')
       self._tril = apply_op('MatrixBandPart', input=given, num_lower=-1, num_upper=0)
-      self._diagonal = array.matrix_diag_part(self._tril)
+      self._diagonal = matrix_diag_part(self._tril)
     super().__init__(given.dtype, [given], is_non_singular, is_self_adjoint,
                      is_positive_definite, True, name)
 
