@@ -523,5 +523,49 @@ class AssertTest(ControlFlowCase):
       self.assertEqual(session.run(chosen, {flag: False}).tolist(), [[[2.0, 0.0], [0.0, 3.0]]])
 
 
+class ContextMessageTest(unittest.TestCase):
+  """What MetaGraphs tell TensorFlow of loops and branches."""
+
+  def test_a_branch_in_a_loop(self):
+    from leat._graph import flow_contexts
+    with tf.Graph().as_default():
+      k, p = tf.constant(2.0, name='k'), tf.placeholder(tf.bool, [], 'p')
+      x = tf.while_loop(lambda x: x < 5.0, lambda x: tf.cond(p, lambda: x * k, lambda: x + 1.0),
+                        [tf.constant(1.0)], parallel_iterations=3)
+      tf.gradients(x, k)
+      meta = tf.train.export_meta_graph()
+      self.assertNotIn('cond_context', meta.collection_def)
+      data, = meta.collection_def['while_context'].bytes_list.value
+    loop = flow_contexts.message_of('WhileContextDef').FromString(data)
+    self.assertEqual(
+        (loop.context_name, loop.pivot_name, loop.pivot_for_pred_name, loop.pivot_for_body_name),
+        ('while/while_context', 'while/LoopCond:0', 'while/Merge:0', 'while/Identity:0'))
+    # What a gradient counts in the loop comes behind.
+    self.assertEqual((loop.loop_enter_names[0], loop.loop_exit_names[0]),
+                     ('while/Enter:0', 'while/Exit:0'))
+    self.assertEqual(loop.parallel_iterations, 3)
+    self.assertEqual(loop.values_def.external_values['k:0'], 'while/cond/mul/Enter:0')
+    self.assertIn('while/cond/Merge:0', loop.values_def.values)
+    self.assertNotIn('while/cond/mul:0', loop.values_def.values)
+    branches = [n.cond_ctxt for n in loop.nested_contexts]
+    self.assertEqual([b.branch for b in branches], [1, 0])
+    self.assertEqual([b.pivot_name for b in branches],
+                     ['while/cond/switch_t:0', 'while/cond/switch_f:0'])
+    self.assertIn('while/cond/mul:0', branches[0].values_def.values)
+    self.assertEqual(branches[0].values_def.external_values['while/cond/mul/Enter:0'],
+                     'while/cond/mul/Switch_1:1')
+
+  def test_an_import_exports_the_same(self):
+    with tf.Graph().as_default():
+      tf.cond(tf.placeholder(tf.bool, []), lambda: tf.constant(1), lambda: tf.constant(2))
+      first = tf.train.export_meta_graph()
+    with tf.Graph().as_default():
+      tf.train.import_meta_graph(first)
+      again = tf.train.export_meta_graph()
+    self.assertEqual(len(first.collection_def['cond_context'].bytes_list.value), 2)
+    self.assertEqual(list(first.collection_def['cond_context'].bytes_list.value),
+                     list(again.collection_def['cond_context'].bytes_list.value))
+
+
 if __name__ == '__main__':
   unittest.main()

@@ -279,7 +279,9 @@ def parsed_text(tf, data, message):
 CASES = {
     'MetaGraph with collections': (write_collections, read_collections),
     'MetaGraph below a scope': (write_collections, read_scoped),
+    'MetaGraph with loops, to be trained': (write_flow(False), read_flow),
     'MetaGraph with loops and a training step': (write_flow(True), read_trained_flow),
+    'MetaGraph with a recurrent network': (write_recurrent, read_recurrent),
     'MetaGraph with queue runners': (write_queues, read_queues),
     'SavedModel': (write_saved_model(False), read_saved_model),
     'SavedModel as text with a legacy init op': (write_saved_model(True), read_saved_model),

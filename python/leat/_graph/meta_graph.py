@@ -6,7 +6,7 @@ import os
 from leat import _leat
 from leat._export import export
 from leat._graph import graph as graphs
-from leat._graph import importing, message
+from leat._graph import flow_contexts, importing, message
 from leat._platform import files
 
 _proto_functions = {}   # collection -> (class of the message, to_proto, from_proto)
@@ -123,6 +123,11 @@ def make(graph, saver_def=None, collection_list=None, export_scope=None, clear_d
     items = graph.get_collection(name)
     if items and not (without_savers and name == 'savers'):
       _add_collection(meta, name, items, export_scope)
+  if not export_scope:
+    for name, contexts in flow_contexts.of_graph(graph).items():
+      if contexts and (collection_list is None or name in collection_list):
+        meta.collection_def[name].bytes_list.value.extend(
+            [c.SerializeToString() for c in contexts])
   if saver_def is not None:
     meta.saver_def.CopyFrom(saver_def)
   return meta
@@ -218,7 +223,9 @@ def import_meta_graph(meta_graph_or_file, clear_devices=False, import_scope=None
     importing.import_graph_def(meta.graph_def, name=scope + '/' if scope else '',
                                input_map=input_map)
     for name in sorted(meta.collection_def):
-      if name != unbound_inputs_col_name and restore_collections_predicate(name):
+      # Loops and branches are seen in the graph itself.
+      if name != unbound_inputs_col_name and name not in flow_contexts.COLLECTIONS and \
+          restore_collections_predicate(name):
         _restore_collection(graph, name, meta.collection_def[name], scope)
     if meta.HasField('saver_def'):
       return saver.Saver(saver_def=meta.saver_def, name=scope)
