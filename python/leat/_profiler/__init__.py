@@ -1,0 +1,1 @@
+"""Counts of a graph: parameters and floating-point operations."""
