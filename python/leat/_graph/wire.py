@@ -110,10 +110,12 @@ def checked(field, value):
                       (field.name, value))
     return value
   if kind == 'bytes':
-    if isinstance(value, str):
+    if isinstance(value, (str, int)):
       raise TypeError('%s is %r, must be bytes' % (field.name, value))
     return bytes(value)
   if kind in ('float', 'double'):
+    if isinstance(value, (str, bytes)):
+      raise TypeError('%s is %r, must be a number' % (field.name, value))
     value = float(value)
     return STRUCTS['float'].unpack(STRUCTS['float'].pack(value))[0] if kind == 'float' and \
         abs(value) < 3.4e38 else value

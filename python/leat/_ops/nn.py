@@ -59,6 +59,9 @@ def relu_layer(x, weights, biases, name=None):
 
 def _softmax(op, logits, dim, name):
   logits = convert(logits)
+  if not logits.dtype.is_floating:
+    raise TypeError("Value passed to parameter 'logits' has DataType %s, must be a float" %
+                    logits.dtype.name)
   rank = logits.get_shape().ndims
   last = dim == -1 or rank is not None and dim == rank - 1
   if rank is not None and not -rank <= dim < rank:

@@ -88,6 +88,7 @@ def dynamic_rnn(cell, inputs, sequence_length=None, initial_state=None, dtype=No
                 parallel_iterations=None, swap_memory=False, time_major=False, scope=None):
   """(outputs, last state) of `inputs` [batch, time, ...], or [time, batch, ...] where `time_major`;
   outputs have the same order."""
+  rnn_cells.check_cell('cell', cell)
   with variable_scope(scope or 'rnn'):
     items = [convert(i) for i in nest.flatten(inputs)]
     if not time_major:

@@ -298,10 +298,19 @@ class MultiRNNCell(RNNCell):
     return current, tuple(new) if self._state_is_tuple else array.concat(new, 1)
 
 
+def check_cell(name, cell):
+  """TypeError where the argument `name` is no cell."""
+  absent = [a for a in ('output_size', 'state_size', 'zero_state') if not hasattr(cell, a)]
+  if absent or not callable(cell):
+    raise TypeError('%s is %r, must be an RNNCell: it %s' % (
+        name, cell, 'has no ' + ', '.join(absent) if absent else 'cannot be called'))
+
+
 class _Wrapper(RNNCell):
   """A cell around another one, with that one's sizes."""
 
   def __init__(self, cell):
+    check_cell('cell', cell)
     super().__init__()
     self._cell = cell
 

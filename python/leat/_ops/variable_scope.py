@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 import contextlib
+import inspect
 import threading
 
 from leat import _leat
@@ -121,13 +122,16 @@ class VariableStore:
     if given:
       initial, kind = initializer, None   # the type of the value
     else:
-      if not shape.is_fully_defined() and validate_shape:
-        raise ValueError('Shape of a new variable (%s) must be fully defined, but instead was %s.' %
-                         (name, shape))
       if isinstance(initializer, type):
         initializer = initializer()
-      initial, kind = _call_initializer(initializer, shape, dtype, partition_info), \
-          dtype.base_dtype
+      if shape.is_fully_defined() or not validate_shape:
+        initial = _call_initializer(initializer, shape, dtype, partition_info)
+        kind = dtype.base_dtype
+      elif _needs_nothing(initializer):
+        initial, kind = initializer, None
+      else:
+        raise ValueError('Shape of a new variable (%s) must be fully defined, but instead was %s.' %
+                         (name, shape))
     variable = variables.Variable(
         initial_value=initial, name=name, trainable=trainable, collections=collections,
         caching_device=caching_device, dtype=kind, validate_shape=validate_shape,
@@ -177,6 +181,16 @@ def _call_initializer(initializer, shape, dtype, partition_info):
         raise
       return initializer() if 'positional' in str(error) else initializer(sizes)
   return call
+
+
+def _needs_nothing(initializer):
+  """Whether it is a function without arguments, which gives a value with a shape of its own."""
+  try:
+    parameters = inspect.signature(initializer).parameters.values()
+  except (TypeError, ValueError):
+    return False
+  return all(p.default is not p.empty or p.kind in (p.VAR_POSITIONAL, p.VAR_KEYWORD)
+             for p in parameters)
 
 
 def _default_initializer(name, dtype):

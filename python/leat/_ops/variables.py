@@ -276,6 +276,11 @@ class Variable(metaclass=_VariableMeta):
           var_shape=self.var_shape)
 
 
+def _check_slices(slices):
+  if type(slices).__name__ != 'IndexedSlices':
+    raise TypeError('sparse_delta is not IndexedSlices: %s' % (slices,))
+
+
 class RefVariable(Variable):
   """A variable whose tensor is a reference, which assignments change."""
   _handle = None
@@ -353,6 +358,7 @@ class RefVariable(Variable):
     return apply_op('CountUpTo', ref=self._variable, limit=limit)
 
   def _scatter(self, op, slices, use_locking, name):
+    _check_slices(slices)
     return apply_op(op, name=name, ref=self._variable, indices=slices.indices,
                     updates=slices.values, use_locking=use_locking)
 
@@ -496,6 +502,7 @@ class ResourceVariable(Variable):
 
   def _scatter(self, op, slices, use_locking, name):
     del use_locking
+    _check_slices(slices)
     return self._changed(make_op(op, name=name, resource=self._handle, indices=slices.indices,
                                  updates=convert(slices.values, self._dtype)), True)
 
