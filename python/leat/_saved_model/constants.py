@@ -25,7 +25,7 @@ REGRESS_INPUTS, REGRESS_OUTPUTS = 'inputs', 'outputs'
 REGRESS_METHOD_NAME = 'tensorflow/serving/regress'
 
 EXPORTS = {
-    'saved_model.' + space + '.' + name: name for space, names in {
+    'saved_model.' + space + name: name for part, names in {
         'constants': ('SAVED_MODEL_SCHEMA_VERSION', 'SAVED_MODEL_FILENAME_PB',
                       'SAVED_MODEL_FILENAME_PBTXT', 'ASSETS_DIRECTORY', 'VARIABLES_DIRECTORY',
                       'VARIABLES_FILENAME', 'ASSETS_KEY', 'LEGACY_INIT_OP_KEY', 'MAIN_OP_KEY'),
@@ -35,4 +35,4 @@ EXPORTS = {
             'CLASSIFY_OUTPUT_CLASSES', 'CLASSIFY_OUTPUT_SCORES', 'PREDICT_INPUTS',
             'PREDICT_OUTPUTS', 'PREDICT_METHOD_NAME', 'REGRESS_INPUTS', 'REGRESS_OUTPUTS',
             'REGRESS_METHOD_NAME')}.items()
-    for name in names}
+    for name in names for space in ('', part + '.')}

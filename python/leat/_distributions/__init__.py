@@ -1,0 +1,1 @@
+"""tf.distributions: random variables with samples, probabilities, moments and divergences."""
