@@ -18,10 +18,18 @@
 //   leat/cpp/session.hpp   running, servers
 //   leat/cpp/variable.hpp  variables
 //   leat/cpp/train.hpp     gradients, optimizers
+//   leat/cpp/flow.hpp      loops, conditionals, functions
+//   leat/cpp/saver.hpp     checkpoints
+//   leat/cpp/saved_model.hpp
+//   leat/cpp/input.hpp     queue runners
 #ifndef LEAT_LEAT_HPP_
 #define LEAT_LEAT_HPP_
 
+#include "leat/cpp/flow.hpp"
 #include "leat/cpp/graph.hpp"
+#include "leat/cpp/input.hpp"
+#include "leat/cpp/saved_model.hpp"
+#include "leat/cpp/saver.hpp"
 #include "leat/cpp/session.hpp"
 #include "leat/cpp/status.hpp"
 #include "leat/cpp/tensor.hpp"

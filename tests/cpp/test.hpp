@@ -62,7 +62,7 @@ inline int run_tests() {
   static void name();                                               \
   static const bool name##_added = test::add(#name, name);          \
   static void name()
-#define CHECK(...) test::check((__VA_ARGS__), #__VA_ARGS__, __FILE__, __LINE__)
+#define CHECK(...) test::check(static_cast<bool>(__VA_ARGS__), #__VA_ARGS__, __FILE__, __LINE__)
 /// That the statement throws leat::Error with this code.
 #define CHECK_ERROR(wanted, ...)                                         \
   do {                                                                   \

@@ -389,6 +389,8 @@ class Scope {
 
   const Graph& graph() const { return graph_; }
   const std::string& prefix() const { return prefix_; }
+  const std::string& device() const { return device_; }
+  const std::vector<Operation>& control_dependencies() const { return control_; }
   /// What with_op_name() said.
   const std::string& op_name() const { return name_; }
   /// A name that no operation of the graph has, below the prefix; |name| where no other was set.

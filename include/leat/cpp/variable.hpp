@@ -15,6 +15,7 @@
 #include <functional>
 #include <vector>
 
+#include "leat/control_flow.h"
 #include "leat/cpp/graph.hpp"
 
 LEAT_BEGIN_NAMESPACE
@@ -178,9 +179,22 @@ class Var {
         .input(value)
         .finish();
   }
-  /// Nodes and names are those of TensorFlow 1: w, w/Assign, w/read (or w/Read/ReadVariableOp).
+  /// Adds the variable outside of all loops and branches that the thread is in.
   void make(const Scope& outer, const TensorShape& shape, const Initializer& initializer,
             const VarOptions& options) {
+    struct Outside {
+      explicit Outside(TF_Graph* graph) : graph(graph) {
+        detail::CallStatus status;
+        leat_flow_enter(graph, nullptr, status);
+      }
+      ~Outside() { leat_flow_leave(graph); }
+      TF_Graph* graph;
+    } outside(outer.graph().get());
+    add(outer, shape, initializer, options);
+  }
+  /// Nodes and names are those of TensorFlow 1: w, w/Assign, w/read (or w/Read/ReadVariableOp).
+  void add(const Scope& outer, const TensorShape& shape, const Initializer& initializer,
+           const VarOptions& options) {
     const Scope scope =
         (outer.op_name().empty() ? outer.with_op_name("Variable") : outer)
             .with_no_control_dependencies();
