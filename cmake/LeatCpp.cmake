@@ -91,7 +91,9 @@ foreach(source ${sources})
     ENVIRONMENT "${LEAT_TEST_ENVIRONMENT}" SKIP_RETURN_CODE 77)
 endforeach()
 if(NOT LEAT_SANITIZE)
-  add_test(NAME tests.cpp.headers COMMAND ${CMAKE_SOURCE_DIR}/tests/cpp/run)
-  set_tests_properties(tests.cpp.headers PROPERTIES TIMEOUT ${LEAT_TEST_SECONDS}
-    ENVIRONMENT "${LEAT_TEST_ENVIRONMENT}")
+  foreach(name headers snippets)
+    add_test(NAME tests.cpp.${name} COMMAND ${CMAKE_SOURCE_DIR}/tests/cpp/${name})
+    set_tests_properties(tests.cpp.${name} PROPERTIES TIMEOUT ${LEAT_TEST_SECONDS}
+      ENVIRONMENT "${LEAT_TEST_ENVIRONMENT}")
+  endforeach()
 endif()

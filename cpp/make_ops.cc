@@ -149,8 +149,8 @@ struct Op {
 };
 
 Op read_op(View view, const char* about) {
-  Op op = {view, text_of(view, "name"), about, children(view, "input_arg"), children(view, "output_arg"),
-           {}, {}};
+  Op op = {view, text_of(view, "name"), about, children(view, "input_arg"),
+           children(view, "output_arg"), {}, {}};
   std::set<std::string> inferred;
   for (View input : op.inputs) {
     for (const char* field : {"type_attr", "number_attr", "type_list_attr"}) {
@@ -226,7 +226,7 @@ void write_constructor(const Op& op, std::ostream& out) {
 
 void write_op(const Op& op, std::ostream& out, TF_Status* status) {
   write_documentation(op, out, status);
-  out << "struct " << op.name << " {\n";
+  out << "struct [[maybe_unused]] " << op.name << " {\n";  // it may be known by its name alone
   if (!op.optional.empty()) {
     out << "  struct Attrs : detail::Attributes<Attrs> {\n";
     for (View attribute : op.optional) {

@@ -84,7 +84,8 @@ TEST(what_throws_abandons_its_construct) {
 TEST(a_variable_made_in_a_loop_lies_outside) {
   Scope scope;
   const Values ends = while_loop(
-      scope, {Const(scope, 0.f)}, [](const Scope& s, const Values& v) { return Less(s, v[0], 5.f); },
+      scope, {Const(scope, 0.f)},
+      [](const Scope& s, const Values& v) { return Less(s, v[0], 5.f); },
       [&](const Scope& s, const Values& v) {
         const Var w(s.with_op_name("w"), {}, constant(2));
         return Values{Add(s, v[0], w)};

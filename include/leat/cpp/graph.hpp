@@ -66,7 +66,7 @@ class Output {
   int index() const { return index_; }
   TF_Output get() const { return {operation_.get(), index_}; }
   /// "x:0"
-  std::string name() const { return operation_.name() + ":" + std::to_string(index_); }
+  LEAT_COLD std::string name() const { return operation_.name() + ":" + std::to_string(index_); }
   /// The type of the elements. One that can be assigned to has this type too.
   DataType dtype() const {
     return static_cast<DataType>(type() > 100 ? type() - 100 : type());
@@ -74,7 +74,7 @@ class Output {
   /// Whether it refers to a variable of the first kind.
   bool is_ref() const { return type() > 100; }
   /// What is known of the shape before the run.
-  TensorShape shape() const {
+  LEAT_COLD TensorShape shape() const {
     detail::CallStatus status;
     const int rank =
         operation_ ? TF_GraphGetTensorNumDims(operation_.graph(), get(), status) : -1;
@@ -163,10 +163,10 @@ class AttrValue {
   AttrValue(T value) : kind_('i'), integer_(static_cast<std::int64_t>(value)) {}
   AttrValue(float value) : kind_('f'), real_(value) {}
   AttrValue(double value) : kind_('f'), real_(static_cast<float>(value)) {}
-  AttrValue(const char* value) : kind_('s'), texts_{value} {}
-  AttrValue(std::string value) : kind_('s'), texts_{std::move(value)} {}
-  AttrValue(DataType value) : kind_('t'), types_{value} {}
-  AttrValue(const TensorShape& value) : kind_('h'), shapes_{value} {}
+  LEAT_COLD AttrValue(const char* value) : kind_('s'), texts_{value} {}
+  LEAT_COLD AttrValue(std::string value) : kind_('s'), texts_{std::move(value)} {}
+  LEAT_COLD AttrValue(DataType value) : kind_('t'), types_{value} {}
+  LEAT_COLD AttrValue(const TensorShape& value) : kind_('h'), shapes_{value} {}
   AttrValue(const Tensor& value) : kind_('v'), tensor_(value) {}
   AttrValue(const FunctionName& value) : kind_('F'), texts_{value.name} {}
   AttrValue(std::vector<std::int64_t> values) : kind_('I'), integers_(std::move(values)) {}
@@ -183,7 +183,8 @@ class AttrValue {
     for (const FunctionName& value : values) texts_.push_back(value.name);
   }
 
-  inline void set(TF_OperationDescription* description, const char* name, TF_Status* status) const;
+  inline void set(TF_OperationDescription* description, const char* name,
+                            TF_Status* status) const;
 
  private:
   char kind_;
@@ -291,7 +292,7 @@ class Graph {
     return {get(), TF_GraphOperationByName(get(), name.c_str())};
   }
   /// The tensor "name:index"; ":0" may be left out. None where there is no such operation.
-  Output output(const std::string& name) const {
+  LEAT_COLD Output output(const std::string& name) const {
     const std::size_t colon = name.rfind(':');
     const Operation op = operation(name.substr(0, colon));
     return op.output(colon == std::string::npos ? 0 : std::atoi(name.c_str() + colon + 1));
@@ -303,14 +304,14 @@ class Graph {
     while (TF_Operation* op = TF_GraphNextOperation(get(), &place)) all.emplace_back(get(), op);
     return all;
   }
-  result<Message> graph_def() const {
+  LEAT_COLD result<Message> graph_def() const {
     detail::CallStatus status;
     Handle<TF_Buffer, TF_DeleteBuffer> buffer(TF_NewBuffer());
     TF_GraphToGraphDef(get(), buffer.get(), status);
     return detail::finish(status.get(), [&] { return Message("GraphDef", buffer.get()); });
   }
   /// Adds a GraphDef, its names below |prefix| unless that is empty.
-  result<void> import(const Message& graph_def, const std::string& prefix = "") {
+  LEAT_COLD result<void> import(const Message& graph_def, const std::string& prefix = "") {
     detail::CallStatus status;
     Handle<TF_Buffer, TF_DeleteBuffer> buffer(graph_def.buffer());
     Handle<TF_ImportGraphDefOptions, TF_DeleteImportGraphDefOptions> options(
@@ -319,11 +320,11 @@ class Graph {
     TF_GraphImportGraphDef(get(), buffer.get(), options.get(), status);
     return detail::finish(status.get());
   }
-  std::vector<detail::VariableRow> variables() const {
+  LEAT_COLD std::vector<detail::VariableRow> variables() const {
     std::lock_guard<std::mutex> lock(state_->mutex);
     return state_->variables;
   }
-  void add_variable(const detail::VariableRow& row) const {
+  LEAT_COLD void add_variable(const detail::VariableRow& row) const {
     std::lock_guard<std::mutex> lock(state_->mutex);
     state_->variables.push_back(row);
   }
@@ -338,9 +339,11 @@ class Scope {
   /// The outermost scope of a graph.
   explicit Scope(Graph graph = Graph())
       : graph_(std::move(graph)), error_(std::make_shared<Status>()) {}
+  LEAT_COLD Scope(const Scope& other) = default;
+  Scope& operator=(const Scope& other) = default;
 
   /// Names below "|name|/", "|name|_1/" the second time.
-  Scope sub_scope(const std::string& name) const {
+  LEAT_COLD Scope sub_scope(const std::string& name) const {
     Scope scope = *this;
     scope.prefix_ = unique(prefix_ + name) + "/";
     scope.name_.clear();
@@ -348,39 +351,39 @@ class Scope {
   }
   /// The name of the operations that are added; the second is "|name|_1". Without it they are
   /// named after their op.
-  Scope with_op_name(const std::string& name) const {
+  LEAT_COLD Scope with_op_name(const std::string& name) const {
     Scope scope = *this;
     scope.name_ = name;
     return scope;
   }
   /// Names below the operation's, as what belongs to a variable has them.
-  Scope below(const Operation& operation) const {
+  LEAT_COLD Scope below(const Operation& operation) const {
     Scope scope = *this;
     scope.prefix_ = operation.name() + "/";
     scope.name_.clear();
     return scope;
   }
   /// Asks for a device, as "/device:CPU:1" or "/job:worker/task:0"; "" leaves it to the placer.
-  Scope with_device(const std::string& device) const {
+  LEAT_COLD Scope with_device(const std::string& device) const {
     Scope scope = *this;
     scope.device_ = device;
     return scope;
   }
   /// Operations run after these too.
-  Scope with_control_dependencies(const std::vector<Operation>& operations) const {
+  LEAT_COLD Scope with_control_dependencies(const std::vector<Operation>& operations) const {
     Scope scope = *this;
     for (const Operation& operation : operations) {
       if (operation) scope.control_.push_back(operation);
     }
     return scope;
   }
-  Scope with_no_control_dependencies() const {
+  LEAT_COLD Scope with_no_control_dependencies() const {
     Scope scope = *this;
     scope.control_.clear();
     return scope;
   }
   /// Where |operation| runs, wherever that is.
-  Scope colocate_with(const Operation& operation) const {
+  LEAT_COLD Scope colocate_with(const Operation& operation) const {
     Scope scope = *this;
     scope.beside_ = operation;
     return scope;
@@ -394,7 +397,7 @@ class Scope {
   /// What with_op_name() said.
   const std::string& op_name() const { return name_; }
   /// A name that no operation of the graph has, below the prefix; |name| where no other was set.
-  std::string unique_name(const std::string& name) const {
+  LEAT_COLD std::string unique_name(const std::string& name) const {
     return unique(prefix_ + (name_.empty() ? name : name_));
   }
 
@@ -402,7 +405,7 @@ class Scope {
   /// fails throws it; without exceptions it is looked at here, and later operations do nothing.
   const Status& status() const { return *error_; }
   bool ok() const { return error_->ok(); }
-  void fail(const Status& status) const {
+  LEAT_COLD void fail(const Status& status) const {
 #ifdef LEAT_NO_EXCEPTIONS
     if (ok()) *error_ = status;
 #else
@@ -412,7 +415,7 @@ class Scope {
 
  private:
   friend class OpBuilder;
-  std::string unique(const std::string& name) const {
+  LEAT_COLD std::string unique(const std::string& name) const {
     detail::CallStatus status;
     std::unique_ptr<char, void (*)(void*)> found(
         leat_unique_name(graph_.get(), name.c_str(), 1, status), std::free);
@@ -431,7 +434,7 @@ class Scope {
 ///   Operation zeroed = OpBuilder(scope, "ZeroOut").input(x).attribute("T", DT_INT32).finish();
 class OpBuilder {
  public:
-  OpBuilder(const Scope& scope, const char* op) : scope_(scope) {
+  LEAT_COLD OpBuilder(const Scope& scope, const char* op) : scope_(scope) {
     if (!scope.ok()) return;
     name_ = scope.unique_name(op);
     description_ = TF_NewOperation(scope.graph().get(), op, name_.c_str());
@@ -443,19 +446,19 @@ class OpBuilder {
   }
   OpBuilder(const OpBuilder&) = delete;
   OpBuilder& operator=(const OpBuilder&) = delete;
-  ~OpBuilder() {
+  LEAT_COLD ~OpBuilder() {
     if (description_) TF_FinishOperation(description_, status_);  // which frees it
   }
 
   /// That the operation will have.
   const std::string& name() const { return name_; }
 
-  OpBuilder& input(const Input& input) {
+  LEAT_COLD OpBuilder& input(const Input& input) {
     const Output output = tensor(input);
     if (description_ && error_.ok()) TF_AddInput(description_, output.get());
     return *this;
   }
-  OpBuilder& input(const InputList& list) {
+  LEAT_COLD OpBuilder& input(const InputList& list) {
     std::vector<TF_Output> outputs;
     for (const Input& input : list.inputs()) outputs.push_back(tensor(input).get());
     if (description_ && error_.ok()) {
@@ -463,17 +466,17 @@ class OpBuilder {
     }
     return *this;
   }
-  OpBuilder& attribute(const char* name, const AttrValue& value) {
+  LEAT_COLD OpBuilder& attribute(const char* name, const AttrValue& value) {
     if (!description_) return *this;
     value.set(description_, name, status_);
     if (!status_.ok()) note(status_.get());
     return *this;
   }
-  OpBuilder& attributes(const std::vector<Attribute>& all) {
+  LEAT_COLD OpBuilder& attributes(const std::vector<Attribute>& all) {
     for (const Attribute& one : all) attribute(one.name.c_str(), one.value);
     return *this;
   }
-  Operation finish() {
+  LEAT_COLD Operation finish() {
     if (!description_) return Operation();
     TF_Operation* operation = nullptr;
     if (error_.ok()) {
@@ -489,7 +492,7 @@ class OpBuilder {
     if (error_.ok()) error_ = status;
   }
   /// The output that the input names, or that of a Const with its value.
-  Output tensor(const Input& input) {
+  LEAT_COLD Output tensor(const Input& input) {
     if (!description_ || !error_.ok()) return Output();
     if (input.output()) return input.output();
     if (!input.value()) {
@@ -534,6 +537,7 @@ class Attributes {
 namespace ops {
 
 /// A Const: `Const(scope, {{1.f, 2.f}, {3.f, 4.f}})`.
+LEAT_COLD
 inline Output Const(const Scope& scope, const Tensor& value) {
   return OpBuilder(scope, "Const")
       .attribute("value", value)
@@ -543,6 +547,7 @@ inline Output Const(const Scope& scope, const Tensor& value) {
 }
 
 /// A NoOp that runs after |operations|: one target for several.
+LEAT_COLD
 inline Operation group(const Scope& scope, const std::vector<Operation>& operations) {
   return OpBuilder(scope.with_control_dependencies(operations), "NoOp").finish();
 }

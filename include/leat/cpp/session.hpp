@@ -36,7 +36,7 @@ class SessionOptions {
  private:
   friend class Session;
   friend class SavedModel;
-  Handle<TF_SessionOptions, TF_DeleteSessionOptions> make(Status& error) const {
+  LEAT_COLD Handle<TF_SessionOptions, TF_DeleteSessionOptions> make(Status& error) const {
     Handle<TF_SessionOptions, TF_DeleteSessionOptions> options(TF_NewSessionOptions());
     detail::CallStatus status;
     if (!target_.empty()) TF_SetTarget(options.get(), target_.c_str());
@@ -268,7 +268,7 @@ class Session {
   explicit Session(const Scope& scope, const SessionOptions& options = SessionOptions())
       : Session(create(scope.graph(), options)) {}
 #endif
-  static result<Session> create(const Graph& graph,
+  LEAT_COLD static result<Session> create(const Graph& graph,
                                 const SessionOptions& options = SessionOptions()) {
     Status error;
     const auto made = options.make(error);
@@ -325,7 +325,7 @@ class Session {
   }
 
   /// Resolves a signature once.
-  result<Callable> callable(const Fetches& feeds, const Fetches& fetches,
+  LEAT_COLD result<Callable> callable(const Fetches& feeds, const Fetches& fetches,
                             const Targets& targets = {}) const {
     if (!state_) return detail::finish(no_session(), [] { return Callable(); });
     detail::Step step(state_->graph, {}, fetches, targets);
@@ -351,7 +351,7 @@ class Session {
   }
 
   /// Begins a step in parts, with all feeds, fetches and targets that they will have.
-  result<PartialRun> partial_run(const Fetches& feeds, const Fetches& fetches,
+  LEAT_COLD result<PartialRun> partial_run(const Fetches& feeds, const Fetches& fetches,
                                  const Targets& targets = {}) const {
     if (!state_) return detail::finish(no_session(), [] { return PartialRun(); });
     detail::Step step(state_->graph, {}, fetches, targets);
@@ -372,7 +372,7 @@ class Session {
     return detail::finish(step.error, [&] { return std::move(begun); });
   }
 
-  result<std::vector<Device>> devices() const {
+  LEAT_COLD result<std::vector<Device>> devices() const {
     if (!state_) return detail::finish(no_session(), [] { return std::vector<Device>(); });
     detail::CallStatus status;
     Handle<TF_DeviceList, TF_DeleteDeviceList> list(
@@ -408,6 +408,7 @@ class Server {
   Server() = default;
   /// |jobs| are the addresses of each job's tasks; this is task |task| of |job|. It answers once it
   /// was started.
+  LEAT_COLD
   static result<Server> create(const std::map<std::string, std::vector<std::string>>& jobs,
                                const std::string& job, int task) {
     std::string text = "protocol: \"grpc\" job_name: \"" + job +

@@ -112,7 +112,7 @@ class TensorShape {
   }
   bool operator!=(const TensorShape& other) const { return !(*this == other); }
   /// "[2,?]", or "?" for an unknown rank.
-  std::string text() const {
+  LEAT_COLD std::string text() const {
     if (!known_) return "?";
     std::string text = "[";
     for (std::size_t i = 0; i < dims_.size(); ++i) {
@@ -158,14 +158,14 @@ class Tensor {
     fill<T>({static_cast<std::int64_t>(values.size())}, values);
   }
   template <class T, class = detail::if_value<T>>
-  Tensor(std::initializer_list<std::initializer_list<T>> rows) {
+  LEAT_COLD Tensor(std::initializer_list<std::initializer_list<T>> rows) {
     const std::size_t columns = rows.size() ? rows.begin()->size() : 0;
     std::vector<T> flat;
     const bool even = append(rows, columns, flat);
     fill<T>({static_cast<std::int64_t>(rows.size()), even ? std::int64_t(columns) : -1}, flat);
   }
   template <class T, class = detail::if_value<T>>
-  Tensor(std::initializer_list<std::initializer_list<std::initializer_list<T>>> blocks) {
+  LEAT_COLD Tensor(std::initializer_list<std::initializer_list<std::initializer_list<T>>> blocks) {
     const std::size_t rows = blocks.size() ? blocks.begin()->size() : 0;
     const std::size_t columns = rows ? blocks.begin()->begin()->size() : 0;
     std::vector<T> flat;
@@ -303,13 +303,16 @@ class Tensor {
   }
   bool check(DataType dtype) const {
     if (tensor_ && this->dtype() == dtype) return true;
+    mistyped(dtype);
+    return false;
+  }
+  LEAT_COLD void mistyped(DataType dtype) const {
     (void)detail::finish(Status(TF_INVALID_ARGUMENT,
                                 "reading a tensor failed: its type is " +
                                     std::to_string(tensor_ ? this->dtype() : 0) +
                                     ", must be " + std::to_string(dtype) + " (TF_DataType)"));
-    return false;
   }
-  static Tensor misshapen(const TensorShape& shape) {
+  LEAT_COLD static Tensor misshapen(const TensorShape& shape) {
     (void)detail::finish(Status(TF_INVALID_ARGUMENT, "making a tensor failed: the values do not "
                                                      "fill shape " + shape.text()));
     return Tensor();

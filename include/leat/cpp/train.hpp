@@ -27,7 +27,7 @@ struct Derivative {
   explicit operator bool() const { return static_cast<bool>(values); }
   bool has_rows() const { return static_cast<bool>(indices); }
   /// The same as one tensor.
-  Output dense(const Scope& scope) const {
+  LEAT_COLD Output dense(const Scope& scope) const {
     if (!has_rows()) return values;
     const Output rows = OpBuilder(scope, "GatherV2")
                             .input(dense_shape)
@@ -46,6 +46,7 @@ struct Derivative {
 
 /// Derivatives of sum(ys) by each x. |grad_ys| are the derivatives of a result by each y, ones
 /// without them; nothing flows back through |stop_gradients|.
+LEAT_COLD
 inline std::vector<Derivative> derivatives(const Scope& scope, const std::vector<Output>& ys,
                                            const std::vector<Output>& xs,
                                            const std::vector<Output>& grad_ys = {},
@@ -95,6 +96,7 @@ inline std::vector<Derivative> derivatives(const Scope& scope, const std::vector
 }
 
 /// The same as tensors. One that no y depends on is no Output.
+LEAT_COLD
 inline std::vector<Output> gradients(const Scope& scope, const std::vector<Output>& ys,
                                      const std::vector<Output>& xs,
                                      const std::vector<Output>& grad_ys = {},
@@ -113,7 +115,7 @@ class Number {
  public:
   Number(double value) : value_(value) {}
   Number(const Output& output) : output_(output) {}
-  Output in(const Scope& scope, DataType dtype) const {
+  LEAT_COLD Output in(const Scope& scope, DataType dtype) const {
     if (!output_) return detail::number(scope, dtype, value_);
     if (output_.dtype() == dtype) return output_;
     return OpBuilder(scope, "Cast")
@@ -149,12 +151,15 @@ struct Optimizer {
   bool has_rows = true;  // whether there is a SparseApply<op>
 };
 
+LEAT_COLD
+
 inline Optimizer sgd(const Number& rate) {
   return {"GradientDescent",
           {{Optimizer::kNumber, rate, ""}, {Optimizer::kGradient, 0, ""}},
           {},
           false};
 }
+LEAT_COLD
 inline Optimizer momentum(const Number& rate, double momentum, bool nesterov = false) {
   return {"Momentum",
           {{Optimizer::kSlot, 0, "Momentum"},
@@ -163,6 +168,7 @@ inline Optimizer momentum(const Number& rate, double momentum, bool nesterov = f
            {Optimizer::kNumber, momentum, ""}},
           {{"use_nesterov", nesterov}}};
 }
+LEAT_COLD
 inline Optimizer adam(const Number& rate = 0.001, double beta1 = 0.9, double beta2 = 0.999,
                       double epsilon = 1e-8) {
   return {"Adam",
@@ -178,6 +184,7 @@ inline Optimizer adam(const Number& rate = 0.001, double beta1 = 0.9, double bet
           {},
           false};
 }
+LEAT_COLD
 inline Optimizer adagrad(const Number& rate, double initial_accumulator = 0.1) {
   return {"Adagrad",
           {{Optimizer::kSlot, initial_accumulator, "Adagrad"},
@@ -185,6 +192,7 @@ inline Optimizer adagrad(const Number& rate, double initial_accumulator = 0.1) {
            {Optimizer::kGradient, 0, ""}},
           {}};
 }
+LEAT_COLD
 inline Optimizer rmsprop(const Number& rate, double decay = 0.9, double momentum = 0,
                          double epsilon = 1e-10) {
   return {"RMSProp",
@@ -197,6 +205,7 @@ inline Optimizer rmsprop(const Number& rate, double decay = 0.9, double momentum
            {Optimizer::kGradient, 0, ""}},
           {}};
 }
+LEAT_COLD
 inline Optimizer ftrl(const Number& rate, double power = -0.5, double initial_accumulator = 0.1,
                       double l1 = 0, double l2 = 0) {
   return {"Ftrl",
@@ -216,6 +225,7 @@ using Update = std::pair<detail::VariableRow, Derivative>;
 namespace detail {
 
 /// Rows of equal indices become one: what the sparse update rules want.
+LEAT_COLD
 inline Derivative summed(const Scope& scope, const Derivative& rows) {
   const Operation unique =
       OpBuilder(scope, "Unique").input(rows.indices).attribute("out_idx", TF_INT32).finish();
@@ -230,6 +240,7 @@ inline Derivative summed(const Scope& scope, const Derivative& rows) {
 }
 
 /// Adds the update of one variable; |powers| are those of the optimizer, in order.
+LEAT_COLD
 inline Operation apply(const Scope& scope, const Optimizer& optimizer, const VariableRow& row,
                        const Derivative& derivative, const std::vector<Output>& powers) {
   const std::string resource = row.is_resource() ? "Resource" : "";
@@ -274,6 +285,7 @@ inline Operation apply(const Scope& scope, const Optimizer& optimizer, const Var
 
 /// Adds the updates; running the result does one step. No variable changes before all derivatives
 /// are there. |step|, if there is one, is raised by 1 after them.
+LEAT_COLD
 inline Operation apply_gradients(const Scope& scope, const Optimizer& optimizer,
                                  const std::vector<Update>& updates, const Var* step = nullptr) {
   const Scope own = scope.sub_scope(optimizer.op);
@@ -314,6 +326,7 @@ inline Operation apply_gradients(const Scope& scope, const Optimizer& optimizer,
 
 /// Adds the derivatives of |loss|, a scalar, by the trainable variables that it depends on, and
 /// their updates. INVALID_ARGUMENT where it depends on none.
+LEAT_COLD
 inline Operation minimize(const Scope& scope, const Output& loss, const Optimizer& optimizer,
                           const Var* step = nullptr) {
   std::vector<detail::VariableRow> rows;

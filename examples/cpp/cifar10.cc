@@ -1,0 +1,151 @@
+// Small pictures in ten classes, by a convolutional network over an input pipeline of queues: a
+// queue of file names, a reader of records, and a queue that shuffles examples, filled by threads
+// while the program trains (sections 4.5 and 4.6 of the white paper).
+//
+//   cpp_cifar10 --data FOLDER --steps 2000
+//
+// FOLDER has data_batch_1.bin, of CIFAR-10's binary version. --smoke writes a file of its own.
+#include <cstdio>
+#include <fstream>
+#include <random>
+#include <stdexcept>
+
+#include "flags.hpp"
+#include "leat/leat.hpp"
+#include "leat/ops/array.hpp"
+#include "leat/ops/index.hpp"
+#include "leat/ops/input.hpp"
+#include "leat/ops/math.hpp"
+#include "leat/ops/matrix.hpp"
+#include "leat/ops/nn.hpp"
+#include "leat/ops/queue.hpp"
+
+using namespace leat;
+using namespace leat::ops;
+
+namespace {
+
+constexpr int kSide = 32, kBytes = 1 + 3 * kSide * kSide, kClasses = 10;
+
+/// Records of a label and pixels [3, 32, 32] that are brighter the higher the label is.
+void write_records(const std::string& path, int count) {
+  std::ofstream file(path, std::ios::binary);
+  std::mt19937 random(1);
+  for (int i = 0; i < count; ++i) {
+    const int label = static_cast<int>(random() % kClasses);
+    file.put(static_cast<char>(label));
+    for (int k = 1; k < kBytes; ++k) {
+      file.put(static_cast<char>(label * 20 + static_cast<int>(random() % 50)));
+    }
+  }
+}
+
+struct Examples {
+  Output images, labels;
+  Operation begin;     // puts the names of all files into their queue
+  QueueRunner runner;  // reads examples until they are read
+};
+
+/// Batches of images [size, 32, 32, 3] and labels [size], in random order, for |epochs| passes.
+Examples read_examples(const Scope& scope, const std::string& path, int size, int epochs,
+                       int shuffled) {
+  Examples examples;
+  const auto files = FIFOQueueV2(scope.with_op_name("files"), {DT_STRING});
+  const std::vector<std::string> names(static_cast<std::size_t>(epochs), path);
+  const auto name = QueueEnqueueManyV2(scope, files, {names});
+  const auto close = QueueCloseV2(scope.with_control_dependencies({name}), files);
+  const auto reader = FixedLengthRecordReaderV2(scope, kBytes);
+  const auto record = ReaderReadV2(scope.with_op_name("read"), reader, files);
+  const auto bytes = DecodeRaw(scope, record.value, DT_UINT8);
+  const Output first = Cast(scope, Slice(scope, bytes, {0}, {1}), DT_INT32);
+  const Output label = Reshape(scope, first, Tensor(DT_INT32, {0}));  // a scalar
+  const Output pixels = Reshape(scope, Slice(scope, bytes, {1}, {kBytes - 1}), {3, kSide, kSide});
+  const Output image = Cast(scope, Transpose(scope, pixels, {1, 2, 0}), DT_FLOAT);
+
+  const auto queue = RandomShuffleQueueV2(
+      scope.with_op_name("examples"), {DT_FLOAT, DT_INT32},
+      RandomShuffleQueueV2::Shapes({{kSide, kSide, 3}, {}})
+          .Capacity(shuffled + 4 * size)
+          .MinAfterDequeue(shuffled)
+          .Seed(1));
+  const auto put = QueueEnqueueV2(
+      scope, queue,
+      {Sub(scope, Mul(scope, image, 1 / 128.f), 1.f), label});
+  const auto batch = QueueDequeueManyV2(scope, queue, size, {DT_FLOAT, DT_INT32});
+  examples.images = batch.components[0];
+  examples.labels = batch.components[1];
+  examples.begin = close;
+  examples.runner = QueueRunner(scope, queue, {put});
+  return examples;
+}
+
+Output layer(const Scope& scope, const Output& x, int in, int out) {
+  const Var w(scope.with_op_name("w"), {5, 5, in, out}, he_normal(1));
+  const Var b(scope.with_op_name("b"), {out}, zeros());
+  const auto y = Relu(scope, BiasAdd(scope, Conv2D(scope, x, w, {1, 1, 1, 1}, "SAME"), b));
+  const auto pooled = MaxPool(scope, y, {1, 3, 3, 1}, {1, 2, 2, 1}, "SAME");
+  return LRN(scope, pooled, LRN::DepthRadius(4).Bias(1).Alpha(0.001f / 9).Beta(0.75f));
+}
+
+Output network(const Scope& scope, const Output& images) {
+  Output y = layer(scope.sub_scope("conv1"), images, 3, 32);
+  y = layer(scope.sub_scope("conv2"), y, 32, 32);
+  const int size = 8 * 8 * 32;
+  const Scope own = scope.sub_scope("softmax");
+  const Var w(own.with_op_name("w"), {size, kClasses}, glorot_uniform(1));
+  const Var b(own.with_op_name("b"), {kClasses}, zeros());
+  return BiasAdd(own, MatMul(own, Reshape(own, y, {-1, size}), w), b);
+}
+
+int train(const Flags& flags) {
+  const int size = flags.smoke() ? 16 : 64;
+  const int steps = flags.number("--steps", flags.smoke() ? 40 : 1000);
+  std::string path = flags.data("cifar10") + "/data_batch_1.bin";
+  if (flags.smoke()) {
+    path = flags.text("--scratch", "/tmp") + "/leat_cpp_cifar10.bin";
+    write_records(path, 100);
+  } else if (!std::ifstream(path)) {
+    throw std::runtime_error("cannot open " + path);
+  }
+
+  Scope scope;
+  const Examples examples =
+      read_examples(scope.sub_scope("input"), path, size, 1000, flags.smoke() ? 50 : 2000);
+  const Output logits = network(scope, examples.images);
+  const Output loss =
+      Mean(scope, SparseSoftmaxCrossEntropyWithLogits(scope, logits, examples.labels).loss, {0});
+  const Output right = InTopKV2(scope, logits, examples.labels, 1);
+  const Output accuracy = Mean(scope, Cast(scope, right, DT_FLOAT), {0});
+  const Operation step = minimize(scope, loss, adam(0.001));
+
+  Session session(scope);
+  session.run_targets({initialize_variables(scope)});
+  Coordinator coordinator;
+  session.run_targets({examples.begin});
+  coordinator.start(examples.runner, session);
+  double recent = 0;
+  for (int i = 0; i < steps; ++i) {
+    const auto values = session.run({}, {loss, accuracy}, {step});
+    recent += (values[1].scalar<float>() - recent) / (i < 20 ? i + 1 : 20);
+    if (i % 20 == 0) {
+      std::printf("step %d: loss %.3f, recent accuracy %.3f\n", i, values[0].scalar<float>(),
+                  recent);
+    }
+  }
+  coordinator.request_stop();
+  coordinator.join();
+  std::printf("recent accuracy %.3f\n", recent);
+  if (flags.smoke()) std::remove(path.c_str());
+  return flags.smoke() && recent < 0.25 ? 1 : 0;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  try {
+    return train(Flags(argc, argv));
+  } catch (const std::exception& error) {
+    std::fprintf(stderr, "%s\n", error.what());
+    return 1;
+  }
+}
