@@ -122,6 +122,8 @@ class Input {
   template <class T, class = detail::if_value<T>, class = void>
   Input(const T& value) : value_(value) {}
   template <class T, class = detail::if_value<T>>
+  Input(const std::vector<T>& values) : value_(values) {}
+  template <class T, class = detail::if_value<T>>
   Input(std::initializer_list<T> values) : value_(values) {}
   template <class T, class = detail::if_value<T>>
   Input(std::initializer_list<std::initializer_list<T>> rows) : value_(rows) {}
