@@ -509,7 +509,7 @@ class OpBuilder {
     return constant.finish().output(0);
   }
 
-  const Scope& scope_;
+  const Scope scope_;  // a copy, since it may be a temporary that the builder outlives
   std::string name_;
   TF_OperationDescription* description_ = nullptr;
   detail::CallStatus status_;

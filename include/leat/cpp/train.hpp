@@ -152,7 +152,6 @@ struct Optimizer {
 };
 
 LEAT_COLD
-
 inline Optimizer sgd(const Number& rate) {
   return {"GradientDescent",
           {{Optimizer::kNumber, rate, ""}, {Optimizer::kGradient, 0, ""}},
