@@ -22,6 +22,7 @@ import functools
 import importlib
 import inspect
 import os
+import shutil
 import sys
 import types
 
@@ -32,7 +33,7 @@ HEAD = '''"""Made by python/make_stubs.py."""
 import builtins
 import contextlib
 import typing
-from typing import Any, Iterator, Mapping, NamedTuple
+from typing import Any, NamedTuple
 import typing_extensions
 from typing_extensions import Self
 
@@ -40,9 +41,9 @@ from leat.raw_ops import _DTypeLike
 '''
 # Types of parameters by their names: of those with a default, and of those that are required.
 OPTIONAL = {'name': 'builtins.str | None', 'dtype': '_DTypeLike', 'out_type': '_DTypeLike',
-            'output_type': '_DTypeLike', 'feed_dict': 'Mapping[Any, Any] | None',
+            'output_type': '_DTypeLike', 'feed_dict': 'typing.Mapping[Any, Any] | None',
             'data_format': 'builtins.str | None', 'op_type_name': 'builtins.str | None'}
-REQUIRED = {'dtype': '_DTypeLike', 'feed_dict': 'Mapping[Any, Any] | None'}
+REQUIRED = {'dtype': '_DTypeLike', 'feed_dict': 'typing.Mapping[Any, Any] | None'}
 # What methods with these names return.
 SPECIAL = {'__bool__': 'builtins.bool', '__len__': 'builtins.int', '__hash__': 'builtins.int',
             '__str__': 'builtins.str', '__repr__': 'builtins.str', '__init__': 'None',
@@ -199,7 +200,7 @@ class Package:
       return known
     inner = inspect.unwrap(item)
     if inspect.isgeneratorfunction(inner):
-      return 'Iterator[Any]' if inner is item else 'contextlib.AbstractContextManager[Any]'
+      return 'typing.Iterator[Any]' if inner is item else 'contextlib.AbstractContextManager[Any]'
     return self.type_text(self.returns.of(inner), module)
 
   def parameters(self, item):
@@ -454,6 +455,7 @@ def main(root):
   sys.path.insert(0, root)
   package = Package()
   folder = os.path.join(root, 'leat-stubs')
+  shutil.rmtree(folder, ignore_errors=True)  # of modules that are gone
   for space, lines in package.namespaces().items():
     path = os.path.join(folder, *space.split('.') if space else (), '__init__.pyi')
     write(path, HEAD.split('\n') + ['from leat._graph.operation import Operation',

@@ -163,7 +163,8 @@ class _Finder:
     _names()
     if root != 'leat':
       return importlib.machinery.ModuleSpec(fullname, self, is_package=True)
-    if _inner(rest) is not None or rest in _spaces and rest != 'raw_ops':
+    space = rest.removeprefix('compat.v1.')
+    if _inner(rest) is not None or space in _spaces and space != 'raw_ops':
       return importlib.machinery.ModuleSpec(fullname, self, is_package=True)
     return None
 
@@ -176,7 +177,7 @@ class _Finder:
     if _inner(rest) is not None:
       return Namespace(spec.name, _inner(rest))
     if rest.startswith('compat.v1.'):
-      return Namespace(spec.name, rest[len('compat.v1.'):])
+      return importlib.import_module('leat.' + rest.removeprefix('compat.v1.'))
     return Namespace(spec.name, rest)
 
   def exec_module(self, module):

@@ -1,4 +1,5 @@
 """Public names: where they are found, what importing loads, and standing in for tensorflow."""
+import importlib
 import subprocess
 import sys
 import unittest
@@ -18,6 +19,7 @@ class NamespaceTest(unittest.TestCase):
     self.assertIs(tf.nn.sigmoid, tf.sigmoid)
     self.assertIs(tf.compat.v1.Session, tf.Session)
     self.assertIs(tf.compat.v1.nn.relu6, tf.nn.relu6)
+    self.assertIs(importlib.import_module('leat.compat.v1.nn'), tf.nn)
     self.assertIn('reduce_sum', dir(tf))
     self.assertIn('relu6', dir(tf.nn))
 
