@@ -68,7 +68,7 @@ def train(here):
 def evaluate():
   """Prints the accuracy for the test pictures, by the last checkpoint, without the cluster."""
   with tf.Graph().as_default():
-    images, labels = pictures.test_batch(100, FLAGS.smoke)
+    images, labels = pictures.test_batch(100, smoke=FLAGS.smoke)
     right = tf.nn.in_top_k(logits(images, training=False), labels, 1)
     creator = tf.train.ChiefSessionCreator(
         checkpoint_filename_with_path=tf.train.latest_checkpoint(FLAGS.train_dir))

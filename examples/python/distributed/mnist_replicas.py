@@ -110,7 +110,7 @@ def report(here, model):
 
 def main(_):
   if FLAGS.smoke:
-    FLAGS.steps, FLAGS.report = min(FLAGS.steps, 20), 5
+    FLAGS.steps, FLAGS.learning_rate, FLAGS.report = min(FLAGS.steps, 20), 0.1, 5
   here = place.Place()
   here.serve()
   model = train(here)
