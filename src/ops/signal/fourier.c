@@ -65,14 +65,13 @@ static leat_status_t inverse_real_shape(leat_inference_t* c) { return lengths_sh
 
 // ---- Gradients ----------------------------------------------------------------------------------
 
-static const char* const kForward[] = {"FFT", "FFT2D", "FFT3D"};
-static const char* const kInverse[] = {"IFFT", "IFFT2D", "IFFT3D"};
+static const char* const kComplex[][3] = {{"FFT", "FFT2D", "FFT3D"}, {"IFFT", "IFFT2D", "IFFT3D"}};
 static const char* const kReal[] = {"RFFT", "RFFT2D", "RFFT3D"};
 
 static leat_status_t complex_gradient(leat_gradient_t* g) {
   leat_builder_t* b = &g->builder;
   leat_string_view_t name = leat_gradient_node(g)->op->name;
-  const char* op = (name.data[0] == 'I' ? kInverse : kForward)[transform_rank(name) - 1];
+  const char* op = kComplex[name.data[0] == 'I'][transform_rank(name) - 1];
   leat_output_t dy = leat_arithmetic_conj(b, leat_gradient_of_output(g, 0));
   leat_gradient_set_input(g, 0, leat_arithmetic_conj(b, leat_build_unary(b, op, dy)));
   return leat_ok_status();
@@ -109,7 +108,7 @@ static leat_status_t real_gradient(leat_gradient_t* g) {
   leat_output_t dy = leat_arithmetic_conj(b, leat_gradient_of_output(g, 0));
   leat_output_t whole = pad_to(b, dy, with_lengths(b, x, lengths, rank));
   leat_output_t dx = leat_build(
-      b, "Real", LEAT_INPUTS(leat_build_unary(b, kForward[rank - 1], whole)),
+      b, "Real", LEAT_INPUTS(leat_build_unary(b, kComplex[false][rank - 1], whole)),
       LEAT_ATTRS(LEAT_TYPE("Tout", leat_build_type_of(b, x))));
   leat_gradient_set_input(g, 0, pad_to(b, dx, leat_build_shape_of(b, x)));
   return leat_ok_status();
