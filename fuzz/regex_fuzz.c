@@ -1,33 +1,45 @@
-// Patterns, up to the first NUL byte, on the text that follows: what is translated must be what the
-// C library takes.
+// Patterns, up to the first NUL byte, on the text that follows: matches must lie in the text, one
+// after the other.
 #include <string.h>
 
-#include "base/regular_expression.h"
-#include "ops/string/regex_syntax_cpu.h"
+#include "ops/string/pattern_cpu.h"
+
+static void search(const leat_pattern_t* pattern, leat_string_view_t text) {
+  leat_pattern_matcher_t* matcher;
+  int64_t at[2 * LEAT_PATTERN_GROUPS];
+  leat_status_t status = leat_pattern_matcher_create(pattern, LEAT_PATTERN_GROUPS, &matcher);
+  if (!status) {
+    bool whole = leat_pattern_matches(matcher, text);
+    size_t from = 0;
+    // A pattern that matches the whole text matches somewhere.
+    if (whole && !leat_pattern_find(matcher, text, 0, at)) __builtin_trap();
+    while (from <= text.size && leat_pattern_find(matcher, text, from, at)) {
+      if (at[0] < (int64_t)from || at[1] < at[0] || at[1] > (int64_t)text.size) __builtin_trap();
+      for (int g = 1; g < LEAT_PATTERN_GROUPS; ++g) {
+        const int64_t* group = at + 2 * g;
+        if (group[1] >= 0 && (group[0] < at[0] || group[1] < group[0] || group[1] > at[1])) {
+          __builtin_trap();
+        }
+      }
+      from = (size_t)at[1] + (at[0] == at[1]);
+    }
+  }
+  leat_pattern_matcher_free(matcher);
+  leat_status_free(status);
+}
 
 int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   enum { MAX_TEXT = 64 };
   const char* text = (const char*)data;
   const char* end = size ? memchr(text, 0, size) : NULL;
-  size_t pattern = end ? (size_t)(end - text) : size;
-  leat_string_builder_t posix;
-  leat_regular_expression_t* expression = NULL;
-  bool found;
-  leat_string_builder_initialize(leat_allocator_system(), &posix);
-  leat_status_t status = leat_regex_to_posix(leat_string_view_make(text, pattern), &posix);
+  size_t length = end ? (size_t)(end - text) : size;
+  leat_pattern_t* pattern;
+  leat_status_t status = leat_pattern_create(leat_string_view_make(text, length), &pattern);
   if (!status) {
-    status = leat_regular_expression_create(posix.data, &expression);
-    if (leat_status_code(status) == LEAT_INVALID_ARGUMENT) __builtin_trap();
+    size_t rest = size - length < MAX_TEXT ? size - length : MAX_TEXT;
+    search(pattern, leat_string_view_make(text + length, rest));
   }
-  if (!status) {
-    // A copy: what AddressSanitizer puts before regexec looks for a NUL.
-    char copy[MAX_TEXT + 1] = {0};
-    size_t rest = size - pattern < MAX_TEXT ? size - pattern : MAX_TEXT;
-    if (rest) memcpy(copy, text + pattern, rest);
-    status = leat_regular_expression_search(expression, leat_string_view_make(copy, rest), &found);
-  }
-  leat_regular_expression_free(expression);
+  leat_pattern_free(pattern);
   leat_status_free(status);
-  leat_string_builder_deinitialize(&posix);
   return 0;
 }

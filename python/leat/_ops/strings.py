@@ -178,3 +178,15 @@ def regex_full_match(input, pattern, name=None):
   if isinstance(pattern, (str, bytes)):
     return apply_op('StaticRegexFullMatch', name=name, input=input, pattern=pattern)
   return apply_op('RegexFullMatch', name=name, input=input, pattern=pattern)
+
+
+@export('regex_replace', 'strings.regex_replace')
+def regex_replace(input, pattern, rewrite, replace_global=True, name=None):
+  """Each string with what the pattern, in RE2's syntax, matches replaced by `rewrite`, in which
+  \\\\0 to \\\\9 stand for the match and its groups; only the first match without replace_global. A
+  pattern and a rewrite that are no tensors are read once."""
+  if isinstance(pattern, (str, bytes)) and isinstance(rewrite, (str, bytes)):
+    return apply_op('StaticRegexReplace', name=name, input=input, pattern=pattern, rewrite=rewrite,
+                    replace_global=replace_global)
+  return apply_op('RegexReplace', name=name, input=input, pattern=pattern, rewrite=rewrite,
+                  replace_global=replace_global)

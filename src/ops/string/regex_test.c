@@ -1,13 +1,46 @@
-// Patterns in RE2's syntax: what they match, what is refused as RE2 refuses it, and what is beyond
-// the C library.
+// Patterns in RE2's syntax: what they match, what they are replaced by, what is refused as RE2
+// refuses it, and what is not implemented. Expected values are RE2's.
+#include <stdio.h>
 #include <string.h>
 
-#include "base/regular_expression.h"
 #include "base/test.h"
 #include "op_harness/op_harness.h"
-#include "ops/string/regex_syntax_cpu.h"
+#include "ops/string/pattern_cpu.h"
+
+#define REPLACES(name_, text, pattern_, rewrite_, ...)                                \
+  {.op = "RegexReplace", .name = "RegexReplace, " name_,                              \
+   .inputs = {LEAT_TEXTS(LEAT_DIMS(1), text), LEAT_TEXTS(LEAT_SCALAR_DIMS, pattern_), \
+              LEAT_TEXTS(LEAT_SCALAR_DIMS, rewrite_)},                                \
+   .expected = {LEAT_TEXTS(LEAT_DIMS(1), __VA_ARGS__)}}
 
 static const leat_op_case_t kCases[] = {
+    REPLACES("everywhere", "abc abc", "b", "X", "aXc aXc"),
+    REPLACES("groups", "1234567", "(\\d)(\\d{3})$", "\\1,\\2", "1234,567"),
+    REPLACES("a group that took no part", "abc", "(a)|(b)", "<\\1\\2>", "<a><b>c"),
+    REPLACES("the first alternative", "foobar", "foo|foobar", "X", "Xbar"),
+    REPLACES("a lazy operator", "aaa", "a+?", "X", "XXX"),
+    REPLACES("empty matches", "aab", "a*", "-", "-b-"),
+    REPLACES("empty matches between characters", "h\303\244", "", "-", "-h-\303\244-"),
+    REPLACES("an empty alternative in a loop", "1ab", "(|.)+", "<\\0>", "<>1<>a<>b<>"),
+    REPLACES("ends of words", "a b", "\\b", "|", "|a| |b|"),
+    REPLACES("without case", "aXbX", "(?i)x", "_", "a_b_"),
+    REPLACES("a group that is not there", "abc", "b", "\\3", "abc"),
+    REPLACES("a wrong backslash", "abcb", "b", "x\\qy", "axcx"),
+    REPLACES("groups in a loop", "ab", "(a|)*", "<\\1>", "<a>b<>"),
+    REPLACES("lazy and greedy change places", "aab", "(?U)a+(a?\?)", "<\\1>", "<a>b"),
+    REPLACES("bytes that are no characters", "a\377b", ".", "X", "X\377X"),
+    REPLACES("a backslash", "a.b", "\\.", "\\\\", "a\\b"),
+    {.op = "StaticRegexReplace",
+     .inputs = {LEAT_TEXTS(LEAT_DIMS(2), "abab", "")},
+     .attrs = {LEAT_CASE_STR("pattern", "ab"), LEAT_CASE_STR("rewrite", "abc"),
+               LEAT_CASE_BOOL("replace_global", false)},
+     .expected = {LEAT_TEXTS(LEAT_DIMS(2), "abcab", "")}},
+    {.op = "StaticRegexReplace",
+     .name = "StaticRegexReplace, a wrong backslash",
+     .inputs = {LEAT_TEXTS(LEAT_DIMS(1), "abab")},
+     .attrs = {LEAT_CASE_STR("pattern", "b"), LEAT_CASE_STR("rewrite", "x\\"),
+               LEAT_CASE_BOOL("replace_global", false)},
+     .expected = {LEAT_TEXTS(LEAT_DIMS(1), "abab")}},
     {.op = "StaticRegexFullMatch",
      .inputs = {LEAT_TEXTS(LEAT_DIMS(3), "s3://bucket/x", "/home/s3://", "s3:/")},
      .attrs = {LEAT_CASE_STR("pattern", "^s3://.*")},
@@ -24,15 +57,13 @@ static const leat_op_case_t kCases[] = {
 };
 
 static leat_status_t match(const char* pattern, leat_string_view_t text, bool* out_found) {
-  leat_string_builder_t posix;
-  leat_regular_expression_t* expression;
-  leat_string_builder_initialize(leat_allocator_system(), &posix);
-  leat_status_t status = leat_regex_to_posix(leat_string_view_from(pattern), &posix);
-  if (!status) status = leat_regular_expression_create(posix.data, &expression);
-  leat_string_builder_deinitialize(&posix);
-  if (status) return status;
-  status = leat_regular_expression_search(expression, text, out_found);
-  leat_regular_expression_free(expression);
+  leat_pattern_t* made;
+  leat_pattern_matcher_t* matcher;
+  LEAT_RETURN_IF_ERROR(leat_pattern_create(leat_string_view_from(pattern), &made));
+  leat_status_t status = leat_pattern_matcher_create(made, 0, &matcher);
+  if (!status) *out_found = leat_pattern_matches(matcher, text);
+  leat_pattern_matcher_free(matcher);
+  leat_pattern_free(made);
   return status;
 }
 
@@ -65,6 +96,11 @@ static const char* const kMatches[][8] = {
     {"(a{2,}b){2}", "aabaaab", NULL, "abaab", NULL},
     {"\n^", NULL, "\n", NULL},
     {"^*a$*", "a", NULL, "^a", NULL},
+    {".[^b]", "aa", NULL, "a\377", "\355\240\200a", "\300\200a", NULL},
+    {"(?i)[^k]\\w(?-i)S", "aKS", "a\342\204\252S", NULL, "KaS", "aas", NULL},
+    {"(?m)a$\n^b", "a\nb", NULL, "ab", NULL},
+    {"(?s).(?)(?-s).", "\na", NULL, "\n\n", NULL},
+    {"[[:^alpha:]]\\Bx", "_x", NULL, "1", NULL},
 };
 
 static void what_matches(void** state) {
@@ -87,18 +123,61 @@ static void what_matches(void** state) {
 }
 
 static void what_is_refused(void** state) {
-  static const char* const kInvalid[] = {
-      "A[", "(a", "a)", "*a", "a|*", "a**", "a{2}{3}", "a{1001}", "(a{40}){40}", "a{3,2}", "\\1",
-      "\\y", "a\\", "[b-a]", "[[:what:]]", "\\x4", "(|*)"};
-  static const char* const kBeyond[] = {"\\pL", "[\303\251]", "(?i)a", "\\C", "[\\D]",
-                                        "((abcdefghijklmnopqrstuvw){30}){30}"};
+  static const char* const kInvalid[][2] = {
+      {"A[", "missing ]: ["},
+      {"x[a-", "missing ]: [a-"},
+      {"(a", "missing ): (a"},
+      {"a)", "unexpected ): a)"},
+      {"*a", "no argument for repetition operator: *"},
+      {"(|*)", "no argument for repetition operator: *"},
+      {"a|*", "no argument for repetition operator: *"},
+      {"(?i)*", "no argument for repetition operator: *"},
+      {"a**", "bad repetition operator: **"},
+      {"a{2}{3}", "bad repetition operator: {2}{3}"},
+      {"a{1001}", "invalid repetition size: {1001}"},
+      {"(a{1000}){1000}", "invalid repetition size: {1000}"},
+      {"a{3,2}", "invalid repetition size: {3,2}"},
+      {"\\1", "invalid escape sequence: \\1"},
+      {"\\y", "invalid escape sequence: \\y"},
+      {"\\x4", "invalid escape sequence: \\x4"},
+      {"\\x{110000}", "invalid escape sequence: \\x{110000"},
+      {"[a-\\d]", "invalid escape sequence: \\d"},
+      {"a\\", "trailing \\"},
+      {"[b-a]", "invalid character class range: b-a"},
+      {"[[:what:]]", "invalid character class range: [:what:]"},
+      {"(?z)", "invalid perl operator: (?z"},
+      {"(?i-)a", "invalid perl operator: (?i-)"},
+      {"(?P<n-a>x)", "invalid named capture group: (?P<n-a>"},
+      {"a\377", "invalid UTF-8"},
+      {"(abcdefghijabcdefghijabcdefghijabcdefghijabcdefghijabcdefghijabcdefghij"
+       "abcdefghijabcdefghij){1000}",
+       "pattern too large - compile failed"},
+  };
+  static const char* const kBeyond[] = {"\\pL", "(?i)\303\251", "\\C"};
   bool found;
   for (size_t i = 0; i < sizeof kInvalid / sizeof *kInvalid; ++i) {
-    LEAT_EXPECT_CODE(LEAT_INVALID_ARGUMENT, match(kInvalid[i], LEAT_SV("a"), &found));
+    char wanted[300];
+    snprintf(wanted, sizeof wanted, "Invalid pattern: %s, error: %s", kInvalid[i][0],
+             kInvalid[i][1]);
+    leat_status_t status = match(kInvalid[i][0], LEAT_SV("a"), &found);
+    assert_string_equal(leat_status_message(status), wanted);
+    LEAT_EXPECT_CODE(LEAT_INVALID_ARGUMENT, status);
   }
   for (size_t i = 0; i < sizeof kBeyond / sizeof *kBeyond; ++i) {
     LEAT_EXPECT_CODE(LEAT_UNIMPLEMENTED, match(kBeyond[i], LEAT_SV("a"), &found));
   }
+}
+
+// A search that tried one way after the other would not end on these.
+static void time_is_bounded(void** state) {
+  enum { SIZE = 100000 };
+  static char text[SIZE + 1];
+  bool found;
+  memset(text, 'a', SIZE);
+  LEAT_EXPECT_OK(match("(a*)*b", leat_string_view_make(text, SIZE), &found));
+  assert_false(found);
+  LEAT_EXPECT_OK(match("(a|aa)+(a?){20}", leat_string_view_make(text, SIZE), &found));
+  assert_true(found);
 }
 
 static void groups_in_groups_end(void** state) {
@@ -114,6 +193,7 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(what_matches),
       cmocka_unit_test(what_is_refused),
+      cmocka_unit_test(time_is_bounded),
       cmocka_unit_test(groups_in_groups_end),
   };
   int failed = cmocka_run_group_tests(tests, NULL, NULL);

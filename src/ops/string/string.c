@@ -10,8 +10,8 @@
 //
 // Strings are bytes; only the ops with an attribute "unit" or "encoding" look at characters. None
 // has a gradient. The kernels are in text_cpu.c, join_cpu.c, string_split_cpu.c, ngrams_cpu.c,
-// regex_cpu.c, hash_cpu.c, number_cpu.c, base64_cpu.c and format_cpu.c. Ops that change encodings
-// are defined in unicode.c.
+// regex_cpu.c, regex_replace_cpu.c, hash_cpu.c, number_cpu.c, base64_cpu.c and format_cpu.c. Ops
+// that change encodings are defined in unicode.c.
 #include "graph/gradient.h"
 #include "graph/inference/inference.h"
 #include "ops/math/reduction.h"
@@ -83,11 +83,18 @@ static leat_status_t ngrams_shape(leat_inference_t* c) {
 }
 
 // ---- Regular expressions ------------------------------------------------------------------------
-// RegexFullMatch takes the pattern as an input, StaticRegexFullMatch as an attribute.
+// Patterns are inputs, or in the Static ops attributes.
 
 static leat_status_t match_shape(leat_inference_t* c) {
   leat_partial_shape_t scalar;
   LEAT_RETURN_IF_ERROR(leat_inference_with_rank(c, leat_inference_input(c, 1), 0, &scalar));
+  return leat_shape_unchanged(c);
+}
+
+static leat_status_t replace_shape(leat_inference_t* c) {
+  leat_partial_shape_t scalar;
+  LEAT_RETURN_IF_ERROR(leat_inference_with_rank(c, leat_inference_input(c, 1), 0, &scalar));
+  LEAT_RETURN_IF_ERROR(leat_inference_with_rank(c, leat_inference_input(c, 2), 0, &scalar));
   return leat_shape_unchanged(c);
 }
 
@@ -202,6 +209,19 @@ const leat_op_row_t leat_string_ops[] = {
      .attrs = "pattern: string",
      .shape = leat_shape_unchanged,
      .doc = "Whether the pattern, an attribute, matches each whole string."},
+    {.name = "RegexReplace",
+     .inputs = "input: string; pattern: string; rewrite: string",
+     .outputs = "output: string",
+     .attrs = "replace_global: bool = true",
+     .shape = replace_shape,
+     .contract = LEAT_RULES(LEAT_RULE_SCALAR(1), LEAT_RULE_SCALAR(2)),
+     .doc = "Strings in which what the pattern matches is replaced, everywhere or once."},
+    {.name = "StaticRegexReplace",
+     .inputs = "input: string",
+     .outputs = "output: string",
+     .attrs = "pattern: string; rewrite: string; replace_global: bool = true",
+     .shape = leat_shape_unchanged,
+     .doc = "The same with pattern and rewrite as attributes."},
     {.name = "StringToHashBucketFast",
      .inputs = "input: string",
      .outputs = "output: int64",

@@ -1,0 +1,546 @@
+// Parses regular expressions in RE2's syntax, by recursive descent:
+//
+//   alternatives  ::= sequence ('|' sequence)*
+//   sequence      ::= (atom (('*' | '+' | '?' | '{' n [',' [m]] '}') ['?'])?)*
+//   atom          ::= character | '.' | class | escape | '^' | '$' | group
+//
+// How deep groups are in each other and the product of nested repetitions are bounded, so that a
+// short pattern takes neither a deep stack nor much memory.
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/checked.h"
+#include "ops/string/pattern_program.h"
+
+enum {
+  MAX_REPEAT = 1000,  // RE2's limit, also for the product of nested repetitions
+  MAX_DEPTH = 100,    // of groups
+  LAST_RUNE = 0x10ffff,
+};
+
+typedef struct flags_s {
+  bool no_case, lines, newlines, lazy;  // i, m, s, U
+} flags_t;
+
+typedef struct parser_s {
+  leat_string_view_t pattern;
+  size_t at;
+  flags_t flags;
+  bool quoted;  // between \Q and \E, where every character stands for itself
+  int depth;
+  leat_pattern_tree_t* tree;
+} parser_t;
+
+// The pattern is wrong from |begin| to p->at.
+static leat_status_t invalid(const parser_t* p, const char* why, size_t begin) {
+  return leat_make_status(LEAT_INVALID_ARGUMENT, "%s: %.*s", why, (int)(p->at - begin),
+                          p->pattern.data + begin);
+}
+
+static leat_status_t beyond(const char* what) {
+  return leat_make_status(LEAT_UNIMPLEMENTED, "%s are not implemented", what);
+}
+
+static bool has_more(const parser_t* p) { return p->at < p->pattern.size; }
+static bool next_is(const parser_t* p, char c) {
+  return has_more(p) && p->pattern.data[p->at] == c;
+}
+
+static bool take(parser_t* p, const char* text) {
+  size_t size = strlen(text);
+  bool found = p->pattern.size - p->at >= size && !memcmp(p->pattern.data + p->at, text, size);
+  if (found) p->at += size;
+  return found;
+}
+
+static leat_status_t add_node(parser_t* p, leat_pattern_node_t node, uint32_t* out_node) {
+  leat_pattern_tree_t* tree = p->tree;
+  LEAT_RETURN_IF_ERROR(LEAT_GROW(leat_allocator_system(), tree->node_count + 1, &tree->nodes,
+                                 &tree->node_capacity));
+  if (node.repeat < 1) node.repeat = 1;
+  node.next = LEAT_PATTERN_NONE;
+  tree->nodes[tree->node_count] = node;
+  *out_node = (uint32_t)tree->node_count++;
+  return leat_ok_status();
+}
+
+// Makes |child| the last of the children of |parent|; |*inout_last| is the one before.
+static void add_child(parser_t* p, uint32_t parent, uint32_t child, uint32_t* inout_last) {
+  leat_pattern_node_t* nodes = p->tree->nodes;
+  if (*inout_last == LEAT_PATTERN_NONE) {
+    nodes[parent].a = child;
+  } else {
+    nodes[*inout_last].next = child;
+  }
+  *inout_last = child;
+  nodes[parent].repeat = LEAT_MAX(nodes[parent].repeat, nodes[child].repeat);
+}
+
+static leat_status_t add_place(parser_t* p, leat_pattern_place_e place, uint32_t* out_node) {
+  return add_node(p, (leat_pattern_node_t){.kind = LEAT_PATTERN_PLACE, .a = place}, out_node);
+}
+
+static leat_status_t add_parent(parser_t* p, leat_pattern_kind_e kind, uint32_t* out_node) {
+  return add_node(p, (leat_pattern_node_t){.kind = kind, .a = LEAT_PATTERN_NONE}, out_node);
+}
+
+// ---- Classes ------------------------------------------------------------------------------------
+// A class in the making is at the end of the pattern's ranges.
+
+static leat_status_t add_range(parser_t* p, uint32_t first, uint32_t last) {
+  leat_pattern_tree_t* tree = p->tree;
+  LEAT_RETURN_IF_ERROR(LEAT_GROW(leat_allocator_system(), tree->range_count + 1, &tree->ranges,
+                                 &tree->range_capacity));
+  tree->ranges[tree->range_count++] = (leat_pattern_range_t){first, last};
+  return leat_ok_status();
+}
+
+// Adds the other case of the letters from |first| to |last|, where case does not count.
+static leat_status_t add_folded(parser_t* p, uint32_t first, uint32_t last) {
+  LEAT_RETURN_IF_ERROR(add_range(p, first, last));
+  if (!p->flags.no_case) return leat_ok_status();
+  if (last >= 128 && last < LAST_RUNE) return beyond("Letters beyond ASCII without case");
+  for (uint32_t c = 'a'; c <= 'z'; ++c) {
+    if (c >= first && c <= last) LEAT_RETURN_IF_ERROR(add_range(p, c - 32, c - 32));
+    if (c - 32 >= first && c - 32 <= last) LEAT_RETURN_IF_ERROR(add_range(p, c, c));
+    bool has_letter = (c >= first && c <= last) || (c - 32 >= first && c - 32 <= last);
+    // Unicode's long s and the Kelvin sign are other cases of s and k.
+    if (has_letter && c == 's') LEAT_RETURN_IF_ERROR(add_range(p, 0x17f, 0x17f));
+    if (has_letter && c == 'k') LEAT_RETURN_IF_ERROR(add_range(p, 0x212a, 0x212a));
+  }
+  return leat_ok_status();
+}
+
+static int order_of_ranges(const void* a, const void* b) {
+  uint32_t x = ((const leat_pattern_range_t*)a)->first, y = ((const leat_pattern_range_t*)b)->first;
+  return x < y ? -1 : x > y;
+}
+
+// Puts the ranges from |begin| on into order and joins those that meet.
+static void sort_ranges(leat_pattern_tree_t* tree, size_t begin) {
+  size_t count = tree->range_count - begin, kept = 0;
+  if (count < 2) return;
+  leat_pattern_range_t* ranges = tree->ranges + begin;
+  qsort(ranges, count, sizeof *ranges, order_of_ranges);
+  for (size_t i = 1; i < count; ++i) {
+    if (ranges[i].first <= ranges[kept].last + 1) {
+      ranges[kept].last = LEAT_MAX(ranges[kept].last, ranges[i].last);
+    } else {
+      ranges[++kept] = ranges[i];
+    }
+  }
+  tree->range_count = begin + kept + 1;
+}
+
+// Replaces the class from |begin| on, which is in order, by all characters that it has not.
+static leat_status_t negate(parser_t* p, size_t begin) {
+  size_t end = p->tree->range_count, kept = begin;
+  uint32_t next = 0;
+  for (size_t i = begin; i < end; ++i) {
+    leat_pattern_range_t range = p->tree->ranges[i];
+    if (range.first > next) {
+      p->tree->ranges[kept++] = (leat_pattern_range_t){next, range.first - 1};
+    }
+    next = range.last + 1;
+  }
+  p->tree->range_count = kept;
+  return next <= LAST_RUNE ? add_range(p, next, LAST_RUNE) : leat_ok_status();
+}
+
+static leat_status_t end_class(parser_t* p, size_t begin, bool negated, uint32_t* out_node) {
+  sort_ranges(p->tree, begin);
+  if (negated) LEAT_RETURN_IF_ERROR(negate(p, begin));
+  return add_node(p, (leat_pattern_node_t){.kind = LEAT_PATTERN_CLASS, .a = (uint32_t)begin,
+                                           .b = (uint32_t)(p->tree->range_count - begin)},
+                  out_node);
+}
+
+static leat_status_t add_character(parser_t* p, uint32_t rune, uint32_t* out_node) {
+  size_t begin = p->tree->range_count;
+  LEAT_RETURN_IF_ERROR(add_folded(p, rune, rune));
+  return end_class(p, begin, false, out_node);
+}
+
+// Adds a class of |pairs|, a string of first and last characters of ranges.
+static leat_status_t add_pairs(parser_t* p, const char* pairs, bool negated) {
+  size_t begin = p->tree->range_count;
+  for (; *pairs; pairs += 2) {
+    LEAT_RETURN_IF_ERROR(add_folded(p, (unsigned char)pairs[0], (unsigned char)pairs[1]));
+  }
+  sort_ranges(p->tree, begin);
+  return negated ? negate(p, begin) : leat_ok_status();
+}
+
+// The class that \d, \w or \s stands for, as pairs; NULL for other letters.
+static const char* perl_class(char letter) {
+  switch (letter | 32) {
+    case 'd': return "09";
+    case 'w': return "09AZ__az";
+    case 's': return "\t\n\f\r  ";
+    default: return NULL;
+  }
+}
+
+static bool is_letter(char c) {
+  return (c >= '0' && c <= '9') || ((c | 32) >= 'a' && (c | 32) <= 'z');
+}
+
+// Whether ":]" comes behind the "[:" at p->at; else the bracket stands for itself.
+static bool has_end_of_name(const parser_t* p) {
+  const char* text = p->pattern.data;
+  for (size_t i = p->at + 2; i + 1 < p->pattern.size; ++i) {
+    if (text[i] == ':' && text[i + 1] == ']') return true;
+  }
+  return false;
+}
+
+// Reads "[:name:]" at p->at.
+static leat_status_t read_named_class(parser_t* p) {
+  static const struct {
+    const char *name, *pairs;
+  } kNames[] = {
+      {"alnum:]", "09AZaz"},
+      {"alpha:]", "AZaz"},
+      {"ascii:]", "\1\177"},
+      {"blank:]", "\t\t  "},
+      {"cntrl:]", "\1\37\177\177"},
+      {"digit:]", "09"},
+      {"graph:]", "!~"},
+      {"lower:]", "az"},
+      {"print:]", " ~"},
+      {"punct:]", "!/:@[`{~"},
+      {"space:]", "\t\r  "},
+      {"upper:]", "AZ"},
+      {"word:]", "09AZ__az"},
+      {"xdigit:]", "09AFaf"},
+  };
+  size_t name = p->at;
+  p->at += 2;
+  bool negated = take(p, "^");
+  for (size_t i = 0; i < LEAT_ARRAY_SIZE(kNames); ++i) {
+    if (!take(p, kNames[i].name)) continue;
+    size_t begin = p->tree->range_count;
+    bool has_nul = kNames[i].pairs[0] == 1;  // ascii and cntrl have it, but pairs end at a NUL
+    if (has_nul) LEAT_RETURN_IF_ERROR(add_range(p, 0, 0));
+    LEAT_RETURN_IF_ERROR(add_pairs(p, kNames[i].pairs, false));
+    sort_ranges(p->tree, begin);
+    return negated ? negate(p, begin) : leat_ok_status();
+  }
+  while (!take(p, ":]")) p->at += 1;
+  return invalid(p, "invalid character class range", name);
+}
+
+// ---- Escapes ------------------------------------------------------------------------------------
+
+// The value of a digit, up to hexadecimal; 99 for other characters.
+static uint32_t digit_of(char c) {
+  if (c >= '0' && c <= '9') return (uint32_t)(c - '0');
+  c |= 32;
+  return c >= 'a' && c <= 'f' ? (uint32_t)(c - 'a' + 10) : 99;
+}
+
+// Reads up to |limit| digits; |out_count| is how many there were.
+static uint32_t read_number(parser_t* p, uint32_t base, int limit, int* out_count) {
+  uint32_t value = 0;
+  for (*out_count = 0; *out_count < limit && has_more(p); ++*out_count, ++p->at) {
+    uint32_t digit = digit_of(p->pattern.data[p->at]);
+    if (digit >= base) break;
+    if (value < 1 << 24) value = value * base + digit;
+  }
+  return value;
+}
+
+// Reads a character as it stands. INVALID_ARGUMENT where the pattern is no UTF-8.
+static leat_status_t read_rune(parser_t* p, uint32_t* out_rune) {
+  size_t size = leat_pattern_character(p->pattern, p->at, out_rune);
+  p->at += size;
+  if (*out_rune != LEAT_PATTERN_NO_CHARACTER) return leat_ok_status();
+  return leat_make_status(LEAT_INVALID_ARGUMENT, "invalid UTF-8");
+}
+
+static leat_status_t trailing_backslash(void) {
+  return leat_make_status(LEAT_INVALID_ARGUMENT, "trailing \\");
+}
+
+// Reads the character that an escape stands for; p->at is after the backslash.
+static leat_status_t read_escape(parser_t* p, uint32_t* out_rune) {
+  static const char kNames[] = "afnrtv", kCharacters[] = "\a\f\n\r\t\v";
+  if (!has_more(p)) return trailing_backslash();
+  char c = p->pattern.data[p->at];
+  const char* name = c ? strchr(kNames, c) : NULL;
+  size_t begin = p->at - 1;
+  bool right = !is_letter(c) && !(c & 0x80);
+  int count;
+  if (name) {
+    p->at += 1;
+    *out_rune = (unsigned char)kCharacters[name - kNames];
+    right = true;
+  } else if (c >= '0' && c <= '7') {
+    *out_rune = read_number(p, 8, 3, &count);
+    right = c == '0' || count > 1;  // else it is a reference to a group, which RE2 has not
+  } else if (take(p, "x{")) {
+    *out_rune = read_number(p, 16, 8, &count);
+    right = count > 0 && *out_rune <= LAST_RUNE && take(p, "}");
+  } else if (take(p, "x")) {
+    *out_rune = read_number(p, 16, 2, &count);
+    right = count == 2;
+  } else if (c == 'p' || c == 'P') {
+    return beyond("Classes of Unicode");
+  } else {
+    LEAT_RETURN_IF_ERROR(read_rune(p, out_rune));
+  }
+  return right ? leat_ok_status() : invalid(p, "invalid escape sequence", begin);
+}
+
+// Reads an escape that is an atom; p->at is after the backslash.
+static leat_status_t read_escaped_atom(parser_t* p, uint32_t* out_node) {
+  static const char kLetters[] = "AzbB";
+  static const leat_pattern_place_e kPlaces[] = {LEAT_PATTERN_TEXT_BEGIN, LEAT_PATTERN_TEXT_END,
+                                                 LEAT_PATTERN_WORD_EDGE, LEAT_PATTERN_NO_WORD_EDGE};
+  if (!has_more(p)) return trailing_backslash();
+  char c = p->pattern.data[p->at];
+  const char* place = c ? strchr(kLetters, c) : NULL;
+  size_t begin = p->tree->range_count;
+  uint32_t rune;
+  if (place) {
+    p->at += 1;
+    return add_place(p, kPlaces[place - kLetters], out_node);
+  }
+  if (c == 'C') return beyond("Single bytes");
+  if (perl_class(c)) {
+    p->at += 1;
+    LEAT_RETURN_IF_ERROR(add_pairs(p, perl_class(c), !(c & 32)));
+    return end_class(p, begin, false, out_node);
+  }
+  LEAT_RETURN_IF_ERROR(read_escape(p, &rune));
+  return add_character(p, rune, out_node);
+}
+
+// ---- Brackets -----------------------------------------------------------------------------------
+
+// Reads one character of a class, before the end of the pattern.
+static leat_status_t read_member(parser_t* p, uint32_t* out_rune) {
+  return take(p, "\\") ? read_escape(p, out_rune) : read_rune(p, out_rune);
+}
+
+// Reads a character of a class, or a range a-b.
+static leat_status_t read_range(parser_t* p) {
+  size_t begin = p->at;
+  uint32_t first, last;
+  LEAT_RETURN_IF_ERROR(read_member(p, &first));
+  last = first;
+  if (next_is(p, '-') && p->pattern.size - p->at >= 2 && p->pattern.data[p->at + 1] != ']') {
+    p->at += 1;
+    LEAT_RETURN_IF_ERROR(read_member(p, &last));
+    if (last < first) return invalid(p, "invalid character class range", begin);
+  }
+  return add_folded(p, first, last);
+}
+
+// Reads a class; p->at is after its "[".
+static leat_status_t read_bracket(parser_t* p, uint32_t* out_node) {
+  size_t begin = p->tree->range_count, bracket = p->at - 1;
+  bool negated = take(p, "^");
+  for (bool first = true; has_more(p) && (first || !next_is(p, ']')); first = false) {
+    const char* rest = p->pattern.data + p->at;
+    size_t size = p->pattern.size - p->at;
+    if (size > 2 && rest[0] == '[' && rest[1] == ':' && has_end_of_name(p)) {
+      LEAT_RETURN_IF_ERROR(read_named_class(p));
+    } else if (size > 1 && rest[0] == '\\' && perl_class(rest[1])) {
+      p->at += 2;
+      LEAT_RETURN_IF_ERROR(add_pairs(p, perl_class(rest[1]), !(rest[1] & 32)));
+    } else {
+      LEAT_RETURN_IF_ERROR(read_range(p));
+    }
+  }
+  if (!take(p, "]")) return invalid(p, "missing ]", bracket);
+  return end_class(p, begin, negated, out_node);
+}
+
+// ---- Groups and operators -----------------------------------------------------------------------
+
+static leat_status_t read_alternatives(parser_t* p, uint32_t* out_node);
+
+static const char kNoArgument[] = "no argument for repetition operator";
+
+// Reads "{2}", "{2,}" or "{2,5}" at p->at; false where there is none: then "{" stands for itself.
+static bool read_counts(parser_t* p, int32_t* out_least, int32_t* out_most) {
+  size_t begin = p->at;
+  int count;
+  p->at += 1;
+  *out_least = *out_most = (int32_t)read_number(p, 10, 9, &count);
+  bool right = count > 0;
+  if (right && take(p, ",")) {
+    *out_most = (int32_t)read_number(p, 10, 9, &count);
+    if (count == 0) *out_most = -1;
+  }
+  right = right && take(p, "}");
+  if (!right) p->at = begin;
+  return right;
+}
+
+static bool read_operator(parser_t* p, int32_t* out_least, int32_t* out_most) {
+  *out_least = 0;
+  *out_most = -1;
+  if (take(p, "*")) return true;
+  if (take(p, "+")) return (*out_least = 1) != 0;
+  if (take(p, "?")) return (*out_most = 1) != 0;
+  return next_is(p, '{') && read_counts(p, out_least, out_most);
+}
+
+// Reads flags "is-m" after the "(?" at |begin|, and the ":" or ")" after them.
+static leat_status_t read_flags(parser_t* p, size_t begin, flags_t* out_flags) {
+  bool value = true, is_last = true;  // is_last: the flags may end here
+  while (has_more(p)) {
+    char c = p->pattern.data[p->at++];
+    bool* flag = c == 'i'   ? &out_flags->no_case
+                 : c == 'm' ? &out_flags->lines
+                 : c == 's' ? &out_flags->newlines
+                 : c == 'U' ? &out_flags->lazy
+                            : NULL;
+    if (flag) {
+      *flag = value;
+      is_last = true;
+    } else if (c == '-' && value) {
+      value = is_last = false;
+    } else if ((c == ':' || c == ')') && is_last) {
+      return leat_ok_status();
+    } else {
+      break;
+    }
+  }
+  return invalid(p, "invalid perl operator", begin);
+}
+
+// Reads the name of a group, whose "(" is at |begin|, and the ">" after it. Names mean nothing.
+static leat_status_t read_name(parser_t* p, size_t begin) {
+  size_t name = p->at;
+  bool right = true;
+  for (; has_more(p) && !next_is(p, '>'); ++p->at) {
+    right = right && (is_letter(p->pattern.data[p->at]) || next_is(p, '_'));
+  }
+  right = right && p->at > name;
+  return take(p, ">") && right ? leat_ok_status()
+                               : invalid(p, "invalid named capture group", begin);
+}
+
+// Reads a group; p->at is after its "(". Flags in it hold up to its end, those of a "(?i)" up to
+// the end of the group around.
+static leat_status_t read_group(parser_t* p, uint32_t* out_node) {
+  size_t begin = p->at - 1;
+  flags_t outer = p->flags;
+  int32_t number = 0;
+  if (take(p, "?P<") || take(p, "?<")) {
+    LEAT_RETURN_IF_ERROR(read_name(p, begin));
+    number = ++p->tree->group_count;
+  } else if (take(p, "?")) {
+    LEAT_RETURN_IF_ERROR(read_flags(p, begin, &p->flags));
+    if (p->pattern.data[p->at - 1] == ')') {
+      int32_t unused;
+      LEAT_RETURN_IF_ERROR(add_parent(p, LEAT_PATTERN_SEQUENCE, out_node));
+      begin = p->at;
+      return read_operator(p, &unused, &unused) ? invalid(p, kNoArgument, begin)
+                                                : leat_ok_status();
+    }
+  } else {
+    number = ++p->tree->group_count;
+  }
+  if (++p->depth > MAX_DEPTH) return beyond("So many groups in groups");
+  uint32_t inside;
+  LEAT_RETURN_IF_ERROR(read_alternatives(p, &inside));
+  if (!take(p, ")")) return invalid(p, "missing )", 0);
+  p->depth -= 1;
+  p->flags = outer;
+  int32_t product = p->tree->nodes[inside].repeat;
+  return add_node(p, (leat_pattern_node_t){.kind = LEAT_PATTERN_GROUP, .a = inside,
+                                           .least = number, .repeat = product},
+                  out_node);
+}
+
+static leat_status_t read_atom(parser_t* p, uint32_t* out_node) {
+  uint32_t rune, begin = p->tree->range_count;
+  if (take(p, "\\")) return read_escaped_atom(p, out_node);
+  if (take(p, "[")) return read_bracket(p, out_node);
+  if (take(p, "(")) return read_group(p, out_node);
+  if (take(p, ".")) {
+    LEAT_RETURN_IF_ERROR(add_range(p, 0, p->flags.newlines ? LAST_RUNE : '\n' - 1));
+    if (!p->flags.newlines) LEAT_RETURN_IF_ERROR(add_range(p, '\n' + 1, LAST_RUNE));
+    return end_class(p, begin, false, out_node);
+  }
+  if (take(p, "^")) {
+    return add_place(p, p->flags.lines ? LEAT_PATTERN_LINE_BEGIN : LEAT_PATTERN_TEXT_BEGIN,
+                     out_node);
+  }
+  if (take(p, "$")) {
+    return add_place(p, p->flags.lines ? LEAT_PATTERN_LINE_END : LEAT_PATTERN_TEXT_END, out_node);
+  }
+  LEAT_RETURN_IF_ERROR(read_rune(p, &rune));
+  return add_character(p, rune, out_node);
+}
+
+// Reads the operator after an atom, if there is one.
+static leat_status_t repeat(parser_t* p, uint32_t* inout_node) {
+  size_t begin = p->at;
+  int32_t least, most, unused;
+  if (!read_operator(p, &least, &most)) return leat_ok_status();
+  int32_t factor = LEAT_MAX(LEAT_MAX(least, most), 1);
+  int64_t product = (int64_t)p->tree->nodes[*inout_node].repeat * factor;
+  if (product > MAX_REPEAT || (most >= 0 && most < least)) {
+    return invalid(p, "invalid repetition size", begin);
+  }
+  bool lazy = take(p, "?") != p->flags.lazy;
+  LEAT_RETURN_IF_ERROR(add_node(
+      p, (leat_pattern_node_t){.kind = LEAT_PATTERN_REPEAT, .a = *inout_node, .least = least,
+                               .most = most, .lazy = lazy, .repeat = (int32_t)product},
+      inout_node));
+  return read_operator(p, &unused, &unused) ? invalid(p, "bad repetition operator", begin)
+                                            : leat_ok_status();
+}
+
+// Reads a character between \Q and \E, and the \E if that is next.
+static leat_status_t read_quoted(parser_t* p, uint32_t* out_node) {
+  uint32_t rune;
+  LEAT_RETURN_IF_ERROR(read_rune(p, &rune));
+  p->quoted = !take(p, "\\E");
+  return add_character(p, rune, out_node);
+}
+
+static leat_status_t read_sequence(parser_t* p, uint32_t* out_node) {
+  uint32_t last = LEAT_PATTERN_NONE, atom;
+  int32_t unused;
+  LEAT_RETURN_IF_ERROR(add_parent(p, LEAT_PATTERN_SEQUENCE, out_node));
+  while (has_more(p) && (p->quoted || (!next_is(p, '|') && !next_is(p, ')')))) {
+    size_t begin = p->at;
+    if (p->quoted) {
+      LEAT_RETURN_IF_ERROR(read_quoted(p, &atom));
+    } else if (take(p, "\\Q")) {
+      p->quoted = !take(p, "\\E");
+      continue;
+    } else if (read_operator(p, &unused, &unused)) {
+      return invalid(p, kNoArgument, begin);
+    } else {
+      LEAT_RETURN_IF_ERROR(read_atom(p, &atom));
+    }
+    if (!p->quoted) LEAT_RETURN_IF_ERROR(repeat(p, &atom));
+    add_child(p, *out_node, atom, &last);
+  }
+  return leat_ok_status();
+}
+
+static leat_status_t read_alternatives(parser_t* p, uint32_t* out_node) {
+  uint32_t last = LEAT_PATTERN_NONE, sequence;
+  LEAT_RETURN_IF_ERROR(add_parent(p, LEAT_PATTERN_EITHER, out_node));
+  do {
+    LEAT_RETURN_IF_ERROR(read_sequence(p, &sequence));
+    add_child(p, *out_node, sequence, &last);
+  } while (take(p, "|"));
+  return leat_ok_status();
+}
+
+leat_status_t leat_pattern_parse(leat_string_view_t text, leat_pattern_tree_t* out_tree) {
+  parser_t p = {.pattern = text, .tree = out_tree};
+  LEAT_RETURN_IF_ERROR(read_alternatives(&p, &out_tree->root));
+  if (!has_more(&p)) return leat_ok_status();
+  p.at = text.size;
+  return invalid(&p, "unexpected )", 0);
+}
