@@ -66,7 +66,7 @@ class Returns:
   def _of_node(self, node, module):
     nodes = list(own_nodes(node))
     if any(isinstance(n, (ast.Yield, ast.YieldFrom)) for n in nodes):
-      return 'Iterator[Any]'
+      return 'typing.Iterator[Any]'
     returns = [n for n in nodes if isinstance(n, ast.Return)]
     if not returns:
       # A method that subclasses replace may raise an error, or do nothing.
