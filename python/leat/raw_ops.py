@@ -93,7 +93,8 @@ def _sign(call, parameters, positional):
 
 
 def _document(definition, parameters):
-  lines = [definition.summary or 'The op %s.' % definition.name, '', 'Args:']
+  from leat._op_summaries import summary_of
+  lines = [definition.summary or summary_of(definition.name), '', 'Args:']
   by_name = {a.name: a for a in definition.inputs}
   for parameter, argument, default in parameters:
     if argument in by_name:

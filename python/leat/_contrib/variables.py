@@ -154,6 +154,8 @@ def _list_of(name, value):
 
 @export('contrib.framework.get_variables_by_suffix', 'contrib.slim.get_variables_by_suffix')
 def get_variables_by_suffix(suffix, scope=None):
+  """The global variables whose names, without ':0', end with `suffix`; with `scope`, only those in
+  it."""
   return get_variables(scope=scope, suffix=suffix)
 
 

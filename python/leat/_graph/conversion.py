@@ -191,7 +191,9 @@ def convert(value, dtype=None, name=None, as_ref=False, preferred=None):
 
 @export('convert_to_tensor')
 def convert_to_tensor(value, dtype=None, name=None, preferred_dtype=None, dtype_hint=None):
-  """The tensor that a number, a list, an array, a variable, ... becomes."""
+  """The tensor for a number, a list, an array, a variable or a tensor, which is given back. With
+  `dtype` it must have or take that type: TypeError or ValueError where it does not. preferred_dtype
+  is taken where the value allows it."""
   preferred = dtype_hint or preferred_dtype
   if dtype is not None:
     dtype = dtypes.as_dtype(dtype)
@@ -201,6 +203,8 @@ def convert_to_tensor(value, dtype=None, name=None, preferred_dtype=None, dtype_
 
 @export('convert_to_tensor_or_indexed_slices')
 def convert_to_tensor_or_indexed_slices(value, dtype=None, name=None):
+  """The value as a tensor, as convert_to_tensor gives it; IndexedSlices are given back as they are.
+  TypeError where their type is not `dtype`."""
   if type(value).__name__ in ('IndexedSlices', 'SparseTensor'):
     if dtype and not dtypes.as_dtype(dtype).is_compatible_with(value.dtype):
       raise ValueError('Tensor conversion requested dtype %s for Tensor with dtype %s: %r' %
@@ -211,7 +215,19 @@ def convert_to_tensor_or_indexed_slices(value, dtype=None, name=None):
 
 @export('constant')
 def constant(value, dtype=None, shape=None, name='Const', verify_shape=False):
-  """A tensor with a value that is part of the graph. [] of `shape` repeats the last value."""
+  """A tensor with a value that is part of the graph.
+
+  `value` is a number, a text, a list of them (nested as the dimensions are) or an array. Without
+  `dtype` it follows from the value: int32, float32, string or bool, or the type of the array. With
+  `shape` the values are laid out in it; the last one is repeated where there are too few, but with
+  verify_shape they must fit. TypeError or ValueError where a value does not fit the type or the
+  shape.
+
+  >>> tf.constant([[1, 2], [3, 4]])
+  <tf.Tensor 'Const:0' shape=(2, 2) dtype=int32>
+  >>> tf.constant(0.5, shape=[3])
+  <tf.Tensor 'Const_1:0' shape=(3,) dtype=float32>
+  """
   return constant_of(value, dtype, name, shape, verify_shape)
 
 

@@ -54,20 +54,28 @@ def _unknown(self, node_def, op, message, error_code=2):
   OpError.__init__(self, node_def, op, message, error_code)
 
 
-CancelledError = _error('CancelledError', 1, 'The step was stopped.')
-UnknownError = type('UnknownError', (OpError,), {'__init__': _unknown, '__module__': 'leat.errors'})
-InvalidArgumentError = _error('InvalidArgumentError', 3, 'Wrong whatever the state.')
-DeadlineExceededError = _error('DeadlineExceededError', 4, 'The time was over first.')
+CancelledError = _error('CancelledError', 1, 'The step was stopped: its session or a queue closed.')
+UnknownError = type('UnknownError', (OpError,), {
+    '__init__': _unknown, '__module__': 'leat.errors',
+    '__doc__': 'An error of another system, or one that tells no more.'})
+InvalidArgumentError = _error(
+    'InvalidArgumentError', 3,
+    'An argument is wrong, whatever the state: a shape, say, that an operation does not take.')
+DeadlineExceededError = _error('DeadlineExceededError', 4, 'The step took longer than it may.')
 NotFoundError = _error('NotFoundError', 5, 'There is no such file, variable, ...')
-AlreadyExistsError = _error('AlreadyExistsError', 6, 'It is there already.')
-PermissionDeniedError = _error('PermissionDeniedError', 7, 'The caller may not.')
+AlreadyExistsError = _error('AlreadyExistsError', 6, 'What shall be made is there already.')
+PermissionDeniedError = _error('PermissionDeniedError', 7, 'The caller is not allowed to do that.')
 ResourceExhaustedError = _error('ResourceExhaustedError', 8, 'Memory or disk is used up.')
-FailedPreconditionError = _error('FailedPreconditionError', 9, 'The state is wrong: an '
-                                 'uninitialized variable, say.')
-AbortedError = _error('AbortedError', 10, 'Gave way to something else.')
-OutOfRangeError = _error('OutOfRangeError', 11, 'Past the end of an input.')
-UnimplementedError = _error('UnimplementedError', 12, 'Not available.')
-InternalError = _error('InternalError', 13, 'The library broke a promise.')
+FailedPreconditionError = _error(
+    'FailedPreconditionError', 9, 'The state is wrong: an uninitialized variable, say.')
+AbortedError = _error(
+    'AbortedError', 10, 'The step gave way to another; running it again may help.')
+OutOfRangeError = _error(
+    'OutOfRangeError', 11,
+    'Past the end of an input: of a data set, or of a queue that is closed. Loops end with it.')
+UnimplementedError = _error(
+    'UnimplementedError', 12, 'There is no such operation for these types or on this device.')
+InternalError = _error('InternalError', 13, 'The library broke a promise: it has an error.')
 UnavailableError = _error('UnavailableError', 14, 'A peer cannot be reached.')
 DataLossError = _error('DataLossError', 15, 'Bytes are damaged.')
 UnauthenticatedError = _error('UnauthenticatedError', 16, 'Who the caller is is not known.')
@@ -94,11 +102,13 @@ EXPORTS = {'errors.' + c: c for c in (
 
 @export('errors.exception_type_from_error_code')
 def exception_type_from_error_code(error_code):
+  """The class of tf.errors for the number of a code."""
   return _CLASSES[error_code]
 
 
 @export('errors.error_code_from_exception_type')
 def error_code_from_exception_type(cls):
+  """The number of the code (`tf.errors.NOT_FOUND`, say) for a class of tf.errors."""
   return _CLASSES.index(cls)
 
 

@@ -80,10 +80,19 @@ def _source(x):
 def gradients(ys, xs, grad_ys=None, name='gradients', colocate_gradients_with_ops=False,
               gate_gradients=False, aggregation_method=None, stop_gradients=None,
               unconnected_gradients=UnconnectedGradients.NONE):
-  """The derivatives of the sum of ys by each of xs, None where there is none. grad_ys are the
-  gradients to start from; stop_gradients are taken as constants. With gate_gradients the gradient
-  of a variable is there only once the other gradients do not read the variable any more (gates.py).
-  aggregation_method changes nothing: gradients that meet are added by one AddN."""
+  """The derivatives of the sum of ys by each of xs, as a list of tensors: None where a y does not
+  depend on the x, or zeros where unconnected_gradients is 'zero'.
+
+  grad_ys are the gradients to start from, ones where they are None; stop_gradients are taken as
+  constants. With gate_gradients the gradient of a variable is there only once the other gradients
+  do not read the variable any more. The gradient of tf.gather by params is IndexedSlices.
+  aggregation_method changes nothing: gradients that meet are added by one AddN. LookupError where
+  an operation on the way has no gradient.
+
+  >>> x = tf.constant(3.0)
+  >>> float(tf.Session().run(tf.gradients(x * x, x)[0]))
+  6.0
+  """
   if aggregation_method not in (None, 0, 1, 2):
     raise ValueError('Invalid aggregation_method specified %s.' % aggregation_method)
   if unconnected_gradients not in ('none', 'zero'):

@@ -23,7 +23,15 @@ _PACKAGE = __name__.split('.')[0] + '.'
 
 @export('Graph')
 class Graph(_leat.Graph):
-  """A dataflow graph. `as_default()` makes it the one that functions add operations to."""
+  """A dataflow graph: operations, and tensors from one to another. Functions like tf.add add
+  operations to the default graph, which `with graph.as_default():` makes this one.
+
+  >>> graph = tf.Graph()
+  >>> with graph.as_default():
+  ...   c = tf.constant(3.0, name='c')
+  >>> graph.get_tensor_by_name('c:0') is c
+  True
+  """
   _is_function = False    # whether it is the body of a function (function_graph.py)
   _is_immediate = False   # whether its tensors have values (immediate.py)
 
@@ -278,14 +286,19 @@ class Graph(_leat.Graph):
   # Finding ------------------------------------------------------------------------------------
 
   def get_operations(self):
+    """All operations, in the order in which they were added."""
     return self.operations()
 
   def get_operation_by_name(self, name):
+    """The operation of that name. KeyError where there is none, TypeError where the name is no
+    string."""
     if not isinstance(name, (str, bytes)):
       raise TypeError('Operation names are strings (or similar), not %s.' % type(name).__name__)
     return self.as_graph_element(name, allow_tensor=False, allow_operation=True)
 
   def get_tensor_by_name(self, name):
+    """The tensor of a name as 'op:0', output 0 of the operation `op`. KeyError where there is none,
+    ValueError where the name is not of that form."""
     if not isinstance(name, (str, bytes)):
       raise TypeError('Tensor names are strings (or similar), not %s.' % type(name).__name__)
     return self.as_graph_element(name, allow_tensor=True, allow_operation=False)
@@ -459,7 +472,7 @@ class Graph(_leat.Graph):
     """Settings are always those of a thread."""
 
   def as_default(self):
-    """The graph that functions add operations to, inside the `with`."""
+    """`with graph.as_default():` makes it the graph that functions add operations to."""
     return DefaultGraph(self)
 
 
@@ -543,7 +556,8 @@ _global = [None]
 
 @export('get_default_graph')
 def get_default_graph():
-  """The graph that functions add operations to now."""
+  """The graph that functions add operations to now: that of the innermost `with
+  graph.as_default():`, or the one of the whole process."""
   if _stack.graphs:
     return _stack.graphs[-1]
   if _global[0] is None:
@@ -553,7 +567,8 @@ def get_default_graph():
 
 @export('reset_default_graph')
 def reset_default_graph():
-  """Forgets the global default graph; a new one is made when it is needed."""
+  """Forgets the default graph of the process; a new one is made when it is needed. AssertionError
+  inside of `with graph.as_default():`."""
   if _stack.graphs:
     raise AssertionError('Do not use tf.reset_default_graph() to clear nested graphs. If you need '
                          'a cleared graph, exit the nesting and create a new graph.')

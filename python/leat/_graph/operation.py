@@ -32,7 +32,7 @@ class _Inputs:
 
 @export('Operation')
 class Operation(_leat.Operation):
-  """A node of a graph. All that it says is asked of the library."""
+  """A node of a graph: its type ('MatMul'), its name, inputs and outputs, attributes and device."""
   _code = None         # of the Python function that added it, and the line there
   _line = 0
   _original_op = None
@@ -88,7 +88,7 @@ class Operation(_leat.Operation):
     return definition.message_of(self.graph, self.type)
 
   def get_attr(self, name):
-    """The value of an attribute: bytes, int, float, bool, DType, message, or a list of them."""
+    """The value of the attribute of that name. ValueError where there is none."""
     found = self.attribute(name)
     if found is None:
       raise ValueError("Operation '%s' has no attr named '%s'." % (self.name, name))
@@ -157,7 +157,8 @@ class Operation(_leat.Operation):
     return found or [('loc:@%s' % self.name).encode()]
 
   def run(self, feed_dict=None, session=None):
-    """Runs it in the default session, fetching nothing."""
+    """Runs it in `session`, or the default one: `session.run(op, feed_dict)`. ValueError where
+    there is no session."""
     from leat._session import session as sessions
     sessions.of_run(session, self.graph, 'run').run(self, feed_dict)
 

@@ -8,8 +8,17 @@ from leat._graph.graph import get_default_graph
 
 @export('name_scope')
 class name_scope:
-  """`with tf.name_scope('layer') as scope:` names operations 'layer/...'. With `values` their
-  graph becomes the default one."""
+  """Puts a common beginning before the names of operations that are added in a `with` block.
+
+  The value of `with` is the scope with a slash at its end; a name that is taken already gets a
+  number. A `name` that ends with a slash is entered as it is. Where `name` is None, default_name is
+  used. With `values`, a list of tensors, their graph becomes the default one.
+
+  >>> with tf.name_scope('layer') as scope:
+  ...   x = tf.constant(1.0, name='x')
+  >>> scope, x.name
+  ('layer/', 'layer/x:0')
+  """
 
   def __init__(self, name, default_name=None, values=None):
     if not (default_name is None or isinstance(default_name, str)):
@@ -45,21 +54,45 @@ def op_scope(values, name, default_name=None):
 
 @export('device')
 def device(device_name_or_function):
+  """Places the operations that are added in a `with` block.
+
+  The argument is the name of a device ('/cpu:0', '/job:ps/task:1'), of which parts that are left
+  out stay open, a function that gives the name for an operation, or None, which takes away what the
+  blocks around it say. Inner blocks win over outer ones, part by part.
+
+  >>> with tf.device('/cpu:0'):
+  ...   x = tf.constant(1.0)
+  >>> x.device
+  '/device:CPU:0'
+  """
   return get_default_graph().device(device_name_or_function)
 
 
 @export('container')
 def container(container_name):
+  """Keeps the variables and queues that are made in a `with` block in the container of that name,
+  which `tf.Session.reset` can empty. The empty name is the default container."""
   return get_default_graph().container(container_name)
 
 
 @export('colocate_with')
 def colocate_with(op, ignore_existing=False):
+  """Places the operations that are added in a `with` block on the device of `op`, an operation,
+  tensor or variable. With ignore_existing the blocks around it are not regarded."""
   return get_default_graph().colocate_with(op, ignore_existing)
 
 
 @export('control_dependencies')
 def control_dependencies(control_inputs):
+  """Operations that are added in a `with` block run after control_inputs, a list of operations and
+  tensors. None instead of a list takes away the dependencies of the blocks around it.
+
+  An operation must be added inside of the block: one that existed before does not wait.
+
+  >>> count = tf.Variable(0)
+  >>> with tf.control_dependencies([tf.assign_add(count, 1)]):
+  ...   after = tf.identity(count)
+  """
   return get_default_graph().control_dependencies(control_inputs)
 
 
@@ -71,21 +104,29 @@ def init_scope():
 
 @export('add_to_collection')
 def add_to_collection(name, value):
+  """Appends a value to the collection `name` of the default graph; get_collection gives them all.
+  Names of collections that the library itself reads are in tf.GraphKeys."""
   get_default_graph().add_to_collection(name, value)
 
 
 @export('add_to_collections')
 def add_to_collections(names, value):
+  """Appends a value to each of the collections `names` (a name or several) of the default graph."""
   get_default_graph().add_to_collections(names, value)
 
 
 @export('get_collection')
 def get_collection(key, scope=None):
+  """The values in the collection `key` of the default graph, as a new list; empty where there is no
+  such collection. With `scope`, a regular expression, only values whose names begin with a match of
+  it."""
   return get_default_graph().get_collection(key, scope)
 
 
 @export('get_collection_ref')
 def get_collection_ref(key):
+  """The list that is the collection `key` of the default graph: what is appended to it is in the
+  collection. It is made where there is none."""
   return get_default_graph().get_collection_ref(key)
 
 
@@ -112,7 +153,9 @@ def disable_resource_variables():
 
 @export('set_random_seed', 'random.set_random_seed')
 def set_random_seed(seed):
-  """The seed of the graph, from which those of random operations follow."""
+  """Sets the seed of the default graph, from which the seeds of its random operations follow. It
+  holds for operations that are added afterwards: the same program gives the same numbers at each
+  start."""
   get_default_graph().seed = seed
 
 
@@ -132,7 +175,8 @@ def get_seed(op_seed):
 
 @export('GraphKeys')
 class GraphKeys:
-  """Names of collections."""
+  """Names of the collections of a graph that the library fills or reads, such as
+  `GraphKeys.GLOBAL_VARIABLES` and `GraphKeys.UPDATE_OPS`."""
   GLOBAL_VARIABLES = 'variables'
   LOCAL_VARIABLES = 'local_variables'
   METRIC_VARIABLES = 'metric_variables'

@@ -168,13 +168,15 @@ def dimension_value(dimension):
 
 @export('dimension_at_index', 'compat.dimension_at_index')
 def dimension_at_index(shape, index):
+  """The Dimension at a place of a TensorShape; one of unknown size where the rank is not known."""
   assert isinstance(shape, TensorShape)
   return Dimension(None) if shape.ndims is None else shape.dims[index]
 
 
 @export('TensorShape')
 class TensorShape:
-  """A shape of which the rank or some sizes may be unknown."""
+  """A shape of which the rank, or some sizes, may be unknown: TensorShape([None, 3]),
+  TensorShape(None)."""
   __slots__ = ('_dims', '__weakref__')   # a tuple of int or None; None: unknown rank
 
   def __init__(self, dims):
@@ -256,6 +258,7 @@ class TensorShape:
     return size
 
   def is_fully_defined(self):
+    """Whether the rank and all sizes are known."""
     return self._dims is not None and None not in self._dims
 
   def assert_is_fully_defined(self):
@@ -323,6 +326,7 @@ class TensorShape:
     return self
 
   def as_list(self):
+    """The sizes, None for those that are not known. ValueError where the rank is not known."""
     if self._dims is None:
       raise ValueError('as_list() is not defined on an unknown TensorShape.')
     return list(self._dims)

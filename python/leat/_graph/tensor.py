@@ -16,7 +16,12 @@ _by_number = dtypes._by_number
 
 @export('Tensor')
 class Tensor(_leat.Output):
-  """A value that an operation will compute."""
+  """A value that an operation will compute: one of its outputs. It has a type, a shape, of which
+  sizes may be unknown, and a name ('op:0'), but no value: that is given by Session.run or `eval`.
+
+  Python's operators add operations: `a + b`, `a @ b`, `a[1:3]`, `a < b`. `==` compares the objects;
+  tf.equal compares values.
+  """
   __array_priority__ = 100
 
   @property
@@ -36,6 +41,8 @@ class Tensor(_leat.Output):
     return TensorShape._known(self.shape_)
 
   def get_shape(self):
+    """The tf.TensorShape as far as it is known while the graph is built; tf.shape gives a tensor
+    with the sizes of a step."""
     return TensorShape._known(self.shape_)
 
   @property
@@ -51,7 +58,7 @@ class Tensor(_leat.Output):
     return None if shape is None else len(shape)
 
   def set_shape(self, shape):
-    """Adds to what is known of the shape; ValueError where it contradicts."""
+    """Adds what is known of the shape. ValueError where it contradicts what is known already."""
     shape = as_shape(shape)
     try:
       self.merge_shape(shape._sizes())
@@ -76,7 +83,8 @@ class Tensor(_leat.Output):
     return self.handle_data_()
 
   def eval(self, feed_dict=None, session=None):
-    """Its value, computed in the default session."""
+    """The value, computed in `session`, or the default one: `session.run(tensor, feed_dict)`.
+    ValueError where there is no session."""
     from leat._session import session as sessions
     return sessions.of_run(session, self.graph, 'eval').run(self, feed_dict)
 

@@ -17,19 +17,30 @@ from leat._graph.value import constant_value
 
 @export('placeholder')
 def placeholder(dtype=dtypes.float32, shape=None, name=None):
-  """A tensor that must be fed. Without a type, as in figure 1 of the white paper, it is float32."""
+  """A tensor whose value is given at each step: `sess.run(y, feed_dict={x: value})`. A step that
+  needs it and does not feed it fails with InvalidArgumentError.
+
+  Sizes of `shape` that are None can differ from step to step; without a shape all is open. Without
+  a type it is float32, as in figure 1 of the white paper.
+
+  >>> x = tf.placeholder(tf.float32, [None, 2], name='x')
+  >>> x
+  <tf.Tensor 'x:0' shape=(?, 2) dtype=float32>
+  """
   return apply_op('Placeholder', name=name, dtype=dtype, shape=as_shape(shape))
 
 
 @export('placeholder_with_default')
 def placeholder_with_default(input, shape, name=None):
-  """A tensor that may be fed, else it is `input`."""
+  """A tensor that can be fed as a placeholder can; where it is not, it is `input`, which must fit
+  the shape."""
   return apply_op('PlaceholderWithDefault', name=name, input=input, shape=as_shape(shape))
 
 
 @export('identity')
 def identity(input, name=None):
-  """The same value."""
+  """A new tensor of the same value. Added in `with tf.control_dependencies(...)` it is the value
+  after these have run; of a variable it is the value when it is read."""
   if getattr(input, '_is_composite', False):
     return input._map(lambda t: apply_op('Identity', name=name, input=t))
   return apply_op('Identity', name=name, input=input)
@@ -37,7 +48,7 @@ def identity(input, name=None):
 
 @export('stop_gradient')
 def stop_gradient(input, name=None):
-  """The same value, which gradients see as a constant."""
+  """The same value, which tf.gradients takes as a constant."""
   return apply_op('StopGradient', name=name, input=input)
 
 
@@ -52,7 +63,8 @@ def _is_sparse(value):
 
 @export('shape')
 def shape(input, name=None, out_type=dtypes.int32):
-  """The sizes as a tensor: a constant where they are known."""
+  """The sizes as a tensor [rank] of out_type, int32 or int64: of a step where they are not known
+  before, else a constant. Tensor.shape is what is known while the graph is built."""
   with name_scope(name, 'Shape', [input]) as scope:
     if _is_sparse(input):
       from leat._ops import math
@@ -98,13 +110,19 @@ def rank(input, name=None):
 
 @export('reshape', 'manip.reshape')
 def reshape(tensor, shape, name=None):
-  """The same elements in another shape."""
+  """The same elements in another shape, in the order of rows. One size may be -1: it follows from
+  the others. ValueError, or InvalidArgumentError in a step, where the numbers of elements differ.
+
+  >>> tf.reshape(tf.zeros([2, 6]), [3, -1]).shape
+  TensorShape([Dimension(3), Dimension(4)])
+  """
   return apply_op('Reshape', name=name, tensor=tensor, shape=shape)
 
 
 @export('expand_dims')
 def expand_dims(input, axis=None, name=None, dim=None):
-  """A dimension of 1 more."""
+  """The tensor with one more dimension, of size 1, at the place `axis`: 0 is before the first, -1
+  behind the last. `dim` is an older name of axis."""
   if dim is not None:
     if axis is not None:
       raise ValueError("Cannot specify both 'axis' and 'dim'.")
@@ -116,7 +134,7 @@ def expand_dims(input, axis=None, name=None, dim=None):
 
 @export('squeeze')
 def squeeze(input, axis=None, name=None, squeeze_dims=None):
-  """Without the dimensions of 1, or those of `axis`."""
+  """The tensor without its dimensions of size 1, or those in `axis`, which must be of size 1."""
   axis = either('axis', axis, 'squeeze_dims', squeeze_dims)
   if axis is None:
     axis = []
@@ -127,7 +145,8 @@ def squeeze(input, axis=None, name=None, squeeze_dims=None):
 
 @export('transpose')
 def transpose(a, perm=None, name='transpose', conjugate=False):
-  """The dimensions in another order: reversed, or perm's."""
+  """The dimensions in another order: dimension i of the result is perm[i] of `a`; without `perm`
+  the order is reversed. With `conjugate` complex numbers are conjugated too."""
   with name_scope(name, 'transpose', [a]) as scope:
     op = 'ConjugateTranspose' if conjugate and convert(a).dtype.is_complex else 'Transpose'
     if perm is None:
@@ -209,7 +228,7 @@ def _shape_tensor(shape, name):
                  dtypes.int64, name)
 
 
-def _filled(value_of, name_default):
+def _filled(value_of, name_default, note):
   def function(shape, dtype=dtypes.float32, name=None):
     dtype = dtypes.as_dtype(dtype).base_dtype
     with name_scope(name, name_default, [shape]) as scope:
@@ -226,6 +245,7 @@ def _filled(value_of, name_default):
         made = reshape(made, [-1])
       return apply_op('Fill', name=scope, dims=made,
                       value=conversion.constant_of(value, dtype, name='Const'))
+  function.__doc__ = note
   return function
 
 
@@ -233,14 +253,22 @@ def _zero(dtype):
   return False if dtype == dtypes.bool else '' if dtype == dtypes.string else 0
 
 
-zeros = _filled(_zero, 'zeros')
-ones = _filled(lambda dtype: True if dtype == dtypes.bool else 1, 'ones')
+zeros = _filled(_zero, 'zeros', """A tensor of zeros; of bools it is False, of strings ''.
+
+  `shape` is a list of sizes or a tensor of them.
+
+  >>> tf.Session().run(tf.zeros([2, 3], tf.int32))
+  array([[0, 0, 0],
+         [0, 0, 0]], dtype=int32)
+  """)
+ones = _filled(lambda dtype: True if dtype == dtypes.bool else 1, 'ones',
+               """A tensor of ones; of bools it is True. `shape` is a list of sizes or a tensor.""")
 EXPORTS = {'zeros': 'zeros', 'ones': 'ones'}
 
 
 @export('zeros_like')
 def zeros_like(tensor, dtype=None, name=None, optimize=True):
-  """Zeros in the shape of a tensor."""
+  """Zeros in the shape, and without `dtype` the type, of a tensor."""
   with name_scope(name, 'zeros_like', [tensor]) as scope:
     tensor = convert(tensor, name='tensor')
     dtype = tensor.dtype.base_dtype if dtype is None else dtypes.as_dtype(dtype).base_dtype
@@ -253,7 +281,7 @@ def zeros_like(tensor, dtype=None, name=None, optimize=True):
 
 @export('ones_like')
 def ones_like(tensor, dtype=None, name=None, optimize=True):
-  """Ones in the shape of a tensor."""
+  """Ones in the shape, and without `dtype` the type, of a tensor."""
   with name_scope(name, 'ones_like', [tensor]) as scope:
     tensor = convert(tensor, name='tensor')
     if dtype is None:
@@ -267,7 +295,7 @@ def ones_like(tensor, dtype=None, name=None, optimize=True):
 
 @export('fill')
 def fill(dims, value, name=None):
-  """A tensor of one value."""
+  """A tensor of the shape `dims`, a list or tensor of sizes, with one value everywhere."""
   return apply_op('Fill', name=name, dims=_shape_tensor(dims, 'dims'), value=value)
 
 
@@ -296,7 +324,9 @@ def eye(num_rows, num_columns=None, batch_shape=None, dtype=dtypes.float32, name
 
 @export('one_hot')
 def one_hot(indices, depth, on_value=None, off_value=None, axis=None, dtype=None, name=None):
-  """on_value at each index, off_value elsewhere."""
+  """A row for each index: on_value (1) at that place, off_value (0) at the others: indices [n]
+  become [n, depth]. An index that is not from 0 to below depth gives a row without an on_value. The
+  new dimension is the last, or `axis`. Without `dtype` it is that of the values, or float32."""
   with name_scope(name, 'one_hot', [indices, depth, on_value, off_value, axis, dtype]) as scope:
     on_dtype = None if on_value is None else convert(on_value).dtype.base_dtype
     off_dtype = None if off_value is None else convert(off_value).dtype.base_dtype
@@ -350,7 +380,8 @@ def sequence_mask(lengths, maxlen=None, dtype=dtypes.bool, name=None):
 
 @export('concat', 'concat_v2')
 def concat(values, axis, name='concat'):
-  """Joined along a dimension."""
+  """Tensors joined along a dimension that they have: [2, 3] and [4, 3] along axis 0 are [6, 3]. All
+  other sizes must be equal."""
   if not isinstance(values, (list, tuple)):
     values = [values]
   if len(values) == 1:
@@ -362,7 +393,8 @@ def concat(values, axis, name='concat'):
 
 @export('stack')
 def stack(values, axis=0, name='stack'):
-  """Joined along a new dimension. A list of constants is a constant."""
+  """Tensors of one shape joined along a new dimension, `axis`: three of [2] are [3, 2], or [2, 3]
+  with axis 1."""
   if axis == 0 and not conversion._has_tensor(values):
     return convert(values if isinstance(values, (list, tuple)) else list(values), name=name)
   first = convert(values[0], name=None).get_shape()
@@ -386,7 +418,8 @@ def parallel_stack(values, name='parallel_stack'):
 
 @export('unstack')
 def unstack(value, num=None, axis=0, name='unstack'):
-  """The pieces along a dimension."""
+  """A list of the pieces along a dimension, without it: [3, 2] is three of [2]. `num` is needed
+  where the size is not known; ValueError otherwise."""
   if num is None:
     value = convert(value)
     known = value.get_shape()
@@ -402,7 +435,8 @@ def unstack(value, num=None, axis=0, name='unstack'):
 
 @export('split')
 def split(value, num_or_size_splits, axis=0, num=None, name='split'):
-  """Cut along a dimension into equal pieces, or those of the sizes given."""
+  """A list of pieces along `axis`: num_or_size_splits equal ones, or one for each size of a list.
+  `num` says how many where that is a tensor of unknown shape."""
   if isinstance(num_or_size_splits, (int, Dimension)) or hasattr(
       num_or_size_splits, '__index__') and not getattr(num_or_size_splits, 'shape', ()):
     return apply_op('Split', name=name, split_dim=axis, num_split=int(num_or_size_splits),
@@ -423,13 +457,16 @@ def split(value, num_or_size_splits, axis=0, num=None, name='split'):
 
 @export('slice')
 def slice(input_, begin, size, name=None):
-  """The part that begins at `begin`, of sizes `size`, where -1 is the rest."""
+  """The part of a tensor that begins at `begin` and has the sizes `size`, where -1 is all that is
+  left; `input_[1:3, :2]` says it more shortly."""
   return apply_op('Slice', name=name, input=input_, begin=begin, size=size)
 
 
 @export('pad')
 def pad(tensor, paddings, mode='CONSTANT', name=None, constant_values=0):
-  """With zeros, or what mode says, around it."""
+  """A border around a tensor: paddings [rank, 2] say how much before and behind each dimension. The
+  mode 'CONSTANT' adds constant_values, 'REFLECT' mirrors without the outer element, 'SYMMETRIC'
+  with it."""
   mode = mode.upper()
   if mode == 'CONSTANT':
     if conversion.is_tensor_like(constant_values) or constant_values != 0:
@@ -476,7 +513,9 @@ def meshgrid(*args, **kwargs):
 
 @export('gather')
 def gather(params, indices, validate_indices=None, name=None, axis=None, batch_dims=0):
-  """The slices of params at indices along a dimension."""
+  """The slices of params at `indices` along `axis`: params[i] for each i; the shape of indices
+  takes the place of that dimension. The first batch_dims dimensions are common to both. On the CPU
+  an index outside fails with InvalidArgumentError."""
   del validate_indices
   if axis is None:
     axis = batch_dims
@@ -523,7 +562,9 @@ def _gather_nd_in_batches(params, indices, batch_dims, name):
 
 @export('where')
 def where(condition, x=None, y=None, name=None):
-  """Where condition is true: the places, or of x there and of y elsewhere."""
+  """Without x and y: where `condition` is true, as indices [n, rank] int64. With both: x where it
+  is true, else y, of one shape; a vector as condition chooses whole rows. ValueError where only one
+  is given."""
   if x is None and y is None:
     with name_scope(name, 'Where', [condition]) as scope:
       return apply_op('Where', name=scope, input=convert(condition, dtypes.bool, 'condition'))

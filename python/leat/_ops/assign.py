@@ -14,7 +14,8 @@ def _is_ref(ref):
 
 @export('assign')
 def assign(ref, value, validate_shape=None, use_locking=None, name=None):
-  """Sets a variable; the result is its new value."""
+  """Sets a variable to `value`, when the result runs or is read: it is the variable with the new
+  value. ValueError where shapes differ, unless validate_shape is False."""
   if _is_ref(ref):
     return apply_op('Assign', name=name, ref=ref, value=value, validate_shape=validate_shape,
                     use_locking=use_locking)

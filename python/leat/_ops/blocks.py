@@ -13,6 +13,13 @@ from leat._ops import array
 
 @export('space_to_batch')
 def space_to_batch(input, paddings, block_size=None, name=None, block_shape=None):
+  """Cuts height and width into blocks, and moves the places of a block into the batch.
+
+  input [batch, height, width, depth] is padded with zeros by `paddings`, [[top, bottom], [left,
+  right]], to multiples of block_size; the result is [batch * block_size^2, height / block_size,
+  width / block_size, depth]. A block_shape that is a list takes any number of dimensions, as
+  space_to_batch_nd does.
+  """
   n = block_size if block_shape is None else block_shape
   result = apply_op('SpaceToBatchND', name=name, input=input, paddings=paddings,
                     block_shape=conversion.constant_of([n, n]) if isinstance(n, int) else n)
@@ -21,6 +28,9 @@ def space_to_batch(input, paddings, block_size=None, name=None, block_shape=None
 
 @export('batch_to_space')
 def batch_to_space(input, crops, block_size, name=None, block_shape=None):
+  """Puts the blocks of space_to_batch together again, and cuts `crops`, [[top, bottom], [left,
+  right]], off: [batch * block_size^2, height, width, depth] becomes [batch, height * block_size -
+  crops, width * block_size - crops, depth]."""
   n = block_size if block_shape is None else block_shape
   result = apply_op('BatchToSpaceND', name=name, input=input, crops=crops,
                     block_shape=conversion.constant_of([n, n]) if isinstance(n, int) else n)
@@ -36,12 +46,16 @@ def _of_images(tensor, block_size):
 
 @export('space_to_depth', 'nn.space_to_depth')
 def space_to_depth(input, block_size, name=None, data_format='NHWC'):
+  """Moves each block of block_size * block_size places into the depth: [batch, height, width,
+  depth] becomes [batch, height / block_size, width / block_size, depth * block_size^2]."""
   return apply_op('SpaceToDepth', name=name, input=input, block_size=block_size,
                   data_format=data_format)
 
 
 @export('depth_to_space', 'nn.depth_to_space')
 def depth_to_space(input, block_size, name=None, data_format='NHWC'):
+  """Spreads the depth over blocks of block_size * block_size places: [batch, height, width, depth]
+  becomes [batch, height * block_size, width * block_size, depth / block_size^2]."""
   return apply_op('DepthToSpace', name=name, input=input, block_size=block_size,
                   data_format=data_format)
 

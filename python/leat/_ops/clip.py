@@ -12,7 +12,8 @@ from leat._ops import math
 
 @export('clip_by_value')
 def clip_by_value(t, clip_value_min, clip_value_max, name=None):
-  """What is outside of the two values becomes the nearer of them."""
+  """The tensor with what is below clip_value_min raised to it, and what is above clip_value_max
+  lowered."""
   with name_scope(name, 'clip_by_value', [t, clip_value_min, clip_value_max]) as scope:
     if type(t).__name__ == 'IndexedSlices':
       return type(t)(clip_by_value(t.values, clip_value_min, clip_value_max), t.indices,
@@ -78,7 +79,14 @@ def _beside(tensor):
 
 @export('clip_by_global_norm')
 def clip_by_global_norm(t_list, clip_norm, use_norm=None, name=None):
-  """(all scaled so that their common norm is at most clip_norm, the norm)."""
+  """(the tensors scaled, the global norm): where the norm of all elements together is above
+  clip_norm, each is multiplied by clip_norm / norm. None and IndexedSlices may be among them. It
+  keeps the direction of gradients.
+
+  >>> tensors, norm = tf.clip_by_global_norm([tf.constant([3.0]), tf.constant([4.0])], 1.0)
+  >>> float(tf.Session().run(norm))
+  5.0
+  """
   if not isinstance(t_list, (list, tuple)):
     raise TypeError('`t_list` should be a sequence of tensors. Received %s.' % type(t_list))
   norm = global_norm(t_list, name) if use_norm is None else use_norm

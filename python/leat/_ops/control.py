@@ -34,7 +34,7 @@ def op_of(item):
 
 @export('group')
 def group(*inputs, **kwargs):
-  """An operation that runs after all inputs."""
+  """An operation that is done when all inputs have run. It has no value."""
   name = kwargs.pop('name', None)
   if kwargs:
     raise ValueError('Received unknown keyword arguments: %s.' % list(kwargs))

@@ -147,8 +147,17 @@ def _two_functions(true_fn, false_fn, fn1, fn2):
 
 @export('cond')
 def cond(pred, true_fn=None, false_fn=None, strict=False, name=None, fn1=None, fn2=None):
-  """What true_fn() gives where pred is true, else what false_fn() gives; only operations that were
-  added in the function that is chosen run."""
+  """What true_fn() gives where `pred`, a scalar bool, is true, else what false_fn() gives. Both
+  must give the same structure of tensors of the same types.
+
+  Only operations that are added inside of the function that is chosen wait for the choice: what was
+  made outside runs in any case.
+
+  >>> x = tf.constant(3.0)
+  >>> y = tf.cond(x > 2.0, lambda: x * 10.0, lambda: x)
+  >>> float(tf.Session().run(y))
+  30.0
+  """
   true_fn, false_fn = _two_functions(true_fn, false_fn, fn1, fn2)
   with name_scope(name, 'cond', [pred]) as scope:
     if isinstance(pred, bool):
@@ -274,8 +283,19 @@ class _Loop:
 def while_loop(cond, body, loop_vars, shape_invariants=None, parallel_iterations=10,
                back_prop=True, swap_memory=False, name=None, maximum_iterations=None,
                return_same_structure=False):
-  """Calls body on the loop variables, in the graph, as long as cond says so; gives their last
-  values. swap_memory has no effect: what a gradient needs stays where it is computed."""
+  """Repeats body(*loop_vars) while cond(*loop_vars), a scalar bool, is true, and gives the last
+  values.
+
+  `loop_vars` is a list, tuple or nested structure of tensors and TensorArrays; the body gives the
+  same structure. Shapes must stay what they were, unless shape_invariants says which sizes may
+  change: ValueError otherwise. Up to parallel_iterations rounds run at a time where their values
+  allow it. With maximum_iterations the loop ends after so many rounds. tf.gradients goes through
+  loops, unless `back_prop` is False.
+
+  >>> i, total = tf.while_loop(lambda i, total: i < 5, lambda i, total: (i + 1, total + i), [0, 0])
+  >>> int(tf.Session().run(total))
+  10
+  """
   del swap_memory
   if not callable(cond):
     raise TypeError("'cond' must be callable.")
@@ -313,6 +333,8 @@ def disable_control_flow_v2():
 
 @export('control_flow_v2_enabled')
 def control_flow_v2_enabled():
+  """Whether loops and conditionals are calls of functions: False, they are TensorFlow's first kind.
+  """
   return False
 
 

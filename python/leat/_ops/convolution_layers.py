@@ -66,12 +66,17 @@ class _SeparableConv(_Conv):
 
 @export('layers.SeparableConv1D')
 class SeparableConv1D(_SeparableConv):
+  """A layer: a convolution over one dimension within each channel, then one of size 1 across
+  channels. Inputs [batch, steps, channels], outputs [batch, new steps, filters]."""
   def __init__(self, filters, kernel_size, *args, **kwargs):
     super().__init__(1, filters, kernel_size, *args, **kwargs)
 
 
 @export('layers.SeparableConv2D')
 class SeparableConv2D(_SeparableConv):
+  """A layer: a convolution over height and width within each channel, then one of size 1 by 1
+  across channels. Inputs [batch, height, width, channels], outputs [batch, new height, new width,
+  filters]."""
   def __init__(self, filters, kernel_size, *args, **kwargs):
     super().__init__(2, filters, kernel_size, *args, **kwargs)
 

@@ -12,13 +12,14 @@ from leat._ops import array, clip, math
 
 @export('nn.top_k', 'math.top_k')
 def top_k(input, k=1, sorted=True, name=None):
-  """(the k largest of each row, where they are)."""
+  """(the k largest of each row, largest first, their indices) of input [..., n]: both [..., k]."""
   return apply_op('TopKV2', name=name, input=input, k=k, sorted=sorted)
 
 
 @export('nn.in_top_k', 'math.in_top_k')
 def in_top_k(predictions, targets, k, name=None):
-  """Whether the target is among the k largest."""
+  """Whether the class that targets [batch] says is among the k largest predictions [batch,
+  classes]."""
   with name_scope(name, 'in_top_k') as scope:
     return apply_op('InTopKV2', name=scope, predictions=predictions, targets=targets, k=k)
 
@@ -32,7 +33,9 @@ def _parts(params):
 @export('nn.embedding_lookup')
 def embedding_lookup(params, ids, partition_strategy='mod', name=None, validate_indices=True,
                      max_norm=None):
-  """The rows of params at ids; params may be split over several tensors."""
+  """The rows of params at `ids`: ids of the shape s give s + [row]. params may be a list, or a
+  partitioned variable: row i is then in params[i % n] ('mod'), or in blocks ('div'). With max_norm
+  longer rows are shortened to it."""
   del validate_indices
   if params is None:
     raise ValueError('params must be specified')

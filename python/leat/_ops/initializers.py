@@ -33,7 +33,7 @@ def _float(dtype):
 
 @export('zeros_initializer', 'initializers.zeros')
 class zeros_initializer(Initializer):
-  """Zeros."""
+  """An initializer that gives zeros of the variable's shape."""
 
   def __init__(self, dtype=dtypes.float32):
     self.dtype = dtypes.as_dtype(dtype)
@@ -48,7 +48,7 @@ class zeros_initializer(Initializer):
 
 @export('ones_initializer', 'initializers.ones')
 class ones_initializer(zeros_initializer):
-  """Ones."""
+  """An initializer that gives ones of the variable's shape."""
 
   def __call__(self, shape, dtype=None, partition_info=None):
     from leat._ops import array
@@ -57,7 +57,9 @@ class ones_initializer(zeros_initializer):
 
 @export('constant_initializer', 'initializers.constant')
 class constant_initializer(Initializer):
-  """A value; a list fills the shape, its last item repeated."""
+  """An initializer that gives a value. A number fills the shape; a list or array is laid out in it,
+  and its last element is repeated where it is too short. With verify_shape it must have the shape.
+  TypeError where the value is something else."""
 
   def __init__(self, value=0, dtype=dtypes.float32, verify_shape=False):
     if not (isinstance(value, (int, float, bool, str, bytes, list, tuple)) or hasattr(
@@ -83,7 +85,7 @@ class _Random(Initializer):
 
 @export('random_uniform_initializer', 'initializers.random_uniform')
 class random_uniform_initializer(_Random):
-  """Even from minval to maxval."""
+  """An initializer that draws numbers evenly from minval to below maxval (1 where it is None)."""
 
   def __init__(self, minval=0.0, maxval=None, seed=None, dtype=dtypes.float32):
     self.minval, self.maxval, self.seed, self.dtype = minval, maxval, seed, dtypes.as_dtype(dtype)
@@ -98,7 +100,7 @@ class random_uniform_initializer(_Random):
 
 @export('random_normal_initializer', 'initializers.random_normal')
 class random_normal_initializer(_Random):
-  """From a normal distribution."""
+  """An initializer that draws numbers from a normal distribution."""
 
   def __init__(self, mean=0.0, stddev=1.0, seed=None, dtype=dtypes.float32):
     self.mean, self.stddev, self.seed, self.dtype = mean, stddev, seed, _float(dtype)
@@ -112,7 +114,8 @@ class random_normal_initializer(_Random):
 
 @export('truncated_normal_initializer', 'initializers.truncated_normal')
 class truncated_normal_initializer(random_normal_initializer):
-  """From a normal distribution cut at two standard deviations."""
+  """An initializer that draws numbers from a normal distribution, and draws again what is further
+  than two standard deviations from the mean. It is the usual one of weights."""
 
   def __call__(self, shape, dtype=None, partition_info=None):
     return self._draw('truncated_normal', shape, dtype, self.mean, self.stddev)
@@ -134,7 +137,11 @@ def _fans(shape):
 @export('variance_scaling_initializer', 'initializers.variance_scaling',
         'uniform_scaling_variance_initializer')
 class variance_scaling_initializer(_Random):
-  """With a variance that follows from the numbers of inputs and outputs."""
+  """An initializer that draws numbers with the variance scale / n, so that signals keep their size
+  from layer to layer. n is the number of inputs of a unit ('fan_in'), of its outputs ('fan_out'),
+  or the mean of both ('fan_avg'), which follow from the shape. `distribution` is
+  'truncated_normal', 'untruncated_normal' or 'uniform'. ValueError for other words, or a scale that
+  is not positive."""
 
   def __init__(self, scale=1.0, mode='fan_in', distribution='truncated_normal', seed=None,
                dtype=dtypes.float32):
@@ -185,8 +192,10 @@ class uniform_unit_scaling_initializer(_Random):
     return {'factor': self.factor, 'seed': self.seed, 'dtype': self.dtype.name}
 
 
-def _scaled(scale, mode, distribution):
+def _scaled(scale, mode, distribution, note):
   class Scaled(variance_scaling_initializer):
+    __doc__ = note
+
     def __init__(self, seed=None, dtype=dtypes.float32):
       super().__init__(scale, mode, distribution, seed, dtype)
 
@@ -195,30 +204,43 @@ def _scaled(scale, mode, distribution):
   return Scaled
 
 
-glorot_uniform_initializer = _scaled(1.0, 'fan_avg', 'uniform')
-glorot_normal_initializer = _scaled(1.0, 'fan_avg', 'truncated_normal')
+glorot_uniform_initializer = _scaled(
+    1.0, 'fan_avg', 'uniform',
+    """An initializer: uniform between -limit and limit = sqrt(6 / (inputs + outputs)) of a unit,
+    which follow from the shape (Glorot and Bengio, 2010). get_variable uses it by default.""")
+glorot_normal_initializer = _scaled(
+    1.0, 'fan_avg', 'truncated_normal',
+    """An initializer: a truncated normal distribution with the variance 2 / (inputs + outputs) of a
+    unit, which follow from the shape (Glorot and Bengio, 2010).""")
 
 
 def he_normal(seed=None):
-  """Truncated normal with the variance 2 / fan in."""
+  """An initializer: a truncated normal distribution with the variance 2 / fan in, for layers with
+  relu (He et al., 2015)."""
   return variance_scaling_initializer(2., 'fan_in', 'truncated_normal', seed)
 
 
 def he_uniform(seed=None):
+  """An initializer: uniform between -limit and limit = sqrt(6 / fan in), for layers with relu (He
+  et al., 2015)."""
   return variance_scaling_initializer(2., 'fan_in', 'uniform', seed)
 
 
 def lecun_normal(seed=None):
+  """An initializer: a truncated normal distribution with the variance 1 / fan in (LeCun et al.,
+  1998)."""
   return variance_scaling_initializer(1., 'fan_in', 'truncated_normal', seed)
 
 
 def lecun_uniform(seed=None):
+  """An initializer: uniform between -limit and limit = sqrt(3 / fan in) (LeCun et al., 1998)."""
   return variance_scaling_initializer(1., 'fan_in', 'uniform', seed)
 
 
 @export('orthogonal_initializer', 'initializers.orthogonal')
 class orthogonal_initializer(Initializer):
-  """A matrix with orthogonal rows or columns."""
+  """An initializer that gives a matrix with orthogonal rows or columns of length `gain`. Further
+  dimensions count as rows. ValueError where the shape has less than two dimensions."""
 
   def __init__(self, gain=1.0, seed=None, dtype=dtypes.float32):
     self.gain, self.seed, self.dtype = gain, seed, _float(dtype)

@@ -157,18 +157,25 @@ def _format(rank, data_format):
 
 @export('layers.Conv1D')
 class Conv1D(_Conv):
+  """A layer: `filters` convolutions over one dimension, with a bias and an activation. Inputs
+  [batch, steps, channels], outputs [batch, new steps, filters]."""
   def __init__(self, filters, kernel_size, *args, **kwargs):
     super().__init__(1, filters, kernel_size, *args, **kwargs)
 
 
 @export('layers.Conv2D')
 class Conv2D(_Conv):
+  """A layer: `filters` convolutions over height and width, with a bias and an activation. Inputs
+  [batch, height, width, channels], or [batch, channels, height, width] where data_format is
+  'channels_first'; outputs [batch, new height, new width, filters]."""
   def __init__(self, filters, kernel_size, *args, **kwargs):
     super().__init__(2, filters, kernel_size, *args, **kwargs)
 
 
 @export('layers.Conv3D')
 class Conv3D(_Conv):
+  """A layer: `filters` convolutions over depth, height and width, with a bias and an activation.
+  Inputs [batch, depth, height, width, channels], outputs the same with `filters` channels."""
   def __init__(self, filters, kernel_size, *args, **kwargs):
     super().__init__(3, filters, kernel_size, *args, **kwargs)
 

@@ -26,6 +26,8 @@ def self_adjoint_eig(tensor, name=None):
 
 @export('self_adjoint_eigvals', 'linalg.eigvalsh')
 def self_adjoint_eigvals(tensor, name=None):
+  """The eigenvalues of symmetric or Hermitian matrices [..., n, n], smallest first: [..., n]. Only
+  the lower triangle is read."""
   return apply_op('SelfAdjointEigV2', name=name, input=tensor, compute_v=False)[0]
 
 

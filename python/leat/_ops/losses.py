@@ -87,18 +87,22 @@ def compute_weighted_loss(losses, weights=1.0, scope=None, loss_collection=Graph
 
 @export('losses.add_loss')
 def add_loss(loss, loss_collection=GraphKeys.LOSSES):
-  """Keeps a loss for get_losses."""
+  """Adds a loss to the collection that get_losses and get_total_loss read."""
   if loss_collection:
     get_default_graph().add_to_collection(loss_collection, loss)
 
 
 @export('losses.get_losses')
 def get_losses(scope=None, loss_collection=GraphKeys.LOSSES):
+  """The losses in the collection, as a list: those that the functions of tf.losses made, or
+  add_loss added. With `scope`, only those whose names begin with it."""
   return get_default_graph().get_collection(loss_collection, scope)
 
 
 @export('losses.get_regularization_losses')
 def get_regularization_losses(scope=None):
+  """The regularization losses of variables, as a list: what their regularizers gave. With `scope`,
+  only those whose names begin with it."""
   return get_default_graph().get_collection(GraphKeys.REGULARIZATION_LOSSES, scope)
 
 
@@ -138,6 +142,13 @@ def _pair(name, scope, first, second, weights, function, collection, reduction, 
 def absolute_difference(labels, predictions, weights=1.0, scope=None,
                         loss_collection=GraphKeys.LOSSES,
                         reduction=Reduction.SUM_BY_NONZERO_WEIGHTS):
+  """The mean of weights * |labels - predictions|; both have one shape.
+
+  `weights` is a number, or has the rank of the losses and in each dimension their size or 1. The
+  mean is over elements with a weight that is not 0; `reduction` (tf.losses.Reduction) asks for
+  another sum. The result is added to the collection loss_collection. ValueError where shapes do not
+  match, labels or predictions are None, or reduction is none of those.
+  """
   return _pair('absolute_difference', scope, labels, predictions, weights,
                lambda l, p: math.abs(p - l), loss_collection, reduction, 'predictions')
 
@@ -146,6 +157,17 @@ def absolute_difference(labels, predictions, weights=1.0, scope=None,
 def mean_squared_error(labels, predictions, weights=1.0, scope=None,
                        loss_collection=GraphKeys.LOSSES,
                        reduction=Reduction.SUM_BY_NONZERO_WEIGHTS):
+  """The mean of weights * (labels - predictions)^2; both have one shape.
+
+  `weights` is a number, or has the rank of the losses and in each dimension their size or 1. The
+  mean is over elements with a weight that is not 0; `reduction` (tf.losses.Reduction) asks for
+  another sum. The result is a scalar, which is added to the collection loss_collection. ValueError
+  where shapes do not match, or labels or predictions are None.
+
+  >>> loss = tf.losses.mean_squared_error([1.0, 2.0], [1.0, 4.0])
+  >>> float(tf.Session().run(loss))
+  2.0
+  """
   return _pair('mean_squared_error', scope, labels, predictions, weights,
                lambda l, p: apply_op('SquaredDifference', x=p, y=l), loss_collection, reduction,
                'predictions')
@@ -154,6 +176,8 @@ def mean_squared_error(labels, predictions, weights=1.0, scope=None,
 @export('losses.log_loss')
 def log_loss(labels, predictions, weights=1.0, epsilon=1e-7, scope=None,
              loss_collection=GraphKeys.LOSSES, reduction=Reduction.SUM_BY_NONZERO_WEIGHTS):
+  """The mean of weights * -(labels * log(p) + (1 - labels) * log(1 - p)) of probabilities p, to
+  which epsilon is added. Weights, reduction and collection are those of absolute_difference."""
   def function(labels, predictions):
     log = lambda x: apply_op('Log', x=x)
     return -(labels * log(predictions + epsilon)) - (1 - labels) * log(1 - predictions + epsilon)
@@ -164,6 +188,9 @@ def log_loss(labels, predictions, weights=1.0, epsilon=1e-7, scope=None,
 @export('losses.huber_loss')
 def huber_loss(labels, predictions, weights=1.0, delta=1.0, scope=None,
                loss_collection=GraphKeys.LOSSES, reduction=Reduction.SUM_BY_NONZERO_WEIGHTS):
+  """The mean of weights * loss, where the loss is half the square of the error up to an error of
+  `delta`, and grows linearly beyond. Weights, reduction and collection are those of
+  absolute_difference."""
   def function(labels, predictions):
     error = math.abs(predictions - labels)
     quadratic = apply_op('Minimum', x=error, y=delta)
@@ -175,6 +202,8 @@ def huber_loss(labels, predictions, weights=1.0, delta=1.0, scope=None,
 @export('losses.hinge_loss')
 def hinge_loss(labels, logits, weights=1.0, scope=None, loss_collection=GraphKeys.LOSSES,
                reduction=Reduction.SUM_BY_NONZERO_WEIGHTS):
+  """The mean of weights * max(0, 1 - labels * logits), where labels of 0 count as -1. Weights,
+  reduction and collection are those of absolute_difference."""
   def function(labels, logits):
     signs = 2 * labels - array.ones_like(labels)
     return apply_op('Relu', features=array.ones_like(labels) - signs * logits)
@@ -186,6 +215,9 @@ def hinge_loss(labels, logits, weights=1.0, scope=None, loss_collection=GraphKey
 def cosine_distance(labels, predictions, axis=None, weights=1.0, scope=None,
                     loss_collection=GraphKeys.LOSSES,
                     reduction=Reduction.SUM_BY_NONZERO_WEIGHTS, dim=None):
+  """The mean of weights * (1 - the product of labels and predictions, summed along `axis`). Both
+  must be of length 1 along that dimension already. Weights, reduction and collection are those of
+  absolute_difference."""
   axis = either('axis', axis, 'dim', dim)
   if axis is None:
     raise ValueError('You must specify argument `axis`.')
@@ -232,6 +264,9 @@ def _smoothed(labels, logits, label_smoothing):
 def softmax_cross_entropy(onehot_labels, logits, weights=1.0, label_smoothing=0, scope=None,
                           loss_collection=GraphKeys.LOSSES,
                           reduction=Reduction.SUM_BY_NONZERO_WEIGHTS):
+  """The mean over examples of weights * the cross entropy of softmax(logits) and onehot_labels,
+  both [batch, classes]. label_smoothing > 0 moves labels towards 1/classes. `weights` is a number,
+  [batch] or [batch, 1]. Reduction and collection are those of absolute_difference."""
   if onehot_labels is None or logits is None:
     raise ValueError('onehot_labels and logits must not be None.')
   with name_scope(scope, 'softmax_cross_entropy_loss', (logits, onehot_labels, weights)) as scope:
@@ -248,6 +283,9 @@ def softmax_cross_entropy(onehot_labels, logits, weights=1.0, label_smoothing=0,
 def sigmoid_cross_entropy(multi_class_labels, logits, weights=1.0, label_smoothing=0, scope=None,
                           loss_collection=GraphKeys.LOSSES,
                           reduction=Reduction.SUM_BY_NONZERO_WEIGHTS):
+  """The mean of weights * the cross entropy of sigmoid(logits) and multi_class_labels, both [batch,
+  classes]: each class is there or not, independently of the others. label_smoothing > 0 moves
+  labels towards 1/2. Weights, reduction and collection are those of absolute_difference."""
   if multi_class_labels is None or logits is None:
     raise ValueError('multi_class_labels and logits must not be None.')
   with name_scope(scope, 'sigmoid_cross_entropy_loss', (logits, multi_class_labels,
@@ -265,6 +303,9 @@ def sigmoid_cross_entropy(multi_class_labels, logits, weights=1.0, label_smoothi
 def sparse_softmax_cross_entropy(labels, logits, weights=1.0, scope=None,
                                  loss_collection=GraphKeys.LOSSES,
                                  reduction=Reduction.SUM_BY_NONZERO_WEIGHTS):
+  """The mean over examples of weights * the cross entropy of softmax(logits), [batch, classes], and
+  the one class that labels, [batch] of int32 or int64, gives each example. `weights` is a number or
+  [batch]. Reduction and collection are those of absolute_difference."""
   if labels is None or logits is None:
     raise ValueError('labels and logits must not be None.')
   with name_scope(scope, 'sparse_softmax_cross_entropy_loss', (logits, labels, weights)) as scope:

@@ -12,6 +12,7 @@ from leat._graph.apply import apply_op
 from leat._graph.arguments import either
 from leat._graph.conversion import convert
 from leat._graph.scope import name_scope
+from leat._op_summaries import summary_of
 from leat._ops import operators
 
 
@@ -30,15 +31,7 @@ def _unary(op, sparse=False):
     if sparse and _is_sparse(x):
       return _sparse_map(x, op, name)
     return apply_op(op, name=name, x=x)
-  function.__doc__ = 'The op %s, element by element.' % op
-  return function
-
-
-def _binary(op, name_default=None):
-  def function(x, y, name=None):
-    with name_scope(name, name_default or op, [x, y]) as scope:
-      return apply_op(op, name=scope, x=x, y=y)
-  function.__doc__ = 'The op %s, element by element.' % op
+  function.__doc__ = summary_of(op)
   return function
 
 
@@ -73,7 +66,8 @@ EXPORTS = {
 
 @export('add', 'math.add')
 def add(x, y, name=None):
-  """x + y, element by element."""
+  """x + y, element by element; texts are joined. Shapes are broadcast: sizes of 1, or missing ones
+  at the front, are repeated. Both must have one type."""
   with name_scope(name, 'Add', [x]) as scope:
     x = convert(x, name='x')
     y = convert(y, x.dtype.base_dtype, 'y')
@@ -82,13 +76,14 @@ def add(x, y, name=None):
 
 @export('subtract', 'math.subtract')
 def subtract(x, y, name=None):
-  """x - y, element by element."""
+  """x - y, element by element. Shapes are broadcast. Both must have one type."""
   return apply_op('Sub', name=name, x=x, y=y)
 
 
 @export('multiply', 'math.multiply')
 def multiply(x, y, name=None):
-  """x * y, element by element."""
+  """x * y, element by element (tf.matmul is the product of matrices). Shapes are broadcast. Both
+  must have one type."""
   return apply_op('Mul', name=name, x=x, y=y)
 
 
@@ -109,14 +104,15 @@ def divide(x, y, name=None):
 
 @export('truediv', 'math.truediv')
 def truediv(x, y, name=None):
-  """x / y; integers are divided as floats."""
+  """x / y as Python 3 divides, element by element; integers are divided as floats. TypeError where
+  the types differ."""
   with name_scope(name, 'truediv', [x, y]) as scope:
     return operators.true_divide(*_pair(x, y), scope)
 
 
 @export('div')
 def div(x, y, name=None):
-  """x / y as Python 2 divides: integers down."""
+  """x / y as Python 2 divides, element by element: integers are rounded down."""
   with name_scope(name, 'div', [x, y]) as scope:
     return operators._divide(*_pair(x, y), scope)
 
@@ -175,14 +171,14 @@ def multiply_no_nan(x, y, name=None):
 
 @export('pow', 'math.pow')
 def pow(x, y, name=None):
-  """x to the power y."""
+  """x to the power y, element by element. Shapes are broadcast."""
   with name_scope(name, 'Pow', [x]) as scope:
     return apply_op('Pow', name=scope, x=x, y=y)
 
 
 @export('abs', 'math.abs')
 def abs(x, name=None):
-  """The absolute value, of complex numbers too."""
+  """The absolute value, element by element; of complex numbers it is real."""
   if _is_sparse(x):
     return type(x)(x.indices, abs(x.values, name), x.dense_shape)
   with name_scope(name, 'Abs', [x]) as scope:
@@ -194,7 +190,7 @@ def abs(x, name=None):
 
 @export('sign', 'math.sign')
 def sign(x, name=None):
-  """-1, 0 or 1; x / |x| for complex numbers."""
+  """-1, 0 or 1 by the sign, element by element; x / |x| for complex numbers."""
   if _is_sparse(x):
     return _sparse_map(x, 'Sign', name)
   return apply_op('Sign', name=name, x=x)
@@ -209,7 +205,7 @@ def round(x, name=None):
 
 @export('sigmoid', 'nn.sigmoid', 'math.sigmoid')
 def sigmoid(x, name=None):
-  """1 / (1 + exp(-x))."""
+  """1 / (1 + exp(-x)), element by element: between 0 and 1."""
   with name_scope(name, 'Sigmoid', [x]) as scope:
     return apply_op('Sigmoid', name=scope, x=convert(x, name='x'))
 
@@ -231,7 +227,7 @@ def logical_xor(x, y, name='LogicalXor'):
 
 @export('equal', 'math.equal')
 def equal(x, y, name=None):
-  """x == y, element by element."""
+  """Whether x == y, element by element, as bools. Shapes are broadcast. Both must have one type."""
   return apply_op('Equal', name=name, x=x, y=y)
 
 
@@ -246,7 +242,8 @@ def not_equal(x, y, name=None):
 
 @export('cast', 'dtypes.cast')
 def cast(x, dtype, name=None):
-  """x as another type."""
+  """x as another type. Numbers with a fraction are cut towards 0 for integers, bools are 0 and 1,
+  of complex numbers the real part stays. SparseTensors and IndexedSlices stay what they are."""
   base = dtypes.as_dtype(dtype).base_dtype
   if isinstance(x, _leat.Output) and base == x.dtype:
     return x
@@ -262,13 +259,18 @@ def cast(x, dtype, name=None):
     return apply_op('Cast', name=scope, x=x, DstT=base)
 
 
-to_float = lambda x, name='ToFloat': cast(x, dtypes.float32, name)
-to_double = lambda x, name='ToDouble': cast(x, dtypes.float64, name)
-to_int32 = lambda x, name='ToInt32': cast(x, dtypes.int32, name)
-to_int64 = lambda x, name='ToInt64': cast(x, dtypes.int64, name)
-to_bfloat16 = lambda x, name='ToBFloat16': cast(x, dtypes.bfloat16, name)
-to_complex64 = lambda x, name='ToComplex64': cast(x, dtypes.complex64, name)
-to_complex128 = lambda x, name='ToComplex128': cast(x, dtypes.complex128, name)
+def _cast_to(dtype, name_default):
+  def function(x, name=name_default):
+    return cast(x, dtype, name)
+  function.__doc__ = 'x as %s. `tf.cast(x, tf.%s)` says the same.' % (dtype.name, dtype.name)
+  return function
+
+
+to_float, to_double = _cast_to(dtypes.float32, 'ToFloat'), _cast_to(dtypes.float64, 'ToDouble')
+to_int32, to_int64 = _cast_to(dtypes.int32, 'ToInt32'), _cast_to(dtypes.int64, 'ToInt64')
+to_bfloat16 = _cast_to(dtypes.bfloat16, 'ToBFloat16')
+to_complex64 = _cast_to(dtypes.complex64, 'ToComplex64')
+to_complex128 = _cast_to(dtypes.complex128, 'ToComplex128')
 
 
 @export('saturate_cast', 'dtypes.saturate_cast')
@@ -298,7 +300,7 @@ def complex(real, imag, name=None):
     return apply_op('Complex', name=scope, real=real, imag=imag, Tout=wide)
 
 
-def _part(op):
+def _part(op, what):
   def function(input, name=None):
     with name_scope(name, op, [input]) as scope:
       input = convert(input, name='input')
@@ -310,10 +312,13 @@ def _part(op):
             'Select', condition=input < 0, t=apply_op('OnesLike', x=input) * 3.141592653589793,
             e=zeros)
       return apply_op(op, name=scope, input=input, Tout=input.dtype.real_dtype)
+  function.__doc__ = 'The %s of complex numbers; of real numbers it is %s.' % what
   return function
 
 
-real, imag, angle = _part('Real'), _part('Imag'), _part('Angle')
+real = _part('Real', ('real part', 'the numbers themselves'))
+imag = _part('Imag', ('imaginary part', '0'))
+angle = _part('Angle', ('angle in radians', '0, or pi below 0'))
 
 
 @export('conj', 'math.conj')
@@ -363,7 +368,7 @@ def _axis(axis, reduction_indices):
   return axis
 
 
-def _reduction(op, boolean=False):
+def _reduction(op, what, boolean=False):
   def function(input_tensor, axis=None, keepdims=None, name=None, reduction_indices=None,
                keep_dims=None):
     keepdims = _keep(keepdims, keep_dims)
@@ -375,14 +380,21 @@ def _reduction(op, boolean=False):
     if axis is None and not keepdims:
       result.set_shape(())
     return result
-  function.__doc__ = 'The op %s over the dimensions `axis`, or all.' % op
+  function.__doc__ = '''%s of the elements along the dimensions `axis`, an integer or a list.
+
+  Without `axis` it is that of all elements, a scalar. Dimensions that were reduced are left out of
+  the result; with keepdims they stay, of size 1. Negative numbers count from the last dimension.
+  reduction_indices and keep_dims are older names of axis and keepdims.
+  ''' % what
   return function
 
 
-reduce_sum, reduce_mean = _reduction('Sum'), _reduction('Mean')
-reduce_prod, reduce_max, reduce_min = _reduction('Prod'), _reduction('Max'), _reduction('Min')
-reduce_all, reduce_any = _reduction('All', True), _reduction('Any', True)
-reduce_euclidean_norm = _reduction('EuclideanNorm')
+reduce_sum, reduce_mean = _reduction('Sum', 'The sum'), _reduction('Mean', 'The mean')
+reduce_prod = _reduction('Prod', 'The product')
+reduce_max, reduce_min = _reduction('Max', 'The largest'), _reduction('Min', 'The smallest')
+reduce_all = _reduction('All', 'Whether all are true,', True)
+reduce_any = _reduction('Any', 'Whether one is true,', True)
+reduce_euclidean_norm = _reduction('EuclideanNorm', 'The square root of the sum of the squares')
 
 
 @export('reduce_logsumexp', 'math.reduce_logsumexp')
@@ -433,7 +445,8 @@ def count_nonzero(input_tensor=None, axis=None, keepdims=None, dtype=dtypes.int6
 
 @export('argmax', 'math.argmax')
 def argmax(input, axis=None, name=None, dimension=None, output_type=dtypes.int64):
-  """Where the largest element is."""
+  """The index of the largest element along `axis` (0 where it is None), the first of equal ones.
+  The dimension is left out of the result. `dimension` is an older name of axis."""
   axis = either('axis', axis, 'dimension', dimension)
   return apply_op('ArgMax', name=name, input=input, dimension=0 if axis is None else axis,
                   output_type=output_type)
@@ -484,7 +497,8 @@ def _type_of_number(value):
 
 @export('range')
 def range(start, limit=None, delta=1, dtype=None, name='range'):
-  """Numbers from start to before limit."""
+  """The numbers from `start` to before `limit` by steps of `delta`, a vector. With one argument
+  they begin at 0: tf.range(3) is [0, 1, 2]."""
   if limit is None:
     start, limit = 0, start
   with name_scope(name, 'Range', [start, limit, delta]) as scope:
@@ -523,10 +537,12 @@ def bincount(arr, weights=None, minlength=None, maxlength=None, dtype=dtypes.int
 
 @export('floor_mod')
 def floor_mod(x, y, name=None):
+  """The remainder of x / y, element by element, with the sign of y, as Python's % gives it.
+  Integers fail with InvalidArgumentError where y is 0."""
   return apply_op('FloorMod', name=name, x=x, y=y)
 
 
 @export('nn.softplus', 'math.softplus')
 def softplus(features, name=None):
-  """log(exp(x) + 1)."""
+  """log(exp(x) + 1), element by element: relu without its corner."""
   return apply_op('Softplus', name=name, features=features)

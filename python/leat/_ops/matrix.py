@@ -14,7 +14,8 @@ from leat._ops import diagonal, math
 
 @export('add_n', 'math.add_n')
 def add_n(inputs, name=None):
-  """The sum of all inputs."""
+  """The sum of tensors of one shape and type, element by element. ValueError where `inputs` is
+  empty."""
   message = 'inputs must be an iterable of at least one Tensor/IndexedSlices with the same dtype ' \
             'and shape'
   if not inputs or not hasattr(inputs, '__iter__'):
@@ -55,7 +56,14 @@ def accumulate_n(inputs, shape=None, tensor_dtype=None, name=None):
 @export('matmul', 'linalg.matmul')
 def matmul(a, b, transpose_a=False, transpose_b=False, adjoint_a=False, adjoint_b=False,
            a_is_sparse=False, b_is_sparse=False, output_type=None, name=None):
-  """The product of matrices, or of each pair of them where there are more dimensions."""
+  """The product of matrices [..., n, k] and [..., k, m]: [..., n, m]; of more than two dimensions
+  the matrices are paired. transpose_a and transpose_b transpose a factor first, adjoint_a and
+  adjoint_b also conjugate it. Factors with many zeros may be faster with a_is_sparse or
+  b_is_sparse. ValueError where sizes do not fit.
+
+  >>> tf.Session().run(tf.matmul([[1.0, 2.0]], [[3.0], [4.0]]))
+  array([[11.]], dtype=float32)
+  """
   del output_type
   with name_scope(name, 'MatMul', [a, b]) as scope:
     if transpose_a and adjoint_a:

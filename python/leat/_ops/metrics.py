@@ -131,7 +131,11 @@ def mean_tensor(values, weights=None, metrics_collections=None, updates_collecti
 @export('metrics.accuracy')
 def accuracy(labels, predictions, weights=None, metrics_collections=None,
              updates_collections=None, name=None):
-  """How often predictions and labels are equal."""
+  """(the share of predictions that equal labels, an operation that adds a batch to it).
+
+  The share is that of all batches so far, which two local variables hold: run
+  tf.local_variables_initializer() first. With `weights` examples count as much as they say.
+  """
   predictions, labels, weights = fitted(predictions, labels, weights)
   if labels.dtype.base_dtype != predictions.dtype.base_dtype:
     predictions = math.cast(predictions, labels.dtype.base_dtype)

@@ -92,13 +92,15 @@ def _old_axis(axis, dim, default=-1):
 
 @export('nn.softmax', 'math.softmax')
 def softmax(logits, axis=None, name=None, dim=None):
-  """exp(x) / sum(exp(x)) over a dimension."""
+  """exp(x) / sum(exp(x)) over the dimension `axis` (the last one): numbers from 0 to 1 whose sum is
+  1."""
   return _softmax('Softmax', logits, _old_axis(axis, dim), name)
 
 
 @export('nn.log_softmax', 'math.log_softmax')
 def log_softmax(logits, axis=None, name=None, dim=None):
-  """The logarithm of softmax."""
+  """The logarithm of softmax over the dimension `axis` (the last one), without the loss of small
+  numbers."""
   return _softmax('LogSoftmax', logits, _old_axis(axis, dim), name)
 
 
@@ -114,7 +116,8 @@ def _named_only(name, sentinel, labels, logits):
 
 @export('nn.softmax_cross_entropy_with_logits_v2')
 def softmax_cross_entropy_with_logits_v2(labels, logits, axis=None, name=None, dim=None):
-  """The cross entropy of softmax(logits) and labels, over a dimension."""
+  """The cross entropy of softmax(logits) and the probabilities `labels`, both [..., classes]:
+  [...]. The logits are not to be softmaxed before. Gradients flow into labels too."""
   dim = _old_axis(axis, dim)
   with name_scope(name, 'softmax_cross_entropy_with_logits', [logits, labels]) as scope:
     logits, labels = convert(logits, name='logits'), convert(labels, name='labels')
@@ -153,7 +156,9 @@ def _flat_outer(x):
 @export('nn.softmax_cross_entropy_with_logits')
 def softmax_cross_entropy_with_logits(_sentinel=None, labels=None, logits=None, dim=-1, name=None,
                                       axis=None):
-  """The same; gradients do not flow into labels."""
+  """The cross entropy of softmax(logits) and the probabilities `labels`, both [..., classes]:
+  [...]. Labels and logits must be given by name. Gradients do not flow into labels; the _v2
+  function lets them."""
   _named_only('softmax_cross_entropy_with_logits', _sentinel, labels, logits)
   with name_scope(name, 'softmax_cross_entropy_with_logits_sg', [logits, labels]) as scope:
     labels = array.stop_gradient(labels, name='labels_stop_gradient')
@@ -163,7 +168,9 @@ def softmax_cross_entropy_with_logits(_sentinel=None, labels=None, logits=None, 
 
 @export('nn.sparse_softmax_cross_entropy_with_logits')
 def sparse_softmax_cross_entropy_with_logits(_sentinel=None, labels=None, logits=None, name=None):
-  """The cross entropy of softmax(logits) and the one class that labels says."""
+  """The cross entropy of softmax(logits), [..., classes], and the one class that labels [...],
+  int32 or int64, say: [...]. Both must be given by name. A label outside of the classes fails, or
+  gives NaN."""
   _named_only('sparse_softmax_cross_entropy_with_logits', _sentinel, labels, logits)
   with name_scope(name, 'SparseSoftmaxCrossEntropyWithLogits', [labels, logits]):
     labels, logits = convert(labels), convert(logits)
@@ -192,7 +199,8 @@ def sparse_softmax_cross_entropy_with_logits(_sentinel=None, labels=None, logits
 
 @export('nn.sigmoid_cross_entropy_with_logits')
 def sigmoid_cross_entropy_with_logits(_sentinel=None, labels=None, logits=None, name=None):
-  """The cross entropy of sigmoid(logits) and labels, element by element."""
+  """The cross entropy of sigmoid(logits) and labels from 0 to 1, element by element, for classes
+  that do not exclude each other. Both must be given by name."""
   _named_only('sigmoid_cross_entropy_with_logits', _sentinel, labels, logits)
   with name_scope(name, 'logistic_loss', [logits, labels]) as scope:
     logits, labels = convert(logits, name='logits'), convert(labels, name='labels')
@@ -252,7 +260,8 @@ def log_poisson_loss(targets, log_input, compute_full_loss=False, name=None):
 
 @export('nn.bias_add')
 def bias_add(value, bias, data_format=None, name=None):
-  """The bias added to the last dimension, or to that of the channels."""
+  """The bias, a vector, added to the last dimension of `value`, or to that of the channels with
+  data_format 'NCHW'."""
   with name_scope(name, 'BiasAdd', [value, bias]) as scope:
     if data_format is not None:
       if data_format.startswith('NC'):
@@ -270,7 +279,14 @@ def bias_add(value, bias, data_format=None, name=None):
 @export('nn.conv2d')
 def conv2d(input, filter=None, strides=None, padding=None, use_cudnn_on_gpu=True,
            data_format='NHWC', dilations=[1, 1, 1, 1], name=None, filters=None):
-  """input [n, h, w, in], filter [h, w, in, out]."""
+  """A convolution: input [batch, height, width, in], filter [height, width, in, out], result
+  [batch, new height, new width, out].
+
+  `strides` is [1, rows, columns, 1]. padding 'SAME' adds zeros around, so that sizes are only
+  divided by the strides; 'VALID' adds none; a list [[0, 0], [top, bottom], [left, right], [0, 0]]
+  says how many. Filters with `dilations` have holes. With data_format 'NCHW' channels stand before
+  height.
+  """
   filter = filters if filter is None else filter
   padding, explicit = _padding(padding)
   return apply_op('Conv2D', name=name, input=input, filter=filter,
@@ -300,6 +316,8 @@ def _four(values, data_format):
 def conv2d_backprop_filter(input, filter_sizes, out_backprop, strides, padding,
                            use_cudnn_on_gpu=True, data_format='NHWC', dilations=[1, 1, 1, 1],
                            name=None):
+  """The gradient of conv2d by its filter, of shape filter_sizes [height, width, in, out]; input and
+  out_backprop are conv2d's input and the gradient of its output."""
   padding, explicit = _padding(padding)
   return apply_op('Conv2DBackpropFilter', name=name, input=input, filter_sizes=filter_sizes,
                   out_backprop=out_backprop, strides=strides, padding=padding,
@@ -311,6 +329,8 @@ def conv2d_backprop_filter(input, filter_sizes, out_backprop, strides, padding,
 def conv2d_backprop_input(input_sizes, filter=None, out_backprop=None, strides=None, padding=None,
                           use_cudnn_on_gpu=True, data_format='NHWC', dilations=[1, 1, 1, 1],
                           name=None, filters=None):
+  """The gradient of conv2d by its input, of shape input_sizes [batch, height, width, in]; filter
+  and out_backprop are conv2d's filter and the gradient of its output."""
   padding, explicit = _padding(padding)
   return apply_op('Conv2DBackpropInput', name=name, input_sizes=input_sizes,
                   filter=filters if filter is None else filter, out_backprop=out_backprop,
@@ -335,6 +355,8 @@ def conv2d_transpose(value=None, filter=None, output_shape=None, strides=None, p
 @export('nn.conv3d')
 def conv3d(input, filter=None, strides=None, padding=None, data_format='NDHWC',
            dilations=[1, 1, 1, 1, 1], name=None, filters=None):
+  """A convolution over three dimensions: input [batch, depth, height, width, in], filter [depth,
+  height, width, in, out], strides [1, depth, height, width, 1], padding 'SAME' or 'VALID'."""
   return apply_op('Conv3D', name=name, input=input, filter=filters if filter is None else filter,
                   strides=strides, padding=padding, data_format=data_format, dilations=dilations)
 
@@ -342,6 +364,8 @@ def conv3d(input, filter=None, strides=None, padding=None, data_format='NDHWC',
 @export('nn.depthwise_conv2d_native')
 def depthwise_conv2d_native(input, filter, strides, padding, data_format='NHWC',
                             dilations=[1, 1, 1, 1], name=None):
+  """A convolution of each channel by itself: input [batch, height, width, in], filter [height,
+  width, in, multiplier], result [batch, height, width, in * multiplier]."""
   padding, explicit = _padding(padding)
   return apply_op('DepthwiseConv2dNative', name=name, input=input, filter=filter, strides=strides,
                   padding=padding, explicit_paddings=explicit, data_format=data_format,
@@ -361,7 +385,8 @@ def _pool(op, value, ksize, strides, padding, data_format, name, more=None):
 @export('nn.max_pool')
 def max_pool(value=None, ksize=None, strides=None, padding=None, data_format='NHWC', name=None,
              input=None):
-  """The largest of each window."""
+  """The largest of each window of value [batch, height, width, channels]. ksize and strides are [1,
+  rows, columns, 1]; padding 'SAME' lets windows reach over the border, 'VALID' does not."""
   padding, explicit = _padding(padding)
   return _pool('MaxPool', input if value is None else value, ksize, strides, padding, data_format,
                name, {'explicit_paddings': explicit})
@@ -370,7 +395,8 @@ def max_pool(value=None, ksize=None, strides=None, padding=None, data_format='NH
 @export('nn.avg_pool', 'nn.avg_pool2d')
 def avg_pool(value=None, ksize=None, strides=None, padding=None, data_format='NHWC', name=None,
              input=None):
-  """The mean of each window."""
+  """The mean of each window of value [batch, height, width, channels]. ksize and strides are [1,
+  rows, columns, 1]; padding 'SAME' lets windows reach over the border, 'VALID' does not."""
   return _pool('AvgPool', input if value is None else value, ksize, strides, padding, data_format,
                name)
 
@@ -392,7 +418,10 @@ def max_pool_with_argmax(input, ksize, strides, padding, data_format='NHWC', Tar
 
 @export('nn.dropout')
 def dropout(x, keep_prob=None, noise_shape=None, seed=None, name=None, rate=None):
-  """Each element is kept, and scaled by 1/keep_prob, or 0."""
+  """Each element becomes 0 with the probability `rate`, and the others are divided by 1 - rate, so
+  that the expected sum stays. keep_prob is the older argument, 1 - rate. noise_shape has 1 for
+  dimensions that share their fate. Apply it in training only. ValueError where a known rate is not
+  from 0 to below 1."""
   if keep_prob is not None:
     rate = either('rate', rate, 'keep_prob',
                   keep_prob if isinstance(keep_prob, (list, tuple)) else 1 - keep_prob)
@@ -463,7 +492,7 @@ def zero_fraction(value, name=None):
 
 @export('nn.moments')
 def moments(x, axes, shift=None, name=None, keep_dims=None, keepdims=None):
-  """(the mean, the variance) over axes."""
+  """(the mean, the variance) over the dimensions `axes`, which stay, of size 1, with keep_dims."""
   del shift
   keep = bool(keepdims if keep_dims is None else keep_dims)
   with name_scope(name, 'moments', [x, axes]):
@@ -523,7 +552,8 @@ def normalize_moments(counts, mean_ss, variance_ss, shift, name=None):
 
 @export('nn.batch_normalization')
 def batch_normalization(x, mean, variance, offset, scale, variance_epsilon, name=None):
-  """scale * (x - mean) / sqrt(variance + variance_epsilon) + offset."""
+  """scale * (x - mean) / sqrt(variance + variance_epsilon) + offset. Mean and variance are those of
+  tf.nn.moments, or averages of them. scale and offset may be None."""
   with name_scope(name, 'batchnorm', [x, mean, variance, scale, offset]):
     inverse = math.rsqrt(variance + variance_epsilon)
     if scale is not None:

@@ -28,7 +28,8 @@ class VarLenFeature(collections.namedtuple('VarLenFeature', ['dtype'])):
 @export('FixedLenFeature', 'io.FixedLenFeature')
 class FixedLenFeature(collections.namedtuple('FixedLenFeature',
                                              ['shape', 'dtype', 'default_value'])):
-  """A feature with the values of a tensor of that shape. Without a default it must be there."""
+  """How tf.parse_example reads a feature that has the values of a tensor of that shape in each
+  example. Without a default_value an example without it fails."""
 
   def __new__(cls, shape, dtype, default_value=None):
     return super().__new__(cls, shape, dtype, default_value)
@@ -388,8 +389,8 @@ def parse_sequence_example(serialized, context_features=None, sequence_features=
 
 @export('decode_raw', 'io.decode_raw')
 def decode_raw(input_bytes=None, out_type=None, little_endian=True, name=None, bytes=None):
-  """The bytes of strings as numbers: [...] -> [..., numbers of a string], which must be of one
-  length."""
+  """The bytes of strings as numbers of out_type: [...] -> [..., numbers of a string]. All strings
+  must have one length, a multiple of the number's: InvalidArgumentError otherwise."""
   if input_bytes is None:
     input_bytes = bytes
   if input_bytes is None or out_type is None:

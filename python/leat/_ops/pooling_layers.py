@@ -33,11 +33,17 @@ class _Pool(Layer):
     return array.squeeze(outputs, [axis]) if self.rank == 1 else outputs
 
 
+_SPACE = {1: 'steps, ', 2: 'height, width, ', 3: 'depth, height, width, '}
+
+
 def _pool_class(name, rank, op):
   def initialize(self, pool_size, strides, padding='valid', data_format='channels_last', name=None,
                  **kwargs):
     _Pool.__init__(self, rank, op, pool_size, strides, padding, data_format, name, **kwargs)
-  return type(name, (_Pool,), {'__init__': initialize, '__module__': 'leat.layers'})
+  note = ('A layer: the %s of each window of pool_size in the inputs [batch, %schannels], with '
+          'steps of `strides`.' % ('largest' if op == 'MaxPool' else 'mean', _SPACE[rank]))
+  return type(name, (_Pool,), {'__init__': initialize, '__module__': 'leat.layers',
+                               '__doc__': note})
 
 
 MaxPooling1D, AveragePooling1D = (_pool_class(n + 'Pooling1D', 1, o) for n, o in (

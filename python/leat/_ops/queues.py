@@ -183,7 +183,17 @@ def _common(shapes):
 
 @export('FIFOQueue', 'queue.FIFOQueue')
 class FIFOQueue(QueueBase):
-  """First in, first out."""
+  """A queue of tuples of tensors, first in, first out. Enqueuing waits while `capacity` elements
+  are in it, dequeuing while it is empty. `dtypes` and `shapes` are those of the parts; dequeue_many
+  needs shapes. Sessions of one process share a queue of the same shared_name.
+
+  >>> queue = tf.FIFOQueue(10, tf.int32, shapes=[[]])
+  >>> fill, first = queue.enqueue_many([[1, 2]]), queue.dequeue()
+  >>> sess = tf.Session()
+  >>> sess.run(fill)
+  >>> int(sess.run(first))
+  1
+  """
 
   def __init__(self, capacity, dtypes, shapes=None, names=None, shared_name=None,
                name='fifo_queue'):

@@ -16,7 +16,8 @@ def _seeds(seed):
 
 @export('random_normal', 'random.normal')
 def random_normal(shape, mean=0.0, stddev=1.0, dtype=dtypes.float32, seed=None, name=None):
-  """From a normal distribution."""
+  """Numbers from a normal distribution, new ones at each step. With `seed`, or tf.set_random_seed,
+  each session draws the same."""
   with name_scope(name, 'random_normal', [shape, mean, stddev]) as scope:
     shape = _shape_tensor(shape, 'shape')
     mean, stddev = convert(mean, dtype, 'mean'), convert(stddev, dtype, 'stddev')
@@ -26,7 +27,8 @@ def random_normal(shape, mean=0.0, stddev=1.0, dtype=dtypes.float32, seed=None, 
 
 @export('truncated_normal', 'random.truncated_normal')
 def truncated_normal(shape, mean=0.0, stddev=1.0, dtype=dtypes.float32, seed=None, name=None):
-  """From a normal distribution, without what is two standard deviations away."""
+  """Numbers from a normal distribution; those further than two standard deviations from the mean
+  are drawn again. With `seed`, or tf.set_random_seed, each session draws the same."""
   with name_scope(name, 'truncated_normal', [shape, mean, stddev]) as scope:
     shape = _shape_tensor(shape, 'shape')
     mean, stddev = convert(mean, dtype, 'mean'), convert(stddev, dtype, 'stddev')
@@ -36,7 +38,8 @@ def truncated_normal(shape, mean=0.0, stddev=1.0, dtype=dtypes.float32, seed=Non
 
 @export('random_uniform', 'random.uniform')
 def random_uniform(shape, minval=0, maxval=None, dtype=dtypes.float32, seed=None, name=None):
-  """Even from minval to before maxval."""
+  """Numbers drawn evenly from minval to below maxval (1 for floats; integers need it), new ones at
+  each step. With `seed`, or tf.set_random_seed, each session draws the same."""
   dtype = dtypes.as_dtype(dtype)
   if maxval is None:
     if dtype.is_integer:
@@ -77,7 +80,8 @@ def random_crop(value, size, seed=None, name=None):
 
 @export('multinomial', 'random.multinomial')
 def multinomial(logits, num_samples, seed=None, name=None, output_dtype=None):
-  """Classes drawn with the probabilities softmax(logits)."""
+  """Draws num_samples classes for each row of logits [batch, classes], with the probabilities
+  softmax(logits): [batch, num_samples] of output_dtype (int64)."""
   with name_scope(name, 'multinomial', [logits]):
     return apply_op('Multinomial', logits=convert(logits, name='logits'), num_samples=num_samples,
                     output_dtype=output_dtype, **_seeds(seed))

@@ -86,8 +86,13 @@ def _transposed(tensor):
 @export('nn.dynamic_rnn')
 def dynamic_rnn(cell, inputs, sequence_length=None, initial_state=None, dtype=None,
                 parallel_iterations=None, swap_memory=False, time_major=False, scope=None):
-  """(outputs, last state) of `inputs` [batch, time, ...], or [time, batch, ...] where `time_major`;
-  outputs have the same order."""
+  """(outputs, last state) of a cell that runs over `inputs` [batch, time, ...], or [time, batch,
+  ...] with time_major; outputs have the same order.
+
+  The cell is one of tf.nn.rnn_cell. The state begins as initial_state, or as zeros of `dtype`, of
+  which one must be given: ValueError. Behind the sequence_length [batch] of an example outputs are
+  zeros and the state stays. It is a loop: the time may differ from step to step.
+  """
   rnn_cells.check_cell('cell', cell)
   with variable_scope(scope or 'rnn'):
     items = [convert(i) for i in nest.flatten(inputs)]

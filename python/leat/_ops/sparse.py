@@ -24,7 +24,9 @@ EXPORTS = {'SparseTensorValue': 'SparseTensorValue',
 
 @export('SparseTensor', 'sparse.SparseTensor')
 class SparseTensor:
-  """indices [n, rank] int64, values [n], dense_shape [rank] int64."""
+  """A tensor of which only some elements are held: values [n] at indices [n, rank] int64, in a
+  shape dense_shape [rank] int64; all others are 0 or empty. Most functions of tf.sparse ask for
+  indices in the order of rows."""
   _is_composite = True
 
   @classmethod

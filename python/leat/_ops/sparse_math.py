@@ -107,7 +107,7 @@ def sparse_reduce_max(sp_input, axis=None, keepdims=None, reduction_axes=None, k
     return array.reshape(highest, _with_ones(sizes, axes, rank) if keepdims else sizes)
 
 
-def _reduced_to_sparse(op, scope):
+def _reduced_to_sparse(op, scope, what):
   def function(sp_input, axis=None, keepdims=None, reduction_axes=None, keep_dims=None):
     axis, keepdims = _arguments(axis, keepdims, reduction_axes, keep_dims)
     sp_input = sparse_of(sp_input)
@@ -117,11 +117,15 @@ def _reduced_to_sparse(op, scope):
       made = _segment(op, sp_input.values, numbers, array.size(found, out_type=dtypes.int64))
       shape = _with_ones(sizes, axes, rank) if keepdims else sizes
       return sparse_reorder(SparseTensor(_unraveled(found, shape), made, shape))
+  function.__doc__ = """The %s of the elements of a SparseTensor along `axis`, or all dimensions
+  where it is None, as a SparseTensor. Elements that are not there do not count.""" % what
   return function
 
 
-sparse_reduce_sum_sparse = _reduced_to_sparse('UnsortedSegmentSum', 'SparseReduceSumSparse')
-sparse_reduce_max_sparse = _reduced_to_sparse('UnsortedSegmentMax', 'SparseReduceMaxSparse')
+sparse_reduce_sum_sparse = _reduced_to_sparse(
+    'UnsortedSegmentSum', 'SparseReduceSumSparse', 'sum')
+sparse_reduce_max_sparse = _reduced_to_sparse(
+    'UnsortedSegmentMax', 'SparseReduceMaxSparse', 'largest')
 EXPORTS = {
     'sparse_maximum': 'sparse_maximum', 'sparse.maximum': 'sparse_maximum',
     'sparse_minimum': 'sparse_minimum', 'sparse.minimum': 'sparse_minimum',

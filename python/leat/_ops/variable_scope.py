@@ -328,7 +328,8 @@ def _state():
 
 @export('get_variable_scope')
 def get_variable_scope():
-  """The scope that get_variable looks in now."""
+  """The variable scope that get_variable works in now. `reuse_variables()` on it lets it give
+  variables that exist."""
   return _state().current
 
 
@@ -337,7 +338,21 @@ def get_variable(name, shape=None, dtype=None, initializer=None, regularizer=Non
                  collections=None, caching_device=None, partitioner=None, validate_shape=True,
                  use_resource=None, custom_getter=None, constraint=None, synchronization=None,
                  aggregation=None):
-  """The variable of that name: the one that is there, or a new one."""
+  """The variable of that name in the current variable scope: the one that is there where the scope
+  says `reuse`, else a new one.
+
+  A new one needs a shape, or an initializer that is a value. Without `initializer` it is that of
+  the scope, or glorot_uniform_initializer. `regularizer` is a function of the variable, whose
+  result is added to the collection REGULARIZATION_LOSSES. With a `partitioner` the variable is made
+  of several. ValueError where the variable exists and may not be reused, does not exist and must
+  be, or has another shape or type.
+
+  >>> with tf.variable_scope('layer'):
+  ...   w = tf.get_variable('w', [3, 2])
+  >>> with tf.variable_scope('layer', reuse=True):
+  ...   tf.get_variable('w', [3, 2]) is w
+  True
+  """
   return get_variable_scope().get_variable(
       _store(), name, shape, dtype, initializer, regularizer, None, trainable, collections,
       caching_device, partitioner, validate_shape, use_resource, custom_getter, constraint,
@@ -354,7 +369,14 @@ def get_local_variable(name, shape=None, dtype=None, initializer=None, regulariz
 
 @export('variable_scope')
 class variable_scope:
-  """`with tf.variable_scope('layer'):` names variables 'layer/...', and operations too."""
+  """Names the variables of get_variable, and operations, that are made in a `with` block:
+  'layer/w'.
+
+  `name_or_scope` is a name, or a scope to enter again. default_name is used where it is None, with
+  a number where it is taken. With `reuse` True variables must be there already, with tf.AUTO_REUSE
+  they may be. The other arguments are defaults of get_variable inside; what is left out comes from
+  the scope around it.
+  """
 
   def __init__(self, name_or_scope, default_name=None, values=None, initializer=None,
                regularizer=None, caching_device=None, partitioner=None, custom_getter=None,

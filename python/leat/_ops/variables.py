@@ -61,7 +61,24 @@ class _VariableMeta(type):
 
 @export('Variable')
 class Variable(metaclass=_VariableMeta):
-  """State of a session, with an initial value. It can be used wherever a tensor can."""
+  """State that a session keeps from step to step, with an initial value. It can be used wherever a
+  tensor can.
+
+  `Variable(initial_value, trainable=True, name=None, dtype=None, ...)`: the value is a tensor, or
+  what becomes one, or a function that makes it; it gives the shape, which stays unless
+  validate_shape is False. A variable has its value once `initializer`, or the operation of
+  tf.global_variables_initializer, has run in the session: reading it before fails with
+  FailedPreconditionError. Optimizers change variables that are `trainable`. `collections` are those
+  of the graph that it is added to, GLOBAL_VARIABLES by default. With use_resource it is of the kind
+  that each read copies.
+
+  >>> w = tf.Variable(tf.zeros([2]), name='w')
+  >>> grow = tf.assign_add(w, [1.0, 2.0])
+  >>> sess = tf.Session()
+  >>> sess.run(tf.global_variables_initializer())
+  >>> sess.run(grow)
+  array([1., 2.], dtype=float32)
+  """
   __array_priority__ = 100
 
   def __init__(self, initial_value=None, trainable=None, collections=None, validate_shape=True,
@@ -159,13 +176,15 @@ class Variable(metaclass=_VariableMeta):
     return self._save_slice_info
 
   def initialized_value(self):
-    """The initial value until the variable is initialized."""
+    """A tensor with the variable's value, or its initial value where it is not initialized, for the
+    initial values of others."""
     from leat._ops.control_flow import cond
     with init_scope():
       return cond(is_variable_initialized(self), self.read_value, lambda: self.initial_value)
 
   def load(self, value, session=None):
-    """Sets the value in a session."""
+    """Sets the value in `session`, or the default one, to an array; nothing is added to the graph.
+    """
     from leat._session import session as sessions
     session = session or sessions.get_default_session()
     if session is None:
@@ -174,6 +193,7 @@ class Variable(metaclass=_VariableMeta):
     session.run(self.initializer, {self.initializer.inputs[1]: value})
 
   def eval(self, session=None):
+    """The value in `session`, or the default one."""
     return self._as_tensor().eval(session=session)
 
   def set_shape(self, shape):
@@ -563,7 +583,8 @@ for _name in tensors.OPERATORS:
 def _collection(key):
   def function(scope=None):
     return graphs.get_default_graph().get_collection(key, scope)
-  function.__doc__ = "The variables of the collection '%s'." % key
+  function.__doc__ = """The variables of the collection '%s', as a list; with `scope`, a regular
+  expression, only those whose names begin with a match of it.""" % key
   return function
 
 
@@ -572,11 +593,15 @@ local_variables = _collection(GraphKeys.LOCAL_VARIABLES)
 model_variables = _collection(GraphKeys.MODEL_VARIABLES)
 trainable_variables = _collection(GraphKeys.TRAINABLE_VARIABLES)
 moving_average_variables = _collection(GraphKeys.MOVING_AVERAGE_VARIABLES)
-all_variables = lambda: global_variables()
 EXPORTS = {'global_variables': 'global_variables', 'local_variables': 'local_variables',
            'model_variables': 'model_variables', 'trainable_variables': 'trainable_variables',
-           'moving_average_variables': 'moving_average_variables',
-           'all_variables': 'all_variables'}
+           'moving_average_variables': 'moving_average_variables'}
+
+
+@export('all_variables')
+def all_variables():
+  """The variables of the collection 'variables'; the older name of global_variables."""
+  return global_variables()
 
 
 @export('variables_initializer', 'initializers.variables', 'initialize_variables')
@@ -591,14 +616,16 @@ def variables_initializer(var_list, name='init'):
 @export('global_variables_initializer', 'initializers.global_variables',
         'initialize_all_variables')
 def global_variables_initializer():
-  """An operation that initializes all global variables."""
+  """An operation that gives all global variables of the graph their initial values. Run it once in
+  each session, before training."""
   return variables_initializer(global_variables())
 
 
 @export('local_variables_initializer', 'initializers.local_variables',
         'initialize_local_variables')
 def local_variables_initializer():
-  """An operation that initializes all local variables."""
+  """An operation that initializes all local variables: those of tf.metrics, and counters of epochs.
+  """
   return variables_initializer(local_variables())
 
 

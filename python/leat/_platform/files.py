@@ -149,16 +149,20 @@ class GFile:
 
 @export('gfile.Exists', 'io.gfile.exists')
 def Exists(filename):
+  """Whether there is a file or a folder of that name."""
   return os.path.exists(local(filename))
 
 
 @export('gfile.IsDirectory', 'io.gfile.isdir')
 def IsDirectory(dirname):
+  """Whether there is a folder of that name."""
   return os.path.isdir(local(dirname))
 
 
 @export('gfile.ListDirectory', 'io.gfile.listdir')
 def ListDirectory(dirname):
+  """The names of what is in a folder, without the folder's, in no order. NotFoundError where there
+  is none."""
   with _translated(dirname):
     if not os.path.isdir(local(dirname)):
       raise FileNotFoundError(2, 'Could not find directory')
@@ -167,12 +171,14 @@ def ListDirectory(dirname):
 
 @export('gfile.MkDir', 'io.gfile.mkdir')
 def MkDir(dirname):
+  """Makes a folder, whose parent must be there. AlreadyExistsError where there is one."""
   with _translated(dirname):
     os.mkdir(local(dirname))
 
 
 @export('gfile.MakeDirs', 'io.gfile.makedirs')
 def MakeDirs(dirname):
+  """Makes a folder, and those above it that are missing; one that is there is no error."""
   with _translated(dirname):
     if os.path.isfile(local(dirname)):
       raise NotADirectoryError(20, 'Not a directory')
@@ -181,12 +187,14 @@ def MakeDirs(dirname):
 
 @export('gfile.Remove', 'io.gfile.remove')
 def Remove(filename):
+  """Deletes a file. NotFoundError where there is none."""
   with _translated(filename):
     os.remove(local(filename))
 
 
 @export('gfile.DeleteRecursively', 'io.gfile.rmtree')
 def DeleteRecursively(dirname):
+  """Deletes a folder with all that is in it. NotFoundError where there is none."""
   with _translated(dirname):
     if os.path.isdir(local(dirname)):
       shutil.rmtree(local(dirname))
@@ -196,6 +204,8 @@ def DeleteRecursively(dirname):
 
 @export('gfile.Rename', 'io.gfile.rename')
 def Rename(oldname, newname, overwrite=False):
+  """Gives a file or folder another name. AlreadyExistsError where that is taken, unless
+  `overwrite`."""
   with _translated(oldname):
     if os.path.exists(local(newname)) and not overwrite:
       raise FileExistsError(17, 'file already exists')
@@ -204,6 +214,7 @@ def Rename(oldname, newname, overwrite=False):
 
 @export('gfile.Copy', 'io.gfile.copy')
 def Copy(oldpath, newpath, overwrite=False):
+  """Copies a file. AlreadyExistsError where the new name is taken, unless `overwrite`."""
   with _translated(oldpath):
     if os.path.exists(local(newpath)) and not overwrite:
       raise FileExistsError(17, 'file already exists')
@@ -212,6 +223,8 @@ def Copy(oldpath, newpath, overwrite=False):
 
 @export('gfile.Glob', 'io.gfile.glob')
 def Glob(filename):
+  """The names of files that match a pattern with *, ? and [...], or each of a list of patterns,
+  in no order."""
   names = [filename] if isinstance(filename, (str, bytes)) or hasattr(
       filename, '__fspath__') else filename
   return [n for name in names for n in glob.glob(local(name))]
@@ -219,6 +232,8 @@ def Glob(filename):
 
 @export('gfile.Walk')
 def Walk(top, in_order=True):
+  """Gives (folder, names of folders in it, names of files in it) for a folder and all below it; the
+  upper ones first, or last where in_order is False."""
   yield from os.walk(local(top), topdown=in_order)
 
 

@@ -29,7 +29,8 @@ class _Parser(argparse.ArgumentParser):
 
 
 class _Flags:
-  """tf.flags.FLAGS: the values by name."""
+  """The values of the flags by their names: `tf.flags.FLAGS.batch_size`. The command line is parsed
+  when the first value is read, or by tf.app.run."""
 
   def __init__(self):
     self.__dict__.update(_parser=_Parser(allow_abbrev=False), _defaults={},
@@ -127,25 +128,35 @@ def _bounded(convert, low, high):
 
 
 def DEFINE_string(flag_name, default_value, docstring='', **unused):
+  """Defines the option --flag_name of the command line, a text. Its value is
+  `tf.flags.FLAGS.<flag_name>`: default_value where the option is not given. `docstring` is what
+  --help says. DuplicateFlagError where the name is taken."""
   FLAGS._define(flag_name, default_value, docstring, str)
 
 
 def DEFINE_integer(flag_name, default_value, docstring='', lower_bound=None,
                    upper_bound=None, **unused):
+  """Defines the option --flag_name, an integer, within the bounds that are given; otherwise as
+  DEFINE_string. A value that is none raises IllegalFlagValueError when the flags are parsed."""
   FLAGS._define(flag_name, default_value, docstring, _bounded(int, lower_bound, upper_bound))
 
 
 def DEFINE_float(flag_name, default_value, docstring='', lower_bound=None, upper_bound=None,
                  **unused):
+  """Defines the option --flag_name, a number, within the bounds that are given; otherwise as
+  DEFINE_integer."""
   FLAGS._define(flag_name, default_value if default_value is None else float(default_value),
                 docstring, _bounded(float, lower_bound, upper_bound))
 
 
 def DEFINE_boolean(flag_name, default_value, docstring='', **unused):
+  """Defines the options --flag_name, --flag_name=false and --noflag_name; otherwise as
+  DEFINE_string."""
   FLAGS._define(flag_name, default_value, docstring, _bool)
 
 
 def DEFINE_enum(flag_name, default_value, enum_values, docstring='', **unused):
+  """Defines the option --flag_name, one of the texts in enum_values; otherwise as DEFINE_string."""
   def one_of(text):
     if text not in enum_values:
       raise argparse.ArgumentTypeError('%s should be one of <%s>' % (text, '|'.join(enum_values)))
@@ -154,12 +165,15 @@ def DEFINE_enum(flag_name, default_value, enum_values, docstring='', **unused):
 
 
 def DEFINE_list(flag_name, default_value, docstring='', **unused):
+  """Defines the option --flag_name, texts with commas between them, whose value is a list;
+  otherwise as DEFINE_string."""
   split = lambda text: [t.strip() for t in text.split(',')] if text else []
   FLAGS._define(flag_name, split(default_value) if isinstance(default_value, str) else
                 default_value, docstring, split)
 
 
 def mark_flag_as_required(flag_name):
+  """Parsing the flags raises IllegalFlagValueError where that flag has no value."""
   FLAGS._required.add(flag_name)
 
 
@@ -172,7 +186,8 @@ EXPORTS = {prefix + n: n for prefix in ('flags.', 'app.flags.') for n in (
 
 @export('app.run')
 def run(main=None, argv=None):
-  """Parses the flags, calls main(rest of the command line) and ends the program."""
+  """Parses the flags, calls main(rest of the command line) and ends the program with what it
+  returns. Without `main` it is the function of that name in the program."""
   argv = sys.argv if argv is None else argv
   try:
     rest = FLAGS([argv[0]] + list(argv[1:]), known_only=True)

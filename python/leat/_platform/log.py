@@ -22,18 +22,23 @@ def get_logger():
 
 
 def log(level, msg, *args, **kwargs):
+  """Writes a message at a level (`tf.logging.INFO`, say); args are put into it as % does."""
   get_logger().log(level, msg, *args, **kwargs)
 
 
 def debug(msg, *args, **kwargs):
+  """Writes a message at the level DEBUG; args are put into it as % does."""
   get_logger().debug(msg, *args, **kwargs)
 
 
 def info(msg, *args, **kwargs):
+  """Writes a message at the level INFO; args are put into it as % does. It is shown after
+  `tf.logging.set_verbosity(tf.logging.INFO)`."""
   get_logger().info(msg, *args, **kwargs)
 
 
 def warn(msg, *args, **kwargs):
+  """Writes a message at the level WARN; args are put into it as % does."""
   get_logger().warning(msg, *args, **kwargs)
 
 
@@ -41,14 +46,17 @@ warning = warn
 
 
 def error(msg, *args, **kwargs):
+  """Writes a message at the level ERROR; args are put into it as % does."""
   get_logger().error(msg, *args, **kwargs)
 
 
 def fatal(msg, *args, **kwargs):
+  """Writes a message at the level FATAL; args are put into it as % does. The program goes on."""
   get_logger().fatal(msg, *args, **kwargs)
 
 
 def vlog(level, msg, *args, **kwargs):
+  """Writes a message at a level that is a number, as `log` does."""
   get_logger().log(level, msg, *args, **kwargs)
 
 
@@ -57,14 +65,18 @@ def flush():
 
 
 def get_verbosity():
+  """The lowest level of messages that are shown."""
   return get_logger().getEffectiveLevel()
 
 
 def set_verbosity(v):
+  """Shows messages of the level `v` and above: tf.logging.DEBUG, INFO, WARN (from the start), ERROR
+  or FATAL."""
   get_logger().setLevel(v)
 
 
 def log_if(level, msg, condition, *args):
+  """Writes a message where the condition is true."""
   if condition:
     log(level, msg, *args)
 
@@ -80,16 +92,20 @@ def _count():
 
 
 def log_every_n(level, msg, n, *args):
+  """Writes the message at the first, and then each n-th time that this line of the program is
+  reached."""
   if _count() % n == 0:
     log(level, msg, *args)
 
 
 def log_first_n(level, msg, n, *args):
+  """Writes the message the first n times that this line of the program is reached."""
   if _count() < n:
     log(level, msg, *args)
 
 
 def TaskLevelStatusMessage(msg):
+  """Writes a message about a whole task, at the level ERROR."""
   error(msg)
 
 

@@ -37,6 +37,7 @@ def as_str_any(value, encoding='utf-8'):
 
 @export('compat.path_to_str')
 def path_to_str(path):
+  """A path of pathlib as str; anything else is given back."""
   return as_str_any(path.__fspath__()) if hasattr(path, '__fspath__') else path
 
 

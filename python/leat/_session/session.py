@@ -36,7 +36,7 @@ _stack = _Stack()
 
 @export('get_default_session')
 def get_default_session():
-  """The innermost session of a `with`, or None."""
+  """The innermost session that is entered by `with`, or None."""
   return _stack.sessions[-1] if _stack.sessions else None
 
 
@@ -114,13 +114,29 @@ class BaseSession:
         raise errors.of_status(error) from None
 
   def as_default(self):
+    """`with sess.as_default():` makes it the session that Tensor.eval and Operation.run use. It is
+    not closed at the end."""
     return _Default(self)
 
   # Steps --------------------------------------------------------------------------------------
 
   def run(self, fetches, feed_dict=None, options=None, run_metadata=None):
-    """The values of `fetches`, a tensor, operation, name, or any structure of them, in a step that
-    is fed with feed_dict."""
+    """Runs one step: computes what is fetched, and only what that needs.
+
+    `fetches` is a tensor, an operation, a variable, a name ('loss:0'), or a list, tuple or dict of
+    these, nested as you like; the result has its form, with arrays for tensors and None for
+    operations. feed_dict gives tensors, placeholders most often, a value for this step. With
+    `options`, a tf.RunOptions, and `run_metadata`, a tf.RunMetadata, the step is recorded there.
+
+    RuntimeError where the session is closed; TypeError where something cannot be fetched or fed;
+    ValueError where a name is not in the graph or a value has the wrong shape; tf.errors.OpError
+    where an operation fails.
+
+    >>> x = tf.placeholder(tf.float32, [2])
+    >>> sess = tf.Session()
+    >>> sess.run({'twice': x * 2.0}, feed_dict={x: [1.0, 2.0]})
+    {'twice': array([2., 4.], dtype=float32)}
+    """
     if self._forgotten_handles:
       from leat._session import handle
       handle.delete_forgotten(self)
@@ -220,7 +236,8 @@ class BaseSession:
     return plan.build(_arrays(found))
 
   def make_callable(self, fetches, feed_list=None, accept_options=False):
-    """A function of the values of feed_list that runs a step for the fetches."""
+    """A function that takes the values of feed_list, runs a step and gives the values of `fetches`.
+    It is faster than `run` with the same arguments each time."""
     if feed_list is not None and not isinstance(feed_list, (list, tuple)):
       raise TypeError('`feed_list` must be a list or tuple.')
     graph = self._graph
@@ -296,7 +313,17 @@ class _Default:
 
 @export('Session')
 class Session(BaseSession):
-  """Runs a graph. `with tf.Session() as sess:` also makes it, and its graph, the default."""
+  """Runs operations of a graph, and holds the state of its variables.
+
+  `graph` is the default graph where none is given. `config` is a tf.ConfigProto. `target` is empty
+  for this process, or the address of a server, 'grpc://host:port'. In `with tf.Session() as sess:`
+  the session and its graph are the default ones, and the session is closed at the end.
+
+  >>> a = tf.constant([1.0, 2.0])
+  >>> with tf.Session() as sess:
+  ...   print(sess.run(a * 2.0))
+  [2. 4.]
+  """
 
   def __init__(self, target='', graph=None, config=None):
     super().__init__(target, graph, config)
@@ -332,7 +359,8 @@ class Session(BaseSession):
 
 @export('InteractiveSession')
 class InteractiveSession(BaseSession):
-  """A session that is the default one until it is closed."""
+  """A session that is the default one from when it is made until it is closed, for notebooks and
+  shells: `t.eval()` and `op.run()` use it."""
   _count = 0
 
   def __init__(self, target='', graph=None, config=None):

@@ -68,7 +68,9 @@ def weighted_moving_average(value, decay, weight, truediv=True, collections=None
 
 @export('train.ExponentialMovingAverage')
 class ExponentialMovingAverage:
-  """Keeps averages of variables, that follow them with a delay."""
+  """Keeps running averages of variables: average = decay * average + (1 - decay) * value. `apply`
+  makes the operation that updates them, to run after each step of training, `average` gives the one
+  of a variable. With num_updates early averages follow faster."""
 
   def __init__(self, decay, num_updates=None, zero_debias=False, name='ExponentialMovingAverage'):
     self._decay, self._num_updates, self._name = decay, num_updates, name

@@ -248,9 +248,14 @@ def maybe_batch(tensors, keep_input, batch_size, num_threads=1, capacity=32, enq
 @export('train.batch')
 def batch(tensors, batch_size, num_threads=1, capacity=32, enqueue_many=False, shapes=None,
           dynamic_pad=False, allow_smaller_final_batch=False, shared_name=None, name=None):
-  """Batches of the elements that `tensors`, a list or dict, gives each time it is run: a tensor or
-  sparse tensor with a new first dimension for each. With enqueue_many each run gives many elements,
-  along the first dimension. With dynamic_pad elements of different sizes are padded."""
+  """Batches of the elements that `tensors`, a list or dict, gives each time it is run: each tensor,
+  or sparse tensor, gets a new first dimension of batch_size. A queue of `capacity` elements is
+  filled by num_threads threads, which begin with tf.train.start_queue_runners.
+
+  With enqueue_many each run gives many elements, along the first dimension. With dynamic_pad
+  elements of different sizes are padded; otherwise ValueError where shapes are not known. With
+  allow_smaller_final_batch the last batch can have fewer.
+  """
   return maybe_batch(tensors, True, batch_size, num_threads, capacity, enqueue_many, shapes,
                      dynamic_pad, allow_smaller_final_batch, shared_name, name)
 
@@ -289,7 +294,8 @@ def maybe_shuffle_batch(tensors, batch_size, capacity, min_after_dequeue, keep_i
 def shuffle_batch(tensors, batch_size, capacity, min_after_dequeue, num_threads=1, seed=None,
                   enqueue_many=False, shapes=None, allow_smaller_final_batch=False,
                   shared_name=None, name=None):
-  """Batches in a random order: each element is drawn of at least min_after_dequeue."""
+  """`batch` in a random order: each element is drawn of at least min_after_dequeue that wait.
+  Larger numbers mix better and start more slowly; `capacity` must be larger."""
   return maybe_shuffle_batch(tensors, batch_size, capacity, min_after_dequeue, True, num_threads,
                              seed, enqueue_many, shapes, allow_smaller_final_batch, shared_name,
                              name)

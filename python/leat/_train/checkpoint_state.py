@@ -64,7 +64,8 @@ def update_checkpoint_state(save_dir, model_checkpoint_path, all_model_checkpoin
 
 @export('train.get_checkpoint_state')
 def get_checkpoint_state(checkpoint_dir, latest_filename=None):
-  """The state file's message with full paths, or None."""
+  """The state file of a folder as a message CheckpointState, with full paths in
+  model_checkpoint_path and all_model_checkpoint_paths; None where there is none."""
   name = os.path.join(files.local(checkpoint_dir), latest_filename or 'checkpoint')
   try:
     with open(name, 'rb') as f:
@@ -84,7 +85,7 @@ def get_checkpoint_state(checkpoint_dir, latest_filename=None):
 
 @export('train.latest_checkpoint')
 def latest_checkpoint(checkpoint_dir, latest_filename=None):
-  """The path of the newest checkpoint, or None."""
+  """The path of the newest checkpoint in a folder, as its state file says, or None."""
   state = get_checkpoint_state(checkpoint_dir, latest_filename)
   if state is not None and checkpoint_exists(state.model_checkpoint_path):
     return state.model_checkpoint_path

@@ -14,7 +14,8 @@ from leat._graph.scope import GraphKeys
 
 @export('train.Coordinator')
 class Coordinator:
-  """Tells threads to stop, and hands on what one of them failed with."""
+  """Lets threads end together: each asks should_stop() in its loop, one calls request_stop(), and
+  join() waits for all, and raises what one of them failed with."""
 
   def __init__(self, clean_stop_exception_types=None):
     if clean_stop_exception_types is None:
@@ -284,7 +285,9 @@ def add_queue_runner(qr, collection=GraphKeys.QUEUE_RUNNERS):
 @export('train.start_queue_runners', 'train.queue_runner.start_queue_runners')
 def start_queue_runners(sess=None, coord=None, daemon=True, start=True,
                         collection=GraphKeys.QUEUE_RUNNERS):
-  """Starts the threads of all runners of the graph; gives them."""
+  """Starts the threads of all queue runners of the graph in `sess`, or the default session, and
+  gives them. Without it, a program that reads from input queues waits for ever. `coord` is the
+  Coordinator that ends them."""
   from leat._session import session as sessions
   if sess is None:
     sess = sessions.get_default_session()

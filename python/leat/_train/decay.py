@@ -20,7 +20,8 @@ def _needs_step(step, name):
 @export('train.exponential_decay')
 def exponential_decay(learning_rate, global_step, decay_steps, decay_rate, staircase=False,
                       name=None):
-  """learning_rate * decay_rate ^ (global_step / decay_steps)."""
+  """learning_rate * decay_rate ^ (global_step / decay_steps), a scalar; with `staircase` the
+  quotient is rounded down, so that the rate falls in steps."""
   _needs_step(global_step, 'exponential_decay')
   with name_scope(name, 'ExponentialDecay', [learning_rate, global_step, decay_steps,
                                              decay_rate]) as scope:

@@ -87,8 +87,10 @@ def _file_of(session, folder, suffix, max_queue):
 
 @export('summary.FileWriter', 'train.SummaryWriter')
 class FileWriter:
-  """Adds events to a file of a folder. Each is written by a thread as its turn comes: `flush_secs`
-  is of no use. Writers with the same `session` share their file."""
+  """Writes summaries, and the graph where it is given, to an event file in the folder `logdir`,
+  which `leat board` and TensorBoard read. A thread writes each event as its turn comes, so that
+  flush_secs has no effect; `flush` waits for it. Writers with the same `session` share their file.
+  """
 
   def __init__(self, logdir, graph=None, max_queue=10, flush_secs=120, graph_def=None,
                filename_suffix=None, session=None):

@@ -65,7 +65,9 @@ def input_producer(input_tensor, element_shape=None, num_epochs=None, shuffle=Tr
 @export('train.string_input_producer')
 def string_input_producer(string_tensor, num_epochs=None, shuffle=True, seed=None, capacity=32,
                           shared_name=None, name=None, cancel_op=None):
-  """The same for texts, names of files most often."""
+  """A queue of texts, names of files most often, in a random order that is new in each epoch. After
+  num_epochs (None for no end), which needs tf.local_variables_initializer(), it is closed. Its
+  threads begin with tf.train.start_queue_runners."""
   message = 'string_input_producer requires a non-null input tensor'
   if not hasattr(string_tensor, 'dtype') and not string_tensor:
     raise ValueError(message)

@@ -22,7 +22,17 @@ def _is_resource(variable):
 
 @export('train.Optimizer')
 class Optimizer:
-  """The base of optimizers. A subclass says how a dense (and a sparse) gradient is applied."""
+  """What optimizers have in common: operations that change variables by gradients. A new one
+  derives from it and defines _apply_dense and its kin.
+
+  >>> w = tf.Variable(1.0)
+  >>> train = tf.train.GradientDescentOptimizer(0.1).minimize(w * w)
+  >>> sess = tf.Session()
+  >>> sess.run(tf.global_variables_initializer())
+  >>> sess.run(train)
+  >>> round(float(sess.run(w)), 3)
+  0.8
+  """
   GATE_NONE, GATE_OP, GATE_GRAPH = 0, 1, 2
 
   def __init__(self, use_locking, name):
@@ -40,7 +50,10 @@ class Optimizer:
   def minimize(self, loss, global_step=None, var_list=None, gate_gradients=GATE_OP,
                aggregation_method=None, colocate_gradients_with_ops=False, name=None,
                grad_loss=None):
-    """An operation that changes the variables so that the loss becomes smaller."""
+    """An operation that changes variables so that `loss`, a scalar, becomes smaller:
+    compute_gradients, then apply_gradients. var_list are the variables, all trainable ones by
+    default. One is added to global_step, a variable, each time. ValueError where no variable has a
+    gradient."""
     pairs = self.compute_gradients(loss, var_list, gate_gradients, aggregation_method,
                                    colocate_gradients_with_ops, grad_loss)
     if not any(g is not None for g, _ in pairs):
@@ -52,7 +65,8 @@ class Optimizer:
 
   def compute_gradients(self, loss, var_list=None, gate_gradients=GATE_OP, aggregation_method=None,
                         colocate_gradients_with_ops=False, grad_loss=None):
-    """[(gradient or None, variable)]."""
+    """A list of (gradient, variable), gradients None where the loss does not depend on the
+    variable. They can be changed, clipped say, before apply_gradients."""
     if gate_gradients not in (Optimizer.GATE_NONE, Optimizer.GATE_OP, Optimizer.GATE_GRAPH):
       raise ValueError('gate_gradients must be one of: Optimizer.GATE_NONE, Optimizer.GATE_OP, '
                        'Optimizer.GATE_GRAPH.  Not %s' % gate_gradients)
@@ -83,7 +97,8 @@ class Optimizer:
     return pairs
 
   def apply_gradients(self, grads_and_vars, global_step=None, name=None):
-    """An operation that applies the gradients, and adds one to global_step."""
+    """An operation that changes each variable by its gradient, and adds one to global_step.
+    ValueError where all gradients are None."""
     pairs = tuple(grads_and_vars)
     if not pairs:
       raise ValueError('No variables provided.')

@@ -70,7 +70,7 @@ class _Applied(Optimizer):
 
 @export('train.GradientDescentOptimizer')
 class GradientDescentOptimizer(_Applied):
-  """var -= learning_rate * gradient."""
+  """variable -= learning_rate * gradient. learning_rate is a number or a tensor."""
 
   def __init__(self, learning_rate, use_locking=False, name='GradientDescent'):
     super().__init__(use_locking, name)
@@ -103,7 +103,8 @@ class GradientDescentOptimizer(_Applied):
 
 @export('train.MomentumOptimizer')
 class MomentumOptimizer(_Applied):
-  """accum = momentum * accum + gradient; var -= learning_rate * accum."""
+  """accumulation = momentum * accumulation + gradient; variable -= learning_rate * accumulation.
+  With use_nesterov the gradient is taken as if the step had been made."""
   _op, _sparse_op = 'ApplyMomentum', 'SparseApplyMomentum'
   _slot_names = (('accum', 'momentum', None),)
   _before, _after = (('lr', 'learning_rate'),), (('momentum', 'momentum'),)
@@ -122,7 +123,7 @@ class MomentumOptimizer(_Applied):
 
 @export('train.AdagradOptimizer')
 class AdagradOptimizer(_Applied):
-  """accum += gradient^2; var -= learning_rate * gradient / sqrt(accum)."""
+  """accumulation += gradient^2; variable -= learning_rate * gradient / sqrt(accumulation)."""
   _op, _sparse_op = 'ApplyAdagrad', 'SparseApplyAdagrad'
   _slot_names = (('accum', 'accumulator', None),)
   _before = (('lr', 'learning_rate'),)
@@ -167,7 +168,8 @@ class AdadeltaOptimizer(_Applied):
 
 @export('train.RMSPropOptimizer')
 class RMSPropOptimizer(_Applied):
-  """Divides the gradient by a running mean of its magnitude."""
+  """Divides the gradient by the root of a running mean of its square (`decay`), with momentum. With
+  `centered` the mean of the gradient is subtracted from it first."""
 
   def __init__(self, learning_rate, decay=0.9, momentum=0.0, epsilon=1e-10, use_locking=False,
                centered=False, name='RMSProp'):
@@ -317,7 +319,9 @@ class AdagradDAOptimizer(_Applied):
 
 @export('train.AdamOptimizer')
 class AdamOptimizer(_Applied):
-  """Adam (Kingma and Ba, 2014)."""
+  """Adam (Kingma and Ba, 2014): steps of about learning_rate, along a running mean of the gradient
+  (beta1) divided by the root of a running mean of its square (beta2), both without their bias
+  towards 0; epsilon is added to the root."""
   _op = 'ApplyAdam'
   _slot_names = (('m', 'm', None), ('v', 'v', None))
   _before = (('lr', 'learning_rate'), ('beta1', 'beta1'), ('beta2', 'beta2'),

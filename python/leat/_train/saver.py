@@ -152,7 +152,13 @@ def _restored(part, value, reshape):
 
 @export('train.Saver')
 class Saver:
-  """Saves and restores variables."""
+  """Saves variables in checkpoints, and restores them.
+
+  var_list is a list of variables, or a dict of them by the names that they have in the checkpoint;
+  all variables by default. The newest max_to_keep checkpoints are kept, and one for each
+  keep_checkpoint_every_n_hours. With `reshape` values are fitted into variables of another shape;
+  with `sharded` each device writes a file of its own. ValueError where there is nothing to save.
+  """
 
   def __init__(self, var_list=None, reshape=False, sharded=False, max_to_keep=5,
                keep_checkpoint_every_n_hours=10000.0, name=None, restore_sequentially=False,
@@ -284,7 +290,9 @@ class Saver:
   def save(self, sess, save_path, global_step=None, latest_filename=None,
            meta_graph_suffix='meta', write_meta_graph=True, write_state=True,
            strip_default_attrs=False, save_debug_info=False):
-    """Writes a checkpoint and, beside it, the graph; gives its path."""
+    """Writes a checkpoint and gives its path: save_path, with '-step' where global_step is given.
+    The state file of the folder, which latest_checkpoint reads, names it. TypeError where `sess` is
+    no session."""
     del save_debug_info
     self._check_built()
     if latest_filename is not None and os.path.split(latest_filename)[0]:
@@ -373,7 +381,9 @@ class Saver:
   # Restoring ----------------------------------------------------------------------------------
 
   def restore(self, sess, save_path):
-    """Sets the variables of a session to what a checkpoint has."""
+    """Gives the variables the values of a checkpoint, a path as `save` or latest_checkpoint gave
+    it. They need not be initialized. ValueError where there is no such checkpoint; NotFoundError
+    where a variable is not in it."""
     if self._is_empty:
       return
     if save_path is None:

@@ -144,7 +144,10 @@ _started = []
 
 @export('train.Server')
 class Server:
-  """A task of a cluster, served by this process from start() to the end of the process."""
+  """A task of a cluster, which this process is from when it is made (or start()) to its end.
+  server_or_cluster_def is a ServerDef, a ClusterSpec or a dict of addresses by jobs; job_name and
+  task_index say which of them this is. `join()` waits for ever, `target` is what sessions connect
+  to."""
 
   def __init__(self, server_or_cluster_def, job_name=None, task_index=None, protocol=None,
                config=None, start=True):

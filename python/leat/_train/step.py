@@ -16,7 +16,8 @@ _READ_KEY = 'global_step_read_op_cache'
 
 @export('train.get_global_step')
 def get_global_step(graph=None):
-  """The variable that counts steps, or None."""
+  """The variable that counts steps, or None where the graph has none. It is the one in the
+  collection GLOBAL_STEP, or the variable 'global_step'. TypeError where it is no integer scalar."""
   graph = graph or graphs.get_default_graph()
   found = graph.get_collection(GraphKeys.GLOBAL_STEP)
   if len(found) == 1:
@@ -59,6 +60,8 @@ def create_global_step(graph=None):
 
 @export('train.get_or_create_global_step')
 def get_or_create_global_step(graph=None):
+  """The variable that counts steps (an int64 scalar of the name 'global_step'); it is made where
+  the graph has none."""
   graph = graph or graphs.get_default_graph()
   found = get_global_step(graph)
   return create_global_step(graph) if found is None else found

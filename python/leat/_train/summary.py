@@ -36,21 +36,23 @@ def _scoped(name, family, values, default=None):
 
 @export('summary.scalar')
 def scalar(name, tensor, collections=None, family=None):
-  """A number over time. Summaries of one family are shown together."""
+  """A summary of a number: a string tensor, which FileWriter.add_summary writes and the board draws
+  over time. It is added to the collection SUMMARIES, or to `collections`."""
   with _scoped(name, family, [tensor]) as (tag, scope):
     return _collect(apply_op('ScalarSummary', name=scope, tags=tag, values=tensor), collections)
 
 
 @export('summary.histogram')
 def histogram(name, values, collections=None, family=None):
-  """The distribution of values over time."""
+  """A summary of the distribution of the values of a tensor, over time."""
   with _scoped(name, family, [values], 'HistogramSummary') as (tag, scope):
     return _collect(apply_op('HistogramSummary', name=scope, tag=tag, values=values), collections)
 
 
 @export('summary.image')
 def image(name, tensor, max_outputs=3, collections=None, family=None):
-  """Pictures, [n, height, width, 1, 3 or 4]."""
+  """A summary of up to max_outputs pictures of a tensor [batch, height, width, channels] with 1, 3
+  or 4 channels, uint8 or float32."""
   with _scoped(name, family, [tensor]) as (tag, scope):
     return _collect(apply_op('ImageSummary', name=scope, tag=tag, tensor=tensor,
                              max_images=max_outputs), collections)
@@ -104,6 +106,7 @@ def merge(inputs, collections=None, name=None):
 
 @export('summary.merge_all')
 def merge_all(key=GraphKeys.SUMMARIES, scope=None, name=None):
-  """One summary of all in the graph, or None."""
+  """A summary of all in the collection of the graph, or None where there is none: one tensor to
+  fetch instead of many."""
   found = get_default_graph().get_collection(key, scope=scope)
   return merge(found, name=name) if found else None

@@ -95,6 +95,7 @@ def get_losses(scope=None, loss_collection=GraphKeys.LOSSES):
 
 @export('contrib.losses.get_regularization_losses')
 def get_regularization_losses(scope=None):
+  """The regularization losses, as a list; with `scope`, only those whose names begin with it."""
   return losses_.get_regularization_losses(scope)
 
 
