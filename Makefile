@@ -10,6 +10,7 @@
 #   make test-oracle   against TensorFlow itself           make install  PREFIX=/usr/local DESTDIR=
 #   make test-python   the Python package's tests          make wheel    the package, into build/wheel
 #   make sdist     its source archive, into build/wheel    make test-sdist   builds the package of it
+#   make docs-python    the reference of the Python API, pages in build/docs/python
 #   make test-board    the board's pages in a headless browser
 # JOBS limits parallel work; TESTS selects tests by a regular expression.
 BUILD ?= build
@@ -34,7 +35,7 @@ SANITIZER_ENV = UBSAN_OPTIONS=print_stacktrace=1 ASAN_OPTIONS=$(ASAN_FLAGS) \
 
 .PHONY: all setup test check demo install asan tsan asan-build tsan-build tsan-threads fuzz bench \
   bench-variants bench-board bench-cluster bench-python test-oracle test-python test-board wheel \
-  sdist test-sdist clean
+  sdist test-sdist docs-python clean
 all: $(BUILD)/build.ninja
 	@$(NINJA) -C $(BUILD)
 
@@ -111,6 +112,9 @@ test-board: setup all
 
 wheel: setup all
 	@python3 python/build_backend.py wheel $(BUILD)/wheel $(BUILD)
+
+docs-python: $(BUILD)/build.ninja
+	@$(NINJA) -C $(BUILD) docs-python
 
 sdist:
 	@python3 python/build_backend.py sdist $(BUILD)/wheel

@@ -39,4 +39,9 @@ if(LEAT_PYTHON)
       ${python_sources}
     COMMENT "Making the Python package" VERBATIM)
   add_custom_target(leat_python_package ALL DEPENDS ${package}/_names.py)
+  # ninja -C build docs-python: the reference of the API, pages of Markdown in build/docs/python.
+  add_custom_target(docs-python DEPENDS leat_python_package
+    COMMAND ${Python3_EXECUTABLE} ${CMAKE_SOURCE_DIR}/python/make_reference.py
+      ${CMAKE_BINARY_DIR}/docs/python --package ${CMAKE_BINARY_DIR}/python
+    VERBATIM)
 endif()
