@@ -88,7 +88,8 @@ class Operation(_leat.Operation):
     return definition.message_of(self.graph, self.type)
 
   def get_attr(self, name):
-    """The value of the attribute of that name. ValueError where there is none."""
+    """The value of an attribute: bytes, int, float, bool, DType, a message, or a list of these.
+    ValueError where there is no attribute of that name."""
     found = self.attribute(name)
     if found is None:
       raise ValueError("Operation '%s' has no attr named '%s'." % (self.name, name))

@@ -104,7 +104,7 @@ def divide(x, y, name=None):
 
 @export('truediv', 'math.truediv')
 def truediv(x, y, name=None):
-  """x / y as Python 3 divides, element by element; integers are divided as floats. TypeError where
+  """x / y as Python 3 divides, element by element; integers are divided as floats. ValueError where
   the types differ."""
   with name_scope(name, 'truediv', [x, y]) as scope:
     return operators.true_divide(*_pair(x, y), scope)

@@ -291,8 +291,7 @@ class Saver:
            meta_graph_suffix='meta', write_meta_graph=True, write_state=True,
            strip_default_attrs=False, save_debug_info=False):
     """Writes a checkpoint and gives its path: save_path, with '-step' where global_step is given.
-    The state file of the folder, which latest_checkpoint reads, names it. TypeError where `sess` is
-    no session."""
+    The state file of the folder, which latest_checkpoint reads, names it."""
     del save_debug_info
     self._check_built()
     if latest_filename is not None and os.path.split(latest_filename)[0]:
