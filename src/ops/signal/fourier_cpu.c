@@ -2,16 +2,22 @@
 //
 // The elements of the last one, two or three dimensions of a batch entry are a block, which is
 // copied to doubles, transformed line by line along each of its dimensions, and copied out. Blocks
-// are independent of each other. A half transform is of a block whose last size is m / 2 + 1:
+// are independent of each other, so that threads share them; each range of blocks has memory of its
+// own. A half transform is of a block whose last size is m / 2 + 1:
 //
 //   RFFT    the whole block is transformed, and one half is copied out
 //   IRFFT   all dimensions of the half but the last are transformed; then each line of the last is
 //           completed by the conjugates, transformed, and its real parts are copied out
+#include <math.h>
+
 #include "base/checked.h"
+#include "kernel/step_check.h"
 #include "ops/kernel_rows.h"
 #include "ops/signal/transform_cpu.h"
 
 enum { MAX_DIMS = 3 };
+#define NS_PER_COPY 10.0  // of an element, in and out
+#define NS_PER_STAGE 2.0  // and element: a transform has the logarithm of its size of them
 
 typedef struct fourier_s {
   int rank;
@@ -27,8 +33,14 @@ typedef struct job_s {
   int64_t read[MAX_DIMS], written[MAX_DIMS];  // sizes of what is copied in and out
   int64_t from[MAX_DIMS], to[MAX_DIMS];  // sizes of a block of the input and of the output
   leat_transform_t* plans[MAX_DIMS];
-  leat_complex_t *block, *line, *scratch;
+  int64_t line_size, scratch_size;  // for the longest dimension
+  _Atomic bool is_out_of_memory;
 } job_t;
+
+// What the thread that transforms a block needs.
+typedef struct memory_s {
+  leat_complex_t *block, *line, *scratch;
+} memory_t;
 
 static int64_t product(const int64_t* sizes, int rank) {
   int64_t count = 1;
@@ -93,60 +105,82 @@ static int64_t place_in(const int64_t* box, const int64_t* sizes, int rank, int6
 
 // ---- Blocks -------------------------------------------------------------------------------------
 
+// Says about every 8192 elements, before the |count| ones from |i| on, whether the step has been
+// cancelled or is past its deadline. What the block holds does not matter then.
+static bool is_over(int64_t i, int64_t count) {
+  return i % 8192 < count && leat_step_loop_is_over();
+}
+
 // The sizes of the block: of the half for IRFFT, else of the whole.
 static const int64_t* block_sizes(const job_t* j) {
   return j->own->half && j->own->inverse ? j->read : j->lengths;
 }
 
 // Transforms all lines of the block along dimension |d|.
-static void transform_lines(job_t* j, int d) {
+static void transform_lines(const job_t* j, const memory_t* m, int d) {
   const int64_t* sizes = block_sizes(j);
   int64_t n = sizes[d], stride = product(sizes + d + 1, j->own->rank - d - 1);
   int64_t lines = n ? product(sizes, j->own->rank) / n : 0;
-  for (int64_t k = 0; k < lines; ++k) {
-    leat_complex_t* first = j->block + k / stride * stride * n + k % stride;
-    for (int64_t i = 0; i < n; ++i) j->line[i] = first[i * stride];
-    leat_transform_run(j->plans[d], j->own->inverse, j->line, j->scratch);
-    for (int64_t i = 0; i < n; ++i) first[i * stride] = j->line[i];
+  for (int64_t k = 0; k < lines && !is_over(k * n, n); ++k) {
+    leat_complex_t* first = m->block + k / stride * stride * n + k % stride;
+    for (int64_t i = 0; i < n; ++i) m->line[i] = first[i * stride];
+    leat_transform_run(j->plans[d], j->own->inverse, m->line, m->scratch);
+    for (int64_t i = 0; i < n; ++i) first[i * stride] = m->line[i];
   }
 }
 
 // Completes each line of the last dimension of the half, and writes the real numbers.
-static void write_real(job_t* j, int64_t begin) {
+static void write_real(const job_t* j, const memory_t* m, int64_t begin) {
   int rank = j->own->rank;
   int64_t half = j->read[rank - 1], n = j->lengths[rank - 1];
   int64_t lines = product(j->lengths, rank - 1);
   for (int64_t k = 0; k < lines; ++k) {
-    const leat_complex_t* from = j->block + k * half;
+    const leat_complex_t* from = m->block + k * half;
     for (int64_t i = 0; i < n; ++i) {
       bool is_mirrored = i >= half;
       leat_complex_t value = from[is_mirrored ? n - i : i];
       if (is_mirrored) value.im = -value.im;
       if (i == 0 || 2 * i == n) value.im = 0;
-      j->line[i] = value;
+      m->line[i] = value;
     }
-    leat_transform_run(j->plans[rank - 1], true, j->line, j->scratch);
-    for (int64_t i = 0; i < n; ++i) store(j->output, begin + k * n + i, j->line[i]);
+    leat_transform_run(j->plans[rank - 1], true, m->line, m->scratch);
+    for (int64_t i = 0; i < n; ++i) store(j->output, begin + k * n + i, m->line[i]);
   }
 }
 
-static void run_block(job_t* j, int64_t index) {
+static void run_block(const job_t* j, const memory_t* m, int64_t index) {
   int rank = j->own->rank;
   bool completes = j->own->half && j->own->inverse;
   int64_t count = product(j->read, rank), begin = index * product(j->from, rank);
-  for (int64_t i = 0; i < count; ++i) {
-    j->block[i] = load(j->input, begin + place_in(j->read, j->from, rank, i));
+  for (int64_t i = 0; i < count && !is_over(i, 1); ++i) {
+    m->block[i] = load(j->input, begin + place_in(j->read, j->from, rank, i));
   }
-  for (int d = 0; d < rank - completes; ++d) transform_lines(j, d);
+  for (int d = 0; d < rank - completes; ++d) transform_lines(j, m, d);
   begin = index * product(j->to, rank);
   if (completes) {
-    write_real(j, begin);
+    write_real(j, m, begin);
     return;
   }
   count = product(j->written, rank);
-  for (int64_t i = 0; i < count; ++i) {
-    store(j->output, begin + i, j->block[place_in(j->written, j->lengths, rank, i)]);
+  for (int64_t i = 0; i < count && !is_over(i, 1); ++i) {
+    store(j->output, begin + i, m->block[place_in(j->written, j->lengths, rank, i)]);
   }
+}
+
+static void run_blocks(void* data, int64_t begin, int64_t end) {
+  job_t* j = data;
+  leat_complex_t* all;
+  size_t block = (size_t)product(j->lengths, j->own->rank), line = (size_t)j->line_size;
+  leat_status_t status =
+      LEAT_ALLOCATE(leat_allocator_system(), block + line + (size_t)j->scratch_size, &all);
+  if (status) {
+    leat_status_free(status);
+    j->is_out_of_memory = true;
+    return;
+  }
+  memory_t memory = {all, all + block, all + block + line};
+  for (int64_t i = begin; i < end; ++i) run_block(j, &memory, i);
+  leat_allocator_free(leat_allocator_system(), all);
 }
 
 // ---- Kernels ------------------------------------------------------------------------------------
@@ -200,21 +234,13 @@ static leat_status_t allocate_output(leat_kernel_context_t* c, job_t* j) {
   return status;
 }
 
-static leat_status_t allocate_plans(job_t* j) {
-  leat_allocator_t* allocator = leat_allocator_system();
-  int64_t scratch = 1, longest = 1;
+static leat_status_t make_plans(job_t* j) {
   for (int d = 0; d < j->own->rank; ++d) {
     LEAT_RETURN_IF_ERROR(leat_transform_create(j->lengths[d], &j->plans[d]));
-    scratch = LEAT_MAX(scratch, leat_transform_scratch(j->plans[d]));
-    longest = LEAT_MAX(longest, j->lengths[d]);
+    j->scratch_size = LEAT_MAX(j->scratch_size, leat_transform_scratch(j->plans[d]));
+    j->line_size = LEAT_MAX(j->line_size, j->lengths[d]);
   }
-  size_t count = (size_t)product(j->lengths, j->own->rank);
-  LEAT_RETURN_IF_ERROR(leat_allocator_allocate_array(allocator, count, sizeof *j->block,
-                                                     (void**)&j->block));
-  LEAT_RETURN_IF_ERROR(leat_allocator_allocate_array(allocator, (size_t)longest, sizeof *j->line,
-                                                     (void**)&j->line));
-  return leat_allocator_allocate_array(allocator, (size_t)scratch, sizeof *j->scratch,
-                                       (void**)&j->scratch);
+  return leat_ok_status();
 }
 
 static leat_status_t fourier__cpu(leat_kernel_context_t* c) {
@@ -222,13 +248,16 @@ static leat_status_t fourier__cpu(leat_kernel_context_t* c) {
   LEAT_RETURN_IF_ERROR(find_sizes(c, &j));
   LEAT_RETURN_IF_ERROR(allocate_output(c, &j));
   if (j.output->shape.element_count == 0) return leat_ok_status();
-  leat_status_t status = allocate_plans(&j);
-  int64_t blocks = j.output->shape.element_count / product(j.to, j.own->rank);
-  for (int64_t i = 0; !status && i < blocks; ++i) run_block(&j, i);
+  leat_status_t status = make_plans(&j);
+  if (!status) {
+    double size = (double)product(j.lengths, j.own->rank);
+    leat_kernel_parallel_for(c, j.output->shape.element_count / product(j.to, j.own->rank),
+                             size * (NS_PER_COPY + NS_PER_STAGE * log2(size)), run_blocks, &j);
+    if (j.is_out_of_memory) {
+      status = leat_kernel_error(c, LEAT_RESOURCE_EXHAUSTED, "no memory for the transform");
+    }
+  }
   for (int d = 0; d < MAX_DIMS; ++d) leat_transform_free(j.plans[d]);
-  leat_allocator_free(leat_allocator_system(), j.block);
-  leat_allocator_free(leat_allocator_system(), j.line);
-  leat_allocator_free(leat_allocator_system(), j.scratch);
   return status;
 }
 
