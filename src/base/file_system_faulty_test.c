@@ -1,4 +1,11 @@
-// The faulty file system conforms as long as nothing is made to fail, and then fails as it says.
+// The faulty file system wraps the real one and makes a chosen call fail; other tests rely on it to
+// plant errors, so it has to be right itself. While no fault is armed it must behave like any file
+// system, which the conformance suite of base/file_system_conformance.h proves. Then each way to
+// fail is armed in turn: the n-th call, every call from the n-th on, a disk with room for a few
+// bytes, and a write that is torn in the middle. The calls go through leat_file_write_atomically(),
+// whose promise is thereby tested as well: the directory holds one file afterwards, with the old or
+// the new content, and no temporary file beside it. The loop over n ends when a run makes fewer
+// than n calls, so a new call in that function is covered without a change here.
 #include "base/file_system_faulty.h"
 
 #include <stdlib.h>

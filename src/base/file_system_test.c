@@ -1,4 +1,11 @@
-// The conformance suite over the operating system's files, and what only they show.
+// The POSIX file system passes the conformance suite that every file system has to pass
+// (base/file_system_conformance.h), and then the cases that make sense for it alone. Publishing a
+// file is run again and again with its n-th allocation or system call made to fail (base/fault.h),
+// until n is larger than the number of calls: the path must hold the old content or the new one,
+// and nothing else may be left in the directory. Reading, making directories and matching patterns
+// run under the same faults so that the leak checkers see every way out of them. Files of /proc and
+// /dev show what ordinary files cannot: a size of 0 for a file that has content, and a disk that is
+// always full.
 #include "base/file_system.h"
 
 #include <stdlib.h>

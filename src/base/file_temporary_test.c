@@ -1,4 +1,12 @@
-// Temporary files: those of the living stay, those of the dead are swept.
+// A file is published by writing it under a temporary name and renaming it; a program that dies
+// before the rename leaves the temporary file behind, and a later program must remove it without
+// touching those that are still in use. The name holds the host, the process and the time at which
+// that process started, so the tests forge owners by renaming a file: a child that has already
+// ended, an earlier process that had this process's number, another host, and the parent, which is
+// alive. Files of the living stay, files of the dead go at once, and those of another host, whose
+// processes cannot be seen, go after a day. Names that only look similar are never removed.
+// Sweeping is a courtesy and not a duty, so a failed call or allocation in it must have no effect
+// but a file that stays.
 #include <stdio.h>
 #include <sys/time.h>
 #include <sys/wait.h>

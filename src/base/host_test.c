@@ -1,6 +1,10 @@
-// Trusted variables: seen by an ordinary program, unseen by one with more rights than its user. The
-// program is a set-uid copy of this test, which a process of another user starts; only root can
-// arrange that, and not on a file system without set-uid programs, so it is skipped elsewhere.
+// An environment variable such as LEAT_MODULE_DIR decides which code is loaded, so a program that
+// runs with more rights than its user must not look at it. leat_environment_get_trusted() is called
+// twice for this: in this process, which has no special rights and sees the variable, and in a copy
+// of this program that belongs to root, has the set-uid bit and is started by a process of another
+// user. Only root can arrange that, and only on a file system that allows set-uid programs; the
+// second case is skipped elsewhere. The copy reports by its exit status what it saw, including
+// whether the loader of modules would have searched the folder.
 #define _GNU_SOURCE
 #include <limits.h>
 #include <stdio.h>
@@ -38,6 +42,7 @@ static void an_ordinary_program_sees_them(void** state) {
   assert_null(leat_environment_get_trusted("LEAT_TRUSTED"));
 }
 
+// The set-uid bit must not be set on the test itself, so a copy in the test's directory gets it.
 static void copy_of_this_program(const char* path) {
   char self[PATH_MAX], buffer[1 << 16];
   ssize_t size = readlink("/proc/self/exe", self, sizeof self - 1);

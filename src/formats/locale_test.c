@@ -1,5 +1,9 @@
-// Numbers as text in a program with a decimal comma. The C library makes such a locale only where
-// its sources are installed or the locale itself is; elsewhere the tests are skipped.
+// Under a locale with a decimal comma, strtod() and printf() of the C library read and write "2,5".
+// A graph, a summary or a JSON answer must not change with the locale of the program that the
+// library is loaded into, so the conversions are tested while such a locale is set: both
+// directions, and that the program's own locale is untouched afterwards. The set-up takes a locale
+// that is installed or has localedef make one in the test's directory. Where neither works the
+// tests are skipped, because without the comma they would prove nothing.
 #define _GNU_SOURCE
 #include <locale.h>
 #include <stdio.h>

@@ -1,5 +1,12 @@
-// What the pool keeps, how it crosses threads and what it gives back. Under AddressSanitizer there
-// is no pool: only what holds for both is tested there.
+// The pool of tensor buffers is correct only if nobody notices it, so the cases look at its
+// bookkeeping: how sizes are rounded to classes, which address comes back, and how many bytes are
+// in use or kept. The limit on kept bytes is checked after every allocation of a changing load, and
+// a burst must be forgotten after enough smaller blocks have come back. Four threads exchange
+// buffers through a shared table so that a block is often released by another thread than the one
+// that took it; when the threads have ended, their private lists must be empty. One thread releases
+// a buffer from the destructor of a thread-local key, which may run before or after the pool's own.
+// Under AddressSanitizer every buffer is a heap block of its own and there is no pool, so only the
+// cases that hold for both are built there.
 #include "tensor/buffer_pool.h"
 
 #include <pthread.h>

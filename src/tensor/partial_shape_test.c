@@ -1,4 +1,10 @@
-// What inference knows: merging, admitting, becoming full.
+// A partial shape is what shape inference knows before a step runs: an unknown rank, or a rank with
+// some unknown dimensions (-1). The cases check the four operations that inference is made of.
+// Merging keeps what either side knows, gives the same result in both orders and refuses a
+// contradiction; creation copies the caller's dimensions and refuses negative ones other than -1; a
+// partial shape admits each full shape that does not contradict it; and only a shape without
+// unknowns becomes full, unless its element count overflows. Shapes print as "[2,?]", which is
+// compared here because error messages contain it.
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,4 +1,9 @@
-// Step statistics: what a traced step notes, and its encoding as RunMetadata.
+// The step collector receives an event from every kernel of a traced step and becomes the StepStats
+// in RunMetadata. Kernels run in parallel, so four threads add events to one collector and none may
+// be lost. A trace is never worth a failed step: when memory runs out the event is left out, which
+// is tried for each allocation in turn. The last cases trace a real session over two devices with
+// both executors (session/scene.h), encode the result and decode it again, because the names of
+// devices and nodes in that message are what tools read.
 #include "trace/collector.h"
 
 #include "base/fault.h"

@@ -1,7 +1,8 @@
 // Checkpoints: what is saved is restored, whole or in slices; nothing half made is ever found; and
 // files that lie end in a status. A bundle of two tensors is written and read back through the
-// public functions, while a file system that fails at its n-th call, an allocator that fails at its
-// n-th call, or a changed byte stands in the way, for every n and every byte. Files that TensorFlow
+// public functions. Meanwhile the n-th call of the file system fails, or the n-th allocation fails,
+// or one byte of a file is changed, for every n and every byte. Slices are cut from a tensor whose
+// elements count upwards, so that a wrong offset shows as a wrong number. Files that TensorFlow
 // wrote are not read here but by tests/oracle/checkpoint_oracle.py, and the table of the index has
 // its own test (table_test.c).
 #include "formats/checkpoint/bundle.h"
@@ -145,6 +146,7 @@ static void what_is_wrong_is_refused(void** state) {
   LEAT_EXPECT_OK(fs->vtable->remove(fs, test_path("d")));
 }
 
+// The piece of |whole| that |slice_text| states, as a tensor of its own.
 static leat_tensor_t cut(const leat_tensor_t* whole, const char* slice_text) {
   leat_arena_t arena;
   leat_tensor_slice_t all, slice;

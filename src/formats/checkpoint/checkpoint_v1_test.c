@@ -1,5 +1,10 @@
-// Checkpoints of the first version, made here with the table writer: whole and partitioned tensors
-// over two shards, and what contradicts itself.
+// The reader of TensorFlow's first checkpoint format, in which each shard is one sorted table: a
+// first record describes all tensors, the others hold slices as TensorProto. The shards are written
+// here with the table writer alone and not with checkpoint_v1_writer.c, so that an error that the
+// reader and the writer share cannot hide. A tensor whose rows lie in two shards must be read as
+// one tensor, and so must a slice of it that lies across the border. Shards that leave rows out,
+// that disagree about the type, that hold rows beyond the shape or that are no table at all are
+// refused.
 #include "formats/checkpoint/checkpoint_v1.h"
 
 #include "formats/checkpoint/table.h"

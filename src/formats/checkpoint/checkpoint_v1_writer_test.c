@@ -1,4 +1,9 @@
-// Checkpoints of the first version: what is written is read again, whole and in slices.
+// The writer of TensorFlow's first checkpoint format is checked by reading its file back with the
+// reader, which has a test of its own (checkpoint_v1_test.c). Three tensors are added in an order
+// that is not that of their names, and one of them in two slices with the last rows first, because
+// the writer has to sort what the table of the file wants sorted. Slices of one tensor that
+// disagree about the full shape are an error of the caller and reported as INTERNAL. A writer that
+// is freed without having finished leaves no file.
 
 #include "formats/checkpoint/checkpoint_v1.h"
 #include "formats/test_directory.h"

@@ -1,4 +1,9 @@
-// WAV files byte by byte, and what they cannot hold.
+// The encoder is compared with a WAV file that was written out byte by byte from the format's
+// description; its samples cover rounding, both ends of the 16-bit range, values beyond them and
+// NaN. The decoder gets files that are written out in octal as well: unknown chunks and chunks of
+// odd length must be skipped. Each file that breaks one rule (a chunk that is longer than the file,
+// a bit depth other than 16, no channels, a chunk that is missing) is refused. What the 32-bit
+// fields of the header cannot hold is an error of the encoder, not a wrong file.
 #include "formats/media/wav.h"
 
 #include <math.h>

@@ -1,4 +1,11 @@
-// Event files: the first event, the name, what is added comes back; histograms.
+// Event files are the logs that TensorBoard reads while the training program is still writing them,
+// so what a reader sees in between matters as much as the end. A writer and a reader are open on
+// the same file at once: the first event must be there as soon as the file exists. In another case
+// the disk has almost no room during the first half of 3000 events (base/file_system_faulty.h);
+// afterwards the file holds exactly the events whose writing was reported as successful, in order
+// and without damage between them. The histogram case checks the number of buckets, which
+// TensorFlow fixes, that their limits rise, and that the largest doubles of both signs are counted
+// too.
 #include "formats/record/event.h"
 
 #include <float.h>

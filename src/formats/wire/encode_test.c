@@ -1,4 +1,10 @@
-// The encoder: what is left out, what is sorted, and that decoding gives the bytes back.
+// The encoder of protocol buffers, against bytes that were worked out by hand from the wire format.
+// Fields with their default value are left out, but a field of a oneof is written even then,
+// because its presence says which field was set. Entries of a map are sorted by key, which the
+// format does not ask for, so that equal graphs have equal bytes. A graph of 300 nodes is encoded
+// and decoded, and every prefix of its bytes must be read or refused without a crash. Messages that
+// contain each other deeper than LEAT_ENCODE_MAX_DEPTH are refused, because the encoder calls
+// itself for each level.
 #include "formats/wire/encode.h"
 
 #include <string.h>

@@ -1,6 +1,9 @@
-// Tensors as messages between machines hold them: golden bytes (the layout that was seen between
-// TensorFlow's own tasks), every type there and back, both forms of reading, and contents whose
-// sizes, counts or shapes lie. A refused message must leave no buffer behind.
+// Tensors as messages between machines hold them. Golden bytes, recorded between TensorFlow's own
+// tasks, fix the layout for numbers, strings, handles and variants; every type then goes there and
+// back in both forms of reading, the copying one and the one that borrows the message's memory. The
+// other half of the file is contents whose sizes, counts or shapes lie. Those contents are placed
+// at the very end of a heap block, so that AddressSanitizer reports whoever reads behind them, and
+// a refused message must leave no buffer behind.
 #include "formats/wire/tensor_content.h"
 
 #include <stdlib.h>

@@ -1,4 +1,10 @@
-// The text format: every way to write a value, what is refused and where, printing and its inverse.
+// Users write graphs and options in protobuf's text format by hand, so its parser must take every
+// spelling that protobuf takes: separators or none, angle brackets, adjacent strings, octal and
+// hexadecimal numbers, lists in brackets. An error has to say the line and column at which the text
+// goes wrong, and the cases compare these positions. Nesting is limited to 100 levels, since the
+// text may come from a stranger and the parser recurses. A printed message, with escapes,
+// infinities, the shortest form of each float and an enum value without a name, is compared line
+// for line and parsed back.
 #include "formats/wire/text.h"
 
 #include <math.h>
