@@ -1,5 +1,10 @@
-// The graph page's addresses, asked without a socket: levels, one item, a search, and what is
-// refused.
+// The graph page's addresses are asked by calling the request handler, without a socket
+// (board/test_scene.h): the levels of the tree, one item, a search, and what is refused with which
+// HTTP code. The log holds a three-node graph whose names contain "<", quotes and line breaks, and
+// a traced step with one device's host and kernel times, since the page shows the larger view of
+// both. Answers are compared as text because the page's script relies on their exact form. Four
+// threads ask for three graphs while the store of parsed graphs keeps fewer than three, so a graph
+// is evicted while another thread reads it.
 #include <unistd.h>
 
 #include "base/thread.h"

@@ -1,5 +1,9 @@
-// Answers that TensorBoard does not have: texts as they were written, and hyper-parameters, from
-// well-formed messages and from bytes that break off.
+// Two answers that TensorBoard does not have: texts exactly as the program wrote them, and a table
+// of hyper-parameters with each run's last metrics. Texts are asked at TensorBoard's own address
+// too, which escapes HTML and must go on doing so. The message that holds a session's
+// hyper-parameters is spelt as raw bytes here, because a test then overwrites more and more of
+// these bytes with 0xff; every such file must still lead to an answer with code 200. A folder
+// without a session gives an empty table, not an error.
 #include <stdio.h>
 
 #include "board/test_scene.h"

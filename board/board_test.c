@@ -1,5 +1,10 @@
-// The server as clients see it, over a socket: answers, tokens, hosts, paths, a hundred clients at
-// once, one that never reads, and events that are pushed.
+// The server as its clients see it, over a real socket on this machine: answers, compression,
+// tokens, host names, paths and pushed events. A test that speaks HTTP by hand can send what no
+// HTTP library would, such as "/%2e%2e/", a header that lies about the host, or a stream that is
+// never read. Clients that do not read must neither keep the others waiting nor make the server
+// store what they miss, so a hundred clients ask beside a silent one. A thread of the server
+// follows the log while the tests rewrite it; the tests poll for what they expect, with limits that
+// only a hang reaches.
 #include <arpa/inet.h>
 #include <malloc.h>
 #include <netinet/in.h>
@@ -156,7 +161,8 @@ static void addresses_are_answered(void** state) {
   stop();
 }
 
-// No path leads to a file, however it is spelt; and nobody but this machine's names may ask.
+// A browser that accepts gzip gets scripts and styles compressed; short answers are sent as they
+// are.
 static void long_answers_are_compressed(void** state) {
   write_log(1);
   start("", NULL);
@@ -169,6 +175,7 @@ static void long_answers_are_compressed(void** state) {
   stop();
 }
 
+// No path leads to a file, however it is spelt; and nobody but this machine's names may ask.
 static void strangers_get_nothing(void** state) {
   static const char* const paths[] = {
       "/../../../../etc/passwd", "/%2e%2e/%2e%2e/etc/passwd", "/data/../../etc/passwd",

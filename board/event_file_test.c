@@ -1,5 +1,10 @@
-// Files that are damaged, cut, or written while they are read. Records are made by the writer of
-// formats/record/, which is compared with TensorFlow's elsewhere.
+// The board follows event files that another process is still writing, so a file may end anywhere
+// inside a record, and the rest may arrive later. Records are written to a file cut by cut, and the
+// reader must return each record as soon as it is whole and never twice. A flipped bit costs one
+// record and not the rest of the file: the reader searches for the next head whose checksum is
+// right, also when that part of the file arrives later. A length that lies although its checksum
+// fits must not make the reader allocate. The records come from the writer of formats/record/,
+// which tests/oracle/record_oracle.py compares with TensorFlow's.
 #include "board/event_file.h"
 
 #include "formats/record/record.h"

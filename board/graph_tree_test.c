@@ -1,5 +1,10 @@
-// The tree of scopes and what is drawn of it, on graphs that are small enough to be checked by eye
-// and on hostile ones: loops, strange names, thousands of children, inputs that lead nowhere.
+// The page shows a graph as a tree of scopes of which some are open. The tests build graphs from a
+// few lines of names and inputs and look at both results: the tree (board/graph_tree.h), whose
+// invariants expect_tree() verifies after every build, and the levels that are drawn of it, whose
+// boxes must not overlap. Small graphs that can be checked by eye show each kind of folding: scopes
+// with equal insides, numbered series, scopes of thousands of nodes, and hubs that are drawn aside.
+// The others are hostile: empty names, a scope that is 2000 deep, nodes with the same name, loops,
+// and inputs that lead nowhere; they need not be drawn well, but must not break an invariant.
 #include "board/graph_level.h"
 
 #include <stdio.h>
@@ -42,6 +47,8 @@ static leat_pb_node_def_t* add(const char* name, const char* op, const char* inp
   return node;
 }
 
+// What must hold of every tree: items lie behind their parents, no item has too many children, and
+// the numbers of nodes add up.
 static void expect_tree(void) {
   size_t leaves = 0;
   for (uint32_t i = 0; i < graph.item_count; ++i) {

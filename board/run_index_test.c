@@ -1,5 +1,10 @@
-// A run that comes back from its index file is the run that was written, and goes on as it would
-// have; an index file that is damaged, or of event files that are others by now, is not used.
+// A run's index file is a cache of what was read from its event files, and a cache must never
+// change an answer. A run that comes back from it is compared field by field with one that was read
+// directly, then both go on reading a log that has grown, and are compared again; this shows that
+// the position inside a cut record and the state of the sampling survive as well. Bytes of an index
+// are changed one at a time, and the file is cut off in many places: such an index is ignored,
+// unless the byte was one of the four of padding. An event file that was replaced by another, even
+// one of equal size, makes its index void.
 #include "board/run_index.h"
 
 #include "formats/generated/event.h"

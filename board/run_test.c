@@ -1,6 +1,10 @@
-// A run of events that are made here: both generations of scalars, restarts, files that are
-// replaced, tags that are no text, and messages that are malformed. What TensorBoard makes of the
-// same events is compared in tests/oracle/board_oracle.py.
+// The rules by which events become series of values are TensorBoard's, and many of them are old: a
+// second start of a session purges the steps after it, version 1 files purge a tag whose step goes
+// back, the first value of a tag decides what the tag may hold. Each case writes a log with exactly
+// the events of one rule, loads it as a run and looks at the steps that remain. Tags are arbitrary
+// bytes, so paths, markup and broken UTF-8 are tried as tags. One event is cut and changed at every
+// byte, and the event behind it must still be read. What TensorBoard itself makes of such logs is
+// compared in tests/oracle/board_oracle.py.
 #include "board/run.h"
 
 #include <math.h>
