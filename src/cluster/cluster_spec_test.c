@@ -1,6 +1,11 @@
-// Descriptions of clusters, as ClusterDef has them: the order of the tasks, their names, the tasks
-// of devices, and what is refused. A description comes from a file or a peer, so that a lie in it
-// must be named and leave nothing behind.
+// A description of a cluster (ClusterDef: jobs, their tasks and addresses) comes from a file or a
+// peer, so that a lie in it must be named and leave nothing behind. The tests build the message
+// from small tables of jobs and look at the list that becomes of it: sorted by job and index,
+// whatever the order of the message, because all tasks must number each other alike. The jobs "ps"
+// and "ps_2" and the tasks 1 and 10 are there because one name is the beginning of the other, where
+// a search by prefix would find the wrong task. The spec copies its texts, which a test shows by
+// overwriting the message. Bad names, addresses, indices and tasks that are there twice are refused
+// with the task in the message, and each allocation fails once.
 #include "cluster/cluster_spec.h"
 
 #include <string.h>
@@ -17,6 +22,7 @@ typedef struct job_s {
 
 enum { kMostJobs = 4 };
 
+// Makes the ClusterDef of |jobs| and reads it.
 static leat_status_t read_jobs(const job_t* jobs, size_t count, leat_cluster_spec_t* out_spec) {
   leat_pb_job_def_tasks_entry_t entries[kMostJobs][3];
   leat_pb_job_def_t items[kMostJobs] = {0};

@@ -1,6 +1,11 @@
-// A worker behind messages that are delayed and reordered. That it does what a worker does is the
-// sessions' tests' business, which run over it too (cmake/LeatTests.cmake): here stand the orders
-// that worker/worker.h allows and demands, values of every kind, and messages that fail.
+// A worker behind messages that are delayed and reordered, in one process. That such a worker
+// computes what any worker computes is shown by the sessions' tests, which run over this transport
+// too (cmake/LeatTests.cmake). Tested here are the orders that worker/worker.h allows and demands:
+// an abort before or behind its run, the end of a session while runs are on their way, runs behind
+// a cleared container. Each order is tried dozens of times with a fixed seed (the "11,500" of
+// set_up), since the transport chooses delays at random. Values of every type travel as bytes,
+// except variants, which have no bytes and go by reference. The last cases let the n-th message
+// fail, request or reply: the call must end, and say why.
 #include "base/clock.h"
 #include "base/fault.h"
 #include "cluster/transport.h"

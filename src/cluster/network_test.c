@@ -1,7 +1,10 @@
 // The simulated network: every message that is posted comes, once, in another order than that in
-// which messages were posted but within the orders that the sender asks for, and a thread that is
-// busy with one message holds up no other. The test itself counts what came and in which order.
-// What messages mean to a worker is tested in loopback_test.c.
+// which messages were posted but within the orders that the sender asks for. Receivers append the
+// number of each message to a list, and the tests look at that list after leat_network_free(),
+// which waits for the messages that are still under way. Some receivers are slow on purpose,
+// because only then does it show whether the last message of a step, or one behind a barrier, waits
+// for those before it. A receiver that blocks holds up no other message: 64 of them wait for one
+// that is posted behind them. What messages mean to a worker is tested in loopback_test.c.
 #include "cluster/network.h"
 
 #include "base/clock.h"

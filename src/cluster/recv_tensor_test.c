@@ -1,7 +1,11 @@
-// The messages of RecvTensor: that elements are sent from their own buffer, that a message decodes
-// alike however it is cut into pieces, golden bytes (what was seen between TensorFlow's own tasks),
-// dead values, other orders of fields, and messages that end early or lie. Messages are written
-// here by hand, field by field, so that the reader is not tested with its own writer alone.
+// The messages of RecvTensor carry tensors between tasks, and the encoder and decoder exist so that
+// the elements are never copied on the way. The tests look at addresses for that, and at golden
+// bytes for the form (what was seen between TensorFlow's own tasks). A message arrives in pieces
+// that the network chose, so each message is cut at every place near its ends, in two and three
+// pieces and in one piece for each byte, and must decode alike. Other messages are written here by
+// hand, field by field, so that the reader is not tested with its own writer alone: other orders of
+// fields, fields that come twice, dead values, and messages that end early or lie about sizes. Each
+// piece ends where its memory ends, so that AddressSanitizer reports whoever reads behind it.
 #include "cluster/recv_tensor.h"
 
 #include <stdlib.h>

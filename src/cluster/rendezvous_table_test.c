@@ -1,6 +1,10 @@
-// The rendezvous of a task's steps, with a fetcher that the test answers for: which requests go to
-// other tasks, in which order values and receivers may come, how a step ends for whoever waits or
-// comes late, which ended steps are remembered, and aborts among many threads. No network is used.
+// The rendezvous of a task's steps, where values that are sent meet those who receive them, in this
+// task or another. No network is used: the test itself plays the fetcher, which answers at once,
+// fails, or keeps the request until the case says so. The cases fix which requests go to other
+// tasks, in which order values and receivers may come, and how a step ends for whoever waits or
+// comes late. The table remembers the last 4096 ended steps, since a receiver that comes after the
+// end would otherwise wait forever. Eight threads send, receive and abort at once, and each
+// receiver must be called exactly once.
 #include "cluster/rendezvous_table.h"
 
 #include <stdio.h>

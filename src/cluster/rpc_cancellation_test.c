@@ -1,5 +1,11 @@
-// How remote procedure calls end before their time: cancelled, by a deadline, with their server, or
-// with their channel.
+// Remote procedure calls that end before their time: cancelled by the client, by a deadline,
+// because their server stops or because their channel is freed. Client and server live in one
+// process (cluster/rpc_scene.h), so the tests see both sides: the caller's function runs exactly
+// once with the right code, and the server's handler hears of the cancellation exactly once, even
+// if it asks for it late. The method /test/Hold does not answer until the test says so, which gives
+// each case the moment it needs. Where the moment cannot be chosen, 400 calls are cancelled after
+// ever longer pauses. What a cancelled request uses may be freed once it has been answered, so the
+// answer has to wait for a cancellation that is being reported.
 #include "base/clock.h"
 #include "base/test.h"
 #include "base/thread.h"

@@ -1,7 +1,9 @@
-// TLS and mutual TLS under remote procedure calls. The certificates are made by the program openssl
-// when the test starts, each time anew: keys in the repository would be found by whoever looks for
-// leaked ones, and certificates end. Where the program is absent, the cases are skipped, which
-// dev/list-skips reports; dev/packages names it.
+// TLS and mutual TLS under remote procedure calls: who trusts whom, and that nobody talks without
+// trust where trust was asked for. The certificates are made by the program openssl when the test
+// starts, each time anew: keys in the repository would be found by whoever looks for leaked ones,
+// and certificates end. Where the program is absent, the cases are skipped, which dev/list-skips
+// reports; dev/packages names it. Each case opens a server and a channel with two sets of
+// certificates and looks at the code of one call; a handshake that fails shows as UNAVAILABLE.
 //
 //   root ─ signs ─▶ server (localhost, 127.0.0.1)     stranger: a root that signed neither
 //        └─ signs ─▶ client

@@ -1,5 +1,10 @@
-// Remote procedure calls over loopback, with server and client in one process: what cluster/rpc.h
-// promises of bytes, ends, threads, addresses and memory. Deadlines and cancellation stand in
+// Remote procedure calls over loopback, with server and client in one process
+// (cluster/rpc_scene.h): what cluster/rpc.h promises of bytes, ends, threads, addresses and memory.
+// Bytes that a caller lends are counted back by a release function, whatever happens to the call,
+// and 100 MB travel without a copy by either caller. Handlers and callbacks may block; 64 calls
+// whose handlers wait for each other prove that each gets a thread, and /proc is read to see that
+// those threads end with the last user. Strangers write garbage into the port while a call is under
+// way. Finally every allocation fails once. Deadlines and cancellation are tested in
 // rpc_cancellation_test.c, TLS in rpc_security_test.c.
 #include "cluster/rpc.h"
 

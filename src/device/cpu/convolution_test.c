@@ -1,7 +1,11 @@
-// The portable convolution, oneDNN's and the plans against seven loops in double: strides,
-// dilations, explicit padding, groups, windows that leave the input, empty batches; the same bits
-// with a pool; the types beside float; one primitive made on one thread and run on two others at
-// once.
+// Three implementations of the convolution (the portable one, oneDNN's, and the plans that choose
+// and cut the work) against seven nested loops in double. Each runs in three directions: forward,
+// gradient of the input, gradient of the filter. The shapes in |small_shapes| each have one thing
+// that is easily wrong: strides, dilations, uneven padding, groups, windows that leave the input,
+// empty batches. With a pool the results must have the same bits as without one, and a primitive
+// that one thread made is run by two others at once. The element types share one set of tests,
+// convolution_test_types.inc, which is included for each type with the error that its rounding
+// allows.
 #include "device/cpu/convolution.h"
 
 #include <math.h>

@@ -1,9 +1,10 @@
 // The matrix product against three loops: shapes around the borders of tiles and blocks, all
-// transposes, gaps between rows, things added, every instruction set of this machine; the same bits
-// with a pool as without; wrap-around, complex and 16-bit types. The tests of float and double
-// stand in an .inc file that is included for each type, and so do those of the integers.
-// Instruction sets that this machine lacks are not tested, and the matrix unit has a test of its
-// own (gemm_split_test.c).
+// transposes, gaps between rows, things added, every instruction set of this machine. A pool must
+// give the same bits as a single thread, since a step's result may not depend on the number of
+// cores. Integers wrap around, NaN survives a product with 0, and complex and 16-bit types have
+// cases of their own. The tests of float and double are in an .inc file that is included for each
+// type, and so do those of the integers. Instruction sets that this machine lacks are not tested,
+// and the matrix unit has a test of its own (gemm_split_test.c).
 #include "device/cpu/gemm.h"
 
 #include <math.h>

@@ -1,6 +1,9 @@
-// A product in blocks of rows: the step is applied once to each row, under the row's number, when
-// all of the row's sums are there; with and without a pool, with A transposed, and with blocks
-// forbidden.
+// A matrix product whose rows are processed further (a bias, an activation) while they are still in
+// the cache. The step used here changes each element depending on its row's number and counts its
+// calls. The tests see by that whether it was applied exactly once to each row, under the right
+// number, and after all of the row's products had been added. The number of products that were made
+// is compared too: it says into how many blocks of rows the work was cut, and that nothing is cut
+// where the caller forbids it or where the thread pool does better with the whole.
 #include "device/cpu/row_step.h"
 
 #include <math.h>

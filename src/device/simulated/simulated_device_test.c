@@ -1,5 +1,11 @@
-// What only an accelerator shows: memory that the host cannot touch, a limit, streams that take
-// their time, events. The rest is in tests/device/device_suite_test.c.
+// The simulated device behaves like an accelerator on a machine that has none, and these tests show
+// the differences from a CPU that it must simulate. Its memory cannot be touched by the host: a
+// child process tries and must end with a fault. Its memory has a limit and is reused while work
+// that was enqueued earlier still runs. Its streams finish out of order, wait for events, and take
+// real or virtual time. A kernel that reads a value without waiting for the event of its writer is
+// an error in the runtime above, and the device must report it; so must it report to all later
+// readers that a copy failed. What every device must do is tested in
+// tests/device/device_suite_test.c.
 #include "device/simulated/simulated_device.h"
 
 #include <signal.h>
