@@ -1,5 +1,11 @@
-// Gradients of loops and conditionals, as graphs have them that were imported: nodes and nothing
-// else. Values are compared with what calculus says, or with differences.
+// Gradients of loops and conditionals of graphs as they come from imported files: Switch, Merge,
+// Enter, Exit and NextIteration nodes, without a client's notes of which node belongs to which
+// construct. The graphs are built node by node, differentiated, and run through a session. First
+// and second derivatives are compared with differences of the values, or with calculus where the
+// case is a power. Beside simple loops there are nested ones, loops in conditionals and the
+// reverse, variables that are forgotten, arrays, and rows of a table. One case counts nodes,
+// because a backward loop must keep only the values that it reads. Malformed loops must end in an
+// error and not in a wrong derivative.
 #include "gradient/gradient.h"
 
 #include <math.h>
@@ -105,10 +111,12 @@ static void close_loop(const loop_t* loop, leat_outputs_t next) {
   for (int k = 1; k < loop->count; ++k) close_variable(loop, k, next.items[k - 1]);
 }
 
+// The value of variable |k| behind the loop.
 static leat_output_t leave(const loop_t* loop, int k) {
   return unary(loop->f, "Exit", leat_node_output(loop->switches[k], 0));
 }
 
+// Output |k| of a new Switch: 0 is the side for false, 1 that for true.
 static leat_output_t side(fixture_t* f, leat_output_t x, leat_output_t pred, int k) {
   return leat_node_output(
       scene_node(&f->s, "Switch", "", "", LEAT_INPUTS(x, pred), LEAT_NO_ATTRS), k);

@@ -1,5 +1,10 @@
-// The backward walk (section 4.1): which nodes it visits, what it adds up, what has no gradient.
-// What each op's own gradient is, the ops' tests say.
+// The backward walk that adds gradients to a graph (white paper, section 4.1): which nodes it
+// visits, what it adds up, where it stops, and what has no gradient. The graphs are small enough
+// that x = 3 and y = 5 give derivatives that can be computed in the head, and a session runs them.
+// Some cases count the nodes that were added, because two paths to a node must be added up once and
+// a single path needs no sum. A chain that is too long for the stack shows that the walk does not
+// call itself. Gradients in rows (of Gather) keep values and indices in the same order. The
+// gradient of each op is tested with the op, and loops and conditionals in control_flow_test.c.
 #include "gradient/gradient.h"
 
 #include <math.h>

@@ -1,4 +1,9 @@
-// What gradient functions share: rows made dense, zeros, the way back through broadcasting.
+// The helpers that all gradient functions call: making rows dense, giving zeros where no gradient
+// came, and undoing a broadcast. The graph is one addition of the toy ops (toy_graph/toy_ops.h),
+// because this room must not see the real ops, and the tests look at the nodes that the helpers
+// add. What matters is how much is known while building: equal shapes need no node, known axes
+// become one Sum with constant axes, and unknown ones are computed by the step itself. Two unknown
+// sizes are not known to be equal, even if both are written as -1.
 #include "graph/gradient.h"
 
 #include "toy_graph/toy_ops.h"

@@ -1,4 +1,10 @@
-// Names and the index of nodes: found whatever their length, refused twice, forgotten from the end.
+// The index by which a graph finds its nodes: a hash table of node numbers, whose names lie in the
+// nodes themselves. Three thousand names of all lengths from one letter on share long beginnings,
+// as names in scopes do. Eight nodes are entered under the same hash, which no real names would
+// give, so that the comparison of bytes is what tells them apart. The index forgets from the end
+// only, because an import that fails takes back the nodes that it added last. Checking a name and
+// hashing it is one pass over its bytes, so the last case compares that pass with the rule of names
+// and with the plain hash.
 #include "graph/node_index.h"
 
 #include "base/arena.h"

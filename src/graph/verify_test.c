@@ -1,6 +1,10 @@
-// For each rule of a well-formed graph: a good graph that is damaged by hand so that the one rule
-// is broken, and what leat_graph_verify says of it. The functions under test are in every build,
-// so these tests run in release builds too.
+// For each rule of a well-formed graph there is a line in this file: a good graph is damaged by
+// hand so that this rule alone is broken, and leat_graph_verify() must name the node and the rule.
+// A verifier that accepts everything would pass any test that only feeds it good graphs; the
+// damages are what proves it. The good graph is small but has each kind of thing a rule speaks of:
+// data and control edges, a list attribute, a constant, a loop. The functions under test are in
+// every build, so these tests run in release builds too, where the optimizer's passes are not
+// verified.
 #include "graph/verify.h"
 
 #include "graph/storage.h"

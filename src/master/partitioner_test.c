@@ -1,11 +1,13 @@
-// The partitioner: which Sends and Recvs stand between the partitions, how feeds and fetches are
-// distributed, and how transfers are numbered. Partitions are compared as pictures: a node's first
-// letter is its device, and what comes out is written the same way:
+// The partitioner cuts a placed graph into one graph for each device: which Sends and Recvs it puts
+// between them, how feeds and fetches are distributed, and how transfers are numbered. Partitions
+// are compared as pictures: a node's first letter is its device, and what comes out is written the
+// same way:
 //
 //   "a1 a2(a1) b1(a2)"  ->  A: "a1 a2(a1) send(a2)"   B: "recv b1(recv)"
 //
-// Devices are assigned by the test and not by the placer, and nothing runs. Partitions run in
-// tests/session/devices_test.c, loops across devices included, and those of tasks in
+// Devices are assigned by the test and not by the placer, and nothing runs. The second half cuts by
+// task instead of by device, as a master does that has workers in other processes. Partitions run
+// in tests/session/devices_test.c, loops across devices included, and those of tasks in
 // tests/cluster/server_test.c.
 #include "master/partitioner.h"
 

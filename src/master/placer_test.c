@@ -1,5 +1,10 @@
-// Placement: constraints, colocation, references, soft placement, and what is said when nothing
-// fits. Two CPUs and two GPUs that exist by name only.
+// The placer gives each node a device: by the user's constraints, by colocation, by which kernels
+// exist, and by references, which must stay with their variable. The two CPUs and two GPUs exist by
+// name only, and a registry of the test's own says which op has a kernel where; the kernels never
+// run. Each case builds two or three nodes and compares the device of each. Where nothing fits, the
+// message must name the node and the constraint, because it is the user who wrote it; with soft
+// placement the same graphs must succeed on another device. The whole graph, also the nodes that no
+// step runs, is checked by leat_check_placement().
 #include "master/placer.h"
 
 #include <string.h>

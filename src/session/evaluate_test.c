@@ -1,4 +1,9 @@
-// One node by itself: what folding runs.
+// Constant folding runs single nodes while a graph is optimized, with no session and no step around
+// them; the evaluator does that. It must give the value of the kernel, leave its inputs as they
+// were even if the kernel may write in place, and keep the contract between node and kernel. A node
+// without a kernel, a kernel that fails, and shapes that contradict each other end in the status
+// that a step would have, because folding then simply leaves the node in the graph. Finally each
+// allocation fails once.
 #include "session/evaluate.h"
 
 #include "base/fault.h"

@@ -1,7 +1,10 @@
-// The plans of a signature: which feeds get one of their own, what such a plan knows, and when the
-// general plan serves. Tests run steps through a session and then look at the signature's plans;
-// values are compared with numbers that are computed here. What the optimizer makes of known sizes
-// is tested with its passes.
+// A signature (one set of feeds and fetches) may be compiled several times: once in general, and
+// once for each of the first shapes that are fed, with sizes known. Tests run steps through a
+// session and then look at the signature's plans: which feeds got one of their own, what such a
+// plan knows, and when the general one is used. A shape that contradicts the graph may fail a step
+// only if the step comes to the node in question, so specialization must not complain early. Plans
+// are made while other threads run steps: those whose plan is ready go on, those that need the new
+// one wait until their deadline. What the optimizer makes of known sizes is tested with its passes.
 #include "session/plans.h"
 
 #include <string.h>

@@ -1,7 +1,10 @@
-// For each rule of a plan: a good plan that is damaged by hand so that the one rule is broken, and
-// what leat_plan_verify says of it. There are two graphs, a straight one and one with a condition
-// and two loops, and each is compiled for both executors. The function under test is in every
-// build, so these tests run in release builds too.
+// For each rule of a plan (the compiled form of a partition): a good plan is damaged by hand so
+// that the one rule is broken, and leat_plan_verify() must say which. There are two graphs, a
+// straight one and one with a condition and two loops, and each is compiled for both executors,
+// since their plans have different tables. Damages are one line each: an expression that changes a
+// field of the plan, and the message that is expected. The plan is compiled anew for each damage
+// because some of them cannot be undone. The function under test is in every build, so these tests
+// run in release builds too.
 #include "worker/sequence.h"
 
 #include <stdio.h>

@@ -1,8 +1,10 @@
 // Sequences of graphs with control flow, as they are compiled: what becomes a record, which values
 // share a slot, who reads last, and which graphs are left to the dataflow executor. Each test
 // builds a small conditional or loop, compiles it, and looks into the plan; every plan is checked
-// by leat_plan_verify as well. Nothing runs here: that a sequence gives the same values as dataflow
-// is tested by control_flow_test.c and random_flow_test.c in tests/session.
+// by leat_plan_verify() as well. Where values share memory the order of readers is what keeps them
+// right, so most cases state who may overwrite and who must have read before. A graph that a
+// sequence cannot run must be refused with the reason. Nothing runs here: that a sequence gives the
+// same values as dataflow is tested by control_flow_test.c and random_flow_test.c in tests/session.
 #include "worker/sequence.h"
 
 #include <stdio.h>

@@ -1,5 +1,9 @@
-// The cost model: work from shapes, by the rule that an op's row states; what was measured goes
-// before what is estimated.
+// The cost model estimates how long a node runs and how long a transfer takes; the placer simulates
+// steps with these numbers. Work is derived from shapes by a rule in the op's row, so the cases
+// compute floating-point operations and bytes of a few products by hand. The speeds of the machine
+// are fixed in |kSpeed|, which is why times can be compared exactly. A time that was measured, here
+// by step statistics that the test writes itself, goes before every estimate; measurements with
+// negative sizes or times that no number holds are left out.
 #include "graph/cost/cost.h"
 
 #include "formats/generated/step_stats.h"

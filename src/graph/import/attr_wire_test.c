@@ -1,8 +1,9 @@
-// What is read from the wire is what the general decoder and leat_attr_value_from_proto give, in
-// every plain form and beside them; and values written alike are one. The short way of reading
-// attributes exists for speed only, so that both ways read each value here and must give the same
-// value or the same error, for values of all kinds and for the same bytes cut off or changed at
-// each place. What sharing saves is not measured.
+// A fast reader takes attributes directly from the bytes of a GraphDef; it exists for speed only,
+// so it must give what the general decoder and leat_attr_value_from_proto() give. Both ways read
+// each value here and must end with the same value or the same error: values of every kind, then
+// the same bytes cut off at each place, then with single bits changed at each place. A second
+// promise is that values which are written alike become one object, because thousands of nodes
+// share their attributes. What that sharing saves is not measured here.
 #include "graph/import/attr_wire.h"
 
 #include "base/test.h"

@@ -1,4 +1,9 @@
-// The mini-language: what it accepts, what each form means, what it refuses.
+// An op is declared as a row of short texts ("T: {float, double}; N: int >= 1"), and this parser
+// makes the typed declaration of it. The cases read every form of attribute, default and argument,
+// then some twenty malformed texts, whose errors must name the part that is wrong, since that is
+// what the author of a plugin sees. Numbers in a default tensor keep the ranges of TensorProto's
+// fields. The registry parses a row when it is first asked for, and rows may be added while other
+// threads look ops up; three threads poll for a row that has not come yet while the test adds rows.
 #include "base/thread.h"
 #include "toy_graph/toy_ops.h"
 
@@ -8,6 +13,7 @@ static const leat_op_t* parse(leat_arena_t* arena, const leat_op_row_t* row) {
   return op;
 }
 
+// Expects that a row with these texts is refused and that the message contains |part|.
 static void refuses(const char* attrs, const char* inputs, const char* part) {
   leat_arena_t arena;
   leat_arena_initialize(leat_allocator_system(), 0, &arena);
