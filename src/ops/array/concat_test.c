@@ -1,4 +1,9 @@
-// Cases of joining and taking apart: Concat, Pack, Split, Unpack and their kin.
+// Joining tensors and taking them apart again: ConcatV2, Pack, SplitV, Unpack and their relatives.
+// The kernels copy runs of bytes, so ConcatV2 is checked in every real type, and for strings, whose
+// elements must be copied one by one. Concat takes its axis first and ConcatV2 takes it last, and
+// both are here. The errors are those that only values can show: sizes that do not add up, and a
+// count in the node that the input's shape contradicts. A list of cases drives all checks;
+// tests/op_harness/op_harness.h says which.
 #include "op_harness/op_harness.h"
 
 #define A LEAT_ITEMS(FLOAT, LEAT_DIMS(2, 1), 1, 2)

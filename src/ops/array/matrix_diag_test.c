@@ -1,4 +1,9 @@
-// Cases of diagonals and bands, and of blocks moved to batch and depth.
+// Diagonals and bands of matrices, and blocks that move between space, batch and depth. The V3 ops
+// take a range of diagonals of unequal lengths and an alignment that says on which side the short
+// ones are padded; the values expected are small enough to be seen in the matrix. All of these ops
+// only move elements, so their gradients are moves as well and are checked twice. A diagonal that
+// does not exist and a size that is not divisible by its block must be refused. How a case is
+// checked is explained in tests/op_harness/op_harness.h.
 #include "op_harness/op_harness.h"
 
 #define K(...) LEAT_ITEMS(INT32, LEAT_DIMS(2), __VA_ARGS__)

@@ -1,4 +1,9 @@
-// Cases of _SumOfPads against sums of what was padded term by term.
+// _SumOfPads is an op that the optimizer makes of a sum of padded tensors, so that the zeros are
+// never added. The reference does what the op replaces: it looks up each element of the sum in
+// every term. The terms of a case overlap, touch, leave a gap or are empty, since the kernel treats
+// these regions differently; two cases are so large that the work is cut into blocks. The attribute
+// |names| has the names of the Pad nodes that were replaced, because an error in the paddings must
+// name the node that the user wrote.
 #include "op_harness/op_harness.h"
 
 #define S(literal) {literal, sizeof(literal) - 1}

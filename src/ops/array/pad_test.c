@@ -1,4 +1,9 @@
-// Cases of padding, reversing and rolling.
+// Padding, reversing and rolling, which all compute for each output element where it came from.
+// MirrorPad has two modes that differ in whether the border itself is repeated, and it can mirror
+// no more elements than there are. ReverseSequence has a length for each row, which must not exceed
+// the row. Axes that are named twice or do not exist, negative paddings, and paddings of another
+// rank are refused. The cases are declared once and checked for shape, value, gradient and error as
+// tests/op_harness/op_harness.h describes.
 #include "op_harness/op_harness.h"
 
 #define PADS(...) LEAT_ITEMS(INT32, LEAT_DIMS(2, 2), __VA_ARGS__)

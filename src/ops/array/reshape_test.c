@@ -1,4 +1,9 @@
-// Cases of Reshape and its kin, of ops that pass their input, and of those that fill.
+// Ops that change no element: Reshape, Squeeze, ExpandDims, Identity, the checks that pass their
+// input on, and those that fill or repeat (Fill, Tile, BroadcastTo). A result of these may be the
+// input's own buffer, so the harness (tests/op_harness/op_harness.h) matters here more than the
+// values: it runs each case on inputs that may be overwritten and on inputs that must not change.
+// The errors are counts that differ, two unknown sizes, and products of sizes that are negative or
+// too large. CheckNumerics must say in its message which of NaN and the infinities it found.
 #include "op_harness/op_harness.h"
 
 #define SIX LEAT_ITEMS(FLOAT, LEAT_DIMS(2, 3), 1, 2, 3, 4, 5, 6)

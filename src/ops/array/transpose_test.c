@@ -1,5 +1,9 @@
-// Cases of Transpose and its kin: sizes that fill blocks in registers and sizes that leave edges,
-// in every element width.
+// Transpose moves blocks through registers, with other code for each element width and for the
+// edges that fill no block. The sizes are chosen so that both occur (67 x 45 leaves edges, 16 x 32
+// none), and every width from 1 to 16 bytes takes part. The reference walks over the output's
+// positions and counts where in the input each comes from, so it shares no code with the kernel.
+// Permutations that move nothing but sizes of 1, or keep the last dimensions together, take shorter
+// ways and have cases of their own.
 #include "op_harness/op_harness.h"
 
 // Walks the output's positions and counts the input's place of each.

@@ -1,4 +1,9 @@
-// Cases of spectrograms and what is made of them.
+// Spectrograms, the MFCC features that are made of them, and what the WAV ops refuse.
+// AudioSpectrogram uses a fast Fourier transform; the reference evaluates the definition frequency
+// by frequency, also for a window that is no power of two and is therefore padded. A sound that is
+// shorter than the window gives no rows, which is no error. Mfcc is compared on one row of 16
+// frequencies, and gives zeros where the sample rate is so low that all bands lie beyond the
+// spectrum. Whole WAV files are tested in formats/media/wav_test.c.
 #include <math.h>
 
 #include "op_harness/op_harness.h"

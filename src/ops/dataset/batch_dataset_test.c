@@ -1,4 +1,10 @@
-// Elements put together, padded, and taken apart again.
+// Datasets that put elements together, pad them, and take them apart again. Datasets are built and
+// read node by node (tests/dataset/pipeline.h), and what is compared is the numbers of all elements
+// in order. The last batch may be smaller than the others, which changes its shape and makes a
+// difference between BatchDataset with and without its remainder, for the cardinality as well.
+// Elements of unequal sizes can only be padded; a size that an element exceeds is an error of that
+// element, while a negative size is one of the dataset and must be reported before any element is
+// read.
 #include "dataset/pipeline.h"
 
 #define VECTOR(p, ...)                                                           \

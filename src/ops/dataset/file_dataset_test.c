@@ -1,4 +1,9 @@
-// What files hold, one after the other, and what happens where they are not as they must be.
+// Datasets that read files: lines, TFRecord files, records of one size, and a cache that is itself
+// a file. The files are written by the test into a directory of its own. Lines end with or without
+// a carriage return, and the last one need not end at all. A damaged record or a missing file is an
+// error of the element that is asked for and not of the iterator. A cache must not exist before a
+// pass over its input has come to the end; another cache of the same name that is complete is then
+// read instead, and two passes may not write the same one at once.
 #include "dataset/pipeline.h"
 #include "formats/record/record.h"
 #include "formats/test_directory.h"

@@ -1,4 +1,9 @@
-// Datasets of parsed examples: components by name, dense and sparse, and what is refused.
+// ParseExampleDataset turns serialized Example messages into components, one for each feature. The
+// two messages are written as bytes, so that the parser is not tested with this library's own
+// encoder, and their feature "a" has different lengths, which must be padded. A dense feature
+// becomes a tensor, a sparse one a variant of three tensors. A feature that is named twice and a
+// number of parallel calls below 1 are refused when the dataset is made; a feature of another type
+// shows only when its element is read.
 #include "dataset/pipeline.h"
 
 // {"a": [5, 7]} and {"a": [9], "s": ["xy"]} as Example messages.

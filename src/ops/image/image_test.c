@@ -1,4 +1,10 @@
-// Cases of resizing, cropping, drawing and the suppression of boxes.
+// Resizing, cropping, drawing boxes and choosing among boxes. A resize is compared in its three
+// conventions of where a pixel lies (plain, align_corners, half_pixel_centers), since these are
+// what programs confuse; the latter two at once are an error. Boxes that are drawn may lie partly
+// outside of the image, upside down or be no numbers, and an image without pixels stays one. The
+// suppression of overlapping boxes is checked in all its versions, up to the soft one, which lowers
+// scores instead of dropping boxes. Suppression with numbers that are not finite has a file of its
+// own, suppression_test.c.
 #include <math.h>
 #include <string.h>
 

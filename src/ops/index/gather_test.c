@@ -1,4 +1,9 @@
-// Cases of Gather, GatherNd, ScatterNd and their kin.
+// Reading and writing rows by index: Gather, GatherNd, ScatterNd and the TensorScatter ops. An
+// index comes from the user's data, so out of bounds is the most frequent error of a training
+// program, and its message must name the index, its place and the limit in TensorFlow's words. With
+// the attribute bad_indices_policy = "IGNORE" such an index is passed over, in the gradients too.
+// The gradients of rows, columns and batches take different ways through the code and each has a
+// case. The macros declare cases for tests/op_harness/op_harness.h.
 #include "op_harness/op_harness.h"
 
 #define ROWS LEAT_ITEMS(FLOAT, LEAT_DIMS(3, 2), 1, 2, 3, 4, 5, 6)

@@ -1,4 +1,9 @@
-// Cases of Slice, StridedSlice, its gradient and assignments.
+// Slice and StridedSlice, their gradient and the assignments through them. A StridedSlice is
+// written by five bit masks beside its numbers (ellipsis, new axis, shrink, begin, end), as
+// Python's x[..., None, 1] needs them; the cases set one mask or a typical pair. Begin and end may
+// be any integer and are clamped, so there is a case with the most extreme ones, with which
+// careless arithmetic would overflow. A single index is not clamped and must be in bounds, and a
+// stride must not be 0.
 #include "op_harness/op_harness.h"
 
 #define VECTOR(n, ...) LEAT_ITEMS(INT32, LEAT_DIMS(n), __VA_ARGS__)

@@ -1,5 +1,9 @@
-// Cases of finding and dealing out: Unique, ListDiff, Where, OneHot, DynamicPartition,
-// DynamicStitch.
+// Ops whose output size depends on values: Unique, ListDiff, Where, OneHot, DynamicPartition and
+// DynamicStitch. Shape inference knows only the rank of such outputs, and the harness
+// (tests/op_harness/op_harness.h) checks that it does not claim more. Equality is where Unique
+// surprises: 0 and -0 are one value, and each NaN is a value of its own. DynamicStitch may leave a
+// place out, which then holds zeros. A negative depth, a partition or an axis that does not exist
+// is refused.
 #include "op_harness/op_harness.h"
 
 #define NAN_ITEM (0.0 / 0.0)

@@ -1,7 +1,8 @@
 // Every op that decodes bytes, with input or output longer than any buffer on its way: 64 KiB
 // between a decompressor and what it reads, 256 KiB between a file and its reader. The lengths
 // stand at and around these and their multiples, where a loop that stops one buffer too early, or
-// takes a full buffer for the end, still says OK. What is expected is the pattern that went in: the
+// takes a full buffer for the end, still says OK. What is expected is the pattern that went in,
+// whose period is no divisor of a power of two, so that a buffer which is given twice shows. The
 // files are written here, by hand where a format is simple enough (deflate's stored blocks, WAV,
 // messages of protocol buffers, base64), so that no encoder of the code under test takes part, and
 // two strings come from Python's zlib.

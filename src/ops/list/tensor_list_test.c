@@ -1,4 +1,8 @@
-// What ops on lists check and, as in TensorFlow, what they do not.
+// What the ops on lists of tensors check and, as in TensorFlow, what they do not. A list has a
+// limit that TensorListPushBack respects and TensorListPushBackBatch does not; a list has an
+// element shape that some ops compare with an element when it goes in and others only when elements
+// are stacked. These differences look like mistakes and are not: TensorFlow accepts such graphs, so
+// they must run. Each is fixed here by a small graph that a session runs (tests/session/scene.h).
 #include "session/scene.h"
 
 static const int32_t kTwoByTwo[] = {2, 2};

@@ -1,5 +1,10 @@
-// Dense tables whose keys somebody chose so that all of them have one home: what the searches cost,
-// counted in probes, and that the table answers as ever and stays one that TensorFlow can read.
+// Dense hash tables whose keys somebody chose so that all of them collide. With such keys every
+// look-up in a plain table passes all the others, which is an attack on a server that takes keys
+// from strangers. The table counts its probes, and the tests compare these counts, not times, with
+// the number of keys: for integers of one home, for runs of neighbours, for tables full of deleted
+// keys, and for texts that were computed to have one hash. The second half shows that the
+// protection changes nothing else: the answers are those of any table, an export has a layout in
+// which TensorFlow finds every key, and memory that runs out loses no entry.
 #include <stdlib.h>
 #include <string.h>
 

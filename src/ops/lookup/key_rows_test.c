@@ -1,5 +1,9 @@
-// Hash tables whose keys somebody chose so that they collide: how far a search goes, and that the
-// rows are what they are in any table.
+// The rows of keys inside hash tables (key_rows_cpu.h), with keys that somebody chose so that they
+// collide. A table that meets a long way changes to a keyed hash, which |is_keyed| tells; the tests
+// look at that flag and at the longest run of taken places. Keys that are merely neighbours form a
+// long run as well, although each of them is at home and found at once. Removing closes the gap
+// with keys that lie behind their home and only with those, a rule for which the cases choose homes
+// through the inverse of the hash. In all cases every key must still be found with its value.
 #include "ops/lookup/key_rows_cpu.h"
 
 #include <string.h>
@@ -8,6 +12,7 @@
 
 enum { kKeys = 30000 };
 
+// The number whose product with |odd| is 1 modulo 2^64, by Newton's iteration.
 static uint64_t inverse(uint64_t odd) {
   uint64_t x = odd;
   for (int i = 0; i < 6; ++i) x *= 2 - odd * x;
