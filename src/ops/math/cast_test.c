@@ -1,4 +1,8 @@
-// Cases of Cast and Bitcast.
+// Cast between all kinds of types, and Bitcast. Small numbers that every type holds prove that a
+// conversion exists for each pair; the other cases are where conversions lose something. A float
+// beyond the range of an integer gives the least integer, as the processor's instruction does and
+// TensorFlow with it; integers wrap; the attribute Truncate drops bits instead of rounding, but not
+// for all pairs. Bitcast to a type of another width splits or joins the last dimension.
 #include <math.h>
 
 #include "op_harness/op_harness.h"

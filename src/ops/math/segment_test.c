@@ -1,4 +1,8 @@
-// Cases of segment ops over sorted and unsorted ids.
+// Sums, products, minima and maxima of rows that have the same segment id. The sorted forms require
+// ids that do not fall and name the first id that does; the unsorted forms drop rows with negative
+// ids. The neutral values of segments without rows are easily wrong, so they are compared with the
+// limits of <stdint.h> for each integer type. Maxima of negative numbers show whether a segment
+// starts from the lowest value of its type or from zero.
 #include <math.h>
 
 #include "op_harness/op_harness.h"

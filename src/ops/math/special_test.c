@@ -1,4 +1,8 @@
-// Cases of special functions: values from tables, gradients by differences, poles.
+// Special functions: gamma, beta, zeta and Bessel functions, and the integrals named after Dawson,
+// Fresnel and Spence. The C library has few of them, so the values are from published tables, to
+// about 17 digits, and float results must agree within float's rounding. Derivatives are compared
+// with differences where they exist. At poles and outside of a function's domain the result is an
+// infinity or NaN and never an error, because an element of a large tensor cannot fail alone.
 #include <math.h>
 
 #include "op_harness/op_harness.h"

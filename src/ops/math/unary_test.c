@@ -1,4 +1,9 @@
-// Cases of functions of one operand, against the C library in double.
+// Functions of one operand, against the C library's function in double. Each has two cases: one
+// over random numbers in every floating type, and a small one in double whose gradient is compared
+// with differences, once or twice as the function allows. The ranges keep away from poles and
+// kinks, where differences say nothing. Round is compared with rint(), since both round halves to
+// even. The vectorized kernels are included for every instruction set of the machine, which the
+// harness (tests/op_harness/op_harness.h) chooses in turn.
 #include <math.h>
 
 #include "op_harness/op_harness.h"

@@ -1,6 +1,10 @@
-// Cases of _FusedMatMul and _FusedBatchMatMulV2: what follows the product against its formulas in
-// double, shapes, and what is refused. tests/session/fused_products_test.c compares every list of
-// ops with the ops themselves.
+// _FusedMatMul and _FusedBatchMatMulV2 are products that the optimizer joins with the bias,
+// normalization, activation or sum behind them. The reference multiplies in double and applies each
+// op of the attribute |fused_ops| by its formula. Half of the file is refusals: these ops can also
+// be written by hand into a graph, so a list in another order, an argument too few and a shape that
+// would be repeated must all be named and not computed somehow. A NaN must stay one behind an
+// activation. tests/session/fused_products_test.c compares every list of ops with the ops
+// themselves.
 #include <math.h>
 
 #include "op_harness/op_harness.h"

@@ -1,4 +1,9 @@
-// Cases of equations and determinants.
+// Linear equations, inverses, determinants and LU decomposition. The matrices are 2 x 2 so that
+// Cramer's rule, written out in the reference, gives the solution without any elimination; one
+// inverse with 100 rows is there for the speed alone. A singular matrix is an error for the
+// inverse, the solver and Lu, as is a zero on the diagonal of a triangular matrix.
+// MatrixTriangularSolve reads only one triangle, so the other one holds a number that would show,
+// and one matrix may be used for a whole batch.
 #include "op_harness/op_harness.h"
 
 // 2 x 2 matrices with a determinant far from 0.

@@ -1,4 +1,8 @@
-// Cases of the average pools and their gradients.
+// Average pools in two and three dimensions, with their gradients. The reference handles square
+// windows with the channels last; the other layouts have results that were worked out by hand. What
+// is easily wrong is the padding: padded positions are not counted in the average, so windows at
+// the border divide by less than their size. Gradients with respect to the input are checked by
+// differences in AvgPool's cases and by values in AvgPoolGrad's.
 #include "op_harness/op_harness.h"
 
 #define X(...) LEAT_RANDOM(FLOAT, LEAT_DIMS(__VA_ARGS__), -4, 4)

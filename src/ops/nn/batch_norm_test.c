@@ -1,4 +1,9 @@
-// Cases of FusedBatchNorm: training, inference, gradients.
+// FusedBatchNorm has two modes with different inputs: training computes mean and variance over the
+// batch and takes empty tensors in their place, inference takes both as given. The references are
+// the textbook formulas in double. The variance that comes out for the running average is
+// multiplied by n / (n - 1), as TensorFlow does, while the normalization divides by n. Channel
+// counts of 67 leave a rest behind every vector width. A mean that is missing in inference or a
+// scale of another length is refused.
 #include <math.h>
 
 #include "op_harness/op_harness.h"

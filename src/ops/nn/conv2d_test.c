@@ -1,4 +1,10 @@
-// Cases of the two-dimensional convolutions and their gradients.
+// Two-dimensional and depthwise convolutions and their gradients. A convolution is a sum of
+// products x[a] * f[b] that are added to y[c]; visit_products() enumerates these triples from the
+// attributes, and the three references differ only in which of the three arrays they add to. The
+// geometry (strides, dilations, padding, groups, layout) is thereby written once, and independently
+// of the kernels. Sizes that come as a tensor, as for the backward ops, may be anything, including
+// four numbers whose product is 0 in 64 bits. The kernels below these ops have their own test,
+// device/cpu/convolution_test.c.
 #include "op_harness/op_harness.h"
 
 #define X(...) LEAT_RANDOM(FLOAT, LEAT_DIMS(__VA_ARGS__), -1, 1)

@@ -1,4 +1,8 @@
-// Cases of the three-dimensional convolutions and of Conv.
+// Three-dimensional convolutions, and Conv, which does two and three dimensions by its attributes.
+// The reference covers stride 1 with padding, position by position; strides and dilations have
+// small expected results that were added up by hand. One case has sizes that fill no block of the
+// matrix product into which the kernels turn a convolution. The gradients are checked by
+// differences, and the backward ops by values. An image without its fifth dimension is refused.
 #include "op_harness/op_harness.h"
 
 #define X(...) LEAT_RANDOM(FLOAT, LEAT_DIMS(__VA_ARGS__), -1, 1)

@@ -1,6 +1,11 @@
-// The cache of convolution plans and the filters that it holds: a 3x3 convolution over an image of
-// ones, whose every result is the sum of the filter's weights for its channel. Needs oneDNN, whose
-// layouts are why filters are packed at all.
+// The cache of convolution plans and the packed filters that it holds. The convolution runs over an
+// image of ones, so every result is the sum of the filter's weights for its channel, and a stale
+// filter shows at once as a wrong number. Whether a filter is packed and held is decided by what
+// was seen before: a filter that stays the same is held at its third run, one that changes in
+// training hardly ever, and memory that can be written in spite of references never. Three threads
+// run steps while the variable is replaced; a hook on the second allocation of a run lets another
+// run come in between or lets memory run out. The test needs oneDNN, whose layouts are why filters
+// are packed at all, and is skipped without it.
 #include <string.h>
 
 #include "base/test.h"

@@ -1,5 +1,10 @@
-// Cases of _FusedConv2D and _FusedDepthwiseConv2dNative: what they refuse, and small cases written
-// out. tests/session/fused_products_test.c compares every list of ops with the ops themselves.
+// _FusedConv2D and _FusedDepthwiseConv2dNative are convolutions that the optimizer joins with what
+// follows them. The filter of most cases has one tap of weight 2, so that the result is 2 x and the
+// list of ops behind it can be computed in the head. NaN, images of padding only and inputs without
+// elements must still pass through the whole list. What a graph may say wrongly is refused with the
+// name of what is wrong: a list that does not exist, arguments that are too many, a bias of another
+// type or length. tests/session/fused_products_test.c compares every list of ops with the ops
+// themselves.
 #include <math.h>
 
 #include "op_harness/op_harness.h"

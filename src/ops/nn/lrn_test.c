@@ -1,4 +1,9 @@
-// Cases of LRN.
+// Local response normalization divides each value by a power of the sum of squares of its
+// neighbours among the channels. The kernel has two ways of adding: narrow windows are summed for
+// 32 channels side by side, and beyond a radius of 8 the sums slide along the channels. The cases
+// lie on both sides of that limit, with 70 channels so that blocks have a rest, and with a radius
+// wider than all channels. The gradient's reference is the derivative term by term; as in
+// TensorFlow it takes the output y as given, whether or not LRN would have computed it.
 #include <math.h>
 
 #include "op_harness/op_harness.h"

@@ -1,4 +1,10 @@
-// Cases of the activations and of their gradients.
+// Activations and their gradient ops, from one table: for each there is a formula in double, a
+// random case in every type, a case of points at the kinks and far out, and cases of a scalar and
+// of no elements. Relu must keep NaN. Softplus switches to x itself beyond a limit, where
+// log(exp(x) + 1) would round to the number after it; half and bfloat16 have cases exactly there.
+// LeakyRelu with a slope above 1 is no maximum of two lines any more, and Relu6 of unsigned
+// integers has no lower bound to apply. What the harness does with a case:
+// tests/op_harness/op_harness.h.
 #include <math.h>
 
 #include "op_harness/op_harness.h"

@@ -1,4 +1,9 @@
-// Cases of TopK, NthElement and InTopK.
+// TopKV2, NthElement and InTopKV2. Among equal values the one with the lower index comes first,
+// which the reference states by counting for each element how many come before it. One value, all
+// values and a few of many are cases of their own, because kernels choose another algorithm for
+// them. With sorted = false the order is that of TensorFlow's heap, which programs should not rely
+// on and do, so that it is compared too. In InTopKV2 a class out of range and a row with a NaN give
+// false and no error.
 #include <math.h>
 
 #include "op_harness/op_harness.h"

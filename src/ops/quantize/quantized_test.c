@@ -1,4 +1,9 @@
-// Cases of QuantizeV2 and Dequantize: the modes, types and axes.
+// QuantizeV2 and Dequantize convert between floats and 8-bit numbers over a range, in three modes
+// that place the range differently. The expected numbers follow from the documented formula of the
+// mode and can be checked by eye, because ranges and values are round. What the formula leaves open
+// is TensorFlow's choice: the range is moved so that 0 is exact, ends that are equal are moved
+// apart, halves are rounded by an attribute. Ranges may differ along an axis. Combinations that
+// TensorFlow refuses (an axis with MIN_FIRST, bfloat16 in other modes) are refused here too.
 #include <math.h>
 
 #include "op_harness/op_harness.h"

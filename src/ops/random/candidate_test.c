@@ -1,4 +1,8 @@
-// Candidate samplers: where the classes are known beforehand, and what is refused.
+// Candidate samplers draw classes at random for sampled losses. Random draws cannot be compared
+// with a list, so the cases are those whose result is certain: all classes are drawn, only one
+// class has a weight, or a shard holds one. The probabilities that come out beside the classes can
+// be computed exactly there. Refused are more distinct classes than exist or have a weight, true
+// classes out of range, and weights that are missing, too few or in a file that does not exist.
 #include <float.h>
 
 #include "op_harness/op_harness.h"

@@ -1,5 +1,10 @@
-// The keys under which the kernels of _Send and _Recv meet: what they hand to the rendezvous, here
-// one that only takes notes. And what a Recv makes of the value that it is given.
+// The kernels of _Send and _Recv meet in a rendezvous under a key. The rendezvous here only takes
+// notes, so that the tests see the key itself: a transfer that the partitioner has numbered is
+// found by its number and the loop iteration, with no text composed in the step; every other one by
+// TensorFlow's text of devices, incarnation, name and frame. Both ops run on a CPU and on the
+// simulated accelerator, whose Recv has another kernel. A received value of another type than the
+// node promises is refused, since the readers would take its bytes for floats; a peer may send
+// anything.
 #include <stdio.h>
 #include <string.h>
 

@@ -1,4 +1,10 @@
-// The gradients of gathers from a variable. What is gathered, the cases of scatter_test.c say.
+// The gradient of ResourceGather, with and without batch dimensions. It is a gradient of rows:
+// values and the numbers of the rows they belong to, which for a batch have to be counted through
+// the whole variable. A session runs the gather of a [2, 2] array of indices, and the gradient is
+// made dense and compared with sums that are added up in the case itself; the i-th incoming
+// gradient is i + 1, so that a value in the wrong row shows. A batch of single rows is there
+// because rows and rows in a batch then have the same size. The gathers themselves are among the
+// cases of scatter_test.c.
 #include "gradient/gradient.h"
 #include "session/scene.h"
 

@@ -1,4 +1,9 @@
-// Updates of rows of variables, by reference and by handle: repeated rows, rows that are not.
+// Updates of single rows of variables, by reference (ScatterAdd) and by resource handle
+// (ResourceScatterMax), with the variable's content afterwards as the expected result (|after|). A
+// row that is named twice is updated twice, one after the other; an index without a row, updates of
+// another shape and an integer division by 0 are errors. The _Scaled ops are what the optimizer
+// makes of an update whose values are multiplied by a number for each row or for all. The harness
+// sets the variables up (LEAT_REFERENCE_TO and LEAT_HANDLE_OF of tests/op_harness/op_harness.h).
 #include "op_harness/op_harness.h"
 
 static const leat_op_case_t kCases[] = {

@@ -1,4 +1,9 @@
-// Optimizers: one step of each form, errors, repeated rows, speed.
+// One step of optimizers with numbers that are exact in float, so that the variable and its slots
+// afterwards (|after|) can be compared without a tolerance. Each form has a case: by reference, by
+// resource handle, and for single rows, where a row that is named twice is updated twice.
+// _FusedApply is made by the optimizer of graphs: it applies a list of scalar ops to the gradient
+// first, and refuses lists that no rule makes, because a graph may contain the op by hand. One case
+// has four million elements and is there for the speed alone.
 #include "op_harness/op_harness.h"
 
 #define MANY(kind) \
