@@ -1,6 +1,9 @@
-// Tests of the pass "arithmetic". The first half proves that each identity is exact: it runs every
-// op that claims one over every bit pattern of the small types and the special ones of the large
-// types. The second half shows which nodes the pass bypasses, and which it must leave alone.
+// The pass "arithmetic" bypasses nodes that change nothing, such as x * 1, by identities that each
+// op's row claims. A claim is only allowed if it is exact for every bit pattern, infinities, NaN
+// and -0 included. The first half proves that: it runs every op that claims an identity over every
+// bit pattern of the small types and the special ones of the large types, in every type that has a
+// kernel. The second half shows by the number of nodes that are left which nodes the pass bypasses,
+// and which it must leave alone because they wait for something, lie on another device or may fail.
 #include <string.h>
 
 #include "session/pass_scene.h"

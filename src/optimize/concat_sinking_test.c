@@ -1,5 +1,11 @@
-// Tests of the pass "concat_sinking": which concatenations are computed on piece by piece, above
-// all which must stay, and which control edges the new nodes have.
+// The pass "concat_sinking" computes on the pieces of a concatenation where the result is cut into
+// the same pieces again, so that nothing is joined. Each case builds such a graph, runs the pass
+// alone (session/pass_scene.h) and counts the ConcatV2 nodes that are left or looks at what the
+// pieces read. Most cases are graphs in which the whole must stay: somebody reads all of it, sizes
+// are unknown, a piece may be dead or come later, or the pieces would cost more than the copies.
+// The last section checks control edges: what happened after all pieces must still do so, yet a
+// piece may not wait for the others. Values are compared in tests/session/pieces_test.c, with and
+// without the pass.
 #include <string.h>
 
 #include "session/flow.h"

@@ -1,5 +1,10 @@
-// Tests of the pass "defer": which sums of products that a loop carries are deferred and which must
-// stay, and that the results are equal, however many additions are pending when the loop ends.
+// The pass "defer" finds a sum of matrix products that a loop carries from one iteration to the
+// next, and has many products added at once instead of one by one. The first tests run the pass
+// alone and count the sums that it changed; a sum that the body reads, or that somebody waits for,
+// must stay. The others run the same loops in sessions with both executors (scene_run_all_ways) for
+// numbers of iterations around the limit of pending products: none, one, one less, the limit, one
+// more, many. The result must be exact, which it is because all numbers are small integers.
+// Products of another size than the sum must fail as the plain sum does.
 #include <string.h>
 
 #include "session/flow.h"

@@ -1,6 +1,10 @@
-// Tests of the edit (optimize/edit.h). What the edit knows after each change must agree with the
-// graph; nodes that nobody needs disappear and come back when something needs them; nodes that
-// waited for one that disappeared wait for the right nodes; and no change closes a cycle.
+// The edit (optimize/edit.h) is the tool by which all passes change a graph; it keeps the uses, the
+// order and the dead nodes up to date. What it knows after each change must agree with the graph,
+// and leat_edit_verify() compares the two at the end of every test. The cases are chains of Neg
+// nodes: nodes that nobody needs disappear and come back when something needs them; nodes that
+// waited for one that disappeared wait for the right nodes; and no change closes a cycle. At last
+// 20 random graphs get 400 random changes each, and a search along the edges, which uses nothing of
+// the edit, decides whether a change had to be refused.
 #include "optimize/edit.h"
 
 #include "session/flow.h"

@@ -1,4 +1,8 @@
-// Tests of the pass "fusion": which nodes become one region, and above all which must not.
+// The pass "fusion" joins element-wise nodes into regions that run as one program. Each case builds
+// a graph, runs the pass alone (session/pass_scene.h), and counts the regions and their steps. Most
+// cases show what must not be joined: nodes between which another one waits, of another device or
+// branch, or whose shapes are not known to agree. Every result is sorted once more, which fails if
+// it has a cycle.
 #include <stdio.h>
 #include <string.h>
 
@@ -154,8 +158,7 @@ static void a_group_does_not_wait_for_itself(void** state) {
   assert_int_equal(region(f, LEAT_INPUTS(sum), 0), 1);
   assert_int_equal(steps_of(pass_scene_fetched(f, 0)), 5);
   assert_int_equal(f->rewrite.graph->node_count, 3);  // x, the constant, the region
-  // What others read of it stays, and waits for the region.
-  assert_int_equal(region(f, LEAT_INPUTS(sum, from_x, one), 0), 1);
+  assert_int_equal(region(f, LEAT_INPUTS(sum, from_x, one), 0), 1);  // what others read stays
   const leat_node_t* left = pass_scene_fetched(f, 1);
   assert_int_equal(left->control_count, 1);
   assert_int_equal(left->inputs[1].node, f->rewrite.fetches[0].node);
@@ -277,8 +280,7 @@ static void a_constant_is_read_whole_where_it_says_the_shape(void** state) {
   leat_output_t y = BINARY("Mul", BINARY("AddV2", UNARY("Exp", x), zeros), labels);
   assert_int_equal(region(f, LEAT_INPUTS(y), 0), 1);
   assert_int_equal(rank_of_input(f, 1), 2);
-  // The sum has rows enough, so it says it.
-  assert_int_equal(rank_of_input(f, 2), 1);
+  assert_int_equal(rank_of_input(f, 2), 1);  // the sum with |zeros| already says the shape
   leat_output_t spread = BINARY("AddV2", UNARY("Exp", one), zeros);
   assert_int_equal(region(f, LEAT_INPUTS(spread), 0), 1);
   assert_int_equal(rank_of_input(f, 1), 2);
@@ -348,8 +350,7 @@ static void a_tile_that_broadcasts_is_no_step(void** state) {
   assert_int_equal(f->rewrite.fetches[0].node, f->rewrite.fetches[1].node);
   assert_int_equal(steps_of(pass_scene_fetched(f, 0)), 3);
   assert_int_equal(region(f, LEAT_INPUTS(BINARY("Mul", BINARY("Tile", half, twice), x)), 0), 0);
-  // One time is another shape, at most.
-  leat_output_t same = BINARY("Mul", BINARY("Tile", UNARY("Exp", x), once), x);
+  leat_output_t same = BINARY("Mul", BINARY("Tile", UNARY("Exp", x), once), x);  // one time
   assert_int_equal(region(f, LEAT_INPUTS(same), 0), 1);
   assert_int_equal(f->rewrite.graph->node_count, 2);
 }
@@ -372,8 +373,7 @@ static void what_is_computed_of_a_column_is_repeated_after_that(void** state) {
   assert_int_equal(region(f, LEAT_INPUTS(BINARY("Mul", ratio, x)), 0), 1);
   assert_int_equal(steps_of(pass_scene_fetched(f, 0)), 3);
   assert_false(has_step(pass_scene_fetched(f, 0), "BroadcastTo"));
-  // Of its own size nobody is.
-  assert_int_equal(region(f, LEAT_INPUTS(ratio), 0), 1);
+  assert_int_equal(region(f, LEAT_INPUTS(ratio), 0), 1);  // no other operand has its size
   assert_int_equal(steps_of(pass_scene_fetched(f, 0)), 3);
   assert_true(has_step(pass_scene_fetched(f, 0), "BroadcastTo"));
   assert_int_equal(region(f, LEAT_INPUTS(BINARY("Mul", ratio, row)), 0), 1);

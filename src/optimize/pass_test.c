@@ -1,5 +1,10 @@
-// Tests of the passes "fold" and "cse": which nodes are computed or merged, and above all which
-// must not be.
+// Three passes ("fold", "cse" and "dependency"), and the machinery that runs all of them. Each case
+// builds a small graph, prunes it to its fetches as a session would, runs one pass and looks at the
+// nodes that are left. Which nodes are computed or merged is the easy half; what must not be is the
+// other: stateful nodes, results that are too large, a constant that waits for something, equal
+// nodes that differ in a device or a control edge. The last tests plant a bug in a pass of their
+// own, as a later change might, and expect that debug builds name the pass. The list of passes
+// itself is checked for its order and its options.
 #include <stdlib.h>
 #include <string.h>
 

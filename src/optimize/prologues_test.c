@@ -1,6 +1,9 @@
-// Tests of the rules that move what scales or clips an array into the node that reads it
-// (ops/train/update_rules.c, ops/state/scatter.c, ops/matrix/matmul.c), and above all of the cases
-// in which they must not.
+// The rules that move what scales or clips an array into the node that reads it: an optimizer's
+// update, a scatter, a product. Each rule is written beside its op (ops/train/update_rules.c,
+// ops/state/scatter.c, ops/matrix/matmul.c). The first tests count the nodes that disappear in the
+// pass, and above all show where none may: another device, a divisor, a value that others need, a
+// reference that changes in between. The last ones run the same steps with the rule and without,
+// and compare bits, with NaN and infinities among the values.
 #include <math.h>
 #include <stdio.h>
 
@@ -87,8 +90,7 @@ static void expect_scaled(pass_scene_t* f, const char* optimizer, int slots, int
   assert_true(leat_string_view_equals(leat_node_attr_string(fused, "update"), op));
 }
 
-// The updates of all elements: how many variables each has, and scalars before and behind the
-// gradient.
+// The updates of all elements, with their numbers of variables and of scalars round the gradient.
 static const struct {
   const char* name;
   int variables, before, behind;
@@ -112,8 +114,7 @@ static void updates_that_take_a_product(void** state) {
   }
 }
 
-// Gradients are clipped by norm and by value: the ops go into the update one after the other, from
-// the last one on.
+// Gradients that are clipped by norm and by value: the last op goes into the update first.
 static void a_chain_goes_into_the_update(void** state) {
   pass_scene_t* f = *state;
   scene_t* s = &f->s;
@@ -241,8 +242,7 @@ static void rows_are_multiplied_where_they_are_read(void** state) {
               RESHAPE(&f->s, RESHAPE(&f->s, handed, kRows, 1, kColumns), kRows, kColumns));
 }
 
-// As gradients leave it: two products in a group share the repeated column, which a group waits for
-// too, and what they multiply is reshaped.
+// As gradients come: two products in a group share a repeated column, for which the group waits.
 static void rows_of_gradients(void** state) {
   pass_scene_t* f = *state;
   scene_t* s = &f->s;
@@ -426,8 +426,7 @@ static leat_tensor_t matrix_of(const float* values) {
   return tensor;
 }
 
-// The bits of |fetch| with |x| = kValues, which is fed, so that nothing is computed while the graph
-// is optimised; NaNs are alike.
+// The bits of |fetch|; |x| is fed kValues, so that nothing is folded. All NaNs are alike.
 static void expect_bits(scene_t* s, leat_output_t x, leat_output_t fetch, const float* expected) {
   leat_tensor_t fed = matrix_of(kValues), value;
   LEAT_EXPECT_OK(scene_run(s, LEAT_INPUTS(x), &fed, LEAT_INPUTS(fetch), &value, NULL, 0));

@@ -1,5 +1,9 @@
-// Tests of pruning (section 4.2 of the white paper): which nodes stay for given feeds, fetches and
-// targets.
+// Pruning cuts a client's graph down to what a step needs (white paper, section 4.2): from the
+// fetches and targets backwards, up to what is fed. The nodes that stay are compared as one line of
+// names in order, where ARG is a feed. Control edges are needs like others, which leads to the
+// surprising case: a node whose value is fed need not run, but a node that only waits for it still
+// makes it run. Feeding one of several outputs of a node must not cut off the others, and the node
+// that replaces the fed output must have that output's shape.
 #include <string.h>
 
 #include "optimize/pass.h"

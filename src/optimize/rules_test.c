@@ -1,5 +1,10 @@
-// Tests of the pass "rules": which nodes a rewrite rule merges with their product, and above all
-// which it must leave alone.
+// The pass "rules" merges what follows a matrix product or a convolution (bias, normalization,
+// activation, sum) into one node, by rewrite rules that are written beside the ops. The tests build
+// the patterns as client libraries spell them, with all ways to write a GELU and with reshapes in
+// between, and look at the op and the list |fused_ops| of the node that remains. The larger part is
+// patterns that look alike and are not: a bias along another dimension, a value that somebody else
+// reads or waits for, another device, unknown lengths, a branch that may be dead. Whether the
+// merged nodes give the same values is tested in tests/session/fused_products_test.c.
 #include <stdio.h>
 #include <string.h>
 

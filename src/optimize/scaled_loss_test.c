@@ -1,6 +1,10 @@
-// Tests of the rule "scaled_backprop" (ops/nn/loss.c), by which a product of a loss's
-// gradient and a number for each row goes into the node that computes the loss, and above all of
-// the cases in which it must not. prologues_test.c tests the nodes that read products.
+// The rule "scaled_backprop" (ops/nn/loss.c), by which a product of a loss's gradient and a number
+// for each row goes into the node that computes the loss. The first tests run the pass and count
+// nodes: the rule must not fire where another node reads the gradient, where shapes say that the
+// numbers are no column, or where the numbers come later than the loss and the loss would wait for
+// itself. The others run steps with and without the rule and compare bits, with NaN and infinities
+// among the logits, because a product may not be computed in another order. prologues_test.c tests
+// the rules for nodes that read products.
 #include <math.h>
 
 #include "session/flow.h"

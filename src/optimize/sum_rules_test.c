@@ -1,5 +1,10 @@
-// Tests of the rules of sums, through the pass "rules": which additions are merged with the nodes
-// that compute their terms, and above all which must not be.
+// The rules of sums, in the pass "rules": a sum of matrix products becomes a chain in which each
+// product is added to the one before, and a sum of padded tensors becomes one node. The first tests
+// count the nodes that disappear, mostly to show where none may: no kernel for the merged node,
+// another device, shapes that would be broadcast, a product that others read. Groups of gradients,
+// which all wait for each other through a NoOp, have cases of their own, since merging them naively
+// would close a cycle. The last tests run padded sums as they are and merged, and compare bits, -0
+// and NaN included, and the words of the errors, which must name the node that the user wrote.
 #include <math.h>
 
 #include "session/pass_scene.h"

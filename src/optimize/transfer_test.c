@@ -1,6 +1,10 @@
 // A transfer keeps its number (LEAT_ATTR_NAME_TRANSFER) through every pass that changes, replaces
 // or copies its Send and its Recv. The two ends find each other in the rendezvous by that number
-// alone, so an end without it would leave the other one waiting for ever.
+// alone, so an end without it would leave the other one waiting for ever. Each end has its number
+// in its name as well, and after a pass the two must still agree. Every pass runs alone and all run
+// together, over partitions and over whole graphs, and the tests also check that the passes did
+// something, because an idle pass proves nothing. A test fails when a new pass over partitions is
+// missing from this file.
 #include <string.h>
 
 #include "session/pass_scene.h"
