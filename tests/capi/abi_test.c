@@ -1,6 +1,8 @@
 // The binary interface of the front door: what a program compiled against TensorFlow 2.21's headers
-// takes for granted. Layouts and enum values are checked by the compiler, so that a header that
-// drifts does not build; tstring_test.c runs the functions that live in a header.
+// takes for granted. Such a program has sizes, offsets and numbers compiled into it and would
+// misread a struct that differs by one field. Layouts are checked by the compiler, so that a header
+// that drifts does not build; the values of enums are compared with tables at run time, where all
+// that differ can be named. tstring_test.c runs the functions that live in a header.
 //
 // Nothing here links against the library: the subject is the headers alone.
 

@@ -1,4 +1,8 @@
-// TF_ApiDefMap. The expected bytes are TensorFlow's, for the same OpList and texts.
+// TF_ApiDefMap merges the descriptions of ops with texts that rename or document their parts, for
+// programs that generate code from them. The op list is given as bytes and the override as text, as
+// the C API takes them. The merged message is searched for the bytes that TensorFlow gives for the
+// same input. The mistakes are texts that name an argument or attribute which the op does not have,
+// or list the arguments incompletely; each has TensorFlow's code.
 #include "capi/plugin_kit.h"
 
 // OpList of one op: Mat(a: T, b: T) -> product: T, with flag: bool = false; documented.

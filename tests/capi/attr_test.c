@@ -1,4 +1,10 @@
-// Attributes of every kind, there and back. NoOp carries them: names that begin with "_" are free.
+// Attributes of every kind, set while an operation is built and read back from the finished one. A
+// NoOp carries them all, because names that begin with "_" are free on any op. Each kind is asked
+// for its metadata first, as a client does that must provide the memory, and then read into buffers
+// that are also too small once. Values that a caller keeps, tensors above all, must have been
+// copied: their memory is overwritten after the attribute was set, and a session still computes
+// with the old value. Wrong kinds, unknown names and messages that are malformed have TensorFlow's
+// codes.
 #include "capi/kit.h"
 
 #include "tensorflow/c/tf_tstring.h"

@@ -1,5 +1,10 @@
-// If, Case and While, run by the function runtime and lowered to Switch and Merge: the same values,
-// the same effects. Recursion, and what has no end.
+// If, Case and While as ops whose branches are functions. Each graph is written twice, with the
+// node run by the function runtime and with the attribute that has it lowered to Switch and Merge;
+// both must give the same values and the same effects. Effects are counted by a variable to which
+// each branch adds another power of ten, so that one number tells which branches ran and how often.
+// Recursion must end where the function says so, and end in an error where it never does; a loop
+// without end must meet its deadline or a cancellation. The graphs are text, built by the macros of
+// capi/function_kit.h.
 #include "capi/function_kit.h"
 
 #include <pthread.h>

@@ -1,6 +1,9 @@
 // Eight threads of steps over one session, with loops, calls and queues that they share, while some
 // of the steps run into their deadline, and at last the session is closed under all of them. Every
-// step ends, with the right value or the right code. Meant to be run under TSan too.
+// step ends, with the right value or the right code. Steps that put into a queue and steps that
+// take from it depend on each other, so a step that was cancelled halfway must leave the queue
+// usable for the rest. The deadline comes once from the steps' own options and once from the
+// session's. Meant to be run under TSan too.
 #include <pthread.h>
 #include <stdatomic.h>
 #include <unistd.h>

@@ -1,5 +1,10 @@
-// Many threads on one graph and one session: some run steps, some add operations, some look.
-// Meant to be run under TSan too.
+// The C API promises that threads may use one graph and one session at the same time. Four threads
+// run steps with values that tell them apart, one adds operations and runs them at once, and one
+// walks over all operations while their number grows. A thread that runs a new operation makes the
+// session extend its graph in the middle of the other threads' steps. The second test moves tensors
+// from the thread that made them to one that deletes them, which crosses the per-thread lists of
+// the allocator. The tests are meant to be run under TSan too; without it they find wrong values
+// and crashes.
 #include "capi/kit.h"
 
 #include <pthread.h>

@@ -1,4 +1,8 @@
-// env.h, logging.h, tf_shape.h.
+// The small headers of TensorFlow's C API that do not touch graphs: env.h (files, time, threads,
+// shared libraries), logging.h and tf_shape.h. Plugins use them instead of the operating system, so
+// the codes of errors matter: a directory that exists, one that is not empty, a file that is not
+// there. Deleting a tree must not follow a symbolic link out of it. Logging is switched off before
+// a line is logged, since the test's output belongs to cmocka.
 #include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>

@@ -1,7 +1,9 @@
 // The functions of c_api_experimental.h: messages of options, named queues, attribute builders,
-// lists of shapes, the checkpoint reader; and functions that are declared but not implemented,
-// which must say so and do no harm. Each is called as a client would, with arguments good and bad.
-// Functions of the eager part are in eager_experimental_test.c.
+// lists of shapes and the checkpoint reader. Each is called as a client would, with arguments good
+// and bad. Named queues find their operations by a name with a number in it
+// ("fifo_queue_enqueue_4"), so the graph is built with these names. Functions that are declared but
+// not implemented must say so and do no harm, whatever their arguments; those are declared in this
+// file as TensorFlow's headers do it. Functions of the eager part are in eager_experimental_test.c.
 #include <stdlib.h>
 
 #include "capi/kit.h"

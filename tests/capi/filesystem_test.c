@@ -3,7 +3,8 @@
 // or fail, give statuses. The first is loaded as the library that users would build, under the
 // scheme "memory", and passes the conformance tests of all file systems
 // (base/file_system_conformance.h). For the others a second library asks this program what to
-// register, so that each test can hand over tables with one thing missing or wrong.
+// register, so that each test can hand over tables with one thing missing or wrong. Whether a
+// plugin that is refused is cleaned up again is counted as well.
 #include <stdio.h>
 #include <stdlib.h>
 

@@ -2,7 +2,9 @@
 // here, because a kernel of the test's own is held at a gate while it is created: steps that call
 // other functions must go on meanwhile, steps that call the same one wait and share the result, and
 // a failure is told to all of them and then forgotten. The calls are If nodes that are not lowered,
-// which the kernel of If makes through the session's function runtime.
+// which the kernel of If makes through the session's function runtime. Each function's kernel
+// counts how often it was created, and that count is what proves that a waiting step compiled
+// nothing itself.
 #include "base/clock.h"
 #include "base/sync.h"
 #include "base/thread.h"

@@ -1,3 +1,9 @@
+// Graphs with functions for the tests of the C API: the definitions of function_kit.h. A graph
+// comes as text in protobuf's format, is imported through TF_GraphImportGraphDef() as a user's
+// would be, and gets a session on one or more CPU devices. By convention the graphs' placeholders
+// are called "x" and "y", which is why functions_run() can feed them without being told.
+// functions_try() returns the code of a step and takes a deadline; all other functions fail the
+// test when a step fails.
 #include "capi/function_kit.h"
 
 #include "hostile/case_file.h"

@@ -1,5 +1,10 @@
-// TF_Function: parts of graphs as functions, their messages and attributes, functions of a graph.
-// What is expected is what TensorFlow answers.
+// TF_Function: parts of graphs as functions, their messages and attributes, and the functions of a
+// graph. What is expected is what TensorFlow answers, in particular the names that it makes up for
+// arguments and results, because they are part of a saved model. A function is compared as one
+// line, "in, in -> out, out | node(input, input) ... | out = value", that is printed from its
+// message. Control edges, several outputs of one node and attributes without a value are where a
+// naive copy of the graph goes wrong, and each has a case. Refusals name the input or node that
+// does not fit.
 #include "capi/function_kit.h"
 #include "formats/generated/graph.h"
 #include "formats/wire/decode.h"

@@ -1,4 +1,9 @@
-// TF_AddGradients: values, scopes, what has none, what is refused.
+// TF_AddGradients as a client of the C API calls it, over a graph of two placeholders (product = x
+// * y, sum = product + x) whose derivatives are plain to see. The values are fetched for x = 3 and
+// y = 5, second derivatives included, since gradients are nodes like others. Names matter to
+// clients: the first call adds its nodes below "gradients/", the next below "gradients_1/". An x on
+// which y does not depend gets no output and no error. Refused are operations of another graph,
+// outputs that do not exist, and starting values of another type or shape.
 #include "capi/kit.h"
 
 typedef struct fixture_s {

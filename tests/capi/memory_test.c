@@ -1,6 +1,9 @@
 // Memory that runs out at the n-th allocation, for every n: building, exporting, importing,
-// differentiating and running say RESOURCE_EXHAUSTED and never end the process; the first n that is
-// too large succeeds. Under ASan nothing may be lost on the way.
+// differentiating and running say RESOURCE_EXHAUSTED and never end the process. An observer of the
+// allocator lets n allocations pass and refuses the rest, until the first n with which the whole
+// sequence succeeds. A constructor that has no status returns NULL, and the sequence then goes no
+// further. Everything that was made is deleted after every attempt, and under ASan nothing may be
+// lost on the way.
 #include "capi/kit.h"
 
 #include <stdatomic.h>

@@ -1,5 +1,9 @@
-// Steps in parts: feeds and fetches in any order that the graph allows, what is refused, and steps
-// that are given up.
+// Steps in parts (TF_SessionPRun): feeds and fetches that were announced by a setup come one call
+// at a time, in any order that the graph allows. The graph is c = a + b, d = c * b, small enough
+// that each order can be tried. Refused are a fetch that the feeds so far cannot compute, a name
+// twice in a call, and values of another type; after a refusal the run must go on as if the call
+// had not been made. A step that fails ends its run but not the session, and runs that nobody goes
+// on with are freed when the session closes.
 #include "capi/kit.h"
 
 // a, b fed; c = a + b, d = c * b.

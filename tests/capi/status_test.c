@@ -1,4 +1,8 @@
-// TF_Status: codes, messages, payloads, errno values.
+// TF_Status is what every function of the C API reports through, so its own functions must not
+// depend on anything else. A message may be set from the status's own message, which must survive
+// that. Codes beyond TensorFlow's become UNKNOWN. Payloads exist only beside an error and go when
+// the status is set again. TF_SetStatusFromIOError translates values of errno, of which the cases
+// pick those that file systems return most often.
 #include "capi/kit.h"
 
 #include <errno.h>

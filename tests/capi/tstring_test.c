@@ -1,6 +1,7 @@
 // The inline functions of tf_tstring.h: the four forms of a TF_TString, what turns one into
-// another, sources that lie within the string itself, views that hold an owner. Run under ASan they
-// also show that every block is freed once.
+// another, sources that lie within the string itself, views that hold an owner. They are compiled
+// into programs that share strings with the library, so the bytes of each form are compared too.
+// Run under ASan the tests also show that every block is freed once.
 //
 // Nothing here links against the library: the subject is the header alone.
 

@@ -1,5 +1,10 @@
-// TF_NewWhile and TF_FinishWhile: loops built from two graphs, loops in loops, what is refused.
-// Names and codes are TensorFlow's.
+// TF_NewWhile and TF_FinishWhile, by which a client without Python builds a loop: the API gives it
+// two empty graphs, for the condition and the body, and joins them afterwards. The loops are run
+// and their results compared with the same computation in the head; names and codes are
+// TensorFlow's. Variables that swap, a condition that is itself a variable, a loop in a loop, and
+// effects in the body each fail if the graphs are copied carelessly. A loop that is wrong in one
+// thing must be refused without a node left in the graph, and TF_AbortWhile must undo what was
+// begun.
 #include "capi/function_kit.h"
 
 static TF_Graph* graph;
