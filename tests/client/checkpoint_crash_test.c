@@ -1,9 +1,10 @@
 // Dying in the middle of a save, at each call of the file system in turn: whoever comes next finds
-// the old checkpoint of the prefix or the new one, whole, and can save there again. The five ways
-// of saving all run through the front doors: the ops SaveV2, MergeV2Checkpoints, Save and
-// SaveSlices, and the saver of leat/train.h, which also keeps the state file and removes old
-// checkpoints. The file system under them loses what was not synced (crash_file_system.h), so that
-// a missing sync is found as well as a wrong order.
+// the old checkpoint of the prefix or the new one, whole, and can save there again. The six ways of
+// saving all run through the front doors: the ops SaveV2, MergeV2Checkpoints, Save and SaveSlices,
+// and the saver of leat/train.h, which also keeps the state file and removes old checkpoints. The
+// file system under them loses what was not synced (crash_file_system.h), so that a missing sync is
+// found as well as a wrong order. A second test saves again and again and counts files, because a
+// save that leaves the old data behind would pass the first one.
 #include <stdlib.h>
 #include <string.h>
 

@@ -1,6 +1,8 @@
-// Helpers that run a step for their caller end when his deadline says so. The step is one that
-// waits for ever: it takes an element out of a queue into which nobody puts any. Without a deadline
-// each of these tests would run until CTest ends it.
+// Helpers that run a step for their caller (a callable, a target, the saver, the coordinator) end
+// when the deadline that he gave says so. The step is one that waits for ever: it takes an element
+// out of a queue into which nobody puts any. Without a deadline each of these tests would run until
+// CTest ends it. The deadlines are short where a step must meet them and a minute long where it
+// must not, so that a slow machine changes nothing.
 #include <unistd.h>
 
 #include "client/model_kit.h"

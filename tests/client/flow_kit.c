@@ -1,3 +1,8 @@
+// Short forms for tests that build control flow through leat/control_flow.h; flow_kit.h declares
+// them. Each calls one function of the API on the graph and the scope of client/model_kit.h and
+// fails the test on an error, so that a loop takes a few lines in a test. Numbers are double,
+// because the tests compare gradients with finite differences. The forms that open a context also
+// check that it is the current one afterwards.
 #include "client/flow_kit.h"
 
 TF_Output flow_constant(double value) {

@@ -1,6 +1,10 @@
-// leat/gradients.h: gradient functions of the caller, outside of loops, in them and for functions;
-// where the walk stops; rows; colocation; what is refused. Values are compared with the derivative
-// that the caller's function states, which is none that the library knows.
+// leat/gradients.h lets a caller bring gradient functions of his own, as Python's registered
+// gradients are. The caller's function here multiplies by three and by the input, which is the
+// derivative of none of the ops in question, so that a wrong source of the gradient shows in the
+// value. It is used outside of loops, inside them, where it may add single operations only, and for
+// functions, which are then not expanded. Other cases show where the walk stops, that gathers give
+// rows, and colocation. A function that fails or answers with another type ends the whole call with
+// its status.
 #include <math.h>
 #include <stdio.h>
 

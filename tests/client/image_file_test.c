@@ -1,6 +1,9 @@
 // Files of images through the C API: what was encoded is decoded again, files that are written out
-// here byte by byte, and what is refused. That pixels and files are TensorFlow's is the work of
-// tests/oracle/image_oracle.py.
+// here byte by byte are decoded to pixels that can be read off those bytes, and broken files are
+// refused. PNG must keep every pixel, JPEG only the picture, within a few steps of brightness. The
+// GIF has three frames that overlap, one of them transparent, because decoding composes frames. A
+// head that claims 2^31 - 1 pixels each way must fail before memory is taken. That pixels and files
+// are TensorFlow's is the work of tests/oracle/image_oracle.py.
 #include <stdio.h>
 #include <stdlib.h>
 

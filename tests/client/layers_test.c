@@ -1,4 +1,8 @@
-// Each formula of leat/graph.h against values worked out by hand.
+// Each formula of leat/graph.h (arithmetic, matrices, pooling and convolution, losses, dropout)
+// against values worked out by hand. These functions build several operations at once, so the tests
+// do not look at the graph but run it. Inputs are constants chosen to give round results:
+// logarithms of 2 and 3 under a softmax, a filter of ones under a convolution. Dropout is random
+// and is judged by how many of 4000 elements remain and by their scale.
 #include <math.h>
 #include <stdlib.h>
 

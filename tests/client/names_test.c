@@ -1,5 +1,8 @@
-// leat/names.h: which names a graph gives out. The expected names are those of TensorFlow 1's
-// Graph.unique_name.
+// leat/names.h gives out names that are unique in a graph, as TensorFlow 1's Graph.unique_name
+// does, on which the names of variables in checkpoints depend. The expected names are those that
+// Python gives for the same requests. Three rules surprise: letters in upper and lower case count
+// as one name, a name that was made up ("x_1") is taken as well as one that was asked for, and
+// asking without taking changes nothing. Operations that were added directly take their names too.
 #include "leat/names.h"
 
 #include <stdlib.h>

@@ -1,4 +1,9 @@
-// Variables: names, initialisers, one operation that initialises all.
+// Variables of the client room: their first values, types and names, and the one operation that
+// initializes all of them. Initializers are random, so 20,000 values of each are drawn and judged
+// by mean, deviation and limits; the same seed must give the same values and another seed others. A
+// variable has the name of its scope, and a second one of the same name is an error of the scope,
+// after which nothing more is built in it. A shape with an unknown size is refused, since a first
+// value could not be made.
 #include <math.h>
 
 #include "client/model_kit.h"

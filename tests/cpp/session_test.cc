@@ -1,5 +1,9 @@
-// Graphs, scopes and sessions: names, modifiers, feeding and fetching in all ways, errors,
-// lifetimes, threads.
+// Graphs, scopes and sessions of the C++ front end, used as a program would. Scopes are small
+// values that carry a name, a device and control dependencies; the tests change one and look at the
+// operation that is added through it. Tensors are fed and fetched by name and by output, in whole
+// steps, in parts and through callables. Errors throw where the operation is added (without
+// exceptions: no_exceptions_test.cc). Copies and moves must keep a graph alive as long as a session
+// or an output needs it. Four threads build one graph and run one session at the same time.
 #include <thread>
 
 #include "leat/leat.hpp"

@@ -1,4 +1,8 @@
-// Tensors: values in braces, typed views, the caller's buffers, shared elements.
+// Tensors of the C++ front end. The type comes from the C++ type of the values in braces, and the
+// shape from how deep the braces go, which is decided at compile time by overloads that are easily
+// ambiguous; so each depth and type has a line. Copies share their elements while moves leave an
+// empty tensor. A tensor over the caller's buffer copies nothing and calls the caller's function
+// exactly once at its end. Views of another type than the elements are refused.
 #include "leat/leat.hpp"
 #include "test.hpp"
 

@@ -1,4 +1,8 @@
-// Variables, gradients, optimizers. Expected values are computed by hand from the update rules.
+// Variables, gradients and optimizers of the C++ front end. Expected values are computed by hand
+// from the update rules: a weight of 5 whose gradient is the constant 2, after one and two steps,
+// since momentum and Adam only differ from the second step on. Each optimizer is run with reference
+// and resource variables and with dense gradients and gradients of rows, in which a row is read
+// twice. Gradients of a small network are compared with differences of its loss in double.
 #include "leat/leat.hpp"
 #include "leat/ops/array.hpp"
 #include "leat/ops/index.hpp"
