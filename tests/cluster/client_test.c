@@ -1,5 +1,9 @@
 // A client in this process whose master is a server: TF_SetTarget("grpc://host:port"), and then the
-// functions that every session has. The two servers are in this process too.
+// functions that every session has. The two servers are in this process too, but all that the
+// client knows of them comes over gRPC. What differs from a local session is tested: nodes that are
+// added between steps reach the master, failures and statistics come back from all tasks, partial
+// runs and deadlines work across the wire. Closing the session, resetting the cluster or a master
+// that goes away ends steps that wait. A step that waits does so on a queue that nobody fills.
 #define _GNU_SOURCE  // memmem
 #include <stdlib.h>
 #include <string.h>

@@ -1,6 +1,9 @@
-// A cluster of two tasks in one process, for tests: "worker", which sessions are opened at, and
-// "ps". Servers are made through the C API (TF_NewServer) and called by raw messages of
-// tensorflow.MasterService and tensorflow.WorkerService, as other programs call them.
+// Two servers in this process for the tests of clusters: "worker", which is the master of all
+// sessions, and "ps". They are started through the C API (TF_NewServer) and called by raw messages
+// of tensorflow.MasterService and tensorflow.WorkerService, as other programs call them. A test
+// that has to stop a server by a signal makes the ps a process of its own (|ps_is_a_process|).
+// Graphs are built in an ordinary scene (session/scene.h) that never runs, and are sent to the
+// master when a session opens.
 #ifndef LEAT_TESTS_CLUSTER_CLUSTER_SCENE_H_
 #define LEAT_TESTS_CLUSTER_CLUSTER_SCENE_H_
 

@@ -1,5 +1,9 @@
 // What an operator is told: the events of servers, their figures, and what can be found out about a
-// cluster from outside (leat/cluster.h).
+// cluster from outside (leat/cluster.h). Events are collected as lines by an observer of each
+// server and compared with what the test did: sessions, graphs, lost workers. Refused calls can be
+// made by anybody, so fifty of them must give few lines. Figures are read in the text form that
+// monitoring systems scrape. A probe must tell a server, a port without one, and a task that
+// belongs to no known cluster apart.
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>

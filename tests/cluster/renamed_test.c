@@ -1,6 +1,9 @@
 // Sessions that name the tasks of the cluster otherwise (ConfigProto.cluster_def): the two servers,
 // started as "worker" and "ps", are "front" and "back", or the other way round, for one session,
-// while other sessions go on to use their own names.
+// while other sessions go on to use their own names. Exchanged names are the hard case, since a
+// name that is not translated somewhere would still lead to a task, only to the wrong one. Values
+// go both ways between the tasks, failures name the task as the session does, and closing ends
+// steps. The state of such a session is its own, and its own master must be among the tasks.
 #include <math.h>
 #include <string.h>
 

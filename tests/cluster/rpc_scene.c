@@ -1,3 +1,10 @@
+// The server and the channel of rpc_scene.h, and the methods that its handler knows: Echo,
+// Describe, Fail, Lend, Gather (which waits until a number of calls have come) and Hold (whose
+// answer the test gives). The handler checks what it can on the server's side and counts the rest,
+// because an assertion on a thread of the engine could not end the test. rpc_scene_share() takes
+// and gives back a mutex on both sides of each call: gRPC orders the two sides by means that
+// ThreadSanitizer does not see. Ends of calls note how often they were called, so that a second
+// call shows.
 #include "cluster/rpc_scene.h"
 
 #include <arpa/inet.h>

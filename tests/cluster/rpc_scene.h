@@ -1,5 +1,8 @@
-// A server of remote procedure calls with a channel to it, for tests: methods that echo, describe,
-// fail, block or wait to be answered by the test, and an end of a call that a test can look at.
+// A server of remote procedure calls with a channel to it, in one process, for the tests of
+// cluster/rpc.h. Its methods echo, describe, fail, block or wait to be answered by the test. An end
+// (rpc_end_t) records what a call came to: code, message, answer and how often it ended, which must
+// be once. Each test has a server of its own on a free port, so that counts begin at zero and a
+// test that stops its server disturbs no other.
 #ifndef LEAT_TESTS_CLUSTER_RPC_SCENE_H_
 #define LEAT_TESTS_CLUSTER_RPC_SCENE_H_
 

@@ -1,7 +1,9 @@
 // What becomes of steps, partial runs and sessions whose other side says nothing any more: a worker
-// that is stopped (its connections stay open and nobody answers), a client that went away without a
-// word, a master that was started anew. The ps is a process of its own where it has to be stopped.
-// No test depends on how long something takes; waits have limits that only a hang reaches.
+// that is stopped, a client that went away without a word, a master that was started anew. TCP does
+// not notice any of these, because the connections stay open and nobody answers; heartbeats and
+// timeouts do, which the options of each set-up make short. The ps is a process of its own where it
+// has to be stopped by a signal. A side that is only slow must not be taken for a silent one. No
+// test depends on how long something takes; waits have limits that only a hang reaches.
 #include <signal.h>
 #include <string.h>
 

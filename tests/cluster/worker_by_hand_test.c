@@ -1,7 +1,10 @@
 // What peers ask of a worker, sent by hand: values under keys good and bad, requests that come
 // twice, graphs that run whole or in parts, and steps and sessions that end while somebody waits.
 // Masters and other workers are not always ours, and may be wrong; each call must be answered, and
-// the server must be able to stop.
+// the server must be able to stop. The messages are built with the generated structs and go over
+// gRPC to a server in this process (cluster_scene.h). Numbers of frames, which are part of a key,
+// were recorded between TensorFlow's own tasks, because both ends of a transfer must compute the
+// same one.
 #include <string.h>
 
 #include "base/clock.h"

@@ -1,5 +1,10 @@
-// What every device must do, over all devices of this build. A new one adds a line to |subjects|;
-// what it may do otherwise stands there with its reason.
+// What every device must do, over all devices of this build: names and incarnations, memory, copies
+// there and back, strings that stay readable, copies of several threads at once, and kernels with
+// the CPU's numbers. Each check is one function of a device and runs on every line of |subjects|,
+// with a thread pool and without. A new device adds a line there; what it may do otherwise is
+// written there with its reason. Copies complete on any thread and exactly once, which the checks
+// count, and devices without asynchronous kernels have no synchronize() to test. What only one
+// device does is tested with that device.
 #include <math.h>
 #include <string.h>
 

@@ -1,4 +1,9 @@
 // The examples do what they promise: run as a user runs them, small, and judged by what they print.
+// An example is documentation that compiles, and nothing else notices when it stops working.
+// Results that depend on chance are judged loosely, by a loss that has fallen to a half or an
+// accuracy that guessing does not reach; those that do not, such as synchronous replicas that
+// compute what one device computes, are judged exactly. Speeds are printed but not judged, since
+// they depend on the machine. Programs are found through LEAT_BUILD_DIR (tools/tool_run.h).
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,3 +1,9 @@
+// The reader of the files of hostile cases (tests/hostile/graphs.txt says how they look): one line
+// of fields for each case, and below it a graph in text form. Cases are text and not C so that one
+// can be added from a fuzzer's finding or an error report as it came. case_tensor() makes feeds
+// from a type, a list of sizes and bytes, which need not agree; it returns NULL where no such
+// tensor can be made, and the case is then not run. case_graph() encodes the text without any
+// check, because a graph that is wrong must reach the import as it is.
 #include "hostile/case_file.h"
 
 #include <stdio.h>

@@ -1,8 +1,9 @@
 // Memory that runs out at the n-th allocation, for every n, while functions come into a graph, are
 // made from one and run (inlined, lowered, by the function runtime), and while a loop is built:
 // RESOURCE_EXHAUSTED, nothing is lost (under ASan), and trying again gives the right numbers. One
-// graph calls functions in all these ways, and its one result is known. Gradients and steps without
-// functions are tried in memory_test.c.
+// graph calls functions in all these ways, and its one result is known. A failed import or loop
+// must also leave the graph with the nodes that it had. Gradients and steps without functions are
+// tried in memory_test.c.
 #include "base/fault.h"
 #include "capi/function_kit.h"
 #include "hostile/case_file.h"

@@ -1,5 +1,10 @@
 // Hostile graphs and feeds (graphs.txt, variables.txt, functions.txt): each gives its code with a
-// message, and the graph and the session go on working.
+// message, and the graph and the session go on working. A case says which code the import gives,
+// what is then fed and run, and which code that gives; every step runs twice, because a first
+// failure may damage what the second one meets. Each graph gets two healthy nodes before the
+// import: a failed import must leave exactly these, and they must still run after the case. All
+// failures of a file are listed before the test fails, and the least number of cases is stated so
+// that a file that is read only in part is noticed.
 #include <stdlib.h>
 #include <string.h>
 

@@ -2,8 +2,9 @@
 // steps run, on each executor and across devices: RESOURCE_EXHAUSTED, nothing is lost (under ASan),
 // and trying again, in the same graph and session, gives the right numbers. The model is a small
 // network with one training step, and the expected numbers are those of the run in which nothing
-// failed. Functions and loops are tried in function_memory_test.c, building and importing in
-// tests/capi/memory_test.c.
+// failed. A variable is where a failure could do lasting harm, so the step that failed is a
+// training step and the next one reads what it left. Functions and loops are tried in
+// function_memory_test.c, building and importing in tests/capi/memory_test.c.
 #include <math.h>
 #include <stdlib.h>
 

@@ -1,8 +1,10 @@
 // Every registered op with kernels, under inputs and attributes at the edges: shapes without
 // elements, of rank 8 and 9, indices -1, 2^62, INT64_MIN, NaN... Whatever comes out, the process
 // lives, a value that comes out has the type and a shape that inference admits, and an error has a
-// message. Cases run in child processes, so that one that ends its process is named and the sweep
-// goes on.
+// message. Nobody writes these cases: they are drawn from a number, so that a failure can be
+// repeated by that number. Cases run in child processes, which share a page that says where they
+// are, so that one that ends its process is named and the sweep goes on with the next. Allocations
+// are limited by an observer, since many cases ask for more memory than there is.
 //
 //   LEAT_SWEEP_CASES=100     cases an op          LEAT_SWEEP_OP=Conv    ops whose name contains it
 //   LEAT_SWEEP_FIRST=0       number of the first case

@@ -1,4 +1,9 @@
-// leat launch: a cluster of processes on this machine, here of shells that tell what they see.
+// leat launch starts a cluster of processes on this machine. Here the processes are shells that
+// print what they see or end as a case wants, so no training takes part. Each task must find its
+// place in TF_CONFIG, and its output must come line by line behind its name. How a cluster ends has
+// most of the rules: with the chief's exit code, with the first failure, with the workers even if
+// parameter servers run for ever, and by force where a task ignores the request. Signals to the
+// launcher reach the tasks, for which two of them meet through a file before one sends the signal.
 #include <string.h>
 
 #include "tools/tool_run.h"

@@ -1,5 +1,9 @@
 // leat server and leat doctor --cluster as processes: the lines that a server says, its status page
-// over HTTP, and what the doctor finds at a server that is there and at one that is not.
+// over HTTP, and what the doctor finds at a server that is there and at one that is not. A server
+// is started on a free port and its lines are read until it says that it is ready, so nothing waits
+// by time. The page is asked by requests written out byte by byte, with and without the token that
+// may protect it. A server that a failed test leaves behind is killed by the teardown. Wrong
+// arguments must be refused before anything listens.
 #include <arpa/inet.h>
 #include <fcntl.h>
 #include <signal.h>

@@ -1,3 +1,8 @@
+// Running the built executables as a user does: through a shell, with both outputs joined, and an
+// exit code. The programs are found in LEAT_BUILD_DIR, which CTest sets. tool_expect() compares the
+// whole output and tool_expect_part() looks for a piece where the rest depends on the machine; both
+// print the command and its output when the exit code is another one. tool_data_path() skips the
+// test where the data directory (LEAT_DATA_DIR) or the file is absent.
 #include "tools/tool_run.h"
 
 #include <stdio.h>
