@@ -1,4 +1,9 @@
-// A batch as large as the dataset makes all elements one, which another op reads.
+// The short forms that pipeline.h declares, for tests that build datasets node by node. A pipeline
+// is a graph over all op families, evaluated without a session by the plan of op_harness/fixture.h,
+// so that a dataset test depends on nothing above the kernels. The elements of a dataset are
+// fetched in one run: a batch as large as the dataset makes all elements one tensor, which
+// DatasetToSingleElement reads. A batch must therefore have room for all elements of a test (MOST).
+// Constants are made of tensors whose ownership passes to the node.
 #include "dataset/pipeline.h"
 
 enum { MOST = 64 };

@@ -1,6 +1,9 @@
-// Each other device is compared with the CPU: a case runs on the simulated accelerator too, where
-// that has a kernel, and must give the same bits. What its kernels take from shape functions is
-// checked with it.
+// Each other device is compared with the CPU: a case of the op harness runs on the simulated
+// accelerator too, where that has a kernel, and must give the same bits. Inputs are copied to the
+// device and outputs back, except those that the kernel wants with the host, which is decided by
+// the same function that the partitioner asks. What the device's kernels take from shape functions
+// is checked with it. Cases with variables or handles are left out, because their state would have
+// to exist on both devices; sessions compare those.
 #include "base/clock.h"
 #include "master/partitioner.h"
 #include "op_harness/checks.h"

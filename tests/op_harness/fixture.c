@@ -1,5 +1,9 @@
-// Graphs here are acyclic. A node with a dead input is dead too, but for Merge, which runs when
-// one input lives (section 4.4).
+// The place where the op harness runs kernels: registries with every op family, a CPU, a simulated
+// accelerator, and a small evaluator of graphs. A session would bring in the optimizer and an
+// executor, and a wrong kernel could hide behind them; here nodes run one by one in the order of
+// the graph. Graphs are acyclic. A node with a dead input is dead too, but for Merge, which runs
+// when one input lives (white paper, section 4.4). Variables of cases are made by ops that only the
+// harness has ("HarnessReference"), so that a case needs no assignment before it.
 #include "op_harness/fixture.h"
 
 #include <stdlib.h>

@@ -1,6 +1,9 @@
-// Gradients against central differences in double. The op is a function of its floating inputs;
-// dC/dy is fed with random numbers, so that every output counts. Twice means: the gradients, too,
-// are differentiated, with respect to the inputs and to dC/dy.
+// Gradients against central differences in double. The op is a function of its floating inputs, and
+// dC/dy is fed with random numbers, so that every output counts and no two elements can be
+// confused. Twice means: the gradients, too, are differentiated, with respect to the inputs and to
+// dC/dy. All of it is done once with the shapes known and once with placeholders without shape,
+// because gradient functions add other nodes then. Of a large input only some elements are varied
+// (MOST_PROBES), each by a step in proportion to its size.
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,5 +1,9 @@
-// Cases as cmocka tests, once per instruction set. Child processes run the lower sets: kernels
-// choose theirs once a process.
+// Cases as cmocka tests, once per instruction set. Kernels choose their code once a process, when
+// they are first asked, so the lower instruction sets run in child processes that set LEAT_ISA, and
+// the parent runs the best one. A case is checked in its own type, then in each of the types that
+// it lists, then its gradient. Gradients are checked in double, unless the first input is an index.
+// With LEAT_BENCH the cases are timed instead and nothing is forked. What each check does is said
+// in op_harness.h.
 #include "op_harness/op_harness.h"
 
 #include <setjmp.h>

@@ -1,6 +1,10 @@
-// Shape function against run, and values against the reference. The kernel runs in several ways,
-// which must agree; the shapes inferred over constants, shaped and unshaped placeholders must all
-// admit what came out.
+// Shape function against run, values against the reference, and errors. The kernel runs in several
+// ways (kWays), which must agree: on borrowed inputs, which must not be changed; with a thread
+// pool; on inputs that it may overwrite; and on inputs that do not lie at aligned addresses. Each
+// case is built over constants, over placeholders with shapes and over placeholders without, and
+// the shapes that were inferred each time must admit what came out. A case that expects an error
+// must fail in all of these ways, when the node is built or when it runs, with its code and a part
+// of its message.
 #include <stdlib.h>
 #include <string.h>
 

@@ -1,4 +1,8 @@
-// A handful of ops for the tests of this room, which must not see the real families.
+// A handful of ops for the tests of the room graph/, which must not see the real families. Each
+// shows one ability of an op's row: a variable number of inputs, several outputs, a shape function
+// that needs a value, value functions, references, a loop, a deprecation. The rows have no kernels,
+// because nothing in that room runs. The ops are static in a header so that a test that includes it
+// needs no library of test code beside it.
 #ifndef LEAT_TESTS_TOY_GRAPH_TOY_OPS_H_
 #define LEAT_TESTS_TOY_GRAPH_TOY_OPS_H_
 
