@@ -1,3 +1,9 @@
+// Counters for the tests of the white paper's claims: a node that counts how often it ran, made of
+// a variable and an addition that the node waits for. The paper speaks of what runs and what does
+// not, and this makes it visible with nothing but the public C API, without looking into the
+// library. Where counting by a variable would change the graph in question, paper_traced() counts
+// nodes in the statistics of a traced step instead. The optimizer may not remove a counter, because
+// its addition has an effect.
 #include "paper/counter.h"
 
 #include <stdio.h>

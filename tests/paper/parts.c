@@ -1,3 +1,9 @@
+// Sessions from a ConfigProto in text form, and the graphs that the devices of a step get. The
+// nodes come from leat_pass_show(), which returns the graph of a step after placement and
+// partitioning as a GraphDef, and are read there by name and field, since that is all that a client
+// can see too. paper_parts_crossings() counts edges between devices; after partitioning there must
+// be none, because each was replaced by a Send and a Recv. A device is given by the end of its name
+// ("CPU:1").
 #include "paper/parts.h"
 
 TF_Session* paper_session(TF_Graph* graph, const char* config) {

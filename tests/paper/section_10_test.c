@@ -1,5 +1,10 @@
 // White paper, section 10: functions. "... a function mechanism, whereby a user can specify an
-// entire subgraph of a TensorFlow computation to be a reusable component."
+// entire subgraph of a TensorFlow computation to be a reusable component." One layer, relu(x w +
+// b), is made into a function from a graph that then goes away, and called twice in another. Beside
+// its value the tests check what the paper implies: a call is one node, has gradients, and runs
+// only as much of the body as is asked for. Functions cross front ends, which is shown by the text
+// that Python wrote for a tf.function. The mechanism as such is tested in
+// tests/capi/function_test.c.
 #include "capi/function_kit.h"
 #include "paper/counter.h"
 

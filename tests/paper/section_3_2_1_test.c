@@ -1,4 +1,9 @@
-// White paper, section 3.2.1: node placement.
+// White paper, section 3.2.1: node placement. Each test quotes the sentence that it tests and asks
+// leat_explain_placement() where a node would be placed, on a CPU and two simulated accelerators;
+// no step runs. The greedy placer, which is the paper's, is chosen by an option. Decisions depend
+// on costs, so tests that need a certain one give measured times as step statistics, and the others
+// compare sizes so different that any estimate agrees. Constraints that a user gives are section
+// 4.3's (section_4_3_test.c).
 #include <stdio.h>
 #include <stdlib.h>
 

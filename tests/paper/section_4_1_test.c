@@ -1,6 +1,7 @@
-// White paper, section 4.1: gradient computation. Each test stands under the sentence of the paper
-// that it tests, and adds gradients to small graphs through the public C API; the numbers are
-// compared with derivatives worked out by hand. The gradient of each op is tested with the op in
+// White paper, section 4.1: gradient computation. Each test quotes the sentence of the paper that
+// it tests, and adds gradients to small graphs through the public C API; the numbers are compared
+// with derivatives worked out by hand. A counter on a node of the forward pass shows that gradients
+// read its value and do not compute it again. The gradient of each op is tested with the op in
 // src/ops, where it is compared with finite differences, and gradients of loops and conditions in
 // section_4_4_gradient_test.c.
 #include "paper/counter.h"

@@ -1,6 +1,10 @@
 // White paper, section 4.4: "When a machine learning model includes control-flow operations, we
 // must account for them in the corresponding gradient computation." The graphs come as text, as a
-// client would import them: nothing but nodes says what a loop or a conditional is.
+// client would import them: nothing but nodes says what a loop or a conditional is. The conditional
+// is fed values for which each branch is taken, and its derivative must follow. The loop computes
+// sin(sin(... x)) for a fed number of iterations, so one gradient graph must be right for every
+// number. Derivatives are those of calculus; more shapes of loops are differentiated in
+// src/gradient/control_flow_test.c.
 #include <math.h>
 #include <string.h>
 

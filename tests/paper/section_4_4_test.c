@@ -1,5 +1,10 @@
-// White paper, section 4.4: control flow. (Its gradients: section_4_4_gradient_test.c.) The graphs
-// come as text, as a client would import them: nothing but nodes says what a loop is.
+// White paper, section 4.4: control flow. The graphs come as text, as a client would import them:
+// nothing but nodes says what a loop is; macros write the nodes of a counting loop and of a
+// variable that it carries. Statistics of a traced step tell how often a node ran, which is what
+// the paper's sentences on skipping and iterating are about. That iterations run concurrently is
+// shown by making each one wait until all others have come: with ten parallel iterations ten can
+// meet, the eleventh ends in a deadline, and one at a time none ever meet. Gradients of control
+// flow are in section_4_4_gradient_test.c.
 #include "capi/function_kit.h"
 #include "paper/parts.h"
 

@@ -1,5 +1,9 @@
-// White paper, section 5.2: controlling data communication and memory usage. What the schedule and
-// the memory options save is measured in tests/session/{transfer,memory}_test.c.
+// White paper, section 5.2: controlling data communication and memory usage. The paper describes
+// scheduling of receives, recomputation and swapping; each is an option here, and each test runs
+// the same graph with the option and without and compares the bits of the result. That the option
+// did something is seen in the graph that its pass leaves: control edges before receives, nodes
+// that appear twice, copies to the host. What the schedule and the memory options save is measured
+// in tests/session/{transfer,memory}_test.c.
 #include <stdio.h>
 #include <stdlib.h>
 

@@ -1,4 +1,9 @@
-// White paper, section 5.3: asynchronous kernels.
+// White paper, section 5.3: asynchronous kernels. The claim is about threads, so the tests count
+// them in /proc while a step has a thousand nodes that all wait: dequeues of an empty queue, and
+// receives of values that do not come. A kernel that blocked would need a thread for each. The
+// elements are given afterwards and the step must end with the right sum, because kernels that wait
+// cheaply and never continue would pass the count. The allowance of a few threads is for the
+// client's own and for those that a pool starts late.
 #include <dirent.h>
 #include <pthread.h>
 #include <stdio.h>

@@ -1,4 +1,9 @@
-// White paper, section 5.5: lossy compression.
+// White paper, section 5.5: lossy compression of values that go between devices. A thousand floats
+// with all kinds of mantissas and exponents go from one CPU device to another. By default they must
+// arrive bit for bit; with the option enable_bfloat16_sendrecv each must have its upper 16 bits and
+// zeros below, which is exactly how the paper describes the format. The node on each device is an
+// Abs of positive numbers, which changes none of them, so that any difference comes from the
+// transfer.
 #include <math.h>
 
 #include "paper/parts.h"

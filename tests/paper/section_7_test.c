@@ -1,5 +1,10 @@
-// White paper, section 7: common programming idioms. One straight line through eight points, learnt
-// by several devices. (examples/parallel does the same with a perceptron.)
+// White paper, section 7: common programming idioms. One straight line through eight points is
+// learnt by several devices, in each way that the paper names: synchronous replicas, which must
+// equal the sequential computation; asynchronous ones, of which one that is stuck does not keep the
+// others; a model in two parts on two devices; and concurrent steps on one device. Waiting is
+// arranged by queues, so nothing depends on speed: concurrent steps each announce themselves and
+// then wait for the others, and would hang if they ran one by one. examples/parallel does the same
+// with a perceptron.
 #include <math.h>
 #include <pthread.h>
 #include <stdio.h>

@@ -1,6 +1,10 @@
-// What programs broadcast has the bits that nodes alone give: constants of which a part is read,
-// tiles, products of a column and a row. Numbers that are none and zeros of both signs are among
-// what is fed.
+// Programs are chains of element-wise ops that the optimizer runs as one kernel. What programs
+// broadcast must have the bits that nodes alone give: constants of which a part is read, tiles,
+// products of a column and a row. Each function builds one such graph and a session runs it twice,
+// optimized and not, over six sizes, two types and shapes that are known or not. Infinities, NaN
+// and zeros of both signs are among what is fed, because reordering would show there. Shapes that
+// do not fit must stay errors, even though the part of a constant that is read would fit any number
+// of rows.
 #include <math.h>
 #include <string.h>
 

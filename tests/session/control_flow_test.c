@@ -1,6 +1,9 @@
-// Conditions and loops (section 4.4), one thing at a time, on the ordered and the dataflow
-// executor, with one thread and with several, optimised or not. (Random programs:
-// random_flow_test.c.)
+// Conditions and loops (white paper, section 4.4), one thing at a time, on the ordered and the
+// dataflow executor, with one thread and with several, optimised or not: scene_run_all_ways()
+// repeats each case in all of these ways. A case is a graph of one surprise, such as variables that
+// swap, a dead loop with live invariants, or a value that may be overwritten in one branch only. It
+// is fed with values that lead each way. The last cases close a session under endless loops, share
+// a loop among threads, and look at traces. Random programs are in random_flow_test.c.
 #include <stdlib.h>
 #include <string.h>
 

@@ -1,6 +1,10 @@
 // Kernels of an accelerator return when their work is enqueued (docs/design.md section 4): the host
 // runs ahead of the streams, values are what they would be, and a step ends when its work has, with
-// the status of its work. A gate in a stream stands for a device that is busy.
+// the status of its work. A gate in a stream makes the device busy: while it is closed the tests
+// look at what has been enqueued, and open it when they have seen enough. The hard cases are shared
+// memory: a variable that is updated while earlier work still has to read it, and buffers that are
+// used again behind their last use on another stream. Failures and deadlines reach the host late
+// and must end their own step only.
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,4 +1,8 @@
-// Handles of tensors that the session keeps: what one step keeps, a later one finds, on any device.
+// GetSessionHandle keeps a tensor in the session and gives a text by which later steps find it, so
+// that a client need not fetch and feed a value that it only passes on. What one step keeps, a
+// later one finds, also from a node on another device, until it is deleted. Handles are texts that
+// a client holds and may garble: those that are no handle, or name one that was deleted, find
+// nothing and end in an error. Each keep makes a new handle, even for the same node.
 #include "session/scene.h"
 
 static const leat_attr_t kFloat = {{"dtype", 5},

@@ -1,6 +1,10 @@
 // Rows of a table that are looked up together, worked on apart and changed together again, as the
-// gradient of a sampled loss does: whatever the optimizer makes of it, a row that is named twice is
-// changed twice, and all rows are read before the first is changed.
+// gradient of a sampled loss does. The optimizer may split the look-up and the update into pieces
+// (the pass "concat_sinking"). Whatever it makes of it, a row that is named twice is changed twice,
+// and all rows are read before the first is changed; row 7 is in both halves for that reason. Three
+// steps are compared with the same computation in C, by reference and by handle, in all ways in
+// which a session can run. The limit of fusion is lowered, since a table of twenty rows would not
+// be worth the pass.
 #include "session/scene.h"
 
 enum { ROWS = 20, WIDTH = 4, FIRST = 2, SECOND = 3, STEPS = 3 };

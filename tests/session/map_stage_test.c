@@ -1,4 +1,9 @@
-// Maps of staged tuples between steps: what a call that fails, or that is dropped, leaves behind.
+// MapStage and MapUnstage pass tuples from one step to another under a key, component by component.
+// These tests are about what a call that fails, or that is dropped, leaves behind. A map has a
+// limit of bytes, which here is two tuples: staging a key that is there already must not use up
+// room, so after many such calls there must be as much room as before. A call that asks for wrong
+// types, for a wrong number of outputs or for a component that is gone must leave the tuple as it
+// was, and a later call takes it.
 #include "session/scene.h"
 
 enum { WIDTH = 2 };

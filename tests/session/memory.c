@@ -3,6 +3,8 @@
 // that counts; the kernel of Recv is replaced by one that copies what it receives into the device's
 // memory. Values come in at once but are handed on by one thread, as by a network with a pace of
 // its own, so that a test sees the memory which values take while nobody has asked for them yet.
+// The runtime of the scene is a copy whose open_target() adds all this, which leaves other tests in
+// the process alone.
 #include "session/memory.h"
 
 #include <stdlib.h>

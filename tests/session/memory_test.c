@@ -1,5 +1,11 @@
-// The passes that trade memory for work or transfers (§5.2): a network that fits into its device
-// only with them, and gives the same bits. And what a step that fails leaves in a device's memory.
+// The passes that trade memory for work or transfers (white paper, section 5.2), and what a step
+// that fails leaves in a device's memory. A network of twelve layers with its gradients runs on a
+// device of counted, limited memory (session/memory.h). With each pass the peak must be below a
+// stated number of values and the results must have the same bits; with the limit at two thirds the
+// network must fail without the passes and run with them. Peaks are the least of several steps,
+// because a transfer that is late for no reason but the machine's load holds its value longer. The
+// second half makes fetches, another device or an asynchronous kernel fail and expects the used
+// memory back at its old level.
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,6 +1,6 @@
 // Random structured programs: conditions and loops in each other, over scalars of int32 and vectors
 // of float. Each is built into a graph of Switch, Merge, Enter, Exit and NextIteration and also
-// interpreted here; whatever the executor, the number of threads and the optimizer, for feeds that
+// interpreted here. Whatever the executor, the number of threads and the optimizer, for feeds that
 // lead other ways, with some variables fetched or all, and with traced steps in between, they end
 // as the interpreter says. Every fifth program lies on two devices, loops and all.
 #include <math.h>

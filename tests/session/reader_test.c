@@ -1,6 +1,9 @@
-// Readers as resources of a session: they take names of files from a queue; a read that waits for
-// work holds no thread; files may be compressed; the state of some can be kept. What TensorFlow's
-// readers accept is accepted here too, be it of little use.
+// Readers as resources of a session: they take names of files from a queue, and give one record a
+// step. A read that waits for work holds no thread, which is seen by counting the threads in /proc
+// under 300 reads. Files may be compressed, and records longer than any buffer between the file and
+// the reader. The state of some readers can be kept and restored in another step, as a message
+// whose contradictions are TensorFlow's to accept or refuse. What TensorFlow's readers accept is
+// accepted here too, be it of little use, such as records of no bytes.
 #include <dirent.h>
 #include <stdio.h>
 

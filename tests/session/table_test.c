@@ -1,4 +1,9 @@
-// Tables as resources of a session: what one step does, the next sees. Maps as values of a step.
+// Lookup tables as resources of a session, through the ops and not the tables' own interface. A
+// static table is filled once, and filling it again with as many entries does nothing; a mutable
+// one changes from step to step. Five thousand keys, some close by and some far apart, go through
+// every growth of the table. Maps are different: a TensorMap is a value, so whoever changes a map
+// that others read gets one of its own. Tables under keys that collide are tested in
+// src/ops/lookup.
 #include <stdlib.h>
 
 #include "session/scene.h"

@@ -1,3 +1,9 @@
+// A worker for tests that call it by its interface alone (worker/worker.h), as a master would,
+// behind the transport that a test chooses. It has two CPU devices and takes its graphs from a
+// scene; each request gets a copy of the graph, because a worker owns what it registers. The calls
+// of the interface answer through callbacks, so each has an outcome that a test waits for, with a
+// limit of twenty seconds that only a hang reaches. worker_scene_run_ends() registers a Send and a
+// Recv as two graphs, receiver first, for tests of how the ends of a transfer meet.
 #include "session/worker_scene.h"
 
 #include "base/clock.h"
