@@ -1,7 +1,9 @@
 // The answers of the board: TensorBoard's read API, and a few addresses of our own.
 //
 // Every file api_<plugin>.c answers for one plugin; api.c has the table of the addresses. An answer
-// is made on a thread of the HTTP server, of snapshots or under the lock of one run at a time.
+// is made on a thread of the HTTP server, of snapshots or under the lock of one run at a time. An
+// answer of TensorBoard's API is that of TensorBoard for the same logs, because its pages and
+// people's scripts read it; the addresses of our own begin with /data/leat/.
 #ifndef LEAT_BOARD_API_H_
 #define LEAT_BOARD_API_H_
 

@@ -1,4 +1,6 @@
-// Graphs and what was recorded of their steps, in the text form of their messages.
+// Answers TensorBoard's graph plugin: graphs and what was recorded of their steps, in the text form
+// of their messages. TensorBoard's own page parses that text, so it is printed as protobuf prints
+// it.
 //
 // A run has one graph, of an event of its own (the newest step's counts), and any number of tags
 // under which summaries traced functions: their graphs, times, or both. What a Keras model's JSON

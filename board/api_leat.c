@@ -1,6 +1,6 @@
 // What TensorBoard's API lacks, for the board's own pages: scalars of many runs and tags at once,
 // in columns that a page reads without parsing; a stream that says when something is new; and what
-// was wrong with the files.
+// was wrong with the files. TensorBoard's own addresses are answered in the files beside this one.
 //
 // The columns (/data/leat/columns?run=...&tag=..., each any number of times, none meaning all; as a
 // POST too) are one block of little-endian numbers:

@@ -1,6 +1,8 @@
 // What is true of the whole log directory: runs, environment, and which plugins have something to
 // show. The list of plugins is TensorBoard's own, with those that the board does not answer for
-// marked as not enabled, so that a page made for TensorBoard finds each name that it looks for.
+// marked as not enabled, so that a page made for TensorBoard finds each name that it looks for. The
+// environment names this library's version, where TensorBoard states its own. Runs are listed by
+// the time of their first event, as in TensorBoard.
 #include "board/api.h"
 #include "board/json_writer.h"
 #include "leat/inspect.h"

@@ -1,8 +1,9 @@
 // The scalars of the summaries, as TensorBoard's scalars plugin answers for them: which tags there
 // are, and [wall time, step, value] of each point that the reservoir keeps, as JSON or as CSV.
-// Numbers are printed so that reading them back gives the same bits. What is no number has the same
-// spelling as in TensorBoard's answers, which its pages understand although JSON has no such
-// numbers.
+// Points are taken from a snapshot (board/snapshot.h), so that no lock is held while they are
+// printed. Numbers are printed so that reading them back gives the same bits. What is no number has
+// the same spelling as in TensorBoard's answers, which its pages understand although JSON has no
+// such numbers.
 #include <math.h>
 
 #include "board/api.h"

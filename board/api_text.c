@@ -1,6 +1,8 @@
-// Texts. TensorBoard shows them as Markdown; here their markup is escaped and only paragraphs and
-// tables are made, so that what a log says is read and never run. Tensors of texts become tables,
-// of more than two dimensions the first slice is shown, with a warning.
+// Texts of the summaries, at TensorBoard's own address and, as they were written, at one of the
+// board's. TensorBoard shows texts as Markdown; here their markup is escaped and only paragraphs
+// and tables are made, so that what a log says is read and never run. Tensors of texts become
+// tables. Of more than two dimensions the first slice is shown, with a warning in TensorBoard's
+// words. At most TEXT_POINTS points of a tag are answered.
 #include "board/api.h"
 #include "board/json_writer.h"
 #include "board/tensor_list.h"

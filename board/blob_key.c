@@ -1,7 +1,8 @@
 // A key is written by us and comes back from a browser, or from anybody. It is therefore read by a
 // parser for the one form that it has, and not by one for JSON in general: strings with the escapes
 // that json.dumps makes, and whole numbers. Nothing in it is trusted: run, tag, step and index are
-// looked up as if they had been typed.
+// looked up as if they had been typed. A key that names nothing any more is NOT_FOUND, since a log
+// may have been replaced after the page was loaded.
 #include "board/blob_key.h"
 
 #include <stdio.h>

@@ -1,5 +1,7 @@
 // What the board needs of an Event, taken from its bytes without decoding the rest: a log of
-// scalars is mostly small events, and a whole decoder would cost several times what is read.
+// scalars is mostly small events, and a whole decoder would cost several times what is read. A
+// field that is not known is skipped, and one that comes twice counts as protobuf has it, the last
+// one. board/run_event.c reads events with these functions and counts as skipped what they refuse.
 //
 // All views are of the event's bytes.
 #ifndef LEAT_BOARD_EVENT_VALUE_H_

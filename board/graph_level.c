@@ -1,6 +1,9 @@
 // Levels are made from the inside out, because a box that is open is as large as what is in it: in
-// descending order of their items' numbers, as what lies in an item has higher numbers. A level
-// costs one pass over the edges at the nodes inside it, and its drawing.
+// descending order of their items' numbers, as what lies in an item has higher numbers. For each
+// level the boxes are sized by their labels, the edges of the nodes inside are gathered into links
+// between boxes, and graph_layout.c places both. A level costs one pass over the edges at the nodes
+// inside it, and its drawing. Sizes are in pixels of the page's own font, so that the page draws
+// what it gets without measuring.
 #include "board/graph_level.h"
 
 #include "base/checked.h"

@@ -1,7 +1,8 @@
 // A node of a GPU is recorded twice: on its device, where the time is that of the launch, and on
 // the device's streams, where it is that of the kernels, under "node:op". The time of the kernels
 // counts where there is one. The stream "all" has the kernels of all others once more and is the
-// one that is read; copies lie on streams of their own and belong to no node.
+// one that is read; copies lie on streams of their own and belong to no node. The sums of an item
+// are those of all nodes below it, so that a closed scope shows what it costs.
 #include "board/graph_steps.h"
 
 #include "base/map.h"

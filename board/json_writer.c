@@ -1,7 +1,8 @@
 // A string is walked character by character, so that a control character, a quote or a byte that is
 // no UTF-8 never reaches a page as it is. A float is printed by printf with as few digits as give
-// it back, and laid out as repr lays it out: as a decimal from 1e-4 to below 1e16, else with an
-// exponent of two digits at least. The answers of every api_*.c are made of these.
+// it back, and laid out as Python's repr lays it out: as a decimal from 1e-4 to below 1e16, else
+// with an exponent of two digits at least. Python's layout matters because answers are compared
+// with TensorBoard's as text. The answers of every api_*.c are made of these functions.
 #include "board/json_writer.h"
 
 #include <math.h>

@@ -2,7 +2,8 @@
 // each is one task, and as many threads as there are CPUs take tasks until none is left. A round
 // with nothing new costs a listing for each directory and an open for each file. Runs are never
 // freed before the end, so that whoever looks at one needs no count; a directory that went away
-// only leaves the list of those that are shown.
+// only leaves the list of those that are shown. Symbolic links are followed a few times at most,
+// and one that leads back to a directory above it not at all.
 #include "board/logdir.h"
 
 #include <math.h>

@@ -1,7 +1,8 @@
 // Values that lie in event files are read after the lock was let go, and a file may have been cut
 // or replaced in between. Then the bytes are not what the place meant: they do not decode, or are
 // those of another value. The former gives an error, and the latter is harmless, since the run is
-// read anew at its next round.
+// read anew at its next round. What a series holds itself is copied under the lock, paths included,
+// because the run goes on growing while an answer is made of the copy.
 #include "board/snapshot.h"
 
 #include <stdlib.h>

@@ -1,7 +1,8 @@
-// A TensorProto keeps its elements as bytes (tensor_content) or in the list of its type, where the
-// last value stands for all that are left out. Every number becomes a double here, which is what
-// JSON can say; integers beyond 2^53 lose their last digits. The api_*.c call this for the values
-// that they have just read, hence the limits: what a file claims is not yet what it has.
+// A TensorProto keeps its elements as bytes (tensor_content) or in the list of its type. In a list
+// that is too short, the last value is that of all elements that are left out. Every number becomes
+// a double here, which is what JSON can say; integers beyond 2^53 lose their last digits. The
+// api_*.c call this for the values that they have just read, hence the limits: what a file claims
+// is not yet what it has.
 #include "board/tensor_list.h"
 
 #include "board/event_value.h"
