@@ -1,6 +1,9 @@
 // What one core of this machine can do, the limit that kernels are measured against: fp32 fused
 // multiply-adds in registers, and bytes read from and copied in memory larger than any cache.
-// Prints one line: gflops N read_gbs N copy_gbs N (the best of several tries each).
+// Kernels are judged as a share of these figures, because times of different machines cannot be
+// compared. The multiply-adds are compiled for each vector width and the widest that the processor
+// has is run. Each figure is the best of several tries, since everything else on the machine can
+// only make it worse. Prints one line: gflops N read_gbs N copy_gbs N.
 #define _GNU_SOURCE
 #include <stdint.h>
 #include <stdio.h>

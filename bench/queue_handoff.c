@@ -1,6 +1,9 @@
 // What it costs to hand a scalar from one thread to another through a FIFOQueue: a thread enqueues,
-// another dequeues, each by TF_SessionRun of the library loaded from argv[1]. Prints what
-// bench/run.py reads.
+// another dequeues, each by TF_SessionRun. The library is loaded from the folder argv[1] at run
+// time, so that the same program measures this library and TensorFlow's own. The time holds two
+// steps of a session and the waking of a thread that waits, which is what a queue in a training
+// program costs at least. The first of nine rounds is short and warms up the sessions' signatures.
+// Prints one line, which bench/run.py reads.
 #include <dlfcn.h>
 #include <pthread.h>
 #include <stdio.h>

@@ -1,5 +1,6 @@
 // What a remote procedure call costs beside a plain socket: bin/rpc_bench, two processes on
-// loopback. Rows:
+// loopback. The socket is measured by the same program in the same run, because the cost of a call
+// on its own says little: half of it is the kernel's. Rows:
 //
 //   echo of 1 kB      raw TCP; a call that the end of the one before starts; a call that a thread
 //                     waits for, as a client's session does

@@ -1,6 +1,9 @@
 // Checkpoints whose index is a sound table of arbitrary entries, over arbitrary data. The input is
 // the number of entries, for each u8 key size, u8 value size, key, value, then the data file. The
-// table and the input as a whole are also read as checkpoints of the first version.
+// table is made by the table writer, because a checksum or a key out of order would otherwise end
+// almost every input before its entries are read. All tensors that the entries describe are then
+// read. The table and the input as a whole are also read as checkpoints of the first version. Files
+// are in memory (memory_file_system_t).
 #include "formats/checkpoint/bundle.h"
 #include "formats/checkpoint/checkpoint_v1.h"
 #include "formats/checkpoint/table.h"

@@ -1,7 +1,9 @@
 // What a task of a cluster reads of its peers, on arbitrary bytes. The first byte chooses between
 // an answer of RecvTensor, cut into pieces where the second byte says, a tensor whose elements are
 // packed, a rendezvous key, and a ServerDef with the description of a cluster. An answer that
-// decodes must decode alike in one piece.
+// decodes must decode alike in one piece. A packed tensor that can be read is packed again.
+// Allocations above 64 MiB are refused by an observer, so that a shape which lies is an error and
+// not the end of the fuzzer.
 #include <stdlib.h>
 #include <string.h>
 

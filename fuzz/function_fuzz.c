@@ -1,5 +1,9 @@
 // Functions: a FunctionDef (or '#' and one in text form) called "f" goes into a graph, as its own
 // gradient function too, and is called in each way there is, with limits on memory and time.
+// Inlining, lowering, differentiating and running then meet a body that no client library would
+// write. The function is renamed to "f" whatever the input calls it, so that the calls find it.
+// Bodies with ops that touch files are not run, since files are not the target's to write. The text
+// form is there because changes of a text make sound functions more often than changes of bytes.
 #define _GNU_SOURCE  // memmem
 #include <stdio.h>
 #include <string.h>

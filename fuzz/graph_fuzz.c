@@ -1,5 +1,8 @@
 // Graphs: imported, and when they are sound run, with limits on memory and time. The input is a
-// GraphDef, or '#' and a GraphDef in text form, which mutates into sound graphs more often.
+// GraphDef, or '#' and a GraphDef in text form, which mutates into sound graphs more often. A few
+// of the nodes are run, each by a step of its own with a deadline, because an import that accepts a
+// graph has promised that running it can only fail. Graphs with ops that touch files are imported
+// but not run. What is looked for are crashes, hangs and leaks; any status is a good answer.
 #include <stdio.h>
 #include <string.h>
 

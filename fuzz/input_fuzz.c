@@ -1,5 +1,9 @@
 // Files and strings as input ops take them. The first byte chooses a reader, which reads the rest
-// as a file to its end, or the node of a decoder, which gets the rest as a string.
+// as a file to its end, or the node of a decoder, which gets the rest as a string. All readers and
+// decoders are nodes of one graph that is imported once; each input gets a session of its own,
+// because readers keep a state. The file is memory with a path (memfd_create), which a reader opens
+// like any other. Reads are limited in number, because a reader of empty records never comes to an
+// end, and allocations in size.
 #define _GNU_SOURCE  // memfd_create
 #include <sys/mman.h>
 #include <unistd.h>

@@ -1,7 +1,8 @@
 // What the subcommands about clusters share: they read a cluster from the command line or from
 // TF_CONFIG, and make messages of it. Messages are encoded by hand, since the tools see the public
 // headers alone: a field is its number and kind, and its bytes or its number. Running out of memory
-// is noted in the message and asked for once, at the end.
+// is noted in the message and asked for once, at the end. leat server and leat doctor call these
+// functions, so that both understand the same spellings of a cluster.
 #include "cluster.h"
 
 #include <stdlib.h>

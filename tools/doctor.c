@@ -1,7 +1,9 @@
 // The subcommand leat doctor: prints what the library says of the machine (instruction sets,
 // modules, and with --peak the speed that its cores and memory reach) or, with --cluster, of the
-// ways between the tasks of a cluster (doctor_cluster.h). The library answers in JSON; --json
-// prints that as it is, and otherwise each member becomes a line.
+// ways between the tasks of a cluster (doctor_cluster.h). The library answers in JSON; The option
+// --json prints that as it is; otherwise each member becomes a line. The file interprets nothing,
+// so a figure that the library adds is printed without a change of this file. The exit code is 0
+// unless a task of the cluster was not reached or the library failed.
 #include <stdlib.h>
 #include <string.h>
 

@@ -1,6 +1,7 @@
-// The subcommand leat server: one task of a cluster, which serves until it is told to end. The
-// cluster is given on the command line or in TF_CONFIG, as TensorFlow's programs and their
-// operators give it.
+// The subcommand leat server: one task of a cluster, which runs until it is told to end by a
+// signal. The cluster is given on the command line or in TF_CONFIG, as TensorFlow's programs and
+// their operators give it; the command line goes first. Events are printed as they come
+// (server_log.h), and a status page can be asked for over HTTP.
 //
 //   --cluster "ps=a:2222;worker=b:2222,c:2222" --job ps --task 0
 //   TF_CONFIG={"cluster": {"ps": ["a:2222"], ...}, "task": {"type": "ps", "index": 0}}

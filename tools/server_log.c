@@ -1,7 +1,9 @@
 // Writes the events of a server (its start, sessions, lost tasks, refusals) as lines of text, or of
 // JSON for machines. A line is written whole, by one call, so that lines of several threads never
-// mix. Events come on the threads that serve calls, which must not wait for a reader of the output:
-// where it is a pipe that is full, the line is dropped, and the server goes on.
+// mix. Events come on the threads that answer calls, which must not wait for a reader of the
+// output: where it is a pipe that is full, the line is dropped, and the server goes on. Texts of an
+// event may come from a stranger, so that control characters in them are replaced before they reach
+// a terminal.
 #include "server_log.h"
 
 #include <poll.h>

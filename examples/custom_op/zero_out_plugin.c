@@ -1,6 +1,9 @@
 // A library with an op of its own and the op's kernels, as another project would write it: it knows
 // tensorflow/c/ops.h and kernels.h only, so it builds against TensorFlow's headers as well. It is
-// linked against nothing: the program that loads it has the functions.
+// linked against nothing: the program that loads it has the functions. The parts are what every op
+// needs: a declaration with a shape function, and for each type a kernel with functions to create,
+// compute and delete. They are registered when the library is loaded, by a constructor at the end
+// of the file.
 //
 //   ZeroOut(to_zero: T, keep: int) -> zeroed: T     all but the first |keep| elements become 0
 #include <stdlib.h>

@@ -1,5 +1,8 @@
 // Input that prepares itself while the model trains: queues between the stages, each stage run by
-// queue runners.
+// queue runners. The file names come round again and again, readers turn records into pictures, and
+// a shuffling queue gives batches. The training step dequeues a batch and waits only where the
+// stages are slower than it. The files are written first, in a format of one byte for the label and
+// one for each pixel. A coordinator stops all threads at the end, or when one of them fails.
 //
 //   file names -> [queue] -> reader -> bytes -> pixels, labels -> [shuffling queue] -> batches
 #include <stdio.h>

@@ -1,6 +1,7 @@
 // mnist: trains softmax regression, a perceptron and a convolutional net on handwritten digits,
 // saves them, and in another run restores two of them and classifies digits, drawn beside the
-// answers.
+// answers. It is the example to read first: data here, the networks in model.c, files in idx.c,
+// queues in input.c.
 //
 //   mnist train DIR       trains all, saves checkpoints DIR/softmax, DIR/mlp and DIR/cnn
 //   mnist classify DIR    restores mlp and cnn and shows what they see

@@ -1,4 +1,9 @@
-// The three networks. Read model_build first: a graph, a formula, a loss, an optimizer.
+// The three networks of the example. Read model_build first: a graph, a formula, a loss, an
+// optimizer. The networks differ in the formula alone, from one matrix to two convolutions, and
+// each layer is a function that makes its variables in a scope of its own. The softmax regression
+// is trained by gradient descent that is written out in operations, to show what leat_minimize()
+// builds for the other two. What is fed differs between training and testing only in |keep|, the
+// share of units that dropout leaves.
 #include <string.h>
 
 #include "leat/gradients.h"

@@ -1,4 +1,7 @@
-// parallel: trains on several devices, in four ways.
+// parallel: trains on several devices, in four ways. Each way is a file of its own and follows the
+// same lines: build the graph with devices in its scopes, open a session, run steps, print the
+// loss. This file has what they share: a program's graph, scope and session, and prepared steps.
+// The devices are CPU devices of one machine, which show everything but the gain in speed.
 //
 //   parallel                  all of them
 //   parallel synchronous      replicas' gradients are averaged: the same losses as on one device
