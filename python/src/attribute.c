@@ -1,6 +1,8 @@
 /* Attributes of operations, from Python and to Python, as (kind, value) with the kinds that
- * module.h lists. Whether a value suits the op is asked of the library, when the operation is
- * finished. */
+ * module.h lists. A kind is given with each value because Python's types do not tell: 1 may be
+ * an int, a float, a bool or a type. Whether a value suits the op is asked of the library, when
+ * the operation is finished. Each kind has a pair of functions here, and a list is read by the
+ * function of its elements. An error leaves a Python exception and nothing allocated. */
 #include "module.h"
 
 /* ---- Shapes ----------------------------------------------------------------------------------*/

@@ -1,5 +1,7 @@
-/* CheckpointReader: the tensors of a checkpoint of either version (leat/files.h). The file is read
- * where it is asked, so the GIL is given up. A reader belongs to one thread at a time. */
+/* CheckpointReader: the tensors of a checkpoint of either version (leat/files.h). The file is
+ * read where it is asked, so the GIL is given up. A reader belongs to one thread at a time.
+ * Names, types and shapes come from the index, which is read when the reader is made; a tensor
+ * is read from its file only when its value is asked for. */
 #include "leat/files.h"
 #include "module.h"
 

@@ -1,5 +1,8 @@
-/* Binds functions of a graph's library: a graph becomes the body of a function of another one, and
- * the library of one graph is made known to another. */
+/* Binds functions of a graph's library: a graph becomes the body of a function of another one,
+ * and the library of one graph is made known to another. The body's own library goes along,
+ * since its nodes may call functions too. The package decides names, inputs and outputs; this
+ * file reads them into arrays for TF_GraphToFunction and turns its status into an exception. A
+ * function that is there already stays as it is. */
 #include "module.h"
 
 /* Puts all functions of |from| into the library of |to|; those that are there already stay. */

@@ -2,7 +2,8 @@
  * object is made when it is first asked for and kept for the life of the graph, so that `is`
  * compares operations. All operations that Python adds come through add(); what a front end must
  * do for every operation (control inputs, devices, the source line) is done where the package
- * calls it. */
+ * calls it. The graph's library has a lock of its own, so that threads may add operations
+ * without a lock here beside the GIL. */
 #include "module.h"
 
 static PyObject* graph_new(PyTypeObject* type, PyObject* args, PyObject* kwargs) {

@@ -1,5 +1,8 @@
 /* Graph.import_: a serialised GraphDef into a graph. Which names are mapped, and how an error
- * reads, is the package's; this fills TF_ImportGraphDefOptions and reads the results. */
+ * reads, is the package's; this fills TF_ImportGraphDefOptions and reads the results. In the
+ * lists of mappings and of what is to be returned an index below 0 means the operation and not
+ * one of its outputs. Mappings that came to nothing are returned as well, because the package
+ * has to complain of them in TensorFlow's words. */
 #include "module.h"
 
 static int add_mappings(TF_ImportGraphDefOptions* options, PyObject* mappings) {

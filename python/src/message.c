@@ -1,5 +1,9 @@
 /* Functions of the module that need no graph: the text form of messages, what the fields of
- * messages are, the list of ops, versions, checkpoints. */
+ * messages are, the list of ops, versions, libraries of plugins. Most of them answer with bytes
+ * that the package parses, JSON or a serialised message, so that this file has no second
+ * description of either. set_classes() and set_arrays() are called once by the package, to say
+ * which of its classes handles and fetched values become. This file's table of functions is a
+ * part of the module's (module.c). */
 #include "module.h"
 
 static PyObject* buffer_return(TF_Buffer* buffer, TF_Status* status) {

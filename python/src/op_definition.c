@@ -5,7 +5,10 @@
  *   input, output: (name, type, type_attr, number_attr, type_list_attr, is_ref)
  *   attribute: (name, type, default or None, minimum or None, allowed or None)
  *
- * A default is (kind, value) as attribute.c has them, allowed a list of DataTypes or of bytes. */
+ * A default is (kind, value) as attribute.c has them, allowed a list of DataTypes or of bytes. The
+ * library gives a definition as an OpDef message, which is read field by field here, so that the
+ * package needs no decoder. Texts that are not UTF-8 are read with replacement characters, because
+ * a plugin's documentation must not keep its ops from being called. */
 #include "module.h"
 
 static PyObject* text_of(leat_message_view_t view, const char* field) {

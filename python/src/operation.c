@@ -1,7 +1,9 @@
 /* Operation and Output: borrowed handles of the C API with the Graph that keeps them valid. An
- * Output is one tensor of an operation; the objects of all outputs of an operation are made at once
- * and kept by it, so that `is` compares tensors. Both are base classes: the package sets the
- * subclasses that handles are made of (module.c), which add names of TensorFlow's API. */
+ * Output is one tensor of an operation; the objects of all outputs of an operation are made at
+ * once and kept by it, so that `is` compares tensors. Both are base classes: the package sets
+ * the subclasses that handles are made of (module.c), which add names of TensorFlow's API.
+ * Graph, operations and outputs refer to each other in a circle, which Python's collector may
+ * free as a whole; each type therefore visits what it holds. */
 #include "module.h"
 
 /* ---- Operation -------------------------------------------------------------------------------*/

@@ -1,5 +1,8 @@
 /* Server: a task of a cluster in this process (tensorflow/c/c_api_server.h). The GIL is given up
- * while a call waits: for the port, or for the server's end. */
+ * while a call waits: for the port, or for the server's end. Without that, a program whose main
+ * thread joins its server could not run the Python of any other thread. The package makes the
+ * ServerDef that a server is created from; here it is bytes. Deleting the object stops the
+ * server. */
 #include "module.h"
 
 static PyObject* server_new(PyTypeObject* type, PyObject* args, PyObject* kwargs) {
