@@ -1,7 +1,8 @@
 // A step is one call, on whose answer its thread waits. The answer is read where it arrives, on a
 // thread of the engine, so that a large value is copied once: from the answer's bytes into its
 // tensor. Calls under way are in a list, by which closing the session ends those that a master no
-// longer answers.
+// longer answers. The graph is sent under a mutex before a step that needs new nodes, so that the
+// master's version and the session's never differ.
 #include "cluster/client_session.h"
 
 #include <stdio.h>

@@ -1,7 +1,9 @@
 // The sessions that clients have with this task as their master. Each is a session
 // (session/session.h) over the devices of all tasks that the client's device filters leave, with a
 // graph of its own, to which the client adds. Steps run on the threads of the calls that ask for
-// them.
+// them. A session is found by its handle and retained while a call uses it, so that closing it
+// cannot free it under a step. A client that dies never closes its session, so one that nobody uses
+// for long is closed by the task (leat_task_patience_t).
 #ifndef LEAT_CLUSTER_MASTER_SESSION_H_
 #define LEAT_CLUSTER_MASTER_SESSION_H_
 

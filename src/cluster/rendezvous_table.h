@@ -9,7 +9,8 @@
 //     RecvTensor of ──┘      └─▶ fetcher: Recv of this task, whose sender is another
 //     another task               task, which is asked for the value
 //
-// All functions may be called from any thread.
+// All functions may be called from any thread. A step that is over is remembered for a while, so
+// that a receiver which comes late is refused and does not wait for ever.
 #ifndef LEAT_CLUSTER_RENDEZVOUS_TABLE_H_
 #define LEAT_CLUSTER_RENDEZVOUS_TABLE_H_
 

@@ -1,7 +1,9 @@
 // Remote procedure calls, the library's side: it loads the module with the engine, gives it what it
-// may use of the library, checks options, and makes statuses of the engine's codes and texts.
-// cluster/rpc_module.h is the interface between the two. Who holds a server, a channel, a call or a
-// request has one that the module made, so the module is loaded wherever one of them is used.
+// may use of the library, checks options, and makes statuses of the engine's codes and texts. gRPC
+// is in a module so that programs without a cluster neither load nor need it; where the module is
+// absent every call here is UNIMPLEMENTED and names the package. cluster/rpc_module.h is the
+// interface between the two. Who holds a server, a channel, a call or a request has one that the
+// module made, so the module is loaded wherever one of them is used.
 #include "cluster/rpc.h"
 
 #include <string.h>

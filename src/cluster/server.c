@@ -1,7 +1,8 @@
 // Listens for a task. Stopping has an order: first no further call is taken, then the task's steps
 // and sessions are ended, so that the calls that wait for them are answered, and only when all are
 // answered is the task freed. leat_rpc_server_stop does the first and waits for the last on a
-// thread of its own; steps are ended meanwhile.
+// thread of its own; steps are ended meanwhile. A server goes through its states in one direction
+// only, and a server that was stopped cannot be started again.
 #include "cluster/server.h"
 
 #include <stdio.h>

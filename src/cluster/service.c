@@ -1,8 +1,9 @@
-// Serves one call: finds the method by the request's name, decodes the request, and gives both to
+// Answers one call: finds the method by the request's name, decodes the request, and gives both to
 // the method, which answers now or later, on any thread. Requests come from anybody who reaches the
 // port, so that the decoder's limits hold, and a method never sees a message that could not be
 // decoded. Messages of the request live in the call's arena until the answer is given, which frees
-// the call: whoever answers must not touch it afterwards.
+// the call: whoever answers must not touch it afterwards. The methods themselves are in
+// master_methods.c and worker_methods.c.
 #include "cluster/service.h"
 
 #include <string.h>

@@ -2,7 +2,9 @@
 // the containers belong to the task; each session of it, be it a master's or a client's, has a
 // local worker of its own over them (leat_task_open_target), so that the end of one session ends
 // its steps alone. The workers share the containers, unless a session is isolated, and always the
-// table of rendezvous, in which steps of all tasks meet.
+// table of rendezvous, in which steps of all tasks meet. Requests of peers carry numbers, of which
+// the task remembers the last 65,536, because a transport may send a request again that was already
+// carried out.
 #include "cluster/task.h"
 
 #include <stdio.h>

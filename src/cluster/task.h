@@ -1,8 +1,9 @@
 // A task of a cluster: its devices, the state that its sessions share, the steps that run here, and
-// the ways to the other tasks. What the two services of the task need of it stands here; they are
-// worker_methods.c, by which masters and other workers use this task's devices, and
+// the ways to the other tasks. This header has what the two services of the task need of it; they
+// are worker_methods.c, by which masters and other workers use this task's devices, and
 // master_methods.c, by which clients use the whole cluster. leat_server_t (server.h) listens on the
-// task's address and owns the task.
+// task's address and owns the task. For a client that names the tasks of the cluster otherwise
+// there is a second leat_task_t, whose |root| is the task that listens.
 //
 //   client ──▶ MasterService ──▶ session over all tasks ──▶ WorkerService of each task
 //                                                     └──▶ this task's worker, by direct calls

@@ -6,7 +6,8 @@
 //   graph --> storage <--parent-- storage <-- child graph
 //             (names, attributes, tensors: written only by the graph that made it)
 //
-// A storage has no lock; the graph that owns it serialises its changes.
+// A storage has no lock; the graph that owns it serialises its changes. It is freed with the last
+// graph that points into it.
 #ifndef LEAT_GRAPH_STORAGE_H_
 #define LEAT_GRAPH_STORAGE_H_
 

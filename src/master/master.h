@@ -4,8 +4,9 @@
 //   prune -> inline calls -> optimize -> place -> partition -> register -> run, run, run
 //
 // The result of compiling is kept by the session for each signature, so a step costs one request to
-// the worker for each device. All functions may be called from any thread. Those that compile or
-// run block until the worker has answered, except leat_compiled_start.
+// the worker for each device. The caller is the session (session/session.h). All functions may be
+// called from any thread. Those that compile or run block until the worker has answered, except
+// leat_compiled_start.
 #ifndef LEAT_MASTER_MASTER_H_
 #define LEAT_MASTER_MASTER_H_
 

@@ -1,7 +1,8 @@
 // The signatures of a session: for each combination of feeds, fetches and targets that has been
 // run, what the master made of it. A signature is compiled once and lives as long as the session,
 // since every later step with the same combination must not pay for it again. The session owns one
-// cache, and its threads use it at once:
+// cache, and its threads use it at once. Finding takes no lock, because every step begins with it;
+// making lets one thread compile while others that want the same signature wait.
 //
 //   leat_signature_t* signature = leat_signature_cache_find(&cache, run);       // no lock
 //   if (!signature) {

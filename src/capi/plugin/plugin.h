@@ -3,7 +3,8 @@
 // from here without any knowledge of what they do, so that whatever they leave behind (a status, an
 // output, a byte in a boolean) is checked before the runtime relies on it. Ops and kernels stay
 // registered for the life of the process; therefore the names and rows that are allocated for them
-// are never freed.
+// are never freed. Ops are declared in op_definition.c, and kernels are registered in
+// kernel_builder.c.
 #ifndef LEAT_CAPI_PLUGIN_PLUGIN_H_
 #define LEAT_CAPI_PLUGIN_PLUGIN_H_
 

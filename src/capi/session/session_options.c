@@ -1,8 +1,9 @@
 // TF_SessionOptions: the options of a session, read from a serialized ConfigProto
 // (session/session_config.c), and those that leat/inspect.h adds (placer, devices, costs). An
-// option that makes the session impossible is not an error here but when the session is created,
-// as in TensorFlow. Reading a second ConfigProto starts from the defaults again and keeps only what
-// other functions have set.
+// option that makes the session impossible is not an error here but when the session is created, as
+// in TensorFlow; until then its status is kept with the options. Reading a second ConfigProto
+// starts from the defaults again and keeps only what other functions have set. A ConfigProto that
+// cannot be read changes nothing.
 #include <stdio.h>
 #include <string.h>
 

@@ -1,5 +1,6 @@
-// Conditionals of section 4.4, built in three calls with the client's nodes between them (the names
-// are TensorFlow's):
+// Conditionals of section 4.4 of the white paper, built in three calls with the client's nodes
+// between them. leat/control_flow.h is the public form of the three calls. The names of the nodes
+// are TensorFlow's:
 //
 //   predicate ─▶ Switch ─(1)─▶ switch_t    pivot of the true branch
 //           │          └─(0)─▶ switch_f    pivot of the false branch
@@ -8,8 +9,10 @@
 //   results of the false branch ─┐
 //   results of the true branch  ─┴─▶ Merge, one for each pair
 //
-// A branch is a context. Only one of them is open at a time; the false branch is made when the true
-// one ends, and each then knows the other.
+// A branch is a context, so nodes that the client adds between two calls belong to it, and values
+// from outside come in through a Switch. Only one of the two branches is open at a time; the false
+// branch is made when the true one ends, and each then knows the other. What is wrong with a
+// predicate or a pair of results is said before a node is added.
 #include "graph/control_flow/construct.h"
 
 static const char kBegin[] = "Beginning a conditional", kElse[] = "Ending a true branch",

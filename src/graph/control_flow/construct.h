@@ -1,12 +1,15 @@
 // What the files of graph/control_flow/ share: making nodes in contexts, bringing values into them,
-// and changes that happen whole or not at all.
+// and changes that happen whole or not at all. A construct takes a dozen nodes, any of which may
+// fail for want of memory or because of a wrong type, and a graph with half a loop could never run
+// again. Each construct is therefore one change:
 //
-//     leat_control_change_t change;
-//     LEAT_RETURN_IF_ERROR(leat_control_change_begin(flow, &change));
-//     leat_status_t status = ...add nodes...;
-//     return leat_control_change_end(flow, &change, status);  // takes all back after an error
+//   leat_control_change_t change;
+//   LEAT_RETURN_IF_ERROR(leat_control_change_begin(flow, &change));
+//   leat_status_t status = ...add nodes...;
+//   return leat_control_change_end(flow, &change, status);  // takes all back after an error
 //
-// A change adds nodes, and edits older ones only when nothing can fail any more.
+// A change adds nodes, and edits older ones only when nothing can fail any more. Taking it back
+// cuts the graph off at the mark where the change began.
 #ifndef LEAT_GRAPH_CONTROL_FLOW_CONSTRUCT_H_
 #define LEAT_GRAPH_CONTROL_FLOW_CONSTRUCT_H_
 
