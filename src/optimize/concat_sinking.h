@@ -1,7 +1,9 @@
-// What the files of the pass "concat_sinking" share. concat_sinking.c decides which nodes are
-// computed piece by piece instead of on a concatenation, concat_sinking_cost.c whether that pays,
-// and concat_sinking_followers.c what has to go on waiting for all pieces; concat_sinking_rewrite.c
-// replaces each of the nodes by one node for each piece.
+// What the files of the pass "concat_sinking" share. The pass replaces computations on a
+// concatenation that is cut again by computations on its pieces, where that saves copies.
+// concat_sinking.c decides which nodes are computed piece by piece, concat_sinking_cost.c whether
+// that pays, and concat_sinking_followers.c what has to go on waiting for all pieces;
+// concat_sinking_rewrite.c replaces each of the nodes by one node for each piece. Nodes that only
+// make sense together form a group, which is rewritten whole or not at all.
 #ifndef LEAT_OPTIMIZE_CONCAT_SINKING_H_
 #define LEAT_OPTIMIZE_CONCAT_SINKING_H_
 

@@ -1,5 +1,6 @@
 // Estimates what a step gains if a group of nodes is computed piece by piece, for the pass
-// "concat_sinking", by the cost model (graph/cost/cost.h). The gain is a sum over the nodes:
+// "concat_sinking", by the cost model (graph/cost/cost.h). A group with no gain is refused. The
+// gain is a sum over the nodes:
 //
 //   JOINED, TAKEN     the copy is not made; a piece that gets or loses an axis costs the start of a
 //                     kernel

@@ -1,6 +1,8 @@
 // Domains of nodes (domain.h): what each access says of the axes of a node's operands. Of most
 // accesses a formula tells them; a reduction or permutation names them in a constant, which is read
-// once, when the domain is found.
+// once, when the domain is found. A constant may be behind nodes that only forward it, and those
+// are passed. Where anything is not known (an axis that is computed, an unknown rank, an axis named
+// twice) there is no domain, and the pass that asked leaves the node alone.
 #include "optimize/domain.h"
 
 #include <string.h>

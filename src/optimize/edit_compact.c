@@ -2,8 +2,9 @@
 // that a pass left a whole graph and told the edit all that it changed.
 //
 // The copy keeps the order of the nodes, which executors follow where edges leave them a choice,
-// and with it the peak of memory that the client's order gives. A node that the edit added stands
-// right before the first node that reads it.
+// and with it the peak of memory that the client's order gives. A node that the edit added comes
+// right before the first node that reads it. The walk that finds the needed nodes has a stack of
+// its own, because graphs are deeper than a thread's.
 #include <stdlib.h>
 
 #include "base/checked.h"

@@ -1,7 +1,9 @@
-// What the files of the pass "fusion" share. fusion.c finds fusion regions, sets of nodes that one
-// node can replace; fusion_program.c makes that node; fusion_constant.c finds how little of a
-// constant the node has to read; fusion_reduction.c finds the reductions with which a region may
-// end.
+// What the files of the pass "fusion" share. The pass replaces elementwise nodes that read each
+// other by one node that computes them in one loop, so that values between them never reach memory.
+// fusion.c finds fusion regions, sets of nodes that one node can replace; fusion_program.c makes
+// that node; fusion_constant.c finds how little of a constant the node has to read;
+// fusion_reduction.c finds the reductions with which a region may end. A region may not contain a
+// path that leaves it and comes back, since its node would wait for itself.
 #ifndef LEAT_OPTIMIZE_FUSION_H_
 #define LEAT_OPTIMIZE_FUSION_H_
 

@@ -1,3 +1,9 @@
+// Reads BMP files without compression, byte by byte from the fields of their head. Numbers are
+// little-endian and signed; a negative height says that the rows lie from the top down instead of
+// from the bottom up. All of them come from a stranger's file, so a size is checked against the
+// bytes that are there before a pixel is read, and a picture above MOST_BYTES is refused before
+// memory is taken. Each row is padded to a multiple of four bytes. The palette of files with 8 bits
+// a pixel is not looked at, and error messages are TensorFlow's.
 #include "formats/media/bmp.h"
 
 #include <stdlib.h>

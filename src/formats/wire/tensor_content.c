@@ -1,7 +1,8 @@
 // Tensors whose elements are all in tensor_content. For strings, handles and variants the lists of
 // TensorProto are the common form: writing makes the lists (formats/wire/tensor_proto.h) and packs
-// them, and reading unpacks tensor_content into the lists and reads these. Sizes come from a peer
-// and may lie, so each is held against the bytes that are left before it is used.
+// them, and reading unpacks tensor_content into the lists and reads these. That way every rule
+// about elements exists once. Sizes come from a peer and may lie, so each is held against the bytes
+// that are left before it is used.
 #include "formats/wire/tensor_content.h"
 
 #include "formats/wire/decode.h"

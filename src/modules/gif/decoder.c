@@ -3,7 +3,8 @@
 //
 // The records of a file are read one by one, rather than by giflib's DGifSlurp, because that leaves
 // open which frame was read in part: of a file that breaks off, the frames that are whole are
-// taken, as TensorFlow does.
+// taken, as TensorFlow does. Nothing of giflib's is left when the function returns, and the pixels
+// are written where the caller's target says, once their number is known.
 #include <gif_lib.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,5 +1,9 @@
-// libjpeg's encoder with TensorFlow's settings. Bytes go through one buffer of the stack to the
-// caller's function.
+// libjpeg's encoder with TensorFlow's settings: quality, progressive scans, optimized tables,
+// density, downsampled colours and XMP metadata. Bytes go through one buffer of the stack to the
+// caller's function, so that a file is never held twice. libjpeg reports errors by a jump; setjmp()
+// is called in the one function that has nothing to release but libjpeg's own state. A jump is also
+// how the encoding ends when the caller's function says that there is no room. The status tells
+// that case, and running out of memory, from every other error.
 #include "modules/jpeg/jpeg_codec.h"
 
 #include <string.h>

@@ -1,7 +1,8 @@
 // libpng's decoder: rows of any PNG file as 1 to 4 channels of 8 or 16 bits. libpng converts
 // colours, palettes, transparency and small depths while it reads. What it does not do is to make
 // 16 bits of 8: such rows are read into the first half of their place and widened when all passes
-// over an interlaced file are done.
+// over an interlaced file are done. libpng reports errors by a jump to this file, where a code says
+// what the status is to be; its own messages are not shown, since they depend on its version.
 #include "modules/png/png_codec.h"
 
 #include <png.h>

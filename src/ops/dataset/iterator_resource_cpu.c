@@ -1,5 +1,9 @@
 // The iterator resource, and the turns that pulls take at it (ops/dataset/iterator_cpu.h). A turn
-// is an attempt in the resource's wait queue: it succeeds when |busy| is false, and sets it.
+// is an attempt in the resource's wait queue: it succeeds when |busy| is false, and sets it. A pull
+// may have to wait for an element that comes from a file or a function, so the turn cannot be a
+// mutex, which a thread would have to hold meanwhile. Setting an iterator to another dataset checks
+// the types of the elements first and begins at position 0. Kernels of iterators call these
+// functions and never touch the wait queue themselves.
 #include "ops/dataset/iterator_cpu.h"
 
 static void destroy(leat_resource_t* self) {

@@ -1,11 +1,13 @@
 // The kernel of SparseTensorSliceDataset: the rows of a sparse tensor, also those without values,
 // each as the three parts of a sparse tensor of one dimension less.
 //
-//     indices [n, rank], values [n], shape [rank]
-//         ──▶ for each row: indices [k, rank - 1], values [k], shape [rank - 1]
+//   indices [n, rank], values [n], shape [rank]
+//       ──▶ for each row: indices [k, rank - 1], values [k], shape [rank - 1]
 //
 // The values of a row must be next to each other, and the rows in order; the kernel checks it once.
-// An iterator then only moves on by the values of each row.
+// An iterator then only moves on by the values of each row, so that a pass over the dataset costs a
+// pass over the values. The position of an iterator is the row and the value at which the next one
+// begins.
 #include "ops/dataset/dataset_cpu.h"
 #include "ops/kernel_rows.h"
 

@@ -1,7 +1,9 @@
 // The kernel of UniqueDataset: the elements of the input that are unlike all before them. An
 // iterator remembers what it has given as keys in a map: a key is the rank and shape of the
 // element, then its numbers or its strings, each with its length before it, so that no two elements
-// have the same key.
+// have the same key. Numbers are compared by their bytes, which makes 0 and -0 two elements and a
+// NaN equal to itself. The keys lie in an arena of the iterator and grow with the number of
+// different elements; a new pass over the dataset begins with none.
 #include <string.h>
 
 #include "base/map.h"

@@ -1,5 +1,9 @@
 // CPU kernels of EncodePng, EncodeJpeg and EncodeJpegVariableQuality. An image [height, width,
-// channels] becomes the bytes of a file; EncodePng takes a batch of images of any rank.
+// channels] becomes the bytes of a file; EncodePng takes a batch of images of any rank. The
+// encoders are modules (formats/media/png.h, jpeg.h), so an op fails with UNIMPLEMENTED where its
+// module is absent. Attributes are checked when the kernel is created, with TensorFlow's messages,
+// and sizes in each step. Both JPEG ops share their code and differ in where the quality comes
+// from: an attribute or an input.
 #include "base/checked.h"
 #include "formats/media/jpeg.h"
 #include "formats/media/png.h"

@@ -1,7 +1,9 @@
 // Two-dimensional convolution and its gradients over whole tensors, for the kernels of every op
 // that is one. A kernel creates the state from its node's attributes, measures in each step (sizes
-// may change from step to step), allocates its output and runs. Steps may run at once: what they
-// share is the cache of plans, which has a lock.
+// may change from step to step), allocates its output and runs. Float convolutions go by plans,
+// which are chosen once for a shape and kept, and all other types by the portable loops of
+// device/cpu/convolution.h. Steps may run at once: what they share is the cache of plans, which has
+// a lock.
 #ifndef LEAT_OPS_NN_CONV2D_CPU_H_
 #define LEAT_OPS_NN_CONV2D_CPU_H_
 

@@ -6,7 +6,9 @@
 //   leat_word_stream_t stream = {.philox = leat_generator_reserve(generator, groups)};
 //   int64_t class = leat_fixed_unigrams_draw(unigrams, &stream);
 //
-// A class is a number in [0, range), and a probability is the class's weight over the sum of all.
+// The words come from the op's generator in the order in which TensorFlow takes them, so that the
+// same seed draws the same classes. A class is a number in [0, range), and a probability is the
+// class's weight over the sum of all.
 #ifndef LEAT_OPS_RANDOM_UNIGRAM_CPU_H_
 #define LEAT_OPS_RANDOM_UNIGRAM_CPU_H_
 

@@ -1,4 +1,5 @@
-// CPU kernels of the Fourier transforms (fourier.c).
+// CPU kernels of the Fourier transforms (fourier.c). Lines are transformed by leat_transform_t
+// (transform_cpu.h), which takes any length; this file brings elements to it and back.
 //
 // The elements of the last one, two or three dimensions of a batch entry are a block, which is
 // copied to doubles, transformed line by line along each of its dimensions, and copied out. Blocks

@@ -1,5 +1,7 @@
 // Readers of characters. The encodings that every text on the web may have are decoded here; any
-// other, as Shift-JIS, is left to the C library, so that no tables need to be linked.
+// other, as Shift-JIS, is left to the C library, so that no tables need to be linked. A reader is
+// made for the name of an encoding, in any of the spellings in use, and then gives one character at
+// a time.
 //
 // Bytes that are no character are taken as the Unicode standard recommends (chapter 3, "maximal
 // subparts"): of UTF-8 as many bytes as could still begin a character count as one mistake, of

@@ -1,4 +1,7 @@
-// Definitions of the ops on characters of Unicode, in encodings that attributes name:
+// Definitions of the ops on characters of Unicode, in encodings that attributes name; their kernels
+// are in unicode_cpu.c. A ragged tensor is two outputs here: the characters of all strings in one
+// vector, and row_splits [n + 1], which says where those of each string begin. How many characters
+// there are is known only when the op runs, so inference gives the rank alone.
 //
 //   UnicodeTranscode            strings -> the same texts in another encoding
 //   UnicodeDecode               strings [n] -> the characters of each as numbers, a ragged tensor

@@ -2,7 +2,9 @@
 //
 // A reader (encoding_cpu.h) takes the characters one by one; what is not one is handled as the
 // attributes say. Decoding goes over the texts twice: once to count the characters, since outputs
-// are allocated whole, and once to write them.
+// are allocated whole, and once to write them. The name of the input's encoding is checked when the
+// kernel is created, so that a name which nobody knows fails before the first step; the reader
+// itself is made in each step, because it has a state that steps at once must not share.
 #include "ops/array/index_cpu.h"
 #include "ops/kernel_rows.h"
 #include "ops/string/encoding_cpu.h"
