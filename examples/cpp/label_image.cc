@@ -1,9 +1,13 @@
-// What is in a picture, by a network that others trained: a frozen graph.
+// What is in a picture, by a network that others trained: a frozen graph, whose variables have
+// become constants, so that it needs no checkpoint.
 //
 //   cpp_label_image --graph FILE.pb --labels FILE --image FILE.jpg --size 224
 //
-// --input and --output name the tensors (MobileNet's by default), --size is the side of the square
-// that the network wants. --smoke needs LEAT_DATA_DIR and looks at a photo of Grace Hopper.
+// The picture is decoded, resized and scaled by a small graph of its own, and the result is fed to
+// the network by the name of its input, as any imported graph is used. --input and --output name
+// the tensors (MobileNet's by default), --size is the side of the square that the network wants.
+// --smoke needs LEAT_DATA_DIR and looks at a photo of Grace Hopper, where class 653, "military
+// uniform", must come first.
 #include <cstdio>
 #include <fstream>
 #include <iterator>

@@ -1,4 +1,9 @@
-// Loops, conditionals and functions built by lambdas.
+// Loops, conditionals and functions, which a C++ program builds by lambdas: each lambda is called
+// once, while the graph is built, and may use outputs from outside. The cases run the graphs and
+// compare values that were worked out by hand, and derive by a loop and by a function as well. A
+// lambda that throws, or that returns values of wrong types or shapes, must abandon its whole
+// construct; otherwise the thread would go on adding its operations inside the loop. A variable
+// that is made within a loop's body must lie outside, where it can be initialized.
 #include "leat/leat.hpp"
 #include "leat/ops/array.hpp"
 #include "leat/ops/function.hpp"

@@ -1,4 +1,10 @@
-// Checkpoints, SavedModels, queue runners, servers.
+// What a C++ program does around its training: checkpoints, SavedModels, queue runners with their
+// coordinator, servers. Variables and the slots of Adam are saved, changed and restored, in the
+// same session and in a fresh one, once as references and once as resources, and the names in the
+// file must be TensorFlow's. The queue's capacity is 4 and its input has 10 numbers, so the runner
+// must wait for the steps and end by itself; the sum says that no element was lost or doubled. The
+// reason given to a coordinator must be what join() throws, unless it is only the end of the input.
+// Servers are not started here, since tests/cluster does that: only wrong descriptions are refused.
 #include <atomic>
 #include <fstream>
 

@@ -1,5 +1,10 @@
 // Programs of the kind that TensorFlow shows for its C++ API, written here as its users would
-// translate them: line by line, with the names of docs/cpp.md's table.
+// translate them: line by line, with the names of docs/cpp.md's table. They prove that a
+// translation needs no more than that table, so a case that must be changed in another way means
+// that the table or the API is wrong. Their results are known: an eigenvalue, the coefficients of a
+// line, two pixels. The graph of the first is sent through a message and used by names, as such
+// programs do; the picture of the third is made by the program itself, and skipped where the module
+// for PNG is absent.
 #include "leat/leat.hpp"
 #include "leat/ops/array.hpp"
 #include "leat/ops/image.hpp"

@@ -1,7 +1,8 @@
 // The kernel of DatasetToTFRecord, which writes the elements of a dataset, scalar strings, to a
 // TFRecord file. The file is written as elements come; where the step fails, what was written stays
 // and may be cut off. The kernel runs a pull (ops/dataset/pull_cpu.h), so that no thread waits
-// while a function of the pipeline is called.
+// while a function of the pipeline is called. Closing the file may fail too, since the last bytes
+// are written then; the step fails with the first error that there was.
 #include "base/string_builder.h"
 #include "formats/record/compression.h"
 #include "formats/record/record.h"

@@ -1,6 +1,9 @@
 // The two forms of a pattern behind its text: the tree that the parser makes
 // (pattern_syntax_cpu.c), and the program that the tree becomes (pattern_program_cpu.c) and that a
-// search runs (pattern_search_cpu.c).
+// search runs (pattern_search_cpu.c). The tree is needed for a moment only: it has a node for each
+// operator as it was written, so that x{3} is small, and the limits of repetitions and of depth are
+// checked on it. The program is what lives as long as the pattern. Both refer to characters by the
+// same array of ranges, which the program takes over from the tree.
 #ifndef LEAT_OPS_STRING_PATTERN_PROGRAM_H_
 #define LEAT_OPS_STRING_PATTERN_PROGRAM_H_
 

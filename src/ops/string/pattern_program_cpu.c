@@ -1,5 +1,10 @@
-// Compiles the tree of a pattern to a program, in which repetitions are laid out: x{3} is xxx. The
-// size of a program is bounded, hence the memory of a search: 30 MB with all groups.
+// Compiles the tree of a pattern to a program, in which repetitions are laid out: x{3} is xxx. Of
+// the two ways that a SPLIT has, the first is the preferred one, so that a greedy and a lazy
+// operator differ only in the order of the two. Where a jump goes is often not known when it is
+// made: until then the jumps to one place form a list through their own targets, which needs no
+// other memory. The size of a program is bounded, hence the memory of a search: 30 MB with all
+// groups. At last it is noted with which bytes a match can begin, so that a search passes over the
+// others quickly.
 #include <string.h>
 
 #include "base/checked.h"

@@ -1,11 +1,15 @@
 // Parses regular expressions in RE2's syntax, by recursive descent:
 //
-//   alternatives  ::= sequence ('|' sequence)*
-//   sequence      ::= (atom (('*' | '+' | '?' | '{' n [',' [m]] '}') ['?'])?)*
-//   atom          ::= character | '.' | class | escape | '^' | '$' | group
+//     alternatives  ::= sequence ('|' sequence)*
+//     sequence      ::= (atom (('*' | '+' | '?' | '{' n [',' [m]] '}') ['?'])?)*
+//     atom          ::= character | '.' | class | escape | '^' | '$' | group
 //
-// How deep groups are in each other and the product of nested repetitions are bounded, so that a
-// short pattern takes neither a deep stack nor much memory.
+// Errors say in RE2's words what is wrong, and most quote the part of the pattern that is. Case is
+// not left to the search: where it does not count, a letter becomes a class of its cases, which is
+// why all characters of the tree are classes. How deep groups are in each other and the product of
+// nested repetitions are bounded, so that a short pattern takes neither a deep stack nor much
+// memory. What RE2 can do and this parser cannot is UNIMPLEMENTED, so that no pattern is understood
+// otherwise.
 #include <stdlib.h>
 #include <string.h>
 

@@ -3,11 +3,10 @@
 // each pattern which texts match as a whole and which do not, and every expected value is RE2's.
 // They look for places where other libraries differ: the first instead of the longest alternative,
 // a group that took no part, an empty match in a loop, a dot on a UTF-8 letter or on bytes that are
-// no letter. Patterns that RE2 refuses must be refused with its words, since callers show them to
-// users; patterns that RE2 accepts and this program cannot run are UNIMPLEMENTED, never a wrong
-// match. The time must grow with the text alone: a search that goes back and tries the next way
-// would not end on a hundred thousand letters. Two thousand groups in each other must not exhaust
-// the stack.
+// no letter. Patterns that RE2 refuses must be refused with its words; patterns that RE2 accepts
+// and this program cannot run are UNIMPLEMENTED, never a wrong match. The time must grow no faster
+// than the text: a search that goes back and tries the next way would not end on a hundred thousand
+// letters. Two thousand groups in each other must not exhaust the stack.
 #include <stdio.h>
 #include <string.h>
 
