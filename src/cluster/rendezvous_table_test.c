@@ -314,6 +314,8 @@ typedef struct crowd_s {
   reception_t receptions[kRounds];
 } crowd_t;
 
+// One thread's receptions, of which some meet a value that was sent before, some one that is sent
+// after, and the others none at all, so that only an abort can end them.
 static void receive_much(void* data) {
   crowd_t* crowd = data;
   fixture_t* f = crowd->fixture;

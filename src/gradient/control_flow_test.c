@@ -310,6 +310,7 @@ static void merges_without_a_predicate(void** state) {
   check(f, merge(f, unary(f, "Sin", b), mul(f, a, a)));
 }
 
+// Five iterations, each of which chooses anew by its value: its gradient must remember the choices.
 static leat_output_t deciding_loop(fixture_t* f) {
   loop_t loop = open_times(f, "loop", 5, LEAT_INPUTS(f->x));
   leat_output_t x = enter(f, "loop", f->x, true), v = loop.body[1];

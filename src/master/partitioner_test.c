@@ -92,6 +92,7 @@ static const char* short_name(const leat_node_t* n) {
   return NULL;
 }
 
+// A node of the client is drawn by its own name, one that the cut has added by what it does.
 static void draw_name(leat_string_builder_t* text, const leat_node_t* n) {
   const char* name = short_name(n);
   if (name) {
@@ -101,6 +102,8 @@ static void draw_name(leat_string_builder_t* text, const leat_node_t* n) {
   }
 }
 
+// The subgraph of |device| must read as |picture|: its nodes in their order, and behind each in
+// parentheses what it takes, where "^" marks an edge that carries no value.
 static void expect_picture(const fixture_t* f, int device, const char* picture) {
   const leat_graph_t* graph = on_device(f, device)->graph;
   leat_string_builder_t text;
@@ -336,6 +339,8 @@ static leat_output_t argument(fixture_t* f, const char* name, int index) {
   return x;
 }
 
+// Cuts between tasks only, and checks what a worker relies on: each subgraph keeps the nodes of one
+// task, with their full device names, and no transfer has got a number yet.
 static void cut_by_task(fixture_t* f, const leat_output_t* fetches, int fetch_count) {
   LEAT_EXPECT_OK(leat_partition_by_task(f->scene.graph, fetches, fetch_count, &f->options,
                                         &f->partitions));

@@ -359,6 +359,8 @@ static leat_output_t int_vector(pass_scene_t* f, int64_t count) {
                                  LEAT_SHAPE("shape", ((leat_partial_shape_t){1, &count}))));
 }
 
+// The sum of |top| with |below| rows of zeros under it and of |bottom| with |above| rows over it,
+// as the gradient of a slice of rows makes it.
 static leat_output_t padded(pass_scene_t* f, leat_output_t top, leat_output_t bottom, int32_t above,
                             int32_t below) {
   leat_builder_t* b = &f->s.b;
@@ -414,6 +416,7 @@ static lookup_t look_up(pass_scene_t* f) {
   return l;
 }
 
+// Whether |node| waits for |source| by a control edge, be it through nodes that do nothing.
 static bool waits_for(const pass_scene_t* f, const leat_node_t* node, const leat_node_t* source) {
   const int32_t index = (int32_t)(source - f->rewrite.graph->nodes);
   for (int i = 0; i < node->control_count; ++i) {

@@ -10,6 +10,8 @@
 #include "session/flow.h"
 #include "session/pass_scene.h"
 
+// Prunes the graph to |fetches|, as the passes find it, and puts all nodes on one device, because
+// an edit copies the device of the node beside which it adds.
 static leat_edit_t* open_edit(pass_scene_t* f, leat_outputs_t fetches) {
   static leat_edit_t edit;
   pass_scene_prune(f, fetches);
@@ -38,6 +40,7 @@ static leat_output_t named(scene_t* s, const char* name, leat_output_t x) {
                       LEAT_ATTRS(LEAT_TYPE("T", LEAT_DTYPE_FLOAT)));
 }
 
+// A new node of the op of |beside|, for which the edit must find a free name and the attributes.
 static int32_t add_neg(leat_edit_t* edit, int32_t beside, leat_output_t x) {
   leat_node_spec_t spec = {.op = leat_edit_node(edit, beside)->op,
                            .inputs = &x,

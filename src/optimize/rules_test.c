@@ -73,6 +73,7 @@ static leat_output_t product(scene_t* s) {
   return binary(s, "MatMul", TENSOR(s, 2, 3), TENSOR(s, 3, 4));
 }
 
+// A batch normalization over four channels; the one that trains takes no mean and no variance.
 static leat_output_t normalize(scene_t* s, leat_output_t x, bool is_training) {
   const int64_t channels = is_training ? 0 : 4;
   return scene_output(s, "FusedBatchNormV3", "", "",

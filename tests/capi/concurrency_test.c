@@ -67,6 +67,7 @@ static void* add_nodes(void* data) {
   return NULL;
 }
 
+// Every operation that the walk meets must be found by its name, while others are being added.
 static void* look_around(void* data) {
   shared_t* shared = data;
   for (int i = 0; i < 100; ++i) {

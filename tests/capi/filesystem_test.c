@@ -236,6 +236,8 @@ static void* copy(const void* table, size_t size) {
   return table ? memcpy(malloc(size), table, size) : NULL;
 }
 
+// What a plugin does at its registration: it fills in copies of |rows|, which the library owns and
+// gives back through the plugin's own free.
 static void tell(TF_FilesystemPluginInfo* info) {
   info->plugin_memory_allocate = malloc;
   info->plugin_memory_free = plugin_free;
@@ -268,6 +270,7 @@ static void close_nothing_r(TF_RandomAccessFile* file) {}
 static void close_nothing_w(TF_WritableFile* file) {}
 static void close_nothing_m(TF_ReadOnlyMemoryRegion* region) {}
 
+// The least that a plugin must offer for |scheme|; a case then takes away or adds one thing.
 static void prepare(const char* scheme) {
   table = (TF_FilesystemOps){.init = start, .cleanup = stop};
   reader_table = (TF_RandomAccessFileOps){.cleanup = close_nothing_r};

@@ -22,6 +22,8 @@ typedef struct gate_s {
 enum { SLOW, QUICK, GATES };
 static gate_t gates[GATES];
 
+// A function's kernels are created while it is compiled: here that is counted, held or made to
+// fail, as the gate of the node's number says.
 static void* create_gated(TF_OpKernelConstruction* construction) {
   TF_Status* s = TF_NewStatus();
   int32_t number = 0;

@@ -27,6 +27,8 @@ static int tear_down(void** state) {
   return 0;
 }
 
+// Begins a loop over the first |count| inputs, and checks that this alone adds nothing to the
+// graph.
 static TF_WhileParams begin(int count) {
   int before = kit_count(graph);
   TF_WhileParams params = TF_NewWhile(graph, inputs, count, status);
@@ -270,6 +272,7 @@ static void test_effects_in_the_body(void** state) {
 
 // ---- Refusals -----------------------------------------------------------------------------------
 
+// Finishing the loop must fail with |text| and leave the graph as it was.
 static void refuse(TF_WhileParams* params, const char* text) {
   int before = kit_count(graph);
   TF_FinishWhile(params, status, outputs);

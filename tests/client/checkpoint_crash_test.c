@@ -105,6 +105,7 @@ static void run(TF_Operation* target, int number, TF_Status* status) {
 
 static void save_v2(int number, TF_Status* status) { run(graph.save_v2, number, status); }
 
+// Two halves are saved apart and then merged, as two tasks of a cluster would do it.
 static void save_merged(int number, TF_Status* status) {
   TF_SetStatus(status, TF_OK, "");
   for (int i = 0; i < 2 && TF_GetCode(status) == TF_OK; ++i) {

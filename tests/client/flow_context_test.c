@@ -381,6 +381,7 @@ static void keep_context(pool_t* pool, leat_flow_context_t* context) {
   if (context && pool->context_count < 64) pool->contexts[pool->context_count++] = context;
 }
 
+// An operation over values of any context; most mixtures are refused, and none may crash.
 static void add_anything(pool_t* pool, int step) {
   char name[32];
   snprintf(name, sizeof name, "op%d", step);
@@ -392,6 +393,7 @@ static void add_anything(pool_t* pool, int step) {
   keep_value(pool, (TF_Output){TF_FinishOperation(desc, kit.status), 0});
 }
 
+// One of the calls with whatever contexts and values the pool has, also those that are closed.
 static void call_anything(pool_t* pool, int step) {
   TF_Output in[2] = {any_value(pool, false), any_value(pool, false)}, out[2] = {{NULL, 0}};
   const TF_Output predicate = any_value(pool, true);

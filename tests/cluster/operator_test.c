@@ -126,6 +126,7 @@ static void lost_workers_are_told(void** state) {
 
 // ---- Figures ------------------------------------------------------------------------------------
 
+// The metrics of |task| must have |line| as a whole line, not as the beginning of a longer one.
 static void expect_figure(cluster_scene_t* cluster, int task, const char* line) {
   char whole[256];
   TF_Buffer* buffer = leat_server_metrics(cluster->servers[task], cluster->status);

@@ -52,6 +52,7 @@ static bool pieces_equal(leat_rpc_bytes_t bytes, const char* expected, size_t si
   return at == size;
 }
 
+// No call is answered before as many have come as the test asked for: this needs them all at once.
 static void gather(rpc_scene_t* scene, leat_rpc_request_t* request) {
   leat_mutex_lock(&scene->mutex);
   ++scene->gathered;
@@ -70,6 +71,7 @@ void rpc_scene_on_cancel(void* data) {
   atomic_fetch_add(&scene->cancellations_ended, 1);
 }
 
+// Keeps the call unanswered in a list, until the test answers it or the scene closes.
 static void hold(rpc_scene_t* scene, leat_rpc_request_t* request) {
   if (!scene->holds_without_asking && !scene->holds_many) {
     leat_rpc_request_on_cancel(request, rpc_scene_on_cancel, scene);

@@ -76,6 +76,7 @@ static completion_t begin(void) {
   return completion;
 }
 
+// Waits for the copy, and checks that its callback was called once.
 static leat_status_t end(completion_t* completion) {
   leat_notification_wait(&completion->notification, INT64_MAX);
   leat_notification_deinitialize(&completion->notification);

@@ -76,6 +76,8 @@ static void run_case(case_t* c, leat_string_view_t fields, TF_Graph* graph, TF_O
   TF_DeleteStatus(status);
 }
 
+// Imports one graph and runs it if it should run. A graph that is refused must have left nothing
+// behind beside the healthy node, and that node must still run.
 static void check_case(leat_string_view_t line, leat_string_view_t body) {
   case_t c = {.import = -1, .run = -1};
   leat_string_view_t fields = leat_string_view_from_index(line, 4), field;

@@ -37,6 +37,8 @@ static TF_Output placed(TF_Graph* graph, const char* op, const char* name, TF_Ou
   return kit_out(kit_finish(desc), 0);
 }
 
+// A small model with one variable; with |far| every other node lies on a second device, so that the
+// step has transfers too.
 static void build(model_t* m, int far) {
   const float start[] = {1, -1, 2, 0.5f};
   const int64_t dims[] = {2, 2};
@@ -147,6 +149,8 @@ static bool run_steps(model_t* m, TF_Session* session, TF_Tensor* fed, float* ou
          run_target(m, session, fed, m->train);
 }
 
+// Lets the n-th allocation fail, for every n until none is left. What fails must say that memory is
+// exhausted, and a second attempt must then succeed.
 static void steps_try_again(int devices) {
   const float x[] = {1, 2, -1, 3};
   const int64_t dims[] = {2, 2};

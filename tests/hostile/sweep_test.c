@@ -60,6 +60,8 @@ static leat_output_t add_variable(leat_builder_t* b, const sweep_input_t* input,
   return variable;
 }
 
+// A handle of a variable that has a value, since most of what takes handles fails early without
+// one.
 static leat_output_t add_handle(leat_builder_t* b, built_t* built) {
   leat_attr_t attrs[] = {LEAT_TYPE("dtype", LEAT_DTYPE_FLOAT),
                          LEAT_SHAPE("shape", leat_partial_shape_unknown())};
@@ -175,6 +177,8 @@ static void run_case(scene_t* s, int32_t node, built_t* built) {
   }
 }
 
+// Draws one case, writes its text where the parent finds it after a crash, and runs it. An alarm
+// ends a case that hangs.
 static void sweep_case(const leat_op_t* op, int64_t number) {
   sweep_case_t c;
   built_t built = {.feed_count = 0};
@@ -207,6 +211,7 @@ static bool is_waiting(const leat_runtime_t* runtime, const leat_op_t* op) {
   return row && row->compute_async;
 }
 
+// Runs all cases from where |progress| stands: the parent moves it past a case that ended a child.
 static void sweep_ops(const leat_runtime_t* runtime) {
   static const leat_observer_t observer = {.on_allocation = limit_memory};
   int count = leat_op_registry_count(runtime->ops);

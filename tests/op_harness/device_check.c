@@ -103,6 +103,8 @@ static bool is_comparable(const leat_subject_t* subject) {
   return true;
 }
 
+// Makes the node's kernel for the CPU and for the device and compares what they give. An op that
+// has no kernel there, or that keeps a state, is passed over.
 static leat_status_t compare_node(comparison_t* c, int32_t index) {
   leat_fixture_t* fixture = c->subject->fixture;
   leat_device_t* device = fixture->accelerator;

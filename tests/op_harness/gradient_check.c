@@ -121,6 +121,7 @@ static leat_status_t cost(const function_t* f, const leat_fixture_plan_t* plan, 
   return leat_ok_status();
 }
 
+// The slope of the cost by a central difference. |element| is changed in place and put back.
 static leat_status_t difference(const function_t* f, const leat_fixture_plan_t* plan, int first_dy,
                                 double* element, double* out_slope) {
   double before = *element, above = 0, below = 0;
@@ -183,6 +184,7 @@ static leat_status_t compare(const function_t* f, int first_dy, const leat_outpu
 
 // ---- A case -------------------------------------------------------------------------------------
 
+// The gradients become the function, and their gradients are compared with differences in turn.
 static leat_status_t check_twice(function_t* f, bool unknown, const leat_output_t* gradients,
                                  int x_count, double tolerance) {
   leat_output_t second[MOST_VARIABLES];

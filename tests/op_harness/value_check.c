@@ -152,6 +152,8 @@ static leat_status_t read_output(const leat_kernel_t* kernel, int index, leat_sl
                            leat_dtype_name(dtype));
 }
 
+// Keeps the outputs of the first way, whose shapes the reference needs, and compares those of every
+// way with the reference, with the numbers of the case and with the first way's.
 static leat_status_t take_outputs(const leat_subject_t* subject, const leat_kernel_t* kernel,
                                   leat_slot_t* slots, bool is_first, expectation_t* e) {
   if (is_first) e->output_count = kernel->output_count;
@@ -169,6 +171,8 @@ static leat_status_t take_outputs(const leat_subject_t* subject, const leat_kern
   return status;
 }
 
+// Runs the kernel once, with inputs and threads as |way| says, and leaves nothing of the run
+// behind.
 static leat_status_t run_way(const leat_subject_t* subject, const leat_kernel_t* kernel,
                              const leat_subject_way_t* way, const leat_tensor_t* before,
                              bool is_first, expectation_t* e) {

@@ -182,6 +182,8 @@ static void paper_7__asynchronous_replicas_do_not_wait(void** state) {
 
 // ---- Model parallel training, concurrent steps --------------------------------------------------
 
+// Trains with one factor of the model on |second_device| and gives the last loss, which must not
+// depend on where it lies.
 static float train_in_halves(int second_device) {
   model_t m = begin();
   leat_scope_t* second = on_device(m.scope, second_device);

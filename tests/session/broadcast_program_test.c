@@ -16,6 +16,7 @@ typedef struct extent_s {
 
 static const extent_t kSizes[] = {{64, 80}, {300, 17}, {1, 5000}, {5000, 1}, {37, 129}, {2, 3}};
 
+// Numbers in steps of 1/16, with infinities, NaNs and zeros of both signs strewn among them.
 static leat_tensor_t draw(int type, int64_t rows, int64_t columns, unsigned seed) {
   static const double kSpecial[] = {INFINITY, -INFINITY, NAN, -0.0, 0, 0, -0.0};
   leat_shape_t shape;

@@ -76,6 +76,7 @@ static void run_step(void* data) {
   step->status = leat_session_run(scene_session(step->scene), &step->run);
 }
 
+// Runs one step on a thread of its own, so that the test can look at the device while it runs.
 static void start(step_t* step, scene_t* s, leat_output_t fetch, int64_t timeout_ms) {
   bool is_target = fetch.index == LEAT_CONTROL_INDEX;
   *step = (step_t){.scene = s, .fetch = fetch};
@@ -356,6 +357,8 @@ typedef struct lookups_s {
   float index;
 } lookups_t;
 
+// The same lookup again and again; an index of 3 or more lies outside and must fail in this step
+// alone.
 static void run_lookups(void* data) {
   const lookups_t* l = data;
   for (int i = 0; i < 40; ++i) {

@@ -76,6 +76,8 @@ static leat_output_t change(scene_t* s, leat_output_t rows, int begin, int count
   return leat_build_binary(b, "Pad", product, ints(s, 2, 2, paddings));
 }
 
+// The step of two lookups in one table: the rows are joined, and their changes come in two terms,
+// as the gradients of two slices would.
 static int32_t make_step(scene_t* s, const table_t* t, bool by_handle) {
   leat_builder_t* b = &s->b;
   leat_output_t rows =

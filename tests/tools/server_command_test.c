@@ -61,6 +61,7 @@ static served_t start_server(const char* token) {
   return served;
 }
 
+// SIGTERM must end the server in order: a last line that says so, and the exit code 0.
 static void end_server(served_t* served) {
   char line[1024];
   int status;

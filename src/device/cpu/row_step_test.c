@@ -51,6 +51,8 @@ static double* make_numbers(int64_t count) {
   return numbers;
 }
 
+// Multiplies, doubles each row and adds its number on the way; every row must have been given to
+// the step exactly once, and |products| is how many pieces the multiplication must have had.
 static void check(int64_t m, int64_t n, int64_t k, bool transposed, bool is_whole, int products,
                   leat_thread_pool_t* pool) {
   const leat_gemm_shape_t shape = leat_gemm_shape_dense(

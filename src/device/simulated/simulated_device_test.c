@@ -238,6 +238,7 @@ typedef struct touch_s {
   float value;
 } touch_t;
 
+// The work of a task: it waits until the test opens the gate, and only then stores the value.
 static leat_status_t write_behind_gate(void* data, int64_t start_ns) {
   touch_t* touch = data;
   if (touch->gate) leat_notification_wait(touch->gate, INT64_MAX);
@@ -251,6 +252,8 @@ static leat_status_t read_it(void* data, int64_t start_ns) {
   return leat_ok_status();
 }
 
+// A scalar in the device's memory. The work of the tasks runs on the host, so |touch| is told the
+// address at which the device itself sees the value.
 static leat_tensor_t scalar_of(leat_device_t* device, touch_t* touch) {
   leat_tensor_t tensor, seen;
   leat_shape_t shape = leat_shape_scalar();

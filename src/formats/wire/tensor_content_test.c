@@ -152,6 +152,7 @@ static void a_variant_may_not_leave(void** state) {
 
 // ---- There and back -----------------------------------------------------------------------------
 
+// The tensor after a journey into a message and out of it, whose type and shape must have survived.
 static leat_tensor_t back_of(const leat_tensor_t* tensor) {
   leat_tensor_t back;
   leat_arena_t arena;
@@ -240,6 +241,7 @@ static void lists_are_read_too(void** state) {
 
 // ---- Lies ---------------------------------------------------------------------------------------
 
+// A vector of |count| elements that says it holds |content| must be refused, and leave no buffer.
 static void expect_refused(int dtype, int64_t count, leat_string_view_t content) {
   leat_pb_tensor_shape_proto_dim_t dims[] = {{.size = count}};
   leat_pb_tensor_shape_proto_t shape = {.dim = {dims, 1}};

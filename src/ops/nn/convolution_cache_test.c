@@ -257,8 +257,7 @@ static void steps_may_run_at_once(void** state) {
   leat_cell_release(s.cell);
 }
 
-// ---- While a filter is packed
-// --------------------------------------------------------------------
+// ---- While a filter is packed -------------------------------------------------------------------
 
 // A run allocates its workspace and then the packed filter. At that second allocation of the run
 // that is to pack, the hook lets another thread's run begin and end, or has memory run out.
@@ -287,6 +286,8 @@ static leat_status_t on_allocation(void* data, size_t size_bytes) {
   return leat_ok_status();
 }
 
+// The third run with |filter| is the one that packs it. What happens in that moment must spoil
+// neither its result nor that of |other|, nor the eight convolutions after it.
 static void check_moment(const leat_tensor_t* filter, const leat_tensor_t* other, float weight) {
   leat_convolution_cache_t cache = {0};
   moment_t moment = {.cache = &cache, .other = other};
