@@ -89,7 +89,7 @@ tests\\.session\\.(control_flow|enqueued|executors|fused_shapes|held_filter|opti
 random_flow|random_graph|reader|simulated|table|transfer)_|\
 tests\\.capi\\.(branch|call|cancellation|concurrency|dataset|eager|function_compile|\
 partial_run|plugin|session)_|\
-tests\\.client\\.(callable|deadline|input|queue_runners|saver)_)")
+tests\\.client\\.(callable|deadline|input|interrupt|queue_runners|saver)_)")
   add_custom_target(leat_thread_tests)
   foreach(name ${names})
     set_tests_properties(${name} PROPERTIES LABELS threads)

@@ -55,6 +55,9 @@ static const leat_transport_t* const kTransports[] = {&leat_loopback_transport};
 //   capi/session/session_reset.c: sessions_mutex, sessions
 //     the open sessions, for TF_Reset to close
 //     TF_NewSession | sessions_mutex | each leaves the list when it is deleted
+//   capi/leat/interrupt.c: of_thread
+//     what ends the steps of the thread, borrowed from its interrupt
+//     leat_interrupt_begin | thread | leat_interrupt_end
 //   capi/plugin/plugin.c: libraries_mutex, libraries
 //     libraries of ops and kernels that were loaded, never unloaded
 //     TF_LoadLibrary | libraries_mutex | process

@@ -108,6 +108,12 @@ int leat_py_enter(PyGILState_STATE* out_state);
 /* Whether a kernel is in a function of Python that may never end, since the interpreter has. */
 int leat_py_function_is_stuck(void);
 
+/* ---- Ctrl-C (interrupt.c) --------------------------------------------------------------------*/
+/* Around what runs steps, on any thread: between them Ctrl-C ends the steps of the main thread. The
+ * first returns what the second takes. */
+unsigned long long leat_py_interrupt_begin(void);
+void leat_py_interrupt_end(unsigned long long step);
+
 /* ---- Attributes ------------------------------------------------------------------------------*/
 /* A value crosses as a tuple (kind, value). Kinds: s bytes, i int, f float, b bool, t DataType,
  * h shape (None or a tuple of sizes, -1 for unknown), v Value, n name of a function, p placeholder,

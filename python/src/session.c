@@ -2,9 +2,8 @@
  * other threads of Python run meanwhile, and feed or drain the queues that the step waits for. A
  * session that is closed while steps run is freed by the last of them.
  *
- * Ctrl-C: Python's signal handler only notes the signal; it is raised when run() returns. A step
- * cannot be stopped alone through the C API yet (TF_CloseSession ends all of them), so that an
- * endless step ends when it does. */
+ * Ctrl-C ends the steps of the main thread (interrupt.c). They fail with CANCELLED then, and
+ * Python's handler of the signal raises what the program sees. */
 #include "leat/callable.h"
 #include "module.h"
 
@@ -155,6 +154,15 @@ static PyObject* results_take(TF_Tensor** results, int count) {
   return list;
 }
 
+/* As leat_py_status_end; where a signal ended the step, the exception of its handler is raised. */
+static int step_status_end(TF_Status* status) {
+  if (status && TF_GetCode(status) != TF_OK && PyErr_CheckSignals()) {
+    TF_DeleteStatus(status);
+    return 0;
+  }
+  return leat_py_status_end(status);
+}
+
 /* ---- Steps -----------------------------------------------------------------------------------*/
 PyDoc_STRVAR(run_doc, "run(feeds, values, fetches, targets, options=None, metadata=False):\n"
                       "(arrays and Values, RunMetadata's bytes or None). feeds and fetches are\n"
@@ -178,6 +186,7 @@ static PyObject* session_run(PyObject* object, PyObject* args) {
   TF_Status* status = TF_NewStatus();
   TF_Buffer* run_options = options ? TF_NewBufferFromString(options, (size_t)options_size) : NULL;
   TF_Buffer* metadata = wants_metadata ? TF_NewBuffer() : NULL;
+  const unsigned long long watched = leat_py_interrupt_begin();
   Py_BEGIN_ALLOW_THREADS
   if (status) {
     TF_SessionRun(self->session, run_options, step.feeds, step.values, step.feed_count,
@@ -185,9 +194,10 @@ static PyObject* session_run(PyObject* object, PyObject* args) {
                   (const TF_Operation* const*)step.targets, step.target_count, metadata, status);
   }
   Py_END_ALLOW_THREADS
+  leat_py_interrupt_end(watched);
   session_leave(self);
   TF_DeleteBuffer(run_options);
-  if (leat_py_status_end(status)) {
+  if (step_status_end(status)) {
     PyObject* list = results_take(step.results, step.fetch_count);
     if (list && metadata) {
       result = Py_BuildValue("(Ny#)", list, metadata->data ? metadata->data : "",
@@ -408,11 +418,13 @@ static PyObject* callable_run(PyObject* object, PyObject* list) {
   PyObject* result = NULL;
   if (values && results && session_enter(session)) {
     TF_Status* status = TF_NewStatus();
+    const unsigned long long watched = leat_py_interrupt_begin();
     Py_BEGIN_ALLOW_THREADS
     if (status) leat_callable_run_tensors(self->callable, values, results, status);
     Py_END_ALLOW_THREADS
+    leat_py_interrupt_end(watched);
     session_leave(session);
-    if (leat_py_status_end(status)) result = results_take(results, self->fetch_count);
+    if (step_status_end(status)) result = results_take(results, self->fetch_count);
   }
   PyMem_Free(values);
   PyMem_Free(results);

@@ -14,6 +14,7 @@
 #include <string.h>
 
 #include "capi/handles.h"
+#include "capi/leat/interrupt.h"
 #include "capi/session/run_options.h"
 
 #define FEW 16  // a call with at most so many feeds and so many fetches allocates nothing
@@ -213,7 +214,8 @@ static leat_status_t copy_fetch(const leat_tensor_t* tensor, leat_array_t* array
 static leat_run_t run_of(const call_t* call) {
   return (leat_run_t){.feed_values = call->feeds,
                       .fetch_values = call->fetches,
-                      .timeout_ms = call->timeout_ms};
+                      .timeout_ms = call->timeout_ms,
+                      .cancellation = leat_capi_thread_cancellation()};
 }
 
 // Runs a step of a session that measures its steps (build_cost_model).

@@ -8,6 +8,7 @@
 // step with at most INLINE_EDGES feeds, fetches and targets allocates nothing. The handles are made
 // before the step runs: once its effects have happened, nothing may fail for want of memory.
 #include "capi/handles.h"
+#include "capi/leat/interrupt.h"
 #include "capi/session/run_options.h"
 
 // ---- Life ---------------------------------------------------------------------------------------
@@ -100,7 +101,7 @@ static LEAT_COLD leat_status_t allocate_large(step_t* step, size_t feeds, size_t
 
 // Gives the step its arrays, which are inside it when there are few items.
 static leat_status_t prepare_step(step_t* step, int feeds, int fetches, int targets) {
-  step->run = (leat_run_t){0};
+  step->run = (leat_run_t){.cancellation = leat_capi_thread_cancellation()};
   step->converted = NULL;
   step->memory = NULL;
   if (LEAT_UNLIKELY(feeds < 0 || fetches < 0 || targets < 0)) {
