@@ -4,6 +4,8 @@
 # and its tests are left out.
 #   examples/cpp/<name>.cc      -> bin/cpp_<name>, and one CTest test (--smoke)
 #   tests/cpp/<name>_test.cc    -> one CTest test; no_exceptions*_test.cc without exceptions
+# Both are built for `make test`, or by name: `make` alone makes the wrappers only, because each
+# program takes a compiler some seconds.
 option(LEAT_CPP "Build the C++ front end (needs a C++17 compiler)" ON)
 if(LEAT_FUZZ)
   set(LEAT_CPP OFF)
@@ -69,7 +71,8 @@ leat_glob(sources examples/cpp/*.cc)
 foreach(source ${sources})
   get_filename_component(name ${source} NAME_WE)
   leat_cpp_program(cpp_${name} ${source})
-  set_target_properties(cpp_${name} PROPERTIES BUILD_RPATH "\$ORIGIN/../lib")
+  set_target_properties(cpp_${name} PROPERTIES EXCLUDE_FROM_ALL ON BUILD_RPATH "\$ORIGIN/../lib")
+  add_dependencies(leat_tests cpp_${name})
   add_test(NAME examples.cpp.${name} COMMAND cpp_${name} --smoke)
   set_tests_properties(examples.cpp.${name} PROPERTIES TIMEOUT ${LEAT_TEST_SECONDS}
     ENVIRONMENT "${LEAT_TEST_ENVIRONMENT}" SKIP_RETURN_CODE 77)

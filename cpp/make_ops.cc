@@ -264,8 +264,8 @@ void write_op(const Op& op, std::ostream& out, TF_Status* status) {
 std::string header(const std::string& guard, const std::string& about, const std::string& body) {
   return "// Made by cpp/make_ops.cc from the library's registry of ops. " + about + "\n#ifndef " +
          guard + "\n#define " + guard +
-         "\n\n#include \"leat/cpp/graph.hpp\"\n\nLEAT_BEGIN_NAMESPACE\nnamespace ops {\n\n" + body +
-         "}  // namespace ops\nLEAT_END_NAMESPACE\n\n#endif  // " + guard + "\n";
+         "\n\n#include \"leat/cpp/graph.hpp\"\n\nLEAT_CPP_BEGIN_NAMESPACE\nnamespace ops {\n\n" +
+         body + "}  // namespace ops\nLEAT_CPP_END_NAMESPACE\n\n#endif  // " + guard + "\n";
 }
 
 bool write_file(const std::string& path, const std::string& text) {

@@ -7,13 +7,13 @@
 
 #include "leat/cpp/tensor.hpp"
 
-LEAT_BEGIN_NAMESPACE
+LEAT_CPP_BEGIN_NAMESPACE
 
 template <>
 struct dtype_of<std::complex<float>> : std::integral_constant<DataType, TF_COMPLEX64> {};
 template <>
 struct dtype_of<std::complex<double>> : std::integral_constant<DataType, TF_COMPLEX128> {};
 
-LEAT_END_NAMESPACE
+LEAT_CPP_END_NAMESPACE
 
 #endif  // LEAT_CPP_COMPLEX_HPP_

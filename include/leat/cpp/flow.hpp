@@ -21,7 +21,7 @@
 #include "leat/control_flow.h"
 #include "leat/cpp/graph.hpp"
 
-LEAT_BEGIN_NAMESPACE
+LEAT_CPP_BEGIN_NAMESPACE
 
 namespace detail {
 class FlowOptions;
@@ -254,6 +254,6 @@ class Function {
   Handle<TF_Function, TF_DeleteFunction> function_;
 };
 
-LEAT_END_NAMESPACE
+LEAT_CPP_END_NAMESPACE
 
 #endif  // LEAT_CPP_FLOW_HPP_

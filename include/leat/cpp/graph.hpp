@@ -9,6 +9,7 @@
 #ifndef LEAT_CPP_GRAPH_HPP_
 #define LEAT_CPP_GRAPH_HPP_
 
+#include <climits>
 #include <cstdlib>
 #include <memory>
 #include <mutex>
@@ -19,7 +20,7 @@
 #include "leat/cpp/tensor.hpp"
 #include "leat/names.h"
 
-LEAT_BEGIN_NAMESPACE
+LEAT_CPP_BEGIN_NAMESPACE
 
 class Output;
 
@@ -66,7 +67,9 @@ class Output {
   int index() const { return index_; }
   TF_Output get() const { return {operation_.get(), index_}; }
   /// "x:0"
-  LEAT_COLD std::string name() const { return operation_.name() + ":" + std::to_string(index_); }
+  LEAT_CPP_COLD std::string name() const {
+    return operation_.name() + ":" + std::to_string(index_);
+  }
   /// The type of the elements. One that can be assigned to has this type too.
   DataType dtype() const {
     return static_cast<DataType>(type() > 100 ? type() - 100 : type());
@@ -74,7 +77,7 @@ class Output {
   /// Whether it refers to a variable of the first kind.
   bool is_ref() const { return type() > 100; }
   /// What is known of the shape before the run.
-  LEAT_COLD TensorShape shape() const {
+  LEAT_CPP_COLD TensorShape shape() const {
     detail::CallStatus status;
     const int rank =
         operation_ ? TF_GraphGetTensorNumDims(operation_.graph(), get(), status) : -1;
@@ -97,7 +100,7 @@ inline Output Operation::input(int index) const {
   return operation_ ? Output(graph_, TF_OperationInput({operation_, index})) : Output();
 }
 inline Output Operation::output(int index) const {
-  return index < num_outputs() ? Output(*this, index) : Output();
+  return index >= 0 && index < num_outputs() ? Output(*this, index) : Output();
 }
 inline std::vector<Output> Operation::outputs(const char* argument, int first) const {
   std::vector<Output> all;
@@ -157,7 +160,8 @@ struct FunctionName {
   std::string name;
 };
 
-/// The value of an attribute.
+/// The value of an attribute: a number, text, type, shape, tensor or function, or a list of them.
+/// An int may be given for an int64, a double for a float.
 class AttrValue {
  public:
   AttrValue(bool value) : kind_('b'), integer_(value) {}
@@ -165,57 +169,66 @@ class AttrValue {
   AttrValue(T value) : kind_('i'), integer_(static_cast<std::int64_t>(value)) {}
   AttrValue(float value) : kind_('f'), real_(value) {}
   AttrValue(double value) : kind_('f'), real_(static_cast<float>(value)) {}
-  LEAT_COLD AttrValue(const char* value) : kind_('s'), texts_{value} {}
-  LEAT_COLD AttrValue(std::string value) : kind_('s'), texts_{std::move(value)} {}
-  LEAT_COLD AttrValue(DataType value) : kind_('t'), types_{value} {}
-  LEAT_COLD AttrValue(const TensorShape& value) : kind_('h'), shapes_{value} {}
-  AttrValue(const Tensor& value) : kind_('v'), tensor_(value) {}
-  AttrValue(const FunctionName& value) : kind_('F'), texts_{value.name} {}
+  LEAT_CPP_COLD AttrValue(const char* value) : kind_('s'), texts_{value} {}
+  LEAT_CPP_COLD AttrValue(std::string value) : kind_('s'), texts_{std::move(value)} {}
+  AttrValue(DataType value) : kind_('t'), integer_(value) {}
+  LEAT_CPP_COLD AttrValue(const TensorShape& value)
+      : kind_('h'), integer_(value.rank()), integers_(value.dims()) {}
+  LEAT_CPP_COLD AttrValue(const Tensor& value) : kind_('v'), tensor_(value) {}
+  LEAT_CPP_COLD AttrValue(const FunctionName& value) : kind_('F'), texts_{value.name} {}
   AttrValue(std::vector<std::int64_t> values) : kind_('I'), integers_(std::move(values)) {}
   AttrValue(const std::vector<int>& values)
       : kind_('I'), integers_(values.begin(), values.end()) {}
   AttrValue(std::vector<float> values) : kind_('R'), reals_(std::move(values)) {}
   AttrValue(std::vector<std::string> values) : kind_('S'), texts_(std::move(values)) {}
-  AttrValue(std::vector<DataType> values) : kind_('T'), types_(std::move(values)) {}
-  AttrValue(std::vector<TensorShape> values) : kind_('H'), shapes_(std::move(values)) {}
-  AttrValue(const std::vector<bool>& values) : kind_('B') {
-    for (bool value : values) integers_.push_back(value);
+  LEAT_CPP_COLD AttrValue(const std::vector<DataType>& values)
+      : kind_('T'), integers_(values.begin(), values.end()) {}
+  LEAT_CPP_COLD AttrValue(const std::vector<TensorShape>& values) : kind_('H') {
+    for (const TensorShape& shape : values) {
+      integers_.push_back(shape.rank());
+      integers_.insert(integers_.end(), shape.dims().begin(), shape.dims().end());
+    }
   }
-  AttrValue(const std::vector<FunctionName>& values) : kind_('G') {
+  AttrValue(const std::vector<bool>& values)
+      : kind_('B'), integers_(values.begin(), values.end()) {}
+  LEAT_CPP_COLD AttrValue(const std::vector<FunctionName>& values) : kind_('G') {
     for (const FunctionName& value : values) texts_.push_back(value.name);
   }
+  LEAT_CPP_COLD AttrValue(const AttrValue& other) = default;
+  AttrValue& operator=(const AttrValue& other) = default;
+  LEAT_CPP_COLD ~AttrValue() = default;
 
-  inline void set(TF_OperationDescription* description, const char* name,
-                            TF_Status* status) const;
+  inline void set(TF_OperationDescription* description, const char* name, TF_Status* status) const;
 
  private:
-  char kind_;
-  std::int64_t integer_ = 0;
+  char kind_;                 // tells set() which function of the C API takes the value
+  std::int64_t integer_ = 0;  // also a boolean, a type, or the rank of a shape
   float real_ = 0;
-  std::vector<std::int64_t> integers_;
+  std::vector<std::int64_t> integers_;  // also booleans, types, and shapes: their rank, then sizes
   std::vector<float> reals_;
   std::vector<std::string> texts_;
-  std::vector<DataType> types_;
-  std::vector<TensorShape> shapes_;
   Tensor tensor_;
 };
 
 inline void AttrValue::set(TF_OperationDescription* d, const char* name,
                            TF_Status* status) const {
-  const int count = static_cast<int>(integers_.size() + reals_.size() + texts_.size() +
-                                     types_.size() + shapes_.size());
+  const int count = static_cast<int>(integers_.size() + reals_.size() + texts_.size());
   switch (kind_) {
     case 'b': return TF_SetAttrBool(d, name, integer_ != 0);
     case 'i': return TF_SetAttrInt(d, name, integer_);
     case 'f': return TF_SetAttrFloat(d, name, real_);
     case 's': return TF_SetAttrString(d, name, texts_[0].data(), texts_[0].size());
-    case 't': return TF_SetAttrType(d, name, types_[0]);
-    case 'h': return TF_SetAttrShape(d, name, shapes_[0].dims().data(), shapes_[0].rank());
+    case 't': return TF_SetAttrType(d, name, static_cast<DataType>(integer_));
+    case 'h': return TF_SetAttrShape(d, name, integers_.data(), static_cast<int>(integer_));
     case 'v': return TF_SetAttrTensor(d, name, tensor_.get(), status);
     case 'F': return TF_SetAttrFuncName(d, name, texts_[0].data(), texts_[0].size());
     case 'I': return TF_SetAttrIntList(d, name, integers_.data(), count);
     case 'R': return TF_SetAttrFloatList(d, name, reals_.data(), count);
-    case 'T': return TF_SetAttrTypeList(d, name, types_.data(), count);
+    case 'T': {
+      std::vector<DataType> types;
+      for (const std::int64_t type : integers_) types.push_back(static_cast<DataType>(type));
+      return TF_SetAttrTypeList(d, name, types.data(), count);
+    }
     case 'B': {
       const std::vector<unsigned char> values(integers_.begin(), integers_.end());
       return TF_SetAttrBoolList(d, name, values.data(), count);
@@ -232,11 +245,14 @@ inline void AttrValue::set(TF_OperationDescription* d, const char* name,
     case 'H': {
       std::vector<const std::int64_t*> dims;
       std::vector<int> ranks;
-      for (const TensorShape& shape : shapes_) {
-        dims.push_back(shape.dims().data());
-        ranks.push_back(shape.rank());
+      for (std::size_t i = 0; i < integers_.size();) {
+        const std::int64_t rank = integers_[i++];  // -1 where it is unknown
+        ranks.push_back(static_cast<int>(rank));
+        dims.push_back(integers_.data() + i);
+        i += rank > 0 ? static_cast<std::size_t>(rank) : 0;
       }
-      return TF_SetAttrShapeList(d, name, dims.data(), ranks.data(), count);
+      return TF_SetAttrShapeList(d, name, dims.data(), ranks.data(),
+                                 static_cast<int>(ranks.size()));
     }
     case 'G': {  // an AttrValue message: list { func { name: "..." } ... }
       std::string text = "list {";
@@ -294,10 +310,14 @@ class Graph {
     return {get(), TF_GraphOperationByName(get(), name.c_str())};
   }
   /// The tensor "name:index"; ":0" may be left out. None where there is no such operation.
-  LEAT_COLD Output output(const std::string& name) const {
+  LEAT_CPP_COLD Output output(const std::string& name) const {
     const std::size_t colon = name.rfind(':');
-    const Operation op = operation(name.substr(0, colon));
-    return op.output(colon == std::string::npos ? 0 : std::atoi(name.c_str() + colon + 1));
+    if (colon == std::string::npos) return operation(name).output(0);
+    const char* digits = name.c_str() + colon + 1;
+    char* end = nullptr;
+    const long index = std::strtol(digits, &end, 10);
+    const bool is_index = *digits >= '0' && *digits <= '9' && !*end && index <= INT_MAX;
+    return is_index ? operation(name.substr(0, colon)).output(static_cast<int>(index)) : Output();
   }
   /// All operations, in the order in which they were added.
   std::vector<Operation> operations() const {
@@ -306,14 +326,14 @@ class Graph {
     while (TF_Operation* op = TF_GraphNextOperation(get(), &place)) all.emplace_back(get(), op);
     return all;
   }
-  LEAT_COLD result<Message> graph_def() const {
+  LEAT_CPP_COLD result<Message> graph_def() const {
     detail::CallStatus status;
     Handle<TF_Buffer, TF_DeleteBuffer> buffer(TF_NewBuffer());
     TF_GraphToGraphDef(get(), buffer.get(), status);
     return detail::finish(status.get(), [&] { return Message("GraphDef", buffer.get()); });
   }
   /// Adds a GraphDef, its names below |prefix| unless that is empty.
-  LEAT_COLD result<void> import(const Message& graph_def, const std::string& prefix = "") {
+  LEAT_CPP_COLD result<void> import(const Message& graph_def, const std::string& prefix = "") {
     detail::CallStatus status;
     Handle<TF_Buffer, TF_DeleteBuffer> buffer(graph_def.buffer());
     Handle<TF_ImportGraphDefOptions, TF_DeleteImportGraphDefOptions> options(
@@ -322,11 +342,11 @@ class Graph {
     TF_GraphImportGraphDef(get(), buffer.get(), options.get(), status);
     return detail::finish(status.get());
   }
-  LEAT_COLD std::vector<detail::VariableRow> variables() const {
+  LEAT_CPP_COLD std::vector<detail::VariableRow> variables() const {
     std::lock_guard<std::mutex> lock(state_->mutex);
     return state_->variables;
   }
-  LEAT_COLD void add_variable(const detail::VariableRow& row) const {
+  LEAT_CPP_COLD void add_variable(const detail::VariableRow& row) const {
     std::lock_guard<std::mutex> lock(state_->mutex);
     state_->variables.push_back(row);
   }
@@ -341,11 +361,11 @@ class Scope {
   /// The outermost scope of a graph.
   explicit Scope(Graph graph = Graph())
       : graph_(std::move(graph)), error_(std::make_shared<Status>()) {}
-  LEAT_COLD Scope(const Scope& other) = default;
+  LEAT_CPP_COLD Scope(const Scope& other) = default;
   Scope& operator=(const Scope& other) = default;
 
   /// Names below "|name|/", "|name|_1/" the second time.
-  LEAT_COLD Scope sub_scope(const std::string& name) const {
+  LEAT_CPP_COLD Scope sub_scope(const std::string& name) const {
     Scope scope = *this;
     scope.prefix_ = unique(prefix_ + name) + "/";
     scope.name_.clear();
@@ -353,39 +373,39 @@ class Scope {
   }
   /// The name of the operations that are added; the second is "|name|_1". Without it they are
   /// named after their op.
-  LEAT_COLD Scope with_op_name(const std::string& name) const {
+  LEAT_CPP_COLD Scope with_op_name(const std::string& name) const {
     Scope scope = *this;
     scope.name_ = name;
     return scope;
   }
   /// Names below the operation's, as what belongs to a variable has them.
-  LEAT_COLD Scope below(const Operation& operation) const {
+  LEAT_CPP_COLD Scope below(const Operation& operation) const {
     Scope scope = *this;
     scope.prefix_ = operation.name() + "/";
     scope.name_.clear();
     return scope;
   }
   /// Asks for a device, as "/device:CPU:1" or "/job:worker/task:0"; "" leaves it to the placer.
-  LEAT_COLD Scope with_device(const std::string& device) const {
+  LEAT_CPP_COLD Scope with_device(const std::string& device) const {
     Scope scope = *this;
     scope.device_ = device;
     return scope;
   }
   /// Operations run after these too.
-  LEAT_COLD Scope with_control_dependencies(const std::vector<Operation>& operations) const {
+  LEAT_CPP_COLD Scope with_control_dependencies(const std::vector<Operation>& operations) const {
     Scope scope = *this;
     for (const Operation& operation : operations) {
       if (operation) scope.control_.push_back(operation);
     }
     return scope;
   }
-  LEAT_COLD Scope with_no_control_dependencies() const {
+  LEAT_CPP_COLD Scope with_no_control_dependencies() const {
     Scope scope = *this;
     scope.control_.clear();
     return scope;
   }
   /// Where |operation| runs, wherever that is.
-  LEAT_COLD Scope colocate_with(const Operation& operation) const {
+  LEAT_CPP_COLD Scope colocate_with(const Operation& operation) const {
     Scope scope = *this;
     scope.beside_ = operation;
     return scope;
@@ -399,7 +419,7 @@ class Scope {
   /// What with_op_name() said.
   const std::string& op_name() const { return name_; }
   /// A name that no operation of the graph has, below the prefix; |name| where no other was set.
-  LEAT_COLD std::string unique_name(const std::string& name) const {
+  LEAT_CPP_COLD std::string unique_name(const std::string& name) const {
     return unique(prefix_ + (name_.empty() ? name : name_));
   }
 
@@ -407,7 +427,7 @@ class Scope {
   /// fails throws it; without exceptions it is looked at here, and later operations do nothing.
   const Status& status() const { return *error_; }
   bool ok() const { return error_->ok(); }
-  LEAT_COLD void fail(const Status& status) const {
+  LEAT_CPP_COLD void fail(const Status& status) const {
 #ifdef LEAT_NO_EXCEPTIONS
     if (ok()) *error_ = status;
 #else
@@ -417,7 +437,7 @@ class Scope {
 
  private:
   friend class OpBuilder;
-  LEAT_COLD std::string unique(const std::string& name) const {
+  LEAT_CPP_COLD std::string unique(const std::string& name) const {
     detail::CallStatus status;
     std::unique_ptr<char, void (*)(void*)> found(
         leat_unique_name(graph_.get(), name.c_str(), 1, status), std::free);
@@ -436,7 +456,7 @@ class Scope {
 ///   Operation zeroed = OpBuilder(scope, "ZeroOut").input(x).attribute("T", DT_INT32).finish();
 class OpBuilder {
  public:
-  LEAT_COLD OpBuilder(const Scope& scope, const char* op) : scope_(scope) {
+  LEAT_CPP_COLD OpBuilder(const Scope& scope, const char* op) : scope_(scope) {
     if (!scope.ok()) return;
     name_ = scope.unique_name(op);
     description_ = TF_NewOperation(scope.graph().get(), op, name_.c_str());
@@ -448,19 +468,22 @@ class OpBuilder {
   }
   OpBuilder(const OpBuilder&) = delete;
   OpBuilder& operator=(const OpBuilder&) = delete;
-  LEAT_COLD ~OpBuilder() {
-    if (description_) TF_FinishOperation(description_, status_);  // which frees it
+  /// A builder that was not finished adds nothing.
+  LEAT_CPP_COLD ~OpBuilder() {
+    if (!description_) return;
+    TF_AddInput(description_, {nullptr, 0});  // which no operation may have: the next call fails
+    TF_FinishOperation(description_, status_);  // and frees the description
   }
 
   /// That the operation will have.
   const std::string& name() const { return name_; }
 
-  LEAT_COLD OpBuilder& input(const Input& input) {
+  LEAT_CPP_COLD OpBuilder& input(const Input& input) {
     const Output output = tensor(input);
     if (description_ && error_.ok()) TF_AddInput(description_, output.get());
     return *this;
   }
-  LEAT_COLD OpBuilder& input(const InputList& list) {
+  LEAT_CPP_COLD OpBuilder& input(const InputList& list) {
     std::vector<TF_Output> outputs;
     for (const Input& input : list.inputs()) outputs.push_back(tensor(input).get());
     if (description_ && error_.ok()) {
@@ -468,17 +491,17 @@ class OpBuilder {
     }
     return *this;
   }
-  LEAT_COLD OpBuilder& attribute(const char* name, const AttrValue& value) {
+  LEAT_CPP_COLD OpBuilder& attribute(const char* name, const AttrValue& value) {
     if (!description_) return *this;
     value.set(description_, name, status_);
     if (!status_.ok()) note(status_.get());
     return *this;
   }
-  LEAT_COLD OpBuilder& attributes(const std::vector<Attribute>& all) {
+  LEAT_CPP_COLD OpBuilder& attributes(const std::vector<Attribute>& all) {
     for (const Attribute& one : all) attribute(one.name.c_str(), one.value);
     return *this;
   }
-  LEAT_COLD Operation finish() {
+  LEAT_CPP_COLD Operation finish() {
     if (!description_) return Operation();
     TF_Operation* operation = nullptr;
     if (error_.ok()) {
@@ -494,7 +517,7 @@ class OpBuilder {
     if (error_.ok()) error_ = status;
   }
   /// The output that the input names, or that of a Const with its value.
-  LEAT_COLD Output tensor(const Input& input) {
+  LEAT_CPP_COLD Output tensor(const Input& input) {
     if (!description_ || !error_.ok()) return Output();
     if (input.output()) return input.output();
     if (!input.value()) {
@@ -539,8 +562,7 @@ class Attributes {
 namespace ops {
 
 /// A Const: `Const(scope, {{1.f, 2.f}, {3.f, 4.f}})`.
-LEAT_COLD
-inline Output Const(const Scope& scope, const Tensor& value) {
+LEAT_CPP_COLD inline Output Const(const Scope& scope, const Tensor& value) {
   return OpBuilder(scope, "Const")
       .attribute("value", value)
       .attribute("dtype", value ? value.dtype() : TF_FLOAT)
@@ -549,13 +571,12 @@ inline Output Const(const Scope& scope, const Tensor& value) {
 }
 
 /// A NoOp that runs after |operations|: one target for several.
-LEAT_COLD
-inline Operation group(const Scope& scope, const std::vector<Operation>& operations) {
+LEAT_CPP_COLD inline Operation group(const Scope& scope, const std::vector<Operation>& operations) {
   return OpBuilder(scope.with_control_dependencies(operations), "NoOp").finish();
 }
 
 }  // namespace ops
 
-LEAT_END_NAMESPACE
+LEAT_CPP_END_NAMESPACE
 
 #endif  // LEAT_CPP_GRAPH_HPP_

@@ -12,6 +12,7 @@
 
 #include <functional>
 #include <memory>
+#include <mutex>
 #include <string>
 #include <utility>
 #include <vector>
@@ -19,9 +20,10 @@
 #include "leat/cpp/session.hpp"
 #include "leat/input.h"
 
-LEAT_BEGIN_NAMESPACE
+LEAT_CPP_BEGIN_NAMESPACE
 
-/// The operations that enqueue into a queue; each is run by a thread of its own.
+/// The operations that enqueue into a queue; each is run by a thread of its own. Copies are the
+/// same runner, which can be started once.
 class QueueRunner {
  public:
   QueueRunner() = default;
@@ -38,45 +40,63 @@ class QueueRunner {
     std::vector<TF_Operation*> plain;
     for (const Operation& enqueue : enqueues) plain.push_back(enqueue.get());
     Handle<leat_scope_t, leat_scope_free> own(leat_scope_create(scope.graph().get()));
-    runner_.reset(leat_queue_runner_create(own.get(), queue.get(), plain.data(),
-                                           static_cast<int>(plain.size()), close.get(),
-                                           cancel.get()));
-    if (runner_) return;
+    leat_queue_runner_t* made =
+        leat_queue_runner_create(own.get(), queue.get(), plain.data(),
+                                 static_cast<int>(plain.size()), close.get(), cancel.get());
+    if (made) {
+      runner_.reset(made, leat_queue_runner_free);
+      return;
+    }
     TF_Status* status = leat_scope_status(own.get());
     scope.fail(Status(TF_GetCode(status), TF_Message(status)));
   }
   leat_queue_runner_t* get() const { return runner_.get(); }
 
  private:
-  Handle<leat_queue_runner_t, leat_queue_runner_free> runner_;
+  std::shared_ptr<leat_queue_runner_t> runner_;
 };
 
 /// Where threads learn that it is time to stop, and where whoever waits for them learns why. Its
-/// end requests a stop and waits for the threads; runners and sessions that they use live longer.
+/// destructor requests a stop and waits for the threads. Any number of threads may use it at once.
 class Coordinator {
  public:
   Coordinator() : coordinator_(leat_coordinator_create()) {}
+  Coordinator(const Coordinator&) = delete;
+  Coordinator& operator=(const Coordinator&) = delete;
+  ~Coordinator() {
+    detail::CallStatus status;
+    leat_coordinator_request_stop(coordinator_.get(), nullptr);
+    leat_coordinator_join(coordinator_.get(), -1, status);  // threads still ask should_stop()
+  }
 
-  /// Starts the threads of a runner.
+  /// Starts the threads of a runner, and keeps it and the session. FAILED_PRECONDITION for a runner
+  /// that was started before, and where there is no runner or session.
   result<void> start(const QueueRunner& runner, const Session& session) {
     detail::CallStatus status;
     leat_queue_runner_t* one = runner.get();
-    leat_queue_runners_start(&one, one ? 1 : 0, session.get(), coordinator_.get(), status);
+    if (!one || !session) {
+      TF_SetStatus(status, TF_FAILED_PRECONDITION,
+                   one ? "starting a queue runner failed: there is no session"
+                       : "starting a queue runner failed: there is no runner");
+      return detail::finish(status.get());
+    }
+    {
+      const std::lock_guard<std::mutex> lock(mutex_);
+      started_.emplace_back(runner, session);
+    }
+    leat_queue_runners_start(&one, 1, session.get(), coordinator_.get(), status);
     return detail::finish(status.get());
   }
-  /// Runs |work| on a thread that join() waits for; it returns soon after should_stop(), and does
-  /// not throw.
+  /// Runs |work| on a thread that join() waits for; it returns soon after should_stop(). What it
+  /// throws stops all the others too, and is what join() reports.
   result<void> start(const std::string& name, std::function<void()> work) {
     detail::CallStatus status;
-    auto* owned = new std::function<void()>(std::move(work));
+    auto own = std::make_unique<Work>(Work{*this, std::move(work)});
     leat_coordinator_start(
         coordinator_.get(), name.c_str(),
-        [](void* data) {
-          std::unique_ptr<std::function<void()>> work(static_cast<std::function<void()>*>(data));
-          (*work)();
-        },
-        owned, status);
-    if (!status.ok()) delete owned;
+        [](void* data) { std::unique_ptr<Work>(static_cast<Work*>(data))->run(); }, own.get(),
+        status);
+    if (status.ok()) own.release();  // it is the thread's
     return detail::finish(status.get());
   }
   /// The first call stops; its reason is what join() reports. OUT_OF_RANGE is a normal end.
@@ -94,9 +114,31 @@ class Coordinator {
   }
 
  private:
+  struct Work {
+    void run() {
+#ifdef LEAT_NO_EXCEPTIONS
+      function();
+#else
+      try {
+        function();
+      } catch (const Error& error) {
+        coordinator.request_stop(error.status());
+      } catch (const std::exception& error) {
+        coordinator.request_stop(Status(TF_UNKNOWN, error.what()));
+      } catch (...) {
+        coordinator.request_stop(Status(TF_UNKNOWN, "a thread ended with an exception"));
+      }
+#endif
+    }
+    Coordinator& coordinator;
+    std::function<void()> function;
+  };
+
+  std::mutex mutex_;
+  std::vector<std::pair<QueueRunner, Session>> started_;  // threads use them
   Handle<leat_coordinator_t, leat_coordinator_free> coordinator_;
 };
 
-LEAT_END_NAMESPACE
+LEAT_CPP_END_NAMESPACE
 
 #endif  // LEAT_CPP_INPUT_HPP_

@@ -14,7 +14,7 @@
 #include "leat/cpp/session.hpp"
 #include "leat/saved_model.h"
 
-LEAT_BEGIN_NAMESPACE
+LEAT_CPP_BEGIN_NAMESPACE
 
 /// Names for the tensors that one use of a model feeds and fetches.
 struct Signature {
@@ -95,6 +95,10 @@ class SavedModel {
                             const std::map<std::string, Signature>& signatures,
                             const Saver* saver = nullptr,
                             const std::vector<std::string>& tags = {"serve"}) {
+    if (!session) {
+      return detail::finish(
+          Status(TF_FAILED_PRECONDITION, "writing a model failed: there is no session"));
+    }
     std::vector<std::vector<leat_model_tensor_t>> tensors;
     std::vector<leat_model_signature_t> plain;
     tensors.reserve(2 * signatures.size());
@@ -161,6 +165,6 @@ class SavedModel {
   std::map<std::string, Signature> signatures_;
 };
 
-LEAT_END_NAMESPACE
+LEAT_CPP_END_NAMESPACE
 
 #endif  // LEAT_CPP_SAVED_MODEL_HPP_

@@ -18,7 +18,7 @@
 #include "leat/files.h"
 #include "leat/train.h"
 
-LEAT_BEGIN_NAMESPACE
+LEAT_CPP_BEGIN_NAMESPACE
 
 /// When Saver::step() saves, and how many checkpoints stay.
 class SaverOptions {
@@ -67,13 +67,13 @@ class Saver {
 
   /// Writes <directory>/model.ckpt-<step>.
   result<void> save(const Session& session, std::int64_t step) {
-    return call([&](TF_Status* status) {
+    return call(session, [&](TF_Status* status) {
       leat_saver_save(saver_.get(), session.get(), step, status);
     });
   }
   /// Saves when the options say that it is time.
   result<void> step(const Session& session, std::int64_t step) {
-    return call([&](TF_Status* status) {
+    return call(session, [&](TF_Status* status) {
       leat_saver_step(saver_.get(), session.get(), step, status);
     });
   }
@@ -86,20 +86,21 @@ class Saver {
   }
   /// The step of the newest checkpoint, which was restored. NOT_FOUND where there is none.
   result<std::int64_t> restore_latest(const Session& session) {
-    detail::CallStatus status;
     std::int64_t step = 0;
-    leat_saver_restore_latest(saver_.get(), session.get(), &step, status);
-    return detail::finish(status.get(), [&] { return step; });
+    const Status restored = call_status(session, [&](TF_Status* status) {
+      leat_saver_restore_latest(saver_.get(), session.get(), &step, status);
+    });
+    return detail::finish(restored, [&] { return step; });
   }
 
   /// The same with a checkpoint of any name: "dir/name", without ".index".
   result<void> save_to(const Session& session, const std::string& prefix) const {
-    return call([&](TF_Status* status) {
+    return call(session, [&](TF_Status* status) {
       leat_variables_save(session.get(), &operations_, prefix.c_str(), status);
     });
   }
   result<void> restore_from(const Session& session, const std::string& prefix) const {
-    return call([&](TF_Status* status) {
+    return call(session, [&](TF_Status* status) {
       leat_variables_restore(session.get(), &operations_, prefix.c_str(), status);
     });
   }
@@ -107,10 +108,19 @@ class Saver {
 
  private:
   template <class Function>
-  static result<void> call(Function function) {
+  Status call_status(const Session& session, Function function) const {
+    if (!saver_ || !session) {
+      return Status(TF_FAILED_PRECONDITION,
+                    std::string("saving or restoring failed: there is no ") +
+                        (saver_ ? "session" : "saver"));
+    }
     detail::CallStatus status;
     function(status);
-    return detail::finish(status.get());
+    return status.get();
+  }
+  template <class Function>
+  result<void> call(const Session& session, Function function) const {
+    return detail::finish(call_status(session, function));
   }
   /// The nodes of TensorFlow's tf.train.Saver.
   static leat_saver_operations_t add_operations(const Scope& outer) {
@@ -168,6 +178,6 @@ class Saver {
   Handle<leat_saver_t, leat_saver_free> saver_;
 };
 
-LEAT_END_NAMESPACE
+LEAT_CPP_END_NAMESPACE
 
 #endif  // LEAT_CPP_SAVER_HPP_

@@ -17,7 +17,7 @@
 #include "leat/callable.h"
 #include "leat/cpp/graph.hpp"
 
-LEAT_BEGIN_NAMESPACE
+LEAT_CPP_BEGIN_NAMESPACE
 
 /// What a session is to be like.
 class SessionOptions {
@@ -36,7 +36,7 @@ class SessionOptions {
  private:
   friend class Session;
   friend class SavedModel;
-  LEAT_COLD Handle<TF_SessionOptions, TF_DeleteSessionOptions> make(Status& error) const {
+  LEAT_CPP_COLD Handle<TF_SessionOptions, TF_DeleteSessionOptions> make(Status& error) const {
     Handle<TF_SessionOptions, TF_DeleteSessionOptions> options(TF_NewSessionOptions());
     detail::CallStatus status;
     if (!target_.empty()) TF_SetTarget(options.get(), target_.c_str());
@@ -268,8 +268,8 @@ class Session {
   explicit Session(const Scope& scope, const SessionOptions& options = SessionOptions())
       : Session(create(scope.graph(), options)) {}
 #endif
-  LEAT_COLD static result<Session> create(const Graph& graph,
-                                const SessionOptions& options = SessionOptions()) {
+  LEAT_CPP_COLD static result<Session> create(const Graph& graph,
+                                              const SessionOptions& options = SessionOptions()) {
     Status error;
     const auto made = options.make(error);
     detail::CallStatus status;
@@ -286,6 +286,7 @@ class Session {
 
   explicit operator bool() const { return state_ != nullptr; }
   TF_Session* get() const { return state_ ? state_->session : nullptr; }
+  /// There must be a session.
   const Graph& graph() const { return state_->graph; }
 
   /// Runs what the fetches and targets need, and nothing else.
@@ -325,8 +326,8 @@ class Session {
   }
 
   /// Resolves a signature once.
-  LEAT_COLD result<Callable> callable(const Fetches& feeds, const Fetches& fetches,
-                            const Targets& targets = {}) const {
+  LEAT_CPP_COLD result<Callable> callable(const Fetches& feeds, const Fetches& fetches,
+                                          const Targets& targets = {}) const {
     if (!state_) return detail::finish(no_session(), [] { return Callable(); });
     detail::Step step(state_->graph, {}, fetches, targets);
     for (const Fetch& feed : feeds) {
@@ -351,8 +352,8 @@ class Session {
   }
 
   /// Begins a step in parts, with all feeds, fetches and targets that they will have.
-  LEAT_COLD result<PartialRun> partial_run(const Fetches& feeds, const Fetches& fetches,
-                                 const Targets& targets = {}) const {
+  LEAT_CPP_COLD result<PartialRun> partial_run(const Fetches& feeds, const Fetches& fetches,
+                                               const Targets& targets = {}) const {
     if (!state_) return detail::finish(no_session(), [] { return PartialRun(); });
     detail::Step step(state_->graph, {}, fetches, targets);
     for (const Fetch& feed : feeds) {
@@ -372,7 +373,7 @@ class Session {
     return detail::finish(step.error, [&] { return std::move(begun); });
   }
 
-  LEAT_COLD result<std::vector<Device>> devices() const {
+  LEAT_CPP_COLD result<std::vector<Device>> devices() const {
     if (!state_) return detail::finish(no_session(), [] { return std::vector<Device>(); });
     detail::CallStatus status;
     Handle<TF_DeviceList, TF_DeleteDeviceList> list(
@@ -405,12 +406,13 @@ class Session {
 /// A task of a cluster in this process.
 class Server {
  public:
+  /// The addresses "host:port" of the tasks of each job, by its name.
+  using Jobs = std::map<std::string, std::vector<std::string>>;
+
   Server() = default;
   /// |jobs| are the addresses of each job's tasks; this is task |task| of |job|. It answers once it
   /// was started.
-  LEAT_COLD
-  static result<Server> create(const std::map<std::string, std::vector<std::string>>& jobs,
-                               const std::string& job, int task) {
+  LEAT_CPP_COLD static result<Server> create(const Jobs& jobs, const std::string& job, int task) {
     std::string text = "protocol: \"grpc\" job_name: \"" + job +
                        "\" task_index: " + std::to_string(task) + " cluster {";
     for (const auto& entry : jobs) {
@@ -449,6 +451,6 @@ class Server {
   Handle<TF_Server, TF_DeleteServer> server_;
 };
 
-LEAT_END_NAMESPACE
+LEAT_CPP_END_NAMESPACE
 
 #endif  // LEAT_CPP_SESSION_HPP_

@@ -23,16 +23,16 @@
 #endif
 
 #ifdef LEAT_NO_EXCEPTIONS
-#define LEAT_BEGIN_NAMESPACE namespace leat { inline namespace results {
+#define LEAT_CPP_BEGIN_NAMESPACE namespace leat { inline namespace results {
 #else
-#define LEAT_BEGIN_NAMESPACE namespace leat { inline namespace exceptions {
+#define LEAT_CPP_BEGIN_NAMESPACE namespace leat { inline namespace exceptions {
 #endif
-#define LEAT_END_NAMESPACE } }
+#define LEAT_CPP_END_NAMESPACE } }
 
 // What builds graphs runs once, and reports of errors hardly ever: small code compiles faster.
-#define LEAT_COLD [[gnu::cold, gnu::noinline]]
+#define LEAT_CPP_COLD [[gnu::cold, gnu::noinline]]
 
-LEAT_BEGIN_NAMESPACE
+LEAT_CPP_BEGIN_NAMESPACE
 
 /// A code and, unless it is TF_OK, a message.
 class Status {
@@ -189,6 +189,6 @@ class Message {
   std::string type_, bytes_;
 };
 
-LEAT_END_NAMESPACE
+LEAT_CPP_END_NAMESPACE
 
 #endif  // LEAT_CPP_STATUS_HPP_

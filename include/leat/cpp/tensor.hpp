@@ -18,7 +18,7 @@
 
 #include "leat/cpp/status.hpp"
 
-LEAT_BEGIN_NAMESPACE
+LEAT_CPP_BEGIN_NAMESPACE
 
 using DataType = TF_DataType;
 constexpr DataType DT_FLOAT = TF_FLOAT, DT_DOUBLE = TF_DOUBLE, DT_HALF = TF_HALF,
@@ -101,18 +101,20 @@ class TensorShape {
   int rank() const { return known_ ? static_cast<int>(dims_.size()) : -1; }
   std::int64_t operator[](std::size_t i) const { return dims_[i]; }
   const std::vector<std::int64_t>& dims() const { return dims_; }
-  /// The number of elements; -1 where a size is unknown.
+  /// The number of elements; -1 where a size is unknown, or no int64 holds the number.
   std::int64_t count() const {
-    std::int64_t count = known_ ? 1 : -1;
-    for (std::int64_t d : dims_) count = d < 0 || count < 0 ? -1 : count * d;
-    return count;
+    std::int64_t count = 1;
+    for (std::int64_t d : dims_) {
+      if (d < 0 || __builtin_mul_overflow(count, d, &count)) return -1;
+    }
+    return known_ ? count : -1;
   }
   bool operator==(const TensorShape& other) const {
     return known_ == other.known_ && dims_ == other.dims_;
   }
   bool operator!=(const TensorShape& other) const { return !(*this == other); }
   /// "[2,?]", or "?" for an unknown rank.
-  LEAT_COLD std::string text() const {
+  LEAT_CPP_COLD std::string text() const {
     if (!known_) return "?";
     std::string text = "[";
     for (std::size_t i = 0; i < dims_.size(); ++i) {
@@ -158,14 +160,15 @@ class Tensor {
     fill<T>({static_cast<std::int64_t>(values.size())}, values);
   }
   template <class T, class = detail::if_value<T>>
-  LEAT_COLD Tensor(std::initializer_list<std::initializer_list<T>> rows) {
+  LEAT_CPP_COLD Tensor(std::initializer_list<std::initializer_list<T>> rows) {
     const std::size_t columns = rows.size() ? rows.begin()->size() : 0;
     std::vector<T> flat;
     const bool even = append(rows, columns, flat);
     fill<T>({static_cast<std::int64_t>(rows.size()), even ? std::int64_t(columns) : -1}, flat);
   }
   template <class T, class = detail::if_value<T>>
-  LEAT_COLD Tensor(std::initializer_list<std::initializer_list<std::initializer_list<T>>> blocks) {
+  LEAT_CPP_COLD Tensor(
+      std::initializer_list<std::initializer_list<std::initializer_list<T>>> blocks) {
     const std::size_t rows = blocks.size() ? blocks.begin()->size() : 0;
     const std::size_t columns = rows ? blocks.begin()->begin()->size() : 0;
     std::vector<T> flat;
@@ -193,7 +196,7 @@ class Tensor {
   template <class T, class Deleter, class = detail::if_element<T>>
   static Tensor over(T* data, const TensorShape& shape, Deleter deleter) {
     auto* owned = new Deleter(std::move(deleter));
-    const std::size_t size = shape.count() < 0 ? 0 : shape.count() * sizeof(T);
+    const std::size_t size = size_of(shape, sizeof(T));
     return Tensor(TF_NewTensor(
         dtype_of<T>::value, shape.dims().data(), shape.rank(), data, size,
         [](void*, std::size_t, void* argument) {
@@ -296,23 +299,29 @@ class Tensor {
   }
 
  private:
+  /// Bytes of the elements; 0 for a shape that no memory can have, which the C API refuses.
+  static std::size_t size_of(const TensorShape& shape, std::size_t element) {
+    std::size_t size = 0;
+    const std::int64_t count = shape.count();
+    const bool fits = count >= 0 && !__builtin_mul_overflow(count, element, &size);
+    return fits ? size : 0;
+  }
   static TF_Tensor* allocate(DataType dtype, const TensorShape& shape) {
     const std::size_t size = dtype == TF_STRING ? sizeof(TF_TString) : TF_DataTypeSize(dtype);
-    if (shape.count() < 0) return nullptr;
-    return TF_AllocateTensor(dtype, shape.dims().data(), shape.rank(), shape.count() * size);
+    return TF_AllocateTensor(dtype, shape.dims().data(), shape.rank(), size_of(shape, size));
   }
   bool check(DataType dtype) const {
     if (tensor_ && this->dtype() == dtype) return true;
     mistyped(dtype);
     return false;
   }
-  LEAT_COLD void mistyped(DataType dtype) const {
+  LEAT_CPP_COLD void mistyped(DataType dtype) const {
     (void)detail::finish(Status(TF_INVALID_ARGUMENT,
                                 "reading a tensor failed: its type is " +
                                     std::to_string(tensor_ ? this->dtype() : 0) +
                                     ", must be " + std::to_string(dtype) + " (TF_DataType)"));
   }
-  LEAT_COLD static Tensor misshapen(const TensorShape& shape) {
+  LEAT_CPP_COLD static Tensor misshapen(const TensorShape& shape) {
     (void)detail::finish(Status(TF_INVALID_ARGUMENT, "making a tensor failed: the values do not "
                                                      "fill shape " + shape.text()));
     return Tensor();
@@ -348,6 +357,6 @@ class Tensor {
   std::shared_ptr<TF_Tensor> tensor_;
 };
 
-LEAT_END_NAMESPACE
+LEAT_CPP_END_NAMESPACE
 
 #endif  // LEAT_CPP_TENSOR_HPP_

@@ -16,7 +16,7 @@
 #include "leat/cpp/variable.hpp"
 #include "leat/gradients.h"
 
-LEAT_BEGIN_NAMESPACE
+LEAT_CPP_BEGIN_NAMESPACE
 
 // ---- Gradients ---------------------------------------------------------------------------------
 
@@ -27,7 +27,7 @@ struct Derivative {
   explicit operator bool() const { return static_cast<bool>(values); }
   bool has_rows() const { return static_cast<bool>(indices); }
   /// The same as one tensor.
-  LEAT_COLD Output dense(const Scope& scope) const {
+  LEAT_CPP_COLD Output dense(const Scope& scope) const {
     if (!has_rows()) return values;
     const Output rows = OpBuilder(scope, "GatherV2")
                             .input(dense_shape)
@@ -46,11 +46,9 @@ struct Derivative {
 
 /// Derivatives of sum(ys) by each x. |grad_ys| are the derivatives of a result by each y, ones
 /// without them; nothing flows back through |stop_gradients|.
-LEAT_COLD
-inline std::vector<Derivative> derivatives(const Scope& scope, const std::vector<Output>& ys,
-                                           const std::vector<Output>& xs,
-                                           const std::vector<Output>& grad_ys = {},
-                                           const std::vector<Output>& stop_gradients = {}) {
+LEAT_CPP_COLD inline std::vector<Derivative> derivatives(
+    const Scope& scope, const std::vector<Output>& ys, const std::vector<Output>& xs,
+    const std::vector<Output>& grad_ys = {}, const std::vector<Output>& stop_gradients = {}) {
   std::vector<Derivative> all(xs.size());
   if (!scope.ok()) return all;
   const auto plain = [](const std::vector<Output>& outputs) {
@@ -96,11 +94,9 @@ inline std::vector<Derivative> derivatives(const Scope& scope, const std::vector
 }
 
 /// The same as tensors. One that no y depends on is no Output.
-LEAT_COLD
-inline std::vector<Output> gradients(const Scope& scope, const std::vector<Output>& ys,
-                                     const std::vector<Output>& xs,
-                                     const std::vector<Output>& grad_ys = {},
-                                     const std::vector<Output>& stop_gradients = {}) {
+LEAT_CPP_COLD inline std::vector<Output> gradients(
+    const Scope& scope, const std::vector<Output>& ys, const std::vector<Output>& xs,
+    const std::vector<Output>& grad_ys = {}, const std::vector<Output>& stop_gradients = {}) {
   std::vector<Output> all;
   for (const Derivative& one : derivatives(scope, ys, xs, grad_ys, stop_gradients)) {
     all.push_back(one.dense(scope));
@@ -115,7 +111,7 @@ class Number {
  public:
   Number(double value) : value_(value) {}
   Number(const Output& output) : output_(output) {}
-  LEAT_COLD Output in(const Scope& scope, DataType dtype) const {
+  LEAT_CPP_COLD Output in(const Scope& scope, DataType dtype) const {
     if (!output_) return detail::number(scope, dtype, value_);
     if (output_.dtype() == dtype) return output_;
     return OpBuilder(scope, "Cast")
@@ -151,15 +147,14 @@ struct Optimizer {
   bool has_rows = true;  // whether there is a SparseApply<op>
 };
 
-LEAT_COLD
-inline Optimizer sgd(const Number& rate) {
+LEAT_CPP_COLD inline Optimizer sgd(const Number& rate) {
   return {"GradientDescent",
           {{Optimizer::kNumber, rate, ""}, {Optimizer::kGradient, 0, ""}},
           {},
           false};
 }
-LEAT_COLD
-inline Optimizer momentum(const Number& rate, double momentum, bool nesterov = false) {
+LEAT_CPP_COLD inline Optimizer momentum(const Number& rate, double momentum,
+                                        bool nesterov = false) {
   return {"Momentum",
           {{Optimizer::kSlot, 0, "Momentum"},
            {Optimizer::kNumber, rate, ""},
@@ -167,9 +162,8 @@ inline Optimizer momentum(const Number& rate, double momentum, bool nesterov = f
            {Optimizer::kNumber, momentum, ""}},
           {{"use_nesterov", nesterov}}};
 }
-LEAT_COLD
-inline Optimizer adam(const Number& rate = 0.001, double beta1 = 0.9, double beta2 = 0.999,
-                      double epsilon = 1e-8) {
+LEAT_CPP_COLD inline Optimizer adam(const Number& rate = 0.001, double beta1 = 0.9,
+                                    double beta2 = 0.999, double epsilon = 1e-8) {
   return {"Adam",
           {{Optimizer::kSlot, 0, "Adam"},
            {Optimizer::kSlot, 0, "Adam_1"},
@@ -183,17 +177,15 @@ inline Optimizer adam(const Number& rate = 0.001, double beta1 = 0.9, double bet
           {},
           false};
 }
-LEAT_COLD
-inline Optimizer adagrad(const Number& rate, double initial_accumulator = 0.1) {
+LEAT_CPP_COLD inline Optimizer adagrad(const Number& rate, double initial_accumulator = 0.1) {
   return {"Adagrad",
           {{Optimizer::kSlot, initial_accumulator, "Adagrad"},
            {Optimizer::kNumber, rate, ""},
            {Optimizer::kGradient, 0, ""}},
           {}};
 }
-LEAT_COLD
-inline Optimizer rmsprop(const Number& rate, double decay = 0.9, double momentum = 0,
-                         double epsilon = 1e-10) {
+LEAT_CPP_COLD inline Optimizer rmsprop(const Number& rate, double decay = 0.9, double momentum = 0,
+                                       double epsilon = 1e-10) {
   return {"RMSProp",
           {{Optimizer::kSlot, 1, "RMSProp"},
            {Optimizer::kSlot, 0, "RMSProp_1"},
@@ -204,9 +196,9 @@ inline Optimizer rmsprop(const Number& rate, double decay = 0.9, double momentum
            {Optimizer::kGradient, 0, ""}},
           {}};
 }
-LEAT_COLD
-inline Optimizer ftrl(const Number& rate, double power = -0.5, double initial_accumulator = 0.1,
-                      double l1 = 0, double l2 = 0) {
+LEAT_CPP_COLD inline Optimizer ftrl(const Number& rate, double power = -0.5,
+                                    double initial_accumulator = 0.1, double l1 = 0,
+                                    double l2 = 0) {
   return {"Ftrl",
           {{Optimizer::kSlot, initial_accumulator, "Ftrl"},
            {Optimizer::kSlot, 0, "Ftrl_1"},
@@ -224,8 +216,7 @@ using Update = std::pair<detail::VariableRow, Derivative>;
 namespace detail {
 
 /// Rows of equal indices become one: what the sparse update rules want.
-LEAT_COLD
-inline Derivative summed(const Scope& scope, const Derivative& rows) {
+LEAT_CPP_COLD inline Derivative summed(const Scope& scope, const Derivative& rows) {
   const Operation unique =
       OpBuilder(scope, "Unique").input(rows.indices).attribute("out_idx", TF_INT32).finish();
   const Output count = OpBuilder(scope, "Size").input(unique.output(0)).finish().output(0);
@@ -239,9 +230,9 @@ inline Derivative summed(const Scope& scope, const Derivative& rows) {
 }
 
 /// Adds the update of one variable; |powers| are those of the optimizer, in order.
-LEAT_COLD
-inline Operation apply(const Scope& scope, const Optimizer& optimizer, const VariableRow& row,
-                       const Derivative& derivative, const std::vector<Output>& powers) {
+LEAT_CPP_COLD inline Operation apply(const Scope& scope, const Optimizer& optimizer,
+                                     const VariableRow& row, const Derivative& derivative,
+                                     const std::vector<Output>& powers) {
   const std::string resource = row.is_resource() ? "Resource" : "";
   if (derivative.has_rows() && optimizer.op == "GradientDescent") {
     const Output rate = optimizer.arguments[0].number.in(scope, row.dtype);
@@ -284,9 +275,9 @@ inline Operation apply(const Scope& scope, const Optimizer& optimizer, const Var
 
 /// Adds the updates; running the result does one step. No variable changes before all derivatives
 /// are there. |step|, if there is one, is raised by 1 after them.
-LEAT_COLD
-inline Operation apply_gradients(const Scope& scope, const Optimizer& optimizer,
-                                 const std::vector<Update>& updates, const Var* step = nullptr) {
+LEAT_CPP_COLD inline Operation apply_gradients(const Scope& scope, const Optimizer& optimizer,
+                                               const std::vector<Update>& updates,
+                                               const Var* step = nullptr) {
   const Scope own = scope.sub_scope(optimizer.op);
   std::vector<Operation> computed, applied;
   for (const Update& update : updates) computed.push_back(update.second.values.op());
@@ -325,9 +316,8 @@ inline Operation apply_gradients(const Scope& scope, const Optimizer& optimizer,
 
 /// Adds the derivatives of |loss|, a scalar, by the trainable variables that it depends on, and
 /// their updates. INVALID_ARGUMENT where it depends on none.
-LEAT_COLD
-inline Operation minimize(const Scope& scope, const Output& loss, const Optimizer& optimizer,
-                          const Var* step = nullptr) {
+LEAT_CPP_COLD inline Operation minimize(const Scope& scope, const Output& loss,
+                                        const Optimizer& optimizer, const Var* step = nullptr) {
   std::vector<detail::VariableRow> rows;
   std::vector<Output> handles;
   for (const detail::VariableRow& row : scope.graph().variables()) {
@@ -348,6 +338,6 @@ inline Operation minimize(const Scope& scope, const Output& loss, const Optimize
   return apply_gradients(scope, optimizer, updates, step);
 }
 
-LEAT_END_NAMESPACE
+LEAT_CPP_END_NAMESPACE
 
 #endif  // LEAT_CPP_TRAIN_HPP_

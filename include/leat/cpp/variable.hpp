@@ -18,7 +18,7 @@
 #include "leat/control_flow.h"
 #include "leat/cpp/graph.hpp"
 
-LEAT_BEGIN_NAMESPACE
+LEAT_CPP_BEGIN_NAMESPACE
 
 /// Adds what computes the first value of a variable.
 using Initializer = std::function<Output(const Scope&, const TensorShape&, DataType)>;
@@ -26,8 +26,7 @@ using Initializer = std::function<Output(const Scope&, const TensorShape&, DataT
 namespace detail {
 
 /// A scalar of any type of numbers.
-LEAT_COLD
-inline Output number(const Scope& scope, DataType dtype, double value) {
+LEAT_CPP_COLD inline Output number(const Scope& scope, DataType dtype, double value) {
   switch (dtype) {
     case TF_FLOAT: return ops::Const(scope, static_cast<float>(value));
     case TF_DOUBLE: return ops::Const(scope, value);
@@ -41,18 +40,17 @@ inline Output number(const Scope& scope, DataType dtype, double value) {
       .finish()
       .output(0);
 }
-LEAT_COLD
-inline Output shape_constant(const Scope& scope, const TensorShape& shape) {
+LEAT_CPP_COLD inline Output shape_constant(const Scope& scope, const TensorShape& shape) {
   return ops::Const(scope, std::vector<std::int32_t>(shape.dims().begin(), shape.dims().end()));
 }
-LEAT_COLD
-inline Output binary(const Scope& scope, const char* op, const Input& x, const Input& y) {
+LEAT_CPP_COLD inline Output binary(const Scope& scope, const char* op, const Input& x,
+                                   const Input& y) {
   return OpBuilder(scope, op).input(x).input(y).finish().output(0);
 }
 
-/// |low| + (|high| - |low|) * what |op| draws; the seed is 0 where none is wanted.
-LEAT_COLD
-inline Initializer random(const char* op, double factor, double offset, std::int64_t seed) {
+/// |offset| + |factor| * what |op| draws; the seed is 0 where none is wanted.
+LEAT_CPP_COLD inline Initializer random(const char* op, double factor, double offset,
+                                        std::int64_t seed) {
   return [=](const Scope& scope, const TensorShape& shape, DataType dtype) {
     const Output drawn = OpBuilder(scope, op)
                              .input(shape_constant(scope, shape))
@@ -81,9 +79,7 @@ struct Fans {
 
 }  // namespace detail
 
-LEAT_COLD
-
-inline Initializer constant(double value) {
+LEAT_CPP_COLD inline Initializer constant(double value) {
   return [value](const Scope& scope, const TensorShape& shape, DataType dtype) {
     return detail::binary(scope, "Fill", detail::shape_constant(scope, shape),
                           detail::number(scope, dtype, value));
@@ -178,16 +174,16 @@ class Var {
   }
 
  private:
-  LEAT_COLD Operation change(const Scope& scope, const char* by_reference, const char* by_resource,
-                   const Input& value) const {
+  LEAT_CPP_COLD Operation change(const Scope& scope, const char* by_reference,
+                                 const char* by_resource, const Input& value) const {
     return OpBuilder(scope, row_.is_resource() ? by_resource : by_reference)
         .input(row_.handle)
         .input(value)
         .finish();
   }
   /// Adds the variable outside of all loops and branches that the thread is in.
-  LEAT_COLD void make(const Scope& outer, const TensorShape& shape, const Initializer& initializer,
-            const VarOptions& options) {
+  LEAT_CPP_COLD void make(const Scope& outer, const TensorShape& shape,
+                          const Initializer& initializer, const VarOptions& options) {
     struct Outside {
       explicit Outside(TF_Graph* graph) : graph(graph) {
         detail::CallStatus status;
@@ -199,8 +195,8 @@ class Var {
     add(outer, shape, initializer, options);
   }
   /// Nodes and names are those of TensorFlow 1: w, w/Assign, w/read (or w/Read/ReadVariableOp).
-  LEAT_COLD void add(const Scope& outer, const TensorShape& shape, const Initializer& initializer,
-           const VarOptions& options) {
+  LEAT_CPP_COLD void add(const Scope& outer, const TensorShape& shape,
+                         const Initializer& initializer, const VarOptions& options) {
     const Scope scope =
         (outer.op_name().empty() ? outer.with_op_name("Variable") : outer)
             .with_no_control_dependencies();
@@ -230,13 +226,12 @@ class Var {
 };
 
 /// One operation that gives every variable made so far its first value, those of optimizers too.
-LEAT_COLD
-inline Operation initialize_variables(const Scope& scope) {
+LEAT_CPP_COLD inline Operation initialize_variables(const Scope& scope) {
   std::vector<Operation> all;
   for (const detail::VariableRow& row : scope.graph().variables()) all.push_back(row.initializer);
   return ops::group(scope.with_op_name("init"), all);
 }
 
-LEAT_END_NAMESPACE
+LEAT_CPP_END_NAMESPACE
 
 #endif  // LEAT_CPP_VARIABLE_HPP_
