@@ -37,14 +37,17 @@ def v3(pictures, classes, training):
   return logits, [ends['AuxLogits']]
 
 
-# name: (function, arguments of its layers, height of its pictures, the smallest height it can take)
-NETWORKS = {'v1': (v1, inception.inception_v1_arg_scope, 224, 193),
-            'v2': (v2, inception.inception_v2_arg_scope, 224, 96),
-            'v3': (v3, inception.inception_v3_arg_scope, 299, 107)}
+# name: (function, height of its pictures, the smallest height that it can take)
+NETWORKS = {'v1': (v1, 224, 193), 'v2': (v2, 224, 96), 'v3': (v3, 299, 107)}
+
+# How much of the moving means of batch normalization a step keeps. Slim's 0.9997 is for runs of
+# many thousand steps: after some hundred the means would still be close to their initial values.
+BATCH_NORM_DECAY = 0.95
 
 
 def network(name, pictures, classes, training):
   """(logits [batch, classes], a list of logits of further classifiers, to be trained only)."""
-  function, arguments, _, _ = NETWORKS[name]
-  with slim.arg_scope(arguments()):
+  function, _, _ = NETWORKS[name]
+  # The layers of the three versions have the same arguments; the scope of version 3 takes a decay.
+  with slim.arg_scope(inception.inception_v3_arg_scope(batch_norm_decay=BATCH_NORM_DECAY)):
     return function(pictures, classes, training)

@@ -51,7 +51,7 @@ def training_graph(pictures, labels, classes):
 
 def count():
   """Prints how many parameters and nodes the graph has that trains on ImageNet."""
-  size = networks.NETWORKS[FLAGS.network][2]
+  size = networks.NETWORKS[FLAGS.network][1]
   pictures = tf.placeholder(tf.float32, [32, size, size, 3])
   networks.network(FLAGS.network, pictures, 1000, training=True)
   forward = len(tf.get_default_graph().get_operations())
@@ -88,7 +88,7 @@ def evaluate(data, size):
 def main(_):
   if FLAGS.smoke:
     FLAGS.steps, FLAGS.batch_size = 2, 2
-  size = FLAGS.size or networks.NETWORKS[FLAGS.network][3]
+  size = FLAGS.size or networks.NETWORKS[FLAGS.network][2]
   tf.set_random_seed(1)
   if FLAGS.count:
     count()
