@@ -41,7 +41,7 @@ class Model:
     self._output = tf.layers.Dense(dates.VOCABULARY, name='output')
 
     logits = self._decode(self._teacher()).rnn_output
-    with tf.name_scope('loss'):
+    with tf.name_scope('cross_entropy'):
       losses = tf.nn.sparse_softmax_cross_entropy_with_logits(labels=self.target, logits=logits)
       self.loss = tf.reduce_mean(losses)
     self.translation = self._decode(self._own_characters(), reuse=True).sample_id
