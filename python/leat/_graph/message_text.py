@@ -11,21 +11,15 @@ def of(message, last_key_first=False):
   return ''.join(lines)
 
 
+_ESCAPES = {byte: '\\%03o' % byte for byte in range(256) if not 32 <= byte < 127}
+_ESCAPES.update({ord('\n'): '\\n', ord('\r'): '\\r', ord('\t'): '\\t'})
+_ESCAPES.update({ord(char): '\\' + char for char in '"\'\\'})
+
+
 def _quoted(data):
   if isinstance(data, str):
     data = data.encode('utf-8', 'surrogateescape')
-  out = []
-  for byte in data:
-    char = chr(byte)
-    if char in '"\'\\':
-      out.append('\\' + char)
-    elif char in '\n\r\t':
-      out.append({'\n': '\\n', '\r': '\\r', '\t': '\\t'}[char])
-    elif 32 <= byte < 127:
-      out.append(char)
-    else:
-      out.append('\\%03o' % byte)
-  return '"%s"' % ''.join(out)
+  return '"%s"' % data.decode('latin-1').translate(_ESCAPES)
 
 
 def _scalar_text(field, value):
