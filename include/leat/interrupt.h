@@ -1,8 +1,11 @@
 /* leat/interrupt.h: ends the steps that one thread runs, as Ctrl-C does.
  *
  *   leat_interrupt_begin(interrupt);
- *   TF_SessionRun(...);                  // CANCELLED where another thread calls
- *   leat_interrupt_end(interrupt);       // leat_interrupt_cancel(interrupt) meanwhile
+ *   TF_SessionRun(session, NULL, NULL, NULL, 0, &y, &value, 1, NULL, 0, NULL, status);
+ *   leat_interrupt_end(interrupt);
+ *
+ * The step fails with CANCELLED where another thread calls leat_interrupt_cancel(interrupt) before
+ * its end.
  *
  * TF_CloseSession ends all steps of a session for good. An interrupt ends those that its thread has
  * under way, of any session, and the sessions can be used afterwards; what the steps wrote until

@@ -14,6 +14,7 @@
 #include "leat/gradients.h"
 #include "leat/input.h"
 #include "leat/inspect.h"
+#include "leat/interrupt.h"
 #include "leat/train.h"
 #include "tensorflow/c/c_api.h"
 #include "tensorflow/c/eager/c_api_experimental.h"
@@ -309,6 +310,21 @@ static void input(void) {
   close_all(session, s, graph);
 }
 
+static void interrupt(void) {
+  TF_Graph* graph = TF_NewGraph();
+  leat_scope_t* s = leat_scope_create(graph);
+  TF_Output y = leat_constant_float(s, 7);
+  TF_Session* session = open_session(graph);
+  leat_interrupt_t* interrupt = leat_interrupt_create();
+  TF_Tensor* value = NULL;
+#include "interrupt_1.inc"
+  CHECK_OK();
+  CHECK(*(float*)TF_TensorData(value) == 7);
+  TF_DeleteTensor(value);
+  leat_interrupt_free(interrupt);
+  close_all(session, s, graph);
+}
+
 static void placement(void) {
   TF_Graph* graph = TF_NewGraph();
   leat_scope_t* s = leat_scope_create(graph);
@@ -389,6 +405,7 @@ int main(void) {
   gradients();
   training();
   input();
+  interrupt();
   placement();
   messages();
   eager();
