@@ -10,7 +10,7 @@
 
 enum {
   JSON_OPTION, TEXT_OPTION, NODE_OPTION, TENSOR_OPTION, AS_OPTION, PASS_OPTION, DEVICES_OPTION,
-  COMPRESSION_OPTION, OBJECTS_OPTION
+  COMPRESSION_OPTION, OBJECTS_OPTION, SVG_OPTION, OPEN_OPTION
 };
 
 static const struct {
@@ -19,7 +19,8 @@ static const struct {
   unsigned options;  // options that are allowed: bit i is option i
 } kKinds[] = {
     {"graph", inspect_graph, 1 << JSON_OPTION | 1 << TEXT_OPTION | 1 << NODE_OPTION |
-                                 1 << PASS_OPTION | 1 << DEVICES_OPTION},
+                                 1 << PASS_OPTION | 1 << DEVICES_OPTION | 1 << SVG_OPTION |
+                                 1 << OPEN_OPTION},
     {"checkpoint", inspect_checkpoint,
      1 << JSON_OPTION | 1 << TENSOR_OPTION | 1 << OBJECTS_OPTION},
     {"events", inspect_events, 1 << JSON_OPTION},
@@ -32,6 +33,7 @@ static const struct {
 static const option_t kOptions[] = {{"json", false},   {"text", false},       {"node", true},
                                     {"tensor", true},  {"as", true},          {"pass", true},
                                     {"devices", true}, {"compression", true}, {"objects", false},
+                                    {"svg", false},    {"open", true},
                                     {NULL, 0}};
 
 // Reads the arguments; |*out_given| gets a bit for each option that was given. Returns what ended
@@ -47,6 +49,8 @@ static int parse(arguments_t* arguments, inspection_t* inspection, const char** 
       case NODE_OPTION: inspection->node = arguments->value; break;
       case TENSOR_OPTION: inspection->tensor = arguments->value; break;
       case OBJECTS_OPTION: inspection->objects = true; break;
+      case SVG_OPTION: inspection->svg = true; break;
+      case OPEN_OPTION: inspection->open[inspection->open_count++] = arguments->value; break;
       case AS_OPTION: inspection->as = arguments->value; break;
       case PASS_OPTION: inspection->pass = arguments->value; break;
       case DEVICES_OPTION:
@@ -74,7 +78,8 @@ static int parse(arguments_t* arguments, inspection_t* inspection, const char** 
 static int run(int argc, char** argv) {
   arguments_t arguments = {.command = &command_inspect, .options = kOptions, .argc = argc,
                            .argv = argv};
-  inspection_t inspection = {.devices = 1};
+  const char* open[argc + 1];  // as many as there are arguments at most
+  inspection_t inspection = {.devices = 1, .open = open};
   const char* name = NULL;
   unsigned given = 0;
   int kind = parse(&arguments, &inspection, &name, &given);
@@ -88,6 +93,8 @@ static int run(int argc, char** argv) {
       }
     }
     if (!inspection.path) return complain_usage("inspect", "no file is named");
+    if (inspection.svg) return inspect_svg(&inspection);
+    if (inspection.open_count) return complain_usage("inspect", "--open is for --svg");
     return inspection.pass ? inspect_pass(&inspection) : kKinds[i].run(&inspection);
   }
   return complain_usage("inspect", "'%s' is no kind of file, must be graph, saved_model, "
@@ -100,6 +107,7 @@ const command_t command_inspect = {
     "  leat inspect graph model.pb\n"
     "  leat inspect graph model.pb --node logits\n"
     "  leat inspect graph model.pb --pass arithmetic\n"
+    "  leat inspect graph model.pb --svg --open layer1 > model.svg\n"
     "  leat inspect saved_model export/1\n"
     "  leat inspect checkpoint ckpt/model.ckpt-100 --tensor hidden/w\n"
     "  leat inspect events logs/events.out.tfevents.1700000000.host\n"
@@ -111,6 +119,8 @@ const command_t command_inspect = {
     "      ops; --text all of it as text, --node one node; --pass what a pass of the optimizer\n"
     "      removes, adds and rewires (--pass list says which there are; those over partitions\n"
     "      need N devices)\n"
+    "  leat inspect graph FILE --svg [--open SCOPE ...]\n"
+    "      a drawing of it, scopes closed but for those that are named; --open '*' opens all\n"
     "  leat inspect saved_model DIR [--json]\n"
     "      its graphs by their tags, with signatures, assets and variables\n"
     "  leat inspect checkpoint PREFIX [--tensor NAME | --objects] [--json]\n"

@@ -12,6 +12,9 @@ typedef struct inspection_s {
   bool text;           // graph: print all of it in the text format
   const char* node;    // graph: print only this node
   const char* pass;    // graph: show what this pass of the optimizer does
+  bool svg;            // graph: draw it
+  const char** open;   // graph: the scopes that the drawing shows with what is in them
+  int open_count;
   int devices;         // graph: number of CPU devices for passes that work on what each device gets
   const char* tensor;  // checkpoint: print the values of this tensor
   bool objects;        // checkpoint: print the objects of TensorFlow 2
@@ -20,9 +23,10 @@ typedef struct inspection_s {
 } inspection_t;
 
 // Each returns an exit code and has complained about what is wrong.
-// inspect_pass is the part of inspect_graph that |pass| asks for.
+// inspect_pass and inspect_svg are the parts of inspect_graph that |pass| and |svg| ask for.
 int inspect_graph(const inspection_t* inspection);
 int inspect_pass(const inspection_t* inspection);
+int inspect_svg(const inspection_t* inspection);
 int inspect_checkpoint(const inspection_t* inspection);
 int inspect_events(const inspection_t* inspection);
 int inspect_records(const inspection_t* inspection);

@@ -41,6 +41,10 @@ static void test_graph(void** state) {
   tool_expect_part(0, "name: \"MatMul\"\nop: \"MatMul\"\ninput: \"x\"\ninput: \"w/read\"\n",
                    "inspect graph g.pb --node MatMul");
   tool_expect_part(1, "g.pb has no node 'z'", "inspect graph g.pb --node z");
+  tool_expect_part(0, ">w</text><text class=\"count\"", "inspect graph g.pb --svg");
+  tool_expect_part(0, "<title>w/read\nIdentity</title>", "inspect graph g.pb --svg --open w");
+  tool_expect_part(0, "<title>w/read\nIdentity</title>", "inspect graph g.pb --svg --open '*'");
+  tool_expect_part(2, "--open is for --svg", "inspect graph g.pb --open w");
   // The text is read back as the same graph.
   tool_expect(0, "", "inspect graph g.pb --text > g.pbtxt");
   tool_expect(0, NULL, "inspect graph g.pbtxt --text > again.pbtxt && cmp g.pbtxt again.pbtxt");
