@@ -3,6 +3,13 @@ import os
 import sys
 
 
+def path():
+  """Where the tool is: in the package, or in the build tree that the package was built in."""
+  package = os.path.dirname(os.path.abspath(__file__))
+  own = os.path.join(package, 'bin', 'leat')
+  return own if os.path.exists(own) else os.path.normpath(
+      os.path.join(package, '..', '..', 'bin', 'leat'))
+
+
 def main():
-  tool = os.path.join(os.path.dirname(os.path.abspath(__file__)), 'bin', 'leat')
-  os.execv(tool, ['leat'] + sys.argv[1:])
+  os.execv(path(), ['leat'] + sys.argv[1:])

@@ -468,6 +468,10 @@ class Graph(_leat.Graph):
       del graph_def.node[:from_version]
     return graph_def
 
+  def _repr_html_(self):
+    from leat._platform import notebook
+    return notebook.of_graph(self)
+
   def switch_to_thread_local(self):
     """Settings are always those of a thread."""
 

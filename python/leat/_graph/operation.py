@@ -169,5 +169,9 @@ class Operation(_leat.Operation):
   def __str__(self):
     return str(self.node_def)
 
+  def _repr_html_(self):
+    from leat._platform import notebook
+    return notebook.of_operation(self)
+
   def __reduce__(self):
     raise TypeError('Operations cannot be pickled')

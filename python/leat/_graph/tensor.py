@@ -156,6 +156,10 @@ class Tensor(_leat.Output):
         self.name, ', shape=%s' % shape if shape.ndims is not None else '', self.dtype.name,
         ', device=%s' % self.device if self.device else '')
 
+  def _repr_html_(self):
+    from leat._platform import notebook
+    return notebook.of_tensor(self)
+
   @staticmethod
   def _override_operator(operator, function):
     setattr(Tensor, operator, function)

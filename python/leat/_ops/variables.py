@@ -219,6 +219,10 @@ class Variable(metaclass=_VariableMeta):
   def __repr__(self):
     return "<tf.Variable '%s' shape=%s dtype=%s>" % (self.name, self.get_shape(), self.dtype.name)
 
+  def _repr_html_(self):
+    from leat._platform import notebook
+    return notebook.of_variable(self)
+
   def __getitem__(self, key):
     from leat._ops import slicing
     return slicing.index(self._as_tensor(), key, self)

@@ -31,6 +31,7 @@ class CheckpointReader:
   """The tensors of a checkpoint."""
 
   def __init__(self, prefix):
+    self._prefix = prefix
     try:
       self._reader = _leat.CheckpointReader(prefix)
     except _leat.StatusError as error:
@@ -65,6 +66,10 @@ class CheckpointReader:
     return ''.join('%s (%s) [%s]\n' % (name, names[dtype.as_datatype_enum],
                                        ','.join(map(str, shape)))
                    for name, (dtype, shape) in sorted(self._tensors.items())).encode()
+
+  def _repr_html_(self):
+    from leat._platform import notebook
+    return notebook.of_checkpoint(self)
 
 
 def _text(value):
