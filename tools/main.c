@@ -5,8 +5,8 @@
 #include "leat/inspect.h"
 
 static const command_t* const kCommands[] = {
-    &command_run,    &command_inspect, &command_place, &command_ops,
-    &command_doctor, &command_train,   &command_convert,
+    &command_run,    &command_inspect, &command_place,  &command_ops,
+    &command_doctor, &command_train,   &command_convert, &command_diff,
     &command_server, &command_launch,  &command_board,
 };
 #define COMMAND_COUNT ((int)(sizeof kCommands / sizeof *kCommands))

@@ -85,29 +85,33 @@ static TF_Tensor* make_tensor(const char* path, const char* header, const char* 
   return tensor;
 }
 
-TF_Tensor* npy_read(const char* path, TF_Status* status) {
-  TF_Buffer* file = file_read(path, status);
-  if (!file) return NULL;
-  const unsigned char* bytes = file->data;
+TF_Tensor* npy_parse(const char* path, const void* data, size_t length, TF_Status* status) {
+  const unsigned char* bytes = data;
   TF_Tensor* tensor = NULL;
   size_t begin = PREFIX, size = 0;
-  if (file->length >= PREFIX + 2 && !memcmp(bytes, "\x93NUMPY", 6)) {
+  if (length >= PREFIX + 2 && !memcmp(bytes, "\x93NUMPY", 6)) {
     size = bytes[8] | (size_t)bytes[9] << 8;
     if (bytes[6] > 1) {
       size |= (size_t)bytes[10] << 16 | (size_t)bytes[11] << 24;
       begin += 2;
     }
   }
-  char* header = size && begin + size <= file->length
+  char* header = size && begin + size <= length
                      ? strndup((const char*)bytes + begin, size)
                      : NULL;
   if (header) {
     tensor = make_tensor(path, header, (const char*)bytes + begin + size,
-                         file->length - begin - size, status);
+                         length - begin - size, status);
   } else {
     wrong(path, "this is no .npy file", status);
   }
   free(header);
+  return tensor;
+}
+
+TF_Tensor* npy_read(const char* path, TF_Status* status) {
+  TF_Buffer* file = file_read(path, status);
+  TF_Tensor* tensor = file ? npy_parse(path, file->data, file->length, status) : NULL;
   TF_DeleteBuffer(file);
   return tensor;
 }

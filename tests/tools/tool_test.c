@@ -38,7 +38,7 @@ static void test_help(void** state) {
   tool_expect_part(2, "Commands", "%s", "");
   tool_expect_part(0, "leat " LEAT_VERSION " (TensorFlow 2.21.0)\n", "--version");
   const char* commands[] = {"run", "inspect", "place", "ops", "doctor", "train",
-                            "convert"};
+                            "convert", "diff"};
   for (size_t i = 0; i < sizeof commands / sizeof *commands; ++i) {
     tool_result_t help = tool_run("%s --help", commands[i]);
     assert_int_equal(help.code, 0);
