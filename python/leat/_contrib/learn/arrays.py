@@ -3,6 +3,7 @@ from __future__ import annotations
 
 from leat import _leat
 from leat._estimator.array_inputs import queue_of
+from leat._ops.array import placeholder
 
 
 def check(x, y, input_fn, batch_size):
@@ -20,17 +21,16 @@ def check(x, y, input_fn, batch_size):
 
 
 def _array(values):
-  """An array with a type that models take: int64, int32 and strings stay, floats are float32."""
   import numpy as np
-  if hasattr(values, '__next__'):
-    values = list(values)
-  found = np.asarray(values)
-  return found.astype(np.float32) if found.dtype.kind == 'f' else found
+  return np.asarray(list(values) if hasattr(values, '__next__') else values)
 
 
 def input_fn(x, y, batch_size, num_epochs, shuffle):
   """The input function of arrays x and y or dicts of them, in batches, all rows at once where
-  batch_size is None."""
+  batch_size is None. Of iterators x and y the longer one is read as far as the other goes."""
+  if hasattr(x, '__next__') and y is not None:
+    rows = list(zip(x, y))
+    x, y = [row[0] for row in rows], [row[1] for row in rows]
   listed = lambda v: {k: _array(a) for k, a in v.items()} if isinstance(v, dict) else _array(v)
   features = listed(x)
   labels = None if y is None else listed(y)
@@ -80,3 +80,13 @@ def same(signature, value, what):
     raise ValueError('%s are incompatible with given information. Given: %s, required '
                      'signatures: %s.' % (what, value, signature))
   return found if signature is None else signature
+
+
+def placeholders(signature):
+  """What stands for an input with the signature: its types and shapes, but any number of rows."""
+  if isinstance(signature, dict):
+    return {k: placeholders(v) for k, v in signature.items()}
+  if signature is None:
+    return None
+  dtype, row = signature
+  return placeholder(dtype, None if row is None else (None,) + row)

@@ -130,7 +130,8 @@ class BaseEstimator:
       function = input_fn or arrays.input_fn(x, None, batch_size, 1, False)
       found = function()
       features = found[0] if isinstance(found, tuple) else found
-      ops = self._ops(features, None, ModeKeys.INFER)
+      # A model function may use the labels in every mode; nothing is computed from them here.
+      ops = self._ops(features, arrays.placeholders(self._labels_signature), ModeKeys.INFER)
       spec = self._spec(ops)
       predictions = _filtered(ops.predictions, outputs)
       endless = input_fn is not None and not graph.get_collection('queue_runners')
