@@ -141,9 +141,10 @@ static const char* rule_words(const leat_kernel_t* kernel, const leat_rule_t* ru
 static LEAT_COLD leat_status_t violation(const leat_kernel_context_t* c, const leat_rule_t* rule,
                                          const leat_shape_t* a, const leat_shape_t* b) {
   char words[512];
-  return leat_kernel_invalid(c, "input %s has shape %s, must be %s",
-                             INPUT_NAME(c->kernel, rule->a), LEAT_SHAPE_TEXT(a),
-                             rule_words(c->kernel, rule, b, words, sizeof(words)));
+  return leat_kernel_invalid(c, "input %s must be %s, has shape %s",
+                             INPUT_NAME(c->kernel, rule->a),
+                             rule_words(c->kernel, rule, b, words, sizeof(words)),
+                             LEAT_SHAPE_TEXT(a));
 }
 
 // ---- The check ----------------------------------------------------------------------------------

@@ -198,29 +198,29 @@ static void contracts_hold_before_a_run(void** state) {
 #define NONE DIMS(0)
   assert_string_equal(BROKEN(1, FIVE, LEAT_RULE_MATRIX(0)), "");
   assert_string_equal(BROKEN(1, FIVE, LEAT_RULE_VECTOR(0)),
-                      "input a has shape [2,3], must be a vector");
+                      "input a must be a vector, has shape [2,3]");
   assert_string_equal(BROKEN(1, FIVE, LEAT_RULE_RANK(1, 3)),
-                      "input values[0] has shape [5], must be of rank 3");
+                      "input values[0] must be of rank 3, has shape [5]");
   assert_string_equal(BROKEN(1, FIVE, LEAT_RULE_RANK_AT_LEAST(2, 2)),
-                      "input values[1] has shape [5], must be of rank at least 2");
+                      "input values[1] must be of rank at least 2, has shape [5]");
   assert_string_equal(BROKEN(1, FIVE, LEAT_RULE_RANK_AT_MOST(0, 1)),
-                      "input a has shape [2,3], must be of rank at most 1");
+                      "input a must be of rank at most 1, has shape [2,3]");
   assert_string_equal(BROKEN(2, TWO_THREE, LEAT_RULE_SAME_SHAPE(0, 1)), "");
   assert_string_equal(
       BROKEN(1, FIVE, LEAT_RULE_SAME_SHAPE(0, 1)),
-      "input a has shape [2,3], must be the shape of input values[0], which is [5]");
+      "input a must be the shape of input values[0], which is [5], has shape [2,3]");
   assert_string_equal(BROKEN(2, TWO_THREE, LEAT_RULE_SAME_DIM(0, 1, 1, -1)), "");
   assert_string_equal(BROKEN(1, FIVE, LEAT_RULE_SAME_DIM(0, 1, 1, -1)),
-                      "input a has shape [2,3], must be equal in dimension 1 to dimension -1 of "
-                      "input values[0] of shape [5]");
+                      "input a must be equal in dimension 1 to dimension -1 of "
+                      "input values[0] of shape [5], has shape [2,3]");
   assert_true(*BROKEN(1, FIVE, LEAT_RULE_SAME_DIM(1, 1, 2, 1)));  // no such dimension
   assert_string_equal(BROKEN(1, FIVE, LEAT_RULE_DIM(0, -1, 3)), "");
   assert_string_equal(BROKEN(1, FIVE, LEAT_RULE_DIM(1, 0, 4)),
-                      "input values[0] has shape [5], must be of size 4 in dimension 0");
+                      "input values[0] must be of size 4 in dimension 0, has shape [5]");
   assert_string_equal(BROKEN(1, FIVE, LEAT_RULE_COUNT(1, 1)),
-                      "input values[0] has shape [5], must be of 1 element");
+                      "input values[0] must be of 1 element, has shape [5]");
   assert_string_equal(BROKEN(1, NONE, LEAT_RULE_NOT_EMPTY(2)),
-                      "input values[1] has shape [0], must be not empty");
+                      "input values[1] must be not empty, has shape [0]");
   assert_string_equal(BROKEN(1, FIVE, LEAT_RULE_MATRIX(7)), "");  // a shorter list
 }
 

@@ -249,8 +249,7 @@ static leat_status_t unsorted_prod_gradient(leat_gradient_t* g) {
    .attrs = "T: " types "; Tindices: {int32, int64}",                   \
    .shape = segment_shape,                                              \
    .gradient = gradient_fn,                                             \
-   .contract = LEAT_RULES(LEAT_RULE_RANK_AT_LEAST(0, 1), LEAT_RULE_VECTOR(1), \
-                LEAT_RULE_SAME_DIM(0, 0, 1, 0)),                        \
+   .contract = LEAT_RULES(LEAT_RULE_RANK_AT_LEAST(0, 1), LEAT_RULE_VECTOR(1)), \
    .doc = text}
 #define COUNTED(op, types, id_types, gradient_fn, text)                                  \
   {.name = op,                                                                                  \
@@ -259,7 +258,6 @@ static leat_status_t unsorted_prod_gradient(leat_gradient_t* g) {
    .attrs = "T: " types "; Tindices: " id_types "; Tnumsegments: {int32, int64} = int32",       \
    .shape = counted_segment_shape,                                                              \
    .gradient = gradient_fn,                                                                     \
-   .contract = LEAT_RULES(LEAT_RULE_SCALAR(2)),                                                 \
    .doc = text}
 #define INDICES "{int32, int64}"
 

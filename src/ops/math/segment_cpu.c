@@ -10,6 +10,7 @@
 // of a segment keep their order: the result has the same bits on any number of threads.
 #include "ops/math/segment_cpu.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #include "base/checked.h"
@@ -135,6 +136,12 @@ static leat_status_t segment__cpu(leat_kernel_context_t* c) {
       .data = leat_kernel_input(c, 0),
       .ids = leat_kernel_input(c, 1),
   };
+  if (job.ids->shape.element_count != leat_shape_dim(&job.data->shape, 0)) {
+    return leat_kernel_invalid(c,
+                               "segment_ids should be the same size as dimension 0 of input: their "
+                               "shapes are %s and %s",
+                               LEAT_SHAPE_TEXT(&job.ids->shape), LEAT_SHAPE_TEXT(&job.data->shape));
+  }
   LEAT_RETURN_IF_ERROR(check_sorted(c, job.ids));
   job.rows = job.ids->shape.element_count;
   job.inner = leat_shape_product(&job.data->shape, 1, job.data->shape.rank);
@@ -261,6 +268,19 @@ static leat_status_t run_halves(leat_kernel_context_t* c, leat_unsorted_job_t* j
   return leat_ok_status();
 }
 
+// Writes where the element |i| of a tensor is, as "[1,0]".
+static const char* index_text(const leat_shape_t* shape, int64_t i, char* buffer, size_t size) {
+  int64_t rest = shape->element_count;
+  size_t end = 0;
+  for (int d = 0; d < shape->rank && end < size; ++d) {
+    rest /= leat_shape_dim(shape, d);
+    end += (size_t)snprintf(buffer + end, size - end, "%c%lld", d ? ',' : '[',
+                            (long long)(i / rest % leat_shape_dim(shape, d)));
+  }
+  if (end < size) snprintf(buffer + end, size - end, shape->rank ? "]" : "");
+  return buffer;
+}
+
 // INVALID_ARGUMENT unless the data's shape begins with that of the ids and all ids are below
 // |segments|; negative ids are allowed.
 static leat_status_t check_ids(leat_kernel_context_t* c, const leat_tensor_t* data,
@@ -279,8 +299,9 @@ static leat_status_t check_ids(leat_kernel_context_t* c, const leat_tensor_t* da
   for (int64_t i = 0; data->shape.element_count && i < ids->shape.element_count; ++i) {
     int64_t id = leat_segment_id(ids, i);
     if (id < segments) continue;
-    return leat_kernel_invalid(c, "segment_ids[%lld] = %lld is out of range [0, %lld)",
-                               (long long)i, (long long)id, (long long)segments);
+    return leat_kernel_invalid(c, "segment_ids%s = %lld is out of range [0, %lld)",
+                               index_text(&ids->shape, i, (char[160]){0}, 160), (long long)id,
+                               (long long)segments);
   }
   return leat_ok_status();
 }
@@ -288,7 +309,12 @@ static leat_status_t check_ids(leat_kernel_context_t* c, const leat_tensor_t* da
 static leat_status_t unsorted__cpu(leat_kernel_context_t* c) {
   const leat_tensor_t* data = leat_kernel_input(c, 0);
   const leat_tensor_t* ids = leat_kernel_input(c, 1);
-  int64_t segments = leat_tensor_index_at(leat_kernel_input(c, 2), 0);
+  const leat_tensor_t* count = leat_kernel_input(c, 2);
+  if (count->shape.rank != 0) {
+    return leat_kernel_invalid(c, "num_segments should be a scalar, not shape %s",
+                               LEAT_SHAPE_TEXT(&count->shape));
+  }
+  int64_t segments = leat_tensor_index_at(count, 0);
   LEAT_RETURN_IF_ERROR(check_ids(c, data, ids, segments));
   leat_tensor_t* output;
   LEAT_RETURN_IF_ERROR(allocate_rows(c, segments, &data->shape, ids->shape.rank, &output));

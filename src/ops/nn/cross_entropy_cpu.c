@@ -187,6 +187,16 @@ static leat_status_t sparse_cross_entropy__cpu(leat_kernel_context_t* c) {
   const leat_tensor_t* labels = leat_kernel_input(c, 1);
   const leat_shape_t* shape = &leat_kernel_input(c, 0)->shape;
   const int64_t classes = leat_shape_dim(shape, 1);
+  if (labels->shape.rank != 1) {
+    return leat_kernel_invalid(c, "labels must be 1-D, but got shape %s",
+                               LEAT_SHAPE_TEXT(&labels->shape));
+  }
+  if (labels->shape.element_count != leat_shape_dim(shape, 0)) {
+    return leat_kernel_invalid(c,
+                               "logits and labels must have the same first dimension, got logits "
+                               "shape %s and labels shape %s",
+                               LEAT_SHAPE_TEXT(shape), LEAT_SHAPE_TEXT(&labels->shape));
+  }
   if (classes == 0) {
     return leat_kernel_invalid(c, "Must have at least one class, but got logits shape %s",
                                LEAT_SHAPE_TEXT(shape));

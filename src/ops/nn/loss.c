@@ -119,8 +119,7 @@ static leat_status_t sparse_cross_entropy_gradient(leat_gradient_t* g) {
    .outputs = "loss: T; backprop: T",                                                         \
    .attrs = "T: {half, bfloat16, float, double}; Tlabels: {int32, int64} = int64",            \
    .shape = sparse_cross_entropy_shape,                                                       \
-   .contract = LEAT_RULES(LEAT_RULE_MATRIX(0), LEAT_RULE_VECTOR(1),                           \
-                          LEAT_RULE_SAME_DIM(0, 0, 1, 0)),                                    \
+   .contract = LEAT_RULES(LEAT_RULE_MATRIX(0)),                                               \
    __VA_ARGS__}
 
 // ---- L2Loss -------------------------------------------------------------------------------------
