@@ -246,11 +246,14 @@ def _starts(targets, grad_ys):
   if all(g is None for g in grad_ys):
     return None
   from leat._ops import array
+  from leat._ops.sparse import IndexedSlices
   found = []
   for i, (g, y) in enumerate(zip(grad_ys, targets)):
     if g is None:
       found.append(array.ones_like(y, name='grad_ys_%d' % i))
     else:
+      if isinstance(g, IndexedSlices) and g.dense_shape is None:
+        g = IndexedSlices(g.values, g.indices, array.shape(y))
       g = convert(g, y.dtype.base_dtype, 'grad_ys_%d' % i)
       if g.dtype != y.dtype.base_dtype:
         raise TypeError('Gradient type %s generated for tensor %s of type %s' % (g.dtype, y,

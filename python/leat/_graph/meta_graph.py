@@ -7,7 +7,7 @@ from leat import _leat
 from leat._export import export
 from leat._graph import graph as graphs
 from leat._graph import flow_contexts, importing, message
-from leat._platform import files
+from leat._platform import files, log
 
 _proto_functions = {}   # collection -> (class of the message, to_proto, from_proto)
 
@@ -42,10 +42,12 @@ def _add_collection(meta, name, items, export_scope):
   definition = message.of('CollectionDef')()
   _, to_proto, _ = _function(name)
   if to_proto is not None:
-    for item in items:
-      proto = to_proto(item, export_scope=export_scope)
-      if proto is not None:
-        definition.bytes_list.value.append(proto.SerializeToString())
+    try:
+      protos = [to_proto(item, export_scope=export_scope) for item in items]
+    except (AttributeError, TypeError) as error:
+      log.warning('The collection %s is left out of the meta graph: %s', name, error)
+      return
+    definition.bytes_list.value.extend([p.SerializeToString() for p in protos if p is not None])
   elif all(isinstance(i, (str, bytes)) for i in items):
     definition.bytes_list.value.extend([i.encode() if isinstance(i, str) else i for i in items])
   elif all(isinstance(i, int) for i in items):

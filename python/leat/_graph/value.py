@@ -2,6 +2,7 @@
 library's Values. numpy is loaded where an array comes or goes, not before."""
 from __future__ import annotations
 
+import functools
 import struct
 import sys
 
@@ -419,7 +420,10 @@ def constant_shape(tensor):
   if op.type == 'Pack':
     sizes = [constant_value(i) for i in op.inputs]
     return TensorShape([None if s is None or s < 0 else int(s) for s in sizes])
-  if op.type == 'Cast':
+  if op.type == 'ConcatV2':
+    parts = [constant_shape(i) for i in op.inputs[:-1]]
+    return functools.reduce(TensorShape.concatenate, parts, TensorShape([]))
+  if op.type in ('Cast', 'Identity'):
     return constant_shape(op.inputs[0])
   return TensorShape([None] * tensor.get_shape()[0].value) if tensor.get_shape().ndims == 1 and \
       tensor.get_shape()[0].value is not None else TensorShape(None)
