@@ -71,6 +71,12 @@ class DType:
     return self._numpy
 
   @property
+  def element_class_(self):
+    """The class of the elements of fetched arrays: quantized numbers are plain ones there."""
+    plain = _QUANTIZED.get(self._base._name)
+    return self.as_numpy_dtype if plain is None else _numpy_class(plain)
+
+  @property
   def is_numpy_compatible(self):
     return self._base._name not in ('resource', 'variant')
 

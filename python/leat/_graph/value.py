@@ -319,7 +319,7 @@ def load_arrays():
     return
   np = _numpy()
   _leat.set_arrays(np.ndarray, {
-      number: dtype.as_numpy_dtype for number, dtype in _by_number.items()
+      number: dtype.element_class_ for number, dtype in _by_number.items()
       if number < 100 and dtype not in (dtypes.string, dtypes.resource, dtypes.variant)
       and dtype.as_numpy_dtype is not None})
   array_classes = (np.ndarray, np.generic)
@@ -386,7 +386,9 @@ def to_value_of_constant(serialized, dtype):
 @export('make_ndarray')
 def make_ndarray(tensor):
   """The array of a TensorProto, which may be changed; strings are bytes in an array of objects."""
-  value = to_numpy(of_proto(tensor))
+  value, dtype = to_numpy(of_proto(tensor)), dtypes.as_dtype(tensor.dtype)
+  if dtype.is_quantized:
+    return _numpy().asarray(value).view(dtype.as_numpy_dtype)
   return _numpy().array(value, dtype=object if isinstance(value, bytes) else None)
 
 
