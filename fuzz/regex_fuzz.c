@@ -7,13 +7,17 @@
 static void search(const leat_pattern_t* pattern, leat_string_view_t text) {
   leat_pattern_matcher_t* matcher;
   int64_t at[2 * LEAT_PATTERN_GROUPS];
-  leat_status_t status = leat_pattern_matcher_create(pattern, LEAT_PATTERN_GROUPS, &matcher);
+  leat_status_t status =
+      leat_pattern_matcher_create(pattern, LEAT_PATTERN_GROUPS, NULL, &matcher);
   if (!status) {
-    bool whole = leat_pattern_matches(matcher, text);
+    bool whole = false, found = false;
+    status = leat_pattern_matches(matcher, text, &whole);
     size_t from = 0;
-    // A pattern that matches the whole text matches somewhere.
-    if (whole && !leat_pattern_find(matcher, text, 0, at)) __builtin_trap();
-    while (from <= text.size && leat_pattern_find(matcher, text, from, at)) {
+    while (!status && from <= text.size) {
+      status = leat_pattern_find(matcher, text, from, at, &found);
+      // A pattern that matches the whole text matches somewhere.
+      if (!status && !found && whole && from == 0) __builtin_trap();
+      if (!found) break;
       if (at[0] < (int64_t)from || at[1] < at[0] || at[1] > (int64_t)text.size) __builtin_trap();
       for (int g = 1; g < LEAT_PATTERN_GROUPS; ++g) {
         const int64_t* group = at + 2 * g;

@@ -69,9 +69,17 @@ leat_status_t leat_partial_shape_create(int rank, const int64_t* dims, leat_aren
   return leat_ok_status();
 }
 
-// The error of a merge of two shapes that cannot be those of one tensor.
-static leat_status_t contradiction(leat_partial_shape_t a, leat_partial_shape_t b) {
-  return leat_make_status(LEAT_INVALID_ARGUMENT, "Shape merge failed: %s contradicts %s",
+// The error of a merge of two shapes that differ in rank, or else in dimension |d|.
+static leat_status_t contradiction(leat_partial_shape_t a, leat_partial_shape_t b, int d) {
+  if (a.rank != b.rank) {
+    return leat_make_status(LEAT_INVALID_ARGUMENT,
+                            "Shapes must be equal rank, but are %d and %d. Shapes are %s and %s.",
+                            a.rank, b.rank, LEAT_PARTIAL_SHAPE_TEXT(a), LEAT_PARTIAL_SHAPE_TEXT(b));
+  }
+  return leat_make_status(LEAT_INVALID_ARGUMENT,
+                          "Dimension %d in both shapes must be equal, but are %lld and %lld. "
+                          "Shapes are %s and %s.",
+                          d, (long long)a.dims[d], (long long)b.dims[d],
                           LEAT_PARTIAL_SHAPE_TEXT(a), LEAT_PARTIAL_SHAPE_TEXT(b));
 }
 
@@ -80,10 +88,10 @@ leat_status_t leat_partial_shape_merge(leat_partial_shape_t a, leat_partial_shap
   *out_shape = leat_partial_shape_unknown();
   if (a.rank < 0) return leat_partial_shape_create(b.rank, b.dims, arena, out_shape);
   if (b.rank < 0) return leat_partial_shape_create(a.rank, a.dims, arena, out_shape);
-  if (a.rank != b.rank) return contradiction(a, b);
+  if (a.rank != b.rank) return contradiction(a, b, -1);
   int64_t dims[LEAT_SHAPE_MAX_RANK];
   for (int i = 0; i < a.rank && i < LEAT_SHAPE_MAX_RANK; ++i) {
-    if (a.dims[i] >= 0 && b.dims[i] >= 0 && a.dims[i] != b.dims[i]) return contradiction(a, b);
+    if (a.dims[i] >= 0 && b.dims[i] >= 0 && a.dims[i] != b.dims[i]) return contradiction(a, b, i);
     dims[i] = a.dims[i] >= 0 ? a.dims[i] : b.dims[i];
   }
   return leat_partial_shape_create(a.rank, dims, arena, out_shape);

@@ -165,7 +165,12 @@ static const char kLoops[] =
 #define LONG_TEXT "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa"
     TEXT("text", LONG_TEXT) NODE("texts", "Fill", IN("sizes") IN("text"), TYPE("T", "STRING"))
     TEXT("separator", "qqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqq")
-    NODE("string_split", "StringSplit", IN("texts") IN("separator"), );
+    NODE("string_split", "StringSplit", IN("texts") IN("separator"), )
+    NODE("long_text", "ReduceJoin", IN("letters") IN("zero"), )
+#define MANY_WAYS "(a?){1000}(a?){1000}(a?){1000}b"
+    NODE("full_match", "StaticRegexFullMatch", IN("long_text"), STRING_ATTR("pattern", MANY_WAYS))
+    NODE("replace", "StaticRegexReplace", IN("long_text"), STRING_ATTR("pattern", MANY_WAYS)
+         STRING_ATTR("rewrite", "-"));
 
 typedef struct case_s {
   const char* name;
@@ -208,7 +213,8 @@ static void test_deadline_of_a_loop(void** state) {
       {"index_shuffle", 1000000}, {"edit_distance", 200000}, {"beam", 200}, {"sampler", 1},
       {"bounded", 2000000000}, {"sparse_product", 300000}, {"mfcc", 20000}, {"dilation", 400},
       {"max_pool", 1000000}, {"max_pool_gradient", 1000000}, {"avg_pool", 1000000},
-      {"avg_pool_gradient", 1000000}, {"drawing", 500000},
+      {"avg_pool_gradient", 1000000}, {"drawing", 500000}, {"full_match", 2000000},
+      {"replace", 2000000},
   };
   expect_deadlines(kLoops, kAlone, sizeof kAlone / sizeof *kAlone);
 }

@@ -120,16 +120,21 @@ leat_status_t leat_inference_merge_dim(int64_t a, int64_t b, int64_t* out_dim) {
                           (long long)b);
 }
 
+leat_status_t leat_inference_dim_with_value(int64_t dim, int64_t value, int64_t* out_dim) {
+  *out_dim = value;
+  if (dim == value || dim == LEAT_DIM_UNKNOWN) return leat_ok_status();
+  return leat_make_status(LEAT_INVALID_ARGUMENT, "Dimension must be %lld but is %lld",
+                          (long long)value, (long long)dim);
+}
+
 // Compares two shapes of one rank: 1 if |a| is known wherever |b| is, 2 if only the converse holds,
-// 0 if each lacks something that the other has, -1 if they contradict each other. |*out_dim|
-// becomes a dimension in which they differ.
-static int better(leat_partial_shape_t a, leat_partial_shape_t b, int* out_dim) {
+// 0 if neither does or they contradict each other.
+static int better(leat_partial_shape_t a, leat_partial_shape_t b) {
   LEAT_DCHECK(a.rank >= 0 && a.rank == b.rank);
   bool a_lacks = false, b_lacks = false;
   for (int i = 0; i < a.rank; ++i) {
     if (a.dims[i] == b.dims[i]) continue;
-    *out_dim = i;
-    if (a.dims[i] != LEAT_DIM_UNKNOWN && b.dims[i] != LEAT_DIM_UNKNOWN) return -1;
+    if (a.dims[i] != LEAT_DIM_UNKNOWN && b.dims[i] != LEAT_DIM_UNKNOWN) return 0;
     if (a.dims[i] == LEAT_DIM_UNKNOWN) a_lacks = true;
     else b_lacks = true;
   }
@@ -140,22 +145,11 @@ leat_status_t leat_inference_merge(leat_inference_t* c, leat_partial_shape_t a,
                                    leat_partial_shape_t b, leat_partial_shape_t* out_shape) {
   *out_shape = a.rank < 0 ? b : a;
   if (a.rank < 0 || b.rank < 0) return leat_ok_status();
-  if (a.rank != b.rank) {
-    return leat_make_status(LEAT_INVALID_ARGUMENT,
-                            "Shapes must be equal rank, but are %d and %d. Shapes are %s and %s.",
-                            a.rank, b.rank, LEAT_PARTIAL_SHAPE_TEXT(a), LEAT_PARTIAL_SHAPE_TEXT(b));
-  }
-  int dim = 0;
-  switch (better(a, b, &dim)) {
+  switch (a.rank == b.rank ? better(a, b) : 0) {
     case 1: return leat_ok_status();
     case 2: *out_shape = b; return leat_ok_status();
-    case 0: return leat_partial_shape_merge(a, b, c->arena, out_shape);
   }
-  return leat_make_status(LEAT_INVALID_ARGUMENT,
-                          "Dimension %d in both shapes must be equal, but are %lld and %lld. "
-                          "Shapes are %s and %s.",
-                          dim, (long long)a.dims[dim], (long long)b.dims[dim],
-                          LEAT_PARTIAL_SHAPE_TEXT(a), LEAT_PARTIAL_SHAPE_TEXT(b));
+  return leat_partial_shape_merge(a, b, c->arena, out_shape);
 }
 
 // NumPy's rule for one dimension. Beside a known size above 1 an unknown one must be 1 or that

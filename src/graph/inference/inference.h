@@ -105,6 +105,9 @@ LEAT_MUST_USE leat_status_t leat_inference_merge(leat_inference_t* c, leat_parti
                                                  leat_partial_shape_t b,
                                                  leat_partial_shape_t* out_shape);
 LEAT_MUST_USE leat_status_t leat_inference_merge_dim(int64_t a, int64_t b, int64_t* out_dim);
+// The same with a size that the op prescribes.
+LEAT_MUST_USE leat_status_t leat_inference_dim_with_value(int64_t dim, int64_t value,
+                                                          int64_t* out_dim);
 // The shape to which |a| and |b| broadcast by NumPy's rules.
 LEAT_MUST_USE leat_status_t leat_inference_broadcast(leat_inference_t* c, leat_partial_shape_t a,
                                                      leat_partial_shape_t b,

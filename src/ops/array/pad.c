@@ -24,7 +24,7 @@ static leat_status_t check_paddings(leat_inference_t* c, int index, leat_partial
   leat_partial_shape_t paddings;
   int64_t unused;
   LEAT_RETURN_IF_ERROR(leat_inference_with_rank(c, leat_inference_input(c, index), 2, &paddings));
-  LEAT_RETURN_IF_ERROR(leat_inference_merge_dim(paddings.dims[1], 2, &unused));
+  LEAT_RETURN_IF_ERROR(leat_inference_dim_with_value(paddings.dims[1], 2, &unused));
   int64_t rank = paddings.dims[0];
   if (rank > LEAT_SHAPE_MAX_RANK) {
     return leat_make_status(LEAT_INVALID_ARGUMENT, "Shape must be at most rank %d but is rank %lld",

@@ -58,7 +58,8 @@ static leat_status_t window_shape(leat_inference_t* c) {
   int64_t four;
   LEAT_RETURN_IF_ERROR(take_contents(c));
   LEAT_RETURN_IF_ERROR(leat_inference_with_rank(c, leat_inference_input(c, 1), 1, &shape));
-  LEAT_RETURN_IF_ERROR(leat_inference_merge_dim(shape.rank == 1 ? shape.dims[0] : -1, 4, &four));
+  LEAT_RETURN_IF_ERROR(
+      leat_inference_dim_with_value(shape.rank == 1 ? shape.dims[0] : LEAT_DIM_UNKNOWN, 4, &four));
   LEAT_RETURN_IF_ERROR(leat_inference_input_value(c, 1, &window));
   const bool known = window.rank == 1 && window.count == 4;
   return set_image(c, known && window.items[2] >= 0 ? window.items[2] : LEAT_DIM_UNKNOWN,

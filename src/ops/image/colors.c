@@ -26,7 +26,7 @@ static leat_status_t converted_shape(leat_inference_t* c) {
   if (images.rank > 0) {
     int64_t dims[LEAT_SHAPE_MAX_RANK], *channels = &dims[images.rank - 1];
     memcpy(dims, images.dims, (size_t)images.rank * sizeof *dims);
-    LEAT_RETURN_IF_ERROR(leat_inference_merge_dim(*channels, 3, channels));
+    LEAT_RETURN_IF_ERROR(leat_inference_dim_with_value(*channels, 3, channels));
     LEAT_RETURN_IF_ERROR(leat_inference_make(c, images.rank, dims, &images));
   }
   leat_inference_set_output(c, 0, images);

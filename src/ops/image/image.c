@@ -24,7 +24,8 @@ static leat_status_t set_resized(leat_inference_t* c, int size, int64_t batch, i
   leat_partial_value_t value;
   LEAT_RETURN_IF_ERROR(leat_inference_with_rank(c, leat_inference_input(c, size), 1, &shape));
   int64_t two;
-  LEAT_RETURN_IF_ERROR(leat_inference_merge_dim(shape.rank == 1 ? shape.dims[0] : -1, 2, &two));
+  LEAT_RETURN_IF_ERROR(
+      leat_inference_dim_with_value(shape.rank == 1 ? shape.dims[0] : LEAT_DIM_UNKNOWN, 2, &two));
   LEAT_RETURN_IF_ERROR(leat_inference_input_value(c, size, &value));
   int64_t dims[4] = {batch, LEAT_DIM_UNKNOWN, LEAT_DIM_UNKNOWN, channels};
   for (int i = 0; i < 2 && value.rank == 1 && value.count == 2; ++i) {
@@ -107,7 +108,7 @@ static leat_status_t crop_shape(leat_inference_t* c) {
   LEAT_RETURN_IF_ERROR(leat_inference_with_rank(c, leat_inference_input(c, 0), 4, &image));
   LEAT_RETURN_IF_ERROR(leat_inference_with_rank(c, leat_inference_input(c, 1), 2, &boxes));
   LEAT_RETURN_IF_ERROR(leat_inference_with_rank(c, leat_inference_input(c, 2), 1, &places));
-  LEAT_RETURN_IF_ERROR(leat_inference_merge_dim(leat_partial_shape_dim(boxes, 1), 4, &four));
+  LEAT_RETURN_IF_ERROR(leat_inference_dim_with_value(leat_partial_shape_dim(boxes, 1), 4, &four));
   LEAT_RETURN_IF_ERROR(leat_inference_merge_dim(leat_partial_shape_dim(boxes, 0),
                                                 leat_partial_shape_dim(places, 0), &count));
   return set_resized(c, 3, count, image.rank == 4 ? image.dims[3] : LEAT_DIM_UNKNOWN);
@@ -165,7 +166,7 @@ static leat_status_t draw_shape(leat_inference_t* c) {
                             "Channel depth should be either 1 (GRY), 3 (RGB), or 4 (RGBA)");
   }
   LEAT_RETURN_IF_ERROR(
-      leat_inference_merge_dim(boxes.rank == 3 ? boxes.dims[2] : LEAT_DIM_UNKNOWN, 4, &four));
+      leat_inference_dim_with_value(boxes.rank == 3 ? boxes.dims[2] : LEAT_DIM_UNKNOWN, 4, &four));
   leat_inference_set_output(c, 0, images);
   return leat_ok_status();
 }

@@ -76,7 +76,7 @@ static leat_status_t histogram_shape(leat_inference_t* c) {
   leat_partial_shape_t range, scalar, output;
   LEAT_RETURN_IF_ERROR(leat_inference_with_rank(c, leat_inference_input(c, 1), 1, &range));
   int64_t two;
-  LEAT_RETURN_IF_ERROR(leat_inference_merge_dim(leat_partial_shape_dim(range, 0), 2, &two));
+  LEAT_RETURN_IF_ERROR(leat_inference_dim_with_value(leat_partial_shape_dim(range, 0), 2, &two));
   LEAT_RETURN_IF_ERROR(leat_inference_with_rank(c, leat_inference_input(c, 2), 0, &scalar));
   const leat_tensor_t* count = leat_inference_input_tensor(c, 2);
   int64_t bins = count ? leat_tensor_index_at(count, 0) : LEAT_DIM_UNKNOWN;

@@ -11,7 +11,7 @@ static leat_status_t cross_shape(leat_inference_t* c) {
   LEAT_RETURN_IF_ERROR(leat_inference_merge(c, a, b, &both));
   if (both.rank > 0) {
     int64_t three;
-    LEAT_RETURN_IF_ERROR(leat_inference_merge_dim(both.dims[both.rank - 1], 3, &three));
+    LEAT_RETURN_IF_ERROR(leat_inference_dim_with_value(both.dims[both.rank - 1], 3, &three));
   }
   leat_inference_set_output(c, 0, both);
   return leat_ok_status();

@@ -21,7 +21,7 @@ static leat_status_t solve_shape(leat_inference_t* c) {
   LEAT_RETURN_IF_ERROR(leat_matrix_input(c, 1, &right_batch, &rows, &columns));
   LEAT_RETURN_IF_ERROR(leat_inference_merge(c, batch, right_batch, &batch));
   LEAT_RETURN_IF_ERROR(leat_inference_merge_dim(size, rows, &size));
-  LEAT_RETURN_IF_ERROR(leat_inference_merge_dim(diagonals, 3, &diagonals));
+  LEAT_RETURN_IF_ERROR(leat_inference_dim_with_value(diagonals, 3, &diagonals));
   leat_inference_set_output(c, 0, leat_inference_input(c, 1));
   return leat_ok_status();
 }
@@ -36,7 +36,7 @@ static leat_status_t product_shape(leat_inference_t* c) {
     LEAT_RETURN_IF_ERROR(
         leat_inference_merge(c, diagonal, leat_inference_input(c, i), &diagonal));
     LEAT_RETURN_IF_ERROR(leat_inference_merge_dim(size, rows, &rows));
-    LEAT_RETURN_IF_ERROR(leat_inference_merge_dim(one, 1, &one));
+    LEAT_RETURN_IF_ERROR(leat_inference_dim_with_value(one, 1, &one));
   }
   leat_inference_set_output(c, 0, leat_inference_input(c, 3));
   return leat_ok_status();

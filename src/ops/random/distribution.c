@@ -47,7 +47,7 @@ static leat_status_t check_seed(leat_inference_t* c, int index) {
   leat_partial_shape_t seed;
   int64_t unused;
   LEAT_RETURN_IF_ERROR(leat_inference_with_rank(c, leat_inference_input(c, index), 1, &seed));
-  return leat_inference_merge_dim(leat_partial_shape_dim(seed, 0), 2, &unused);
+  return leat_inference_dim_with_value(leat_partial_shape_dim(seed, 0), 2, &unused);
 }
 
 // stated_shape, where input 1 is a seed.
@@ -64,7 +64,7 @@ static leat_status_t stated_key_shape(leat_inference_t* c) {
   LEAT_RETURN_IF_ERROR(leat_inference_with_rank(c, leat_inference_input(c, 2), 1, &unused));
   LEAT_RETURN_IF_ERROR(leat_inference_with_rank(c, leat_inference_input(c, 3), 0, &unused));
   LEAT_RETURN_IF_ERROR(
-      leat_inference_merge_dim(leat_partial_shape_dim(key, 0), 1, &unused_dim));
+      leat_inference_dim_with_value(leat_partial_shape_dim(key, 0), 1, &unused_dim));
   return stated_shape(c);
 }
 

@@ -18,7 +18,7 @@ static leat_status_t deserialize_shape(leat_inference_t* c) {
   leat_partial_shape_t input = leat_inference_input(c, 0);
   int64_t three;
   LEAT_RETURN_IF_ERROR(leat_inference_with_rank_at_least(c, input, 1));
-  LEAT_RETURN_IF_ERROR(leat_inference_merge_dim(leat_partial_shape_dim(input, -1), 3, &three));
+  LEAT_RETURN_IF_ERROR(leat_inference_dim_with_value(leat_partial_shape_dim(input, -1), 3, &three));
   return leat_shape_some_sparse(c);
 }
 

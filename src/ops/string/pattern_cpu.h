@@ -10,8 +10,8 @@
 
 #include <stdbool.h>
 
-#include "base/allocator.h"
 #include "base/string_view.h"
+#include "kernel/step_check.h"
 
 enum { LEAT_PATTERN_GROUPS = 10 };  // group 0, which is the whole match, and \1 to \9
 
@@ -19,8 +19,8 @@ typedef struct leat_pattern_s leat_pattern_t;
 
 // Compiles |text|, which is not needed afterwards; the caller frees |*out_pattern|, which is NULL
 // on failure. INVALID_ARGUMENT with RE2's words where RE2 refuses the pattern; UNIMPLEMENTED for
-// classes of Unicode (\pN), bytes (\C), letters beyond ASCII where case does not count, and groups
-// more than 100 deep.
+// scripts (\p{Greek}; general categories such as \p{Lu} are there), bytes (\C), letters beyond
+// ASCII where case does not count, and groups more than 100 deep.
 LEAT_MUST_USE leat_status_t leat_pattern_create(leat_string_view_t text,
                                                 leat_pattern_t** out_pattern);
 void leat_pattern_free(leat_pattern_t* pattern);  // NULL is allowed
@@ -30,19 +30,23 @@ int leat_pattern_group_count(const leat_pattern_t* pattern);  // without group 0
 typedef struct leat_pattern_matcher_s leat_pattern_matcher_t;
 
 // |group_count|, at most LEAT_PATTERN_GROUPS, is how many groups the searches tell; fewer make them
-// faster. |pattern| must outlive the matcher, which the caller frees. RESOURCE_EXHAUSTED.
+// faster. The searches end with the step of |pace|; NULL: they go on. Both |pattern| and |pace|
+// must outlive the matcher, which the caller frees. RESOURCE_EXHAUSTED.
 LEAT_MUST_USE leat_status_t leat_pattern_matcher_create(const leat_pattern_t* pattern,
-                                                        int group_count,
+                                                        int group_count, leat_step_pace_t* pace,
                                                         leat_pattern_matcher_t** out_matcher);
 void leat_pattern_matcher_free(leat_pattern_matcher_t* matcher);  // NULL is allowed
 
-// Whether the pattern matches the whole text.
-bool leat_pattern_matches(leat_pattern_matcher_t* matcher, leat_string_view_t text);
+// Sets |*out_found| to whether the pattern matches the whole text. CANCELLED, DEADLINE_EXCEEDED.
+LEAT_MUST_USE leat_status_t leat_pattern_matches(leat_pattern_matcher_t* matcher,
+                                                 leat_string_view_t text, bool* out_found);
 
 // Finds the first match that begins at byte |from| of |text| or behind. Its group g begins at byte
-// out_at[2 * g] and ends before out_at[2 * g + 1]; both are -1 where it took no part.
-bool leat_pattern_find(leat_pattern_matcher_t* matcher, leat_string_view_t text, size_t from,
-                       int64_t* out_at);
+// out_at[2 * g] and ends before out_at[2 * g + 1]; both are -1 where it took no part. CANCELLED,
+// DEADLINE_EXCEEDED.
+LEAT_MUST_USE leat_status_t leat_pattern_find(leat_pattern_matcher_t* matcher,
+                                              leat_string_view_t text, size_t from,
+                                              int64_t* out_at, bool* out_found);
 
 // The bytes of the character at byte |at| of |text|, which is before its end; a byte that begins no
 // character is one by itself, and LEAT_PATTERN_NO_CHARACTER. |out_rune| may be NULL.

@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "base/checked.h"
-#include "ops/string/pattern_program.h"
+#include "ops/string/pattern_program_cpu.h"
 
 enum { MAX_STEPS = 87381 };  // RE2 refuses larger programs too
 
@@ -17,14 +17,16 @@ typedef struct compiler_s {
   leat_pattern_t* out;
 } compiler_t;
 
+leat_status_t leat_pattern_too_large(void) {
+  return leat_make_status(LEAT_INVALID_ARGUMENT, "pattern too large - compile failed");
+}
+
 static uint32_t next_step(const compiler_t* p) { return (uint32_t)p->out->step_count; }
 
 static leat_status_t add_step(compiler_t* p, leat_pattern_op_e op, uint32_t x, uint32_t y,
                               uint32_t* out_step) {
   leat_pattern_t* out = p->out;
-  if (out->step_count >= MAX_STEPS) {
-    return leat_make_status(LEAT_INVALID_ARGUMENT, "pattern too large - compile failed");
-  }
+  if (out->step_count >= MAX_STEPS) return leat_pattern_too_large();
   LEAT_RETURN_IF_ERROR(LEAT_GROW(leat_allocator_system(), out->step_count + 1, &out->steps,
                                  &out->step_capacity));
   out->steps[out->step_count] = (leat_pattern_step_t){op, x, y};

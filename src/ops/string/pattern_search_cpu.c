@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "base/attributes.h"
-#include "ops/string/pattern_program.h"
+#include "ops/string/pattern_program_cpu.h"
 
 // The ways at one character.
 typedef struct ways_s {
@@ -18,6 +18,7 @@ typedef struct ways_s {
 
 struct leat_pattern_matcher_s {
   const leat_pattern_t* pattern;
+  leat_step_pace_t* pace;
   leat_string_view_t text;
   ways_t now, next;
   size_t slot_count;  // ends of groups that are remembered
@@ -148,17 +149,23 @@ static bool advance(leat_pattern_matcher_t* m, size_t at, size_t size, uint32_t 
   return false;
 }
 
-static bool search(leat_pattern_matcher_t* m, leat_string_view_t text, size_t from, bool whole,
-                   int64_t* out_at) {
-  const leat_pattern_t* pattern = m->pattern;
+// The first place at |at| or behind where a match can begin. It looks no further than 64 KiB, so
+// that the search asks in time whether its step is over.
+static size_t skip(const leat_pattern_t* pattern, leat_string_view_t text, size_t at) {
+  size_t end = text.size - at > 1 << 16 ? at + (1 << 16) : text.size;
+  while (at < end && !pattern->first[(unsigned char)text.data[at]]) ++at;
+  return at;
+}
+
+static leat_status_t search(leat_pattern_matcher_t* m, leat_string_view_t text, size_t from,
+                            bool whole, int64_t* out_at, bool* out_found) {
   bool found = false;
   m->text = text;
   m->now.count = 0;
   m->list += 1;
   for (size_t at = from;;) {
-    if (m->now.count == 0 && !whole && pattern->has_first) {
-      while (at < text.size && !pattern->first[(unsigned char)text.data[at]]) ++at;
-    }
+    size_t begin = at;
+    if (m->now.count == 0 && !whole && m->pattern->has_first) at = skip(m->pattern, text, at);
     // A match that begins here is worse than those of the ways that began before.
     if (!found && (at == from || !whole)) {
       memset(m->places, -1, m->slot_count * sizeof *m->places);
@@ -166,8 +173,17 @@ static bool search(leat_pattern_matcher_t* m, leat_string_view_t text, size_t fr
     }
     uint32_t rune = LEAT_PATTERN_NO_CHARACTER;
     size_t size = at < text.size ? leat_pattern_character(text, at, &rune) : 0;
+    size_t steps = m->now.count;
     if (advance(m, at, size, rune, whole, out_at)) found = true;
-    if (size == 0 || (m->next.count == 0 && (found || whole))) return found;
+    if (size == 0 || (m->next.count == 0 && (found || whole))) {
+      *out_found = found;
+      return leat_ok_status();
+    }
+    // A way costs some 10 ns, and as much for each step to the next character.
+    if (m->pace) {
+      LEAT_RETURN_IF_ERROR(leat_step_pace_count(
+          m->pace, 5 + (double)(at - begin) + 20 * (double)(steps + m->next.count)));
+    }
     ways_t swapped = m->now;
     m->now = m->next;
     m->next = swapped;
@@ -175,17 +191,19 @@ static bool search(leat_pattern_matcher_t* m, leat_string_view_t text, size_t fr
   }
 }
 
-bool leat_pattern_matches(leat_pattern_matcher_t* m, leat_string_view_t text) {
+leat_status_t leat_pattern_matches(leat_pattern_matcher_t* m, leat_string_view_t text,
+                                   bool* out_found) {
   int64_t unused[2 * LEAT_PATTERN_GROUPS];
-  return search(m, text, 0, true, unused);
+  return search(m, text, 0, true, unused, out_found);
 }
 
-bool leat_pattern_find(leat_pattern_matcher_t* m, leat_string_view_t text, size_t from,
-                       int64_t* out_at) {
-  return search(m, text, from, false, out_at);
+leat_status_t leat_pattern_find(leat_pattern_matcher_t* m, leat_string_view_t text, size_t from,
+                                int64_t* out_at, bool* out_found) {
+  return search(m, text, from, false, out_at, out_found);
 }
 
 leat_status_t leat_pattern_matcher_create(const leat_pattern_t* pattern, int group_count,
+                                          leat_step_pace_t* pace,
                                           leat_pattern_matcher_t** out_matcher) {
   leat_allocator_t* memory = leat_allocator_system();
   size_t count = pattern->step_count, slot_count = 2 * (size_t)group_count;
@@ -193,6 +211,7 @@ leat_status_t leat_pattern_matcher_create(const leat_pattern_t* pattern, int gro
   *out_matcher = NULL;
   LEAT_RETURN_IF_ERROR(LEAT_ALLOCATE(memory, 1, &m));
   m->pattern = pattern;
+  m->pace = pace;
   m->slot_count = slot_count;
   leat_status_t status = LEAT_ALLOCATE(memory, count, &m->seen);
   if (!status) status = LEAT_ALLOCATE(memory, count, &m->now.steps);

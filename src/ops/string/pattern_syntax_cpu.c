@@ -6,19 +6,21 @@
 //
 // Errors say in RE2's words what is wrong, and most quote the part of the pattern that is. Case is
 // not left to the search: where it does not count, a letter becomes a class of its cases, which is
-// why all characters of the tree are classes. How deep groups are in each other and the product of
-// nested repetitions are bounded, so that a short pattern takes neither a deep stack nor much
-// memory. What RE2 can do and this parser cannot is UNIMPLEMENTED, so that no pattern is understood
-// otherwise.
+// why all characters of the tree are classes. How deep groups are in each other, the product of
+// nested repetitions and the size of all classes are bounded, so that a short pattern takes neither
+// a deep stack nor much memory. What RE2 can do and this parser cannot is UNIMPLEMENTED, so that no
+// pattern is understood otherwise.
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/checked.h"
-#include "ops/string/pattern_program.h"
+#include "ops/string/pattern_program_cpu.h"
+#include "ops/string/unicode_category_cpu.h"
 
 enum {
   MAX_REPEAT = 1000,  // RE2's limit, also for the product of nested repetitions
   MAX_DEPTH = 100,    // of groups
+  MAX_RANGES = 1 << 18,
   LAST_RUNE = 0x10ffff,
 };
 
@@ -93,6 +95,7 @@ static leat_status_t add_parent(parser_t* p, leat_pattern_kind_e kind, uint32_t*
 
 static leat_status_t add_range(parser_t* p, uint32_t first, uint32_t last) {
   leat_pattern_tree_t* tree = p->tree;
+  if (tree->range_count >= MAX_RANGES) return leat_pattern_too_large();
   LEAT_RETURN_IF_ERROR(LEAT_GROW(leat_allocator_system(), tree->range_count + 1, &tree->ranges,
                                  &tree->range_capacity));
   tree->ranges[tree->range_count++] = (leat_pattern_range_t){first, last};
@@ -236,6 +239,44 @@ static leat_status_t read_named_class(parser_t* p) {
 
 // ---- Escapes ------------------------------------------------------------------------------------
 
+// Reads a character as it stands. INVALID_ARGUMENT where the pattern is no UTF-8.
+static leat_status_t read_rune(parser_t* p, uint32_t* out_rune) {
+  size_t size = leat_pattern_character(p->pattern, p->at, out_rune);
+  p->at += size;
+  if (*out_rune != LEAT_PATTERN_NO_CHARACTER) return leat_ok_status();
+  return leat_make_status(LEAT_INVALID_ARGUMENT, "invalid UTF-8");
+}
+
+// Adds the class of Unicode, as in \p{Lu}, \pL or \P{^Lu}, whose "p" or "P" is at p->at.
+static leat_status_t read_unicode_class(parser_t* p) {
+  size_t begin = p->at - 1, set = p->tree->range_count;
+  bool negated = next_is(p, 'P');
+  uint32_t letter, first, last;
+  p->at += 1;
+  bool braces = take(p, "{");
+  if (braces && take(p, "^")) negated = !negated;
+  size_t name = p->at;
+  if (!braces && has_more(p)) LEAT_RETURN_IF_ERROR(read_rune(p, &letter));
+  while (braces && has_more(p) && !next_is(p, '}')) p->at += 1;
+  leat_string_view_t text = leat_string_view_make(p->pattern.data + name, p->at - name);
+  bool is_any = leat_string_view_equals(text, "Any");
+  uint32_t categories = leat_unicode_categories(text);
+  bool right = !braces || take(p, "}");
+  if (!right || text.size == 0 || (!braces && categories == 0)) {
+    return invalid(p, "invalid character class range", begin);
+  }
+  if (!is_any && categories == 0) return beyond("Classes of Unicode but general categories");
+  if (!is_any && p->flags.no_case) return beyond("Classes of Unicode without case");
+  if (is_any) LEAT_RETURN_IF_ERROR(add_range(p, 0, LAST_RUNE));
+  for (last = 0; categories && leat_unicode_next_run(categories, last, &first, &last); ++last) {
+    LEAT_RETURN_IF_ERROR(add_range(p, first, last));
+  }
+  sort_ranges(p->tree, set);
+  return negated ? negate(p, set) : leat_ok_status();
+}
+
+static bool at_unicode_class(const parser_t* p) { return next_is(p, 'p') || next_is(p, 'P'); }
+
 // The value of a digit, up to hexadecimal; 99 for other characters.
 static uint32_t digit_of(char c) {
   if (c >= '0' && c <= '9') return (uint32_t)(c - '0');
@@ -252,14 +293,6 @@ static uint32_t read_number(parser_t* p, uint32_t base, int limit, int* out_coun
     if (value < 1 << 24) value = value * base + digit;
   }
   return value;
-}
-
-// Reads a character as it stands. INVALID_ARGUMENT where the pattern is no UTF-8.
-static leat_status_t read_rune(parser_t* p, uint32_t* out_rune) {
-  size_t size = leat_pattern_character(p->pattern, p->at, out_rune);
-  p->at += size;
-  if (*out_rune != LEAT_PATTERN_NO_CHARACTER) return leat_ok_status();
-  return leat_make_status(LEAT_INVALID_ARGUMENT, "invalid UTF-8");
 }
 
 static leat_status_t trailing_backslash(void) {
@@ -288,8 +321,6 @@ static leat_status_t read_escape(parser_t* p, uint32_t* out_rune) {
   } else if (take(p, "x")) {
     *out_rune = read_number(p, 16, 2, &count);
     right = count == 2;
-  } else if (c == 'p' || c == 'P') {
-    return beyond("Classes of Unicode");
   } else {
     LEAT_RETURN_IF_ERROR(read_rune(p, out_rune));
   }
@@ -311,6 +342,10 @@ static leat_status_t read_escaped_atom(parser_t* p, uint32_t* out_node) {
     return add_place(p, kPlaces[place - kLetters], out_node);
   }
   if (c == 'C') return beyond("Single bytes");
+  if (at_unicode_class(p)) {
+    LEAT_RETURN_IF_ERROR(read_unicode_class(p));
+    return end_class(p, begin, false, out_node);
+  }
   if (perl_class(c)) {
     p->at += 1;
     LEAT_RETURN_IF_ERROR(add_pairs(p, perl_class(c), !(c & 32)));
@@ -353,6 +388,9 @@ static leat_status_t read_bracket(parser_t* p, uint32_t* out_node) {
     } else if (size > 1 && rest[0] == '\\' && perl_class(rest[1])) {
       p->at += 2;
       LEAT_RETURN_IF_ERROR(add_pairs(p, perl_class(rest[1]), !(rest[1] & 32)));
+    } else if (take(p, "\\p") || take(p, "\\P")) {
+      p->at -= 1;
+      LEAT_RETURN_IF_ERROR(read_unicode_class(p));
     } else {
       LEAT_RETURN_IF_ERROR(read_range(p));
     }

@@ -8,14 +8,16 @@ static leat_status_t match(leat_kernel_context_t* c, const leat_pattern_t* patte
   const leat_tensor_t* input = leat_kernel_input(c, 0);
   leat_tensor_t* output;
   leat_pattern_matcher_t* matcher;
+  leat_step_pace_t pace = leat_step_pace_of(c);
   LEAT_RETURN_IF_ERROR(leat_kernel_allocate_output(c, 0, &input->shape, &output));
-  LEAT_RETURN_IF_ERROR(leat_pattern_matcher_create(pattern, 0, &matcher));
-  for (int64_t i = 0; i < input->shape.element_count; ++i) {
-    leat_tensor_data(output, bool)[i] =
-        leat_pattern_matches(matcher, leat_tensor_string_at(input, i));
+  LEAT_RETURN_IF_ERROR(leat_pattern_matcher_create(pattern, 0, &pace, &matcher));
+  leat_status_t status = leat_ok_status();
+  for (int64_t i = 0; i < input->shape.element_count && !status; ++i) {
+    status = leat_pattern_matches(matcher, leat_tensor_string_at(input, i),
+                                  &leat_tensor_data(output, bool)[i]);
   }
   leat_pattern_matcher_free(matcher);
-  return leat_ok_status();
+  return status;
 }
 
 static leat_status_t match__cpu(leat_kernel_context_t* c) {

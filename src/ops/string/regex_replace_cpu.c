@@ -52,11 +52,13 @@ static void append_rewrite(leat_string_view_t rewrite, leat_string_view_t text,
 }
 
 // Appends |text| with its matches replaced.
-static void replace_in(const replacement_t* r, leat_pattern_matcher_t* matcher,
-                       leat_string_view_t text, leat_string_builder_t* out) {
+static leat_status_t replace_in(const replacement_t* r, leat_pattern_matcher_t* matcher,
+                                leat_string_view_t text, leat_string_builder_t* out) {
   size_t copied = 0, from = 0;
   int64_t at[2 * LEAT_PATTERN_GROUPS];
-  for (bool any = false; leat_pattern_find(matcher, text, from, at); any = true) {
+  for (bool found, any = false;; any = true) {
+    LEAT_RETURN_IF_ERROR(leat_pattern_find(matcher, text, from, at, &found));
+    if (!found) break;
     size_t begin = (size_t)at[0], end = (size_t)at[1];
     if (any && begin == end && begin == copied) {
       if (begin == text.size) break;
@@ -69,6 +71,7 @@ static void replace_in(const replacement_t* r, leat_pattern_matcher_t* matcher,
     if (!r->is_global) break;
   }
   leat_string_builder_append(out, leat_string_view_make(text.data + copied, text.size - copied));
+  return leat_status_clone(out->status);
 }
 
 static leat_status_t replace_all(leat_kernel_context_t* c, const replacement_t* r) {
@@ -76,6 +79,7 @@ static leat_status_t replace_all(leat_kernel_context_t* c, const replacement_t* 
   leat_tensor_t* output;
   leat_string_builder_t text;
   leat_pattern_matcher_t* matcher;
+  leat_step_pace_t pace = leat_step_pace_of(c);
   int highest;
   bool is_right = check_rewrite(r->rewrite, &highest);
   if (highest > leat_pattern_group_count(r->pattern) || (!is_right && !r->is_global)) {
@@ -83,13 +87,12 @@ static leat_status_t replace_all(leat_kernel_context_t* c, const replacement_t* 
     return leat_ok_status();
   }
   LEAT_RETURN_IF_ERROR(leat_kernel_allocate_output(c, 0, &input->shape, &output));
-  LEAT_RETURN_IF_ERROR(leat_pattern_matcher_create(r->pattern, highest + 1, &matcher));
+  LEAT_RETURN_IF_ERROR(leat_pattern_matcher_create(r->pattern, highest + 1, &pace, &matcher));
   leat_string_builder_initialize(leat_allocator_system(), &text);
   leat_status_t status = leat_ok_status();
   for (int64_t i = 0; i < input->shape.element_count && !status; ++i) {
     text.size = 0;
-    replace_in(r, matcher, leat_tensor_string_at(input, i), &text);
-    status = leat_status_clone(text.status);
+    status = replace_in(r, matcher, leat_tensor_string_at(input, i), &text);
     if (!status) status = leat_tensor_set_string(output, i, leat_string_builder_view(&text));
   }
   leat_string_builder_deinitialize(&text);

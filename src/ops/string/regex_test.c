@@ -67,8 +67,8 @@ static leat_status_t match(const char* pattern, leat_string_view_t text, bool* o
   leat_pattern_t* made;
   leat_pattern_matcher_t* matcher;
   LEAT_RETURN_IF_ERROR(leat_pattern_create(leat_string_view_from(pattern), &made));
-  leat_status_t status = leat_pattern_matcher_create(made, 0, &matcher);
-  if (!status) *out_found = leat_pattern_matches(matcher, text);
+  leat_status_t status = leat_pattern_matcher_create(made, 0, NULL, &matcher);
+  if (!status) status = leat_pattern_matches(matcher, text, out_found);
   leat_pattern_matcher_free(matcher);
   leat_pattern_free(made);
   return status;
@@ -105,6 +105,8 @@ static const char* const kMatches[][8] = {
     {"^*a$*", "a", NULL, "^a", NULL},
     {".[^b]", "aa", NULL, "a\377", "\355\240\200a", "\300\200a", NULL},
     {"(?i)[^k]\\w(?-i)S", "aKS", "a\342\204\252S", NULL, "KaS", "aas", NULL},
+    {"\\pL\\p{Lu}\\PL[^\\p{Nd}\\p{^L}]", "aA1\303\251", NULL, "aa1b", "1A1b", "aA11", NULL},
+    {"\\p{Any}\\pC", "\n\n", NULL, "a\315\270", "\na", NULL},
     {"(?m)a$\n^b", "a\nb", NULL, "ab", NULL},
     {"(?s).(?)(?-s).", "\na", NULL, "\n\n", NULL},
     {"[[:^alpha:]]\\Bx", "_x", NULL, "1", NULL},
@@ -155,12 +157,14 @@ static void what_is_refused(void** state) {
       {"(?z)", "invalid perl operator: (?z"},
       {"(?i-)a", "invalid perl operator: (?i-)"},
       {"(?P<n-a>x)", "invalid named capture group: (?P<n-a>"},
+      {"\\pX", "invalid character class range: \\pX"},
+      {"\\p{L", "invalid character class range: \\p{L"},
       {"a\377", "invalid UTF-8"},
       {"(abcdefghijabcdefghijabcdefghijabcdefghijabcdefghijabcdefghijabcdefghij"
        "abcdefghijabcdefghij){1000}",
        "pattern too large - compile failed"},
   };
-  static const char* const kBeyond[] = {"\\pL", "(?i)\303\251", "\\C"};
+  static const char* const kBeyond[] = {"\\p{Greek}", "(?i)\\pL", "(?i)\303\251", "\\C"};
   bool found;
   for (size_t i = 0; i < sizeof kInvalid / sizeof *kInvalid; ++i) {
     char wanted[300];

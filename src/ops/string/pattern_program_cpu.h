@@ -4,8 +4,8 @@
 // operator as it was written, so that x{3} is small, and the limits of repetitions and of depth are
 // checked on it. The program is what lives as long as the pattern. Both refer to characters by the
 // same array of ranges, which the program takes over from the tree.
-#ifndef LEAT_OPS_STRING_PATTERN_PROGRAM_H_
-#define LEAT_OPS_STRING_PATTERN_PROGRAM_H_
+#ifndef LEAT_OPS_STRING_PATTERN_PROGRAM_CPU_H_
+#define LEAT_OPS_STRING_PATTERN_PROGRAM_CPU_H_
 
 #include "ops/string/pattern_cpu.h"
 
@@ -61,6 +61,8 @@ typedef struct leat_pattern_tree_s {
 LEAT_MUST_USE leat_status_t leat_pattern_parse(leat_string_view_t text,
                                                leat_pattern_tree_t* out_tree);
 
+LEAT_MUST_USE leat_status_t leat_pattern_too_large(void);  // the error of a pattern at a limit
+
 // ---- The program --------------------------------------------------------------------------------
 
 typedef enum leat_pattern_op_e {
@@ -85,4 +87,4 @@ struct leat_pattern_s {
   bool has_first, first[256];
 };
 
-#endif  // LEAT_OPS_STRING_PATTERN_PROGRAM_H_
+#endif  // LEAT_OPS_STRING_PATTERN_PROGRAM_CPU_H_
