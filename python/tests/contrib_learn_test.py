@@ -139,6 +139,33 @@ class LearnTest(unittest.TestCase):
     found = learn.datasets.base.load_csv_with_header(path, np.int64, np.float32)
     self.assertEqual((found.data.tolist(), found.target.tolist()), ([[1.5, 2.5], [3.5, 4.5]],
                                                                     [0, 1]))
+    self.assertEqual(learn.datasets.load_iris(path).data.shape, (2, 2))
+
+  def test_prediction_of_a_model_that_uses_its_labels(self):
+    def model(features, labels, mode):
+      del mode
+      w = tf.get_variable('w', [], features.dtype)
+      loss = tf.reduce_mean(tf.square(features * w - labels['y']))
+      train = tf.train.GradientDescentOptimizer(.1).minimize(loss, tf.train.get_global_step())
+      return {'p': features * w}, loss, train
+    estimator = learn.Estimator(model)
+    x = np.array([1., 2., 3.])
+    with self.assertRaisesRegex(ValueError, 'as many rows'):
+      estimator.fit(x, {'y': np.zeros(2)}, steps=1)
+    estimator.fit(x, {'y': 2 * x}, steps=60)
+    found = list(estimator.predict(x))
+    self.assertEqual(found[0]['p'].dtype, np.float64)
+    self.assertLess(abs(found[2]['p'] - 6), .1)
+
+  def test_iterators_end_with_the_shorter(self):
+    rows = []
+    def model(features, labels, mode):
+      rows.append((features.shape[0].value, labels.dtype.name, mode))
+      w = tf.get_variable('w', [], features.dtype)
+      loss = tf.reduce_sum(features * w) + tf.cast(tf.reduce_sum(labels), features.dtype)
+      return features * w, loss, tf.assign_add(tf.train.get_global_step(), 1)
+    learn.Estimator(model).fit(iter([1., 2., 3.]), (v for v in [1, 2, 3, 4]), steps=1)
+    self.assertEqual(rows, [(3, 'int64', 'train')])
 
 
 if __name__ == '__main__':

@@ -74,6 +74,16 @@ class FetchTest(unittest.TestCase):
       self.assertEqual(found[0].tolist(), value)
       self.assertEqual(found[1].tolist(), value)
 
+  def test_quantized_numbers_are_plain(self):
+    import numpy as np
+    with tf.Graph().as_default(), tf.Session() as session:
+      made = [tf.cast(tf.constant([1, 2]), t) for t in (tf.qint8, tf.quint8, tf.qint32)]
+      found = session.run(made + [tf.cast(3, tf.qint8)])
+      self.assertEqual([a.dtype for a in found], [np.int8, np.uint8, np.int32, np.int8])
+      self.assertEqual(found[0].tolist(), [1, 2])
+      self.assertEqual(session.run(tf.cast(made[0], tf.int32), {made[0]: found[0]}).tolist(),
+                       [1, 2])
+
   def test_bad_feeds(self):
     x = tf.placeholder(tf.float32, [2, 2])
     with tf.Session() as session:
