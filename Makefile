@@ -8,16 +8,19 @@
 #   make bench-python   the Python package beside TensorFlow's
 #   make bench-variants   what the optimizer does with the same work written in different ways
 #   make test-oracle   against TensorFlow itself           make install  PREFIX=/usr/local DESTDIR=
+#   make asan-python, tsan-python   the Python package's tests under ASan and UBSan, under TSan
 #   make test-python   the Python package's tests          make wheel    the package, into build/wheel
 #   make sdist     its source archive, into build/wheel    make test-sdist   builds the package of it
 #   make docs-python    the reference of the Python API, pages in build/docs/python
 #   make test-board    the board's pages in a headless browser
-# JOBS limits parallel work; TESTS selects tests by a regular expression.
+# JOBS limits parallel work; TESTS selects tests by a regular expression, PYTHON_TESTS those of the
+# Python package under sanitizers by a pattern of file names.
 BUILD ?= build
 PREFIX ?= /usr/local
 FUZZ_SECONDS ?= 10
 JOBS ?= $(shell nproc 2>/dev/null || echo 2)
 TESTS ?= .
+PYTHON_TESTS ?= *_test.py
 CMAKE_FLAGS ?=
 NINJA = ninja -j $(JOBS)
 # Runs the tests of a build folder, and tells of each case that was skipped, though its test passed.
@@ -33,9 +36,9 @@ SANITIZER_ENV = UBSAN_OPTIONS=print_stacktrace=1 ASAN_OPTIONS=$(ASAN_FLAGS) \
   LSAN_OPTIONS=suppressions=$(CURDIR)/dev/lsan-suppressions \
   TSAN_OPTIONS=suppressions=$(CURDIR)/dev/tsan-suppressions
 
-.PHONY: all setup test check demo install asan tsan asan-build tsan-build tsan-threads fuzz bench \
-  bench-variants bench-board bench-cluster bench-python test-oracle test-python test-board wheel \
-  sdist test-sdist docs-python clean
+.PHONY: all setup test check demo install asan tsan asan-build tsan-build tsan-threads \
+  asan-python tsan-python fuzz bench bench-variants bench-board bench-cluster bench-python test-oracle \
+  test-python test-board wheel sdist test-sdist docs-python clean
 all: $(BUILD)/build.ninja
 	@$(NINJA) -C $(BUILD)
 
@@ -82,6 +85,10 @@ asan tsan: %: %-build
 tsan-threads: build-tsan/build.ninja
 	@$(NINJA) -C build-tsan leat_thread_tests
 	@cd build-tsan && { $(SANITIZER_ENV) $(CTEST) -L '^threads$$'; $(LIST_SKIPS); }
+
+asan-python tsan-python: %-python: build-%/build.ninja
+	@$(NINJA) -C build-$* leat_python_package
+	@dev/test-python build-$* '$(PYTHON_TESTS)'
 
 fuzz:
 	@FUZZ_SECONDS=$(FUZZ_SECONDS) JOBS=$(JOBS) dev/fuzz

@@ -22,6 +22,7 @@
 
 static struct {
   leat_interrupt_t* interrupt; /* NULL before the first step */
+  leat_interrupt_t* of_parent; /* that was left at the last fork */
   pthread_t main_thread;
   int is_main_known, is_fork_watched, is_started;
   sem_t wake;
@@ -107,6 +108,7 @@ static void* watch_steps(void* unused) {
  * may be locked for ever, by a thread that the child does not have. */
 static void begin_anew(void) {
   watch.is_started = 0;
+  watch.of_parent = watch.interrupt;
   watch.interrupt = NULL;
   watch.main_thread = pthread_self();
   watch.is_main_known = 1;

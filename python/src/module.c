@@ -1,12 +1,17 @@
-/* The module leat._leat. It keeps the types of its handles in one place, so that it can be imported
- * by one interpreter of a process only. */
+/* The module leat._leat. It keeps the types of its handles in one place, and threads of the library
+ * enter Python by PyGILState_Ensure, which knows only the main interpreter of a process. Other
+ * interpreters therefore cannot import it. */
 #include "module.h"
 
 leat_py_types_t leat_py_types;
 
 static int module_exec(PyObject* module) {
+  if (PyInterpreterState_GetID(PyInterpreterState_Get()) != 0) {
+    PyErr_SetString(PyExc_ImportError, "leat works in the main interpreter of a process only");
+    return -1;
+  }
   if (leat_py_types.graph) {
-    PyErr_SetString(PyExc_ImportError, "leat is already imported by another interpreter");
+    PyErr_SetString(PyExc_ImportError, "leat._leat was imported before in this process");
     return -1;
   }
   if (leat_py_status_register(module) || leat_py_value_register(module) ||

@@ -59,6 +59,8 @@ typedef struct leat_py_session_t {
   TF_Session* session;
   int runs; /* calls under way; the session is freed after the last */
   int closed;
+  int is_local; /* its steps run in this process */
+  struct leat_py_session_t *next, *before; /* in the list of all sessions */
 } leat_py_session_t;
 
 typedef struct leat_py_server_t {
@@ -107,6 +109,10 @@ PyObject* leat_py_buffer_take(TF_Buffer* buffer);
 int leat_py_enter(PyGILState_STATE* out_state);
 /* Whether a kernel is in a function of Python that may never end, since the interpreter has. */
 int leat_py_function_is_stuck(void);
+/* How many functions of Python kernels are in. */
+int leat_py_functions_running(void);
+/* Called with the GIL when the interpreter ends: ends the steps of all threads (session.c). */
+void leat_py_sessions_end(void);
 
 /* ---- Ctrl-C (interrupt.c) --------------------------------------------------------------------*/
 /* Around what runs steps, on any thread: between them Ctrl-C ends the steps of the main thread. The

@@ -45,6 +45,7 @@ int leat_py_enter(PyGILState_STATE* out_state) {
 
 static PyObject* end_entering(PyObject* module, PyObject* unused) {
   (void)module, (void)unused;
+  leat_py_sessions_end();
   Py_BEGIN_ALLOW_THREADS
   pthread_mutex_lock(&lock);
   ended = 1;
@@ -66,6 +67,13 @@ int leat_py_function_is_stuck(void) {
   const int stuck = ended && running > 0;
   pthread_mutex_unlock(&lock);
   return stuck;
+}
+
+int leat_py_functions_running(void) {
+  pthread_mutex_lock(&lock);
+  const int count = running;
+  pthread_mutex_unlock(&lock);
+  return count;
 }
 
 /* ---- The call ---------------------------------------------------------------------------------*/

@@ -4,8 +4,26 @@
  *
  * Ctrl-C ends the steps of the main thread (interrupt.c). They fail with CANCELLED then, and
  * Python's handler of the signal raises what the program sees. */
+#include <pthread.h>
+#include <time.h>
+#include <unistd.h>
+
 #include "leat/callable.h"
 #include "module.h"
+
+static leat_py_session_t* sessions; /* all that have a TF_Session; needs the GIL */
+
+static void list_add(leat_py_session_t* session) {
+  session->next = sessions;
+  if (sessions) sessions->before = session;
+  sessions = session;
+}
+static void list_remove(leat_py_session_t* session) {
+  if (session->next) session->next->before = session->before;
+  if (session->before) session->before->next = session->next;
+  else sessions = session->next;
+  session->next = session->before = NULL;
+}
 
 static PyObject* session_new(PyTypeObject* type, PyObject* args, PyObject* kwargs) {
   static char* names[] = {"graph", "target", "config", NULL};
@@ -35,6 +53,10 @@ static PyObject* session_new(PyTypeObject* type, PyObject* args, PyObject* kwarg
     }
   }
   TF_DeleteSessionOptions(options);
+  if (self->session) {
+    self->is_local = !target[0];
+    list_add(self);
+  }
   if (!leat_py_status_end(status)) Py_CLEAR(self);
   return (PyObject*)self;
 }
@@ -45,6 +67,7 @@ static void session_free(leat_py_session_t* self) {
   TF_Session* session = self->session;
   if (!session || self->runs || leat_py_function_is_stuck()) return;
   self->session = NULL;
+  list_remove(self);
   TF_Status* status = TF_NewStatus();
   Py_BEGIN_ALLOW_THREADS
   if (status) TF_DeleteSession(session, status);
@@ -54,7 +77,9 @@ static void session_free(leat_py_session_t* self) {
 
 static void session_dealloc(PyObject* object) {
   PyTypeObject* type = Py_TYPE(object);
-  session_free((leat_py_session_t*)object);
+  leat_py_session_t* self = (leat_py_session_t*)object;
+  session_free(self);
+  if (self->session) list_remove(self);
   ((freefunc)PyType_GetSlot(type, Py_tp_free))(object);
   Py_DECREF(type);
 }
@@ -74,7 +99,59 @@ static PyObject* session_close(PyObject* object, PyObject* unused) {
   Py_RETURN_NONE;
 }
 
+/* ---- The end of the interpreter --------------------------------------------------------------*/
+/* Threads that Python does not wait for may run steps then. These must end before the process calls
+ * the destructors of libraries of C++ that kernels are in. */
+#define LONGEST_WAIT_MS 5000
+
+static int has_ended;
+static pthread_t ending_thread;
+
+/* Needs the GIL. Once the interpreter has ended its other threads stay here, as they would at the
+ * GIL. */
+static void stop_if_ended(void) {
+  if (!has_ended || pthread_equal(pthread_self(), ending_thread)) return;
+  PyEval_SaveThread();
+  for (;;) pause();
+}
+
+/* How many steps run here, but for those that may be in a function of Python. */
+static int steps_running(void) {
+  int count = -leat_py_functions_running();
+  for (leat_py_session_t* s = sessions; s; s = s->next) count += s->is_local ? s->runs : 0;
+  return count;
+}
+
+static void cancel_steps(leat_py_session_t* session) {
+  TF_Status* status = TF_NewStatus();
+  if (!status) return;
+  session->runs += 1; /* so that it is not freed meanwhile */
+  Py_BEGIN_ALLOW_THREADS
+  TF_CloseSession(session->session, status);
+  Py_END_ALLOW_THREADS
+  session->runs -= 1;
+  TF_DeleteStatus(status);
+}
+
+void leat_py_sessions_end(void) {
+  has_ended = 1;
+  ending_thread = pthread_self();
+  for (leat_py_session_t *s = sessions, *next; s; s = next) {
+    Py_INCREF((PyObject*)s);
+    if (s->is_local && s->runs) cancel_steps(s);
+    next = s->next;
+    Py_DECREF((PyObject*)s);
+  }
+  for (int waited_ms = 0; steps_running() > 0 && waited_ms < LONGEST_WAIT_MS; ++waited_ms) {
+    Py_BEGIN_ALLOW_THREADS
+    nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);
+    Py_END_ALLOW_THREADS
+  }
+}
+
+/* ---- The calls under way ---------------------------------------------------------------------*/
 static int session_enter(leat_py_session_t* self) {
+  stop_if_ended();
   if (self->closed || !self->session) {
     PyErr_SetString(PyExc_RuntimeError, "Attempted to use a closed Session.");
     return 0;
@@ -84,6 +161,7 @@ static int session_enter(leat_py_session_t* self) {
 }
 static void session_leave(leat_py_session_t* self) {
   self->runs -= 1;
+  stop_if_ended();
   if (self->closed) session_free(self);
 }
 

@@ -1,6 +1,7 @@
 """Clusters: descriptions, servers in this process, sessions at them, and where variables go."""
 import gc
 import threading
+import time
 import unittest
 
 import leat as tf
@@ -79,7 +80,8 @@ class ServerTest(unittest.TestCase):
           raised.append(error)
       thread = threading.Thread(target=run)
       thread.start()
-      thread.join(0.2)
+      while not session._session.runs_:
+        time.sleep(0.001)
       session.close()
       thread.join(30)
       self.assertIsInstance(raised[0], tf.errors.CancelledError)

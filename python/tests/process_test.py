@@ -1,0 +1,126 @@
+"""What a process does around the library: interpreters, threads, its end, and its memory."""
+import os
+import subprocess
+import sys
+import unittest
+
+# A second interpreter is refused, whichever imports first, and the main one is not disturbed.
+_INTERPRETERS = '''
+import _xxsubinterpreters as interpreters
+program = """
+try:
+  import leat as tf
+  tf.constant(1)
+except ImportError as error:
+  assert 'main interpreter' in str(error), error
+else:
+  raise AssertionError('imported')
+"""
+first = interpreters.create()
+interpreters.run_string(first, program)
+import leat as tf
+session = tf.Session()
+second = interpreters.create()
+for interpreter in (first, second):
+  interpreters.run_string(interpreter, program)
+  interpreters.destroy(interpreter)
+  assert session.run(tf.constant(3)) == 3
+'''
+# Steps that compute, and steps that wait for ever, are under way when the interpreter ends.
+_END_AMID_STEPS = '''
+import threading, leat as tf
+x = tf.random_normal([300, 300])
+steps = [tf.reduce_sum(tf.matmul(x, x)), tf.FIFOQueue(1, tf.int64, []).dequeue()]
+session = tf.Session()
+begun = threading.Barrier(len(steps) + 1)
+def run(step):
+  begun.wait()
+  while True: session.run(step)
+for step in steps: threading.Thread(target=run, args=[step], daemon=True).start()
+begun.wait()
+while session._session.runs_ < len(steps): pass
+'''
+# Whatever holds something of the library is freed by a thread that did not make it.
+_FREED_ELSEWHERE = '''
+import gc, queue, threading
+import numpy as np
+import leat as tf
+given = queue.Queue()
+def free():
+  while given.get() is not None: gc.collect()
+freeing = threading.Thread(target=free)
+freeing.start()
+for _ in range(20):
+  with tf.Graph().as_default() as graph:
+    v = tf.Variable(np.ones(10000, np.float32))
+    y = v * 2.0
+    session = tf.Session()
+    session.run(v.initializer)
+    made = [graph, v, y, session, session.make_callable(y), session.run(y),
+            session.run(tf.get_session_handle(y)), tf.GraphDef.FromString(
+                graph.as_graph_def().SerializeToString())]
+  del graph, v, y, session
+  while made: given.put(made.pop())
+given.put(None)
+freeing.join()
+'''
+# |name| runs often; the second half of the rounds may add |limit| kB to what the process holds.
+_MEMORY = '''
+import os
+import numpy as np
+import leat as tf
+
+def held():
+  with open('/proc/self/statm') as f:
+    return int(f.read().split()[1]) * os.sysconf('SC_PAGE_SIZE') // 1024
+
+def watch(name, rounds, limit, once):
+  for _ in range(rounds // 2): once()
+  before = held()
+  for _ in range(rounds // 2): once()
+  assert held() - before < limit, '%s: %d kB more' % (name, held() - before)
+
+def graph():
+  with tf.Graph().as_default():
+    v = tf.Variable([1.0, 2.0])
+    gradient = tf.gradients(v * v, v)
+    with tf.Session() as session:
+      session.run(v.initializer)
+      session.run(gradient)
+
+x = tf.placeholder(tf.float32, [None])
+y = x * 2.0
+fed = np.ones(100, np.float32)
+session = tf.Session()
+function = session.make_callable(y, [x])
+watch('run', 20000, 256, lambda: session.run(y, {x: fed}))
+watch('a callable', 20000, 256, lambda: function(fed))
+watch('graphs', 200, 1024, graph)
+'''
+_PROGRAMS = {
+    'interpreters': _INTERPRETERS,
+    'the end amid steps': _END_AMID_STEPS,
+    'freed by another thread': _FREED_ELSEWHERE,
+}
+
+
+class ProcessTest(unittest.TestCase):
+
+  def _run(self, program):
+    found = subprocess.run([sys.executable, '-c', program], timeout=120, capture_output=True,
+                           text=True, env=dict(os.environ, PYTHONPATH=os.pathsep.join(sys.path)),
+                           check=False)
+    self.assertEqual((found.returncode, found.stderr), (0, ''))
+
+  def test_programs_end_well(self):
+    for name, program in _PROGRAMS.items():
+      with self.subTest(name):
+        self._run(program)
+
+  @unittest.skipIf('LD_PRELOAD' in os.environ, 'sanitizers keep freed memory')
+  def test_memory_is_flat(self):
+    self._run(_MEMORY)
+
+
+if __name__ == '__main__':
+  unittest.main()
