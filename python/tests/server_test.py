@@ -1,7 +1,6 @@
 """Clusters: descriptions, servers in this process, sessions at them, and where variables go."""
 import gc
 import threading
-import time
 import unittest
 
 import leat as tf
@@ -69,7 +68,9 @@ class ServerTest(unittest.TestCase):
   def test_a_closed_session_ends_its_step(self):
     server = tf.train.Server.create_local_server()
     with tf.Graph().as_default():
-      taken = tf.FIFOQueue(1, tf.float32).dequeue()
+      begun = tf.FIFOQueue(1, tf.float32)
+      with tf.control_dependencies([begun.enqueue(1.0)]):
+        taken = tf.FIFOQueue(1, tf.float32).dequeue()
       session = tf.Session(server.target)
       raised = []
 
@@ -80,8 +81,7 @@ class ServerTest(unittest.TestCase):
           raised.append(error)
       thread = threading.Thread(target=run)
       thread.start()
-      while not session._session.runs_:
-        time.sleep(0.001)
+      session.run(begun.dequeue())
       session.close()
       thread.join(30)
       self.assertIsInstance(raised[0], tf.errors.CancelledError)
