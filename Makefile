@@ -14,7 +14,7 @@
 #   make docs-python    the reference of the Python API, pages in build/docs/python
 #   make test-board    the board's pages in a headless browser
 # JOBS limits parallel work; TESTS selects tests by a regular expression, PYTHON_TESTS those of the
-# Python package under sanitizers by a pattern of file names.
+# Python package by a pattern of file names.
 BUILD ?= build
 PREFIX ?= /usr/local
 FUZZ_SECONDS ?= 10
@@ -88,7 +88,7 @@ tsan-threads: build-tsan/build.ninja
 
 asan-python tsan-python: %-python: build-%/build.ninja
 	@$(NINJA) -C build-$* leat_python_package
-	@dev/test-python build-$* '$(PYTHON_TESTS)'
+	@JOBS=$(JOBS) dev/test-python build-$* '$(PYTHON_TESTS)'
 
 fuzz:
 	@FUZZ_SECONDS=$(FUZZ_SECONDS) JOBS=$(JOBS) dev/fuzz
@@ -112,7 +112,7 @@ test-oracle: setup all
 	@dev/test-oracle $(ORACLE_ARGS)
 
 test-python: setup all
-	@dev/test-python $(BUILD)
+	@JOBS=$(JOBS) dev/test-python $(BUILD) '$(PYTHON_TESTS)'
 
 test-board: setup all
 	@python3 tests/board/page_test.py $(BUILD)
