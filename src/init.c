@@ -14,6 +14,7 @@
 #include <string.h>
 
 #include "base/cpu.h"
+#include "base/host.h"
 #include "cluster/client_session.h"
 #include "cluster/transport.h"
 #include "device/simulated/simulated_device.h"
@@ -46,8 +47,8 @@ static const leat_transport_t* const kTransports[] = {&leat_loopback_transport};
 //   init.c: runtime_mutex, runtime_storage, runtime_ready
 //     the registries of ops and kernels, and what else is the same for all sessions
 //     the first leat_runtime_get | runtime_mutex; readers load runtime_ready | process
-//   init.c: pools_mutex, pools
-//     thread pools that sessions share, one for each number of threads
+//   init.c: pools_mutex, pools, pools_process
+//     thread pools that sessions share, one for each number of threads; the process that made them
 //     the first session with that number | pools_mutex | process; sessions hold references
 //   init.c: containers_mutex, containers
 //     resources of named containers, one manager for each CPU device
@@ -234,6 +235,7 @@ static const leat_transport_t* const kTransports[] = {&leat_loopback_transport};
 #define LEAT_SHARED_POOL_MAX 64
 static leat_mutex_t pools_mutex = {PTHREAD_MUTEX_INITIALIZER};
 static leat_thread_pool_t* pools[LEAT_SHARED_POOL_MAX + 1];
+static int64_t pools_process;
 
 static leat_status_t open_pool(const leat_session_options_t* options, leat_allocator_t* allocator,
                                leat_thread_pool_t** out_pool) {
@@ -243,6 +245,9 @@ static leat_status_t open_pool(const leat_session_options_t* options, leat_alloc
   }
   leat_status_t status = leat_ok_status();
   leat_mutex_lock(&pools_mutex);
+  // The child of a fork has no threads of its parent's pools, and makes pools of its own.
+  if (pools_process != leat_host_process_id()) memset(pools, 0, sizeof pools);
+  pools_process = leat_host_process_id();
   if (!pools[threads]) status = leat_thread_pool_create(threads, allocator, &pools[threads]);
   if (!status) {
     leat_thread_pool_retain(pools[threads]);

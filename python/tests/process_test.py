@@ -64,6 +64,31 @@ for _ in range(20):
 given.put(None)
 freeing.join()
 '''
+# A child that makes a session of its own uses several threads, though it has none of its parent's,
+# which have steps under way at the fork.
+_FORK = '''
+import os, threading
+import leat as tf
+def sums():
+  x = tf.random_normal([600, 600])
+  return tf.add_n([tf.reduce_sum(tf.matmul(x, x * float(i))) for i in range(4)])
+def run():
+  while not ended.is_set(): session.run(y)
+y = sums()
+session = tf.Session()
+session.run(y)
+ended = threading.Event()
+threads = [threading.Thread(target=run) for _ in range(2)]
+for thread in threads: thread.start()
+for _ in range(3):
+  child = os.fork()
+  if not child:
+    with tf.Graph().as_default(), tf.Session() as own: own.run(sums())
+    os._exit(0)
+  assert os.waitpid(child, 0)[1] == 0
+ended.set()
+for thread in threads: thread.join()
+'''
 # |name| runs often; the second half of the rounds may add |limit| kB to what the process holds.
 _MEMORY = '''
 import os
@@ -101,6 +126,7 @@ _PROGRAMS = {
     'interpreters': _INTERPRETERS,
     'the end amid steps': _END_AMID_STEPS,
     'freed by another thread': _FREED_ELSEWHERE,
+    'a fork amid steps': _FORK,
 }
 
 
