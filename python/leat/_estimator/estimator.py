@@ -149,6 +149,7 @@ class Estimator:
     return self._reader().get_tensor(name)
 
   def get_variable_names(self):
+    """The names of the variables in the newest checkpoint. ValueError where there is none."""
     return sorted(self._reader().get_variable_to_shape_map())
 
   def _reader(self):
@@ -159,6 +160,7 @@ class Estimator:
     return train.NewCheckpointReader(path)
 
   def latest_checkpoint(self):
+    """The path of the newest checkpoint, or None."""
     return checkpoint_state.latest_checkpoint(self._model_dir)
 
   def eval_dir(self, name=None):

@@ -17,7 +17,7 @@ LOSS_METRIC_KEY = 'loss'
 
 @export('estimator.ModeKeys')
 class ModeKeys:
-  """For what a graph is built."""
+  """For what a model function builds a graph: TRAIN, EVAL or PREDICT."""
   TRAIN, EVAL, PREDICT = 'train', 'eval', 'infer'
 
 

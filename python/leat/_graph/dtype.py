@@ -38,14 +38,17 @@ class DType:
 
   @property
   def as_datatype_enum(self):
+    """The number of the type in messages."""
     return self._number
 
   @property
   def name(self):
+    """Its name: 'float32'."""
     return self._name
 
   @property
   def base_dtype(self):
+    """The type itself, of a reference to it."""
     return self._base
 
   @property
@@ -58,6 +61,7 @@ class DType:
 
   @property
   def real_dtype(self):
+    """The type of the real part, of a complex type; otherwise the type itself."""
     name = self._base._name
     if name == 'complex64':
       return float32
@@ -78,34 +82,42 @@ class DType:
 
   @property
   def is_numpy_compatible(self):
+    """Whether numpy has arrays of it."""
     return self._base._name not in ('resource', 'variant')
 
   @property
   def is_bool(self):
+    """Whether it is bool."""
     return self._base._name == 'bool'
 
   @property
   def is_integer(self):
+    """Whether it is an integer that is not quantized, with a sign or without."""
     return self._base._name in _INTEGERS
 
   @property
   def is_floating(self):
+    """Whether it is a number with a fraction that is not complex."""
     return self._base._name in _FLOATS
 
   @property
   def is_complex(self):
+    """Whether it is complex."""
     return self._base._name in ('complex64', 'complex128')
 
   @property
   def is_quantized(self):
+    """Whether it is one of the quantized types."""
     return self._base._name in _QUANTIZED
 
   @property
   def is_unsigned(self):
+    """Whether it is an integer without a sign."""
     return self._base._name.startswith('uint')
 
   @property
   def size(self):
+    """The size of an element in bytes."""
     return _SIZES.get(self._base._name, 1)
 
   def _limit(self, lowest):
@@ -129,6 +141,7 @@ class DType:
 
   @property
   def max(self):
+    """The largest number of the type. TypeError for types without numbers."""
     return self._limit(False)
 
   @property
@@ -139,6 +152,7 @@ class DType:
     return self.min, self.max
 
   def is_compatible_with(self, other):
+    """Whether both are the same type, or one is a reference to the other."""
     other = as_dtype(other)
     return self._number in (other._number, other._base._number)
 

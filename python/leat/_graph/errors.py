@@ -17,18 +17,22 @@ class OpError(Exception):
 
   @property
   def message(self):
+    """The text of the error."""
     return self._message
 
   @property
   def op(self):
+    """The operation that failed, or None where it is not known."""
     return self._op
 
   @property
   def error_code(self):
+    """The number of the code, tf.errors.NOT_FOUND say."""
     return self._error_code
 
   @property
   def node_def(self):
+    """The NodeDef of the operation that failed, or None."""
     return self._node_def
 
   def __str__(self):

@@ -188,6 +188,7 @@ class Graph(_leat.Graph):
     return name if name[-1] == '/' else self.unique_name(name) + '/'
 
   def get_name_scope(self):
+    """The name scope that operations are added in now, without a slash at its end."""
     return self._building.scope[:-1]
 
   # Settings -----------------------------------------------------------------------------------
@@ -236,6 +237,7 @@ class Graph(_leat.Graph):
 
   @contextlib.contextmanager
   def container(self, container_name):
+    """See tf.container."""
     building = self._building
     outer, building.container = building.container, container_name
     try:
@@ -356,9 +358,11 @@ class Graph(_leat.Graph):
     return op
 
   def is_feedable(self, tensor):
+    """Whether a tensor may be fed."""
     return tensor not in self._unfeedable
 
   def prevent_feeding(self, tensor):
+    """Lets sessions refuse feeds of a tensor."""
     self._unfeedable.add(tensor)
 
   def is_fetchable(self, tensor_or_op):
@@ -375,24 +379,30 @@ class Graph(_leat.Graph):
     return _leat.flow_of(op) is None
 
   def prevent_fetching(self, op):
+    """Lets sessions refuse fetches of an operation and its tensors."""
     self._unfetchable.add(op)
 
   # Collections --------------------------------------------------------------------------------
 
   def add_to_collection(self, name, value):
+    """Appends a value to the collection `name`."""
     self._check_not_finalized()
     self._collections.setdefault(name, []).append(value)
 
   def add_to_collections(self, names, value):
+    """Appends a value to each of several collections, or to one."""
     names = (names,) if isinstance(names, str) or not hasattr(names, '__iter__') else dict.fromkeys(
         names)
     for name in names:
       self.add_to_collection(name, value)
 
   def get_collection_ref(self, name):
+    """The list that is the collection; it is made where there is none."""
     return self._collections.setdefault(name, [])
 
   def get_collection(self, name, scope=None):
+    """The values in a collection, as a new list; with `scope`, a regular expression, only those
+    whose names begin with a match."""
     items = self._collections.get(name, [])
     if scope is None:
       return list(items)
@@ -400,13 +410,16 @@ class Graph(_leat.Graph):
     return [i for i in items if hasattr(i, 'name') and pattern.match(i.name)]
 
   def get_all_collection_keys(self):
+    """The names of all collections that are not empty."""
     return [key for key in self._collections if isinstance(key, str)]
 
   @property
   def collections(self):
+    """The names of all collections."""
     return list(self._collections)
 
   def clear_collection(self, name):
+    """Empties a collection."""
     self._check_not_finalized()
     self._collections.pop(name, None)
 
@@ -425,6 +438,7 @@ class Graph(_leat.Graph):
 
   @property
   def finalized(self):
+    """Whether finalize() was called."""
     return self._finalized
 
   @property
@@ -434,6 +448,7 @@ class Graph(_leat.Graph):
 
   @property
   def seed(self):
+    """The seed of tf.set_random_seed, or None."""
     return self._seed
 
   @seed.setter
@@ -447,10 +462,12 @@ class Graph(_leat.Graph):
 
   @property
   def building_function(self):
+    """Whether the graph is the body of a function."""
     return False
 
   @property
   def graph_def_versions(self):
+    """The message VersionDef of the graph."""
     from leat._graph import message
     return message.of('VersionDef').FromString(self.versions_())
 

@@ -39,10 +39,12 @@ class Operation(_leat.Operation):
 
   @property
   def inputs(self):
+    """The tensors that it reads."""
     return _Inputs(self.inputs_)
 
   @property
   def outputs(self):
+    """The tensors that it computes, as a list."""
     return list(self.outputs_)
 
   @property
@@ -58,6 +60,7 @@ class Operation(_leat.Operation):
     return self.control_outputs_
 
   def values(self):
+    """The tensors that it computes, as a tuple."""
     return tuple(self.outputs_)
 
   def _where(self):
@@ -75,6 +78,7 @@ class Operation(_leat.Operation):
 
   @property
   def node_def(self):
+    """The message NodeDef of it."""
     from leat._graph import message
     return message.of('NodeDef').FromString(self.node_def_())
 
@@ -84,6 +88,7 @@ class Operation(_leat.Operation):
 
   @property
   def op_def(self):
+    """The message OpDef of its op."""
     from leat._graph import definition
     return definition.message_of(self.graph, self.type)
 

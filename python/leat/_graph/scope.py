@@ -29,6 +29,7 @@ class name_scope:
 
   @property
   def name(self):
+    """The name that was asked for."""
     return self._name
 
   def __enter__(self):

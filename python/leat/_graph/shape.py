@@ -31,6 +31,7 @@ class Dimension:
 
   @property
   def value(self):
+    """The size, or None where it is not known."""
     return self._value
 
   def __repr__(self):
@@ -72,14 +73,17 @@ class Dimension:
     return self._value
 
   def is_compatible_with(self, other):
+    """Whether both could be the same size."""
     other = as_dimension(other)
     return self._value is None or other._value is None or self._value == other._value
 
   def assert_is_compatible_with(self, other):
+    """ValueError unless both could be the same size."""
     if not self.is_compatible_with(other):
       raise ValueError('Dimensions %s and %s are not compatible' % (self, other))
 
   def merge_with(self, other):
+    """What is known of a size that is both. ValueError where they differ."""
     other = as_dimension(other)
     self.assert_is_compatible_with(other)
     return Dimension(other._value if self._value is None else self._value)
@@ -211,10 +215,12 @@ class TensorShape:
 
   @property
   def dims(self):
+    """The sizes as a list of Dimension, or None where the rank is not known."""
     return None if self._dims is None else [Dimension(d) for d in self._dims]
 
   @property
   def ndims(self):
+    """The rank, or None where it is not known."""
     return None if self._dims is None else len(self._dims)
 
   rank = ndims
@@ -250,6 +256,7 @@ class TensorShape:
     return Dimension(None)
 
   def num_elements(self):
+    """How many elements a tensor has, or None where that is not known."""
     if self._dims is None or None in self._dims:
       return None
     size = 1
@@ -262,10 +269,12 @@ class TensorShape:
     return self._dims is not None and None not in self._dims
 
   def assert_is_fully_defined(self):
+    """ValueError unless the rank and all sizes are known."""
     if not self.is_fully_defined():
       raise ValueError('Shape %s is not fully defined' % self)
 
   def is_compatible_with(self, other):
+    """Whether a tensor could have both shapes."""
     other = as_shape(other)
     if self._dims is None or other._dims is None:
       return True
@@ -273,16 +282,19 @@ class TensorShape:
         a is None or b is None or a == b for a, b in zip(self._dims, other._dims))
 
   def assert_is_compatible_with(self, other):
+    """ValueError unless a tensor could have both shapes."""
     if not self.is_compatible_with(other):
       raise ValueError('Shapes %s and %s are incompatible' % (self, other))
 
   def most_specific_compatible_shape(self, other):
+    """What is known of a tensor that has one of both shapes."""
     other = as_shape(other)
     if self._dims is None or other._dims is None or len(self._dims) != len(other._dims):
       return TensorShape(None)
     return TensorShape([a if a == b else None for a, b in zip(self._dims, other._dims)])
 
   def merge_with(self, other):
+    """What is known of a tensor that has both shapes. ValueError where none can."""
     other = as_shape(other)
     if self._dims is None:
       return other
@@ -295,32 +307,38 @@ class TensorShape:
       raise ValueError('Shapes %s and %s are not compatible' % (self, other)) from None
 
   def concatenate(self, other):
+    """The sizes of both, one behind the other."""
     other = as_shape(other)
     if self._dims is None or other._dims is None:
       return TensorShape(None)
     return TensorShape(self._dims + other._dims)
 
   def assert_same_rank(self, other):
+    """ValueError where both ranks are known and differ."""
     other = as_shape(other)
     if self._dims is not None and other._dims is not None and len(self._dims) != len(other._dims):
       raise ValueError('Shapes %s and %s must have the same rank' % (self, other))
 
   def assert_has_rank(self, rank):
+    """ValueError where the rank is known and another one."""
     if self.ndims not in (None, rank):
       raise ValueError('Shape %s must have rank %d' % (self, rank))
 
   def with_rank(self, rank):
+    """The shape with that rank. ValueError where it has another one."""
     try:
       return self.merge_with(TensorShape([None] * rank))
     except ValueError:
       raise ValueError('Shape %s must have rank %d' % (self, rank)) from None
 
   def with_rank_at_least(self, rank):
+    """The shape. ValueError where its rank is known and smaller."""
     if self.ndims is not None and self.ndims < rank:
       raise ValueError('Shape %s must have rank at least %d' % (self, rank))
     return self
 
   def with_rank_at_most(self, rank):
+    """The shape. ValueError where its rank is known and larger."""
     if self.ndims is not None and self.ndims > rank:
       raise ValueError('Shape %s must have rank at most %d' % (self, rank))
     return self

@@ -26,18 +26,22 @@ class Tensor(_leat.Output):
 
   @property
   def dtype(self):
+    """The type of its elements, a DType."""
     return _by_number[self.dtype_]
 
   @property
   def name(self):
+    """Its name: that of the operation, a colon, which of its outputs it is."""
     return '%s:%d' % (self.op.name, self.value_index)
 
   @property
   def device(self):
+    """The device that its operation asks for."""
     return self.op.device
 
   @property
   def shape(self):
+    """The TensorShape as far as it is known while the graph is built."""
     return TensorShape._known(self.shape_)
 
   def get_shape(self):
@@ -66,6 +70,7 @@ class Tensor(_leat.Output):
       raise ValueError(error.args[1]) from None
 
   def consumers(self):
+    """The operations that read it."""
     found = []
     for op in self.consumers_():
       if op not in found:
@@ -89,6 +94,8 @@ class Tensor(_leat.Output):
     return sessions.of_run(session, self.graph, 'eval').run(self, feed_dict)
 
   def experimental_ref(self):
+    """An object that compares and hashes by the tensor itself, for keys of dicts; its deref() is
+    the tensor."""
     return Reference(self)
 
   ref = experimental_ref

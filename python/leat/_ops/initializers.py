@@ -16,10 +16,12 @@ class Initializer:
     raise NotImplementedError
 
   def get_config(self):
+    """The arguments that make the same initializer again."""
     return {}
 
   @classmethod
   def from_config(cls, config):
+    """The initializer that get_config describes."""
     config.pop('dtype', None)
     return cls(**config)
 

@@ -163,10 +163,12 @@ class Layer:
   # Calling --------------------------------------------------------------------------------------
 
   def build(self, input_shape):
+    """Makes the variables for inputs of that shape, at the first call."""
     del input_shape
     self.built = True
 
   def call(self, inputs, **kwargs):
+    """Adds the operations for inputs; gives the outputs."""
     return inputs
 
   def _enter_scope(self, scope):

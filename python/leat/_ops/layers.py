@@ -12,7 +12,9 @@ from leat._ops.layer import InputSpec, Layer
 
 @export('layers.Dense')
 class Dense(Layer):
-  """activation(inputs * kernel + bias)."""
+  """A layer: activation(inputs * kernel + bias). Inputs [..., n], outputs [..., units]; the
+  variables 'kernel' [n, units] and 'bias' [units] are made when it is first called. ValueError
+  where n is not known."""
 
   def __init__(self, units, activation=None, use_bias=True, kernel_initializer=None,
                bias_initializer=None, kernel_regularizer=None, bias_regularizer=None,
@@ -31,6 +33,7 @@ class Dense(Layer):
     self.input_spec = InputSpec(min_ndim=2)
 
   def build(self, input_shape):
+    """Makes the variables for inputs of that shape. ValueError where the last size is not known."""
     last = TensorShape(input_shape).as_list()[-1]
     if last is None:
       raise ValueError('The last dimension of the inputs to `Dense` should be defined. Found '
@@ -47,6 +50,7 @@ class Dense(Layer):
     return TensorShape(input_shape).with_rank_at_least(2)[:-1].concatenate(self.units)
 
   def call(self, inputs):
+    """The outputs for inputs."""
     rank = inputs.get_shape().ndims
     if rank > 2:
       outputs = matrix.tensordot(inputs, self.kernel, [[rank - 1], [0]])
@@ -214,7 +218,7 @@ class Conv2DTranspose(_Conv):
 
 @export('layers.Flatten')
 class Flatten(Layer):
-  """All dimensions but the first as one."""
+  """A layer: inputs [batch, ...] as [batch, n]."""
 
   def __init__(self, data_format='channels_last', name=None, **kwargs):
     super().__init__(name=name, **kwargs)
@@ -252,7 +256,9 @@ def _choose(training, yes, no):
 
 @export('layers.Dropout')
 class Dropout(Layer):
-  """tf.nn.dropout while training."""
+  """A layer: sets a share `rate` of the elements to 0 and divides the others by 1 - rate, where
+  `training` is true; otherwise inputs are given back. noise_shape has 1 for dimensions that share
+  their fate."""
 
   def __init__(self, rate=0.5, noise_shape=None, seed=None, name=None, **kwargs):
     super().__init__(name=name, **kwargs)
@@ -272,8 +278,10 @@ class Dropout(Layer):
 
 @export('layers.BatchNormalization')
 class BatchNormalization(Layer):
-  """Normalised by the batch while training, else by moving averages, which UPDATE_OPS bring up to
-  date."""
+  """A layer: scales inputs to mean 0 and variance 1 along `axis`, then multiplies by gamma and adds
+  beta, which are trained. Where `training` is true mean and variance are those of the batch, else
+  averages of them, which operations in the collection UPDATE_OPS keep: run them with each step of
+  training."""
 
   def __init__(self, axis=-1, momentum=0.99, epsilon=1e-3, center=True, scale=True,
                beta_initializer=None, gamma_initializer=None, moving_mean_initializer=None,
@@ -403,7 +411,11 @@ def _function(cls, leading, apply_arguments=()):
     rest = {n: kwargs.pop(n) for n in apply_arguments if n in kwargs}
     layer = cls(name=name, _reuse=reuse, _scope=name, **kwargs)
     return layer(inputs, **rest)
-  function.__doc__ = 'The layer %s, made and called.' % cls.__name__
+  function.__doc__ = '''Makes the layer tf.layers.%s and applies it to inputs.
+
+  With `reuse` it uses the variables of the layer that was made under the same name.
+
+  %s''' % (cls.__name__, cls.__doc__)
   words = [n if d is _REQUIRED else '%s=%r' % (n, d if isinstance(d, (str, int, float)) else None)
            for n, d in parameters.items()]
   words.insert(len(leading), '*')

@@ -164,6 +164,7 @@ class QueueBase:
                     cancel_pending_enqueues=cancel_pending_enqueues)
 
   def is_closed(self, name=None):
+    """Whether the queue is closed, a scalar bool."""
     return apply_op('QueueIsClosedV2' if self._v2 else 'QueueIsClosed',
                     name=name or '%s_Is_Closed' % self._name, handle=self._queue_ref)
 

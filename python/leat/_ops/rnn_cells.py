@@ -34,17 +34,20 @@ def state_shape(batch_size, size):
 
 @export('nn.rnn_cell.RNNCell', 'contrib.rnn.RNNCell')
 class RNNCell(Layer):
-  """The base of cells: state_size, output_size, and call(inputs, state)."""
+  """The base of cells of recurrent networks. cell(inputs, state) gives (output, new state) of one
+  step; state_size and output_size say their sizes, zero_state makes the first state."""
 
   def __call__(self, inputs, state, scope=None):
     return super().__call__(inputs, state, scope=scope)
 
   @property
   def state_size(self):
+    """The size of the state: an integer, a TensorShape, or a tuple of them."""
     raise NotImplementedError('Abstract method')
 
   @property
   def output_size(self):
+    """The size of the output: an integer or a TensorShape."""
     raise NotImplementedError('Abstract method')
 
   def zero_state(self, batch_size, dtype):
@@ -91,7 +94,8 @@ def _input_size(shape):
 
 @export('nn.rnn_cell.BasicRNNCell', 'contrib.rnn.BasicRNNCell')
 class BasicRNNCell(RNNCell):
-  """output = new state = activation([input, state] W + b)."""
+  """output = new state = activation(W * [inputs, state] + b), inputs [batch, n], state [batch,
+  num_units]."""
 
   def __init__(self, num_units, activation=None, reuse=None, name=None, dtype=None, **kwargs):
     super().__init__(_reuse=reuse, name=name, dtype=dtype, **kwargs)
@@ -114,7 +118,8 @@ class BasicRNNCell(RNNCell):
 
 @export('nn.rnn_cell.GRUCell', 'contrib.rnn.GRUCell')
 class GRUCell(RNNCell):
-  """The gated recurrent unit (Cho et al., arXiv:1406.1078)."""
+  """The gated recurrent unit (Cho et al., arXiv:1406.1078): inputs [batch, n], output and state
+  [batch, num_units]."""
 
   def __init__(self, num_units, activation=None, reuse=None, kernel_initializer=None,
                bias_initializer=None, name=None, dtype=None, **kwargs):
@@ -158,7 +163,9 @@ def _halves(state, units, is_tuple):
 
 @export('nn.rnn_cell.BasicLSTMCell', 'contrib.rnn.BasicLSTMCell')
 class BasicLSTMCell(RNNCell):
-  """The LSTM of Zaremba et al. (arXiv:1409.2329), without peepholes."""
+  """The LSTM of Zaremba et al. (arXiv:1409.2329), without peepholes. Inputs [batch, n], output
+  [batch, num_units]; the state is a tuple (c, h) of two such tensors, or both joined where
+  state_is_tuple is False. forget_bias is added to the forget gate, so that it begins open."""
 
   def __init__(self, num_units, forget_bias=1.0, state_is_tuple=True, activation=None, reuse=None,
                name=None, dtype=None, **kwargs):
@@ -250,7 +257,8 @@ class LSTMCell(RNNCell):
 
 @export('nn.rnn_cell.MultiRNNCell', 'contrib.rnn.MultiRNNCell')
 class MultiRNNCell(RNNCell):
-  """Cells one above the other; each has the output of the one below as its input."""
+  """Cells one above the other; each has the output of the one below as its input. The state is a
+  tuple of theirs. ValueError where `cells` is empty."""
 
   def __init__(self, cells, state_is_tuple=True):
     super().__init__()

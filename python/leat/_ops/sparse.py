@@ -31,6 +31,8 @@ class SparseTensor:
 
   @classmethod
   def from_value(cls, sparse_tensor_value):
+    """The SparseTensor of a SparseTensorValue; a SparseTensor is given back. TypeError for anything
+    else."""
     if not isinstance(sparse_tensor_value, (SparseTensor, SparseTensorValue)):
       raise TypeError('Neither a SparseTensor nor SparseTensorValue: %s.' % (sparse_tensor_value,))
     return SparseTensor(*[getattr(sparse_tensor_value, n)
@@ -57,6 +59,7 @@ class SparseTensor:
   _graph_element = property(lambda self: self._values)
 
   def get_shape(self):
+    """The TensorShape as far as it is known while the graph is built."""
     return values_module.constant_shape(self._dense_shape)
 
   shape = property(get_shape)
@@ -66,6 +69,7 @@ class SparseTensor:
                         function(self._dense_shape))
 
   def eval(self, feed_dict=None, session=None):
+    """The SparseTensorValue, computed in `session` or the default one."""
     from leat._session import session as sessions
     return sessions.of_run(session, self.graph, 'eval').run(self, feed_dict)
 
@@ -126,6 +130,7 @@ class IndexedSlices:
 
   @property
   def shape(self):
+    """The TensorShape of the tensor that they are slices of, as far as it is known."""
     return TensorShape(None) if self._dense_shape is None else \
         values_module.constant_shape(self._dense_shape)
 

@@ -62,6 +62,7 @@ class TensorArray:
 
   @property
   def element_shape(self):
+    """The shape of an element as far as it is known."""
     return self._shape[0]
 
   def _merge(self, shape):
@@ -85,6 +86,7 @@ class TensorArray:
     """TensorFlow warns of arrays that are written and not used further; this library does not."""
 
   def identity(self):
+    """The same array, after the control dependencies of the place."""
     return self._next(apply_op('Identity', input=self._flow))
 
   def grad(self, source, flow=None, name=None):
@@ -100,12 +102,16 @@ class TensorArray:
         return made
 
   def read(self, index, name=None):
+    """The element at an index, which a later step of a loop cannot read again where
+    clear_after_read is set."""
     value = apply_op('TensorArrayReadV3', name=name, handle=self._handle, index=index,
                      flow_in=self._flow, dtype=self._dtype)
     value.set_shape(self._shape[0])
     return value
 
   def write(self, index, value, name=None):
+    """The array with an element written at an index: what comes after must use the array that is
+    returned. Each index is written once."""
     with name_scope(name, 'TensorArrayWrite', [self._handle, index, value]):
       # A value of another type is refused when the step runs.
       value = convert(value, name='value', preferred=self._dtype)

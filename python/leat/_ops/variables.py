@@ -116,6 +116,7 @@ class Variable(metaclass=_VariableMeta):
 
   @property
   def name(self):
+    """The name of its tensor, 'w:0'; that of its operation is `op.name`."""
     return self._variable.name if self._handle is None else self._handle_name + ':0'
 
   @property
@@ -124,49 +125,62 @@ class Variable(metaclass=_VariableMeta):
 
   @property
   def op(self):
+    """The operation that holds it."""
     return self._variable.op
 
   @property
   def graph(self):
+    """The graph that it is in."""
     return self._variable.graph
 
   @property
   def device(self):
+    """The device that its operation asks for."""
     return self._variable.device
 
   @property
   def dtype(self):
+    """The type of its elements; of a reference variable a reference to it, whose `base_dtype` is
+    the type."""
     return self._dtype
 
   @property
   def shape(self):
+    """The shape, a TensorShape."""
     return self._shape()
 
   def get_shape(self):
+    """The shape, a TensorShape."""
     return self._shape()
 
   @property
   def initializer(self):
+    """The operation that gives it its initial value."""
     return self._initializer
 
   @property
   def initial_value(self):
+    """The tensor that it is initialized with."""
     return self._initial_value
 
   @property
   def trainable(self):
+    """Whether optimizers change it unless they are given a list of variables."""
     return self._trainable
 
   @property
   def synchronization(self):
+    """How copies on several devices are kept the same; one copy here."""
     return self._synchronization
 
   @property
   def aggregation(self):
+    """How changes of copies on several devices are joined; one copy here."""
     return self._aggregation
 
   @property
   def constraint(self):
+    """The function that optimizers put its new value through, or None."""
     return self._constraint
 
   def _set_save_slice_info(self, info):
@@ -197,10 +211,13 @@ class Variable(metaclass=_VariableMeta):
     return self._as_tensor().eval(session=session)
 
   def set_shape(self, shape):
+    """Adds what is known of the shape. ValueError where it contradicts what is known already."""
     self._ref().set_shape(shape)
     self.value().set_shape(shape)
 
   def experimental_ref(self):
+    """An object that compares and hashes by the variable itself, for keys of dicts; its deref() is
+    the variable."""
     return tensors.Reference(self)
 
   ref = experimental_ref
@@ -249,6 +266,8 @@ class Variable(metaclass=_VariableMeta):
 
   @staticmethod
   def from_proto(variable_def, import_scope=None):
+    """The variable of the default graph that a VariableDef tells of, with import_scope before its
+    names."""
     if variable_def.is_resource:
       return ResourceVariable(variable_def=variable_def, import_scope=import_scope)
     return RefVariable(variable_def=variable_def, import_scope=import_scope)

@@ -82,19 +82,24 @@ class GFile:
     return data if 'b' in self._mode else data.decode('utf-8')
 
   def read(self, n=-1):
+    """The next n bytes or letters, or all that is left."""
     return self._result(self._opened().read(n))
 
   def readline(self):
+    """The next line with its end; empty at the file's end."""
     return self._result(self._opened().readline())
 
   def readlines(self):
+    """All lines that are left, as a list."""
     return [self._result(line) for line in self._opened().readlines()]
 
   def write(self, file_content):
+    """Appends text or bytes."""
     self._opened_for_writing().write(
         file_content.encode() if isinstance(file_content, str) else bytes(file_content))
 
   def seek(self, offset=None, whence=0, position=None):
+    """Goes to a place in the file."""
     if offset is None and position is None:
       raise TypeError('seek(): offset argument required')
     if offset is not None and position is not None:
@@ -110,20 +115,25 @@ class GFile:
     reader.seek(target)
 
   def tell(self):
+    """The place where reading goes on."""
     return (self._opened() if self._reads() else self._opened_for_writing()).tell()
 
   def size(self):
+    """The size of the file in bytes."""
     with _translated(self._name):
       return os.path.getsize(self._name)
 
   def flush(self):
+    """Hands what was written to the operating system."""
     if self._writer is not None:
       self._writer.flush()
 
   def seekable(self):
+    """Whether seek() works: True."""
     return True
 
   def close(self):
+    """Closes the file. Nothing happens where it is closed."""
     for stream in (self._reader, self._writer):
       if stream is not None:
         stream.close()

@@ -48,6 +48,7 @@ class TFRecordWriter:
       raise errors.of_status(error) from None
 
   def write(self, record):
+    """Appends a record, bytes."""
     try:
       self._records.write(record if isinstance(record, bytes) else record.encode())
     except _leat.StatusError as error:
@@ -57,6 +58,7 @@ class TFRecordWriter:
     """Records do not wait."""
 
   def close(self):
+    """Writes what waits, and closes the file."""
     try:
       self._records.close()
     except _leat.StatusError as error:

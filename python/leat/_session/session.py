@@ -94,14 +94,17 @@ class BaseSession:
 
   @property
   def graph(self):
+    """The graph that it runs."""
     return self._graph
 
   @property
   def graph_def(self):
+    """The graph as a GraphDef."""
     return self._graph.as_graph_def()
 
   @property
   def sess_str(self):
+    """The target."""
     return self._target.encode()
 
   def close(self):

@@ -123,6 +123,7 @@ class ExponentialMovingAverage:
     return self._averages.get(self._key(var))
 
   def average_name(self, var):
+    """The name that the average of a variable is saved under."""
     if self._key(var) in self._averages:
       return self._averages[self._key(var)].op.name
     return graphs.get_default_graph().unique_name(var.op.name + '/' + self._name, False)

@@ -262,6 +262,7 @@ class QueueRunner:
     return found
 
   def to_proto(self, export_scope=None):
+    """The message QueueRunnerDef; None where its names are not in export_scope."""
     from leat._graph import message
     strip = lambda n: n[len(export_scope) + 1:] if export_scope else n
     return message.of('QueueRunnerDef')(
@@ -273,6 +274,7 @@ class QueueRunner:
 
   @staticmethod
   def from_proto(queue_runner_def, import_scope=None):
+    """The runner of a QueueRunnerDef, with import_scope before its names."""
     return QueueRunner(queue_runner_def=queue_runner_def, import_scope=import_scope)
 
 

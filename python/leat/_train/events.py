@@ -108,6 +108,7 @@ class FileWriter:
       self.add_meta_graph(meta_graph.make(graphs.get_default_graph(), graph_def=definition))
 
   def get_logdir(self):
+    """The folder that it writes to."""
     return self._logdir
 
   def _add(self, event, global_step=None):
@@ -145,6 +146,7 @@ class FileWriter:
     self._add(event, global_step)
 
   def add_session_log(self, session_log, global_step=None):
+    """Adds a SessionLog, which says that a session started, say."""
     self._add(message.of('Event')(session_log=session_log), global_step)
 
   def add_graph(self, graph, global_step=None, graph_def=None):
@@ -161,6 +163,7 @@ class FileWriter:
     self._add(message.of('Event')(graph_def=definition.SerializeToString()), global_step)
 
   def add_meta_graph(self, meta_graph_def, global_step=None):
+    """Adds a MetaGraphDef. TypeError for anything else."""
     if not isinstance(meta_graph_def, message.of('MetaGraphDef')):
       raise TypeError('meta_graph_def must be type MetaGraphDef, saw type: %s' %
                       type(meta_graph_def))
@@ -180,6 +183,7 @@ class FileWriter:
     self._file.flush()
 
   def close(self):
+    """Writes what waits, and closes the file."""
     if not self._closed:
       self._closed = True
       self._file.close()

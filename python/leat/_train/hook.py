@@ -48,6 +48,7 @@ class SessionRunContext:
 
   @property
   def stop_requested(self):
+    """Whether a hook asked for the end of the loop."""
     return self._stop_requested
 
   def request_stop(self):

@@ -34,6 +34,7 @@ class SecondOrStepTimer:
     self.reset()
 
   def reset(self):
+    """Forgets when it was due last."""
     self._last_triggered_step = self._last_triggered_time = None
 
   def should_trigger_for_step(self, step):
@@ -56,6 +57,7 @@ class SecondOrStepTimer:
     return elapsed
 
   def last_triggered_step(self):
+    """The step at which it was due last, or None."""
     return self._last_triggered_step
 
 

@@ -386,6 +386,8 @@ class _MonitoredSession:
       raise StopIteration('step_fn has requested the iterations to stop.')
 
   def should_stop(self):
+    """Whether the loop of steps shall end: a hook or a thread asked for it, or the session is
+    closed."""
     return self._sess is None or self._sess.should_stop()
 
   def close(self):

@@ -43,6 +43,7 @@ class Optimizer:
     self._non_slots = {}
 
   def get_name(self):
+    """The name of the operations that it adds."""
     return self._name
 
   # The two halves of minimize -------------------------------------------------------------------
@@ -213,9 +214,11 @@ class Optimizer:
     return variable.graph, variable.op.name
 
   def get_slot_names(self, *args, **kwargs):
+    """The names of what it keeps for each variable: 'momentum', say."""
     return sorted(self._slots)
 
   def get_slot(self, var, name):
+    """The variable of that name that it keeps for a variable, or None."""
     return self._slots.get(name, {}).get(self._key(var))
 
   def _slot_dict(self, slot_name):

@@ -342,34 +342,45 @@ class Saver:
 
   @property
   def last_checkpoints(self):
+    """The paths of the checkpoints that it keeps, oldest first."""
     return [p for p, _ in self._last]
 
   def set_last_checkpoints(self, last_checkpoints):
+    """Replaces the list of checkpoints that it keeps, oldest first."""
     assert isinstance(last_checkpoints, list)
     self._last = [(p, float('inf')) for p in last_checkpoints]
 
   def set_last_checkpoints_with_time(self, last_checkpoints_with_time):
+    """Replaces the list of checkpoints that it keeps by (path, seconds since 1970), oldest first.
+    """
     assert isinstance(last_checkpoints_with_time, list)
     self._last = last_checkpoints_with_time
 
   def recover_last_checkpoints(self, checkpoint_paths):
+    """Goes on with checkpoints that an earlier program wrote: of the paths, those that are there.
+    """
     existing = [p for p in checkpoint_paths if checkpoint_state.checkpoint_exists(p)]
     self._last = list(zip(existing, checkpoint_state.get_checkpoint_mtimes(existing)))
 
   def as_saver_def(self):
+    """The message SaverDef, with which others can save and restore."""
     return self.saver_def
 
   def to_proto(self, export_scope=None):
+    """The message SaverDef; None where its names are not in export_scope."""
     del export_scope
     return self.saver_def
 
   @staticmethod
   def from_proto(saver_def, import_scope=None):
+    """A Saver of a SaverDef, with import_scope before its names."""
     return Saver(saver_def=saver_def, name=import_scope)
 
   def export_meta_graph(self, filename=None, collection_list=None, as_text=False,
                         export_scope=None, clear_devices=False, clear_extraneous_savers=False,
                         strip_default_attrs=False, save_debug_info=False):
+    """The MetaGraphDef of the default graph, which is also written to the file where one is given.
+    """
     from leat._graph import meta_graph
     del save_debug_info
     return meta_graph.export_meta_graph(

@@ -49,6 +49,7 @@ class ClusterSpec:
     self._jobs = {_text(name, 'job name'): _tasks_of(cluster[name]) for name in sorted(cluster)}
 
   def as_cluster_def(self):
+    """The message ClusterDef."""
     definition = message.of('ClusterDef')()
     for name, tasks in self._jobs.items():
       job = definition.job.add()
@@ -70,15 +71,19 @@ class ClusterSpec:
 
   @property
   def jobs(self):
+    """The names of the jobs."""
     return list(self._jobs)
 
   def num_tasks(self, job_name):
+    """How many tasks a job has. ValueError where there is no such job."""
     return len(self._job(job_name))
 
   def task_indices(self, job_name):
+    """The numbers of a job's tasks. ValueError where there is no such job."""
     return list(self._job(job_name))
 
   def task_address(self, job_name, task_index):
+    """The address of a task. ValueError where there is no such job or task."""
     try:
       return self._job(job_name)[task_index]
     except KeyError:
@@ -177,6 +182,7 @@ class Server:
 
   @property
   def server_def(self):
+    """The message ServerDef that describes it."""
     return self._server_def
 
   @property

@@ -258,15 +258,19 @@ class Supervisor:
         self._graph_added_to_summary = False
 
   def request_stop(self, ex=None):
+    """Tells the threads to stop; `ex` is what one failed with."""
     self._coord.request_stop(ex=ex)
 
   def should_stop(self):
+    """Whether the threads shall stop."""
     return self._coord.should_stop()
 
   def stop_on_exception(self):
+    """`with sv.stop_on_exception():` tells all threads to stop where the block fails."""
     return self._coord.stop_on_exception()
 
   def wait_for_stop(self):
+    """Waits until somebody asks the threads to stop."""
     self._coord.wait_for_stop()
 
   def summary_computed(self, sess, summary, global_step=None):

@@ -210,10 +210,12 @@ class RaggedTensor:
     return TensorShape(None) if rest.ndims is None else TensorShape(first).concatenate(rest[1:])
 
   def get_shape(self):
+    """The TensorShape, with None for dimensions whose sizes differ."""
     return self.shape
 
   @property
   def flat_values(self):
+    """The elements, without any ragged dimension."""
     values = self._values
     while isinstance(values, RaggedTensor):
       values = values.values
@@ -226,6 +228,7 @@ class RaggedTensor:
 
   @property
   def ragged_rank(self):
+    """How many of its dimensions are ragged."""
     return len(self._levels())
 
   def _levels(self):
@@ -340,6 +343,7 @@ class RaggedTensor:
     return sessions.of_run(session, self.graph, 'eval').run(self, feed_dict)
 
   def consumers(self):
+    """The operations that read it."""
     found = []
     for tensor in (self.flat_values,) + self.nested_row_splits:
       found += [op for op in tensor.consumers() if op not in found]
