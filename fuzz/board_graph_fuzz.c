@@ -1,9 +1,12 @@
 // A graph, drawn by the board: the bytes are lines, each a node whose first words are its name and
 // op and whose others are its inputs. All items that the limit allows are opened, and no two boxes
-// of a level may overlap, whatever the names and edges.
+// of a level may overlap, whatever the names and edges. The same graph is drawn as an SVG too.
 #include <stdlib.h>
 
+#include "base/string_builder.h"
 #include "board/graph_level.h"
+#include "board/graph_svg.h"
+#include "formats/wire/encode.h"
 
 #define MAX_NODES 512
 
@@ -46,6 +49,19 @@ static void expect_apart(const board_level_t* level) {
   }
 }
 
+static leat_status_t draw_svg(const leat_pb_graph_def_t* message) {
+  char complaint[100];
+  leat_string_builder_t bytes;
+  board_svg_options_t options = {.open_all = true};
+  leat_string_builder_initialize(leat_allocator_system(), &bytes);
+  leat_status_t status = leat_message_encode(&leat_pb_graph_def_descriptor, message, &bytes);
+  if (!status && bytes.size) {
+    free(board_graph_svg(bytes.data, bytes.size, &options, complaint, sizeof complaint));
+  }
+  leat_string_builder_deinitialize(&bytes);
+  return status;
+}
+
 static leat_status_t draw(leat_string_view_t text, leat_arena_t* arena) {
   leat_pb_graph_def_t message = {0};
   board_graph_t graph;
@@ -58,7 +74,7 @@ static leat_status_t draw(leat_string_view_t text, leat_arena_t* arena) {
   for (uint32_t i = 0; i < graph.item_count; ++i) open[i] = i;
   LEAT_RETURN_IF_ERROR(board_levels_make(&graph, open, graph.item_count, arena, &levels, &count));
   for (size_t i = 0; i < count; ++i) expect_apart(&levels[i]);
-  return leat_ok_status();
+  return draw_svg(&message);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
