@@ -295,13 +295,20 @@ class Reference:
                            '`%s`' % entry.source)
 
   def message_body(self, item):
-    yield 'The message `%s`, with the fields:\n' % item.DESCRIPTOR.full_name
+    yield markdown(item.__doc__)
     yield '| field | type |\n|---|---|'
     for field in item.DESCRIPTOR.fields:
-      kind = field.type if field.kind in ('message', 'enum') and field.type else field.kind
-      label = '' if field.label == 'singular' else field.label + ' '
-      yield '| %s | %s%s |' % (escaped(field.name), label, escaped(str(kind)))
+      yield '| %s | %s |' % (escaped(field.name), escaped(self.field_type(field)))
     yield ''
+
+  def field_type(self, field):
+    """'repeated string', 'map of string to int32', ..."""
+    from leat._graph import message
+    if field.label == 'map':
+      entry = message.of(field.type)._by_name
+      return 'map of %s to %s' % tuple(self.field_type(entry[n]) for n in ('key', 'value'))
+    kind = field.type if field.kind in ('message', 'enum') and field.type else field.kind
+    return kind if field.label == 'singular' else '%s %s' % (field.label, kind)
 
   def class_body(self, full, item):
     yield code(full + signature_text(item))

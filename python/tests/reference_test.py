@@ -65,6 +65,12 @@ class ReferenceTest(unittest.TestCase):
     for name, page in self.pages.items():  # no object shows as its address
       self.assertNotRegex(page, r'\b0x[0-9a-f]{6}', name)
 
+  def test_fields_of_messages_have_their_types(self):
+    page = self.pages['tf.md']
+    self.assertIn('| device\\_count | map of string to int32 |', page)
+    self.assertIn('| device\\_filters | repeated string |', page)
+    self.assertIn('| gpu\\_options | tensorflow.GPUOptions |', page)
+
   def test_docstrings_become_markdown(self):
     text = 'Adds a_b * c.\n\nArgs:\n  x: a <tensor>.\n  y: more\n    of it.\n\n>>> f(1)\n2'
     self.assertEqual(make_reference.markdown(text).split('\n'), [

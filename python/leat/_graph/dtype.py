@@ -277,7 +277,8 @@ def _numpy_dtype(value):
 
 @export('as_dtype', 'dtypes.as_dtype')
 def as_dtype(type_value):
-  """The DType of a DType, its number, its name, a numpy or a Python type."""
+  """The DType of a DType, its name ('float32'), its number in messages, a numpy or a Python type.
+  TypeError where there is none."""
   if isinstance(type_value, DType):
     return type_value
   if isinstance(type_value, int):

@@ -8,7 +8,8 @@ from leat._export import export
 
 @export('errors.OpError', 'OpError')
 class OpError(Exception):
-  """An error of a step. `op` is the operation that failed, where it is known."""
+  """An error of a step; its classes are in tf.errors. `op` is the operation that failed, where it
+  is known, and the text ends with the line of the program that built it."""
 
   def __init__(self, node_def, op, message, error_code=2):
     super().__init__()

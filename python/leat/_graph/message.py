@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import struct
 
+from leat._graph.message_summaries import docstring_of
 from leat._graph.wire import (STRUCTS, Field, checked, encode_scalar, of_varint, read_varint,
                               tables, varint)
 
@@ -558,7 +559,7 @@ def of(name):
   fields = sorted((Field(*f) for f in tables()['messages'][full]), key=lambda f: f.number)
   items = {'__slots__': (), '_fields': fields, '_by_name': {f.name: f for f in fields},
            '_by_number': {f.number: f for f in fields}, 'DESCRIPTOR': _Descriptor(full, fields),
-           '__module__': 'leat', '__doc__': 'The message %s.' % full}
+           '__module__': 'leat', '__doc__': docstring_of(full)}
   if full == 'google.protobuf.Any':
     from leat._graph import any_message
     items.update(any_message.METHODS)

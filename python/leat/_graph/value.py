@@ -360,7 +360,8 @@ _PROTO_FIELDS = {dtypes.float32: 'float_val', dtypes.float64: 'double_val', dtyp
 @export('make_tensor_proto')
 def make_tensor_proto(values, dtype=None, shape=None, verify_shape=False,
                       allow_broadcast=False):
-  """A TensorProto of a value of Python or numpy."""
+  """A TensorProto message of a value of Python or numpy. TypeError or ValueError where type or
+  shape do not fit."""
   del allow_broadcast
   from leat._graph import message
   if isinstance(values, message.of('TensorProto')):

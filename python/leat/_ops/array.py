@@ -84,7 +84,7 @@ def shape_n(input, out_type=dtypes.int32, name=None):
 
 @export('size')
 def size(input, name=None, out_type=dtypes.int32):
-  """How many elements there are."""
+  """How many elements a tensor has, a scalar of out_type."""
   with name_scope(name, 'Size', [input]) as scope:
     if _is_sparse(input):
       from leat._ops import math
@@ -527,7 +527,8 @@ def gather(params, indices, validate_indices=None, name=None, axis=None, batch_d
 
 @export('gather_nd', 'manip.gather_nd')
 def gather_nd(params, indices, name=None, batch_dims=0):
-  """The slices of params at the places that the rows of indices say."""
+  """The slices of params at places of several dimensions: indices [..., depth] give [...] + the
+  dimensions of params after the first `depth`."""
   if hasattr(params, 'gather_nd') and batch_dims == 0:
     return params.gather_nd(indices, name=name)
   if batch_dims:
@@ -583,7 +584,8 @@ def where_v2(condition, x=None, y=None, name=None):
 
 @export('boolean_mask')
 def boolean_mask(tensor, mask, name='boolean_mask', axis=None):
-  """The slices where mask is true."""
+  """The slices of a tensor where `mask`, bools of known rank, is true: the dimensions of the mask,
+  from `axis` on, become one."""
   from leat._ops import math
   with name_scope(name, values=[tensor, mask]):
     tensor, mask = convert(tensor, name='tensor'), convert(mask, name='mask')
@@ -612,7 +614,8 @@ def boolean_mask(tensor, mask, name='boolean_mask', axis=None):
 
 @export('unique')
 def unique(x, out_idx=dtypes.int32, name=None):
-  """(the distinct elements, the place of each element among them)."""
+  """(the distinct elements of a vector in the order of their first, the place of each element among
+  them)."""
   return apply_op('Unique', name=name, x=x, out_idx=out_idx)
 
 
@@ -646,7 +649,8 @@ def reverse_sequence(input, seq_lengths, seq_axis=None, batch_axis=None, name=No
 
 @export('edit_distance')
 def edit_distance(hypothesis, truth, normalize=True, name='edit_distance'):
-  """The Levenshtein distance of sequences."""
+  """The Levenshtein distance of sequences, SparseTensors of the same rank whose last dimension is
+  the sequence; with `normalize` divided by the length of truth."""
   return apply_op('EditDistance', name=name, hypothesis_indices=hypothesis.indices,
                   hypothesis_values=hypothesis.values, hypothesis_shape=hypothesis.dense_shape,
                   truth_indices=truth.indices, truth_values=truth.values,

@@ -24,7 +24,8 @@ def assign(ref, value, validate_shape=None, use_locking=None, name=None):
 
 @export('assign_add')
 def assign_add(ref, value, use_locking=None, name=None):
-  """Adds to a variable."""
+  """Adds `value` to a variable, when the result runs or is read: it is the variable with the new
+  value."""
   if _is_ref(ref):
     return apply_op('AssignAdd', name=name, ref=ref, value=value, use_locking=use_locking)
   return ref.assign_add(value)
@@ -32,7 +33,8 @@ def assign_add(ref, value, use_locking=None, name=None):
 
 @export('assign_sub')
 def assign_sub(ref, value, use_locking=None, name=None):
-  """Subtracts from a variable."""
+  """Subtracts `value` from a variable, when the result runs or is read: it is the variable with the
+  new value."""
   if _is_ref(ref):
     return apply_op('AssignSub', name=name, ref=ref, value=value, use_locking=use_locking)
   return ref.assign_sub(value)

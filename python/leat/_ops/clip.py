@@ -28,7 +28,8 @@ def clip_by_value(t, clip_value_min, clip_value_max, name=None):
 
 @export('clip_by_norm')
 def clip_by_norm(t, clip_norm, axes=None, name=None):
-  """Scaled so that the norm is at most clip_norm."""
+  """The tensor, multiplied by clip_norm / norm where its norm is above clip_norm; the norm is over
+  `axes`, or all."""
   with name_scope(name, 'clip_by_norm', [t, clip_norm]) as scope:
     slices = type(t).__name__ == 'IndexedSlices'
     values = convert(t.values if slices else t, name='t')

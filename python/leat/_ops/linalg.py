@@ -20,7 +20,8 @@ def matrix_triangular_solve(matrix, rhs, lower=True, adjoint=False, name=None):
 
 @export('self_adjoint_eig', 'linalg.eigh')
 def self_adjoint_eig(tensor, name=None):
-  """(eigenvalues, eigenvectors)."""
+  """(eigenvalues [..., n], smallest first, eigenvectors [..., n, n] as columns) of symmetric or
+  Hermitian matrices; only the lower triangle is read."""
   return tuple(apply_op('SelfAdjointEigV2', name=name, input=tensor, compute_v=True))
 
 
@@ -33,7 +34,9 @@ def self_adjoint_eigvals(tensor, name=None):
 
 @export('svd', 'linalg.svd')
 def svd(tensor, full_matrices=False, compute_uv=True, name=None):
-  """(singular values, left, right singular vectors)."""
+  """(singular values [..., k], largest first, u, v) of matrices [..., m, n] = u * diag(s) *
+  adjoint(v), or the singular values alone where compute_uv is False. With full_matrices u and v are
+  square."""
   s, u, v = apply_op('Svd', name=name, input=tensor, compute_uv=compute_uv,
                      full_matrices=full_matrices)
   return (math.real(s) if s.dtype.is_complex else s, u, v) if compute_uv else (
@@ -79,7 +82,9 @@ def matrix_solve_ls(matrix, rhs, l2_regularizer=0.0, fast=True, name=None):
 
 @export('norm', 'linalg.norm')
 def norm(tensor, ord='euclidean', axis=None, keepdims=None, name=None, keep_dims=None):
-  """The norm of vectors or matrices."""
+  """The norm of vectors along `axis`, or of the whole tensor; of matrices where axis is a pair.
+  `ord` is 'euclidean', 1, 2, inf or any positive number; 'fro' for matrices. ValueError for others.
+  """
   keepdims = bool(keepdims if keep_dims is None else keep_dims)
   matrix = isinstance(axis, (tuple, list)) and len(axis) == 2
   supported = ['euclidean', 'fro', 1, 2, float('inf')] if matrix else ['euclidean', 1, 2,

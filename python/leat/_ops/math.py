@@ -94,7 +94,7 @@ def _pair(x, y):
 
 @export('divide', 'math.divide')
 def divide(x, y, name=None):
-  """x / y as Python divides."""
+  """x / y as Python 3 divides, element by element. Shapes are broadcast."""
   if name is None and (hasattr(x, '__truediv__') and not isinstance(x, (int, float)) or
                        isinstance(y, _leat.Output)):
     return x / y
@@ -119,7 +119,7 @@ def div(x, y, name=None):
 
 @export('floordiv', 'math.floordiv')
 def floordiv(x, y, name=None):
-  """x // y."""
+  """x / y rounded down, element by element, as Python's // does. Shapes are broadcast."""
   with name_scope(name, 'floordiv', [x, y]) as scope:
     return apply_op('FloorDiv', name=scope, x=x, y=y)
 
@@ -198,7 +198,7 @@ def sign(x, name=None):
 
 @export('round', 'math.round')
 def round(x, name=None):
-  """To the nearest integer, halves to the even one."""
+  """The nearest integer, element by element, the even one of two; the type stays."""
   x = convert(x, name='x')
   return x if x.dtype.is_integer else apply_op('Round', name=name, x=x)
 
@@ -233,7 +233,7 @@ def equal(x, y, name=None):
 
 @export('not_equal', 'math.not_equal')
 def not_equal(x, y, name=None):
-  """x != y, element by element."""
+  """Whether x != y, element by element. Shapes are broadcast. Both must have one type."""
   return apply_op('NotEqual', name=name, x=x, y=y)
 
 
@@ -323,7 +323,7 @@ angle = _part('Angle', ('angle in radians', '0, or pi below 0'))
 
 @export('conj', 'math.conj')
 def conj(x, name=None):
-  """The complex conjugate."""
+  """The complex conjugate, element by element; real numbers are given back."""
   if isinstance(x, _leat.Output) and (x.dtype.is_floating or x.dtype.is_integer):
     return x
   with name_scope(name, 'Conj', [x]) as scope:
@@ -454,7 +454,8 @@ def argmax(input, axis=None, name=None, dimension=None, output_type=dtypes.int64
 
 @export('argmin', 'math.argmin')
 def argmin(input, axis=None, name=None, dimension=None, output_type=dtypes.int64):
-  """Where the smallest element is."""
+  """The index of the smallest element along `axis` (0 where it is None), the first of equal ones.
+  The dimension is left out of the result. `dimension` is an older name of axis."""
   axis = either('axis', axis, 'dimension', dimension)
   return apply_op('ArgMin', name=name, input=input, dimension=0 if axis is None else axis,
                   output_type=output_type)
@@ -462,7 +463,8 @@ def argmin(input, axis=None, name=None, dimension=None, output_type=dtypes.int64
 
 @export('cumsum', 'math.cumsum')
 def cumsum(x, axis=0, exclusive=False, reverse=False, name=None):
-  """Running sums."""
+  """Running sums along `axis`: with `exclusive` without the element itself, with `reverse` from the
+  end."""
   with name_scope(name, 'Cumsum', [x]) as scope:
     return apply_op('Cumsum', name=scope, x=convert(x, name='x'), axis=axis, exclusive=exclusive,
                     reverse=reverse)
@@ -517,7 +519,7 @@ def range(start, limit=None, delta=1, dtype=None, name='range'):
 
 @export('linspace', 'lin_space')
 def linspace(start, stop, num, name=None):
-  """num numbers from start to stop."""
+  """`num` numbers from start to stop, both included, with equal steps between them."""
   return apply_op('LinSpace', name=name, start=start, stop=stop, num=num)
 
 

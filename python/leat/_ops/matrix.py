@@ -93,7 +93,9 @@ def matmul(a, b, transpose_a=False, transpose_b=False, adjoint_a=False, adjoint_
 
 @export('tensordot', 'linalg.tensordot')
 def tensordot(a, b, axes, name=None):
-  """The sum of products over the dimensions `axes` of both."""
+  """The sum of products over pairs of dimensions. `axes` is a number n, for the last n of `a` and
+  the first n of `b`, or two lists of dimensions. The result has the other dimensions of `a`, then
+  those of `b`."""
   from leat._ops import array
   with name_scope(name, 'Tensordot', [a, b, axes]) as scope:
     a, b = convert(a, name='a'), convert(b, name='b')

@@ -27,7 +27,8 @@ def is_nested(structure):
 
 @export('nest.flatten', 'contrib.framework.nest.flatten')
 def flatten(structure, expand_composites=False):
-  """The items in order; those of dicts by their keys."""
+  """The items of a structure of lists, tuples and dicts, nested as you like, in one list; those of
+  a dict in the order of its keys."""
   if not _is_structure(structure):
     return [structure]
   return [leaf for item in _items(structure) for leaf in flatten(item, expand_composites)]
@@ -70,7 +71,8 @@ def _packed(structure, items):
 
 @export('nest.assert_same_structure', 'contrib.framework.nest.assert_same_structure')
 def assert_same_structure(nest1, nest2, check_types=True, expand_composites=False):
-  """ValueError or TypeError where two structures differ."""
+  """ValueError where two structures have different shapes, TypeError where lists, tuples or dicts
+  of them differ in type."""
   first, second = flatten(nest1), flatten(nest2)
   text = "The two structures don't have the same nested structure.\n\nFirst structure: %s\n\n" \
          'Second structure: %s' % (nest1, nest2)
@@ -101,7 +103,8 @@ def _compare(a, b, check_types, text):
 
 @export('nest.map_structure', 'contrib.framework.nest.map_structure')
 def map_structure(func, *structure, **kwargs):
-  """The structure of what func gives for the items of the structures."""
+  """A structure like the first one, whose items are func(item of each structure). ValueError or
+  TypeError where the structures differ."""
   if not callable(func):
     raise TypeError('func must be callable, got: %s' % func)
   if not structure:

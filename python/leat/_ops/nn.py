@@ -18,7 +18,7 @@ from leat._ops import array, math, matrix
 
 @export('nn.relu6')
 def relu6(features, name=None):
-  """min(max(x, 0), 6)."""
+  """min(max(x, 0), 6), element by element."""
   with name_scope(name, 'Relu6', [features]) as scope:
     return apply_op('Relu6', name=scope, features=convert(features, name='features'))
 
@@ -219,7 +219,8 @@ def sigmoid_cross_entropy_with_logits(_sentinel=None, labels=None, logits=None, 
 @export('nn.weighted_cross_entropy_with_logits')
 def weighted_cross_entropy_with_logits(labels=None, logits=None, pos_weight=None, name=None,
                                        targets=None):
-  """The same with a weight for positive labels."""
+  """sigmoid_cross_entropy_with_logits where the part of the positive labels is multiplied by
+  pos_weight: above 1 it favors recall, below 1 precision."""
   labels = targets if labels is None else labels
   with name_scope(name, 'logistic_loss', [logits, labels]) as scope:
     logits, labels = convert(logits, name='logits'), convert(labels, name='labels')
@@ -341,7 +342,8 @@ def conv2d_backprop_input(input_sizes, filter=None, out_backprop=None, strides=N
 @export('nn.conv2d_transpose')
 def conv2d_transpose(value=None, filter=None, output_shape=None, strides=None, padding='SAME',
                      data_format='NHWC', name=None, input=None, filters=None, dilations=None):
-  """The gradient of conv2d by its input."""
+  """The gradient of conv2d by its input, used to enlarge: value [batch, height, width, in], filter
+  [height, width, out, in], result output_shape [batch, height * stride, width * stride, out]."""
   value = input if value is None else value
   filter = filters if filter is None else filter
   padding, explicit = _padding(padding)
@@ -473,7 +475,7 @@ def _noise_shape(x, noise_shape):
 
 @export('nn.l2_normalize', 'math.l2_normalize', 'linalg.l2_normalize')
 def l2_normalize(x, axis=None, epsilon=1e-12, name=None, dim=None):
-  """x divided by its norm."""
+  """x / sqrt(max(sum(x^2), epsilon)) with the sum over `axis`: vectors of length 1."""
   axis = either('axis', axis, 'dim', dim)
   with name_scope(name, 'l2_normalize', [x]) as scope:
     x = convert(x, name='x')
@@ -586,6 +588,6 @@ def fused_batch_norm(x, scale, offset, mean=None, variance=None, epsilon=0.001, 
 
 @export('nn.xw_plus_b')
 def xw_plus_b(x, weights, biases, name=None):
-  """x * weights + biases."""
+  """The product of x [batch, in] and weights [in, out], plus biases [out]."""
   with name_scope(name, 'xw_plus_b', [x, weights, biases]) as scope:
     return bias_add(matrix.matmul(x, weights), biases, name=scope)

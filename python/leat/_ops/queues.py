@@ -207,7 +207,8 @@ class FIFOQueue(QueueBase):
 
 @export('RandomShuffleQueue', 'queue.RandomShuffleQueue')
 class RandomShuffleQueue(QueueBase):
-  """Elements come out in a random order, of which min_after_dequeue stay to choose from."""
+  """A queue of tuples of tensors whose elements come out in a random order: dequeuing waits until
+  more than min_after_dequeue are in it, or it is closed. Otherwise as FIFOQueue."""
 
   def __init__(self, capacity, min_after_dequeue, dtypes, shapes=None, names=None, seed=None,
                shared_name=None, name='random_shuffle_queue'):
@@ -228,7 +229,8 @@ class RandomShuffleQueue(QueueBase):
 
 @export('PaddingFIFOQueue', 'queue.PaddingFIFOQueue')
 class PaddingFIFOQueue(QueueBase):
-  """First in, first out; elements of different sizes are padded when several are taken."""
+  """A FIFOQueue whose shapes may have sizes of None: where several elements are taken, shorter ones
+  are padded with zeros."""
 
   def __init__(self, capacity, dtypes, shapes, names=None, shared_name=None,
                name='padding_fifo_queue'):

@@ -67,7 +67,8 @@ class WholeFileReader(ReaderBase):
 
 @export('TextLineReader')
 class TextLineReader(ReaderBase):
-  """Gives the lines of files, without their ends: (name:line, text)."""
+  """A reader of lines of files: `read(queue)` takes names of files from a queue and gives
+  (name:line, the line without its end). skip_header_lines are left out of each file."""
 
   def __init__(self, skip_header_lines=None, name=None):
     super().__init__(apply_op('TextLineReaderV2', name=name, skip_header_lines=skip_header_lines))
@@ -88,7 +89,8 @@ class FixedLengthRecordReader(ReaderBase):
 
 @export('TFRecordReader')
 class TFRecordReader(ReaderBase):
-  """Gives the records of files of TFRecordWriter: (name:position, record)."""
+  """A reader of TFRecord files: `read(queue)` takes names of files from a queue and gives
+  (name:position, record)."""
 
   def __init__(self, name=None, options=None):
     from leat._platform.records import TFRecordOptions

@@ -112,7 +112,8 @@ def dense_times_sparse(x, y, name):
 
 @export('IndexedSlices')
 class IndexedSlices:
-  """Slices of a tensor: values[i] stands at indices[i] of the first dimension."""
+  """Slices of a tensor of the shape dense_shape: values[i] stands at indices[i] of the first
+  dimension, and slices at the same place add up. It is the gradient of tf.gather."""
 
   def __init__(self, values, indices, dense_shape=None):
     self._values, self._indices, self._dense_shape = values, indices, dense_shape
@@ -189,7 +190,8 @@ def convert_to_tensor_or_sparse_tensor(value, dtype=None, name=None):
 
 @export('sparse_placeholder', 'sparse.placeholder')
 def sparse_placeholder(dtype, shape=None, name=None):
-  """A sparse tensor that must be fed."""
+  """A SparseTensor that must be fed: with a SparseTensorValue, or a tuple (indices, values, shape).
+  """
   from leat._ops import array
   if name is None:
     suffixes = (None, None, None)
@@ -231,7 +233,8 @@ def sparse_to_dense(sparse_indices, output_shape, sparse_values, default_value=0
 
 @export('sparse_tensor_dense_matmul', 'sparse.sparse_dense_matmul', 'sparse.matmul')
 def sparse_tensor_dense_matmul(sp_a, b, adjoint_a=False, adjoint_b=False, name=None):
-  """The product of a sparse matrix and a dense one."""
+  """The product of a SparseTensor [n, k] and a tensor [k, m], each transposed and conjugated first
+  where it is asked for: [n, m]."""
   with name_scope(name, 'SparseTensorDenseMatMul', [sp_a.indices, sp_a.values, b]) as scope:
     return apply_op('SparseTensorDenseMatMul', name=scope, a_indices=sp_a.indices,
                     a_values=sp_a.values, a_shape=sp_a.dense_shape, b=convert(b, name='b'),

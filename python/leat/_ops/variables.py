@@ -629,7 +629,7 @@ def all_variables():
 
 @export('variables_initializer', 'initializers.variables', 'initialize_variables')
 def variables_initializer(var_list, name='init'):
-  """An operation that initializes the variables."""
+  """An operation that gives the variables of a list their initial values."""
   from leat._ops import control
   if var_list:
     return control.group(*[v.initializer for v in var_list], name=name)

@@ -17,7 +17,7 @@ _NAMES = {0: '', 1: 'ZLIB', 2: 'GZIP', None: '', '': '', 'ZLIB': 'ZLIB', 'GZIP':
 
 @export('python_io.TFRecordOptions', 'io.TFRecordOptions')
 class TFRecordOptions:
-  """What a reader or writer of records is to be like."""
+  """How a reader or writer of records compresses the file."""
   compression_type_map = {0: '', 1: 'ZLIB', 2: 'GZIP'}
 
   def __init__(self, compression_type=None, **unused):
@@ -39,7 +39,9 @@ def _compression(options):
 
 @export('python_io.TFRecordWriter', 'io.TFRecordWriter')
 class TFRecordWriter:
-  """Writes records to a file."""
+  """Writes records, bytes each, to a TFRecord file, which it replaces. `options` or a
+  compression_type ('GZIP', 'ZLIB') says how the whole file is compressed. Close it, or use it in
+  `with`."""
 
   def __init__(self, path, options=None):
     try:
@@ -73,7 +75,8 @@ class TFRecordWriter:
 
 @export('python_io.tf_record_iterator', 'io.tf_record_iterator')
 def tf_record_iterator(path, options=None):
-  """The records of a file, one after the other."""
+  """The records of a TFRecord file, bytes, one after the other. DataLossError where one is damaged.
+  """
   try:
     yield from _leat.RecordReader(path, _compression(options))
   except _leat.StatusError as error:

@@ -9,7 +9,8 @@ from leat._export import export
 
 @export('compat.as_bytes')
 def as_bytes(bytes_or_text, encoding='utf-8'):
-  """Bytes of bytes or a text."""
+  """A text as bytes, in UTF-8 or the encoding; bytes are given back. TypeError for anything else.
+  """
   if isinstance(bytes_or_text, bytearray):
     return bytes(bytes_or_text)
   if isinstance(bytes_or_text, str):

@@ -150,7 +150,8 @@ class LooperThread(threading.Thread):
 
 @export('train.QueueRunner', 'train.queue_runner.QueueRunner')
 class QueueRunner:
-  """Operations that fill a queue, each on a thread of its own."""
+  """Operations that fill a queue, each run by a thread of its own over and over until the input
+  ends or a Coordinator asks it to stop. tf.train.start_queue_runners starts those of the graph."""
 
   def __init__(self, queue=None, enqueue_ops=None, close_op=None, cancel_op=None,
                queue_closed_exception_types=None, queue_runner_def=None, import_scope=None):

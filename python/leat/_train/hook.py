@@ -58,7 +58,8 @@ class SessionRunContext:
 
 @export('train.SessionRunHook')
 class SessionRunHook:
-  """The base of hooks. Each method does nothing here."""
+  """The base of hooks, which a monitored session calls around its steps. Each method does nothing
+  here; a hook defines those that it needs."""
 
   def begin(self):
     """Called once, while operations can still be added to the graph."""

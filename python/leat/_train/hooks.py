@@ -153,7 +153,8 @@ class LoggingTensorHook(SessionRunHook):
 
 @export('train.StopAtStepHook')
 class StopAtStepHook(SessionRunHook):
-  """Asks to stop after num_steps more steps, or at the global step last_step."""
+  """Asks to stop after num_steps more steps, or at the global step last_step. ValueError unless one
+  of both is given."""
 
   def __init__(self, num_steps=None, last_step=None):
     if num_steps is None and last_step is None:

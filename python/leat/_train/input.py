@@ -92,7 +92,9 @@ def range_input_producer(limit, num_epochs=None, shuffle=True, seed=None, capaci
 @export('train.slice_input_producer')
 def slice_input_producer(tensor_list, num_epochs=None, shuffle=True, seed=None, capacity=32,
                          shared_name=None, name=None):
-  """A row of each tensor at a time."""
+  """A row of each tensor of a list at a time, by a queue of row numbers in a random order that is
+  new in each epoch. After num_epochs, which needs tf.local_variables_initializer(), it is closed.
+  """
   with name_scope(name, 'input_producer', tensor_list):
     tensor_list = [conversion.convert_to_tensor_or_indexed_slices(t) for t in tensor_list]
     if not tensor_list:

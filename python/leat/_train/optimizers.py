@@ -199,7 +199,8 @@ class RMSPropOptimizer(_Applied):
 
 @export('train.FtrlOptimizer')
 class FtrlOptimizer(_Applied):
-  """FTRL-proximal (McMahan et al., 2013)."""
+  """FTRL-proximal (McMahan et al., 2013), for sparse features: weights of little use become exactly
+  0 by the strength of l1."""
   _slot_names = (('accum', 'accum', None), ('linear', 'linear', None))
 
   def __init__(self, learning_rate, learning_rate_power=-0.5, initial_accumulator_value=0.1,

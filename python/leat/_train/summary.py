@@ -96,7 +96,8 @@ def text(name, tensor, collections=None):
 
 @export('summary.merge')
 def merge(inputs, collections=None, name=None):
-  """One summary of several."""
+  """One summary that has all of `inputs`, which are summaries; it is added to the collections that
+  are named."""
   with name_scope(name, 'Merge', inputs):
     value = apply_op('MergeSummary', inputs=list(inputs))
     if collections:

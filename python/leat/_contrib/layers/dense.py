@@ -105,7 +105,7 @@ def dropout(inputs, keep_prob=0.5, noise_shape=None, is_training=True, outputs_c
 @export('contrib.layers.flatten')
 @add_arg_scope
 def flatten(inputs, outputs_collections=None, scope=None):
-  """All dimensions but the first as one."""
+  """The inputs [batch, ...] as [batch, n]. ValueError where the rank is not known or below 2."""
   with name_scope(scope, 'Flatten', [inputs]) as found:
     outputs = layers.flatten(convert(inputs))
     return collect_named_outputs(outputs_collections, found, outputs)
