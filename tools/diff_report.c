@@ -39,17 +39,13 @@ static void print_type(const TF_Tensor* tensor) {
 static void print_neighbor(const diff_t* diff, const char* what, TF_Operation* operation,
                            int output) {
   const diff_value_t* value = value_of(diff, operation, output);
-  const char *sign = "?", *text = "not compared";
-  if (value && value->difference.kind) {
-    sign = "!";
-    text = "differs";
-  } else if (value) {
-    sign = "=";
-    text = "equal";
+  bool differs = value && value->difference.kind;
+  printf("  %s %-7s %s (%s): %s", !value ? "?" : differs ? "!" : "=", what,
+         TF_OperationName(operation), TF_OperationOpType(operation),
+         !value ? "not compared" : differs ? "differs" : "equal");
+  if (value && value->difference.largest > 0) {
+    printf(" %s %g", differs ? "by" : "up to", value->difference.largest);
   }
-  printf("  %s %-7s %s (%s): %s", sign, what, TF_OperationName(operation),
-         TF_OperationOpType(operation), text);
-  if (value && value->difference.largest > 0) printf(" by %g", value->difference.largest);
   putchar('\n');
 }
 
@@ -66,7 +62,7 @@ static void print_around(const diff_t* diff, TF_Operation* operation) {
     if (readers) TF_OperationOutputConsumers((TF_Output){operation, o}, readers, count);
     for (int i = 0; readers && i < count && listed < LISTED; ++i) {
       if (diff_find(diff, readers[i].oper) < 0) continue;
-      print_neighbor(diff, "gives", readers[i].oper, -1);
+      print_neighbor(diff, "read by", readers[i].oper, -1);
       ++listed;
     }
     free(readers);

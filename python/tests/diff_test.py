@@ -76,7 +76,7 @@ class DiffTest(unittest.TestCase):
     self.assertEqual(code, 1)
     self.assertIn('the first that differs: c:0 (Const)', out)
     self.assertIn('at []: A 2, B 2.5', out)
-    self.assertIn('! gives   layer2/scaled (Mul): differs by 5', out)
+    self.assertIn('! read by layer2/scaled (Mul): differs by 5', out)
     with open(self.path('w.svg'), encoding='utf-8') as f:
       self.assertIn('<g class="node marked"><title>c\nConst</title>', f.read())
 
