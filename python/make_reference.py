@@ -163,17 +163,21 @@ def code(text):
 
 
 def escaped(text):
-  """Prose whose signs mean themselves; what stands between backquotes is left alone."""
-  parts = re.split(r'(`[^`]*`)', text)
-  return ''.join(p if n % 2 else re.sub(r'([*<|\\_\[\]])', r'\\\1', p)
-                 for n, p in enumerate(parts))
+  """Text whose signs mean themselves."""
+  return re.sub(r'([*<|\\_\[\]])', r'\\\1', text)
+
+
+def prose(text):
+  """Text of a docstring: what stands between backquotes, and names with a `_` in them, are code."""
+  parts = re.split(r'(`[^`]*`|(?<![\w/.])[a-zA-Z][\w.]*_\w+)', text)
+  return ''.join('`%s`' % p.strip('`') if n % 2 else escaped(p) for n, p in enumerate(parts))
 
 
 def summary(text):
   """The first sentence or paragraph of a docstring, for a list."""
   first = ' '.join(inspect.cleandoc(text or '').split('\n\n')[0].split())
   match = re.match(r'.{20,}?[.:](?= [A-Z`])', first)
-  return escaped(match.group(0) if match else first)
+  return prose(match.group(0) if match else first)
 
 
 def _section(lines):
@@ -182,9 +186,9 @@ def _section(lines):
   for line in lines[1:]:
     item = ITEM.match(line)
     if item:
-      yield '- `%s`: %s' % (item.group(1), escaped(item.group(2)))
+      yield '- `%s`: %s' % (item.group(1), prose(item.group(2)))
     else:
-      yield '  ' + escaped(line.strip())
+      yield '  ' + prose(line.strip())
 
 
 def markdown(text):
@@ -199,7 +203,7 @@ def markdown(text):
     elif all(line.startswith('  ') for line in lines):
       out += ['```', inspect.cleandoc(block), '```']
     else:
-      out += [escaped(line.strip()) for line in lines]
+      out += [prose(line.strip()) for line in lines]
     out.append('')
   return '\n'.join(out)
 
@@ -209,6 +213,11 @@ def markdown(text):
 
 def anchor(name):
   return name.rpartition('.')[2]
+
+
+def is_method(member):
+  """Whether what a class has under a name is called, with an object or without."""
+  return inspect.isroutine(getattr(member, '__func__', member))
 
 
 def page_of(name):
@@ -317,7 +326,8 @@ class Reference:
     if bases:
       yield 'A kind of %s.\n' % ', '.join(
           '[tf.%s](%s#%s)' % (escaped(b.name), page_of(b.name), anchor(b.name)) for b in bases)
-    for owner, name, value in self.members(item):
+    # What has a value comes first, and then what is called.
+    for owner, name, value in sorted(self.members(item), key=lambda row: is_method(row[2])):
       yield from self.member(full, owner, name, value)
 
   def members(self, item):
@@ -338,11 +348,11 @@ class Reference:
         yield owner, name, value
 
   def member(self, full, owner, name, value):
-    function = value.__func__ if isinstance(value, (staticmethod, classmethod)) else value
+    function = getattr(value, '__func__', value)
     if isinstance(value, property) or inspect.isdatadescriptor(value):
       text = inspect.getdoc(value)
-      yield '- **`%s`**%s' % (name, ': ' + escaped(' '.join(text.split())) if text else '')
-    elif inspect.isroutine(function):
+      yield '- **`%s`**%s' % (name, ': ' + prose(' '.join(text.split())) if text else '')
+    elif is_method(value):
       yield '\n#### %s.%s\n' % (escaped(full), escaped(name))
       yield code(name + signature_text(function, not isinstance(value, staticmethod)))
       yield markdown(inspect.getdoc(getattr(owner, name, function)))

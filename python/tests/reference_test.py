@@ -74,7 +74,7 @@ class ReferenceTest(unittest.TestCase):
   def test_docstrings_become_markdown(self):
     text = 'Adds a_b * c.\n\nArgs:\n  x: a <tensor>.\n  y: more\n    of it.\n\n>>> f(1)\n2'
     self.assertEqual(make_reference.markdown(text).split('\n'), [
-        r'Adds a\_b \* c.', '', '**Args**', '', r'- `x`: a \<tensor>.', '- `y`: more',
+        r'Adds `a_b` \* c.', '', '**Args**', '', r'- `x`: a \<tensor>.', '- `y`: more',
         '  of it.', '', '```python', '>>> f(1)', '2', '```', ''])
     self.assertEqual(make_reference.summary('The first sentence, `x`. And more.'),
                      'The first sentence, `x`.')
