@@ -139,7 +139,6 @@ class LearnTest(unittest.TestCase):
     found = learn.datasets.base.load_csv_with_header(path, np.int64, np.float32)
     self.assertEqual((found.data.tolist(), found.target.tolist()), ([[1.5, 2.5], [3.5, 4.5]],
                                                                     [0, 1]))
-    self.assertEqual(learn.datasets.load_iris(path).data.shape, (2, 2))
 
   def test_prediction_of_a_model_that_uses_its_labels(self):
     def model(features, labels, mode):
