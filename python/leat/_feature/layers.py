@@ -26,7 +26,7 @@ def _scope_of(column):
 
 
 def _variables_of(scope):
-  """The variables of a scope that was just left, a single one alone."""
+  """The variables of a scope, in the order in which they were made."""
   from leat._graph import graph as graphs
   found = graphs.get_default_graph().get_collection(GraphKeys.GLOBAL_VARIABLES, scope + '/')
   return found
@@ -106,10 +106,11 @@ def _weighted(column, features, units, combiner, collections, trainable):
         id_tensor=_two_dimensional(pair.id_tensor)), combiner)
     found.set_shape([None, units])
     return found
-  tensor = column.dense(features, collections, trainable)
   width = column.variable_shape.num_elements()
+  weights = weight(width)  # made before the column's own variables, which it precedes in lists
+  tensor = column.dense(features, collections, trainable)
   tensor = array.reshape(tensor, [array.shape(tensor)[0], width])
-  return matrix.matmul(tensor, weight(width), name='weighted_sum')
+  return matrix.matmul(tensor, weights, name='weighted_sum')
 
 
 def _two_dimensional(sparse):
