@@ -359,7 +359,9 @@ def sequence_mask(lengths, maxlen=None, dtype=dtypes.bool, name=None):
   from leat._ops import math
   with name_scope(name, 'SequenceMask', [lengths, maxlen]):
     lengths = convert(lengths)
+    known = None
     if maxlen is None:
+      known = constant_value(lengths)
       rank = lengths.get_shape().ndims
       maxlen = math.reduce_max(lengths, None if rank is None else list(builtins_range(rank)))
       maxlen = apply_op('Maximum', x=conversion.constant_of(0, maxlen.dtype), y=maxlen)
@@ -371,6 +373,8 @@ def sequence_mask(lengths, maxlen=None, dtype=dtypes.bool, name=None):
                      conversion.constant_of(1, maxlen.dtype))
     column = math.cast(expand_dims(lengths, -1), maxlen.dtype)
     result = row < column
+    if known is not None and known.size:  # the shape function of Range knows no maximum
+      result.set_shape([*known.shape, max(0, known.max())])
     return result if dtype is None or dtypes.as_dtype(dtype) == dtypes.bool else \
         math.cast(result, dtype)
 

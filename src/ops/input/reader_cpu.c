@@ -272,6 +272,7 @@ static void maker_destroy(void* state) {
 typedef struct making_s {
   const leat_reader_vtable_t* vtable;
   const reader_maker_t* maker;
+  leat_string_view_t node_name;
 } making_t;
 
 // Makes the reader, as a leat_resource_make_fn_t; |data| is a making_t.
@@ -279,7 +280,7 @@ static leat_status_t make_reader(void* data, leat_resource_t** out_resource) {
   const making_t* making = data;
   file_reader_t* r;
   LEAT_RETURN_IF_ERROR(LEAT_ALLOCATE(leat_allocator_system(), 1, &r));
-  leat_reader_initialize(making->vtable, &r->base);
+  leat_reader_initialize(making->vtable, making->node_name, &r->base);
   r->options = *making->maker;
   r->options.handle = (leat_handle_t){0};
   *out_resource = &r->base.resource;
@@ -288,7 +289,7 @@ static leat_status_t make_reader(void* data, leat_resource_t** out_resource) {
 
 static leat_status_t make(leat_kernel_context_t* c, const leat_reader_vtable_t* vtable) {
   reader_maker_t* maker = leat_kernel_state(c);
-  making_t making = {vtable, maker};
+  making_t making = {vtable, maker, c->kernel->node_name};
   leat_resource_t* reader;
   LEAT_RETURN_IF_ERROR(leat_handle_find_or_make(c, &maker->handle, &leat_reader_kind, make_reader,
                                                 &making, &reader));

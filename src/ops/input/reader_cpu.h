@@ -37,6 +37,7 @@ typedef struct leat_reader_vtable_s {
 struct leat_reader_resource_s {
   leat_resource_t resource;  // kind leat_reader_kind
   const leat_reader_vtable_t* vtable;
+  leat_string_builder_t name;  // "IdentityReader 'node'", for messages
   leat_wait_queue_t wait_queue;
   // guarded by the wait queue's lock; the kernel for which it was set alone uses the fields below
   bool busy;
@@ -47,8 +48,9 @@ struct leat_reader_resource_s {
 };
 extern const leat_resource_kind_t leat_reader_kind;
 
-// Initializes the base of a reader, which is zeroed.
-void leat_reader_initialize(const leat_reader_vtable_t* vtable, leat_reader_resource_t* out_reader);
+// Initializes the base of a reader, which is zeroed; |node_name| is of the node that makes it.
+void leat_reader_initialize(const leat_reader_vtable_t* vtable, leat_string_view_t node_name,
+                            leat_reader_resource_t* out_reader);
 // Leaves the work unit before, and starts on |work|, which is copied. The caller has the reader.
 // When it fails, no work unit was begun.
 LEAT_MUST_USE leat_status_t leat_reader_begin_work(leat_reader_resource_t* reader,

@@ -16,6 +16,7 @@ static void end_work(leat_reader_resource_t* reader) {
 static void reader_destroy(leat_resource_t* resource) {
   leat_reader_resource_t* reader = (leat_reader_resource_t*)resource;
   end_work(reader);
+  leat_string_builder_deinitialize(&reader->name);
   leat_string_builder_deinitialize(&reader->work);
   leat_wait_queue_deinitialize(&reader->wait_queue);
   leat_allocator_free(leat_allocator_system(), reader);
@@ -24,13 +25,15 @@ static void reader_destroy(leat_resource_t* resource) {
 const leat_resource_kind_t leat_reader_kind = {.name = "tensorflow::ReaderInterface",
                                                .destroy = reader_destroy};
 
-void leat_reader_initialize(const leat_reader_vtable_t* vtable,
+void leat_reader_initialize(const leat_reader_vtable_t* vtable, leat_string_view_t node_name,
                             leat_reader_resource_t* out_reader) {
   out_reader->resource.kind = &leat_reader_kind;
   out_reader->resource.references = 1;
   out_reader->vtable = vtable;
   leat_wait_queue_initialize(&out_reader->resource, &out_reader->wait_queue);
   leat_string_builder_initialize(leat_allocator_system(), &out_reader->work);
+  leat_string_builder_initialize(leat_allocator_system(), &out_reader->name);
+  leat_string_builder_print(&out_reader->name, "%s '%.*s'", vtable->name, LEAT_SV_ARG(node_name));
 }
 
 // Copies |work| and puts a NUL behind it that is not counted: it is used as a file name.
@@ -131,20 +134,23 @@ static bool parse_state(leat_string_view_t state, int64_t numbers[WORK_FIELD],
 static leat_status_t restore(leat_reader_resource_t* reader, leat_string_view_t state) {
   int64_t numbers[WORK_FIELD] = {0};
   leat_string_view_t work = {0};
-  const char* name = reader->vtable->name;
+  leat_string_view_t name = leat_string_builder_view(&reader->name);
   if (!reader->vtable->has_state) {
     return leat_make_status(LEAT_UNIMPLEMENTED, "Reader RestoreState");
   }
   if (!parse_state(state, numbers, &work)) {
-    return leat_make_status(LEAT_INVALID_ARGUMENT, "Could not parse state for %s", name);
+    return leat_make_status(LEAT_INVALID_ARGUMENT, "Could not parse state for %.*s",
+                            LEAT_SV_ARG(name));
   }
   if (numbers[STARTED_FIELD] < 0 || numbers[FINISHED_FIELD] < 0 || numbers[PRODUCED_FIELD] < 0) {
     return leat_make_status(LEAT_INVALID_ARGUMENT,
-                            "Unexpected negative value when restoring in %s", name);
+                            "Unexpected negative value when restoring in %.*s",
+                            LEAT_SV_ARG(name));
   }
   if (numbers[STARTED_FIELD] > numbers[FINISHED_FIELD]) {
     return leat_make_status(LEAT_INVALID_ARGUMENT,
-                            "Inconsistent work started vs. finished when restoring in %s", name);
+                            "Inconsistent work started vs. finished when restoring in %.*s",
+                            LEAT_SV_ARG(name));
   }
   reader->work_started = numbers[STARTED_FIELD];
   reader->work_finished = numbers[FINISHED_FIELD];
