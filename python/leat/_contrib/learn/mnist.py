@@ -134,7 +134,7 @@ def read_data_sets(train_dir, fake_data=False, one_hot=False, dtype=dtypes.float
   import numpy as np
   options = {'dtype': dtype, 'reshape': reshape, 'seed': seed}
   if fake_data:
-    return Datasets(*[DataSet(np.array([]), np.array([]), fake_data=True, one_hot=one_hot, **options)
+    return Datasets(*[DataSet(np.array([]), np.array([]), True, one_hot, **options)
                       for _ in range(3)])
   (images, labels), test = [
       _pair(names, train_dir, source_url or SOURCE_URL, one_hot) for names in FILES]
