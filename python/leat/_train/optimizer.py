@@ -13,7 +13,7 @@ from leat._graph.apply import apply_op, make_op
 from leat._graph.conversion import convert
 from leat._graph.scope import (GraphKeys, colocate_with, control_dependencies, init_scope,
                                name_scope)
-from leat._ops import array, control, initializers, variable_scope, variables
+from leat._ops import array, assign, control, initializers, variable_scope, variables
 
 
 def _is_resource(variable):
@@ -139,7 +139,7 @@ class Optimizer:
             done = make_op('AssignAddVariableOp', name=scope, resource=global_step.handle,
                            value=convert(1, global_step.dtype))
           else:
-            done = apply_op('AssignAdd', name=scope, ref=global_step, value=1).op
+            done = assign.assign_add(global_step, 1, name=scope).op
     ops = graphs.get_default_graph().get_collection_ref(GraphKeys.TRAIN_OP)
     if done not in ops:
       ops.append(done)
