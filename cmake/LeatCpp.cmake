@@ -28,17 +28,24 @@ enable_language(CXX)
 set(CMAKE_CXX_FLAGS_RELWITHDEBINFO "-O1 -g1")  # tests and examples: the work is in the library
 set(LEAT_CPP_INCLUDE ${CMAKE_BINARY_DIR}/cpp/include)
 
-# What every program over the front end is compiled with.
+# Installed, it is Leat::leat_cpp: the shared library, and C++17 for whoever links it.
 add_library(leat_cpp INTERFACE)
 target_compile_features(leat_cpp INTERFACE cxx_std_17)
-target_include_directories(leat_cpp INTERFACE ${CMAKE_SOURCE_DIR}/include ${LEAT_CPP_INCLUDE})
-target_compile_options(leat_cpp INTERFACE
+target_link_libraries(leat_cpp INTERFACE leat)
+
+# What every program of this tree is compiled with.
+add_library(leat_cpp_program INTERFACE)
+target_compile_features(leat_cpp_program INTERFACE cxx_std_17)
+target_include_directories(leat_cpp_program INTERFACE
+  ${CMAKE_SOURCE_DIR}/include ${LEAT_CPP_INCLUDE})
+target_compile_options(leat_cpp_program INTERFACE
   -Wall -Wextra -Wpedantic $<$<BOOL:${LEAT_WERROR}>:-Werror>)
 if(LEAT_SANITIZE)
-  target_compile_options(leat_cpp INTERFACE -fsanitize=${LEAT_SANITIZE} -fno-omit-frame-pointer)
-  target_link_libraries(leat_cpp INTERFACE leat_static)
+  target_compile_options(leat_cpp_program INTERFACE
+    -fsanitize=${LEAT_SANITIZE} -fno-omit-frame-pointer)
+  target_link_libraries(leat_cpp_program INTERFACE leat_static)
 else()
-  target_link_libraries(leat_cpp INTERFACE leat Threads::Threads)
+  target_link_libraries(leat_cpp_program INTERFACE leat_cpp Threads::Threads)
 endif()
 
 # The families of ops are known inside of the library alone, hence the static one.
@@ -63,7 +70,7 @@ add_custom_target(leat_cpp_ops ALL DEPENDS ${CMAKE_BINARY_DIR}/cpp/made)
 
 function(leat_cpp_program name source)
   add_executable(${name} ${source})
-  target_link_libraries(${name} PRIVATE leat_cpp ZLIB::ZLIB)
+  target_link_libraries(${name} PRIVATE leat_cpp_program ZLIB::ZLIB)
   add_dependencies(${name} leat_cpp_ops)
 endfunction()
 

@@ -5,6 +5,7 @@ install(TARGETS leat leat_static EXPORT LeatTargets
 install(DIRECTORY include/ DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}
   FILES_MATCHING PATTERN "*.h" PATTERN "*.hpp")
 if(LEAT_CPP)  # the wrappers of ops, which the build made
+  install(TARGETS leat_cpp EXPORT LeatTargets)
   install(DIRECTORY ${LEAT_CPP_INCLUDE}/ DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
 endif()
 foreach(name ${LEAT_LINK_NAMES})

@@ -8,8 +8,9 @@
 //
 // The arguments of its constructor are the op's inputs and then the attributes that have no default
 // and do not follow from the inputs, in the order of the definition; this is the order of
-// TensorFlow's C++ API too, where its API definitions do not change it. Attributes with a default
-// are set through static functions. A file whose text has not changed is not written again.
+// TensorFlow's C++ API too. Attributes with a default are set through static functions. An op that
+// TensorFlow's C++ API calls otherwise has that name as well, unless another op of the registry has
+// it. A file whose text has not changed is not written again.
 #include <cctype>
 #include <fstream>
 #include <iostream>
@@ -68,6 +69,29 @@ bool is_taken(const std::string& name) {
       "typedef", "typename", "union", "unsigned", "using", "virtual", "void",     "volatile",
       "while",  "xor",    "scope", "attrs",  "operation"};
   return words.count(name) != 0;
+}
+
+/// The name that TensorFlow's C++ API gives to an op as well, or instead; "" for most. Names that
+/// another op of the registry has (Concat, Reverse, Stack, TopK) are left to that op.
+std::string other_name(const std::string& op) {
+  static const std::map<std::string, std::string> names = {
+      {"All", "ReduceAll"},
+      {"Any", "ReduceAny"},
+      {"BroadcastArgs", "BroadcastDynamicShape"},
+      {"ListDiff", "SetDiff1D"},
+      {"Max", "ReduceMax"},
+      {"Mean", "ReduceMean"},
+      {"Min", "ReduceMin"},
+      {"Mul", "Multiply"},
+      {"Neg", "Negate"},
+      {"Prod", "ReduceProd"},
+      {"RandomStandardNormal", "RandomNormal"},
+      {"Select", "Where3"},
+      {"Sub", "Subtract"},
+      {"Sum", "ReduceSum"},
+      {"Unpack", "Unstack"}};
+  const auto found = names.find(op);
+  return found == names.end() ? "" : found->second;
 }
 
 std::string identifier(const std::string& name) { return is_taken(name) ? name + "_" : name; }
@@ -257,7 +281,10 @@ void write_op(const Op& op, std::ostream& out, TF_Status* status) {
     out << (is_list(output) ? "  std::vector<::leat::Output> " : "  ::leat::Output ")
         << identifier(text_of(output, "name")) << ";\n";
   }
-  out << "};\n\n";
+  out << "};\n";
+  const std::string other = other_name(op.name);
+  if (!other.empty()) out << "using " << other << " = " << op.name << ";\n";
+  out << "\n";
 }
 
 /// The text of a header that holds |body| in leat::ops.

@@ -14,6 +14,7 @@
 //
 //   leat/cpp/status.hpp    errors, as exceptions or as results
 //   leat/cpp/tensor.hpp    values
+//   leat/cpp/attribute.hpp attributes of operations
 //   leat/cpp/graph.hpp     graphs, scopes, operations
 //   leat/cpp/session.hpp   running, servers
 //   leat/cpp/variable.hpp  variables
@@ -25,6 +26,7 @@
 #ifndef LEAT_LEAT_HPP_
 #define LEAT_LEAT_HPP_
 
+#include "leat/cpp/attribute.hpp"
 #include "leat/cpp/flow.hpp"
 #include "leat/cpp/graph.hpp"
 #include "leat/cpp/input.hpp"

@@ -10,9 +10,7 @@
 #ifndef LEAT_CPP_INPUT_HPP_
 #define LEAT_CPP_INPUT_HPP_
 
-#include <functional>
 #include <memory>
-#include <mutex>
 #include <string>
 #include <utility>
 #include <vector>
@@ -81,7 +79,7 @@ class Coordinator {
       return detail::finish(status.get());
     }
     {
-      const std::lock_guard<std::mutex> lock(mutex_);
+      const detail::Lock lock(mutex_);
       started_.emplace_back(runner, session);
     }
     leat_queue_runners_start(&one, 1, session.get(), coordinator_.get(), status);
@@ -89,12 +87,14 @@ class Coordinator {
   }
   /// Runs |work| on a thread that join() waits for; it returns soon after should_stop(). What it
   /// throws stops all the others too, and is what join() reports.
-  result<void> start(const std::string& name, std::function<void()> work) {
+  template <class Function>
+  result<void> start(const std::string& name, Function work) {
+    using Own = Work<Function>;
     detail::CallStatus status;
-    auto own = std::make_unique<Work>(Work{*this, std::move(work)});
+    auto own = std::make_unique<Own>(Own{*this, std::move(work)});
     leat_coordinator_start(
         coordinator_.get(), name.c_str(),
-        [](void* data) { std::unique_ptr<Work>(static_cast<Work*>(data))->run(); }, own.get(),
+        [](void* data) { std::unique_ptr<Own>(static_cast<Own*>(data))->run(); }, own.get(),
         status);
     if (status.ok()) own.release();  // it is the thread's
     return detail::finish(status.get());
@@ -114,6 +114,7 @@ class Coordinator {
   }
 
  private:
+  template <class Function>
   struct Work {
     void run() {
 #ifdef LEAT_NO_EXCEPTIONS
@@ -131,10 +132,10 @@ class Coordinator {
 #endif
     }
     Coordinator& coordinator;
-    std::function<void()> function;
+    Function function;
   };
 
-  std::mutex mutex_;
+  detail::Mutex mutex_;
   std::vector<std::pair<QueueRunner, Session>> started_;  // threads use them
   Handle<leat_coordinator_t, leat_coordinator_free> coordinator_;
 };

@@ -11,8 +11,8 @@
 #ifndef LEAT_CPP_VARIABLE_HPP_
 #define LEAT_CPP_VARIABLE_HPP_
 
-#include <cmath>
-#include <functional>
+#include <memory>
+#include <utility>
 #include <vector>
 
 #include "leat/control_flow.h"
@@ -20,8 +20,27 @@
 
 LEAT_CPP_BEGIN_NAMESPACE
 
-/// Adds what computes the first value of a variable.
-using Initializer = std::function<Output(const Scope&, const TensorShape&, DataType)>;
+/// Adds what computes the first value of a variable: any function, which is given a scope, the
+/// shape and the type of the value, and returns it. (A std::function of this signature would do;
+/// <functional> would take longer to compile than this header.)
+class Initializer {
+ public:
+  template <class Function, class = decltype(Output(std::declval<const Function&>()(
+                                std::declval<const Scope&>(), TensorShape(), TF_FLOAT)))>
+  Initializer(Function function)
+      : function_(std::make_shared<Function>(std::move(function))),
+        call_([](const void* function, const Scope& scope, const TensorShape& shape,
+                 DataType dtype) -> Output {
+          return (*static_cast<const Function*>(function))(scope, shape, dtype);
+        }) {}
+  Output operator()(const Scope& scope, const TensorShape& shape, DataType dtype) const {
+    return call_(function_.get(), scope, shape, dtype);
+  }
+
+ private:
+  std::shared_ptr<const void> function_;
+  Output (*call_)(const void*, const Scope&, const TensorShape&, DataType);
+};
 
 namespace detail {
 
@@ -64,6 +83,9 @@ LEAT_CPP_COLD inline Initializer random(const char* op, double factor, double of
   };
 }
 
+/// std::sqrt, without <cmath>, which takes long to compile.
+inline double square_root(double x) { return __builtin_sqrt(x); }
+
 /// How many inputs and outputs a unit of a matrix [in, out] or a filter [..., in, out] has.
 struct Fans {
   explicit Fans(const TensorShape& shape) {
@@ -101,14 +123,14 @@ inline Initializer truncated_normal(double deviation, std::int64_t seed = 0) {
 inline Initializer glorot_uniform(std::int64_t seed = 0) {
   return [seed](const Scope& scope, const TensorShape& shape, DataType dtype) {
     const detail::Fans fans(shape);
-    const double limit = std::sqrt(6 / (fans.in + fans.out));
+    const double limit = detail::square_root(6 / (fans.in + fans.out));
     return random_uniform(-limit, limit, seed)(scope, shape, dtype);
   };
 }
 /// For layers with Relu.
 inline Initializer he_normal(std::int64_t seed = 0) {
   return [seed](const Scope& scope, const TensorShape& shape, DataType dtype) {
-    return truncated_normal(std::sqrt(2 / detail::Fans(shape).in), seed)(scope, shape, dtype);
+    return truncated_normal(detail::square_root(2 / detail::Fans(shape).in), seed)(scope, shape, dtype);
   };
 }
 
