@@ -1,5 +1,8 @@
 // What programs do wrong is an error with a code, and leaves everything usable: objects that were
 // moved from or never made, functions that throw, tensors of other graphs, sizes that do not fit.
+// Nothing of it may read memory that is gone, which the build with ASan sees. After each mistake a
+// case does something right with the same objects, where there is something left to do. The cases
+// about coordinators end them while their threads still use them and what was started.
 #include <atomic>
 #include <stdexcept>
 #include <thread>

@@ -1,7 +1,7 @@
 // leat/cpp/attribute.hpp: attributes of operations: types, sizes, names of functions. Part of
 // leat/leat.hpp.
 //
-// The wrappers of ops take attributes as C++ values; an AttrValue is one of any kind, for OpBuilder:
+// The wrappers of ops take attributes as C++ values. An AttrValue is one of any kind:
 //
 //   OpBuilder(scope, "Placeholder").attribute("dtype", DT_FLOAT).attribute("shape", TensorShape{2})
 //

@@ -191,6 +191,7 @@ class Lock {
   Mutex& mutex_;
 };
 
+/// The graph and what this front end knows of it.
 struct GraphState {
   GraphState() : graph(TF_NewGraph()) {}
   GraphState(const GraphState&) = delete;

@@ -22,6 +22,8 @@ struct Signature {
   std::string method = "tensorflow/serving/predict";
 };
 
+/// A model that was loaded: a session with its variables, and its signatures. Copies are the same
+/// model; any number of threads may run it at once.
 class SavedModel {
  public:
   using Values = std::map<std::string, Tensor>;

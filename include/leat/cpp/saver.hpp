@@ -41,6 +41,9 @@ class SaverOptions {
   leat_saver_options_t options_ = {};
 };
 
+/// Saves and restores the variables that a graph had when the saver was made, those of optimizers
+/// too; it adds the operations to the graph. The directory is made when it is first needed.
+/// NOT_FOUND where a checkpoint or a variable in it is missing.
 class Saver {
  public:
 #ifndef LEAT_NO_EXCEPTIONS
@@ -49,7 +52,6 @@ class Saver {
       : Saver(create(scope, directory, options)) {}
 #endif
   Saver() = default;
-  /// Saves the variables made so far, those of optimizers too.
   static result<Saver> create(const Scope& scope, const std::string& directory,
                               const SaverOptions& options = SaverOptions()) {
     Saver made;

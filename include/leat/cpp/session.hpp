@@ -260,7 +260,7 @@ struct Device {
 /// A graph being run. Copies are the same session; the last one frees it.
 class Session {
  public:
-  /// None; running a step on it is FAILED_PRECONDITION.
+  /// No session; running a step on it is FAILED_PRECONDITION.
   Session() = default;
 #ifndef LEAT_NO_EXCEPTIONS
   explicit Session(const Graph& graph, const SessionOptions& options = SessionOptions())
@@ -289,7 +289,10 @@ class Session {
   /// There must be a session.
   const Graph& graph() const { return state_->graph; }
 
-  /// Runs what the fetches and targets need, and nothing else.
+  /// Runs what the fetches and targets need, and nothing else; gives the values of the fetches, in
+  /// their order. Values that are fed are read where they lie. NOT_FOUND for a name that the graph
+  /// does not have; INVALID_ARGUMENT for a placeholder without a value, and a value of another type
+  /// or shape than its tensor; else what the operation that failed says.
   result<std::vector<Tensor>> run(const Fetches& fetches) const { return run({}, fetches); }
   result<std::vector<Tensor>> run(const Feeds& feeds, const Fetches& fetches,
                                   const Targets& targets = {},
@@ -315,7 +318,7 @@ class Session {
     if (metadata && step.error.ok()) *options.metadata_ = Message("RunMetadata", metadata.get());
     return detail::finish(step.error, [&] { return step.take(); });
   }
-  /// Runs operations for their effect.
+  /// Runs operations for their effect, and fetches nothing.
   result<void> run_targets(const Targets& targets, const Feeds& feeds = {},
                            const RunOptions& options = RunOptions()) const {
 #ifdef LEAT_NO_EXCEPTIONS
@@ -325,7 +328,7 @@ class Session {
 #endif
   }
 
-  /// Resolves a signature once.
+  /// Resolves a signature once. Codes as of run().
   LEAT_CPP_COLD result<Callable> callable(const Fetches& feeds, const Fetches& fetches,
                                           const Targets& targets = {}) const {
     if (!state_) return detail::finish(no_session(), [] { return Callable(); });

@@ -191,8 +191,8 @@ class Tensor {
   }
 
   /// Over the caller's elements without a copy; |deleter|() is called when the last user is done,
-  /// on any thread. Memory that is not aligned to TF_TensorDefaultAlignment() is copied, and the
-  /// deleter called before this returns. Empty where the shape is not valid.
+  /// on any thread, and does not throw. Memory that is not aligned to TF_TensorDefaultAlignment()
+  /// is copied, and the deleter called before this returns. Empty where the shape is not valid.
   template <class T, class Deleter, class = detail::if_element<T>>
   static Tensor over(T* data, const TensorShape& shape, Deleter deleter) {
     auto* owned = new Deleter(std::move(deleter));

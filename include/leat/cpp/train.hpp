@@ -44,8 +44,10 @@ struct Derivative {
   }
 };
 
-/// Derivatives of sum(ys) by each x. |grad_ys| are the derivatives of a result by each y, ones
-/// without them; nothing flows back through |stop_gradients|.
+/// Derivatives of sum(ys) by each x: of a variable its handle(). |grad_ys| are the derivatives of a
+/// result by each y, of its shape, ones without them; nothing flows back through |stop_gradients|.
+/// INVALID_ARGUMENT for a number of |grad_ys| that is not that of |ys|, and for tensors of another
+/// graph; NOT_FOUND where an op between has no derivative.
 LEAT_CPP_COLD inline std::vector<Derivative> derivatives(
     const Scope& scope, const std::vector<Output>& ys, const std::vector<Output>& xs,
     const std::vector<Output>& grad_ys = {}, const std::vector<Output>& stop_gradients = {}) {
@@ -93,7 +95,7 @@ LEAT_CPP_COLD inline std::vector<Derivative> derivatives(
   return all;
 }
 
-/// The same as tensors. One that no y depends on is no Output.
+/// The same as tensors, each of its x's shape. One that no y depends on is no Output.
 LEAT_CPP_COLD inline std::vector<Output> gradients(
     const Scope& scope, const std::vector<Output>& ys, const std::vector<Output>& xs,
     const std::vector<Output>& grad_ys = {}, const std::vector<Output>& stop_gradients = {}) {
@@ -147,12 +149,14 @@ struct Optimizer {
   bool has_rows = true;  // whether there is a SparseApply<op>
 };
 
+/// w -= rate * g, for a variable w and the derivative g by it.
 LEAT_CPP_COLD inline Optimizer sgd(const Number& rate) {
   return {"GradientDescent",
           {{Optimizer::kNumber, rate, ""}, {Optimizer::kGradient, 0, ""}},
           {},
           false};
 }
+/// v = momentum * v + g, w -= rate * v; with |nesterov| w -= rate * (g + momentum * v).
 LEAT_CPP_COLD inline Optimizer momentum(const Number& rate, double momentum,
                                         bool nesterov = false) {
   return {"Momentum",
@@ -162,6 +166,8 @@ LEAT_CPP_COLD inline Optimizer momentum(const Number& rate, double momentum,
            {Optimizer::kNumber, momentum, ""}},
           {{"use_nesterov", nesterov}}};
 }
+/// Steps by means of g and g^2 that decay by |beta1| and |beta2| and are corrected for their zero
+/// beginning. All variables of one call have one type.
 LEAT_CPP_COLD inline Optimizer adam(const Number& rate = 0.001, double beta1 = 0.9,
                                     double beta2 = 0.999, double epsilon = 1e-8) {
   return {"Adam",
@@ -177,6 +183,7 @@ LEAT_CPP_COLD inline Optimizer adam(const Number& rate = 0.001, double beta1 = 0
           {},
           false};
 }
+/// n += g^2, w -= rate * g / sqrt(n); n begins as |initial_accumulator|.
 LEAT_CPP_COLD inline Optimizer adagrad(const Number& rate, double initial_accumulator = 0.1) {
   return {"Adagrad",
           {{Optimizer::kSlot, initial_accumulator, "Adagrad"},
@@ -184,6 +191,8 @@ LEAT_CPP_COLD inline Optimizer adagrad(const Number& rate, double initial_accumu
            {Optimizer::kGradient, 0, ""}},
           {}};
 }
+/// n = decay * n + (1 - decay) * g^2, which begins as 1; v = momentum * v + rate * g /
+/// sqrt(n + epsilon), w -= v.
 LEAT_CPP_COLD inline Optimizer rmsprop(const Number& rate, double decay = 0.9, double momentum = 0,
                                        double epsilon = 1e-10) {
   return {"RMSProp",
@@ -196,6 +205,8 @@ LEAT_CPP_COLD inline Optimizer rmsprop(const Number& rate, double decay = 0.9, d
            {Optimizer::kGradient, 0, ""}},
           {}};
 }
+/// "Follow the regularized leader": with |l1| above 0 weights that matter little become 0. |power|
+/// is 0 or below, that of n in the rate.
 LEAT_CPP_COLD inline Optimizer ftrl(const Number& rate, double power = -0.5,
                                     double initial_accumulator = 0.1, double l1 = 0,
                                     double l2 = 0) {

@@ -130,7 +130,8 @@ inline Initializer glorot_uniform(std::int64_t seed = 0) {
 /// For layers with Relu.
 inline Initializer he_normal(std::int64_t seed = 0) {
   return [seed](const Scope& scope, const TensorShape& shape, DataType dtype) {
-    return truncated_normal(detail::square_root(2 / detail::Fans(shape).in), seed)(scope, shape, dtype);
+    const double deviation = detail::square_root(2 / detail::Fans(shape).in);
+    return truncated_normal(deviation, seed)(scope, shape, dtype);
   };
 }
 
