@@ -7,6 +7,7 @@
 // Servers are not started here, since tests/cluster does that: only wrong descriptions are refused.
 #include <atomic>
 #include <fstream>
+#include <thread>
 
 #include "leat/cpp/complex.hpp"
 #include "leat/leat.hpp"
@@ -102,6 +103,7 @@ TEST(a_queue_is_filled_while_steps_empty_it) {
   CHECK_ERROR(TF_OUT_OF_RANGE,
               for (;;) sum += session.run({dequeue.components[0]})[0].scalar<int>());
   CHECK(sum == 45);
+  while (!seen) std::this_thread::yield();  // the observer has run before the stop
   coordinator.request_stop(Status(TF_OUT_OF_RANGE, "no more input"));
   coordinator.join();
   CHECK(coordinator.should_stop() && seen);
