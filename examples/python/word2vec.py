@@ -30,7 +30,7 @@ flags.DEFINE_integer('batch_size', 500, 'pairs of a step')
 flags.DEFINE_integer('noise', 100, 'words drawn at random in a step')
 flags.DEFINE_integer('min_count', 5, 'words that are rarer are left out of the text')
 flags.DEFINE_float('subsample', 1e-3, 'words more frequent than this are left out at times')
-flags.DEFINE_float('learning_rate', 0.5, 'of the first step; it falls to zero in a straight line')
+flags.DEFINE_float('learning_rate', 0.1, 'of the first step; it falls to zero in a straight line')
 flags.DEFINE_integer('threads', 0, 'threads that compute; 0: as many as there are cores')
 flags.DEFINE_bool('smoke', False, 'a trial of some seconds with a small model')
 FLAGS = flags.FLAGS
@@ -66,14 +66,15 @@ def pairs_of(ids, random):
 
 
 class Model:
-  """The graph of the training.
+  """The graph of the training. |counts| says how often each word occurs.
 
   Attributes:
     words, neighbours: placeholders, int32 [batch].
-    loss, train_op, summaries: of a step.
+    loss: the mean of a pair; train_op, summaries: of a step.
   """
 
-  def __init__(self, vocabulary_size, steps):
+  def __init__(self, counts, steps):
+    vocabulary_size = len(counts)
     self.words = tf.placeholder(tf.int32, [None], name='words')
     self.neighbours = tf.placeholder(tf.int32, [None], name='neighbours')
     with tf.name_scope('embedding'):
@@ -83,13 +84,16 @@ class Model:
       vectors = tf.nn.embedding_lookup(self.embeddings, self.words)
     with tf.name_scope('nce'):
       weights = tf.Variable(tf.zeros([vocabulary_size, FLAGS.size]), name='weights')
-      biases = tf.Variable(tf.zeros([vocabulary_size]), name='biases')
+      # A word's bias begins as the logarithm of its frequency. So the model guesses words by their
+      # frequency at first, and what it learns from the neighbours goes into the vectors.
+      biases = tf.Variable(tf.log(tf.constant(counts / counts.sum(), tf.float32)), name='biases')
       losses = tf.nn.nce_loss(weights, biases, labels=self.neighbours[:, None], inputs=vectors,
                               num_sampled=FLAGS.noise, num_classes=vocabulary_size)
       self.loss = tf.reduce_mean(losses)
     global_step = tf.train.get_or_create_global_step()
     rate = tf.train.polynomial_decay(FLAGS.learning_rate, global_step, steps, 0.0)
-    self.train_op = tf.train.AdagradOptimizer(rate).minimize(self.loss, global_step)
+    # The sum of the losses is minimized: a pair moves the vectors as far whatever the batch is.
+    self.train_op = tf.train.AdagradOptimizer(rate).minimize(tf.reduce_sum(losses), global_step)
     tf.summary.scalar('loss', self.loss)
     tf.summary.scalar('learning_rate', rate)
     self.summaries = tf.summary.merge_all()
@@ -133,7 +137,7 @@ def main(_):
   pairs = len(pairs_of(subsampled(text, counts, random), random)[0])    # of an epoch, nearly
   print('%d words, %d different; about %d pairs an epoch' % (len(text), len(vocabulary), pairs))
 
-  model = Model(len(vocabulary), FLAGS.epochs * pairs // FLAGS.batch_size)
+  model = Model(counts, FLAGS.epochs * pairs // FLAGS.batch_size)
   analogies = Analogies(model.embeddings, vocabulary)
   epoch_done = tf.Variable(0, trainable=False, name='epoch_done')
   next_epoch = tf.assign_add(epoch_done, 1)
