@@ -5,7 +5,7 @@ inputs. Here are three things that it leaves out: an operation initializes the v
 first step, a sum is the cost where the figure has `...`, and summaries let the board show it.
 The figure adds b, of size 100, to the columns of W x: the input has 100 columns for that.
 
-  python figure1.py --log_dir /tmp/figure1 && leat board /tmp/figure1
+  python figure1.py --log_dir /tmp/figure1 && leat board --logdir /tmp/figure1
 """
 import leat as tf
 import numpy as np
