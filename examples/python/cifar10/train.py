@@ -25,7 +25,7 @@ flags = tf.app.flags
 flags.DEFINE_string('train_dir', '/tmp/leat-cifar10', 'folder of checkpoints and summaries')
 flags.DEFINE_string('network', 'residual', 'residual or tutorial')
 flags.DEFINE_integer('width', 32, "channels of the first convolution of 'residual'")
-flags.DEFINE_integer('steps', 4000, 'steps in all')
+flags.DEFINE_integer('steps', 5000, 'steps in all')
 flags.DEFINE_integer('batch_size', 0, 'pictures of a batch; 0: 64, for the tutorial 128')
 flags.DEFINE_integer('towers', 1, 'copies of the model, each on a device of its own')
 flags.DEFINE_integer('threads', 0, 'threads that compute; 0: as many as there are cores')
