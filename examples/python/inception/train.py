@@ -22,7 +22,7 @@ flags.DEFINE_string('train_dir', '/tmp/leat-inception', 'Folder of checkpoints a
 flags.DEFINE_integer('steps', 200, 'Steps in all, those of earlier runs included.')
 flags.DEFINE_integer('batch_size', 8, 'Pictures a step.')
 flags.DEFINE_integer('size', 0, 'Height and width of the pictures; 0 is the smallest that will do.')
-flags.DEFINE_float('learning_rate', 0.02, 'Of RMSProp.')
+flags.DEFINE_float('learning_rate', 0.003, 'Of RMSProp.')
 flags.DEFINE_bool('evaluate', False, 'Classifies the pictures for validation instead of training.')
 flags.DEFINE_bool('count', False, 'Prints counts of the graph that trains, and ends.')
 flags.DEFINE_bool('smoke', False, 'Two steps with small pictures, to see that all works.')
