@@ -7,6 +7,7 @@
 #   make bench-board   leat board beside TensorBoard       make bench-cluster   servers beside its
 #   make bench-python   the Python package beside TensorFlow's
 #   make bench-variants   what the optimizer does with the same work written in different ways
+#   make test-corpus   TensorFlow's own Python tests
 #   make test-oracle   against TensorFlow itself           make install  PREFIX=/usr/local DESTDIR=
 #   make asan-python, tsan-python   the Python package's tests under ASan and UBSan, under TSan
 #   make test-python   the Python package's tests          make wheel    the package, into build/wheel
@@ -38,7 +39,7 @@ SANITIZER_ENV = UBSAN_OPTIONS=print_stacktrace=1 ASAN_OPTIONS=$(ASAN_FLAGS) \
 
 .PHONY: all setup test check demo install asan tsan asan-build tsan-build tsan-threads \
   asan-python tsan-python fuzz bench bench-variants bench-board bench-cluster bench-python test-oracle \
-  test-python test-board wheel sdist test-sdist docs-python clean
+  test-python test-corpus test-board wheel sdist test-sdist docs-python clean
 all: $(BUILD)/build.ninja
 	@$(NINJA) -C $(BUILD)
 
@@ -113,6 +114,9 @@ test-oracle: setup all
 
 test-python: setup all
 	@JOBS=$(JOBS) dev/test-python $(BUILD) '$(PYTHON_TESTS)'
+
+test-corpus: setup all
+	@JOBS=$(JOBS) dev/test-corpus $(BUILD)
 
 test-board: setup all
 	@python3 tests/board/page_test.py $(BUILD)
