@@ -70,8 +70,10 @@ static int is_default_handler(void) {
 }
 
 /* ---- The watcher -----------------------------------------------------------------------------*/
-/* Ends |step|, which the main thread has not ended yet, where a signal came during it. */
-static void end_if_signalled(unsigned long long step) {
+/* Ends |step|, which the main thread has not ended yet, where a signal came during it. When this
+ * |is_second| the step waits for functions of Python, which are given up. It cannot be known whose
+ * step a function is in, hence those of other threads' steps are, too. */
+static void end_if_signalled(unsigned long long step, int is_second) {
   PyGILState_STATE state;
   if (atomic_load(&watch.signalled) != step || !leat_py_enter(&state)) return;
   /* The main thread needs the GIL to end the step, so that it sees is_cancelling afterwards. */
@@ -79,6 +81,7 @@ static void end_if_signalled(unsigned long long step) {
   atomic_store(&watch.is_cancelling, ends);
   PyGILState_Release(state);
   if (ends) leat_interrupt_cancel(watch.interrupt);
+  if (ends && is_second) leat_py_functions_give_up();
   atomic_store(&watch.is_cancelling, 0);
 }
 
@@ -97,8 +100,9 @@ static void* watch_steps(void* unused) {
     atomic_store(&watch.is_asleep, 0);
     const unsigned long long step = atomic_load(&watch.step);
     if (!step) continue;
-    end_if_signalled(step);
+    end_if_signalled(step, 0);
     nanosleep(&(struct timespec){.tv_nsec = 50000000}, NULL);
+    end_if_signalled(step, 1);
     take_signal_again(step);
   }
   return NULL;

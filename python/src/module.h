@@ -111,6 +111,8 @@ int leat_py_enter(PyGILState_STATE* out_state);
 int leat_py_function_is_stuck(void);
 /* How many functions of Python kernels are in. */
 int leat_py_functions_running(void);
+/* Ends, with CANCELLED, the kernels that are in functions of Python, whose results are dropped. */
+void leat_py_functions_give_up(void);
 /* Called with the GIL when the interpreter ends: ends the steps of all threads (session.c). */
 void leat_py_sessions_end(void);
 

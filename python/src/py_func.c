@@ -55,13 +55,6 @@ static PyObject* end_entering(PyObject* module, PyObject* unused) {
   Py_RETURN_NONE;
 }
 
-/* |change| is 1 when a function begins, -1 when it ends. */
-static void count_running(int change) {
-  pthread_mutex_lock(&lock);
-  running += change;
-  pthread_mutex_unlock(&lock);
-}
-
 int leat_py_function_is_stuck(void) {
   pthread_mutex_lock(&lock);
   const int stuck = ended && running > 0;
@@ -77,6 +70,58 @@ int leat_py_functions_running(void) {
 }
 
 /* ---- The call ---------------------------------------------------------------------------------*/
+/* A kernel that runs, or is about to. Once its function is given up, the step has ended for it:
+ * nothing of the step may be touched any more. */
+typedef struct call_t {
+  struct call_t* next; /* of those that wait for a thread, or of those that run */
+  const char* token;
+  TF_OpKernelContext* context;
+  TF_AsyncOpKernelDoneCallback* done;
+  int is_in_function, is_given_up;
+} call_t;
+
+static call_t* under_way; /* calls that threads run */
+
+static void function_begin(call_t* call) {
+  pthread_mutex_lock(&lock);
+  call->is_in_function = 1;
+  pthread_mutex_unlock(&lock);
+}
+
+/* Whether the call is not given up. */
+static int function_end(call_t* call) {
+  pthread_mutex_lock(&lock);
+  call->is_in_function = 0;
+  const int goes_on = !call->is_given_up;
+  pthread_mutex_unlock(&lock);
+  return goes_on;
+}
+
+/* Takes one call that is in a function out of its step; 0 where there is none. */
+static int call_give_up(call_t* out_call) {
+  pthread_mutex_lock(&lock);
+  call_t* call = under_way;
+  while (call && (!call->is_in_function || call->is_given_up)) call = call->next;
+  if (call) {
+    call->is_given_up = 1;
+    running -= 1;
+    *out_call = *call;
+  }
+  pthread_mutex_unlock(&lock);
+  return call != NULL;
+}
+
+void leat_py_functions_give_up(void) {
+  TF_Status* status = TF_NewStatus();
+  if (!status) return;
+  TF_SetStatus(status, TF_CANCELLED, "a function of Python was given up");
+  for (call_t call; call_give_up(&call);) {
+    TF_OpKernelContext_Failure(call.context, status);
+    TF_RunAsyncOpKernelDoneCallback(call.done);
+  }
+  TF_DeleteStatus(status);
+}
+
 static PyObject* caller; /* caller(token, inputs, types of the outputs); set with the ops */
 
 /* Values of the inputs, whose elements a function may write. */
@@ -122,14 +167,19 @@ static void result_read(PyObject* result, TF_OpKernelContext* context, TF_Status
 }
 
 /* Needs the GIL. */
-static void call(const char* token, TF_OpKernelContext* context, TF_Status* status) {
-  PyObject* inputs = inputs_list(context, status);
-  PyObject* types = inputs ? types_list(context) : NULL;
+static void call_function(call_t* call, TF_Status* status) {
+  PyObject* inputs = inputs_list(call->context, status);
+  PyObject* types = inputs ? types_list(call->context) : NULL;
   PyObject* result = NULL;
-  if (types) result = PyObject_CallFunction(caller, "sOO", token, inputs, types);
+  int goes_on = 1;
+  if (types) {
+    function_begin(call);
+    result = PyObject_CallFunction(caller, "sOO", call->token, inputs, types);
+    goes_on = function_end(call);
+  }
   Py_XDECREF(types);
   Py_XDECREF(inputs);
-  if (result) result_read(result, context, status);
+  if (result && goes_on) result_read(result, call->context, status);
   Py_XDECREF(result);
   if (PyErr_Occurred()) {
     PyErr_WriteUnraisable(caller);
@@ -157,19 +207,19 @@ static void* kernel_create(TF_OpKernelConstruction* construction) {
   return token;
 }
 
-static void compute(const char* token, TF_OpKernelContext* context) {
+static void compute(call_t* call) {
   TF_Status* status = TF_NewStatus();
   if (!status) return; /* the outputs are missing, which fails the step */
   PyGILState_STATE state;
-  count_running(1);
   if (leat_py_enter(&state)) {
-    call(token, context, status);
+    call_function(call, status);
     PyGILState_Release(state);
   } else {
     TF_SetStatus(status, TF_CANCELLED, "the interpreter has ended");
   }
-  count_running(-1);
-  if (TF_GetCode(status) != TF_OK) TF_OpKernelContext_Failure(context, status);
+  if (!call->is_given_up && TF_GetCode(status) != TF_OK) {
+    TF_OpKernelContext_Failure(call->context, status);
+  }
   TF_DeleteStatus(status);
 }
 
@@ -179,13 +229,6 @@ static void compute(const char* token, TF_OpKernelContext* context) {
  * the next call; a new one is made when none does. */
 #define MOST_IDLE 8
 
-typedef struct call_t {
-  struct call_t* next;
-  const char* token;
-  TF_OpKernelContext* context;
-  TF_AsyncOpKernelDoneCallback* done;
-} call_t;
-
 static pthread_cond_t called = PTHREAD_COND_INITIALIZER;
 static call_t* calls;  /* that no thread has taken yet; in any order */
 static int call_count; /* how many these are */
@@ -193,8 +236,19 @@ static int idle;       /* threads that wait for a call */
 
 /* Takes |taken|. */
 static void call_run(call_t* taken) {
-  compute(taken->token, taken->context);
-  TF_RunAsyncOpKernelDoneCallback(taken->done);
+  pthread_mutex_lock(&lock);
+  taken->next = under_way;
+  under_way = taken;
+  running += 1;
+  pthread_mutex_unlock(&lock);
+  compute(taken);
+  pthread_mutex_lock(&lock);
+  call_t** place = &under_way;
+  while (*place && *place != taken) place = &(*place)->next;
+  if (*place) *place = taken->next; /* a function that forks returns in the child too */
+  running -= !taken->is_given_up;
+  pthread_mutex_unlock(&lock);
+  if (!taken->is_given_up) TF_RunAsyncOpKernelDoneCallback(taken->done);
   free(taken);
 }
 
@@ -234,7 +288,7 @@ static int call_leave(call_t* left) {
 static void fork_begin(void) { pthread_mutex_lock(&lock); }
 static void fork_end(void) { pthread_mutex_unlock(&lock); }
 static void fork_end_in_child(void) {
-  calls = NULL;
+  calls = under_way = NULL;
   waiting = running = call_count = idle = 0;
   pthread_cond_init(&entered, NULL);
   pthread_cond_init(&called, NULL);
@@ -249,7 +303,7 @@ static void kernel_compute(void* token, TF_OpKernelContext* context,
     TF_RunAsyncOpKernelDoneCallback(done);
     return;
   }
-  *made = (call_t){NULL, token, context, done};
+  *made = (call_t){.token = token, .context = context, .done = done};
   if (call_leave(made)) return;
   if (pthread_create(&thread, NULL, thread_run, made) == 0) pthread_detach(thread);
   else call_run(made);

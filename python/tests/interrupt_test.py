@@ -42,6 +42,17 @@ interrupt(lambda: session.run(endless, {x: 1}))
     'an empty queue': 'interrupt(lambda: session.run(element))',
     'an empty queue, twice': 'for _ in range(2): interrupt(lambda: session.run(element))',
     'a callable': 'interrupt(session.make_callable(element))',
+    'a function sleeps': '''
+asleep = threading.Event()
+def sleep(value):
+  if value == 1: asleep.wait()
+  return value
+slept = tf.py_func(sleep, [x], tf.int64)
+interrupt(lambda: session.run(slept, {x: 1}))
+assert session.run(slept, {x: 2}) == 2
+asleep.set()
+assert session.run(slept, {x: 3}) == 3
+''',
     'a handler is set after a step': '''
 signal.signal(signal.SIGINT, lambda *_: None)
 signal.signal(signal.SIGINT, signal.default_int_handler)
