@@ -5,8 +5,10 @@ Both packages run the same program, bench/python_rows.py, each in a process on o
 thread; rounds of the two alternate. Times of steps are the least over short chunks in all rounds,
 since other programs of the machine only make them longer; building is measured in the processor's
 time. The goal is what Leat must reach: a ratio to TensorFlow (x), or an absolute value, which means
-something on a quiet machine only. TensorFlow's interpreter is $LEAT_TF_PYTHON, else that of the
-environment which tests against TensorFlow use, where there is one; without it Leat runs alone.
+something on a quiet machine only. Leat's interpreter is that of its tests (dev/python_venv.py).
+TensorFlow's is $LEAT_TF_PYTHON, else that of the environment which tests against TensorFlow use,
+where there is one; without it Leat runs alone. An installed package has its bytecode beside it. The
+build tree has none: Leat's is kept in a folder of the build, and made in the first round.
 """
 import argparse
 import json
@@ -18,6 +20,7 @@ import sys
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 sys.path.insert(0, os.path.join(ROOT, 'dev'))
 import oracle_venv  # noqa: E402
+import python_venv  # noqa: E402
 
 
 class Row:
@@ -95,14 +98,6 @@ def tensorflow_python():
   return None
 
 
-def leat_python():
-  """The interpreter with numpy that the package's tests use."""
-  given = os.environ.get('LEAT_PYTHON')
-  cache = os.environ.get('XDG_CACHE_HOME') or os.path.expanduser('~/.cache')
-  path = given or os.path.join(cache, 'leat', 'python', 'bin', 'python')
-  return path if given or os.path.exists(path) else sys.executable
-
-
 def read_options():
   parser = argparse.ArgumentParser(description=__doc__,
                                    formatter_class=argparse.RawDescriptionHelpFormatter)
@@ -116,8 +111,9 @@ def read_options():
 
 def main():
   options = read_options()
-  packages = [Package('leat', leat_python(), options.core,
-                      PYTHONPATH=os.path.join(options.build, 'python'))]
+  packages = [Package('leat', python_venv.python(), options.core,
+                      PYTHONPATH=os.path.join(options.build, 'python'), PYTHONDONTWRITEBYTECODE='',
+                      PYTHONPYCACHEPREFIX=os.path.join(options.build, 'python-bytecode'))]
   interpreter = tensorflow_python()
   if interpreter:
     packages.append(Package('tensorflow', interpreter, options.core, TF_ENABLE_ONEDNN_OPTS='0'))
