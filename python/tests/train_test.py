@@ -33,6 +33,27 @@ class OptimizerTest(unittest.TestCase):
     value, _ = self._one_step(tf.train.AdagradOptimizer(0.1, initial_accumulator_value=0.1))
     self.assertAlmostEqual(value, 1 - 0.1 * 2 / 4.1 ** 0.5, 6)
 
+  def test_slots_are_named_by_their_variables_and_initializers(self):
+    for optimizer, initial in ((tf.train.AdamOptimizer(), 'zeros'),
+                               (tf.train.AdagradOptimizer(0.1), 'Const')):
+      with tf.Graph().as_default() as graph:
+        v = tf.Variable([1.0, 2.0], name='v')
+        optimizer.minimize(tf.reduce_sum(v))
+        slot = 'v/' + optimizer.get_name()
+        assign = graph.get_operation_by_name(slot + '/Assign')
+        self.assertEqual(assign.inputs[1].name, slot + '/Initializer/' + initial + ':0')
+
+  def test_slots_of_a_variable_of_unknown_shape(self):
+    with tf.Graph().as_default(), tf.Session() as session:
+      start = tf.placeholder(tf.float32, [None])
+      v = tf.Variable(start, validate_shape=False)
+      train = tf.train.AdagradOptimizer(1.0, initial_accumulator_value=5.0).apply_gradients(
+          [(tf.constant([2.0, 2.0]), v)])
+      session.run(tf.global_variables_initializer(), {start: [1.0, 2.0]})
+      session.run(train)
+      for found, expected in zip(session.run(v), [1 - 2 / 3, 2 - 2 / 3]):
+        self.assertAlmostEqual(found, expected, 5)
+
   def test_resource_variables(self):
     with tf.Graph().as_default(), tf.Session() as session:
       v = tf.Variable([1.0, 2.0], use_resource=True)

@@ -225,21 +225,30 @@ class Optimizer:
     return self._slots.setdefault(slot_name, {})
 
   def _zeros_slot(self, var, slot_name, op_name):
-    return self._slot(var, slot_name, op_name, lambda: array.zeros(
-        var.get_shape(), var.dtype.base_dtype) if var.get_shape().is_fully_defined() else
-                      array.zeros(array.shape(var.initial_value), var.dtype.base_dtype))
+    return self._slot(var, slot_name, lambda: create_zeros_slot(var, op_name))
 
   def _get_or_make_slot(self, var, val, slot_name, op_name):
-    return self._slot(var, slot_name, op_name, lambda: val)
+    return self._slot(var, slot_name, lambda: create_slot(var, val, op_name))
 
   def _get_or_make_slot_with_initializer(self, var, initializer, shape, dtype, slot_name, op_name):
-    return self._slot(var, slot_name, op_name, lambda: initializer(shape.as_list(), dtype))
+    return self._slot(var, slot_name, lambda: create_slot_with_initializer(
+        var, initializer, shape, dtype, op_name))
 
-  def _slot(self, var, slot_name, op_name, value):
+  def _constant_slot(self, var, slot_name, value, op_name):
+    """A slot of the variable's shape and type that begins with that number everywhere."""
+    dtype, shape = var.dtype.base_dtype, var.get_shape()
+    if shape.is_fully_defined():
+      return self._get_or_make_slot_with_initializer(
+          var, initializers.constant_initializer(value), shape, dtype, slot_name, op_name)
+    return self._slot(var, slot_name, lambda: create_slot(
+        var, lambda: array.fill(array.shape(var.initial_value), convert(value, dtype)), op_name))
+
+  def _slot(self, var, slot_name, make):
+    """The slot of that name, which `make` makes where the variable has none."""
     slots = self._slot_dict(slot_name)
     key = self._key(var)
     if key not in slots:
-      slots[key] = create_slot(var, value, op_name)
+      slots[key] = make()
     return slots[key]
 
   def _create_non_slot_variable(self, initial_value, name, colocate_with):
@@ -281,15 +290,22 @@ def create_slot(primary, value, name, colocate=True):
                     validate_shape=not is_tensor or initial.get_shape().is_fully_defined())
 
 
+def create_slot_with_initializer(primary, initializer, shape, dtype, name, colocate=True):
+  """A slot of that shape and type whose initial value the initializer makes."""
+  with variable_scope.variable_scope(None, primary.op.name + '/' + name), _beside(primary,
+                                                                                  colocate):
+    return _slot_of(primary, name, initializer=initializer, dtype=dtype, shape=shape)
+
+
 def create_zeros_slot(primary, name, colocate=True):
   """A slot that begins with zeros, of the shape that the primary one has then."""
   kind, shape = primary.dtype.base_dtype, primary.get_shape()
-  if not shape.is_fully_defined():
-    return create_slot(primary, lambda: array.zeros(array.shape(primary), kind), name, colocate)
-  with variable_scope.variable_scope(None, primary.op.name + '/' + name), _beside(primary,
-                                                                                  colocate):
-    return _slot_of(primary, name, initializer=initializers.zeros_initializer(), dtype=kind,
-                    shape=shape)
+  if shape.is_fully_defined():
+    return create_slot_with_initializer(primary, initializers.zeros_initializer(), shape, kind,
+                                        name, colocate)
+  is_variable = getattr(primary, 'initial_value', None) is not None
+  like = primary.initial_value if is_variable else primary
+  return create_slot(primary, lambda: array.zeros(array.shape(like), kind), name, colocate)
 
 
 def _beside(primary, colocate):

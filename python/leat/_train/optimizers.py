@@ -140,14 +140,7 @@ class AdagradOptimizer(_Applied):
 
   def _create_slots(self, var_list):
     for v in var_list:
-      dtype = v.dtype.base_dtype
-      if v.get_shape().is_fully_defined():
-        value = lambda v=v, dtype=dtype: array.zeros(v.get_shape(), dtype) + convert(
-            self._initial, dtype)
-      else:
-        value = lambda v=v, dtype=dtype: array.fill(array.shape(v.initial_value), convert(
-            self._initial, dtype))
-      self._slot(v, 'accumulator', self._name, value)
+      self._constant_slot(v, 'accumulator', self._initial, self._name)
 
 
 @export('train.AdadeltaOptimizer')
@@ -189,9 +182,7 @@ class RMSPropOptimizer(_Applied):
 
   def _create_slots(self, var_list):
     for v in var_list:
-      self._slot(v, 'rms', self._name, lambda v=v: array.ones(
-          v.get_shape() if v.get_shape().is_fully_defined() else array.shape(v.initial_value),
-          v.dtype.base_dtype))
+      self._constant_slot(v, 'rms', 1.0, self._name)
       if self._centered:
         self._zeros_slot(v, 'mg', self._name)
       self._zeros_slot(v, 'momentum', self._name)
@@ -234,8 +225,7 @@ class FtrlOptimizer(_Applied):
 
   def _create_slots(self, var_list):
     for v in var_list:
-      self._slot(v, 'accum', self._accum_name or self._name, lambda v=v: array.zeros(
-          v.get_shape(), v.dtype.base_dtype) + convert(self._initial, v.dtype.base_dtype))
+      self._constant_slot(v, 'accum', self._initial, self._accum_name or self._name)
       self._zeros_slot(v, 'linear', self._linear_name or self._name)
 
 
@@ -305,12 +295,8 @@ class AdagradDAOptimizer(_Applied):
 
   def _create_slots(self, var_list):
     for v in var_list:
-      dtype = v.dtype.base_dtype
-      zeros = lambda v=v, dtype=dtype: array.zeros(v.get_shape(), dtype)
-      self._slot(v, 'gradient_accumulator', self._name, zeros)
-      self._slot(v, 'gradient_squared_accumulator', self._name,
-                 lambda v=v, dtype=dtype: array.zeros(v.get_shape(), dtype) + convert(
-                     self._initial, dtype))
+      self._zeros_slot(v, 'gradient_accumulator', self._name)
+      self._constant_slot(v, 'gradient_squared_accumulator', self._initial, self._name)
 
   def _inputs(self, var, dtype):
     found = super()._inputs(var, dtype)
