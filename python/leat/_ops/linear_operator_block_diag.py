@@ -4,18 +4,14 @@ from __future__ import annotations
 from leat._export import export
 from leat._graph.apply import apply_op
 from leat._ops import array, linalg
-from leat._ops.linear_operator import LinearOperator, broadcast_batches
+from leat._ops.linear_operator import broadcast_batches
 from leat._ops.linear_operator_composition import (
-    check_operators, joint_batch_shape, joint_batch_sizes, parents_of)
-
-
-def _common(hints):
-  """What holds for all: None where it is not known of each."""
-  return True if all(hints) else None
+    OperatorOfOperators, check_operators, hints_of, joint_batch_shape, joint_batch_sizes,
+    parents_of, summed)
 
 
 @export('linalg.LinearOperatorBlockDiag')
-class LinearOperatorBlockDiag(LinearOperator):
+class LinearOperatorBlockDiag(OperatorOfOperators):
   """The matrix with the operators, which must be square, in blocks along its diagonal."""
 
   def __init__(self, operators, is_non_singular=None, is_self_adjoint=None,
@@ -23,19 +19,11 @@ class LinearOperatorBlockDiag(LinearOperator):
     self._operators = check_operators(operators)
     if any(o.is_square is False for o in self._operators):
       raise ValueError('Can only represent a block diagonal of square matrices.')
-    hints = []
-    for given, what in ((is_non_singular, 'non_singular'), (is_self_adjoint, 'self_adjoint'),
-                        (is_positive_definite, 'positive_definite')):
-      known = _common(getattr(o, 'is_' + what) for o in self._operators)
-      if known and given is False:
-        raise ValueError('The direct sum of %s operators is always %s.' % (
-            what.replace('_', '-'), what.replace('_', '-')))
-      hints.append(given if given is not None else known)
+    hints = hints_of(self._operators, 'direct sum', is_non_singular=is_non_singular,
+                     is_self_adjoint=is_self_adjoint, is_positive_definite=is_positive_definite)
     super().__init__(self._operators[0].dtype, parents_of(self._operators), *hints,
                      is_square=is_square,
                      name=name or '_ds_'.join(o.name for o in self._operators))
-
-  operators = property(lambda self: self._operators)
 
   def _shape(self):
     sizes = [o.domain_dimension.value for o in self._operators]
@@ -63,24 +51,9 @@ class LinearOperatorBlockDiag(LinearOperator):
     found = [o.solve(part, adjoint=adjoint) for o, part in zip(self._operators, self._blocks(rhs))]
     return array.concat(broadcast_batches(found), -2)
 
-  def _determinant(self):
-    found = self._operators[0].determinant()
-    for operator in self._operators[1:]:
-      found *= operator.determinant()
-    return found
-
-  def _log_abs_determinant(self):
-    found = self._operators[0].log_abs_determinant()
-    for operator in self._operators[1:]:
-      found += operator.log_abs_determinant()
-    return found
-
   def _diag_part(self):
     parts = [array.expand_dims(o.diag_part(), -1) for o in self._operators]
     return array.squeeze(array.concat(broadcast_batches(parts), -2), axis=[-1])
 
   def _trace(self):
-    found = self._operators[0].trace()
-    for operator in self._operators[1:]:
-      found += operator.trace()
-    return found
+    return summed(o.trace() for o in self._operators)

@@ -1,5 +1,9 @@
-"""LinearOperatorComposition: the product of several operators as one."""
+"""LinearOperatorComposition: the product of several operators as one; what operators that are made
+of others share."""
 from __future__ import annotations
+
+import functools
+import operator as python_operator
 
 from leat._export import export
 from leat._ops import array
@@ -7,7 +11,7 @@ from leat._ops.linear_operator import LinearOperator
 
 
 def check_operators(operators):
-  """The operators as a list, all of one dtype: its name is in the second value."""
+  """The operators as a list. ValueError where there are none, TypeError where dtypes differ."""
   operators = list(operators)
   if not operators:
     raise ValueError('Expected a non-empty list of operators. Found: %s' % operators)
@@ -16,6 +20,19 @@ def check_operators(operators):
       raise TypeError('Expected all operators to have the same dtype. Found %s' % ', '.join(
           '(%s, %s)' % (o.name, o.dtype.name) for o in operators))
   return operators
+
+
+def hints_of(operators, made, **given):
+  """The values of is_... hints of what is made of the operators. One that is None is True where all
+  operators have it; ValueError where one is False nonetheless."""
+  hints = []
+  for name, value in given.items():
+    known = all(getattr(o, name) for o in operators) or None
+    if known and value is False:
+      what = name.removeprefix('is_').replace('_', '-')
+      raise ValueError('The %s of %s operators is always %s.' % (made, what, what))
+    hints.append(value if value is not None else known)
+  return hints
 
 
 def parents_of(operators):
@@ -38,8 +55,25 @@ def joint_batch_sizes(operators):
   return batch
 
 
+def summed(values):
+  """The sum of tensors, of which there is at least one."""
+  return functools.reduce(python_operator.add, values)
+
+
+class OperatorOfOperators(LinearOperator):
+  """An operator whose determinant is the product of those of the operators that it is made of."""
+
+  operators = property(lambda self: self._operators)
+
+  def _determinant(self):
+    return functools.reduce(python_operator.mul, (o.determinant() for o in self._operators))
+
+  def _log_abs_determinant(self):
+    return summed(o.log_abs_determinant() for o in self._operators)
+
+
 @export('linalg.LinearOperatorComposition')
-class LinearOperatorComposition(LinearOperator):
+class LinearOperatorComposition(OperatorOfOperators):
   """operators[0] operators[1] ...: x is multiplied by the last one first."""
 
   def __init__(self, operators, is_non_singular=None, is_self_adjoint=None,
@@ -47,15 +81,10 @@ class LinearOperatorComposition(LinearOperator):
     self._operators = check_operators(operators)
     for left, right in zip(self._operators, self._operators[1:]):
       left.domain_dimension.assert_is_compatible_with(right.range_dimension)
-    if all(o.is_non_singular for o in self._operators):
-      if is_non_singular is False:
-        raise ValueError('The composition of non-singular operators is always non-singular.')
-      is_non_singular = True
+    is_non_singular, = hints_of(self._operators, 'composition', is_non_singular=is_non_singular)
     super().__init__(self._operators[0].dtype, parents_of(self._operators), is_non_singular,
                      is_self_adjoint, is_positive_definite, is_square,
                      name or '_o_'.join(o.name for o in self._operators))
-
-  operators = property(lambda self: self._operators)
 
   def _shape(self):
     return joint_batch_shape(self._operators).concatenate(
@@ -77,15 +106,3 @@ class LinearOperatorComposition(LinearOperator):
       rhs = operator.solve(rhs, adjoint=adjoint, adjoint_arg=adjoint_arg)
       adjoint_arg = False
     return rhs
-
-  def _determinant(self):
-    found = self._operators[0].determinant()
-    for operator in self._operators[1:]:
-      found *= operator.determinant()
-    return found
-
-  def _log_abs_determinant(self):
-    found = self._operators[0].log_abs_determinant()
-    for operator in self._operators[1:]:
-      found += operator.log_abs_determinant()
-    return found

@@ -10,7 +10,7 @@ from leat._graph.apply import apply_op
 from leat._ops import array, linalg, math
 from leat._ops.linear_operator import LinearOperator
 from leat._ops.linear_operator_composition import (
-    check_operators, joint_batch_shape, joint_batch_sizes, parents_of)
+    check_operators, hints_of, joint_batch_shape, joint_batch_sizes, parents_of)
 
 
 @export('linalg.LinearOperatorKronecker')
@@ -20,14 +20,9 @@ class LinearOperatorKronecker(LinearOperator):
   def __init__(self, operators, is_non_singular=None, is_self_adjoint=None,
                is_positive_definite=None, is_square=None, name=None):
     self._operators = check_operators(operators)
-    hints = []
-    for given, what in ((is_non_singular, 'non_singular'), (is_self_adjoint, 'self_adjoint'),
-                        (is_positive_definite, 'positive_definite'), (is_square, 'square')):
-      known = all(getattr(o, 'is_' + what) for o in self._operators) or None
-      if known and given is False:
-        raise ValueError('The Kronecker product of %s operators is always %s.' % (
-            what.replace('_', '-'), what.replace('_', '-')))
-      hints.append(given if given is not None else known)
+    hints = hints_of(self._operators, 'Kronecker product', is_non_singular=is_non_singular,
+                     is_self_adjoint=is_self_adjoint, is_positive_definite=is_positive_definite,
+                     is_square=is_square)
     super().__init__(self._operators[0].dtype, parents_of(self._operators), *hints,
                      name=name or '_x_'.join(o.name for o in self._operators))
 
