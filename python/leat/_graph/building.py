@@ -5,9 +5,13 @@ say how the next operation is made; once it is made, all that is known of it is 
 """
 from __future__ import annotations
 
+import sys
 import threading
 
 from leat import _leat
+from leat._graph import device as device_names
+
+_PACKAGE = __name__.split('.')[0] + '.'
 
 
 class Building(threading.local):
@@ -84,3 +88,30 @@ def control_inputs(building, inputs):
       if op not in inputs:
         found[op] = None
   return list(found)
+
+
+_own_files = set()   # files of this package that caller() came through
+
+
+def caller():
+  """The frame of the program, outside of this package, or None."""
+  frame = sys._getframe(2)
+  while frame is not None:
+    file = frame.f_code.co_filename
+    if file not in _own_files:
+      if not frame.f_globals.get('__name__', '').startswith(_PACKAGE):
+        return frame
+      _own_files.add(file)
+    frame = frame.f_back
+  return None
+
+
+def device_of(building):
+  """The device that new operations ask for; None where functions choose, which are asked once an
+  operation is there."""
+  device = ''
+  for d in building.devices:
+    if callable(d):
+      return None
+    device = '' if d is None else device_names.merge(device, d)
+  return device

@@ -8,17 +8,16 @@ from __future__ import annotations
 
 import contextlib
 import re
-import sys
 import threading
 
 from leat import _leat
 from leat._export import export
 from leat._graph import device as device_names
-from leat._graph.building import Building, ControlDependencies, NameScope, control_inputs
+from leat._graph.building import (
+    Building, ControlDependencies, NameScope, caller, control_inputs, device_of)
 
 _OP_NAME = re.compile(r'^[A-Za-z0-9.][A-Za-z0-9_.\\/>-]*$')
 _SCOPE_NAME = re.compile(r'^[A-Za-z0-9_.\\/>-]*$')
-_PACKAGE = __name__.split('.')[0] + '.'
 
 
 @export('Graph')
@@ -85,7 +84,7 @@ class Graph(_leat.Graph):
     if building.colocations:
       attributes, device = self._colocate(building, attributes, device)
     op = self.add(op_type, name, inputs, attributes, controls, device or '')
-    frame = _caller()
+    frame = caller()
     if frame is not None:
       op._code, op._line = frame.f_code, frame.f_lineno
     if building.original_op is not None:
@@ -99,7 +98,7 @@ class Graph(_leat.Graph):
   def _adopt(self, start):
     """Does for the operations from the number `start` on what _add does for one, but for those
     that came through it while the library was adding the others."""
-    building, frame = self._building, _caller()
+    building, frame = self._building, caller()
     for op in self.operations(start):
       if op._code is not None:
         continue
@@ -514,33 +513,6 @@ class DefaultGraph:
       raise AssertionError(
           'Nesting violated for default stack of %s objects' % type(self._graph))
     graphs.pop()
-
-
-_own_files = set()   # files of this package that _caller() came through
-
-
-def _caller():
-  """The frame of the program, outside of this package, or None."""
-  frame = sys._getframe(2)
-  while frame is not None:
-    file = frame.f_code.co_filename
-    if file not in _own_files:
-      if not frame.f_globals.get('__name__', '').startswith(_PACKAGE):
-        return frame
-      _own_files.add(file)
-    frame = frame.f_back
-  return None
-
-
-def device_of(building):
-  """The device that new operations ask for; None where functions choose, which are asked once an
-  operation is there."""
-  device = ''
-  for d in building.devices:
-    if callable(d):
-      return None
-    device = '' if d is None else device_names.merge(device, d)
-  return device
 
 
 def _operation_of(item):

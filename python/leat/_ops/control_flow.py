@@ -15,7 +15,7 @@ from leat import _leat
 from leat._export import export
 from leat._graph import graph as graphs
 from leat._graph.apply import apply_op
-from leat._graph.building import control_inputs
+from leat._graph.building import caller, control_inputs, device_of
 from leat._graph.conversion import constant_of, convert
 from leat._graph.scope import control_dependencies, name_scope
 from leat._graph.shape import TensorShape
@@ -81,7 +81,7 @@ def _converted(item):
 def _built(graph, outputs):
   """Notes the line of the program for the operations of a construct, and that they wait already for
   the control inputs around it."""
-  frame = graphs._caller()
+  frame = caller()
   for output in outputs:
     if frame is not None:
       output.op._code, output.op._line = frame.f_code, frame.f_lineno
@@ -166,7 +166,7 @@ def cond(pred, true_fn=None, false_fn=None, strict=False, name=None, fn1=None, f
     graph = pred.graph
     graph._check_not_finalized()
     building = graph._building
-    context = _call(_leat.cond_begin, graph, scope[:-1], pred, graphs.device_of(building),
+    context = _call(_leat.cond_begin, graph, scope[:-1], pred, device_of(building),
                     control_inputs(building, (pred.op,)))
     try:
       original_t, results_t = _branch(true_fn, 'true_fn')
@@ -250,7 +250,7 @@ class _Loop:
     building = graph._building
     self._context, variables = _call(
         _leat.while_begin, graph, scope, inputs, _shapes(self._vars, invariants),
-        graphs.device_of(building), control_inputs(building, ()), parallel_iterations, maximum)
+        device_of(building), control_inputs(building, ()), parallel_iterations, maximum)
     self._variables = _built(graph, variables)
 
   def _apply(self, function):
