@@ -100,19 +100,12 @@ void leat_execution_resume(leat_execution_t* e, leat_task_fn_t fn, void* data) {
   --nested;
 }
 
-leat_status_t leat_switch_choose(const leat_kernel_t* kernel, const leat_tensor_t* predicate,
-                                 uint32_t* out_side) {
-  if (LEAT_UNLIKELY(predicate->shape.rank != 0)) {
-    return leat_make_status(LEAT_INVALID_ARGUMENT,
-                            "Compute failed for node '%.*s' (%.*s): pred has shape %s, must be a "
-                            "scalar",
-                            LEAT_SV_ARG(kernel->node_name), LEAT_SV_ARG(kernel->op->name),
-                            LEAT_SHAPE_TEXT(&predicate->shape));
-  }
-  LEAT_DCHECK(leat_dtype_base(predicate->dtype) == LEAT_DTYPE_BOOL);
-  // Read as a byte: the side is an index, and must be 0 or 1 whatever a kernel left there.
-  *out_side = *leat_tensor_data(predicate, const uint8_t) != 0;
-  return leat_ok_status();
+leat_status_t leat_switch_refuse(const leat_kernel_t* kernel, const leat_tensor_t* predicate) {
+  return leat_make_status(LEAT_INVALID_ARGUMENT,
+                          "Compute failed for node '%.*s' (%.*s): pred has shape %s, must be a "
+                          "scalar",
+                          LEAT_SV_ARG(kernel->node_name), LEAT_SV_ARG(kernel->op->name),
+                          LEAT_SHAPE_TEXT(&predicate->shape));
 }
 
 // ---- The end ------------------------------------------------------------------------------------

@@ -52,10 +52,19 @@ LEAT_MUST_USE leat_status_t leat_execution_check(leat_execution_t* execution);
 // Runs |fn|(|data|), which goes on with a step after an asynchronous kernel, here or, when too many
 // such calls are nested on this thread already, on the pool.
 void leat_execution_resume(leat_execution_t* execution, leat_task_fn_t fn, void* data);
+// The error of a Switch whose |predicate| is no scalar.
+LEAT_MUST_USE leat_status_t leat_switch_refuse(const leat_kernel_t* kernel,
+                                               const leat_tensor_t* predicate);
 // The side that a Switch takes. INVALID_ARGUMENT when |predicate| is no scalar.
-LEAT_MUST_USE leat_status_t leat_switch_choose(const leat_kernel_t* kernel,
-                                               const leat_tensor_t* predicate,
-                                               uint32_t* out_side);
+LEAT_MUST_USE static inline leat_status_t leat_switch_choose(const leat_kernel_t* kernel,
+                                                             const leat_tensor_t* predicate,
+                                                             uint32_t* out_side) {
+  if (LEAT_UNLIKELY(predicate->shape.rank != 0)) return leat_switch_refuse(kernel, predicate);
+  LEAT_DCHECK(leat_dtype_base(predicate->dtype) == LEAT_DTYPE_BOOL);
+  // Read as a byte: the side is an index, and must be 0 or 1 whatever a kernel left there.
+  *out_side = *leat_tensor_data(predicate, const uint8_t) != 0;
+  return leat_ok_status();
+}
 // All records have run, or |status| says why not: waits for the device where they enqueued work,
 // then moves or shares the fetches out when all is well, empties the instance and calls done.
 void leat_execution_finish(leat_execution_t* execution, leat_status_t status);

@@ -145,9 +145,10 @@ static uint32_t end_iteration(const sequence_run_t* s, uint32_t number) {
 
 static inline void release_slots(const sequence_run_t* s, const leat_record_t* record) {
   const uint32_t* release = s->tables->releases + record->sequence.first_release;
-  for (uint32_t i = 0; i < record->sequence.release_count; ++i) {
-    LEAT_DCHECK(release[i] >= s->plan->constant_count && release[i] < s->plan->slot_count);
-    leat_slot_clear(&s->slots[release[i]]);
+  const uint32_t* end = release + record->sequence.release_count;
+  for (; release != end; ++release) {
+    LEAT_DCHECK(*release >= s->plan->constant_count && *release < s->plan->slot_count);
+    leat_slot_clear(&s->slots[*release]);
   }
 }
 
@@ -186,12 +187,18 @@ typedef enum outcome_e {
   DONE,       // the record has run, or is passed over
   GOES_ON,    // the run goes on with the record |execution->next|
   SUSPENDED,  // an asynchronous kernel is under way: whoever it resumes has the execution now
+  FAILED,     // the step ends here
 } outcome_t;
 
-// Runs a record that is more than a kernel which always runs. The flags are tested in this order
-// because the first kinds have no kernel.
-static outcome_t run_special(const sequence_run_t* s, const leat_record_t* record, bool observed,
-                             leat_kernel_context_t* context, leat_status_t* out_status) {
+static outcome_t outcome_of(leat_status_t status, leat_status_t* out_status) {
+  *out_status = status;
+  return LEAT_LIKELY(!status) ? DONE : FAILED;
+}
+
+// Runs a record that is more than a kernel which always runs, or any record of a step that is
+// observed. The flags are tested in this order because the first kinds have no kernel.
+static inline outcome_t run_special(const sequence_run_t* s, const leat_record_t* record,
+                                    leat_kernel_context_t* context, leat_status_t* out_status) {
   leat_execution_t* e = s->execution;
   const uint32_t flags = record->flags;
   if (flags & (LEAT_RECORD_LOOP | LEAT_RECORD_REPEAT)) {
@@ -204,8 +211,8 @@ static outcome_t run_special(const sequence_run_t* s, const leat_record_t* recor
     return DONE;
   }
   if (flags & LEAT_RECORD_CONTROL_FLOW) {
-    *out_status = flags & LEAT_RECORD_SWITCH ? run_switch(s, record) : run_merge(s, record);
-    return DONE;
+    return outcome_of(flags & LEAT_RECORD_SWITCH ? run_switch(s, record) : run_merge(s, record),
+                      out_status);
   }
   if (flags & (LEAT_RECORD_GUARDED | LEAT_RECORD_ONLY_FLAG)) {
     bool live = is_live(s, record);
@@ -218,15 +225,14 @@ static outcome_t run_special(const sequence_run_t* s, const leat_record_t* recor
     context->reads = leat_plan_reads(s->plan, (uint32_t)(record - s->plan->records),
                                      &context->read_count);
   }
-  if (flags & LEAT_RECORD_ASYNC) {
-    e->next = (uint32_t)(record - s->plan->records);
-    if (!start_async(s, record, context)) return SUSPENDED;
-    *out_status = e->call.status;
-  } else {
-    *out_status = leat_kernel_call(context, record->compute, flags & LEAT_RECORD_PREPARES,
-                                   observed);
+  if (!(flags & LEAT_RECORD_ASYNC)) {
+    return outcome_of(leat_kernel_call(context, record->compute, flags & LEAT_RECORD_PREPARES,
+                                       e->services.collector != NULL),
+                      out_status);
   }
-  return DONE;
+  e->next = (uint32_t)(record - s->plan->records);
+  if (!start_async(s, record, context)) return SUSPENDED;
+  return outcome_of(e->call.status, out_status);
 }
 
 // Runs the records from |execution->next| on. false: suspended.
@@ -236,30 +242,33 @@ static bool run_records(const sequence_run_t* s, leat_status_t* out_status) {
   const leat_record_t* end = records + s->plan->record_count;
   leat_kernel_context_t context = {.slots = s->slots, .services = &e->services};
   const bool timed = e->deadline_ns != LEAT_DEADLINE_NEVER;
-  const bool observed = e->services.collector != NULL;
-  const uint32_t always = observed ? LEAT_RECORD_GUARDED : 0;  // no record is a usual one then
-  leat_status_t status = leat_ok_status();
+  // No record of a step that is observed is a usual one.
+  const uint32_t always = e->services.collector ? LEAT_RECORD_GUARDED : 0;
   for (const leat_record_t* record = records + e->next; record != end;) {
     if (LEAT_UNLIKELY(timed || atomic_load_explicit(&e->stopped, memory_order_relaxed))) {
-      status = leat_execution_check(e);
-      if (status) break;
+      *out_status = leat_execution_check(e);
+      if (*out_status) return true;
     }
     if (LEAT_LIKELY(!((record->flags | always) & SPECIAL))) {
       fill_context(s, record, &context);
-      status = leat_kernel_call(&context, record->compute, false, false);
+      leat_status_t status = leat_kernel_call(&context, record->compute, false, false);
+      if (LEAT_UNLIKELY(status)) {
+        *out_status = status;
+        return true;
+      }
     } else {
-      outcome_t outcome = run_special(s, record, observed, &context, &status);
+      outcome_t outcome = run_special(s, record, &context, out_status);
       if (outcome == SUSPENDED) return false;
+      if (outcome == FAILED) return true;
       if (outcome == GOES_ON) {
         LEAT_DCHECK(e->next <= s->plan->record_count);
         record = records + e->next;
         continue;
       }
     }
-    if (LEAT_UNLIKELY(status)) break;
     release_slots(s, record++);
   }
-  *out_status = status;
+  *out_status = leat_ok_status();
   return true;
 }
 
