@@ -1,4 +1,11 @@
-/* leat/inspect.h: looking at what this library has and does, and into TensorFlow's messages. */
+/* leat/inspect.h: looking at what this library has and does, and into TensorFlow's messages.
+ *
+ * Programs that show things to people are made of these functions: the tool `leat`, the board, the
+ * Python package's reprs. Answers about the library are JSON, so that any language can read them
+ * and fields can be added later; readers skip the fields that they do not know. Answers about a
+ * message are its parts, read by the library's own reader of the wire format, so that no program
+ * needs generated code for TensorFlow's protos. All functions may be called from any thread; what
+ * one gives in a TF_Buffer is the caller's. */
 #ifndef LEAT_INSPECT_H_
 #define LEAT_INSPECT_H_
 

@@ -1,5 +1,7 @@
 // leat/cpp/saved_model.hpp: models in directories, with signatures that say what to feed and fetch.
-// Part of leat/leat.hpp.
+// A SavedModel holds graphs by tags ("serve", "train"), the values of their variables, files that
+// the graphs read, and for each use of the model the tensors by name. Models of TensorFlow load
+// here, and what is saved here loads there. Part of leat/leat.hpp.
 //
 //   SavedModel model = SavedModel::load("half_plus_two/1");
 //   Tensor y = model.run("serving_default", {{"x", {1.f, 2.f}}})["y"];

@@ -1,4 +1,8 @@
-// What TensorFlow calls experimental. c_api.h has the rules on errors, ownership and threads.
+// What TensorFlow calls experimental: functions that its bindings use and that it may change. They
+// are here because those bindings do not link without them. Each does what the one of TensorFlow's
+// release 2.21 does, where that means anything without its devices; the comments say where it means
+// less. New programs find a supported function for most of them in the other headers (leat/*.h,
+// c_api.h). c_api.h has the rules on errors, ownership and threads.
 
 #ifndef TENSORFLOW_C_C_API_EXPERIMENTAL_H_
 #define TENSORFLOW_C_C_API_EXPERIMENTAL_H_

@@ -1,5 +1,8 @@
-// Graphs and what is in them. Part of the C API: c_api.h has the rules on errors, ownership and
-// threads.
+// Graphs and what is in them: looking at operations, their inputs and outputs, their neighbours.
+// c_api_builder.h adds operations one by one, c_api_import.h adds serialised graphs, and
+// c_api_session.h runs them. A graph only grows, so that a TF_Operation and a TF_Output stay valid
+// as long as the graph is there, and names that were found once stay right. Part of the C API:
+// c_api.h has the rules on errors, ownership and threads.
 
 #ifndef TENSORFLOW_C_C_API_GRAPH_H_
 #define TENSORFLOW_C_C_API_GRAPH_H_

@@ -1,5 +1,8 @@
-// Adding a serialised graph to a graph. Part of the C API: c_api.h has the rules on errors,
-// ownership and threads.
+// Adding a serialised graph to a graph. A GraphDef names its nodes, and the options say how those
+// names become names of the target: with a prefix, made unique, or joined to operations that are
+// there already. An import happens as a whole or not at all: after an error the graph is as it was.
+// The functions in the GraphDef's library come with it. Part of the C API: c_api.h has the rules on
+// errors, ownership and threads.
 //
 //   TF_ImportGraphDefOptions* options = TF_NewImportGraphDefOptions();
 //   TF_ImportGraphDefOptionsSetPrefix(options, "model");

@@ -1,4 +1,9 @@
-// Running graphs. Part of the C API: c_api.h has the rules on errors, ownership and threads.
+// Running graphs. A session holds the state of a graph (variables, queues, tables) on its devices,
+// and runs steps: each step feeds tensors, runs what the fetches and targets need, and gives the
+// fetched tensors. The first step of a set of feeds, fetches and targets compiles it, which takes
+// milliseconds; the steps after it take the compiled form from a cache. Any number of threads may
+// run steps of one session at once, also while the graph grows. Part of the C API: c_api.h has the
+// rules on errors, ownership and threads.
 
 #ifndef TENSORFLOW_C_C_API_SESSION_H_
 #define TENSORFLOW_C_C_API_SESSION_H_

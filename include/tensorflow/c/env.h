@@ -1,5 +1,8 @@
 // Files, time, threads and shared libraries, for code that shall not name an operating system.
-// c_api.h has the rules on errors and ownership; anything here may be called from any thread.
+// Custom ops are the users: a kernel that reads a vocabulary through these functions reads it from
+// every file system that is registered, not from the disk alone. A handle belongs to one thread at
+// a time, the functions themselves may be called from any. c_api.h has the rules on errors and
+// ownership.
 
 #ifndef TENSORFLOW_C_ENV_H_
 #define TENSORFLOW_C_ENV_H_

@@ -1,4 +1,8 @@
-// How the C API reports failure: an object with a code, a message and optional payloads.
+// How the C API reports failure: an object with a code, a message and optional payloads. A program
+// acts on the code and shows the message to people: it names the node, the value and the rule, and
+// its wording may change. Every function that takes a TF_Status sets it, to TF_OK where all went
+// well, so that one object serves any number of calls. A function that fails gives back nothing
+// that the caller would have to free.
 
 #ifndef TENSORFLOW_C_TF_STATUS_H_
 #define TENSORFLOW_C_TF_STATUS_H_
