@@ -1,9 +1,8 @@
 // Tensors: a typed, shaped view of a reference-counted block of memory. Every value that enters or
 // leaves a graph is one. The block is shared wherever that is safe, so that feeding and fetching a
 // gigabyte costs as much as a byte: the comments say when a block is shared, and for how long its
-// bytes may not be written. Memory of the program's own becomes a tensor
-// through TF_NewTensor, with a function that gives it back. c_api.h has the rules on errors,
-// ownership and threads.
+// bytes may not be written. Memory of the program's own becomes a tensor through TF_NewTensor, with
+// a function that gives it back. c_api.h has the rules on errors, ownership and threads.
 
 #ifndef TENSORFLOW_C_TF_TENSOR_H_
 #define TENSORFLOW_C_TF_TENSOR_H_
