@@ -47,7 +47,9 @@ LEAT_MUST_USE leat_status_t board_api_index(board_api_t* api, const char* plugin
 void board_api_print_names(const board_series_t* series, leat_string_builder_t* out);
 // |text| as HTML: paragraphs, with all markup escaped.
 void board_api_print_html(leat_string_view_t text, leat_string_builder_t* out);
-// The same as a JSON string.
+// The points of scalars as a JSON list of [wall time, step, value].
+void board_api_print_points(const board_snapshot_t* snapshot, leat_string_builder_t* out);
+// The text of board_api_print_html as a JSON string.
 void board_api_print_html_string(leat_string_view_t text, leat_string_builder_t* out);
 
 #define BOARD_ROUTE(name)                                                         \
@@ -62,6 +64,8 @@ BOARD_ROUTE(board_api_plugins);
 BOARD_ROUTE(board_api_scalar_tags);
 BOARD_ROUTE(board_api_scalars);
 BOARD_ROUTE(board_api_scalars_multirun);
+BOARD_ROUTE(board_api_layout);
+BOARD_ROUTE(board_api_custom_scalars);
 BOARD_ROUTE(board_api_histogram_tags);
 BOARD_ROUTE(board_api_histograms);
 BOARD_ROUTE(board_api_distributions);

@@ -3,7 +3,8 @@
 // was wrong with the files. TensorBoard's own addresses are answered in the files beside this one.
 //
 // The columns (/data/leat/columns?run=...&tag=..., each any number of times, none meaning all; as a
-// POST too) are one block of little-endian numbers:
+// POST too) are one block of little-endian numbers. pattern=... asks for the tags that a regular
+// expression matches from their beginning, besides those that are named:
 //
 //   u32 magic "LBC1" | u32 runs | u32 tags | u32 series | u64 version | texts | series ...
 //   texts:  for each run, then each tag: u32 bytes, the bytes (UTF-8), zeros up to a multiple of 4;
@@ -13,8 +14,10 @@
 // Steps are doubles because that is what a page computes with; up to 2^53 they are exact.
 #include "board/api.h"
 #include "board/json_writer.h"
+#include "board/text_pattern.h"
 
 #define ANSWER_BYTES ((size_t)256 << 20)
+#define PATTERN_LIMIT 100
 
 leat_status_t board_api_status(board_api_t* api, const board_request_t* request,
                                board_response_t* response) {
@@ -78,6 +81,8 @@ static void put_double(leat_string_builder_t* out, double number) {
 
 typedef struct choice_s {
   const board_query_t* query;
+  board_text_pattern_t* patterns[PATTERN_LIMIT];
+  size_t pattern_count;
   leat_string_map_t tags;  // those of the series that were chosen
   uint32_t series;
   leat_string_builder_t body;
@@ -93,6 +98,33 @@ static bool is_wanted(const board_query_t* query, const char* name, leat_string_
     names_any = true;
   }
   return !names_any;
+}
+
+// Compiles the patterns of the query.
+static leat_status_t take_patterns(choice_t* choice) {
+  for (size_t i = 0; i < choice->query->count; ++i) {
+    if (!leat_string_view_equals(choice->query->items[i].name, "pattern")) continue;
+    if (choice->pattern_count == PATTERN_LIMIT) {
+      return leat_make_status(LEAT_INVALID_ARGUMENT, "there are more than %d patterns",
+                              PATTERN_LIMIT);
+    }
+    LEAT_RETURN_IF_ERROR(board_text_pattern_create(choice->query->items[i].value,
+                                                   &choice->patterns[choice->pattern_count]));
+    ++choice->pattern_count;
+  }
+  return leat_ok_status();
+}
+
+// Whether the query names |tag|, or a pattern that matches it, or neither tags nor patterns.
+static leat_status_t is_wanted_tag(choice_t* choice, leat_string_view_t tag, bool* out_is_wanted) {
+  leat_string_view_t named;
+  bool names_tags = board_query_get(choice->query, "tag", &named);
+  *out_is_wanted =
+      (names_tags || !choice->pattern_count) && is_wanted(choice->query, "tag", tag);
+  for (size_t i = 0; i < choice->pattern_count && !*out_is_wanted; ++i) {
+    LEAT_RETURN_IF_ERROR(board_text_pattern_begins(choice->patterns[i], tag, out_is_wanted));
+  }
+  return leat_ok_status();
 }
 
 // Appends a series. The run's lock is held.
@@ -125,10 +157,10 @@ static leat_status_t put_run(choice_t* choice, uint32_t index, board_run_t* run)
   for (size_t i = 0; i < run->series_count && !status; ++i) {
     const board_series_t* series = run->series[i];
     leat_string_view_t tag = leat_string_view_make(series->tag, series->tag_size);
-    if (series->form == BOARD_FORM_SCALAR && !strcmp(series->plugin, "scalars") &&
-        is_wanted(choice->query, "tag", tag)) {
-      status = put_series(choice, index, series);
-    }
+    bool is_chosen = false;
+    if (series->form != BOARD_FORM_SCALAR || strcmp(series->plugin, "scalars")) continue;
+    status = is_wanted_tag(choice, tag, &is_chosen);
+    if (is_chosen && !status) status = put_series(choice, index, series);
   }
   leat_mutex_unlock(&run->lock);
   return status;
@@ -144,7 +176,7 @@ leat_status_t board_api_columns(board_api_t* api, const board_request_t* request
   LEAT_RETURN_IF_ERROR(board_logdir_runs(api->logdir, &runs, &count));
   leat_string_map_initialize(leat_allocator_system(), &choice.tags);
   leat_string_builder_initialize(leat_allocator_system(), &choice.body);
-  leat_status_t status = leat_ok_status();
+  leat_status_t status = take_patterns(&choice);
   for (size_t i = 0; i < count && !status; ++i) {
     if (!is_wanted(choice.query, "run", leat_string_view_from(runs[i]->name))) continue;
     runs[chosen] = runs[i];
@@ -166,6 +198,7 @@ leat_status_t board_api_columns(board_api_t* api, const board_request_t* request
     leat_string_builder_append(&response->body, leat_string_builder_view(&choice.body));
     response->content_type = "application/octet-stream";
   }
+  for (size_t i = 0; i < choice.pattern_count; ++i) board_text_pattern_free(choice.patterns[i]);
   leat_string_map_deinitialize(&choice.tags);
   leat_string_builder_deinitialize(&choice.body);
   leat_allocator_free(leat_allocator_system(), runs);

@@ -16,7 +16,7 @@ leat_status_t board_api_scalar_tags(board_api_t* api, const board_request_t* req
                          &response->body);
 }
 
-static void print_points(const board_snapshot_t* snapshot, leat_string_builder_t* out) {
+void board_api_print_points(const board_snapshot_t* snapshot, leat_string_builder_t* out) {
   leat_string_builder_append_char(out, '[');
   for (uint32_t i = 0; i < snapshot->count; ++i) {
     leat_string_builder_append(out, i ? LEAT_SV(",[") : LEAT_SV("["));
@@ -72,7 +72,7 @@ leat_status_t board_api_scalars(board_api_t* api, const board_request_t* request
     response->content_type = "text/csv; charset=utf-8";
     print_csv(&snapshot, &response->body);
   } else {
-    print_points(&snapshot, &response->body);
+    board_api_print_points(&snapshot, &response->body);
   }
   return leat_ok_status();
 }
@@ -110,7 +110,7 @@ leat_status_t board_api_scalars_multirun(board_api_t* api, const board_request_t
       follows = true;
       board_json_string(&response->body, item->value);
       leat_string_builder_append_char(&response->body, ':');
-      print_points(&snapshot, &response->body);
+      board_api_print_points(&snapshot, &response->body);
     }
     // Runs without the tag are left out.
     leat_status_free(status);

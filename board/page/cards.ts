@@ -25,11 +25,15 @@ export function isNear(box: DOMRect): boolean {
 
 // The short line in a run's colour and dash.
 export function swatch(run: string): HTMLCanvasElement {
+  return swatchOf(state.styles.get(run) || 0);
+}
+
+export function swatchOf(style: number): HTMLCanvasElement {
   const canvas = element('canvas', {class: 'swatch', width: '64', height: '32', 'aria-hidden': 'true'});
   const context = canvas.getContext('2d') as CanvasRenderingContext2D;
   context.scale(2, 2);
   context.lineWidth = 3;
-  setStroke(context, state.styles.get(run) || 0);
+  setStroke(context, style);
   context.beginPath();
   context.moveTo(0, 8);
   context.lineTo(32, 8);

@@ -1,5 +1,6 @@
 // A chart of lines on a canvas: axes, a line for each series, a faint one for what was not smoothed,
 // and a cursor. It draws what it is given and keeps nothing but the scale of its last drawing.
+import {beginDrawing} from './dom';
 import {formatDuration, formatNumber} from './words';
 
 export interface Line {
@@ -9,6 +10,8 @@ export interface Line {
   y: Float64Array;    // smoothed
   raw: Float64Array;  // as written
   step: Float64Array;
+  low?: Float64Array;   // a band around the line, from here
+  high?: Float64Array;  // to here
 }
 
 export interface Look {
@@ -29,6 +32,12 @@ export interface Scale {
   x1: number;
 }
 
+// What a chart is drawn with: the context of a canvas, or what makes an SVG of the same calls.
+export type Pen = Pick<CanvasRenderingContext2D,
+  'beginPath' | 'moveTo' | 'lineTo' | 'stroke' | 'fill' | 'fillRect' | 'fillText' | 'measureText' |
+  'setLineDash' | 'save' | 'restore' | 'rect' | 'clip' | 'lineWidth' | 'strokeStyle' | 'fillStyle' |
+  'globalAlpha' | 'font' | 'textAlign' | 'textBaseline'>;
+
 // Colours that people who see few colours tell apart (Okabe and Ito), darker on a light ground; and
 // dashes, so that more than eight lines differ, and none by its colour alone.
 const LIGHT = ['#0060a0', '#b04a00', '#00704c', '#9a3d74', '#8a6a00', '#2a7fa8', '#333333', '#6a5acd'];
@@ -39,7 +48,7 @@ export function isDark(): boolean {
   return document.documentElement.dataset.theme === 'dark';
 }
 
-export function setStroke(context: CanvasRenderingContext2D, style: number): void {
+export function setStroke(context: Pen, style: number): void {
   const colours = isDark() ? DARK : LIGHT;
   context.strokeStyle = context.fillStyle = colours[style % colours.length];
   context.setLineDash(DASHES[Math.floor(style / colours.length + style) % DASHES.length]);
@@ -114,7 +123,7 @@ function formatX(x: number, axis: Look['axis'], span: number): string {
   return span > 172800 ? date.toLocaleDateString() : date.toLocaleTimeString();
 }
 
-function drawLine(context: CanvasRenderingContext2D, x: Float64Array, y: Float64Array,
+function drawLine(context: Pen, x: Float64Array, y: Float64Array,
                   px: (v: number) => number, py: (v: number) => number): void {
   let isDown = false;
   context.beginPath();
@@ -133,18 +142,34 @@ function drawLine(context: CanvasRenderingContext2D, x: Float64Array, y: Float64
   if (x.length === 1) context.fillRect(px(x[0]) - 3, py(y[0]) - 3, 6, 6);
 }
 
+// The band of a line, over the stretches where both its edges are numbers.
+function drawBand(context: Pen, line: Line, px: (v: number) => number, py: (v: number) => number): void {
+  const {x, low, high} = line;
+  if (!low || !high) return;
+  for (let begin = 0, end = 0; begin < x.length; begin = end + 1) {
+    for (end = begin; end < x.length && Number.isFinite(py(low[end])) && Number.isFinite(py(high[end]));) ++end;
+    if (end === begin) continue;
+    context.beginPath();
+    for (let i = begin; i < end; ++i) (i === begin ? context.moveTo : context.lineTo).call(context, px(x[i]), py(high[i]));
+    for (let i = end - 1; i >= begin; --i) context.lineTo(px(x[i]), py(low[i]));
+    context.fill();
+  }
+}
+
 export function drawChart(canvas: HTMLCanvasElement, lines: Line[], look: Look): Scale {
-  const context = canvas.getContext('2d') as CanvasRenderingContext2D;
-  const ratio = window.devicePixelRatio || 1, width = canvas.clientWidth, height = canvas.clientHeight;
-  canvas.width = Math.round(width * ratio);
-  canvas.height = Math.round(height * ratio);
-  context.scale(ratio, ratio);
+  const {context, width, height} = beginDrawing(canvas);
+  return drawLines(context, width, height, lines, look);
+}
+
+// Draws a chart of |width| and |height| with |context|.
+export function drawLines(context: Pen, width: number, height: number, lines: Line[], look: Look): Scale {
   const css = getComputedStyle(document.documentElement);
   const colour = (name: string) => css.getPropertyValue(name).trim();
   const zoom = look.zoom;
   const [x0, x1] = look.isShare ? [0, 1] : zoom || range(lines, line => [line.x], false, false);
   let [y0, y1] = look.isShare ? [0, 1] : range(lines, line => {
     const shown = look.smoothed ? [line.y, line.raw] : [line.y];
+    if (line.low && line.high) shown.push(line.low, line.high);
     return zoom ? shown.map(v => v.filter((_, i) => line.x[i] >= x0 && line.x[i] <= x1)) : shown;
   }, look.log, look.clip);
   const toY = (v: number) => look.log ? Math.log10(v) : v;
@@ -188,6 +213,8 @@ export function drawChart(canvas: HTMLCanvasElement, lines: Line[], look: Look):
   context.clip();
   for (const line of lines) {
     setStroke(context, line.style);
+    context.globalAlpha = 0.2;
+    drawBand(context, line, px, py);
     if (look.smoothed) {
       context.globalAlpha = 0.3;
       context.lineWidth = 1;

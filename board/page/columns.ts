@@ -1,6 +1,8 @@
 // The columns of scalars as the server sends them (board/api_leat.c says how), without a copy: each
 // series is three views of the answer.
 
+import {PREFIX} from './dom';
+
 export interface Series {
   run: string;
   tag: string;
@@ -32,11 +34,12 @@ export function parseColumns(data: ArrayBuffer): Series[] {
   return series;
 }
 
-// A POST, because the names of a thousand runs do not fit into an address.
-export async function fetchColumns(prefix: string, tag: string, runs: string[]): Promise<Series[]> {
-  const body = new URLSearchParams({tag});
-  for (const run of runs) body.append('run', run);
-  const answer = await fetch(prefix + '/data/leat/columns', {method: 'POST', body});
+// Asks for the series of runs, tags and patterns of tags. A POST, because the names of a thousand
+// runs do not fit into an address.
+export async function fetchColumns(wanted: {run: string[]; tag?: string[]; pattern?: string[]}): Promise<Series[]> {
+  const body = new URLSearchParams();
+  for (const [name, values] of Object.entries(wanted)) for (const value of values) body.append(name, value);
+  const answer = await fetch(PREFIX + '/data/leat/columns', {method: 'POST', body});
   if (!answer.ok) throw new Error(await answer.text());
   return parseColumns(await answer.arrayBuffer());
 }

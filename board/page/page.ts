@@ -4,6 +4,7 @@ import {isDark} from './chart';
 import {swatch} from './cards';
 import {byId, element, getJson, matcher, PREFIX} from './dom';
 import {Audio} from './audio';
+import {CustomScalars} from './custom_scalars';
 import {Graph} from './graph';
 import {Histograms} from './histograms';
 import {Hparams} from './hparams';
@@ -17,7 +18,7 @@ import {countOf} from './words';
 const MANY_RUNS = 40;
 
 readLink();
-const pages: Page[] = [new Scalars(), new Graph(), new Histograms(), new Images(), new Audio(),
+const pages: Page[] = [new Scalars(), new CustomScalars(), new Graph(), new Histograms(), new Images(), new Audio(),
                        new Texts(), new PrCurves(), new Hparams()];
 
 function shownPage(): Page {
@@ -77,10 +78,12 @@ function showPage(): void {
   byId('run-list').hidden = !shown.usesRuns;
   document.body.classList.toggle('full', !shown.usesRuns);
   byId('tag-tools').hidden = !shown.usesTags;
-  byId('tools').hidden = !shown.usesTags;
+  let hasTools = shown.usesTags || !!shown.tools;
   document.querySelectorAll<HTMLElement>('.tools').forEach(tools => {
-    tools.hidden = tools.dataset.page !== shown.name;
+    tools.hidden = !tools.dataset.pages!.split(' ').includes(shown.name);
+    hasTools ||= !tools.hidden;
   });
+  byId('tools').hidden = !hasTools;
   byId('page-tools').replaceChildren(...(shown.tools ? [shown.tools] : []));
   markPage();
   shown.reload().catch(sayFailure);

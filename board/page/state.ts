@@ -61,7 +61,7 @@ export interface Page {
   title: string;
   plugins: string[];  // of which the server must have something
   usesRuns: boolean;  // the list of runs stands beside it
-  usesTags: boolean;  // the filter of tags and the tools stand above it
+  usesTags: boolean;  // the filter of tags stands above it
   root: HTMLElement;
   tools?: HTMLElement;
   reload(): Promise<void>;  // something is new, or the page comes into view

@@ -167,6 +167,21 @@ def hparams_end(status):
           metadata('hparams', text(4, number(1, status) + double(2, 1.7e9))))
 
 
+def layout(*categories):
+  """Of custom scalars: each category is a title and charts, a chart a title and patterns of tags,
+  or a title and the three tags of a line with a band."""
+  def content(what):
+    if isinstance(what, tuple):
+      return text(3, text(1, b''.join(text(i + 1, tag) for i, tag in enumerate(what))))
+    return text(2, b''.join(text(1, pattern) for pattern in what))
+  message = b''.join(
+      text(2, text(1, title) + b''.join(text(2, text(1, name) + content(what))
+                                        for name, what in charts.items()))
+      for title, charts in categories)
+  return (text(1, 'custom_scalars__config__') + tensor(7, [], text(8, message)) +
+          metadata('custom_scalars'))
+
+
 def event(step, *values):
   summary = b''.join(text(1, value) for value in values)
   return record(double(1, 1.7e9 + step) + number(2, step) + text(5, summary))
@@ -286,9 +301,12 @@ def write_run(folder, name, rate, steps=60):
                           {'loss/xent': 90, 'input_layer/MatMul': 1200}))
   out.append(event(0, hparams_session({'rate': rate, 'optimizer': 'adam' if rate < 0.05 else 'sgd',
                                        'shuffle': rate < 0.05})))
+  out.append(event(0, layout(('Together', {'losses': ['loss/'], 'accuracy': ['acc.*y$']}),
+                             ('Bands', {'total': ('loss/total', 'low', 'high')}))))
   for step in range(steps):
     fall = math.exp(-step * rate)
-    values = [scalar('loss/total', 0.2 + 2 * fall + 0.05 * math.sin(step * 1.7)),
+    total = 0.2 + 2 * fall + 0.05 * math.sin(step * 1.7)
+    values = [scalar('loss/total', total), scalar('low', total * 0.8), scalar('high', total * 1.3),
               scalar('loss/regularisation', 0.1 * fall + 0.01), scalar('accuracy', 1 - 0.9 * fall)]
     if step % 6 == 0:
       values += [histogram('layer_1/weights', normal(400, fall, 0.3 + 0.5 * (1 - fall), step)),
@@ -330,7 +348,9 @@ def write_hostile_run(folder):
   os.makedirs(os.path.join(folder, name))
   with open(os.path.join(folder, name, 'events.out.tfevents.1.host'), 'wb') as f:
     f.write(record(double(1, 1.8e9) + text(3, 'brain.Event:2')) + graph_event(b''.join(nodes)))
-    f.write(event(0, hparams_session({MARKUP: MARKUP})))
+    f.write(event(0, hparams_session({MARKUP: MARKUP}),
+                  layout((MARKUP, {MARKUP: ['many/.*', MARKUP], 'broken': ['('], 'none': []}),
+                         (MARKUP, {'band': (MARKUP, MARKUP, '')}))))
     for step, value in enumerate(values):
       f.write(event(step % 7, value))
     f.write(event(9, scalar('last', 1))[:-5])

@@ -18,6 +18,7 @@ import tempfile
 import unittest
 import urllib.parse
 import urllib.request
+import xml.etree.ElementTree
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, HERE)
@@ -87,6 +88,14 @@ class PageTest(unittest.TestCase):
   def focus(self, selector):
     self.page.evaluate('document.querySelector(%s).focus()' % json.dumps(selector))
 
+  def saved(self, card, which):
+    """What the button |which| of "Save" would save: the link does not get the file."""
+    self.page.evaluate('''window.saved = new Promise(done => {
+        URL.createObjectURL = blob => { blob.text().then(done); return 'blob:none'; };
+      }); HTMLAnchorElement.prototype.click = () => {}; 0''')
+    self.click('%s .save button:nth-child(%d)' % (card, which))
+    return self.page.evaluate('window.saved')
+
   def has_ink(self, selector):
     """Whether a canvas has more than one colour."""
     return '''(() => {
@@ -111,12 +120,12 @@ class PageTest(unittest.TestCase):
     self.page.press('0')
     self.click('[data-key="loss/total"] [aria-expanded]')
     self.wait_text('[data-key="loss/total"] caption', '60 steps')
-    # What would be saved: the address of the file is kept from the link.
-    self.page.evaluate('''window.saved = new Promise(done => {
-        URL.createObjectURL = blob => { blob.text().then(done); return 'blob:none'; };
-      }); HTMLAnchorElement.prototype.click = () => {}; 0''')
-    self.click('[data-key="loss/total"] button')
-    self.assertIn('train,loss/total,59,', self.page.evaluate('window.saved'))
+    self.assertIn('train,loss/total,59,', self.saved('[data-key="loss/total"]', 1))
+    points = json.loads(self.saved('[data-key="loss/total"]', 2))[0]['points']
+    self.assertEqual([points[59]['step'], len(points)], [59, 60])
+    picture = xml.etree.ElementTree.fromstring(self.saved('[data-key="loss/total"]', 3))
+    self.assertEqual(picture[0].text, 'loss/total')
+    self.assertGreater(len(picture.findall('.//{http://www.w3.org/2000/svg}path')), 6)
     self.click('#none')
     self.wait_text('[data-key="accuracy"] .sentence', 'No run that is shown')
     self.assertIn('hidden', urllib.parse.unquote(self.page.evaluate('location.hash')))
@@ -186,6 +195,18 @@ class PageTest(unittest.TestCase):
     self.wait_text('.details dl', '5.859 MiB')
 
   # ---- the other pages --------------------------------------------------------------------------
+  def test_custom_scalars(self):
+    self.open('custom_scalars')
+    self.wait_text('[data-key="0/0"] .sentence', 'train: loss/total fell from 2.2')
+    self.wait_text('[data-key="0/1"] .sentence', 'eval rose from 0.1 to 0.8')
+    self.wait_text('[data-key="1/0"] .sentence', 'train fell')
+    self.page.wait(self.has_ink('[data-key="1/0"] canvas.chart'))
+    self.focus('[data-key="0/0"] canvas.chart')
+    self.page.press('Home')
+    self.wait_text('[data-key="0/0"] .reading', 'train: loss/total: 2.2 at step 0')
+    # The band is in the picture, between the scalars "low" and "high".
+    self.assertIn('opacity="0.2"', self.saved('[data-key="1/0"]', 3))
+
   def key(self, tag, run):
     return '[data-key="%s\\a %s\\a 0"]' % (tag, run)
 
@@ -271,11 +292,11 @@ class PageTest(unittest.TestCase):
       self.open('scalars', hidden=others)
       self.wait_text('#runs', run)
       # Of 300 cards of a group the first are made, and the others when they are asked for.
-      self.wait_text('details:last-of-type summary', 'many (300)')
-      self.click('details:last-of-type summary')
-      self.page.wait('document.querySelectorAll("details:last-of-type .card").length === 60')
-      self.click('details:last-of-type > p button')
-      self.page.wait('document.querySelectorAll("details:last-of-type .card").length === 120')
+      self.wait_text('details[data-group=many] summary', 'many (300)')
+      self.click('details[data-group=many] summary')
+      self.page.wait('document.querySelectorAll("details[data-group=many] .card").length === 60')
+      self.click('details[data-group=many] > p button')
+      self.page.wait('document.querySelectorAll("details[data-group=many] .card").length === 120')
       for name in self.pages():
         self.open(name, hidden=others, graph={'run': run, 'tag': '', 'open': [], 'selected': 0,
                                               'colour': 'device'})
