@@ -147,6 +147,11 @@ FAMILY(queue, QUEUE_OPS, QUEUE_KERNELS, NO_RULES)
   X(stateless)
 FAMILY(random, RANDOM_OPS, RANDOM_KERNELS, NO_RULES)
 
+// Recurrent cells whose steps, or whose whole sequences, are single nodes.
+#define RECURRENT_OPS(X) X(block_cell)
+#define RECURRENT_KERNELS(X) X(gru) X(lstm)
+FAMILY(recurrent, RECURRENT_OPS, RECURRENT_KERNELS, NO_RULES)
+
 // The two ends of an edge that crosses devices (section 3.2.2).
 #define SENDRECV(X) X(transfer)
 FAMILY(sendrecv, SENDRECV, SENDRECV, NO_RULES)
@@ -204,5 +209,5 @@ const leat_op_family_t* const leat_op_families[] = {
     &array_family, &audio_family, &checkpoint_family, &control_family, &dataset_family,
     &function_family, &image_family, &index_family, &input_family, &list_family, &lookup_family,
     &math_family, &matrix_family, &nn_family, &quantize_family, &queue_family, &random_family,
-    &sendrecv_family, &signal_family, &sparse_family, &stage_family, &state_family, &string_family,
-    &summary_family, &train_family, 0};
+    &recurrent_family, &sendrecv_family, &signal_family, &sparse_family, &stage_family,
+    &state_family, &string_family, &summary_family, &train_family, 0};
