@@ -1,13 +1,14 @@
 """contrib.rnn: cells that TensorFlow has a kernel for, and cells over a whole sequence.
 
-The library has no such kernels: these are the same computation of the operations of usual cells,
-with the variables' names of TensorFlow's, so that checkpoints fit. A fused cell takes inputs [time,
-batch, n], or a list of them, and runs through all steps. """
+A step of such a cell is one operation: GRUBlockCell or LSTMBlockCell, of half or float values. Its
+gradient takes clipped values of the memory for unclipped ones, as TensorFlow's does. A fused cell
+takes inputs [time, batch, n], or a list of them, and all its steps are one operation, BlockLSTM."""
 from __future__ import annotations
 
 from leat._export import export
+from leat._graph.apply import apply_op
 from leat._graph.conversion import convert
-from leat._ops import array, clip, math, matrix, nest, nn, rnn
+from leat._ops import array, math, nest, rnn
 from leat._ops.initializers import constant_initializer, zeros_initializer
 from leat._ops.layers import Layer
 from leat._ops.rnn_cells import LSTMStateTuple, RNNCell
@@ -44,10 +45,7 @@ class GRUBlockCell(RNNCell):
 
   def call(self, inputs, state):
     w_ru, b_ru, w_c, b_c = self._variables
-    gates = math.sigmoid(nn.bias_add(matrix.matmul(array.concat([inputs, state], 1), w_ru), b_ru))
-    r, u = array.split(gates, 2, 1)
-    candidate = matrix.matmul(array.concat([inputs, r * state], 1), w_c)
-    new = u * state + (1 - u) * math.tanh(nn.bias_add(candidate, b_c))
+    new = apply_op('GRUBlockCell', x=inputs, h_prev=state, w_ru=w_ru, w_c=w_c, b_ru=b_ru, b_c=b_c).h
     return new, new
 
 
@@ -58,28 +56,26 @@ class GRUBlockCellV2(GRUBlockCell):
 
 
 class _Weights:
-  """The variables of an LSTM and its step."""
+  """The variables of an LSTM, and the operations that take them."""
 
   def __init__(self, layer, units, depth, peepholes):
-    self.kernel = layer.add_weight('kernel', [depth + units, 4 * units])
-    self.bias = layer.add_weight('bias', [4 * units],
-                                 initializer=zeros_initializer(dtype=layer._dtype))
-    self.diagonals = [layer.add_weight('w_%s_diag' % gate, [units]) for gate in 'ifo'] \
-        if peepholes else None
+    kernel = layer.add_weight('kernel', [depth + units, 4 * units])
+    bias = layer.add_weight('bias', [4 * units],
+                            initializer=zeros_initializer(dtype=layer._dtype))
+    self._units, self._peepholes = units, peepholes
+    self._values = dict(w=kernel, b=bias)
+    if peepholes:
+      self._values.update((name, layer.add_weight('w_%s_diag' % name[-1], [units]))
+                          for name in ('wci', 'wcf', 'wco'))
 
-  def step(self, inputs, c, h, forget_bias, cell_clip):
-    """(memory, output) of the next step."""
-    gates = matrix.matmul(array.concat([inputs, h], 1), self.kernel)
-    i, j, f, o = array.split(nn.bias_add(gates, self.bias), 4, 1)
-    if self.diagonals:
-      w_i, w_f, w_o = self.diagonals
-      i, f = i + w_i * c, f + w_f * c
-    c = math.sigmoid(f + forget_bias) * c + math.sigmoid(i) * math.tanh(j)
-    if cell_clip is not None and cell_clip > 0:
-      c = clip.clip_by_value(c, -cell_clip, cell_clip)
-    if self.diagonals:
-      o = o + w_o * c
-    return c, math.sigmoid(o) * math.tanh(c)
+  def apply(self, op, inputs, c, h, forget_bias, cell_clip, **others):
+    """(memory, output) that `op` gives: of one step, or of all steps of a sequence."""
+    unused = {} if self._peepholes else dict.fromkeys(
+        ('wci', 'wcf', 'wco'), array.zeros([self._units], dtype=inputs.dtype))
+    result = apply_op(op, x=inputs, cs_prev=c, h_prev=h, forget_bias=float(forget_bias),
+                      cell_clip=-1.0 if cell_clip is None else float(cell_clip),
+                      use_peephole=bool(self._peepholes), **self._values, **unused, **others)
+    return result.cs, result.h
 
 
 @export('contrib.rnn.LSTMBlockCell')
@@ -101,22 +97,7 @@ class LSTMBlockCell(RNNCell):
   def call(self, inputs, state):
     if len(state) != 2:
       raise ValueError('Expecting state to be a tuple with length 2.')
-    c, h = self._weights.step(inputs, *state, self._forget_bias, self._cell_clip)
-    return h, LSTMStateTuple(c, h)
-
-
-class _Step(RNNCell):
-  """A cell that has no variables of its own: the step of a fused cell."""
-
-  def __init__(self, units, step):
-    super().__init__()
-    self._units, self._step = units, step
-
-  state_size = property(lambda self: LSTMStateTuple(self._units, self._units))
-  output_size = property(lambda self: self._units)
-
-  def __call__(self, inputs, state, scope=None):
-    c, h = self._step(inputs, *state)
+    c, h = self._weights.apply('LSTMBlockCell', inputs, *state, self._forget_bias, self._cell_clip)
     return h, LSTMStateTuple(c, h)
 
 
@@ -159,14 +140,25 @@ class LSTMBlockFusedCell(Layer, FusedRNNCell):
     return (array.unstack(outputs, len(inputs)) if is_list else outputs), state
 
   def call(self, inputs, initial_state=None, dtype=None, sequence_length=None):
-    cell = _Step(self._num_units, lambda x, c, h: self._weights.step(
-        x, c, h, self._forget_bias, self._cell_clip))
-    if initial_state is not None:
-      if len(initial_state) != 2:
-        raise ValueError('Expecting initial_state to be a tuple with length 2 or None')
-      initial_state = LSTMStateTuple(*initial_state)
-    return rnn.dynamic_rnn(cell, inputs, sequence_length=sequence_length, dtype=dtype,
-                           initial_state=initial_state, time_major=True, scope='steps')
+    steps, batch = array.unstack(array.shape(inputs)[:2])
+    if initial_state is None:
+      zeros = array.zeros(array.stack([batch, self._num_units]), dtype)
+      initial_state = (zeros, zeros)
+    elif len(initial_state) != 2:
+      raise ValueError('Expecting initial_state to be a tuple with length 2 or None')
+    length = steps if sequence_length is None else math.reduce_max(sequence_length)
+    all_c, all_h = self._weights.apply(
+        'BlockLSTM', inputs, *initial_state, self._forget_bias, self._cell_clip,
+        seq_len_max=math.cast(length, 'int64'))
+    if sequence_length is None:
+      return all_h, LSTMStateTuple(all_c[-1], all_h[-1])
+    mask = array.transpose(array.sequence_mask(sequence_length, steps, dtype=all_h.dtype))
+    all_h = all_h * array.expand_dims(mask, -1)
+    # Row t of these is the state after t steps.
+    last = array.stack([math.cast(sequence_length, 'int32'), math.range(batch)], axis=1)
+    c, h = (array.gather_nd(array.concat([array.expand_dims(first, 0), later], 0), last)
+            for first, later in zip(initial_state, (all_c, all_h)))
+    return all_h, LSTMStateTuple(c, h)
 
 
 @export('contrib.rnn.FusedRNNCellAdaptor')
