@@ -158,13 +158,15 @@ FAMILY(sendrecv, SENDRECV, SENDRECV, NO_RULES)
 
 // Tensors that hold only what is there: sparse tensors, which are indices with values, and ragged
 // ones, whose rows have different lengths.
-#define SPARSE_OPS(X)                                                               \
-  X(edit_distance) X(feature_cross) X(sparse_layout) X(ragged_range) X(tensors_map) \
-  X(serialized_entries) X(sparse_dense) X(sparse_sum) X(set_operation)
-#define SPARSE_KERNELS(X)                                                            \
-  X(edit_distance) X(feature_cross) X(reorder) X(ragged_range) X(tensors_map)        \
-  X(serialized_entries) X(sparse_dense) X(sparse_sum) X(empty_rows) X(set_operation) \
-  X(sparse_reshape) X(sparse_to_dense)
+#define SPARSE_OPS(X)                                                                   \
+  X(edit_distance) X(feature_cross) X(sparse_layout) X(ragged_range) X(tensors_map)     \
+  X(serialized_entries) X(sparse_count) X(sparse_dense) X(sparse_extremum)              \
+  X(sparse_reduction) X(sparse_slice) X(sparse_softmax) X(sparse_sum) X(set_operation)
+#define SPARSE_KERNELS(X)                                                                     \
+  X(edit_distance) X(feature_cross) X(reorder) X(ragged_range) X(tensors_map)                 \
+  X(serialized_entries) X(sparse_concat) X(sparse_count) X(sparse_dense) X(sparse_extremum)   \
+  X(sparse_reduction) X(sparse_slice) X(sparse_softmax) X(sparse_sum) X(empty_rows)           \
+  X(set_operation) X(sparse_reshape) X(sparse_to_dense)
 FAMILY(sparse, SPARSE_OPS, SPARSE_KERNELS, NO_RULES)
 
 // Staging areas, in which one step leaves tuples of tensors for a later one, in order or by key. A

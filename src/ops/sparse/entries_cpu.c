@@ -1,6 +1,6 @@
-// Sparse tensors for the kernels of this family: they are checked here, divided into rows, and
-// joined. A sparse tensor is three tensors, the indices of its entries, their values and the dense
-// shape (leat_entries_t).
+// Sparse tensors for the kernels of this family: they are checked here, put in order, divided into
+// rows, and joined. A sparse tensor is three tensors, the indices of its entries, their values and
+// the dense shape (leat_entries_t).
 //
 // A batch is a sparse tensor whose first dimension counts rows, each of which is a sparse tensor of
 // its own. leat_entries_take_row makes such a tensor from the entries of a row, and
@@ -14,6 +14,7 @@
 #include "ops/sparse/entries_cpu.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 
 #include "base/checked.h"
 
@@ -65,35 +66,133 @@ leat_status_t leat_entries_of_inputs(const leat_kernel_context_t* c, int first,
   return leat_entries_check(c, out_entries);
 }
 
+// Prints an index as "[1,2". The callers' messages close the bracket, also behind an index that was
+// too long for |text|.
+static const char* print_index(const int64_t* index, int64_t rank, char* text, size_t size) {
+  size_t used = (size_t)snprintf(text, size, "[");
+  for (int64_t d = 0; d < rank && used + 24 < size; ++d) {
+    used += (size_t)snprintf(text + used, size - used, d ? ",%lld" : "%lld", (long long)index[d]);
+  }
+  return text;
+}
+#define INDEX_TEXT(index, rank) print_index((index), (rank), (char[160]){0}, 160)
+
+leat_status_t leat_entries_check_bounds(const leat_kernel_context_t* c,
+                                        const leat_tensor_t* indices, const int64_t* dims) {
+  int64_t count = leat_shape_dim(&indices->shape, 0), rank = leat_shape_dim(&indices->shape, 1);
+  const int64_t* index = indices->data;
+  for (int64_t i = 0; i < count; ++i, index += rank) {
+    bool is_inside = true;
+    for (int64_t d = 0; d < rank; ++d) is_inside &= index[d] >= 0 && index[d] < dims[d];
+    if (is_inside) continue;
+    const leat_partial_shape_t shape = {(int)rank, dims};
+    return leat_kernel_invalid(c, "indices[%lld] = %s] is out of bounds: need 0 <= index < %s",
+                               (long long)i, INDEX_TEXT(index, rank),
+                               LEAT_PARTIAL_SHAPE_TEXT(shape));
+  }
+  return leat_ok_status();
+}
+
 leat_status_t leat_entries_check_indices(const leat_kernel_context_t* c,
                                          const leat_tensor_t* indices, const int64_t* dims) {
   int64_t count = leat_shape_dim(&indices->shape, 0), rank = leat_shape_dim(&indices->shape, 1);
-  const int64_t *index = indices->data, *former = NULL;
-  for (int64_t i = 0; i < count; ++i, former = index, index += rank) {
-    bool is_inside = true;
-    int order = former ? 0 : 1;
-    for (int64_t d = 0; d < rank; ++d) {
-      is_inside &= index[d] >= 0 && index[d] < dims[d];
-      if (order == 0) order = (index[d] > former[d]) - (index[d] < former[d]);
-    }
-    if (is_inside && order > 0) continue;
-    char text[160];
-    size_t used = (size_t)snprintf(text, sizeof text, "[");
-    for (int64_t d = 0; d < rank && used + 24 < sizeof text; ++d) {
-      used += (size_t)snprintf(text + used, sizeof text - used, d ? ",%lld" : "%lld",
-                               (long long)index[d]);
-    }
-    if (!is_inside) {
-      const leat_partial_shape_t shape = {(int)rank, dims};
-      return leat_kernel_invalid(c, "indices[%lld] = %s] is out of bounds: need 0 <= index < %s",
-                                 (long long)i, text, LEAT_PARTIAL_SHAPE_TEXT(shape));
-    }
-    return leat_kernel_invalid(c, "indices[%lld] = %s] is %s", (long long)i, text,
-                               order < 0 ? "out of order. Many sparse ops require sorted indices."
+  const int64_t* index = indices->data;
+  LEAT_RETURN_IF_ERROR(leat_entries_check_bounds(c, indices, dims));
+  for (int64_t i = 1; i < count; ++i) {
+    index += rank;
+    int order = leat_index_compare(index - rank, index, rank);
+    if (order < 0) continue;
+    return leat_kernel_invalid(c, "indices[%lld] = %s] is %s", (long long)i,
+                               INDEX_TEXT(index, rank),
+                               order > 0 ? "out of order. Many sparse ops require sorted indices."
                                          : "repeated");
   }
   return leat_ok_status();
 }
+
+// ---- Order --------------------------------------------------------------------------------------
+
+int leat_index_compare(const int64_t* a, const int64_t* b, int64_t rank) {
+  for (int64_t d = 0; d < rank; ++d) {
+    if (a[d] != b[d]) return a[d] < b[d] ? -1 : 1;
+  }
+  return 0;
+}
+
+// What is sorted: pointers to indices, so that indices of any rank move as one word. Each has the
+// rank beside it, which the comparison could not know otherwise.
+typedef struct index_s {
+  const int64_t* at;
+  int64_t rank;
+} index_t;
+
+// Of equal indices the one that lies first in memory comes first, which qsort would not promise.
+static int compare_indices(const void* a_item, const void* b_item) {
+  const index_t *a = a_item, *b = b_item;
+  int order = leat_index_compare(a->at, b->at, a->rank);
+  return order ? order : (a->at > b->at) - (a->at < b->at);
+}
+
+leat_status_t leat_entries_order(leat_kernel_context_t* c, const int64_t* indices, int64_t count,
+                                 int64_t rank, leat_tensor_t* out_order) {
+  leat_shape_t vector = leat_shape_vector(count), pairs;
+  leat_tensor_t memory;
+  LEAT_RETURN_IF_ERROR(leat_kernel_allocate_temporary(c, LEAT_DTYPE_INT64, &vector, out_order));
+  int64_t* order = out_order->data;
+  bool is_sorted = true;
+  for (int64_t i = 0; i < count; ++i) {
+    order[i] = i;
+    const int64_t* index = indices + i * rank;
+    is_sorted &= i == 0 || leat_index_compare(index - rank, index, rank) <= 0;
+  }
+  if (is_sorted) return leat_ok_status();
+  leat_status_t status =
+      leat_shape_create(2, (int64_t[]){count, sizeof(index_t) / sizeof(int64_t)}, &pairs);
+  if (!status) status = leat_kernel_allocate_temporary(c, LEAT_DTYPE_INT64, &pairs, &memory);
+  if (status) {
+    leat_tensor_release(out_order);
+    return status;
+  }
+  index_t* items = memory.data;
+  for (int64_t i = 0; i < count; ++i) items[i] = (index_t){indices + i * rank, rank};
+  qsort(items, (size_t)count, sizeof *items, compare_indices);
+  for (int64_t i = 0; i < count; ++i) order[i] = (items[i].at - indices) / rank;
+  leat_tensor_release(&memory);
+  return leat_ok_status();
+}
+
+leat_status_t leat_entries_copy_one(const leat_entries_t* entries, int64_t from,
+                                    leat_tensor_t* out_indices, leat_tensor_t* out_values,
+                                    int64_t to) {
+  int64_t rank = leat_shape_dim(&entries->indices.shape, 1);
+  size_t bytes = leat_dtype_size(entries->values.dtype);
+  memcpy(leat_tensor_data(out_indices, int64_t) + to * rank,
+         leat_tensor_data(&entries->indices, const int64_t) + from * rank,
+         (size_t)rank * sizeof(int64_t));
+  return leat_tensor_copy_elements(entries->values.dtype,
+                                   (const char*)entries->values.data + (size_t)from * bytes,
+                                   (char*)out_values->data + (size_t)to * bytes, 1);
+}
+
+bool leat_entry_pairs_next(leat_entry_pairs_t* pairs, int64_t* out_a, int64_t* out_b) {
+  int64_t a = pairs->next_a, b = pairs->next_b;
+  bool has_a = a < leat_shape_dim(&pairs->a->indices.shape, 0);
+  bool has_b = b < leat_shape_dim(&pairs->b->indices.shape, 0);
+  int order = (int)has_b - (int)has_a;
+  if (has_a && has_b) {
+    int64_t rank = leat_shape_dim(&pairs->a->indices.shape, 1);
+    order = leat_index_compare(leat_tensor_data(&pairs->a->indices, const int64_t) + a * rank,
+                               leat_tensor_data(&pairs->b->indices, const int64_t) + b * rank,
+                               rank);
+  }
+  *out_a = has_a && order <= 0 ? a : -1;
+  *out_b = has_b && order >= 0 ? b : -1;
+  pairs->next_a += *out_a >= 0;
+  pairs->next_b += *out_b >= 0;
+  return has_a || has_b;
+}
+
+// ---- Batches ------------------------------------------------------------------------------------
 
 leat_status_t leat_entries_of_batch(const leat_kernel_context_t* c, int first, bool is_validated,
                                     leat_entries_t* out_batch) {

@@ -1,7 +1,7 @@
 // A sparse tensor is three tensors: indices [n, r] int64, values [n], and the dense shape [r].
 // Entry i says that the dense tensor has values[i] at indices[i] and 0 (or nothing) elsewhere. This
-// header has checks of such tensors, and their way into and out of batches, whose first dimension
-// counts rows.
+// header has checks of such tensors, the order of their entries, and their way into and out of
+// batches, whose first dimension counts rows.
 //
 // The functions run on the calling thread and block until they are done. INVALID_ARGUMENT says that
 // inputs do not fit together, RESOURCE_EXHAUSTED that memory is short.
@@ -32,10 +32,34 @@ LEAT_MUST_USE leat_status_t leat_entries_check(const leat_kernel_context_t* c,
 // Gives inputs [first, first + 3) of the kernel, borrowed and checked by leat_entries_check.
 LEAT_MUST_USE leat_status_t leat_entries_of_inputs(const leat_kernel_context_t* c, int first,
                                                    leat_entries_t* out_entries);
+// INVALID_ARGUMENT unless all indices lie within |dims|.
+LEAT_MUST_USE leat_status_t leat_entries_check_bounds(const leat_kernel_context_t* c,
+                                                      const leat_tensor_t* indices,
+                                                      const int64_t* dims);
 // INVALID_ARGUMENT unless all indices lie within |dims| and are in order, none of them twice.
 LEAT_MUST_USE leat_status_t leat_entries_check_indices(const leat_kernel_context_t* c,
                                                        const leat_tensor_t* indices,
                                                        const int64_t* dims);
+// Compares two indices of |rank| numbers: negative where |a| comes first, 0 where they are equal.
+int leat_index_compare(const int64_t* a, const int64_t* b, int64_t rank);
+// Gives the numbers of |indices| [count, rank] in the order of the indices; equal ones keep their
+// order. |out_order| [count] is an int64 tensor that the caller releases.
+LEAT_MUST_USE leat_status_t leat_entries_order(leat_kernel_context_t* c, const int64_t* indices,
+                                               int64_t count, int64_t rank,
+                                               leat_tensor_t* out_order);
+// Makes entry |to| of |out_indices| and |out_values| a copy of entry |from| of |entries|.
+LEAT_MUST_USE leat_status_t leat_entries_copy_one(const leat_entries_t* entries, int64_t from,
+                                                  leat_tensor_t* out_indices,
+                                                  leat_tensor_t* out_values, int64_t to);
+// A walk over the entries of two sparse tensors side by side, in the order of their indices, which
+// are in order in both. It is made as {&a, &b}.
+typedef struct leat_entry_pairs_s {
+  const leat_entries_t *a, *b;
+  int64_t next_a, next_b;  // the first entries that have not been visited
+} leat_entry_pairs_t;
+// Moves to the next index, at which |a|, |b| or both have an entry; -1 stands for none. false when
+// there is no further index.
+bool leat_entry_pairs_next(leat_entry_pairs_t* pairs, int64_t* out_a, int64_t* out_b);
 // Gives inputs [first, first + 3) as a batch, borrowed. Its rank must be at least 2; its indices
 // are checked if |is_validated|.
 LEAT_MUST_USE leat_status_t leat_entries_of_batch(const leat_kernel_context_t* c, int first,
