@@ -53,37 +53,23 @@ def sparse_concat(axis, sp_inputs, name=None, expand_nonconcat_dim=False, concat
   inputs = [sparse_of(s, 'sp_inputs') for s in sp_inputs]
   if len(inputs) == 1:
     return inputs[0]
-  with name_scope(name, 'SparseConcat', [s.indices for s in inputs]):
-    columns = inputs[0].indices.get_shape().with_rank(2)[1]
-    sizes = inputs[0].dense_shape.get_shape().with_rank(1)
-    for other in inputs[1:]:
-      columns = columns.merge_with(other.indices.get_shape().with_rank(2)[1])
-      sizes = sizes.merge_with(other.dense_shape.get_shape())
-    sizes = sizes.merge_with(TensorShape([columns]))
-    rank = sizes[0].value
-    if rank is not None and not -rank <= axis < rank:
-      raise ValueError('axis is %d, must be in [%d, %d)' % (axis, -rank, rank))
-    shapes = [s.dense_shape for s in inputs]
-    here = _one_at(axis, shapes[0])
-    offsets, end = [], constant_of(0, dtypes.int64)
-    for one in shapes:
-      offsets.append(end)
-      end = end + math.reduce_sum(one * here)
-    others = constant_of(1, dtypes.int64) - here
-    largest = shapes[0]
-    for one in shapes[1:]:
-      largest = apply_op('Maximum', x=largest, y=one)
-    if not expand:
-      for i, one in enumerate(shapes):
-        shapes[i] = required(one, math.reduce_all(apply_op('Equal', x=one * others,
-                                                           y=largest * others)),
-                             'Input shapes must match except in the dimension of concatenation')
-    total = _joined_shape(inputs, axis, expand)
-    if total is None:
-      total = _all(shapes, largest * others + here * end)
-      total.set_shape(sizes)
-    indices = array.concat([s.indices + here * o for s, o in zip(inputs, offsets)], 0)
-    return sparse_reorder(SparseTensor(indices, array.concat([s.values for s in inputs], 0), total))
+  shapes = [s.dense_shape for s in inputs]
+  if expand:
+    shapes = _with_largest(shapes, axis)
+  made = apply_op('SparseConcat', name=name, indices=[s.indices for s in inputs],
+                  values=[s.values for s in inputs], shapes=shapes, concat_dim=axis)
+  known = _joined_shape(inputs, axis, expand)
+  return SparseTensor(made.output_indices, made.output_values,
+                      made.output_shape if known is None else known)
+
+
+def _with_largest(shapes, axis):
+  """The shapes with the largest size that any has, except in the dimension `axis`."""
+  largest = math.reduce_max(array.stack(shapes), 0)
+  place = axis if axis >= 0 else array.shape(largest)[0] + axis
+  here = apply_op('OneHot', indices=place, depth=array.shape(largest)[0], on_value=True,
+                  off_value=False, axis=-1)
+  return [array.where(here, shape, largest) for shape in shapes]
 
 
 def _joined_shape(inputs, axis, expand):
@@ -101,38 +87,15 @@ def _joined_shape(inputs, axis, expand):
   return constant_of(total, dtypes.int64)
 
 
-def _all(checked, tensor):
-  """The tensor, after the others have been computed."""
-  with control_dependencies(checked):
-    return apply_op('Identity', input=tensor)
-
-
-def _one_at(axis, shape):
-  """A vector like `shape` with a one at the axis."""
-  length = array.shape(shape)[0]
-  place = axis if axis >= 0 else length + axis
-  return apply_op('OneHot', indices=place, depth=length, on_value=constant_of(1, dtypes.int64),
-                  off_value=constant_of(0, dtypes.int64), axis=-1)
-
-
 @export('sparse_slice', 'sparse.slice')
 def sparse_slice(sp_input, start, size, name=None):
   """The part that begins at start, of that size, less where the tensor ends before."""
   sp_input = sparse_of(sp_input)
-  with name_scope(name, 'SparseSlice', [sp_input.indices]):
-    start = convert(start, dtypes.int64, 'start')
-    size = convert(size, dtypes.int64, 'size')
-    return _slice(sp_input, start, size)
-
-
-def _slice(sparse, start, size):
-  zero = constant_of(0, dtypes.int64)
-  inside = apply_op('LogicalAnd', x=sparse.indices >= start, y=sparse.indices < start + size)
-  places = array.squeeze(apply_op('Where', input=math.reduce_all(inside, 1)), [1])
-  left = apply_op('Maximum', x=zero, y=sparse.dense_shape - start)
-  return SparseTensor(array.gather(sparse.indices, places) - start,
-                      array.gather(sparse.values, places),
-                      apply_op('Minimum', x=size, y=left))
+  with name_scope(name, 'SparseSlice', [sp_input.indices]) as scope:
+    made = apply_op('SparseSlice', name=scope, indices=sp_input.indices, values=sp_input.values,
+                    shape=sp_input.dense_shape, start=convert(start, dtypes.int64, 'start'),
+                    size=convert(size, dtypes.int64, 'size'))
+    return SparseTensor(*made)
 
 
 @export('sparse_split', 'sparse.split')
@@ -149,30 +112,9 @@ def sparse_split(keyword_required=None, sp_input=None, num_split=None, axis=None
   if axis is None:
     raise ValueError('axis is required')
   sp_input = sparse_of(sp_input)
-  with name_scope(name, 'SparseSplit', [sp_input.indices]):
-    rank = rank_of(sp_input)
-    known = constant_shape(sp_input.dense_shape)
-    number = constant_value(axis) if isinstance(axis, _leat.Output) else axis
-    if number is None or rank is None:
-      here = array.one_hot(axis, array.shape(sp_input.dense_shape)[0], dtype=dtypes.int64)
-    else:
-      if not -rank <= number < rank:
-        raise ValueError('axis is %d, must be in [%d, %d)' % (number, -rank, rank))
-      here = _one_at(int(number), sp_input.dense_shape)
-      size = known[int(number)].value if known.ndims is not None else None
-      if size is not None and num_split > size:
-        raise ValueError('num_split is %d, must not be greater than the size %d of dimension %d' % (
-            num_split, size, number))
-    total = math.reduce_sum(sp_input.dense_shape * here)
-    count = constant_of(num_split, dtypes.int64)
-    least, more = total // count, apply_op('FloorMod', x=total, y=count)
-    others = sp_input.dense_shape * (constant_of(1, dtypes.int64) - here)
-    parts = []
-    for i in range(num_split):
-      begin = least * i + apply_op('Minimum', x=more, y=constant_of(i, dtypes.int64))
-      end = least * (i + 1) + apply_op('Minimum', x=more, y=constant_of(i + 1, dtypes.int64))
-      parts.append(_slice(sp_input, here * begin, others + here * (end - begin)))
-    return parts
+  made = apply_op('SparseSplit', name=name, split_dim=axis, indices=sp_input.indices,
+                  values=sp_input.values, shape=sp_input.dense_shape, num_split=num_split)
+  return [SparseTensor(*piece) for piece in zip(*made)]
 
 
 @export('sparse_reshape', 'sparse.reshape')
