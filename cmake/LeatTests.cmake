@@ -79,7 +79,7 @@ endfunction()
 # builds them. CI runs these under TSan, where all tests would take too long.
 function(leat_label_thread_tests)
   get_property(names DIRECTORY PROPERTY TESTS)
-  list(FILTER names INCLUDE REGEX "^(base\\.(sync|thread_pool|observer|log)|board\\.board_|\
+  list(FILTER names INCLUDE REGEX "^(base\\.(sync|thread_pool|observer|log|span)|board\\.board_|\
 board\\.run_|board\\.api_graph_|cluster\\.|worker\\.|\
 device\\.cpu\\.(cpu_device|row_step)_|graph\\.op\\.op_parse|\
 kernel\\.(cancellation|cell|invoke|registry|resource)_|ops\\.nn\\.convolution_cache|\
@@ -89,7 +89,7 @@ tests\\.session\\.(control_flow|enqueued|executors|fused_shapes|held_filter|opti
 random_flow|random_graph|reader|simulated|table|transfer)_|\
 tests\\.capi\\.(branch|call|cancellation|concurrency|dataset|eager|function_compile|\
 partial_run|plugin|session)_|\
-tests\\.client\\.(callable|deadline|input|interrupt|queue_runners|saver)_)")
+tests\\.client\\.(callable|deadline|input|interrupt|queue_runners|saver|trace)_)")
   add_custom_target(leat_thread_tests)
   foreach(name ${names})
     set_tests_properties(${name} PROPERTIES LABELS threads)

@@ -21,6 +21,7 @@
 #include "kernel/resource.h"
 #include "ops/family.h"
 #include "ops/simulated/simulated_kernels.h"
+#include "trace/recording_process.h"
 #include "worker/local_worker.h"
 
 // Kinds of devices, in the order of a session's devices, and libraries of kernels beside the
@@ -119,6 +120,15 @@ static const leat_transport_t* const kTransports[] = {&leat_loopback_transport};
 //   base/sync.c: leat_spinlocks_of_thread
 //     spinlocks that this thread holds (debug builds)
 //     at the thread's start | thread | thread
+//   base/span.c: recorder, leat_span_recording
+//     the recording of what threads do that is under way, its number, the threads that take part
+//     leat_recording_start | recorder.mutex; the number is atomic | leat_recording_stop
+//   base/span.c: writer_of_thread, leat_span_name_of_thread
+//     spans of this thread that are not in the recording yet; the kernel that runs on it
+//     the first span of a thread | thread; copied under recorder.mutex | thread, by recorder.key
+//   trace/recording_process.c: path_at_exit, process_at_exit
+//     where LEAT_TRACE's recording goes, and which process began it
+//     the runtime | set once | process
 //   base/thread_pool.c: current_pool
 //     the pool whose worker this thread is
 //     the worker's start | thread | thread
@@ -437,6 +447,7 @@ static leat_status_t make_runtime(leat_runtime_t* runtime) {
     return status;
   }
   leat_kernel_registry_defer(runtime->kernels, register_kernels);
+  leat_recording_begin_process();
   return status;
 }
 

@@ -19,6 +19,7 @@
 
 #include "base/clock.h"
 #include "base/cpu.h"
+#include "base/span.h"
 
 #define SPIN_NS 50000
 #define SPIN_RELAXES_PER_LOOK 16
@@ -39,6 +40,13 @@ void leat_mutex_initialize(leat_mutex_t* out_mutex) {
 }
 
 void leat_mutex_deinitialize(leat_mutex_t* mutex) { pthread_mutex_destroy(&mutex->handle); }
+
+void leat_mutex_lock_recorded(leat_mutex_t* mutex) {
+  if (pthread_mutex_trylock(&mutex->handle) == 0) return;
+  const int64_t begin = leat_span_begin();
+  pthread_mutex_lock(&mutex->handle);
+  if (begin) leat_span_end(begin, LEAT_SPAN_LOCK, 0, 0);
+}
 
 void leat_condition_initialize(leat_condition_t* out_condition) {
   pthread_condattr_t attributes;
@@ -110,6 +118,7 @@ static bool notification_is_open(leat_notification_t* notification) {
 static bool park(leat_notification_t* notification, int64_t deadline_ns) {
   uint32_t state = NOTIFICATION_CLOSED;
   bool in_time = true;
+  const int64_t begin = leat_span_begin();
   leat_mutex_lock(&notification->mutex);
   atomic_compare_exchange_strong(&notification->opened, &state, NOTIFICATION_PARKED);
   while ((state = atomic_load(&notification->opened)) < NOTIFICATION_OPEN && in_time) {
@@ -117,6 +126,7 @@ static bool park(leat_notification_t* notification, int64_t deadline_ns) {
                                         deadline_ns);
   }
   leat_mutex_unlock(&notification->mutex);
+  if (LEAT_UNLIKELY(begin)) leat_span_end(begin, LEAT_SPAN_WAIT, 0, 0);
   return state >= NOTIFICATION_OPEN;
 }
 

@@ -38,14 +38,25 @@ static inline bool leat_spinlock_is_held(void) { return leat_spinlocks_of_thread
 static inline bool leat_spinlock_is_held(void) { return false; }
 #endif
 
+// The number of the recording of spans under way, or 0 (base/span.h).
+extern _Atomic(uint32_t) leat_span_recording;
+
 // A mutex is not recursive. Waiting for one spins shortly before the thread sleeps.
 typedef struct leat_mutex_s { pthread_mutex_t handle; } leat_mutex_t;
 typedef struct leat_condition_s { pthread_cond_t handle; } leat_condition_t;
 
 void leat_mutex_initialize(leat_mutex_t* out_mutex);
 void leat_mutex_deinitialize(leat_mutex_t* mutex);
+// Locks while a recording is under way: waiting for another thread becomes a span (base/span.h).
+void leat_mutex_lock_recorded(leat_mutex_t* mutex);
 static inline void leat_mutex_lock(leat_mutex_t* mutex) {
   LEAT_DCHECK(!leat_spinlock_is_held());
+#if !defined(LEAT_MODULE)
+  if (LEAT_UNLIKELY(atomic_load_explicit(&leat_span_recording, memory_order_relaxed))) {
+    leat_mutex_lock_recorded(mutex);
+    return;
+  }
+#endif
   pthread_mutex_lock(&mutex->handle);
 }
 static inline void leat_mutex_unlock(leat_mutex_t* mutex) { pthread_mutex_unlock(&mutex->handle); }

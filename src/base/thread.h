@@ -13,6 +13,7 @@
 #define LEAT_BASE_THREAD_H_
 
 #include <pthread.h>
+#include <stdint.h>
 
 #include "base/status.h"
 
@@ -32,5 +33,8 @@ void leat_thread_join(leat_thread_t thread);
 // Lets the thread end on its own: the system frees its state then, and nobody may join it. The pool
 // does so when its last owner is one of its own threads, which cannot join itself.
 void leat_thread_detach(leat_thread_t thread);
+
+// Tells the number by which the system knows the calling thread, and its name, cut to 15 bytes.
+void leat_thread_describe(int64_t* out_id, char out_name[16]);
 
 #endif  // LEAT_BASE_THREAD_H_

@@ -18,6 +18,7 @@
 #include "base/clock.h"
 #include "base/cpu.h"
 #include "base/observer.h"
+#include "base/span.h"
 #include "base/sync.h"
 #include "base/thread.h"
 
@@ -38,6 +39,7 @@
 typedef struct task_s {
   leat_task_fn_t fn;
   void* data;
+  int64_t queued;  // when, by leat_span_now; 0: nothing was recorded then
 } task_t;
 
 typedef struct loop_s {
@@ -48,6 +50,7 @@ typedef struct loop_s {
   int64_t total;
   int64_t chunk;
   int64_t chunk_count;
+  uint32_t span_name;  // the caller's
   leat_mutex_t mutex;  // for a caller that waits long
   leat_condition_t condition;
   LEAT_ALIGNED(LEAT_CACHE_LINE_BYTES) _Atomic int64_t next;  // first chunk not taken yet
@@ -181,8 +184,11 @@ static void run_chunks(loop_t* loop) {
   for (;;) {
     int64_t index = atomic_fetch_add_explicit(&loop->next, 1, memory_order_relaxed);
     if (index >= loop->chunk_count) return;
-    int64_t begin = index * loop->chunk;
-    loop->fn(loop->data, begin, begin + LEAT_MIN(loop->chunk, loop->total - begin));
+    const int64_t begin = index * loop->chunk;
+    const int64_t count = LEAT_MIN(loop->chunk, loop->total - begin);
+    const int64_t span = leat_span_begin();
+    loop->fn(loop->data, begin, begin + count);
+    if (LEAT_UNLIKELY(span)) leat_span_end(span, LEAT_SPAN_SHARD, loop->span_name, count);
   }
 }
 
@@ -230,9 +236,16 @@ static bool take_work(leat_thread_pool_t* pool, work_t* out_work) {
   return take_task(pool, &out_work->task);
 }
 
+static void run_task(const task_t* task) {
+  const int64_t span = leat_span_begin();
+  task->fn(task->data);
+  if (LEAT_LIKELY(!span)) return;
+  leat_span_end(span, LEAT_SPAN_TASK, 0, task->queued ? span - task->queued : 0);
+}
+
 static void do_work(leat_thread_pool_t* pool, const work_t* work) {
   if (work->slot < 0) {
-    work->task.fn(work->task.data);
+    run_task(&work->task);
     return;
   }
   loop_t* loop = &pool->loops[work->slot];
@@ -268,12 +281,14 @@ static bool search_work(leat_thread_pool_t* pool, work_t* out_work) {
 static bool park_for_work(leat_thread_pool_t* pool) {
   leat_mutex_lock(&pool->mutex);
   atomic_fetch_add(&pool->parked, 1);
+  const int64_t span = leat_span_begin();
   while (!has_work(pool) && !atomic_load(&pool->stopping)) {
     leat_condition_wait(&pool->wake, &pool->mutex);
   }
   atomic_fetch_sub(&pool->parked, 1);
   bool go_on = has_work(pool);
   leat_mutex_unlock(&pool->mutex);
+  if (LEAT_UNLIKELY(span)) leat_span_end(span, LEAT_SPAN_PARK, 0, 0);
   return go_on;
 }
 
@@ -335,7 +350,7 @@ void leat_thread_pool_schedule(leat_thread_pool_t* pool, leat_task_fn_t fn, void
   leat_mutex_lock(&pool->mutex);
   bool just_started = atomic_load(&pool->started) == 0 && start_thread(pool);
   bool has_thread = just_started || atomic_load(&pool->started) > 0;
-  leat_status_t status = has_thread ? push_task(pool, (task_t){fn, data}) : leat_ok_status();
+  leat_status_t status = has_thread ? push_task(pool, (task_t){fn, data, leat_span_begin()}) : leat_ok_status();
   int depth = atomic_load(&pool->queued);
   leat_mutex_unlock(&pool->mutex);
   if (!has_thread || status) {
@@ -426,6 +441,7 @@ void leat_thread_pool_parallel_for(leat_thread_pool_t* pool, int width_limit, in
   loop->total = total;
   loop->chunk = (total - 1) / chunk_count + 1;
   loop->chunk_count = (total - 1) / loop->chunk + 1;
+  loop->span_name = leat_spans_are_recorded() ? leat_span_name_of_thread : 0;
   atomic_store_explicit(&loop->next, 0, memory_order_relaxed);
   run_loop(pool, slot, width - 1, cost_ns >= WAKE_MINIMUM_NS);
 }

@@ -8,6 +8,7 @@
 #include "kernel/call.h"
 
 #include "base/clock.h"
+#include "base/span.h"
 #include "kernel/resource.h"
 
 // ---- Before the kernel --------------------------------------------------------------------------
@@ -74,14 +75,42 @@ leat_status_t leat_kernel_verify_outputs(const leat_kernel_context_t* c) {
 // A kernel that enqueues its work is reported when the work has ended, by its device.
 static void tell_listener(const leat_kernel_context_t* c, int64_t start_ns) {
   leat_step_listener_t* listener = c->services->listener;
-  if (c->kernel->row->enqueues) return;
+  if (!c->services->collector || c->kernel->row->enqueues) return;
   listener->ended(listener, c->kernel, c->outputs, leat_clock_now_ns() - start_ns, NULL);
+}
+
+// The bytes of the inputs, which a kernel may give away as outputs.
+static int64_t count_input_bytes(const leat_kernel_context_t* c) {
+  int64_t bytes = 0;
+  for (int i = 0; i < c->kernel->input_count; ++i) {
+    const leat_tensor_t* input = leat_kernel_input(c, i);
+    if (input->dtype) bytes += input->shape.element_count * (int64_t)leat_dtype_size(input->dtype);
+  }
+  return bytes;
+}
+
+// The kernel is const to those who run it; the number of its name is no part of what it is.
+static uint32_t span_name(const leat_kernel_t* kernel) {
+  return leat_span_name((_Atomic(uint64_t)*)&kernel->span_name, kernel->node_name,
+                        kernel->op->name);
+}
+
+static leat_status_t compute_in_span(leat_kernel_context_t* c, leat_kernel_compute_fn_t compute,
+                                     int64_t span) {
+  const uint32_t name = span_name(c->kernel), around = leat_span_name_of_thread;
+  const int64_t bytes = count_input_bytes(c);
+  leat_span_name_of_thread = name;
+  leat_status_t status = compute(c);
+  leat_span_name_of_thread = around;
+  leat_span_end(span, LEAT_SPAN_KERNEL, name, bytes);
+  return status;
 }
 
 leat_status_t leat_kernel_compute_observed(leat_kernel_context_t* c,
                                            leat_kernel_compute_fn_t compute) {
-  int64_t start_ns = leat_clock_now_ns();
-  LEAT_RETURN_IF_ERROR(compute(c));
+  const int64_t start_ns = c->services->collector ? leat_clock_now_ns() : 0;
+  const int64_t span = leat_span_begin();
+  LEAT_RETURN_IF_ERROR(span ? compute_in_span(c, compute, span) : compute(c));
   tell_listener(c, start_ns);
   return leat_ok_status();
 }
@@ -93,6 +122,9 @@ enum { CALL_STARTING, CALL_STARTED, CALL_ENDED };
 static void on_kernel_done(leat_kernel_context_t* c, leat_status_t status) {
   leat_async_call_t* call = c->owner;
   if (!status) status = leat_kernel_verify_outputs(c);
+  if (call->observed && call->span) {
+    leat_span_end(call->span, LEAT_SPAN_ASYNC_KERNEL, span_name(c->kernel), call->input_bytes);
+  }
   if (!status && call->observed) tell_listener(c, call->start_ns);
   call->status = leat_kernel_annotate(c->kernel, status);
   if (atomic_exchange_explicit(&call->state, CALL_ENDED, memory_order_acq_rel) == CALL_STARTED) {
@@ -105,7 +137,11 @@ bool leat_async_call_start(leat_async_call_t* call) {
   call->context.owner = call;
   call->status = call->prepares ? leat_kernel_prepare(&call->context) : leat_ok_status();
   if (LEAT_UNLIKELY(call->status)) return true;
-  if (call->observed) call->start_ns = leat_clock_now_ns();
+  if (call->observed) {
+    call->start_ns = leat_clock_now_ns();
+    call->span = leat_span_begin();
+    call->input_bytes = count_input_bytes(&call->context);
+  }
   atomic_store_explicit(&call->state, CALL_STARTING, memory_order_relaxed);
   call->context.kernel->row->compute_async(&call->context, on_kernel_done);
   return atomic_exchange_explicit(&call->state, CALL_STARTED, memory_order_acq_rel) == CALL_ENDED;

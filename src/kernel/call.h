@@ -20,7 +20,7 @@ static inline bool leat_kernel_needs_preparing(const leat_kernel_t* kernel,
                                                uint32_t reference_read_count) {
   return kernel->contract || kernel->has_ref_inputs || reference_read_count > 0;
 }
-// Runs |compute| and tells the step's listener how it ended.
+// Runs |compute|, records the span (base/span.h), and tells the step's listener how it ended.
 LEAT_MUST_USE leat_status_t leat_kernel_compute_observed(leat_kernel_context_t* c,
                                                          leat_kernel_compute_fn_t compute);
 // INTERNAL when an output is missing or of another type than the node declares. Stateful kernels
@@ -28,7 +28,7 @@ LEAT_MUST_USE leat_status_t leat_kernel_compute_observed(leat_kernel_context_t* 
 LEAT_MUST_USE leat_status_t leat_kernel_verify_outputs(const leat_kernel_context_t* c);
 
 // Runs a synchronous kernel. |compute| is c->kernel->compute, which executors keep at hand;
-// |prepares| is leat_kernel_needs_preparing; |observed| says that the step collects statistics.
+// |prepares| is leat_kernel_needs_preparing; |observed| is the services'.
 LEAT_MUST_USE static inline leat_status_t leat_kernel_call(leat_kernel_context_t* c,
                                                            leat_kernel_compute_fn_t compute,
                                                            bool prepares, bool observed) {
@@ -49,6 +49,7 @@ typedef struct leat_async_call_s {
   // How the kernel ended, with the node named; to be taken by whoever goes on.
   leat_status_t status;
   int64_t start_ns;
+  int64_t span, input_bytes;
   _Atomic(int) state;  // which of start and end comes second, and so has to go on
 } leat_async_call_t;
 // true: the kernel has ended already, the caller goes on and |resume| will not be called.

@@ -120,6 +120,7 @@ struct leat_kernel_s {
   int32_t output_count;
   const leat_rule_t* contract;  // the op's; NULL: it has none
   bool has_ref_inputs;          // some input is taken as a reference, not as a value
+  _Atomic(uint64_t) span_name;  // of the node, for recordings (base/span.h)
 };
 
 // ---- While a kernel is made ---------------------------------------------------------------------
@@ -209,6 +210,7 @@ typedef struct leat_step_services_s {
   _Atomic(int64_t)* calls;         // function calls so far; see LEAT_MAX_FUNCTION_CALLS
   int64_t container_step_id;       // the step that owns |step_resources|; the caller's in a call
   void* collector;                 // of step statistics, or NULL
+  bool observed;  // kernels are timed: there is a collector, or a recording is under way
   bool deterministic;
 } leat_step_services_t;
 

@@ -15,6 +15,7 @@
 // may have left something with the worker is cleaned up when all partitions have ended.
 #include "base/clock.h"
 #include "base/random.h"
+#include "base/span.h"
 #include "base/sync.h"
 #include "kernel/cancellation.h"
 #include "master/compiled.h"
@@ -274,6 +275,7 @@ leat_status_t leat_compiled_run(leat_compiled_t* compiled, const leat_tensor_t* 
   };
   wait_t wait = {.waiter = {go_on}, .compiled = compiled, .step_id = request.step_id};
   if (compiled->partition_count == 0) return leat_ok_status();  // nothing was asked for
+  const int64_t span = leat_span_begin();
   uint64_t token = 0;
   if (LEAT_UNLIKELY(cancellation != NULL)) {
     LEAT_RETURN_IF_ERROR(watch(cancellation, cancel_wait, &wait, &token));
@@ -284,6 +286,7 @@ leat_status_t leat_compiled_run(leat_compiled_t* compiled, const leat_tensor_t* 
   if (LEAT_UNLIKELY(status || wait.several || wait.aborted || compiled->leaves_traces)) {
     leat_compiled_cleanup_step(compiled, request.step_id);
   }
+  if (LEAT_UNLIKELY(span)) leat_span_end(span, LEAT_SPAN_STEP, 0, request.step_id);
   return status;
 }
 

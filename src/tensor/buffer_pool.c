@@ -27,6 +27,7 @@
 #include "base/checked.h"
 #include "base/observer.h"
 #include "base/pages.h"
+#include "base/span.h"
 #include "base/sync.h"
 #include "tensor/buffer_pool.h"
 
@@ -136,6 +137,7 @@ static block_t* system_take_pages(size_t size_bytes) {
 static block_t* system_take(unsigned size_class) {
   size_t size_bytes = leat_buffer_pool_class_bytes(size_class);
   block_t* block;
+  const int64_t span = leat_span_begin();
   if (is_of_pages(size_class)) {
     block = system_take_pages(size_bytes);
   } else {
@@ -147,6 +149,7 @@ static block_t* system_take(unsigned size_class) {
   block->buffer.vtable = &buffer_vtable;
   block->buffer.data = block->memory;
   atomic_fetch_add_explicit(&pool.total_bytes, size_bytes, memory_order_relaxed);
+  if (LEAT_UNLIKELY(span)) leat_span_end(span, LEAT_SPAN_MEMORY, 0, (int64_t)size_bytes);
   return block;
 }
 

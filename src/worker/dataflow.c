@@ -263,7 +263,7 @@ static leat_status_t start_async(leat_dataflow_t* d, const leat_kernel_context_t
   async->call.context = *context;
   async->call.prepares = !entry->dead && (d->plan->records[entry->record].flags &
                                           LEAT_RECORD_PREPARES);
-  async->call.observed = d->execution->services.collector != NULL;
+  async->call.observed = d->execution->services.observed;
   async->call.resume = on_resume;
   async->dataflow = d;
   async->iteration = entry->iteration;
@@ -310,7 +310,7 @@ static inline leat_status_t run_record(leat_dataflow_t* d, const leat_ready_t* e
   if (LEAT_UNLIKELY(record->flags & LEAT_RECORD_ASYNC)) {
     return start_async(d, context, entry, out_completed);
   }
-  return leat_kernel_call(context, record->compute, prepares, e->services.collector != NULL);
+  return leat_kernel_call(context, record->compute, prepares, e->services.observed);
 }
 
 static bool runs(const leat_dataflow_t* d, const leat_ready_t* entry) {

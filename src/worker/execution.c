@@ -9,6 +9,7 @@
 #include "worker/execution.h"
 
 #include "base/clock.h"
+#include "base/span.h"
 #include "kernel/cancellation.h"
 #include "trace/collector.h"
 #include "worker/dataflow.h"
@@ -49,6 +50,7 @@ void leat_execution_start(leat_execution_t* e, leat_worker_done_fn_t done, void*
   e->listener.ended = kernel_ended;
   e->services.listener = &e->listener;
   e->services.stopped = &e->stopped;
+  e->services.observed = e->services.collector || leat_spans_are_recorded();
   set_feeds(e);
   if (LEAT_LIKELY(e->plan->executor == LEAT_EXECUTOR_SEQUENCE)) {
     leat_sequence_run(e);

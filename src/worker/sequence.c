@@ -177,7 +177,7 @@ static bool start_async(const sequence_run_t* s, const leat_record_t* record,
   leat_async_call_t* call = &s->execution->call;
   call->context = *context;
   call->prepares = record->flags & LEAT_RECORD_PREPARES;
-  call->observed = s->execution->services.collector != NULL;
+  call->observed = s->execution->services.observed;
   call->resume = on_resume;
   return leat_async_call_start(call);
 }
@@ -227,7 +227,7 @@ static inline outcome_t run_special(const sequence_run_t* s, const leat_record_t
   }
   if (!(flags & LEAT_RECORD_ASYNC)) {
     return outcome_of(leat_kernel_call(context, record->compute, flags & LEAT_RECORD_PREPARES,
-                                       e->services.collector != NULL),
+                                       e->services.observed),
                       out_status);
   }
   e->next = (uint32_t)(record - s->plan->records);
@@ -243,7 +243,7 @@ static bool run_records(const sequence_run_t* s, leat_status_t* out_status) {
   leat_kernel_context_t context = {.slots = s->slots, .services = &e->services};
   const bool timed = e->deadline_ns != LEAT_DEADLINE_NEVER;
   // No record of a step that is observed is a usual one.
-  const uint32_t always = e->services.collector ? LEAT_RECORD_GUARDED : 0;
+  const uint32_t always = e->services.observed ? LEAT_RECORD_GUARDED : 0;
   for (const leat_record_t* record = records + e->next; record != end;) {
     if (LEAT_UNLIKELY(timed || atomic_load_explicit(&e->stopped, memory_order_relaxed))) {
       *out_status = leat_execution_check(e);

@@ -204,6 +204,17 @@ static void test_doctor(void** state) {
   tool_expect_part(2, "'now' is not wanted", "doctor now");
 }
 
+static void test_trace(void** state) {
+  scratch_write_text("g.pbtxt", kGraph);
+  tool_expect_part(0, "3", "trace --out step-%%p.json -- \"$LEAT_BUILD_DIR\"/bin/leat "
+                   "run g.pbtxt --fetch y --feed x=[1,2]");
+  assert_int_equal(scratch_count("step-"), 1);
+  assert_false(scratch_has("step-%p.json"));
+  tool_expect_part(2, "which program is to be recorded?", "trace --out step.json");
+  tool_expect_part(2, "must be a whole number", "trace --megabytes 1.5 -- true");
+  tool_expect_part(1, "no-such-program", "trace -- ./no-such-program");
+}
+
 static void test_train(void** state) {
   tool_expect_part(2, "no model is named", "train");
   tool_expect_part(2, "there is no model 'alien'", "train alien");
@@ -216,7 +227,7 @@ int main(void) {
       cmocka_unit_test(test_run_binary),  cmocka_unit_test(test_types),
       cmocka_unit_test(test_bad_values),  cmocka_unit_test(test_wrong_names),
       cmocka_unit_test(test_ops),         cmocka_unit_test(test_doctor),
-      cmocka_unit_test(test_train),
+      cmocka_unit_test(test_train),       cmocka_unit_test(test_trace),
   };
   return cmocka_run_group_tests(tests, scratch_set_up, scratch_tear_down);
 }

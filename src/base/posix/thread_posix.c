@@ -4,6 +4,10 @@
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
+#if defined(__linux__)
+#include <sys/syscall.h>
+#include <unistd.h>
+#endif
 
 #include "base/thread.h"
 
@@ -48,3 +52,13 @@ leat_status_t leat_thread_start(const char* name, leat_thread_fn_t fn, void* dat
 void leat_thread_join(leat_thread_t thread) { pthread_join(thread.handle, NULL); }
 
 void leat_thread_detach(leat_thread_t thread) { pthread_detach(thread.handle); }
+
+void leat_thread_describe(int64_t* out_id, char out_name[NAME_LIMIT]) {
+  out_name[0] = 0;
+#if defined(__linux__)
+  *out_id = syscall(SYS_gettid);
+  pthread_getname_np(pthread_self(), out_name, NAME_LIMIT);
+#else
+  *out_id = (int64_t)(intptr_t)pthread_self();
+#endif
+}

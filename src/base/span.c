@@ -1,0 +1,317 @@
+// The recorder behind base/span.h. A thread writes spans into a chunk that only it writes to, and
+// publishes each by raising the chunk's count. The recorder (one in the process) owns the full
+// chunks, and knows the unfinished one of each thread:
+//
+//   thread A ──▶ [spans ......    ] ─┐ full
+//   thread B ──▶ [spans ...       ]  ├──▶ recorder: [oldest] ─▶ [ ] ─▶ ... ─▶ [newest]
+//                                    ┘
+//
+// Recordings have numbers. A thread that finds another number than that of its chunk begins anew,
+// under the recorder's mutex. Whoever ends a recording sets the number to 0 first and then, under
+// the mutex, copies what unfinished chunks have published. A thread that is late writes behind what
+// was published, and nobody reads that, or comes to the mutex and finds that there is no recording.
+//
+// A thread's chunk is freed when the thread ends; its spans go into the recording before that.
+#include "base/span.h"
+
+#include <string.h>
+
+#include "base/thread.h"
+
+#define CHUNK_SPANS 4096u
+#define CHUNK_BYTES (sizeof(leat_span_chunk_t) + CHUNK_SPANS * sizeof(leat_span_t))
+
+// A thread that has recorded something.
+typedef struct writer_s {
+  struct writer_s* next;
+  uint32_t recording;  // that |chunk| belongs to
+  leat_span_chunk_t* chunk;
+} writer_t;
+
+typedef struct recorder_s {
+  pthread_mutex_t mutex;  // guards all else; not a leat_mutex_t, whose waits are spans
+  bool has_key;
+  leat_thread_key_t key;  // tells that a thread ends
+  uint32_t last_number;   // of a recording
+  writer_t* writers;      // of threads that live
+  leat_recording_t* current;   // NULL: nothing is recorded
+  leat_span_chunk_t** behind;  // the place behind its newest chunk
+  uint64_t bytes, limit_bytes;
+  size_t thread_capacity, name_capacity;
+  leat_string_map_t numbers;  // of names, by "name\ncategory"
+} recorder_t;
+
+static recorder_t recorder = {.mutex = PTHREAD_MUTEX_INITIALIZER};
+static LEAT_THREAD_LOCAL writer_t* writer_of_thread;
+_Atomic(uint32_t) leat_span_recording;
+LEAT_THREAD_LOCAL uint32_t leat_span_name_of_thread;
+
+static void lock(void) { pthread_mutex_lock(&recorder.mutex); }
+static void unlock(void) { pthread_mutex_unlock(&recorder.mutex); }
+
+const char* leat_span_kind_name(leat_span_kind_t kind) {
+  static const char* const kNames[LEAT_SPAN_KINDS] = {
+      "step", "kernel",  "asynchronous kernel", "piece of a loop", "task", "no work to do",
+      "wait", "lock",    "memory"};
+  return (unsigned)kind < LEAT_SPAN_KINDS ? kNames[kind] : "unknown";
+}
+
+// ---- Chunks -------------------------------------------------------------------------------------
+// All of this is done under the mutex.
+
+// Appends a chunk to the recording, and drops the oldest ones beyond the limit.
+static void keep_chunk(leat_span_chunk_t* chunk) {
+  leat_recording_t* current = recorder.current;
+  chunk->next = NULL;
+  *recorder.behind = chunk;
+  recorder.behind = &chunk->next;
+  recorder.bytes += CHUNK_BYTES;
+  while (recorder.bytes > recorder.limit_bytes && current->first != chunk) {
+    leat_span_chunk_t* oldest = current->first;
+    current->first = oldest->next;
+    current->lost += atomic_load_explicit(&oldest->count, memory_order_relaxed);
+    recorder.bytes -= CHUNK_BYTES;
+    leat_allocator_free(leat_allocator_system(), oldest);
+  }
+}
+
+static leat_status_t make_chunk(leat_span_chunk_t** out_chunk) {
+  void* memory = NULL;
+  LEAT_RETURN_IF_ERROR(leat_allocator_allocate(leat_allocator_system(), CHUNK_BYTES, &memory));
+  *out_chunk = memory;
+  return leat_ok_status();
+}
+
+// Adds the calling thread to the recording's.
+static leat_status_t add_thread(uint32_t* out_thread) {
+  leat_recording_t* current = recorder.current;
+  LEAT_RETURN_IF_ERROR(LEAT_GROW(leat_allocator_system(), (size_t)current->thread_count + 1,
+                                 &current->threads, &recorder.thread_capacity));
+  leat_span_thread_t* thread = &current->threads[current->thread_count];
+  leat_thread_describe(&thread->id, thread->name);
+  *out_thread = current->thread_count++;
+  return leat_ok_status();
+}
+
+// The thread's spans become part of the recording, if it is the one under way.
+static void hand_in(writer_t* writer) {
+  if (!writer->chunk || !recorder.current || writer->recording != recorder.last_number) return;
+  keep_chunk(writer->chunk);
+  writer->chunk = NULL;
+}
+
+static leat_status_t renew_chunk(writer_t* writer) {
+  if (!recorder.current) return leat_ok_status();
+  const bool is_new_here = !writer->chunk || writer->recording != recorder.last_number;
+  uint32_t thread = 0;
+  if (is_new_here) {
+    LEAT_RETURN_IF_ERROR(add_thread(&thread));
+  } else {
+    thread = writer->chunk->thread;
+    hand_in(writer);
+  }
+  if (!writer->chunk) LEAT_RETURN_IF_ERROR(make_chunk(&writer->chunk));
+  writer->chunk->thread = thread;
+  atomic_store_explicit(&writer->chunk->count, 0, memory_order_relaxed);
+  writer->recording = recorder.last_number;
+  return leat_ok_status();
+}
+
+// ---- Threads ------------------------------------------------------------------------------------
+
+static void end_thread(void* pointer) {
+  writer_t* writer = pointer;
+  lock();
+  writer_t** link = &recorder.writers;
+  while (*link != writer) link = &(*link)->next;
+  *link = writer->next;
+  hand_in(writer);
+  unlock();
+  writer_of_thread = NULL;
+  leat_allocator_free(leat_allocator_system(), writer->chunk);
+  leat_allocator_free(leat_allocator_system(), writer);
+}
+
+// Makes the calling thread a writer. The mutex is held.
+static leat_status_t join(void) {
+  writer_t* writer;
+  if (!recorder.has_key) recorder.has_key = leat_thread_key_create(end_thread, &recorder.key);
+  LEAT_RETURN_IF_ERROR(LEAT_ALLOCATE(leat_allocator_system(), 1, &writer));
+  if (!recorder.has_key || !leat_thread_key_set(recorder.key, writer)) {
+    leat_allocator_free(leat_allocator_system(), writer);
+    return leat_make_status(LEAT_RESOURCE_EXHAUSTED, "the system has no more thread keys");
+  }
+  writer->next = recorder.writers;
+  recorder.writers = writer;
+  writer_of_thread = writer;
+  return leat_ok_status();
+}
+
+// Gives the calling thread a chunk with room; false where there is none to be had.
+static bool make_room(void) {
+  lock();
+  leat_status_t status = writer_of_thread ? leat_ok_status() : join();
+  if (!status) status = renew_chunk(writer_of_thread);
+  const bool has_room = !status && recorder.current != NULL;
+  if (status && recorder.current) ++recorder.current->lost;
+  unlock();
+  leat_status_free(status);
+  return has_room;
+}
+
+void leat_span_end(int64_t begin, leat_span_kind_t kind, uint32_t name, int64_t value) {
+  const int64_t end = leat_span_now();
+  const uint32_t recording = atomic_load_explicit(&leat_span_recording, memory_order_acquire);
+  const writer_t* writer = writer_of_thread;
+  if (!recording) return;
+  if (!writer || writer->recording != recording || !writer->chunk ||
+      atomic_load_explicit(&writer->chunk->count, memory_order_relaxed) == CHUNK_SPANS) {
+    if (!make_room()) return;
+    writer = writer_of_thread;
+  }
+  leat_span_chunk_t* chunk = writer->chunk;
+  const uint32_t count = atomic_load_explicit(&chunk->count, memory_order_relaxed);
+  chunk->spans[count] = (leat_span_t){begin, end, name, kind, value};
+  atomic_store_explicit(&chunk->count, count + 1, memory_order_release);
+}
+
+// ---- Names --------------------------------------------------------------------------------------
+
+static leat_status_t add_name(leat_string_view_t name, leat_string_view_t category,
+                              uint32_t* out_number) {
+  leat_recording_t* current = recorder.current;
+  leat_allocator_t* a = leat_allocator_system();
+  const size_t size = name.size + 1 + category.size;
+  uint64_t* number = NULL;
+  bool is_new = false;
+  char* text = NULL;
+  LEAT_RETURN_IF_ERROR(LEAT_ALLOCATE(a, size, &text));
+  memcpy(text, name.data, name.size);
+  text[name.size] = '\n';
+  memcpy(text + name.size + 1, category.data, category.size);
+  leat_status_t status = LEAT_GROW(a, (size_t)current->name_count + 1, &current->names,
+                                   &recorder.name_capacity);
+  if (!status) {
+    status = leat_string_map_insert(&recorder.numbers, leat_string_view_make(text, size),
+                                    current->name_count, &number, &is_new);
+  }
+  if (!status) *out_number = (uint32_t)*number;
+  if (!is_new) {
+    leat_allocator_free(a, text);
+    return status;
+  }
+  current->names[current->name_count++] =
+      (leat_span_name_t){leat_string_view_make(text, name.size),
+                         leat_string_view_make(text + name.size + 1, category.size)};
+  return leat_ok_status();
+}
+
+uint32_t leat_span_name_slow(_Atomic(uint64_t)* cache, leat_string_view_t name,
+                             leat_string_view_t category) {
+  uint32_t number = 0;
+  lock();
+  if (recorder.current) {
+    leat_status_free(add_name(name, category, &number));
+    atomic_store_explicit(cache, (uint64_t)recorder.last_number << 32 | number,
+                          memory_order_relaxed);
+  }
+  unlock();
+  return number;
+}
+
+// ---- Recordings ---------------------------------------------------------------------------------
+
+// Makes a recording the one under way.
+static void begin(leat_recording_t* recording, uint64_t limit_bytes) {
+  recording->name_count = 1;
+  recorder.current = recording;
+  recorder.behind = &recording->first;
+  recorder.bytes = 0;
+  recorder.limit_bytes = limit_bytes;
+  recorder.thread_capacity = 0;
+  leat_string_map_initialize(leat_allocator_system(), &recorder.numbers);
+  recording->begin_wall_ns = leat_clock_wall_ns();
+  recording->begin_ns = leat_clock_now_ns();
+  recording->begin = leat_span_now();
+  if (++recorder.last_number == 0) recorder.last_number = 1;
+  atomic_store_explicit(&leat_span_recording, recorder.last_number, memory_order_release);
+}
+
+leat_status_t leat_recording_start(uint64_t limit_bytes) {
+  leat_allocator_t* a = leat_allocator_system();
+  leat_recording_t* recording = NULL;
+  leat_status_t status = LEAT_ALLOCATE(a, 1, &recording);
+  lock();
+  if (!status && recorder.current) {
+    status = leat_make_status(LEAT_FAILED_PRECONDITION,
+                              "Starting a recording failed: one is under way, must be stopped "
+                              "first");
+  }
+  if (!status) {
+    recorder.name_capacity = 0;
+    status = LEAT_GROW(a, 1, &recording->names, &recorder.name_capacity);
+  }
+  if (!status) begin(recording, limit_bytes);
+  unlock();
+  if (status) leat_allocator_free(a, recording);
+  return status;
+}
+
+// Copies what the unfinished chunk of a thread holds.
+static leat_status_t copy_unfinished(const writer_t* writer) {
+  leat_span_chunk_t* copy;
+  if (!writer->chunk || writer->recording != recorder.last_number) return leat_ok_status();
+  const uint32_t count = atomic_load_explicit(&writer->chunk->count, memory_order_acquire);
+  LEAT_RETURN_IF_ERROR(make_chunk(&copy));
+  memcpy(copy->spans, writer->chunk->spans, count * sizeof(leat_span_t));
+  copy->thread = writer->chunk->thread;
+  atomic_store_explicit(&copy->count, count, memory_order_relaxed);
+  keep_chunk(copy);
+  return leat_ok_status();
+}
+
+leat_status_t leat_recording_stop(leat_recording_t** out_recording) {
+  lock();
+  leat_recording_t* recording = *out_recording = recorder.current;
+  if (!recording) {
+    unlock();
+    return leat_make_status(LEAT_FAILED_PRECONDITION,
+                            "Stopping a recording failed: nothing is being recorded");
+  }
+  atomic_store_explicit(&leat_span_recording, 0, memory_order_seq_cst);
+  recording->end = leat_span_now();
+  recording->end_ns = leat_clock_now_ns();
+  recorder.limit_bytes = UINT64_MAX;
+  for (const writer_t* writer = recorder.writers; writer; writer = writer->next) {
+    leat_status_t status = copy_unfinished(writer);
+    if (status) recording->lost += atomic_load_explicit(&writer->chunk->count, memory_order_relaxed);
+    leat_status_free(status);
+  }
+  leat_string_map_deinitialize(&recorder.numbers);
+  recorder.current = NULL;
+  unlock();
+  return leat_ok_status();
+}
+
+void leat_recording_free(leat_recording_t* recording) {
+  leat_allocator_t* a = leat_allocator_system();
+  if (!recording) return;
+  while (recording->first) {
+    leat_span_chunk_t* chunk = recording->first;
+    recording->first = chunk->next;
+    leat_allocator_free(a, chunk);
+  }
+  for (uint32_t i = 1; i < recording->name_count; ++i) {
+    leat_allocator_free(a, (void*)recording->names[i].name.data);
+  }
+  leat_allocator_free(a, recording->names);
+  leat_allocator_free(a, recording->threads);
+  leat_allocator_free(a, recording);
+}
+
+int64_t leat_recording_ns(const leat_recording_t* recording, int64_t time) {
+  const double ticks = (double)(recording->end - recording->begin);
+  const double ns = (double)(recording->end_ns - recording->begin_ns);
+  if (ticks <= 0) return recording->begin_ns;
+  return recording->begin_ns + (int64_t)((double)(time - recording->begin) / ticks * ns);
+}

@@ -1,0 +1,129 @@
+// What threads do, and when: the source of the tracer (EEG, section 9.2 of the white paper). Code
+// that does something which takes time marks its beginning and its end:
+//
+//   int64_t begin = leat_span_begin();  // 0 while nothing is recorded
+//   work();
+//   if (LEAT_UNLIKELY(begin)) leat_span_end(begin, LEAT_SPAN_TASK, 0, 0);
+//
+// While nothing is recorded a span costs one load and two branches that are never taken. While
+// something is, it costs two readings of the processor's time counter and 32 bytes, which the
+// thread writes into a chunk of its own: no lock, no shared line of memory. A full chunk goes into
+// the recording, under a lock, once in some thousand spans. A recording has a limit of memory; when
+// it is reached the oldest chunks go, so that what is left is always the time before its end.
+//
+// There is one recording at a time in a process. Any thread may begin and end spans at any time.
+#ifndef LEAT_BASE_SPAN_H_
+#define LEAT_BASE_SPAN_H_
+
+#include <stdatomic.h>
+
+#include "base/allocator.h"
+#include "base/clock.h"
+#include "base/map.h"
+#include "base/sync.h"
+
+// What a span is. Spans of one thread are nested or apart, but for those of ASYNC_KERNEL, which
+// begin on one thread and end on another, and belong to none.
+typedef enum leat_span_kind_e {
+  LEAT_SPAN_STEP,          // a caller runs a signature; the number of the step
+  LEAT_SPAN_KERNEL,        // a kernel computes; the bytes of its inputs
+  LEAT_SPAN_ASYNC_KERNEL,  // from the start of an asynchronous kernel to its end; bytes of inputs
+  LEAT_SPAN_SHARD,         // a piece of a kernel's parallel loop; how many items
+  LEAT_SPAN_TASK,          // a task of a pool; how long it was queued, in units of leat_span_now
+  LEAT_SPAN_PARK,          // a thread of a pool sleeps, because there is no work
+  LEAT_SPAN_WAIT,          // a thread sleeps until another one tells it something
+  LEAT_SPAN_LOCK,          // a thread waits for a mutex that another one holds
+  LEAT_SPAN_MEMORY,        // memory comes from the system; how many bytes
+  LEAT_SPAN_KINDS,
+} leat_span_kind_t;
+// A word or two for people: "kernel", "waits for a lock".
+const char* leat_span_kind_name(leat_span_kind_t kind);
+
+// Times are of leat_span_now; leat_recording_ns makes nanoseconds of them.
+typedef struct leat_span_s {
+  int64_t begin, end;
+  uint32_t name;  // an index of the recording's |names|; 0: it has none
+  uint32_t kind;
+  int64_t value;  // the number that the kind says
+} leat_span_t;
+_Static_assert(sizeof(leat_span_t) == 32, "two spans fill a line of the cache");
+
+// ---- Marking ------------------------------------------------------------------------------------
+
+static inline bool leat_spans_are_recorded(void) {
+  return LEAT_UNLIKELY(atomic_load_explicit(&leat_span_recording, memory_order_relaxed) != 0);
+}
+// A counter that grows by a constant amount in a nanosecond, on all cores alike.
+static inline int64_t leat_span_now(void) {
+#if defined(__x86_64__)
+  return (int64_t)__builtin_ia32_rdtsc();
+#else
+  return leat_clock_now_ns();
+#endif
+}
+static inline int64_t leat_span_begin(void) {
+  return leat_spans_are_recorded() ? leat_span_now() : 0;
+}
+// Records what has gone on since |begin|. A span for which there is no memory is dropped. One that
+// began under an earlier recording has a |begin| before this one's.
+void leat_span_end(int64_t begin, leat_span_kind_t kind, uint32_t name, int64_t value);
+// The number of a name and what it is the name of (a node and its op) in the recording under way; 0
+// where there is none, or no memory. |cache|, which begins as 0, remembers the answer, so that the
+// next question costs a load.
+uint32_t leat_span_name_slow(_Atomic(uint64_t)* cache, leat_string_view_t name,
+                             leat_string_view_t category);
+static inline uint32_t leat_span_name(_Atomic(uint64_t)* cache, leat_string_view_t name,
+                                      leat_string_view_t category) {
+  const uint64_t known = atomic_load_explicit(cache, memory_order_relaxed);
+  if (LEAT_LIKELY(known >> 32 == atomic_load_explicit(&leat_span_recording,
+                                                      memory_order_relaxed))) {
+    return (uint32_t)known;
+  }
+  return leat_span_name_slow(cache, name, category);
+}
+// What the thread's spans are part of: the name of the kernel that runs, for the pieces of its loop
+// that other threads run.
+extern LEAT_THREAD_LOCAL uint32_t leat_span_name_of_thread;
+
+// ---- Recordings ---------------------------------------------------------------------------------
+
+typedef struct leat_span_chunk_s {
+  struct leat_span_chunk_s* next;
+  uint32_t thread;          // an index of |threads|
+  _Atomic(uint32_t) count;
+  leat_span_t spans[];      // in the order of their ends
+} leat_span_chunk_t;
+
+typedef struct leat_span_thread_s {
+  int64_t id;     // as the system numbers it
+  char name[16];
+} leat_span_thread_t;
+
+typedef struct leat_span_name_s {
+  leat_string_view_t name, category;
+} leat_span_name_t;
+
+// What was recorded.
+typedef struct leat_recording_s {
+  leat_span_chunk_t* first;  // the oldest chunk; those of one thread come in their order
+  leat_span_thread_t* threads;
+  uint32_t thread_count;
+  leat_span_name_t* names;   // the first is empty
+  uint32_t name_count;
+  uint64_t lost;             // spans that were dropped, for want of memory
+  // The same two moments by both clocks.
+  int64_t begin, end;
+  int64_t begin_ns, end_ns;  // of leat_clock_now_ns
+  int64_t begin_wall_ns;     // since 1970
+} leat_recording_t;
+
+// Begins to record. Of the spans |limit_bytes| are kept, at least one chunk. FAILED_PRECONDITION
+// where something is being recorded already.
+LEAT_MUST_USE leat_status_t leat_recording_start(uint64_t limit_bytes);
+// Ends the recording. FAILED_PRECONDITION where there is none. The caller frees |*out_recording|.
+LEAT_MUST_USE leat_status_t leat_recording_stop(leat_recording_t** out_recording);
+void leat_recording_free(leat_recording_t* recording);  // NULL is allowed
+// |time| of a span as nanoseconds of leat_clock_now_ns.
+int64_t leat_recording_ns(const leat_recording_t* recording, int64_t time);
+
+#endif  // LEAT_BASE_SPAN_H_

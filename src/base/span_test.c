@@ -1,0 +1,210 @@
+// Recordings of spans. What matters is that none is lost or doubled: threads that fill many chunks,
+// threads that have ended before the recording does, threads that go on while it ends and while the
+// next one begins. The counts are exact where nothing may be dropped. Times are only compared with
+// each other, and with the clock that they are converted to.
+#include "base/span.h"
+
+#include "base/test.h"
+#include "base/thread.h"
+
+#define THREADS 4
+#define SPANS 10000  // of a thread: more than two chunks
+
+static leat_recording_t* stop(void) {
+  leat_recording_t* recording = NULL;
+  LEAT_EXPECT_OK(leat_recording_stop(&recording));
+  assert_non_null(recording);
+  return recording;
+}
+
+// How many spans of |kind| there are. Each thread's values must count up from |first| on.
+static uint64_t count(const leat_recording_t* recording, leat_span_kind_t kind, int64_t first) {
+  int64_t next[THREADS + 1];
+  uint64_t total = 0;
+  assert_true(recording->thread_count <= THREADS + 1);
+  for (int i = 0; i <= THREADS; ++i) next[i] = first;
+  for (const leat_span_chunk_t* chunk = recording->first; chunk; chunk = chunk->next) {
+    assert_true(chunk->thread < recording->thread_count);
+    for (uint32_t i = 0; i < chunk->count; ++i) {
+      const leat_span_t* span = &chunk->spans[i];
+      if (span->kind != (uint32_t)kind) continue;
+      assert_true(span->begin >= recording->begin && span->end >= span->begin);
+      if (first >= 0) assert_int_equal(span->value, next[chunk->thread]++);
+      ++total;
+    }
+  }
+  return total;
+}
+
+static void mark(int64_t value) {
+  int64_t begin = leat_span_begin();
+  if (begin) leat_span_end(begin, LEAT_SPAN_TASK, 0, value);
+}
+
+static void mark_many(void* unused) {
+  for (int i = 0; i < SPANS; ++i) mark(i);
+}
+
+static void nothing_is_recorded_unasked(void** state) {
+  leat_recording_t* recording = NULL;
+  _Atomic(uint64_t) cache = 0;
+  assert_int_equal(leat_span_begin(), 0);
+  leat_span_end(1, LEAT_SPAN_TASK, 0, 0);
+  assert_int_equal(leat_span_name(&cache, LEAT_SV("node"), LEAT_SV("Op")), 0);
+  LEAT_EXPECT_CODE(LEAT_FAILED_PRECONDITION, leat_recording_stop(&recording));
+  assert_null(recording);
+  LEAT_EXPECT_OK(leat_recording_start(1 << 20));
+  LEAT_EXPECT_CODE(LEAT_FAILED_PRECONDITION, leat_recording_start(1 << 20));
+  recording = stop();
+  assert_null(recording->first);
+  leat_recording_free(recording);
+  leat_recording_free(NULL);
+}
+
+static void no_span_is_lost(void** state) {
+  leat_thread_t threads[THREADS];
+  LEAT_EXPECT_OK(leat_recording_start(1 << 30));
+  for (int i = 0; i < THREADS; ++i) {
+    LEAT_EXPECT_OK(leat_thread_start("spans", mark_many, NULL, &threads[i]));
+  }
+  mark_many(NULL);  // this thread's last chunk is unfinished at the end, and its thread goes on
+  for (int i = 0; i < THREADS; ++i) leat_thread_join(threads[i]);
+  leat_recording_t* recording = stop();
+  assert_int_equal(count(recording, LEAT_SPAN_TASK, 0), (THREADS + 1) * SPANS);
+  assert_int_equal(recording->thread_count, THREADS + 1);
+  assert_int_equal(recording->lost, 0);
+  int named = 0;
+  for (int i = 0; i <= THREADS; ++i) named += !strcmp(recording->threads[i].name, "spans");
+  assert_int_equal(named, THREADS);
+  leat_recording_free(recording);
+}
+
+static void the_newest_stay_where_memory_ends(void** state) {
+  LEAT_EXPECT_OK(leat_recording_start(1));  // one chunk
+  mark_many(NULL);
+  leat_recording_t* recording = stop();
+  uint64_t kept = count(recording, LEAT_SPAN_TASK, -1);
+  assert_true(kept > 0 && kept < SPANS);
+  assert_int_equal(kept + recording->lost, SPANS);
+  const leat_span_chunk_t* last = recording->first;
+  while (last->next) last = last->next;
+  assert_int_equal(last->spans[last->count - 1].value, SPANS - 1);
+  leat_recording_free(recording);
+}
+
+static void recordings_do_not_mix(void** state) {
+  _Atomic(uint64_t) first = 0, second = 0;
+  for (int round = 0; round < 3; ++round) {
+    LEAT_EXPECT_OK(leat_recording_start(1 << 20));
+    mark(round);
+    uint32_t two = 0, one = 0;
+    if (round == 1) two = leat_span_name(&second, LEAT_SV("b"), LEAT_SV("B"));
+    one = leat_span_name(&first, LEAT_SV("a"), LEAT_SV("A"));
+    if (round != 1) two = leat_span_name(&second, LEAT_SV("b"), LEAT_SV("B"));
+    assert_int_equal(leat_span_name(&first, LEAT_SV("a"), LEAT_SV("A")), one);
+    leat_recording_t* recording = stop();
+    assert_int_equal(count(recording, LEAT_SPAN_TASK, round), 1);
+    assert_int_equal(recording->name_count, 3);
+    assert_true(leat_string_view_equals(recording->names[one].name, "a"));
+    assert_true(leat_string_view_equals(recording->names[one].category, "A"));
+    assert_true(leat_string_view_equals(recording->names[two].name, "b"));
+    leat_recording_free(recording);
+  }
+  mark(7);
+}
+
+static void equal_names_are_one(void** state) {
+  _Atomic(uint64_t) caches[3] = {0};
+  LEAT_EXPECT_OK(leat_recording_start(1 << 20));
+  uint32_t a = leat_span_name(&caches[0], LEAT_SV("ab"), LEAT_SV("c"));
+  assert_int_equal(leat_span_name(&caches[1], LEAT_SV("ab"), LEAT_SV("c")), a);
+  assert_true(leat_span_name(&caches[2], LEAT_SV("a"), LEAT_SV("bc")) != a);
+  leat_recording_free(stop());
+}
+
+static _Atomic(bool) is_over;
+
+static void mark_for_ever(void* unused) {
+  while (!is_over) mark(0);
+}
+
+// Under TSan this proves that a thread may go on while recordings begin and end.
+static void threads_go_on_meanwhile(void** state) {
+  leat_thread_t threads[THREADS];
+  for (int i = 0; i < THREADS; ++i) {
+    LEAT_EXPECT_OK(leat_thread_start("spans", mark_for_ever, NULL, &threads[i]));
+  }
+  for (int round = 0; round < 20; ++round) {
+    LEAT_EXPECT_OK(leat_recording_start(round % 2 ? 1 : 1 << 22));
+    leat_clock_sleep_ns(2000000);
+    leat_recording_t* recording = stop();
+    for (const leat_span_chunk_t* chunk = recording->first; chunk; chunk = chunk->next) {
+      for (uint32_t i = 0; i < chunk->count; ++i) {
+        assert_int_equal(chunk->spans[i].kind, LEAT_SPAN_TASK);
+        assert_true(chunk->spans[i].end >= chunk->spans[i].begin);
+      }
+    }
+    leat_recording_free(recording);
+  }
+  is_over = true;
+  for (int i = 0; i < THREADS; ++i) leat_thread_join(threads[i]);
+}
+
+static void times_are_those_of_the_clock(void** state) {
+  LEAT_EXPECT_OK(leat_recording_start(1 << 20));
+  int64_t before = leat_clock_now_ns();
+  int64_t begin = leat_span_begin();
+  leat_clock_sleep_ns(20000000);
+  leat_span_end(begin, LEAT_SPAN_TASK, 0, 0);
+  int64_t after = leat_clock_now_ns();
+  leat_recording_t* recording = stop();
+  const leat_span_t* span = &recording->first->spans[0];
+  int64_t from = leat_recording_ns(recording, span->begin);
+  int64_t to = leat_recording_ns(recording, span->end);
+  assert_true(to - from >= 19000000);
+  assert_true(from > before - 1000000 && to < after + 1000000);
+  leat_recording_free(recording);
+}
+
+typedef struct held_s {
+  leat_mutex_t mutex;
+  _Atomic(bool) is_wanted;
+} held_t;
+
+static void want(void* data) {
+  held_t* held = data;
+  held->is_wanted = true;
+  leat_mutex_lock(&held->mutex);
+  leat_mutex_unlock(&held->mutex);
+}
+
+static void waiting_for_a_lock_is_a_span(void** state) {
+  held_t held = {.is_wanted = false};
+  leat_thread_t thread;
+  leat_mutex_initialize(&held.mutex);
+  LEAT_EXPECT_OK(leat_recording_start(1 << 20));
+  leat_mutex_lock(&held.mutex);  // free, and so no span
+  LEAT_EXPECT_OK(leat_thread_start("wants", want, &held, &thread));
+  while (!held.is_wanted) leat_clock_sleep_ns(100000);
+  leat_clock_sleep_ns(20000000);
+  leat_mutex_unlock(&held.mutex);
+  leat_thread_join(thread);
+  leat_recording_t* recording = stop();
+  assert_int_equal(count(recording, LEAT_SPAN_LOCK, -1), 1);
+  leat_recording_free(recording);
+  leat_mutex_deinitialize(&held.mutex);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(nothing_is_recorded_unasked),
+      cmocka_unit_test(no_span_is_lost),
+      cmocka_unit_test(the_newest_stay_where_memory_ends),
+      cmocka_unit_test(recordings_do_not_mix),
+      cmocka_unit_test(equal_names_are_one),
+      cmocka_unit_test(threads_go_on_meanwhile),
+      cmocka_unit_test(times_are_those_of_the_clock),
+      cmocka_unit_test(waiting_for_a_lock_is_a_span),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,336 @@
+// Spans become rows first, for both formats: each span gets a row, and all are sorted by row, by
+// begin, and the longer before the shorter, so that a span comes after those around it. A format
+// then writes row by row. Perfetto wants a packet for each begin and one for each end, in the order
+// of time: a stack holds the spans that are open. Chrome wants one event for a span.
+#include "trace/recording_file.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "base/host.h"
+#include "base/string_builder.h"
+#include "formats/generated/perfetto.h"
+#include "formats/wire/encode.h"
+#include "formats/wire/json.h"
+
+#define FLUSH_BYTES ((size_t)1 << 20)
+#define MONOTONIC_CLOCK 3  // Perfetto's number
+#define SEQUENCE 1
+
+// A span and its row: a thread's, or, from |thread_count| on, one of asynchronous kernels.
+typedef struct placed_s {
+  const leat_span_t* span;
+  uint32_t row;
+} placed_t;
+
+typedef struct rows_s {
+  const leat_recording_t* recording;
+  placed_t* items;
+  size_t count;
+  uint32_t row_count;
+} rows_t;
+
+typedef struct writer_s {
+  const rows_t* rows;
+  leat_file_t* file;
+  leat_string_builder_t out;     // not yet in the file
+  leat_string_builder_t packet;  // Perfetto: the one that is being made
+  int64_t process;
+} writer_t;
+
+// ---- Rows ---------------------------------------------------------------------------------------
+
+static int compare(const void* a, const void* b) {
+  const placed_t *x = a, *y = b;
+  if (x->row != y->row) return x->row < y->row ? -1 : 1;
+  if (x->span->begin != y->span->begin) return x->span->begin < y->span->begin ? -1 : 1;
+  if (x->span->end != y->span->end) return x->span->end > y->span->end ? -1 : 1;
+  return 0;
+}
+
+static size_t count_spans(const leat_recording_t* recording) {
+  size_t count = 0;
+  for (const leat_span_chunk_t* chunk = recording->first; chunk; chunk = chunk->next) {
+    count += atomic_load_explicit(&chunk->count, memory_order_relaxed);
+  }
+  return count;
+}
+
+// Gives each span the row of its thread, and asynchronous kernels a row behind those.
+static void place(rows_t* rows) {
+  const leat_recording_t* recording = rows->recording;
+  for (const leat_span_chunk_t* chunk = recording->first; chunk; chunk = chunk->next) {
+    const uint32_t count = atomic_load_explicit(&chunk->count, memory_order_relaxed);
+    for (uint32_t i = 0; i < count; ++i) {
+      const leat_span_t* span = &chunk->spans[i];
+      if (span->begin < recording->begin) continue;  // of an earlier recording
+      const bool is_of_thread = span->kind != LEAT_SPAN_ASYNC_KERNEL;
+      rows->items[rows->count++] =
+          (placed_t){span, is_of_thread ? chunk->thread : recording->thread_count};
+    }
+  }
+  qsort(rows->items, rows->count, sizeof *rows->items, compare);
+}
+
+// Deals the asynchronous kernels out to rows on which none begins before the last one has ended.
+static leat_status_t deal_out(rows_t* rows, leat_arena_t* arena) {
+  const uint32_t first_row = rows->recording->thread_count;
+  size_t first = rows->count;
+  while (first > 0 && rows->items[first - 1].row == first_row) --first;
+  int64_t* ends;  // by row
+  LEAT_RETURN_IF_ERROR(LEAT_NEW(arena, rows->count - first + 1, &ends));
+  rows->row_count = first_row;
+  for (size_t i = first; i < rows->count; ++i) {
+    uint32_t row = first_row;
+    while (row < rows->row_count && ends[row - first_row] > rows->items[i].span->begin) ++row;
+    if (row == rows->row_count) ++rows->row_count;
+    ends[row - first_row] = rows->items[i].span->end;
+    rows->items[i].row = row;
+  }
+  qsort(rows->items + first, rows->count - first, sizeof *rows->items, compare);
+  return leat_ok_status();
+}
+
+// ---- What is said of a span ---------------------------------------------------------------------
+
+typedef struct words_s {
+  leat_string_view_t name, node, kind;
+  const char* value_name;
+  int64_t value;
+} words_t;
+
+static words_t words_of(const leat_recording_t* recording, const leat_span_t* span) {
+  static const char* const kValues[LEAT_SPAN_KINDS] = {
+      [LEAT_SPAN_STEP] = "step",         [LEAT_SPAN_KERNEL] = "input bytes",
+      [LEAT_SPAN_ASYNC_KERNEL] = "input bytes", [LEAT_SPAN_SHARD] = "items",
+      [LEAT_SPAN_TASK] = "queued ns",    [LEAT_SPAN_MEMORY] = "bytes"};
+  const leat_span_name_t name = recording->names[span->name];
+  const leat_string_view_t kind = leat_string_view_from(leat_span_kind_name(span->kind));
+  int64_t value = span->value;
+  if (span->kind == LEAT_SPAN_TASK) {
+    value = leat_recording_ns(recording, recording->begin + value) - recording->begin_ns;
+  }
+  return (words_t){.name = name.category.size ? name.category : kind,
+                   .node = name.name,
+                   .kind = kind,
+                   .value_name = kValues[span->kind],
+                   .value = value};
+}
+
+static void row_name(const rows_t* rows, uint32_t row, char* out_name, size_t size) {
+  const leat_recording_t* recording = rows->recording;
+  if (row < recording->thread_count) {
+    snprintf(out_name, size, "%s", recording->threads[row].name);
+  } else {
+    snprintf(out_name, size, "asynchronous kernels %u", row - recording->thread_count + 1);
+  }
+}
+
+// Writes what has gathered to the file, if it is |least| bytes.
+static leat_status_t flush(writer_t* w, size_t least) {
+  if (w->out.status || w->packet.status) {
+    return leat_status_clone(w->out.status ? w->out.status : w->packet.status);
+  }
+  if (w->out.size < least || !w->out.size) return leat_ok_status();
+  leat_status_t status = w->file->vtable->write(w->file, w->out.data, w->out.size);
+  w->out.size = 0;
+  return status;
+}
+
+// ---- Perfetto -----------------------------------------------------------------------------------
+
+static leat_status_t put_packet(writer_t* w, leat_pb_trace_packet_t* packet) {
+  packet->trusted_packet_sequence_id = SEQUENCE;
+  packet->timestamp_clock_id = MONOTONIC_CLOCK;
+  w->packet.size = 0;
+  LEAT_RETURN_IF_ERROR(leat_message_encode(&leat_pb_trace_packet_descriptor, packet, &w->packet));
+  leat_message_append_field(&w->out, 1, leat_string_builder_view(&w->packet));
+  return flush(w, FLUSH_BYTES);
+}
+
+// Numbers of rows are those of all processes of a trace, so they begin with the process's.
+static uint64_t row_uuid(const writer_t* w, uint32_t row) {
+  return (uint64_t)w->process << 32 | (row + 1);
+}
+
+static leat_status_t put_row(writer_t* w, uint32_t row) {
+  char name[48];
+  const leat_recording_t* recording = w->rows->recording;
+  row_name(w->rows, row, name, sizeof name);
+  leat_pb_thread_descriptor_t thread = {.pid = (int32_t)w->process,
+                                        .thread_name = leat_string_view_from(name)};
+  leat_pb_track_descriptor_t track = {.uuid = row_uuid(w, row)};
+  if (row < recording->thread_count) {
+    thread.tid = (int32_t)recording->threads[row].id;
+    track.thread = &thread;
+  } else {
+    track.name = leat_string_view_from(name);
+    track.parent_uuid = (uint64_t)w->process << 32;
+  }
+  leat_pb_trace_packet_t packet = {.track_descriptor = &track};
+  return put_packet(w, &packet);
+}
+
+static leat_status_t put_begin(writer_t* w, const placed_t* item) {
+  const words_t words = words_of(w->rows->recording, item->span);
+  leat_string_view_t kind = words.kind;
+  leat_pb_debug_annotation_t notes[2];
+  leat_pb_track_event_t event = {.type = LEAT_PB_TRACK_EVENT_TYPE_TYPE_SLICE_BEGIN,
+                                 .track_uuid = row_uuid(w, item->row),
+                                 .name = words.name,
+                                 .categories = {&kind, 1},
+                                 .debug_annotations = {notes, 0}};
+  if (words.node.size) {
+    notes[event.debug_annotations.count++] =
+        (leat_pb_debug_annotation_t){.name = LEAT_SV("node"), .string_value = words.node};
+  }
+  if (words.value_name) {
+    notes[event.debug_annotations.count++] = (leat_pb_debug_annotation_t){
+        .name = leat_string_view_from(words.value_name), .int_value = words.value};
+  }
+  leat_pb_trace_packet_t packet = {
+      .timestamp = (uint64_t)leat_recording_ns(w->rows->recording, item->span->begin),
+      .track_event = &event};
+  return put_packet(w, &packet);
+}
+
+static leat_status_t put_end(writer_t* w, const placed_t* item) {
+  leat_pb_track_event_t event = {.type = LEAT_PB_TRACK_EVENT_TYPE_TYPE_SLICE_END,
+                                 .track_uuid = row_uuid(w, item->row)};
+  leat_pb_trace_packet_t packet = {
+      .timestamp = (uint64_t)leat_recording_ns(w->rows->recording, item->span->end),
+      .track_event = &event};
+  return put_packet(w, &packet);
+}
+
+// Writes the spans of one row, from |first| on; |open| has room for them all.
+static leat_status_t put_spans(writer_t* w, size_t first, size_t end, const placed_t** open) {
+  size_t depth = 0;
+  for (size_t i = first; i < end; ++i) {
+    const placed_t* item = &w->rows->items[i];
+    while (depth && open[depth - 1]->span->end <= item->span->begin) {
+      LEAT_RETURN_IF_ERROR(put_end(w, open[--depth]));
+    }
+    LEAT_RETURN_IF_ERROR(put_begin(w, item));
+    open[depth++] = item;
+  }
+  while (depth) LEAT_RETURN_IF_ERROR(put_end(w, open[--depth]));
+  return leat_ok_status();
+}
+
+static leat_status_t write_perfetto(writer_t* w, leat_arena_t* arena) {
+  const rows_t* rows = w->rows;
+  const placed_t** open;
+  leat_pb_process_descriptor_t process = {.pid = (int32_t)w->process};
+  leat_pb_track_descriptor_t track = {.uuid = (uint64_t)w->process << 32, .process = &process};
+  leat_pb_trace_packet_t packet = {.track_descriptor = &track};
+  LEAT_RETURN_IF_ERROR(LEAT_NEW(arena, rows->count + 1, &open));
+  LEAT_RETURN_IF_ERROR(put_packet(w, &packet));
+  size_t first = 0;
+  for (uint32_t row = 0; row < rows->row_count; ++row) {
+    size_t end = first;
+    while (end < rows->count && rows->items[end].row == row) ++end;
+    LEAT_RETURN_IF_ERROR(put_row(w, row));
+    LEAT_RETURN_IF_ERROR(put_spans(w, first, end, open));
+    first = end;
+  }
+  return leat_ok_status();
+}
+
+// ---- Chrome -------------------------------------------------------------------------------------
+// Times there are microseconds; rows of asynchronous kernels get numbers that no thread has.
+
+static int64_t row_thread(const rows_t* rows, uint32_t row) {
+  const leat_recording_t* recording = rows->recording;
+  return row < recording->thread_count ? recording->threads[row].id
+                                       : -1 - (int64_t)(row - recording->thread_count);
+}
+
+static leat_status_t put_chrome_row(writer_t* w, uint32_t row) {
+  char name[48];
+  row_name(w->rows, row, name, sizeof name);
+  leat_string_builder_print(&w->out,
+                            "{\"ph\":\"M\",\"name\":\"thread_name\",\"pid\":%" PRId64
+                            ",\"tid\":%" PRId64 ",\"args\":{\"name\":",
+                            w->process, row_thread(w->rows, row));
+  leat_json_append_string(&w->out, leat_string_view_from(name));
+  leat_string_builder_append(&w->out, LEAT_SV("}},\n"));
+  return flush(w, FLUSH_BYTES);
+}
+
+static leat_status_t put_chrome_span(writer_t* w, const placed_t* item) {
+  const leat_recording_t* recording = w->rows->recording;
+  const words_t words = words_of(recording, item->span);
+  const int64_t begin = leat_recording_ns(recording, item->span->begin);
+  const int64_t end = leat_recording_ns(recording, item->span->end);
+  leat_string_builder_append(&w->out, LEAT_SV("{\"ph\":\"X\",\"name\":"));
+  leat_json_append_string(&w->out, words.name);
+  leat_string_builder_append(&w->out, LEAT_SV(",\"cat\":"));
+  leat_json_append_string(&w->out, words.kind);
+  leat_string_builder_print(&w->out,
+                            ",\"pid\":%" PRId64 ",\"tid\":%" PRId64 ",\"ts\":%" PRId64
+                            ".%03d,\"dur\":%" PRId64 ".%03d,\"args\":{",
+                            w->process, row_thread(w->rows, item->row), begin / 1000,
+                            (int)(begin % 1000), (end - begin) / 1000, (int)((end - begin) % 1000));
+  if (words.node.size) {
+    leat_string_builder_append(&w->out, LEAT_SV("\"node\":"));
+    leat_json_append_string(&w->out, words.node);
+  }
+  if (words.value_name) {
+    leat_string_builder_print(&w->out, "%s\"%s\":%" PRId64, words.node.size ? "," : "",
+                              words.value_name, words.value);
+  }
+  leat_string_builder_append(&w->out, LEAT_SV("}},\n"));
+  return flush(w, FLUSH_BYTES);
+}
+
+static leat_status_t write_chrome(writer_t* w) {
+  const rows_t* rows = w->rows;
+  leat_string_builder_append(&w->out, LEAT_SV("{\"traceEvents\":[\n"));
+  for (uint32_t row = 0; row < rows->row_count; ++row) {
+    LEAT_RETURN_IF_ERROR(put_chrome_row(w, row));
+  }
+  for (size_t i = 0; i < rows->count; ++i) {
+    LEAT_RETURN_IF_ERROR(put_chrome_span(w, &rows->items[i]));
+  }
+  leat_string_builder_print(&w->out,
+                            "{\"ph\":\"M\",\"name\":\"process_name\",\"pid\":%" PRId64
+                            ",\"args\":{\"name\":\"process %" PRId64 "\"}}\n],\"otherData\":"
+                            "{\"spans lost\":%" PRIu64 "}}\n",
+                            w->process, w->process, rows->recording->lost);
+  return leat_ok_status();
+}
+
+// ---- Files --------------------------------------------------------------------------------------
+
+static leat_status_t write_rows(const rows_t* rows, leat_file_system_t* files, const char* path,
+                                leat_arena_t* arena) {
+  writer_t w = {.rows = rows, .process = leat_host_process_id()};
+  leat_allocator_t* a = leat_allocator_system();
+  LEAT_RETURN_IF_ERROR(leat_file_open(files, path, LEAT_FILE_WRITE, a, &w.file));
+  leat_string_builder_initialize(a, &w.out);
+  leat_string_builder_initialize(a, &w.packet);
+  leat_status_t status = leat_string_view_ends_with(leat_string_view_from(path), LEAT_SV(".json"))
+                             ? write_chrome(&w)
+                             : write_perfetto(&w, arena);
+  if (!status) status = flush(&w, 0);
+  leat_string_builder_deinitialize(&w.packet);
+  leat_string_builder_deinitialize(&w.out);
+  return leat_status_join(status, leat_file_close(w.file));
+}
+
+leat_status_t leat_recording_write(const leat_recording_t* recording, leat_file_system_t* files,
+                                   const char* path) {
+  rows_t rows = {.recording = recording};
+  leat_arena_t arena;
+  leat_arena_initialize(leat_allocator_system(), 0, &arena);
+  leat_status_t status = LEAT_NEW(&arena, count_spans(recording) + 1, &rows.items);
+  if (!status) {
+    place(&rows);
+    status = deal_out(&rows, &arena);
+  }
+  if (!status) status = write_rows(&rows, files, path, &arena);
+  leat_arena_deinitialize(&arena);
+  return status;
+}

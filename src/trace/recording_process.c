@@ -1,0 +1,63 @@
+// The file is written by a function that exit() calls. A process that another one forked has its
+// parent's variables, and must not write the parent's file: the number of the process that began
+// the recording tells them apart. Whatever goes wrong is logged, since nobody is there to be told.
+#include "trace/recording_process.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/host.h"
+#include "base/log.h"
+#include "trace/recording_file.h"
+
+#define DEFAULT_MEGABYTES 256
+#define MAX_PATH_BYTES 4096
+
+static char path_at_exit[MAX_PATH_BYTES];
+static int64_t process_at_exit;
+
+static void write_at_exit(void) {
+  leat_recording_t* recording = NULL;
+  if (leat_host_process_id() != process_at_exit) return;
+  leat_status_t status = leat_recording_stop(&recording);
+  if (!status) status = leat_recording_write(recording, leat_file_system_default(), path_at_exit);
+  if (!status && recording->lost) {
+    leat_log(LEAT_LOG_WARNING,
+             "the recording %s lacks its first %llu spans, since LEAT_TRACE_MB was reached",
+             path_at_exit, (unsigned long long)recording->lost);
+  }
+  if (status) leat_log(LEAT_LOG_ERROR, "Recording failed: %s", leat_status_message(status));
+  leat_status_free(status);
+  leat_recording_free(recording);
+}
+
+// Copies |path| with the number of the process for "%p"; false where it is too long.
+static bool set_path(const char* path) {
+  const char* mark = strstr(path, "%p");
+  const int before = mark ? (int)(mark - path) : (int)strlen(path);
+  char number[24] = "";
+  if (mark) snprintf(number, sizeof number, "%lld", (long long)process_at_exit);
+  const int size = snprintf(path_at_exit, sizeof path_at_exit, "%.*s%s%s", before, path, number,
+                            mark ? mark + 2 : "");
+  return size >= 0 && (size_t)size < sizeof path_at_exit;
+}
+
+void leat_recording_begin_process(void) {
+  const char* path = leat_environment_get_trusted("LEAT_TRACE");
+  const char* megabytes = leat_environment_get_trusted("LEAT_TRACE_MB");
+  if (LEAT_LIKELY(!path || !*path)) return;
+  uint64_t limit = megabytes ? strtoull(megabytes, NULL, 10) : 0;
+  if (limit == 0 || limit > UINT64_MAX >> 20) limit = DEFAULT_MEGABYTES;
+  process_at_exit = leat_host_process_id();
+  leat_status_t status = set_path(path)
+                             ? leat_recording_start(limit << 20)
+                             : leat_make_status(LEAT_INVALID_ARGUMENT,
+                                                "LEAT_TRACE has more than %d bytes",
+                                                MAX_PATH_BYTES - 1);
+  if (!status && atexit(write_at_exit) != 0) {
+    status = leat_make_status(LEAT_RESOURCE_EXHAUSTED, "atexit takes no more functions");
+  }
+  if (status) leat_log(LEAT_LOG_ERROR, "Recording failed: %s", leat_status_message(status));
+  leat_status_free(status);
+}
