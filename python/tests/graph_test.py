@@ -94,6 +94,16 @@ class SettingTest(unittest.TestCase):
       self.assertEqual(d.op.control_inputs, [])
       self.assertEqual(e.op.control_inputs, [])
 
+  def test_what_others_wait_for_is_marked(self):
+    with tf.Graph().as_default() as graph:
+      a, b = tf.constant(1, name='a'), tf.constant(2, name='b')
+      tf.control_dependencies([a])
+      tf.group(b, tf.identity(a, name='c'), name='d')
+      tf.cond(tf.placeholder(tf.bool, [], name='p'), lambda: a + 1, lambda: b)
+      marked = [n.name for n in graph.as_graph_def().node
+                if n.attr['_has_manual_control_dependencies'].b]
+    self.assertEqual(marked, ['a', 'b', 'c'])
+
   def test_colocation(self):
     with tf.Graph().as_default():
       a = tf.constant(1, name='a')

@@ -29,6 +29,41 @@ class MessageTest(unittest.TestCase):
     self.assertEqual(_leat.message_from_text('GraphDef', str(graph).encode()), data)
     self.assertEqual(tf.GraphDef.FromString(data), graph)
 
+  def test_keys_of_maps_fall_and_beginnings_come_first(self):
+    node = tf.NodeDef()
+    for key in ('T', 'ab', 'Tshape', 'a', '_a'):
+      node.attr[key].b = True
+    printed = [line.split('"')[1] for line in str(node).split('\n') if 'key' in line]
+    self.assertEqual(printed, ['a', 'ab', '_a', 'T', 'Tshape'])
+
+  def test_constants_are_listed_or_raw_bytes(self):
+    """The forms that tf.make_tensor_proto has, and the same in a graph, also after an import."""
+    def form(message):
+      fields = dict((field.name, value) for field, value in message.ListFields())
+      self.assertEqual(fields.pop('dtype'), message.dtype)
+      fields.pop('tensor_shape')
+      return {name: value if isinstance(value, bytes) else list(value)
+              for name, value in fields.items()}
+    for arguments, expected in [
+        (dict(value=3), {'int_val': [3]}), (dict(value=[7]), {'int_val': [7]}),
+        (dict(value=[1, 1], dtype=tf.int8), {'tensor_content': b'\1\1'}),
+        (dict(value=[True, True]), {'bool_val': [True, True]}),
+        (dict(value=[1j, 2], dtype=tf.complex64), {'scomplex_val': [0., 1., 2., 0.]}),
+        (dict(value=[1, 2], dtype=tf.uint16), {'int_val': [1, 2]}),
+        (dict(value=1, dtype=tf.float16), {'half_val': [0x3c00]}),
+        (dict(value=0.5, shape=[1000]), {'float_val': [0.5]}),
+        (dict(value=[1, 2], shape=[2, 2]), {'int_val': [1, 2]}),
+        (dict(value='a', shape=[3]), {'string_val': [b'a']}), (dict(value=[]), {}),
+    ]:
+      with tf.Graph().as_default() as graph:
+        tf.constant(name='c', **arguments)
+      with tf.Graph().as_default() as imported:
+        tf.import_graph_def(graph.as_graph_def(), name='')
+      arguments['values'] = arguments.pop('value')
+      self.assertEqual(form(tf.make_tensor_proto(**arguments)), expected)
+      for g in (graph, imported):
+        self.assertEqual(form(g.as_graph_def().node[0].attr['value'].tensor), expected)
+
   def test_presence(self):
     config = tf.ConfigProto()
     self.assertFalse(config.HasField('gpu_options'))

@@ -12,10 +12,11 @@ from leat._graph.tensor import Tensor
 
 def constant_of(value, dtype=None, name='Const', shape=None, verify_shape=False):
   """A Const operation's tensor."""
-  made = values.make(value, dtype, shape, verify_shape)
+  made, repeated_in = values.given(value, dtype, shape, verify_shape)
   graph = get_default_graph()
   return graph._add('Const', graph._op_name('Const', name), (),
-                    [('value', 'v', made), ('dtype', 't', made.dtype_)]).outputs_[0]
+                    [values.attribute_of(made, repeated_in), ('dtype', 't', made.dtype_)]
+                    ).outputs_[0]
 
 
 def _of_tensor(value, dtype=None, name=None, as_ref=False):

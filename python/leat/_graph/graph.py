@@ -18,6 +18,8 @@ from leat._graph.building import (
 
 _OP_NAME = re.compile(r'^[A-Za-z0-9.][A-Za-z0-9_.\\/>-]*$')
 _SCOPE_NAME = re.compile(r'^[A-Za-z0-9_.\\/>-]*$')
+_WAITED_FOR = '_has_manual_control_dependencies'
+_TRUE = b'\x28\x01'   # an AttrValue with b: true
 
 
 @export('Graph')
@@ -232,6 +234,9 @@ class Graph(_leat.Graph):
     for item in control_inputs:
       item = self.as_graph_element(getattr(item, '_as_graph_element_of_control', item))
       operations.append(item if isinstance(item, _leat.Operation) else item.op)
+    for op in operations:   # TensorFlow 2 marks what a program lets others wait for
+      if op.attribute(_WAITED_FOR) is None:
+        op.set_attribute(_WAITED_FOR, _TRUE)
     return ControlDependencies(self, list(dict.fromkeys(operations)))
 
   @contextlib.contextmanager

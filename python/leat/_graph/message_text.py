@@ -5,7 +5,8 @@ from leat._graph.wire import STRUCTS, tables
 
 
 def of(message, last_key_first=False):
-  """The text of a message. Maps are printed in the order of their keys, or the other way round."""
+  """The text of a message. Maps are printed in the order of their keys, or in that of
+  _last_text_first."""
   lines = []
   _print(message, '', lines, last_key_first)
   return ''.join(lines)
@@ -48,10 +49,16 @@ def _scalar_text(field, value):
   return str(value)
 
 
+def _last_text_first(key):
+  """Sorts texts by falling bytes, but one that another begins with before that one, as protocol
+  buffers print the keys of a map; numbers rise."""
+  return [-byte for byte in key.encode()] if isinstance(key, str) else key
+
+
 def _print(message, indent, lines, last_key_first):
   for field, value in message.ListFields():
     if field.label == 'map':
-      for key in sorted(value, reverse=last_key_first):
+      for key in sorted(value, key=_last_text_first if last_key_first else None):
         lines.append('%s%s {\n%s  key: %s\n' % (indent, field.name, indent,
                                                 _scalar_text(value._key, key)))
         if value._value.kind == 'message':

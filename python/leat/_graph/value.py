@@ -246,16 +246,22 @@ def _array_of_strings(values):
 
 def make(values, dtype=None, shape=None, verify_shape=False):
   """The Value of a constant."""
+  return _filled(*given(values, dtype, shape, verify_shape))
+
+
+def given(values, dtype=None, shape=None, verify_shape=False):
+  """The Value of what is given for a constant, and None; where `shape` has more elements, which
+  repeat the last one, the Value is a vector, and beside it is the shape as a list."""
   if dtype is not None:
     dtype = dtypes.as_dtype(dtype)._base
   if shape is None:
     quick = _quick(values, dtype)
     if quick is not None:
-      return quick
+      return quick, None
   if values is None:
     raise ValueError('None values not supported.')
   if isinstance(values, _leat.Value):
-    return values
+    return values, None
   if not _is_array(values) and not isinstance(values, (list, tuple, str, bytes)) and \
       hasattr(values, '__array__') and not isinstance(values, (_leat.Output,)):
     values = _numpy().asarray(values)
@@ -264,13 +270,12 @@ def make(values, dtype=None, shape=None, verify_shape=False):
   if found is None:
     raise TypeError('Unrecognized data type: %s' % array.dtype)
   if shape is not None:
-    array = _shaped(array, shape, verify_shape)
-  return of_array(array, found)
+    array, shape = _shaped(array, shape, verify_shape)
+  return of_array(array, found), shape
 
 
 def _shaped(array, shape, verify_shape):
-  """Fills the shape with the values, the last of which is repeated."""
-  np = _numpy()
+  """The array of the shape, and None; or a vector of too few elements and the shape."""
   shape = as_shape(shape).as_list() if not isinstance(shape, list) else shape
   shape = [int(d) for d in shape]
   if verify_shape and list(array.shape) != shape:
@@ -279,17 +284,20 @@ def _shaped(array, shape, verify_shape):
   for d in shape:
     size *= d
   if array.size == size:
-    return array.reshape(shape)
+    return array.reshape(shape), None
   if array.size > size and not (size == 0 and array.size == 1):
     raise ValueError('Too many elements provided. Needed at most %d, but received %d' %
                      (size, array.size))
   if array.size == 0:
     raise ValueError('There are no values to fill the shape %s with.' % (shape,))
-  flat = np.empty(size, array.dtype)
-  if size:
-    flat[:array.size] = array.ravel()
-    flat[array.size:] = array.ravel()[-1]
-  return flat.reshape(shape)
+  if size == 0:
+    return array.ravel()[:0].reshape(shape), None
+  return array.ravel(), shape
+
+
+def _filled(value, shape):
+  """The Value of a vector made as large as `shape`; its last element is repeated."""
+  return value if shape is None else of_proto(to_proto(value, shape))
 
 
 def to_numpy(value):
@@ -328,33 +336,39 @@ def load_arrays():
 # ---- Messages -----------------------------------------------------------------------------------
 
 
-def to_proto(value):
-  """A TensorProto of a Value."""
+# The list of a TensorProto that holds the elements of a type, and as what they are read for it.
+_LISTS = {dtypes.float32: ('float_val', 'f4'), dtypes.float64: ('double_val', 'f8'),
+          dtypes.int8: ('int_val', 'i1'), dtypes.int16: ('int_val', 'i2'),
+          dtypes.int32: ('int_val', 'i4'), dtypes.int64: ('int64_val', 'i8'),
+          dtypes.uint8: ('int_val', 'u1'), dtypes.uint16: ('int_val', 'u2'),
+          dtypes.uint32: ('uint32_val', 'u4'), dtypes.uint64: ('uint64_val', 'u8'),
+          dtypes.bool: ('bool_val', '?'), dtypes.float16: ('half_val', 'u2'),
+          dtypes.bfloat16: ('half_val', 'u2'), dtypes.qint8: ('int_val', 'i1'),
+          dtypes.quint8: ('int_val', 'u1'), dtypes.qint16: ('int_val', 'i2'),
+          dtypes.quint16: ('int_val', 'u2'), dtypes.qint32: ('int_val', 'i4'),
+          # Pairs of the real and the imaginary part.
+          dtypes.complex64: ('scomplex_val', 'f4'), dtypes.complex128: ('dcomplex_val', 'f8')}
+_ALWAYS_LISTED = (dtypes.bool, dtypes.uint16, dtypes.complex64, dtypes.complex128)
+
+
+def to_proto(value, shape=None):
+  """A TensorProto of a Value, or of the larger `shape` that repeats the last of its elements. One
+  element, or elements to be repeated, are in the list of the type, more in tensor_content."""
   from leat._graph import message
   proto = message.of('TensorProto')()
   dtype = dtypes._by_number[value.dtype_]
   proto.dtype = dtype._number
-  proto.tensor_shape.CopyFrom(TensorShape(value.shape).as_proto())
+  proto.tensor_shape.CopyFrom(TensorShape(shape or value.shape).as_proto())
   if dtype is dtypes.string:
     proto.string_val.extend(value.strings())
     return proto
-  array = to_numpy(value)
-  np = _numpy()
-  flat = np.ravel(array)
-  if dtype.is_complex:   # pairs of the real and the imaginary part
-    field = 'scomplex_val' if dtype is dtypes.complex64 else 'dcomplex_val'
-    getattr(proto, field).extend(flat.view(flat.real.dtype).tolist())
-  elif flat.size == 1 and dtype in _PROTO_FIELDS:
-    getattr(proto, _PROTO_FIELDS[dtype]).append(flat[0].item())
+  flat = _numpy().ravel(to_numpy(value))
+  if dtype in _LISTS and (flat.size == 1 or shape or dtype in _ALWAYS_LISTED):
+    field, element = _LISTS[dtype]
+    getattr(proto, field).extend(flat.view(element).tolist())
   else:
     proto.tensor_content = flat.tobytes()
   return proto
-
-
-_PROTO_FIELDS = {dtypes.float32: 'float_val', dtypes.float64: 'double_val', dtypes.int32: 'int_val',
-                 dtypes.int64: 'int64_val', dtypes.bool: 'bool_val', dtypes.uint8: 'int_val',
-                 dtypes.int8: 'int_val', dtypes.int16: 'int_val', dtypes.uint16: 'int_val',
-                 dtypes.uint32: 'uint32_val', dtypes.uint64: 'uint64_val'}
 
 
 @export('make_tensor_proto')
@@ -366,7 +380,18 @@ def make_tensor_proto(values, dtype=None, shape=None, verify_shape=False,
   from leat._graph import message
   if isinstance(values, message.of('TensorProto')):
     return values
-  return to_proto(make(values, dtype, shape, verify_shape))
+  return to_proto(*given(values, dtype, shape, verify_shape))
+
+
+def attribute_of(value, shape):
+  """The attribute `value` of the constant that given() describes, as Graph.add takes it. The graph
+  keeps what is repeated as one element."""
+  if shape is None:
+    return 'value', 'v', value
+  from leat._graph import message
+  attribute = message.of('AttrValue')()
+  attribute.tensor.CopyFrom(to_proto(value, shape))
+  return 'value', 'P', attribute.SerializeToString()
 
 
 def of_proto(proto):

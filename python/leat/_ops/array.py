@@ -286,8 +286,11 @@ def ones_like(tensor, dtype=None, name=None, optimize=True):
     tensor = convert(tensor, name='tensor')
     if dtype is None:
       dtype = tensor.dtype.base_dtype
-    sizes = tensor.get_shape() if optimize and tensor.get_shape().is_fully_defined() else \
-        shape(tensor)
+    if optimize and tensor.get_shape().is_fully_defined():
+      with name_scope('Shape'):
+        sizes = _shape_tensor(tensor.get_shape(), 'shape_as_tensor')
+    else:
+      sizes = apply_op('Shape', name='Shape', input=tensor)
     result = ones(sizes, dtype, scope)
     result.set_shape(tensor.get_shape())
     return result
@@ -296,7 +299,8 @@ def ones_like(tensor, dtype=None, name=None, optimize=True):
 @export('fill')
 def fill(dims, value, name=None):
   """A tensor of the shape `dims`, a list or tensor of sizes, with one value everywhere."""
-  return apply_op('Fill', name=name, dims=_shape_tensor(dims, 'dims'), value=value)
+  with name_scope(name, 'Fill', [dims, value]) as scope:
+    return apply_op('Fill', name=scope, dims=_shape_tensor(dims, 'dims'), value=value)
 
 
 @export('eye', 'linalg.eye')
@@ -341,10 +345,10 @@ def one_hot(indices, depth, on_value=None, off_value=None, axis=None, dtype=None
       dtype = dtypes.float32
     dtype = dtypes.as_dtype(dtype)
     if on_value is None:
-      on_value = conversion.constant_of(1 if not dtype.is_bool else True, dtype, 'Const')
+      on_value = conversion.constant_of(1 if not dtype.is_bool else True, dtype, 'on_value')
       on_dtype = dtype
     if off_value is None:
-      off_value = conversion.constant_of(0 if not dtype.is_bool else False, dtype, 'Const')
+      off_value = conversion.constant_of(0 if not dtype.is_bool else False, dtype, 'off_value')
       off_dtype = dtype
     if on_dtype and off_dtype and on_dtype != off_dtype:
       raise TypeError('dtype {0} of on_value does not match dtype {1} of off_value'.format(

@@ -10,8 +10,8 @@
 // it may be shorter; there the shape is only limited to 2^47 bytes, and a step's memory limits
 // refuse the rest.
 //
-// Writing gives small tensors as lists, as people read them in text files, and large ones as raw
-// bytes, which are borrowed from the tensor and not copied.
+// Writing gives a single number as a list and more as raw bytes, which are borrowed from the tensor
+// and not copied. A caller that knows that the last elements are equal may write a list.
 #include "formats/wire/tensor_proto.h"
 
 #include "base/checked.h"
@@ -291,6 +291,18 @@ leat_status_t leat_tensor_from_proto(const leat_pb_tensor_proto_t* proto,
   return status;
 }
 
+size_t leat_tensor_proto_listed(const leat_pb_tensor_proto_t* proto, int64_t element_count) {
+  if (proto->tensor_content.size > 0 || !leat_dtype_is_valid(proto->dtype)) return 0;
+  size_t count = proto->string_val.count;
+  if (proto->dtype != LEAT_DTYPE_STRING) {
+    const value_list_t* where = &value_lists[proto->dtype];
+    if (where->item_bytes == 0) return 0;
+    const leat_pb_list_t* list = (const leat_pb_list_t*)((const char*)proto + where->offset);
+    count = list->count / where->items_each;
+  }
+  return LEAT_MIN(count, (size_t)element_count);
+}
+
 // Writes the elements as the list of their dtype, widened where the list is wider.
 static leat_status_t write_values(const leat_tensor_t* tensor, leat_arena_t* arena,
                                   leat_pb_tensor_proto_t* proto) {
@@ -435,9 +447,7 @@ static leat_status_t write_tensor(const leat_tensor_t* tensor, leat_arena_t* are
     default:
       break;
   }
-  if (tensor->shape.element_count <= LEAT_TENSOR_PROTO_MAX_VALUES) {
-    return write_values(tensor, arena, proto);
-  }
+  if (tensor->shape.element_count == 1) return write_values(tensor, arena, proto);
   proto->tensor_content =
       leat_string_view_make((const char*)tensor->data, leat_tensor_size_bytes(tensor));
   return leat_ok_status();
@@ -463,4 +473,15 @@ leat_status_t leat_tensor_elements_to_proto(const leat_tensor_t* tensor, leat_ar
                             leat_dtype_name(tensor->dtype));
   }
   return write_values(tensor, arena, out_proto);
+}
+
+leat_status_t leat_tensor_to_listed_proto(const leat_tensor_t* tensor, size_t listed,
+                                          leat_arena_t* arena, leat_pb_tensor_proto_t* out_proto) {
+  LEAT_DCHECK(listed > 0 && listed <= (size_t)tensor->shape.element_count);
+  leat_tensor_t first = *tensor;  // borrows the elements
+  first.shape = leat_shape_vector((int64_t)listed);
+  LEAT_RETURN_IF_ERROR(leat_tensor_elements_to_proto(&first, arena, out_proto));
+  out_proto->dtype = tensor->dtype;
+  return leat_partial_shape_to_proto(leat_partial_shape_of(&tensor->shape), arena,
+                                     &out_proto->tensor_shape);
 }

@@ -14,12 +14,20 @@ LEAT_MUST_USE leat_status_t leat_tensor_from_proto(const leat_pb_tensor_proto_t*
                                                    leat_buffer_source_t* source,
                                                    leat_tensor_t* out_tensor);
 
+// How many of a tensor's elements |proto| gives in the list of its dtype; the last of them fills
+// the rest. 0 where they are in tensor_content, or where nothing is given.
+size_t leat_tensor_proto_listed(const leat_pb_tensor_proto_t* proto, int64_t element_count);
+
 // Fills |out_proto|, which lies in |arena| but for the elements: a view of |tensor|'s, so that the
-// tensor must outlive it. Up to LEAT_TENSOR_PROTO_MAX_VALUES numbers go into the list of the dtype,
-// more into tensor_content.
-#define LEAT_TENSOR_PROTO_MAX_VALUES 16
+// tensor must outlive it. One number goes into the list of the dtype, more into tensor_content.
 LEAT_MUST_USE leat_status_t leat_tensor_to_proto(const leat_tensor_t* tensor, leat_arena_t* arena,
                                                  leat_pb_tensor_proto_t* out_proto);
+// The same, with the first |listed| elements in the list of the dtype and nothing in
+// tensor_content. The elements behind them must equal the last of them. Numbers and strings only
+// (UNIMPLEMENTED); |listed| is from 1 to the number of elements.
+LEAT_MUST_USE leat_status_t leat_tensor_to_listed_proto(const leat_tensor_t* tensor, size_t listed,
+                                                        leat_arena_t* arena,
+                                                        leat_pb_tensor_proto_t* out_proto);
 
 // The elements alone, each in the list of the dtype, however many: as checkpoints of the first
 // version have them. Numbers and strings only (UNIMPLEMENTED). Strings are views of |tensor|'s.

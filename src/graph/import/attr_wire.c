@@ -209,6 +209,7 @@ static leat_status_t read_single_tensor(leat_attr_reader_t* reader, leat_string_
   leat_tensor_t tensor;
   value->kind = LEAT_ATTR_TENSOR;
   LEAT_RETURN_IF_ERROR(leat_tensor_from_proto(&plain.message, leat_buffer_source_host(), &tensor));
+  value->count = leat_attr_tensor_listed(&plain.message, &tensor);
   return leat_graph_storage_keep_tensor_move(reader->storage, &tensor, &value->tensor);
 }
 

@@ -34,7 +34,9 @@ typedef struct leat_function_name_s {
 typedef struct leat_attr_value_s {
   uint8_t kind;  // leat_attr_kind_t; of a list, that of its items
   bool is_list;
-  uint32_t count;  // items of a list; unused otherwise
+  // Items of a list. Of a single tensor, the elements that its message gave in a typed list, the
+  // last of which stands for the rest, so that it is written in the same way; 0: raw bytes.
+  uint32_t count;
   union {
     leat_string_view_t s;  // STRING, and the name of a PLACEHOLDER
     int64_t i;

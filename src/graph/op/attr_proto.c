@@ -22,6 +22,11 @@ enum { CASE_LIST = 1, CASE_S, CASE_I, CASE_F, CASE_B, CASE_TYPE, CASE_SHAPE, CAS
 
 // ---- from ---------------------------------------------------------------------------------------
 
+uint32_t leat_attr_tensor_listed(const leat_pb_tensor_proto_t* proto, const leat_tensor_t* tensor) {
+  size_t listed = leat_tensor_proto_listed(proto, tensor->shape.element_count);
+  return listed <= UINT32_MAX ? (uint32_t)listed : 0;
+}
+
 static leat_status_t shape_from(const leat_pb_tensor_shape_proto_t* proto,
                                 leat_graph_storage_t* storage, leat_partial_shape_t* out_shape) {
   return leat_partial_shape_from_proto(proto, &storage->arena, out_shape);
@@ -160,7 +165,9 @@ leat_status_t leat_attr_value_from_proto(const leat_pb_attr_value_t* proto,
       return shape_from(proto->shape, storage, &out_value->shape);
     case CASE_TENSOR:
       out_value->kind = LEAT_ATTR_TENSOR;
-      return tensor_from(proto->tensor, storage, &out_value->tensor);
+      LEAT_RETURN_IF_ERROR(tensor_from(proto->tensor, storage, &out_value->tensor));
+      out_value->count = leat_attr_tensor_listed(proto->tensor, out_value->tensor);
+      return leat_ok_status();
     case CASE_PLACEHOLDER:
       out_value->kind = LEAT_ATTR_PLACEHOLDER;
       return leat_graph_storage_copy_text(storage, proto->placeholder, &out_value->s);
@@ -267,6 +274,23 @@ static leat_status_t list_to(const leat_attr_value_t* value, leat_arena_t* arena
   return leat_ok_status();
 }
 
+// Types whose constants TensorFlow writes as lists, however many elements there are.
+static bool is_always_listed(int dtype) {
+  return dtype == LEAT_DTYPE_BOOL || dtype == LEAT_DTYPE_UINT16 ||
+         dtype == LEAT_DTYPE_COMPLEX64 || dtype == LEAT_DTYPE_COMPLEX128 ||
+         dtype == LEAT_DTYPE_INT4 || dtype == LEAT_DTYPE_UINT4 || dtype == LEAT_DTYPE_INT2 ||
+         dtype == LEAT_DTYPE_UINT2;
+}
+
+static leat_status_t tensor_to(const leat_attr_value_t* value, leat_arena_t* arena,
+                               leat_pb_tensor_proto_t* out_proto) {
+  const leat_tensor_t* tensor = value->tensor;
+  size_t listed = value->count;
+  if (listed == 0 && is_always_listed(tensor->dtype)) listed = (size_t)tensor->shape.element_count;
+  return listed ? leat_tensor_to_listed_proto(tensor, listed, arena, out_proto)
+                : leat_tensor_to_proto(tensor, arena, out_proto);
+}
+
 // The kinds that are messages within the message: shape, tensor and function.
 static leat_status_t message_to(const leat_attr_value_t* value, leat_arena_t* arena,
                                 leat_pb_attr_value_t* out_proto) {
@@ -279,7 +303,7 @@ static leat_status_t message_to(const leat_attr_value_t* value, leat_arena_t* ar
     LEAT_RETURN_IF_ERROR(leat_arena_allocate(arena, sizeof(leat_pb_tensor_proto_t), &memory));
     out_proto->value_case = CASE_TENSOR;
     out_proto->tensor = memory;
-    return leat_tensor_to_proto(value->tensor, arena, memory);
+    return tensor_to(value, arena, memory);
   }
   LEAT_RETURN_IF_ERROR(leat_arena_allocate(arena, sizeof(leat_pb_name_attr_list_t), &memory));
   out_proto->value_case = CASE_FUNC;

@@ -17,5 +17,7 @@ LEAT_MUST_USE leat_status_t leat_attr_value_from_proto(const leat_pb_attr_value_
 LEAT_MUST_USE leat_status_t leat_attr_value_to_proto(const leat_attr_value_t* value,
                                                      leat_arena_t* arena,
                                                      leat_pb_attr_value_t* out_proto);
+// What |count| of a single value says of |tensor|, which was made of |proto|.
+uint32_t leat_attr_tensor_listed(const leat_pb_tensor_proto_t* proto, const leat_tensor_t* tensor);
 
 #endif  // LEAT_GRAPH_OP_ATTR_PROTO_H_
