@@ -284,7 +284,9 @@ leat_status_t leat_recording_stop(leat_recording_t** out_recording) {
   recorder.limit_bytes = UINT64_MAX;
   for (const writer_t* writer = recorder.writers; writer; writer = writer->next) {
     leat_status_t status = copy_unfinished(writer);
-    if (status) recording->lost += atomic_load_explicit(&writer->chunk->count, memory_order_relaxed);
+    if (status) {
+      recording->lost += atomic_load_explicit(&writer->chunk->count, memory_order_relaxed);
+    }
     leat_status_free(status);
   }
   leat_string_map_deinitialize(&recorder.numbers);

@@ -350,7 +350,8 @@ void leat_thread_pool_schedule(leat_thread_pool_t* pool, leat_task_fn_t fn, void
   leat_mutex_lock(&pool->mutex);
   bool just_started = atomic_load(&pool->started) == 0 && start_thread(pool);
   bool has_thread = just_started || atomic_load(&pool->started) > 0;
-  leat_status_t status = has_thread ? push_task(pool, (task_t){fn, data, leat_span_begin()}) : leat_ok_status();
+  const task_t task = {fn, data, leat_span_begin()};
+  leat_status_t status = has_thread ? push_task(pool, task) : leat_ok_status();
   int depth = atomic_load(&pool->queued);
   leat_mutex_unlock(&pool->mutex);
   if (!has_thread || status) {

@@ -1,6 +1,6 @@
 // leat/trace.h: the one recording of the process (base/span.h) begins here, and what it held is
-// written by trace/recording_file.h. Stopping takes the recording out of the recorder first, so that
-// threads no longer wait for it while the file is written.
+// written by trace/recording_file.h. Stopping takes the recording out of the recorder first, so
+// that threads no longer wait for it while the file is written.
 #include "leat/trace.h"
 
 #include "capi/handles.h"
