@@ -17,6 +17,7 @@
 #include <string.h>
 
 #include "base/thread.h"
+#include "base/thread_switches.h"
 
 #define CHUNK_SPANS 4096u
 #define CHUNK_BYTES (sizeof(leat_span_chunk_t) + CHUNK_SPANS * sizeof(leat_span_t))
@@ -26,6 +27,7 @@ typedef struct writer_s {
   struct writer_s* next;
   uint32_t recording;  // that |chunk| belongs to
   leat_span_chunk_t* chunk;
+  leat_thread_switches_t* switches;  // of the recording; NULL: they cannot be had
 } writer_t;
 
 typedef struct recorder_s {
@@ -52,7 +54,7 @@ static void unlock(void) { pthread_mutex_unlock(&recorder.mutex); }
 const char* leat_span_kind_name(leat_span_kind_t kind) {
   static const char* const kNames[LEAT_SPAN_KINDS] = {
       "step", "kernel",  "asynchronous kernel", "piece of a loop", "task", "no work to do",
-      "wait", "lock",    "memory"};
+      "wait", "lock",    "memory",              "off core"};
   return (unsigned)kind < LEAT_SPAN_KINDS ? kNames[kind] : "unknown";
 }
 
@@ -93,22 +95,73 @@ static leat_status_t add_thread(uint32_t* out_thread) {
   return leat_ok_status();
 }
 
+// Times off a core that are being added to the recording.
+typedef struct switches_s {
+  uint32_t thread;
+  int64_t now, now_ns;
+  leat_span_chunk_t* chunk;  // the newest; NULL: none yet
+} switches_t;
+
+// |ns| by the clock of spans.
+static int64_t time_of(const switches_t* s, int64_t ns) {
+  const leat_recording_t* current = recorder.current;
+  const double passed_ns = (double)(s->now_ns - current->begin_ns);
+  if (passed_ns <= 0) return s->now;
+  return s->now - (int64_t)((double)(s->now_ns - ns) / passed_ns * (double)(s->now - current->begin));
+}
+
+// A leat_thread_switches_fn_t.
+static void add_switch(void* data, int64_t begin_ns, int64_t end_ns, bool was_preempted) {
+  switches_t* s = data;
+  if (!s->chunk || atomic_load_explicit(&s->chunk->count, memory_order_relaxed) == CHUNK_SPANS) {
+    leat_status_t status = make_chunk(&s->chunk);
+    if (status) {
+      leat_status_free(status);
+      s->chunk = NULL;
+      ++recorder.current->lost;
+      return;
+    }
+    s->chunk->thread = s->thread;
+    atomic_store_explicit(&s->chunk->count, 0, memory_order_relaxed);
+    keep_chunk(s->chunk);
+  }
+  const uint32_t count = atomic_load_explicit(&s->chunk->count, memory_order_relaxed);
+  s->chunk->spans[count] = (leat_span_t){time_of(s, begin_ns), time_of(s, end_ns), 0,
+                                         LEAT_SPAN_OFF_CORE, was_preempted};
+  atomic_store_explicit(&s->chunk->count, count + 1, memory_order_relaxed);
+}
+
+// Adds the switches of the writer's thread. |is_end|: the recording or the thread ends.
+static void add_switches(writer_t* writer, bool is_end) {
+  switches_t s = {writer->chunk->thread, leat_span_now(), leat_clock_now_ns(), NULL};
+  leat_thread_switches_read(writer->switches, is_end ? s.now_ns : 0, add_switch, &s);
+  if (!is_end) return;
+  leat_thread_switches_end(writer->switches);
+  writer->switches = NULL;
+}
+
+static bool is_recording(const writer_t* writer) {
+  return writer->chunk && recorder.current && writer->recording == recorder.last_number;
+}
+
 // The thread's spans become part of the recording, if it is the one under way.
-static void hand_in(writer_t* writer) {
-  if (!writer->chunk || !recorder.current || writer->recording != recorder.last_number) return;
+static void hand_in(writer_t* writer, bool is_end) {
+  if (!is_recording(writer)) return;
+  add_switches(writer, is_end);
   keep_chunk(writer->chunk);
   writer->chunk = NULL;
 }
 
 static leat_status_t renew_chunk(writer_t* writer) {
   if (!recorder.current) return leat_ok_status();
-  const bool is_new_here = !writer->chunk || writer->recording != recorder.last_number;
+  const bool is_new_here = !is_recording(writer);
   uint32_t thread = 0;
   if (is_new_here) {
     LEAT_RETURN_IF_ERROR(add_thread(&thread));
+    if (!writer->switches) writer->switches = leat_thread_switches_begin();
   } else {
     thread = writer->chunk->thread;
-    hand_in(writer);
+    hand_in(writer, false);
   }
   if (!writer->chunk) LEAT_RETURN_IF_ERROR(make_chunk(&writer->chunk));
   writer->chunk->thread = thread;
@@ -125,9 +178,10 @@ static void end_thread(void* pointer) {
   writer_t** link = &recorder.writers;
   while (*link != writer) link = &(*link)->next;
   *link = writer->next;
-  hand_in(writer);
+  hand_in(writer, true);
   unlock();
   writer_of_thread = NULL;
+  leat_thread_switches_end(writer->switches);
   leat_allocator_free(leat_allocator_system(), writer->chunk);
   leat_allocator_free(leat_allocator_system(), writer);
 }
@@ -258,9 +312,10 @@ leat_status_t leat_recording_start(uint64_t limit_bytes) {
 }
 
 // Copies what the unfinished chunk of a thread holds.
-static leat_status_t copy_unfinished(const writer_t* writer) {
+static leat_status_t copy_unfinished(writer_t* writer) {
   leat_span_chunk_t* copy;
-  if (!writer->chunk || writer->recording != recorder.last_number) return leat_ok_status();
+  if (!is_recording(writer)) return leat_ok_status();
+  add_switches(writer, true);
   const uint32_t count = atomic_load_explicit(&writer->chunk->count, memory_order_acquire);
   LEAT_RETURN_IF_ERROR(make_chunk(&copy));
   memcpy(copy->spans, writer->chunk->spans, count * sizeof(leat_span_t));
@@ -282,7 +337,7 @@ leat_status_t leat_recording_stop(leat_recording_t** out_recording) {
   recording->end = leat_span_now();
   recording->end_ns = leat_clock_now_ns();
   recorder.limit_bytes = UINT64_MAX;
-  for (const writer_t* writer = recorder.writers; writer; writer = writer->next) {
+  for (writer_t* writer = recorder.writers; writer; writer = writer->next) {
     leat_status_t status = copy_unfinished(writer);
     if (status) {
       recording->lost += atomic_load_explicit(&writer->chunk->count, memory_order_relaxed);

@@ -34,6 +34,7 @@ typedef enum leat_span_kind_e {
   LEAT_SPAN_WAIT,          // a thread sleeps until another one tells it something
   LEAT_SPAN_LOCK,          // a thread waits for a mutex that another one holds
   LEAT_SPAN_MEMORY,        // memory comes from the system; how many bytes
+  LEAT_SPAN_OFF_CORE,      // the thread is on no core; 1: another thread took it, 0: it sleeps
   LEAT_SPAN_KINDS,
 } leat_span_kind_t;
 // A word or two for people: "kernel", "waits for a lock".
@@ -91,7 +92,7 @@ typedef struct leat_span_chunk_s {
   struct leat_span_chunk_s* next;
   uint32_t thread;          // an index of |threads|
   _Atomic(uint32_t) count;
-  leat_span_t spans[];      // in the order of their ends
+  leat_span_t spans[];      // in the order of their ends; those off a core are in other chunks
 } leat_span_chunk_t;
 
 typedef struct leat_span_thread_s {

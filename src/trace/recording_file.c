@@ -104,7 +104,8 @@ static words_t words_of(const leat_recording_t* recording, const leat_span_t* sp
   static const char* const kValues[LEAT_SPAN_KINDS] = {
       [LEAT_SPAN_STEP] = "step",         [LEAT_SPAN_KERNEL] = "input bytes",
       [LEAT_SPAN_ASYNC_KERNEL] = "input bytes", [LEAT_SPAN_SHARD] = "items",
-      [LEAT_SPAN_TASK] = "queued ns",    [LEAT_SPAN_MEMORY] = "bytes"};
+      [LEAT_SPAN_TASK] = "queued ns",    [LEAT_SPAN_MEMORY] = "bytes",
+      [LEAT_SPAN_OFF_CORE] = "preempted"};
   const leat_span_name_t name = recording->names[span->name];
   const leat_string_view_t kind = leat_string_view_from(leat_span_kind_name(span->kind));
   int64_t value = span->value;

@@ -79,7 +79,7 @@ static void put(leat_iteration_t* iteration, uint32_t slot, leat_slot_t value) {
 
 // Hands the data input to the output that the predicate chooses; the other output is dead.
 static leat_status_t run_switch(leat_iteration_t* iteration, const leat_record_t* record) {
-  uint32_t taken;
+  uint32_t taken = 0;
   LEAT_RETURN_IF_ERROR(leat_switch_choose(
       record->kernel, &iteration->slots[record->input_slots[1]].tensor, &taken));
   leat_slot_clear(&iteration->slots[record->first_output + 1 - taken]);

@@ -63,7 +63,7 @@ static leat_status_t run_switch(const sequence_run_t* s, const leat_record_t* re
   flags[0] = flags[1] = false;
   flags[2] = is_live(s, record);
   if (!flags[2]) return leat_ok_status();
-  uint32_t taken;
+  uint32_t taken = 0;
   LEAT_RETURN_IF_ERROR(
       leat_switch_choose(record->kernel, &s->slots[record->input_slots[1]].tensor, &taken));
   flags[taken] = true;
