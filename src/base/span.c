@@ -105,9 +105,9 @@ typedef struct switches_s {
 // |ns| by the clock of spans.
 static int64_t time_of(const switches_t* s, int64_t ns) {
   const leat_recording_t* current = recorder.current;
+  const double passed = (double)(s->now - current->begin);
   const double passed_ns = (double)(s->now_ns - current->begin_ns);
-  if (passed_ns <= 0) return s->now;
-  return s->now - (int64_t)((double)(s->now_ns - ns) / passed_ns * (double)(s->now - current->begin));
+  return passed_ns > 0 ? s->now - (int64_t)((double)(s->now_ns - ns) / passed_ns * passed) : s->now;
 }
 
 // A leat_thread_switches_fn_t.
