@@ -4,6 +4,7 @@
 //
 //   values N x [..., d_i, ...], axis -> [..., d_0 + ... + d_(N-1), ...]
 //
+// QuantizedConcat joins quantised values; its kernel is in ops/quantize/quantized_concat_cpu.c.
 // ConcatOffset computes from the shapes of the values where each begins in the whole.
 //
 // The gradient cuts dC/d(output) apart again. A dense gradient is cut by Slices at the offsets that
@@ -23,7 +24,8 @@ typedef struct layout_s {
 
 static layout_t layout_of(const leat_node_t* node) {
   bool axis_first = leat_string_view_equals(node->op->inputs[0].name, "concat_dim");
-  return (layout_t){axis_first, node->input_count - 1, axis_first ? 0 : node->input_count - 1};
+  int count = (int)leat_node_attr_int(node, "N", 0);
+  return (layout_t){axis_first, count, axis_first ? 0 : count};
 }
 
 // ---- Shapes -------------------------------------------------------------------------------------
@@ -92,6 +94,18 @@ static leat_status_t concat_shape(leat_inference_t* c) {
   LEAT_RETURN_IF_ERROR(leat_inference_concatenate(c, sum.before, middle, &shape));
   LEAT_RETURN_IF_ERROR(leat_inference_concatenate(c, shape, sum.after, &shape));
   leat_inference_set_output(c, 0, shape);
+  return leat_ok_status();
+}
+
+// Behind the values come the ends of their ranges.
+static leat_status_t quantized_concat_shape(leat_inference_t* c) {
+  layout_t l = layout_of(c->node);
+  LEAT_RETURN_IF_ERROR(concat_shape(c));
+  for (int i = 1 + l.count; i < leat_inference_input_count(c); ++i) {
+    LEAT_RETURN_IF_ERROR(leat_shape_check_scalar(c, i));
+  }
+  leat_inference_set_output(c, 1, leat_partial_shape_scalar());
+  leat_inference_set_output(c, 2, leat_partial_shape_scalar());
   return leat_ok_status();
 }
 
@@ -316,6 +330,12 @@ const leat_op_row_t leat_concat_ops[] = {
      .value = concat_value,
      .gradient = concat_gradient,
      .doc = "The values joined along the axis."},
+    {.name = "QuantizedConcat",
+     .inputs = "concat_dim: int32; values: N * T; input_mins: N * float; input_maxes: N * float",
+     .outputs = "output: T; output_min: float; output_max: float",
+     .attrs = "N: int >= 2; T: type",
+     .shape = quantized_concat_shape,
+     .doc = "Quantised values joined along dimension concat_dim, over a range that fits all."},
     {.name = "ConcatOffset",
      .inputs = "concat_dim: int32; shape: N * shape_type",
      .outputs = "offset: N * shape_type",

@@ -10,6 +10,7 @@
 #include <stdio.h>
 
 #include "base/checked.h"
+#include "ops/array/concat_cpu.h"
 #include "ops/array/index_cpu.h"
 #include "ops/array/pieces_cpu.h"
 #include "ops/array/types.h"
@@ -37,24 +38,29 @@ static leat_status_t add_value(const leat_kernel_context_t* c, const leat_shape_
   return leat_ok_status();
 }
 
-// Joins |count| inputs from |first_input| on; the axis is input |axis_input|.
-static leat_status_t join(leat_kernel_context_t* c, int first_input, int count, int axis_input) {
+leat_status_t leat_concat_shape(const leat_kernel_context_t* c, int first_input, int count,
+                                int axis_input, int* out_axis, leat_shape_t* out_shape) {
   const leat_shape_t* first = &leat_kernel_input(c, first_input)->shape;
-  int axis;
   int64_t dims[LEAT_SHAPE_MAX_RANK], size = 0;
   if (first->rank == 0) {
     return leat_kernel_invalid(c, "rank of the values is 0, must be at least 1");
   }
-  LEAT_RETURN_IF_ERROR(leat_axis_read(c, axis_input, first->rank, &axis));
+  LEAT_RETURN_IF_ERROR(leat_axis_read(c, axis_input, first->rank, out_axis));
   for (int i = 0; i < count; ++i) {
     LEAT_RETURN_IF_ERROR(
-        add_value(c, first, i, &leat_kernel_input(c, first_input + i)->shape, axis, &size));
+        add_value(c, first, i, &leat_kernel_input(c, first_input + i)->shape, *out_axis, &size));
   }
   memcpy(dims, leat_shape_dims(first), (size_t)first->rank * sizeof(int64_t));
-  dims[axis] = size;
+  dims[*out_axis] = size;
+  return leat_shape_create(first->rank, dims, out_shape);
+}
+
+// Joins |count| inputs from |first_input| on; the axis is input |axis_input|.
+static leat_status_t join(leat_kernel_context_t* c, int first_input, int count, int axis_input) {
+  int axis;
   leat_shape_t shape;
   leat_tensor_t* output;
-  LEAT_RETURN_IF_ERROR(leat_shape_create(first->rank, dims, &shape));
+  LEAT_RETURN_IF_ERROR(leat_concat_shape(c, first_input, count, axis_input, &axis, &shape));
   leat_status_t status = leat_kernel_allocate_output(c, 0, &shape, &output);
   if (!status && shape.element_count > 0) {
     status = leat_pieces_join(c, first_input, count, leat_shape_product(&shape, 0, axis));

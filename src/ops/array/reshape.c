@@ -46,6 +46,16 @@ static leat_status_t reshape_shape(leat_inference_t* c) {
   return leat_ok_status();
 }
 
+// Inputs 2 and 3 are the range of the quantised elements, outputs 1 and 2 are the same.
+static leat_status_t quantized_reshape_shape(leat_inference_t* c) {
+  LEAT_RETURN_IF_ERROR(reshape_shape(c));
+  for (int i = 0; i < 2; ++i) {
+    LEAT_RETURN_IF_ERROR(leat_shape_check_scalar(c, 2 + i));
+    leat_inference_set_output(c, 1 + i, leat_partial_shape_scalar());
+  }
+  return leat_ok_status();
+}
+
 // The position of the new dimension must be a constant, or the output is unknown.
 static leat_status_t expand_dims_shape(leat_inference_t* c) {
   leat_partial_shape_t in = leat_inference_input(c, 0), out;
@@ -146,6 +156,14 @@ const leat_op_row_t leat_reshape_ops[] = {
      .identities = LEAT_IDENTITY_SAME_SHAPE | LEAT_IDENTITY_LAST_WINS,
      .flags = LEAT_OP_CHEAP | LEAT_OP_RESHAPES,
      .doc = "The elements in their order under another shape; one size may be -1."},
+    {.name = "QuantizedReshape",
+     .cost = LEAT_COST_NONE,
+     .inputs = "tensor: T; shape: Tshape; input_min: float; input_max: float",
+     .outputs = "output: T; output_min: float; output_max: float",
+     .attrs = "T: type; Tshape: {int32, int64} = int32",
+     .shape = quantized_reshape_shape,
+     .contract = LEAT_RULES(LEAT_RULE_SCALAR(2), LEAT_RULE_SCALAR(3)),
+     .doc = "Reshape of quantised elements, whose range stays as it is."},
     {.name = "ExpandDims",
      .cost = LEAT_COST_NONE,
      .inputs = "input: T; dim: Tdim",

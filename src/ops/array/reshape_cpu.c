@@ -102,6 +102,13 @@ static leat_status_t reshape__cpu(leat_kernel_context_t* c) {
   return status;
 }
 
+// The range of the quantised elements, inputs 2 and 3, stays as it is.
+static leat_status_t quantized_reshape__cpu(leat_kernel_context_t* c) {
+  leat_kernel_pass_input(c, 2, 1);
+  leat_kernel_pass_input(c, 3, 2);
+  return reshape__cpu(c);
+}
+
 // Makes the output input 0 under another shape of as many elements.
 static leat_status_t pass_as(leat_kernel_context_t* c, int rank, const int64_t* dims) {
   leat_shape_t shape;
@@ -204,6 +211,10 @@ static leat_status_t ensure_shape__cpu(leat_kernel_context_t* c) {
 
 const leat_kernel_row_t leat_reshape_kernels_cpu[] = {
     {.op = "Reshape", .device_type = "CPU", .compute = reshape__cpu},
+    {.op = "QuantizedReshape",
+     .device_type = "CPU",
+     .constraints = "T: quint8, qint32",
+     .compute = quantized_reshape__cpu},
     {.op = "ExpandDims", .device_type = "CPU", .compute = expand_dims__cpu},
     {.op = "Squeeze",
      .device_type = "CPU",

@@ -10,10 +10,11 @@
 //   MIN_FIRST     the same, but min is rounded to a whole number of steps first
 //   SCALED        0 maps to 0, and the scale is the largest that keeps both ends
 //
-// The coefficients of the line (number_line_t, integer_line_t) are worked out once for each slice
-// along the axis; one loop over elements then serves every mode. What differs between modes, which
-// end is exact and what is rounded when, follows TensorFlow's order of operations and its mixture
-// of float and double, because a difference in the last bit of a scale moves integers by one.
+// The coefficients of the line (leat_number_line_t, leat_integer_line_t) are worked out once for
+// each slice along the axis; one loop over elements then serves every mode. What differs between
+// modes, which end is exact and what is rounded when, follows TensorFlow's order of operations and
+// its mixture of float and double, because a difference in the last bit of a scale moves integers
+// by one.
 //
 // Elements are shared among threads; a thread's range is cut into runs that lie within one slice.
 #include <float.h>
@@ -22,6 +23,7 @@
 #include "base/checked.h"
 #include "device/cpu/half.h"
 #include "ops/kernel_rows.h"
+#include "ops/quantize/quantized_range_cpu.h"
 
 typedef enum range_mode_e { MIN_COMBINED, MIN_FIRST, SCALED } range_mode_t;
 
@@ -71,33 +73,6 @@ static leat_status_t quantize_create(leat_kernel_creation_t* c, void* state) {
   return refuse_mode(c, "round_mode HALF_TO_EVEN", "SCALED");
 }
 
-// The least and the greatest integer of a type.
-typedef struct integers_s {
-  int32_t min, max;
-} integers_t;
-
-static integers_t integers_of(int dtype) {
-  switch (dtype) {
-    case LEAT_DTYPE_QINT8:
-      return (integers_t){INT8_MIN, INT8_MAX};
-    case LEAT_DTYPE_QUINT8:
-      return (integers_t){0, UINT8_MAX};
-    case LEAT_DTYPE_QINT16:
-      return (integers_t){INT16_MIN, INT16_MAX};
-    case LEAT_DTYPE_QUINT16:
-      return (integers_t){0, UINT16_MAX};
-    default:
-      return (integers_t){INT32_MIN, INT32_MAX};
-  }
-}
-
-// The number of steps from the least integer to the greatest one.
-static double step_count(integers_t n) { return (double)n.max - (double)n.min; }
-
-// TensorFlow computes with denormal numbers flushed to 0. That shows where a range is hardly wider
-// than nothing, as that of a constant 0: a step of 0 makes all numbers of MIN_FIRST NaN.
-static float flushed(float x) { return fabsf(x) < FLT_MIN ? 0 : x; }
-
 // The numbers as [outer, count, inner]; each of the |count| slices has a line.
 typedef struct slices_s {
   const leat_tensor_t* input;
@@ -105,7 +80,7 @@ typedef struct slices_s {
   const float* min;
   const float* max;
   int64_t count, inner;
-  leat_tensor_t lines;  // a tensor of bytes that holds number_line_t or integer_line_t
+  leat_tensor_t lines;  // a tensor of bytes that holds leat_number_line_t or leat_integer_line_t
 } slices_t;
 
 // Reads the inputs, checks the ranges, and allocates output 0 and |line_size| bytes for each slice.
@@ -153,38 +128,29 @@ static void convert_runs(const slices_t* s, convert_fn_t convert, int64_t begin,
 
 // ---- Dequantize ---------------------------------------------------------------------------------
 
-// number = (integer + before) * scale + after
-typedef struct number_line_s {
-  float before, scale, after;
-} number_line_t;
-
 // The line of one slice, whose range is [min, max].
-static number_line_t number_line(const options_t* options, integers_t n, float min, float max) {
+static leat_number_line_t number_line(const options_t* options, leat_integers_t n, float min,
+                                      float max) {
   if (options->mode == SCALED) {
     float scale = max / (float)n.max;
     int32_t lowest = n.min + options->is_narrow;
-    return (number_line_t){.scale = n.min == 0 ? scale : LEAT_MAX(min / (float)lowest, scale)};
+    return (leat_number_line_t){.scale = n.min == 0 ? scale : LEAT_MAX(min / (float)lowest, scale)};
   }
-  if (options->mode == MIN_FIRST) {
-    float scale = flushed((float)((max - min) / step_count(n)));
-    float rounded = min == max ? min : roundf(min / scale) * scale;
-    return (number_line_t){.scale = scale, .after = rounded - (float)n.min * scale};
-  }
+  if (options->mode == MIN_FIRST) return leat_number_line(n, (leat_range_t){min, max});
   float half = n.min == 0 ? 0 : ((float)n.max - (float)n.min + 1) / 2;
-  return (number_line_t){half, (max - min) / ((float)n.max - (float)n.min), min};
+  return (leat_number_line_t){half, (max - min) / ((float)n.max - (float)n.min), min};
 }
 
-#define NUMBERS_CASE(DTYPE, type)                                       \
-  case LEAT_DTYPE_##DTYPE: {                                            \
-    const type* from = leat_tensor_data(s->input, const type) + at;     \
-    for (int64_t i = 0; i < count; ++i) {                               \
-      to[i] = ((float)from[i] + line.before) * line.scale + line.after; \
-    }                                                                   \
-    break;                                                              \
+#define NUMBERS_CASE(DTYPE, type)                                                              \
+  case LEAT_DTYPE_##DTYPE: {                                                                   \
+    const type* from = leat_tensor_data(s->input, const type) + at;                            \
+    for (int64_t i = 0; i < count; ++i) to[i] = leat_number_at(&line, (float)from[i]);         \
+    break;                                                                                     \
   }
 
 // Converts |count| integers from |at| on to floats.
-static void to_floats(const slices_t* s, number_line_t line, int64_t at, int64_t count, float* to) {
+static void to_floats(const slices_t* s, leat_number_line_t line, int64_t at, int64_t count,
+                      float* to) {
   switch (s->input->dtype) {
     NUMBERS_CASE(QINT8, int8_t)
     NUMBERS_CASE(QUINT8, uint8_t)
@@ -198,7 +164,7 @@ static void to_floats(const slices_t* s, number_line_t line, int64_t at, int64_t
 
 // Bfloat16 goes through blocks of floats on the stack.
 static void to_numbers(const slices_t* s, int64_t slice, int64_t at, int64_t count) {
-  number_line_t line = leat_tensor_data(&s->lines, const number_line_t)[slice];
+  leat_number_line_t line = leat_tensor_data(&s->lines, const leat_number_line_t)[slice];
   if (s->output->dtype == LEAT_DTYPE_FLOAT) {
     to_floats(s, line, at, count, leat_tensor_data(s->output, float) + at);
     return;
@@ -218,10 +184,10 @@ static void dequantize_shard(void* data, int64_t begin, int64_t end) {
 
 static leat_status_t dequantize__cpu(leat_kernel_context_t* c) {
   slices_t s = {0};
-  leat_status_t status = divide(c, sizeof(number_line_t), &s);
+  leat_status_t status = divide(c, sizeof(leat_number_line_t), &s);
   if (!status) {
-    integers_t n = integers_of(s.input->dtype);
-    number_line_t* lines = s.lines.data;
+    leat_integers_t n = leat_integers_of(s.input->dtype);
+    leat_number_line_t* lines = s.lines.data;
     for (int64_t i = 0; i < s.count; ++i) {
       lines[i] = number_line(leat_kernel_state(c), n, s.min[i], s.max[i]);
     }
@@ -233,91 +199,59 @@ static leat_status_t dequantize__cpu(leat_kernel_context_t* c) {
 
 // ---- QuantizeV2 ---------------------------------------------------------------------------------
 
-typedef enum rounding_e { AWAY_FROM_ZERO, TO_EVEN, TOWARDS_ZERO } rounding_t;
-
-// integer = (rounded((clamp(number, min, max) - zero) * scale + before) + after), limited to
-// [least, most]
-typedef struct integer_line_s {
-  float min, max;
-  float zero, scale, before, after;
-  float least, most;
-  rounding_t rounding;
-} integer_line_t;
-
 // SCALED: |min| and |max| become what the least and greatest integer stand for.
-static integer_line_t scaled_line(const options_t* options, integers_t n, float* min, float* max) {
+static leat_integer_line_t scaled_line(const options_t* options, leat_integers_t n, float* min,
+                                       float* max) {
   float lowest = (float)(n.min + options->is_narrow), highest = (float)n.max;
   float from_min = lowest * *min > 0 ? lowest / *min : FLT_MAX;
   float from_max = highest * *max > 0 ? highest / *max : FLT_MAX;
   float scale = LEAT_MIN(from_min, from_max);
-  *min = flushed(lowest / scale);
-  *max = flushed(highest / scale);
-  return (integer_line_t){.min = *min,
-                          .max = *max,
-                          .scale = scale,
-                          .least = -INFINITY,
-                          .most = INFINITY,
-                          .rounding = options->rounds_to_even ? TO_EVEN : AWAY_FROM_ZERO};
-}
-
-// MIN_FIRST: min, in steps, is rounded first, so that 0 is a step.
-static integer_line_t min_first_line(integers_t n, float min, float max) {
-  float scale = min == max ? 0 : (float)(step_count(n) / (max - min));
-  // 2147483520 is the largest float that fits in an int32.
-  return (integer_line_t){.min = -INFINITY,
-                          .max = INFINITY,
-                          .scale = scale,
-                          .after = (float)n.min - roundf(min * scale),
-                          .least = (float)n.min,
-                          .most = LEAT_MIN((float)n.max, 2147483520.0f)};
+  *min = leat_flushed(lowest / scale);
+  *max = leat_flushed(highest / scale);
+  return (leat_integer_line_t){.min = *min,
+                               .max = *max,
+                               .scale = scale,
+                               .least = -INFINITY,
+                               .most = INFINITY,
+                               .rounding = options->rounds_to_even ? LEAT_ROUNDING_EVEN
+                                                                   : LEAT_ROUNDING_AWAY};
 }
 
 // MIN_COMBINED: unsigned types round by adding 1/2 and cutting off, signed ones away from zero.
-static integer_line_t combined_line(integers_t n, float min, float max) {
+static leat_integer_line_t combined_line(leat_integers_t n, float min, float max) {
   bool is_signed = n.min < 0;
-  return (integer_line_t){.min = min,
-                          .max = max,
-                          .zero = min,
-                          .scale = (float)(step_count(n) / (max - min)),
-                          .before = is_signed ? -(float)((step_count(n) + 1) / 2) : 0.5f,
-                          .least = -INFINITY,
-                          .most = INFINITY,
-                          .rounding = is_signed ? AWAY_FROM_ZERO : TOWARDS_ZERO};
+  float half = -(float)((leat_integers_steps(n) + 1) / 2);
+  return (leat_integer_line_t){.min = min,
+                               .max = max,
+                               .zero = min,
+                               .scale = (float)(leat_integers_steps(n) / (max - min)),
+                               .before = is_signed ? half : 0.5f,
+                               .least = -INFINITY,
+                               .most = INFINITY,
+                               .rounding = is_signed ? LEAT_ROUNDING_AWAY : LEAT_ROUNDING_CUT};
 }
 
 // The line of one slice. |*min| and |*max| become the ends of the range that the integers cover: it
 // is widened to contain 0, and to the least width.
-static integer_line_t integer_line(const options_t* options, integers_t n, float* min, float* max) {
+static leat_integer_line_t integer_line(const options_t* options, leat_integers_t n, float* min,
+                                        float* max) {
   float largest = LEAT_MAX(1.0f, LEAT_MAX(fabsf(*min), fabsf(*max)));
   *min = LEAT_MIN(0.0f, *min);
   *max = LEAT_MAX(0.0f, LEAT_MAX(*max, *min + largest * options->least_range));
   if (options->mode == SCALED) return scaled_line(options, n, min, max);
-  return options->mode == MIN_FIRST ? min_first_line(n, *min, *max) : combined_line(n, *min, *max);
+  if (options->mode == MIN_FIRST) return leat_integer_line(n, (leat_range_t){*min, *max});
+  return combined_line(n, *min, *max);
 }
 
-// Converts as the processor's instruction does, which gives INT32_MIN for what is out of range; in
-// C that conversion is undefined.
-static int32_t truncated(float x) {
-  return x >= -2147483648.0f && x < 2147483648.0f ? (int32_t)x : INT32_MIN;
-}
-
-static int32_t integer_at(const integer_line_t* line, float x) {
-  x = LEAT_MAX(LEAT_MIN(x, line->max), line->min);
-  x = (x - line->zero) * line->scale + line->before;
-  if (line->rounding == AWAY_FROM_ZERO) x = roundf(x);
-  if (line->rounding == TO_EVEN) x = nearbyintf(x);
-  return truncated(LEAT_MIN(LEAT_MAX(x + line->after, line->least), line->most));
-}
-
-#define INTEGERS_CASE(size, type)                                             \
-  case size:                                                                  \
-    for (int64_t i = begin; i < begin + count; ++i) {                         \
-      leat_tensor_data(s->output, type)[i] = (type)integer_at(line, from[i]); \
-    }                                                                         \
+#define INTEGERS_CASE(size, type)                                                  \
+  case size:                                                                       \
+    for (int64_t i = begin; i < begin + count; ++i) {                              \
+      leat_tensor_data(s->output, type)[i] = (type)leat_integer_at(line, from[i]); \
+    }                                                                              \
     break;
 
 static void to_integers(const slices_t* s, int64_t slice, int64_t begin, int64_t count) {
-  const integer_line_t* line = leat_tensor_data(&s->lines, const integer_line_t) + slice;
+  const leat_integer_line_t* line = leat_tensor_data(&s->lines, const leat_integer_line_t) + slice;
   const float* from = s->input->data;
   switch (leat_dtype_size(s->output->dtype)) {
     INTEGERS_CASE(1, int8_t)
@@ -336,8 +270,8 @@ static leat_status_t quantize(leat_kernel_context_t* c, slices_t* s) {
   const leat_shape_t* range = s->count == 1 ? &scalar : &leat_kernel_input(c, 1)->shape;
   LEAT_RETURN_IF_ERROR(leat_kernel_allocate_output(c, 1, range, &min));
   LEAT_RETURN_IF_ERROR(leat_kernel_allocate_output(c, 2, range, &max));
-  integers_t n = integers_of(s->output->dtype);
-  integer_line_t* lines = s->lines.data;
+  leat_integers_t n = leat_integers_of(s->output->dtype);
+  leat_integer_line_t* lines = s->lines.data;
   for (int64_t i = 0; i < s->count; ++i) {
     float low = s->min[i], high = s->max[i];
     if (high < low) {
@@ -354,7 +288,7 @@ static leat_status_t quantize(leat_kernel_context_t* c, slices_t* s) {
 
 static leat_status_t quantize__cpu(leat_kernel_context_t* c) {
   slices_t s = {0};
-  leat_status_t status = divide(c, sizeof(integer_line_t), &s);
+  leat_status_t status = divide(c, sizeof(leat_integer_line_t), &s);
   if (!status) status = quantize(c, &s);
   leat_tensor_release(&s.lines);
   return status;
