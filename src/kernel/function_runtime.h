@@ -5,6 +5,7 @@
 #ifndef LEAT_KERNEL_FUNCTION_RUNTIME_H_
 #define LEAT_KERNEL_FUNCTION_RUNTIME_H_
 
+#include "kernel/background.h"
 #include "kernel/kernel.h"
 
 typedef struct leat_function_runtime_s leat_function_runtime_t;
@@ -37,6 +38,7 @@ typedef struct leat_function_runtime_vtable_s {
 
 struct leat_function_runtime_s {
   const leat_function_runtime_vtable_t* vtable;
+  leat_background_t* background;  // of the session; closed before the runtime ends
 };
 
 // The most calls within calls.

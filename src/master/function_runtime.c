@@ -352,7 +352,9 @@ leat_status_t leat_master_functions_create(const leat_master_options_t* master,
   runtime_t* r;
   LEAT_RETURN_IF_ERROR(LEAT_ALLOCATE(master->allocator, 1, &r));
   leat_status_t status = leat_graph_create(ops, master->allocator, &r->names);
+  if (!status) status = leat_background_create(master->allocator, &r->base.background);
   if (status) {
+    leat_graph_free(r->names);
     leat_allocator_free(master->allocator, r);
     return status;
   }
@@ -380,6 +382,8 @@ void leat_master_functions_free(leat_function_runtime_t* functions) {
   runtime_t* r = (runtime_t*)functions;
   if (!r) return;
   leat_allocator_t* allocator = r->master->allocator;
+  leat_background_close(r->base.background);
+  leat_background_release(r->base.background);
   for (size_t i = 0; i < r->count; ++i) {
     free_function(allocator, r->functions[i]);
   }

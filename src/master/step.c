@@ -327,7 +327,10 @@ static void end_started(started_t* s) {
   if (s->cancellation) {
     was_cancelled = !leat_cancellation_deregister(s->cancellation, s->cancel_token);
   }
-  if (!s->leaves_cleanup && (status || s->several || was_cancelled || s->compiled->spans_tasks)) {
+  // A run that shares no caller's step container has one of its own, which nobody else forgets.
+  const bool leaves_container = s->compiled->leaves_traces && !s->whole.container_step_id;
+  if (!s->leaves_cleanup && (status || s->several || was_cancelled || leaves_container ||
+                             s->compiled->spans_tasks)) {
     leat_compiled_cleanup_step(s->compiled, s->whole.step_id);
   }
   if (s->several) collect(s->compiled, &s->whole, status, &s->deal);

@@ -51,10 +51,11 @@ FAMILY(control, CONTROL, CONTROL, NO_RULES)
   X(iterator)
 #define DATASET_KERNELS(X)                                                                    \
   X(tensor_dataset) X(sparse_slice_dataset) X(sequence_dataset) X(map_dataset)                \
-  X(interleave_dataset) X(batch_dataset) X(window_dataset) X(group_dataset) X(scan_dataset)   \
-  X(choice_dataset) X(unique_dataset) X(random_dataset) X(seed_generator) X(shuffle_dataset)  \
-  X(cache_dataset) X(file_dataset) X(parse_dataset) X(iterator) X(iterator_state)             \
-  X(one_shot_iterator) X(dataset_reader) X(record_writer)
+  X(parallel_map_dataset) X(interleave_dataset) X(parallel_interleave_dataset)                \
+  X(prefetch_dataset) X(options_dataset) X(batch_dataset) X(window_dataset) X(group_dataset)  \
+  X(scan_dataset) X(choice_dataset) X(unique_dataset) X(random_dataset) X(seed_generator)     \
+  X(shuffle_dataset) X(cache_dataset) X(file_dataset) X(parse_dataset) X(iterator)            \
+  X(iterator_state) X(one_shot_iterator) X(dataset_reader) X(record_writer)
 FAMILY(dataset, DATASET_OPS, DATASET_KERNELS, NO_RULES)
 
 // Functions (section 10): arguments and return values, calls, branches and loops of calls.

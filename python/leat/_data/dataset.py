@@ -351,8 +351,11 @@ class Dataset:
 
   def _with_settings(self):
     """The dataset with what its settings ask of the library."""
-    threading = self.options().threading
+    options = self.options()
+    threading = options.threading
     dataset = self
+    if options.deterministic is False:
+      dataset = dataset._made('OptionsDataset', serialized_options=_ANY_ORDER)
     if threading.max_intra_op_parallelism is not None:
       dataset = dataset._made('MaxIntraOpParallelismDataset', max_intra_op_parallelism=_int64(
           threading.max_intra_op_parallelism, 'max_intra_op_parallelism'))
@@ -381,6 +384,10 @@ def known_batch(size, drop):
     return None
   known = constant_value(size)
   return None if known is None else int(known)
+
+
+# A serialized tensorflow.data.Options whose field 1, deterministic, is false.
+_ANY_ORDER = b'\x08\x00'
 
 
 def _word(deterministic):

@@ -10,9 +10,9 @@
 //
 // The input may answer PENDING in the middle of a batch (ops/dataset/pull_cpu.h). Therefore the
 // elements collected so far belong to the iterator and not to the stack, and batch_next carries on
-// with them when it is called again. ParallelBatchDataset runs the same kernel as BatchDatasetV2:
-// it makes one batch at a time, which gives the same elements in the same order. MapAndBatchDataset
-// is built as a batch dataset over a map dataset (map_dataset_cpu.c).
+// with them when it is called again. ParallelBatchDataset is a BatchDatasetV2 whose batches are
+// made ahead (prefetch_dataset_cpu.c). MapAndBatchDataset is built as a batch dataset over a
+// parallel map (parallel_map_dataset_cpu.c).
 #include <string.h>
 
 #include "ops/dataset/dataset_cpu.h"
@@ -286,17 +286,16 @@ static leat_status_t create_batch(leat_kernel_context_t* c, leat_dataset_t* inpu
 }
 
 // Serves BatchDataset, BatchDatasetV2 and ParallelBatchDataset. Where the op has drop_remainder, it
-// is the last input, and where it has num_parallel_calls, that comes before it; the number is
-// checked and not used. TensorFlow does not check it here, and with 0 it waits forever for a batch.
+// is the last input, and where it has num_parallel_calls, that comes before it: so many batches are
+// made ahead. TensorFlow does not check the number here, and with 0 it waits forever for a batch.
 static leat_status_t batch__cpu(leat_kernel_context_t* c) {
-  int64_t size;
+  int64_t size, calls = 0;
   bool drop_remainder = false;
-  leat_dataset_t *input, *dataset;
+  leat_dataset_t *input, *dataset, *ahead;
   int last = leat_kernel_input_count(c) - 1;
   LEAT_RETURN_IF_ERROR(leat_dataset_of(leat_kernel_input(c, 0), &input));
   LEAT_RETURN_IF_ERROR(leat_dataset_int_input(c, 1, "batch_size", &size));
   if (last > 2) {
-    int64_t calls;
     LEAT_RETURN_IF_ERROR(leat_dataset_int_input(c, 2, "num_parallel_calls", &calls));
     if (calls <= 0 && calls != LEAT_DATASET_AUTOTUNE) {
       return leat_kernel_invalid(c, "num_parallel_calls must be greater than zero.");
@@ -306,19 +305,22 @@ static leat_status_t batch__cpu(leat_kernel_context_t* c) {
     LEAT_RETURN_IF_ERROR(leat_dataset_bool_input(c, last, "drop_remainder", &drop_remainder));
   }
   LEAT_RETURN_IF_ERROR(create_batch(c, input, size, drop_remainder, NULL, &dataset));
-  return leat_dataset_set_output(c, dataset);
+  if (!calls) return leat_dataset_set_output(c, dataset);
+  leat_status_t status = leat_prefetch_create(dataset, calls, &ahead);
+  leat_dataset_release(dataset);
+  return status ? status : leat_dataset_set_output(c, ahead);
 }
 
 // ---- Map and batch in one op --------------------------------------------------------------------
 
 // Makes the map dataset that a MapAndBatchDataset batches. The op's attributes describe batches, so
 // that the function's results have the shapes of their rows.
-static leat_status_t make_map(leat_kernel_context_t* c, int captured_count,
+static leat_status_t make_map(leat_kernel_context_t* c, int captured_count, int64_t calls,
                               leat_dataset_t** out_map) {
   const leat_dataset_function_t* function = leat_kernel_state(c);
   leat_element_spec_t* spec;
   LEAT_RETURN_IF_ERROR(leat_element_spec_of_rows(function->spec, &spec));
-  leat_status_t status = leat_map_dataset_create(c, spec, captured_count, out_map);
+  leat_status_t status = leat_parallel_map_create(c, spec, captured_count, calls, out_map);
   leat_element_spec_release(spec);
   return status;
 }
@@ -331,10 +333,7 @@ static leat_status_t map_and_batch__cpu(leat_kernel_context_t* c) {
   LEAT_RETURN_IF_ERROR(leat_dataset_int_input(c, last - 2, "batch_size", &size));
   LEAT_RETURN_IF_ERROR(leat_dataset_int_input(c, last - 1, "num_parallel_calls", &calls));
   LEAT_RETURN_IF_ERROR(leat_dataset_bool_input(c, last, "drop_remainder", &drop_remainder));
-  if (calls <= 0 && calls != LEAT_DATASET_AUTOTUNE) {
-    return leat_kernel_invalid(c, "num_parallel_calls must be greater than zero.");
-  }
-  LEAT_RETURN_IF_ERROR(make_map(c, last - 3, &map));
+  LEAT_RETURN_IF_ERROR(make_map(c, last - 3, calls, &map));
   leat_status_t status = create_batch(c, map, size, drop_remainder, NULL, &dataset);
   leat_dataset_release(map);
   return status ? status : leat_dataset_set_output(c, dataset);

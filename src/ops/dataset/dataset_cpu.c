@@ -248,6 +248,33 @@ void leat_dataset_function_destroy(void* state) {
   leat_element_spec_release(((leat_dataset_function_t*)state)->spec);
 }
 
+// Nodes have one of the two attributes.
+leat_status_t leat_dataset_order_create(leat_kernel_creation_t* c,
+                                        leat_dataset_order_t* out_order) {
+  leat_string_view_t word;
+  const leat_attr_value_t* sloppy = leat_attr_find(c->attrs, c->attr_count,
+                                                   leat_string_view_from("sloppy"));
+  *out_order = sloppy && sloppy->b ? LEAT_ORDER_ANY : LEAT_ORDER_DEFAULT;
+  if (sloppy) return leat_ok_status();
+  LEAT_RETURN_IF_ERROR(leat_kernel_attr_string(c, "deterministic", &word));
+  if (leat_string_view_equal(word, leat_string_view_from("true"))) {
+    *out_order = LEAT_ORDER_KEPT;
+  } else if (leat_string_view_equal(word, leat_string_view_from("false"))) {
+    *out_order = LEAT_ORDER_ANY;
+  } else if (!leat_string_view_equal(word, leat_string_view_from("default"))) {
+    return leat_make_status(LEAT_INVALID_ARGUMENT,
+                            "attribute 'deterministic' is '%.*s', must be 'true', 'false' or "
+                            "'default'",
+                            LEAT_SV_ARG(word));
+  }
+  return leat_ok_status();
+}
+
+bool leat_dataset_order_is_any(leat_dataset_order_t order, const leat_iterator_t* iterator) {
+  if (order == LEAT_ORDER_DEFAULT) order = iterator->order;
+  return order == LEAT_ORDER_ANY;
+}
+
 leat_status_t leat_dataset_fold_create(leat_kernel_creation_t* c, void* state) {
   const leat_attr_value_t* types;
   LEAT_RETURN_IF_ERROR(leat_kernel_attr(c, "Tstate", &types));
@@ -307,16 +334,18 @@ leat_status_t leat_dataset_string_input(const leat_kernel_context_t* c, int inde
 
 // An iterator is freed by leat_iterator_free even where its |start| failed, so that |stop| must
 // accept what |start| has left.
-leat_status_t leat_iterator_create(leat_dataset_t* dataset, int depth,
+leat_status_t leat_iterator_create(leat_dataset_t* dataset, const leat_iterator_t* owner,
                                    leat_iterator_t** out_iterator) {
   const leat_dataset_kind_t* kind = dataset->kind;
+  const int depth = owner ? owner->depth + 1 : 1;
   leat_iterator_t* iterator;
   *out_iterator = NULL;
-  LEAT_RETURN_IF_ERROR(check_depth(depth + 1));
+  LEAT_RETURN_IF_ERROR(check_depth(depth));
   LEAT_RETURN_IF_ERROR(
       leat_allocator_allocate(leat_allocator_system(), kind->iterator_bytes, (void**)&iterator));
   iterator->dataset = dataset;
-  iterator->depth = depth + 1;
+  iterator->depth = depth;
+  iterator->order = owner ? owner->order : LEAT_ORDER_DEFAULT;
   leat_dataset_retain(dataset);
   leat_status_t status = leat_ok_status();
   if (kind->opens_input) status = leat_iterator_open_input(iterator, dataset->inputs[0]);
@@ -339,7 +368,7 @@ void leat_iterator_free(leat_iterator_t* iterator) {
 
 leat_status_t leat_iterator_open_input(leat_iterator_t* iterator, leat_dataset_t* dataset) {
   leat_iterator_free(iterator->input);
-  return leat_iterator_create(dataset, iterator->depth, &iterator->input);
+  return leat_iterator_create(dataset, iterator, &iterator->input);
 }
 
 leat_status_t leat_iterator_create_all(leat_iterator_t* iterator, leat_iterator_t*** out_inputs) {
@@ -348,7 +377,7 @@ leat_status_t leat_iterator_create_all(leat_iterator_t* iterator, leat_iterator_
       LEAT_ALLOCATE(leat_allocator_system(), (size_t)dataset->input_count, out_inputs));
   for (int i = 0; i < dataset->input_count; ++i) {
     LEAT_RETURN_IF_ERROR(
-        leat_iterator_create(dataset->inputs[i], iterator->depth, &(*out_inputs)[i]));
+        leat_iterator_create(dataset->inputs[i], iterator, &(*out_inputs)[i]));
   }
   return leat_ok_status();
 }
@@ -369,6 +398,22 @@ leat_status_t leat_iterator_prepare_calls(leat_iterator_t* iterator, int element
     out_application->arguments[element_count + i] = dataset->tensors[i];
   }
   return leat_ok_status();
+}
+
+leat_status_t leat_iterator_open_returned(leat_iterator_t* owner, leat_application_t* application,
+                                          leat_pull_t* pull, leat_iterator_t** out_iterator) {
+  leat_tensor_t returned;
+  leat_dataset_t* dataset = NULL;
+  LEAT_RETURN_IF_ERROR(leat_application_take(application, pull, &returned));
+  leat_status_t status = leat_dataset_of(&returned, &dataset);
+  if (status) {
+    status = leat_status_annotate(status, "Function must return a scalar dataset");
+  } else {
+    status = leat_element_spec_check_types(owner->dataset->spec, dataset->spec);
+  }
+  if (!status) status = leat_iterator_create(dataset, owner, out_iterator);
+  leat_tensor_release(&returned);
+  return status;
 }
 
 // The reader of an element relies on the types in the spec, and a function may return other types

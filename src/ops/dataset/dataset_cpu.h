@@ -16,9 +16,14 @@ typedef struct leat_dataset_s leat_dataset_t;
 typedef struct leat_iterator_s leat_iterator_t;
 
 enum { LEAT_CARDINALITY_INFINITE = -1, LEAT_CARDINALITY_UNKNOWN = -2 };
-// AUTOTUNE lets the library choose a number. It takes the number of processors where a number is
-// needed, and ignores the choice of buffer sizes and parallel calls, which it does not use.
+// AUTOTUNE lets the library choose a number. It takes the number of processors.
 enum { LEAT_DATASET_AUTOTUNE = -1 };
+// What a node, or options, say about the order of elements that are made at the same time.
+typedef enum leat_dataset_order_e {
+  LEAT_ORDER_DEFAULT,  // a node: as the options say; options: kept
+  LEAT_ORDER_KEPT,
+  LEAT_ORDER_ANY,
+} leat_dataset_order_t;
 // The limit of datasets that read each other in a chain, and so of nested calls of |next|.
 #define LEAT_MAX_DATASET_DEPTH 1000
 
@@ -64,6 +69,7 @@ struct leat_iterator_s {
   leat_iterator_t* input;  // freed with this iterator; NULL: none
   int32_t depth;  // iterators from the outermost one down to this one
   bool at_end;  // |next| has given END
+  leat_dataset_order_t order;  // what the options around the dataset say about the order
 };
 
 // ---- Datasets -----------------------------------------------------------------------------------
@@ -130,11 +136,18 @@ typedef struct leat_dataset_function_s {
   leat_element_spec_t* spec;
   leat_callee_t callee;
   bool preserves_cardinality;
+  leat_dataset_order_t order;  // of the parallel forms
 } leat_dataset_function_t;
 // Fills the state from the function's attribute |attr| and from output_types and output_shapes.
 LEAT_MUST_USE leat_status_t leat_dataset_function_create(leat_kernel_creation_t* c,
                                                          const char* attr, void* state);
 void leat_dataset_function_destroy(void* state);
+// Reads what the node says about the order: its attribute "deterministic" or "sloppy", whichever it
+// has.
+LEAT_MUST_USE leat_status_t leat_dataset_order_create(leat_kernel_creation_t* c,
+                                                      leat_dataset_order_t* out_order);
+// Whether |iterator|, whose dataset's node says |order|, may give its elements in any order.
+bool leat_dataset_order_is_any(leat_dataset_order_t order, const leat_iterator_t* iterator);
 
 // The state where the function "f" takes a state before the element and returns the next state
 // first.
@@ -164,9 +177,9 @@ LEAT_MUST_USE leat_status_t leat_dataset_string_input(const leat_kernel_context_
 
 // ---- Iterators ----------------------------------------------------------------------------------
 
-// Makes an iterator, which retains |dataset|; |depth| is that of the iterator that will own it, or
-// 0.
-LEAT_MUST_USE leat_status_t leat_iterator_create(leat_dataset_t* dataset, int depth,
+// Makes an iterator, which retains |dataset|. |owner| is the iterator that will own it; NULL: none.
+LEAT_MUST_USE leat_status_t leat_iterator_create(leat_dataset_t* dataset,
+                                                 const leat_iterator_t* owner,
                                                  leat_iterator_t** out_iterator);
 void leat_iterator_free(leat_iterator_t* iterator);  // NULL is allowed
 // Gives the next element, whose types are those of the spec. After a failure the reader may ask for
@@ -186,6 +199,13 @@ void leat_iterator_free_all(leat_iterator_t* iterator, leat_iterator_t** inputs)
 LEAT_MUST_USE leat_status_t leat_iterator_prepare_calls(leat_iterator_t* iterator,
                                                         int element_count, int return_count,
                                                         leat_application_t* out_application);
+
+// Takes the result of a call of the dataset's function, which must be a dataset with the elements
+// of |owner|, and makes an iterator over it, which |owner| will own.
+LEAT_MUST_USE leat_status_t leat_iterator_open_returned(leat_iterator_t* owner,
+                                                        leat_application_t* application,
+                                                        leat_pull_t* pull,
+                                                        leat_iterator_t** out_iterator);
 
 // Translates the failure of a dataset's function; |status| is consumed. OUT_OF_RANGE ends the
 // elements, as in TensorFlow; where the dataset must have as many elements as its input, it is an
@@ -211,11 +231,21 @@ LEAT_MUST_USE leat_status_t leat_element_rows(const leat_tensor_t* tensors, int6
 // map_dataset_cpu.c. The |create| of kernels with a function "f"; the kernel's state is a
 // leat_dataset_function_t.
 LEAT_MUST_USE leat_status_t leat_map_dataset_kernel_create(leat_kernel_creation_t* c, void* state);
-// Makes the dataset of what the kernel's function returns for each element of the dataset at input
-// 0. The arguments are those of leat_dataset_create_calling.
-LEAT_MUST_USE leat_status_t leat_map_dataset_create(leat_kernel_context_t* c,
-                                                    leat_element_spec_t* spec, int captured_count,
-                                                    leat_dataset_t** out_dataset);
+// Reads what a predicate returned, which must be one bool.
+LEAT_MUST_USE leat_status_t leat_filter_read_answer(const leat_tensor_t* answer, bool* out_matches);
+
+// parallel_map_dataset_cpu.c. Makes the dataset of what the kernel's function returns for each
+// element of the dataset at input 0, with up to |calls| calls at once; LEAT_DATASET_AUTOTUNE is
+// allowed. INVALID_ARGUMENT for other numbers below 1. |spec| is retained, as by
+// leat_dataset_create_calling.
+LEAT_MUST_USE leat_status_t leat_parallel_map_create(leat_kernel_context_t* c,
+                                                     leat_element_spec_t* spec, int captured_count,
+                                                     int64_t calls, leat_dataset_t** out_dataset);
+
+// prefetch_dataset_cpu.c. Makes the dataset of the elements of |input|, of which up to |capacity|
+// are made ahead, at least one; LEAT_DATASET_AUTOTUNE is allowed.
+LEAT_MUST_USE leat_status_t leat_prefetch_create(leat_dataset_t* input, int64_t capacity,
+                                                 leat_dataset_t** out_dataset);
 
 // window_dataset_cpu.c. Makes a dataset of |count| elements, which lie in memory. The caller sets
 // its |tensors|: the components of one element after those of the other, as |spec| says. |spec| is

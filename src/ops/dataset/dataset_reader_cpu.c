@@ -74,10 +74,11 @@ static leat_status_t begin_reading(leat_kernel_context_t* c, leat_kernel_done_fn
   LEAT_RETURN_IF_ERROR(leat_allocator_allocate(
       leat_allocator_system(),
       sizeof *r + ((size_t)value_count + (size_t)components) * sizeof(leat_tensor_t), (void**)&r));
-  r->pull = (leat_pull_t){.context = c, .done = done, .step = step, .finish = finish};
+  r->pull = (leat_pull_t){
+      .services = c->services, .context = c, .done = done, .step = step, .finish = finish};
   r->value_count = value_count;
   r->values = r->room;
-  leat_status_t status = leat_iterator_create(dataset, 0, &r->iterator);
+  leat_status_t status = leat_iterator_create(dataset, NULL, &r->iterator);
   if (status) {
     leat_allocator_free(leat_allocator_system(), r);
     return status;

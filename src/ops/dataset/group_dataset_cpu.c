@@ -194,7 +194,7 @@ static leat_status_t take_reduced(groups_iterator_t* it, leat_pull_t* pull) {
   if (status) return status;
   status = leat_dataset_of(&returned, &dataset);
   if (!status) status = leat_element_spec_check_types(it->base.dataset->spec, dataset->spec);
-  if (!status) status = leat_iterator_create(dataset, it->base.depth, &it->reduced);
+  if (!status) status = leat_iterator_create(dataset, &it->base, &it->reduced);
   leat_tensor_release(&returned);
   return status;
 }

@@ -8,9 +8,7 @@
 //
 // A place whose dataset has ended takes the dataset of the next element of the input.
 // FlatMapDataset is the case of one place and blocks without end, so that one dataset follows the
-// other. The parallel ops run the same code and read one dataset at a time: they give the elements
-// in the order that TensorFlow gives when determinism is asked for. Only the arguments are checked
-// differently.
+// other. Those that read several datasets at once are in parallel_interleave_dataset_cpu.c.
 #include "base/cpu.h"
 #include "ops/dataset/dataset_cpu.h"
 #include "ops/kernel_rows.h"
@@ -56,19 +54,9 @@ static void go_to_next_place(interleave_iterator_t* it) {
 
 // Opens an iterator, at the current place, over the dataset that the function returned.
 static leat_status_t open_returned(interleave_iterator_t* it, leat_pull_t* pull) {
-  leat_tensor_t returned;
-  leat_dataset_t* dataset;
-  leat_status_t status = leat_application_take(&it->application, pull, &returned);
+  leat_status_t status = leat_iterator_open_returned(&it->base, &it->application, pull,
+                                                     &it->cycle[it->place]);
   leat_application_release_element(&it->application);
-  if (status) return status;
-  status = leat_dataset_of(&returned, &dataset);
-  if (status) {
-    status = leat_status_annotate(status, "Function must return a scalar dataset");
-  } else {
-    status = leat_element_spec_check_types(it->base.dataset->spec, dataset->spec);
-  }
-  if (!status) status = leat_iterator_create(dataset, it->base.depth, &it->cycle[it->place]);
-  leat_tensor_release(&returned);
   it->open += !status;
   return status;
 }
@@ -155,56 +143,13 @@ static leat_status_t flat_map__cpu(leat_kernel_context_t* c) {
   return make(c, leat_kernel_input_count(c) - 1, 1, INT64_MAX);
 }
 
-// Makes the dataset of an op whose last |after| inputs are scalars, of which cycle_length and
-// block_length are the first two. The captured tensors lie between the input dataset and these
-// scalars.
-static leat_status_t make_interleave(leat_kernel_context_t* c, int after) {
-  int first = leat_kernel_input_count(c) - after;
+// The captured tensors lie between the input dataset and the two scalars.
+static leat_status_t interleave__cpu(leat_kernel_context_t* c) {
+  const int last = leat_kernel_input_count(c) - 1;
   int64_t cycle_length, block_length;
-  LEAT_RETURN_IF_ERROR(leat_dataset_int_input(c, first, "cycle_length", &cycle_length));
-  LEAT_RETURN_IF_ERROR(leat_dataset_int_input(c, first + 1, "block_length", &block_length));
-  return make(c, first - 1, cycle_length, block_length);
-}
-
-static leat_status_t interleave__cpu(leat_kernel_context_t* c) { return make_interleave(c, 2); }
-
-// The parallel ops have num_parallel_calls as their last input. It is checked as TensorFlow does
-// and not used.
-static leat_status_t make_parallel(leat_kernel_context_t* c, int after) {
-  int last = leat_kernel_input_count(c) - 1;
-  int64_t calls, cycle_length;
-  LEAT_RETURN_IF_ERROR(leat_dataset_int_input(c, last, "num_parallel_calls", &calls));
-  LEAT_RETURN_IF_ERROR(leat_dataset_int_input(c, last + 1 - after, "cycle_length", &cycle_length));
-  if (calls <= 0 && calls != LEAT_DATASET_AUTOTUNE) {
-    return leat_kernel_invalid(c, "num_parallel_calls must be greater than zero.");
-  }
-  if (calls > cycle_length && cycle_length != LEAT_DATASET_AUTOTUNE) {
-    return leat_kernel_invalid(c, "num_parallel_calls is %lld, must be at most cycle_length, %lld",
-                               (long long)calls, (long long)cycle_length);
-  }
-  return make_interleave(c, after);
-}
-
-static leat_status_t parallel_interleave__cpu(leat_kernel_context_t* c) {
-  return make_parallel(c, 3);
-}
-
-// ParallelInterleaveDatasetV4 has two more inputs for buffer sizes, which are checked and not used.
-static leat_status_t buffered_interleave__cpu(leat_kernel_context_t* c) {
-  int64_t output_elements, input_elements;
-  int last = leat_kernel_input_count(c) - 1;
-  LEAT_RETURN_IF_ERROR(
-      leat_dataset_int_input(c, last - 2, "buffer_output_elements", &output_elements));
-  LEAT_RETURN_IF_ERROR(
-      leat_dataset_int_input(c, last - 1, "prefetch_input_elements", &input_elements));
-  if (output_elements == 0 || output_elements < LEAT_DATASET_AUTOTUNE ||
-      input_elements < LEAT_DATASET_AUTOTUNE) {
-    return leat_kernel_invalid(c,
-                               "buffer_output_elements is %lld and prefetch_input_elements %lld, "
-                               "must be > 0 and >= 0, or -1 for auto-tuning",
-                               (long long)output_elements, (long long)input_elements);
-  }
-  return make_parallel(c, 5);
+  LEAT_RETURN_IF_ERROR(leat_dataset_int_input(c, last - 1, "cycle_length", &cycle_length));
+  LEAT_RETURN_IF_ERROR(leat_dataset_int_input(c, last, "block_length", &block_length));
+  return make(c, last - 2, cycle_length, block_length);
 }
 
 #define KERNEL(name, how)                                                             \
@@ -214,8 +159,5 @@ static leat_status_t buffered_interleave__cpu(leat_kernel_context_t* c) {
 const leat_kernel_row_t leat_interleave_dataset_kernels_cpu[] = {
     KERNEL("FlatMapDataset", flat_map),
     KERNEL("InterleaveDataset", interleave),
-    KERNEL("ParallelInterleaveDatasetV2", parallel_interleave),
-    KERNEL("ParallelInterleaveDatasetV3", parallel_interleave),
-    KERNEL("ParallelInterleaveDatasetV4", buffered_interleave),
     LEAT_KERNEL_ROWS_END,
 };

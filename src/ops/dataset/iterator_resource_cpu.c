@@ -32,7 +32,7 @@ leat_status_t leat_iterator_resource_set(leat_iterator_resource_t* resource,
                                          leat_dataset_t* dataset) {
   leat_iterator_t* iterator;
   LEAT_RETURN_IF_ERROR(leat_element_spec_check(resource->spec, dataset->spec));
-  LEAT_RETURN_IF_ERROR(leat_iterator_create(dataset, 0, &iterator));
+  LEAT_RETURN_IF_ERROR(leat_iterator_create(dataset, NULL, &iterator));
   leat_iterator_free(resource->iterator);
   resource->iterator = iterator;
   resource->position = 0;
@@ -95,7 +95,8 @@ void leat_turn_begin(leat_kernel_context_t* c, leat_kernel_done_fn_t done, int i
     done(c, status);
     return;
   }
-  turn->pull = (leat_pull_t){.context = c, .done = done, .step = step, .finish = finish};
+  turn->pull = (leat_pull_t){
+      .services = c->services, .context = c, .done = done, .step = step, .finish = finish};
   turn->resource = (leat_iterator_resource_t*)resource;
   leat_turn_take(turn);
 }

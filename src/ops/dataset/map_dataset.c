@@ -6,7 +6,8 @@
 // A function's captured tensors are inputs of the op ("other_arguments"). They live as long as the
 // dataset, which holds references to them. The parallel forms promise the same elements; whether
 // in the same order says the attribute "deterministic" or "sloppy". The kernels are in
-// map_dataset_cpu.c, scan_dataset_cpu.c, interleave_dataset_cpu.c and parse_dataset_cpu.c.
+// map_dataset_cpu.c, scan_dataset_cpu.c, interleave_dataset_cpu.c and parse_dataset_cpu.c, those of
+// the parallel forms in parallel_map_dataset_cpu.c and parallel_interleave_dataset_cpu.c.
 #include "ops/dataset/dataset_shape.h"
 #include "ops/op_rows.h"
 

@@ -6,9 +6,8 @@
 //
 // One call goes on at a time. |next| starts a call and answers PENDING; when it is called again, it
 // takes the result (ops/dataset/pull_cpu.h). The element lies among the call's arguments meanwhile,
-// from where the filters move it into their output. The parallel ops run the same code: they make
-// one call after the other, which gives the same elements in the same order. Map, parallel map and
-// MapAndBatchDataset share the map dataset through dataset_cpu.h.
+// from where the filters move it into their output. Those that make several calls at once are in
+// parallel_map_dataset_cpu.c.
 #include "ops/dataset/dataset_cpu.h"
 #include "ops/kernel_rows.h"
 
@@ -82,37 +81,13 @@ leat_status_t leat_map_dataset_kernel_create(leat_kernel_creation_t* c, void* st
   return leat_dataset_function_create(c, "f", state);
 }
 
-leat_status_t leat_map_dataset_create(leat_kernel_context_t* c, leat_element_spec_t* spec,
-                                      int captured_count, leat_dataset_t** out_dataset) {
-  const leat_dataset_function_t* function = leat_kernel_state(c);
-  LEAT_RETURN_IF_ERROR(leat_dataset_create_calling(c, &kMap, spec, captured_count, out_dataset));
-  ((map_t*)*out_dataset)->preserves_cardinality = function->preserves_cardinality;
-  return leat_ok_status();
-}
-
-static leat_status_t make_map(leat_kernel_context_t* c, int captured_count) {
+static leat_status_t map__cpu(leat_kernel_context_t* c) {
   const leat_dataset_function_t* function = leat_kernel_state(c);
   leat_dataset_t* dataset;
-  LEAT_RETURN_IF_ERROR(leat_map_dataset_create(c, function->spec, captured_count, &dataset));
+  LEAT_RETURN_IF_ERROR(leat_dataset_create_calling(c, &kMap, function->spec,
+                                                   leat_kernel_input_count(c) - 1, &dataset));
+  ((map_t*)dataset)->preserves_cardinality = function->preserves_cardinality;
   return leat_dataset_set_output(c, dataset);
-}
-
-static leat_status_t map__cpu(leat_kernel_context_t* c) {
-  return make_map(c, leat_kernel_input_count(c) - 1);
-}
-
-// Checks num_parallel_calls, the last input of the parallel ops. The number is not used.
-static leat_status_t check_calls(const leat_kernel_context_t* c) {
-  int64_t calls;
-  LEAT_RETURN_IF_ERROR(leat_dataset_int_input(c, leat_kernel_input_count(c) - 1,
-                                              "num_parallel_calls", &calls));
-  if (calls > 0 || calls == LEAT_DATASET_AUTOTUNE) return leat_ok_status();
-  return leat_kernel_invalid(c, "num_parallel_calls must be greater than zero.");
-}
-
-static leat_status_t parallel_map__cpu(leat_kernel_context_t* c) {
-  LEAT_RETURN_IF_ERROR(check_calls(c));
-  return make_map(c, leat_kernel_input_count(c) - 2);
 }
 
 // ---- Filter -------------------------------------------------------------------------------------
@@ -122,17 +97,23 @@ static leat_status_t filter_start(leat_iterator_t* self) {
                                      &((map_iterator_t*)self)->application);
 }
 
-// Takes the result of the predicate's call, which must be one bool. |*out_matches| is set only on
-// success.
+leat_status_t leat_filter_read_answer(const leat_tensor_t* answer, bool* out_matches) {
+  if (answer->dtype != LEAT_DTYPE_BOOL || answer->shape.element_count != 1) {
+    return leat_make_status(LEAT_INVALID_ARGUMENT,
+                            "Filter predicate `f` must return a scalar bool.");
+  }
+  *out_matches = *leat_tensor_data(answer, const bool);
+  return leat_ok_status();
+}
+
+// Takes the result of the predicate's call. |*out_matches| is set only on success.
 static leat_status_t take_answer(leat_application_t* application, leat_pull_t* pull,
                                  bool* out_matches) {
   leat_tensor_t answer;
   LEAT_RETURN_IF_ERROR(leat_application_take(application, pull, &answer));
-  bool is_bool = answer.dtype == LEAT_DTYPE_BOOL && answer.shape.element_count == 1;
-  if (is_bool) *out_matches = *leat_tensor_data(&answer, const bool);
+  leat_status_t status = leat_filter_read_answer(&answer, out_matches);
   leat_tensor_release(&answer);
-  if (is_bool) return leat_ok_status();
-  return leat_make_status(LEAT_INVALID_ARGUMENT, "Filter predicate `f` must return a scalar bool.");
+  return status;
 }
 
 // The element stays in the call's arguments while the predicate runs; it is released if it does not
@@ -188,24 +169,17 @@ static leat_status_t filter_create(leat_kernel_creation_t* c, void* state) {
   return leat_dataset_function_create(c, "predicate", state);
 }
 
-static leat_status_t make_filter(leat_kernel_context_t* c, const leat_dataset_kind_t* kind,
-                                 int captured_count) {
+static leat_status_t make_filter(leat_kernel_context_t* c, const leat_dataset_kind_t* kind) {
   leat_dataset_t* dataset;
-  LEAT_RETURN_IF_ERROR(leat_dataset_create_calling(c, kind, NULL, captured_count, &dataset));
+  LEAT_RETURN_IF_ERROR(
+      leat_dataset_create_calling(c, kind, NULL, leat_kernel_input_count(c) - 1, &dataset));
   return leat_dataset_set_output(c, dataset);
 }
 
-static leat_status_t filter__cpu(leat_kernel_context_t* c) {
-  return make_filter(c, &kFilter, leat_kernel_input_count(c) - 1);
-}
-
-static leat_status_t parallel_filter__cpu(leat_kernel_context_t* c) {
-  LEAT_RETURN_IF_ERROR(check_calls(c));
-  return make_filter(c, &kFilter, leat_kernel_input_count(c) - 2);
-}
+static leat_status_t filter__cpu(leat_kernel_context_t* c) { return make_filter(c, &kFilter); }
 
 static leat_status_t take_while__cpu(leat_kernel_context_t* c) {
-  return make_filter(c, &kTakeWhile, leat_kernel_input_count(c) - 1);
+  return make_filter(c, &kTakeWhile);
 }
 
 #define KERNEL(name, make_state, how)                                   \
@@ -214,10 +188,7 @@ static leat_status_t take_while__cpu(leat_kernel_context_t* c) {
 
 const leat_kernel_row_t leat_map_dataset_kernels_cpu[] = {
     KERNEL("MapDataset", leat_map_dataset_kernel_create, map__cpu),
-    KERNEL("ParallelMapDataset", leat_map_dataset_kernel_create, parallel_map__cpu),
-    KERNEL("ParallelMapDatasetV2", leat_map_dataset_kernel_create, parallel_map__cpu),
     KERNEL("FilterDataset", filter_create, filter__cpu),
-    KERNEL("ParallelFilterDataset", filter_create, parallel_filter__cpu),
     KERNEL("TakeWhileDataset", filter_create, take_while__cpu),
     LEAT_KERNEL_ROWS_END,
 };

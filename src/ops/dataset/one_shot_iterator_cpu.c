@@ -107,7 +107,11 @@ static leat_status_t begin_making(leat_kernel_context_t* c, leat_kernel_done_fn_
     return status;
   }
   making->turn.pull =
-      (leat_pull_t){.context = c, .done = done, .step = make_step, .finish = make_finish};
+      (leat_pull_t){.services = c->services,
+                    .context = c,
+                    .done = done,
+                    .step = make_step,
+                    .finish = make_finish};
   making->turn.resource = resource;
   *out_making = making;
   return leat_ok_status();

@@ -130,7 +130,7 @@ static leat_status_t parse_next(leat_iterator_t* self, leat_pull_t* pull, leat_t
   leat_status_t status = join_messages(it->messages, count, &messages);
   leat_element_release(it->messages, count);
   LEAT_RETURN_IF_ERROR(status);
-  status = parse_messages(it, &messages, pull->context->services->pool, out);
+  status = parse_messages(it, &messages, pull->services->pool, out);
   leat_tensor_release(&messages);
   return status;
 }

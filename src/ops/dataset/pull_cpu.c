@@ -33,7 +33,7 @@ void leat_pull_run(leat_pull_t* pull) {
   } while (atomic_exchange_explicit(&pull->state, PARKED, memory_order_acq_rel) == WOKEN);
 }
 
-static void wake(leat_pull_t* pull) {
+void leat_pull_wake(leat_pull_t* pull) {
   if (atomic_exchange_explicit(&pull->state, WOKEN, memory_order_acq_rel) == PARKED) {
     leat_pull_run(pull);
   }
@@ -43,7 +43,7 @@ static void wake(leat_pull_t* pull) {
 // the step takes the call's result before it ends.
 leat_status_t leat_pull_check(leat_pull_t* pull) {
   if (pull->awaits) return leat_ok_status();
-  return leat_step_check(pull->context->services, ++pull->elements % 64 == 0);
+  return leat_step_check(pull->services, ++pull->elements % 64 == 0);
 }
 
 bool leat_pull_was_stopped(leat_status_t status) {
@@ -80,10 +80,14 @@ static void release_returns(leat_application_t* application) {
   }
 }
 
-void leat_application_deinitialize(leat_application_t* application) {
-  if (!application->arguments) return;
+void leat_application_release(leat_application_t* application) {
   leat_application_release_element(application);
   release_returns(application);
+}
+
+void leat_application_deinitialize(leat_application_t* application) {
+  if (!application->arguments) return;
+  leat_application_release(application);
   leat_status_free(application->status);
   leat_allocator_free(leat_allocator_system(), application->arguments);
 }
@@ -91,21 +95,21 @@ void leat_application_deinitialize(leat_application_t* application) {
 static void returned(void* data, leat_status_t status) {
   leat_application_t* application = data;
   application->status = status;
-  wake(application->pull);
+  leat_pull_wake(application->pull);
 }
 
 void leat_application_start(leat_application_t* application, leat_pull_t* pull, uint64_t function) {
-  leat_function_runtime_t* functions = pull->context->services->functions;
+  leat_function_runtime_t* functions = pull->services->functions;
   application->pull = pull;
   application->pending = pull->awaits = true;
-  application->call.caller = pull->context->services;
+  application->call.caller = pull->services;
   if (functions) {
     functions->vtable->run(functions, function, &application->call, returned, application);
     return;
   }
-  returned(application, leat_kernel_error(pull->context, LEAT_FAILED_PRECONDITION,
-                                          "a dataset's function is called outside a session, "
-                                          "must be inside one"));
+  returned(application, leat_make_status(LEAT_FAILED_PRECONDITION,
+                                         "Calling a dataset's function failed: it is called "
+                                         "outside a session, must be inside one"));
 }
 
 leat_status_t leat_application_take(leat_application_t* application, leat_pull_t* pull,

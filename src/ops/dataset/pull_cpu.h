@@ -20,13 +20,16 @@
 typedef enum leat_poll_e {
   LEAT_POLL_ELEMENT,  // an element was written to |out|
   LEAT_POLL_END,      // there are no more elements
-  LEAT_POLL_PENDING,  // a call was started: ask again when the pull is run again
+  LEAT_POLL_PENDING,  // it waits for a call or an element: ask again when the pull is run again
 } leat_poll_t;
 
-// The first member of what a kernel keeps while it pulls; the kernel owns it.
+// The first member of what a kernel keeps while it pulls; the kernel owns it. Work in the
+// background has no kernel: |context| and |done| are NULL.
 typedef struct leat_pull_s leat_pull_t;
 struct leat_pull_s {
-  leat_kernel_context_t* context;
+  // Of the step that pulls, or of the work in the background (ops/dataset/ahead_cpu.h).
+  const leat_step_services_t* services;
+  leat_kernel_context_t* context;  // of the kernel that pulls, for its own |step| and |finish|
   leat_kernel_done_fn_t done;
   // Does the next part of the work. Unless |*out_poll| (END before the call) is PENDING, or when it
   // fails, the pull is finished.
@@ -38,8 +41,11 @@ struct leat_pull_s {
   uint32_t elements;  // asked for so far; decides when the clock is read
 };
 
-// Runs |pull| until it is finished or awaits a call. It may be freed when this returns.
+// Runs |pull| until it is finished or waits. It may be freed when this returns.
 void leat_pull_run(leat_pull_t* pull);
+// What |pull| waits for has come: runs it again, here, or on the thread that is in its step now. To
+// be called once for each time that an iterator has answered PENDING.
+void leat_pull_wake(leat_pull_t* pull);
 // CANCELLED or DEADLINE_EXCEEDED when the step that pulls has to end. OK while the pull awaits a
 // call's result, which would otherwise be taken by another step's pull.
 LEAT_MUST_USE leat_status_t leat_pull_check(leat_pull_t* pull);
@@ -76,5 +82,7 @@ LEAT_MUST_USE leat_status_t leat_application_take(leat_application_t* applicatio
                                                   leat_pull_t* pull, leat_tensor_t* out_returns);
 // Releases the element in |arguments|, when nobody needs it any more.
 void leat_application_release_element(leat_application_t* application);
+// Releases the element and what the function returned.
+void leat_application_release(leat_application_t* application);
 
 #endif  // LEAT_OPS_DATASET_PULL_CPU_H_

@@ -84,7 +84,7 @@ static leat_status_t begin_writing(leat_kernel_context_t* c, writing_t* w) {
   if (!leat_compression_from_name(compression_type, &compression)) {
     return leat_kernel_invalid(c, "Unsupported compression_type.");
   }
-  LEAT_RETURN_IF_ERROR(leat_iterator_create(dataset, 0, &w->iterator));
+  LEAT_RETURN_IF_ERROR(leat_iterator_create(dataset, NULL, &w->iterator));
   leat_file_t* file;
   LEAT_RETURN_IF_ERROR(open_file(name, compression, &file));
   w->file = file;
@@ -99,7 +99,11 @@ static void write__cpu(leat_kernel_context_t* c, leat_kernel_done_fn_t done) {
     done(c, status);
     return;
   }
-  w->pull = (leat_pull_t){.context = c, .done = done, .step = write_step, .finish = write_finish};
+  w->pull = (leat_pull_t){.services = c->services,
+                          .context = c,
+                          .done = done,
+                          .step = write_step,
+                          .finish = write_finish};
   status = begin_writing(c, w);
   if (status) {
     done(c, end_writing(w, status));

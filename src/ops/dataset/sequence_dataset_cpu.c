@@ -3,10 +3,8 @@
 // iterators of its inputs. An input may answer PENDING in the middle of their work
 // (ops/dataset/pull_cpu.h), so that every count lives in the iterator.
 //
-// The ops with which TensorFlow tunes a pipeline (options, model, optimize, finalize, prefetch,
-// private thread pools, statistics) give their input dataset as it is: here elements are made when
-// they are asked for, so that there is nothing to schedule. PrefetchDataset still checks its buffer
-// size.
+// The ops with which TensorFlow tunes a pipeline (model, optimize, finalize, private thread pools,
+// statistics) give their input dataset as it is: there is one pool of threads, and nothing to tune.
 #include "ops/dataset/dataset_cpu.h"
 #include "ops/kernel_rows.h"
 
@@ -339,16 +337,6 @@ static leat_status_t pass__cpu(leat_kernel_context_t* c) {
   return leat_ok_status();
 }
 
-static leat_status_t prefetch__cpu(leat_kernel_context_t* c) {
-  int64_t buffer_size;
-  LEAT_RETURN_IF_ERROR(leat_dataset_int_input(c, 1, "buffer_size", &buffer_size));
-  if (buffer_size < 0 && buffer_size != LEAT_DATASET_AUTOTUNE) {
-    return leat_kernel_invalid(c, "buffer_size is %lld, must be >= 0, or -1 for auto-tuning",
-                               (long long)buffer_size);
-  }
-  return pass__cpu(c);
-}
-
 #define KERNEL(name, how) \
   { .op = name, .device_type = "CPU", .compute = how##__cpu }
 
@@ -363,13 +351,11 @@ const leat_kernel_row_t leat_sequence_dataset_kernels_cpu[] = {
      .compute = shard__cpu},
     KERNEL("ConcatenateDataset", concatenate),
     KERNEL("ZipDataset", zip),
-    KERNEL("PrefetchDataset", prefetch),
     KERNEL("MaxIntraOpParallelismDataset", pass),
     KERNEL("PrivateThreadPoolDataset", pass),
     KERNEL("NonSerializableDataset", pass),
     KERNEL("LatencyStatsDataset", pass),
     KERNEL("BytesProducedStatsDataset", pass),
-    KERNEL("OptionsDataset", pass),
     KERNEL("ModelDataset", pass),
     KERNEL("FinalizeDataset", pass),
     KERNEL("RewriteDataset", pass),
