@@ -12,6 +12,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "kernel/collective.h"
+
 typedef struct resource_key_s {
   leat_string_view_t container;
   leat_string_view_t name;
@@ -36,6 +38,7 @@ struct leat_resource_manager_s {
   size_t count;
   leat_string_view_t default_container;
   leat_resource_manager_t* shared;  // has the named containers; NULL: this manager has them
+  leat_collectives_t* collectives;
 };
 
 #define FIRST_BUCKETS 16
@@ -229,6 +232,17 @@ void leat_resource_manager_share_named(leat_resource_manager_t* manager,
   manager->shared = shared;
 }
 
+void leat_resource_manager_set_collectives(leat_resource_manager_t* manager,
+                                           leat_collectives_t* collectives) {
+  LEAT_DCHECK(!manager->collectives);
+  manager->collectives = collectives;
+  if (collectives) leat_collectives_retain(collectives);
+}
+
+leat_collectives_t* leat_resource_manager_collectives(const leat_resource_manager_t* manager) {
+  return manager ? manager->collectives : NULL;
+}
+
 // The manager that has |container|: this one, or the shared one for named containers.
 static leat_resource_manager_t* holder_of(leat_resource_manager_t* manager,
                                           leat_string_view_t container) {
@@ -239,6 +253,7 @@ static leat_resource_manager_t* holder_of(leat_resource_manager_t* manager,
 void leat_resource_manager_free(leat_resource_manager_t* manager) {
   if (!manager) return;
   free_entries(manager, unlink_entries(manager, (leat_string_view_t){0}));
+  leat_collectives_release(manager->collectives);
   leat_mutex_deinitialize(&manager->mutex);
   leat_allocator_free(manager->allocator, manager->buckets);
   leat_allocator_free(manager->allocator, manager);

@@ -53,6 +53,14 @@ leat_string_view_t leat_resource_manager_default(const leat_resource_manager_t* 
 // the manager, so that sessions see each other's. To be called before first use.
 void leat_resource_manager_share_named(leat_resource_manager_t* manager,
                                        leat_resource_manager_t* shared);
+// The collectives in which the devices take part whose managers have the same ones
+// (kernel/collective.h). They are retained, and released with the manager. To be called before
+// first use; NULL, as at first, where there are none.
+struct leat_collectives_s;
+void leat_resource_manager_set_collectives(leat_resource_manager_t* manager,
+                                           struct leat_collectives_s* collectives);
+struct leat_collectives_s* leat_resource_manager_collectives(
+    const leat_resource_manager_t* manager);
 
 // Makes a resource with one reference.
 typedef leat_status_t (*leat_resource_make_fn_t)(void* data, leat_resource_t** out_resource);

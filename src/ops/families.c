@@ -41,6 +41,11 @@ FAMILY(audio, AUDIO_OPS, AUDIO_KERNELS, NO_RULES)
 #define CHECKPOINT_KERNELS(X) X(save) X(remap) X(restore) X(shard)
 FAMILY(checkpoint, CHECKPOINT_OPS, CHECKPOINT_KERNELS, NO_RULES)
 
+// What several devices make together: reductions, gathers and broadcasts.
+#define COLLECTIVE_OPS(X) X(collective)
+#define COLLECTIVE_KERNELS(X) X(collective) X(communicator)
+FAMILY(collective, COLLECTIVE_OPS, COLLECTIVE_KERNELS, NO_RULES)
+
 // What steers a step and computes nothing: control flow, nodes to wait for, assertions, printing.
 #define CONTROL(X) X(print) X(flow)
 FAMILY(control, CONTROL, CONTROL, NO_RULES)
@@ -211,8 +216,8 @@ FAMILY(summary, SUMMARY_OPS, SUMMARY_KERNELS, NO_RULES)
 FAMILY(train, TRAIN, TRAIN, TRAIN_RULES)
 
 const leat_op_family_t* const leat_op_families[] = {
-    &array_family, &audio_family, &checkpoint_family, &control_family, &dataset_family,
-    &function_family, &image_family, &index_family, &input_family, &list_family, &lookup_family,
-    &math_family, &matrix_family, &nn_family, &quantize_family, &queue_family, &random_family,
-    &recurrent_family, &sendrecv_family, &signal_family, &sparse_family, &stage_family,
-    &state_family, &string_family, &summary_family, &train_family, 0};
+    &array_family, &audio_family, &checkpoint_family, &collective_family, &control_family,
+    &dataset_family, &function_family, &image_family, &index_family, &input_family, &list_family,
+    &lookup_family, &math_family, &matrix_family, &nn_family, &quantize_family, &queue_family,
+    &random_family, &recurrent_family, &sendrecv_family, &signal_family, &sparse_family,
+    &stage_family, &state_family, &string_family, &summary_family, &train_family, 0};

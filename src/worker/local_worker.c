@@ -19,6 +19,7 @@
 
 #include "base/clock.h"
 #include "kernel/cancellation.h"
+#include "kernel/collective.h"
 #include "kernel/resource.h"
 #include "kernel/session_tensors.h"
 #include "worker/compiler.h"
@@ -67,6 +68,7 @@ struct local_worker_s {
   leat_device_t** devices;
   leat_resource_manager_t** resources;  // one a device
   bool owns_resources;
+  leat_collectives_t* collectives;  // of its devices, where it owns the resources
   int device_count;
   leat_session_tensors_t* session_tensors;
   const leat_kernel_registry_t* kernels;
@@ -512,6 +514,7 @@ static void worker_destroy(leat_worker_t* self) {
   for (int i = 0; worker->owns_resources && worker->resources && i < worker->device_count; ++i) {
     leat_resource_manager_free(worker->resources[i]);
   }
+  leat_collectives_release(worker->collectives);
   for (int i = 0; worker->devices && i < worker->device_count; ++i) {
     leat_device_release(worker->devices[i]);
   }
@@ -529,20 +532,30 @@ static const leat_worker_vtable_t kVtable = {
     worker_clear_container,
 };
 
+// The containers of device |index|, which are this worker's own.
+static leat_status_t make_resources(leat_local_worker_t* worker, int index,
+                                    leat_string_view_t default_container) {
+  LEAT_RETURN_IF_ERROR(leat_resource_manager_create(worker->allocator, &worker->resources[index]));
+  leat_resource_manager_t* resources = worker->resources[index];
+  if (default_container.size) leat_resource_manager_name_default(resources, default_container);
+  leat_resource_manager_set_collectives(resources, worker->collectives);
+  return leat_ok_status();
+}
+
 static leat_status_t take_devices(leat_local_worker_t* worker,
                                   const leat_local_worker_options_t* options) {
   size_t count = (size_t)options->device_count;
   LEAT_RETURN_IF_ERROR(LEAT_ALLOCATE(worker->allocator, count, &worker->devices));
   LEAT_RETURN_IF_ERROR(LEAT_ALLOCATE(worker->allocator, count, &worker->resources));
   worker->owns_resources = !options->resources;
+  if (worker->owns_resources) {
+    LEAT_RETURN_IF_ERROR(leat_collectives_create(worker->allocator, &worker->collectives));
+  }
   for (int i = 0; i < options->device_count; ++i) {
     if (options->resources) {
       worker->resources[i] = options->resources[i];
     } else {
-      LEAT_RETURN_IF_ERROR(leat_resource_manager_create(worker->allocator, &worker->resources[i]));
-      if (options->default_container.size) {
-        leat_resource_manager_name_default(worker->resources[i], options->default_container);
-      }
+      LEAT_RETURN_IF_ERROR(make_resources(worker, i, options->default_container));
     }
     if (options->shared_containers) {
       leat_resource_manager_share_named(worker->resources[i], options->shared_containers[i]);

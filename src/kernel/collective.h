@@ -1,0 +1,74 @@
+// Collectives: values that the kernels of several devices make together (the sum of all their
+// inputs, for example). A device takes part by running a kernel, which names a group of devices by
+// a number, says how large it is, and names by a second number which collective of the group this
+// is. Kernels of one step with the same two numbers meet in a round:
+//
+//   device 0: leat_collective_start ─┐
+//   device 1: leat_collective_start ─┼─▶ round: all are there, ranks ─▶ chunks go around ─▶ done
+//   device 2: leat_collective_start ─┘
+//
+// No thread waits: a member that is not alone leaves its kernel pending, and whoever comes last
+// starts the exchange. Ranks follow the names of the devices. Where the members ask for places of
+// their own, these say in which order the rows of an all-to-all lie, and nothing else, as in
+// TensorFlow. What goes around, and in which order chunks are merged, is in
+// kernel/collective_program.h. The order is the same in every run, and all members get the same
+// bits.
+//
+// The first failure in a round ends it for all members with that status: members that do not agree
+// on what they do together (INTERNAL for the size of the group, the kind and the type,
+// INVALID_ARGUMENT for the shape), a timeout (DEADLINE_EXCEEDED), the cancellation of a step
+// (CANCELLED).
+#ifndef LEAT_KERNEL_COLLECTIVE_H_
+#define LEAT_KERNEL_COLLECTIVE_H_
+
+#include "device/cpu/combine.h"
+#include "kernel/kernel.h"
+
+// All rounds of the devices of a session. Reference counted; every function may be called on any
+// thread.
+typedef struct leat_collectives_s leat_collectives_t;
+LEAT_MUST_USE leat_status_t leat_collectives_create(leat_allocator_t* allocator,
+                                                    leat_collectives_t** out_collectives);
+void leat_collectives_retain(leat_collectives_t* collectives);
+// No member may wait any more when the last reference goes. NULL is allowed.
+void leat_collectives_release(leat_collectives_t* collectives);
+
+// What a group does together. The numbers are those of TensorFlow's CompleteInstance.
+typedef enum leat_collective_kind_e {
+  LEAT_COLLECTIVE_REDUCE = 0,          // everybody gets the merged inputs
+  LEAT_COLLECTIVE_BROADCAST = 1,       // everybody gets the input of one member, the source
+  LEAT_COLLECTIVE_GATHER = 2,          // everybody gets all inputs, by rank
+  LEAT_COLLECTIVE_ALL_TO_ALL = 4,      // rank i gets chunk i of each input, by place
+  LEAT_COLLECTIVE_REDUCE_SCATTER = 5,  // rank i gets chunk i of the merged inputs
+  LEAT_COLLECTIVE_MEET = 6,            // nothing but that all are there, at different places
+} leat_collective_kind_t;
+
+// How one member takes part.
+typedef struct leat_collective_call_s {
+  leat_collective_kind_t kind;
+  int32_t group_key, group_size, instance_key;
+  int32_t place;  // that it asks for; negative: its rank. All members ask for one, or none does
+  bool is_source;
+  int dtype;
+  const leat_shape_t* shape;  // in which all members must agree; NULL: there are no values
+  // The elements that chunks are cut from and arrive in. Before the call it holds the member's own
+  // elements: all of them (REDUCE, REDUCE_SCATTER, the source of BROADCAST), or none (GATHER,
+  // ALL_TO_ALL, other members of BROADCAST).
+  void* data;
+  int64_t count;
+  const void* sent;  // of GATHER and ALL_TO_ALL: the member's own elements
+  void* kept;        // of REDUCE_SCATTER: where the member's chunk goes in the end
+  leat_tensor_t scratch;  // released when the kernel ends, or "no tensor"
+  leat_combine_t merge;  // of both reductions
+  bool divides;          // of both: by the size of the group, in the end
+  double timeout_seconds;  // 0 or less: none
+  // Runs when the round has succeeded, before the kernel's |done|; NULL: there is nothing to do.
+  leat_status_t (*completed)(leat_kernel_context_t* context);
+} leat_collective_call_t;
+
+// Takes part in a round; |done| is called when it is over. All that |call| points to must live
+// until then; |call| itself is copied, and its scratch memory taken over.
+void leat_collective_start(leat_kernel_context_t* context, const leat_collective_call_t* call,
+                           leat_kernel_done_fn_t done);
+
+#endif  // LEAT_KERNEL_COLLECTIVE_H_

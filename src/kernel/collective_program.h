@@ -1,0 +1,78 @@
+// What a member of a collective does, as a program: chains of hops, one chain for each chunk of the
+// elements. A hop offers the chunk to another rank, takes it from one, or works on it. Chains do
+// not wait for each other, so that while one chunk is merged another is on its way. The hops of all
+// members fit together: for each offer there is exactly one hop that takes it, under the same tag.
+//
+// Two reductions and the gather go around a ring (rank r takes from r - 1 and offers to r + 1). Of
+// three ranks, with chunks 0, 1, 2, each rank's chains are, in the first and the second pass:
+//
+//   chunk 0:  rank 0 offers   ─▶ rank 1 merges, offers ─▶ rank 2 merges: complete
+//             rank 2 offers   ─▶ rank 0 takes, offers  ─▶ rank 1 takes
+//   chunk 1:  the same, beginning at rank 1; and so on
+//
+// So each rank sends about 2 / n of all elements n - 1 times, and chunk c is always merged in the
+// order c, c + 1, ..., whoever is late. Chunks, tags and this order are TensorFlow's, because a
+// member may be a task that runs TensorFlow.
+#ifndef LEAT_KERNEL_COLLECTIVE_PROGRAM_H_
+#define LEAT_KERNEL_COLLECTIVE_PROGRAM_H_
+
+#include "kernel/collective.h"
+
+typedef enum leat_hop_kind_e {
+  LEAT_HOP_OFFER,   // |peer| may take the chunk
+  LEAT_HOP_TAKE,    // the chunk becomes that of |peer|
+  LEAT_HOP_MERGE,   // the chunk is merged with that of |peer|
+  LEAT_HOP_DIVIDE,  // the merged chunk is divided by the size of the group
+  LEAT_HOP_KEEP,    // the chunk is copied to the call's |kept|
+} leat_hop_kind_t;
+
+// Names an exchange within a round: the pass, the chunk and the rank that offers for a ring, the
+// tree and both ranks for a broadcast, both ranks for all to all.
+typedef struct leat_hop_tag_s {
+  int32_t a, b, c;
+} leat_hop_tag_t;
+
+typedef struct leat_hop_s {
+  leat_hop_kind_t kind;
+  int32_t peer;
+  leat_hop_tag_t tag;
+  struct leat_chain_s* chain;
+} leat_hop_t;
+
+typedef struct leat_chain_s {
+  char* bytes;  // the chunk
+  int64_t count;
+  leat_hop_t* next;  // the hop that is under way
+  leat_hop_t* end;
+  void* member;               // for whoever runs it
+  leat_hop_t* source;         // the offer that its hop takes from, once there is one
+  struct leat_chain_s* ready;  // the next one in a list of chains to run
+} leat_chain_t;
+
+typedef struct leat_collective_program_s {
+  leat_chain_t* chains;
+  int64_t chain_count;
+  leat_hop_t* hops;
+} leat_collective_program_t;
+
+// What a program has to know of the other members.
+typedef struct leat_collective_group_s {
+  int32_t* places;  // [group_size] by rank: where in the output of an all-to-all its row goes
+  int32_t source;   // the rank that is the source of a broadcast
+} leat_collective_group_t;
+
+// The program of rank |rank| for |call|. Copies the member's own elements to where they belong in
+// |call->data|. RESOURCE_EXHAUSTED without memory. |group| is needed for the call only.
+LEAT_MUST_USE leat_status_t leat_collective_program_create(const leat_collective_call_t* call,
+                                                           int32_t rank,
+                                                           const leat_collective_group_t* group,
+                                                           leat_allocator_t* allocator,
+                                                           leat_collective_program_t* out_program);
+// Accepts a zeroed program.
+void leat_collective_program_free(leat_collective_program_t* program, leat_allocator_t* allocator);
+
+// Does the work of the chain's next hop, which is no offer, on its chunk; from the chain's |source|
+// where it takes or merges.
+void leat_collective_work(const leat_chain_t* chain, const leat_collective_call_t* call);
+
+#endif  // LEAT_KERNEL_COLLECTIVE_PROGRAM_H_

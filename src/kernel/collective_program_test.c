@@ -1,0 +1,223 @@
+// The programs of a group's members, run by a loop that lets one hop at a time go on, in an order
+// that a seed draws. Whatever the order: each offer is taken once, nobody is left waiting, and the
+// elements are what the collective promises, with the same bits at all members. The expected values
+// come from plain loops over the inputs. Sizes around multiples of a chunk's alignment, groups of
+// one, and more members than elements are among the cases.
+#include "kernel/collective_program.h"
+
+#include <stdlib.h>
+
+#include "base/test.h"
+
+#define MAX_MEMBERS 9
+#define MAX_COUNT 700
+
+typedef struct scene_s {
+  int size;
+  leat_collective_call_t calls[MAX_MEMBERS];
+  leat_collective_program_t programs[MAX_MEMBERS];
+  double data[MAX_MEMBERS][MAX_COUNT];
+  double sent[MAX_MEMBERS][MAX_COUNT];
+  double kept[MAX_MEMBERS][MAX_COUNT];
+  leat_hop_t* offers[MAX_MEMBERS * MAX_MEMBERS * 8];
+  int offer_count;
+  uint32_t seed;
+} scene_t;
+
+static uint32_t draw(scene_t* s) {
+  s->seed = s->seed * 1664525 + 1013904223;
+  return s->seed >> 16;
+}
+
+// Whole numbers, so that sums are exact in any order.
+static double input(int member, int64_t index) { return (double)(member * 1000 + index % 997); }
+
+static bool fits(const leat_hop_t* offer, const leat_hop_t* taker, int offerer, int member) {
+  return offer->peer == member && taker->peer == offerer && offer->tag.a == taker->tag.a &&
+         offer->tag.b == taker->tag.b && offer->tag.c == taker->tag.c;
+}
+
+// The member that a hop belongs to.
+static int owner(const scene_t* s, const leat_hop_t* hop) {
+  for (int m = 0; m < s->size; ++m) {
+    const leat_chain_t* chains = s->programs[m].chains;
+    if (hop->chain >= chains && hop->chain < chains + s->programs[m].chain_count) return m;
+  }
+  fail();
+  return -1;
+}
+
+// Does the next hop of |chain|, a chain of |member|, if it can be done.
+static bool advance(scene_t* s, int member, leat_chain_t* chain) {
+  leat_hop_t* hop = chain->next;
+  double* bytes = (double*)(void*)chain->bytes;
+  switch (hop->kind) {
+    case LEAT_HOP_OFFER: s->offers[s->offer_count++] = hop; break;
+    case LEAT_HOP_DIVIDE:
+      for (int64_t i = 0; i < chain->count; ++i) bytes[i] /= s->size;
+      break;
+    case LEAT_HOP_KEEP:
+      memcpy(s->calls[member].kept, bytes, (size_t)chain->count * sizeof *bytes);
+      break;
+    case LEAT_HOP_TAKE:
+    case LEAT_HOP_MERGE: {
+      int found = 0;
+      while (found < s->offer_count &&
+             !fits(s->offers[found], hop, owner(s, s->offers[found]), member)) {
+        ++found;
+      }
+      if (found == s->offer_count) return false;
+      const leat_chain_t* source = s->offers[found]->chain;
+      const double* from = (const double*)(const void*)source->bytes;
+      assert_int_equal(source->count, chain->count);
+      for (int64_t i = 0; i < chain->count; ++i) {
+        bytes[i] = hop->kind == LEAT_HOP_MERGE ? bytes[i] + from[i] : from[i];
+      }
+      s->offers[found] = s->offers[--s->offer_count];
+      break;
+    }
+  }
+  ++chain->next;
+  return true;
+}
+
+// Runs all programs to their ends, each time from a member and chain that is drawn.
+static void run_all(scene_t* s) {
+  for (bool moved = true; moved;) {
+    moved = false;
+    uint32_t first = draw(s);
+    for (int i = 0; i < s->size; ++i) {
+      int m = (int)((first + (uint32_t)i) % (uint32_t)s->size);
+      leat_collective_program_t* program = &s->programs[m];
+      uint32_t begin = draw(s);
+      for (int64_t k = 0; k < program->chain_count; ++k) {
+        int64_t turn = (begin + k) % program->chain_count;
+        leat_chain_t* chain = &program->chains[turn];
+        if (chain->next != chain->end && advance(s, m, chain)) moved = true;
+      }
+    }
+  }
+  assert_int_equal(s->offer_count, 0);
+  for (int m = 0; m < s->size; ++m) {
+    for (int64_t k = 0; k < s->programs[m].chain_count; ++k) {
+      assert_ptr_equal(s->programs[m].chains[k].next, s->programs[m].chains[k].end);
+    }
+  }
+}
+
+static scene_t* play(leat_collective_kind_t kind, int size, int64_t count, int source) {
+  scene_t* s = calloc(1, sizeof *s);
+  assert_non_null(s);
+  s->size = size;
+  s->seed = (uint32_t)(size * 31 + count);
+  int32_t places[MAX_MEMBERS];
+  for (int m = 0; m < size; ++m) places[m] = m;
+  leat_collective_group_t group = {places, source};
+  const bool starts_full = kind == LEAT_COLLECTIVE_REDUCE || kind == LEAT_COLLECTIVE_REDUCE_SCATTER;
+  for (int m = 0; m < size; ++m) {
+    for (int64_t i = 0; i < count; ++i) {
+      s->data[m][i] = starts_full || m == source ? input(m, i) : -1;
+      s->sent[m][i] = input(m, i);
+    }
+    s->calls[m] = (leat_collective_call_t){
+        .kind = kind, .group_size = size, .dtype = LEAT_DTYPE_DOUBLE, .data = s->data[m],
+        .count = count, .sent = s->sent[m], .kept = s->kept[m]};
+    LEAT_EXPECT_OK(leat_collective_program_create(&s->calls[m], m, &group, leat_allocator_system(),
+                                                  &s->programs[m]));
+  }
+  run_all(s);
+  return s;
+}
+
+static void end(scene_t* s) {
+  for (int m = 0; m < s->size; ++m) {
+    leat_collective_program_free(&s->programs[m], leat_allocator_system());
+  }
+  free(s);
+}
+
+static const int64_t kCounts[] = {0, 1, 7, 8, 9, 63, 64, 65, 500, 697};
+#define FOR_COUNTS(count)                                                               \
+  for (size_t c_ = 0; c_ < sizeof kCounts / sizeof *kCounts; ++c_)                      \
+    for (int64_t count = kCounts[c_], once_ = 1; once_; once_ = 0)
+
+static void reduce__gives_the_sum_to_all(void** state) {
+  for (int size = 1; size <= MAX_MEMBERS; ++size) {
+    FOR_COUNTS(count) {
+      scene_t* s = play(LEAT_COLLECTIVE_REDUCE, size, count, -1);
+      for (int64_t i = 0; i < count; ++i) {
+        double sum = 0;
+        for (int m = 0; m < size; ++m) sum += input(m, i);
+        for (int m = 0; m < size; ++m) assert_true(s->data[m][i] == sum);
+      }
+      end(s);
+    }
+  }
+}
+
+static void reduce_scatter__keeps_the_chunk_of_the_rank(void** state) {
+  for (int size = 1; size <= MAX_MEMBERS; ++size) {
+    for (int64_t each = 0; each <= 70; each += 7) {
+      scene_t* s = play(LEAT_COLLECTIVE_REDUCE_SCATTER, size, each * size, -1);
+      for (int r = 0; r < size; ++r) {
+        for (int64_t i = 0; i < each; ++i) {
+          double sum = 0;
+          for (int m = 0; m < size; ++m) sum += input(m, r * each + i);
+          assert_true(s->kept[r][i] == sum);
+        }
+      }
+      end(s);
+    }
+  }
+}
+
+static void gather__joins_by_rank(void** state) {
+  for (int size = 1; size <= MAX_MEMBERS; ++size) {
+    for (int64_t each = 0; each <= 70; each += 7) {
+      scene_t* s = play(LEAT_COLLECTIVE_GATHER, size, each * size, -1);
+      for (int m = 0; m < size; ++m) {
+        for (int64_t i = 0; i < each * size; ++i) {
+          assert_true(s->data[m][i] == input((int)(i / each), i % each));
+        }
+      }
+      end(s);
+    }
+  }
+}
+
+static void all_to_all__transposes(void** state) {
+  for (int size = 1; size <= MAX_MEMBERS; ++size) {
+    for (int64_t each = 0; each <= 70; each += 7) {
+      scene_t* s = play(LEAT_COLLECTIVE_ALL_TO_ALL, size, each * size, -1);
+      for (int m = 0; m < size; ++m) {
+        for (int64_t i = 0; i < each * size; ++i) {
+          assert_true(s->data[m][i] == input((int)(i / each), m * each + i % each));
+        }
+      }
+      end(s);
+    }
+  }
+}
+
+static void broadcast__reaches_all_from_any_source(void** state) {
+  for (int size = 1; size <= MAX_MEMBERS; ++size) {
+    for (int source = 0; source < size; ++source) {
+      scene_t* s = play(LEAT_COLLECTIVE_BROADCAST, size, 65, source);
+      for (int m = 0; m < size; ++m) {
+        for (int64_t i = 0; i < 65; ++i) assert_true(s->data[m][i] == input(source, i));
+      }
+      end(s);
+    }
+  }
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(reduce__gives_the_sum_to_all),
+      cmocka_unit_test(reduce_scatter__keeps_the_chunk_of_the_rank),
+      cmocka_unit_test(gather__joins_by_rank),
+      cmocka_unit_test(all_to_all__transposes),
+      cmocka_unit_test(broadcast__reaches_all_from_any_source),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,80 @@
+// The work of a hop on its chunk: copies, merges, quotients. The loops over elements are those of
+// device/cpu/combine.h.
+#include "base/checked.h"
+#include "device/cpu/half.h"
+#include "kernel/collective_program.h"
+
+#define DIVISOR_BYTES 1024
+
+// The number |n| as an element of |dtype|, one of those that reductions take.
+static void write_number(int dtype, int32_t n, void* element) {
+  switch (dtype) {
+    case LEAT_DTYPE_FLOAT: *(float*)element = (float)n; break;
+    case LEAT_DTYPE_DOUBLE: *(double*)element = n; break;
+    case LEAT_DTYPE_INT32: *(int32_t*)element = n; break;
+    case LEAT_DTYPE_INT64: *(int64_t*)element = n; break;
+    case LEAT_DTYPE_HALF: *(uint16_t*)element = leat_half_from_float((float)n); break;
+    case LEAT_DTYPE_BFLOAT16: *(uint16_t*)element = leat_bfloat16_from_float((float)n); break;
+    default: LEAT_DCHECK(false);
+  }
+}
+
+static void divide(const leat_chain_t* chain, const leat_collective_call_t* call) {
+  int64_t divisors[DIVISOR_BYTES / sizeof(int64_t)];
+  const int64_t element = (int64_t)leat_dtype_size(call->dtype);
+  const int64_t room = (int64_t)sizeof divisors / element;
+  leat_combine_fn_t quotient = leat_combine_find(LEAT_COMBINE_DIV, call->dtype);
+  for (int64_t i = 0; i < room; ++i) {
+    write_number(call->dtype, call->group_size, (char*)divisors + i * element);
+  }
+  for (int64_t i = 0; i < chain->count; i += room) {
+    quotient(chain->bytes + i * element, divisors, LEAT_MIN(room, chain->count - i));
+  }
+}
+
+// Copies the NaNs in |from|, which the comparison in a minimum or maximum drops.
+static void keep_nans(int dtype, void* to, const void* from, int64_t count) {
+  switch (dtype) {
+    case LEAT_DTYPE_FLOAT:
+      for (int64_t i = 0; i < count; ++i) {
+        const float x = ((const float*)from)[i];
+        if (x != x) ((float*)to)[i] = x;
+      }
+      break;
+    case LEAT_DTYPE_DOUBLE:
+      for (int64_t i = 0; i < count; ++i) {
+        const double x = ((const double*)from)[i];
+        if (x != x) ((double*)to)[i] = x;
+      }
+      break;
+    case LEAT_DTYPE_HALF:
+    case LEAT_DTYPE_BFLOAT16: {
+      const uint16_t infinity = dtype == LEAT_DTYPE_HALF ? 0x7c00 : 0x7f80;
+      for (int64_t i = 0; i < count; ++i) {
+        const uint16_t x = ((const uint16_t*)from)[i];
+        if ((x & 0x7fff) > infinity) ((uint16_t*)to)[i] = x;
+      }
+      break;
+    }
+    default: break;  // integers
+  }
+}
+
+static void merge(const leat_collective_call_t* call, void* to, const void* from, int64_t count) {
+  leat_combine_find(call->merge, call->dtype)(to, from, count);
+  if (call->merge == LEAT_COMBINE_MIN || call->merge == LEAT_COMBINE_MAX) {
+    keep_nans(call->dtype, to, from, count);
+  }
+}
+
+void leat_collective_work(const leat_chain_t* chain, const leat_collective_call_t* call) {
+  const leat_chain_t* source = chain->source ? chain->source->chain : NULL;
+  const size_t bytes = (size_t)chain->count * leat_dtype_size(call->dtype);
+  switch (chain->next->kind) {
+    case LEAT_HOP_TAKE: memcpy(chain->bytes, source->bytes, bytes); break;
+    case LEAT_HOP_MERGE: merge(call, chain->bytes, source->bytes, chain->count); break;
+    case LEAT_HOP_DIVIDE: divide(chain, call); break;
+    case LEAT_HOP_KEEP: memcpy(call->kept, chain->bytes, bytes); break;
+    case LEAT_HOP_OFFER: LEAT_DCHECK(false);
+  }
+}
