@@ -15,7 +15,7 @@
 
 #define LAYOUT_TAG LEAT_SV("custom_scalars__config__")
 #define LAYOUT_MEMORY_BYTES ((uint64_t)64 << 20)
-#define CHART_LIMIT 4096       // of all layouts
+#define CHART_LIMIT 4096  // of all layouts
 #define ANSWER_BYTES ((size_t)256 << 20)
 
 // ---- Reading layouts ----------------------------------------------------------------------------
@@ -25,33 +25,28 @@ typedef struct chart_s {
   leat_string_view_t bytes;
 } chart_t;
 
+typedef struct chart_list_s {
+  chart_t* items;
+  size_t count;
+} chart_list_t;
+
 typedef struct category_s {
   const leat_pb_category_t* category;
-  chart_t* charts;
-  size_t count, capacity;
+  chart_list_t charts;
 } category_t;
+
+typedef struct category_list_s {
+  category_t* items;
+  size_t count;
+} category_list_t;
 
 typedef struct merger_s {
   leat_arena_t* arena;
   bool has_layout;
   int32_t version;  // of the first
-  category_t* categories;
-  size_t count, capacity;
+  category_list_t categories;
   size_t charts;  // in all categories
 } merger_t;
-
-// Makes room for one more item behind |count|; the old items stay in the arena.
-static leat_status_t grow(leat_arena_t* arena, void** items, size_t item_bytes, size_t count,
-                          size_t* capacity) {
-  void* larger;
-  if (count < *capacity) return leat_ok_status();
-  size_t wanted = count ? 2 * count : 4;
-  LEAT_RETURN_IF_ERROR(leat_arena_allocate_array(arena, wanted, item_bytes, &larger));
-  if (count) memcpy(larger, *items, count * item_bytes);
-  *items = larger;
-  *capacity = wanted;
-  return leat_ok_status();
-}
 
 static leat_status_t bytes_of(const leat_pb_chart_t* chart, leat_arena_t* arena,
                               leat_string_view_t* out_bytes) {
@@ -67,17 +62,18 @@ static leat_status_t bytes_of(const leat_pb_chart_t* chart, leat_arena_t* arena,
 static leat_status_t add_chart(merger_t* merger, category_t* category, const leat_pb_chart_t* chart,
                                size_t known) {
   leat_string_view_t bytes;
+  chart_t* added;
   if (merger->charts >= CHART_LIMIT) {
     return leat_make_status(LEAT_INVALID_ARGUMENT, "the layouts have more than %d charts",
                             CHART_LIMIT);
   }
   LEAT_RETURN_IF_ERROR(bytes_of(chart, merger->arena, &bytes));
   for (size_t i = 0; i < known; ++i) {
-    if (leat_string_view_equal(category->charts[i].bytes, bytes)) return leat_ok_status();
+    if (leat_string_view_equal(category->charts.items[i].bytes, bytes)) return leat_ok_status();
   }
-  LEAT_RETURN_IF_ERROR(grow(merger->arena, (void**)&category->charts, sizeof(chart_t),
-                            category->count, &category->capacity));
-  category->charts[category->count++] = (chart_t){chart, bytes};
+  LEAT_RETURN_IF_ERROR(leat_message_list_append(merger->arena, &category->charts, sizeof *added,
+                                                (void**)&added));
+  *added = (chart_t){chart, bytes};
   ++merger->charts;
   return leat_ok_status();
 }
@@ -85,16 +81,14 @@ static leat_status_t add_chart(merger_t* merger, category_t* category, const lea
 static leat_status_t add_category(merger_t* merger, const leat_pb_category_t* category) {
   category_t* into = NULL;
   // A title that comes twice within one layout is merged too, which nobody writes.
-  for (size_t i = 0; i < merger->count && !into; ++i) {
-    if (leat_string_view_equal(merger->categories[i].category->title, category->title)) {
-      into = &merger->categories[i];
-    }
+  for (size_t i = 0; i < merger->categories.count && !into; ++i) {
+    category_t* other = &merger->categories.items[i];
+    if (leat_string_view_equal(other->category->title, category->title)) into = other;
   }
-  size_t known = into ? into->count : 0;
+  size_t known = into ? into->charts.count : 0;
   if (!into) {
-    LEAT_RETURN_IF_ERROR(grow(merger->arena, (void**)&merger->categories, sizeof(category_t),
-                              merger->count, &merger->capacity));
-    into = &merger->categories[merger->count++];
+    LEAT_RETURN_IF_ERROR(leat_message_list_append(merger->arena, &merger->categories, sizeof *into,
+                                                  (void**)&into));
     *into = (category_t){.category = category};
   }
   for (size_t i = 0; i < category->chart.count; ++i) {
@@ -177,9 +171,9 @@ static void print_category(const category_t* category, leat_string_builder_t* ou
   leat_string_builder_append(out, LEAT_SV("{\"title\":"));
   board_json_string(out, category->category->title);
   leat_string_builder_append(out, LEAT_SV(",\"chart\":["));
-  for (size_t i = 0; i < category->count; ++i) {
+  for (size_t i = 0; i < category->charts.count; ++i) {
     if (i) leat_string_builder_append_char(out, ',');
-    print_chart(category->charts[i].chart, out);
+    print_chart(category->charts.items[i].chart, out);
   }
   leat_string_builder_append(out, LEAT_SV("],\"closed\":"));
   board_json_number(out, BOARD_NUMBER_BOOL, category->category->closed);
@@ -206,9 +200,9 @@ leat_status_t board_api_layout(board_api_t* api, const board_request_t* request,
     return leat_ok_status();
   }
   leat_string_builder_print(&response->body, "{\"version\":%d,\"category\":[", merger.version);
-  for (size_t i = 0; i < merger.count; ++i) {
+  for (size_t i = 0; i < merger.categories.count; ++i) {
     if (i) leat_string_builder_append_char(&response->body, ',');
-    print_category(&merger.categories[i], &response->body);
+    print_category(&merger.categories.items[i], &response->body);
   }
   leat_string_builder_append(&response->body, LEAT_SV("]}"));
   return leat_ok_status();

@@ -1,190 +1,312 @@
-// Hyper-parameters: /data/leat/hparams, a table of the runs that wrote some.
+// Hyper-parameters, at three addresses of TensorBoard's plugin (experiment, metric_evals, and in
+// board/api_session_groups.c session_groups and download_data) and at one of our own,
+// /data/leat/hparams, a table of the runs that wrote some:
 //
 //   {"sessions": [{"run": "a", "group": "", "status": 1, "start": seconds,
 //                  "hparams": {"rate": 0.1, "optimizer": "adam"}, "metrics": {"loss": 0.5}}, ...]}
 //
-// A run's hyper-parameters are the metadata of a tag without a value of its own; there is no need
-// of a descriptor for these three messages, of which few fields are read. The metrics of a run are
-// the newest values of its scalars and of those of the runs below it ("a/eval" writes the metric
-// "eval/loss"). The status is that of TensorBoard: 0 is not known, 1 success, 2 failure, 3 running.
-#include "board/api.h"
+// The metrics of a run are the newest values of its scalars and of those of the runs below it
+// ("a/eval" writes the metric "eval/loss"). The status is that of TensorBoard: 0 is not known, 1
+// success, 2 failure, 3 running. A request of TensorBoard's is JSON, the body of a POST or the
+// parameter "request".
+#include "board/api_hparams.h"
+
+#include "board/json_reader.h"
 #include "board/json_writer.h"
-#include "formats/wire/wire.h"
 
-#define START LEAT_SV("_hparams_/session_start_info")
-#define END LEAT_SV("_hparams_/session_end_info")
-// Fields of the plugin's data, of a session's start and end, of a map's entry, of a value.
-enum { DATA_START = 3, DATA_END = 4, START_HPARAM = 1, START_GROUP = 4, START_TIME = 5 };
-enum { END_STATUS = 1, ENTRY_KEY = 1, ENTRY_VALUE = 2, NUMBER = 2, TEXT = 3, BOOL = 4 };
-
-typedef struct field_s {
-  uint32_t number, type;
-  leat_string_view_t bytes;  // of texts and messages
-  uint64_t word;             // of numbers
-} field_t;
-
-// Takes the next field off |inout_rest|; false at the end and where the bytes break a rule.
-static bool take_field(leat_string_view_t* inout_rest, field_t* out_field) {
-  const uint8_t* next = (const uint8_t*)inout_rest->data;
-  const uint8_t* end = next + inout_rest->size;
-  *out_field = (field_t){0};
-  if (!inout_rest->size) return false;
-  next = leat_wire_read_tag(next, end, &out_field->number, &out_field->type);
-  if (!next) return false;
-  if (out_field->type == LEAT_WIRE_LENGTH) {
-    next = leat_wire_read_bytes(next, end, &out_field->bytes);
-  } else if (out_field->type == LEAT_WIRE_VARINT) {
-    next = leat_wire_read_varint(next, end, &out_field->word);
-  } else {
-    if (out_field->type == LEAT_WIRE_FIXED64 && end - next >= 8) {
-      out_field->word = leat_wire_load64(next);
-    }
-    next = leat_wire_skip(next, end, out_field->number, out_field->type);
+leat_status_t board_api_request_json(const board_request_t* request, leat_string_view_t* out_json) {
+  *out_json = request->body;
+  if (request->is_post || board_query_get(&request->query, "request", out_json)) {
+    return leat_ok_status();
   }
-  if (!next) return false;
-  *inout_rest = leat_string_view_make((const char*)next, (size_t)(end - next));
-  return true;
+  return leat_make_status(LEAT_INVALID_ARGUMENT, "Expected a JSON-formatted request");
 }
 
-static double to_double(uint64_t word) {
-  double number;
-  memcpy(&number, &word, sizeof number);
-  return number;
-}
-
-// The last field |number| of |bytes| that is a message or a text; empty where there is none.
-static leat_string_view_t message_of(leat_string_view_t bytes, uint32_t number) {
-  leat_string_view_t found = leat_string_view_make("", 0);
-  field_t field;
-  while (take_field(&bytes, &field)) {
-    if (field.number == number && field.type == LEAT_WIRE_LENGTH) found = field.bytes;
-  }
-  return found;
-}
-
-static void print_value(leat_string_view_t bytes, leat_string_builder_t* out) {
-  field_t field, last = {0};
-  while (take_field(&bytes, &field)) last = field;
-  if (last.number == NUMBER && last.type == LEAT_WIRE_FIXED64) {
-    board_json_float(out, to_double(last.word));
-  } else if (last.number == TEXT && last.type == LEAT_WIRE_LENGTH) {
-    board_json_string(out, last.bytes);
-  } else if (last.number == BOOL && last.type == LEAT_WIRE_VARINT) {
-    board_json_number(out, BOARD_NUMBER_BOOL, (double)last.word);
+void board_api_print_hparam(const leat_pb_hparam_value_t* value, leat_string_builder_t* out) {
+  if (value && value->kind_case == BOARD_HPARAM_NUMBER) {
+    board_json_float(out, value->number_value);
+  } else if (value && value->kind_case == BOARD_HPARAM_TEXT) {
+    board_json_string(out, value->string_value);
+  } else if (value && value->kind_case == BOARD_HPARAM_BOOL) {
+    board_json_number(out, BOARD_NUMBER_BOOL, value->bool_value);
   } else {
     leat_string_builder_append(out, LEAT_SV("null"));
   }
 }
 
-static void print_start(leat_string_view_t start, leat_string_builder_t* out) {
-  leat_string_view_t rest = start;
-  double time = 0;
+void board_api_print_hparams(const leat_pb_hparam_session_start_t* start,
+                             const board_groups_request_t* request, leat_string_builder_t* out) {
   bool follows = false;
-  field_t field;
-  leat_string_builder_append(out, LEAT_SV(",\"group\":"));
-  board_json_string(out, message_of(start, START_GROUP));
-  leat_string_builder_append(out, LEAT_SV(",\"hparams\":{"));
-  while (take_field(&rest, &field)) {
-    if (field.number == START_TIME && field.type == LEAT_WIRE_FIXED64) time = to_double(field.word);
-    if (field.number != START_HPARAM || field.type != LEAT_WIRE_LENGTH) continue;
+  for (size_t i = 0; i < start->hparams.count; ++i) {
+    const leat_pb_hparam_entry_t* entry = &start->hparams.items[i];
+    const leat_pb_hparam_value_t* value = board_hparam_find(start, entry->key);
+    // Of entries with one key the last is printed, once.
+    if (!value || value != entry->value) continue;
+    if (request && !board_groups_has_hparam(request, entry->key)) continue;
     if (follows) leat_string_builder_append_char(out, ',');
     follows = true;
-    board_json_string(out, message_of(field.bytes, ENTRY_KEY));
+    board_json_string(out, entry->key);
     leat_string_builder_append_char(out, ':');
-    print_value(message_of(field.bytes, ENTRY_VALUE), out);
+    board_api_print_hparam(value, out);
   }
+}
+
+// ---- Our own table ------------------------------------------------------------------------------
+static void print_session(const board_session_t* session, leat_string_builder_t* out) {
+  leat_string_builder_append(out, LEAT_SV("{\"run\":"));
+  board_json_string(out, session->name);
+  leat_string_builder_append(out, LEAT_SV(",\"group\":"));
+  board_json_string(out, session->start->group_name);
+  leat_string_builder_append(out, LEAT_SV(",\"hparams\":{"));
+  board_api_print_hparams(session->start, NULL, out);
   leat_string_builder_append(out, LEAT_SV("},\"start\":"));
-  board_json_float(out, time);
-}
-
-static uint64_t status_of(const board_run_t* run) {
-  const board_series_t* series = board_run_find(run, END);
-  field_t field;
-  if (!series || strcmp(series->plugin, "hparams")) return 0;
-  leat_string_view_t end = message_of(series->content, DATA_END);
-  uint64_t status = 0;
-  while (take_field(&end, &field)) {
-    if (field.number == END_STATUS && field.type == LEAT_WIRE_VARINT) status = field.word;
-  }
-  return status;
-}
-
-// Prints the newest values of the scalars of |run|, whose name within the session is |prefix|.
-static void print_metrics(board_run_t* run, leat_string_view_t prefix, bool* inout_follows,
-                          leat_string_builder_t* out) {
+  board_json_float(out, session->start->start_time_secs);
+  leat_string_builder_print(out, ",\"status\":%d,\"metrics\":{",
+                            session->end ? session->end->status : 0);
   leat_string_builder_t name;
   leat_string_builder_initialize(leat_allocator_system(), &name);
-  leat_mutex_lock(&run->lock);
-  for (size_t i = 0; i < run->series_count; ++i) {
-    const board_series_t* series = run->series[i];
-    if (series->form != BOARD_FORM_SCALAR || strcmp(series->plugin, "scalars") || !series->count) {
-      continue;
-    }
+  for (size_t i = 0; i < session->metrics.count; ++i) {
+    const board_metric_value_t* value = &session->metrics.items[i];
     name.size = 0;
-    leat_string_builder_append(&name, prefix);
-    if (prefix.size) leat_string_builder_append_char(&name, '/');
-    leat_string_builder_append(&name, leat_string_view_make(series->tag, series->tag_size));
-    if (*inout_follows) leat_string_builder_append_char(out, ',');
-    *inout_follows = true;
+    leat_string_builder_append(&name, value->name.group);
+    if (value->name.group.size) leat_string_builder_append_char(&name, '/');
+    leat_string_builder_append(&name, value->name.tag);
+    if (i) leat_string_builder_append_char(out, ',');
     board_json_string(out, leat_string_builder_view(&name));
     leat_string_builder_append_char(out, ':');
-    board_json_float(out, series->values[series->count - 1]);
+    board_json_float(out, value->value);
   }
-  leat_mutex_unlock(&run->lock);
   leat_string_builder_deinitialize(&name);
-}
-
-// Whether |run| lies below |session|, and its name from there.
-static bool is_below(const board_run_t* run, const board_run_t* session,
-                     leat_string_view_t* out_rest) {
-  leat_string_view_t name = leat_string_view_from(run->name);
-  leat_string_view_t above = leat_string_view_from(session->name);
-  if (!leat_string_view_starts_with(name, above) || name.size <= above.size + 1 ||
-      name.data[above.size] != '/') {
-    return false;
-  }
-  *out_rest = leat_string_view_from_index(name, above.size + 1);
-  return true;
-}
-
-// Prints the session of |run|; false where it wrote none.
-static bool print_session(board_run_t* run, board_run_t** runs, size_t count, bool is_first,
-                          leat_string_builder_t* out) {
-  leat_string_view_t rest;
-  bool follows = false;
-  leat_mutex_lock(&run->lock);
-  const board_series_t* series = board_run_find(run, START);
-  bool is_session = series && !strcmp(series->plugin, "hparams");
-  if (is_session) {
-    if (!is_first) leat_string_builder_append_char(out, ',');
-    leat_string_builder_append(out, LEAT_SV("{\"run\":"));
-    board_json_string(out, leat_string_view_from(run->name));
-    print_start(message_of(series->content, DATA_START), out);
-    leat_string_builder_print(out, ",\"status\":%llu,\"metrics\":{",
-                              (unsigned long long)status_of(run));
-  }
-  leat_mutex_unlock(&run->lock);
-  if (!is_session) return false;
-  print_metrics(run, leat_string_view_make("", 0), &follows, out);
-  for (size_t i = 0; i < count; ++i) {
-    if (is_below(runs[i], run, &rest)) print_metrics(runs[i], rest, &follows, out);
-  }
   leat_string_builder_append(out, LEAT_SV("}}"));
-  return true;
 }
 
 leat_status_t board_api_hparams(board_api_t* api, const board_request_t* request,
                                 board_response_t* response) {
-  board_run_t** runs;
-  size_t count;
-  bool any = false;
-  (void)request;
-  LEAT_RETURN_IF_ERROR(board_logdir_runs(api->logdir, &runs, &count));
+  board_hparams_t hparams;
+  LEAT_RETURN_IF_ERROR(board_hparams_read(api->logdir, request->arena, &hparams));
   leat_string_builder_append(&response->body, LEAT_SV("{\"sessions\":["));
-  for (size_t i = 0; i < count; ++i) {
-    any |= print_session(runs[i], runs, count, !any, &response->body);
+  for (size_t i = 0; i < hparams.session_count; ++i) {
+    if (i) leat_string_builder_append_char(&response->body, ',');
+    print_session(&hparams.sessions[i], &response->body);
   }
   leat_string_builder_append(&response->body, LEAT_SV("]}"));
-  leat_allocator_free(leat_allocator_system(), runs);
+  return leat_ok_status();
+}
+
+// ---- The experiment -----------------------------------------------------------------------------
+static const char* const kTypes[] = {"DATA_TYPE_UNSET", "DATA_TYPE_STRING", "DATA_TYPE_BOOL",
+                                     "DATA_TYPE_FLOAT64"};
+static const char* const kDatasets[] = {"DATASET_UNKNOWN", "DATASET_TRAINING",
+                                        "DATASET_VALIDATION"};
+
+// The name of an enum's value, or the number where it has none.
+static void print_enum(int32_t value, const char* const* names, int32_t count,
+                       leat_string_builder_t* out) {
+  if (value >= 0 && value < count) {
+    leat_string_builder_print(out, "\"%s\"", names[value]);
+  } else {
+    leat_string_builder_print(out, "%d", value);
+  }
+}
+
+// A value of the domain of texts is a text: of another kind it is what JSON says, and of texts too,
+// without the quotes, so that a quote in it has a backslash. So does TensorBoard print them.
+static void print_domain_text(const leat_pb_hparam_value_t* value, leat_string_builder_t* out) {
+  leat_string_builder_t json;
+  leat_string_builder_initialize(leat_allocator_system(), &json);
+  if (value->kind_case == BOARD_HPARAM_TEXT) {
+    board_json_ascii_string(&json, value->string_value);
+  } else {
+    board_api_print_hparam(value, &json);
+  }
+  leat_string_view_t text = leat_string_builder_view(&json);
+  if (value->kind_case == BOARD_HPARAM_TEXT && text.size >= 2) {
+    text = leat_string_view_make(text.data + 1, text.size - 2);
+  }
+  board_json_string(out, text);
+  leat_string_builder_deinitialize(&json);
+}
+
+// |is_written| says that a program wrote the domain, and the values are printed as they are.
+static void print_domain(const leat_pb_hparam_info_t* info, bool is_written,
+                         leat_string_builder_t* out) {
+  if (info->domain_interval) {
+    leat_string_builder_append(out, LEAT_SV(",\"domainInterval\":{\"minValue\":"));
+    board_json_float(out, info->domain_interval->min_value);
+    leat_string_builder_append(out, LEAT_SV(",\"maxValue\":"));
+    board_json_float(out, info->domain_interval->max_value);
+    leat_string_builder_append_char(out, '}');
+  }
+  if (!info->domain_discrete) return;
+  leat_string_builder_append(out, LEAT_SV(",\"domainDiscrete\":["));
+  for (size_t i = 0; i < info->domain_discrete->values.count; ++i) {
+    const leat_pb_hparam_value_t* value = &info->domain_discrete->values.items[i];
+    if (i) leat_string_builder_append_char(out, ',');
+    if (!is_written && info->type == BOARD_HPARAM_TYPE_TEXT) {
+      print_domain_text(value, out);
+    } else {
+      board_api_print_hparam(value, out);
+    }
+  }
+  leat_string_builder_append_char(out, ']');
+}
+
+static void print_hparam_info(const leat_pb_hparam_info_t* info, bool is_written,
+                              leat_string_builder_t* out) {
+  leat_string_builder_append(out, LEAT_SV("{\"name\":"));
+  board_json_string(out, info->name);
+  leat_string_builder_append(out, LEAT_SV(",\"displayName\":"));
+  board_json_string(out, info->display_name);
+  leat_string_builder_append(out, LEAT_SV(",\"description\":"));
+  board_json_string(out, info->description);
+  leat_string_builder_append(out, LEAT_SV(",\"type\":"));
+  print_enum(info->type, kTypes, 4, out);
+  leat_string_builder_append(out, LEAT_SV(",\"differs\":"));
+  board_json_number(out, BOARD_NUMBER_BOOL, info->differs);
+  print_domain(info, is_written, out);
+  leat_string_builder_append_char(out, '}');
+}
+
+void board_api_print_metric_name(board_metric_name_t name, leat_string_builder_t* out) {
+  leat_string_builder_append(out, LEAT_SV("\"name\":{\"tag\":"));
+  board_json_string(out, name.tag);
+  leat_string_builder_append(out, LEAT_SV(",\"group\":"));
+  board_json_string(out, name.group);
+  leat_string_builder_append_char(out, '}');
+}
+
+static void print_metric_info(const leat_pb_hparam_metric_info_t* info,
+                              leat_string_builder_t* out) {
+  leat_string_builder_append_char(out, '{');
+  if (info->name) {
+    board_api_print_metric_name((board_metric_name_t){info->name->group, info->name->tag}, out);
+    leat_string_builder_append_char(out, ',');
+  }
+  leat_string_builder_append(out, LEAT_SV("\"displayName\":"));
+  board_json_string(out, info->display_name);
+  leat_string_builder_append(out, LEAT_SV(",\"description\":"));
+  board_json_string(out, info->description);
+  leat_string_builder_append(out, LEAT_SV(",\"datasetType\":"));
+  print_enum(info->dataset_type, kDatasets, 3, out);
+  leat_string_builder_append_char(out, '}');
+}
+
+static void print_experiment(const leat_pb_hparam_experiment_t* experiment, bool is_written,
+                             leat_string_builder_t* out) {
+  leat_string_builder_append(out, LEAT_SV("{\"name\":"));
+  board_json_string(out, experiment->name);
+  leat_string_builder_append(out, LEAT_SV(",\"description\":"));
+  board_json_string(out, experiment->description);
+  leat_string_builder_append(out, LEAT_SV(",\"user\":"));
+  board_json_string(out, experiment->user);
+  leat_string_builder_append(out, LEAT_SV(",\"timeCreatedSecs\":"));
+  board_json_float(out, experiment->time_created_secs);
+  leat_string_builder_append(out, LEAT_SV(",\"hparamInfos\":["));
+  for (size_t i = 0; i < experiment->hparam_infos.count; ++i) {
+    if (i) leat_string_builder_append_char(out, ',');
+    print_hparam_info(&experiment->hparam_infos.items[i], is_written, out);
+  }
+  leat_string_builder_append(out, LEAT_SV("],\"metricInfos\":["));
+  for (size_t i = 0; i < experiment->metric_infos.count; ++i) {
+    if (i) leat_string_builder_append_char(out, ',');
+    print_metric_info(&experiment->metric_infos.items[i], out);
+  }
+  leat_string_builder_append(out, LEAT_SV("]}"));
+}
+
+// Reads a GetExperimentRequest.
+static leat_status_t read_experiment_request(leat_string_view_t text, leat_arena_t* arena,
+                                             bool* out_metrics, double* out_limit) {
+  board_json_t object;
+  *out_metrics = true;
+  *out_limit = 0;
+  LEAT_RETURN_IF_ERROR(board_json_read(text, arena, &object));
+  bool fits = object.kind == BOARD_JSON_OBJECT;
+  for (const board_json_t* field = object.first; field && fits; field = field->next) {
+    leat_string_view_t key = field->key;
+    if (leat_string_view_equals(key, "includeMetrics") ||
+        leat_string_view_equals(key, "include_metrics")) {
+      fits = field->kind == BOARD_JSON_BOOL;
+      *out_metrics = field->truth;
+    } else if (leat_string_view_equals(key, "hparamsLimit") ||
+               leat_string_view_equals(key, "hparams_limit")) {
+      fits = field->kind == BOARD_JSON_NUMBER;
+      *out_limit = field->number;
+    } else {
+      fits = leat_string_view_equals(key, "experimentName") ||
+             leat_string_view_equals(key, "experiment_name");
+    }
+  }
+  return fits ? leat_ok_status()
+              : leat_make_status(LEAT_INVALID_ARGUMENT, "the request is no GetExperimentRequest");
+}
+
+leat_status_t board_api_experiment(board_api_t* api, const board_request_t* request,
+                                   board_response_t* response) {
+  board_hparams_t hparams;
+  leat_pb_hparam_experiment_t experiment;
+  leat_string_view_t json;
+  bool has_metrics;
+  double limit;
+  LEAT_RETURN_IF_ERROR(board_api_request_json(request, &json));
+  LEAT_RETURN_IF_ERROR(read_experiment_request(json, request->arena, &has_metrics, &limit));
+  LEAT_RETURN_IF_ERROR(board_hparams_read(api->logdir, request->arena, &hparams));
+  LEAT_RETURN_IF_ERROR(board_hparams_experiment(&hparams, request->arena, &experiment));
+  if (!has_metrics) experiment.metric_infos.count = 0;
+  if (limit >= 1 && limit < (double)experiment.hparam_infos.count) {
+    experiment.hparam_infos.count = (size_t)limit;
+  }
+  print_experiment(&experiment, hparams.experiment != NULL, &response->body);
+  return leat_ok_status();
+}
+
+// ---- The course of a metric ---------------------------------------------------------------------
+// The run that a session and a group below it name.
+static leat_status_t run_of(board_api_t* api, leat_arena_t* arena, leat_string_view_t session,
+                            leat_string_view_t group, board_run_t** out_run) {
+  leat_string_view_t name = session;
+  if (leat_string_view_equals(session, ".") && group.size) session.size = 0;
+  if (group.size) {
+    LEAT_RETURN_IF_ERROR(leat_arena_print(arena, &name, "%.*s%s%.*s", LEAT_SV_ARG(session),
+                                          session.size ? "/" : "", LEAT_SV_ARG(group)));
+  }
+  *out_run = board_logdir_find(api->logdir, name);
+  if (*out_run) return leat_ok_status();
+  return leat_make_status(LEAT_NOT_FOUND, "Not found: there is no run '%.*s'", LEAT_SV_ARG(name));
+}
+
+// The text |name| of |object|; absent ones are empty.
+static leat_string_view_t text_of(const board_json_t* object, const char* name,
+                                  const char* also_named) {
+  leat_string_view_t found = leat_string_view_make("", 0);
+  for (const board_json_t* field = object ? object->first : NULL; field; field = field->next) {
+    if ((leat_string_view_equals(field->key, name) ||
+         leat_string_view_equals(field->key, also_named)) && field->text.data) {
+      found = field->text;
+    }
+  }
+  return found;
+}
+
+leat_status_t board_api_metric_evals(board_api_t* api, const board_request_t* request,
+                                     board_response_t* response) {
+  board_json_t object;
+  const board_json_t* metric = NULL;
+  leat_string_view_t json;
+  board_run_t* run;
+  board_snapshot_t snapshot;
+  LEAT_RETURN_IF_ERROR(board_api_request_json(request, &json));
+  LEAT_RETURN_IF_ERROR(board_json_read(json, request->arena, &object));
+  for (const board_json_t* field = object.first; field; field = field->next) {
+    if (leat_string_view_equals(field->key, "metricName") ||
+        leat_string_view_equals(field->key, "metric_name")) {
+      metric = field;
+    }
+  }
+  LEAT_RETURN_IF_ERROR(run_of(api, request->arena, text_of(&object, "sessionName", "session_name"),
+                              text_of(metric, "group", "group"), &run));
+  LEAT_RETURN_IF_ERROR(board_snapshot_take(run, text_of(metric, "tag", "tag"), "scalars",
+                                           BOARD_CLASS_SCALAR, request->arena, &snapshot));
+  board_api_print_points(&snapshot, &response->body);
   return leat_ok_status();
 }

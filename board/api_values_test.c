@@ -65,6 +65,43 @@ static void hyper_parameters_are_told(void** state) {
   scene_stop();
 }
 
+// The addresses of TensorBoard: the comparison with its own server is a test of its own, and this
+// one says what they do with requests that are none.
+static void sessions_are_grouped(void** state) {
+  const char *groups = "/data/plugin/hparams/session_groups", *table =
+      "/data/plugin/hparams/download_data";
+  write_session(LEAT_SV(SESSION));
+  scene_start();
+  assert_int_equal(scene_ask("/data/plugin/hparams/experiment", "request={}"), 200);
+  scene_expect("{\"name\":\"adam\",\"displayName\":\"\",\"description\":\"\",\"type\":"
+               "\"DATA_TYPE_BOOL\",\"differs\":false,\"domainDiscrete\":[true]}");
+  scene_expect("\"metricInfos\":[{\"name\":{\"tag\":\"loss\",\"group\":\"\"},");
+  assert_int_equal(scene_ask(groups, "request={\"allowedStatuses\":[0],\"sliceSize\":9}"), 200);
+  scene_expect("{\"sessionGroups\":[{\"name\":\"g\",\"hparams\":{\"rate\":0.5,");
+  scene_expect("\"totalSize\":1}");
+  assert_int_equal(scene_ask(groups, "request={\"allowedStatuses\":[1]}"), 200);
+  assert_string_equal(scene.body, "{\"sessionGroups\":[],\"totalSize\":0}");
+  assert_int_equal(scene_ask("/data/plugin/hparams/metric_evals",
+                             "request={\"sessionName\":\".\",\"metricName\":"
+                             "{\"tag\":\"loss\"}}"), 200);
+  assert_string_equal(scene.body, "[[1.0,3,0.5]]");
+  assert_int_equal(scene_ask(table, "format=csv&columnsVisibility=[true,true,true,true]&request="
+                                    "{\"allowedStatuses\":[0],\"sliceSize\":9}"), 200);
+  assert_string_equal(scene.body, "adam,name,rate,loss\r\nTrue,<x>,0.5,0.5\r\n");
+  static const char* const wrong[] = {
+      "", "{", "[]", "{\"x\":1}", "{\"colParams\":{}}", "{\"colParams\":[1]}",
+      "{\"allowedStatuses\":1}", "{\"allowedStatuses\":[\"x\"]}", "{\"startIndex\":1e300}",
+      "{\"startIndex\":0.5}", "{\"colParams\":[{\"order\":1}]}", "{\"aggregationType\":9}",
+      "{\"allowedStatuses\":[0],\"colParams\":[{\"hparam\":\"name\",\"filterRegexp\":\"(\"}]}"};
+  for (size_t i = 0; i < sizeof wrong / sizeof *wrong; ++i) {
+    char query[256];
+    snprintf(query, sizeof query, "request=%s", wrong[i]);
+    assert_int_equal(scene_ask(groups, query), 400);
+  }
+  assert_int_equal(scene_ask(groups, ""), 400);
+  scene_stop();
+}
+
 // Whatever the bytes, there is an answer.
 static void broken_sessions_do_no_harm(void** state) {
   char bytes[] = SESSION;
@@ -73,6 +110,9 @@ static void broken_sessions_do_no_harm(void** state) {
     write_session(leat_string_view_make(bytes, sizeof bytes - 1));
     scene_start();
     assert_int_equal(scene_ask("/data/leat/hparams", ""), 200);
+    assert_int_equal(scene_ask("/data/plugin/hparams/experiment", "request={}"), 200);
+    assert_int_equal(scene_ask("/data/plugin/hparams/session_groups",
+                               "request={\"allowedStatuses\":[0],\"sliceSize\":9}"), 200);
     scene_stop();
   }
 }
@@ -91,6 +131,7 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(texts_come_as_they_are),
       cmocka_unit_test(hyper_parameters_are_told),
+      cmocka_unit_test(sessions_are_grouped),
       cmocka_unit_test(broken_sessions_do_no_harm),
       cmocka_unit_test(without_sessions_the_table_is_empty),
   };

@@ -55,7 +55,8 @@ typedef struct exchange_s {
   board_request_t request;
   bool sets_cookie;  // the token came as a parameter
   struct MHD_PostProcessor* post;
-  // The field of the form that is being received.
+  bool is_form;
+  // The field of the form that is being received, or the whole body that is no form.
   leat_string_view_t field;
   leat_string_builder_t value;
   size_t received;
@@ -110,6 +111,15 @@ static leat_status_t end_field(exchange_t* exchange) {
   exchange->field = leat_string_view_make(NULL, 0);
   exchange->value.size = 0;
   return status;
+}
+
+// What came is no form; a body that could not be kept is an error.
+static leat_status_t take_whole_body(exchange_t* exchange) {
+  if (exchange->value.status) {
+    return leat_make_status(LEAT_RESOURCE_EXHAUSTED, "there is no memory for the request");
+  }
+  exchange->request.body = leat_string_builder_view(&exchange->value);
+  return leat_ok_status();
 }
 
 // A piece of a field of a form; |offset| 0 begins a field.
@@ -379,8 +389,8 @@ static enum MHD_Result begin_answer(board_http_t* server, struct MHD_Connection*
     return send_text(connection, MHD_HTTP_METHOD_NOT_ALLOWED, "the method is not allowed\n");
   }
   exchange->request.is_post = is_post;
-  // A form of a type that is not understood is read and passed over.
   if (is_post) exchange->post = MHD_create_post_processor(connection, 4096, take_piece, exchange);
+  exchange->is_form = exchange->post != NULL;
   return MHD_YES;
 }
 
@@ -393,7 +403,10 @@ static enum MHD_Result take_body(exchange_t* exchange, const char* bytes, size_t
   exchange->received += *size;
   if (exchange->received > POST_BYTES) return MHD_NO;
   if (exchange->post && MHD_post_process(exchange->post, bytes, *size) != MHD_YES) {
-    end_form(exchange);
+    end_form(exchange);  // a broken one is read and passed over
+  }
+  if (!exchange->is_form) {
+    leat_string_builder_append(&exchange->value, leat_string_view_make(bytes, *size));
   }
   *size = 0;
   return MHD_YES;
@@ -403,7 +416,7 @@ static enum MHD_Result answer(board_http_t* server, struct MHD_Connection* conne
                               exchange_t* exchange) {
   board_response_t response = {.code = 200, .content_type = "application/json"};
   end_form(exchange);
-  leat_status_t status = end_field(exchange);
+  leat_status_t status = exchange->is_form ? end_field(exchange) : take_whole_body(exchange);
   if (status) return send_no_memory(connection, status);
   leat_string_builder_initialize(leat_allocator_system(), &response.body);
   server->options.handler(server->options.data, &exchange->request, &response);

@@ -17,7 +17,9 @@ typedef struct board_request_s {
   leat_string_view_t path;  // decoded, without the prefix and the query
   bool is_post;
   board_query_t query;  // the URL's
-  board_query_t form;   // of a POST, urlencoded or multipart; 16 MiB at most
+  // What a POST brought, of 16 MiB at most: a form, urlencoded or multipart, or else the bytes.
+  board_query_t form;
+  leat_string_view_t body;
 } board_request_t;
 
 typedef struct board_response_s {

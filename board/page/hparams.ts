@@ -1,13 +1,17 @@
 // The page of hyper-parameters: a table of runs, each with what it was started with and what came
-// of it, sorted by any column.
-import {element, getJson} from './dom';
+// of it, sorted by any column; and the same as two pictures (hparams_plots.ts).
+import {choice, element, getJson} from './dom';
 import {swatch} from './cards';
-import {Page, shownRuns} from './state';
-import {formatNumber} from './words';
+import {ParallelCoordinates, Scatter} from './hparams_plots';
+import {asCsv, asJson, saveChoice} from './save';
+import {Page, settings, shownRuns, writeLink} from './state';
+import {countOf, formatNumber} from './words';
 
-type Value = number | string | boolean | null;
+const MANY_AXES = 12;
 
-interface Session {
+export type Value = number | string | boolean | null;
+
+export interface Session {
   run: string;
   group: string;
   status: number;
@@ -15,26 +19,32 @@ interface Session {
   metrics: Record<string, Value>;
 }
 
-interface Column {
+export interface Column {
   title: string;
   kind: 'run' | 'status' | 'hparams' | 'metrics';
 }
 
 const STATUS = ['', 'success', 'failure', 'running'];
 
-function valueOf(session: Session, column: Column): Value {
+export function valueOf(session: Session, column: Column): Value {
   if (column.kind === 'run') return session.run;
   if (column.kind === 'status') return STATUS[session.status] || '';
   return session[column.kind][column.title] ?? null;
 }
 
 // Numbers by size, before texts; what is missing comes last.
-function compare(a: Value, b: Value): number {
+export function compare(a: Value, b: Value): number {
   if (a === null || b === null) return Number(a === null) - Number(b === null);
   if (typeof a === 'number' && typeof b === 'number') return a - b;
   if (typeof a !== typeof b) return typeof a === 'number' ? -1 : typeof b === 'number' ? 1 : 0;
   return String(a).localeCompare(String(b), 'en', {numeric: true});
 }
+
+export function textOf(value: Value): string {
+  return typeof value === 'number' ? formatNumber(value) : value === null ? '' : String(value);
+}
+
+const keyOf = (column: Column) => column.kind + '/' + column.title;
 
 export class Hparams implements Page {
   name = 'hparams';
@@ -43,6 +53,9 @@ export class Hparams implements Page {
   usesRuns = true;
   usesTags = false;
   root = element('div');
+  tools = element('div', {class: 'tools'});
+  private readonly parallel = new ParallelCoordinates();
+  private readonly scatter = new Scatter();
   private sessions: Session[] = [];
   private sortedBy = '';
   private falls = false;
@@ -62,11 +75,57 @@ export class Hparams implements Page {
   redraw(): void {
     const shown = shownRuns(), sessions = this.sessions.filter(s => shown.includes(s.run));
     if (!sessions.length) {
+      this.tools.replaceChildren();
       this.root.replaceChildren(element('p', {}, this.sessions.length
         ? 'No run that is shown has hyper-parameters.' : 'There are no hyper-parameters yet.'));
       return;
     }
-    const columns = this.columns(sessions);
+    const columns = this.columns(sessions), {view} = settings.hparams;
+    const sentence = element('p', {class: 'sentence'}, this.describe(sessions, columns));
+    this.fillTools(columns, sessions);
+    if (view === 'parallel') {
+      const axes = columns.filter(c => c.kind === 'hparams' || c.kind === 'metrics').slice(0, MANY_AXES);
+      this.root.replaceChildren(sentence, this.parallel.root);
+      this.parallel.set(sessions, axes, 'Runs as lines across ' + axes.map(c => c.title).join(', ') + '.');
+    } else if (view === 'scatter') {
+      const pair = [this.axis('x', columns), this.axis('y', columns)];
+      this.root.replaceChildren(sentence, this.scatter.root);
+      this.scatter.set(sessions, pair, `Runs as points, ${pair[0].title} to the right, ${pair[1].title} upwards.`);
+    } else {
+      this.drawTable(sessions, columns, sentence);
+    }
+  }
+
+  // The column of an axis of the scatter plot: at first the first hyper-parameter and metric.
+  private axis(which: 'x' | 'y', columns: Column[]): Column {
+    const first = columns.find(c => c.kind === (which === 'x' ? 'hparams' : 'metrics'));
+    return columns.find(c => keyOf(c) === settings.hparams[which]) || first || columns[0];
+  }
+
+  private fillTools(columns: Column[], sessions: Session[]): void {
+    const set = (name: 'view' | 'x' | 'y') => (value: string) => {
+      settings.hparams[name] = value;
+      writeLink();
+      this.redraw();
+    };
+    const focus = document.activeElement?.id;
+    const pairs = columns.filter(c => c.kind !== 'status').map((c): [string, string] => [keyOf(c), c.title]);
+    const parts = [choice('hparams-view', 'Shown as', [['table', 'Table'],
+      ['parallel', 'Parallel coordinates'], ['scatter', 'Scatter plot']], settings.hparams.view, set('view'))];
+    if (settings.hparams.view === 'scatter') {
+      for (const [axis, text] of [['x', 'To the right'], ['y', 'Upwards']] as const) {
+        parts.push(choice('hparams-' + axis, text, pairs, keyOf(this.axis(axis, columns)), set(axis)));
+      }
+    }
+    const rows = () => [columns.map(c => c.title), ...sessions.map(s => columns.map(c => valueOf(s, c) ?? ''))];
+    parts.push(element('div', {class: 'top'}, saveChoice('hyper-parameters', {
+      CSV: () => asCsv(rows().map(row => row.map(cell => typeof cell === 'boolean' ? String(cell) : cell))),
+      JSON: () => asJson(sessions)})));
+    this.tools.replaceChildren(...parts);
+    if (focus?.startsWith('hparams-')) document.getElementById(focus)?.focus();
+  }
+
+  private drawTable(sessions: Session[], columns: Column[], sentence: HTMLElement): void {
     const by = columns.find(column => column.kind + column.title === this.sortedBy);
     if (by) {
       sessions.sort((a, b) => {
@@ -75,7 +134,7 @@ export class Hparams implements Page {
       });
     }
     const hadFocus = (document.activeElement as HTMLElement | null)?.dataset.sort;
-    this.root.replaceChildren(element('p', {class: 'sentence'}, this.describe(sessions, columns)),
+    this.root.replaceChildren(sentence,
       element('div', {class: 'scroll tall', tabindex: '0', role: 'region', 'aria-label': 'Table of runs'},
         element('table', {class: 'hparams'},
           element('caption', {}, `${sessions.length} runs: hyper-parameters, then the newest values ` +
@@ -104,7 +163,7 @@ export class Hparams implements Page {
   private row(session: Session, columns: Column[]): HTMLElement {
     return element('tr', {}, ...columns.map((column, i) => {
       const value = valueOf(session, column);
-      const text = typeof value === 'number' ? formatNumber(value) : value === null ? '' : String(value);
+      const text = textOf(value);
       return i ? element('td', {}, text)
                : element('th', {scope: 'row'}, swatch(session.run), ' ', text);
     }));
@@ -114,10 +173,13 @@ export class Hparams implements Page {
   private describe(sessions: Session[], columns: Column[]): string {
     const differ = columns.filter(c => c.kind === 'hparams' &&
       new Set(sessions.map(s => JSON.stringify(valueOf(s, c)))).size > 1).map(c => c.title);
-    const text = `${sessions.length} run${sessions.length > 1 ? 's' : ''}. `;
+    const text = countOf(sessions.length, 'run') + '. ';
     return text + (differ.length ? `They differ in ${differ.join(', ')}.`
                                  : 'Their hyper-parameters are the same.');
   }
 
-  draw(): void {}
+  draw(): void {
+    if (this.parallel.root.isConnected) this.parallel.draw();
+    if (this.scatter.root.isConnected) this.scatter.draw();
+  }
 }

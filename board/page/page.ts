@@ -79,7 +79,7 @@ function showPage(): void {
   document.body.classList.toggle('full', !shown.usesRuns);
   byId('tag-tools').hidden = !shown.usesTags;
   let hasTools = shown.usesTags || !!shown.tools;
-  document.querySelectorAll<HTMLElement>('.tools').forEach(tools => {
+  document.querySelectorAll<HTMLElement>('.tools[data-pages]').forEach(tools => {
     tools.hidden = !tools.dataset.pages!.split(' ').includes(shown.name);
     hasTools ||= !tools.hidden;
   });

@@ -12,6 +12,7 @@ export interface Settings {
   clip: boolean;
   hidden: string[];
   graph: {run: string; tag: string; open: number[]; selected: number; colour: string; steps: string};
+  hparams: {view: string; x: string; y: string};
   bands: boolean;
   brightness: number;
   contrast: number;
@@ -21,7 +22,7 @@ export interface Settings {
 export const settings: Settings = {
   page: 'scalars', runFilter: '', tagFilter: '', smoothing: 0.6, axis: 'step', log: false,
   clip: false, hidden: [], graph: {run: '', tag: '', open: [], selected: 0, colour: 'structure', steps: ''},
-  bands: false, brightness: 1, contrast: 1, actualSize: false};
+  hparams: {view: 'table', x: '', y: ''}, bands: false, brightness: 1, contrast: 1, actualSize: false};
 const atFirst = JSON.stringify(settings);
 
 // A link that was cut short shows the page as it is at first.

@@ -281,6 +281,27 @@ class PageTest(unittest.TestCase):
     self.page.wait(first + ' === "train"')
     self.assertEqual(self.page.evaluate(
         'document.querySelector("[aria-sort]").getAttribute("aria-sort")'), 'descending')
+    self.assertIn('train,success,0.1,sgd,false', self.saved('#page-tools', 1))
+
+  def test_hparams_as_pictures(self):
+    for view in ('parallel', 'scatter'):
+      self.open('hparams', hparams={'view': view, 'x': 'hparams/rate', 'y': 'metrics/accuracy'})
+      self.page.wait(self.has_ink('.plot canvas'))
+      self.focus('.plot canvas')
+      self.page.press('ArrowRight', 'ArrowRight')
+      self.wait_text('.reading', 'train: ')
+      self.assertIn('rate 0.1', self.text('.reading'))
+      self.assertIn('accuracy 0.99', self.text('.reading'))
+    # A stretch of an axis that the mouse marks: the lower half of the first, where "eval" is.
+    self.open('hparams', hparams={'view': 'parallel', 'x': '', 'y': ''})
+    self.page.wait(self.has_ink('.plot canvas'))
+    box = self.page.evaluate('(r => [r.left, r.top, r.height])'
+                             '(document.querySelector(".plot canvas").getBoundingClientRect())')
+    x = box[0] + 60
+    for kind, y in (('mousePressed', 0.6), ('mouseMoved', 0.99), ('mouseReleased', 0.99)):
+      self.page.call('Input.dispatchMouseEvent', type=kind, x=x, y=box[1] + y * box[2],
+                     button='left', buttons=1, clickCount=1)
+    self.wait_text('.reading', '1 of 2 runs pass')
 
   def test_hostile_logs_do_no_harm(self):
     folder = os.path.join(self.folder, 'hostile')

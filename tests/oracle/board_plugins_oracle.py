@@ -2,13 +2,21 @@
 their own: layouts of custom scalars and the scalars that they name, hyper-parameters, meshes, and
 the files of the projector. The servers and the way answers are compared are board_oracle's.
 """
+import json
 import os
 import tempfile
+import urllib.error
+import urllib.request
 
+from google.protobuf import struct_pb2
+from tensorboard.compat.proto import summary_pb2
 from tensorboard.plugins.custom_scalar import layout_pb2
 from tensorboard.plugins.custom_scalar import metadata as custom_metadata
+from tensorboard.plugins.hparams import api_pb2
+from tensorboard.plugins.hparams import metadata as hparams_metadata
+from tensorboard.plugins.hparams import plugin_data_pb2
 
-from board_oracle import Log, both, same
+from board_oracle import Log, both, difference, same
 from outcome import report
 
 
@@ -77,6 +85,157 @@ def custom_scalars(servers):
   return found
 
 
+# ---- hyper-parameters ---------------------------------------------------------------------------
+def hparams_content(log, tag, **data):
+  log.values(0, summary_pb2.Summary.Value(
+      tag=tag, tensor=hparams_metadata.NULL_TENSOR,
+      metadata=hparams_metadata.create_summary_metadata(plugin_data_pb2.HParamsPluginData(**data))))
+
+
+def hparams_value(x):
+  kind = ('bool_value' if isinstance(x, bool) else 'string_value' if isinstance(x, str)
+          else 'number_value')
+  return struct_pb2.Value(**{kind: x})
+
+
+def write_session(folder, run, hparams, scalars, status=None, group='', below=(), **start):
+  """One run, and runs |below| it that have scalars alone."""
+  log = Log(os.path.join(folder, run))
+  info = plugin_data_pb2.SessionStartInfo(group_name=group, start_time_secs=100.5, **start)
+  for name, value in hparams.items():
+    info.hparams[name].CopyFrom(hparams_value(value))
+  hparams_content(log, '_hparams_/session_start_info', session_start_info=info)
+  for step in range(3):
+    log.simple(step, **{tag: x + step for tag, x in scalars.items()})
+  if status is not None:
+    end = plugin_data_pb2.SessionEndInfo(status=status, end_time_secs=200)
+    hparams_content(log, '_hparams_/session_end_info', session_end_info=end)
+  log.close()
+  for name, others in dict(below).items():
+    log = Log(os.path.join(folder, run, name))
+    for step in range(4):
+      log.simple(step, **{tag: x * (step + 1) for tag, x in others.items()})
+    log.close()
+
+
+def write_hparams(folder):
+  write_session(folder, 'r1', dict(lr=0.1, opt='adam', flag=True, n=5.), dict(loss=1, acc=0.5), 1,
+                below={'eval': dict(loss=7)})
+  write_session(folder, 'r2', dict(lr=0.2, opt='sgd', flag=False, n=5.), dict(loss=2), 2,
+                monitor_url='http://m', model_uri='there')
+  write_session(folder, 'r3', dict(lr=0.1, opt='adam', flag=True, n=5., zero=0.),
+                dict(loss=3, acc=0.1))
+  # Of a group whose sessions differ TensorBoard takes the hyper-parameters of any.
+  for run, status, scalars in (('g1', 3, dict(loss=4)), ('g2', 1, dict(loss=6, acc=2)),
+                               ('g3', 1, dict(loss=5, acc=9))):
+    write_session(folder, run, dict(lr=0.3, opt='x_%&é', n=5., tiny=3e-10), scalars, status, 'G',
+                  monitor_url='m')
+  write_session(folder, 'r1/deep', dict(lr=0.7, opt='"quoted" \\ text', mixed=2.),
+                dict(loss=100, acc=1e8), 1, below={'x/y': dict(loss=8)})
+  write_session(folder, 'last', dict(mixed='a', wide=1e22), {})
+  Log(os.path.join(folder, 'no session')).close()
+
+
+def write_experiment(folder):
+  write_hparams(folder)
+  experiment = api_pb2.Experiment(name='N', description='D *x*', user='U', time_created_secs=12.5)
+  info = experiment.hparam_infos.add(name='lr', display_name='LR', description='<b>', type=3)
+  info.domain_interval.max_value = 0.9
+  info = experiment.hparam_infos.add(name='opt', type=1)
+  info.domain_discrete.values.add().string_value = '"adam'
+  info.domain_discrete.values.add().bool_value = True
+  experiment.hparam_infos.add(name='unused', type=2)
+  loss = api_pb2.MetricName(tag='loss')
+  experiment.metric_infos.add(name=loss, display_name='Loss', description='said', dataset_type=2)
+  experiment.metric_infos.add(name=api_pb2.MetricName(tag='none', group='g'))
+  log = Log(folder)
+  hparams_content(log, '_hparams_/experiment', experiment=experiment)
+  log.close()
+
+
+def post(server, path, body):
+  """-> the answer, or its status where there is none; lists without an order are sorted."""
+  request = urllib.request.Request(server.url + '/data/plugin/hparams/' + path,
+                                   json.dumps(body).encode(), {'Content-Type': 'application/json'})
+  try:
+    with urllib.request.urlopen(request, timeout=60) as reply:
+      answer = json.loads(reply.read())
+  except urllib.error.HTTPError as error:
+    return error.code
+  for info in answer.get('hparamInfos', ()) if path == 'experiment' else ():
+    if not answer['name'] and info['type'] == 'DATA_TYPE_STRING':
+      info['domainDiscrete'].sort()
+  return answer
+
+
+LOSS, ACC = dict(tag='loss', group=''), dict(tag='acc', group='')
+INTERVAL = dict(minValue=0.1, maxValue=0.2)
+COLUMNS = [dict(hparam='zero', order=order, missingValuesFirst=first)
+           for order in ('ORDER_ASC', 'ORDER_DESC', 0) for first in (False, True)] + [
+    dict(hparam='lr', order='ORDER_ASC'), dict(hparam='lr', order=2), dict(hparam='opt', order=1),
+    dict(hparam='flag', order=2), dict(hparam='nosuch', order=2), dict(metric=LOSS, order=1),
+    dict(metric=dict(tag='loss', group='eval'), order=1), dict(metric=dict(tag='nosuch'), order=1),
+    dict(hparam='opt', filterRegexp='da'), dict(hparam='opt', filter_regexp='^x|sg'),
+    dict(hparam='lr', filterRegexp='0.1'), dict(hparam='flag', filterRegexp='r'),
+    dict(hparam='lr', filterInterval=INTERVAL), dict(hparam='opt', filterInterval=INTERVAL),
+    dict(hparam='lr', filterInterval=dict(minValue=0.15)),
+    dict(hparam='lr', filterInterval=dict(minValue='-Infinity', maxValue='Infinity')),
+    dict(hparam='flag', filterInterval=dict(minValue=1, maxValue=2)),
+    dict(hparam='opt', filterDiscrete=['adam', 'x']), dict(hparam='n', filterDiscrete=[]),
+    dict(hparam='lr', filterDiscrete=[0.1, 'adam', True]), dict(hparam='flag', filterDiscrete=[1]),
+    dict(hparam='flag', filterDiscrete=[True]), dict(hparam='zero', excludeMissingValues=True),
+    dict(hparam='zero', filterInterval=dict(minValue=-1, maxValue=1)),
+    dict(hparam='zero', filterInterval=dict(minValue=1), exclude_missing_values=True),
+    dict(metric=ACC, filterInterval=dict(minValue=2, maxValue=3)),
+    dict(metric=ACC, excludeMissingValues=True), dict(excludeMissingValues=True),
+    dict(metric=ACC, filterRegexp='2'), dict(hparam='lr', includeInResult=False),
+    dict(hparam='lr', includeInResult=True), dict(metric=LOSS, includeInResult=False),
+    dict(hparam='lr'), dict(nosuch=1), dict(hparam=5)]
+
+
+def hparams(servers):
+  everything = dict(allowedStatuses=[0, 1, 2, 3], startIndex=0, sliceSize=100)
+  requests = [('experiment', body) for body in (
+      {}, dict(experimentName=''), dict(includeMetrics=False), dict(hparamsLimit=2), dict(x=1),
+      [1])]
+  requests += [('session_groups', {**everything, **body}) for body in [
+      {}, dict(allowedStatuses=[]), dict(allowedStatuses=[1]), dict(sliceSize=0), dict(x=1),
+      dict(allowedStatuses=['STATUS_RUNNING', 'STATUS_UNKNOWN']), dict(startIndex=1, sliceSize=2),
+      dict(startIndex=100), dict(startIndex=-1, sliceSize=2), dict(includeMetrics=False),
+      dict(allowedStatuses=['NONE']), dict(colParams=1), dict(sliceSize='3'),
+      dict(colParams=[dict(hparam='opt', order=1), dict(metric=LOSS, order=2)])] + [
+          dict(colParams=[column]) for column in COLUMNS] + [
+          dict(aggregationType=kind, **metric) for kind in range(2)
+          for metric in ({}, dict(aggregationMetric=ACC))]]
+  requests += [('metric_evals', dict(sessionName=run, metricName=dict(tag=tag, group=group)))
+               for run, group, tag in (('r1', '', 'loss'), ('r1', 'eval', 'loss'),
+                                       ('r1', 'eval', 'none'), ('', 'r1/eval', 'loss'),
+                                       ('r1/deep', 'x/y', 'loss'), ('none', '', 'loss'))]
+  requests += [('metric_evals', {})]
+  for path, body in requests:
+    found = difference(*(post(s, path, body) for s in servers), '%s %s' % (path, body))
+    if found:
+      return found
+  # TensorBoard fails where a session of any group lacks the metric.
+  for kind in ('AGGREGATION_MEDIAN', 'AGGREGATION_MIN', 'AGGREGATION_MAX'):
+    body = {**everything, 'allowedStatuses': [1, 3], 'aggregationType': kind,
+            'aggregationMetric': LOSS}
+    found = difference(*(post(s, 'session_groups', body) for s in servers), kind)
+    if found:
+      return found
+  for form in ('csv', 'json', 'latex', 'none'):
+    for visible in ([True] * 30, [True, False, True], []):
+      answers = [s.get('/data/plugin/hparams/download_data', request=json.dumps(everything),
+                       format=form, columnsVisibility=json.dumps(visible)) for s in servers]
+      if form == 'json':
+        answers = [(code, kind, json.loads(text)) for code, kind, text in answers]
+      if form == 'none':
+        answers = [(code,) for code, _, _ in answers]
+      if answers[0] != answers[1]:
+        return 'download as %s: %s, must be %s' % (form, *answers)
+  return ''
+
+
 def main():
   with tempfile.TemporaryDirectory(prefix='leat-board') as folder:
     report('board custom scalars: none', without_layouts, os.path.join(folder, 'none'))
@@ -84,6 +243,10 @@ def main():
     write_custom_scalars(folder)
     with both(folder) as servers:
       report('board custom scalars: layout, scalars by patterns', custom_scalars, servers)
+    for name, write in (('sessions', write_hparams), ('an experiment', write_experiment)):
+      write(os.path.join(folder, name))
+      with both(os.path.join(folder, name)) as servers:
+        report('board hparams: %s' % name, hparams, servers)
 
 
 def without_layouts(folder):
