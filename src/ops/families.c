@@ -68,9 +68,10 @@ FAMILY(dataset, DATASET_OPS, DATASET_KERNELS, NO_RULES)
 FAMILY(function, FUNCTION, FUNCTION, NO_RULES)
 
 // Images [batch, height, width, channels], and boxes in them.
-#define IMAGE_OPS(X) X(codec) X(colors) X(image) X(suppression)
-#define IMAGE_KERNELS(X) \
-  X(colors) X(crop) X(decode_image) X(drawing) X(encode_image) X(resize) X(suppression)
+#define IMAGE_OPS(X) X(codec) X(colors) X(image) X(resample) X(sample) X(suppression)
+#define IMAGE_KERNELS(X)                                                                        \
+  X(colors) X(combined_suppression) X(crop) X(decode_image) X(drawing) X(encode_image) X(glimpse) \
+  X(projective) X(resample) X(resize) X(sample) X(suppression)
 FAMILY(image, IMAGE_OPS, IMAGE_KERNELS, NO_RULES)
 
 // Elements and slices of tensors taken, written and found by their positions.

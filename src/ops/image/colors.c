@@ -14,9 +14,10 @@
 #include "ops/op_rows.h"
 
 static leat_status_t adjusted_shape(leat_inference_t* c) {
-  leat_partial_shape_t scalar;
   LEAT_RETURN_IF_ERROR(leat_inference_with_rank_at_least(c, leat_inference_input(c, 0), 3));
-  LEAT_RETURN_IF_ERROR(leat_inference_with_rank(c, leat_inference_input(c, 1), 0, &scalar));
+  for (int i = 1; i < leat_inference_input_count(c); ++i) {
+    LEAT_RETURN_IF_ERROR(leat_shape_check_scalar(c, i));
+  }
   return leat_shape_unchanged(c);
 }
 
@@ -55,6 +56,16 @@ static leat_status_t converted_shape(leat_inference_t* c) {
 const leat_op_row_t leat_colors_ops[] = {
     ADJUSTS("AdjustContrastv2", "contrast_factor",
             "(pixel - mean) * factor + mean, where the mean is that of a channel of an image."),
+    {.name = "AdjustContrast",
+     .inputs = "images: T; contrast_factor: float; min_value: float; max_value: float",
+     .outputs = "output: float",
+     .attrs = "T: {uint8, int8, int16, int32, int64, float, double}",
+     .shape = adjusted_shape,
+     .contract = LEAT_RULES(LEAT_RULE_RANK_AT_LEAST(0, 3), LEAT_RULE_SCALAR(1),
+                            LEAT_RULE_SCALAR(2), LEAT_RULE_SCALAR(3)),
+     .deprecated_since = 2,
+     .deprecation = "Use AdjustContrastv2 instead",
+     .doc = "As AdjustContrastv2, with limits for the result."},
     ADJUSTS("AdjustHue", "delta", "Images whose hue is moved round the circle of colours."),
     ADJUSTS("AdjustSaturation", "scale", "Images whose saturation is scaled, up to 1."),
     CONVERTS("RGBToHSV", "Red, green and blue as hue, saturation and value."),

@@ -6,6 +6,7 @@
 //   of the others, divided by that of the largest and the least, where in the third.
 #include <math.h>
 
+#include "ops/image/pixels_cpu.h"
 #include "ops/kernel_rows.h"
 
 typedef struct color_s {
@@ -141,21 +142,50 @@ static void change_contrast(void* data, int64_t begin, int64_t end) {
   }
 }
 
-static leat_status_t contrast__cpu(leat_kernel_context_t* c) {
+// Changes all images of input 0, whose elements are job->input.
+static void change_images(leat_kernel_context_t* c, job_t* job) {
   const leat_shape_t* shape = &leat_kernel_input(c, 0)->shape;
-  job_t job = {.pixels = leat_shape_product(shape, shape->rank - 3, shape->rank - 1),
-               .channels = leat_shape_dim(shape, shape->rank - 1)};
+  if (shape->element_count == 0) return;
+  job->pixels = leat_shape_product(shape, shape->rank - 3, shape->rank - 1);
+  job->channels = leat_shape_dim(shape, shape->rank - 1);
+  const int64_t images = leat_shape_product(shape, 0, shape->rank - 3);
+  leat_kernel_parallel_for(c, images * job->channels, 4 * (double)job->pixels, change_contrast,
+                           job);
+}
+
+static leat_status_t contrast__cpu(leat_kernel_context_t* c) {
+  job_t job = {0};
   LEAT_RETURN_IF_ERROR(begin(c, &job));
-  if (shape->element_count == 0) return leat_ok_status();
-  int64_t images = leat_shape_product(shape, 0, shape->rank - 3);
-  leat_kernel_parallel_for(c, images * job.channels, 4 * (double)job.pixels, change_contrast,
-                           &job);
+  change_images(c, &job);
+  return leat_ok_status();
+}
+
+// The first version of the op takes more types, and limits the result, which is float. It works in
+// place on a copy of the images in double.
+static leat_status_t limited_contrast__cpu(leat_kernel_context_t* c) {
+  double numbers[3];  // the factor, the least and the greatest value
+  for (int i = 0; i < 3; ++i) {
+    numbers[i] = (double)*leat_tensor_data(leat_kernel_input(c, 1 + i), const float);
+  }
+  leat_tensor_t *output, values;
+  LEAT_RETURN_IF_ERROR(
+      leat_kernel_allocate_output(c, 0, &leat_kernel_input(c, 0)->shape, &output));
+  LEAT_RETURN_IF_ERROR(leat_pixels_copy_doubles(c, 0, &values));
+  job_t job = {.amount = numbers[0], .input = values.data, .output = values.data,
+               .is_double = true};
+  change_images(c, &job);
+  for (int64_t i = 0; i < output->shape.element_count; ++i) {
+    const double value = leat_tensor_data(&values, const double)[i];
+    leat_tensor_data(output, float)[i] = (float)fmax(fmin(value, numbers[2]), numbers[1]);
+  }
+  leat_tensor_release(&values);
   return leat_ok_status();
 }
 
 #define FLOATS .device_type = "CPU", .constraints = "T: float"
 #define BOTH .device_type = "CPU", .constraints = "T: float, double"
 const leat_kernel_row_t leat_colors_kernels_cpu[] = {
+    {.op = "AdjustContrast", .device_type = "CPU", .compute = limited_contrast__cpu},
     {.op = "AdjustContrastv2", FLOATS, .compute = contrast__cpu},
     {.op = "AdjustHue", FLOATS, .compute = hue__cpu},
     {.op = "AdjustSaturation", FLOATS, .compute = saturation__cpu},

@@ -13,36 +13,10 @@
 // node gets the same values. The kernels are in resize_cpu.c, crop_cpu.c and drawing_cpu.c.
 #include "graph/gradient.h"
 #include "graph/inference/inference.h"
+#include "ops/image/image_shape.h"
 #include "ops/op_rows.h"
 
 // ---- Resizing -----------------------------------------------------------------------------------
-
-// Sets output 0 to [batch, height, width, channels], where height and width are the two numbers of
-// input |size|, unknown unless it is a constant.
-static leat_status_t set_resized(leat_inference_t* c, int size, int64_t batch, int64_t channels) {
-  leat_partial_shape_t shape;
-  leat_partial_value_t value;
-  LEAT_RETURN_IF_ERROR(leat_inference_with_rank(c, leat_inference_input(c, size), 1, &shape));
-  int64_t two;
-  LEAT_RETURN_IF_ERROR(
-      leat_inference_dim_with_value(shape.rank == 1 ? shape.dims[0] : LEAT_DIM_UNKNOWN, 2, &two));
-  LEAT_RETURN_IF_ERROR(leat_inference_input_value(c, size, &value));
-  int64_t dims[4] = {batch, LEAT_DIM_UNKNOWN, LEAT_DIM_UNKNOWN, channels};
-  for (int i = 0; i < 2 && value.rank == 1 && value.count == 2; ++i) {
-    if (value.items[i] >= 0) dims[i + 1] = value.items[i];
-  }
-  LEAT_RETURN_IF_ERROR(leat_inference_make(c, 4, dims, &shape));
-  leat_inference_set_output(c, 0, shape);
-  return leat_ok_status();
-}
-
-static leat_status_t resize_shape(leat_inference_t* c) {
-  leat_partial_shape_t images;
-  LEAT_RETURN_IF_ERROR(leat_inference_with_rank(c, leat_inference_input(c, 0), 4, &images));
-  bool known = images.rank == 4;
-  return set_resized(c, 1, known ? images.dims[0] : LEAT_DIM_UNKNOWN,
-                                known ? images.dims[3] : LEAT_DIM_UNKNOWN);
-}
 
 // The output has the shape of input 1, the images that were resized.
 static leat_status_t resize_grad_shape(leat_inference_t* c) {
@@ -111,7 +85,7 @@ static leat_status_t crop_shape(leat_inference_t* c) {
   LEAT_RETURN_IF_ERROR(leat_inference_dim_with_value(leat_partial_shape_dim(boxes, 1), 4, &four));
   LEAT_RETURN_IF_ERROR(leat_inference_merge_dim(leat_partial_shape_dim(boxes, 0),
                                                 leat_partial_shape_dim(places, 0), &count));
-  return set_resized(c, 3, count, image.rank == 4 ? image.dims[3] : LEAT_DIM_UNKNOWN);
+  return leat_image_set_resized(c, 3, count, image.rank == 4 ? image.dims[3] : LEAT_DIM_UNKNOWN);
 }
 
 static leat_status_t image_grad_shape(leat_inference_t* c) {
@@ -184,7 +158,7 @@ const leat_op_row_t leat_image_ops[] = {
      .inputs = "images: T; size: int32",
      .outputs = "resized_images: float",
      .attrs = "T: {" PIXELS ", half, float, double, bfloat16}" CORNERS,
-     .shape = resize_shape,
+     .shape = leat_image_resize_shape,
      .gradient = bicubic_gradient,
      .doc = "Images of another size, each pixel a weighted mean of the sixteen about it."},
     {.name = "ResizeBicubicGrad",
@@ -197,7 +171,7 @@ const leat_op_row_t leat_image_ops[] = {
      .inputs = "images: T; size: int32",
      .outputs = "resized_images: float",
      .attrs = "T: {" PIXELS ", bfloat16, half, float, double, bfloat16}" CORNERS,
-     .shape = resize_shape,
+     .shape = leat_image_resize_shape,
      .gradient = bilinear_gradient,
      .doc = "Images of another size, each pixel a weighted mean of the four about it."},
     {.name = "ResizeBilinearGrad",
@@ -211,14 +185,14 @@ const leat_op_row_t leat_image_ops[] = {
      .inputs = "images: T; size: int32",
      .outputs = "resized_images: T",
      .attrs = "T: {" PIXELS ", half, float, double, bfloat16}" CORNERS,
-     .shape = resize_shape,
+     .shape = leat_image_resize_shape,
      .gradient = nearest_gradient,
      .doc = "Images of another size, each pixel the nearest one."},
     {.name = "ResizeNearestNeighborGrad",
      .inputs = "grads: T; size: int32",
      .outputs = "output: T",
      .attrs = "T: {uint8, int8, int32, half, float, double, bfloat16}" CORNERS,
-     .shape = resize_shape,
+     .shape = leat_image_resize_shape,
      .gradient = leat_gradient_none,
      .doc = "The gradient of ResizeNearestNeighbor with respect to its images."},
     {.name = "CropAndResize",

@@ -6,9 +6,10 @@
 // There are five versions of the op. They add, one after the other, the threshold as an input, a
 // least score, padding to a fixed size with the number of valid outputs, and soft suppression,
 // which lowers the scores of overlapping boxes and outputs them. A sixth op takes the overlaps of
-// all pairs in place of the boxes. How many boxes are selected depends on the values, so the
-// output's size is known only where it is padded. The kernels are in suppression_cpu.c; there is no
-// gradient.
+// all pairs in place of the boxes. CombinedNonMaxSuppression does it for each class of each image
+// of a batch, and gives the best boxes of all classes, padded with zeros. How many boxes are
+// selected depends on the values, so the output's size is known only where it is padded. The
+// kernels are in suppression_cpu.c and combined_suppression_cpu.c; there is no gradient.
 #include "graph/inference/inference.h"
 #include "ops/op_rows.h"
 
@@ -52,6 +53,35 @@ static leat_status_t suppression_shape(leat_inference_t* c, int64_t columns) {
 static leat_status_t boxes_shape(leat_inference_t* c) { return suppression_shape(c, 4); }
 static leat_status_t overlaps_shape(leat_inference_t* c) { return suppression_shape(c, -1); }
 
+// boxes [batch, count, classes or 1, 4], scores [batch, count, classes]. The output of an image has
+// max_total_size boxes; with pad_per_class at most as many as all classes may give.
+static leat_status_t combined_shape(leat_inference_t* c) {
+  leat_partial_shape_t boxes, scores, shape;
+  leat_partial_value_t per_class, total;
+  int64_t four;
+  LEAT_RETURN_IF_ERROR(leat_inference_with_rank(c, leat_inference_input(c, 0), 4, &boxes));
+  LEAT_RETURN_IF_ERROR(leat_inference_dim_with_value(boxes.dims[3], 4, &four));
+  LEAT_RETURN_IF_ERROR(leat_inference_with_rank(c, leat_inference_input(c, 1), 3, &scores));
+  for (int i = 2; i < 6; ++i) LEAT_RETURN_IF_ERROR(leat_shape_check_scalar(c, i));
+  LEAT_RETURN_IF_ERROR(leat_inference_input_value(c, 2, &per_class));
+  LEAT_RETURN_IF_ERROR(leat_inference_input_value(c, 3, &total));
+  int64_t dims[3] = {boxes.dims[0], LEAT_DIM_UNKNOWN, 4};
+  if (total.rank == 0 && total.count == 1 && total.items[0] >= 0) dims[1] = total.items[0];
+  if (leat_node_attr_bool(c->node, "pad_per_class", false) && dims[1] != LEAT_DIM_UNKNOWN) {
+    int64_t most = LEAT_DIM_UNKNOWN;
+    if (per_class.rank == 0 && per_class.count == 1 && per_class.items[0] >= 0) {
+      LEAT_RETURN_IF_ERROR(leat_inference_multiply(scores.dims[2], per_class.items[0], &most));
+    }
+    dims[1] = most == LEAT_DIM_UNKNOWN || most < dims[1] ? most : dims[1];
+  }
+  for (int i = 0; i < 4; ++i) {
+    static const int kRanks[] = {3, 2, 2, 1};
+    LEAT_RETURN_IF_ERROR(leat_inference_make(c, kRanks[i], dims, &shape));
+    leat_inference_set_output(c, i, shape);
+  }
+  return leat_ok_status();
+}
+
 #define TYPES "T: {half, float} = float"
 #define THRESHOLD_TYPES TYPES "; T_threshold: {half, float} = float"
 #define PADDED "; pad_to_max_output_size: bool = false"
@@ -94,5 +124,13 @@ const leat_op_row_t leat_suppression_ops[] = {
      .outputs = "selected_indices: int32",
      .shape = overlaps_shape,
      .doc = "As NonMaxSuppressionV3, of any things whose overlaps are given."},
+    {.name = "CombinedNonMaxSuppression",
+     .inputs = "boxes: float; scores: float; max_output_size_per_class: int32; "
+               "max_total_size: int32; iou_threshold: float; score_threshold: float",
+     .outputs = "nmsed_boxes: float; nmsed_scores: float; nmsed_classes: float; "
+                "valid_detections: int32",
+     .attrs = "pad_per_class: bool = false; clip_boxes: bool = true",
+     .shape = combined_shape,
+     .doc = "The best boxes of all classes of each image, without those that overlap."},
     LEAT_OP_ROWS_END,
 };

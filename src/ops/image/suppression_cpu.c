@@ -19,6 +19,7 @@
 #include "base/checked.h"
 #include "device/cpu/half.h"
 #include "kernel/step_check.h"
+#include "ops/image/box_cpu.h"
 #include "ops/kernel_rows.h"
 
 typedef struct options_s {
@@ -59,34 +60,16 @@ static float rounded(const suppression_t* s, float x) {
 
 // ---- Overlaps -----------------------------------------------------------------------------------
 
-typedef struct box_s {
-  float top, left, bottom, right;
-} box_t;
-
-// fminf would take the number where one of the two is NaN; TensorFlow takes the first operand, so
-// these do too.
-static float smaller(float x, float y) { return y < x ? y : x; }
-static float larger(float x, float y) { return x < y ? y : x; }
-
-// Two opposite corners of a box may come in any order.
-static box_t box_at(const suppression_t* s, int64_t index) {
-  float c[4];
-  for (int i = 0; i < 4; ++i) c[i] = number_at(s->boxes, 4 * index + i);
-  return (box_t){smaller(c[0], c[2]), smaller(c[1], c[3]), larger(c[0], c[2]), larger(c[1], c[3])};
+static leat_box_t box_at(const suppression_t* s, int64_t index) {
+  float corners[4];
+  for (int i = 0; i < 4; ++i) corners[i] = number_at(s->boxes, 4 * index + i);
+  return leat_box_between(corners);
 }
-
-static float area_of(box_t b) { return (b.bottom - b.top) * (b.right - b.left); }
 
 // The overlap of boxes |i| and |k|: intersection over union.
 static float overlap(const suppression_t* s, int64_t i, int64_t k) {
   if (s->has_overlaps) return number_at(s->boxes, i * s->count + k);
-  box_t a = box_at(s, i), b = box_at(s, k);
-  float area_a = area_of(a), area_b = area_of(b);
-  if (area_a <= 0 || area_b <= 0) return 0;
-  box_t both = {larger(a.top, b.top), larger(a.left, b.left), smaller(a.bottom, b.bottom),
-                smaller(a.right, b.right)};
-  float common = larger(both.bottom - both.top, 0) * larger(both.right - both.left, 0);
-  return common / (area_a + area_b - common);
+  return leat_box_overlap(box_at(s, i), box_at(s, k));
 }
 
 // ---- The heap -----------------------------------------------------------------------------------
