@@ -7,10 +7,8 @@ from __future__ import annotations
 from leat._export import export
 from leat._graph import dtype as dtypes
 from leat._graph.apply import apply_op
-from leat._graph.conversion import constant_of, convert
-from leat._graph.scope import control_dependencies, name_scope
-from leat._graph.value import constant_value
-from leat._ops import array, control_flow, math, random
+from leat._graph.conversion import convert
+from leat._graph.scope import name_scope
 
 
 @export('image.draw_bounding_boxes')
@@ -104,70 +102,29 @@ def non_max_suppression_overlaps(overlaps, scores, max_output_size, overlap_thre
                     score_threshold=score_threshold)
 
 
-# ---- A random box -------------------------------------------------------------------------------
+@export('image.combined_non_max_suppression')
+def combined_non_max_suppression(boxes, scores, max_output_size_per_class, max_total_size,
+                                 iou_threshold=0.5, score_threshold=float('-inf'),
+                                 pad_per_class=False, clip_boxes=True, name=None):
+  """The best boxes of all classes of each image, without those that overlap a better one of their
+  class.
 
+  Args:
+    boxes: [batch, n, classes or 1, 4] of float32.
+    scores: [batch, n, classes] of float32.
+    pad_per_class: at most max_output_size_per_class boxes for each class are padded.
+    clip_boxes: corners outside [0, 1] are moved there.
 
-def _floored(x):
-  return math.floor(x + 0.5)
-
-
-def _drawn_size(height, width, aspect, area, n, seed):
-  """(heights, widths, whether they fit), [n] each: sizes with a random ratio of width and height
-  in the range `aspect`, and an area that is the part `area` of the image's."""
-  draw = lambda: random.random_uniform([n], seed=seed)
-  ratio = aspect[0] + (aspect[1] - aspect[0]) * draw()
-  least, most = area[0] * height * width, area[1] * height * width
-  low, high = _floored(math.sqrt(least / ratio)), _floored(math.sqrt(most / ratio))
-  # The width must be less than half a pixel more than the image's.
-  high = array.where(_floored(high * ratio) > width, math.floor((width + 0.5 - 1e-7) / ratio),
-                     high)
-  high = apply_op('Minimum', x=high, y=height)
-  low = apply_op('Minimum', x=low, y=high)
-  heights = low + math.floor((high - low + 1.0) * draw())
-  heights = apply_op('Minimum', x=heights, y=high)
-  widths = _floored(heights * ratio)
-  # Rounding may have made the area too large or too small by a line.
-  covered = heights * widths
-  heights = array.where(covered < least, heights + 1.0, heights)
-  heights = array.where(covered > most, heights - 1.0, heights)
-  widths = _floored(heights * ratio)
-  covered = heights * widths
-  fits = math.reduce_all(array.stack([
-      covered >= least, covered <= most, widths <= width, heights <= height, widths > 0.0,
-      heights > 0.0]), 0)
-  return heights, widths, fits
-
-
-def _covers(tops, lefts, heights, widths, boxes, wanted):
-  """[n]: whether each drawn box covers the part `wanted` of one of the boxes [m, 4], in pixels."""
-  y, x = array.expand_dims(tops, 1), array.expand_dims(lefts, 1)
-  y_end, x_end = y + array.expand_dims(heights, 1), x + array.expand_dims(widths, 1)
-  common = _positive(_least(y_end, boxes[:, 2]) - _most(y, boxes[:, 0])) * \
-      _positive(_least(x_end, boxes[:, 3]) - _most(x, boxes[:, 1]))
-  sizes = (boxes[:, 2] - boxes[:, 0]) * (boxes[:, 3] - boxes[:, 1])
-  enough = apply_op('LogicalAnd', x=common >= wanted * sizes, y=common > 0.0)
-  return math.reduce_any(enough, 1)
-
-
-def _least(x, y):
-  return apply_op('Minimum', x=x, y=y)
-
-
-def _most(x, y):
-  return apply_op('Maximum', x=x, y=y)
-
-
-def _positive(x):
-  return _most(x, 0.0)
-
-
-def _checked_ranges(aspect, area):
-  if len(aspect) != 2 or not 0 < aspect[0] <= aspect[1]:
-    raise ValueError('aspect_ratio_range is %s, must be two positive numbers, the smaller first.' %
-                     (aspect,))
-  if len(area) != 2 or not 0 < area[0] <= area[1] <= 1:
-    raise ValueError('area_range is %s, must be two numbers in (0, 1], the smaller first.' %
-                     (area,))
+  Returns:
+    (boxes [batch, m, 4], scores [batch, m], classes [batch, m], how many there are [batch]).
+  """
+  with name_scope(name, 'combined_non_max_suppression'):
+    return apply_op('CombinedNonMaxSuppression', boxes=boxes, scores=scores,
+                    max_output_size_per_class=max_output_size_per_class,
+                    max_total_size=max_total_size,
+                    iou_threshold=convert(iou_threshold, dtypes.float32, 'iou_threshold'),
+                    score_threshold=convert(score_threshold, dtypes.float32, 'score_threshold'),
+                    pad_per_class=bool(pad_per_class), clip_boxes=bool(clip_boxes))
 
 
 @export('image.sample_distorted_bounding_box')
@@ -177,57 +134,26 @@ def sample_distorted_bounding_box(image_size, bounding_boxes, seed=None, seed2=N
                                   name=None):
   """A random box of the image that covers a part of one of the given boxes.
 
-  All attempts are drawn at once, and the first that fits is taken; if none does, the whole image.
-
   Args:
     image_size: [3] of integers: height, width, channels.
     bounding_boxes: [batch, n, 4] of float32.
     min_object_covered: which part of a box must be inside, of at least one box.
     aspect_ratio_range: of width / height, (0.75, 1.33) where it is left out.
     area_range: which part of the image it may be, (0.05, 1) where it is left out.
-    max_attempts: 100 where it is left out.
+    max_attempts: 100 where it is left out. If no attempt fits, the box is the whole image.
     use_image_if_no_bounding_boxes: without boxes any box fits; else the step fails.
 
   Returns:
     (begin, size, box): what `tf.slice` takes, [3] of the type of `image_size`, and [1, 1, 4] of
     float32.
   """
-  aspect = (0.75, 1.33) if aspect_ratio_range is None else aspect_ratio_range
-  area = (0.05, 1.0) if area_range is None else area_range
-  attempts = 100 if max_attempts is None else max_attempts
-  _checked_ranges(aspect, area)
+  attrs = dict(seed=seed, seed2=seed2, aspect_ratio_range=aspect_ratio_range,
+               area_range=area_range, max_attempts=max_attempts,
+               use_image_if_no_bounding_boxes=use_image_if_no_bounding_boxes)
   with name_scope(name, 'sample_distorted_bounding_box'):
-    image_size = convert(image_size, name='image_size')
-    image_size.get_shape().assert_is_compatible_with([3])
-    boxes = array.reshape(convert(bounding_boxes, dtypes.float32, 'bounding_boxes'), [-1, 4])
-    some = array.shape(boxes)[0] > 0
-    if not use_image_if_no_bounding_boxes:
-      with control_dependencies([control_flow.Assert(some, [
-          'No bounding boxes provided as input. One must enable use_image_if_no_bounding_boxes '
-          'if you wish to not provide any bounding boxes.'])]):
-        boxes = array.identity(boxes)
-    height, width = [math.cast(image_size[i], dtypes.float32) for i in (0, 1)]
-    if seed2 is not None and seed is not None:
-      seed = seed + seed2
-    heights, widths, fits = _drawn_size(height, width, aspect, area, attempts, seed)
-    tops = math.floor((height - heights + 1.0) * random.random_uniform([attempts], seed=seed))
-    lefts = math.floor((width - widths + 1.0) * random.random_uniform([attempts], seed=seed))
-    in_pixels = boxes * array.stack([height, width, height, width])
-    covers = _covers(tops, lefts, heights, widths, in_pixels,
-                     convert(min_object_covered, dtypes.float32))
-    covers = apply_op('LogicalOr', x=covers, y=apply_op('LogicalNot', x=some))
-    fits = apply_op('LogicalAnd', x=fits, y=covers)
-    zero = array.zeros_like(height)
-    # The whole image stands behind all attempts.
-    drawn = [array.concat([parts, [last]], 0) for parts, last in (
-        (tops, zero), (lefts, zero), (heights, height), (widths, width))]
-    at = math.argmax(math.cast(array.concat([fits, [True]], 0), dtypes.int32), 0)
-    top, left, tall, wide = [array.gather(parts, at) for parts in drawn]
-    begin = math.cast(array.stack([top, left, zero]), image_size.dtype.base_dtype)
-    size = array.concat([math.cast(array.stack([tall, wide]), image_size.dtype.base_dtype),
-                         constant_of([-1], image_size.dtype.base_dtype)], 0)
-    box = array.stack([top / height, left / width, (top + tall) / height, (left + wide) / width])
-    return begin, size, array.reshape(box, [1, 1, 4])
+    return apply_op('SampleDistortedBoundingBoxV2', image_size=image_size,
+                    bounding_boxes=bounding_boxes, min_object_covered=min_object_covered,
+                    **{attr: value for attr, value in attrs.items() if value is not None})
 
 
 # ---- Glimpses, patches --------------------------------------------------------------------------
@@ -243,33 +169,6 @@ def extract_image_patches(images, ksizes=None, strides=None, rates=None, padding
     ksizes = sizes
   return apply_op('ExtractImagePatches', name=name, images=images, ksizes=ksizes, strides=strides,
                   rates=rates, padding=padding)
-
-
-def _glimpse_starts(offsets, sizes, glimpse, centered, normalized):
-  """[batch]: the first row, or column, of each glimpse, which may be outside of the image."""
-  if normalized:
-    offsets = offsets * sizes
-  if centered:
-    offsets = offsets / 2.0 + sizes / 2.0
-  return math.cast(offsets - glimpse / 2.0, dtypes.int32)
-
-
-def _glimpse_line(start, length, size):
-  """([batch, length] of places within the image, whether they are where the glimpse looks)."""
-  places = array.expand_dims(start, 1) + array.expand_dims(math.range(length), 0)
-  inside = apply_op('LogicalAnd', x=places >= 0, y=apply_op('Less', x=places, y=size))
-  return _most(_least(places, size - 1), 0), inside
-
-
-def _noise(images, shape, uniform_noise):
-  """Pixels for what is outside, in the range of those of each image."""
-  low = math.reduce_min(images, [1, 2, 3], keepdims=True)
-  high = math.reduce_max(images, [1, 2, 3], keepdims=True)
-  if uniform_noise:
-    return low + (high - low) * random.random_uniform(shape)
-  mean = math.reduce_mean(images, [1, 2, 3], keepdims=True)
-  deviation = math.sqrt(math.reduce_mean(math.square(images - mean), [1, 2, 3], keepdims=True))
-  return _least(_most(mean + deviation * random.random_normal(shape), low), high)
 
 
 @export('image.extract_glimpse')
@@ -288,27 +187,6 @@ def extract_glimpse(input, size, offsets, centered=True, normalized=True, unifor
   Returns:
     [batch, size[0], size[1], channels] of float32.
   """
-  with name_scope(name, 'ExtractGlimpse', [input, size, offsets]) as scope:
-    images = convert(input, dtypes.float32, 'input')
-    known = images.get_shape().with_rank(4)
-    offsets = convert(offsets, dtypes.float32, 'offsets')
-    offsets.get_shape().with_rank(2)[1:].assert_is_compatible_with([2])
-    known[:1].assert_is_compatible_with(offsets.get_shape()[:1])
-    window = convert(size, dtypes.int32, 'size')
-    batch, height, width, channels = array.unstack(array.shape(images), 4)
-    real = [math.cast(s, dtypes.float32) for s in (height, width, window[0], window[1])]
-    starts = [_glimpse_starts(offsets[:, i], real[i], real[2 + i], centered, normalized)
-              for i in (0, 1)]
-    rows, rows_inside = _glimpse_line(starts[0], window[0], height)
-    columns, columns_inside = _glimpse_line(starts[1], window[1], width)
-    first = array.reshape(math.range(batch) * height, [-1, 1])
-    places = array.expand_dims((first + rows) * width, 2) + array.expand_dims(columns, 1)
-    inside = apply_op('LogicalAnd', x=array.expand_dims(rows_inside, 2),
-                      y=array.expand_dims(columns_inside, 1))
-    seen = array.gather(array.reshape(images, array.stack([-1, channels])), places)
-    result = array.where_v2(array.expand_dims(inside, 3), seen,
-                            _noise(images, array.shape(seen), uniform_noise), name=scope)
-    sizes = constant_value(window)
-    inner = [None, None] if sizes is None else [int(s) for s in sizes]
-    result.set_shape([known[0].value] + inner + [known[3].value])
-    return result
+  return apply_op('ExtractGlimpse', name=name, input=input, size=size, offsets=offsets,
+                  centered=centered, normalized=normalized, uniform_noise=uniform_noise,
+                  noise='uniform' if uniform_noise else 'gaussian')

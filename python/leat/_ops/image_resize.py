@@ -18,26 +18,6 @@ class ResizeMethod:
   BILINEAR, NEAREST_NEIGHBOR, BICUBIC, AREA = 0, 1, 2, 3
 
 
-def _weights(size_in, size_out, align_corners):
-  """[size_out, size_in]: what each pixel of a line adds to the pixels that average over it.
-
-  Pixel i covers the interval [i * scale, (i + 1) * scale) of the line, and pixel j of the line is
-  weighed by the part of that interval which is in [j, j + 1).
-  """
-  size_in, size_out = math.cast(size_in, dtypes.float32), math.cast(size_out, dtypes.float32)
-  scale = size_in / size_out
-  if align_corners:
-    ends = apply_op('Maximum', x=size_out - 1.0, y=1.0)
-    scale = array.where(size_out > 1.0, (size_in - 1.0) / ends, scale)
-  starts = array.expand_dims(math.range(size_out) * scale, 1)
-  pixels = array.expand_dims(math.range(size_in), 0)
-  part = apply_op('Minimum', x=starts + scale, y=pixels + 1.0) - \
-      apply_op('Maximum', x=starts, y=pixels)
-  part = apply_op('Maximum', x=part, y=0.0)
-  # Behind the last pixel there is nothing: the weights of an interval add up to 1 in any case.
-  return part / math.reduce_sum(part, 1, keepdims=True)
-
-
 @export('image.resize_area')
 def resize_area(images, size, align_corners=False, name=None):
   """Each pixel becomes the mean of those that it covers.
@@ -50,40 +30,14 @@ def resize_area(images, size, align_corners=False, name=None):
   Returns:
     [batch, size[0], size[1], channels] of float32.
   """
-  with name_scope(name, 'ResizeArea', [images, size]) as scope:
-    images = math.cast(convert(images, name='images'), dtypes.float32)
-    images.get_shape().assert_has_rank(4)
-    size = convert(size, dtypes.int32, 'size')
-    _, height, width, _ = sizes_of(images, 4)
-    rows = _weights(height, size[0], align_corners)
-    columns = _weights(width, size[1], align_corners)
-    # Images with the rows ahead, then the columns, are multiplied as matrices.
-    lines = _product(rows, array.transpose(images, [1, 0, 2, 3]))
-    points = _product(columns, array.transpose(lines, [2, 1, 0, 3]))
-    resized = array.transpose(points, [1, 2, 0, 3], name=scope)
-    known = constant_value(size)
-    before = images.get_shape().as_list()
-    inner = [None, None] if known is None else [int(s) for s in known]
-    resized.set_shape([before[0]] + inner + [before[3]])
-    return resized
-
-
-def _product(weights, images):
-  """weights [n, m] times images [m, ...] -> [n, ...]."""
-  sizes = array.shape(images)
-  flat = apply_op('MatMul', a=weights, b=array.reshape(images, array.stack([sizes[0], -1])))
-  result = array.reshape(flat, array.concat([array.shape(weights)[:1], sizes[1:]], 0))
-  result.set_shape([None] * len(images.get_shape()))
-  return result
+  return apply_op('ResizeArea', name=name, images=images, size=size, align_corners=align_corners)
 
 
 _OPS = {ResizeMethod.BILINEAR: 'ResizeBilinear', ResizeMethod.BICUBIC: 'ResizeBicubic',
-        ResizeMethod.NEAREST_NEIGHBOR: 'ResizeNearestNeighbor'}
+        ResizeMethod.NEAREST_NEIGHBOR: 'ResizeNearestNeighbor', ResizeMethod.AREA: 'ResizeArea'}
 
 
 def _resized(images, size, method, align_corners):
-  if method == ResizeMethod.AREA:
-    return resize_area(images, size, align_corners)
   return apply_op(_OPS[method], images=images, size=size, align_corners=align_corners)
 
 
