@@ -162,7 +162,7 @@ class Package:
     if inspect.isclass(item):
       if issubclass(item, self.message) and item is not self.message:
         own = item.DESCRIPTOR.full_name.partition('.')[2]
-        if own != name:
+        if (module, name) != (self.message.__module__, own):
           return ['%s = %s' % (name, self._message_text(item, module))]
         return list(self.message_class(module, name, item))
       if (item.__module__, item.__qualname__) != (module, name):

@@ -26,7 +26,12 @@ _INNER = {'python.' + path: space for path, space in {
     'ops': '', 'ops.array_ops': '', 'ops.math_ops': '', 'ops.variables': '', 'ops.state_ops': '',
     'ops.variable_scope': '', 'ops.init_ops': '', 'ops.random_ops': '', 'ops.control_flow_ops': '',
     'ops.nn_ops': 'nn', 'ops.nn': 'nn', 'ops.rnn': 'nn', 'ops.rnn_cell': 'nn.rnn_cell',
-    'ops.rnn_cell_impl': 'nn.rnn_cell', 'platform': '', 'platform.gfile': 'gfile',
+    'ops.rnn_cell_impl': 'nn.rnn_cell', 'estimator': 'estimator',
+    'estimator.estimator': 'estimator', 'estimator.model_fn': 'estimator',
+    'estimator.run_config': 'estimator', 'estimator.training': 'estimator',
+    'estimator.export': 'estimator.export', 'estimator.export.export': 'estimator.export',
+    'estimator.export.export_output': 'estimator.export',
+    'estimator.inputs': 'estimator.inputs', 'platform': '', 'platform.gfile': 'gfile',
     'platform.tf_logging': 'logging', 'platform.flags': 'flags', 'platform.app': 'app',
     'client': '', 'client.session': '', 'training': 'train', 'training.saver': 'train',
     'training.training': 'train', 'util': '', 'util.nest': 'nest'}.items()}
@@ -113,9 +118,12 @@ class Namespace(types.ModuleType):
       item = _find(full)
     except KeyError:
       inner = self.__name__.partition('.')[2] + '.' + name   # python.client, say
-      if inner not in _INNER and inner not in _spaces:
+      if inner in _names().EXPORTS:
+        item = _find(inner)
+      elif inner in _INNER or inner in _spaces:
+        item = importlib.import_module('leat.' + inner)
+      else:
         raise AttributeError("leat has no '%s'" % full) from None
-      item = importlib.import_module('leat.' + inner)
     self.__dict__[name] = item
     return item
 

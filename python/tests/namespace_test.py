@@ -37,6 +37,25 @@ class NamespaceTest(unittest.TestCase):
     code = 'import leat as tf; from leat.python.training import moving_averages; ' \
            'print(tf.python.client.timeline.Timeline.__name__, moving_averages.__name__)'
     self.assertEqual(_run(code), ['Timeline', 'leat.python.training.moving_averages'])
+    from leat.python.estimator import model_fn
+    from leat.python.ops import control_flow_ops
+    self.assertIs(model_fn.EstimatorSpec, tf.estimator.EstimatorSpec)
+    self.assertEqual(control_flow_ops.with_dependencies.__name__, 'with_dependencies')
+
+  def test_names_from_before_1_0(self):
+    self.assertIs(tf.nn.deconv2d, tf.nn.conv2d_transpose)
+    self.assertIs(tf.nn.seq2seq.sequence_loss, tf.contrib.legacy_seq2seq.sequence_loss)
+    with tf.Graph().as_default(), tf.Session() as session:
+      a, b = tf.constant([[1.0, 2.0]]), tf.constant([[3.0, 4.0]])
+      self.assertEqual(session.run(tf.concat(1, [a, b])).tolist(), [[1, 2, 3, 4]])
+      self.assertEqual(session.run(tf.neg(tf.mul(a, b))).tolist(), [[-3, -8]])
+      self.assertEqual(session.run(tf.split(1, 2, a))[1].tolist(), [[2]])
+      self.assertEqual(session.run(tf.batch_matmul(a, b, adj_y=True)).tolist(), [[11]])
+      self.assertEqual(session.run(tf.select([True], a, b)).tolist(), [[1, 2]])
+      with tf.name_scope('scope'):
+        tf.scalar_summary('loss', 0.5)
+      found = tf.Summary.FromString(session.run(tf.merge_all_summaries()))
+    self.assertEqual([value.tag for value in found.value], ['loss'])
 
   def test_importing_loads_little(self):
     loaded = _run('import sys, leat as tf; print(*[m for m in sys.modules if m.startswith("leat") '

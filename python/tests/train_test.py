@@ -148,6 +148,27 @@ class SummaryTest(unittest.TestCase):
     self.assertEqual(events[3].summary.value[0].simple_value, 2.5)
 
 
+class ProjectorTest(unittest.TestCase):
+
+  def test_settings_lie_beside_the_events(self):
+    from leat.contrib.tensorboard.plugins import projector
+    config = projector.ProjectorConfig()
+    embedding = config.embeddings.add()
+    embedding.tensor_name = 'words'
+    embedding.sprite.image_path = 'all.png'
+    embedding.sprite.single_image_dim.extend([28, 14])
+    with tempfile.TemporaryDirectory() as folder:
+      writer = tf.summary.FileWriter(folder)
+      projector.visualize_embeddings(writer, config)
+      writer.close()
+      with open(os.path.join(folder, 'projector_config.pbtxt'), encoding='utf-8') as f:
+        self.assertEqual(f.read(), 'embeddings {\n  tensor_name: "words"\n  sprite {\n'
+                         '    image_path: "all.png"\n    single_image_dim: 28\n'
+                         '    single_image_dim: 14\n  }\n}\n')
+    again = projector.ProjectorConfig.FromString(config.SerializeToString())
+    self.assertEqual(list(again.embeddings[0].sprite.single_image_dim), [28, 14])
+
+
 class InputTest(unittest.TestCase):
 
   def test_batches_until_the_end(self):

@@ -389,7 +389,10 @@ def sequence_mask(lengths, maxlen=None, dtype=dtypes.bool, name=None):
 @export('concat', 'concat_v2')
 def concat(values, axis, name='concat'):
   """Tensors joined along a dimension that they have: [2, 3] and [4, 3] along axis 0 are [6, 3]. All
-  other sizes must be equal."""
+  other sizes must be equal. The order (axis, values), which was that of TensorFlow 0.x, is
+  understood where `axis` is a list."""
+  if isinstance(axis, (list, tuple)) and not isinstance(values, (list, tuple)):
+    values, axis = axis, values
   if not isinstance(values, (list, tuple)):
     values = [values]
   if len(values) == 1:
@@ -444,7 +447,10 @@ def unstack(value, num=None, axis=0, name='unstack'):
 @export('split')
 def split(value, num_or_size_splits, axis=0, num=None, name='split'):
   """A list of pieces along `axis`: num_or_size_splits equal ones, or one for each size of a list.
-  `num` says how many where that is a tensor of unknown shape."""
+  `num` says how many where that is a tensor of unknown shape. The order (axis, number, value),
+  which was that of TensorFlow 0.x, is understood where `value` is a number."""
+  if isinstance(value, int) and conversion.is_tensor_like(axis):
+    value, axis = axis, value
   if isinstance(num_or_size_splits, (int, Dimension)) or hasattr(
       num_or_size_splits, '__index__') and not getattr(num_or_size_splits, 'shape', ()):
     return apply_op('Split', name=name, split_dim=axis, num_split=int(num_or_size_splits),

@@ -91,6 +91,7 @@ def tuple_(tensors, name=None, control_inputs=None):
     return [None if t is None else with_dependencies([gate], t) for t in tensors]
 
 
+@export('python.ops.control_flow_ops.with_dependencies')
 def with_dependencies(dependencies, output_tensor, name=None):
   """output_tensor, once dependencies have run."""
   with name_scope(name, 'control_dependency', list(dependencies) + [output_tensor]) as scope:

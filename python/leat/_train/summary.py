@@ -11,7 +11,7 @@ from leat._graph.graph import get_default_graph
 from leat._graph.scope import GraphKeys, name_scope
 
 
-def _collect(value, collections):
+def collect(value, collections):
   collections = [GraphKeys.SUMMARIES] if collections is None else collections
   get_default_graph().add_to_collections(list(collections), value)
   return value
@@ -24,7 +24,7 @@ def _clean(name):
 
 
 @contextlib.contextmanager
-def _scoped(name, family, values, default=None):
+def scoped(name, family, values, default=None):
   """(tag, scope) of a summary: the name of the operation, below the family where there is one."""
   name = _clean(name) if name else name
   family = _clean(family) if family else None
@@ -38,31 +38,31 @@ def _scoped(name, family, values, default=None):
 def scalar(name, tensor, collections=None, family=None):
   """A summary of a number: a string tensor, which FileWriter.add_summary writes and the board draws
   over time. It is added to the collection SUMMARIES, or to `collections`."""
-  with _scoped(name, family, [tensor]) as (tag, scope):
-    return _collect(apply_op('ScalarSummary', name=scope, tags=tag, values=tensor), collections)
+  with scoped(name, family, [tensor]) as (tag, scope):
+    return collect(apply_op('ScalarSummary', name=scope, tags=tag, values=tensor), collections)
 
 
 @export('summary.histogram')
 def histogram(name, values, collections=None, family=None):
   """A summary of the distribution of the values of a tensor, over time."""
-  with _scoped(name, family, [values], 'HistogramSummary') as (tag, scope):
-    return _collect(apply_op('HistogramSummary', name=scope, tag=tag, values=values), collections)
+  with scoped(name, family, [values], 'HistogramSummary') as (tag, scope):
+    return collect(apply_op('HistogramSummary', name=scope, tag=tag, values=values), collections)
 
 
 @export('summary.image')
 def image(name, tensor, max_outputs=3, collections=None, family=None):
   """A summary of up to max_outputs pictures of a tensor [batch, height, width, channels] with 1, 3
   or 4 channels, uint8 or float32."""
-  with _scoped(name, family, [tensor]) as (tag, scope):
-    return _collect(apply_op('ImageSummary', name=scope, tag=tag, tensor=tensor,
+  with scoped(name, family, [tensor]) as (tag, scope):
+    return collect(apply_op('ImageSummary', name=scope, tag=tag, tensor=tensor,
                              max_images=max_outputs), collections)
 
 
 @export('summary.audio')
 def audio(name, tensor, sample_rate, max_outputs=3, collections=None, family=None):
   """Sound, [n, frames, channels]."""
-  with _scoped(name, family, [tensor]) as (tag, scope):
-    return _collect(apply_op('AudioSummaryV2', name=scope, tag=tag, tensor=tensor,
+  with scoped(name, family, [tensor]) as (tag, scope):
+    return collect(apply_op('AudioSummaryV2', name=scope, tag=tag, tensor=tensor,
                              max_outputs=max_outputs, sample_rate=sample_rate), collections)
 
 
@@ -77,8 +77,8 @@ def tensor_summary(name, tensor, summary_description=None, collections=None,
     metadata.summary_description = summary_description
   if display_name is not None:
     metadata.display_name = display_name
-  with _scoped(name, family, [tensor]) as (tag, scope):
-    return _collect(apply_op('TensorSummaryV2', name=scope, tag=tag, tensor=tensor,
+  with scoped(name, family, [tensor]) as (tag, scope):
+    return collect(apply_op('TensorSummaryV2', name=scope, tag=tag, tensor=tensor,
                              serialized_summary_metadata=metadata.SerializeToString()),
                     collections)
 
@@ -101,7 +101,7 @@ def merge(inputs, collections=None, name=None):
   with name_scope(name, 'Merge', inputs):
     value = apply_op('MergeSummary', inputs=list(inputs))
     if collections:
-      _collect(value, collections)
+      collect(value, collections)
     return value
 
 
