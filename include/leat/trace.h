@@ -2,7 +2,7 @@
  * of the white paper).
  *
  *   leat_trace_start(0, status);
- *   ... steps ...
+ *   TF_SessionRun(session, NULL, NULL, NULL, 0, &fetch, &value, 1, NULL, 0, NULL, status);
  *   leat_trace_stop("step.perfetto-trace", status);
  *
  * A recording holds a span for each kernel that ran, with its node and the bytes of its inputs, for

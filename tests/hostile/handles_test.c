@@ -47,6 +47,7 @@ static const char* family_of(const char* op) {
       {"Dummy", "none"},
       {"SessionHandle", "session handle"},
       {"Mutex", "mutex"},
+      {"Collective", "communicator"},
       {"Barrier", "barrier"},
       {"Queue", "queue"},
       {"Reader", "reader"},
@@ -298,6 +299,7 @@ static bool needs_more(const char* op) {
       "TensorArray",
       "TextLineReader",
       "OneShotIterator",             // a function
+      "CollectiveInitializeCommunicator",  // a rank below the size of the group
       "TensorArrayGrad",             // the handle of a TensorArray
       "TensorArrayGradV3",
       "TensorArrayGradWithShape",

@@ -15,6 +15,7 @@
 #include "leat/input.h"
 #include "leat/inspect.h"
 #include "leat/interrupt.h"
+#include "leat/trace.h"
 #include "leat/train.h"
 #include "tensorflow/c/c_api.h"
 #include "tensorflow/c/eager/c_api_experimental.h"
@@ -325,6 +326,19 @@ static void interrupt(void) {
   close_all(session, s, graph);
 }
 
+static void trace(void) {
+  TF_Graph* graph = TF_NewGraph();
+  leat_scope_t* s = leat_scope_create(graph);
+  TF_Output fetch = leat_relu(s, leat_constant_float(s, 7));
+  TF_Session* session = open_session(graph);
+  TF_Tensor* value = NULL;
+#include "trace_1.inc"
+  CHECK_OK();
+  CHECK(*(float*)TF_TensorData(value) == 7);
+  TF_DeleteTensor(value);
+  close_all(session, s, graph);
+}
+
 static void placement(void) {
   TF_Graph* graph = TF_NewGraph();
   leat_scope_t* s = leat_scope_create(graph);
@@ -406,6 +420,7 @@ int main(void) {
   training();
   input();
   interrupt();
+  trace();
   placement();
   messages();
   eager();

@@ -61,10 +61,11 @@ static void initialize__cpu(leat_kernel_context_t* c, leat_kernel_done_fn_t done
 // The next collective of the communicator at input 1.
 static leat_status_t read_communicator(leat_kernel_context_t* c, leat_collective_call_t* call) {
   leat_resource_t* resource;
+  LEAT_RETURN_IF_ERROR(leat_handle_find(c, 1, &kCommunicatorKind, &resource));
   if (leat_kernel_input(c, 2)->shape.element_count > 0) {
+    leat_resource_release(resource);
     return leat_kernel_error(c, LEAT_UNIMPLEMENTED, "group assignments are not supported");
   }
-  LEAT_RETURN_IF_ERROR(leat_handle_find(c, 1, &kCommunicatorKind, &resource));
   communicator_t* communicator = (communicator_t*)resource;
   call->group_key = communicator->group_key;
   call->group_size = communicator->group_size;
