@@ -1,18 +1,21 @@
 # Modules: src/modules/<name>/*.c becomes lib/leat_module_<name>.so, opened by the library on
 # first need. A module reaches the library only through the table that it is handed, and links
 # none of it.
-# leat_module(NAME HEADER LIBRARY PACKAGE) says which foreign library a module needs.
+# leat_module(NAME HEADER LIBRARY PACKAGE) says which foreign library a module needs; LIBRARY may be
+# "" where it needs none.
 function(leat_module name header library package)
   leat_glob(sources src/modules/${name}/*.c)
   list(FILTER sources EXCLUDE REGEX "_test\\.c$")
   if(NOT sources)
     return()
   endif()
-  find_path(LEAT_${name}_INCLUDE ${header})
-  find_library(LEAT_${name}_LIBRARY ${library})
-  if(NOT LEAT_${name}_INCLUDE OR NOT LEAT_${name}_LIBRARY)
-    message(STATUS "Leat: module ${name} is left out: lib${library} is absent (apt: ${package})")
-    return()
+  if(library)
+    find_path(LEAT_${name}_INCLUDE ${header})
+    find_library(LEAT_${name}_LIBRARY ${library})
+    if(NOT LEAT_${name}_INCLUDE OR NOT LEAT_${name}_LIBRARY)
+      message(STATUS "Leat: module ${name} is left out: lib${library} is absent (apt: ${package})")
+      return()
+    endif()
   endif()
   add_library(leat_module_${name} MODULE ${sources})
   target_link_libraries(leat_module_${name} PRIVATE leat_flags ${LEAT_${name}_LIBRARY})
@@ -41,4 +44,5 @@ leat_module(grpc grpc/grpc.h grpc libgrpc-dev)
 if(TARGET leat_module_grpc)
   target_link_libraries(leat_module_grpc PRIVATE gpr)  # the C core's own base, in the same package
 endif()
+leat_module(declared "" "" "")
 get_property(LEAT_MODULE_TARGETS GLOBAL PROPERTY LEAT_MODULE_TARGETS)

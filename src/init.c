@@ -18,6 +18,7 @@
 #include "cluster/client_session.h"
 #include "cluster/transport.h"
 #include "device/simulated/simulated_device.h"
+#include "graph/op/declared.h"
 #include "kernel/resource.h"
 #include "ops/family.h"
 #include "ops/simulated/simulated_kernels.h"
@@ -156,6 +157,9 @@ static const leat_transport_t* const kTransports[] = {&leat_loopback_transport};
 //   modules/onednn/onednn.c: made, version, module
 //     oneDNN's engine, and the table of functions that the library calls
 //     loading the module; the first use | atomic; all who load write the same | process
+//   graph/op/declared.c: declared
+//     the loaded module with the rows of ops that are only declared
+//     the first name of an op that the library does not define | atomic | process
 //   formats/media/gif.c: gif
 //     the loaded module with giflib
 //     the first GIF file | atomic | process
@@ -446,6 +450,7 @@ static leat_status_t make_runtime(leat_runtime_t* runtime) {
     leat_kernel_registry_free(runtime->kernels);
     return status;
   }
+  leat_op_registry_defer(runtime->ops, leat_declared_ops);
   leat_kernel_registry_defer(runtime->kernels, register_kernels);
   leat_recording_begin_process();
   return status;

@@ -1,8 +1,8 @@
 // The subcommand leat ops: lists the registered ops, or prints the inputs, outputs, attributes and
-// kernels of one. Everything comes from leat_ops_json, the library's description of itself, so that
-// the list cannot differ from what the library does. The JSON of all ops is printed as the library
-// gives it; for everything else it is parsed into a tree (tools/json.h). A name that is not
-// registered is an error.
+// kernels of one. Everything comes from leat_ops_json, the library's description of itself, or with
+// the ops that are only declared from leat_all_ops_json, so that the list cannot differ from what
+// the library does. The JSON of all ops is printed as the library gives it; for everything else it
+// is parsed into a tree (tools/json.h). A name that is not registered is an error.
 #include <stdlib.h>
 #include <string.h>
 
@@ -10,7 +10,7 @@
 #include "json.h"
 #include "leat/inspect.h"
 
-enum { JSON_OPTION, NAMES_OPTION };
+enum { JSON_OPTION, NAMES_OPTION, ALL_OPTION };
 
 // Prints a list of arguments; the title stands in the first line only.
 static void print_arguments(const json_t* op, const char* field, const char* title) {
@@ -118,21 +118,23 @@ static int show(const TF_Buffer* text, const char* name, bool as_json, bool only
 }
 
 static int run(int argc, char** argv) {
-  static const option_t options[] = {{"json", false}, {"names", false}, {NULL, 0}};
+  static const option_t options[] = {{"json", false}, {"names", false},
+                                     {"all", false}, {NULL, 0}};
   arguments_t arguments = {.command = &command_ops, .options = options, .argc = argc,
                            .argv = argv};
   const char* name = NULL;
-  bool as_json = false, only_names = false;
+  bool as_json = false, only_names = false, with_declared = false;
   int kind;
   while ((kind = arguments_next(&arguments)) >= ARGUMENT_OPERAND) {
     if (kind == ARGUMENT_OPERAND && name) return complain_usage("ops", "one op at a time");
     if (kind == ARGUMENT_OPERAND) name = arguments.value;
     as_json |= kind == JSON_OPTION;
     only_names |= kind == NAMES_OPTION;
+    with_declared |= kind == ALL_OPTION;
   }
   if (kind != ARGUMENT_END) return arguments_exit_code(kind);
   TF_Status* status = TF_NewStatus();
-  TF_Buffer* text = leat_ops_json(status);
+  TF_Buffer* text = name || with_declared ? leat_all_ops_json(status) : leat_ops_json(status);
   int code = text ? show(text, name, as_json, only_names) : complain_status("ops", status);
   TF_DeleteBuffer(text);
   TF_DeleteStatus(status);
@@ -145,7 +147,8 @@ const command_t command_ops = {
     "  leat ops                  every op with its line\n"
     "  leat ops MatMul           its inputs, outputs, attributes, kernels\n"
     "  leat ops --json           the same of all ops, for programs\n"
+    "  leat ops --all            also ops that graphs may hold but that have no kernel here\n"
     "\n"
     "Usage:\n"
-    "  leat ops [--json | --names] [OP]\n",
+    "  leat ops [--json | --names] [--all] [OP]\n",
     run};

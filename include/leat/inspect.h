@@ -24,6 +24,10 @@ TF_CAPI_EXPORT extern const char* leat_version(void);
  * TF_AddGradients goes through. The caller deletes the buffer; NULL on error. */
 TF_CAPI_EXPORT extern TF_Buffer* leat_ops_json(TF_Status* status);
 
+/* The same with the ops that are only declared: graphs may hold them, but they have no kernel.
+ * Their declarations lie in leat_module_declared.so; without the module they are missing here. */
+TF_CAPI_EXPORT extern TF_Buffer* leat_all_ops_json(TF_Status* status);
+
 /* What the machine is and what it reaches, as JSON: cpu, isa, cores, modules; with |measure| != 0
  * also flops, bandwidth, wake-up times (takes about two seconds and 256 MB). The caller deletes the
  * buffer; NULL on error. */

@@ -44,8 +44,8 @@ LEAT_MUST_USE leat_status_t leat_groups_initialize(const leat_graph_t* graph,
 // Finds the groups of an initialized struct. INVALID_ARGUMENT names the nodes that cannot be
 // together, or the node whose request no device meets.
 LEAT_MUST_USE leat_status_t leat_groups_find(leat_groups_t* groups, leat_arena_t* arena);
-// Checks that some device has a kernel for |node|, and that some device meets the node's own
-// request.
+// Checks that some device has a kernel for |node|, unless its op is only declared
+// (graph/op/declared.h), and that some device meets the node's own request.
 LEAT_MUST_USE leat_status_t leat_groups_check_node(const leat_groups_t* groups,
                                                    const leat_node_t* node);
 // Whether |node| holds state: it has no inputs and makes a reference or a resource handle.

@@ -71,7 +71,8 @@ LEAT_MUST_USE leat_status_t leat_print_placement(const leat_graph_t* graph,
 
 // Checks that each node from number |*inout_checked| on has a kernel and that its own request can
 // be met, and then raises the number to the count of nodes. TensorFlow reports such faults for the
-// whole graph, also for nodes that no step needs; this does so without placing them.
+// whole graph, also for nodes that no step needs; this does so without placing them. That a node
+// whose op is only declared has no kernel is reported when a step needs it.
 LEAT_MUST_USE leat_status_t leat_check_placement(const leat_graph_t* graph,
                                                  const leat_placer_options_t* options,
                                                  size_t* inout_checked);

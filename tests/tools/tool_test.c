@@ -186,6 +186,8 @@ static void test_wrong_names(void** state) {
 
 static void test_ops(void** state) {
   tool_expect_part(0, "MatMul\n", "ops --names");
+  tool_expect_part(0, "RiscAdd\n", "ops --all --names");
+  tool_expect_part(0, "kernels    none", "ops RiscAdd");
   tool_expect_part(0, "transpose_a: bool = false", "ops MatMul");
   tool_expect_part(0, "has a gradient", "ops MatMul");
   tool_expect_part(0, "{\"name\": \"MatMul\", \"doc\": ", "ops MatMul --json");

@@ -1,6 +1,7 @@
-// leat_ops_json: all registered ops as JSON, sorted by name. An op is listed with its inputs,
-// outputs and attributes, whether it is stateful and has a gradient, and its kernels with the types
-// that these take. The command `leat ops`, the documentation and tests of completeness read it.
+// leat_ops_json and leat_all_ops_json: ops as JSON, sorted by name. An op is listed with its
+// inputs, outputs and attributes, whether it is stateful and has a gradient, and its kernels with
+// the types that these take. The command `leat ops`, the documentation and tests of completeness
+// read it.
 //
 // The registry's rows are short texts ("name: type = default; ..."), which are split here at their
 // separators, so that the JSON shows what the op's author wrote and not what was parsed of it.
@@ -126,17 +127,11 @@ static leat_status_t append_op(leat_string_builder_t* out, const leat_runtime_t*
   return leat_ok_status();
 }
 
-static int compare_rows(const void* a, const void* b) {
-  return strcmp((*(const leat_op_row_t* const*)a)->name, (*(const leat_op_row_t* const*)b)->name);
-}
-
 static leat_status_t append_ops(leat_string_builder_t* out, const leat_runtime_t* runtime,
-                                leat_arena_t* arena) {
-  size_t count = (size_t)leat_op_registry_count(runtime->ops);
+                                bool with_declared, leat_arena_t* arena) {
   const leat_op_row_t** rows;
-  LEAT_RETURN_IF_ERROR(LEAT_NEW(arena, count + 1, &rows));
-  for (size_t i = 0; i < count; ++i) rows[i] = leat_op_registry_row(runtime->ops, (int)i);
-  qsort(rows, count, sizeof *rows, compare_rows);
+  size_t count;
+  LEAT_RETURN_IF_ERROR(leat_op_registry_list(runtime->ops, with_declared, arena, &rows, &count));
   leat_string_builder_append(out, LEAT_SV("[\n"));
   for (size_t i = 0; i < count; ++i) {
     if (i) leat_string_builder_append(out, LEAT_SV(",\n"));
@@ -146,14 +141,18 @@ static leat_status_t append_ops(leat_string_builder_t* out, const leat_runtime_t
   return leat_ok_status();
 }
 
-TF_Buffer* leat_ops_json(TF_Status* status) {
+static TF_Buffer* make_listing(bool with_declared, TF_Status* status) {
   const leat_runtime_t* runtime = NULL;
   leat_string_builder_t out;
   leat_arena_t arena;
   leat_string_builder_initialize(leat_allocator_system(), &out);
   leat_arena_initialize(leat_allocator_system(), 0, &arena);
   leat_status_t result = leat_runtime_get(&runtime);
-  if (!result) result = append_ops(&out, runtime, &arena);
+  if (!result) result = append_ops(&out, runtime, with_declared, &arena);
   leat_arena_deinitialize(&arena);
   return leat_capi_buffer_return(result, &out, status);
 }
+
+TF_Buffer* leat_ops_json(TF_Status* status) { return make_listing(false, status); }
+
+TF_Buffer* leat_all_ops_json(TF_Status* status) { return make_listing(true, status); }

@@ -333,6 +333,12 @@ LEAT_MUST_USE leat_status_t leat_op_registry_add_rules(leat_op_registry_t* regis
 int leat_op_registry_rules_count(const leat_op_registry_t* registry);
 const struct leat_rewrite_rule_s* leat_op_registry_rules(const leat_op_registry_t* registry,
                                                          int index);
+// Sets where declared rows come from: |declare| gives a table that ends with a row without a name
+// and outlives the registry. It is called once, when a look-up finds no row of the name among those
+// that were added, so that a table which few programs need can be opened late. An added row comes
+// before a declared one of its name. To be called before any look-up.
+typedef const leat_op_row_t* (*leat_op_declare_fn_t)(void);
+void leat_op_registry_defer(leat_op_registry_t* registry, leat_op_declare_fn_t declare);
 // Adds one row after start-up, for a plugin's op; thread-safe beside look-ups. |row| must outlive
 // the registry and is parsed at once: INVALID_ARGUMENT when it is malformed, ALREADY_EXISTS when
 // its name is taken.
@@ -343,12 +349,19 @@ LEAT_MUST_USE leat_status_t leat_op_registry_extend(leat_op_registry_t* registry
 LEAT_MUST_USE leat_status_t leat_op_registry_find(leat_op_registry_t* registry,
                                                   leat_string_view_t name,
                                                   const leat_op_t** out_op);
-// The row of the op called |name|, without parsing it; NULL: there is none. Thread-safe.
+// The row of the op called |name| among those that were added, without parsing it; NULL: there is
+// none. A declared row is not found, so that a function in a graph may have its name. Thread-safe.
 const leat_op_row_t* leat_op_registry_find_row(const leat_op_registry_t* registry,
                                                leat_string_view_t name);
 bool leat_op_registry_has(const leat_op_registry_t* registry, leat_string_view_t name);
-// The rows in the order in which they were added, |index| below the count. Thread-safe.
+// The rows that were added, in that order, |index| below the count. Thread-safe.
 int leat_op_registry_count(const leat_op_registry_t* registry);
 const leat_op_row_t* leat_op_registry_row(const leat_op_registry_t* registry, int index);
+// All rows that were added, and with |with_declared| the declared ones whose names no added row
+// has, sorted by name, as an array in |arena|. Thread-safe.
+LEAT_MUST_USE leat_status_t leat_op_registry_list(leat_op_registry_t* registry, bool with_declared,
+                                                  leat_arena_t* arena,
+                                                  const leat_op_row_t*** out_rows,
+                                                  size_t* out_count);
 
 #endif  // LEAT_GRAPH_OP_OP_H_

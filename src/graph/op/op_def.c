@@ -121,26 +121,21 @@ leat_status_t leat_op_to_op_def(const leat_op_t* op, leat_allocator_t* allocator
   return status;
 }
 
-static int compare_names(const void* a, const void* b) {
-  return leat_string_view_compare(((const leat_pb_op_def_t*)a)->name,
-                                  ((const leat_pb_op_def_t*)b)->name);
-}
-
-// All ops as an OpList in |arena|, sorted and encoded to |out|.
+// All ops as an OpList in |arena|, encoded to |out|.
 static leat_status_t export_all(leat_op_registry_t* registry, leat_arena_t* arena,
                                 leat_string_builder_t* out) {
-  size_t count = (size_t)leat_op_registry_count(registry);
-  void* memory = NULL;
-  LEAT_RETURN_IF_ERROR(
-      leat_arena_allocate_array(arena, count, sizeof(leat_pb_op_def_t), &memory));
-  leat_pb_op_list_t list = {.op = {memory, count}};
+  const leat_op_row_t** rows;
+  size_t count;
+  leat_pb_op_list_t list = {.op = {0}};
+  LEAT_RETURN_IF_ERROR(leat_op_registry_list(registry, true, arena, &rows, &count));
+  LEAT_RETURN_IF_ERROR(LEAT_NEW(arena, count, &list.op.items));
+  list.op.count = count;
   for (size_t i = 0; i < count; ++i) {
     const leat_op_t* op = NULL;
-    const leat_op_row_t* row = leat_op_registry_row(registry, (int)i);
-    LEAT_RETURN_IF_ERROR(leat_op_registry_find(registry, leat_string_view_from(row->name), &op));
+    leat_string_view_t name = leat_string_view_from(rows[i]->name);
+    LEAT_RETURN_IF_ERROR(leat_op_registry_find(registry, name, &op));
     LEAT_RETURN_IF_ERROR(leat_op_to_def(op, arena, &list.op.items[i]));
   }
-  qsort(list.op.items, count, sizeof(leat_pb_op_def_t), compare_names);
   return leat_message_encode(&leat_pb_op_list_descriptor, &list, out);
 }
 

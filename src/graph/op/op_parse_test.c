@@ -223,6 +223,65 @@ static void rows_come_late(void** state) {
   leat_op_registry_free(registry);
 }
 
+static _Atomic int declare_count;
+
+static const leat_op_row_t* declare_rows(void) {
+  static const leat_op_row_t rows[] = {
+      {.name = "Declared", .inputs = "x: float"}, {.name = "Good"}, {.name = "Late"}, {.name = 0}};
+  atomic_fetch_add(&declare_count, 1);
+  return rows;
+}
+
+static void find_declared(void* data) {
+  const leat_op_t* op = NULL;
+  toy_ok(leat_op_registry_find(data, LEAT_SV("Declared"), &op));
+  assert_int_equal(op->input_count, 1);
+}
+
+// Declared rows are asked for once, by whichever thread comes first, and only when a name is
+// unknown. A row of the library or of a plugin comes before a declared one of its name.
+static void rows_are_declared(void** state) {
+  (void)state;
+  static const leat_op_row_t rows[] = {{.name = "Good"}, {.name = 0}};
+  leat_op_registry_t* registry = NULL;
+  const leat_op_t* op = NULL;
+  leat_thread_t threads[3];
+  atomic_store(&declare_count, 0);
+  toy_ok(leat_op_registry_create(leat_allocator_system(), &registry));
+  toy_ok(leat_op_registry_add(registry, rows));
+  leat_op_registry_defer(registry, declare_rows);
+  toy_ok(leat_op_registry_extend(registry, &late[0]));
+  toy_ok(leat_op_registry_find(registry, LEAT_SV("Good"), &op));
+  assert_ptr_equal(op->row, &rows[0]);
+  toy_ok(leat_op_registry_find(registry, LEAT_SV("Late"), &op));
+  assert_false(leat_op_registry_has(registry, LEAT_SV("Declared")));
+  assert_int_equal(atomic_load(&declare_count), 0);
+  for (int i = 0; i < 3; ++i) {
+    toy_ok(leat_thread_start("finder", find_declared, registry, &threads[i]));
+  }
+  for (int i = 0; i < 3; ++i) leat_thread_join(threads[i]);
+  toy_fails(leat_op_registry_find(registry, LEAT_SV("None"), &op), LEAT_NOT_FOUND, "None");
+  assert_int_equal(atomic_load(&declare_count), 1);
+  toy_ok(leat_op_registry_find(registry, LEAT_SV("Good"), &op));
+  assert_ptr_equal(op->row, &rows[0]);
+  toy_ok(leat_op_registry_find(registry, LEAT_SV("Late"), &op));
+  assert_ptr_equal(op->row, &late[0]);
+
+  leat_arena_t arena;
+  const leat_op_row_t** list;
+  size_t count;
+  leat_arena_initialize(leat_allocator_system(), 0, &arena);
+  toy_ok(leat_op_registry_list(registry, false, &arena, &list, &count));
+  assert_int_equal(count, 2);
+  toy_ok(leat_op_registry_list(registry, true, &arena, &list, &count));
+  assert_int_equal(count, 3);
+  assert_string_equal(list[0]->name, "Declared");
+  assert_ptr_equal(list[1], &rows[0]);
+  assert_ptr_equal(list[2], &late[0]);
+  leat_arena_deinitialize(&arena);
+  leat_op_registry_free(registry);
+}
+
 static void wait_for_later(void* data) {
   while (!leat_op_registry_has(data, LEAT_SV("Later"))) continue;
 }
@@ -248,6 +307,7 @@ int main(void) {
       cmocka_unit_test(numbers_of_tensors_keep_to_their_range),
       cmocka_unit_test(registry_parses_when_asked),
       cmocka_unit_test(rows_come_late),
+      cmocka_unit_test(rows_are_declared),
       cmocka_unit_test(rows_come_while_threads_look_up),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

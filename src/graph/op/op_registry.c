@@ -1,8 +1,9 @@
-// The registry of ops: a hash map from names to rows that is complete before the first look-up, and
-// a linked list of the rows that plugins add later.
+// The registry of ops: a hash map from names to rows that is complete before the first look-up, a
+// linked list of the rows that plugins add later, and a second map of rows that are only declared.
 //
 //   names ("MatMul" -> 17)      ops[17] = {row, op}      op is NULL until the first look-up
 //   late -> late_op -> late_op -> NULL
+//   declared -> names, ops                               NULL until a name is in neither of the two
 //
 // Look-ups run on any thread while graphs are built, so the usual one takes no lock: it reads the
 // map, which no longer changes, and one atomic pointer. The first look-up of an op takes the mutex,
@@ -11,7 +12,11 @@
 // thousand rows at start would cost milliseconds that a small program does not have. Rows of
 // plugins cannot go into the map, which other threads read; each is parsed first and then appended
 // to the list by one store, so that a reader sees either a complete element or none. The list is
-// searched only after the map.
+// searched only after the map. The second map is made as a whole, with the mutex held, before the
+// store that publishes it, and never changes after that.
+#include <stdlib.h>
+#include <string.h>
+
 #include "graph/op/op.h"
 
 #define USUAL_COUNT 1500        // ops for which there is room at first; more make the tables grow
@@ -29,9 +34,16 @@ typedef struct late_op_s {
   _Atomic(struct late_op_s*) next;
 } late_op_t;
 
+// The rows that are only declared.
+typedef struct declared_ops_s {
+  const leat_op_row_t* rows;  // end with a row without a name
+  leat_string_map_t names;    // name -> index in |rows| and |ops|
+  registered_op_t* ops;
+} declared_ops_t;
+
 struct leat_op_registry_s {
   leat_allocator_t* allocator;
-  leat_mutex_t mutex;  // held to parse and to extend; guards |arena|
+  leat_mutex_t mutex;  // held to parse, to extend and to declare; guards |arena|
   leat_arena_t arena;
   leat_string_map_t names;  // name -> index in |ops|; unchanged after start-up
   registered_op_t* ops;
@@ -40,6 +52,8 @@ struct leat_op_registry_s {
   size_t rules_count, rules_capacity;
   _Atomic(late_op_t*) late;  // the first of the plugins' ops
   _Atomic int late_count;
+  leat_op_declare_fn_t declare;  // NULL: no op is only declared
+  _Atomic(declared_ops_t*) declared;
 };
 
 leat_status_t leat_op_registry_create(leat_allocator_t* allocator,
@@ -67,14 +81,23 @@ leat_status_t leat_op_registry_create(leat_allocator_t* allocator,
   return leat_ok_status();
 }
 
-void leat_op_registry_free(leat_op_registry_t* registry) {
-  if (!registry) return;
-  for (size_t i = 0; i < registry->names.count; ++i) {
-    leat_op_t* op = atomic_load(&registry->ops[i].op);
+static void release_defaults(const leat_string_map_t* names, registered_op_t* ops) {
+  for (size_t i = 0; i < names->count; ++i) {
+    leat_op_t* op = atomic_load(&ops[i].op);
     if (op) leat_op_release_defaults(op);
   }
+}
+
+void leat_op_registry_free(leat_op_registry_t* registry) {
+  if (!registry) return;
+  release_defaults(&registry->names, registry->ops);
   for (const late_op_t* l = atomic_load(&registry->late); l; l = atomic_load(&l->next)) {
     leat_op_release_defaults(l->op);
+  }
+  declared_ops_t* declared = atomic_load(&registry->declared);
+  if (declared) {
+    release_defaults(&declared->names, declared->ops);
+    leat_string_map_deinitialize(&declared->names);
   }
   leat_string_map_deinitialize(&registry->names);
   leat_allocator_free(registry->allocator, registry->ops);
@@ -194,6 +217,62 @@ leat_status_t leat_op_registry_extend(leat_op_registry_t* registry, const leat_o
   return status;
 }
 
+// ---- declared rows ------------------------------------------------------------------------------
+
+void leat_op_registry_defer(leat_op_registry_t* registry, leat_op_declare_fn_t declare) {
+  registry->declare = declare;
+}
+
+// Adds the names of |declared->rows|. A name that stands twice is a fault of the table.
+static leat_status_t fill_names(declared_ops_t* declared, size_t count) {
+  LEAT_RETURN_IF_ERROR(leat_string_map_reserve(&declared->names, count));
+  for (size_t i = 0; i < count; ++i) {
+    const leat_op_row_t* row = &declared->rows[i];
+    bool inserted = false;
+    LEAT_RETURN_IF_ERROR(leat_string_map_insert(
+        &declared->names, leat_string_view_from(row->name), i, NULL, &inserted));
+    LEAT_DCHECK(inserted);
+    declared->ops[i].row = row;
+  }
+  return leat_ok_status();
+}
+
+// Makes the map of declared ops. Called with the mutex held.
+static leat_status_t make_declared(leat_op_registry_t* registry, declared_ops_t** out_declared) {
+  static const leat_op_row_t kNone[] = {{.name = 0}};
+  declared_ops_t* declared;
+  size_t count = 0;
+  LEAT_RETURN_IF_ERROR(LEAT_NEW(&registry->arena, 1, &declared));
+  declared->rows = registry->declare ? registry->declare() : kNone;
+  while (declared->rows[count].name) ++count;
+  LEAT_RETURN_IF_ERROR(LEAT_NEW(&registry->arena, count, &declared->ops));
+  leat_string_map_initialize(registry->allocator, &declared->names);
+  leat_status_t status = fill_names(declared, count);
+  if (status) {
+    leat_string_map_deinitialize(&declared->names);
+    return status;
+  }
+  *out_declared = declared;
+  return leat_ok_status();
+}
+
+// The declared ops, which are made by the first thread that asks.
+static leat_status_t get_declared(leat_op_registry_t* registry, declared_ops_t** out_declared) {
+  leat_status_t status = leat_ok_status();
+  *out_declared = atomic_load_explicit(&registry->declared, memory_order_acquire);
+  if (*out_declared) return status;
+  leat_mutex_lock(&registry->mutex);
+  *out_declared = atomic_load_explicit(&registry->declared, memory_order_relaxed);
+  if (!*out_declared) {
+    status = make_declared(registry, out_declared);
+    if (!status) {
+      atomic_store_explicit(&registry->declared, *out_declared, memory_order_release);
+    }
+  }
+  leat_mutex_unlock(&registry->mutex);
+  return status;
+}
+
 // ---- looking up ---------------------------------------------------------------------------------
 
 // Parses the row of |registered| unless another thread has done so while this one waited for the
@@ -212,17 +291,29 @@ static leat_status_t parse_once(leat_op_registry_t* registry, registered_op_t* r
   return status;
 }
 
+// The op called |name|, which is not among the rows that were added at start.
+static leat_status_t find_elsewhere(leat_op_registry_t* registry, leat_string_view_t name,
+                                    const leat_op_t** out_op) {
+  declared_ops_t* declared;
+  uint64_t index = 0;
+  *out_op = find_late(registry, name, NULL);
+  if (*out_op) return leat_ok_status();
+  LEAT_RETURN_IF_ERROR(get_declared(registry, &declared));
+  if (leat_string_map_get(&declared->names, name, &index)) {
+    return parse_once(registry, &declared->ops[index], out_op);
+  }
+  return leat_make_status(LEAT_NOT_FOUND,
+                          "Op type not registered '%.*s' in this library. `leat ops` lists the "
+                          "ops that are.",
+                          LEAT_SV_ARG(name));
+}
+
 leat_status_t leat_op_registry_find(leat_op_registry_t* registry, leat_string_view_t name,
                                     const leat_op_t** out_op) {
   *out_op = NULL;
   uint64_t index = 0;
   if (LEAT_UNLIKELY(!leat_string_map_get(&registry->names, name, &index))) {
-    *out_op = find_late(registry, name, NULL);
-    if (*out_op) return leat_ok_status();
-    return leat_make_status(LEAT_NOT_FOUND,
-                            "Op type not registered '%.*s' in this library. `leat ops` lists the "
-                            "ops that are.",
-                            LEAT_SV_ARG(name));
+    return find_elsewhere(registry, name, out_op);
   }
   registered_op_t* registered = &registry->ops[index];
   leat_op_t* op = atomic_load_explicit(&registered->op, memory_order_acquire);
@@ -254,4 +345,30 @@ const leat_op_row_t* leat_op_registry_row(const leat_op_registry_t* registry, in
   const late_op_t* late = atomic_load_explicit(&registry->late, memory_order_acquire);
   for (; index > count; --index) late = atomic_load_explicit(&late->next, memory_order_acquire);
   return late->op->row;
+}
+
+static int compare_names(const void* a, const void* b) {
+  return strcmp((*(const leat_op_row_t* const*)a)->name, (*(const leat_op_row_t* const*)b)->name);
+}
+
+leat_status_t leat_op_registry_list(leat_op_registry_t* registry, bool with_declared,
+                                    leat_arena_t* arena, const leat_op_row_t*** out_rows,
+                                    size_t* out_count) {
+  static const leat_string_map_t kNoNames;
+  declared_ops_t* declared = NULL;
+  if (with_declared) LEAT_RETURN_IF_ERROR(get_declared(registry, &declared));
+  const leat_string_map_t* declared_names = declared ? &declared->names : &kNoNames;
+  // Plugins may add rows meanwhile; those behind |added| are left out.
+  size_t added = (size_t)leat_op_registry_count(registry), count = 0;
+  const leat_op_row_t** rows;
+  LEAT_RETURN_IF_ERROR(LEAT_NEW(arena, added + declared_names->count, &rows));
+  for (; count < added; ++count) rows[count] = leat_op_registry_row(registry, (int)count);
+  for (size_t i = 0; i < declared_names->count; ++i) {
+    const leat_op_row_t* row = &declared->rows[i];
+    if (!leat_op_registry_has(registry, leat_string_view_from(row->name))) rows[count++] = row;
+  }
+  qsort(rows, count, sizeof *rows, compare_names);
+  *out_rows = rows;
+  *out_count = count;
+  return leat_ok_status();
 }
