@@ -1,6 +1,6 @@
-// Tensors inside of a variant, as ops for optional values and for tensors as elements of others use
-// them. A box is reference counted by the variants that hold it and, once it is filled, only read,
-// so any number of threads may look into it.
+// Tensors inside of a variant, as ops for optional values, for ragged tensors and for tensors as
+// elements of others use them. A box is reference counted by the variants that hold it and, once it
+// is filled, only read, so any number of threads may look into it.
 //
 //   leat_boxed_tensors_t* box = leat_boxed_tensors_of(variant, &leat_optional_vtable);
 //   if (!box) return ...;             // a variant of another kind
@@ -12,7 +12,7 @@
 
 typedef struct leat_boxed_tensors_s {
   leat_reference_count_t references;
-  const leat_variant_vtable_t* vtable;  // of the variants that hold it: one of the two kinds
+  const leat_variant_vtable_t* vtable;  // of the variants that hold it: one of the kinds below
   bool has_value;
   int32_t count;
   leat_tensor_t items[];
@@ -22,6 +22,11 @@ typedef struct leat_boxed_tensors_s {
 extern const leat_variant_vtable_t leat_optional_vtable;
 // One tensor.
 extern const leat_variant_vtable_t leat_tensor_box_vtable;
+// A ragged tensor: its nested row splits, the outermost first, and behind them its flat values.
+// Only the values are added; the splits of both operands must be equal.
+extern const leat_variant_vtable_t leat_ragged_box_vtable;
+// The tensors of which a composite value consists, such as a sparse tensor. It is not added.
+extern const leat_variant_vtable_t leat_composite_box_vtable;
 
 // Makes |out_variant|, which must be empty, hold a new box with |count| tensors, each "no tensor";
 // the caller fills them through |out_box|.

@@ -149,6 +149,12 @@ FAMILY(quantize, QUANTIZE_OPS, QUANTIZE_KERNELS, NO_RULES)
   X(queue_handle) X(queue_access) X(barrier) X(accumulator) X(sparse_accumulator) X(mutex)
 FAMILY(queue, QUEUE_OPS, QUEUE_KERNELS, NO_RULES)
 
+// Ragged tensors, whose rows have different lengths.
+#define RAGGED_OPS(X) X(ragged_conversion) X(ragged_gather) X(ragged_range) X(ragged_variant)
+#define RAGGED_KERNELS(X) \
+  X(ragged_gather) X(ragged_range) X(ragged_to_sparse) X(ragged_to_tensor) X(ragged_variant)
+FAMILY(ragged, RAGGED_OPS, RAGGED_KERNELS, NO_RULES)
+
 // Random numbers. For the same seeds they are TensorFlow's, whatever the number of threads.
 #define RANDOM_OPS(X) X(distribution) X(candidate) X(shuffle)
 #define RANDOM_KERNELS(X)                                                                      \
@@ -165,17 +171,16 @@ FAMILY(recurrent, RECURRENT_OPS, RECURRENT_KERNELS, NO_RULES)
 #define SENDRECV(X) X(transfer)
 FAMILY(sendrecv, SENDRECV, SENDRECV, NO_RULES)
 
-// Tensors that hold only what is there: sparse tensors, which are indices with values, and ragged
-// ones, whose rows have different lengths.
-#define SPARSE_OPS(X)                                                                   \
-  X(edit_distance) X(feature_cross) X(sparse_layout) X(ragged_range) X(tensors_map)     \
-  X(serialized_entries) X(sparse_count) X(sparse_dense) X(sparse_extremum)              \
-  X(sparse_reduction) X(sparse_slice) X(sparse_softmax) X(sparse_sum) X(set_operation)
-#define SPARSE_KERNELS(X)                                                                     \
-  X(edit_distance) X(feature_cross) X(reorder) X(ragged_range) X(tensors_map)                 \
-  X(serialized_entries) X(sparse_concat) X(sparse_count) X(sparse_dense) X(sparse_extremum)   \
-  X(sparse_reduction) X(sparse_slice) X(sparse_softmax) X(sparse_sum) X(empty_rows)           \
-  X(set_operation) X(sparse_reshape) X(sparse_to_dense)
+// Tensors that hold only what is there: indices with values.
+#define SPARSE_OPS(X)                                                                            \
+  X(edit_distance) X(feature_cross) X(sparse_layout) X(tensors_map) X(serialized_entries)        \
+  X(sparse_count) X(sparse_dense) X(sparse_extremum) X(sparse_reduction) X(sparse_slice)         \
+  X(sparse_softmax) X(sparse_sum) X(set_operation)
+#define SPARSE_KERNELS(X)                                                                        \
+  X(edit_distance) X(feature_cross) X(reorder) X(tensors_map) X(serialized_entries)              \
+  X(sparse_concat) X(sparse_count) X(sparse_dense) X(sparse_extremum) X(sparse_reduction)        \
+  X(sparse_slice) X(sparse_softmax) X(sparse_sum) X(empty_rows) X(set_operation)                 \
+  X(sparse_reshape) X(sparse_to_dense)
 FAMILY(sparse, SPARSE_OPS, SPARSE_KERNELS, NO_RULES)
 
 // Staging areas, in which one step leaves tuples of tensors for a later one, in order or by key. A
@@ -220,5 +225,6 @@ const leat_op_family_t* const leat_op_families[] = {
     &array_family, &audio_family, &checkpoint_family, &collective_family, &control_family,
     &dataset_family, &function_family, &image_family, &index_family, &input_family, &list_family,
     &lookup_family, &math_family, &matrix_family, &nn_family, &quantize_family, &queue_family,
-    &random_family, &recurrent_family, &sendrecv_family, &signal_family, &sparse_family,
-    &stage_family, &state_family, &string_family, &summary_family, &train_family, 0};
+    &ragged_family, &random_family, &recurrent_family, &sendrecv_family, &signal_family,
+    &sparse_family, &stage_family, &state_family, &string_family, &summary_family, &train_family,
+    0};

@@ -1,5 +1,6 @@
 // CPU kernels of SparseFillEmptyRows, which gives every row of a sparse tensor that has no entry
-// one with a default value, and of its gradient.
+// one with a default value, and of its gradient. RaggedFillEmptyRows does the same to the rows of a
+// ragged tensor, whose values come with the numbers of their rows: these are indices of one column.
 //
 // It is a counting sort by row. Entries are counted by row; the counts become the places where each
 // row begins in the output, an empty row counting as one entry; then each entry goes to the next
@@ -64,8 +65,12 @@ static leat_status_t write_entry(const fill_t* f, const int64_t* index, const le
 }
 
 static leat_status_t write_all(leat_kernel_context_t* c, fill_t* f, int64_t total) {
+  const leat_shape_t* like = &leat_kernel_input(c, 0)->shape;
+  leat_shape_t vector = leat_shape_vector(total);
   leat_tensor_t *indices, *values;
-  LEAT_RETURN_IF_ERROR(leat_entries_allocate(c, 0, 1, total, f->rank, &indices, &values));
+  LEAT_RETURN_IF_ERROR(
+      leat_kernel_allocate_sized(c, 0, like->rank, (int64_t[]){total, f->rank}, &indices));
+  LEAT_RETURN_IF_ERROR(leat_kernel_allocate_output(c, 1, &vector, &values));
   const int64_t* index = f->entries.indices.data;
   for (int64_t row = 0; row < f->rows; ++row) {
     if (!leat_tensor_data(f->is_empty, bool)[row]) continue;
@@ -91,28 +96,50 @@ static leat_status_t fill(leat_kernel_context_t* c, fill_t* f) {
   return leat_ok_status();
 }
 
-static leat_status_t fill__cpu(leat_kernel_context_t* c) {
-  fill_t f = {0};
+// Fills the rows of |f|, of which entries, count, rank and rows are set.
+static leat_status_t fill_rows(leat_kernel_context_t* c, fill_t* f) {
   leat_tensor_t places;
-  LEAT_RETURN_IF_ERROR(leat_entries_of_inputs(c, 0, &f.entries));
-  f.count = f.entries.values.shape.element_count;
-  f.rank = f.entries.shape.shape.element_count;
-  if (f.rank == 0) return leat_kernel_invalid(c, "Dense shape cannot be empty.");
   if (leat_kernel_input(c, 3)->shape.rank != 0) {
     return leat_kernel_invalid(c, "default_value must be a scalar, saw: %s",
                                LEAT_SHAPE_TEXT(&leat_kernel_input(c, 3)->shape));
   }
-  f.rows = *leat_tensor_data(&f.entries.shape, const int64_t);
-  leat_shape_t rows, entries = leat_shape_vector(f.count);
-  LEAT_RETURN_IF_ERROR(leat_shape_create(1, &f.rows, &rows));
-  LEAT_RETURN_IF_ERROR(leat_kernel_allocate_output(c, 2, &rows, &f.is_empty));
-  LEAT_RETURN_IF_ERROR(leat_kernel_allocate_output(c, 3, &entries, &f.map));
+  leat_shape_t rows, entries = leat_shape_vector(f->count);
+  LEAT_RETURN_IF_ERROR(leat_shape_create(1, &f->rows, &rows));
+  LEAT_RETURN_IF_ERROR(leat_kernel_allocate_output(c, 2, &rows, &f->is_empty));
+  LEAT_RETURN_IF_ERROR(leat_kernel_allocate_output(c, 3, &entries, &f->map));
   LEAT_RETURN_IF_ERROR(leat_kernel_allocate_temporary(c, LEAT_DTYPE_INT64, &rows, &places));
   leat_tensor_fill_zero(&places);
-  f.places = places.data;
-  leat_status_t status = fill(c, &f);
+  f->places = places.data;
+  leat_status_t status = fill(c, f);
   leat_tensor_release(&places);
   return status;
+}
+
+static leat_status_t fill__cpu(leat_kernel_context_t* c) {
+  fill_t f = {0};
+  LEAT_RETURN_IF_ERROR(leat_entries_of_inputs(c, 0, &f.entries));
+  f.count = f.entries.values.shape.element_count;
+  f.rank = f.entries.shape.shape.element_count;
+  if (f.rank == 0) return leat_kernel_invalid(c, "Dense shape cannot be empty.");
+  f.rows = *leat_tensor_data(&f.entries.shape, const int64_t);
+  return fill_rows(c, &f);
+}
+
+static leat_status_t ragged_fill__cpu(leat_kernel_context_t* c) {
+  const leat_tensor_t *ids = leat_kernel_input(c, 0), *values = leat_kernel_input(c, 1),
+                      *rows = leat_kernel_input(c, 2);
+  if (ids->shape.rank != 1 || values->shape.rank != 1 || rows->shape.rank != 0 ||
+      ids->shape.element_count != values->shape.element_count) {
+    return leat_kernel_invalid(c, "value_rowids, values and nrows have shapes %s, %s and %s, must "
+                               "be vectors of one length and a scalar",
+                               LEAT_SHAPE_TEXT(&ids->shape), LEAT_SHAPE_TEXT(&values->shape),
+                               LEAT_SHAPE_TEXT(&rows->shape));
+  }
+  fill_t f = {.entries = {.indices = *ids, .values = *values},
+              .count = ids->shape.element_count,
+              .rank = 1,
+              .rows = *leat_tensor_data(rows, const int64_t)};
+  return fill_rows(c, &f);
 }
 
 // ---- The gradient -------------------------------------------------------------------------------
@@ -167,14 +194,14 @@ static leat_status_t gradient__cpu(leat_kernel_context_t* c) {
   "bfloat16, complex128, complex64, double, float, half, int16, int32, int64, int8, uint16, " \
   "uint32, uint64, uint8"
 
+#define KERNEL(op_name, types, fn) \
+  {.op = op_name, .device_type = "CPU", .constraints = "T: " types, .compute = fn##__cpu}
+#define ALL "bool, resource, string, variant, " NUMBERS
+
 const leat_kernel_row_t leat_empty_rows_kernels_cpu[] = {
-    {.op = "SparseFillEmptyRows",
-     .device_type = "CPU",
-     .constraints = "T: bool, resource, string, variant, " NUMBERS,
-     .compute = fill__cpu},
-    {.op = "SparseFillEmptyRowsGrad",
-     .device_type = "CPU",
-     .constraints = "T: " NUMBERS,
-     .compute = gradient__cpu},
+    KERNEL("SparseFillEmptyRows", ALL, fill),
+    KERNEL("SparseFillEmptyRowsGrad", NUMBERS, gradient),
+    KERNEL("RaggedFillEmptyRows", ALL, ragged_fill),
+    KERNEL("RaggedFillEmptyRowsGrad", NUMBERS, gradient),
     LEAT_KERNEL_ROWS_END,
 };

@@ -15,6 +15,17 @@
       LEAT_CASE_TYPES("dense_types", LEAT_DTYPE_INT64), LEAT_CASE_INT("hash_key", 7), \
       LEAT_CASE_TYPE("out_type", type), LEAT_CASE_TYPE("internal_type", INT64)
 
+#define NO_TYPES(attr, size) \
+  {.name = {attr, size}, .value = {.kind = LEAT_ATTR_TYPE, .is_list = true}}
+#define RAGGED_ATTRS                                                                             \
+  LEAT_CASE_INT("Nsparse", 1), LEAT_CASE_BOOL("hashed_output", false),                           \
+      LEAT_CASE_INT("num_buckets", 0), LEAT_CASE_INT("hash_key", 7),                             \
+      LEAT_CASE_TYPES("ragged_values_types", LEAT_DTYPE_STRING),                                 \
+      LEAT_CASE_TYPES("ragged_splits_types", LEAT_DTYPE_INT32),                                  \
+      LEAT_CASE_TYPES("sparse_values_types", LEAT_DTYPE_INT64),                                  \
+      LEAT_CASE_TYPES("dense_types", LEAT_DTYPE_STRING),                                         \
+      LEAT_CASE_TYPE("out_values_type", STRING), LEAT_CASE_TYPE("out_row_splits_type", INT64)
+
 static const leat_op_case_t kCases[] = {
     {.op = "SparseCross",
      .name = "SparseCross, texts",
@@ -58,6 +69,44 @@ static const leat_op_case_t kCases[] = {
      .inputs = {ONE_COLUMN, LEAT_ITEMS(INT64, LEAT_DIMS(3, 1), 1, 2, 3)},
      .code = LEAT_INVALID_ARGUMENT,
      .message = "Expected batch size 2 got 3"},
+    {.op = "RaggedCross",
+     .attrs = {LEAT_CASE_STR("input_order", "DRS"), RAGGED_ATTRS},
+     .inputs = {LEAT_TEXTS(LEAT_DIMS(3), "a", "b", "c"),
+                LEAT_ITEMS(INT32, LEAT_DIMS(4), 0, 2, 2, 3),
+                LEAT_ITEMS(INT64, LEAT_DIMS(2, 2), 0, 0, 2, 0),
+                LEAT_ITEMS(INT64, LEAT_DIMS(2), 5, 6), LEAT_ITEMS(INT64, LEAT_DIMS(2), 3, 1),
+                LEAT_TEXTS(LEAT_DIMS(3, 1), "x", "y", "z")},
+     .expected = {LEAT_TEXTS(LEAT_DIMS(3), "x_X_a_X_5", "x_X_b_X_5", "z_X_c_X_6"),
+                  LEAT_ITEMS(INT64, LEAT_DIMS(4), 0, 2, 2, 3)}},
+    {.op = "RaggedCross",
+     .name = "RaggedCross, splits past the values",
+     .attrs = {LEAT_CASE_STR("input_order", "DRS"), RAGGED_ATTRS},
+     .inputs = {LEAT_TEXTS(LEAT_DIMS(3), "a", "b", "c"), LEAT_ITEMS(INT32, LEAT_DIMS(2), 0, 4),
+                LEAT_ITEMS(INT64, LEAT_DIMS(1, 2), 0, 0), LEAT_ITEMS(INT64, LEAT_DIMS(1), 5),
+                LEAT_ITEMS(INT64, LEAT_DIMS(2), 1, 1), LEAT_TEXTS(LEAT_DIMS(1, 1), "x")},
+     .code = LEAT_INVALID_ARGUMENT,
+     .message = "Invalid ragged splits"},
+    {.op = "RaggedCross",
+     .name = "RaggedCross, another order",
+     .attrs = {LEAT_CASE_STR("input_order", "DRR"), RAGGED_ATTRS},
+     .inputs = {LEAT_TEXTS(LEAT_DIMS(3), "a", "b", "c"), LEAT_ITEMS(INT32, LEAT_DIMS(2), 0, 3),
+                LEAT_ITEMS(INT64, LEAT_DIMS(1, 2), 0, 0), LEAT_ITEMS(INT64, LEAT_DIMS(1), 5),
+                LEAT_ITEMS(INT64, LEAT_DIMS(2), 1, 1), LEAT_TEXTS(LEAT_DIMS(1, 1), "x")},
+     .code = LEAT_INVALID_ARGUMENT,
+     .message = "Invalid input_order 'DRR'"},
+    {.op = "RaggedCross",
+     .name = "RaggedCross, a negative number of rows",
+     .attrs = {LEAT_CASE_STR("input_order", "S"), LEAT_CASE_INT("Nsparse", 1),
+               LEAT_CASE_BOOL("hashed_output", false), LEAT_CASE_INT("num_buckets", 0),
+               LEAT_CASE_INT("hash_key", 7), NO_TYPES("ragged_values_types", 19),
+               NO_TYPES("ragged_splits_types", 19),
+               LEAT_CASE_TYPES("sparse_values_types", LEAT_DTYPE_INT64),
+               NO_TYPES("dense_types", 11), LEAT_CASE_TYPE("out_values_type", STRING),
+               LEAT_CASE_TYPE("out_row_splits_type", INT64)},
+     .inputs = {LEAT_NO_ITEMS(INT64, LEAT_DIMS(0, 2)), LEAT_NO_ITEMS(INT64, LEAT_DIMS(0)),
+                LEAT_ITEMS(INT64, LEAT_DIMS(2), -1, 2)},
+     .code = LEAT_INVALID_ARGUMENT,
+     .message = "number of rows is -1"},
 };
 
 LEAT_OP_TEST_MAIN(kCases)

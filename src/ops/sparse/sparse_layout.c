@@ -4,6 +4,7 @@
 //   SparseReshape        indices [n, r], shape [r], new shape [s] -> indices [n, s], shape [s]
 //   SparseFillEmptyRows  sparse tensor, default_value [] -> sparse tensor, empty_row_indicator
 //                        [rows], reverse_index_map [entries], which says where each entry went
+//   RaggedFillEmptyRows  row numbers and values [n], nrows [] -> the same of a ragged tensor
 //   SparseToDense        entries at indices of a dense tensor, and a default value elsewhere
 //
 // Values move with their entries, so that their gradients are gathers by where each entry went.
@@ -96,15 +97,42 @@ static leat_status_t gradient_shape(leat_inference_t* c) {
   return leat_ok_status();
 }
 
-// The values and the default value have gradients; the map leads from entries to the gradient's
-// elements.
-static leat_status_t fill_gradient(leat_gradient_t* g) {
+// The same over the values of a ragged tensor, which come with the numbers of their rows.
+static leat_status_t ragged_fill_shape(leat_inference_t* c) {
+  static const int kRanks[] = {1, 1, 0, 0};
+  leat_partial_shape_t shape;
+  for (int i = 0; i < 4; ++i) {
+    LEAT_RETURN_IF_ERROR(
+        leat_inference_with_rank(c, leat_inference_input(c, i), kRanks[i], &shape));
+  }
+  int64_t count;
+  LEAT_RETURN_IF_ERROR(leat_inference_merge_dim(
+      leat_partial_shape_dim(leat_inference_input(c, 0), 0),
+      leat_partial_shape_dim(leat_inference_input(c, 1), 0), &count));
+  for (int i = 0; i < 4; ++i) {
+    int64_t size = i == 3 ? count : LEAT_DIM_UNKNOWN;
+    LEAT_RETURN_IF_ERROR(leat_shape_set_matrix(c, i, size, LEAT_SPARSE_VECTOR));
+  }
+  return leat_ok_status();
+}
+
+static leat_status_t fill_gradient_by(leat_gradient_t* g, const char* op) {
   int32_t node = leat_build_node(
-      &g->builder, "SparseFillEmptyRowsGrad",
-      LEAT_INPUTS(leat_gradient_output(g, 3), leat_gradient_of_output(g, 1)), LEAT_NO_ATTRS);
+      &g->builder, op, LEAT_INPUTS(leat_gradient_output(g, 3), leat_gradient_of_output(g, 1)),
+      LEAT_NO_ATTRS);
   leat_gradient_set_input(g, 1, leat_node_output(node, 0));
   leat_gradient_set_input(g, 3, leat_node_output(node, 1));
   return leat_ok_status();
+}
+
+// The values and the default value have gradients; the map leads from entries to the gradient's
+// elements.
+static leat_status_t fill_gradient(leat_gradient_t* g) {
+  return fill_gradient_by(g, "SparseFillEmptyRowsGrad");
+}
+
+static leat_status_t ragged_fill_gradient(leat_gradient_t* g) {
+  return fill_gradient_by(g, "RaggedFillEmptyRowsGrad");
 }
 
 // ---- SparseToDense ------------------------------------------------------------------------------
@@ -167,6 +195,20 @@ const leat_op_row_t leat_sparse_layout_ops[] = {
      .attrs = "T: type",
      .shape = gradient_shape,
      .doc = "The gradient of SparseFillEmptyRows."},
+    {.name = "RaggedFillEmptyRows",
+     .inputs = "value_rowids: int64; values: T; nrows: int64; default_value: T",
+     .outputs = "output_value_rowids: int64; output_values: T; empty_row_indicator: bool; "
+                "reverse_index_map: int64",
+     .attrs = "T: type",
+     .shape = ragged_fill_shape,
+     .gradient = ragged_fill_gradient,
+     .doc = "Gives every row of a ragged tensor without a value a default one."},
+    {.name = "RaggedFillEmptyRowsGrad",
+     .inputs = "reverse_index_map: int64; grad_values: T",
+     .outputs = "d_values: T; d_default_value: T",
+     .attrs = "T: type",
+     .shape = gradient_shape,
+     .doc = "The gradient of RaggedFillEmptyRows."},
     {.name = "SparseToDense",
      .inputs = "sparse_indices: Tindices; output_shape: Tindices; sparse_values: T; "
                "default_value: T",

@@ -104,25 +104,25 @@ static int64_t size_of_doubles(double start, double limit, double delta) {
 #define WIDE uint32_t
 #define SUFFIX(name) name##_i32__cpu
 #define SIZE_OF size_of_integers
-#include "ops/sparse/ragged_range_kernel.inc"
+#include "ops/ragged/ragged_range_kernel.inc"
 
 #define TYPE int64_t
 #define WIDE uint64_t
 #define SUFFIX(name) name##_i64__cpu
 #define SIZE_OF size_of_integers
-#include "ops/sparse/ragged_range_kernel.inc"
+#include "ops/ragged/ragged_range_kernel.inc"
 
 #define TYPE float
 #define WIDE float
 #define SUFFIX(name) name##_f32__cpu
 #define SIZE_OF size_of_floats
-#include "ops/sparse/ragged_range_kernel.inc"
+#include "ops/ragged/ragged_range_kernel.inc"
 
 #define TYPE double
 #define WIDE double
 #define SUFFIX(name) name##_f64__cpu
 #define SIZE_OF size_of_doubles
-#include "ops/sparse/ragged_range_kernel.inc"
+#include "ops/ragged/ragged_range_kernel.inc"
 
 #define KERNEL(dtype, fn) \
   {.op = "RaggedRange", .device_type = "CPU", .constraints = "T: " dtype, .compute = fn}
