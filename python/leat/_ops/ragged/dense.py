@@ -33,59 +33,39 @@ def coordinates(ragged):
   return found
 
 
-def _element_indices(ragged):
-  """[n, rank]: where each single element stands."""
-  flat = ragged.flat_values
-  outer = array.stack(coordinates(ragged), 1)
-  if flat.get_shape().ndims == 1:
-    return outer
-  inside = apply_op('Where', input=array.ones(array.shape(flat), dtypes.bool))
-  inside = math.cast(inside, outer.dtype)
-  return array.concat([array.gather(outer, inside[:, 0]), inside[:, 1:]], 1)
-
-
 def to_sparse(ragged, name):
   """A SparseTensor of the same elements, in order."""
   from leat._ops.sparse import SparseTensor
-  with name_scope(name, 'RaggedToSparse', [ragged.row_splits]):
-    indices = math.cast(_element_indices(ragged), dtypes.int64)
-    values = array.reshape(ragged.flat_values, [-1])
-    rank = ragged.shape.ndims
-    indices.set_shape([values.get_shape()[0], rank])
-    return SparseTensor(indices, values, math.cast(bounding_shape(ragged), dtypes.int64))
+  with name_scope(name, 'RaggedToSparse', [ragged.row_splits]) as scope:
+    made = apply_op('RaggedTensorToSparse', name=scope,
+                    rt_nested_splits=list(ragged.nested_row_splits),
+                    rt_dense_values=ragged.flat_values)
+    return SparseTensor(*made)
 
 
 def to_tensor(ragged, default_value, name, shape):
   """A tensor, default_value where no row reaches. Of `shape` the sizes that are not None hold;
   what does not fit is cut off."""
   with name_scope(name, 'RaggedToTensor', [ragged.row_splits]):
-    flat, kind = ragged.flat_values, ragged.row_splits.dtype.base_dtype
-    if default_value is None:
-      default = array.zeros([], flat.dtype.base_dtype)
-    else:
-      default = convert(default_value, flat.dtype.base_dtype, 'default_value')
-    inner = flat.get_shape()[1:]
-    array.broadcast_static_shape(default.get_shape(), inner)
-    sizes = bounding_shape(ragged)
-    indices = array.stack(coordinates(ragged), 1)
-    if shape is not None:
-      sizes, indices, flat = _cut(ragged, sizes, indices, flat, shape)
-    outer = sizes[:ragged.ragged_rank + 1]
-    made = apply_op('ScatterNd', indices=indices, updates=flat, shape=sizes) \
-        if flat.dtype.base_dtype != dtypes.string else None
-    if made is not None and default_value is None:
-      result = made
-    elif made is None or default.get_shape().ndims != 0 or flat.get_shape().ndims != 1:
-      # What stands where: the number of each flat value, after it the defaults.
-      numbers = math.range(constant_of(1, kind), rows.count(flat, kind) + constant_of(1, kind))
-      places = apply_op('ScatterNd', indices=indices, updates=numbers, shape=outer)
-      default = apply_op('BroadcastTo', input=default,
-                         shape=array.concat([[1], array.shape(flat)[1:]], 0))
-      result = array.gather(array.concat([default, flat], 0), places)
-    else:
-      result = apply_op('SparseToDense', sparse_indices=indices, output_shape=sizes,
-                        sparse_values=flat, default_value=default)
+    flat, splits = ragged.flat_values, list(ragged.nested_row_splits)
+    default = array.zeros([], flat.dtype.base_dtype) if default_value is None else convert(
+        default_value, flat.dtype.base_dtype, 'default_value')
+    array.broadcast_static_shape(default.get_shape(), flat.get_shape()[1:])
+    result = apply_op('RaggedTensorToTensor', shape=_wanted(ragged, shape), values=flat,
+                      default_value=default, row_partition_tensors=splits,
+                      row_partition_types=['ROW_SPLITS'] * len(splits))
     return _known_shape(result, ragged, shape)
+
+
+def _wanted(ragged, shape):
+  """`shape` as the op takes it: -1 for a size that is free, or alone for all of them."""
+  if hasattr(shape, 'op'):
+    return shape
+  known = TensorShape(shape)
+  if known.ndims is None:
+    return constant_of(-1, dtypes.int64)
+  known.assert_has_rank(ragged.shape.ndims)
+  return constant_of([-1 if s is None else s for s in known.as_list()], dtypes.int64)
 
 
 def _known_shape(result, ragged, shape):
@@ -96,23 +76,6 @@ def _known_shape(result, ragged, shape):
         ragged.flat_values.get_shape()[1:])
   result.set_shape(known)
   return result
-
-
-def _cut(ragged, sizes, indices, flat, shape):
-  """Sizes, indices and values where a shape is wanted: those outside of it are left out."""
-  kind, count = sizes.dtype.base_dtype, ragged.ragged_rank + 1
-  if hasattr(shape, 'op'):
-    wanted = math.cast(shape, kind)
-    sizes = array.where(wanted < constant_of(0, kind), sizes, wanted)
-  else:
-    wanted = TensorShape(shape)
-    if wanted.ndims is None:
-      return sizes, indices, flat
-    wanted.assert_has_rank(ragged.shape.ndims)
-    sizes = array.stack([sizes[i] if s is None else constant_of(s, kind)
-                         for i, s in enumerate(wanted.as_list())])
-  inside = math.reduce_all(indices < sizes[:count], 1)
-  return sizes, array.boolean_mask(indices, inside), array.boolean_mask(flat, inside)
 
 
 def from_tensor(tensor, lengths, padding, ragged_rank, name, row_splits_dtype):

@@ -85,12 +85,13 @@ def pick(params, indices):
   """The rows of a ragged tensor at a vector of indices."""
   if not isinstance(params, RaggedTensor):
     return array.gather(params, indices)
-  starts = array.gather(params.row_splits[:-1], indices)
-  limits = array.gather(params.row_splits[1:], indices)
-  splits, places = rows.ranges(starts, limits)
+  splits, values = apply_op(
+      'RaggedGather', params_nested_splits=list(params.nested_row_splits),
+      params_dense_values=params.flat_values, indices=indices,
+      OUTPUT_RAGGED_RANK=params.ragged_rank)
   size = indices.get_shape()[0].value
-  splits.set_shape([None if size is None else size + 1])
-  return RaggedTensor.from_row_splits(pick(params.values, places), splits, validate=False)
+  splits[0].set_shape([None if size is None else size + 1])
+  return RaggedTensor.from_nested_row_splits(values, splits, validate=False)
 
 
 @for_ragged('batch_gather')

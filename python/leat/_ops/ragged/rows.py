@@ -147,14 +147,6 @@ def splits_of_ids(ids, rows, out_type):
   return of_lengths(lengths)
 
 
-def ranges(starts, limits):
-  """(splits, values) of the numbers from each start to its limit."""
-  kind = starts.dtype.base_dtype
-  made = apply_op('RaggedRange', starts=starts, limits=limits, deltas=constant_of(1, kind),
-                  Tsplits=kind)
-  return made.rt_nested_splits, made.rt_dense_values
-
-
 def static_rows(splits):
   size = splits.get_shape()[0].value
   return None if size is None else size - 1
