@@ -1,4 +1,4 @@
-"""Ragged tensors and composite values in variants. The tests pass in TensorFlow too, but for one."""
+"""Ragged tensors and composite values in variants. But for one test TensorFlow passes them too."""
 import os
 import unittest
 
