@@ -156,10 +156,10 @@ FAMILY(queue, QUEUE_OPS, QUEUE_KERNELS, NO_RULES)
 FAMILY(ragged, RAGGED_OPS, RAGGED_KERNELS, NO_RULES)
 
 // Random numbers. For the same seeds they are TensorFlow's, whatever the number of threads.
-#define RANDOM_OPS(X) X(distribution) X(candidate) X(shuffle)
+#define RANDOM_OPS(X) X(distribution) X(candidate) X(shuffle) X(variable_generator)
 #define RANDOM_KERNELS(X)                                                                      \
   X(bounded_normal) X(candidate) X(distribution) X(gamma) X(multinomial) X(poisson) X(shuffle) \
-  X(stateless)
+  X(stateless) X(variable_generator)
 FAMILY(random, RANDOM_OPS, RANDOM_KERNELS, NO_RULES)
 
 // Recurrent cells whose steps, or whose whole sequences, are single nodes.

@@ -21,6 +21,7 @@
 #include "ops/random/generator_cpu.h"
 #include "ops/random/sampler_cpu.h"
 #include "ops/random/stateless_cpu.h"
+#include "ops/random/variable_generator_cpu.h"
 
 // ---- Poisson ------------------------------------------------------------------------------------
 
@@ -178,20 +179,50 @@ static leat_status_t run(leat_kernel_context_t* c, leat_sampler_t* sampler,
   return leat_ok_status();
 }
 
-static leat_status_t stateless_binomial__cpu(leat_kernel_context_t* c) {
-  leat_sampler_t sampler = {.sample = sample_binomial,
-                            .parameters = {leat_kernel_input(c, 2), leat_kernel_input(c, 3)},
-                            .cost_ns = 150};
+// Moves the generator in a variable on by as much as TensorFlow does for |samples| samples of each
+// of |sets| sets of parameters.
+static leat_status_t take_philox(leat_kernel_context_t* c, int64_t sets, int64_t samples,
+                                 leat_philox_t* out_philox) {
+  const leat_tensor_t* algorithm = leat_kernel_input(c, 1);
+  if (algorithm->shape.rank != 0 ||
+      leat_tensor_index_at(algorithm, 0) != LEAT_STATELESS_PHILOX) {
+    return leat_kernel_invalid(c, "algorithm has shape %s, must be the number %d (Philox)",
+                               LEAT_SHAPE_TEXT(&algorithm->shape), LEAT_STATELESS_PHILOX);
+  }
+  const uint64_t numbers = (uint64_t)sets * 2 * 100 * ((uint64_t)samples + 3) / 4;
+  return leat_variable_generator_take(c, 1, numbers, out_philox);
+}
+
+// Fills output 0, whose shape is at input |shape|, with counts and probabilities at the inputs from
+// |counts| on. The generator is that of a seed (input 1), or lies in a variable (input 0).
+static leat_status_t draw_binomial(leat_kernel_context_t* c, int shape, int counts,
+                                   bool has_variable) {
+  leat_sampler_t sampler = {
+      .sample = sample_binomial,
+      .parameters = {leat_kernel_input(c, counts), leat_kernel_input(c, counts + 1)},
+      .cost_ns = 150};
   leat_shape_t sets;
   leat_tensor_t* output;
-  LEAT_RETURN_IF_ERROR(leat_stateless_from_seed(c, 1, &sampler.philox));
+  if (!has_variable) LEAT_RETURN_IF_ERROR(leat_stateless_from_seed(c, 1, &sampler.philox));
   LEAT_RETURN_IF_ERROR(
       leat_shape_broadcast(&sampler.parameters[0]->shape, &sampler.parameters[1]->shape, &sets));
-  leat_status_t status = leat_random_output(c, 0, &output);
+  leat_status_t status = leat_random_output(c, shape, &output);
   if (!status) status = leat_sampler_check_suffix(c, &output->shape, &sets);
+  if (!status && has_variable) {
+    const int64_t count = output->shape.element_count;
+    status = take_philox(c, sets.element_count,
+                         sets.element_count ? count / sets.element_count : 0, &sampler.philox);
+  }
   if (!status && output->shape.element_count) status = run(c, &sampler, &sets, output);
   leat_shape_release(&sets);
   return status;
+}
+
+static leat_status_t stateless_binomial__cpu(leat_kernel_context_t* c) {
+  return draw_binomial(c, 0, 2, false);
+}
+static leat_status_t stateful_binomial__cpu(leat_kernel_context_t* c) {
+  return draw_binomial(c, 2, 3, true);
 }
 
 // ---- Kernels ------------------------------------------------------------------------------------
@@ -212,6 +243,11 @@ const leat_kernel_row_t leat_poisson_kernels_cpu[] = {
      .device_type = "CPU",
      .constraints = "T: half, float, double; dtype: " REAL,
      .compute = stateless_binomial__cpu,
+     .expensive = true},
+    {.op = "StatefulRandomBinomial",
+     .device_type = "CPU",
+     .constraints = "T: half, float, double; dtype: " REAL,
+     .compute = stateful_binomial__cpu,
      .expensive = true},
     LEAT_KERNEL_ROWS_END,
 };
