@@ -206,7 +206,7 @@ FAMILY(signal, SIGNAL, SIGNAL, NO_RULES)
 #define STRING_OPS(X) X(string) X(unicode)
 #define STRING_KERNELS(X)                                                                  \
   X(base64) X(format) X(hash) X(join) X(ngrams) X(number) X(regex) X(regex_replace)        \
-  X(string_split) X(text) X(unicode)
+  X(string_split) X(text) X(unicode) X(unicode_script)
 FAMILY(string, STRING_OPS, STRING_KERNELS, NO_RULES)
 
 // Summaries (section 9.1): values described as encoded Summary messages, which a client writes to

@@ -1,11 +1,14 @@
-// CPU kernels of StringJoin and ReduceJoin.
+// CPU kernels of StringJoin, ReduceJoin and UnsortedSegmentJoin.
 //
-//   StringJoin  N tensors of one shape (or scalars) -> each element the N strings, joined
-//   ReduceJoin  one tensor, dimensions -> the strings along these dimensions, joined
+//   StringJoin           N tensors of one shape (or scalars) -> each element the N strings, joined
+//   ReduceJoin           one tensor, dimensions -> the strings along these dimensions, joined
+//   UnsortedSegmentJoin  one tensor, ids -> the strings of each id, joined
 //
 // ReduceJoin does not transpose: it computes where each string lies. An output element fixes the
 // dimensions that are kept; a second counter runs over those that are joined. The dimension that is
 // named first runs fastest. A string is built in a buffer that is reused for the next one.
+#include "base/sort.h"
+#include "kernel/step_check.h"
 #include "ops/kernel_rows.h"
 
 typedef struct join_s {
@@ -181,11 +184,121 @@ static leat_status_t reduce_join__cpu(leat_kernel_context_t* c) {
   return status;
 }
 
+// ---- By segment ---------------------------------------------------------------------------------
+
+// A tensor of strings, seen as rows that have a segment each.
+typedef struct segments_s {
+  const leat_tensor_t* ids;
+  int64_t count;      // of segments
+  int64_t row_count;  // ids, each of which names the segment of a row
+  int64_t row_size;   // strings
+} segments_t;
+
+static leat_status_t read_segments(const leat_kernel_context_t* c, segments_t* segments) {
+  const leat_shape_t *inputs = &leat_kernel_input(c, 0)->shape,
+                     *ids = &leat_kernel_input(c, 1)->shape;
+  if (leat_kernel_input(c, 2)->shape.rank != 0) {
+    return leat_kernel_invalid(c, "Number of segments must be a scalar");
+  }
+  segments->ids = leat_kernel_input(c, 1);
+  segments->count = leat_tensor_index_at(leat_kernel_input(c, 2), 0);
+  if (segments->count < 0) {
+    return leat_kernel_invalid(c, "Number of segments must be non-negative but got %lld",
+                               (long long)segments->count);
+  }
+  if (ids->rank == 0) return leat_kernel_invalid(c, "Segment_id cannot have rank 0");
+  if (ids->rank > inputs->rank) {
+    return leat_kernel_error(c, LEAT_OUT_OF_RANGE,
+                             "Invalid segment_id rank %d for input with %d dimension(s)",
+                             ids->rank, inputs->rank);
+  }
+  for (int d = 0; d < ids->rank; ++d) {
+    if (leat_shape_dim(ids, d) == leat_shape_dim(inputs, d)) continue;
+    return leat_kernel_invalid(c, "segment_ids and inputs have shapes %s and %s, must agree in "
+                               "dimension %d", LEAT_SHAPE_TEXT(ids), LEAT_SHAPE_TEXT(inputs), d);
+  }
+  segments->row_count = ids->element_count;
+  segments->row_size = leat_shape_product(inputs, ids->rank, inputs->rank);
+  for (int64_t i = 0; i < segments->row_count; ++i) {
+    const int64_t id = leat_tensor_index_at(segments->ids, i);
+    if (id >= 0 && id < segments->count) continue;
+    return leat_kernel_invalid(c, "segment_ids are not allowed to exceed num_segments or to have "
+                               "negative values");
+  }
+  return leat_ok_status();
+}
+
+static bool is_before(const void* context, const void* a, const void* b) {
+  const leat_tensor_t* ids = context;
+  const int64_t x = *(const int64_t*)a, y = *(const int64_t*)b;
+  const int64_t first = leat_tensor_index_at(ids, x), second = leat_tensor_index_at(ids, y);
+  return first != second ? first < second : x < y;
+}
+
+// Joins the rows |order| [count], which are of one segment, into the output's row |segment|. As in
+// TensorFlow, no separator follows the empty strings with which a text may begin.
+static leat_status_t join_rows(const leat_kernel_context_t* c, const segments_t* segments,
+                               int64_t segment, const int64_t* order, int64_t count,
+                               leat_tensor_t* output, leat_string_builder_t* text) {
+  const leat_string_view_t separator = separator_of(leat_kernel_state(c));
+  for (int64_t k = 0; k < segments->row_size; ++k) {
+    for (int64_t i = 0; i < count; ++i) {
+      if (text->size > 0) leat_string_builder_append(text, separator);
+      leat_string_builder_append(
+          text, leat_tensor_string_at(leat_kernel_input(c, 0), order[i] * segments->row_size + k));
+    }
+    LEAT_RETURN_IF_ERROR(put(output, segment * segments->row_size + k, text));
+  }
+  return leat_ok_status();
+}
+
+// Joins segment by segment. Segments without rows keep the empty strings of a new tensor.
+static leat_status_t join_segments(const leat_kernel_context_t* c, const segments_t* segments,
+                                   int64_t* order, leat_tensor_t* output) {
+  leat_string_builder_t text;
+  leat_status_t status = leat_ok_status();
+  for (int64_t i = 0; i < segments->row_count; ++i) order[i] = i;
+  leat_sort(order, (size_t)segments->row_count, sizeof *order, is_before, segments->ids);
+  leat_string_builder_initialize(leat_allocator_system(), &text);
+  for (int64_t begin = 0, end; begin < segments->row_count && !status; begin = end) {
+    const int64_t segment = leat_tensor_index_at(segments->ids, order[begin]);
+    for (end = begin + 1; end < segments->row_count; ++end) {
+      if (leat_tensor_index_at(segments->ids, order[end]) != segment) break;
+    }
+    status = leat_step_check(c->services, begin % 1024 == 0);
+    if (!status) {
+      status = join_rows(c, segments, segment, order + begin, end - begin, output, &text);
+    }
+  }
+  leat_string_builder_deinitialize(&text);
+  return status;
+}
+
+static leat_status_t segment_join__cpu(leat_kernel_context_t* c) {
+  segments_t segments;
+  leat_tensor_t *output, order;
+  LEAT_RETURN_IF_ERROR(read_segments(c, &segments));
+  const leat_shape_t* inputs = &leat_kernel_input(c, 0)->shape;
+  int64_t dims[LEAT_SHAPE_MAX_RANK];
+  int rank = 0;
+  dims[rank++] = segments.count;
+  for (int d = segments.ids->shape.rank; d < inputs->rank; ++d) {
+    dims[rank++] = leat_shape_dim(inputs, d);
+  }
+  LEAT_RETURN_IF_ERROR(leat_kernel_allocate_sized(c, 0, rank, dims, &output));
+  const leat_shape_t rows = leat_shape_vector(segments.row_count);
+  LEAT_RETURN_IF_ERROR(leat_kernel_allocate_temporary(c, LEAT_DTYPE_INT64, &rows, &order));
+  leat_status_t status = join_segments(c, &segments, order.data, output);
+  leat_tensor_release(&order);
+  return status;
+}
+
 #define KERNEL(op_name, function)                                                        \
   LEAT_CPU_KERNEL(op_name, NULL, join_t, join_create, function, .destroy = join_destroy)
 
 const leat_kernel_row_t leat_join_kernels_cpu[] = {
     KERNEL("StringJoin", string_join__cpu),
     KERNEL("ReduceJoin", reduce_join__cpu),
+    KERNEL("UnsortedSegmentJoin", segment_join__cpu),
     LEAT_KERNEL_ROWS_END,
 };

@@ -3,6 +3,7 @@
 //
 //   Substr, StringJoin           broadcast their inputs
 //   ReduceJoin                   joins along dimensions
+//   UnsortedSegmentJoin          joins what has one segment id
 //   StringSplit, StringSplitV2   strings [n] -> a sparse matrix with a row of parts for each string
 //   StringNGrams                 a ragged tensor -> another one, of runs of neighbours
 //   StringFormat                 any tensors -> one string
@@ -47,6 +48,26 @@ static leat_status_t join_shape(leat_inference_t* c) {
     if (input.rank > 0) LEAT_RETURN_IF_ERROR(leat_inference_merge(c, shape, input, &shape));
   }
   leat_inference_set_output(c, 0, all_scalar ? leat_partial_shape_scalar() : shape);
+  return leat_ok_status();
+}
+
+// Output [num_segments] and the dimensions of the inputs behind those of the ids.
+static leat_status_t segment_join_shape(leat_inference_t* c) {
+  leat_partial_shape_t inputs = leat_inference_input(c, 0), ids = leat_inference_input(c, 1);
+  leat_partial_shape_t rest, segments, output;
+  leat_partial_value_t value;
+  LEAT_RETURN_IF_ERROR(leat_shape_check_scalar(c, 2));
+  LEAT_RETURN_IF_ERROR(leat_inference_input_value(c, 2, &value));
+  if (inputs.rank < 0 || ids.rank < 0) return leat_ok_status();
+  LEAT_RETURN_IF_ERROR(leat_inference_with_rank_at_least(c, inputs, ids.rank));
+  LEAT_RETURN_IF_ERROR(leat_inference_subshape(c, inputs, 0, ids.rank, &rest));
+  LEAT_RETURN_IF_ERROR(leat_inference_merge(c, rest, ids, &rest));
+  LEAT_RETURN_IF_ERROR(leat_inference_subshape(c, inputs, ids.rank, INT32_MAX, &rest));
+  int64_t count = value.rank == 0 && value.count == 1 && value.items[0] >= 0 ? value.items[0]
+                                                                             : LEAT_DIM_UNKNOWN;
+  LEAT_RETURN_IF_ERROR(leat_inference_make(c, 1, &count, &segments));
+  LEAT_RETURN_IF_ERROR(leat_inference_concatenate(c, segments, rest, &output));
+  leat_inference_set_output(c, 0, output);
   return leat_ok_status();
 }
 
@@ -176,6 +197,13 @@ const leat_op_row_t leat_string_ops[] = {
      .shape = leat_reduction_infer,
      .gradient = leat_gradient_none,
      .doc = "Joins the strings along dimensions, of which the first named runs fastest."},
+    {.name = "UnsortedSegmentJoin",
+     .inputs = "inputs: string; segment_ids: Tindices; num_segments: Tnumsegments",
+     .outputs = "output: string",
+     .attrs = "separator: string = ''; Tindices: {int32, int64}; "
+              "Tnumsegments: {int32, int64} = int32",
+     .shape = segment_join_shape,
+     .doc = "Joins the strings of each segment, in their order."},
     {.name = "StringSplit",
      .inputs = "input: string; delimiter: string",
      .outputs = PARTS,

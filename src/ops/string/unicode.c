@@ -1,12 +1,14 @@
 // Definitions of the ops on characters of Unicode, in encodings that attributes name; their kernels
-// are in unicode_cpu.c. A ragged tensor is two outputs here: the characters of all strings in one
-// vector, and row_splits [n + 1], which says where those of each string begin. How many characters
-// there are is known only when the op runs, so inference gives the rank alone.
+// are in unicode_cpu.c and unicode_script_cpu.c. A ragged tensor is two outputs here: the
+// characters of all strings in one vector, and row_splits [n + 1], which says where those of each
+// string begin. How many characters there are is known only when the op runs, so inference gives
+// the rank alone.
 //
 //   UnicodeTranscode            strings -> the same texts in another encoding
 //   UnicodeDecode               strings [n] -> the characters of each as numbers, a ragged tensor
 //   UnicodeDecodeWithOffsets    the same, and at which byte of its string each character begins
 //   UnicodeEncode               the numbers of a ragged tensor -> a string for each row
+//   UnicodeScript               characters as numbers -> the numbers of their scripts
 //
 // What is no character is an error ("strict"), replaced by a character, or left out ("ignore").
 #include "graph/inference/inference.h"
@@ -82,5 +84,10 @@ const leat_op_row_t leat_unicode_ops[] = {
               "replacement_char: int = 65533" SPLITS,
      .shape = encode_shape,
      .doc = "A text of the characters in each row."},
+    {.name = "UnicodeScript",
+     .inputs = "input: int32",
+     .outputs = "output: int32",
+     .shape = leat_shape_unchanged,
+     .doc = "The script of each character, by the numbers of ICU; -1 for what is none."},
     LEAT_OP_ROWS_END,
 };
