@@ -5,6 +5,7 @@ import tempfile
 import unittest
 
 import leat as tf
+from leat import _leat
 
 
 class OptimizerTest(unittest.TestCase):
@@ -146,6 +147,25 @@ class SummaryTest(unittest.TestCase):
     self.assertEqual(events[3].step, 7)
     self.assertEqual(events[3].summary.value[0].tag, 'loss')
     self.assertEqual(events[3].summary.value[0].simple_value, 2.5)
+
+
+class GraphFileTest(unittest.TestCase):
+
+  def test_texts_of_graphs(self):
+    with tf.Graph().as_default() as graph, tempfile.TemporaryDirectory() as folder:
+      tf.reshape(tf.constant([1.5, 2.5]), [2, 1], name='r')
+      path = tf.train.write_graph(graph, folder, 'graph.pbtxt')
+      with open(path, encoding='utf-8') as f:
+        text = f.read()
+      # The library reads what it wrote; keys of maps are in order.
+      self.assertEqual(_leat.message_from_text('GraphDef', text.encode()),
+                       graph.as_graph_def().SerializeToString())
+      self.assertLess(text.index('key: "T"'), text.index('key: "Tshape"'))
+      meta = tf.train.export_meta_graph(os.path.join(folder, 'meta.pbtxt'), as_text=True)
+      again = tf.train.import_meta_graph(os.path.join(folder, 'meta.pbtxt'), import_scope='again')
+      self.assertIsNone(again)
+      self.assertEqual(len(meta.graph_def.node), 3)
+      self.assertEqual(graph.get_operation_by_name('again/r').type, 'Reshape')
 
 
 class ProjectorTest(unittest.TestCase):

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import struct
 
+from leat._graph import message_fields
 from leat._graph.message_summaries import docstring_of
 from leat._graph.wire import (STRUCTS, Field, checked, encode_scalar, of_varint, read_varint,
                               tables, varint)
@@ -24,124 +25,6 @@ EXPORTS = {n: n.rpartition('.')[2] for n in (
     'train.FeatureList', 'train.FeatureLists', 'train.BytesList', 'train.FloatList',
     'train.Int64List', 'train.QueueRunnerDef', 'summary.Summary', 'summary.Event',
     'summary.SessionLog', 'summary.TaggedRunMetadata')}
-
-
-# ---- Containers ---------------------------------------------------------------------------------
-
-
-class _Scalars(list):
-  """A repeated field of scalars."""
-  __slots__ = ('_owner', '_field')
-
-  def _bind(self, owner, field):
-    self._owner, self._field = owner, field
-    return self
-
-  def append(self, value):
-    list.append(self, checked(self._field, value))
-    self._owner._touch()
-
-  def extend(self, values):
-    list.extend(self, [checked(self._field, v) for v in values or ()])
-    self._owner._touch()
-
-  def insert(self, index, value):
-    list.insert(self, index, checked(self._field, value))
-    self._owner._touch()
-
-  def __setitem__(self, key, value):
-    if isinstance(key, slice):
-      value = [checked(self._field, v) for v in value]
-    else:
-      value = checked(self._field, value)
-    list.__setitem__(self, key, value)
-    self._owner._touch()
-
-  def MergeFrom(self, other):
-    self.extend(other)
-
-  def __deepcopy__(self, memo):
-    return list(self)
-
-  def __reduce__(self):
-    return list, (list(self),)
-
-
-class _Messages(list):
-  """A repeated field of messages."""
-  __slots__ = ('_owner', '_field')
-
-  def _bind(self, owner, field):
-    self._owner, self._field = owner, field
-    return self
-
-  def add(self, **values):
-    item = of(self._field.type)(**values)
-    item._parent = self._owner
-    list.append(self, item)
-    self._owner._touch()
-    return item
-
-  def append(self, value):
-    if not isinstance(value, of(self._field.type)):
-      raise TypeError('Parameter to append() must be an instance of %s, not %s' %
-                      (self._field.type, type(value).__name__))
-    self.add().CopyFrom(value)
-
-  def extend(self, values):
-    for value in list(values):
-      self.append(value)
-    self._owner._touch()
-
-  MergeFrom = extend
-
-  def __setitem__(self, key, value):
-    raise TypeError('items of a repeated message cannot be assigned')
-
-  def __deepcopy__(self, memo):
-    return [m.__deepcopy__(memo) for m in self]
-
-
-class _Map(dict):
-  """A map; one of messages makes what is asked for."""
-  __slots__ = ('_owner', '_key', '_value')
-
-  def _bind(self, owner, field):
-    entry = of(field.type)
-    self._owner, self._key, self._value = owner, entry._by_name['key'], entry._by_name['value']
-    return self
-
-  def __missing__(self, key):
-    key = checked(self._key, key)
-    if self._value.kind == 'message':
-      item = of(self._value.type)()
-      item._parent = self._owner
-      dict.__setitem__(self, key, item)
-      self._owner._touch()
-      return item
-    value = self._value.default
-    dict.__setitem__(self, key, value)
-    return value
-
-  def get_or_create(self, key):
-    return self[key]
-
-  def __setitem__(self, key, value):
-    if self._value.kind == 'message':
-      raise ValueError('May not set values directly, call my_map[key].foo = 5')
-    dict.__setitem__(self, checked(self._key, key), checked(self._value, value))
-    self._owner._touch()
-
-  def update(self, other):
-    for key, value in other.items():
-      self[key] = value
-
-  def MergeFrom(self, other):
-    for key, value in other.items():
-      if self._value.kind == 'message':
-        self[key].CopyFrom(value)
-      else:
-        self[key] = value
 
 
 # ---- Messages -----------------------------------------------------------------------------------
@@ -205,9 +88,10 @@ class Message:
     if value is not None:
       return value
     if field.label == 'map':
-      value = _Map()._bind(self, field)
+      value = message_fields.Map()._bind(self, field)
     elif field.label != 'singular':
-      value = (_Messages() if field.kind == 'message' else _Scalars())._bind(self, field)
+      made = message_fields.Messages if field.kind == 'message' else message_fields.Scalars
+      value = made()._bind(self, field)
     elif field.kind == 'message':
       value = of(field.type)()
       value._parent = (self, field)

@@ -1,7 +1,16 @@
 """The text form of messages, as protocol buffers print it."""
 from __future__ import annotations
 
+from leat import _leat
 from leat._graph.wire import STRUCTS, tables
+
+
+def for_file(message, as_text):
+  """What a file of a message holds: its bytes, or the bytes of its text, which the library prints
+  with the keys of maps in order."""
+  data = message.SerializeToString()
+  return _leat.message_to_text(message.DESCRIPTOR.full_name.partition('.')[2], data) if as_text \
+      else data
 
 
 def of(message, last_key_first=False):

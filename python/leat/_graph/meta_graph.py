@@ -6,7 +6,7 @@ import os
 from leat import _leat
 from leat._export import export
 from leat._graph import graph as graphs
-from leat._graph import flow_contexts, importing, message
+from leat._graph import flow_contexts, importing, message, message_text
 from leat._platform import files, log
 
 _proto_functions = {}   # collection -> (class of the message, to_proto, from_proto)
@@ -183,7 +183,7 @@ def export_meta_graph(filename=None, meta_info_def=None, graph_def=None, saver_d
   if filename:
     os.makedirs(os.path.dirname(filename) or '.', exist_ok=True)
     with open(filename, 'wb') as f:
-      f.write(str(meta).encode() if as_text else meta.SerializeToString())
+      f.write(message_text.for_file(meta, as_text))
   return meta
 
 
@@ -212,7 +212,7 @@ def import_meta_graph(meta_graph_or_file, clear_devices=False, import_scope=None
   """Adds the graph and the collections of a MetaGraphDef to a graph, below `import_scope` or the
   current name scope; gives its saver, or None where it has no variables. Collections are restored
   for whose names the predicate is true."""
-  from leat._ops import variables
+  from leat._ops import variable_collections
   from leat._train import saver
   meta = read(meta_graph_or_file)
   graph = graphs.get_default_graph() if graph is None else graph
@@ -231,7 +231,7 @@ def import_meta_graph(meta_graph_or_file, clear_devices=False, import_scope=None
         _restore_collection(graph, name, meta.collection_def[name], scope)
     if meta.HasField('saver_def'):
       return saver.Saver(saver_def=meta.saver_def, name=scope)
-    return saver.Saver() if variables.global_variables() else None
+    return saver.Saver() if variable_collections.global_variables() else None
 
 
 def _check_inputs(meta, collection, input_map):

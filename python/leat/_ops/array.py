@@ -303,29 +303,6 @@ def fill(dims, value, name=None):
     return apply_op('Fill', name=scope, dims=_shape_tensor(dims, 'dims'), value=value)
 
 
-@export('eye', 'linalg.eye')
-def eye(num_rows, num_columns=None, batch_shape=None, dtype=dtypes.float32, name=None):
-  """The identity matrix, for each of batch_shape."""
-  with name_scope(name, 'eye', [num_rows, num_columns, batch_shape]):
-    columns = num_rows if num_columns is None else num_columns
-    static = not any(conversion.is_tensor_like(x) for x in (num_rows, columns))
-    diagonal = min(int(num_rows), int(columns)) if static else apply_op(
-        'Minimum', x=num_rows, y=columns)
-    batch = [] if batch_shape is None else batch_shape
-    if isinstance(batch, _leat.Output):
-      full = concat([batch, [diagonal]], 0)
-    else:
-      full = list(batch) + [diagonal]
-    ones_of = ones(full, dtype)
-    if num_columns is None:
-      return apply_op('MatrixDiag', diagonal=ones_of)
-    if isinstance(batch, _leat.Output):
-      full = concat([batch, [num_rows, columns]], 0)
-    else:
-      full = list(batch) + [num_rows, columns]
-    return apply_op('MatrixSetDiag', input=zeros(full, dtype), diagonal=ones_of)
-
-
 @export('one_hot')
 def one_hot(indices, depth, on_value=None, off_value=None, axis=None, dtype=None, name=None):
   """A row for each index: on_value (1) at that place, off_value (0) at the others: indices [n]
@@ -355,32 +332,6 @@ def one_hot(indices, depth, on_value=None, off_value=None, axis=None, dtype=None
           on_dtype, off_dtype))
     return apply_op('OneHot', name=scope, indices=indices, depth=depth, on_value=on_value,
                     off_value=off_value, axis=-1 if axis is None else axis)
-
-
-@export('sequence_mask')
-def sequence_mask(lengths, maxlen=None, dtype=dtypes.bool, name=None):
-  """Row i is true in the first lengths[i] places."""
-  from leat._ops import math
-  with name_scope(name, 'SequenceMask', [lengths, maxlen]):
-    lengths = convert(lengths)
-    known = None
-    if maxlen is None:
-      known = constant_value(lengths)
-      rank = lengths.get_shape().ndims
-      maxlen = math.reduce_max(lengths, None if rank is None else list(builtins_range(rank)))
-      maxlen = apply_op('Maximum', x=conversion.constant_of(0, maxlen.dtype), y=maxlen)
-    else:
-      maxlen = convert(maxlen)
-    if maxlen.shape_ not in (None, ()):
-      raise ValueError('maxlen must be scalar for sequence_mask')
-    row = math.range(conversion.constant_of(0, maxlen.dtype), maxlen,
-                     conversion.constant_of(1, maxlen.dtype))
-    column = math.cast(expand_dims(lengths, -1), maxlen.dtype)
-    result = row < column
-    if known is not None and known.size:  # the shape function of Range knows no maximum
-      result.set_shape([*known.shape, max(0, known.max())])
-    return result if dtype is None or dtypes.as_dtype(dtype) == dtypes.bool else \
-        math.cast(result, dtype)
 
 
 # ---- Joining and cutting ------------------------------------------------------------------------
@@ -643,29 +594,3 @@ def unique_with_counts(x, out_idx=dtypes.int32, name=None):
 def setdiff1d(x, y, index_dtype=dtypes.int32, name=None):
   """(elements of x that are not in y, their places)."""
   return apply_op('ListDiff', name=name, x=x, y=y, out_idx=index_dtype)
-
-
-@export('diag_part', 'linalg.tensor_diag_part')
-def diag_part(input, name=None):
-  """The diagonal of a tensor of even rank."""
-  return apply_op('DiagPart', name=name, input=input)
-
-
-@export('reverse_sequence')
-def reverse_sequence(input, seq_lengths, seq_axis=None, batch_axis=None, name=None, seq_dim=None,
-                     batch_dim=None):
-  """The first seq_lengths[i] elements of each sequence reversed."""
-  seq = either('seq_axis', seq_axis, 'seq_dim', seq_dim)
-  batch = either('batch_axis', batch_axis, 'batch_dim', batch_dim)
-  return apply_op('ReverseSequence', name=name, input=input, seq_lengths=seq_lengths, seq_dim=seq,
-                  batch_dim=0 if batch is None else batch)
-
-
-@export('edit_distance')
-def edit_distance(hypothesis, truth, normalize=True, name='edit_distance'):
-  """The Levenshtein distance of sequences, SparseTensors of the same rank whose last dimension is
-  the sequence; with `normalize` divided by the length of truth."""
-  return apply_op('EditDistance', name=name, hypothesis_indices=hypothesis.indices,
-                  hypothesis_values=hypothesis.values, hypothesis_shape=hypothesis.dense_shape,
-                  truth_indices=truth.indices, truth_values=truth.values,
-                  truth_shape=truth.dense_shape, normalize=normalize)

@@ -7,7 +7,7 @@ from leat._graph import dtype as dtypes
 from leat._graph.apply import apply_op
 from leat._graph.conversion import convert
 from leat._graph.scope import name_scope
-from leat._ops import array, math
+from leat._ops import array, math, sequences
 from leat._ops.functional import map_fn
 from leat._ops.sparse import SparseTensor, SparseTensorValue
 
@@ -72,7 +72,7 @@ def ctc_loss_v2(labels, logits, label_length, logit_length, logits_time_major=Tr
 
 def _sparse(labels, lengths):
   """The first lengths[i] labels of each row as a SparseTensor."""
-  mask = array.sequence_mask(lengths, array.shape(labels, out_type=lengths.dtype)[1])
+  mask = sequences.sequence_mask(lengths, array.shape(labels, out_type=lengths.dtype)[1])
   indices = apply_op('Where', input=mask)
   return SparseTensor(indices, array.gather_nd(labels, indices),
                       array.shape(labels, out_type=dtypes.int64))
@@ -115,10 +115,10 @@ def collapse_repeated(labels, seq_length, name=None):
     first = array.ones_like(labels[:, :1], dtype=dtypes.bool)
     fresh = array.concat([first, apply_op('NotEqual', x=labels[:, 1:], y=labels[:, :-1])], 1)
     width = array.shape(labels, out_type=kind)[1]
-    fresh = apply_op('LogicalAnd', x=fresh, y=array.sequence_mask(seq_length, width))
+    fresh = apply_op('LogicalAnd', x=fresh, y=sequences.sequence_mask(seq_length, width))
     lengths = math.reduce_sum(math.cast(fresh, kind), 1)
     longest = math.reduce_max(lengths)
-    places = apply_op('Where', input=array.sequence_mask(lengths, longest))
+    places = apply_op('Where', input=sequences.sequence_mask(lengths, longest))
     shape = array.stack([array.shape(labels, out_type=dtypes.int64)[0],
                          math.cast(longest, dtypes.int64)])
     collapsed = apply_op('ScatterNd', indices=places, updates=array.boolean_mask(labels, fresh),

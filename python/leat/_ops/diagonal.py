@@ -6,9 +6,14 @@ negative; a pair is a band, whose diagonals are rows of one array and begin or e
 """
 from __future__ import annotations
 
+from leat import _leat
 from leat._export import export
+from leat._graph import conversion
+from leat._graph import dtype as dtypes
 from leat._graph.apply import apply_op
 from leat._graph.conversion import convert
+from leat._graph.scope import name_scope
+from leat._ops import array
 
 _ALIGN = 'RIGHT_LEFT'
 
@@ -46,3 +51,32 @@ def matrix_set_diag(input, diagonal, name='set_diag', k=0, align=_ALIGN):
   if _is_main(k):
     return apply_op('MatrixSetDiag', name=name, input=input, diagonal=diagonal)
   return apply_op('MatrixSetDiagV3', name=name, input=input, diagonal=diagonal, k=k, align=align)
+
+
+@export('diag_part', 'linalg.tensor_diag_part')
+def diag_part(input, name=None):
+  """The diagonal of a tensor of even rank."""
+  return apply_op('DiagPart', name=name, input=input)
+
+
+@export('eye', 'linalg.eye')
+def eye(num_rows, num_columns=None, batch_shape=None, dtype=dtypes.float32, name=None):
+  """The identity matrix, for each of batch_shape."""
+  with name_scope(name, 'eye', [num_rows, num_columns, batch_shape]):
+    columns = num_rows if num_columns is None else num_columns
+    static = not any(conversion.is_tensor_like(x) for x in (num_rows, columns))
+    diagonal = min(int(num_rows), int(columns)) if static else apply_op(
+        'Minimum', x=num_rows, y=columns)
+    batch = [] if batch_shape is None else batch_shape
+    if isinstance(batch, _leat.Output):
+      full = array.concat([batch, [diagonal]], 0)
+    else:
+      full = list(batch) + [diagonal]
+    ones_of = array.ones(full, dtype)
+    if num_columns is None:
+      return apply_op('MatrixDiag', diagonal=ones_of)
+    if isinstance(batch, _leat.Output):
+      full = array.concat([batch, [num_rows, columns]], 0)
+    else:
+      full = list(batch) + [num_rows, columns]
+    return apply_op('MatrixSetDiag', input=array.zeros(full, dtype), diagonal=ones_of)

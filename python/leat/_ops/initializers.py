@@ -249,7 +249,7 @@ class orthogonal_initializer(Initializer):
 
   def __call__(self, shape, dtype=None, partition_info=None):
     from leat._graph.apply import apply_op
-    from leat._ops import array, math, random
+    from leat._ops import array, diagonal, math, random
     shape = as_shape(shape).as_list()
     if len(shape) < 2:
       raise ValueError('The tensor to initialize, specified by argument `shape` must be at least '
@@ -261,7 +261,7 @@ class orthogonal_initializer(Initializer):
     flat = (columns, rows) if rows < columns else (rows, columns)
     drawn = random.random_normal(flat, dtype=dtype or self.dtype, seed=self.seed)
     q, r = apply_op('Qr', input=drawn, full_matrices=False)
-    q *= math.sign(array.diag_part(r))
+    q *= math.sign(diagonal.diag_part(r))
     if rows < columns:
       q = array.matrix_transpose(q)
     return self.gain * array.reshape(q, shape)
@@ -278,12 +278,12 @@ class identity_initializer(Initializer):
     self.gain, self.dtype = gain, _float(dtype)
 
   def __call__(self, shape, dtype=None, partition_info=None):
-    from leat._ops import array
+    from leat._ops import array, diagonal
     full = list(shape if partition_info is None else partition_info.full_shape)
     if len(full) != 2:
       raise ValueError('The tensor to initialize, specified by argument `shape` must be at least '
                        'two-dimensional. Received shape=%s' % (shape,))
-    made = array.eye(*full, dtype=dtype or self.dtype)
+    made = diagonal.eye(*full, dtype=dtype or self.dtype)
     if partition_info is not None:
       made = array.slice(made, partition_info.var_offset, shape)
     return self.gain * made

@@ -71,8 +71,8 @@ def matrix_solve_ls(matrix, rhs, l2_regularizer=0.0, fast=True, name=None):
     gram = products.matmul(matrix, matrix, adjoint_a=over, adjoint_b=not over)
     if isinstance(l2_regularizer, _leat.Output) or l2_regularizer != 0:
       shape = array.shape(matrix)
-      eye = array.eye(size, batch_shape=shape[:-2] if matrix.get_shape().ndims > 2 else None,
-                      dtype=matrix.dtype)
+      eye = diagonals.eye(size, dtype=matrix.dtype, batch_shape=shape[:-2]
+                          if matrix.get_shape().ndims > 2 else None)
       gram += math.cast(l2_regularizer, matrix.dtype) * eye
     chol = apply_op('Cholesky', input=gram)
     if over:

@@ -19,7 +19,7 @@ from leat._graph.conversion import constant_of, convert
 from leat._graph.scope import name_scope
 from leat._graph.tensor import is_tensor
 from leat._ops import array, checks, linalg, math
-from leat._ops.diagonal import matrix_diag_part
+from leat._ops.diagonal import eye, matrix_diag_part
 from leat._ops.matrix import matmul
 
 FLOATING = (dtypes.float16, dtypes.float32, dtypes.float64, dtypes.complex64, dtypes.complex128)
@@ -343,7 +343,7 @@ class LinearOperator:
       return self._to_dense()
 
   def _to_dense(self):
-    unit = array.eye(self._dimension(-1), batch_shape=self._sizes()[:-2], dtype=self.dtype)
+    unit = eye(self._dimension(-1), batch_shape=self._sizes()[:-2], dtype=self.dtype)
     dense = self._matmul(unit)
     dense.set_shape(self.shape)
     return dense

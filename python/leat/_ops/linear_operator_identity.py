@@ -8,11 +8,11 @@ from __future__ import annotations
 from leat._export import export
 from leat._graph import dtype as dtypes
 from leat._graph.apply import apply_op
-from leat._graph.conversion import constant_of, convert
+from leat._graph.conversion import convert
 from leat._graph.shape import TensorShape
 from leat._graph.value import constant_value
 from leat._ops import array, checks, linalg, math
-from leat._ops.diagonal import matrix_diag, matrix_diag_part, matrix_set_diag
+from leat._ops.diagonal import eye, matrix_diag, matrix_diag_part, matrix_set_diag
 from leat._ops.linear_operator import LinearOperator, check_dtype
 
 
@@ -105,7 +105,7 @@ class LinearOperatorIdentity(_Sized):
     return rows * array.ones(self._sizes()[:-2], self.dtype)
 
   def _to_dense(self):
-    return array.eye(self._dimension(-2), batch_shape=self._sizes()[:-2], dtype=self.dtype)
+    return eye(self._dimension(-2), batch_shape=self._sizes()[:-2], dtype=self.dtype)
 
   def _add_to_tensor(self, x):
     x = self._over_batch(x)

@@ -48,7 +48,7 @@ def expm(input, name=None):
 def _pade(x, order):
   """The Padé approximant of exp: (V + U) / (V - U), U the odd powers and V the even ones."""
   n = array.shape(x)[-1]
-  unit = array.eye(n, batch_shape=array.shape(x)[:1], dtype=x.dtype)
+  unit = diagonal.eye(n, batch_shape=array.shape(x)[:1], dtype=x.dtype)
   square = matrix.matmul(x, x)
   coefficients = [1.0]
   for k in range(1, order + 1):
@@ -248,5 +248,5 @@ def lu_matrix_inverse(lower_upper, perm, validate_args=False, name=None):
   with name_scope(name, 'lu_matrix_inverse'):
     lower_upper = convert(lower_upper)
     size = array.shape(lower_upper)
-    unit = array.eye(size[-1], batch_shape=size[:-2], dtype=lower_upper.dtype)
+    unit = diagonal.eye(size[-1], batch_shape=size[:-2], dtype=lower_upper.dtype)
     return lu_solve(lower_upper, perm, unit, validate_args)

@@ -14,7 +14,7 @@ from leat._graph import graph as graphs
 from leat._graph.apply import apply_op
 from leat._graph.conversion import convert
 from leat._graph.scope import GraphKeys, control_dependencies
-from leat._ops import array, confusion, math
+from leat._ops import array, confusion, diagonal, math
 from leat._ops.assign import assign_add
 from leat._ops.variable_scope import variable_scope
 from leat._ops.variables import Variable
@@ -230,7 +230,7 @@ def mean_iou(labels, predictions, num_classes, weights=None, metrics_collections
     update = assign_add(total, confusion.confusion_matrix(
         labels, predictions, num_classes, dtype=dtypes.float64, weights=weights))
     counts = math.cast(total, dtypes.float32)
-    both = array.diag_part(counts)
+    both = diagonal.diag_part(counts)
     union = math.reduce_sum(counts, 0) + math.reduce_sum(counts, 1) - both
     present = math.reduce_sum(math.cast(math.not_equal(union, 0), dtypes.float32))
     value = safe_div(math.reduce_sum(safe_div(both, union)), present, 'mean_iou')

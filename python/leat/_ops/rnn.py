@@ -13,7 +13,7 @@ from leat._graph.apply import apply_op
 from leat._graph.conversion import convert
 from leat._graph.scope import control_dependencies, name_scope
 from leat._graph.shape import TensorShape
-from leat._ops import array, control_flow, math, nest, rnn_cells
+from leat._ops import array, control_flow, math, nest, rnn_cells, sequences
 from leat._ops.tensor_array import TensorArray
 from leat._ops.variable_scope import variable_scope
 
@@ -190,7 +190,7 @@ def static_state_saving_rnn(cell, inputs, state_saver, state_name, sequence_leng
 def _reversed(tensor, lengths, time_axis, batch_axis):
   if lengths is None:
     return apply_op('ReverseV2', 'ReverseV2', tensor=tensor, axis=[time_axis])
-  return array.reverse_sequence(tensor, lengths, seq_axis=time_axis, batch_axis=batch_axis)
+  return sequences.reverse_sequence(tensor, lengths, seq_axis=time_axis, batch_axis=batch_axis)
 
 
 @export('nn.bidirectional_dynamic_rnn')
@@ -221,7 +221,7 @@ def _reversed_list(items, lengths):
   columns = [[convert(i) for i in column] for column in zip(*map(nest.flatten, items))]
   turned = []
   for column in columns:
-    stacked = array.reverse_sequence(array.stack(column), lengths, seq_axis=0, batch_axis=1)
+    stacked = sequences.reverse_sequence(array.stack(column), lengths, seq_axis=0, batch_axis=1)
     turned.append(array.unstack(stacked, len(column)))
     for old, new in zip(column, turned[-1]):
       new.set_shape(old.get_shape())

@@ -13,7 +13,7 @@ from leat._graph import value as values
 from leat._graph.conversion import convert
 from leat._graph.scope import GraphKeys, name_scope as graph_name_scope
 from leat._graph.shape import as_shape
-from leat._ops import initializers, variables
+from leat._ops import initializers, variable_sharing, variables
 
 _STORE, _SCOPE = '__variable_store', '__varscope'
 
@@ -276,7 +276,7 @@ class VariableScope:
                    partitioner=None, validate_shape=True, use_resource=None, custom_getter=None,
                    constraint=None, synchronization=None, aggregation=None):
     """The variable of that name in the scope."""
-    synchronization, aggregation, trainable = variables.shared_settings(
+    synchronization, aggregation, trainable = variable_sharing.shared_settings(
         synchronization, aggregation, trainable)
     regularizer = self._regularizer if regularizer is None else regularizer
     caching_device = self._caching_device if caching_device is None else caching_device

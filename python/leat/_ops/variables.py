@@ -2,8 +2,6 @@
 use_resource=True, behind a handle."""
 from __future__ import annotations
 
-import enum
-
 from leat._export import export
 from leat._graph import conversion
 from leat._graph import dtype as dtypes
@@ -15,38 +13,7 @@ from leat._graph.scope import (GraphKeys, colocate_with, control_dependencies, d
                                name_scope)
 from leat._graph.shape import TensorShape, as_shape
 from leat._ops import initial_value as initial_value_
-
-
-@export('VariableSynchronization')
-class VariableSynchronization(enum.Enum):
-  """When the copies of a variable on several devices are made equal."""
-  AUTO, NONE, ON_WRITE, ON_READ = 0, 1, 2, 3
-
-
-@export('VariableAggregation')
-class VariableAggregation(enum.Enum):
-  """How updates of several devices become one."""
-  NONE, SUM, MEAN, ONLY_FIRST_REPLICA = 0, 1, 2, 3
-  ONLY_FIRST_TOWER = 3
-
-
-def shared_settings(synchronization, aggregation, trainable):
-  """(synchronization, aggregation, trainable) with the defaults for those that are None: what is
-  made equal when it is read is not trained."""
-  synchronization = VariableSynchronization.AUTO if synchronization is None else synchronization
-  aggregation = VariableAggregation.NONE if aggregation is None else aggregation
-  if not isinstance(synchronization, VariableSynchronization):
-    raise ValueError('Invalid variable synchronization mode: %s' % (synchronization,))
-  if not isinstance(aggregation, VariableAggregation):
-    raise ValueError('Invalid variable aggregation mode: %s' % (aggregation,))
-  on_read = synchronization is VariableSynchronization.ON_READ
-  if trainable is None:
-    trainable = not on_read
-  elif on_read and trainable:
-    raise ValueError('Synchronization value can be set to VariableSynchronization.ON_READ only for '
-                     'non-trainable variables. You have specified trainable=True and '
-                     'synchronization=VariableSynchronization.ON_READ.')
-  return synchronization, aggregation, trainable
+from leat._ops import variable_sharing
 
 
 class _VariableMeta(type):
@@ -91,7 +58,7 @@ class Variable(metaclass=_VariableMeta):
         raise ValueError('variable_def and initial_value are mutually exclusive.')
       self._of_message(variable_def, import_scope)
       return
-    self._synchronization, self._aggregation, self._trainable = shared_settings(
+    self._synchronization, self._aggregation, self._trainable = variable_sharing.shared_settings(
         synchronization, aggregation, trainable)
     self._constraint, self._save_slice_info = constraint, None
     if initial_value is None:
@@ -282,9 +249,9 @@ class Variable(metaclass=_VariableMeta):
     self._initializer = find(proto.initializer_name)
     self._initial_value = find(proto.initial_value_name) if proto.initial_value_name else None
     self._snapshot = find(proto.snapshot_name)
-    self._synchronization, self._aggregation, self._trainable = shared_settings(
-        VariableSynchronization(proto.synchronization), VariableAggregation(proto.aggregation),
-        proto.trainable)
+    self._synchronization, self._aggregation, self._trainable = variable_sharing.shared_settings(
+        variable_sharing.VariableSynchronization(proto.synchronization),
+        variable_sharing.VariableAggregation(proto.aggregation), proto.trainable)
     self._constraint = self._caching_device = self._save_slice_info = None
     if proto.HasField('save_slice_info_def'):
       self._save_slice_info = Variable.SaveSliceInfo(
@@ -600,92 +567,9 @@ for _name in tensors.OPERATORS:
     setattr(Variable, _name, _operator(_name))
 
 
-# ---- Functions of variables ---------------------------------------------------------------------
-
-
-def _collection(key):
-  def function(scope=None):
-    return graphs.get_default_graph().get_collection(key, scope)
-  function.__doc__ = """The variables of the collection '%s', as a list; with `scope`, a regular
-  expression, only those whose names begin with a match of it.""" % key
-  return function
-
-
-global_variables = _collection(GraphKeys.GLOBAL_VARIABLES)
-local_variables = _collection(GraphKeys.LOCAL_VARIABLES)
-model_variables = _collection(GraphKeys.MODEL_VARIABLES)
-trainable_variables = _collection(GraphKeys.TRAINABLE_VARIABLES)
-moving_average_variables = _collection(GraphKeys.MOVING_AVERAGE_VARIABLES)
-EXPORTS = {'global_variables': 'global_variables', 'local_variables': 'local_variables',
-           'model_variables': 'model_variables', 'trainable_variables': 'trainable_variables',
-           'moving_average_variables': 'moving_average_variables'}
-
-
-@export('all_variables')
-def all_variables():
-  """The variables of the collection 'variables'; the older name of global_variables."""
-  return global_variables()
-
-
-@export('variables_initializer', 'initializers.variables', 'initialize_variables')
-def variables_initializer(var_list, name='init'):
-  """An operation that gives the variables of a list their initial values."""
-  from leat._ops import control
-  if var_list:
-    return control.group(*[v.initializer for v in var_list], name=name)
-  return control.group(name=name)
-
-
-@export('global_variables_initializer', 'initializers.global_variables',
-        'initialize_all_variables')
-def global_variables_initializer():
-  """An operation that gives all global variables of the graph their initial values. Run it once in
-  each session, before training."""
-  return variables_initializer(global_variables())
-
-
-@export('local_variables_initializer', 'initializers.local_variables',
-        'initialize_local_variables')
-def local_variables_initializer():
-  """An operation that initializes all local variables: those of tf.metrics, and counters of epochs.
-  """
-  return variables_initializer(local_variables())
-
-
 @export('is_variable_initialized')
 def is_variable_initialized(variable):
   """Whether the variable has a value."""
   if isinstance(variable, ResourceVariable):
     return variable.is_initialized()
   return apply_op('IsVariableInitialized', ref=variable)
-
-
-@export('report_uninitialized_variables')
-def report_uninitialized_variables(var_list=None, name='report_uninitialized_variables'):
-  """The names of the variables without a value."""
-  from leat._ops import array
-  if var_list is None:
-    var_list = global_variables() + local_variables()
-  with name_scope(name):
-    names = [v.op.name for v in var_list]
-    if not names:
-      return conversion.constant_of([], dtypes.string)
-    initialized = [is_variable_initialized(v) for v in var_list]
-    with device('/cpu:0'):
-      missing = apply_op('LogicalNot', x=array.stack(initialized))
-      return array.boolean_mask(conversion.constant_of(names), missing)
-
-
-@export('assert_variables_initialized')
-def assert_variables_initialized(var_list=None):
-  """Fails where a variable has no value."""
-  from leat._ops import array
-  if var_list is None:
-    var_list = global_variables() + local_variables()
-  if not var_list:
-    return None
-  ranks = []
-  for v in var_list:
-    with colocate_with(v.op):
-      ranks.append(apply_op('Rank', input=v._ref() if v._handle is None else v))
-  return ranks[0] if len(ranks) == 1 else array.stack(ranks)

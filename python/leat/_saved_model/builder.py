@@ -16,9 +16,10 @@ from leat._export import export
 from leat._graph import dtype as dtypes
 from leat._graph import graph as graphs
 from leat._graph import message
+from leat._graph import message_text
 from leat._graph import value as values
 from leat._graph.scope import GraphKeys, control_dependencies
-from leat._ops import control, lookup, variables
+from leat._ops import control, lookup, variable_collections
 from leat._platform import files, log
 from leat._saved_model import constants, signature
 
@@ -142,8 +143,7 @@ class SavedModelBuilder:
     os.makedirs(self._export_dir, exist_ok=True)
     name = constants.SAVED_MODEL_FILENAME_PBTXT if as_text else constants.SAVED_MODEL_FILENAME_PB
     path = os.path.join(self._export_dir, name)
-    files.replace(path, str(self._saved_model).encode() if as_text else
-                  self._saved_model.SerializeToString())
+    files.replace(path, message_text.for_file(self._saved_model, as_text))
     log.info('SavedModel written to: %s', path)
     return path.encode()
 
@@ -233,8 +233,9 @@ def simple_save(session, export_dir, inputs, outputs, legacy_init_op=None):
 @export('saved_model.main_op.main_op')
 def main_op():
   """An operation that initializes variables, local variables and tables."""
-  return control.group(variables.global_variables_initializer(),
-                       variables.local_variables_initializer(), lookup.tables_initializer())
+  return control.group(variable_collections.global_variables_initializer(),
+                       variable_collections.local_variables_initializer(),
+                       lookup.tables_initializer())
 
 
 @export('saved_model.main_op.main_op_with_restore', 'saved_model.main_op_with_restore')

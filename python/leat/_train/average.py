@@ -7,7 +7,8 @@ from leat._graph import graph as graphs
 from leat._graph.apply import apply_op
 from leat._graph.conversion import convert
 from leat._graph.scope import GraphKeys, colocate_with, device, init_scope, name_scope
-from leat._ops import assign, control, initializers, math, variable_scope, variables
+from leat._ops import (assign, control, initializers, math, variable_collections, variable_scope,
+                       variables)
 
 
 
@@ -85,7 +86,7 @@ class ExponentialMovingAverage:
   def apply(self, var_list=None):
     """An operation that brings the averages nearer to the values."""
     if var_list is None:
-      var_list = variables.trainable_variables()
+      var_list = variable_collections.trainable_variables()
     for var in var_list:
       if var.dtype.base_dtype not in (dtypes.float16, dtypes.float32, dtypes.float64,
                                       dtypes.bfloat16):
@@ -132,12 +133,13 @@ class ExponentialMovingAverage:
     """{name in a checkpoint: variable}, with the averages for the variables."""
     names = {}
     if moving_avg_variables is None:
-      moving_avg_variables = variables.trainable_variables() + variables.moving_average_variables()
+      moving_avg_variables = variable_collections.trainable_variables() + \
+          variable_collections.moving_average_variables()
     moving = list({id(v): v for v in moving_avg_variables}.values())
     for v in moving:
       names[self.average_name(v)] = v
     rest = {v.op.name for v in moving}
-    for v in variables.global_variables():
+    for v in variable_collections.global_variables():
       if v.op.name not in rest and v.op.name not in names:
         names[v.op.name] = v
     return names

@@ -10,7 +10,6 @@ import os
 
 from leat._export import export
 from leat._graph import dtype as dtypes
-from leat._graph import graph as graphs
 from leat._graph import message
 from leat._graph.apply import apply_op
 from leat._graph.conversion import constant_of

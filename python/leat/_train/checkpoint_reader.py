@@ -13,6 +13,7 @@ from leat._graph.apply import apply_op, make_op
 from leat._graph.dtype import as_dtype
 from leat._graph.scope import device, init_scope
 from leat._graph.wire import tables
+from leat._ops import variable_collections
 from leat._ops import variables
 from leat._platform import log
 from leat._train import checkpoint_state
@@ -188,7 +189,7 @@ def _is_variable(value):
 def _variables_by_name():
   """{name: variable, or the parts of one} of the default graph."""
   found = {}
-  for v in variables.global_variables():
+  for v in variable_collections.global_variables():
     info = v._get_save_slice_info()
     if info is None:
       found[v.op.name] = v

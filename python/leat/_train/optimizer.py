@@ -13,7 +13,8 @@ from leat._graph.apply import apply_op, make_op
 from leat._graph.conversion import convert
 from leat._graph.scope import (GraphKeys, colocate_with, control_dependencies, init_scope,
                                name_scope)
-from leat._ops import array, assign, control, initializers, variable_scope, variables
+from leat._ops import (array, assign, control, initializers, variable_collections, variable_scope,
+                       variables)
 
 
 def _is_resource(variable):
@@ -77,7 +78,7 @@ class Optimizer:
     if grad_loss is not None:
       self._check_dtypes([grad_loss])
     if var_list is None:
-      var_list = variables.trainable_variables()
+      var_list = variable_collections.trainable_variables()
     else:
       var_list = list(control._flat([var_list]))
     if not var_list:

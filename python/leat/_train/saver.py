@@ -7,7 +7,6 @@ import time
 from leat import _leat
 from leat._export import export
 from leat._graph import device as devices_
-from leat._graph import dtype as dtypes
 from leat._graph import errors
 from leat._graph import graph as graphs
 from leat._graph import message

@@ -10,7 +10,7 @@ from leat._graph import dtype as dtypes
 from leat._graph import graph as graphs
 from leat._graph.conversion import constant_of
 from leat._graph.scope import GraphKeys, name_scope
-from leat._ops import array, control, lookup, variables
+from leat._ops import array, control, lookup, variable_collections
 from leat._platform import log
 
 
@@ -57,20 +57,20 @@ def report_uninitialized_resources(resources, name='report_uninitialized_resourc
 
 
 def default_init_op():
-  return control.group(variables.global_variables_initializer(),
+  return control.group(variable_collections.global_variables_initializer(),
                        initialize_resources(_resources(GraphKeys.RESOURCES)))
 
 
 def default_ready_op():
   return array.concat([
-      variables.report_uninitialized_variables(),
+      variable_collections.report_uninitialized_variables(),
       report_uninitialized_resources(_resources(GraphKeys.RESOURCES, GraphKeys.LOCAL_RESOURCES))],
                       0)
 
 
 def default_ready_for_local_init_op():
   return array.concat([
-      variables.report_uninitialized_variables(variables.global_variables()),
+      variable_collections.report_uninitialized_variables(variable_collections.global_variables()),
       report_uninitialized_resources(_resources(GraphKeys.RESOURCES))], 0)
 
 
@@ -162,5 +162,6 @@ class Scaffold:
   @staticmethod
   def default_local_init_op():
     """Initializes local variables, tables and local resources."""
-    return control.group(variables.local_variables_initializer(), lookup.tables_initializer(),
+    return control.group(variable_collections.local_variables_initializer(),
+                         lookup.tables_initializer(),
                          initialize_resources(_resources(GraphKeys.LOCAL_RESOURCES)))

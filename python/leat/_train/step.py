@@ -6,6 +6,7 @@ import os
 from leat._export import export
 from leat._graph import dtype as dtypes
 from leat._graph import graph as graphs
+from leat._graph import message_text
 from leat._graph.scope import GraphKeys, name_scope
 from leat._ops import control_flow, initializers, variable_scope, variables
 from leat._platform import files
@@ -104,5 +105,5 @@ def write_graph(graph_or_graph_def, logdir, name, as_text=True):
     graph_def = graph_or_graph_def.as_graph_def()
   os.makedirs(logdir, exist_ok=True)
   path = os.path.join(logdir, name)
-  files.replace(path, str(graph_def).encode() if as_text else graph_def.SerializeToString())
+  files.replace(path, message_text.for_file(graph_def, as_text))
   return path

@@ -17,7 +17,7 @@ from leat._graph import errors
 from leat._graph import graph as graphs
 from leat._graph import message
 from leat._graph.scope import GraphKeys
-from leat._ops import control, lookup, variables
+from leat._ops import control, lookup, variable_collections
 from leat._platform import log
 from leat._train import coordinator, events, ready_session, step as steps, summary
 
@@ -39,7 +39,7 @@ def _kept(collection, make):
 
 def _default_saver():
   from leat._train import saver
-  return saver.Saver() if variables.global_variables() else None
+  return saver.Saver() if variable_collections.global_variables() else None
 
 
 def _default_step():
@@ -97,12 +97,14 @@ class Supervisor:
     """Sets the operations to those given, or to those of the graph's collections."""
     def of(given, collection, make):
       return _kept(collection, make) if given is Supervisor.USE_DEFAULT else given
-    self._ready_op = of(ready_op, GraphKeys.READY_OP, variables.report_uninitialized_variables)
+    self._ready_op = of(ready_op, GraphKeys.READY_OP,
+                        variable_collections.report_uninitialized_variables)
     self._ready_for_local_init_op = of(ready_for_local_init_op, GraphKeys.READY_FOR_LOCAL_INIT_OP,
                                        lambda: None)
-    self._init_op = of(init_op, GraphKeys.INIT_OP, variables.global_variables_initializer)
+    self._init_op = of(init_op, GraphKeys.INIT_OP,
+                       variable_collections.global_variables_initializer)
     self._local_init_op = of(local_init_op, GraphKeys.LOCAL_INIT_OP, lambda: control.group(
-        variables.local_variables_initializer(), lookup.tables_initializer()))
+        variable_collections.local_variables_initializer(), lookup.tables_initializer()))
     self._saver = of(saver, GraphKeys.SAVERS, _default_saver)
     self._summary_op = of(summary_op, GraphKeys.SUMMARY_OP, summary.merge_all)
     self._global_step = of(global_step, GraphKeys.GLOBAL_STEP, _default_step)

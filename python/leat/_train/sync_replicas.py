@@ -14,7 +14,7 @@ from leat import _leat
 from leat._export import export
 from leat._graph.apply import apply_op
 from leat._graph.scope import (GraphKeys, colocate_with, control_dependencies, device, name_scope)
-from leat._ops import accumulators, array, assign, control, queues, variables
+from leat._ops import accumulators, array, assign, control, queues, variable_collections, variables
 from leat._platform import log
 from leat._train import coordinator, ready_session
 from leat._train.hook import SessionRunHook
@@ -77,8 +77,8 @@ class SyncReplicasOptimizer(Optimizer):
           0, trainable=False, collections=[GraphKeys.LOCAL_VARIABLES],
           dtype=global_step.dtype.base_dtype, name='sync_rep_local_step')
     self.local_step_init_op = assign.assign(self._local_step, global_step)
-    self.ready_for_local_init_op = variables.report_uninitialized_variables(
-        variables.global_variables())
+    self.ready_for_local_init_op = variable_collections.report_uninitialized_variables(
+        variable_collections.global_variables())
 
   def _accumulated(self, gradient, variable, added):
     """The mean of the replicas' gradients; the operation that adds this one is put into `added`."""

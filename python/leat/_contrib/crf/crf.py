@@ -8,7 +8,7 @@ from __future__ import annotations
 from leat._export import export
 from leat._graph import dtype as dtypes
 from leat._graph.conversion import convert
-from leat._ops import array, math, rnn, rnn_cells
+from leat._ops import array, math, rnn, rnn_cells, sequences
 from leat._ops.variable_scope import get_variable
 
 
@@ -183,9 +183,9 @@ def crf_decode(potentials, transition_params, sequence_length):
   before, best = rnn.dynamic_rnn(CrfDecodeForwardRnnCell(transition_params), rest,
                                  sequence_length=less, initial_state=first,
                                  dtype=dtypes.int32)
-  before = array.reverse_sequence(before, less, seq_axis=1)
+  before = sequences.reverse_sequence(before, less, seq_axis=1)
   last = array.expand_dims(math.argmax(best, 1, output_type=dtypes.int32), 1)
   found, _ = rnn.dynamic_rnn(CrfDecodeBackwardRnnCell(tags), before, sequence_length=less,
                              initial_state=last, dtype=dtypes.int32, scope='decode')
   found = array.concat([last, array.squeeze(found, [2])], 1)
-  return array.reverse_sequence(found, lengths, seq_axis=1), math.reduce_max(best, 1)
+  return sequences.reverse_sequence(found, lengths, seq_axis=1), math.reduce_max(best, 1)

@@ -10,8 +10,7 @@ from leat._graph import errors
 from leat._graph import graph as graphs
 from leat._graph.scope import GraphKeys
 from leat._ops import lookup
-from leat._ops import nest
-from leat._ops import variables
+from leat._ops import variable_collections
 from leat._platform import log
 from leat._session.session import Session
 from leat._train import coordinator, events, ready_session, saver, scaffold, summary, supervisor
@@ -51,8 +50,8 @@ def run_feeds_iter(output_dict, feed_dicts, restore_checkpoint_path=None):
     if restore_checkpoint_path:
       _saver_of(graph).restore(session, restore_checkpoint_path)
     else:
-      session.run(variables.global_variables_initializer())
-    session.run(variables.local_variables_initializer())
+      session.run(variable_collections.global_variables_initializer())
+    session.run(variable_collections.local_variables_initializer())
     session.run(lookup.tables_initializer())
     with _queue_runners(session):
       for feed_dict in feed_dicts:
@@ -233,14 +232,15 @@ def evaluate(graph, output_dir, checkpoint_path, eval_dict, update_op=None, glob
     manager = ready_session.SessionManager(
         local_init_op=supervisor._kept(GraphKeys.LOCAL_INIT_OP,
                                        scaffold.Scaffold.default_local_init_op),
-        ready_op=supervisor._kept(GraphKeys.READY_OP, variables.report_uninitialized_variables),
+        ready_op=supervisor._kept(GraphKeys.READY_OP,
+                                  variable_collections.report_uninitialized_variables),
         ready_for_local_init_op=supervisor._first(GraphKeys.READY_FOR_LOCAL_INIT_OP))
     session, initialized = manager.recover_session(
         master=supervisor_master, saver=saver_of, checkpoint_dir=checkpoint_path)
     with session:
       if not initialized:
         log.warning('Failed to initialize from %s.', checkpoint_path)
-        session.run(variables.global_variables_initializer())
+        session.run(variable_collections.global_variables_initializer())
         if checkpoint_path:
           saver_of.restore(session, checkpoint_path)
       current = session.run(counter)
@@ -288,7 +288,7 @@ def _saver_of(graph, max_to_keep=5):
   if found:
     return found[0]
   with graph.as_default():
-    if not variables.global_variables():
+    if not variable_collections.global_variables():
       return None
     made = saver.Saver(sharded=True, max_to_keep=max_to_keep)
     graph.add_to_collection(GraphKeys.SAVERS, made)

@@ -9,7 +9,7 @@ from leat._export import export
 from leat._graph import dtype as dtypes
 from leat._graph.apply import apply_op
 from leat._graph.conversion import convert
-from leat._ops import array, math, matrix, nn
+from leat._ops import array, diagonal, math, matrix, nn
 
 
 def _maximum(x, y):
@@ -31,7 +31,7 @@ def _distances(embeddings, squared=False):
     zeros = math.cast(is_zero, squares.dtype)
     squares = math.sqrt(squares + zeros * 1e-16)
     squares = squares * (1.0 - zeros)
-  return squares * (1.0 - array.eye(array.shape(embeddings)[0], dtype=squares.dtype))
+  return squares * (1.0 - diagonal.eye(array.shape(embeddings)[0], dtype=squares.dtype))
 
 
 def _same(labels):
@@ -42,7 +42,7 @@ def _same(labels):
 
 def _positives(same):
   """1.0 for pairs of one class, 0.0 from each example to itself."""
-  return math.cast(same, dtypes.float32) - array.eye(array.shape(same)[0])
+  return math.cast(same, dtypes.float32) - diagonal.eye(array.shape(same)[0])
 
 
 @export('contrib.losses.metric_learning.contrastive_loss')

@@ -9,7 +9,7 @@ from leat._graph import dtype as dtypes
 from leat._graph.apply import apply_op
 from leat._graph.conversion import convert
 from leat._graph.scope import name_scope
-from leat._ops import array, confusion, control, math, metrics, threshold_metrics
+from leat._ops import array, confusion, control, diagonal, math, metrics, threshold_metrics
 from leat._ops.assign import assign_add
 from leat._ops.metrics import collected, metric_variable, safe_div
 from leat._ops.variable_scope import variable_scope
@@ -177,7 +177,8 @@ def cohen_kappa(labels, predictions_idx, num_classes, weights=None, metrics_coll
                        for n in ('po', 'pe_row', 'pe_col')]
     matrix = confusion.confusion_matrix(labels, predictions_idx, num_classes, dtype=kind,
                                         weights=weights)
-    updates = [assign_add(po, array.diag_part(matrix)), assign_add(row, math.reduce_sum(matrix, 0)),
+    updates = [assign_add(po, diagonal.diag_part(matrix)),
+               assign_add(row, math.reduce_sum(matrix, 0)),
                assign_add(column, math.reduce_sum(matrix, 1))]
 
     def kappa(observed, row, column, part):

@@ -8,7 +8,7 @@ from __future__ import annotations
 from leat._export import export
 from leat._graph.apply import apply_op
 from leat._graph.conversion import convert
-from leat._ops import array, math, nest, rnn
+from leat._ops import array, math, nest, rnn, sequences
 from leat._ops.initializers import constant_initializer, zeros_initializer
 from leat._ops.layers import Layer
 from leat._ops.rnn_cells import LSTMStateTuple, RNNCell
@@ -152,7 +152,7 @@ class LSTMBlockFusedCell(Layer, FusedRNNCell):
         seq_len_max=math.cast(length, 'int64'))
     if sequence_length is None:
       return all_h, LSTMStateTuple(all_c[-1], all_h[-1])
-    mask = array.transpose(array.sequence_mask(sequence_length, steps, dtype=all_h.dtype))
+    mask = array.transpose(sequences.sequence_mask(sequence_length, steps, dtype=all_h.dtype))
     all_h = all_h * array.expand_dims(mask, -1)
     # Row t of these is the state after t steps.
     last = array.stack([math.cast(sequence_length, 'int32'), math.range(batch)], axis=1)
@@ -193,7 +193,7 @@ class TimeReversedFusedRNN(FusedRNNCell):
     if lengths is None:
       return list(reversed(items)) if isinstance(items, (list, tuple)) else rnn._reversed(
           items, None, 0, 1)
-    turned = array.reverse_sequence(convert(array.stack(list(items)) if isinstance(
+    turned = sequences.reverse_sequence(convert(array.stack(list(items)) if isinstance(
         items, (list, tuple)) else items), lengths, seq_axis=0, batch_axis=1)
     return array.unstack(turned, len(items)) if isinstance(items, (list, tuple)) else turned
 

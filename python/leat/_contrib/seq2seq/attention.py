@@ -15,7 +15,7 @@ from leat._graph.conversion import convert
 from leat._graph.scope import control_dependencies, name_scope
 from leat._contrib.seq2seq import monotonic
 from leat._contrib.seq2seq.decoder import known_batch, zeros_for
-from leat._ops import array, control_flow, initializers, math, matrix, nest, nn
+from leat._ops import array, control_flow, initializers, math, matrix, nest, nn, sequences
 from leat._ops.layers import Dense
 from leat._ops.variable_scope import get_variable, variable_scope
 
@@ -44,7 +44,7 @@ def _masked_memory(memory, lengths, check_inner_dims_defined):
   if lengths is None:
     return memory
   first = nest.flatten(memory)[0]
-  mask = array.sequence_mask(lengths, maxlen=array.shape(first)[1], dtype=first.dtype)
+  mask = sequences.sequence_mask(lengths, maxlen=array.shape(first)[1], dtype=first.dtype)
 
   def masked(m):
     rank = m.get_shape().ndims
@@ -70,7 +70,7 @@ def _masked_score(score, lengths, value):
   text = 'All values in memory_sequence_length must greater than zero.'
   positive = control_flow.Assert(math.reduce_all(lengths > 0), [text, lengths])
   with control_dependencies([positive]):
-    mask = array.sequence_mask(lengths, maxlen=array.shape(score)[1])
+    mask = sequences.sequence_mask(lengths, maxlen=array.shape(score)[1])
     return array.where(mask, score, value * array.ones_like(score))
 
 

@@ -9,7 +9,7 @@ from leat._graph import dtype as dtypes
 from leat._graph.apply import apply_op
 from leat._graph.conversion import constant_of, convert
 from leat._graph.scope import control_dependencies, name_scope
-from leat._ops import array, control_flow, math
+from leat._ops import array, control_flow, math, sequences
 from leat._ops.tensor_array import TensorArray
 
 
@@ -86,7 +86,7 @@ def gather_tree_from_array(tensor, parent_ids, sequence_length):
   sequence_length = convert(sequence_length)
   longest = math.cast(math.reduce_max(sequence_length, axis=1), dtypes.int32)
   found = gather_tree(own, parent_ids, longest, beams + 1)
-  is_in = array.transpose(array.sequence_mask(sequence_length, maxlen=steps), [2, 0, 1])
+  is_in = array.transpose(sequences.sequence_mask(sequence_length, maxlen=steps), [2, 0, 1])
   found = array.where(is_in, found, own)
   place = (array.reshape(math.range(steps), [-1, 1, 1]) * batch +
            array.reshape(math.range(batch), [1, -1, 1])) * beams + found

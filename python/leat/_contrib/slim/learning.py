@@ -14,7 +14,7 @@ from leat._graph import message
 from leat._graph.apply import apply_op
 from leat._graph.conversion import convert
 from leat._graph.scope import control_dependencies, name_scope
-from leat._ops import control, lookup, math, variables
+from leat._ops import control, lookup, math, variable_collections
 from leat._platform import log
 from leat._train import saver as savers, step as steps, summary
 from leat._train.optimizer import Optimizer
@@ -124,11 +124,11 @@ def _operations(sync_optimizers, is_chief, init_op, ready_op, local_init_op):
   ready_for_local_init_op = None
   with name_scope('init_ops'):
     if init_op is _USE_DEFAULT:
-      init_op = variables.global_variables_initializer()
+      init_op = variable_collections.global_variables_initializer()
     if ready_op is _USE_DEFAULT:
-      ready_op = variables.report_uninitialized_variables()
+      ready_op = variable_collections.report_uninitialized_variables()
     if local_init_op is _USE_DEFAULT:
-      local_init_op = control.group(variables.local_variables_initializer(),
+      local_init_op = control.group(variable_collections.local_variables_initializer(),
                                     lookup.tables_initializer())
     for optimizer in sync_optimizers:
       if not hasattr(optimizer, 'chief_init_op'):

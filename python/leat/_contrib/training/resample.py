@@ -6,14 +6,14 @@ from leat._graph import dtype as dtypes
 from leat._graph.apply import apply_op
 from leat._graph.conversion import convert
 from leat._graph.scope import name_scope
-from leat._ops import array, initializers, math, random
+from leat._ops import array, initializers, math, random, sequences
 from leat._ops.variable_scope import get_local_variable, variable_scope
 
 
 def repeated(counts):
   """Each position as often as counts [n] says: [2, 0, 1] gives [0, 0, 2]."""
   counts = convert(counts)
-  return array.where(array.sequence_mask(counts))[:, 0]
+  return array.where(sequences.sequence_mask(counts))[:, 0]
 
 
 @export('contrib.training.resample_at_rate')

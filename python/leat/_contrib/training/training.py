@@ -9,7 +9,7 @@ from leat._graph import graph as graphs
 from leat._graph.apply import apply_op
 from leat._graph.conversion import convert
 from leat._graph.scope import GraphKeys, control_dependencies, name_scope
-from leat._ops import clip, control, variables
+from leat._ops import clip, control, variable_collections
 from leat._ops.sparse import IndexedSlices
 from leat._platform import log
 from leat._train import monitored, step as steps, summary
@@ -98,10 +98,10 @@ def create_train_op(total_loss, optimizer, global_step=_USE_GLOBAL_STEP, update_
       barrier = apply_op('NoOp', name='update_barrier')
     total_loss = control.with_dependencies([barrier], total_loss)
   if variables_to_train is None:
-    variables_to_train = variables.trainable_variables()
+    variables_to_train = variable_collections.trainable_variables()
   else:
     for variable in variables_to_train:
-      assert variable in variables.trainable_variables()
+      assert variable in variable_collections.trainable_variables()
   assert variables_to_train
   pairs = optimizer.compute_gradients(
       total_loss, variables_to_train, gate_gradients=gate_gradients,

@@ -6,7 +6,7 @@ from leat._graph.apply import apply_op
 from leat._graph.conversion import constant_of, convert
 from leat._graph.scope import name_scope
 from leat._graph.shape import TensorShape
-from leat._ops import array, math
+from leat._ops import array, math, sequences
 from leat._ops.ragged import rows
 from leat._ops.ragged.tensor import RaggedTensor, positive_axis
 
@@ -173,7 +173,7 @@ def _by_lengths(tensor, lengths, kind):
   size = array.shape(tensor, out_type=kind)[1]
   lengths = apply_op('Maximum', x=constant_of(0, kind), y=apply_op(
       'Minimum', x=math.cast(lengths, kind), y=size))
-  mask = array.sequence_mask(lengths, size)
+  mask = sequences.sequence_mask(lengths, size)
   mask.set_shape(tensor.get_shape()[:2] if tensor.get_shape().ndims is not None else [None, None])
   return RaggedTensor.from_row_lengths(array.boolean_mask(tensor, mask), lengths, validate=False)
 
