@@ -40,6 +40,16 @@ class FetchTest(unittest.TestCase):
       found[:] = 7
       self.assertEqual(session.run(v).max(), 0)
 
+  def test_variables_without_elements_have_their_value(self):
+    empty, full = tf.Variable(tf.zeros([0, 2]), name='empty'), tf.Variable([1.0], name='full')
+    with tf.Session() as session:
+      self.assertEqual(session.run(empty).shape, (0, 2))
+      self.assertEqual(session.run(tf.report_uninitialized_variables()).tolist(), [b'full'])
+      grown = tf.assign(empty, tf.ones([3, 2]), validate_shape=False)
+      self.assertEqual(session.run(grown).shape, (3, 2))
+      with self.assertRaisesRegex(tf.errors.FailedPreconditionError, 'uninitialized value full'):
+        session.run(full)
+
   def test_fed_arrays_are_read_in_place_and_released(self):
     import sys
     import numpy as np

@@ -3,7 +3,7 @@
 // it, without looking up any name. Nodes with the same container and name share one cell; without a
 // shared_name the name is the node's. The cell outlives the kernel, because the container holds it
 // too: so a variable keeps its value when a plan is made anew. Until the first assignment the cell
-// has no value.
+// has no value, unless its shape has no elements: there is nothing to initialize then.
 #include "kernel/resource.h"
 #include "ops/kernel_rows.h"
 
@@ -39,11 +39,17 @@ static leat_status_t declared_shape(leat_kernel_creation_t* c, leat_shape_t* out
 static leat_status_t declare_dtype(leat_kernel_creation_t* c, leat_cell_t* cell) {
   int dtype;
   LEAT_RETURN_IF_ERROR(leat_kernel_attr_type(c, "dtype", &dtype));
+  leat_status_t status = leat_ok_status();
   leat_mutex_lock(&cell->mutex);
-  if (!cell->dtype) cell->dtype = dtype;
+  if (!cell->dtype) {
+    cell->dtype = dtype;
+    if (cell->has_shape && cell->shape.element_count == 0) {
+      status = leat_tensor_allocate(leat_buffer_source_host(), dtype, &cell->shape, &cell->tensor);
+    }
+  }
   int held = cell->dtype;
   leat_mutex_unlock(&cell->mutex);
-  if (held == dtype) return leat_ok_status();
+  if (status || held == dtype) return status;
   return leat_make_status(LEAT_INTERNAL,
                           "Kernel creation failed for node '%.*s' (%.*s): dtype is %s, must be "
                           "that of the variable of this name, %s",
