@@ -43,6 +43,8 @@ LEAT_MUST_USE leat_status_t board_api_index(board_api_t* api, const char* plugin
                                             board_data_class_t data_class,
                                             board_api_print_fn_t print,
                                             leat_string_builder_t* out);
+// The content type of a picture, which its first bytes tell.
+const char* board_api_image_type(leat_string_view_t bytes);
 // "displayName": ..., "description": ...
 void board_api_print_names(const board_series_t* series, leat_string_builder_t* out);
 // |text| as HTML: paragraphs, with all markup escaped.
@@ -91,6 +93,13 @@ BOARD_ROUTE(board_api_graph_item);
 BOARD_ROUTE(board_api_graph_search);
 BOARD_ROUTE(board_api_pr_curve_tags);
 BOARD_ROUTE(board_api_pr_curves);
+BOARD_ROUTE(board_api_projector_runs);
+BOARD_ROUTE(board_api_projector_info);
+BOARD_ROUTE(board_api_projector_tensor);
+BOARD_ROUTE(board_api_projector_metadata);
+BOARD_ROUTE(board_api_projector_bookmarks);
+BOARD_ROUTE(board_api_projector_sprite);
+BOARD_ROUTE(board_api_projection);
 BOARD_ROUTE(board_api_status);
 BOARD_ROUTE(board_api_columns);
 BOARD_ROUTE(board_api_live);

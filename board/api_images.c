@@ -44,7 +44,7 @@ leat_status_t board_api_images(board_api_t* api, const board_request_t* request,
 }
 
 // The type that the bytes say. SVG, which may hold a program, is none of them.
-static const char* type_of(leat_string_view_t bytes) {
+const char* board_api_image_type(leat_string_view_t bytes) {
   static const struct {
     const char* begin;
     size_t size;
@@ -71,7 +71,7 @@ leat_status_t board_api_image(board_api_t* api, const board_request_t* request,
     return leat_make_status(LEAT_INVALID_ARGUMENT, "Invalid run, tag, index, or sample");
   }
   LEAT_RETURN_IF_ERROR(board_blob_key_read(api, request, "images", key, &bytes));
-  response->content_type = type_of(bytes);
+  response->content_type = board_api_image_type(bytes);
   leat_string_builder_append(&response->body, bytes);
   return leat_ok_status();
 }

@@ -4,6 +4,7 @@
 // environment names this library's version, where TensorBoard states its own. Runs are listed by
 // the time of their first event, as in TensorBoard.
 #include "board/api.h"
+#include "board/embeddings.h"
 #include "board/json_writer.h"
 #include "leat/inspect.h"
 
@@ -126,6 +127,15 @@ static void print_plugin(const board_api_t* api, const plugin_row_t* row, bool e
   }
 }
 
+// Whether a run, or the log directory itself, has what the projector shows.
+static bool has_embeddings(const board_api_t* api, board_run_t** runs, size_t count) {
+  bool has_any = board_embeddings_may_exist(board_logdir_path(api->logdir));
+  for (size_t i = 0; i < count && !has_any; ++i) {
+    has_any = board_embeddings_may_exist(runs[i]->directory);
+  }
+  return has_any;
+}
+
 leat_status_t board_api_plugins(board_api_t* api, const board_request_t* request,
                                 board_response_t* response) {
   board_run_t** runs;
@@ -134,11 +144,13 @@ leat_status_t board_api_plugins(board_api_t* api, const board_request_t* request
   (void)request;
   LEAT_RETURN_IF_ERROR(board_logdir_runs(api->logdir, &runs, &count));
   for (size_t i = 0; i < count; ++i) found |= find_plugins(runs[i]);
+  bool has_points = has_embeddings(api, runs, count);
   leat_allocator_free(leat_allocator_system(), runs);
   leat_string_builder_append_char(&response->body, '{');
   for (size_t p = 0; p < PLUGIN_COUNT; ++p) {
     if (p) leat_string_builder_append_char(&response->body, ',');
-    print_plugin(api, &kPlugins[p], found >> p & 1, &response->body);
+    bool is_enabled = found >> p & 1 || (has_points && !strcmp(kPlugins[p].name, "projector"));
+    print_plugin(api, &kPlugins[p], is_enabled, &response->body);
   }
   leat_string_builder_append_char(&response->body, '}');
   return leat_ok_status();

@@ -10,6 +10,7 @@ import {Histograms} from './histograms';
 import {Hparams} from './hparams';
 import {Images} from './images';
 import {PrCurves} from './pr_curves';
+import {Projector} from './projector';
 import {Scalars} from './scalars';
 import {Page, readLink, settings, state, writeLink} from './state';
 import {Texts} from './texts';
@@ -19,7 +20,7 @@ const MANY_RUNS = 40;
 
 readLink();
 const pages: Page[] = [new Scalars(), new CustomScalars(), new Graph(), new Histograms(), new Images(), new Audio(),
-                       new Texts(), new PrCurves(), new Hparams()];
+                       new Texts(), new PrCurves(), new Hparams(), new Projector()];
 
 function shownPage(): Page {
   return pages.find(page => page.name === settings.page) || pages[0];

@@ -13,6 +13,8 @@ export interface Settings {
   hidden: string[];
   graph: {run: string; tag: string; open: number[]; selected: number; colour: string; steps: string};
   hparams: {view: string; x: string; y: string};
+  projector: {run: string; tensor: string; method: string; dims: number; perplexity: number;
+              colour: string; label: string; pictures: string; measure: string};
   bands: boolean;
   brightness: number;
   contrast: number;
@@ -22,16 +24,26 @@ export interface Settings {
 export const settings: Settings = {
   page: 'scalars', runFilter: '', tagFilter: '', smoothing: 0.6, axis: 'step', log: false,
   clip: false, hidden: [], graph: {run: '', tag: '', open: [], selected: 0, colour: 'structure', steps: ''},
-  hparams: {view: 'table', x: '', y: ''}, bands: false, brightness: 1, contrast: 1, actualSize: false};
+  hparams: {view: 'table', x: '', y: ''}, projector: {run: '', tensor: '', method: 'pca', dims: 3,
+  perplexity: 30, colour: '', label: '', pictures: '', measure: 'angle'}, bands: false, brightness: 1, contrast: 1, actualSize: false};
 const atFirst = JSON.stringify(settings);
+
+// |base| with what |given| sets of it: links come from anywhere, and from other versions of the page.
+function withGiven<T>(base: T, given: any): T {
+  if (typeof base !== typeof given || Array.isArray(base) !== Array.isArray(given) || given === null) return base;
+  if (typeof base !== 'object' || Array.isArray(base)) return given;
+  return Object.fromEntries(Object.entries(base as object).map(([name, value]) =>
+    [name, withGiven(value, given[name])])) as T;
+}
 
 // A link that was cut short shows the page as it is at first.
 export function readLink(): void {
+  const first = JSON.parse(atFirst);
   try {
     const given = JSON.parse(decodeURIComponent(location.hash.slice(1)) || '{}');
-    Object.assign(settings, JSON.parse(atFirst), given);
+    Object.assign(settings, withGiven(first, given));
   } catch {
-    Object.assign(settings, JSON.parse(atFirst));
+    Object.assign(settings, first);
   }
 }
 

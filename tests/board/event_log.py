@@ -346,6 +346,13 @@ def write_hostile_run(folder):
              words('text' + MARKUP, MARKUP, '[x](javascript:window.broken=1)', '![x](data:,x)'),
              words('deep', '>' * 5000 + '*' * 5000 + '[' * 5000), pr_curve('pr' + MARKUP, 1.0, 2)]
   os.makedirs(os.path.join(folder, name))
+  with open(os.path.join(folder, name, 'projector_config.pbtxt'), 'w') as f:
+    f.write("embeddings { tensor_name: '%s' tensor_path: 'rows.tsv' metadata_path: 'labels.tsv' }"
+            'embeddings { tensor_name: "out" tensor_path: "/etc/hostname" }' % MARKUP)
+  with open(os.path.join(folder, name, 'rows.tsv'), 'w') as f:
+    f.write('1\tnan\n1e30\tinf\n0\t-1e38\n')
+  with open(os.path.join(folder, name, 'labels.tsv'), 'w') as f:
+    f.write('%s\t%s\n%s\n' % (MARKUP, MARKUP, MARKUP))
   with open(os.path.join(folder, name, 'events.out.tfevents.1.host'), 'wb') as f:
     f.write(record(double(1, 1.8e9) + text(3, 'brain.Event:2')) + graph_event(b''.join(nodes)))
     f.write(event(0, hparams_session({MARKUP: MARKUP}),
@@ -356,8 +363,27 @@ def write_hostile_run(folder):
     f.write(event(9, scalar('last', 1))[:-5])
 
 
+def write_embedding(folder):
+  """A table of 60 rows for the projector: three groups around three corners, with labels."""
+  corners = [(9, 0, 0, 1), (0, 9, 0, 2), (0, 0, 9, 3)]
+  noise = normal(240, 0, 0.5, 5)
+  with open(os.path.join(folder, 'rows.tsv'), 'w') as f:
+    for i in range(60):
+      f.write('\t'.join('%.4f' % (x + noise[(i * 37 + k * 61) % 240])
+                        for k, x in enumerate(corners[i % 3])) + '\n')
+  with open(os.path.join(folder, 'labels.tsv'), 'w') as f:
+    f.write('word\tgroup\n' + ''.join('word %d\tgroup %s\n' % (i, 'abc'[i % 3])
+                                      for i in range(60)))
+  with open(os.path.join(folder, 'sprite.png'), 'wb') as f:
+    f.write(png(64, 64, lambda x, y: (x // 8 * 30 + y // 8 * 8) % 256))
+  with open(os.path.join(folder, 'projector_config.pbtxt'), 'w') as f:
+    f.write('embeddings { tensor_name: "words" tensor_path: "rows.tsv" metadata_path: "labels.tsv"'
+            ' sprite { image_path: "sprite.png" single_image_dim: 8 single_image_dim: 8 } }')
+
+
 def write_logs(folder):
   write_run(folder, 'train', 0.1)
+  write_embedding(os.path.join(folder, 'train'))
   write_run(folder, 'eval', 0.03)
 
 

@@ -303,6 +303,38 @@ class PageTest(unittest.TestCase):
                      button='left', buttons=1, clickCount=1)
     self.wait_text('.reading', '1 of 2 runs pass')
 
+  def test_projector(self):
+    for method in ('tsne', 'pca'):
+      self.open('projector', projector={'method': method, 'dims': 3, 'colour': 'group', 'label': '',
+                                        'run': '', 'tensor': '', 'perplexity': 10, 'pictures': '',
+                                        'measure': 'distance'})
+      self.wait_text('.projector .sentence', 'words has 60 rows of 4 numbers')
+      self.page.wait(self.has_ink('.projector-canvas'))
+    self.assertIn('The three directions hold', self.text('.projector .sentence'))
+    self.wait_text('.legend', 'group b')
+    # The neighbours of a row are those of its group, which has every third.
+    self.focus('#projector-search')
+    self.page.press(*'word 30')
+    self.wait_text('.projector [role=status]', '1 found')
+    self.click('.projector .found button')
+    self.wait_text('.details h3', 'word 30')
+    self.page.wait('document.querySelectorAll(".neighbours li").length === 12')
+    rows = self.page.evaluate('[...document.querySelectorAll(".neighbours button")]'
+                              '.map(b => Number(b.textContent.slice(5)) % 3)')
+    self.assertEqual(rows, [0] * 12)
+    self.focus('.projector-canvas')
+    self.page.press('Home', 'ArrowRight')
+    self.wait_text('.details h3', 'word 1')
+    self.wait_text('.projector .reading', 'word 1: ')
+    before = self.page.evaluate('document.querySelector(".projector-canvas").toDataURL()')
+    self.page.press(']')
+    self.assertNotEqual(
+        self.page.evaluate('document.querySelector(".projector-canvas").toDataURL()'), before)
+    self.assertIn('59,word 59,', self.saved('#content', 1))
+    self.page.evaluate('''const s = document.querySelector('#projector-pictures');
+                          s.value = '1'; s.dispatchEvent(new Event('change'))''')
+    self.page.wait('location.hash.includes("pictures%22%3A%221")')
+
   def test_hostile_logs_do_no_harm(self):
     folder = os.path.join(self.folder, 'hostile')
     os.makedirs(folder)
@@ -320,8 +352,11 @@ class PageTest(unittest.TestCase):
       self.page.wait('document.querySelectorAll("details[data-group=many] .card").length === 120')
       for name in self.pages():
         self.open(name, hidden=others, graph={'run': run, 'tag': '', 'open': [], 'selected': 0,
-                                              'colour': 'device'})
-        self.page.wait('!!document.querySelector(".card, .details h3, .hparams")')
+                                              'colour': 'device'},
+                  projector={'run': run, 'tensor': '', 'method': 'pca', 'dims': 3, 'label': '',
+                             'colour': event_log.MARKUP})
+        self.page.wait('!!document.querySelector(".card, .details h3, .hparams, .neighbours, '
+                       '#projector-colour")')
         self.page.evaluate('new Promise(done => setTimeout(done, 500))')
         self.assertIsNone(self.page.evaluate('window.broken'), name)
         self.assertEqual(self.page.evaluate('document.querySelectorAll("img[src=x]").length'), 0)

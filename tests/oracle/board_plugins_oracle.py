@@ -9,12 +9,14 @@ import urllib.error
 import urllib.request
 
 from google.protobuf import struct_pb2
+import numpy as np
 from tensorboard.compat.proto import summary_pb2
 from tensorboard.plugins.custom_scalar import layout_pb2
 from tensorboard.plugins.custom_scalar import metadata as custom_metadata
 from tensorboard.plugins.hparams import api_pb2
 from tensorboard.plugins.hparams import metadata as hparams_metadata
 from tensorboard.plugins.hparams import plugin_data_pb2
+import tensorflow.compat.v1 as tf
 
 from board_oracle import Log, both, difference, same
 from outcome import report
@@ -236,6 +238,77 @@ def hparams(servers):
   return ''
 
 
+# ---- the projector ------------------------------------------------------------------------------
+def write_checkpoint(folder, **variables):
+  """The newest checkpoint of |folder|, which gets events too, so that it is a run."""
+  Log(folder).close()
+  graph = tf.Graph()
+  with graph.as_default(), tf.Session() as session:
+    for name, value in variables.items():
+      tf.Variable(value, name=name)
+    session.run(tf.global_variables_initializer())
+    tf.train.Saver().save(session, os.path.join(folder, 'model.ckpt'), global_step=3)
+
+
+CONFIG = '''
+embeddings { tensor_name: "emb:0" metadata_path: "meta.tsv" bookmarks_path: "b.json"
+  sprite { image_path: "s.png" single_image_dim: 8 single_image_dim: 4 } }
+embeddings { tensor_name: "table" tensor_path: "t.tsv" metadata_path: "no such file" }
+embeddings { tensor_name: "bytes" tensor_path: "t.bytes" tensor_shape: 5 tensor_shape: 2 }
+embeddings { tensor_name: "nosuch" }
+'''
+
+
+def write_projector(folder):
+  rng = np.random.RandomState(0)
+  one = os.path.join(folder, 'one')
+  write_checkpoint(one, emb=rng.randn(30, 5).astype('f'), double=rng.randn(3, 4),
+                   vector=rng.randn(7).astype('f'), cube=rng.randn(3, 4, 5).astype('f'),
+                   whole=rng.randint(-9, 9, (6, 3)))
+  write_checkpoint(os.path.join(folder, 'plain'), w=rng.randn(12, 4).astype('f'),
+                   row=rng.randn(1, 9).astype('f'), truth=rng.rand(4, 2) > 0.5)
+  Log(os.path.join(folder, 'nothing')).close()
+  outside = os.path.join(folder, 'outside')
+  Log(outside).close()
+  np.savetxt(os.path.join(one, 't.tsv'), rng.randn(8, 3), delimiter='\t')
+  rng.randn(5, 2).astype('f').tofile(os.path.join(one, 't.bytes'))
+  for name, text in (('meta.tsv', 'name\tlabel\n' + ''.join('n%dé\t%d\n' % (i, i % 3)
+                                                          for i in range(30))),
+                     ('b.json', '[{"a": 1}]'), ('s.png', 'a picture'),
+                     ('projector_config.pbtxt', CONFIG)):
+    with open(os.path.join(one, name), 'w', encoding='utf-8') as f:
+      f.write(text)
+  with open(os.path.join(outside, 'projector_config.pbtxt'), 'w', encoding='utf-8') as f:
+    f.write('embeddings { tensor_name: "x" tensor_path: "../one/t.tsv"'
+            ' metadata_path: "/etc/passwd" }')
+
+
+def projector_info(server, run):
+  """What is known of |run|; matrices that only the checkpoint names come in any order."""
+  info = server.json('/data/plugin/projector/info', run=run)
+  if isinstance(info, dict):
+    info['embeddings'].sort(key=lambda e: e['tensorName'])
+  return info
+
+
+def projector(servers):
+  path, runs = '/data/plugin/projector/', ['one', 'plain', 'nothing', 'outside', 'nosuch']
+  found = difference(*(sorted(s.json(path + 'runs')) for s in servers), 'runs')
+  for run in runs:
+    found = found or difference(*(projector_info(s, run) for s in servers), run)
+  names = ['emb', 'emb:0', 'table', 'bytes', 'nosuch', 'vector', 'cube', 'double', 'whole', 'w',
+           'row', 'truth', 'x']
+  for what in ('tensor', 'metadata', 'bookmarks', 'sprite_image'):
+    for query in [dict(run=run, name=name, **more) for run in runs for name in names
+                  for more in ({}, dict(num_rows=3))] + [
+                      dict(run='one'), dict(name='emb'), dict(run='one', name='emb', num_rows=0),
+                      dict(run='one', name='emb', num_rows='x')]:
+      ours, theirs = (s.get(path + what, **query) for s in servers)
+      if ours[0] != theirs[0] or (ours[0] == 200 and ours != theirs):
+        found = found or '%s %s: %s, must be %s' % (what, query, ours, theirs)
+  return found
+
+
 def main():
   with tempfile.TemporaryDirectory(prefix='leat-board') as folder:
     report('board custom scalars: none', without_layouts, os.path.join(folder, 'none'))
@@ -247,6 +320,9 @@ def main():
       write(os.path.join(folder, name))
       with both(os.path.join(folder, name)) as servers:
         report('board hparams: %s' % name, hparams, servers)
+    write_projector(os.path.join(folder, 'projector'))
+    with both(os.path.join(folder, 'projector')) as servers:
+      report('board projector: files and tensors', projector, servers)
 
 
 def without_layouts(folder):
