@@ -63,6 +63,16 @@ static leat_status_t nearest_gradient(leat_gradient_t* g) {
   return leat_ok_status();
 }
 
+// The range of the pixels, inputs 2 and 3, is that of the output too.
+static leat_status_t quantized_resize_shape(leat_inference_t* c) {
+  LEAT_RETURN_IF_ERROR(leat_image_resize_shape(c));
+  for (int i = 0; i < 2; ++i) {
+    LEAT_RETURN_IF_ERROR(leat_shape_check_scalar(c, 2 + i));
+    leat_inference_set_output(c, 1 + i, leat_partial_shape_scalar());
+  }
+  return leat_ok_status();
+}
+
 #define CORNERS "; align_corners: bool = false; half_pixel_centers: bool = false"
 #define PIXELS "int8, uint8, int16, uint16, int32, int64"
 
@@ -174,6 +184,13 @@ const leat_op_row_t leat_image_ops[] = {
      .shape = leat_image_resize_shape,
      .gradient = bilinear_gradient,
      .doc = "Images of another size, each pixel a weighted mean of the four about it."},
+    {.name = "QuantizedResizeBilinear",
+     .inputs = "images: T; size: int32; min: float; max: float",
+     .outputs = "resized_images: T; out_min: float; out_max: float",
+     .attrs = "T: {quint8, qint32, float}" CORNERS,
+     .shape = quantized_resize_shape,
+     .contract = LEAT_RULES(LEAT_RULE_SCALAR(2), LEAT_RULE_SCALAR(3)),
+     .doc = "ResizeBilinear of quantised images, whose range stays as it is."},
     {.name = "ResizeBilinearGrad",
      .inputs = "grads: float; original_image: T",
      .outputs = "output: T",

@@ -125,6 +125,7 @@ static const method_t kBicubic = {4, find_bicubic};
 // images.
 typedef struct sampling_s {
   leat_pixels_t input;
+  const void* images;  // of QuantizedResizeBilinear; |input| has only their sizes
   leat_tensor_t* output;
   int64_t height, width;  // of the resized images, which have the taps
   int taps;
@@ -205,6 +206,73 @@ static leat_status_t bilinear__cpu(leat_kernel_context_t* c) {
   free_taps(&s);
   return status;
 }
+
+// ---- QuantizedResizeBilinear --------------------------------------------------------------------
+// A weighted mean of integers stands for the weighted mean of their numbers, whatever the range is,
+// so that the integers are mixed as they are. Bytes are mixed with weights of 7 bits, as TensorFlow
+// does; its results differ by 1 where it rounds in between.
+
+static leat_status_t quantized_create(leat_kernel_creation_t* c, void* memory) {
+  resize_t* r = memory;
+  LEAT_RETURN_IF_ERROR(leat_kernel_attr_bool(c, "align_corners", &r->align_corners));
+  return leat_kernel_attr_bool(c, "half_pixel_centers", &r->half_pixel_centers);
+}
+
+// The mean of four bytes; |x| and |y| are the weights of the right and the lower ones.
+static uint8_t mix_bytes(uint8_t top_left, uint8_t top_right, uint8_t bottom_left,
+                         uint8_t bottom_right, float x, float y) {
+  const int32_t right = (int32_t)(x * 128), low = (int32_t)(y * 128);
+  const int32_t top = top_left * 128 + (top_right - top_left) * right;
+  const int32_t bottom = bottom_left * 128 + (bottom_right - bottom_left) * right;
+  return (uint8_t)((top * 128 + (bottom - top) * low + 128 * 64) / (128 * 128));
+}
+
+static int32_t mix_words(double top_left, double top_right, double bottom_left,
+                         double bottom_right, double x, double y) {
+  const double top = top_left + (top_right - top_left) * x;
+  const double bottom = bottom_left + (bottom_right - bottom_left) * x;
+  return (int32_t)round(top + (bottom - top) * y);
+}
+
+// Computes output rows [begin, end), counted over all images; |fn| mixes pixels of |type|.
+#define MIX_QUANTIZED(type, fn)                                                                    \
+  for (int64_t i = begin; i < end; ++i) {                                                          \
+    const tap_t* row = &s->rows[i % s->height];                                                    \
+    const type* image = (const type*)s->images + i / s->height * s->input.height * line;           \
+    const type *upper = image + row->at[0] * line, *lower = image + row->at[1] * line;             \
+    type* to = leat_tensor_data(s->output, type) + i * s->width * channels;                        \
+    for (int64_t x = 0; x < s->width; ++x, to += channels) {                                       \
+      const tap_t* tap = &s->columns[x];                                                           \
+      const int64_t left = tap->at[0] * channels, right = tap->at[1] * channels;                   \
+      for (int64_t k = 0; k < channels; ++k) {                                                     \
+        to[k] = fn(upper[left + k], upper[right + k], lower[left + k], lower[right + k],           \
+                   tap->weight[1], row->weight[1]);                                                \
+      }                                                                                            \
+    }                                                                                              \
+  }
+
+static void mix_quantized(void* data, int64_t begin, int64_t end) {
+  const sampling_t* s = data;
+  const int64_t channels = s->input.channels, line = s->input.width * channels;
+  if (s->output->dtype == LEAT_DTYPE_QUINT8) {
+    MIX_QUANTIZED(uint8_t, mix_bytes)
+  } else {
+    MIX_QUANTIZED(int32_t, mix_words)
+  }
+}
+
+static leat_status_t quantized_bilinear__cpu(leat_kernel_context_t* c) {
+  leat_kernel_pass_input(c, 2, 1);
+  leat_kernel_pass_input(c, 3, 2);
+  if (leat_kernel_input(c, 0)->dtype == LEAT_DTYPE_FLOAT) return bilinear__cpu(c);
+  sampling_t s = {.images = leat_kernel_input(c, 0)->data};
+  LEAT_RETURN_IF_ERROR(begin(c, &kBilinear, &s));
+  leat_kernel_parallel_for(c, s.input.batch * s.height, row_cost_ns(&s, 3), mix_quantized, &s);
+  free_taps(&s);
+  return leat_ok_status();
+}
+
+// ---- Bicubic and nearest ------------------------------------------------------------------------
 
 // The bicubic kernel shares out bands of output rows. Each band has a line of memory, which would
 // cost too much for each row.
@@ -378,6 +446,8 @@ const leat_kernel_row_t leat_resize_kernels_cpu[] = {
     ROW("ResizeBicubic", LEAT_TYPES_REAL, bicubic__cpu),
     ROW("ResizeBicubicGrad", "float, double", bicubic_grad__cpu),
     ROW("ResizeBilinear", LEAT_TYPES_REAL, bilinear__cpu),
+    LEAT_CPU_KERNEL("QuantizedResizeBilinear", NULL, resize_t, quantized_create,
+                    quantized_bilinear__cpu),
     ROW("ResizeBilinearGrad", "float, bfloat16, half, double", bilinear_grad__cpu),
     ROW("ResizeNearestNeighbor", LEAT_TYPES_REAL, nearest__cpu),
     ROW("ResizeNearestNeighborGrad", LEAT_TYPES_REAL, nearest_grad__cpu),
