@@ -275,7 +275,7 @@ static leat_status_t join_segments(const leat_kernel_context_t* c, const segment
 }
 
 static leat_status_t segment_join__cpu(leat_kernel_context_t* c) {
-  segments_t segments;
+  segments_t segments = {0};
   leat_tensor_t *output, order;
   LEAT_RETURN_IF_ERROR(read_segments(c, &segments));
   const leat_shape_t* inputs = &leat_kernel_input(c, 0)->shape;
