@@ -102,3 +102,5 @@ const leat_variant_vtable_t leat_ragged_box_vtable =
     BOX_VTABLE("RaggedTensorVariant", box_zeros_like, box_add);
 const leat_variant_vtable_t leat_composite_box_vtable =
     BOX_VTABLE("CompositeTensorVariant", NULL, NULL);
+const leat_variant_vtable_t leat_csr_box_vtable =
+    BOX_VTABLE("tensorflow::CSRSparseMatrix", NULL, NULL);

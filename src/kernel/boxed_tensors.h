@@ -27,6 +27,8 @@ extern const leat_variant_vtable_t leat_tensor_box_vtable;
 extern const leat_variant_vtable_t leat_ragged_box_vtable;
 // The tensors of which a composite value consists, such as a sparse tensor. It is not added.
 extern const leat_variant_vtable_t leat_composite_box_vtable;
+// A sparse matrix in compressed rows (ops/csr/csr_matrix_cpu.h). It is not added.
+extern const leat_variant_vtable_t leat_csr_box_vtable;
 
 // Makes |out_variant|, which must be empty, hold a new box with |count| tensors, each "no tensor";
 // the caller fills them through |out_box|.

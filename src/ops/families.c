@@ -50,6 +50,10 @@ FAMILY(collective, COLLECTIVE_OPS, COLLECTIVE_KERNELS, NO_RULES)
 #define CONTROL(X) X(print) X(flow)
 FAMILY(control, CONTROL, CONTROL, NO_RULES)
 
+// Sparse matrices in compressed rows, which are values in variant tensors.
+#define CSR(X) X(csr_cholesky) X(csr_conversion) X(csr_product)
+FAMILY(csr, CSR, CSR, NO_RULES)
+
 // tf.data's input pipelines as values in the graph, and the iterators over them.
 #define DATASET_OPS(X)                                                                     \
   X(source_dataset) X(sequence_dataset) X(map_dataset) X(batch_dataset) X(shuffle_dataset) \
@@ -224,8 +228,8 @@ FAMILY(train, TRAIN, TRAIN, TRAIN_RULES)
 
 const leat_op_family_t* const leat_op_families[] = {
     &array_family, &audio_family, &checkpoint_family, &collective_family, &control_family,
-    &dataset_family, &function_family, &image_family, &index_family, &input_family, &list_family,
-    &lookup_family, &math_family, &matrix_family, &nn_family, &quantize_family, &queue_family,
-    &ragged_family, &random_family, &recurrent_family, &sendrecv_family, &signal_family,
-    &sparse_family, &stage_family, &state_family, &string_family, &summary_family, &train_family,
-    0};
+    &csr_family, &dataset_family, &function_family, &image_family, &index_family, &input_family,
+    &list_family, &lookup_family, &math_family, &matrix_family, &nn_family, &quantize_family,
+    &queue_family, &ragged_family, &random_family, &recurrent_family, &sendrecv_family,
+    &signal_family, &sparse_family, &stage_family, &state_family, &string_family, &summary_family,
+    &train_family, 0};
