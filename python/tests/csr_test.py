@@ -104,6 +104,18 @@ class CSRTest(unittest.TestCase):
       return tf.raw_ops.SparseMatrixNNZ(sparse_matrix=product)
     self.assertEqual(self._run(build), 1)
 
+  def test_shapes(self):
+    with tf.Graph().as_default():
+      a, b = tf.placeholder(tf.float32, [4, None, 3]), tf.placeholder(tf.float32, [4, 3, 5])
+      matrix = tf.raw_ops.DenseToCSRSparseMatrix(dense_input=a,
+                                                 indices=tf.placeholder(tf.int64, [None, 3]))
+      transposed = tf.raw_ops.SparseMatrixTranspose(input=matrix, type=tf.float32)
+      self.assertEqual(dense(transposed, tf.float32).shape.as_list(), [4, 3, None])
+      self.assertEqual(tf.raw_ops.SparseMatrixMatMul(a=matrix, b=b).shape.as_list(), [4, None, 5])
+      self.assertEqual(tf.raw_ops.SparseMatrixNNZ(sparse_matrix=matrix).shape.as_list(), [4])
+      with self.assertRaises(ValueError):
+        tf.raw_ops.SparseMatrixMatMul(a=transposed, b=tf.placeholder(tf.float32, [3, 5]))
+
   def test_cholesky(self):
     order = [2, 0, 3, 1]
     permuted = C[order][:, order]

@@ -1,20 +1,16 @@
 // Definitions of the ops that turn dense and sparse tensors into CSR sparse matrices, and back.
 // csr_conversion_cpu.c has the kernels. A matrix is a variant [], whatever its own shape.
 #include "graph/gradient.h"
-#include "graph/inference/inference.h"
+#include "graph/inference/inference_index.h"
+#include "ops/csr/csr_shape.h"
 #include "ops/op_rows.h"
 
 // ---- Shapes -------------------------------------------------------------------------------------
 
-// Input 0, or, for dense shapes, the size of vector |input|, must be that of a matrix or a batch.
-static leat_status_t check_rank(leat_inference_t* c, leat_partial_shape_t shape) {
-  LEAT_RETURN_IF_ERROR(leat_inference_with_rank_at_least(c, shape, 2));
-  return leat_inference_with_rank_at_most(c, shape, 3);
-}
-
 static leat_status_t dense_to_csr_shape(leat_inference_t* c) {
-  leat_partial_shape_t indices;
-  LEAT_RETURN_IF_ERROR(check_rank(c, leat_inference_input(c, 0)));
+  leat_partial_shape_t dense = leat_inference_input(c, 0), indices;
+  LEAT_RETURN_IF_ERROR(leat_inference_with_rank_at_least(c, dense, 2));
+  LEAT_RETURN_IF_ERROR(leat_inference_with_rank_at_most(c, dense, 3));
   LEAT_RETURN_IF_ERROR(leat_inference_with_rank(c, leat_inference_input(c, 1), 2, &indices));
   return leat_shape_scalar_output(c);
 }
@@ -29,27 +25,58 @@ static leat_status_t sparse_to_csr_shape(leat_inference_t* c) {
   return leat_shape_scalar_output(c);
 }
 
+static leat_status_t dense_to_csr_value(leat_inference_t* c) {
+  return leat_csr_set_shape(c, "T", leat_inference_input(c, 0));
+}
+
+static leat_status_t sparse_to_csr_value(leat_inference_t* c) {
+  leat_partial_shape_t shape;
+  LEAT_RETURN_IF_ERROR(leat_inference_input_as_shape(c, 2, &shape));
+  return leat_csr_set_shape(c, "T", shape);
+}
+
+// Sets output |index| to [size], or to [LEAT_DIM_UNKNOWN, size] for |is_matrix|.
+static leat_status_t set_size(leat_inference_t* c, int index, bool is_matrix, int64_t size) {
+  leat_partial_shape_t shape;
+  LEAT_RETURN_IF_ERROR(leat_inference_make(
+      c, is_matrix ? 2 : 1, (int64_t[]){is_matrix ? LEAT_DIM_UNKNOWN : size, size}, &shape));
+  leat_inference_set_output(c, index, shape);
+  return leat_ok_status();
+}
+
 static leat_status_t csr_to_sparse_shape(leat_inference_t* c) {
-  for (int i = 0; i < 3; ++i) {
-    leat_partial_shape_t shape;
-    LEAT_RETURN_IF_ERROR(leat_inference_unknown_of_rank(c, i == 0 ? 2 : 1, &shape));
-    leat_inference_set_output(c, i, shape);
-  }
-  return leat_shape_check_scalar(c, 0);
+  leat_partial_shape_t matrix;
+  LEAT_RETURN_IF_ERROR(leat_csr_shape_of_input(c, 0, &matrix));
+  LEAT_RETURN_IF_ERROR(set_size(c, 0, true, matrix.rank));
+  LEAT_RETURN_IF_ERROR(set_size(c, 1, false, LEAT_DIM_UNKNOWN));
+  return set_size(c, 2, false, matrix.rank);
 }
 
 static leat_status_t csr_to_dense_shape(leat_inference_t* c) {
-  return leat_shape_check_scalar(c, 0);
+  leat_partial_shape_t matrix;
+  LEAT_RETURN_IF_ERROR(leat_csr_shape_of_input(c, 0, &matrix));
+  leat_inference_set_output(c, 0, matrix);
+  return leat_ok_status();
 }
 
 static leat_status_t components_shape(leat_inference_t* c) {
-  for (int i = 0; i < 3; ++i) {
-    leat_partial_shape_t shape;
-    LEAT_RETURN_IF_ERROR(leat_inference_unknown_of_rank(c, 1, &shape));
-    leat_inference_set_output(c, i, shape);
+  leat_partial_shape_t matrix;
+  int64_t pointers = LEAT_DIM_UNKNOWN;
+  LEAT_RETURN_IF_ERROR(leat_csr_shape_of_input(c, 0, &matrix));
+  LEAT_RETURN_IF_ERROR(leat_shape_check_scalar(c, 1));
+  if (matrix.rank > 0) {
+    LEAT_RETURN_IF_ERROR(leat_inference_add(matrix.dims[matrix.rank - 2], 1, &pointers));
   }
-  LEAT_RETURN_IF_ERROR(leat_shape_check_scalar(c, 0));
-  return leat_shape_check_scalar(c, 1);
+  LEAT_RETURN_IF_ERROR(set_size(c, 0, false, pointers));
+  LEAT_RETURN_IF_ERROR(set_size(c, 1, false, LEAT_DIM_UNKNOWN));
+  return set_size(c, 2, false, LEAT_DIM_UNKNOWN);
+}
+
+static leat_status_t count_shape(leat_inference_t* c) {
+  leat_partial_shape_t matrix;
+  LEAT_RETURN_IF_ERROR(leat_csr_shape_of_input(c, 0, &matrix));
+  if (matrix.rank == 2) leat_inference_set_output(c, 0, leat_partial_shape_scalar());
+  return matrix.rank == 3 ? set_size(c, 0, false, matrix.dims[0]) : leat_ok_status();
 }
 
 // ---- Gradients ----------------------------------------------------------------------------------
@@ -109,6 +136,7 @@ const leat_op_row_t leat_csr_conversion_ops[] = {
      .outputs = "sparse_matrix: variant",
      .attrs = "T: " NUMBERS,
      .shape = sparse_to_csr_shape,
+     .value = sparse_to_csr_value,
      .gradient = sparse_to_csr_gradient,
      .doc = "A sparse tensor as a CSR sparse matrix."},
     {.name = "DenseToCSRSparseMatrix",
@@ -116,6 +144,7 @@ const leat_op_row_t leat_csr_conversion_ops[] = {
      .outputs = "sparse_output: variant",
      .attrs = "T: " NUMBERS,
      .shape = dense_to_csr_shape,
+     .value = dense_to_csr_value,
      .gradient = dense_to_csr_gradient,
      .doc = "Elements of a dense tensor as a CSR sparse matrix."},
     {.name = "CSRSparseMatrixToSparseTensor",
@@ -141,7 +170,7 @@ const leat_op_row_t leat_csr_conversion_ops[] = {
     {.name = "SparseMatrixNNZ",
      .inputs = "sparse_matrix: variant",
      .outputs = "nnz: int32",
-     .shape = csr_to_dense_shape,
+     .shape = count_shape,
      .gradient = leat_gradient_none,
      .doc = "How many entries each matrix has."},
     LEAT_OP_ROWS_END,

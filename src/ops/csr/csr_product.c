@@ -5,7 +5,8 @@
 //   SparseMatrixSparseMatMul  CSR a, CSR b -> CSR
 //   SparseMatrixTranspose     CSR -> CSR
 #include "graph/gradient.h"
-#include "graph/inference/inference_index.h"
+#include "graph/inference/inference.h"
+#include "ops/csr/csr_shape.h"
 #include "ops/op_rows.h"
 
 // How an operand of a product is taken.
@@ -27,21 +28,36 @@ static leat_status_t check_operands(const leat_node_t* node) {
 
 // ---- A dense second operand ---------------------------------------------------------------------
 
-// The rows of the result are those of a, which a variant does not tell.
+// The shapes of the operands as they are taken must fit together; each may be unknown.
+static leat_status_t check_product(leat_partial_shape_t a, leat_partial_shape_t b) {
+  if (a.rank < 0 || b.rank < 0) return leat_ok_status();
+  if (a.rank != b.rank) {
+    return leat_make_status(LEAT_INVALID_ARGUMENT,
+                            "Ranks of a and b must match, saw: %d vs. %d.", a.rank, b.rank);
+  }
+  int64_t depth;
+  return leat_inference_merge_dim(a.dims[a.rank - 1], b.dims[b.rank - 2], &depth);
+}
+
 static leat_status_t dense_product_shape(leat_inference_t* c) {
-  leat_partial_shape_t b = leat_inference_input(c, 1), shape;
-  LEAT_RETURN_IF_ERROR(leat_shape_check_scalar(c, 0));
-  LEAT_RETURN_IF_ERROR(check_operands(c->node));
+  const leat_node_t* node = c->node;
+  leat_partial_shape_t a, b = leat_inference_input(c, 1), shape;
+  LEAT_RETURN_IF_ERROR(check_operands(node));
+  LEAT_RETURN_IF_ERROR(leat_csr_shape_of_operand(
+      c, 0, is_transposed(node, false) || is_adjoint(node, false), &a));
   LEAT_RETURN_IF_ERROR(leat_inference_with_rank_at_least(c, b, 2));
   LEAT_RETURN_IF_ERROR(leat_inference_with_rank_at_most(c, b, 3));
   if (b.rank < 0) return leat_ok_status();
-  bool takes_rows = is_transposed(c->node, true) || is_adjoint(c->node, true);
-  bool gives_rows = leat_node_attr_bool(c->node, "transpose_output", false);
-  int64_t dims[3], columns = b.dims[b.rank - (takes_rows ? 2 : 1)];
-  dims[0] = b.dims[0];
-  dims[b.rank - 2] = gives_rows ? columns : LEAT_DIM_UNKNOWN;
-  dims[b.rank - 1] = gives_rows ? LEAT_DIM_UNKNOWN : columns;
-  LEAT_RETURN_IF_ERROR(leat_inference_make(c, b.rank, dims, &shape));
+  if (is_transposed(node, true) || is_adjoint(node, true)) {
+    int64_t swapped[] = {b.dims[0], b.dims[b.rank - 1], b.dims[b.rank - 2]};
+    LEAT_RETURN_IF_ERROR(leat_inference_make(c, b.rank, swapped + 3 - b.rank, &b));
+  }
+  LEAT_RETURN_IF_ERROR(check_product(a, b));
+  bool swaps = leat_node_attr_bool(node, "transpose_output", false);
+  int64_t rows = a.rank < 0 ? LEAT_DIM_UNKNOWN : a.dims[a.rank - 2];
+  int64_t columns = b.dims[b.rank - 1];
+  int64_t dims[] = {b.dims[0], swaps ? columns : rows, swaps ? rows : columns};
+  LEAT_RETURN_IF_ERROR(leat_inference_make(c, b.rank, dims + 3 - b.rank, &shape));
   leat_inference_set_output(c, 0, shape);
   return leat_ok_status();
 }
@@ -119,11 +135,32 @@ static leat_status_t dense_product_gradient(leat_gradient_t* g) {
 
 // ---- Sparse results -----------------------------------------------------------------------------
 
+// Gives the shapes of both operands as they are taken.
+static leat_status_t read_operands(leat_inference_t* c, leat_partial_shape_t* shapes) {
+  for (int i = 0; i < 2; ++i) {
+    LEAT_RETURN_IF_ERROR(leat_csr_shape_of_operand(
+        c, i, is_transposed(c->node, i) || is_adjoint(c->node, i), &shapes[i]));
+  }
+  return check_product(shapes[0], shapes[1]);
+}
+
 static leat_status_t sparse_product_shape(leat_inference_t* c) {
-  LEAT_RETURN_IF_ERROR(leat_shape_check_scalar(c, 0));
-  LEAT_RETURN_IF_ERROR(leat_shape_check_scalar(c, 1));
+  leat_partial_shape_t shapes[2];
   LEAT_RETURN_IF_ERROR(check_operands(c->node));
+  LEAT_RETURN_IF_ERROR(read_operands(c, shapes));
   return leat_shape_scalar_output(c);
+}
+
+static leat_status_t sparse_product_value(leat_inference_t* c) {
+  leat_partial_shape_t shapes[2], shape;
+  LEAT_RETURN_IF_ERROR(read_operands(c, shapes));
+  int rank = shapes[0].rank;
+  if (rank < 0 || shapes[1].rank < 0) {
+    return leat_csr_set_shape(c, "type", leat_partial_shape_unknown());
+  }
+  int64_t dims[] = {shapes[0].dims[0], shapes[0].dims[rank - 2], shapes[1].dims[rank - 1]};
+  LEAT_RETURN_IF_ERROR(leat_inference_make(c, rank, dims + 3 - rank, &shape));
+  return leat_csr_set_shape(c, "type", shape);
 }
 
 static leat_output_t product(leat_gradient_t* g, leat_output_t a, bool adjoint_a, leat_output_t b,
@@ -181,6 +218,12 @@ static leat_status_t transpose_shape(leat_inference_t* c) {
   return leat_shape_scalar_output(c);
 }
 
+static leat_status_t transpose_value(leat_inference_t* c) {
+  leat_partial_shape_t shape;
+  LEAT_RETURN_IF_ERROR(leat_csr_shape_of_operand(c, 0, true, &shape));
+  return leat_csr_set_shape(c, "type", shape);
+}
+
 static leat_status_t transpose_gradient(leat_gradient_t* g) {
   const leat_node_t* node = leat_gradient_node(g);
   const leat_attr_value_t* type = leat_node_attr(node, LEAT_SV("type"));
@@ -211,6 +254,7 @@ const leat_op_row_t leat_csr_product_ops[] = {
      .outputs = "c: variant",
      .attrs = "type: " NUMBERS "; " OPERANDS,
      .shape = sparse_product_shape,
+     .value = sparse_product_value,
      .gradient = sparse_product_gradient,
      .doc = "The product of two CSR sparse matrices."},
     {.name = "SparseMatrixTranspose",
@@ -218,6 +262,7 @@ const leat_op_row_t leat_csr_product_ops[] = {
      .outputs = "output: variant",
      .attrs = "conjugate: bool = false; type: " NUMBERS,
      .shape = transpose_shape,
+     .value = transpose_value,
      .gradient = transpose_gradient,
      .doc = "A CSR sparse matrix transposed."},
     LEAT_OP_ROWS_END,
