@@ -9,6 +9,7 @@ import {Graph} from './graph';
 import {Histograms} from './histograms';
 import {Hparams} from './hparams';
 import {Images} from './images';
+import {Meshes} from './meshes';
 import {PrCurves} from './pr_curves';
 import {Projector} from './projector';
 import {Scalars} from './scalars';
@@ -20,7 +21,7 @@ const MANY_RUNS = 40;
 
 readLink();
 const pages: Page[] = [new Scalars(), new CustomScalars(), new Graph(), new Histograms(), new Images(), new Audio(),
-                       new Texts(), new PrCurves(), new Hparams(), new Projector()];
+                       new Texts(), new PrCurves(), new Hparams(), new Projector(), new Meshes()];
 
 function shownPage(): Page {
   return pages.find(page => page.name === settings.page) || pages[0];

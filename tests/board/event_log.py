@@ -148,6 +148,37 @@ def pr_curve(tag, quality, thresholds=51):
           metadata('pr_curves', number(2, thresholds)))
 
 
+def mesh(name, vertices, faces=(), colours=()):
+  """One mesh, as a value for each of its parts."""
+  parts = [(1, 'VERTEX', 1, 'f', vertices), (2, 'FACE', 3, 'i', faces),
+           (3, 'COLOR', 4, 'B', colours)]
+  present = [part for part in parts if part[4]]
+  components = sum(1 << part[0] for part in present)
+  out = []
+  for kind, suffix, dtype, form, rows in present:
+    content = (text(2, name) + number(3, kind) + text(5, '{}') +
+               text(6, varint(1) + varint(len(rows)) + varint(3)) + number(7, components))
+    data = struct.pack('<%d%s' % (3 * len(rows), form), *[x for row in rows for x in row])
+    out.append(text(1, '%s_%s' % (name, suffix)) + tensor(dtype, [1, len(rows), 3], text(4, data)) +
+               metadata('mesh', content))
+  return out
+
+
+def torus(around=24, across=12):
+  """Vertices, faces and colours of a ring."""
+  vertices, faces, colours = [], [], []
+  for i in range(around):
+    for k in range(across):
+      a, b = 2 * math.pi * i / around, 2 * math.pi * k / across
+      r = 2 + 0.8 * math.cos(b)
+      vertices.append((r * math.cos(a), 0.8 * math.sin(b), r * math.sin(a)))
+      colours.append((int(127 + 120 * math.cos(a)), int(127 + 120 * math.sin(a)), 160))
+      here, right = i * across + k, i * across + (k + 1) % across
+      up, diagonal = (here + across) % (around * across), (right + across) % (around * across)
+      faces += [(here, right, up), (right, diagonal, up)]
+  return vertices, faces, colours
+
+
 def hparams_value(x):
   if isinstance(x, bool):
     return number(4, x)
@@ -320,6 +351,10 @@ def write_run(folder, name, rate, steps=60):
                  words('config', MARKDOWN.replace('0.01', str(rate))),
                  words('samples', 'the first sample', 'the <i>second</i> sample'),
                  pr_curve('class_a', 1.2 + step / 20), pr_curve('class_b', 1.5)]
+    if step % 20 == 0 and name == 'train':
+      ring = torus()
+      values += mesh('ring', *ring) + mesh('cloud', [(x * (1 + step / 20), y, z)
+                                                     for x, y, z in ring[0]])
     out.append(event(step, *values))
   out.append(event(steps, hparams_end(1)))
   os.makedirs(os.path.join(folder, name), exist_ok=True)
@@ -344,6 +379,8 @@ def write_hostile_run(folder):
   values += [scalar('many/%d' % i, i) for i in range(300)] + [image_of, sound,
              histogram(MARKUP, [0.0, 0.0]), histogram('empty', [float('nan')] * 3),
              words('text' + MARKUP, MARKUP, '[x](javascript:window.broken=1)', '![x](data:,x)'),
+             *mesh(MARKUP, [(float('nan'), 1e38, float('inf')), (1, 2, 3)],
+                   [(0, 1, 7), (-1, 0, 1), (0, 0, 0)], [(1, 2, 3)]),
              words('deep', '>' * 5000 + '*' * 5000 + '[' * 5000), pr_curve('pr' + MARKUP, 1.0, 2)]
   os.makedirs(os.path.join(folder, name))
   with open(os.path.join(folder, name, 'projector_config.pbtxt'), 'w') as f:

@@ -303,6 +303,26 @@ class PageTest(unittest.TestCase):
                      button='left', buttons=1, clickCount=1)
     self.wait_text('.reading', '1 of 2 runs pass')
 
+  def test_meshes(self):
+    self.open('mesh')
+    card = self.key('ring', 'train')
+    self.wait_text(card + ' .sentence',
+                   '288 vertices, 576 faces, 5.6 × 1.6 × 5.6 in size, at step 40')
+    self.page.wait(self.has_ink(card + ' canvas.mesh'))
+    self.page.wait(self.has_ink(self.key('cloud', 'train') + ' canvas.mesh'))
+    self.focus(card + ' input')
+    self.page.press('Home')
+    self.wait_text(card + ' .sentence', 'at step 0.')
+    self.focus(card + ' canvas.mesh')
+    picture = 'document.querySelector(%s).toDataURL()' % json.dumps(card + ' canvas.mesh')
+    before = self.page.evaluate(picture)
+    self.page.press('ArrowRight')
+    turned = self.page.evaluate(picture)
+    self.page.press('+')
+    self.assertEqual(len({before, turned, self.page.evaluate(picture)}), 3)
+    self.click(card + ' [aria-expanded]')
+    self.wait_text(card + ' caption', 'The first 200 of 288 vertices')
+
   def test_projector(self):
     for method in ('tsne', 'pca'):
       self.open('projector', projector={'method': method, 'dims': 3, 'colour': 'group', 'label': '',

@@ -16,6 +16,7 @@ from tensorboard.plugins.custom_scalar import metadata as custom_metadata
 from tensorboard.plugins.hparams import api_pb2
 from tensorboard.plugins.hparams import metadata as hparams_metadata
 from tensorboard.plugins.hparams import plugin_data_pb2
+from tensorboard.plugins.mesh import summary as mesh_summary
 import tensorflow.compat.v1 as tf
 
 from board_oracle import Log, both, difference, same
@@ -309,6 +310,41 @@ def projector(servers):
   return found
 
 
+# ---- meshes -------------------------------------------------------------------------------------
+def write_meshes(folder):
+  log, rng = Log(folder), np.random.RandomState(1)
+  vertices, faces = rng.randn(2, 5, 3).astype('f'), rng.randint(0, 5, (2, 4, 3))
+  colours = rng.randint(0, 255, (2, 5, 3)).astype('uint8')
+
+  def put(step, name, **parts):
+    summary = mesh_summary.pb(name, **parts).SerializeToString()
+    log.values(step, *summary_pb2.Summary.FromString(summary).value)
+
+  for step in range(4):
+    put(step, 'full', vertices=vertices + step, faces=faces, colors=colours,
+        config_dict={'camera': {'cls': 'PerspectiveCamera', 'fov': 75}})
+  put(0, 'points é', vertices=vertices[:1])
+  put(3, 'points é', vertices=vertices[:1] * 2)
+  put(1, 'colours', vertices=vertices, colors=colours, display_name='Shown', description='<b>')
+  log.close()
+
+
+def meshes(servers):
+  path = '/data/plugin/mesh/'
+  found = first_difference(servers, [(path + 'tags', {})] + [
+      (path + 'meshes', dict(run=run, tag=tag, sample=0))
+      for run in ('a', 'none') for tag in ('full', 'points é', 'colours', 'none', 'full_VERTEX')])
+  for query in [dict(run=run, tag=tag, content_type=kind, step=step, sample=sample)
+                for run in ('a', 'none') for tag in ('full', 'points é', 'colours', 'none')
+                for kind in ('VERTEX', 'FACE', 'COLOR', 'X') for step in (0, 3, 7)
+                for sample in (0, -1)] + [
+                    dict(run='a', tag='full', content_type='VERTEX'), dict(run='a', tag='full')]:
+    ours, theirs = (s.get(path + 'data', **query) for s in servers)
+    if ours[0] != theirs[0] or (ours[0] == 200 and ours[2] != theirs[2]):
+      found = found or 'data of %s: %s, must be %s' % (query, ours, theirs)
+  return found
+
+
 def main():
   with tempfile.TemporaryDirectory(prefix='leat-board') as folder:
     report('board custom scalars: none', without_layouts, os.path.join(folder, 'none'))
@@ -323,6 +359,9 @@ def main():
     write_projector(os.path.join(folder, 'projector'))
     with both(os.path.join(folder, 'projector')) as servers:
       report('board projector: files and tensors', projector, servers)
+    write_meshes(os.path.join(folder, 'meshes', 'a'))
+    with both(os.path.join(folder, 'meshes')) as servers:
+      report('board mesh', meshes, servers)
 
 
 def without_layouts(folder):
