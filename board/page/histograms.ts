@@ -3,6 +3,7 @@ import {Card, CardFrame, isNear, keyCursor, shortName} from './cards';
 import {choice, element, getJson, table} from './dom';
 import {Histogram, Quantiles, drawBands, drawRidges, thin} from './histogram_chart';
 import {Loader, RunItem, RunPage} from './run_cards';
+import {asCsv, asJson, saveChoice} from './save';
 import {settings, writeLink} from './state';
 import {formatNumber} from './words';
 
@@ -49,6 +50,9 @@ class HistogramCard implements Card {
     this.frame = new CardFrame(shortName(item.tag), label, this.canvas, () => this.makeTable(),
                                () => this.draw(), item.run);
     this.root = this.frame.root;
+    this.frame.buttons.prepend(saveChoice(label, {JSON: () => asJson(this.histograms),
+      CSV: () => asCsv([['step', 'wall_time', 'left', 'right', 'count'], ...this.histograms.flatMap(
+        ([time, step, buckets]) => buckets.map(bucket => [step, time, ...bucket]))])}));
     const names = {run: item.run, tag: item.tag};
     this.loader = new Loader(() => Promise.all([
       getJson('/data/plugin/histograms/histograms', names),

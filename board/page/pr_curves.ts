@@ -1,10 +1,14 @@
 // The page of precision and recall: a card for each tag, a line for each run, at one step of each.
 import {Card, CardFrame, CardList, Item, isNear, keyCursor, shortName} from './cards';
-import {Line, Scale, drawChart} from './chart';
+import {Line, Look, Scale, drawChart, drawLines} from './chart';
 import {element, getJson, table, address} from './dom';
 import {Loader, StepSlider} from './run_cards';
+import {asCsv, asJson, saveChoice} from './save';
 import {Page, shownRuns, state} from './state';
+import {SvgPen} from './svg_pen';
 import {formatNumber} from './words';
+
+const LOOK: Look = {axis: 'step', log: false, clip: false, smoothed: false, cursor: null, isShare: true};
 
 interface Curve {
   step: number;
@@ -44,6 +48,12 @@ class CurveCard implements Card {
     const body = element('div', {}, this.steps.root, this.canvas);
     this.frame = new CardFrame(shortName(item.tag), item.tag, body, () => this.makeTable(), () => this.draw());
     this.root = this.frame.root;
+    this.frame.buttons.prepend(saveChoice(item.tag, {CSV: () => this.asCsv(), JSON: () => asJson(this.all),
+      SVG: () => {
+        const pen = new SvgPen(this.canvas.clientWidth, this.canvas.clientHeight);
+        drawLines(pen, pen.width, pen.height, this.lines, LOOK);
+        return pen.finish(item.tag);
+      }}));
     this.loader = new Loader(() => this.ask(), all => {
       this.all = all;
       this.known = [...new Set(Object.values(all).flatMap(curves => curves.map(c => c.step)))]
@@ -121,8 +131,13 @@ class CurveCard implements Card {
     const curve = this.shown[0]?.curve;
     const at = this.cursor === null || !curve ? null
       : curve.recall[Math.min(this.cursor, curve.recall.length - 1)];
-    this.scale = drawChart(this.canvas, this.lines, {
-      axis: 'step', log: false, clip: false, smoothed: false, cursor: at, isShare: true});
+    this.scale = drawChart(this.canvas, this.lines, {...LOOK, cursor: at});
+  }
+
+  // The curves that are shown, point by point.
+  private asCsv(): string {
+    return asCsv([['run', 'step', 'threshold', 'precision', 'recall'], ...this.shown.flatMap(({run, curve}) =>
+      curve.recall.map((recall, i) => [run, curve.step, curve.thresholds[i], curve.precision[i], recall]))]);
   }
 
   private makeTable(): HTMLElement {

@@ -218,8 +218,11 @@ class PageTest(unittest.TestCase):
     self.focus(card + ' canvas.chart')
     self.page.press('Home', 'ArrowRight')
     self.wait_text(card + ' .reading', 'step 6: median')
-    self.click(card + ' button')
+    self.click(card + ' [aria-expanded]')
     self.wait_text(card + ' caption', '10 steps')
+    lines = self.saved(card, 2).split('\r\n')
+    self.assertEqual(lines[0], 'step,wall_time,left,right,count')
+    self.assertEqual(sum(float(line.split(',')[4]) for line in lines if line.startswith('6,')), 400)
     self.page.evaluate('''const s = document.querySelector('#histogram-form');
                           s.value = 'bands'; s.dispatchEvent(new Event('change'))''')
     self.page.wait(self.has_ink(card + ' canvas.chart'))
@@ -268,8 +271,10 @@ class PageTest(unittest.TestCase):
     self.focus(card + ' canvas.chart')
     self.page.press('Home')
     self.wait_text(card + ' .reading', 'eval: precision 0.5, recall 1 at the threshold 0')
-    self.click(card + ' button')
+    self.click(card + ' [aria-expanded]')
     self.wait_text(card + ' caption', 'By threshold')
+    self.assertIn('\r\neval,45,0,0.5,1\r\n', self.saved(card, 1))
+    self.assertIn('<title>class_a</title>', self.saved(card, 3))
 
   def test_hparams(self):
     self.open('hparams')
