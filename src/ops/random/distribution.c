@@ -12,12 +12,18 @@
 // The second versions take what StatelessRandomGetKeyCounterAlg makes of a seed, so that a program
 // can derive several generators from one seed. A stateful op with parameters draws as many samples
 // as |shape| states for each of them. A stateless one has |shape| as the shape of its output, which
-// must end with that of the parameters. Only gamma distributed numbers have a gradient. The kernels
-// are in distribution_cpu.c, bounded_normal_cpu.c, gamma_cpu.c, multinomial_cpu.c, poisson_cpu.c
-// and stateless_cpu.c.
+// must end with that of the parameters. Gamma distributed numbers, and the stateless normal numbers
+// within bounds, have gradients. The kernels are in distribution_cpu.c, bounded_normal_cpu.c,
+// gamma_cpu.c, multinomial_cpu.c, poisson_cpu.c and stateless_cpu.c.
 #include "graph/gradient.h"
 #include "graph/inference/inference.h"
+#include "ops/math/arithmetic.h"
 #include "ops/op_rows.h"
+
+#define SUB leat_arithmetic_sub
+#define MUL leat_arithmetic_mul
+#define DIV leat_arithmetic_div
+#define SCALE leat_arithmetic_scale
 
 // ---- Shapes -------------------------------------------------------------------------------------
 // Input 0 of each op states the shape of the output; a seed [2], or key, counter and algorithm, may
@@ -108,6 +114,79 @@ static leat_status_t stateless_bounded_shape(leat_inference_t* c) {
     LEAT_RETURN_IF_ERROR(leat_inference_broadcast(c, leat_inference_input(c, i), all, &all));
   }
   return stated_shape(c);
+}
+
+// With the random draws held fixed, a sample y of the stateless form is a smooth function of its
+// parameters. Let z, a and b be the sample and the bounds, less the mean and over the deviation, F
+// the distribution of normal numbers, and c = (F(z) - F(a)) / (F(b) - F(a)), which stays fixed. Then
+//
+//   dy/dmean = 1     dy/ddeviation = z     dy/dlow = exp((z^2 - a^2) / 2) (1 - c)
+//                                          dy/dhigh = exp((z^2 - b^2) / 2) c
+//
+// where c is kept away from 0 and 1, because the kernel computes c and 1 - c by their logarithms.
+
+// (value - mean) / deviation of the node's parameters.
+static leat_output_t build_standard(leat_gradient_t* g, leat_output_t value) {
+  leat_builder_t* b = &g->builder;
+  return DIV(b, SUB(b, value, leat_gradient_input(g, 2)), leat_gradient_input(g, 3));
+}
+
+// F(x) = erfc(-x / sqrt(2)) / 2
+static leat_output_t build_normal_distribution(leat_builder_t* b, leat_output_t x) {
+  return SCALE(b, leat_build_unary(b, "Erfc", SCALE(b, x, -0.70710678118654752)), 0.5);
+}
+
+// exp((z^2 - bound^2) / 2 + logarithm)
+static leat_output_t build_bound_slope(leat_builder_t* b, leat_output_t z, leat_output_t bound,
+                                       leat_output_t logarithm) {
+  leat_output_t squares = SUB(b, leat_build_unary(b, "Square", z),
+                              leat_build_unary(b, "Square", bound));
+  return leat_build_unary(b, "Exp", leat_build_binary(b, "AddV2", SCALE(b, squares, 0.5),
+                                                      logarithm));
+}
+
+// c, between the least normal number and 1 less the type's precision.
+static leat_output_t build_share(leat_builder_t* b, leat_output_t z, leat_output_t low,
+                                 leat_output_t high) {
+  const int dtype = leat_build_type_of(b, z);
+  const double least = dtype == LEAT_DTYPE_DOUBLE  ? 0x1p-1022
+                       : dtype == LEAT_DTYPE_FLOAT ? 0x1p-126
+                                                   : 0x1p-14;
+  const double precision = dtype == LEAT_DTYPE_DOUBLE  ? 0x1p-52
+                           : dtype == LEAT_DTYPE_FLOAT ? 0x1p-23
+                                                       : 0x1p-10;
+  leat_output_t below = build_normal_distribution(b, low);
+  leat_output_t share = DIV(b, SUB(b, build_normal_distribution(b, z), below),
+                            SUB(b, build_normal_distribution(b, high), below));
+  share = leat_build_binary(b, "Minimum", share, leat_build_scalar(b, dtype, 1 - precision));
+  return leat_build_binary(b, "Maximum", share, leat_build_scalar(b, dtype, least));
+}
+
+// Sets the gradient of input |index| to dy |slope|, summed over what the parameter was repeated
+// for: the samples, and dimensions along which it was broadcast.
+static void set_parameter_gradient(leat_gradient_t* g, int index, leat_output_t slope) {
+  leat_builder_t* b = &g->builder;
+  leat_output_t product = MUL(b, leat_gradient_of_output(g, 0), slope);
+  leat_output_t shape = leat_build_unary(b, "Shape", leat_gradient_input(g, index));
+  leat_output_t axes = leat_build_binary(b, "BroadcastGradientArgs", shape,
+                                         leat_build_unary(b, "Shape", product));
+  leat_gradient_set_input(
+      g, index,
+      leat_build_binary(b, "Reshape", leat_build_binary(b, "Sum", product, axes), shape));
+}
+
+static leat_status_t stateless_bounded_gradient(leat_gradient_t* g) {
+  leat_builder_t* b = &g->builder;
+  leat_output_t z = build_standard(g, leat_gradient_output(g, 0));
+  leat_output_t low = build_standard(g, leat_gradient_input(g, 4));
+  leat_output_t high = build_standard(g, leat_gradient_input(g, 5));
+  leat_output_t share = build_share(b, z, low, high);
+  leat_output_t rest = leat_build_unary(b, "Log1p", leat_build_unary(b, "Neg", share));
+  set_parameter_gradient(g, 2, leat_build_unary(b, "OnesLike", z));
+  set_parameter_gradient(g, 3, z);
+  set_parameter_gradient(g, 4, build_bound_slope(b, z, low, rest));
+  set_parameter_gradient(g, 5, build_bound_slope(b, z, high, leat_build_unary(b, "Log", share)));
+  return leat_ok_status();
 }
 
 // ---- Gamma distributed numbers ------------------------------------------------------------------
@@ -271,6 +350,7 @@ const leat_op_row_t leat_distribution_ops[] = {
      .outputs = "output: dtype",
      .attrs = "S: {int32, int64}; Tseed: {int32, int64} = int64; dtype: {half, float, double}",
      .shape = stateless_bounded_shape,
+     .gradient = stateless_bounded_gradient,
      .doc = "Normal numbers within bounds, of a seed; shape ends with that of the parameters."},
     {.name = "RandomGamma",
      .inputs = "shape: S; alpha: T",
