@@ -124,6 +124,7 @@ static bool draw_crop(const sampling_t* s, const scene_t* scene, float aspect_ra
   const float most = s->areas[1] * (float)scene->width * (float)scene->height;
   int64_t height = rounded(sqrtf(least / aspect_ratio));
   const int64_t limit = limit_height(scene, rounded(sqrtf(most / aspect_ratio)), aspect_ratio);
+  if (height < 0 || limit < 0) return false;  // what a ratio without measure is rounded to
   height = LEAT_MIN(height, limit);
   if (height < limit) {
     height += leat_word_stream_below(stream, (uint32_t)(limit - height + 1));
@@ -307,8 +308,8 @@ static leat_status_t crop__cpu(leat_kernel_context_t* c) {
       c, 0, 3, (const int64_t[]){wanted[0], wanted[1], dims[2]}, &output));
   const leat_generator_state_t* state = leat_kernel_state(c);
   leat_word_stream_t stream = {.philox = leat_generator_reserve(state->generator, 1)};
-  const uint64_t row = leat_word_stream_next(&stream) % (uint64_t)(dims[0] - wanted[0] + 1);
   const uint64_t column = leat_word_stream_next(&stream) % (uint64_t)(dims[1] - wanted[1] + 1);
+  const uint64_t row = leat_word_stream_next(&stream) % (uint64_t)(dims[0] - wanted[0] + 1);
   const size_t item = (size_t)dims[2] * leat_dtype_size(image->dtype);
   const size_t line = (size_t)leat_shape_dim(&output->shape, 1) * item;
   for (int64_t y = 0; y < wanted[0] && line > 0; ++y) {

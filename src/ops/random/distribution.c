@@ -117,8 +117,8 @@ static leat_status_t stateless_bounded_shape(leat_inference_t* c) {
 }
 
 // With the random draws held fixed, a sample y of the stateless form is a smooth function of its
-// parameters. Let z, a and b be the sample and the bounds, less the mean and over the deviation, F
-// the distribution of normal numbers, and c = (F(z) - F(a)) / (F(b) - F(a)), which stays fixed. Then
+// parameters. Let z, a and b be the sample and the bounds, less the mean and over the deviation,
+// and F the distribution of normal numbers. What stays is c = (F(z) - F(a)) / (F(b) - F(a)). Then
 //
 //   dy/dmean = 1     dy/ddeviation = z     dy/dlow = exp((z^2 - a^2) / 2) (1 - c)
 //                                          dy/dhigh = exp((z^2 - b^2) / 2) c

@@ -183,6 +183,17 @@ static leat_status_t inverse_real_gradient(leat_gradient_t* g) {
    .gradient = inverse_real_gradient,             \
    .doc = text}
 
+// The names that the transforms had in the first releases. No kernel has them; graphs that hold
+// them can be read and drawn.
+#define FORMER(op)                                             \
+  {.name = "Batch" op,                                         \
+   .inputs = "input: complex64",                               \
+   .outputs = "output: complex64",                             \
+   .shape = leat_shape_unknown,                                \
+   .deprecated_since = 15,                                     \
+   .deprecation = "Use " op,                                   \
+   .doc = "The former name of " op "."}
+
 const leat_op_row_t leat_fourier_ops[] = {
     COMPLEX("FFT", "The Fourier transform of the last dimension."),
     COMPLEX("FFT2D", "The Fourier transform of the last two dimensions."),
@@ -196,5 +207,11 @@ const leat_op_row_t leat_fourier_ops[] = {
     INVERSE_REAL("IRFFT", "The real numbers of which the input is half of the transform."),
     INVERSE_REAL("IRFFT2D", "The real numbers, in two dimensions, of half of a transform."),
     INVERSE_REAL("IRFFT3D", "The real numbers, in three dimensions, of half of a transform."),
+    FORMER("FFT"),
+    FORMER("FFT2D"),
+    FORMER("FFT3D"),
+    FORMER("IFFT"),
+    FORMER("IFFT2D"),
+    FORMER("IFFT3D"),
     LEAT_OP_ROWS_END,
 };
