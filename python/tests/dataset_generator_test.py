@@ -1,5 +1,6 @@
 """Datasets of what iterators of Python give. The tests pass in TensorFlow too."""
 import threading
+import threading
 import unittest
 
 import numpy as np
@@ -88,6 +89,28 @@ class GeneratorTest(unittest.TestCase):
     self.assertEqual(
         [f for f in self._failures(D.from_generator(
             lambda: [(1, 2), 3, (4, 5)], (tf.int64, tf.int64)))], [(1, 2), invalid, (4, 5)])
+
+  def test_an_iterator_that_is_given_up_is_let_go(self):
+    gone = threading.Event()
+
+    class Endless:
+      def __iter__(self):
+        return self
+
+      def __next__(self):
+        return 42
+
+      def __del__(self):
+        gone.set()
+
+    dataset = D.from_generator(Endless, tf.int64).take(2)
+    following = tf.data.make_one_shot_iterator(dataset).get_next()
+    with tf.Session() as session:
+      self.assertEqual([session.run(following) for _ in range(2)], [42, 42])
+      self.assertFalse(gone.is_set())
+      with self.assertRaises(tf.errors.OutOfRangeError):
+        session.run(following)
+      self.assertTrue(gone.wait(60))
 
   def test_a_generator_that_fails(self):
     def broken():

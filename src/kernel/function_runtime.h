@@ -29,6 +29,10 @@ typedef struct leat_function_runtime_vtable_s {
   leat_status_t (*instantiate)(leat_function_runtime_t* self,
                                const leat_function_name_t* function, leat_string_view_t device,
                                uint64_t* out_handle);
+  // The number of arguments and returns of a function of this runtime. FAILED_PRECONDITION for a
+  // handle of another one.
+  leat_status_t (*signature)(leat_function_runtime_t* self, uint64_t handle, int* out_arguments,
+                             int* out_returns);
   // Runs a function without blocking. INVALID_ARGUMENT for other numbers of arguments or returns
   // than the function has, RESOURCE_EXHAUSTED for calls that nest too deeply or are too many,
   // FAILED_PRECONDITION for a handle of another runtime.

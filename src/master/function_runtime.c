@@ -344,7 +344,16 @@ static void run(leat_function_runtime_t* self, uint64_t handle, const leat_funct
   leat_compiled_start(f->compiled, &started, done, data);
 }
 
-static const leat_function_runtime_vtable_t kVtable = {instantiate, run};
+static leat_status_t signature(leat_function_runtime_t* self, uint64_t handle, int* out_arguments,
+                               int* out_returns) {
+  const function_t* f = NULL;
+  LEAT_RETURN_IF_ERROR(read_handle((runtime_t*)self, handle, &f));
+  *out_arguments = f->argument_count;
+  *out_returns = f->return_count;
+  return leat_ok_status();
+}
+
+static const leat_function_runtime_vtable_t kVtable = {instantiate, signature, run};
 
 leat_status_t leat_master_functions_create(const leat_master_options_t* master,
                                            leat_op_registry_t* ops,

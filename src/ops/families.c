@@ -57,12 +57,13 @@ FAMILY(csr, CSR, CSR, NO_RULES)
 // tf.data's input pipelines as values in the graph, and the iterators over them.
 #define DATASET_OPS(X)                                                                     \
   X(source_dataset) X(sequence_dataset) X(map_dataset) X(batch_dataset) X(shuffle_dataset) \
-  X(iterator)
+  X(experimental_dataset) X(iterator)
 #define DATASET_KERNELS(X)                                                                    \
   X(tensor_dataset) X(sparse_slice_dataset) X(sequence_dataset) X(map_dataset)                \
   X(parallel_map_dataset) X(interleave_dataset) X(parallel_interleave_dataset)                \
   X(prefetch_dataset) X(options_dataset) X(batch_dataset) X(window_dataset) X(group_dataset)  \
   X(scan_dataset) X(choice_dataset) X(unique_dataset) X(random_dataset) X(seed_generator)     \
+  X(generator_dataset) X(reducer_dataset)                                                     \
   X(shuffle_dataset) X(cache_dataset) X(file_dataset) X(parse_dataset) X(iterator)            \
   X(iterator_state) X(one_shot_iterator) X(dataset_reader) X(record_writer)
 FAMILY(dataset, DATASET_OPS, DATASET_KERNELS, NO_RULES)

@@ -8,7 +8,7 @@ from leat._export import export
 from leat._graph.apply import apply_op
 
 
-def _trace(function, where, state, element, parts):
+def trace_fold(function, where, state, element, parts):
   """The function, traced, and the specs of its state. Where it gives a state whose shape is another
   one than it takes, both are weakened until they fit. `parts` gives (next state, the rest)."""
   while True:
@@ -30,7 +30,7 @@ def _trace(function, where, state, element, parts):
 def reduce(dataset, initial_state, reduce_func):
   """The last state, a structure of tensors."""
   components, state = elements.normalized(initial_state, 'initial_state')
-  made, state = _trace(reduce_func, 'reduce', state, dataset._element, lambda specs: specs)
+  made, state = trace_fold(reduce_func, 'reduce', state, dataset._element, lambda specs: specs)
   found = apply_op('ReduceDataset', input_dataset=dataset._variant,
                    initial_state=elements.carriers(state, components),
                    other_arguments=made.captured, f=made.name, **elements.described(state))
@@ -49,7 +49,7 @@ def scan(initial_state, scan_func):
   """For Dataset.apply: scan_func(state, element) gives (the next state, an element)."""
   def apply(dataset):
     components, state = elements.normalized(initial_state, 'initial_state')
-    made, first = _trace(scan_func, 'scan', state, dataset._element, _pair)
+    made, first = trace_fold(scan_func, 'scan', state, dataset._element, _pair)
     return dataset._made('ScanDataset', made.element[1],
                          initial_state=elements.carriers(first, components),
                          other_arguments=made.captured, f=made.name)

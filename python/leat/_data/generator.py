@@ -1,9 +1,8 @@
 """Datasets of what iterators of Python give.
 
 Each pass over the dataset calls the program's function for an iterator of its own, which a number
-stands for in the graph: one operation makes the iterator and its number, and a dataset that repeats
-the number asks for the next element each time, until the iterator ends. The iterator of a pass that
-is given up before lives as long as the graph.
+stands for in the graph: it is the state of a GeneratorDataset, whose functions make the iterator,
+ask it for the next element, and forget it when the pass ends or is given up.
 """
 from __future__ import annotations
 
@@ -12,7 +11,9 @@ import threading
 
 from leat._data import element as elements
 from leat._data import nest
+from leat._data.function import traced
 from leat._graph import dtype as dtypes
+from leat._graph.apply import apply_op
 from leat._graph.conversion import convert
 from leat._ops.py_func import py_func
 
@@ -34,15 +35,16 @@ class _Iterators:
     return np.int64(number)
 
   def next(self, number):
-    """The next element of an iterator; StopIteration where it has ended, which forgets it."""
+    """The next element of an iterator; StopIteration where it has ended."""
     with self._lock:
       found = self._open[int(number)]
-    try:
-      return next(found)
-    except StopIteration:
-      with self._lock:
-        del self._open[int(number)]
-      raise
+    return next(found)
+
+  def end(self, number):
+    """Forgets an iterator."""
+    with self._lock:
+      del self._open[int(number)]
+    return number
 
 
 def _array(value, dtype):
@@ -89,13 +91,27 @@ def from_generator(generator, output_types, output_shapes, args):
   args = () if args is None else tuple(convert(a, name='args') for a in args)
   iterators = _Iterators(generator)
 
+  def begin(*given):
+    number = py_func(iterators.begin, given, dtypes.int64)
+    number.set_shape([])
+    return number
+
   def next_element(number):
     found = py_func(lambda n: _checked(element, iterators.next(n)), [number],
                     [s.dtype for s in flat])
     return elements.value_of(element, found)
 
+  def end(number):
+    return py_func(iterators.end, [number], dtypes.int64)
+
   def one_pass(unused, *given):
-    number = py_func(iterators.begin, given, dtypes.int64)
-    number.set_shape([])
-    return Dataset.from_tensors(number).repeat().map(next_element)
+    init = traced(lambda: begin(*given), 'from_generator', ())
+    following = traced(next_element, 'from_generator', init.element)
+    last = traced(end, 'from_generator', init.element)
+    variant = apply_op(
+        'GeneratorDataset', init_func=init.name, init_func_other_args=init.captured,
+        next_func=following.name, next_func_other_args=following.captured,
+        finalize_func=last.name, finalize_func_other_args=last.captured,
+        **elements.described(following.element))
+    return Dataset(variant, following.element, ())
   return Dataset.from_tensors((0,) + args).flat_map(one_pass)

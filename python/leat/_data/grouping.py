@@ -4,6 +4,7 @@ from __future__ import annotations
 from leat._data import element as elements
 from leat._data import nest
 from leat._data.dataset import Dataset
+from leat._data.folding import trace_fold
 from leat._data.function import traced
 from leat._export import export
 from leat._graph import dtype as dtypes
@@ -140,13 +141,21 @@ class Reducer:
 @export('data.experimental.group_by_reducer')
 def group_by_reducer(key_func, reducer):
   """For Dataset.apply: one element for each key, what the reducer makes of its elements, in the
-  order of the keys, when the dataset has ended. Its elements are kept until then."""
-  def reduced(key, group):
-    last = group.reduce(reducer.init_func(key), reducer.reduce_func)
-    is_tuple = type(last) is tuple
-    return Dataset.from_tensors(reducer.finalize_func(*last) if is_tuple
-                                else reducer.finalize_func(last))
-  return group_by_window(key_func, reduced, 2 ** 63 - 1)
+  order of the keys, when the dataset has ended."""
+  def apply(dataset):
+    where = 'group_by_reducer'
+    key = traced(key_func, where, dataset._element)
+    _scalar(key, 'key_func')
+    first = traced(reducer.init_func, where, _SCALAR)
+    step, state = trace_fold(reducer.reduce_func, where, first.element, dataset._element,
+                             lambda specs: specs)
+    last = traced(reducer.finalize_func, where, state)
+    return dataset._made(
+        'GroupByReducerDataset', last.element, key_func=key.name, init_func=first.name,
+        reduce_func=step.name, finalize_func=last.name, key_func_other_arguments=key.captured,
+        init_func_other_arguments=first.captured, reduce_func_other_arguments=step.captured,
+        finalize_func_other_arguments=last.captured)
+  return apply
 
 
 @export('data.experimental.unique')

@@ -51,11 +51,10 @@ def parallel_interleave(map_func, cycle_length, block_length=1, sloppy=False,
         ('buffer_output_elements', buffer_output_elements),
         ('prefetch_input_elements', prefetch_input_elements))}
     return dataset._made(
-        'ParallelInterleaveDatasetV4', _inner(made), other_arguments=made.captured, f=made.name,
+        'ParallelInterleaveDataset', _inner(made), other_arguments=made.captured, f=made.name,
         cycle_length=_int64(cycle_length, 'cycle_length'),
         block_length=_int64(block_length, 'block_length'),
-        num_parallel_calls=_int64(cycle_length, 'num_parallel_calls'),
-        deterministic='false' if sloppy else 'true', **sizes)
+        sloppy=convert(sloppy, dtypes.bool, 'sloppy'), **sizes)
   return apply
 
 

@@ -511,6 +511,16 @@ static leat_status_t forget_session(leat_ahead_t* ahead) {
   return leat_ok_status();
 }
 
+leat_step_services_t leat_background_services(const leat_step_services_t* caller) {
+  return (leat_step_services_t){.memory = caller->memory,
+                                .pool = caller->pool,
+                                .resources = caller->resources,
+                                .session_tensors = caller->session_tensors,
+                                .functions = caller->functions,
+                                .function_depth = caller->function_depth,
+                                .deterministic = caller->deterministic};
+}
+
 bool leat_ahead_is_possible(const leat_pull_t* pull) {
   return pull->services->functions && pull->services->pool;
 }
@@ -537,14 +547,8 @@ leat_status_t leat_ahead_begin(leat_ahead_t* ahead, const leat_pull_t* pull) {
   }
   leat_background_retain(background);
   ahead->background = background;
-  ahead->services = (leat_step_services_t){.memory = caller->memory,
-                                           .pool = caller->pool,
-                                           .resources = caller->resources,
-                                           .session_tensors = caller->session_tensors,
-                                           .cancellation = ahead->cancellation,
-                                           .functions = caller->functions,
-                                           .stopped = &ahead->stopped,
-                                           .function_depth = caller->function_depth,
-                                           .deterministic = caller->deterministic};
+  ahead->services = leat_background_services(caller);
+  ahead->services.cancellation = ahead->cancellation;
+  ahead->services.stopped = &ahead->stopped;
   return leat_ok_status();
 }

@@ -74,6 +74,10 @@ struct leat_ahead_s {
   leat_channel_t channels[];
 };
 
+// What work in the background borrows from the session of |caller|, without what belongs to its
+// step.
+leat_step_services_t leat_background_services(const leat_step_services_t* caller);
+
 // Makes what an iterator over |dataset| needs, with channels that are not open.
 LEAT_MUST_USE leat_status_t leat_ahead_create(leat_dataset_t* dataset, int channel_count,
                                               leat_ahead_t** out_ahead);

@@ -92,5 +92,19 @@ const leat_op_row_t leat_batch_dataset_ops[] = {
              LEAT_METADATA_ATTR,
      .shape = leat_shape_scalar_output,
      .doc = "The datasets that a function makes of so many elements of one key each."},
+    {.name = "GroupByReducerDataset",
+     .inputs = "input_dataset: variant; key_func_other_arguments: Tkey_func_other_arguments; "
+               "init_func_other_arguments: Tinit_func_other_arguments; "
+               "reduce_func_other_arguments: Treduce_func_other_arguments; "
+               "finalize_func_other_arguments: Tfinalize_func_other_arguments",
+     .outputs = "handle: variant",
+     .attrs = "key_func: func; init_func: func; reduce_func: func; finalize_func: func; "
+              "Tkey_func_other_arguments: list(type) >= 0; "
+              "Tinit_func_other_arguments: list(type) >= 0; "
+              "Treduce_func_other_arguments: list(type) >= 0; "
+              "Tfinalize_func_other_arguments: list(type) >= 0; " LEAT_ELEMENT_ATTRS,
+     .flags = LEAT_OP_STATEFUL,
+     .shape = leat_shape_scalar_output,
+     .doc = "For each key one element, the last state of a fold of its elements."},
     LEAT_OP_ROWS_END,
 };

@@ -432,17 +432,16 @@ static leat_status_t padded_v2__cpu(leat_kernel_context_t* c) {
 
 #define KERNEL(name, how) \
   { .op = name, .device_type = "CPU", .compute = how##__cpu }
+#define MAP_AND_BATCH(name)                                                            \
+  LEAT_CPU_KERNEL(name, NULL, leat_dataset_function_t, leat_map_dataset_kernel_create, \
+                  map_and_batch__cpu, .destroy = leat_dataset_function_destroy)
 
 const leat_kernel_row_t leat_batch_dataset_kernels_cpu[] = {
     KERNEL("BatchDataset", batch),
     KERNEL("BatchDatasetV2", batch),
     KERNEL("ParallelBatchDataset", batch),
-    {.op = "MapAndBatchDataset",
-     .device_type = "CPU",
-     .create = leat_map_dataset_kernel_create,
-     .destroy = leat_dataset_function_destroy,
-     .state_bytes = sizeof(leat_dataset_function_t),
-     .compute = map_and_batch__cpu},
+    MAP_AND_BATCH("MapAndBatchDataset"),
+    MAP_AND_BATCH("ExperimentalMapAndBatchDataset"),
     KERNEL("PaddedBatchDataset", padded),
     KERNEL("PaddedBatchDatasetV2", padded_v2),
     LEAT_KERNEL_ROWS_END,

@@ -88,8 +88,12 @@ static const leat_dataset_kind_t kDirected = {.name = "DirectedInterleave",
                                               .stop = directed_stop,
                                               .cardinality = directed_cardinality};
 
+// ExperimentalDirectedInterleaveDataset lacks the attribute.
 static leat_status_t directed_create(leat_kernel_creation_t* c, void* state) {
-  return leat_kernel_attr_bool(c, "stop_on_empty_dataset", state);
+  const leat_attr_value_t* stops = leat_attr_find(c->attrs, c->attr_count,
+                                                  leat_string_view_from("stop_on_empty_dataset"));
+  *(bool*)state = stops && stops->b;
+  return leat_ok_status();
 }
 
 // Checks that input 0 gives int64 scalars and makes the spec that the elements of all data inputs
@@ -205,12 +209,11 @@ static leat_status_t asserted__cpu(leat_kernel_context_t* c) {
 }
 
 const leat_kernel_row_t leat_choice_dataset_kernels_cpu[] = {
-    {.op = "DirectedInterleaveDataset",
-     .device_type = "CPU",
-     .create = directed_create,
-     .state_bytes = sizeof(bool),
-     .compute = directed__cpu},
+    LEAT_CPU_KERNEL("DirectedInterleaveDataset", NULL, bool, directed_create, directed__cpu),
+    LEAT_CPU_KERNEL("ExperimentalDirectedInterleaveDataset", NULL, bool, directed_create,
+                    directed__cpu),
     {.op = "IgnoreErrorsDataset", .device_type = "CPU", .compute = ignore__cpu},
+    {.op = "ExperimentalIgnoreErrorsDataset", .device_type = "CPU", .compute = ignore__cpu},
     {.op = "AssertCardinalityDataset", .device_type = "CPU", .compute = asserted__cpu},
     LEAT_KERNEL_ROWS_END,
 };

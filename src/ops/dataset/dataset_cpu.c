@@ -248,14 +248,16 @@ void leat_dataset_function_destroy(void* state) {
   leat_element_spec_release(((leat_dataset_function_t*)state)->spec);
 }
 
-// Nodes have one of the two attributes.
+// Nodes have one of the two attributes, or none, where the order is an input.
 leat_status_t leat_dataset_order_create(leat_kernel_creation_t* c,
                                         leat_dataset_order_t* out_order) {
   leat_string_view_t word;
   const leat_attr_value_t* sloppy = leat_attr_find(c->attrs, c->attr_count,
                                                    leat_string_view_from("sloppy"));
   *out_order = sloppy && sloppy->b ? LEAT_ORDER_ANY : LEAT_ORDER_DEFAULT;
-  if (sloppy) return leat_ok_status();
+  const leat_attr_value_t* deterministic =
+      leat_attr_find(c->attrs, c->attr_count, leat_string_view_from("deterministic"));
+  if (sloppy || !deterministic) return leat_ok_status();
   LEAT_RETURN_IF_ERROR(leat_kernel_attr_string(c, "deterministic", &word));
   if (leat_string_view_equal(word, leat_string_view_from("true"))) {
     *out_order = LEAT_ORDER_KEPT;

@@ -181,6 +181,7 @@ static void reduce__cpu(leat_kernel_context_t* c, leat_kernel_done_fn_t done) {
 
 const leat_kernel_row_t leat_dataset_reader_kernels_cpu[] = {
     {.op = "DatasetCardinality", .device_type = "CPU", .compute = cardinality__cpu},
+    {.op = "ExperimentalDatasetCardinality", .device_type = "CPU", .compute = cardinality__cpu},
     {.op = "DatasetToSingleElement",
      .device_type = "CPU",
      .create = leat_element_spec_state_create,

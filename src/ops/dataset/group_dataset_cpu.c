@@ -291,12 +291,12 @@ static leat_status_t groups__cpu(leat_kernel_context_t* c) {
   return leat_dataset_set_output(c, dataset);
 }
 
+#define KERNEL(name)                                                       \
+  LEAT_CPU_KERNEL(name, NULL, groups_node_t, groups_create, groups__cpu, \
+                  .destroy = leat_element_spec_state_destroy)
+
 const leat_kernel_row_t leat_group_dataset_kernels_cpu[] = {
-    {.op = "GroupByWindowDataset",
-     .device_type = "CPU",
-     .create = groups_create,
-     .destroy = leat_element_spec_state_destroy,
-     .state_bytes = sizeof(groups_node_t),
-     .compute = groups__cpu},
+    KERNEL("GroupByWindowDataset"),
+    KERNEL("ExperimentalGroupByWindowDataset"),
     LEAT_KERNEL_ROWS_END,
 };

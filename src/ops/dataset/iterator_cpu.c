@@ -198,6 +198,16 @@ static leat_status_t to_string__cpu(leat_kernel_context_t* c) {
   return status;
 }
 
+static leat_status_t get_device__cpu(leat_kernel_context_t* c) {
+  leat_resource_t* iterator;
+  leat_shape_t scalar = leat_shape_scalar();
+  leat_tensor_t* output;
+  LEAT_RETURN_IF_ERROR(leat_handle_find(c, 0, &leat_iterator_kind, &iterator));
+  leat_resource_release(iterator);
+  LEAT_RETURN_IF_ERROR(leat_kernel_allocate_output(c, 0, &scalar, &output));
+  return leat_tensor_set_string(output, 0, c->kernel->device->name);
+}
+
 // Checks the iterator against the node's output_types and output_shapes. Empty lists ask for
 // nothing.
 static leat_status_t check_spec(const leat_kernel_context_t* c, leat_resource_t* resource) {
@@ -273,6 +283,8 @@ const leat_kernel_row_t leat_iterator_kernels_cpu[] = {
     {.op = "IteratorGetNext", TYPED, .compute_async = get_next__cpu},
     {.op = "IteratorGetNextSync", TYPED, .compute_async = get_next__cpu},
     {.op = "IteratorGetNextAsOptional", TYPED, .compute_async = get_next_as_optional__cpu},
+    {.op = "IteratorGetDevice", .device_type = "CPU", .compute = get_device__cpu},
+    {.op = "ExperimentalIteratorGetDevice", .device_type = "CPU", .compute = get_device__cpu},
     {.op = "IteratorToStringHandle", .device_type = "CPU", .compute = to_string__cpu},
     FROM_STRING("IteratorFromStringHandle"),
     FROM_STRING("IteratorFromStringHandleV2"),

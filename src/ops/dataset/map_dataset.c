@@ -119,6 +119,22 @@ const leat_op_row_t leat_map_dataset_ops[] = {
               "0; " LEAT_ELEMENT_ATTRS LEAT_METADATA_ATTR,
      .shape = leat_shape_scalar_output,
      .doc = "ParallelInterleaveDatasetV3 with sizes of its buffers."},
+    {.name = "ParallelInterleaveDataset",
+     .inputs = "input_dataset: variant; other_arguments: Targuments; cycle_length: int64; "
+               "block_length: int64; sloppy: bool; buffer_output_elements: int64; "
+               "prefetch_input_elements: int64",
+     .outputs = "handle: variant",
+     .attrs = "f: func; Targuments: list(type) >= 0; " LEAT_ELEMENT_ATTRS LEAT_METADATA_ATTR,
+     .shape = leat_shape_scalar_output,
+     .doc = "InterleaveDataset that reads all datasets of the cycle at once."},
+    {.name = "LegacyParallelInterleaveDatasetV2",
+     .inputs = "input_dataset: variant; other_arguments: Targuments; cycle_length: int64; "
+               "block_length: int64; buffer_output_elements: int64; prefetch_input_elements: int64",
+     .outputs = "handle: variant",
+     .attrs = "f: func; deterministic: string = 'default'; Targuments: list(type) >= 0; "
+              LEAT_ELEMENT_ATTRS LEAT_METADATA_ATTR,
+     .shape = leat_shape_scalar_output,
+     .doc = "ParallelInterleaveDataset that says whether order matters."},
     PARSE_ROW("ParseExampleDataset", "sloppy: bool = false"),
     PARSE_ROW("ParseExampleDatasetV2", "deterministic: string = 'default'"),
     LEAT_OP_ROWS_END,

@@ -190,5 +190,6 @@ const leat_kernel_row_t leat_map_dataset_kernels_cpu[] = {
     KERNEL("MapDataset", leat_map_dataset_kernel_create, map__cpu),
     KERNEL("FilterDataset", filter_create, filter__cpu),
     KERNEL("TakeWhileDataset", filter_create, take_while__cpu),
+    KERNEL("ExperimentalTakeWhileDataset", filter_create, take_while__cpu),
     LEAT_KERNEL_ROWS_END,
 };

@@ -67,6 +67,7 @@ typedef struct interleave_s {
   int64_t output_capacity;  // of the channel of a place
   int64_t input_capacity;
   leat_dataset_order_t order;
+  bool replaces_at_once;  // see interleave_iterator_t
 } interleave_t;
 
 typedef struct interleave_iterator_s {
@@ -78,6 +79,10 @@ typedef struct interleave_iterator_s {
   int64_t open;      // places that are open
   bool any_order;
   bool input_ended;
+  // The dataset of the current place has ended, and the place waits for the next one before the
+  // iterator goes on, because the block of the next place depends on whether there is one.
+  bool replaces;
+  bool has_begun;  // all places were open once, or the input has ended
   leat_status_t failure;  // of the input, for the place at which it is to be given
   int64_t failed_place;
 } interleave_iterator_t;
@@ -119,6 +124,16 @@ static void interleave_stop(leat_iterator_t* self) {
 static void go_to_next_place(interleave_iterator_t* it) {
   it->in_block = 0;
   it->place = place_after(it, 1);
+}
+
+// Leaves the current place, whose dataset has ended. The ops before ParallelInterleaveDatasetV2
+// give the rest of a block from the next place when no dataset follows at this one.
+static void leave_ended_place(interleave_iterator_t* it) {
+  const int64_t in_block = it->in_block;
+  const bool goes_on = dataset_of(it)->replaces_at_once && !it->is_open[it->place];
+  it->replaces = false;
+  go_to_next_place(it);
+  if (goes_on) it->in_block = in_block;
 }
 
 // Opens a place with an element of the input, and begins to read its dataset.
@@ -187,8 +202,9 @@ static leat_status_t read_place(interleave_iterator_t* it, int64_t place, leat_t
   return status;
 }
 
-// Whether an element of the input can open a place.
-static bool can_open(const interleave_iterator_t* it) {
+// Whether an element of the input can open a place. The wait queue's lock is held.
+static bool can_open(const void* data) {
+  const interleave_iterator_t* it = data;
   bool wants_input = false;
   for (int64_t i = 0; i < dataset_of(it)->calls && !wants_input; ++i) {
     wants_input = !it->is_open[place_after(it, i)];
@@ -207,6 +223,14 @@ static bool is_ready(const void* data) {
     if (it->is_open[place] && leat_channel_is_ready(channel_of(it, place))) return true;
   }
   return can_open(it);
+}
+
+// Whether places may be read. Where a place is opened anew as soon as its dataset has ended, all
+// others must have been opened before, or it would depend on time which of them comes first.
+static bool may_read(interleave_iterator_t* it) {
+  it->has_begun = it->has_begun || it->any_order || !dataset_of(it)->replaces_at_once ||
+                  it->input_ended || it->failure || it->open == dataset_of(it)->cycle_length;
+  return it->has_begun;
 }
 
 // Takes an element that is ready at another open place, and makes that place the current one.
@@ -237,8 +261,18 @@ static leat_status_t interleave_next(leat_iterator_t* self, leat_pull_t* pull, l
       it->failure = leat_ok_status();
       return failure;
     }
+    if (it->replaces && (it->is_open[it->place] || it->input_ended)) {
+      leave_ended_place(it);
+      continue;
+    }
+    if (!may_read(it)) {
+      leat_ahead_wait(it->ahead, pull, can_open, it);
+      return leat_ok_status();
+    }
     if (it->is_open[it->place]) {
       LEAT_RETURN_IF_ERROR(read_place(it, it->place, out, out_poll));
+      it->replaces = *out_poll == LEAT_POLL_END && dataset_of(it)->replaces_at_once;
+      if (it->replaces) continue;
     } else if (it->input_ended) {
       *out_poll = LEAT_POLL_END;
       if (!it->open && !it->failure) return leat_ok_status();
@@ -251,7 +285,7 @@ static leat_status_t interleave_next(leat_iterator_t* self, leat_pull_t* pull, l
       return leat_ok_status();
     }
     if (*out_poll == LEAT_POLL_END) {
-      go_to_next_place(it);
+      leave_ended_place(it);
     } else {
       if (++it->in_block == dataset_of(it)->block_length) go_to_next_place(it);
       return leat_ok_status();
@@ -285,6 +319,14 @@ static leat_status_t complete(const leat_kernel_context_t* c, interleave_t* size
     return leat_kernel_invalid(c, "num_parallel_calls is %lld, must be at most cycle_length, %lld",
                                (long long)sizes->calls, (long long)sizes->cycle_length);
   }
+  if (sizes->output_capacity == 0 || sizes->output_capacity < LEAT_DATASET_AUTOTUNE ||
+      sizes->input_capacity < LEAT_DATASET_AUTOTUNE) {
+    return leat_kernel_invalid(c,
+                               "buffer_output_elements is %lld and prefetch_input_elements %lld, "
+                               "must be > 0 and >= 0, or -1 for auto-tuning",
+                               (long long)sizes->output_capacity,
+                               (long long)sizes->input_capacity);
+  }
   if (sizes->cycle_length == LEAT_DATASET_AUTOTUNE) {
     sizes->cycle_length = LEAT_MAX(leat_cpu_count(), sizes->calls);
   }
@@ -304,21 +346,28 @@ static leat_status_t complete(const leat_kernel_context_t* c, interleave_t* size
   return leat_ok_status();
 }
 
-// Makes the dataset of an op whose last |after| inputs are scalars: cycle_length, block_length, in
-// some ops two buffer sizes, and num_parallel_calls. |sizes| has the buffer sizes.
-static leat_status_t make(leat_kernel_context_t* c, int after, interleave_t* sizes) {
+// Sets the output to a dataset with |sizes|, which may be -1, behind |captured_count| captured
+// tensors.
+static leat_status_t set_interleave(leat_kernel_context_t* c, int captured_count,
+                                    interleave_t* sizes) {
   const leat_dataset_function_t* function = leat_kernel_state(c);
-  const int last = leat_kernel_input_count(c) - 1, first = last + 1 - after;
   leat_dataset_t* dataset;
-  LEAT_RETURN_IF_ERROR(leat_dataset_int_input(c, last, "num_parallel_calls", &sizes->calls));
-  LEAT_RETURN_IF_ERROR(leat_dataset_int_input(c, first, "cycle_length", &sizes->cycle_length));
-  LEAT_RETURN_IF_ERROR(leat_dataset_int_input(c, first + 1, "block_length", &sizes->block_length));
   LEAT_RETURN_IF_ERROR(complete(c, sizes));
   LEAT_RETURN_IF_ERROR(
-      leat_dataset_create_calling(c, &kInterleave, function->spec, first - 1, &dataset));
+      leat_dataset_create_calling(c, &kInterleave, function->spec, captured_count, &dataset));
   sizes->base = *dataset;
   *(interleave_t*)dataset = *sizes;
   return leat_dataset_set_output(c, dataset);
+}
+
+// Makes the dataset of an op whose last |after| inputs are scalars: cycle_length, block_length, in
+// some ops two buffer sizes, and num_parallel_calls. |sizes| has the buffer sizes.
+static leat_status_t make(leat_kernel_context_t* c, int after, interleave_t* sizes) {
+  const int last = leat_kernel_input_count(c) - 1, first = last + 1 - after;
+  LEAT_RETURN_IF_ERROR(leat_dataset_int_input(c, last, "num_parallel_calls", &sizes->calls));
+  LEAT_RETURN_IF_ERROR(leat_dataset_int_input(c, first, "cycle_length", &sizes->cycle_length));
+  LEAT_RETURN_IF_ERROR(leat_dataset_int_input(c, first + 1, "block_length", &sizes->block_length));
+  return set_interleave(c, first - 1, sizes);
 }
 
 static leat_status_t parallel_interleave__cpu(leat_kernel_context_t* c) {
@@ -334,14 +383,35 @@ static leat_status_t buffered_interleave__cpu(leat_kernel_context_t* c) {
       leat_dataset_int_input(c, last - 2, "buffer_output_elements", &sizes.output_capacity));
   LEAT_RETURN_IF_ERROR(
       leat_dataset_int_input(c, last - 1, "prefetch_input_elements", &sizes.input_capacity));
-  if (sizes.output_capacity == 0 || sizes.output_capacity < LEAT_DATASET_AUTOTUNE ||
-      sizes.input_capacity < LEAT_DATASET_AUTOTUNE) {
-    return leat_kernel_invalid(c,
-                               "buffer_output_elements is %lld and prefetch_input_elements %lld, "
-                               "must be > 0 and >= 0, or -1 for auto-tuning",
-                               (long long)sizes.output_capacity, (long long)sizes.input_capacity);
-  }
   return make(c, 5, &sizes);
+}
+
+// The ops before ParallelInterleaveDatasetV2 read all datasets of the cycle at once. Their buffer
+// sizes are the last inputs, and "sloppy" is an input of the first of them.
+static leat_status_t make_legacy(leat_kernel_context_t* c, int first, interleave_t* sizes) {
+  const int last = leat_kernel_input_count(c) - 1;
+  LEAT_RETURN_IF_ERROR(leat_dataset_int_input(c, first, "cycle_length", &sizes->cycle_length));
+  LEAT_RETURN_IF_ERROR(leat_dataset_int_input(c, first + 1, "block_length", &sizes->block_length));
+  LEAT_RETURN_IF_ERROR(
+      leat_dataset_int_input(c, last - 1, "buffer_output_elements", &sizes->output_capacity));
+  LEAT_RETURN_IF_ERROR(
+      leat_dataset_int_input(c, last, "prefetch_input_elements", &sizes->input_capacity));
+  sizes->calls = sizes->cycle_length;
+  sizes->replaces_at_once = true;
+  return set_interleave(c, first - 1, sizes);
+}
+
+static leat_status_t legacy_interleave__cpu(leat_kernel_context_t* c) {
+  interleave_t sizes = {.order = ((const leat_dataset_function_t*)leat_kernel_state(c))->order};
+  return make_legacy(c, leat_kernel_input_count(c) - 4, &sizes);
+}
+
+static leat_status_t first_interleave__cpu(leat_kernel_context_t* c) {
+  const int first = leat_kernel_input_count(c) - 5;
+  bool sloppy;
+  LEAT_RETURN_IF_ERROR(leat_dataset_bool_input(c, first + 2, "sloppy", &sloppy));
+  interleave_t sizes = {.order = sloppy ? LEAT_ORDER_ANY : LEAT_ORDER_DEFAULT};
+  return make_legacy(c, first, &sizes);
 }
 
 #define KERNEL(name, how)                                                             \
@@ -349,6 +419,9 @@ static leat_status_t buffered_interleave__cpu(leat_kernel_context_t* c) {
                   .destroy = leat_dataset_function_destroy)
 
 const leat_kernel_row_t leat_parallel_interleave_dataset_kernels_cpu[] = {
+    KERNEL("ParallelInterleaveDataset", first_interleave),
+    KERNEL("ExperimentalParallelInterleaveDataset", first_interleave),
+    KERNEL("LegacyParallelInterleaveDatasetV2", legacy_interleave),
     KERNEL("ParallelInterleaveDatasetV2", parallel_interleave),
     KERNEL("ParallelInterleaveDatasetV3", parallel_interleave),
     KERNEL("ParallelInterleaveDatasetV4", buffered_interleave),

@@ -71,6 +71,7 @@ static leat_status_t random_v2_create(leat_kernel_creation_t* c, void* state) {
 
 const leat_kernel_row_t leat_random_dataset_kernels_cpu[] = {
     {.op = "RandomDataset", .device_type = "CPU", .compute = random__cpu},
+    {.op = "ExperimentalRandomDataset", .device_type = "CPU", .compute = random__cpu},
     {.op = "RandomDatasetV2",
      .device_type = "CPU",
      .create = random_v2_create,

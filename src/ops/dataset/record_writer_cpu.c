@@ -114,5 +114,6 @@ static void write__cpu(leat_kernel_context_t* c, leat_kernel_done_fn_t done) {
 
 const leat_kernel_row_t leat_record_writer_kernels_cpu[] = {
     {.op = "DatasetToTFRecord", .device_type = "CPU", .compute_async = write__cpu},
+    {.op = "ExperimentalDatasetToTFRecord", .device_type = "CPU", .compute_async = write__cpu},
     LEAT_KERNEL_ROWS_END,
 };

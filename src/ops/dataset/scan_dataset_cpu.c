@@ -118,12 +118,12 @@ static leat_status_t scan__cpu(leat_kernel_context_t* c) {
   return leat_dataset_set_output(c, dataset);
 }
 
+#define KERNEL(name)                                                          \
+  LEAT_CPU_KERNEL(name, NULL, leat_dataset_fold_t, scan_create, scan__cpu, \
+                  .destroy = leat_dataset_function_destroy)
+
 const leat_kernel_row_t leat_scan_dataset_kernels_cpu[] = {
-    {.op = "ScanDataset",
-     .device_type = "CPU",
-     .create = scan_create,
-     .destroy = leat_dataset_function_destroy,
-     .state_bytes = sizeof(leat_dataset_fold_t),
-     .compute = scan__cpu},
+    KERNEL("ScanDataset"),
+    KERNEL("ExperimentalScanDataset"),
     LEAT_KERNEL_ROWS_END,
 };

@@ -32,12 +32,17 @@ static int64_t count_of(const leat_dataset_t* dataset) {
 
 // ---- Take, skip, repeat -------------------------------------------------------------------------
 
-// A negative count takes everything.
+// A negative count takes everything. Behind the last element the input is freed, so that what it
+// reads from is let go even if the iterator lives on.
 static leat_status_t take_next(leat_iterator_t* self, leat_pull_t* pull, leat_tensor_t* out,
                                leat_poll_t* out_poll) {
   counter_t* it = (counter_t*)self;
   int64_t count = count_of(self->dataset);
-  if (count >= 0 && it->seen >= count) return leat_ok_status();
+  if (count >= 0 && it->seen >= count) {
+    leat_iterator_free(self->input);
+    self->input = NULL;
+    return leat_ok_status();
+  }
   LEAT_RETURN_IF_ERROR(leat_iterator_next(self->input, pull, out, out_poll));
   it->seen += *out_poll == LEAT_POLL_ELEMENT;
   return leat_ok_status();
@@ -352,10 +357,15 @@ const leat_kernel_row_t leat_sequence_dataset_kernels_cpu[] = {
     KERNEL("ConcatenateDataset", concatenate),
     KERNEL("ZipDataset", zip),
     KERNEL("MaxIntraOpParallelismDataset", pass),
+    KERNEL("ExperimentalMaxIntraOpParallelismDataset", pass),
     KERNEL("PrivateThreadPoolDataset", pass),
+    KERNEL("ExperimentalPrivateThreadPoolDataset", pass),
     KERNEL("NonSerializableDataset", pass),
+    KERNEL("ExperimentalNonSerializableDataset", pass),
     KERNEL("LatencyStatsDataset", pass),
+    KERNEL("ExperimentalLatencyStatsDataset", pass),
     KERNEL("BytesProducedStatsDataset", pass),
+    KERNEL("ExperimentalBytesProducedStatsDataset", pass),
     KERNEL("ModelDataset", pass),
     KERNEL("FinalizeDataset", pass),
     KERNEL("RewriteDataset", pass),

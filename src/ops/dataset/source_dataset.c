@@ -95,6 +95,23 @@ const leat_op_row_t leat_source_dataset_ops[] = {
      .shape = fixed_shape,
      .doc = "Records of one size of files, perhaps compressed."},
     // Random numbers.
+    {.name = "GeneratorDataset",
+     .inputs = "init_func_other_args: Tinit_func_args; next_func_other_args: Tnext_func_args; "
+               "finalize_func_other_args: Tfinalize_func_args",
+     .outputs = "handle: variant",
+     .attrs = "init_func: func; next_func: func; finalize_func: func; "
+              "Tinit_func_args: list(type) >= 0; Tnext_func_args: list(type) >= 0; "
+              "Tfinalize_func_args: list(type) >= 0; " LEAT_ELEMENT_ATTRS LEAT_METADATA_ATTR,
+     .flags = LEAT_OP_STATEFUL,
+     .shape = leat_shape_scalar_output,
+     .doc = "What a function gives, again and again, until it fails with OUT_OF_RANGE."},
+    {.name = "ListDataset",
+     .inputs = "tensors: Tinput_types",
+     .outputs = "handle: variant",
+     .attrs = "Tinput_types: list(type) >= 1; " LEAT_ELEMENT_ATTRS LEAT_METADATA_ATTR,
+     .flags = LEAT_OP_STATEFUL,
+     .shape = leat_shape_scalar_output,
+     .doc = "Elements whose components are the inputs, one element after the other."},
     {.name = "RandomDataset",
      .inputs = "seed: int64; seed2: int64",
      .outputs = "handle: variant",

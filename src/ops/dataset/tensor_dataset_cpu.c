@@ -85,6 +85,27 @@ static leat_status_t tensor__cpu(leat_kernel_context_t* c) {
   return set_output(c, dataset);
 }
 
+// The inputs are the components of one element after those of the other.
+static leat_status_t list__cpu(leat_kernel_context_t* c) {
+  const leat_element_spec_state_t* node = leat_kernel_state(c);
+  leat_element_spec_t* stated = node->spec;
+  const int inputs = leat_kernel_input_count(c);
+  leat_dataset_t* dataset;
+  if (inputs % stated->count) {
+    return leat_kernel_invalid(c, "there are %d inputs, must be as many for each of %d components",
+                               inputs, stated->count);
+  }
+  for (int i = 0; i < inputs; ++i) {
+    const int wanted = stated->types[i % stated->count], dtype = leat_kernel_input(c, i)->dtype;
+    if (dtype == wanted) continue;
+    return leat_kernel_invalid(c, "input %d is of type %s, must be %s", i, leat_dtype_name(dtype),
+                               leat_dtype_name(wanted));
+  }
+  LEAT_RETURN_IF_ERROR(leat_window_create(leat_element_spec_retain(stated),
+                                          inputs / stated->count, &dataset));
+  return set_output(c, dataset);
+}
+
 static leat_status_t check_slices(leat_kernel_context_t* c) {
   for (int i = 0; i < leat_kernel_input_count(c); ++i) {
     const leat_shape_t* shape = &leat_kernel_input(c, i)->shape;
@@ -214,6 +235,7 @@ static leat_status_t range__cpu(leat_kernel_context_t* c) {
 
 const leat_kernel_row_t leat_tensor_dataset_kernels_cpu[] = {
     KERNEL("TensorDataset", state_create, tensor__cpu),
+    KERNEL("ListDataset", leat_element_spec_state_create, list__cpu),
     KERNEL("TensorSliceDataset", state_create, slices__cpu),
     KERNEL("RangeDataset", leat_element_spec_state_create, range__cpu),
     LEAT_KERNEL_ROWS_END,

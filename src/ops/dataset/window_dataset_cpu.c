@@ -343,5 +343,6 @@ static leat_status_t unbatch__cpu(leat_kernel_context_t* c) {
 const leat_kernel_row_t leat_window_dataset_kernels_cpu[] = {
     {.op = "WindowDataset", .device_type = "CPU", .compute = windows__cpu},
     {.op = "UnbatchDataset", .device_type = "CPU", .compute = unbatch__cpu},
+    {.op = "ExperimentalUnbatchDataset", .device_type = "CPU", .compute = unbatch__cpu},
     LEAT_KERNEL_ROWS_END,
 };
