@@ -62,16 +62,20 @@ static leat_status_t anonymous__cpu(leat_kernel_context_t* c) {
   return c->kernel->output_count > 1 ? leat_dataset_set_deleter(c, 1) : leat_ok_status();
 }
 
-static leat_status_t delete__cpu(leat_kernel_context_t* c) {
+leat_status_t leat_iterator_delete(leat_kernel_context_t* c, const leat_resource_kind_t* kind) {
   leat_resource_t* resource;
-  LEAT_RETURN_IF_ERROR(leat_handle_find(c, 0, &leat_iterator_kind, &resource));
+  LEAT_RETURN_IF_ERROR(leat_handle_find(c, 0, kind, &resource));
   leat_resource_release(resource);
   const leat_resource_handle_t* handle =
       *leat_tensor_data(leat_kernel_input(c, 0), leat_resource_handle_t*);
   // An anonymous handle owns its iterator, which ends with the last copy of the handle.
   return handle->owned ? leat_ok_status()
                        : leat_resource_manager_remove(c->services->resources, handle->container,
-                                                      handle->name, &leat_iterator_kind);
+                                                      handle->name, kind);
+}
+
+static leat_status_t delete__cpu(leat_kernel_context_t* c) {
+  return leat_iterator_delete(c, &leat_iterator_kind);
 }
 
 // ---- Kernels that take a turn -------------------------------------------------------------------
@@ -87,7 +91,7 @@ static void set_finish(leat_pull_t* pull, leat_status_t status) {
 }
 
 static void make__cpu(leat_kernel_context_t* c, leat_kernel_done_fn_t done) {
-  leat_turn_begin(c, done, 1, sizeof(leat_turn_t), set_step, set_finish);
+  leat_turn_begin(c, done, &leat_iterator_kind, 1, sizeof(leat_turn_t), set_step, set_finish);
 }
 
 // ---- The next element ---------------------------------------------------------------------------
@@ -159,7 +163,7 @@ static void take_next(leat_kernel_context_t* c, leat_kernel_done_fn_t done,
                       void (*finish)(leat_pull_t*, leat_status_t)) {
   const leat_element_spec_state_t* state = leat_kernel_state(c);
   size_t bytes = sizeof(next_t) + (size_t)state->spec->count * sizeof(leat_tensor_t);
-  leat_turn_begin(c, done, 0, bytes, next_step, finish);
+  leat_turn_begin(c, done, &leat_iterator_kind, 0, bytes, next_step, finish);
 }
 
 static void get_next__cpu(leat_kernel_context_t* c, leat_kernel_done_fn_t done) {
@@ -182,12 +186,13 @@ static leat_status_t write_handle(const leat_resource_handle_t* handle,
   return leat_message_encode(&leat_pb_resource_handle_proto_descriptor, &message, out);
 }
 
-static leat_status_t to_string__cpu(leat_kernel_context_t* c) {
+leat_status_t leat_iterator_write_string(leat_kernel_context_t* c,
+                                         const leat_resource_kind_t* kind) {
   leat_resource_t* iterator;
   leat_string_builder_t text;
   leat_shape_t scalar = leat_shape_scalar();
   leat_tensor_t* output;
-  LEAT_RETURN_IF_ERROR(leat_handle_find(c, 0, &leat_iterator_kind, &iterator));
+  LEAT_RETURN_IF_ERROR(leat_handle_find(c, 0, kind, &iterator));
   leat_resource_release(iterator);
   leat_string_builder_initialize(leat_allocator_system(), &text);
   leat_status_t status =
@@ -196,6 +201,10 @@ static leat_status_t to_string__cpu(leat_kernel_context_t* c) {
   if (!status) status = leat_tensor_set_string(output, 0, leat_string_builder_view(&text));
   leat_string_builder_deinitialize(&text);
   return status;
+}
+
+static leat_status_t to_string__cpu(leat_kernel_context_t* c) {
+  return leat_iterator_write_string(c, &leat_iterator_kind);
 }
 
 static leat_status_t get_device__cpu(leat_kernel_context_t* c) {
@@ -217,7 +226,7 @@ static leat_status_t check_spec(const leat_kernel_context_t* c, leat_resource_t*
 }
 
 // Checks that |named| is an iterator of this device that exists and fits the node's attributes.
-static leat_status_t check_named(const leat_kernel_context_t* c,
+static leat_status_t check_named(const leat_kernel_context_t* c, const leat_resource_kind_t* kind,
                                  const leat_pb_resource_handle_proto_t* named) {
   leat_resource_t* resource;
   leat_string_view_t device = c->kernel->device->name;
@@ -228,14 +237,14 @@ static leat_status_t check_named(const leat_kernel_context_t* c,
                                LEAT_SV_ARG(device), LEAT_SV_ARG(named->device));
   }
   LEAT_RETURN_IF_ERROR(leat_resource_manager_find(c->services->resources, named->container,
-                                                  named->name, &leat_iterator_kind, &resource));
+                                                  named->name, kind, &resource));
   leat_status_t status = check_spec(c, resource);
   leat_resource_release(resource);
   return status;
 }
 
-static leat_status_t make_handle(leat_kernel_context_t* c, leat_string_view_t text,
-                                 leat_arena_t* arena) {
+static leat_status_t make_handle(leat_kernel_context_t* c, const leat_resource_kind_t* kind,
+                                 leat_string_view_t text, leat_arena_t* arena) {
   leat_pb_resource_handle_proto_t named;
   leat_shape_t scalar = leat_shape_scalar();
   leat_tensor_t* output;
@@ -244,21 +253,26 @@ static leat_status_t make_handle(leat_kernel_context_t* c, leat_string_view_t te
   if (status) {
     return leat_status_annotate(status, "Could not parse string_handle as a valid ResourceHandle");
   }
-  LEAT_RETURN_IF_ERROR(check_named(c, &named));
+  LEAT_RETURN_IF_ERROR(check_named(c, kind, &named));
   LEAT_RETURN_IF_ERROR(leat_kernel_allocate_output(c, 0, &scalar, &output));
   return leat_resource_handle_create(named.device, named.container, named.name,
-                                     leat_string_view_from(leat_iterator_kind.name),
+                                     leat_string_view_from(kind->name),
                                      leat_tensor_data(output, leat_resource_handle_t*));
 }
 
-static leat_status_t from_string__cpu(leat_kernel_context_t* c) {
+leat_status_t leat_iterator_read_string(leat_kernel_context_t* c,
+                                        const leat_resource_kind_t* kind) {
   leat_string_view_t text;
   leat_arena_t arena;
   LEAT_RETURN_IF_ERROR(leat_dataset_string_input(c, 0, "string_handle", &text));
   leat_arena_initialize(leat_allocator_system(), 256, &arena);
-  leat_status_t status = make_handle(c, text, &arena);
+  leat_status_t status = make_handle(c, kind, text, &arena);
   leat_arena_deinitialize(&arena);
   return status;
+}
+
+static leat_status_t from_string__cpu(leat_kernel_context_t* c) {
+  return leat_iterator_read_string(c, &leat_iterator_kind);
 }
 
 #define FROM_STRING(name)                                                                \

@@ -26,6 +26,11 @@ extern const leat_resource_kind_t leat_iterator_kind;
 // elements, which is retained.
 LEAT_MUST_USE leat_status_t leat_iterator_resource_create(void* data,
                                                           leat_resource_t** out_resource);
+// The parts of the resource of another kind that begins with a leat_iterator_resource_t, whose
+// memory is zeroed. |spec| is retained.
+void leat_iterator_resource_initialize(const leat_resource_kind_t* kind, leat_element_spec_t* spec,
+                                       leat_iterator_resource_t* resource);
+void leat_iterator_resource_deinitialize(leat_iterator_resource_t* resource);
 // Sets the iterator to the start of |dataset|; the caller has the turn. INVALID_ARGUMENT when the
 // elements of |dataset| are not as the resource's spec says.
 LEAT_MUST_USE leat_status_t leat_iterator_resource_set(leat_iterator_resource_t* resource,
@@ -37,8 +42,10 @@ typedef struct leat_turn_s {
   leat_iterator_resource_t* resource;  // retained until the turn has ended
 } leat_turn_t;
 // Allocates a turn of |bytes| bytes, whose struct begins with leat_turn_t, for the iterator at
-// input |input| of the kernel, and waits with it. |step| and |finish| are those of its pull.
-void leat_turn_begin(leat_kernel_context_t* c, leat_kernel_done_fn_t done, int input, size_t bytes,
+// input |input| of the kernel, a resource of |kind|, and waits with it. |step| and |finish| are
+// those of its pull.
+void leat_turn_begin(leat_kernel_context_t* c, leat_kernel_done_fn_t done,
+                     const leat_resource_kind_t* kind, int input, size_t bytes,
                      leat_status_t (*step)(leat_pull_t*, leat_poll_t*),
                      void (*finish)(leat_pull_t*, leat_status_t));
 // Ends a turn that leat_turn_begin allocated, frees it and reports that the kernel is done; |turn|
@@ -50,5 +57,17 @@ void leat_turn_take(leat_turn_t* turn);
 // Gives the turn to the next pull that waits, and releases |turn->resource|. The pull's |finish|
 // calls it, and frees the turn's memory itself.
 void leat_turn_end(leat_turn_t* turn);
+
+// What kernels of both kinds of iterators do with handles. Sets output 0 to the string that names
+// the iterator at input 0.
+LEAT_MUST_USE leat_status_t leat_iterator_write_string(leat_kernel_context_t* c,
+                                                       const leat_resource_kind_t* kind);
+// Sets output 0 to the handle that the string at input 0 names; the kernel's state is a
+// leat_element_spec_state_t, which the elements must fit.
+LEAT_MUST_USE leat_status_t leat_iterator_read_string(leat_kernel_context_t* c,
+                                                      const leat_resource_kind_t* kind);
+// Removes the iterator at input 0 from its container.
+LEAT_MUST_USE leat_status_t leat_iterator_delete(leat_kernel_context_t* c,
+                                                 const leat_resource_kind_t* kind);
 
 #endif  // LEAT_OPS_DATASET_ITERATOR_CPU_H_

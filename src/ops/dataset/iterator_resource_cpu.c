@@ -6,24 +6,32 @@
 // functions and never touch the wait queue themselves.
 #include "ops/dataset/iterator_cpu.h"
 
-static void destroy(leat_resource_t* self) {
-  leat_iterator_resource_t* resource = (leat_iterator_resource_t*)self;
+void leat_iterator_resource_deinitialize(leat_iterator_resource_t* resource) {
   leat_iterator_free(resource->iterator);
   leat_status_free(resource->failure);
   leat_element_spec_release(resource->spec);
   leat_wait_queue_deinitialize(&resource->wait_queue);
-  leat_allocator_free(leat_allocator_system(), resource);
+}
+
+static void destroy(leat_resource_t* self) {
+  leat_iterator_resource_deinitialize((leat_iterator_resource_t*)self);
+  leat_allocator_free(leat_allocator_system(), self);
 }
 
 const leat_resource_kind_t leat_iterator_kind = {.name = "Iterator", .destroy = destroy};
 
+void leat_iterator_resource_initialize(const leat_resource_kind_t* kind, leat_element_spec_t* spec,
+                                       leat_iterator_resource_t* resource) {
+  resource->resource.kind = kind;
+  resource->resource.references = 1;
+  resource->spec = leat_element_spec_retain(spec);
+  leat_wait_queue_initialize(&resource->resource, &resource->wait_queue);
+}
+
 leat_status_t leat_iterator_resource_create(void* data, leat_resource_t** out_resource) {
   leat_iterator_resource_t* resource;
   LEAT_RETURN_IF_ERROR(LEAT_ALLOCATE(leat_allocator_system(), 1, &resource));
-  resource->resource.kind = &leat_iterator_kind;
-  resource->resource.references = 1;
-  resource->spec = leat_element_spec_retain(data);
-  leat_wait_queue_initialize(&resource->resource, &resource->wait_queue);
+  leat_iterator_resource_initialize(&leat_iterator_kind, data, resource);
   *out_resource = &resource->resource;
   return leat_ok_status();
 }
@@ -83,12 +91,13 @@ void leat_turn_end(leat_turn_t* turn) {
   leat_resource_release(&resource->resource);
 }
 
-void leat_turn_begin(leat_kernel_context_t* c, leat_kernel_done_fn_t done, int input, size_t bytes,
+void leat_turn_begin(leat_kernel_context_t* c, leat_kernel_done_fn_t done,
+                     const leat_resource_kind_t* kind, int input, size_t bytes,
                      leat_status_t (*step)(leat_pull_t*, leat_poll_t*),
                      void (*finish)(leat_pull_t*, leat_status_t)) {
   leat_turn_t* turn = NULL;
   leat_resource_t* resource = NULL;
-  leat_status_t status = leat_handle_find(c, input, &leat_iterator_kind, &resource);
+  leat_status_t status = leat_handle_find(c, input, kind, &resource);
   if (!status) status = leat_allocator_allocate(leat_allocator_system(), bytes, (void**)&turn);
   if (status) {
     leat_resource_release(resource);

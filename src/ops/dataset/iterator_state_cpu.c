@@ -24,7 +24,8 @@ static void position_finish(leat_pull_t* pull, leat_status_t status) {
 }
 
 static void position__cpu(leat_kernel_context_t* c, leat_kernel_done_fn_t done) {
-  leat_turn_begin(c, done, 0, sizeof(leat_turn_t), position_step, position_finish);
+  leat_turn_begin(c, done, &leat_iterator_kind, 0, sizeof(leat_turn_t), position_step,
+                  position_finish);
 }
 
 typedef struct restoring_s {
@@ -72,7 +73,8 @@ static void restore_finish(leat_pull_t* pull, leat_status_t status) {
 }
 
 static void restore__cpu(leat_kernel_context_t* c, leat_kernel_done_fn_t done) {
-  leat_turn_begin(c, done, 1, sizeof(restoring_t), restore_step, restore_finish);
+  leat_turn_begin(c, done, &leat_iterator_kind, 1, sizeof(restoring_t), restore_step,
+                  restore_finish);
 }
 
 const leat_kernel_row_t leat_iterator_state_kernels_cpu[] = {
