@@ -215,10 +215,10 @@ FAMILY(signal, SIGNAL, SIGNAL, NO_RULES)
   X(string_split) X(text) X(unicode) X(unicode_script)
 FAMILY(string, STRING_OPS, STRING_KERNELS, NO_RULES)
 
-// Summaries (section 9.1): values described as encoded Summary messages, which a client writes to
-// event files for TensorBoard.
-#define SUMMARY_OPS(X) X(summary)
-#define SUMMARY_KERNELS(X) X(audio) X(image) X(summarize)
+// Summaries (section 9.1): values described as encoded Summary messages, which a client or an op
+// writes to event files for TensorBoard.
+#define SUMMARY_OPS(X) X(summary) X(summary_writer)
+#define SUMMARY_KERNELS(X) X(audio) X(image) X(summarize) X(summary_writer)
 FAMILY(summary, SUMMARY_OPS, SUMMARY_KERNELS, NO_RULES)
 
 // What moves variables along their gradients: the optimizers of training (section 7 of the white

@@ -16,7 +16,7 @@
 
 typedef struct sounds_s {
   int64_t max_count;
-  float rate;  // the attribute sample_rate; unused where input 2 has the rate
+  float rate;  // the attribute sample_rate; unused where an input has the rate
 } sounds_t;
 
 static leat_status_t sounds_create(leat_kernel_creation_t* c, void* state) {
@@ -28,12 +28,14 @@ static leat_status_t old_sounds_create(leat_kernel_creation_t* c, void* state) {
   return sounds_create(c, state);
 }
 
-// Returns the sample rate in hertz, from input 2 where there is one.
+// Returns the sample rate in hertz, from the third of the inputs that describe sounds where there
+// is one.
 static leat_status_t read_rate(const leat_kernel_context_t* c, float* out_rate) {
   const sounds_t* sounds = leat_kernel_state(c);
   *out_rate = sounds->rate;
-  if (leat_kernel_input_count(c) == 3) {
-    const leat_tensor_t* rate = leat_kernel_input(c, 2);
+  int at = leat_summary_first_input(c) + 2;
+  if (leat_kernel_input_count(c) > at) {
+    const leat_tensor_t* rate = leat_kernel_input(c, at);
     if (rate->shape.element_count != 1) {
       return leat_kernel_invalid(c, "sample_rate has shape %s, must be a scalar",
                                  LEAT_SHAPE_TEXT(&rate->shape));
@@ -48,7 +50,7 @@ static leat_status_t read_rate(const leat_kernel_context_t* c, float* out_rate) 
 // Encodes clip |index| as a WAV file in |arena|, as |audio| describes it.
 static leat_status_t encode(leat_kernel_context_t* c, int64_t index, leat_arena_t* arena,
                             leat_pb_summary_audio_t* audio) {
-  const leat_tensor_t* tensor = leat_kernel_input(c, 1);
+  const leat_tensor_t* tensor = leat_kernel_input(c, leat_summary_first_input(c) + 1);
   int64_t count = audio->length_frames * audio->num_channels;
   uint64_t rate = (uint64_t)llrintf(audio->sample_rate);
   leat_string_builder_t file;
@@ -66,10 +68,11 @@ static leat_status_t encode(leat_kernel_context_t* c, int64_t index, leat_arena_
 
 static leat_status_t make_sounds(leat_kernel_context_t* c, leat_arena_t* arena) {
   const sounds_t* sounds = leat_kernel_state(c);
-  const leat_shape_t* shape = &leat_kernel_input(c, 1)->shape;
+  int first = leat_summary_first_input(c);
+  const leat_shape_t* shape = &leat_kernel_input(c, first + 1)->shape;
   leat_string_view_t tag;
   float rate;
-  LEAT_RETURN_IF_ERROR(leat_summary_read_tag(c, 0, &tag));
+  LEAT_RETURN_IF_ERROR(leat_summary_read_tag(c, first, &tag));
   if (shape->rank != 2 && shape->rank != 3) {
     return leat_kernel_invalid(c, "tensor has shape %s, must be 3-D or 2-D",
                                LEAT_SHAPE_TEXT(shape));
@@ -105,6 +108,11 @@ const leat_kernel_row_t leat_audio_kernels_cpu[] = {
      .state_bytes = sizeof(sounds_t),
      .compute = audio_summary__cpu},
     {.op = "AudioSummaryV2",
+     .device_type = "CPU",
+     .create = sounds_create,
+     .state_bytes = sizeof(sounds_t),
+     .compute = audio_summary__cpu},
+    {.op = "WriteAudioSummary",
      .device_type = "CPU",
      .create = sounds_create,
      .state_bytes = sizeof(sounds_t),

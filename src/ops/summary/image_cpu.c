@@ -17,6 +17,7 @@
 #include "ops/kernel_rows.h"
 #include "ops/summary/message_cpu.h"
 
+// How images are described. WriteImageSummary keeps |max_count| only; its colour is an input.
 typedef struct images_s {
   int64_t max_count;
   uint8_t* bad_color;  // [bad_color_size], owned
@@ -45,6 +46,16 @@ static leat_status_t images_create(leat_kernel_creation_t* c, void* state) {
     memcpy(images->bad_color, color->data, (size_t)images->bad_color_size);
   }
   return leat_ok_status();
+}
+
+static leat_status_t written_images_create(leat_kernel_creation_t* c, void* state) {
+  images_t* images = state;
+  LEAT_RETURN_IF_ERROR(leat_kernel_attr_int(c, "max_images", &images->max_count));
+  if (images->max_count <= INT32_MAX) return leat_ok_status();
+  return leat_make_status(LEAT_INVALID_ARGUMENT,
+                          "Create failed for node '%.*s' (WriteImageSummary): max_images is %lld, "
+                          "must be below 2^31",
+                          LEAT_SV_ARG(c->kernel->node_name), (long long)images->max_count);
 }
 
 static void images_destroy(void* state) {
@@ -130,9 +141,8 @@ static void scale_pixels(const images_t* images, pixels_t* p, uint8_t* out) {
 
 // Checks that the tensor is a batch of images of 1, 3 or 4 channels, and that bad_color has a value
 // for each channel.
-static leat_status_t check_tensor(const leat_kernel_context_t* c) {
-  const images_t* images = leat_kernel_state(c);
-  const leat_tensor_t* tensor = leat_kernel_input(c, 1);
+static leat_status_t check_tensor(const leat_kernel_context_t* c, const images_t* images,
+                                  const leat_tensor_t* tensor) {
   const leat_shape_t* shape = &tensor->shape;
   int64_t channels = shape->rank == 4 ? leat_shape_dim(shape, 3) : 0;
   if (channels != 1 && channels != 3 && channels != 4) {
@@ -153,9 +163,8 @@ static leat_status_t check_tensor(const leat_kernel_context_t* c) {
 }
 
 // Encodes image |index| as a PNG file in |arena|. |scratch| is NULL for images of uint8.
-static leat_status_t encode(leat_kernel_context_t* c, int64_t index, leat_arena_t* arena,
-                            uint8_t* scratch, leat_string_view_t* out_file) {
-  const leat_tensor_t* tensor = leat_kernel_input(c, 1);
+static leat_status_t encode(const images_t* images, const leat_tensor_t* tensor, int64_t index,
+                            leat_arena_t* arena, uint8_t* scratch, leat_string_view_t* out_file) {
   const leat_shape_t* shape = &tensor->shape;
   pixels_t p = {.tensor = tensor, .channels = (int)leat_shape_dim(shape, 3)};
   p.count = leat_shape_dim(shape, 1) * leat_shape_dim(shape, 2);
@@ -167,7 +176,7 @@ static leat_status_t encode(leat_kernel_context_t* c, int64_t index, leat_arena_
                             .bits = 8,
                             .compression = -1};
   if (scratch) {
-    scale_pixels(leat_kernel_state(c), &p, scratch);
+    scale_pixels(images, &p, scratch);
   } else {
     image.pixels = leat_tensor_data(tensor, const uint8_t) + p.first;
   }
@@ -182,9 +191,8 @@ static leat_status_t encode(leat_kernel_context_t* c, int64_t index, leat_arena_
 }
 
 // Allocates room for the scaled pixels of one image, unless the pixels are uint8.
-static leat_status_t make_scratch(leat_kernel_context_t* c, leat_arena_t* arena,
+static leat_status_t make_scratch(const leat_tensor_t* tensor, leat_arena_t* arena,
                                   uint8_t** out_scratch) {
-  const leat_tensor_t* tensor = leat_kernel_input(c, 1);
   *out_scratch = NULL;
   if (tensor->dtype == LEAT_DTYPE_UINT8) return leat_ok_status();
   int64_t bytes = leat_shape_product(&tensor->shape, 1, 4);
@@ -193,26 +201,33 @@ static leat_status_t make_scratch(leat_kernel_context_t* c, leat_arena_t* arena,
 
 // Makes the values of the summary: one image each, under a tag that is numbered.
 static leat_status_t make_images(leat_kernel_context_t* c, leat_arena_t* arena) {
-  const images_t* images = leat_kernel_state(c);
+  images_t images = *(const images_t*)leat_kernel_state(c);
+  int first = leat_summary_first_input(c);
+  const leat_tensor_t* tensor = leat_kernel_input(c, first + 1);
+  const leat_shape_t* shape = &tensor->shape;
   leat_string_view_t tag;
   uint8_t* scratch;
-  LEAT_RETURN_IF_ERROR(leat_summary_read_tag(c, 0, &tag));
-  LEAT_RETURN_IF_ERROR(check_tensor(c));
-  const leat_shape_t* shape = &leat_kernel_input(c, 1)->shape;
-  int64_t count = LEAT_MIN(images->max_count, leat_shape_dim(shape, 0));
+  if (first) {
+    images.bad_color = leat_tensor_data(leat_kernel_input(c, 4), uint8_t);
+    images.bad_color_size = leat_kernel_input(c, 4)->shape.element_count;
+  }
+  LEAT_RETURN_IF_ERROR(leat_summary_read_tag(c, first, &tag));
+  LEAT_RETURN_IF_ERROR(check_tensor(c, &images, tensor));
+  int64_t count = LEAT_MIN(images.max_count, leat_shape_dim(shape, 0));
   leat_pb_summary_value_t* values;
   leat_pb_summary_image_t* items;
   LEAT_RETURN_IF_ERROR(LEAT_NEW(arena, (size_t)count, &values));
   LEAT_RETURN_IF_ERROR(LEAT_NEW(arena, (size_t)count, &items));
-  LEAT_RETURN_IF_ERROR(make_scratch(c, arena, &scratch));
+  LEAT_RETURN_IF_ERROR(make_scratch(tensor, arena, &scratch));
   for (int64_t i = 0; i < count; ++i) {
     items[i] = (leat_pb_summary_image_t){.height = (int32_t)leat_shape_dim(shape, 1),
                                          .width = (int32_t)leat_shape_dim(shape, 2),
                                          .colorspace = (int32_t)leat_shape_dim(shape, 3)};
     values[i] = (leat_pb_summary_value_t){.image = &items[i], .value_case = LEAT_SUMMARY_IMAGE};
     LEAT_RETURN_IF_ERROR(
-        leat_summary_number_tag(arena, tag, "image", i, images->max_count, &values[i].tag));
-    LEAT_RETURN_IF_ERROR(encode(c, i, arena, scratch, &items[i].encoded_image_string));
+        leat_summary_number_tag(arena, tag, "image", i, images.max_count, &values[i].tag));
+    LEAT_RETURN_IF_ERROR(
+        encode(&images, tensor, i, arena, scratch, &items[i].encoded_image_string));
   }
   return leat_summary_set(c, values, (size_t)count);
 }
@@ -226,6 +241,12 @@ const leat_kernel_row_t leat_image_kernels_cpu[] = {
      .device_type = "CPU",
      .create = images_create,
      .destroy = images_destroy,
+     .state_bytes = sizeof(images_t),
+     .compute = image_summary__cpu,
+     .expensive = true},
+    {.op = "WriteImageSummary",
+     .device_type = "CPU",
+     .create = written_images_create,
      .state_bytes = sizeof(images_t),
      .compute = image_summary__cpu,
      .expensive = true},

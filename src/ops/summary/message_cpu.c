@@ -2,6 +2,7 @@
 #include "ops/summary/message_cpu.h"
 
 #include "formats/wire/encode.h"
+#include "ops/summary/summary_writer_cpu.h"
 
 leat_status_t leat_summary_set_text(leat_kernel_context_t* c, leat_string_builder_t* text) {
   leat_shape_t scalar = leat_shape_scalar();
@@ -15,6 +16,10 @@ leat_status_t leat_summary_set(leat_kernel_context_t* c, leat_pb_summary_value_t
                                size_t count) {
   leat_pb_summary_t summary = {.value = {values, count}};
   leat_string_builder_t text;
+  if (!c->kernel->output_count) {
+    return leat_summary_write(
+        c, (leat_pb_event_t){.summary = &summary, .what_case = LEAT_EVENT_SUMMARY});
+  }
   leat_string_builder_initialize(leat_allocator_system(), &text);
   leat_status_t status = leat_message_encode(&leat_pb_summary_descriptor, &summary, &text);
   if (!status) status = leat_summary_set_text(c, &text);

@@ -1,7 +1,8 @@
 // Helpers of the summary kernels. A kernel builds a Summary message (the protocol buffer that event
 // files hold for TensorBoard) whose parts lie in a temporary arena, and sets output 0, a scalar
-// string, to its encoding. The functions run on the kernel's thread; errors name the kernel's
-// input.
+// string, to its encoding. The same kernels serve the ops that write the message to an event file
+// (summary_writer_cpu.h): those take a writer and a step before the other inputs. The functions run
+// on the kernel's thread; errors name the kernel's input.
 #ifndef LEAT_OPS_SUMMARY_MESSAGE_CPU_H_
 #define LEAT_OPS_SUMMARY_MESSAGE_CPU_H_
 
@@ -21,7 +22,13 @@ enum {
 // The caller keeps |text|.
 LEAT_MUST_USE leat_status_t leat_summary_set_text(leat_kernel_context_t* c,
                                                   leat_string_builder_t* text);
-// Sets output 0 to an encoded Summary of |values|, which are borrowed.
+// The first input that describes a value: behind the writer and the step, where the kernel's op
+// adds an event to a writer and has no output.
+static inline int leat_summary_first_input(const leat_kernel_context_t* c) {
+  return c->kernel->output_count ? 0 : 2;
+}
+// Sets output 0 to an encoded Summary of |values|, which are borrowed, or adds an event with the
+// Summary where the op has no output.
 LEAT_MUST_USE leat_status_t leat_summary_set(leat_kernel_context_t* c,
                                              leat_pb_summary_value_t* values, size_t count);
 // Runs |make| with an arena that is freed when it returns.

@@ -37,6 +37,7 @@ static double number_at(const leat_tensor_t* tensor, int64_t index) {
     case LEAT_DTYPE_UINT8: return AS(uint8_t);
     case LEAT_DTYPE_UINT16: return AS(uint16_t);
     case LEAT_DTYPE_UINT32: return AS(uint32_t);
+    case LEAT_DTYPE_BOOL: return AS(bool);
     default: return (double)AS(uint64_t);
   }
 #undef AS
@@ -67,16 +68,30 @@ static leat_status_t make_scalars(leat_kernel_context_t* c, leat_arena_t* arena)
   return leat_summary_set(c, items, count);
 }
 
+// The number of WriteScalarSummary.
+static leat_status_t make_scalar(leat_kernel_context_t* c, leat_arena_t* arena) {
+  (void)arena;
+  leat_pb_summary_value_t value = {.simple_value = (float)number_at(leat_kernel_input(c, 3), 0),
+                                   .value_case = LEAT_SUMMARY_SIMPLE_VALUE};
+  LEAT_RETURN_IF_ERROR(leat_summary_read_tag(c, 2, &value.tag));
+  return leat_summary_set(c, &value, 1);
+}
+
+static leat_status_t write_scalar__cpu(leat_kernel_context_t* c) {
+  return leat_summary_with_arena(c, make_scalar);
+}
+
 static leat_status_t scalar_summary__cpu(leat_kernel_context_t* c) {
   return leat_summary_with_arena(c, make_scalars);
 }
 
 static leat_status_t make_histogram(leat_kernel_context_t* c, leat_arena_t* arena) {
-  const leat_tensor_t* values = leat_kernel_input(c, 1);
+  int first = leat_summary_first_input(c);
+  const leat_tensor_t* values = leat_kernel_input(c, first + 1);
   leat_histogram_t histogram;
   leat_pb_histogram_proto_t proto;
   leat_pb_summary_value_t value = {.histo = &proto, .value_case = LEAT_SUMMARY_HISTOGRAM};
-  LEAT_RETURN_IF_ERROR(leat_summary_read_tag(c, 0, &value.tag));
+  LEAT_RETURN_IF_ERROR(leat_summary_read_tag(c, first, &value.tag));
   LEAT_RETURN_IF_ERROR(leat_histogram_create(arena, &histogram));
   for (int64_t i = 0; i < values->shape.element_count; ++i) {
     double number = number_at(values, i);
@@ -121,20 +136,25 @@ static leat_status_t tensor_summary__cpu(leat_kernel_context_t* c) {
   return leat_summary_with_arena(c, make_tensor);
 }
 
+// A tensor with its tag and metadata: inputs (tag, tensor, metadata) of TensorSummaryV2, and
+// (..., tensor, tag, metadata) of WriteSummary.
 static leat_status_t make_tensor_v2(leat_kernel_context_t* c, leat_arena_t* arena) {
+  int first = leat_summary_first_input(c);
+  int tag = first ? 3 : 0, tensor = first ? 2 : 1;
   leat_pb_tensor_proto_t proto;
   leat_pb_summary_metadata_t metadata = {0};
   leat_pb_summary_value_t value = {
       .tensor = &proto, .metadata = &metadata, .value_case = LEAT_SUMMARY_TENSOR};
   leat_string_view_t bytes;
-  LEAT_RETURN_IF_ERROR(leat_summary_read_tag(c, 0, &value.tag));
-  LEAT_RETURN_IF_ERROR(leat_summary_read_tag(c, 2, &bytes));
-  LEAT_RETURN_IF_ERROR(tensor_to_proto(leat_kernel_input(c, 1), arena, &proto));
+  LEAT_RETURN_IF_ERROR(leat_summary_read_tag(c, tag, &value.tag));
+  LEAT_RETURN_IF_ERROR(leat_summary_read_tag(c, first + 2, &bytes));
+  LEAT_RETURN_IF_ERROR(tensor_to_proto(leat_kernel_input(c, tensor), arena, &proto));
   // As in TensorFlow, metadata that cannot be decoded are left out, without an error.
   leat_status_t status = leat_message_decode(&leat_pb_summary_metadata_descriptor, bytes, arena,
                                              NULL, &metadata);
   if (status) metadata = (leat_pb_summary_metadata_t){0};
   leat_status_free(status);
+  if (first && bytes.size == 0) value.metadata = NULL;
   return leat_summary_set(c, &value, 1);
 }
 
@@ -209,6 +229,15 @@ const leat_kernel_row_t leat_summarize_kernels_cpu[] = {
      .device_type = "CPU",
      .constraints = REAL,
      .compute = histogram_summary__cpu},
+    {.op = "WriteScalarSummary",
+     .device_type = "CPU",
+     .constraints = REAL,
+     .compute = write_scalar__cpu},
+    {.op = "WriteHistogramSummary",
+     .device_type = "CPU",
+     .constraints = REAL ", bool",
+     .compute = histogram_summary__cpu},
+    {.op = "WriteSummary", .device_type = "CPU", .compute = tensor_summary_v2__cpu},
     {.op = "TensorSummary", .device_type = "CPU", .compute = tensor_summary__cpu},
     {.op = "TensorSummaryV2", .device_type = "CPU", .compute = tensor_summary_v2__cpu},
     {.op = "MergeSummary", .device_type = "CPU", .compute = merge_summary__cpu},
