@@ -337,7 +337,9 @@ static leat_status_t make_tensor(const tensor_text_t* text, leat_tensor_t* out_t
   return leat_ok_status();
 }
 
-static leat_status_t read_tensor(leat_attr_text_t* text, const leat_tensor_t** out_tensor) {
+// |*out_count| becomes the number of elements that the text gives, as leat_attr_value_t keeps it.
+static leat_status_t read_tensor(leat_attr_text_t* text, const leat_tensor_t** out_tensor,
+                                 uint32_t* out_count) {
   void* memory = NULL;
   LEAT_RETURN_IF_ERROR(leat_arena_allocate(text->arena, sizeof(tensor_text_t), &memory));
   tensor_text_t* fields = memory;
@@ -345,6 +347,7 @@ static leat_status_t read_tensor(leat_attr_text_t* text, const leat_tensor_t** o
   LEAT_RETURN_IF_ERROR(leat_arena_allocate(text->arena, sizeof(leat_tensor_t), &memory));
   LEAT_RETURN_IF_ERROR(make_tensor(fields, memory));
   *out_tensor = memory;
+  *out_count = (uint32_t)fields->count;
   return leat_ok_status();
 }
 
@@ -377,7 +380,7 @@ static leat_status_t read_item(leat_attr_text_t* text, leat_attr_kind_t kind,
       ok = out_value->type != LEAT_DTYPE_INVALID;
       break;
     case LEAT_ATTR_SHAPE: return read_shape(text, &out_value->shape);
-    case LEAT_ATTR_TENSOR: return read_tensor(text, &out_value->tensor);
+    case LEAT_ATTR_TENSOR: return read_tensor(text, &out_value->tensor, &out_value->count);
     case LEAT_ATTR_FUNCTION: return read_function_value(text, out_value);
     default: ok = false;
   }
