@@ -23,11 +23,11 @@
 #define ARRAY_OPS(X)                                                                           \
   X(band) X(concat) X(constant) X(identity) X(matrix_diag) X(pad) X(pack) X(patches)           \
   X(placeholder) X(reshape) X(reverse) X(shape) X(space_batch) X(space_depth) X(split) X(tile) \
-  X(transpose)
+  X(transpose) X(watch)
 #define ARRAY_KERNELS(X)                                                                     \
   X(band) X(concat) X(constant) X(identity) X(matrix_diag) X(mirror_pad) X(numerics) X(pack) \
   X(pad) X(pad_sum) X(patches) X(placeholder) X(reshape) X(reverse) X(shape) X(space_batch)  \
-  X(space_depth) X(split) X(tile) X(transpose)
+  X(space_depth) X(split) X(tile) X(transpose) X(watch)
 #define ARRAY_RULES(X) X(pad)
 FAMILY(array, ARRAY_OPS, ARRAY_KERNELS, ARRAY_RULES)
 
@@ -46,8 +46,9 @@ FAMILY(checkpoint, CHECKPOINT_OPS, CHECKPOINT_KERNELS, NO_RULES)
 #define COLLECTIVE_KERNELS(X) X(collective) X(communicator)
 FAMILY(collective, COLLECTIVE_OPS, COLLECTIVE_KERNELS, NO_RULES)
 
-// What steers a step and computes nothing: control flow, nodes to wait for, assertions, printing.
-#define CONTROL(X) X(print) X(flow)
+// What steers a step and computes nothing: control flow, nodes to wait for, assertions, printing,
+// and what is known of the process.
+#define CONTROL(X) X(flow) X(print) X(process)
 FAMILY(control, CONTROL, CONTROL, NO_RULES)
 
 // Sparse matrices in compressed rows, which are values in variant tensors.
