@@ -81,8 +81,8 @@ FAMILY(function, FUNCTION, FUNCTION, NO_RULES)
 FAMILY(image, IMAGE_OPS, IMAGE_KERNELS, NO_RULES)
 
 // Elements and slices of tensors taken, written and found by their positions.
-#define INDEX(X)                                                                  \
-  X(gather) X(gather_nd) X(row_update) X(scatter_nd) X(search) X(slice) X(stitch) \
+#define INDEX(X)                                                                             \
+  X(gather) X(gather_nd) X(nearest) X(row_update) X(scatter_nd) X(search) X(slice) X(stitch) \
   X(strided_assign) X(strided_slice) X(unique) X(where)
 #define INDEX_RULES(X) X(strided_slice)
 FAMILY(index, INDEX, INDEX, INDEX_RULES)
