@@ -1,4 +1,5 @@
-// The placeholders: nodes whose value the caller of a step feeds. A Placeholder must be fed; a
+// The placeholders: nodes that stand for a value. FakeParam gives zeros; the others are those whose
+// value the caller of a step feeds. A Placeholder must be fed; a
 // PlaceholderWithDefault gives its input where it is not, and is never folded, since a step may
 // feed another value.
 #include "graph/gradient.h"
@@ -55,5 +56,10 @@ const leat_op_row_t leat_placeholder_ops[] = {
      .shape = with_default_shape,
      .gradient = pass_gradient,
      .doc = "The input, unless the step is fed another value."},
+    {.name = "FakeParam",
+     .outputs = "output: dtype",
+     .attrs = "dtype: type; shape: shape",
+     .shape = leat_shape_from_attr,
+     .doc = "A value that stands where a branch has none, and that nobody reads."},
     LEAT_OP_ROWS_END,
 };

@@ -1,7 +1,8 @@
-// Definitions of TopK, NthElement and InTopK, which look for large elements along the last
-// dimension.
+// Definitions of TopK, ApproxTopK, NthElement and InTopK, which look for large elements along the
+// last dimension.
 //
 //   TopK        input [..., n], k -> values [..., k], indices [..., k]
+//   ApproxTopK  the same; on an accelerator a few may be missed
 //   NthElement  input [..., n], place -> values [...]
 //   InTopK      predictions [batch, classes], targets [batch] -> precision [batch] bool
 //
@@ -60,6 +61,15 @@ static leat_status_t top_k_shape(leat_inference_t* c) {
   leat_inference_set_output(c, 0, output);
   leat_inference_set_output(c, 1, output);
   return leat_ok_status();
+}
+
+// Other forms than the one that has a kernel are left open.
+static leat_status_t approximate_shape(leat_inference_t* c) {
+  if (leat_node_attr_int(c->node, "reduction_dimension", -1) != -1 ||
+      !leat_node_attr_bool(c->node, "aggregate_to_topk", true)) {
+    return leat_shape_unknown(c);
+  }
+  return top_k_shape(c);
 }
 
 static leat_status_t nth_element_shape(leat_inference_t* c) {
@@ -150,6 +160,16 @@ static leat_status_t nth_element_gradient(leat_gradient_t* g) {
   "uint64}"
 
 const leat_op_row_t leat_top_k_ops[] = {
+    {.name = "ApproxTopK",
+     .inputs = "input: T",
+     .outputs = "values: T; indices: int32",
+     .attrs = "k: int >= 0; reduction_dimension: int = -1; recall_target: float = 0.95; "
+              "is_max_k: bool = true; reduction_input_size_override: int = -1; "
+              "aggregate_to_topk: bool = true; T: {half, bfloat16, float}",
+     .shape = approximate_shape,
+     .gradient = top_k_gradient,
+     .contract = LEAT_RULES(LEAT_RULE_RANK_AT_LEAST(0, 1)),
+     .doc = "The k largest elements along the last dimension; here they are exact."},
     {.name = "TopK",
      .inputs = "input: T",
      .outputs = "values: T; indices: int32",

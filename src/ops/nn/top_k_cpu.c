@@ -261,6 +261,24 @@ static leat_status_t create_top_k(leat_kernel_creation_t* c, void* state) {
   return leat_kernel_attr_int(c, "k", &((top_options_t*)state)->k);
 }
 
+// As in TensorFlow, the CPU has a kernel for the largest elements along the last dimension only.
+static leat_status_t create_approximate(leat_kernel_creation_t* c, void* state) {
+  top_options_t* options = state;
+  int64_t dimension;
+  bool is_max;
+  LEAT_RETURN_IF_ERROR(leat_kernel_attr_int(c, "reduction_dimension", &dimension));
+  LEAT_RETURN_IF_ERROR(leat_kernel_attr_bool(c, "is_max_k", &is_max));
+  if (dimension != -1 || !is_max) {
+    return leat_make_status(LEAT_INVALID_ARGUMENT,
+                            "Create failed for node '%.*s' (ApproxTopK): reduction_dimension is "
+                            "%lld and is_max_k is %s, must be -1 and true",
+                            LEAT_SV_ARG(c->kernel->node_name), (long long)dimension,
+                            is_max ? "true" : "false");
+  }
+  options->is_sorted = true;
+  return leat_kernel_attr_int(c, "k", &options->k);
+}
+
 static leat_status_t create_in_top_k(leat_kernel_creation_t* c, void* state) {
   return leat_kernel_attr_int(c, "k", state);
 }
@@ -367,6 +385,11 @@ static leat_status_t in_top_k__cpu(leat_kernel_context_t* c) {
   "T: half, bfloat16, float, double, int8, int16, int32, int64, uint8, uint16, uint32, uint64"
 
 const leat_kernel_row_t leat_top_k_kernels_cpu[] = {
+    {.op = "ApproxTopK",
+     .device_type = "CPU",
+     .create = create_approximate,
+     .state_bytes = sizeof(top_options_t),
+     .compute = top_k__cpu},
     {.op = "TopK",
      .device_type = "CPU",
      .constraints = REAL,

@@ -28,6 +28,22 @@ static void top_reference(const leat_reference_t* r) {
 }
 
 static const leat_op_case_t kCases[] = {
+    {.op = "ApproxTopK",
+     .inputs = {ROWS},
+     .attrs = {LEAT_CASE_INT("k", 2)},
+     .types = LEAT_DTYPE_BIT(HALF) | LEAT_DTYPE_BIT(BFLOAT16),
+     .reference = top_reference},
+    {.op = "ApproxTopK",
+     .name = "ApproxTopK, the smallest",
+     .inputs = {ROWS},
+     .attrs = {LEAT_CASE_INT("k", 2), LEAT_CASE_BOOL("is_max_k", false)},
+     .code = LEAT_INVALID_ARGUMENT,
+     .message = "is_max_k is false"},
+    {.op = "ApproxTopK",
+     .name = "ApproxTopK, a scalar",
+     .inputs = {LEAT_SCALAR_ITEM(FLOAT, 1)},
+     .attrs = {LEAT_CASE_INT("k", 0)},
+     .code = LEAT_INVALID_ARGUMENT},
     {.op = "TopKV2",
      .inputs = {ROWS, K(2)},
      .types = LEAT_DTYPES_REAL,
