@@ -67,6 +67,10 @@ static leat_status_t make_task(const struct leat_runtime_s* runtime,
                                  .job = def->job_name,
                                  .index = def->task_index,
                                  .patience = read_patience(def)};
+  const leat_pb_config_proto_t* defaults = def->default_session_config;
+  if (defaults && defaults->experimental) {
+    options.collective_leader = defaults->experimental->collective_group_leader;
+  }
   if (def->protocol.size && !leat_string_view_equals(def->protocol, "grpc")) {
     return leat_make_status(LEAT_UNIMPLEMENTED,
                             "Making a server failed: protocol is '%.*s', must be grpc",

@@ -303,6 +303,8 @@ static leat_status_t open_devices(leat_task_t* task) {
   for (int i = 0; i < count; ++i) {
     LEAT_RETURN_IF_ERROR(leat_resource_manager_create(task->allocator, &task->resources[i]));
     leat_resource_manager_name_default(task->resources[i], task->spec.tasks[task->number].job);
+    leat_resource_manager_set_collectives(task->resources[i],
+                                          leat_task_collectives_rounds(task->collectives));
   }
   return leat_ok_status();
 }
@@ -326,8 +328,11 @@ static leat_status_t open_task(leat_task_t* task, const leat_task_options_t* opt
   if (task == task->root) {
     LEAT_RETURN_IF_ERROR(
         leat_rendezvous_table_create(&task->fetcher, task->allocator, &task->rendezvous));
+    LEAT_RETURN_IF_ERROR(
+        leat_task_collectives_create(task, options->collective_leader, &task->collectives));
   } else {
     task->rendezvous = task->root->rendezvous;
+    task->collectives = task->root->collectives;
     leat_rendezvous_view_initialize(task->rendezvous, &task->fetcher, &task->view);
   }
   const bool asks = options->patience.heartbeat_ms > 0;
@@ -453,6 +458,7 @@ void leat_task_abort(leat_task_t* task) {
     leat_rendezvous_table_abort_all(
         task->rendezvous, leat_make_status(LEAT_CANCELLED, "Run failed: the server was stopped"));
   }
+  if (task == task->root) leat_task_collectives_abort(task->collectives);
 }
 
 // Channels end with all calls under way, and calls are what sessions and fetches wait for; so
@@ -479,6 +485,7 @@ void leat_task_free(leat_task_t* task) {
     if (task->resources) leat_resource_manager_free(task->resources[i]);
     leat_device_release(task->devices[i]);
   }
+  if (task == task->root) leat_task_collectives_free(task->collectives);
   leat_allocator_free(task->allocator, task->resources);
   leat_allocator_free(task->allocator, task->devices);
   leat_allocator_free(task->allocator, task->channels);

@@ -13,6 +13,7 @@
 #include "base/map.h"
 #include "base/sync.h"
 #include "cluster/cluster_spec.h"
+#include "cluster/collective_wire.h"
 #include "cluster/event.h"
 #include "cluster/heartbeat.h"
 #include "cluster/metrics.h"
@@ -63,6 +64,7 @@ typedef struct leat_task_s {
   int device_count;
   leat_resource_manager_t** resources;  // one a device: of all sessions that are not isolated
   leat_rendezvous_table_t* rendezvous;
+  leat_task_collectives_t* collectives;  // the root's
   leat_fetcher_t fetcher;             // asks the other tasks for values
   leat_recent_requests_t requests;
   leat_task_patience_t patience;
@@ -88,6 +90,7 @@ typedef struct leat_task_options_s {
   leat_string_view_t job;
   int index;
   leat_session_options_t session;     // cpu_device_count and the numbers of threads count
+  leat_string_view_t collective_leader;  // the task that forms groups, "": each for itself
   leat_rpc_security_t security;       // borrowed for the life of the task
   leat_task_patience_t patience;
   leat_task_t* root;                  // of a task that is renamed; else NULL

@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "cluster/collective_methods.h"
 #include "cluster/recv_tensor.h"
 #include "cluster/service.h"
 #include "cluster/worker_run.h"
@@ -77,6 +78,8 @@ static void cleanup_graph(leat_service_call_t* call, const void* message) {
   const leat_pb_cleanup_graph_request_t* request = message;
   leat_worker_runs_forget(call->task, request->step_id);
   leat_worker_sessions_cleanup(call->task, request->step_id);
+  leat_collectives_forget_step(leat_task_collectives_rounds(call->task->collectives),
+                               request->step_id);
   leat_service_answer(call, leat_ok_status(), NULL, NULL);
 }
 
@@ -213,6 +216,10 @@ const leat_service_method_t leat_worker_methods[] = {
     {"CleanupGraph", &leat_pb_cleanup_graph_request_descriptor, cleanup_graph},
     {"CleanupAll", &leat_pb_cleanup_all_request_descriptor, cleanup_all},
     {"RecvTensor", &leat_pb_recv_tensor_request_descriptor, recv_tensor},
+    {"RecvBuf", &leat_pb_recv_buf_request_descriptor, leat_worker_recv_buf},
+    {"CompleteGroup", &leat_pb_complete_group_request_descriptor, leat_worker_complete_group},
+    {"CompleteInstance", &leat_pb_complete_instance_request_descriptor,
+     leat_worker_complete_instance},
     {"MarkRecvFinished", NULL, mark_recv_finished},
     {"Logging", &leat_pb_logging_request_descriptor, logging},
     {"Tracing", NULL, tracing},

@@ -8,6 +8,10 @@
 //   member  pending = chains under way + offers not taken + 1 while it waits for the others
 //     WAITS ──all are there──▶ RUNS ──pending is 0──▶ finish: done(status of the round)
 //
+// Where members of a group belong to other processes, a member waits until the wire has told it who
+// they are, and starts by itself. Offers to other processes stay in the table until these ask for
+// them (kernel/collective_remote.c), and so do requests that come before the offer.
+//
 // One mutex guards all rounds. It is never held while chunks are worked on, a cancellation is
 // registered or taken back, or |done| is called. A member is freed only when nothing of it is
 // pending, hence after the last read of its memory by another member's chain; this is also why a
@@ -16,8 +20,6 @@
 
 #include "base/checked.h"
 #include "base/clock.h"
-#include "base/map.h"
-#include "base/thread.h"
 #include "kernel/cancellation.h"
 #include "kernel/collective_round.h"
 #include "kernel/resource.h"
@@ -25,46 +27,27 @@
 // A chunk of at least so many bytes is worked on in a task of its own where there is a pool.
 #define TASK_BYTES (64 << 10)
 
-struct leat_collectives_s {
-  leat_reference_count_t references;
-  leat_allocator_t* allocator;
-  leat_mutex_t mutex;        // guards what follows
-  leat_round_t* open;             // rounds that are not complete
-  leat_member_t* timed;
-  bool has_timer;
-  bool ends;
-  int64_t timer_wakes_ns;    // when the timer looks next
-  leat_condition_t changed;  // an earlier deadline, or |ends|
-  leat_thread_t timer;
-};
-
 // ---- The end of a member ------------------------------------------------------------------------
 
-static void remove_deadline(leat_member_t* m) {
-  if (m->deadline_ns == LEAT_DEADLINE_NEVER) return;
-  if (m->previous_timed) m->previous_timed->next_timed = m->next_timed;
-  if (m->next_timed) m->next_timed->previous_timed = m->previous_timed;
-  if (m->all->timed == m) m->all->timed = m->next_timed;
-  m->deadline_ns = LEAT_DEADLINE_NEVER;
-}
-
-static void free_round(leat_collectives_t* all, leat_round_t* round) {
+void leat_round_free(leat_collectives_t* all, leat_round_t* round) {
   leat_word_map_deinitialize(&round->hops);
   leat_status_free(round->status);
   leat_allocator_free(all->allocator, round);
 }
 
-static void close_round(leat_collectives_t* all, leat_round_t* round) {
-  for (leat_round_t** place = &all->open; *place; place = &(*place)->next) {
+void leat_round_close(leat_collectives_t* all, leat_round_t* round) {
+  round->is_closed = true;
+  for (leat_round_t** place = &all->rounds; *place; place = &(*place)->next) {
     if (*place != round) continue;
     *place = round->next;
     return;
   }
 }
 
-// Something of |m| has ended; with the mutex held. When it was the last thing, the member leaves
-// its round, which ends with its last member, and is put into the list |ended|.
-static void settle(leat_member_t* m, leat_member_t** ended) {
+// Something of |m| has ended. When it was the last thing, the member leaves its round, and its
+// kernel is to be ended. The round ends with its last member; but one that failed, or that another
+// process still asks something of, stays until the step is over.
+void leat_member_settle(leat_member_t* m, leat_aftermath_t* after) {
   LEAT_DCHECK(m->pending > 0 && m->round);
   if (--m->pending > 0) return;
   leat_round_t* round = m->round;
@@ -73,13 +56,15 @@ static void settle(leat_member_t* m, leat_member_t** ended) {
   *place = m->next;
   m->status = leat_status_clone(round->status);
   m->round = NULL;
-  remove_deadline(m);
-  if (--round->live == 0) {
-    close_round(m->all, round);
-    free_round(m->all, round);
+  if (m->question) m->question->member = NULL;
+  leat_deadline_remove(m);
+  const bool stays = m->all->wire && !round->is_closed && (round->status || round->hops.count > 0);
+  if (--round->live == 0 && !stays) {
+    leat_round_close(m->all, round);
+    leat_round_free(m->all, round);
   }
-  m->next = *ended;
-  *ended = m;
+  m->next = after->ended;
+  after->ended = m;
 }
 
 // Ends the kernel of a member that has left its round. The mutex is free.
@@ -97,14 +82,14 @@ static void finish(void* data) {
   done(context, status);
 }
 
-// The first member goes on here, the others side by side with it where there is a pool, since what
+// The last kernel goes on here, the others side by side with it where there is a pool, since what
 // follows may take long.
-static void finish_all(leat_member_t* ended) {
-  while (ended) {
-    leat_member_t* m = ended;
-    ended = m->next;
+static void finish_all(leat_aftermath_t* after, bool ends_here) {
+  while (after->ended) {
+    leat_member_t* m = after->ended;
+    after->ended = m->next;
     leat_thread_pool_t* pool = m->context->services->pool;
-    if (ended && pool) {
+    if (pool && (after->ended || !ends_here)) {
       leat_thread_pool_schedule(pool, finish, m);
     } else {
       finish(m);
@@ -112,8 +97,47 @@ static void finish_all(leat_member_t* ended) {
   }
 }
 
-// Ends the round with |status|, which is taken, unless it has failed already; with the mutex held.
-static void fail_round(leat_round_t* round, leat_status_t status, leat_member_t** ended) {
+static void answer_and_cancel(leat_collectives_t* all, leat_aftermath_t* after) {
+  while (after->requests) {
+    leat_collective_request_t* request = after->requests;
+    after->requests = request->next;
+    request->fn(request->data, request->status, LEAT_SV(""));
+    leat_allocator_free(all->allocator, request);
+  }
+  while (after->fetches) {
+    leat_collective_fetch_t* fetch = after->fetches;
+    after->fetches = fetch->next;
+    all->wire->cancel(fetch->call);
+    leat_collective_fetch_release(fetch);
+  }
+}
+
+void leat_aftermath_do(leat_collectives_t* all, leat_aftermath_t* after) {
+  answer_and_cancel(all, after);
+  finish_all(after, true);
+}
+
+void leat_aftermath_do_elsewhere(leat_collectives_t* all, leat_aftermath_t* after) {
+  answer_and_cancel(all, after);
+  finish_all(after, false);
+}
+
+// Has the fetches of a member cancelled.
+static void cancel_fetches(leat_member_t* m, leat_aftermath_t* after) {
+  for (int64_t i = 0; i < m->program.chain_count; ++i) {
+    leat_collective_fetch_t* fetch = m->program.chains[i].fetch;
+    if (!fetch || fetch->is_cancelled) continue;
+    fetch->is_cancelled = true;
+    if (!fetch->has_call) continue;  // whoever starts it looks
+    leat_reference_count_retain(&fetch->references);
+    fetch->next = after->fetches;
+    after->fetches = fetch;
+  }
+}
+
+// Ends the round with |status|, which is taken, unless it has failed already.
+void leat_round_fail(leat_collectives_t* all, leat_round_t* round, leat_status_t status,
+                     leat_aftermath_t* after) {
   if (round->status) {
     leat_status_free(status);
     return;
@@ -121,21 +145,28 @@ static void fail_round(leat_round_t* round, leat_status_t status, leat_member_t*
   round->status = status;
   // The round lives until this member lets go of it: each of the loops may end others.
   leat_member_t* last = round->members;
-  if (!last) return;
-  ++last->pending;
+  if (last) ++last->pending;
   for (size_t i = 0; i < round->hops.capacity; ++i) {
     if (!round->hops.used[i]) continue;
     leat_hop_t* hop = (leat_hop_t*)(uintptr_t)round->hops.values[i];
-    settle(hop->chain->member, ended);
+    if (hop->chain) {
+      leat_member_settle(hop->chain->member, after);
+      continue;
+    }
+    leat_collective_request_t* request = (leat_collective_request_t*)hop;
+    request->status = leat_status_clone(status);
+    request->next = after->requests;
+    after->requests = request;
   }
   leat_word_map_clear(&round->hops);
   for (leat_member_t *m = round->members, *next; m; m = next) {
     next = m->next;
+    cancel_fetches(m, after);
     if (!m->waits) continue;
     m->waits = false;
-    settle(m, ended);
+    leat_member_settle(m, after);
   }
-  settle(last, ended);
+  if (last) leat_member_settle(last, after);
 }
 
 // ---- Programs -----------------------------------------------------------------------------------
@@ -145,38 +176,34 @@ static bool is_work(const leat_chain_t* chain) {
   return chain->next != chain->end && chain->next->kind >= LEAT_HOP_DIVIDE;
 }
 
-// A tag in one word. No group whose chains found room in memory has so many ranks that two tags are
-// the same word.
-static uint64_t tag_word(leat_hop_tag_t tag) {
-  return (uint64_t)(uint32_t)tag.a << 48 ^ (uint64_t)(uint32_t)tag.b << 24 ^ (uint32_t)tag.c;
-}
-
 // What became of the hop that a chain has reached.
 typedef enum encounter_e {
   ENCOUNTER_ENDED,   // the chain is over, or its round has failed
   ENCOUNTER_WAITS,   // the other half will go on with the chain
   ENCOUNTER_OFFERED,  // the offer is in the table, or taken by |*out_taker|
   ENCOUNTER_TAKES,   // the chain's |source| is there
+  ENCOUNTER_FETCHES,  // the other half is that of another process
 } encounter_t;
 
 // Looks for the other half of the chain's next hop; with the mutex held. From ENDED and WAITS on
-// the chain is no longer the caller's.
-static encounter_t meet(leat_chain_t* chain, leat_chain_t** out_taker, leat_member_t** ended) {
+// the chain is no longer the caller's. |*out_taker| is the other half of an offer.
+static encounter_t meet(leat_chain_t* chain, leat_hop_t** out_taker, leat_aftermath_t* after) {
   leat_member_t* m = chain->member;
   leat_round_t* round = m->round;
   leat_hop_t* hop = chain->next;
   *out_taker = NULL;
   if (round->status || hop == chain->end) {
-    settle(m, ended);
+    leat_member_settle(m, after);
     return ENCOUNTER_ENDED;
   }
   const bool offers = hop->kind == LEAT_HOP_OFFER;
-  uint64_t word = tag_word(hop->tag), found;
+  if (hop->is_remote && !offers) return ENCOUNTER_FETCHES;
+  uint64_t word = leat_hop_tag_word(hop->tag), found;
   if (!leat_word_map_get(&round->hops, word, &found)) {
     leat_status_t status = leat_word_map_set(&round->hops, word, (uint64_t)(uintptr_t)hop);
     if (status) {
-      fail_round(round, status, ended);
-      settle(m, ended);
+      leat_round_fail(m->all, round, status, after);
+      leat_member_settle(m, after);
       return ENCOUNTER_ENDED;
     }
     if (!offers) return ENCOUNTER_WAITS;
@@ -193,21 +220,20 @@ static encounter_t meet(leat_chain_t* chain, leat_chain_t** out_taker, leat_memb
   }
   ++m->pending;
   ++chain->next;
-  other->chain->source = hop;
-  *out_taker = other->chain;
+  if (other->chain) other->chain->source = hop;
+  *out_taker = other;
   return ENCOUNTER_OFFERED;
 }
 
 // The work of a hop is done: the chain goes on, and the offer that it took, if any, is settled.
-static void settle_work(leat_chain_t* chain, leat_member_t** ended) {
+static void settle_work(leat_chain_t* chain, leat_aftermath_t* after) {
   leat_hop_t* source = chain->source;
   chain->source = NULL;
   ++chain->next;
-  if (source) settle(source->chain->member, ended);
+  if (source) leat_member_settle(source->chain->member, after);
 }
 
-static void run_chains(leat_chain_t* ready);
-static void run_task(void* data) { run_chains(data); }
+static void run_task(void* data) { leat_collective_run_chain(data); }
 
 // Has |chain| run: by a task where its work is worth one, else by whoever walks the list |ready|.
 static void make_ready(leat_chain_t* chain, leat_chain_t** ready) {
@@ -222,57 +248,74 @@ static void make_ready(leat_chain_t* chain, leat_chain_t** ready) {
   *ready = chain;
 }
 
+// Gives the chunk of |chain| to the process that has asked for it, which settles the offer.
+static void give(const leat_chain_t* chain, leat_hop_t* taker, leat_aftermath_t* after) {
+  leat_collective_request_t* request = (leat_collective_request_t*)taker;
+  leat_member_t* m = chain->member;
+  size_t bytes = (size_t)chain->count * leat_dtype_size(m->call.dtype);
+  request->fn(request->data, leat_ok_status(), leat_string_view_make(chain->bytes, bytes));
+  leat_allocator_free(m->all->allocator, request);
+  leat_mutex_lock(&m->all->mutex);
+  leat_member_settle(m, after);
+  leat_mutex_unlock(&m->all->mutex);
+}
+
 // Runs a chain until it ends or waits. A chain that takes what this one offers becomes ready.
-static void run_chain(leat_chain_t* chain, leat_chain_t** ready, leat_member_t** ended) {
+static void run_chain(leat_chain_t* chain, leat_chain_t** ready, leat_aftermath_t* after) {
   const leat_member_t* m = chain->member;  // which may be gone when the chain ends or waits
   leat_collectives_t* all = m->all;
-  for (encounter_t met = ENCOUNTER_TAKES; met != ENCOUNTER_ENDED && met != ENCOUNTER_WAITS;) {
-    leat_chain_t* taker = NULL;
+  encounter_t met;
+  do {
+    leat_hop_t* taker = NULL;
     const bool works = chain->source || is_work(chain);
     if (works) leat_collective_work(chain, &m->call);
     leat_mutex_lock(&all->mutex);
+    met = ENCOUNTER_OFFERED;
     if (works) {
-      settle_work(chain, ended);
+      settle_work(chain, after);
     } else {
-      met = meet(chain, &taker, ended);
+      met = meet(chain, &taker, after);
     }
     leat_mutex_unlock(&all->mutex);
-    if (taker) make_ready(taker, ready);
-  }
+    if (taker && taker->chain) make_ready(taker->chain, ready);
+    if (taker && !taker->chain) give(chain, taker, after);
+  } while (met == ENCOUNTER_OFFERED || met == ENCOUNTER_TAKES);
+  if (met == ENCOUNTER_FETCHES) leat_collective_fetch_start(chain);
 }
 
-static void run_chains(leat_chain_t* ready) {
-  leat_member_t* ended = NULL;
+static void run_chains(leat_collectives_t* all, leat_chain_t* ready) {
+  leat_aftermath_t after = {0};
   while (ready) {
     leat_chain_t* chain = ready;
     ready = chain->ready;
-    run_chain(chain, &ready, &ended);
+    run_chain(chain, &ready, &after);
   }
-  finish_all(ended);
+  leat_aftermath_do(all, &after);
+}
+
+void leat_collective_run_chain(leat_chain_t* chain) {
+  chain->ready = NULL;
+  run_chains(((leat_member_t*)chain->member)->all, chain);
 }
 
 // ---- Rounds -------------------------------------------------------------------------------------
 
-// The open round that |m| belongs to, made where there is none.
-static leat_status_t find_round(leat_member_t* m, leat_round_t** out_round) {
-  leat_collectives_t* all = m->all;
-  const leat_kernel_context_t* c = m->context;
-  const int64_t step = c->services->container_step_id;
-  for (leat_round_t* round = all->open; round; round = round->next) {
-    const leat_collective_call_t* call = &round->members->call;
-    if (round->step_id == step && call->group_key == m->call.group_key &&
-        call->instance_key == m->call.instance_key && round->frame_id == c->frame_id &&
-        round->iteration == c->iteration) {
+leat_status_t leat_round_find(leat_collectives_t* all, const leat_round_t* like,
+                              leat_round_t** out_round) {
+  for (leat_round_t* round = all->rounds; round; round = round->next) {
+    if (round->step_id == like->step_id && round->group_key == like->group_key &&
+        round->instance_key == like->instance_key && round->frame_id == like->frame_id &&
+        round->iteration == like->iteration) {
       *out_round = round;
       return leat_ok_status();
     }
   }
   LEAT_RETURN_IF_ERROR(LEAT_ALLOCATE(all->allocator, 1, out_round));
   leat_round_t* round = *out_round;
-  *round = (leat_round_t){.step_id = step, .frame_id = c->frame_id, .iteration = c->iteration,
-                     .next = all->open};
+  *round = *like;
+  round->next = all->rounds;
   leat_word_map_initialize(all->allocator, &round->hops);
-  all->open = round;
+  all->rounds = round;
   return leat_ok_status();
 }
 
@@ -295,95 +338,98 @@ static leat_status_t create_programs(const leat_round_t* round) {
   return status;
 }
 
+// Counts the chains of |m|, which has a program, and adds them to those that are ready.
+static void launch(leat_member_t* m, leat_chain_t** ready) {
+  leat_mutex_lock(&m->all->mutex);
+  m->pending += m->program.chain_count;
+  leat_mutex_unlock(&m->all->mutex);
+  for (int64_t i = 0; i < m->program.chain_count; ++i) {
+    m->program.chains[i].member = m;
+    make_ready(&m->program.chains[i], ready);
+  }
+}
+
 // Starts a round that is complete. Each member's |pending| still counts that it waited, so that no
 // member ends meanwhile and the list of members stays as it is.
 static void start_round(leat_round_t* round) {
   leat_collectives_t* all = round->members->all;
   leat_status_t status = create_programs(round);
   leat_chain_t* ready = NULL;
-  leat_member_t* ended = NULL;
-  leat_mutex_lock(&all->mutex);
-  if (status) fail_round(round, status, &ended);
-  for (leat_member_t* m = round->members; m; m = m->next) m->pending += m->program.chain_count;
-  leat_mutex_unlock(&all->mutex);
-  for (leat_member_t* m = round->members; m; m = m->next) {
-    for (int64_t i = 0; i < m->program.chain_count; ++i) {
-      m->program.chains[i].member = m;
-      make_ready(&m->program.chains[i], &ready);
-    }
+  leat_aftermath_t after = {0};
+  if (status) {
+    leat_mutex_lock(&all->mutex);
+    leat_round_fail(all, round, status, &after);
+    leat_mutex_unlock(&all->mutex);
   }
+  for (leat_member_t* m = round->members; m; m = m->next) launch(m, &ready);
   leat_mutex_lock(&all->mutex);
   for (leat_member_t *m = round->members, *next; m; m = next) {
     next = m->next;
-    settle(m, &ended);
+    leat_member_settle(m, &after);
   }
   leat_mutex_unlock(&all->mutex);
-  run_chains(ready);
-  finish_all(ended);
+  run_chains(all, ready);
+  leat_aftermath_do(all, &after);
 }
 
-// ---- Timeouts -----------------------------------------------------------------------------------
-
-// A member whose deadline has passed; else NULL and the next deadline.
-static leat_member_t* find_late(const leat_collectives_t* all, int64_t* out_next_ns) {
-  const int64_t now_ns = leat_clock_now_ns();
-  *out_next_ns = LEAT_DEADLINE_NEVER;
-  for (leat_member_t* m = all->timed; m; m = m->next_timed) {
-    if (m->deadline_ns <= now_ns) return m;
-    *out_next_ns = LEAT_MIN(*out_next_ns, m->deadline_ns);
+// Writes the program of a member whose group the wire has told.
+static leat_status_t create_program(leat_member_t* m, int32_t source) {
+  leat_allocator_t* allocator = m->all->allocator;
+  const leat_collective_members_t* members = m->members;
+  leat_collective_group_t group = {.source = source};
+  int32_t rank = 0;
+  while (rank < members->size &&
+         !leat_string_view_equal(members->devices[rank], m->context->kernel->device->name)) {
+    ++rank;
   }
-  return NULL;
+  if (rank == members->size || members->size != m->call.group_size || source >= members->size) {
+    return leat_make_status(LEAT_INTERNAL, "the group that the leader told has not this device");
+  }
+  LEAT_RETURN_IF_ERROR(LEAT_ALLOCATE(allocator, (size_t)members->size, &group.places));
+  for (int32_t i = 0; i < members->size; ++i) group.places[i] = i;
+  leat_status_t status =
+      leat_collective_program_create(&m->call, rank, &group, allocator, &m->program);
+  leat_allocator_free(allocator, group.places);
+  for (int64_t i = 0; i < m->program.chain_count; ++i) {
+    const leat_chain_t* chain = &m->program.chains[i];
+    for (leat_hop_t* hop = chain->next; hop != chain->end; ++hop) {
+      hop->is_remote = members->are_remote[hop->peer];
+    }
+  }
+  return status;
 }
 
-// The timer's thread, which starts with the first deadline: fails the rounds of late members.
-// What follows for them runs elsewhere, where there is a pool, since it may free the collectives.
-static void run_timer(void* data) {
-  leat_collectives_t* all = data;
+// A leat_collective_resolved_fn_t: starts the member, unless its round has failed meanwhile.
+static void resolved(void* data, leat_status_t status, const leat_collective_members_t* members,
+                     int32_t source) {
+  leat_collective_question_t question = *(leat_collective_question_t*)data;
+  leat_collectives_t* all = question.all;
+  leat_aftermath_t after = {0};
+  leat_chain_t* ready = NULL;
   leat_mutex_lock(&all->mutex);
-  while (!all->ends) {
-    leat_member_t *late, *ended = NULL;
-    while ((late = find_late(all, &all->timer_wakes_ns))) {
-      remove_deadline(late);
-      fail_round(late->round,
-                 leat_make_status(LEAT_DEADLINE_EXCEEDED, "%s", late->waits
-                                      ? "Collective has timed out waiting for other workers."
-                                      : "Collective has timed out during execution."),
-                 &ended);
-    }
-    if (!ended) {
-      leat_condition_wait_until(&all->changed, &all->mutex, all->timer_wakes_ns);
-      continue;
-    }
-    leat_mutex_unlock(&all->mutex);
-    while (ended) {
-      leat_member_t* m = ended;
-      ended = m->next;
-      leat_thread_pool_t* pool = m->context->services->pool;
-      if (pool) {
-        leat_thread_pool_schedule(pool, finish, m);
-      } else {
-        finish(m);
-      }
-    }
-    leat_mutex_lock(&all->mutex);
+  leat_member_t* m = ((leat_collective_question_t*)data)->member;
+  if (m) m->question = NULL;
+  if (m && !status) {
+    m->waits = false;  // |pending| goes on counting it until the start is over
+  } else if (m) {
+    leat_round_fail(all, m->round, status, &after);
+  } else {
+    leat_status_free(status);
   }
+  const bool starts = m && !m->waits && !status;
   leat_mutex_unlock(&all->mutex);
-}
-
-static leat_status_t add_deadline(leat_member_t* m) {
-  leat_collectives_t* all = m->all;
-  if (!(m->call.timeout_seconds > 0)) return leat_ok_status();
-  if (!all->has_timer) {
-    LEAT_RETURN_IF_ERROR(leat_thread_start("leat-collective", run_timer, all, &all->timer));
-    all->has_timer = true;
+  leat_allocator_free(all->allocator, data);
+  if (starts) {
+    m->members = members;
+    status = create_program(m, source);
+    if (!status) launch(m, &ready);
+    leat_mutex_lock(&all->mutex);
+    if (status) leat_round_fail(all, m->round, status, &after);
+    leat_member_settle(m, &after);
+    leat_mutex_unlock(&all->mutex);
   }
-  double milliseconds = LEAT_MIN(m->call.timeout_seconds * 1e3 + 1, 1e15);
-  m->deadline_ns = leat_clock_deadline_after_ms((int64_t)milliseconds);
-  m->next_timed = all->timed;
-  if (all->timed) all->timed->previous_timed = m;
-  all->timed = m;
-  if (m->deadline_ns < all->timer_wakes_ns) leat_condition_notify_all(&all->changed);
-  return leat_ok_status();
+  run_chains(all, ready);
+  leat_aftermath_do(all, &after);
 }
 
 // ---- Taking part --------------------------------------------------------------------------------
@@ -396,12 +442,12 @@ static leat_status_t cancelled_status(void) {
 static void on_cancel(void* data) {
   leat_member_t* m = data;
   leat_collectives_t* all = m->all;
-  leat_member_t* ended = NULL;
+  leat_aftermath_t after = {0};
   leat_mutex_lock(&all->mutex);
   m->cancelled = true;
-  if (m->round) fail_round(m->round, cancelled_status(), &ended);
+  if (m->round) leat_round_fail(all, m->round, cancelled_status(), &after);
   leat_mutex_unlock(&all->mutex);
-  finish_all(ended);
+  leat_aftermath_do(all, &after);
 }
 
 static leat_status_t make_member(leat_kernel_context_t* c, const leat_collective_call_t* call,
@@ -430,18 +476,30 @@ static leat_status_t make_member(leat_kernel_context_t* c, const leat_collective
 // Puts |m| into its round, with the mutex held. A failure that the other members have to know of
 // ends the round, and with it |m|; any other one is returned. |*out_complete| is the round, if it
 // is to be started.
-static leat_status_t join(leat_member_t* m, leat_round_t** out_complete, leat_member_t** ended) {
+static leat_status_t join(leat_member_t* m, leat_round_t** out_complete, leat_aftermath_t* after) {
+  leat_collectives_t* all = m->all;
+  const leat_kernel_context_t* c = m->context;
+  const leat_round_t like = {.step_id = c->services->container_step_id,
+                             .group_key = m->call.group_key,
+                             .instance_key = m->call.instance_key,
+                             .frame_id = c->frame_id,
+                             .iteration = c->iteration};
   leat_round_t* round;
   if (m->cancelled) return cancelled_status();
-  LEAT_RETURN_IF_ERROR(find_round(m, &round));
+  LEAT_RETURN_IF_ERROR(leat_round_find(all, &like, &round));
+  if (round->status) return leat_status_clone(round->status);
   leat_status_t status = round->members ? leat_round_check_member(round, m) : leat_ok_status();
   leat_round_add(round, m);
-  if (!status) status = add_deadline(m);
-  const bool is_complete = !status && round->joined == m->call.group_size;
+  if (!status) status = leat_deadline_add(m);
+  if (!status && all->wire) {
+    status = LEAT_ALLOCATE(all->allocator, 1, &m->question);
+    if (!status) *m->question = (leat_collective_question_t){all, m};
+  }
+  const bool is_complete = !status && !all->wire && round->joined == m->call.group_size;
   if (is_complete) status = leat_round_check(round);
-  if (status || is_complete) close_round(m->all, round);
+  if (!all->wire && (status || is_complete)) leat_round_close(all, round);
   if (status) {
-    fail_round(round, status, ended);
+    leat_round_fail(all, round, status, after);
   } else if (is_complete) {
     for (leat_member_t* other = round->members; other; other = other->next) other->waits = false;
     *out_complete = round;
@@ -449,9 +507,23 @@ static leat_status_t join(leat_member_t* m, leat_round_t** out_complete, leat_me
   return leat_ok_status();
 }
 
+// Asks the wire for the group, and lets go of the member.
+static void ask(leat_member_t* m, leat_collective_question_t* question) {
+  leat_collectives_t* all = m->all;
+  const leat_kernel_context_t* c = m->context;
+  leat_aftermath_t after = {0};
+  all->wire->resolve(all->wire, c->kernel->device->name, c->kernel->node_name,
+                     c->services->container_step_id, &m->call, resolved, question);
+  leat_mutex_lock(&all->mutex);
+  leat_member_settle(m, &after);
+  leat_mutex_unlock(&all->mutex);
+  leat_aftermath_do(all, &after);
+}
+
 void leat_collective_start(leat_kernel_context_t* context, const leat_collective_call_t* call,
                            leat_kernel_done_fn_t done) {
-  leat_member_t *m, *ended = NULL;
+  leat_member_t* m;
+  leat_aftermath_t after = {0};
   leat_round_t* complete = NULL;
   leat_status_t status = make_member(context, call, done, &m);
   if (status) {
@@ -462,13 +534,16 @@ void leat_collective_start(leat_kernel_context_t* context, const leat_collective
   }
   leat_collectives_t* all = m->all;
   leat_mutex_lock(&all->mutex);
-  status = join(m, &complete, &ended);
+  status = join(m, &complete, &after);
+  leat_collective_question_t* question = !status && m->round ? m->question : NULL;
+  if (question) ++m->pending;  // so that the member does not end while it asks
   leat_mutex_unlock(&all->mutex);
   if (status) {
     m->status = status;
     finish(m);
   }
-  finish_all(ended);
+  leat_aftermath_do(all, &after);
+  if (question) ask(m, question);
   if (complete) start_round(complete);
 }
 
@@ -476,11 +551,18 @@ void leat_collective_start(leat_kernel_context_t* context, const leat_collective
 
 leat_status_t leat_collectives_create(leat_allocator_t* allocator,
                                       leat_collectives_t** out_collectives) {
+  return leat_collectives_create_wired(allocator, NULL, out_collectives);
+}
+
+leat_status_t leat_collectives_create_wired(leat_allocator_t* allocator,
+                                            leat_collective_wire_t* wire,
+                                            leat_collectives_t** out_collectives) {
   leat_collectives_t* all;
   *out_collectives = NULL;
   LEAT_RETURN_IF_ERROR(LEAT_ALLOCATE(allocator, 1, &all));
   all->references = 1;
   all->allocator = allocator;
+  all->wire = wire;
   all->timer_wakes_ns = LEAT_DEADLINE_NEVER;
   leat_mutex_initialize(&all->mutex);
   leat_condition_initialize(&all->changed);
@@ -495,7 +577,7 @@ void leat_collectives_retain(leat_collectives_t* collectives) {
 void leat_collectives_release(leat_collectives_t* collectives) {
   leat_collectives_t* all = collectives;
   if (!all || !leat_reference_count_release(&all->references)) return;
-  LEAT_DCHECK(!all->open && !all->timed);
+  LEAT_DCHECK(!all->rounds && !all->timed);
   if (all->has_timer) {
     leat_mutex_lock(&all->mutex);
     all->ends = true;

@@ -33,6 +33,9 @@ void leat_collectives_retain(leat_collectives_t* collectives);
 // No member may wait any more when the last reference goes. NULL is allowed.
 void leat_collectives_release(leat_collectives_t* collectives);
 
+// The step is over: what other processes still ask of its rounds fails with ABORTED.
+void leat_collectives_forget_step(leat_collectives_t* collectives, int64_t step_id);
+
 // What a group does together. The numbers are those of TensorFlow's CompleteInstance.
 typedef enum leat_collective_kind_e {
   LEAT_COLLECTIVE_REDUCE = 0,          // everybody gets the merged inputs
@@ -47,6 +50,7 @@ typedef enum leat_collective_kind_e {
 typedef struct leat_collective_call_s {
   leat_collective_kind_t kind;
   int32_t group_key, group_size, instance_key;
+  bool is_fixed;  // the node always takes part in this same collective
   int32_t place;  // that it asks for; negative: its rank. All members ask for one, or none does
   bool is_source;
   int dtype;

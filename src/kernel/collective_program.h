@@ -36,7 +36,8 @@ typedef struct leat_hop_s {
   leat_hop_kind_t kind;
   int32_t peer;
   leat_hop_tag_t tag;
-  struct leat_chain_s* chain;
+  bool is_remote;              // |peer| belongs to another process
+  struct leat_chain_s* chain;  // NULL in a request of another process
 } leat_hop_t;
 
 typedef struct leat_chain_s {
@@ -46,6 +47,7 @@ typedef struct leat_chain_s {
   leat_hop_t* end;
   void* member;               // for whoever runs it
   leat_hop_t* source;         // the offer that its hop takes from, once there is one
+  void* fetch;                // under way for its hop; for whoever runs it
   struct leat_chain_s* ready;  // the next one in a list of chains to run
 } leat_chain_t;
 

@@ -4,10 +4,60 @@
 #define LEAT_KERNEL_COLLECTIVE_ROUND_H_
 
 #include "base/map.h"
+#include "base/sync.h"
+#include "base/thread.h"
 #include "kernel/collective_program.h"
+#include "kernel/collective_wire.h"
 
 typedef struct leat_round_s leat_round_t;
 typedef struct leat_member_s leat_member_t;
+
+struct leat_collectives_s {
+  leat_reference_count_t references;
+  leat_allocator_t* allocator;
+  leat_collective_wire_t* wire;  // NULL: all members are of this process
+  leat_mutex_t mutex;            // guards what follows
+  leat_round_t* rounds;          // that are not complete or, where there is a wire, not over
+  leat_member_t* timed;
+  bool has_timer;
+  bool ends;
+  int64_t timer_wakes_ns;    // when the timer looks next
+  leat_condition_t changed;  // an earlier deadline, or |ends|
+  leat_thread_t timer;
+};
+
+// A chunk that another process asked for before it was offered.
+typedef struct leat_collective_request_s {
+  leat_hop_t hop;
+  leat_collective_chunk_fn_t fn;
+  void* data;
+  leat_status_t status;  // of those that have failed
+  struct leat_collective_request_s* next;
+} leat_collective_request_t;
+
+// A chunk that a chain waits for, on its way from another process. The chain's member and the call
+// own one reference each.
+typedef struct leat_collective_fetch_s {
+  leat_reference_count_t references;
+  leat_collectives_t* all;
+  leat_chain_t* chain;
+  void* call;
+  bool has_call, is_cancelled;  // under the mutex
+  struct leat_collective_fetch_s* next;
+} leat_collective_fetch_t;
+
+// A member's question for its group. It outlives the member where that ends first.
+typedef struct leat_collective_question_s {
+  leat_collectives_t* all;
+  leat_member_t* member;  // NULL: it has ended; under the mutex
+} leat_collective_question_t;
+
+// What a change under the mutex leaves to be done when the mutex is free.
+typedef struct leat_aftermath_s {
+  leat_member_t* ended;                 // whose kernels are to be ended
+  leat_collective_request_t* requests;  // to be answered with their failures
+  leat_collective_fetch_t* fetches;     // to be cancelled; retained
+} leat_aftermath_t;
 
 struct leat_member_s {
   leat_collectives_t* all;
@@ -25,16 +75,20 @@ struct leat_member_s {
   bool waits;            // for the round to be complete
   int64_t pending;
   leat_status_t status;  // how it ended
+  leat_collective_question_t* question;  // under way, or NULL
+  const leat_collective_members_t* members;  // of the group, where there is a wire
   leat_collective_program_t program;
 };
 
 struct leat_round_s {
-  leat_round_t* next;         // of those that are not complete
+  leat_round_t* next;
   int64_t step_id;
+  int32_t group_key, instance_key;
   uint64_t frame_id;
   int64_t iteration;
   int32_t joined;
   int32_t live;          // members that have not ended
+  bool is_closed;        // it is not in the list of rounds any more
   leat_member_t* members;
   leat_status_t status;  // the first failure
   leat_word_map_t hops;  // that wait for their other half, by tag
@@ -47,5 +101,34 @@ LEAT_MUST_USE leat_status_t leat_round_check_member(const leat_round_t* round,
                                                     const leat_member_t* m);
 // Whether the round, which is complete, can start: a broadcast has a source, places differ.
 LEAT_MUST_USE leat_status_t leat_round_check(const leat_round_t* round);
+
+
+// ---- What the halves of the exchange share ------------------------------------------------------
+
+// A tag in one word. Two tags of a group of less than 2^24 members are different words.
+static inline uint64_t leat_hop_tag_word(leat_hop_tag_t tag) {
+  return (uint64_t)(uint32_t)tag.a << 48 ^ (uint64_t)(uint32_t)tag.b << 24 ^ (uint32_t)tag.c;
+}
+
+// kernel/collective.c. The first four with the mutex held, the others without.
+LEAT_MUST_USE leat_status_t leat_round_find(leat_collectives_t* all, const leat_round_t* like,
+                                            leat_round_t** out_round);
+void leat_round_close(leat_collectives_t* all, leat_round_t* round);
+void leat_round_fail(leat_collectives_t* all, leat_round_t* round, leat_status_t status,
+                     leat_aftermath_t* after);
+void leat_member_settle(leat_member_t* m, leat_aftermath_t* after);
+void leat_round_free(leat_collectives_t* all, leat_round_t* round);
+// The second one ends no kernel on this thread where there is a pool.
+void leat_aftermath_do(leat_collectives_t* all, leat_aftermath_t* after);
+void leat_aftermath_do_elsewhere(leat_collectives_t* all, leat_aftermath_t* after);
+void leat_collective_run_chain(leat_chain_t* chain);
+
+// kernel/collective_timer.c, with the mutex held: the deadline that the member's call states.
+LEAT_MUST_USE leat_status_t leat_deadline_add(leat_member_t* m);
+void leat_deadline_remove(leat_member_t* m);
+
+// kernel/collective_remote.c. Fetches the chunk that the chain's next hop takes.
+void leat_collective_fetch_start(leat_chain_t* chain);
+void leat_collective_fetch_release(leat_collective_fetch_t* fetch);
 
 #endif  // LEAT_KERNEL_COLLECTIVE_ROUND_H_

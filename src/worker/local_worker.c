@@ -482,7 +482,10 @@ static void worker_abort_all(leat_worker_t* self, leat_status_t status) {
 }
 
 static void worker_cleanup_step(leat_worker_t* self, int64_t step_id) {
-  leat_step_table_forget(&((leat_local_worker_t*)self)->steps, step_id);
+  leat_local_worker_t* worker = (leat_local_worker_t*)self;
+  leat_step_table_forget(&worker->steps, step_id);
+  leat_collectives_t* collectives = leat_resource_manager_collectives(worker->resources[0]);
+  if (collectives) leat_collectives_forget_step(collectives, step_id);
 }
 
 static void worker_receive_tensor(leat_worker_t* self, int64_t step_id, leat_string_view_t key,

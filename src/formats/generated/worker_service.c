@@ -359,6 +359,178 @@ const leat_message_descriptor_t leat_pb_grpc_payload_container_descriptor = {
         grpc_payload_container_fields, grpc_payload_container_tags, false,
 };
 
+static const leat_message_field_t recv_buf_request_fields[] = {
+    {"step_id", 1, LEAT_FIELD_INT64, LEAT_FIELD_SINGULAR, 0, -1,
+        offsetof(leat_pb_recv_buf_request_t, step_id), -1, NULL, NULL},
+    {"buf_rendezvous_key", 2, LEAT_FIELD_STRING, LEAT_FIELD_SINGULAR, 2, -1,
+        offsetof(leat_pb_recv_buf_request_t, buf_rendezvous_key), -1, NULL, NULL},
+    {"num_bytes", 3, LEAT_FIELD_INT64, LEAT_FIELD_SINGULAR, 0, -1,
+        offsetof(leat_pb_recv_buf_request_t, num_bytes), -1, NULL, NULL},
+    {"buf_ptr", 4, LEAT_FIELD_FIXED64, LEAT_FIELD_SINGULAR, 1, -1,
+        offsetof(leat_pb_recv_buf_request_t, buf_ptr), -1, NULL, NULL},
+    {"client_locality", 5, LEAT_FIELD_MESSAGE, LEAT_FIELD_SINGULAR, 2, -1,
+        offsetof(leat_pb_recv_buf_request_t, client_locality), -1,
+        &leat_pb_device_locality_descriptor, NULL},
+    {"server_locality", 6, LEAT_FIELD_MESSAGE, LEAT_FIELD_SINGULAR, 2, -1,
+        offsetof(leat_pb_recv_buf_request_t, server_locality), -1,
+        &leat_pb_device_locality_descriptor, NULL},
+    {"transport_options", 7, LEAT_FIELD_MESSAGE, LEAT_FIELD_SINGULAR, 2, -1,
+        offsetof(leat_pb_recv_buf_request_t, transport_options), -1, &leat_pb_any_descriptor, NULL},
+    {"src_device", 8, LEAT_FIELD_STRING, LEAT_FIELD_SINGULAR, 2, -1,
+        offsetof(leat_pb_recv_buf_request_t, src_device), -1, NULL, NULL},
+    {"dst_device", 9, LEAT_FIELD_STRING, LEAT_FIELD_SINGULAR, 2, -1,
+        offsetof(leat_pb_recv_buf_request_t, dst_device), -1, NULL, NULL},
+    {"request_id", 10, LEAT_FIELD_INT64, LEAT_FIELD_SINGULAR, 0, -1,
+        offsetof(leat_pb_recv_buf_request_t, request_id), -1, NULL, NULL},
+    {"src_incarnation", 11, LEAT_FIELD_UINT64, LEAT_FIELD_SINGULAR, 0, -1,
+        offsetof(leat_pb_recv_buf_request_t, src_incarnation), -1, NULL, NULL},
+};
+static const uint8_t recv_buf_request_tags[LEAT_MESSAGE_SHORT_TAGS] = {
+    0, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 2, 0, 0, 0, 0, 0, 3, 0, 0, 0, 0, 0, 0, 0,
+        0, 4, 0, 0, 0, 0, 0, 0, 0, 0, 5, 0, 0, 0, 0, 0, 0, 0, 6, 0, 0, 0, 0, 0, 0, 0, 7, 0, 0, 0, 0,
+        0, 0, 0, 8, 0, 0, 0, 0, 0, 0, 0, 9, 0, 0, 0, 0, 0, 10, 0, 0, 0, 0, 0, 0, 0, 11,
+};
+const leat_message_descriptor_t leat_pb_recv_buf_request_descriptor = {
+    "tensorflow.RecvBufRequest", sizeof(leat_pb_recv_buf_request_t), 11, 0, recv_buf_request_fields,
+        recv_buf_request_tags, false,
+};
+
+static const leat_message_field_t recv_buf_response_fields[] = {
+    {"buf_ptr", 1, LEAT_FIELD_FIXED64, LEAT_FIELD_SINGULAR, 1, -1,
+        offsetof(leat_pb_recv_buf_response_t, buf_ptr), -1, NULL, NULL},
+    {"num_bytes", 2, LEAT_FIELD_INT64, LEAT_FIELD_SINGULAR, 0, -1,
+        offsetof(leat_pb_recv_buf_response_t, num_bytes), -1, NULL, NULL},
+    {"is_dead", 3, LEAT_FIELD_BOOL, LEAT_FIELD_SINGULAR, 0, -1,
+        offsetof(leat_pb_recv_buf_response_t, is_dead), -1, NULL, NULL},
+    {"transport_options", 4, LEAT_FIELD_MESSAGE, LEAT_FIELD_SINGULAR, 2, -1,
+        offsetof(leat_pb_recv_buf_response_t, transport_options), -1, &leat_pb_any_descriptor,
+        NULL},
+    {"send_start_micros", 5, LEAT_FIELD_INT64, LEAT_FIELD_SINGULAR, 0, -1,
+        offsetof(leat_pb_recv_buf_response_t, send_start_micros), -1, NULL, NULL},
+    {"require_ack", 6, LEAT_FIELD_BOOL, LEAT_FIELD_SINGULAR, 0, -1,
+        offsetof(leat_pb_recv_buf_response_t, require_ack), -1, NULL, NULL},
+};
+static const uint8_t recv_buf_response_tags[LEAT_MESSAGE_SHORT_TAGS] = {
+    0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 2, 0, 0, 0, 0, 0, 0, 0, 3, 0, 0, 0, 0, 0, 0, 0,
+        0, 0, 4, 0, 0, 0, 0, 0, 5, 0, 0, 0, 0, 0, 0, 0, 6,
+};
+const leat_message_descriptor_t leat_pb_recv_buf_response_descriptor = {
+    "tensorflow.RecvBufResponse", sizeof(leat_pb_recv_buf_response_t), 6, 0,
+        recv_buf_response_fields, recv_buf_response_tags, false,
+};
+
+static const leat_message_field_t recv_buf_resp_extra_fields[] = {
+    {"tensor_content", 1, LEAT_FIELD_BYTES, LEAT_FIELD_REPEATED, 2, 0,
+        offsetof(leat_pb_recv_buf_resp_extra_t, tensor_content), -1, NULL, NULL},
+};
+static const uint8_t recv_buf_resp_extra_tags[LEAT_MESSAGE_SHORT_TAGS] = {
+    0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1,
+};
+const leat_message_descriptor_t leat_pb_recv_buf_resp_extra_descriptor = {
+    "tensorflow.RecvBufRespExtra", sizeof(leat_pb_recv_buf_resp_extra_t), 1, 1,
+        recv_buf_resp_extra_fields, recv_buf_resp_extra_tags, false,
+};
+
+static const leat_message_field_t complete_group_request_fields[] = {
+    {"group_key", 1, LEAT_FIELD_INT32, LEAT_FIELD_SINGULAR, 0, -1,
+        offsetof(leat_pb_complete_group_request_t, group_key), -1, NULL, NULL},
+    {"group_size", 2, LEAT_FIELD_INT32, LEAT_FIELD_SINGULAR, 0, -1,
+        offsetof(leat_pb_complete_group_request_t, group_size), -1, NULL, NULL},
+    {"device_type", 3, LEAT_FIELD_STRING, LEAT_FIELD_SINGULAR, 2, -1,
+        offsetof(leat_pb_complete_group_request_t, device_type), -1, NULL, NULL},
+    {"collective_type", 5, LEAT_FIELD_INT32, LEAT_FIELD_SINGULAR, 0, -1,
+        offsetof(leat_pb_complete_group_request_t, collective_type), -1, NULL, NULL},
+    {"device_attributes", 6, LEAT_FIELD_MESSAGE, LEAT_FIELD_SINGULAR, 2, -1,
+        offsetof(leat_pb_complete_group_request_t, device_attributes), -1,
+        &leat_pb_device_attributes_descriptor, NULL},
+};
+static const uint8_t complete_group_request_tags[LEAT_MESSAGE_SHORT_TAGS] = {
+    0, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 2, 0, 0, 0, 0, 0, 0, 0, 0, 0, 3, 0, 0, 0, 0, 0,
+        0, 0, 0, 0, 0, 0, 0, 0, 4, 0, 0, 0, 0, 0, 0, 0, 0, 0, 5,
+};
+const leat_message_descriptor_t leat_pb_complete_group_request_descriptor = {
+    "tensorflow.CompleteGroupRequest", sizeof(leat_pb_complete_group_request_t), 5, 0,
+        complete_group_request_fields, complete_group_request_tags, false,
+};
+
+static const leat_message_field_t complete_group_response_fields[] = {
+    {"group_key", 1, LEAT_FIELD_INT32, LEAT_FIELD_SINGULAR, 0, -1,
+        offsetof(leat_pb_complete_group_response_t, group_key), -1, NULL, NULL},
+    {"group_size", 2, LEAT_FIELD_INT32, LEAT_FIELD_SINGULAR, 0, -1,
+        offsetof(leat_pb_complete_group_response_t, group_size), -1, NULL, NULL},
+    {"device_type", 3, LEAT_FIELD_STRING, LEAT_FIELD_SINGULAR, 2, -1,
+        offsetof(leat_pb_complete_group_response_t, device_type), -1, NULL, NULL},
+    {"num_tasks", 4, LEAT_FIELD_INT32, LEAT_FIELD_SINGULAR, 0, -1,
+        offsetof(leat_pb_complete_group_response_t, num_tasks), -1, NULL, NULL},
+    {"communicator_key", 7, LEAT_FIELD_BYTES, LEAT_FIELD_SINGULAR, 2, -1,
+        offsetof(leat_pb_complete_group_response_t, communicator_key), -1, NULL, NULL},
+    {"device_attributes", 8, LEAT_FIELD_MESSAGE, LEAT_FIELD_REPEATED, 2, 0,
+        offsetof(leat_pb_complete_group_response_t, device_attributes), -1,
+        &leat_pb_device_attributes_descriptor, NULL},
+};
+static const uint8_t complete_group_response_tags[LEAT_MESSAGE_SHORT_TAGS] = {
+    0, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 2, 0, 0, 0, 0, 0, 0, 0, 0, 0, 3, 0, 0, 0, 0, 0,
+        4, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 5, 0, 0, 0, 0,
+        0, 0, 0, 6,
+};
+const leat_message_descriptor_t leat_pb_complete_group_response_descriptor = {
+    "tensorflow.CompleteGroupResponse", sizeof(leat_pb_complete_group_response_t), 6, 1,
+        complete_group_response_fields, complete_group_response_tags, false,
+};
+
+static const leat_message_field_t complete_instance_request_fields[] = {
+    {"name", 1, LEAT_FIELD_STRING, LEAT_FIELD_SINGULAR, 2, -1,
+        offsetof(leat_pb_complete_instance_request_t, name), -1, NULL, NULL},
+    {"type", 2, LEAT_FIELD_INT32, LEAT_FIELD_SINGULAR, 0, -1,
+        offsetof(leat_pb_complete_instance_request_t, type), -1, NULL, NULL},
+    {"data_type", 3, LEAT_FIELD_ENUM, LEAT_FIELD_SINGULAR, 0, -1,
+        offsetof(leat_pb_complete_instance_request_t, data_type), -1, NULL,
+        &leat_pb_data_type_descriptor},
+    {"shape", 4, LEAT_FIELD_MESSAGE, LEAT_FIELD_SINGULAR, 2, -1,
+        offsetof(leat_pb_complete_instance_request_t, shape), -1,
+        &leat_pb_tensor_shape_proto_descriptor, NULL},
+    {"group_key", 5, LEAT_FIELD_INT32, LEAT_FIELD_SINGULAR, 0, -1,
+        offsetof(leat_pb_complete_instance_request_t, group_key), -1, NULL, NULL},
+    {"group_size", 6, LEAT_FIELD_INT32, LEAT_FIELD_SINGULAR, 0, -1,
+        offsetof(leat_pb_complete_instance_request_t, group_size), -1, NULL, NULL},
+    {"instance_key", 7, LEAT_FIELD_INT32, LEAT_FIELD_SINGULAR, 0, -1,
+        offsetof(leat_pb_complete_instance_request_t, instance_key), -1, NULL, NULL},
+    {"device_type", 8, LEAT_FIELD_STRING, LEAT_FIELD_SINGULAR, 2, -1,
+        offsetof(leat_pb_complete_instance_request_t, device_type), -1, NULL, NULL},
+    {"subdiv_offset", 9, LEAT_FIELD_INT32, LEAT_FIELD_PACKED, 0, 0,
+        offsetof(leat_pb_complete_instance_request_t, subdiv_offset), -1, NULL, NULL},
+    {"device", 10, LEAT_FIELD_STRING, LEAT_FIELD_SINGULAR, 2, -1,
+        offsetof(leat_pb_complete_instance_request_t, device), -1, NULL, NULL},
+    {"is_source", 11, LEAT_FIELD_BOOL, LEAT_FIELD_SINGULAR, 0, -1,
+        offsetof(leat_pb_complete_instance_request_t, is_source), -1, NULL, NULL},
+    {"step_id", 12, LEAT_FIELD_INT64, LEAT_FIELD_SINGULAR, 0, -1,
+        offsetof(leat_pb_complete_instance_request_t, step_id), -1, NULL, NULL},
+};
+static const uint8_t complete_instance_request_tags[LEAT_MESSAGE_SHORT_TAGS] = {
+    0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0, 0, 2, 0, 0, 0, 0, 0, 0, 0, 3, 0, 0, 0, 0, 0, 0, 0,
+        0, 0, 4, 0, 0, 0, 0, 0, 5, 0, 0, 0, 0, 0, 0, 0, 6, 0, 0, 0, 0, 0, 0, 0, 7, 0, 0, 0, 0, 0, 0,
+        0, 0, 0, 8, 0, 0, 0, 0, 0, 9, 0, 0, 0, 0, 0, 0, 0, 0, 0, 10, 0, 0, 0, 0, 0, 11, 0, 0, 0, 0,
+        0, 0, 0, 12,
+};
+const leat_message_descriptor_t leat_pb_complete_instance_request_descriptor = {
+    "tensorflow.CompleteInstanceRequest", sizeof(leat_pb_complete_instance_request_t), 12, 1,
+        complete_instance_request_fields, complete_instance_request_tags, false,
+};
+
+static const leat_message_field_t complete_instance_response_fields[] = {
+    {"instance_key", 1, LEAT_FIELD_INT32, LEAT_FIELD_SINGULAR, 0, -1,
+        offsetof(leat_pb_complete_instance_response_t, instance_key), -1, NULL, NULL},
+    {"source_rank", 2, LEAT_FIELD_INT32, LEAT_FIELD_SINGULAR, 0, -1,
+        offsetof(leat_pb_complete_instance_response_t, source_rank), -1, NULL, NULL},
+};
+static const uint8_t complete_instance_response_tags[LEAT_MESSAGE_SHORT_TAGS] = {
+    0, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 2,
+};
+const leat_message_descriptor_t leat_pb_complete_instance_response_descriptor = {
+    "tensorflow.CompleteInstanceResponse", sizeof(leat_pb_complete_instance_response_t), 2, 0,
+        complete_instance_response_fields, complete_instance_response_tags, false,
+};
+
 static const leat_message_field_t grpc_payload_container_payloads_entry_fields[] = {
     {"key", 1, LEAT_FIELD_STRING, LEAT_FIELD_SINGULAR, 2, -1,
         offsetof(leat_pb_grpc_payload_container_payloads_entry_t, key), -1, NULL, NULL},

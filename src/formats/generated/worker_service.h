@@ -11,6 +11,7 @@
 #include "formats/generated/server.h"
 #include "formats/generated/step_stats.h"
 #include "formats/generated/tensor.h"
+#include "formats/generated/types.h"
 #include "formats/wire/message.h"
 
 typedef struct leat_pb_get_status_response_s leat_pb_get_status_response_t;
@@ -33,6 +34,13 @@ typedef struct leat_pb_step_sequence_s leat_pb_step_sequence_t;
 typedef struct leat_pb_get_step_sequence_request_s leat_pb_get_step_sequence_request_t;
 typedef struct leat_pb_get_step_sequence_response_s leat_pb_get_step_sequence_response_t;
 typedef struct leat_pb_grpc_payload_container_s leat_pb_grpc_payload_container_t;
+typedef struct leat_pb_recv_buf_request_s leat_pb_recv_buf_request_t;
+typedef struct leat_pb_recv_buf_response_s leat_pb_recv_buf_response_t;
+typedef struct leat_pb_recv_buf_resp_extra_s leat_pb_recv_buf_resp_extra_t;
+typedef struct leat_pb_complete_group_request_s leat_pb_complete_group_request_t;
+typedef struct leat_pb_complete_group_response_s leat_pb_complete_group_response_t;
+typedef struct leat_pb_complete_instance_request_s leat_pb_complete_instance_request_t;
+typedef struct leat_pb_complete_instance_response_s leat_pb_complete_instance_response_t;
 typedef struct leat_pb_grpc_payload_container_payloads_entry_s
     leat_pb_grpc_payload_container_payloads_entry_t;
 
@@ -195,6 +203,78 @@ struct leat_pb_grpc_payload_container_s {
   leat_pb_grpc_payload_container_payloads_entry_list_t payloads;
 };
 extern const leat_message_descriptor_t leat_pb_grpc_payload_container_descriptor;
+
+struct leat_pb_recv_buf_request_s {
+  int64_t step_id;
+  leat_string_view_t buf_rendezvous_key;
+  int64_t num_bytes;
+  uint64_t buf_ptr;
+  leat_pb_device_locality_t* client_locality;
+  leat_pb_device_locality_t* server_locality;
+  leat_pb_any_t* transport_options;
+  leat_string_view_t src_device;
+  leat_string_view_t dst_device;
+  int64_t request_id;
+  uint64_t src_incarnation;
+};
+extern const leat_message_descriptor_t leat_pb_recv_buf_request_descriptor;
+
+struct leat_pb_recv_buf_response_s {
+  uint64_t buf_ptr;
+  int64_t num_bytes;
+  leat_pb_any_t* transport_options;
+  int64_t send_start_micros;
+  bool is_dead;
+  bool require_ack;
+};
+extern const leat_message_descriptor_t leat_pb_recv_buf_response_descriptor;
+
+// What the transport_options of a RecvBufResponse hold.
+struct leat_pb_recv_buf_resp_extra_s {
+  leat_pb_string_list_t tensor_content;
+};
+extern const leat_message_descriptor_t leat_pb_recv_buf_resp_extra_descriptor;
+
+struct leat_pb_complete_group_request_s {
+  leat_string_view_t device_type;
+  leat_pb_device_attributes_t* device_attributes;
+  int32_t group_key;
+  int32_t group_size;
+  int32_t collective_type;
+};
+extern const leat_message_descriptor_t leat_pb_complete_group_request_descriptor;
+
+struct leat_pb_complete_group_response_s {
+  leat_string_view_t device_type;
+  leat_string_view_t communicator_key;
+  leat_pb_device_attributes_list_t device_attributes;
+  int32_t group_key;
+  int32_t group_size;
+  int32_t num_tasks;
+};
+extern const leat_message_descriptor_t leat_pb_complete_group_response_descriptor;
+
+struct leat_pb_complete_instance_request_s {
+  leat_string_view_t name;
+  leat_pb_tensor_shape_proto_t* shape;
+  leat_string_view_t device_type;
+  leat_pb_int32_list_t subdiv_offset;
+  leat_string_view_t device;
+  int64_t step_id;
+  int32_t type;
+  int32_t data_type;
+  int32_t group_key;
+  int32_t group_size;
+  int32_t instance_key;
+  bool is_source;
+};
+extern const leat_message_descriptor_t leat_pb_complete_instance_request_descriptor;
+
+struct leat_pb_complete_instance_response_s {
+  int32_t instance_key;
+  int32_t source_rank;
+};
+extern const leat_message_descriptor_t leat_pb_complete_instance_response_descriptor;
 
 struct leat_pb_grpc_payload_container_payloads_entry_s {
   leat_string_view_t key;

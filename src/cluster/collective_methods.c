@@ -1,0 +1,163 @@
+// CompleteGroup and CompleteInstance are answered when the leader's tables know the answer, and
+// RecvBuf when a member here offers the chunk. A call whose caller gives up is answered at once;
+// what still comes for it then is dropped, as with RecvTensor (worker_methods.c).
+#include "cluster/collective_methods.h"
+
+#include <inttypes.h>
+
+#include "base/checked.h"
+#include "base/clock.h"
+#include "formats/generated/worker_service.h"
+#include "formats/wire/encode.h"
+
+// A call that waits. Its answer and its cancellation race; whoever comes first answers. The object
+// is freed when what it waits for has come.
+typedef struct waiting_call_s {
+  leat_service_call_t* call;
+  _Atomic(bool) is_answered;
+} waiting_call_t;
+
+static void cancel_waiting(void* data) {
+  waiting_call_t* waiting = data;
+  if (atomic_exchange(&waiting->is_answered, true)) return;
+  leat_service_answer(waiting->call, leat_make_status(LEAT_CANCELLED, "the call was cancelled"),
+                      NULL, NULL);
+}
+
+// NULL: there was no memory, and the call is answered.
+static waiting_call_t* wait_for_answer(leat_service_call_t* call) {
+  waiting_call_t* waiting;
+  leat_status_t status = LEAT_ALLOCATE(leat_allocator_system(), 1, &waiting);
+  if (status) {
+    leat_service_answer(call, status, NULL, NULL);
+    return NULL;
+  }
+  waiting->call = call;
+  return waiting;
+}
+
+// Ends the wait: true where the call is still to be answered, by the caller.
+static bool end_waiting(void* data, leat_service_call_t** out_call) {
+  waiting_call_t* waiting = data;
+  const bool is_first = !atomic_exchange(&waiting->is_answered, true);
+  *out_call = waiting->call;
+  // Where the cancellation is running it has answered, and does not look at |waiting| again.
+  leat_allocator_free(leat_allocator_system(), waiting);
+  return is_first;
+}
+
+// ---- The leader ---------------------------------------------------------------------------------
+
+// A leat_group_told_fn_t.
+static void group_told(void* data, leat_status_t status,
+                       const leat_pb_complete_group_response_t* response) {
+  leat_service_call_t* call;
+  if (end_waiting(data, &call)) {
+    leat_service_answer(call, status, &leat_pb_complete_group_response_descriptor, response);
+  } else {
+    leat_status_free(status);
+  }
+}
+
+void leat_worker_complete_group(leat_service_call_t* call, const void* message) {
+  waiting_call_t* waiting = wait_for_answer(call);
+  if (!waiting) return;
+  leat_collective_leader_join(leat_task_collectives_leader(call->task->collectives), message,
+                              group_told, waiting);
+}
+
+// A leat_instance_told_fn_t.
+static void instance_told(void* data, leat_status_t status,
+                          const leat_pb_complete_instance_response_t* response) {
+  leat_service_call_t* call;
+  if (end_waiting(data, &call)) {
+    leat_service_answer(call, status, &leat_pb_complete_instance_response_descriptor, response);
+  } else {
+    leat_status_free(status);
+  }
+}
+
+void leat_worker_complete_instance(leat_service_call_t* call, const void* message) {
+  waiting_call_t* waiting = wait_for_answer(call);
+  if (!waiting) return;
+  leat_collective_leader_enter(leat_task_collectives_leader(call->task->collectives), message,
+                               instance_told, waiting);
+}
+
+// ---- Chunks -------------------------------------------------------------------------------------
+
+static leat_status_t write_extra(leat_string_view_t bytes, leat_string_builder_t* out) {
+  const leat_pb_recv_buf_resp_extra_t extra = {.tensor_content = {&bytes, 1}};
+  return leat_message_encode(&leat_pb_recv_buf_resp_extra_descriptor, &extra, out);
+}
+
+// A leat_collective_chunk_fn_t.
+static void chunk_offered(void* data, leat_status_t status, leat_string_view_t bytes) {
+  leat_service_call_t* call;
+  if (!end_waiting(data, &call)) {
+    leat_status_free(status);
+    return;
+  }
+  if (status) {
+    const leat_failure_kind_t kind = leat_status_code(status) == LEAT_CANCELLED
+                                         ? LEAT_FAILURE_DERIVED
+                                         : LEAT_FAILURE_PLAIN;
+    leat_service_answer_failure(call, status, kind);
+    return;
+  }
+  leat_string_builder_t extra;
+  leat_string_builder_initialize(leat_allocator_system(), &extra);
+  status = write_extra(bytes, &extra);
+  leat_pb_any_t options = {.type_url = LEAT_SV("type.googleapis.com/tensorflow.RecvBufRespExtra"),
+                           .value = leat_string_builder_view(&extra)};
+  const leat_pb_recv_buf_response_t response = {.transport_options = &options,
+                                                .send_start_micros = leat_clock_wall_ns() / 1000};
+  leat_rpc_piece_t piece;
+  leat_rpc_bytes_t answer;
+  status = leat_service_encode(status, &leat_pb_recv_buf_response_descriptor, &response, &piece,
+                               &answer);
+  leat_string_builder_deinitialize(&extra);
+  leat_metrics_add(&call->task->metrics.tensors_sent, !status);
+  leat_metrics_add(&call->task->metrics.tensor_bytes_sent, status ? 0 : bytes.size);
+  leat_service_answer_bytes(call, status, answer);
+}
+
+// Refuses a request for a device that is not here, or was before this task was restarted.
+static leat_status_t check_source(leat_task_t* task, const leat_pb_recv_buf_request_t* request) {
+  bool is_named;
+  if (leat_task_has_device(task, request->src_device, request->src_incarnation, &is_named) ||
+      (is_named && !request->src_incarnation)) {
+    return leat_ok_status();
+  }
+  if (!is_named) {
+    return leat_make_status(LEAT_INVALID_ARGUMENT, "RecvBuf failed: '%.*s' is an unknown device",
+                            LEAT_SV_ARG(request->src_device));
+  }
+  return leat_make_status(LEAT_ABORTED,
+                          "RecvBuf expects a different device incarnation: %" PRIu64 " vs. %" PRIu64
+                          ". Your worker job was probably restarted.",
+                          request->src_incarnation, task->devices[0]->incarnation);
+}
+
+void leat_worker_recv_buf(leat_service_call_t* call, const void* message) {
+  const leat_pb_recv_buf_request_t* request = message;
+  leat_collectives_t* rounds = leat_task_collectives_rounds(call->task->collectives);
+  leat_status_t status = leat_task_note_request(call->task, request->request_id, "RecvBuf");
+  if (!status) status = check_source(call->task, request);
+  if (!status && leat_rendezvous_table_is_over(call->task->rendezvous, request->step_id)) {
+    status = leat_make_status(LEAT_ABORTED, "RecvBuf failed: the step is over");
+  }
+  if (status) {
+    leat_service_answer(call, status, NULL, NULL);
+    return;
+  }
+  waiting_call_t* waiting = wait_for_answer(call);
+  if (!waiting) return;
+  // A call may be answered, and its message be gone, as soon as its cancellation is asked for.
+  char key[160];
+  const size_t size = LEAT_MIN(request->buf_rendezvous_key.size, sizeof key);
+  const int64_t step_id = request->step_id;
+  memcpy(key, request->buf_rendezvous_key.data, size);
+  leat_rpc_request_on_cancel(call->request, cancel_waiting, waiting);
+  leat_collectives_take(rounds, step_id, leat_string_view_make(key, size), chunk_offered, waiting);
+}

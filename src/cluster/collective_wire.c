@@ -1,0 +1,427 @@
+// A member's question for its group goes to the leader twice: CompleteGroup, once for each group
+// and device, and CompleteInstance. The answers are kept: the group for all later collectives, and
+// the source of an instance where the keys are attributes of the node, since these always name the
+// same collective. Where the keys are inputs each step asks anew, as TensorFlow's members do.
+//
+//   resolve ─▶ group known? ──no──▶ CompleteGroup ─┐
+//                  │yes ◀──────────────────────────┘
+//                  ▼
+//           instance known? ──no──▶ CompleteInstance ─▶ the member starts
+#include "cluster/collective_wire.h"
+
+#include "cluster/rpc_message.h"
+#include "cluster/task.h"
+#include "formats/wire/decode.h"
+#include "formats/wire/shape_proto.h"
+
+typedef struct question_s question_t;
+
+// A group as a device of this task knows it.
+typedef struct known_group_s {
+  struct known_group_s* next;
+  leat_task_collectives_t* owner;
+  int32_t key, size;
+  leat_string_view_t device;
+  bool is_known;
+  leat_arena_t arena;  // of what follows
+  leat_collective_members_t members;
+  leat_word_map_t sources;  // of fixed instances: the source + 1, by key
+  question_t* waiting;
+} known_group_t;
+
+struct question_s {
+  question_t* next;
+  known_group_t* group;
+  bool is_fixed;
+  leat_arena_t arena;  // of the request
+  leat_pb_complete_instance_request_t request;
+  leat_collective_resolved_fn_t fn;
+  void* data;
+};
+
+struct leat_task_collectives_s {
+  leat_collective_wire_t wire;
+  leat_task_t* task;
+  int leader_number;
+  leat_collectives_t* rounds;
+  leat_collective_leader_t* leader;
+  leat_mutex_t mutex;  // guards what follows
+  known_group_t* groups;
+};
+
+static void end_question(question_t* q, leat_status_t status, int32_t source) {
+  leat_allocator_t* allocator = q->group->owner->task->allocator;
+  const leat_collective_members_t* members = &q->group->members;
+  leat_collective_resolved_fn_t fn = q->fn;
+  void* data = q->data;
+  leat_arena_deinitialize(&q->arena);
+  leat_allocator_free(allocator, q);
+  fn(data, status, members, source);
+}
+
+static leat_status_t ask_leader(const leat_task_collectives_t* c, const char* method,
+                                const leat_message_descriptor_t* descriptor, const void* message,
+                                leat_rpc_done_fn_t done, void* data) {
+  leat_rpc_channel_t* channel;
+  LEAT_RETURN_IF_ERROR(leat_task_channel(c->task, c->leader_number, &channel));
+  const leat_rpc_call_options_t options = {
+      .method = method, .deadline_ns = LEAT_DEADLINE_NEVER, .waits = true};
+  leat_rpc_call_message(channel, &options, descriptor, message, done, data, NULL);
+  return leat_ok_status();
+}
+
+// ---- Instances ----------------------------------------------------------------------------------
+
+// A leat_instance_told_fn_t.
+static void instance_told(void* data, leat_status_t status,
+                          const leat_pb_complete_instance_response_t* response) {
+  question_t* q = data;
+  const int32_t source = status ? -1 : response->source_rank;
+  leat_task_collectives_t* c = q->group->owner;
+  if (!status && q->is_fixed) {
+    leat_mutex_lock(&c->mutex);
+    status = leat_word_map_set(&q->group->sources, (uint32_t)q->request.instance_key,
+                               (uint64_t)(source + 1));
+    leat_mutex_unlock(&c->mutex);
+  }
+  end_question(q, status, source);
+}
+
+// A leat_rpc_done_fn_t.
+static void instance_answered(void* data, leat_status_t status, leat_string_view_t details,
+                              leat_rpc_bytes_t answer) {
+  leat_arena_t arena;
+  leat_pb_complete_instance_response_t response = {0};
+  leat_arena_initialize(leat_allocator_system(), 0, &arena);
+  if (!status) {
+    status = leat_rpc_decode_message(answer, &arena,
+                                     &leat_pb_complete_instance_response_descriptor, &response);
+  }
+  instance_told(data, status, &response);
+  leat_arena_deinitialize(&arena);
+}
+
+static void ask_instance(question_t* q) {
+  leat_task_collectives_t* c = q->group->owner;
+  uint64_t known = 0;
+  leat_mutex_lock(&c->mutex);
+  const bool is_known =
+      q->is_fixed &&
+      leat_word_map_get(&q->group->sources, (uint32_t)q->request.instance_key, &known);
+  leat_mutex_unlock(&c->mutex);
+  if (is_known) {
+    end_question(q, leat_ok_status(), (int32_t)known - 1);
+  } else if (c->leader_number == c->task->number) {
+    leat_collective_leader_enter(c->leader, &q->request, instance_told, q);
+  } else {
+    leat_status_t status = ask_leader(c, "/tensorflow.WorkerService/CompleteInstance",
+                                      &leat_pb_complete_instance_request_descriptor, &q->request,
+                                      instance_answered, q);
+    if (status) end_question(q, status, -1);
+  }
+}
+
+// ---- Groups -------------------------------------------------------------------------------------
+
+static leat_status_t keep_members(known_group_t* g,
+                                  const leat_pb_complete_group_response_t* response) {
+  const leat_task_t* task = g->owner->task;
+  const leat_pb_device_attributes_list_t* devices = &response->device_attributes;
+  leat_string_view_t* names;
+  uint64_t* incarnations;
+  bool* are_remote;
+  if (devices->count != (size_t)g->size) {
+    return leat_make_status(LEAT_INTERNAL, "the leader told %zu members of group %d, must be %d",
+                            devices->count, (int)g->key, (int)g->size);
+  }
+  LEAT_RETURN_IF_ERROR(LEAT_NEW(&g->arena, devices->count, &names));
+  LEAT_RETURN_IF_ERROR(LEAT_NEW(&g->arena, devices->count, &incarnations));
+  LEAT_RETURN_IF_ERROR(LEAT_NEW(&g->arena, devices->count, &are_remote));
+  for (size_t i = 0; i < devices->count; ++i) {
+    const leat_pb_device_attributes_t* device = &devices->items[i];
+    const int number = leat_cluster_spec_find_device(&task->spec, device->name);
+    if (number < 0) {
+      return leat_make_status(LEAT_INTERNAL, "the leader told the member %.*s, which is of no task",
+                              LEAT_SV_ARG(device->name));
+    }
+    LEAT_RETURN_IF_ERROR(leat_arena_copy_string(&g->arena, device->name, &names[i]));
+    incarnations[i] = device->incarnation;
+    are_remote[i] = number != task->number;
+  }
+  g->members = (leat_collective_members_t){g->size, names, incarnations, are_remote};
+  return leat_ok_status();
+}
+
+// A leat_group_told_fn_t: goes on with the questions that wait for the group. Where it failed, the
+// next question asks again.
+static void group_told(void* data, leat_status_t status,
+                       const leat_pb_complete_group_response_t* response) {
+  known_group_t* g = data;
+  leat_mutex_lock(&g->owner->mutex);
+  if (!status) status = keep_members(g, response);
+  g->is_known = !status;
+  question_t* waiting = g->waiting;
+  g->waiting = NULL;
+  leat_mutex_unlock(&g->owner->mutex);
+  while (waiting) {
+    question_t* q = waiting;
+    waiting = q->next;
+    if (status) {
+      end_question(q, leat_status_clone(status), -1);
+    } else {
+      ask_instance(q);
+    }
+  }
+  leat_status_free(status);
+}
+
+// A leat_rpc_done_fn_t.
+static void group_answered(void* data, leat_status_t status, leat_string_view_t details,
+                           leat_rpc_bytes_t answer) {
+  leat_arena_t arena;
+  leat_pb_complete_group_response_t response = {0};
+  leat_arena_initialize(leat_allocator_system(), 0, &arena);
+  if (!status) {
+    status = leat_rpc_decode_message(answer, &arena, &leat_pb_complete_group_response_descriptor,
+                                     &response);
+  }
+  group_told(data, status, &response);
+  leat_arena_deinitialize(&arena);
+}
+
+static void ask_group(known_group_t* g) {
+  leat_task_collectives_t* c = g->owner;
+  leat_arena_t arena;
+  leat_pb_device_attributes_list_t own = {0};
+  leat_pb_complete_group_request_t request = {
+      .group_key = g->key, .group_size = g->size, .device_type = LEAT_SV("CPU")};
+  leat_arena_initialize(leat_allocator_system(), 0, &arena);
+  leat_status_t status = leat_task_describe_devices(c->task, &arena, &own);
+  for (size_t i = 0; i < own.count; ++i) {
+    if (leat_string_view_equal(own.items[i].name, g->device)) {
+      request.device_attributes = &own.items[i];
+    }
+  }
+  if (!status && c->leader_number == c->task->number) {
+    leat_collective_leader_join(c->leader, &request, group_told, g);
+  } else if (!status) {
+    status = ask_leader(c, "/tensorflow.WorkerService/CompleteGroup",
+                        &leat_pb_complete_group_request_descriptor, &request, group_answered, g);
+  }
+  leat_arena_deinitialize(&arena);
+  if (status) group_told(g, status, NULL);
+}
+
+// The group, made where there is none. The mutex is held.
+static leat_status_t find_known_group(leat_task_collectives_t* c, int32_t key, int32_t size,
+                                      leat_string_view_t device, known_group_t** out_group) {
+  known_group_t* g = c->groups;
+  while (g && (g->key != key || !leat_string_view_equal(g->device, device))) g = g->next;
+  *out_group = g;
+  if (g && g->size == size) return leat_ok_status();
+  if (g) {
+    return leat_make_status(
+        LEAT_INTERNAL, "Device %.*s is joining a group with size %d, but that group has size %d "
+        "(group_key=%d)", LEAT_SV_ARG(device), (int)size, (int)g->size, (int)key);
+  }
+  LEAT_RETURN_IF_ERROR(LEAT_ALLOCATE(c->task->allocator, 1, &g));
+  *g = (known_group_t){.next = c->groups, .owner = c, .key = key, .size = size};
+  leat_arena_initialize(c->task->allocator, 0, &g->arena);
+  leat_word_map_initialize(c->task->allocator, &g->sources);
+  c->groups = g;
+  *out_group = g;
+  return leat_arena_copy_string(&g->arena, device, &g->device);
+}
+
+// ---- The wire -----------------------------------------------------------------------------------
+
+static leat_status_t write_request(question_t* q, leat_string_view_t device,
+                                   leat_string_view_t node, int64_t step_id,
+                                   const leat_collective_call_t* call) {
+  leat_pb_complete_instance_request_t* request = &q->request;
+  *request = (leat_pb_complete_instance_request_t){
+      .type = call->kind, .data_type = call->dtype, .group_key = call->group_key,
+      .group_size = call->group_size, .instance_key = call->instance_key,
+      .device_type = LEAT_SV("CPU"), .is_source = call->is_source,
+      .step_id = call->is_fixed ? 0 : step_id};
+  if (call->kind != LEAT_COLLECTIVE_GATHER) {
+    LEAT_RETURN_IF_ERROR(LEAT_NEW(&q->arena, 1, &request->subdiv_offset.items));
+    request->subdiv_offset.count = 1;
+  }
+  LEAT_RETURN_IF_ERROR(leat_arena_copy_string(&q->arena, device, &request->device));
+  LEAT_RETURN_IF_ERROR(leat_arena_copy_string(&q->arena, node, &request->name));
+  const leat_partial_shape_t shape = {.rank = call->shape->rank,
+                                      .dims = leat_shape_dims(call->shape)};
+  return leat_partial_shape_to_proto(shape, &q->arena, &request->shape);
+}
+
+static void resolve(leat_collective_wire_t* self, leat_string_view_t device,
+                    leat_string_view_t node, int64_t step_id, const leat_collective_call_t* call,
+                    leat_collective_resolved_fn_t fn, void* data) {
+  leat_task_collectives_t* c = (leat_task_collectives_t*)self;
+  question_t* q = NULL;
+  leat_status_t status =
+      call->place >= 0 || !call->shape
+          ? leat_make_status(LEAT_UNIMPLEMENTED, "communicators do not reach over tasks yet")
+          : LEAT_ALLOCATE(c->task->allocator, 1, &q);
+  if (status) {
+    fn(data, status, NULL, -1);
+    return;
+  }
+  q->is_fixed = call->is_fixed;
+  q->fn = fn;
+  q->data = data;
+  leat_arena_initialize(c->task->allocator, 0, &q->arena);
+  status = write_request(q, device, node, step_id, call);
+  leat_mutex_lock(&c->mutex);
+  if (!status) {
+    status = find_known_group(c, call->group_key, call->group_size, device, &q->group);
+  }
+  known_group_t* g = status ? NULL : q->group;
+  const bool is_known = g && g->is_known, asks = g && !is_known && !g->waiting;
+  if (g && !is_known) {
+    q->next = g->waiting;
+    g->waiting = q;
+  }
+  leat_mutex_unlock(&c->mutex);
+  if (status) {
+    leat_arena_deinitialize(&q->arena);
+    leat_allocator_free(c->task->allocator, q);
+    fn(data, status, NULL, -1);
+  } else if (is_known) {
+    ask_instance(q);
+  } else if (asks) {
+    ask_group(g);
+  }
+}
+
+typedef struct reception_s {
+  leat_allocator_t* allocator;
+  leat_collective_chunk_fn_t fn;
+  void* data;
+} reception_t;
+
+// The bytes of a chunk in the answer of RecvBuf. TensorFlow may send them in several pieces.
+static leat_status_t read_chunk(leat_rpc_bytes_t answer, leat_arena_t* arena,
+                                leat_string_view_t* out_bytes) {
+  leat_pb_recv_buf_response_t response;
+  leat_pb_recv_buf_resp_extra_t extra = {0};
+  LEAT_RETURN_IF_ERROR(
+      leat_rpc_decode_message(answer, arena, &leat_pb_recv_buf_response_descriptor, &response));
+  *out_bytes = LEAT_SV("");
+  if (!response.transport_options) return leat_ok_status();
+  LEAT_RETURN_IF_ERROR(leat_message_decode(&leat_pb_recv_buf_resp_extra_descriptor,
+                                           response.transport_options->value, arena, NULL,
+                                           &extra));
+  if (extra.tensor_content.count == 1) *out_bytes = extra.tensor_content.items[0];
+  if (extra.tensor_content.count <= 1) return leat_ok_status();
+  size_t size = 0;
+  char* joined;
+  for (size_t i = 0; i < extra.tensor_content.count; ++i) {
+    size += extra.tensor_content.items[i].size;
+  }
+  LEAT_RETURN_IF_ERROR(LEAT_NEW(arena, size, &joined));
+  *out_bytes = leat_string_view_make(joined, size);
+  for (size_t i = 0; i < extra.tensor_content.count; ++i) {
+    const leat_string_view_t piece = extra.tensor_content.items[i];
+    memcpy(joined, piece.data, piece.size);
+    joined += piece.size;
+  }
+  return leat_ok_status();
+}
+
+// A leat_rpc_done_fn_t.
+static void received(void* data, leat_status_t status, leat_string_view_t details,
+                     leat_rpc_bytes_t answer) {
+  const reception_t reception = *(reception_t*)data;
+  leat_arena_t arena;
+  leat_string_view_t bytes = LEAT_SV("");
+  leat_allocator_free(reception.allocator, data);
+  leat_arena_initialize(leat_allocator_system(), 0, &arena);
+  if (!status) status = read_chunk(answer, &arena, &bytes);
+  reception.fn(reception.data, status, bytes);
+  leat_arena_deinitialize(&arena);
+}
+
+static void fetch(leat_collective_wire_t* self, const leat_collective_chunk_t* chunk,
+                  leat_collective_chunk_fn_t fn, void* data, void** out_call) {
+  leat_task_t* task = ((leat_task_collectives_t*)self)->task;
+  reception_t* reception = NULL;
+  leat_rpc_channel_t* channel;
+  leat_pb_device_locality_t locality = {0};
+  const leat_pb_recv_buf_request_t request = {.step_id = chunk->step_id,
+                                              .buf_rendezvous_key = chunk->key,
+                                              .num_bytes = (int64_t)chunk->size_bytes,
+                                              .client_locality = &locality,
+                                              .server_locality = &locality,
+                                              .src_device = chunk->source,
+                                              .dst_device = chunk->target,
+                                              .src_incarnation = chunk->source_incarnation,
+                                              .request_id = leat_task_draw(63)};
+  const int number = leat_cluster_spec_find_device(&task->spec, chunk->source);
+  leat_status_t status = leat_task_channel(task, number, &channel);
+  if (!status) status = LEAT_ALLOCATE(task->allocator, 1, &reception);
+  if (status) {
+    fn(data, status, LEAT_SV(""));
+    return;
+  }
+  *reception = (reception_t){task->allocator, fn, data};
+  const leat_rpc_call_options_t options = {.method = "/tensorflow.WorkerService/RecvBuf",
+                                           .deadline_ns = LEAT_DEADLINE_NEVER};
+  leat_rpc_call_message(channel, &options, &leat_pb_recv_buf_request_descriptor, &request,
+                        received, reception, (leat_rpc_call_t**)out_call);
+}
+
+static void cancel_call(void* call) { leat_rpc_cancel(call); }
+static void free_call(void* call) { leat_rpc_call_free(call); }
+
+// ---- Life ---------------------------------------------------------------------------------------
+
+leat_status_t leat_task_collectives_create(leat_task_t* task, leat_string_view_t leader,
+                                           leat_task_collectives_t** out_collectives) {
+  leat_task_collectives_t* c;
+  *out_collectives = NULL;
+  const int number =
+      leader.size ? leat_cluster_spec_find_name(&task->spec, leader) : task->number;
+  if (number < 0) {
+    return leat_make_status(LEAT_INVALID_ARGUMENT, "Making a server failed: collective_group_leader "
+                            "is '%.*s', must be a task of the cluster", LEAT_SV_ARG(leader));
+  }
+  LEAT_RETURN_IF_ERROR(LEAT_ALLOCATE(task->allocator, 1, &c));
+  c->wire = (leat_collective_wire_t){resolve, fetch, cancel_call, free_call};
+  c->task = task;
+  c->leader_number = number;
+  leat_mutex_initialize(&c->mutex);
+  *out_collectives = c;
+  LEAT_RETURN_IF_ERROR(leat_collective_leader_create(task->allocator, &c->leader));
+  return leat_collectives_create_wired(task->allocator, &c->wire, &c->rounds);
+}
+
+void leat_task_collectives_abort(leat_task_collectives_t* c) {
+  if (!c || !c->rounds) return;
+  leat_status_t status = leat_make_status(LEAT_CANCELLED, "the server was stopped");
+  leat_collective_leader_abort(c->leader, leat_status_clone(status));
+  leat_collectives_forget(c->rounds, 0, status);
+}
+
+void leat_task_collectives_free(leat_task_collectives_t* c) {
+  if (!c) return;
+  leat_collectives_release(c->rounds);
+  leat_collective_leader_free(c->leader);
+  for (known_group_t *g = c->groups, *next; g; g = next) {
+    next = g->next;
+    leat_word_map_deinitialize(&g->sources);
+    leat_arena_deinitialize(&g->arena);
+    leat_allocator_free(c->task->allocator, g);
+  }
+  leat_mutex_deinitialize(&c->mutex);
+  leat_allocator_free(c->task->allocator, c);
+}
+
+leat_collectives_t* leat_task_collectives_rounds(leat_task_collectives_t* collectives) {
+  return collectives->rounds;
+}
+
+leat_collective_leader_t* leat_task_collectives_leader(leat_task_collectives_t* collectives) {
+  return collectives->leader;
+}
