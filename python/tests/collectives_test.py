@@ -1,4 +1,5 @@
 """Collectives among the CPU devices of one session: values, agreement, and how rounds fail."""
+import socket
 import threading
 import unittest
 
@@ -137,6 +138,77 @@ class ValuesTest(unittest.TestCase):
       for thread in threads:
         thread.join()
     self.assertEqual(failures, [])
+
+
+def free_addresses(count):
+  sockets = [socket.socket() for _ in range(count)]
+  for each in sockets:
+    each.bind(('localhost', 0))
+  addresses = ['localhost:%d' % each.getsockname()[1] for each in sockets]
+  for each in sockets:
+    each.close()
+  return addresses
+
+
+class ClusterTest(unittest.TestCase):
+  """Three tasks, of which the second leads; all servers are in this process."""
+
+  @classmethod
+  def setUpClass(cls):
+    config = tf.ConfigProto()
+    config.experimental.collective_group_leader = '/job:worker/replica:0/task:1'
+    cluster = tf.train.ClusterSpec({'worker': free_addresses(3)})
+    cls.servers = [tf.train.Server(cluster, 'worker', n, config=config) for n in range(3)]
+
+  def setUp(self):
+    tf.reset_default_graph()
+
+  def on_tasks(self, make):
+    made = []
+    for number in range(3):
+      with tf.device('/job:worker/task:%d' % number):
+        made.append(make(number))
+    return made
+
+  def test_values(self):
+    x = tf.placeholder(tf.float32, [3, None])
+    reduced = self.on_tasks(lambda n: collective_ops.all_reduce(x[n] * 1, 3, 1, 1, final_op='Div'))
+    again = self.on_tasks(lambda n: collective_ops.all_reduce_v2(reduced[n] + n, 3, 1, 2, 'Max'))
+    gathered = self.on_tasks(lambda n: collective_ops.all_gather_v2(x[n] * 1, 3, 1, 3))
+    sent = self.on_tasks(lambda n: (
+        collective_ops.broadcast_send_v2(x[n] * 1, 3, 1, 4) if n == 2
+        else collective_ops.broadcast_recv_v2(tf.shape(x)[1:], tf.float32, 3, 1, 4)))
+    rows = tf.placeholder(tf.float32, [3, 3, 2])
+    crossed = self.on_tasks(lambda n: collective_ops.all_to_all_v2(rows[n] * 1, 3, 1, 5))
+    random = np.random.RandomState(5)
+    with tf.Session(self.servers[0].target) as s:
+      for size in (5, 0, 1000, 40000):
+        fed = random.randn(3, size).astype('float32')
+        values = s.run([reduced, again, gathered, sent], {x: fed})
+        np.testing.assert_allclose(values[0][0], fed.mean(0), rtol=1e-4, atol=1e-6)
+        np.testing.assert_array_equal(values[0][1:], [values[0][0]] * 2)
+        np.testing.assert_array_equal(values[1], [values[0][0] + 2] * 3)
+        np.testing.assert_array_equal(values[2], [fed.reshape(-1)] * 3)
+        np.testing.assert_array_equal(values[3], [fed[2]] * 3)
+      fed = random.randn(3, 3, 2).astype('float32')
+      for n, value in enumerate(s.run(crossed, {rows: fed})):
+        np.testing.assert_array_equal(value, fed[:, n])
+
+  def test_failures_end_the_step_and_not_the_session(self):
+    fed = tf.placeholder(tf.float32, [2])
+    made = self.on_tasks(lambda n: collective_ops.all_reduce_v2(
+        tf.debugging.check_numerics(fed, 'bad') if n == 1 else fed * 1, 3, 1, 6, timeout=0.1))
+    types = self.on_tasks(lambda n: collective_ops.all_reduce_v2(
+        tf.ones([2], tf.int32 if n == 2 else tf.float32), 3, 1, 7))
+    with tf.Session(self.servers[2].target) as s:
+      for _ in range(3):
+        with self.assertRaisesRegex(tf.errors.InvalidArgumentError, 'bad'):
+          s.run(made, {fed: [1, np.nan]})
+        with self.assertRaises(tf.errors.DeadlineExceededError):
+          s.run(made[0], {fed: [1, 2]})
+        with self.assertRaisesRegex(tf.errors.InternalError, 'data_type'):
+          s.run(types)
+        np.testing.assert_array_equal(s.run(made, {fed: [1, 2]}), [[3, 6]] * 3)
 
 
 class FailuresTest(unittest.TestCase):

@@ -158,7 +158,8 @@ static leat_status_t add_device(leat_collective_leader_t* leader, group_t* g,
     const leat_pb_device_attributes_t* other = &g->devices.items[i];
     if (leat_string_view_equal(other->name, device->name)) {
       if (other->incarnation == device->incarnation) return leat_ok_status();
-      return leat_make_status(LEAT_ABORTED, "Device %.*s was restarted since it joined the group %d",
+      return leat_make_status(LEAT_ABORTED,
+                              "Device %.*s was restarted since it joined the group %d",
                               LEAT_SV_ARG(device->name), (int)g->key);
     }
     if (comes_before(other->name, device->name)) place = i + 1;

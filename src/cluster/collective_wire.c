@@ -255,15 +255,26 @@ static leat_status_t write_request(question_t* q, leat_string_view_t device,
   return leat_partial_shape_to_proto(shape, &q->arena, &request->shape);
 }
 
+// What members of several tasks cannot do together. The keys of an all-to-all have room for ranks
+// of one digit.
+static leat_status_t check_call(const leat_collective_call_t* call) {
+  if (call->place >= 0 || !call->shape) {
+    return leat_make_status(LEAT_UNIMPLEMENTED, "communicators do not reach over tasks");
+  }
+  if (call->kind == LEAT_COLLECTIVE_ALL_TO_ALL && call->group_size > 10) {
+    return leat_make_status(LEAT_UNIMPLEMENTED, "all-to-all is for at most 10 members in tasks of "
+                            "a cluster, not for %d", (int)call->group_size);
+  }
+  return leat_ok_status();
+}
+
 static void resolve(leat_collective_wire_t* self, leat_string_view_t device,
                     leat_string_view_t node, int64_t step_id, const leat_collective_call_t* call,
                     leat_collective_resolved_fn_t fn, void* data) {
   leat_task_collectives_t* c = (leat_task_collectives_t*)self;
   question_t* q = NULL;
-  leat_status_t status =
-      call->place >= 0 || !call->shape
-          ? leat_make_status(LEAT_UNIMPLEMENTED, "communicators do not reach over tasks yet")
-          : LEAT_ALLOCATE(c->task->allocator, 1, &q);
+  leat_status_t status = check_call(call);
+  if (!status) status = LEAT_ALLOCATE(c->task->allocator, 1, &q);
   if (status) {
     fn(data, status, NULL, -1);
     return;
@@ -384,8 +395,9 @@ leat_status_t leat_task_collectives_create(leat_task_t* task, leat_string_view_t
   const int number =
       leader.size ? leat_cluster_spec_find_name(&task->spec, leader) : task->number;
   if (number < 0) {
-    return leat_make_status(LEAT_INVALID_ARGUMENT, "Making a server failed: collective_group_leader "
-                            "is '%.*s', must be a task of the cluster", LEAT_SV_ARG(leader));
+    return leat_make_status(LEAT_INVALID_ARGUMENT,
+                            "Making a server failed: collective_group_leader is '%.*s', must be a "
+                            "task of the cluster", LEAT_SV_ARG(leader));
   }
   LEAT_RETURN_IF_ERROR(LEAT_ALLOCATE(task->allocator, 1, &c));
   c->wire = (leat_collective_wire_t){resolve, fetch, cancel_call, free_call};

@@ -159,6 +159,15 @@ static const char* find_handle(remote_task_t* task, uint64_t number) {
   return handle;
 }
 
+// Whether the graph has a collective. Of the other ops that communicate, only a Recv is in graphs.
+static bool has_collective(const leat_graph_t* graph) {
+  for (size_t i = 0; i < graph->node_count; ++i) {
+    const uint32_t flags = leat_graph_node(graph, (int32_t)i)->op->flags;
+    if ((flags & LEAT_OP_DISTRIBUTED_COMMUNICATION) && !(flags & LEAT_OP_RECV)) return true;
+  }
+  return false;
+}
+
 static leat_status_t register_with_task(remote_task_t* task, leat_graph_t* graph,
                                         uint64_t* out_number) {
   leat_string_builder_t bytes;
@@ -172,6 +181,8 @@ static leat_status_t register_with_task(remote_task_t* task, leat_graph_t* graph
         .session_handle = leat_string_view_from(task->handle),
         .graph_def = leat_string_builder_view(&bytes),
         .config_proto = leat_string_view_make(task->config, task->config_bytes),
+        // TensorFlow's workers refuse to run collectives of a graph without a key.
+        .collective_graph_key = has_collective(graph),
         .create_worker_session_called = true};
     wait_t wait = {.descriptor = &leat_pb_register_graph_response_descriptor,
                    .message = &response,

@@ -1,7 +1,11 @@
 // The side of rounds that other processes see. Each half of an exchange finds the other by a text
 // key, which is TensorFlow's:
 //
-//   "group:instance:frame:iteration:" and the parts of the tag, "pass:chunk:rank" for a ring
+//   group:instance:frame:iteration:pass:chunk:rank     along a ring
+//   group:instance:frame:iteration:tree:source:target  down a tree
+//   group:instance:frame:iteration source target       all to all, without the blanks
+//
+// In the last one a rank has one digit, since nobody could read it otherwise.
 //
 // A process that takes a chunk asks the one that offers it. So an offer to another process waits in
 // the round for a request, and a chain that takes from one makes a request and goes on with the
@@ -14,16 +18,21 @@
 
 #define KEY_ROOM 120
 #define KEY_NUMBERS 7
+#define ALL_TO_ALL_NUMBERS 4
 
 // ---- Keys ---------------------------------------------------------------------------------------
 
 static size_t print_key(const leat_round_t* round, const leat_hop_t* hop,
                         leat_collective_kind_t kind, char key[KEY_ROOM]) {
-  int size = snprintf(key, KEY_ROOM, "%d:%d:%" PRIu64 ":%" PRId64 ":%d:%d", (int)round->group_key,
-                      (int)round->instance_key, round->frame_id, round->iteration,
-                      (int)hop->tag.a, (int)hop->tag.b);
-  if (kind != LEAT_COLLECTIVE_ALL_TO_ALL) {
-    size += snprintf(key + size, KEY_ROOM - (size_t)size, ":%d", (int)hop->tag.c);
+  int size = snprintf(key, KEY_ROOM, "%d:%d:%" PRIu64 ":%" PRId64, (int)round->group_key,
+                      (int)round->instance_key, round->frame_id, round->iteration);
+  char* end = key + size;
+  const size_t room = KEY_ROOM - (size_t)size;
+  const leat_hop_tag_t tag = hop->tag;
+  if (kind == LEAT_COLLECTIVE_ALL_TO_ALL) {
+    size += snprintf(end, room, "%d%d", (int)tag.a, (int)tag.b);
+  } else {
+    size += snprintf(end, room, ":%d:%d:%d", (int)tag.a, (int)tag.b, (int)tag.c);
   }
   return (size_t)size;
 }
@@ -48,7 +57,12 @@ static bool read_key(leat_string_view_t key, leat_round_t* out_round, leat_hop_t
   uint64_t numbers[KEY_NUMBERS] = {0};
   int count = 0;
   while (key.size > 0 && count < KEY_NUMBERS && read_number(&key, &numbers[count])) ++count;
-  if (key.size > 0 || count < KEY_NUMBERS - 1) return false;
+  if (key.size > 0 || (count != KEY_NUMBERS && count != ALL_TO_ALL_NUMBERS)) return false;
+  if (count == ALL_TO_ALL_NUMBERS) {
+    numbers[5] = numbers[3] % 10;
+    numbers[4] = numbers[3] / 10 % 10;
+    numbers[3] /= 100;
+  }
   *out_round = (leat_round_t){.group_key = (int32_t)numbers[0],
                               .instance_key = (int32_t)numbers[1],
                               .frame_id = numbers[2],

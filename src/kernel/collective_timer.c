@@ -1,5 +1,5 @@
-// Timeouts of collectives. One thread for all rounds of a session or task looks for members that are
-// late and fails their rounds. It starts with the first deadline, and sleeps until the next one.
+// Timeouts of collectives. One thread for all rounds of a session or task looks for members that
+// are late and fails their rounds. It starts with the first deadline, and sleeps until the next.
 #include "base/checked.h"
 #include "base/clock.h"
 #include "kernel/collective_round.h"
