@@ -7,6 +7,8 @@
 
 #include "base/sync.h"
 
+#define MAX_GROUP_SIZE (1 << 20)
+
 typedef struct waiter_s {
   struct waiter_s* next;
   leat_group_told_fn_t group_fn;        // one of the two
@@ -138,9 +140,10 @@ static leat_status_t find_group(leat_collective_leader_t* leader,
         (int)request->group_size, (int)g->size, (int)g->key);
   }
   if (g) return leat_ok_status();
-  if (request->group_size <= 0) {
-    return leat_make_status(LEAT_INVALID_ARGUMENT, "group_size must be positive integer but got %d",
-                            (int)request->group_size);
+  if (request->group_size <= 0 || request->group_size > MAX_GROUP_SIZE) {
+    return leat_make_status(LEAT_INVALID_ARGUMENT,
+                            "group_size must be positive integer, at most %d, but got %d",
+                            MAX_GROUP_SIZE, (int)request->group_size);
   }
   LEAT_RETURN_IF_ERROR(LEAT_NEW(&leader->arena, 1, &g));
   *g = (group_t){.next = leader->groups, .key = request->group_key, .size = request->group_size};

@@ -11,7 +11,8 @@
 #include "formats/wire/encode.h"
 
 // A call that waits. Its answer and its cancellation race; whoever comes first answers. The object
-// is freed when what it waits for has come.
+// is freed when what it waits for has come: behind the answer, which waits for a cancellation that
+// is running.
 typedef struct waiting_call_s {
   leat_service_call_t* call;
   _Atomic(bool) is_answered;
@@ -19,9 +20,10 @@ typedef struct waiting_call_s {
 
 static void cancel_waiting(void* data) {
   waiting_call_t* waiting = data;
+  leat_service_call_t* call = waiting->call;
+  // Where this is first, what the call waits for may come, and free |waiting|, from here on.
   if (atomic_exchange(&waiting->is_answered, true)) return;
-  leat_service_answer(waiting->call, leat_make_status(LEAT_CANCELLED, "the call was cancelled"),
-                      NULL, NULL);
+  leat_service_answer(call, leat_make_status(LEAT_CANCELLED, "the call was cancelled"), NULL, NULL);
 }
 
 // NULL: there was no memory, and the call is answered.
@@ -36,14 +38,13 @@ static waiting_call_t* wait_for_answer(leat_service_call_t* call) {
   return waiting;
 }
 
-// Ends the wait: true where the call is still to be answered, by the caller.
-static bool end_waiting(void* data, leat_service_call_t** out_call) {
-  waiting_call_t* waiting = data;
-  const bool is_first = !atomic_exchange(&waiting->is_answered, true);
-  *out_call = waiting->call;
-  // Where the cancellation is running it has answered, and does not look at |waiting| again.
+// Whether the call is still to be answered, by whoever asks.
+static bool is_first(waiting_call_t* waiting) {
+  return !atomic_exchange(&waiting->is_answered, true);
+}
+
+static void free_waiting(waiting_call_t* waiting) {
   leat_allocator_free(leat_allocator_system(), waiting);
-  return is_first;
 }
 
 // ---- The leader ---------------------------------------------------------------------------------
@@ -51,12 +52,9 @@ static bool end_waiting(void* data, leat_service_call_t** out_call) {
 // A leat_group_told_fn_t.
 static void group_told(void* data, leat_status_t status,
                        const leat_pb_complete_group_response_t* response) {
-  leat_service_call_t* call;
-  if (end_waiting(data, &call)) {
-    leat_service_answer(call, status, &leat_pb_complete_group_response_descriptor, response);
-  } else {
-    leat_status_free(status);
-  }
+  waiting_call_t* waiting = data;
+  leat_service_answer(waiting->call, status, &leat_pb_complete_group_response_descriptor, response);
+  free_waiting(waiting);
 }
 
 void leat_worker_complete_group(leat_service_call_t* call, const void* message) {
@@ -69,12 +67,10 @@ void leat_worker_complete_group(leat_service_call_t* call, const void* message) 
 // A leat_instance_told_fn_t.
 static void instance_told(void* data, leat_status_t status,
                           const leat_pb_complete_instance_response_t* response) {
-  leat_service_call_t* call;
-  if (end_waiting(data, &call)) {
-    leat_service_answer(call, status, &leat_pb_complete_instance_response_descriptor, response);
-  } else {
-    leat_status_free(status);
-  }
+  waiting_call_t* waiting = data;
+  leat_service_answer(waiting->call, status, &leat_pb_complete_instance_response_descriptor,
+                      response);
+  free_waiting(waiting);
 }
 
 void leat_worker_complete_instance(leat_service_call_t* call, const void* message) {
@@ -91,23 +87,10 @@ static leat_status_t write_extra(leat_string_view_t bytes, leat_string_builder_t
   return leat_message_encode(&leat_pb_recv_buf_resp_extra_descriptor, &extra, out);
 }
 
-// A leat_collective_chunk_fn_t.
-static void chunk_offered(void* data, leat_status_t status, leat_string_view_t bytes) {
-  leat_service_call_t* call;
-  if (!end_waiting(data, &call)) {
-    leat_status_free(status);
-    return;
-  }
-  if (status) {
-    const leat_failure_kind_t kind = leat_status_code(status) == LEAT_CANCELLED
-                                         ? LEAT_FAILURE_DERIVED
-                                         : LEAT_FAILURE_PLAIN;
-    leat_service_answer_failure(call, status, kind);
-    return;
-  }
+static void answer_chunk(leat_service_call_t* call, leat_string_view_t bytes) {
   leat_string_builder_t extra;
   leat_string_builder_initialize(leat_allocator_system(), &extra);
-  status = write_extra(bytes, &extra);
+  leat_status_t status = write_extra(bytes, &extra);
   leat_pb_any_t options = {.type_url = LEAT_SV("type.googleapis.com/tensorflow.RecvBufRespExtra"),
                            .value = leat_string_builder_view(&extra)};
   const leat_pb_recv_buf_response_t response = {.transport_options = &options,
@@ -120,6 +103,22 @@ static void chunk_offered(void* data, leat_status_t status, leat_string_view_t b
   leat_metrics_add(&call->task->metrics.tensors_sent, !status);
   leat_metrics_add(&call->task->metrics.tensor_bytes_sent, status ? 0 : bytes.size);
   leat_service_answer_bytes(call, status, answer);
+}
+
+// A leat_collective_chunk_fn_t.
+static void chunk_offered(void* data, leat_status_t status, leat_string_view_t bytes) {
+  waiting_call_t* waiting = data;
+  if (!is_first(waiting)) {
+    leat_status_free(status);
+  } else if (!status) {
+    answer_chunk(waiting->call, bytes);
+  } else {
+    const leat_failure_kind_t kind = leat_status_code(status) == LEAT_CANCELLED
+                                         ? LEAT_FAILURE_DERIVED
+                                         : LEAT_FAILURE_PLAIN;
+    leat_service_answer_failure(waiting->call, status, kind);
+  }
+  free_waiting(waiting);
 }
 
 // Refuses a request for a device that is not here, or was before this task was restarted.

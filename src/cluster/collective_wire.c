@@ -418,6 +418,7 @@ void leat_task_collectives_abort(leat_task_collectives_t* c) {
 
 void leat_task_collectives_free(leat_task_collectives_t* c) {
   if (!c) return;
+  leat_task_collectives_abort(c);  // rounds that have failed stay until then
   leat_collectives_release(c->rounds);
   leat_collective_leader_free(c->leader);
   for (known_group_t *g = c->groups, *next; g; g = next) {
