@@ -146,8 +146,9 @@ static leat_status_t check_key(leat_task_t* task, leat_string_view_t key,
 
 static void cancel_reception(void* data) {
   reception_t* reception = data;
+  leat_service_call_t* call = reception->call;  // |received| may free the reception from here on
   if (atomic_exchange(&reception->is_answered, true)) return;
-  leat_service_answer(reception->call,
+  leat_service_answer(call,
                       leat_make_status(LEAT_CANCELLED, "RecvTensor failed: it was cancelled"), NULL,
                       NULL);
 }

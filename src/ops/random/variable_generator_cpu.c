@@ -24,6 +24,13 @@ static leat_status_t check_algorithm(const leat_kernel_context_t* c, int64_t alg
   return leat_kernel_invalid(c, "Unsupported algorithm id: %lld", (long long)algorithm);
 }
 
+static leat_status_t check_algorithm_input(const leat_kernel_context_t* c, int index) {
+  const leat_tensor_t* input = leat_kernel_input(c, index);
+  if (input->shape.rank == 0) return check_algorithm(c, leat_tensor_index_at(input, 0));
+  return leat_kernel_invalid(c, "algorithm must be of shape [], not %s",
+                             LEAT_SHAPE_TEXT(&input->shape));
+}
+
 // Checks that |value| holds a state from element |first| on.
 static leat_status_t check_state(const leat_kernel_context_t* c, const leat_tensor_t* value,
                                 int64_t first) {
@@ -72,18 +79,11 @@ static leat_status_t take_locked(leat_kernel_context_t* c, leat_cell_t* cell, in
 leat_status_t leat_variable_generator_take(leat_kernel_context_t* c, int algorithm,
                                            uint64_t numbers, leat_philox_t* out_philox) {
   leat_cell_t* cell;
-  if (algorithm > 0) {
-    const leat_tensor_t* input = leat_kernel_input(c, algorithm);
-    if (input->shape.rank != 0) {
-      return leat_kernel_invalid(c, "algorithm must be of shape [], not %s",
-                                 LEAT_SHAPE_TEXT(&input->shape));
-    }
-    LEAT_RETURN_IF_ERROR(check_algorithm(c, leat_tensor_index_at(input, 0)));
-  }
   LEAT_RETURN_IF_ERROR(
       leat_cell_of_handle(c->services->resources, leat_kernel_input(c, 0), &cell));
+  leat_status_t status = algorithm > 0 ? check_algorithm_input(c, algorithm) : leat_ok_status();
   leat_mutex_lock(&cell->mutex);
-  leat_status_t status = take_locked(c, cell, algorithm, numbers, out_philox);
+  if (!status) status = take_locked(c, cell, algorithm, numbers, out_philox);
   leat_mutex_unlock(&cell->mutex);
   leat_cell_release(cell);
   return status;
