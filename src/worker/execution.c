@@ -163,7 +163,8 @@ static void empty_edges(leat_execution_t* e) {
 static void end(leat_execution_t* e, leat_status_t status) {
   // A kernel leaves its work undone when it finds the step stopped or its deadline passed, and says
   // OK: the step must not. One that failed for such a reason tells the reason, not what broke off.
-  if (!status || atomic_load_explicit(&e->stopped, memory_order_acquire)) {
+  const bool is_timed = !status && e->deadline_ns != LEAT_DEADLINE_NEVER;
+  if (LEAT_UNLIKELY(is_timed || atomic_load_explicit(&e->stopped, memory_order_acquire))) {
     status = leat_status_join(leat_execution_check(e), status);
   }
   if (!status) status = take_fetches(e);
