@@ -32,7 +32,7 @@ typedef struct writer_s {
 
 typedef struct recorder_s {
   pthread_mutex_t mutex;  // guards all else; not a leat_mutex_t, whose waits are spans
-  bool has_key;
+  bool has_key, survives_forks;
   leat_thread_key_t key;  // tells that a thread ends
   uint32_t last_number;   // of a recording
   writer_t* writers;      // of threads that live
@@ -275,6 +275,15 @@ uint32_t leat_span_name_slow(_Atomic(uint64_t)* cache, leat_string_view_t name,
 
 // ---- Recordings ---------------------------------------------------------------------------------
 
+// In a child of fork: nothing is recorded there, and it may begin a recording of its own. What its
+// parent had recorded stays in the child's memory; the rings of switches are not mapped there.
+static void forget_parent(void) {
+  atomic_store_explicit(&leat_span_recording, 0, memory_order_relaxed);
+  recorder.current = NULL;
+  for (writer_t* writer = recorder.writers; writer; writer = writer->next) writer->switches = NULL;
+  unlock();
+}
+
 // Makes a recording the one under way.
 static void begin(leat_recording_t* recording, uint64_t limit_bytes) {
   recording->name_count = 1;
@@ -296,6 +305,10 @@ leat_status_t leat_recording_start(uint64_t limit_bytes) {
   leat_recording_t* recording = NULL;
   leat_status_t status = LEAT_ALLOCATE(a, 1, &recording);
   lock();
+  // A fork waits for the mutex, so that a child does not find it locked for ever.
+  if (!recorder.survives_forks) {
+    recorder.survives_forks = pthread_atfork(lock, unlock, forget_parent) == 0;
+  }
   if (!status && recorder.current) {
     status = leat_make_status(LEAT_FAILED_PRECONDITION,
                               "Starting a recording failed: one is under way, must be stopped "

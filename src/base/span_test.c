@@ -4,6 +4,9 @@
 // each other, and with the clock that they are converted to.
 #include "base/span.h"
 
+#include <sys/wait.h>
+#include <unistd.h>
+
 #include "base/test.h"
 #include "base/thread.h"
 #include "base/thread_switches.h"
@@ -167,6 +170,32 @@ static void threads_go_on_meanwhile(void** state) {
   for (int i = 0; i < THREADS; ++i) leat_thread_join(threads[i]);
 }
 
+// The child ends with 0 when all is well.
+static void fork_alone(void) {
+  leat_recording_t* recording = NULL;
+  bool is_right = leat_span_begin() == 0;
+  mark(1);
+  is_right &= !leat_recording_start(1 << 20);
+  mark(2);
+  is_right &= !leat_recording_stop(&recording);
+  is_right &= recording && count(recording, LEAT_SPAN_TASK, 2) == 1;
+  _exit(is_right ? 0 : 1);
+}
+
+static void a_child_of_fork_records_for_itself(void** state) {
+  int how = -1;
+  LEAT_EXPECT_OK(leat_recording_start(1 << 20));
+  mark(0);
+  pid_t child = fork();
+  if (child == 0) fork_alone();
+  assert_true(child > 0 && waitpid(child, &how, 0) == child);
+  assert_true(WIFEXITED(how) && WEXITSTATUS(how) == 0);
+  mark(1);
+  leat_recording_t* recording = stop();
+  assert_int_equal(count(recording, LEAT_SPAN_TASK, 0), 2);
+  leat_recording_free(recording);
+}
+
 static void times_are_those_of_the_clock(void** state) {
   LEAT_EXPECT_OK(leat_recording_start(1 << 20));
   int64_t before = leat_clock_now_ns();
@@ -246,6 +275,7 @@ int main(void) {
       cmocka_unit_test(recordings_do_not_mix),
       cmocka_unit_test(equal_names_are_one),
       cmocka_unit_test(threads_go_on_meanwhile),
+      cmocka_unit_test(a_child_of_fork_records_for_itself),
       cmocka_unit_test(times_are_those_of_the_clock),
       cmocka_unit_test(sleep_is_off_core),
       cmocka_unit_test(waiting_for_a_lock_is_a_span),
