@@ -1,8 +1,8 @@
 """The lists of cases in tests/conformance, by which dev/test-oracle and dev/test-corpus judge.
 
 A list CORPUS.txt has a name a line: a case that is kept green, or a folder of them. A line
-`! case  reason` excepts a case that fails today. Lines with # are comments. A list of exceptions
-alone means that every other case must pass.
+`! case  reason` excepts a case that fails today, and `? case  reason` one that passes sometimes.
+Lines with # are comments. A list of exceptions alone means that every other case must pass.
 """
 import collections
 import os
@@ -29,15 +29,18 @@ def is_failure(outcome):
 
 
 class Kept:
-  """What a list says: |names| are kept green, |without| are excepted, with the reasons."""
+  """What a list says: |names| are kept green, |without| are excepted, with the reasons, and of
+  these |uncertain| may pass as well."""
 
   def __init__(self, corpus):
     self.corpus, self.path = corpus, os.path.join(LISTS, corpus + '.txt')
-    self.names, self.without, self.comments = set(), {}, []
+    self.names, self.without, self.uncertain, self.comments = set(), {}, set(), []
     for line in open(self.path, encoding='utf-8') if os.path.exists(self.path) else []:
       words = line.strip().split(None, 2)
-      if words and words[0] == '!':
+      if words and words[0] in '!?':
         self.without[words[1]] = words[2] if len(words) > 2 else ''
+        if words[0] == '?':
+          self.uncertain.add(words[1])
       elif words and not line.startswith('#'):
         self.names.add(words[0])
       elif words:
@@ -62,13 +65,15 @@ class Kept:
   def except_failed(self, results):
     """Makes the exceptions those that fail; a new one has what it failed with as its reason."""
     self.without = {case: self.without.get(case) or detail.split('\n')[0][:150]
-                    for case, (outcome, detail) in results.items() if is_failure(outcome)}
+                    for case, (outcome, detail) in results.items()
+                    if is_failure(outcome) or case in self.uncertain}
     self.write()
 
   def write(self):
     with open(self.path, 'w', encoding='utf-8') as f:
       f.writelines(self.comments)
-      f.writelines(sorted('! %s  %s\n' % w for w in self.without.items()))
+      f.writelines('%s %s  %s\n' % ('?' if case in self.uncertain else '!', case, reason)
+                   for case, reason in sorted(self.without.items()))
       f.writelines(n + '\n' for n in sorted(self.names))
 
 
@@ -84,8 +89,8 @@ def judge_all(kept, results, tally, whole, update):
     fails, excepted = is_failure(outcome), case in kept.without
     why = '%s: %s' % (outcome, ' '.join(detail.split())[:240]) if fails else \
         'passes, though it is excepted'
-    tally.add(fails == excepted,
-              '' if fails == excepted else '  %s %s: FAIL %s' % (kept.corpus, case, why))
+    is_right = fails == excepted or case in kept.uncertain
+    tally.add(is_right, '' if is_right else '  %s %s: FAIL %s' % (kept.corpus, case, why))
   for case in sorted(c for c in kept.without if whole and c not in results):
     tally.add(False, '  %s %s: FAIL no such case' % (kept.corpus, case))
   count = collections.Counter(outcome for outcome, _ in results.values())

@@ -10,7 +10,7 @@ from leat._graph.apply import apply_op
 from leat._graph.conversion import convert
 from leat._graph.graph import get_default_graph
 from leat._graph.scope import GraphKeys
-from leat._ops import array, clip, control, math, random, variables as variables_
+from leat._ops import array, clip, control, math, random, variable_collections
 from leat._ops.initializers import constant_initializer, zeros_initializer
 from leat._ops.sparse import IndexedSlices
 from leat._ops.variable_scope import get_variable, variable_scope
@@ -68,7 +68,7 @@ def optimize_loss(loss, global_step, learning_rate, optimizer, gradient_noise_sc
         summary.scalar('learning_rate', rate)
     made = _optimizer(optimizer, rate)
     pairs = made.compute_gradients(
-        loss, variables_.trainable_variables() if variables is None else variables,
+        loss, variable_collections.trainable_variables() if variables is None else variables,
         colocate_gradients_with_ops=colocate_gradients_with_ops)
     if gradient_noise_scale is not None:
       pairs = _with_noise(pairs, gradient_noise_scale)
