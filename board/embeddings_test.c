@@ -3,22 +3,8 @@
 // of their own.
 #include "board/embeddings.h"
 
-#include "base/test.h"
+#include "board/test_arena.h"
 #include "formats/test_directory.h"
-
-static leat_arena_t arena;
-
-static int set_up(void** state) {
-  (void)state;
-  leat_arena_initialize(leat_allocator_system(), 0, &arena);
-  return 0;
-}
-
-static int tear_down(void** state) {
-  (void)state;
-  leat_arena_deinitialize(&arena);
-  return 0;
-}
 
 static void write_text(const char* name, const char* text) {
   test_write_file(name, text, strlen(text));

@@ -2,22 +2,7 @@
 // byte: of those none is read, and none is read beyond its end.
 #include "board/json_reader.h"
 
-#include "base/allocator.h"
-#include "base/test.h"
-
-static leat_arena_t arena;
-
-static int set_up(void** state) {
-  (void)state;
-  leat_arena_initialize(leat_allocator_system(), 0, &arena);
-  return 0;
-}
-
-static int tear_down(void** state) {
-  (void)state;
-  leat_arena_deinitialize(&arena);
-  return 0;
-}
+#include "board/test_arena.h"
 
 static bool reads(leat_string_view_t text, board_json_t* out_value) {
   // Its own block, so that a byte behind the end would be noticed.

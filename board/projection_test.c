@@ -5,21 +5,7 @@
 
 #include <math.h>
 
-#include "base/test.h"
-
-static leat_arena_t arena;
-
-static int set_up(void** state) {
-  (void)state;
-  leat_arena_initialize(leat_allocator_system(), 0, &arena);
-  return 0;
-}
-
-static int tear_down(void** state) {
-  (void)state;
-  leat_arena_deinitialize(&arena);
-  return 0;
-}
+#include "board/test_arena.h"
 
 static board_matrix_t make(size_t rows, size_t columns) {
   board_matrix_t matrix = {.rows = rows, .columns = columns};

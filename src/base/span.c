@@ -19,6 +19,7 @@
 #include "base/thread.h"
 #include "base/thread_switches.h"
 
+#define DEFAULT_LIMIT_BYTES (UINT64_C(256) << 20)
 #define CHUNK_SPANS 4096u
 #define CHUNK_BYTES (sizeof(leat_span_chunk_t) + CHUNK_SPANS * sizeof(leat_span_t))
 
@@ -290,7 +291,7 @@ static void begin(leat_recording_t* recording, uint64_t limit_bytes) {
   recorder.current = recording;
   recorder.behind = &recording->first;
   recorder.bytes = 0;
-  recorder.limit_bytes = limit_bytes;
+  recorder.limit_bytes = limit_bytes ? limit_bytes : DEFAULT_LIMIT_BYTES;
   recorder.thread_capacity = 0;
   leat_string_map_initialize(leat_allocator_system(), &recorder.numbers);
   recording->begin_wall_ns = leat_clock_wall_ns();

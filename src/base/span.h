@@ -118,8 +118,8 @@ typedef struct leat_recording_s {
   int64_t begin_wall_ns;     // since 1970
 } leat_recording_t;
 
-// Begins to record. Of the spans |limit_bytes| are kept, at least one chunk. FAILED_PRECONDITION
-// where something is being recorded already.
+// Begins to record. Of the spans |limit_bytes| are kept, at least one chunk; 0: 256 MiB.
+// FAILED_PRECONDITION where something is being recorded already.
 LEAT_MUST_USE leat_status_t leat_recording_start(uint64_t limit_bytes);
 // Ends the recording. FAILED_PRECONDITION where there is none. The caller frees |*out_recording|.
 LEAT_MUST_USE leat_status_t leat_recording_stop(leat_recording_t** out_recording);

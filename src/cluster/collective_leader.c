@@ -78,23 +78,20 @@ static void tell(leat_collective_leader_t* leader, waiter_t* waiters, leat_statu
   leat_status_free(status);
 }
 
+// Takes |list| and puts its waiters before those of |*inout_all|.
+static void move_waiters(waiter_t** list, waiter_t** inout_all) {
+  for (waiter_t *w = take_waiters(list), *next; w; w = next) {
+    next = w->next;
+    w->next = *inout_all;
+    *inout_all = w;
+  }
+}
+
 void leat_collective_leader_abort(leat_collective_leader_t* leader, leat_status_t status) {
   waiter_t* all = NULL;
   leat_mutex_lock(&leader->mutex);
-  for (group_t* g = leader->groups; g; g = g->next) {
-    for (waiter_t *w = take_waiters(&g->waiters), *next; w; w = next) {
-      next = w->next;
-      w->next = all;
-      all = w;
-    }
-  }
-  for (instance_t* i = leader->instances; i; i = i->next) {
-    for (waiter_t *w = take_waiters(&i->waiters), *next; w; w = next) {
-      next = w->next;
-      w->next = all;
-      all = w;
-    }
-  }
+  for (group_t* g = leader->groups; g; g = g->next) move_waiters(&g->waiters, &all);
+  for (instance_t* i = leader->instances; i; i = i->next) move_waiters(&i->waiters, &all);
   leat_mutex_unlock(&leader->mutex);
   tell(leader, all, status, NULL, NULL);
 }

@@ -84,7 +84,7 @@ static int64_t count_input_bytes(const leat_kernel_context_t* c) {
   int64_t bytes = 0;
   for (int i = 0; i < c->kernel->input_count; ++i) {
     const leat_tensor_t* input = leat_kernel_input(c, i);
-    if (input->dtype) bytes += input->shape.element_count * (int64_t)leat_dtype_size(input->dtype);
+    if (input->dtype) bytes += (int64_t)leat_tensor_size_bytes(input);
   }
   return bytes;
 }
@@ -140,7 +140,7 @@ bool leat_async_call_start(leat_async_call_t* call) {
   if (call->observed) {
     call->start_ns = leat_clock_now_ns();
     call->span = leat_span_begin();
-    call->input_bytes = count_input_bytes(&call->context);
+    if (call->span) call->input_bytes = count_input_bytes(&call->context);
   }
   atomic_store_explicit(&call->state, CALL_STARTING, memory_order_relaxed);
   call->context.kernel->row->compute_async(&call->context, on_kernel_done);

@@ -11,7 +11,6 @@
 #include "base/log.h"
 #include "trace/recording_file.h"
 
-#define DEFAULT_MEGABYTES 256
 #define MAX_PATH_BYTES 4096
 
 static char path_at_exit[MAX_PATH_BYTES];
@@ -45,10 +44,10 @@ static bool set_path(const char* path) {
 
 void leat_recording_begin_process(void) {
   const char* path = leat_environment_get_trusted("LEAT_TRACE");
-  const char* megabytes = leat_environment_get_trusted("LEAT_TRACE_MB");
   if (LEAT_LIKELY(!path || !*path)) return;
+  const char* megabytes = leat_environment_get_trusted("LEAT_TRACE_MB");
   uint64_t limit = megabytes ? strtoull(megabytes, NULL, 10) : 0;
-  if (limit == 0 || limit > UINT64_MAX >> 20) limit = DEFAULT_MEGABYTES;
+  if (limit > UINT64_MAX >> 20) limit = 0;
   process_at_exit = leat_host_process_id();
   leat_status_t status = set_path(path)
                              ? leat_recording_start(limit << 20)

@@ -6,11 +6,8 @@
 #include "capi/handles.h"
 #include "trace/recording_file.h"
 
-#define DEFAULT_LIMIT_BYTES ((uint64_t)256 << 20)
-
 void leat_trace_start(uint64_t limit_bytes, TF_Status* status) {
-  leat_capi_status_set(status,
-                       leat_recording_start(limit_bytes ? limit_bytes : DEFAULT_LIMIT_BYTES));
+  leat_capi_status_set(status, leat_recording_start(limit_bytes));
 }
 
 void leat_trace_stop(const char* path, TF_Status* status) {

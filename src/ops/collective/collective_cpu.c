@@ -341,22 +341,17 @@ static leat_status_t assign_group__cpu(leat_kernel_context_t* c) {
   return leat_kernel_set_output_int32(c, 1, key);
 }
 
-#define COLLECTIVE(op_name, function)                                                       \
-  {.op = op_name, .device_type = "CPU", .create = leat_collective_state_create,             \
-   .destroy = leat_collective_state_destroy, .state_bytes = sizeof(leat_collective_state_t), \
-   .compute_async = function}
-
 const leat_kernel_row_t leat_collective_kernels_cpu[] = {
-    COLLECTIVE("CollectiveReduce", reduce__cpu),
-    COLLECTIVE("CollectiveReduceV2", reduce__cpu),
-    COLLECTIVE("CollectiveReduceScatterV2", reduce_scatter__cpu),
-    COLLECTIVE("CollectiveGather", gather__cpu),
-    COLLECTIVE("CollectiveGatherV2", gather__cpu),
-    COLLECTIVE("CollectiveBcastSend", send__cpu),
-    COLLECTIVE("CollectiveBcastSendV2", send__cpu),
-    COLLECTIVE("CollectiveBcastRecv", receive__cpu),
-    COLLECTIVE("CollectiveBcastRecvV2", receive__cpu),
-    COLLECTIVE("CollectiveAllToAllV2", all_to_all__cpu),
+    LEAT_COLLECTIVE_ROW("CollectiveReduce", reduce__cpu),
+    LEAT_COLLECTIVE_ROW("CollectiveReduceV2", reduce__cpu),
+    LEAT_COLLECTIVE_ROW("CollectiveReduceScatterV2", reduce_scatter__cpu),
+    LEAT_COLLECTIVE_ROW("CollectiveGather", gather__cpu),
+    LEAT_COLLECTIVE_ROW("CollectiveGatherV2", gather__cpu),
+    LEAT_COLLECTIVE_ROW("CollectiveBcastSend", send__cpu),
+    LEAT_COLLECTIVE_ROW("CollectiveBcastSendV2", send__cpu),
+    LEAT_COLLECTIVE_ROW("CollectiveBcastRecv", receive__cpu),
+    LEAT_COLLECTIVE_ROW("CollectiveBcastRecvV2", receive__cpu),
+    LEAT_COLLECTIVE_ROW("CollectiveAllToAllV2", all_to_all__cpu),
     {.op = "CollectiveAssignGroupV2", .device_type = "CPU", .compute = assign_group__cpu},
     LEAT_KERNEL_ROWS_END,
 };

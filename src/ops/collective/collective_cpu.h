@@ -42,4 +42,10 @@ LEAT_MUST_USE leat_status_t leat_collective_prepare_all_to_all(leat_kernel_conte
 void leat_collective_go(leat_kernel_context_t* c, leat_status_t status,
                         const leat_collective_call_t* call, leat_kernel_done_fn_t done);
 
+// A row of leat_kernel_row_t for the op |op_name|, whose kernel |function| takes part.
+#define LEAT_COLLECTIVE_ROW(op_name, function)                                              \
+  {.op = op_name, .device_type = "CPU", .create = leat_collective_state_create,             \
+   .destroy = leat_collective_state_destroy, .state_bytes = sizeof(leat_collective_state_t), \
+   .compute_async = function}
+
 #endif  // LEAT_OPS_COLLECTIVE_COLLECTIVE_CPU_H_

@@ -89,14 +89,9 @@ static void all_to_all__cpu(leat_kernel_context_t* c, leat_kernel_done_fn_t done
   leat_collective_go(c, status, &call, done);
 }
 
-#define COMMUNICATION(op_name, function)                                                    \
-  {.op = op_name, .device_type = "CPU", .create = leat_collective_state_create,             \
-   .destroy = leat_collective_state_destroy, .state_bytes = sizeof(leat_collective_state_t), \
-   .compute_async = function}
-
 const leat_kernel_row_t leat_communicator_kernels_cpu[] = {
-    COMMUNICATION("CollectiveInitializeCommunicator", initialize__cpu),
-    COMMUNICATION("CollectiveReduceV3", reduce__cpu),
-    COMMUNICATION("CollectiveAllToAllV3", all_to_all__cpu),
+    LEAT_COLLECTIVE_ROW("CollectiveInitializeCommunicator", initialize__cpu),
+    LEAT_COLLECTIVE_ROW("CollectiveReduceV3", reduce__cpu),
+    LEAT_COLLECTIVE_ROW("CollectiveAllToAllV3", all_to_all__cpu),
     LEAT_KERNEL_ROWS_END,
 };
