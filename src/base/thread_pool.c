@@ -17,6 +17,7 @@
 #include "base/checked.h"
 #include "base/clock.h"
 #include "base/cpu.h"
+#include "base/float_mode.h"
 #include "base/observer.h"
 #include "base/span.h"
 #include "base/sync.h"
@@ -303,6 +304,7 @@ static void run_worker(void* data) {
   leat_thread_pool_t* pool = data;
   current_pool = pool;
   work_t work;
+  leat_float_mode_enter();  // for as long as the thread lives
   do {
     while (search_work(pool, &work)) do_work(pool, &work);
   } while (park_for_work(pool));

@@ -12,6 +12,7 @@
 #include <stddef.h>
 
 #include "base/clock.h"
+#include "base/float_mode.h"
 #include "kernel/call.h"
 #include "kernel/resource.h"
 #include "kernel/step_check.h"
@@ -113,6 +114,13 @@ static leat_status_t call(leat_kernel_context_t* context, bool prepares) {
   return leat_kernel_error(context, LEAT_INTERNAL, "compute is absent from the kernel's row");
 }
 
+static leat_status_t call_as_in_a_step(leat_kernel_context_t* context, bool prepares) {
+  const leat_float_mode_t before = leat_float_mode_enter();
+  leat_status_t status = call(context, prepares);
+  leat_float_mode_leave(before);
+  return status;
+}
+
 // Runs the kernel over the slots of |invocation|. Where the caller gives no services, the kernel
 // gets the memory and threads of its device.
 static leat_status_t run(const leat_kernel_t* kernel, const leat_step_services_t* services,
@@ -132,7 +140,7 @@ static leat_status_t run(const leat_kernel_t* kernel, const leat_step_services_t
       .read_count = invocation->read_count,
   };
   leat_status_t status =
-      call(&context, leat_kernel_needs_preparing(kernel, invocation->read_count));
+      call_as_in_a_step(&context, leat_kernel_needs_preparing(kernel, invocation->read_count));
   if (!status) status = leat_step_check(services, true);  // a long loop may have been cut short
   if (status) {
     for (int i = 0; i < kernel->output_count; ++i) leat_slot_release(&outputs[i]);

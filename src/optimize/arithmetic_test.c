@@ -1,6 +1,7 @@
 // The pass "arithmetic" bypasses nodes that change nothing, such as x * 1, by identities that each
 // op's row claims. A claim is only allowed if it is exact for every bit pattern, infinities, NaN
-// and -0 included. The first half proves that: it runs every op that claims an identity over every
+// and -0 included; denormals are not, which kernels take as zeros (base/float_mode.h) and an
+// identity passes on. The first half proves that: it runs every op that claims an identity over every
 // bit pattern of the small types and the special ones of the large types, in every type that has a
 // kernel. The second half shows by the number of nodes that are left which nodes the pass bypasses,
 // and which it must leave alone because they wait for something, lie on another device or may fail.
@@ -24,10 +25,12 @@ static const uint8_t kTypes[] = {
     LEAT_DTYPE_BOOL,   LEAT_DTYPE_COMPLEX64, LEAT_DTYPE_COMPLEX128,
 };
 
-// A number of |bytes| that is no signalling NaN (|fraction| bits below the exponent; 0: integers).
-static uint64_t quiet(uint64_t bits, int bytes, int fraction) {
+// A number of |bytes| that is no signalling NaN and no denormal (|fraction| bits below the exponent;
+// 0: integers).
+static uint64_t usual(uint64_t bits, int bytes, int fraction) {
   if (!fraction) return bits;
   uint64_t exponent = ((UINT64_C(1) << (8 * bytes - 1)) - 1) & -(UINT64_C(1) << fraction);
+  if ((bits & exponent) == 0) return bits >> fraction << fraction;
   if ((bits & exponent) == exponent && (bits & ((UINT64_C(1) << fraction) - 1))) {
     bits |= UINT64_C(1) << (fraction - 1);
   }
@@ -64,7 +67,7 @@ static leat_tensor_t special_values(int dtype) {
       if (i % 8 == 7) bits = random ^ random >> 32;
     }
     if (dtype == LEAT_DTYPE_BOOL) bits &= 1;
-    bits = quiet(bits, bytes, fraction);
+    bits = usual(bits, bytes, fraction);
     memcpy(data + (size_t)i * (size_t)bytes, &bits, (size_t)bytes);
   }
   return tensor;

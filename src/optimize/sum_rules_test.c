@@ -309,7 +309,7 @@ static void which_pads_stay(void** state) {
 // ---- Runs, as they are and fused ----------------------------------------------------------------
 
 enum { kMost = 4000 };
-static const float kX[] = {-0.0f, NAN, -0.0f, 1e-40f}, kY[] = {-0.0f, INFINITY, -INFINITY, 2};
+static const float kX[] = {-0.0f, NAN, -0.0f, 2e-38f}, kY[] = {-0.0f, INFINITY, -INFINITY, 2};
 
 // Adds |count| items of each, padded as |before_and_after| says.
 static leat_status_t add_pads(scene_t* s, int count, const int32_t* before_and_after,

@@ -9,6 +9,7 @@
 #include "worker/execution.h"
 
 #include "base/clock.h"
+#include "base/float_mode.h"
 #include "base/span.h"
 #include "kernel/cancellation.h"
 #include "trace/collector.h"
@@ -52,11 +53,13 @@ void leat_execution_start(leat_execution_t* e, leat_worker_done_fn_t done, void*
   e->services.stopped = &e->stopped;
   e->services.observed = e->services.collector || leat_spans_are_recorded();
   set_feeds(e);
+  const leat_float_mode_t before = leat_float_mode_enter();
   if (LEAT_LIKELY(e->plan->executor == LEAT_EXECUTOR_SEQUENCE)) {
     leat_sequence_run(e);
   } else {
     leat_dataflow_run(e);
   }
+  leat_float_mode_leave(before);
 }
 
 // ---- On the way ---------------------------------------------------------------------------------
@@ -97,9 +100,11 @@ void leat_execution_resume(leat_execution_t* e, leat_task_fn_t fn, void* data) {
     leat_thread_pool_schedule(e->services.pool, fn, data);
     return;
   }
+  const leat_float_mode_t before = leat_float_mode_enter();
   ++nested;
   fn(data);
   --nested;
+  leat_float_mode_leave(before);
 }
 
 leat_status_t leat_switch_refuse(const leat_kernel_t* kernel, const leat_tensor_t* predicate) {
