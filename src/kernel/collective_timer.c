@@ -39,7 +39,7 @@ static void run_timer(void* data) {
                                            : "Collective has timed out during execution."),
                       &after);
     }
-    if (!after.ended && !after.fetches) {
+    if (!after.ended && !after.requests && !after.fetches) {
       leat_condition_wait_until(&all->changed, &all->mutex, all->timer_wakes_ns);
       continue;
     }
