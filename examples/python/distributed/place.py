@@ -5,6 +5,21 @@ import os
 import leat as tf
 
 
+class _LastTokens(tf.train.SessionRunHook):
+  """Lets every worker end its last steps. The chief makes no tokens after its end, and quick workers
+  may have taken more than one an update. A slow worker needs two more: for the step in which the
+  last update came, and for the next one, in which it sees that it was the last."""
+
+  def __init__(self, optimizer, workers):
+    self._optimizer, self._workers = optimizer, workers
+
+  def begin(self):
+    self._give = self._optimizer.get_init_tokens_op(2 * self._workers)
+
+  def end(self, session):
+    session.run(self._give)
+
+
 class Place:
   """A task of the cluster, or the only process where there is none.
 
@@ -53,7 +68,10 @@ class Place:
         optimizer, replicas_to_aggregate=self.workers - backup, total_num_replicas=self.workers)
     # Tokens are what lets a worker begin its next step. With some to begin with, a fast worker
     # would take two steps before a slow one has taken its first.
-    return optimizer, [optimizer.make_session_run_hook(self.is_chief, num_tokens=0)]
+    hooks = [optimizer.make_session_run_hook(self.is_chief, num_tokens=0)]
+    if self.is_chief:
+      hooks.append(_LastTokens(optimizer, self.workers))
+    return optimizer, hooks
 
   def session(self, folder, hooks, report):
     """A monitored session; the chief writes checkpoints, and each |report| steps summaries."""
