@@ -11,7 +11,6 @@
 // parameter "request".
 #include "board/api_hparams.h"
 
-#include "board/json_reader.h"
 #include "board/json_writer.h"
 
 leat_status_t board_api_request_json(const board_request_t* request, leat_string_view_t* out_json) {
@@ -22,7 +21,7 @@ leat_status_t board_api_request_json(const board_request_t* request, leat_string
   return leat_make_status(LEAT_INVALID_ARGUMENT, "Expected a JSON-formatted request");
 }
 
-void board_api_print_hparam(const leat_pb_hparam_value_t* value, leat_string_builder_t* out) {
+void board_api_print_hparam(const leat_pb_value_t* value, leat_string_builder_t* out) {
   if (value && value->kind_case == BOARD_HPARAM_NUMBER) {
     board_json_float(out, value->number_value);
   } else if (value && value->kind_case == BOARD_HPARAM_TEXT) {
@@ -39,7 +38,7 @@ void board_api_print_hparams(const leat_pb_hparam_session_start_t* start,
   bool follows = false;
   for (size_t i = 0; i < start->hparams.count; ++i) {
     const leat_pb_hparam_entry_t* entry = &start->hparams.items[i];
-    const leat_pb_hparam_value_t* value = board_hparam_find(start, entry->key);
+    const leat_pb_value_t* value = board_hparam_find(start, entry->key);
     // Of entries with one key the last is printed, once.
     if (!value || value != entry->value) continue;
     if (request && !board_groups_has_hparam(request, entry->key)) continue;
@@ -111,7 +110,7 @@ static void print_enum(int32_t value, const char* const* names, int32_t count,
 
 // A value of the domain of texts is a text: of another kind it is what JSON says, and of texts too,
 // without the quotes, so that a quote in it has a backslash. So does TensorBoard print them.
-static void print_domain_text(const leat_pb_hparam_value_t* value, leat_string_builder_t* out) {
+static void print_domain_text(const leat_pb_value_t* value, leat_string_builder_t* out) {
   leat_string_builder_t json;
   leat_string_builder_initialize(leat_allocator_system(), &json);
   if (value->kind_case == BOARD_HPARAM_TEXT) {
@@ -140,7 +139,7 @@ static void print_domain(const leat_pb_hparam_info_t* info, bool is_written,
   if (!info->domain_discrete) return;
   leat_string_builder_append(out, LEAT_SV(",\"domainDiscrete\":["));
   for (size_t i = 0; i < info->domain_discrete->values.count; ++i) {
-    const leat_pb_hparam_value_t* value = &info->domain_discrete->values.items[i];
+    const leat_pb_value_t* value = &info->domain_discrete->values.items[i];
     if (i) leat_string_builder_append_char(out, ',');
     if (!is_written && info->type == BOARD_HPARAM_TYPE_TEXT) {
       print_domain_text(value, out);
@@ -151,14 +150,18 @@ static void print_domain(const leat_pb_hparam_info_t* info, bool is_written,
   leat_string_builder_append_char(out, ']');
 }
 
+// Prints |text| as the member |key|, which is ready to print: ",\"name\":".
+static void print_member(leat_string_view_t key, leat_string_view_t text,
+                         leat_string_builder_t* out) {
+  leat_string_builder_append(out, key);
+  board_json_string(out, text);
+}
+
 static void print_hparam_info(const leat_pb_hparam_info_t* info, bool is_written,
                               leat_string_builder_t* out) {
-  leat_string_builder_append(out, LEAT_SV("{\"name\":"));
-  board_json_string(out, info->name);
-  leat_string_builder_append(out, LEAT_SV(",\"displayName\":"));
-  board_json_string(out, info->display_name);
-  leat_string_builder_append(out, LEAT_SV(",\"description\":"));
-  board_json_string(out, info->description);
+  print_member(LEAT_SV("{\"name\":"), info->name, out);
+  print_member(LEAT_SV(",\"displayName\":"), info->display_name, out);
+  print_member(LEAT_SV(",\"description\":"), info->description, out);
   leat_string_builder_append(out, LEAT_SV(",\"type\":"));
   print_enum(info->type, kTypes, 4, out);
   leat_string_builder_append(out, LEAT_SV(",\"differs\":"));
@@ -168,10 +171,8 @@ static void print_hparam_info(const leat_pb_hparam_info_t* info, bool is_written
 }
 
 void board_api_print_metric_name(board_metric_name_t name, leat_string_builder_t* out) {
-  leat_string_builder_append(out, LEAT_SV("\"name\":{\"tag\":"));
-  board_json_string(out, name.tag);
-  leat_string_builder_append(out, LEAT_SV(",\"group\":"));
-  board_json_string(out, name.group);
+  print_member(LEAT_SV("\"name\":{\"tag\":"), name.tag, out);
+  print_member(LEAT_SV(",\"group\":"), name.group, out);
   leat_string_builder_append_char(out, '}');
 }
 
@@ -179,13 +180,11 @@ static void print_metric_info(const leat_pb_hparam_metric_info_t* info,
                               leat_string_builder_t* out) {
   leat_string_builder_append_char(out, '{');
   if (info->name) {
-    board_api_print_metric_name((board_metric_name_t){info->name->group, info->name->tag}, out);
+    board_api_print_metric_name(*info->name, out);
     leat_string_builder_append_char(out, ',');
   }
-  leat_string_builder_append(out, LEAT_SV("\"displayName\":"));
-  board_json_string(out, info->display_name);
-  leat_string_builder_append(out, LEAT_SV(",\"description\":"));
-  board_json_string(out, info->description);
+  print_member(LEAT_SV("\"displayName\":"), info->display_name, out);
+  print_member(LEAT_SV(",\"description\":"), info->description, out);
   leat_string_builder_append(out, LEAT_SV(",\"datasetType\":"));
   print_enum(info->dataset_type, kDatasets, 3, out);
   leat_string_builder_append_char(out, '}');
@@ -193,12 +192,9 @@ static void print_metric_info(const leat_pb_hparam_metric_info_t* info,
 
 static void print_experiment(const leat_pb_hparam_experiment_t* experiment, bool is_written,
                              leat_string_builder_t* out) {
-  leat_string_builder_append(out, LEAT_SV("{\"name\":"));
-  board_json_string(out, experiment->name);
-  leat_string_builder_append(out, LEAT_SV(",\"description\":"));
-  board_json_string(out, experiment->description);
-  leat_string_builder_append(out, LEAT_SV(",\"user\":"));
-  board_json_string(out, experiment->user);
+  print_member(LEAT_SV("{\"name\":"), experiment->name, out);
+  print_member(LEAT_SV(",\"description\":"), experiment->description, out);
+  print_member(LEAT_SV(",\"user\":"), experiment->user, out);
   leat_string_builder_append(out, LEAT_SV(",\"timeCreatedSecs\":"));
   board_json_float(out, experiment->time_created_secs);
   leat_string_builder_append(out, LEAT_SV(",\"hparamInfos\":["));
@@ -214,47 +210,23 @@ static void print_experiment(const leat_pb_hparam_experiment_t* experiment, bool
   leat_string_builder_append(out, LEAT_SV("]}"));
 }
 
-// Reads a GetExperimentRequest.
-static leat_status_t read_experiment_request(leat_string_view_t text, leat_arena_t* arena,
-                                             bool* out_metrics, double* out_limit) {
-  board_json_t object;
-  *out_metrics = true;
-  *out_limit = 0;
-  LEAT_RETURN_IF_ERROR(board_json_read(text, arena, &object));
-  bool fits = object.kind == BOARD_JSON_OBJECT;
-  for (const board_json_t* field = object.first; field && fits; field = field->next) {
-    leat_string_view_t key = field->key;
-    if (leat_string_view_equals(key, "includeMetrics") ||
-        leat_string_view_equals(key, "include_metrics")) {
-      fits = field->kind == BOARD_JSON_BOOL;
-      *out_metrics = field->truth;
-    } else if (leat_string_view_equals(key, "hparamsLimit") ||
-               leat_string_view_equals(key, "hparams_limit")) {
-      fits = field->kind == BOARD_JSON_NUMBER;
-      *out_limit = field->number;
-    } else {
-      fits = leat_string_view_equals(key, "experimentName") ||
-             leat_string_view_equals(key, "experiment_name");
-    }
-  }
-  return fits ? leat_ok_status()
-              : leat_make_status(LEAT_INVALID_ARGUMENT, "the request is no GetExperimentRequest");
-}
-
 leat_status_t board_api_experiment(board_api_t* api, const board_request_t* request,
                                    board_response_t* response) {
   board_hparams_t hparams;
   leat_pb_hparam_experiment_t experiment;
   leat_string_view_t json;
-  bool has_metrics;
-  double limit;
+  leat_pb_hparam_experiment_request_t wanted;
   LEAT_RETURN_IF_ERROR(board_api_request_json(request, &json));
-  LEAT_RETURN_IF_ERROR(read_experiment_request(json, request->arena, &has_metrics, &limit));
+  LEAT_RETURN_IF_ERROR(board_json_decode(&leat_pb_hparam_experiment_request_descriptor, json,
+                                         request->arena, &wanted));
   LEAT_RETURN_IF_ERROR(board_hparams_read(api->logdir, request->arena, &hparams));
   LEAT_RETURN_IF_ERROR(board_hparams_experiment(&hparams, request->arena, &experiment));
-  if (!has_metrics) experiment.metric_infos.count = 0;
-  if (limit >= 1 && limit < (double)experiment.hparam_infos.count) {
-    experiment.hparam_infos.count = (size_t)limit;
+  if (wanted.has_include_metrics_case && !wanted.include_metrics) {
+    experiment.metric_infos.count = 0;
+  }
+  if (wanted.hparams_limit > 0 &&
+      (size_t)wanted.hparams_limit < experiment.hparam_infos.count) {
+    experiment.hparam_infos.count = (size_t)wanted.hparams_limit;
   }
   print_experiment(&experiment, hparams.experiment != NULL, &response->body);
   return leat_ok_status();
@@ -275,38 +247,19 @@ static leat_status_t run_of(board_api_t* api, leat_arena_t* arena, leat_string_v
   return leat_make_status(LEAT_NOT_FOUND, "Not found: there is no run '%.*s'", LEAT_SV_ARG(name));
 }
 
-// The text |name| of |object|; absent ones are empty.
-static leat_string_view_t text_of(const board_json_t* object, const char* name,
-                                  const char* also_named) {
-  leat_string_view_t found = leat_string_view_make("", 0);
-  for (const board_json_t* field = object ? object->first : NULL; field; field = field->next) {
-    if ((leat_string_view_equals(field->key, name) ||
-         leat_string_view_equals(field->key, also_named)) && field->text.data) {
-      found = field->text;
-    }
-  }
-  return found;
-}
-
 leat_status_t board_api_metric_evals(board_api_t* api, const board_request_t* request,
                                      board_response_t* response) {
-  board_json_t object;
-  const board_json_t* metric = NULL;
+  leat_pb_hparam_metric_request_t wanted;
   leat_string_view_t json;
   board_run_t* run;
   board_snapshot_t snapshot;
   LEAT_RETURN_IF_ERROR(board_api_request_json(request, &json));
-  LEAT_RETURN_IF_ERROR(board_json_read(json, request->arena, &object));
-  for (const board_json_t* field = object.first; field; field = field->next) {
-    if (leat_string_view_equals(field->key, "metricName") ||
-        leat_string_view_equals(field->key, "metric_name")) {
-      metric = field;
-    }
-  }
-  LEAT_RETURN_IF_ERROR(run_of(api, request->arena, text_of(&object, "sessionName", "session_name"),
-                              text_of(metric, "group", "group"), &run));
-  LEAT_RETURN_IF_ERROR(board_snapshot_take(run, text_of(metric, "tag", "tag"), "scalars",
-                                           BOARD_CLASS_SCALAR, request->arena, &snapshot));
+  LEAT_RETURN_IF_ERROR(board_json_decode(&leat_pb_hparam_metric_request_descriptor, json,
+                                         request->arena, &wanted));
+  board_metric_name_t metric = board_metric_name_of(wanted.metric_name);
+  LEAT_RETURN_IF_ERROR(run_of(api, request->arena, wanted.session_name, metric.group, &run));
+  LEAT_RETURN_IF_ERROR(board_snapshot_take(run, metric.tag, "scalars", BOARD_CLASS_SCALAR,
+                                           request->arena, &snapshot));
   board_api_print_points(&snapshot, &response->body);
   return leat_ok_status();
 }

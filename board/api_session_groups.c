@@ -87,8 +87,8 @@ static leat_status_t make_answer(board_api_t* api, const board_request_t* reques
                                          &out_answer->count));
   // As with slices of Python, a negative index counts from the end.
   int64_t count = (int64_t)out_answer->count;
-  int64_t bounds[2] = {out_answer->request.start,
-                       out_answer->request.start + out_answer->request.size};
+  int64_t start = out_answer->request.start_index;
+  int64_t bounds[2] = {start, start + out_answer->request.slice_size};
   for (int i = 0; i < 2; ++i) {
     if (bounds[i] < 0) bounds[i] += count;
     if (bounds[i] < 0) bounds[i] = 0;
@@ -117,7 +117,7 @@ typedef enum form_e { FORM_CSV, FORM_JSON, FORM_LATEX } form_t;
 
 // A cell of a table: a hyper-parameter, or a metric, either of which may be missing.
 typedef struct cell_s {
-  const leat_pb_hparam_value_t* hparam;
+  const leat_pb_value_t* hparam;
   const board_metric_value_t* metric;
   leat_string_view_t heading;  // of a cell of the first row
   bool is_metric;
@@ -227,8 +227,7 @@ static cell_t cell_of(const answer_t* answer, size_t index, const board_session_
   } else {
     const leat_pb_hparam_metric_info_t* info =
         &experiment->metric_infos.items[index - experiment->hparam_infos.count];
-    board_metric_name_t name = {0};
-    if (info->name) name = (board_metric_name_t){info->name->group, info->name->tag};
+    board_metric_name_t name = board_metric_name_of(info->name);
     for (size_t i = 0; group && i < group->metrics.count && !cell.metric; ++i) {
       if (board_metric_name_compare(group->metrics.items[i].name, name)) continue;
       cell.metric = &group->metrics.items[i];
@@ -239,14 +238,13 @@ static cell_t cell_of(const answer_t* answer, size_t index, const board_session_
   return cell;
 }
 
-static void print_row(const answer_t* answer, const board_json_t* visible, form_t form,
+static void print_row(const answer_t* answer, const leat_pb_value_list_t* visible, form_t form,
                       const board_session_group_t* group, leat_string_builder_t* out) {
   static const char* const separators[] = {",", ",", " & "};
   size_t count = answer->experiment.hparam_infos.count + answer->experiment.metric_infos.count;
-  const board_json_t* shown = visible->first;
   bool follows = false;
-  for (size_t i = 0; i < count && shown; ++i, shown = shown->next) {
-    if (!shown->truth) continue;
+  for (size_t i = 0; i < count && i < visible->count; ++i) {
+    if (!visible->items[i].bool_value) continue;
     cell_t cell = cell_of(answer, i, group);
     if (follows) leat_string_builder_append(out, leat_string_view_from(separators[form]));
     follows = true;
@@ -256,7 +254,7 @@ static void print_row(const answer_t* answer, const board_json_t* visible, form_
   }
 }
 
-static void print_csv(const answer_t* answer, const board_json_t* visible,
+static void print_csv(const answer_t* answer, const leat_pb_value_list_t* visible,
                       leat_string_builder_t* out) {
   print_row(answer, visible, FORM_CSV, NULL, out);
   leat_string_builder_append(out, LEAT_SV("\r\n"));
@@ -266,7 +264,7 @@ static void print_csv(const answer_t* answer, const board_json_t* visible,
   }
 }
 
-static void print_json(const answer_t* answer, const board_json_t* visible,
+static void print_json(const answer_t* answer, const leat_pb_value_list_t* visible,
                        leat_string_builder_t* out) {
   leat_string_builder_append(out, LEAT_SV("{\"header\":["));
   print_row(answer, visible, FORM_JSON, NULL, out);
@@ -279,12 +277,12 @@ static void print_json(const answer_t* answer, const board_json_t* visible,
   leat_string_builder_append(out, LEAT_SV("]}"));
 }
 
-static void print_latex(const answer_t* answer, const board_json_t* visible,
+static void print_latex(const answer_t* answer, const leat_pb_value_list_t* visible,
                         leat_string_builder_t* out) {
   size_t count = answer->experiment.hparam_infos.count + answer->experiment.metric_infos.count;
   leat_string_builder_append(out, LEAT_SV("\\begin{table}[tbp]\n\\begin{tabular}{"));
-  for (const board_json_t* shown = visible->first; shown && count; shown = shown->next, --count) {
-    if (shown->truth) leat_string_builder_append_char(out, 'l');
+  for (size_t i = 0; i < count && i < visible->count; ++i) {
+    if (visible->items[i].bool_value) leat_string_builder_append_char(out, 'l');
   }
   leat_string_builder_append(out, LEAT_SV("}\n"));
   print_row(answer, visible, FORM_LATEX, NULL, out);
@@ -299,22 +297,23 @@ static void print_latex(const answer_t* answer, const board_json_t* visible,
 leat_status_t board_api_hparams_table(board_api_t* api, const board_request_t* request,
                                       board_response_t* response) {
   answer_t answer;
-  board_json_t visible;
+  leat_pb_value_list_value_t visible;  // a truth for each column
   leat_string_view_t text, form;
   if (!board_query_get(&request->query, "format", &form)) form = LEAT_SV("None");
   if (!board_query_get(&request->query, "columnsVisibility", &text)) {
     return leat_make_status(LEAT_INVALID_ARGUMENT, "columnsVisibility must be specified");
   }
-  LEAT_RETURN_IF_ERROR(board_json_read(text, request->arena, &visible));
+  LEAT_RETURN_IF_ERROR(board_json_decode(&leat_pb_value_list_value_descriptor, text,
+                                         request->arena, &visible));
   LEAT_RETURN_IF_ERROR(make_answer(api, request, &answer));
   if (leat_string_view_equals(form, "csv")) {
     response->content_type = "text/csv; charset=utf-8";
-    print_csv(&answer, &visible, &response->body);
+    print_csv(&answer, &visible.values, &response->body);
   } else if (leat_string_view_equals(form, "json")) {
-    print_json(&answer, &visible, &response->body);
+    print_json(&answer, &visible.values, &response->body);
   } else if (leat_string_view_equals(form, "latex")) {
     response->content_type = "application/x-latex";
-    print_latex(&answer, &visible, &response->body);
+    print_latex(&answer, &visible.values, &response->body);
   } else {
     return leat_make_status(LEAT_INVALID_ARGUMENT,
                             "format is '%.*s', must be csv, json or latex", LEAT_SV_ARG(form));

@@ -88,6 +88,23 @@ static void sessions_are_grouped(void** state) {
   assert_int_equal(scene_ask(table, "format=csv&columnsVisibility=[true,true,true,true]&request="
                                     "{\"allowedStatuses\":[0],\"sliceSize\":9}"), 200);
   assert_string_equal(scene.body, "adam,name,rate,loss\r\nTrue,<x>,0.5,0.5\r\n");
+  static const struct {
+    const char* column;
+    int count;
+  } filters[] = {{"\"adam\",\"filterDiscrete\":[true]", 1},
+                 {"\"adam\",\"filter_discrete\":[1]", 1},
+                 {"\"adam\",\"filterDiscrete\":[\"True\",false,null]", 0},
+                 {"\"name\",\"filterDiscrete\":[]", 0},
+                 {"\"name\",\"filterDiscrete\":null", 1},
+                 {"\"rate\",\"filterInterval\":{\"maxValue\":\"Infinity\"}", 1}};
+  for (size_t i = 0; i < LEAT_ARRAY_SIZE(filters); ++i) {
+    char query[256], total[32];
+    snprintf(query, sizeof query, "request={\"allowedStatuses\":[0],\"sliceSize\":9,\"colParams\":"
+             "[{\"hparam\":%s}]}", filters[i].column);
+    snprintf(total, sizeof total, "\"totalSize\":%d}", filters[i].count);
+    assert_int_equal(scene_ask(groups, query), 200);
+    scene_expect(total);
+  }
   static const char* const wrong[] = {
       "", "{", "[]", "{\"x\":1}", "{\"colParams\":{}}", "{\"colParams\":[1]}",
       "{\"allowedStatuses\":1}", "{\"allowedStatuses\":[\"x\"]}", "{\"startIndex\":1e300}",

@@ -93,6 +93,11 @@ static board_session_t* session_above(const leat_string_map_t* by_name, board_se
   return leat_string_map_get(by_name, LEAT_SV("."), &index) ? &sessions[index] : NULL;
 }
 
+board_metric_name_t board_metric_name_of(const board_metric_name_t* name) {
+  board_metric_name_t none = {0};
+  return name ? *name : none;
+}
+
 int board_metric_name_compare(board_metric_name_t a, board_metric_name_t b) {
   int tags = leat_string_view_compare(a.tag, b.tag);
   return tags ? tags : leat_string_view_compare(a.group, b.group);
@@ -147,12 +152,12 @@ leat_status_t board_hparams_read(board_logdir_t* logdir, leat_arena_t* arena,
   return status;
 }
 
-bool board_hparam_is_value(const leat_pb_hparam_value_t* value) {
+bool board_hparam_is_value(const leat_pb_value_t* value) {
   return value && (value->kind_case == BOARD_HPARAM_TEXT || value->kind_case == BOARD_HPARAM_BOOL ||
                    (value->kind_case == BOARD_HPARAM_NUMBER && !isnan(value->number_value)));
 }
 
-const leat_pb_hparam_value_t* board_hparam_find(const leat_pb_hparam_session_start_t* start,
+const leat_pb_value_t* board_hparam_find(const leat_pb_hparam_session_start_t* start,
                                                 leat_string_view_t name) {
   // Of entries with the same key the last one counts.
   for (size_t i = start->hparams.count; i-- > 0;) {
@@ -168,7 +173,7 @@ const leat_pb_hparam_value_t* board_hparam_find(const leat_pb_hparam_session_sta
 typedef struct gathered_s {
   leat_pb_hparam_info_t info;
   bool has_kind[BOARD_HPARAM_BOOL + 1];
-  leat_pb_hparam_value_list_t values;  // each once
+  leat_pb_value_list_t values;  // each once
   double low, high;                    // of those that are numbers
 } gathered_t;
 
@@ -178,7 +183,7 @@ typedef struct gathered_list_s {
 } gathered_list_t;
 
 // A value as a key of a map: its kind and its bytes.
-static leat_status_t key_of(size_t name, const leat_pb_hparam_value_t* value, leat_arena_t* arena,
+static leat_status_t key_of(size_t name, const leat_pb_value_t* value, leat_arena_t* arena,
                             leat_string_view_t* out_key) {
   if (value->kind_case == BOARD_HPARAM_TEXT) {
     return leat_arena_print(arena, out_key, "%zu t%.*s", name, LEAT_SV_ARG(value->string_value));
@@ -198,7 +203,7 @@ static leat_status_t gather_entry(gathering_t* all, const leat_pb_hparam_entry_t
   bool is_new;
   leat_string_view_t key;
   gathered_t* item;
-  leat_pb_hparam_value_t* added;
+  leat_pb_value_t* added;
   if (!board_hparam_is_value(entry->value)) return leat_ok_status();
   LEAT_RETURN_IF_ERROR(
       leat_string_map_insert(&all->by_name, entry->key, all->found.count, &index, &is_new));
@@ -230,8 +235,8 @@ static int compare_infos(const void* a, const void* b) {
 }
 
 static int compare_bools(const void* a, const void* b) {
-  return (int)((const leat_pb_hparam_value_t*)a)->bool_value -
-         (int)((const leat_pb_hparam_value_t*)b)->bool_value;
+  return (int)((const leat_pb_value_t*)a)->bool_value -
+         (int)((const leat_pb_value_t*)b)->bool_value;
 }
 
 // Sets the type and the domain. What has values of several kinds has the type of texts.

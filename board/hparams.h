@@ -7,14 +7,12 @@
 #include "board/logdir.h"
 #include "formats/generated/hparams.h"
 
-// Kinds of leat_pb_hparam_value_t (its kind_case), and TensorBoard's types of hyper-parameters.
+// Kinds of leat_pb_value_t (its kind_case), and TensorBoard's types of hyper-parameters.
 enum { BOARD_HPARAM_NUMBER = 2, BOARD_HPARAM_TEXT = 3, BOARD_HPARAM_BOOL = 4 };
 enum { BOARD_HPARAM_TYPE_TEXT = 1, BOARD_HPARAM_TYPE_BOOL = 2, BOARD_HPARAM_TYPE_NUMBER = 3 };
 
-typedef struct board_metric_name_s {
-  leat_string_view_t group;  // the run below the session; empty for the session itself
-  leat_string_view_t tag;
-} board_metric_name_t;
+// A group is the run below the session; empty for the session itself.
+typedef leat_pb_hparam_metric_name_t board_metric_name_t;
 
 // The newest value of a scalar.
 typedef struct board_metric_value_s {
@@ -50,10 +48,12 @@ LEAT_MUST_USE leat_status_t board_hparams_experiment(const board_hparams_t* hpar
                                                      leat_arena_t* arena,
                                                      leat_pb_hparam_experiment_t* out_experiment);
 // The value of |name|; NULL where the session has none or it is no value (null, not a number).
-const leat_pb_hparam_value_t* board_hparam_find(const leat_pb_hparam_session_start_t* start,
+const leat_pb_value_t* board_hparam_find(const leat_pb_hparam_session_start_t* start,
                                                 leat_string_view_t name);
 // Whether |value| is one of the three kinds, and not NaN.
-bool board_hparam_is_value(const leat_pb_hparam_value_t* value);
+bool board_hparam_is_value(const leat_pb_value_t* value);
+// |*name|, or the empty name where it is NULL.
+board_metric_name_t board_metric_name_of(const board_metric_name_t* name);
 // Below, equal to or above 0, by tag, then by group.
 int board_metric_name_compare(board_metric_name_t a, board_metric_name_t b);
 

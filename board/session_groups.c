@@ -9,16 +9,23 @@
 #include "board/text_pattern.h"
 
 // ---- Making groups ------------------------------------------------------------------------------
-static leat_status_t make_groups(const board_hparams_t* hparams, uint32_t statuses,
-                                 leat_arena_t* arena, leat_string_map_t* by_name,
+static bool is_allowed(const board_groups_request_t* request, int32_t status) {
+  for (size_t i = 0; i < request->allowed_statuses.count; ++i) {
+    if (request->allowed_statuses.items[i] == status) return true;
+  }
+  return false;
+}
+
+static leat_status_t make_groups(const board_hparams_t* hparams,
+                                 const board_groups_request_t* request, leat_arena_t* arena,
+                                 leat_string_map_t* by_name,
                                  board_session_group_t* groups) {
   for (size_t i = 0; i < hparams->session_count; ++i) {
     const board_session_t* session = &hparams->sessions[i];
-    int32_t session_status = session->end ? session->end->status : 0;
     const board_session_t** added;
     uint64_t* index;
     bool is_new;
-    if (session_status < 0 || session_status > 31 || !(statuses >> session_status & 1)) continue;
+    if (!is_allowed(request, session->end ? session->end->status : 0)) continue;
     leat_string_view_t name = session->start->group_name;
     if (!name.size) name = session->name;
     LEAT_RETURN_IF_ERROR(leat_string_map_insert(by_name, name, by_name->count, &index, &is_new));
@@ -94,8 +101,9 @@ static int compare_ranked(const void* a, const void* b) {
 }
 
 // The metrics of the session whose value of |metric| is the middle, the least or the greatest.
-static leat_status_t pick(leat_arena_t* arena, board_aggregation_t aggregation,
-                          board_metric_name_t metric, board_session_group_t* group) {
+static leat_status_t pick(leat_arena_t* arena, const board_groups_request_t* request,
+                          board_session_group_t* group) {
+  board_metric_name_t metric = board_metric_name_of(request->aggregation_metric);
   ranked_t* ranked = NULL;
   size_t count = 0;
   LEAT_RETURN_IF_ERROR(LEAT_NEW(arena, group->sessions.count, &ranked));
@@ -105,9 +113,10 @@ static leat_status_t pick(leat_arena_t* arena, board_aggregation_t aggregation,
   }
   if (!count) return leat_ok_status();
   qsort(ranked, count, sizeof *ranked, compare_ranked);
-  size_t at = aggregation == BOARD_AGGREGATION_MIN   ? 0
-              : aggregation == BOARD_AGGREGATION_MAX ? count - 1
-                                                     : (count - 1) / 2;
+  int32_t aggregation = request->aggregation_type;
+  size_t at = aggregation == LEAT_PB_HPARAM_AGGREGATION_AGGREGATION_MIN   ? 0
+              : aggregation == LEAT_PB_HPARAM_AGGREGATION_AGGREGATION_MAX ? count - 1
+                                                                          : (count - 1) / 2;
   group->metrics = group->sessions.items[ranked[at].session]->metrics;
   return leat_ok_status();
 }
@@ -123,9 +132,7 @@ static leat_status_t choose_metrics(const leat_pb_hparam_experiment_t* experimen
   board_metric_list_t chosen = {0};
   LEAT_RETURN_IF_ERROR(LEAT_NEW(arena, experiment->metric_infos.count + 1, &chosen.items));
   for (size_t i = 0; i < experiment->metric_infos.count; ++i) {
-    const leat_pb_hparam_metric_name_t* name = experiment->metric_infos.items[i].name;
-    board_metric_name_t wanted = {0};
-    if (name) wanted = (board_metric_name_t){.group = name->group, .tag = name->tag};
+    board_metric_name_t wanted = board_metric_name_of(experiment->metric_infos.items[i].name);
     const board_metric_value_t* value =
         session->metrics.count ? bsearch(&wanted, session->metrics.items, session->metrics.count,
                                          sizeof *session->metrics.items, compare_to_name) : NULL;
@@ -144,30 +151,34 @@ typedef struct cell_s {
   leat_string_view_t text;
 } cell_t;
 
-static cell_t cell_of(const board_session_group_t* group, const board_column_t* column) {
-  if (column->is_metric) {
-    const board_metric_value_t* value = find_metric(&group->metrics, column->metric);
-    return value ? (cell_t){.kind = CELL_NUMBER, .number = value->value} : (cell_t){0};
-  }
-  const leat_pb_hparam_value_t* value =
-      board_hparam_find(group->sessions.items[0]->start, column->hparam);
-  if (!value) return (cell_t){0};
-  switch (value->kind_case) {
+static cell_t cell_of_value(const leat_pb_value_t* value) {
+  switch (value ? value->kind_case : 0) {
+    case BOARD_HPARAM_NUMBER: return (cell_t){.kind = CELL_NUMBER, .number = value->number_value};
     case BOARD_HPARAM_TEXT: return (cell_t){.kind = CELL_TEXT, .text = value->string_value};
     case BOARD_HPARAM_BOOL: return (cell_t){.kind = CELL_BOOL, .number = value->bool_value};
-    default: return (cell_t){.kind = CELL_NUMBER, .number = value->number_value};
+    default: return (cell_t){0};
   }
 }
 
-static bool is_among(cell_t cell, const board_json_t* choices) {
-  for (const board_json_t* item = choices->first; item; item = item->next) {
-    bool is_equal = item->kind == BOARD_JSON_TEXT
-                        ? cell.kind == CELL_TEXT && leat_string_view_equal(cell.text, item->text)
-                    : item->kind == BOARD_JSON_NUMBER
-                        ? cell.kind != CELL_TEXT && cell.number == item->number
-                        : item->kind == BOARD_JSON_BOOL && cell.kind != CELL_TEXT &&
-                              cell.number == item->truth;
-    if (is_equal) return true;
+static cell_t cell_of(const board_session_group_t* group, const board_column_t* column) {
+  if (column->name_case == BOARD_COLUMN_METRIC) {
+    const board_metric_value_t* value = find_metric(&group->metrics, *column->metric);
+    return value ? (cell_t){.kind = CELL_NUMBER, .number = value->value} : (cell_t){0};
+  }
+  return cell_of_value(board_hparam_find(group->sessions.items[0]->start, column->hparam));
+}
+
+// A truth is equal to 0 or 1.
+static bool is_among(cell_t cell, const leat_pb_value_list_value_t* choices) {
+  for (size_t i = 0; i < choices->values.count; ++i) {
+    cell_t choice = cell_of_value(&choices->values.items[i]);
+    if (choice.kind == CELL_MISSING || (choice.kind == CELL_TEXT) != (cell.kind == CELL_TEXT)) {
+      continue;
+    }
+    if (cell.kind == CELL_TEXT ? leat_string_view_equal(cell.text, choice.text)
+                               : cell.number == choice.number) {
+      return true;
+    }
   }
   return false;
 }
@@ -175,7 +186,7 @@ static bool is_among(cell_t cell, const board_json_t* choices) {
 // Whether the filter of |column| lets |cell| through; |pattern| is its compiled pattern.
 static leat_status_t passes(const board_column_t* column, board_text_pattern_t* pattern,
                             cell_t cell, bool* out_passes) {
-  *out_passes = !(cell.kind == CELL_MISSING && column->exclude_missing);
+  *out_passes = !(cell.kind == CELL_MISSING && column->exclude_missing_values);
   if (cell.kind == CELL_MISSING) return leat_ok_status();
   if (pattern) {
     if (cell.kind == CELL_TEXT) return board_text_pattern_occurs(pattern, cell.text, out_passes);
@@ -183,15 +194,18 @@ static leat_status_t passes(const board_column_t* column, board_text_pattern_t* 
                             "Cannot use a regexp filter for a value that is no text: %g",
                             cell.number);
   }
-  if (column->has_interval) {
+  if (column->filter_case == BOARD_FILTER_INTERVAL) {
     if (cell.kind == CELL_TEXT) {
       return leat_make_status(LEAT_INVALID_ARGUMENT,
                               "Cannot use an interval filter for a value that is a text: %.*s",
                               LEAT_SV_ARG(cell.text));
     }
-    *out_passes = cell.number >= column->low && cell.number <= column->high;
+    *out_passes = cell.number >= column->filter_interval->min_value &&
+                  cell.number <= column->filter_interval->max_value;
   }
-  if (column->choices) *out_passes = is_among(cell, column->choices);
+  if (column->filter_case == BOARD_FILTER_DISCRETE) {
+    *out_passes = is_among(cell, column->filter_discrete);
+  }
   return leat_ok_status();
 }
 
@@ -200,8 +214,8 @@ static leat_status_t filter(const board_column_t* column, board_session_group_t*
                             size_t* inout_count) {
   board_text_pattern_t* pattern = NULL;
   size_t kept = 0;
-  if (column->has_pattern) {
-    LEAT_RETURN_IF_ERROR(board_text_pattern_create(column->pattern, &pattern));
+  if (column->filter_case == BOARD_FILTER_REGEXP) {
+    LEAT_RETURN_IF_ERROR(board_text_pattern_create(column->filter_regexp, &pattern));
   }
   leat_status_t status = leat_ok_status();
   for (size_t i = 0; i < *inout_count && !status; ++i) {
@@ -232,14 +246,15 @@ static bool is_before(const void* context, const void* a, const void* b) {
   const ordering_t* ordering = context;
   const board_session_group_t* x = &ordering->groups[*(const uint32_t*)a];
   const board_session_group_t* y = &ordering->groups[*(const uint32_t*)b];
-  for (size_t i = 0; i < ordering->request->column_count; ++i) {
-    const board_column_t* column = &ordering->request->columns[i];
-    if (column->order != 1 && column->order != 2) continue;
+  for (size_t i = 0; i < ordering->request->col_params.count; ++i) {
+    const board_column_t* column = &ordering->request->col_params.items[i];
+    bool is_rising = column->order == LEAT_PB_HPARAM_ORDER_ORDER_ASC;
+    if (!is_rising && column->order != LEAT_PB_HPARAM_ORDER_ORDER_DESC) continue;
     cell_t left = cell_of(x, column), right = cell_of(y, column);
     bool left_is_missing = left.kind == CELL_MISSING, right_is_missing = right.kind == CELL_MISSING;
-    if (left_is_missing != right_is_missing) return left_is_missing == column->missing_first;
+    if (left_is_missing != right_is_missing) return left_is_missing == column->missing_values_first;
     int order = left_is_missing ? 0 : compare_cells(left, right);
-    if (order) return (order < 0) == (column->order == 1);
+    if (order) return (order < 0) == is_rising;
   }
   return leat_string_view_compare(x->name, y->name) < 0;
 }
@@ -263,36 +278,36 @@ leat_status_t board_groups_make(const board_hparams_t* hparams,
                                 const board_groups_request_t* request, leat_arena_t* arena,
                                 board_session_group_t** out_groups, size_t* out_count) {
   leat_string_map_t by_name;
+  bool leaves_metrics_out = request->has_include_metrics_case && !request->include_metrics;
   for (size_t i = 0; i < hparams->session_count; ++i) {
     board_session_t* session = &hparams->sessions[i];
-    if (request->leaves_metrics_out) session->metrics.count = 0;
+    if (leaves_metrics_out) session->metrics.count = 0;
     if (hparams->experiment) LEAT_RETURN_IF_ERROR(choose_metrics(experiment, arena, session));
   }
   LEAT_RETURN_IF_ERROR(LEAT_NEW(arena, hparams->session_count + 1, out_groups));
   leat_string_map_initialize(leat_allocator_system(), &by_name);
-  leat_status_t status = make_groups(hparams, request->statuses, arena, &by_name, *out_groups);
+  leat_status_t status = make_groups(hparams, request, arena, &by_name, *out_groups);
   *out_count = by_name.count;
   leat_string_map_deinitialize(&by_name);
   LEAT_RETURN_IF_ERROR(status);
   for (size_t i = 0; i < *out_count; ++i) {
     board_session_group_t* group = &(*out_groups)[i];
-    LEAT_RETURN_IF_ERROR(request->aggregation <= BOARD_AGGREGATION_MEAN
-                             ? average(arena, group)
-                             : pick(arena, request->aggregation, request->aggregation_metric,
-                                    group));
+    bool is_mean = request->aggregation_type <= LEAT_PB_HPARAM_AGGREGATION_AGGREGATION_AVG;
+    LEAT_RETURN_IF_ERROR(is_mean ? average(arena, group) : pick(arena, request, group));
   }
-  for (size_t i = 0; i < request->column_count; ++i) {
-    LEAT_RETURN_IF_ERROR(filter(&request->columns[i], *out_groups, out_count));
+  for (size_t i = 0; i < request->col_params.count; ++i) {
+    LEAT_RETURN_IF_ERROR(filter(&request->col_params.items[i], *out_groups, out_count));
   }
   return sort(request, arena, out_groups, *out_count);
 }
 
 bool board_groups_has_hparam(const board_groups_request_t* request, leat_string_view_t name) {
   bool says_any = false;
-  for (size_t i = 0; i < request->column_count; ++i) {
-    const board_column_t* column = &request->columns[i];
-    says_any |= column->says_include;
-    if (column->include && !column->is_metric && leat_string_view_equal(column->hparam, name)) {
+  for (size_t i = 0; i < request->col_params.count; ++i) {
+    const board_column_t* column = &request->col_params.items[i];
+    says_any |= column->has_include_in_result_case != 0;
+    if (column->include_in_result && column->name_case != BOARD_COLUMN_METRIC &&
+        leat_string_view_equal(column->hparam, name)) {
       return true;
     }
   }

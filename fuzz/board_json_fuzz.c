@@ -1,5 +1,5 @@
 // Requests in JSON, as a client may send any: each is read or refused.
-#include "board/session_groups.h"
+#include "board/groups_request.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   leat_arena_t arena;

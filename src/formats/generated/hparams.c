@@ -3,39 +3,6 @@
 
 #include <stddef.h>
 
-static const leat_message_field_t hparam_value_fields[] = {
-    {"null_value", 1, LEAT_FIELD_INT32, LEAT_FIELD_SINGULAR, 0, -1, offsetof(leat_pb_hparam_value_t,
-        null_value), offsetof(leat_pb_hparam_value_t, kind_case), NULL, NULL},
-    {"number_value", 2, LEAT_FIELD_DOUBLE, LEAT_FIELD_SINGULAR, 1, -1,
-        offsetof(leat_pb_hparam_value_t, number_value), offsetof(leat_pb_hparam_value_t, kind_case),
-        NULL, NULL},
-    {"string_value", 3, LEAT_FIELD_STRING, LEAT_FIELD_SINGULAR, 2, -1,
-        offsetof(leat_pb_hparam_value_t, string_value), offsetof(leat_pb_hparam_value_t, kind_case),
-        NULL, NULL},
-    {"bool_value", 4, LEAT_FIELD_BOOL, LEAT_FIELD_SINGULAR, 0, -1, offsetof(leat_pb_hparam_value_t,
-        bool_value), offsetof(leat_pb_hparam_value_t, kind_case), NULL, NULL},
-};
-static const uint8_t hparam_value_tags[LEAT_MESSAGE_SHORT_TAGS] = {
-    0, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 0, 2, 0, 0, 0, 0, 0, 0, 0, 0, 3, 0, 0, 0, 0, 0,
-        4,
-};
-const leat_message_descriptor_t leat_pb_hparam_value_descriptor = {
-    "tensorboard.hparams.HparamValue", sizeof(leat_pb_hparam_value_t), 4, 0, hparam_value_fields,
-        hparam_value_tags, false,
-};
-
-static const leat_message_field_t hparam_values_fields[] = {
-    {"values", 1, LEAT_FIELD_MESSAGE, LEAT_FIELD_REPEATED, 2, 0, offsetof(leat_pb_hparam_values_t,
-        values), -1, &leat_pb_hparam_value_descriptor, NULL},
-};
-static const uint8_t hparam_values_tags[LEAT_MESSAGE_SHORT_TAGS] = {
-    0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1,
-};
-const leat_message_descriptor_t leat_pb_hparam_values_descriptor = {
-    "tensorboard.hparams.HparamValues", sizeof(leat_pb_hparam_values_t), 1, 1, hparam_values_fields,
-        hparam_values_tags, false,
-};
-
 static const leat_message_field_t hparam_interval_fields[] = {
     {"min_value", 1, LEAT_FIELD_DOUBLE, LEAT_FIELD_SINGULAR, 1, -1,
         offsetof(leat_pb_hparam_interval_t, min_value), -1, NULL, NULL},
@@ -61,7 +28,7 @@ static const leat_message_field_t hparam_info_fields[] = {
         -1, NULL, NULL},
     {"domain_discrete", 5, LEAT_FIELD_MESSAGE, LEAT_FIELD_SINGULAR, 2, -1,
         offsetof(leat_pb_hparam_info_t, domain_discrete), offsetof(leat_pb_hparam_info_t,
-        domain_case), &leat_pb_hparam_values_descriptor, NULL},
+        domain_case), &leat_pb_value_list_value_descriptor, NULL},
     {"domain_interval", 6, LEAT_FIELD_MESSAGE, LEAT_FIELD_SINGULAR, 2, -1,
         offsetof(leat_pb_hparam_info_t, domain_interval), offsetof(leat_pb_hparam_info_t,
         domain_case), &leat_pb_hparam_interval_descriptor, NULL},
@@ -140,7 +107,7 @@ static const leat_message_field_t hparam_entry_fields[] = {
     {"key", 1, LEAT_FIELD_STRING, LEAT_FIELD_SINGULAR, 2, -1, offsetof(leat_pb_hparam_entry_t, key),
         -1, NULL, NULL},
     {"value", 2, LEAT_FIELD_MESSAGE, LEAT_FIELD_SINGULAR, 2, -1, offsetof(leat_pb_hparam_entry_t,
-        value), -1, &leat_pb_hparam_value_descriptor, NULL},
+        value), -1, &leat_pb_value_descriptor, NULL},
 };
 static const uint8_t hparam_entry_tags[LEAT_MESSAGE_SHORT_TAGS] = {
     0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 2,

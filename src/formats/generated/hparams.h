@@ -4,10 +4,9 @@
 #ifndef LEAT_FORMATS_GENERATED_HPARAMS_H_
 #define LEAT_FORMATS_GENERATED_HPARAMS_H_
 
+#include "formats/generated/json_value.h"
 #include "formats/wire/message.h"
 
-typedef struct leat_pb_hparam_value_s leat_pb_hparam_value_t;
-typedef struct leat_pb_hparam_values_s leat_pb_hparam_values_t;
 typedef struct leat_pb_hparam_interval_s leat_pb_hparam_interval_t;
 typedef struct leat_pb_hparam_info_s leat_pb_hparam_info_t;
 typedef struct leat_pb_hparam_metric_name_s leat_pb_hparam_metric_name_t;
@@ -18,10 +17,6 @@ typedef struct leat_pb_hparam_session_start_s leat_pb_hparam_session_start_t;
 typedef struct leat_pb_hparam_session_end_s leat_pb_hparam_session_end_t;
 typedef struct leat_pb_hparam_plugin_data_s leat_pb_hparam_plugin_data_t;
 
-typedef struct leat_pb_hparam_value_list_s {
-  leat_pb_hparam_value_t* items;
-  size_t count;
-} leat_pb_hparam_value_list_t;
 typedef struct leat_pb_hparam_info_list_s {
   leat_pb_hparam_info_t* items;
   size_t count;
@@ -35,21 +30,6 @@ typedef struct leat_pb_hparam_entry_list_s {
   size_t count;
 } leat_pb_hparam_entry_list_t;
 
-// google.protobuf.Value, of which only these kinds are hyper-parameters.
-struct leat_pb_hparam_value_s {
-  double number_value;
-  leat_string_view_t string_value;
-  int32_t null_value;
-  uint32_t kind_case;
-  bool bool_value;
-};
-extern const leat_message_descriptor_t leat_pb_hparam_value_descriptor;
-
-struct leat_pb_hparam_values_s {
-  leat_pb_hparam_value_list_t values;
-};
-extern const leat_message_descriptor_t leat_pb_hparam_values_descriptor;
-
 struct leat_pb_hparam_interval_s {
   double min_value;
   double max_value;
@@ -60,7 +40,7 @@ struct leat_pb_hparam_info_s {
   leat_string_view_t name;
   leat_string_view_t display_name;
   leat_string_view_t description;
-  leat_pb_hparam_values_t* domain_discrete;
+  leat_pb_value_list_value_t* domain_discrete;
   leat_pb_hparam_interval_t* domain_interval;
   int32_t type;
   uint32_t domain_case;
@@ -95,7 +75,7 @@ extern const leat_message_descriptor_t leat_pb_hparam_experiment_descriptor;
 // An entry of a map.
 struct leat_pb_hparam_entry_s {
   leat_string_view_t key;
-  leat_pb_hparam_value_t* value;
+  leat_pb_value_t* value;
 };
 extern const leat_message_descriptor_t leat_pb_hparam_entry_descriptor;
 

@@ -1,7 +1,8 @@
 // Turns JSON into the binary form of a message, by the message's descriptor, which can then be
 // decoded like any other; the op DecodeJSONExample does so with the message Example. The rules are
 // those of protocol buffers' JSON mapping: names in snake case or camel case, 64-bit integers and
-// numbers of any kind also as strings, bytes as base64, null for an absent field, maps as objects.
+// numbers of any kind also as strings, bytes as base64, null for an absent field, maps as objects,
+// and google.protobuf.Value as the value that it holds.
 //
 // The text is read once, from front to back, and the bytes are written as it is read. The size of a
 // nested message stands before its bytes but is known only afterwards; close_message() then moves
@@ -313,7 +314,7 @@ static leat_status_t put_bool(parser_t* p) {
 
 // ---- Messages -----------------------------------------------------------------------------------
 
-static leat_status_t put_fields(parser_t* p, const leat_message_descriptor_t* descriptor);
+static leat_status_t put_message(parser_t* p, const leat_message_descriptor_t* descriptor);
 
 // Inserts the size of the message that was written from |begin| on, and moves its bytes to make
 // room.
@@ -334,7 +335,7 @@ static leat_status_t put_value(parser_t* p, const leat_message_field_t* field) {
     case LEAT_FIELD_ENUM: return put_enum(p, field);
     case LEAT_FIELD_MESSAGE: {
       size_t begin = p->out->size;
-      LEAT_RETURN_IF_ERROR(put_fields(p, field->message));
+      LEAT_RETURN_IF_ERROR(put_message(p, field->message));
       close_message(p, begin);
       return leat_ok_status();
     }
@@ -345,6 +346,29 @@ static leat_status_t put_value(parser_t* p, const leat_message_field_t* field) {
 static leat_status_t put_tagged(parser_t* p, const leat_message_field_t* field) {
   put_varint(p, (uint64_t)field->number << 3 | field->wire_type);
   return put_value(p, field);
+}
+
+static bool is_value(const leat_message_descriptor_t* descriptor) {
+  return descriptor && !strcmp(descriptor->name, "google.protobuf.Value");
+}
+
+static bool is_list_value(const leat_message_descriptor_t* descriptor) {
+  return !strcmp(descriptor->name, "google.protobuf.Value.ListValue");
+}
+
+// Writes the fields of a Value: the one whose kind the JSON has.
+static leat_status_t put_any(parser_t* p, const leat_message_descriptor_t* descriptor) {
+  enum { NULL_VALUE = 1, NUMBER_VALUE = 2, STRING_VALUE = 3, BOOL_VALUE = 4 };
+  char c = peek(p);
+  if (take_word(p, "null")) {
+    put_varint(p, (uint64_t)NULL_VALUE << 3 | LEAT_WIRE_VARINT);
+    put_varint(p, 0);
+    return leat_ok_status();
+  }
+  if (c == '{' || c == '[') return broken(p, "an object or a list is no supported value");
+  return put_tagged(p, leat_message_find_field(descriptor, c == '"'               ? STRING_VALUE
+                                                           : c == 't' || c == 'f' ? BOOL_VALUE
+                                                                                  : NUMBER_VALUE));
 }
 
 static leat_status_t put_list(parser_t* p, const leat_message_field_t* field) {
@@ -425,8 +449,9 @@ static leat_status_t put_field(parser_t* p, const leat_message_descriptor_t* des
   const leat_message_field_t* field = find_field(descriptor, leat_string_builder_view(&p->text));
   if (!field) return broken(p, "an unknown field");
   if (!take(p, ':')) return broken(p, "':' is expected");
-  // A null counts as an absent field, so that the field may still come with a value.
-  if (take_word(p, "null")) return leat_ok_status();
+  // A null counts as an absent field, so that the field may still come with a value; a Value holds
+  // it.
+  if (!is_value(field->message) && take_word(p, "null")) return leat_ok_status();
   if (is_repeated(descriptor, field, *seen)) return broken(p, "a field comes twice");
   *seen |= UINT64_C(1) << (field - descriptor->fields);
   if (field->label == LEAT_FIELD_MAP) return put_map(p, field);
@@ -447,12 +472,18 @@ static leat_status_t put_fields(parser_t* p, const leat_message_descriptor_t* de
   return leat_ok_status();
 }
 
+static leat_status_t put_message(parser_t* p, const leat_message_descriptor_t* descriptor) {
+  if (is_value(descriptor)) return put_any(p, descriptor);
+  if (is_list_value(descriptor)) return put_list(p, leat_message_find_field(descriptor, 1));
+  return put_fields(p, descriptor);
+}
+
 leat_status_t leat_json_to_wire(const leat_message_descriptor_t* descriptor,
                                 leat_string_view_t json, leat_string_builder_t* out) {
   const char* data = json.data ? json.data : "";
   parser_t p = {.begin = data, .next = data, .end = data + json.size, .out = out};
   leat_string_builder_initialize(out->allocator, &p.text);
-  leat_status_t status = put_fields(&p, descriptor);
+  leat_status_t status = put_message(&p, descriptor);
   peek(&p);
   if (!status && p.next != p.end) status = broken(&p, "more text");
   if (!status) status = leat_status_clone(out->status);

@@ -5,23 +5,27 @@
 
 #include "base/test.h"
 #include "formats/generated/example.h"
+#include "formats/generated/hparams_request.h"
 
-static void expect_bytes(const char* json, leat_string_view_t wanted) {
+static void expect_message(const leat_message_descriptor_t* descriptor, const char* json,
+                           leat_string_view_t wanted) {
   leat_string_builder_t out;
   leat_string_builder_initialize(leat_allocator_system(), &out);
-  LEAT_EXPECT_OK(
-      leat_json_to_wire(&leat_pb_example_descriptor, leat_string_view_from(json), &out));
+  LEAT_EXPECT_OK(leat_json_to_wire(descriptor, leat_string_view_from(json), &out));
   assert_int_equal(out.size, wanted.size);
   if (wanted.size) assert_memory_equal(out.data, wanted.data, wanted.size);
   leat_string_builder_deinitialize(&out);
 }
 
-static void expect_refusal(const char* json) {
+static void expect_bytes(const char* json, leat_string_view_t wanted) {
+  expect_message(&leat_pb_example_descriptor, json, wanted);
+}
+
+static void expect_refusal(const leat_message_descriptor_t* descriptor, const char* json) {
   leat_string_builder_t out;
   leat_string_builder_initialize(leat_allocator_system(), &out);
-  LEAT_EXPECT_CODE(
-      LEAT_INVALID_ARGUMENT,
-      leat_json_to_wire(&leat_pb_example_descriptor, leat_string_view_from(json), &out));
+  LEAT_EXPECT_CODE(LEAT_INVALID_ARGUMENT,
+                   leat_json_to_wire(descriptor, leat_string_view_from(json), &out));
   leat_string_builder_deinitialize(&out);
 }
 
@@ -48,13 +52,30 @@ static void broken_texts_are_refused(void** state) {
       "{\"features\":{\"feature\":{\"a\":{\"floatList\":{\"value\":[1e39]}}}}}",
       "{\"features\":{\"feature\":{\"a\":{\"bytesList\":{\"value\":[\"!\"]}}}}}",
       "{\"features\":{\"feature\":{\"\\ud800\":{}}}}", "{\"features\":{\"feature\":{\"a"};
-  for (size_t i = 0; i < LEAT_ARRAY_SIZE(kTexts); ++i) expect_refusal(kTexts[i]);
+  for (size_t i = 0; i < LEAT_ARRAY_SIZE(kTexts); ++i) {
+    expect_refusal(&leat_pb_example_descriptor, kTexts[i]);
+  }
+}
+
+// The expected bytes are those of protobuf's own json_format.
+static void values_stand_for_themselves(void** state) {
+  const leat_message_descriptor_t* list = &leat_pb_value_list_value_descriptor;
+  expect_message(list, " [ ] ", LEAT_SV(""));
+  expect_message(list, "[null, 0.5, \"a\", true, false]",
+                 LEAT_SV("\n\2\10\0\n\11\21\0\0\0\0\0\0\340?\n\3\32\1a\n\2 \1\n\2 \0"));
+  expect_message(&leat_pb_hparam_column_descriptor, "{\"filterDiscrete\":[]}", LEAT_SV(":\0"));
+  expect_message(&leat_pb_hparam_column_descriptor, "{\"filterDiscrete\":null}", LEAT_SV(""));
+  // A Value that is null is there; other messages that are null are absent.
+  expect_message(&leat_pb_hparam_entry_descriptor, "{\"value\":null}", LEAT_SV("\22\2\10\0"));
+  static const char* const kTexts[] = {"", "{}", "1", "[1", "[nul]", "[[]]", "[{}]", "[x]"};
+  for (size_t i = 0; i < LEAT_ARRAY_SIZE(kTexts); ++i) expect_refusal(list, kTexts[i]);
 }
 
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(messages_come_out),
       cmocka_unit_test(broken_texts_are_refused),
+      cmocka_unit_test(values_stand_for_themselves),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
