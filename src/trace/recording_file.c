@@ -22,6 +22,7 @@
 typedef struct placed_s {
   const leat_span_t* span;
   uint32_t row;
+  uint32_t thread;  // that ended it
 } placed_t;
 
 typedef struct rows_s {
@@ -67,7 +68,7 @@ static void place(rows_t* rows) {
       if (span->begin < recording->begin) continue;  // of an earlier recording
       const bool is_of_thread = span->kind != LEAT_SPAN_ASYNC_KERNEL;
       rows->items[rows->count++] =
-          (placed_t){span, is_of_thread ? chunk->thread : recording->thread_count};
+          (placed_t){span, is_of_thread ? chunk->thread : recording->thread_count, chunk->thread};
     }
   }
   qsort(rows->items, rows->count, sizeof *rows->items, compare);
@@ -98,14 +99,16 @@ typedef struct words_s {
   leat_string_view_t name, node, kind;
   const char* value_name;
   int64_t value;
+  int64_t by;  // the id of the thread that ended an asynchronous kernel, else 0
 } words_t;
 
-static words_t words_of(const leat_recording_t* recording, const leat_span_t* span) {
+static words_t words_of(const leat_recording_t* recording, const placed_t* item) {
   static const char* const kValues[LEAT_SPAN_KINDS] = {
       [LEAT_SPAN_STEP] = "step",         [LEAT_SPAN_KERNEL] = "input bytes",
       [LEAT_SPAN_ASYNC_KERNEL] = "input bytes", [LEAT_SPAN_SHARD] = "items",
       [LEAT_SPAN_TASK] = "queued ns",    [LEAT_SPAN_MEMORY] = "bytes",
       [LEAT_SPAN_OFF_CORE] = "preempted"};
+  const leat_span_t* span = item->span;
   const leat_span_name_t name = recording->names[span->name];
   const leat_string_view_t kind = leat_string_view_from(leat_span_kind_name(span->kind));
   int64_t value = span->value;
@@ -116,7 +119,10 @@ static words_t words_of(const leat_recording_t* recording, const leat_span_t* sp
                    .node = name.name,
                    .kind = kind,
                    .value_name = kValues[span->kind],
-                   .value = value};
+                   .value = value,
+                   .by = span->kind == LEAT_SPAN_ASYNC_KERNEL
+                             ? recording->threads[item->thread].id
+                             : 0};
 }
 
 static void row_name(const rows_t* rows, uint32_t row, char* out_name, size_t size) {
@@ -174,9 +180,9 @@ static leat_status_t put_row(writer_t* w, uint32_t row) {
 }
 
 static leat_status_t put_begin(writer_t* w, const placed_t* item) {
-  const words_t words = words_of(w->rows->recording, item->span);
+  const words_t words = words_of(w->rows->recording, item);
   leat_string_view_t kind = words.kind;
-  leat_pb_debug_annotation_t notes[2];
+  leat_pb_debug_annotation_t notes[3];
   leat_pb_track_event_t event = {.type = LEAT_PB_TRACK_EVENT_TYPE_TYPE_SLICE_BEGIN,
                                  .track_uuid = row_uuid(w, item->row),
                                  .name = words.name,
@@ -189,6 +195,10 @@ static leat_status_t put_begin(writer_t* w, const placed_t* item) {
   if (words.value_name) {
     notes[event.debug_annotations.count++] = (leat_pb_debug_annotation_t){
         .name = leat_string_view_from(words.value_name), .int_value = words.value};
+  }
+  if (words.by) {
+    notes[event.debug_annotations.count++] =
+        (leat_pb_debug_annotation_t){.name = LEAT_SV("by"), .int_value = words.by};
   }
   leat_pb_trace_packet_t packet = {
       .timestamp = (uint64_t)leat_recording_ns(w->rows->recording, item->span->begin),
@@ -262,7 +272,7 @@ static leat_status_t put_chrome_row(writer_t* w, uint32_t row) {
 
 static leat_status_t put_chrome_span(writer_t* w, const placed_t* item) {
   const leat_recording_t* recording = w->rows->recording;
-  const words_t words = words_of(recording, item->span);
+  const words_t words = words_of(recording, item);
   const int64_t begin = leat_recording_ns(recording, item->span->begin);
   const int64_t end = leat_recording_ns(recording, item->span->end);
   leat_string_builder_append(&w->out, LEAT_SV("{\"ph\":\"X\",\"name\":"));
@@ -282,6 +292,7 @@ static leat_status_t put_chrome_span(writer_t* w, const placed_t* item) {
     leat_string_builder_print(&w->out, "%s\"%s\":%" PRId64, words.node.size ? "," : "",
                               words.value_name, words.value);
   }
+  if (words.by) leat_string_builder_print(&w->out, ",\"by\":%" PRId64, words.by);
   leat_string_builder_append(&w->out, LEAT_SV("}},\n"));
   return flush(w, FLUSH_BYTES);
 }

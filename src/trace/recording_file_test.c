@@ -132,7 +132,7 @@ static void chrome_has_one_event_for_a_span(void** state) {
       "\"name\":\"MatMul\",\"cat\":\"kernel\"",
       "\"tid\":11,\"ts\":1.150,\"dur\":0.100,\"args\":{\"node\":\"layer/mul\",\"input bytes\":64}",
       "\"cat\":\"task\"", "\"args\":{\"queued ns\":50}", "\"name\":\"pool \\\"1\\\"\"",
-      "asynchronous kernels 2", "\"spans lost\":0"};
+      "asynchronous kernels 2", "\"input bytes\":4,\"by\":11", "\"spans lost\":0"};
   char* data;
   size_t size, events = 0;
   write_and_read("t.json", &data, &size);

@@ -1,0 +1,38 @@
+// Recordings read back from arbitrary bytes. Whatever was read must be in order: slices of a lane
+// do not overlap, their names exist, what is covered adds up, and a window loses no slice.
+#include <stdlib.h>
+
+#include "memory_file.h"
+#include "trace/timeline.h"
+
+static void check_lane(const leat_timeline_t* timeline, const leat_lane_t* lane) {
+  int64_t covered_ns = 0, last_ns = timeline->begin_ns;
+  for (size_t i = 0; i < lane->count; ++i) {
+    const leat_slice_t* slice = &lane->slices[i];
+    if (slice->begin_ns < last_ns || slice->end_ns < slice->begin_ns) __builtin_trap();
+    if (slice->covered_ns != covered_ns || slice->name >= timeline->name_count) __builtin_trap();
+    covered_ns += slice->end_ns - slice->begin_ns;
+    last_ns = slice->end_ns;
+  }
+  const leat_time_window_t window = {timeline->begin_ns, timeline->end_ns + 1,
+                                (timeline->end_ns - timeline->begin_ns) / 100 + 1};
+  size_t at = leat_lane_find(lane, window.begin_ns), count = at;
+  leat_time_window_item_t item;
+  while (leat_lane_next(lane, &window, &at, &item)) count += item.count;
+  if (count != lane->count) __builtin_trap();
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
+  memory_file_system_t files;
+  leat_timeline_t* timeline;
+  memory_file_system_initialize(data, size, &files);
+  leat_status_t status = leat_timeline_read(&files.base, "memory", &timeline);
+  for (size_t i = 0; !status && i < timeline->row_count; ++i) {
+    for (uint32_t lane = 0; lane < timeline->rows[i]->lane_count; ++lane) {
+      check_lane(timeline, &timeline->rows[i]->lanes[lane]);
+    }
+  }
+  if (!status) leat_timeline_free(timeline);
+  leat_status_free(status);
+  return 0;
+}

@@ -1,0 +1,120 @@
+// A recording made by hand, for tests: spans are added thread by thread in any order, and then
+// written and read back as if a program had been recorded. Times are nanoseconds from 1 on.
+#ifndef LEAT_TRACE_TEST_RECORDING_H_
+#define LEAT_TRACE_TEST_RECORDING_H_
+
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "base/test.h"
+#include "trace/recording_file.h"
+#include "trace/timeline.h"
+
+#define TEST_THREADS 8
+#define TEST_NAMES 128
+#define TEST_END ((int64_t)1 << 40)
+
+typedef struct test_spans_s {
+  leat_span_t* items;
+  size_t count, capacity;
+} test_spans_t;
+
+typedef struct test_recording_s {
+  leat_span_thread_t threads[TEST_THREADS];
+  leat_span_name_t names[TEST_NAMES];
+  uint32_t thread_count, name_count;
+  // By thread: its spans, and those in which it was off its core, which the recorder keeps apart.
+  test_spans_t spans[TEST_THREADS], off_core[TEST_THREADS];
+} test_recording_t;
+
+static inline void test_recording_initialize(test_recording_t* out_recording) {
+  *out_recording = (test_recording_t){.name_count = 1};
+}
+
+static inline void test_recording_deinitialize(test_recording_t* recording) {
+  for (uint32_t i = 0; i < recording->thread_count; ++i) {
+    leat_allocator_free(leat_allocator_system(), recording->spans[i].items);
+    leat_allocator_free(leat_allocator_system(), recording->off_core[i].items);
+  }
+}
+
+// The threads have the ids 100, 101, ...
+static inline uint32_t test_add_thread(test_recording_t* recording, const char* name) {
+  assert_true(recording->thread_count < TEST_THREADS);
+  leat_span_thread_t* thread = &recording->threads[recording->thread_count];
+  thread->id = 100 + recording->thread_count;
+  snprintf(thread->name, sizeof thread->name, "%s", name);
+  return recording->thread_count++;
+}
+
+// |node| and |op| must outlive the recording.
+static inline uint32_t test_add_name(test_recording_t* recording, const char* node,
+                                     const char* op) {
+  assert_true(recording->name_count < TEST_NAMES);
+  recording->names[recording->name_count] =
+      (leat_span_name_t){leat_string_view_from(node), leat_string_view_from(op)};
+  return recording->name_count++;
+}
+
+static inline void test_add_span(test_recording_t* recording, uint32_t thread, int64_t begin,
+                                 int64_t end, leat_span_kind_t kind, uint32_t name,
+                                 int64_t value) {
+  test_spans_t* spans = kind == LEAT_SPAN_OFF_CORE ? &recording->off_core[thread]
+                                                   : &recording->spans[thread];
+  assert_true(thread < recording->thread_count && begin > 0 && begin <= end);
+  LEAT_EXPECT_OK(
+      LEAT_GROW(leat_allocator_system(), spans->count + 1, &spans->items, &spans->capacity));
+  spans->items[spans->count++] = (leat_span_t){begin, end, name, kind, value};
+}
+
+static inline int test_compare_ends(const void* a, const void* b) {
+  const leat_span_t *x = a, *y = b;
+  if (x->end != y->end) return x->end < y->end ? -1 : 1;
+  return x->begin < y->begin ? 1 : x->begin > y->begin ? -1 : 0;
+}
+
+// Appends a chunk with |spans|, in the order of their ends, as a thread writes them.
+static inline void test_add_chunk(uint32_t thread, test_spans_t* spans,
+                                  leat_span_chunk_t*** inout_behind) {
+  leat_span_chunk_t* chunk;
+  void* memory;
+  if (spans->count == 0) return;
+  qsort(spans->items, spans->count, sizeof *spans->items, test_compare_ends);
+  LEAT_EXPECT_OK(leat_allocator_allocate(leat_allocator_system(),
+                                         sizeof *chunk + spans->count * sizeof *spans->items,
+                                         &memory));
+  chunk = memory;
+  chunk->thread = thread;
+  chunk->count = (uint32_t)spans->count;
+  memcpy(chunk->spans, spans->items, spans->count * sizeof *spans->items);
+  **inout_behind = chunk;
+  *inout_behind = &chunk->next;
+}
+
+static inline void test_recording_write(test_recording_t* recording, const char* path) {
+  leat_recording_t made = {.threads = recording->threads, .thread_count = recording->thread_count,
+                           .names = recording->names, .name_count = recording->name_count,
+                           .begin = 1, .end = TEST_END, .begin_ns = 1, .end_ns = TEST_END};
+  leat_span_chunk_t** behind = &made.first;
+  for (uint32_t i = 0; i < recording->thread_count; ++i) {
+    test_add_chunk(i, &recording->spans[i], &behind);
+    test_add_chunk(i, &recording->off_core[i], &behind);
+  }
+  LEAT_EXPECT_OK(leat_recording_write(&made, leat_file_system_posix(), path));
+  while (made.first) {
+    leat_span_chunk_t* chunk = made.first;
+    made.first = chunk->next;
+    leat_allocator_free(leat_allocator_system(), chunk);
+  }
+}
+
+// Writes the recording to |path| and reads it; the caller frees the timeline.
+static inline leat_timeline_t* test_recording_read_back(test_recording_t* recording,
+                                                        const char* path) {
+  leat_timeline_t* timeline = NULL;
+  test_recording_write(recording, path);
+  LEAT_EXPECT_OK(leat_timeline_read(leat_file_system_posix(), path, &timeline));
+  return timeline;
+}
+
+#endif  // LEAT_TRACE_TEST_RECORDING_H_

@@ -1,0 +1,277 @@
+// The slices of a timeline are appended lane by lane as their beginnings come. The slice of a lane
+// that is open is always the lane's last, because a lane has a next one only when the row has come
+// back to that depth; so a row needs no stack, only how many of its lanes are open. Each slice
+// keeps what those before it cover, and one subtraction tells what any stretch of a lane covers.
+//
+// A window is walked from pixel to pixel. The next pixel's first slice is found by a search that
+// doubles its stride, hence a pixel costs the logarithm of the slices in it, and a window costs no
+// more for ten million slices than for ten thousand.
+#include "trace/timeline.h"
+
+#include "base/string_builder.h"
+
+#define MAX_ROWS 65536
+// Times beyond are cut, so that sums and differences of times do not overflow.
+#define MAX_TIME_NS (INT64_MAX / 4)
+
+struct leat_timeline_builder_s {
+  leat_timeline_t* timeline;
+  size_t row_capacity, name_capacity;
+  leat_word_map_t rows;        // indices, by uuid
+  leat_string_map_t names;     // indices, by kind, op and node
+  leat_string_builder_t key;   // of the name that is looked up
+  leat_timeline_row_t* newest_row;  // that was looked up
+};
+
+// ---- Windows ------------------------------------------------------------------------------------
+
+// The first slice from |from| on that begins at |time_ns| or later.
+static size_t find_begin(const leat_lane_t* lane, size_t from, int64_t time_ns) {
+  size_t stride = 1, low = from, high = from;
+  while (high < lane->count && lane->slices[high].begin_ns < time_ns) {
+    low = high + 1;
+    high += stride;
+    stride *= 2;
+  }
+  if (high > lane->count) high = lane->count;
+  while (low < high) {
+    const size_t middle = low + (high - low) / 2;
+    if (lane->slices[middle].begin_ns < time_ns) {
+      low = middle + 1;
+    } else {
+      high = middle;
+    }
+  }
+  return low;
+}
+
+size_t leat_lane_find(const leat_lane_t* lane, int64_t time_ns) {
+  const size_t next = find_begin(lane, 0, time_ns);
+  return next > 0 && lane->slices[next - 1].end_ns > time_ns ? next - 1 : next;
+}
+
+static int64_t duration(const leat_slice_t* slice) { return slice->end_ns - slice->begin_ns; }
+
+// Where the pixel ends in which |time_ns| lies.
+static int64_t pixel_end(const leat_time_window_t* window, int64_t time_ns) {
+  if (time_ns < window->begin_ns) return window->begin_ns;
+  const int64_t pixel = (time_ns - window->begin_ns) / window->pixel_ns;
+  return window->begin_ns + (pixel + 1) * window->pixel_ns;
+}
+
+bool leat_lane_next(const leat_lane_t* lane, const leat_time_window_t* window, size_t* inout_at,
+                    leat_time_window_item_t* out_item) {
+  const size_t first = *inout_at;
+  LEAT_DCHECK(window->pixel_ns > 0);
+  if (first >= lane->count || lane->slices[first].begin_ns >= window->end_ns) return false;
+  const leat_slice_t* slice = &lane->slices[first];
+  size_t end = first + 1;
+  if (duration(slice) < window->pixel_ns) {
+    end = find_begin(lane, end, pixel_end(window, slice->begin_ns));
+    // Of those that begin in one pixel only the last can be longer than it.
+    if (end - first > 1 && duration(&lane->slices[end - 1]) >= window->pixel_ns) --end;
+  }
+  const leat_slice_t* last = &lane->slices[end - 1];
+  *out_item = (leat_time_window_item_t){
+      .first = first,
+      .count = end - first,
+      .begin_ns = slice->begin_ns,
+      .end_ns = last->end_ns,
+      .covered_ns = last->covered_ns + duration(last) - slice->covered_ns};
+  *inout_at = end;
+  return true;
+}
+
+// ---- Making -------------------------------------------------------------------------------------
+
+leat_status_t leat_timeline_builder_create(leat_timeline_builder_t** out_builder) {
+  leat_allocator_t* a = leat_allocator_system();
+  leat_timeline_builder_t* builder = NULL;
+  LEAT_RETURN_IF_ERROR(LEAT_ALLOCATE(a, 1, &builder));
+  leat_word_map_initialize(a, &builder->rows);
+  leat_string_map_initialize(a, &builder->names);
+  leat_string_builder_initialize(a, &builder->key);
+  leat_status_t status = LEAT_ALLOCATE(a, 1, &builder->timeline);
+  if (status) {
+    leat_timeline_builder_free(builder);
+    return status;
+  }
+  leat_arena_initialize(a, 0, &builder->timeline->arena);
+  *out_builder = builder;
+  return leat_ok_status();
+}
+
+void leat_timeline_free(leat_timeline_t* timeline) {
+  leat_allocator_t* a = leat_allocator_system();
+  if (!timeline) return;
+  for (size_t i = 0; i < timeline->row_count; ++i) {
+    for (uint32_t lane = 0; lane < timeline->rows[i]->lane_count; ++lane) {
+      leat_allocator_free(a, timeline->rows[i]->lanes[lane].slices);
+      leat_allocator_free(a, timeline->rows[i]->lanes[lane].values);
+    }
+  }
+  leat_allocator_free(a, timeline->rows);
+  leat_allocator_free(a, timeline->names);
+  leat_arena_deinitialize(&timeline->arena);
+  leat_allocator_free(a, timeline);
+}
+
+void leat_timeline_builder_free(leat_timeline_builder_t* builder) {
+  if (!builder) return;
+  leat_timeline_free(builder->timeline);
+  leat_word_map_deinitialize(&builder->rows);
+  leat_string_map_deinitialize(&builder->names);
+  leat_string_builder_deinitialize(&builder->key);
+  leat_allocator_free(leat_allocator_system(), builder);
+}
+
+leat_status_t leat_timeline_builder_copy(leat_timeline_builder_t* builder, leat_string_view_t text,
+                                         leat_string_view_t* out_text) {
+  return leat_arena_copy_string(&builder->timeline->arena, text, out_text);
+}
+
+void leat_timeline_builder_add_damage(leat_timeline_builder_t* builder) {
+  ++builder->timeline->damaged;
+}
+
+leat_status_t leat_timeline_builder_row(leat_timeline_builder_t* builder, uint64_t uuid,
+                                        leat_timeline_row_t** out_row) {
+  leat_timeline_t* timeline = builder->timeline;
+  uint64_t index;
+  if (builder->newest_row && builder->newest_row->uuid == uuid) {
+    *out_row = builder->newest_row;
+    return leat_ok_status();
+  }
+  if (!leat_word_map_get(&builder->rows, uuid, &index)) {
+    leat_timeline_row_t* row;
+    index = timeline->row_count;
+    if (index == MAX_ROWS) {
+      return leat_make_status(LEAT_INVALID_ARGUMENT, "there are more than %d rows", MAX_ROWS);
+    }
+    LEAT_RETURN_IF_ERROR(LEAT_GROW(leat_allocator_system(), timeline->row_count + 1,
+                                   &timeline->rows, &builder->row_capacity));
+    LEAT_RETURN_IF_ERROR(LEAT_NEW(&timeline->arena, 1, &row));
+    LEAT_RETURN_IF_ERROR(leat_word_map_set(&builder->rows, uuid, index));
+    row->uuid = uuid;
+    timeline->rows[timeline->row_count++] = row;
+  }
+  *out_row = builder->newest_row = timeline->rows[index];
+  return leat_ok_status();
+}
+
+static bool is_same_name(const leat_slice_name_t* a, const leat_slice_name_t* b) {
+  return a->kind == b->kind && leat_string_view_equal(a->op, b->op) &&
+         leat_string_view_equal(a->node, b->node);
+}
+
+static leat_status_t find_name(leat_timeline_builder_t* builder, const leat_slice_name_t* name,
+                               uint32_t* out_index) {
+  leat_timeline_t* timeline = builder->timeline;
+  leat_string_builder_t* key = &builder->key;
+  uint64_t index;
+  key->size = 0;
+  leat_string_builder_append_char(key, (char)name->kind);
+  leat_string_builder_append(key, name->op);
+  leat_string_builder_append_char(key, 0);
+  leat_string_builder_append(key, name->node);
+  if (key->status) return leat_status_clone(key->status);
+  if (!leat_string_map_get(&builder->names, leat_string_builder_view(key), &index)) {
+    leat_string_view_t text;
+    index = timeline->name_count;
+    LEAT_RETURN_IF_ERROR(LEAT_GROW(leat_allocator_system(), timeline->name_count + 1,
+                                   &timeline->names, &builder->name_capacity));
+    LEAT_RETURN_IF_ERROR(
+        leat_timeline_builder_copy(builder, leat_string_builder_view(key), &text));
+    LEAT_RETURN_IF_ERROR(leat_string_map_set(&builder->names, text, index));
+    timeline->names[timeline->name_count++] = (leat_slice_name_t){
+        .op = leat_string_view_make(text.data + 1, name->op.size),
+        .node = leat_string_view_make(text.data + 2 + name->op.size, name->node.size),
+        .kind = name->kind};
+  }
+  *out_index = (uint32_t)index;
+  return leat_ok_status();
+}
+
+// Makes room for one slice more. Unlike LEAT_GROW it leaves the new room as it is: of a large
+// recording most of the time would go into zeroing it.
+static leat_status_t grow(leat_lane_t* lane) {
+  leat_allocator_t* a = leat_allocator_system();
+  if (lane->count < lane->capacity) return leat_ok_status();
+  const size_t before = lane->capacity, after = before ? 2 * before : 16;
+  LEAT_RETURN_IF_ERROR(leat_allocator_reallocate(a, before * sizeof *lane->slices,
+                                                 after * sizeof *lane->slices,
+                                                 (void**)&lane->slices));
+  LEAT_RETURN_IF_ERROR(leat_allocator_reallocate(a, before * sizeof *lane->values,
+                                                 after * sizeof *lane->values,
+                                                 (void**)&lane->values));
+  lane->capacity = after;
+  return leat_ok_status();
+}
+
+static int64_t limit_time(int64_t time_ns) {
+  return time_ns < 0 ? 0 : time_ns > MAX_TIME_NS ? MAX_TIME_NS : time_ns;
+}
+
+leat_status_t leat_timeline_builder_begin(leat_timeline_builder_t* builder,
+                                          leat_timeline_row_t* row, int64_t time_ns,
+                                          const leat_slice_name_t* name, int64_t value,
+                                          uint32_t by) {
+  leat_timeline_t* timeline = builder->timeline;
+  time_ns = limit_time(time_ns);
+  if (time_ns < row->last_ns) {
+    ++timeline->damaged;
+    time_ns = row->last_ns;
+  }
+  if (row->open >= LEAT_TIMELINE_MAX_DEPTH) {
+    ++row->open;
+    ++timeline->damaged;
+    return leat_ok_status();
+  }
+  leat_lane_t* lane = &row->lanes[row->open];
+  LEAT_RETURN_IF_ERROR(grow(lane));
+  const leat_slice_t* before = lane->count ? &lane->slices[lane->count - 1] : NULL;
+  uint32_t index;
+  if (before && is_same_name(&timeline->names[before->name], name)) {
+    index = before->name;
+  } else {
+    LEAT_RETURN_IF_ERROR(find_name(builder, name, &index));
+  }
+  lane->slices[lane->count] = (leat_slice_t){
+      .begin_ns = time_ns,
+      .end_ns = time_ns,
+      .covered_ns = before ? before->covered_ns + duration(before) : 0,
+      .name = index,
+      .by = by};
+  lane->values[lane->count++] = value;
+  row->last_ns = time_ns;
+  if (++row->open > row->lane_count) row->lane_count = row->open;
+  if (timeline->slice_count++ == 0 || time_ns < timeline->begin_ns) timeline->begin_ns = time_ns;
+  return leat_ok_status();
+}
+
+void leat_timeline_builder_end(leat_timeline_builder_t* builder, leat_timeline_row_t* row,
+                               int64_t time_ns) {
+  leat_timeline_t* timeline = builder->timeline;
+  if (row->open == 0) {
+    ++timeline->damaged;
+    return;
+  }
+  time_ns = limit_time(time_ns);
+  if (time_ns < row->last_ns) time_ns = row->last_ns;
+  row->last_ns = time_ns;
+  if (--row->open >= LEAT_TIMELINE_MAX_DEPTH) return;
+  leat_lane_t* lane = &row->lanes[row->open];
+  lane->slices[lane->count - 1].end_ns = time_ns;
+  if (time_ns > timeline->end_ns) timeline->end_ns = time_ns;
+}
+
+leat_timeline_t* leat_timeline_builder_finish(leat_timeline_builder_t* builder) {
+  leat_timeline_t* timeline = builder->timeline;
+  for (size_t i = 0; i < timeline->row_count; ++i) {
+    leat_timeline_row_t* row = timeline->rows[i];
+    timeline->damaged += row->open;
+    while (row->open) leat_timeline_builder_end(builder, row, row->last_ns);
+  }
+  builder->timeline = NULL;
+  return timeline;
+}

@@ -1,0 +1,125 @@
+// A recording as it is read back: rows of slices, indexed so that any window is drawn at once.
+//
+// A row is a thread, or one of the rows on which asynchronous kernels lie. The slices of a row that
+// lie within equally many others are a lane: they are disjoint and in the order of time. A window
+// of a lane is walked pixel by pixel; what is shorter than a pixel comes as one item that tells how
+// many slices there are and how much of the time they cover, so that no pixel of a lane gets more
+// than two slices and one such item, and thousands of short ones do not vanish:
+//
+//   leat_timeline_t* timeline;
+//   LEAT_RETURN_IF_ERROR(leat_timeline_read(files, path, &timeline));
+//   size_t at = leat_lane_find(lane, window.begin_ns);
+//   while (leat_lane_next(lane, &window, &at, &item)) draw(&item);
+//   leat_timeline_free(timeline);
+//
+// A timeline does not change once it is read, so that any number of threads may look at it.
+#ifndef LEAT_TRACE_TIMELINE_H_
+#define LEAT_TRACE_TIMELINE_H_
+
+#include "base/arena.h"
+#include "base/file_system.h"
+#include "base/span.h"
+
+// The most slices within each other that are kept apart; what lies deeper is left out.
+#define LEAT_TIMELINE_MAX_DEPTH 32
+
+// What a slice is, and of which node.
+typedef struct leat_slice_name_s {
+  leat_string_view_t op;    // of a kernel; otherwise the kind's name
+  leat_string_view_t node;  // may be empty
+  uint32_t kind;            // a leat_span_kind_t; LEAT_SPAN_KINDS where another program wrote it
+} leat_slice_name_t;
+
+typedef struct leat_slice_s {
+  int64_t begin_ns, end_ns;
+  int64_t covered_ns;  // by the slices of the lane before this one
+  uint32_t name;       // an index of the timeline's |names|
+  uint32_t by;         // the id of the thread that ended it, or held the lock; 0: not known
+} leat_slice_t;
+
+typedef struct leat_lane_s {
+  leat_slice_t* slices;
+  int64_t* values;  // of the slices: what leat_span_kind_t says, times in nanoseconds
+  size_t count, capacity;
+} leat_lane_t;
+
+typedef struct leat_timeline_row_s {
+  uint64_t uuid;
+  int64_t process, thread;  // |thread| is 0 for rows of asynchronous kernels
+  leat_string_view_t name;
+  // While the file is read: how many slices are open, and the time of the last event.
+  uint32_t open;
+  int64_t last_ns;
+  uint32_t lane_count;
+  leat_lane_t lanes[LEAT_TIMELINE_MAX_DEPTH];  // by depth; memory is taken only for what there is
+} leat_timeline_row_t;
+
+typedef struct leat_timeline_s {
+  leat_timeline_row_t** rows;  // in the order of the file
+  size_t row_count;
+  leat_slice_name_t* names;
+  size_t name_count;
+  size_t slice_count;
+  int64_t begin_ns, end_ns;  // of all slices
+  // What was not in order: slices that the file cuts off, ends without a beginning, beginnings that
+  // go back in time (which are moved), slices that lie too deep.
+  uint64_t damaged;
+  leat_arena_t arena;  // of texts and rows
+} leat_timeline_t;
+
+// Reads a Perfetto trace that leat_recording_write wrote, or one after the other of several
+// processes. A file that ends within a packet is read up to there. INVALID_ARGUMENT says which byte
+// is not what a trace has there; else the file system's errors and RESOURCE_EXHAUSTED.
+LEAT_MUST_USE leat_status_t leat_timeline_read(leat_file_system_t* files, const char* path,
+                                               leat_timeline_t** out_timeline);
+void leat_timeline_free(leat_timeline_t* timeline);  // NULL is allowed
+
+// ---- Windows ------------------------------------------------------------------------------------
+
+typedef struct leat_time_window_s {
+  int64_t begin_ns, end_ns;
+  int64_t pixel_ns;  // at least 1
+} leat_time_window_t;
+
+// One slice, or several that are each shorter than a pixel and begin in the same one.
+typedef struct leat_time_window_item_s {
+  size_t first, count;  // slices of the lane
+  int64_t begin_ns, end_ns;
+  int64_t covered_ns;  // less than the time between them where there are gaps
+} leat_time_window_item_t;
+
+// The first slice of the lane that ends after |time_ns|; lane->count where there is none.
+size_t leat_lane_find(const leat_lane_t* lane, int64_t time_ns);
+// Gives what comes at slice |*inout_at| and moves on; false where the window ends.
+bool leat_lane_next(const leat_lane_t* lane, const leat_time_window_t* window, size_t* inout_at,
+                    leat_time_window_item_t* out_item);
+
+// ---- Making -------------------------------------------------------------------------------------
+// For readers of files. Events of a row come in the order of time; one that goes back is moved.
+
+typedef struct leat_timeline_builder_s leat_timeline_builder_t;
+
+LEAT_MUST_USE leat_status_t leat_timeline_builder_create(leat_timeline_builder_t** out_builder);
+// NULL is allowed.
+void leat_timeline_builder_free(leat_timeline_builder_t* builder);
+// The row with |uuid|, which is made where there is none.
+LEAT_MUST_USE leat_status_t leat_timeline_builder_row(leat_timeline_builder_t* builder,
+                                                      uint64_t uuid,
+                                                      leat_timeline_row_t** out_row);
+// Opens a slice within those that are open on the row. |name| is copied.
+LEAT_MUST_USE leat_status_t leat_timeline_builder_begin(leat_timeline_builder_t* builder,
+                                                        leat_timeline_row_t* row, int64_t time_ns,
+                                                        const leat_slice_name_t* name,
+                                                        int64_t value, uint32_t by);
+// Closes the slice of the row that was opened last.
+void leat_timeline_builder_end(leat_timeline_builder_t* builder, leat_timeline_row_t* row,
+                               int64_t time_ns);
+void leat_timeline_builder_add_damage(leat_timeline_builder_t* builder);
+// Copies |text| to where the timeline's texts are.
+LEAT_MUST_USE leat_status_t leat_timeline_builder_copy(leat_timeline_builder_t* builder,
+                                                       leat_string_view_t text,
+                                                       leat_string_view_t* out_text);
+// Closes what is open. The builder is empty afterwards, and is still to be freed.
+leat_timeline_t* leat_timeline_builder_finish(leat_timeline_builder_t* builder);
+
+#endif  // LEAT_TRACE_TIMELINE_H_

@@ -1,0 +1,272 @@
+// Reads Perfetto's packets into a timeline. A file of ten million slices has a gigabyte, so it is
+// read through a window of memory and its packets are walked field by field, without a message
+// being made of them: what is not wanted is skipped, and texts are copied only when they are new.
+// A file may come from anybody. Every length is checked against the bytes that are there, and a
+// packet that breaks a rule ends the reading with an error that names its place; the last packet of
+// a file may be cut off, since a program that died wrote only a part of it.
+#include "formats/generated/perfetto.h"
+#include "formats/wire/wire.h"
+#include "trace/timeline.h"
+
+#define WINDOW_BYTES ((size_t)1 << 20)
+#define MAX_PACKET_BYTES ((size_t)1 << 16)
+#define HEAD_BYTES 11  // a tag and a length of ten bytes
+
+typedef struct reader_s {
+  leat_timeline_builder_t* builder;
+  leat_file_t* file;
+  uint8_t* window;
+  size_t size;      // of the bytes in the window
+  uint64_t offset;  // of the window in the file
+} reader_t;
+
+// A message that is walked field by field.
+typedef struct walk_s {
+  const uint8_t *next, *end;
+  bool is_malformed;
+  uint64_t tag;              // of the field that was read last: its number and wire type
+  uint64_t value;            // of a varint
+  leat_string_view_t bytes;  // of what has a length
+} walk_t;
+
+// Tags of fields; the numbers below are those of formats/proto/perfetto.proto.
+#define NUMBER(field) ((field) << 3 | LEAT_WIRE_VARINT)
+#define BYTES(field) ((field) << 3 | LEAT_WIRE_LENGTH)
+
+static walk_t walk_from(leat_string_view_t message) {
+  const uint8_t* data = (const uint8_t*)message.data;
+  return (walk_t){.next = data, .end = data + message.size};
+}
+
+// Reads the next field; false at the end of the message, and where it is malformed.
+static inline bool next_field(walk_t* walk) {
+  const uint8_t *next = walk->next, *end = walk->end;
+  if (next == end || walk->is_malformed) return false;
+  if (end - next >= 2 && next[0] >= 0x80 && next[1] < 0x80) {
+    walk->tag = (next[0] & 0x7fu) | (uint64_t)next[1] << 7;
+    next += 2;
+  } else {
+    next = leat_wire_read_varint(next, end, &walk->tag);
+  }
+  if (next && (walk->tag & 7) == LEAT_WIRE_VARINT) {
+    next = leat_wire_read_varint(next, end, &walk->value);
+  } else if (next && (walk->tag & 7) == LEAT_WIRE_LENGTH) {
+    next = leat_wire_read_bytes(next, end, &walk->bytes);
+  } else if (next) {
+    next = leat_wire_skip(next, end, (uint32_t)(walk->tag >> 3), walk->tag & 7);
+  }
+  walk->is_malformed = !next;
+  if (next) walk->next = next;
+  return next != NULL;
+}
+
+// What a packet tells of a slice.
+typedef struct event_s {
+  uint64_t uuid, type;
+  int64_t value;
+  uint32_t by;
+  leat_string_view_t name, category, node;
+} event_t;
+
+static bool read_annotation(leat_string_view_t message, event_t* event) {
+  walk_t walk = walk_from(message);
+  uint64_t number = 0;
+  leat_string_view_t text = {0}, name = {0};
+  while (next_field(&walk)) {
+    switch (walk.tag) {
+      case NUMBER(4): number = walk.value; break;
+      case BYTES(6): text = walk.bytes; break;
+      case BYTES(10): name = walk.bytes; break;
+    }
+  }
+  if (leat_string_view_equal(name, LEAT_SV("node"))) {
+    event->node = text;
+  } else if (leat_string_view_equal(name, LEAT_SV("by"))) {
+    event->by = (uint32_t)number;
+  } else {
+    event->value = (int64_t)number;
+  }
+  return !walk.is_malformed;
+}
+
+static bool read_event(leat_string_view_t message, event_t* out_event) {
+  walk_t walk = walk_from(message);
+  bool ok = true;
+  while (ok && next_field(&walk)) {
+    switch (walk.tag) {
+      case BYTES(4): ok = read_annotation(walk.bytes, out_event); break;
+      case NUMBER(9): out_event->type = walk.value; break;
+      case NUMBER(11): out_event->uuid = walk.value; break;
+      case BYTES(22): out_event->category = walk.bytes; break;
+      case BYTES(23): out_event->name = walk.bytes; break;
+    }
+  }
+  return ok && !walk.is_malformed;
+}
+
+static uint32_t kind_of(leat_string_view_t category) {
+  uint32_t kind = 0;
+  while (kind < LEAT_SPAN_KINDS &&
+         !leat_string_view_equals(category, leat_span_kind_name((leat_span_kind_t)kind))) {
+    ++kind;
+  }
+  return kind;
+}
+
+static leat_status_t put_event(reader_t* reader, const event_t* event, int64_t time_ns) {
+  leat_timeline_row_t* row;
+  if (event->type != LEAT_PB_TRACK_EVENT_TYPE_TYPE_SLICE_BEGIN &&
+      event->type != LEAT_PB_TRACK_EVENT_TYPE_TYPE_SLICE_END) {
+    return leat_ok_status();
+  }
+  LEAT_RETURN_IF_ERROR(leat_timeline_builder_row(reader->builder, event->uuid, &row));
+  if (event->type == LEAT_PB_TRACK_EVENT_TYPE_TYPE_SLICE_END) {
+    leat_timeline_builder_end(reader->builder, row, time_ns);
+    return leat_ok_status();
+  }
+  const leat_slice_name_t name = {event->name, event->node, kind_of(event->category)};
+  return leat_timeline_builder_begin(reader->builder, row, time_ns, &name, event->value,
+                                     event->by);
+}
+
+// The description of a row, which names it by itself or by its thread.
+typedef struct track_s {
+  uint64_t uuid, parent;
+  uint64_t process, thread;  // numbers of the system
+  leat_string_view_t name;
+  bool is_process;
+} track_t;
+
+static bool read_thread(leat_string_view_t message, track_t* out_track) {
+  walk_t walk = walk_from(message);
+  while (next_field(&walk)) {
+    switch (walk.tag) {
+      case NUMBER(1): out_track->process = walk.value; break;
+      case NUMBER(2): out_track->thread = walk.value; break;
+      case BYTES(5): out_track->name = walk.bytes; break;
+    }
+  }
+  return !walk.is_malformed;
+}
+
+static bool read_track(leat_string_view_t message, track_t* out_track) {
+  walk_t walk = walk_from(message);
+  bool ok = true;
+  while (ok && next_field(&walk)) {
+    switch (walk.tag) {
+      case NUMBER(1): out_track->uuid = walk.value; break;
+      case BYTES(2): out_track->name = walk.bytes; break;
+      case BYTES(3): out_track->is_process = true; break;
+      case BYTES(4): ok = read_thread(walk.bytes, out_track); break;
+      case NUMBER(5): out_track->parent = walk.value; break;
+    }
+  }
+  return ok && !walk.is_malformed;
+}
+
+static leat_status_t put_track(reader_t* reader, const track_t* track) {
+  leat_timeline_row_t* row;
+  if (track->is_process) return leat_ok_status();
+  LEAT_RETURN_IF_ERROR(leat_timeline_builder_row(reader->builder, track->uuid, &row));
+  // The number of the row of a process, which those below it name, has the process's in its upper
+  // half.
+  row->process = (int64_t)(track->process ? track->process : track->parent >> 32);
+  row->thread = (int64_t)track->thread;
+  return leat_timeline_builder_copy(reader->builder, track->name, &row->name);
+}
+
+// |*out_ok| is false where the packet is malformed.
+static leat_status_t put_packet(reader_t* reader, leat_string_view_t packet, bool* out_ok) {
+  walk_t walk = walk_from(packet);
+  uint64_t time_ns = 0;
+  bool has_event = false, has_track = false, ok = true;
+  event_t event = {0};
+  track_t track = {0};
+  while (ok && next_field(&walk)) {
+    switch (walk.tag) {
+      case NUMBER(8): time_ns = walk.value; break;
+      case BYTES(11): ok = has_event = read_event(walk.bytes, &event); break;
+      case BYTES(60): ok = has_track = read_track(walk.bytes, &track); break;
+    }
+  }
+  *out_ok = ok && !walk.is_malformed;
+  if (!*out_ok) return leat_ok_status();
+  if (has_track) LEAT_RETURN_IF_ERROR(put_track(reader, &track));
+  return has_event ? put_event(reader, &event, (int64_t)time_ns) : leat_ok_status();
+}
+
+// Keeps the bytes from |from| on and reads those that follow them. |*out_is_end|: none do.
+static leat_status_t refill(reader_t* reader, size_t from, bool* out_is_end) {
+  size_t kept = reader->size - from, got = 0;
+  memmove(reader->window, reader->window + from, kept);
+  reader->offset += from;
+  LEAT_RETURN_IF_ERROR(reader->file->vtable->read_at(reader->file, reader->offset + kept,
+                                                     reader->window + kept, WINDOW_BYTES - kept,
+                                                     &got));
+  reader->size = kept + got;
+  *out_is_end = got == 0;
+  return leat_ok_status();
+}
+
+// Reads the packet at |*inout_at|. |*out_is_whole| is false where the window holds only a part.
+static leat_status_t read_packet(reader_t* reader, size_t* inout_at, bool* out_is_whole) {
+  const uint8_t *start = reader->window + *inout_at, *end = reader->window + reader->size;
+  const uint8_t* next = start;
+  uint32_t number, type;
+  uint64_t size = 0;
+  bool ok = true;
+  *out_is_whole = true;
+  next = leat_wire_read_tag(next, end, &number, &type);
+  if (next && type == LEAT_WIRE_LENGTH) next = leat_wire_read_varint(next, end, &size);
+  if (!next && end - start < HEAD_BYTES) {
+    *out_is_whole = false;
+    return leat_ok_status();
+  }
+  if (next && type == LEAT_WIRE_LENGTH && size <= MAX_PACKET_BYTES) {
+    if (size > (uint64_t)(end - next)) {
+      *out_is_whole = false;
+      return leat_ok_status();
+    }
+    const leat_string_view_t packet = leat_string_view_make((const char*)next, (size_t)size);
+    *inout_at = (size_t)(next - reader->window) + (size_t)size;
+    if (number == 1) LEAT_RETURN_IF_ERROR(put_packet(reader, packet, &ok));
+    if (ok) return leat_ok_status();
+  }
+  return leat_make_status(LEAT_INVALID_ARGUMENT,
+                          "Reading failed for '%s': the bytes at %llu are no packet of a trace, "
+                          "must be Perfetto's format",
+                          reader->file->path,
+                          (unsigned long long)(reader->offset + (size_t)(start - reader->window)));
+}
+
+static leat_status_t read_packets(reader_t* reader) {
+  bool is_end = false, is_whole;
+  size_t at = 0;
+  while (!is_end) {
+    LEAT_RETURN_IF_ERROR(refill(reader, at, &is_end));
+    at = 0;
+    do {
+      LEAT_RETURN_IF_ERROR(read_packet(reader, &at, &is_whole));
+    } while (is_whole && at < reader->size);
+    if (is_end && at < reader->size) leat_timeline_builder_add_damage(reader->builder);
+  }
+  return leat_ok_status();
+}
+
+leat_status_t leat_timeline_read(leat_file_system_t* files, const char* path,
+                                 leat_timeline_t** out_timeline) {
+  leat_allocator_t* a = leat_allocator_system();
+  reader_t reader = {0};
+  *out_timeline = NULL;
+  leat_status_t status = leat_file_open(files, path, LEAT_FILE_READ, a, &reader.file);
+  if (!status) {
+    status = leat_allocator_allocate_uninitialized(a, 16, WINDOW_BYTES, (void**)&reader.window);
+  }
+  if (!status) status = leat_timeline_builder_create(&reader.builder);
+  if (!status) status = read_packets(&reader);
+  if (!status) *out_timeline = leat_timeline_builder_finish(reader.builder);
+  leat_timeline_builder_free(reader.builder);
+  leat_allocator_free(a, reader.window);
+  leat_status_free(leat_file_close(reader.file));
+  return status;
+}

@@ -1,0 +1,240 @@
+// Timelines: what was written is read back, whatever a file lacks; and windows of lanes, which are
+// compared with a walk over all slices. The rule for windows is stated pixel by pixel: no pixel has
+// more than two slices that are as long as it, and one item of shorter ones, and no slice and no
+// nanosecond that a slice covers is missing.
+#include "trace/timeline.h"
+
+#include "base/random.h"
+#include "scratch.h"
+#include "trace/test_recording.h"
+
+static uint32_t random_below(leat_philox_t* random, uint32_t limit) {
+  uint32_t words[4];
+  leat_philox_next(random, words);
+  return words[0] % limit;
+}
+
+// ---- Files --------------------------------------------------------------------------------------
+
+// A name so long that the length of its packet takes two bytes.
+#define NEXT "a/scope/with/a/long/name/that/goes/on/for/a/while/and/a/scope/in/it/with/another/next"
+
+// A step with a kernel in which the thread was off its core, a task, and an asynchronous kernel
+// that a thread of the pool ended.
+static void make(test_recording_t* out_recording) {
+  test_recording_initialize(out_recording);
+  const uint32_t caller = test_add_thread(out_recording, "main");
+  const uint32_t pool = test_add_thread(out_recording, "leat_pool");
+  const uint32_t mul = test_add_name(out_recording, "layer/mul", "MatMul");
+  const uint32_t next = test_add_name(out_recording, NEXT, "QueueDequeueV2");
+  test_add_span(out_recording, caller, 1000, 9000, LEAT_SPAN_STEP, 0, 7);
+  test_add_span(out_recording, caller, 2000, 5000, LEAT_SPAN_KERNEL, mul, 64);
+  test_add_span(out_recording, caller, 2500, 3000, LEAT_SPAN_OFF_CORE, 0, 1);
+  test_add_span(out_recording, caller, 5000, 6000, LEAT_SPAN_KERNEL, mul, 0);
+  test_add_span(out_recording, pool, 3000, 7000, LEAT_SPAN_TASK, 0, 500);
+  test_add_span(out_recording, pool, 1500, 6500, LEAT_SPAN_ASYNC_KERNEL, next, 8);
+}
+
+static const leat_slice_t* slice_of(const leat_timeline_t* timeline, size_t row, uint32_t lane,
+                                    size_t index) {
+  assert_true(row < timeline->row_count && lane < timeline->rows[row]->lane_count);
+  assert_true(index < timeline->rows[row]->lanes[lane].count);
+  return &timeline->rows[row]->lanes[lane].slices[index];
+}
+
+static void what_was_written_is_read(void** state) {
+  test_recording_t recording;
+  make(&recording);
+  leat_timeline_t* timeline = test_recording_read_back(&recording, "t.perfetto-trace");
+  assert_int_equal(timeline->row_count, 3);
+  assert_int_equal(timeline->slice_count, 6);
+  assert_int_equal(timeline->damaged, 0);
+  assert_int_equal(timeline->begin_ns, 1000);
+  assert_int_equal(timeline->end_ns, 9000);
+  const leat_timeline_row_t* caller = timeline->rows[0];
+  assert_true(leat_string_view_equals(caller->name, "main"));
+  assert_int_equal(caller->thread, 100);
+  assert_true(caller->process > 0);
+  assert_int_equal(caller->lane_count, 3);
+  const leat_slice_t* step = slice_of(timeline, 0, 0, 0);
+  assert_int_equal(timeline->names[step->name].kind, LEAT_SPAN_STEP);
+  assert_int_equal(caller->lanes[0].values[0], 7);
+  const leat_slice_t* kernel = slice_of(timeline, 0, 1, 1);
+  assert_true(leat_string_view_equals(timeline->names[kernel->name].op, "MatMul"));
+  assert_true(leat_string_view_equals(timeline->names[kernel->name].node, "layer/mul"));
+  assert_int_equal(kernel->begin_ns, 5000);
+  assert_int_equal(kernel->end_ns, 6000);
+  assert_int_equal(kernel->covered_ns, 3000);
+  assert_int_equal(caller->lanes[1].values[0], 64);
+  assert_int_equal(timeline->names[slice_of(timeline, 0, 2, 0)->name].kind, LEAT_SPAN_OFF_CORE);
+  assert_int_equal(timeline->rows[1]->lanes[0].values[0], 500);  // the task was queued so long
+  assert_int_equal(timeline->rows[2]->thread, 0);
+  assert_int_equal(timeline->rows[2]->process, caller->process);
+  assert_int_equal(slice_of(timeline, 2, 0, 0)->by, 101);
+  assert_int_equal(timeline->rows[2]->lanes[0].values[0], 8);
+  leat_timeline_free(timeline);
+  test_recording_deinitialize(&recording);
+}
+
+// A file that ends anywhere gives what is whole, or is told to be no trace; nothing else.
+static void a_file_may_end_anywhere(void** state) {
+  test_recording_t recording;
+  char* bytes;
+  size_t size, most = 0;
+  make(&recording);
+  test_recording_write(&recording, "whole.perfetto-trace");
+  test_recording_deinitialize(&recording);
+  LEAT_EXPECT_OK(leat_file_read_all(leat_file_system_posix(), "whole.perfetto-trace",
+                                    leat_allocator_system(), &bytes, &size));
+  for (size_t end = 0; end <= size; ++end) {
+    leat_timeline_t* timeline;
+    scratch_write_file("part.perfetto-trace", bytes, end);
+    LEAT_EXPECT_OK(
+        leat_timeline_read(leat_file_system_posix(), "part.perfetto-trace", &timeline));
+    assert_true(timeline->slice_count >= most);
+    if (end < size && end > 0) assert_true(timeline->slice_count < 6 || timeline->damaged > 0);
+    most = timeline->slice_count;
+    leat_timeline_free(timeline);
+  }
+  assert_int_equal(most, 6);
+  leat_allocator_free(leat_allocator_system(), bytes);
+}
+
+static void what_is_no_trace_is_told(void** state) {
+  leat_timeline_t* timeline;
+  scratch_write_text("text.perfetto-trace", "This is no trace, and it has more than a few bytes.");
+  leat_status_t status =
+      leat_timeline_read(leat_file_system_posix(), "text.perfetto-trace", &timeline);
+  assert_non_null(status);
+  assert_non_null(strstr(leat_status_message(status), "text.perfetto-trace': the bytes at 0 are"));
+  LEAT_EXPECT_CODE(LEAT_INVALID_ARGUMENT, status);
+  LEAT_EXPECT_CODE(LEAT_NOT_FOUND,
+                   leat_timeline_read(leat_file_system_posix(), "none", &timeline));
+  assert_null(timeline);
+}
+
+// ---- Making -------------------------------------------------------------------------------------
+
+static void events_without_order_keep_lanes_in_order(void** state) {
+  const leat_slice_name_t name = {LEAT_SV("task"), {0}, LEAT_SPAN_TASK};
+  leat_timeline_builder_t* builder;
+  leat_timeline_row_t* row;
+  LEAT_EXPECT_OK(leat_timeline_builder_create(&builder));
+  LEAT_EXPECT_OK(leat_timeline_builder_row(builder, 5, &row));
+  leat_timeline_builder_end(builder, row, 3);  // nothing is open
+  leat_philox_t random = leat_philox_make(1, 2);
+  for (int i = 0; i < 2000; ++i) {
+    // More begin than end, so that the row gets deeper than is kept; and times go back.
+    const int64_t time_ns = (int64_t)i * 10 - random_below(&random, 40);
+    if (random_below(&random, 20) < 11) {
+      LEAT_EXPECT_OK(leat_timeline_builder_begin(builder, row, time_ns, &name, 0, 0));
+    } else {
+      leat_timeline_builder_end(builder, row, time_ns);
+    }
+  }
+  leat_timeline_t* timeline = leat_timeline_builder_finish(builder);
+  leat_timeline_builder_free(builder);
+  assert_true(timeline->damaged > 0);
+  assert_int_equal(timeline->rows[0]->lane_count, LEAT_TIMELINE_MAX_DEPTH);
+  for (uint32_t lane = 0; lane < LEAT_TIMELINE_MAX_DEPTH; ++lane) {
+    const leat_lane_t* l = &timeline->rows[0]->lanes[lane];
+    for (size_t i = 0; i < l->count; ++i) {
+      assert_true(l->slices[i].begin_ns <= l->slices[i].end_ns);
+      if (i > 0) assert_true(l->slices[i - 1].end_ns <= l->slices[i].begin_ns);
+    }
+  }
+  leat_timeline_free(timeline);
+}
+
+// ---- Windows ------------------------------------------------------------------------------------
+
+// A row of slices with gaps, of lengths from 0 to some thousands.
+static leat_timeline_t* make_lane(leat_philox_t* random, int count) {
+  const leat_slice_name_t name = {LEAT_SV("Mul"), LEAT_SV("m"), LEAT_SPAN_KERNEL};
+  leat_timeline_builder_t* builder;
+  leat_timeline_row_t* row;
+  int64_t time_ns = 1000;
+  LEAT_EXPECT_OK(leat_timeline_builder_create(&builder));
+  LEAT_EXPECT_OK(leat_timeline_builder_row(builder, 1, &row));
+  for (int i = 0; i < count; ++i) {
+    const uint32_t limit = 1u << random_below(random, 12);
+    time_ns += random_below(random, 2) * random_below(random, limit);
+    LEAT_EXPECT_OK(leat_timeline_builder_begin(builder, row, time_ns, &name, i, 0));
+    time_ns += random_below(random, limit);
+    leat_timeline_builder_end(builder, row, time_ns);
+  }
+  leat_timeline_t* timeline = leat_timeline_builder_finish(builder);
+  leat_timeline_builder_free(builder);
+  return timeline;
+}
+
+// Whether the slice has a nanosecond in the window, or lies in it without having one.
+static bool is_in(const leat_slice_t* slice, const leat_time_window_t* window) {
+  return slice->begin_ns < window->end_ns &&
+         (slice->end_ns > window->begin_ns || slice->begin_ns >= window->begin_ns);
+}
+
+static void check_window(const leat_lane_t* lane, const leat_time_window_t* window) {
+  size_t first = 0, end, at = leat_lane_find(lane, window->begin_ns);
+  int64_t last_pixel = INT64_MIN;
+  leat_time_window_item_t item;
+  while (first < lane->count && !is_in(&lane->slices[first], window)) ++first;
+  for (end = first; end < lane->count && is_in(&lane->slices[end], window); ++end) {
+  }
+  if (first < end) assert_int_equal(at, first);
+  while (leat_lane_next(lane, window, &at, &item)) {
+    assert_int_equal(item.first, first);  // none is left out
+    const leat_slice_t *from = &lane->slices[first], *to = &lane->slices[first + item.count - 1];
+    int64_t covered = 0;
+    for (size_t i = 0; i < item.count; ++i) {
+      const int64_t length = from[i].end_ns - from[i].begin_ns;
+      if (item.count > 1) assert_true(length < window->pixel_ns);
+      covered += length;
+    }
+    assert_int_equal(item.covered_ns, covered);
+    assert_int_equal(item.begin_ns, from->begin_ns);
+    assert_int_equal(item.end_ns, to->end_ns);
+    const bool is_short = from->end_ns - from->begin_ns < window->pixel_ns;
+    if (!is_short) assert_int_equal(item.count, 1);
+    if (is_short) {
+      // They begin in one pixel, which has no other such item.
+      const int64_t pixel = from->begin_ns < window->begin_ns
+                                ? -1
+                                : (from->begin_ns - window->begin_ns) / window->pixel_ns;
+      assert_true(pixel > last_pixel);
+      last_pixel = pixel;
+      const int64_t limit = window->begin_ns + (pixel + 1) * window->pixel_ns;
+      assert_true(to->begin_ns < limit || item.count == 1);
+    }
+    first += item.count;
+  }
+  assert_true(first >= end);
+}
+
+static void windows_have_a_few_items_a_pixel_and_lose_nothing(void** state) {
+  leat_philox_t random = leat_philox_make(3, 4);
+  for (int trial = 0; trial < 40; ++trial) {
+    leat_timeline_t* timeline = make_lane(&random, 1 + (int)random_below(&random, 600));
+    const leat_lane_t* lane = &timeline->rows[0]->lanes[0];
+    const int64_t length = timeline->end_ns - timeline->begin_ns + 1;
+    for (int i = 0; i < 30; ++i) {
+      leat_time_window_t window;
+      window.pixel_ns = 1 + random_below(&random, 1u << random_below(&random, 15));
+      window.begin_ns = timeline->begin_ns - 50 + random_below(&random, (uint32_t)length + 100);
+      window.end_ns = window.begin_ns + 1 + random_below(&random, (uint32_t)length);
+      check_window(lane, &window);
+    }
+    leat_timeline_free(timeline);
+  }
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(what_was_written_is_read),
+      cmocka_unit_test(a_file_may_end_anywhere),
+      cmocka_unit_test(what_is_no_trace_is_told),
+      cmocka_unit_test(events_without_order_keep_lanes_in_order),
+      cmocka_unit_test(windows_have_a_few_items_a_pixel_and_lose_nothing),
+  };
+  return cmocka_run_group_tests(tests, scratch_set_up, scratch_tear_down);
+}
