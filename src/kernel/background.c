@@ -62,11 +62,15 @@ void leat_background_leave(leat_background_t* background) {
   leat_mutex_unlock(&background->mutex);
 }
 
-void leat_background_close(leat_background_t* background) {
+void leat_background_cancel(leat_background_t* background) {
   leat_mutex_lock(&background->mutex);
   background->closed = true;
   leat_mutex_unlock(&background->mutex);
   leat_cancellation_cancel(background->cancellation);
+}
+
+void leat_background_close(leat_background_t* background) {
+  leat_background_cancel(background);
   leat_mutex_lock(&background->mutex);
   while (background->units) leat_condition_wait(&background->left, &background->mutex);
   leat_mutex_unlock(&background->mutex);

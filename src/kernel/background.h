@@ -24,13 +24,15 @@ LEAT_MUST_USE leat_status_t leat_background_create(leat_allocator_t* allocator,
                                                    leat_background_t** out_background);
 void leat_background_retain(leat_background_t* background);
 void leat_background_release(leat_background_t* background);  // NULL is allowed
-// Is cancelled when the background is closed. It lives as long as the background.
+// Is cancelled when the background is. It lives as long as the background.
 leat_cancellation_t* leat_background_cancellation(leat_background_t* background);
-// Begins a unit of work. False when the background is closed: the caller must not work then.
+// Begins a unit of work. False when the background was cancelled: the caller must not work then.
 bool leat_background_enter(leat_background_t* background);
 // Ends a unit of work.
 void leat_background_leave(leat_background_t* background);
-// Refuses work from now on, cancels what goes on and waits until it has left. A function of a
+// Refuses work from now on and cancels what goes on, without waiting for it.
+void leat_background_cancel(leat_background_t* background);
+// Cancels and waits until all work has left. A function of a
 // program that does not return is waited for, as by the end of a step.
 void leat_background_close(leat_background_t* background);
 

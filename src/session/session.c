@@ -236,6 +236,7 @@ leat_status_t leat_session_close(leat_session_t* session) {
                                                "Run failed: the step was cancelled, because its "
                                                "session was closed"));
   }
+  if (session->functions) leat_background_cancel(session->functions->background);
   return leat_ok_status();
 }
 

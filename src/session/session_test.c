@@ -10,6 +10,7 @@
 
 #include "base/clock.h"
 #include "base/thread.h"
+#include "kernel/function_runtime.h"
 #include "session/scene.h"
 
 // ---- Waiting for a moment -----------------------------------------------------------------------
@@ -67,6 +68,20 @@ static void closing_ends_running_steps(scene_t* s) {
   LEAT_EXPECT_OK(leat_session_close(s->session));
   leat_tensor_t got;
   scene_expect(scene_fetch(s, after, &got), LEAT_CANCELLED, "closed");
+}
+
+// Also the work that belongs to no step, for which closing does not wait.
+static void closing_ends_work_in_the_background(void** state) {
+  scene_t s;
+  scene_open(&s);
+  scene_session(&s);
+  leat_background_t* background = leat_session_master_options(s.session)->functions->background;
+  assert_true(leat_background_enter(background));
+  LEAT_EXPECT_OK(leat_session_close(s.session));
+  assert_true(leat_cancellation_is_cancelled(leat_background_cancellation(background)));
+  assert_false(leat_background_enter(background));
+  leat_background_leave(background);
+  scene_close(&s);
 }
 
 static void one_step_waits_others_run(scene_t* s) {
@@ -332,6 +347,7 @@ static void closing_under_load(void** state) {
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(closing_ends_running_steps_all_ways),
+      cmocka_unit_test(closing_ends_work_in_the_background),
       cmocka_unit_test(one_step_waits_others_run_all_ways),
       cmocka_unit_test(the_session_has_a_time_limit_all_ways),
       cmocka_unit_test(failures_end_waiting_all_ways),
