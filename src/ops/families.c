@@ -58,7 +58,7 @@ FAMILY(csr, CSR, CSR, NO_RULES)
 // tf.data's input pipelines as values in the graph, and the iterators over them.
 #define DATASET_OPS(X)                                                                     \
   X(source_dataset) X(sequence_dataset) X(map_dataset) X(batch_dataset) X(shuffle_dataset) \
-  X(declared_dataset) X(experimental_dataset) X(iterator) X(multi_device_iterator)
+  X(declared_dataset) X(iterator) X(multi_device_iterator) X(experimental_dataset)
 #define DATASET_KERNELS(X)                                                                    \
   X(tensor_dataset) X(sparse_slice_dataset) X(sequence_dataset) X(map_dataset)                \
   X(parallel_map_dataset) X(interleave_dataset) X(parallel_interleave_dataset)                \

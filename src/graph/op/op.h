@@ -208,6 +208,10 @@ typedef enum leat_cost_rule_e {
 // separately (kernel/registry.h).
 typedef struct leat_op_row_s {
   const char* name;     // "MatMul"; ops that no client writes into a graph begin with '_'
+  // Another name for the op of a row that was added before: all fields are that row's, apart from
+  // |name| and |doc|. NULL: a row of its own.
+  const char* alias_of;
+  const char* without;  // of an alias: attributes of that row that it lacks, "a b"; NULL: none
   const char* inputs;   // NULL or "": none
   const char* outputs;  // NULL or "": none
   const char* attrs;    // NULL or "": none; a node's attributes stand in this order
@@ -308,6 +312,10 @@ LEAT_MUST_USE leat_status_t leat_op_attr_check(const leat_op_attr_t* attr,
 // leat_op_release_defaults, which the registry does for its own ops.
 LEAT_MUST_USE leat_status_t leat_op_parse(const leat_op_row_t* row, leat_arena_t* arena,
                                           leat_op_t** out_op);
+// Makes the whole row, in |arena|, of |alias|, another name for |row|.
+LEAT_MUST_USE leat_status_t leat_op_row_complete(const leat_op_row_t* alias,
+                                                 const leat_op_row_t* row, leat_arena_t* arena,
+                                                 const leat_op_row_t** out_row);
 void leat_op_release_defaults(leat_op_t* op);
 
 struct leat_rewrite_rule_s;
@@ -319,7 +327,8 @@ LEAT_MUST_USE leat_status_t leat_op_registry_create(leat_allocator_t* allocator,
                                                     leat_op_registry_t** out_registry);
 void leat_op_registry_free(leat_op_registry_t* registry);
 // Adds the rows of a table that ends with a row without a name. ALREADY_EXISTS for a name that is
-// taken. Not thread-safe: all tables are added before the first look-up.
+// taken, NOT_FOUND for an alias of a row that was not added before. Not thread-safe: all tables are
+// added before the first look-up.
 LEAT_MUST_USE leat_status_t leat_op_registry_add(leat_op_registry_t* registry,
                                                  const leat_op_row_t* rows);
 // Adds all tables of an array that ends with NULL, under the same conditions.

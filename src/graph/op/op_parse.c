@@ -377,6 +377,49 @@ leat_status_t leat_op_parse(const leat_op_row_t* row, leat_arena_t* arena, leat_
   return leat_ok_status();
 }
 
+// ---- aliases ------------------------------------------------------------------------------------
+
+// Whether |name| is one of the words of |words|.
+static bool is_among(const char* words, leat_string_view_t name) {
+  leat_attr_text_t text = {words, words + strlen(words), NULL};
+  while (text.at < text.end) {
+    if (leat_string_view_equal(leat_attr_text_word(&text), name)) return true;
+    leat_attr_text_skip_space(&text);
+  }
+  return false;
+}
+
+// Copies the declarations of |attrs|, apart from those of the attributes in |without|.
+static leat_status_t copy_attrs_without(const char* attrs, const char* without,
+                                        leat_arena_t* arena, const char** out_attrs) {
+  char* copy;
+  size_t size = 0;
+  LEAT_RETURN_IF_ERROR(LEAT_NEW(arena, strlen(attrs) + 2, &copy));
+  while (*attrs) {
+    leat_string_view_t declaration = next_declaration(&attrs), name;
+    leat_attr_text_t text = {declaration.data, declaration.data + declaration.size, arena};
+    LEAT_RETURN_IF_ERROR(read_name(&text, &name));
+    if (is_among(without, name)) continue;
+    memcpy(copy + size, declaration.data, declaration.size);
+    copy[size + declaration.size] = ';';
+    size += declaration.size + 1;
+  }
+  *out_attrs = copy;
+  return leat_ok_status();
+}
+
+leat_status_t leat_op_row_complete(const leat_op_row_t* alias, const leat_op_row_t* row,
+                                   leat_arena_t* arena, const leat_op_row_t** out_row) {
+  leat_op_row_t* whole;
+  LEAT_RETURN_IF_ERROR(LEAT_NEW(arena, 1, &whole));
+  *whole = *row;
+  whole->name = alias->name;
+  whole->doc = alias->doc;
+  *out_row = whole;
+  if (!alias->without) return leat_ok_status();
+  return copy_attrs_without(row->attrs, alias->without, arena, &whole->attrs);
+}
+
 void leat_op_release_defaults(leat_op_t* op) {
   for (int i = 0; i < op->attr_count; ++i) {
     leat_attr_value_t value = op->attrs[i].default_value;

@@ -193,6 +193,37 @@ static void registry_parses_when_asked(void** state) {
   leat_op_registry_free(registry);
 }
 
+static void an_alias_is_another_name(void** state) {
+  (void)state;
+  static const leat_op_row_t rows[] = {
+      {.name = "Plain",
+       .inputs = "x: T",
+       .outputs = "y: N * T",
+       .attrs = "first: string = 'a;b'; T: {float, int32}; last: bool = true; N: int >= 2",
+       .flags = LEAT_OP_STATEFUL},
+      {.name = "Same", .alias_of = "Plain"},
+      {.name = "Less", .alias_of = "Plain", .without = "last first"},
+      {.name = 0}};
+  static const leat_op_row_t early[] = {{.name = "Early", .alias_of = "Later"}, {.name = 0}};
+  leat_op_registry_t* registry = NULL;
+  const leat_op_t* op = NULL;
+  toy_ok(leat_op_registry_create(leat_allocator_system(), &registry));
+  toy_ok(leat_op_registry_add(registry, rows));
+  toy_ok(leat_op_registry_find(registry, LEAT_SV("Same"), &op));
+  assert_int_equal(op->attr_count, 4);
+  assert_int_equal(op->flags, LEAT_OP_STATEFUL);
+  assert_string_equal(LEAT_OP_TEXT(op),
+                      "Op<name=Same; signature=x:T -> y:N*T; attr=first:string; attr=T:type; "
+                      "attr=last:bool; attr=N:int,min=2>");
+  assert_string_equal((const char*)op->attrs[0].default_value.s.data, "a;b");
+  toy_ok(leat_op_registry_find(registry, LEAT_SV("Less"), &op));
+  assert_int_equal(op->attr_count, 2);
+  assert_int_equal(leat_op_find_attr(op, LEAT_SV("T")), 0);
+  assert_int_equal(leat_op_find_attr(op, LEAT_SV("N")), 1);
+  toy_fails(leat_op_registry_add(registry, early), LEAT_NOT_FOUND, "alias of 'Later'");
+  leat_op_registry_free(registry);
+}
+
 static const leat_op_row_t late[] = {
     {.name = "Late", .inputs = "x: float"},
     {.name = "Good"},
@@ -306,6 +337,7 @@ int main(void) {
       cmocka_unit_test(malformed_rows_are_refused),
       cmocka_unit_test(numbers_of_tensors_keep_to_their_range),
       cmocka_unit_test(registry_parses_when_asked),
+      cmocka_unit_test(an_alias_is_another_name),
       cmocka_unit_test(rows_come_late),
       cmocka_unit_test(rows_are_declared),
       cmocka_unit_test(rows_come_while_threads_look_up),

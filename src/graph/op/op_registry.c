@@ -125,7 +125,21 @@ const struct leat_rewrite_rule_s* leat_op_registry_rules(const leat_op_registry_
   return registry->rules[index];
 }
 
+// Replaces an alias by its whole row.
+static leat_status_t complete_alias(leat_op_registry_t* registry,
+                                    const leat_op_row_t** inout_row) {
+  const leat_op_row_t* alias = *inout_row;
+  const leat_op_row_t* row =
+      leat_op_registry_find_row(registry, leat_string_view_from(alias->alias_of));
+  if (row) return leat_op_row_complete(alias, row, &registry->arena, inout_row);
+  return leat_make_status(LEAT_NOT_FOUND,
+                          "Registering op '%s' failed: it is an alias of '%s', which must have "
+                          "been registered before",
+                          alias->name, alias->alias_of);
+}
+
 static leat_status_t add_row(leat_op_registry_t* registry, const leat_op_row_t* row) {
+  if (row->alias_of) LEAT_RETURN_IF_ERROR(complete_alias(registry, &row));
   void* ops = registry->ops;
   size_t index = registry->names.count;
   LEAT_RETURN_IF_ERROR(leat_allocator_grow_array(registry->allocator, index + 1,

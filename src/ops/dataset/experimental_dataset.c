@@ -1,140 +1,37 @@
 // Definitions of the datasets' ops under the names that they had in TensorFlow 1.13 and 1.14, while
 // they were experiments. Graphs of that time have them. They lack attributes that came later; their
-// kernels are those of the ops without "Experimental", beside whose rows they stand.
-#include "ops/dataset/dataset_shape.h"
+// kernels are those of the ops without "Experimental", beside whose rows they stand. The family's
+// list names this source behind those of the ops themselves.
 #include "ops/op_rows.h"
 
+// The op |noun| under its former name. |missing| are the attributes that it did not have.
+#define FORMER(noun, missing)            \
+  {.name = "Experimental" noun,          \
+   .alias_of = noun,                     \
+   .without = missing,                   \
+   .doc = noun " under its former name."}
+
 const leat_op_row_t leat_experimental_dataset_ops[] = {
-    {.name = "ExperimentalBytesProducedStatsDataset",
-     .inputs = "input_dataset: variant; tag: string",
-     .outputs = "handle: variant",
-     .attrs = LEAT_ELEMENT_ATTRS,
-     .shape = leat_shape_scalar_output,
-     .doc = "BytesProducedStatsDataset under its former name."},
-    {.name = "ExperimentalDatasetCardinality",
-     .inputs = "input_dataset: variant",
-     .outputs = "cardinality: int64",
-     .shape = leat_shape_scalar_output,
-     .doc = "DatasetCardinality under its former name."},
-    {.name = "ExperimentalDatasetToTFRecord",
-     .inputs = "input_dataset: variant; filename: string; compression_type: string",
-     .flags = LEAT_OP_STATEFUL,
-     .shape = leat_shape_none,
-     .doc = "DatasetToTFRecord under its former name."},
-    {.name = "ExperimentalDirectedInterleaveDataset",
-     .inputs = "selector_input_dataset: variant; data_input_datasets: N * variant",
-     .outputs = "handle: variant",
-     .attrs = LEAT_ELEMENT_ATTRS "; N: int >= 1",
-     .shape = leat_shape_scalar_output,
-     .doc = "DirectedInterleaveDataset under its former name."},
-    {.name = "ExperimentalGroupByReducerDataset",
-     .inputs = "input_dataset: variant; key_func_other_arguments: Tkey_func_other_arguments; "
-               "init_func_other_arguments: Tinit_func_other_arguments; "
-               "reduce_func_other_arguments: Treduce_func_other_arguments; "
-               "finalize_func_other_arguments: Tfinalize_func_other_arguments",
-     .outputs = "handle: variant",
-     .attrs = "key_func: func; init_func: func; reduce_func: func; finalize_func: func; "
-              "Tkey_func_other_arguments: list(type) >= 0; "
-              "Tinit_func_other_arguments: list(type) >= 0; "
-              "Treduce_func_other_arguments: list(type) >= 0; "
-              "Tfinalize_func_other_arguments: list(type) >= 0; " LEAT_ELEMENT_ATTRS,
-     .flags = LEAT_OP_STATEFUL,
-     .shape = leat_shape_scalar_output,
-     .doc = "GroupByReducerDataset under its former name."},
-    {.name = "ExperimentalGroupByWindowDataset",
-     .inputs = "input_dataset: variant; key_func_other_arguments: Tkey_func_other_arguments; "
-               "reduce_func_other_arguments: Treduce_func_other_arguments; "
-               "window_size_func_other_arguments: Twindow_size_func_other_arguments",
-     .outputs = "handle: variant",
-     .attrs = "key_func: func; reduce_func: func; window_size_func: func; "
-              "Tkey_func_other_arguments: list(type) >= 0; "
-              "Treduce_func_other_arguments: list(type) >= 0; "
-              "Twindow_size_func_other_arguments: list(type) >= 0; " LEAT_ELEMENT_ATTRS,
-     .shape = leat_shape_scalar_output,
-     .doc = "GroupByWindowDataset under its former name."},
-    {.name = "ExperimentalIgnoreErrorsDataset",
-     .inputs = "input_dataset: variant",
-     .outputs = "handle: variant",
-     .attrs = LEAT_ELEMENT_ATTRS "; log_warning: bool = false",
-     .shape = leat_shape_scalar_output,
-     .doc = "IgnoreErrorsDataset under its former name."},
-    {.name = "ExperimentalIteratorGetDevice",
-     .inputs = "resource: resource",
-     .outputs = "device: string",
-     .flags = LEAT_OP_STATEFUL,
-     .shape = leat_shape_scalar_output,
-     .doc = "IteratorGetDevice under its former name."},
-    {.name = "ExperimentalLatencyStatsDataset",
-     .inputs = "input_dataset: variant; tag: string",
-     .outputs = "handle: variant",
-     .attrs = LEAT_ELEMENT_ATTRS,
-     .shape = leat_shape_scalar_output,
-     .doc = "LatencyStatsDataset under its former name."},
-    {.name = "ExperimentalMapAndBatchDataset",
-     .inputs = "input_dataset: variant; other_arguments: Targuments; batch_size: int64; "
-               "num_parallel_calls: int64; drop_remainder: bool",
-     .outputs = "handle: variant",
-     .attrs = "f: func; Targuments: list(type) >= 0; " LEAT_ELEMENT_ATTRS "; "
-              "preserve_cardinality: bool = false",
-     .shape = leat_shape_scalar_output,
-     .doc = "MapAndBatchDataset under its former name."},
-    {.name = "ExperimentalMaxIntraOpParallelismDataset",
-     .inputs = "input_dataset: variant; max_intra_op_parallelism: int64",
-     .outputs = "handle: variant",
-     .attrs = LEAT_ELEMENT_ATTRS,
-     .shape = leat_shape_scalar_output,
-     .doc = "MaxIntraOpParallelismDataset under its former name."},
-    {.name = "ExperimentalNonSerializableDataset",
-     .inputs = "input_dataset: variant",
-     .outputs = "handle: variant",
-     .attrs = LEAT_ELEMENT_ATTRS,
-     .shape = leat_shape_scalar_output,
-     .doc = "NonSerializableDataset under its former name."},
-    {.name = "ExperimentalParallelInterleaveDataset",
-     .inputs = "input_dataset: variant; other_arguments: Targuments; cycle_length: int64; "
-               "block_length: int64; sloppy: bool; buffer_output_elements: int64; "
-               "prefetch_input_elements: int64",
-     .outputs = "handle: variant",
-     .attrs = "f: func; Targuments: list(type) >= 0; " LEAT_ELEMENT_ATTRS,
-     .shape = leat_shape_scalar_output,
-     .doc = "ParallelInterleaveDataset under its former name."},
-    {.name = "ExperimentalPrivateThreadPoolDataset",
-     .inputs = "input_dataset: variant; num_threads: int64",
-     .outputs = "handle: variant",
-     .attrs = LEAT_ELEMENT_ATTRS,
-     .shape = leat_shape_scalar_output,
-     .doc = "PrivateThreadPoolDataset under its former name."},
-    {.name = "ExperimentalRandomDataset",
-     .inputs = "seed: int64; seed2: int64",
-     .outputs = "handle: variant",
-     .attrs = LEAT_ELEMENT_ATTRS,
-     .flags = LEAT_OP_STATEFUL,
-     .shape = leat_shape_scalar_output,
-     .doc = "RandomDataset under its former name."},
-    {.name = "ExperimentalScanDataset",
-     .inputs = "input_dataset: variant; initial_state: Tstate; other_arguments: Targuments",
-     .outputs = "handle: variant",
-     .attrs = "f: func; Tstate: list(type) >= 1; Targuments: list(type) >= 0; "
-              LEAT_ELEMENT_ATTRS "; preserve_cardinality: bool = false",
-     .shape = leat_shape_scalar_output,
-     .doc = "ScanDataset under its former name."},
-    {.name = "ExperimentalTakeWhileDataset",
-     .inputs = "input_dataset: variant; other_arguments: Targuments",
-     .outputs = "handle: variant",
-     .attrs = "predicate: func; Targuments: list(type) >= 0; " LEAT_ELEMENT_ATTRS,
-     .shape = leat_shape_scalar_output,
-     .doc = "TakeWhileDataset under its former name."},
-    {.name = "ExperimentalUnbatchDataset",
-     .inputs = "input_dataset: variant",
-     .outputs = "handle: variant",
-     .attrs = LEAT_ELEMENT_ATTRS,
-     .shape = leat_shape_scalar_output,
-     .doc = "UnbatchDataset under its former name."},
-    {.name = "ExperimentalUniqueDataset",
-     .inputs = "input_dataset: variant",
-     .outputs = "handle: variant",
-     .attrs = LEAT_ELEMENT_ATTRS,
-     .shape = leat_shape_scalar_output,
-     .doc = "UniqueDataset under its former name."},
+    FORMER("BytesProducedStatsDataset", NULL),
+    FORMER("DatasetCardinality", "cardinality_options"),
+    FORMER("DatasetToTFRecord", NULL),
+    FORMER("DirectedInterleaveDataset", "stop_on_empty_dataset"),
+    FORMER("GroupByReducerDataset", NULL),
+    FORMER("GroupByWindowDataset", "metadata"),
+    FORMER("IgnoreErrorsDataset", NULL),
+    FORMER("IteratorGetDevice", NULL),
+    FORMER("LMDBDataset", NULL),
+    FORMER("LatencyStatsDataset", NULL),
+    FORMER("MapAndBatchDataset", "metadata"),
+    FORMER("MaxIntraOpParallelismDataset", NULL),
+    FORMER("NonSerializableDataset", NULL),
+    FORMER("ParallelInterleaveDataset", "metadata"),
+    FORMER("PrivateThreadPoolDataset", NULL),
+    FORMER("RandomDataset", "metadata"),
+    FORMER("ScanDataset", "use_default_device metadata"),
+    FORMER("SqlDataset", NULL),
+    FORMER("TakeWhileDataset", "metadata"),
+    FORMER("UnbatchDataset", "metadata"),
+    FORMER("UniqueDataset", "metadata"),
     LEAT_OP_ROWS_END,
 };
