@@ -103,6 +103,9 @@ static const leat_transport_t* const kTransports[] = {&leat_loopback_transport};
 //   base/cpu.c: cached
 //     instruction sets that may be used (twice: vectors, matrices)
 //     the first question | atomic | process
+//   base/float_mode.c: cached
+//     the control word with which kernels run
+//     the first step | atomic | process
 //   base/posix/cpu_posix.c: cached
 //     cores, and the sizes of two caches
 //     the first question | atomic | process

@@ -1,10 +1,11 @@
 // The pass "arithmetic" bypasses nodes that change nothing, such as x * 1, by identities that each
 // op's row claims. A claim is only allowed if it is exact for every bit pattern, infinities, NaN
 // and -0 included; denormals are not, which kernels take as zeros (base/float_mode.h) and an
-// identity passes on. The first half proves that: it runs every op that claims an identity over every
-// bit pattern of the small types and the special ones of the large types, in every type that has a
-// kernel. The second half shows by the number of nodes that are left which nodes the pass bypasses,
-// and which it must leave alone because they wait for something, lie on another device or may fail.
+// identity passes on. The first half proves that: it runs every op that claims an identity over
+// every bit pattern of the small types and the special ones of the large types, in every type that
+// has a kernel. The second half shows by the number of nodes that are left which nodes the pass
+// bypasses, and which it must leave alone because they wait for something, lie on another device or
+// may fail.
 #include <string.h>
 
 #include "session/pass_scene.h"
@@ -25,8 +26,8 @@ static const uint8_t kTypes[] = {
     LEAT_DTYPE_BOOL,   LEAT_DTYPE_COMPLEX64, LEAT_DTYPE_COMPLEX128,
 };
 
-// A number of |bytes| that is no signalling NaN and no denormal (|fraction| bits below the exponent;
-// 0: integers).
+// A number of |bytes| that is no signalling NaN and no denormal (|fraction| bits below the
+// exponent; 0: integers).
 static uint64_t usual(uint64_t bits, int bytes, int fraction) {
   if (!fraction) return bits;
   uint64_t exponent = ((UINT64_C(1) << (8 * bytes - 1)) - 1) & -(UINT64_C(1) << fraction);

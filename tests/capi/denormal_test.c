@@ -1,7 +1,7 @@
 // How kernels treat numbers that are too small for the usual form, and that a program's own
-// floating-point state is as it left it after every call: its rounding, and, but for a signature's first
-// step, which exceptions it has seen. The library reads LEAT_GRADUAL_UNDERFLOW once, so the test of it runs in a child that has
-// not used the library yet, and comes first.
+// floating-point state is as it left it after every call: its rounding, and, but for a signature's
+// first step, which exceptions it has seen. The library reads LEAT_GRADUAL_UNDERFLOW once, so the
+// test of it runs in a child that has not used the library yet, and comes first.
 #include <fenv.h>
 #include <stdlib.h>
 #include <sys/wait.h>

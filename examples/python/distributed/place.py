@@ -6,9 +6,9 @@ import leat as tf
 
 
 class _LastTokens(tf.train.SessionRunHook):
-  """Lets every worker end its last steps. The chief makes no tokens after its end, and quick workers
-  may have taken more than one an update. A slow worker needs two more: for the step in which the
-  last update came, and for the next one, in which it sees that it was the last."""
+  """Lets every worker end its last steps. The chief makes no tokens after its end, and quick
+  workers may have taken more than one an update. A slow worker needs two more: for the step in
+  which the last update came, and for the next one, in which it sees that it was the last."""
 
   def __init__(self, optimizer, workers):
     self._optimizer, self._workers = optimizer, workers
