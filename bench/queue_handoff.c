@@ -4,13 +4,10 @@
 // steps of a session and the waking of a thread that waits, which is what a queue in a training
 // program costs at least. The first of nine rounds is short and warms up the sessions' signatures.
 // Prints one line, which bench/run.py reads.
-#include <dlfcn.h>
 #include <pthread.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
+#include "program.h"
 #include "tensorflow/c/c_api.h"
 
 #define FUNCTIONS(X)                                                                           \
@@ -83,24 +80,8 @@ static float consume(void) {
   return last;
 }
 
-static double now_us(void) {
-  struct timespec t;
-  clock_gettime(CLOCK_MONOTONIC, &t);
-  return t.tv_sec * 1e6 + t.tv_nsec * 1e-3;
-}
-
-static int compare(const void* a, const void* b) {
-  return (*(double*)a > *(double*)b) - (*(double*)a < *(double*)b);
-}
-
 int main(int argc, char** argv) {
-  char path[4096];
-  snprintf(path, sizeof path, "%s/libtensorflow.so.2", argc > 1 ? argv[1] : ".");
-  void* library = dlopen(path, RTLD_NOW | RTLD_GLOBAL);
-  if (!library) {
-    fprintf(stderr, "%s\n", dlerror());
-    return 1;
-  }
+  void* library = open_library(argc, argv);
 #define LOAD(name) name##_ = (__typeof__(&name))dlsym(library, #name);
   FUNCTIONS(LOAD)
   status = TF_NewStatus_();
@@ -108,9 +89,9 @@ int main(int argc, char** argv) {
   build(graph);
   session = TF_NewSession_(graph, TF_NewSessionOptions_(), status);
   check(status);
-  double samples[9];
+  double samples[SAMPLES];
   float last = 0;
-  for (int i = 0; i < 9; ++i) {
+  for (int i = 0; i < SAMPLES; ++i) {
     count = i ? 20000 : 100;
     pthread_t producer;
     double start = now_us();
@@ -119,8 +100,6 @@ int main(int argc, char** argv) {
     pthread_join(producer, NULL);
     samples[i] = (now_us() - start) / count;
   }
-  qsort(samples, 9, sizeof *samples, compare);
-  printf("queue_handoff min_us %.3f med_us %.3f p99_us %.3f last %g\n", samples[0], samples[4],
-         samples[8], last);
+  print_samples("queue_handoff", samples, last);
   return 0;
 }

@@ -29,6 +29,7 @@ TABLE_ROWS, TABLE_SLACK = (1_000_000, 100_000), 1.5
 NULL_OPS = ['chain1k', 'exec16x1024', 'exec1024x16']
 INFERENCE = ['resnet50_b1', 'resnet50_b32', 'inception_v1_b1', 'inception_v1_b32',
              'mobilenet_v2_b1', 'mobilenet_v2_b32']
+PROGRAMS = ['queue_handoff', 'eager_op']
 MADE = ['mobilenet_v2_b32', 'towers4']  # by bench/make_graph.py
 MAX_STRIPPED_BYTES, MAX_RESIDENT_MB = 17 << 18, 20
 LIMIT_SLACK = 1.25
@@ -74,6 +75,7 @@ ROWS = [
     # Updates of rows of a table: as quick whatever the number of rows (see table_independence).
     *[Row('word2vec_%d' % rows, 3) for rows in TABLE_ROWS],
     Row('InceptionV3.meta', 30, ONCE, measure='import'), Row('queue_handoff', 10, ONCE),
+    Row('eager_op', 4, ONCE),
     Row('matmul32', gflop=65e-6), Row('matmul256', 1, gflop=0.0336),
     Row('matmul2048', 1, gflop=17.2),
     Row('ewchain16m', 1, moved_mb=134), Row('softmax4kx1k', 1, moved_mb=33.6),
@@ -129,8 +131,8 @@ class Bench:
   def run(self, library, graph, flags, cores=1):
     """What capibench prints, as numbers, with the time of loading nothing in `exec_ms`."""
     env = dict(os.environ, TF_CPP_MIN_LOG_LEVEL='3', CUDA_VISIBLE_DEVICES='', **library.env)
-    if graph == 'queue_handoff':
-      return self.hand_off(library, env)
+    if graph in PROGRAMS:
+      return self.run_program(graph, library, env)
     path = self.path(graph)
     start = time.perf_counter()
     subprocess.run(self.pin(cores) + [self.capibench, '/nonexistent', path], capture_output=True)
@@ -169,10 +171,11 @@ class Bench:
                             stderr=subprocess.DEVNULL)
     return path
 
-  def hand_off(self, library, env):
-    """bench/queue_handoff.c: two threads, so it is not pinned."""
-    binary = compile_program(self.out, os.path.join(ROOT, 'bench', 'queue_handoff.c'), '-O2',
-                             '-ldl', '-lpthread', '-I' + os.path.join(ROOT, 'include'))
+  def run_program(self, name, library, env):
+    """A program of this folder that is a row by itself; it may have threads and is not pinned."""
+    binary = compile_program(self.out, os.path.join(ROOT, 'bench', name + '.c'), '-O2',
+                             '-ldl', '-lpthread', '-I' + os.path.join(ROOT, 'include'),
+                             '-I' + os.path.join(ROOT, 'bench'))
     run = subprocess.run([binary, library.folder], env=env, capture_output=True, text=True,
                          timeout=self.options.timeout)
     return (numbers(run.stdout.split(None, 1)[1]) if run.returncode == 0
