@@ -42,6 +42,7 @@ typedef struct function_s {
   leat_string_view_t device;
   // Under the runtime's mutex.
   function_state_t state;
+  bool forgotten;        // its definition was removed: no look-up finds it
   int waiters;           // threads that wait until it is compiled
   leat_status_t status;  // of one that FAILED
   // Written by the thread that compiles it; read by others only when it is READY.
@@ -97,7 +98,7 @@ static int64_t find(const runtime_t* r, const leat_function_name_t* function,
   for (; i >= 0; i = r->functions[i]->next) {
     LEAT_DCHECK((size_t)i < r->count);
     const function_t* f = r->functions[i];
-    if (leat_string_view_equal(f->function.name, function->name) &&
+    if (!f->forgotten && leat_string_view_equal(f->function.name, function->name) &&
         leat_string_view_equal(f->device, device) && same_attrs(&f->function, function)) {
       break;
     }
@@ -385,6 +386,17 @@ void leat_master_functions_set_library(leat_function_runtime_t* functions,
   runtime_t* r = (runtime_t*)functions;
   atomic_store_explicit(&r->producer_version, producer_version, memory_order_relaxed);
   atomic_store_explicit(&r->library, library, memory_order_release);
+}
+
+// The entries stay, because handles name them, but nobody finds them any more.
+void leat_master_functions_forget(leat_function_runtime_t* functions, leat_string_view_t name) {
+  runtime_t* r = (runtime_t*)functions;
+  leat_mutex_lock(&r->mutex);
+  for (size_t i = 0; i < r->count; ++i) {
+    function_t* f = r->functions[i];
+    if (leat_string_view_equal(f->function.name, name)) f->forgotten = true;
+  }
+  leat_mutex_unlock(&r->mutex);
 }
 
 void leat_master_functions_free(leat_function_runtime_t* functions) {

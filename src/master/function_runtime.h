@@ -18,6 +18,9 @@ LEAT_MUST_USE leat_status_t leat_master_functions_create(const leat_master_optio
 void leat_master_functions_set_library(leat_function_runtime_t* functions,
                                        leat_function_library_t* library,
                                        int32_t producer_version);
+// Lets the next call of the function |name| compile it anew, since its definition was removed from
+// the library. Calls under way, and other functions that contain its body, keep the former one.
+void leat_master_functions_forget(leat_function_runtime_t* functions, leat_string_view_t name);
 void leat_master_functions_free(leat_function_runtime_t* functions);  // NULL is allowed
 
 #endif  // LEAT_MASTER_FUNCTION_RUNTIME_H_

@@ -49,6 +49,9 @@ typedef struct leat_session_options_s {
   // These are not in ConfigProto but come from leat/inspect.h or the environment.
   leat_placer_kind_t placer;
   leat_costs_t* costs;             // measured costs for the greedy placer; retained by the session
+  // One for each device of this process: where the session's resources live, so that a client's
+  // other kernels share them. Borrowed; NULL: they are the session's own.
+  struct leat_resource_manager_s* const* resources;
   leat_string_view_t target;       // "": this process; borrowed
   leat_string_view_t config;       // the ConfigProto, for a master elsewhere; borrowed
 } leat_session_options_t;

@@ -3,9 +3,8 @@
 // a context keeps between ops. Wrong names, types and NULLs must give a status with TensorFlow's
 // code. Functions that TensorFlow declares in eager/c_api_experimental.h are tested in
 // eager_experimental_test.c.
-#include "capi/kit.h"
+#include "capi/eager_kit.h"
 #include "tensorflow/c/c_api_experimental.h"
-#include "tensorflow/c/eager/c_api.h"
 
 static TFE_Context* open_context(void) {
   TF_Status* s = TF_NewStatus();
@@ -25,67 +24,11 @@ static TFE_Context* open_context(void) {
   return context;
 }
 
-// A handle on |tensor|, which is deleted.
-static TFE_TensorHandle* handle_of(TF_Tensor* tensor) {
-  TF_Status* s = TF_NewStatus();
-  TFE_TensorHandle* handle = TFE_NewTensorHandle(tensor, s);
-  kit_ok(s);
-  TF_DeleteTensor(tensor);
-  TF_DeleteStatus(s);
-  return handle;
-}
-
-static TFE_Op* new_op(TFE_Context* context, const char* name, TFE_TensorHandle* a,
-                      TFE_TensorHandle* b) {
-  TF_Status* s = TF_NewStatus();
-  TFE_Op* op = TFE_NewOp(context, name, s);
-  kit_ok(s);
-  if (a) TFE_OpAddInput(op, a, s);
-  if (b) TFE_OpAddInput(op, b, s);
-  kit_ok(s);
-  TF_DeleteStatus(s);
-  return op;
-}
-
-// Runs |op|, which ends, for its one output.
-static TFE_TensorHandle* result_of(TFE_Op* op) {
-  TF_Status* s = TF_NewStatus();
-  TFE_TensorHandle* result = NULL;
-  int count = 1;
-  TFE_Execute(op, &result, &count, s);
-  kit_ok(s);
-  assert_int_equal(count, 1);
-  TFE_DeleteOp(op);
-  TF_DeleteStatus(s);
-  return result;
-}
-
-static int32_t int_of(TFE_TensorHandle* handle) {
-  TF_Status* s = TF_NewStatus();
-  TF_Tensor* tensor = TFE_TensorHandleResolve(handle, s);
-  kit_ok(s);
-  int32_t value = kit_int32_of(tensor);
-  TF_DeleteTensor(tensor);
-  TFE_DeleteTensorHandle(handle);
-  TF_DeleteStatus(s);
-  return value;
-}
-
-static void expect_failure(TFE_Op* op, TF_Code code) {
-  TF_Status* s = TF_NewStatus();
-  TFE_TensorHandle* results[4];
-  int count = 4;
-  TFE_Execute(op, results, &count, s);
-  kit_expect(s, code);
-  TFE_DeleteOp(op);
-  TF_DeleteStatus(s);
-}
-
 static void test_arithmetic(void** state) {
   TF_Status* s = TF_NewStatus();
   TFE_Context* context = open_context();
-  TFE_TensorHandle *a = handle_of(kit_int32(30)), *b = handle_of(kit_int32(12));
-  TFE_Op* op = new_op(context, "AddV2", a, b);
+  TFE_TensorHandle *a = eager_handle(kit_int32(30)), *b = eager_handle(kit_int32(12));
+  TFE_Op* op = eager_op(context, "AddV2", a, b);
   assert_string_equal(TFE_OpGetName(op, s), "AddV2");
   assert_ptr_equal(TFE_OpGetContext(op, s), context);
   TFE_OpSetDevice(op, "/device:CPU:0", s);
@@ -108,7 +51,7 @@ static void test_arithmetic(void** state) {
   assert_int_equal(TFE_OpNameGetAttrType(context, "Reshape", "Tshape", NULL, s), TF_ATTR_TYPE);
   TFE_DeleteTensorHandle(a);  // the op has its own hold
   TFE_DeleteTensorHandle(b);
-  assert_int_equal(int_of(result_of(op)), 42);
+  assert_int_equal(eager_int32(eager_result(op)), 42);
   TF_DeviceList* devices = TFE_ContextListDevices(context, s);
   kit_ok(s);
   assert_int_equal(TF_DeviceListCount(devices), 1);
@@ -124,7 +67,8 @@ static void test_attributes_and_lists(void** state) {
   TF_Status* s = TF_NewStatus();
   TFE_Context* context = open_context();
   const float values[] = {1, 2};
-  TFE_TensorHandle* parts[] = {handle_of(kit_floats(2, values)), handle_of(kit_floats(2, values))};
+  TFE_TensorHandle* parts[] = {eager_handle(kit_floats(2, values)),
+                               eager_handle(kit_floats(2, values))};
   TFE_Op* op = TFE_NewOp(context, "Pack", s);
   TFE_OpAddInputList(op, parts, 2, s);
   kit_ok(s);
@@ -133,7 +77,7 @@ static void test_attributes_and_lists(void** state) {
   assert_int_equal(TFE_OpGetOutputLength(op, "output", s), 1);
   assert_int_equal(TFE_OpGetOutputLength(op, "nothing", s), -1);
   kit_expect(s, TF_INVALID_ARGUMENT);
-  TFE_TensorHandle* packed = result_of(op);
+  TFE_TensorHandle* packed = eager_result(op);
   assert_int_equal(TFE_TensorHandleDataType(packed), TF_FLOAT);
   assert_int_equal(TFE_TensorHandleNumDims(packed, s), 2);
   assert_int_equal(TFE_TensorHandleNumElements(packed, s), 4);
@@ -156,7 +100,7 @@ static void test_attributes_and_lists(void** state) {
   int32_t zero = 0;
   TFE_TensorHandle* axis = TFE_NewTensorHandleFromScalar(TF_INT32, &zero, sizeof zero, s);
   kit_ok(s);
-  op = new_op(context, "Split", axis, parts[0]);
+  op = eager_op(context, "Split", axis, parts[0]);
   TFE_OpSetAttrInt(op, "num_split", 2);
   assert_int_equal(TFE_OpGetOutputLength(op, "output", s), 2);
   TFE_TensorHandle* halves[3];
@@ -183,25 +127,25 @@ static void test_variable(void** state) {
   TFE_OpSetAttrType(op, "dtype", TF_INT32);
   TFE_OpSetAttrShape(op, "shape", NULL, 0, s);
   TFE_OpSetAttrString(op, "shared_name", "v", 1);
-  TFE_TensorHandle* variable = result_of(op);
+  TFE_TensorHandle* variable = eager_result(op);
   assert_int_equal(TFE_TensorHandleDataType(variable), TF_RESOURCE);
-  op = new_op(context, "ReadVariableOp", variable, NULL);
+  op = eager_op(context, "ReadVariableOp", variable, NULL);
   TFE_OpSetAttrType(op, "dtype", TF_INT32);
-  expect_failure(op, TF_FAILED_PRECONDITION);
-  TFE_TensorHandle* seven = handle_of(kit_int32(7));
+  eager_expect(op, TF_FAILED_PRECONDITION);
+  TFE_TensorHandle* seven = eager_handle(kit_int32(7));
   int count = 0;
-  op = new_op(context, "AssignVariableOp", variable, seven);
+  op = eager_op(context, "AssignVariableOp", variable, seven);
   TFE_Execute(op, NULL, &count, s);
   kit_ok(s);
   TFE_DeleteOp(op);
-  op = new_op(context, "AssignAddVariableOp", variable, seven);
+  op = eager_op(context, "AssignAddVariableOp", variable, seven);
   TFE_Execute(op, NULL, &count, s);
   TFE_Execute(op, NULL, &count, s);
   kit_ok(s);
   TFE_DeleteOp(op);
-  op = new_op(context, "ReadVariableOp", variable, NULL);
+  op = eager_op(context, "ReadVariableOp", variable, NULL);
   TFE_OpSetAttrType(op, "dtype", TF_INT32);
-  assert_int_equal(int_of(result_of(op)), 21);
+  assert_int_equal(eager_int32(eager_result(op)), 21);
   TFE_DeleteTensorHandle(seven);
   TFE_DeleteTensorHandle(variable);
   TFE_DeleteContext(context);
@@ -215,16 +159,16 @@ static void test_queue(void** state) {
   const TF_DataType type = TF_INT32;
   TFE_Op* op = TFE_NewOp(context, "FIFOQueueV2", s);
   TFE_OpSetAttrTypeList(op, "component_types", &type, 1);
-  TFE_TensorHandle* queue = result_of(op);
-  TFE_TensorHandle* five = handle_of(kit_int32(5));
+  TFE_TensorHandle* queue = eager_result(op);
+  TFE_TensorHandle* five = eager_handle(kit_int32(5));
   int count = 0;
-  op = new_op(context, "QueueEnqueueV2", queue, five);
+  op = eager_op(context, "QueueEnqueueV2", queue, five);
   TFE_Execute(op, NULL, &count, s);
   kit_ok(s);
   TFE_DeleteOp(op);
-  op = new_op(context, "QueueDequeueV2", queue, NULL);
+  op = eager_op(context, "QueueDequeueV2", queue, NULL);
   TFE_OpSetAttrTypeList(op, "component_types", &type, 1);
-  assert_int_equal(int_of(result_of(op)), 5);
+  assert_int_equal(eager_int32(eager_result(op)), 5);
   TFE_DeleteTensorHandle(five);
   TFE_DeleteTensorHandle(queue);
   TFE_ContextClearCaches(context);
@@ -235,7 +179,7 @@ static void test_queue(void** state) {
 static void test_refusals(void** state) {
   TF_Status* s = TF_NewStatus();
   TFE_Context* context = open_context();
-  TFE_TensorHandle *a = handle_of(kit_int32(1)), *b = handle_of(kit_float(1));
+  TFE_TensorHandle *a = eager_handle(kit_int32(1)), *b = eager_handle(kit_float(1));
   assert_null(TFE_NewOp(context, "NoSuchOp", s));
   kit_expect(s, TF_NOT_FOUND);
   assert_null(TFE_NewOp(context, NULL, s));
@@ -248,21 +192,21 @@ static void test_refusals(void** state) {
   kit_expect(s, TF_INVALID_ARGUMENT);
   assert_int_equal(TFE_TensorHandleNumDims(NULL, s), -1);
   kit_expect(s, TF_INVALID_ARGUMENT);
-  expect_failure(new_op(context, "AddV2", a, b), TF_INVALID_ARGUMENT);     // types
-  expect_failure(new_op(context, "AddV2", a, NULL), TF_INVALID_ARGUMENT);  // too few
-  expect_failure(new_op(context, "Merge", a, a), TF_UNIMPLEMENTED);
-  expect_failure(new_op(context, "Placeholder", NULL, NULL), TF_UNIMPLEMENTED);
-  expect_failure(new_op(context, "VariableV2", NULL, NULL), TF_UNIMPLEMENTED);
-  TFE_Op* op = new_op(context, "MatMul", b, b);
-  expect_failure(op, TF_INVALID_ARGUMENT);  // ranks
-  op = new_op(context, "Neg", a, NULL);
-  TFE_OpSetAttrInt(op, "no_such", 3);
+  eager_expect(eager_op(context, "AddV2", a, b), TF_INVALID_ARGUMENT);     // types
+  eager_expect(eager_op(context, "AddV2", a, NULL), TF_INVALID_ARGUMENT);  // too few
+  eager_expect(eager_op(context, "Merge", a, a), TF_UNIMPLEMENTED);
+  eager_expect(eager_op(context, "Placeholder", NULL, NULL), TF_UNIMPLEMENTED);
+  eager_expect(eager_op(context, "VariableV2", NULL, NULL), TF_UNIMPLEMENTED);
+  TFE_Op* op = eager_op(context, "MatMul", b, b);
+  eager_expect(op, TF_INVALID_ARGUMENT);  // ranks
+  op = TFE_NewOp(context, "Neg", s);
   TFE_OpSetAttrType(op, "T", TF_STRING);
-  expect_failure(op, TF_INVALID_ARGUMENT);
+  TFE_OpAddInput(op, a, s);
+  eager_expect(op, TF_INVALID_ARGUMENT);
   op = TFE_NewOp(context, "Neg", s);
   TFE_OpAddInput(op, NULL, s);
   kit_expect(s, TF_INVALID_ARGUMENT);
-  expect_failure(op, TF_INVALID_ARGUMENT);
+  eager_expect(op, TF_INVALID_ARGUMENT);
   TFE_DeleteOp(NULL);
   TFE_DeleteTensorHandle(NULL);
   TFE_DeleteContext(NULL);

@@ -1,7 +1,7 @@
 // The structs behind the types of eager/c_api.h and its experimental part. An eager op runs by its
-// kernel alone, without a plan and a session's step: eager_op.c makes the op the one node of a
-// small graph, which checks and infers its attributes, makes the node's kernel, calls it, waits for
-// its end and wraps the outputs in handles.
+// kernel alone, without a plan and a session's step. Its attributes and the types of its inputs
+// decide which kernel that is (eager_kernel.c), which is kept for the next op that is alike; then
+// the kernel is called, and its outputs become handles (eager_execute.c).
 //
 //   TFE_Op  ── context, attributes, inputs ──▶  kernel  ──▶  TFE_TensorHandle, ...
 #ifndef LEAT_CAPI_EAGER_EAGER_H_
@@ -9,9 +9,10 @@
 
 #include "capi/graph/description.h"
 #include "capi/plugin/plugin.h"
+#include "graph/function/function_library.h"
 #include "kernel/cancellation.h"
 #include "kernel/resource.h"
-#include "tensorflow/c/eager/c_api.h"
+#include "tensorflow/c/eager/c_api_experimental.h"
 
 // A handle has its tensor from the beginning, because eager ops run at once. The client and the ops
 // that it was added to hold references; a copy is a new handle that shares the tensor's buffer. The
@@ -21,34 +22,78 @@ struct TFE_TensorHandle {
   leat_tensor_t tensor;
 };
 
-// A kernel that made a resource. The resource may belong to the kernel (a variable without a shared
-// name), so that the kernel is kept until the context is deleted or its caches are cleared. All
-// other kernels are freed as soon as their op has run.
+// ---- Kernels ------------------------------------------------------------------------------------
+
+// A kernel, and what it was made for: ops of the same name with the same attributes and types of
+// inputs. The context and each execution under way hold references.
 typedef struct leat_eager_kernel_s {
-  struct leat_eager_kernel_s* next;
-  leat_graph_t* graph;  // holds its one node and the placeholders of its inputs
+  leat_reference_count_t references;
+  struct leat_eager_kernel_s* next;  // in the context's list
   leat_kernel_t* kernel;
+  leat_graph_t* graph;  // holds the op's node and the placeholders of its inputs
+  const leat_op_t* op;
+  // What the op was given; copies in the graph's storage.
+  const leat_attr_t* attrs;
+  int attr_count;
+  uint64_t hash;  // of the three fields above and the types of the inputs
   // One for each input; the kernel borrows them.
   uint8_t input_types[];
 } leat_eager_kernel_t;
 
+// The kernel for |op| as it is described, which is the caller's to release. INVALID_ARGUMENT where
+// the attributes and inputs do not fit the op; UNIMPLEMENTED for ops that only make sense in a
+// graph, and NOT_FOUND where no kernel serves.
+LEAT_MUST_USE leat_status_t leat_eager_kernel_find(const TFE_Op* op,
+                                                   leat_eager_kernel_t** out_kernel);
+void leat_eager_kernel_release(leat_eager_kernel_t* kernel);
+// The graph from which the kernel for |op| is made, and the op's node in it, with all of its
+// attributes. The caller frees the graph. Fails as leat_eager_kernel_find does.
+LEAT_MUST_USE leat_status_t leat_eager_graph_create(const TFE_Op* op, leat_graph_t** out_graph);
+const leat_node_t* leat_eager_graph_node(const leat_graph_t* graph);
+// Lets go of all kernels of the context, and with them of the resources that belong to them.
+void leat_eager_kernels_clear(TFE_Context* context);
+// Lets go of those that own no resource: a function that they may call was removed.
+void leat_eager_kernels_clear_shared(TFE_Context* context);
+
+#define LEAT_EAGER_BUCKETS 256
+
+// ---- Contexts -----------------------------------------------------------------------------------
+
 // What eager ops run in. Both resource managers live until it is deleted; the second is for kernels
 // whose resources would end with the step in a session. Ops may be executed on several threads.
 struct TFE_Context {
-  TF_Graph* graph;      // has no nodes; sessions and descriptions need a graph
-  TF_Session* session;  // gives the context its devices and threads
+  TF_Graph* graph;      // has no nodes; it owns |functions|
+  TF_Session* session;  // gives the context its devices and threads, and calls functions
   leat_device_t* device;
-  // The context's own, as the next one, and not the session's.
-  leat_resource_manager_t* resources;
+  // One for each device of the session, which has no others: what eager ops make, functions find.
+  leat_resource_manager_t** resources;
+  int resource_count;
   leat_resource_manager_t* step_resources;
   leat_cancellation_t* cancellation;
+  // What ops may be named after besides registered ops.
+  leat_function_library_t* functions;
+  leat_string_map_t function_uses;  // how often each was added; guarded by |mutex|
   // There is one device, so the policy is kept only to be read back.
   TFE_ContextDevicePlacementPolicy policy;
   leat_mutex_t mutex;
-  leat_eager_kernel_t* kept;  // guarded by |mutex|
-  _Atomic int64_t runs;  // ops executed; makes node names and step ids unique
+  // Guarded by |mutex|. A kernel that made a resource may own it (a queue without a shared name),
+  // so that it is kept until the caches are cleared, and serves no other op. All others lie in
+  // |kernels| by their hash.
+  leat_eager_kernel_t* owners;
+  leat_eager_kernel_t* kernels[LEAT_EAGER_BUCKETS];
+  int kernel_count;
+  _Atomic int64_t runs;  // ops executed and kernels made; numbers steps and nodes
   uint64_t id;
 };
+
+// Lets the session of |context| look functions up in |context->functions|, as they are now.
+void leat_eager_use_functions(TFE_Context* context);
+// The op of that name, or the function of the context. NOT_FOUND.
+LEAT_MUST_USE leat_status_t leat_eager_find_op(const TFE_Context* context, const char* name,
+                                               const leat_op_t** out_op);
+// Makes a handle of |tensor|, which is taken in any case.
+LEAT_MUST_USE leat_status_t leat_eager_handle_create(leat_tensor_t* tensor,
+                                                     TFE_TensorHandle** out_handle);
 
 // A cancellation with the callbacks that clients registered by tokens of this manager. Ops that
 // were given the manager wait on its cancellation instead of the context's. Cancelling is once and
@@ -61,14 +106,21 @@ struct TFE_CancellationManager {
   _Atomic bool is_cancelling;
 };
 
+// ---- Ops ----------------------------------------------------------------------------------------
+
 // An op that is being described, by one thread. It may be executed more than once; its inputs are
-// retained, and |description| is used for its attributes only.
+// retained.
 struct TFE_Op {
   TFE_Context* context;
   const leat_op_t* op;
-  TF_OperationDescription* description;  // holds its attributes
+  // Holds the attributes: what the client set and what the inputs told, whichever came first. The
+  // rest of it is unused.
+  TF_OperationDescription* description;
   TFE_TensorHandle** inputs;
   size_t input_count, input_capacity;
+  // The argument of the op that the next input belongs to; -1: that is not known, because items of
+  // a list came one by one.
+  int next_argument;
   bool has_device;
   const struct TFE_CancellationManager* cancellation;  // NULL: that of the context
 };

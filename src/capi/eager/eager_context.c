@@ -7,6 +7,7 @@
 
 #include <string.h>
 
+#include "graph/function/graph_functions.h"
 #include "tensorflow/c/c_api_experimental.h"
 
 #define DEVICE_NAME "/job:localhost/replica:0/task:0/device:CPU:0"
@@ -48,13 +49,37 @@ void TFE_ContextOptionsSetDevicePlacementPolicy(TFE_ContextOptions* options,
 
 // ---- Contexts -----------------------------------------------------------------------------------
 
-// Fills what depends on the session. After a failure TFE_DeleteContext frees the rest.
-static leat_status_t open_context(TFE_Context* context) {
+// The number of devices that a session with |options| may have.
+static int count_devices(const leat_session_options_t* options) {
+  int count = options->cpu_device_count > 0 ? options->cpu_device_count : 1;
+  for (int i = 0; i < LEAT_SESSION_DEVICE_TYPES; ++i) count += options->device_counts[i].count;
+  return count;
+}
+
+static leat_status_t make_resources(TFE_Context* context, int count) {
   leat_allocator_t* allocator = leat_allocator_system();
+  LEAT_RETURN_IF_ERROR(LEAT_ALLOCATE(allocator, (size_t)count, &context->resources));
+  for (; context->resource_count < count; ++context->resource_count) {
+    LEAT_RETURN_IF_ERROR(leat_resource_manager_create(
+        allocator, &context->resources[context->resource_count]));
+  }
+  return leat_resource_manager_create(allocator, &context->step_resources);
+}
+
+// Opens the session, whose kernels find the resources of eager ops, and the library of functions.
+static leat_status_t open_context(TFE_Context* context, const TFE_ContextOptions* opts) {
+  TF_SessionOptions options = *opts->session;
+  LEAT_RETURN_IF_ERROR(make_resources(context, count_devices(&options.options)));
+  options.options.resources = context->resources;
+  options.options.isolate_state = true;
+  context->graph = TF_NewGraph();
+  LEAT_RETURN_IF_ERROR(
+      leat_capi_session_create(context->graph, NULL, &options, &context->session));
   context->device = leat_session_local_device(context->session->session, 0);
-  LEAT_RETURN_IF_ERROR(leat_resource_manager_create(allocator, &context->resources));
-  LEAT_RETURN_IF_ERROR(leat_resource_manager_create(allocator, &context->step_resources));
-  return leat_cancellation_create(allocator, &context->cancellation);
+  LEAT_RETURN_IF_ERROR(
+      leat_graph_own_functions(context->graph->shared->graph, &context->functions));
+  leat_eager_use_functions(context);
+  return leat_cancellation_create(leat_allocator_system(), &context->cancellation);
 }
 
 TFE_Context* TFE_NewContext(const TFE_ContextOptions* opts, TF_Status* status) {
@@ -69,45 +94,33 @@ TFE_Context* TFE_NewContext(const TFE_ContextOptions* opts, TF_Status* status) {
     return NULL;
   }
   leat_mutex_initialize(&context->mutex);
+  leat_string_map_initialize(leat_allocator_system(), &context->function_uses);
   static _Atomic uint64_t ids;
   context->policy = opts->policy;
   context->id = atomic_fetch_add(&ids, 1) + 1;
-  context->graph = TF_NewGraph();
-  context->session = TF_NewSession(context->graph, opts->session, status);
-  if (context->session) {
-    result = open_context(context);
-    leat_capi_status_set(status, result);
+  result = open_context(context, opts);
+  if (result) {
+    TFE_DeleteContext(context);
+    context = NULL;
   }
-  if (context->session && !result) return context;
-  TFE_DeleteContext(context);
-  return NULL;
+  leat_capi_status_set(status, result);
+  return context;
 }
 
-// Frees the kept kernels, and with them the resources that belong to them. The list is taken under
-// the mutex and freed without it, since destroying a kernel may take long.
-void TFE_ContextClearCaches(TFE_Context* ctx) {
-  leat_mutex_lock(&ctx->mutex);
-  leat_eager_kernel_t* kept = ctx->kept;
-  ctx->kept = NULL;
-  leat_mutex_unlock(&ctx->mutex);
-  while (kept) {
-    leat_eager_kernel_t* next = kept->next;
-    leat_kernel_free(kept->kernel);
-    leat_graph_free(kept->graph);
-    leat_allocator_free(leat_allocator_system(), kept);
-    kept = next;
-  }
-}
+void TFE_ContextClearCaches(TFE_Context* ctx) { leat_eager_kernels_clear(ctx); }
 
+// The session goes before the resources, which its kernels use.
 void TFE_DeleteContext(TFE_Context* ctx) {
   if (!ctx) return;
   TF_Status* status = TF_NewStatus();
-  TFE_ContextClearCaches(ctx);
+  leat_eager_kernels_clear(ctx);
   if (ctx->cancellation) leat_cancellation_release(ctx->cancellation);
-  leat_resource_manager_free(ctx->step_resources);
-  leat_resource_manager_free(ctx->resources);
   if (ctx->session) TF_DeleteSession(ctx->session, status);
+  leat_resource_manager_free(ctx->step_resources);
+  while (ctx->resource_count > 0) leat_resource_manager_free(ctx->resources[--ctx->resource_count]);
+  leat_allocator_free(leat_allocator_system(), ctx->resources);
   TF_DeleteGraph(ctx->graph);
+  leat_string_map_deinitialize(&ctx->function_uses);
   leat_mutex_deinitialize(&ctx->mutex);
   leat_allocator_free(leat_allocator_system(), ctx);
   TF_DeleteStatus(status);
@@ -143,16 +156,21 @@ static const TFE_TensorHandle* check(const TFE_TensorHandle* h, TF_Status* statu
   return h;
 }
 
-// Makes a handle of |tensor|, which is taken in any case.
-static TFE_TensorHandle* wrap(leat_status_t result, leat_tensor_t* tensor, TF_Status* status) {
-  TFE_TensorHandle* handle = result ? NULL : leat_capi_allocate(sizeof *handle);
-  if (handle) {
-    handle->references = 1;
-    handle->tensor = *tensor;
-  } else {
+leat_status_t leat_eager_handle_create(leat_tensor_t* tensor, TFE_TensorHandle** out_handle) {
+  *out_handle = leat_capi_allocate(sizeof **out_handle);
+  if (!*out_handle) {
     leat_tensor_release(tensor);
-    if (!result) result = leat_make_status(LEAT_RESOURCE_EXHAUSTED, "Memory for a handle ran out");
+    return leat_make_status(LEAT_RESOURCE_EXHAUSTED, "Memory for a handle ran out");
   }
+  (*out_handle)->references = 1;
+  (*out_handle)->tensor = *tensor;
+  return leat_ok_status();
+}
+
+// Makes a handle of |tensor|, which is taken unless |result| is an error.
+static TFE_TensorHandle* wrap(leat_status_t result, leat_tensor_t* tensor, TF_Status* status) {
+  TFE_TensorHandle* handle = NULL;
+  if (!result) result = leat_eager_handle_create(tensor, &handle);
   leat_capi_status_set(status, result);
   return handle;
 }

@@ -107,12 +107,6 @@ bool TFE_CancellationManagerTryDeregisterCallback(TFE_CancellationManager* manag
   return TFE_CancellationManagerDeregisterCallback(manager, token);
 }
 
-void TFE_OpSetCancellationManager(TFE_Op* op, TFE_CancellationManager* cancellation_manager,
-                                  TF_Status* status) {
-  op->cancellation = cancellation_manager;
-  leat_capi_status_set(status, leat_ok_status());
-}
-
 // ---- Executors ----------------------------------------------------------------------------------
 
 struct TFE_Executor {
@@ -138,7 +132,7 @@ void TFE_ExecutorWaitForAllPendingNodes(TFE_Executor* executor, TF_Status* statu
 
 void TFE_ExecutorClearError(TFE_Executor* executor) {}
 
-// ---- Contexts and ops ---------------------------------------------------------------------------
+// ---- Contexts -----------------------------------------------------------------------------------
 
 void TFE_ContextOptionsSetTfrt(TFE_ContextOptions* options, bool use_tfrt) {}
 
@@ -158,24 +152,6 @@ void TFE_HostAddressSpace(TFE_Context* ctx, TF_Buffer* buf) {
   leat_string_builder_initialize(leat_allocator_system(), &text);
   leat_string_builder_append(&text, LEAT_SV("/job:localhost/replica:0/task:0"));
   leat_status_free(leat_capi_buffer_take(&text, buf));
-}
-
-// Turns the op into a new one in place: a fresh op changes contents with it and is deleted with the
-// old contents.
-void TFE_OpReset(TFE_Op* op_to_reset, const char* op_or_function_name, const char* raw_device_name,
-                 TF_Status* status) {
-  TFE_Op* fresh = TFE_NewOp(op_to_reset->context, op_or_function_name, status);
-  if (!fresh) return;
-  TFE_Op former = *op_to_reset;
-  *op_to_reset = *fresh;
-  *fresh = former;
-  TFE_DeleteOp(fresh);
-  TFE_OpSetDevice(op_to_reset, raw_device_name, status);
-}
-
-void TFE_OpSetAttrValueProto(const TFE_Op* op, const char* attr_name, const void* proto,
-                             size_t proto_len, TF_Status* status) {
-  TF_SetAttrValueProto(op->description, attr_name, proto, proto_len, status);
 }
 
 // ---- Handles ------------------------------------------------------------------------------------

@@ -53,15 +53,21 @@ struct TF_OperationDescription {
   leat_capi_held_tensor_t* tensors;
   // of attribute values that came as messages; made when the first one comes
   leat_graph_storage_t* storage;
+  // Of eager ops: an attribute that was set stays, and a later value for it is ignored.
+  bool keeps_first;
 };
 
 // Keeps |status|, which is taken, unless an error was kept before.
 void leat_capi_description_note(TF_OperationDescription* desc, leat_status_t status);
 // Sets an attribute whose value lies in the arena. INVALID_ARGUMENT where it was set to another
-// value before.
+// value before, unless |desc->keeps_first|.
 LEAT_MUST_USE leat_status_t leat_capi_description_set(TF_OperationDescription* desc,
                                                       leat_string_view_t attr_name,
                                                       leat_attr_value_t value);
+// Sets an attribute to a copy of |value|, of whatever kind.
+LEAT_MUST_USE leat_status_t leat_capi_description_set_copy(TF_OperationDescription* desc,
+                                                           leat_string_view_t attr_name,
+                                                           const leat_attr_value_t* value);
 // Replaces all colocations by |names|, each a "loc:@name", which are copied.
 LEAT_MUST_USE leat_status_t leat_capi_description_set_colocations(
     TF_OperationDescription* desc, const leat_string_view_t* names, size_t count);

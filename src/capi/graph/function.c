@@ -3,7 +3,8 @@
 // from a serialized message, or from a function in a graph's library. In every case the message is
 // decoded into an arena of its own, so that it stays valid when the graph or the caller's bytes go.
 // The calls below take the lock of the graph that they read or change, and nothing else.
-#include "capi/handles.h"
+#include "capi/graph/function.h"
+
 #include "formats/generated/graph.h"
 #include "formats/wire/decode.h"
 #include "formats/wire/encode.h"
@@ -42,8 +43,13 @@ static leat_status_t decode(leat_string_view_t bytes, TF_Function** out_function
   return leat_ok_status();
 }
 
-// Makes a TF_Function of a message that somebody else owns, by encoding and decoding it.
-static leat_status_t wrap(const leat_pb_function_def_t* def, TF_Function** out_function) {
+const leat_pb_function_def_t* leat_capi_function_def(const TF_Function* function) {
+  return &function->def;
+}
+
+// The message is somebody else's, so that it is encoded and decoded again.
+leat_status_t leat_capi_function_wrap(const leat_pb_function_def_t* def,
+                                      TF_Function** out_function) {
   leat_string_builder_t bytes;
   leat_string_builder_initialize(leat_allocator_system(), &bytes);
   leat_status_t status = leat_message_encode(&leat_pb_function_def_descriptor, def, &bytes);
@@ -125,7 +131,7 @@ static leat_status_t define(request_t* r, leat_arena_t* arena, TF_Function** out
   }
   leat_pb_function_def_t def;
   LEAT_RETURN_IF_ERROR(leat_function_define(r->graph->shared->graph, spec, arena, &def));
-  return wrap(&def, out_function);
+  return leat_capi_function_wrap(&def, out_function);
 }
 
 TF_Function* TF_GraphToFunctionWithControlOutputs(
@@ -309,7 +315,8 @@ int TF_GraphGetFunctions(TF_Graph* g, TF_Function** funcs, int max_func, TF_Stat
   leat_status_t result = leat_ok_status();
   int made = 0;
   while (made < count && !result) {
-    result = wrap(leat_function_library_at(graph->functions, made), &funcs[made]);
+    result =
+        leat_capi_function_wrap(leat_function_library_at(graph->functions, made), &funcs[made]);
     if (!result) ++made;
   }
   leat_capi_unlock(g);

@@ -64,7 +64,8 @@ leat_status_t leat_capi_description_set(TF_OperationDescription* desc, leat_stri
                                         leat_attr_value_t value) {
   for (size_t i = 0; i < desc->attr_count; ++i) {
     if (!leat_string_view_equal(desc->attrs[i].name, name)) continue;
-    if (leat_attr_value_equal(&desc->attrs[i].value, &value)) return leat_ok_status();
+    bool stays = desc->keeps_first || leat_attr_value_equal(&desc->attrs[i].value, &value);
+    if (stays) return leat_ok_status();
     return leat_make_status(LEAT_INVALID_ARGUMENT,
                             "Adding node '%.*s' (%.*s) failed: attribute '%.*s' has inconsistent "
                             "values, must be set once",

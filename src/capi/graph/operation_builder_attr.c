@@ -254,15 +254,26 @@ void TF_SetAttrTensorShapeProtoList(TF_OperationDescription* desc, const char* a
 
 // ---- Any kind -----------------------------------------------------------------------------------
 
+static leat_status_t make_storage(TF_OperationDescription* desc) {
+  if (desc->storage) return leat_ok_status();
+  return leat_graph_storage_create(leat_allocator_system(), NULL, &desc->storage);
+}
+
+leat_status_t leat_capi_description_set_copy(TF_OperationDescription* desc,
+                                             leat_string_view_t attr_name,
+                                             const leat_attr_value_t* value) {
+  leat_attr_value_t copy;
+  LEAT_RETURN_IF_ERROR(make_storage(desc));
+  LEAT_RETURN_IF_ERROR(leat_graph_storage_copy_value(desc->storage, value, &copy));
+  return leat_capi_description_set(desc, attr_name, copy);
+}
+
 // Sets an attribute of any kind from a serialized AttrValue.
 static leat_status_t set_message(TF_OperationDescription* desc, const char* attr_name,
                                  leat_string_view_t bytes) {
   leat_attr_value_t value = {0};
   if (!desc) return leat_capi_description_missing();
-  if (!desc->storage) {
-    LEAT_RETURN_IF_ERROR(
-        leat_graph_storage_create(leat_allocator_system(), NULL, &desc->storage));
-  }
+  LEAT_RETURN_IF_ERROR(make_storage(desc));
   LEAT_RETURN_IF_ERROR(leat_capi_attr_decode(bytes, desc->storage, &value));
   if (strcmp(attr_name, "_class") != 0) {
     set_plain(desc, attr_name, value);

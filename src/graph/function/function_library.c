@@ -10,6 +10,8 @@
 // insertion, which numbers the functions and makes undoing an import a truncation.
 #include "graph/function/function_library.h"
 
+#include <string.h>
+
 #include "base/string_builder.h"
 #include "formats/wire/decode.h"
 #include "formats/wire/encode.h"
@@ -262,6 +264,40 @@ void leat_function_library_truncate(leat_function_library_t* library, int functi
   leat_string_map_truncate(&library->names, (size_t)function_count);
   leat_string_map_truncate(&library->gradients, (size_t)gradient_count);
   unlock(library);
+}
+
+// Removes |key| from |map|, whose table can only forget its end: the entries behind |key| are added
+// again, in their order.
+static leat_status_t remove_key(leat_string_map_t* map, leat_string_view_t key) {
+  size_t index = 0;
+  while (!leat_string_view_equal(map->entries[index].key, key)) ++index;
+  size_t behind = map->count - index - 1;
+  leat_string_map_entry_t* entries = NULL;
+  LEAT_RETURN_IF_ERROR(LEAT_ALLOCATE(map->allocator, behind + 1, &entries));
+  memcpy(entries, map->entries + index + 1, behind * sizeof *entries);
+  leat_string_map_truncate(map, index);
+  leat_status_t status = leat_ok_status();
+  for (size_t i = 0; !status && i < behind; ++i) {
+    status = leat_string_map_set(map, entries[i].key, entries[i].value);
+  }
+  leat_allocator_free(map->allocator, entries);
+  return status;
+}
+
+leat_status_t leat_function_library_remove(leat_function_library_t* library,
+                                           leat_string_view_t name) {
+  leat_status_t status = leat_ok_status();
+  lock(library);
+  if (!leat_string_map_get(&library->names, name, NULL)) {
+    status = leat_make_status(LEAT_NOT_FOUND, "Function '%.*s' is not in the library",
+                              LEAT_SV_ARG(name));
+  }
+  if (!status) status = remove_key(&library->names, name);
+  if (!status && leat_string_map_get(&library->gradients, name, NULL)) {
+    status = remove_key(&library->gradients, name);
+  }
+  unlock(library);
+  return status;
 }
 
 int leat_function_library_count(const leat_function_library_t* library) {

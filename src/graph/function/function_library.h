@@ -2,9 +2,9 @@
 // that describe them. They become graphs when they are instantiated, which is the work of
 // src/function/. A library owns copies of its messages. Adding an equal function again is allowed,
 // since clients import overlapping libraries; another function under the same name is refused. A
-// function is never changed or removed, except by undoing an import that failed, so what a look-up
-// returns stays valid as long as the library. Thread-safe: steps look functions up while their
-// graph grows.
+// function is never changed. One that is removed, or whose import failed, is no longer found, but
+// its memory stays, so that what a look-up returns is valid as long as the library. Thread-safe:
+// steps look functions up while their graph grows.
 #ifndef LEAT_GRAPH_FUNCTION_FUNCTION_LIBRARY_H_
 #define LEAT_GRAPH_FUNCTION_FUNCTION_LIBRARY_H_
 
@@ -36,6 +36,11 @@ LEAT_MUST_USE leat_status_t leat_function_library_add_all(
 // Forgets all but the functions and gradients that were added first: undoes an import that failed.
 void leat_function_library_truncate(leat_function_library_t* library, int function_count,
                                     int gradient_count);
+
+// Forgets a function and the record of its gradient; whoever found it before may go on using it.
+// The functions behind it get new numbers. NOT_FOUND when there is none of the name.
+LEAT_MUST_USE leat_status_t leat_function_library_remove(leat_function_library_t* library,
+                                                         leat_string_view_t name);
 
 // Functions are numbered in the order of adding. Find gives NULL when there is none of the name.
 // The counts, find and gradient_of take NULL for a library without functions.

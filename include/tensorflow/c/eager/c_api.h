@@ -11,11 +11,11 @@
 //   TF_Tensor* value = TFE_TensorHandleResolve(result, status);
 //
 // In Leat an op runs on the caller's thread, on the CPU, and is finished when TFE_Execute returns.
-// Not for eager use are ops that belong to a graph (Placeholder, control flow, Send and Recv), that
-// take references to variables (those with resource handles are there), or functions:
-// TF_UNIMPLEMENTED. Objects belong to one thread at a time, contexts to all. c_api.h has the rules
-// on errors and ownership. Functions of TensorFlow's header that are not here exist in the library
-// and say TF_UNIMPLEMENTED, or do nothing.
+// Not for eager use are ops that belong to a graph (Placeholder, control flow, Send and Recv), or
+// that take references to variables (those with resource handles are there): TF_UNIMPLEMENTED.
+// Objects belong to one thread at a time, contexts to all. c_api.h has the rules on errors and
+// ownership. Functions of TensorFlow's header that are not here exist in the library and say
+// TF_UNIMPLEMENTED, or do nothing.
 
 #ifndef TENSORFLOW_C_EAGER_C_API_H_
 #define TENSORFLOW_C_EAGER_C_API_H_
@@ -99,7 +99,8 @@ TF_CAPI_EXPORT int64_t TFE_TensorDebugInfoOnDeviceDim(TFE_TensorDebugInfo* debug
 
 // An op with its inputs and attributes, to be run once or several times.
 typedef struct TFE_Op TFE_Op;
-// TF_NOT_FOUND when there is no such op.
+// Named after an op, or after a function that was added to the context, which the op then calls
+// with its inputs as arguments. TF_NOT_FOUND when there is neither.
 TF_CAPI_EXPORT TFE_Op* TFE_NewOp(TFE_Context* ctx, const char* op_or_function_name,
                                  TF_Status* status);
 TF_CAPI_EXPORT void TFE_DeleteOp(TFE_Op* op);
@@ -125,7 +126,9 @@ TF_CAPI_EXPORT TF_AttrType TFE_OpNameGetAttrType(TFE_Context* ctx,
                                                  const char* attr_name, unsigned char* is_list,
                                                  TF_Status* status);
 
-// As TF_SetAttr... of c_api_builder.h: what is wrong TFE_Execute says. Each attribute once.
+// As TF_SetAttr... of c_api_builder.h: what is wrong TFE_Execute says. What is set first stays, and
+// later values are ignored: by one of these functions, or by an input, which tells its type and a
+// list's length when it is added as a whole argument (not item by item).
 TF_CAPI_EXPORT void TFE_OpSetAttrString(TFE_Op* op, const char* attr_name, const void* value,
                                         size_t length);
 TF_CAPI_EXPORT void TFE_OpSetAttrInt(TFE_Op* op, const char* attr_name, int64_t value);
@@ -150,6 +153,14 @@ TF_CAPI_EXPORT void TFE_OpSetAttrTypeList(TFE_Op* op, const char* attr_name,
 TF_CAPI_EXPORT void TFE_OpSetAttrShapeList(TFE_Op* op, const char* attr_name, const int64_t** dims,
                                            const int* num_dims, int num_values,
                                            TF_Status* out_status);
+// A function to call: the name of |value| with the attributes that it has now, defaults included.
+// |value| is only read, and stays the caller's.
+TF_CAPI_EXPORT void TFE_OpSetAttrFunction(TFE_Op* op, const char* attr_name, const TFE_Op* value);
+// A function without attributes, by |length| bytes of its name.
+TF_CAPI_EXPORT void TFE_OpSetAttrFunctionName(TFE_Op* op, const char* attr_name, const char* data,
+                                              size_t length);
+TF_CAPI_EXPORT void TFE_OpSetAttrFunctionList(TFE_Op* op, const char* attr_name,
+                                              const TFE_Op** value, int num_values);
 
 // How many tensors an argument stands for, once inputs and attributes are there; -1 on failure.
 TF_CAPI_EXPORT int TFE_OpGetInputLength(TFE_Op* op, const char* input_name, TF_Status* status);
@@ -159,6 +170,23 @@ TF_CAPI_EXPORT int TFE_OpGetOutputLength(TFE_Op* op, const char* output_name, TF
 // new handle. TF_INVALID_ARGUMENT when there is less room than outputs.
 TF_CAPI_EXPORT void TFE_Execute(TFE_Op* op, TFE_TensorHandle** retvals, int* num_retvals,
                                 TF_Status* status);
+
+// --- Functions -------------------------------------------------------------------------------
+
+// Adds a copy of a function, a serialized FunctionDef or a TF_Function, that ops of the context may
+// call. The same one may be added again, and is then removed by as many calls.
+// TF_INVALID_ARGUMENT for bytes that are no FunctionDef, and where an op or another function has
+// the name. Functions may be added before those that they call. Any thread.
+TF_CAPI_EXPORT void TFE_ContextAddFunctionDef(TFE_Context* ctx,
+                                              const char* serialized_function_def, size_t size,
+                                              TF_Status* status);
+TF_CAPI_EXPORT void TFE_ContextAddFunction(TFE_Context* ctx, TF_Function* function,
+                                           TF_Status* status);
+// Later ops do not find the function any more, and calls of it fail with TF_NOT_FOUND; those under
+// way go on. TF_INVALID_ARGUMENT when there is none of the name.
+TF_CAPI_EXPORT void TFE_ContextRemoveFunction(TFE_Context* ctx, const char* name,
+                                              TF_Status* status);
+TF_CAPI_EXPORT unsigned char TFE_ContextHasFunction(TFE_Context* ctx, const char* name);
 
 // Nothing begins or ends.
 TF_CAPI_EXPORT void TFE_ContextStartStep(TFE_Context* ctx);

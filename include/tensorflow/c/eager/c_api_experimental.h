@@ -147,6 +147,24 @@ TF_CAPI_EXPORT void TFE_OpSetAttrValueProto(const TFE_Op* op, const char* attr_n
                                             const void* proto, size_t proto_len,
                                             TF_Status* status);
 
+// The attributes of an op, for a client that passes them on without knowing them: what was set, and
+// what the inputs told. Valid as long as the op, whose attributes they stay.
+typedef struct TFE_OpAttrs TFE_OpAttrs;
+TF_CAPI_EXPORT const TFE_OpAttrs* TFE_OpGetAttrs(const TFE_Op* op);
+// Sets those that |op| has not yet.
+TF_CAPI_EXPORT void TFE_OpAddAttrs(TFE_Op* op, const TFE_OpAttrs* attrs);
+// A NameAttrList message, into an empty buffer: the op's name and its attributes, with the defaults
+// of those that have no other value.
+TF_CAPI_EXPORT void TFE_OpAttrsSerialize(const TFE_OpAttrs* attrs, TF_Buffer* buf,
+                                         TF_Status* status);
+
+// A function of the context, as a FunctionDef message in an empty buffer, or as a TF_Function,
+// which the caller deletes. TF_NOT_FOUND.
+TF_CAPI_EXPORT void TFE_ContextGetFunctionDef(TFE_Context* ctx, const char* function_name,
+                                              TF_Buffer* buf, TF_Status* status);
+TF_CAPI_EXPORT TF_Function* TFE_ContextGetFunction(TFE_Context* ctx, const char* name,
+                                                   TF_Status* status);
+
 // There is one runtime.
 TF_CAPI_EXPORT void TFE_ContextOptionsSetTfrt(TFE_ContextOptions* options, bool use_tfrt);
 // A number that no other context of this process has.
