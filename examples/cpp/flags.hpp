@@ -30,6 +30,10 @@ class Flags {
     const char* root = std::getenv("LEAT_DATA_DIR");
     return text("--data", root ? std::string(root) + "/" + folder : folder);
   }
+  /// A ConfigProto in text. A kernel uses --threads, or as many as there are cores.
+  std::string session_config() const {
+    return "intra_op_parallelism_threads: " + text("--threads", "0");
+  }
 
  private:
   int argc_;

@@ -130,7 +130,7 @@ int train(const Flags& flags) {
   const Output accuracy = Mean(scope, Cast(scope, right, DT_FLOAT), {0});
   const Operation step = minimize(scope, loss, cnn ? adam(0.001) : sgd(0.5));
 
-  Session session(scope);
+  Session session(scope, SessionOptions().config(flags.session_config()));
   session.run_targets({initialize_variables(scope)});
   std::mt19937 random(1);
   std::vector<int> order(static_cast<std::size_t>(training.count()));

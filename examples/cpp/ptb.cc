@@ -186,8 +186,7 @@ int train(const Flags& flags) {
   if (flags.smoke()) size = {7, 16, 2, 5, 8};
   Scope scope;
   const Model model = build(scope, size);
-  Session session(scope, SessionOptions().config(
-                             "intra_op_parallelism_threads: " + flags.text("--threads", "0")));
+  Session session(scope, SessionOptions().config(flags.session_config()));
   session.run_targets({initialize_variables(scope)});
   double perplexity = 0;
   const int epochs = flags.number("--epochs", flags.smoke() ? 8 : 13);
