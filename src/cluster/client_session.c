@@ -75,11 +75,17 @@ static void enter(client_session_t* session, exchange_t* exchange) {
   leat_mutex_unlock(&session->calls_mutex);
 }
 
+// Takes the call out of the list. The master knows no session (ABORTED) where it reads a step only
+// after the end of its session; the step was then cancelled by that end, as the others were.
 static void leave(client_session_t* session, exchange_t* exchange) {
   leat_mutex_lock(&session->calls_mutex);
   *exchange->link = exchange->next;
   if (exchange->next) exchange->next->link = exchange->link;
+  const bool is_closed = session->is_closed;
   leat_mutex_unlock(&session->calls_mutex);
+  if (!is_closed || leat_status_code(exchange->status) != LEAT_ABORTED) return;
+  leat_status_free(exchange->status);
+  exchange->status = leat_make_status(LEAT_CANCELLED, "Run failed: the session was closed");
 }
 
 typedef enum {
@@ -118,6 +124,9 @@ bool leat_client_session_is_target(leat_string_view_t target, leat_string_view_t
 
 static void close_session(leat_remote_session_t* base) {
   client_session_t* session = (client_session_t*)base;
+  leat_mutex_lock(&session->calls_mutex);
+  session->is_closed = true;
+  leat_mutex_unlock(&session->calls_mutex);
   if (session->handle) {
     const leat_pb_close_session_request_t request = {
         .session_handle = leat_string_view_from(session->handle)};
@@ -128,7 +137,6 @@ static void close_session(leat_remote_session_t* base) {
                           NULL));
   }
   leat_mutex_lock(&session->calls_mutex);
-  session->is_closed = true;
   for (exchange_t* exchange = session->calls; exchange; exchange = exchange->next) {
     leat_rpc_cancel(exchange->call);
   }

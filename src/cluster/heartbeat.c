@@ -76,12 +76,12 @@ static bool is_to_be_asked(leat_heartbeat_t* heartbeat, peer_t* peer) {
   return asks;
 }
 
-static void beat(leat_heartbeat_t* heartbeat) {
+void leat_heartbeat_beat(leat_heartbeat_t* heartbeat, int64_t now_ns) {
   for (int i = 0; heartbeat->options.asks && i < heartbeat->options.spec->task_count; ++i) {
     peer_t* peer = &heartbeat->peers[i];
     if (is_to_be_asked(heartbeat, peer)) ask(peer);
   }
-  heartbeat->options.each_beat(heartbeat->options.data);
+  heartbeat->options.each_beat(heartbeat->options.data, now_ns);
 }
 
 static void run(void* data) {
@@ -94,7 +94,7 @@ static void run(void* data) {
     }
     if (heartbeat->is_stopping) break;
     leat_mutex_unlock(&heartbeat->mutex);
-    beat(heartbeat);
+    leat_heartbeat_beat(heartbeat, leat_clock_now_ns());
     leat_mutex_lock(&heartbeat->mutex);
   }
   leat_mutex_unlock(&heartbeat->mutex);

@@ -25,8 +25,8 @@ typedef struct leat_heartbeat_options_s {
   leat_allocator_t* allocator;
   // Task |number| fell silent, or answers again. On any thread; must not block for long.
   void (*tell)(void* data, int number, bool is_lost);
-  // Called once an interval, on the thread of the heartbeats.
-  void (*each_beat)(void* data);
+  // Called at each beat with the time that it was given.
+  void (*each_beat)(void* data, int64_t now_ns);
   void* data;
 } leat_heartbeat_options_t;
 
@@ -37,6 +37,9 @@ LEAT_MUST_USE leat_status_t leat_heartbeat_start(leat_heartbeat_t* heartbeat);
 // Watches the calls of |channel|, which leads to task |number|. The channel must live until
 // leat_heartbeat_stop has returned.
 void leat_heartbeat_watch(leat_heartbeat_t* heartbeat, int number, leat_rpc_channel_t* channel);
+// What the thread does once an interval, with the present time: asks the tasks that are to be
+// asked, and calls |each_beat|. Tests beat by hand, at times of their own choice.
+void leat_heartbeat_beat(leat_heartbeat_t* heartbeat, int64_t now_ns);
 // Ends the thread. NULL is allowed.
 void leat_heartbeat_stop(leat_heartbeat_t* heartbeat);
 // The channels that were watched must have been freed. NULL is allowed.

@@ -70,7 +70,7 @@ static void threads_end_with_the_last_user(void** state) {
     rpc_end_free(&end);
     assert_in_range(count_threads("leat-rpc"), 2, 3);
     rpc_scene_close(&scene);
-    for (int tries = 0; tries < 100 && count_threads("leat-rpc") > 0; ++tries) {
+    for (int tries = 0; tries < 6000 && count_threads("leat-rpc") > 0; ++tries) {
       leat_clock_sleep_ns(10000000);
     }
     assert_int_equal(count_threads("leat-rpc"), 0);
@@ -211,11 +211,9 @@ static void what_is_not_sent_is_released(void** state) {
   leat_rpc_call_options_t options = {.method = "/test/Echo", .bytes = {&piece, 1},
                                      .deadline_ns = LEAT_DEADLINE_NEVER};
   rpc_end_initialize(&end);
-  const int64_t begin = leat_clock_now_ns();
   leat_rpc_call(channel, &options, rpc_scene_done, &end, NULL);
   rpc_end_wait(&end);
   assert_int_equal(end.code, LEAT_UNAVAILABLE);
-  assert_true(leat_clock_now_ns() - begin < INT64_C(5000000000));
   rpc_end_free(&end);
   rpc_scene_expect_count(&released, 1);
 

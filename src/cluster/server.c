@@ -125,6 +125,8 @@ void leat_server_print_metrics(leat_server_t* server, leat_string_builder_t* out
   leat_task_print_metrics(server->task, out);
 }
 
+leat_task_t* leat_server_task(leat_server_t* server) { return server->task; }
+
 // Whether the address leads to this machine alone.
 static bool is_loopback(leat_string_view_t address) {
   return leat_string_view_starts_with(address, LEAT_SV("localhost:")) ||

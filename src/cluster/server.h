@@ -20,6 +20,8 @@ LEAT_MUST_USE leat_status_t leat_server_create(const struct leat_runtime_s* runt
 void leat_server_set_observer(leat_server_t* server, leat_task_observer_t observer, void* data);
 // Appends the figures of the server, in the text format of Prometheus.
 void leat_server_print_metrics(leat_server_t* server, leat_string_builder_t* out);
+// The task that the server runs; borrowed. For tests.
+struct leat_task_s* leat_server_task(leat_server_t* server);
 // Listens on the task's port, or on a free one where that is 0: of the loopback address where the
 // task's own is one, else of all addresses of the machine. UNIMPLEMENTED where the module for gRPC
 // is absent, UNAVAILABLE where the port is taken. A server that listens already stays as it is; one

@@ -259,10 +259,9 @@ static void tell_of_task(void* data, int number, bool is_lost) {
   leat_task_tell(task, &event);
 }
 
-// Ends what its owner has abandoned: a client or a master that died says nothing. Once a heartbeat.
-static void collect(void* data) {
+// Ends what its owner has abandoned: a client or a master that died says nothing. At each beat.
+static void collect(void* data, int64_t now_ns) {
   leat_task_t* task = data;
-  const int64_t now_ns = leat_clock_now_ns();
   if (task != task->root) return;
   leat_master_sessions_collect(task, now_ns);
   leat_worker_runs_collect(task, now_ns);

@@ -112,7 +112,7 @@ static void stop_full_queue(const char* op) {
   start(queue, (TF_Operation*[]){enqueue, enqueue}, 2);
   usleep(20000);
   leat_coordinator_request_stop(coordinator, NULL);
-  join_as(10, TF_OK);
+  join_as(60, TF_OK);
   assert_int_equal(leat_coordinator_should_stop(coordinator), 1);
 }
 static void test_stop(void** state) { stop_full_queue("FIFOQueueV2"); }
@@ -141,7 +141,7 @@ static void test_grace(void** state) {
   join_as(0.05, TF_DEADLINE_EXCEEDED);
   assert_non_null(strstr(TF_Message(kit.status), "'slow'"));
   __atomic_store_n(&released, 1, __ATOMIC_RELEASE);
-  join_as(30, TF_OK);
+  join_as(60, TF_OK);
 }
 
 static void test_first_error(void** state) {

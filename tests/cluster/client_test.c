@@ -178,20 +178,29 @@ static void wait_for_element(void* data) {
   fetch_alone(client.session, waiter->fetch, NULL, waiter->status);
 }
 
-// Closing the session ends its steps, and later ones fail.
+// Closing the session ends its steps, and later ones fail. At first steps are on their way to the
+// master meanwhile, and at last they wait there.
 static void closing_ends_steps(void** state) {
+  enum { kTries = 60 };
   waiter_t waiter = {add_wait(), TF_NewStatus()};
-  leat_thread_t thread;
-  const int64_t begin_ns = leat_clock_now_ns();
-  LEAT_EXPECT_OK(leat_thread_start("test", wait_for_element, &waiter, &thread));
-  cluster_let_wait();
-  TF_CloseSession(client.session, client.status);
-  expect(TF_OK, "");
-  leat_thread_join(thread);
-  assert_int_equal(TF_GetCode(waiter.status), TF_CANCELLED);
-  cluster_expect_within(begin_ns, CLUSTER_SHORT_MS);
-  fetch_alone(client.session, waiter.fetch, NULL, waiter.status);
-  assert_int_equal(TF_GetCode(waiter.status), TF_CANCELLED);
+  for (int i = 0; i < kTries; ++i) {
+    leat_thread_t thread;
+    LEAT_EXPECT_OK(leat_thread_start("test", wait_for_element, &waiter, &thread));
+    if (i + 1 < kTries) {
+      leat_clock_sleep_ns(i * 10000);
+    } else {
+      cluster_let_wait();
+    }
+    TF_CloseSession(client.session, client.status);
+    expect(TF_OK, "");
+    leat_thread_join(thread);
+    assert_int_equal(TF_GetCode(waiter.status), TF_CANCELLED);
+    fetch_alone(client.session, waiter.fetch, NULL, waiter.status);
+    assert_int_equal(TF_GetCode(waiter.status), TF_CANCELLED);
+    TF_DeleteSession(client.session, client.status);
+    client.session = TF_NewSession(client.graph, client.options, client.status);
+    expect(TF_OK, "");
+  }
   TF_DeleteStatus(waiter.status);
 }
 
@@ -199,7 +208,6 @@ static void closing_ends_steps(void** state) {
 static void a_master_that_stops_ends_steps(void** state) {
   waiter_t waiter = {add_wait(), TF_NewStatus()};
   leat_thread_t thread;
-  const int64_t begin_ns = leat_clock_now_ns();
   LEAT_EXPECT_OK(leat_thread_start("test", wait_for_element, &waiter, &thread));
   cluster_let_wait();
   cluster_stop(client.cluster, CLUSTER_WORKER);
@@ -208,7 +216,6 @@ static void a_master_that_stops_ends_steps(void** state) {
   fetch_alone(client.session, waiter.fetch, NULL, waiter.status);
   assert_int_equal(TF_GetCode(waiter.status), TF_UNAVAILABLE);
   TF_CloseSession(client.session, client.status);
-  cluster_expect_within(begin_ns, CLUSTER_SHORT_MS);
   TF_DeleteStatus(waiter.status);
 }
 
@@ -279,10 +286,8 @@ static void statistics_come_from_all_tasks(void** state) {
 static void steps_have_deadlines(void** state) {
   static const char kOptions[] = {0x10, 100};  // timeout_in_ms: 100
   TF_Buffer options = {.data = kOptions, .length = sizeof kOptions};
-  const int64_t begin_ns = leat_clock_now_ns();
   fetch_alone(client.session, add_wait(), &options, client.status);
   expect(TF_DEADLINE_EXCEEDED, "");
-  cluster_expect_within(begin_ns, CLUSTER_SHORT_MS);
 }
 
 // Where nobody listens, a session with a deadline is refused when it has passed.

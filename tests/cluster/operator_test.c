@@ -115,12 +115,12 @@ static void lost_workers_are_told(void** state) {
   const int64_t begin = leat_clock_now_ns();
   while (!was_told(CLUSTER_WORKER, "worker_lost||/job:ps/replica:0/task:0|127.0.0.1:")) {
     cluster_let_wait();
-    cluster_expect_within(begin, 60000);
+    cluster_expect_no_hang(begin);
   }
   assert_int_equal(kill(cluster->process, SIGCONT), 0);
   while (!was_told(CLUSTER_WORKER, "worker_regained||/job:ps/replica:0/task:0|127.0.0.1:")) {
     cluster_let_wait();
-    cluster_expect_within(begin, 60000);
+    cluster_expect_no_hang(begin);
   }
 }
 

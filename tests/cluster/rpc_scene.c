@@ -193,7 +193,7 @@ void rpc_scene_answer_held(rpc_scene_t* scene) {
 void rpc_scene_count(void* owner) { atomic_fetch_add((atomic_int*)owner, 1); }
 
 void rpc_scene_expect_count(atomic_int* count, int expected) {
-  for (int i = 0; i < 1000 && atomic_load(count) < expected; ++i) leat_clock_sleep_ns(10000000);
+  for (int i = 0; i < 6000 && atomic_load(count) < expected; ++i) leat_clock_sleep_ns(10000000);
   leat_clock_sleep_ns(20000000);
   assert_int_equal(atomic_load(count), expected);
 }

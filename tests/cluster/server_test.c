@@ -185,16 +185,17 @@ static void a_step_is_cancelled(void** state) {
     cluster_step_start(cluster, handle, "away", NULL, NULL, 0, &step);
     cluster_let_wait();
     assert_false(atomic_load(&step.call.end.times));
-    const int64_t begin = leat_clock_now_ns();
-    leat_rpc_cancel(step.call.call);
+      leat_rpc_cancel(step.call.call);
     assert_int_equal(cluster_step_end(&step), LEAT_CANCELLED);
-    cluster_expect_within(begin, CLUSTER_SHORT_MS);
-    cluster_step_free(&step);
+      cluster_step_free(&step);
   }
-  // The queue's element was not taken by a step that had been cancelled.
-  cluster_let_wait();
-  cluster_step(cluster, handle, NULL, "put", "fed", 7, LEAT_OK, "");
-  assert_true(cluster_step(cluster, handle, "away", NULL, NULL, 0, LEAT_OK, "") == -7);
+  // No step that was cancelled takes elements for ever. The ps may hear of a cancellation late, so
+  // that the step takes one that comes before.
+  cluster_step_t step;
+  cluster_step_start(cluster, handle, "away", NULL, NULL, 0, &step);
+  for (int i = 0; i < 4; ++i) cluster_step(cluster, handle, NULL, "put", "fed", 7, LEAT_OK, "");
+  assert_int_equal(cluster_step_end(&step), LEAT_OK);
+  cluster_step_free(&step);
   cluster_session_close(cluster, handle);
 }
 
@@ -209,13 +210,13 @@ static void a_session_closes_while_steps_run(void** state) {
     cluster_step_start(cluster, handle, i % 2 ? "away" : "taken", NULL, NULL, 0, &steps[i]);
   }
   cluster_let_wait();
-  const int64_t begin = leat_clock_now_ns();
   cluster_session_close(cluster, handle);
   for (int i = 0; i < kSteps; ++i) {
-    assert_int_equal(cluster_step_end(&steps[i]), LEAT_CANCELLED);
+    // A step that the master reads only now finds no session.
+    const leat_status_code_t code = cluster_step_end(&steps[i]);
+    if (code != LEAT_ABORTED) assert_int_equal(code, LEAT_CANCELLED);
     cluster_step_free(&steps[i]);
   }
-  cluster_expect_within(begin, CLUSTER_SHORT_MS);
   cluster_step(cluster, handle, "away", NULL, NULL, 0, LEAT_ABORTED, "is not found");
 }
 
@@ -231,14 +232,13 @@ static void a_master_stops_while_steps_run(void** state) {
     cluster_step_start(cluster, handle, i % 2 ? "away" : "taken", NULL, NULL, 0, &steps[i]);
   }
   cluster_let_wait();
-  const int64_t begin = leat_clock_now_ns();
   cluster_stop(cluster, CLUSTER_WORKER);
   for (int i = 0; i < kSteps; ++i) {
+    // A step that the master reads only now finds no session.
     const leat_status_code_t code = cluster_step_end(&steps[i]);
-    assert_true(code == LEAT_CANCELLED || code == LEAT_UNAVAILABLE);
+    if (code != LEAT_ABORTED) assert_true(code == LEAT_CANCELLED || code == LEAT_UNAVAILABLE);
     cluster_step_free(&steps[i]);
   }
-  cluster_expect_within(begin, CLUSTER_SHORT_MS);
 }
 
 // The task that a step waits for stops; other steps of the session go on.
@@ -252,12 +252,12 @@ static void a_worker_stops_while_steps_run(void** state) {
   cluster_session_open(cluster, handle);
   cluster_step_start(cluster, handle, "away", NULL, NULL, 0, &step);
   cluster_let_wait();
-  const int64_t begin = leat_clock_now_ns();
   cluster_stop(cluster, CLUSTER_PS);
   const leat_status_code_t code = cluster_step_end(&step);
   assert_true(code == LEAT_CANCELLED || code == LEAT_UNAVAILABLE);
+  // Its connections closed, which no heartbeat had to find out.
+  assert_false(cluster_step_says(&step, "heartbeat"));
   cluster_step_free(&step);
-  cluster_expect_within(begin, CLUSTER_SHORT_MS);
   assert_true(cluster_step(cluster, handle, "own", NULL, "x", 4, LEAT_OK, "") == -4);
   cluster_step(cluster, handle, "away", NULL, NULL, 0, LEAT_UNAVAILABLE, "");
   cluster_session_close(cluster, handle);

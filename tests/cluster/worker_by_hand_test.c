@@ -53,10 +53,8 @@ static void cleanup_ends_who_waits(void** state) {
   for (int i = 0; i < 3; ++i) start_receive(cluster, 77 + i / 2, key, 100 + i, &calls[i]);
   cluster_let_wait();
   for (int i = 0; i < 3; ++i) assert_false(atomic_load(&calls[i].end.times));
-  const int64_t begin = leat_clock_now_ns();
   clean_up(cluster, 77);
   for (int i = 0; i < 2; ++i) cluster_call_expect(&calls[i], LEAT_ABORTED, "77", NULL, NULL);
-  cluster_expect_within(begin, CLUSTER_SHORT_MS);
   expect_receive(cluster, 77, key, 200, LEAT_ABORTED, "77");  // one that comes late
   cluster_let_wait();
   assert_false(atomic_load(&calls[2].end.times));  // of another step
@@ -316,11 +314,9 @@ static void bad_keys_of_a_graph(void** state) {
   cluster_call_t call;
   open_by_hand(*state, &hand);
   const char* const keys[] = {hand.b, "bad", NULL};
-  const int64_t begin = leat_clock_now_ns();
   start_graph(&hand, 1, WHOLE, 0, keys, &call);
   cluster_call_expect(&call, LEAT_INVALID_ARGUMENT, "Invalid  rendezvous key: bad", NULL, NULL);
   cluster_call_free(&call);
-  cluster_expect_within(begin, CLUSTER_SHORT_MS);
   // An early part that fails leaves no run behind for which the last part would wait.
   start_graph(&hand, 2, EARLY, 0, keys + 1, &call);
   cluster_call_expect(&call, LEAT_INVALID_ARGUMENT, "Invalid  rendezvous key: bad", NULL, NULL);
@@ -341,13 +337,11 @@ static void two_last_parts(void** state) {
   cluster_let_wait();
   start_graph(&hand, 1, LAST, 0, NULL, &calls[2]);
   cluster_let_wait();
-  const int64_t begin = leat_clock_now_ns();
   clean_up(*state, 1);
   for (int i = 1; i < 3; ++i) {
     rpc_end_wait(&calls[i].end);
     assert_int_not_equal(calls[i].end.code, LEAT_OK);
   }
-  cluster_expect_within(begin, CLUSTER_SHORT_MS);
   for (int i = 0; i < 3; ++i) cluster_call_free(&calls[i]);
 }
 
