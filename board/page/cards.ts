@@ -3,7 +3,8 @@
 // differ in their cards alone.
 import {button, byId, element, matcher} from './dom';
 import {setStroke} from './chart';
-import {state} from './state';
+import {styleOf} from './run_groups';
+import {nameOf} from './state';
 
 const MANY_CARDS = 60, MANY_GROUPS = 300;
 const COLLATOR = new Intl.Collator('en', {numeric: true});
@@ -17,7 +18,10 @@ export interface Card {
 export interface Item {
   key: string;  // names the card
   tag: string;
+  group?: string;  // where it is not what stands before the tag's first slash
 }
+
+export const PINNED = '★ Pinned';  // the group that comes first, whatever the filter of tags
 
 export function isNear(box: DOMRect): boolean {
   return box.width > 0 && box.top < innerHeight + 400 && box.bottom > -400;
@@ -25,7 +29,7 @@ export function isNear(box: DOMRect): boolean {
 
 // The short line in a run's colour and dash.
 export function swatch(run: string): HTMLCanvasElement {
-  return swatchOf(state.styles.get(run) || 0);
+  return swatchOf(styleOf(run));
 }
 
 export function swatchOf(style: number): HTMLCanvasElement {
@@ -65,15 +69,15 @@ export class CardList<T extends Item> {
   // are closed are not made, and of a long group the first ones at first: logs have 100,000 tags.
   set(items: T[]): void {
     const matches = matcher(byId('tag-filter')), groups = new Map<string, T[]>();
-    for (const item of items.filter(i => matches(i.tag))) {
-      const group = item.tag.includes('/') ? item.tag.slice(0, item.tag.indexOf('/')) : '';
+    for (const item of items.filter(i => i.group || matches(i.tag))) {
+      const group = item.group ? item.group : item.tag.includes('/') ? item.tag.slice(0, item.tag.indexOf('/')) : '';
       const members = groups.get(group);
       if (members) members.push(item);
       else groups.set(group, [item]);
     }
     const open = new Map([...this.root.querySelectorAll('details')].map(d => [d.dataset.group, d.open]));
     let left = 24;  // groups that begin open hold about so many cards
-    const shown = [...groups].sort(([a], [b]) => a < b ? -1 : 1);
+    const shown = [...groups].sort(([a, of], [b]) => of[0].group ? -1 : groups.get(b)![0].group || a >= b ? 1 : -1);
     const made = shown.slice(0, MANY_GROUPS).map(([group, members]) => {
       const details = this.makeGroup(group, members, open.get(group) ?? left > 0);
       left -= members.length;
@@ -146,7 +150,13 @@ export class CardFrame {
     this.scroll.hidden = true;
     this.scroll.setAttribute('aria-label', 'Values of ' + label);
     const title = element('div', {}, element('h3', {}, heading));
-    if (run !== undefined) title.append(element('p', {class: 'run'}, swatch(run), run));
+    if (run !== undefined) {
+      const shown = element('p', {class: 'run'});
+      const name = () => shown.replaceChildren(swatch(run), nameOf(run));
+      name();
+      document.addEventListener('leat-runs', name);
+      title.append(shown);
+    }
     if (fill) {
       const toggle = element('button', {type: 'button', 'aria-expanded': 'false'}, 'Table');
       toggle.onclick = () => {

@@ -17,12 +17,14 @@ export interface Line {
 export interface Look {
   axis: 'step' | 'relative' | 'wall';
   log: boolean;
+  logX?: boolean;         // not of the time of day
   clip: boolean;
   smoothed: boolean;
   cursor: number | null;  // an x
   isShare?: boolean;      // both axes go from 0 to 1
   zoom?: [number, number] | null;  // of x; values outside are not drawn
   chosen?: [number, number] | null;  // a stretch of x that is being chosen
+  mark?: number;  // a step, to which the lines' points are marked
 }
 
 export interface Scale {
@@ -30,6 +32,18 @@ export interface Scale {
   width: number;
   x0: number;
   x1: number;
+  log?: boolean;  // of x
+}
+
+// The x at |share| of the width of a chart, and the share of its width at which |x| lies.
+export function xAtShare(scale: Scale, share: number): number {
+  const {x0, x1, log} = scale;
+  return log ? x0 * (x1 / x0) ** share : x0 + share * (x1 - x0);
+}
+
+export function shareOfX(scale: Scale, x: number): number {
+  const {x0, x1, log} = scale;
+  return log ? Math.log(x / x0) / Math.log(x1 / x0) : (x - x0) / (x1 - x0);
 }
 
 // What a chart is drawn with: the context of a canvas, or what makes an SVG of the same calls.
@@ -44,14 +58,21 @@ const LIGHT = ['#0060a0', '#b04a00', '#00704c', '#9a3d74', '#8a6a00', '#2a7fa8',
 const DARK = ['#56b4e9', '#f0a04b', '#2ecc9a', '#e8a0cc', '#f0e442', '#8fd0ff', '#e8e8e8', '#b8a8ff'];
 const DASHES = [[], [7, 4], [2, 3], [9, 3, 2, 3], [14, 4]];
 
+// Styles of pairs: from PAIRED on twice the index of the pair, and 1 more for the evaluation, which
+// is dashed.
+export const PAIRED = 1 << 20;
+const PAIR_DASHES = [[[], [6, 4]], [[14, 3], [3, 3]], [[9, 3, 2, 3], [2, 5]]];
+
 export function isDark(): boolean {
   return document.documentElement.dataset.theme === 'dark';
 }
 
 export function setStroke(context: Pen, style: number): void {
-  const colours = isDark() ? DARK : LIGHT;
-  context.strokeStyle = context.fillStyle = colours[style % colours.length];
-  context.setLineDash(DASHES[Math.floor(style / colours.length + style) % DASHES.length]);
+  const colours = isDark() ? DARK : LIGHT, isPaired = style >= PAIRED;
+  const index = isPaired ? (style - PAIRED) >> 1 : style;
+  context.strokeStyle = context.fillStyle = colours[index % colours.length];
+  context.setLineDash(isPaired ? PAIR_DASHES[Math.floor(index / colours.length) % PAIR_DASHES.length][style & 1]
+    : DASHES[Math.floor(style / colours.length + style) % DASHES.length]);
 }
 
 // Round numbers between |low| and |high|, about |count| of them.
@@ -129,7 +150,7 @@ function drawLine(context: Pen, x: Float64Array, y: Float64Array,
   context.beginPath();
   for (let i = 0; i < x.length; ++i) {
     const at = py(y[i]);
-    if (!Number.isFinite(at)) {
+    if (!Number.isFinite(at) || !Number.isFinite(px(x[i]))) {
       isDown = false;
     } else if (isDown) {
       context.lineTo(px(x[i]), at);
@@ -147,12 +168,28 @@ function drawBand(context: Pen, line: Line, px: (v: number) => number, py: (v: n
   const {x, low, high} = line;
   if (!low || !high) return;
   for (let begin = 0, end = 0; begin < x.length; begin = end + 1) {
-    for (end = begin; end < x.length && Number.isFinite(py(low[end])) && Number.isFinite(py(high[end]));) ++end;
+    for (end = begin; end < x.length && Number.isFinite(py(low[end]) + py(high[end]) + px(x[end]));) ++end;
     if (end === begin) continue;
     context.beginPath();
     for (let i = begin; i < end; ++i) (i === begin ? context.moveTo : context.lineTo).call(context, px(x[i]), py(high[i]));
     for (let i = end - 1; i >= begin; --i) context.lineTo(px(x[i]), py(low[i]));
     context.fill();
+  }
+}
+
+// The point of each line at the last step up to |step|.
+export function indexUpTo(steps: ArrayLike<number>, step: number): number {
+  let found = -1;
+  for (let i = 0; i < steps.length; ++i) if (steps[i] <= step && (found < 0 || steps[i] >= steps[found])) found = i;
+  return found;
+}
+
+function drawMark(context: Pen, lines: Line[], step: number, px: (v: number) => number, py: (v: number) => number,
+                  colour: string): void {
+  context.fillStyle = colour;
+  for (const line of lines) {
+    const i = indexUpTo(line.step, step);
+    if (i >= 0 && Number.isFinite(py(line.y[i]))) context.fillRect(px(line.x[i]) - 3, py(line.y[i]) - 3, 6, 6);
   }
 }
 
@@ -165,8 +202,8 @@ export function drawChart(canvas: HTMLCanvasElement, lines: Line[], look: Look):
 export function drawLines(context: Pen, width: number, height: number, lines: Line[], look: Look): Scale {
   const css = getComputedStyle(document.documentElement);
   const colour = (name: string) => css.getPropertyValue(name).trim();
-  const zoom = look.zoom;
-  const [x0, x1] = look.isShare ? [0, 1] : zoom || range(lines, line => [line.x], false, false);
+  const zoom = look.zoom, logX = !!look.logX && !look.isShare && look.axis !== 'wall';
+  const [x0, x1] = look.isShare ? [0, 1] : zoom || range(lines, line => [line.x], logX, false);
   let [y0, y1] = look.isShare ? [0, 1] : range(lines, line => {
     const shown = look.smoothed ? [line.y, line.raw] : [line.y];
     if (line.low && line.high) shown.push(line.low, line.high);
@@ -180,7 +217,8 @@ export function drawLines(context: Pen, width: number, height: number, lines: Li
   const labels = (yTicks.length ? yTicks : [y0, y1]).map(t => [t, formatNumber(look.log ? 10 ** t : t)] as const);
   const left = Math.ceil(Math.max(...labels.map(l => context.measureText(l[1]).width))) + 10;
   const bottom = height - 22, right = width - 8, top = 6;
-  const px = (x: number) => left + (x - x0) / (x1 - x0) * (right - left);
+  const scale = {left, width: right - left, x0, x1, log: logX};
+  const px = (x: number) => left + shareOfX(scale, x) * scale.width;
   const py = (v: number) => bottom - (toY(v) - y0) / (y1 - y0) * (bottom - top);
   context.lineWidth = 1;
   for (const [tick, label] of labels) {
@@ -197,7 +235,8 @@ export function drawLines(context: Pen, width: number, height: number, lines: Li
   }
   context.textBaseline = 'top';
   let end = -Infinity;
-  const xTicks = (look.axis === 'step' ? ticksOf : timeTicksOf)(x0, x1, Math.max(2, Math.floor((right - left) / 80)));
+  const xTicks = logX ? logTicksOf(Math.log10(x0), Math.log10(x1)).map(t => Number((10 ** t).toPrecision(12)))
+    : (look.axis === 'step' ? ticksOf : timeTicksOf)(x0, x1, Math.max(2, Math.floor((right - left) / 80)));
   for (const tick of xTicks) {
     const text = formatX(tick, look.axis, x1 - x0), size = context.measureText(text).width;
     const x = Math.min(Math.max(px(tick), left + size / 2), right - size / 2);
@@ -224,6 +263,7 @@ export function drawLines(context: Pen, width: number, height: number, lines: Li
     context.lineWidth = 2;
     drawLine(context, line.x, line.y, px, py);
   }
+  if (look.mark !== undefined) drawMark(context, lines, look.mark, px, py, colour('--text'));
   if (look.chosen) {
     context.globalAlpha = 0.2;
     context.fillStyle = colour('--accent');
@@ -241,5 +281,5 @@ export function drawLines(context: Pen, width: number, height: number, lines: Li
     context.stroke();
   }
   context.restore();
-  return {left, width: right - left, x0, x1};
+  return scale;
 }

@@ -4,7 +4,8 @@ import {isNear} from './cards';
 import {Series, fetchColumns} from './columns';
 import {element, getJson} from './dom';
 import {Curve, LineCard} from './line_card';
-import {Page, shownRuns, state} from './state';
+import {styleOf} from './run_groups';
+import {Page, nameOf, shownRuns} from './state';
 
 interface Margin {
   value: string;
@@ -29,8 +30,8 @@ const NOTHING = 'No run that is shown has a tag that this chart asks for.';
 // Lines of one tag are named and drawn as their runs, others also by their tags.
 function named(series: Series[]): Curve[] {
   const isOneTag = new Set(series.map(s => s.tag)).size <= 1;
-  return series.map((s, i) => isOneTag ? {...s, name: s.run, style: state.styles.get(s.run) || 0}
-                                       : {...s, name: `${s.run}: ${s.tag}`, style: i});
+  return series.map((s, i) => isOneTag ? {...s, name: nameOf(s.run), style: styleOf(s.run)}
+                                       : {...s, name: `${nameOf(s.run)}: ${s.tag}`, style: i});
 }
 
 // Throws where a pattern is none, so that the card says which. The server decides about others that
@@ -60,12 +61,10 @@ function banded(series: Series[], margins: Margin[]): Curve[] {
   });
 }
 
-async function curvesOf(chart: Chart): Promise<Curve[]> {
+async function seriesOf(chart: Chart): Promise<Series[]> {
   const run = shownRuns(), margins = chart.margin?.series || [], pattern = check(chart.multiline?.tag.filter(Boolean) || []);
-  if (margins.length) {
-    return banded(await fetchColumns({run, tag: margins.flatMap(m => [m.value, m.lower, m.upper])}), margins);
-  }
-  return pattern.length ? named(await fetchColumns({run, pattern})) : [];
+  if (margins.length) return fetchColumns({run, tag: margins.flatMap(m => [m.value, m.lower, m.upper])});
+  return pattern.length ? fetchColumns({run, pattern}) : [];
 }
 
 export class CustomScalars implements Page {
@@ -93,7 +92,8 @@ export class CustomScalars implements Page {
     this.root.replaceChildren(...categories.map((category, i) => {
       const cards = category.chart.map((chart, k) => {
         const label = `${category.title}: ${chart.title}`, key = `${i}/${k}`;
-        const card = new LineCard({heading: chart.title, label, nothing: NOTHING, ask: () => curvesOf(chart)});
+        const card = new LineCard({heading: chart.title, label, nothing: NOTHING, ask: () => seriesOf(chart),
+          arrange: series => chart.margin?.series?.length ? banded(series, chart.margin.series) : named(series)});
         card.root.dataset.key = key;
         this.cards.set(key, card);
         this.watcher.observe(card.root);

@@ -1,10 +1,11 @@
 // The page of histograms: how the values under a tag are distributed, step by step.
 import {Card, CardFrame, isNear, keyCursor, shortName} from './cards';
+import {indexUpTo} from './chart';
 import {choice, element, getJson, table} from './dom';
 import {Histogram, Quantiles, drawBands, drawRidges, thin} from './histogram_chart';
 import {Loader, RunItem, RunPage} from './run_cards';
 import {asCsv, asJson, saveChoice} from './save';
-import {settings, writeLink} from './state';
+import {noteStep, settings, writeLink} from './state';
 import {formatNumber} from './words';
 
 // The value below which |share| of 10,000 lies.
@@ -59,6 +60,7 @@ class HistogramCard implements Card {
       getJson('/data/plugin/distributions/distributions', names)]), ([histograms, quantiles]) => {
         this.histograms = histograms;
         this.quantiles = quantiles;
+        quantiles.forEach((q: Quantiles) => noteStep(q[1]));
         this.frame.sentence.textContent = describeCourse(quantiles);
         this.canvas.setAttribute('aria-label',
           `${label}: ${describeCourse(quantiles)} The arrow keys read out steps.`);
@@ -78,8 +80,10 @@ class HistogramCard implements Card {
 
   draw(): void {
     if (!isNear(this.root.getBoundingClientRect())) return;
-    if (settings.bands) this.scale = drawBands(this.canvas, this.quantiles, this.cursor);
-    else this.ridges = drawRidges(this.canvas, this.histograms, this.cursor);
+    const marked = settings.step < 0 ? -1 : indexUpTo(this.quantiles.map((q: Quantiles) => q[1]), settings.step);
+    const at = this.cursor ?? (marked < 0 ? null : marked);
+    if (settings.bands) this.scale = drawBands(this.canvas, this.quantiles, at);
+    else this.ridges = drawRidges(this.canvas, this.histograms, at);
   }
 
   private indexAt(x: number, y: number): number | null {

@@ -5,7 +5,8 @@ import {keyCursor, swatch} from './cards';
 import {Pen, setStroke, ticksOf} from './chart';
 import {beginDrawing, cssColour, element} from './dom';
 import {Column, Session, Value, compare, textOf, valueOf} from './hparams';
-import {state} from './state';
+import {styleOf} from './run_groups';
+import {nameOf} from './state';
 import {countOf, formatNumber} from './words';
 
 // Where values of a column lie, from 0 to 1: numbers by size, others in equal distances.
@@ -76,13 +77,13 @@ abstract class Plot {
     if (at === this.at) return;
     this.at = at;
     const session = this.sessions[at];
-    this.reading.replaceChildren(...(session ? [swatch(session.run), ` ${session.run}: ` + this.columns.map(column =>
+    this.reading.replaceChildren(...(session ? [swatch(session.run), ` ${nameOf(session.run)}: ` + this.columns.map(column =>
       `${column.title} ${textOf(valueOf(session, column)) || 'none'}`).join(', ')] : []));
     this.draw();
   }
 
   protected stroke(pen: Pen, session: Session): void {
-    setStroke(pen, state.styles.get(session.run) || 0);
+    setStroke(pen, styleOf(session.run));
   }
 
   protected abstract nearest(x: number, y: number): number;

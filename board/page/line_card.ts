@@ -1,12 +1,13 @@
 // A card with a chart of lines. The chart can be read without seeing it: a sentence says what its
 // lines do, the arrow keys move a cursor whose values are read out, and a button shows the numbers as
-// a table. The numbers and the chart can be saved.
+// a table. The numbers and the chart can be saved, and lines can be heard.
 import {Card, CardFrame, isNear, keyCursor, swatchOf} from './cards';
-import {Line, Look, Scale, drawChart, drawLines, isDark} from './chart';
+import {Line, Look, Scale, drawChart, drawLines, indexUpTo, isDark, shareOfX, xAtShare} from './chart';
 import type {Series} from './columns';
-import {element, table} from './dom';
+import {button, element, table} from './dom';
 import {curvesAsCsv, curvesAsJson, saveChoice} from './save';
-import {settings, shownRuns, state} from './state';
+import {playLines} from './sound';
+import {nameOf, noteStep, settings, shownRuns, state} from './state';
 import {SvgPen} from './svg_pen';
 import {describe, formatDuration, formatNumber, smooth} from './words';
 
@@ -16,8 +17,10 @@ const MANY_LINES = 30;
 export interface Subject {
   heading: string;
   label: string;               // what the card is about, for people and for names of files
-  ask(): Promise<Curve[]>;     // the series of the runs that are shown
+  ask(): Promise<Series[]>;    // of the runs that are shown
+  arrange(series: Series[]): Curve[];  // the lines that are made of them
   nothing: string;             // the sentence where there are none
+  buttons?: HTMLElement[];     // that the card has beside its own
 }
 
 // A series, and how its line looks.
@@ -35,14 +38,17 @@ export class LineCard implements Card {
   private legendOf: Curve[] | null = null;  // the series and the theme that the legend was made for
   private legendTheme = false;
   private readonly frame: CardFrame;
+  private loadedSeries: Series[] = [];
   private series: Curve[] = [];
   private lines: Line[] = [];
   private places: number[] = [];  // of the cursor
   private scale: Scale = {left: 0, width: 1, x0: 0, x1: 1};
+  private readonly sound = button('Listen', () => this.listen(), {'aria-pressed': 'false'});
+  private silence: (() => void) | null = null;  // ends the sound that plays
   private cursor: number | null = null;
   private zoom: [number, number] | null = null;
   private chosen: [number, number] | null = null;  // while the mouse draws a stretch
-  private axis = settings.axis;
+  private axis = '';
   private loaded = '';
 
   constructor(private readonly subject: Subject) {
@@ -52,6 +58,7 @@ export class LineCard implements Card {
               at => this.setCursor(at === null ? null : this.places[at]));
     this.frame.buttons.prepend(saveChoice(subject.label, {
       CSV: () => curvesAsCsv(this.series), JSON: () => curvesAsJson(this.series), SVG: () => this.asSvg()}));
+    this.frame.buttons.prepend(...(subject.buttons || []), this.sound);
     this.canvas.addEventListener('keydown', event => this.onZoomKey(event));
     this.canvas.onpointerdown = event => {
       if (event.button || event.pointerType === 'touch') return;
@@ -75,7 +82,7 @@ export class LineCard implements Card {
     if (this.loaded !== wanted) {
       this.loaded = wanted;
       try {
-        this.series = shownRuns().length ? await this.subject.ask() : [];
+        this.loadedSeries = shownRuns().length ? await this.subject.ask() : [];
       } catch (error) {
         this.loaded = '';
         this.frame.sentence.textContent = 'Loading failed: ' + (error as Error).message;
@@ -87,28 +94,57 @@ export class LineCard implements Card {
   }
 
   private prepare(): void {
-    if (this.axis !== settings.axis) this.zoom = null;  // it was of other units
-    this.axis = settings.axis;
+    const axis = settings.axis + settings.logX;
+    if (this.axis !== axis) this.zoom = null;  // it was of other units
+    this.axis = axis;
+    this.sound.hidden = !settings.sound;
+    if (!settings.sound) this.silence?.();
+    this.series = this.subject.arrange(this.loadedSeries);
+    for (const s of this.series) for (const step of s.steps) noteStep(step);
+    const smoothed = (values: Float64Array) => settings.smoothing > 0 ? smooth(values, settings.smoothing) : values;
     this.lines = this.series.filter(s => s.values.length).map(s => {
       const begin = s.times[0];
-      return {name: s.name, style: s.style, step: s.steps, raw: s.values, low: s.low, high: s.high,
+      return {name: s.name, style: s.style, step: s.steps, raw: s.values, low: s.low && smoothed(s.low), high: s.high && smoothed(s.high),
               x: settings.axis === 'step' ? s.steps
                 : settings.axis === 'wall' ? s.times : s.times.map(t => t - begin),
-              y: settings.smoothing > 0 ? smooth(s.values, settings.smoothing) : s.values};
+              y: smoothed(s.values)};
     });
     this.places = [...new Set(this.lines.flatMap(line => [...line.x]))].sort((a, b) => a - b);
     const told = this.series.slice(0, 3).map(s => `${s.name} ${describe(s)}`);
     const more = this.series.length - told.length;
     const rest = more > 1 ? `. ${more} more lines.` : more ? '. One more line.' : '.';
-    const text = told.length ? told.join('. ') + rest : this.subject.nothing;
+    const text = (told.length ? told.join('. ') + rest : this.subject.nothing) + this.atStep();
     this.frame.sentence.textContent = text;
     this.canvas.setAttribute('aria-label', `${this.subject.label}: ${text} The arrow keys read out values, plus and minus zoom.`);
     this.frame.refreshTable();
   }
 
+  // What the lines have at the step that the page marks.
+  private atStep(): string {
+    const marked = settings.step < 0 ? [] : this.lines.slice(0, 8).flatMap(line => {
+      const i = indexUpTo(line.step, settings.step);
+      return i < 0 ? [] : [`${line.name} ${formatNumber(line.raw[i])}` + (line.step[i] < settings.step ? ` (of step ${line.step[i]})` : '')];
+    });
+    return marked.length ? ` At step ${settings.step}: ${marked.join('; ')}.` : '';
+  }
+
+  private listen(): void {
+    const isPlaying = !!this.silence;
+    this.silence?.();
+    if (isPlaying || !this.lines.length) return;
+    this.silence = playLines(this.lines.slice(0, 8).map(line => line.y), {
+      onLine: i => { this.frame.reading.textContent = 'Playing ' + this.lines[i].name; },
+      onEnd: () => {
+        this.silence = null;
+        this.frame.reading.textContent = '';
+        this.sound.setAttribute('aria-pressed', 'false');
+      }});
+    this.sound.setAttribute('aria-pressed', 'true');
+  }
+
   // Runs stand in the list beside the page; other lines are named here, in the colours of the theme.
   private drawLegend(): void {
-    const others = this.series.some(s => s.name !== s.run) ? this.series.slice(0, MANY_LINES) : [];
+    const others = this.series.some(s => s.name !== nameOf(s.run)) ? this.series.slice(0, MANY_LINES) : [];
     this.legend.replaceChildren(...others.map(s => element('li', {}, swatchOf(s.style), s.name)));
     this.legend.hidden = !others.length;
   }
@@ -122,7 +158,8 @@ export class LineCard implements Card {
   }
 
   private look(): Look {
-    return {axis: settings.axis, log: settings.log, clip: settings.clip,
+    return {axis: settings.axis, log: settings.log, logX: settings.logX, clip: settings.clip,
+            mark: settings.step < 0 ? undefined : settings.step,
             smoothed: settings.smoothing > 0, cursor: this.cursor, zoom: this.zoom, chosen: this.chosen};
   }
 
@@ -135,7 +172,7 @@ export class LineCard implements Card {
   // ---- Zoom -------------------------------------------------------------------------------------
   private xAt(event: PointerEvent): number {
     const share = (event.offsetX - this.scale.left) / this.scale.width;
-    return this.scale.x0 + Math.min(Math.max(share, 0), 1) * (this.scale.x1 - this.scale.x0);
+    return xAtShare(this.scale, Math.min(Math.max(share, 0), 1));
   }
 
   private endChoice(event: PointerEvent): void {
@@ -144,7 +181,7 @@ export class LineCard implements Card {
     if (!chosen) return;
     const [from, to] = [chosen[0], this.xAt(event)].sort((a, b) => a - b);
     // A click is no stretch.
-    if ((to - from) / (this.scale.x1 - this.scale.x0) > 0.02) this.setZoom([from, to]);
+    if (shareOfX(this.scale, to) - shareOfX(this.scale, from) > 0.02) this.setZoom([from, to]);
     else this.draw();
   }
 
@@ -160,9 +197,11 @@ export class LineCard implements Card {
     const by = event.key === '+' || event.key === '=' ? 0.5 : event.key === '-' ? 2 : 0;
     if (event.key === '0') this.setZoom(null);
     if (!by || !this.places.length) return;
-    const {x0, x1} = this.scale, first = this.places[0], last = this.places[this.places.length - 1];
-    const at = this.cursor ?? (x0 + x1) / 2;
-    const zoom: [number, number] = [Math.max(at + (x0 - at) * by, first), Math.min(at + (x1 - at) * by, last)];
+    const places = this.scale.log ? this.places.filter(x => x > 0) : this.places;
+    const first = places[0], last = places[places.length - 1];
+    const at = this.cursor === null ? 0.5 : shareOfX(this.scale, this.cursor);
+    const zoom: [number, number] = [Math.max(xAtShare(this.scale, at - at * by), first),
+                                    Math.min(xAtShare(this.scale, at + (1 - at) * by), last)];
     this.setZoom(zoom[0] <= first && zoom[1] >= last ? null : zoom);
   }
 

@@ -1,8 +1,7 @@
 // The frame of all pages: the navigation, the list of runs, the settings, and the news of the server.
 // Each page stands in a file of its own; of those that were shown once the elements stay.
 import {isDark} from './chart';
-import {swatch} from './cards';
-import {byId, element, getJson, matcher, PREFIX} from './dom';
+import {byId, element, getJson, PREFIX} from './dom';
 import {Audio} from './audio';
 import {CustomScalars} from './custom_scalars';
 import {Graph} from './graph';
@@ -12,12 +11,16 @@ import {Images} from './images';
 import {Meshes} from './meshes';
 import {PrCurves} from './pr_curves';
 import {Projector} from './projector';
+import {drawRuns} from './run_list';
 import {Scalars} from './scalars';
 import {Page, readLink, settings, state, writeLink} from './state';
 import {Texts} from './texts';
 import {countOf} from './words';
 
 const MANY_RUNS = 40;
+// Elements and the settings that they show.
+const FIELDS = [['run-filter', 'runFilter'], ['tag-filter', 'tagFilter'], ['group', 'group']] as const;
+const BOXES = ['log', 'logX', 'clip', 'pairs', 'means', 'sound'] as const;
 
 readLink();
 const pages: Page[] = [new Scalars(), new CustomScalars(), new Graph(), new Histograms(), new Images(), new Audio(),
@@ -28,21 +31,6 @@ function shownPage(): Page {
 }
 
 // ---- The lists ----------------------------------------------------------------------------------
-function drawRuns(): void {
-  const matches = matcher(byId('run-filter'));
-  const items = state.runs.filter(matches).slice(0, 500).map(run => {
-    const box = element('input', {type: 'checkbox'});
-    box.checked = !settings.hidden.includes(run);
-    box.onchange = () => {
-      settings.hidden = settings.hidden.filter(r => r !== run);
-      if (!box.checked) settings.hidden.push(run);
-      onSettings();
-    };
-    return element('li', {}, element('label', {}, box, swatch(run), element('span', {}, run)));
-  });
-  byId('runs').replaceChildren(...items);
-}
-
 function drawPages(enabled: Set<string>): void {
   const links = pages.map(page => {
     const link = element('a', {href: '#', 'data-page': page.name}, page.title);
@@ -93,9 +81,53 @@ function showPage(): void {
 
 function onSettings(): void {
   writeLink();
+  keepNames();
   byId('smoothing-value').textContent = String(settings.smoothing);
-  drawRuns();
+  byId('group-tool').hidden = !settings.means;
+  tellStep();
+  drawRuns(onSettings);
+  document.dispatchEvent(new Event('leat-runs'));
   shownPage().redraw();
+}
+
+// ---- The step that is marked --------------------------------------------------------------------
+// The slider goes from 0 to the greatest step that any card has loaded, and then to "newest".
+function tellStep(): void {
+  const slider = byId<HTMLInputElement>('step'), isNewest = settings.step < 0;
+  slider.max = String(state.lastStep + 1);
+  slider.value = String(isNewest ? state.lastStep + 1 : settings.step);
+  const text = isNewest ? 'newest' : String(settings.step);
+  byId('step-value').textContent = text;
+  slider.setAttribute('aria-valuetext', text);
+}
+
+function setStep(): void {
+  const step = Number(byId<HTMLInputElement>('step').value);
+  settings.step = step > state.lastStep ? -1 : step;
+  writeLink();
+  tellStep();
+  document.dispatchEvent(new Event('leat-step'));
+  shownPage().redraw();
+}
+
+// ---- Names of runs ------------------------------------------------------------------------------
+// Names are kept for the next visit of the same logs; those of a link come before them.
+const nameKey = () => 'leat-names ' + byId('where').textContent;
+
+function keepNames(): void {
+  if (!byId('where').textContent) return;
+  if (settings.names.length) localStorage.setItem(nameKey(), JSON.stringify(settings.names));
+  else localStorage.removeItem(nameKey());
+}
+
+function recallNames(): void {
+  if (settings.names.length) return;
+  try {
+    const kept = JSON.parse(localStorage.getItem(nameKey()) || '[]');
+    settings.names = kept.filter(Array.isArray);
+  } catch {
+    localStorage.removeItem(nameKey());
+  }
 }
 
 function sayFailure(error: Error): void {
@@ -114,12 +146,15 @@ async function reload(): Promise<void> {
     state.runs = names;
     names.forEach((run: string) =>
       state.styles.has(run) || state.styles.set(run, state.styles.size));
-    byId('where').textContent = environment.data_location;
+    if (!byId('where').textContent) {
+      byId('where').textContent = environment.data_location;
+      recallNames();
+    }
     const wrong = status.damaged_records + status.skipped_values;
     const hidden = names.filter((run: string) => settings.hidden.includes(run)).length;
     byId('state').textContent = (status.loaded ? '' : 'Loading. ') +
       (hidden ? `${hidden} of ` : '') + countOf(names.length, 'run') + (hidden ? ' are hidden' : '') + `, ${status.series} series` + (wrong ? `, ${wrong} records or values skipped` : '');
-    drawRuns();
+    drawRuns(onSettings);
     drawPages(new Set(Object.keys(plugins).filter(name => plugins[name].enabled)));
     await shownPage().reload();
   } catch (error) {
@@ -131,27 +166,30 @@ async function reload(): Promise<void> {
 function setTheme(dark: boolean): void {
   document.documentElement.dataset.theme = dark ? 'dark' : 'light';
   byId('theme').textContent = dark ? 'Light' : 'Dark';
-  drawRuns();
+  document.dispatchEvent(new Event('leat-runs'));
+  drawRuns(onSettings);
   shownPage().draw();
 }
 
 // Puts the settings into the elements that show them.
 function fillTools(): void {
-  for (const [id, name] of [['run-filter', 'runFilter'], ['tag-filter', 'tagFilter']] as const) {
+  for (const [id, name] of FIELDS) {
     byId<HTMLInputElement>(id).value = settings[name];
   }
-  for (const id of ['log', 'clip'] as const) byId<HTMLInputElement>(id).checked = settings[id];
+  for (const id of BOXES) byId<HTMLInputElement>(id).checked = settings[id];
   byId<HTMLInputElement>('smoothing').value = String(settings.smoothing);
   byId<HTMLSelectElement>('axis').value = settings.axis;
   byId('smoothing-value').textContent = String(settings.smoothing);
+  byId('group-tool').hidden = !settings.means;
+  tellStep();
 }
 
 function bind(): void {
-  for (const [id, name] of [['run-filter', 'runFilter'], ['tag-filter', 'tagFilter']] as const) {
+  for (const [id, name] of FIELDS) {
     const input = byId<HTMLInputElement>(id);
     input.oninput = () => { settings[name] = input.value; onSettings(); };
   }
-  for (const id of ['log', 'clip'] as const) {
+  for (const id of BOXES) {
     const input = byId<HTMLInputElement>(id);
     input.onchange = () => { settings[id] = input.checked; onSettings(); };
   }
@@ -160,6 +198,8 @@ function bind(): void {
   axis.onchange = () => { settings.axis = axis.value as typeof settings.axis; onSettings(); };
   byId('all').onclick = () => { settings.hidden = []; onSettings(); };
   byId('none').onclick = () => { settings.hidden = [...state.runs]; onSettings(); };
+  byId('step').oninput = setStep;
+  document.addEventListener('leat-last-step', tellStep);
   byId('tools').onsubmit = event => event.preventDefault();
   byId('theme').onclick = () => {
     setTheme(!isDark());

@@ -4,7 +4,8 @@ import {Line, Look, Scale, drawChart, drawLines} from './chart';
 import {element, getJson, table, address} from './dom';
 import {Loader, StepSlider} from './run_cards';
 import {asCsv, asJson, saveChoice} from './save';
-import {Page, shownRuns, state} from './state';
+import {styleOf} from './run_groups';
+import {Page, nameOf, shownRuns, state} from './state';
 import {SvgPen} from './svg_pen';
 import {formatNumber} from './words';
 
@@ -97,7 +98,7 @@ class CurveCard implements Card {
     });
     this.lines = this.shown.map(({run, curve}) => {
       const x = Float64Array.from(curve.recall), y = Float64Array.from(curve.precision);
-      return {name: run, style: state.styles.get(run) || 0, x, y, raw: y, step: x};
+      return {name: nameOf(run), style: styleOf(run), x, y, raw: y, step: x};
     });
     const told = this.shown.map(({run, curve}) =>
       `${run}: area ${formatNumber(areaOf(curve))} at step ${curve.step}`).join('. ');

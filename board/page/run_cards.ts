@@ -2,7 +2,8 @@
 // that is made, and in what stands above.
 import {Card, CardList, Item} from './cards';
 import {element, getJson} from './dom';
-import {Page, shownRuns, state} from './state';
+import {indexUpTo} from './chart';
+import {Page, noteStep, settings, shownRuns, state} from './state';
 
 export interface RunItem extends Item {
   run: string;
@@ -70,7 +71,7 @@ export class Loader<T> {
 }
 
 // The slider of a card with a value for each of several steps. It stays at the newest until it is
-// moved.
+// moved, or at the step that the page marks.
 export class StepSlider {
   readonly root: HTMLElement;
   private readonly input: HTMLInputElement;
@@ -87,6 +88,7 @@ export class StepSlider {
       this.onChange(this.index());
     };
     this.root = element('div', {class: 'steps'}, this.output, this.input);
+    document.addEventListener('leat-step', () => this.set(this.steps));
   }
 
   index(): number {
@@ -96,7 +98,9 @@ export class StepSlider {
   set(steps: number[]): void {
     this.steps = steps;
     this.input.max = String(Math.max(steps.length - 1, 0));
-    if (this.followsNewest) this.input.value = this.input.max;
+    if (settings.step >= 0) this.input.value = String(Math.max(indexUpTo(steps, settings.step), 0));
+    else if (this.followsNewest) this.input.value = this.input.max;
+    steps.forEach(noteStep);
     this.input.hidden = steps.length < 2;
     this.tell();
     if (steps.length) this.onChange(this.index());

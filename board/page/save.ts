@@ -47,5 +47,6 @@ export function asJson(data: unknown): string {
 
 export function curvesAsJson(curves: Curve[]): string {
   return asJson(curves.map(curve => ({run: curve.run, tag: curve.tag, points: [...curve.steps].map((step, i) =>
-    ({step, wall_time: curve.times[i], value: curve.values[i]}))})));
+    ({step, wall_time: curve.times[i], value: curve.values[i],
+      ...(curve.low && curve.high ? {low: curve.low[i], high: curve.high[i]} : {})}))})));
 }

@@ -1,15 +1,21 @@
 // The page of scalars: a card with a chart of lines for each tag, and in it a line for each run.
-import {CardList, Item, shortName} from './cards';
+import {CardList, Item, PINNED, shortName} from './cards';
 import {fetchColumns} from './columns';
-import {element, getJson} from './dom';
+import {button, element, getJson} from './dom';
 import {LineCard} from './line_card';
-import {Page, shownRuns, state} from './state';
+import {curvesOfRuns} from './run_groups';
+import {Page, settings, shownRuns, writeLink} from './state';
 
-function cardOf(tag: string): LineCard {
-  return new LineCard({heading: shortName(tag), label: tag, nothing: 'No run that is shown has this tag.', ask: async () => {
-    const series = await fetchColumns({tag: [tag], run: shownRuns()});
-    return series.map(s => ({...s, name: s.run, style: state.styles.get(s.run) || 0}));
-  }});
+interface TagItem extends Item {
+  pin: () => void;
+}
+
+function cardOf({tag, pin, group}: TagItem): LineCard {
+  const isPinned = group === PINNED;
+  return new LineCard({heading: isPinned ? tag : shortName(tag), label: isPinned ? tag + ', pinned' : tag,
+    nothing: 'No run that is shown has this tag.', arrange: curvesOfRuns,
+    buttons: [button(isPinned ? 'Unpin' : 'Pin', pin)],
+    ask: () => fetchColumns({tag: [tag], run: shownRuns()})});
 }
 
 export class Scalars implements Page {
@@ -20,8 +26,7 @@ export class Scalars implements Page {
   usesTags = true;
   root = element('div');
   private tags: string[] = [];
-  private readonly cards = new CardList<Item>(
-    this.root, 'There are no scalars yet.', item => cardOf(item.tag));
+  private readonly cards = new CardList<TagItem>(this.root, 'There are no scalars yet.', cardOf);
 
   async reload(): Promise<void> {
     const index = await getJson('/data/plugin/scalars/tags');
@@ -30,7 +35,20 @@ export class Scalars implements Page {
   }
 
   redraw(): void {
-    this.cards.set(this.tags.map(tag => ({key: tag, tag})));
+    const pinned = this.tags.filter(tag => settings.pinned.includes(tag));
+    this.cards.set([
+      ...pinned.map(tag => ({key: 'pinned ' + tag, tag, group: PINNED, pin: () => this.pin(tag)})),
+      ...this.tags.map(tag => ({key: tag, tag, pin: () => this.pin(tag)}))]);
+  }
+
+  // Pins a card, or takes the pin off; the focus goes to the button that undoes it.
+  private pin(tag: string): void {
+    const isPinned = settings.pinned.includes(tag);
+    settings.pinned = isPinned ? settings.pinned.filter(t => t !== tag) : [...settings.pinned, tag];
+    writeLink();
+    this.redraw();
+    const key = isPinned ? tag : 'pinned ' + tag;
+    this.root.querySelector<HTMLElement>(`[data-key="${CSS.escape(key)}"] .top button`)?.focus();
   }
 
   draw(): void {

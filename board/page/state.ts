@@ -10,7 +10,15 @@ export interface Settings {
   axis: Look['axis'];
   log: boolean;
   clip: boolean;
+  logX: boolean;
   hidden: string[];
+  names: string[][];  // pairs: a run, and what the user calls it
+  pairs: boolean;     // a run and its evaluation have one colour
+  means: boolean;     // lines are means of groups of runs
+  group: string;      // what matches this does not count in the name of a group
+  step: number;       // that all cards show; -1: the newest
+  pinned: string[];   // tags
+  sound: boolean;     // curves can be heard
   graph: {run: string; tag: string; open: number[]; selected: number; colour: string; steps: string};
   hparams: {view: string; x: string; y: string};
   projector: {run: string; tensor: string; method: string; dims: number; perplexity: number;
@@ -23,7 +31,8 @@ export interface Settings {
 
 export const settings: Settings = {
   page: 'scalars', runFilter: '', tagFilter: '', smoothing: 0.6, axis: 'step', log: false,
-  clip: false, hidden: [], graph: {run: '', tag: '', open: [], selected: 0, colour: 'structure', steps: ''},
+  clip: false, logX: false, hidden: [], names: [], pairs: false, means: false, group: '[_/-]?(seed|run|trial)?[_-]?\\d+$',
+  step: -1, pinned: [], sound: false, graph: {run: '', tag: '', open: [], selected: 0, colour: 'structure', steps: ''},
   hparams: {view: 'table', x: '', y: ''}, projector: {run: '', tensor: '', method: 'pca', dims: 3,
   perplexity: 30, colour: '', label: '', pictures: '', measure: 'angle'}, bands: false, brightness: 1, contrast: 1, actualSize: false};
 const atFirst = JSON.stringify(settings);
@@ -31,7 +40,8 @@ const atFirst = JSON.stringify(settings);
 // |base| with what |given| sets of it: links come from anywhere, and from other versions of the page.
 function withGiven<T>(base: T, given: any): T {
   if (typeof base !== typeof given || Array.isArray(base) !== Array.isArray(given) || given === null) return base;
-  if (typeof base !== 'object' || Array.isArray(base)) return given;
+  if (Array.isArray(base)) return given.filter((x: any) => typeof x !== 'object' || Array.isArray(x));
+  if (typeof base !== 'object') return given;
   return Object.fromEntries(Object.entries(base as object).map(([name, value]) =>
     [name, withGiven(value, given[name])])) as T;
 }
@@ -61,11 +71,30 @@ export const state = {
   runs: [] as string[],
   styles: new Map<string, number>(),  // of runs: indices of colours and dashes
   version: '',  // of what the server has loaded
+  lastStep: 0,  // the greatest that a card has loaded
 };
+
+// Says that a card has loaded values up to |step|.
+export function noteStep(step: number): void {
+  if (!(step > state.lastStep) || !Number.isFinite(step)) return;
+  state.lastStep = step;
+  document.dispatchEvent(new Event('leat-last-step'));
+}
+
+// What the user calls |run|.
+export function nameOf(run: string): string {
+  const given = settings.names.find(pair => pair[0] === run);
+  return given && given[1] ? String(given[1]) : run;
+}
+
+export function rename(run: string, name: string): void {
+  settings.names = settings.names.filter(pair => pair[0] !== run);
+  if (name && name !== run) settings.names.push([run, name]);
+}
 
 export function shownRuns(): string[] {
   const matches = matcher(byId('run-filter'));
-  return state.runs.filter(run => matches(run) && !settings.hidden.includes(run));
+  return state.runs.filter(run => (matches(run) || matches(nameOf(run))) && !settings.hidden.includes(run));
 }
 
 // A part of the document that one name in the navigation shows.

@@ -1,0 +1,60 @@
+// The list of runs beside the pages: a box for each that shows it, and a button that gives it another
+// name.
+import {swatch} from './cards';
+import {button, byId, element, matcher} from './dom';
+import {nameOf, rename, settings, state} from './state';
+
+const MANY_ITEMS = 500;
+
+// The label of |run| becomes a field for its name: Enter and leaving it take the name, Escape does not.
+function editName(item: HTMLElement, run: string, onChange: () => void): void {
+  const input = element('input', {type: 'search', 'aria-label': 'Name of ' + run, spellcheck: 'false'});
+  const finish = (takes: boolean) => {
+    input.onblur = input.onkeydown = null;
+    const hadFocus = document.activeElement === input;
+    if (takes) rename(run, input.value.trim());
+    input.remove();
+    onChange();
+    if (hadFocus) find(run, 'button')?.focus();
+  };
+  input.value = nameOf(run);
+  input.onblur = () => finish(true);
+  input.onkeydown = event => {
+    if (event.key === 'Enter' || event.key === 'Escape') {
+      event.preventDefault();
+      finish(event.key === 'Enter');
+    }
+  };
+  item.replaceChildren(input);
+  input.select();
+}
+
+function find(run: string, kind: string): HTMLElement | null {
+  return byId('runs').querySelector(`li[data-run="${CSS.escape(run)}"] ${kind}`);
+}
+
+// Draws the list anew; |onChange| is told of what the user has set. What has the focus keeps it, and a
+// name that is being edited is left alone.
+export function drawRuns(onChange: () => void): void {
+  const focused = byId('runs').contains(document.activeElement) ? document.activeElement as HTMLElement : null;
+  if (focused instanceof HTMLInputElement && focused.type === 'search') return;
+  const focus = focused && [focused.closest('li')?.dataset.run || '', focused.localName];
+  const matches = matcher(byId('run-filter'));
+  const hidden = new Set(settings.hidden);
+  const all = state.runs.filter(run => matches(run) || matches(nameOf(run)));
+  const items = all.slice(0, MANY_ITEMS).map(run => {
+    const box = element('input', {type: 'checkbox'}), name = nameOf(run);
+    box.checked = !hidden.has(run);
+    box.onchange = () => {
+      settings.hidden = settings.hidden.filter(r => r !== run);
+      if (!box.checked) settings.hidden.push(run);
+      onChange();
+    };
+    const item = element('li', {'data-run': run}, element('label', name === run ? {} : {title: run}, box, swatch(run),
+      element('span', {}, name)), button('✎', () => editName(item, run, onChange), {class: 'link', 'aria-label': 'Rename ' + name}));
+    return item;
+  });
+  if (all.length > items.length) items.push(element('li', {}, `${all.length - items.length} more: filter them.`));
+  byId('runs').replaceChildren(...items);
+  if (focus) find(focus[0], focus[1])?.focus();
+}
