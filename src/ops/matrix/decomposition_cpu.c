@@ -16,9 +16,6 @@
 #include "ops/kernel_rows.h"
 #include "ops/matrix/linear_cpu.h"
 
-#define NOT_POSITIVE \
-  "Cholesky decomposition was not successful. The input might not be valid."
-
 #define SCALAR double
 #define NAME(x) x##_r
 #define CONJ(x) (x)

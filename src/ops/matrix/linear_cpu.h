@@ -85,6 +85,7 @@ LEAT_MUST_USE leat_status_t leat_linear_eigen(leat_kernel_context_t* c, leat_lin
   /* P A = L U in place, with partial pivoting; |rows|[i] = the row that came to i. The sign of   \
    * the permutation. A zero pivot is left as it is. */                                           \
   int leat_lu_factor_##suffix(type* a, int64_t n, int64_t* rows);                                 \
+  /* Whether the least pivot is 0. A NaN is passed over, unless it is the first pivot. */         \
   bool leat_lu_is_singular_##suffix(const type* lu, int64_t n);                                   \
   /* X [n, k] = A^-1 B */                                                                         \
   void leat_lu_solve_##suffix(const type* lu, const int64_t* rows, int64_t n, const type* b,      \
@@ -92,7 +93,8 @@ LEAT_MUST_USE leat_status_t leat_linear_eigen(leat_kernel_context_t* c, leat_lin
   /* X = op(T)^-1 X in place, with the lower or upper triangle of |t| [n, n]. */                  \
   void leat_triangular_solve_##suffix(const type* t, int64_t n, bool is_lower, bool is_adjoint,   \
                                       type* x, int64_t k);                                        \
-  /* The lower triangle of A = L L^H in place, upper zeroed. false: not positive definite. */     \
+  /* The lower triangle of A = L L^H in place, upper zeroed. false: not positive definite; a      \
+   * NaN goes on into L. */                                                                       \
   bool leat_cholesky_factor_##suffix(type* a, int64_t n);                                         \
   /* A [m, n] = Q R: |a| becomes R, |q| [m, columns] has |columns| columns of Q. |scratch| m. */  \
   void leat_qr_factor_##suffix(type* a, int64_t m, int64_t n, type* q, int64_t columns,           \

@@ -43,13 +43,19 @@ static void take_root(scalar_t* t, int64_t n) {
   }
 }
 
+// Writes what a matrix without a Schur form gives: an element of it is infinite or NaN.
+static const char* no_numbers(int64_t count, scalar_t* out) {
+  for (int64_t i = 0; i < count; ++i) out[i] = CMPLX(NAN, NAN);
+  return NULL;
+}
+
 // The square root. Scratch: 3 n n.
 static const char* root(const leat_linear_t* l, const void* const in[], void* const out[],
                         void* scratch) {
   const int64_t n = l->n;
   scalar_t *t = scratch, *q = t + n * n;
   for (int64_t i = 0; i < n * n; ++i) t[i] = ((const scalar_t*)in[0])[i];
-  if (!leat_schur_factor(t, n, q)) return NO_CONVERGENCE;
+  if (!leat_schur_factor(t, n, q)) return no_numbers(n * n, out[0]);
   take_root(t, n);
   turn_back(q, t, n, out[0], q + n * n);
   return NULL;
@@ -100,7 +106,7 @@ static const char* logarithm(const leat_linear_t* l, const void* const in[], voi
   scalar_t *t = scratch, *q = t + n * n, *sum = q + n * n, *rest = sum + n * n;
   scalar_t* diagonal = rest + 2 * n * n;
   for (int64_t i = 0; i < n * n; ++i) t[i] = ((const scalar_t*)in[0])[i];
-  if (!leat_schur_factor(t, n, q)) return NO_CONVERGENCE;
+  if (!leat_schur_factor(t, n, q)) return no_numbers(n * n, out[0]);
   for (int64_t i = 0; i < n; ++i) {
     diagonal[i] = clog(t[i * n + i]);
     for (int64_t j = 0; j < i; ++j) t[i * n + j] = 0;

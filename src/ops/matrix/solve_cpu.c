@@ -188,6 +188,11 @@ static leat_status_t triangular(leat_kernel_context_t* c, bool is_banded) {
   leat_tensor_t* output;
   LEAT_RETURN_IF_ERROR(leat_linear_matrix(c, 0, &bands, &n));
   LEAT_RETURN_IF_ERROR(leat_linear_matrix(c, 1, &rows, &k));
+  for (int i = 0; i < 2 && is_banded; ++i) {
+    if (leat_kernel_input(c, i)->shape.element_count == 0) {
+      return leat_kernel_invalid(c, "In[%d] is empty, must have elements", i);
+    }
+  }
   if ((is_banded ? bands < 1 || bands > n : bands != n) || rows != n) {
     return leat_kernel_invalid(c, "matrix [%lld, %lld] and rhs of %lld rows do not fit",
                                (long long)bands, (long long)n, (long long)rows);

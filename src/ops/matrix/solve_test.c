@@ -1,9 +1,12 @@
 // Linear equations, inverses, determinants and LU decomposition. The matrices are 2 x 2 so that
 // Cramer's rule, written out in the reference, gives the solution without any elimination; one
 // inverse with 100 rows is there for the speed alone. A singular matrix is an error for the
-// inverse, the solver and Lu, as is a zero on the diagonal of a triangular matrix.
+// inverse, the solver and Lu, as is a zero on the diagonal of a banded matrix. A NaN is none, and goes
+// into the results, unless it is the first pivot.
 // MatrixTriangularSolve reads only one triangle, so the other one holds a number that would show,
 // and one matrix may be used for a whole batch.
+#include <math.h>
+
 #include "op_harness/op_harness.h"
 
 // 2 x 2 matrices with a determinant far from 0.
@@ -118,6 +121,16 @@ static const leat_op_case_t kCases[] = {
      .name = "a zero on the diagonal",
      .inputs = {LEAT_ITEMS(FLOAT, LEAT_DIMS(2, 2), 2, 0, 1, 0),
                 LEAT_ITEMS(FLOAT, LEAT_DIMS(2, 1), 2, 9)},
+     .expected = {LEAT_ITEMS(FLOAT, LEAT_DIMS(2, 1), 1, INFINITY)}},
+    {.op = "BandedTriangularSolve",
+     .name = "a zero on the diagonal",
+     .inputs = {LEAT_ITEMS(FLOAT, LEAT_DIMS(1, 2), 2, 0),
+                LEAT_ITEMS(FLOAT, LEAT_DIMS(2, 1), 2, 9)},
+     .code = LEAT_INVALID_ARGUMENT},
+    {.op = "BandedTriangularSolve",
+     .name = "nothing",
+     .inputs = {LEAT_NO_ITEMS(FLOAT, LEAT_DIMS(0, 2, 2)),
+                LEAT_NO_ITEMS(FLOAT, LEAT_DIMS(0, 2, 1))},
      .code = LEAT_INVALID_ARGUMENT},
     {.op = "BandedTriangularSolve",
      .inputs = {LEAT_ITEMS(FLOAT, LEAT_DIMS(2, 3), 2, 4, 5, 9, 1, 2),
@@ -129,6 +142,15 @@ static const leat_op_case_t kCases[] = {
      .inputs = {LEAT_ITEMS(FLOAT, LEAT_DIMS(2, 2), 1, 2, 2, 6)},
      .expected = {LEAT_ITEMS(FLOAT, LEAT_DIMS(2, 2), 2, 6, 0.5, -1),
                   LEAT_ITEMS(INT64, LEAT_DIMS(2), 1, 0)}},
+    {.op = "Lu",
+     .name = "a later pivot is no number",
+     .inputs = {LEAT_ITEMS(FLOAT, LEAT_DIMS(2, 2), 4, NAN, 2, 3)},
+     .expected = {LEAT_ITEMS(FLOAT, LEAT_DIMS(2, 2), 4, NAN, 0.5, NAN),
+                  LEAT_ITEMS(INT32, LEAT_DIMS(2), 0, 1)}},
+    {.op = "Lu",
+     .name = "the first pivot is no number",
+     .inputs = {LEAT_ITEMS(FLOAT, LEAT_DIMS(2, 2), NAN, 1, 2, 3)},
+     .code = LEAT_INVALID_ARGUMENT},
     {.op = "Lu", .name = "singular", .inputs = {SINGULAR}, .code = LEAT_INVALID_ARGUMENT},
     {.op = "MatrixInverse",
      .name = "100",
