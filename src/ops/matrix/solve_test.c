@@ -1,8 +1,8 @@
 // Linear equations, inverses, determinants and LU decomposition. The matrices are 2 x 2 so that
 // Cramer's rule, written out in the reference, gives the solution without any elimination; one
 // inverse with 100 rows is there for the speed alone. A singular matrix is an error for the
-// inverse, the solver and Lu, as is a zero on the diagonal of a banded matrix. A NaN is none, and goes
-// into the results, unless it is the first pivot.
+// inverse, the solver and Lu, as is a zero on the diagonal of a banded matrix. A NaN goes into the
+// results, unless it is the first pivot.
 // MatrixTriangularSolve reads only one triangle, so the other one holds a number that would show,
 // and one matrix may be used for a whole batch.
 #include <math.h>

@@ -77,10 +77,11 @@ static steps_t make_steps(const fake_quant_state_t* state, float min, float max)
   return s;
 }
 
+// A NaN stays one.
 static inline float quantized(const steps_t* s, float x, bool divides) {
   if (s->is_empty) return 0;
-  float clamped = x < s->max ? x : s->max;
-  clamped = clamped > s->min ? clamped : s->min;
+  float clamped = x > s->max ? s->max : x;
+  clamped = clamped < s->min ? s->min : clamped;
   float shifted = clamped - s->min;
   float step = divides ? shifted / s->size : shifted * s->inverse;
   return floorf(step - s->zero + 0.5f) * s->size;
@@ -180,7 +181,7 @@ static leat_status_t vars__cpu(leat_kernel_context_t* c) {
 
 // Writes the gradient of the inputs to |to|. |below| and |above| get the sums for min and max of
 // each channel; both are NULL where nobody asked for them. Multiplying by 0 instead of storing 0
-// keeps NaN.
+// keeps NaN and the product of 0 and infinity, in the sums too.
 static void pass_gradients(const leat_tensor_t* gradients, const leat_tensor_t* inputs,
                            const steps_t* steps, int64_t channels, float* to, double* below,
                            double* above) {
@@ -192,8 +193,8 @@ static void pass_gradients(const leat_tensor_t* gradients, const leat_tensor_t* 
     bool within = s->is_empty || (x[i] >= s->min && x[i] <= s->max);
     to[i] = within ? g[i] : g[i] * 0.0f;
     if (!below || s->is_empty) continue;
-    if (x[i] < s->min) below[k] += g[i];
-    if (x[i] > s->max) above[k] += g[i];
+    below[k] += x[i] < s->min ? g[i] : g[i] * 0.0f;
+    above[k] += x[i] > s->max ? g[i] : g[i] * 0.0f;
   }
 }
 

@@ -9,8 +9,8 @@
                              type* to, int64_t count) {                                 \
     const type min = q->min, max = q->max, scale = q->scale, inverse = q->inverse;      \
     for (int64_t i = 0; i < count; ++i) {                                               \
-      type x = from[i] < max ? from[i] : max;                                           \
-      x = (x > min ? x : min) * scale;                                                  \
+      type x = from[i] > max ? max : from[i]; /* a NaN stays one */                     \
+      x = (x < min ? min : x) * scale;                                                  \
       to[i] = (rounded) * inverse;                                                      \
     }                                                                                   \
   }
