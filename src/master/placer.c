@@ -197,6 +197,28 @@ leat_status_t leat_print_placement(const leat_graph_t* graph,
   return status;
 }
 
+// Nodes that are written alike share their attributes (graph/import/node_pattern.h), and which
+// devices serve a node follows from its op and attributes. So of such nodes one is checked.
+#define CHECKED_LIKES 256
+typedef struct checked_s {
+  const leat_op_t* op;
+  const leat_attr_t* attrs;
+  int attr_count;
+} checked_t;
+
+static leat_status_t check_node(const leat_groups_t* groups, const leat_node_t* node,
+                                checked_t checked[CHECKED_LIKES]) {
+  const checked_t like = {node->op, node->attrs, node->attr_count};
+  const uintptr_t word = (uintptr_t)like.op ^ (uintptr_t)like.attrs;
+  checked_t* place = &checked[(word >> 4 ^ word >> 12) % CHECKED_LIKES];
+  const bool is_known = place->op == like.op && place->attrs == like.attrs &&
+                        place->attr_count == like.attr_count;
+  if (is_known && !node->device.size) return leat_ok_status();
+  LEAT_RETURN_IF_ERROR(leat_groups_check_node(groups, node));
+  *place = like;
+  return leat_ok_status();
+}
+
 leat_status_t leat_check_placement(const leat_graph_t* graph, const leat_placer_options_t* options,
                                    size_t* inout_checked) {
   // A graph only grows: what was checked is still there.
@@ -204,13 +226,14 @@ leat_status_t leat_check_placement(const leat_graph_t* graph, const leat_placer_
   leat_groups_t groups;
   leat_arena_t arena;
   leat_arena_initialize(graph->allocator, 0, &arena);
+  checked_t checked[CHECKED_LIKES] = {{0}};
   leat_status_t status = leat_groups_initialize(graph, options, &arena, &groups);
   // Nodes with inputs come first, as in TensorFlow, which places constants and the like beside
   // their readers: so an error names the reader.
   for (int sources = 0; sources < 2; ++sources) {
     for (size_t i = *inout_checked; !status && i < graph->node_count; ++i) {
       if ((graph->nodes[i].input_count == 0) != sources) continue;
-      status = leat_groups_check_node(&groups, &graph->nodes[i]);
+      status = check_node(&groups, &graph->nodes[i], checked);
     }
   }
   if (!status) *inout_checked = graph->node_count;
