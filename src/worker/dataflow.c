@@ -185,30 +185,35 @@ void leat_dataflow_release(leat_dataflow_t* d, leat_iteration_t* iteration, uint
 }
 
 // Ends a record: releases what it has read, and counts down its successors, of which those that
-// wait for nothing else become ready.
-static inline void complete(leat_dataflow_t* d, leat_iteration_t* iteration, uint32_t index,
-                            bool dead, leat_ready_list_t* ready) {
+// wait for nothing else become ready. Returns one of these, which is then on no list, or NULL: the
+// caller runs it next without a look at the list.
+static inline leat_ready_t* complete(leat_dataflow_t* d, leat_iteration_t* iteration,
+                                     uint32_t index, bool dead, leat_ready_list_t* ready) {
   const leat_record_t* record = &d->plan->records[index];
   if (LEAT_UNLIKELY(d->tables->framed)) {
     leat_status_t status = leat_frames_complete(d, iteration, index, dead, ready);
     if (status) fail(d, index, leat_kernel_annotate(record->kernel, status));
-    return;
+    return NULL;
   }
   if (record->dataflow.input_count | record->dataflow.output_count) {
     release_usual(d, iteration, record, index);
   }
+  leat_ready_t* next = NULL;
   const uint32_t* successors = d->tables->successors + record->dataflow.first_successor;
   for (uint32_t i = 0; i < record->dataflow.successor_count; ++i) {
-    uint32_t place = d->plan->records[successors[i]].dataflow.place;
-    LEAT_DCHECK(place < iteration->table->record_count &&
-                iteration->entries[place].record == successors[i]);
-    if (!count_down(d, &iteration->pending[place])) continue;
+    // Where there is no control flow there is one frame, in which places are the records' numbers.
+    leat_ready_t* entry = &iteration->entries[successors[i]];
+    LEAT_DCHECK(d->plan->records[successors[i]].dataflow.place == successors[i] &&
+                entry->record == successors[i]);
+    if (!count_down(d, &iteration->pending[successors[i]])) continue;
     if (d->thread_limit > 1) {
       leat_dataflow_dispatch(d, ready, iteration, successors[i], false);
-    } else {
-      push(ready, &iteration->entries[place]);  // where there is no control flow, none is dead
+      continue;
     }
+    if (next) push(ready, next);
+    next = entry;  // where there is no control flow, none is dead
   }
+  return next;
 }
 
 // ---- Running records ----------------------------------------------------------------------------
@@ -242,7 +247,8 @@ static void on_async_end(void* data) {
     fail(d, async.record, async.call.status);
   } else if (is_wanted(d, async.record)) {
     leat_ready_list_t ready = {NULL};
-    complete(d, async.iteration, async.record, false, &ready);
+    leat_ready_t* next = complete(d, async.iteration, async.record, false, &ready);
+    if (next) push(&ready, next);
     run_list(d, &ready);
   }
   end_activity(d);
@@ -330,9 +336,15 @@ static void share(leat_dataflow_t* d, leat_ready_list_t* ready) {
 
 static void run_list(leat_dataflow_t* d, leat_ready_list_t* ready) {
   leat_kernel_context_t context = {.services = &d->execution->services};
-  while (ready->first) {
-    leat_ready_t entry = *ready->first;  // the entry may be reused by a later iteration
-    ready->first = entry.next;
+  leat_ready_t* next = NULL;  // that is on no list
+  for (;;) {
+    if (!next) {
+      next = ready->first;
+      if (!next) return;
+      ready->first = next->next;
+    }
+    const leat_ready_t entry = *next;  // which may be reused by a later iteration
+    next = NULL;
     if (LEAT_UNLIKELY(!is_wanted(d, entry.record))) continue;
     if (d->thread_limit > 1 && ready->first) share(d, ready);
     bool completed = true;
@@ -340,7 +352,7 @@ static void run_list(leat_dataflow_t* d, leat_ready_list_t* ready) {
     if (LEAT_UNLIKELY(status)) {
       fail(d, entry.record, leat_kernel_annotate(d->plan->records[entry.record].kernel, status));
     } else if (completed) {
-      complete(d, entry.iteration, entry.record, entry.dead, ready);
+      next = complete(d, entry.iteration, entry.record, entry.dead, ready);
     }
   }
 }
