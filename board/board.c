@@ -72,6 +72,7 @@ bool board_serve(const board_options_t* options, char* out_message, int message_
                                    &board};
   board_http_options_t http = {.host = options->host, .port = options->port,
                                .path_prefix = options->path_prefix, .token = options->token,
+                               .is_framed = options->is_framed,
                                .handler = board_api_handle, .data = &board.api};
   leat_status_t status = board_graph_store_create(&board.api.graphs);
   if (!status) status = board_logdir_create(&logdir, &board.api.logdir);

@@ -14,7 +14,8 @@ typedef struct board_options_s {
   const char* cache;        // directory of index files; NULL: none
   uint16_t port;            // 0: any that is free
   uint32_t poll_ms;
-  bool json;  // the line that says where is JSON
+  bool json;         // the line that says where is JSON
+  bool is_framed;    // pages of this machine may show it in a frame
 } board_options_t;
 
 // Serves, and prints one line when it is ready: the address. SIGINT and SIGTERM end it. Returns

@@ -59,8 +59,9 @@ static void write_log(int count) {
   leat_string_builder_deinitialize(&bytes);
 }
 
-static void start(const char* prefix, const char* token) {
+static void start_with(const char* prefix, const char* token, bool is_framed) {
   board_http_options_t http = {.host = "127.0.0.1", .path_prefix = prefix, .token = token,
+                               .is_framed = is_framed,
                                .handler = board_api_handle, .data = &scene.api};
   scene.logdir = (board_logdir_options_t){test_directory, NULL, 50, push, NULL};
   scene.api.path_prefix = prefix;
@@ -70,6 +71,8 @@ static void start(const char* prefix, const char* token) {
   scene.pushed = scene.server;
   LEAT_EXPECT_OK(board_logdir_round(scene.api.logdir));
 }
+
+static void start(const char* prefix, const char* token) { start_with(prefix, token, false); }
 
 static void stop(void) {
   board_logdir_stop(scene.api.logdir);
@@ -218,6 +221,20 @@ static void a_token_is_asked_for(void** state) {
   LEAT_EXPECT_CODE(LEAT_INVALID_ARGUMENT, board_http_start(&open, &scene.server));
 }
 
+// Without being asked, no page of another origin may show the board in a frame.
+static void frames_of_this_machine_are_allowed_where_asked(void** state) {
+  write_log(1);
+  for (int is_framed = 0; is_framed < 2; ++is_framed) {
+    start_with("", NULL, is_framed);
+    const char* answer = ask("GET", "/", HOST, "");
+    assert_non_null(strstr(answer, "; frame-ancestors 'self'"));
+    const char* local = strstr(answer, " http://localhost:* http://127.0.0.1:* https://localhost:* "
+                                       "https://127.0.0.1:*\r\n");
+    assert_int_equal(local != NULL, is_framed);
+    stop();
+  }
+}
+
 // A hundred clients that ask at once, and one that asks for much and reads nothing.
 static void many_ask_at_once(void** state) {
   static char answer[1 << 16];
@@ -349,6 +366,7 @@ int main(void) {
       cmocka_unit_test(long_answers_are_compressed),
       cmocka_unit_test(strangers_get_nothing),
       cmocka_unit_test(a_token_is_asked_for),
+      cmocka_unit_test(frames_of_this_machine_are_allowed_where_asked),
       cmocka_unit_test(many_ask_at_once),
       cmocka_unit_test(changes_are_pushed),
       cmocka_unit_test(streams_without_client_end),

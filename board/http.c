@@ -277,20 +277,27 @@ void board_http_ping(board_http_t* server) { send_to_streams(server, LEAT_SV(":\
 // ---- Answers ------------------------------------------------------------------------------------
 static void free_body(void* body) { leat_allocator_free(leat_allocator_system(), body); }
 
-static void add_headers(struct MHD_Response* answer, const char* content_type) {
+// Where the pages may be shown in a frame: in those of this server, and where |is_framed| of any
+// server of this machine, such as a notebook's.
+#define POLICY                                                                              \
+  "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data: blob:; "  \
+  "media-src 'self'; connect-src 'self'; base-uri 'none'; form-action 'none'; "            \
+  "frame-ancestors 'self'"
+#define LOCAL_PAGES \
+  " http://localhost:* http://127.0.0.1:* https://localhost:* https://127.0.0.1:*"
+
+static void add_headers(struct MHD_Response* answer, const char* content_type, bool is_framed) {
   static const char* const headers[][2] = {
       {"X-Content-Type-Options", "nosniff"},
       {"Cache-Control", "no-cache, must-revalidate"},
       {"Referrer-Policy", "no-referrer"},
       {"Cross-Origin-Resource-Policy", "same-origin"},
-      {"Content-Security-Policy",
-       "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data: blob:; "
-       "media-src 'self'; connect-src 'self'; base-uri 'none'; form-action 'none'; "
-       "frame-ancestors 'self'"},
   };
   for (size_t i = 0; i < sizeof headers / sizeof *headers; ++i) {
     MHD_add_response_header(answer, headers[i][0], headers[i][1]);
   }
+  MHD_add_response_header(answer, "Content-Security-Policy",
+                          is_framed ? POLICY LOCAL_PAGES : POLICY);
   MHD_add_response_header(answer, "Content-Type", content_type);
 }
 
@@ -299,7 +306,7 @@ static enum MHD_Result send_text(struct MHD_Connection* connection, unsigned cod
   struct MHD_Response* answer = MHD_create_response_from_buffer(strlen(text), (void*)text,
                                                                 MHD_RESPMEM_PERSISTENT);
   if (!answer) return MHD_NO;
-  add_headers(answer, "text/plain; charset=utf-8");
+  add_headers(answer, "text/plain; charset=utf-8", false);
   if (code == MHD_HTTP_METHOD_NOT_ALLOWED) MHD_add_response_header(answer, "Allow", "GET, POST");
   if (code == MHD_HTTP_UNAUTHORIZED) MHD_add_response_header(answer, "WWW-Authenticate", "Bearer");
   enum MHD_Result result = MHD_queue_response(connection, code, answer);
@@ -340,7 +347,7 @@ static enum MHD_Result send_response(board_http_t* server, struct MHD_Connection
     if (!answer) free_body(body);
   }
   if (!answer) return MHD_NO;
-  add_headers(answer, response->content_type);
+  add_headers(answer, response->content_type, server->options.is_framed);
   MHD_add_response_header(answer, "Vary", "Accept-Encoding");
   if (is_compressed) MHD_add_response_header(answer, "Content-Encoding", "gzip");
   if (sets_cookie) {

@@ -37,6 +37,7 @@ typedef struct board_http_options_s {
   uint16_t port;            // 0: any that is free
   const char* path_prefix;  // "" or "/x"
   const char* token;        // NULL: none is asked
+  bool is_framed;           // pages of this machine, at any port, may show it in a frame
   board_handler_t handler;
   void* data;
 } board_http_options_t;

@@ -13,11 +13,11 @@
 #ifdef LEAT_HAVE_BOARD
 #include "board/board.h"
 
-enum { LOGDIR, HOST, PORT, PATH_PREFIX, TOKEN, CACHE, NO_CACHE, RELOAD, JSON };
+enum { LOGDIR, HOST, PORT, PATH_PREFIX, TOKEN, CACHE, NO_CACHE, RELOAD, JSON, NOTEBOOK };
 static const option_t kOptions[] = {
     {"logdir", true}, {"host", true},      {"port", true},          {"path_prefix", true},
     {"token", true},  {"cache_dir", true}, {"no_cache", false}, {"reload_interval", true},
-    {"json", false},  {NULL, false}};
+    {"json", false},  {"notebook", false}, {NULL, false}};
 
 // A whole number from 0 to |limit|.
 static bool parse_number(const char* text, unsigned long limit, unsigned long* out_number) {
@@ -57,6 +57,7 @@ static int set_option(int kind, const char* value, board_options_t* options) {
     case CACHE: options->cache = value; break;
     case NO_CACHE: options->cache = NULL; break;
     case JSON: options->json = true; break;
+    case NOTEBOOK: options->is_framed = true; break;
     case PORT:
       if (!parse_number(value, 65535, &number)) {
         return complain_usage("board", "port is '%s', must be a number up to 65535", value);
@@ -151,6 +152,7 @@ const command_t command_board = {
     "  --reload_interval S   look for new data this often where the system tells of none; 5\n"
     "  --cache_dir DIR       index files, that make a second start quick; ~/.cache/leat/board\n"
     "  --no_cache            write and read no index files\n"
+    "  --notebook            pages of other ports of this machine may show it in a frame\n"
     "  --json                the line that tells the address is JSON\n"
     "\n"
     "Ctrl-C and SIGTERM end it. docs/board.md says what it answers.\n",

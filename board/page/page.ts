@@ -13,7 +13,7 @@ import {PrCurves} from './pr_curves';
 import {Projector} from './projector';
 import {drawRuns} from './run_list';
 import {Scalars} from './scalars';
-import {Page, readLink, settings, state, writeLink} from './state';
+import {Page, keep, readLink, recall, settings, state, writeLink} from './state';
 import {Texts} from './texts';
 import {countOf} from './words';
 
@@ -116,17 +116,15 @@ const nameKey = () => 'leat-names ' + byId('where').textContent;
 
 function keepNames(): void {
   if (!byId('where').textContent) return;
-  if (settings.names.length) localStorage.setItem(nameKey(), JSON.stringify(settings.names));
-  else localStorage.removeItem(nameKey());
+  keep(nameKey(), settings.names.length ? JSON.stringify(settings.names) : '');
 }
 
 function recallNames(): void {
   if (settings.names.length) return;
   try {
-    const kept = JSON.parse(localStorage.getItem(nameKey()) || '[]');
-    settings.names = kept.filter(Array.isArray);
+    settings.names = JSON.parse(recall(nameKey()) || '[]').filter(Array.isArray);
   } catch {
-    localStorage.removeItem(nameKey());
+    keep(nameKey(), '');
   }
 }
 
@@ -203,14 +201,14 @@ function bind(): void {
   byId('tools').onsubmit = event => event.preventDefault();
   byId('theme').onclick = () => {
     setTheme(!isDark());
-    localStorage.setItem('leat-theme', isDark() ? 'dark' : 'light');
+    keep('leat-theme', isDark() ? 'dark' : 'light');
   };
 }
 
 bind();
 fillTools();
 drawPages(new Set());
-const kept = localStorage.getItem('leat-theme');
+const kept = recall('leat-theme');
 document.documentElement.dataset.theme =
   (kept ? kept === 'dark' : matchMedia('(prefers-color-scheme: dark)').matches) ? 'dark' : 'light';
 showPage();

@@ -67,6 +67,25 @@ export function writeLink(isStep = false): void {
   else history.replaceState(null, '', hash);
 }
 
+// What the browser keeps for the next visit; '' takes it away. In the frame of another page a browser
+// may refuse to keep anything.
+export function keep(name: string, value: string): void {
+  try {
+    if (value) localStorage.setItem(name, value);
+    else localStorage.removeItem(name);
+  } catch {
+    // It is forgotten.
+  }
+}
+
+export function recall(name: string): string | null {
+  try {
+    return localStorage.getItem(name);
+  } catch {
+    return null;
+  }
+}
+
 export const state = {
   runs: [] as string[],
   styles: new Map<string, number>(),  // of runs: indices of colours and dashes

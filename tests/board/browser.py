@@ -149,6 +149,11 @@ class Browser:
     self.call('Emulation.setDeviceMetricsOverride', width=width, height=height, deviceScaleFactor=1,
               mobile=False)
 
+  def has_frame(self, url):
+    """Whether a frame of the page shows |url|, and no complaint of the browser instead."""
+    frames = self.call('Page.getFrameTree')['frameTree'].get('childFrames', [])
+    return any(frame['frame']['url'].startswith(url) for frame in frames)
+
   def screenshot(self, path, whole=False):
     data = self.call('Page.captureScreenshot', format='png', captureBeyondViewport=whole)['data']
     with open(path, 'wb') as f:

@@ -9,12 +9,14 @@ what people with disabilities could not use; it comes with the tools that bundle
 
 With $LEAT_SCREENSHOTS the pages are saved there as pictures.
 """
+import http.server
 import json
 import os
 import shutil
 import subprocess
 import sys
 import tempfile
+import threading
 import unittest
 import urllib.parse
 import urllib.request
@@ -28,6 +30,20 @@ import event_log
 BUILD = os.path.join(os.path.dirname(os.path.dirname(HERE)), 'build')
 CACHE = os.environ.get('XDG_CACHE_HOME') or os.path.expanduser('~/.cache')
 AXE = os.path.join(CACHE, 'leat', 'board-page', 'node_modules', 'axe-core', 'axe.min.js')
+
+
+class NotebookPage(http.server.BaseHTTPRequestHandler):
+  """A page that shows another in a frame, and takes the title "loaded" then."""
+  def do_GET(self):
+    self.send_response(200)
+    self.send_header('Content-Type', 'text/html')
+    self.end_headers()
+    self.wfile.write(b'<!doctype html><link rel="icon" href="data:,"><iframe src="%s" '
+                     b'onload="document.title = \'loaded\'"></iframe>' %
+                     self.server.frame.encode())
+
+  def log_message(self, *_):
+    pass
 
 
 def skip(why):
@@ -586,6 +602,31 @@ class PageTest(unittest.TestCase):
         folder = os.environ.get('LEAT_SCREENSHOTS')
         if folder:
           self.page.screenshot(os.path.join(folder, '%s-%s.png' % (name, theme)))
+
+  def test_in_the_frame_of_a_notebook(self):
+    """A page of another port may show the board in a frame where the board is told to allow it."""
+    shown = []
+    for options in ([], ['--notebook']):
+      command = [os.path.join(BUILD, 'bin', 'leat'), 'board', '--logdir', self.folder, '--port',
+                 '0', '--json', '--no_cache'] + options
+      server = subprocess.Popen(command, stdout=subprocess.PIPE)
+      url = json.loads(server.stdout.readline())['url']
+      notebook = http.server.ThreadingHTTPServer(('localhost', 0), NotebookPage)
+      notebook.frame = url
+      threading.Thread(target=notebook.serve_forever, daemon=True).start()
+      try:
+        self.page.open('http://localhost:%d/' % notebook.server_port)
+        self.page.wait('document.title === "loaded"')
+        shown.append(self.page.has_frame(url))
+      finally:
+        notebook.shutdown()
+        notebook.server_close()
+        server.terminate()
+        server.communicate()
+      complaints = ' '.join(self.page.errors)
+      self.page.errors.clear()
+      self.assertEqual('frame-ancestors' in complaints, not options)
+    self.assertEqual(shown, [False, True])
 
   def test_the_page_is_small(self):
     size = 0
