@@ -1,9 +1,10 @@
 // Recordings read back from arbitrary bytes. Whatever was read must be in order: slices of a lane
-// do not overlap, their names exist, what is covered adds up, and a window loses no slice.
+// do not overlap, their names exist, what is covered adds up, and a window loses no slice. Then the
+// delays of the steps are found, whose paths must fill them, and reported.
 #include <stdlib.h>
 
 #include "memory_file.h"
-#include "trace/timeline.h"
+#include "trace/delay.h"
 
 static void check_lane(const leat_timeline_t* timeline, const leat_lane_t* lane) {
   int64_t covered_ns = 0, last_ns = timeline->begin_ns;
@@ -22,6 +23,36 @@ static void check_lane(const leat_timeline_t* timeline, const leat_lane_t* lane)
   if (count != lane->count) __builtin_trap();
 }
 
+static void check_paths(const leat_delays_t* delays) {
+  leat_arena_t arena;
+  leat_arena_initialize(leat_allocator_system(), 0, &arena);
+  for (size_t i = 0; i < delays->step_count; ++i) {
+    leat_path_piece_t* pieces;
+    size_t count;
+    leat_status_t status = leat_delays_path(delays, i, &arena, &pieces, &count);
+    if (status) __builtin_trap();
+    int64_t now_ns = delays->steps[i].begin_ns;
+    for (size_t k = 0; k < count; ++k) {
+      if (pieces[k].begin_ns != now_ns) __builtin_trap();
+      now_ns = pieces[k].end_ns;
+    }
+    if (now_ns != delays->steps[i].end_ns) __builtin_trap();
+  }
+  leat_arena_deinitialize(&arena);
+}
+
+static void check_delays(const leat_timeline_t* timeline) {
+  leat_delays_t* delays;
+  leat_string_builder_t report;
+  leat_status_t status = leat_delays_find(timeline, &delays);
+  if (status) __builtin_trap();
+  check_paths(delays);
+  leat_string_builder_initialize(leat_allocator_system(), &report);
+  leat_status_free(leat_delays_report(delays, &report));
+  leat_string_builder_deinitialize(&report);
+  leat_delays_free(delays);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   memory_file_system_t files;
   leat_timeline_t* timeline;
@@ -32,6 +63,7 @@ int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
       check_lane(timeline, &timeline->rows[i]->lanes[lane]);
     }
   }
+  if (!status) check_delays(timeline);
   if (!status) leat_timeline_free(timeline);
   leat_status_free(status);
   return 0;

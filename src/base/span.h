@@ -31,8 +31,8 @@ typedef enum leat_span_kind_e {
   LEAT_SPAN_SHARD,         // a piece of a kernel's parallel loop; how many items
   LEAT_SPAN_TASK,          // a task of a pool; how long it was queued, in units of leat_span_now
   LEAT_SPAN_PARK,          // a thread of a pool sleeps, because there is no work
-  LEAT_SPAN_WAIT,          // a thread sleeps until another one tells it something
-  LEAT_SPAN_LOCK,          // a thread waits for a mutex that another one holds
+  LEAT_SPAN_WAIT,          // a thread sleeps until another one tells it something; whose id, or 0
+  LEAT_SPAN_LOCK,          // a thread waits for a mutex that another one holds; whose id, or 0
   LEAT_SPAN_MEMORY,        // memory comes from the system; how many bytes
   LEAT_SPAN_OFF_CORE,      // the thread is on no core; 1: another thread took it, 0: it sleeps
   LEAT_SPAN_KINDS,

@@ -99,7 +99,7 @@ typedef struct words_s {
   leat_string_view_t name, node, kind;
   const char* value_name;
   int64_t value;
-  int64_t by;  // the id of the thread that ended an asynchronous kernel, else 0
+  int64_t by;  // the id of the thread that ended it or held the lock; 0: not known
 } words_t;
 
 static words_t words_of(const leat_recording_t* recording, const placed_t* item) {
@@ -111,7 +111,9 @@ static words_t words_of(const leat_recording_t* recording, const placed_t* item)
   const leat_span_t* span = item->span;
   const leat_span_name_t name = recording->names[span->name];
   const leat_string_view_t kind = leat_string_view_from(leat_span_kind_name(span->kind));
-  int64_t value = span->value;
+  int64_t value = span->value, by = 0;
+  if (span->kind == LEAT_SPAN_ASYNC_KERNEL) by = recording->threads[item->thread].id;
+  if (span->kind == LEAT_SPAN_LOCK || span->kind == LEAT_SPAN_WAIT) by = value;
   if (span->kind == LEAT_SPAN_TASK) {
     value = leat_recording_ns(recording, recording->begin + value) - recording->begin_ns;
   }
@@ -120,9 +122,7 @@ static words_t words_of(const leat_recording_t* recording, const placed_t* item)
                    .kind = kind,
                    .value_name = kValues[span->kind],
                    .value = value,
-                   .by = span->kind == LEAT_SPAN_ASYNC_KERNEL
-                             ? recording->threads[item->thread].id
-                             : 0};
+                   .by = by};
 }
 
 static void row_name(const rows_t* rows, uint32_t row, char* out_name, size_t size) {

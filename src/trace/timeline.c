@@ -8,6 +8,7 @@
 // more for ten million slices than for ten thousand.
 #include "trace/timeline.h"
 
+#include "base/checked.h"
 #include "base/string_builder.h"
 
 #define MAX_ROWS 65536
@@ -257,12 +258,12 @@ void leat_timeline_builder_end(leat_timeline_builder_t* builder, leat_timeline_r
     return;
   }
   time_ns = limit_time(time_ns);
-  if (time_ns < row->last_ns) time_ns = row->last_ns;
-  row->last_ns = time_ns;
+  if (time_ns > row->last_ns) row->last_ns = time_ns;
   if (--row->open >= LEAT_TIMELINE_MAX_DEPTH) return;
   leat_lane_t* lane = &row->lanes[row->open];
-  lane->slices[lane->count - 1].end_ns = time_ns;
-  if (time_ns > timeline->end_ns) timeline->end_ns = time_ns;
+  leat_slice_t* slice = &lane->slices[lane->count - 1];
+  slice->end_ns = LEAT_MAX(time_ns, slice->begin_ns);
+  if (slice->end_ns > timeline->end_ns) timeline->end_ns = slice->end_ns;
 }
 
 leat_timeline_t* leat_timeline_builder_finish(leat_timeline_builder_t* builder) {

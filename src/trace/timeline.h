@@ -111,7 +111,8 @@ LEAT_MUST_USE leat_status_t leat_timeline_builder_begin(leat_timeline_builder_t*
                                                         leat_timeline_row_t* row, int64_t time_ns,
                                                         const leat_slice_name_t* name,
                                                         int64_t value, uint32_t by);
-// Closes the slice of the row that was opened last.
+// Closes the slice of the row that was opened last. It may end before one within it: the system's
+// times of a thread that left its core are not quite those of the spans around them.
 void leat_timeline_builder_end(leat_timeline_builder_t* builder, leat_timeline_row_t* row,
                                int64_t time_ns);
 void leat_timeline_builder_add_damage(leat_timeline_builder_t* builder);

@@ -76,6 +76,25 @@ static void what_was_written_is_read(void** state) {
   test_recording_deinitialize(&recording);
 }
 
+// The system's times are not quite those of the spans: the thread seems to come back to a core
+// after its kernel has ended. Both keep their times.
+static void a_slice_may_outlive_the_one_around_it(void** state) {
+  test_recording_t r;
+  test_recording_initialize(&r);
+  test_add_thread(&r, "main");
+  const uint32_t mul = test_add_name(&r, "mul", "MatMul");
+  test_add_span(&r, 0, 2000, 3000, LEAT_SPAN_KERNEL, mul, 0);
+  test_add_span(&r, 0, 2800, 3500, LEAT_SPAN_OFF_CORE, 0, 1);
+  test_add_span(&r, 0, 4000, 5000, LEAT_SPAN_KERNEL, mul, 0);
+  leat_timeline_t* timeline = test_recording_read_back(&r, "outlive.perfetto-trace");
+  test_recording_deinitialize(&r);
+  assert_int_equal(slice_of(timeline, 0, 0, 0)->end_ns, 3000);
+  assert_int_equal(slice_of(timeline, 0, 0, 1)->begin_ns, 4000);
+  assert_int_equal(slice_of(timeline, 0, 1, 0)->end_ns, 3500);
+  assert_int_equal(timeline->damaged, 0);
+  leat_timeline_free(timeline);
+}
+
 // A file that ends anywhere gives what is whole, or is told to be no trace; nothing else.
 static void a_file_may_end_anywhere(void** state) {
   test_recording_t recording;
@@ -231,6 +250,7 @@ static void windows_have_a_few_items_a_pixel_and_lose_nothing(void** state) {
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(what_was_written_is_read),
+      cmocka_unit_test(a_slice_may_outlive_the_one_around_it),
       cmocka_unit_test(a_file_may_end_anywhere),
       cmocka_unit_test(what_is_no_trace_is_told),
       cmocka_unit_test(events_without_order_keep_lanes_in_order),
