@@ -212,6 +212,10 @@ static void test_trace(void** state) {
                    "run g.pbtxt --fetch y --feed x=[1,2]");
   assert_int_equal(scratch_count("step-"), 1);
   assert_false(scratch_has("step-%p.json"));
+  tool_expect_part(0, "3", "trace --out run.perfetto-trace -- \"$LEAT_BUILD_DIR\"/bin/leat "
+                   "run g.pbtxt --fetch y --feed x=[1,2]");
+  tool_expect_part(0, "What a step would gain", "trace --report run.perfetto-trace");
+  tool_expect_part(1, "'g.pbtxt': the bytes at 0 are no packet", "trace --report g.pbtxt");
   tool_expect_part(2, "which program is to be recorded?", "trace --out step.json");
   tool_expect_part(2, "must be a whole number", "trace --megabytes 1.5 -- true");
   tool_expect_part(1, "no-such-program", "trace -- ./no-such-program");
