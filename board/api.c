@@ -68,6 +68,11 @@ static const route_t kRoutes[] = {
     {"/data/leat/graph/levels", board_api_graph_levels},
     {"/data/leat/graph/item", board_api_graph_item},
     {"/data/leat/graph/search", board_api_graph_search},
+    {"/data/leat/traces", board_api_traces},
+    {"/data/leat/trace", board_api_trace},
+    {"/data/leat/trace/window", board_api_trace_window},
+    {"/data/leat/trace/slice", board_api_trace_slice},
+    {"/data/leat/trace/step", board_api_trace_step},
 };
 
 static int code_of(leat_status_t status) {

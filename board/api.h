@@ -12,10 +12,12 @@
 #include "board/snapshot.h"
 
 typedef struct board_graph_store_s board_graph_store_t;
+typedef struct board_trace_store_s board_trace_store_t;
 
 typedef struct board_api_s {
   board_logdir_t* logdir;
   board_graph_store_t* graphs;
+  board_trace_store_t* traces;
   const char* path_prefix;
 } board_api_t;
 
@@ -103,6 +105,11 @@ BOARD_ROUTE(board_api_projection);
 BOARD_ROUTE(board_api_mesh_tags);
 BOARD_ROUTE(board_api_meshes);
 BOARD_ROUTE(board_api_mesh_data);
+BOARD_ROUTE(board_api_traces);
+BOARD_ROUTE(board_api_trace);
+BOARD_ROUTE(board_api_trace_window);
+BOARD_ROUTE(board_api_trace_slice);
+BOARD_ROUTE(board_api_trace_step);
 BOARD_ROUTE(board_api_status);
 BOARD_ROUTE(board_api_columns);
 BOARD_ROUTE(board_api_live);

@@ -1,8 +1,9 @@
-// The board as a whole: makes the log directory, the store of graphs and the HTTP server, and takes
-// them down again. Signals are blocked in every thread and waited for in the one that called
-// board_serve, so that nothing is done in a signal handler. The order at the end matters. Loading
-// stops first, because each round that found something new pushes a message to the server's
-// clients; then the server, because its requests look at runs; and the runs are freed last.
+// The board as a whole: makes the log directory, the stores of graphs and of recordings and the
+// HTTP server, and takes them down again. Signals are blocked in every thread and waited for in the
+// one that called board_serve, so that nothing is done in a signal handler. The order at the end
+// matters. Loading stops first, because each round that found something new pushes a message to the
+// server's clients; then the server, because its requests look at runs; and the runs are freed
+// last.
 #include "board/board.h"
 
 #include <signal.h>
@@ -11,6 +12,7 @@
 #include "board/api.h"
 #include "board/graph_store.h"
 #include "board/json_writer.h"
+#include "board/trace_store.h"
 
 typedef struct board_s {
   board_api_t api;
@@ -75,6 +77,7 @@ bool board_serve(const board_options_t* options, char* out_message, int message_
                                .is_framed = options->is_framed,
                                .handler = board_api_handle, .data = &board.api};
   leat_status_t status = board_graph_store_create(&board.api.graphs);
+  if (!status) status = board_trace_store_create(&board.api.traces);
   if (!status) status = board_logdir_create(&logdir, &board.api.logdir);
   if (!status) status = board_http_start(&http, &server);
   if (!status) {
@@ -92,6 +95,7 @@ bool board_serve(const board_options_t* options, char* out_message, int message_
   }
   board_http_stop(server);
   board_graph_store_free(board.api.graphs);
+  board_trace_store_free(board.api.traces);
   board_logdir_free(board.api.logdir);
   pthread_sigmask(SIG_SETMASK, &before, NULL);
   return done;

@@ -2,6 +2,7 @@
 // key, which is the one text of a client that has a form of its own. There are no runs.
 #include "board/blob_key.h"
 #include "board/graph_store.h"
+#include "board/trace_store.h"
 
 static board_api_t* api(void) {
   static board_logdir_options_t options = {.path = "/nonexistent/leat",
@@ -9,6 +10,7 @@ static board_api_t* api(void) {
   static board_api_t api = {.path_prefix = ""};
   if (!api.logdir) leat_status_free(board_logdir_create(&options, &api.logdir));
   if (!api.graphs) leat_status_free(board_graph_store_create(&api.graphs));
+  if (!api.traces) leat_status_free(board_trace_store_create(&api.traces));
   return &api;
 }
 

@@ -1,0 +1,170 @@
+// Recordings as the page asks for them: a small recording is written into the log directory, and
+// each address is asked for it and for what it does not have.
+#include <unistd.h>
+
+#include "board/test_scene.h"
+#include "board/trace_store.h"
+#include "formats/wire/wire.h"
+#include "trace/test_recording.h"
+
+#define FILE_NAME "leat-1.perfetto-trace"
+
+// Three steps of a caller; in the second its kernel waits for a lock that the second thread holds.
+static void write_recording(const char* path) {
+  test_recording_t r;
+  test_recording_initialize(&r);
+  test_add_thread(&r, "main");
+  test_add_thread(&r, "saver");
+  const uint32_t conv = test_add_name(&r, "conv1", "Conv2D");
+  test_add_span(&r, 0, 1000, 3000, LEAT_SPAN_STEP, 0, 1);
+  test_add_span(&r, 0, 1100, 2900, LEAT_SPAN_KERNEL, conv, 64);
+  test_add_span(&r, 0, 4000, 9000, LEAT_SPAN_STEP, 0, 2);
+  test_add_span(&r, 0, 4100, 8900, LEAT_SPAN_KERNEL, conv, 64);
+  test_add_span(&r, 0, 4200, 7200, LEAT_SPAN_LOCK, 0, 101);
+  test_add_span(&r, 0, 10000, 12000, LEAT_SPAN_STEP, 0, 3);
+  test_add_span(&r, 0, 10100, 11900, LEAT_SPAN_KERNEL, conv, 64);
+  test_add_span(&r, 1, 1000, 8000, LEAT_SPAN_TASK, 0, 10);
+  test_recording_write(&r, path);
+  test_recording_deinitialize(&r);
+}
+
+static void start(void) {
+  scene_write(".", NULL, 0);
+  write_recording(test_path(FILE_NAME));
+  LEAT_EXPECT_OK(board_trace_store_create(&scene.api.traces));
+  scene_start();
+}
+
+static void stop(void) {
+  scene_stop();
+  board_trace_store_free(scene.api.traces);
+}
+
+static void recordings_are_listed(void** state) {
+  leat_file_system_t* fs = leat_file_system_posix();
+  start();
+  LEAT_EXPECT_OK(leat_file_make_directories(fs, test_path("deep")));
+  test_write_file("notes.txt", "x", 1);
+  assert_int_equal(symlink(test_path(FILE_NAME), test_path("link.perfetto-trace")), 0);
+  test_write_file("deep/leat-2.perfetto-trace", "", 0);
+  assert_int_equal(scene_ask("/data/leat/traces", ""), 200);
+  scene_expect("[{\"name\":\"deep/leat-2.perfetto-trace\",\"bytes\":0,");
+  scene_expect(",{\"name\":\"" FILE_NAME "\",\"bytes\":");
+  assert_null(strstr(scene.body, "notes"));
+  assert_null(strstr(scene.body, "link"));
+  assert_int_equal(scene_ask("/data/leat/trace", "file=deep/leat-2.perfetto-trace"), 200);
+  scene_expect("{\"length\":0,\"slices\":0,");
+  stop();
+  LEAT_EXPECT_OK(fs->vtable->remove(fs, test_path("deep/leat-2.perfetto-trace")));
+  LEAT_EXPECT_OK(fs->vtable->remove(fs, test_path("deep")));
+}
+
+static void a_recording_is_told(void** state) {
+  start();
+  assert_int_equal(scene_ask("/data/leat/trace", "file=" FILE_NAME), 200);
+  scene_expect("{\"length\":11000,\"slices\":8,\"damaged\":0,");
+  scene_expect("\"kinds\":[\"step\",\"kernel\",");
+  scene_expect("\"thread\":100,\"lanes\":3,\"name\":\"main\"}");
+  // The longest of the three kernels began in the second step.
+  scene_expect("[\"Conv2D\",\"conv1\",1,3,8400,0,1,1,3100,7900]");
+  scene_expect("\"steps\":[[1,0,2000,0,0],[2,3000,8000,0,0],[3,9000,11000,0,0]],\"main_group\":0,"
+               "\"groups\":[{\"steps\":3,\"slowest\":1,\"median\":2000,\"total\":9000}]");
+  stop();
+}
+
+static void a_window_has_what_is_seen(void** state) {
+  start();
+  const char* query = "file=" FILE_NAME "&begin=2500&end=8500&pixels=60&first=0&rows=1";
+  assert_int_equal(scene_ask("/data/leat/trace/window", query), 200);
+  const char* data = scene.body;
+  assert_memory_equal(data, "LTW1", 4);
+  assert_int_equal(leat_wire_load32(data + 4), 3);  // lanes
+  for (uint32_t depth = 0; depth < 3; ++depth, data += 56) {
+    assert_int_equal(leat_wire_load32(data + 8), 0);
+    assert_int_equal(leat_wire_load32(data + 12), depth);
+    assert_int_equal(leat_wire_load32(data + 16), 1);
+  }
+  double numbers[3];  // of the lock, the last
+  memcpy(numbers, data - 56 + 24, sizeof numbers);
+  assert_true(numbers[0] == 3200 && numbers[1] == 6200 && numbers[2] == 3000);
+  // In one pixel each lane has one item, the first of three steps.
+  assert_int_equal(scene_ask("/data/leat/trace/window", "file=" FILE_NAME "&pixels=1"), 200);
+  assert_int_equal(leat_wire_load32(scene.body + 4), 4);
+  assert_int_equal(leat_wire_load32(scene.body + 16), 1);
+  assert_int_equal(leat_wire_load32(scene.body + 24 + 24), 3);
+  assert_int_equal(scene_ask("/data/leat/trace/window", "file=" FILE_NAME "&pixels=0"), 400);
+  assert_int_equal(scene_ask("/data/leat/trace/window",
+                             "file=" FILE_NAME "&begin=-9000000000000000000&end="
+                             "9000000000000000000&first=-5"), 200);
+  assert_int_equal(leat_wire_load32(scene.body + 4), 4);
+  stop();
+}
+
+static void a_slice_is_told_with_those_around_it(void** state) {
+  start();
+  assert_int_equal(
+      scene_ask("/data/leat/trace/slice", "file=" FILE_NAME "&row=0&depth=2&slice=0"), 200);
+  scene_expect("[{\"row\":0,\"depth\":2,\"slice\":0,\"name\":");
+  scene_expect("\"begin\":3200,\"end\":6200,\"value\":0,\"by\":101},{\"row\":0,\"depth\":1,"
+               "\"slice\":1,");
+  scene_expect(",{\"row\":0,\"depth\":0,\"slice\":1,");
+  assert_int_equal(scene_ask("/data/leat/trace/slice", "file=" FILE_NAME "&row=2"), 404);
+  assert_int_equal(scene_ask("/data/leat/trace/slice", "file=" FILE_NAME "&depth=3"), 404);
+  assert_int_equal(scene_ask("/data/leat/trace/slice", "file=" FILE_NAME "&slice=-1"), 404);
+  stop();
+}
+
+static void delays_are_told_in_sentences(void** state) {
+  start();
+  assert_int_equal(scene_ask("/data/leat/trace/step", "file=" FILE_NAME "&step=1"), 200);
+  scene_expect("{\"path\":[[3000,3100,0,1,-1],[3100,3200,0,0,");
+  scene_expect("\"begin\":3200,\"end\":6200,\"total\":3000,\"median\":0,\"gain\":3000,");
+  assert_int_equal(scene_ask("/data/leat/trace/step", "file=" FILE_NAME "&group=0"), 200);
+  scene_expect("\"gain\":1000,\"sentence\":\"Conv2D 'conv1' waited 1.0 us for a lock that thread "
+               "101 (saver) held\"");
+  assert_int_equal(scene_ask("/data/leat/trace/step", "file=" FILE_NAME "&step=3"), 404);
+  assert_int_equal(scene_ask("/data/leat/trace/step", "file=" FILE_NAME "&group=1"), 404);
+  stop();
+}
+
+static void other_files_are_not_read(void** state) {
+  static const char* const kNames[] = {
+      "file=", "file=none.perfetto-trace", "file=../" FILE_NAME, "file=/tmp/" FILE_NAME,
+      "file=./" FILE_NAME, "file=.//" FILE_NAME, "file=events.out.tfevents.1.host",
+      "file=notes.txt%00.perfetto-trace"};
+  start();
+  for (size_t i = 0; i < sizeof kNames / sizeof *kNames; ++i) {
+    assert_int_equal(scene_ask("/data/leat/trace", kNames[i]), 404);
+  }
+  char around[512];
+  snprintf(around, sizeof around, "file=..%s/" FILE_NAME, strrchr(test_directory, '/'));
+  assert_int_equal(scene_ask("/data/leat/trace", around), 404);
+  assert_int_equal(scene_ask("/data/leat/trace", ""), 400);
+  test_write_file("text.perfetto-trace", "no packet of a trace", 20);
+  assert_int_equal(scene_ask("/data/leat/trace", "file=text.perfetto-trace"), 400);
+  stop();
+}
+
+// What was read is forgotten when its file has changed.
+static void a_new_recording_replaces_the_old_one(void** state) {
+  start();
+  assert_int_equal(scene_ask("/data/leat/trace", "file=" FILE_NAME), 200);
+  scene_expect("\"slices\":8");
+  test_write_file(FILE_NAME, "", 0);
+  assert_int_equal(scene_ask("/data/leat/trace", "file=" FILE_NAME), 200);
+  scene_expect("\"slices\":0");
+  stop();
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(recordings_are_listed),
+      cmocka_unit_test(a_recording_is_told),
+      cmocka_unit_test(a_window_has_what_is_seen),
+      cmocka_unit_test(a_slice_is_told_with_those_around_it),
+      cmocka_unit_test(delays_are_told_in_sentences),
+      cmocka_unit_test(other_files_are_not_read),
+      cmocka_unit_test(a_new_recording_replaces_the_old_one),
+  };
+  return cmocka_run_group_tests(tests, test_directory_make, test_directory_remove);
+}

@@ -1,0 +1,217 @@
+// A recording is read when it is first asked for, which takes some seconds for ten million slices,
+// and stays until another one is asked for or its file changes. Whoever uses one is counted, and so
+// is the store; one that was replaced lives until its last user releases it. Names come from
+// clients: only paths below the log directory without ".." that end as recordings do are opened.
+#include "board/trace_store.h"
+
+#include <stdlib.h>
+#include <sys/stat.h>
+
+#include "base/sync.h"
+
+#define SUFFIX LEAT_SV(".perfetto-trace")
+#define MAX_DEPTH 16     // of directories
+#define MAX_FILES 10000  // of a list
+
+struct board_trace_store_s {
+  leat_mutex_t lock;
+  board_stored_trace_t* newest;
+};
+
+leat_status_t board_trace_store_create(board_trace_store_t** out_store) {
+  LEAT_RETURN_IF_ERROR(LEAT_ALLOCATE(leat_allocator_system(), 1, out_store));
+  leat_mutex_initialize(&(*out_store)->lock);
+  return leat_ok_status();
+}
+
+static void drop(board_stored_trace_t* trace) {
+  if (!trace || --trace->users) return;
+  leat_delays_free(trace->delays);
+  leat_timeline_free(trace->timeline);
+  leat_allocator_free(leat_allocator_system(), trace->names);
+  leat_allocator_free(leat_allocator_system(), trace->path);
+  leat_allocator_free(leat_allocator_system(), trace);
+}
+
+void board_trace_store_free(board_trace_store_t* store) {
+  if (!store) return;
+  LEAT_DCHECK(!store->newest || store->newest->users == 1);
+  drop(store->newest);
+  leat_mutex_deinitialize(&store->lock);
+  leat_allocator_free(leat_allocator_system(), store);
+}
+
+// ---- Files --------------------------------------------------------------------------------------
+
+typedef struct walk_s {
+  leat_arena_t* arena;
+  const char* logdir;
+  leat_string_view_t directory;  // below it, "" or with a slash at the end
+  int depth;
+  board_trace_file_t* files;
+  size_t count, capacity;
+} walk_t;
+
+static leat_status_t visit(void* data, const char* name) {
+  walk_t* walk = data;
+  leat_file_system_t* fs = leat_file_system_default();
+  leat_string_view_t path, below;
+  leat_file_stat_t file;
+  struct stat entry;
+  LEAT_RETURN_IF_ERROR(
+      leat_arena_print(walk->arena, &below, "%.*s%s", LEAT_SV_ARG(walk->directory), name));
+  LEAT_RETURN_IF_ERROR(
+      leat_arena_print(walk->arena, &path, "%s/%.*s", walk->logdir, LEAT_SV_ARG(below)));
+  if (lstat(path.data, &entry) || walk->count == MAX_FILES) return leat_ok_status();
+  if (S_ISDIR(entry.st_mode) && walk->depth < MAX_DEPTH) {
+    const leat_string_view_t outer = walk->directory;
+    LEAT_RETURN_IF_ERROR(
+        leat_arena_print(walk->arena, &walk->directory, "%.*s/", LEAT_SV_ARG(below)));
+    ++walk->depth;
+    // What may not be read has no recordings.
+    leat_status_free(fs->vtable->list(fs, path.data, visit, walk));
+    --walk->depth;
+    walk->directory = outer;
+  }
+  if (!S_ISREG(entry.st_mode) || !leat_string_view_ends_with(below, SUFFIX)) {
+    return leat_ok_status();
+  }
+  leat_status_t status = fs->vtable->stat(fs, path.data, &file);
+  leat_status_free(status);
+  if (status) return leat_ok_status();  // it went away
+  LEAT_RETURN_IF_ERROR(LEAT_GROW(leat_allocator_system(), walk->count + 1, &walk->files,
+                                 &walk->capacity));
+  walk->files[walk->count++] = (board_trace_file_t){below, file};
+  return leat_ok_status();
+}
+
+static int compare_files(const void* a, const void* b) {
+  const board_trace_file_t *x = a, *y = b;
+  return leat_string_view_compare(x->name, y->name);
+}
+
+leat_status_t board_trace_store_list(const char* logdir, leat_arena_t* arena,
+                                     board_trace_file_t** out_files, size_t* out_count) {
+  leat_file_system_t* fs = leat_file_system_default();
+  walk_t walk = {.arena = arena, .logdir = logdir};
+  leat_status_free(fs->vtable->list(fs, logdir, visit, &walk));
+  leat_status_t status = LEAT_NEW(arena, walk.count + 1, out_files);
+  if (!status && walk.count) {
+    memcpy(*out_files, walk.files, walk.count * sizeof **out_files);
+    qsort(*out_files, walk.count, sizeof **out_files, compare_files);
+  }
+  *out_count = walk.count;
+  leat_allocator_free(leat_allocator_system(), walk.files);
+  return status;
+}
+
+// Whether a client may ask for the file: a relative path that stays below the log directory.
+static bool is_name(leat_string_view_t name) {
+  if (!leat_string_view_ends_with(name, SUFFIX) || leat_string_view_find(name, 0) != SIZE_MAX) {
+    return false;
+  }
+  for (leat_string_view_t rest = name; rest.size;) {
+    size_t size = leat_string_view_find(rest, '/');
+    if (size > rest.size) size = rest.size;
+    const leat_string_view_t part = leat_string_view_make(rest.data, size);
+    if (!part.size || leat_string_view_equals(part, ".") || leat_string_view_equals(part, "..")) {
+      return false;
+    }
+    rest = leat_string_view_from_index(rest, size + 1);
+  }
+  return true;
+}
+
+// ---- Recordings ---------------------------------------------------------------------------------
+
+static leat_status_t count_names(board_stored_trace_t* trace) {
+  const leat_timeline_t* timeline = trace->timeline;
+  LEAT_RETURN_IF_ERROR(
+      LEAT_ALLOCATE(leat_allocator_system(), timeline->name_count + 1, &trace->names));
+  for (uint32_t r = 0; r < timeline->row_count; ++r) {
+    for (uint32_t l = 0; l < timeline->rows[r]->lane_count; ++l) {
+      const leat_lane_t* lane = &timeline->rows[r]->lanes[l];
+      for (size_t i = 0; i < lane->count; ++i) {
+        const int64_t length = lane->slices[i].end_ns - lane->slices[i].begin_ns;
+        board_trace_name_t* name = &trace->names[lane->slices[i].name];
+        name->total_ns += length;
+        if (name->count++ && length <= name->longest_ns) continue;
+        name->longest_ns = length;
+        name->row = r;
+        name->lane = l;
+        name->slice = i;
+      }
+    }
+  }
+  return leat_ok_status();
+}
+
+static leat_status_t read_trace(const char* path, const leat_file_stat_t* stat,
+                                board_stored_trace_t** out_trace) {
+  leat_allocator_t* a = leat_allocator_system();
+  board_stored_trace_t* trace;
+  LEAT_RETURN_IF_ERROR(LEAT_ALLOCATE(a, 1, &trace));
+  trace->users = 1;
+  trace->stat = *stat;
+  leat_status_t status = leat_allocator_clone_string(a, path, strlen(path), &trace->path);
+  if (!status) status = leat_timeline_read(leat_file_system_default(), path, &trace->timeline);
+  if (!status) status = leat_delays_find(trace->timeline, &trace->delays);
+  if (!status) status = count_names(trace);
+  if (status) {
+    drop(trace);
+    return status;
+  }
+  *out_trace = trace;
+  return leat_ok_status();
+}
+
+static bool is_same(const board_stored_trace_t* trace, const char* path,
+                    const leat_file_stat_t* stat) {
+  return trace && !strcmp(trace->path, path) && trace->stat.size_bytes == stat->size_bytes &&
+         trace->stat.modified_ns == stat->modified_ns;
+}
+
+static leat_status_t take(board_trace_store_t* store, const char* path,
+                          board_stored_trace_t** out_trace) {
+  leat_file_system_t* fs = leat_file_system_default();
+  leat_file_stat_t stat;
+  LEAT_RETURN_IF_ERROR(fs->vtable->stat(fs, path, &stat));
+  leat_status_t status = leat_ok_status();
+  leat_mutex_lock(&store->lock);
+  if (!is_same(store->newest, path, &stat)) {
+    board_stored_trace_t* trace = NULL;
+    status = read_trace(path, &stat, &trace);
+    if (!status) {
+      drop(store->newest);
+      store->newest = trace;
+    }
+  }
+  if (!status) {
+    *out_trace = store->newest;
+    ++store->newest->users;
+  }
+  leat_mutex_unlock(&store->lock);
+  return status;
+}
+
+leat_status_t board_trace_store_take(board_trace_store_t* store, const char* logdir,
+                                     leat_string_view_t name, board_stored_trace_t** out_trace) {
+  leat_arena_t arena;
+  leat_string_view_t path;
+  if (!is_name(name)) {
+    return leat_make_status(LEAT_NOT_FOUND, "Not found: there is no recording '%.*s'",
+                            LEAT_SV_ARG(name));
+  }
+  leat_arena_initialize(leat_allocator_system(), 0, &arena);
+  leat_status_t status =
+      leat_arena_print(&arena, &path, "%s/%.*s", logdir, LEAT_SV_ARG(name));
+  if (!status) status = take(store, path.data, out_trace);
+  leat_arena_deinitialize(&arena);
+  return status;
+}
+
+void board_trace_store_release(board_trace_store_t* store, board_stored_trace_t* trace) {
+  leat_mutex_lock(&store->lock);
+  drop(trace);
+  leat_mutex_unlock(&store->lock);
+}

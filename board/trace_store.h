@@ -1,0 +1,50 @@
+// Recordings of threads below the log directory: their list, and the one that was looked at last,
+// read and with the delays of its steps, since each movement on its page asks for it again.
+#ifndef LEAT_BOARD_TRACE_STORE_H_
+#define LEAT_BOARD_TRACE_STORE_H_
+
+#include "trace/delay.h"
+
+typedef struct board_trace_store_s board_trace_store_t;
+
+// How often a name occurs in a recording, how long in all, and where it took longest.
+typedef struct board_trace_name_s {
+  uint64_t count;
+  int64_t total_ns, longest_ns;
+  uint32_t row, lane;
+  size_t slice;
+} board_trace_name_t;
+
+typedef struct board_stored_trace_s {
+  leat_timeline_t* timeline;
+  leat_delays_t* delays;
+  board_trace_name_t* names;  // of timeline->names
+  // The rest is the store's.
+  char* path;
+  leat_file_stat_t stat;
+  uint32_t users;
+} board_stored_trace_t;
+
+// A file with a recording; |name| is its path below the log directory.
+typedef struct board_trace_file_s {
+  leat_string_view_t name;
+  leat_file_stat_t stat;
+} board_trace_file_t;
+
+LEAT_MUST_USE leat_status_t board_trace_store_create(board_trace_store_t** out_store);
+// NULL is allowed. Nothing may be in use.
+void board_trace_store_free(board_trace_store_t* store);
+// The recordings below |logdir|, by name; symbolic links are not followed. A directory that cannot
+// be read has none.
+LEAT_MUST_USE leat_status_t board_trace_store_list(const char* logdir, leat_arena_t* arena,
+                                                   board_trace_file_t** out_files,
+                                                   size_t* out_count);
+// The recording |name| below |logdir|, which stays until it is released. Any thread; two that ask
+// at once wait for each other. NOT_FOUND where the name is none of a recording, INVALID_ARGUMENT
+// where the file is none.
+LEAT_MUST_USE leat_status_t board_trace_store_take(board_trace_store_t* store, const char* logdir,
+                                                   leat_string_view_t name,
+                                                   board_stored_trace_t** out_trace);
+void board_trace_store_release(board_trace_store_t* store, board_stored_trace_t* trace);
+
+#endif  // LEAT_BOARD_TRACE_STORE_H_
