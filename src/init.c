@@ -55,6 +55,9 @@ static const leat_transport_t* const kTransports[] = {&leat_loopback_transport};
 //   init.c: containers_mutex, containers
 //     resources of named containers, one manager for each CPU device
 //     the first session with such a device | containers_mutex | process; TF_Reset empties them
+//   capi/session/xla_switches.c: is_lazy, compiles_for_cpu, is_auto_jit, lacks_folding
+//     what clients set of a compiler that is not there
+//     at start | atomic | process
 //   capi/session/session_reset.c: sessions_mutex, sessions
 //     the open sessions, for TF_Reset to close
 //     TF_NewSession | sessions_mutex | each leaves the list when it is deleted

@@ -12,6 +12,9 @@ void leat_host_name(char* buffer, size_t size);
 
 // The number of this process.
 int64_t leat_host_process_id(void);
+// A TCP port on which nobody listens just now; another process may take it before the caller does.
+// 0 where the system gives none.
+int leat_host_unused_port(void);
 // Whether some process has the number |id| now, be it ours or another user's. The number may
 // meanwhile have passed to a new process, so true proves little and false is certain.
 bool leat_host_process_is_alive(int64_t id);

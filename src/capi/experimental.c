@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/host.h"
 #include "capi/plugin/plugin.h"
 #include "formats/generated/config.h"
 #include "formats/wire/encode.h"
@@ -43,24 +44,37 @@ TF_Buffer* TF_CreateRunOptions(unsigned char enable_full_trace) {
   return encode(&leat_pb_run_options_descriptor, &options);
 }
 
-// Returns the graph as text, which the caller frees; NULL without memory.
+// Returns the message of |type| in |bytes| as text, which the caller frees; NULL without memory.
+static char* text_of(const char* type, const TF_Buffer* bytes, TF_Status* status, size_t* len) {
+  TF_Buffer* text = status->status ? NULL : leat_message_to_text(type, bytes, status);
+  char* copy = text ? malloc(text->length + 1) : NULL;
+  if (len) *len = copy ? text->length : 0;
+  if (copy) {
+    memcpy(copy, text->data, text->length);
+    copy[text->length] = 0;
+  }
+  TF_DeleteBuffer(text);
+  return copy;
+}
+
 const char* TF_GraphDebugString(TF_Graph* graph, size_t* len) {
   TF_Status* status = TF_NewStatus();
   TF_Buffer* def = TF_NewBuffer();
-  TF_Buffer* text = NULL;
-  char* copy = NULL;
-  if (len) *len = 0;
-  if (status && def) TF_GraphToGraphDef(graph, def, status);
-  if (status && def && !status->status) text = leat_message_to_text("GraphDef", def, status);
-  if (text && (copy = malloc(text->length + 1))) {
-    memcpy(copy, text->data, text->length);
-    copy[text->length] = 0;
-    if (len) *len = text->length;
-  }
-  TF_DeleteBuffer(text);
+  TF_GraphToGraphDef(graph, def, status);
+  const char* text = text_of("GraphDef", def, status, len);
   TF_DeleteBuffer(def);
   TF_DeleteStatus(status);
-  return copy;
+  return text;
+}
+
+char* TF_FunctionDebugString(TF_Function* func, size_t* len) {
+  TF_Status* status = TF_NewStatus();
+  TF_Buffer* def = TF_NewBuffer();
+  TF_FunctionToFunctionDef(func, def, status);
+  char* text = text_of("FunctionDef", def, status, len);
+  TF_DeleteBuffer(def);
+  TF_DeleteStatus(status);
+  return text;
 }
 
 TF_Buffer* TFE_GetServerDef(const char* text_proto, TF_Status* status) {
@@ -74,6 +88,8 @@ void TF_MakeInternalErrorStatus(TF_Status* status, const char* errMsg) {
 
 // Does nothing: the library has no flags on the command line.
 void TF_InitMain(const char* usage, int* argc, char*** argv) {}
+
+int TF_PickUnusedPortOrDie(void) { return leat_host_unused_port(); }
 
 void TF_ImportGraphDefOptionsSetValidateColocationConstraints(TF_ImportGraphDefOptions* opts,
                                                               unsigned char enable) {}

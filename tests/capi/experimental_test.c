@@ -211,8 +211,6 @@ static void test_checkpoint_reader(void** state) {
 // Declared here as TensorFlow's headers do it.
 typedef struct TF_SavedModel TF_SavedModel;
 TF_SavedModel* TF_LoadSavedModel(const char* dirname, TFE_Context* ctx, TF_Status* status);
-void TF_SetXlaAutoJitMode(const char* mode);
-unsigned char TF_GetXlaAutoJitEnabled(void);
 void TFE_ContextSetServerDefWithTimeoutAndRetries(TFE_Context* ctx, int keep_alive_secs,
                                                   const void* proto, size_t proto_len,
                                                   int64_t init_timeout_in_ms, int retries,
@@ -233,15 +231,101 @@ static void test_unimplemented(void** state) {
   kit_expect_text(s, TF_UNIMPLEMENTED, "TFE_ContextSetServerDefWithTimeoutAndRetries is not");
   TFE_RegisterCustomDevice(NULL, (device_t){.version = 4}, "d", NULL, s);
   kit_expect_text(s, TF_UNIMPLEMENTED, "TFE_RegisterCustomDevice is not");
-  TF_SetXlaAutoJitMode("1");
-  assert_int_equal(TF_GetXlaAutoJitEnabled(), 0);
   TF_DeleteStatus(s);
+}
+
+// What is set is answered; the defaults are TensorFlow's.
+static void test_switches(void** state) {
+  assert_int_equal(TF_SetXlaEnableLazyCompilation(0), 1);
+  assert_int_equal(TF_SetXlaEnableLazyCompilation(7), 0);
+  assert_int_equal(TF_SetXlaEnableLazyCompilation(1), 1);
+  assert_int_equal(TF_SetTfXlaCpuGlobalJit(1), 0);
+  assert_int_equal(TF_SetTfXlaCpuGlobalJit(0), 1);
+  static const struct {
+    const char* mode;
+    int enabled;
+  } kModes[] = {{"1", 1}, {"0", 0}, {"2", 1}, {"-1", 0}, {"single-gpu(1)", 1}, {"junk", 1}, {"", 1},
+                {"0", 0}, {"fusible", 1}, {"0", 0}};
+  assert_int_equal(TF_GetXlaAutoJitEnabled(), 0);
+  for (size_t i = 0; i < sizeof kModes / sizeof kModes[0]; ++i) {
+    TF_SetXlaAutoJitMode(kModes[i].mode);
+    assert_int_equal(TF_GetXlaAutoJitEnabled(), kModes[i].enabled);
+  }
+  TF_SetXlaMinClusterSize(3);
+  assert_int_equal(TF_GetXlaConstantFoldingDisabled(), 0);
+  TF_SetXlaConstantFoldingDisabled(1);
+  assert_int_equal(TF_GetXlaConstantFoldingDisabled(), 1);
+  TF_SetXlaConstantFoldingDisabled(0);
+}
+
+// Switching compilation on keeps the rest of the configuration.
+static void test_switch_in_options(void** state) {
+  TF_Status* s = TF_NewStatus();
+  TF_Buffer* config = TF_CreateConfig(0, 0, 2);
+  TF_SessionOptions* options = TF_NewSessionOptions();
+  TF_SetConfig(options, config->data, config->length, s);
+  TF_EnableXLACompilation(options, 1);
+  TF_Graph* graph = TF_NewGraph();
+  TF_Session* session = TF_NewSession(graph, options, s);
+  kit_ok(s);
+  TF_DeviceList* devices = TF_SessionListDevices(session, s);
+  assert_int_equal(TF_DeviceListCount(devices), 2);
+  TF_DeleteDeviceList(devices);
+  kit_close(session);
+  TF_DeleteGraph(graph);
+  TF_DeleteSessionOptions(options);
+  TF_DeleteBuffer(config);
+  TF_DeleteStatus(s);
+}
+
+static void test_functions(void** state) {
+  TF_Status* s = TF_NewStatus();
+  TF_Graph *body = TF_NewGraph(), *graph = TF_NewGraph();
+  TF_Operation* x = kit_placeholder(body, "x", TF_FLOAT);
+  TF_Output input = kit_out(x, 0), output = kit_out(kit_unary(body, "Neg", "negated", x), 0);
+  const char* names[] = {"first", "second", "third"};
+  for (int i = 0; i < 3; ++i) {
+    TF_Function* function = TF_GraphToFunction(body, names[i], 0, -1, NULL, 1, &input, 1, &output,
+                                               NULL, NULL, NULL, s);
+    kit_ok(s);
+    TF_GraphCopyFunction(graph, function, NULL, s);
+    kit_ok(s);
+    size_t length = 0;
+    char* text = TF_FunctionDebugString(function, &length);
+    assert_int_equal(strlen(text), length);
+    assert_non_null(strstr(text, names[i]));
+    assert_non_null(strstr(text, "Neg"));
+    free(text);
+    TF_DeleteFunction(function);
+  }
+  TF_GraphRemoveFunction(graph, "second", s);
+  kit_ok(s);
+  TF_GraphRemoveFunction(graph, "second", s);
+  kit_expect(s, TF_INVALID_ARGUMENT);
+  TF_Function* left[3];
+  assert_int_equal(TF_GraphGetFunctions(graph, left, 3, s), 2);
+  assert_string_equal(TF_FunctionName(left[0]), "first");
+  assert_string_equal(TF_FunctionName(left[1]), "third");
+  TF_GraphCopyFunction(graph, left[1], NULL, s);  // which is still there
+  kit_ok(s);
+  assert_int_equal(TF_GraphNumFunctions(graph), 2);
+  for (int i = 0; i < 2; ++i) TF_DeleteFunction(left[i]);
+  TF_DeleteGraph(graph);
+  TF_DeleteGraph(body);
+  TF_DeleteStatus(s);
+}
+
+static void test_unused_port(void** state) {
+  int port = TF_PickUnusedPortOrDie();
+  assert_true(port > 0 && port < 65536);
 }
 
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_messages),     cmocka_unit_test(test_named_queue),
       cmocka_unit_test(test_attr_builder), cmocka_unit_test(test_shape_lists),
+      cmocka_unit_test(test_switches),          cmocka_unit_test(test_switch_in_options),
+      cmocka_unit_test(test_functions),         cmocka_unit_test(test_unused_port),
       cmocka_unit_test(test_checkpoint_reader), cmocka_unit_test(test_unimplemented),
   };
   return cmocka_run_group_tests(tests, scratch_set_up, scratch_tear_down);

@@ -30,6 +30,9 @@ TF_CAPI_EXPORT TF_Buffer* TF_CreateRunOptions(unsigned char enable_full_trace);
 // out.
 TF_CAPI_EXPORT const char* TF_GraphDebugString(TF_Graph* graph, size_t* len);
 
+// A function as a FunctionDef in text form, in the same way.
+TF_CAPI_EXPORT char* TF_FunctionDebugString(TF_Function* func, size_t* len);
+
 // A ServerDef in text form as a message in a new buffer.
 TF_CAPI_EXPORT TF_Buffer* TFE_GetServerDef(const char* text_proto, TF_Status* status);
 
@@ -39,9 +42,34 @@ TF_CAPI_EXPORT void TF_MakeInternalErrorStatus(TF_Status* status, const char* er
 // Nothing has to be done before anything else.
 TF_CAPI_EXPORT void TF_InitMain(const char* usage, int* argc, char*** argv);
 
+// Takes a function out of the graph, with the record of its gradient. Steps that ran before keep
+// what was made of it; calls that a step needs for the first time fail with TF_NOT_FOUND.
+// TF_INVALID_ARGUMENT when there is none of the name.
+TF_CAPI_EXPORT void TF_GraphRemoveFunction(TF_Graph* g, const char* func_name, TF_Status* status);
+
+// A TCP port that nobody listens on just now, as servers in tests want; 0 when there is none.
+TF_CAPI_EXPORT int TF_PickUnusedPortOrDie(void);
+
 // Importing does not look whether what is colocated with a node exists, in any case.
 TF_CAPI_EXPORT void TF_ImportGraphDefOptionsSetValidateColocationConstraints(
     TF_ImportGraphDefOptions* opts, unsigned char enable);
+
+// --- Switches of XLA -------------------------------------------------------------------------
+// There is no compiler of graphs in Leat. Each switch keeps its value for those who ask, and
+// changes nothing else. Any thread.
+
+// Sets global_jit_level in the options' ConfigProto, on (1) or off (-1).
+TF_CAPI_EXPORT void TF_EnableXLACompilation(TF_SessionOptions* options, unsigned char enable);
+// Both give the former value; at first 1 and 0.
+TF_CAPI_EXPORT unsigned char TF_SetXlaEnableLazyCompilation(unsigned char enable);
+TF_CAPI_EXPORT unsigned char TF_SetTfXlaCpuGlobalJit(unsigned char enable);
+// A level such as "1", "single-gpu(1)" or "fusible"; other texts change nothing. Enabled, which it
+// is not at first, means a level above 0.
+TF_CAPI_EXPORT void TF_SetXlaAutoJitMode(const char* mode);
+TF_CAPI_EXPORT unsigned char TF_GetXlaAutoJitEnabled(void);
+TF_CAPI_EXPORT void TF_SetXlaMinClusterSize(int size);
+TF_CAPI_EXPORT unsigned char TF_GetXlaConstantFoldingDisabled(void);
+TF_CAPI_EXPORT void TF_SetXlaConstantFoldingDisabled(unsigned char should_enable);
 
 // --- Queues ----------------------------------------------------------------------------------
 // Runs fifo_queue_dequeue_<tensor_id> and gives its first output; runs
@@ -134,6 +162,20 @@ TF_CAPI_EXPORT void TF_DeletePluggableDeviceLibraryHandle(TF_Library* lib_handle
 // A handle on a scalar: the |len| bytes at |data|.
 TF_CAPI_EXPORT TFE_TensorHandle* TFE_NewTensorHandleFromScalar(TF_DataType data_type, void* data,
                                                                size_t len, TF_Status* status);
+
+// The shapes of the outputs that |op| would have, into a new list (TF_DeleteShapeAndTypeList), of
+// inputs with |input_shapes|. Their types are those of the list, else those that the op's
+// attributes tell, else any. |input_tensors|, unless it is NULL, has a value or NULL for each
+// input, for ops whose shapes depend on one; handles that were added to the op do not count. The
+// lists about values that are shapes, and about resources, are not looked at. TF_INVALID_ARGUMENT
+// when inputs and op do not fit.
+TF_CAPI_EXPORT void TFE_InferShapes(TFE_Op* op, TF_ShapeAndTypeList* input_shapes,
+                                    TF_Tensor** input_tensors,
+                                    TF_ShapeAndTypeList* input_tensor_as_shapes,
+                                    TF_ShapeAndTypeList** input_resource_shapes_and_types,
+                                    TF_ShapeAndTypeList** output_shapes,
+                                    TF_ShapeAndTypeList*** output_resource_shapes_and_types,
+                                    TF_Status* status);
 
 #ifdef __cplusplus
 } /* end extern "C" */

@@ -2,9 +2,11 @@
 // and the environment, as far as the program may trust it.
 #define _GNU_SOURCE
 #include <errno.h>
+#include <netinet/in.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -21,6 +23,21 @@ void leat_host_name(char* buffer, size_t size) {
 }
 
 int64_t leat_host_process_id(void) { return getpid(); }
+
+// The system chooses the port of a socket that is bound to port 0.
+int leat_host_unused_port(void) {
+  struct sockaddr_in address = {.sin_family = AF_INET};
+  socklen_t size = sizeof address;
+  int port = 0;
+  int descriptor = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+  if (descriptor < 0) return 0;
+  if (bind(descriptor, (struct sockaddr*)&address, size) == 0 &&
+      getsockname(descriptor, (struct sockaddr*)&address, &size) == 0) {
+    port = ntohs(address.sin_port);
+  }
+  close(descriptor);
+  return port;
+}
 
 // Signal 0 is not delivered; the system only checks whether it could be. EPERM means that there is
 // such a process and that it is somebody else's.

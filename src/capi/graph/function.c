@@ -11,6 +11,7 @@
 #include "function/function.h"
 #include "graph/function/function_library.h"
 #include "graph/function/graph_functions.h"
+#include "tensorflow/c/c_api_experimental.h"
 
 struct TF_Function {
   leat_arena_t arena;  // holds |def| and what it points to
@@ -296,6 +297,24 @@ void TF_GraphCopyFunction(TF_Graph* g, const TF_Function* func, const TF_Functio
   }
   leat_graph_t* graph = leat_capi_lock(g);
   leat_status_t result = copy_into(graph, func, grad);
+  leat_capi_unlock(g);
+  leat_capi_status_set(status, result);
+}
+
+static leat_status_t remove_from(leat_graph_t* graph, const char* name) {
+  leat_function_library_t* library;
+  leat_string_view_t text = leat_string_view_from(name);
+  if (!leat_function_library_find(graph->functions, text)) {
+    return leat_make_status(LEAT_INVALID_ARGUMENT,
+                            "Removing function '%s' failed: the graph has none of the name", name);
+  }
+  LEAT_RETURN_IF_ERROR(leat_graph_own_functions(graph, &library));
+  return leat_function_library_remove(library, text);
+}
+
+void TF_GraphRemoveFunction(TF_Graph* g, const char* func_name, TF_Status* status) {
+  leat_graph_t* graph = leat_capi_lock(g);
+  leat_status_t result = remove_from(graph, func_name);
   leat_capi_unlock(g);
   leat_capi_status_set(status, result);
 }

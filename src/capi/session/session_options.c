@@ -8,9 +8,12 @@
 #include <string.h>
 
 #include "capi/handles.h"
+#include "formats/generated/config.h"
 #include "formats/generated/run_metadata.h"
 #include "formats/wire/decode.h"
+#include "formats/wire/encode.h"
 #include "leat/inspect.h"
+#include "tensorflow/c/c_api_experimental.h"
 
 TF_SessionOptions* TF_NewSessionOptions(void) {
   void* memory = NULL;
@@ -66,6 +69,25 @@ static leat_status_t set_config(TF_SessionOptions* options, leat_string_view_t b
 void TF_SetConfig(TF_SessionOptions* options, const void* proto, size_t proto_len,
                   TF_Status* status) {
   leat_capi_status_set(status, set_config(options, leat_string_view_make(proto, proto_len)));
+}
+
+// Appends the level of compilation (1 on, -1 off) to the configuration: of two messages, one behind
+// the other, fields that are set in both take the later value.
+static leat_status_t set_jit(TF_SessionOptions* options, bool enable) {
+  leat_pb_optimizer_options_t optimizer = {.global_jit_level = enable ? 1 : -1};
+  leat_pb_graph_options_t graph = {.optimizer_options = &optimizer};
+  leat_pb_config_proto_t config = {.graph_options = &graph};
+  leat_string_builder_t bytes;
+  leat_string_builder_initialize(leat_allocator_system(), &bytes);
+  leat_string_builder_append(&bytes, options->options.config);
+  leat_status_t status = leat_message_encode(&leat_pb_config_proto_descriptor, &config, &bytes);
+  if (!status) status = set_config(options, leat_string_builder_view(&bytes));
+  leat_string_builder_deinitialize(&bytes);
+  return status;
+}
+
+void TF_EnableXLACompilation(TF_SessionOptions* options, unsigned char enable) {
+  options->status = leat_status_join(options->status, set_jit(options, enable != 0));
 }
 
 // ---- leat/inspect.h -----------------------------------------------------------------------------
