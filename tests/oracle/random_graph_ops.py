@@ -165,7 +165,10 @@ def whole_division(s):
     x = s.choose(('int32', 'int64'))
   else:
     x = s.choose(('int32', 'int64', 'uint8', 'int16', 'int8'))
-  y = s.constant(x.dtype, s.random.choice([2, 3, 5, 7]))
+  divisors = [2, 3, 5, 7] + ([] if x.dtype == 'uint8' else [-1, -3, -4])
+  shape = x.shape if s.random.random() < 0.5 else ()
+  y = s.constant(x.dtype, [s.random.choice(divisors) for _ in range(math.prod(shape))], shape,
+                 s.is_top)
   return s.emit(op, [x, y], [x.shape], lambda a, b: Info(max(a.bound, 7), 0.0, 0))
 
 

@@ -1,4 +1,5 @@
-"""Random graphs give in Leat what they give in TensorFlow.
+"""Random graphs give in Leat what they give in TensorFlow: the same values, and where a mistake was
+put in, the same status code.
 
 random_graph.py and the modules named after it compose the graphs from seeds: 10 to 200 nodes of all
 families, conditionals, loops and functions. Each library runs them in a process of its own, through
@@ -19,10 +20,12 @@ from google.protobuf import text_format
 from tensorflow.core.framework import node_def_pb2
 
 import capi
+import random_graph_families  # noqa: F401
 from library_process import OURS, THEIRS, Library
 from outcome import report
-from random_graph import Graph, as_type, op_defs_of, set_attr
+from random_graph import Graph, Unfit, as_type, op_defs_of, set_attr
 from random_graph_flow import grow
+from random_graph_mistakes import MISTAKES
 
 PART = 100  # graphs of one line of the report
 
@@ -79,15 +82,22 @@ def difference(value, got, want):
 
 # ---- Making and reducing graphs ----------------------------------------------------------------
 def compose(op_defs, seed):
-  """The graph of a seed, and the values that are fetched: some of them, and the last ones."""
+  """The graph of a seed, and the values that are fetched: all of them, or, so that Leat may change
+  more of the graph, some of them; and what the mistake gives, if there is one."""
   chance = random.Random(seed)
   sketch = Graph(op_defs, chance)
   wanted = int(10 * 20**(chance.random()**1.5))
   while len(sketch.nodes) < wanted:
     grow(sketch.top, 1)
   values = list(sketch.top.values)
-  chance.shuffle(values)
-  values = values[:12] + [v for v in sketch.top.values[-8:] if v not in values[:12]]
+  if chance.random() < 0.5:
+    values = chance.sample(values, min(len(values), 12)) + values[-4:]
+  if chance.random() < 0.15:
+    try:
+      with sketch.top.attempt():
+        values += chance.choice(MISTAKES)(sketch.top)[:1]
+    except Unfit:
+      pass
   return sketch, values
 
 
