@@ -34,6 +34,7 @@ typedef enum leat_span_kind_e {
   LEAT_SPAN_WAIT,          // a thread sleeps until another one tells it something; whose id, or 0
   LEAT_SPAN_LOCK,          // a thread waits for a mutex that another one holds; whose id, or 0
   LEAT_SPAN_MEMORY,        // memory comes from the system; how many bytes
+  LEAT_SPAN_FILE,          // a file is read, written or synced; how many bytes
   LEAT_SPAN_OFF_CORE,      // the thread is on no core; 1: another thread took it, 0: it sleeps
   LEAT_SPAN_KINDS,
 } leat_span_kind_t;

@@ -7,9 +7,11 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/file_system.h"
 #include "base/test.h"
 #include "base/thread.h"
 #include "base/thread_switches.h"
+#include "scratch.h"
 
 #define THREADS 4
 #define SPANS 10000  // of a thread: more than two chunks
@@ -238,33 +240,77 @@ static void sleep_is_off_core(void** state) {
   leat_recording_free(recording);
 }
 
-typedef struct held_s {
-  leat_mutex_t mutex;
-  _Atomic(bool) is_wanted;
-} held_t;
+static void want(void* mutex) {
+  leat_mutex_lock(mutex);
+  leat_mutex_unlock(mutex);
+}
 
-static void want(void* data) {
-  held_t* held = data;
-  held->is_wanted = true;
-  leat_mutex_lock(&held->mutex);
-  leat_mutex_unlock(&held->mutex);
+// Waits until a thread sleeps because the mutex is taken, which glibc notes as a 2.
+static void await_sleeper(leat_mutex_t* mutex) {
+#if defined(__GLIBC__)
+  while (__atomic_load_n(&mutex->handle.__data.__lock, __ATOMIC_RELAXED) != 2) {
+    leat_clock_sleep_ns(100000);
+  }
+#else
+  leat_clock_sleep_ns(200000000);
+#endif
 }
 
 static void waiting_for_a_lock_is_a_span(void** state) {
-  held_t held = {.is_wanted = false};
+  leat_mutex_t mutex;
   leat_thread_t thread;
-  leat_mutex_initialize(&held.mutex);
+  leat_mutex_initialize(&mutex);
   LEAT_EXPECT_OK(leat_recording_start(1 << 20));
-  leat_mutex_lock(&held.mutex);  // free, and so no span
-  LEAT_EXPECT_OK(leat_thread_start("wants", want, &held, &thread));
-  while (!held.is_wanted) leat_clock_sleep_ns(100000);
-  leat_clock_sleep_ns(20000000);
-  leat_mutex_unlock(&held.mutex);
+  leat_mutex_lock(&mutex);  // free, and so no span
+  LEAT_EXPECT_OK(leat_thread_start("wants", want, &mutex, &thread));
+  await_sleeper(&mutex);
+  leat_mutex_unlock(&mutex);
   leat_thread_join(thread);
   leat_recording_t* recording = stop();
   assert_int_equal(count(recording, LEAT_SPAN_LOCK, -1), 1);
+#if defined(__GLIBC__)
+  assert_int_equal(find(recording, LEAT_SPAN_LOCK)->value, leat_thread_id());  // who held it
+#endif
   leat_recording_free(recording);
-  leat_mutex_deinitialize(&held.mutex);
+  leat_mutex_deinitialize(&mutex);
+}
+
+static void await(void* notification) {
+  leat_notification_wait(notification, LEAT_DEADLINE_NEVER);
+}
+
+static void who_wakes_is_told(void** state) {
+  leat_notification_t notification;
+  leat_thread_t thread;
+  leat_notification_initialize(&notification);
+  LEAT_EXPECT_OK(leat_recording_start(1 << 20));
+  LEAT_EXPECT_OK(leat_thread_start("awaits", await, &notification, &thread));
+  while (!notification.opened) leat_clock_sleep_ns(100000);  // until the other one sleeps
+  leat_notification_open(&notification);
+  leat_thread_join(thread);
+  leat_recording_t* recording = stop();
+  assert_int_equal(find(recording, LEAT_SPAN_WAIT)->value, leat_thread_id());
+  leat_recording_free(recording);
+  leat_notification_deinitialize(&notification);
+}
+
+static void files_are_spans(void** state) {
+  leat_file_system_t* files = leat_file_system_posix();
+  leat_file_t* file;
+  char bytes[100] = {0};
+  size_t size;
+  LEAT_EXPECT_OK(leat_file_open(files, "span", LEAT_FILE_WRITE, leat_allocator_system(), &file));
+  LEAT_EXPECT_OK(leat_recording_start(1 << 20));
+  LEAT_EXPECT_OK(file->vtable->write(file, bytes, 70));
+  LEAT_EXPECT_OK(leat_file_close(file));
+  LEAT_EXPECT_OK(leat_file_open(files, "span", LEAT_FILE_READ, leat_allocator_system(), &file));
+  LEAT_EXPECT_OK(file->vtable->read_at(file, 20, bytes, sizeof bytes, &size));
+  LEAT_EXPECT_OK(leat_file_close(file));
+  leat_recording_t* recording = stop();
+  assert_int_equal(find(recording, LEAT_SPAN_FILE)->value, 70);
+  assert_int_equal(find(recording, LEAT_SPAN_FILE)[1].value, 50);
+  assert_int_equal(count(recording, LEAT_SPAN_FILE, -1), 2);
+  leat_recording_free(recording);
 }
 
 int main(void) {
@@ -279,6 +325,8 @@ int main(void) {
       cmocka_unit_test(times_are_those_of_the_clock),
       cmocka_unit_test(sleep_is_off_core),
       cmocka_unit_test(waiting_for_a_lock_is_a_span),
+      cmocka_unit_test(who_wakes_is_told),
+      cmocka_unit_test(files_are_spans),
   };
-  return cmocka_run_group_tests(tests, NULL, NULL);
+  return cmocka_run_group_tests(tests, scratch_set_up, scratch_tear_down);
 }

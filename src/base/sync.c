@@ -20,6 +20,7 @@
 #include "base/clock.h"
 #include "base/cpu.h"
 #include "base/span.h"
+#include "base/thread.h"
 
 #define SPIN_NS 50000
 #define SPIN_RELAXES_PER_LOOK 16
@@ -41,11 +42,20 @@ void leat_mutex_initialize(leat_mutex_t* out_mutex) {
 
 void leat_mutex_deinitialize(leat_mutex_t* mutex) { pthread_mutex_destroy(&mutex->handle); }
 
+// The id of the thread that holds the mutex, as far as the library tells; 0: nobody does any more.
+static int64_t holder_of(const leat_mutex_t* mutex) {
+#if defined(__GLIBC__)
+  return __atomic_load_n(&mutex->handle.__data.__owner, __ATOMIC_RELAXED);
+#else
+  return 0;
+#endif
+}
+
 void leat_mutex_lock_recorded(leat_mutex_t* mutex) {
   if (pthread_mutex_trylock(&mutex->handle) == 0) return;
-  const int64_t begin = leat_span_begin();
+  const int64_t begin = leat_span_begin(), holder = holder_of(mutex);
   pthread_mutex_lock(&mutex->handle);
-  if (begin) leat_span_end(begin, LEAT_SPAN_LOCK, 0, 0);
+  if (begin) leat_span_end(begin, LEAT_SPAN_LOCK, 0, holder);
 }
 
 void leat_condition_initialize(leat_condition_t* out_condition) {
@@ -85,6 +95,7 @@ void leat_condition_notify_one(leat_condition_t* condition) {
 
 void leat_notification_initialize(leat_notification_t* out_notification) {
   atomic_init(&out_notification->opened, NOTIFICATION_CLOSED);
+  out_notification->opener = 0;
   leat_mutex_initialize(&out_notification->mutex);
   leat_condition_initialize(&out_notification->condition);
 }
@@ -99,6 +110,7 @@ void leat_notification_open(leat_notification_t* notification) {
   if (atomic_compare_exchange_strong(&notification->opened, &state, NOTIFICATION_OPEN)) return;
   if (state != NOTIFICATION_PARKED) return;
   leat_mutex_lock(&notification->mutex);
+  if (leat_spans_are_recorded()) notification->opener = leat_thread_id();
   atomic_store(&notification->opened, NOTIFICATION_OPEN_LOCKED);
   leat_condition_notify_all(&notification->condition);
   leat_mutex_unlock(&notification->mutex);
@@ -125,8 +137,9 @@ static bool park(leat_notification_t* notification, int64_t deadline_ns) {
     in_time = leat_condition_wait_until(&notification->condition, &notification->mutex,
                                         deadline_ns);
   }
+  const int64_t opener = notification->opener;
   leat_mutex_unlock(&notification->mutex);
-  if (LEAT_UNLIKELY(begin)) leat_span_end(begin, LEAT_SPAN_WAIT, 0, 0);
+  if (LEAT_UNLIKELY(begin)) leat_span_end(begin, LEAT_SPAN_WAIT, 0, opener);
   return state >= NOTIFICATION_OPEN;
 }
 

@@ -80,6 +80,7 @@ typedef struct leat_notification_s {
   _Atomic uint32_t opened;
   leat_mutex_t mutex;
   leat_condition_t condition;
+  int64_t opener;  // the id of the thread that woke sleepers, for recordings; 0: not known
 } leat_notification_t;
 void leat_notification_initialize(leat_notification_t* out_notification);
 void leat_notification_deinitialize(leat_notification_t* notification);

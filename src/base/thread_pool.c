@@ -395,10 +395,12 @@ static void wait_for_helpers(loop_t* loop) {
       leat_cpu_relax();
     }
   } while (leat_clock_now_ns() < end_ns);
+  const int64_t span = leat_span_begin();
   leat_mutex_lock(&loop->mutex);
   atomic_fetch_or(&loop->state, STATE_PARKED);
   while (!has_no_helper(loop)) leat_condition_wait(&loop->condition, &loop->mutex);
   leat_mutex_unlock(&loop->mutex);
+  if (LEAT_UNLIKELY(span)) leat_span_end(span, LEAT_SPAN_WAIT, 0, 0);
 }
 
 static void run_loop(leat_thread_pool_t* pool, int slot, int helpers, bool may_wake) {

@@ -64,7 +64,7 @@ static const leat_slice_t* last_before(const leat_lane_t* lane, int64_t time_ns)
 
 static bool is_blocking(uint32_t kind) {
   return kind == LEAT_SPAN_PARK || kind == LEAT_SPAN_WAIT || kind == LEAT_SPAN_LOCK ||
-         kind == LEAT_SPAN_MEMORY || kind == LEAT_SPAN_OFF_CORE;
+         kind == LEAT_SPAN_MEMORY || kind == LEAT_SPAN_FILE || kind == LEAT_SPAN_OFF_CORE;
 }
 
 static state_t look(const path_t* path, uint32_t row, int64_t time_ns) {
@@ -100,6 +100,7 @@ static state_t look(const path_t* path, uint32_t row, int64_t time_ns) {
 // Whether the row works on something, as opposed to waiting for it.
 static bool is_working(const state_t* state) {
   const bool is_off = state->blocked && state->blocked_kind != LEAT_SPAN_MEMORY &&
+                      state->blocked_kind != LEAT_SPAN_FILE &&
                       state->blocked_kind != LEAT_SPAN_OFF_CORE;
   return !is_off && (state->is_in_step || state->task || state->kernel);
 }
@@ -244,6 +245,7 @@ static uint32_t cause_of(const state_t* state, const scope_t* scope) {
     switch (state->blocked_kind) {
       case LEAT_SPAN_LOCK: return LEAT_DELAY_LOCK;
       case LEAT_SPAN_MEMORY: return LEAT_DELAY_MEMORY;
+      case LEAT_SPAN_FILE: return LEAT_DELAY_SYSTEM;
       case LEAT_SPAN_OFF_CORE:
         if (state->blocked_value) return LEAT_DELAY_PREEMPTED;
         if (state->kernel) return LEAT_DELAY_SYSTEM;

@@ -107,6 +107,7 @@ static words_t words_of(const leat_recording_t* recording, const placed_t* item)
       [LEAT_SPAN_STEP] = "step",         [LEAT_SPAN_KERNEL] = "input bytes",
       [LEAT_SPAN_ASYNC_KERNEL] = "input bytes", [LEAT_SPAN_SHARD] = "items",
       [LEAT_SPAN_TASK] = "queued ns",    [LEAT_SPAN_MEMORY] = "bytes",
+      [LEAT_SPAN_FILE] = "bytes",
       [LEAT_SPAN_OFF_CORE] = "preempted"};
   const leat_span_t* span = item->span;
   const leat_span_name_t name = recording->names[span->name];

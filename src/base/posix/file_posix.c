@@ -21,6 +21,7 @@
 
 #include "base/file_system.h"
 #include "base/observer.h"
+#include "base/span.h"
 
 typedef struct posix_file_s {
   leat_file_t base;
@@ -86,6 +87,7 @@ static leat_status_t file_read(leat_file_t* base, uint64_t offset, void* data, s
     size = INT64_MAX - offset;
   }
   size_t done = 0;
+  const int64_t span = leat_span_begin();
   while (done < size) {
     ssize_t got = pread(file->fd, (char*)data + done, size - done, (off_t)(offset + done));
     if (got == 0) break;
@@ -93,6 +95,7 @@ static leat_status_t file_read(leat_file_t* base, uint64_t offset, void* data, s
     if (got < 0) return error_of("Reading", file->path, errno);
     done += (size_t)got;
   }
+  if (LEAT_UNLIKELY(span)) leat_span_end(span, LEAT_SPAN_FILE, 0, (int64_t)done);
   *out_read = done;
   return leat_ok_status();
 }
@@ -101,6 +104,7 @@ static leat_status_t file_write(leat_file_t* base, const void* data, size_t size
   posix_file_t* file = (posix_file_t*)base;
   LEAT_RETURN_IF_ERROR(observe("write", file->path));
   const char* next = data;
+  const int64_t span = leat_span_begin(), bytes = (int64_t)size;
   while (size > 0) {
     ssize_t put = write(file->fd, next, size);
     if (put < 0 && errno == EINTR) continue;
@@ -108,6 +112,7 @@ static leat_status_t file_write(leat_file_t* base, const void* data, size_t size
     next += put;
     size -= (size_t)put;
   }
+  if (LEAT_UNLIKELY(span)) leat_span_end(span, LEAT_SPAN_FILE, 0, bytes);
   return leat_ok_status();
 }
 
@@ -115,9 +120,11 @@ static leat_status_t file_write(leat_file_t* base, const void* data, size_t size
 // sync could save, so that is no failure.
 static leat_status_t sync_fd(int fd, const char* path) {
   int result;
+  const int64_t span = leat_span_begin();
   do {
     result = fsync(fd);
   } while (result && errno == EINTR);
+  if (LEAT_UNLIKELY(span)) leat_span_end(span, LEAT_SPAN_FILE, 0, 0);
   if (!result || errno == EINVAL || errno == EROFS) return leat_ok_status();
   return error_of("Syncing", path, errno);
 }

@@ -53,12 +53,18 @@ void leat_thread_join(leat_thread_t thread) { pthread_join(thread.handle, NULL);
 
 void leat_thread_detach(leat_thread_t thread) { pthread_detach(thread.handle); }
 
+int64_t leat_thread_id(void) {
+#if defined(__linux__)
+  return syscall(SYS_gettid);
+#else
+  return (int64_t)(intptr_t)pthread_self();
+#endif
+}
+
 void leat_thread_describe(int64_t* out_id, char out_name[NAME_LIMIT]) {
+  *out_id = leat_thread_id();
   out_name[0] = 0;
 #if defined(__linux__)
-  *out_id = syscall(SYS_gettid);
   pthread_getname_np(pthread_self(), out_name, NAME_LIMIT);
-#else
-  *out_id = (int64_t)(intptr_t)pthread_self();
 #endif
 }
