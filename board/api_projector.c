@@ -1,13 +1,16 @@
 // The projector: which embeddings runs have, their numbers, labels and pictures, as TensorBoard's
 // plugin answers; and, at an address of our own, points that are projected here:
 //
-//   /data/leat/projection?run=...&name=...&method=pca|tsne&dims=2|3&perplexity=...
+//   /data/leat/projection?run=...&name=...&method=pca|tsne|umap&dims=2|3
+//                         &perplexity=... (of tsne) &neighbours=... (of umap)
 //
 //   u32 magic "LBP1" | u32 rows of the tensor | u32 rows that are shown | u32 dims |
 //   f32 shares of the variance (3, of pca, else 0) | f32 points, row by row
 //
 // All little-endian. Of more rows than a method takes, those in equal distances are shown: the row
 // i of the answer is the row floor(i * rows / shown) of the tensor.
+#include <math.h>
+
 #include "board/api.h"
 #include "board/embeddings.h"
 #include "board/json_writer.h"
@@ -17,6 +20,7 @@
 #define PRINCIPAL_ROWS 20000
 #define PRINCIPAL_FLOATS ((size_t)8 << 20)  // which are multiplied many times
 #define NEIGHBOUR_COLUMNS 4096
+#define NEIGHBOUR_WORK 1e10  // differences of numbers, when all pairs of rows are compared
 
 // A parameter that must be there.
 static leat_status_t require(const board_request_t* request, const char* name,
@@ -180,17 +184,20 @@ leat_status_t board_api_projection(board_api_t* api, const board_request_t* requ
   leat_pb_projector_config_t config;
   leat_string_view_t name, method;
   board_matrix_t matrix;
-  int64_t dims, perplexity;
+  int64_t dims, perplexity, neighbours;
   double shares[BOARD_PRINCIPAL_COUNT] = {0};
   float* points;
   LEAT_RETURN_IF_ERROR(require(request, "name", &name));
   LEAT_RETURN_IF_ERROR(require(request, "method", &method));
   LEAT_RETURN_IF_ERROR(board_api_int(request, "dims", 3, &dims));
   LEAT_RETURN_IF_ERROR(board_api_int(request, "perplexity", 30, &perplexity));
+  LEAT_RETURN_IF_ERROR(board_api_int(request, "neighbours", 15, &neighbours));
   bool is_tsne = leat_string_view_equals(method, "tsne");
-  if ((!is_tsne && !leat_string_view_equals(method, "pca")) || dims < 2 || dims > 3) {
+  bool is_umap = leat_string_view_equals(method, "umap"), compares_rows = is_tsne || is_umap;
+  if ((!compares_rows && !leat_string_view_equals(method, "pca")) || dims < 2 || dims > 3 ||
+      neighbours < 2) {
     return leat_make_status(LEAT_INVALID_ARGUMENT,
-                            "method must be pca or tsne, and dims must be 2 or 3");
+                            "method must be pca, tsne or umap, dims 2 or 3, neighbours 2 or more");
   }
   LEAT_RETURN_IF_ERROR(find(api, request, &directory, &config));
   LEAT_RETURN_IF_ERROR(board_embeddings_read(directory, &config, name, SIZE_MAX, request->arena,
@@ -199,8 +206,9 @@ leat_status_t board_api_projection(board_api_t* api, const board_request_t* requ
     return leat_make_status(LEAT_INVALID_ARGUMENT, "the tensor is empty");
   }
   uint32_t all = (uint32_t)matrix.rows;
-  size_t limit = is_tsne ? BOARD_TSNE_ROWS : PRINCIPAL_ROWS;
-  if (matrix.columns > PRINCIPAL_FLOATS / 8 || (is_tsne && matrix.columns > NEIGHBOUR_COLUMNS)) {
+  size_t limit = PRINCIPAL_ROWS, affordable = (size_t)sqrt(NEIGHBOUR_WORK / (double)matrix.columns);
+  if (compares_rows) limit = affordable < BOARD_NEIGHBOUR_ROWS ? affordable : BOARD_NEIGHBOUR_ROWS;
+  if (matrix.columns > (compares_rows ? NEIGHBOUR_COLUMNS : PRINCIPAL_FLOATS / 8)) {
     return leat_make_status(LEAT_INVALID_ARGUMENT, "the tensor has %zu columns, which is too many",
                             matrix.columns);
   }
@@ -209,6 +217,9 @@ leat_status_t board_api_projection(board_api_t* api, const board_request_t* requ
   if (is_tsne) {
     LEAT_RETURN_IF_ERROR(board_project_neighbours(&matrix, (uint32_t)dims, (double)perplexity,
                                                   request->arena, &points));
+  } else if (is_umap) {
+    LEAT_RETURN_IF_ERROR(board_project_umap(&matrix, (uint32_t)dims, (size_t)neighbours,
+                                            request->arena, &points));
   } else {
     dims = BOARD_PRINCIPAL_COUNT;
     LEAT_RETURN_IF_ERROR(board_project_principal(&matrix, request->arena, &points, shares));

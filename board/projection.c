@@ -1,19 +1,14 @@
 // Principal directions are found by subspace iteration: a few directions are multiplied by the
 // covariance, which is never formed, and made orthogonal again, until they stay. Eight directions
 // are iterated for three that are kept, because convergence then depends on the ratio of the third
-// to the ninth variance. t-SNE is the exact algorithm of van der Maaten and Hinton (2008), with
-// early exaggeration, momentum and gains: its time is quadratic in the rows, hence their limit.
+// to the ninth variance. t-SNE is in board/tsne.c, UMAP in board/umap.c.
 #include "board/projection.h"
 
-#include <float.h>
 #include <math.h>
 #include <string.h>
 
 #define DIRECTIONS 8
 #define PRINCIPAL_STEPS 30
-#define NEIGHBOUR_STEPS 400
-#define EXAGGERATED_STEPS 100
-#define EXAGGERATION 4.0f
 
 // ---- Principal directions -----------------------------------------------------------------------
 // A copy without what is not finite, and without the mean of each column.
@@ -34,8 +29,7 @@ static leat_status_t center(const board_matrix_t* matrix, leat_arena_t* arena, f
   return leat_ok_status();
 }
 
-// Makes |count| rows of |basis| orthogonal and of length 1; those that depend on others become 0.
-static void orthogonalize(double* basis, size_t count, size_t columns) {
+void board_orthogonalize(double* basis, size_t count, size_t columns) {
   for (size_t d = 0; d < count; ++d) {
     double* row = basis + d * columns;
     double before = 0, after = 0;
@@ -167,11 +161,11 @@ leat_status_t board_project_principal(const board_matrix_t* matrix, leat_arena_t
     random ^= random << 17;
     basis[i] = (double)(random >> 11) * 0x1p-53 - 0.5;
   }
-  orthogonalize(basis, count, columns);
+  board_orthogonalize(basis, count, columns);
   for (int step = 0; step < PRINCIPAL_STEPS; ++step) {
     multiply(values, rows, columns, count, basis, next);
     memcpy(basis, next, count * columns * sizeof *basis);
-    orthogonalize(basis, count, columns);
+    board_orthogonalize(basis, count, columns);
   }
   multiply(values, rows, columns, count, basis, next);
   diagonalize(basis, next, count, columns);
@@ -189,151 +183,9 @@ leat_status_t board_project_principal(const board_matrix_t* matrix, leat_arena_t
   return leat_ok_status();
 }
 
-// ---- t-SNE --------------------------------------------------------------------------------------
-typedef struct embedding_s {
-  size_t rows;
-  uint32_t dims;
-  float* affinities;  // rows x rows, symmetric, of sum 1
-  float *points, *velocities, *gains, *slopes;
-} embedding_t;
-
-// Squared distances of the rows, by the largest of which all are divided.
-static void measure(const board_matrix_t* matrix, float* out_distances) {
-  size_t rows = matrix->rows, columns = matrix->columns;
-  float most = 0;
-  for (size_t a = 0; a < rows; ++a) {
-    for (size_t b = 0; b < a; ++b) {
-      float sum = 0;
-      for (size_t c = 0; c < columns; ++c) {
-        float away = matrix->values[a * columns + c] - matrix->values[b * columns + c];
-        sum += away * away;
-      }
-      if (!isfinite(sum)) sum = FLT_MAX;
-      out_distances[a * rows + b] = out_distances[b * rows + a] = sum;
-      if (sum > most) most = sum;
-    }
-  }
-  for (size_t i = 0; i < rows * rows && most > 0; ++i) out_distances[i] /= most;
-}
-
-// The weights of the neighbours of a row, whose entropy is |wanted|, found by bisection.
-static void weigh(const float* distances, size_t rows, size_t self, double wanted, float* out) {
-  double low = 0, high = INFINITY, beta = 10;
-  for (int step = 0; step < 50; ++step) {
-    double sum = 0, mean = 0;
-    for (size_t i = 0; i < rows; ++i) {
-      out[i] = i == self ? 0 : expf((float)-beta * distances[i]);
-      sum += out[i];
-      mean += (double)out[i] * distances[i];
-    }
-    double entropy = sum > 0 ? log(sum) + beta * mean / sum : 0;
-    for (size_t i = 0; i < rows && sum > 0; ++i) out[i] /= (float)sum;
-    if (fabs(entropy - wanted) < 1e-4) return;
-    if (entropy > wanted) {
-      low = beta;
-      beta = isinf(high) ? 2 * beta : (low + high) / 2;
-    } else {
-      high = beta;
-      beta = (low + high) / 2;
-    }
-  }
-}
-
-// One step down the slope; |scale| exaggerates the affinities, and |kernel| is room for rows x rows
-// numbers.
-static void descend(embedding_t* e, float scale, float momentum, float rate, float* kernel) {
-  size_t rows = e->rows;
-  uint32_t dims = e->dims;
-  double sum = 0;
-  for (size_t a = 0; a < rows; ++a) {
-    for (size_t b = 0; b < a; ++b) {
-      float away = 0;
-      for (uint32_t d = 0; d < dims; ++d) {
-        float part = e->points[a * dims + d] - e->points[b * dims + d];
-        away += part * part;
-      }
-      kernel[a * rows + b] = 1 / (1 + away);
-      sum += 2 * kernel[a * rows + b];
-    }
-  }
-  memset(e->slopes, 0, rows * dims * sizeof *e->slopes);
-  float inverse = sum > 0 ? (float)(1 / sum) : 0;
-  for (size_t a = 0; a < rows; ++a) {
-    for (size_t b = 0; b < a; ++b) {
-      float near = kernel[a * rows + b];
-      float force = 4 * (scale * e->affinities[a * rows + b] - near * inverse) * near;
-      for (uint32_t d = 0; d < dims; ++d) {
-        float part = force * (e->points[a * dims + d] - e->points[b * dims + d]);
-        e->slopes[a * dims + d] += part;
-        e->slopes[b * dims + d] -= part;
-      }
-    }
-  }
-  for (size_t i = 0; i < rows * dims; ++i) {
-    bool turns = (e->slopes[i] > 0) == (e->velocities[i] > 0);
-    e->gains[i] = turns ? fmaxf(e->gains[i] * 0.8f, 0.01f) : e->gains[i] + 0.2f;
-    e->velocities[i] = momentum * e->velocities[i] - rate * e->gains[i] * e->slopes[i];
-    e->points[i] += e->velocities[i];
-  }
-}
-
-// Begins with the principal directions, of which the first has a deviation of 0.0001.
-static leat_status_t begin(const board_matrix_t* matrix, leat_arena_t* arena, embedding_t* e) {
-  float* principal;
-  double shares[BOARD_PRINCIPAL_COUNT], squares = 0;
-  LEAT_RETURN_IF_ERROR(board_project_principal(matrix, arena, &principal, shares));
-  for (size_t r = 0; r < e->rows; ++r) {
-    squares += (double)principal[r * BOARD_PRINCIPAL_COUNT] * principal[r * BOARD_PRINCIPAL_COUNT];
-  }
-  double deviation = sqrt(squares / (double)e->rows);
-  for (size_t r = 0; r < e->rows; ++r) {
-    for (uint32_t d = 0; d < e->dims; ++d) {
-      float along = principal[r * BOARD_PRINCIPAL_COUNT + d];
-      // Equal rows are moved apart a little, or nothing ever would.
-      e->points[r * e->dims + d] = (deviation > 0 ? along / (float)deviation * 1e-4f : 0) +
-                                   (float)((r * 7919 + d * 104729) % 1000) * 1e-8f;
-    }
-  }
-  return leat_ok_status();
-}
-
-leat_status_t board_project_neighbours(const board_matrix_t* matrix, uint32_t dims,
-                                       double perplexity, leat_arena_t* arena,
-                                       float** out_points) {
-  size_t rows = matrix->rows, count = rows * dims;
-  float *distances = NULL, *weights = NULL;
-  embedding_t e = {.rows = rows, .dims = dims};
-  if (rows > BOARD_TSNE_ROWS) {
-    return leat_make_status(LEAT_INVALID_ARGUMENT, "there are %zu rows, must be at most %d", rows,
-                            BOARD_TSNE_ROWS);
-  }
+leat_status_t board_projection_check(const board_matrix_t* matrix, uint32_t dims) {
   LEAT_DCHECK(dims == 2 || dims == 3);
-  LEAT_RETURN_IF_ERROR(LEAT_NEW(arena, rows * rows + 1, &distances));
-  LEAT_RETURN_IF_ERROR(LEAT_NEW(arena, rows * rows + 1, &weights));
-  LEAT_RETURN_IF_ERROR(LEAT_NEW(arena, rows * rows + 1, &e.affinities));
-  LEAT_RETURN_IF_ERROR(LEAT_NEW(arena, 4 * count + 1, &e.points));
-  e.velocities = e.points + count;
-  e.gains = e.points + 2 * count;
-  e.slopes = e.points + 3 * count;
-  LEAT_RETURN_IF_ERROR(begin(matrix, arena, &e));
-  for (size_t i = 0; i < count; ++i) e.gains[i] = 1;
-  measure(matrix, distances);
-  double most = rows > 3 ? (double)(rows - 1) / 3 : 1;
-  double wanted = log(perplexity < 1 ? 1 : perplexity > most ? most : perplexity);
-  for (size_t r = 0; r < rows; ++r) {
-    weigh(distances + r * rows, rows, r, wanted, weights + r * rows);
-  }
-  for (size_t a = 0; a < rows; ++a) {
-    for (size_t b = 0; b < rows; ++b) {
-      float both = (weights[a * rows + b] + weights[b * rows + a]) / (2 * (float)rows);
-      e.affinities[a * rows + b] = fmaxf(both, 1e-12f);
-    }
-  }
-  float rate = fmaxf((float)rows / (4 * EXAGGERATION), 10);
-  for (int step = 0; step < NEIGHBOUR_STEPS; ++step) {
-    bool is_early = step < EXAGGERATED_STEPS;
-    descend(&e, is_early ? EXAGGERATION : 1, is_early ? 0.5f : 0.8f, rate, distances);
-  }
-  *out_points = e.points;
-  return leat_ok_status();
+  if (matrix->rows && matrix->rows <= BOARD_NEIGHBOUR_ROWS) return leat_ok_status();
+  return leat_make_status(LEAT_INVALID_ARGUMENT, "there are %zu rows, must be 1 to %d",
+                          matrix->rows, BOARD_NEIGHBOUR_ROWS);
 }

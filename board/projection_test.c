@@ -1,10 +1,12 @@
 // Projections of points whose arrangement is known: ellipsoids, whose axes are the principal
-// directions, and groups, which t-SNE must keep apart. What is degenerate (equal rows, one row, one
+// directions, and groups, which t-SNE and UMAP must keep apart. What is degenerate (equal rows, one row, one
 // column, numbers that are not finite) gives points that are finite.
 #include "board/projection.h"
 
 #include <math.h>
 
+#include "board/cell_tree.h"
+#include "board/fuzzy_set.h"
 #include "board/test_arena.h"
 
 static board_matrix_t make(size_t rows, size_t columns) {
@@ -65,20 +67,156 @@ static void expect_groups(const float* points, size_t rows, uint32_t dims, size_
   }
 }
 
-static void neighbours_stay_neighbours(void** state) {
-  board_matrix_t matrix = make(200, 20);
-  float* points;
+// Eight groups around corners that are far apart.
+static board_matrix_t make_groups(size_t rows) {
+  board_matrix_t matrix = make(rows, 20);
   for (size_t i = 0; i < matrix.rows * matrix.columns; ++i) {
     size_t row = i / matrix.columns;
     matrix.values[i] = 4 * noise(row % 8 * 1000 + i % matrix.columns) + noise(i + 77);
   }
-  for (uint32_t dims = 2; dims <= 3; ++dims) {
-    LEAT_EXPECT_OK(board_project_neighbours(&matrix, dims, 10, &arena, &points));
-    expect_groups(points, matrix.rows, dims, 8);
+  return matrix;
+}
+
+static void neighbours_stay_neighbours(void** state) {
+  // Of 1,200 rows the tree is used, of 200 the exact sum.
+  static const size_t sizes[] = {200, 1200};
+  for (size_t s = 0; s < 2; ++s) {
+    board_matrix_t matrix = make_groups(sizes[s]);
+    for (uint32_t dims = 2; dims <= 3; ++dims) {
+      float *points, *again;
+      LEAT_EXPECT_OK(board_project_neighbours(&matrix, dims, 10, &arena, &points));
+      expect_groups(points, matrix.rows, dims, 8);
+      LEAT_EXPECT_OK(board_project_umap(&matrix, dims, 15, &arena, &points));
+      expect_groups(points, matrix.rows, dims, 8);
+      LEAT_EXPECT_OK(board_project_umap(&matrix, dims, 15, &arena, &again));
+      assert_memory_equal(points, again, matrix.rows * dims * sizeof *points);
+    }
   }
-  matrix.rows = BOARD_TSNE_ROWS + 1;
+}
+
+static void too_many_rows_are_refused(void** state) {
+  board_matrix_t matrix = make(1, 1);
+  float* points;
+  matrix.rows = BOARD_NEIGHBOUR_ROWS + 1;
   LEAT_EXPECT_CODE(LEAT_INVALID_ARGUMENT,
-                     board_project_neighbours(&matrix, 2, 10, &arena, &points));
+                   board_project_neighbours(&matrix, 2, 10, &arena, &points));
+  LEAT_EXPECT_CODE(LEAT_INVALID_ARGUMENT, board_project_umap(&matrix, 2, 10, &arena, &points));
+}
+
+// Rows along a circle come out as a closed curve in their order, whatever its form: the two nearest
+// of a point are those before and behind it, for nearly all points.
+static void a_circle_keeps_its_order(void** state) {
+  board_matrix_t matrix = make(300, 3);
+  float* points;
+  size_t kept = 0;
+  for (size_t r = 0; r < matrix.rows; ++r) {
+    double angle = 2 * 3.14159265358979 * (double)r / (double)matrix.rows;
+    matrix.values[3 * r] = (float)cos(angle);
+    matrix.values[3 * r + 1] = (float)sin(angle);
+  }
+  LEAT_EXPECT_OK(board_project_umap(&matrix, 2, 6, &arena, &points));
+  board_matrix_t flat = {.rows = matrix.rows, .columns = 2, .values = points};
+  board_nearest_t nearest;
+  LEAT_EXPECT_OK(board_nearest_find(&flat, 6, &arena, &nearest));
+  for (size_t i = 0; i < nearest.rows * nearest.count; ++i) {
+    size_t away = (nearest.indices[i] + matrix.rows - i / nearest.count) % matrix.rows;
+    kept += away <= 6 || away >= matrix.rows - 6;
+  }
+  assert_true(kept >= nearest.rows * nearest.count * 95 / 100);
+}
+
+static void nearest_rows_are_found(void** state) {
+  board_matrix_t matrix = make(90, 11);
+  board_nearest_t nearest;
+  // The column 10 counts too, which is the rest behind the eight that are added at once.
+  for (size_t i = 0; i < matrix.rows * matrix.columns; ++i) {
+    matrix.values[i] = i % 11 == 10 ? 3 * noise(i) : noise(i);
+  }
+  LEAT_EXPECT_OK(board_nearest_find(&matrix, 7, &arena, &nearest));
+  for (size_t row = 0; row < matrix.rows; ++row) {
+    double squares[90];
+    for (size_t other = 0; other < matrix.rows; ++other) {
+      squares[other] = 0;
+      for (size_t c = 0; c < 11; ++c) {
+        squares[other] += pow(matrix.values[row * 11 + c] - matrix.values[other * 11 + c], 2);
+      }
+    }
+    for (size_t i = 0; i < 7; ++i) {
+      size_t nearer = 0, found = nearest.indices[row * 7 + i];
+      for (size_t other = 0; other < matrix.rows; ++other) {
+        nearer += other != row && squares[other] < squares[found];
+      }
+      assert_int_equal(nearer, i);
+      assert_true(fabs(nearest.squares[row * 7 + i] - squares[found]) < 1e-4);
+    }
+  }
+}
+
+// Between points there is q = 1 / (1 + square of the distance), which the sum and the forces are
+// made of.
+static void cells_repel_as_their_points_do(void** state) {
+  for (uint32_t dims = 2; dims <= 3; ++dims) {
+    size_t rows = 800;
+    float *points = make(rows, dims).values, *forces = make(rows, dims).values;
+    board_cell_tree_t* tree;
+    double sum = 0, size = 0;
+    double* wanted = NULL;
+    for (size_t i = 0; i < rows * dims; ++i) points[i] = 20 * noise(i) * noise(i + 5000);
+    for (uint32_t d = 0; d < dims; ++d) points[dims + d] = points[d];  // two are equal
+    LEAT_EXPECT_OK(LEAT_NEW(&arena, rows * dims, &wanted));
+    for (size_t a = 0; a < rows; ++a) {
+      for (size_t b = 0; b < rows; ++b) {
+        double square = 0;
+        for (uint32_t d = 0; d < dims; ++d) {
+          square += pow(points[a * dims + d] - points[b * dims + d], 2);
+        }
+        double q = 1 / (1 + square);
+        if (a != b) sum += q;
+        for (uint32_t d = 0; d < dims; ++d) {
+          wanted[a * dims + d] += q * q * (points[a * dims + d] - points[b * dims + d]);
+        }
+      }
+    }
+    for (size_t i = 0; i < rows * dims; ++i) size += wanted[i] * wanted[i];
+    LEAT_EXPECT_OK(board_cell_tree_create(rows, dims, &arena, &tree));
+    static const struct {
+      float theta;
+      double error;
+    } cases[] = {{0, 1e-5}, {0.5f, 0.03}};
+    for (size_t c = 0; c < 2; ++c) {
+      double error = 0, found = board_cell_tree_repel(tree, points, cases[c].theta, forces);
+      for (size_t i = 0; i < rows * dims; ++i) error += pow(forces[i] - wanted[i], 2);
+      assert_true(fabs(found / sum - 1) < cases[c].error);
+      assert_true(sqrt(error / size) < cases[c].error);
+    }
+  }
+}
+
+static void memberships_have_the_sum_that_is_wanted(void** state) {
+  float squares[16], memberships[16], sum = 0;
+  for (size_t i = 0; i < 16; ++i) squares[i] = 4 + (float)(i * i) * 0.3f;
+  board_fuzzy_memberships(squares, 16, memberships);
+  for (size_t i = 0; i < 16; ++i) {
+    sum += memberships[i];
+    assert_true(i == 0 ? memberships[i] == 1 : memberships[i] < memberships[i - 1]);
+  }
+  assert_true(fabs(sum - 4) < 1e-3);
+  // Two of three rows are near each other; the third says 1 of its nearest, which says less of it.
+  board_matrix_t matrix = {.rows = 3, .columns = 1, .values = (float[]){0, 1, 5}};
+  board_nearest_t nearest;
+  board_fuzzy_set_t set;
+  LEAT_EXPECT_OK(board_nearest_find(&matrix, 2, &arena, &nearest));
+  LEAT_EXPECT_OK(board_fuzzy_set_make(&nearest, &arena, &set));
+  assert_int_equal(set.count, 3);
+  for (size_t i = 0; i < 3; ++i) {
+    size_t a = set.edges[i].a, b = set.edges[i].b;
+    float own[2], back[2];
+    board_fuzzy_memberships(nearest.squares + 2 * a, 2, own);
+    board_fuzzy_memberships(nearest.squares + 2 * b, 2, back);
+    float p = own[nearest.indices[2 * a] != b], q = back[nearest.indices[2 * b] != a];
+    assert_true(fabsf(set.edges[i].membership - (p + q - p * q)) < 1e-6f);
+    if (b == 1 || a == 1) assert_true(set.edges[i].membership == 1);
+  }
 }
 
 static void what_is_degenerate_stays_finite(void** state) {
@@ -96,6 +234,8 @@ static void what_is_degenerate_stays_finite(void** state) {
       for (size_t i = 0; i < matrix.rows * 3; ++i) assert_true(isfinite(points[i]));
       LEAT_EXPECT_OK(board_project_neighbours(&matrix, 2, 30, &arena, &points));
       for (size_t i = 0; i < matrix.rows * 2; ++i) assert_true(isfinite(points[i]));
+      LEAT_EXPECT_OK(board_project_umap(&matrix, 3, 15, &arena, &points));
+      for (size_t i = 0; i < matrix.rows * 3; ++i) assert_true(isfinite(points[i]));
     }
   }
 }
@@ -105,6 +245,11 @@ int main(void) {
       cmocka_unit_test_setup_teardown(principal_directions_are_the_axes_of_an_ellipsoid, set_up,
                                       tear_down),
       cmocka_unit_test_setup_teardown(neighbours_stay_neighbours, set_up, tear_down),
+      cmocka_unit_test_setup_teardown(too_many_rows_are_refused, set_up, tear_down),
+      cmocka_unit_test_setup_teardown(a_circle_keeps_its_order, set_up, tear_down),
+      cmocka_unit_test_setup_teardown(nearest_rows_are_found, set_up, tear_down),
+      cmocka_unit_test_setup_teardown(cells_repel_as_their_points_do, set_up, tear_down),
+      cmocka_unit_test_setup_teardown(memberships_have_the_sum_that_is_wanted, set_up, tear_down),
       cmocka_unit_test_setup_teardown(what_is_degenerate_stays_finite, set_up, tear_down),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

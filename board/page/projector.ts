@@ -9,6 +9,9 @@ import {Page, settings, writeLink} from './state';
 import {formatNumber} from './words';
 
 const NEIGHBOURS = 12, FOUND = 200, CLASSES = 24;
+// Of the methods that have one: the setting that says how many neighbours count, and its label.
+const COUNTS: Record<string, ['perplexity' | 'neighbours', string]> =
+  {tsne: ['perplexity', 'Perplexity'], umap: ['neighbours', 'Neighbours']};
 
 export class Projector implements Page {
   name = 'projector';
@@ -66,20 +69,20 @@ export class Projector implements Page {
 
   // Asks for the projection that the settings name, unless it is the one that is shown.
   private async show(): Promise<void> {
-    const current = this.current(), {method, dims, perplexity} = settings.projector;
+    const current = this.current(), {method, dims, perplexity, neighbours} = settings.projector;
     this.view.canvas.hidden = this.search.parentElement!.hidden = !current;
     if (!current) {
       this.controls.replaceChildren();
       this.sentence.textContent = 'No run has a checkpoint with a matrix, or a projector_config.pbtxt.';
       return;
     }
-    const [run, embedding] = current, wanted = JSON.stringify([run, embedding, method, dims, perplexity]);
+    const [run, embedding] = current, wanted = JSON.stringify([run, embedding, method, dims, perplexity, neighbours]);
     this.fillTools(run, embedding);
     if (wanted === this.asked) return this.paint();
     this.asked = wanted;
-    this.sentence.textContent = method === 'tsne' ? 'The points are being arranged.' : 'Loading.';
+    this.sentence.textContent = method !== 'pca' ? 'The points are being arranged.' : 'Loading.';
     try {
-      const projection = await fetchProjection(run, embedding, method, dims, perplexity);
+      const projection = await fetchProjection(run, embedding, method, dims, perplexity, neighbours);
       if (wanted !== this.asked) return;
       this.take(projection, run, embedding);
     } catch (error) {
@@ -104,7 +107,7 @@ export class Projector implements Page {
     this.sentence.textContent = `${embedding.tensorName} has ${all} rows of ${size[1] ?? '?'} numbers` +
       (rows < all ? `, of which ${rows} are shown. ` : '. ') + (settings.projector.method === 'pca'
         ? `The ${flat ? 'two' : 'three'} directions hold ${shares.slice(0, flat ? 2 : 3).map(s => formatNumber(s * 100) + ' %').join(', ')} of the variance.`
-        : `Near points are rows that are alike; about ${settings.projector.perplexity} neighbours count.`);
+        : `Near points are rows that are alike; about ${settings.projector[COUNTS[settings.projector.method][0]]} neighbours count.`);
     this.view.canvas.setAttribute('aria-label', `Points of ${embedding.tensorName}. ${this.sentence.textContent} ` +
       'The arrow keys go through the points, plus and minus zoom, square brackets turn.');
     this.find();
@@ -124,11 +127,12 @@ export class Projector implements Page {
       choice('projector-run', 'Run', this.all.map(([name]) => [name, name]), run, set('run', text)),
       choice('projector-tensor', 'Tensor', (this.all.find(([name]) => name === run)?.[1] || []).map(e =>
         [e.tensorName, `${e.tensorName} (${e.tensorShape?.join(' × ')})`]), embedding.tensorName, set('tensor', text)),
-      choice('projector-method', 'Projection', [['pca', 'PCA'], ['tsne', 't-SNE']], s.method, set('method', text)),
+      choice('projector-method', 'Projection', [['pca', 'PCA'], ['tsne', 't-SNE'], ['umap', 'UMAP']], s.method, set('method', text)),
       choice('projector-dims', 'Dimensions', [['2', '2'], ['3', '3']], String(s.dims), set('dims', Number))];
-    if (s.method === 'tsne') {
-      parts.push(slider('projector-perplexity', 'Perplexity', [5, 50, 5], s.perplexity, value => {
-        s.perplexity = value;
+    if (s.method in COUNTS) {
+      const [name, label] = COUNTS[s.method];
+      parts.push(slider('projector-count', label, [5, 50, 5], s[name], value => {
+        s[name] = value;
         writeLink();
         clearTimeout(this.timer);
         this.timer = window.setTimeout(() => void this.show(), 400);
@@ -144,7 +148,7 @@ export class Projector implements Page {
     }
     parts.push(element('div', {class: 'tools'}, saveChoice('the points', {CSV: () => asCsv([['row', 'label', 'x', 'y', 'z'].slice(0, 2 + (this.projection?.dims || 0)), ...this.rows()]),
       JSON: () => asJson(this.rows().map(([row, label, ...point]) => ({row, label, point})))})));
-    if (!focus?.startsWith('projector-perplexity')) {
+    if (!focus?.startsWith('projector-count')) {
       this.controls.replaceChildren(...parts);
       if (focus?.startsWith('projector-') && focus !== 'projector-search') document.getElementById(focus)?.focus();
     }

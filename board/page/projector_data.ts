@@ -40,10 +40,10 @@ function parseLabels(text: string): {columns: string[]; labels: string[][]} {
 }
 
 export async function fetchProjection(run: string, embedding: Embedding, method: string, dims: number,
-                                      perplexity: number): Promise<Projection> {
+                                      perplexity: number, neighbours: number): Promise<Projection> {
   const which = {run, name: embedding.tensorName};
   const [bytes, text] = await Promise.all([
-    fetchBytes('/data/leat/projection', {...which, method, dims: String(dims), perplexity: String(perplexity)}),
+    fetchBytes('/data/leat/projection', {...which, method, dims: String(dims), perplexity: String(perplexity), neighbours: String(neighbours)}),
     embedding.metadataPath ? fetch(address('/data/plugin/projector/metadata', which)).then(a => a.ok ? a.text() : '') : '']);
   const view = new DataView(bytes);
   if (view.getUint32(0, true) !== 0x3150424c) throw new Error('no projection came');

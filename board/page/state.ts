@@ -21,7 +21,7 @@ export interface Settings {
   sound: boolean;     // curves can be heard
   graph: {run: string; tag: string; open: number[]; selected: number; colour: string; steps: string};
   hparams: {view: string; x: string; y: string};
-  projector: {run: string; tensor: string; method: string; dims: number; perplexity: number;
+  projector: {run: string; tensor: string; method: string; dims: number; perplexity: number; neighbours: number;
               colour: string; label: string; pictures: string; measure: string};
   bands: boolean;
   brightness: number;
@@ -34,7 +34,7 @@ export const settings: Settings = {
   clip: false, logX: false, hidden: [], names: [], pairs: false, means: false, group: '[_/-]?(seed|run|trial)?[_-]?\\d+$',
   step: -1, pinned: [], sound: false, graph: {run: '', tag: '', open: [], selected: 0, colour: 'structure', steps: ''},
   hparams: {view: 'table', x: '', y: ''}, projector: {run: '', tensor: '', method: 'pca', dims: 3,
-  perplexity: 30, colour: '', label: '', pictures: '', measure: 'angle'}, bands: false, brightness: 1, contrast: 1, actualSize: false};
+  perplexity: 30, neighbours: 15, colour: '', label: '', pictures: '', measure: 'angle'}, bands: false, brightness: 1, contrast: 1, actualSize: false};
 const atFirst = JSON.stringify(settings);
 
 // |base| with what |given| sets of it: links come from anywhere, and from other versions of the page.

@@ -515,7 +515,7 @@ class PageTest(unittest.TestCase):
     self.wait_text(card + ' caption', 'The first 200 of 288 vertices')
 
   def test_projector(self):
-    for method in ('tsne', 'pca'):
+    for method in ('tsne', 'umap', 'pca'):
       self.open('projector', projector={'method': method, 'dims': 3, 'colour': 'group', 'label': '',
                                         'run': '', 'tensor': '', 'perplexity': 10, 'pictures': '',
                                         'measure': 'distance'})
