@@ -183,6 +183,7 @@ static leat_status_t max_pool_grad__cpu(leat_kernel_context_t* c) {
   leat_shape_t shape;
   leat_tensor_t* dx;
   LEAT_RETURN_IF_ERROR(begin_gradient(c, true, &run, &is_transposed, &shape));
+  run.pool.shares_ties = input->shape.rank == 5;  // TensorFlow does so in three dimensions only
   LEAT_RETURN_IF_ERROR(leat_kernel_allocate_output(c, 0, &input->shape, &dx));
   if (dx->shape.element_count == 0) return leat_ok_status();
   const int64_t rows = run.pool.out[0] * run.pool.out[1];

@@ -23,6 +23,7 @@ typedef struct leat_pool_s {
   int64_t batch, channels;
   int64_t in[3], out[3];
   int64_t size[3], stride[3], before[3];
+  bool shares_ties;  // a gradient goes to all of equal maxima, not to the first of them
 } leat_pool_t;
 
 // The state of a pool's kernel, or its first member: leat_pool_window looks for it at the
