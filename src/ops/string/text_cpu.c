@@ -3,12 +3,13 @@
 // Lengths and positions count bytes, or characters of UTF-8. A character begins at each byte that
 // is not a continuation byte (10xxxxxx), so characters can be counted without decoding them, and
 // text that is not valid UTF-8 does no harm. Positions count from the end where they are negative.
-// Case is changed for letters of ASCII; with encoding "utf-8" other letters are UNIMPLEMENTED,
-// because they would need Unicode's tables.
+// Case is changed for letters of ASCII, or with encoding "utf-8" for all of Unicode
+// (unicode_case_cpu.h).
 //
 // Substr broadcasts strings against positions, which TensorFlow does for one and two dimensions
 // only.
 #include "ops/kernel_rows.h"
+#include "ops/string/unicode_case_cpu.h"
 
 typedef struct text_s {
   bool in_characters;  // counts characters of UTF-8, not bytes
@@ -180,35 +181,48 @@ static leat_status_t case_create(leat_kernel_creation_t* c, void* state) {
 }
 
 // Copies the strings and shifts the bytes between |first| and |last|, which are letters of ASCII.
-static leat_status_t change_case(leat_kernel_context_t* c, char first, char last, int shift) {
-  const text_t* own = leat_kernel_state(c);
-  const leat_tensor_t* input = leat_kernel_input(c, 0);
-  leat_tensor_t* output;
-  LEAT_RETURN_IF_ERROR(leat_kernel_allocate_output(c, 0, &input->shape, &output));
+static leat_status_t shift_letters(const leat_tensor_t* input, char first, char last, int shift,
+                                   leat_tensor_t* output) {
   for (int64_t i = 0; i < input->shape.element_count; ++i) {
     LEAT_RETURN_IF_ERROR(leat_tensor_set_string(output, i, leat_tensor_string_at(input, i)));
     leat_string_view_t text = leat_tensor_string_at(output, i);
     char* letters = (char*)text.data;  // bytes that the output owns, so they may change
     for (size_t k = 0; k < text.size; ++k) {
-      if (own->in_characters && (letters[k] & 0x80)) {
-        return leat_kernel_error(c, LEAT_UNIMPLEMENTED,
-                                 "string at index %lld has letters beyond ASCII, which are not "
-                                 "supported yet",
-                                 (long long)i);
-      }
       if (letters[k] >= first && letters[k] <= last) letters[k] = (char)(letters[k] + shift);
     }
   }
   return leat_ok_status();
 }
 
-static leat_status_t string_lower__cpu(leat_kernel_context_t* c) {
-  return change_case(c, 'A', 'Z', 'a' - 'A');
+// Writes the strings with all letters of Unicode changed.
+static leat_status_t change_letters(const leat_tensor_t* input, bool to_upper,
+                                    leat_tensor_t* output) {
+  leat_string_builder_t text;
+  leat_string_builder_initialize(leat_allocator_system(), &text);
+  leat_status_t status = leat_ok_status();
+  for (int64_t i = 0; i < input->shape.element_count && !status; ++i) {
+    text.size = 0;
+    (to_upper ? leat_unicode_append_upper : leat_unicode_append_lower)(
+        leat_tensor_string_at(input, i), &text);
+    status = leat_status_clone(text.status);
+    if (!status) status = leat_tensor_set_string(output, i, leat_string_builder_view(&text));
+  }
+  leat_string_builder_deinitialize(&text);
+  return status;
 }
 
-static leat_status_t string_upper__cpu(leat_kernel_context_t* c) {
-  return change_case(c, 'a', 'z', 'A' - 'a');
+static leat_status_t change_case(leat_kernel_context_t* c, bool to_upper) {
+  const text_t* own = leat_kernel_state(c);
+  const leat_tensor_t* input = leat_kernel_input(c, 0);
+  leat_tensor_t* output;
+  LEAT_RETURN_IF_ERROR(leat_kernel_allocate_output(c, 0, &input->shape, &output));
+  if (own->in_characters) return change_letters(input, to_upper, output);
+  return to_upper ? shift_letters(input, 'a', 'z', 'A' - 'a', output)
+                  : shift_letters(input, 'A', 'Z', 'a' - 'A', output);
 }
+
+static leat_status_t string_lower__cpu(leat_kernel_context_t* c) { return change_case(c, false); }
+static leat_status_t string_upper__cpu(leat_kernel_context_t* c) { return change_case(c, true); }
 
 static bool is_space(char c) { return c == ' ' || (c >= '\t' && c <= '\r'); }
 

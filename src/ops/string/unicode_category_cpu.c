@@ -30,14 +30,26 @@ static uint32_t first_of(size_t run) {
   return run < LEAT_ARRAY_SIZE(kRuns) ? kRuns[run] >> 5 : LAST_RUNE + 1;
 }
 
-bool leat_unicode_next_run(uint32_t categories, uint32_t from, uint32_t* out_first,
-                           uint32_t* out_last) {
+// The first run that begins at |from| or behind.
+static size_t find_run(uint32_t from) {
   size_t low = 0, high = LEAT_ARRAY_SIZE(kRuns);
   while (low < high) {
     size_t middle = low + (high - low) / 2;
     if (first_of(middle) < from) low = middle + 1;
     else high = middle;
   }
+  return low;
+}
+
+bool leat_unicode_is_in(uint32_t categories, uint32_t character) {
+  const size_t behind = find_run(character + 1);
+  LEAT_DCHECK(behind > 0);  // the first run begins with character 0
+  return categories >> (kRuns[behind - 1] & 31) & 1;
+}
+
+bool leat_unicode_next_run(uint32_t categories, uint32_t from, uint32_t* out_first,
+                           uint32_t* out_last) {
+  size_t low = find_run(from);
   while (low < LEAT_ARRAY_SIZE(kRuns) && !(categories >> (kRuns[low] & 31) & 1)) ++low;
   *out_first = first_of(low);
   *out_last = first_of(low + 1) - 1;
