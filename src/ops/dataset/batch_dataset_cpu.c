@@ -10,9 +10,14 @@
 //
 // The input may answer PENDING in the middle of a batch (ops/dataset/pull_cpu.h). Therefore the
 // elements collected so far belong to the iterator and not to the stack, and batch_next carries on
-// with them when it is called again. ParallelBatchDataset is a BatchDatasetV2 whose batches are
-// made ahead (prefetch_dataset_cpu.c). MapAndBatchDataset is built as a batch dataset over a
-// parallel map (parallel_map_dataset_cpu.c).
+// with them when it is called again.
+//
+// SlidingWindowDataset gives batches that overlap or leave elements out: a batch takes the elements
+// that are |stride| apart among |span|, and the next one begins |shift| elements later. A plain
+// batch is one with a stride of 1 whose shift and span are its size. RebatchDatasetV2 batches the
+// rows of its elements (window_dataset_cpu.c) by sizes that take turns. ParallelBatchDataset
+// is a BatchDatasetV2 whose batches are made ahead (prefetch_dataset_cpu.c). MapAndBatchDataset is
+// built as a batch dataset over a parallel map (parallel_map_dataset_cpu.c).
 #include <string.h>
 
 #include "ops/dataset/dataset_cpu.h"
@@ -20,8 +25,11 @@
 
 typedef struct batch_s {
   leat_dataset_t base;
-  int64_t size;
+  int64_t span;  // elements from the first to the last of a batch
+  int64_t stride, shift;
   bool drop_remainder;
+  bool keeps_elements;  // a failure takes none of the elements that were collected before
+  bool takes_turns;     // tensors[0] holds the sizes of the batches, which are used in turn
   bool padded;  // |tensors| hold one padding value and |padded_shapes| one shape for each component
   leat_element_spec_t* padded_shapes;
 } batch_t;
@@ -32,20 +40,25 @@ typedef struct batch_iterator_s {
   leat_tensor_t* elements;
   size_t capacity;          // tensors for which |elements| has room
   int64_t count;            // elements collected for the batch in progress
+  int64_t to_skip;          // elements to drop before the next batch begins
+  int64_t turn;             // of the size of the batch in progress
 } batch_iterator_t;
 
 static int component_count(const batch_iterator_t* it) { return it->base.dataset->spec->count; }
 
-static void release_elements(batch_iterator_t* it) {
-  for (int64_t i = 0; i < it->count * component_count(it); ++i) {
-    leat_tensor_release(&it->elements[i]);
-  }
-  it->count = 0;
+// Releases the first |count| elements, and moves the others to the front.
+static void release_elements(batch_iterator_t* it, int64_t count) {
+  const int64_t components = component_count(it);
+  for (int64_t i = 0; i < count * components; ++i) leat_tensor_release(&it->elements[i]);
+  it->count -= count;
+  if (it->count == 0) return;
+  memmove(it->elements, it->elements + count * components,
+          (size_t)(it->count * components) * sizeof *it->elements);
 }
 
 static void batch_stop(leat_iterator_t* self) {
   batch_iterator_t* it = (batch_iterator_t*)self;
-  release_elements(it);
+  release_elements(it, it->count);
   leat_allocator_free(leat_allocator_system(), it->elements);
 }
 
@@ -55,15 +68,23 @@ static void batch_destroy(leat_dataset_t* self) {
 
 // ---- Putting together ---------------------------------------------------------------------------
 
+// Element |index| of the batch.
 static const leat_tensor_t* element_at(const batch_iterator_t* it, int64_t index, int component) {
-  return &it->elements[index * component_count(it) + component];
+  const int64_t stride = ((const batch_t*)it->base.dataset)->stride;
+  return &it->elements[index * stride * component_count(it) + component];
 }
 
-// Allocates component |component| of a batch: its shape is [it->count, dims[0], ..., dims[rank -
-// 1]].
+// The number of elements in the batch.
+static int64_t batch_size(const batch_iterator_t* it) {
+  const int64_t stride = ((const batch_t*)it->base.dataset)->stride;
+  return it->count / stride + (it->count % stride != 0);
+}
+
+// Allocates component |component| of a batch: its shape is [batch_size(it), dims[0], ...,
+// dims[rank - 1]].
 static leat_status_t allocate_batch(const batch_iterator_t* it, int component, int rank,
                                     const int64_t* dims, leat_tensor_t* out_tensor) {
-  int64_t all[LEAT_SHAPE_MAX_RANK + 1] = {it->count};
+  int64_t all[LEAT_SHAPE_MAX_RANK + 1] = {batch_size(it)};
   leat_shape_t shape;
   if (rank) memcpy(all + 1, dims, (size_t)rank * sizeof *dims);
   LEAT_RETURN_IF_ERROR(leat_shape_create(rank + 1, all, &shape));
@@ -78,14 +99,24 @@ static void* slice_address(const leat_tensor_t* batch, int64_t index, int64_t el
   return (char*)batch->data + (size_t)(index * element_size) * leat_dtype_size(batch->dtype);
 }
 
-// Copies component |component| of all collected elements into one new tensor. INVALID_ARGUMENT
+// Makes component |component| of a batch without elements. Sizes that are not known become 0.
+static leat_status_t stack_nothing(const batch_iterator_t* it, int component,
+                                   leat_tensor_t* out_tensor) {
+  const leat_partial_shape_t shape = it->base.input->dataset->spec->shapes[component];
+  int64_t dims[LEAT_SHAPE_MAX_RANK];
+  for (int d = 0; d < shape.rank; ++d) dims[d] = shape.dims[d] < 0 ? 0 : shape.dims[d];
+  return allocate_batch(it, component, shape.rank < 0 ? 0 : shape.rank, dims, out_tensor);
+}
+
+// Copies component |component| of the batch's elements into one new tensor. INVALID_ARGUMENT
 // where an element's shape is not that of the first element.
 static leat_status_t stack(const batch_iterator_t* it, int component, leat_tensor_t* out_tensor) {
+  if (it->count == 0) return stack_nothing(it, component, out_tensor);
   const leat_tensor_t* first = element_at(it, 0, component);
   LEAT_RETURN_IF_ERROR(
       allocate_batch(it, component, first->shape.rank, leat_shape_dims(&first->shape), out_tensor));
   int64_t size = first->shape.element_count;
-  for (int64_t i = 0; i < it->count; ++i) {
+  for (int64_t i = 0; i < batch_size(it); ++i) {
     const leat_tensor_t* element = element_at(it, i, component);
     leat_status_t status = leat_ok_status();
     if (!leat_shape_equal(&element->shape, &first->shape)) {
@@ -115,7 +146,7 @@ static leat_status_t stack(const batch_iterator_t* it, int component, leat_tenso
 static leat_status_t measure(const batch_iterator_t* it, int component, leat_partial_shape_t padded,
                              int64_t* dims) {
   for (int d = 0; d < padded.rank; ++d) dims[d] = padded.dims[d] < 0 ? 0 : padded.dims[d];
-  for (int64_t i = 0; i < it->count; ++i) {
+  for (int64_t i = 0; i < batch_size(it); ++i) {
     const leat_shape_t* shape = &element_at(it, i, component)->shape;
     if (shape->rank != padded.rank) {
       return leat_make_status(LEAT_INVALID_ARGUMENT,
@@ -177,7 +208,7 @@ static leat_status_t pad(const batch_iterator_t* it, int component, leat_tensor_
   LEAT_RETURN_IF_ERROR(allocate_batch(it, component, padded.rank, dims, out_tensor));
   leat_status_t status = fill(&batch->base.tensors[component], out_tensor);
   int64_t size = leat_shape_product(&out_tensor->shape, 1, out_tensor->shape.rank);
-  for (int64_t i = 0; i < it->count && !status; ++i) {
+  for (int64_t i = 0; i < batch_size(it) && !status; ++i) {
     status = copy_rows(element_at(it, i, component), dims, slice_address(out_tensor, i, size));
   }
   if (status) leat_tensor_release(out_tensor);
@@ -199,41 +230,66 @@ static leat_status_t put_together(const batch_iterator_t* it, leat_tensor_t* out
 
 // ---- Collecting ---------------------------------------------------------------------------------
 
+static int64_t span_of(const batch_iterator_t* it) {
+  const batch_t* batch = (const batch_t*)it->base.dataset;
+  if (!batch->takes_turns) return batch->span;
+  const leat_tensor_t* sizes = &batch->base.tensors[0];
+  return leat_tensor_index_at(sizes, it->turn % sizes->shape.element_count);
+}
+
 // Pulls elements from the input until the batch is full. |*out_poll| is ELEMENT when it is full,
 // END when the input has ended, and PENDING when the caller must come again.
 static leat_status_t collect(batch_iterator_t* it, leat_pull_t* pull, leat_poll_t* out_poll) {
-  const batch_t* batch = (const batch_t*)it->base.dataset;
+  const int64_t span = span_of(it);
   size_t components = (size_t)component_count(it);
   *out_poll = LEAT_POLL_ELEMENT;
-  while (it->count < batch->size && *out_poll == LEAT_POLL_ELEMENT) {
+  while ((it->count < span || it->to_skip) && *out_poll == LEAT_POLL_ELEMENT) {
     LEAT_RETURN_IF_ERROR(LEAT_GROW(leat_allocator_system(), ((size_t)it->count + 1) * components,
                                    &it->elements, &it->capacity));
     LEAT_RETURN_IF_ERROR(leat_iterator_next(
         it->base.input, pull, it->elements + (size_t)it->count * components, out_poll));
     it->count += *out_poll == LEAT_POLL_ELEMENT;
+    if (!it->to_skip || *out_poll != LEAT_POLL_ELEMENT) continue;
+    --it->to_skip;
+    release_elements(it, 1);
   }
   return leat_ok_status();
+}
+
+// Drops the elements before the next batch.
+static void go_on(batch_iterator_t* it) {
+  const batch_t* batch = (const batch_t*)it->base.dataset;
+  const int64_t shift = batch->takes_turns ? it->count : batch->shift;
+  const int64_t dropped = shift < it->count ? shift : it->count;
+  it->to_skip = shift - dropped;
+  release_elements(it, dropped);
+  ++it->turn;
 }
 
 static leat_status_t batch_next(leat_iterator_t* self, leat_pull_t* pull, leat_tensor_t* out,
                                 leat_poll_t* out_poll) {
   batch_iterator_t* it = (batch_iterator_t*)self;
   const batch_t* batch = (const batch_t*)self->dataset;
+  // A batch of size 0 is given as long as the input is not known to have ended.
+  if (self->input->at_end && it->count == 0) return leat_ok_status();
   leat_status_t status = collect(it, pull, out_poll);
-  // After an error or a batch the collected elements are released, so that the next call starts a
-  // new batch.
-  if (!status && *out_poll == LEAT_POLL_PENDING) return leat_ok_status();
-  int64_t least = batch->drop_remainder ? batch->size : 1;
-  *out_poll = it->count < least ? LEAT_POLL_END : LEAT_POLL_ELEMENT;
-  if (!status && *out_poll == LEAT_POLL_ELEMENT) status = put_together(it, out);
-  release_elements(it);
+  if (status) {
+    if (!batch->keeps_elements) release_elements(it, it->count);
+    return status;
+  }
+  if (*out_poll == LEAT_POLL_PENDING) return leat_ok_status();
+  const bool is_given = *out_poll == LEAT_POLL_ELEMENT || (it->count && !batch->drop_remainder);
+  *out_poll = is_given ? LEAT_POLL_ELEMENT : LEAT_POLL_END;
+  if (is_given) status = put_together(it, out);
+  go_on(it);
   return status;
 }
 
 static int64_t batch_cardinality(const leat_dataset_t* self) {
   const batch_t* batch = (const batch_t*)self;
   int64_t n = leat_dataset_cardinality(self->inputs[0]);
-  return n < 0 ? n : n / batch->size + (!batch->drop_remainder && n % batch->size);
+  if (batch->takes_turns) return LEAT_CARDINALITY_UNKNOWN;
+  return n < 0 ? n : n / batch->shift + (!batch->drop_remainder && n % batch->shift);
 }
 
 static const leat_dataset_kind_t kBatch = {.name = "Batch",
@@ -278,7 +334,8 @@ static leat_status_t create_batch(leat_kernel_context_t* c, leat_dataset_t* inpu
   LEAT_RETURN_IF_ERROR(
       leat_dataset_create_over(&kBatch, spec, input, padded_shapes ? spec->count : 0, out_dataset));
   batch_t* batch = (batch_t*)*out_dataset;
-  batch->size = size;
+  batch->span = batch->shift = size;
+  batch->stride = 1;
   batch->drop_remainder = drop_remainder;
   batch->padded = padded_shapes != NULL;
   if (padded_shapes) batch->padded_shapes = leat_element_spec_retain(padded_shapes);
@@ -336,6 +393,85 @@ static leat_status_t map_and_batch__cpu(leat_kernel_context_t* c) {
   LEAT_RETURN_IF_ERROR(make_map(c, last - 3, calls, &map));
   leat_status_t status = create_batch(c, map, size, drop_remainder, NULL, &dataset);
   leat_dataset_release(map);
+  return status ? status : leat_dataset_set_output(c, dataset);
+}
+
+// ---- Sliding windows, and batches whose sizes take turns ----------------------------------------
+
+// Reads an input of SlidingWindowDataset, which must be positive.
+static leat_status_t read_positive(leat_kernel_context_t* c, int index, const char* name,
+                                   int64_t* out_value) {
+  LEAT_RETURN_IF_ERROR(leat_dataset_int_input(c, index, name, out_value));
+  if (*out_value > 0) return leat_ok_status();
+  return leat_kernel_invalid(c, "%s is %lld, must be greater than zero.", name,
+                             (long long)*out_value);
+}
+
+static leat_status_t sliding__cpu(leat_kernel_context_t* c) {
+  int64_t size, shift, stride, span;
+  leat_dataset_t *input, *dataset;
+  LEAT_RETURN_IF_ERROR(leat_dataset_of(leat_kernel_input(c, 0), &input));
+  LEAT_RETURN_IF_ERROR(read_positive(c, 1, "window_size", &size));
+  LEAT_RETURN_IF_ERROR(read_positive(c, 2, "window_shift", &shift));
+  LEAT_RETURN_IF_ERROR(read_positive(c, 3, "window_stride", &stride));
+  if (__builtin_mul_overflow(size - 1, stride, &span) || span == INT64_MAX) {
+    return leat_kernel_invalid(c, "the window spans more elements than can be counted");
+  }
+  const bool drops = *(const bool*)leat_kernel_state(c);
+  LEAT_RETURN_IF_ERROR(create_batch(c, input, size, drops, NULL, &dataset));
+  batch_t* batch = (batch_t*)dataset;
+  batch->span = span + 1;
+  batch->stride = stride;
+  batch->shift = shift;
+  batch->keeps_elements = true;
+  return leat_dataset_set_output(c, dataset);
+}
+
+// ExperimentalSlidingWindowDataset lacks the attribute and drops the windows that are not full.
+static leat_status_t sliding_create(leat_kernel_creation_t* c, void* state) {
+  const leat_attr_value_t* drops =
+      leat_attr_find(c->attrs, c->attr_count, LEAT_SV("drop_remainder"));
+  *(bool*)state = !drops || drops->b;
+  return leat_ok_status();
+}
+
+// INVALID_ARGUMENT unless |sizes| are one or more numbers from 0 on.
+static leat_status_t check_sizes(leat_kernel_context_t* c, const leat_tensor_t* sizes) {
+  if (sizes->shape.rank > 1 || sizes->shape.element_count == 0) {
+    return leat_kernel_invalid(c,
+                               "`batch_sizes` has shape %s, must be a scalar or a vector with at "
+                               "least one element.",
+                               LEAT_SHAPE_TEXT(&sizes->shape));
+  }
+  for (int64_t i = 0; i < sizes->shape.element_count; ++i) {
+    if (leat_tensor_index_at(sizes, i) >= 0) continue;
+    return leat_kernel_invalid(c, "`batch_sizes` holds %lld, must hold no negative numbers",
+                               (long long)leat_tensor_index_at(sizes, i));
+  }
+  return leat_ok_status();
+}
+
+static leat_status_t make_rebatch(leat_kernel_context_t* c, leat_dataset_t* rows,
+                                  leat_dataset_t** out_dataset) {
+  leat_element_spec_t* spec;
+  LEAT_RETURN_IF_ERROR(batched_spec(rows->spec, LEAT_DIM_UNKNOWN, &spec));
+  LEAT_RETURN_IF_ERROR(leat_dataset_create_over(&kBatch, spec, rows, 1, out_dataset));
+  batch_t* batch = (batch_t*)*out_dataset;
+  batch->stride = 1;
+  batch->takes_turns = true;
+  leat_status_t status = leat_dataset_keep_inputs(c, 1, 0, 1, *out_dataset);
+  if (!status) status = leat_dataset_bool_input(c, 2, "drop_remainder", &batch->drop_remainder);
+  if (status) leat_dataset_release(*out_dataset);
+  return status;
+}
+
+static leat_status_t rebatch__cpu(leat_kernel_context_t* c) {
+  leat_dataset_t *input, *rows, *dataset;
+  LEAT_RETURN_IF_ERROR(leat_dataset_of(leat_kernel_input(c, 0), &input));
+  LEAT_RETURN_IF_ERROR(check_sizes(c, leat_kernel_input(c, 1)));
+  LEAT_RETURN_IF_ERROR(leat_unbatch_create(input, &rows));
+  leat_status_t status = make_rebatch(c, rows, &dataset);
+  leat_dataset_release(rows);
   return status ? status : leat_dataset_set_output(c, dataset);
 }
 
@@ -442,6 +578,9 @@ const leat_kernel_row_t leat_batch_dataset_kernels_cpu[] = {
     KERNEL("ParallelBatchDataset", batch),
     MAP_AND_BATCH("MapAndBatchDataset"),
     MAP_AND_BATCH("ExperimentalMapAndBatchDataset"),
+    KERNEL("RebatchDatasetV2", rebatch),
+    LEAT_CPU_KERNEL("SlidingWindowDataset", NULL, bool, sliding_create, sliding__cpu),
+    LEAT_CPU_KERNEL("ExperimentalSlidingWindowDataset", NULL, bool, sliding_create, sliding__cpu),
     KERNEL("PaddedBatchDataset", padded),
     KERNEL("PaddedBatchDatasetV2", padded_v2),
     LEAT_KERNEL_ROWS_END,

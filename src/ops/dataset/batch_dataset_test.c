@@ -92,11 +92,66 @@ static void what_is_shorter_is_padded(void** state) {
   pipeline_close(&p);
 }
 
+static leat_output_t sliding(pipeline_t* p, int64_t size, int64_t shift, int64_t stride) {
+  return pipeline_dataset(p, "ExperimentalSlidingWindowDataset",
+                          LEAT_INPUTS(pipeline_range(p, 0, 7), pipeline_number(p, size),
+                                      pipeline_number(p, shift), pipeline_number(p, stride)));
+}
+
+static void windows_slide(void** state) {
+  pipeline_t p;
+  pipeline_open(&p);
+  PIPELINE_EXPECT(&p, sliding(&p, 3, 2, 2), 0, 2, 4, 2, 4, 6);
+  PIPELINE_EXPECT(&p, sliding(&p, 2, 4, 1), 0, 1, 4, 5);
+  assert_int_equal(pipeline_cardinality(&p, sliding(&p, 3, 2, 2)), 3);  // TensorFlow's number
+  pipeline_expect_failure(&p, sliding(&p, 0, 1, 1), LEAT_INVALID_ARGUMENT);
+  pipeline_expect_failure(&p, sliding(&p, 1, 0, 1), LEAT_INVALID_ARGUMENT);
+  pipeline_expect_failure(&p, sliding(&p, 1, 1, 0), LEAT_INVALID_ARGUMENT);
+  pipeline_expect_failure(&p, sliding(&p, INT64_MAX, 1, INT64_MAX), LEAT_INVALID_ARGUMENT);
+  pipeline_close(&p);
+}
+
+static leat_output_t rebatch(pipeline_t* p, leat_output_t sizes, bool drop_remainder) {
+  leat_output_t batches = batch(p, pipeline_range(p, 0, 10), 4, false);
+  return pipeline_dataset(p, "RebatchDatasetV2",
+                          LEAT_INPUTS(batches, sizes, pipeline_bool(p, drop_remainder)));
+}
+
+// Element |index| of |dataset|.
+static leat_output_t one(pipeline_t* p, leat_output_t dataset, int64_t index) {
+  return pipeline_counted(p, "TakeDataset", pipeline_counted(p, "SkipDataset", dataset, index), 1);
+}
+
+static void sizes_of_batches_take_turns(void** state) {
+  pipeline_t p;
+  pipeline_open(&p);
+  leat_output_t turns = rebatch(&p, VECTOR(&p, 3, 0, 2), false);
+  PIPELINE_EXPECT(&p, one(&p, turns, 0), 0, 1, 2);
+  PIPELINE_EXPECT(&p, one(&p, turns, 2), 3, 4);
+  PIPELINE_EXPECT(&p, one(&p, turns, 5), 8, 9);
+  PIPELINE_EXPECT(&p, unbatch(&p, turns), 0, 1, 2, 3, 4, 5, 6, 7, 8, 9);  // element 1 is empty
+  leat_output_t after = pipeline_only_element(&p, one(&p, turns, 6), LEAT_DTYPE_INT64);
+  pipeline_expect_failure(&p, after, LEAT_INVALID_ARGUMENT);  // there is none
+  leat_output_t zero_first = rebatch(&p, VECTOR(&p, 0, 4), false);
+  PIPELINE_EXPECT(&p, one(&p, zero_first, 5), 8, 9);
+  after = pipeline_only_element(&p, one(&p, zero_first, 6), LEAT_DTYPE_INT64);
+  pipeline_expect_failure(&p, after, LEAT_INVALID_ARGUMENT);
+  leat_output_t fours = pipeline_number(&p, 4);
+  PIPELINE_EXPECT(&p, unbatch(&p, rebatch(&p, fours, true)), 0, 1, 2, 3, 4, 5, 6, 7);
+  PIPELINE_EXPECT(&p, one(&p, rebatch(&p, fours, false), 2), 8, 9);
+  pipeline_expect_failure(&p, rebatch(&p, VECTOR(&p, 3, -1), false), LEAT_INVALID_ARGUMENT);
+  pipeline_expect_failure(&p, rebatch(&p, pipeline_vector(&p, 0, NULL), false),
+                          LEAT_INVALID_ARGUMENT);
+  pipeline_close(&p);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(batches_come_apart_again),
       cmocka_unit_test(parallel_batches_need_a_call),
       cmocka_unit_test(what_is_shorter_is_padded),
+      cmocka_unit_test(windows_slide),
+      cmocka_unit_test(sizes_of_batches_take_turns),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

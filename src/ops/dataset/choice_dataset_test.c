@@ -41,10 +41,46 @@ static void there_must_be_as_many_as_asserted(void** state) {
   pipeline_close(&p);
 }
 
+static leat_output_t sample(pipeline_t* p, double rate) {
+  return pipeline_dataset(p, "SamplingDataset",
+                          LEAT_INPUTS(pipeline_range(p, 0, 14),
+                                      leat_build_scalar(&p->b, LEAT_DTYPE_FLOAT, rate),
+                                      pipeline_number(p, 1), pipeline_number(p, 0)));
+}
+
+static void a_sample_is_tensorflows(void** state) {
+  pipeline_t p;
+  pipeline_open(&p);
+  PIPELINE_EXPECT(&p, pipeline_counted(&p, "RepeatDataset", sample(&p, 0.4), 2), 1, 3, 4, 10, 1, 3,
+                  4, 10);
+  leat_output_t nothing = pipeline_only_element(&p, sample(&p, -1), LEAT_DTYPE_INT64);
+  pipeline_expect_failure(&p, nothing, LEAT_INVALID_ARGUMENT);
+  pipeline_close(&p);
+}
+
+static leat_output_t auto_shard(pipeline_t* p, int64_t count, int64_t index) {
+  return pipeline_dataset(p, "ExperimentalAutoShardDataset",
+                          LEAT_INPUTS(pipeline_range(p, 0, 5), pipeline_number(p, count),
+                                      pipeline_number(p, index)));
+}
+
+static void workers_share(void** state) {
+  pipeline_t p;
+  pipeline_open(&p);
+  PIPELINE_EXPECT(&p, auto_shard(&p, 1, 0), 0, 1, 2, 3, 4);
+  PIPELINE_EXPECT(&p, auto_shard(&p, 2, 1), 1, 3);
+  pipeline_expect_failure(&p, auto_shard(&p, 0, 0), LEAT_INVALID_ARGUMENT);
+  pipeline_expect_failure(&p, auto_shard(&p, 2, 2), LEAT_INVALID_ARGUMENT);
+  pipeline_expect_failure(&p, auto_shard(&p, 2, -1), LEAT_INVALID_ARGUMENT);
+  pipeline_close(&p);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(another_dataset_says_from_where),
       cmocka_unit_test(there_must_be_as_many_as_asserted),
+      cmocka_unit_test(a_sample_is_tensorflows),
+      cmocka_unit_test(workers_share),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -253,6 +253,10 @@ LEAT_MUST_USE leat_status_t leat_prefetch_create(leat_dataset_t* input, int64_t 
 LEAT_MUST_USE leat_status_t leat_window_create(leat_element_spec_t* spec, int64_t count,
                                                leat_dataset_t** out_dataset);
 
+// window_dataset_cpu.c. Makes the dataset of the rows of the elements of |input|.
+LEAT_MUST_USE leat_status_t leat_unbatch_create(leat_dataset_t* input,
+                                                leat_dataset_t** out_dataset);
+
 // file_cache_dataset_cpu.c. Makes the dataset of the elements at input 0 of the kernel, which are
 // kept in files whose names begin with |filename|.
 LEAT_MUST_USE leat_status_t leat_file_cache_create(leat_kernel_context_t* c,

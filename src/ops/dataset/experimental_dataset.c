@@ -12,6 +12,7 @@
    .doc = noun " under its former name."}
 
 const leat_op_row_t leat_experimental_dataset_ops[] = {
+    FORMER("AutoShardDataset", "num_replicas"),
     FORMER("BytesProducedStatsDataset", NULL),
     FORMER("DatasetCardinality", "cardinality_options"),
     FORMER("DatasetToTFRecord", NULL),
@@ -29,8 +30,11 @@ const leat_op_row_t leat_experimental_dataset_ops[] = {
     FORMER("PrivateThreadPoolDataset", NULL),
     FORMER("RandomDataset", "metadata"),
     FORMER("ScanDataset", "use_default_device metadata"),
+    FORMER("SlidingWindowDataset", "drop_remainder"),
     FORMER("SqlDataset", NULL),
     FORMER("TakeWhileDataset", "metadata"),
+    FORMER("ThreadPoolDataset", NULL),
+    FORMER("ThreadPoolHandle", NULL),
     FORMER("UnbatchDataset", "metadata"),
     FORMER("UniqueDataset", "metadata"),
     LEAT_OP_ROWS_END,

@@ -5,6 +5,7 @@
 //
 // The ops with which TensorFlow tunes a pipeline (model, optimize, finalize, private thread pools,
 // statistics) give their input dataset as it is: there is one pool of threads, and nothing to tune.
+#include "kernel/handle.h"
 #include "ops/dataset/dataset_cpu.h"
 #include "ops/kernel_rows.h"
 
@@ -165,21 +166,62 @@ static leat_status_t shard_create(leat_kernel_creation_t* c, void* state) {
   return leat_kernel_attr_bool(c, "require_non_empty", state);
 }
 
+// Sets output 0 to shard |index| of |count| of the dataset at input 0.
+static leat_status_t set_shard(leat_kernel_context_t* c, int64_t count, int64_t index,
+                               bool require_non_empty) {
+  leat_dataset_t* dataset;
+  LEAT_RETURN_IF_ERROR(leat_dataset_create_over_input(c, &kShard, &dataset));
+  shard_t* shard = (shard_t*)dataset;
+  shard->count = count;
+  shard->index = index;
+  shard->require_non_empty = require_non_empty;
+  return leat_dataset_set_output(c, dataset);
+}
+
 static leat_status_t shard__cpu(leat_kernel_context_t* c) {
   int64_t count, index;
-  leat_dataset_t* dataset;
   LEAT_RETURN_IF_ERROR(leat_dataset_int_input(c, 1, "num_shards", &count));
   LEAT_RETURN_IF_ERROR(leat_dataset_int_input(c, 2, "index", &index));
   if (count <= 0 || index < 0 || index >= count) {
     return leat_kernel_invalid(c, "shard is %lld of %lld, must be one of those there are",
                                (long long)index, (long long)count);
   }
-  LEAT_RETURN_IF_ERROR(leat_dataset_create_over_input(c, &kShard, &dataset));
-  shard_t* shard = (shard_t*)dataset;
-  shard->count = count;
-  shard->index = index;
-  shard->require_non_empty = *(const bool*)leat_kernel_state(c);
-  return leat_dataset_set_output(c, dataset);
+  return set_shard(c, count, index, *(const bool*)leat_kernel_state(c));
+}
+
+// ---- Ops that give their input ------------------------------------------------------------------
+
+static leat_status_t pass__cpu(leat_kernel_context_t* c) {
+  leat_dataset_t* input;
+  LEAT_RETURN_IF_ERROR(leat_dataset_of(leat_kernel_input(c, 0), &input));
+  leat_kernel_pass_input(c, 0, 0);
+  return leat_ok_status();
+}
+
+// TensorFlow's policies of sharing out. AUTO is DATA here, which also shares out what TensorFlow
+// would share out by files: each worker gets other elements then, and all together get all.
+enum { POLICY_OFF = -1, POLICY_AUTO, POLICY_FILE, POLICY_DATA, POLICY_HINT };
+
+static leat_status_t policy_create(leat_kernel_creation_t* c, void* state) {
+  return leat_kernel_attr_int(c, "auto_shard_policy", state);
+}
+
+static leat_status_t auto_shard__cpu(leat_kernel_context_t* c) {
+  const int64_t policy = *(const int64_t*)leat_kernel_state(c);
+  int64_t count, index;
+  LEAT_RETURN_IF_ERROR(leat_dataset_int_input(c, 1, "num_workers", &count));
+  LEAT_RETURN_IF_ERROR(leat_dataset_int_input(c, 2, "index", &index));
+  if (count <= 0) return leat_kernel_invalid(c, "num_workers must be greater than zero.");
+  if (index < 0 || index >= count) {
+    return leat_kernel_invalid(c, "index must be between 0 and %lld", (long long)(count - 1));
+  }
+  if (policy < POLICY_OFF || policy > POLICY_HINT) {
+    return leat_kernel_invalid(c, "auto_shard_policy is invalid.");
+  }
+  if (count == 1 || policy == POLICY_OFF || policy == POLICY_HINT) return pass__cpu(c);
+  if (policy != POLICY_FILE) return set_shard(c, count, index, false);
+  return leat_kernel_error(c, LEAT_UNIMPLEMENTED,
+                           "auto_shard_policy is FILE, which this library does not have");
 }
 
 // ---- Concatenate --------------------------------------------------------------------------------
@@ -333,17 +375,59 @@ static leat_status_t zip__cpu(leat_kernel_context_t* c) {
   return set_of_inputs(c, &kZip, spec);
 }
 
-// ---- Ops that give their input ------------------------------------------------------------------
+// ---- Pools of threads ---------------------------------------------------------------------------
 
-static leat_status_t pass__cpu(leat_kernel_context_t* c) {
-  leat_dataset_t* input;
-  LEAT_RETURN_IF_ERROR(leat_dataset_of(leat_kernel_input(c, 0), &input));
-  leat_kernel_pass_input(c, 0, 0);
+typedef struct threads_s {
+  leat_resource_t resource;
+} threads_t;
+
+static void threads_destroy(leat_resource_t* resource) {
+  leat_allocator_free(leat_allocator_system(), resource);
+}
+
+static const leat_resource_kind_t kThreads = {.name = "ThreadPool", .destroy = threads_destroy};
+
+static leat_status_t threads_make(void* data, leat_resource_t** out_resource) {
+  threads_t* threads;
+  LEAT_RETURN_IF_ERROR(LEAT_ALLOCATE(leat_allocator_system(), 1, &threads));
+  threads->resource.kind = &kThreads;
+  threads->resource.references = 1;
+  *out_resource = &threads->resource;
   return leat_ok_status();
+}
+
+static leat_status_t threads_create(leat_kernel_creation_t* c, void* state) {
+  int64_t count;
+  LEAT_RETURN_IF_ERROR(leat_kernel_attr_int(c, "num_threads", &count));
+  if (count < 0) return leat_make_status(LEAT_INVALID_ARGUMENT, "`num_threads` must be >= 0");
+  return leat_handle_initialize(c, &kThreads, false, state);
+}
+
+static void threads_state_destroy(void* state) { leat_handle_deinitialize(state); }
+
+static leat_status_t threads__cpu(leat_kernel_context_t* c) {
+  const leat_handle_t* handle = leat_kernel_state(c);
+  leat_resource_t* threads;
+  LEAT_RETURN_IF_ERROR(leat_handle_find_or_make(c, handle, &kThreads, threads_make, NULL,
+                                                &threads));
+  leat_resource_release(threads);
+  leat_handle_set_output(c, handle);
+  return leat_ok_status();
+}
+
+// The pool must exist.
+static leat_status_t in_threads__cpu(leat_kernel_context_t* c) {
+  leat_resource_t* threads;
+  LEAT_RETURN_IF_ERROR(leat_handle_find(c, 1, &kThreads, &threads));
+  leat_resource_release(threads);
+  return pass__cpu(c);
 }
 
 #define KERNEL(name, how) \
   { .op = name, .device_type = "CPU", .compute = how##__cpu }
+#define THREADS(name)                                                   \
+  LEAT_CPU_KERNEL(name, NULL, leat_handle_t, threads_create, threads__cpu, \
+                  .destroy = threads_state_destroy)
 
 const leat_kernel_row_t leat_sequence_dataset_kernels_cpu[] = {
     KERNEL("TakeDataset", take),
@@ -354,12 +438,18 @@ const leat_kernel_row_t leat_sequence_dataset_kernels_cpu[] = {
      .create = shard_create,
      .state_bytes = sizeof(bool),
      .compute = shard__cpu},
+    LEAT_CPU_KERNEL("AutoShardDataset", NULL, int64_t, policy_create, auto_shard__cpu),
+    LEAT_CPU_KERNEL("ExperimentalAutoShardDataset", NULL, int64_t, policy_create, auto_shard__cpu),
     KERNEL("ConcatenateDataset", concatenate),
     KERNEL("ZipDataset", zip),
     KERNEL("MaxIntraOpParallelismDataset", pass),
     KERNEL("ExperimentalMaxIntraOpParallelismDataset", pass),
     KERNEL("PrivateThreadPoolDataset", pass),
     KERNEL("ExperimentalPrivateThreadPoolDataset", pass),
+    THREADS("ThreadPoolHandle"),
+    THREADS("ExperimentalThreadPoolHandle"),
+    KERNEL("ThreadPoolDataset", in_threads),
+    KERNEL("ExperimentalThreadPoolDataset", in_threads),
     KERNEL("NonSerializableDataset", pass),
     KERNEL("ExperimentalNonSerializableDataset", pass),
     KERNEL("LatencyStatsDataset", pass),

@@ -1,5 +1,5 @@
-// Kernels of WindowDataset and UnbatchDataset, and the window dataset itself, a dataset of elements
-// that lie in memory, which other kernels use too (ops/dataset/dataset_cpu.h).
+// Kernels of WindowDataset, WindowOp, UnbatchDataset, and the window dataset itself, a dataset of
+// elements that lie in memory, which other kernels use too (ops/dataset/dataset_cpu.h).
 //
 // WindowDataset slides over its input. A window takes |size| elements that are |stride| apart, and
 // the next window begins |shift| elements later; for size 3, stride 2 and shift 2:
@@ -53,6 +53,34 @@ leat_status_t leat_window_create(leat_element_spec_t* spec, int64_t count,
                             (long long)count);
   }
   return leat_dataset_create(&kElements, spec, 0, (int)tensors, out_dataset);
+}
+
+// Sets |window|'s tensors to the inputs, which are the components of one element after the other.
+static leat_status_t fill_window(leat_kernel_context_t* c, leat_dataset_t* window) {
+  for (int i = 0; i < window->tensor_count; ++i) {
+    const int component = i % window->spec->count;
+    const int dtype = leat_kernel_input(c, i)->dtype;
+    if (dtype != window->spec->types[component]) {
+      return leat_kernel_invalid(c, "Data type mismatch at component %d: expected %s but got %s.",
+                                 component, leat_dtype_name(window->spec->types[component]),
+                                 leat_dtype_name(dtype));
+    }
+  }
+  return leat_dataset_keep_inputs(c, 0, 0, window->tensor_count, window);
+}
+
+// Inputs beyond the last whole element are left out.
+static leat_status_t window__cpu(leat_kernel_context_t* c) {
+  const leat_element_spec_state_t* state = leat_kernel_state(c);
+  const int64_t count = leat_kernel_input_count(c) / state->spec->count;
+  leat_dataset_t* window;
+  LEAT_RETURN_IF_ERROR(leat_window_create(leat_element_spec_retain(state->spec), count, &window));
+  leat_status_t status = fill_window(c, window);
+  if (status) {
+    leat_dataset_release(window);
+    return status;
+  }
+  return leat_dataset_set_output(c, window);
 }
 
 // ---- Windows of a dataset -----------------------------------------------------------------------
@@ -331,17 +359,23 @@ static const leat_dataset_kind_t kRows = {.name = "Unbatch",
                                           .stop = rows_stop,
                                           .cardinality = rows_cardinality};
 
+leat_status_t leat_unbatch_create(leat_dataset_t* input, leat_dataset_t** out_dataset) {
+  leat_element_spec_t* spec;
+  LEAT_RETURN_IF_ERROR(leat_element_spec_of_rows(input->spec, &spec));
+  return leat_dataset_create_over(&kRows, spec, input, 0, out_dataset);
+}
+
 static leat_status_t unbatch__cpu(leat_kernel_context_t* c) {
   leat_dataset_t *input, *dataset;
-  leat_element_spec_t* spec;
   LEAT_RETURN_IF_ERROR(leat_dataset_of(leat_kernel_input(c, 0), &input));
-  LEAT_RETURN_IF_ERROR(leat_element_spec_of_rows(input->spec, &spec));
-  LEAT_RETURN_IF_ERROR(leat_dataset_create_over(&kRows, spec, input, 0, &dataset));
+  LEAT_RETURN_IF_ERROR(leat_unbatch_create(input, &dataset));
   return leat_dataset_set_output(c, dataset);
 }
 
 const leat_kernel_row_t leat_window_dataset_kernels_cpu[] = {
     {.op = "WindowDataset", .device_type = "CPU", .compute = windows__cpu},
+    LEAT_CPU_KERNEL("WindowOp", NULL, leat_element_spec_state_t, leat_element_spec_state_create,
+                    window__cpu, .destroy = leat_element_spec_state_destroy),
     {.op = "UnbatchDataset", .device_type = "CPU", .compute = unbatch__cpu},
     {.op = "ExperimentalUnbatchDataset", .device_type = "CPU", .compute = unbatch__cpu},
     LEAT_KERNEL_ROWS_END,
