@@ -64,9 +64,9 @@ FAMILY(csr, CSR, CSR, NO_RULES)
   X(parallel_map_dataset) X(interleave_dataset) X(parallel_interleave_dataset)                \
   X(prefetch_dataset) X(options_dataset) X(batch_dataset) X(window_dataset) X(group_dataset)  \
   X(scan_dataset) X(choice_dataset) X(unique_dataset) X(random_dataset) X(seed_generator)     \
-  X(generator_dataset) X(reducer_dataset)                                                     \
-  X(shuffle_dataset) X(cache_dataset) X(file_dataset) X(parse_dataset) X(iterator)            \
-  X(iterator_state) X(multi_device_iterator) X(one_shot_iterator) X(dataset_reader) X(record_writer)
+  X(generator_dataset) X(reducer_dataset) X(shuffle_dataset) X(cache_dataset) X(file_dataset) \
+  X(csv_dataset) X(parse_dataset) X(iterator) X(iterator_state) X(multi_device_iterator)      \
+  X(one_shot_iterator) X(dataset_reader) X(record_writer)
 FAMILY(dataset, DATASET_OPS, DATASET_KERNELS, NO_RULES)
 
 // Functions (section 10): arguments and return values, calls, branches and loops of calls.

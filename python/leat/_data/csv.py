@@ -1,18 +1,17 @@
 """Datasets of the rows of CSV files: CsvDataset, and make_csv_dataset, which finds names and types.
-
-A row is a line of the file: unlike RFC 4180 allows, a field does not hold the end of a line.
 """
 from __future__ import annotations
 
 import collections
 
-from leat._data import files
-from leat._data.dataset import Dataset
-from leat._data.readers import TextLineDataset
+from leat._data import element as elements, files
+from leat._data.dataset import Dataset, _int64
 from leat._export import export
 from leat._graph import dtype as dtypes
+from leat._graph.apply import apply_op
 from leat._graph.conversion import constant_of, convert
 
+_BUFFER_BYTES = 4 * 1024 * 1024
 _TYPES = (dtypes.float32, dtypes.float64, dtypes.int32, dtypes.int64, dtypes.string)
 
 
@@ -39,6 +38,7 @@ class CsvDataset(Dataset):
     filenames: string tensor.
     record_defaults: for each field its type, where it must be there, or its default.
     compression_type: '', 'ZLIB' or 'GZIP'.
+    buffer_size: a number of bytes to read at a time; it must be positive.
     header: whether the first line of each file is passed over.
     na_value: a field like this counts as missing.
     select_cols: the numbers of the fields that are wanted, in order; None: all.
@@ -46,21 +46,16 @@ class CsvDataset(Dataset):
 
   def __init__(self, filenames, record_defaults, compression_type=None, buffer_size=None,
                header=False, field_delim=',', use_quote_delim=True, na_value='', select_cols=None):
-    from leat._ops import array, parsing
     defaults = _defaults(record_defaults)
-    skip = convert(header, dtypes.bool, 'header')
-
-    def lines(name):
-      found = TextLineDataset(name, compression_type, buffer_size)
-      return found.skip(array.where(skip, constant_of(1, dtypes.int64),
-                                    constant_of(0, dtypes.int64)))
-
-    def fields(line):
-      return tuple(parsing.decode_csv(line, defaults, field_delim, use_quote_delim,
-                                      na_value=na_value, select_cols=select_cols))
-    names = array.reshape(convert(filenames, dtypes.string, 'filenames'), [-1])
-    found = Dataset.from_tensor_slices(names).flat_map(lines).map(fields)
-    super().__init__(found._variant, found._element, found._inputs)
+    variant = apply_op(
+        'CSVDataset', filenames=convert(filenames, dtypes.string, 'filenames'),
+        compression_type='' if compression_type is None else compression_type,
+        buffer_size=_int64(_BUFFER_BYTES if buffer_size is None else buffer_size, 'buffer_size'),
+        header=convert(header, dtypes.bool, 'header'), field_delim=field_delim,
+        use_quote_delim=use_quote_delim, na_value=na_value,
+        select_cols=_int64([] if select_cols is None else select_cols, 'select_cols'),
+        record_defaults=defaults, output_shapes=[[]] * len(defaults))
+    super().__init__(variant, tuple(elements.TensorSpec([], d.dtype) for d in defaults))
 
 
 class _Table:

@@ -257,6 +257,15 @@ LEAT_MUST_USE leat_status_t leat_window_create(leat_element_spec_t* spec, int64_
 LEAT_MUST_USE leat_status_t leat_unbatch_create(leat_dataset_t* input,
                                                 leat_dataset_t** out_dataset);
 
+// file_dataset_cpu.c. INVALID_ARGUMENT unless |compression| is "", "ZLIB" or "GZIP".
+LEAT_MUST_USE leat_status_t leat_dataset_check_compression(leat_kernel_context_t* c,
+                                                           leat_string_view_t compression);
+// Opens the file |name|, as leat_file_stream_open does.
+struct leat_file_stream_s;
+LEAT_MUST_USE leat_status_t leat_dataset_open_stream(leat_string_view_t name,
+                                                     leat_string_view_t compression,
+                                                     struct leat_file_stream_s** out_stream);
+
 // file_cache_dataset_cpu.c. Makes the dataset of the elements at input 0 of the kernel, which are
 // kept in files whose names begin with |filename|.
 LEAT_MUST_USE leat_status_t leat_file_cache_create(leat_kernel_context_t* c,

@@ -54,18 +54,23 @@ static void close_file(files_iterator_t* it) {
 
 static void files_stop(leat_iterator_t* self) { close_file((files_iterator_t*)self); }
 
-// Opens file |it->file|. The name is copied because the file system wants it to end in NUL.
-static leat_status_t open_stream(files_iterator_t* it) {
+leat_status_t leat_dataset_open_stream(leat_string_view_t name, leat_string_view_t compression,
+                                       leat_file_stream_t** out_stream) {
   leat_string_builder_t path;
   leat_string_builder_initialize(leat_allocator_system(), &path);
-  leat_string_builder_append(&path, file_name(it));
+  leat_string_builder_append(&path, name);  // the file system wants it to end in NUL
   leat_status_t status = leat_status_clone(path.status);
   if (!status) {
     status = leat_file_stream_open(leat_file_system_default(), path.data ? path.data : "",
-                                   compression_of(it), leat_allocator_system(), &it->stream);
+                                   compression, leat_allocator_system(), out_stream);
   }
   leat_string_builder_deinitialize(&path);
   return status;
+}
+
+// Opens file |it->file|.
+static leat_status_t open_stream(files_iterator_t* it) {
+  return leat_dataset_open_stream(file_name(it), compression_of(it), &it->stream);
 }
 
 // ---- Lines --------------------------------------------------------------------------------------
@@ -228,6 +233,15 @@ FILES("FixedLengthRecord", kFixedRecords, fixed, read_fixed)
 
 // ---- Kernels ------------------------------------------------------------------------------------
 
+leat_status_t leat_dataset_check_compression(leat_kernel_context_t* c,
+                                             leat_string_view_t compression) {
+  if (!compression.size || leat_string_view_equals(compression, "ZLIB") ||
+      leat_string_view_equals(compression, "GZIP")) {
+    return leat_ok_status();
+  }
+  return leat_kernel_invalid(c, "Unsupported compression_type.");
+}
+
 static leat_status_t check_arguments(leat_kernel_context_t* c, leat_string_view_t compression,
                                      int buffer_input, int64_t least_buffer_size) {
   int64_t buffer_size;
@@ -239,11 +253,7 @@ static leat_status_t check_arguments(leat_kernel_context_t* c, leat_string_view_
     return leat_kernel_invalid(c, "`buffer_size` must be >= %lld (0 == default)",
                                (long long)least_buffer_size);
   }
-  if (compression.size && !leat_string_view_equals(compression, "ZLIB") &&
-      !leat_string_view_equals(compression, "GZIP")) {
-    return leat_kernel_invalid(c, "Unsupported compression_type.");
-  }
-  return leat_ok_status();
+  return leat_dataset_check_compression(c, compression);
 }
 
 // Makes the dataset. |offsets_input| is the input with the files' offsets; negative: each file is

@@ -4,7 +4,7 @@
 // All are marked stateful, as in TensorFlow, so that no pass folds one into a constant or takes two
 // of them for one. Some hold references to the tensors of their inputs, since the elements are read
 // when the step that made the dataset may long have ended. The kernels are in
-// tensor_dataset_cpu.c, sparse_slice_dataset_cpu.c, file_dataset_cpu.c and
+// tensor_dataset_cpu.c, sparse_slice_dataset_cpu.c, file_dataset_cpu.c, csv_dataset_cpu.c and
 // random_dataset_cpu.c.
 #include "graph/inference/inference.h"
 #include "ops/dataset/dataset_shape.h"
@@ -23,6 +23,30 @@ static leat_status_t fixed_shape(leat_inference_t* c) { return check_files(c, 4)
 static leat_status_t offsets_shape(leat_inference_t* c) {
   LEAT_RETURN_IF_ERROR(leat_inference_with_rank_at_most(c, leat_inference_input(c, 3), 1));
   return files_shape(c);
+}
+
+// The first inputs are the names of files and scalars. The numbers of columns, input 7 and those
+// from |end| on, are vectors; between them are the defaults of columns, each a scalar or a vector
+// of at most one element.
+static leat_status_t check_csv(leat_inference_t* c, int end) {
+  const int selected = 7;
+  for (int i = selected; i < leat_inference_input_count(c); ++i) {
+    const leat_partial_shape_t shape = leat_inference_input(c, i);
+    LEAT_RETURN_IF_ERROR(leat_inference_with_rank_at_most(c, shape, 1));
+    if (i == selected || i >= end || shape.rank != 1 || shape.dims[0] <= 1) continue;
+    return leat_make_status(LEAT_INVALID_ARGUMENT,
+                            "Shape of a default must be a length-0 or length-1 vector, or a "
+                            "scalar.");
+  }
+  return check_files(c, selected - 1);
+}
+
+static leat_status_t csv_shape(leat_inference_t* c) {
+  return check_csv(c, leat_inference_input_count(c));
+}
+
+static leat_status_t csv_v2_shape(leat_inference_t* c) {
+  return check_csv(c, leat_inference_input_count(c) - 1);
 }
 
 const leat_op_row_t leat_source_dataset_ops[] = {
@@ -94,6 +118,26 @@ const leat_op_row_t leat_source_dataset_ops[] = {
      .flags = LEAT_OP_STATEFUL,
      .shape = fixed_shape,
      .doc = "Records of one size of files, perhaps compressed."},
+    {.name = "CSVDataset",
+     .inputs = "filenames: string; compression_type: string; buffer_size: int64; header: bool; "
+               "field_delim: string; use_quote_delim: bool; na_value: string; select_cols: int64; "
+               "record_defaults: output_types",
+     .outputs = "handle: variant",
+     .attrs = "output_types: list({float, double, int32, int64, string}); output_shapes: "
+              "list(shape) >= 1",
+     .flags = LEAT_OP_STATEFUL,
+     .shape = csv_shape,
+     .doc = "The records of CSV files."},
+    {.name = "CSVDatasetV2",
+     .inputs = "filenames: string; compression_type: string; buffer_size: int64; header: bool; "
+               "field_delim: string; use_quote_delim: bool; na_value: string; select_cols: int64; "
+               "record_defaults: output_types; exclude_cols: int64",
+     .outputs = "handle: variant",
+     .attrs = "output_types: list({float, double, int32, int64, string}); output_shapes: "
+              "list(shape) >= 1",
+     .flags = LEAT_OP_STATEFUL,
+     .shape = csv_v2_shape,
+     .doc = "CSVDataset; columns may also be left out."},
     // Random numbers.
     {.name = "GeneratorDataset",
      .inputs = "init_func_other_args: Tinit_func_args; next_func_other_args: Tnext_func_args; "
