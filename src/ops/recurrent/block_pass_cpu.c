@@ -91,6 +91,13 @@ leat_status_t leat_block_pass_end(leat_kernel_context_t* c, leat_block_pass_t* p
   return status;
 }
 
+leat_status_t leat_block_allocate_temporary(leat_kernel_context_t* c, int64_t steps, int64_t rows,
+                                            int64_t columns, leat_tensor_t* out_tensor) {
+  leat_shape_t shape;
+  LEAT_RETURN_IF_ERROR(leat_shape_create(3, (const int64_t[]){steps, rows, columns}, &shape));
+  return leat_kernel_allocate_temporary(c, LEAT_DTYPE_FLOAT, &shape, out_tensor);
+}
+
 static void multiply(const leat_kernel_context_t* c, const leat_gemm_shape_t* shape, const float* a,
                      const float* b, float* product) {
   leat_product_run(c, leat_multiply_of(LEAT_DTYPE_FLOAT, c->services->deterministic), shape,

@@ -45,6 +45,11 @@ LEAT_MUST_USE leat_status_t leat_block_pass_allocate(leat_kernel_context_t* c,
 LEAT_MUST_USE leat_status_t leat_block_pass_end(leat_kernel_context_t* c, leat_block_pass_t* pass,
                                                 leat_status_t status);
 
+// Allocates [steps, rows, columns] floats for this run, which the caller releases.
+LEAT_MUST_USE leat_status_t leat_block_allocate_temporary(leat_kernel_context_t* c, int64_t steps,
+                                                          int64_t rows, int64_t columns,
+                                                          leat_tensor_t* out_tensor);
+
 static inline const float* leat_block_input(const leat_block_pass_t* pass, int index) {
   return leat_tensor_data(&pass->inputs[index], const float);
 }

@@ -30,13 +30,6 @@ static leat_status_t begin(leat_kernel_context_t* c, const char* shapes, run_t* 
   return leat_block_pass_begin(c, 0, &run->pass);
 }
 
-static leat_status_t allocate_matrix(leat_kernel_context_t* c, int64_t rows, int64_t columns,
-                                     leat_tensor_t* out_tensor) {
-  leat_shape_t shape;
-  LEAT_RETURN_IF_ERROR(leat_shape_create(2, (const int64_t[]){rows, columns}, &shape));
-  return leat_kernel_allocate_temporary(c, LEAT_DTYPE_FLOAT, &shape, out_tensor);
-}
-
 static leat_status_t end(leat_kernel_context_t* c, run_t* run, leat_status_t status) {
   leat_tensor_release(&run->of_x);
   leat_tensor_release(&run->of_state);
@@ -110,8 +103,8 @@ static leat_status_t gru__cpu(leat_kernel_context_t* c) {
     status = leat_block_pass_allocate(c, &run.pass, i, "bc");
   }
   const leat_block_sizes_t s = run.pass.sizes;
-  if (!status) status = allocate_matrix(c, s.batch, 2 * s.cells, &run.of_x);
-  if (!status) status = allocate_matrix(c, s.batch, 2 * s.cells, &run.of_state);
+  if (!status) status = leat_block_allocate_temporary(c, 1, s.batch, 2 * s.cells, &run.of_x);
+  if (!status) status = leat_block_allocate_temporary(c, 1, s.batch, 2 * s.cells, &run.of_state);
   if (!status) {
     multiply_weights(c, &run, W_RU, leat_block_input(&run.pass, H_PREV), 2 * s.cells);
     run_rows(c, &run, compute_gates);
@@ -181,8 +174,8 @@ static leat_status_t gru_grad__cpu(leat_kernel_context_t* c) {
     status = leat_block_pass_allocate(c, &run.pass, i, kOutputs[i]);
   }
   const leat_block_sizes_t s = run.pass.sizes;
-  if (!status) status = allocate_matrix(c, s.batch, s.inputs, &run.of_x);
-  if (!status) status = allocate_matrix(c, s.batch, s.cells, &run.of_state);
+  if (!status) status = leat_block_allocate_temporary(c, 1, s.batch, s.inputs, &run.of_x);
+  if (!status) status = leat_block_allocate_temporary(c, 1, s.batch, s.cells, &run.of_state);
   if (!status) {
     run_rows(c, &run, differentiate_candidate);
     multiply_back(c, &run, W_C, leat_block_output(&run.pass, D_C_BAR), s.cells,

@@ -112,13 +112,6 @@ static leat_status_t begin(leat_kernel_context_t* c, run_t* run) {
   return leat_block_sizes_check(c, 1, "tbi bc bc w4 c c c 4", sizes);
 }
 
-static leat_status_t allocate_temporary(leat_kernel_context_t* c, int64_t steps, int64_t rows,
-                                        int64_t columns, leat_tensor_t* out_tensor) {
-  leat_shape_t shape;
-  LEAT_RETURN_IF_ERROR(leat_shape_create(3, (const int64_t[]){steps, rows, columns}, &shape));
-  return leat_kernel_allocate_temporary(c, LEAT_DTYPE_FLOAT, &shape, out_tensor);
-}
-
 static leat_status_t end(leat_kernel_context_t* c, run_t* run, leat_status_t status) {
   leat_tensor_release(&run->gates);
   leat_tensor_release(&run->product);
@@ -192,8 +185,9 @@ static leat_status_t run_steps(leat_kernel_context_t* c, run_t* run) {
   const int64_t step_size = LEAT_MAX(1, 4 * s.batch * s.cells);
   const int64_t at_once = LEAT_MAX(1, LEAT_MIN(run->length, MOST_GATES / step_size));
   const float *w = input_of(run, W), *w_h = w + 4 * s.inputs * s.cells;
-  LEAT_RETURN_IF_ERROR(allocate_temporary(c, at_once, s.batch, 4 * s.cells, &run->gates));
-  LEAT_RETURN_IF_ERROR(allocate_temporary(c, 1, s.batch, 4 * s.cells, &run->product));
+  LEAT_RETURN_IF_ERROR(
+      leat_block_allocate_temporary(c, at_once, s.batch, 4 * s.cells, &run->gates));
+  LEAT_RETURN_IF_ERROR(leat_block_allocate_temporary(c, 1, s.batch, 4 * s.cells, &run->product));
   float* gates = leat_tensor_data(&run->gates, float);
   for (int64_t step = 0; step < run->length; ++step) {
     LEAT_RETURN_IF_ERROR(leat_step_check(c->services, true));
@@ -303,7 +297,7 @@ static leat_status_t lstm_grad__cpu(leat_kernel_context_t* c) {
     if (!status) leat_tensor_fill_zero(&run.pass.outputs[i]);
   }
   const leat_block_sizes_t s = run.pass.sizes;
-  if (!status) status = allocate_temporary(c, 1, s.batch, s.cells, &run.carried_h);
+  if (!status) status = leat_block_allocate_temporary(c, 1, s.batch, s.cells, &run.carried_h);
   if (!status) {
     leat_tensor_fill_zero(&run.carried_h);
     run.carried_cs = leat_block_output(&run.pass, 0);
@@ -346,7 +340,8 @@ static leat_status_t multiply_back(leat_kernel_context_t* c, run_t* run) {
   leat_block_multiply(c, gates, input_of(run, W), true, 4 * s.cells, rows, s.inputs, 4 * s.cells,
                       leat_block_output(&run->pass, X_GRAD));
   if (run->length == 0) return leat_ok_status();
-  LEAT_RETURN_IF_ERROR(allocate_temporary(c, run->length, s.batch, s.cells, &run->previous));
+  LEAT_RETURN_IF_ERROR(
+      leat_block_allocate_temporary(c, run->length, s.batch, s.cells, &run->previous));
   float* previous = leat_tensor_data(&run->previous, float);
   if (state > 0) {
     memcpy(previous, input_of(run, H_PREV), (size_t)state * sizeof(float));
@@ -372,7 +367,8 @@ static leat_status_t sequence_grad__cpu(leat_kernel_context_t* c) {
   }
   const leat_block_sizes_t s = run.pass.sizes;
   if (!status) {
-    status = allocate_temporary(c, LEAT_MAX(run.length, 1), s.batch, 4 * s.cells, &run.gates);
+    status = leat_block_allocate_temporary(c, LEAT_MAX(run.length, 1), s.batch, 4 * s.cells,
+                                           &run.gates);
   }
   // What the later step adds to the gradient of h ends as the gradient of h_prev.
   if (!status) run.carried_h = leat_tensor_share(&run.pass.outputs[H_PREV_GRAD]);
