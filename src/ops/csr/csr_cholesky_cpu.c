@@ -12,7 +12,6 @@
 //   y_i = a_ki - sum over j < i of y_j conj(l_ij)      l_ki = y_i / d_i
 //   d_k = a_kk - sum over i < k of y_i conj(l_ki)      L_ki = l_ki sqrt(d_i)
 #include <math.h>
-#include <stdlib.h>
 
 #include "base/checked.h"
 #include "kernel/step_check.h"
@@ -152,10 +151,6 @@ static leat_status_t analyse(const leat_kernel_context_t* c, const cholesky_t* f
   return leat_ok_status();
 }
 
-static int compare_columns(const void* a, const void* b) {
-  return *(const int32_t*)a - *(const int32_t*)b;  // both are at least 0
-}
-
 // Scatters row |row| of the permuted matrix to SUMS, and gives the columns of the row of L, sorted,
 // as PATTERN.
 static int64_t find_pattern(const cholesky_t* f, int32_t row) {
@@ -174,7 +169,7 @@ static int64_t find_pattern(const cholesky_t* f, int32_t row) {
     sums[column].real += numbers(f, NUMBERS)[i].real;
     sums[column].imaginary += numbers(f, NUMBERS)[i].imaginary;
   }
-  qsort(pattern, (size_t)count, sizeof *pattern, compare_columns);
+  leat_csr_sort_columns(pattern, count);
   return count;
 }
 

@@ -2,6 +2,8 @@
 // kernels need.
 #include "ops/csr/csr_matrix_cpu.h"
 
+#include <stdlib.h>
+
 #include "base/checked.h"
 #include "kernel/boxed_tensors.h"
 
@@ -136,6 +138,15 @@ leat_status_t leat_csr_matrix_transpose(leat_kernel_context_t* c, const leat_csr
                                     out_memory[2].data};
   for (int64_t i = 0; i < m->batches; ++i) transpose_one(m, i, conjugates, out_matrix);
   return leat_ok_status();
+}
+
+static int compare_columns(const void* a, const void* b) {
+  const int32_t x = *(const int32_t*)a, y = *(const int32_t*)b;
+  return (x > y) - (x < y);
+}
+
+void leat_csr_sort_columns(int32_t* columns, int64_t count) {
+  qsort(columns, (size_t)count, sizeof *columns, compare_columns);
 }
 
 // ---- Numbers ------------------------------------------------------------------------------------

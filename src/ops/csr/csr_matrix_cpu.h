@@ -58,6 +58,8 @@ LEAT_MUST_USE leat_status_t leat_csr_matrix_transpose(leat_kernel_context_t* c,
                                                       const leat_csr_matrix_t* m, bool conjugates,
                                                       leat_tensor_t* out_memory,
                                                       leat_csr_matrix_t* out_matrix);
+// Sorts the |count| columns of a row.
+void leat_csr_sort_columns(int32_t* columns, int64_t count);
 
 // Numbers of the four types, one at a time, as pairs of doubles.
 typedef struct leat_csr_number_s {

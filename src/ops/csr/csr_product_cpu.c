@@ -5,8 +5,6 @@
 // the result is the sum of the rows of b that the entries of row i of a name, each times its entry.
 // A sparse result is computed in a dense row of sums; a first walk counts its entries. Sums are
 // double, whatever the type.
-#include <stdlib.h>
-
 #include "base/checked.h"
 #include "kernel/step_check.h"
 #include "ops/csr/csr_matrix_cpu.h"
@@ -207,11 +205,6 @@ static int64_t multiply_sparse_row(const sparse_product_t* p, int64_t batch, int
   return count;
 }
 
-static int compare_columns(const void* a, const void* b) {
-  int32_t x = *(const int32_t*)a, y = *(const int32_t*)b;
-  return (x > y) - (x < y);
-}
-
 // Walks over all rows. Without |result| counts the entries; with it writes them.
 static leat_status_t walk_rows(const leat_kernel_context_t* c, const sparse_product_t* p,
                                leat_csr_matrix_t* result, int64_t* out_count) {
@@ -225,7 +218,7 @@ static leat_status_t walk_rows(const leat_kernel_context_t* c, const sparse_prod
       int64_t count = multiply_sparse_row(p, batch, row, columns);
       LEAT_RETURN_IF_ERROR(leat_step_pace_count(&pace, 50 + 20 * (double)count));
       if (result) {
-        qsort(columns, (size_t)count, sizeof *columns, compare_columns);
+        leat_csr_sort_columns(columns, count);
         for (int64_t i = 0; i < count; ++i) {
           leat_csr_number_set(p->a.dtype, result->values, *out_count + i, p->sums[columns[i]]);
         }
