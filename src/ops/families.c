@@ -74,10 +74,11 @@ FAMILY(dataset, DATASET_OPS, DATASET_KERNELS, NO_RULES)
 FAMILY(function, FUNCTION, FUNCTION, NO_RULES)
 
 // Images [batch, height, width, channels], and boxes in them.
-#define IMAGE_OPS(X) X(codec) X(colors) X(image) X(resample) X(sample) X(suppression)
-#define IMAGE_KERNELS(X)                                                                        \
-  X(colors) X(combined_suppression) X(crop) X(decode_image) X(drawing) X(encode_image) X(glimpse) \
-  X(projective) X(resample) X(resize) X(sample) X(suppression)
+#define IMAGE_OPS(X) \
+  X(codec) X(colors) X(fused_pad_conv2d) X(image) X(resample) X(sample) X(suppression)
+#define IMAGE_KERNELS(X)                                                               \
+  X(colors) X(combined_suppression) X(crop) X(decode_image) X(drawing) X(encode_image) \
+  X(fused_pad_conv2d) X(glimpse) X(projective) X(resample) X(resize) X(sample) X(suppression)
 FAMILY(image, IMAGE_OPS, IMAGE_KERNELS, NO_RULES)
 
 // Elements and slices of tensors taken, written and found by their positions.
@@ -110,11 +111,11 @@ FAMILY(lookup, LOOKUP, LOOKUP, NO_RULES)
 // Arithmetic: elementwise functions, comparisons, casts, reductions, segment ops, scans and ranges.
 #define MATH_OPS(X)                                                                         \
   X(add_n) X(arg) X(binary) X(bincount) X(broadcast) X(cast) X(compare) X(complex) X(cross) \
-  X(fused) X(range) X(reduction) X(scan) X(segment) X(select) X(special) X(unary)
+  X(fused) X(isotonic) X(range) X(reduction) X(scan) X(segment) X(select) X(special) X(unary)
 #define MATH_KERNELS(X)                                                                      \
   X(add_n) X(arg) X(binary) X(bincount) X(broadcast) X(cast) X(compare) X(complex) X(cross)  \
-  X(fused) X(histogram) X(range) X(reduction) X(scan) X(segment) X(select) X(sparse_segment) \
-  X(special) X(unary)
+  X(fused) X(histogram) X(isotonic) X(range) X(reduction) X(scan) X(segment) X(select)       \
+  X(sparse_segment) X(special) X(unary)
 #define MATH_RULES(X) X(reduction)
 FAMILY(math, MATH_OPS, MATH_KERNELS, MATH_RULES)
 

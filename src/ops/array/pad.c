@@ -12,6 +12,8 @@
 // gradients are built before the optimizer makes it: the rule at the end makes one of the Pad nodes
 // that feed an AddN, so that no padded tensor is laid out in memory. The kernels are in pad_cpu.c,
 // mirror_pad_cpu.c and pad_sum_cpu.c.
+#include "ops/array/pad.h"
+
 #include "graph/gradient.h"
 #include "graph/inference/inference_index.h"
 #include "graph/rewrite_rule.h"
@@ -37,12 +39,8 @@ static leat_status_t check_paddings(leat_inference_t* c, int index, leat_partial
   return leat_ok_status();
 }
 
-// Infers the shape of input |input_index| padded by input |paddings_index| [rank, 2]. |sign| is 1
-// where the paddings are added to the sizes, and -1 where they are taken away. INVALID_ARGUMENT for
-// paddings of another shape, and for negative ones that are constant.
-static leat_status_t infer_padded(leat_inference_t* c, int input_index, int paddings_index,
-                                  int sign, leat_partial_shape_t* out_shape) {
-  leat_partial_shape_t input = leat_inference_input(c, input_index);
+leat_status_t leat_pad_infer(leat_inference_t* c, leat_partial_shape_t input, int paddings_index,
+                             int sign, leat_partial_shape_t* out_shape) {
   int64_t rank, dims[LEAT_SHAPE_MAX_RANK];
   LEAT_RETURN_IF_ERROR(check_paddings(c, paddings_index, &input, &rank));
   *out_shape = leat_partial_shape_unknown();
@@ -67,7 +65,7 @@ static leat_status_t infer_padded(leat_inference_t* c, int input_index, int padd
 // The shape function of ops (input, paddings) -> output.
 static leat_status_t padded_shape(leat_inference_t* c, int sign) {
   leat_partial_shape_t shape;
-  LEAT_RETURN_IF_ERROR(infer_padded(c, 0, 1, sign, &shape));
+  LEAT_RETURN_IF_ERROR(leat_pad_infer(c, leat_inference_input(c, 0), 1, sign, &shape));
   leat_inference_set_output(c, 0, shape);
   return leat_ok_status();
 }
@@ -125,9 +123,10 @@ static leat_status_t mirror_pad_grad_gradient(leat_gradient_t* g) {
 static leat_status_t pad_sum_shape(leat_inference_t* c) {
   const int count = c->node->input_count / 2;
   leat_partial_shape_t sum, term;
-  LEAT_RETURN_IF_ERROR(infer_padded(c, 0, count, 1, &sum));
+  LEAT_RETURN_IF_ERROR(leat_pad_infer(c, leat_inference_input(c, 0), count, 1, &sum));
   for (int i = 1; i < count; ++i) {
-    LEAT_RETURN_IF_ERROR(infer_padded(c, i, count + i, 1, &term));
+    LEAT_RETURN_IF_ERROR(
+        leat_pad_infer(c, leat_inference_input(c, i), count + i, 1, &term));
     LEAT_RETURN_IF_ERROR(leat_inference_merge(c, sum, term, &sum));
   }
   leat_inference_set_output(c, 0, sum);

@@ -22,7 +22,7 @@
 
 #include "base/checked.h"
 #include "ops/array/types.h"
-#include "ops/image/pixels_cpu.h"
+#include "ops/image/resize_cpu.h"
 #include "ops/kernel_rows.h"
 
 typedef struct resize_s {
@@ -153,9 +153,8 @@ static leat_status_t find_taps(const resize_t* r, const method_t* method, int64_
 
 static void free_taps(sampling_t* s) { leat_allocator_free(leat_allocator_system(), s->rows); }
 
-// Reads the size of the images and the size that is asked for, allocates the output and finds the
-// taps.
-static leat_status_t begin(leat_kernel_context_t* c, const method_t* method, sampling_t* s) {
+// Reads the size of the images and the size that is asked for.
+static leat_status_t measure(const leat_kernel_context_t* c, sampling_t* s) {
   LEAT_RETURN_IF_ERROR(leat_pixels_size(c, 0, "input", &s->input));
   LEAT_RETURN_IF_ERROR(leat_pixels_read_size(c, 1, "size", &s->height, &s->width));
   if (s->input.height <= 0 || s->input.width <= 0) {
@@ -164,6 +163,12 @@ static leat_status_t begin(leat_kernel_context_t* c, const method_t* method, sam
   if (s->input.channels == 0) {
     return leat_kernel_invalid(c, "image must have at least one channel");
   }
+  return leat_ok_status();
+}
+
+// Measures, allocates the output and finds the taps.
+static leat_status_t begin(leat_kernel_context_t* c, const method_t* method, sampling_t* s) {
+  LEAT_RETURN_IF_ERROR(measure(c, s));
   LEAT_RETURN_IF_ERROR(leat_pixels_allocate(c, &s->input, s->height, s->width, &s->output));
   return find_taps(leat_kernel_state(c), method, s->input.height, s->input.width, s);
 }
@@ -195,15 +200,36 @@ static void mix_rows(void* data, int64_t begin, int64_t end) {
   }
 }
 
+// Fills s->output, once the taps are found, and releases them.
+static leat_status_t run_bilinear(leat_kernel_context_t* c, sampling_t* s) {
+  leat_status_t status = leat_pixels_read(c, 0, &s->input);
+  if (!status) {
+    leat_kernel_parallel_for(c, s->input.batch * s->height, row_cost_ns(s, 1.5), mix_rows, s);
+  }
+  leat_pixels_release(&s->input);
+  free_taps(s);
+  return status;
+}
+
 static leat_status_t bilinear__cpu(leat_kernel_context_t* c) {
   sampling_t s = {0};
   LEAT_RETURN_IF_ERROR(begin(c, &kBilinear, &s));
-  leat_status_t status = leat_pixels_read(c, 0, &s.input);
-  if (!status) {
-    leat_kernel_parallel_for(c, s.input.batch * s.height, row_cost_ns(&s, 1.5), mix_rows, &s);
-  }
-  leat_pixels_release(&s.input);
-  free_taps(&s);
+  return run_bilinear(c, &s);
+}
+
+leat_status_t leat_resize_bilinear(leat_kernel_context_t* c, bool align_corners,
+                                   leat_tensor_t* out_images) {
+  const resize_t r = {.align_corners = align_corners};
+  sampling_t s = {.output = out_images};
+  leat_shape_t shape;
+  LEAT_RETURN_IF_ERROR(measure(c, &s));
+  const int64_t dims[] = {s.input.batch, s.height, s.width, s.input.channels};
+  LEAT_RETURN_IF_ERROR(leat_shape_create(4, dims, &shape));
+  LEAT_RETURN_IF_ERROR(
+      leat_kernel_allocate_temporary(c, LEAT_DTYPE_FLOAT, &shape, out_images));
+  leat_status_t status = find_taps(&r, &kBilinear, s.input.height, s.input.width, &s);
+  if (!status) status = run_bilinear(c, &s);
+  if (status) leat_tensor_release(out_images);
   return status;
 }
 
