@@ -161,5 +161,19 @@ class LossTest(OpsCase):
     np.testing.assert_allclose(a, b, rtol=1e-6)
 
 
+class ImmutableConstTest(OpsCase):
+
+  def test_the_bytes_of_a_file_are_a_tensor(self):
+    with tempfile.TemporaryDirectory() as folder:
+      path = os.path.join(folder, 'weights')
+      np.arange(7, dtype=np.float32).tofile(path)
+      value = tf.raw_ops.ImmutableConst(dtype=tf.float32, shape=[2, 3], memory_region_name=path)
+      bools = tf.raw_ops.ImmutableConst(dtype=tf.bool, shape=[8], memory_region_name=path)
+      self.assertEqual(value.shape.as_list(), [2, 3])
+      np.testing.assert_array_equal(self.run_of(value), [[0, 1, 2], [3, 4, 5]])
+      # Any byte but 0 is true; a float of 1 is 00 00 80 3f.
+      np.testing.assert_array_equal(self.run_of(bools), [False] * 6 + [True] * 2)
+
+
 if __name__ == '__main__':
   unittest.main()

@@ -1,8 +1,9 @@
-// Three hash functions whose values are part of TensorFlow's behaviour: FarmHash Fingerprint64,
-// MurmurHash64A and SipHash-2-4. They decide which bucket an op like StringToHashBucketFast puts a
-// string into, so a trained model depends on each bit, and they must give the same values on each
-// machine and in each version of the library. The constants and the order of operations are those
-// of the algorithms' authors; nothing here may be simplified for speed.
+// Hash functions whose values are part of TensorFlow's behaviour: FarmHash Fingerprint64 and
+// Fingerprint128, MurmurHash64A and SipHash-2-4. They decide which bucket an op like
+// StringToHashBucketFast puts a string into, so a trained model depends on each bit, and they must
+// give the same values on each machine and in each version of the library. The constants and the
+// order of operations are those of the algorithms' authors; nothing here may be simplified for
+// speed.
 //
 // FarmHash has one procedure for each range of lengths: up to 16 bytes, up to 32, up to 64, and for
 // longer inputs a loop over blocks of 64 bytes with a state of seven words. Words are read
@@ -124,6 +125,83 @@ uint64_t leat_fingerprint64(leat_string_view_t bytes) {
   return bytes.size <= 64 ? hash_to_64(bytes.data, bytes.size)
                           : hash_longer(bytes.data, bytes.size);
 }
+
+// ---- 128 bits -----------------------------------------------------------------------------------
+
+static uint64_t mix_words(uint64_t u, uint64_t v) {
+  return mix(u, v, UINT64_C(0x9ddfea08eb382d69));
+}
+
+// For fewer than 128 bytes. |seed| is mixed with them.
+static pair_t hash128_short(const char* p, size_t size, pair_t seed) {
+  uint64_t a = seed.first, b = seed.second, c, d;
+  if (size <= 16) {
+    a = fold(a * K1) * K1;
+    c = b * K1 + hash_to_16(p, size);
+    d = fold(a + (size >= 8 ? word(p) : c));
+  } else {
+    c = mix_words(word(p + size - 8) + K1, a);
+    d = mix_words(b + size, c + word(p + size - 16));
+    a += d;
+    // Whole pairs of words from the front, as many as leave between 1 and 16 bytes.
+    for (const char* last = p + size - 16; p < last; p += 16) {
+      a = (a ^ fold(word(p) * K1) * K1) * K1;
+      b ^= a;
+      c = (c ^ fold(word(p + 8) * K1) * K1) * K1;
+      d ^= c;
+    }
+  }
+  a = mix_words(a, c);
+  b = mix_words(d, b);
+  return (pair_t){a ^ b, mix_words(b, a)};
+}
+
+// For at least 128 bytes: pairs of blocks from the front, then what is left, in steps of 32 bytes
+// from the end, the last of which may reach back into the blocks.
+static pair_t hash128_long(const char* p, size_t size, pair_t seed) {
+  farm_t s = {.x = seed.first, .y = seed.second, .z = size * K1};
+  s.v.first = turn(s.y ^ K1, 49) * K1 + word(p);
+  s.v.second = turn(s.v.first, 42) * K1 + word(p + 8);
+  s.w.first = turn(s.y + s.z, 35) * K1 + s.x;
+  s.w.second = turn(s.x + word(p + 88), 53) * K1;
+  for (size_t blocks = size / 128 * 2; blocks > 0; --blocks, p += 64) take_block(&s, p, K1, 1);
+  const size_t rest = size % 128;
+  s.x += turn(s.v.first + s.z, 49) * K0;
+  s.y = s.y * K0 + turn(s.w.second, 37);
+  s.z = s.z * K0 + turn(s.w.first, 27);
+  s.w.first *= 9;
+  s.v.first *= K0;
+  for (size_t done = 0; done < rest;) {
+    done += 32;
+    const char* at = p + rest - done;
+    s.y = turn(s.x + s.y, 42) * K0 + s.v.second;
+    s.w.first += word(at + 16);
+    s.x = s.x * K0 + s.w.first;
+    s.z += s.w.second + word(at);
+    s.w.second += s.v.first;
+    s.v = hash_32(at, s.v.first + s.z, s.v.second);
+    s.v.first *= K0;
+  }
+  const uint64_t x = mix_words(s.x, s.v.first), y = mix_words(s.y + s.z, s.w.first);
+  return (pair_t){mix_words(x + s.v.second, s.w.second) + y,
+                  mix_words(x + s.w.second, y + s.v.second)};
+}
+
+void leat_fingerprint128(leat_string_view_t bytes, uint64_t out_words[2]) {
+  const char* p = bytes.data;
+  size_t size = bytes.size;
+  pair_t seed = {K0, K1};
+  if (size >= 16) {
+    seed = (pair_t){word(p), word(p + 8) + K0};
+    p += 16;
+    size -= 16;
+  }
+  const pair_t hash = size < 128 ? hash128_short(p, size, seed) : hash128_long(p, size, seed);
+  out_words[0] = hash.first;
+  out_words[1] = hash.second;
+}
+
+// ---- MurmurHash and SipHash ---------------------------------------------------------------------
 
 // The 0 to 7 bytes behind the last whole word.
 static uint64_t tail_of(leat_string_view_t bytes) {

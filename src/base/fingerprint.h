@@ -9,6 +9,8 @@
 
 // FarmHash's Fingerprint64, the one that ops name "Fast".
 uint64_t leat_fingerprint64(leat_string_view_t bytes);
+// FarmHash's Fingerprint128, by which SDCA knows an example again: the low and the high word.
+void leat_fingerprint128(leat_string_view_t bytes, uint64_t out_words[2]);
 // The older one: MurmurHash64A with TensorFlow's seed, which ops without "Fast" or "Strong" in
 // their name use.
 uint64_t leat_fingerprint_murmur(leat_string_view_t bytes);

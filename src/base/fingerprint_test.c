@@ -26,6 +26,24 @@ static const struct {
     {300, UINT64_C(0x3a9d667b0dddd048), UINT64_C(0x738f15bfb30d1270), UINT64_C(0x78e3f3bbf92d8208)},
 };
 
+static const struct {
+  size_t size;
+  uint64_t words[2];
+} kLongAnswers[] = {
+    {0, {UINT64_C(0x3df09dfc64c09a2b), UINT64_C(0x3cb540c392e51e29)}},
+    {3, {UINT64_C(0x335f3d065ee0ddc8), UINT64_C(0xd4da3550fd278e64)}},
+    {8, {UINT64_C(0xa5d3ddcfe09201f4), UINT64_C(0x52edc5bc77fcb5f5)}},
+    {16, {UINT64_C(0xe9275c0579673b85), UINT64_C(0x949ecf2bb30fad4f)}},
+    {17, {UINT64_C(0x3772cec46fe62d42), UINT64_C(0x7d311ee7f105b0a2)}},
+    {32, {UINT64_C(0x2ec9f576b9fb5354), UINT64_C(0x1c13924abb679419)}},
+    {33, {UINT64_C(0x79c44fef6b390f66), UINT64_C(0x8455d0c726bc8a06)}},
+    {64, {UINT64_C(0xf50a3386bb399b98), UINT64_C(0xaccdc01863605b90)}},
+    {129, {UINT64_C(0xd49528e30c51b686), UINT64_C(0x94da664420351ce4)}},
+    {300, {UINT64_C(0x8208f386f4742477), UINT64_C(0x0547f752a3e54032)}},
+    {143, {UINT64_C(0x41e4e0118c084e82), UINT64_C(0x9d9ef7bc733a3dcc)}},
+    {144, {UINT64_C(0x31c6648afeada5d6), UINT64_C(0x4c106ff47d635c67)}},
+};
+
 static void hashes_are_tensorflows(void** state) {
   static const uint64_t kKey[2] = {123, 456};
   char text[300];
@@ -35,6 +53,12 @@ static void hashes_are_tensorflows(void** state) {
     assert_true(leat_fingerprint64(bytes) == kAnswers[i].farm);
     assert_true(leat_fingerprint_murmur(bytes) % INT64_MAX == kAnswers[i].murmur);
     assert_true(leat_fingerprint_keyed(kKey, bytes) % INT64_MAX == kAnswers[i].keyed);
+  }
+  for (size_t i = 0; i < sizeof kLongAnswers / sizeof *kLongAnswers; ++i) {
+    uint64_t words[2];
+    leat_fingerprint128(leat_string_view_make(text, kLongAnswers[i].size), words);
+    assert_true(words[0] == kLongAnswers[i].words[0]);
+    assert_true(words[1] == kLongAnswers[i].words[1]);
   }
 }
 

@@ -164,10 +164,11 @@ FAMILY(queue, QUEUE_OPS, QUEUE_KERNELS, NO_RULES)
 FAMILY(ragged, RAGGED_OPS, RAGGED_KERNELS, NO_RULES)
 
 // Random numbers. For the same seeds they are TensorFlow's, whatever the number of threads.
-#define RANDOM_OPS(X) X(distribution) X(candidate) X(shuffle) X(variable_generator)
-#define RANDOM_KERNELS(X)                                                                      \
-  X(bounded_normal) X(candidate) X(distribution) X(gamma) X(multinomial) X(poisson) X(shuffle) \
-  X(stateless) X(variable_generator)
+#define RANDOM_OPS(X) \
+  X(clustering) X(distribution) X(candidate) X(shuffle) X(sobol) X(variable_generator)
+#define RANDOM_KERNELS(X)                                                                 \
+  X(bounded_normal) X(candidate) X(clustering) X(distribution) X(gamma) X(multinomial)    \
+  X(poisson) X(shuffle) X(sobol) X(stateless) X(variable_generator)
 FAMILY(random, RANDOM_OPS, RANDOM_KERNELS, NO_RULES)
 
 // Recurrent cells whose steps, or whose whole sequences, are single nodes.
@@ -225,7 +226,7 @@ FAMILY(summary, SUMMARY_OPS, SUMMARY_KERNELS, NO_RULES)
 
 // What moves variables along their gradients: the optimizers of training (section 7 of the white
 // paper).
-#define TRAIN(X) X(optimizer)
+#define TRAIN(X) X(optimizer) X(sdca)
 #define TRAIN_RULES(X) X(update)
 FAMILY(train, TRAIN, TRAIN, TRAIN_RULES)
 

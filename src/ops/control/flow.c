@@ -44,6 +44,19 @@ static leat_status_t merge_shape(leat_inference_t* c) {
   return leat_ok_status();
 }
 
+// The output has the shape of the inputs, where all of them have one and it is fully known.
+static leat_status_t select_shape(leat_inference_t* c) {
+  LEAT_RETURN_IF_ERROR(leat_shape_check_scalar(c, 0));
+  leat_partial_shape_t first = leat_inference_input(c, 1);
+  for (int i = 1; i < leat_inference_input_count(c); ++i) {
+    leat_partial_shape_t shape = leat_inference_input(c, i);
+    if (leat_partial_shape_is_full(shape) && leat_partial_shape_equal(shape, first)) continue;
+    return leat_ok_status();
+  }
+  leat_inference_set_output(c, 0, first);
+  return leat_ok_status();
+}
+
 // A loop variable may change its shape from iteration to iteration, so nothing is known inside the
 // loop; a loop constant keeps its shape.
 static leat_status_t enter_shape(leat_inference_t* c) {
@@ -85,6 +98,13 @@ const leat_op_row_t leat_flow_ops[] = {
      .flags = LEAT_OP_MERGE,
      .shape = merge_shape,
      .doc = "Merge of references."},
+    {.name = "RefSelect",
+     .inputs = "index: int32; inputs: Ref(N * T)",
+     .outputs = "output: Ref(T)",
+     .attrs = "T: type; N: int >= 1",
+     .shape = select_shape,
+     .contract = LEAT_RULES(LEAT_RULE_SCALAR(0)),
+     .doc = "The reference among the inputs that index numbers."},
     {.name = "Enter",
      .inputs = "data: T",
      .outputs = "output: T",

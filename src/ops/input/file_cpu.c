@@ -1,9 +1,12 @@
-// Kernels of the ops on whole files: ReadFile, WriteFile and MatchingFiles. They go through the
-// library's default file system (base/file_system.h), so that names of plugins' file systems
-// work as well. They block their thread while the file is read or written, and are therefore marked
-// as expensive. WriteFile makes missing directories first; the file is written in place, as in
-// TensorFlow, so that a reader may see half of it. Names are copied into an arena because the file
-// system wants them to end in NUL.
+// Kernels of the ops on whole files: ReadFile, WriteFile, MatchingFiles and ImmutableConst. They
+// go through the library's default file system (base/file_system.h), so that names of plugins' file
+// systems work as well. They block their thread while the file is read or written, and are
+// therefore marked as expensive. WriteFile makes missing directories first; the file is written in
+// place, as in TensorFlow, so that a reader may see half of it. Names are copied into an arena
+// because the file system wants them to end in NUL.
+//
+// ImmutableConst reads its file when the kernel is made, and the outputs of all steps share the
+// bytes, where TensorFlow maps the file into memory.
 #include <stdlib.h>
 
 #include "base/file_system.h"
@@ -126,6 +129,67 @@ static leat_status_t match(leat_kernel_context_t* c, leat_arena_t* arena) {
   return status;
 }
 
+// ---- Constants in files -------------------------------------------------------------------------
+
+typedef struct immutable_s {
+  leat_tensor_t value;
+} immutable_t;
+
+// Makes |out_value| of the first bytes of |file|. INTERNAL when it is too short.
+static leat_status_t read_elements(leat_file_t* file, int dtype, const leat_shape_t* shape,
+                                   leat_tensor_t* out_value) {
+  uint64_t available;
+  LEAT_RETURN_IF_ERROR(file->vtable->size(file, &available));
+  if ((uint64_t)shape->element_count > available / leat_dtype_size(dtype)) {
+    return leat_make_status(LEAT_INTERNAL, "file %s has %llu bytes, must have %lld elements of %s",
+                            file->path, (unsigned long long)available,
+                            (long long)shape->element_count, leat_dtype_name(dtype));
+  }
+  LEAT_RETURN_IF_ERROR(leat_tensor_allocate(leat_buffer_source_host(), dtype, shape, out_value));
+  return leat_file_read_exactly(file, 0, out_value->data, leat_tensor_size_bytes(out_value));
+}
+
+static leat_status_t load(leat_kernel_creation_t* c, leat_arena_t* arena, immutable_t* state) {
+  int dtype;
+  leat_string_view_t name;
+  leat_partial_shape_t partial;
+  leat_shape_t shape = leat_shape_scalar();  // where the attribute says nothing
+  LEAT_RETURN_IF_ERROR(leat_kernel_attr_type(c, "dtype", &dtype));
+  LEAT_RETURN_IF_ERROR(leat_kernel_attr_shape(c, "shape", &partial));
+  LEAT_RETURN_IF_ERROR(leat_kernel_attr_string(c, "memory_region_name", &name));
+  if (leat_dtype_in(dtype, LEAT_DTYPES_OBJECT)) {
+    return leat_make_status(dtype == LEAT_DTYPE_STRING ? LEAT_UNIMPLEMENTED : LEAT_INVALID_ARGUMENT,
+                            "dtype is %s, must be a type of numbers", leat_dtype_name(dtype));
+  }
+  if (partial.rank >= 0) LEAT_RETURN_IF_ERROR(leat_partial_shape_to_full(partial, &shape));
+  LEAT_RETURN_IF_ERROR(leat_arena_copy_string(arena, name, &name));
+  leat_file_t* file;
+  leat_status_t status = leat_file_open(leat_file_system_default(), name.data, LEAT_FILE_READ,
+                                        leat_allocator_system(), &file);
+  if (!status) {
+    status = read_elements(file, dtype, &shape, &state->value);
+    leat_status_free(leat_file_close(file));
+  }
+  leat_shape_release(&shape);
+  return status ? status : leat_tensor_normalize_bools(leat_buffer_source_host(), &state->value);
+}
+
+static leat_status_t immutable_create(leat_kernel_creation_t* c, void* state) {
+  leat_arena_t arena;
+  leat_arena_initialize(leat_allocator_system(), 0, &arena);
+  leat_status_t status = load(c, &arena, state);
+  leat_arena_deinitialize(&arena);
+  return status;
+}
+
+static void immutable_destroy(void* state) { leat_tensor_release(&((immutable_t*)state)->value); }
+
+static leat_status_t immutable__cpu(leat_kernel_context_t* c) {
+  const immutable_t* state = leat_kernel_state(c);
+  leat_kernel_set_output(c, 0, leat_tensor_share(&state->value));
+  return leat_ok_status();
+}
+
 // Defines verb__cpu, which runs |verb| with an arena for its names.
 #define KERNEL(verb)                                                \
   static leat_status_t verb##__cpu(leat_kernel_context_t* c) {      \
@@ -143,5 +207,7 @@ const leat_kernel_row_t leat_file_kernels_cpu[] = {
     {.op = "ReadFile", .device_type = "CPU", .compute = read__cpu, .expensive = true},
     {.op = "WriteFile", .device_type = "CPU", .compute = write__cpu, .expensive = true},
     {.op = "MatchingFiles", .device_type = "CPU", .compute = match__cpu, .expensive = true},
+    LEAT_CPU_KERNEL("ImmutableConst", NULL, immutable_t, immutable_create, immutable__cpu,
+                    .destroy = immutable_destroy),
     LEAT_KERNEL_ROWS_END,
 };

@@ -4,6 +4,9 @@
 #define SQUEEZED "\170\332\053\310\054\040\010\001\032\267\017\103"
 #define SQUEEZED_TEXT "pipipipipipipipipipipipipipipipipipi"
 
+#define CONSTANT(DTYPE, name) \
+  LEAT_CASE_TYPE("dtype", DTYPE), LEAT_CASE_STR("memory_region_name", name)
+
 static const leat_op_case_t kCases[] = {
     {.op = "DecodeRaw",
      .inputs = {LEAT_TEXTS(LEAT_DIMS(2), "ab", "cd")},
@@ -67,5 +70,26 @@ static const leat_op_case_t kCases[] = {
     {.op = "MatchingFiles",
      .inputs = {LEAT_TEXTS(LEAT_DIMS(2), "/dev/nul[k-m]", "/dev/zer?")},
      .expected = {LEAT_TEXTS(LEAT_DIMS(2), "/dev/null", "/dev/zero")}},
+    {.op = "ImmutableConst",
+     .name = "no elements of an empty file",
+     .attrs = {CONSTANT(FLOAT, "/dev/null"), LEAT_CASE_SHAPE("shape", 2, 0)},
+     .expected = {LEAT_NO_ITEMS(FLOAT, LEAT_DIMS(2, 0))}},
+    {.op = "ImmutableConst",
+     .name = "more than the file has",
+     .attrs = {CONSTANT(INT8, "/dev/null"), LEAT_CASE_SHAPE("shape", 1)},
+     .code = LEAT_INTERNAL,
+     .message = "must have"},
+    {.op = "ImmutableConst",
+     .name = "no file",
+     .attrs = {CONSTANT(FLOAT, "/no such file"), LEAT_CASE_SHAPE("shape", 1)},
+     .code = LEAT_NOT_FOUND},
+    {.op = "ImmutableConst",
+     .name = "strings",
+     .attrs = {CONSTANT(STRING, "/dev/null"), LEAT_CASE_SHAPE("shape", 1)},
+     .code = LEAT_UNIMPLEMENTED},
+    {.op = "ImmutableConst",
+     .name = "handles",
+     .attrs = {CONSTANT(RESOURCE, "/dev/null"), LEAT_CASE_SHAPE("shape", 1)},
+     .code = LEAT_INVALID_ARGUMENT},
 };
 LEAT_OP_TEST_MAIN(kCases)

@@ -1,8 +1,8 @@
 // Definitions of the readers and of the ops that use them. A reader is a resource that turns work
 // units, mostly file names, which it takes from a queue, into records, each a key and a value. Ops
 // make a reader, read one or several records, ask how far it is, and save, restore and reset it.
-// ReadFile, WriteFile and MatchingFiles need no reader: they read and write whole files and find
-// files by patterns.
+// ReadFile, WriteFile, MatchingFiles and ImmutableConst need no reader: they read and write whole
+// files, find files by patterns, and give a tensor whose bytes are in a file.
 //
 // An op without V2 has its reader as a reference to two strings, the way TensorFlow did before it
 // had resource handles; the V2 forms have a handle, and are stateful. The kernels are in
@@ -155,5 +155,10 @@ const leat_op_row_t leat_reader_ops[] = {
      .shape = match_shape,
      .gradient = leat_gradient_none,
      .doc = "The names of the files that match one of the patterns, sorted."},
+    {.name = "ImmutableConst",
+     .outputs = "tensor: dtype",
+     .attrs = "dtype: type; shape: shape; memory_region_name: string",
+     .shape = leat_shape_from_attr,
+     .doc = "The tensor whose bytes a file begins with."},
     LEAT_OP_ROWS_END,
 };
