@@ -189,6 +189,8 @@ SUMMARIES = {
                   'gray, 3 RGB.',
     'DecodePng': 'A PNG as [height, width, channels] uint8 or uint16. channels 0 is what the file '
                  'has, 1 gray, 3 RGB, 4 with alpha.',
+    'DecodeProtoV2': '(how many values each field has, the values of each field) of serialized '
+                     'messages of the type message_type.',
     'DecodeWav': '(samples [length, channels] float32 from -1 to 1, samples a second) of a WAV.',
     'EncodeBase64': 'Bytes as texts in web-safe base64.',
     'EncodeJpeg': 'A picture [height, width, 1 or 3] uint8 as a JPEG.',

@@ -92,7 +92,8 @@ FAMILY(index, INDEX, INDEX, INDEX_RULES)
 // records hold.
 #define INPUT_OPS(X) X(reader) X(decode) X(example)
 #define INPUT_KERNELS(X) \
-  X(file) X(raw) X(reader) X(reader_access) X(serialized_tensor) X(csv) X(example)
+  X(file) X(raw) X(reader) X(reader_access) X(serialized_tensor) X(csv) X(decode_proto) \
+  X(encode_proto) X(example)
 FAMILY(input, INPUT_OPS, INPUT_KERNELS, NO_RULES)
 
 // Containers of tensors within a step: stacks and TensorArrays, which are resources that live as

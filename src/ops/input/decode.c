@@ -6,11 +6,12 @@
 //   DecodeCSV                   records [...] -> one tensor [...] for each column
 //   ParseTensor                 a TensorProto -> the tensor that it holds
 //   SerializeTensor             a tensor -> a TensorProto
+//   DecodeProtoV2               messages [...] -> how many values each field has [..., fields], and
+//                               the values of each field [..., the most values of a message]
 //   EncodeProto                 values [..., values of the field] -> messages [...]
 //
-// EncodeProto has no kernel: a kernel would need the descriptors of the message types, which
-// TensorFlow has linked in. A graph that names the op can be read, and fails when it runs it. The
-// other kernels are in raw_cpu.c, csv_cpu.c and serialized_tensor_cpu.c.
+// The kernels are in raw_cpu.c, csv_cpu.c, serialized_tensor_cpu.c, decode_proto_cpu.c and
+// encode_proto_cpu.c.
 #include "graph/gradient.h"
 #include "graph/inference/inference.h"
 #include "ops/op_rows.h"
@@ -68,6 +69,19 @@ static leat_status_t decode_csv_shape(leat_inference_t* c) {
 }
 
 // ---- Messages of any type -----------------------------------------------------------------------
+
+// Nothing is known of the type, and so of the number of values, before the kernel is made.
+static leat_status_t decode_proto_shape(leat_inference_t* c) {
+  const int64_t fields = c->node->output_count - 1, unknown = LEAT_DIM_UNKNOWN;
+  for (int i = 0; i < c->node->output_count; ++i) {
+    leat_partial_shape_t vector, output;
+    LEAT_RETURN_IF_ERROR(leat_inference_make(c, 1, i == 0 ? &fields : &unknown, &vector));
+    LEAT_RETURN_IF_ERROR(
+        leat_inference_concatenate(c, leat_inference_input(c, 0), vector, &output));
+    leat_inference_set_output(c, i, output);
+  }
+  return leat_ok_status();
+}
 
 // All values have the shape [places..., values of the field]; one message is made for each place.
 static leat_status_t encode_shape(leat_inference_t* c) {
@@ -129,12 +143,22 @@ const leat_op_row_t leat_decode_ops[] = {
      .shape = leat_shape_scalar_output,
      .gradient = leat_gradient_none,
      .doc = "The tensor as a TensorProto."},
+    {.name = "DecodeProtoV2",
+     .inputs = "bytes: string",
+     .outputs = "sizes: int32; values: output_types",
+     .attrs = "message_type: string; field_names: list(string); output_types: list(type) >= 0; "
+              "descriptor_source: string = 'local://'; message_format: string = 'binary'; "
+              "sanitize: bool = false",
+     .shape = decode_proto_shape,
+     .gradient = leat_gradient_none,
+     .doc = "The values of some fields of messages whose type a descriptor file holds."},
     {.name = "EncodeProto",
      .inputs = "sizes: int32; values: Tinput_types",
      .outputs = "bytes: string",
      .attrs = "field_names: list(string); message_type: string; descriptor_source: string = "
               "'local://'; Tinput_types: list(type) >= 1",
      .shape = encode_shape,
-     .doc = "Messages of the given fields. This library has no kernel for it."},
+     .gradient = leat_gradient_none,
+     .doc = "Messages of the given fields, whose type a descriptor file holds."},
     LEAT_OP_ROWS_END,
 };
