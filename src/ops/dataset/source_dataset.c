@@ -138,6 +138,22 @@ const leat_op_row_t leat_source_dataset_ops[] = {
      .flags = LEAT_OP_STATEFUL,
      .shape = csv_v2_shape,
      .doc = "CSVDataset; columns may also be left out."},
+    // Elements that were saved.
+    {.name = "SaveDataset",
+     .inputs = "input_dataset: variant; path: string; shard_func_other_args: Tshard_func_args",
+     .attrs = "compression: string = ''; shard_func: func; use_shard_func: bool = true; "
+              "Tshard_func_args: list(type) >= 0",
+     .flags = LEAT_OP_STATEFUL,
+     .shape = leat_shape_none,
+     .doc = "Writes elements to files, which a function shares out to shards."},
+    {.name = "LoadDataset",
+     .inputs = "path: string; reader_func_other_args: Treader_func_args",
+     .outputs = "handle: variant",
+     .attrs = LEAT_ELEMENT_ATTRS "; compression: string = ''; reader_func: func; "
+              "Treader_func_args: list(type) >= 0",
+     .flags = LEAT_OP_STATEFUL,
+     .shape = leat_shape_scalar_output,
+     .doc = "The elements that SaveDataset has written."},
     // Random numbers.
     {.name = "GeneratorDataset",
      .inputs = "init_func_other_args: Tinit_func_args; next_func_other_args: Tnext_func_args; "
