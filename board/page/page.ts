@@ -15,6 +15,7 @@ import {drawRuns} from './run_list';
 import {Scalars} from './scalars';
 import {Page, keep, readLink, recall, settings, state, writeLink} from './state';
 import {Texts} from './texts';
+import {Timeline} from './timeline';
 import {countOf} from './words';
 
 const MANY_RUNS = 40;
@@ -24,7 +25,7 @@ const BOXES = ['log', 'logX', 'clip', 'pairs', 'means', 'sound'] as const;
 
 readLink();
 const pages: Page[] = [new Scalars(), new CustomScalars(), new Graph(), new Histograms(), new Images(), new Audio(),
-                       new Texts(), new PrCurves(), new Hparams(), new Projector(), new Meshes()];
+                       new Texts(), new PrCurves(), new Hparams(), new Projector(), new Meshes(), new Timeline()];
 
 function shownPage(): Page {
   return pages.find(page => page.name === settings.page) || pages[0];
@@ -34,7 +35,7 @@ function shownPage(): Page {
 function drawPages(enabled: Set<string>): void {
   const links = pages.map(page => {
     const link = element('a', {href: '#', 'data-page': page.name}, page.title);
-    if (!page.plugins.some(plugin => enabled.has(plugin))) link.className = 'empty';
+    if (page.plugins.length && !page.plugins.some(plugin => enabled.has(plugin))) link.className = 'empty';
     link.onclick = event => {
       event.preventDefault();
       settings.page = page.name;

@@ -23,6 +23,7 @@ export interface Settings {
   hparams: {view: string; x: string; y: string};
   projector: {run: string; tensor: string; method: string; dims: number; perplexity: number; neighbours: number;
               colour: string; label: string; pictures: string; measure: string};
+  timeline: {file: string; group: number; step: number; view: string};  // indices, or -1
   bands: boolean;
   brightness: number;
   contrast: number;
@@ -34,7 +35,8 @@ export const settings: Settings = {
   clip: false, logX: false, hidden: [], names: [], pairs: false, means: false, group: '[_/-]?(seed|run|trial)?[_-]?\\d+$',
   step: -1, pinned: [], sound: false, graph: {run: '', tag: '', open: [], selected: 0, colour: 'structure', steps: ''},
   hparams: {view: 'table', x: '', y: ''}, projector: {run: '', tensor: '', method: 'pca', dims: 3,
-  perplexity: 30, neighbours: 15, colour: '', label: '', pictures: '', measure: 'angle'}, bands: false, brightness: 1, contrast: 1, actualSize: false};
+  perplexity: 30, neighbours: 15, colour: '', label: '', pictures: '', measure: 'angle'},
+  timeline: {file: '', group: -1, step: -1, view: 'drawing'}, bands: false, brightness: 1, contrast: 1, actualSize: false};
 const atFirst = JSON.stringify(settings);
 
 // |base| with what |given| sets of it: links come from anywhere, and from other versions of the page.
@@ -120,7 +122,7 @@ export function shownRuns(): string[] {
 export interface Page {
   name: string;
   title: string;
-  plugins: string[];  // of which the server must have something
+  plugins: string[];  // of which the server must have something; none: any server has it
   usesRuns: boolean;  // the list of runs stands beside it
   usesTags: boolean;  // the filter of tags stands above it
   root: HTMLElement;

@@ -26,6 +26,7 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, HERE)
 import browser
 import event_log
+import trace_log
 
 BUILD = os.path.join(os.path.dirname(os.path.dirname(HERE)), 'build')
 CACHE = os.environ.get('XDG_CACHE_HOME') or os.path.expanduser('~/.cache')
@@ -59,6 +60,7 @@ class PageTest(unittest.TestCase):
       skip('the pages in a browser: there is no Chromium (apt: chromium)')
     cls.folder = tempfile.mkdtemp(prefix='leat-test-board-logs')
     event_log.write_logs(cls.folder)
+    trace_log.write_recording(os.path.join(cls.folder, 'train', 'leat-7.perfetto-trace'))
     command = [os.path.join(BUILD, 'bin', 'leat'), 'board', '--logdir', cls.folder, '--port', '0',
                '--json', '--no_cache', '--reload_interval', '1', '--path_prefix', '/x']
     cls.server = subprocess.Popen(command, stdout=subprocess.PIPE)
@@ -546,6 +548,88 @@ class PageTest(unittest.TestCase):
                           s.value = '1'; s.dispatchEvent(new Event('change'))''')
     self.page.wait('location.hash.includes("pictures%22%3A%221")')
 
+  # ---- timeline ---------------------------------------------------------------------------------
+  def picture(self, selector):
+    return self.page.evaluate('document.querySelector(%s).toDataURL()' % json.dumps(selector))
+
+  def change(self, selector, value):
+    self.page.evaluate('''const s = document.querySelector(%s);
+                          s.value = %s; s.dispatchEvent(new Event('change'))''' % (
+        json.dumps(selector), json.dumps(value)))
+
+  def test_timeline_tells_why_a_step_was_slow(self):
+    self.open('timeline')
+    self.wait_text('.timeline .sentence', '3 steps are alike; the median takes 1.1 ms')
+    self.click('#timeline-slowest')
+    self.wait_text('.timeline .sentence', 'Step 2 took 4.1 ms; the median of the 3 steps')
+    self.wait_text('.details ol li:first-child', "3 ms QueueDequeueV2 'next' waited 3.10 ms for "
+                   "input, while thread 101 (feeder) ran DecodePng 'decode' (median step: 100 µs)")
+    self.assertIn('"step":3', urllib.parse.unquote(self.page.evaluate('location.hash')))
+    self.change('#timeline-view', 'tables')
+    self.wait_text('.timeline table:nth-child(2)', 'the critical path of step 2')
+    self.wait_text('.timeline table:nth-child(2)', 'input being made')
+    self.wait_text('.timeline table:nth-child(3)', 'Add short')
+    self.assertTrue(self.page.evaluate('document.querySelector(".timeline-canvas").hidden'))
+    self.assertEqual(self.violations(), [])
+
+  def test_timeline_is_drawn_and_walked(self):
+    self.open('timeline')
+    canvas = '.timeline-canvas'
+    self.wait_text('.timeline .sentence', '4021 slices on 4 rows')
+    self.page.wait(self.has_ink(canvas))
+    # The search shows a kernel; from there the arrow keys go to those beside and around it.
+    self.focus('#timeline-search')
+    self.page.press(*'conv1')
+    self.wait_text('.timeline [role=status]', '1 found')
+    self.click('.timeline .found button')
+    self.wait_text('.details h3', 'Conv2D conv1')
+    self.wait_text('.details dl', '64 KiB')
+    self.focus(canvas)
+    self.page.press('ArrowRight')
+    self.wait_text('.timeline .reading', event_log.MARKUP)
+    self.page.press('ArrowUp')
+    self.wait_text('.timeline .reading', 'step, 1.1 ms from 100 µs on, of main (100); step: 1')
+    self.page.press('ArrowRight')
+    self.wait_text('.timeline .reading', 'step, 4.1 ms')
+    for key in ('w', 'd', 's', '0'):
+      before = self.picture(canvas)
+      self.page.press(key)
+      self.page.wait('document.querySelector("%s").toDataURL() !== %s' % (
+          canvas, json.dumps(before)))
+    self.page.press('Escape')
+    self.assertEqual(self.text('.timeline .reading'), '')
+    self.assertIsNone(self.page.evaluate('window.broken'))
+
+  def test_timeline_follows_the_mouse(self):
+    self.open('timeline')
+    canvas = '.timeline-canvas'
+    # What is seen was asked for in the frame before the last, and has come.
+    frame = 'new Promise(requestAnimationFrame)'
+    seen = ('%s.then(() => %s).then(() => !document.querySelector("%s").hasAttribute("aria-busy"))'
+            % (frame, frame, canvas))
+    self.wait_text('.timeline .sentence', '3 steps are alike')
+    self.page.wait(seen)
+    x, y = self.page.evaluate('(r => [r.left, r.top])'
+                              '(document.querySelector("%s").getBoundingClientRect())' % canvas)
+    width = self.page.evaluate('document.querySelector("%s").clientWidth' % canvas) - 150
+    # The 4,000 short kernels, in the third row, are drawn as a few items.
+    at = x + 150 + width * 7 / 21.2
+    rows_above = 22 + 18 + (2 * 15 + 5) * 2
+    self.page.click(at, y + rows_above + 7)
+    self.wait_text('.timeline .reading', 'of leat_pool (102), the first Add short: zoom in')
+    for _ in range(5):  # to some 300 ns a pixel
+      self.page.call('Input.dispatchMouseEvent', type='mouseWheel', x=at, y=y + rows_above + 7,
+                     deltaX=0, deltaY=-600)
+    self.page.wait(seen)
+    self.page.click(at, y + rows_above + 7)
+    self.wait_text('.timeline .reading', 'Add short, kernel, 400 ns')
+    before = self.picture(canvas)
+    for kind, shift in (('mousePressed', 0), ('mouseMoved', -80), ('mouseReleased', -80)):
+      self.page.call('Input.dispatchMouseEvent', type=kind, x=at + shift, y=y + 400, button='left',
+                     buttons=1, clickCount=1)
+    self.page.wait('document.querySelector("%s").toDataURL() !== %s' % (
+        canvas, json.dumps(before)))
+
   def test_hostile_logs_do_no_harm(self):
     folder = os.path.join(self.folder, 'hostile')
     os.makedirs(folder)
@@ -582,11 +666,16 @@ class PageTest(unittest.TestCase):
       shutil.rmtree(folder)
 
   # ---- all pages --------------------------------------------------------------------------------
-  def test_accessibility(self):
+  def violations(self):
+    """What axe-core finds on the page that is shown."""
     if not os.path.exists(AXE):
       skip('accessibility: there is no axe-core (run dev/board-page once)')
     with open(AXE, encoding='utf-8') as f:
-      axe = f.read()
+      self.page.evaluate(f.read() + ';0')
+    return self.page.evaluate('''axe.run().then(r => r.violations.map(v =>
+        v.id + ': ' + v.nodes.slice(0, 4).map(n => n.html.slice(0, 200)).join('\\n  ')))''')
+
+  def test_accessibility(self):
     for theme in ('light', 'dark'):
       for name in self.pages():
         self.open(name)
@@ -594,11 +683,8 @@ class PageTest(unittest.TestCase):
         self.open(name)
         self.page.wait('document.readyState === "complete"')
         self.page.evaluate('new Promise(done => setTimeout(done, 400))')
-        self.page.evaluate(axe + ';0')
-        found = self.page.evaluate('''axe.run().then(r => r.violations.map(v =>
-            v.id + ': ' + v.nodes.slice(0, 4).map(n => n.html.slice(0, 200)).join('\\n  ')))''')
         with self.subTest(page=name, theme=theme):
-          self.assertEqual(found, [])
+          self.assertEqual(self.violations(), [])
         folder = os.environ.get('LEAT_SCREENSHOTS')
         if folder:
           self.page.screenshot(os.path.join(folder, '%s-%s.png' % (name, theme)))

@@ -1,0 +1,255 @@
+// The timeline (EEG, section 9.2 of the white paper): what the threads of a recorded program did, and
+// why its steps took as long as they did. Beside the drawing are the delays of a step, or of all that
+// are alike, in sentences; the same as tables, for those who do not see the drawing.
+import {button, choice, element, table} from './dom';
+import {Page, settings, writeLink} from './state';
+import {Delay, Delays, describe, describeItem, fetchDelays, fetchFiles, fetchSlice, fetchTrace, File, nameOf, Slice, Step, threadOf,
+        Trace, valueOf} from './timeline_data';
+import {Place, TimelineView} from './timeline_view';
+import {countOf, formatBytes, formatNanoseconds} from './words';
+
+const FOUND = 100, LISTED = 300, ROWS = 200, SHOWN = 12;
+
+export class Timeline implements Page {
+  name = 'timeline';
+  title = 'Timeline';
+  plugins = [];
+  usesRuns = false;
+  usesTags = false;
+  readonly root = element('div', {class: 'timeline'});
+  private readonly controls = element('div', {class: 'graph-tools'});
+  private readonly view = new TimelineView(place => void this.select(place), by => void this.selectNext(by), error => this.fail(error));
+  private readonly reading = element('p', {class: 'reading', 'aria-live': 'polite'});
+  private readonly sentence = element('p', {class: 'sentence'});
+  private readonly tables = element('div', {class: 'scroll tall', tabindex: '0', role: 'region', 'aria-label': 'The recording as tables'});
+  private readonly search = element('input', {id: 'timeline-search', type: 'search', spellcheck: 'false', autocomplete: 'off'});
+  private readonly count = element('p', {class: 'what', role: 'status'});
+  private readonly found = element('ul', {class: 'found'});
+  private readonly selection = element('div');
+  private readonly causes = element('div');
+  private files: File[] = [];
+  private trace: Trace | null = null;
+  private modified = 0;  // of the file of |trace|
+  private delays: Delays = {path: [], delays: []};
+  private group = 0;
+  private asked = 0;
+  private shown = '';  // what was wanted when it was shown
+  private selected: Slice[] = [];  // the slice, and those around it
+
+  constructor() {
+    this.search.oninput = () => this.find();
+    this.root.append(this.controls, element('div', {class: 'middle'}, this.view.canvas, this.tables, this.reading, this.sentence),
+      element('div', {class: 'details', role: 'region', tabindex: '0', 'aria-label': 'Delays and slices'},
+        element('label', {for: 'timeline-search'}, 'Search ops and nodes'), this.search, this.count, this.found, this.selection,
+        this.causes));
+    this.view.canvas.setAttribute('aria-label', 'Threads of a recording. W and S zoom, A and D move, 0 shows all; the arrow keys ' +
+      'go from slice to slice and from lane to lane. The same is in the tables.');
+  }
+
+  async reload(): Promise<void> {
+    this.files = await fetchFiles();
+    await this.show();
+  }
+
+  redraw(): void { void this.show(); }
+
+  draw(): void { this.view.draw(); }
+
+  private fail(error: Error): void {
+    this.sentence.textContent = 'Loading failed: ' + error.message;
+  }
+
+  private wanted(): string { return JSON.stringify([this.files, settings.timeline]); }
+
+  // Loads the recording that the settings name, or the newest. Where nothing has changed the window
+  // stays where it is.
+  private async show(): Promise<void> {
+    if (this.shown === this.wanted()) return;
+    const newest = [...this.files].sort((a, b) => b.modified - a.modified)[0];
+    const file = this.files.find(f => f.name === settings.timeline.file) || newest;
+    if (!file) {
+      this.trace = null;
+      this.view.canvas.hidden = this.tables.hidden = this.causes.parentElement!.hidden = true;
+      this.controls.replaceChildren();
+      this.sentence.textContent = 'There is no recording yet. “leat trace -- PROGRAM” writes one: a file whose name ends in .perfetto-trace.';
+      return;
+    }
+    this.causes.parentElement!.hidden = false;
+    this.view.canvas.hidden = settings.timeline.view === 'tables';
+    if (this.trace?.file !== file.name || this.modified !== file.modified) {
+      const asked = ++this.asked;
+      this.sentence.textContent = `Loading ${file.name}.`;
+      try {
+        const trace = await fetchTrace(file.name);
+        if (asked !== this.asked) return;
+        [this.trace, this.modified, this.selected] = [trace, file.modified, []];
+        this.view.set(trace);
+      } catch (error) {
+        return this.fail(error as Error);
+      }
+    }
+    await this.showStep();
+  }
+
+  // ---- Steps ------------------------------------------------------------------------------------
+  // Of the group the steps that are listed: the slowest where there are many.
+  private listed(trace: Trace): Step[] {
+    const steps = trace.steps.filter(step => step.group === this.group);
+    if (steps.length <= LISTED) return steps;
+    return steps.sort((a, b) => b.end - b.begin - a.end + a.begin).slice(0, LISTED).sort((a, b) => a.index - b.index);
+  }
+
+  private async showStep(): Promise<void> {
+    const trace = this.trace as Trace, asked = ++this.asked, step = trace.steps[settings.timeline.step];
+    this.group = step ? step.group : trace.groups[settings.timeline.group] ? settings.timeline.group : trace.mainGroup;
+    this.delays = {path: [], delays: []};
+    try {
+      if (trace.groups.length) this.delays = await fetchDelays(trace.file, step ? 'step' : 'group', step ? step.index : this.group);
+    } catch (error) {
+      return this.fail(error as Error);
+    }
+    if (asked !== this.asked) return;
+    this.fillTools(trace);
+    this.tell(trace, step);
+    this.view.setPath(this.delays.path);
+    if (step) this.view.reveal(step.begin, step.end, 0.9);
+    this.fillDelays(trace, step);
+    this.fillTables(trace, step);
+    this.find();
+    this.shown = this.wanted();
+  }
+
+  private tell(trace: Trace, step?: Step): void {
+    const group = trace.groups[this.group];
+    this.sentence.textContent = `${countOf(trace.slices, 'slice')} on ${countOf(trace.rows.length, 'row')} in ${formatNanoseconds(trace.length)}` +
+      (trace.damaged ? `, ${trace.damaged} of them damaged. ` : '. ') + (!group ? 'The recording has no step.'
+        : step ? `Step ${step.number} took ${formatNanoseconds(step.end - step.begin)}; the median of the ${countOf(group.steps, 'step')} that are alike is ${formatNanoseconds(group.median)}.`
+        : `${countOf(group.steps, 'step')} are alike; the median takes ${formatNanoseconds(group.median)}.`);
+  }
+
+  private choose(step: number, group: number): void {
+    [settings.timeline.step, settings.timeline.group] = [step, group];
+    writeLink();
+    void this.showStep();
+  }
+
+  private fillTools(trace: Trace): void {
+    const focus = document.activeElement?.id, isTable = settings.timeline.view === 'tables', group = trace.groups[this.group];
+    const parts = [choice('timeline-file', 'Recording', this.files.map(f => [f.name, `${f.name} (${formatBytes(f.bytes)})`]), trace.file, file => {
+      [settings.timeline.file, settings.timeline.step, settings.timeline.group] = [file, -1, -1];
+      writeLink();
+      void this.show();
+    })];
+    if (group) {
+      const kinds = trace.groups.map((g, i): [string, string] => [String(i), `${countOf(g.steps, 'step')} of ${formatNanoseconds(g.median)}, ` +
+        threadOf(trace, trace.steps[g.slowest]?.row ?? 0)]).sort((a, b) => trace.groups[Number(b[0])].total - trace.groups[Number(a[0])].total);
+      parts.push(choice('timeline-group', 'Steps that are alike', kinds.slice(0, LISTED), String(this.group), g => this.choose(-1, Number(g))));
+      const steps = this.listed(trace).map((s): [string, string] => [String(s.index), `step ${s.number}: ${formatNanoseconds(s.end - s.begin)}`]);
+      parts.push(choice('timeline-step', 'Step', [['-1', 'all, on average'], ...steps], String(settings.timeline.step), s => this.choose(Number(s), this.group)));
+      parts.push(button('Slowest', () => this.choose(group.slowest, this.group), {id: 'timeline-slowest'}));
+    }
+    parts.push(choice('timeline-view', 'View', [['drawing', 'drawing'], ['tables', 'tables']], settings.timeline.view, view => {
+      settings.timeline.view = view;
+      writeLink();
+      this.fillTools(trace);
+      this.shown = this.wanted();
+    }));
+    this.controls.replaceChildren(...parts);
+    this.view.canvas.hidden = isTable;
+    this.tables.hidden = !isTable;
+    if (focus?.startsWith('timeline-') && focus !== 'timeline-search') document.getElementById(focus)?.focus();
+    this.view.draw();
+  }
+
+  private fillDelays(trace: Trace, step?: Step): void {
+    const item = (delay: Delay) => element('li', {}, element('strong', {}, formatNanoseconds(delay.gain)), ' ', delay.sentence +
+      ` (median step: ${formatNanoseconds(delay.median)}). `, button('Show', () => this.view.reveal(delay.begin, delay.end), {class: 'link', 'aria-label': 'Show: ' + delay.sentence}));
+    const what = step ? `What made step ${step.number} longer than the median` : 'What a step would gain, on average, without';
+    this.causes.replaceChildren(element('h3', {}, what), this.delays.delays.length
+      ? element('ol', {class: 'neighbours'}, ...this.delays.delays.slice(0, SHOWN).map(item)) : element('p', {class: 'what'}, 'Nothing was found.'));
+  }
+
+  // ---- Tables -----------------------------------------------------------------------------------
+  private fillTables(trace: Trace, step?: Step): void {
+    const first = (all: number) => all > ROWS ? `The first ${ROWS} of ${all}` : 'All';
+    const delays = this.delays.delays, path = this.delays.path;
+    const names = trace.names.map((_, i) => i).sort((a, b) => trace.names[b].total - trace.names[a].total);
+    const parts = [table('Delays, the greatest first', ['Gain', 'Cause', 'What', 'Median step'], delays.slice(0, ROWS).map(d =>
+      [formatNanoseconds(d.gain), trace.causes[d.cause], d.sentence, formatNanoseconds(d.median)]))];
+    if (step) {
+      parts.push(table(`${first(path.length)} pieces of the critical path of step ${step.number}`, ['From the step’s beginning', 'Time', 'Cause', 'Kernel', 'Thread'],
+        path.slice(0, ROWS).map(([begin, end, row, cause, name]) => [formatNanoseconds(begin - step.begin), formatNanoseconds(end - begin),
+          trace.causes[cause], name < 0 ? '' : nameOf(trace, name), threadOf(trace, row)])));
+    }
+    parts.push(table(`${first(names.length)} ops, nodes and waits by their time`, ['What', 'Kind', 'Slices', 'In all', 'Longest'], names.slice(0, ROWS).map(i => {
+      const name = trace.names[i];
+      return [button(nameOf(trace, i), () => void this.selectLongest(i), {class: 'link'}), trace.kinds[name.kind] || 'slice', String(name.count),
+              formatNanoseconds(name.total), formatNanoseconds(name.end - name.begin)];
+    })));
+    this.tables.replaceChildren(...parts);
+  }
+
+  // ---- Selection --------------------------------------------------------------------------------
+  private async select(place: Place | null): Promise<void> {
+    if (!place || !this.trace) return this.clear();
+    const isSeveral = place.item.count > 1;
+    if (isSeveral) this.reading.textContent = describeItem(this.trace, place.row, place.item);
+    await this.selectSlice(place.row, place.depth, place.item.slice, isSeveral);
+  }
+
+  private clear(): void {
+    this.selected = [];
+    this.view.select(null);
+    this.reading.textContent = '';
+    this.selection.replaceChildren();
+  }
+
+  // |isFirst|: of several that are drawn as one, which the line below the drawing tells already.
+  private async selectSlice(row: number, depth: number, slice: number, isFirst = false): Promise<void> {
+    const trace = this.trace as Trace;
+    try {
+      this.selected = await fetchSlice(trace.file, row, depth, slice);
+    } catch {
+      return;  // there is no slice before the first and behind the last
+    }
+    this.view.select(this.selected[0]);
+    if (!isFirst) this.reading.textContent = describe(trace, this.selected);
+    this.fillSelection(trace);
+  }
+
+  private async selectNext(by: number): Promise<void> {
+    const now = this.selected[0];
+    if (now) await this.selectSlice(now.row, now.depth, now.slice + by);
+  }
+
+  private async selectLongest(name: number): Promise<void> {
+    const {row, depth, slice, begin, end} = (this.trace as Trace).names[name];
+    this.view.reveal(begin, end, 0.2);
+    await this.selectSlice(row, depth, slice);
+  }
+
+  private fillSelection(trace: Trace): void {
+    const [slice, ...around] = this.selected, name = trace.names[slice.name], kind = trace.kinds[name.kind] || 'slice';
+    const value = valueOf(kind, slice.value), by = trace.rows.findIndex(row => slice.by && row.thread === slice.by);
+    const pairs: [string, string | Node][] = [['Kind', kind], ['From', formatNanoseconds(slice.begin)], ['Time', formatNanoseconds(slice.end - slice.begin)],
+      ['Thread', threadOf(trace, slice.row)]];
+    if (value) pairs.push(value);
+    if (by >= 0) pairs.push([kind === 'lock' ? 'Held by' : 'Ended by', threadOf(trace, by)]);
+    pairs.push(['In all', `${countOf(name.count, 'slice')}, ${formatNanoseconds(name.total)}`]);
+    if (around.length) pairs.push(['Within', element('span', {}, ...around.flatMap((a, i) => [i ? ', ' : '',
+      button(nameOf(trace, a.name), () => void this.selectSlice(a.row, a.depth, a.slice), {class: 'link'})]))]);
+    this.selection.replaceChildren(element('h3', {}, nameOf(trace, slice.name)),
+      element('dl', {}, ...pairs.flatMap(([term, text]) => [element('dt', {}, term), element('dd', {}, text)])),
+      button('Zoom to it', () => this.view.reveal(slice.begin, slice.end)));
+  }
+
+  private find(): void {
+    const trace = this.trace, wanted = this.search.value.toLowerCase();
+    if (!trace) return;
+    const found = wanted ? trace.names.map((_, i) => i).filter(i => nameOf(trace, i).toLowerCase().includes(wanted)) : [];
+    this.count.textContent = wanted ? `${found.length} found` : '';
+    this.found.replaceChildren(...found.slice(0, FOUND).map(i => element('li', {},
+      button(nameOf(trace, i), () => void this.selectLongest(i), {class: 'link'}), ' ',
+      element('span', {class: 'what'}, `${trace.kinds[trace.names[i].kind] || 'slice'}, ${formatNanoseconds(trace.names[i].total)}`))));
+  }
+}

@@ -1,0 +1,109 @@
+// Recordings of threads as the server tells them (board/api_traces.c), and the words for their slices.
+// All times are nanoseconds from the beginning of the recording.
+import {address, getJson} from './dom';
+import {countOf, formatBytes, formatNanoseconds} from './words';
+
+export interface File { name: string; bytes: number; modified: number }
+export interface Row { process: number; thread: number; lanes: number; name: string }
+// What slices have in common, with the longest of them.
+export interface Name {
+  op: string; node: string; kind: number; count: number; total: number;
+  row: number; depth: number; slice: number; begin: number; end: number;
+}
+export interface Step { index: number; number: number; begin: number; end: number; row: number; group: number }
+export interface Group { steps: number; slowest: number; median: number; total: number }
+
+export interface Trace {
+  file: string; length: number; slices: number; damaged: number; kinds: string[]; causes: string[];
+  rows: Row[]; names: Name[]; steps: Step[]; groups: Group[]; mainGroup: number;
+}
+
+// One slice, or several that are each shorter than a pixel.
+export interface Item { begin: number; end: number; covered: number; count: number; name: number; slice: number }
+export interface Lane { row: number; depth: number; items: Item[] }
+export interface Slice { row: number; depth: number; slice: number; name: number; begin: number; end: number; value: number; by: number }
+
+export interface Delay {
+  cause: number; row: number; begin: number; end: number; total: number; median: number; gain: number; sentence: string;
+}
+export type Piece = [begin: number, end: number, row: number, cause: number, name: number];
+export interface Delays { path: Piece[]; delays: Delay[] }
+
+export async function fetchFiles(): Promise<File[]> {
+  return getJson('/data/leat/traces');
+}
+
+export async function fetchTrace(file: string): Promise<Trace> {
+  const {main_group: mainGroup, ...told} = await getJson('/data/leat/trace', {file});
+  const names = told.names.map(([op, node, kind, count, total, row, depth, slice, begin, end]: any[]): Name =>
+    ({op, node, kind, count, total, row, depth, slice, begin, end}));
+  const steps = told.steps.map(([number, begin, end, row, group]: number[], index: number): Step =>
+    ({index, number, begin, end, row, group}));
+  return {...told, file, mainGroup, names, steps};
+}
+
+export async function fetchWindow(file: string, begin: number, end: number, pixels: number, first: number,
+                                  rows: number): Promise<Lane[]> {
+  const parameters = {file, begin: Math.floor(begin), end: Math.ceil(end), pixels: Math.ceil(pixels), first, rows};
+  const answer = await fetch(address('/data/leat/trace/window',
+    Object.fromEntries(Object.entries(parameters).map(([name, value]) => [name, String(value)]))));
+  if (!answer.ok) throw new Error(await answer.text());
+  const data = new DataView(await answer.arrayBuffer()), lanes: Lane[] = [];
+  const u32 = (at: number) => data.getUint32(at, true), f64 = (at: number) => data.getFloat64(at, true);
+  for (let at = 8, left = u32(4); left > 0; --left) {
+    const lane: Lane = {row: u32(at), depth: u32(at + 4), items: new Array(u32(at + 8))};
+    at += 16;
+    for (let i = 0; i < lane.items.length; ++i, at += 40) {
+      lane.items[i] = {begin: f64(at), end: f64(at + 8), covered: f64(at + 16), count: u32(at + 24), name: u32(at + 28), slice: u32(at + 32)};
+    }
+    lanes.push(lane);
+  }
+  return lanes;
+}
+
+// The slice, then those around it, the innermost first.
+export async function fetchSlice(file: string, row: number, depth: number, slice: number): Promise<Slice[]> {
+  return getJson('/data/leat/trace/slice', {file, row: String(row), depth: String(depth), slice: String(slice)});
+}
+
+export async function fetchDelays(file: string, which: 'step' | 'group', index: number): Promise<Delays> {
+  return getJson('/data/leat/trace/step', {file, [which]: String(index)});
+}
+
+// ---- Words --------------------------------------------------------------------------------------
+export function threadOf(trace: Trace, row: number): string {
+  const {name, thread} = trace.rows[row];
+  return thread ? `${name || 'thread'} (${thread})` : name;
+}
+
+// "MatMul layer/mul", "lock"
+export function nameOf(trace: Trace, name: number): string {
+  const {op, node} = trace.names[name];
+  return node ? `${op} ${node}` : op;
+}
+
+const isKernel = (kind: string) => kind === 'kernel' || kind === 'asynchronous kernel';
+
+// What the number of a slice says, as a label and a value; null where it says nothing.
+export function valueOf(kind: string, value: number): [string, string] | null {
+  if (kind === 'step') return ['Step', String(value)];
+  if (isKernel(kind)) return ['Inputs', formatBytes(value)];
+  if (kind === 'piece of a loop') return ['Items', String(value)];
+  if (kind === 'task') return ['Queued', formatNanoseconds(value)];
+  if (kind === 'memory') return ['Bytes', formatBytes(value)];
+  if (kind === 'off core') return ['Why', value ? 'another thread took the core' : 'it slept'];
+  return null;
+}
+
+export function describe(trace: Trace, slices: Slice[]): string {
+  const [slice, ...around] = slices, kind = trace.kinds[trace.names[slice.name].kind] || 'slice';
+  const value = valueOf(kind, slice.value), name = nameOf(trace, slice.name);
+  return `${name}${name === kind ? '' : `, ${kind}`}, ${formatNanoseconds(slice.end - slice.begin)} from ` +
+    `${formatNanoseconds(slice.begin)} on, of ${threadOf(trace, slice.row)}` + (value ? `; ${value[0].toLowerCase()}: ${value[1]}` : '') +
+    (around.length ? `; in ${nameOf(trace, around[0].name)}` : '');
+}
+
+export function describeItem(trace: Trace, row: number, item: Item): string {
+  return `${countOf(item.count, 'slice')} within ${formatNanoseconds(item.end - item.begin)} of ${threadOf(trace, row)}, ` +
+    `the first ${nameOf(trace, item.name)}: zoom in to see them`;
+}

@@ -1,0 +1,344 @@
+// The threads of a recording on a canvas: from left to right the time, from top to bottom processes,
+// their threads, and the lanes of each thread. The keys W and S zoom, A and D move, the mouse and
+// fingers do both; the arrow keys go from slice to slice. What lies in the window is asked of the
+// server, a little more than is seen, and drawn as soon as it comes; until then what is there already
+// is drawn at its new place.
+import {isDark} from './chart';
+import {beginDrawing, cssColour, element} from './dom';
+import {fetchWindow, Item, Lane, nameOf, Piece, Trace, threadOf} from './timeline_data';
+
+const GUTTER = 150, LANE = 15, RULER = 22, HEADING = 18, GAP = 5, LEAST_NS = 100;
+const UNITS: Record<number, string> = {1: 'ns', 1e3: 'µs', 1e6: 'ms', 1e9: 's'};
+const FONT = '11px system-ui, sans-serif';
+// Pale on a light ground, deep on a dark one, so that the text on them has contrast.
+const KERNELS = {light: ['#cfe3f7', '#cdeede', '#f3ecbf', '#d9d6f5', '#d6ead0', '#cfeef2', '#ead9c8', '#e3d0f0'],
+                 dark: ['#24476b', '#1d5a45', '#5c541c', '#453d7c', '#385a2f', '#1f565d', '#5b4630', '#563a70']};
+const KINDS: Record<string, {light: string; dark: string}> = {
+  'step': {light: '#dfe3ea', dark: '#394150'}, 'task': {light: '#ece4f6', dark: '#40354f'},
+  'no work to do': {light: '#f0f0ee', dark: '#24272b'}, 'wait': {light: '#fbe0c4', dark: '#6b4519'},
+  'lock': {light: '#ffc9c2', dark: '#80332a'}, 'memory': {light: '#f3d3e6', dark: '#6b3454'},
+  'off core': {light: '#d2d2d2', dark: '#4a4d52'}};
+
+export interface Place { row: number; depth: number; item: Item }
+
+export class TimelineView {
+  readonly canvas = element('canvas', {class: 'timeline-canvas', tabindex: '0', role: 'img'});
+  private trace: Trace | null = null;
+  private tops: number[] = [];  // of rows, without the part that is scrolled away
+  private height = 0;           // of all rows
+  private begin = 0;
+  private end = 1;
+  private top = 0;
+  private lanes: Lane[] = [];
+  private asked = '';
+  private timer = 0;
+  private waits = false;
+  private path: Piece[] = [];
+  private selected: {row: number; depth: number; slice: number} | null = null;
+  private pointers = new Map<number, {x: number; y: number}>();
+  private moved = 0;
+
+  constructor(private readonly onSelect: (place: Place | null) => void, private readonly onStep: (by: number) => void,
+              private readonly onFailure: (error: Error) => void) {
+    const canvas = this.canvas;
+    canvas.onkeydown = event => this.onKey(event);
+    canvas.onpointerdown = event => {
+      canvas.setPointerCapture(event.pointerId);
+      this.pointers.set(event.pointerId, {x: event.offsetX, y: event.offsetY});
+      this.moved = 0;
+    };
+    canvas.onpointermove = event => this.onMove(event);
+    canvas.onpointerup = canvas.onpointercancel = event => {
+      this.pointers.delete(event.pointerId);
+      if (event.type === 'pointerup' && this.moved < 4) this.onSelect(this.placeAt(event.offsetX, event.offsetY));
+    };
+    canvas.ondblclick = event => {
+      const place = this.placeAt(event.offsetX, event.offsetY);
+      if (place) this.reveal(place.item.begin, place.item.end);
+    };
+    canvas.addEventListener('wheel', event => {
+      event.preventDefault();
+      if (event.shiftKey || Math.abs(event.deltaX) > Math.abs(event.deltaY)) this.move((event.deltaX || event.deltaY) * this.nsPerPixel);
+      else if (event.altKey || event.offsetX < GUTTER) this.scroll(event.deltaY);
+      else this.zoom(Math.exp(event.deltaY * (event.deltaMode ? 0.05 : 0.0015)), event.offsetX);
+    }, {passive: false});
+  }
+
+  // ---- The window -------------------------------------------------------------------------------
+  set(trace: Trace): void {
+    this.trace = trace;
+    [this.lanes, this.path, this.selected, this.top, this.asked] = [[], [], null, 0, ''];
+    this.tops = [];
+    let y = 0;
+    trace.rows.forEach((row, i) => {
+      if (!i || row.process !== trace.rows[i - 1].process) y += HEADING;
+      this.tops.push(y);
+      y += Math.max(row.lanes, 1) * LANE + GAP;
+    });
+    this.height = y;
+    this.reveal(0, trace.length, 1);
+  }
+
+  setPath(path: Piece[]): void {
+    this.path = path;
+    this.draw();
+  }
+
+  select(slice: {row: number; depth: number; slice: number; begin: number; end: number} | null): void {
+    this.selected = slice;
+    if (slice) {
+      const y = this.tops[slice.row] + slice.depth * LANE, room = this.room();
+      if (y < this.top || y + LANE > this.top + room) this.top = Math.max(0, Math.min(y - room / 2, this.height - room));
+      if (slice.end < this.begin || slice.begin > this.end) this.move((slice.begin + slice.end - this.begin - this.end) / 2);
+    }
+    this.draw();
+  }
+
+  // Shows the time from |begin| to |end|, as |share| of the width.
+  reveal(begin: number, end: number, share = 0.7): void {
+    const length = Math.max((end - begin) / share, LEAST_NS);
+    this.begin = (begin + end - length) / 2;
+    this.end = this.begin + length;
+    this.draw();
+  }
+
+  private get nsPerPixel(): number {
+    return (this.end - this.begin) / Math.max(1, this.canvas.clientWidth - GUTTER);
+  }
+
+  private room(): number {
+    return Math.max(1, this.canvas.clientHeight - RULER);
+  }
+
+  private move(ns: number): void {
+    const length = this.end - this.begin, most = this.trace?.length || 1;
+    this.begin = Math.min(Math.max(this.begin + ns, -length / 2), most - length / 2);
+    this.end = this.begin + length;
+    this.draw();
+  }
+
+  private scroll(pixels: number): void {
+    this.top = Math.max(0, Math.min(this.top + pixels, this.height - this.room()));
+    this.draw();
+  }
+
+  private zoom(by: number, x = GUTTER + (this.canvas.clientWidth - GUTTER) / 2): void {
+    const before = this.end - this.begin, most = 2 * (this.trace?.length || 1) + LEAST_NS;
+    const length = Math.min(Math.max(before * by, LEAST_NS), most), at = this.timeAt(x);
+    this.begin = at - (at - this.begin) * length / before;
+    this.end = this.begin + length;
+    this.draw();
+  }
+
+  private timeAt(x: number): number {
+    return this.begin + (x - GUTTER) * this.nsPerPixel;
+  }
+
+  private xAt(ns: number): number {
+    return GUTTER + (ns - this.begin) / this.nsPerPixel;
+  }
+
+  private placeAt(x: number, y: number): Place | null {
+    const at = y - RULER + this.top;
+    if (x < GUTTER || y < RULER) return null;
+    const ns = this.timeAt(x), near = 2 * this.nsPerPixel;
+    for (const lane of this.lanes) {
+      const top = this.tops[lane.row] + lane.depth * LANE;
+      if (at < top || at >= top + LANE) continue;
+      const item = lane.items.find(i => ns >= i.begin - near && ns <= i.end + near);
+      if (item) return {row: lane.row, depth: lane.depth, item};
+    }
+    return null;
+  }
+
+  // ---- Keys and pointers ------------------------------------------------------------------------
+  private onMove(event: PointerEvent): void {
+    const last = this.pointers.get(event.pointerId);
+    if (!last) return;
+    const now = {x: event.offsetX, y: event.offsetY};
+    const other = [...this.pointers].find(([id]) => id !== event.pointerId)?.[1];
+    this.moved += Math.abs(now.x - last.x) + Math.abs(now.y - last.y);
+    if (other) {
+      this.zoom((Math.abs(last.x - other.x) + 20) / (Math.abs(now.x - other.x) + 20), (now.x + other.x) / 2);
+    } else {
+      this.move((last.x - now.x) * this.nsPerPixel);
+      this.scroll(last.y - now.y);
+    }
+    this.pointers.set(event.pointerId, now);
+  }
+
+  private onKey(event: KeyboardEvent): void {
+    if (event.ctrlKey || event.metaKey || event.altKey || !this.trace) return;
+    const length = this.end - this.begin, page = this.room() * 0.8;
+    const keys: Record<string, () => void> = {
+      w: () => this.zoom(0.6), s: () => this.zoom(1 / 0.6), a: () => this.move(-length / 5), d: () => this.move(length / 5),
+      '+': () => this.zoom(0.6), '-': () => this.zoom(1 / 0.6), '0': () => this.reveal(0, this.trace!.length, 1),
+      PageUp: () => this.scroll(-page), PageDown: () => this.scroll(page),
+      ArrowLeft: () => this.selected ? this.onStep(-1) : this.selectMiddle(), ArrowRight: () => this.selected ? this.onStep(1) : this.selectMiddle(),
+      ArrowUp: () => this.selectLane(-1), ArrowDown: () => this.selectLane(1), Escape: () => this.onSelect(null)};
+    const act = keys[event.key.length === 1 ? event.key.toLowerCase() : event.key];
+    if (!act) return;
+    act();
+    event.preventDefault();
+  }
+
+  private selectMiddle(): void {
+    const seen = this.lanes.find(lane => lane.items.some(item => item.end > this.begin && item.begin < this.end));
+    if (seen) this.selectNear(seen, (this.begin + this.end) / 2);
+  }
+
+  private selectNear(lane: Lane, ns: number): void {
+    const away = (item: Item) => Math.max(item.begin - ns, ns - item.end, 0);
+    const item = lane.items.reduce((best, i) => away(i) < away(best) ? i : best);
+    this.onSelect({row: lane.row, depth: lane.depth, item});
+  }
+
+  // Selects in the next lane what lies nearest to what is selected.
+  private selectLane(by: number): void {
+    const now = this.selected;
+    if (!now) return this.selectMiddle();
+    const at = this.lanes.findIndex(l => l.row === now.row && l.depth === now.depth);
+    const item = this.lanes[at]?.items.find(i => now.slice >= i.slice && now.slice < i.slice + i.count);
+    const next = this.lanes[at + by];
+    if (next) this.selectNear(next, item ? (item.begin + item.end) / 2 : (this.begin + this.end) / 2);
+  }
+
+  // ---- Drawing ----------------------------------------------------------------------------------
+  draw(): void {
+    if (this.waits) return;
+    this.waits = true;
+    requestAnimationFrame(() => {
+      this.waits = false;
+      this.drawNow();
+      this.ask();
+    });
+  }
+
+  // Asks for what is seen and half as much on each side, when the window has rested for a moment.
+  private ask(): void {
+    const trace = this.trace, width = this.canvas.clientWidth - GUTTER;
+    if (!trace || width < 1) return;
+    const first = this.tops.findIndex((top, i) => (this.tops[i + 1] ?? this.height) > this.top);
+    const rows = this.tops.filter(top => top < this.top + this.room()).length - Math.max(first, 0);
+    const length = this.end - this.begin, wanted = [trace.file, this.begin, this.end, width, first, rows].join();
+    if (wanted === this.asked) return;
+    this.asked = wanted;
+    this.canvas.setAttribute('aria-busy', 'true');
+    clearTimeout(this.timer);
+    this.timer = window.setTimeout(() => {
+      fetchWindow(trace.file, this.begin - length / 2, this.end + length / 2, Math.min(2 * width, 8000), Math.max(first, 0), rows)
+        .then(lanes => {
+          if (wanted !== this.asked) return;
+          this.lanes = lanes;
+          this.canvas.removeAttribute('aria-busy');
+          this.draw();
+        }).catch(this.onFailure);
+    }, 30);
+  }
+
+  private colourOf(item: Item): string {
+    const trace = this.trace as Trace, {kind} = trace.names[item.name], theme = isDark() ? 'dark' : 'light';
+    const colours = KINDS[trace.kinds[kind]];
+    return colours ? colours[theme] : KERNELS[theme][item.name % KERNELS[theme].length];
+  }
+
+  private drawNow(): void {
+    if (!this.canvas.clientWidth || !this.trace) return;
+    const {context, width, height} = beginDrawing(this.canvas);
+    context.font = FONT;
+    context.textBaseline = 'middle';
+    this.drawRuler(context, width, height);
+    context.save();
+    context.beginPath();
+    context.rect(0, RULER, width, height - RULER);
+    context.clip();
+    context.translate(0, RULER - this.top);
+    for (const lane of this.lanes) this.drawLane(context, lane, width);
+    this.drawPath(context, width);
+    this.drawNames(context);
+    context.restore();
+  }
+
+  private drawLane(context: CanvasRenderingContext2D, lane: Lane, width: number): void {
+    const y = this.tops[lane.row] + lane.depth * LANE, text = cssColour('--text');
+    if (y + LANE < this.top || y > this.top + this.room()) return;
+    for (const item of lane.items) {
+      const left = Math.max(this.xAt(item.begin), GUTTER), right = Math.min(this.xAt(item.end), width);
+      if (right < GUTTER || left > width || right < left) continue;
+      context.fillStyle = this.colourOf(item);
+      // What covers little of its time is pale.
+      context.globalAlpha = item.count === 1 ? 1 : 0.35 + 0.65 * Math.min(1, item.covered / (item.end - item.begin || 1));
+      context.fillRect(left, y, Math.max(right - left, 1), LANE - 1);
+      context.globalAlpha = 1;
+      if (right - left > 24 && item.count === 1) this.drawText(context, nameOf(this.trace as Trace, item.name), left + 3, y + LANE / 2, right - left - 6, text);
+      if (this.isSelected(lane, item)) {
+        context.strokeStyle = cssColour('--accent');
+        context.lineWidth = 2;
+        context.strokeRect(left, y, Math.max(right - left, 2), LANE - 1);
+      }
+    }
+  }
+
+  private isSelected(lane: Lane, item: Item): boolean {
+    const now = this.selected;
+    return !!now && now.row === lane.row && now.depth === lane.depth && now.slice >= item.slice && now.slice < item.slice + item.count;
+  }
+
+  private drawText(context: CanvasRenderingContext2D, text: string, x: number, y: number, room: number, colour: string): void {
+    const width = context.measureText(text).width;
+    const shown = width <= room ? text : text.slice(0, Math.max(0, Math.floor(text.length * room / width) - 2)) + '…';
+    if (shown.length < 3) return;
+    context.fillStyle = colour;
+    context.fillText(shown, x, y);
+  }
+
+  // The critical path is a line at the feet of the rows that it runs through.
+  private drawPath(context: CanvasRenderingContext2D, width: number): void {
+    context.strokeStyle = cssColour('--accent');
+    context.lineWidth = 2;
+    context.beginPath();
+    let last: [number, number] | null = null;
+    for (const [begin, end, row] of this.path) {
+      const left = Math.max(this.xAt(begin), GUTTER), right = Math.min(this.xAt(end), width);
+      if (right < GUTTER || left > width) continue;
+      const y = this.tops[row] + Math.max((this.trace as Trace).rows[row].lanes, 1) * LANE + 1;
+      if (last && last[1] !== y) context.lineTo(left, y);
+      else context.moveTo(left, y);
+      context.lineTo(right, y);
+      last = [right, y];
+    }
+    context.stroke();
+  }
+
+  private drawNames(context: CanvasRenderingContext2D): void {
+    const trace = this.trace as Trace;
+    context.fillStyle = cssColour('--card');
+    context.fillRect(0, this.top, GUTTER - 4, this.room());
+    trace.rows.forEach((row, i) => {
+      const y = this.tops[i];
+      if (!i || row.process !== trace.rows[i - 1].process) {
+        this.drawText(context, `process ${row.process}`, 4, y - HEADING / 2, GUTTER - 12, cssColour('--soft'));
+      }
+      this.drawText(context, threadOf(trace, i), 10, y + LANE / 2, GUTTER - 18, cssColour('--text'));
+    });
+  }
+
+  private drawRuler(context: CanvasRenderingContext2D, width: number, height: number): void {
+    const least = 90 * this.nsPerPixel, power = 10 ** Math.floor(Math.log10(least));
+    const step = [1, 2, 5, 10].map(n => n * power).find(s => s >= least) as number;
+    // All have one unit, and as many digits as tell them apart.
+    const unit = [1e9, 1e6, 1e3, 1].find(u => this.end - this.begin >= u / 10) || 1;
+    const digits = Math.max(0, Math.ceil(Math.log10(unit / step) - 1e-9));
+    context.fillStyle = cssColour('--soft');
+    context.strokeStyle = cssColour('--grid');
+    context.lineWidth = 1;
+    for (let ns = Math.ceil(this.begin / step) * step; ns < this.end; ns += step) {
+      const x = this.xAt(ns);
+      context.beginPath();
+      context.moveTo(x, RULER - 6);
+      context.lineTo(x, height);
+      context.stroke();
+      if (x + 60 < width) context.fillText(`${(ns / unit).toFixed(digits)} ${UNITS[unit]}`, x + 3, RULER / 2);
+    }
+  }
+}

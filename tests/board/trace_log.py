@@ -1,0 +1,51 @@
+"""Writes a recording of threads by hand, as Perfetto's packets, for tests of the board."""
+from event_log import MARKUP, number, text
+
+PROCESS, MAIN, FEEDER, POOL, ASYNCHRONOUS = 7, 100, 101, 102, 0
+
+
+def packet(body):
+  return text(1, body + number(10, 1) + number(58, 3))
+
+
+def row(uuid, thread, name):
+  if thread:
+    inside = text(4, number(1, PROCESS) + number(2, thread) + text(5, name))
+  else:
+    inside = text(2, name) + number(5, PROCESS << 32)
+  return packet(text(60, number(1, PROCESS << 32 | uuid) + inside))
+
+
+def event(uuid, time_us, kind, inside=b''):
+  body = inside + number(9, kind) + number(11, PROCESS << 32 | uuid)
+  return packet(number(8, 1000000 + int(time_us * 1000)) + text(11, body))
+
+
+def span(uuid, begin_us, end_us, category, op='', node='', value=0, by=0, within=b''):
+  """A slice; those within it lie between its beginning and its end."""
+  notes = text(4, text(6, node) + text(10, 'node')) if node else b''
+  notes += text(4, number(4, value) + text(10, 'number'))
+  notes += text(4, number(4, by) + text(10, 'by')) if by else b''
+  return (event(uuid, begin_us, 1, notes + text(22, category) + text(23, op or category)) + within +
+          event(uuid, end_us, 2))
+
+
+def write_recording(path):
+  """Three steps of a caller. In the second its dequeue waits 3 ms for a feeder, which decodes. A
+  kernel's name is markup, and between two steps there are 4,000 kernels of 400 ns."""
+  steps, feeds, dequeues = b'', b'', b''
+  for i, wait in enumerate((100, 3100, 100)):
+    at = i * 10000
+    inside = span(1, at + 20, at + 40 + wait, 'wait')
+    inside += span(1, at + 50 + wait, at + 900 + wait, 'kernel', 'Conv2D', 'conv1', 65536)
+    inside += span(1, at + 910 + wait, at + 950 + wait, 'kernel', MARKUP, 'a/' + MARKUP)
+    steps += span(1, at, at + 1000 + wait, 'step', value=i + 1, within=inside)
+    decode = span(2, at - 90, at + wait - 10, 'kernel', 'DecodePng', 'decode')
+    feeds += span(2, at - 100, at + wait + 10, 'step', value=100 + i, within=decode)
+    dequeues += span(3, at + 10, at + 10 + wait, 'asynchronous kernel', 'QueueDequeueV2', 'next',
+                     by=FEEDER)
+  short = b''.join(span(4, 5000 + i, 5000.4 + i, 'kernel', 'Add', 'short') for i in range(4000))
+  with open(path, 'wb') as f:
+    f.write(row(1, MAIN, 'main') + steps + row(2, FEEDER, 'feeder') + feeds +
+            row(4, POOL, 'leat_pool') + short + row(3, ASYNCHRONOUS, 'asynchronous kernels 1') +
+            dequeues)
