@@ -117,18 +117,18 @@ std::string attribute_type(const std::string& type) {
       {"bool", "bool"},
       {"int", "std::int64_t"},
       {"float", "float"},
-      {"string", "const std::string&"},
+      {"string", "std::string_view"},
       {"type", "::leat::DataType"},
       {"shape", "const ::leat::TensorShape&"},
       {"tensor", "const ::leat::Tensor&"},
       {"func", "const ::leat::FunctionName&"},
       {"list(bool)", "const std::vector<bool>&"},
-      {"list(int)", "const std::vector<std::int64_t>&"},
-      {"list(float)", "const std::vector<float>&"},
-      {"list(string)", "const std::vector<std::string>&"},
-      {"list(type)", "const std::vector<::leat::DataType>&"},
-      {"list(shape)", "const std::vector<::leat::TensorShape>&"},
-      {"list(func)", "const std::vector<::leat::FunctionName>&"}};
+      {"list(int)", "::leat::ListOf<std::int64_t>"},
+      {"list(float)", "::leat::ListOf<float>"},
+      {"list(string)", "::leat::ListOf<std::string>"},
+      {"list(type)", "::leat::ListOf<::leat::DataType>"},
+      {"list(shape)", "::leat::ListOf<::leat::TensorShape>"},
+      {"list(func)", "::leat::ListOf<::leat::FunctionName>"}};
   const auto found = types.find(type);
   return found == types.end() ? "const ::leat::AttrValue&" : found->second;
 }
@@ -213,7 +213,7 @@ void write_documentation(const Op& op, std::ostream& out, TF_Status* status) {
 }
 
 void write_constructor(const Op& op, std::ostream& out) {
-  out << "  explicit " << op.name << "(const ::leat::Scope& scope";
+  out << "  LEAT_CPP_COLD explicit " << op.name << "(const ::leat::Scope& scope";
   for (View input : op.inputs) {
     out << ",\n      const ::leat::Input" << (is_list(input) ? "List" : "") << "& "
         << identifier(text_of(input, "name"));
@@ -252,11 +252,11 @@ void write_op(const Op& op, std::ostream& out, TF_Status* status) {
   write_documentation(op, out, status);
   out << "struct [[maybe_unused]] " << op.name << " {\n";  // it may be known by its name alone
   if (!op.optional.empty()) {
-    out << "  struct Attrs : detail::Attributes<Attrs> {\n";
+    out << "  struct Attrs : detail::Attributes {\n";
     for (View attribute : op.optional) {
       const std::string name = text_of(attribute, "name");
       out << "    Attrs " << camel(name) << "(" << attribute_type(text_of(attribute, "type"))
-          << " x) const { return with(\"" << name << "\", x); }\n";
+          << " x) const { return {with(\"" << name << "\", x)}; }\n";
     }
     out << "  };\n";
     for (View attribute : op.optional) {

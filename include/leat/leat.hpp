@@ -12,6 +12,7 @@
 //
 // Everything is inline; a program links libleat, a C library, and nothing else. By subject:
 //
+//   leat/cpp/handle.hpp    who owns an object; lists as arguments
 //   leat/cpp/status.hpp    errors, as exceptions or as results
 //   leat/cpp/tensor.hpp    values
 //   leat/cpp/attribute.hpp attributes of operations
@@ -29,6 +30,7 @@
 #include "leat/cpp/attribute.hpp"
 #include "leat/cpp/flow.hpp"
 #include "leat/cpp/graph.hpp"
+#include "leat/cpp/handle.hpp"
 #include "leat/cpp/input.hpp"
 #include "leat/cpp/saved_model.hpp"
 #include "leat/cpp/saver.hpp"

@@ -65,43 +65,59 @@ class OpenContext {
   leat_flow_context_t* context_;
 };
 
-inline std::vector<TF_Output> plain(const std::vector<Output>& outputs) {
-  std::vector<TF_Output> all;
-  for (const Output& output : outputs) all.push_back(output.get());
-  return all;
-}
-inline std::vector<Output> of_graph(TF_Graph* graph, const std::vector<TF_Output>& outputs) {
+LEAT_CPP_COLD inline std::vector<Output> of_graph(TF_Graph* graph,
+                                                  const Elements<TF_Output>& outputs,
+                                                  std::size_t count) {
   std::vector<Output> all;
-  for (const TF_Output& output : outputs) all.emplace_back(graph, output);
+  for (std::size_t i = 0; i < count; ++i) all.emplace_back(graph, outputs[i]);
   return all;
 }
 /// What a function of a loop or branch returned.
 inline std::vector<Output> listed(std::vector<Output> outputs) { return outputs; }
 inline std::vector<Output> listed(const Output& output) { return {output}; }
 
+/// A caller's function that builds a part of a graph, borrowed. What takes one is compiled once,
+/// not for each function anew.
+class Part {
+ public:
+  template <class Function>
+  explicit Part(Function& function)
+      : function_(&function),
+        call_([](void* function, const Scope& scope, const std::vector<Output>& values) {
+          return listed((*static_cast<Function*>(function))(scope, values));
+        }) {}
+  std::vector<Output> operator()(const Scope& scope, const std::vector<Output>& values) const {
+    return call_(function_, scope, values);
+  }
+
+ private:
+  void* function_;
+  std::vector<Output> (*call_)(void*, const Scope&, const std::vector<Output>&);
+};
+
 /// The options of a construct, those that follow from its scope included.
 class FlowOptions {
  public:
-  FlowOptions(const Scope& scope, const WhileOptions& how, std::size_t variables)
-      : device_(scope.device()) {
-    for (const Operation& operation : scope.control_dependencies()) {
-      control_.push_back(operation.get());
-    }
+  LEAT_CPP_COLD FlowOptions(const Scope& scope, const WhileOptions& how, std::size_t variables)
+      : device_(scope.device()),
+        control_(scope.control_dependencies().size()),
+        ranks_(how.shapes_.size()) {
+    for (const Operation& operation : scope.control_dependencies()) control_.add(operation.get());
     options_.device = device_.empty() ? nullptr : device_.c_str();
     options_.control_inputs = control_.data();
-    options_.control_input_count = static_cast<int>(control_.size());
+    options_.control_input_count = control_.count();
     options_.parallel_iterations = how.parallel_iterations_;
     options_.maximum_iterations = how.maximum_.get();
+    if (how.shapes_.empty()) return;
     for (const TensorShape& shape : how.shapes_) {
-      ranks_.push_back(shape.rank());
-      dims_.insert(dims_.end(), shape.dims().begin(), shape.dims().end());
+      ranks_.add(shape.rank());
+      for (const std::int64_t size : shape.dims()) dims_.push_back(size);
     }
-    if (ranks_.empty()) return;
     options_.ranks = ranks_.data();
     options_.dims = dims_.data();
-    if (ranks_.size() != variables) {
+    if (how.shapes_.size() != variables) {
       error_ = Status(TF_INVALID_ARGUMENT,
-                      "while_loop failed: there are " + std::to_string(ranks_.size()) +
+                      "while_loop failed: there are " + std::to_string(how.shapes_.size()) +
                           " shapes, must be one for each of " + std::to_string(variables) +
                           " variables, or none");
     }
@@ -114,11 +130,83 @@ class FlowOptions {
  private:
   leat_flow_options_t options_ = {};
   std::string device_;
-  std::vector<TF_Operation*> control_;
-  std::vector<int> ranks_;
+  Elements<TF_Operation*> control_;
+  Elements<int> ranks_;
   std::vector<std::int64_t> dims_;
   Status error_;
 };
+
+LEAT_CPP_COLD inline std::vector<Output> build_while(const Scope& outer,
+                                                     const std::vector<Output>& inputs,
+                                                     const Part& condition, const Part& body,
+                                                     const WhileOptions& how) {
+  const std::size_t count = inputs.size();
+  std::vector<Output> exits(count);
+  if (!outer.ok()) return exits;
+  TF_Graph* graph = outer.graph().get();
+  const FlowOptions options(outer, how, count);
+  if (!options.error().ok()) {
+    outer.fail(options.error());
+    return exits;
+  }
+  const Scope scope = outer.sub_scope(outer.op_name().empty() ? "while" : outer.op_name())
+                          .with_no_control_dependencies();
+  const std::string name = scope.prefix().substr(0, scope.prefix().size() - 1);
+  const Outputs first(inputs);
+  const Elements<TF_Output> values(count);
+  CallStatus status;
+  const OpenContext loop(leat_while_begin(graph, name.c_str(), first.data(), first.count(),
+                                          options.get(), values.data(), status));
+  if (status.ok()) {
+    const std::vector<Output> more = condition(scope, of_graph(graph, values, count));
+    if (scope.ok()) leat_while_body(loop.context_, more[0].get(), values.data(), status);
+  }
+  if (status.ok() && scope.ok()) {
+    const Outputs next(body(scope, of_graph(graph, values, count)));
+    const std::size_t results = static_cast<std::size_t>(next.count());
+    const Elements<TF_Output> last(results);
+    if (scope.ok()) {
+      leat_while_end(loop.context_, next.data(), next.count(), last.data(), status);
+    }
+    if (status.ok() && scope.ok()) exits = of_graph(graph, last, results);
+  }
+  if (!status.ok()) outer.fail(status.get());
+  return exits;
+}
+
+LEAT_CPP_COLD inline std::vector<Output> build_cond(const Scope& outer, const Input& predicate,
+                                                    const Part& then, const Part& otherwise) {
+  std::vector<Output> merged;
+  if (!outer.ok()) return merged;
+  TF_Graph* graph = outer.graph().get();
+  const Output chosen =
+      predicate.output() ? predicate.output() : ops::Const(outer, predicate.value());
+  const FlowOptions options(outer, WhileOptions(), 0);
+  const Scope scope = outer.sub_scope(outer.op_name().empty() ? "cond" : outer.op_name())
+                          .with_no_control_dependencies();
+  const std::string name = scope.prefix().substr(0, scope.prefix().size() - 1);
+  CallStatus status;
+  OpenContext branch(leat_cond_begin(graph, name.c_str(), chosen.get(), options.get(), status));
+  if (status.ok()) {
+    const Outputs results(then(scope, {}));
+    if (scope.ok()) {
+      branch.context_ =
+          leat_cond_else(branch.context_, results.data(), results.count(), status);
+    }
+  }
+  if (status.ok() && scope.ok()) {
+    const Outputs results(otherwise(scope, {}));
+    const std::size_t count = static_cast<std::size_t>(results.count());
+    const Elements<TF_Output> ends(count);
+    if (scope.ok()) {
+      leat_cond_end(branch.context_, results.data(), results.count(), ends.data(), status);
+    }
+    merged.resize(count);
+    if (status.ok() && scope.ok()) merged = of_graph(graph, ends, count);
+  }
+  if (!status.ok()) outer.fail(status.get());
+  return merged;
+}
 
 }  // namespace detail
 
@@ -129,73 +217,23 @@ template <class Condition, class Body>
 std::vector<Output> while_loop(const Scope& outer, const std::vector<Output>& inputs,
                                Condition condition, Body body,
                                const WhileOptions& how = WhileOptions()) {
-  if (!outer.ok()) return std::vector<Output>(inputs.size());
-  TF_Graph* graph = outer.graph().get();
-  const detail::FlowOptions options(outer, how, inputs.size());
-  if (!options.error().ok()) {
-    outer.fail(options.error());
-    return std::vector<Output>(inputs.size());
-  }
-  const Scope scope = outer.sub_scope(outer.op_name().empty() ? "while" : outer.op_name())
-                          .with_no_control_dependencies();
-  const std::string name = scope.prefix().substr(0, scope.prefix().size() - 1);
-  const int count = static_cast<int>(inputs.size());
-  const std::vector<TF_Output> first = detail::plain(inputs);
-  std::vector<TF_Output> values(inputs.size());
-  detail::CallStatus status;
-  const detail::OpenContext loop(
-      leat_while_begin(graph, name.c_str(), first.data(), count, options.get(),
-                       values.data(), status));
-  if (status.ok()) {
-    const Output more = condition(scope, detail::of_graph(graph, values));
-    if (scope.ok()) leat_while_body(loop.context_, more.get(), values.data(), status);
-  }
-  if (status.ok() && scope.ok()) {
-    const std::vector<Output> next =
-        detail::listed(body(scope, detail::of_graph(graph, values)));
-    values.resize(next.size());
-    if (scope.ok()) {
-      leat_while_end(loop.context_, detail::plain(next).data(), static_cast<int>(next.size()),
-                     values.data(), status);
-    }
-  }
-  if (!status.ok()) outer.fail(status.get());
-  return outer.ok() ? detail::of_graph(graph, values) : std::vector<Output>(inputs.size());
+  auto check = [&condition](const Scope& scope, const std::vector<Output>& values) {
+    return Output(condition(scope, values));
+  };
+  return detail::build_while(outer, inputs, detail::Part(check), detail::Part(body), how);
 }
 
 /// What |then| gives where |predicate|, a scalar bool, is true, else what |otherwise| gives:
 /// then(scope) returns one Output or a vector of them, and both as many, of the same types.
 template <class Then, class Else>
 std::vector<Output> cond(const Scope& outer, const Input& predicate, Then then, Else otherwise) {
-  if (!outer.ok()) return {};
-  TF_Graph* graph = outer.graph().get();
-  const Output chosen = predicate.output() ? predicate.output()
-                                           : ops::Const(outer, predicate.value());
-  const detail::FlowOptions options(outer, WhileOptions(), 0);
-  const Scope scope = outer.sub_scope(outer.op_name().empty() ? "cond" : outer.op_name())
-                          .with_no_control_dependencies();
-  const std::string name = scope.prefix().substr(0, scope.prefix().size() - 1);
-  detail::CallStatus status;
-  detail::OpenContext branch(
-      leat_cond_begin(graph, name.c_str(), chosen.get(), options.get(), status));
-  std::vector<TF_Output> merged;
-  if (status.ok()) {
-    const std::vector<TF_Output> results = detail::plain(detail::listed(then(scope)));
-    if (scope.ok()) {
-      branch.context_ = leat_cond_else(branch.context_, results.data(),
-                                       static_cast<int>(results.size()), status);
-    }
-  }
-  if (status.ok() && scope.ok()) {
-    const std::vector<TF_Output> results = detail::plain(detail::listed(otherwise(scope)));
-    merged.resize(results.size());
-    if (scope.ok()) {
-      leat_cond_end(branch.context_, results.data(), static_cast<int>(results.size()),
-                    merged.data(), status);
-    }
-  }
-  if (!status.ok()) outer.fail(status.get());
-  return outer.ok() ? detail::of_graph(graph, merged) : std::vector<Output>(merged.size());
+  auto first = [&then](const Scope& scope, const std::vector<Output>&) {
+    return then(scope);
+  };
+  auto second = [&otherwise](const Scope& scope, const std::vector<Output>&) {
+    return otherwise(scope);
+  };
+  return detail::build_cond(outer, predicate, detail::Part(first), detail::Part(second));
 }
 
 /// A subgraph with a name, which graphs call as an operation, and ops such as If by its name.
@@ -207,26 +245,7 @@ class Function {
   template <class Body>
   static result<Function> create(const std::string& name, const std::vector<DataType>& arguments,
                                  Body body) {
-    Scope scope;
-    std::vector<Output> inputs;
-    for (const DataType dtype : arguments) {
-      inputs.push_back(OpBuilder(scope.with_op_name("arg"), "Placeholder")
-                           .attribute("dtype", dtype)
-                           .finish()
-                           .output(0));
-    }
-    const std::vector<Output> results = detail::listed(body(scope, inputs));
-    Status error = scope.status();
-    Function made;
-    if (error.ok()) {
-      detail::CallStatus status;
-      const std::vector<TF_Output> in = detail::plain(inputs), out = detail::plain(results);
-      made.function_.reset(TF_GraphToFunction(
-          scope.graph().get(), name.c_str(), 0, -1, nullptr, static_cast<int>(in.size()),
-          in.data(), static_cast<int>(out.size()), out.data(), nullptr, nullptr, nullptr, status));
-      error = status.get();
-    }
-    return detail::finish(error, [&] { return std::move(made); });
+    return build(name, arguments, detail::Part(body));
   }
   std::string name() const { return function_ ? TF_FunctionName(function_.get()) : ""; }
   operator FunctionName() const { return FunctionName(name()); }
@@ -251,6 +270,29 @@ class Function {
   }
 
  private:
+  LEAT_CPP_COLD static result<Function> build(const std::string& name,
+                                              const std::vector<DataType>& arguments,
+                                              const detail::Part& body) {
+    Scope scope;
+    std::vector<Output> inputs;
+    for (const DataType dtype : arguments) {
+      inputs.push_back(OpBuilder(scope.with_op_name("arg"), "Placeholder")
+                           .attribute("dtype", dtype)
+                           .finish()
+                           .output(0));
+    }
+    const detail::Outputs in(inputs), out(body(scope, inputs));
+    Status error = scope.status();
+    Function made;
+    if (error.ok()) {
+      detail::CallStatus status;
+      made.function_.reset(TF_GraphToFunction(scope.graph().get(), name.c_str(), 0, -1, nullptr,
+                                              in.count(), in.data(), out.count(), out.data(),
+                                              nullptr, nullptr, nullptr, status));
+      error = status.get();
+    }
+    return detail::finish(error, [&] { return std::move(made); });
+  }
   Handle<TF_Function, TF_DeleteFunction> function_;
 };
 

@@ -13,7 +13,6 @@
 
 #include <climits>
 #include <cstdlib>
-#include <memory>
 #include <string>
 #include <utility>
 #include <vector>
@@ -24,6 +23,7 @@
 
 LEAT_CPP_BEGIN_NAMESPACE
 
+class OpBuilder;
 class Output;
 
 /// An operation of a graph, or none.
@@ -43,10 +43,10 @@ class Operation {
   std::string device() const { return operation_ ? TF_OperationDevice(operation_) : ""; }
   int num_inputs() const { return operation_ ? TF_OperationNumInputs(operation_) : 0; }
   int num_outputs() const { return operation_ ? TF_OperationNumOutputs(operation_) : 0; }
-  inline Output input(int index) const;
-  inline Output output(int index) const;
+  Output input(int index) const;
+  Output output(int index) const;
   /// The outputs of the list |argument|, or the one that it stands for.
-  inline std::vector<Output> outputs(const char* argument, int first) const;
+  std::vector<Output> outputs(const char* argument, int first) const;
 
  private:
   TF_Graph* graph_ = nullptr;
@@ -98,13 +98,14 @@ class Output {
   int index_ = 0;
 };
 
-inline Output Operation::input(int index) const {
+LEAT_CPP_COLD inline Output Operation::input(int index) const {
   return operation_ ? Output(graph_, TF_OperationInput({operation_, index})) : Output();
 }
-inline Output Operation::output(int index) const {
+LEAT_CPP_COLD inline Output Operation::output(int index) const {
   return index >= 0 && index < num_outputs() ? Output(*this, index) : Output();
 }
-inline std::vector<Output> Operation::outputs(const char* argument, int first) const {
+LEAT_CPP_COLD inline std::vector<Output> Operation::outputs(const char* argument,
+                                                            int first) const {
   std::vector<Output> all;
   detail::CallStatus status;
   const int count =
@@ -146,13 +147,20 @@ class Input {
 /// A list of them: `AddN(scope, {x, y, z})`, or a vector of outputs.
 class InputList {
  public:
-  InputList(std::initializer_list<Input> inputs) : inputs_(inputs) {}
-  InputList(const std::vector<Input>& inputs) : inputs_(inputs) {}
-  InputList(const std::vector<Output>& outputs) : inputs_(outputs.begin(), outputs.end()) {}
-  const std::vector<Input>& inputs() const { return inputs_; }
+  InputList(std::initializer_list<Input> inputs) : InputList(inputs.begin(), inputs.size()) {}
+  InputList(const std::vector<Input>& inputs) : InputList(inputs.data(), inputs.size()) {}
+  InputList(const std::vector<Output>& outputs) : InputList(outputs.data(), outputs.size()) {}
+  std::size_t size() const { return size_; }
+  const Input& operator[](std::size_t i) const { return static_cast<Input*>(own_.object())[i]; }
 
  private:
-  std::vector<Input> inputs_;
+  template <class T>
+  LEAT_CPP_COLD InputList(const T* inputs, std::size_t size)
+      : own_(new Input[size], [](void* own) { delete[] static_cast<Input*>(own); }), size_(size) {
+    for (std::size_t i = 0; i < size; ++i) static_cast<Input*>(own_.object())[i] = inputs[i];
+  }
+  detail::SharedObject own_;  // an array; it is shared, since nothing changes it
+  std::size_t size_;
 };
 
 namespace detail {
@@ -165,7 +173,19 @@ struct VariableRow {
   DataType dtype = TF_FLOAT;
   TensorShape shape;
   bool trainable = true;
+  VariableRow() = default;
+  LEAT_CPP_COLD VariableRow(const VariableRow& other) = default;
+  VariableRow& operator=(const VariableRow& other) = default;
+  LEAT_CPP_COLD ~VariableRow() = default;
   bool is_resource() const { return !handle.is_ref(); }
+};
+
+/// Outputs as the C API takes them.
+class Outputs : public Elements<TF_Output> {
+ public:
+  LEAT_CPP_COLD explicit Outputs(ListOf<Output> outputs) : Elements(outputs.size()) {
+    for (const Output& output : outputs) add(output.get());
+  }
 };
 
 /// A mutex and its lock. (<mutex> would be a tenth of the time that leat.hpp takes to compile.)
@@ -207,9 +227,9 @@ struct GraphState {
 /// A dataflow graph. Copies are the same graph.
 class Graph {
  public:
-  Graph() : state_(std::make_shared<detail::GraphState>()) {}
+  Graph() : state_(new detail::GraphState()) {}
   TF_Graph* get() const { return state_->graph; }
-  bool operator==(const Graph& other) const { return state_ == other.state_; }
+  bool operator==(const Graph& other) const { return state_.get() == other.state_.get(); }
 
   /// The operation of this name, or none.
   Operation operation(const std::string& name) const {
@@ -258,7 +278,7 @@ class Graph {
   }
 
  private:
-  std::shared_ptr<detail::GraphState> state_;
+  detail::Shared<detail::GraphState> state_;
 };
 
 /// How operations are added to a graph.
@@ -266,20 +286,21 @@ class Scope {
  public:
   /// The outermost scope of a graph.
   explicit Scope(Graph graph = Graph())
-      : graph_(std::move(graph)), error_(std::make_shared<Status>()) {}
+      : graph_(std::move(graph)), error_(new Status()) {}
   LEAT_CPP_COLD Scope(const Scope& other) = default;
   Scope& operator=(const Scope& other) = default;
+  LEAT_CPP_COLD ~Scope() = default;
 
   /// Names below "|name|/", "|name|_1/" the second time.
-  LEAT_CPP_COLD Scope sub_scope(const std::string& name) const {
+  LEAT_CPP_COLD Scope sub_scope(std::string_view name) const {
     Scope scope = *this;
-    scope.prefix_ = unique(prefix_ + name) + "/";
+    scope.prefix_ = unique(prefix_ + std::string(name)) + "/";
     scope.name_.clear();
     return scope;
   }
   /// The name of the operations that are added; the second is "|name|_1". Without it they are
   /// named after their op.
-  LEAT_CPP_COLD Scope with_op_name(const std::string& name) const {
+  LEAT_CPP_COLD Scope with_op_name(std::string_view name) const {
     Scope scope = *this;
     scope.name_ = name;
     return scope;
@@ -292,13 +313,13 @@ class Scope {
     return scope;
   }
   /// Asks for a device, as "/device:CPU:1" or "/job:worker/task:0"; "" leaves it to the placer.
-  LEAT_CPP_COLD Scope with_device(const std::string& device) const {
+  LEAT_CPP_COLD Scope with_device(std::string_view device) const {
     Scope scope = *this;
     scope.device_ = device;
     return scope;
   }
   /// Operations run after these too.
-  LEAT_CPP_COLD Scope with_control_dependencies(const std::vector<Operation>& operations) const {
+  LEAT_CPP_COLD Scope with_control_dependencies(ListOf<Operation> operations) const {
     Scope scope = *this;
     for (const Operation& operation : operations) {
       if (operation) scope.control_.push_back(operation);
@@ -343,19 +364,42 @@ class Scope {
 
  private:
   friend class OpBuilder;
+  static void release_text(char* text) { std::free(text); }
   LEAT_CPP_COLD std::string unique(const std::string& name) const {
     detail::CallStatus status;
-    std::unique_ptr<char, void (*)(void*)> found(
-        leat_unique_name(graph_.get(), name.c_str(), 1, status), std::free);
+    Handle<char, release_text> found(leat_unique_name(graph_.get(), name.c_str(), 1, status));
     return found ? found.get() : name;
   }
 
   Graph graph_;
-  std::shared_ptr<Status> error_;
+  detail::Shared<Status> error_;
   std::string prefix_, name_, device_;
   std::vector<Operation> control_;
   Operation beside_;
 };
+
+namespace detail {
+/// Optional attributes of an op: `MatMul::TransposeA(true).TransposeB(true)`. Each op's own class
+/// is made of one of these.
+class Attributes {
+ protected:
+  /// These attributes and one more.
+  LEAT_CPP_COLD Attributes with(const char* name, const AttrValue& value) const {
+    Attributes more;
+    more.last_ = Shared<Link>(new Link{name, value, last_});
+    return more;
+  }
+
+ private:
+  friend class leat::OpBuilder;
+  struct Link {
+    const char* name;
+    AttrValue value;
+    Shared<Link> before;
+  };
+  Shared<Link> last_;
+};
+}  // namespace detail
 
 /// Adds one operation of any op, also of a plugin's:
 ///
@@ -390,10 +434,10 @@ class OpBuilder {
     return *this;
   }
   LEAT_CPP_COLD OpBuilder& input(const InputList& list) {
-    std::vector<TF_Output> outputs;
-    for (const Input& input : list.inputs()) outputs.push_back(tensor(input).get());
+    detail::Elements<TF_Output> outputs(list.size());
+    for (std::size_t i = 0; i < list.size(); ++i) outputs.add(tensor(list[i]).get());
     if (description_ && error_.ok()) {
-      TF_AddInputList(description_, outputs.data(), static_cast<int>(outputs.size()));
+      TF_AddInputList(description_, outputs.data(), outputs.count());
     }
     return *this;
   }
@@ -403,8 +447,12 @@ class OpBuilder {
     if (!status_.ok()) note(status_.get());
     return *this;
   }
-  LEAT_CPP_COLD OpBuilder& attributes(const std::vector<Attribute>& all) {
+  LEAT_CPP_COLD OpBuilder& attributes(ListOf<Attribute> all) {
     for (const Attribute& one : all) attribute(one.name.c_str(), one.value);
+    return *this;
+  }
+  LEAT_CPP_COLD OpBuilder& attributes(const detail::Attributes& all) {
+    set(all.last_.get());
     return *this;
   }
   LEAT_CPP_COLD Operation finish() {
@@ -419,6 +467,12 @@ class OpBuilder {
   }
 
  private:
+  /// In the order in which they were given.
+  LEAT_CPP_COLD void set(const detail::Attributes::Link* last) {
+    if (!last) return;
+    set(last->before.get());
+    attribute(last->name, last->value);
+  }
   void note(const Status& status) {
     if (error_.ok()) error_ = status;
   }
@@ -446,22 +500,22 @@ class OpBuilder {
 };
 
 namespace detail {
-/// Optional attributes of an op: `MatMul::TransposeA(true).TransposeB(true)`.
-template <class Self>
-class Attributes {
- public:
-  operator const std::vector<Attribute>&() const { return all_; }
+/// An operation whose inputs are all in the graph. What calls it is smaller than with an OpBuilder.
+LEAT_CPP_COLD inline Operation add(const Scope& scope, const char* op,
+                                   std::initializer_list<Output> inputs) {
+  OpBuilder builder(scope, op);
+  for (const Output& input : inputs) builder.input(input);
+  return builder.finish();
+}
+/// The same with one attribute.
+LEAT_CPP_COLD inline Operation add(const Scope& scope, const char* op,
+                                   std::initializer_list<Output> inputs, const char* name,
+                                   DataType value) {
+  OpBuilder builder(scope, op);
+  for (const Output& input : inputs) builder.input(input);
+  return builder.attribute(name, value).finish();
+}
 
- protected:
-  Self with(const char* name, const AttrValue& value) const {
-    Self more = static_cast<const Self&>(*this);
-    more.all_.push_back({name, value});
-    return more;
-  }
-
- private:
-  std::vector<Attribute> all_;
-};
 }  // namespace detail
 
 /// Operations that are written by hand, beside those that the build makes (leat/ops.hpp).
@@ -477,7 +531,7 @@ LEAT_CPP_COLD inline Output Const(const Scope& scope, const Tensor& value) {
 }
 
 /// A NoOp that runs after |operations|: one target for several.
-LEAT_CPP_COLD inline Operation group(const Scope& scope, const std::vector<Operation>& operations) {
+LEAT_CPP_COLD inline Operation group(const Scope& scope, ListOf<Operation> operations) {
   return OpBuilder(scope.with_control_dependencies(operations), "NoOp").finish();
 }
 

@@ -10,7 +10,6 @@
 #ifndef LEAT_CPP_INPUT_HPP_
 #define LEAT_CPP_INPUT_HPP_
 
-#include <memory>
 #include <string>
 #include <utility>
 #include <vector>
@@ -27,7 +26,7 @@ class QueueRunner {
   QueueRunner() = default;
   /// |queue| is what a FIFOQueueV2 and its like give. Adds what closes the queue, so it is made
   /// before the first step.
-  QueueRunner(const Scope& scope, const Output& queue, const std::vector<Operation>& enqueues) {
+  QueueRunner(const Scope& scope, const Output& queue, ListOf<Operation> enqueues) {
     const char* op = queue.dtype() == TF_RESOURCE ? "QueueCloseV2" : "QueueClose";
     const Operation close = OpBuilder(scope, op).input(queue).finish();
     const Operation cancel = OpBuilder(scope, op)
@@ -35,14 +34,14 @@ class QueueRunner {
                                  .attribute("cancel_pending_enqueues", true)
                                  .finish();
     if (!scope.ok()) return;
-    std::vector<TF_Operation*> plain;
-    for (const Operation& enqueue : enqueues) plain.push_back(enqueue.get());
+    detail::Elements<TF_Operation*> plain(enqueues.size());
+    for (const Operation& enqueue : enqueues) plain.add(enqueue.get());
     Handle<leat_scope_t, leat_scope_free> own(leat_scope_create(scope.graph().get()));
     leat_queue_runner_t* made =
-        leat_queue_runner_create(own.get(), queue.get(), plain.data(),
-                                 static_cast<int>(plain.size()), close.get(), cancel.get());
+        leat_queue_runner_create(own.get(), queue.get(), plain.data(), plain.count(), close.get(),
+                                 cancel.get());
     if (made) {
-      runner_.reset(made, leat_queue_runner_free);
+      runner_ = detail::Shared<leat_queue_runner_t>::of<leat_queue_runner_free>(made);
       return;
     }
     TF_Status* status = leat_scope_status(own.get());
@@ -51,7 +50,7 @@ class QueueRunner {
   leat_queue_runner_t* get() const { return runner_.get(); }
 
  private:
-  std::shared_ptr<leat_queue_runner_t> runner_;
+  detail::Shared<leat_queue_runner_t> runner_;
 };
 
 /// Where threads learn that it is time to stop, and where whoever waits for them learns why. Its
@@ -91,10 +90,10 @@ class Coordinator {
   result<void> start(const std::string& name, Function work) {
     using Own = Work<Function>;
     detail::CallStatus status;
-    auto own = std::make_unique<Own>(Own{*this, std::move(work)});
+    Handle<Own, Own::free> own(new Own{*this, std::move(work)});
     leat_coordinator_start(
         coordinator_.get(), name.c_str(),
-        [](void* data) { std::unique_ptr<Own>(static_cast<Own*>(data))->run(); }, own.get(),
+        [](void* data) { Handle<Own, Own::free>(static_cast<Own*>(data)).get()->run(); }, own.get(),
         status);
     if (status.ok()) own.release();  // it is the thread's
     return detail::finish(status.get());
@@ -131,6 +130,7 @@ class Coordinator {
       }
 #endif
     }
+    static void free(Work* work) { delete work; }
     Coordinator& coordinator;
     Function function;
   };

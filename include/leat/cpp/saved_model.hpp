@@ -33,19 +33,18 @@ class SavedModel {
   SavedModel() = default;
   /// NOT_FOUND where the directory has no model with exactly these tags.
   static result<SavedModel> load(const std::string& directory,
-                                 const std::vector<std::string>& tags = {"serve"},
+                                 ListOf<std::string> tags = {"serve"},
                                  const SessionOptions& options = SessionOptions()) {
     SavedModel model;
     Status error;
     const auto made = options.make(error);
-    std::vector<const char*> names;
-    for (const std::string& tag : tags) names.push_back(tag.c_str());
+    const detail::Texts names(tags);
     Handle<TF_Buffer, TF_DeleteBuffer> meta_graph(TF_NewBuffer());
     if (error.ok()) {
       detail::CallStatus status;
       const Graph graph;
       TF_Session* session = TF_LoadSessionFromSavedModel(
-          made.get(), nullptr, directory.c_str(), names.data(), static_cast<int>(names.size()),
+          made.get(), nullptr, directory.c_str(), names.data(), names.count(),
           graph.get(), meta_graph.get(), status);
       error = status.get();
       if (error.ok()) {
@@ -98,32 +97,34 @@ class SavedModel {
   static result<void> write(const std::string& directory, const Session& session,
                             const std::map<std::string, Signature>& signatures,
                             const Saver* saver = nullptr,
-                            const std::vector<std::string>& tags = {"serve"}) {
+                            ListOf<std::string> tags = {"serve"}) {
     if (!session) {
       return detail::finish(
           Status(TF_FAILED_PRECONDITION, "writing a model failed: there is no session"));
     }
-    std::vector<std::vector<leat_model_tensor_t>> tensors;
-    std::vector<leat_model_signature_t> plain;
-    tensors.reserve(2 * signatures.size());
+    std::size_t count = 0;
+    for (const auto& one : signatures) {
+      count += one.second.inputs.size() + one.second.outputs.size();
+    }
+    detail::Elements<leat_model_tensor_t> tensors(count);
     const auto list = [&tensors](const std::map<std::string, Output>& named) {
-      tensors.emplace_back();
-      for (const auto& one : named) tensors.back().push_back({one.first.c_str(), one.second.get()});
-      return tensors.back().data();
+      leat_model_tensor_t* first = tensors.data() + tensors.count();
+      for (const auto& one : named) tensors.add({one.first.c_str(), one.second.get()});
+      return first;
     };
+    detail::Elements<leat_model_signature_t> plain(signatures.size());
     for (const auto& one : signatures) {
       const Signature& signature = one.second;
-      plain.push_back({one.first.c_str(), signature.method.c_str(), list(signature.inputs),
-                       static_cast<int>(signature.inputs.size()), list(signature.outputs),
-                       static_cast<int>(signature.outputs.size())});
+      plain.add({one.first.c_str(), signature.method.c_str(), list(signature.inputs),
+                 static_cast<int>(signature.inputs.size()), list(signature.outputs),
+                 static_cast<int>(signature.outputs.size())});
     }
-    std::vector<const char*> names;
-    for (const std::string& tag : tags) names.push_back(tag.c_str());
+    const detail::Texts names(tags);
     leat_model_t model = {};
     model.tags = names.data();
-    model.tag_count = static_cast<int>(names.size());
+    model.tag_count = names.count();
     model.signatures = plain.data();
-    model.signature_count = static_cast<int>(plain.size());
+    model.signature_count = plain.count();
     if (saver) model.saver = saver->operations();
     detail::CallStatus status;
     leat_saved_model_write(directory.c_str(), session.graph().get(), session.get(), &model, status);

@@ -132,41 +132,38 @@ class Saver {
                             .attribute("shape", TensorShape())
                             .finish()
                             .output(0);
-    std::vector<std::string> names;
-    std::vector<DataType> dtypes;
-    std::vector<Output> values;
     const std::vector<detail::VariableRow> rows = outer.graph().variables();
-    for (const detail::VariableRow& row : rows) {
-      names.push_back(row.handle.op().name());
-      dtypes.push_back(row.dtype);
-      values.push_back(row.value);
+    const TensorShape one_each = {static_cast<std::int64_t>(rows.size())};
+    Tensor names(TF_STRING, one_each);
+    std::vector<DataType> dtypes(rows.size());
+    std::vector<Output> values;
+    for (std::size_t i = 0; i < rows.size(); ++i) {
+      names.set_string(static_cast<std::int64_t>(i), rows[i].handle.op().name());
+      dtypes[i] = rows[i].dtype;
+      values.push_back(rows[i].value);
     }
     const Output all = ops::Const(scope.with_op_name("tensor_names"), names);
-    const Output slices = ops::Const(scope.with_op_name("shape_and_slices"),
-                                     std::vector<std::string>(names.size()));
+    const Output slices =
+        ops::Const(scope.with_op_name("shape_and_slices"), Tensor(TF_STRING, one_each));
     const Operation save = OpBuilder(scope, "SaveV2")
                                .input(file)
                                .input(all)
                                .input(slices)
                                .input(InputList(values))
                                .finish();
-    const Output saved = OpBuilder(scope.with_control_dependencies({save}), "Identity")
-                             .input(file)
-                             .finish()
-                             .output(0);
+    const Output saved =
+        detail::add(scope.with_control_dependencies({save}), "Identity", {file}).output(0);
     const Operation restored = OpBuilder(scope, "RestoreV2")
                                    .input(file)
                                    .input(all)
                                    .input(slices)
                                    .attribute("dtypes", dtypes)
                                    .finish();
-    std::vector<Operation> assigned;
+    detail::Elements<Operation> assigned(rows.size());
     for (std::size_t i = 0; i < rows.size(); ++i) {
-      assigned.push_back(OpBuilder(scope.colocate_with(rows[i].handle.op()),
-                                   rows[i].is_resource() ? "AssignVariableOp" : "Assign")
-                             .input(rows[i].handle)
-                             .input(restored.output(static_cast<int>(i)))
-                             .finish());
+      assigned.add(detail::add(scope.colocate_with(rows[i].handle.op()),
+                               rows[i].is_resource() ? "AssignVariableOp" : "Assign",
+                               {rows[i].handle, restored.output(static_cast<int>(i))}));
     }
     leat_saver_operations_t operations = {};
     operations.file_name = file.get();

@@ -9,7 +9,6 @@
 #define LEAT_CPP_SESSION_HPP_
 
 #include <map>
-#include <memory>
 #include <string>
 #include <utility>
 #include <vector>
@@ -60,7 +59,10 @@ class Fetch {
   Fetch(const T& producer) : output_(producer) {}
   Fetch(const char* name) : name_(name) {}
   Fetch(std::string name) : name_(std::move(name)) {}
-  inline Output find(const Graph& graph, Status& error) const;
+  LEAT_CPP_CALL Fetch(const Fetch& other) = default;
+  LEAT_CPP_CALL Fetch& operator=(const Fetch& other) = default;
+  LEAT_CPP_CALL ~Fetch() = default;
+  Output find(const Graph& graph, Status& error) const;
 
  private:
   Output output_;
@@ -74,7 +76,10 @@ class Target {
   Target(const T& operation) : operation_(operation) {}
   Target(const char* name) : name_(name) {}
   Target(std::string name) : name_(std::move(name)) {}
-  inline Operation find(const Graph& graph, Status& error) const;
+  LEAT_CPP_CALL Target(const Target& other) = default;
+  LEAT_CPP_CALL Target& operator=(const Target& other) = default;
+  LEAT_CPP_CALL ~Target() = default;
+  Operation find(const Graph& graph, Status& error) const;
 
  private:
   Operation operation_;
@@ -83,12 +88,15 @@ class Target {
 
 /// A tensor and the value that it has in this step.
 struct Feed {
-  Feed(Fetch tensor, Tensor value) : tensor(std::move(tensor)), value(std::move(value)) {}
+  LEAT_CPP_CALL Feed(const Fetch& tensor, const Tensor& value) : tensor(tensor), value(value) {}
+  LEAT_CPP_CALL Feed(const Feed& other) = default;
+  LEAT_CPP_CALL Feed& operator=(const Feed& other) = default;
+  LEAT_CPP_CALL ~Feed() = default;
   template <class T, class = detail::if_value<T>>
-  Feed(Fetch tensor, std::initializer_list<T> values) : tensor(std::move(tensor)), value(values) {}
+  Feed(const Fetch& tensor, std::initializer_list<T> values) : tensor(tensor), value(values) {}
   template <class T, class = detail::if_value<T>>
-  Feed(Fetch tensor, std::initializer_list<std::initializer_list<T>> rows)
-      : tensor(std::move(tensor)), value(rows) {}
+  Feed(const Fetch& tensor, std::initializer_list<std::initializer_list<T>> rows)
+      : tensor(tensor), value(rows) {}
   Fetch tensor;
   Tensor value;
 };
@@ -97,14 +105,14 @@ using Feeds = std::vector<Feed>;
 using Fetches = std::vector<Fetch>;
 using Targets = std::vector<Target>;
 
-inline Output Fetch::find(const Graph& graph, Status& error) const {
+LEAT_CPP_CALL inline Output Fetch::find(const Graph& graph, Status& error) const {
   const Output found = output_ ? output_ : graph.output(name_);
   if (!found && error.ok()) {
     error = Status(TF_NOT_FOUND, "running a step failed: the graph has no tensor '" + name_ + "'");
   }
   return found;
 }
-inline Operation Target::find(const Graph& graph, Status& error) const {
+LEAT_CPP_CALL inline Operation Target::find(const Graph& graph, Status& error) const {
   const Operation found = operation_ ? operation_ : graph.operation(name_);
   if (!found && error.ok()) {
     error =
@@ -115,29 +123,59 @@ inline Operation Target::find(const Graph& graph, Status& error) const {
 
 namespace detail {
 
+/// Texts as the C API takes them; they are borrowed.
+class Texts : public Elements<const char*> {
+ public:
+  explicit Texts(ListOf<std::string> texts) : Elements(texts.size()) {
+    for (const std::string& text : texts) add(text.c_str());
+  }
+};
+
+/// Tensors that the C API gave.
+LEAT_CPP_CALL inline std::vector<Tensor> taken(const Elements<TF_Tensor*>& tensors, int count) {
+  std::vector<Tensor> all(static_cast<std::size_t>(count));
+  for (std::size_t i = 0; i < all.size(); ++i) all[i] = Tensor(tensors[i]);
+  return all;
+}
+
 /// The signature of a step as the C API takes it.
 struct Step {
-  Step(const Graph& graph, const Feeds& feeds, const Fetches& fetches, const Targets& targets) {
+  LEAT_CPP_CALL Step(const Graph& graph, ListOf<Feed> feeds, ListOf<Fetch> fetches,
+                     ListOf<Target> targets)
+      : Step(graph, feeds.size(), fetches, targets) {
     for (const Feed& feed : feeds) {
-      inputs.push_back(feed.tensor.find(graph, error).get());
-      values.push_back(feed.value.get());
+      inputs.add(feed.tensor.find(graph, error).get());
+      values.add(feed.value.get());
       if (!feed.value && error.ok()) {
         error = Status(TF_INVALID_ARGUMENT, "running a step failed: a feed has no value");
       }
     }
-    for (const Fetch& fetch : fetches) outputs.push_back(fetch.find(graph, error).get());
-    for (const Target& target : targets) operations.push_back(target.find(graph, error).get());
-    results.resize(outputs.size());
   }
-  int input_count() const { return static_cast<int>(inputs.size()); }
-  int output_count() const { return static_cast<int>(outputs.size()); }
-  int operation_count() const { return static_cast<int>(operations.size()); }
-  std::vector<Tensor> take() const { return {results.begin(), results.end()}; }
+  /// Without values for the feeds, which are given later.
+  LEAT_CPP_COLD Step(const Graph& graph, ListOf<Fetch> feeds, ListOf<Fetch> fetches,
+                     ListOf<Target> targets)
+      : Step(graph, feeds.size(), fetches, targets) {
+    for (const Fetch& feed : feeds) inputs.add(feed.find(graph, error).get());
+  }
+  LEAT_CPP_CALL ~Step() = default;
+  std::vector<Tensor> take() const { return taken(results, outputs.count()); }
 
-  std::vector<TF_Output> inputs, outputs;
-  std::vector<TF_Tensor*> values, results;
-  std::vector<const TF_Operation*> operations;
+  Elements<TF_Output> inputs, outputs;
+  Elements<TF_Tensor*> values, results;
+  Elements<const TF_Operation*> operations;
   Status error;
+
+ private:
+  LEAT_CPP_CALL Step(const Graph& graph, std::size_t feeds, ListOf<Fetch> fetches,
+                     ListOf<Target> targets)
+      : inputs(feeds),
+        outputs(fetches.size()),
+        values(feeds),
+        results(fetches.size()),
+        operations(targets.size()) {
+    for (const Fetch& fetch : fetches) outputs.add(fetch.find(graph, error).get());
+    for (const Target& target : targets) operations.add(target.find(graph, error).get());
+  }
 };
 
 struct SessionState {
@@ -181,15 +219,15 @@ class PartialRun {
   PartialRun() = default;
   /// Gives these feeds, and computes what they and former ones suffice for. A feed is given once, a
   /// fetch is asked for once.
-  result<std::vector<Tensor>> run(const Feeds& feeds, const Fetches& fetches,
-                                  const Targets& targets = {}) {
+  result<std::vector<Tensor>> run(ListOf<Feed> feeds, ListOf<Fetch> fetches,
+                                  ListOf<Target> targets = {}) {
     if (!state_) return detail::finish(no_step(), [] { return std::vector<Tensor>(); });
     detail::Step step(state_->graph, feeds, fetches, targets);
     detail::CallStatus status;
     if (step.error.ok()) {
       TF_SessionPRun(state_->session, handle_.get(), step.inputs.data(), step.values.data(),
-                     step.input_count(), step.outputs.data(), step.results.data(),
-                     step.output_count(), step.operations.data(), step.operation_count(), status);
+                     step.inputs.count(), step.outputs.data(), step.results.data(),
+                     step.outputs.count(), step.operations.data(), step.operations.count(), status);
       step.error = status.get();
     }
     return detail::finish(step.error, [&] { return step.take(); });
@@ -201,14 +239,14 @@ class PartialRun {
     return Status(TF_FAILED_PRECONDITION, "a partial run failed: no step was set up");
   }
   static void release(const char* handle) { TF_DeletePRunHandle(handle); }
-  std::shared_ptr<detail::SessionState> state_;
+  detail::Shared<detail::SessionState> state_;
   Handle<const char, release> handle_;
 };
 
 namespace detail {
 /// In this order, so that the callable is freed before its session.
 struct CallableState {
-  std::shared_ptr<SessionState> session;
+  Shared<SessionState> session;
   Handle<leat_callable_t, leat_callable_free> callable;
   std::size_t feed_count = 0, fetch_count = 0;
 };
@@ -221,17 +259,17 @@ class Callable {
   Callable() = default;
   /// Values of the feeds, in the order of the signature; the fetches come back in theirs. With
   /// |timeout_ms| > 0 it is DEADLINE_EXCEEDED after so long.
-  result<std::vector<Tensor>> operator()(const std::vector<Tensor>& values,
+  result<std::vector<Tensor>> operator()(ListOf<Tensor> values,
                                          std::int64_t timeout_ms = 0) const {
     Status error;
-    std::vector<TF_Tensor*> inputs, outputs(state_ ? state_->fetch_count : 0);
+    detail::Elements<TF_Tensor*> inputs(values.size()), outputs(state_ ? state_->fetch_count : 0);
     for (const Tensor& value : values) {
-      inputs.push_back(value.get());
+      inputs.add(value.get());
       if (!value) error = Status(TF_INVALID_ARGUMENT, "calling a step failed: a feed has no value");
     }
     if (!state_) {
       error = Status(TF_FAILED_PRECONDITION, "calling a step failed: there is no callable");
-    } else if (inputs.size() != state_->feed_count) {
+    } else if (values.size() != state_->feed_count) {
       error = Status(TF_INVALID_ARGUMENT,
                      "calling a step failed: " + std::to_string(values.size()) +
                          " values were given, must be " + std::to_string(state_->feed_count));
@@ -243,12 +281,12 @@ class Callable {
       error = status.get();
     }
     return detail::finish(
-        error, [&] { return std::vector<Tensor>(outputs.begin(), outputs.end()); });
+        error, [&] { return detail::taken(outputs, static_cast<int>(state_->fetch_count)); });
   }
 
  private:
   friend class Session;
-  std::shared_ptr<const detail::CallableState> state_;
+  detail::Shared<detail::CallableState> state_;
 };
 
 /// A device of a session.
@@ -282,9 +320,9 @@ class Session {
   }
   /// Takes over a session of the C API on |graph|.
   Session(const Graph& graph, TF_Session* session)
-      : state_(std::make_shared<detail::SessionState>(graph, session)) {}
+      : state_(new detail::SessionState(graph, session)) {}
 
-  explicit operator bool() const { return state_ != nullptr; }
+  explicit operator bool() const { return static_cast<bool>(state_); }
   TF_Session* get() const { return state_ ? state_->session : nullptr; }
   /// There must be a session.
   const Graph& graph() const { return state_->graph; }
@@ -293,9 +331,9 @@ class Session {
   /// their order. Values that are fed are read where they lie. NOT_FOUND for a name that the graph
   /// does not have; INVALID_ARGUMENT for a placeholder without a value, and a value of another type
   /// or shape than its tensor; else what the operation that failed says.
-  result<std::vector<Tensor>> run(const Fetches& fetches) const { return run({}, fetches); }
-  result<std::vector<Tensor>> run(const Feeds& feeds, const Fetches& fetches,
-                                  const Targets& targets = {},
+  result<std::vector<Tensor>> run(ListOf<Fetch> fetches) const { return run({}, fetches); }
+  result<std::vector<Tensor>> run(ListOf<Feed> feeds, ListOf<Fetch> fetches,
+                                  ListOf<Target> targets = {},
                                   const RunOptions& options = RunOptions()) const {
     if (!state_) return detail::finish(no_session(), [] { return std::vector<Tensor>(); });
     detail::Step step(state_->graph, feeds, fetches, targets);
@@ -310,8 +348,8 @@ class Session {
     if (options.metadata_) metadata.reset(TF_NewBuffer());
     if (step.error.ok()) {
       TF_SessionRun(state_->session, how.get(), step.inputs.data(), step.values.data(),
-                    step.input_count(), step.outputs.data(), step.results.data(),
-                    step.output_count(), step.operations.data(), step.operation_count(),
+                    step.inputs.count(), step.outputs.data(), step.results.data(),
+                    step.outputs.count(), step.operations.data(), step.operations.count(),
                     metadata.get(), status);
       step.error = status.get();
     }
@@ -319,7 +357,7 @@ class Session {
     return detail::finish(step.error, [&] { return step.take(); });
   }
   /// Runs operations for their effect, and fetches nothing.
-  result<void> run_targets(const Targets& targets, const Feeds& feeds = {},
+  result<void> run_targets(ListOf<Target> targets, ListOf<Feed> feeds = {},
                            const RunOptions& options = RunOptions()) const {
 #ifdef LEAT_NO_EXCEPTIONS
     return run(feeds, {}, targets, options).status();
@@ -329,22 +367,19 @@ class Session {
   }
 
   /// Resolves a signature once. Codes as of run().
-  LEAT_CPP_COLD result<Callable> callable(const Fetches& feeds, const Fetches& fetches,
-                                          const Targets& targets = {}) const {
+  LEAT_CPP_COLD result<Callable> callable(ListOf<Fetch> feeds, ListOf<Fetch> fetches,
+                                          ListOf<Target> targets = {}) const {
     if (!state_) return detail::finish(no_session(), [] { return Callable(); });
-    detail::Step step(state_->graph, {}, fetches, targets);
-    for (const Fetch& feed : feeds) {
-      step.inputs.push_back(feed.find(state_->graph, step.error).get());
-    }
+    detail::Step step(state_->graph, feeds, fetches, targets);
     detail::CallStatus status;
-    auto made = std::make_shared<detail::CallableState>();
+    detail::Shared<detail::CallableState> made(new detail::CallableState());
     made->session = state_;
     made->feed_count = feeds.size();
     made->fetch_count = fetches.size();
     if (step.error.ok()) {
       made->callable.reset(leat_callable_create(
-          state_->session, step.inputs.data(), step.input_count(), step.outputs.data(),
-          step.output_count(), step.operations.data(), step.operation_count(), status));
+          state_->session, step.inputs.data(), step.inputs.count(), step.outputs.data(),
+          step.outputs.count(), step.operations.data(), step.operations.count(), status));
       step.error = status.get();
     }
     return detail::finish(step.error, [&] {
@@ -355,20 +390,17 @@ class Session {
   }
 
   /// Begins a step in parts, with all feeds, fetches and targets that they will have.
-  LEAT_CPP_COLD result<PartialRun> partial_run(const Fetches& feeds, const Fetches& fetches,
-                                               const Targets& targets = {}) const {
+  LEAT_CPP_COLD result<PartialRun> partial_run(ListOf<Fetch> feeds, ListOf<Fetch> fetches,
+                                               ListOf<Target> targets = {}) const {
     if (!state_) return detail::finish(no_session(), [] { return PartialRun(); });
-    detail::Step step(state_->graph, {}, fetches, targets);
-    for (const Fetch& feed : feeds) {
-      step.inputs.push_back(feed.find(state_->graph, step.error).get());
-    }
+    detail::Step step(state_->graph, feeds, fetches, targets);
     detail::CallStatus status;
     PartialRun begun;
     if (step.error.ok()) {
       const char* handle = nullptr;
-      TF_SessionPRunSetup(state_->session, step.inputs.data(), step.input_count(),
-                          step.outputs.data(), step.output_count(), step.operations.data(),
-                          step.operation_count(), &handle, status);
+      TF_SessionPRunSetup(state_->session, step.inputs.data(), step.inputs.count(),
+                          step.outputs.data(), step.outputs.count(), step.operations.data(),
+                          step.operations.count(), &handle, status);
       begun.handle_.reset(handle);
       step.error = status.get();
     }
@@ -403,7 +435,7 @@ class Session {
   static Status no_session() {
     return Status(TF_FAILED_PRECONDITION, "running a step failed: there is no session");
   }
-  std::shared_ptr<detail::SessionState> state_;
+  detail::Shared<detail::SessionState> state_;
 };
 
 /// A task of a cluster in this process.

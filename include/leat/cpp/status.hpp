@@ -11,26 +11,10 @@
 #define LEAT_CPP_STATUS_HPP_
 
 #include <exception>
-#include <memory>
 #include <string>
 #include <utility>
 
-#include "leat/inspect.h"
-#include "tensorflow/c/c_api.h"
-
-#if !defined(LEAT_NO_EXCEPTIONS) && !defined(__cpp_exceptions)
-#define LEAT_NO_EXCEPTIONS 1
-#endif
-
-#ifdef LEAT_NO_EXCEPTIONS
-#define LEAT_CPP_BEGIN_NAMESPACE namespace leat { inline namespace results {
-#else
-#define LEAT_CPP_BEGIN_NAMESPACE namespace leat { inline namespace exceptions {
-#endif
-#define LEAT_CPP_END_NAMESPACE } }
-
-// What builds graphs runs once, and reports of errors hardly ever: small code compiles faster.
-#define LEAT_CPP_COLD [[gnu::cold, gnu::noinline]]
+#include "leat/cpp/handle.hpp"
 
 LEAT_CPP_BEGIN_NAMESPACE
 
@@ -38,7 +22,11 @@ LEAT_CPP_BEGIN_NAMESPACE
 class Status {
  public:
   Status() = default;
-  Status(TF_Code code, std::string message) : code_(code), message_(std::move(message)) {}
+  LEAT_CPP_COLD Status(TF_Code code, const std::string& message)
+      : code_(code), message_(message) {}
+  LEAT_CPP_CALL Status(const Status& other) = default;
+  LEAT_CPP_CALL Status& operator=(const Status& other) = default;
+  LEAT_CPP_CALL ~Status() = default;
   bool ok() const { return code_ == TF_OK; }
   TF_Code code() const { return code_; }
   const std::string& message() const { return message_; }
@@ -101,38 +89,16 @@ template <class T>
 using result = T;
 #endif
 
-/// Owns an object of the C API, and frees it. Moved from, it is empty.
-template <class T, void (*Free)(T*)>
-class Handle {
- public:
-  explicit Handle(T* object = nullptr) : object_(object) {}
-  Handle(Handle&& other) noexcept : object_(other.release()) {}
-  Handle& operator=(Handle&& other) noexcept {
-    if (this != &other) reset(other.release());
-    return *this;
-  }
-  ~Handle() { reset(); }
-  T* get() const { return object_; }
-  explicit operator bool() const { return object_ != nullptr; }
-  T* release() { return std::exchange(object_, nullptr); }
-  void reset(T* object = nullptr) {
-    T* old = std::exchange(object_, object);
-    if (old) Free(old);
-  }
-
- private:
-  T* object_;
-};
-
 namespace detail {
 
 /// The TF_Status that calls of the C API set.
 class CallStatus {
  public:
-  CallStatus() : status_(TF_NewStatus()) {}
+  LEAT_CPP_CALL CallStatus() : status_(TF_NewStatus()) {}
+  LEAT_CPP_CALL ~CallStatus() = default;
   operator TF_Status*() const { return status_.get(); }
   bool ok() const { return TF_GetCode(status_.get()) == TF_OK; }
-  Status get() const { return {TF_GetCode(status_.get()), TF_Message(status_.get())}; }
+  LEAT_CPP_CALL Status get() const { return {TF_GetCode(status_.get()), TF_Message(status_.get())}; }
 
  private:
   Handle<TF_Status, TF_DeleteStatus> status_;

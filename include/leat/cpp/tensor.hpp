@@ -10,7 +10,6 @@
 #include <cstdint>
 #include <cstring>
 #include <initializer_list>
-#include <memory>
 #include <string>
 #include <string_view>
 #include <type_traits>
@@ -89,8 +88,13 @@ class span {
 class TensorShape {
  public:
   TensorShape() = default;  // of a scalar
-  TensorShape(std::initializer_list<std::int64_t> dims) : dims_(dims) {}
+  LEAT_CPP_CALL TensorShape(std::initializer_list<std::int64_t> dims) : dims_(dims) {}
   explicit TensorShape(std::vector<std::int64_t> dims) : dims_(std::move(dims)) {}
+  LEAT_CPP_CALL TensorShape(const TensorShape& other) = default;
+  TensorShape(TensorShape&& other) = default;
+  LEAT_CPP_CALL TensorShape& operator=(const TensorShape& other) = default;
+  TensorShape& operator=(TensorShape&& other) = default;
+  LEAT_CPP_CALL ~TensorShape() = default;
   static TensorShape unknown() {
     TensorShape shape;
     shape.known_ = false;
@@ -141,7 +145,7 @@ class Tensor {
   }
   /// Takes over a tensor of the C API.
   explicit Tensor(TF_Tensor* tensor) {
-    if (tensor) tensor_.reset(tensor, TF_DeleteTensor);
+    tensor_ = detail::Shared<TF_Tensor>::of<TF_DeleteTensor>(tensor);
   }
 
   /// A scalar.
@@ -162,23 +166,34 @@ class Tensor {
   template <class T, class = detail::if_value<T>>
   LEAT_CPP_COLD Tensor(std::initializer_list<std::initializer_list<T>> rows) {
     const std::size_t columns = rows.size() ? rows.begin()->size() : 0;
-    std::vector<T> flat;
-    const bool even = append(rows, columns, flat);
-    fill<T>({static_cast<std::int64_t>(rows.size()), even ? std::int64_t(columns) : -1}, flat);
+    bool even = true;
+    for (const auto& row : rows) even = even && row.size() == columns;
+    std::int64_t i = 0;
+    if (!make<T>({std::int64_t(rows.size()), even ? std::int64_t(columns) : -1})) return;
+    for (const auto& row : rows) {
+      for (const T& value : row) put(i++, value);
+    }
   }
   template <class T, class = detail::if_value<T>>
   LEAT_CPP_COLD Tensor(
       std::initializer_list<std::initializer_list<std::initializer_list<T>>> blocks) {
     const std::size_t rows = blocks.size() ? blocks.begin()->size() : 0;
     const std::size_t columns = rows ? blocks.begin()->begin()->size() : 0;
-    std::vector<T> flat;
     bool even = true;
     for (const auto& block : blocks) {
-      even = even && block.size() == rows && append(block, columns, flat);
+      even = even && block.size() == rows;
+      for (const auto& row : block) even = even && row.size() == columns;
     }
-    fill<T>({static_cast<std::int64_t>(blocks.size()), std::int64_t(rows),
-             even ? std::int64_t(columns) : -1},
-            flat);
+    std::int64_t i = 0;
+    if (!make<T>({std::int64_t(blocks.size()), std::int64_t(rows),
+                  even ? std::int64_t(columns) : -1})) {
+      return;
+    }
+    for (const auto& block : blocks) {
+      for (const auto& row : block) {
+        for (const T& value : row) put(i++, value);
+      }
+    }
   }
   /// A copy of the values, as a vector or in the shape that is given.
   template <class T, class = detail::if_value<T>>
@@ -215,15 +230,15 @@ class Tensor {
   template <class T, class = detail::if_element<T>>
   static Tensor adopt(std::vector<T> values, const TensorShape& shape) {
     if (shape.count() != static_cast<std::int64_t>(values.size())) return misshapen(shape);
-    auto kept = std::make_shared<std::vector<T>>(std::move(values));
+    const detail::Shared<std::vector<T>> kept(new std::vector<T>(std::move(values)));
     return over(kept->data(), shape, [kept] {});
   }
 
-  explicit operator bool() const { return tensor_ != nullptr; }
+  explicit operator bool() const { return static_cast<bool>(tensor_); }
   /// Borrowed; NULL for an empty tensor.
   TF_Tensor* get() const { return tensor_.get(); }
   DataType dtype() const { return TF_TensorType(tensor_.get()); }
-  TensorShape shape() const {
+  LEAT_CPP_CALL TensorShape shape() const {
     std::vector<std::int64_t> dims(tensor_ ? TF_NumDims(tensor_.get()) : 0);
     for (std::size_t i = 0; i < dims.size(); ++i) {
       dims[i] = TF_Dim(tensor_.get(), static_cast<int>(i));
@@ -326,35 +341,38 @@ class Tensor {
                                                      "fill shape " + shape.text()));
     return Tensor();
   }
+  /// Becomes a tensor of this shape for elements that put() takes, unless memory is gone. A shape
+  /// with a size of -1 is that of values which fill none.
+  template <class T>
+  bool make(const TensorShape& shape) {
+    if (shape.count() < 0) {
+      *this = misshapen(shape);
+    } else if constexpr (detail::is_element<T>::value) {
+      *this = Tensor(allocate(dtype_of<T>::value, shape));
+    } else {
+      *this = Tensor(TF_STRING, shape);
+    }
+    return data() != nullptr;
+  }
+  template <class T>
+  void put(std::int64_t i, const T& value) {
+    if constexpr (detail::is_element<T>::value) {
+      static_cast<T*>(data())[i] = value;
+    } else {
+      set_string(i, value);
+    }
+  }
   template <class T, class Values>
   void fill(const TensorShape& shape, const Values& values) {
     if (shape.count() != static_cast<std::int64_t>(values.size())) {
       *this = misshapen(shape);
-      return;
-    }
-    if constexpr (detail::is_element<T>::value) {
-      *this = Tensor(allocate(dtype_of<T>::value, shape));
-      T* out = static_cast<T*>(data());
-      if (out) {
-        for (const auto& value : values) *out++ = value;
-      }
-    } else {
-      *this = Tensor(TF_STRING, shape);
+    } else if (make<T>(shape)) {
       std::int64_t i = 0;
-      for (const auto& value : values) set_string(i++, value);
+      for (auto value = values.begin(); value != values.end(); ++value) put<T>(i++, *value);
     }
-  }
-  template <class T>
-  static bool append(std::initializer_list<std::initializer_list<T>> rows, std::size_t columns,
-                     std::vector<T>& flat) {
-    for (const auto& row : rows) {
-      if (row.size() != columns) return false;
-      flat.insert(flat.end(), row.begin(), row.end());
-    }
-    return true;
   }
 
-  std::shared_ptr<TF_Tensor> tensor_;
+  detail::Shared<TF_Tensor> tensor_;
 };
 
 LEAT_CPP_END_NAMESPACE

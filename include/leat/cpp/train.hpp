@@ -29,18 +29,10 @@ struct Derivative {
   /// The same as one tensor.
   LEAT_CPP_COLD Output dense(const Scope& scope) const {
     if (!has_rows()) return values;
-    const Output rows = OpBuilder(scope, "GatherV2")
-                            .input(dense_shape)
-                            .input(Input(0))
-                            .input(Input(0))
-                            .finish()
-                            .output(0);
-    return OpBuilder(scope, "UnsortedSegmentSum")
-        .input(values)
-        .input(indices)
-        .input(rows)
-        .finish()
-        .output(0);
+    const Output rows =
+        detail::add(scope, "GatherV2", {dense_shape, ops::Const(scope, 0), ops::Const(scope, 0)})
+            .output(0);
+    return detail::add(scope, "UnsortedSegmentSum", {values, indices, rows}).output(0);
   }
 };
 
@@ -49,34 +41,28 @@ struct Derivative {
 /// INVALID_ARGUMENT for a number of |grad_ys| that is not that of |ys|, and for tensors of another
 /// graph; NOT_FOUND where an op between has no derivative.
 LEAT_CPP_COLD inline std::vector<Derivative> derivatives(
-    const Scope& scope, const std::vector<Output>& ys, const std::vector<Output>& xs,
-    const std::vector<Output>& grad_ys = {}, const std::vector<Output>& stop_gradients = {}) {
+    const Scope& scope, ListOf<Output> ys, ListOf<Output> xs, ListOf<Output> grad_ys = {},
+    ListOf<Output> stop_gradients = {}) {
   std::vector<Derivative> all(xs.size());
   if (!scope.ok()) return all;
-  const auto plain = [](const std::vector<Output>& outputs) {
-    std::vector<TF_Output> all;
-    for (const Output& output : outputs) all.push_back(output.get());
-    return all;
-  };
-  const std::vector<TF_Output> from = plain(ys), to = plain(xs), stops = plain(stop_gradients),
-                               starts = plain(grad_ys);
+  const detail::Outputs from(ys), to(xs), stops(stop_gradients), starts(grad_ys);
   const std::string prefix =
       scope.sub_scope(scope.op_name().empty() ? "gradients" : scope.op_name()).prefix();
   const std::string name = prefix.substr(0, prefix.size() - 1);
   leat_gradients_options_t options = {};
   options.prefix = name.c_str();
-  options.grad_ys = starts.empty() ? nullptr : starts.data();
+  options.grad_ys = starts.count() ? starts.data() : nullptr;
   options.stop_gradients = stops.data();
-  options.stop_gradient_count = static_cast<int>(stops.size());
-  std::vector<leat_derivative_t> found(xs.size());
+  options.stop_gradient_count = stops.count();
+  const detail::Elements<leat_derivative_t> found(xs.size());
   detail::CallStatus status;
   TF_Graph* graph = scope.graph().get();
-  if (!starts.empty() && starts.size() != from.size()) {
+  if (starts.count() && starts.count() != from.count()) {
     TF_SetStatus(status, TF_INVALID_ARGUMENT,
                  "derivatives failed: grad_ys must be as many as ys, or none");
   } else {
-    leat_gradients(graph, from.data(), static_cast<int>(from.size()), to.data(),
-                   static_cast<int>(to.size()), &options, found.data(), status);
+    leat_gradients(graph, from.data(), from.count(), to.data(), to.count(), &options, found.data(),
+                   status);
   }
   if (!status.ok()) {
     scope.fail(status.get());
@@ -90,15 +76,15 @@ LEAT_CPP_COLD inline std::vector<Derivative> derivatives(
     all[i].dense_shape =
         found[i].dense_shape.oper
             ? Output(graph, found[i].dense_shape)
-            : OpBuilder(scope.sub_scope("shape"), "Shape").input(xs[i]).finish().output(0);
+            : detail::add(scope.sub_scope("shape"), "Shape", {xs[i]}).output(0);
   }
   return all;
 }
 
 /// The same as tensors, each of its x's shape. One that no y depends on is no Output.
 LEAT_CPP_COLD inline std::vector<Output> gradients(
-    const Scope& scope, const std::vector<Output>& ys, const std::vector<Output>& xs,
-    const std::vector<Output>& grad_ys = {}, const std::vector<Output>& stop_gradients = {}) {
+    const Scope& scope, ListOf<Output> ys, ListOf<Output> xs, ListOf<Output> grad_ys = {},
+    ListOf<Output> stop_gradients = {}) {
   std::vector<Output> all;
   for (const Derivative& one : derivatives(scope, ys, xs, grad_ys, stop_gradients)) {
     all.push_back(one.dense(scope));
@@ -116,11 +102,7 @@ class Number {
   LEAT_CPP_COLD Output in(const Scope& scope, DataType dtype) const {
     if (!output_) return detail::number(scope, dtype, value_);
     if (output_.dtype() == dtype) return output_;
-    return OpBuilder(scope, "Cast")
-        .input(output_)
-        .attribute("DstT", dtype)
-        .finish()
-        .output(0);
+    return detail::add(scope, "Cast", {output_}, "DstT", dtype).output(0);
   }
   double value() const { return value_; }
 
@@ -141,7 +123,7 @@ struct Optimizer {
   struct Argument {
     Kind kind;
     Number number;
-    std::string name;  // of a slot or power
+    const char* name;  // of a slot or power
   };
   std::string op;
   std::vector<Argument> arguments;
@@ -228,30 +210,22 @@ namespace detail {
 
 /// Rows of equal indices become one: what the sparse update rules want.
 LEAT_CPP_COLD inline Derivative summed(const Scope& scope, const Derivative& rows) {
-  const Operation unique =
-      OpBuilder(scope, "Unique").input(rows.indices).attribute("out_idx", TF_INT32).finish();
-  const Output count = OpBuilder(scope, "Size").input(unique.output(0)).finish().output(0);
-  const Output values = OpBuilder(scope, "UnsortedSegmentSum")
-                            .input(rows.values)
-                            .input(unique.output(1))
-                            .input(count)
-                            .finish()
-                            .output(0);
+  const Operation unique = add(scope, "Unique", {rows.indices}, "out_idx", TF_INT32);
+  const Output count = add(scope, "Size", {unique.output(0)}).output(0);
+  const Output values =
+      add(scope, "UnsortedSegmentSum", {rows.values, unique.output(1), count}).output(0);
   return {values, unique.output(0), rows.dense_shape};
 }
 
 /// Adds the update of one variable; |powers| are those of the optimizer, in order.
 LEAT_CPP_COLD inline Operation apply(const Scope& scope, const Optimizer& optimizer,
                                      const VariableRow& row, const Derivative& derivative,
-                                     const std::vector<Output>& powers) {
+                                     const std::vector<VariableRow>& powers) {
   const std::string resource = row.is_resource() ? "Resource" : "";
   if (derivative.has_rows() && optimizer.op == "GradientDescent") {
     const Output rate = optimizer.arguments[0].number.in(scope, row.dtype);
-    return OpBuilder(scope, (resource + "ScatterSub").c_str())
-        .input(row.handle)
-        .input(derivative.indices)
-        .input(binary(scope, "Mul", derivative.values, rate))
-        .finish();
+    return add(scope, (resource + "ScatterSub").c_str(),
+               {row.handle, derivative.indices, binary(scope, "Mul", derivative.values, rate)});
   }
   const bool rows = derivative.has_rows() && optimizer.has_rows;
   const Derivative gradient =
@@ -268,7 +242,7 @@ LEAT_CPP_COLD inline Operation apply(const Scope& scope, const Optimizer& optimi
         inputs.push_back(slot.handle());
         break;
       }
-      case Optimizer::kPower: inputs.push_back(powers[power++]); break;
+      case Optimizer::kPower: inputs.push_back(powers[power++].value); break;
       case Optimizer::kNumber: inputs.push_back(argument.number.in(scope, row.dtype)); break;
       case Optimizer::kGradient:
         inputs.push_back(gradient.values);
@@ -287,40 +261,38 @@ LEAT_CPP_COLD inline Operation apply(const Scope& scope, const Optimizer& optimi
 /// Adds the updates; running the result does one step. No variable changes before all derivatives
 /// are there. |step|, if there is one, is raised by 1 after them.
 LEAT_CPP_COLD inline Operation apply_gradients(const Scope& scope, const Optimizer& optimizer,
-                                               const std::vector<Update>& updates,
+                                               ListOf<Update> updates,
                                                const Var* step = nullptr) {
   const Scope own = scope.sub_scope(optimizer.op);
-  std::vector<Operation> computed, applied;
-  for (const Update& update : updates) computed.push_back(update.second.values.op());
+  detail::Elements<Operation> computed(updates.size()), applied(updates.size()),
+      after(optimizer.arguments.size() + updates.size() + 1);
+  for (const Update& update : updates) computed.add(update.second.values.op());
   // Powers are variables, so that a checkpoint has them; all variables of one type share them.
-  std::vector<Var> powers;
-  std::vector<Operation> after;
+  std::vector<detail::VariableRow> powers;
   for (const Optimizer::Argument& argument : optimizer.arguments) {
-    if (argument.kind != Optimizer::kPower || updates.empty()) continue;
+    if (argument.kind != Optimizer::kPower || !updates.size()) continue;
     const detail::VariableRow& first = updates[0].first;
-    powers.emplace_back(scope.with_op_name(argument.name), TensorShape(),
-                        constant(argument.number.value()),
-                        VarOptions().dtype(first.dtype).resource(first.is_resource())
-                            .untrainable());
+    const Var power(
+        scope.with_op_name(argument.name), TensorShape(), constant(argument.number.value()),
+        VarOptions().dtype(first.dtype).resource(first.is_resource()).untrainable());
+    powers.push_back(power.row());
   }
   const Scope gated = own.with_control_dependencies(computed);
   for (const Update& update : updates) {
-    std::vector<Output> values;
-    for (const Var& power : powers) values.push_back(power.value());
-    applied.push_back(
-        detail::apply(gated, optimizer, update.first, update.second, values));
+    applied.add(detail::apply(gated, optimizer, update.first, update.second, powers));
   }
   const Scope behind = own.with_control_dependencies(applied);
   std::size_t power = 0;
   for (const Optimizer::Argument& argument : optimizer.arguments) {
-    if (argument.kind != Optimizer::kPower || updates.empty()) continue;
-    const Var& var = powers[power++];
-    after.push_back(var.assign(
-        behind, detail::binary(behind, "Mul", var.value(),
-                               detail::number(behind, var.dtype(), argument.number.value()))));
+    if (argument.kind != Optimizer::kPower || !updates.size()) continue;
+    const detail::VariableRow& row = powers[power++];
+    const Output factor = detail::number(behind, row.dtype, argument.number.value());
+    const Output product = detail::binary(behind, "Mul", row.value, factor);
+    after.add(detail::add(behind, row.is_resource() ? "AssignVariableOp" : "Assign",
+                          {row.handle, product}));
   }
-  if (step) after.push_back(step->assign_add(behind, detail::number(behind, step->dtype(), 1)));
-  after.insert(after.end(), applied.begin(), applied.end());
+  if (step) after.add(step->assign_add(behind, detail::number(behind, step->dtype(), 1)));
+  for (const Operation& one : ListOf<Operation>(applied)) after.add(one);
   return ops::group(scope.with_op_name(scope.op_name().empty() ? "train" : scope.op_name()),
                     after);
 }
@@ -329,20 +301,21 @@ LEAT_CPP_COLD inline Operation apply_gradients(const Scope& scope, const Optimiz
 /// their updates. INVALID_ARGUMENT where it depends on none.
 LEAT_CPP_COLD inline Operation minimize(const Scope& scope, const Output& loss,
                                         const Optimizer& optimizer, const Var* step = nullptr) {
-  std::vector<detail::VariableRow> rows;
-  std::vector<Output> handles;
-  for (const detail::VariableRow& row : scope.graph().variables()) {
+  const std::vector<detail::VariableRow> rows = scope.graph().variables();
+  detail::Elements<const detail::VariableRow*> trained(rows.size());
+  detail::Elements<Output> handles(rows.size());
+  for (const detail::VariableRow& row : rows) {
     if (!row.trainable) continue;
-    rows.push_back(row);
-    handles.push_back(row.handle);
+    trained.add(&row);
+    handles.add(row.handle);
   }
-  std::vector<Update> updates;
   const std::vector<Derivative> found =
       derivatives(scope.with_op_name("gradients"), {loss}, handles);
+  detail::Elements<Update> updates(found.size());
   for (std::size_t i = 0; i < found.size(); ++i) {
-    if (found[i]) updates.emplace_back(rows[i], found[i]);
+    if (found[i]) updates.add({*trained[i], found[i]});
   }
-  if (updates.empty() && scope.ok()) {
+  if (!updates.count() && scope.ok()) {
     scope.fail(Status(TF_INVALID_ARGUMENT, "minimize failed: '" + loss.name() +
                                                "' depends on no trainable variable"));
   }

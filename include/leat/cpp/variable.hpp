@@ -11,7 +11,6 @@
 #ifndef LEAT_CPP_VARIABLE_HPP_
 #define LEAT_CPP_VARIABLE_HPP_
 
-#include <memory>
 #include <utility>
 #include <vector>
 
@@ -28,17 +27,18 @@ class Initializer {
   template <class Function, class = decltype(Output(std::declval<const Function&>()(
                                 std::declval<const Scope&>(), TensorShape(), TF_FLOAT)))>
   Initializer(Function function)
-      : function_(std::make_shared<Function>(std::move(function))),
+      : function_(new Function(std::move(function)),
+                  [](void* own) { delete static_cast<Function*>(own); }),
         call_([](const void* function, const Scope& scope, const TensorShape& shape,
                  DataType dtype) -> Output {
           return (*static_cast<const Function*>(function))(scope, shape, dtype);
         }) {}
   Output operator()(const Scope& scope, const TensorShape& shape, DataType dtype) const {
-    return call_(function_.get(), scope, shape, dtype);
+    return call_(function_.object(), scope, shape, dtype);
   }
 
  private:
-  std::shared_ptr<const void> function_;
+  detail::SharedObject function_;
   Output (*call_)(const void*, const Scope&, const TensorShape&, DataType);
 };
 
@@ -53,18 +53,17 @@ LEAT_CPP_COLD inline Output number(const Scope& scope, DataType dtype, double va
     case TF_INT64: return ops::Const(scope, static_cast<std::int64_t>(value));
     default: break;
   }
-  return OpBuilder(scope, "Cast")
-      .input(Input(value))
-      .attribute("DstT", dtype)
-      .finish()
-      .output(0);
+  return add(scope, "Cast", {ops::Const(scope, value)}, "DstT", dtype).output(0);
 }
 LEAT_CPP_COLD inline Output shape_constant(const Scope& scope, const TensorShape& shape) {
-  return ops::Const(scope, std::vector<std::int32_t>(shape.dims().begin(), shape.dims().end()));
+  const Tensor sizes(TF_INT32, {shape.rank()});
+  for (int i = 0; i < shape.rank(); ++i) {
+    sizes.at<std::int32_t>(i) = static_cast<std::int32_t>(shape[static_cast<std::size_t>(i)]);
+  }
+  return ops::Const(scope, sizes);
 }
-LEAT_CPP_COLD inline Output binary(const Scope& scope, const char* op, const Input& x,
-                                   const Input& y) {
-  return OpBuilder(scope, op).input(x).input(y).finish().output(0);
+inline Output binary(const Scope& scope, const char* op, const Output& x, const Output& y) {
+  return add(scope, op, {x, y}).output(0);
 }
 
 /// |offset| + |factor| * what |op| draws; the seed is 0 where none is wanted.
@@ -250,8 +249,9 @@ class Var {
 
 /// One operation that gives every variable made so far its first value, those of optimizers too.
 LEAT_CPP_COLD inline Operation initialize_variables(const Scope& scope) {
-  std::vector<Operation> all;
-  for (const detail::VariableRow& row : scope.graph().variables()) all.push_back(row.initializer);
+  const std::vector<detail::VariableRow> rows = scope.graph().variables();
+  detail::Elements<Operation> all(rows.size());
+  for (const detail::VariableRow& row : rows) all.add(row.initializer);
   return ops::group(scope.with_op_name("init"), all);
 }
 
