@@ -69,16 +69,19 @@ leat_status_t leat_walk_sum_contributions(leat_walk_t* w, leat_builder_t* b, lea
   }
   leat_output_t* items;
   LEAT_RETURN_IF_ERROR(LEAT_NEW(&w->arena, (size_t)count + 1, &items));
+  // Sums are named as TensorFlow 1 names them, "gradients/AddN", whichever operation they are of.
+  leat_builder_t sums = *b;
+  LEAT_RETURN_IF_ERROR(leat_arena_print(&w->arena, &sums.scope, "%.*s/", LEAT_SV_ARG(w->prefix)));
   if (all_rows) {
-    *out_sum = join_rows(b, first, items, count);
+    *out_sum = join_rows(&sums, first, items, count);
   } else {
     int n = 0;
     for (const leat_contribution_t* p = first; p; p = p->next) {
-      items[n++] = leat_gradient_value_to_dense(b, p->value);
+      items[n++] = leat_gradient_value_to_dense(&sums, p->value);
     }
-    out_sum->dense = leat_build(b, "AddN", (leat_outputs_t){items, count}, LEAT_NO_ATTRS);
+    out_sum->dense = leat_build(&sums, "AddN", (leat_outputs_t){items, count}, LEAT_NO_ATTRS);
   }
   first->value = *out_sum;
   first->next = NULL;
-  return leat_builder_take_status(b);
+  return leat_builder_take_status(&sums);
 }
