@@ -29,9 +29,8 @@ struct Derivative {
   /// The same as one tensor.
   LEAT_CPP_COLD Output dense(const Scope& scope) const {
     if (!has_rows()) return values;
-    const Output rows =
-        detail::add(scope, "GatherV2", {dense_shape, ops::Const(scope, 0), ops::Const(scope, 0)})
-            .output(0);
+    const Output zero = ops::Const(scope.with_op_name(""), 0);
+    const Output rows = detail::add(scope, "GatherV2", {dense_shape, zero, zero}).output(0);
     return detail::add(scope, "UnsortedSegmentSum", {values, indices, rows}).output(0);
   }
 };

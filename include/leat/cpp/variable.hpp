@@ -53,7 +53,8 @@ LEAT_CPP_COLD inline Output number(const Scope& scope, DataType dtype, double va
     case TF_INT64: return ops::Const(scope, static_cast<std::int64_t>(value));
     default: break;
   }
-  return add(scope, "Cast", {ops::Const(scope, value)}, "DstT", dtype).output(0);
+  const Output real = ops::Const(scope.with_op_name(""), value);
+  return add(scope, "Cast", {real}, "DstT", dtype).output(0);
 }
 LEAT_CPP_COLD inline Output shape_constant(const Scope& scope, const TensorShape& shape) {
   const Tensor sizes(TF_INT32, {shape.rank()});
