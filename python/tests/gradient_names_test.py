@@ -29,7 +29,8 @@ class GradientNamesTest(unittest.TestCase):
       y = tf.gather(table, [0, 1]) + tf.gather(table, [1, 2])
       tf.gradients(y, table)
     self.assertEqual([name.rpartition('/')[0] for name in _names(graph, 'ConcatV2')],
-                     ['gradients', 'gradients'])
+                     ['gradients/GatherV2_grad', 'gradients/GatherV2_1_grad', 'gradients',
+                      'gradients'])
 
 
 if __name__ == '__main__':
