@@ -109,6 +109,8 @@ static leat_status_t load(const leat_rpc_module_t** out_module) {
   return leat_ok_status();
 }
 
+void leat_rpc_use_module(const leat_rpc_module_t* module) { atomic_store(&grpc.table, module); }
+
 // The module where it is known to be loaded.
 static const leat_rpc_module_t* module(void) {
   const leat_rpc_module_t* loaded = atomic_load_explicit(&grpc.table, memory_order_acquire);

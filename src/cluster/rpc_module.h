@@ -76,6 +76,10 @@ typedef struct leat_rpc_module_s {
   void (*channel_fail)(leat_rpc_channel_t* channel, int code, const char* message);
 } leat_rpc_module_t;
 
+// Has the calls of this process made by |module| and not by gRPC, from now on and for good: for a
+// test that simulates the network. Before the first server and channel.
+void leat_rpc_use_module(const leat_rpc_module_t* module);
+
 // The module's only exported symbol, `leat_module_grpc`, has this type.
 const leat_rpc_module_t* leat_module_grpc(void);
 

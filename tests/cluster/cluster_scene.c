@@ -94,7 +94,6 @@ static void open_server(cluster_scene_t* cluster, int task) {
   }
   TF_ServerStart(cluster->servers[task], cluster->status);
   assert_string_equal(TF_Message(cluster->status), "");
-  open_channel(cluster, task);
 }
 
 int cluster_scene_set_up(void** state) {
@@ -112,10 +111,8 @@ int cluster_scene_set_up_with(void** state, const cluster_options_t* options) {
   snprintf(cluster->addresses[1], sizeof cluster->addresses[1], "127.0.0.1:%d", second);
   scene_open(&cluster->scene);
   for (int i = 0; i < CLUSTER_TASKS - options->ps_is_a_process; ++i) open_server(cluster, i);
-  if (options->ps_is_a_process) {
-    start_process(cluster);
-    open_channel(cluster, CLUSTER_PS);
-  }
+  if (options->ps_is_a_process) start_process(cluster);
+  for (int i = 0; i < CLUSTER_TASKS; ++i) open_channel(cluster, i);
   *state = cluster;
   return 0;
 }
@@ -163,6 +160,11 @@ void cluster_build_queue(cluster_scene_t* cluster) {
 void cluster_stop(cluster_scene_t* cluster, int task) {
   TF_ServerStop(cluster->servers[task], cluster->status);
   assert_int_equal(TF_GetCode(cluster->status), TF_OK);
+}
+
+void cluster_restart(cluster_scene_t* cluster, int task) {
+  TF_DeleteServer(cluster->servers[task]);
+  open_server(cluster, task);
 }
 
 void cluster_let_wait(void) { leat_clock_sleep_ns(50000000); }

@@ -54,6 +54,8 @@ leat_output_t cluster_op(cluster_scene_t* cluster, int task, const char* op, con
 void cluster_build_queue(cluster_scene_t* cluster);
 // Stops the server of a task.
 void cluster_stop(cluster_scene_t* cluster, int task);
+// Deletes it, and starts a new one in its place.
+void cluster_restart(cluster_scene_t* cluster, int task);
 // Gives a step a moment to reach the place where it waits; nothing depends on it but which path is
 // tested.
 void cluster_let_wait(void);
