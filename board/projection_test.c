@@ -1,6 +1,6 @@
 // Projections of points whose arrangement is known: ellipsoids, whose axes are the principal
-// directions, and groups, which t-SNE and UMAP must keep apart. What is degenerate (equal rows, one row, one
-// column, numbers that are not finite) gives points that are finite.
+// directions, and groups, which t-SNE and UMAP must keep apart. What is degenerate (equal rows, one
+// row, one column, numbers that are not finite) gives points that are finite.
 #include "board/projection.h"
 
 #include <math.h>
