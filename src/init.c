@@ -70,8 +70,11 @@ static const leat_transport_t* const kTransports[] = {&leat_loopback_transport};
 //   capi/plugin/plugin.c: loading
 //     the load that runs on this thread
 //     TF_LoadLibrary | thread | that call's end
-//   capi/eager/monitoring.c: metrics_mutex, metrics
-//     counters, gauges and samplers by name
+//   capi/eager/eager_executor.c: thread_count, thread_number
+//     numbers threads that ask for executors
+//     at start; the first question of a thread | atomic; thread | process; thread
+//   capi/eager/monitoring.c: metrics_mutex, metrics, readers
+//     counters, gauges and samplers by name; what readers saw at first, which stays
 //     TFE_Monitoring*New* | metrics_mutex | each when it is deleted
 //   capi/plugin/attr_builder.c: names_mutex, names
 //     names of ops and attributes as C strings that callers keep

@@ -4,8 +4,10 @@
 // thread. Ops as such are tested in eager_test.c.
 #include <pthread.h>
 
+#include "base/log.h"
+#include "capi/eager_kit.h"
 #include "capi/plugin_kit.h"
-#include "tensorflow/c/eager/c_api_experimental.h"
+#include "tensorflow/c/eager/c_api_experimental_reader.h"
 
 static void* count_up(void* cell) {
   for (int i = 0; i < 1000; ++i) TFE_MonitoringCounterCellIncrementBy(cell, 2);
@@ -205,8 +207,139 @@ static void test_executors_and_handles(void** state) {
   TF_DeleteStatus(s);
 }
 
+static void test_counter_reader(void** state) {
+  TF_Status* s = TF_NewStatus();
+  TFE_MonitoringCounterReader* early = TFE_MonitoringNewCounterReader("/test/read");
+  assert_int_equal(TFE_MonitoringReadCounter1(early, "a"), 0);
+  TFE_MonitoringCounter1* counter = TFE_MonitoringNewCounter1("/test/read", s, "", "label");
+  TFE_MonitoringCounterCellIncrementBy(TFE_MonitoringGetCellCounter1(counter, "a"), 3);
+  TFE_MonitoringCounterReader* late = TFE_MonitoringNewCounterReader("/test/read");
+  TFE_MonitoringCounterCellIncrementBy(TFE_MonitoringGetCellCounter1(counter, "a"), 4);
+  TFE_MonitoringCounterCellIncrementBy(TFE_MonitoringGetCellCounter1(counter, "b"), 1);
+  assert_int_equal(TFE_MonitoringReadCounter1(early, "a"), 7);
+  assert_int_equal(TFE_MonitoringReadCounter1(late, "a"), 4);
+  assert_int_equal(TFE_MonitoringReadCounter1(late, "b"), 1);
+  assert_int_equal(TFE_MonitoringReadCounter0(late), 0);
+  TFE_MonitoringDeleteCounter1(counter);
+  TFE_MonitoringCounter0* plain = TFE_MonitoringNewCounter0("/test/plain", s, "");
+  TFE_MonitoringCounterReader* reader = TFE_MonitoringNewCounterReader("/test/plain");
+  TFE_MonitoringCounterCellIncrementBy(TFE_MonitoringGetCellCounter0(plain), 5);
+  assert_int_equal(TFE_MonitoringReadCounter0(reader), 5);
+  TFE_MonitoringDeleteCounter0(plain);
+  TF_DeleteStatus(s);
+}
+
+static void* ask_for_executor(void* context) {
+  TFE_Executor* executor = TFE_ContextGetExecutorForThread(context);
+  bool is_async = TFE_ExecutorIsAsync(executor);
+  TFE_DeleteExecutor(executor);
+  return is_async ? context : NULL;
+}
+
+// Each thread has an executor of its own in a context.
+static void test_executors_of_threads(void** state) {
+  TFE_Context* context = eager_open();
+  TFE_Executor* own = TFE_NewExecutor(true, false, 0);
+  assert_null(ask_for_executor(context));
+  TFE_ContextSetExecutorForThread(context, own);
+  TFE_DeleteExecutor(own);  // the context keeps it
+  assert_non_null(ask_for_executor(context));
+  pthread_t thread;
+  void* other_is_async = context;
+  pthread_create(&thread, NULL, ask_for_executor, context);
+  pthread_join(thread, &other_is_async);
+  assert_null(other_is_async);
+  own = TFE_NewExecutor(false, false, 0);
+  TFE_ContextSetExecutorForThread(context, own);
+  assert_null(ask_for_executor(context));
+  TFE_DeleteExecutor(own);
+  TFE_DeleteContext(context);
+}
+
+// Whether the RunMetadata of what |context| has done since the last time names |op|.
+static bool has_run(TFE_Context* context, const char* op) {
+  TF_Status* s = TF_NewStatus();
+  TF_Buffer* metadata = TF_NewBuffer();
+  TFE_ContextExportRunMetadata(context, metadata, s);
+  kit_ok(s);
+  bool has = holds(metadata->data, metadata->length, op);
+  TF_DeleteBuffer(metadata);
+  TF_DeleteStatus(s);
+  return has;
+}
+
+static void test_run_metadata(void** state) {
+  TFE_Context* context = eager_open();
+  TFE_TensorHandle* one = eager_handle(kit_int32(1));
+  TFE_DeleteTensorHandle(eager_result(eager_op(context, "Neg", one, NULL)));
+  assert_false(has_run(context, "Neg"));  // nobody has asked for it
+  TFE_ContextEnableRunMetadata(context);
+  TFE_DeleteTensorHandle(eager_result(eager_op(context, "Neg", one, NULL)));
+  TFE_DeleteTensorHandle(eager_result(eager_op(context, "AddV2", one, one)));
+  TFE_ContextEnableRunMetadata(context);  // again, which forgets nothing
+  assert_true(has_run(context, "Neg"));
+  assert_false(has_run(context, "Neg"));  // told once
+  eager_expect(eager_op(context, "MatMul", one, one), TF_INVALID_ARGUMENT);
+  TFE_DeleteTensorHandle(eager_result(eager_op(context, "Neg", one, NULL)));
+  TFE_ContextDisableRunMetadata(context);
+  assert_false(has_run(context, "Neg"));
+  TFE_DeleteTensorHandle(one);
+  TFE_DeleteContext(context);
+}
+
+static int placement_lines;
+
+static void count_placements(leat_log_level_t level, const char* line) {
+  if (strstr(line, "Executing op Neg in device")) ++placement_lines;
+}
+
+static void test_settings(void** state) {
+  TF_Status* s = TF_NewStatus();
+  TFE_Context* context = eager_open();
+  TFE_TensorHandle* one = eager_handle(kit_int32(1));
+  leat_log_set_sink(count_placements);
+  TFE_ContextSetLogDevicePlacement(context, 1, s);
+  kit_ok(s);
+  TFE_DeleteTensorHandle(eager_result(eager_op(context, "Neg", one, NULL)));
+  TFE_ContextSetLogDevicePlacement(context, 0, s);
+  TFE_DeleteTensorHandle(eager_result(eager_op(context, "Neg", one, NULL)));
+  leat_log_set_sink(NULL);
+  assert_int_equal(placement_lines, 1);
+  TFE_ContextSetRunEagerOpAsFunction(context, 1, s);
+  kit_ok(s);
+  TFE_ContextSetJitCompileRewrite(context, 1, s);
+  kit_ok(s);
+  TFE_DeleteTensorHandle(one);
+  TFE_DeleteContext(context);
+  TF_DeleteStatus(s);
+}
+
+static void test_coordination(void** state) {
+  TF_Status* s = TF_NewStatus();
+  TFE_Context* context = eager_open();
+  TF_Buffer* value = TF_NewBuffer();
+  TFE_InsertConfigKeyValue(context, "k", "v", s);
+  kit_expect(s, TF_FAILED_PRECONDITION);
+  TFE_GetConfigKeyValue(context, "k", 10, value, s);
+  kit_expect(s, TF_FAILED_PRECONDITION);
+  TFE_DeleteConfigKeyValue(context, "k", s);
+  kit_expect(s, TF_FAILED_PRECONDITION);
+  TFE_ReportErrorToCluster(context, 3, "m", s);
+  kit_expect(s, TF_FAILED_PRECONDITION);
+  TFE_GetTaskStates(context, value, NULL, s);
+  kit_expect(s, TF_FAILED_PRECONDITION);
+  TFE_WaitAtBarrier(context, "b", 10, s);
+  kit_expect(s, TF_FAILED_PRECONDITION);
+  TF_DeleteBuffer(value);
+  TFE_DeleteContext(context);
+  TF_DeleteStatus(s);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
+      cmocka_unit_test(test_counter_reader), cmocka_unit_test(test_executors_of_threads),
+      cmocka_unit_test(test_run_metadata),   cmocka_unit_test(test_settings),
+      cmocka_unit_test(test_coordination),
       cmocka_unit_test(test_counters),     cmocka_unit_test(test_gauges),
       cmocka_unit_test(test_samplers),     cmocka_unit_test(test_cancelling),
       cmocka_unit_test(test_cancelled_op), cmocka_unit_test(test_executors_and_handles),

@@ -57,6 +57,25 @@ void leat_eager_kernels_clear_shared(TFE_Context* context);
 
 #define LEAT_EAGER_BUCKETS 256
 
+// ---- Traces and executors -----------------------------------------------------------------------
+
+// Events of ops that were executed (eager_trace.c).
+typedef struct leat_eager_collection_s leat_eager_collection_t;
+void leat_eager_collection_release(leat_eager_collection_t* collection);
+
+// An execution that is traced; all zero where the context does not collect.
+typedef struct leat_eager_event_s {
+  leat_eager_collection_t* collection;
+  struct leat_step_collector_s* collector;  // for calls that the op makes
+  int64_t start_ns;
+} leat_eager_event_t;
+leat_eager_event_t leat_eager_event_begin(const TFE_Op* op);
+// |outputs| are those of |kernel|. Ends the event after a failure, too.
+void leat_eager_event_end(const leat_eager_event_t* event, const TFE_Op* op,
+                          const leat_kernel_t* kernel, const leat_tensor_t* outputs);
+// Forgets the executors of threads, when the context ends.
+void leat_eager_threads_free(TFE_Context* context);
+
 // ---- Contexts -----------------------------------------------------------------------------------
 
 // What eager ops run in. Both resource managers live until it is deleted; the second is for kernels
@@ -75,7 +94,12 @@ struct TFE_Context {
   leat_string_map_t function_uses;  // how often each was added; guarded by |mutex|
   // There is one device, so the policy is kept only to be read back.
   TFE_ContextDevicePlacementPolicy policy;
+  bool is_async;  // what new executors of threads say that they are
+  _Atomic bool collects;  // |collection| is not NULL
+  _Atomic bool logs_placement;
   leat_mutex_t mutex;
+  struct leat_eager_thread_s* threads;  // executors of threads; guarded by |mutex|
+  leat_eager_collection_t* collection;  // guarded by |mutex|
   // Guarded by |mutex|. A kernel that made a resource may own it (a queue without a shared name),
   // so that it is kept until the caches are cleared, and serves no other op. All others lie in
   // |kernels| by their hash.

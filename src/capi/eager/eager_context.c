@@ -16,6 +16,7 @@
 
 struct TFE_ContextOptions {
   TF_SessionOptions* session;
+  bool is_async;
   TFE_ContextDevicePlacementPolicy policy;
 };
 
@@ -39,8 +40,10 @@ void TFE_ContextOptionsSetConfig(TFE_ContextOptions* options, const void* proto,
   TF_SetConfig(options->session, proto, proto_len, status);
 }
 
-// Does nothing: execution is always synchronous.
-void TFE_ContextOptionsSetAsync(TFE_ContextOptions* options, unsigned char enable) {}
+// Execution is always synchronous; the executors of threads say what was asked for.
+void TFE_ContextOptionsSetAsync(TFE_ContextOptions* options, unsigned char enable) {
+  options->is_async = enable != 0;
+}
 
 void TFE_ContextOptionsSetDevicePlacementPolicy(TFE_ContextOptions* options,
                                                 TFE_ContextDevicePlacementPolicy policy) {
@@ -97,6 +100,7 @@ TFE_Context* TFE_NewContext(const TFE_ContextOptions* opts, TF_Status* status) {
   leat_string_map_initialize(leat_allocator_system(), &context->function_uses);
   static _Atomic uint64_t ids;
   context->policy = opts->policy;
+  context->is_async = opts->is_async;
   context->id = atomic_fetch_add(&ids, 1) + 1;
   result = open_context(context, opts);
   if (result) {
@@ -114,6 +118,8 @@ void TFE_DeleteContext(TFE_Context* ctx) {
   if (!ctx) return;
   TF_Status* status = TF_NewStatus();
   leat_eager_kernels_clear(ctx);
+  leat_eager_threads_free(ctx);
+  leat_eager_collection_release(ctx->collection);
   if (ctx->cancellation) leat_cancellation_release(ctx->cancellation);
   if (ctx->session) TF_DeleteSession(ctx->session, status);
   leat_resource_manager_free(ctx->step_resources);

@@ -66,6 +66,7 @@ static leat_status_t invoke(const TFE_Op* op, const leat_kernel_t* kernel, leat_
   TFE_Context* context = op->context;
   leat_tensor_t* outputs = tensors + op->input_count;
   for (size_t i = 0; i < op->input_count; ++i) tensors[i] = op->inputs[i]->tensor;
+  const leat_eager_event_t event = leat_eager_event_begin(op);
   const leat_step_services_t services = {
       .step_id = atomic_fetch_add(&context->runs, 1),
       .memory = context->device->memory,
@@ -73,8 +74,11 @@ static leat_status_t invoke(const TFE_Op* op, const leat_kernel_t* kernel, leat_
       .resources = context->resources[0],
       .step_resources = context->step_resources,
       .functions = leat_session_master_options(context->session->session)->functions,
-      .cancellation = op->cancellation ? op->cancellation->cancellation : context->cancellation};
-  LEAT_RETURN_IF_ERROR(leat_kernel_invoke(kernel, &services, tensors, outputs));
+      .cancellation = op->cancellation ? op->cancellation->cancellation : context->cancellation,
+      .collector = event.collector};
+  leat_status_t status = leat_kernel_invoke(kernel, &services, tensors, outputs);
+  leat_eager_event_end(&event, op, kernel, outputs);
+  LEAT_RETURN_IF_ERROR(status);
   return wrap_outputs(outputs, kernel->output_count, retvals);
 }
 

@@ -1,6 +1,5 @@
-// The functions of eager/c_api_experimental.h but for the metrics (monitoring.c): cancellation,
-// executors, and more of contexts, ops and handles. Eager ops run synchronously here, so that an
-// executor has no queue: waiting for it returns at once and it never has an error. Cancellation is
+// Functions of eager/c_api_experimental.h: cancellation, and more of contexts and handles. Others
+// have files of their own: metrics (monitoring.c), executors, attributes, traces. Cancellation is
 // real: a manager wraps a leat_cancellation_t, on which the kernels of an op that was given the
 // manager wait. Functions whose subject does not exist here (TFRT, streaming) succeed and do
 // nothing, so that a binding that calls them at its start still works.
@@ -107,31 +106,6 @@ bool TFE_CancellationManagerTryDeregisterCallback(TFE_CancellationManager* manag
   return TFE_CancellationManagerDeregisterCallback(manager, token);
 }
 
-// ---- Executors ----------------------------------------------------------------------------------
-
-struct TFE_Executor {
-  bool is_async;
-};
-
-TFE_Executor* TFE_NewExecutor(bool is_async, bool enable_streaming_enqueue,
-                              int in_flight_nodes_limit) {
-  TFE_Executor* executor = leat_capi_allocate(sizeof *executor);
-  if (executor) executor->is_async = is_async;
-  return executor;
-}
-
-void TFE_DeleteExecutor(TFE_Executor* executor) {
-  leat_allocator_free(leat_allocator_system(), executor);
-}
-
-bool TFE_ExecutorIsAsync(TFE_Executor* executor) { return executor->is_async; }
-
-void TFE_ExecutorWaitForAllPendingNodes(TFE_Executor* executor, TF_Status* status) {
-  leat_capi_status_set(status, leat_ok_status());
-}
-
-void TFE_ExecutorClearError(TFE_Executor* executor) {}
-
 // ---- Contexts -----------------------------------------------------------------------------------
 
 void TFE_ContextOptionsSetTfrt(TFE_ContextOptions* options, bool use_tfrt) {}
@@ -144,6 +118,17 @@ void TFE_ContextAsyncWait(TFE_Context* ctx, TF_Status* status) {
 
 void TFE_ContextSetSoftDevicePlacement(TFE_Context* ctx, unsigned char enable,
                                        TF_Status* status) {
+  leat_capi_status_set(status, leat_ok_status());
+}
+
+// Whether ops run as functions of one node, and whether functions that ask for a compiler are
+// rewritten, changes nothing that a client sees.
+void TFE_ContextSetRunEagerOpAsFunction(TFE_Context* ctx, unsigned char enable,
+                                        TF_Status* status) {
+  leat_capi_status_set(status, leat_ok_status());
+}
+
+void TFE_ContextSetJitCompileRewrite(TFE_Context* ctx, unsigned char enable, TF_Status* status) {
   leat_capi_status_set(status, leat_ok_status());
 }
 

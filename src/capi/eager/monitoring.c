@@ -249,6 +249,82 @@ EXPORT void TFE_MonitoringSamplerCellValue(cell_t* cell, TF_Buffer* buf) {
   leat_status_free(status);
 }
 
+// ---- Readers ------------------------------------------------------------------------------------
+
+// Reads a counter by its name: how far its cells have counted since the reader was made. Nobody
+// deletes readers, so that they stay in a list of the process.
+typedef struct reader_s {
+  struct reader_s* next;
+  char* name;
+  size_t count;
+  struct {
+    const cell_t* cell;
+    int64_t number;
+  } before[];
+} reader_t;
+
+static reader_t* readers;  // guarded by |metrics_mutex|
+
+// The cells of the metric of that name; NULL: it has none. The caller holds the mutex.
+static const cell_t* cells_of(const char* name) {
+  const metric_t* metric = metrics;
+  while (metric && strcmp(metric->name, name) != 0) metric = metric->next;
+  return metric ? metric->cells : NULL;
+}
+
+// The caller holds the mutex.
+static reader_t* make_reader(const char* name) {
+  size_t count = 0, length = strlen(name) + 1;
+  for (const cell_t* c = cells_of(name); c; c = c->next) ++count;
+  size_t size = sizeof(reader_t) + count * sizeof(((reader_t*)NULL)->before[0]);
+  char* memory = leat_capi_allocate(size + length);
+  reader_t* reader = (reader_t*)memory;
+  if (!reader) return NULL;
+  for (const cell_t* c = cells_of(name); c; c = c->next) {
+    reader->before[reader->count].cell = c;
+    reader->before[reader->count++].number = atomic_load(&c->number);
+  }
+  reader->name = memory + size;
+  memcpy(reader->name, name, length);
+  reader->next = readers;
+  return readers = reader;
+}
+
+EXPORT reader_t* TFE_MonitoringNewCounterReader(const char* name) {
+  leat_mutex_lock(&metrics_mutex);
+  reader_t* reader = make_reader(name);
+  leat_mutex_unlock(&metrics_mutex);
+  return reader;
+}
+
+// How far the cell with these labels has counted; 0 where there is none.
+static int64_t read_counter(const reader_t* reader, leat_string_view_t labels) {
+  leat_mutex_lock(&metrics_mutex);
+  const cell_t* cell = cells_of(reader->name);
+  while (cell && !leat_string_view_equals(labels, cell->labels)) cell = cell->next;
+  int64_t change = cell ? atomic_load(&cell->number) : 0;
+  for (size_t i = 0; cell && i < reader->count; ++i) {
+    if (reader->before[i].cell == cell) change -= reader->before[i].number;
+  }
+  leat_mutex_unlock(&metrics_mutex);
+  return change;
+}
+
+EXPORT int64_t TFE_MonitoringReadCounter0(reader_t* cell_reader) {
+  return read_counter(cell_reader, LEAT_SV(""));
+}
+
+EXPORT int64_t TFE_MonitoringReadCounter1(reader_t* cell_reader, const char* label_value) {
+  leat_string_builder_t labels;
+  leat_string_builder_initialize(leat_allocator_system(), &labels);
+  leat_string_builder_append(&labels, leat_string_view_from(label_value));
+  leat_string_builder_append_char(&labels, 1);
+  int64_t change =
+      labels.status ? 0 : read_counter(cell_reader, leat_string_builder_view(&labels));
+  leat_string_builder_deinitialize(&labels);
+  return change;
+}
+
 // ---- The other names of these functions ---------------------------------------------------------
 
 #define NAME(result, name, function, ...) \

@@ -188,6 +188,16 @@ TF_CAPI_EXPORT void TFE_ContextRemoveFunction(TFE_Context* ctx, const char* name
                                               TF_Status* status);
 TF_CAPI_EXPORT unsigned char TFE_ContextHasFunction(TFE_Context* ctx, const char* name);
 
+// --- Traces ----------------------------------------------------------------------------------
+
+// From now on the context notes when and where each op runs, and each node of functions that it
+// calls; or it stops and forgets what it has noted.
+TF_CAPI_EXPORT void TFE_ContextEnableRunMetadata(TFE_Context* ctx);
+TF_CAPI_EXPORT void TFE_ContextDisableRunMetadata(TFE_Context* ctx);
+// A RunMetadata message with what was noted since the last one, into an empty buffer.
+TF_CAPI_EXPORT void TFE_ContextExportRunMetadata(TFE_Context* ctx, TF_Buffer* buf,
+                                                 TF_Status* status);
+
 // Nothing begins or ends.
 TF_CAPI_EXPORT void TFE_ContextStartStep(TFE_Context* ctx);
 TF_CAPI_EXPORT void TFE_ContextEndStep(TFE_Context* ctx);

@@ -136,6 +136,28 @@ TF_CAPI_EXPORT void TFE_DeleteExecutor(TFE_Executor* executor);
 TF_CAPI_EXPORT bool TFE_ExecutorIsAsync(TFE_Executor* executor);
 TF_CAPI_EXPORT void TFE_ExecutorWaitForAllPendingNodes(TFE_Executor* executor, TF_Status* status);
 TF_CAPI_EXPORT void TFE_ExecutorClearError(TFE_Executor* executor);
+// The executor of this thread in the context, which keeps a hold of its own on |executor|; and a
+// new handle on it, for TFE_DeleteExecutor. A thread that has set none gets one that is
+// asynchronous if TFE_ContextOptionsSetAsync asked for that.
+TF_CAPI_EXPORT void TFE_ContextSetExecutorForThread(TFE_Context* ctx, TFE_Executor* executor);
+TF_CAPI_EXPORT TFE_Executor* TFE_ContextGetExecutorForThread(TFE_Context* ctx);
+
+// --- Coordination ----------------------------------------------------------------------------
+// Keys and values, barriers and errors that the tasks of a cluster share. An eager context is never
+// part of one: TF_FAILED_PRECONDITION, as TensorFlow says it to such a context.
+
+TF_CAPI_EXPORT void TFE_InsertConfigKeyValue(TFE_Context* ctx, const char* key, const char* value,
+                                             TF_Status* status);
+TF_CAPI_EXPORT void TFE_GetConfigKeyValue(TFE_Context* ctx, const char* key,
+                                          int64_t timeout_in_ms, TF_Buffer* value_buf,
+                                          TF_Status* status);
+TF_CAPI_EXPORT void TFE_DeleteConfigKeyValue(TFE_Context* ctx, const char* key, TF_Status* status);
+TF_CAPI_EXPORT void TFE_ReportErrorToCluster(TFE_Context* ctx, int error_code,
+                                             const char* error_message, TF_Status* status);
+TF_CAPI_EXPORT void TFE_GetTaskStates(TFE_Context* ctx, const TF_Buffer* tasks, void* states,
+                                      TF_Status* status);
+TF_CAPI_EXPORT void TFE_WaitAtBarrier(TFE_Context* ctx, const char* barrier_id,
+                                      int64_t barrier_timeout_in_ms, TF_Status* status);
 
 // --- Contexts, handles, ops ------------------------------------------------------------------
 
@@ -164,6 +186,15 @@ TF_CAPI_EXPORT void TFE_ContextGetFunctionDef(TFE_Context* ctx, const char* func
                                               TF_Buffer* buf, TF_Status* status);
 TF_CAPI_EXPORT TF_Function* TFE_ContextGetFunction(TFE_Context* ctx, const char* name,
                                                    TF_Status* status);
+
+// Writes a line to the log for each op that is executed, with its device, or stops that.
+TF_CAPI_EXPORT void TFE_ContextSetLogDevicePlacement(TFE_Context* ctx, unsigned char enable,
+                                                     TF_Status* status);
+// Both are accepted; ops give the same values either way.
+TF_CAPI_EXPORT void TFE_ContextSetRunEagerOpAsFunction(TFE_Context* ctx, unsigned char enable,
+                                                       TF_Status* status);
+TF_CAPI_EXPORT void TFE_ContextSetJitCompileRewrite(TFE_Context* ctx, unsigned char enable,
+                                                    TF_Status* status);
 
 // There is one runtime.
 TF_CAPI_EXPORT void TFE_ContextOptionsSetTfrt(TFE_ContextOptions* options, bool use_tfrt);
