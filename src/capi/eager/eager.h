@@ -115,6 +115,12 @@ void leat_eager_use_functions(TFE_Context* context);
 // The op of that name, or the function of the context. NOT_FOUND.
 LEAT_MUST_USE leat_status_t leat_eager_find_op(const TFE_Context* context, const char* name,
                                                const leat_op_t** out_op);
+// Makes handles of the |count| tensors |outputs|, which are taken in any case. After a failure no
+// handle is left in |retvals|.
+LEAT_MUST_USE leat_status_t leat_eager_wrap_outputs(leat_tensor_t* outputs, int count,
+                                                    TFE_TensorHandle** retvals);
+// INVALID_ARGUMENT unless there is room for |count| results.
+LEAT_MUST_USE leat_status_t leat_eager_check_room(int count, const int* num_retvals);
 // Makes a handle of |tensor|, which is taken in any case.
 LEAT_MUST_USE leat_status_t leat_eager_handle_create(leat_tensor_t* tensor,
                                                      TFE_TensorHandle** out_handle);
@@ -146,7 +152,14 @@ struct TFE_Op {
   // a list came one by one.
   int next_argument;
   bool has_device;
+  // What the op calls instead of a kernel, with a hold on its model; NULL: nothing.
+  struct TF_SignatureDefFunction* signature;
   const struct TFE_CancellationManager* cancellation;  // NULL: that of the context
 };
+
+// Runs |op->signature| on the op's inputs (saved_model.c), as TFE_Execute does.
+LEAT_MUST_USE leat_status_t leat_eager_signature_run(const TFE_Op* op, TFE_TensorHandle** retvals,
+                                                     int* num_retvals);
+void leat_eager_signature_release(struct TF_SignatureDefFunction* signature);  // NULL is allowed
 
 #endif  // LEAT_CAPI_EAGER_EAGER_H_

@@ -47,8 +47,8 @@ int TFE_OpGetOutputLength(TFE_Op* op, const char* output_name, TF_Status* status
 
 // ---- Execution ----------------------------------------------------------------------------------
 
-// Makes handles of |outputs|, which are taken. After a failure no handle is left in |retvals|.
-static leat_status_t wrap_outputs(leat_tensor_t* outputs, int count, TFE_TensorHandle** retvals) {
+leat_status_t leat_eager_wrap_outputs(leat_tensor_t* outputs, int count,
+                                      TFE_TensorHandle** retvals) {
   leat_status_t status = leat_ok_status();
   for (int i = 0; i < count; ++i) {
     status = leat_status_join(status, leat_eager_handle_create(&outputs[i], &retvals[i]));
@@ -79,7 +79,7 @@ static leat_status_t invoke(const TFE_Op* op, const leat_kernel_t* kernel, leat_
   leat_status_t status = leat_kernel_invoke(kernel, &services, tensors, outputs);
   leat_eager_event_end(&event, op, kernel, outputs);
   LEAT_RETURN_IF_ERROR(status);
-  return wrap_outputs(outputs, kernel->output_count, retvals);
+  return leat_eager_wrap_outputs(outputs, kernel->output_count, retvals);
 }
 
 static leat_status_t invoke_with_room(const TFE_Op* op, const leat_kernel_t* kernel,
@@ -94,15 +94,18 @@ static leat_status_t invoke_with_room(const TFE_Op* op, const leat_kernel_t* ker
   return status;
 }
 
+leat_status_t leat_eager_check_room(int count, const int* num_retvals) {
+  if (LEAT_LIKELY(*num_retvals >= count)) return leat_ok_status();
+  return leat_make_status(LEAT_INVALID_ARGUMENT, "Expecting %d outputs, but *num_retvals is %d",
+                          count, *num_retvals);
+}
+
 static leat_status_t execute(const TFE_Op* op, TFE_TensorHandle** retvals, int* num_retvals) {
   leat_eager_kernel_t* kernel = NULL;
+  if (LEAT_UNLIKELY(op->signature)) return leat_eager_signature_run(op, retvals, num_retvals);
   LEAT_RETURN_IF_ERROR(leat_eager_kernel_find(op, &kernel));
   int count = kernel->kernel->output_count;
-  leat_status_t status = leat_ok_status();
-  if (*num_retvals < count) {
-    status = leat_make_status(LEAT_INVALID_ARGUMENT,
-                              "Expecting %d outputs, but *num_retvals is %d", count, *num_retvals);
-  }
+  leat_status_t status = leat_eager_check_room(count, num_retvals);
   if (!status) status = invoke_with_room(op, kernel->kernel, retvals);
   if (!status) *num_retvals = count;
   leat_eager_kernel_release(kernel);

@@ -186,11 +186,7 @@ void TF_ShapeInferenceContextConcatenateShapes(TF_ShapeInferenceContext* ctx,
 }
 
 // ---- TF_Shape -----------------------------------------------------------------------------------
-// No function of the API sets one, so that every shape is unknown.
-
-struct TF_Shape {
-  leat_partial_shape_t shape;
-};
+// A client's own is unknown, since no function of the API sets one; those of signatures are known.
 
 TF_Shape* TF_NewShape(void) {
   TF_Shape* shape = leat_capi_allocate(sizeof *shape);

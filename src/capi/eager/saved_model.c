@@ -1,0 +1,304 @@
+// SavedModels for eager execution (experimental/saved_model/public). A model is a session on the
+// model's graph, loaded as TF_LoadSessionFromSavedModel does it, and its signatures in the order of
+// their keys. A signature is called by a TFE_Op that runs a step of that session instead of a
+// kernel, so that models with variables of every kind, tables and assets work alike:
+//
+//     TFE_Op ── inputs ──▶ feeds ── leat_session_run_prepared ──▶ fetches ──▶ TFE_TensorHandle, ...
+//
+// The model, with all that it gives out, is one object: the client and each op that calls a
+// signature hold references to it.
+#include <stdlib.h>
+
+#include "capi/eager/eager.h"
+#include "formats/generated/meta_graph.h"
+#include "formats/wire/decode.h"
+#include "formats/wire/shape_proto.h"
+#include "session/meta_graph.h"
+#include "tensorflow/c/experimental/saved_model/public/saved_model_api.h"
+
+struct TF_TensorSpec {
+  TF_DataType dtype;
+  TF_Shape shape;
+};
+
+struct TF_SignatureDefParam {
+  leat_string_view_t name;  // ends in NUL
+  TF_TensorSpec spec;
+};
+
+// |outputs| are the tensors of the graph, which belong to the items.
+struct TF_SignatureDefParamList {
+  size_t count;
+  TF_SignatureDefParam* items;
+  leat_output_t* outputs;
+};
+
+struct TF_SignatureDefFunctionMetadata {
+  TF_SignatureDefParamList args, returns;
+};
+
+struct TF_SignatureDefFunction {
+  TF_SavedModel* model;
+  leat_string_view_t key;
+  TF_SignatureDefFunctionMetadata metadata;
+};
+
+struct TF_SavedModel {
+  leat_reference_count_t references;
+  TFE_Context* context;  // in which its ops are
+  TF_Graph* graph;
+  TF_Session* session;
+  leat_arena_t arena;  // holds the signatures
+  TF_SignatureDefFunction* signatures;
+  size_t signature_count;
+};
+
+// ---- Life ---------------------------------------------------------------------------------------
+
+void TF_DeleteSavedModel(TF_SavedModel* model) {
+  if (!model || !leat_reference_count_release(&model->references)) return;
+  TF_DeleteSession(model->session, NULL);
+  TF_DeleteGraph(model->graph);
+  leat_arena_deinitialize(&model->arena);
+  leat_allocator_free(leat_allocator_system(), model);
+}
+
+void leat_eager_signature_release(TF_SignatureDefFunction* signature) {
+  if (signature) TF_DeleteSavedModel(signature->model);
+}
+
+// Fills a parameter and the tensor of the graph that it stands for.
+static leat_status_t read_param(TF_SavedModel* model, leat_string_view_t name,
+                                const leat_pb_tensor_info_t* info, TF_SignatureDefParam* param,
+                                leat_output_t* out_output) {
+  if (!info || info->name.size == 0) {
+    return leat_make_status(LEAT_UNIMPLEMENTED,
+                            "Loading a SavedModel failed: '%.*s' of a signature is no dense tensor",
+                            LEAT_SV_ARG(name));
+  }
+  LEAT_RETURN_IF_ERROR(leat_arena_copy_string(&model->arena, name, &param->name));
+  param->spec.dtype = (TF_DataType)info->dtype;
+  param->spec.shape.shape = leat_partial_shape_unknown();
+  if (info->tensor_shape) {
+    LEAT_RETURN_IF_ERROR(leat_partial_shape_from_proto(info->tensor_shape, &model->arena,
+                                                       &param->spec.shape.shape));
+  }
+  return leat_meta_graph_find(model->graph->shared, info->name, out_output);
+}
+
+// An entry of a signature's inputs or outputs.
+typedef struct entry_s {
+  leat_string_view_t key;
+  const leat_pb_tensor_info_t* info;
+} entry_t;
+
+static int compare_entries(const void* a, const void* b) {
+  return leat_string_view_compare(((const entry_t*)a)->key, ((const entry_t*)b)->key);
+}
+
+// Fills a list in the order of names; |entries| is sorted in place.
+static leat_status_t read_list(TF_SavedModel* model, entry_t* entries, size_t count,
+                               TF_SignatureDefParamList* list) {
+  qsort(entries, count, sizeof *entries, compare_entries);
+  LEAT_RETURN_IF_ERROR(LEAT_NEW(&model->arena, count + 1, &list->items));
+  LEAT_RETURN_IF_ERROR(LEAT_NEW(&model->arena, count + 1, &list->outputs));
+  for (size_t i = 0; i < count; ++i) {
+    LEAT_RETURN_IF_ERROR(read_param(model, entries[i].key, entries[i].info, &list->items[i],
+                                    &list->outputs[i]));
+  }
+  list->count = count;
+  return leat_ok_status();
+}
+
+static leat_status_t read_signature(TF_SavedModel* model, leat_string_view_t key,
+                                    const leat_pb_signature_def_t* def,
+                                    TF_SignatureDefFunction* signature) {
+  const size_t inputs = def->inputs.count, outputs = def->outputs.count;
+  entry_t* entries = NULL;
+  LEAT_RETURN_IF_ERROR(LEAT_NEW(&model->arena, inputs + outputs + 1, &entries));
+  for (size_t i = 0; i < inputs; ++i) {
+    entries[i] = (entry_t){def->inputs.items[i].key, def->inputs.items[i].value};
+  }
+  for (size_t i = 0; i < outputs; ++i) {
+    entries[inputs + i] = (entry_t){def->outputs.items[i].key, def->outputs.items[i].value};
+  }
+  signature->model = model;
+  LEAT_RETURN_IF_ERROR(leat_arena_copy_string(&model->arena, key, &signature->key));
+  LEAT_RETURN_IF_ERROR(read_list(model, entries, inputs, &signature->metadata.args));
+  return read_list(model, entries + inputs, outputs, &signature->metadata.returns);
+}
+
+// Reads the signatures of a MetaGraphDef; one without outputs, which marks how the model is
+// initialized, is passed over.
+static leat_status_t read_signatures(TF_SavedModel* model, const TF_Buffer* meta_graph_def) {
+  leat_pb_meta_graph_def_t def = {0};
+  LEAT_RETURN_IF_ERROR(leat_message_decode(&leat_pb_meta_graph_def_descriptor,
+                                           leat_capi_buffer_bytes(meta_graph_def), &model->arena,
+                                           NULL, &def));
+  LEAT_RETURN_IF_ERROR(LEAT_NEW(&model->arena, def.signature_def.count + 1, &model->signatures));
+  for (size_t i = 0; i < def.signature_def.count; ++i) {
+    const leat_pb_meta_graph_def_signature_def_entry_t* entry = &def.signature_def.items[i];
+    if (!entry->value || leat_string_view_equals(entry->key, "__saved_model_init_op")) continue;
+    LEAT_RETURN_IF_ERROR(read_signature(model, entry->key, entry->value,
+                                        &model->signatures[model->signature_count]));
+    ++model->signature_count;
+  }
+  return leat_ok_status();
+}
+
+// Loads graph and session, with options like those of the context's session, and the signatures.
+static leat_status_t load(TF_SavedModel* model, const char* directory, const char* const* tags,
+                          int tag_count) {
+  TF_Status status = {0};
+  TF_SessionOptions options = {
+      .options = *leat_session_options(model->context->session->session)};
+  // The texts of the context's options are gone, and the resources are not for models.
+  options.options.resources = NULL;
+  options.options.config = LEAT_SV("");
+  options.options.target = leat_session_options_default().target;
+  TF_Buffer* meta_graph_def = TF_NewBuffer();
+  model->graph = TF_NewGraph();
+  model->session = TF_LoadSessionFromSavedModel(&options, NULL, directory, tags, tag_count,
+                                                model->graph, meta_graph_def, &status);
+  leat_status_t result = leat_capi_status_take(&status);
+  if (!result) result = read_signatures(model, meta_graph_def);
+  TF_DeleteBuffer(meta_graph_def);
+  return result;
+}
+
+TF_SavedModel* TF_LoadSavedModelWithTags(const char* dirname, TFE_Context* ctx,
+                                         const char* const* tags, int tags_len,
+                                         TF_Status* status) {
+  TF_SavedModel* model = leat_capi_allocate(sizeof *model);
+  leat_status_t result = leat_make_status(LEAT_RESOURCE_EXHAUSTED, "Memory for a model ran out");
+  if (model) {
+    leat_status_free(result);
+    *model = (TF_SavedModel){.references = 1, .context = ctx};
+    leat_arena_initialize(leat_allocator_system(), 4096, &model->arena);
+    result = load(model, dirname, tags, tags_len);
+  }
+  if (result) {
+    TF_DeleteSavedModel(model);
+    model = NULL;
+  }
+  leat_capi_status_set(status, result);
+  return model;
+}
+
+TF_SavedModel* TF_LoadSavedModel(const char* dirname, TFE_Context* ctx, TF_Status* status) {
+  const char* kServe = "serve";
+  return TF_LoadSavedModelWithTags(dirname, ctx, &kServe, 1, status);
+}
+
+// ---- Signatures ---------------------------------------------------------------------------------
+
+TF_SignatureDefFunction* TF_GetSavedModelSignatureDefFunction(TF_SavedModel* model,
+                                                              const char* signature_def_key,
+                                                              TF_Status* status) {
+  for (size_t i = 0; i < model->signature_count; ++i) {
+    if (!leat_string_view_equals(model->signatures[i].key, signature_def_key)) continue;
+    leat_capi_status_set(status, leat_ok_status());
+    return &model->signatures[i];
+  }
+  leat_capi_status_set(status,
+                       leat_make_status(LEAT_NOT_FOUND, "No signature was found with the key %s",
+                                        signature_def_key));
+  return NULL;
+}
+
+TF_SignatureDefFunctionMetadata* TF_SignatureDefFunctionGetMetadata(
+    TF_SignatureDefFunction* func) {
+  return &func->metadata;
+}
+
+const TF_SignatureDefParamList* TF_SignatureDefFunctionMetadataArgs(
+    const TF_SignatureDefFunctionMetadata* list) {
+  return &list->args;
+}
+
+const TF_SignatureDefParamList* TF_SignatureDefFunctionMetadataReturns(
+    const TF_SignatureDefFunctionMetadata* list) {
+  return &list->returns;
+}
+
+size_t TF_SignatureDefParamListSize(const TF_SignatureDefParamList* list) { return list->count; }
+
+const TF_SignatureDefParam* TF_SignatureDefParamListGet(const TF_SignatureDefParamList* list,
+                                                        int i) {
+  return i >= 0 && (size_t)i < list->count ? &list->items[i] : NULL;
+}
+
+const char* TF_SignatureDefParamName(const TF_SignatureDefParam* param) {
+  return param->name.data;
+}
+
+const TF_TensorSpec* TF_SignatureDefParamTensorSpec(const TF_SignatureDefParam* param) {
+  return &param->spec;
+}
+
+TF_DataType TF_TensorSpecDataType(const TF_TensorSpec* spec) { return spec->dtype; }
+
+const TF_Shape* TF_TensorSpecShape(const TF_TensorSpec* spec) { return &spec->shape; }
+
+// ---- Calls --------------------------------------------------------------------------------------
+
+TFE_Op* TF_SignatureDefFunctionMakeCallOp(TF_SignatureDefFunction* func,
+                                          TFE_TensorHandle** inputs, int num_inputs,
+                                          TF_Status* status) {
+  const size_t count = func->metadata.args.count;
+  if (num_inputs < 0 || (size_t)num_inputs != count) {
+    leat_capi_status_set(status, leat_make_status(LEAT_INVALID_ARGUMENT,
+                                                  "Calling signature '%.*s' failed: there are %d "
+                                                  "inputs, must be %zu",
+                                                  LEAT_SV_ARG(func->key), num_inputs, count));
+    return NULL;
+  }
+  TFE_Op* op = TFE_NewOp(func->model->context, "StatefulPartitionedCall", status);
+  if (!op) return NULL;
+  op->signature = func;
+  leat_reference_count_retain(&func->model->references);
+  TFE_OpAddInputList(op, inputs, num_inputs, status);
+  if (!status->status) return op;
+  TFE_DeleteOp(op);
+  return NULL;
+}
+
+// |tensors| has room for the feeds and then the fetches. The signature is prepared, since a
+// signature may give an input back as it is, which a plain run refuses.
+static leat_status_t run_step(const TFE_Op* op, leat_tensor_t* tensors) {
+  const TF_SignatureDefFunctionMetadata* metadata = &op->signature->metadata;
+  leat_session_t* session = op->signature->model->session->session;
+  leat_signature_t* prepared = NULL;
+  for (size_t i = 0; i < op->input_count; ++i) tensors[i] = op->inputs[i]->tensor;
+  leat_run_t run = {.feeds = metadata->args.outputs,
+                    .feed_values = tensors,
+                    .feed_count = (int)metadata->args.count,
+                    .fetches = metadata->returns.outputs,
+                    .fetch_values = tensors + op->input_count,
+                    .fetch_count = (int)metadata->returns.count,
+                    .cancellation = op->cancellation ? op->cancellation->cancellation : NULL};
+  LEAT_RETURN_IF_ERROR(leat_session_prepare(session, &run, &prepared));
+  return leat_session_run_prepared(session, prepared, &run);
+}
+
+leat_status_t leat_eager_signature_run(const TFE_Op* op, TFE_TensorHandle** retvals,
+                                       int* num_retvals) {
+  const size_t returns = op->signature->metadata.returns.count;
+  leat_tensor_t* tensors = NULL;
+  if (op->input_count != op->signature->metadata.args.count) {
+    return leat_make_status(LEAT_INVALID_ARGUMENT,
+                            "Calling signature '%.*s' failed: there are %zu inputs, must be %zu",
+                            LEAT_SV_ARG(op->signature->key), op->input_count,
+                            op->signature->metadata.args.count);
+  }
+  LEAT_RETURN_IF_ERROR(leat_eager_check_room((int)returns, num_retvals));
+  LEAT_RETURN_IF_ERROR(
+      LEAT_ALLOCATE(leat_allocator_system(), op->input_count + returns + 1, &tensors));
+  leat_status_t status = run_step(op, tensors);
+  if (!status) {
+    status = leat_eager_wrap_outputs(tensors + op->input_count, (int)returns, retvals);
+  }
+  if (!status) *num_retvals = (int)returns;
+  leat_allocator_free(leat_allocator_system(), tensors);
+  return status;
+}
