@@ -24,7 +24,6 @@
 #include "init.h"
 #include "session/session.h"
 #include "tensorflow/c/c_api.h"
-#include "tensorflow/c/tf_shape.h"
 
 // ---- Status -------------------------------------------------------------------------------------
 
@@ -102,10 +101,6 @@ static inline bool leat_capi_tensor_is_raw(const TF_Tensor* handle) {
 // are decoded and booleans normalized to 0 and 1. INVALID_ARGUMENT for NULL and for raw variants.
 LEAT_MUST_USE leat_status_t leat_capi_tensor_value(const TF_Tensor* handle,
                                                    leat_tensor_t* out_tensor);
-
-struct TF_Shape {
-  leat_partial_shape_t shape;  // its sizes belong to whoever made the TF_Shape
-};
 
 // ---- Graph and operation ------------------------------------------------------------------------
 

@@ -14,6 +14,7 @@
 #include "formats/wire/decode.h"
 #include "formats/wire/shape_proto.h"
 #include "session/meta_graph.h"
+#include "tensorflow/c/eager/c_api_unified_experimental.h"
 #include "tensorflow/c/experimental/saved_model/public/saved_model_api.h"
 
 struct TF_TensorSpec {
@@ -78,11 +79,12 @@ static leat_status_t read_param(TF_SavedModel* model, leat_string_view_t name,
   }
   LEAT_RETURN_IF_ERROR(leat_arena_copy_string(&model->arena, name, &param->name));
   param->spec.dtype = (TF_DataType)info->dtype;
-  param->spec.shape.shape = leat_partial_shape_unknown();
+  leat_partial_shape_t shape = leat_partial_shape_unknown();
   if (info->tensor_shape) {
-    LEAT_RETURN_IF_ERROR(leat_partial_shape_from_proto(info->tensor_shape, &model->arena,
-                                                       &param->spec.shape.shape));
+    LEAT_RETURN_IF_ERROR(leat_partial_shape_from_proto(info->tensor_shape, &model->arena, &shape));
   }
+  param->spec.shape.num_dims = shape.rank;
+  param->spec.shape.dim_sizes = (int64_t*)(uintptr_t)shape.dims;  // which nobody writes
   return leat_meta_graph_find(model->graph->shared, info->name, out_output);
 }
 

@@ -6,6 +6,7 @@
 #include "base/checked.h"
 #include "capi/plugin/plugin.h"
 #include "graph/inference/inference.h"
+#include "tensorflow/c/eager/c_api_unified_experimental.h"
 #include "tensorflow/c/ops.h"
 #include "tensorflow/c/tf_shape.h"
 
@@ -190,14 +191,14 @@ void TF_ShapeInferenceContextConcatenateShapes(TF_ShapeInferenceContext* ctx,
 
 TF_Shape* TF_NewShape(void) {
   TF_Shape* shape = leat_capi_allocate(sizeof *shape);
-  if (shape) shape->shape = leat_partial_shape_unknown();
+  if (shape) shape->num_dims = -1;
   return shape;
 }
 
-int TF_ShapeDims(const TF_Shape* shape) { return shape->shape.rank; }
+int TF_ShapeDims(const TF_Shape* shape) { return shape->num_dims; }
 
 int64_t TF_ShapeDimSize(const TF_Shape* shape, int d) {
-  return d >= 0 && d < shape->shape.rank ? shape->shape.dims[d] : -1;
+  return d >= 0 && d < shape->num_dims ? shape->dim_sizes[d] : -1;
 }
 
 void TF_DeleteShape(TF_Shape* shape) { leat_allocator_free(leat_allocator_system(), shape); }
