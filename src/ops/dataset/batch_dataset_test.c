@@ -145,6 +145,44 @@ static void sizes_of_batches_take_turns(void** state) {
   pipeline_close(&p);
 }
 
+static leat_output_t parts(pipeline_t* p, int64_t count) {
+  leat_output_t batches = batch(p, pipeline_range(p, 0, 10), 4, false);
+  return pipeline_counted(p, "ExperimentalRebatchDataset", batches, count);
+}
+
+// Batches of 4, 4 and 2 rows.
+static void elements_come_in_parts(void** state) {
+  pipeline_t p;
+  pipeline_open(&p);
+  leat_output_t three = parts(&p, 3);
+  PIPELINE_EXPECT(&p, unbatch(&p, three), 0, 1, 2, 3, 4, 5, 6, 7, 8, 9);
+  PIPELINE_EXPECT(&p, one(&p, three, 1), 2, 3);
+  PIPELINE_EXPECT(&p, one(&p, three, 3), 4, 5);  // element 2 has no rows
+  PIPELINE_EXPECT(&p, one(&p, three, 7), 9);
+  leat_output_t after = pipeline_only_element(&p, one(&p, three, 9), LEAT_DTYPE_INT64);
+  pipeline_expect_failure(&p, after, LEAT_INVALID_ARGUMENT);  // there is none
+  PIPELINE_EXPECT(&p, one(&p, parts(&p, 2), 0), 0, 1);
+  PIPELINE_EXPECT(&p, one(&p, parts(&p, INT64_MAX), 3), 3);
+  pipeline_expect_failure(&p, parts(&p, 0), LEAT_INVALID_ARGUMENT);
+  pipeline_close(&p);
+}
+
+static leat_output_t wrapping(pipeline_t* p, const char* op, leat_output_t dataset) {
+  return leat_build(&p->b, op, LEAT_INPUTS(dataset), LEAT_NO_ATTRS);
+}
+
+static void a_wrapped_dataset_is_none(void** state) {
+  pipeline_t p;
+  pipeline_open(&p);
+  leat_output_t three = pipeline_range(&p, 0, 3);
+  leat_output_t wrapped = wrapping(&p, "WrapDatasetVariant", three);
+  PIPELINE_EXPECT(&p, wrapping(&p, "UnwrapDatasetVariant", wrapped), 0, 1, 2);
+  pipeline_expect_failure(&p, pipeline_counted(&p, "TakeDataset", wrapped, 1),
+                          LEAT_INVALID_ARGUMENT);
+  pipeline_expect_failure(&p, wrapping(&p, "UnwrapDatasetVariant", three), LEAT_INVALID_ARGUMENT);
+  pipeline_close(&p);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(batches_come_apart_again),
@@ -152,6 +190,8 @@ int main(void) {
       cmocka_unit_test(what_is_shorter_is_padded),
       cmocka_unit_test(windows_slide),
       cmocka_unit_test(sizes_of_batches_take_turns),
+      cmocka_unit_test(elements_come_in_parts),
+      cmocka_unit_test(a_wrapped_dataset_is_none),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

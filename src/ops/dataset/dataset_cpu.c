@@ -31,6 +31,18 @@ void leat_element_move(leat_tensor_t* from, leat_tensor_t* to, int count) {
 
 // A row of a tensor begins anywhere in its buffer. It is shared where that address has the
 // alignment which kernels demand, and copied otherwise.
+// Moves |*part|, which shares the bytes of another tensor, to |out|, or copies it where its address
+// is not aligned.
+static leat_status_t move_aligned(leat_tensor_t* part, leat_tensor_t* out) {
+  if ((uintptr_t)part->data % LEAT_BUFFER_ALIGNMENT == 0) {
+    *out = *part;
+    return leat_ok_status();
+  }
+  leat_status_t status = leat_tensor_copy(leat_buffer_source_host(), part, out);
+  leat_tensor_release(part);
+  return status;
+}
+
 leat_status_t leat_element_row(const leat_tensor_t* tensor, int64_t index, leat_tensor_t* out_row) {
   leat_tensor_t row, slice;
   leat_shape_t shape;
@@ -42,20 +54,26 @@ leat_status_t leat_element_row(const leat_tensor_t* tensor, int64_t index, leat_
     leat_tensor_release(&slice);
   }
   leat_shape_release(&shape);
-  if (status) return status;
-  if ((uintptr_t)row.data % LEAT_BUFFER_ALIGNMENT == 0) {
-    *out_row = row;
-    return leat_ok_status();
-  }
-  status = leat_tensor_copy(leat_buffer_source_host(), &row, out_row);
-  leat_tensor_release(&row);
-  return status;
+  return status ? status : move_aligned(&row, out_row);
 }
 
 leat_status_t leat_element_rows(const leat_tensor_t* tensors, int64_t index, leat_tensor_t* out,
                                 int count) {
   for (int i = 0; i < count; ++i) {
     leat_status_t status = leat_element_row(&tensors[i], index, &out[i]);
+    if (!status) continue;
+    leat_element_release(out, i);
+    return status;
+  }
+  return leat_ok_status();
+}
+
+leat_status_t leat_element_slice(const leat_tensor_t* tensors, int64_t begin, int64_t end,
+                                 leat_tensor_t* out, int count) {
+  for (int i = 0; i < count; ++i) {
+    leat_tensor_t slice;
+    leat_status_t status = leat_tensor_slice(&tensors[i], begin, end, &slice);
+    if (!status) status = move_aligned(&slice, &out[i]);
     if (!status) continue;
     leat_element_release(out, i);
     return status;
@@ -144,18 +162,35 @@ static const leat_variant_vtable_t kDatasetVariant = {
     .release = variant_release,
     .encode = variant_encode};
 
-leat_status_t leat_dataset_of(const leat_tensor_t* tensor, leat_dataset_t** out_dataset) {
+static const leat_variant_vtable_t kWrappedVariant = {
+    .type_name = "tensorflow::data::WrappedDatasetVariant",
+    .retain = variant_retain,
+    .release = variant_release,
+    .encode = variant_encode};
+
+// Finds the dataset in a scalar variant of the kind |vtable|; |what| names the kind.
+static leat_status_t find_in(const leat_tensor_t* tensor, const leat_variant_vtable_t* vtable,
+                             const char* what, leat_dataset_t** out_dataset) {
   const leat_variant_t* variant = tensor->data;
   if (tensor->dtype != LEAT_DTYPE_VARIANT || tensor->shape.rank != 0 ||
-      variant->vtable != &kDatasetVariant) {
-    return leat_make_status(LEAT_INVALID_ARGUMENT, "Tensor must be a Dataset object.");
+      variant->vtable != vtable) {
+    return leat_make_status(LEAT_INVALID_ARGUMENT, "Tensor must be a %s object.", what);
   }
   *out_dataset = variant->self;
   return leat_ok_status();
 }
 
+leat_status_t leat_dataset_of(const leat_tensor_t* tensor, leat_dataset_t** out_dataset) {
+  return find_in(tensor, &kDatasetVariant, "Dataset", out_dataset);
+}
+
+leat_status_t leat_dataset_of_wrapped(const leat_tensor_t* tensor, leat_dataset_t** out_dataset) {
+  return find_in(tensor, &kWrappedVariant, "WrappedDataset variant", out_dataset);
+}
+
 // The reference to |dataset| goes into the tensor, or is given up where that fails.
-leat_status_t leat_dataset_to_tensor(leat_dataset_t* dataset, leat_tensor_t* out_tensor) {
+static leat_status_t put_into(leat_dataset_t* dataset, const leat_variant_vtable_t* vtable,
+                              leat_tensor_t* out_tensor) {
   leat_shape_t scalar = leat_shape_scalar();
   leat_status_t status =
       leat_tensor_allocate(leat_buffer_source_host(), LEAT_DTYPE_VARIANT, &scalar, out_tensor);
@@ -163,8 +198,16 @@ leat_status_t leat_dataset_to_tensor(leat_dataset_t* dataset, leat_tensor_t* out
     leat_dataset_release(dataset);
     return status;
   }
-  *leat_tensor_data(out_tensor, leat_variant_t) = (leat_variant_t){&kDatasetVariant, dataset};
+  *leat_tensor_data(out_tensor, leat_variant_t) = (leat_variant_t){vtable, dataset};
   return leat_ok_status();
+}
+
+leat_status_t leat_dataset_to_tensor(leat_dataset_t* dataset, leat_tensor_t* out_tensor) {
+  return put_into(dataset, &kDatasetVariant, out_tensor);
+}
+
+leat_status_t leat_dataset_to_wrapped(leat_dataset_t* dataset, leat_tensor_t* out_tensor) {
+  return put_into(dataset, &kWrappedVariant, out_tensor);
 }
 
 leat_status_t leat_dataset_set_output(leat_kernel_context_t* c, leat_dataset_t* dataset) {

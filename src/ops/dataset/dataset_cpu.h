@@ -95,6 +95,11 @@ LEAT_MUST_USE leat_status_t leat_dataset_of(const leat_tensor_t* tensor,
 // Makes a scalar variant that holds |dataset|, which is moved in, also on failure.
 LEAT_MUST_USE leat_status_t leat_dataset_to_tensor(leat_dataset_t* dataset,
                                                    leat_tensor_t* out_tensor);
+// The same of the variants of WrapDatasetVariant, which are no datasets to any other op.
+LEAT_MUST_USE leat_status_t leat_dataset_of_wrapped(const leat_tensor_t* tensor,
+                                                    leat_dataset_t** out_dataset);
+LEAT_MUST_USE leat_status_t leat_dataset_to_wrapped(leat_dataset_t* dataset,
+                                                    leat_tensor_t* out_tensor);
 // Makes |input| the input |index| of |dataset| and retains it. RESOURCE_EXHAUSTED when the chain
 // would become longer than LEAT_MAX_DATASET_DEPTH.
 LEAT_MUST_USE leat_status_t leat_dataset_set_input(leat_dataset_t* dataset, int index,
@@ -225,6 +230,9 @@ LEAT_MUST_USE leat_status_t leat_element_row(const leat_tensor_t* tensor, int64_
 // Gives row |index| of each of |count| tensors.
 LEAT_MUST_USE leat_status_t leat_element_rows(const leat_tensor_t* tensors, int64_t index,
                                               leat_tensor_t* out, int count);
+// Gives rows [begin, end) of each of |count| tensors, likewise.
+LEAT_MUST_USE leat_status_t leat_element_slice(const leat_tensor_t* tensors, int64_t begin,
+                                               int64_t end, leat_tensor_t* out, int count);
 
 // ---- Datasets that several kernels make ---------------------------------------------------------
 

@@ -263,6 +263,7 @@ static leat_status_t parse_dataset__cpu(leat_kernel_context_t* c) {
 
 const leat_kernel_row_t leat_parse_dataset_kernels_cpu[] = {
     KERNEL("ParseExampleDataset"),
+    KERNEL("ExperimentalParseExampleDataset"),
     KERNEL("ParseExampleDatasetV2"),
     LEAT_KERNEL_ROWS_END,
 };

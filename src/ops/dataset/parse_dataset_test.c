@@ -29,8 +29,9 @@ static leat_output_t messages(pipeline_t* p) {
                                     (const leat_partial_shape_t[]){leat_partial_shape_unknown()})));
 }
 
-// The dense feature |name|, of any length, and where |sparse| the sparse feature "s".
-static leat_output_t parsed(pipeline_t* p, const char* name, bool sparse, int64_t calls) {
+// The dense feature |name|, of any length, and where |sparse| the sparse feature "s", by |op|.
+static leat_output_t parsed_by(pipeline_t* p, const char* op, const char* name, bool sparse,
+                               int64_t calls) {
   const leat_string_view_t dense_keys[] = {leat_string_view_from(name)};
   const leat_string_view_t sparse_keys[] = {LEAT_SV("s")};
   const leat_partial_shape_t dense[] = {{1, kAnyLength}};
@@ -45,9 +46,13 @@ static leat_output_t parsed(pipeline_t* p, const char* name, bool sparse, int64_
       LIST("output_types", LEAT_ATTR_TYPE, 1 + sparse, types, kComponents),
       LIST("output_shapes", LEAT_ATTR_SHAPE, 1 + sparse, shapes, unknown),
   };
-  return leat_build(&p->b, "ParseExampleDatasetV2",
+  return leat_build(&p->b, op,
                     LEAT_INPUTS(messages(p), pipeline_number(p, calls), pipeline_number(p, -1)),
                     (leat_attrs_t){attrs, LEAT_ARRAY_SIZE(attrs)});
+}
+
+static leat_output_t parsed(pipeline_t* p, const char* name, bool sparse, int64_t calls) {
+  return parsed_by(p, "ParseExampleDatasetV2", name, sparse, calls);
 }
 
 static void features_become_components(void** state) {
@@ -55,6 +60,8 @@ static void features_become_components(void** state) {
   pipeline_open(&p);
   PIPELINE_EXPECT(&p, parsed(&p, "a", false, 1), 5, 7, 9, -1);
   assert_int_equal(pipeline_cardinality(&p, parsed(&p, "a", false, -1)), 1);
+  PIPELINE_EXPECT(&p, parsed_by(&p, "ExperimentalParseExampleDataset", "a", false, 1), 5, 7, 9,
+                  -1);
   pipeline_close(&p);
 }
 

@@ -198,6 +198,24 @@ static leat_status_t pass__cpu(leat_kernel_context_t* c) {
   return leat_ok_status();
 }
 
+// A wrapped dataset cannot be read before it is unwrapped.
+static leat_status_t wrap__cpu(leat_kernel_context_t* c) {
+  leat_dataset_t* dataset;
+  leat_tensor_t wrapped;
+  LEAT_RETURN_IF_ERROR(leat_dataset_of(leat_kernel_input(c, 0), &dataset));
+  leat_dataset_retain(dataset);
+  LEAT_RETURN_IF_ERROR(leat_dataset_to_wrapped(dataset, &wrapped));
+  leat_kernel_set_output(c, 0, wrapped);
+  return leat_ok_status();
+}
+
+static leat_status_t unwrap__cpu(leat_kernel_context_t* c) {
+  leat_dataset_t* dataset;
+  LEAT_RETURN_IF_ERROR(leat_dataset_of_wrapped(leat_kernel_input(c, 0), &dataset));
+  leat_dataset_retain(dataset);
+  return leat_dataset_set_output(c, dataset);
+}
+
 // TensorFlow's policies of sharing out. AUTO is DATA here, which also shares out what TensorFlow
 // would share out by files: each worker gets other elements then, and all together get all.
 enum { POLICY_OFF = -1, POLICY_AUTO, POLICY_FILE, POLICY_DATA, POLICY_HINT };
@@ -446,6 +464,8 @@ const leat_kernel_row_t leat_sequence_dataset_kernels_cpu[] = {
     KERNEL("ExperimentalMaxIntraOpParallelismDataset", pass),
     KERNEL("PrivateThreadPoolDataset", pass),
     KERNEL("ExperimentalPrivateThreadPoolDataset", pass),
+    KERNEL("WrapDatasetVariant", wrap),
+    KERNEL("UnwrapDatasetVariant", unwrap),
     THREADS("ThreadPoolHandle"),
     THREADS("ExperimentalThreadPoolHandle"),
     KERNEL("ThreadPoolDataset", in_threads),

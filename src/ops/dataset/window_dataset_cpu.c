@@ -11,7 +11,7 @@
 // The iterator keeps the |span| elements of the current window. Each component of a window is a
 // dataset of its own, held in a variant. An element that fails keeps its position, and fails the
 // windows that contain it and no others. UnbatchDataset gives the rows of each element of its
-// input, one after the other.
+// input, one after the other; RebatchDataset gives parts of them.
 #include <string.h>
 
 #include "ops/dataset/dataset_cpu.h"
@@ -322,19 +322,27 @@ static leat_status_t check_rows(const leat_tensor_t* element, int components) {
   return leat_ok_status();
 }
 
+// Takes the next element when |it->place|, which counts rows or parts, has come to its end.
+static leat_status_t take_element(rows_iterator_t* it, leat_pull_t* pull, leat_poll_t* out_poll) {
+  const int components = it->base.dataset->spec->count;
+  leat_element_release(it->element, components);
+  it->place = it->count = 0;
+  LEAT_RETURN_IF_ERROR(leat_iterator_next(it->base.input, pull, it->element, out_poll));
+  if (*out_poll != LEAT_POLL_ELEMENT) return leat_ok_status();
+  LEAT_RETURN_IF_ERROR(check_rows(it->element, components));
+  it->count = components ? leat_shape_dim(&it->element[0].shape, 0) : 0;
+  return leat_ok_status();
+}
+
 static leat_status_t rows_next(leat_iterator_t* self, leat_pull_t* pull, leat_tensor_t* out,
                                leat_poll_t* out_poll) {
   rows_iterator_t* it = (rows_iterator_t*)self;
-  int components = self->dataset->spec->count;
   while (it->place == it->count) {
-    leat_element_release(it->element, components);
-    it->place = it->count = 0;
-    LEAT_RETURN_IF_ERROR(leat_iterator_next(self->input, pull, it->element, out_poll));
+    LEAT_RETURN_IF_ERROR(take_element(it, pull, out_poll));
     if (*out_poll != LEAT_POLL_ELEMENT) return leat_ok_status();
-    LEAT_RETURN_IF_ERROR(check_rows(it->element, components));
-    it->count = components ? leat_shape_dim(&it->element[0].shape, 0) : 0;
   }
-  LEAT_RETURN_IF_ERROR(leat_element_rows(it->element, it->place, out, components));
+  LEAT_RETURN_IF_ERROR(
+      leat_element_rows(it->element, it->place, out, self->dataset->spec->count));
   ++it->place;
   *out_poll = LEAT_POLL_ELEMENT;
   return leat_ok_status();
@@ -365,6 +373,54 @@ leat_status_t leat_unbatch_create(leat_dataset_t* input, leat_dataset_t** out_da
   return leat_dataset_create_over(&kRows, spec, input, 0, out_dataset);
 }
 
+// ---- Parts of elements --------------------------------------------------------------------------
+
+typedef struct divided_s {
+  leat_dataset_t base;
+  int64_t count;  // parts of each element
+} divided_t;
+
+// All parts have as many rows, but for the last ones, which may have fewer or none.
+static leat_status_t parts_next(leat_iterator_t* self, leat_pull_t* pull, leat_tensor_t* out,
+                                leat_poll_t* out_poll) {
+  rows_iterator_t* it = (rows_iterator_t*)self;
+  const int64_t parts = ((const divided_t*)self->dataset)->count;
+  if (it->place == 0 || it->place == parts) {
+    LEAT_RETURN_IF_ERROR(take_element(it, pull, out_poll));
+    if (*out_poll != LEAT_POLL_ELEMENT) return leat_ok_status();
+  }
+  const int64_t size = it->count / parts + (it->count % parts != 0);
+  const int64_t part = it->place++;
+  // Behind the rows, part * size might be more than int64 holds.
+  const int64_t begin = size == 0 || part > it->count / size ? it->count : part * size;
+  const int64_t end = it->count - begin < size ? it->count : begin + size;
+  *out_poll = LEAT_POLL_ELEMENT;
+  return leat_element_slice(it->element, begin, end, out, self->dataset->spec->count);
+}
+
+static const leat_dataset_kind_t kParts = {.name = "Rebatch",
+                                           .dataset_bytes = sizeof(divided_t),
+                                           .iterator_bytes = sizeof(rows_iterator_t),
+                                           .opens_input = true,
+                                           .start = rows_start,
+                                           .next = parts_next,
+                                           .stop = rows_stop,
+                                           .cardinality = leat_dataset_unknown_cardinality};
+
+static leat_status_t parts__cpu(leat_kernel_context_t* c) {
+  const leat_element_spec_state_t* state = leat_kernel_state(c);
+  int64_t count;
+  leat_dataset_t *input, *dataset;
+  LEAT_RETURN_IF_ERROR(leat_dataset_of(leat_kernel_input(c, 0), &input));
+  LEAT_RETURN_IF_ERROR(leat_dataset_int_input(c, 1, "num_replicas", &count));
+  if (count <= 0) return leat_kernel_invalid(c, "num_replicas must be greater than zero.");
+  LEAT_RETURN_IF_ERROR(leat_element_spec_check_types(state->spec, input->spec));
+  LEAT_RETURN_IF_ERROR(leat_dataset_create_over(&kParts, leat_element_spec_retain(state->spec),
+                                                input, 0, &dataset));
+  ((divided_t*)dataset)->count = count;
+  return leat_dataset_set_output(c, dataset);
+}
+
 static leat_status_t unbatch__cpu(leat_kernel_context_t* c) {
   leat_dataset_t *input, *dataset;
   LEAT_RETURN_IF_ERROR(leat_dataset_of(leat_kernel_input(c, 0), &input));
@@ -372,10 +428,16 @@ static leat_status_t unbatch__cpu(leat_kernel_context_t* c) {
   return leat_dataset_set_output(c, dataset);
 }
 
+#define PARTS(name)                                                                              \
+  LEAT_CPU_KERNEL(name, NULL, leat_element_spec_state_t, leat_element_spec_state_create,         \
+                  parts__cpu, .destroy = leat_element_spec_state_destroy)
+
 const leat_kernel_row_t leat_window_dataset_kernels_cpu[] = {
     {.op = "WindowDataset", .device_type = "CPU", .compute = windows__cpu},
     LEAT_CPU_KERNEL("WindowOp", NULL, leat_element_spec_state_t, leat_element_spec_state_create,
                     window__cpu, .destroy = leat_element_spec_state_destroy),
+    PARTS("RebatchDataset"),
+    PARTS("ExperimentalRebatchDataset"),
     {.op = "UnbatchDataset", .device_type = "CPU", .compute = unbatch__cpu},
     {.op = "ExperimentalUnbatchDataset", .device_type = "CPU", .compute = unbatch__cpu},
     LEAT_KERNEL_ROWS_END,

@@ -178,10 +178,13 @@ static leat_status_t single_create(leat_kernel_creation_t* c, void* state) {
   return add_groups(c, layout, KEYS_IN_ATTR, kExampleGroups, 2);
 }
 
+// ExperimentalParseExampleDataset has no attributes for ragged features.
 leat_status_t leat_example_layout_create_of_dataset(leat_kernel_creation_t* c,
                                                     leat_example_layout_t* out_layout) {
   begin_layout(out_layout)->defaults_input = 2;
   for (size_t i = 0; i < LEAT_ARRAY_SIZE(kExampleGroups); ++i) {
+    const leat_string_view_t types = leat_string_view_from(kExampleGroups[i].types);
+    if (!leat_attr_find(c->attrs, c->attr_count, types)) continue;
     LEAT_RETURN_IF_ERROR(add_group(c, out_layout, KEYS_IN_ATTR, &kExampleGroups[i]));
   }
   return leat_ok_status();
