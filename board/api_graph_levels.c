@@ -1,5 +1,6 @@
 // The graph page's addresses: levels that are drawn, one item in all its details, and a search. All
-// take the run and the tag as /data/plugin/graphs/graph does.
+// take the run and the tag as /data/plugin/graphs/graph does; with the parameter "placed" the tag
+// is that of a recorded step, and the graph is what its devices ran.
 //
 // /data/leat/graph/levels?open=3,17,... answers
 //   {"nodes": n, "edges": n, "missing": inputs that name no node, "devices": ["", ...],

@@ -26,7 +26,13 @@ static void make_step(leat_string_builder_t* out) {
       {.device = LEAT_SV("/device:GPU:0/stream:all"), .node_stats = {&kernel, 1}},
       {.device = LEAT_SV("/device:GPU:0/stream:14"), .node_stats = {&kernel, 1}}};
   leat_pb_step_stats_t stats = {.dev_stats = {devices, 3}};
-  leat_pb_run_metadata_t metadata = {.step_stats = &stats};
+  // "x" runs on one device, and what the optimizer made of the rest on another.
+  leat_pb_node_def_t left = {.name = LEAT_SV("x"), .op = LEAT_SV("Placeholder"),
+                             .device = LEAT_SV("/cpu:0")};
+  leat_pb_node_def_t right = {.name = LEAT_SV("layer/fused"), .op = LEAT_SV("_FusedMatMul"),
+                              .device = LEAT_SV("/gpu:0")};
+  leat_pb_graph_def_t parts[2] = {{.node = {&left, 1}}, {.node = {&right, 1}}};
+  leat_pb_run_metadata_t metadata = {.step_stats = &stats, .partition_graphs = {parts, 2}};
   leat_string_builder_initialize(leat_allocator_system(), out);
   LEAT_EXPECT_OK(leat_message_encode(&leat_pb_run_metadata_descriptor, &metadata, out));
 }
@@ -103,6 +109,20 @@ static void steps_are_told(void** state) {
   scene_expect("\"MatMul\",40000,0]");
   scene_expect("\"layer\",\"\",40000,0]");
   assert_int_equal(scene_ask("/data/leat/graph/levels", "run=.&steps=step2"), 404);
+}
+
+static void what_the_devices_ran_is_a_graph(void** state) {
+  const char* levels = "/data/leat/graph/levels";
+  assert_int_equal(scene_ask(levels, "run=.&tag=step1&placed=1&open=1"), 200);
+  scene_expect("{\"nodes\":2,\"edges\":0,\"missing\":0,\"devices\":[");
+  scene_expect("\"/gpu:0\"");
+  scene_expect("\"fused\",\"_FusedMatMul\"]");
+  assert_int_equal(scene_ask("/data/leat/graph/item", "run=.&tag=step1&placed=1&name=layer/fused"),
+                   200);
+  scene_expect("\"device\":\"/gpu:0\"");
+  assert_int_equal(scene_ask(levels, "run=.&tag=step2&placed=1"), 404);
+  assert_int_equal(scene_ask(levels, "run=.&placed=1"), 200);  // without a tag, the run's graph
+  scene_expect("{\"nodes\":3,");
 }
 
 static void one_item_is_told(void** state) {
@@ -184,6 +204,7 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test_setup_teardown(levels_are_answered, start, stop),
       cmocka_unit_test_setup_teardown(steps_are_told, start, stop),
+      cmocka_unit_test_setup_teardown(what_the_devices_ran_is_a_graph, start, stop),
       cmocka_unit_test_setup_teardown(one_item_is_told, start, stop),
       cmocka_unit_test_setup_teardown(items_are_found, start, stop),
       cmocka_unit_test_setup_teardown(many_ask_for_several_graphs, start, stop),

@@ -1,6 +1,6 @@
-// Barnes and Hut's approximation of the forces by which the points of t-SNE repel each other.
-// Points lie in a tree of cells, and a cell that is far from a point acts on it as if all its
-// points lay at their centre.
+// Barnes and Hut's approximation of the forces by which points of t-SNE repel each other. They lie
+// in a tree of cells, and a cell that is far from a point acts on it as if all its points lay at
+// their centre.
 #ifndef LEAT_BOARD_CELL_TREE_H_
 #define LEAT_BOARD_CELL_TREE_H_
 

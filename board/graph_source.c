@@ -1,7 +1,7 @@
 // Finds where the graph, or the step statistics, that a request asks for lie in the event files. A
 // graph comes as a GraphDef in an event of its own, as a summary whose tensor holds the bytes, or
-// as the graph inside a RunMetadata; plugins of TensorBoard's name say which. The newest step of a
-// tag counts. Nothing is kept: the bytes are read from the file for each request, and graph_store.c
+// as graphs inside a RunMetadata; plugins of TensorBoard's name say which. The newest step of a tag
+// counts. Nothing is kept: the bytes are read from the file for each request, and graph_store.c
 // keeps what was made of them.
 #include "board/graph_source.h"
 
@@ -35,6 +35,12 @@ leat_status_t board_graph_source_find(board_api_t* api, const board_request_t* r
   if (!board_query_get(&request->query, "tag", &out_source->tag)) {
     return find_newest(api, request, (const char*[2]){"graphs"}, out_source);
   }
+  leat_string_view_t ignored;
+  if (board_query_get(&request->query, "placed", &ignored)) {
+    LEAT_RETURN_IF_ERROR(board_graph_source_find_steps(api, request, "tag", out_source));
+    out_source->is_placed = true;
+    return leat_ok_status();
+  }
   out_source->is_metadata = true;
   return find_newest(api, request,
                      (const char*[2]){"graph_run_metadata", "graph_run_metadata_graph"},
@@ -66,6 +72,28 @@ leat_status_t board_graph_source_bytes(const board_graph_source_t* source, leat_
   return leat_ok_status();
 }
 
+// Joins the graphs of the devices into one. Names of nodes are the same as in the whole graph; what
+// the runtime added to send tensors from one device to another has names of its own.
+static leat_status_t join_partitions(const leat_pb_run_metadata_t* metadata, leat_arena_t* arena,
+                                     leat_pb_graph_def_t* out_graph) {
+  size_t count = 0;
+  const leat_pb_graph_def_list_t* parts = &metadata->partition_graphs;
+  for (size_t i = 0; i < parts->count; ++i) count += parts->items[i].node.count;
+  if (!count) {
+    return leat_make_status(LEAT_NOT_FOUND,
+                            "the step was recorded without the graphs of its devices: RunOptions "
+                            "must have output_partition_graphs");
+  }
+  LEAT_RETURN_IF_ERROR(LEAT_NEW(arena, count, &out_graph->node.items));
+  out_graph->library = parts->items[0].library;  // each part has the whole library
+  for (size_t i = 0; i < parts->count; ++i) {
+    for (size_t n = 0; n < parts->items[i].node.count; ++n) {
+      out_graph->node.items[out_graph->node.count++] = parts->items[i].node.items[n];
+    }
+  }
+  return leat_ok_status();
+}
+
 leat_status_t board_graph_source_read(const board_graph_source_t* source, leat_arena_t* arena,
                                       leat_pb_graph_def_t* out_graph) {
   leat_decode_limits_t limits = {0};
@@ -78,6 +106,7 @@ leat_status_t board_graph_source_read(const board_graph_source_t* source, leat_a
   }
   LEAT_RETURN_IF_ERROR(
       leat_message_decode(&leat_pb_run_metadata_descriptor, bytes, arena, &limits, &metadata));
+  if (source->is_placed) return join_partitions(&metadata, arena, out_graph);
   if (metadata.function_graphs.count > 1) {
     return leat_make_status(LEAT_UNIMPLEMENTED, "graphs of several functions are not joined");
   }

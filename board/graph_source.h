@@ -13,11 +13,13 @@ typedef struct board_graph_source_s {
   board_run_t* run;
   leat_string_view_t tag;
   bool is_metadata;  // a RunMetadata that holds graphs of functions
+  bool is_placed;    // or one of a step, with the graphs that its devices ran
   board_snapshot_t snapshot;
   uint32_t index;  // the newest step
 } board_graph_source_t;
 
-// INVALID_ARGUMENT without a run, NOT_FOUND where it has no such graph.
+// The parameter "placed" asks for the graphs that the devices ran in the step "tag", after the
+// optimizer and placement. INVALID_ARGUMENT without a run, NOT_FOUND where it has no such graph.
 LEAT_MUST_USE leat_status_t board_graph_source_find(board_api_t* api,
                                                     const board_request_t* request,
                                                     board_graph_source_t* out_source);
@@ -29,7 +31,8 @@ LEAT_MUST_USE leat_status_t board_graph_source_find_steps(board_api_t* api,
 LEAT_MUST_USE leat_status_t board_graph_source_bytes(const board_graph_source_t* source,
                                                      leat_arena_t* arena,
                                                      leat_string_view_t* out_bytes);
-// The graph and all that it refers to lies in |arena|. UNIMPLEMENTED for several functions.
+// The graph and all that it refers to lies in |arena|. UNIMPLEMENTED for several functions,
+// NOT_FOUND where a step was recorded without graphs of its devices.
 LEAT_MUST_USE leat_status_t board_graph_source_read(const board_graph_source_t* source,
                                                     leat_arena_t* arena,
                                                     leat_pb_graph_def_t* out_graph);

@@ -44,6 +44,7 @@ static leat_status_t read_graph(const board_graph_source_t* source, board_place_
   LEAT_RETURN_IF_ERROR(LEAT_ALLOCATE(leat_allocator_system(), 1, &graph));
   leat_arena_initialize(leat_allocator_system(), 0, &graph->arena);
   graph->run = source->run;
+  graph->is_placed = source->is_placed;
   graph->place = place;
   graph->users = 1;
   leat_status_t status = leat_arena_copy_string(&graph->arena, source->tag, &graph->tag);
@@ -61,6 +62,7 @@ static leat_status_t read_graph(const board_graph_source_t* source, board_place_
 static bool is_same(const board_stored_graph_t* graph, const board_graph_source_t* source,
                     board_place_t place) {
   return graph && graph->run == source->run && leat_string_view_equal(graph->tag, source->tag) &&
+         graph->is_placed == source->is_placed &&
          graph->place.file == place.file && graph->place.offset == place.offset &&
          graph->place.size == place.size;
 }

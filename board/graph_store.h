@@ -13,6 +13,7 @@ struct board_stored_graph_s {
   leat_arena_t arena;
   board_run_t* run;
   leat_string_view_t tag;
+  bool is_placed;
   board_place_t place;
   uint32_t users;
 };

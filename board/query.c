@@ -1,6 +1,6 @@
 #include "board/query.h"
 
-#define PARAMETER_LIMIT 1000
+#define PARAMETER_LIMIT 10000  // runs that a page names, above all
 
 static int digit_of(char c) {
   if (c >= '0' && c <= '9') return c - '0';

@@ -1,7 +1,7 @@
 // UMAP (McInnes, Healy and Melville 2018): a fuzzy simplicial set of the nearest rows, and points
 // that are moved until a set of the same kind fits them. They begin at the eigenvectors of the
-// set's graph. Edges are sampled as often as their membership says, each with points that are drawn
-// at random and repelled (negative sampling). The random numbers are the same at each call.
+// graph of the set. Edges are sampled as often as their membership says, each with points that are
+// drawn at random and repelled (negative sampling). The random numbers are the same at each call.
 #include <math.h>
 
 #include "board/fuzzy_set.h"

@@ -54,7 +54,7 @@ export class Graph implements Page {
 
   private source(): Source {
     const chosen = settings.graph;
-    return this.sources.find(s => s.run === chosen.run && s.tag === chosen.tag) || this.sources[0];
+    return this.sources.find(s => s.run === chosen.run && s.tag === chosen.tag && s.placed === chosen.placed) || this.sources[0];
   }
 
   async reload(): Promise<void> {
@@ -63,9 +63,10 @@ export class Graph implements Page {
     this.steps.clear();
     for (const run of Object.values<any>(info)) {
       this.steps.set(run.run, Object.values<any>(run.tags).filter(t => t.profile).map(t => t.tag));
-      if (run.run_graph) this.sources.push({run: run.run, tag: ''});
+      if (run.run_graph) this.sources.push({run: run.run, tag: '', placed: false});
       for (const tag of Object.values<any>(run.tags)) {
-        if (tag.op_graph) this.sources.push({run: run.run, tag: tag.tag});
+        if (tag.op_graph) this.sources.push({run: run.run, tag: tag.tag, placed: false});
+        if (tag.profile && run.run_graph) this.sources.push({run: run.run, tag: tag.tag, placed: true});
       }
     }
     this.drawTools();
@@ -83,7 +84,7 @@ export class Graph implements Page {
 
   private drawTools(): void {
     const names = this.sources.map((s, i) =>
-      [String(i), s.tag ? `${s.run}: ${s.tag}` : s.run] as [string, string]);
+      [String(i), (s.tag ? `${s.run}: ${s.tag}` : s.run) + (s.placed ? ', as the devices ran it' : '')] as [string, string]);
     const at = this.sources.indexOf(this.source());
     const tags = this.steps.get(this.source()?.run) || [];
     if (!tags.includes(settings.graph.steps)) settings.graph.steps = '';

@@ -108,10 +108,12 @@ export interface Item {
 export interface Source {
   run: string;
   tag: string;
+  placed: boolean;  // what the devices ran in the step |tag|, after the optimizer and placement
 }
 
 function named(source: Source, more: Record<string, string>): Record<string, string> {
-  return {run: source.run, ...(source.tag ? {tag: source.tag} : {}), ...more};
+  return {run: source.run, ...(source.tag ? {tag: source.tag} : {}),
+    ...(source.placed ? {placed: '1'} : {}), ...more};
 }
 
 // |steps| names what was recorded of a step, or is empty.

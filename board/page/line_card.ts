@@ -82,7 +82,9 @@ export class LineCard implements Card {
     if (this.loaded !== wanted) {
       this.loaded = wanted;
       try {
-        this.loadedSeries = shownRuns().length ? await this.subject.ask() : [];
+        const series = shownRuns().length ? await this.subject.ask() : [];
+        if (this.loaded !== wanted) return;  // the answer to a newer question counts
+        this.loadedSeries = series;
       } catch (error) {
         this.loaded = '';
         this.frame.sentence.textContent = 'Loading failed: ' + (error as Error).message;

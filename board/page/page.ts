@@ -24,6 +24,7 @@ const FIELDS = [['run-filter', 'runFilter'], ['tag-filter', 'tagFilter'], ['grou
 const BOXES = ['log', 'logX', 'clip', 'pairs', 'means', 'sound'] as const;
 
 readLink();
+let choosesRuns = !location.hash;  // which are shown at first
 const pages: Page[] = [new Scalars(), new CustomScalars(), new Graph(), new Histograms(), new Images(), new Audio(),
                        new Texts(), new PrCurves(), new Hparams(), new Projector(), new Meshes(), new Timeline()];
 
@@ -81,6 +82,7 @@ function showPage(): void {
 }
 
 function onSettings(): void {
+  choosesRuns = false;
   writeLink();
   keepNames();
   byId('smoothing-value').textContent = String(settings.smoothing);
@@ -138,10 +140,10 @@ async function reload(): Promise<void> {
     const [names, plugins, status, environment] = await Promise.all([
       getJson('/data/runs'), getJson('/data/plugins_listing'), getJson('/data/leat/status'),
       getJson('/data/environment')]);
-    // So many lines in one chart say nothing and take long: of many runs the first are shown.
-    if (!state.runs.length && !location.hash && names.length > MANY_RUNS) {
-      settings.hidden = names.slice(MANY_RUNS);
-    }
+    // So many lines in one chart say nothing and take long: of many runs the first are shown, until
+    // the user has chosen or all runs are known.
+    if (choosesRuns) settings.hidden = names.slice(MANY_RUNS);
+    choosesRuns &&= !status.loaded;
     state.runs = names;
     names.forEach((run: string) =>
       state.styles.has(run) || state.styles.set(run, state.styles.size));

@@ -33,10 +33,11 @@ export function styleOf(run: string): number {
 }
 
 // ---- Groups -------------------------------------------------------------------------------------
-// The name of a run without what |settings.group| matches; a pattern that is none matches nothing.
+// The name of a run without what |settings.group| matches, "all" where nothing is left; a pattern that is
+// none matches nothing.
 function groupOf(run: string): string {
   try {
-    return run.replace(new RegExp(settings.group), '') || run;
+    return run.replace(new RegExp(settings.group), '') || 'all';
   } catch {
     return run;
   }

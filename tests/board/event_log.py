@@ -100,12 +100,15 @@ def histogram(tag, values):
 
 def png(width, height, pixel):
   """A grey picture; |pixel| gives the value at x, y."""
-  rows = b''.join(b'\0' + bytes(pixel(x, y) for x in range(width)) for y in range(height))
+  return png_bytes(width, height, 8, b''.join(
+      b'\0' + bytes(pixel(x, y) for x in range(width)) for y in range(height)))
 
+
+def png_bytes(width, height, depth, rows):
   def chunk(kind, data):
     return (struct.pack('>I', len(data)) + kind + data +
             struct.pack('>I', zlib.crc32(kind + data)))
-  head = struct.pack('>IIBBBBB', width, height, 8, 0, 0, 0, 0)
+  head = struct.pack('>IIBBBBB', width, height, depth, 0, 0, 0, 0)
   return (b'\x89PNG\r\n\x1a\n' + chunk(b'IHDR', head) +
           chunk(b'IDAT', zlib.compress(rows)) + chunk(b'IEND', b''))
 
@@ -222,12 +225,14 @@ def graph_event(graph):
   return record(double(1, 1.7e9) + text(4, graph))
 
 
-def step_event(tag, times, device='/job:localhost/device:CPU:0'):
-  """A recorded step: |times| gives microseconds by the names of nodes."""
+def step_event(tag, times, device='/job:localhost/device:CPU:0', graphs=()):
+  """A recorded step: |times| gives microseconds by the names of nodes, |graphs| are those that the
+  devices ran."""
   nodes = b''.join(text(2, text(1, name) + number(5, micros) + text(6, number(2, 1024 * micros)))
                    for name, micros in times.items())
   stats = text(1, text(1, device) + nodes)
-  return record(double(1, 1.7e9) + number(2, 1) + text(8, text(1, tag) + text(2, text(1, stats))))
+  return record(double(1, 1.7e9) + number(2, 1) + text(8, text(1, tag) + text(
+      2, text(1, stats) + b''.join(text(3, graph) for graph in graphs))))
 
 
 VERSION = record(double(1, 1.7e9) + text(3, 'brain.Event:2'))
@@ -328,8 +333,12 @@ def write_run(folder, name, rate, steps=60):
   out = [VERSION]
   if name == 'train':
     out.append(graph_event(network()))
+    cpu, gpu = '/job:localhost/device:CPU:0', '/job:localhost/device:GPU:0'
     out.append(step_event('step 1', {'layer_%d/MatMul' % i: 400 * i for i in range(1, 6)} |
-                          {'loss/xent': 90, 'input_layer/MatMul': 1200}))
+                          {'loss/xent': 90, 'input_layer/MatMul': 1200}, graphs=[
+        node('x', 'Placeholder', device=cpu) + node('x/_0', '_Send', ['x'], cpu),
+        node('x/_1', '_Recv', device=gpu) +
+        node('input_layer/MatMul', '_FusedMatMul', ['x/_1'], gpu)]))
   out.append(event(0, hparams_session({'rate': rate, 'optimizer': 'adam' if rate < 0.05 else 'sgd',
                                        'shuffle': rate < 0.05})))
   out.append(event(0, layout(('Together', {'losses': ['loss/'], 'accuracy': ['acc.*y$']}),
@@ -374,9 +383,18 @@ def write_hostile_run(folder):
            node('', ''), node('/', '/', ['/']), node('a/' * 500, 'Deep', ['a/' * 500])]
   nodes += [node('many/%s%d' % (MARKUP, i), 'Op%d' % (i % 3)) for i in range(3000)]
   image_of = text(1, 'picture') + text(4, number(1, 1 << 30) + number(2, -1) + text(4, b'no PNG'))
+  # A picture of 400 million points in 50 kB, one that ends early, and lists of other lengths than
+  # they must have.
+  huge = text(1, 'huge') + text(4, number(1, 20000) + number(2, 20000) + number(3, 1) + text(
+      4, png_bytes(20000, 20000, 1, (b'\0' + b'\xaa' * 2500) * 20000)))
+  cut = text(1, 'cut') + text(4, number(1, 8) + number(2, 8) + text(4, png(8, 8, max)[:40]))
+  buckets = text(1, 'buckets') + text(5, double(1, 0) + double(2, 1) + double(3, 5) + double(4, 1) +
+                                      doubles(6, [0, 1, 2]) + doubles(7, [1, 2, 3, 4, 5]))
+  short = text(1, 'short') + tensor(1, [6, 51], text(4, b'\0' * 12)) + metadata('pr_curves')
   sound = text(1, 'sound') + text(6, text(4, b'no WAV') + text(5, 'text/html'))
   values = [scalar(MARKUP + '/' + MARKUP, float(x)) for x in ('nan', 'inf', '-inf', 1e38)]
   values += [scalar('many/%d' % i, i) for i in range(300)] + [image_of, sound,
+             huge, cut, buckets, short, scalar('long/' + 'x' * 5000, 1),
              histogram(MARKUP, [0.0, 0.0]), histogram('empty', [float('nan')] * 3),
              words('text' + MARKUP, MARKUP, '[x](javascript:window.broken=1)', '![x](data:,x)'),
              *mesh(MARKUP, [(float('nan'), 1e38, float('inf')), (1, 2, 3)],
@@ -397,7 +415,17 @@ def write_hostile_run(folder):
                          (MARKUP, {'band': (MARKUP, MARKUP, '')}))))
     for step, value in enumerate(values):
       f.write(event(step % 7, value))
+    f.write(struct.pack('<Q', 1 << 62) + b'\0' * 20)  # a record of 4 EiB
     f.write(event(9, scalar('last', 1))[:-5])
+
+
+def write_many_runs(folder, count):
+  """Runs with one scalar each, of two steps."""
+  for i in range(count):
+    name = os.path.join(folder, 'run_%04d' % i)
+    os.makedirs(name)
+    with open(os.path.join(name, 'events.out.tfevents.1.host'), 'wb') as f:
+      f.write(VERSION + event(0, scalar('loss', 1)) + event(10, scalar('loss', i / 1000)))
 
 
 def write_embedding(folder):

@@ -52,6 +52,14 @@ def skip(why):
   raise unittest.SkipTest(why)
 
 
+def serve(folder, *options):
+  """Starts a board, whose process and address are returned."""
+  command = [os.path.join(BUILD, 'bin', 'leat'), 'board', '--logdir', folder, '--port', '0',
+             '--json', '--no_cache', '--reload_interval', '1', *options]
+  server = subprocess.Popen(command, stdout=subprocess.PIPE)
+  return server, json.loads(server.stdout.readline())['url']
+
+
 class PageTest(unittest.TestCase):
   @classmethod
   def setUpClass(cls):
@@ -61,10 +69,7 @@ class PageTest(unittest.TestCase):
     cls.folder = tempfile.mkdtemp(prefix='leat-test-board-logs')
     event_log.write_logs(cls.folder)
     trace_log.write_recording(os.path.join(cls.folder, 'train', 'leat-7.perfetto-trace'))
-    command = [os.path.join(BUILD, 'bin', 'leat'), 'board', '--logdir', cls.folder, '--port', '0',
-               '--json', '--no_cache', '--reload_interval', '1', '--path_prefix', '/x']
-    cls.server = subprocess.Popen(command, stdout=subprocess.PIPE)
-    cls.url = json.loads(cls.server.stdout.readline())['url']
+    cls.server, cls.url = serve(cls.folder, '--path_prefix', '/x')
     cls.page = browser.Browser(path)
 
   @classmethod
@@ -80,7 +85,7 @@ class PageTest(unittest.TestCase):
     self.page.resize(1280, 860)
 
   def tearDown(self):
-    self.assertEqual(self.page.errors, [])
+    self.assertEqual('\n'.join(self.page.errors), '')
 
   def open(self, name, **settings):
     settings['page'] = name
@@ -382,6 +387,22 @@ class PageTest(unittest.TestCase):
     self.wait_text('.details dl', '6 ms')
     self.wait_text('.details dl', '5.859 MiB')
 
+  def test_graph_as_the_devices_ran_it(self):
+    self.open('graphs')
+    self.wait_text('.details', '68 nodes')
+    self.page.evaluate('''(s => {
+      s.value = [...s.options].find(o => o.text === 'train: step 1, as the devices ran it').value;
+      s.dispatchEvent(new Event('change'));
+    })(document.querySelector('#graph-run'))''')
+    self.wait_text('.details', '4 nodes and 2 edges on 2 devices')
+    self.assertTrue(self.hash()['graph']['placed'])
+    self.focus('#graph-search')
+    self.page.press(*'matmul')
+    self.wait_text('.side [role=status]', '1 found')
+    self.page.press('Enter')
+    self.wait_text('.details', '_FusedMatMul')
+    self.wait_text('.details', '/job:localhost/device:GPU:0')
+
   # ---- the other pages --------------------------------------------------------------------------
   def test_custom_scalars(self):
     self.open('custom_scalars')
@@ -655,6 +676,13 @@ class PageTest(unittest.TestCase):
         self.page.evaluate('new Promise(done => setTimeout(done, 500))')
         self.assertIsNone(self.page.evaluate('window.broken'), name)
         self.assertEqual(self.page.evaluate('document.querySelectorAll("img[src=x]").length'), 0)
+        if name in ('histograms', 'pr_curves'):
+          self.page.wait('[...document.querySelectorAll(".sentence")].some('
+                         'p => p.textContent.startsWith("Loading failed: "))')
+      # What has lists of wrong lengths is refused, and the page says so.
+      refused = [e for e in self.page.errors if 'tag=buckets' in e or 'tag=short' in e]
+      self.assertTrue(all('400 (Bad Request)' in e for e in refused), refused)
+      self.page.errors[:] = [e for e in self.page.errors if e not in refused]
       self.open('graphs', graph={'run': run, 'tag': '', 'open': [], 'selected': 0, 'colour': ''})
       self.wait_text('.details', '3004 nodes')
       self.focus('#graph-search')
@@ -663,6 +691,36 @@ class PageTest(unittest.TestCase):
       self.page.press('Enter')
       self.wait_text('.details', 'Inputs: 1')
     finally:
+      shutil.rmtree(folder)
+
+  def test_a_thousand_runs(self):
+    folder = tempfile.mkdtemp(prefix='leat-test-board-runs')
+    event_log.write_many_runs(folder, 1000)
+    server, url = serve(folder)
+    card = self.card('loss')
+    try:
+      self.page.open(url)
+      self.wait_text('#state', '960 of 1000 runs are hidden')
+      self.wait_text(card + ' .sentence', '37 more lines.')
+      # The list is cut, and its filter reaches all runs.
+      self.wait_text('#runs li:last-child', '500 more')
+      self.focus('#run-filter')
+      self.page.press(*'0999')
+      self.page.wait('document.querySelectorAll("#runs li").length === 1')
+      self.click('#runs input')
+      self.wait_text(card + ' .sentence', 'run_0999 fell from 1 to 0.999 between')
+      self.set_value('#run-filter', '')
+      self.click('#all')
+      self.wait_text('#state', '1000 runs')
+      self.wait_text(card + ' .sentence', '997 more lines.')
+      self.page.wait(self.has_ink(card + ' canvas.chart'))
+      # All as one group: the mean of 0 to 0.999.
+      self.click('#means')
+      self.wait_text(card + ' .sentence', 'all (mean of 1000 runs) fell from 1 to 0.4995')
+    finally:
+      self.page.open('about:blank')  # or the browser says that the stream of news broke off
+      server.terminate()
+      server.communicate()
       shutil.rmtree(folder)
 
   # ---- all pages --------------------------------------------------------------------------------
@@ -693,10 +751,7 @@ class PageTest(unittest.TestCase):
     """A page of another port may show the board in a frame where the board is told to allow it."""
     shown = []
     for options in ([], ['--notebook']):
-      command = [os.path.join(BUILD, 'bin', 'leat'), 'board', '--logdir', self.folder, '--port',
-                 '0', '--json', '--no_cache'] + options
-      server = subprocess.Popen(command, stdout=subprocess.PIPE)
-      url = json.loads(server.stdout.readline())['url']
+      server, url = serve(self.folder, *options)
       notebook = http.server.ThreadingHTTPServer(('localhost', 0), NotebookPage)
       notebook.frame = url
       threading.Thread(target=notebook.serve_forever, daemon=True).start()
@@ -705,6 +760,7 @@ class PageTest(unittest.TestCase):
         self.page.wait('document.title === "loaded"')
         shown.append(self.page.has_frame(url))
       finally:
+        self.page.open('about:blank')
         notebook.shutdown()
         notebook.server_close()
         server.terminate()
