@@ -29,10 +29,8 @@ void leat_element_move(leat_tensor_t* from, leat_tensor_t* to, int count) {
   for (int i = 0; i < count; ++i) to[i] = leat_tensor_move(&from[i]);
 }
 
-// A row of a tensor begins anywhere in its buffer. It is shared where that address has the
-// alignment which kernels demand, and copied otherwise.
-// Moves |*part|, which shares the bytes of another tensor, to |out|, or copies it where its address
-// is not aligned.
+// Moves |*part|, which shares the bytes of another tensor and so begins anywhere in its buffer, to
+// |out|; or copies it, where that address has not the alignment which kernels demand.
 static leat_status_t move_aligned(leat_tensor_t* part, leat_tensor_t* out) {
   if ((uintptr_t)part->data % LEAT_BUFFER_ALIGNMENT == 0) {
     *out = *part;
