@@ -141,6 +141,9 @@ LEAT_MUST_USE leat_status_t leat_kernel_attr_bool(const leat_kernel_creation_t* 
                                                   bool* out_value);
 LEAT_MUST_USE leat_status_t leat_kernel_attr_int(const leat_kernel_creation_t* c, const char* name,
                                                  int64_t* out_value);
+// The same for what TensorFlow keeps in an int32: INVALID_ARGUMENT for a value beyond it.
+LEAT_MUST_USE leat_status_t leat_kernel_attr_int32(const leat_kernel_creation_t* c,
+                                                   const char* name, int64_t* out_value);
 LEAT_MUST_USE leat_status_t leat_kernel_attr_float(const leat_kernel_creation_t* c,
                                                    const char* name, float* out_value);
 LEAT_MUST_USE leat_status_t leat_kernel_attr_type(const leat_kernel_creation_t* c, const char* name,

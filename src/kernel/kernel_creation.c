@@ -69,6 +69,17 @@ leat_status_t leat_kernel_attr_int(const leat_kernel_creation_t* c, const char* 
   return leat_ok_status();
 }
 
+leat_status_t leat_kernel_attr_int32(const leat_kernel_creation_t* c, const char* name,
+                                     int64_t* out_value) {
+  LEAT_RETURN_IF_ERROR(leat_kernel_attr_int(c, name, out_value));
+  if (*out_value == (int32_t)*out_value) return leat_ok_status();
+  return leat_make_status(LEAT_INVALID_ARGUMENT,
+                          "Create failed for node '%.*s' (%.*s): %s is %lld, must fit into an "
+                          "int32",
+                          LEAT_SV_ARG(c->kernel->node_name), LEAT_SV_ARG(c->kernel->op->name),
+                          name, (long long)*out_value);
+}
+
 leat_status_t leat_kernel_attr_float(const leat_kernel_creation_t* c, const char* name,
                                      float* out_value) {
   const leat_attr_value_t* value = NULL;

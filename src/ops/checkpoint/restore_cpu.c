@@ -189,7 +189,7 @@ static leat_status_t restore_v2__cpu(leat_kernel_context_t* c) {
 
 static leat_status_t restore_create(leat_kernel_creation_t* c, void* state) {
   int64_t preferred;
-  LEAT_RETURN_IF_ERROR(leat_kernel_attr_int(c, "preferred_shard", &preferred));
+  LEAT_RETURN_IF_ERROR(leat_kernel_attr_int32(c, "preferred_shard", &preferred));
   if (preferred >= -1) return leat_ok_status();
   return leat_make_status(LEAT_INVALID_ARGUMENT,
                           "Create failed for node '%.*s' (%.*s): preferred_shard is %lld, must be "

@@ -10,7 +10,6 @@
 #include "base/file_system.h"
 #include "base/log.h"
 #include "base/sync.h"
-#include "ops/control/summarize_cpu.h"
 #include "ops/kernel_rows.h"
 #include "tensor/tensor_print.h"
 
@@ -21,7 +20,7 @@ typedef struct assert_s {
 } assert_t;
 
 static leat_status_t assert_create(leat_kernel_creation_t* c, void* state) {
-  return leat_summarize_attr(c, &((assert_t*)state)->summarize);
+  return leat_kernel_attr_int32(c, "summarize", &((assert_t*)state)->summarize);
 }
 
 // The status of an Assert whose condition is false. Each data input is shown in brackets, with as
@@ -168,7 +167,7 @@ static leat_status_t data_create(leat_kernel_creation_t* c, void* state) {
   print_data_t* print = state;
   leat_string_view_t message;
   LEAT_RETURN_IF_ERROR(leat_kernel_attr_int(c, "first_n", &print->first_n));
-  LEAT_RETURN_IF_ERROR(leat_summarize_attr(c, &print->summarize));
+  LEAT_RETURN_IF_ERROR(leat_kernel_attr_int32(c, "summarize", &print->summarize));
   LEAT_RETURN_IF_ERROR(leat_kernel_attr_string(c, "message", &message));
   print->allocator = c->allocator;
   print->message_size = message.size;

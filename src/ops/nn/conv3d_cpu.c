@@ -341,7 +341,7 @@ static leat_status_t create_conv(leat_kernel_creation_t* c, void* state) {
   int64_t batch_dims, groups;
   LEAT_RETURN_IF_ERROR(leat_kernel_attr_ints(c, "strides", &strides, &rank));
   LEAT_RETURN_IF_ERROR(leat_kernel_attr_int(c, "batch_dims", &batch_dims));
-  LEAT_RETURN_IF_ERROR(leat_kernel_attr_int(c, "groups", &groups));
+  LEAT_RETURN_IF_ERROR(leat_kernel_attr_int32(c, "groups", &groups));
   LEAT_RETURN_IF_ERROR(leat_kernel_attr_type(c, "T", &conv->flat.dtype));
   if (groups != 1) {
     return leat_make_status(LEAT_UNIMPLEMENTED,

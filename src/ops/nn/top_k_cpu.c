@@ -258,7 +258,7 @@ static leat_status_t create_top_k_v2(leat_kernel_creation_t* c, void* state) {
 
 static leat_status_t create_top_k(leat_kernel_creation_t* c, void* state) {
   LEAT_RETURN_IF_ERROR(create_top_k_v2(c, state));
-  return leat_kernel_attr_int(c, "k", &((top_options_t*)state)->k);
+  return leat_kernel_attr_int32(c, "k", &((top_options_t*)state)->k);
 }
 
 // As in TensorFlow, the CPU has a kernel for the largest elements along the last dimension only.
@@ -276,11 +276,11 @@ static leat_status_t create_approximate(leat_kernel_creation_t* c, void* state) 
                             is_max ? "true" : "false");
   }
   options->is_sorted = true;
-  return leat_kernel_attr_int(c, "k", &options->k);
+  return leat_kernel_attr_int32(c, "k", &options->k);
 }
 
 static leat_status_t create_in_top_k(leat_kernel_creation_t* c, void* state) {
-  return leat_kernel_attr_int(c, "k", state);
+  return leat_kernel_attr_int32(c, "k", state);
 }
 
 // ---- NthElement ---------------------------------------------------------------------------------

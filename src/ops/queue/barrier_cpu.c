@@ -113,7 +113,7 @@ static leat_status_t barrier_create(leat_kernel_creation_t* c, void* state) {
   leat_arena_initialize(c->allocator, 1024, &h->arena);
   LEAT_RETURN_IF_ERROR(leat_kernel_attr(c, "component_types", &types));
   LEAT_RETURN_IF_ERROR(leat_kernel_attr(c, "shapes", &shapes));
-  LEAT_RETURN_IF_ERROR(leat_kernel_attr_int(c, "capacity", &capacity));
+  LEAT_RETURN_IF_ERROR(leat_kernel_attr_int32(c, "capacity", &capacity));
   if (shapes->count != types->count) {
     return leat_make_status(LEAT_INVALID_ARGUMENT,
                             "All of the component shapes must be specified");

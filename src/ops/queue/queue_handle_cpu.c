@@ -59,7 +59,7 @@ static leat_status_t queue_create(leat_kernel_creation_t* c, queue_handle_t* h,
                                   leat_queue_order_t order) {
   h->options.order = order;
   leat_arena_initialize(c->allocator, 1024, &h->arena);
-  LEAT_RETURN_IF_ERROR(leat_kernel_attr_int(c, "capacity", &h->options.capacity));
+  LEAT_RETURN_IF_ERROR(leat_kernel_attr_int32(c, "capacity", &h->options.capacity));
   if (h->options.capacity < 0) h->options.capacity = INT64_MAX;
   LEAT_RETURN_IF_ERROR(read_components(c, h));
   LEAT_RETURN_IF_ERROR(leat_handle_initialize(c, &leat_queue_kind, false, &h->handle));

@@ -1,7 +1,6 @@
 // CPU kernel of StringFormat: a template in which each placeholder is replaced by an input, printed
 // as a short text. The template is kept in the kernel's state; its placeholders are counted when
 // the kernel is made.
-#include "ops/control/summarize_cpu.h"
 #include "ops/kernel_rows.h"
 #include "ops/string/format.h"
 #include "tensor/tensor_print.h"
@@ -19,7 +18,7 @@ static leat_status_t format_create(leat_kernel_creation_t* c, void* state) {
   leat_string_view_t text, placeholder;
   LEAT_RETURN_IF_ERROR(leat_kernel_attr_string(c, "template", &text));
   LEAT_RETURN_IF_ERROR(leat_kernel_attr_string(c, "placeholder", &placeholder));
-  LEAT_RETURN_IF_ERROR(leat_summarize_attr(c, &f->summarize));
+  LEAT_RETURN_IF_ERROR(leat_kernel_attr_int32(c, "summarize", &f->summarize));
   int places = leat_format_count(text, placeholder);
   if (places != c->kernel->input_count) {
     return leat_make_status(LEAT_INVALID_ARGUMENT,

@@ -181,7 +181,7 @@ static leat_status_t split_v2__cpu(leat_kernel_context_t* c) { return split(c, n
 static leat_status_t create(leat_kernel_creation_t* c, void* memory) {
   cut_t* cut = memory;
   return leat_op_find_attr(c->kernel->op, LEAT_SV("maxsplit")) >= 0
-             ? leat_kernel_attr_int(c, "maxsplit", &cut->most)
+             ? leat_kernel_attr_int32(c, "maxsplit", &cut->most)
              : leat_kernel_attr_bool(c, "skip_empty", &cut->skip_empty);
 }
 

@@ -20,7 +20,7 @@ typedef struct sounds_s {
 } sounds_t;
 
 static leat_status_t sounds_create(leat_kernel_creation_t* c, void* state) {
-  return leat_kernel_attr_int(c, "max_outputs", &((sounds_t*)state)->max_count);
+  return leat_kernel_attr_int32(c, "max_outputs", &((sounds_t*)state)->max_count);
 }
 
 static leat_status_t old_sounds_create(leat_kernel_creation_t* c, void* state) {
