@@ -16,6 +16,7 @@
 #include <string.h>
 
 #include "base/checked.h"
+#include "device/cpu/half.h"
 #include "device/cpu/vector_math.h"
 #include "ops/kernel_rows.h"
 #include "ops/state/update_cpu.h"
@@ -299,6 +300,39 @@ static leat_status_t check_scalar(leat_kernel_context_t* c, const leat_optimizer
                              LEAT_SV_ARG(input_name(c, plan, input)), LEAT_SHAPE_TEXT(shape));
 }
 
+static double number_of(const leat_tensor_t* scalar) {
+  switch (scalar->dtype) {
+    case LEAT_DTYPE_DOUBLE: return *leat_tensor_data(scalar, double);
+    case LEAT_DTYPE_HALF: return leat_half_to_float(*leat_tensor_data(scalar, uint16_t));
+    case LEAT_DTYPE_BFLOAT16: return leat_bfloat16_to_float(*leat_tensor_data(scalar, uint16_t));
+    default: return *leat_tensor_data(scalar, float);
+  }
+}
+
+// Checks the scalars of the optimizers whose scalars TensorFlow checks: ProximalAdagrad's, and
+// Ftrl's over rows. The first is lr, which must be positive; Ftrl's last is lr_power, which must
+// not be; the others are weights of penalties. None may be NaN.
+static leat_status_t check_scalar_values(leat_kernel_context_t* c,
+                                         const leat_optimizer_plan_t* plan) {
+  const bool is_ftrl =
+      plan->optimizer == LEAT_OPTIMIZER_FTRL || plan->optimizer == LEAT_OPTIMIZER_FTRL_V2;
+  const bool over_rows = plan->indices >= 0;
+  if (is_ftrl ? !over_rows : plan->optimizer != LEAT_OPTIMIZER_PROXIMAL_ADAGRAD) {
+    return leat_ok_status();
+  }
+  for (int i = 0; i < plan->scalar_count; ++i) {
+    const double value = number_of(leat_kernel_input(c, plan->scalars[i]));
+    const bool is_rate = i == 0, is_power = is_ftrl && i == plan->scalar_count - 1;
+    const bool may_be_zero = !is_rate || (is_ftrl && plan->flag);  // multiply_linear_by_lr
+    const bool is_good = is_power ? value <= 0 : may_be_zero ? value >= 0 : value > 0;
+    if (is_good) continue;
+    return leat_kernel_invalid(c, "%.*s is %g, must be %s",
+                               LEAT_SV_ARG(input_name(c, plan, plan->scalars[i])), value,
+                               is_power ? "<= 0" : may_be_zero ? ">= 0" : "> 0");
+  }
+  return leat_ok_status();
+}
+
 // Reads the scalars, in the op's order, into an array of the element type.
 static leat_status_t read_scalars(leat_kernel_context_t* c, step_t* step) {
   const leat_optimizer_plan_t* plan = step->plan;
@@ -321,7 +355,7 @@ static leat_status_t read_scalars(leat_kernel_context_t* c, step_t* step) {
       memcpy(target, scalar->data, size);
     }
   }
-  return leat_ok_status();
+  return check_scalar_values(c, plan);
 }
 
 // Checks that all variables have values of the element type and of one shape.

@@ -9,6 +9,7 @@
 #define MANY(kind) \
   {.dtype = LEAT_DTYPE_FLOAT, LEAT_DIMS(4194304), .low = 0, .high = 1, .role = (kind)}
 #define S(value) LEAT_SCALAR_ITEM(FLOAT, value)
+#define ONE LEAT_REFERENCE_TO(FLOAT, LEAT_DIMS(1), 1)
 
 #define PROLOGUE(...) \
   LEAT_CASE_LIST_("prologue", LEAT_ATTR_STRING, leat_string_view_t, strings, __VA_ARGS__)
@@ -121,6 +122,28 @@ static const leat_op_case_t kCases[] = {
                 LEAT_ITEMS(FLOAT, LEAT_DIMS(1, 1), 4), LEAT_ITEMS(INT32, LEAT_DIMS(1), 2)},
      .code = LEAT_INVALID_ARGUMENT,
      .message = "out of range"},
+    {.op = "ApplyProximalAdagrad",
+     .name = "ApplyProximalAdagrad, no rate",
+     .inputs = {ONE, ONE, S(0), S(0), S(0), LEAT_ITEMS(FLOAT, LEAT_DIMS(1), 1)},
+     .code = LEAT_INVALID_ARGUMENT,
+     .message = "lr is 0, must be > 0"},
+    {.op = "ApplyProximalAdagrad",
+     .name = "ApplyProximalAdagrad, a penalty that is no number",
+     .inputs = {ONE, ONE, S(1), S(0), S(__builtin_nan("")), LEAT_ITEMS(FLOAT, LEAT_DIMS(1), 1)},
+     .code = LEAT_INVALID_ARGUMENT,
+     .message = "l2 is nan, must be >= 0"},
+    {.op = "SparseApplyFtrl",
+     .name = "SparseApplyFtrl, a positive power",
+     .inputs = {ONE, ONE, ONE, LEAT_ITEMS(FLOAT, LEAT_DIMS(1), 1),
+                LEAT_ITEMS(INT32, LEAT_DIMS(1), 0), S(1), S(0), S(0), S(0.5)},
+     .code = LEAT_INVALID_ARGUMENT,
+     .message = "lr_power is 0.5, must be <= 0"},
+    {.op = "SparseApplyFtrl",
+     .name = "SparseApplyFtrl, no rate",
+     .inputs = {ONE, ONE, ONE, LEAT_ITEMS(FLOAT, LEAT_DIMS(1), 1),
+                LEAT_ITEMS(INT32, LEAT_DIMS(1), 0), S(0), S(0), S(0), S(-0.5)},
+     .code = LEAT_INVALID_ARGUMENT,
+     .message = "lr is 0, must be > 0"},
     {.op = "ApplyAdagrad",
      .inputs = {LEAT_REFERENCE_TO(FLOAT, LEAT_DIMS(2), 1, 1),
                 LEAT_REFERENCE_TO(FLOAT, LEAT_DIMS(2), 1, 1), S(1),
