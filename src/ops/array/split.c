@@ -141,6 +141,7 @@ const leat_op_row_t leat_split_ops[] = {
      .attrs = "num_split: int >= 1; T: type",
      .shape = split_shape,
      .gradient = split_gradient,
+     .contract = LEAT_RULES(LEAT_RULE_SCALAR(0)),
      .doc = "The value in num_split equal parts along a dimension."},
     {.name = "SplitV",
      .inputs = "value: T; size_splits: Tlen; split_dim: int32",

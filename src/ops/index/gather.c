@@ -293,6 +293,7 @@ const leat_op_row_t leat_gather_ops[] = {
      .shape = gather_v2_shape,
      .value = gather_value,
      .gradient = gather_v2_gradient,
+     .contract = LEAT_RULES(LEAT_RULE_SCALAR(2)),
      .doc = "Slices of params along the axis, by number; batch_dims dimensions go in step."},
     LEAT_OP_ROWS_END,
 };

@@ -45,14 +45,11 @@ static double number_at(const leat_tensor_t* tensor, int64_t index) {
 
 // ---- Kernels ------------------------------------------------------------------------------------
 
-// The shapes of tags and values must be equal, except that a scalar goes with a vector of one
-// element.
+// The shapes of tags and values must be equal.
 static leat_status_t make_scalars(leat_kernel_context_t* c, leat_arena_t* arena) {
   const leat_tensor_t* tags = leat_kernel_input(c, 0);
   const leat_tensor_t* values = leat_kernel_input(c, 1);
-  bool single = tags->shape.rank <= 1 && values->shape.rank <= 1 &&
-                tags->shape.element_count == 1 && values->shape.element_count == 1;
-  if (!single && !leat_shape_equal(&tags->shape, &values->shape)) {
+  if (!leat_shape_equal(&tags->shape, &values->shape)) {
     return leat_kernel_invalid(c, "tags and values have shapes %s and %s, must have the same",
                                LEAT_SHAPE_TEXT(&tags->shape), LEAT_SHAPE_TEXT(&values->shape));
   }
