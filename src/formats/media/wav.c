@@ -30,11 +30,11 @@ static char* put_name(char* to, const char* name) {
   return to + 4;
 }
 
-// A float from -1 to 1 as 16 bits. Values outside are clamped; the negated comparison makes NaN the
-// lowest value.
+// A float from -1 to 1 as 16 bits. Values outside are clamped, and a NaN is 0.
 static uint32_t sample_of(float value) {
   float scaled = roundf(value * 32768);
-  if (!(scaled > -32768)) return 0x8000;  // NaN too
+  if (scaled != scaled) return 0;
+  if (!(scaled > -32768)) return 0x8000;
   return scaled < 32767 ? (uint32_t)(int32_t)scaled : 0x7fff;
 }
 

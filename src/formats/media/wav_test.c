@@ -14,7 +14,7 @@ static void samples_are_rounded_and_cut_off(void** state) {
   static const float kSamples[] = {1, -2, 0.5f, -0x1p-15f, NAN, 0.00002f};
   static const char kFile[] =
       "RIFF\060\0\0\0WAVEfmt \020\0\0\0\001\0\002\0\100\037\0\0\0\175\0\0\004\0\020\0data"
-      "\014\0\0\0\377\177\0\200\0\100\377\377\0\200\001\0";
+      "\014\0\0\0\377\177\0\200\0\100\377\377\0\0\001\0";
   leat_string_builder_t file;
   leat_string_builder_initialize(leat_allocator_system(), &file);
   LEAT_EXPECT_OK(leat_wav_encode(kSamples, 3, 2, 8000, &file));
